@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corotracer/attach.h - the slow path: join a collector, claim and leave stations.
+ *
+ * Life of a session
+ *   Nothing, until ctp_attach().  It reads the environment, maps and checks the
+ *   region, connects the socket and publishes the session by its generation.  A
+ *   session is never taken down while the process lives, so no thread ever uses
+ *   unmapped memory.  A forked child finds its session wiped and attaches anew, at
+ *   another address; the parent's mapping becomes private memory there, so that
+ *   coroutines which the child inherited write into the void.
+ *
+ * Manners, since this runs in somebody else's program
+ *   Never prints unless CTP_VERBOSE asks, never blocks, never raises SIGPIPE,
+ *   installs no signal handler, is no cancellation point, keeps errno, takes no
+ *   lock.  Only one thread attaches; one that comes by meanwhile stays untraced
+ *   until it is done.
+ *
+ * Trust
+ *   The header is the collector's, perhaps of another make: each field is read
+ *   once and checked, and the file must really have the bytes that will be used.
+ *
+ * Included once by the C library, which exports the three functions that probe.h
+ * calls.  Who wants no library defines CTP_SLOW_LINKAGE as static and includes this.
+ */
+#ifndef COROTRACER_ATTACH_H
+#define COROTRACER_ATTACH_H
+
+#include <corotracer/probe.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define CTP_SLOW static __attribute__((unused, noinline, cold))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ctp_attach_state {
+	CTP_ATTACH_NEVER = 0, /* also: in a child, after the fork wiped the page */
+	CTP_ATTACH_BUSY,      /* some thread is at it */
+	CTP_ATTACH_DONE,
+	CTP_ATTACH_FAILED, /* no collector, or none that we understand */
+};
+
+/* Why we are not traced; only for those who asked. */
+CTP_SLOW __attribute__((format(printf, 1, 2))) void ctp_say(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int len;
+
+	if (!secure_getenv(CTP_ENV_VERBOSE))
+		return;
+	va_start(ap, fmt);
+	len = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	if ((size_t)len > sizeof(line) - 2)
+		len = (int)sizeof(line) - 2;
+	line[len] = '\n';
+	/* Not write(): that is a cancellation point. */
+	syscall(SYS_write, 2, line, (size_t)len + 1);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+CTP_SLOW uint64_t ctp_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Does the counter run at one rate, always, and alike on all cores? */
+CTP_SLOW uint32_t ctp_counter_usable(void)
+{
+#if defined(__x86_64__)
+	unsigned a, b, c, d;
+
+	/* CPUID 80000007H, EDX bit 8: invariant TSC. */
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
+#elif defined(__aarch64__)
+	return 1; /* the generic timer is invariant by architecture */
+#else
+	return 0;
+#endif
+}
+
+/*
+ * The clock, and the counter at that moment.  Somebody may come in between: the
+ * tightest of @tries counts, and one that took @good_ticks at most is good enough.
+ * Returns how long the one that counts took.
+ */
+CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	while (tries-- > 0 && best > good_ticks) {
+		uint64_t before = ctp_ticks();
+		uint64_t now = ctp_clock_ns();
+		uint64_t took = ctp_ticks() - before;
+
+		if (took >= best)
+			continue;
+		best = took;
+		*ticks = before + took / 2;
+		*ns = now;
+	}
+	return best;
+}
+
+/*
+ * The window is over (or was never opened): ask the clock, measure the rate from
+ * the session's base to now, open the next window.  The further away the base, the
+ * better the rate and the longer the window may be.
+ */
+CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s)
+{
+	uint64_t reached = t->anchor_ns + ((t->window_ticks * t->mult) >> CTP_CLOCK_SHIFT);
+	uint64_t ticks = 0, ns = 0, span_ns, span_ticks, window_ns;
+	double ns_per_tick;
+
+	if (!s->counter_usable)
+		return ctp_clock_ns();
+	ctp_clock_pair(4, 2 * s->pair_ticks, &ticks, &ns);
+	/* What we extrapolated may have run a little ahead; time does not go back. */
+	t->anchor_ns = ns < reached && reached - ns < CTP_CLOCK_WINDOW_NS ? reached : ns;
+	t->anchor_ticks = ticks;
+
+	span_ns = ns - s->base_ns;
+	span_ticks = ticks - s->base_ticks;
+	window_ns = span_ns / 8;
+	if (window_ns > CTP_CLOCK_WINDOW_NS)
+		window_ns = CTP_CLOCK_WINDOW_NS;
+	ns_per_tick = (double)span_ns / (double)(span_ticks ? span_ticks : 1);
+	/* A base too near, or a counter that jumped: no extrapolation this time. */
+	if (span_ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0) {
+		t->window_ticks = 0;
+		t->mult = 0;
+		return t->anchor_ns;
+	}
+	t->mult = (uint64_t)(ns_per_tick * 4294967296.0);
+	t->window_ticks = (uint64_t)((double)window_ns / ns_per_tick);
+	return t->anchor_ns;
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+/* First event of a thread under this session.  0: there is no session (any more). */
+CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_session *s)
+{
+	/* (F) pairs with the release store in ctp_session_publish(). */
+	uint64_t generation = ctp_load_acquire(&s->generation);
+
+	if (!generation)
+		return 0;
+	t->tid = (uint64_t)syscall(SYS_gettid);
+	t->anchor_ticks = 0;
+	t->window_ticks = 0;
+	t->anchor_ns = 0;
+	t->mult = 0;
+	t->ticket = ~generation;
+	return 1;
+}
+
+/* ---- the wake-up socket --------------------------------------------------- */
+
+/* Programs close descriptors that they did not open, and reuse the numbers. */
+CTP_SLOW int ctp_sock_is(int fd, uint64_t dev, uint64_t ino)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	       (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino;
+}
+
+/* The collector sleeps: whoever clears the flag sends the byte. */
+CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
+{
+	uint32_t *sleeping = ctp_load_relaxed(&s->sleeping);
+	const char byte = CTP_WAKE_BYTE;
+	int saved = errno;
+	long sent;
+
+	if (!ctp_sock_is(s->sock, s->sock_dev, s->sock_ino)) {
+		ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
+		errno = saved;
+		return;
+	}
+	if (ctp_cas_relaxed(sleeping, 1u, 0u)) {
+		/* Not send(): that is a cancellation point. */
+		sent = syscall(SYS_sendto, s->sock, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+		/* A full buffer is fine: the collector has bytes to wake up for. */
+		if (sent < 0 && errno != EAGAIN && errno != EINTR)
+			ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
+	}
+	errno = saved;
+}
+
+/* Connect without ever waiting.  -1: no wake-ups; the collector looks by itself now and then. */
+CTP_SLOW int ctp_sock_connect(const char *path)
+{
+	struct sockaddr_un sun;
+	int fd, high;
+
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	if (!path || strlen(path) >= sizeof(sun.sun_path)) {
+		ctp_say("corotracer: no usable " CTP_ENV_SOCK "; tracing without wake-ups");
+		return -1;
+	}
+	memcpy(sun.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (syscall(SYS_connect, fd, &sun, sizeof(sun)) < 0) {
+		ctp_say("corotracer: cannot connect '%s': %s; tracing without wake-ups", path,
+			strerror(errno));
+		close(fd);
+		return -1;
+	}
+	/* Out of the way of programs that count on low numbers. */
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+/* ---- the region ---------------------------------------------------------- */
+
+/* Is the header one that we can work with?  Fills in @nr, the stations there really are. */
+CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_t promised,
+			      uint32_t *nr)
+{
+	uint64_t magic = h->magic_number;
+	uint32_t version = h->version, max = h->max_stations;
+	uint64_t fit = (size - sizeof(struct ctp_header)) / sizeof(struct ctp_station);
+
+	if (magic != CTP_MAGIC) {
+		ctp_say("corotracer: not traced: the region has magic %016llx, not %016llx",
+			(unsigned long long)magic, (unsigned long long)CTP_MAGIC);
+		return 0;
+	}
+	if (version != CTP_VERSION) {
+		ctp_say("corotracer: not traced: the region speaks version %u, we speak %u",
+			version, CTP_VERSION);
+		return 0;
+	}
+	if (promised > fit || max > fit || !max) {
+		ctp_say("corotracer: not traced: the region has room for %llu stations, "
+			"its header says %u and " CTP_ENV_STATIONS " %llu",
+			(unsigned long long)fit, max, (unsigned long long)promised);
+		return 0;
+	}
+	*nr = promised && promised < max ? (uint32_t)promised : max;
+	return 1;
+}
+
+/* Map the region at @path.  NULL: not there, or not one. */
+CTP_SLOW struct ctp_header *ctp_region_map(const char *path, uint64_t promised, uint64_t *size,
+					   uint32_t *nr)
+{
+	struct ctp_header *h;
+	struct stat st;
+	void *map;
+	int fd;
+
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		ctp_say("corotracer: not traced: cannot open '%s': %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < ctp_region_size(1)) {
+		ctp_say("corotracer: not traced: '%s' is too short to be a region", path);
+		close(fd);
+		return NULL;
+	}
+	*size = (uint64_t)st.st_size;
+	map = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED) {
+		ctp_say("corotracer: not traced: cannot map '%s': %s", path, strerror(errno));
+		return NULL;
+	}
+	h = (struct ctp_header *)map;
+	if (ctp_header_check(h, *size, promised, nr))
+		return h;
+	munmap(map, *size);
+	return NULL;
+}
+
+/* Does the collector know our extensions, and which? */
+CTP_SLOW uint32_t ctp_ext_features(struct ctp_header *h)
+{
+	struct ctp_ext_header *ext = ctp_header_ext(h);
+
+	/* (E) pairs with the release store in the collector's region_create(). */
+	if (ctp_load_acquire(&ext->magic) != CTP_EXT_MAGIC || ext->version != CTP_EXT_VERSION)
+		return 0;
+	return ext->features;
+}
+
+CTP_SLOW int ctp_membarrier_register(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+/* ---- attach -------------------------------------------------------------- */
+
+/* In a child: what the parent mapped is not ours to write. */
+CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
+{
+	void *map;
+
+	if (!proc->map)
+		return 1;
+	map = mmap(proc->map, proc->map_size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return 0;
+	proc->map = NULL;
+	if (ctp_sock_is(proc->sock, proc->sock_dev, proc->sock_ino))
+		close(proc->sock);
+	proc->sock = -1;
+	return 1;
+}
+
+CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *s)
+{
+	uint64_t generation = ++proc->generations;
+
+	/* (F) pairs with the acquire load in ctp_thread_join(). */
+	ctp_store_release(&s->generation, generation);
+	ctp_store_relaxed(&s->state, CTP_ATTACH_DONE);
+}
+
+/* Remember the socket by identity, here and for a child. */
+CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s, int fd)
+{
+	struct stat st;
+
+	s->sock = fd;
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		s->sock_dev = (uint64_t)st.st_dev;
+		s->sock_ino = (uint64_t)st.st_ino;
+	}
+	proc->sock = s->sock;
+	proc->sock_dev = s->sock_dev;
+	proc->sock_ino = s->sock_ino;
+}
+
+/* Which flag tells that the collector sleeps, and who pays for reading it in time. */
+CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
+{
+	uint32_t features = ctp_ext_features(s->header);
+
+	s->needs_fence = !((features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register());
+	if (s->sock < 0)
+		s->sleeping = &s->never_sleeping;
+	else if (features & CTP_EXT_SLEEPING)
+		s->sleeping = &ctp_header_ext(s->header)->sleeping;
+	else
+		s->sleeping = &s->header->tracer_sleeping;
+}
+
+/* Fill the session from the environment.  0: there is nothing to join. */
+CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
+{
+	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
+	uint64_t size = 0;
+
+	if (!path || !*path) {
+		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
+		return 0;
+	}
+	s->header = ctp_region_map(path, stations ? strtoull(stations, NULL, 10) : 0, &size,
+				   &s->nr_stations);
+	if (!s->header)
+		return 0;
+	proc->map = s->header;
+	proc->map_size = size;
+	s->stations = ctp_stations(s->header);
+	s->counter_usable = ctp_counter_usable();
+	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
+	ctp_session_socket(proc, s, ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)));
+	ctp_session_wakeups(s);
+	ctp_say("corotracer: traced: %u stations in '%s', %s", s->nr_stations, path,
+		s->needs_fence ? "a fence per event" : "no fence per event");
+	return 1;
+}
+
+/* The page that a fork wipes.  NULL: no such page to be had. */
+CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
+{
+	void *page = mmap(NULL, sizeof(struct ctp_session), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	/* Before Linux 4.14 the kernel cannot: then fork(3), at least, does. */
+	if (madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK) < 0)
+		pthread_atfork(NULL, NULL, wipe_in_child);
+	return (struct ctp_session *)page;
+}
+
+/* The process's page, made by whoever comes first. */
+CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wipe_in_child)(void))
+{
+	/* Relaxed: a fresh page is all zero, and its state decides what may be read. */
+	struct ctp_session *s = ctp_load_relaxed(&proc->session);
+
+	if (s)
+		return s;
+	s = ctp_session_page(wipe_in_child);
+	if (!s || ctp_cas_relaxed(&proc->session, (struct ctp_session *)NULL, s))
+		return s;
+	munmap(s, sizeof(*s));
+	return ctp_load_relaxed(&proc->session);
+}
+
+/* Join the collector, if there is one.  Only the thread that set CTP_ATTACH_BUSY comes here. */
+CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s)
+{
+	int attached, cancel;
+
+	/* open() and close() are cancellation points; a call of ours is none. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	attached = ctp_disown_parent(proc) && ctp_session_fill(proc, s);
+	if (attached)
+		ctp_session_publish(proc, s);
+	else
+		ctp_store_relaxed(&s->state, CTP_ATTACH_FAILED);
+	pthread_setcancelstate(cancel, NULL);
+	return attached;
+}
+
+/*
+ * Attach the process, unless it is, or was found not to be traced.  @wipe_in_child
+ * zeroes the session where the kernel does not.  Any thread, any number of times:
+ * after the first it is two loads.  Returns 1 when there is a session to write into.
+ */
+CTP_SLOW int ctp_attach(struct ctp_process *proc, void (*wipe_in_child)(void))
+{
+	int saved = errno;
+	struct ctp_session *s = ctp_session_get(proc, wipe_in_child);
+	int attached = 0;
+
+	if (!s)
+		attached = 0;
+	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_NEVER &&
+		 ctp_cas_relaxed(&s->state, (uint32_t)CTP_ATTACH_NEVER, (uint32_t)CTP_ATTACH_BUSY))
+		attached = ctp_attach_now(proc, s);
+	else
+		/* (F) pairs with the release store in ctp_session_publish(). */
+		attached = ctp_load_acquire(&s->generation) != 0;
+	errno = saved;
+	return attached;
+}
+
+/* ---- stations ------------------------------------------------------------ */
+
+/* The count also tells how many found none; it must not wrap into stations in use. */
+CTP_SLOW struct ctp_station *ctp_station_claim(struct ctp_session *s, uint32_t *index)
+{
+	uint32_t *count = &s->header->allocated_count;
+
+	if (ctp_load_relaxed(count) >= UINT32_MAX - (1u << 20))
+		return NULL;
+	*index = ctp_fetch_add_relaxed(count, 1u);
+	return *index < s->nr_stations ? &s->stations[*index] : NULL;
+}
+
+/* What the plain protocol has no place for goes behind the slots. */
+CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
+{
+	struct ctp_ext_station *ext = ctp_station_ext(st);
+	size_t len = name ? strlen(name) : 0;
+
+	ext->version = CTP_EXT_VERSION;
+	ext->pid = (uint32_t)getpid();
+	ext->name_size = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+	if (len)
+		memcpy(ext->name, name, len < CTP_EXT_NAME_SIZE ? len : CTP_EXT_NAME_SIZE);
+	/* (E) pairs with the acquire load in the collector's station_describe(). */
+	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
+}
+
+/*
+ * A coroutine is born.  @id 0: number it by its station, which no other coroutine
+ * of this region gets.  Returns 1 when it will be traced.
+ */
+CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			     uint64_t id, const char *name)
+{
+	struct ctp_station *st;
+	uint32_t index = 0;
+	uint64_t now;
+
+	memset(p, 0, sizeof(*p));
+	if (!s || !ctp_thread_ready(t, s))
+		return 0;
+	st = ctp_station_claim(s, &index);
+	if (!st)
+		return 0;
+	now = ctp_now_ns(t, s);
+	ctp_store_relaxed(&st->birth_ts, now);
+	ctp_store_relaxed(&st->probe_id, id ? id : (uint64_t)index + 1);
+	ctp_station_describe(st, name);
+	p->last_ns = now;
+	p->station = st;
+	return 1;
+}
+
+/* A coroutine is gone.  The probe is untraced afterwards. */
+CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+{
+	struct ctp_station *st = p->station;
+	uint64_t now;
+
+	p->station = NULL;
+	if (!st || !ctp_thread_ready(t, s))
+		return;
+	now = ctp_now_ns(t, s);
+	if (now <= p->last_ns)
+		now = p->last_ns + 1;
+	ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
+	/* (D) pairs with the acquire load in the collector's station_describe(). */
+	ctp_store_release(&st->is_dead, 1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

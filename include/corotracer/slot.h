@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corotracer/slot.h - one slot, written and read: the seqlock of cTP.
+ *
+ *   writer (ctp_slot_write)              reader (ctp_slot_read)
+ *   seq = odd        relaxed             s1 = seq         acquire   (B)
+ *   fence            store-store (A)     copy payload     relaxed
+ *   payload          relaxed             fence            load-load (A)
+ *   seq = even       release   (B)       s2 = seq         relaxed
+ *                                        keep the copy if s1 == s2 and even
+ *
+ * The pairs of the whole protocol; an ordered access cites its letter
+ *
+ *   (A) if the reader saw any payload of write n, it sees seq >= odd(n)
+ *   (B) if the reader saw seq == even(n), it sees the whole payload of write n
+ *   (C) either the writer sees sleeping, or the collector sees the event
+ *   (D) if the reader saw is_dead, it sees death_ts and every event
+ *   (E) if the reader saw a station's or header's extension magic, it sees the
+ *       fields that the magic announces
+ *   (F) if a thread saw a session's generation, it sees the session
+ *
+ * A release *store* of the odd value does not give (A): it orders what comes before
+ * it, and the payload comes after.  An acquire load of s2 would not either: it
+ * orders what comes after it, and the payload comes before.  tests/stress/seqlock.c
+ * shows both forms on real cores.
+ *
+ * Write n (from 1) of a slot leaves seq at 2n, so seq / 2 counts the slot's writes:
+ * that is how the collector knows what it missed.
+ */
+#ifndef COROTRACER_SLOT_H
+#define COROTRACER_SLOT_H
+
+#include <corotracer/atomic.h>
+#include <corotracer/ctp.h>
+
+/* A slot's payload, in private memory. */
+struct ctp_event {
+	uint64_t time_ns;
+	uint64_t tid;
+	uint64_t addr;
+	uint64_t seq; /* as it stood in the slot */
+	uint8_t is_active;
+};
+
+/* Write the event that leaves @slot at @seq (even).  One writer at a time. */
+static inline void ctp_slot_write(struct ctp_epoch *slot, uint64_t seq, uint64_t time_ns,
+				  uint64_t tid, uint64_t addr, uint8_t is_active)
+{
+	ctp_store_relaxed(&slot->seq, seq - 1);
+	/* (A) pairs with the load-load fence in ctp_slot_read(). */
+	ctp_fence_store_store();
+
+	ctp_store_relaxed(&slot->timestamp, time_ns);
+	ctp_store_relaxed(&slot->tid, tid);
+	ctp_store_relaxed(&slot->addr, addr);
+	ctp_store_relaxed(&slot->is_active, is_active);
+
+	/* (B) pairs with the acquire load in ctp_slot_read(). */
+	ctp_store_release(&slot->seq, seq);
+}
+
+/* Copy the payload, whatever it is; the caller decides what the copy is worth. */
+static inline void ctp_slot_copy(const struct ctp_epoch *slot, struct ctp_event *out)
+{
+	out->time_ns = ctp_load_relaxed(&slot->timestamp);
+	out->tid = ctp_load_relaxed(&slot->tid);
+	out->addr = ctp_load_relaxed(&slot->addr);
+	out->is_active = ctp_load_relaxed(&slot->is_active);
+}
+
+/*
+ * Read the slot if it holds the write that leaves seq at @seq, whole.  Returns 1
+ * with @out filled, or 0 when seq differs or the writer came by meanwhile.
+ */
+static inline int ctp_slot_read(const struct ctp_epoch *slot, uint64_t seq, struct ctp_event *out)
+{
+	/* (B) pairs with the release store in ctp_slot_write(). */
+	if (ctp_load_acquire(&slot->seq) != seq)
+		return 0;
+
+	ctp_slot_copy(slot, out);
+	out->seq = seq;
+
+	/* (A) pairs with the store-store fence in ctp_slot_write(). */
+	ctp_fence_load_load();
+	return ctp_load_relaxed(&slot->seq) == seq;
+}
+
+#endif
