@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.c - a ring of messages and two lists of those who wait.
+ *
+ * A waiter lies on its coroutine's stack.  It is in a list, and then the lock guards
+ * it; or somebody took it out and will call coro_ready(), once, and until then it is
+ * that somebody's alone.  The waiting coroutine does not look at it before it is
+ * ready again: nothing has to be checked twice, and no wakeup can be lost.
+ *
+ * A message for a receiver that waits goes straight to it, past the ring; so the ring
+ * is empty whenever receivers wait, and full whenever senders do.
+ */
+#include "channel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched.h"
+
+struct waiter {
+	struct coro *co;
+	void *message; /* to take from (senders) or to fill (receivers) */
+	bool served;   /* false: the channel closed instead */
+	struct waiter *next;
+};
+
+struct waiters {
+	struct waiter *first, **last;
+};
+
+struct channel {
+	pthread_mutex_t lock;
+	size_t capacity, message_size;
+
+	/* guarded by lock */
+	size_t head, nr; /* of the ring */
+	struct waiters senders, receivers;
+	bool closed;
+	unsigned char ring[];
+};
+
+static void waiters_init(struct waiters *list)
+{
+	list->first = NULL;
+	list->last = &list->first;
+}
+
+static void waiters_add(struct waiters *list, struct waiter *w)
+{
+	w->next = NULL;
+	*list->last = w;
+	list->last = &w->next;
+}
+
+static struct waiter *waiters_take(struct waiters *list)
+{
+	struct waiter *w = list->first;
+
+	if (!w)
+		return NULL;
+	list->first = w->next;
+	if (!list->first)
+		list->last = &list->first;
+	return w;
+}
+
+static void ring_put(struct channel *ch, const void *message)
+{
+	size_t i = (ch->head + ch->nr++) % ch->capacity;
+
+	memcpy(ch->ring + i * ch->message_size, message, ch->message_size);
+}
+
+static void ring_get(struct channel *ch, void *message)
+{
+	memcpy(message, ch->ring + ch->head * ch->message_size, ch->message_size);
+	ch->head = (ch->head + 1) % ch->capacity;
+	ch->nr--;
+}
+
+struct channel *channel_new(size_t capacity, size_t message_size)
+{
+	struct channel *ch = calloc(1, sizeof(*ch) + capacity * message_size);
+
+	if (!ch)
+		return NULL;
+	pthread_mutex_init(&ch->lock, NULL);
+	ch->capacity = capacity;
+	ch->message_size = message_size;
+	waiters_init(&ch->senders);
+	waiters_init(&ch->receivers);
+	return ch;
+}
+
+void channel_free(struct channel *ch)
+{
+	if (!ch)
+		return;
+	pthread_mutex_destroy(&ch->lock);
+	free(ch);
+}
+
+/* With the lock held, which it drops.  Returns when somebody has served us. */
+static bool wait_in(struct channel *ch, struct waiters *list, void *message, const void *caller)
+{
+	struct waiter w = { .co = coro_self(), .message = message };
+
+	waiters_add(list, &w);
+	pthread_mutex_unlock(&ch->lock);
+	coro_park(caller);
+	return w.served;
+}
+
+/* With the lock held, which it drops: @w is out of its list and has its message. */
+static bool serve(struct channel *ch, struct waiter *w)
+{
+	w->served = true;
+	pthread_mutex_unlock(&ch->lock);
+	coro_ready(w->co);
+	return true;
+}
+
+CORO_WAITS bool channel_send(struct channel *ch, const void *message)
+{
+	struct waiter *receiver;
+	bool closed;
+
+	pthread_mutex_lock(&ch->lock);
+	receiver = waiters_take(&ch->receivers);
+	if (receiver) {
+		memcpy(receiver->message, message, ch->message_size);
+		return serve(ch, receiver);
+	}
+	if (!ch->closed && ch->nr == ch->capacity)
+		/* The cast is safe: a sender's message is only read. */
+		return wait_in(ch, &ch->senders, (void *)message, CORO_CALLER);
+	closed = ch->closed;
+	if (!closed)
+		ring_put(ch, message);
+	pthread_mutex_unlock(&ch->lock);
+	return !closed;
+}
+
+CORO_WAITS bool channel_recv(struct channel *ch, void *message)
+{
+	struct waiter *sender;
+	bool got;
+
+	pthread_mutex_lock(&ch->lock);
+	got = ch->nr > 0;
+	if (got)
+		ring_get(ch, message);
+	sender = waiters_take(&ch->senders);
+	if (sender) {
+		if (got)
+			ring_put(ch, sender->message); /* its turn, but behind the others */
+		else
+			memcpy(message, sender->message, ch->message_size);
+		return serve(ch, sender);
+	}
+	if (!got && !ch->closed)
+		return wait_in(ch, &ch->receivers, message, CORO_CALLER);
+	pthread_mutex_unlock(&ch->lock);
+	return got;
+}
+
+/* They were taken out of the channel: nobody else can reach them any more. */
+static void wake_all(struct waiter *w)
+{
+	struct waiter *next;
+
+	for (; w; w = next) {
+		next = w->next; /* once it is ready, it is gone */
+		coro_ready(w->co);
+	}
+}
+
+void channel_close_forgetting(struct channel *ch, unsigned nr)
+{
+	struct waiter *senders, *receivers;
+
+	pthread_mutex_lock(&ch->lock);
+	ch->closed = true;
+	while (nr-- > 0)
+		waiters_take(&ch->receivers);
+	senders = ch->senders.first;
+	receivers = ch->receivers.first;
+	waiters_init(&ch->senders);
+	waiters_init(&ch->receivers);
+	pthread_mutex_unlock(&ch->lock);
+
+	wake_all(senders);
+	wake_all(receivers);
+}
+
+void channel_close(struct channel *ch)
+{
+	channel_close_forgetting(ch, 0);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched.c - the run queue, the threads that serve it, and the tracing of it all.
+ *
+ * A thread (struct worker) takes a coroutine from the run queue, switches to it, and
+ * gets control back when the coroutine switches away, having said what it wants
+ * (enum wish).  Only then, with the coroutine's context safely stored, does the
+ * worker let others see it: back in the queue, among the timers, or parked.  That is
+ * why no thread can resume a coroutine that is still on its way out on another one.
+ *
+ * What orders all this is one lock.  A coroutine changes hands only under it, so
+ * whatever one thread did for a coroutine, the next one sees, on any machine.
+ *
+ * Where the tracing is
+ *   In run_coroutine(), on the worker's own stack: a resume before the switch to the
+ *   coroutine, a suspend (or the end) after the switch back and before the hand-over.
+ *   The worker never changes threads, so nothing thread-local goes wrong there, and
+ *   one coroutine's events cannot overtake each other.
+ */
+#include "sched.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <corotracer/corotracer.h>
+
+#include "context.h"
+#include "timers.h"
+
+#define STACK_SIZE (128u << 10)
+#define NAME_SIZE  64
+
+/* Where a coroutine is.  Guarded by the scheduler's lock. */
+enum state {
+	READY,    /* in the run queue */
+	RUNNING,  /* on a worker, or on its way out there */
+	SLEEPING, /* among the timers */
+	PARKED,   /* nowhere: whoever wants it back has a pointer to it */
+};
+
+/* What it asked for when it switched away; between the coroutine and its worker. */
+enum wish { TO_YIELD, TO_SLEEP, TO_PARK, TO_END };
+
+struct coro {
+	struct corotracer_coro trace;
+	struct context context;
+	struct sched *sched;
+	void (*fn)(void *arg);
+	void *arg;
+
+	/* between the coroutine and the worker that runs it */
+	struct worker *worker; /* the last one, while it waits */
+	enum wish wish;
+	uint64_t wake_ns;     /* TO_SLEEP */
+	const void *waits_at; /* where in the program */
+
+	/* guarded by sched->lock */
+	enum state state;
+	bool woken;        /* a coro_ready() came before the park that it is for */
+	struct coro *next; /* in the run queue */
+	struct coro **at;  /* what points to us in the list of all */
+	struct coro *next_all;
+};
+
+struct worker {
+	struct sched *sched;
+	struct context context;
+	pthread_t thread;
+	uint64_t nr_migrations;
+};
+
+struct sched {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* something to run, an earlier timer, or the end */
+
+	/* guarded by lock */
+	struct coro *first, **last; /* the run queue */
+	struct timers timers;
+	struct coro *all;
+	size_t nr_all;
+	size_t nr_active; /* ready, running or sleeping: while there are any, it goes on */
+
+	uint64_t nr_migrations; /* written by sched_run() only */
+};
+
+/* The coroutine that this thread runs. */
+static __thread struct coro *current;
+
+/*
+ * Out of line, and it stays there: inlined, the compiler could keep the address of
+ * one thread's variable over a switch that ends on another thread.
+ */
+__attribute__((noinline)) struct coro *coro_self(void)
+{
+	__asm__ volatile("");
+	return current;
+}
+
+uint64_t sched_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the run queue; all with the lock held ------------------------------- */
+
+static void queue_push(struct sched *s, struct coro *co)
+{
+	co->state = READY;
+	co->next = NULL;
+	*s->last = co;
+	s->last = &co->next;
+	pthread_cond_signal(&s->work);
+}
+
+static struct coro *queue_pop(struct sched *s)
+{
+	struct coro *co = s->first;
+
+	if (!co)
+		return NULL;
+	s->first = co->next;
+	if (!s->first)
+		s->last = &s->first;
+	co->state = RUNNING;
+	return co;
+}
+
+static void queue_push_due(struct sched *s)
+{
+	struct coro *co;
+	uint64_t now = sched_now_ns();
+
+	while ((co = timers_take_due(&s->timers, now)))
+		queue_push(s, co);
+}
+
+/* Until there is something to run, or a timer is due; the caller looks again. */
+static void queue_wait(struct sched *s)
+{
+	struct timespec ts;
+	uint64_t when;
+
+	if (!timers_next(&s->timers, &when)) {
+		pthread_cond_wait(&s->work, &s->lock);
+		return;
+	}
+	ts.tv_sec = (time_t)(when / 1000000000u);
+	ts.tv_nsec = (long)(when % 1000000000u);
+	pthread_cond_timedwait(&s->work, &s->lock, &ts);
+}
+
+/* ---- birth and death ----------------------------------------------------- */
+
+static void coro_entry(void *arg)
+{
+	struct coro *co = arg;
+
+	co->fn(co->arg);
+	co->wish = TO_END;
+	context_leave(&co->context, &co->worker->context);
+}
+
+static struct coro *coro_new(struct sched *s, void (*fn)(void *arg), void *arg, int *err)
+{
+	struct coro *co = calloc(1, sizeof(*co));
+
+	if (!co) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	*err = context_init(&co->context, STACK_SIZE, coro_entry, co);
+	if (*err) {
+		free(co);
+		return NULL;
+	}
+	co->sched = s;
+	co->fn = fn;
+	co->arg = arg;
+	return co;
+}
+
+static void coro_free(struct coro *co)
+{
+	context_release(&co->context);
+	free(co);
+}
+
+/* Enter it into the books and let it run. */
+static int sched_admit(struct sched *s, struct coro *co)
+{
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	err = timers_reserve(&s->timers, s->nr_all + 1);
+	if (!err) {
+		s->nr_all++;
+		s->nr_active++;
+		co->next_all = s->all;
+		co->at = &s->all;
+		if (s->all)
+			s->all->at = &co->next_all;
+		s->all = co;
+		queue_push(s, co);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+static void sched_dismiss(struct sched *s, struct coro *co)
+{
+	pthread_mutex_lock(&s->lock);
+	*co->at = co->next_all;
+	if (co->next_all)
+		co->next_all->at = co->at;
+	s->nr_all--;
+	s->nr_active--;
+	pthread_mutex_unlock(&s->lock);
+	coro_free(co);
+}
+
+int sched_spawn(struct sched *s, void (*fn)(void *arg), void *arg, const char *name, ...)
+{
+	char text[NAME_SIZE];
+	struct coro *co;
+	va_list ap;
+	int err;
+
+	co = coro_new(s, fn, arg, &err);
+	if (!co)
+		return err;
+	va_start(ap, name);
+	vsnprintf(text, sizeof(text), name, ap);
+	va_end(ap);
+	corotracer_begin(&co->trace, text);
+
+	err = sched_admit(s, co);
+	if (err) {
+		corotracer_end(&co->trace);
+		coro_free(co);
+	}
+	return err;
+}
+
+/* ---- waiting and waking -------------------------------------------------- */
+
+static void switch_away(struct coro *co, enum wish wish, const void *caller)
+{
+	co->wish = wish;
+	co->waits_at = caller;
+	context_switch(&co->context, &co->worker->context);
+}
+
+CORO_WAITS void coro_yield(void)
+{
+	switch_away(coro_self(), TO_YIELD, CORO_CALLER);
+}
+
+CORO_WAITS void coro_sleep(uint64_t ns)
+{
+	struct coro *co = coro_self();
+
+	co->wake_ns = sched_now_ns() + ns;
+	switch_away(co, TO_SLEEP, CORO_CALLER);
+}
+
+void coro_park(const void *caller)
+{
+	switch_away(coro_self(), TO_PARK, caller);
+}
+
+void coro_ready(struct coro *co)
+{
+	struct sched *s = co->sched;
+
+	pthread_mutex_lock(&s->lock);
+	if (co->state == PARKED) {
+		s->nr_active++;
+		queue_push(s, co);
+	} else {
+		co->woken = true; /* not there yet; its worker will find it */
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void settle_sleep(struct sched *s, struct coro *co)
+{
+	uint64_t next;
+
+	/* Others may be waiting for a later timer: one of them has to look again. */
+	if (!timers_next(&s->timers, &next) || co->wake_ns < next)
+		pthread_cond_signal(&s->work);
+	co->state = SLEEPING;
+	timers_add(&s->timers, co->wake_ns, co);
+}
+
+static void settle_park(struct sched *s, struct coro *co)
+{
+	if (co->woken) {
+		co->woken = false;
+		queue_push(s, co);
+	} else {
+		co->state = PARKED;
+		s->nr_active--;
+	}
+}
+
+/* The coroutine's context is stored: give it what it wished for, and to the others. */
+static void settle(struct sched *s, struct coro *co)
+{
+	pthread_mutex_lock(&s->lock);
+	if (co->wish == TO_SLEEP)
+		settle_sleep(s, co);
+	else if (co->wish == TO_PARK)
+		settle_park(s, co);
+	else
+		queue_push(s, co);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the workers --------------------------------------------------------- */
+
+/* NULL: nothing can run any more, ever. */
+static struct coro *next_coroutine(struct sched *s)
+{
+	struct coro *co;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		queue_push_due(s);
+		co = queue_pop(s);
+		if (co || !s->nr_active)
+			break;
+		queue_wait(s);
+	}
+	if (!co)
+		pthread_cond_broadcast(&s->work);
+	pthread_mutex_unlock(&s->lock);
+	return co;
+}
+
+static void run_coroutine(struct worker *w, struct coro *co)
+{
+	if (co->worker && co->worker != w)
+		w->nr_migrations++;
+	co->worker = w;
+	current = co;
+	corotracer_resume(&co->trace);
+	context_switch(&w->context, &co->context);
+	current = NULL;
+
+	if (co->wish == TO_END) {
+		corotracer_end(&co->trace);
+		sched_dismiss(w->sched, co);
+	} else {
+		corotracer_suspend(&co->trace, co->waits_at);
+		settle(w->sched, co);
+	}
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct coro *co;
+
+	context_init_thread(&w->context);
+	while ((co = next_coroutine(w->sched)))
+		run_coroutine(w, co);
+	return NULL;
+}
+
+/* ---- the scheduler ------------------------------------------------------- */
+
+struct sched *sched_new(void)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+	pthread_condattr_t attr;
+
+	if (!s)
+		return NULL;
+	s->last = &s->first;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->work, &attr);
+	pthread_condattr_destroy(&attr);
+	return s;
+}
+
+long sched_run(struct sched *s, unsigned nr_threads)
+{
+	struct worker *workers = calloc(nr_threads, sizeof(*workers));
+	unsigned i, nr = 0;
+	int err = 0;
+
+	if (!workers)
+		return -ENOMEM;
+	for (; nr < nr_threads; nr++) {
+		workers[nr].sched = s;
+		err = pthread_create(&workers[nr].thread, NULL, worker_main, &workers[nr]);
+		if (err)
+			break; /* fewer will do */
+	}
+	for (i = 0; i < nr; i++) {
+		pthread_join(workers[i].thread, NULL);
+		s->nr_migrations += workers[i].nr_migrations;
+	}
+	free(workers);
+	return nr ? (long)s->nr_all : -err;
+}
+
+uint64_t sched_migrations(const struct sched *s)
+{
+	return s->nr_migrations;
+}
+
+void sched_free(struct sched *s)
+{
+	struct coro *co;
+
+	if (!s)
+		return;
+	/*
+	 * Their stacks go, but no corotracer_end(): they never ended, and a trace that
+	 * shows them waiting to the last is the one that helps.
+	 */
+	while ((co = s->all)) {
+		s->all = co->next_all;
+		coro_free(co);
+	}
+	timers_release(&s->timers);
+	pthread_cond_destroy(&s->work);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
