@@ -130,39 +130,66 @@ CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks
 	return best;
 }
 
-/*
- * The window is over (or was never opened): ask the clock, measure the rate from
- * the session's base to now, open the next window.  The further away the base, the
- * better the rate and the longer the window may be.
- */
-CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s)
+/* What the collector has measured, if it is still good at @now (ticks). */
+CTP_SLOW int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
 {
-	uint64_t reached = t->anchor_ns + ((t->window_ticks * t->mult) >> CTP_CLOCK_SHIFT);
+	const struct ctp_ext_header *ext = ctp_header_ext(s->header);
+	/* (G) pairs with the release store in the collector's timebase_publish(). */
+	uint64_t seq = ctp_load_acquire(&ext->clock_seq);
+
+	if (!s->clock_published || !seq || seq % 2)
+		return 0;
+	t->anchor_ticks = ctp_load_relaxed(&ext->clock_ticks);
+	t->anchor_ns = ctp_load_relaxed(&ext->clock_ns);
+	t->mult = ctp_load_relaxed(&ext->clock_mult);
+	t->window_ticks = ctp_load_relaxed(&ext->clock_window);
+	/* (G) pairs with the store-store fence in the collector's timebase_publish(). */
+	ctp_fence_load_load();
+	return ctp_load_relaxed(&ext->clock_seq) == seq && now - t->anchor_ticks < t->window_ticks;
+}
+
+/* Ask the clock, and measure the counter's rate from the session's base to now. */
+CTP_SLOW void ctp_clock_measured(const struct ctp_session *s, struct ctp_thread *t)
+{
 	uint64_t ticks = 0, ns = 0, span_ns, span_ticks, window_ns;
 	double ns_per_tick;
 
-	if (!s->counter_usable)
-		return ctp_clock_ns();
 	ctp_clock_pair(4, 2 * s->pair_ticks, &ticks, &ns);
-	/* What we extrapolated may have run a little ahead; time does not go back. */
-	t->anchor_ns = ns < reached && reached - ns < CTP_CLOCK_WINDOW_NS ? reached : ns;
 	t->anchor_ticks = ticks;
-
+	t->anchor_ns = ns;
+	t->window_ticks = 0;
+	t->mult = 0;
 	span_ns = ns - s->base_ns;
 	span_ticks = ticks - s->base_ticks;
-	window_ns = span_ns / 8;
-	if (window_ns > CTP_CLOCK_WINDOW_NS)
-		window_ns = CTP_CLOCK_WINDOW_NS;
+	window_ns = span_ns / 8 < CTP_CLOCK_WINDOW_NS ? span_ns / 8 : CTP_CLOCK_WINDOW_NS;
 	ns_per_tick = (double)span_ns / (double)(span_ticks ? span_ticks : 1);
 	/* A base too near, or a counter that jumped: no extrapolation this time. */
-	if (span_ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0) {
-		t->window_ticks = 0;
-		t->mult = 0;
-		return t->anchor_ns;
-	}
+	if (span_ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0)
+		return;
 	t->mult = (uint64_t)(ns_per_tick * 4294967296.0);
 	t->window_ticks = (uint64_t)((double)window_ns / ns_per_tick);
-	return t->anchor_ns;
+}
+
+/* The window is over, or was never opened: open the next.  Returns the time. */
+CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s)
+{
+	uint64_t reached = t->anchor_ns + ((t->window_ticks * t->mult) >> CTP_CLOCK_SHIFT);
+	uint64_t ticks, now;
+
+	if (!s->counter_usable)
+		return ctp_clock_ns();
+	ticks = ctp_ticks();
+	if (!ctp_clock_published(s, ticks, t)) {
+		ctp_clock_measured(s, t);
+		ticks = t->anchor_ticks;
+	}
+	now = t->anchor_ns + (((ticks - t->anchor_ticks) * t->mult) >> CTP_CLOCK_SHIFT);
+	/* What we extrapolated may have run a little ahead; time does not go back. */
+	if (now < reached && reached - now < CTP_CLOCK_WINDOW_NS) {
+		t->anchor_ns += reached - now;
+		now = reached;
+	}
+	return now;
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -373,11 +400,23 @@ CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s
 	proc->sock_ino = s->sock_ino;
 }
 
-/* Which flag tells that the collector sleeps, and who pays for reading it in time. */
-CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
+/* Is the collector's clock ours?  In a time namespace it would not be. */
+CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
 {
-	uint32_t features = ctp_ext_features(s->header);
+	const struct ctp_ext_header *ext = ctp_header_ext(s->header);
+	uint64_t ticks = ctp_load_relaxed(&ext->clock_ticks);
+	uint64_t ns = ctp_load_relaxed(&ext->clock_ns);
+	double ns_per_tick = (double)ctp_load_relaxed(&ext->clock_mult) / 4294967296.0;
+	double theirs = (double)ns + (double)(s->base_ticks - ticks) * ns_per_tick;
+	double apart = theirs - (double)s->base_ns;
 
+	/* Seconds may have passed since it was published, so this is only roughly so. */
+	return apart < 1e6 && apart > -1e6;
+}
+
+/* Which flag tells that the collector sleeps, and who pays for reading it in time. */
+CTP_SLOW void ctp_session_wakeups(struct ctp_session *s, uint32_t features)
+{
 	s->needs_fence = !((features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register());
 	if (s->sock < 0)
 		s->sleeping = &s->never_sleeping;
@@ -392,6 +431,7 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
 	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
 	uint64_t size = 0;
+	uint32_t features;
 
 	if (!path || !*path) {
 		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
@@ -407,7 +447,9 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->counter_usable = ctp_counter_usable();
 	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
 	ctp_session_socket(proc, s, ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)));
-	ctp_session_wakeups(s);
+	features = ctp_ext_features(s->header);
+	ctp_session_wakeups(s, features);
+	s->clock_published = (features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
 	ctp_say("corotracer: traced: %u stations in '%s', %s", s->nr_stations, path,
 		s->needs_fence ? "a fence per event" : "no fence per event");
 	return 1;

@@ -90,6 +90,7 @@ struct ctp_station {
 
 #define CTP_EXT_SLEEPING      0x1u /* ctp_ext_header.sleeping is kept, too */
 #define CTP_EXT_MEMBARRIER    0x2u /* membarrier(2) before sleeping: who registered needs no fence */
+#define CTP_EXT_CLOCK         0x4u /* the clock_* fields are kept while the collector is awake */
 
 struct ctp_ext_header {
 	uint64_t magic; /* [shared] stored last */
@@ -99,7 +100,17 @@ struct ctp_ext_header {
 	uint8_t reserved0[44];
 	/* On a line of its own: a claim dirties the line of tracer_sleeping. */
 	uint32_t sleeping; /* [shared] as tracer_sleeping, for programs that know us */
-	uint8_t reserved1[60];
+	uint32_t reserved1;
+	/*
+	 * The clock in terms of the cycle counter, so that a program need not ask for it.
+	 * On this line because every event looks at it anyway; a seqlock as a slot's.
+	 */
+	uint64_t clock_seq;    /* [shared] odd while being written */
+	uint64_t clock_ticks;  /* [shared] the counter, when CLOCK_MONOTONIC was */
+	uint64_t clock_ns;     /* [shared] this many ns; */
+	uint64_t clock_mult;   /* [shared] ns = ticks * mult >> 32 from there on, */
+	uint64_t clock_window; /* [shared] for so many ticks */
+	uint8_t reserved2[16];
 } __attribute__((aligned(64)));
 
 /* Behind the slots of a station whose program knows the extensions. */
@@ -155,7 +166,13 @@ CTP_FIELD(ctp_ext_header, features, 0x0C, 4);
 CTP_FIELD(ctp_ext_header, collector_pid, 0x10, 4);
 CTP_FIELD(ctp_ext_header, reserved0, 0x14, 44);
 CTP_FIELD(ctp_ext_header, sleeping, 0x40, 4);
-CTP_FIELD(ctp_ext_header, reserved1, 0x44, 60);
+CTP_FIELD(ctp_ext_header, reserved1, 0x44, 4);
+CTP_FIELD(ctp_ext_header, clock_seq, 0x48, 8);
+CTP_FIELD(ctp_ext_header, clock_ticks, 0x50, 8);
+CTP_FIELD(ctp_ext_header, clock_ns, 0x58, 8);
+CTP_FIELD(ctp_ext_header, clock_mult, 0x60, 8);
+CTP_FIELD(ctp_ext_header, clock_window, 0x68, 8);
+CTP_FIELD(ctp_ext_header, reserved2, 0x70, 16);
 
 CTP_SIZE(ctp_ext_station, 448);
 CTP_FIELD(ctp_ext_station, magic, 0x00, 8);
@@ -186,6 +203,11 @@ static inline struct ctp_ext_header *ctp_header_ext(struct ctp_header *h)
 static inline struct ctp_ext_station *ctp_station_ext(struct ctp_station *st)
 {
 	return (struct ctp_ext_station *)(void *)st->flexible;
+}
+
+static inline const struct ctp_ext_station *ctp_station_ext_ro(const struct ctp_station *st)
+{
+	return (const struct ctp_ext_station *)(const void *)st->flexible;
 }
 
 #endif

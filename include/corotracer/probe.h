@@ -17,10 +17,12 @@
  * Time
  *   Timestamps are CLOCK_MONOTONIC nanoseconds.  Reading the cycle counter is
  *   cheaper than asking for them, so a thread anchors its counter to the clock and
- *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, and never more
- *   than an eighth of the span the rate was measured over, so that the error stays
- *   below that of one clock reading).  Within a coroutine timestamps strictly
- *   increase, whichever threads it visits.
+ *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, so that even a
+ *   clock being slewed by 500 ppm is followed within 10 us; and never more than an
+ *   eighth of the span the rate was measured over, so that the error stays below
+ *   that of one clock reading).  A collector of ours does the measuring and
+ *   publishes it; without one the thread does.  Within a coroutine timestamps
+ *   strictly increase, whichever threads it visits.
  *
  * Fork
  *   The session lies in a page that the kernel wipes in a forked child.  There the
@@ -36,7 +38,7 @@
 #include <x86intrin.h>
 #endif
 
-#define CTP_CLOCK_WINDOW_NS 8000000u
+#define CTP_CLOCK_WINDOW_NS 20000000u
 #define CTP_CLOCK_SHIFT     32
 
 struct ctp_session {
@@ -52,7 +54,8 @@ struct ctp_session {
 	uint64_t base_ticks, base_ns; /* where the counter's rate is measured from */
 	uint64_t pair_ticks;          /* how long reading clock and counter takes, undisturbed */
 	uint32_t counter_usable;
-	uint32_t never_sleeping; /* always 0: what sleeping points to once waking is pointless */
+	uint32_t clock_published; /* 1: the collector keeps the clock in the header */
+	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
 };
 
 /*

@@ -18,6 +18,8 @@
  *   (E) if the reader saw a station's or header's extension magic, it sees the
  *       fields that the magic announces
  *   (F) if a thread saw a session's generation, it sees the session
+ *   (G) the published clock is read whole: (A) and (B) once more, with the collector
+ *       writing and the programs reading
  *
  * A release *store* of the odd value does not give (A): it orders what comes before
  * it, and the payload comes after.  An acquire load of s2 would not either: it
