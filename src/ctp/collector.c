@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* collector.c - the loop: look, write, wait, sleep; and the end of a run. */
+#include "ctp/collector.h"
+
+#include <corotracer/atomic.h>
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ctp/endpoint.h"
+#include "ctp/launch.h"
+#include "ctp/pace.h"
+#include "ctp/record.h"
+#include "ctp/region.h"
+#include "ctp/signals.h"
+#include "ctp/timebase.h"
+
+/* While hurrying from scan to scan: look up that often. */
+#define LOOK_UP_NS (1 * NS_PER_MS)
+
+/* Who follows the file with another program should not wait longer than this. */
+#define FLUSH_NS (100 * NS_PER_MS)
+
+struct collector {
+	const struct collector_config *config;
+	struct region region;
+	struct endpoint endpoint;
+	struct signals signals;
+	struct launch launch;
+	struct harvest harvest;
+	struct record record;
+	struct pace pace;
+	struct timebase timebase;
+	uint64_t cost_ns; /* of the last scan */
+	uint64_t looked_up_ns;
+	uint64_t flushed_ns;
+	uint64_t start_ns;
+};
+
+/* ---- looking ---------------------------------------------------------------- */
+
+static void scan(struct collector *c, struct harvest_scan *found)
+{
+	harvest_scan(&c->harvest, found);
+	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
+	timebase_publish(&c->timebase, c->harvest.now_ns);
+}
+
+static void flush(struct collector *c, uint64_t now_ns)
+{
+	record_flush(&c->record);
+	c->flushed_ns = now_ns;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+/* Wait @ns at most; then tend to signals and connections. */
+static void wait_for(struct collector *c, uint64_t ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = c->signals.fd, .events = POLLIN },
+		{ .fd = c->endpoint.epoll_fd, .events = POLLIN },
+	};
+	uint64_t now = clock_now_ns();
+	uint64_t due = signals_pass_on(&c->signals, c->launch.pid, now);
+	struct timespec ts;
+
+	if (due != UINT64_MAX && due - now < ns)
+		ns = due - now;
+	ts.tv_sec = (time_t)(ns / NS_PER_SEC);
+	ts.tv_nsec = (long)(ns % NS_PER_SEC);
+	ppoll(fds, 2, &ts, NULL);
+	c->looked_up_ns = clock_now_ns();
+	if (fds[0].revents)
+		signals_serve(&c->signals, c->looked_up_ns);
+	if (fds[1].revents)
+		endpoint_serve(&c->endpoint);
+}
+
+/* ---- sleeping --------------------------------------------------------------- */
+
+static void set_sleeping(struct collector *c, uint32_t value)
+{
+	struct ctp_header *h = c->region.header;
+
+	ctp_store_relaxed(&h->tracer_sleeping, value);
+	ctp_store_relaxed(&ctp_header_ext(h)->sleeping, value);
+}
+
+static bool still_sleeping(const struct collector *c)
+{
+	struct ctp_header *h = c->region.header;
+
+	return ctp_load_relaxed(&h->tracer_sleeping) &&
+	       ctp_load_relaxed(&ctp_header_ext(h)->sleeping);
+}
+
+/*
+ * Say that we are about to sleep.  Whoever writes an event afterwards wakes us; what
+ * was written before, the scan that follows must see.
+ */
+static void sleep_announce(struct collector *c)
+{
+	set_sleeping(c, 1);
+	/*
+	 * (C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread
+	 * of a registered program pass a full barrier, here and now, and us too; programs
+	 * that are not registered pass one of their own after each event.
+	 */
+	if (!c->region.has_membarrier ||
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
+		ctp_fence_full(); /* (C) pairs with the fence in ctp_wake_if_asleep() */
+}
+
+static bool done(struct collector *c)
+{
+	if (!c->config->argv)
+		return c->signals.asked_to_stop;
+	return launch_ended(&c->launch) &&
+	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
+}
+
+/* Until somebody wakes us, something is found on patrol, or the run is over. */
+static void sleep_until_woken(struct collector *c)
+{
+	struct harvest_scan found;
+
+	flush(c, clock_now_ns());
+	sleep_announce(c);
+	do {
+		scan(c, &found);
+		if (found.events || found.lost || found.pending)
+			break;
+		wait_for(c, pace_patrol(c->cost_ns));
+	} while (still_sleeping(c) && !done(c));
+	set_sleeping(c, 0);
+	pace_wake(&c->pace, clock_now_ns());
+}
+
+static void collect(struct collector *c)
+{
+	struct harvest_scan found;
+	uint64_t now, wait_ns;
+
+	sleep_until_woken(c);
+	while (!done(c)) {
+		scan(c, &found);
+		now = c->harvest.now_ns + c->cost_ns;
+		wait_ns = pace_next(&c->pace, &found, now, c->cost_ns);
+		if (now - c->flushed_ns >= FLUSH_NS)
+			flush(c, now);
+		if (wait_ns == PACE_SLEEP)
+			sleep_until_woken(c);
+		else if (wait_ns || now - c->looked_up_ns >= LOOK_UP_NS)
+			wait_for(c, wait_ns);
+	}
+}
+
+/* ---- begin and end ------------------------------------------------------------ */
+
+static int begin(struct collector *c, struct err *err)
+{
+	const struct collector_config *config = c->config;
+
+	c->start_ns = clock_now_ns();
+	if (signals_open(&c->signals, config->argv != NULL, err) < 0 ||
+	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
+	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
+	    record_open(&c->record, config, c->start_ns, err) < 0 ||
+	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
+			 record_event, &c->record, err) < 0)
+		return err->code;
+	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
+	if (config->ready)
+		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
+	if (!config->argv)
+		return 0;
+	return launch_start(&c->launch, config->argv, &c->region, &c->signals, err);
+}
+
+static void end(struct collector *c)
+{
+	harvest_close(&c->harvest);
+	record_close(&c->record);
+	endpoint_close(&c->endpoint);
+	region_close(&c->region);
+	signals_close(&c->signals);
+}
+
+static void note_worst(struct collector_result *r, const struct harvest_coroutine *co)
+{
+	uint32_t at = r->nr_worst < COLLECTOR_WORST ? r->nr_worst++ : COLLECTOR_WORST;
+
+	while (at > 0 && r->worst[at - 1].lost < co->lost) {
+		if (at < COLLECTOR_WORST)
+			r->worst[at] = r->worst[at - 1];
+		at--;
+	}
+	if (at < COLLECTOR_WORST)
+		r->worst[at] = *co;
+}
+
+static void find_worst(const struct collector *c, struct collector_result *r)
+{
+	struct harvest_coroutine co;
+	uint32_t i;
+
+	for (i = 0; i < c->harvest.nr_claimed; i++) {
+		if (c->harvest.cursors[i].lost && harvest_describe(&c->harvest, i, &co))
+			note_worst(r, &co);
+	}
+}
+
+/* Everything but what the files came to, which closing them tells. */
+static void tell(struct collector *c, struct collector_result *r)
+{
+	r->totals = c->harvest.totals;
+	r->wild_count = c->harvest.wild_count;
+	r->nr_connected = c->endpoint.nr_peers;
+	r->still_connected = c->endpoint.nr_connected;
+	r->nr_refused = c->endpoint.nr_refused;
+	r->nr_wakeups = c->endpoint.nr_wakeups;
+	r->region_shrunk = region_shrunk();
+	r->launched = c->config->argv != NULL;
+	r->pid = c->launch.pid;
+	r->exit_status = launch_exit_status(&c->launch);
+	r->signal = launch_signal(&c->launch);
+	r->duration_ns = clock_now_ns() - c->start_ns;
+	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	find_worst(c, r);
+}
+
+static void finish(struct collector *c, struct collector_result *r)
+{
+	set_sleeping(c, 0);
+	endpoint_serve(&c->endpoint);
+	harvest_finish(&c->harvest);
+	tell(c, r);
+	record_finish(&c->record, &c->harvest, &c->endpoint, r);
+}
+
+int collector_run(const struct collector_config *config, struct collector_result *result,
+		  struct err *err)
+{
+	struct collector c;
+	int rc;
+
+	memset(&c, 0, sizeof(c));
+	memset(result, 0, sizeof(*result));
+	c.config = config;
+	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
+	c.signals.notes_fd = -1;
+	rc = begin(&c, err);
+	if (rc == 0) {
+		collect(&c);
+		finish(&c, result);
+	}
+	end(&c);
+	return rc;
+}

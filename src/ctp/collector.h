@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector.h - collect from programs until they are done.
+ *
+ * One thread, one loop: look at the stations, write what is there, wait as long as
+ * the pace says (pace.h) or, when all is quiet, announce sleep and wait to be woken.
+ * However the program ends, everything it left in the region is taken before the
+ * files are closed.
+ */
+#ifndef CTP_COLLECTOR_H
+#define CTP_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctp/harvest.h"
+
+#define COLLECTOR_WORST 5 /* coroutines with the most losses that a result names */
+
+struct collector_config {
+	uint32_t nr_stations;
+	const char *shm;    /* NULL: a private place */
+	const char *sock;   /* NULL: a private place */
+	const char *output; /* "-": stdout */
+	char *const *argv;  /* the program; NULL: serve until told to stop */
+	bool wait_all;      /* go on until every connected process is gone, too */
+	const char *tool;   /* who writes the sidecar: "corotracer 1.2.3" */
+	/* Called once region and socket are there, before anything runs. */
+	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
+};
+
+struct collector_result {
+	struct harvest_totals totals;
+	uint64_t collected;    /* events in the file */
+	uint64_t lost;         /* written - collected, for whatever reason */
+	uint64_t lost_output;  /* of these: read, but the file would not take them */
+	struct err output;     /* why not; code 0: all well */
+	struct err sidecar;    /* likewise */
+	uint32_t nr_connected; /* processes that ever connected */
+	uint32_t still_connected;
+	uint32_t nr_refused;
+	uint64_t nr_wakeups;
+	bool region_shrunk;
+	bool wild_count;
+	bool launched;
+	int pid;         /* of the program */
+	int exit_status; /* as a shell puts it */
+	int signal;      /* 0: none */
+	uint64_t duration_ns;
+	uint64_t cpu_ns; /* of the collector */
+	uint32_t nr_worst;
+	struct harvest_coroutine worst[COLLECTOR_WORST];
+};
+
+/*
+ * Returns 0 when there was a run, however it ended: @result tells.  A negative errno
+ * and words when there was none.
+ */
+int collector_run(const struct collector_config *config, struct collector_result *result,
+		  struct err *err);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* endpoint.c - the wake-up socket, and who is connected to it. */
+#include "ctp/endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define LISTENER UINT32_MAX /* in place of a peer's index */
+
+static int watch(struct endpoint *e, int fd, uint32_t who)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = who };
+
+	return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* bind() never follows or replaces what is there; mode 0600 from the first moment. */
+static int bind_private(int fd, const char *path)
+{
+	struct sockaddr_un sun;
+	mode_t mask;
+	int rc;
+
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	memcpy(sun.sun_path, path, strlen(path));
+	mask = umask(0177);
+	rc = bind(fd, (struct sockaddr *)&sun, sizeof(sun));
+	umask(mask);
+	return rc;
+}
+
+int endpoint_open(struct endpoint *e, const char *path, struct err *err)
+{
+	memset(e, 0, sizeof(*e));
+	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	e->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (e->epoll_fd < 0 || e->listen_fd < 0) {
+		err_errno(err, "cannot make a socket");
+		endpoint_close(e);
+		return err->code;
+	}
+	if (bind_private(e->listen_fd, path) < 0) {
+		err_errno(err, "cannot listen at '%s'", path);
+		if (err->code == -EADDRINUSE)
+			err_hint(err, "another collector may be using it; if not, remove it");
+		endpoint_close(e);
+		return err->code;
+	}
+	e->path = path;
+	if (listen(e->listen_fd, SOMAXCONN) < 0 || watch(e, e->listen_fd, LISTENER) < 0) {
+		err_errno(err, "cannot listen at '%s'", path);
+		endpoint_close(e);
+		return err->code;
+	}
+	return 0;
+}
+
+void endpoint_close(struct endpoint *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_peers; i++) {
+		if (e->peers[i].fd >= 0)
+			close(e->peers[i].fd);
+	}
+	if (e->listen_fd >= 0)
+		close(e->listen_fd);
+	if (e->epoll_fd >= 0)
+		close(e->epoll_fd);
+	if (e->path)
+		unlink(e->path);
+	free(e->peers);
+	memset(e, 0, sizeof(*e));
+	e->listen_fd = -1;
+	e->epoll_fd = -1;
+}
+
+static bool make_room(struct endpoint *e)
+{
+	uint32_t room = e->room ? e->room * 2 : 16;
+	struct peer *peers;
+
+	if (e->nr_peers < e->room)
+		return true;
+	peers = realloc(e->peers, room * sizeof(*peers));
+	if (!peers)
+		return false;
+	e->peers = peers;
+	e->room = room;
+	return true;
+}
+
+static void admit(struct endpoint *e, int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	struct peer *p;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    (cred.uid != geteuid() && cred.uid != 0)) {
+		e->nr_refused++;
+		close(fd);
+		return;
+	}
+	if (!make_room(e) || watch(e, fd, e->nr_peers) < 0) {
+		close(fd);
+		return;
+	}
+	p = &e->peers[e->nr_peers++];
+	p->fd = fd;
+	p->pid = (uint32_t)cred.pid;
+	p->uid = cred.uid;
+	p->connected_ns = clock_now_ns();
+	e->nr_connected++;
+}
+
+static void let_in(struct endpoint *e)
+{
+	int fd;
+
+	while ((fd = accept4(e->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+		admit(e, fd);
+	/*
+	 * Out of descriptors: those who wait stay untended, but trace all the same (the
+	 * collector patrols); turning round and round on them would help nobody.
+	 */
+	if (errno == EMFILE || errno == ENFILE)
+		epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, e->listen_fd, NULL);
+}
+
+static void hear(struct endpoint *e, uint32_t who)
+{
+	struct peer *p = &e->peers[who];
+	char bytes[256];
+	ssize_t got;
+
+	got = read(p->fd, bytes, sizeof(bytes));
+	if (got > 0) {
+		e->nr_wakeups += (uint64_t)got;
+		return;
+	}
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	close(p->fd);
+	p->fd = -1;
+	e->nr_connected--;
+	/* A descriptor is free again: tend the door, if we had to leave it. */
+	if (watch(e, e->listen_fd, LISTENER) == 0)
+		let_in(e);
+}
+
+void endpoint_serve(struct endpoint *e)
+{
+	struct epoll_event evs[64];
+	int i, nr;
+
+	nr = epoll_wait(e->epoll_fd, evs, 64, 0);
+	for (i = 0; i < nr; i++) {
+		if (evs[i].data.u32 == LISTENER)
+			let_in(e);
+		else if (evs[i].data.u32 < e->nr_peers && e->peers[evs[i].data.u32].fd >= 0)
+			hear(e, evs[i].data.u32);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.h - the wake-up socket, and who is connected to it.
+ *
+ * Any number of processes may connect: the program, its children, their children.
+ * A connection carries nothing but wake-up bytes; it also tells who is there.  Only
+ * processes of our own user (or root) are let in, as the kernel vouches for them.
+ */
+#ifndef CTP_ENDPOINT_H
+#define CTP_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct peer {
+	int fd; /* -1 once it has gone */
+	uint32_t pid;
+	uint32_t uid;
+	uint64_t connected_ns;
+};
+
+struct endpoint {
+	int listen_fd; /* -1: closed */
+	int epoll_fd;
+	const char *path;
+	struct peer *peers; /* everybody that ever connected, in order */
+	uint32_t nr_peers;
+	uint32_t room;
+	uint32_t nr_connected;
+	uint32_t nr_refused; /* of another user */
+	uint64_t nr_wakeups; /* bytes received */
+};
+
+/* Listens at @path, which must stay valid; epoll_fd becomes readable when somebody calls. */
+int endpoint_open(struct endpoint *e, const char *path, struct err *err);
+void endpoint_close(struct endpoint *e);
+
+/* Let in who knocks, take the wake-up bytes, notice who left.  Never waits. */
+void endpoint_serve(struct endpoint *e);
+
+#endif

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/* harvest.c - read what programs write into the stations, and know what was missed. */
+#include "ctp/harvest.h"
+
+#include <corotracer/slot.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* How long a slot that may be being overwritten must stay as it is. */
+#define DOUBT_MS 20u
+
+/* Events beyond one per nanosecond that we would still believe. */
+#define BELIEF_SLACK (UINT64_C(1) << 20)
+
+/* So many stations before their turn. */
+#define LOOK_AHEAD 16u
+
+const char *harvest_writer_name(enum harvest_writer w)
+{
+	static const char *const names[NR_WRITERS] = {
+		[WRITER_UNKNOWN] = "unknown",
+		[WRITER_COROTRACER] = "corotracer",
+		[WRITER_SEED_002] = "seed-002",
+		[WRITER_SEED_000] = "seed-000",
+	};
+
+	return names[w];
+}
+
+int harvest_open(struct harvest *h, struct ctp_header *header, const struct ctp_station *stations,
+		 uint32_t nr_stations, harvest_sink *sink, void *ctx, struct err *err)
+{
+	memset(h, 0, sizeof(*h));
+	h->header = header;
+	h->stations = stations;
+	h->nr_stations = nr_stations;
+	h->sink = sink;
+	h->sink_ctx = ctx;
+	h->start_ns = clock_now_ns();
+	h->now_ns = h->start_ns;
+	/* Zero pages until a station is claimed: memory follows the coroutines. */
+	h->cursors = calloc(nr_stations, sizeof(*h->cursors));
+	if (!h->cursors)
+		return err_set(err, -ENOMEM, "no memory for %u stations", nr_stations);
+	return 0;
+}
+
+void harvest_close(struct harvest *h)
+{
+	if (!h->cursors)
+		return;
+	u64map_release(&h->ids);
+	free(h->cursors);
+	h->cursors = NULL;
+}
+
+/* ---- event numbers, slots and seqs ---------------------------------------- */
+
+/* Event k (from 0) of a seed 000 writer has seq k + 1, in slot seq % 8. */
+static uint32_t slot_of(const struct cursor *c, uint64_t k)
+{
+	return (uint32_t)((c->writer == WRITER_SEED_000 ? k + 1 : k) % CTP_SLOTS);
+}
+
+static uint64_t seq_of(const struct cursor *c, uint64_t k)
+{
+	return c->writer == WRITER_SEED_000 ? k + 1 : 2 * (k / CTP_SLOTS) + 2;
+}
+
+/* The event that @seq in @slot belongs to, complete or (odd, seed 002) being written. */
+static uint64_t event_of(const struct cursor *c, uint32_t slot, uint64_t seq)
+{
+	if (c->writer == WRITER_SEED_000)
+		return seq - 1;
+	return slot + CTP_SLOTS * ((seq + 1) / 2 - 1);
+}
+
+/* Nobody writes more than an event per nanosecond. */
+static bool believable(const struct harvest *h, uint64_t k)
+{
+	return k <= h->now_ns - h->start_ns + BELIEF_SLACK;
+}
+
+/* Could @seq stand in @slot of a writer like this one? */
+static bool seq_fits(const struct harvest *h, const struct cursor *c, uint32_t slot, uint64_t seq)
+{
+	if (c->writer == WRITER_SEED_000 && seq % CTP_SLOTS != slot)
+		return false;
+	return believable(h, event_of(c, slot, seq));
+}
+
+/* ---- who writes this station? --------------------------------------------- */
+
+/* Seed 000 leaves slot i with a seq of i modulo 8; seed 002's are all about equal. */
+static bool looks_like_seed_000(const struct ctp_station *st)
+{
+	uint32_t i;
+
+	for (i = 0; i < CTP_SLOTS; i++) {
+		uint64_t seq = ctp_load_relaxed(&st->slots[i].seq);
+
+		if (seq && seq % CTP_SLOTS != i)
+			return false;
+	}
+	return true;
+}
+
+static bool has_extension(const struct ctp_station *st)
+{
+	const struct ctp_ext_station *ext = ctp_station_ext_ro(st);
+
+	/* (E) pairs with the release store in ctp_station_describe(). */
+	return ctp_load_acquire(&ext->magic) == CTP_EXT_MAGIC;
+}
+
+/*
+ * Seed 002 starts with slot 0, seed 000 with slot 1.  Slot 1 is read first: by the
+ * time a seed 002 writer touches it, a fence has passed since it marked slot 0.
+ */
+static enum harvest_writer tell_writer(const struct ctp_station *st)
+{
+	/* (A) pairs with the store-store fence in ctp_slot_write(), of the event in slot 0. */
+	uint64_t second = ctp_load_acquire(&st->slots[1].seq);
+	uint64_t first = ctp_load_relaxed(&st->slots[0].seq);
+
+	if (!first && !second)
+		return WRITER_UNKNOWN;
+	if (second && looks_like_seed_000(st))
+		return WRITER_SEED_000;
+	return has_extension(st) ? WRITER_COROTRACER : WRITER_SEED_002;
+}
+
+/* First sign of life: who is it, what is its id, has another station the same? */
+static bool meet_writer(struct harvest *h, uint32_t i)
+{
+	const struct ctp_station *st = &h->stations[i];
+	struct cursor *c = &h->cursors[i];
+
+	c->writer = (uint8_t)tell_writer(st);
+	if (c->writer == WRITER_UNKNOWN)
+		return false;
+	h->totals.writers[c->writer]++;
+	return true;
+}
+
+/* The id is known to be there once an event is: (B) orders it before that. */
+static void learn_id(struct harvest *h, uint32_t i)
+{
+	struct cursor *c = &h->cursors[i];
+	uint64_t other;
+
+	c->probe_id = ctp_load_relaxed(&h->stations[i].probe_id);
+	if (u64map_get(&h->ids, c->probe_id, &other))
+		c->shares_id = other != i;
+	else if (u64map_put(&h->ids, c->probe_id, i) < 0)
+		c->shares_id = 1; /* out of memory: rather say too much than merge two */
+}
+
+/* ---- one station ---------------------------------------------------------- */
+
+static void count_lost(struct harvest *h, struct cursor *c, uint64_t nr)
+{
+	c->next += nr;
+	c->lost += nr;
+	h->totals.written += nr;
+	h->totals.lost += nr;
+}
+
+static void count_garbage(struct harvest *h, struct cursor *c)
+{
+	c->garbage++;
+	h->totals.garbage++;
+}
+
+/* An event was read whole: hand it on, unless it cannot be one. */
+static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
+{
+	struct cursor *c = &h->cursors[i];
+	struct trace_event out;
+
+	if (ev->time_ns == 0 || ev->is_active > 1) {
+		count_garbage(h, c);
+		count_lost(h, c, 1);
+		return;
+	}
+	if (c->next == c->lost)
+		learn_id(h, i);
+	out.probe_id = c->probe_id;
+	out.tid = ev->tid;
+	out.addr = ev->addr;
+	out.seq = ev->seq;
+	out.ts = ev->time_ns;
+	out.is_active = ev->is_active;
+	out.station = c->shares_id ? i : TRACE_NO_STATION;
+	c->next++;
+	h->totals.written++;
+	h->totals.collected++;
+	h->sink(h->sink_ctx, &out);
+}
+
+/*
+ * Whose copies can be of two events?  A seed 000 writer does not mark a slot before
+ * it overwrites it.  A seed 002 writer does, but nothing makes the mark visible
+ * before what follows, except where the processor keeps all stores in order.
+ */
+static bool may_tear(const struct cursor *c)
+{
+#if defined(__x86_64__)
+	return c->writer == WRITER_SEED_000;
+#else
+	return c->writer != WRITER_COROTRACER;
+#endif
+}
+
+/*
+ * But such a writer has finished seven other slots since, and (the existing SDKs)
+ * passed a full fence: while the last of the seven is not there, our copy is good.
+ * After that it is good only if the writer has paused just there: we wait and see.
+ * The copy was followed by a fence, so what we look at here is no older than it.
+ */
+static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_station *st)
+{
+	uint64_t last = c->next + CTP_SLOTS - 1;
+	uint32_t now_ms = (uint32_t)(h->now_ns / NS_PER_MS) | 1;
+
+	if (h->last || ctp_load_relaxed(&st->slots[slot_of(c, last)].seq) < seq_of(c, last)) {
+		c->doubt_ms = 0;
+		return false;
+	}
+	if (!c->doubt_ms)
+		c->doubt_ms = now_ms;
+	return now_ms - c->doubt_ms < DOUBT_MS;
+}
+
+/* A later event of this station is there: the next one was written, whatever its slot says. */
+static bool later_event_exists(const struct harvest *h, const struct cursor *c,
+			       const struct ctp_station *st)
+{
+	uint64_t k;
+
+	for (k = c->next + 1; k < c->next + CTP_SLOTS; k++) {
+		uint32_t slot = slot_of(c, k);
+		/* (B) pairs with the release store in ctp_slot_write(), of a later event. */
+		uint64_t seq = ctp_load_acquire(&st->slots[slot].seq);
+
+		if (seq >= seq_of(c, k) && seq_fits(h, c, slot, seq))
+			return true;
+	}
+	return false;
+}
+
+enum slot_state {
+	SLOT_READY,   /* holds the event by now */
+	SLOT_IDLE,    /* still as its last turn left it */
+	SLOT_WRITING, /* the event is being written */
+	SLOT_BEYOND,  /* holds a later event: the one we want is gone */
+	SLOT_JUNK,
+};
+
+static enum slot_state slot_state(const struct harvest *h, const struct cursor *c, uint32_t slot,
+				  uint64_t seq)
+{
+	uint64_t want = seq_of(c, c->next);
+	uint64_t step = c->writer == WRITER_SEED_000 ? CTP_SLOTS : 2;
+
+	if (seq == want)
+		return SLOT_READY;
+	if (seq == (want > step ? want - step : 0))
+		return SLOT_IDLE;
+	if (seq == want - 1 && c->writer != WRITER_SEED_000)
+		return SLOT_WRITING;
+	if (seq > want && seq_fits(h, c, slot, seq))
+		return SLOT_BEYOND;
+	return SLOT_JUNK;
+}
+
+/* What should be the next event's slot is not; count each such thing once. */
+static void note_junk(struct harvest *h, struct cursor *c, uint64_t seq)
+{
+	if (c->junk_seq == seq)
+		return;
+	c->junk_seq = seq;
+	count_garbage(h, c);
+}
+
+/*
+ * The slot of the next event did not give it.  Returns true when it is worth trying
+ * again: the cursor moved on (so many were lost), or the event has come.
+ */
+static bool skip_missing(struct harvest *h, uint32_t i)
+{
+	const struct ctp_station *st = &h->stations[i];
+	struct cursor *c = &h->cursors[i];
+	uint32_t slot = slot_of(c, c->next);
+	uint64_t seq = ctp_load_relaxed(&st->slots[slot].seq);
+	enum slot_state state = slot_state(h, c, slot, seq);
+	bool later;
+
+	if (state == SLOT_READY)
+		return true;
+	if (state == SLOT_IDLE && !h->last)
+		return false;
+	if (state == SLOT_BEYOND) {
+		/*
+		 * Event e was begun in this slot: of those before it, seven may be left.
+		 * The oldest of a writer that may tear would be in doubt again and again.
+		 */
+		count_lost(h, c, event_of(c, slot, seq) - (may_tear(c) ? 4 : 7) - c->next);
+		c->doubt_ms = 0;
+		return true;
+	}
+	/* Look at the others first: an honest writer's slot would be ready after that. */
+	later = later_event_exists(h, c, st);
+	seq = ctp_load_relaxed(&st->slots[slot].seq);
+	state = slot_state(h, c, slot, seq);
+	if (state == SLOT_READY || state == SLOT_BEYOND)
+		return true;
+	if (state == SLOT_JUNK || later)
+		note_junk(h, c, seq);
+	if (later)
+		count_lost(h, c, 1);
+	return later;
+}
+
+static bool take_next(struct harvest *h, uint32_t i, struct harvest_scan *out)
+{
+	const struct ctp_station *st = &h->stations[i];
+	struct cursor *c = &h->cursors[i];
+	struct ctp_event ev;
+
+	if (!ctp_slot_read(&st->slots[slot_of(c, c->next)], seq_of(c, c->next), &ev))
+		return skip_missing(h, i);
+	if (may_tear(c) && in_doubt(h, c, st)) {
+		out->pending++;
+		return false;
+	}
+	take(h, i, &ev);
+	return true;
+}
+
+static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out)
+{
+	struct cursor *c = &h->cursors[i];
+	/* A writer at full speed must not keep us from the other stations. */
+	uint32_t tries = 2 * CTP_SLOTS;
+	uint64_t before = c->next, lost = c->lost;
+
+	if (c->writer == WRITER_UNKNOWN && !meet_writer(h, i))
+		return;
+	while (tries-- && take_next(h, i, out))
+		;
+	if (c->next == before)
+		return;
+	out->events += c->next - before - (c->lost - lost);
+	out->lost += c->lost - lost;
+	if (c->next - before > out->deepest)
+		out->deepest = c->next - before < UINT32_MAX ? (uint32_t)(c->next - before)
+							     : UINT32_MAX;
+}
+
+/* ---- all stations --------------------------------------------------------- */
+
+/* The count goes on past the stations there are; that is how many found none. */
+static void look_at_claims(struct harvest *h)
+{
+	uint32_t count = ctp_load_relaxed(&h->header->allocated_count);
+	uint32_t claimed = count < h->nr_stations ? count : h->nr_stations;
+
+	/* A claim takes a few ns at least.  A count that cannot be true is no count. */
+	if (believable(h, (uint64_t)count * 4)) {
+		if (count > h->nr_stations && count - h->nr_stations > h->totals.without_station)
+			h->totals.without_station = count - h->nr_stations;
+	} else if (!h->wild_count) {
+		h->wild_count = true;
+		h->totals.garbage++;
+	}
+	if (claimed > h->nr_claimed)
+		h->nr_claimed = claimed;
+}
+
+/* The slot that station @i will be asked for: a scan of many waits for memory, not for us. */
+static void look_ahead(const struct harvest *h, uint32_t i)
+{
+	const struct cursor *c;
+
+	if (i >= h->nr_claimed)
+		return;
+	c = &h->cursors[i];
+	__builtin_prefetch(&h->stations[i].slots[slot_of(c, c->next)]);
+}
+
+void harvest_scan(struct harvest *h, struct harvest_scan *out)
+{
+	uint32_t i;
+
+	memset(out, 0, sizeof(*out));
+	h->now_ns = clock_now_ns();
+	look_at_claims(h);
+	for (i = 0; i < h->nr_claimed; i++) {
+		look_ahead(h, i + LOOK_AHEAD);
+		scan_station(h, i, out);
+	}
+}
+
+/* After the last scan: a write that was begun, or slots that no writer we know fills so. */
+static void look_at_rest(struct harvest *h, uint32_t i)
+{
+	const struct ctp_station *st = &h->stations[i];
+	struct cursor *c = &h->cursors[i];
+	uint32_t slot;
+
+	if (c->writer != WRITER_UNKNOWN) {
+		slot = slot_of(c, c->next);
+		if (slot_state(h, c, slot, ctp_load_relaxed(&st->slots[slot].seq)) == SLOT_WRITING)
+			h->totals.unfinished++;
+		return;
+	}
+	for (slot = 0; slot < CTP_SLOTS; slot++) {
+		if (ctp_load_relaxed(&st->slots[slot].seq))
+			count_garbage(h, c);
+	}
+}
+
+void harvest_finish(struct harvest *h)
+{
+	struct harvest_coroutine co;
+	struct harvest_scan scan;
+	uint32_t i, rounds = 0;
+
+	h->last = true;
+	/* A process that outlives the run may go on writing; it does not keep us. */
+	do {
+		harvest_scan(h, &scan);
+	} while ((scan.events || scan.lost) && ++rounds < 64);
+	for (i = 0; i < h->nr_claimed; i++) {
+		look_at_rest(h, i);
+		h->totals.coroutines += harvest_describe(h, i, &co);
+	}
+}
+
+/* ---- what a station says of its coroutine ---------------------------------- */
+
+/* The name as far as it is there, one read of each byte; a NUL ends it early. */
+static void describe_name(const struct ctp_ext_station *ext, struct harvest_coroutine *out)
+{
+	uint32_t size = ctp_load_relaxed(&ext->name_size), i;
+
+	out->name_truncated = size > CTP_EXT_NAME_SIZE;
+	if (out->name_truncated)
+		size = CTP_EXT_NAME_SIZE;
+	for (i = 0; i < size; i++)
+		out->name[i] = (char)ctp_load_relaxed(&ext->name[i]);
+	out->name[size] = '\0';
+}
+
+static void describe_life(const struct ctp_station *st, struct harvest_coroutine *out)
+{
+	const struct ctp_ext_station *ext = ctp_station_ext_ro(st);
+
+	out->birth_ts = ctp_load_relaxed(&st->birth_ts);
+	/* (D) pairs with the release store in ctp_probe_end(). */
+	out->dead = ctp_load_acquire(&st->is_dead) == 1;
+	if (!has_extension(st))
+		return;
+	out->pid = ctp_load_relaxed(&ext->pid);
+	if (out->dead)
+		out->death_ts = ctp_load_relaxed(&ext->death_ts);
+	describe_name(ext, out);
+}
+
+bool harvest_describe(const struct harvest *h, uint32_t i, struct harvest_coroutine *out)
+{
+	const struct cursor *c = &h->cursors[i];
+
+	memset(out, 0, sizeof(*out));
+	out->station = i;
+	describe_life(&h->stations[i], out);
+	out->probe_id = c->next > c->lost ? c->probe_id
+					  : ctp_load_relaxed(&h->stations[i].probe_id);
+	out->writer = harvest_writer_name((enum harvest_writer)c->writer);
+	if (c->writer == WRITER_UNKNOWN && has_extension(&h->stations[i]))
+		out->writer = harvest_writer_name(WRITER_COROTRACER);
+	out->written = c->next;
+	out->lost = c->lost;
+	out->collected = c->next - c->lost;
+	out->garbage = c->garbage;
+	return c->next || out->probe_id || out->birth_ts;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - start the program to be traced, and tell how it ended. */
+#ifndef CTP_LAUNCH_H
+#define CTP_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "ctp/region.h"
+#include "ctp/signals.h"
+
+struct launch {
+	pid_t pid;
+	bool ended;
+	int status; /* of wait(2), once ended */
+};
+
+/* The program's standard files, signals and limits are those we were given. */
+int launch_start(struct launch *l, char *const argv[], const struct region *region,
+		 const struct signals *signals, struct err *err);
+
+/* Has it ended?  Never waits. */
+bool launch_ended(struct launch *l);
+
+/* As a shell would put it: 0..255, 128 + signal. */
+int launch_exit_status(const struct launch *l);
+int launch_signal(const struct launch *l); /* 0: none */
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* pace.c - when to look again. */
+#include "ctp/pace.h"
+
+#include "base/clock.h"
+
+#define TICK_SHORT  (50 * NS_PER_US)
+#define TICK_NORMAL (1 * NS_PER_MS)
+#define TICK_LAZY   (4 * NS_PER_MS)   /* when events are rarer than that */
+#define LAZY_AFTER  (20 * NS_PER_MS)  /* nothing for so long: ticks may be lazy */
+#define SLEEP_AFTER (500 * NS_PER_MS) /* nothing for so long: sleep */
+
+/* Of eight slots: so many waiting is a reason to hurry, so few none. */
+#define DEEP    6u
+#define SHALLOW 2u
+
+/* Looking at stations takes at most this part of our time while little happens. */
+#define IDLE_SHARE 16u
+
+/* Patrols while asleep: at most one part in this many. */
+#define PATROL_SHARE 500u
+#define PATROL_LEAST (1 * NS_PER_SEC)
+
+void pace_wake(struct pace *p, uint64_t now_ns)
+{
+	p->tick_ns = TICK_SHORT;
+	p->last_event_ns = now_ns;
+}
+
+static uint64_t longer(uint64_t tick, uint64_t most)
+{
+	return tick * 2 < most ? tick * 2 : most;
+}
+
+uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now_ns,
+		   uint64_t cost_ns)
+{
+	uint64_t quiet_ns;
+
+	if (scan->events || scan->lost || scan->pending)
+		p->last_event_ns = now_ns;
+	quiet_ns = now_ns - p->last_event_ns;
+	if (quiet_ns >= SLEEP_AFTER)
+		return PACE_SLEEP;
+	if (scan->deepest >= DEEP || scan->lost) {
+		p->tick_ns = TICK_SHORT;
+		return 0;
+	}
+	if (scan->deepest > SHALLOW)
+		p->tick_ns = p->tick_ns / 2 > TICK_SHORT ? p->tick_ns / 2 : TICK_SHORT;
+	else
+		p->tick_ns = longer(p->tick_ns, quiet_ns > LAZY_AFTER ? TICK_LAZY : TICK_NORMAL);
+	return p->tick_ns > cost_ns * IDLE_SHARE ? p->tick_ns : cost_ns * IDLE_SHARE;
+}
+
+uint64_t pace_patrol(uint64_t cost_ns)
+{
+	return cost_ns * PATROL_SHARE > PATROL_LEAST ? cost_ns * PATROL_SHARE : PATROL_LEAST;
+}

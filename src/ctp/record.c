@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c - what of a run goes into files: the events, and the sidecar beside them. */
+#include "ctp/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "trace/sidecar.h"
+
+/* An earlier trace of that name is kept; that there is none is no failure. */
+static int keep_old(const char *path, struct err *err)
+{
+	char *old = NULL;
+	int rc = 0;
+
+	if (asprintf(&old, "%s.old", path) < 0)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	if (rename(path, old) < 0 && errno != ENOENT)
+		rc = err_errno(err, "cannot keep '%s' as '%s'", path, old);
+	free(old);
+	return rc;
+}
+
+static int open_output(const char *path, bool *is_file, struct err *err)
+{
+	struct stat st;
+	int fd;
+
+	*is_file = false;
+	if (!strcmp(path, "-"))
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (fd < 0) {
+		err_errno(err, "cannot write the trace to '%s'", path);
+		err_hint(err, "choose another file with -o");
+		return err->code;
+	}
+	*is_file = strcmp(path, "-") != 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return fd;
+}
+
+static bool is_filled_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size > 0;
+}
+
+/* Trace and sidecar belong together; a sidecar of nothing is not kept. */
+static int keep_earlier_run(const char *path, struct err *err)
+{
+	char *sidecar;
+	int rc;
+
+	if (!is_filled_file(path))
+		return 0;
+	if (keep_old(path, err) < 0)
+		return err->code;
+	sidecar = sidecar_path(path);
+	rc = sidecar ? keep_old(sidecar, err) : err_set(err, -ENOMEM, "no memory for a path");
+	free(sidecar);
+	return rc;
+}
+
+/* ---- the sidecar ------------------------------------------------------------ */
+
+static size_t count_words(char *const *argv)
+{
+	size_t nr = 0;
+
+	while (argv && argv[nr])
+		nr++;
+	return nr;
+}
+
+static void put_run(const struct record *r, struct sidecar_writer *w, uint64_t pid)
+{
+	struct sidecar_run run = {
+		.tool = r->config->tool,
+		.command = (const char *const *)r->config->argv,
+		.nr_command = count_words(r->config->argv),
+		.pid = pid,
+		.start_ts = r->start_ns,
+		.start_realtime = r->start_realtime_ns,
+		.stations = r->config->nr_stations,
+	};
+	struct utsname uts;
+
+	if (uname(&uts) == 0) {
+		run.hostname = uts.nodename;
+		run.arch = uts.machine;
+	}
+	sidecar_put_run(w, &run);
+}
+
+static void put_processes(struct sidecar_writer *w, const struct endpoint *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_peers; i++) {
+		struct sidecar_process process = {
+			.pid = e->peers[i].pid,
+			.uid = e->peers[i].uid,
+			.connected_ts = e->peers[i].connected_ns,
+		};
+
+		sidecar_put_process(w, &process);
+	}
+}
+
+static void put_coroutines(struct sidecar_writer *w, const struct harvest *h)
+{
+	struct harvest_coroutine co;
+	uint32_t i;
+
+	for (i = 0; i < h->nr_claimed; i++) {
+		struct sidecar_coroutine out;
+
+		if (!harvest_describe(h, i, &co))
+			continue;
+		out = (struct sidecar_coroutine){
+			.station = co.station,
+			.probe_id = co.probe_id,
+			.pid = co.pid,
+			.name = co.name[0] ? co.name : NULL,
+			.name_truncated = co.name_truncated,
+			.birth_ts = co.birth_ts,
+			.death_ts = co.death_ts,
+			.dead = co.dead,
+			.writer = co.writer,
+			.written = co.written,
+			.collected = co.collected,
+			.lost = co.lost,
+			.garbage = co.garbage,
+		};
+		sidecar_put_coroutine(w, &out);
+	}
+}
+
+static void put_totals(struct sidecar_writer *w, const struct collector_result *r)
+{
+	struct sidecar_totals totals = {
+		.complete = true,
+		.written = r->totals.written,
+		.collected = r->collected,
+		.lost = r->lost,
+		.lost_overwritten = r->lost - r->lost_output,
+		.lost_output = r->lost_output,
+		.garbage = r->totals.garbage,
+		.unfinished = r->totals.unfinished,
+		.coroutines = r->totals.coroutines,
+		.without_station = r->totals.without_station,
+		.exit_status = r->launched && !r->signal ? r->exit_status : -1,
+		.signal = r->signal,
+		.end_ts = clock_now_ns(),
+	};
+
+	sidecar_put_totals(w, &totals);
+}
+
+/* At the start only the run itself: that much is there if we are killed. */
+static int begin_sidecar(struct record *r, struct err *err)
+{
+	struct sidecar_writer w;
+
+	r->sidecar = sidecar_path(r->config->output);
+	if (!r->sidecar)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	if (sidecar_writer_open(&w, r->sidecar, err) < 0)
+		return err->code;
+	put_run(r, &w, 0);
+	return sidecar_writer_commit(&w, err);
+}
+
+static void finish_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
+			   struct collector_result *result)
+{
+	struct sidecar_writer w;
+
+	if (!r->sidecar || sidecar_writer_open(&w, r->sidecar, &result->sidecar) < 0)
+		return;
+	put_run(r, &w, (uint64_t)result->pid);
+	put_processes(&w, e);
+	put_coroutines(&w, h);
+	put_totals(&w, result);
+	sidecar_writer_commit(&w, &result->sidecar);
+}
+
+/* ---- the record --------------------------------------------------------------- */
+
+int record_open(struct record *r, const struct collector_config *config, uint64_t start_ns,
+		struct err *err)
+{
+	bool is_file;
+	int fd;
+
+	r->config = config;
+	r->start_ns = start_ns;
+	r->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+	if (keep_earlier_run(config->output, err) < 0)
+		return err->code;
+	fd = open_output(config->output, &is_file, err);
+	if (fd < 0)
+		return err->code;
+	if (jsonl_writer_open(&r->events, fd, config->output, err) < 0)
+		return err->code;
+	r->is_open = true;
+	return is_file ? begin_sidecar(r, err) : 0;
+}
+
+void record_close(struct record *r)
+{
+	struct err ignored = { 0 };
+
+	if (r->is_open)
+		jsonl_close(&r->events, &ignored);
+	r->is_open = false;
+	free(r->sidecar);
+	r->sidecar = NULL;
+}
+
+void record_event(void *ctx, const struct trace_event *event)
+{
+	struct record *r = ctx;
+
+	jsonl_put(&r->events, event);
+}
+
+void record_flush(struct record *r)
+{
+	jsonl_flush(&r->events);
+}
+
+void record_finish(struct record *r, const struct harvest *h, const struct endpoint *e,
+		   struct collector_result *result)
+{
+	jsonl_close(&r->events, &result->output);
+	r->is_open = false;
+	result->collected = r->events.written;
+	result->lost_output = r->events.unwritten;
+	result->lost = result->totals.lost + result->lost_output;
+	finish_sidecar(r, h, e, result);
+}

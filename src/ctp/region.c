@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* region.c - create, reserve and map the region; its directory; its end. */
+#include "ctp/region.h"
+
+#include <corotracer/atomic.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ctp/timebase.h"
+
+/* ---- a file that gets shorter while we read it ----------------------------- */
+
+/* A signal handler has no other way to find them. */
+static struct {
+	struct {
+		char *map;
+		uint64_t size;
+		int prot;
+	} part[2];
+	long page;
+	volatile sig_atomic_t shrunk;
+} guard;
+
+/* Put a page of zeros where the file ended; the scan goes on and finds nothing there. */
+static bool mend(char *addr)
+{
+	char *page = addr - (uintptr_t)addr % (uintptr_t)guard.page;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (!guard.part[i].map || addr < guard.part[i].map ||
+		    addr >= guard.part[i].map + guard.part[i].size)
+			continue;
+		return mmap(page, (size_t)guard.page, guard.part[i].prot,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+	}
+	return false;
+}
+
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (mend(info->si_addr))
+		guard.shrunk = 1;
+	else
+		signal(sig, SIG_DFL); /* not ours: die of it where it happened */
+}
+
+static void guard_install(const struct region *r)
+{
+	struct sigaction act;
+
+	guard.part[0].map = r->map;
+	guard.part[0].size = r->size;
+	guard.part[0].prot = PROT_READ;
+	guard.part[1].map = (char *)r->header;
+	guard.part[1].size = sizeof(*r->header);
+	guard.part[1].prot = PROT_READ | PROT_WRITE;
+	guard.page = sysconf(_SC_PAGESIZE);
+	memset(&act, 0, sizeof(act));
+	act.sa_sigaction = on_sigbus;
+	act.sa_flags = SA_SIGINFO;
+	sigaction(SIGBUS, &act, NULL);
+}
+
+bool region_shrunk(void)
+{
+	return guard.shrunk;
+}
+
+/* ---- paths ------------------------------------------------------------------ */
+
+static char *path_in(const char *dir, const char *name)
+{
+	char *out = NULL;
+
+	return asprintf(&out, "%s/%s", dir, name) < 0 ? NULL : out;
+}
+
+/* The program may run elsewhere: relative to where we are now. */
+static char *absolute(const char *path)
+{
+	char *cwd, *out = NULL;
+
+	if (path[0] == '/')
+		return strdup(path);
+	cwd = getcwd(NULL, 0);
+	if (cwd)
+		out = path_in(cwd, path);
+	free(cwd);
+	return out;
+}
+
+static bool room_in(const char *dir, uint64_t size)
+{
+	struct statvfs vfs;
+
+	return statvfs(dir, &vfs) == 0 && (uint64_t)vfs.f_bavail * vfs.f_frsize >= size;
+}
+
+/* A fresh directory, 0700, on tmpfs if there is one with room. */
+static char *make_dir(uint64_t size, struct err *err)
+{
+	const char *places[] = { "/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char *dir = NULL;
+
+		if (!places[i] || !*places[i] || !room_in(places[i], size))
+			continue;
+		if (asprintf(&dir, "%s/corotracer-XXXXXX", places[i]) < 0)
+			break;
+		if (mkdtemp(dir))
+			return dir;
+		free(dir);
+	}
+	err_set(err, -ENOSPC, "no room for a region of %llu MiB in /dev/shm or /tmp",
+		(unsigned long long)(size >> 20) + 1);
+	err_hint(err, "ask for fewer stations with -n, or name a place with --shm");
+	return NULL;
+}
+
+/* Fill in dir, shm and sock. */
+static int choose_paths(struct region *r, const char *shm, const char *sock, struct err *err)
+{
+	if (!shm || !sock) {
+		r->dir = make_dir(r->size, err);
+		if (!r->dir)
+			return err->code;
+	}
+	r->shm = shm ? absolute(shm) : path_in(r->dir, "region");
+	r->sock = sock ? absolute(sock) : path_in(r->dir, "wake");
+	if (!r->shm || !r->sock)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+		err_set(err, -ENAMETOOLONG,
+			"the socket's path is %zu bytes long, %zu are allowed: '%s'",
+			strlen(r->sock), sizeof(((struct sockaddr_un *)0)->sun_path) - 1, r->sock);
+		err_hint(err, "choose a shorter path with --sock");
+		return err->code;
+	}
+	return 0;
+}
+
+/* Why the path is taken, and what to do. */
+static int explain_taken(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return err_errno(err, "cannot create '%s'", path);
+	if (S_ISLNK(st.st_mode)) {
+		err_set(err, -EEXIST, "'%s' is a symbolic link; a region is never made through one",
+			path);
+		err_hint(err, "choose another path, or none: the default is private");
+	} else if (st.st_uid != geteuid()) {
+		err_set(err, -EEXIST, "'%s' exists and belongs to user %u", path, st.st_uid);
+		err_hint(err, "choose another path, or none: the default is private");
+	} else {
+		err_set(err, -EEXIST, "'%s' exists: another collector may be using it", path);
+		err_hint(err, "if nothing uses it any more, remove it; or choose another path");
+	}
+	return err->code;
+}
+
+/* ---- the file ---------------------------------------------------------------- */
+
+static int reserve(struct region *r, struct err *err)
+{
+	int rc = posix_fallocate(r->fd, 0, (off_t)r->size);
+
+	if (rc == 0)
+		return 0;
+	errno = rc;
+	err_errno(err, "cannot reserve %llu MiB for %u stations in '%s'",
+		  (unsigned long long)(r->size >> 20) + 1, r->nr_stations, r->shm);
+	err_hint(err, "ask for fewer stations with -n, or name a larger place with --shm");
+	return err->code;
+}
+
+static int create_file(struct region *r, struct err *err)
+{
+	r->fd = open(r->shm, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (r->fd < 0 && (errno == EEXIST || errno == ELOOP))
+		return explain_taken(r->shm, err);
+	if (r->fd < 0) {
+		err_errno(err, "cannot create region '%s'", r->shm);
+		err_hint(err,
+			 "name a folder that is there and yours, or none: the default is private");
+		return err->code;
+	}
+	/* Held as long as we live: tells a region in use from one left behind. */
+	flock(r->fd, LOCK_EX | LOCK_NB);
+	return reserve(r, err);
+}
+
+static int map_file(struct region *r, struct err *err)
+{
+	void *first;
+
+	r->map = mmap(NULL, r->size, PROT_READ, MAP_SHARED, r->fd, 0);
+	if (r->map == MAP_FAILED) {
+		r->map = NULL;
+		return err_errno(err, "cannot map region '%s'", r->shm);
+	}
+	first = mmap(NULL, sizeof(struct ctp_header), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (first == MAP_FAILED)
+		return err_errno(err, "cannot map region '%s'", r->shm);
+	r->header = first;
+	r->stations = ctp_stations(r->map);
+	return 0;
+}
+
+/* Can we make every running thread of a registered process pass a barrier? */
+static bool membarrier_works(void)
+{
+	/* (C) pairs with ctp_wake_if_asleep(): only asked here, done in sleep_announce(). */
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) &&
+	       !getenv("COROTRACER_NO_MEMBARRIER");
+}
+
+static void fill_header(struct region *r)
+{
+	struct ctp_ext_header *ext = ctp_header_ext(r->header);
+
+	r->header->version = CTP_VERSION;
+	r->header->max_stations = r->nr_stations;
+	r->header->magic_number = CTP_MAGIC;
+	r->has_membarrier = membarrier_works();
+	ext->version = CTP_EXT_VERSION;
+	ext->features = CTP_EXT_SLEEPING | (r->has_membarrier ? CTP_EXT_MEMBARRIER : 0) |
+			(timebase_usable() ? CTP_EXT_CLOCK : 0);
+	ext->collector_pid = (uint32_t)getpid();
+	/* (E) pairs with the acquire load in ctp_ext_features(). */
+	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
+}
+
+int region_create(struct region *r, uint32_t nr_stations, const char *shm, const char *sock,
+		  struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->nr_stations = nr_stations;
+	r->size = ctp_region_size(nr_stations);
+	if (choose_paths(r, shm, sock, err) < 0 || create_file(r, err) < 0 ||
+	    map_file(r, err) < 0) {
+		region_close(r);
+		return err->code;
+	}
+	fill_header(r);
+	guard_install(r);
+	return 0;
+}
+
+void region_close(struct region *r)
+{
+	memset(guard.part, 0, sizeof(guard.part));
+	if (r->header)
+		munmap(r->header, sizeof(struct ctp_header));
+	if (r->map)
+		munmap(r->map, r->size);
+	if (r->fd >= 0) {
+		unlink(r->shm); /* only what we made: O_EXCL */
+		close(r->fd);
+	}
+	if (r->dir)
+		rmdir(r->dir);
+	free(r->dir);
+	free(r->shm);
+	free(r->sock);
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+}

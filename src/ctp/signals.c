@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* signals.c - what the user does to us, the program should feel exactly once. */
+#include "ctp/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* How long the witness may take to note what the whole group got. */
+#define WITNESS_NS (30 * NS_PER_MS)
+
+static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+#define NR_PASSED_ON (sizeof(passed_on) / sizeof(passed_on[0]))
+
+/* Writes that fail should fail with a word, not kill us. */
+static const int ignored[] = { SIGPIPE, SIGXFSZ };
+
+static void passed_on_set(sigset_t *set)
+{
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < NR_PASSED_ON; i++)
+		sigaddset(set, passed_on[i]);
+}
+
+/* ---- the witness ------------------------------------------------------------ */
+
+struct note {
+	uint64_t time_ns;
+	int sig;
+};
+
+/* Holds nothing that the user could miss: no descriptor but the one to write to. */
+static void close_all_but(int keep)
+{
+	int fd;
+
+	if (keep > 0)
+		syscall(SYS_close_range, 0, keep - 1, 0);
+	if (syscall(SYS_close_range, keep + 1, ~0u, 0) == 0)
+		return;
+	for (fd = 0; fd < 1024; fd++) {
+		if (fd != keep)
+			close(fd);
+	}
+}
+
+/* Lives as long as the collector, and no longer. */
+static void witness_main(int out, pid_t collector)
+{
+	siginfo_t info;
+	sigset_t set;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "corotracer-sig");
+	if (getppid() != collector)
+		_exit(0);
+	close_all_but(out);
+	passed_on_set(&set);
+	for (;;) {
+		struct note note;
+
+		note.sig = sigwaitinfo(&set, &info);
+		note.time_ns = clock_now_ns();
+		if (note.sig > 0 && write(out, &note, sizeof(note)) != sizeof(note))
+			_exit(0);
+	}
+}
+
+/* Without one we go on: then a kill of the whole group is felt twice. */
+static void witness_start(struct signals *s)
+{
+	pid_t collector = getpid();
+	int pipe_fd[2];
+
+	if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	s->witness = fork();
+	if (s->witness == 0)
+		witness_main(pipe_fd[1], collector);
+	close(pipe_fd[1]);
+	s->notes_fd = pipe_fd[0];
+	if (s->witness < 0) {
+		s->witness = 0;
+		close(s->notes_fd);
+		s->notes_fd = -1;
+	}
+}
+
+static void witness_stop(struct signals *s)
+{
+	if (!s->witness)
+		return;
+	kill(s->witness, SIGKILL);
+	while (waitpid(s->witness, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(s->notes_fd);
+	s->witness = 0;
+	s->notes_fd = -1;
+}
+
+static void witness_hear(struct signals *s)
+{
+	struct note note;
+
+	while (s->notes_fd >= 0 && read(s->notes_fd, &note, sizeof(note)) == sizeof(note)) {
+		if (note.sig > 0 && note.sig < NSIG)
+			s->noted_ns[note.sig] = note.time_ns;
+	}
+}
+
+/* ---- the collector ------------------------------------------------------------ */
+
+int signals_open(struct signals *s, bool with_witness, struct err *err)
+{
+	struct sigaction ignore;
+	sigset_t set;
+
+	memset(s, 0, sizeof(*s));
+	s->notes_fd = -1;
+	passed_on_set(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &s->inherited_mask);
+	memset(&ignore, 0, sizeof(ignore));
+	ignore.sa_handler = SIG_IGN;
+	sigaction(ignored[0], &ignore, &s->inherited[0]);
+	sigaction(ignored[1], &ignore, &s->inherited[1]);
+	/* Before anything else is open, so that the witness inherits as little as can be. */
+	if (with_witness)
+		witness_start(s);
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd >= 0)
+		return 0;
+	witness_stop(s);
+	return err_errno(err, "cannot watch for signals");
+}
+
+void signals_close(struct signals *s)
+{
+	if (s->fd < 0)
+		return;
+	close(s->fd);
+	s->fd = -1;
+	witness_stop(s);
+	signals_restore_in_child(s);
+}
+
+void signals_restore_in_child(const struct signals *s)
+{
+	sigaction(ignored[0], &s->inherited[0], NULL);
+	sigaction(ignored[1], &s->inherited[1], NULL);
+	sigprocmask(SIG_SETMASK, &s->inherited_mask, NULL);
+}
+
+static bool is_request(int sig)
+{
+	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
+}
+
+void signals_serve(struct signals *s, uint64_t now_ns)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
+		int sig = (int)info.ssi_signo;
+
+		if (sig == SIGCHLD) {
+			s->child_changed = true;
+			continue;
+		}
+		s->asked_to_stop |= is_request(sig);
+		/* From a terminal: that is always the whole group. */
+		if (info.ssi_code == SI_KERNEL)
+			s->noted_ns[sig] = now_ns;
+		if (!s->due_ns[sig])
+			s->due_ns[sig] = now_ns + WITNESS_NS;
+	}
+}
+
+/* Did the program get it by itself, as a member of the group? */
+static bool reached_the_group(const struct signals *s, int sig, pid_t program)
+{
+	uint64_t got_ns = s->due_ns[sig] - WITNESS_NS;
+
+	return s->noted_ns[sig] && s->noted_ns[sig] + WITNESS_NS >= got_ns &&
+	       getpgid(program) == getpgrp();
+}
+
+uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
+{
+	uint64_t next = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < NR_PASSED_ON; i++) {
+		int sig = passed_on[i];
+
+		if (!s->due_ns[sig])
+			continue;
+		if (s->due_ns[sig] > now_ns) {
+			next = s->due_ns[sig] < next ? s->due_ns[sig] : next;
+			continue;
+		}
+		witness_hear(s);
+		if (program > 0 && !reached_the_group(s, sig, program))
+			kill(program, sig);
+		s->due_ns[sig] = 0;
+	}
+	return next;
+}

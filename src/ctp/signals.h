@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.h - what the user does to us, the program should feel exactly once.
+ *
+ * Program and collector share a process group, so that pipelines and job control
+ * work as without us.  Hence a Ctrl-C, or a kill of the whole group, reaches the
+ * program by itself, and passing it on would deliver it twice (which, to many
+ * programs, means "now really quit").  A signal sent to the collector alone must be
+ * passed on.  The kernel does not tell which it was.  So there is a witness: a child
+ * in the same group that does nothing but note which signals it gets.  What it got
+ * too was meant for the group.
+ */
+#ifndef CTP_SIGNALS_H
+#define CTP_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct signals {
+	int fd;        /* signalfd; -1: closed */
+	int notes_fd;  /* the witness's notes; -1: none */
+	pid_t witness; /* 0: none */
+	sigset_t inherited_mask;
+	struct sigaction inherited[2]; /* what SIGPIPE and SIGXFSZ did before us */
+	uint64_t due_ns[NSIG];         /* pass on then, unless the witness got it too; 0: nothing */
+	uint64_t noted_ns[NSIG];       /* when the witness last got it */
+	bool child_changed;            /* SIGCHLD came */
+	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
+};
+
+/* From here on signals come through signals_serve().  @with_witness: a program will run. */
+int signals_open(struct signals *s, bool with_witness, struct err *err);
+void signals_close(struct signals *s);
+
+/* In the forked child, before exec: as if we had never been there. */
+void signals_restore_in_child(const struct signals *s);
+
+/* Take what came.  Never waits. */
+void signals_serve(struct signals *s, uint64_t now_ns);
+
+/* Pass on to @program what is due; returns when the next is (UINT64_MAX: nothing). */
+uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* timebase.c - keep the clock in the region, so that programs need not ask for it. */
+#include "ctp/timebase.h"
+
+/* The clock and counter reading is the SDK's own. */
+#define CTP_SLOW_LINKAGE static __attribute__((unused, noinline, cold))
+#include <corotracer/attach.h>
+
+#include "base/clock.h"
+
+/* Well within the window that a program may use it for. */
+#define PUBLISH_NS (10 * NS_PER_MS)
+
+/* A change of the clock's rate (NTP) is followed within so long. */
+#define BASE_NS (1 * NS_PER_SEC)
+
+int timebase_usable(void)
+{
+	return ctp_counter_usable() != 0;
+}
+
+void timebase_open(struct timebase *tb, struct ctp_ext_header *ext)
+{
+	struct timespec settle = { 0, 1000000 };
+
+	memset(tb, 0, sizeof(*tb));
+	if (!timebase_usable())
+		return;
+	tb->ext = ext;
+	tb->pair_ticks = ctp_clock_pair(10, 0, &tb->base.ticks, &tb->base.ns);
+	tb->mid = tb->base;
+	/* A millisecond gives a rate good enough to tell whether a program's clock is ours. */
+	nanosleep(&settle, NULL);
+	timebase_publish(tb, clock_now_ns());
+}
+
+/* Forget a rate that is older than it needs to be. */
+static void move_base(struct timebase *tb, const struct timebase_pair *now)
+{
+	if (now->ns - tb->mid.ns < BASE_NS)
+		return;
+	tb->base = tb->mid;
+	tb->mid = *now;
+}
+
+static void store(struct ctp_ext_header *ext, const struct timebase_pair *at, uint64_t mult,
+		  uint64_t window_ticks)
+{
+	uint64_t seq = ctp_load_relaxed(&ext->clock_seq) & ~UINT64_C(1);
+
+	ctp_store_relaxed(&ext->clock_seq, seq + 1);
+	/* (G) pairs with the load-load fence in ctp_clock_published(). */
+	ctp_fence_store_store();
+	ctp_store_relaxed(&ext->clock_ticks, at->ticks);
+	ctp_store_relaxed(&ext->clock_ns, at->ns);
+	ctp_store_relaxed(&ext->clock_mult, mult);
+	ctp_store_relaxed(&ext->clock_window, window_ticks);
+	/* (G) pairs with the acquire load in ctp_clock_published(). */
+	ctp_store_release(&ext->clock_seq, seq + 2);
+}
+
+void timebase_publish(struct timebase *tb, uint64_t now_ns)
+{
+	struct timebase_pair now = { 0, 0 };
+	uint64_t window_ns;
+	double ns_per_tick;
+
+	if (!tb->ext || now_ns - tb->published_ns < PUBLISH_NS)
+		return;
+	/* Disturbed in between: the next scan tries again. */
+	if (ctp_clock_pair(3, 2 * tb->pair_ticks, &now.ticks, &now.ns) > 8 * tb->pair_ticks)
+		return;
+	if (now.ticks <= tb->base.ticks || now.ns <= tb->base.ns)
+		return;
+	ns_per_tick = (double)(now.ns - tb->base.ns) / (double)(now.ticks - tb->base.ticks);
+	window_ns = (now.ns - tb->base.ns) / 8;
+	if (window_ns > CTP_CLOCK_WINDOW_NS)
+		window_ns = CTP_CLOCK_WINDOW_NS;
+	store(tb->ext, &now, (uint64_t)(ns_per_tick * 4294967296.0),
+	      (uint64_t)((double)window_ns / ns_per_tick));
+	tb->published_ns = now_ns;
+	move_base(tb, &now);
+}
