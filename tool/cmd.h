@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd.h - the subcommands of the tool.
+ *
+ * To add a command: write tool/cmd_<name>.c with a `const struct command
+ * command_<name>` at its end, declare it below, add it to commands[] in main.c and
+ * the file to tool/CMakeLists.txt, and describe it in man/corotracer.1.  Help and
+ * completion are printed from the table; tests/cli/help.sh fails if the manual
+ * forgets a command or an option.
+ *
+ * A command parses its own options (opts.h), so no parser knows two commands.  It
+ * returns the exit status: EXIT_OK done, EXIT_FAILED failed or gate hit, EXIT_USAGE
+ * not understood.  stdout carries the result, stderr the talk.
+ */
+#ifndef TOOL_CMD_H
+#define TOOL_CMD_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* One option of a command; a table of them ends with a zero entry. */
+struct opt {
+	char letter;      /* 'o', or 0 when there is only the long form */
+	const char *name; /* "output" */
+	const char *arg;  /* "FILE", or NULL for a flag */
+	const char *help; /* one line, lower case, no full stop */
+};
+
+struct command {
+	const char *name;
+	const char *instrument;            /* heading in `help` */
+	const char *args;                  /* usage line, after the name */
+	const char *summary;               /* one line, lower case, no full stop */
+	const char *details;               /* a few lines below the options; may be NULL */
+	const struct opt *opts;            /* may be NULL */
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct command *const commands[]; /* ends with NULL */
+
+extern const struct command command_run;
+extern const struct command command_collect;
+extern const struct command command_info;
+extern const struct command command_help;
+extern const struct command command_version;
+
+const struct command *command_find(const char *name);
+
+/* The seeds' flag style (-n 256 -cmd "./app" -out trace.jsonl), translated. */
+int completion_print(void);
+
+int legacy_main(int argc, char **argv);
+bool legacy_wanted(int argc, char **argv);
+
+/*
+ * Walk the options of @cmd.  Returns the index in cmd->opts of the next one, with
+ * its argument in *@value, or OPT_END (then *@first is the index in argv of the
+ * first operand), or OPT_BAD after saying on stderr what is wrong, or OPT_HELP
+ * after printing the command's help.  Options end at the first operand or "--".
+ */
+enum { OPT_END = -1, OPT_BAD = -2, OPT_HELP = -3 };
+struct opt_walk {
+	int next; /* set to 0 before the first call */
+};
+int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
+	     const char **value, int *first);
+
+/* A whole number between @min and @max, or a message and false. */
+bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,
+		unsigned long long max, unsigned long long *out);
+
+void command_help_print(const struct command *cmd);
+
+/* "corotracer run: text" and "hint: ..." on stderr. */
+void say_error(const char *command, const struct err *err);
+void say(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_collect.c - corotracer collect: serve a region that programs join by themselves. */
+#include <stdio.h>
+
+#include "session.h"
+
+static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
+
+/* One line for a shell to take in, or a person to paste. */
+static void print_environment(const char *shm, const char *sock, uint32_t nr_stations)
+{
+	printf("export %s='%s' %s='%s' %s=%u\n", CTP_ENV_SHM, shm, CTP_ENV_SOCK, sock,
+	       CTP_ENV_STATIONS, nr_stations);
+	fflush(stdout);
+}
+
+static int run_collect(int argc, char **argv)
+{
+	struct session s;
+	int first, status;
+
+	session_init(&s, &command_collect);
+	s.config.ready = print_environment;
+	status = session_options(&s, argc, argv, &first);
+	if (status >= 0)
+		return status;
+	if (first < argc) {
+		say("collect", "'%s' is one word too many", argv[first]);
+		fputs("hint: 'corotracer run -- PROGRAM' launches a program\n", stderr);
+		return EXIT_USAGE;
+	}
+	return session_run(&s);
+}
+
+const struct command command_collect = {
+	.name = "collect",
+	.instrument = "coroutines",
+	.args = "[OPTIONS]",
+	.summary = "serve a region that programs join, until Ctrl-C",
+	.details = "Prints one line for a shell: the environment that a program needs to join.  "
+		   "Ctrl-C\n"
+		   "or SIGTERM ends the collecting; the summary and FILE.meta are as with 'run'.\n",
+	.opts = opts,
+	.run = run_collect,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_help.c - corotracer help: the commands by instrument, or one of them in full. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static bool first_of_instrument(size_t at)
+{
+	size_t i;
+
+	for (i = 0; i < at; i++) {
+		if (!strcmp(commands[i]->instrument, commands[at]->instrument))
+			return false;
+	}
+	return true;
+}
+
+static void print_instrument(const char *instrument)
+{
+	size_t i;
+
+	printf("\n%s\n", instrument);
+	for (i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->instrument, instrument))
+			printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	}
+}
+
+static void print_all(void)
+{
+	size_t i;
+
+	puts("usage: corotracer COMMAND [OPTIONS] ...\n\n"
+	     "See from outside what a running program does, at a cost it cannot feel.");
+	for (i = 0; commands[i]; i++) {
+		if (first_of_instrument(i))
+			print_instrument(commands[i]->instrument);
+	}
+	puts("\n'corotracer help COMMAND' tells more.  To begin:\n"
+	     "  corotracer run -o trace.jsonl -- ./your_program\n"
+	     "  corotracer info trace.jsonl");
+}
+
+static int run_help(int argc, char **argv)
+{
+	const struct command *cmd;
+
+	if (argc < 2) {
+		print_all();
+		return EXIT_OK;
+	}
+	cmd = command_find(argv[1]);
+	if (!cmd) {
+		say("help", "there is no command '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	command_help_print(cmd);
+	return EXIT_OK;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.instrument = "about the tool",
+	.args = "[COMMAND]",
+	.summary = "explain the tool, or one command",
+	.run = run_help,
+};

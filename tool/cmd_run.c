@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_run.c - corotracer run: launch a program and collect from it until it ends. */
+#include <stdio.h>
+
+#include "session.h"
+
+static const struct opt opts[] = { SESSION_OPTS, SESSION_WAIT_ALL, { 0, NULL, NULL, NULL } };
+
+static int run_run(int argc, char **argv)
+{
+	struct session s;
+	int first, status;
+
+	session_init(&s, &command_run);
+	status = session_options(&s, argc, argv, &first);
+	if (status >= 0)
+		return status;
+	if (first >= argc) {
+		say("run", "no program to run");
+		fputs("hint: corotracer run -o trace.jsonl -- ./your_program\n", stderr);
+		return EXIT_USAGE;
+	}
+	s.config.argv = argv + first;
+	return session_run(&s);
+}
+
+const struct command command_run = {
+	.name = "run",
+	.instrument = "coroutines",
+	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	.summary = "launch a program and trace its coroutines until it ends",
+	.details =
+		"The program keeps its standard input and output; signals reach it once; the exit\n"
+		"status is the program's, and a signal that ended it ends this, too.  Beside the\n"
+		"trace lies FILE.meta with totals, names, births and deaths.  A trace that is\n"
+		"there already is kept as FILE.old.\n",
+	.opts = opts,
+	.run = run_run,
+};

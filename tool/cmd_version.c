@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_version.c - corotracer version: which one, and what it was built with. */
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include <jansson.h>
+
+#include <corotracer/ctp.h>
+#include <corotracer/version.h>
+
+#include "base/json_writer.h"
+#include "cmd.h"
+
+static const struct opt opts[] = {
+	{ 0, "json", NULL, "as one JSON object" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static int print_json(const char *arch)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stdout);
+	jw_object_begin(&w);
+	jw_field_string(&w, "version", COROTRACER_VERSION);
+	jw_field_u64(&w, "ctp", CTP_VERSION);
+	jw_field_u64(&w, "ctp_extension", CTP_EXT_VERSION);
+	jw_field_string(&w, "arch", arch);
+	jw_key(&w, "libraries");
+	jw_object_begin(&w);
+	jw_field_string(&w, "jansson", JANSSON_VERSION);
+	jw_object_end(&w);
+	jw_object_end(&w);
+	jw_newline(&w);
+	return jw_release(&w) ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_version(int argc, char **argv)
+{
+	struct opt_walk walk = { 0 };
+	struct utsname uts;
+	const char *value;
+	bool json = false;
+	int o, first;
+
+	while ((o = opt_next(&command_version, &walk, argc, argv, &value, &first)) >= 0)
+		json = true;
+	if (o != OPT_END)
+		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	uname(&uts);
+	if (json)
+		return print_json(uts.machine);
+	printf("corotracer %s (cTP %u, %s)\n", COROTRACER_VERSION, CTP_VERSION, uts.machine);
+	return EXIT_OK;
+}
+
+const struct command command_version = {
+	.name = "version",
+	.instrument = "about the tool",
+	.args = "[--json]",
+	.summary = "print the version and what it was built with",
+	.opts = opts,
+	.run = run_version,
+};

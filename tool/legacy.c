@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * legacy.c - the flag style of the existing tool, word for word, translated.
+ *
+ *	corotracer -n 256 -cmd "./app --port 80" -out trace.jsonl
+ *
+ * A flag may be written -name value, -name=value, and with two dashes.  -cmd goes
+ * through `sh -c`, as it does there; that is the only difference to `run`.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+/* The flags of tracing, and which option of `run` each is. */
+static const struct {
+	const char *flag;
+	const char *option; /* NULL: the command itself */
+} flags[] = {
+	{ "n", "stations" }, { "out", "output" }, { "shm", "shm" },
+	{ "sock", "sock" },  { "cmd", NULL },
+};
+#define NR_FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+static int flag_find(const char *word, const char **attached)
+{
+	const char *name, *equal;
+	size_t i, len;
+
+	if (word[0] != '-')
+		return -1;
+	name = word + (word[1] == '-' ? 2 : 1);
+	equal = strchr(name, '=');
+	len = equal ? (size_t)(equal - name) : strlen(name);
+	*attached = equal ? equal + 1 : NULL;
+	for (i = 0; i < NR_FLAGS; i++) {
+		if (strlen(flags[i].flag) == len && !strncmp(flags[i].flag, name, len))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Any word that starts with a dash where a command should be. */
+bool legacy_wanted(int argc, char **argv)
+{
+	return argc > 1 && argv[1][0] == '-';
+}
+
+static int unknown(const char *word)
+{
+	say(NULL, "unknown flag '%s'", word);
+	fputs("hint: corotracer -n 256 -cmd \"./app\" -out trace.jsonl, or 'corotracer help'\n",
+	      stderr);
+	return EXIT_USAGE;
+}
+
+/* Take the flags into @s and the command into *@cmd.  Returns -1 to go on, or the exit status. */
+static int parse(struct session *s, int argc, char **argv, char **cmd)
+{
+	int i = 1, f;
+
+	while (i < argc) {
+		const char *value, *word = argv[i++];
+
+		f = flag_find(word, &value);
+		if (f < 0)
+			return unknown(word);
+		if (!value && i >= argc) {
+			say(NULL, "no value after '%s'", word);
+			return EXIT_USAGE;
+		}
+		if (!value)
+			value = argv[i++];
+		if (!flags[f].option)
+			*cmd = (char *)value;
+		else if (!session_set(s, flags[f].option, value))
+			return EXIT_USAGE;
+	}
+	return -1;
+}
+
+int legacy_main(int argc, char **argv)
+{
+	static char shell[] = "sh", dash_c[] = "-c";
+	char *words[4] = { shell, dash_c, NULL, NULL };
+	struct session s;
+	int status;
+
+	session_init(&s, NULL);
+	status = parse(&s, argc, argv, &words[2]);
+	if (status >= 0)
+		return status;
+	if (!words[2] || !*words[2]) {
+		say(NULL, "no command to trace: -cmd is missing");
+		fputs("hint: corotracer -n 256 -cmd \"./app\" -out trace.jsonl\n", stderr);
+		return EXIT_USAGE;
+	}
+	s.config.argv = words;
+	return session_run(&s);
+}

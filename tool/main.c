@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - the command table, and the way to the right row of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+const struct command *const commands[] = {
+	&command_run, &command_collect, &command_info, &command_help, &command_version, NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* Spellings that people try before they read. */
+static const char *usual_name(const char *word)
+{
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "-help"))
+		return "help";
+	if (!strcmp(word, "--version") || !strcmp(word, "-V"))
+		return "version";
+	return word;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *cmd;
+
+	if (argc < 2) {
+		command_help.run(1, argv);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--completion"))
+		return completion_print();
+	cmd = command_find(usual_name(argv[1]));
+	if (cmd)
+		return cmd->run(argc - 1, argv + 1);
+	if (legacy_wanted(argc, argv))
+		return legacy_main(argc, argv);
+	say(NULL, "there is no command '%s'", argv[1]);
+	fputs("hint: see 'corotracer help'\n", stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* opts.c - walk a command's options by its table; messages and help from the same table. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+void say(const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (command && *command)
+		fprintf(stderr, "corotracer %s: ", command);
+	else
+		fputs("corotracer: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void say_error(const char *command, const struct err *err)
+{
+	say(command, "%s", err->text);
+	if (err->hint[0])
+		fprintf(stderr, "hint: %s\n", err->hint);
+}
+
+static int bad_option(const struct command *cmd, const char *what, const char *option)
+{
+	say(cmd->name, "%s '%s'", what, option);
+	fprintf(stderr, "hint: see 'corotracer help %s'\n", cmd->name);
+	return OPT_BAD;
+}
+
+static int find_long(const struct command *cmd, const char *name, size_t len)
+{
+	int i;
+
+	for (i = 0; cmd->opts && cmd->opts[i].name; i++) {
+		if (strlen(cmd->opts[i].name) == len && !strncmp(cmd->opts[i].name, name, len))
+			return i;
+	}
+	return -1;
+}
+
+static int find_letter(const struct command *cmd, char letter)
+{
+	int i;
+
+	for (i = 0; cmd->opts && cmd->opts[i].name; i++) {
+		if (cmd->opts[i].letter == letter)
+			return i;
+	}
+	return -1;
+}
+
+/* The option's argument: attached, or the next word. */
+static bool take_value(const struct opt *opt, const char *attached, struct opt_walk *walk, int argc,
+		       char **argv, const char **value)
+{
+	*value = NULL;
+	if (!opt->arg)
+		return attached == NULL;
+	if (attached) {
+		*value = attached;
+		return true;
+	}
+	if (walk->next >= argc)
+		return false;
+	*value = argv[walk->next++];
+	return true;
+}
+
+static int next_long(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
+		     const char *word, const char **value)
+{
+	const char *name = word + 2, *equal = strchr(name, '=');
+	size_t len = equal ? (size_t)(equal - name) : strlen(name);
+	int i = find_long(cmd, name, len);
+
+	if (i < 0 && len == 4 && !strncmp(name, "help", 4)) {
+		command_help_print(cmd);
+		return OPT_HELP;
+	}
+	if (i < 0)
+		return bad_option(cmd, "unknown option", word);
+	if (!take_value(&cmd->opts[i], equal ? equal + 1 : NULL, walk, argc, argv, value))
+		return bad_option(cmd, cmd->opts[i].arg ? "no value after" : "no value goes with",
+				  word);
+	return i;
+}
+
+static int next_short(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
+		      const char *word, const char **value)
+{
+	int i = find_letter(cmd, word[1]);
+
+	if (i < 0 && word[1] == 'h' && !word[2]) {
+		command_help_print(cmd);
+		return OPT_HELP;
+	}
+	if (i < 0)
+		return bad_option(cmd, "unknown option", word);
+	if (!take_value(&cmd->opts[i], word[2] ? word + 2 : NULL, walk, argc, argv, value))
+		return bad_option(cmd, cmd->opts[i].arg ? "no value after" : "unknown option",
+				  word);
+	return i;
+}
+
+int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
+	     const char **value, int *first)
+{
+	const char *word;
+
+	if (walk->next == 0)
+		walk->next = 1;
+	word = walk->next < argc ? argv[walk->next] : NULL;
+	if (!word || word[0] != '-' || !word[1]) {
+		*first = walk->next;
+		return OPT_END;
+	}
+	walk->next++;
+	if (!strcmp(word, "--")) {
+		*first = walk->next;
+		return OPT_END;
+	}
+	if (word[1] == '-')
+		return next_long(cmd, walk, argc, argv, word, value);
+	return next_short(cmd, walk, argc, argv, word, value);
+}
+
+bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,
+		unsigned long long max, unsigned long long *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out >= min && *out <= max)
+		return true;
+	say(command, "'%s' is no good for %s: a whole number from %llu to %llu goes there", text,
+	    option, min, max);
+	return false;
+}
+
+void command_help_print(const struct command *cmd)
+{
+	const struct opt *o;
+
+	printf("usage: corotracer %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
+	       cmd->summary);
+	for (o = cmd->opts; o && o->name; o++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+			 o->arg ? " " : "", o->arg ? o->arg : "");
+		printf("%s  %-26s %s\n", o == cmd->opts ? "\n" : "", left, o->help);
+	}
+	if (cmd->details)
+		printf("\n%s", cmd->details);
+}

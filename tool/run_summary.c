@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_summary.c - what came of a run, on stderr.
+ *
+ * Loss is always told, in a line of its own; what is as it should be takes no room.
+ */
+#include "run_summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "cmd.h"
+
+/* 1234567 as "1,234,567"; a few may be in use at a time. */
+static const char *number(uint64_t n)
+{
+	static char ring[8][32];
+	static unsigned next;
+	char *p = ring[next++ % 8] + 31;
+	int digits = 0;
+
+	*p = '\0';
+	do {
+		if (digits && digits % 3 == 0)
+			*--p = ',';
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+		digits++;
+	} while (n);
+	return p;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void line_totals(const struct session *s, const struct collector_result *r)
+{
+	double seconds = (double)r->duration_ns / 1e9;
+
+	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s -> %s\n",
+		number(r->collected), plural(r->collected), number(r->totals.coroutines),
+		plural(r->totals.coroutines), seconds, s->config.output);
+}
+
+static void line_loss(const struct collector_result *r)
+{
+	double percent = r->totals.written ? 100.0 * (double)r->lost / (double)r->totals.written
+					   : 0;
+
+	if (!r->lost) {
+		fprintf(stderr, "corotracer: lost: none of %s written\n",
+			number(r->totals.written));
+		return;
+	}
+	fprintf(stderr, "corotracer: lost: %s of %s written (%.1f %%)", number(r->lost),
+		number(r->totals.written), percent);
+	if (r->lost_output)
+		fprintf(stderr, ", %s because the trace could not be written",
+			number(r->lost_output));
+	if (r->lost > r->lost_output)
+		fprintf(stderr, ", %s overwritten before they were read",
+			number(r->lost - r->lost_output));
+	fputc('\n', stderr);
+}
+
+/* Names are the program's own: show what a terminal can bear. */
+static void print_name(const char *name)
+{
+	for (; *name; name++)
+		fputc((unsigned char)*name >= 0x20 && *name != 0x7f ? *name : '?', stderr);
+}
+
+static void lines_worst(const struct collector_result *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nr_worst; i++) {
+		const struct harvest_coroutine *co = &r->worst[i];
+
+		fprintf(stderr, "corotracer:   worst: %s of %s lost by coroutine %" PRIu64,
+			number(co->lost), number(co->written), co->probe_id);
+		if (co->name[0]) {
+			fputs(" \"", stderr);
+			print_name(co->name);
+			fputc('"', stderr);
+		}
+		fputc('\n', stderr);
+	}
+	if (r->nr_worst)
+		fputs("hint: a station holds 8 events; a coroutine that makes more between two "
+		      "looks of the collector loses the oldest\n",
+		      stderr);
+}
+
+static void line_without_station(const struct session *s, const struct collector_result *r)
+{
+	if (!r->totals.without_station)
+		return;
+	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no station of %u\n",
+		number(r->totals.without_station), plural(r->totals.without_station),
+		s->config.nr_stations);
+	fprintf(stderr, "hint: -n %" PRIu64 " would have been enough\n",
+		(uint64_t)s->config.nr_stations + r->totals.without_station);
+}
+
+static void lines_garbage(const struct collector_result *r)
+{
+	if (r->totals.garbage)
+		fprintf(stderr,
+			"corotracer: garbage: %s thing%s in the region that no event can be, left "
+			"out\n",
+			number(r->totals.garbage), plural(r->totals.garbage));
+	if (r->totals.unfinished)
+		fprintf(stderr, "corotracer: unfinished: %s event%s begun and never completed\n",
+			number(r->totals.unfinished), plural(r->totals.unfinished));
+	if (r->wild_count)
+		fputs("corotracer: the region's count of coroutines was not to be believed\n",
+		      stderr);
+	if (r->region_shrunk)
+		fputs("corotracer: the region's file was cut short while it was read\n", stderr);
+}
+
+/* Who wrote, when it was not all ours. */
+static void line_writers(const struct collector_result *r)
+{
+	uint32_t w;
+
+	if (!r->totals.writers[WRITER_SEED_002] && !r->totals.writers[WRITER_SEED_000])
+		return;
+	fputs("corotracer: stations by writer:", stderr);
+	for (w = WRITER_COROTRACER; w < NR_WRITERS; w++) {
+		if (r->totals.writers[w])
+			fprintf(stderr, " %s %s", number(r->totals.writers[w]),
+				harvest_writer_name(w));
+	}
+	fputc('\n', stderr);
+}
+
+static void lines_connected(const struct collector_result *r)
+{
+	if (!r->nr_connected && !r->totals.written) {
+		fputs("corotracer: connected: no - no process joined the region\n", stderr);
+		fputs("hint: does the program call corotracer_init()?  "
+		      "CTP_VERBOSE=1 makes it say why it stays untraced\n",
+		      stderr);
+	}
+	if (r->nr_refused)
+		fprintf(stderr, "corotracer: refused: %u connection%s of other users\n",
+			r->nr_refused, plural(r->nr_refused));
+	if (r->still_connected && r->launched)
+		fprintf(stderr,
+			"corotracer: %u process%s went on after the program ended; "
+			"what they did later is not in the trace (--wait-all waits for them)\n",
+			r->still_connected, r->still_connected == 1 ? "" : "es");
+}
+
+static void lines_trouble(const struct session *s, const struct collector_result *r)
+{
+	if (r->output.code)
+		say_error(s->cmd ? s->cmd->name : NULL, &r->output);
+	if (r->sidecar.code)
+		say_error(s->cmd ? s->cmd->name : NULL, &r->sidecar);
+	if (r->signal)
+		fprintf(stderr, "corotracer: the program was ended by signal %d (%s)\n", r->signal,
+			strsignal(r->signal));
+	else if (r->exit_status)
+		fprintf(stderr, "corotracer: the program exited with status %d\n", r->exit_status);
+}
+
+void run_summary_text(const struct session *s, const struct collector_result *r)
+{
+	lines_trouble(s, r);
+	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage)
+		return;
+	line_totals(s, r);
+	line_loss(r);
+	lines_worst(r);
+	line_without_station(s, r);
+	lines_garbage(r);
+	line_writers(r);
+	lines_connected(r);
+}
+
+/* ---- the same as JSON -------------------------------------------------------- */
+
+static void json_worst(struct json_writer *w, const struct collector_result *r)
+{
+	uint32_t i;
+
+	jw_key(w, "worst");
+	jw_array_begin(w);
+	for (i = 0; i < r->nr_worst; i++) {
+		jw_object_begin(w);
+		jw_field_u64(w, "station", r->worst[i].station);
+		jw_field_u64(w, "probe_id", r->worst[i].probe_id);
+		jw_field_string(w, "name", r->worst[i].name[0] ? r->worst[i].name : NULL);
+		jw_field_u64(w, "written", r->worst[i].written);
+		jw_field_u64(w, "lost", r->worst[i].lost);
+		jw_object_end(w);
+	}
+	jw_array_end(w);
+}
+
+static void json_writers(struct json_writer *w, const struct collector_result *r)
+{
+	uint32_t i;
+
+	jw_key(w, "writers");
+	jw_object_begin(w);
+	for (i = WRITER_COROTRACER; i < NR_WRITERS; i++)
+		jw_field_u64(w, harvest_writer_name(i), r->totals.writers[i]);
+	jw_object_end(w);
+}
+
+static void json_totals(struct json_writer *w, const struct collector_result *r)
+{
+	jw_field_u64(w, "written", r->totals.written);
+	jw_field_u64(w, "collected", r->collected);
+	jw_field_u64(w, "lost", r->lost);
+	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output);
+	jw_field_u64(w, "lost_output", r->lost_output);
+	jw_field_u64(w, "garbage", r->totals.garbage);
+	jw_field_u64(w, "unfinished", r->totals.unfinished);
+	jw_field_u64(w, "coroutines", r->totals.coroutines);
+	jw_field_u64(w, "without_station", r->totals.without_station);
+}
+
+static void json_trouble(struct json_writer *w, const char *key, const struct err *err)
+{
+	if (!err->code)
+		return;
+	jw_field_string(w, key, err->text);
+}
+
+void run_summary_json(const struct session *s, const struct collector_result *r, int status)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stderr);
+	jw_object_begin(&w);
+	json_totals(&w, r);
+	if (r->launched) {
+		jw_field_i64(&w, "exit_status", r->exit_status);
+		jw_key(&w, "signal");
+		if (r->signal)
+			jw_i64(&w, r->signal);
+		else
+			jw_null(&w);
+	} else {
+		jw_field_null(&w, "exit_status");
+	}
+	jw_field_i64(&w, "status", status);
+	jw_field_string(&w, "trace", s->config.output);
+	jw_field_u64(&w, "duration_ns", r->duration_ns);
+	jw_field_u64(&w, "collector_cpu_ns", r->cpu_ns);
+	jw_field_u64(&w, "connected", r->nr_connected);
+	jw_field_u64(&w, "still_connected", r->still_connected);
+	jw_field_u64(&w, "refused", r->nr_refused);
+	jw_field_u64(&w, "wakeups", r->nr_wakeups);
+	jw_field_bool(&w, "region_shrunk", r->region_shrunk);
+	jw_field_bool(&w, "wild_count", r->wild_count);
+	json_writers(&w, r);
+	json_worst(&w, r);
+	json_trouble(&w, "error", &r->output);
+	json_trouble(&w, "sidecar_error", &r->sidecar);
+	jw_object_end(&w);
+	jw_newline(&w);
+	jw_release(&w);
+}
+
+void run_summary_json_error(const struct err *err)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stderr);
+	jw_object_begin(&w);
+	jw_field_string(&w, "error", err->text);
+	jw_field_string(&w, "hint", err->hint[0] ? err->hint : NULL);
+	jw_object_end(&w);
+	jw_newline(&w);
+	jw_release(&w);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c - run a collector and turn its result into an exit status. */
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <corotracer/version.h>
+
+#include "run_summary.h"
+
+static const char *name_of(const struct session *s)
+{
+	return s->cmd ? s->cmd->name : NULL;
+}
+
+void session_init(struct session *s, const struct command *cmd)
+{
+	memset(s, 0, sizeof(*s));
+	s->cmd = cmd;
+	s->config.nr_stations = DEFAULT_STATIONS;
+	s->config.output = DEFAULT_OUTPUT;
+}
+
+static bool set_stations(struct session *s, const char *value)
+{
+	unsigned long long n;
+
+	if (!opt_number(name_of(s), "-n", value, 1, CTP_MAX_STATIONS, &n))
+		return false;
+	s->config.nr_stations = (uint32_t)n;
+	return true;
+}
+
+static bool set_path(struct session *s, const char **path, const char *name, const char *value)
+{
+	if (*value) {
+		*path = value;
+		return true;
+	}
+	say(name_of(s), "an empty name is no good for --%s", name);
+	return false;
+}
+
+bool session_set(struct session *s, const char *name, const char *value)
+{
+	if (!strcmp(name, "stations"))
+		return set_stations(s, value);
+	if (!strcmp(name, "output"))
+		return set_path(s, &s->config.output, name, value);
+	if (!strcmp(name, "shm"))
+		return set_path(s, &s->config.shm, name, value);
+	if (!strcmp(name, "sock"))
+		return set_path(s, &s->config.sock, name, value);
+	if (!strcmp(name, "fail-on-loss"))
+		s->fail_on_loss = true;
+	else if (!strcmp(name, "wait-all"))
+		s->config.wait_all = true;
+	else if (!strcmp(name, "json"))
+		s->json = true;
+	else if (!strcmp(name, "quiet"))
+		s->quiet = true;
+	return true;
+}
+
+int session_options(struct session *s, int argc, char **argv, int *first)
+{
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int o;
+
+	while ((o = opt_next(s->cmd, &walk, argc, argv, &value, first)) >= 0) {
+		if (!session_set(s, s->cmd->opts[o].name, value))
+			return EXIT_USAGE;
+	}
+	if (o == OPT_END)
+		return -1;
+	return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+}
+
+/* What the shell would have seen without us, down to the signal; but no second core file. */
+static void die_as_the_program_did(int sig)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Our own troubles turn success into failure; they never hide the program's. */
+static int exit_status(const struct session *s, const struct collector_result *r)
+{
+	if (r->exit_status)
+		return r->exit_status;
+	if (r->output.code || r->sidecar.code)
+		return EXIT_FAILED;
+	if (s->fail_on_loss && (r->lost || r->totals.without_station))
+		return EXIT_FAILED;
+	return EXIT_OK;
+}
+
+int session_run(struct session *s)
+{
+	struct collector_result result;
+	struct err err = { 0 };
+	int status;
+
+	s->config.tool = "corotracer " COROTRACER_VERSION;
+	if (collector_run(&s->config, &result, &err) < 0) {
+		if (s->json)
+			run_summary_json_error(&err);
+		else
+			say_error(name_of(s), &err);
+		return EXIT_FAILED;
+	}
+	status = exit_status(s, &result);
+	if (s->json)
+		run_summary_json(s, &result, status);
+	else
+		run_summary_text(s, &result);
+	if (result.signal)
+		die_as_the_program_did(result.signal);
+	return status;
+}

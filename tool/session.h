@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - what `run`, `collect` and the seeds' flags share: from options to a
+ * collector, from its result to a summary and an exit status.
+ */
+#ifndef TOOL_SESSION_H
+#define TOOL_SESSION_H
+
+#include <stdbool.h>
+
+#include "cmd.h"
+#include "ctp/collector.h"
+
+#define DEFAULT_STATIONS 128 /* as in seed 001 */
+#define DEFAULT_OUTPUT   "trace_output.jsonl"
+
+struct session {
+	const struct command *cmd; /* for messages; NULL: the seeds' flags */
+	struct collector_config config;
+	bool json;
+	bool quiet;
+	bool fail_on_loss;
+};
+
+/* Rows of an option table that session_options() knows what to do with. */
+#define SESSION_OPTS                                                                      \
+	{ 'n', "stations", "N", "room for N coroutines (128)" },                          \
+		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout" }, \
+		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },             \
+		{ 0, "json", NULL, "the summary as one JSON object" },                    \
+		{ 'q', "quiet", NULL, "no summary unless something was lost" },           \
+		{ 0, "shm", "PATH", "make the region here, not in a private place" },     \
+	{                                                                                 \
+		0, "sock", "PATH", "make the socket here, not in a private place"         \
+	}
+
+#define SESSION_WAIT_ALL                                                    \
+	{                                                                   \
+		0, "wait-all", NULL, "wait for the program's children, too" \
+	}
+
+void session_init(struct session *s, const struct command *cmd);
+
+/* Parse @cmd's options into @s.  Returns -1 to go on, or the exit status. */
+int session_options(struct session *s, int argc, char **argv, int *first);
+
+/* Set one option by its long name; false after saying what is wrong with @value. */
+bool session_set(struct session *s, const char *name, const char *value);
+
+/* Run, tell on stderr what came of it, return the exit status (or die as the program did). */
+int session_run(struct session *s);
+
+#endif
