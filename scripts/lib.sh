@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# lib.sh - what demo.sh and test.sh share: installing packages, and talking about it.
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+	say "$0: $1"
+	[ -z "${2:-}" ] || say "hint: $2"
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null 2>&1; then
+		sudo "$@"
+	else
+		die "packages are missing and neither root nor sudo is at hand" \
+			"install them by hand: apt-get install ${missing[*]}"
+	fi
+}
+
+package_present() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# need PACKAGE...: install what is not there yet; says nothing and needs nothing if all is.
+need() {
+	missing=()
+	local p
+	command -v dpkg-query >/dev/null 2>&1 || return 0 # not Debian: CMake will say what it misses
+	for p in "$@"; do
+		package_present "$p" || missing+=("$p")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "installing: ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the lists there are"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"${missing[@]}" >/dev/null || die "cannot install ${missing[*]}"
+}
+
+# shellcheck disable=SC2034 # used by those who source this
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev)
+
+# build PRESET [CMAKE ARGUMENT...]: configure and build, quietly unless it fails.
+build() {
+	local preset=$1 log
+	shift
+	log=$(mktemp)
+	if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
+		cat "$log" >&2
+		rm -f "$log"
+		die "the $preset build failed"
+	fi
+	rm -f "$log"
+}

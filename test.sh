@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# test.sh - install what the tests need, build, run every test, and tell what came of it.
+#
+#   ./test.sh           everything: style, the plain build, ASan+UBSan, TSan
+#   ./test.sh --quick   the plain build's fast tests, for the inner loop
+#
+# The last line is "N passed, N failed" (", N skipped", with the reasons above it).
+set -eu
+cd "$(dirname "$0")"
+. scripts/lib.sh
+
+quick=no
+case "${1:-}" in
+"") ;;
+--quick) quick=yes ;;
+*) die "unknown option '$1'" "./test.sh or ./test.sh --quick" ;;
+esac
+
+need "${BUILD_PACKAGES[@]}" g++ python3-minimal python3
+[ $quick = yes ] || need clang clang-format clang-tidy shellcheck man-db git util-linux
+
+jobs=$(nproc)
+logs=()
+status=0
+
+# suite PRESET CTEST ARGUMENT...: build it, run its tests, keep the log for the tally.
+suite() {
+	local preset=$1 dir=build
+	shift
+	[ "$preset" = dev ] || dir=build/$preset
+	say "== $preset: building"
+	build "$preset"
+	say "== $preset: testing"
+	ctest --test-dir "$dir" --output-on-failure -j "$jobs" "$@" >&2 || status=1
+	logs+=("$dir/Testing/Temporary/LastTest.log")
+}
+
+if [ $quick = yes ]; then
+	suite dev -L quick
+else
+	suite dev
+	suite asan -LE once
+	suite tsan -L threads
+fi
+scripts/tally "${logs[@]}" || status=1
+exit $status

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""harness.py - run the tool on the test target, and check what came of it.
+
+A test is a function whose name is a sentence, registered by @test; main() runs them all and
+exits 0 (passed), 1 (failed) or 77 (every one skipped).  A test may raise Skip("why").
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TOOL = os.environ.get("COROTRACER", "build/corotracer")
+TARGET = os.environ.get("TARGET", "build/tests/cli/target")
+TESTS = []
+
+
+class Skip(Exception):
+    pass
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def equal(got, wanted, what):
+    if got != wanted:
+        raise AssertionError(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def contains(text, part):
+    if part not in text:
+        raise AssertionError(f"{part!r} is not in:\n{text}")
+
+
+class Run:
+    """One finished run of the tool: status, stdout, stderr, summary, events, sidecar."""
+
+    def __init__(self, status, out, err, trace):
+        self.status, self.out, self.err, self.trace = status, out, err, trace
+
+    @property
+    def summary(self):
+        lines = [line for line in self.err.splitlines() if line.startswith("{")]
+        equal(len(lines), 1, "JSON objects on stderr")
+        return json.loads(lines[0])
+
+    @property
+    def events(self):
+        with open(self.trace, encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    @property
+    def sidecar(self):
+        with open(self.trace + ".meta", encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    def coroutines(self):
+        return [r for r in self.sidecar if r["type"] == "coroutine"]
+
+
+def popen(*args, **kwargs):
+    kwargs.setdefault("stdout", subprocess.PIPE)
+    kwargs.setdefault("stderr", subprocess.PIPE)
+    kwargs.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([str(a) for a in args], text=True, **kwargs)
+
+
+def tool(*args, **kwargs):
+    """Run the tool to its end; returns (status, stdout, stderr)."""
+    given = kwargs.pop("input", None)
+    if given is not None:
+        kwargs["stdin"] = subprocess.PIPE
+    p = popen(TOOL, *args, **kwargs)
+    out, err = p.communicate(given, timeout=120)
+    return p.returncode, out, err
+
+
+def run(dir, *target, options=(), **kwargs):
+    """`corotracer run --json` on the test target."""
+    trace = os.path.join(dir, "trace.jsonl")
+    status, out, err = tool("run", "--json", "-o", trace, *options, "--", TARGET, *target, **kwargs)
+    return Run(status, out, err, trace)
+
+
+def wait_until(condition, what):
+    """Generous: a busy machine is no failure."""
+    for _ in range(3000):
+        got = condition()
+        if got:
+            return got
+        time.sleep(0.01)
+    raise AssertionError(f"never came: {what}")
+
+
+def check_order(events):
+    """Within a coroutine time goes forward, and resumes and suspends take turns."""
+    last = {}
+    for e in events:
+        before = last.get(e["probe_id"])
+        if before:
+            assert e["ts"] > before["ts"], f"time went back: {before} then {e}"
+        last[e["probe_id"]] = e
+
+
+def main():
+    failed, skipped = 0, 0
+    for function in TESTS:
+        name = function.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory(prefix="corotracer-test-") as dir:
+            try:
+                function(dir)
+                print(f"ok - {name}", flush=True)
+            except Skip as why:
+                skipped += 1
+                print(f"skipped: {name}: {why}", flush=True)
+            except Exception:  # noqa: BLE001 - every failure is told, and the rest goes on
+                failed += 1
+                traceback.print_exc()
+                print(f"not ok - {name}", flush=True)
+    if failed:
+        sys.exit(1)
+    sys.exit(77 if skipped == len(TESTS) else 0)
+
+
+__all__ = [
+    "TOOL", "TARGET", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
+    "wait_until", "check_order", "main", "os", "signal", "subprocess", "sys", "time", "json",
+]

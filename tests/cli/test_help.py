@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""test_help.py - help, manual and completion all tell of every command and option."""
+import re
+
+from harness import *
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def commands():
+    _, out, _ = tool("help")
+    return re.findall(r"^  (\w+) +\S", out.split("'corotracer help COMMAND'")[0], re.M)
+
+
+def options(command):
+    _, out, _ = tool("help", command)
+    return re.findall(r"^ +(?:-\w, )? *(--[\w-]+)", out, re.M)
+
+
+def manual():
+    with open(os.path.join(ROOT, "man", "corotracer.1"), encoding="utf-8") as f:
+        return f.read().replace("\\-", "-")
+
+
+@test
+def help_fits_a_screen(dir):
+    for args in [["help"]] + [["help", c] for c in commands()]:
+        status, out, err = tool(*args)
+        equal((status, err), (0, ""), f"status and stderr of {args}")
+        assert len(out.splitlines()) <= 24, f"{args} prints {len(out.splitlines())} lines"
+        assert all(len(line) <= 100 for line in out.splitlines()), f"{args} is too wide"
+
+
+@test
+def the_usual_spellings_of_help_and_version_work(dir):
+    for word in ("--help", "-h", "help"):
+        equal(tool(word)[0], 0, f"status of {word}")
+    for word in ("--version", "version"):
+        contains(tool(word)[1], "corotracer ")
+    for command in commands():
+        if command != "help":
+            equal(tool(command, "--help")[0], 0, f"status of {command} --help")
+    status, out, _ = tool()
+    equal(status, 2, "status without a command")
+    contains(out, "usage: ")
+    json.loads(tool("version", "--json")[1])
+
+
+@test
+def the_manual_tells_of_every_command_and_option(dir):
+    text = manual()
+    assert len(commands()) >= 5, commands()
+    for command in commands():
+        contains(text, f".SS corotracer {command}")
+        for option in options(command):
+            contains(text, option)
+
+
+@test
+def the_manual_is_well_formed(dir):
+    try:
+        p = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", os.path.join(ROOT, "man", "corotracer.1")],
+                           capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Skip("no man(1) here") from None
+    equal(p.stderr, "", "warnings of man")
+
+
+@test
+def completion_offers_every_command_and_option(dir):
+    script = tool("--completion")[1]
+    for words in (["corotracer", ""], *(["corotracer", c, "--"] for c in commands())):
+        line = " ".join(f"'{w}'" for w in words)
+        p = subprocess.run(["bash", "-c", f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _corotracer; "
+                            'printf "%s\\n" "${COMPREPLY[@]}"'], capture_output=True, text=True, check=True)
+        offered = set(p.stdout.split())
+        wanted = set(commands()) if len(words) == 2 else set(options(words[1]))
+        assert wanted <= offered, f"{words}: {wanted - offered} not offered"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""test_signals.py - what the user does to the tool, the program feels exactly once."""
+import pty
+
+from harness import *
+
+
+def start(dir, **kwargs):
+    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "signals", **kwargs)
+    pid = int(p.stdout.readline().split()[1])
+    return p, pid
+
+
+def finish(p, pid):
+    time.sleep(0.3)  # room for a second delivery, which there must not be
+    os.kill(pid, signal.SIGUSR2)
+    out, err = p.communicate(timeout=60)
+    equal(p.returncode, 7, "the program's exit status")
+    equal(json.loads(err.splitlines()[-1])["collected"], 1, "the trace is finished: events")
+    return out.strip()
+
+
+@test
+def a_signal_to_the_tool_alone_is_passed_on_once(dir):
+    p, pid = start(dir)
+    p.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    p.send_signal(signal.SIGTERM)
+    equal(finish(p, pid), "int 1 term 1", "signals that the program got")
+
+
+@test
+def a_signal_to_the_whole_group_arrives_once(dir):
+    p, pid = start(dir, start_new_session=True)
+    os.killpg(p.pid, signal.SIGINT)
+    time.sleep(0.2)
+    os.killpg(p.pid, signal.SIGINT)
+    time.sleep(0.2)
+    os.killpg(p.pid, signal.SIGTERM)
+    equal(finish(p, pid), "int 2 term 1", "signals that the program got")
+
+
+@test
+def a_group_signal_does_not_swallow_a_later_one_to_the_tool(dir):
+    p, pid = start(dir, start_new_session=True)
+    os.killpg(p.pid, signal.SIGINT)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    equal(finish(p, pid), "int 2 term 0", "signals that the program got")
+
+
+@test
+def ctrl_c_at_a_terminal_arrives_once(dir):
+    main_fd, terminal = pty.openpty()
+
+    def own_terminal():
+        import fcntl
+        import termios
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    p, pid = start(dir, stdin=terminal, preexec_fn=own_terminal)
+    os.write(main_fd, b"\x03")
+    time.sleep(0.2)
+    os.write(main_fd, b"\x03")
+    equal(finish(p, pid), "int 2 term 0", "signals that the program got")
+    os.close(terminal)
+    os.close(main_fd)
+
+
+@test
+def timeout_1_ends_the_program_and_the_trace_is_whole(dir):
+    status, _, err = tool("run", "--json", "-o", dir + "/t", "--", "true")
+    equal(status, 0, "status")
+    p = popen("timeout", "--signal=TERM", "1", TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "wait")
+    _, err = p.communicate(timeout=60)
+    s = json.loads(err.splitlines()[-1])
+    equal((s["signal"], s["collected"]), (signal.SIGTERM, 1), "signal, collected")
+
+
+@test
+def a_signal_that_ends_the_program_ends_the_tool(dir):
+    for sig in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
+        p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", "sh", "-c", f"kill -{int(sig)} $$")
+        _, err = p.communicate(timeout=60)
+        equal(p.returncode, -sig, "status")
+        equal(json.loads(err.splitlines()[-1])["signal"], sig, "signal")
+
+
+@test
+def the_programs_signal_mask_and_handlers_are_those_without_us(dir):
+    show = ["grep", "-E", "^Sig(Blk|Ign|Cgt):", "/proc/self/status"]
+    alone = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    _, out, _ = tool("run", "-o", dir + "/t", "--", *show)
+    equal(out, alone, "masks")
+
+
+@test
+def a_tool_killed_in_mid_run_leaves_the_program_unharmed(dir):
+    for pause in (0, 100, 3000):
+        done = dir + "/done"
+        p = popen(TOOL, "run", "-o", dir + "/t", "--", "sh", "-c",
+                  f"{TARGET} events 4 {300000 if not pause else 1000 * 1000 // pause // 4} {pause}; echo $? > {done}")
+        time.sleep(0.2)
+        p.kill()
+        p.wait()
+        wait_until(lambda: os.path.exists(done) and os.path.getsize(done), "the program's end")
+        with open(done, encoding="ascii") as f:
+            equal(f.read(), "0\n", "the program's exit status")
+        os.unlink(done)
+        p.stdout.close()
+        p.stderr.close()
+    cut = [line for line in open(dir + "/t", encoding="ascii") if not line.endswith("}\n")]
+    equal(cut, [], "cut lines")
+
+
+if __name__ == "__main__":
+    main()
