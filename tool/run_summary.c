@@ -11,25 +11,16 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "cmd.h"
 
-/* 1234567 as "1,234,567"; a few may be in use at a time. */
+/* "1,234,567"; a few may be in use at a time. */
 static const char *number(uint64_t n)
 {
-	static char ring[8][32];
+	static char ring[8][TEXT_SIZE];
 	static unsigned next;
-	char *p = ring[next++ % 8] + 31;
-	int digits = 0;
 
-	*p = '\0';
-	do {
-		if (digits && digits % 3 == 0)
-			*--p = ',';
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-		digits++;
-	} while (n);
-	return p;
+	return text_count(ring[next++ % 8], n);
 }
 
 static const char *plural(uint64_t n)
@@ -67,13 +58,6 @@ static void line_loss(const struct collector_result *r)
 	fputc('\n', stderr);
 }
 
-/* Names are the program's own: show what a terminal can bear. */
-static void print_name(const char *name)
-{
-	for (; *name; name++)
-		fputc((unsigned char)*name >= 0x20 && *name != 0x7f ? *name : '?', stderr);
-}
-
 static void lines_worst(const struct collector_result *r)
 {
 	uint32_t i;
@@ -85,7 +69,7 @@ static void lines_worst(const struct collector_result *r)
 			number(co->lost), number(co->written), co->probe_id);
 		if (co->name[0]) {
 			fputs(" \"", stderr);
-			print_name(co->name);
+			text_put(stderr, co->name);
 			fputc('"', stderr);
 		}
 		fputc('\n', stderr);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* io.c - read(2) and write(2) that do not stop for trifles. */
+#include "base/io.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+/* Is what just failed worth another try? */
+static bool again(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	if (errno == EINTR)
+		return true;
+	if (errno != EAGAIN && errno != EWOULDBLOCK)
+		return false;
+	while (poll(&p, 1, -1) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	return true;
+}
+
+ssize_t io_read(int fd, void *buf, size_t size)
+{
+	ssize_t got;
+
+	do {
+		got = read(fd, buf, size);
+	} while (got < 0 && again(fd, POLLIN));
+	return got < 0 ? -errno : got;
+}
+
+ssize_t io_write(int fd, const void *buf, size_t size)
+{
+	ssize_t put;
+
+	do {
+		put = write(fd, buf, size);
+	} while (put < 0 && again(fd, POLLOUT));
+	if (put == 0 && size)
+		return -EIO; /* nothing went, nothing failed: do not try for ever */
+	return put < 0 ? -errno : put;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_writer.h - write JSON as a stream, to a FILE or into memory.
+ *
+ *	struct json_writer w;
+ *
+ *	jw_init_file(&w, stdout);
+ *	jw_object_begin(&w);
+ *	jw_field_u64(&w, "events", 3);
+ *	jw_key(&w, "threads");
+ *	jw_array_begin(&w);
+ *	jw_u64(&w, 17);
+ *	jw_array_end(&w);
+ *	jw_object_end(&w);
+ *	jw_newline(&w);
+ *	if (jw_release(&w))
+ *		...
+ *
+ * The writer puts the commas, and escapes: the text is valid JSON and valid UTF-8
+ * whatever strings go in; bytes that are not UTF-8 become U+FFFD, control characters
+ * \u00XX.  The first failure (a full disk, no memory, a key where none goes) sticks,
+ * and nothing is written after it: callers look once, at the end.
+ */
+#ifndef BASE_JSON_WRITER_H
+#define BASE_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JW_DEPTH_MAX 64
+
+struct json_writer {
+	FILE *file; /* NULL: into memory */
+	char *buf;  /* the text so far, terminated; NULL while empty */
+	size_t used, size;
+	int error; /* negative errno of the first failure */
+	unsigned depth;
+	uint64_t in_object;  /* bit d: level d is an object, else an array */
+	uint64_t has_member; /* bit d: level d needs a comma before the next */
+	bool after_key;
+};
+
+void jw_init_file(struct json_writer *w, FILE *file);
+void jw_init_buffer(struct json_writer *w);
+
+/* 0, or what went wrong first; flushes the FILE (does not close it), frees the memory. */
+int jw_release(struct json_writer *w);
+
+/* The text so far, terminated; ours until the release.  NULL after a failure. */
+const char *jw_text(const struct json_writer *w, size_t *size);
+
+void jw_object_begin(struct json_writer *w);
+void jw_object_end(struct json_writer *w);
+void jw_array_begin(struct json_writer *w);
+void jw_array_end(struct json_writer *w);
+void jw_key(struct json_writer *w, const char *key);
+
+void jw_string(struct json_writer *w, const char *text); /* NULL: null */
+void jw_string_n(struct json_writer *w, const char *text, size_t size);
+void jw_u64(struct json_writer *w, uint64_t value);
+void jw_i64(struct json_writer *w, int64_t value);
+void jw_double(struct json_writer *w, double value); /* not a number, infinite: null */
+void jw_bool(struct json_writer *w, bool value);
+void jw_null(struct json_writer *w);
+
+/* Ends a document, for one document a line. */
+void jw_newline(struct json_writer *w);
+
+void jw_field_string(struct json_writer *w, const char *key, const char *text);
+void jw_field_u64(struct json_writer *w, const char *key, uint64_t value);
+void jw_field_i64(struct json_writer *w, const char *key, int64_t value);
+void jw_field_double(struct json_writer *w, const char *key, double value);
+void jw_field_bool(struct json_writer *w, const char *key, bool value);
+void jw_field_null(struct json_writer *w, const char *key);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress.h - how far a long piece of work is, on stderr.
+ *
+ * Silent for the first second, and always when stderr is not a terminal.
+ */
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *what; /* "reading trace.jsonl" */
+	uint64_t total;   /* bytes; 0: unknown */
+	uint64_t start_ns, next_ns;
+	bool on, shown;
+};
+
+void progress_start(struct progress *p, const char *what, uint64_t total);
+
+/* Looks at the clock: call it every few thousand steps, not at each. */
+void progress_update(struct progress *p, uint64_t done);
+
+/* Wipes the line. */
+void progress_end(struct progress *p);
+
+#endif

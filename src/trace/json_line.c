@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* json_line.c - a line of JSON by jansson, with 64-bit numbers unharmed. */
+#include "trace/json_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 10^18 - 1 fits for sure, 19 digits may not. */
+#define LONG_DIGITS 19
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Behind the string that starts at @p, or @end if it does not end. */
+static const char *skip_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++) {
+		if (*p == '\\')
+			p++;
+	}
+	return p < end ? p + 1 : end;
+}
+
+/* Behind anything that a number may consist of. */
+static const char *skip_number(const char *p, const char *end)
+{
+	while (p < end &&
+	       (is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || *p == 'e' || *p == 'E'))
+		p++;
+	return p;
+}
+
+/*
+ * Is this a whole number in JSON's spelling, too long for jansson, and a value?  In
+ * front of a colon it is nothing that JSON has, and quotes would make a key of it.
+ */
+static bool is_long_integer(const char *p, const char *stop, const char *end)
+{
+	const char *digits = p + (*p == '-'), *c;
+
+	if (stop - digits < LONG_DIGITS || *digits == '0')
+		return false;
+	for (c = digits; c < stop; c++) {
+		if (!is_digit(*c))
+			return false;
+	}
+	while (stop < end && (*stop == ' ' || *stop == '\t' || *stop == '\r'))
+		stop++;
+	return stop == end || *stop != ':';
+}
+
+/* The first integer from @p on that jansson cannot hold, and its end; NULL: there is none. */
+static const char *find_long_integer(const char *p, const char *end, const char **stop)
+{
+	while (p < end) {
+		if (*p == '"') {
+			p = skip_string(p, end);
+		} else if (is_digit(*p) || *p == '-') {
+			*stop = skip_number(p, end);
+			if (is_long_integer(p, *stop, end))
+				return p;
+			p = *stop;
+		} else {
+			p++;
+		}
+	}
+	return NULL;
+}
+
+/* The line with such integers in quotes, or NULL without memory. */
+static char *quote_long_integers(const char *text, size_t size, size_t *quoted_size)
+{
+	/* Each pair of quotes comes with so many digits at least. */
+	char *quoted = malloc(size + 2 * (size / LONG_DIGITS) + 1), *out = quoted;
+	const char *p = text, *end = text + size, *number, *stop;
+
+	if (!quoted)
+		return NULL;
+	while ((number = find_long_integer(p, end, &stop))) {
+		memcpy(out, p, (size_t)(number - p));
+		out += number - p;
+		*out++ = '"';
+		memcpy(out, number, (size_t)(stop - number));
+		out += stop - number;
+		*out++ = '"';
+		p = stop;
+	}
+	memcpy(out, p, (size_t)(end - p));
+	*quoted_size = (size_t)(out - quoted) + (size_t)(end - p);
+	return quoted;
+}
+
+json_t *json_line_parse(const char *text, size_t size)
+{
+	json_error_t error;
+	const char *stop;
+	json_t *value;
+	char *quoted;
+
+	if (!find_long_integer(text, text + size, &stop))
+		return json_loadb(text, size, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	quoted = quote_long_integers(text, size, &size);
+	if (!quoted)
+		return NULL;
+	value = json_loadb(quoted, size, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	free(quoted);
+	return value;
+}
+
+static unsigned digit_value(char c)
+{
+	if (is_digit(c))
+		return (unsigned)(c - '0');
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+}
+
+/* Digits of @base, at least one, at most what fits. */
+static bool string_u64(const char *s, size_t size, unsigned base, uint64_t *out)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		unsigned digit = digit_value(s[i]);
+
+		if (digit >= base || __builtin_mul_overflow(number, (uint64_t)base, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)digit, &number))
+			return false;
+	}
+	if (!size)
+		return false;
+	*out = number;
+	return true;
+}
+
+bool json_u64(const json_t *value, uint64_t *out)
+{
+	const char *s;
+	size_t size;
+
+	if (json_is_integer(value) && json_integer_value(value) >= 0) {
+		*out = (uint64_t)json_integer_value(value);
+		return true;
+	}
+	if (!json_is_string(value))
+		return false;
+	s = json_string_value(value);
+	size = json_string_length(value);
+	if (size > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
+		return string_u64(s + 2, size - 2, 16, out);
+	return string_u64(s, size, 10, out);
+}

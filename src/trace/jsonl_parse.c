@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* jsonl_parse.c - one line of a trace. */
+#include "trace/jsonl_parse.h"
+
+#include <string.h>
+
+#include "base/fmt.h"
+#include "trace/json_line.h"
+
+/* ---- our own form -------------------------------------------------------- */
+
+/*
+ * Steps of a parser that may be at the end of the line at any time.  None goes past
+ * it: the newline there is no digit and no character of any word that is asked for.
+ * A NULL goes through them all.
+ */
+static inline const char *word(const char *p, const char *expect, size_t size)
+{
+	return p && !memcmp(p, expect, size) ? p + size : NULL;
+}
+
+#define WORD(p, text) word(p, text, sizeof(text) - 1)
+
+static inline const char *number(const char *p, uint64_t *out)
+{
+	return p ? scan_u64(p, out) : NULL;
+}
+
+static inline const char *address(const char *p, uint64_t *out)
+{
+	return p ? scan_hex16(p, out) : NULL;
+}
+
+static inline const char *boolean(const char *p, bool *out)
+{
+	const char *behind = WORD(p, "true");
+
+	*out = behind != NULL;
+	return behind ? behind : WORD(p, "false");
+}
+
+static inline const char *station(const char *p, uint32_t *out)
+{
+	const char *behind = WORD(p, ",\"station\":");
+	uint64_t value;
+
+	*out = TRACE_NO_STATION;
+	if (!behind)
+		return p;
+	behind = number(behind, &value);
+	if (!behind || value >= TRACE_NO_STATION)
+		return NULL;
+	*out = (uint32_t)value;
+	return behind;
+}
+
+bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev)
+{
+	const char *p = WORD(text, "{\"probe_id\":");
+
+	p = number(p, &ev->probe_id);
+	p = WORD(p, ",\"tid\":");
+	p = number(p, &ev->tid);
+	p = WORD(p, ",\"addr\":\"0x");
+	p = address(p, &ev->addr);
+	p = WORD(p, "\",\"seq\":");
+	p = number(p, &ev->seq);
+	p = WORD(p, ",\"is_active\":");
+	p = boolean(p, &ev->is_active);
+	p = WORD(p, ",\"ts\":");
+	p = number(p, &ev->ts);
+	p = station(p, &ev->station);
+	p = WORD(p, "}");
+	return p == text + size;
+}
+
+/* ---- any form ------------------------------------------------------------ */
+
+struct number_key {
+	const char *key;
+	size_t offset;
+	const char *missing, *wrong;
+};
+
+#define NUMBER_KEY(name)                                                    \
+	{                                                                   \
+		.key = #name, .offset = offsetof(struct trace_event, name), \
+		.missing = "there is no " #name,                            \
+		.wrong = #name " is not a whole number from 0 to 2^64 - 1", \
+	}
+
+static const struct number_key number_keys[] = {
+	NUMBER_KEY(probe_id), NUMBER_KEY(tid), NUMBER_KEY(addr), NUMBER_KEY(seq), NUMBER_KEY(ts),
+};
+
+static const char *get_numbers(const json_t *object, struct trace_event *ev)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(number_keys) / sizeof(number_keys[0]); i++) {
+		const struct number_key *k = &number_keys[i];
+		const json_t *value = json_object_get(object, k->key);
+		uint64_t *out = (uint64_t *)(void *)((char *)ev + k->offset);
+
+		if (!value)
+			return k->missing;
+		if (!json_u64(value, out))
+			return k->wrong;
+	}
+	return NULL;
+}
+
+static const char *get_state(const json_t *object, struct trace_event *ev)
+{
+	const json_t *value = json_object_get(object, "is_active");
+
+	if (!value)
+		return "there is no is_active";
+	if (json_is_integer(value) && (json_integer_value(value) | 1) == 1)
+		ev->is_active = json_integer_value(value) == 1;
+	else if (json_is_boolean(value))
+		ev->is_active = json_is_true(value);
+	else
+		return "is_active is neither true nor false";
+	return NULL;
+}
+
+/* Not one of the six, so it may be missing, or somebody else's. */
+static void get_station(const json_t *object, struct trace_event *ev)
+{
+	uint64_t value;
+
+	ev->station = TRACE_NO_STATION;
+	if (json_u64(json_object_get(object, "station"), &value) && value < TRACE_NO_STATION)
+		ev->station = (uint32_t)value;
+}
+
+const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *ev)
+{
+	json_t *object = json_line_parse(text, size);
+	const char *problem;
+
+	if (!object)
+		return "it is not JSON";
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return "it is not a JSON object";
+	}
+	problem = get_numbers(object, ev);
+	if (!problem)
+		problem = get_state(object, ev);
+	get_station(object, ev);
+	json_decref(object);
+	return problem;
+}
+
+const char *jsonl_parse(const char *text, size_t size, struct trace_event *ev)
+{
+	const char *problem = NULL;
+
+	if (!jsonl_parse_ours(text, size, ev))
+		problem = jsonl_parse_any(text, size, ev);
+	return problem ? problem : trace_event_problem(ev);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jsonl_writer.c - write a trace, one JSON object a line.
+ *
+ * Why it is fast
+ *   Of two lines most is the same: probe_id and tid are those of a coroutine met
+ *   before, seq is that of the slot before, ts changes in its last digits only.  The
+ *   pieces are kept as text, and a line is five copies of fixed size, each over the
+ *   rubbish that the one before left behind its end, plus two numbers that really
+ *   are new: addr and the last eight digits of ts.  Nothing in the usual way calls a
+ *   function.  About 11 ns an event where fprintf() takes 220.
+ *
+ * Invariants
+ *   - buf holds whole lines, `buffered` of them, from buf to at
+ *   - the kept pieces are always those of the values beside them, from the open on
+ *   - 10^8 <= ts_base < 2^63, so ts - ts_base is small only for a ts that is near it
+ *   - after a failure limit is buf, so that every jsonl_put() comes to make_room()
+ */
+#include "trace/jsonl_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/io.h"
+
+#define BUFFER_SIZE ((size_t)256 * 1024)
+/* A line at most, and what the last copy writes behind it. */
+#define LINE_MAX_SIZE 256
+
+_Static_assert(JSONL_WHO_SIZE + 16 + 8 + FMT_U64_MAX + JSONL_STATE_SIZE + 8 + JSONL_TAIL_SIZE <=
+		       LINE_MAX_SIZE,
+	       "a line must fit behind the limit");
+
+/* Coroutines whose text is kept: 4096 times 96 bytes are well in a second-level cache. */
+#define WHO_BITS    12
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define cold        __attribute__((noinline, cold))
+
+static const char seq_key[] = "\",\"seq\":";
+
+/* ---- pieces -------------------------------------------------------------- */
+
+static void keep_tail(struct jsonl_writer *w, uint32_t station)
+{
+	char *p = w->tail;
+
+	if (station != TRACE_NO_STATION) {
+		p = stpcpy(p, ",\"station\":");
+		p = fmt_u64(p, station);
+	}
+	p = stpcpy(p, "}\n");
+	w->tail_size = (uint8_t)(p - w->tail);
+	w->station = station;
+}
+
+static cold void keep_who(struct jsonl_who *who, const struct trace_event *ev)
+{
+	char *p = who->text;
+
+	p = stpcpy(p, "{\"probe_id\":");
+	p = fmt_u64(p, ev->probe_id);
+	p = stpcpy(p, ",\"tid\":");
+	p = fmt_u64(p, ev->tid);
+	p = stpcpy(p, ",\"addr\":\"0x");
+	who->size = (uint64_t)(p - who->text);
+	who->probe_id = ev->probe_id;
+	who->tid = ev->tid;
+}
+
+static inline struct jsonl_who *who_place(struct jsonl_writer *w, const struct trace_event *ev)
+{
+	uint64_t hash = (ev->probe_id + (ev->tid << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &w->who[hash >> (64 - WHO_BITS)];
+}
+
+static inline bool who_is(const struct jsonl_who *who, const struct trace_event *ev)
+{
+	return who->probe_id == ev->probe_id && who->tid == ev->tid;
+}
+
+static inline void keep_seq(struct jsonl_writer *w, uint32_t seq)
+{
+	w->seq = seq;
+	w->seq_size = (uint64_t)(fmt_upto8(w->seq_text, seq) - w->seq_text);
+}
+
+static cold void keep_ts(struct jsonl_writer *w, uint64_t ts)
+{
+	uint64_t high = ts / FMT_1E8;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		char *p = w->state[i];
+
+		p = stpcpy(p, i ? ",\"is_active\":true,\"ts\":" : ",\"is_active\":false,\"ts\":");
+		p = fmt_u64(p, high);
+		w->state_size[i] = (uint64_t)(p - w->state[i]);
+	}
+	w->ts_base = high * FMT_1E8;
+}
+
+/* ---- out ----------------------------------------------------------------- */
+
+/* Take back the last @size bytes of the file, if they are ours and the last. */
+static cold bool take_back(int fd, size_t size)
+{
+	struct stat st;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	if (at < (off_t)size || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != at)
+		return false;
+	return ftruncate(fd, at - (off_t)size) == 0 && lseek(fd, at - (off_t)size, SEEK_SET) >= 0;
+}
+
+/* The bytes of whole lines among the first @size of the buffer, and how many lines. */
+static cold size_t whole_lines(const struct jsonl_writer *w, size_t size, uint64_t *nr)
+{
+	const char *p = w->buf, *end = w->buf + size, *newline;
+
+	*nr = 0;
+	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+		p = newline + 1;
+		(*nr)++;
+	}
+	return (size_t)(p - w->buf);
+}
+
+/* A write failed after @sent bytes of the buffer. */
+static cold void give_up(struct jsonl_writer *w, int error, size_t sent)
+{
+	uint64_t lines;
+	size_t whole = whole_lines(w, sent, &lines);
+
+	w->error = error;
+	w->written += lines;
+	w->unwritten += w->buffered - lines;
+	w->bytes += whole;
+	if (sent > whole && !take_back(w->fd, sent - whole)) {
+		w->cut = true;
+		w->bytes += sent - whole;
+	}
+	w->buffered = 0;
+	w->at = w->buf;
+	w->limit = w->buf;
+}
+
+int jsonl_flush(struct jsonl_writer *w)
+{
+	size_t size = (size_t)(w->at - w->buf), sent = 0;
+
+	while (sent < size) {
+		ssize_t put = io_write(w->fd, w->buf + sent, size - sent);
+
+		if (put < 0) {
+			give_up(w, (int)put, sent);
+			return w->error;
+		}
+		sent += (size_t)put;
+	}
+	w->bytes += size;
+	w->written += w->buffered;
+	w->buffered = 0;
+	w->at = w->buf;
+	return w->error;
+}
+
+static cold bool make_room(struct jsonl_writer *w)
+{
+	if (!w->error && jsonl_flush(w) == 0)
+		return true;
+	w->unwritten++;
+	return false;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+/*
+ * More digits in seq than are kept, a ts with leading zeros to leave out, or one that
+ * is no time: a base up there would have small ts "behind" it, 2^64 further on.
+ */
+static bool is_odd(const struct trace_event *ev)
+{
+	return ev->seq >= FMT_1E8 || ev->ts < FMT_1E8 || ev->ts > INT64_MAX;
+}
+
+static cold void put_odd(struct jsonl_writer *w, const struct trace_event *ev)
+{
+	const struct jsonl_who *who = who_place(w, ev);
+	char *p = w->at;
+
+	memcpy(p, who->text, who->size);
+	p = fmt_hex16(p + who->size, ev->addr);
+	p = stpcpy(p, seq_key);
+	p = fmt_u64(p, ev->seq);
+	p = stpcpy(p,
+		   ev->is_active ? ",\"is_active\":true,\"ts\":" : ",\"is_active\":false,\"ts\":");
+	p = fmt_u64(p, ev->ts);
+	memcpy(p, w->tail, w->tail_size);
+	w->at = p + w->tail_size;
+	w->buffered++;
+}
+
+/* Something is not as in the lines before: see to it, then write the line. */
+static __attribute__((noinline)) void put_slowly(struct jsonl_writer *w,
+						 const struct trace_event *ev)
+{
+	struct jsonl_who *who = who_place(w, ev);
+
+	if (w->at >= w->limit && !make_room(w))
+		return;
+	if (!who_is(who, ev))
+		keep_who(who, ev);
+	if (ev->station != w->station)
+		keep_tail(w, ev->station);
+	if (is_odd(ev)) {
+		put_odd(w, ev);
+		return;
+	}
+	if (ev->ts - w->ts_base >= FMT_1E8)
+		keep_ts(w, ev->ts);
+	jsonl_put(w, ev);
+}
+
+void jsonl_put(struct jsonl_writer *w, const struct trace_event *ev)
+{
+	const struct jsonl_who *who = who_place(w, ev);
+	uint64_t low = ev->ts - w->ts_base;
+	char *p = w->at;
+
+	if (unlikely(p >= w->limit || !who_is(who, ev) || ev->station != w->station ||
+		     low >= FMT_1E8 || ev->seq >= FMT_1E8)) {
+		put_slowly(w, ev);
+		return;
+	}
+	if (ev->seq != w->seq)
+		keep_seq(w, (uint32_t)ev->seq);
+	memcpy(p, who->text, JSONL_WHO_SIZE);
+	p = fmt_hex16(p + who->size, ev->addr);
+	p = stpcpy(p, seq_key);
+	memcpy(p, w->seq_text, sizeof(w->seq_text));
+	p += w->seq_size;
+	memcpy(p, w->state[ev->is_active], JSONL_STATE_SIZE);
+	p = fmt_8digits(p + w->state_size[ev->is_active], (uint32_t)low);
+	memcpy(p, w->tail, JSONL_TAIL_SIZE);
+	w->at = p + w->tail_size;
+	w->buffered++;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+int jsonl_writer_open(struct jsonl_writer *w, int fd, const char *name, struct err *err)
+{
+	const struct trace_event nobody = { 0 };
+
+	memset(w, 0, sizeof(*w));
+	w->fd = fd;
+	w->buf = malloc(BUFFER_SIZE);
+	w->who = calloc(1 << WHO_BITS, sizeof(*w->who));
+	w->name = strdup(name);
+	if (!w->buf || !w->who || !w->name) {
+		free(w->buf);
+		free(w->who);
+		free(w->name);
+		close(fd);
+		memset(w, 0, sizeof(*w));
+		return err_set(err, -ENOMEM, "no memory to write '%s'", name);
+	}
+	w->at = w->buf;
+	w->limit = w->buf + BUFFER_SIZE - LINE_MAX_SIZE;
+	/* The other places are zero, which is the text of nobody: only this one is found for 0, 0.
+	 */
+	keep_who(who_place(w, &nobody), &nobody);
+	keep_seq(w, 0);
+	keep_ts(w, FMT_1E8);
+	keep_tail(w, TRACE_NO_STATION);
+	return 0;
+}
+
+static int say_failure(const struct jsonl_writer *w, struct err *err)
+{
+	err_set(err, w->error, "cannot write '%s': %s; %llu events are in it, %llu are not",
+		w->name, strerror(-w->error), (unsigned long long)w->written,
+		(unsigned long long)w->unwritten);
+	if (w->error == -ENOSPC || w->error == -EDQUOT)
+		err_hint(err, "make room there, or write the trace to another disk");
+	else if (w->error == -EFBIG)
+		err_hint(err, "the limit on file sizes is in the way: see 'ulimit -f'");
+	return w->error;
+}
+
+int jsonl_close(struct jsonl_writer *w, struct err *err)
+{
+	int rc = 0;
+
+	if (!w->buf)
+		return 0;
+	if (jsonl_flush(w))
+		rc = say_failure(w, err);
+	/* Some filesystems say only now that a write failed.  EINTR: it is closed all the same. */
+	if (close(w->fd) < 0 && errno != EINTR && !rc)
+		rc = err_errno(err, "cannot write '%s' to its end", w->name);
+	free(w->buf);
+	free(w->who);
+	free(w->name);
+	w->buf = w->at = w->limit = w->name = NULL;
+	w->who = NULL;
+	w->fd = -1;
+	return rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* summary.c - what is in a trace, gathered event by event. */
+#include "trace/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- events -------------------------------------------------------------- */
+
+int summary_add_event(struct trace_summary *s, const struct trace_event *ev)
+{
+	uint64_t *thread = u64map_at(&s->threads, ev->tid);
+
+	if (!thread || coro_ids_enter(&s->coroutines, ev->probe_id, ev->station) < 0)
+		return -ENOMEM;
+	(*thread)++;
+	if (!s->events || ev->ts < s->first_ts)
+		s->first_ts = ev->ts;
+	if (ev->ts > s->last_ts)
+		s->last_ts = ev->ts;
+	s->events++;
+	return 0;
+}
+
+uint64_t summary_duration_ns(const struct trace_summary *s)
+{
+	return s->events ? s->last_ts - s->first_ts : 0;
+}
+
+/* ---- the sidecar --------------------------------------------------------- */
+
+static void free_run(struct sidecar_run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->nr_command; i++)
+		free((char *)run->command[i]);
+	free((void *)run->command);
+	free((char *)run->tool);
+	free((char *)run->hostname);
+	free((char *)run->arch);
+	memset(run, 0, sizeof(*run));
+}
+
+static const char *copy(const char *text, bool *failed)
+{
+	char *mine = text ? strdup(text) : NULL;
+
+	if (text && !mine)
+		*failed = true;
+	return mine;
+}
+
+static int add_run(struct trace_summary *s, const struct sidecar_run *run)
+{
+	const char **command = calloc(run->nr_command + 1, sizeof(*command));
+	bool failed = false;
+	size_t i;
+
+	if (!command)
+		return -ENOMEM;
+	for (i = 0; i < run->nr_command; i++)
+		command[i] = copy(run->command[i], &failed);
+	free_run(&s->run);
+	s->run = *run;
+	s->run.command = command;
+	s->run.tool = copy(run->tool, &failed);
+	s->run.hostname = copy(run->hostname, &failed);
+	s->run.arch = copy(run->arch, &failed);
+	s->has_run = true;
+	return failed ? -ENOMEM : 0;
+}
+
+/* Where in the list of the worst one with @lost events goes. */
+static unsigned worst_place(const struct trace_summary *s, uint64_t lost)
+{
+	unsigned place = s->nr_worst;
+
+	while (place > 0 && s->worst[place - 1].lost < lost)
+		place--;
+	return place;
+}
+
+static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
+{
+	unsigned place = worst_place(s, c->lost);
+	struct summary_worst *w = &s->worst[place];
+	bool failed = false;
+
+	s->nr_losers++;
+	if (place == SUMMARY_WORST)
+		return 0;
+	if (s->nr_worst == SUMMARY_WORST)
+		free(s->worst[--s->nr_worst].name);
+	memmove(w + 1, w, (s->nr_worst - place) * sizeof(*w));
+	s->nr_worst++;
+	*w = (struct summary_worst){
+		.station = c->station,
+		.probe_id = c->probe_id,
+		.written = c->written,
+		.collected = c->collected,
+		.lost = c->lost,
+		.name = (char *)copy(c->name, &failed),
+	};
+	return failed ? -ENOMEM : 0;
+}
+
+static int add_name(struct trace_summary *s, const char *name)
+{
+	int64_t number = strtab_intern(&s->names, name);
+	uint64_t *count = number < 0 ? NULL : u64map_at(&s->name_counts, (uint64_t)number);
+
+	if (!count)
+		return -ENOMEM;
+	(*count)++;
+	s->nr_named++;
+	return 0;
+}
+
+static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
+{
+	int rc = 0;
+
+	s->nr_described++;
+	s->nr_dead += c->dead;
+	s->nr_garbage += c->garbage;
+	if (c->name && *c->name)
+		rc = add_name(s, c->name);
+	if (!rc && c->lost)
+		rc = add_loser(s, c);
+	return rc;
+}
+
+int summary_add_record(struct trace_summary *s, const struct sidecar_record *rec)
+{
+	switch (rec->type) {
+	case SIDECAR_RUN:
+		return add_run(s, &rec->run);
+	case SIDECAR_PROCESS:
+		if (s->nr_processes < SUMMARY_PROCESSES)
+			s->processes[s->nr_processes] = rec->process;
+		s->nr_processes++;
+		return 0;
+	case SIDECAR_COROUTINE:
+		return add_coroutine(s, &rec->coroutine);
+	case SIDECAR_TOTALS:
+		s->totals = rec->totals;
+		s->has_totals = true;
+		return 0;
+	}
+	return 0;
+}
+
+/* Sorted as it grows: @max is a handful. */
+size_t summary_top_names(const struct trace_summary *s, size_t *numbers, size_t max)
+{
+	uint64_t counts[SUMMARY_WORST], number, count;
+	size_t nr = 0, pos = 0, at;
+
+	if (max > SUMMARY_WORST)
+		max = SUMMARY_WORST;
+	while (u64map_next(&s->name_counts, &pos, &number, &count)) {
+		for (at = nr; at > 0; at--) {
+			/* Of two with as many bearers the one that came first. */
+			if (counts[at - 1] > count ||
+			    (counts[at - 1] == count && numbers[at - 1] < number))
+				break;
+		}
+		if (at == max)
+			continue;
+		nr += nr < max;
+		memmove(&counts[at + 1], &counts[at], (nr - at - 1) * sizeof(*counts));
+		memmove(&numbers[at + 1], &numbers[at], (nr - at - 1) * sizeof(*numbers));
+		counts[at] = count;
+		numbers[at] = (size_t)number;
+	}
+	return nr;
+}
+
+void summary_release(struct trace_summary *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->nr_worst; i++)
+		free(s->worst[i].name);
+	free_run(&s->run);
+	strtab_release(&s->names);
+	u64map_release(&s->name_counts);
+	u64map_release(&s->threads);
+	coro_ids_release(&s->coroutines);
+	memset(s, 0, sizeof(*s));
+}

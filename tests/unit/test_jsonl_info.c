@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* test_jsonl_info.c - `corotracer info`: totals, doubts and exit status, for people and as JSON. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "trace/jsonl_writer.h"
+#include "trace/sidecar.h"
+
+#include "check.h"
+
+static char dir[] = "/tmp/test_jsonl_info.XXXXXX";
+static char trace[64], sidecar[80], captured[80];
+static char text[65536];
+
+/* ---- helpers ------------------------------------------------------------- */
+
+/* Run the command with @fd as the given stream; what it writes goes to text[]. */
+static int run_captured(int stream, int argc, char **argv)
+{
+	int saved = dup(stream), fd = open(captured, O_RDWR | O_CREAT | O_TRUNC, 0600), status;
+	ssize_t size;
+
+	CHECK(saved >= 0 && fd >= 0);
+	fflush(stdout);
+	dup2(fd, stream);
+	status = command_info.run(argc, argv);
+	fflush(stdout);
+	dup2(saved, stream);
+	close(saved);
+	size = pread(fd, text, sizeof(text) - 1, 0);
+	CHECK(size >= 0);
+	text[size] = '\0';
+	close(fd);
+	return status;
+}
+
+static int info(char *path)
+{
+	char name[] = "info";
+	char *argv[] = { name, path, NULL };
+
+	return run_captured(STDOUT_FILENO, 2, argv);
+}
+
+static json_t *info_json(char *path, int expected_status)
+{
+	char name[] = "info", option[] = "--json";
+	char *argv[] = { name, option, path, NULL };
+	json_error_t error;
+	json_t *out;
+
+	CHECK_EQ(run_captured(STDOUT_FILENO, 3, argv), expected_status);
+	out = json_loads(text, 0, &error);
+	CHECK(out != NULL);
+	return out;
+}
+
+static int64_t number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	CHECK(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+#define CHECK_SAYS(what)                                                                       \
+	do {                                                                                   \
+		if (!strstr(text, what)) {                                                     \
+			fprintf(stderr, "%s:%d: does not say '%s':\n%s\n", __FILE__, __LINE__, \
+				what, text);                                                   \
+			exit(1);                                                               \
+		}                                                                              \
+	} while (0)
+
+static char *fixture(const char *name)
+{
+	static char path[4096];
+#ifdef FIXTURES
+	snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
+#else
+	const char *slash = strrchr(__FILE__, '/');
+
+	snprintf(path, sizeof(path), "%.*s/../fixtures/%s", slash ? (int)(slash - __FILE__) : 1,
+		 slash ? __FILE__ : ".", name);
+#endif
+	return path;
+}
+
+static void write_trace(unsigned nr)
+{
+	struct jsonl_writer w;
+	struct err err = { 0 };
+	int fd = open(trace, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	unsigned i;
+
+	CHECK(fd >= 0 && jsonl_writer_open(&w, fd, trace, &err) == 0);
+	for (i = 0; i < nr; i++) {
+		struct trace_event ev = {
+			i % 100 + 1, i % 4 + 1,       i, 2 + i / 100 * 2, 1000000000 + i * 1000,
+			i % 2,       TRACE_NO_STATION
+		};
+
+		jsonl_put(&w, &ev);
+	}
+	CHECK_EQ(jsonl_close(&w, &err), 0);
+}
+
+static void write_sidecar(uint64_t collected, uint64_t lost)
+{
+	static const char *const words[] = { "./app", "two words" };
+	struct sidecar_run run = { .tool = "corotracer 0.1.0",
+				   .command = words,
+				   .nr_command = 2,
+				   .start_realtime = UINT64_C(1700000000000000000),
+				   .arch = "x86_64",
+				   .stations = 256 };
+	struct sidecar_process process = { 4711, 1000, 5 };
+	struct sidecar_coroutine hot = { .station = 9,
+					 .probe_id = 10,
+					 .name = "hot \x1b[31m",
+					 .lost = lost,
+					 .written = lost + 5,
+					 .dead = true };
+	struct sidecar_totals totals = { .complete = true,
+					 .written = collected + lost,
+					 .collected = collected,
+					 .lost = lost,
+					 .lost_overwritten = lost,
+					 .exit_status = 3 };
+	struct sidecar_writer w;
+	struct err err = { 0 };
+
+	CHECK_EQ(sidecar_writer_open(&w, sidecar, &err), 0);
+	sidecar_put_run(&w, &run);
+	sidecar_put_process(&w, &process);
+	sidecar_put_coroutine(&w, &hot);
+	sidecar_put_totals(&w, &totals);
+	CHECK_EQ(sidecar_writer_commit(&w, &err), 0);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void tells_the_totals_of_a_trace_without_sidecar(void)
+{
+	unlink(sidecar);
+	write_trace(12000);
+	CHECK_EQ(info(trace), 0);
+	CHECK_SAYS("events        12,000\n");
+	CHECK_SAYS("coroutines    100\n");
+	CHECK_SAYS("threads       4\n");
+	CHECK_SAYS("duration      11.999 ms\n");
+	CHECK_SAYS("lost          not known: no '");
+	CHECK_SAYS("garbage       none\n");
+}
+
+static void tells_what_the_sidecar_knows(void)
+{
+	write_trace(1000);
+	write_sidecar(1000, 50);
+	CHECK_EQ(info(trace), 0);
+	CHECK_SAYS("lost          50 of 1,050 written (4.76 %)\n");
+	CHECK_SAYS("command       ./app 'two words'\n");
+	CHECK_SAYS("ended         exit status 3\n");
+	CHECK_SAYS("processes     4711\n");
+	CHECK_SAYS("names         hot \\x1b[31m\n");
+	CHECK_SAYS("recorded by   corotracer 0.1.0, x86_64, 256 stations\n");
+	CHECK(!strchr(text, 0x1b));
+}
+
+static void prints_the_same_as_json(void)
+{
+	json_t *out, *side, *worst;
+
+	write_trace(1000);
+	write_sidecar(1000, 50);
+	out = info_json(trace, 0);
+	CHECK_EQ(number(out, "events"), 1000);
+	CHECK_EQ(number(out, "coroutines"), 100);
+	CHECK_EQ(number(out, "threads"), 4);
+	CHECK_EQ(number(out, "duration_ns"), 999000);
+	CHECK_EQ(number(out, "lost"), 50);
+	CHECK_EQ(number(out, "garbage"), 0);
+	CHECK(json_is_true(json_object_get(out, "sound")));
+	CHECK(json_is_true(json_object_get(out, "agrees")));
+	side = json_object_get(out, "sidecar");
+	CHECK_EQ(number(json_object_get(side, "totals"), "exit_status"), 3);
+	CHECK(json_is_null(json_object_get(json_object_get(side, "totals"), "signal")));
+	worst = json_array_get(json_object_get(side, "lost_most"), 0);
+	CHECK_EQ(number(worst, "station"), 9);
+	CHECK_STR(json_string_value(json_object_get(worst, "name")), "hot \x1b[31m");
+	json_decref(out);
+}
+
+static void fails_when_file_and_sidecar_disagree(void)
+{
+	json_t *out;
+
+	write_trace(990);
+	write_sidecar(1000, 50);
+	CHECK_EQ(info(trace), 1);
+	CHECK_SAYS("disagrees     the collector wrote 1,000 events, the file has 990:\n");
+	out = info_json(trace, 1);
+	CHECK(json_is_false(json_object_get(out, "agrees")));
+	CHECK(json_is_false(json_object_get(out, "sound")));
+	json_decref(out);
+}
+
+static void does_not_take_a_killed_collector_for_a_loss_of_zero(void)
+{
+	FILE *file = fopen(sidecar, "w");
+
+	CHECK(file && fputs("{\"type\":\"run\",\"command\":[\"./app\"]}\n", file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+	write_trace(10);
+	CHECK_EQ(info(trace), 0);
+	CHECK_SAYS("lost          not known: the collector was killed, or is still at it\n");
+}
+
+static void fails_on_garbage_and_leaves_it_out(void)
+{
+	json_t *out = info_json(fixture("older-tool.jsonl"), 1);
+
+	CHECK_EQ(number(out, "events"), 24);
+	CHECK_EQ(number(out, "coroutines"), 3);
+	CHECK_EQ(number(out, "threads"), 2);
+	/* And not 72057594037 ms. */
+	CHECK_EQ(number(out, "duration_ns"), 7008642);
+	CHECK_EQ(number(out, "garbage"), 3);
+	CHECK_EQ(number(json_array_get(json_object_get(out, "garbage_first"), 0), "line"), 6);
+	json_decref(out);
+	CHECK_EQ(info(fixture("older-tool.jsonl")), 1);
+	CHECK_SAYS("3 lines set aside");
+	CHECK_SAYS("line 6: ts is 0\n");
+	CHECK_EQ(info(fixture("garbage.jsonl")), 1);
+	CHECK_SAYS("line 5: probe_id is not a whole number from 0 to 2^64 - 1\n");
+	CHECK_SAYS("15 more\n");
+}
+
+static void says_in_words_that_a_file_is_missing(void)
+{
+	char name[] = "info", path[] = "/nonexistent.jsonl";
+	char *argv[] = { name, path, NULL };
+
+	CHECK_EQ(run_captured(STDERR_FILENO, 2, argv), 1);
+	CHECK_STR(text, "corotracer info: cannot open '/nonexistent.jsonl': No such file or "
+			"directory\n"
+			"hint: 'corotracer run -o FILE -- PROGRAM' writes a trace\n");
+}
+
+static void wants_exactly_one_trace(void)
+{
+	char name[] = "info", a[] = "a", b[] = "b", option[] = "--colour";
+	char *none[] = { name, NULL }, *two[] = { name, a, b, NULL };
+	char *bad[] = { name, option, a, NULL };
+
+	CHECK_EQ(run_captured(STDERR_FILENO, 1, none), 2);
+	CHECK_SAYS("which trace?");
+	CHECK_EQ(run_captured(STDERR_FILENO, 3, two), 2);
+	CHECK_EQ(run_captured(STDERR_FILENO, 3, bad), 2);
+}
+
+static void reads_from_a_pipe(void)
+{
+	int saved = dup(STDIN_FILENO), fd;
+	char dash[] = "-";
+
+	write_trace(10);
+	fd = open(trace, O_RDONLY);
+	CHECK(fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+	CHECK_EQ(info(dash), 0);
+	CHECK_SAYS("standard input\n");
+	CHECK_SAYS("events        10\n");
+	CHECK_SAYS("not known: from a pipe the trace comes alone\n");
+	close(fd);
+	if (saved >= 0)
+		dup2(saved, STDIN_FILENO);
+}
+
+static void finds_an_empty_trace_sound(void)
+{
+	unlink(sidecar);
+	write_trace(0);
+	CHECK_EQ(info(trace), 0);
+	CHECK_SAYS("events        0\n");
+	CHECK_SAYS("duration      0 ns\n");
+}
+
+static void fails_when_its_output_is_full(void)
+{
+	int saved = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY), status;
+	char name[] = "info";
+	char *argv[] = { name, trace, NULL };
+
+	CHECK(saved >= 0);
+	if (full < 0)
+		return;
+	fflush(stdout);
+	dup2(full, STDOUT_FILENO);
+	status = command_info.run(2, argv);
+	dup2(saved, STDOUT_FILENO);
+	clearerr(stdout);
+	close(saved);
+	close(full);
+	CHECK_EQ(status, 1);
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(trace, sizeof(trace), "%s/trace.jsonl", dir);
+	snprintf(sidecar, sizeof(sidecar), "%s.meta", trace);
+	snprintf(captured, sizeof(captured), "%s/out", dir);
+	RUN(tells_the_totals_of_a_trace_without_sidecar);
+	RUN(tells_what_the_sidecar_knows);
+	RUN(prints_the_same_as_json);
+	RUN(fails_when_file_and_sidecar_disagree);
+	RUN(does_not_take_a_killed_collector_for_a_loss_of_zero);
+	RUN(fails_on_garbage_and_leaves_it_out);
+	RUN(says_in_words_that_a_file_is_missing);
+	RUN(wants_exactly_one_trace);
+	RUN(reads_from_a_pipe);
+	RUN(finds_an_empty_trace_sound);
+	RUN(fails_when_its_output_is_full);
+	unlink(trace);
+	unlink(captured);
+	rmdir(dir);
+	return 0;
+}
