@@ -130,44 +130,109 @@ CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks
 	return best;
 }
 
-/* What the collector has measured, if it is still good at @now (ticks). */
-CTP_SLOW int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
+/* What the collector has published, read whole.  0: nothing yet, or it is just at it. */
+CTP_SLOW int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 {
-	const struct ctp_ext_header *ext = ctp_header_ext(s->header);
-	/* (G) pairs with the release store in the collector's timebase_publish(). */
+	const struct ctp_ext_header *ext = ctp_header_ext(h);
+	/* (G) pairs with the release store in the collector's timebase.c: store(). */
 	uint64_t seq = ctp_load_acquire(&ext->clock_seq);
 
-	if (!s->clock_published || !seq || seq % 2)
+	if (!seq || seq % 2)
 		return 0;
 	t->anchor_ticks = ctp_load_relaxed(&ext->clock_ticks);
 	t->anchor_ns = ctp_load_relaxed(&ext->clock_ns);
 	t->mult = ctp_load_relaxed(&ext->clock_mult);
 	t->window_ticks = ctp_load_relaxed(&ext->clock_window);
-	/* (G) pairs with the store-store fence in the collector's timebase_publish(). */
+	/* (G) pairs with the store-store fence in the collector's timebase.c: store(). */
 	ctp_fence_load_load();
-	return ctp_load_relaxed(&ext->clock_seq) == seq && now - t->anchor_ticks < t->window_ticks;
+	return ctp_load_relaxed(&ext->clock_seq) == seq;
 }
 
-/* Ask the clock, and measure the counter's rate from the session's base to now. */
+/* Is the collector's clock ours?  In a time namespace it would not be. */
+CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
+{
+	struct ctp_thread t;
+	double apart;
+
+	if (!ctp_clock_load(s->header, &t) && !ctp_clock_load(s->header, &t))
+		return 0;
+	/* It may have been published before or after our own first look at the clock. */
+	apart = (double)(int64_t)(s->base_ticks - t.anchor_ticks) * (double)t.mult / 4294967296.0 +
+		(double)(int64_t)(t.anchor_ns - s->base_ns);
+	/* Seconds may have passed since, so this is only roughly so. */
+	return apart < 1e6 && apart > -1e6;
+}
+
+/* The published clock, if there is one and it is still good at @now (ticks). */
+CTP_SLOW int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
+{
+	return s->clock_published && ctp_clock_load(s->header, t) &&
+	       now - t->anchor_ticks < t->window_ticks;
+}
+
+/* Do two rates agree, to 2000 ppm?  Slewing stays within that, a suspended machine does not. */
+CTP_SLOW int ctp_clock_rates_agree(uint64_t a, uint64_t b)
+{
+	uint64_t apart = a > b ? a - b : b - a;
+
+	return apart <= a / 512;
+}
+
+/* (ns << 32) / ticks, or 0 where that says nothing. */
+CTP_SLOW uint64_t ctp_clock_rate(uint64_t ns, uint64_t ticks)
+{
+	double ns_per_tick = (double)ns / (double)(ticks ? ticks : 1);
+
+	/* Too near, or a counter that jumped. */
+	if (ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0)
+		return 0;
+	return (uint64_t)(ns_per_tick * 4294967296.0);
+}
+
+/*
+ * Ask the clock, and measure the counter's rate since the mark.  The mark moves on
+ * when it is half a window old, so the rate is that of now.
+ */
 CTP_SLOW void ctp_clock_measured(const struct ctp_session *s, struct ctp_thread *t)
 {
-	uint64_t ticks = 0, ns = 0, span_ns, span_ticks, window_ns;
-	double ns_per_tick;
+	uint64_t ticks = 0, ns = 0, window_ns, span_ns;
 
 	ctp_clock_pair(4, 2 * s->pair_ticks, &ticks, &ns);
+	if (!t->mark_ns) {
+		t->mark_ticks = s->base_ticks;
+		t->mark_ns = s->base_ns;
+	}
+	span_ns = ns - t->mark_ns;
 	t->anchor_ticks = ticks;
 	t->anchor_ns = ns;
 	t->window_ticks = 0;
-	t->mult = 0;
-	span_ns = ns - s->base_ns;
-	span_ticks = ticks - s->base_ticks;
-	window_ns = span_ns / 8 < CTP_CLOCK_WINDOW_NS ? span_ns / 8 : CTP_CLOCK_WINDOW_NS;
-	ns_per_tick = (double)span_ns / (double)(span_ticks ? span_ticks : 1);
-	/* A base too near, or a counter that jumped: no extrapolation this time. */
-	if (span_ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0)
-		return;
-	t->mult = (uint64_t)(ns_per_tick * 4294967296.0);
-	t->window_ticks = (uint64_t)((double)window_ns / ns_per_tick);
+	t->mult = ctp_clock_rate(span_ns, ticks - t->mark_ticks);
+	if (t->mult && ctp_clock_rates_agree(t->mult, t->mark_mult)) {
+		window_ns = 2 * span_ns < CTP_CLOCK_WINDOW_NS ? 2 * span_ns : CTP_CLOCK_WINDOW_NS;
+		t->window_ticks = (window_ns << CTP_CLOCK_SHIFT) / t->mult;
+	}
+	if (span_ns >= CTP_CLOCK_WINDOW_NS / 2) {
+		t->mark_ticks = ticks;
+		t->mark_ns = ns;
+		t->mark_mult = t->mult;
+	}
+}
+
+/*
+ * What we extrapolated has run ahead, to @reached at @ticks where it should be @now
+ * (the clock is being slowed).  Time does not go back, but it may go slower: so that
+ * both meet at the end of the window.
+ */
+CTP_SLOW void ctp_clock_slow_down(struct ctp_thread *t, uint64_t ticks, uint64_t now,
+				  uint64_t reached)
+{
+	uint64_t left = t->window_ticks - (ticks - t->anchor_ticks);
+	uint64_t less = left ? ((reached - now) << CTP_CLOCK_SHIFT) / left : 0;
+
+	t->anchor_ticks = ticks;
+	t->anchor_ns = reached;
+	t->window_ticks = t->window_ticks ? left : 0;
+	t->mult -= less < t->mult / 2 ? less : t->mult / 2;
 }
 
 /* The window is over, or was never opened: open the next.  Returns the time. */
@@ -184,12 +249,10 @@ CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ct
 		ticks = t->anchor_ticks;
 	}
 	now = t->anchor_ns + (((ticks - t->anchor_ticks) * t->mult) >> CTP_CLOCK_SHIFT);
-	/* What we extrapolated may have run a little ahead; time does not go back. */
-	if (now < reached && reached - now < CTP_CLOCK_WINDOW_NS) {
-		t->anchor_ns += reached - now;
-		now = reached;
-	}
-	return now;
+	if (now >= reached || reached - now > CTP_CLOCK_WINDOW_NS)
+		return now;
+	ctp_clock_slow_down(t, ticks, now, reached);
+	return reached;
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -207,6 +270,8 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 	t->window_ticks = 0;
 	t->anchor_ns = 0;
 	t->mult = 0;
+	t->mark_ns = 0;
+	t->mark_mult = 0;
 	t->ticket = ~generation;
 	return 1;
 }
@@ -400,27 +465,13 @@ CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s
 	proc->sock_ino = s->sock_ino;
 }
 
-/* Is the collector's clock ours?  In a time namespace it would not be. */
-CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
-{
-	const struct ctp_ext_header *ext = ctp_header_ext(s->header);
-	uint64_t ticks = ctp_load_relaxed(&ext->clock_ticks);
-	uint64_t ns = ctp_load_relaxed(&ext->clock_ns);
-	double ns_per_tick = (double)ctp_load_relaxed(&ext->clock_mult) / 4294967296.0;
-	double theirs = (double)ns + (double)(s->base_ticks - ticks) * ns_per_tick;
-	double apart = theirs - (double)s->base_ns;
-
-	/* Seconds may have passed since it was published, so this is only roughly so. */
-	return apart < 1e6 && apart > -1e6;
-}
-
 /* Which flag tells that the collector sleeps, and who pays for reading it in time. */
-CTP_SLOW void ctp_session_wakeups(struct ctp_session *s, uint32_t features)
+CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 {
-	s->needs_fence = !((features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register());
+	s->needs_fence = !((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register());
 	if (s->sock < 0)
 		s->sleeping = &s->never_sleeping;
-	else if (features & CTP_EXT_SLEEPING)
+	else if (s->features & CTP_EXT_SLEEPING)
 		s->sleeping = &ctp_header_ext(s->header)->sleeping;
 	else
 		s->sleeping = &s->header->tracer_sleeping;
@@ -431,7 +482,6 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
 	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
 	uint64_t size = 0;
-	uint32_t features;
 
 	if (!path || !*path) {
 		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
@@ -447,9 +497,9 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->counter_usable = ctp_counter_usable();
 	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
 	ctp_session_socket(proc, s, ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)));
-	features = ctp_ext_features(s->header);
-	ctp_session_wakeups(s, features);
-	s->clock_published = (features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
+	s->features = ctp_ext_features(s->header);
+	ctp_session_wakeups(s);
+	s->clock_published = (s->features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
 	ctp_say("corotracer: traced: %u stations in '%s', %s", s->nr_stations, path,
 		s->needs_fence ? "a fence per event" : "no fence per event");
 	return 1;
@@ -571,7 +621,8 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 	now = ctp_now_ns(t, s);
 	ctp_store_relaxed(&st->birth_ts, now);
 	ctp_store_relaxed(&st->probe_id, id ? id : (uint64_t)index + 1);
-	ctp_station_describe(st, name);
+	if (s->features)
+		ctp_station_describe(st, name);
 	p->last_ns = now;
 	p->station = st;
 	return 1;
@@ -589,7 +640,8 @@ CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	now = ctp_now_ns(t, s);
 	if (now <= p->last_ns)
 		now = p->last_ns + 1;
-	ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
+	if (s->features)
+		ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
 	/* (D) pairs with the acquire load in the collector's station_describe(). */
 	ctp_store_release(&st->is_dead, 1);
 }

@@ -18,11 +18,11 @@
  *   Timestamps are CLOCK_MONOTONIC nanoseconds.  Reading the cycle counter is
  *   cheaper than asking for them, so a thread anchors its counter to the clock and
  *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, so that even a
- *   clock being slewed by 500 ppm is followed within 10 us; and never more than an
- *   eighth of the span the rate was measured over, so that the error stays below
- *   that of one clock reading).  A collector of ours does the measuring and
- *   publishes it; without one the thread does.  Within a coroutine timestamps
- *   strictly increase, whichever threads it visits.
+ *   clock being slewed by 500 ppm is followed within 8 us).  A rate is used once two
+ *   stretches agree on it: one over which the machine was suspended does not.  A
+ *   collector of ours does the measuring and publishes it; without one the thread
+ *   does.  Within a coroutine timestamps strictly increase, whichever threads it
+ *   visits.
  *
  * Fork
  *   The session lies in a page that the kernel wipes in a forked child.  There the
@@ -38,7 +38,7 @@
 #include <x86intrin.h>
 #endif
 
-#define CTP_CLOCK_WINDOW_NS 20000000u
+#define CTP_CLOCK_WINDOW_NS 16000000u
 #define CTP_CLOCK_SHIFT     32
 
 struct ctp_session {
@@ -55,6 +55,7 @@ struct ctp_session {
 	uint64_t pair_ticks;          /* how long reading clock and counter takes, undisturbed */
 	uint32_t counter_usable;
 	uint32_t clock_published; /* 1: the collector keeps the clock in the header */
+	uint32_t features;        /* CTP_EXT_*: 0 under a collector that knows no extension */
 	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
 };
 
@@ -78,6 +79,8 @@ struct ctp_thread {
 	uint64_t window_ticks; /* 0: ask the clock every time */
 	uint64_t anchor_ns;
 	uint64_t mult; /* ns = ticks * mult >> CTP_CLOCK_SHIFT */
+	/* While it measures by itself: from where, and what the last stretch came to. */
+	uint64_t mark_ticks, mark_ns, mark_mult;
 };
 
 /* All zero: not traced. */

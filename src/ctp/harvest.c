@@ -85,11 +85,13 @@ static bool believable(const struct harvest *h, uint64_t k)
 	return k <= h->now_ns - h->start_ns + BELIEF_SLACK;
 }
 
-/* Could @seq stand in @slot of a writer like this one? */
+/* Could @seq stand in @slot of a writer like this one?  What is larger would also overflow. */
 static bool seq_fits(const struct harvest *h, const struct cursor *c, uint32_t slot, uint64_t seq)
 {
-	if (c->writer == WRITER_SEED_000 && seq % CTP_SLOTS != slot)
+	if (!believable(h, seq))
 		return false;
+	if (c->writer == WRITER_SEED_000)
+		return seq % CTP_SLOTS == slot;
 	return believable(h, event_of(c, slot, seq));
 }
 
@@ -182,7 +184,11 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	struct cursor *c = &h->cursors[i];
 	struct trace_event out;
 
-	if (ev->time_ns == 0 || ev->is_active > 1) {
+	out.tid = ev->tid;
+	out.addr = ev->addr;
+	out.seq = ev->seq;
+	out.ts = ev->time_ns;
+	if (ev->is_active > 1 || !trace_event_is_possible(&out)) {
 		count_garbage(h, c);
 		count_lost(h, c, 1);
 		return;
@@ -190,10 +196,6 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	if (c->next == c->lost)
 		learn_id(h, i);
 	out.probe_id = c->probe_id;
-	out.tid = ev->tid;
-	out.addr = ev->addr;
-	out.seq = ev->seq;
-	out.ts = ev->time_ns;
 	out.is_active = ev->is_active;
 	out.station = c->shares_id ? i : TRACE_NO_STATION;
 	c->next++;

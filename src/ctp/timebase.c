@@ -59,25 +59,35 @@ static void store(struct ctp_ext_header *ext, const struct timebase_pair *at, ui
 	ctp_store_release(&ext->clock_seq, seq + 2);
 }
 
+/* The machine was suspended, or the counter jumped: what we knew is no longer so. */
+static void start_over(struct timebase *tb, const struct timebase_pair *now)
+{
+	tb->base = tb->mid = *now;
+	tb->mult = 0;
+	store(tb->ext, now, 0, 0);
+}
+
 void timebase_publish(struct timebase *tb, uint64_t now_ns)
 {
 	struct timebase_pair now = { 0, 0 };
-	uint64_t window_ns;
-	double ns_per_tick;
+	uint64_t mult, window_ns;
 
 	if (!tb->ext || now_ns - tb->published_ns < PUBLISH_NS)
 		return;
 	/* Disturbed in between: the next scan tries again. */
 	if (ctp_clock_pair(3, 2 * tb->pair_ticks, &now.ticks, &now.ns) > 8 * tb->pair_ticks)
 		return;
-	if (now.ticks <= tb->base.ticks || now.ns <= tb->base.ns)
+	tb->published_ns = now_ns;
+	mult = ctp_clock_rate(now.ns - tb->base.ns, now.ticks - tb->base.ticks);
+	if (!mult || (tb->mult && !ctp_clock_rates_agree(mult, tb->mult))) {
+		start_over(tb, &now);
 		return;
-	ns_per_tick = (double)(now.ns - tb->base.ns) / (double)(now.ticks - tb->base.ticks);
-	window_ns = (now.ns - tb->base.ns) / 8;
+	}
+	window_ns = 2 * (now.ns - tb->base.ns);
 	if (window_ns > CTP_CLOCK_WINDOW_NS)
 		window_ns = CTP_CLOCK_WINDOW_NS;
-	store(tb->ext, &now, (uint64_t)(ns_per_tick * 4294967296.0),
-	      (uint64_t)((double)window_ns / ns_per_tick));
-	tb->published_ns = now_ns;
+	/* Until a second stretch agrees with the first, it only serves to compare clocks. */
+	store(tb->ext, &now, mult, tb->mult ? (window_ns << CTP_CLOCK_SHIFT) / mult : 0);
+	tb->mult = mult;
 	move_base(tb, &now);
 }

@@ -24,6 +24,7 @@ struct timebase {
 	struct timebase_pair base;  /* the rate is measured from here, a second or two ago */
 	struct timebase_pair mid;   /* the next base */
 	uint64_t published_ns;
+	uint64_t mult;       /* as last published; 0: none to be trusted */
 	uint64_t pair_ticks; /* how long reading both takes, undisturbed */
 };
 
