@@ -21,7 +21,8 @@ as_root() {
 }
 
 package_present() {
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+	# One line per architecture that it is there for.
+	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
 # need PACKAGE...: install what is not there yet; says nothing and needs nothing if all is.

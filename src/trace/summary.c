@@ -118,6 +118,20 @@ static int add_name(struct trace_summary *s, const char *name)
 	return 0;
 }
 
+static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
+{
+	struct summary_alive *a = &s->alive[s->nr_alive];
+
+	if (s->nr_alive == SUMMARY_ALIVE)
+		return 0;
+	a->probe_id = c->probe_id;
+	a->name = c->name && *c->name ? strdup(c->name) : NULL;
+	if (c->name && *c->name && !a->name)
+		return -ENOMEM;
+	s->nr_alive++;
+	return 0;
+}
+
 static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	int rc = 0;
@@ -129,6 +143,8 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 		rc = add_name(s, c->name);
 	if (!rc && c->lost)
 		rc = add_loser(s, c);
+	if (!rc && !c->dead)
+		rc = add_alive(s, c);
 	return rc;
 }
 
@@ -184,6 +200,8 @@ void summary_release(struct trace_summary *s)
 
 	for (i = 0; i < s->nr_worst; i++)
 		free(s->worst[i].name);
+	for (i = 0; i < s->nr_alive; i++)
+		free(s->alive[i].name);
 	free_run(&s->run);
 	strtab_release(&s->names);
 	u64map_release(&s->name_counts);

@@ -20,10 +20,17 @@
 
 #define SUMMARY_WORST     10
 #define SUMMARY_PROCESSES 64
+#define SUMMARY_ALIVE     10
 
 /* A coroutine that lost events. */
 struct summary_worst {
 	uint64_t station, probe_id, written, collected, lost;
+	char *name; /* NULL: it has none */
+};
+
+/* A coroutine that had not ended when the run did. */
+struct summary_alive {
+	uint64_t probe_id;
 	char *name; /* NULL: it has none */
 };
 
@@ -43,6 +50,8 @@ struct trace_summary {
 	struct sidecar_process processes[SUMMARY_PROCESSES]; /* the first of them */
 	uint64_t nr_described;                               /* coroutines that the sidecar knows */
 	uint64_t nr_dead, nr_named, nr_losers, nr_garbage;
+	unsigned nr_alive; /* of those below: the first that have not ended */
+	struct summary_alive alive[SUMMARY_ALIVE];
 	unsigned nr_worst;
 	struct summary_worst worst[SUMMARY_WORST]; /* most lost first */
 	struct strtab names;

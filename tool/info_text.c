@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* info_text.c - what is in a trace, for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "info.h"
+
+#define GARBAGE_SHOWN   5
+#define PROCESSES_SHOWN 8
+#define NAMES_SHOWN     5
+#define NAME_COLUMNS    40
+
+/* "  events        1,000" without the newline; an empty label continues the one above. */
+static void label(const char *text)
+{
+	printf("  %-12s  ", text);
+}
+
+static void print_count(const char *text, uint64_t value)
+{
+	char count[TEXT_SIZE];
+
+	label(text);
+	puts(text_count(count, value));
+}
+
+/* "3 lines", "1 line" */
+static void print_some(uint64_t value, const char *one, const char *many)
+{
+	char count[TEXT_SIZE];
+
+	printf("%s %s", text_count(count, value), value == 1 ? one : many);
+}
+
+static void print_loss_causes(const struct sidecar_totals *t)
+{
+	char count[TEXT_SIZE];
+
+	if (t->lost_overwritten) {
+		label("");
+		printf("%s overwritten before they were read\n",
+		       text_count(count, t->lost_overwritten));
+	}
+	if (t->lost_output) {
+		label("");
+		printf("%s could not be written to the file\n", text_count(count, t->lost_output));
+	}
+	if (t->without_station) {
+		label("");
+		print_some(t->without_station, "coroutine", "coroutines");
+		printf(" found no station and %s not in the trace at all\n",
+		       t->without_station == 1 ? "is" : "are");
+	}
+}
+
+static void print_lost(const struct info *info)
+{
+	const struct sidecar_totals *t = &info->sum.totals;
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+
+	label("lost");
+	if (!info->sidecar_path) {
+		puts("not known: from a pipe the trace comes alone");
+		return;
+	}
+	if (!info->sum.has_totals) {
+		/* The collector writes the run at its start, the totals at its end. */
+		if (info->has_sidecar)
+			puts("not known: the collector was killed, or is still at it");
+		else
+			printf("not known: no '%s' beside the trace\n", info->sidecar_path);
+		return;
+	}
+	printf("%s of %s written", text_count(a, t->lost), text_count(b, t->written));
+	if (t->written)
+		printf(" (%.3g %%)", 100.0 * (double)t->lost / (double)t->written);
+	putchar('\n');
+	print_loss_causes(t);
+}
+
+static void print_garbage(const struct info *info)
+{
+	const struct jsonl_stats *l = &info->lines;
+	unsigned i;
+
+	label("garbage");
+	if (!l->garbage) {
+		puts("none");
+		return;
+	}
+	print_some(l->garbage, "line", "lines");
+	puts(" set aside, not part of anything above");
+	for (i = 0; i < l->nr_first && i < GARBAGE_SHOWN; i++) {
+		label("");
+		printf("line %llu: %s\n", (unsigned long long)l->first[i].line, l->first[i].reason);
+	}
+	if (l->garbage > i) {
+		label("");
+		print_some(l->garbage - i, "more", "more");
+		putchar('\n');
+	}
+}
+
+static void print_disagreement(const struct info *info)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+
+	if (!info_agrees(info)) {
+		label("disagrees");
+		printf("the collector wrote %s events, the file has %s:\n",
+		       text_count(a, info->sum.totals.collected), text_count(b, info->sum.events));
+		label("");
+		puts("it was changed since, or belongs to another run");
+	}
+	if (info->sidecar_lines.garbage) {
+		label("damaged");
+		print_some(info->sidecar_lines.garbage, "line", "lines");
+		printf(" of '%s' cannot be read\n", info->sidecar_path);
+	}
+}
+
+static void print_command(const struct sidecar_run *run)
+{
+	size_t i;
+
+	if (!run->nr_command)
+		return;
+	label("command");
+	for (i = 0; i < run->nr_command; i++) {
+		if (i)
+			putchar(' ');
+		text_put_word(stdout, run->command[i]);
+	}
+	putchar('\n');
+}
+
+static void print_start(const struct sidecar_run *run)
+{
+	time_t seconds = (time_t)(run->start_realtime / 1000000000u);
+	struct tm tm;
+	char text[64];
+
+	if (!run->start_realtime || !localtime_r(&seconds, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		return;
+	label("started");
+	puts(text);
+}
+
+static void print_recorder(const struct sidecar_run *run)
+{
+	label("recorded by");
+	text_put(stdout, run->tool ? run->tool : "an unknown tool");
+	if (run->hostname) {
+		fputs(" on ", stdout);
+		text_put(stdout, run->hostname);
+	}
+	if (run->arch) {
+		fputs(", ", stdout);
+		text_put(stdout, run->arch);
+	}
+	if (run->stations) {
+		fputs(", ", stdout);
+		print_some(run->stations, "station", "stations");
+	}
+	putchar('\n');
+	if (run->format > SIDECAR_FORMAT) {
+		label("");
+		printf("in format %llu; this tool knows format %d and may miss something\n",
+		       (unsigned long long)run->format, SIDECAR_FORMAT);
+	}
+}
+
+static void print_end(const struct sidecar_totals *t)
+{
+	label("ended");
+	if (t->signal > 0)
+		printf("killed by signal %d, %s\n", t->signal, strsignal(t->signal));
+	else if (t->exit_status >= 0)
+		printf("exit status %d\n", t->exit_status);
+	else
+		puts("not seen");
+	if (!t->complete) {
+		label("");
+		puts("the collector stopped before it had seen everything");
+	}
+}
+
+static void print_processes(const struct trace_summary *sum)
+{
+	uint64_t i;
+
+	if (!sum->nr_processes)
+		return;
+	label("processes");
+	for (i = 0; i < sum->nr_processes && i < PROCESSES_SHOWN; i++)
+		printf("%s%llu", i ? ", " : "", (unsigned long long)sum->processes[i].pid);
+	if (sum->nr_processes > i) {
+		fputs(" and ", stdout);
+		print_some(sum->nr_processes - i, "more", "more");
+	}
+	putchar('\n');
+}
+
+/* The first of those who were still there at the end: the stuck ones are among them. */
+static void print_alive(const struct trace_summary *sum)
+{
+	uint64_t more = sum->nr_described - sum->nr_dead - sum->nr_alive;
+	unsigned i;
+
+	if (!sum->nr_alive)
+		return;
+	label("not ended");
+	for (i = 0; i < sum->nr_alive; i++) {
+		fputs(i ? ", " : "", stdout);
+		if (sum->alive[i].name)
+			text_put_short(stdout, sum->alive[i].name, NAME_COLUMNS);
+		else
+			printf("coroutine %" PRIu64, sum->alive[i].probe_id);
+	}
+	if (more)
+		printf(" and %" PRIu64 " more", more);
+	putchar('\n');
+}
+
+static void print_lives(const struct trace_summary *sum)
+{
+	const struct sidecar_totals *t = &sum->totals;
+
+	if (!sum->nr_described)
+		return;
+	label("lives");
+	print_some(sum->nr_described, "coroutine", "coroutines");
+	fputs(" born, ", stdout);
+	print_some(sum->nr_dead, "ended", "ended");
+	putchar('\n');
+	print_alive(sum);
+	if (t->garbage) {
+		label("");
+		print_some(t->garbage, "record", "records");
+		puts(" in shared memory made no sense to the collector");
+	}
+	if (t->unfinished) {
+		label("");
+		print_some(t->unfinished, "record", "records");
+		puts(" were never finished by their writer");
+	}
+}
+
+/* "reader (50), writer (50), main and 3 other names" */
+static void print_names(const struct trace_summary *sum)
+{
+	size_t top[NAMES_SHOWN], nr = summary_top_names(sum, top, NAMES_SHOWN), i;
+	char text[TEXT_SIZE];
+	uint64_t count = 0;
+
+	if (!nr)
+		return;
+	label("names");
+	for (i = 0; i < nr; i++) {
+		u64map_get(&sum->name_counts, top[i], &count);
+		if (i)
+			fputs(", ", stdout);
+		text_put_short(stdout, strtab_text(&sum->names, top[i]), NAME_COLUMNS);
+		if (count > 1)
+			printf(" (%s)", text_count(text, count));
+	}
+	if (sum->names.nr > nr) {
+		fputs(" and ", stdout);
+		print_some(sum->names.nr - nr, "other name", "other names");
+	}
+	putchar('\n');
+}
+
+static void print_worst(const struct trace_summary *sum)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+	unsigned i;
+
+	if (!sum->nr_worst)
+		return;
+	printf("\n  %-12s  %12s of %12s  %8s  %15s  name\n", "lost most", "lost", "written",
+	       "station", "probe_id");
+	for (i = 0; i < sum->nr_worst; i++) {
+		const struct summary_worst *w = &sum->worst[i];
+
+		printf("  %-12s  %12s of %12s  %8llu  %15llu", "", text_count(a, w->lost),
+		       text_count(b, w->written), (unsigned long long)w->station,
+		       (unsigned long long)w->probe_id);
+		if (w->name) {
+			fputs("  ", stdout);
+			text_put_short(stdout, w->name, NAME_COLUMNS);
+		}
+		putchar('\n');
+	}
+	if (sum->nr_losers > sum->nr_worst) {
+		label("");
+		print_some(sum->nr_losers - sum->nr_worst, "more lost some", "more lost some");
+		putchar('\n');
+	}
+}
+
+void info_print_text(const struct info *info)
+{
+	const struct trace_summary *sum = &info->sum;
+	char duration[TEXT_SIZE];
+
+	text_put(stdout, info->sidecar_path ? info->trace_path : "standard input");
+	puts("\n");
+	print_count("events", sum->events);
+	print_count("coroutines", coro_ids_count(&sum->coroutines));
+	print_count("threads", u64map_count(&sum->threads));
+	label("duration");
+	puts(text_duration(duration, summary_duration_ns(sum)));
+	print_lost(info);
+	print_garbage(info);
+	print_disagreement(info);
+	if (!info->has_sidecar)
+		return;
+	putchar('\n');
+	if (sum->has_run) {
+		print_command(&sum->run);
+		print_start(&sum->run);
+	}
+	if (sum->has_totals)
+		print_end(&sum->totals);
+	print_processes(sum);
+	print_lives(sum);
+	print_names(sum);
+	if (sum->has_run)
+		print_recorder(&sum->run);
+	print_worst(sum);
+}
