@@ -17,11 +17,12 @@
 #define ctp_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
 /* 1 if *@p was @from and is now @to. */
-#define ctp_cas_relaxed(p, from, to)                                                       \
-	__extension__({                                                                    \
-		__typeof__(*(p)) ctp_cas_from = (from);                                    \
-		__atomic_compare_exchange_n((p), &ctp_cas_from, (to), 0, __ATOMIC_RELAXED, \
-					    __ATOMIC_RELAXED);                             \
+#define ctp_cas_relaxed(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELAXED)
+#define ctp_cas_release(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELEASE)
+#define ctp_cas_as(p, from, to, order)                                                             \
+	__extension__({                                                                            \
+		__typeof__(*(p)) ctp_cas_from = (from);                                            \
+		__atomic_compare_exchange_n((p), &ctp_cas_from, (to), 0, order, __ATOMIC_RELAXED); \
 	})
 
 /*

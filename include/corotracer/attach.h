@@ -522,16 +522,17 @@ CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
 /* The process's page, made by whoever comes first. */
 CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wipe_in_child)(void))
 {
-	/* Relaxed: a fresh page is all zero, and its state decides what may be read. */
-	struct ctp_session *s = ctp_load_relaxed(&proc->session);
+	/* (F) pairs with the release below: whoever sees the page sees that it is empty. */
+	struct ctp_session *s = ctp_load_acquire(&proc->session);
 
 	if (s)
 		return s;
 	s = ctp_session_page(wipe_in_child);
-	if (!s || ctp_cas_relaxed(&proc->session, (struct ctp_session *)NULL, s))
+	/* (F) pairs with the acquire above. */
+	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
 	munmap(s, sizeof(*s));
-	return ctp_load_relaxed(&proc->session);
+	return ctp_load_acquire(&proc->session); /* (F) pairs with the release of who was first */
 }
 
 /* Join the collector, if there is one.  Only the thread that set CTP_ATTACH_BUSY comes here. */

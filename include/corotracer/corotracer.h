@@ -72,7 +72,8 @@ COROTRACER_API extern __thread struct ctp_thread corotracer__thread
 static inline void corotracer_suspend(struct corotracer_coro *co, const void *addr)
 {
 	if (co->probe.station)
-		ctp_probe_write(&co->probe, &corotracer__thread, corotracer__process.session,
+		ctp_probe_write(&co->probe, &corotracer__thread,
+				ctp_load_relaxed(&corotracer__process.session),
 				(uint64_t)(uintptr_t)addr, 0);
 }
 
@@ -80,7 +81,8 @@ static inline void corotracer_suspend(struct corotracer_coro *co, const void *ad
 static inline void corotracer_resume(struct corotracer_coro *co)
 {
 	if (co->probe.station)
-		ctp_probe_write(&co->probe, &corotracer__thread, corotracer__process.session, 0, 1);
+		ctp_probe_write(&co->probe, &corotracer__thread,
+				ctp_load_relaxed(&corotracer__process.session), 0, 1);
 }
 
 /*
@@ -92,7 +94,8 @@ static inline void corotracer_switch(struct corotracer_coro *from, const void *a
 {
 	if (from->probe.station || to->probe.station)
 		ctp_probe_switch(&from->probe, &to->probe, &corotracer__thread,
-				 corotracer__process.session, (uint64_t)(uintptr_t)addr);
+				 ctp_load_relaxed(&corotracer__process.session),
+				 (uint64_t)(uintptr_t)addr);
 }
 
 #ifdef __cplusplus

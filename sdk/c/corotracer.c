@@ -40,8 +40,8 @@ int corotracer_begin(struct corotracer_coro *co, const char *name)
 		memset(co, 0, sizeof(*co));
 		return -ENOENT;
 	}
-	return ctp_probe_begin(&co->probe, &corotracer__thread, corotracer__process.session, 0,
-			       name)
+	return ctp_probe_begin(&co->probe, &corotracer__thread,
+			       ctp_load_relaxed(&corotracer__process.session), 0, name)
 		       ? 0
 		       : -ENOSPC;
 }
@@ -49,7 +49,8 @@ int corotracer_begin(struct corotracer_coro *co, const char *name)
 void corotracer_end(struct corotracer_coro *co)
 {
 	if (co->probe.station)
-		ctp_probe_end(&co->probe, &corotracer__thread, corotracer__process.session);
+		ctp_probe_end(&co->probe, &corotracer__thread,
+			      ctp_load_relaxed(&corotracer__process.session));
 }
 
 const char *corotracer_version(void)
