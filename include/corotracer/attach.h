@@ -153,9 +153,12 @@ CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
 {
 	struct ctp_thread t;
 	double apart;
+	int tries = 3;
 
-	if (!ctp_clock_load(s->header, &t) && !ctp_clock_load(s->header, &t))
-		return 0;
+	while (!ctp_clock_load(s->header, &t)) {
+		if (--tries == 0)
+			return 0;
+	}
 	/* It may have been published before or after our own first look at the clock. */
 	apart = (double)(int64_t)(s->base_ticks - t.anchor_ticks) * (double)t.mult / 4294967296.0 +
 		(double)(int64_t)(t.anchor_ns - s->base_ns);
@@ -513,9 +516,12 @@ CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
 
 	if (page == MAP_FAILED)
 		return NULL;
-	/* Before Linux 4.14 the kernel cannot: then fork(3), at least, does. */
-	if (madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK) < 0)
-		pthread_atfork(NULL, NULL, wipe_in_child);
+	/*
+	 * Any fork, by whatever call; but not before Linux 4.14, and an emulator may only
+	 * say that it does.  So fork(3), at least, wipes it once more.
+	 */
+	madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK);
+	pthread_atfork(NULL, NULL, wipe_in_child);
 	return (struct ctp_session *)page;
 }
 

@@ -15,7 +15,7 @@
 struct ctp_process corotracer__process = { .sock = -1 };
 __thread struct ctp_thread corotracer__thread;
 
-/* Only where the kernel cannot wipe the page: see ctp_session_page(). */
+/* For where the kernel does not wipe the page: see ctp_session_page(). */
 static void wipe_in_child(void)
 {
 	if (corotracer__process.session)
@@ -29,7 +29,8 @@ int corotracer_init(void)
 
 int corotracer_enabled(void)
 {
-	struct ctp_session *s = ctp_load_relaxed(&corotracer__process.session);
+	/* (F) pairs with the release in ctp_session_get(). */
+	struct ctp_session *s = ctp_load_acquire(&corotracer__process.session);
 
 	return s && ctp_load_relaxed(&s->generation) != 0;
 }

@@ -4,11 +4,19 @@
 
 #include "base/clock.h"
 
-#define TICK_SHORT  (50 * NS_PER_US)
+#define TICK_SHORT  (20 * NS_PER_US)
 #define TICK_NORMAL (1 * NS_PER_MS)
 #define TICK_LAZY   (4 * NS_PER_MS)   /* when events are rarer than that */
 #define LAZY_AFTER  (20 * NS_PER_MS)  /* nothing for so long: ticks may be lazy */
 #define SLEEP_AFTER (500 * NS_PER_MS) /* nothing for so long: sleep */
+
+/*
+ * Once in a hurry, stay so for a while: who filled a station fills it again.  But rest
+ * now and then even so: on a machine with more to do than cores, who never sleeps is
+ * the last to be woken, and loses more than by resting.
+ */
+#define HURRY_FOR  (2 * NS_PER_MS)
+#define REST_AFTER (100 * NS_PER_US)
 
 /* Of eight slots: so many waiting is a reason to hurry, so few none. */
 #define DEEP    6u
@@ -25,6 +33,7 @@ void pace_wake(struct pace *p, uint64_t now_ns)
 {
 	p->tick_ns = TICK_SHORT;
 	p->last_event_ns = now_ns;
+	p->hurry_until_ns = 0;
 }
 
 static uint64_t longer(uint64_t tick, uint64_t most)
@@ -42,9 +51,14 @@ uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now
 	quiet_ns = now_ns - p->last_event_ns;
 	if (quiet_ns >= SLEEP_AFTER)
 		return PACE_SLEEP;
-	if (scan->deepest >= DEEP || scan->lost) {
+	if (scan->deepest >= DEEP || scan->lost)
+		p->hurry_until_ns = now_ns + HURRY_FOR;
+	if (now_ns < p->hurry_until_ns) {
 		p->tick_ns = TICK_SHORT;
-		return 0;
+		if (now_ns - p->rested_ns < REST_AFTER)
+			return 0;
+		p->rested_ns = now_ns + TICK_SHORT;
+		return TICK_SHORT;
 	}
 	if (scan->deepest > SHALLOW)
 		p->tick_ns = p->tick_ns / 2 > TICK_SHORT ? p->tick_ns / 2 : TICK_SHORT;

@@ -20,8 +20,10 @@
 #define PACE_SLEEP UINT64_MAX /* nothing to do until somebody wakes us */
 
 struct pace {
-	uint64_t tick_ns;       /* the present distance between scans */
-	uint64_t last_event_ns; /* when a scan last found something */
+	uint64_t tick_ns;        /* the present distance between scans */
+	uint64_t last_event_ns;  /* when a scan last found something */
+	uint64_t hurry_until_ns; /* hardly any waiting until then */
+	uint64_t rested_ns;      /* when it last waited in spite of the hurry */
 };
 
 void pace_wake(struct pace *p, uint64_t now_ns);

@@ -41,6 +41,35 @@ static void hurries_after_a_loss(void)
 	CHECK_EQ(pace_next(&p, &lossy, NS_PER_MS, 1000), 0);
 }
 
+/* Between two full looks a hot station may seem empty; waiting then would lose the rest. */
+static void stays_in_a_hurry_for_a_while_and_no_longer(void)
+{
+	struct harvest_scan lossy = { .events = 1, .lost = 1, .deepest = 2 };
+	struct harvest_scan little = { .events = 1, .deepest = 1 };
+	struct pace p;
+
+	pace_wake(&p, 0);
+	pace_next(&p, &lossy, NS_PER_MS, 1000);
+	CHECK_EQ(pace_next(&p, &little, NS_PER_MS + 1000, 1000), 0);
+	CHECK(pace_next(&p, &little, 10 * NS_PER_MS, 1000) >= 20 * NS_PER_US);
+}
+
+static void rests_in_spite_of_a_hurry(void)
+{
+	struct harvest_scan lossy = { .events = 1, .lost = 1, .deepest = 8 };
+	uint64_t now = 0, waited = 0;
+	struct pace p;
+
+	pace_wake(&p, now);
+	while (now < 10 * NS_PER_MS) {
+		uint64_t wait = pace_next(&p, &lossy, now, 1000);
+
+		waited += wait;
+		now += wait + 1000;
+	}
+	CHECK(waited > NS_PER_MS && waited < 5 * NS_PER_MS);
+}
+
 static void looks_about_every_millisecond_when_little_happens(void)
 {
 	struct harvest_scan little = { .events = 3, .deepest = 1 };
@@ -108,6 +137,8 @@ int main(void)
 {
 	RUN(hurries_while_a_station_is_nearly_full);
 	RUN(hurries_after_a_loss);
+	RUN(stays_in_a_hurry_for_a_while_and_no_longer);
+	RUN(rests_in_spite_of_a_hurry);
 	RUN(looks_about_every_millisecond_when_little_happens);
 	RUN(looks_more_often_as_stations_fill);
 	RUN(sleeps_only_after_a_good_while_without_events);

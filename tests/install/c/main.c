@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - a C program that uses the installed SDK, as somebody's first try would. */
+#include <corotracer/corotracer.h>
+#include <corotracer/version.h>
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+	struct corotracer_coro co;
+
+	/* The header and the library are of one version. */
+	if (strcmp(corotracer_version(), COROTRACER_VERSION) != 0)
+		return 1;
+	corotracer_init();
+	corotracer_begin(&co, "consumer");
+	corotracer_suspend(&co, &co);
+	corotracer_resume(&co);
+	corotracer_end(&co);
+	printf("%s %s\n", corotracer_version(), corotracer_enabled() ? "traced" : "untraced");
+	return 0;
+}

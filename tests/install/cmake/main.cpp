@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// main.cpp - the same program as C++.
+#include "../c/main.c"

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""interop.py - run writers under collectors, and compare what came out with what went in.
+
+Every writer ends with a JSON object on stdout: which coroutines it had, and how many events it
+really wrote into each.  That, and never what the collector says, is what counts as written.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import *  # noqa: E402,F403
+
+BIN = os.environ.get("INTEROP_BIN", "build/tests/interop")
+
+# Eight events fit in a station.  With these, a coroutine's ninth comes a quarter of a second
+# after its first, and a collector that sleeps longer has been starved by the machine.
+GENTLE = ["-c", "32", "-e", "24", "-p", "1000"]
+GENTLE_THREADS = ["-c", "32", "-e", "24", "-p", "4000", "-t", "4"]
+
+
+def program(name):
+    path = os.path.join(BIN, name)
+    if name == "writer_002_cpp" and not os.path.exists(path):
+        raise Skip("the compiler has no coroutines")
+    return path
+
+
+class Interop(Run):
+    """A finished run of some writers: their reports, the trace, the collector's words."""
+
+    def __init__(self, status, out, err, trace, started):
+        super().__init__(status, out, err, trace)
+        self.started, self.ended = started, time.monotonic_ns()
+        self.reports = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+    @property
+    def written(self):
+        return [c for report in self.reports for c in report["coroutines"]]
+
+    def total_written(self):
+        return sum(c["events"] for c in self.written)
+
+
+class ForeignInterop(Interop):
+    """Its trace is in order of the slots; a coroutine's own order is that of time."""
+
+    @property
+    def events(self):
+        return sorted(super().events, key=lambda e: e["ts"])
+
+
+def collect(dir, *command, stations=64):
+    """The command under our collector."""
+    trace = os.path.join(dir, "trace.jsonl")
+    started = time.monotonic_ns()
+    status, out, err = tool("run", "--json", "-n", stations, "-o", trace, "--", *command)
+    return Interop(status, out, err, trace, started)
+
+
+def collect_foreign(dir, *command, stations=64):
+    """The command under a collector that knows the seeds only."""
+    trace = os.path.join(dir, "foreign.jsonl")
+    started = time.monotonic_ns()
+    p = popen(program("reader_002"), "-n", stations, "-o", trace, *command)
+    out, err = p.communicate(timeout=300)
+    return ForeignInterop(p.returncode, out, err, trace, started)
+
+
+def together(*commands):
+    """Several commands at once, as words for a shell."""
+    return ["sh", "-c", " & ".join(" ".join(c) for c in commands) + " & wait"]
+
+
+def by_station(run):
+    """Events of each station, in the order of the trace.
+
+    Where coroutines share an id, all but the first to be met tell their station.
+    """
+    named, unnamed = {}, {}
+    for event in run.events:
+        if "station" in event:
+            named.setdefault(event["station"], []).append(event)
+        else:
+            unnamed.setdefault(event["probe_id"], []).append(event)
+    for probe_id, events in unnamed.items():
+        left = [c["station"] for c in run.written
+                if c["probe_id"] == probe_id and c["station"] >= 0 and c["station"] not in named]
+        equal(len(left), 1, f"stations that the events of probe {probe_id} can be from")
+        named[left[0]] = events
+    return named
+
+
+def number_of(coroutine, event, seq_kind):
+    """Which event of its coroutine is this?  By its own word, if it has one."""
+    if seq_kind == "seed-000":
+        return event["seq"] - 1
+    addr = int(event["addr"], 16)
+    equal(event["is_active"], addr == 0, "a resume, by its address")
+    if "nr" not in coroutine or not addr:
+        return None
+    equal(addr >> 32, coroutine["nr"] + 1, "the coroutine in the address")
+    return addr & 0xFFFFFFFF
+
+
+def check_event(coroutine, event, k, kind):
+    """Event k, payload and all."""
+    equal(list(event)[:6], ["probe_id", "tid", "addr", "seq", "is_active", "ts"], "keys")
+    equal(event["probe_id"], coroutine["probe_id"], "probe_id")
+    equal(event["seq"], k + 1 if kind == "seed-000" else 2 * (k // 8) + 2, f"seq of event {k}")
+    equal(event["is_active"], k % 2 == 1, f"is_active of event {k}")
+    if k % 2:
+        equal(event["addr"], "0x%016x" % 0, f"addr of resume {k}")
+    elif "nr" in coroutine:
+        equal(event["addr"], "0x%016x" % ((coroutine["nr"] + 1) << 32 | k), f"addr of suspend {k}")
+    else:
+        assert int(event["addr"], 16) != 0, f"suspend {k} has no address"
+    assert event["tid"] > 0
+
+
+def check_time(run, events):
+    """Time goes forward, and is the time of the run."""
+    for before, after in zip(events, events[1:]):
+        assert after["ts"] >= before["ts"], f"time went back: {before} then {after}"
+    if events:
+        slack = 1_000_000
+        assert run.started - slack <= events[0]["ts"], "an event from before the run"
+        assert events[-1]["ts"] <= run.ended + slack, "an event from after the run"
+
+
+def check_complete(run):
+    """Every event was collected, once, in order, with its payload."""
+    stations = by_station(run)
+    for report in run.reports:
+        for coroutine in report["coroutines"]:
+            events = stations.pop(coroutine["station"], [])
+            equal(len(events), coroutine["events"], f"events of {coroutine}")
+            check_time(run, events)
+            for k, event in enumerate(events):
+                check_event(coroutine, event, k, report["writer"])
+    equal(stations, {}, "events that nobody wrote")
+
+
+def check_partial(run):
+    """What was collected is right, though much is missing."""
+    stations = by_station(run)
+    for report in run.reports:
+        for coroutine in report["coroutines"]:
+            events = stations.pop(coroutine["station"], [])
+            assert len(events) <= coroutine["events"], f"too many events of {coroutine}"
+            check_time(run, events)
+            last = -1
+            for event in events:
+                k = number_of(coroutine, event, report["writer"])
+                if k is None:
+                    continue
+                assert k > last, f"event {k} after event {last}"
+                check_event(coroutine, event, k, report["writer"])
+                last = k
+    equal(stations, {}, "events that nobody wrote")
+
+
+def check_counts(run):
+    """Nothing is lost in silence: each station's written is what the writer wrote."""
+    summary = run.summary
+    equal(summary["written"], run.total_written(), "written")
+    equal(summary["collected"] + summary["lost"], summary["written"], "collected + lost")
+    equal(summary["collected"], len(run.events), "lines in the trace")
+    equal(summary["garbage"], 0, "garbage")
+    told = {c["station"]: c["written"] for c in run.coroutines()}
+    equal(told, {c["station"]: c["events"] for c in run.written if c["station"] >= 0},
+          "written per station")
+
+
+def check_writers(run, **wanted):
+    got = {name.replace("-", "_"): nr for name, nr in run.summary["writers"].items() if nr}
+    equal(got, wanted, "stations by writer")
+
+
+def check_all_there(run):
+    """A gentle run under our collector: nothing lost, everything right."""
+    equal(run.status, 0, f"exit status; stderr was\n{run.err}")
+    check_counts(run)
+    equal(run.summary["lost"], 0, "lost")
+    check_complete(run)
