@@ -51,11 +51,14 @@ uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now
 	quiet_ns = now_ns - p->last_event_ns;
 	if (quiet_ns >= SLEEP_AFTER)
 		return PACE_SLEEP;
-	if (scan->deepest >= DEEP || scan->lost)
+	if (scan->deepest >= DEEP || scan->lost) {
+		if (now_ns >= p->hurry_until_ns)
+			p->rested_ns = now_ns;
 		p->hurry_until_ns = now_ns + HURRY_FOR;
+	}
 	if (now_ns < p->hurry_until_ns) {
 		p->tick_ns = TICK_SHORT;
-		if (now_ns - p->rested_ns < REST_AFTER)
+		if (now_ns < p->rested_ns + REST_AFTER)
 			return 0;
 		p->rested_ns = now_ns + TICK_SHORT;
 		return TICK_SHORT;
