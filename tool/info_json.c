@@ -26,23 +26,9 @@ static void json_garbage(struct json_writer *j, const struct jsonl_stats *lines)
 
 static void json_run(struct json_writer *j, const struct sidecar_run *run)
 {
-	size_t i;
-
 	jw_key(j, "run");
 	jw_object_begin(j);
-	jw_field_u64(j, "format", run->format);
-	jw_field_string(j, "tool", run->tool);
-	jw_key(j, "command");
-	jw_array_begin(j);
-	for (i = 0; i < run->nr_command; i++)
-		jw_string(j, run->command[i]);
-	jw_array_end(j);
-	jw_field_u64(j, "pid", run->pid);
-	jw_field_u64(j, "start_ts", run->start_ts);
-	jw_field_u64(j, "start_realtime", run->start_realtime);
-	jw_field_string(j, "hostname", run->hostname);
-	jw_field_string(j, "arch", run->arch);
-	jw_field_u64(j, "stations", run->stations);
+	sidecar_json_run(j, run);
 	jw_object_end(j);
 }
 
@@ -50,27 +36,7 @@ static void json_totals(struct json_writer *j, const struct sidecar_totals *t)
 {
 	jw_key(j, "totals");
 	jw_object_begin(j);
-	jw_field_bool(j, "complete", t->complete);
-	jw_field_u64(j, "written", t->written);
-	jw_field_u64(j, "collected", t->collected);
-	jw_field_u64(j, "lost", t->lost);
-	jw_field_u64(j, "lost_overwritten", t->lost_overwritten);
-	jw_field_u64(j, "lost_output", t->lost_output);
-	jw_field_u64(j, "garbage", t->garbage);
-	jw_field_u64(j, "unfinished", t->unfinished);
-	jw_field_u64(j, "coroutines", t->coroutines);
-	jw_field_u64(j, "without_station", t->without_station);
-	jw_key(j, "exit_status");
-	if (t->exit_status >= 0)
-		jw_i64(j, t->exit_status);
-	else
-		jw_null(j);
-	jw_key(j, "signal");
-	if (t->signal > 0)
-		jw_i64(j, t->signal);
-	else
-		jw_null(j);
-	jw_field_u64(j, "end_ts", t->end_ts);
+	sidecar_json_totals(j, t);
 	jw_object_end(j);
 }
 
@@ -83,9 +49,7 @@ static void json_processes(struct json_writer *j, const struct trace_summary *su
 	jw_array_begin(j);
 	for (i = 0; i < sum->nr_processes && i < SUMMARY_PROCESSES; i++) {
 		jw_object_begin(j);
-		jw_field_u64(j, "pid", sum->processes[i].pid);
-		jw_field_u64(j, "uid", sum->processes[i].uid);
-		jw_field_u64(j, "connected_ts", sum->processes[i].connected_ts);
+		sidecar_json_process(j, &sum->processes[i]);
 		jw_object_end(j);
 	}
 	jw_array_end(j);

@@ -101,6 +101,11 @@ void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process 
 void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_coroutine *coroutine);
 void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals);
 
+/* The same members, for others who print them: into an object that is open in @j. */
+void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run);
+void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process);
+void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *totals);
+
 /* The file gets its name.  On failure nothing is left, and an older sidecar stays as it is. */
 int sidecar_writer_commit(struct sidecar_writer *w, struct err *err);
 

@@ -114,13 +114,11 @@ static void end(struct sidecar_writer *w)
 	jw_newline(&w->json);
 }
 
-void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
+void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run)
 {
-	struct json_writer *j = &w->json;
 	size_t i;
 
-	begin(w, "run");
-	jw_field_u64(j, "format", SIDECAR_FORMAT);
+	jw_field_u64(j, "format", run->format);
 	jw_field_string(j, "tool", run->tool);
 	jw_key(j, "command");
 	jw_array_begin(j);
@@ -134,17 +132,29 @@ void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
 		jw_field_string(j, "hostname", run->hostname);
 	jw_field_string(j, "arch", run->arch);
 	jw_field_u64(j, "stations", run->stations);
+}
+
+void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
+{
+	struct sidecar_run ours = *run;
+
+	ours.format = SIDECAR_FORMAT;
+	begin(w, "run");
+	sidecar_json_run(&w->json, &ours);
 	end(w);
+}
+
+void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process)
+{
+	jw_field_u64(j, "pid", process->pid);
+	jw_field_u64(j, "uid", process->uid);
+	jw_field_u64(j, "connected_ts", process->connected_ts);
 }
 
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process)
 {
-	struct json_writer *j = &w->json;
-
 	begin(w, "process");
-	jw_field_u64(j, "pid", process->pid);
-	jw_field_u64(j, "uid", process->uid);
-	jw_field_u64(j, "connected_ts", process->connected_ts);
+	sidecar_json_process(&w->json, process);
 	end(w);
 }
 
@@ -179,12 +189,8 @@ void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_corout
 	end(w);
 }
 
-void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals)
+void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 {
-	const struct sidecar_totals *t = totals;
-	struct json_writer *j = &w->json;
-
-	begin(w, "totals");
 	jw_field_bool(j, "complete", t->complete);
 	jw_field_u64(j, "written", t->written);
 	jw_field_u64(j, "collected", t->collected);
@@ -198,5 +204,11 @@ void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *t
 	put_u64_or_null(j, "exit_status", (uint64_t)(unsigned)t->exit_status, t->exit_status >= 0);
 	put_u64_or_null(j, "signal", (uint64_t)(unsigned)t->signal, t->signal > 0);
 	jw_field_u64(j, "end_ts", t->end_ts);
+}
+
+void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals)
+{
+	begin(w, "totals");
+	sidecar_json_totals(&w->json, totals);
 	end(w);
 }
