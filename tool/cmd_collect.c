@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_collect.c - corotracer collect: serve a region that programs join by themselves. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "session.h"
 
@@ -12,6 +13,8 @@ static void print_environment(const char *shm, const char *sock, uint32_t nr_sta
 	printf("export %s='%s' %s='%s' %s=%u\n", CTP_ENV_SHM, shm, CTP_ENV_SOCK, sock,
 	       CTP_ENV_STATIONS, nr_stations);
 	fflush(stdout);
+	if (isatty(STDERR_FILENO))
+		say("collect", "collecting; run that line where the program starts; Ctrl-C ends");
 }
 
 static int run_collect(int argc, char **argv)

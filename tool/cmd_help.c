@@ -53,6 +53,7 @@ static int run_help(int argc, char **argv)
 	cmd = command_find(argv[1]);
 	if (!cmd) {
 		say("help", "there is no command '%s'", argv[1]);
+		fputs("hint: 'corotracer help' lists them\n", stderr);
 		return EXIT_USAGE;
 	}
 	command_help_print(cmd);

@@ -108,6 +108,27 @@ static int show(const struct info *info, bool json)
 	return info_is_sound(info) ? EXIT_OK : EXIT_FAILED;
 }
 
+/* A report of zeros would be an answer to another question. */
+static bool is_no_trace(const struct info *info)
+{
+	return !info->sum.events && info->lines.garbage;
+}
+
+static int refuse(const struct info *info)
+{
+	const char *path = info->trace_path;
+	size_t len = strlen(path), suffix = strlen(SIDECAR_SUFFIX);
+
+	say("info", "'%s' holds no events: is it a trace?", path);
+	if (len > suffix && !strcmp(path + len - suffix, SIDECAR_SUFFIX))
+		fprintf(stderr, "hint: this is a sidecar; the trace is '%.*s'\n",
+			(int)(len - suffix), path);
+	else
+		fprintf(stderr, "hint: line %llu: %s\n",
+			(unsigned long long)info->lines.first[0].line, info->lines.first[0].reason);
+	return EXIT_FAILED;
+}
+
 static int info_on(const char *path, bool json)
 {
 	struct info info = { .trace_path = path };
@@ -117,6 +138,8 @@ static int info_on(const char *path, bool json)
 	if (read_trace(&info, &err) < 0 || read_sidecar(&info, &err) < 0) {
 		say_error("info", &err);
 		status = EXIT_FAILED;
+	} else if (is_no_trace(&info) && !json) {
+		status = refuse(&info);
 	} else {
 		status = show(&info, json);
 	}

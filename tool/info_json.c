@@ -73,6 +73,17 @@ static void json_names(struct json_writer *j, const struct trace_summary *sum)
 	jw_array_end(j);
 }
 
+static void json_last(struct json_writer *j, const struct summary_last *last)
+{
+	if (!last->ts) {
+		jw_field_null(j, "state");
+		return;
+	}
+	jw_field_string(j, "state", last->is_active ? "running" : "suspended");
+	jw_field_u64(j, "since_ts", last->ts);
+	jw_field_u64(j, "addr", last->addr);
+}
+
 static void json_alive(struct json_writer *j, const struct trace_summary *sum)
 {
 	unsigned i;
@@ -83,6 +94,7 @@ static void json_alive(struct json_writer *j, const struct trace_summary *sum)
 		jw_object_begin(j);
 		jw_field_u64(j, "probe_id", sum->alive[i].probe_id);
 		jw_field_string(j, "name", sum->alive[i].name);
+		json_last(j, &sum->alive[i].last);
 		jw_object_end(j);
 	}
 	jw_array_end(j);

@@ -59,7 +59,7 @@ static void print_loss_causes(const struct sidecar_totals *t)
 static void print_lost(const struct info *info)
 {
 	const struct sidecar_totals *t = &info->sum.totals;
-	char a[TEXT_SIZE], b[TEXT_SIZE];
+	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE];
 
 	label("lost");
 	if (!info->sidecar_path) {
@@ -74,10 +74,8 @@ static void print_lost(const struct info *info)
 			printf("not known: no '%s' beside the trace\n", info->sidecar_path);
 		return;
 	}
-	printf("%s of %s written", text_count(a, t->lost), text_count(b, t->written));
-	if (t->written)
-		printf(" (%.3g %%)", 100.0 * (double)t->lost / (double)t->written);
-	putchar('\n');
+	printf("%s of %s written%s\n", t->lost ? text_count(a, t->lost) : "none",
+	       text_count(b, t->written), text_share(c, t->lost, t->written));
 	print_loss_causes(t);
 }
 
@@ -195,7 +193,7 @@ static void print_processes(const struct trace_summary *sum)
 
 	if (!sum->nr_processes)
 		return;
-	label("processes");
+	label(sum->nr_processes == 1 ? "pid" : "pids");
 	for (i = 0; i < sum->nr_processes && i < PROCESSES_SHOWN; i++)
 		printf("%s%llu", i ? ", " : "", (unsigned long long)sum->processes[i].pid);
 	if (sum->nr_processes > i) {
@@ -205,24 +203,45 @@ static void print_processes(const struct trace_summary *sum)
 	putchar('\n');
 }
 
-/* The first of those who were still there at the end: the stuck ones are among them. */
+/* "suspended at 0x55d0c3b0 for 1.931 s" */
+static void print_state(const struct summary_last *last, uint64_t end_ts)
+{
+	char text[TEXT_SIZE];
+
+	if (!last->ts) {
+		fputs("no event", stdout);
+		return;
+	}
+	if (last->is_active)
+		fputs("running", stdout);
+	else
+		printf("suspended at 0x%" PRIx64, last->addr);
+	printf(" for %s", text_duration(text, end_ts > last->ts ? end_ts - last->ts : 0));
+}
+
+/* Those who were still there at the end: the stuck ones come first. */
 static void print_alive(const struct trace_summary *sum)
 {
+	uint64_t end = sum->has_totals ? sum->totals.end_ts : sum->last_ts;
 	uint64_t more = sum->nr_described - sum->nr_dead - sum->nr_alive;
 	unsigned i;
 
-	if (!sum->nr_alive)
-		return;
-	label("not ended");
 	for (i = 0; i < sum->nr_alive; i++) {
-		fputs(i ? ", " : "", stdout);
-		if (sum->alive[i].name)
-			text_put_short(stdout, sum->alive[i].name, NAME_COLUMNS);
+		const struct summary_alive *a = &sum->alive[i];
+
+		label(i ? "" : "not ended");
+		if (a->name)
+			text_put_short(stdout, a->name, NAME_COLUMNS);
 		else
-			printf("coroutine %" PRIu64, sum->alive[i].probe_id);
+			printf("coroutine %" PRIu64, a->probe_id);
+		fputs("  ", stdout);
+		print_state(&a->last, end);
+		putchar('\n');
 	}
-	if (more)
-		printf(" and %" PRIu64 " more", more);
+	if (!more)
+		return;
+	label("");
+	print_some(more, "more", "more");
 	putchar('\n');
 }
 

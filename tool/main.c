@@ -2,6 +2,7 @@
 /* main.c - the command table, and the way to the right row of it. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -46,6 +47,9 @@ int main(int argc, char **argv)
 	if (legacy_wanted(argc, argv))
 		return legacy_main(argc, argv);
 	say(NULL, "there is no command '%s'", argv[1]);
-	fputs("hint: see 'corotracer help'\n", stderr);
+	if (strchr(argv[1], '/') || access(argv[1], F_OK) == 0)
+		fprintf(stderr, "hint: to trace a program: corotracer run -- %s\n", argv[1]);
+	else
+		fputs("hint: see 'corotracer help'\n", stderr);
 	return EXIT_USAGE;
 }

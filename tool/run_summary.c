@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_writer.h"
@@ -28,27 +29,31 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+static const char *output_name(const struct session *s)
+{
+	return strcmp(s->config.output, "-") ? s->config.output : "standard output";
+}
+
 static void line_totals(const struct session *s, const struct collector_result *r)
 {
 	double seconds = (double)r->duration_ns / 1e9;
 
 	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s -> %s\n",
 		number(r->collected), plural(r->collected), number(r->totals.coroutines),
-		plural(r->totals.coroutines), seconds, s->config.output);
+		plural(r->totals.coroutines), seconds, output_name(s));
 }
 
 static void line_loss(const struct collector_result *r)
 {
-	double percent = r->totals.written ? 100.0 * (double)r->lost / (double)r->totals.written
-					   : 0;
+	char share[TEXT_SIZE];
 
 	if (!r->lost) {
 		fprintf(stderr, "corotracer: lost: none of %s written\n",
 			number(r->totals.written));
 		return;
 	}
-	fprintf(stderr, "corotracer: lost: %s of %s written (%.1f %%)", number(r->lost),
-		number(r->totals.written), percent);
+	fprintf(stderr, "corotracer: lost: %s of %s written%s", number(r->lost),
+		number(r->totals.written), text_share(share, r->lost, r->totals.written));
 	if (r->lost_output)
 		fprintf(stderr, ", %s because the trace could not be written",
 			number(r->lost_output));
@@ -124,22 +129,36 @@ static void line_writers(const struct collector_result *r)
 	fputc('\n', stderr);
 }
 
+/* Why, as far as we can guess; a program that could not run has said so itself. */
+static void hint_unconnected(const struct collector_result *r)
+{
+	if (!r->launched)
+		fputs("hint: did the program get the environment that was printed at the start?\n",
+		      stderr);
+	else if (r->exit_status != 126 && r->exit_status != 127)
+		fprintf(stderr, "hint: does the program call corotracer_init()?%s\n",
+			getenv("CTP_VERBOSE")
+				? ""
+				: "  CTP_VERBOSE=1 makes it say why it stays untraced");
+}
+
 static void lines_connected(const struct collector_result *r)
 {
+	uint32_t left = r->still_connected;
+
 	if (!r->nr_connected && !r->totals.written) {
 		fputs("corotracer: connected: no - no process joined the region\n", stderr);
-		fputs("hint: does the program call corotracer_init()?  "
-		      "CTP_VERBOSE=1 makes it say why it stays untraced\n",
-		      stderr);
+		hint_unconnected(r);
 	}
 	if (r->nr_refused)
 		fprintf(stderr, "corotracer: refused: %u connection%s of other users\n",
 			r->nr_refused, plural(r->nr_refused));
-	if (r->still_connected && r->launched)
+	if (left && r->launched)
 		fprintf(stderr,
-			"corotracer: %u process%s went on after the program ended; "
-			"what they did later is not in the trace (--wait-all waits for them)\n",
-			r->still_connected, r->still_connected == 1 ? "" : "es");
+			"corotracer: %u process%s went on after the program ended; what %s did "
+			"later is not in the trace (--wait-all waits for %s)\n",
+			left, left == 1 ? "" : "es", left == 1 ? "it" : "they",
+			left == 1 ? "it" : "them");
 }
 
 static void lines_trouble(const struct session *s, const struct collector_result *r)

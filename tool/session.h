@@ -23,15 +23,15 @@ struct session {
 };
 
 /* Rows of an option table that session_options() knows what to do with. */
-#define SESSION_OPTS                                                                      \
-	{ 'n', "stations", "N", "room for N coroutines (128)" },                          \
-		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout" }, \
-		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },             \
-		{ 0, "json", NULL, "the summary as one JSON object" },                    \
-		{ 'q', "quiet", NULL, "no summary unless something was lost" },           \
-		{ 0, "shm", "PATH", "make the region here, not in a private place" },     \
-	{                                                                                 \
-		0, "sock", "PATH", "make the socket here, not in a private place"         \
+#define SESSION_OPTS                                                                              \
+	{ 'n', "stations", "N", "room for N coroutines (128)" },                                  \
+		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared" }, \
+		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },                     \
+		{ 0, "json", NULL, "the summary as one JSON object" },                            \
+		{ 'q', "quiet", NULL, "no summary unless something was lost" },                   \
+		{ 0, "shm", "PATH", "make the region here, not in a private place" },             \
+	{                                                                                         \
+		0, "sock", "PATH", "make the socket here, not in a private place"                 \
 	}
 
 #define SESSION_WAIT_ALL                                                    \

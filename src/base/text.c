@@ -23,6 +23,14 @@ const char *text_count(char buf[TEXT_SIZE], uint64_t value)
 	return buf;
 }
 
+const char *text_share(char buf[TEXT_SIZE], uint64_t part, uint64_t whole)
+{
+	buf[0] = '\0';
+	if (part && whole)
+		snprintf(buf, TEXT_SIZE, " (%.3g %%)", 100.0 * (double)part / (double)whole);
+	return buf;
+}
+
 const char *text_duration(char buf[TEXT_SIZE], uint64_t ns)
 {
 	double d = (double)ns;

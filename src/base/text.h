@@ -12,6 +12,9 @@
 /* "1,234,567".  Returns @buf. */
 const char *text_count(char buf[TEXT_SIZE], uint64_t value);
 
+/* " (0.0104 %)", or nothing when @part is 0: what was lost never looks like 0 %.  Returns @buf. */
+const char *text_share(char buf[TEXT_SIZE], uint64_t part, uint64_t whole);
+
 /* "1.500 ms": three digits behind the point, in the unit that suits.  Returns @buf. */
 const char *text_duration(char buf[TEXT_SIZE], uint64_t ns);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,10 +39,16 @@ static void become(char *const argv[], const struct region *region, const struct
 
 static int explain(const char *name, int why, struct err *err)
 {
+	struct stat st;
+
 	errno = why;
 	err_errno(err, "cannot run '%s'", name);
-	if (why == ENOENT && !strchr(name, '/'))
+	if (why == ENOENT && strchr(name, ' '))
+		err_hint(err, "the program and its arguments are separate words; without quotes?");
+	else if (why == ENOENT && !strchr(name, '/'))
 		err_hint(err, "it is not in PATH; a program in this folder is './%s'", name);
+	else if (why == EACCES && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+		err_hint(err, "it is a directory");
 	else if (why == EACCES)
 		err_hint(err, "is it executable?  'chmod +x %s'", name);
 	return err->code;

@@ -8,11 +8,46 @@
 
 /* ---- events -------------------------------------------------------------- */
 
+static int make_room_for(struct trace_summary *s, size_t number)
+{
+	size_t room = s->last_room ? s->last_room : 64;
+	struct summary_last *last;
+
+	if (number < s->last_room)
+		return 0;
+	while (room <= number)
+		room *= 2;
+	last = realloc(s->last, room * sizeof(*last));
+	if (!last)
+		return -ENOMEM;
+	memset(last + s->last_room, 0, (room - s->last_room) * sizeof(*last));
+	s->last = last;
+	s->last_room = room;
+	return 0;
+}
+
+/* The latest by time: a trace need not be in order. */
+static int remember_last(struct trace_summary *s, int64_t number, const struct trace_event *ev)
+{
+	struct summary_last *last;
+
+	if (number < 0 || make_room_for(s, (size_t)number) < 0)
+		return -ENOMEM;
+	last = &s->last[number];
+	if (ev->ts < last->ts)
+		return 0;
+	last->ts = ev->ts;
+	last->addr = ev->addr;
+	last->is_active = ev->is_active;
+	return 0;
+}
+
 int summary_add_event(struct trace_summary *s, const struct trace_event *ev)
 {
 	uint64_t *thread = u64map_at(&s->threads, ev->tid);
 
-	if (!thread || coro_ids_enter(&s->coroutines, ev->probe_id, ev->station) < 0)
+	if (!thread ||
+	    remember_last(s, coro_ids_enter(&s->coroutines, ev->probe_id, ev->station), ev) < 0)
 		return -ENOMEM;
 	(*thread)++;
 	if (!s->events || ev->ts < s->first_ts)
@@ -118,16 +153,41 @@ static int add_name(struct trace_summary *s, const char *name)
 	return 0;
 }
 
+/* A trace names the station only where the id alone does not do. */
+static struct summary_last find_last(const struct trace_summary *s,
+				     const struct sidecar_coroutine *c)
+{
+	int64_t number = coro_ids_find(&s->coroutines, c->probe_id, (uint32_t)c->station);
+
+	if (number < 0)
+		number = coro_ids_find(&s->coroutines, c->probe_id, TRACE_NO_STATION);
+	return number < 0 ? (struct summary_last){ 0 } : s->last[number];
+}
+
+/* Who is suspended, and has been so for longest, is who one looks for. */
+static bool is_more_stuck(const struct summary_last *a, const struct summary_last *b)
+{
+	if (a->is_active != b->is_active)
+		return !a->is_active;
+	return a->ts < b->ts;
+}
+
 static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
-	struct summary_alive *a = &s->alive[s->nr_alive];
+	struct summary_alive new = { .probe_id = c->probe_id, .last = find_last(s, c) };
+	unsigned at = s->nr_alive;
 
-	if (s->nr_alive == SUMMARY_ALIVE)
+	while (at > 0 && is_more_stuck(&new.last, &s->alive[at - 1].last))
+		at--;
+	if (at == SUMMARY_ALIVE)
 		return 0;
-	a->probe_id = c->probe_id;
-	a->name = c->name && *c->name ? strdup(c->name) : NULL;
-	if (c->name && *c->name && !a->name)
+	new.name = c->name && * c->name ? strdup(c->name) : NULL;
+	if (c->name && *c->name && !new.name)
 		return -ENOMEM;
+	if (s->nr_alive == SUMMARY_ALIVE)
+		free(s->alive[--s->nr_alive].name);
+	memmove(&s->alive[at + 1], &s->alive[at], (s->nr_alive - at) * sizeof(new));
+	s->alive[at] = new;
 	s->nr_alive++;
 	return 0;
 }
@@ -207,5 +267,6 @@ void summary_release(struct trace_summary *s)
 	u64map_release(&s->name_counts);
 	u64map_release(&s->threads);
 	coro_ids_release(&s->coroutines);
+	free(s->last);
 	memset(s, 0, sizeof(*s));
 }

@@ -3,7 +3,7 @@
  * summary.h - what is in a trace, gathered event by event.
  *
  * Memory is per coroutine and per thread, never per event.  Feed it the events, then
- * the records of the sidecar if there is one, in any order.
+ * the records of the sidecar if there is one.
  */
 #ifndef TRACE_SUMMARY_H
 #define TRACE_SUMMARY_H
@@ -28,10 +28,18 @@ struct summary_worst {
 	char *name; /* NULL: it has none */
 };
 
+/* What a coroutine did last. */
+struct summary_last {
+	uint64_t ts; /* 0: nothing that the trace knows of */
+	uint64_t addr;
+	bool is_active;
+};
+
 /* A coroutine that had not ended when the run did. */
 struct summary_alive {
 	uint64_t probe_id;
 	char *name; /* NULL: it has none */
+	struct summary_last last;
 };
 
 /* All zero is the summary of nothing. */
@@ -40,6 +48,8 @@ struct trace_summary {
 	uint64_t events;
 	uint64_t first_ts, last_ts; /* if there are events */
 	struct coro_ids coroutines;
+	struct summary_last *last; /* by the coroutine's number */
+	size_t last_room;
 	struct u64map threads;
 
 	/* from the sidecar */
@@ -50,7 +60,7 @@ struct trace_summary {
 	struct sidecar_process processes[SUMMARY_PROCESSES]; /* the first of them */
 	uint64_t nr_described;                               /* coroutines that the sidecar knows */
 	uint64_t nr_dead, nr_named, nr_losers, nr_garbage;
-	unsigned nr_alive; /* of those below: the first that have not ended */
+	unsigned nr_alive; /* of those below: have not ended, longest suspended first */
 	struct summary_alive alive[SUMMARY_ALIVE];
 	unsigned nr_worst;
 	struct summary_worst worst[SUMMARY_WORST]; /* most lost first */

@@ -164,7 +164,7 @@ static void tells_what_the_sidecar_knows(void)
 	CHECK_SAYS("lost          50 of 1,050 written (4.76 %)\n");
 	CHECK_SAYS("command       ./app 'two words'\n");
 	CHECK_SAYS("ended         exit status 3\n");
-	CHECK_SAYS("processes     4711\n");
+	CHECK_SAYS("pid           4711\n");
 	CHECK_SAYS("names         hot \\x1b[31m\n");
 	CHECK_SAYS("recorded by   corotracer 0.1.0, x86_64, 256 stations\n");
 	CHECK(!strchr(text, 0x1b));
