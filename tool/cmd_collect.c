@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "session.h"
 
 static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
@@ -10,8 +11,11 @@ static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
 /* One line for a shell to take in, or a person to paste. */
 static void print_environment(const char *shm, const char *sock, uint32_t nr_stations)
 {
-	printf("export %s='%s' %s='%s' %s=%u\n", CTP_ENV_SHM, shm, CTP_ENV_SOCK, sock,
-	       CTP_ENV_STATIONS, nr_stations);
+	fputs("export " CTP_ENV_SHM "=", stdout);
+	text_put_word(stdout, shm);
+	fputs(" " CTP_ENV_SOCK "=", stdout);
+	text_put_word(stdout, sock);
+	printf(" " CTP_ENV_STATIONS "=%u\n", nr_stations);
 	fflush(stdout);
 	if (isatty(STDERR_FILENO))
 		say("collect", "collecting; run that line where the program starts; Ctrl-C ends");

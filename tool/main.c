@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the command table, and the way to the right row of it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,9 +32,22 @@ static const char *usual_name(const char *word)
 	return word;
 }
 
+/* A closed 0, 1 or 2 would become the region or the trace, and a message its first bytes. */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+		;
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *cmd;
+
+	fill_standard_files();
 
 	if (argc < 2) {
 		command_help.run(1, argv);

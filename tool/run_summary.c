@@ -87,13 +87,18 @@ static void lines_worst(const struct collector_result *r)
 
 static void line_without_station(const struct session *s, const struct collector_result *r)
 {
+	uint64_t enough = (uint64_t)s->config.nr_stations + r->totals.without_station;
+
 	if (!r->totals.without_station)
 		return;
 	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no station of %u\n",
 		number(r->totals.without_station), plural(r->totals.without_station),
 		s->config.nr_stations);
-	fprintf(stderr, "hint: -n %" PRIu64 " would have been enough\n",
-		(uint64_t)s->config.nr_stations + r->totals.without_station);
+	if (enough <= CTP_MAX_STATIONS)
+		fprintf(stderr, "hint: -n %" PRIu64 " would have been enough\n", enough);
+	else
+		fprintf(stderr, "hint: it would have taken %" PRIu64 "; -n goes to %u\n", enough,
+			CTP_MAX_STATIONS);
 }
 
 static void lines_garbage(const struct collector_result *r)
@@ -153,6 +158,11 @@ static void lines_connected(const struct collector_result *r)
 	if (r->nr_refused)
 		fprintf(stderr, "corotracer: refused: %u connection%s of other users\n",
 			r->nr_refused, plural(r->nr_refused));
+	if (r->nr_turned_away)
+		fprintf(stderr,
+			"corotracer: turned away: %u connection%s, for want of descriptors (ulimit "
+			"-n); those are traced, but may be looked at late\n",
+			r->nr_turned_away, plural(r->nr_turned_away));
 	if (left && r->launched)
 		fprintf(stderr,
 			"corotracer: %u process%s went on after the program ended; what %s did "
@@ -263,6 +273,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	jw_field_u64(&w, "connected", r->nr_connected);
 	jw_field_u64(&w, "still_connected", r->still_connected);
 	jw_field_u64(&w, "refused", r->nr_refused);
+	jw_field_u64(&w, "turned_away", r->nr_turned_away);
 	jw_field_u64(&w, "wakeups", r->nr_wakeups);
 	jw_field_bool(&w, "region_shrunk", r->region_shrunk);
 	jw_field_bool(&w, "wild_count", r->wild_count);

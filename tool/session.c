@@ -123,6 +123,8 @@ int session_run(struct session *s)
 		return EXIT_FAILED;
 	}
 	status = exit_status(s, &result);
+	/* Whoever read our stderr may have gone; the exit status still counts. */
+	signal(SIGPIPE, SIG_IGN);
 	if (s->json)
 		run_summary_json(s, &result, status);
 	else

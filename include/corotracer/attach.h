@@ -13,8 +13,8 @@
  * Manners, since this runs in somebody else's program
  *   Never prints unless CTP_VERBOSE asks, never blocks, never raises SIGPIPE,
  *   installs no signal handler, is no cancellation point, keeps errno, takes no
- *   lock.  Only one thread attaches; one that comes by meanwhile stays untraced
- *   until it is done.
+ *   lock.  Only one thread attaches; others that begin coroutines meanwhile wait for
+ *   it, some 100 us once in the life of a process and 20 ms at the very most.
  *
  * Trust
  *   The header is the collector's, perhaps of another make: each field is read
@@ -290,26 +290,54 @@ CTP_SLOW int ctp_sock_is(int fd, uint64_t dev, uint64_t ino)
 	       (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino;
 }
 
+CTP_SLOW int ctp_sock_connect(const char *path);
+
+/*
+ * The program closed it: a daemon does, all of them.  One thread calls again, a few
+ * times in all.  1: there is a socket; 0: there will be none; -1: another is at it.
+ */
+CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
+{
+	struct stat st;
+	int fd, cancel, renewed = 0;
+
+	if (!ctp_cas_relaxed(&s->renewing, 0u, 1u))
+		return -1;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = s->renewals++ < 4 ? ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)) : -1;
+	pthread_setcancelstate(cancel, NULL);
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		s->sock_dev = (uint64_t)st.st_dev;
+		s->sock_ino = (uint64_t)st.st_ino;
+		s->sock = fd;
+		renewed = 1;
+	}
+	ctp_store_relaxed(&s->renewing, 0u);
+	return renewed;
+}
+
 /* The collector sleeps: whoever clears the flag sends the byte. */
 CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 {
 	uint32_t *sleeping = ctp_load_relaxed(&s->sleeping);
 	const char byte = CTP_WAKE_BYTE;
-	int saved = errno;
+	int saved = errno, usable = 1;
 	long sent;
 
-	if (!ctp_sock_is(s->sock, s->sock_dev, s->sock_ino)) {
-		ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
-		errno = saved;
-		return;
-	}
-	if (ctp_cas_relaxed(sleeping, 1u, 0u)) {
+	if (!ctp_sock_is(s->sock, s->sock_dev, s->sock_ino))
+		usable = ctp_sock_renew(s);
+	if (usable > 0 && ctp_cas_relaxed(sleeping, 1u, 0u)) {
 		/* Not send(): that is a cancellation point. */
 		sent = syscall(SYS_sendto, s->sock, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 		/* A full buffer is fine: the collector has bytes to wake up for. */
-		if (sent < 0 && errno != EAGAIN && errno != EINTR)
-			ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
+		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+			/* Nobody was woken by us: leave it to the next who can. */
+			ctp_cas_relaxed(sleeping, 0u, 1u);
+			usable = 0;
+		}
 	}
+	if (!usable)
+		ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
 	errno = saved;
 }
 
@@ -558,6 +586,24 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s)
 }
 
 /*
+ * Somebody is at it, for some 100 us.  Not to wait would leave this thread's first
+ * coroutines untraced and uncounted; to wait without end might be for ever (we may be
+ * in a signal handler that interrupted the very thread).
+ */
+CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
+{
+	int tries;
+
+	for (tries = 0; tries < 1000 && ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY; tries++) {
+		struct timespec ts = { 0, 20000 };
+
+		syscall(SYS_nanosleep, &ts, NULL);
+	}
+	/* (F) pairs with the release store in ctp_session_publish(). */
+	return ctp_load_acquire(&s->generation) != 0;
+}
+
+/*
  * Attach the process, unless it is, or was found not to be traced.  @wipe_in_child
  * zeroes the session where the kernel does not.  Any thread, any number of times:
  * after the first it is two loads.  Returns 1 when there is a session to write into.
@@ -573,6 +619,8 @@ CTP_SLOW int ctp_attach(struct ctp_process *proc, void (*wipe_in_child)(void))
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_NEVER &&
 		 ctp_cas_relaxed(&s->state, (uint32_t)CTP_ATTACH_NEVER, (uint32_t)CTP_ATTACH_BUSY))
 		attached = ctp_attach_now(proc, s);
+	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY)
+		attached = ctp_attach_await(s);
 	else
 		/* (F) pairs with the release store in ctp_session_publish(). */
 		attached = ctp_load_acquire(&s->generation) != 0;

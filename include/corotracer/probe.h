@@ -56,6 +56,8 @@ struct ctp_session {
 	uint32_t counter_usable;
 	uint32_t clock_published; /* 1: the collector keeps the clock in the header */
 	uint32_t features;        /* CTP_EXT_*: 0 under a collector that knows no extension */
+	uint32_t renewing;        /* 1: a thread is connecting the socket anew */
+	uint32_t renewals;        /* so often was that done */
 	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
 };
 

@@ -68,7 +68,7 @@ static void wait_for(struct collector *c, uint64_t ns)
 		{ .fd = c->endpoint.epoll_fd, .events = POLLIN },
 	};
 	uint64_t now = clock_now_ns();
-	uint64_t due = signals_pass_on(&c->signals, c->launch.pid, now);
+	uint64_t due = signals_pass_on(&c->signals, c->launch.ended ? 0 : c->launch.pid, now);
 	struct timespec ts;
 
 	if (due != UINT64_MAX && due - now < ns)
@@ -122,7 +122,9 @@ static bool done(struct collector *c)
 {
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
-	return launch_ended(&c->launch) &&
+	if (!c->launch.ended && launch_ended(&c->launch))
+		c->signals.asked_to_stop = false; /* that was for the program */
+	return c->launch.ended &&
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
 }
 
@@ -171,10 +173,11 @@ static int begin(struct collector *c, struct err *err)
 	const struct collector_config *config = c->config;
 
 	c->start_ns = clock_now_ns();
-	if (signals_open(&c->signals, config->argv != NULL, err) < 0 ||
+	/* First, while a signal still ends us: a fifo waits for its reader. */
+	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
+	    signals_open(&c->signals, config->argv != NULL, err) < 0 ||
 	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
 	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
-	    record_open(&c->record, config, c->start_ns, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
 			 record_event, &c->record, err) < 0)
 		return err->code;
@@ -227,6 +230,7 @@ static void tell(struct collector *c, struct collector_result *r)
 	r->nr_connected = c->endpoint.nr_peers;
 	r->still_connected = c->endpoint.nr_connected;
 	r->nr_refused = c->endpoint.nr_refused;
+	r->nr_turned_away = c->endpoint.nr_turned_away;
 	r->nr_wakeups = c->endpoint.nr_wakeups;
 	r->region_shrunk = region_shrunk();
 	r->launched = c->config->argv != NULL;
@@ -240,8 +244,12 @@ static void tell(struct collector *c, struct collector_result *r)
 
 static void finish(struct collector *c, struct collector_result *r)
 {
+	uint32_t rounds = 0;
+
 	set_sleeping(c, 0);
-	endpoint_serve(&c->endpoint);
+	/* Who came, called and left needs a round for each. */
+	while (endpoint_serve(&c->endpoint) > 0 && ++rounds < 10000)
+		;
 	harvest_finish(&c->harvest);
 	tell(c, r);
 	record_finish(&c->record, &c->harvest, &c->endpoint, r);
@@ -262,6 +270,8 @@ int collector_run(const struct collector_config *config, struct collector_result
 	if (rc == 0) {
 		collect(&c);
 		finish(&c, result);
+	} else {
+		record_undo(&c.record);
 	}
 	end(&c);
 	return rc;

@@ -39,7 +39,8 @@ struct collector_result {
 	struct err sidecar;    /* likewise */
 	uint32_t nr_connected; /* processes that ever connected */
 	uint32_t still_connected;
-	uint32_t nr_refused;
+	uint32_t nr_refused;     /* connections of other users */
+	uint32_t nr_turned_away; /* connections that we had no descriptor for */
 	uint64_t nr_wakeups;
 	bool region_shrunk;
 	bool wild_count;

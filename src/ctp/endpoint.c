@@ -3,6 +3,7 @@
 #include "ctp/endpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -41,6 +42,7 @@ static int bind_private(int fd, const char *path)
 int endpoint_open(struct endpoint *e, const char *path, struct err *err)
 {
 	memset(e, 0, sizeof(*e));
+	e->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	e->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (e->epoll_fd < 0 || e->listen_fd < 0) {
@@ -72,6 +74,8 @@ void endpoint_close(struct endpoint *e)
 		if (e->peers[i].fd >= 0)
 			close(e->peers[i].fd);
 	}
+	if (e->spare_fd > 0)
+		close(e->spare_fd);
 	if (e->listen_fd >= 0)
 		close(e->listen_fd);
 	if (e->epoll_fd >= 0)
@@ -123,18 +127,37 @@ static void admit(struct endpoint *e, int fd)
 	e->nr_connected++;
 }
 
+/*
+ * Out of descriptors.  Who is left waiting would take our "asleep" as its own to clear,
+ * and call where nobody hears; who is turned away knows, and leaves it to the others.
+ */
+static bool turn_away(struct endpoint *e)
+{
+	int fd;
+
+	if (e->spare_fd < 0)
+		return false;
+	close(e->spare_fd);
+	fd = accept4(e->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		e->nr_turned_away++;
+	}
+	e->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
 static void let_in(struct endpoint *e)
 {
 	int fd;
 
-	while ((fd = accept4(e->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-		admit(e, fd);
-	/*
-	 * Out of descriptors: those who wait stay untended, but trace all the same (the
-	 * collector patrols); turning round and round on them would help nobody.
-	 */
-	if (errno == EMFILE || errno == ENFILE)
-		epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, e->listen_fd, NULL);
+	for (;;) {
+		fd = accept4(e->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			admit(e, fd);
+		else if ((errno != EMFILE && errno != ENFILE) || !turn_away(e))
+			break;
+	}
 }
 
 static void hear(struct endpoint *e, uint32_t who)
@@ -153,12 +176,9 @@ static void hear(struct endpoint *e, uint32_t who)
 	close(p->fd);
 	p->fd = -1;
 	e->nr_connected--;
-	/* A descriptor is free again: tend the door, if we had to leave it. */
-	if (watch(e, e->listen_fd, LISTENER) == 0)
-		let_in(e);
 }
 
-void endpoint_serve(struct endpoint *e)
+int endpoint_serve(struct endpoint *e)
 {
 	struct epoll_event evs[64];
 	int i, nr;
@@ -170,4 +190,5 @@ void endpoint_serve(struct endpoint *e)
 		else if (evs[i].data.u32 < e->nr_peers && e->peers[evs[i].data.u32].fd >= 0)
 			hear(e, evs[i].data.u32);
 	}
+	return nr;
 }

@@ -24,6 +24,8 @@ struct peer {
 struct endpoint {
 	int listen_fd; /* -1: closed */
 	int epoll_fd;
+	int spare_fd; /* to turn away who comes when there are no more */
+	uint32_t nr_turned_away;
 	const char *path;
 	struct peer *peers; /* everybody that ever connected, in order */
 	uint32_t nr_peers;
@@ -38,6 +40,6 @@ int endpoint_open(struct endpoint *e, const char *path, struct err *err);
 void endpoint_close(struct endpoint *e);
 
 /* Let in who knocks, take the wake-up bytes, notice who left.  Never waits. */
-void endpoint_serve(struct endpoint *e);
+int endpoint_serve(struct endpoint *e);
 
 #endif

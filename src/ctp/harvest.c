@@ -42,6 +42,7 @@ int harvest_open(struct harvest *h, struct ctp_header *header, const struct ctp_
 	h->sink_ctx = ctx;
 	h->start_ns = clock_now_ns();
 	h->now_ns = h->start_ns;
+	h->last_count_ns = h->start_ns;
 	/* Zero pages until a station is claimed: memory follows the coroutines. */
 	h->cursors = calloc(nr_stations, sizeof(*h->cursors));
 	if (!h->cursors)
@@ -133,6 +134,9 @@ static enum harvest_writer tell_writer(const struct ctp_station *st)
 		return WRITER_UNKNOWN;
 	if (second && looks_like_seed_000(st))
 		return WRITER_SEED_000;
+	/* The first mark may be seen before the extension; the first event (B) is not. */
+	if (first == 1 && !second)
+		return WRITER_UNKNOWN;
 	return has_extension(st) ? WRITER_COROTRACER : WRITER_SEED_002;
 }
 
@@ -235,7 +239,10 @@ static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_stati
 	}
 	if (!c->doubt_ms)
 		c->doubt_ms = now_ms;
-	return now_ms - c->doubt_ms < DOUBT_MS;
+	if (now_ms - c->doubt_ms < DOUBT_MS)
+		return true;
+	c->doubt_ms = 0; /* of this event; the next one's begins when it does */
+	return false;
 }
 
 /* A later event of this station is there: the next one was written, whatever its slot says. */
@@ -280,6 +287,19 @@ static enum slot_state slot_state(const struct harvest *h, const struct cursor *
 	return SLOT_JUNK;
 }
 
+/* Whoever began event @k has completed k - 2: a lone seq is a stray store, not progress. */
+static bool has_company(const struct harvest *h, const struct cursor *c,
+			const struct ctp_station *st, uint64_t k)
+{
+	uint32_t slot = slot_of(c, k - 2);
+	uint64_t seq;
+
+	/* (A) pairs with the store-store fence in ctp_slot_write(), of event k - 1. */
+	ctp_fence_load_load();
+	seq = ctp_load_relaxed(&st->slots[slot].seq);
+	return seq >= seq_of(c, k - 2) && seq_fits(h, c, slot, seq);
+}
+
 /* What should be the next event's slot is not; count each such thing once. */
 static void note_junk(struct harvest *h, struct cursor *c, uint64_t seq)
 {
@@ -306,6 +326,8 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 		return true;
 	if (state == SLOT_IDLE && !h->last)
 		return false;
+	if (state == SLOT_BEYOND && !has_company(h, c, st, event_of(c, slot, seq)))
+		state = SLOT_JUNK;
 	if (state == SLOT_BEYOND) {
 		/*
 		 * Event e was begun in this slot: of those before it, seven may be left.
@@ -319,8 +341,12 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 	later = later_event_exists(h, c, st);
 	seq = ctp_load_relaxed(&st->slots[slot].seq);
 	state = slot_state(h, c, slot, seq);
-	if (state == SLOT_READY || state == SLOT_BEYOND)
+	if (state == SLOT_READY)
 		return true;
+	if (state == SLOT_BEYOND && has_company(h, c, st, event_of(c, slot, seq)))
+		return true;
+	if (state == SLOT_BEYOND)
+		state = SLOT_JUNK;
 	if (state == SLOT_JUNK || later)
 		note_junk(h, c, seq);
 	if (later)
@@ -366,16 +392,25 @@ static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out
 
 /* ---- all stations --------------------------------------------------------- */
 
+/* A claim takes a few ns at least: a count that grew by more is no count. */
+static bool count_believable(const struct harvest *h, uint32_t count)
+{
+	uint64_t grown = count > h->last_count ? count - h->last_count : 0;
+
+	return grown * 4 <= h->now_ns - h->last_count_ns + BELIEF_SLACK;
+}
+
 /* The count goes on past the stations there are; that is how many found none. */
 static void look_at_claims(struct harvest *h)
 {
 	uint32_t count = ctp_load_relaxed(&h->header->allocated_count);
 	uint32_t claimed = count < h->nr_stations ? count : h->nr_stations;
 
-	/* A claim takes a few ns at least.  A count that cannot be true is no count. */
-	if (believable(h, (uint64_t)count * 4)) {
+	if (count_believable(h, count)) {
 		if (count > h->nr_stations && count - h->nr_stations > h->totals.without_station)
 			h->totals.without_station = count - h->nr_stations;
+		h->last_count = count;
+		h->last_count_ns = h->now_ns;
 	} else if (!h->wild_count) {
 		h->wild_count = true;
 		h->totals.garbage++;

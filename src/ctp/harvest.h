@@ -78,7 +78,9 @@ struct harvest {
 	struct ctp_header *header;          /* [shared] */
 	const struct ctp_station *stations; /* [shared] */
 	uint32_t nr_stations;
-	uint32_t nr_claimed; /* as many as ever claimed; never goes down */
+	uint32_t nr_claimed;    /* as many as ever claimed; never goes down */
+	uint32_t last_count;    /* of claims, as last believed, */
+	uint64_t last_count_ns; /* then */
 	uint64_t start_ns;
 	uint64_t now_ns; /* when the current scan began */
 	struct cursor *cursors;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -14,18 +15,60 @@
 #include "base/clock.h"
 #include "trace/sidecar.h"
 
-/* An earlier trace of that name is kept; that there is none is no failure. */
-static int keep_old(const char *path, struct err *err)
+static char *old_name(const char *path)
 {
 	char *old = NULL;
+
+	return asprintf(&old, "%s.old", path) < 0 ? NULL : old;
+}
+
+/* An earlier file of that name is kept; that there is none is no failure. */
+static int keep_old(const char *path, bool *kept, struct err *err)
+{
+	char *old = old_name(path);
 	int rc = 0;
 
-	if (asprintf(&old, "%s.old", path) < 0)
+	if (!old)
 		return err_set(err, -ENOMEM, "no memory for a path");
-	if (rename(path, old) < 0 && errno != ENOENT)
+	*kept = rename(path, old) == 0;
+	if (!*kept && errno != ENOENT)
 		rc = err_errno(err, "cannot keep '%s' as '%s'", path, old);
 	free(old);
 	return rc;
+}
+
+static void bring_back_old(const char *path)
+{
+	char *old = old_name(path);
+
+	if (old && rename(old, path) < 0)
+		unlink(path);
+	free(old);
+}
+
+/* A link stays what it is: /dev/stdout is one, and not ours to rename. */
+static bool is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int in_use(const char *path, struct err *err)
+{
+	err_set(err, -EBUSY, "another collector is writing '%s'", path);
+	err_hint(err, "choose another file with -o");
+	return err->code;
+}
+
+/* "-", or what it is called elsewhere: /dev/stdout, /dev/fd/1, /proc/self/fd/1. */
+static bool is_stdout(const char *path)
+{
+	struct stat named, out;
+
+	return !strcmp(path, "-") || (!is_plain_file(path) && stat(path, &named) == 0 &&
+				      fstat(STDOUT_FILENO, &out) == 0 &&
+				      named.st_dev == out.st_dev && named.st_ino == out.st_ino);
 }
 
 static int open_output(const char *path, bool *is_file, struct err *err)
@@ -34,16 +77,27 @@ static int open_output(const char *path, bool *is_file, struct err *err)
 	int fd;
 
 	*is_file = false;
-	if (!strcmp(path, "-"))
+	if (is_stdout(path))
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	if (fd < 0) {
 		err_errno(err, "cannot write the trace to '%s'", path);
 		err_hint(err, "choose another file with -o");
 		return err->code;
 	}
-	*is_file = strcmp(path, "-") != 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (is_stdout(path) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return fd;
+	/* Held as long as we write it; emptied only once it is ours. */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		close(fd);
+		return in_use(path, err);
+	}
+	*is_file = true;
+	if (st.st_size && ftruncate(fd, 0) < 0) {
+		close(fd);
+		return err_errno(err, "cannot write the trace to '%s'", path);
+	}
 	return fd;
 }
 
@@ -51,22 +105,37 @@ static bool is_filled_file(const char *path)
 {
 	struct stat st;
 
-	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_size > 0;
+	return is_plain_file(path) && stat(path, &st) == 0 && st.st_size > 0;
+}
+
+/* Somebody who writes it holds a lock on it: see open_output(). */
+static int refuse_in_use(const char *path, struct err *err)
+{
+	int rc = 0, fd = is_plain_file(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		rc = in_use(path, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 /* Trace and sidecar belong together; a sidecar of nothing is not kept. */
-static int keep_earlier_run(const char *path, struct err *err)
+static int keep_earlier_run(struct record *r, struct err *err)
 {
+	const char *path = r->config->output;
 	char *sidecar;
 	int rc;
 
-	if (!is_filled_file(path))
-		return 0;
-	if (keep_old(path, err) < 0)
+	if (refuse_in_use(path, err) < 0)
 		return err->code;
+	if (is_filled_file(path) && keep_old(path, &r->kept_trace, err) < 0)
+		return err->code;
+	if (is_stdout(path) || is_plain_file(path)) /* empty, or none of ours */
+		return 0;
 	sidecar = sidecar_path(path);
-	rc = sidecar ? keep_old(sidecar, err) : err_set(err, -ENOMEM, "no memory for a path");
+	rc = sidecar ? keep_old(sidecar, &r->kept_sidecar, err)
+		     : err_set(err, -ENOMEM, "no memory for a path");
 	free(sidecar);
 	return rc;
 }
@@ -181,18 +250,38 @@ static int begin_sidecar(struct record *r, struct err *err)
 	return sidecar_writer_commit(&w, err);
 }
 
-static void finish_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
-			   struct collector_result *result)
+static int write_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
+			 const struct collector_result *result, struct err *err)
 {
 	struct sidecar_writer w;
 
-	if (!r->sidecar || sidecar_writer_open(&w, r->sidecar, &result->sidecar) < 0)
-		return;
+	if (sidecar_writer_open(&w, r->sidecar, err) < 0)
+		return err->code;
 	put_run(r, &w, (uint64_t)result->pid);
 	put_processes(&w, e);
 	put_coroutines(&w, h);
 	put_totals(&w, result);
-	sidecar_writer_commit(&w, &result->sidecar);
+	return sidecar_writer_commit(&w, err);
+}
+
+/* The disk is full: the totals, at least, fit where the start of the sidecar is. */
+static void write_totals_only(struct record *r, const struct collector_result *result)
+{
+	struct err ignored = { 0 };
+	struct sidecar_writer w;
+
+	if (sidecar_writer_open_in_place(&w, r->sidecar, &ignored) < 0)
+		return;
+	put_run(r, &w, (uint64_t)result->pid);
+	put_totals(&w, result);
+	sidecar_writer_commit(&w, &ignored);
+}
+
+static void finish_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
+			   struct collector_result *result)
+{
+	if (r->sidecar && write_sidecar(r, h, e, result, &result->sidecar) < 0)
+		write_totals_only(r, result);
 }
 
 /* ---- the record --------------------------------------------------------------- */
@@ -206,7 +295,7 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 	r->config = config;
 	r->start_ns = start_ns;
 	r->start_realtime_ns = clock_ns(CLOCK_REALTIME);
-	if (keep_earlier_run(config->output, err) < 0)
+	if (keep_earlier_run(r, err) < 0)
 		return err->code;
 	fd = open_output(config->output, &is_file, err);
 	if (fd < 0)
@@ -226,6 +315,19 @@ void record_close(struct record *r)
 	r->is_open = false;
 	free(r->sidecar);
 	r->sidecar = NULL;
+}
+
+void record_undo(struct record *r)
+{
+	/* Only a plain file has a sidecar: anything else we have not made. */
+	if (r->sidecar && r->kept_trace)
+		bring_back_old(r->config->output);
+	else if (r->sidecar)
+		unlink(r->config->output);
+	if (r->sidecar && r->kept_sidecar)
+		bring_back_old(r->sidecar);
+	else if (r->sidecar)
+		unlink(r->sidecar);
 }
 
 void record_event(void *ctx, const struct trace_event *event)

@@ -24,12 +24,16 @@ struct record {
 	bool is_open;
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
-	char *sidecar; /* NULL: none (the trace goes to stdout or a device) */
+	char *sidecar;                 /* NULL: none (the trace goes to stdout or a device) */
+	bool kept_trace, kept_sidecar; /* an earlier one is NAME.old now */
 };
 
 int record_open(struct record *r, const struct collector_config *config, uint64_t start_ns,
 		struct err *err);
 void record_close(struct record *r);
+
+/* There was no run after all: as if record_open() had never been. */
+void record_undo(struct record *r);
 
 /* A harvest_sink: @ctx is the record. */
 void record_event(void *ctx, const struct trace_event *event);

@@ -21,6 +21,7 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 /* Writes that fail should fail with a word, not kill us. */
 static const int ignored[] = { SIGPIPE, SIGXFSZ };
+#define NR_IGNORED 2
 
 static void passed_on_set(sigset_t *set)
 {
@@ -119,6 +120,19 @@ static void witness_hear(struct signals *s)
 
 /* ---- the collector ------------------------------------------------------------ */
 
+/* nohup, or a job in the background: who started us does not want these to end us. */
+static void note_unwanted(struct signals *s)
+{
+	struct sigaction was;
+	size_t i;
+
+	sigemptyset(&s->unwanted);
+	for (i = 0; i < NR_PASSED_ON; i++) {
+		if (sigaction(passed_on[i], NULL, &was) == 0 && was.sa_handler == SIG_IGN)
+			sigaddset(&s->unwanted, passed_on[i]);
+	}
+}
+
 int signals_open(struct signals *s, bool with_witness, struct err *err)
 {
 	struct sigaction ignore;
@@ -133,6 +147,10 @@ int signals_open(struct signals *s, bool with_witness, struct err *err)
 	ignore.sa_handler = SIG_IGN;
 	sigaction(ignored[0], &ignore, &s->inherited[0]);
 	sigaction(ignored[1], &ignore, &s->inherited[1]);
+	/* Ignored (a launcher's habit), our children would vanish and never be waited for. */
+	ignore.sa_handler = SIG_DFL;
+	sigaction(SIGCHLD, &ignore, &s->inherited[2]);
+	note_unwanted(s);
 	/* Before anything else is open, so that the witness inherits as little as can be. */
 	if (with_witness)
 		witness_start(s);
@@ -145,8 +163,13 @@ int signals_open(struct signals *s, bool with_witness, struct err *err)
 
 void signals_close(struct signals *s)
 {
+	struct signalfd_siginfo late;
+
 	if (s->fd < 0)
 		return;
+	/* What came while the files were finished must not end us before the summary. */
+	while (read(s->fd, &late, sizeof(late)) == sizeof(late))
+		;
 	close(s->fd);
 	s->fd = -1;
 	witness_stop(s);
@@ -157,6 +180,7 @@ void signals_restore_in_child(const struct signals *s)
 {
 	sigaction(ignored[0], &s->inherited[0], NULL);
 	sigaction(ignored[1], &s->inherited[1], NULL);
+	sigaction(SIGCHLD, &s->inherited[2], NULL);
 	sigprocmask(SIG_SETMASK, &s->inherited_mask, NULL);
 }
 
@@ -176,7 +200,7 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 			s->child_changed = true;
 			continue;
 		}
-		s->asked_to_stop |= is_request(sig);
+		s->asked_to_stop |= is_request(sig) && sigismember(&s->unwanted, sig) != 1;
 		/* From a terminal: that is always the whole group. */
 		if (info.ssi_code == SI_KERNEL)
 			s->noted_ns[sig] = now_ns;
@@ -188,10 +212,8 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 /* Did the program get it by itself, as a member of the group? */
 static bool reached_the_group(const struct signals *s, int sig, pid_t program)
 {
-	uint64_t got_ns = s->due_ns[sig] - WITNESS_NS;
-
-	return s->noted_ns[sig] && s->noted_ns[sig] + WITNESS_NS >= got_ns &&
-	       getpgid(program) == getpgrp();
+	/* However long ago: we may have been stopped, or busy with a slow disk. */
+	return s->noted_ns[sig] > s->handled_ns[sig] && getpgid(program) == getpgrp();
 }
 
 uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
@@ -212,6 +234,7 @@ uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
 		if (program > 0 && !reached_the_group(s, sig, program))
 			kill(program, sig);
 		s->due_ns[sig] = 0;
+		s->handled_ns[sig] = now_ns;
 	}
 	return next;
 }

@@ -25,9 +25,11 @@ struct signals {
 	int notes_fd;  /* the witness's notes; -1: none */
 	pid_t witness; /* 0: none */
 	sigset_t inherited_mask;
-	struct sigaction inherited[2]; /* what SIGPIPE and SIGXFSZ did before us */
+	struct sigaction inherited[3]; /* what SIGPIPE, SIGXFSZ and SIGCHLD did before us */
+	sigset_t unwanted;             /* were ignored before us: no reason to stop */
 	uint64_t due_ns[NSIG];         /* pass on then, unless the witness got it too; 0: nothing */
 	uint64_t noted_ns[NSIG];       /* when the witness last got it */
+	uint64_t handled_ns[NSIG];     /* when we last decided about it */
 	bool child_changed;            /* SIGCHLD came */
 	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
 };

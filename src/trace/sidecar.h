@@ -95,6 +95,12 @@ struct sidecar_writer {
 /* @path is the sidecar's own. */
 int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *err);
 
+/*
+ * The same over a sidecar that is there, for when there is no room for a second file:
+ * it is not whole until the commit.
+ */
+int sidecar_writer_open_in_place(struct sidecar_writer *w, const char *path, struct err *err);
+
 /* Failures stick and come out at the commit. */
 void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run);
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process);

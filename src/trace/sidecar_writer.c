@@ -74,17 +74,42 @@ int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *
 	return 0;
 }
 
+int sidecar_writer_open_in_place(struct sidecar_writer *w, const char *path, struct err *err)
+{
+	memset(w, 0, sizeof(*w));
+	w->path = strdup(path);
+	w->file = w->path ? fopen(path, "r+e") : NULL;
+	if (!w->file) {
+		err_errno(err, "cannot write '%s'", path);
+		forget(w);
+		return err->code;
+	}
+	jw_init_file(&w->json, w->file);
+	return 0;
+}
+
+/* Written over what was there: what is left behind our end goes. */
+static int cut_behind(FILE *file)
+{
+	long at = ftell(file);
+
+	return at < 0 || ftruncate(fileno(file), at) < 0 ? -errno : 0;
+}
+
 int sidecar_writer_commit(struct sidecar_writer *w, struct err *err)
 {
 	int rc = jw_release(&w->json);
 
+	if (!rc && !w->temporary)
+		rc = cut_behind(w->file);
 	if (fclose(w->file) != 0 && !rc)
 		rc = -errno;
 	w->file = NULL;
-	if (!rc && rename(w->temporary, w->path) < 0)
+	if (!rc && w->temporary && rename(w->temporary, w->path) < 0)
 		rc = -errno;
 	if (rc) {
-		unlink(w->temporary);
+		if (w->temporary)
+			unlink(w->temporary);
 		err_set(err, rc, "cannot write '%s': %s", w->path, strerror(-rc));
 	}
 	forget(w);
@@ -96,7 +121,8 @@ void sidecar_writer_abort(struct sidecar_writer *w)
 	if (!w->file)
 		return;
 	fclose(w->file);
-	unlink(w->temporary);
+	if (w->temporary)
+		unlink(w->temporary);
 	forget(w);
 }
 

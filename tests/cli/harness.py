@@ -6,6 +6,8 @@ exits 0 (passed), 1 (failed) or 77 (every one skipped).  A test may raise Skip("
 """
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import traceback
 TOOL = os.environ.get("COROTRACER", "build/corotracer")
 TARGET = os.environ.get("TARGET", "build/tests/cli/target")
 TESTS = []
+STARTED = []
 
 
 class Skip(Exception):
@@ -67,7 +70,46 @@ def popen(*args, **kwargs):
     kwargs.setdefault("stdout", subprocess.PIPE)
     kwargs.setdefault("stderr", subprocess.PIPE)
     kwargs.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.Popen([str(a) for a in args], text=True, **kwargs)
+    p = subprocess.Popen([str(a) for a in args], text=True, **kwargs)
+    STARTED.append(p)
+    return p
+
+
+def end_all():
+    """A case that failed half-way leaves nobody behind."""
+    for p in STARTED:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+    STARTED.clear()
+
+
+def private_places():
+    """Folders of collectors, of ours or of others that run at the same time."""
+    return {"/dev/shm/" + name for name in os.listdir("/dev/shm") if name.startswith("corotracer-")}
+
+
+def is_left_behind(path):
+    """A living collector holds a lock on its region."""
+    import fcntl
+    try:
+        with open(path + "/region", "rb") as f:
+            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return True
+    except OSError:
+        return False
+
+
+def sweep(before):
+    """What a collector that a test killed could not remove itself."""
+    for path in private_places() - before:
+        if is_left_behind(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def words(*args):
+    """For a shell: paths may have spaces."""
+    return shlex.join(str(a) for a in args)
 
 
 def tool(*args, **kwargs):
@@ -122,6 +164,8 @@ def main():
                 failed += 1
                 traceback.print_exc()
                 print(f"not ok - {name}", flush=True)
+            finally:
+                end_all()
     if failed:
         sys.exit(1)
     sys.exit(77 if skipped == len(TESTS) else 0)
@@ -129,5 +173,5 @@ def main():
 
 __all__ = [
     "TOOL", "TARGET", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
-    "wait_until", "check_order", "main", "os", "signal", "subprocess", "sys", "time", "json",
+    "wait_until", "check_order", "words", "private_places", "is_left_behind", "sweep", "main", "os", "signal", "subprocess", "sys", "time", "json",
 ]

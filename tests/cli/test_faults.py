@@ -3,6 +3,12 @@
 from harness import *
 
 
+def in_own_mounts(script):
+    """Root needs no user namespace for mounts of its own."""
+    flags = "-m" if os.geteuid() == 0 else "-rm"
+    return subprocess.run(["unshare", flags, "sh", "-c", script], capture_output=True, text=True, check=False)
+
+
 def refused(args, status, *texts, **kwargs):
     got, out, err = tool(*args, **kwargs)
     equal(got, status, f"status of {args}\n{err}")
@@ -31,8 +37,8 @@ def more_stations_than_there_is_room_for_is_refused(dir):
 
 @test
 def a_region_larger_than_its_file_system_is_refused(dir):
-    script = f"mount -t tmpfs -o size=1m none {dir} && exec {TOOL} run -n 100000 --shm {dir}/r -o {dir}/t -- true"
-    p = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, check=False)
+    script = f"mount -t tmpfs -o size=1m none {dir} && exec {words(TOOL)} run -n 100000 --shm {dir}/r -o {dir}/t -- true"
+    p = in_own_mounts(script)
     if "unshare:" in p.stderr or "mount:" in p.stderr:
         raise Skip("no user namespaces here: " + p.stderr.strip())
     equal(p.returncode, 1, "status")
@@ -55,9 +61,10 @@ def an_output_that_cannot_be_written_is_refused_before_the_program_runs(dir):
 def a_full_disk_keeps_whole_lines_and_lets_the_program_finish(dir):
     # Both on the small file system: the trace, which fills it, and nothing else.
     script = (f"mkdir {dir}/small && mount -t tmpfs -o size=256k none {dir}/small && "
-              f"{TOOL} run --json -o {dir}/small/t -- sh -c '{TARGET} events 10 4000 10; echo done > {dir}/done'; "
-              f"echo status $? >&2; cp {dir}/small/t {dir}/copy; ls {dir}/small > {dir}/names")
-    p = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, check=False)
+              f"{words(TOOL)} run --json -o {dir}/small/t -- "
+              + words("sh", "-c", f"{words(TARGET)} events 10 4000 10; echo done > {dir}/done") +
+              f"; echo status $? >&2; cp {dir}/small/t {dir}/copy; cp {dir}/small/t.meta {dir}/meta")
+    p = in_own_mounts(script)
     if "unshare:" in p.stderr or "mount:" in p.stderr:
         raise Skip("no user namespaces here: " + p.stderr.strip())
     contains(p.stderr, "status 1")
@@ -70,6 +77,9 @@ def a_full_disk_keeps_whole_lines_and_lets_the_program_finish(dir):
     equal(s["collected"] + s["lost"], 40000, "collected + lost")
     assert s["lost_output"] > 0 and "No space" in s["error"], s
     assert os.path.exists(dir + "/done"), "the program did not finish"
+    with open(dir + "/meta", encoding="ascii") as f:
+        totals = json.loads(f.readlines()[-1])
+    equal((totals["type"], totals["collected"], totals["lost"]), ("totals", s["collected"], s["lost"]), "sidecar")
 
 
 @test
@@ -82,7 +92,7 @@ def a_device_that_is_full_is_told(dir):
 
 @test
 def a_file_size_limit_is_told_and_lines_stay_whole(dir):
-    p = subprocess.run(["bash", "-c", f"ulimit -f 300; exec {TOOL} run --json -o {dir}/t -- {TARGET} events 4 2000 10"],
+    p = subprocess.run(["bash", "-c", f"ulimit -f 300; exec {words(TOOL)} run --json -o {dir}/t -- {words(TARGET)} events 4 2000 10"],
                        capture_output=True, text=True, check=False)
     equal(p.returncode, 1, "status")
     s = json.loads([line for line in p.stderr.splitlines() if line.startswith("{")][0])

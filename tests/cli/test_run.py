@@ -161,29 +161,86 @@ def an_earlier_trace_is_kept(dir):
 
 @test
 def nothing_is_left_behind_on_tmpfs(dir):
-    before = set(os.listdir("/dev/shm"))
-    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "events", 1, 1, 0)
-    p.communicate(timeout=60)
-    left = {name for name in set(os.listdir("/dev/shm")) - before if name.startswith("corotracer-")
-            and os.stat("/dev/shm/" + name).st_uid == os.geteuid() and not in_use("/dev/shm/" + name)}
-    equal(left, set(), "directories left")
+    before = private_places()
+    run(dir, "events", 1, 1, 0)
+    equal({p for p in private_places() - before if is_left_behind(p)}, set(), "directories left")
 
 
-def in_use(path):
-    """Another test's collector, running at the same time, holds a lock on its region."""
-    import fcntl
-    try:
-        with open(path + "/region", "rb") as f:
-            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except OSError:
-        return True
+@test
+def a_failed_start_leaves_the_earlier_trace_where_it_was(dir):
+    first = run(dir, "events", 1, 2, 0)
+    with open(first.trace, encoding="ascii") as f:
+        old = f.read()
+    for extra in (["--", "no-such-program-here"], ["--shm", dir + "/no/such", "--", "true"]):
+        status, _, _ = tool("run", "-o", first.trace, *extra)
+        equal(status, 1, "status")
+        with open(first.trace, encoding="ascii") as f:
+            equal(f.read(), old, "the trace")
+        equal(sorted(os.listdir(dir)), ["trace.jsonl", "trace.jsonl.meta"], "files")
+
+
+@test
+def two_collectors_do_not_write_one_trace(dir):
+    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "events", 2, 100, 2000)
+    wait_until(lambda: os.path.exists(dir + "/t.meta"), "the first collector")
+    status, _, err = tool("run", "-o", dir + "/t", "--", "true")
+    equal(status, 1, "status of the second")
+    contains(err, "another collector is writing")
+    _, err = p.communicate(timeout=60)
+    equal(json.loads(err.splitlines()[-1])["collected"], 200, "collected by the first")
+    with open(dir + "/t", encoding="ascii") as f:
+        equal(len(f.readlines()), 200, "lines")
+
+
+@test
+def without_membarrier_programs_fence_and_nothing_is_lost(dir):
+    env = dict(os.environ, COROTRACER_NO_MEMBARRIER="1", CTP_VERBOSE="1")
+    r = run(dir, "events", 10, 40, 100, env=env)
+    contains(r.err, "a fence per event")
+    equal((r.summary["written"], r.summary["collected"]), (400, 400), "events")
+    env.pop("COROTRACER_NO_MEMBARRIER")
+    contains(run(dir, "events", 1, 1, 0, env=env).err, "no fence per event")
+
+
+@test
+def links_and_standard_output_are_written_through(dir):
+    os.symlink(dir + "/real", dir + "/link")
+    with open(dir + "/real", "w", encoding="ascii") as f:
+        f.write("old\n")
+    status, _, _ = tool("run", "-q", "-o", dir + "/link", "--", TARGET, "events", 1, 3, 0)
+    equal(status, 0, "status")
+    assert os.path.islink(dir + "/link"), "the link was replaced"
+    with open(dir + "/real", encoding="ascii") as f:
+        equal(len(f.readlines()), 3, "events behind the link")
+    status, out, _ = tool("run", "-q", "-o", "-", "--", TARGET, "events", 1, 3, 0)
+    equal((status, len(out.splitlines())), (0, 3), "events on stdout")
+    with open(dir + "/out", "w", encoding="ascii") as f:
+        tool("run", "-q", "-o", "/dev/stdout", "--", TARGET, "events", 1, 3, 0, stdout=f)
+    with open(dir + "/out", encoding="ascii") as f:
+        equal(len(f.readlines()), 3, "events on /dev/stdout")
+    assert not os.path.exists("/dev/stdout.old") and not os.path.exists("/dev/stdout.meta")
+
+
+@test
+def closed_standard_files_do_no_harm(dir):
+    p = subprocess.run(["sh", "-c", words(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "events", 2, 8, 0)
+                        + " <&- >&-"], capture_output=True, text=True, check=False)
+    equal(p.returncode, 0, "status")
+    equal(json.loads(p.stderr.splitlines()[-1])["collected"], 16, "collected")
+    collector = popen("sh", "-c", "exec " + words(TOOL, "collect", "--json", "-o", dir + "/u", "--shm", dir + "/shm",
+                                                  "--sock", dir + "/sock") + " <&- >&-")
+    wait_until(lambda: os.path.exists(dir + "/sock"), "the collector")
+    env = dict(os.environ, CTP_SHM_PATH=dir + "/shm", CTP_SOCK_PATH=dir + "/sock", CTP_MAX_STATIONS="128")
+    subprocess.run([TARGET, "events", "1", "5", "0"], env=env, check=True)
+    collector.send_signal(signal.SIGTERM)
+    _, err = collector.communicate(timeout=60)
+    equal(json.loads(err.splitlines()[-1])["collected"], 5, "collected")
 
 
 @test
 def the_flags_of_the_existing_tool_work_word_for_word(dir):
     trace = dir + "/legacy.jsonl"
-    status, out, err = tool("-n", 256, "-cmd", f"echo hello; {TARGET} events 2 4 0; exit 5", "-out", trace)
+    status, out, err = tool("-n", 256, "-cmd", f"echo hello; {words(TARGET)} events 2 4 0; exit 5", "-out", trace)
     equal((status, out), (5, "hello\n"), "status and stdout")
     with open(trace, encoding="ascii") as f:
         equal(len(f.readlines()), 8, "events")
@@ -213,7 +270,7 @@ def collect_serves_programs_that_join(dir):
     line = p.stdout.readline()
     contains(line, "export CTP_SHM_PATH=")
     for _ in range(3):
-        subprocess.run(["sh", "-c", f"{line.strip()}; exec {TARGET} events 2 8 0"], check=True)
+        subprocess.run(["sh", "-c", f"{line.strip()}; exec {words(TARGET)} events 2 8 0"], check=True)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=60)
     equal(p.returncode, 0, "status")

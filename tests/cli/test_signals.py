@@ -97,10 +97,11 @@ def the_programs_signal_mask_and_handlers_are_those_without_us(dir):
 
 @test
 def a_tool_killed_in_mid_run_leaves_the_program_unharmed(dir):
+    before = private_places()
     for pause in (0, 100, 3000):
         done = dir + "/done"
         p = popen(TOOL, "run", "-o", dir + "/t", "--", "sh", "-c",
-                  f"{TARGET} events 4 {300000 if not pause else 1000 * 1000 // pause // 4} {pause}; echo $? > {done}")
+                  f"{words(TARGET)} events 4 {300000 if not pause else 1000 * 1000 // pause // 4} {pause}; echo $? > {done}")
         time.sleep(0.2)
         p.kill()
         p.wait()
@@ -112,6 +113,45 @@ def a_tool_killed_in_mid_run_leaves_the_program_unharmed(dir):
         p.stderr.close()
     cut = [line for line in open(dir + "/t", encoding="ascii") if not line.endswith("}\n")]
     equal(cut, [], "cut lines")
+    sweep(before)
+
+
+@test
+def a_group_signal_arrives_once_even_when_the_tool_is_late(dir):
+    p, pid = start(dir, start_new_session=True)
+    p.send_signal(signal.SIGSTOP)
+    os.killpg(p.pid, signal.SIGINT)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGCONT)
+    equal(finish(p, pid), "int 1 term 0", "signals that the program got")
+
+
+@test
+def an_inherited_ignored_sigchld_does_not_hang_the_tool(dir):
+    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "events", 1, 3, 0,
+              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    _, err = p.communicate(timeout=60)
+    equal((p.returncode, json.loads(err.splitlines()[-1])["collected"]), (0, 3), "status, collected")
+
+
+@test
+def collecting_under_nohup_goes_on_after_a_hangup(dir):
+    p = popen(TOOL, "collect", "--json", "-o", dir + "/t",
+              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    p.stdout.readline()
+    p.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    equal(p.poll(), None, "still there")
+    p.send_signal(signal.SIGTERM)
+    p.communicate(timeout=60)
+    equal(p.returncode, 0, "status")
+
+
+@test
+def a_broken_stderr_does_not_hide_the_programs_status(dir):
+    p = subprocess.run(["bash", "-c", words(TOOL, "run", "-o", dir + "/t", "--", TARGET, "then-exit", 1, 1, 3)
+                        + " 2> >(exec true); echo status $?"], capture_output=True, text=True, check=False)
+    contains(p.stdout, "status 3")
 
 
 if __name__ == "__main__":

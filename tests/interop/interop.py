@@ -68,7 +68,7 @@ def collect_foreign(dir, *command, stations=64):
 
 def together(*commands):
     """Several commands at once, as words for a shell."""
-    return ["sh", "-c", " & ".join(" ".join(c) for c in commands) + " & wait"]
+    return ["sh", "-c", " & ".join(words(*c) for c in commands) + " & wait"]
 
 
 def by_station(run):

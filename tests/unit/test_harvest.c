@@ -208,6 +208,40 @@ static void goes_on_behind_a_seq_that_cannot_be(void)
 	}
 }
 
+/* A stray store must not make the cursor run ahead of the writer. */
+static void does_not_believe_a_lone_seq(void)
+{
+	uint64_t k;
+
+	begin();
+	for (k = 0; k < 3; k++)
+		write_002(0, k);
+	station(0)->slots[3].seq = 40000000;
+	scan();
+	CHECK_EQ(h.totals.written, 3);
+	CHECK_EQ(h.totals.garbage, 1);
+	for (; k < 500; k++) {
+		write_002(0, k);
+		scan();
+	}
+	CHECK_EQ(nr_got, 500);
+	CHECK_EQ(h.totals.lost, 0);
+	harvest_close(&h);
+}
+
+static void waits_for_the_first_event_to_tell_whose_it_is(void)
+{
+	begin();
+	station(0)->slots[0].seq = 1; /* the mark is seen, the extension not yet */
+	scan();
+	ctp_station_ext(station(0))->magic = CTP_EXT_MAGIC;
+	write_002(0, 0);
+	scan();
+	CHECK_EQ(h.totals.writers[WRITER_COROTRACER], 1);
+	CHECK_EQ(nr_got, 1);
+	harvest_close(&h);
+}
+
 static void sets_aside_what_cannot_be_an_event(void)
 {
 	begin();
@@ -287,6 +321,7 @@ static void doubts_the_oldest_slot_of_seed_000_until_it_is_quiet(void)
 	h.cursors[0].doubt_ms -= 1000; /* a second passes */
 	scan();
 	CHECK_EQ(nr_got, 8);
+	CHECK_EQ(h.cursors[0].doubt_ms, 0);
 	harvest_close(&h);
 }
 
@@ -339,6 +374,7 @@ static void clamps_and_remembers_the_count_of_claims(void)
 	write_002(STATIONS - 1, 1);
 	scan();
 	CHECK_EQ(nr_got, 2);
+	h.start_ns -= 3600 * NS_PER_SEC; /* also late in a run */
 	region.header.allocated_count = UINT32_MAX;
 	scan();
 	CHECK_EQ(h.totals.without_station, 5);
@@ -399,6 +435,8 @@ int main(void)
 	RUN(counts_a_write_that_never_ended);
 	RUN(goes_on_behind_a_slot_that_stays_odd);
 	RUN(goes_on_behind_a_seq_that_cannot_be);
+	RUN(does_not_believe_a_lone_seq);
+	RUN(waits_for_the_first_event_to_tell_whose_it_is);
 	RUN(sets_aside_what_cannot_be_an_event);
 	RUN(understands_seed_000);
 	RUN(tells_seed_000_however_late_it_comes);
