@@ -8,8 +8,8 @@ need "${BUILD_PACKAGES[@]}"
 say "building..."
 build dev -DCOROTRACER_BUILD_TESTS=OFF
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=build/demo
+mkdir -p "$dir"
 show() {
 	printf '\n$ %s\n' "$*"
 	"$@"
@@ -25,4 +25,5 @@ show build/corotracer info "$dir/trace.jsonl"
 printf '\nThe same program, losing wake-ups on purpose.  Who sleeps for ever?\n'
 show build/corotracer run -q -n 512 -o "$dir/lost.jsonl" -- build/examples/c/channels --lose-wakeup
 show build/corotracer info "$dir/lost.jsonl"
-printf '\nNext: ./test.sh runs every test; build/corotracer help shows the commands.\n'
+printf '\nThe traces are in %s.  Next: ./test.sh runs every test; build/corotracer help shows\n' "$dir"
+printf 'the commands.\n'

@@ -16,8 +16,9 @@ case "${1:-}" in
 *) die "unknown option '$1'" "./test.sh or ./test.sh --quick" ;;
 esac
 
-need "${BUILD_PACKAGES[@]}" g++ python3-minimal python3
-[ $quick = yes ] || need clang clang-format clang-tidy shellcheck man-db git util-linux
+packages=("${BUILD_PACKAGES[@]}" g++ python3)
+[ $quick = yes ] || packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux)
+need "${packages[@]}"
 
 jobs=$(nproc)
 logs=()

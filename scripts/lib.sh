@@ -15,8 +15,7 @@ as_root() {
 	elif command -v sudo >/dev/null 2>&1; then
 		sudo "$@"
 	else
-		die "packages are missing and neither root nor sudo is at hand" \
-			"install them by hand: apt-get install ${missing[*]}"
+		die "packages are missing and neither root nor sudo is at hand" "$by_hand"
 	fi
 }
 
@@ -27,18 +26,25 @@ package_present() {
 
 # need PACKAGE...: install what is not there yet; says nothing and needs nothing if all is.
 need() {
+	local p log
 	missing=()
-	local p
 	command -v dpkg-query >/dev/null 2>&1 || return 0 # not Debian: CMake will say what it misses
 	for p in "$@"; do
 		package_present "$p" || missing+=("$p")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
+	by_hand="install them by hand: apt-get install --no-install-recommends ${missing[*]}"
+	as_root true || die "sudo would not let us install packages" "$by_hand"
 	say "installing: ${missing[*]}"
-	export DEBIAN_FRONTEND=noninteractive
-	as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the lists there are"
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		"${missing[@]}" >/dev/null || die "cannot install ${missing[*]}"
+	log=$(mktemp)
+	as_root apt-get update -qq >"$log" 2>&1 || say "apt-get update failed; trying with the lists there are"
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"${missing[@]}" >>"$log" 2>&1; then
+		cat "$log" >&2
+		rm -f "$log"
+		die "cannot install ${missing[*]}" "$by_hand"
+	fi
+	rm -f "$log"
 }
 
 # shellcheck disable=SC2034 # used by those who source this
@@ -48,6 +54,13 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev)
 build() {
 	local preset=$1 log
 	shift
+	[ ! -e build ] || [ -w build ] ||
+		die "build/ belongs to somebody else" "remove it, and run this as yourself"
+	if [ -f build/CMakeCache.txt ] &&
+		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/CMakeCache.txt; then
+		say "build/ is of another place; making it anew"
+		rm -rf build
+	fi
 	log=$(mktemp)
 	if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
 		cat "$log" >&2
