@@ -168,12 +168,10 @@ static void learn_id(struct harvest *h, uint32_t i)
 
 /* ---- one station ---------------------------------------------------------- */
 
-static void count_lost(struct harvest *h, struct cursor *c, uint64_t nr)
+static void count_lost(struct cursor *c, uint64_t nr)
 {
 	c->next += nr;
 	c->lost += nr;
-	h->totals.written += nr;
-	h->totals.lost += nr;
 }
 
 static void count_garbage(struct harvest *h, struct cursor *c)
@@ -194,7 +192,7 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	out.ts = ev->time_ns;
 	if (ev->is_active > 1 || !trace_event_is_possible(&out)) {
 		count_garbage(h, c);
-		count_lost(h, c, 1);
+		count_lost(c, 1);
 		return;
 	}
 	if (c->next == c->lost)
@@ -203,8 +201,6 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	out.is_active = ev->is_active;
 	out.station = c->shares_id ? i : TRACE_NO_STATION;
 	c->next++;
-	h->totals.written++;
-	h->totals.collected++;
 	h->sink(h->sink_ctx, &out);
 }
 
@@ -333,7 +329,7 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 		 * Event e was begun in this slot: of those before it, seven may be left.
 		 * The oldest of a writer that may tear would be in doubt again and again.
 		 */
-		count_lost(h, c, event_of(c, slot, seq) - (may_tear(c) ? 4 : 7) - c->next);
+		count_lost(c, event_of(c, slot, seq) - (may_tear(c) ? 4 : 7) - c->next);
 		c->doubt_ms = 0;
 		return true;
 	}
@@ -350,7 +346,7 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 	if (state == SLOT_JUNK || later)
 		note_junk(h, c, seq);
 	if (later)
-		count_lost(h, c, 1);
+		count_lost(c, 1);
 	return later;
 }
 
@@ -375,7 +371,7 @@ static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out
 	struct cursor *c = &h->cursors[i];
 	/* A writer at full speed must not keep us from the other stations. */
 	uint32_t tries = 2 * CTP_SLOTS;
-	uint64_t before = c->next, lost = c->lost;
+	uint64_t before = c->next, lost = c->lost, taken;
 
 	if (c->writer == WRITER_UNKNOWN && !meet_writer(h, i))
 		return;
@@ -383,11 +379,12 @@ static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out
 		;
 	if (c->next == before)
 		return;
-	out->events += c->next - before - (c->lost - lost);
-	out->lost += c->lost - lost;
-	if (c->next - before > out->deepest)
-		out->deepest = c->next - before < UINT32_MAX ? (uint32_t)(c->next - before)
-							     : UINT32_MAX;
+	lost = c->lost - lost;
+	taken = c->next - before - lost;
+	out->events += taken;
+	out->lost += lost;
+	if (taken + lost > out->deepest)
+		out->deepest = taken + lost < UINT32_MAX ? (uint32_t)(taken + lost) : UINT32_MAX;
 }
 
 /* ---- all stations --------------------------------------------------------- */
@@ -441,6 +438,9 @@ void harvest_scan(struct harvest *h, struct harvest_scan *out)
 		look_ahead(h, i + LOOK_AHEAD);
 		scan_station(h, i, out);
 	}
+	h->totals.written += out->events + out->lost;
+	h->totals.collected += out->events;
+	h->totals.lost += out->lost;
 }
 
 /* After the last scan: a write that was begun, or slots that no writer we know fills so. */
