@@ -17,7 +17,14 @@ case "${1:-}" in
 esac
 
 packages=("${BUILD_PACKAGES[@]}" g++ python3)
-[ $quick = yes ] || packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux)
+if [ $quick = no ]; then
+	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils)
+	# The other architecture's compiler, to look at the code it makes of the fast path.
+	case "$(uname -m)" in
+	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
+	aarch64) packages+=(gcc-x86-64-linux-gnu libc6-dev-amd64-cross) ;;
+	esac
+fi
 need "${packages[@]}"
 
 jobs=$(nproc)

@@ -306,10 +306,11 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = s->renewals++ < 4 ? ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)) : -1;
 	pthread_setcancelstate(cancel, NULL);
+	/* Who reads half of this finds that it is not the socket, and leaves it. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {
-		s->sock_dev = (uint64_t)st.st_dev;
-		s->sock_ino = (uint64_t)st.st_ino;
-		s->sock = fd;
+		ctp_store_relaxed(&s->sock_dev, (uint64_t)st.st_dev);
+		ctp_store_relaxed(&s->sock_ino, (uint64_t)st.st_ino);
+		ctp_store_relaxed(&s->sock, fd);
 		renewed = 1;
 	}
 	ctp_store_relaxed(&s->renewing, 0u);
@@ -321,14 +322,16 @@ CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 {
 	uint32_t *sleeping = ctp_load_relaxed(&s->sleeping);
 	const char byte = CTP_WAKE_BYTE;
-	int saved = errno, usable = 1;
+	int saved = errno, usable = 1, sock = ctp_load_relaxed(&s->sock);
 	long sent;
 
-	if (!ctp_sock_is(s->sock, s->sock_dev, s->sock_ino))
+	if (!ctp_sock_is(sock, ctp_load_relaxed(&s->sock_dev), ctp_load_relaxed(&s->sock_ino))) {
 		usable = ctp_sock_renew(s);
+		sock = ctp_load_relaxed(&s->sock);
+	}
 	if (usable > 0 && ctp_cas_relaxed(sleeping, 1u, 0u)) {
 		/* Not send(): that is a cancellation point. */
-		sent = syscall(SYS_sendto, s->sock, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+		sent = syscall(SYS_sendto, sock, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 		/* A full buffer is fine: the collector has bytes to wake up for. */
 		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 			/* Nobody was woken by us: leave it to the next who can. */
@@ -652,7 +655,7 @@ CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 	ext->name_size = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
 	if (len)
 		memcpy(ext->name, name, len < CTP_EXT_NAME_SIZE ? len : CTP_EXT_NAME_SIZE);
-	/* (E) pairs with the acquire load in the collector's station_describe(). */
+	/* (E) pairs with the acquire load in the collector's has_extension(). */
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
@@ -697,7 +700,7 @@ CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ct
 		now = p->last_ns + 1;
 	if (s->features)
 		ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
-	/* (D) pairs with the acquire load in the collector's station_describe(). */
+	/* (D) pairs with the acquire load in the collector's describe_life(). */
 	ctp_store_release(&st->is_dead, 1);
 }
 

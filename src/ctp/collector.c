@@ -113,9 +113,11 @@ static void sleep_announce(struct collector *c)
 	 * of a registered program pass a full barrier, here and now, and us too; programs
 	 * that are not registered pass one of their own after each event.
 	 */
-	if (!c->region.has_membarrier ||
-	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
+	if (!c->region.has_membarrier)
 		ctp_fence_full(); /* (C) pairs with the fence in ctp_wake_if_asleep() */
+	else if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
+		/* (C) the same for everybody, slowly: it was announced, so it must be done. */
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
 static bool done(struct collector *c)

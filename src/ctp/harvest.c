@@ -128,16 +128,19 @@ static enum harvest_writer tell_writer(const struct ctp_station *st)
 {
 	/* (A) pairs with the store-store fence in ctp_slot_write(), of the event in slot 0. */
 	uint64_t second = ctp_load_acquire(&st->slots[1].seq);
-	uint64_t first = ctp_load_relaxed(&st->slots[0].seq);
+	/* (B) pairs with the release store in ctp_slot_write(): a whole event has its station's. */
+	uint64_t first = ctp_load_acquire(&st->slots[0].seq);
 
 	if (!first && !second)
 		return WRITER_UNKNOWN;
+	if (has_extension(st))
+		return WRITER_COROTRACER;
 	if (second && looks_like_seed_000(st))
 		return WRITER_SEED_000;
-	/* The first mark may be seen before the extension; the first event (B) is not. */
+	/* The first mark may be seen before the extension; the first whole event is not. */
 	if (first == 1 && !second)
 		return WRITER_UNKNOWN;
-	return has_extension(st) ? WRITER_COROTRACER : WRITER_SEED_002;
+	return WRITER_SEED_002;
 }
 
 /* First sign of life: who is it, what is its id, has another station the same? */

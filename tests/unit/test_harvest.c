@@ -46,8 +46,18 @@ static void begin(void)
 		 0);
 	h.start_ns -= NS_PER_SEC; /* a second ago: a thousand million events are believable */
 	region.header.allocated_count = 1;
-	for (i = 0; i < STATIONS; i++)
+	for (i = 0; i < STATIONS; i++) {
 		station(i)->probe_id = 100 + i;
+		/* A writer of ours: what it takes with others differs between processors. */
+		ctp_station_ext(station(i))->magic = CTP_EXT_MAGIC;
+	}
+}
+
+/* Station 0 is that of a program that knows no extension. */
+static void begin_foreign(void)
+{
+	begin();
+	ctp_station_ext(station(0))->magic = 0;
 }
 
 static struct harvest_scan scan(void)
@@ -102,7 +112,7 @@ static void takes_each_event_once_and_in_order(void)
 	for (k = 0; k < 100; k++)
 		check_event((uint32_t)k, k);
 	CHECK_EQ(h.totals.lost, 0);
-	CHECK_EQ(h.totals.writers[WRITER_SEED_002], 1);
+	CHECK_EQ(h.totals.writers[WRITER_COROTRACER], 1);
 	harvest_close(&h);
 }
 
@@ -231,7 +241,7 @@ static void does_not_believe_a_lone_seq(void)
 
 static void waits_for_the_first_event_to_tell_whose_it_is(void)
 {
-	begin();
+	begin_foreign();
 	station(0)->slots[0].seq = 1; /* the mark is seen, the extension not yet */
 	scan();
 	ctp_station_ext(station(0))->magic = CTP_EXT_MAGIC;
@@ -260,7 +270,7 @@ static void understands_seed_000(void)
 {
 	uint64_t k;
 
-	begin();
+	begin_foreign();
 	for (k = 0; k < 50; k++) {
 		write_000(0, k);
 		scan();
@@ -279,7 +289,7 @@ static void tells_seed_000_however_late_it_comes(void)
 	uint64_t before, k;
 
 	for (before = 1; before < 40; before++) {
-		begin();
+		begin_foreign();
 		for (k = 0; k < before; k++)
 			write_000(0, k);
 		harvest_finish(&h);
@@ -296,10 +306,10 @@ static void tells_seed_002_however_late_it_comes(void)
 	uint64_t before, k;
 
 	for (before = 1; before < 80; before++) {
-		begin();
+		begin_foreign();
 		for (k = 0; k < before; k++)
 			write_002(0, k);
-		scan();
+		harvest_finish(&h);
 		CHECK_EQ(h.totals.writers[WRITER_SEED_002], 1);
 		CHECK_EQ(h.totals.written, before);
 		harvest_close(&h);
@@ -312,7 +322,7 @@ static void doubts_the_oldest_slot_of_seed_000_until_it_is_quiet(void)
 	struct harvest_scan out;
 	uint64_t k;
 
-	begin();
+	begin_foreign();
 	for (k = 0; k < 8; k++)
 		write_000(0, k);
 	out = scan();
@@ -329,7 +339,7 @@ static void never_takes_a_slot_that_seed_000_is_overwriting(void)
 {
 	uint64_t k;
 
-	begin();
+	begin_foreign();
 	for (k = 0; k < 8; k++)
 		write_000(0, k);
 	scan();
@@ -406,7 +416,7 @@ static void describes_names_and_deaths(void)
 	struct harvest_coroutine co;
 	struct ctp_ext_station *ext;
 
-	begin();
+	begin_foreign();
 	CHECK(harvest_describe(&h, 0, &co));
 	CHECK_STR(co.writer, "unknown");
 	CHECK(!co.dead);
