@@ -50,6 +50,9 @@
 
 #define CTP_SLOW static __attribute__((unused, noinline, cold))
 
+/* Rare, but on the way of every second event of a slow program: not far away, and in one piece. */
+#define CTP_WARM static inline __attribute__((unused))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -131,7 +134,7 @@ CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks
 }
 
 /* What the collector has published, read whole.  0: nothing yet, or it is just at it. */
-CTP_SLOW int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
+CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 {
 	const struct ctp_ext_header *ext = ctp_header_ext(h);
 	/* (G) pairs with the release store in the collector's timebase.c: store(). */
@@ -167,7 +170,7 @@ CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
 }
 
 /* The published clock, if there is one and it is still good at @now (ticks). */
-CTP_SLOW int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
+CTP_WARM int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
 {
 	return s->clock_published && ctp_clock_load(s->header, t) &&
 	       now - t->anchor_ticks < t->window_ticks;

@@ -6,7 +6,7 @@
  * library; here it gets its one process-wide and its thread-local state, and names
  * that a linker can find.
  */
-#define CTP_SLOW_LINKAGE __attribute__((visibility("default"), noinline, cold))
+#define CTP_SLOW_LINKAGE __attribute__((visibility("default"), noinline))
 
 #include <corotracer/corotracer.h>
 #include <corotracer/attach.h>
