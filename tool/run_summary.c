@@ -80,8 +80,8 @@ static void lines_worst(const struct collector_result *r)
 		fputc('\n', stderr);
 	}
 	if (r->nr_worst)
-		fputs("hint: a station holds 8 events; a coroutine that makes more between two "
-		      "looks of the collector loses the oldest\n",
+		fputs("hint: a station holds 8 events; the oldest of more between two looks are "
+		      "lost\n",
 		      stderr);
 }
 
