@@ -3,8 +3,8 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 /* Is what just failed worth another try? */
@@ -43,4 +43,20 @@ ssize_t io_write(int fd, const void *buf, size_t size)
 	if (put == 0 && size)
 		return -EIO; /* nothing went, nothing failed: do not try for ever */
 	return put < 0 ? -errno : put;
+}
+
+ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void))
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int ready;
+
+	/* The descriptor may be shared with others, so it is not ours to make non-blocking. */
+	while ((ready = poll(&p, 1, 100)) <= 0) {
+		if (ready < 0 && errno != EINTR)
+			break; /* write() will say */
+		if (stop())
+			return -ECANCELED;
+	}
+	/* A pipe that polls writable takes that much without waiting. */
+	return io_write(fd, buf, size < PIPE_BUF ? size : PIPE_BUF);
 }

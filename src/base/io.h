@@ -3,6 +3,7 @@
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -13,5 +14,11 @@
  */
 ssize_t io_read(int fd, void *buf, size_t size);
 ssize_t io_write(int fd, const void *buf, size_t size);
+
+/*
+ * The same to something that somebody else reads, or does not: never waits in the
+ * kernel, and asks @stop now and then whether to go on waiting.  -ECANCELED if not.
+ */
+ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void));
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,19 @@ static void finish_sidecar(struct record *r, const struct harvest *h, const stru
 		write_totals_only(r, result);
 }
 
+/*
+ * Somebody wants us to end, and we cannot take the signal while we wait for a reader.
+ * Blocked signals are pending until the loop takes them.
+ */
+static bool stop_is_pending(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
+}
+
 /* ---- the record --------------------------------------------------------------- */
 
 int record_open(struct record *r, const struct collector_config *config, uint64_t start_ns,
@@ -303,6 +317,8 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 	if (jsonl_writer_open(&r->events, fd, config->output, err) < 0)
 		return err->code;
 	r->is_open = true;
+	if (!is_file)
+		r->events.stop = stop_is_pending;
 	return is_file ? begin_sidecar(r, err) : 0;
 }
 

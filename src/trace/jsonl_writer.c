@@ -150,12 +150,17 @@ static cold void give_up(struct jsonl_writer *w, int error, size_t sent)
 	w->limit = w->buf;
 }
 
+static ssize_t write_some(const struct jsonl_writer *w, const char *from, size_t size)
+{
+	return w->stop ? io_write_unless(w->fd, from, size, w->stop) : io_write(w->fd, from, size);
+}
+
 int jsonl_flush(struct jsonl_writer *w)
 {
 	size_t size = (size_t)(w->at - w->buf), sent = 0;
 
 	while (sent < size) {
-		ssize_t put = io_write(w->fd, w->buf + sent, size - sent);
+		ssize_t put = write_some(w, w->buf + sent, size - sent);
 
 		if (put < 0) {
 			give_up(w, (int)put, sent);

@@ -63,6 +63,8 @@ struct jsonl_writer {
 	int fd;
 	int error; /* negative errno of the write that failed; 0 while all is well */
 	bool cut;  /* the output ends inside a line, and we could not take that back */
+	/* For an output that somebody has to read: not to wait for it any longer?  NULL: wait. */
+	bool (*stop)(void);
 	char *name;
 };
 

@@ -148,6 +148,18 @@ def collecting_under_nohup_goes_on_after_a_hangup(dir):
 
 
 @test
+def a_reader_that_does_not_read_cannot_keep_the_tool(dir):
+    p = popen(TOOL, "run", "--json", "-o", "-", "--", TARGET, "events", 100, 400, 50)
+    time.sleep(1)  # the pipe is full by now, and nobody reads it
+    p.send_signal(signal.SIGTERM)
+    wait_until(lambda: p.poll() is not None, "the tool's end")
+    s = json.loads(p.stderr.read().splitlines()[-1])
+    equal((p.returncode, s["signal"]), (-signal.SIGTERM, signal.SIGTERM), "status, the program's signal")
+    assert s["lost_output"] > 0, s
+    equal(s["collected"] + s["lost"], s["written"], "collected + lost")
+
+
+@test
 def a_broken_stderr_does_not_hide_the_programs_status(dir):
     p = subprocess.run(["bash", "-c", words(TOOL, "run", "-o", dir + "/t", "--", TARGET, "then-exit", 1, 1, 3)
                         + " 2> >(exec true); echo status $?"], capture_output=True, text=True, check=False)
