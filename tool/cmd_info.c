@@ -78,16 +78,6 @@ static int read_sidecar(struct info *info, struct err *err)
 	return rc;
 }
 
-bool info_agrees(const struct info *info)
-{
-	return !info->sum.has_totals || info->sum.totals.collected == info->sum.events;
-}
-
-bool info_is_sound(const struct info *info)
-{
-	return !info->lines.garbage && !info->sidecar_lines.garbage && info_agrees(info);
-}
-
 /* ---- the command --------------------------------------------------------- */
 
 static int show(const struct info *info, bool json)

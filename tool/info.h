@@ -20,10 +20,16 @@ struct info {
 };
 
 /* Does the file hold what the collector says it put there?  True if nobody says. */
-bool info_agrees(const struct info *info);
+static inline bool info_agrees(const struct info *info)
+{
+	return !info->sum.has_totals || info->sum.totals.collected == info->sum.events;
+}
 
 /* Agrees, and every line is what it should be: what the exit status says. */
-bool info_is_sound(const struct info *info);
+static inline bool info_is_sound(const struct info *info)
+{
+	return !info->lines.garbage && !info->sidecar_lines.garbage && info_agrees(info);
+}
 
 /* On stdout.  info_print_json() returns 0 or a negative errno. */
 void info_print_text(const struct info *info);
