@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh - install what the tests need, build, run every test, and tell what came of it.
 #
-#   ./test.sh           everything: style, the plain build, ASan+UBSan, TSan
+#   ./test.sh           everything: style, the proofs, the plain build, ASan+UBSan, TSan
 #   ./test.sh --quick   the plain build's fast tests, for the inner loop
 #
 # The last line is "N passed, N failed" (", N skipped", with the reasons above it).

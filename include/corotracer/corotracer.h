@@ -18,8 +18,10 @@
  * Without the tool every call is a load and a branch.  Any thread may call, a
  * coroutine may move between threads, and the calls for one coroutine follow each
  * other as its own steps do (the scheduler's hand-over orders them; no more is
- * needed).  No function prints, blocks, exits, changes errno or installs a signal
- * handler; set CTP_VERBOSE=1 to be told on stderr why a program stays untraced.
+ * needed).  No function prints, exits, changes errno or installs a signal handler, and
+ * none waits for the collector; threads that begin coroutines while another is still
+ * joining it wait for that thread, once (some 100 us, 20 ms at most).  Set CTP_VERBOSE=1 to be told
+ *on stderr why a program stays untraced.
  *
  * After a fork the child may begin coroutines of its own: they are traced into the
  * same trace.  Coroutines that it inherited are untraced there; the parent's go on.

@@ -196,10 +196,8 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (sig == SIGCHLD) {
-			s->child_changed = true;
+		if (sig == SIGCHLD) /* it woke us, which is all it is for */
 			continue;
-		}
 		s->asked_to_stop |= is_request(sig) && sigismember(&s->unwanted, sig) != 1;
 		/* From a terminal: that is always the whole group. */
 		if (info.ssi_code == SI_KERNEL)

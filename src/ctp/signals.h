@@ -30,7 +30,6 @@ struct signals {
 	uint64_t due_ns[NSIG];         /* pass on then, unless the witness got it too; 0: nothing */
 	uint64_t noted_ns[NSIG];       /* when the witness last got it */
 	uint64_t handled_ns[NSIG];     /* when we last decided about it */
-	bool child_changed;            /* SIGCHLD came */
 	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
 };
 
