@@ -261,6 +261,16 @@ CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ct
 	return reached;
 }
 
+#ifdef __cplusplus
+}
+#endif
+
+#include <corotracer/lane.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- threads ------------------------------------------------------------- */
 
 /* First event of a thread under this session.  0: there is no session (any more). */
@@ -278,6 +288,12 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 	t->mult = 0;
 	t->mark_ns = 0;
 	t->mark_mult = 0;
+	t->counts_ns = !s->counter_usable;
+	t->always_slow = t->counts_ns || s->needs_fence;
+	t->nr_stash = 0; /* in a child: the parent's */
+	ctp_lane_forget(t);
+	if (s->has_key)
+		pthread_setspecific((pthread_key_t)s->thread_key, t);
 	t->ticket = ~generation;
 	return 1;
 }
@@ -407,9 +423,27 @@ CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_
 	return 1;
 }
 
+/*
+ * Map @size bytes.  Behind the stations a file may be long and mostly empty: mapped in
+ * two steps, because a program that has locked all its future memory would otherwise
+ * be given all of it here and now.
+ */
+CTP_SLOW void *ctp_file_map(int fd, uint64_t size)
+{
+	void *map = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return map;
+	madvise(map, size, MADV_DONTDUMP);
+	if (mprotect(map, size, PROT_READ | PROT_WRITE) == 0)
+		return map;
+	munmap(map, size);
+	return MAP_FAILED;
+}
+
 /* Map the region at @path.  NULL: not there, or not one. */
-CTP_SLOW struct ctp_header *ctp_region_map(const char *path, uint64_t promised, uint64_t *size,
-					   uint32_t *nr)
+CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *path,
+					   uint64_t promised, uint64_t *size)
 {
 	struct ctp_header *h;
 	struct stat st;
@@ -429,14 +463,16 @@ CTP_SLOW struct ctp_header *ctp_region_map(const char *path, uint64_t promised, 
 		return NULL;
 	}
 	*size = (uint64_t)st.st_size;
-	map = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s->shm_dev = (uint64_t)st.st_dev;
+	s->shm_ino = (uint64_t)st.st_ino;
+	map = ctp_file_map(fd, *size);
 	close(fd);
 	if (map == MAP_FAILED) {
 		ctp_say("corotracer: not traced: cannot map '%s': %s", path, strerror(errno));
 		return NULL;
 	}
 	h = (struct ctp_header *)map;
-	if (ctp_header_check(h, *size, promised, nr))
+	if (ctp_header_check(h, *size, promised, &s->nr_stations))
 		return h;
 	munmap(map, *size);
 	return NULL;
@@ -472,6 +508,9 @@ CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
 	if (map == MAP_FAILED)
 		return 0;
 	proc->map = NULL;
+	if (proc->seen_chunks)
+		munmap(proc->seen_chunks, proc->seen_size);
+	proc->seen_chunks = NULL;
 	if (ctp_sock_is(proc->sock, proc->sock_dev, proc->sock_ino))
 		close(proc->sock);
 	proc->sock = -1;
@@ -514,6 +553,60 @@ CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 		s->sleeping = &s->header->tracer_sleeping;
 }
 
+/* One pool, if it is where it can be and its units are what we take them for. */
+CTP_SLOW int ctp_arena_open(struct ctp_arena *a, struct ctp_session *s, struct ctp_pool *pool,
+			    uint64_t size, uint32_t unit)
+{
+	uint64_t offset = pool->offset;
+	uint32_t limit = pool->limit;
+
+	if (pool->unit != unit || offset % 64 || offset < ctp_region_size(s->nr_stations) ||
+	    offset > size || limit > (size - offset) / unit)
+		return 0;
+	a->pool = pool;
+	a->units = (char *)s->header + offset;
+	a->unit = unit;
+	a->limit = limit;
+	return 1;
+}
+
+/* A byte per chunk; without it a chunk's pages are had one by one. */
+CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
+{
+	uint64_t size = s->chunk_pool.limit;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return;
+	s->seen_chunks = (uint8_t *)map;
+	proc->seen_chunks = s->seen_chunks;
+	proc->seen_size = size;
+}
+
+/* Does the collector offer lanes that we understand?  Then they are what we use. */
+CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s, uint64_t size)
+{
+	struct ctp_ext_lanes *lanes = ctp_header_lanes(s->header);
+
+	/* (E) pairs with the release store in the collector's lanes_offer(). */
+	if (ctp_load_acquire(&lanes->magic) != CTP_LANES_MAGIC ||
+	    lanes->version != CTP_LANES_VERSION || lanes->map_size > size)
+		return;
+	if (!ctp_arena_open(&s->lane_pool, s, &lanes->lanes, size, sizeof(struct ctp_lane)) ||
+	    !ctp_arena_open(&s->chunk_pool, s, &lanes->chunks, size, sizeof(struct ctp_chunk)) ||
+	    !ctp_arena_open(&s->life_pool, s, &lanes->lives, size, sizeof(struct ctp_life)) ||
+	    !ctp_arena_open(&s->site_pool, s, &lanes->sites, size, sizeof(struct ctp_site))) {
+		ctp_say("corotracer: the lanes are not where they can be; tracing without");
+		return;
+	}
+	ctp_session_seen(proc, s);
+	s->on_full = lanes->on_full;
+	s->block_ms = lanes->block_ms;
+	s->lane_chunks = lanes->lane_chunks > 2 ? lanes->lane_chunks : 2;
+	s->lanes = lanes;
+}
+
 /* Fill the session from the environment.  0: there is nothing to join. */
 CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
@@ -524,8 +617,7 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
 		return 0;
 	}
-	s->header = ctp_region_map(path, stations ? strtoull(stations, NULL, 10) : 0, &size,
-				   &s->nr_stations);
+	s->header = ctp_region_map(s, path, stations ? strtoull(stations, NULL, 10) : 0, &size);
 	if (!s->header)
 		return 0;
 	proc->map = s->header;
@@ -537,13 +629,23 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->features = ctp_ext_features(s->header);
 	ctp_session_wakeups(s);
 	s->clock_published = (s->features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
-	ctp_say("corotracer: traced: %u stations in '%s', %s", s->nr_stations, path,
+	s->has_key = proc->has_key;
+	s->thread_key = proc->thread_key;
+	if (s->features & CTP_EXT_LANES)
+		ctp_session_lanes(proc, s, size);
+	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", path,
 		s->needs_fence ? "a fence per event" : "no fence per event");
 	return 1;
 }
 
+/* What a process lends us, because it has to know its own state's names. */
+struct ctp_hooks {
+	void (*wipe_in_child)(void);   /* zero the session: where the kernel does not */
+	void (*leave_thread)(void *t); /* ctp_thread_leave(): a thread ends */
+};
+
 /* The page that a fork wipes.  NULL: no such page to be had. */
-CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
+CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 {
 	void *page = mmap(NULL, sizeof(struct ctp_session), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -555,19 +657,20 @@ CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
 	 * say that it does.  So fork(3), at least, wipes it once more.
 	 */
 	madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK);
-	pthread_atfork(NULL, NULL, wipe_in_child);
+	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	return (struct ctp_session *)page;
 }
 
 /* The process's page, made by whoever comes first. */
-CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wipe_in_child)(void))
+CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
+					     const struct ctp_hooks *hooks)
 {
 	/* (F) pairs with the release below: whoever sees the page sees that it is empty. */
 	struct ctp_session *s = ctp_load_acquire(&proc->session);
 
 	if (s)
 		return s;
-	s = ctp_session_page(wipe_in_child);
+	s = ctp_session_page(hooks);
 	/* (F) pairs with the acquire above. */
 	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
@@ -575,13 +678,26 @@ CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wi
 	return ctp_load_acquire(&proc->session); /* (F) pairs with the release of who was first */
 }
 
+/* Once per process and its children: how we learn that a thread ends. */
+CTP_SLOW void ctp_process_key(struct ctp_process *proc, const struct ctp_hooks *hooks)
+{
+	pthread_key_t key;
+
+	if (proc->has_key || pthread_key_create(&key, hooks->leave_thread) != 0)
+		return;
+	proc->thread_key = (uint32_t)key;
+	proc->has_key = 1;
+}
+
 /* Join the collector, if there is one.  Only the thread that set CTP_ATTACH_BUSY comes here. */
-CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s)
+CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
+			    const struct ctp_hooks *hooks)
 {
 	int attached, cancel;
 
 	/* open() and close() are cancellation points; a call of ours is none. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ctp_process_key(proc, hooks);
 	attached = ctp_disown_parent(proc) && ctp_session_fill(proc, s);
 	if (attached)
 		ctp_session_publish(proc, s);
@@ -610,21 +726,21 @@ CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 }
 
 /*
- * Attach the process, unless it is, or was found not to be traced.  @wipe_in_child
- * zeroes the session where the kernel does not.  Any thread, any number of times:
- * after the first it is two loads.  Returns 1 when there is a session to write into.
+ * Attach the process, unless it is, or was found not to be traced.  Any thread, any
+ * number of times: after the first it is two loads.  Returns 1 when there is a session
+ * to write into.
  */
-CTP_SLOW int ctp_attach(struct ctp_process *proc, void (*wipe_in_child)(void))
+CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 {
 	int saved = errno;
-	struct ctp_session *s = ctp_session_get(proc, wipe_in_child);
+	struct ctp_session *s = ctp_session_get(proc, hooks);
 	int attached = 0;
 
 	if (!s)
 		attached = 0;
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_NEVER &&
 		 ctp_cas_relaxed(&s->state, (uint32_t)CTP_ATTACH_NEVER, (uint32_t)CTP_ATTACH_BUSY))
-		attached = ctp_attach_now(proc, s);
+		attached = ctp_attach_now(proc, s, hooks);
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY)
 		attached = ctp_attach_await(s);
 	else
@@ -662,21 +778,14 @@ CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
-/*
- * A coroutine is born.  @id 0: number it by its station, which no other coroutine
- * of this region gets.  Returns 1 when it will be traced.
- */
-CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
-			     uint64_t id, const char *name)
+/* A coroutine is born under a collector without lanes.  @id 0: number it by its station. */
+CTP_SLOW int ctp_station_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			       uint64_t id, const char *name)
 {
-	struct ctp_station *st;
 	uint32_t index = 0;
+	struct ctp_station *st = ctp_station_claim(s, &index);
 	uint64_t now;
 
-	memset(p, 0, sizeof(*p));
-	if (!s || !ctp_thread_ready(t, s))
-		return 0;
-	st = ctp_station_claim(s, &index);
 	if (!st)
 		return 0;
 	now = ctp_now_ns(t, s);
@@ -689,22 +798,68 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 	return 1;
 }
 
-/* A coroutine is gone.  The probe is untraced afterwards. */
-CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+/* A coroutine is gone. */
+CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct ctp_thread *t,
+			      struct ctp_session *s)
 {
-	struct ctp_station *st = p->station;
 	uint64_t now;
 
-	p->station = NULL;
-	if (!st || !ctp_thread_ready(t, s))
+	if (!ctp_thread_ready(t, s))
 		return;
 	now = ctp_now_ns(t, s);
-	if (now <= p->last_ns)
-		now = p->last_ns + 1;
+	if (now <= last_ns)
+		now = last_ns + 1;
 	if (s->features)
 		ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
 	/* (D) pairs with the acquire load in the collector's describe_life(). */
 	ctp_store_release(&st->is_dead, 1);
+}
+
+/* ---- coroutines ------------------------------------------------------------ */
+
+/*
+ * A coroutine is born.  @id is for stations; 0 numbers it.  Under a collector with
+ * lanes the id is given out, and no two coroutines of a trace have the same.  Returns 1
+ * when it will be traced.
+ */
+CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			     uint64_t id, const char *name, uint64_t parent, uint32_t site)
+{
+	memset(p, 0, sizeof(*p));
+	if (!s || !ctp_thread_ready(t, s))
+		return 0;
+	if (s->lanes)
+		return ctp_life_begin(p, t, s, name, parent, site);
+	return ctp_station_begin(p, t, s, id, name);
+}
+
+/* It has come to its end, its frame is still there. */
+CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			     uint32_t flags)
+{
+	if (p->life)
+		ctp_life_done(p->life, t, s, flags);
+}
+
+/* It is gone.  The probe is untraced afterwards. */
+CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			    uint32_t flags)
+{
+	struct ctp_probe was = *p;
+
+	memset(p, 0, sizeof(*p));
+	if (was.life)
+		ctp_life_end(was.life, t, s, flags);
+	else if (was.station)
+		ctp_station_end(was.station, was.last_ns, t, s);
+}
+
+/* The id by which a trace knows it; 0: untraced. */
+CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
+{
+	if (p->life)
+		return ctp_load_relaxed(&p->life->id);
+	return p->station ? ctp_load_relaxed(&p->station->probe_id) : 0;
 }
 
 #ifdef __cplusplus

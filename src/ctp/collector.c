@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "ctp/drain.h"
 #include "ctp/endpoint.h"
+#include "ctp/lanes.h"
 #include "ctp/launch.h"
 #include "ctp/pace.h"
 #include "ctp/record.h"
 #include "ctp/region.h"
 #include "ctp/signals.h"
+#include "ctp/tickclock.h"
 #include "ctp/timebase.h"
 
 /* While hurrying from scan to scan: look up that often. */
@@ -33,7 +36,11 @@ struct collector {
 	struct endpoint endpoint;
 	struct signals signals;
 	struct launch launch;
+	struct lanes lanes;
+	struct err no_lanes; /* why there are none */
+	struct tickclock clock;
 	struct harvest harvest;
+	struct drain drain;
 	struct record record;
 	struct pace pace;
 	struct timebase timebase;
@@ -47,10 +54,49 @@ struct collector {
 
 static void scan(struct collector *c, struct harvest_scan *found)
 {
+	struct drain_look look;
+
 	harvest_scan(&c->harvest, found);
+	drain_look(&c->drain, &look);
+	found->events += look.events;
+	found->lost += look.lost;
+	found->lane_events = look.events;
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
+	lanes_keep_ahead(&c->lanes);
 }
+
+static void sink_lane(void *ctx, const struct trace_lane *lane)
+{
+	(void)ctx;
+	(void)lane;
+}
+
+static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+{
+	(void)lane;
+	if (trace_is_transition(ev))
+		record_event(ctx, ev);
+}
+
+static void sink_gap(void *ctx, uint32_t lane, uint64_t from, uint64_t to, uint64_t transitions,
+		     uint64_t others)
+{
+	(void)ctx;
+	(void)lane;
+	(void)from;
+	(void)to;
+	(void)transitions;
+	(void)others;
+}
+
+static void sink_site(void *ctx, const struct trace_site *site)
+{
+	(void)ctx;
+	(void)site;
+}
+
+static const struct drain_sink sink = { true, sink_lane, sink_event, sink_gap, sink_site };
 
 static void flush(struct collector *c, uint64_t now_ns)
 {
@@ -183,6 +229,11 @@ static int begin(struct collector *c, struct err *err)
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
 			 record_event, &c->record, err) < 0)
 		return err->code;
+	tickclock_open(&c->clock);
+	/* Without lanes there are still stations: less, but not nothing. */
+	lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes);
+	if (drain_open(&c->drain, &c->lanes, &c->clock, &sink, &c->record, err) < 0)
+		return err->code;
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
@@ -193,9 +244,11 @@ static int begin(struct collector *c, struct err *err)
 
 static void end(struct collector *c)
 {
+	drain_close(&c->drain);
 	harvest_close(&c->harvest);
 	record_close(&c->record);
 	endpoint_close(&c->endpoint);
+	lanes_close(&c->lanes);
 	region_close(&c->region);
 	signals_close(&c->signals);
 }
@@ -228,6 +281,15 @@ static void find_worst(const struct collector *c, struct collector_result *r)
 static void tell(struct collector *c, struct collector_result *r)
 {
 	r->totals = c->harvest.totals;
+	r->lanes = c->drain.totals;
+	r->totals.written += r->lanes.transitions + r->lanes.lost + r->lanes.homeless;
+	r->totals.collected += r->lanes.transitions;
+	r->totals.lost += r->lanes.lost + r->lanes.homeless;
+	r->totals.garbage += r->lanes.garbage;
+	r->totals.coroutines += r->lanes.coroutines;
+	r->totals.without_station += r->lanes.unborn;
+	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
+	r->no_lanes = c->no_lanes;
 	r->wild_count = c->harvest.wild_count;
 	r->nr_connected = c->endpoint.nr_peers;
 	r->still_connected = c->endpoint.nr_connected;
@@ -244,6 +306,18 @@ static void tell(struct collector *c, struct collector_result *r)
 	find_worst(c, r);
 }
 
+/* What the lanes still have; a process that outlives the run does not keep us. */
+static void finish_lanes(struct collector *c)
+{
+	struct drain_look look;
+	uint32_t rounds = 0;
+
+	do
+		drain_look(&c->drain, &look);
+	while (look.events && ++rounds < 64);
+	drain_finish(&c->drain);
+}
+
 static void finish(struct collector *c, struct collector_result *r)
 {
 	uint32_t rounds = 0;
@@ -253,6 +327,7 @@ static void finish(struct collector *c, struct collector_result *r)
 	while (endpoint_serve(&c->endpoint) > 0 && ++rounds < 10000)
 		;
 	harvest_finish(&c->harvest);
+	finish_lanes(c);
 	tell(c, r);
 	record_finish(&c->record, &c->harvest, &c->endpoint, r);
 }

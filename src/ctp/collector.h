@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ctp/drain.h"
 #include "ctp/harvest.h"
+#include "ctp/lanes.h"
 
 #define COLLECTOR_WORST 5 /* coroutines with the most losses that a result names */
 
@@ -25,19 +27,23 @@ struct collector_config {
 	const char *output; /* "-": stdout */
 	char *const *argv;  /* the program; NULL: serve until told to stop */
 	bool wait_all;      /* go on until every connected process is gone, too */
-	const char *tool;   /* who writes the sidecar: "corotracer 1.2.3" */
+	struct lanes_config lanes;
+	const char *tool; /* who writes the sidecar: "corotracer 1.2.3" */
 	/* Called once region and socket are there, before anything runs. */
 	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
 };
 
 struct collector_result {
-	struct harvest_totals totals;
-	uint64_t collected;    /* events in the file */
-	uint64_t lost;         /* written - collected, for whatever reason */
-	uint64_t lost_output;  /* of these: read, but the file would not take them */
-	struct err output;     /* why not; code 0: all well */
-	struct err sidecar;    /* likewise */
-	uint32_t nr_connected; /* processes that ever connected */
+	struct harvest_totals totals; /* of stations and lanes */
+	struct drain_totals lanes;    /* of these, the lanes' */
+	struct err no_lanes;          /* why none were offered; code 0: they were */
+	uint64_t region_bytes;        /* of memory, at the end */
+	uint64_t collected;           /* events in the file */
+	uint64_t lost;                /* written - collected, for whatever reason */
+	uint64_t lost_output;         /* of these: read, but the file would not take them */
+	struct err output;            /* why not; code 0: all well */
+	struct err sidecar;           /* likewise */
+	uint32_t nr_connected;        /* processes that ever connected */
 	uint32_t still_connected;
 	uint32_t nr_refused;     /* connections of other users */
 	uint32_t nr_turned_away; /* connections that we had no descriptor for */
