@@ -20,6 +20,7 @@
 #ifndef COROTRACER_LANE_H
 #define COROTRACER_LANE_H
 
+#include <corotracer/clock.h>
 #include <corotracer/pool.h>
 #include <corotracer/probe.h>
 
