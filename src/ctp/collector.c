@@ -61,6 +61,7 @@ static void scan(struct collector *c, struct harvest_scan *found)
 	found->events += look.events;
 	found->lost += look.lost;
 	found->lane_events = look.events;
+	found->pending += look.left > 0;
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
@@ -312,9 +313,10 @@ static void finish_lanes(struct collector *c)
 	struct drain_look look;
 	uint32_t rounds = 0;
 
+	c->drain.last = true;
 	do
 		drain_look(&c->drain, &look);
-	while (look.events && ++rounds < 64);
+	while ((look.events || look.left) && ++rounds < 64);
 	drain_finish(&c->drain);
 }
 
