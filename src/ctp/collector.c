@@ -50,10 +50,12 @@ static void scan(struct collector *c, struct harvest_scan *found)
 	harvest_scan(&c->harvest, found);
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
+	record_scanned(&c->record, c->harvest.now_ns);
 }
 
 static void flush(struct collector *c, uint64_t now_ns)
 {
+	record_processes(&c->record, &c->endpoint);
 	record_flush(&c->record);
 	c->flushed_ns = now_ns;
 }
@@ -181,14 +183,16 @@ static int begin(struct collector *c, struct err *err)
 	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
 	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
-			 record_event, &c->record, err) < 0)
+			 record_station_event, &c->record, err) < 0)
 		return err->code;
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
-	if (!config->argv)
-		return 0;
-	return launch_start(&c->launch, config->argv, &c->region, &c->signals, err);
+	if (config->argv &&
+	    launch_start(&c->launch, config->argv, &c->region, &c->signals, err) < 0)
+		return err->code;
+	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
+	return 0;
 }
 
 static void end(struct collector *c)

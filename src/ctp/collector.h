@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "ctp/harvest.h"
+#include "trace/writer.h"
 
 #define COLLECTOR_WORST 5 /* coroutines with the most losses that a result names */
 
@@ -23,21 +24,27 @@ struct collector_config {
 	const char *shm;    /* NULL: a private place */
 	const char *sock;   /* NULL: a private place */
 	const char *output; /* "-": stdout */
-	char *const *argv;  /* the program; NULL: serve until told to stop */
-	bool wait_all;      /* go on until every connected process is gone, too */
-	const char *tool;   /* who writes the sidecar: "corotracer 1.2.3" */
+	enum trace_format format;
+	char *const *argv; /* the program; NULL: serve until told to stop */
+	bool wait_all;     /* go on until every connected process is gone, too */
+	const char *tool;  /* who writes the sidecar: "corotracer 1.2.3" */
 	/* Called once region and socket are there, before anything runs. */
 	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
 };
 
 struct collector_result {
 	struct harvest_totals totals;
-	uint64_t collected;    /* events in the file */
-	uint64_t lost;         /* written - collected, for whatever reason */
-	uint64_t lost_output;  /* of these: read, but the file would not take them */
-	struct err output;     /* why not; code 0: all well */
-	struct err sidecar;    /* likewise */
-	uint32_t nr_connected; /* processes that ever connected */
+	uint64_t collected;        /* events in the file */
+	uint64_t lost;             /* written - collected, for whatever reason */
+	uint64_t lost_output;      /* of these: read, but the file would not take them */
+	uint64_t lost_full;        /* of these: there was no room in their lane */
+	uint64_t others_collected; /* births, wakes, ends, destroys in the trace */
+	uint64_t others_lost;      /* and those that are not */
+	uint64_t waits, wait_ns;   /* for room in a lane */
+	uint64_t clamped;          /* events whose time was moved to that of the one before */
+	struct err output;         /* why not; code 0: all well */
+	struct err sidecar;        /* likewise */
+	uint32_t nr_connected;     /* processes that ever connected */
 	uint32_t still_connected;
 	uint32_t nr_refused;     /* connections of other users */
 	uint32_t nr_turned_away; /* connections that we had no descriptor for */

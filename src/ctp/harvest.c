@@ -189,6 +189,7 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	struct cursor *c = &h->cursors[i];
 	struct trace_event out;
 
+	trace_event_init(&out);
 	out.tid = ev->tid;
 	out.addr = ev->addr;
 	out.seq = ev->seq;
@@ -202,6 +203,7 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 		learn_id(h, i);
 	out.probe_id = c->probe_id;
 	out.is_active = ev->is_active;
+	out.kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
 	out.station = c->shares_id ? i : TRACE_NO_STATION;
 	c->next++;
 	h->sink(h->sink_ctx, &out);
