@@ -91,7 +91,7 @@ struct drain {
 	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */
 	uint64_t moment_ticks;
-	bool last; /* the writers are gone: nothing waits for the next look */
+	bool last;                /* the writers are gone: nothing waits for the next look */
 	struct trace_event event; /* the one that is handed on */
 	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];
 	struct drain_totals totals;
