@@ -43,7 +43,7 @@ static int read_trace(struct info *info, struct err *err)
 
 static int read_records(struct info *info, struct sidecar_reader *reader, struct err *err)
 {
-	struct sidecar_record rec;
+	struct trace_item rec;
 	int rc;
 
 	while ((rc = sidecar_next(reader, &rec, err)) > 0) {

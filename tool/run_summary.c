@@ -67,8 +67,8 @@ static void lines_worst(const struct collector_result *r)
 {
 	uint32_t i;
 
-	for (i = 0; i < r->nr_worst; i++) {
-		const struct harvest_coroutine *co = &r->worst[i];
+	for (i = 0; i < r->worst.nr; i++) {
+		const struct worst_coroutine *co = &r->worst.at[i];
 
 		fprintf(stderr, "corotracer:   worst: %s of %s lost by coroutine %" PRIu64,
 			number(co->lost), number(co->written), co->probe_id);
@@ -79,7 +79,7 @@ static void lines_worst(const struct collector_result *r)
 		}
 		fputc('\n', stderr);
 	}
-	if (r->nr_worst)
+	if (r->worst.nr)
 		fputs("hint: a station holds 8 events; the oldest of more between two looks are "
 		      "lost\n",
 		      stderr);
@@ -206,13 +206,13 @@ static void json_worst(struct json_writer *w, const struct collector_result *r)
 
 	jw_key(w, "worst");
 	jw_array_begin(w);
-	for (i = 0; i < r->nr_worst; i++) {
+	for (i = 0; i < r->worst.nr; i++) {
 		jw_object_begin(w);
-		jw_field_u64(w, "station", r->worst[i].station);
-		jw_field_u64(w, "probe_id", r->worst[i].probe_id);
-		jw_field_string(w, "name", r->worst[i].name[0] ? r->worst[i].name : NULL);
-		jw_field_u64(w, "written", r->worst[i].written);
-		jw_field_u64(w, "lost", r->worst[i].lost);
+		jw_field_u64(w, "station", r->worst.at[i].station);
+		jw_field_u64(w, "probe_id", r->worst.at[i].probe_id);
+		jw_field_string(w, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
+		jw_field_u64(w, "written", r->worst.at[i].written);
+		jw_field_u64(w, "lost", r->worst.at[i].lost);
 		jw_object_end(w);
 	}
 	jw_array_end(w);

@@ -16,6 +16,12 @@
 /* An event may be a little older than the first look at the clock. */
 #define PAST_NS (1 * NS_PER_SEC)
 
+/* From reading the counter to publishing, if nobody comes in between. */
+#define MOMENT_NS (2 * NS_PER_US)
+
+/* Records are in another core's cache, or in none: ask for them a little ahead. */
+#define AHEAD 16
+
 /* ---- begin and end ----------------------------------------------------------- */
 
 int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
@@ -27,6 +33,10 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	d->sink = sink;
 	d->ctx = ctx;
 	d->start_ns = tickclock_last(clock)->ns;
+	d->first_ns = d->start_ns > PAST_NS ? d->start_ns - PAST_NS : 0;
+	/* No counter runs at more than 10 GHz, nor this one so long before us. */
+	d->first_ticks = tickclock_last(clock)->ticks;
+	d->first_ticks -= d->first_ticks > 10 * PAST_NS ? 10 * PAST_NS : d->first_ticks;
 	if (!lanes->ext)
 		return 0;
 	d->owner = calloc(lanes->chunks.limit, sizeof(*d->owner));
@@ -75,11 +85,22 @@ uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks)
 	return ticks_kind == CTP_TICKS_COUNTER ? tickclock_ns(d->clock, ticks) : ticks;
 }
 
+/*
+ * An event that is being published while we look may be older than one that we take:
+ * those of the last moment wait for the next look, unless there is none.
+ */
 static void set_limit(struct drain *d)
 {
+	const struct tick_mark *now;
+
 	tickclock_mark(d->clock);
-	d->limit_ticks = tickclock_last(d->clock)->ticks;
-	d->limit_ns = d->clock->usable ? tickclock_last(d->clock)->ns : clock_now_ns();
+	now = tickclock_last(d->clock);
+	d->limit_ns = d->clock->usable ? now->ns : clock_now_ns();
+	d->limit_ticks = now->ticks;
+	if (d->last)
+		return;
+	d->limit_ns -= MOMENT_NS;
+	d->limit_ticks -= d->moment_ticks;
 }
 
 static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
@@ -90,11 +111,10 @@ static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
 /* What no time of an event can be: far in the future, or before there was a region. */
 static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
-	uint64_t limit = limit_of(d, c);
+	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
 
-	if (ticks > limit)
-		return ticks - limit > FUTURE_NS; /* a tick is not much longer than a ns */
-	return drain_time(d, c->ticks, ticks) + PAST_NS < d->start_ns;
+	/* A tick is not much longer than a nanosecond. */
+	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_NS);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -157,15 +177,17 @@ static bool turn_over(struct drain *d, uint32_t i)
 
 /* ---- records ----------------------------------------------------------------- */
 
-static void copy_record(const struct ctp_record *from, struct ctp_record *to)
+/* Each word once; four variables, because an array in memory would be written and read back. */
+static inline void copy_record(const struct ctp_record *from, struct ctp_record *to)
 {
-	uint64_t word[4];
-	const uint64_t *source = (const uint64_t *)(const void *)from;
-	size_t i;
+	const uint64_t *word = (const uint64_t *)(const void *)from;
+	uint64_t ticks = ctp_load_relaxed(&word[0]), id = ctp_load_relaxed(&word[1]);
+	uint64_t value = ctp_load_relaxed(&word[2]), rest = ctp_load_relaxed(&word[3]);
 
-	for (i = 0; i < 4; i++)
-		word[i] = ctp_load_relaxed(&source[i]);
-	memcpy(to, word, sizeof(word));
+	to->ticks = ticks;
+	to->id = id;
+	to->value = value;
+	memcpy(&to->seq, &rest, sizeof(rest));
 }
 
 static const struct ctp_record *record_at(const struct drain *d, const struct drain_lane *c,
@@ -205,6 +227,7 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
 	uint32_t left = CTP_CHUNK_RECORDS - c->at;
 
+	__builtin_prefetch(record_at(d, c, AHEAD));
 	copy_record(record_at(d, c, 0), &c->rec);
 	if (c->rec.kind == CTP_REC_PAD) {
 		advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read) : left);
@@ -330,36 +353,54 @@ static void tell_gap(struct drain *d, uint32_t i, uint64_t to)
 	c->gap_lost = c->gap_marks = 0;
 }
 
+/* The fields that every event has; @ev is all zero but for what a transition left in it. */
+static void fill_event(const struct drain_lane *c, struct trace_event *ev)
+{
+	const struct ctp_record *rec = &c->rec;
+
+	ev->kind = kind_of[rec->kind & ~CTP_REC_HAS_MORE];
+	ev->probe_id = rec->id;
+	ev->tid = c->tid;
+	ev->ts = c->next;
+	ev->station = TRACE_NO_STATION;
+	ev->site = rec->site;
+}
+
+static void fill_transition(const struct ctp_record *rec, struct trace_event *ev)
+{
+	ev->addr = rec->value;
+	ev->is_active = ev->kind == TRACE_RESUME;
+	ev->reason = rec->reason;
+	/* What the eight slots of a station would have said. */
+	ev->seq = 2 * ((uint64_t)rec->seq / CTP_SLOTS) + 2;
+}
+
 /* Hand on the event in c->rec. */
 static void lane_take(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	const struct ctp_record *rec = &c->rec;
-	struct trace_event ev;
+	/* One for all, because clearing one costs as much as filling it. */
+	struct trace_event *ev = &d->event;
+	bool plain = rec->kind <= CTP_REC_RESUME;
 
-	memset(&ev, 0, sizeof(ev));
-	ev.kind = kind_of[rec->kind & ~CTP_REC_HAS_MORE];
-	ev.probe_id = rec->id;
-	ev.tid = c->tid;
-	ev.ts = c->next;
-	ev.station = TRACE_NO_STATION;
-	ev.site = rec->site;
-	if (trace_is_transition(&ev)) {
-		ev.addr = rec->value;
-		ev.is_active = ev.kind == TRACE_RESUME;
-		ev.reason = rec->reason;
-		/* What the eight slots of a station would have said. */
-		ev.seq = 2 * ((uint64_t)rec->seq / CTP_SLOTS) + 2;
+	if (!plain)
+		memset(ev, 0, sizeof(*ev));
+	fill_event(c, ev);
+	if (trace_is_transition(ev)) {
+		fill_transition(rec, ev);
 		d->totals.transitions++;
 	} else {
 		d->totals.marks++;
 	}
-	if (!trace_is_transition(&ev) || (rec->kind & CTP_REC_HAS_MORE))
-		fill_others(d, c, &ev);
-	d->totals.kinds[ev.kind]++;
+	if (!plain)
+		fill_others(d, c, ev);
+	d->totals.kinds[ev->kind]++;
 	if (c->gap_lost || c->gap_marks)
-		tell_gap(d, i, ev.ts);
-	d->sink->event(d->ctx, i, &ev);
+		tell_gap(d, i, ev->ts);
+	d->sink->event(d->ctx, i, ev);
+	if (!plain)
+		memset(ev, 0, sizeof(*ev));
 	c->last = c->next;
 	advance(c, 1 + followers(rec));
 }
@@ -639,6 +680,8 @@ void drain_look(struct drain *d, struct drain_look *out)
 	used = lanes_used(&d->lanes->lanes);
 	if (used > d->nr_cursors)
 		make_room(d, used);
+	if (!d->moment_ticks)
+		d->moment_ticks = tickclock_ticks(d->clock, MOMENT_NS);
 	/* First the time, then the lanes: what was written before it is there to be seen. */
 	set_limit(d);
 	for (i = 0; i < d->nr_cursors; i++)

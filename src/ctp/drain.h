@@ -88,7 +88,11 @@ struct drain {
 	uint32_t *owner; /* by chunk: 1 + its lane */
 	uint32_t sites_told;
 	uint64_t start_ns;
+	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */
+	uint64_t moment_ticks;
+	bool last;                /* the writers are gone: nothing waits for the next look */
+	struct trace_event event; /* the one that is handed on */
 	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];
 	struct drain_totals totals;
 };

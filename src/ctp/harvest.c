@@ -189,7 +189,7 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	struct cursor *c = &h->cursors[i];
 	struct trace_event out;
 
-	memset(&out, 0, sizeof(out));
+	trace_event_init(&out);
 	out.tid = ev->tid;
 	out.addr = ev->addr;
 	out.seq = ev->seq;

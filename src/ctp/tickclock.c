@@ -101,3 +101,12 @@ uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 	/* Older than all we remember. */
 	return m->ns - (uint64_t)(((unsigned __int128)(m->ticks - ticks) * m->mult) >> 32);
 }
+
+uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns)
+{
+	uint64_t mult = tickclock_last(tc)->mult;
+
+	if (!mult && tc->nr > 1)
+		mult = tc->marks[(tc->nr - 2) % TICKCLOCK_MARKS].mult;
+	return mult ? (uint64_t)(((unsigned __int128)ns << 32) / mult) : 0;
+}

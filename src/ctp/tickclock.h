@@ -42,6 +42,9 @@ static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)
 	return &tc->marks[(tc->nr - 1) % TICKCLOCK_MARKS];
 }
 
+/* So many ticks @ns are, by the last stretch; 0 while that is not known. */
+uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns);
+
 /* The time of @ticks, which is not later than the newest mark. */
 uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks);
 

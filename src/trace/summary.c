@@ -208,22 +208,24 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 	return rc;
 }
 
-int summary_add_record(struct trace_summary *s, const struct sidecar_record *rec)
+int summary_add_record(struct trace_summary *s, const struct trace_item *rec)
 {
 	switch (rec->type) {
-	case SIDECAR_RUN:
+	case TRACE_ITEM_RUN:
 		return add_run(s, &rec->run);
-	case SIDECAR_PROCESS:
+	case TRACE_ITEM_PROCESS:
 		if (s->nr_processes < SUMMARY_PROCESSES)
 			s->processes[s->nr_processes] = rec->process;
 		s->nr_processes++;
 		return 0;
-	case SIDECAR_COROUTINE:
+	case TRACE_ITEM_COROUTINE:
 		return add_coroutine(s, &rec->coroutine);
-	case SIDECAR_TOTALS:
+	case TRACE_ITEM_TOTALS:
 		s->totals = rec->totals;
 		s->has_totals = true;
 		return 0;
+	default:
+		break;
 	}
 	return 0;
 }

@@ -70,7 +70,7 @@ struct trace_summary {
 
 /* 0 or -ENOMEM. */
 int summary_add_event(struct trace_summary *s, const struct trace_event *ev);
-int summary_add_record(struct trace_summary *s, const struct sidecar_record *rec);
+int summary_add_record(struct trace_summary *s, const struct trace_item *rec);
 
 /* The @max names that most coroutines have, most first, as numbers in @s->names.  Returns how many.
  */

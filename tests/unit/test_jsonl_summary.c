@@ -51,8 +51,8 @@ static void measures_from_the_first_to_the_last_in_any_order(void)
 static void add_coroutine(struct trace_summary *s, uint64_t station, uint64_t lost,
 			  const char *name)
 {
-	struct sidecar_record rec = {
-		.type = SIDECAR_COROUTINE,
+	struct trace_item rec = {
+		.type = TRACE_ITEM_COROUTINE,
 		.coroutine = { .station = station, .lost = lost, .name = name, .dead = lost % 2 },
 	};
 
@@ -105,8 +105,8 @@ static void keeps_copies_of_what_the_reader_forgets(void)
 {
 	char word[] = "./app", tool[] = "tool";
 	const char *const words[] = { word, "x" };
-	struct sidecar_record rec = {
-		.type = SIDECAR_RUN,
+	struct trace_item rec = {
+		.type = TRACE_ITEM_RUN,
 		.run = { .command = words, .nr_command = 2, .tool = tool },
 	};
 	struct trace_summary s = { 0 };
