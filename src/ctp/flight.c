@@ -258,11 +258,30 @@ static const char *replay_gap(const char *p, const struct replay *r)
 	return p;
 }
 
+/* The struct as it is, and its name: there are few of them. */
+static const char *replay_coroutine(const char *p, const struct replay *r)
+{
+	struct sidecar_coroutine co;
+	char name[NAME_MOST + 1];
+	uint64_t size;
+
+	memcpy(&co, p, sizeof(co));
+	p = get_number(p + sizeof(co), &size);
+	memcpy(name, p, size);
+	name[size] = '\0';
+	if (co.name)
+		co.name = name;
+	r->sink->coroutine(r->ctx, &co);
+	return p + size;
+}
+
 static const char *replay_other(const char *p, unsigned head, const struct replay *r)
 {
 	struct trace_lane lane;
 	uint64_t ts;
 
+	if (head & HAS_OTHERS)
+		return replay_coroutine(p, r);
 	if (head & HAS_LANE) {
 		p = get_u32(p, &lane.number);
 		p = get_u32(p, &lane.pid);
@@ -343,10 +362,16 @@ static void forget_horizon(void *ctx, uint64_t ts)
 	(void)ts;
 }
 
+static void forget_coroutine(void *ctx, const struct sidecar_coroutine *coroutine)
+{
+	(void)ctx;
+	(void)coroutine;
+}
+
 static void forget_segment(struct flight *f, uint64_t nr)
 {
 	static const struct flight_sink sink = { forget_lane, forget_event, forget_gap,
-						 forget_horizon };
+						 forget_horizon, forget_coroutine };
 	struct flight_segment *s = &f->segments[nr % f->nr_segments];
 	struct replay forget = { &sink, f, NULL, 0 };
 
@@ -361,42 +386,9 @@ static void forget_segment(struct flight *f, uint64_t nr)
 
 /* ---- the ring -------------------------------------------------------------------- */
 
-int flight_open(struct flight *f, uint64_t size, struct err *err)
+static struct flight *flight_of(struct trace_writer *w)
 {
-	void *ring;
-
-	memset(f, 0, sizeof(*f));
-	f->segment_size = size / SEGMENTS;
-	if (f->segment_size < SEGMENT_LEAST)
-		f->segment_size = SEGMENT_LEAST;
-	if (f->segment_size > SEGMENT_HIGHEST)
-		f->segment_size = SEGMENT_HIGHEST;
-	f->nr_segments = (uint32_t)(size / f->segment_size);
-	f->size = f->nr_segments * f->segment_size;
-	ring = mmap(NULL, f->size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ring != MAP_FAILED)
-		f->ring = ring;
-	f->segments = calloc(f->nr_segments, sizeof(*f->segments));
-	if (!f->ring || !f->segments) {
-		err_set(err, -ENOMEM, "no memory for a flight recorder of %llu MiB",
-			(unsigned long long)(size >> 20));
-		err_hint(err, "ask for less with --flight-recorder");
-		flight_close(f);
-		return err->code;
-	}
-	births_init(&f->births, f->size / BIRTHS_SHARE);
-	return 0;
-}
-
-void flight_close(struct flight *f)
-{
-	if (f->ring)
-		munmap(f->ring, f->size);
-	free(f->segments);
-	free(f->lanes);
-	births_release(&f->births);
-	memset(f, 0, sizeof(*f));
+	return (struct flight *)w;
 }
 
 static struct flight_segment *current(const struct flight *f)
@@ -457,8 +449,10 @@ static void tell_lane(struct flight *f, uint32_t number)
 	lane->told = f->head + 1;
 }
 
-void flight_lane(struct flight *f, const struct trace_lane *lane)
+static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
 {
+	struct flight *f = flight_of(w);
+
 	if (!know_lane(f, lane->number))
 		return;
 	f->lanes[lane->number] = (struct flight_lane){ lane->tid, lane->pid, 0 };
@@ -487,8 +481,9 @@ static struct trace_event cut_name(const struct trace_event *ev)
 	return cut;
 }
 
-void flight_event(struct flight *f, uint32_t lane, const struct trace_event *ev)
+static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_event *ev)
 {
+	struct flight *f = flight_of(w);
 	struct trace_event cut;
 	char *p;
 
@@ -509,20 +504,90 @@ void flight_event(struct flight *f, uint32_t lane, const struct trace_event *ev)
 	f->has_stations |= lane == TRACE_LANE_STATIONS;
 }
 
-void flight_gap(struct flight *f, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
-		uint64_t transitions, uint64_t others)
+static void add_gap(struct flight *f, const struct trace_gap *gap)
 {
-	char *p = put_head(room_in_lane(f, lane, ENTRY_MAX), ENTRY_GAP);
+	char *p = put_head(room_in_lane(f, gap->lane, ENTRY_MAX), ENTRY_GAP);
 
-	p = put_number(p, lane);
-	p = put_number(p, from_ts);
-	p = put_number(p, to_ts);
-	p = put_number(p, transitions);
-	took(f, put_number(p, others));
+	p = put_number(p, gap->lane);
+	p = put_number(p, gap->from_ts);
+	p = put_number(p, gap->to_ts);
+	p = put_number(p, gap->transitions);
+	took(f, put_number(p, gap->others));
 }
 
-void flight_horizon(struct flight *f, uint64_t ts)
+/* One whose process is gone. */
+static void add_coroutine(struct flight *f, const struct sidecar_coroutine *co)
 {
+	size_t size = co->name ? strnlen(co->name, NAME_MOST) : 0;
+	char *p;
+
+	if (f->finishing)
+		return;
+	p = put_head(room(f, ENTRY_MAX + sizeof(*co) + size), ENTRY_OTHER | HAS_OTHERS);
+	memcpy(p, co, sizeof(*co));
+	p = put_number(p + sizeof(*co), size);
+	if (size)
+		memcpy(p, co->name, size);
+	took(f, p + size);
+}
+
+/* Sites are few, and told once: they are kept for good. */
+static void add_site(struct flight *f, const struct trace_site *site)
+{
+	struct trace_site copy = *site, *sites;
+
+	copy.file = strdup(site->file);
+	copy.function = strdup(site->function);
+	sites = reallocarray(f->sites, f->nr_sites + 1, sizeof(*sites));
+	if (sites)
+		f->sites = sites;
+	if (!sites || !copy.file || !copy.function) {
+		free((char *)copy.file);
+		free((char *)copy.function);
+		return;
+	}
+	f->sites[f->nr_sites++] = copy;
+}
+
+/* The run, its processes and totals are known elsewhere. */
+static void put_fact(struct trace_writer *w, const struct trace_item *fact)
+{
+	struct flight *f = flight_of(w);
+
+	if (fact->type == TRACE_ITEM_GAP)
+		add_gap(f, &fact->gap);
+	else if (fact->type == TRACE_ITEM_COROUTINE)
+		add_coroutine(f, &fact->coroutine);
+	else if (fact->type == TRACE_ITEM_SITE)
+		add_site(f, &fact->site);
+}
+
+static void flush(struct trace_writer *w)
+{
+	(void)w;
+}
+
+static void tell_counts(const struct trace_writer *w, struct trace_counts *counts)
+{
+	const struct flight *f = (const struct flight *)w;
+
+	*counts = (struct trace_counts){ .written = f->totals.transitions,
+					 .others_written = f->totals.others };
+}
+
+static void close_writer(struct trace_writer *w, struct trace_counts *counts, struct err *trace,
+			 struct err *facts)
+{
+	(void)trace;
+	(void)facts;
+	tell_counts(w, counts);
+	flight_close(flight_of(w));
+}
+
+static void put_horizon(struct trace_writer *w, uint64_t ts)
+{
+	struct flight *f = flight_of(w);
+
 	/* Of use only where something waits for it. */
 	if (!f->has_stations)
 		return;
@@ -588,4 +653,61 @@ uint64_t flight_used(const struct flight *f)
 	for (i = 0; i < f->nr_segments; i++)
 		sum += f->segments[i].used;
 	return sum;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static const struct trace_writer_ops ops = {
+	.lane = put_lane,
+	.event = add_event,
+	.horizon = put_horizon,
+	.fact = put_fact,
+	.flush = flush,
+	.counts = tell_counts,
+	.close = close_writer,
+};
+
+int flight_open(struct flight *f, uint64_t size, struct err *err)
+{
+	void *ring;
+
+	memset(f, 0, sizeof(*f));
+	f->writer.ops = &ops;
+	f->writer.wants_order = true; /* so that the oldest come first */
+	f->segment_size = size / SEGMENTS;
+	if (f->segment_size < SEGMENT_LEAST)
+		f->segment_size = SEGMENT_LEAST;
+	if (f->segment_size > SEGMENT_HIGHEST)
+		f->segment_size = SEGMENT_HIGHEST;
+	f->nr_segments = (uint32_t)(size / f->segment_size);
+	f->size = f->nr_segments * f->segment_size;
+	ring = mmap(NULL, f->size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ring != MAP_FAILED)
+		f->ring = ring;
+	f->segments = calloc(f->nr_segments, sizeof(*f->segments));
+	if (!f->ring || !f->segments) {
+		err_set(err, -ENOMEM, "no memory for a flight recorder of %llu MiB",
+			(unsigned long long)(size >> 20));
+		err_hint(err, "ask for less with --flight-recorder");
+		flight_close(f);
+		return err->code;
+	}
+	births_init(&f->births, f->size / BIRTHS_SHARE);
+	return 0;
+}
+
+void flight_close(struct flight *f)
+{
+	if (f->ring)
+		munmap(f->ring, f->size);
+	for (; f->nr_sites; f->nr_sites--) {
+		free((char *)f->sites[f->nr_sites - 1].file);
+		free((char *)f->sites[f->nr_sites - 1].function);
+	}
+	free(f->sites);
+	free(f->segments);
+	free(f->lanes);
+	births_release(&f->births);
+	memset(f, 0, sizeof(*f));
 }

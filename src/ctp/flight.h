@@ -2,6 +2,9 @@
 /*
  * flight.h - the newest events of a run, in memory: a flight recorder.
  *
+ * To the collector it is a trace being written (writer.h); it just goes nowhere, until
+ * somebody asks for what is in it (snapshot.h).
+ *
  * Events are kept as they come, packed: fields as differences to the event before, a
  * transition in some ten bytes.  The memory is a ring of segments, each of which can be
  * read by itself; the oldest is forgotten whole when room is needed, and what was in it
@@ -50,6 +53,7 @@ struct flight_totals {
 };
 
 struct flight {
+	struct trace_writer writer; /* first: one is the other */
 	char *ring;
 	uint64_t size;
 	uint64_t segment_size;
@@ -59,9 +63,11 @@ struct flight {
 	struct flight_state state;
 	struct flight_lane *lanes;
 	uint32_t nr_lanes;
-	uint64_t horizon;  /* as last told */
 	bool has_stations; /* an event of a station came since */
 	struct births births;
+	struct trace_site *sites; /* all that were told */
+	uint32_t nr_sites;
+	bool finishing; /* the run is over: coroutines that are left are the snapshot's to tell */
 	struct flight_totals totals;
 };
 
@@ -69,19 +75,13 @@ struct flight {
 int flight_open(struct flight *f, uint64_t size, struct err *err);
 void flight_close(struct flight *f);
 
-/* As those of a trace writer.  None of them fails. */
-void flight_lane(struct flight *f, const struct trace_lane *lane);
-void flight_event(struct flight *f, uint32_t lane, const struct trace_event *ev);
-void flight_gap(struct flight *f, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
-		uint64_t transitions, uint64_t others);
-void flight_horizon(struct flight *f, uint64_t ts);
-
 struct flight_sink {
 	void (*lane)(void *ctx, const struct trace_lane *lane);
 	void (*event)(void *ctx, uint32_t lane, const struct trace_event *ev);
 	void (*gap)(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 		    uint64_t transitions, uint64_t others);
 	void (*horizon)(void *ctx, uint64_t ts);
+	void (*coroutine)(void *ctx, const struct sidecar_coroutine *coroutine);
 };
 
 /* Everything, in the order it came; the births that were kept come first.  -ENOMEM, before any. */
