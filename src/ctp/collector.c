@@ -206,7 +206,8 @@ static int begin(struct collector *c, struct err *err)
 		return err->code;
 	tickclock_open(&c->clock);
 	/* Without lanes there are still stations: less, but not nothing. */
-	lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes);
+	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
+		c->harvest.lane_ids_below = LANES_IDS_BELOW;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));

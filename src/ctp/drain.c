@@ -664,9 +664,12 @@ static void tell_sites(struct drain *d)
 static void look_at_counts(struct drain *d)
 {
 	struct ctp_ext_lanes *ext = d->lanes->ext;
+	uint64_t ids;
 
 	d->totals.homeless = ctp_load_relaxed(&ext->homeless);
-	d->totals.coroutines = ctp_load_relaxed(&ext->last_id);
+	ids = ctp_load_relaxed(&ext->last_id);
+	if (believable(d, d->totals.coroutines, ids))
+		d->totals.coroutines = ids;
 	d->totals.unborn = ctp_load_relaxed(&ext->lives.refused);
 	d->totals.lost_sites = ctp_load_relaxed(&ext->sites.refused);
 }
