@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -111,7 +110,8 @@ static void wait_for(struct collector *c, uint64_t ns)
 		endpoint_serve(&c->endpoint);
 	if (signals_kept(&c->signals))
 		snapshots_want(&c->snapshots);
-	snapshots_serve(&c->snapshots);
+	if (fds[2].revents || fds[3].revents || c->snapshots.nr_queue)
+		snapshots_serve(&c->snapshots);
 }
 
 /* ---- sleeping --------------------------------------------------------------- */
@@ -199,7 +199,70 @@ static void collect(struct collector *c)
 	}
 }
 
-/* ---- what came of it --------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------------ */
+
+static void tell(void *ctx, struct collector_result *r);
+
+static void open_snapshots(struct collector *c)
+{
+	struct snapshot_source source = {
+		.config = c->config,
+		.record = &c->record,
+		.harvest = &c->harvest,
+		.endpoint = &c->endpoint,
+		.lanes = &c->lanes,
+		.clock = &c->clock,
+		.tell = tell,
+		.collector = c,
+	};
+
+	snapshots_open(&c->snapshots, &source, c->region.shm);
+}
+
+static int begin(struct collector *c, struct err *err)
+{
+	const struct collector_config *config = c->config;
+
+	c->start_ns = clock_now_ns();
+	if (config->flight_size && snapshot_check_output(config, err) < 0)
+		return err->code;
+	/* First, while a signal still ends us: a fifo waits for its reader. */
+	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
+	    signals_open(&c->signals, config->argv != NULL, err) < 0 ||
+	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
+	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
+	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
+			 record_station_event, &c->record, err) < 0)
+		return err->code;
+	tickclock_open(&c->clock);
+	/* Without lanes there are still stations: less, but not nothing. */
+	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
+		c->harvest.lane_ids_below = LANES_IDS_BELOW;
+	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
+		return err->code;
+	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
+	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
+	open_snapshots(c);
+	if (config->ready)
+		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
+	if (config->argv &&
+	    launch_start(&c->launch, config->argv, &c->region, &c->signals, err) < 0)
+		return err->code;
+	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
+	return 0;
+}
+
+static void end(struct collector *c)
+{
+	snapshots_close(&c->snapshots);
+	lane_record_close(&c->lane_record);
+	harvest_close(&c->harvest);
+	record_close(&c->record);
+	endpoint_close(&c->endpoint);
+	lanes_close(&c->lanes);
+	region_close(&c->region);
+	signals_close(&c->signals);
+}
 
 static void find_worst(const struct collector *c, struct collector_result *r)
 {
@@ -262,68 +325,6 @@ static void tell(void *ctx, struct collector_result *r)
 	r->duration_ns = clock_now_ns() - c->start_ns;
 	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	find_worst(c, r);
-}
-
-/* ---- begin and end ------------------------------------------------------------ */
-
-static void open_snapshots(struct collector *c)
-{
-	struct snapshot_source source = {
-		.config = c->config,
-		.record = &c->record,
-		.harvest = &c->harvest,
-		.endpoint = &c->endpoint,
-		.lanes = &c->lanes,
-		.clock = &c->clock,
-		.tell = tell,
-		.collector = c,
-	};
-
-	snapshots_open(&c->snapshots, &source, c->region.shm);
-}
-
-static int begin(struct collector *c, struct err *err)
-{
-	const struct collector_config *config = c->config;
-
-	c->start_ns = clock_now_ns();
-	if (config->flight_size && snapshot_check_output(config, err) < 0)
-		return err->code;
-	/* First, while a signal still ends us: a fifo waits for its reader. */
-	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
-	    signals_open(&c->signals, config->argv != NULL, err) < 0 ||
-	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
-	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
-	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
-			 record_station_event, &c->record, err) < 0)
-		return err->code;
-	tickclock_open(&c->clock);
-	/* Without lanes there are still stations: less, but not nothing. */
-	lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes);
-	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
-		return err->code;
-	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
-	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
-	open_snapshots(c);
-	if (config->ready)
-		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
-	if (config->argv &&
-	    launch_start(&c->launch, config->argv, &c->region, &c->signals, err) < 0)
-		return err->code;
-	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
-	return 0;
-}
-
-static void end(struct collector *c)
-{
-	snapshots_close(&c->snapshots);
-	lane_record_close(&c->lane_record);
-	harvest_close(&c->harvest);
-	record_close(&c->record);
-	endpoint_close(&c->endpoint);
-	lanes_close(&c->lanes);
-	region_close(&c->region);
-	signals_close(&c->signals);
 }
 
 static void finish(struct collector *c, struct collector_result *r)

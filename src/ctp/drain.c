@@ -85,6 +85,17 @@ uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks)
 	return ticks_kind == CTP_TICKS_COUNTER ? tickclock_ns(d->clock, ticks) : ticks;
 }
 
+/* The same, quickly: nearly all events are of the last stretch between two marks. */
+static inline uint64_t lane_time(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+{
+	uint64_t passed = ticks - d->stretch.ticks;
+
+	if (c->ticks == CTP_TICKS_COUNTER && passed <= d->stretch_ticks)
+		return d->stretch.ns +
+		       (uint64_t)(((unsigned __int128)passed * d->stretch.mult) >> 32);
+	return drain_time(d, c->ticks, ticks);
+}
+
 /*
  * An event that is being published while we look may be older than one that we take:
  * those of the last moment wait for the next look, unless there is none.
@@ -97,6 +108,8 @@ static void set_limit(struct drain *d)
 	now = tickclock_last(d->clock);
 	d->limit_ns = d->clock->usable ? now->ns : clock_now_ns();
 	d->limit_ticks = now->ticks;
+	d->stretch = *tickclock_stretch(d->clock);
+	d->stretch_ticks = now->ticks - d->stretch.ticks;
 	if (d->last)
 		return;
 	d->limit_ns -= MOMENT_NS;
@@ -148,11 +161,13 @@ static bool own(struct drain *d, uint32_t i, uint32_t link)
 	return true;
 }
 
+/* Not read any further: what is left in it is garbage to us. */
 static void broken(struct drain *d, struct drain_lane *c)
 {
 	c->broken = true;
 	d->totals.broken++;
-	d->totals.garbage++;
+	d->totals.garbage += 1 + c->head - c->read;
+	c->head = c->read;
 }
 
 /* At the end of a chunk, go on with the next.  False: there is none that can be. */
@@ -161,8 +176,6 @@ static bool turn_over(struct drain *d, uint32_t i)
 	struct drain_lane *c = &d->cursors[i];
 	uint32_t link;
 
-	if (c->at < CTP_CHUNK_RECORDS)
-		return true;
 	/* Published with the head that goes past it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	if (!own(d, i, link)) {
@@ -253,12 +266,12 @@ static bool lane_next(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 
-	while (!c->broken && c->read < c->head && turn_over(d, i)) {
+	while (c->read < c->head && (c->at < CTP_CHUNK_RECORDS || turn_over(d, i))) {
 		if (!look_at_record(d, c))
 			continue;
 		if (c->rec.ticks > limit_of(d, c))
 			return false;
-		c->next = drain_time(d, c->ticks, c->rec.ticks);
+		c->next = lane_time(d, c, c->rec.ticks);
 		/* Two marks of the clock may disagree by some ns; a thread's time goes on. */
 		if (c->next < c->last)
 			c->next = c->last;
@@ -565,6 +578,7 @@ static bool lane_look(struct drain *d, uint32_t i)
 	c->head = ctp_load_acquire(&lane->head) / sizeof(struct ctp_record);
 	if (c->head < c->read ||
 	    c->head - c->read > (uint64_t)d->lanes->chunks.limit * CTP_CHUNK_RECORDS) {
+		c->head = c->read; /* that says nothing about how much there is */
 		broken(d, c);
 		return false;
 	}
@@ -650,9 +664,12 @@ static void tell_sites(struct drain *d)
 static void look_at_counts(struct drain *d)
 {
 	struct ctp_ext_lanes *ext = d->lanes->ext;
+	uint64_t ids;
 
 	d->totals.homeless = ctp_load_relaxed(&ext->homeless);
-	d->totals.coroutines = ctp_load_relaxed(&ext->last_id);
+	ids = ctp_load_relaxed(&ext->last_id);
+	if (believable(d, d->totals.coroutines, ids))
+		d->totals.coroutines = ids;
 	d->totals.unborn = ctp_load_relaxed(&ext->lives.refused);
 	d->totals.lost_sites = ctp_load_relaxed(&ext->sites.refused);
 }
@@ -726,8 +743,7 @@ void drain_finish(struct drain *d)
 
 		if (!c->open)
 			continue;
-		if (c->broken || c->read < c->head)
-			d->totals.garbage += c->head - c->read;
+		d->totals.garbage += c->head - c->read;
 		if (!c->broken)
 			tell_last_gap(d, i);
 	}
