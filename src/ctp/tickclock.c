@@ -64,7 +64,7 @@ bool tickclock_mark(struct tickclock *tc)
 {
 	uint64_t ticks = 0, ns = 0;
 
-	if (!tc->usable)
+	if (!tc->usable || tc->frozen)
 		return true;
 	if (ctp_clock_pair(TRIES, 2 * tc->pair_ticks, &ticks, &ns) > 8 * tc->pair_ticks)
 		return false;

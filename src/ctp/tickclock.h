@@ -26,6 +26,7 @@ struct tickclock {
 	uint64_t nr;                             /* marks ever made; the last is the newest */
 	uint64_t pair_ticks;                     /* how long reading both takes, undisturbed */
 	bool usable;                             /* there is a counter worth reading */
+	bool frozen;                             /* of another time: there are no new marks */
 };
 
 void tickclock_open(struct tickclock *tc);
