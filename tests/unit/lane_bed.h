@@ -23,8 +23,8 @@
 
 enum { BED_LANES = 8, BED_CHUNKS = 16, BED_LIVES = 8, BED_SITES = 8 };
 
-/* The first mark: long before anything that a test writes. */
-#define BED_TICKS0 UINT64_C(2000000000000)
+/* The first mark.  The counter may be much older than the clock: in a guest it often is. */
+#define BED_TICKS0 UINT64_C(2000000000000000)
 #define BED_NS0    UINT64_C(5000000000000)
 
 static struct ctp_ext_lanes bed_ext;

@@ -9,6 +9,8 @@
  */
 #include "ctp/tickclock.h"
 
+#include <corotracer/probe.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,11 +23,11 @@
 
 struct machine {
 	double ticks_per_ns;
-	uint64_t now;      /* true time, ns */
-	double clock;      /* CLOCK_MONOTONIC, ns */
-	double counter;    /* ticks */
-	double ppm;        /* how much faster the clock is just now */
-	double jitter_ns;  /* how far apart both may be read */
+	uint64_t now;     /* true time, ns */
+	double clock;     /* CLOCK_MONOTONIC, ns */
+	double counter;   /* ticks */
+	double ppm;       /* how much faster the clock is just now */
+	double jitter_ns; /* how far apart both may be read */
 	uint64_t random;
 };
 
@@ -100,11 +102,12 @@ static void watch_look(struct watch *w, struct machine *m, uint64_t ns)
 	uint32_t i;
 
 	for (i = 0; i < A_LOOK; i++) {
-		machine_run(m, ns / A_LOOK);
+		/* The first just after the last look, the last just before this one. */
+		machine_run(m, i ? ns / A_LOOK : 10);
 		w->seen[i].ticks = (uint64_t)m->counter;
 		w->seen[i].clock = m->clock;
 	}
-	machine_run(m, 100);
+	machine_run(m, 10);
 	machine_mark(m, &w->tc);
 	for (i = 0; i < A_LOOK; i++)
 		watch_convert(w, i);
@@ -261,14 +264,10 @@ static void the_machines_own_clock_is_met(void)
 		printf("# no counter worth reading here\n");
 		return;
 	}
-	for (i = 0; i < 20000; i++) {
-		struct tickclock probe;
-
+	for (i = 0; i < 100000; i++) {
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		before = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-		memset(&probe, 0, sizeof(probe));
-		tickclock_open(&probe);
-		ticks = tickclock_last(&probe)->ticks;
+		ticks = ctp_ticks();
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		after = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 		while (!tickclock_mark(tc) || tickclock_last(tc)->ticks < ticks)
