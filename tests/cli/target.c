@@ -9,11 +9,10 @@
  *	target signals              counts SIGINT and SIGTERM until SIGUSR2, prints them
  *	target fork N M             N coroutines in the parent, as many in a forked child
  *	target orphan               leaves a child behind that stays connected for a while
- *	target scribble SEED MS     overwrites what is used of the region with random bytes for MS ms
- *	target wild-count           sets allocated_count to all ones
- *	target stuck-odd            leaves a slot half written
- *	target truncate             cuts the region's file to nothing
- *	target echo                 copies stdin to stdout
+ *	target scribble SEED MS     overwrites what is used of the region with random bytes for MS
+ *ms target wild-count           sets allocated_count to all ones target stuck-odd            leaves
+ *a slot half written target truncate             cuts the region's file to nothing target echo
+ *copies stdin to stdout
  *
  * Prints what a test needs to compare with on stdout.
  */
@@ -239,8 +238,7 @@ static int do_scribble(char **argv)
 	do {
 		for (i = 0; i < 1000; i++) {
 			uint64_t r = random_next(&state);
-			size_t at = random_place((struct ctp_header *)(void *)region, size,
-						 &state);
+			size_t at = random_place((struct ctp_header *)(void *)region, size, &state);
 			uint64_t likely = r & 1 ? r >> 60 : r;
 
 			memcpy(region + at, &likely, (r >> 8) % 8 + 1);
