@@ -277,6 +277,22 @@ enum ctf_whose ctf_metadata_whose(const char *text, size_t size)
 	return CTF_NONE;
 }
 
+enum ctf_file ctf_file_of(const char *name)
+{
+	size_t prefix = strlen(CTF_LANE_PREFIX), size = strlen(name);
+
+	if (!strcmp(name, CTF_METADATA))
+		return CTF_FILE_METADATA;
+	if (!strcmp(name, CTF_FACTS) || !strcmp(name, CTF_TOTALS))
+		return CTF_FILE_FACTS;
+	if (!strcmp(name, CTF_STATIONS) || !strcmp(name, CTF_LATE))
+		return CTF_FILE_EVENTS;
+	if (size > prefix && size < CTF_NAME_SIZE && !strncmp(name, CTF_LANE_PREFIX, prefix) &&
+	    strspn(name + prefix, "0123456789") == size - prefix)
+		return CTF_FILE_EVENTS;
+	return CTF_FILE_STRANGE;
+}
+
 static int nibble(char c)
 {
 	if (c >= '0' && c <= '9')
