@@ -72,6 +72,10 @@ int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **
 bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,
 		unsigned long long max, unsigned long long *out);
 
+/* The same for a size: 4096, 64K, 1G. */
+bool opt_size(const char *command, const char *option, const char *text, unsigned long long min,
+	      unsigned long long max, unsigned long long *out);
+
 void command_help_print(const struct command *cmd);
 
 /* "corotracer run: text" and "hint: ..." on stderr. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* opts.c - walk a command's options by its table; messages and help from the same table. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,38 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 		return true;
 	say(command, "'%s' is no good for %s: a whole number from %llu to %llu goes there", text,
 	    option, min, max);
+	return false;
+}
+
+/* 1024 for each step of K, M, G, T. */
+static unsigned size_shift(const char *suffix)
+{
+	static const char letters[] = "KMGT";
+	const char *at = *suffix ? strchr(letters, *suffix & ~0x20) : NULL;
+
+	if (!*suffix)
+		return 0;
+	if (!at || (suffix[1] && strcmp(suffix + 1, "B") != 0 && strcmp(suffix + 1, "iB") != 0))
+		return UINT_MAX;
+	return 10 * (unsigned)(at - letters + 1);
+}
+
+bool opt_size(const char *command, const char *option, const char *text, unsigned long long min,
+	      unsigned long long max, unsigned long long *out)
+{
+	char *end = NULL;
+	unsigned shift;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	shift = size_shift(end);
+	if (text[0] >= '0' && text[0] <= '9' && !errno && shift != UINT_MAX &&
+	    *out <= max >> shift && *out << shift >= min) {
+		*out <<= shift;
+		return true;
+	}
+	say(command, "'%s' is no good for %s: a size goes there, such as 64M, from %lluK to %lluG",
+	    text, option, min >> 10, max >> 30);
 	return false;
 }
 

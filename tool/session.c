@@ -13,6 +13,9 @@
 
 #include "run_summary.h"
 
+/* How long a thread waits at most, where it may at all; then it goes on without. */
+#define BLOCK_MS 1000
+
 static const char *name_of(const struct session *s)
 {
 	return s->cmd ? s->cmd->name : NULL;
@@ -24,6 +27,7 @@ void session_init(struct session *s, const struct command *cmd)
 	s->cmd = cmd;
 	s->config.nr_stations = DEFAULT_STATIONS;
 	s->config.output = DEFAULT_OUTPUT;
+	s->config.lanes.lives = DEFAULT_STATIONS;
 }
 
 static bool set_stations(struct session *s, const char *value)
@@ -33,6 +37,49 @@ static bool set_stations(struct session *s, const char *value)
 	if (!opt_number(name_of(s), "-n", value, 1, CTP_MAX_STATIONS, &n))
 		return false;
 	s->config.nr_stations = (uint32_t)n;
+	s->config.lanes.lives = (uint32_t)n;
+	return true;
+}
+
+static bool set_format(struct session *s, const char *value)
+{
+	if (!strcmp(value, "jsonl"))
+		s->config.format = TRACE_FORMAT_JSONL;
+	else if (!strcmp(value, "ctf"))
+		s->config.format = TRACE_FORMAT_CTF;
+	else
+		say(name_of(s), "'%s' is no good for --format: jsonl or ctf goes there", value);
+	return s->config.format != TRACE_FORMAT_AUTO;
+}
+
+static bool set_buffer(struct session *s, const char *value)
+{
+	unsigned long long size;
+
+	if (!opt_size(name_of(s), "--buffer", value, BUFFER_LEAST, BUFFER_HIGHEST, &size))
+		return false;
+	s->config.lanes.buffer = size;
+	return true;
+}
+
+/* A thread that finds its lane full: does it wait, and how long at most? */
+static bool set_on_full(struct session *s, const char *value)
+{
+	unsigned long long ms = BLOCK_MS;
+
+	if (!strcmp(value, "drop")) {
+		s->config.lanes.on_full = CTP_ON_FULL_DROP;
+		return true;
+	}
+	if (strncmp(value, "block", 5) || (value[5] && value[5] != '=')) {
+		say(name_of(s), "'%s' is no good for --on-full: drop, block or block=MS goes there",
+		    value);
+		return false;
+	}
+	if (value[5] && !opt_number(name_of(s), "--on-full block", value + 6, 1, 600000, &ms))
+		return false;
+	s->config.lanes.on_full = CTP_ON_FULL_BLOCK;
+	s->config.lanes.block_ms = (uint32_t)ms;
 	return true;
 }
 
@@ -50,6 +97,12 @@ bool session_set(struct session *s, const char *name, const char *value)
 {
 	if (!strcmp(name, "stations"))
 		return set_stations(s, value);
+	if (!strcmp(name, "format"))
+		return set_format(s, value);
+	if (!strcmp(name, "buffer"))
+		return set_buffer(s, value);
+	if (!strcmp(name, "on-full"))
+		return set_on_full(s, value);
 	if (!strcmp(name, "output"))
 		return set_path(s, &s->config.output, name, value);
 	if (!strcmp(name, "shm"))

@@ -26,14 +26,14 @@
 #ifndef COROTRACER_ATTACH_H
 #define COROTRACER_ATTACH_H
 
+#include <corotracer/clock.h>
+#include <corotracer/lane.h>
 #include <corotracer/probe.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,15 +43,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
-#define CTP_SLOW static __attribute__((unused, noinline, cold))
-
-/* Rare, but on the way of every second event of a slow program: not far away, and in one piece. */
-#define CTP_WARM static inline __attribute__((unused))
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,203 +54,6 @@ enum ctp_attach_state {
 	CTP_ATTACH_DONE,
 	CTP_ATTACH_FAILED, /* no collector, or none that we understand */
 };
-
-/* Why we are not traced; only for those who asked. */
-CTP_SLOW __attribute__((format(printf, 1, 2))) void ctp_say(const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-	int len;
-
-	if (!secure_getenv(CTP_ENV_VERBOSE))
-		return;
-	va_start(ap, fmt);
-	len = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	if (len < 0)
-		return;
-	if ((size_t)len > sizeof(line) - 2)
-		len = (int)sizeof(line) - 2;
-	line[len] = '\n';
-	/* Not write(): that is a cancellation point. */
-	syscall(SYS_write, 2, line, (size_t)len + 1);
-}
-
-/* ---- time ---------------------------------------------------------------- */
-
-CTP_SLOW uint64_t ctp_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* Does the counter run at one rate, always, and alike on all cores? */
-CTP_SLOW uint32_t ctp_counter_usable(void)
-{
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-
-	/* CPUID 80000007H, EDX bit 8: invariant TSC. */
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
-#elif defined(__aarch64__)
-	return 1; /* the generic timer is invariant by architecture */
-#else
-	return 0;
-#endif
-}
-
-/*
- * The clock, and the counter at that moment.  Somebody may come in between: the
- * tightest of @tries counts, and one that took @good_ticks at most is good enough.
- * Returns how long the one that counts took.
- */
-CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks, uint64_t *ns)
-{
-	uint64_t best = UINT64_MAX;
-
-	while (tries-- > 0 && best > good_ticks) {
-		uint64_t before = ctp_ticks();
-		uint64_t now = ctp_clock_ns();
-		uint64_t took = ctp_ticks() - before;
-
-		if (took >= best)
-			continue;
-		best = took;
-		*ticks = before + took / 2;
-		*ns = now;
-	}
-	return best;
-}
-
-/* What the collector has published, read whole.  0: nothing yet, or it is just at it. */
-CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
-{
-	const struct ctp_ext_header *ext = ctp_header_ext(h);
-	/* (G) pairs with the release store in the collector's timebase.c: store(). */
-	uint64_t seq = ctp_load_acquire(&ext->clock_seq);
-
-	if (!seq || seq % 2)
-		return 0;
-	t->anchor_ticks = ctp_load_relaxed(&ext->clock_ticks);
-	t->anchor_ns = ctp_load_relaxed(&ext->clock_ns);
-	t->mult = ctp_load_relaxed(&ext->clock_mult);
-	t->window_ticks = ctp_load_relaxed(&ext->clock_window);
-	/* (G) pairs with the store-store fence in the collector's timebase.c: store(). */
-	ctp_fence_load_load();
-	return ctp_load_relaxed(&ext->clock_seq) == seq;
-}
-
-/* Is the collector's clock ours?  In a time namespace it would not be. */
-CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
-{
-	struct ctp_thread t;
-	double apart;
-	int tries = 3;
-
-	while (!ctp_clock_load(s->header, &t)) {
-		if (--tries == 0)
-			return 0;
-	}
-	/* It may have been published before or after our own first look at the clock. */
-	apart = (double)(int64_t)(s->base_ticks - t.anchor_ticks) * (double)t.mult / 4294967296.0 +
-		(double)(int64_t)(t.anchor_ns - s->base_ns);
-	/* Seconds may have passed since, so this is only roughly so. */
-	return apart < 1e6 && apart > -1e6;
-}
-
-/* The published clock, if there is one and it is still good at @now (ticks). */
-CTP_WARM int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
-{
-	return s->clock_published && ctp_clock_load(s->header, t) &&
-	       now - t->anchor_ticks < t->window_ticks;
-}
-
-/* Do two rates agree, to 2000 ppm?  Slewing stays within that, a suspended machine does not. */
-CTP_SLOW int ctp_clock_rates_agree(uint64_t a, uint64_t b)
-{
-	uint64_t apart = a > b ? a - b : b - a;
-
-	return apart <= a / 512;
-}
-
-/* (ns << 32) / ticks, or 0 where that says nothing. */
-CTP_SLOW uint64_t ctp_clock_rate(uint64_t ns, uint64_t ticks)
-{
-	double ns_per_tick = (double)ns / (double)(ticks ? ticks : 1);
-
-	/* Too near, or a counter that jumped. */
-	if (ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0)
-		return 0;
-	return (uint64_t)(ns_per_tick * 4294967296.0);
-}
-
-/*
- * Ask the clock, and measure the counter's rate since the mark.  The mark moves on
- * when it is half a window old, so the rate is that of now.
- */
-CTP_SLOW void ctp_clock_measured(const struct ctp_session *s, struct ctp_thread *t)
-{
-	uint64_t ticks = 0, ns = 0, window_ns, span_ns;
-
-	ctp_clock_pair(4, 2 * s->pair_ticks, &ticks, &ns);
-	if (!t->mark_ns) {
-		t->mark_ticks = s->base_ticks;
-		t->mark_ns = s->base_ns;
-	}
-	span_ns = ns - t->mark_ns;
-	t->anchor_ticks = ticks;
-	t->anchor_ns = ns;
-	t->window_ticks = 0;
-	t->mult = ctp_clock_rate(span_ns, ticks - t->mark_ticks);
-	if (t->mult && ctp_clock_rates_agree(t->mult, t->mark_mult)) {
-		window_ns = 2 * span_ns < CTP_CLOCK_WINDOW_NS ? 2 * span_ns : CTP_CLOCK_WINDOW_NS;
-		t->window_ticks = (window_ns << CTP_CLOCK_SHIFT) / t->mult;
-	}
-	if (span_ns >= CTP_CLOCK_WINDOW_NS / 2) {
-		t->mark_ticks = ticks;
-		t->mark_ns = ns;
-		t->mark_mult = t->mult;
-	}
-}
-
-/*
- * What we extrapolated has run ahead, to @reached at @ticks where it should be @now
- * (the clock is being slowed).  Time does not go back, but it may go slower: so that
- * both meet at the end of the window.
- */
-CTP_SLOW void ctp_clock_slow_down(struct ctp_thread *t, uint64_t ticks, uint64_t now,
-				  uint64_t reached)
-{
-	uint64_t left = t->window_ticks - (ticks - t->anchor_ticks);
-	uint64_t less = left ? ((reached - now) << CTP_CLOCK_SHIFT) / left : 0;
-
-	t->anchor_ticks = ticks;
-	t->anchor_ns = reached;
-	t->window_ticks = t->window_ticks ? left : 0;
-	t->mult -= less < t->mult / 2 ? less : t->mult / 2;
-}
-
-/* The window is over, or was never opened: open the next.  Returns the time. */
-CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s)
-{
-	uint64_t reached = t->anchor_ns + ((t->window_ticks * t->mult) >> CTP_CLOCK_SHIFT);
-	uint64_t ticks, now;
-
-	if (!s->counter_usable)
-		return ctp_clock_ns();
-	ticks = ctp_ticks();
-	if (!ctp_clock_published(s, ticks, t)) {
-		ctp_clock_measured(s, t);
-		ticks = t->anchor_ticks;
-	}
-	now = t->anchor_ns + (((ticks - t->anchor_ticks) * t->mult) >> CTP_CLOCK_SHIFT);
-	if (now >= reached || reached - now > CTP_CLOCK_WINDOW_NS)
-		return now;
-	ctp_clock_slow_down(t, ticks, now, reached);
-	return reached;
-}
 
 /* ---- threads ------------------------------------------------------------- */
 
@@ -278,6 +72,12 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 	t->mult = 0;
 	t->mark_ns = 0;
 	t->mark_mult = 0;
+	t->counts_ns = !s->counter_usable;
+	t->always_slow = t->counts_ns || s->needs_fence;
+	t->nr_stash = 0; /* in a child: the parent's */
+	ctp_lane_forget(t);
+	if (s->has_key)
+		pthread_setspecific((pthread_key_t)s->thread_key, t);
 	t->ticket = ~generation;
 	return 1;
 }
@@ -307,7 +107,7 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	if (!ctp_cas_relaxed(&s->renewing, 0u, 1u))
 		return -1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = s->renewals++ < 4 ? ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)) : -1;
+	fd = s->renewals++ < 4 ? ctp_sock_connect(s->sock_path) : -1;
 	pthread_setcancelstate(cancel, NULL);
 	/* Who reads half of this finds that it is not the socket, and leaves it. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {
@@ -355,7 +155,7 @@ CTP_SLOW int ctp_sock_connect(const char *path)
 
 	memset(&sun, 0, sizeof(sun));
 	sun.sun_family = AF_UNIX;
-	if (!path || strlen(path) >= sizeof(sun.sun_path)) {
+	if (!*path || strlen(path) >= sizeof(sun.sun_path)) {
 		ctp_say("corotracer: no usable " CTP_ENV_SOCK "; tracing without wake-ups");
 		return -1;
 	}
@@ -407,9 +207,27 @@ CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_
 	return 1;
 }
 
+/*
+ * Map @size bytes.  Behind the stations a file may be long and mostly empty: mapped in
+ * two steps, because a program that has locked all its future memory would otherwise
+ * be given all of it here and now.
+ */
+CTP_SLOW void *ctp_file_map(int fd, uint64_t size)
+{
+	void *map = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return map;
+	madvise(map, size, MADV_DONTDUMP);
+	if (mprotect(map, size, PROT_READ | PROT_WRITE) == 0)
+		return map;
+	munmap(map, size);
+	return MAP_FAILED;
+}
+
 /* Map the region at @path.  NULL: not there, or not one. */
-CTP_SLOW struct ctp_header *ctp_region_map(const char *path, uint64_t promised, uint64_t *size,
-					   uint32_t *nr)
+CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *path,
+					   uint64_t promised, uint64_t *size)
 {
 	struct ctp_header *h;
 	struct stat st;
@@ -429,14 +247,22 @@ CTP_SLOW struct ctp_header *ctp_region_map(const char *path, uint64_t promised, 
 		return NULL;
 	}
 	*size = (uint64_t)st.st_size;
-	map = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s->shm_dev = (uint64_t)st.st_dev;
+	s->shm_ino = (uint64_t)st.st_ino;
+	map = ctp_file_map(fd, *size);
+	/* A program that may not have so many addresses: the stations alone, then. */
+	if (map == MAP_FAILED && promised && promised <= CTP_MAX_STATIONS &&
+	    ctp_region_size(promised) < *size) {
+		*size = ctp_region_size(promised);
+		map = ctp_file_map(fd, *size);
+	}
 	close(fd);
 	if (map == MAP_FAILED) {
 		ctp_say("corotracer: not traced: cannot map '%s': %s", path, strerror(errno));
 		return NULL;
 	}
 	h = (struct ctp_header *)map;
-	if (ctp_header_check(h, *size, promised, nr))
+	if (ctp_header_check(h, *size, promised, &s->nr_stations))
 		return h;
 	munmap(map, *size);
 	return NULL;
@@ -472,6 +298,9 @@ CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
 	if (map == MAP_FAILED)
 		return 0;
 	proc->map = NULL;
+	if (proc->seen_chunks)
+		munmap(proc->seen_chunks, proc->seen_size);
+	proc->seen_chunks = NULL;
 	if (ctp_sock_is(proc->sock, proc->sock_dev, proc->sock_ino))
 		close(proc->sock);
 	proc->sock = -1;
@@ -514,6 +343,72 @@ CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 		s->sleeping = &s->header->tracer_sleeping;
 }
 
+/* One pool, if it is where it can be and its units are what we take them for. */
+CTP_SLOW int ctp_arena_open(struct ctp_arena *a, struct ctp_session *s, struct ctp_pool *pool,
+			    uint64_t size, uint32_t unit)
+{
+	uint64_t offset = pool->offset;
+	uint32_t limit = pool->limit;
+
+	if (pool->unit != unit || offset % 64 || offset < ctp_region_size(s->nr_stations) ||
+	    offset > size || limit > (size - offset) / unit)
+		return 0;
+	a->pool = pool;
+	a->units = (char *)s->header + offset;
+	a->unit = unit;
+	a->limit = limit;
+	return 1;
+}
+
+/* A byte per chunk; without it a chunk's pages are had one by one. */
+CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
+{
+	uint64_t size = s->chunk_pool.limit;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return;
+	s->seen_chunks = (uint8_t *)map;
+	proc->seen_chunks = s->seen_chunks;
+	proc->seen_size = size;
+}
+
+/* Does the collector offer lanes that we understand?  Then they are what we use. */
+CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s, uint64_t size)
+{
+	struct ctp_ext_lanes *lanes = ctp_header_lanes(s->header);
+
+	/* (E) pairs with the release store in the collector's lanes_offer(). */
+	if (ctp_load_acquire(&lanes->magic) != CTP_LANES_MAGIC ||
+	    lanes->version != CTP_LANES_VERSION || lanes->map_size > size)
+		return;
+	if (!ctp_arena_open(&s->lane_pool, s, &lanes->lanes, size, sizeof(struct ctp_lane)) ||
+	    !ctp_arena_open(&s->chunk_pool, s, &lanes->chunks, size, sizeof(struct ctp_chunk)) ||
+	    !ctp_arena_open(&s->life_pool, s, &lanes->lives, size, sizeof(struct ctp_life)) ||
+	    !ctp_arena_open(&s->site_pool, s, &lanes->sites, size, sizeof(struct ctp_site))) {
+		ctp_say("corotracer: the lanes are not where they can be; tracing without");
+		return;
+	}
+	ctp_session_seen(proc, s);
+	s->on_full = lanes->on_full;
+	s->block_ms = lanes->block_ms;
+	s->lane_chunks = lanes->lane_chunks > 2 ? lanes->lane_chunks : 2;
+	s->lanes = lanes;
+}
+
+/*
+ * Paths are kept: later another thread may be changing the environment.  One that is
+ * too long is as good as none.
+ */
+CTP_SLOW void ctp_session_path(char *to, const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	if (len < CTP_PATH_SIZE)
+		memcpy(to, path ? path : "", len + 1);
+}
+
 /* Fill the session from the environment.  0: there is nothing to join. */
 CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
@@ -524,8 +419,9 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
 		return 0;
 	}
-	s->header = ctp_region_map(path, stations ? strtoull(stations, NULL, 10) : 0, &size,
-				   &s->nr_stations);
+	ctp_session_path(s->shm_path, path);
+	ctp_session_path(s->sock_path, secure_getenv(CTP_ENV_SOCK));
+	s->header = ctp_region_map(s, path, stations ? strtoull(stations, NULL, 10) : 0, &size);
 	if (!s->header)
 		return 0;
 	proc->map = s->header;
@@ -533,17 +429,27 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->stations = ctp_stations(s->header);
 	s->counter_usable = ctp_counter_usable();
 	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
-	ctp_session_socket(proc, s, ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)));
+	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
 	s->features = ctp_ext_features(s->header);
 	ctp_session_wakeups(s);
 	s->clock_published = (s->features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
-	ctp_say("corotracer: traced: %u stations in '%s', %s", s->nr_stations, path,
+	s->has_key = proc->has_key;
+	s->thread_key = proc->thread_key;
+	if (s->features & CTP_EXT_LANES)
+		ctp_session_lanes(proc, s, size);
+	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", path,
 		s->needs_fence ? "a fence per event" : "no fence per event");
 	return 1;
 }
 
+/* What a process lends us, because it has to know its own state's names. */
+struct ctp_hooks {
+	void (*wipe_in_child)(void);   /* zero the session: where the kernel does not */
+	void (*leave_thread)(void *t); /* ctp_thread_leave(): a thread ends */
+};
+
 /* The page that a fork wipes.  NULL: no such page to be had. */
-CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
+CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 {
 	void *page = mmap(NULL, sizeof(struct ctp_session), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -555,19 +461,20 @@ CTP_SLOW struct ctp_session *ctp_session_page(void (*wipe_in_child)(void))
 	 * say that it does.  So fork(3), at least, wipes it once more.
 	 */
 	madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK);
-	pthread_atfork(NULL, NULL, wipe_in_child);
+	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	return (struct ctp_session *)page;
 }
 
 /* The process's page, made by whoever comes first. */
-CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wipe_in_child)(void))
+CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
+					     const struct ctp_hooks *hooks)
 {
 	/* (F) pairs with the release below: whoever sees the page sees that it is empty. */
 	struct ctp_session *s = ctp_load_acquire(&proc->session);
 
 	if (s)
 		return s;
-	s = ctp_session_page(wipe_in_child);
+	s = ctp_session_page(hooks);
 	/* (F) pairs with the acquire above. */
 	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
@@ -575,13 +482,26 @@ CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc, void (*wi
 	return ctp_load_acquire(&proc->session); /* (F) pairs with the release of who was first */
 }
 
+/* Once per process and its children: how we learn that a thread ends. */
+CTP_SLOW void ctp_process_key(struct ctp_process *proc, const struct ctp_hooks *hooks)
+{
+	pthread_key_t key;
+
+	if (proc->has_key || pthread_key_create(&key, hooks->leave_thread) != 0)
+		return;
+	proc->thread_key = (uint32_t)key;
+	proc->has_key = 1;
+}
+
 /* Join the collector, if there is one.  Only the thread that set CTP_ATTACH_BUSY comes here. */
-CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s)
+CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
+			    const struct ctp_hooks *hooks)
 {
 	int attached, cancel;
 
 	/* open() and close() are cancellation points; a call of ours is none. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ctp_process_key(proc, hooks);
 	attached = ctp_disown_parent(proc) && ctp_session_fill(proc, s);
 	if (attached)
 		ctp_session_publish(proc, s);
@@ -610,21 +530,21 @@ CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 }
 
 /*
- * Attach the process, unless it is, or was found not to be traced.  @wipe_in_child
- * zeroes the session where the kernel does not.  Any thread, any number of times:
- * after the first it is two loads.  Returns 1 when there is a session to write into.
+ * Attach the process, unless it is, or was found not to be traced.  Any thread, any
+ * number of times: after the first it is two loads.  Returns 1 when there is a session
+ * to write into.
  */
-CTP_SLOW int ctp_attach(struct ctp_process *proc, void (*wipe_in_child)(void))
+CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 {
 	int saved = errno;
-	struct ctp_session *s = ctp_session_get(proc, wipe_in_child);
+	struct ctp_session *s = ctp_session_get(proc, hooks);
 	int attached = 0;
 
 	if (!s)
 		attached = 0;
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_NEVER &&
 		 ctp_cas_relaxed(&s->state, (uint32_t)CTP_ATTACH_NEVER, (uint32_t)CTP_ATTACH_BUSY))
-		attached = ctp_attach_now(proc, s);
+		attached = ctp_attach_now(proc, s, hooks);
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY)
 		attached = ctp_attach_await(s);
 	else
@@ -662,21 +582,14 @@ CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
-/*
- * A coroutine is born.  @id 0: number it by its station, which no other coroutine
- * of this region gets.  Returns 1 when it will be traced.
- */
-CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
-			     uint64_t id, const char *name)
+/* A coroutine is born under a collector without lanes.  @id 0: number it by its station. */
+CTP_SLOW int ctp_station_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			       uint64_t id, const char *name)
 {
-	struct ctp_station *st;
 	uint32_t index = 0;
+	struct ctp_station *st = ctp_station_claim(s, &index);
 	uint64_t now;
 
-	memset(p, 0, sizeof(*p));
-	if (!s || !ctp_thread_ready(t, s))
-		return 0;
-	st = ctp_station_claim(s, &index);
 	if (!st)
 		return 0;
 	now = ctp_now_ns(t, s);
@@ -689,22 +602,68 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 	return 1;
 }
 
-/* A coroutine is gone.  The probe is untraced afterwards. */
-CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+/* A coroutine is gone. */
+CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct ctp_thread *t,
+			      struct ctp_session *s)
 {
-	struct ctp_station *st = p->station;
 	uint64_t now;
 
-	p->station = NULL;
-	if (!st || !ctp_thread_ready(t, s))
+	if (!ctp_thread_ready(t, s))
 		return;
 	now = ctp_now_ns(t, s);
-	if (now <= p->last_ns)
-		now = p->last_ns + 1;
+	if (now <= last_ns)
+		now = last_ns + 1;
 	if (s->features)
 		ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
 	/* (D) pairs with the acquire load in the collector's describe_life(). */
 	ctp_store_release(&st->is_dead, 1);
+}
+
+/* ---- coroutines ------------------------------------------------------------ */
+
+/*
+ * A coroutine is born.  @id is for stations; 0 numbers it.  Under a collector with
+ * lanes the id is given out, and no two coroutines of a trace have the same.  Returns 1
+ * when it will be traced.
+ */
+CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			     uint64_t id, const char *name, uint64_t parent, uint32_t site)
+{
+	memset(p, 0, sizeof(*p));
+	if (!s || !ctp_thread_ready(t, s))
+		return 0;
+	if (s->lanes)
+		return ctp_life_begin(p, t, s, name, parent, site);
+	return ctp_station_begin(p, t, s, id, name);
+}
+
+/* It has come to its end, its frame is still there. */
+CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			     uint32_t flags)
+{
+	if (p->life)
+		ctp_life_done(p->life, t, s, flags);
+}
+
+/* It is gone.  The probe is untraced afterwards. */
+CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			    uint32_t flags)
+{
+	struct ctp_probe was = *p;
+
+	memset(p, 0, sizeof(*p));
+	if (was.life)
+		ctp_life_end(was.life, t, s, flags);
+	else if (was.station)
+		ctp_station_end(was.station, was.last_ns, t, s);
+}
+
+/* The id by which a trace knows it; 0: untraced. */
+CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
+{
+	if (p->life)
+		return ctp_load_relaxed(&p->life->id);
+	return p->station ? ctp_load_relaxed(&p->station->probe_id) : 0;
 }
 
 #ifdef __cplusplus

@@ -5,16 +5,22 @@
  * Three small structs and who owns them
  *   struct ctp_session   one per process: where the collector is.  Written by the
  *                        attaching thread, then only read.
- *   struct ctp_thread    one per thread, thread-local: its id and its clock.
- *   struct ctp_probe     one per coroutine, inside the coroutine: its station.
- *                        Touched by whoever runs the coroutine; the program's own
- *                        hand-over between threads orders those.
+ *   struct ctp_thread    one per thread, thread-local: its id, its lane, its clock.
+ *   struct ctp_probe     one per coroutine, inside the coroutine: its life, or its
+ *                        station.  Touched by whoever runs the coroutine; the
+ *                        program's own hand-over between threads orders those.
  *
- * An event costs a counter read, a multiplication, six stores into a cache line of
- * the coroutine's own and three predicted branches: no system call, no fence on
- * x86, one store fence on aarch64.  What is rare is out of line, in attach.h.
+ * Two ways to write
+ *   Under a collector that offers lanes an event is a record in the thread's lane, and
+ *   a line of the coroutine's own (its life) says what it did last.  That costs a
+ *   counter read, a dozen stores into lines that nobody else writes and four predicted
+ *   branches; no fence, no system call, and nothing is lost while there is memory.
+ *   Under any other collector an event goes into a slot of the coroutine's station.
+ *   What is rare is out of line, in attach.h and lane.h.
  *
  * Time
+ *   A record carries the cycle counter as it is; the collector makes it a time.  A
+ *   slot carries the time itself:
  *   Timestamps are CLOCK_MONOTONIC nanoseconds.  Reading the cycle counter is
  *   cheaper than asking for them, so a thread anchors its counter to the clock and
  *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, so that even a
@@ -32,6 +38,7 @@
 #ifndef COROTRACER_PROBE_H
 #define COROTRACER_PROBE_H
 
+#include <corotracer/lanes.h>
 #include <corotracer/slot.h>
 
 #if defined(__x86_64__)
@@ -40,6 +47,16 @@
 
 #define CTP_CLOCK_WINDOW_NS 16000000u
 #define CTP_CLOCK_SHIFT     32
+
+/* A pool of the region, as this process reaches it. */
+struct ctp_arena {
+	struct ctp_pool *pool; /* [shared] */
+	char *units;
+	uint32_t unit;  /* bytes */
+	uint32_t limit; /* as the collector said it at the start */
+};
+
+#define CTP_PATH_SIZE 1024
 
 struct ctp_session {
 	uint64_t generation;  /* 0: not attached, or wiped by a fork */
@@ -59,6 +76,16 @@ struct ctp_session {
 	uint32_t renewing;        /* 1: a thread is connecting the socket anew */
 	uint32_t renewals;        /* so often was that done */
 	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
+	struct ctp_ext_lanes *lanes; /* [shared] NULL: stations it is */
+	struct ctp_arena lane_pool, chunk_pool, life_pool, site_pool;
+	/* The region's file and the socket, should they be needed again. */
+	uint64_t shm_dev, shm_ino;
+	char shm_path[CTP_PATH_SIZE], sock_path[CTP_PATH_SIZE];
+	uint8_t *seen_chunks; /* by number: this process has its pages */
+	uint64_t refused_ns;  /* when the kernel last had no memory for us */
+	uint32_t lane_chunks, on_full, block_ms;
+	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
+	uint32_t thread_key;
 };
 
 /*
@@ -70,13 +97,35 @@ struct ctp_process {
 	uint64_t generations;        /* so many sessions so far, the parents' included */
 	void *map;                   /* the region as last mapped */
 	uint64_t map_size;
+	uint8_t *seen_chunks; /* likewise */
+	uint64_t seen_size;
+	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
+	uint32_t thread_key;
 	int32_t sock;
 	uint64_t sock_dev, sock_ino;
 };
 
+#define CTP_STASH 32u
+
 struct ctp_thread {
 	uint64_t ticket; /* ~generation of the session this thread joined */
 	uint64_t tid;
+	/* The lane; none while these are 0. */
+	struct ctp_record *at;    /* the next record */
+	struct ctp_record *limit; /* the end of what may be written inline */
+	uint64_t head_bias;       /* at plus this is the lane's head */
+	struct ctp_lane *lane;    /* [shared] */
+	struct ctp_record *end;   /* of the chunk */
+	struct ctp_chunk *chunk;
+	uint32_t counts_ns;   /* 1: the cycle counter is no use here, records carry the clock */
+	uint32_t always_slow; /* 1: for that reason, or because a fence is needed */
+	uint32_t nr_stash;
+	uint32_t stash[CTP_STASH]; /* lives given back here: numbers */
+	/* While the lane is full. */
+	uint64_t gap_ticks, gap_transitions, gap_marks;
+	uint32_t gave_up;    /* 1: waited in vain once; not again before something was read */
+	uint32_t gave_up_at; /* chunks given back by then */
+	/* The clock, for those who write into stations. */
 	uint64_t anchor_ticks;
 	uint64_t window_ticks; /* 0: ask the clock every time */
 	uint64_t anchor_ns;
@@ -87,7 +136,8 @@ struct ctp_thread {
 
 /* All zero: not traced. */
 struct ctp_probe {
-	struct ctp_station *station;
+	struct ctp_life *life;       /* under a collector that offers lanes */
+	struct ctp_station *station; /* under any other */
 	uint64_t nr_events;
 	uint64_t last_ns;
 };
@@ -106,6 +156,12 @@ extern "C" {
 CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_session *s);
 CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s);
 CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s);
+CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
+				     struct ctp_session *s, uint64_t addr, uint32_t what,
+				     uint64_t resource);
+CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *to,
+				      struct ctp_thread *t, struct ctp_session *s, uint64_t addr,
+				      uint32_t what);
 #ifdef __cplusplus
 }
 #endif
@@ -174,7 +230,7 @@ static inline void ctp_wake_if_asleep(struct ctp_session *s)
 static inline void ctp_probe_write(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 				   uint64_t addr, uint8_t is_active)
 {
-	if (ctp_unlikely(!ctp_thread_ready(t, s)))
+	if (!p->station || !ctp_thread_ready(t, s))
 		return;
 	ctp_probe_put(p, t, ctp_now_ns(t, s), addr, is_active);
 	ctp_wake_if_asleep(s);
@@ -186,14 +242,184 @@ static inline void ctp_probe_switch(struct ctp_probe *from, struct ctp_probe *to
 {
 	uint64_t now;
 
-	if (ctp_unlikely(!ctp_thread_ready(t, s)))
+	if (!ctp_thread_ready(t, s))
 		return;
 	now = ctp_now_ns(t, s);
-	if (ctp_likely(from->station != NULL))
+	if (from->station)
 		ctp_probe_put(from, t, now, addr, 0);
-	if (ctp_likely(to->station != NULL))
+	if (to->station)
 		ctp_probe_put(to, t, now, 0, 1);
 	ctp_wake_if_asleep(s);
+}
+
+/* ---- lanes ------------------------------------------------------------------ */
+
+/* An event in a word: its record's kind, reason and site. */
+#define CTP_WHAT(kind, reason, site) \
+	((uint32_t)(kind) | (uint32_t)(reason) << 8 | (uint32_t)(site) << 16)
+
+/* May this thread write @nr records here and now? */
+static inline int ctp_lane_fits(const struct ctp_thread *t, const struct ctp_session *s,
+				uint32_t nr)
+{
+	return t->ticket == ~ctp_load_relaxed(&s->generation) &&
+	       (int64_t)((char *)t->limit - (char *)t->at) >=
+		       (int64_t)(nr * sizeof(struct ctp_record));
+}
+
+/* The @nr records at t->at are written: the collector may have them. */
+static inline void ctp_lane_publish(struct ctp_thread *t, struct ctp_session *s, uint32_t nr)
+{
+	struct ctp_record *at = t->at + nr;
+
+	t->at = at;
+	/* (H) pairs with the acquire load in the collector's lane_look(). */
+	ctp_store_release(&t->lane->head, (uint64_t)(uintptr_t)at + t->head_bias);
+	/* (C) pairs with the barrier in the collector's sleep_announce(), which we need here. */
+	if (ctp_unlikely(ctp_load_relaxed(ctp_load_relaxed(&s->sleeping))))
+		ctp_wake(s);
+}
+
+static inline void ctp_record_put(struct ctp_record *r, uint64_t ticks, uint64_t id, uint64_t value,
+				  uint32_t seq, uint32_t what)
+{
+	r->ticks = ticks;
+	r->id = id;
+	r->value = value;
+	r->seq = seq;
+	r->site = (uint16_t)(what >> 16);
+	r->kind = (uint8_t)what;
+	r->reason = (uint8_t)(what >> 8);
+}
+
+static inline void ctp_record_put_more(struct ctp_record *r, uint64_t resource, uint64_t lost)
+{
+	struct ctp_record_more *more = (struct ctp_record_more *)(void *)r;
+
+	more->resource = resource;
+	more->lost = lost;
+	more->kind = CTP_REC_MORE;
+}
+
+/* A coroutine's time goes forward, whichever threads it visits and however these count. */
+static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t now)
+{
+	uint64_t last = ctp_load_relaxed(&l->last_ticks);
+
+	if (ctp_unlikely(now <= last))
+		now = last + 1;
+	ctp_store_relaxed(&l->last_ticks, now);
+	return now;
+}
+
+/* The life's next transition: its number. */
+static inline uint32_t ctp_life_count(struct ctp_life *l)
+{
+	uint64_t k = ctp_load_relaxed(&l->events);
+
+	ctp_store_relaxed(&l->events, k + 1);
+	return (uint32_t)k;
+}
+
+/* One transition of @l, as a record at @r.  The caller publishes. */
+static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_record *r, uint64_t id,
+				    uint64_t now, uint64_t addr, uint32_t what)
+{
+	ctp_store_relaxed(&l->state, what & 0xffff);
+	ctp_store_relaxed(&l->addr, addr);
+	ctp_store_relaxed(&l->site, what >> 16);
+	now = ctp_life_tick(l, now);
+	ctp_record_put(r, now, id, addr, ctp_life_count(l), what);
+}
+
+static inline void ctp_life_resume(struct ctp_life *l, struct ctp_record *r, uint64_t id,
+				   uint64_t now)
+{
+	ctp_store_relaxed(&l->state, CTP_REC_RESUME);
+	now = ctp_life_tick(l, now);
+	ctp_record_put(r, now, id, 0, ctp_life_count(l), CTP_WHAT(CTP_REC_RESUME, 0, 0));
+}
+
+/* ---- what the SDKs call ------------------------------------------------------- */
+
+/* In a forked child an inherited coroutine has no id: it is its parent's. */
+static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+			       uint64_t addr, uint32_t site, uint32_t reason)
+{
+	uint32_t what = CTP_WHAT(CTP_REC_SUSPEND, reason, site);
+	struct ctp_life *l = p->life;
+	uint64_t id;
+
+	if (ctp_unlikely(!l || !ctp_lane_fits(t, s, 1))) {
+		ctp_event_slow(p, t, s, addr, what, 0);
+		return;
+	}
+	id = ctp_load_relaxed(&l->id);
+	if (ctp_unlikely(!id))
+		return;
+	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
+	ctp_lane_publish(t, s, 1);
+}
+
+/* The same with what is waited for, in a second record. */
+static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
+				  uint64_t addr, uint32_t site, uint32_t reason, uint64_t resource)
+{
+	uint32_t what = CTP_WHAT(CTP_REC_SUSPEND | CTP_REC_HAS_MORE, reason, site);
+	struct ctp_life *l = p->life;
+	uint64_t id;
+
+	if (ctp_unlikely(!l || !ctp_lane_fits(t, s, 2))) {
+		ctp_event_slow(p, t, s, addr, what, resource);
+		return;
+	}
+	id = ctp_load_relaxed(&l->id);
+	if (ctp_unlikely(!id))
+		return;
+	ctp_store_relaxed(&l->resource, resource);
+	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
+	ctp_record_put_more(t->at + 1, resource, 0);
+	ctp_lane_publish(t, s, 2);
+}
+
+static inline void ctp_resume(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+{
+	struct ctp_life *l = p->life;
+	uint64_t id;
+
+	if (ctp_unlikely(!l || !ctp_lane_fits(t, s, 1))) {
+		ctp_event_slow(p, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
+		return;
+	}
+	id = ctp_load_relaxed(&l->id);
+	if (ctp_unlikely(!id))
+		return;
+	ctp_life_resume(l, t->at, id, ctp_ticks());
+	ctp_lane_publish(t, s, 1);
+}
+
+/* One coroutine hands the thread to another: two transitions, one look at the counter. */
+static inline void ctp_switch(struct ctp_probe *from, struct ctp_probe *to, struct ctp_thread *t,
+			      struct ctp_session *s, uint64_t addr, uint32_t site, uint32_t reason)
+{
+	uint32_t what = CTP_WHAT(CTP_REC_SUSPEND, reason, site);
+	struct ctp_life *a = from->life, *b = to->life;
+	uint64_t a_id, b_id, now;
+
+	if (ctp_unlikely(!a || !b || !ctp_lane_fits(t, s, 2))) {
+		ctp_switch_slow(from, to, t, s, addr, what);
+		return;
+	}
+	a_id = ctp_load_relaxed(&a->id);
+	b_id = ctp_load_relaxed(&b->id);
+	if (ctp_unlikely(!a_id || !b_id)) {
+		ctp_switch_slow(from, to, t, s, addr, what);
+		return;
+	}
+	now = ctp_ticks();
+	ctp_life_suspend(a, t->at, a_id, now, addr, what);
+	ctp_life_resume(b, t->at + 1, b_id, now);
+	ctp_lane_publish(t, s, 2);
 }
 
 #endif

@@ -20,6 +20,13 @@
  *   (F) if a thread saw a session's generation, it sees the session
  *   (G) the published clock is read whole: (A) and (B) once more, with the collector
  *       writing and the programs reading
+ *   (H) if the collector saw a lane's head at n, it sees n records and their chunks' links
+ *   (I) if the collector saw a lane open or closed, it sees whose it is, and its last head
+ *   (J) whoever takes a unit from a pool comes after everything that was done to it before
+ *       it was given back; so does a lane that sees its chunks returned
+ *   (K) if a program saw a pool's committed memory, the memory is there
+ *   (L) if the collector saw a site ready, it sees the site
+ *   (M) if a reader of a life sees the same id before and after, what it read is of that id
  *
  * A release *store* of the odd value does not give (A): it orders what comes before
  * it, and the payload comes after.  An acquire load of s2 would not either: it

@@ -22,9 +22,21 @@ static void wipe_in_child(void)
 		memset(corotracer__process.session, 0, sizeof(struct ctp_session));
 }
 
+static void leave_thread(void *thread)
+{
+	ctp_thread_leave(thread, ctp_load_relaxed(&corotracer__process.session));
+}
+
+static const struct ctp_hooks hooks = { wipe_in_child, leave_thread };
+
+static struct ctp_session *session(void)
+{
+	return ctp_load_relaxed(&corotracer__process.session);
+}
+
 int corotracer_init(void)
 {
-	return ctp_attach(&corotracer__process, wipe_in_child) ? 0 : -ENOENT;
+	return ctp_attach(&corotracer__process, &hooks) ? 0 : -ENOENT;
 }
 
 int corotracer_enabled(void)
@@ -35,23 +47,77 @@ int corotracer_enabled(void)
 	return s && ctp_load_relaxed(&s->generation) != 0;
 }
 
-int corotracer_begin(struct corotracer_coro *co, const char *name)
+uint32_t corotracer__site(struct corotracer_site *site)
 {
+	struct ctp_session *s = session();
+	uint32_t id;
+
+	if (!s || !ctp_load_relaxed(&s->generation) || !s->lanes)
+		return 0;
+	id = ctp_site_enter(s, site->file, site->line, site->function);
+	/* Another thread was first: its number is as good, and the same for all from now on. */
+	if (id && !ctp_cas_relaxed(&site->id, 0u, id))
+		id = ctp_load_relaxed(&site->id);
+	return id;
+}
+
+int corotracer_begin_at(struct corotracer_coro *co, const char *name,
+			const struct corotracer_coro *parent, struct corotracer_site *site)
+{
+	uint64_t parent_id;
+
 	if (corotracer_init() < 0) {
 		memset(co, 0, sizeof(*co));
 		return -ENOENT;
 	}
-	return ctp_probe_begin(&co->probe, &corotracer__thread,
-			       ctp_load_relaxed(&corotracer__process.session), 0, name)
+	parent_id = parent ? ctp_probe_id(&parent->probe) : 0;
+	return ctp_probe_begin(&co->probe, &corotracer__thread, session(), 0, name, parent_id,
+			       corotracer__site_id(site))
 		       ? 0
 		       : -ENOSPC;
 }
 
+int corotracer_begin(struct corotracer_coro *co, const char *name)
+{
+	return corotracer_begin_at(co, name, NULL, NULL);
+}
+
+void corotracer_finish(struct corotracer_coro *co, uint32_t flags)
+{
+	if (corotracer__is_traced(co))
+		ctp_probe_done(&co->probe, &corotracer__thread, session(), flags);
+}
+
 void corotracer_end(struct corotracer_coro *co)
 {
-	if (co->probe.station)
-		ctp_probe_end(&co->probe, &corotracer__thread,
-			      ctp_load_relaxed(&corotracer__process.session));
+	if (corotracer__is_traced(co))
+		ctp_probe_end(&co->probe, &corotracer__thread, session(), 0);
+}
+
+static void wake(const struct corotracer_coro *co, const struct corotracer_coro *waker,
+		 struct corotracer_site *site, uint32_t reason, const uint64_t *resource)
+{
+	if (co->probe.life)
+		ctp_life_wake(co->probe.life, &corotracer__thread, session(),
+			      waker ? ctp_probe_id(&waker->probe) : 0, corotracer__site_id(site),
+			      reason, resource);
+}
+
+void corotracer_wake_at(const struct corotracer_coro *co, const struct corotracer_coro *waker,
+			struct corotracer_site *site, uint32_t reason)
+{
+	wake(co, waker, site, reason, NULL);
+}
+
+void corotracer_wake_by(const struct corotracer_coro *co, const struct corotracer_coro *waker,
+			struct corotracer_site *site, uint32_t reason, uint64_t resource)
+{
+	wake(co, waker, site, reason, &resource);
+}
+
+uint64_t corotracer_id(const struct corotracer_coro *co)
+{
+	return ctp_probe_id(&co->probe);
 }
 
 const char *corotracer_version(void)

@@ -167,6 +167,8 @@ static void learn_id(struct harvest *h, uint32_t i)
 		c->shares_id = other != i;
 	else if (u64map_put(&h->ids, c->probe_id, i) < 0)
 		c->shares_id = 1; /* out of memory: rather say too much than merge two */
+	if (c->probe_id < h->lane_ids_below)
+		c->shares_id = 1;
 }
 
 /* ---- one station ---------------------------------------------------------- */

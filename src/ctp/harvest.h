@@ -59,8 +59,8 @@ struct harvest_totals {
 	uint64_t lost;
 	uint64_t garbage;    /* slot contents that cannot be events */
 	uint64_t unfinished; /* writes begun and never ended, at the end of the run */
-	uint32_t coroutines;
-	uint32_t without_station;
+	uint64_t coroutines;
+	uint64_t without_station;
 	uint32_t writers[NR_WRITERS]; /* stations by who wrote them */
 };
 
@@ -68,8 +68,9 @@ struct harvest_totals {
 struct harvest_scan {
 	uint64_t events;
 	uint64_t lost;
-	uint32_t deepest; /* most events found waiting in one station */
-	uint32_t pending; /* stations with something that could not be taken yet */
+	uint32_t deepest;     /* most events found waiting in one station */
+	uint32_t pending;     /* stations with something that could not be taken yet */
+	uint64_t lane_events; /* of the events, those from lanes: they hold more than eight */
 };
 
 typedef void harvest_sink(void *ctx, const struct trace_event *event);
@@ -87,6 +88,8 @@ struct harvest {
 	struct u64map ids; /* probe_id to the first station that had it */
 	harvest_sink *sink;
 	void *sink_ctx;
+	/* A coroutine of a lane may have such an id, too: the station tells them apart. */
+	uint64_t lane_ids_below;
 	bool wild_count; /* allocated_count was not to be believed */
 	bool last;       /* the writers are gone: nothing is deferred any more */
 	struct harvest_totals totals;

@@ -22,6 +22,9 @@
 #define DEEP    6u
 #define SHALLOW 2u
 
+/* From lanes, which hold more than a station: so many at a time are worth no wait. */
+#define MANY 4096u
+
 /* Looking at stations takes at most this part of our time while little happens. */
 #define IDLE_SHARE 16u
 
@@ -51,6 +54,9 @@ uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now
 	quiet_ns = now_ns - p->last_event_ns;
 	if (quiet_ns >= SLEEP_AFTER)
 		return PACE_SLEEP;
+	/* A lane that had so many has as many again by now. */
+	if (scan->lane_events >= MANY)
+		return 0;
 	if (scan->deepest >= DEEP || scan->lost) {
 		if (now_ns >= p->hurry_until_ns)
 			p->rested_ns = now_ns;

@@ -29,7 +29,8 @@ static struct {
 		char *map;
 		uint64_t size;
 		int prot;
-	} part[2];
+	} part[4];
+	size_t nr_parts;
 	long page;
 	volatile sig_atomic_t shrunk;
 } guard;
@@ -40,7 +41,7 @@ static bool mend(char *addr)
 	char *page = addr - (uintptr_t)addr % (uintptr_t)guard.page;
 	size_t i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < guard.nr_parts; i++) {
 		if (!guard.part[i].map || addr < guard.part[i].map ||
 		    addr >= guard.part[i].map + guard.part[i].size)
 			continue;
@@ -59,16 +60,15 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 		signal(sig, SIG_DFL); /* not ours: die of it where it happened */
 }
 
-static void guard_install(const struct region *r)
+void region_guard(void *map, uint64_t size, int prot)
 {
 	struct sigaction act;
 
-	guard.part[0].map = r->map;
-	guard.part[0].size = r->size;
-	guard.part[0].prot = PROT_READ;
-	guard.part[1].map = (char *)r->header;
-	guard.part[1].size = sizeof(*r->header);
-	guard.part[1].prot = PROT_READ | PROT_WRITE;
+	if (guard.nr_parts >= sizeof(guard.part) / sizeof(guard.part[0]))
+		return;
+	guard.part[guard.nr_parts].map = map;
+	guard.part[guard.nr_parts].size = size;
+	guard.part[guard.nr_parts++].prot = prot;
 	guard.page = sysconf(_SC_PAGESIZE);
 	memset(&act, 0, sizeof(act));
 	act.sa_sigaction = on_sigbus;
@@ -264,13 +264,15 @@ int region_create(struct region *r, uint32_t nr_stations, const char *shm, const
 		return err->code;
 	}
 	fill_header(r);
-	guard_install(r);
+	region_guard(r->map, r->size, PROT_READ);
+	region_guard(r->header, sizeof(*r->header), PROT_READ | PROT_WRITE);
 	return 0;
 }
 
 void region_close(struct region *r)
 {
 	memset(guard.part, 0, sizeof(guard.part));
+	guard.nr_parts = 0;
 	if (r->header)
 		munmap(r->header, sizeof(struct ctp_header));
 	if (r->map)

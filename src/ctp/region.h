@@ -43,6 +43,9 @@ int region_create(struct region *r, uint32_t nr_stations, const char *shm, const
 /* Unmaps, and removes everything region_create() made (and the socket).  NULL-safe parts. */
 void region_close(struct region *r);
 
+/* From now on a file that ends before this mapping does reads as zeros there. */
+void region_guard(void *map, uint64_t size, int prot);
+
 /* Did somebody cut the file while we read it? */
 bool region_shrunk(void);
 

@@ -79,7 +79,7 @@ struct trace_event {
 	uint32_t pid;      /* of a birth */
 	uint64_t resource; /* fd, lock, timer's deadline, child: what it waits on */
 	uint64_t peer;     /* of a birth the parent, of a wake the waker; 0: none */
-	/* of a wake: how many transitions the waker had seen of its target, modulo 2^16 */
+	/* of a wake: how many transitions its target had made by then, as the waker saw it */
 	uint32_t seen;
 	uint32_t name_size;
 	const char *name; /* of a birth; not terminated, valid as long as the event is */

@@ -27,10 +27,12 @@ static void wipe(void)
 		memset(process.session, 0, sizeof(*process.session));
 }
 
+static const struct ctp_hooks hooks = { wipe, NULL };
+
 static struct ctp_session *session_open(void)
 {
 	region_open(&region, 4, REGION_EXT | REGION_NO_SOCKET);
-	CHECK(ctp_attach(&process, wipe));
+	CHECK(ctp_attach(&process, &hooks));
 	return process.session;
 }
 
@@ -217,7 +219,7 @@ static struct ctp_session *session_with_clock(struct clock *base, struct clock *
 	usleep(100000);
 	*now = clock_measure(base);
 	clock_publish(now, CTP_CLOCK_WINDOW_NS);
-	CHECK(ctp_attach(&process, wipe));
+	CHECK(ctp_attach(&process, &hooks));
 	CHECK_EQ(process.session->clock_published, 1);
 	return process.session;
 }
@@ -257,7 +259,7 @@ static void a_clock_published_while_attaching_is_used(void)
 	now.ticks += (uint64_t)(1e9 / now.ns_per_tick);
 	now.ns += SECOND;
 	clock_publish(&now, CTP_CLOCK_WINDOW_NS);
-	CHECK(ctp_attach(&process, wipe));
+	CHECK(ctp_attach(&process, &hooks));
 	CHECK_EQ(process.session->clock_published, 1);
 }
 
@@ -273,7 +275,7 @@ static void a_clock_of_another_machine_is_not_used(void)
 	now = clock_measure(&base);
 	now.ns += SECOND;
 	clock_publish(&now, CTP_CLOCK_WINDOW_NS);
-	CHECK(ctp_attach(&process, wipe));
+	CHECK(ctp_attach(&process, &hooks));
 	CHECK_EQ(process.session->clock_published, 0);
 }
 

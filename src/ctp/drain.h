@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drain.h - read what threads write into their lanes.
+ *
+ * Each look has a time, the newest mark of the clock: what was written until then is
+ * taken, what is later waits for the next look.  So events can be put in order across
+ * lanes where the trace wants that: of one coroutine always, because whoever goes on
+ * with it has seen its last event published; of different ones as far as their threads
+ * were not stopped between reading the counter and publishing.
+ *
+ * A look costs what was written since the last, and a cache line per lane.
+ *
+ * Trust
+ *   Lanes are written by programs we know nothing of.  A record is copied once; chunk
+ *   numbers are checked, and no chunk can be in two lanes; a lane that breaks the rules
+ *   is not read any further, and said to be broken.
+ */
+#ifndef CTP_DRAIN_H
+#define CTP_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctp/lanes.h"
+#include "ctp/tickclock.h"
+#include "trace/event.h"
+#include "trace/site.h"
+#include "trace/writer.h"
+
+/* Where it all goes. */
+struct drain_sink {
+	bool ordered; /* events of all lanes in one order of time, please */
+	void (*lane)(void *ctx, const struct trace_lane *lane);
+	void (*event)(void *ctx, uint32_t lane, const struct trace_event *ev);
+	void (*gap)(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+		    uint64_t transitions, uint64_t others);
+	void (*site)(void *ctx, const struct trace_site *site);
+};
+
+struct drain_totals {
+	uint64_t transitions; /* read */
+	uint64_t marks;       /* births, wakes, ends: read */
+	uint64_t lost;        /* transitions that found no room */
+	uint64_t lost_marks;
+	uint64_t homeless; /* events of threads that found no lane */
+	uint64_t garbage;  /* records that cannot be any */
+	uint64_t kinds[NR_TRACE_KINDS];
+	uint64_t coroutines; /* ever begun */
+	uint64_t unborn;     /* coroutines that found no room */
+	uint64_t lost_sites; /* places that found no room */
+	uint64_t blocked_ns;
+	uint64_t blocked;
+	uint32_t broken; /* lanes */
+	uint32_t lanes;  /* opened, one after another */
+};
+
+/* What we know of one lane.  Private memory. */
+struct drain_lane {
+	bool open, broken, orphan;
+	uint32_t pid;
+	uint64_t tid;
+	uint32_t ticks; /* CTP_TICKS_* */
+	uint32_t chunk; /* the one being read */
+	uint32_t at;    /* the next record in it */
+	uint32_t held; /* 1 + the chunk before, kept for who looks at what happened last; 0: none */
+	uint32_t returned;
+	uint64_t head; /* as of this look */
+	uint64_t read; /* records */
+	uint64_t next; /* the time of the next event, when it is known to be there */
+	uint64_t last; /* the time of the last one: a lane's time does not go back */
+	uint64_t lost, lost_marks, blocked_ns;
+	uint32_t blocked;
+	uint64_t told_lost, told_marks;         /* of these, as gaps */
+	uint64_t gap_from, gap_lost, gap_marks; /* a gap to be told with the next event */
+	struct ctp_record rec;                  /* the next event, as it was read */
+};
+
+struct drain {
+	struct lanes *lanes;
+	struct tickclock *clock;
+	const struct drain_sink *sink;
+	void *ctx;
+	struct drain_lane *cursors; /* by lane */
+	uint32_t nr_cursors;
+	uint32_t room;
+	uint32_t *heap; /* lanes with an event, the earliest first */
+	uint32_t nr_heap;
+	uint32_t *owner; /* by chunk: 1 + its lane */
+	uint32_t sites_told;
+	uint64_t start_ns;
+	uint64_t first_ns, first_ticks; /* no event is older */
+	uint64_t limit_ticks, limit_ns; /* of this look */
+	uint64_t moment_ticks;
+	struct tick_mark stretch; /* the last between two marks, and so long it is */
+	uint64_t stretch_ticks;
+	bool last;                /* the writers are gone: nothing waits for the next look */
+	struct trace_event event; /* the one that is handed on */
+	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];
+	struct drain_totals totals;
+};
+
+/* What one look came upon. */
+struct drain_look {
+	uint64_t events; /* of all kinds */
+	uint64_t lost;
+	uint64_t left; /* records that are there and were not taken */
+};
+
+int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
+	       const struct drain_sink *sink, void *ctx, struct err *err);
+void drain_close(struct drain *d);
+
+void drain_look(struct drain *d, struct drain_look *out);
+
+/* The process is gone: what it had is nobody's any more, once it is read. */
+void drain_orphans(struct drain *d, uint32_t pid);
+
+/* The run is over: count what was never read. */
+void drain_finish(struct drain *d);
+
+/* Record what @d would make of one record, for who looks at a region from outside. */
+uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tickclock.h - from the cycle counter to CLOCK_MONOTONIC.
+ *
+ * Lanes carry the counter as it was.  The collector reads clock and counter together,
+ * each time before it looks at the lanes, and interpolates between these marks: exact
+ * at every mark, and in between wrong by no more than the clock's rate changes from
+ * one to the next.  There is nothing to calibrate and nothing that drifts; a machine
+ * that was suspended, or a clock that is slewed, is followed at the next mark.
+ */
+#ifndef CTP_TICKCLOCK_H
+#define CTP_TICKCLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TICKCLOCK_MARKS 4096u /* a power of two */
+
+struct tick_mark {
+	uint64_t ticks, ns;
+	uint64_t mult; /* from here to the next mark: ns = ticks * mult >> 32 */
+};
+
+struct tickclock {
+	struct tick_mark marks[TICKCLOCK_MARKS]; /* a ring */
+	uint64_t nr;                             /* marks ever made; the last is the newest */
+	uint64_t pair_ticks;                     /* how long reading both takes, undisturbed */
+	bool usable;                             /* there is a counter worth reading */
+};
+
+void tickclock_open(struct tickclock *tc);
+
+/* Read both.  False: we were disturbed every time; the last mark stands. */
+bool tickclock_mark(struct tickclock *tc);
+
+/* The same with given readings: for who has them, and for tests. */
+void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns);
+
+/* The newest mark: what is later cannot be converted yet. */
+static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)
+{
+	return &tc->marks[(tc->nr - 1) % TICKCLOCK_MARKS];
+}
+
+/* The mark before it: where the last stretch begins. */
+static inline const struct tick_mark *tickclock_stretch(const struct tickclock *tc)
+{
+	return &tc->marks[(tc->nr > 1 ? tc->nr - 2 : 0) % TICKCLOCK_MARKS];
+}
+
+/* So many ticks @ns are, by the last stretch; 0 while that is not known. */
+uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns);
+
+/* The time of @ticks, which is not later than the newest mark. */
+uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks);
+
+#endif
