@@ -88,13 +88,10 @@ static void get_full(const uint8_t *p, struct trace_event *ev)
 
 static void get_wake(const uint8_t *p, struct trace_event *ev)
 {
-	uint16_t seen;
-
 	p = get_u64(p, &ev->probe_id);
 	p = get_u64(p, &ev->peer);
 	p = get_u32(p, &ev->site);
-	p = get_u16(p, &seen);
-	ev->seen = seen;
+	p = get_u32(p, &ev->seen);
 	get_u8(p, &ev->reason);
 }
 

@@ -179,7 +179,7 @@ static const struct {
 	{ CTF_IN + 1, "resume_in", IN },
 	{ CTF_FULL, "suspend_full", FULL },
 	{ CTF_FULL + 1, "resume_full", FULL },
-	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u16 seen; reason_t reason;" },
+	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
 	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
 	{ CTF_BIRTH, "birth", HEAD " u64 parent; u32 pid; u16 name_size; utf8 name[name_size];" },
 	{ CTF_END, "end", OVER },
