@@ -34,7 +34,7 @@
 
 /* What a lane's ticks are. */
 #define CTP_TICKS_NS      0u /* CLOCK_MONOTONIC, ns */
-#define CTP_TICKS_COUNTER 1u /* the cycle counter: TSC, cntvct_el0 */
+#define CTP_TICKS_COUNTER 1u /* the cycle counter: TSC; 32 * cntvct_el0 */
 
 /* A pool: `free` is tag << 32 | 1 + number of the unit on top, its low half 0 for none. */
 struct ctp_pool {

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 
-/* So far ahead of the clock no event can be; a thread's counter may be a little off. */
-#define FUTURE_NS (10 * NS_PER_SEC)
+/* So far ahead of the clock no event can be (a second at least, by any counter). */
+#define FUTURE_TICKS (64 * NS_PER_SEC)
 
 /* An event may be a little older than the first look at the clock. */
 #define PAST_NS (1 * NS_PER_SEC)
@@ -34,9 +34,9 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	d->ctx = ctx;
 	d->start_ns = tickclock_last(clock)->ns;
 	d->first_ns = d->start_ns > PAST_NS ? d->start_ns - PAST_NS : 0;
-	/* No counter runs at more than 10 GHz, nor this one so long before us. */
+	/* No counter has more than 64 ticks a nanosecond. */
 	d->first_ticks = tickclock_last(clock)->ticks;
-	d->first_ticks -= d->first_ticks > 10 * PAST_NS ? 10 * PAST_NS : d->first_ticks;
+	d->first_ticks -= d->first_ticks > 64 * PAST_NS ? 64 * PAST_NS : d->first_ticks;
 	if (!lanes->ext)
 		return 0;
 	d->owner = calloc(lanes->chunks.limit, sizeof(*d->owner));
@@ -126,8 +126,7 @@ static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t t
 {
 	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
 
-	/* A tick is not much longer than a nanosecond. */
-	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_NS);
+	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_TICKS);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
