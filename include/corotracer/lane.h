@@ -328,7 +328,8 @@ CTP_SLOW void ctp_lane_count(struct ctp_thread *t, struct ctp_session *s, uint32
 	struct ctp_lane *lane = t->lane;
 
 	if (!lane) {
-		ctp_fetch_add_relaxed(&s->lanes->homeless, (uint64_t)(transitions + marks));
+		ctp_fetch_add_relaxed(&s->lanes->homeless, (uint64_t)transitions);
+		ctp_fetch_add_relaxed(&s->lanes->homeless_marks, (uint64_t)marks);
 		return;
 	}
 	if (!t->gap_ticks) {

@@ -296,7 +296,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->totals.coroutines += t->coroutines;
 	r->totals.without_station += t->unborn;
 	r->lost_full = t->lost + t->homeless;
-	r->others_lost = t->lost_marks;
+	r->others_lost = t->lost_marks + t->homeless_marks;
 	r->waits = t->blocked;
 	r->wait_ns = t->blocked_ns;
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);

@@ -318,17 +318,6 @@ static int copy_lanes(struct image *im, int fd, struct err *err)
 
 /* ---- time ------------------------------------------------------------------------ */
 
-static void set_marks(struct tickclock *tc, struct tick_mark from, uint64_t to_ticks)
-{
-	tc->usable = tc->frozen = true;
-	tc->nr = 2;
-	tc->marks[0] = from;
-	tc->marks[1] = (struct tick_mark){ to_ticks, 0, from.mult };
-	tc->marks[1].ns = from.ns +
-			  (uint64_t)(((unsigned __int128)(to_ticks - from.ticks) * from.mult) >>
-				     32);
-}
-
 /* (ns << 32) / ticks; 0 where that says nothing. */
 static uint64_t rate(const struct tick_mark *from, const struct tick_mark *to)
 {
@@ -357,7 +346,7 @@ static void measure_clock(struct image *im)
 	to = read_both(im);
 	from.mult = rate(&from, &to);
 	im->clock_from = IMAGE_CLOCK_MEASURED;
-	set_marks(&im->clock, from, to.ticks > from.ticks ? to.ticks : from.ticks + 1);
+	tickclock_freeze(&im->clock, &from, to.ticks > from.ticks ? to.ticks : from.ticks + 1);
 }
 
 /* Is the counter that the collector read the one that we read, and was it never set back? */
@@ -385,17 +374,17 @@ static void open_clock(struct image *im)
 	if (!same_counter(&then, &now)) {
 		/* Far enough for whatever was written after the collector's last look. */
 		im->clock_from = IMAGE_CLOCK_ELSEWHERE;
-		set_marks(&im->clock, then, then.ticks + (UINT64_C(1) << 44));
+		tickclock_freeze(&im->clock, &then, then.ticks + (UINT64_C(1) << 44));
 		return;
 	}
 	if (now.ns - then.ns >= RATE_NS)
 		then.mult = rate(&then, &now);
-	set_marks(&im->clock, then, now.ticks);
+	tickclock_freeze(&im->clock, &then, now.ticks);
 }
 
 uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
 {
-	const struct tick_mark *a = &im->clock.marks[0], *b = &im->clock.marks[1];
+	const struct tick_mark *a = tickclock_stretch(&im->clock), *b = tickclock_last(&im->clock);
 	uint64_t far = ts > a->ns ? ts - a->ns : a->ns - ts;
 
 	if (im->clock_from == IMAGE_CLOCK_PUBLISHED && b->ns > ts)

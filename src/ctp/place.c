@@ -165,21 +165,6 @@ static void undo_file(struct place *p)
 
 enum content { IS_EMPTY, IS_TRACE, IS_SOMETHING };
 
-/* A name that the writer of a CTF trace makes. */
-static bool is_ours(const char *name)
-{
-	static const char *const names[] = { CTF_METADATA, CTF_FACTS, CTF_TOTALS, CTF_STATIONS,
-					     CTF_LATE };
-	size_t i, prefix = strlen(CTF_LANE_PREFIX);
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(name, names[i]))
-			return true;
-	}
-	return !strncmp(name, CTF_LANE_PREFIX, prefix) && name[prefix] &&
-	       strspn(name + prefix, "0123456789") == strlen(name + prefix);
-}
-
 static bool has_our_metadata(int dir)
 {
 	int fd = openat(dir, CTF_METADATA, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -221,7 +206,7 @@ static enum content content_of(int dir)
 		if (is_dot(e->d_name))
 			continue;
 		any = true;
-		strange |= !is_ours(e->d_name);
+		strange |= ctf_file_of(e->d_name) == CTF_FILE_STRANGE;
 	}
 	if (d)
 		closedir(d);
@@ -237,7 +222,7 @@ static void remove_content(int dir)
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		if (is_ours(e->d_name) && strcmp(e->d_name, CTF_METADATA) != 0)
+		if (ctf_file_of(e->d_name) > CTF_FILE_METADATA)
 			unlinkat(dir, e->d_name, 0);
 	}
 	if (d)

@@ -98,7 +98,7 @@ CTF_FIELD(tid, 80, 8);
  *	plain   u64 probe_id, u64 addr, u32 seq
  *	at      the same; u32 site, u8 reason, u8 flags, u64 resource
  *	in      plain; u32 tid, u32 station
- *	wake    u64 probe_id, u64 waker, u32 site, u16 seen, u8 reason
+ *	wake    u64 probe_id, u64 waker, u32 site, u32 seen, u8 reason
  *	gap     u64 from_ts, u64 to_ts, u64 transitions, u64 others
  *
  * The others begin alike: u64 probe_id, u64 tid, u64 addr, u32 station, u32 site, u8 flags;
@@ -133,7 +133,7 @@ enum ctf_event_id {
 #define CTF_IN_SIZE        (CTF_PLAIN_SIZE + 8)
 #define CTF_HEAD_SIZE      33
 #define CTF_FULL_SIZE      (CTF_HEAD_SIZE + 17)
-#define CTF_WAKE_SIZE      23
+#define CTF_WAKE_SIZE      25
 #define CTF_WAKE_FULL_SIZE (CTF_HEAD_SIZE + 21)
 #define CTF_BIRTH_SIZE     (CTF_HEAD_SIZE + 14)
 #define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)

@@ -179,7 +179,7 @@ static const struct {
 	{ CTF_IN + 1, "resume_in", IN },
 	{ CTF_FULL, "suspend_full", FULL },
 	{ CTF_FULL + 1, "resume_full", FULL },
-	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u16 seen; reason_t reason;" },
+	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
 	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
 	{ CTF_BIRTH, "birth", HEAD " u64 parent; u32 pid; u16 name_size; utf8 name[name_size];" },
 	{ CTF_END, "end", OVER },
@@ -275,6 +275,22 @@ enum ctf_whose ctf_metadata_whose(const char *text, size_t size)
 	     (!memcmp(text, packetised, 4) || (text[0] == 0x75 && (unsigned char)text[1] == 0xd1))))
 		return CTF_OF_OTHERS;
 	return CTF_NONE;
+}
+
+enum ctf_file ctf_file_of(const char *name)
+{
+	size_t prefix = strlen(CTF_LANE_PREFIX), size = strlen(name);
+
+	if (!strcmp(name, CTF_METADATA))
+		return CTF_FILE_METADATA;
+	if (!strcmp(name, CTF_FACTS) || !strcmp(name, CTF_TOTALS))
+		return CTF_FILE_FACTS;
+	if (!strcmp(name, CTF_STATIONS) || !strcmp(name, CTF_LATE))
+		return CTF_FILE_EVENTS;
+	if (size > prefix && size < CTF_NAME_SIZE && !strncmp(name, CTF_LANE_PREFIX, prefix) &&
+	    strspn(name + prefix, "0123456789") == size - prefix)
+		return CTF_FILE_EVENTS;
+	return CTF_FILE_STRANGE;
 }
 
 static int nibble(char c)

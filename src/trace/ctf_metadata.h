@@ -19,6 +19,11 @@ enum ctf_whose { CTF_OURS, CTF_NEWER, CTF_OF_OTHERS, CTF_NONE };
 /* Whose is a metadata file that begins with @text? */
 enum ctf_whose ctf_metadata_whose(const char *text, size_t size);
 
+/* What a file in the directory of a trace of ours is, by its name. */
+enum ctf_file { CTF_FILE_STRANGE, CTF_FILE_METADATA, CTF_FILE_FACTS, CTF_FILE_EVENTS };
+
+enum ctf_file ctf_file_of(const char *name);
+
 /* What a reader has to know of a text of ours.  False: it is not to be found. */
 bool ctf_metadata_uuid(const char *text, size_t size, uint8_t uuid[16]);
 

@@ -160,12 +160,12 @@ static uint8_t *put_transition(const struct ctf_stream *s, uint8_t *p, uint64_t 
 static uint8_t *put_wake(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 			 const struct trace_event *ev)
 {
-	if (fits_stream(s, ev) && !ev->addr && !ev->flags && ev->seen <= UINT16_MAX) {
+	if (fits_stream(s, ev) && !ev->addr && !ev->flags && !ev->resource) {
 		p = put_header(p, ts, CTF_WAKE);
 		p = put_u64(p, ev->probe_id);
 		p = put_u64(p, ev->peer);
 		p = put_u32(p, ev->site);
-		p = put_u16(p, (uint16_t)ev->seen);
+		p = put_u32(p, ev->seen);
 		return put_u8(p, ev->reason);
 	}
 	p = put_head(p, ts, CTF_WAKE_FULL, ev);

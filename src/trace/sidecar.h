@@ -107,8 +107,8 @@ struct sidecar_stats {
 struct sidecar_reader {
 	struct lines lines;
 	struct sidecar_stats stats; /* stays after the close */
-	unsigned wanted;            /* bit t: items of type t; others are skipped unseen */
-	void *object;               /* of the last item: its strings are in there */
+	unsigned wanted; /* bit t: items of type t; others are passed over unseen.  0: all */
+	void *object;    /* of the last item: its strings are in there */
 	const char **command;
 };
 

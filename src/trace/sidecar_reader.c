@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
 #include "trace/json_line.h"
 
 /* ---- fields -------------------------------------------------------------- */
@@ -318,6 +319,152 @@ static void get_item(struct sidecar_reader *r, const json_t *object, const struc
 	r->stats.unknown_keys += json_object_size(object) - known;
 }
 
+/* ---- our own form -------------------------------------------------------- */
+
+/*
+ * Events may be as many as transitions, so those that our writer wrote are read without
+ * a tree: a flat object, members in the order of the table, names without escapes.  All
+ * else is somebody else's, and goes the other way.  Every line has a newline at its end
+ * and slack behind that, so that nothing here looks for the end of the line.
+ */
+static const char head[] = "{\"type\":\"";
+
+/* The type that the line says it is, and in *@behind what follows; NULL: look closer. */
+static const struct type *type_of_ours(const struct line *line, const char **behind)
+{
+	const char *p = line->text;
+	size_t i;
+
+	if (line->too_long || line->size < sizeof(head) || memcmp(p, head, sizeof(head) - 1) != 0)
+		return NULL;
+	p += sizeof(head) - 1;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		size_t size = strlen(types[i].name);
+
+		if (!strncmp(p, types[i].name, size) && p[size] == '"') {
+			*behind = p + size + 1;
+			return &types[i];
+		}
+	}
+	return NULL;
+}
+
+/* Behind ,"key": if that is what is here; NULL if it is not. */
+static const char *past_key(const char *p, const char *key)
+{
+	size_t size = strlen(key);
+
+	if (p[0] != ',' || p[1] != '"' || strncmp(p + 2, key, size) != 0 || p[size + 2] != '"' ||
+	    p[size + 3] != ':')
+		return NULL;
+	return p + size + 4;
+}
+
+static const char *scan_number(const char *p, uint64_t max, uint64_t *out)
+{
+	if (!strncmp(p, "\"0x", 3)) {
+		p = scan_hex16(p + 3, out);
+		return p && *p == '"' ? p + 1 : NULL;
+	}
+	p = scan_u64(p, out);
+	return p && *out <= max ? p : NULL;
+}
+
+/* A string that stands for itself. */
+static const char *scan_plain(const char *p, const char **text, size_t *size)
+{
+	if (*p++ != '"')
+		return NULL;
+	*text = p;
+	while (*p != '"') {
+		unsigned char c = (unsigned char)*p++;
+
+		if (c < ' ' || c >= 0x7f || c == '\\')
+			return NULL;
+	}
+	*size = (size_t)(p - *text);
+	return p + 1;
+}
+
+static const char *scan_reason(const char *p, uint8_t *out)
+{
+	char name[16];
+	const char *text;
+	uint64_t number;
+	size_t size;
+	int known;
+
+	if (*p != '"') {
+		p = scan_number(p, UINT8_MAX, &number);
+		*out = p ? (uint8_t)number : 0;
+		return p;
+	}
+	p = scan_plain(p, &text, &size);
+	if (!p || size >= sizeof(name))
+		return NULL;
+	memcpy(name, text, size);
+	name[size] = '\0';
+	known = trace_reason_from_name(name);
+	*out = known < 0 ? 0 : (uint8_t)known;
+	return known < 0 ? NULL : p;
+}
+
+static const char *scan_name(const char *p, struct trace_event *ev)
+{
+	size_t size = 0;
+
+	p = scan_plain(p, &ev->name, &size);
+	ev->name_size = (uint32_t)size; /* a line is shorter than that */
+	return p;
+}
+
+static const char *scan_field(const char *p, const struct field *f, struct trace_item *item)
+{
+	void *out = (char *)item + f->offset;
+	uint64_t number;
+
+	switch (f->kind) {
+	case KIND_U64:
+		return scan_number(p, UINT64_MAX, out);
+	case KIND_U32:
+		p = scan_number(p, UINT32_MAX, &number);
+		if (p)
+			*(uint32_t *)out = (uint32_t)number;
+		return p;
+	case KIND_RESOURCE:
+		item->event.flags |= TRACE_HAS_RESOURCE;
+		return scan_number(p, UINT64_MAX, out);
+	case KIND_REASON:
+		return scan_reason(p, out);
+	case KIND_NAME:
+		return scan_name(p, &item->event);
+	case KIND_FLAG:
+		item->event.flags |= f->flag;
+		return strncmp(p, "true", 4) != 0 ? NULL : p + 4;
+	default:
+		return NULL; /* not in an event */
+	}
+}
+
+/* False: it is in another form, and *@item is anything. */
+static bool parse_ours(const struct line *line, const char *p, struct trace_event *ev,
+		       struct trace_item *item)
+{
+	const struct field *f;
+
+	trace_event_init(ev);
+	for (f = event_fields; f->key; f++) {
+		const char *value = past_key(p, f->key);
+
+		if (!value)
+			continue;
+		p = scan_field(value, f, item);
+		if (!p)
+			return false;
+	}
+	return *p == '}' && p + 1 == line->text + line->size;
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
 static const struct type *find_type(const char *name)
@@ -345,8 +492,13 @@ static bool is_room(const char *name)
 	return !strcmp(name, "room");
 }
 
+static bool is_wanted(const struct sidecar_reader *r, const struct type *type)
+{
+	return !r->wanted || r->wanted & 1u << type->type;
+}
+
 /* True: the line is an item, now in *@item. */
-static bool parse(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+static bool parse_any(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
 {
 	const struct type *type;
 	const char *name;
@@ -362,12 +514,29 @@ static bool parse(struct sidecar_reader *r, const struct line *line, struct trac
 		r->stats.unknown_types += !is_room(name);
 		return false;
 	}
+	if (!is_wanted(r, type))
+		return false;
 	trace_item_init(item, type->type);
 	if (type->type == TRACE_ITEM_EVENT)
 		item->event.kind = type->kind;
 	get_item(r, r->object, type, item);
-	r->stats.records++;
 	return true;
+}
+
+static bool parse(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+{
+	const char *behind;
+	const struct type *type = type_of_ours(line, &behind);
+
+	if (type && !is_wanted(r, type))
+		return false;
+	if (type && type->type == TRACE_ITEM_EVENT &&
+	    parse_ours(line, behind, &item->event, item)) {
+		item->type = TRACE_ITEM_EVENT;
+		item->event.kind = type->kind;
+		return true;
+	}
+	return parse_any(r, line, item);
 }
 
 int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err)
@@ -376,10 +545,13 @@ int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *
 	int rc;
 
 	while ((rc = lines_next(&r->lines, &line, err)) > 0) {
-		forget_item(r);
+		if (r->object)
+			forget_item(r);
 		r->stats.lines++;
-		if (!line_is_blank(&line) && parse(r, &line, item))
+		if (!line_is_blank(&line) && parse(r, &line, item)) {
+			r->stats.records++;
 			return 1;
+		}
 	}
 	forget_item(r);
 	return rc;

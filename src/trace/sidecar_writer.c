@@ -452,7 +452,7 @@ static char *put_name(char *p, const struct trace_event *ev)
 	struct json_writer j;
 	const char *text;
 
-	if (!ev->name)
+	if (!ev->name || !size)
 		return p;
 	p = put_key(p, "name");
 	if (is_plain(ev->name, size)) {

@@ -18,6 +18,9 @@ import traceback
 TOOL = os.environ.get("COROTRACER", "build/corotracer")
 TARGET = os.environ.get("TARGET", "build/tests/cli/target")
 TESTS = []
+
+# A collector that offers stations only, as the plain protocol has them: eight slots each.
+STATIONS_ONLY = dict(os.environ, COROTRACER_NO_LANES="1")
 STARTED = []
 
 
@@ -172,6 +175,6 @@ def main():
 
 
 __all__ = [
-    "TOOL", "TARGET", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
+    "TOOL", "TARGET", "STATIONS_ONLY", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
     "wait_until", "check_order", "words", "private_places", "is_left_behind", "sweep", "main", "os", "signal", "subprocess", "sys", "time", "json",
 ]

@@ -101,7 +101,8 @@ static struct jsonl_stats read_trace(int fd, struct jsonl_writer *w, struct trac
 	MUST(jsonl_reader_open_fd(&r, fd, "fuzz", &err) == 0);
 	while (jsonl_next(&r, &ev, &err) > 0) {
 		MUST(!trace_event_problem(&ev));
-		MUST(summary_add_event(sum, &ev) == 0);
+		MUST(summary_add(sum, &(struct trace_item){ .type = TRACE_ITEM_EVENT,
+							    .event = ev }) == 0);
 		*check = mix(*check, &ev);
 		if (w)
 			jsonl_put(w, &ev);
@@ -162,7 +163,7 @@ static void fuzz_sidecar(const uint8_t *data, size_t size)
 		}
 		if (rec.type == TRACE_ITEM_COROUTINE)
 			touch(rec.coroutine.name);
-		MUST(summary_add_record(&sum, &rec) == 0);
+		MUST(summary_add(&sum, &rec) == 0);
 	}
 	MUST(r.stats.records + r.stats.garbage + r.stats.unknown_types <= r.stats.lines);
 	nr_records += r.stats.records;

@@ -468,7 +468,7 @@ static uint64_t told(void)
 
 static struct trace_event any_event(void)
 {
-	static const char *const names[] = { NULL, "", "reader", "a \"b\"\n\x7f", "\xc3\xa9" };
+	static const char *const names[] = { NULL, "x", "reader", "a \"b\"\n\x7f", "\xc3\xa9" };
 	const char *name = names[next_random() % 5];
 	struct trace_event ev = {
 		.kind = (uint8_t)(TRACE_BIRTH + next_random() % 4),
