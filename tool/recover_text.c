@@ -148,7 +148,8 @@ static void put_clock(const struct recover *r)
 
 	if (!r->image.lanes.ext || !r->lanes.lanes)
 		return; /* stations have the time itself */
-	printf("  times         good to %s", text_duration(text, a > b ? a : b));
+	printf("  times         %s off at most, if the clock was slewed meanwhile",
+	       text_duration(text, a > b ? a : b));
 	if (r->image.clock_from == IMAGE_CLOCK_MEASURED)
 		fputs("; the collector left no clock, so ours was used", stdout);
 	else if (r->image.clock_from == IMAGE_CLOCK_ELSEWHERE)

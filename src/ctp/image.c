@@ -394,13 +394,23 @@ uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
 
 /* ---- all of it --------------------------------------------------------------------- */
 
+/* Where the file system remembers it; otherwise when its inode last changed. */
+static time_t file_made(int fd, const struct stat *st)
+{
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
+		return (time_t)x.stx_btime.tv_sec;
+	return st->st_ctime;
+}
+
 static void look_at_file(struct image *im, int fd, const struct stat *st)
 {
 	const struct ctp_ext_header *ext = ctp_header_ext(im->header);
 
 	im->cut = (uint64_t)st->st_size < im->size;
 	im->live = region_is_live(fd);
-	im->made = st->st_ctime;
+	im->made = file_made(fd, st);
 	if (ext->magic == CTP_EXT_MAGIC)
 		im->collector_pid = ext->collector_pid;
 }

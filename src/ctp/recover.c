@@ -442,13 +442,22 @@ static void read_command(uint32_t pid, char *to, size_t size)
 	to[strcspn(to, "\n")] = '\0';
 }
 
+/* Dead, and its parent has not taken notice. */
+static bool is_zombie(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return file_has(path, "State:\tZ") || file_has(path, "State:\tX");
+}
+
 /* A number may be somebody else's by now; who has the region mapped is the one. */
 static void look_at_process(const struct reading *in, uint32_t pid, struct recover_process *p)
 {
 	char maps[64];
 
 	p->pid = pid;
-	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
+	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) || is_zombie(pid))
 		return;
 	snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
 	p->life = file_has(maps, in->path) ? PROCESS_THERE : PROCESS_OTHER;
@@ -519,14 +528,23 @@ static void put_in_order(struct recover *r)
 
 /* ---- the trace ------------------------------------------------------------------------------ */
 
+/* When the region was made, by the clock of its events; 0 if that cannot be told. */
+static uint64_t start_of(const struct recover *r)
+{
+	uint64_t made = (uint64_t)r->image.made * NS_PER_SEC;
+	uint64_t ago = made < r->now_realtime_ns ? r->now_realtime_ns - made : 0;
+
+	return r->same_time && ago < r->now_ns ? r->now_ns - ago : 0;
+}
+
 static int begin_trace(struct reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 	struct utsname uts;
 	struct sidecar_run run = {
 		.tool = r->options.tool,
-		.start_ts = r->now_ns,
-		.start_realtime = r->now_realtime_ns,
+		.start_ts = start_of(r),
+		.start_realtime = (uint64_t)r->image.made * NS_PER_SEC,
 		.stations = r->image.header->max_stations,
 	};
 	struct trace_output out = { .has_sidecar = true };
