@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
 done
 
 tool=$build/corotracer
-for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,flood,idle}; do
+for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,ctf,flood,idle}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
 		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
@@ -119,6 +119,9 @@ run_jsonl()
 {
 	say "JSON lines"
 	"$build/bench/bench-jsonl" --seconds="$(seconds 4)"
+	say "CTF"
+	"$build/bench/bench-ctf" --seconds="$(seconds 3)"
+	"$build/bench/bench-ctf" --seconds="$(seconds 3)" --told=1
 	say "a program that writes flat out"
 	collected 1000 flood --coroutines=1000 --seconds="$(seconds 3)"
 	awk -v collected="$(summary collected)" -v lost="$(summary lost)" \
@@ -170,6 +173,8 @@ rows()
 	cat <<-'END'
 	jsonl to /dev/null|jsonl.null.events_per_s|/s|jsonl.null.fprintf_per_s|fprintf|>= 10
 	jsonl to a file on tmpfs|jsonl.tmpfs.events_per_s|/s|jsonl.tmpfs.fprintf_per_s|fprintf|>= 10
+	ctf on tmpfs: plain transitions|ctf.plain.events_per_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
+	ctf on tmpfs: with site, reason, resource|ctf.told.events_per_s|/s|ctf.told.memcpy_per_s|memcpy of 32 bytes|
 	flat out: collected, end to end|flood.collected_per_s|/s|jsonl.null.fprintf_per_s|fprintf|
 	flat out: share collected|flood.collected_percent|%|||
 	flat out: cost to the program|flood.event_ns|ns|event.alone.clock_ns|clock_gettime|

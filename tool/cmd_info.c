@@ -3,7 +3,7 @@
  * cmd_info.c - `corotracer info`: what is in a trace, and is all of it there?
  *
  * The trace is read as a stream, so its size does not matter.  What was lost only
- * the sidecar knows; without one the answer is that nobody knows, not zero.
+ * the collector knew; where it did not say so the answer is that nobody knows, not zero.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,65 +16,40 @@
 
 /* ---- gather -------------------------------------------------------------- */
 
-static int read_trace(struct info *info, struct err *err)
+static int read_items(struct info *info, struct trace_reader *reader, struct err *err)
 {
-	struct jsonl_reader reader;
+	const struct trace_stats *stats = trace_reader_stats(reader);
 	struct progress progress;
-	struct trace_event ev;
-	int rc = jsonl_reader_open(&reader, info->trace_path, err);
+	struct trace_item item;
+	uint64_t nr = 0;
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	progress_start(&progress, info->trace_path, lines_total(&reader.lines));
-	while ((rc = jsonl_next(&reader, &ev, err)) > 0) {
-		rc = summary_add_event(&info->sum, &ev);
+	progress_start(&progress, info->trace_path, stats->total);
+	while ((rc = trace_next(reader, &item, err)) > 0) {
+		rc = summary_add(&info->sum, &item);
 		if (rc < 0) {
 			err_set(err, rc, "no memory for the coroutines of '%s'", info->trace_path);
 			break;
 		}
-		if (reader.stats.events % 4096 == 0)
-			progress_update(&progress, reader.lines.bytes);
+		if (++nr % 4096 == 0)
+			progress_update(&progress, stats->bytes);
 	}
 	progress_end(&progress);
-	info->lines = reader.stats;
-	jsonl_reader_close(&reader);
 	return rc;
 }
 
-static int read_records(struct info *info, struct sidecar_reader *reader, struct err *err)
+static int read_trace(struct info *info, struct err *err)
 {
-	struct sidecar_record rec;
+	struct trace_reader *reader = trace_reader_open(info->trace_path, err);
 	int rc;
 
-	while ((rc = sidecar_next(reader, &rec, err)) > 0) {
-		rc = summary_add_record(&info->sum, &rec);
-		if (rc < 0)
-			return err_set(err, rc, "no memory for the coroutines of '%s'",
-				       info->sidecar_path);
-	}
-	return rc;
-}
-
-/* No sidecar is fine: other tools write none. */
-static int read_sidecar(struct info *info, struct err *err)
-{
-	struct sidecar_reader reader;
-	int rc;
-
-	if (!strcmp(info->trace_path, "-"))
-		return 0;
-	info->sidecar_path = sidecar_path(info->trace_path);
-	if (!info->sidecar_path)
-		return err_set(err, -ENOMEM, "no memory for a file name");
-	rc = sidecar_reader_open(&reader, info->sidecar_path, err);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0)
-		return rc;
-	rc = read_records(info, &reader, err);
-	info->has_sidecar = true;
-	info->sidecar_lines = reader.stats;
-	sidecar_reader_close(&reader);
+	if (!reader)
+		return err->code;
+	rc = read_items(info, reader, err);
+	info->stats = *trace_reader_stats(reader);
+	if (info->stats.sidecar_path)
+		info->sidecar_path = strdup(info->stats.sidecar_path);
+	trace_reader_close(reader);
 	return rc;
 }
 
@@ -101,7 +76,7 @@ static int show(const struct info *info, bool json)
 /* A report of zeros would be an answer to another question. */
 static bool is_no_trace(const struct info *info)
 {
-	return !info->sum.events && info->lines.garbage;
+	return !info->sum.events && info->stats.lines.garbage;
 }
 
 static int refuse(const struct info *info)
@@ -115,7 +90,8 @@ static int refuse(const struct info *info)
 			(int)(len - suffix), path);
 	else
 		fprintf(stderr, "hint: line %llu: %s\n",
-			(unsigned long long)info->lines.first[0].line, info->lines.first[0].reason);
+			(unsigned long long)info->stats.lines.first[0].line,
+			info->stats.lines.first[0].reason);
 	return EXIT_FAILED;
 }
 
@@ -125,7 +101,7 @@ static int info_on(const char *path, bool json)
 	struct err err = { 0 };
 	int status;
 
-	if (read_trace(&info, &err) < 0 || read_sidecar(&info, &err) < 0) {
+	if (read_trace(&info, &err) < 0) {
 		say_error("info", &err);
 		status = EXIT_FAILED;
 	} else if (is_no_trace(&info) && !json) {
@@ -169,11 +145,14 @@ const struct command command_info = {
 	.instrument = "coroutines",
 	.args = "[--json] TRACE",
 	.summary = "say what is in a trace, and whether all of it is there",
-	.details = "TRACE is a file of JSON lines, or '-' for standard input.  Traces of other\n"
-		   "tools are fine; what was lost only a trace with a sidecar (TRACE.meta) tells.\n"
-		   "\n"
-		   "Exit status: 0 sound; 1 the trace has lines that are no events, or does not\n"
-		   "hold what its sidecar says, or cannot be read; 2 usage.\n",
+	.details =
+		"TRACE is a file of JSON lines, '-' for standard input, or the directory of a\n"
+		"CTF trace of ours.  JSON lines of other tools are fine; what was lost only a\n"
+		"trace with a sidecar (TRACE.meta) tells.\n"
+		"\n"
+		"Exit status: 0 sound; 1 the trace has lines that are no events or packets that\n"
+		"are damaged, or does not hold what its collector says, or cannot be read; 2\n"
+		"usage.\n",
 	.opts = options,
 	.run = run,
 };

@@ -5,30 +5,36 @@
 
 #include <stdbool.h>
 
-#include "trace/jsonl_reader.h"
-#include "trace/sidecar.h"
+#include "trace/reader.h"
 #include "trace/summary.h"
 
-/* All that the two files said. */
+/* All that the trace said. */
 struct info {
 	const char *trace_path;
-	char *sidecar_path; /* NULL: the trace comes from a pipe */
-	bool has_sidecar;
-	struct jsonl_stats lines;
-	struct sidecar_stats sidecar_lines;
+	char *sidecar_path; /* of JSON lines: where it is, or would be; NULL: there can be none */
+	struct trace_stats stats;
 	struct trace_summary sum;
 };
 
-/* Does the file hold what the collector says it put there?  True if nobody says. */
-static inline bool info_agrees(const struct info *info)
+/* Somebody says what run it is of: a sidecar, or the facts of a CTF trace. */
+static inline bool info_has_facts(const struct info *info)
 {
-	return !info->sum.has_totals || info->sum.totals.collected == info->sum.events;
+	return info->stats.has_sidecar || info->sum.has_run || info->sum.has_totals;
 }
 
-/* Agrees, and every line is what it should be: what the exit status says. */
+/* Does the trace hold what the collector says it put there?  True if nobody says. */
+static inline bool info_agrees(const struct info *info)
+{
+	const struct sidecar_totals *t = &info->sum.totals;
+
+	return !info->sum.has_totals ||
+	       (t->collected == info->sum.events && t->others_collected == info->sum.others);
+}
+
+/* Agrees, and everything in it is what it should be: what the exit status says. */
 static inline bool info_is_sound(const struct info *info)
 {
-	return !info->lines.garbage && !info->sidecar_lines.garbage && info_agrees(info);
+	return trace_stats_are_clean(&info->stats) && info_agrees(info);
 }
 
 /* On stdout.  info_print_json() returns 0 or a negative errno. */

@@ -7,6 +7,15 @@
 
 #define NAMES_SHOWN 5
 
+/* Known, or null. */
+static void json_known(struct json_writer *j, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		jw_field_u64(j, key, value);
+	else
+		jw_field_null(j, key);
+}
+
 static void json_garbage(struct json_writer *j, const struct jsonl_stats *lines)
 {
 	unsigned i;
@@ -73,15 +82,24 @@ static void json_names(struct json_writer *j, const struct trace_summary *sum)
 	jw_array_end(j);
 }
 
-static void json_last(struct json_writer *j, const struct summary_last *last)
+static void json_last(struct json_writer *j, const struct trace_summary *sum,
+		      const struct summary_last *last)
 {
 	if (!last->ts) {
 		jw_field_null(j, "state");
 		return;
 	}
-	jw_field_string(j, "state", last->is_active ? "running" : "suspended");
+	jw_field_string(j, "state", trace_state_name(last->state));
 	jw_field_u64(j, "since_ts", last->ts);
 	jw_field_u64(j, "addr", last->addr);
+	if (last->site) {
+		jw_field_u64(j, "site", last->site);
+		jw_field_string(j, "place", summary_place(sum, last->site));
+	}
+	if (last->reason)
+		jw_field_string(j, "reason", trace_reason_name(last->reason));
+	if (last->has_resource)
+		jw_field_u64(j, "resource", last->resource);
 }
 
 static void json_alive(struct json_writer *j, const struct trace_summary *sum)
@@ -94,7 +112,7 @@ static void json_alive(struct json_writer *j, const struct trace_summary *sum)
 		jw_object_begin(j);
 		jw_field_u64(j, "probe_id", sum->alive[i].probe_id);
 		jw_field_string(j, "name", sum->alive[i].name);
-		json_last(j, &sum->alive[i].last);
+		json_last(j, sum, &sum->alive[i].last);
 		jw_object_end(j);
 	}
 	jw_array_end(j);
@@ -111,7 +129,7 @@ static void json_worst(struct json_writer *j, const struct trace_summary *sum)
 		const struct summary_worst *w = &sum->worst[i];
 
 		jw_object_begin(j);
-		jw_field_u64(j, "station", w->station);
+		json_known(j, "station", w->station != TRACE_NO_STATION, w->station);
 		jw_field_u64(j, "probe_id", w->probe_id);
 		jw_field_string(j, "name", w->name);
 		jw_field_u64(j, "written", w->written);
@@ -122,38 +140,89 @@ static void json_worst(struct json_writer *j, const struct trace_summary *sum)
 	jw_array_end(j);
 }
 
+/* Events by kind, without the transitions. */
+static void json_others(struct json_writer *j, const struct trace_summary *sum)
+{
+	static const char *const keys[NR_TRACE_KINDS] = {
+		[TRACE_BIRTH] = "births",
+		[TRACE_WAKE] = "wakes",
+		[TRACE_END] = "ends",
+		[TRACE_DESTROY] = "destroys",
+	};
+	unsigned i;
+
+	jw_key(j, "others");
+	jw_object_begin(j);
+	for (i = TRACE_BIRTH; i < NR_TRACE_KINDS; i++)
+		jw_field_u64(j, keys[i], sum->kinds[i]);
+	jw_object_end(j);
+}
+
+static void json_gaps(struct json_writer *j, const struct trace_summary *sum)
+{
+	size_t top[SUMMARY_WORST], nr = summary_top_gaps(sum, top, SUMMARY_WORST), i;
+
+	jw_field_u64(j, "lanes_with_loss", sum->nr_gaps);
+	jw_key(j, "lanes_lost_most");
+	jw_array_begin(j);
+	for (i = 0; i < nr; i++) {
+		const struct summary_gaps *g = &sum->gaps[top[i]];
+
+		jw_object_begin(j);
+		json_known(j, "lane", g->lane != TRACE_LANE_STATIONS, g->lane);
+		jw_field_u64(j, "pid", g->pid);
+		jw_field_u64(j, "tid", g->tid);
+		jw_field_u64(j, "gaps", g->gaps);
+		jw_field_u64(j, "lost", g->transitions);
+		jw_field_u64(j, "others_lost", g->others);
+		jw_object_end(j);
+	}
+	jw_array_end(j);
+}
+
+static void json_ctf(struct json_writer *j, const struct trace_stats *stats)
+{
+	const struct ctf_stats *c = &stats->ctf;
+
+	jw_key(j, "ctf");
+	if (stats->format != TRACE_FORMAT_CTF) {
+		jw_null(j);
+		return;
+	}
+	jw_object_begin(j);
+	jw_field_u64(j, "streams", c->streams);
+	jw_field_u64(j, "packets", c->packets);
+	jw_field_u64(j, "damaged", c->damaged);
+	jw_field_u64(j, "torn", c->torn);
+	jw_field_u64(j, "missing", c->missing);
+	jw_field_u64(j, "unknown", c->unknown);
+	jw_field_u64(j, "discarded", c->discarded);
+	jw_object_end(j);
+}
+
 static void json_sidecar(struct json_writer *j, const struct info *info)
 {
 	const struct trace_summary *sum = &info->sum;
 
 	jw_key(j, "sidecar");
-	if (!info->has_sidecar) {
+	if (!info_has_facts(info)) {
 		jw_null(j);
 		return;
 	}
 	jw_object_begin(j);
 	jw_field_bool(j, "finished", sum->has_totals);
-	jw_field_u64(j, "garbage", info->sidecar_lines.garbage);
+	jw_field_u64(j, "garbage", info->stats.sidecar.garbage);
 	if (sum->has_run)
 		json_run(j, &sum->run);
 	if (sum->has_totals)
 		json_totals(j, &sum->totals);
 	json_processes(j, sum);
-	jw_field_u64(j, "coroutines", sum->nr_described);
-	jw_field_u64(j, "dead", sum->nr_dead);
+	jw_field_u64(j, "coroutines", summary_born(sum));
+	jw_field_u64(j, "dead", summary_ended(sum));
 	json_names(j, sum);
 	json_alive(j, sum);
 	json_worst(j, sum);
 	jw_object_end(j);
-}
-
-/* Known, or null. */
-static void json_known(struct json_writer *j, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		jw_field_u64(j, key, value);
-	else
-		jw_field_null(j, key);
 }
 
 int info_print_json(const struct info *info)
@@ -164,13 +233,16 @@ int info_print_json(const struct info *info)
 	jw_init_file(&j, stdout);
 	jw_object_begin(&j);
 	jw_field_string(&j, "trace", info->trace_path);
+	jw_field_string(&j, "format", info->stats.format == TRACE_FORMAT_CTF ? "ctf" : "jsonl");
 	jw_field_bool(&j, "sound", info_is_sound(info));
 	jw_field_u64(&j, "events", sum->events);
+	json_others(&j, sum);
 	jw_field_u64(&j, "coroutines", coro_ids_count(&sum->coroutines));
 	jw_field_u64(&j, "threads", u64map_count(&sum->threads));
 	jw_field_u64(&j, "duration_ns", summary_duration_ns(sum));
-	json_known(&j, "first_ts", sum->events, sum->first_ts);
-	json_known(&j, "last_ts", sum->events, sum->last_ts);
+	jw_field_u64(&j, "sites", u64map_count(&sum->sites));
+	json_known(&j, "first_ts", sum->events || sum->others, sum->first_ts);
+	json_known(&j, "last_ts", sum->events || sum->others, sum->last_ts);
 	json_known(&j, "written", sum->has_totals, sum->totals.written);
 	json_known(&j, "collected", sum->has_totals, sum->totals.collected);
 	json_known(&j, "lost", sum->has_totals, sum->totals.lost);
@@ -179,7 +251,9 @@ int info_print_json(const struct info *info)
 		jw_bool(&j, info_agrees(info));
 	else
 		jw_null(&j);
-	json_garbage(&j, &info->lines);
+	json_gaps(&j, sum);
+	json_garbage(&j, &info->stats.lines);
+	json_ctf(&j, &info->stats);
 	json_sidecar(&j, info);
 	jw_object_end(&j);
 	jw_newline(&j);

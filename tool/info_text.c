@@ -10,8 +10,10 @@
 
 #define GARBAGE_SHOWN   5
 #define PROCESSES_SHOWN 8
+#define GAPS_SHOWN      5
 #define NAMES_SHOWN     5
 #define NAME_COLUMNS    40
+#define PLACE_COLUMNS   50
 
 /* "  events        1,000" without the newline; an empty label continues the one above. */
 static void label(const char *text)
@@ -44,14 +46,22 @@ static void print_loss_causes(const struct sidecar_totals *t)
 		printf("%s overwritten before they were read\n",
 		       text_count(count, t->lost_overwritten));
 	}
+	if (t->lost_full) {
+		label("");
+		printf("%s found no room in their lane\n", text_count(count, t->lost_full));
+	}
 	if (t->lost_output) {
 		label("");
 		printf("%s could not be written to the file\n", text_count(count, t->lost_output));
 	}
+	if (t->others_lost) {
+		label("");
+		printf("and %s births, wakes, ends\n", text_count(count, t->others_lost));
+	}
 	if (t->without_station) {
 		label("");
 		print_some(t->without_station, "coroutine", "coroutines");
-		printf(" found no station and %s not in the trace at all\n",
+		printf(" found no room and %s not in the trace at all\n",
 		       t->without_station == 1 ? "is" : "are");
 	}
 }
@@ -62,13 +72,13 @@ static void print_lost(const struct info *info)
 	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE];
 
 	label("lost");
-	if (!info->sidecar_path) {
+	if (info->stats.is_stdin) {
 		puts("not known: from a pipe the trace comes alone");
 		return;
 	}
 	if (!info->sum.has_totals) {
 		/* The collector writes the run at its start, the totals at its end. */
-		if (info->has_sidecar)
+		if (info_has_facts(info) || !info->sidecar_path)
 			puts("not known: the collector was killed, or is still at it");
 		else
 			printf("not known: no '%s' beside the trace\n", info->sidecar_path);
@@ -81,9 +91,11 @@ static void print_lost(const struct info *info)
 
 static void print_garbage(const struct info *info)
 {
-	const struct jsonl_stats *l = &info->lines;
+	const struct jsonl_stats *l = &info->stats.lines;
 	unsigned i;
 
+	if (info->stats.format == TRACE_FORMAT_CTF)
+		return;
 	label("garbage");
 	if (!l->garbage) {
 		puts("none");
@@ -102,20 +114,99 @@ static void print_garbage(const struct info *info)
 	}
 }
 
+/* Of a CTF trace: what could not be read. */
+static void print_damage(const struct ctf_stats *c)
+{
+	if (c->damaged || c->missing) {
+		label("damaged");
+		print_some(c->damaged, "packet", "packets");
+		fputs(" could not be read to the end, ", stdout);
+		print_some(c->missing, "is missing", "are missing");
+		putchar('\n');
+	}
+	if (c->torn) {
+		label("torn");
+		print_some(c->torn, "file ends", "files end");
+		puts(" inside a packet: the collector was killed, or is still at it");
+	}
+	if (c->unknown) {
+		label("unknown");
+		print_some(c->unknown, "record", "records");
+		puts(" of a later version, left out");
+	}
+}
+
+/* "7,838: 100 births, 7,638 wakes, 100 ends" */
+static void print_others(const struct trace_summary *sum)
+{
+	static const char *const words[NR_TRACE_KINDS][2] = {
+		[TRACE_BIRTH] = { "birth", "births" },
+		[TRACE_WAKE] = { "wake", "wakes" },
+		[TRACE_END] = { "end", "ends" },
+		[TRACE_DESTROY] = { "destruction", "destructions" },
+	};
+	unsigned i, shown = 0;
+
+	if (!sum->others)
+		return;
+	label("and");
+	for (i = TRACE_BIRTH; i < NR_TRACE_KINDS; i++) {
+		if (!sum->kinds[i])
+			continue;
+		fputs(shown++ ? ", " : "", stdout);
+		print_some(sum->kinds[i], words[i][0], words[i][1]);
+	}
+	putchar('\n');
+}
+
+/* "thread 4711 of 4710    1,234 events in 3 gaps" */
+static void print_gaps(const struct trace_summary *sum)
+{
+	size_t top[GAPS_SHOWN], nr = summary_top_gaps(sum, top, GAPS_SHOWN), i;
+
+	for (i = 0; i < nr; i++) {
+		const struct summary_gaps *g = &sum->gaps[top[i]];
+
+		label(i ? "" : "gaps");
+		if (g->lane == TRACE_LANE_STATIONS)
+			fputs("stations: ", stdout);
+		else
+			printf("thread %" PRIu64 " of process %" PRIu32 ": ", g->tid, g->pid);
+		print_some(g->transitions, "event", "events");
+		if (g->others) {
+			fputs(" and ", stdout);
+			print_some(g->others, "other", "others");
+		}
+		fputs(" in ", stdout);
+		print_some(g->gaps, "gap", "gaps");
+		putchar('\n');
+	}
+	if (sum->nr_gaps <= nr)
+		return;
+	label("");
+	print_some(sum->nr_gaps - nr, "more thread", "more threads");
+	putchar('\n');
+}
+
 static void print_disagreement(const struct info *info)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
 	if (!info_agrees(info)) {
+		const struct sidecar_totals *t = &info->sum.totals;
+		bool others = t->collected == info->sum.events;
+
 		label("disagrees");
-		printf("the collector wrote %s events, the file has %s:\n",
-		       text_count(a, info->sum.totals.collected), text_count(b, info->sum.events));
+		printf("the collector wrote %s %s, the file has %s:\n",
+		       text_count(a, others ? t->others_collected : t->collected),
+		       others ? "births, wakes, ends" : "events",
+		       text_count(b, others ? info->sum.others : info->sum.events));
 		label("");
 		puts("it was changed since, or belongs to another run");
 	}
-	if (info->sidecar_lines.garbage) {
+	if (info->stats.sidecar.garbage) {
 		label("damaged");
-		print_some(info->sidecar_lines.garbage, "line", "lines");
+		print_some(info->stats.sidecar.garbage, "line", "lines");
 		printf(" of '%s' cannot be read\n", info->sidecar_path);
 	}
 }
@@ -203,19 +294,27 @@ static void print_processes(const struct trace_summary *sum)
 	putchar('\n');
 }
 
-/* "suspended at 0x55d0c3b0 for 1.931 s" */
-static void print_state(const struct summary_last *last, uint64_t end_ts)
+/* "suspended at pipeline.c:148 worker (timer) for 1.931 s", or at 0x55d0c3b0 */
+static void print_state(const struct trace_summary *sum, const struct summary_last *last,
+			uint64_t end_ts)
 {
+	const char *state = trace_state_name(last->state), *place = summary_place(sum, last->site);
+	const char *reason = last->reason ? trace_reason_name(last->reason) : NULL;
 	char text[TEXT_SIZE];
 
-	if (!last->ts) {
+	if (!last->ts || !state) {
 		fputs("no event", stdout);
 		return;
 	}
-	if (last->is_active)
-		fputs("running", stdout);
-	else
-		printf("suspended at 0x%" PRIx64, last->addr);
+	fputs(state, stdout);
+	if (last->state == TRACE_STATE_SUSPENDED && place) {
+		fputs(" at ", stdout);
+		text_put_short(stdout, place, PLACE_COLUMNS);
+	} else if (last->state == TRACE_STATE_SUSPENDED) {
+		printf(" at 0x%" PRIx64, last->addr);
+	}
+	if (reason)
+		printf(" (%s)", reason);
 	printf(" for %s", text_duration(text, end_ts > last->ts ? end_ts - last->ts : 0));
 }
 
@@ -235,7 +334,7 @@ static void print_alive(const struct trace_summary *sum)
 		else
 			printf("coroutine %" PRIu64, a->probe_id);
 		fputs("  ", stdout);
-		print_state(&a->last, end);
+		print_state(sum, &a->last, end);
 		putchar('\n');
 	}
 	if (!more)
@@ -249,12 +348,12 @@ static void print_lives(const struct trace_summary *sum)
 {
 	const struct sidecar_totals *t = &sum->totals;
 
-	if (!sum->nr_described)
+	if (!summary_born(sum))
 		return;
 	label("lives");
-	print_some(sum->nr_described, "coroutine", "coroutines");
+	print_some(summary_born(sum), "coroutine", "coroutines");
 	fputs(" born, ", stdout);
-	print_some(sum->nr_dead, "ended", "ended");
+	print_some(summary_ended(sum), "ended", "ended");
 	putchar('\n');
 	print_alive(sum);
 	if (t->garbage) {
@@ -289,6 +388,8 @@ static void print_names(const struct trace_summary *sum)
 	}
 	if (sum->names.nr > nr) {
 		fputs(" and ", stdout);
+		if (sum->nr_unnamed)
+			fputs("more than ", stdout);
 		print_some(sum->names.nr - nr, "other name", "other names");
 	}
 	putchar('\n');
@@ -306,9 +407,13 @@ static void print_worst(const struct trace_summary *sum)
 	for (i = 0; i < sum->nr_worst; i++) {
 		const struct summary_worst *w = &sum->worst[i];
 
-		printf("  %-12s  %12s of %12s  %8llu  %15llu", "", text_count(a, w->lost),
-		       text_count(b, w->written), (unsigned long long)w->station,
-		       (unsigned long long)w->probe_id);
+		printf("  %-12s  %12s of %12s  ", "", text_count(a, w->lost),
+		       text_count(b, w->written));
+		if (w->station == TRACE_NO_STATION)
+			printf("%8s", "-");
+		else
+			printf("%8" PRIu64, w->station);
+		printf("  %15" PRIu64, w->probe_id);
 		if (w->name) {
 			fputs("  ", stdout);
 			text_put_short(stdout, w->name, NAME_COLUMNS);
@@ -327,17 +432,20 @@ void info_print_text(const struct info *info)
 	const struct trace_summary *sum = &info->sum;
 	char duration[TEXT_SIZE];
 
-	text_put(stdout, info->sidecar_path ? info->trace_path : "standard input");
+	text_put(stdout, info->stats.is_stdin ? "standard input" : info->trace_path);
 	puts("\n");
 	print_count("events", sum->events);
+	print_others(sum);
 	print_count("coroutines", coro_ids_count(&sum->coroutines));
 	print_count("threads", u64map_count(&sum->threads));
 	label("duration");
 	puts(text_duration(duration, summary_duration_ns(sum)));
 	print_lost(info);
+	print_gaps(sum);
 	print_garbage(info);
+	print_damage(&info->stats.ctf);
 	print_disagreement(info);
-	if (!info->has_sidecar)
+	if (!info_has_facts(info))
 		return;
 	putchar('\n');
 	if (sum->has_run) {

@@ -57,18 +57,72 @@ static void line_loss(const struct collector_result *r)
 	if (r->lost_output)
 		fprintf(stderr, ", %s because the trace could not be written",
 			number(r->lost_output));
-	if (r->lost > r->lost_output)
+	if (r->lost_full)
+		fprintf(stderr, ", %s for want of room in the buffer", number(r->lost_full));
+	if (r->lost > r->lost_output + r->lost_full)
 		fprintf(stderr, ", %s overwritten before they were read",
-			number(r->lost - r->lost_output));
+			number(r->lost - r->lost_output - r->lost_full));
 	fputc('\n', stderr);
+}
+
+/* Births, wakes and ends are events, too, but nobody counts with them. */
+static void line_others_lost(const struct collector_result *r)
+{
+	if (r->others_lost)
+		fprintf(stderr, "corotracer: lost too: %s of %s births, wakes, ends\n",
+			number(r->others_lost), number(r->others_lost + r->others_collected));
+	if (r->lanes.lost_sites)
+		fprintf(stderr, "corotracer: %s place%s in the source found no room in the table\n",
+			number(r->lanes.lost_sites), plural(r->lanes.lost_sites));
+}
+
+/* How to lose less next time. */
+static void hint_loss(const struct session *s, const struct collector_result *r)
+{
+	if (r->starved)
+		fprintf(stderr,
+			"hint: the buffer could not grow (%s): a larger place for it: --shm PATH\n",
+			strerror(r->starved));
+	else if (r->lost_full && s->config.lanes.on_full == CTP_ON_FULL_DROP)
+		fputs("hint: --buffer SIZE holds more, --on-full block makes the program wait\n",
+		      stderr);
+	else if (r->lost_full)
+		fputs("hint: the program waited in vain: --buffer SIZE holds more, "
+		      "--on-full block=MS waits longer\n",
+		      stderr);
+	else if (r->lost > r->lost_output)
+		fputs("hint: a station holds 8 events; the oldest of more between two looks are "
+		      "lost\n",
+		      stderr);
+}
+
+static void line_waits(const struct collector_result *r)
+{
+	char took[TEXT_SIZE];
+
+	if (r->waits)
+		fprintf(stderr, "corotracer: the program waited for room %s time%s, %s in all\n",
+			number(r->waits), plural(r->waits), text_duration(took, r->wait_ns));
+}
+
+/* What should be there, and is not. */
+static void lines_lanes(const struct collector_result *r)
+{
+	if (r->no_lanes.code)
+		fprintf(stderr, "corotracer: without lanes: %s; a station holds 8 events\n",
+			r->no_lanes.text);
+	if (r->lanes.broken)
+		fprintf(stderr,
+			"corotracer: %u lane%s broke the rules, and were not read further\n",
+			r->lanes.broken, plural(r->lanes.broken));
 }
 
 static void lines_worst(const struct collector_result *r)
 {
 	uint32_t i;
 
-	for (i = 0; i < r->nr_worst; i++) {
-		const struct harvest_coroutine *co = &r->worst[i];
+	for (i = 0; i < r->worst.nr; i++) {
+		const struct worst_coroutine *co = &r->worst.at[i];
 
 		fprintf(stderr, "corotracer:   worst: %s of %s lost by coroutine %" PRIu64,
 			number(co->lost), number(co->written), co->probe_id);
@@ -79,10 +133,6 @@ static void lines_worst(const struct collector_result *r)
 		}
 		fputc('\n', stderr);
 	}
-	if (r->nr_worst)
-		fputs("hint: a station holds 8 events; the oldest of more between two looks are "
-		      "lost\n",
-		      stderr);
 }
 
 static void line_without_station(const struct session *s, const struct collector_result *r)
@@ -91,9 +141,10 @@ static void line_without_station(const struct session *s, const struct collector
 
 	if (!r->totals.without_station)
 		return;
-	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no station of %u\n",
-		number(r->totals.without_station), plural(r->totals.without_station),
-		s->config.nr_stations);
+	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no room\n",
+		number(r->totals.without_station), plural(r->totals.without_station));
+	if (r->lanes.unborn == r->totals.without_station)
+		return;
 	if (enough <= CTP_MAX_STATIONS)
 		fprintf(stderr, "hint: -n %" PRIu64 " would have been enough\n", enough);
 	else
@@ -191,7 +242,11 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 		return;
 	line_totals(s, r);
 	line_loss(r);
+	line_others_lost(r);
 	lines_worst(r);
+	hint_loss(s, r);
+	line_waits(r);
+	lines_lanes(r);
 	line_without_station(s, r);
 	lines_garbage(r);
 	line_writers(r);
@@ -206,13 +261,13 @@ static void json_worst(struct json_writer *w, const struct collector_result *r)
 
 	jw_key(w, "worst");
 	jw_array_begin(w);
-	for (i = 0; i < r->nr_worst; i++) {
+	for (i = 0; i < r->worst.nr; i++) {
 		jw_object_begin(w);
-		jw_field_u64(w, "station", r->worst[i].station);
-		jw_field_u64(w, "probe_id", r->worst[i].probe_id);
-		jw_field_string(w, "name", r->worst[i].name[0] ? r->worst[i].name : NULL);
-		jw_field_u64(w, "written", r->worst[i].written);
-		jw_field_u64(w, "lost", r->worst[i].lost);
+		jw_field_u64(w, "station", r->worst.at[i].station);
+		jw_field_u64(w, "probe_id", r->worst.at[i].probe_id);
+		jw_field_string(w, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
+		jw_field_u64(w, "written", r->worst.at[i].written);
+		jw_field_u64(w, "lost", r->worst.at[i].lost);
 		jw_object_end(w);
 	}
 	jw_array_end(w);
@@ -234,12 +289,36 @@ static void json_totals(struct json_writer *w, const struct collector_result *r)
 	jw_field_u64(w, "written", r->totals.written);
 	jw_field_u64(w, "collected", r->collected);
 	jw_field_u64(w, "lost", r->lost);
-	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output);
+	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output - r->lost_full);
+	jw_field_u64(w, "lost_full", r->lost_full);
 	jw_field_u64(w, "lost_output", r->lost_output);
 	jw_field_u64(w, "garbage", r->totals.garbage);
 	jw_field_u64(w, "unfinished", r->totals.unfinished);
 	jw_field_u64(w, "coroutines", r->totals.coroutines);
 	jw_field_u64(w, "without_station", r->totals.without_station);
+}
+
+static void json_lanes(struct json_writer *w, const struct collector_result *r)
+{
+	uint32_t kind;
+
+	jw_key(w, "others");
+	jw_object_begin(w);
+	jw_field_u64(w, "collected", r->others_collected);
+	jw_field_u64(w, "lost", r->others_lost);
+	for (kind = TRACE_BIRTH; kind < NR_TRACE_KINDS; kind++)
+		jw_field_u64(w, trace_kind_name(kind), r->lanes.kinds[kind]);
+	jw_object_end(w);
+	jw_key(w, "lanes");
+	jw_object_begin(w);
+	jw_field_u64(w, "opened", r->lanes.lanes);
+	jw_field_u64(w, "broken", r->lanes.broken);
+	jw_field_u64(w, "lost_sites", r->lanes.lost_sites);
+	jw_field_u64(w, "waits", r->waits);
+	jw_field_u64(w, "wait_ns", r->wait_ns);
+	jw_field_string(w, "why_none", r->no_lanes.code ? r->no_lanes.text : NULL);
+	jw_object_end(w);
+	jw_field_u64(w, "region_bytes", r->region_bytes);
 }
 
 static void json_trouble(struct json_writer *w, const char *key, const struct err *err)
@@ -277,6 +356,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	jw_field_u64(&w, "wakeups", r->nr_wakeups);
 	jw_field_bool(&w, "region_shrunk", r->region_shrunk);
 	jw_field_bool(&w, "wild_count", r->wild_count);
+	json_lanes(&w, r);
 	json_writers(&w, r);
 	json_worst(&w, r);
 	json_trouble(&w, "error", &r->output);

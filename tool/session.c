@@ -41,6 +41,17 @@ static bool set_stations(struct session *s, const char *value)
 	return true;
 }
 
+static bool set_format(struct session *s, const char *value)
+{
+	if (!strcmp(value, "jsonl"))
+		s->config.format = TRACE_FORMAT_JSONL;
+	else if (!strcmp(value, "ctf"))
+		s->config.format = TRACE_FORMAT_CTF;
+	else
+		say(name_of(s), "'%s' is no good for --format: jsonl or ctf goes there", value);
+	return s->config.format != TRACE_FORMAT_AUTO;
+}
+
 static bool set_buffer(struct session *s, const char *value)
 {
 	unsigned long long size;
@@ -86,6 +97,8 @@ bool session_set(struct session *s, const char *name, const char *value)
 {
 	if (!strcmp(name, "stations"))
 		return set_stations(s, value);
+	if (!strcmp(name, "format"))
+		return set_format(s, value);
 	if (!strcmp(name, "buffer"))
 		return set_buffer(s, value);
 	if (!strcmp(name, "on-full"))

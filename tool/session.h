@@ -26,6 +26,7 @@ struct session {
 #define SESSION_OPTS                                                                              \
 	{ 'n', "stations", "N", "N coroutines are expected (128); there may be more" },           \
 		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared" }, \
+		{ 0, "format", "WHAT", "jsonl or ctf (ctf if FILE ends in .ctf or /)" },          \
 		{ 0, "buffer", "SIZE", "memory for events not read yet (1G, or what there is)" }, \
 		{ 0, "on-full", "WHAT", "when it is full: drop (default), block or block=MS" },   \
 		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },                     \

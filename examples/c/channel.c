@@ -102,27 +102,30 @@ void channel_free(struct channel *ch)
 }
 
 /* With the lock held, which it drops.  Returns when somebody has served us. */
-static bool wait_in(struct channel *ch, struct waiters *list, void *message, const void *caller)
+static bool wait_in(struct channel *ch, struct waiters *list, void *message,
+		    const struct coro_wait *wait)
 {
 	struct waiter w = { .co = coro_self(), .message = message };
 
 	waiters_add(list, &w);
 	pthread_mutex_unlock(&ch->lock);
-	coro_park(caller);
+	coro_park(wait);
 	return w.served;
 }
 
 /* With the lock held, which it drops: @w is out of its list and has its message. */
-static bool serve(struct channel *ch, struct waiter *w)
+static bool serve(struct channel *ch, struct waiter *w, struct corotracer_site *site)
 {
 	w->served = true;
 	pthread_mutex_unlock(&ch->lock);
-	coro_ready(w->co);
+	coro_ready(w->co, site);
 	return true;
 }
 
-CORO_WAITS bool channel_send(struct channel *ch, const void *message)
+CORO_WAITS bool channel_send_at(struct channel *ch, const void *message,
+				struct corotracer_site *site)
 {
+	struct coro_wait wait = { CORO_CALLER, site, CTP_REASON_CHANNEL_SEND, (uintptr_t)ch };
 	struct waiter *receiver;
 	bool closed;
 
@@ -130,11 +133,11 @@ CORO_WAITS bool channel_send(struct channel *ch, const void *message)
 	receiver = waiters_take(&ch->receivers);
 	if (receiver) {
 		memcpy(receiver->message, message, ch->message_size);
-		return serve(ch, receiver);
+		return serve(ch, receiver, site);
 	}
 	if (!ch->closed && ch->nr == ch->capacity)
 		/* The cast is safe: a sender's message is only read. */
-		return wait_in(ch, &ch->senders, (void *)message, CORO_CALLER);
+		return wait_in(ch, &ch->senders, (void *)message, &wait);
 	closed = ch->closed;
 	if (!closed)
 		ring_put(ch, message);
@@ -142,8 +145,9 @@ CORO_WAITS bool channel_send(struct channel *ch, const void *message)
 	return !closed;
 }
 
-CORO_WAITS bool channel_recv(struct channel *ch, void *message)
+CORO_WAITS bool channel_recv_at(struct channel *ch, void *message, struct corotracer_site *site)
 {
+	struct coro_wait wait = { CORO_CALLER, site, CTP_REASON_CHANNEL_RECV, (uintptr_t)ch };
 	struct waiter *sender;
 	bool got;
 
@@ -157,32 +161,32 @@ CORO_WAITS bool channel_recv(struct channel *ch, void *message)
 			ring_put(ch, sender->message); /* its turn, but behind the others */
 		else
 			memcpy(message, sender->message, ch->message_size);
-		return serve(ch, sender);
+		return serve(ch, sender, site);
 	}
 	if (!got && !ch->closed)
-		return wait_in(ch, &ch->receivers, message, CORO_CALLER);
+		return wait_in(ch, &ch->receivers, message, &wait);
 	pthread_mutex_unlock(&ch->lock);
 	return got;
 }
 
 /* They were taken out of the channel: nobody else can reach them any more. */
-static void wake_all(struct waiter *w)
+static void wake_all(struct waiter *w, struct corotracer_site *site)
 {
 	struct waiter *next;
 
 	for (; w; w = next) {
 		next = w->next; /* once it is ready, it is gone */
-		coro_ready(w->co);
+		coro_ready(w->co, site);
 	}
 }
 
-void channel_close_forgetting(struct channel *ch, unsigned nr)
+void channel_close_at(struct channel *ch, unsigned nr_forgotten, struct corotracer_site *site)
 {
 	struct waiter *senders, *receivers;
 
 	pthread_mutex_lock(&ch->lock);
 	ch->closed = true;
-	while (nr-- > 0)
+	while (nr_forgotten-- > 0)
 		waiters_take(&ch->receivers);
 	senders = ch->senders.first;
 	receivers = ch->receivers.first;
@@ -190,11 +194,6 @@ void channel_close_forgetting(struct channel *ch, unsigned nr)
 	waiters_init(&ch->receivers);
 	pthread_mutex_unlock(&ch->lock);
 
-	wake_all(senders);
-	wake_all(receivers);
-}
-
-void channel_close(struct channel *ch)
-{
-	channel_close_forgetting(ch, 0);
+	wake_all(senders, site);
+	wake_all(receivers, site);
 }

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <corotracer/corotracer.h>
+
 struct channel;
 
 /* NULL: no memory. */
@@ -27,18 +29,21 @@ struct channel *channel_new(size_t capacity, size_t message_size);
 void channel_free(struct channel *ch);
 
 /* false: closed, and the message went nowhere. */
-bool channel_send(struct channel *ch, const void *message);
+#define channel_send(ch, message) channel_send_at((ch), (message), COROTRACER_HERE)
+bool channel_send_at(struct channel *ch, const void *message, struct corotracer_site *site);
 
 /* false: closed, and nothing is left in it. */
-bool channel_recv(struct channel *ch, void *message);
+#define channel_recv(ch, message) channel_recv_at((ch), (message), COROTRACER_HERE)
+bool channel_recv_at(struct channel *ch, void *message, struct corotracer_site *site);
 
 /* Wakes everybody who waits in it. */
-void channel_close(struct channel *ch);
+#define channel_close(ch) channel_close_forgetting((ch), 0)
 
 /*
  * The bug that corotracer is there to find, on purpose: as channel_close(), but
  * @nr of the receivers that wait are dropped from the list and not woken.
  */
-void channel_close_forgetting(struct channel *ch, unsigned nr);
+#define channel_close_forgetting(ch, nr) channel_close_at((ch), (nr), COROTRACER_HERE)
+void channel_close_at(struct channel *ch, unsigned nr_forgotten, struct corotracer_site *site);
 
 #endif

@@ -27,8 +27,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <corotracer/corotracer.h>
-
 #include "context.h"
 #include "timers.h"
 
@@ -56,8 +54,8 @@ struct coro {
 	/* between the coroutine and the worker that runs it */
 	struct worker *worker; /* the last one, while it waits */
 	enum wish wish;
-	uint64_t wake_ns;     /* TO_SLEEP */
-	const void *waits_at; /* where in the program */
+	uint64_t wake_ns; /* TO_SLEEP */
+	struct coro_wait wait;
 
 	/* guarded by sched->lock */
 	enum state state;
@@ -138,8 +136,10 @@ static void queue_push_due(struct sched *s)
 	struct coro *co;
 	uint64_t now = sched_now_ns();
 
-	while ((co = timers_take_due(&s->timers, now)))
+	while ((co = timers_take_due(&s->timers, now))) {
+		corotracer_wake_by(&co->trace, NULL, NULL, CTP_REASON_TIMER, co->wake_ns);
 		queue_push(s, co);
+	}
 }
 
 /* Until there is something to run, or a timer is due; the caller looks again. */
@@ -226,10 +226,11 @@ static void sched_dismiss(struct sched *s, struct coro *co)
 	coro_free(co);
 }
 
-int sched_spawn(struct sched *s, void (*fn)(void *arg), void *arg, const char *name, ...)
+int sched_spawn_at(struct sched *s, void (*fn)(void *arg), void *arg, struct corotracer_site *site,
+		   const char *name, ...)
 {
 	char text[NAME_SIZE];
-	struct coro *co;
+	struct coro *co, *parent = coro_self();
 	va_list ap;
 	int err;
 
@@ -239,7 +240,7 @@ int sched_spawn(struct sched *s, void (*fn)(void *arg), void *arg, const char *n
 	va_start(ap, name);
 	vsnprintf(text, sizeof(text), name, ap);
 	va_end(ap);
-	corotracer_begin(&co->trace, text);
+	corotracer_begin_at(&co->trace, text, parent ? &parent->trace : NULL, site);
 
 	err = sched_admit(s, co);
 	if (err) {
@@ -251,36 +252,42 @@ int sched_spawn(struct sched *s, void (*fn)(void *arg), void *arg, const char *n
 
 /* ---- waiting and waking -------------------------------------------------- */
 
-static void switch_away(struct coro *co, enum wish wish, const void *caller)
+static void switch_away(struct coro *co, enum wish wish, const struct coro_wait *wait)
 {
 	co->wish = wish;
-	co->waits_at = caller;
+	co->wait = *wait;
 	context_switch(&co->context, &co->worker->context);
 }
 
-CORO_WAITS void coro_yield(void)
+CORO_WAITS void coro_yield_at(struct corotracer_site *site)
 {
-	switch_away(coro_self(), TO_YIELD, CORO_CALLER);
+	struct coro_wait wait = { CORO_CALLER, site, CTP_REASON_YIELD, 0 };
+
+	switch_away(coro_self(), TO_YIELD, &wait);
 }
 
-CORO_WAITS void coro_sleep(uint64_t ns)
+CORO_WAITS void coro_sleep_at(uint64_t ns, struct corotracer_site *site)
 {
 	struct coro *co = coro_self();
+	struct coro_wait wait = { CORO_CALLER, site, CTP_REASON_TIMER, sched_now_ns() + ns };
 
-	co->wake_ns = sched_now_ns() + ns;
-	switch_away(co, TO_SLEEP, CORO_CALLER);
+	co->wake_ns = wait.resource;
+	switch_away(co, TO_SLEEP, &wait);
 }
 
-void coro_park(const void *caller)
+void coro_park(const struct coro_wait *wait)
 {
-	switch_away(coro_self(), TO_PARK, caller);
+	switch_away(coro_self(), TO_PARK, wait);
 }
 
-void coro_ready(struct coro *co)
+void coro_ready(struct coro *co, struct corotracer_site *site)
 {
 	struct sched *s = co->sched;
+	struct coro *waker = coro_self();
 
 	pthread_mutex_lock(&s->lock);
+	/* Before others can see it: after that it may be gone. */
+	corotracer_wake_at(&co->trace, waker ? &waker->trace : NULL, site, CTP_REASON_UNKNOWN);
 	if (co->state == PARKED) {
 		s->nr_active++;
 		queue_push(s, co);
@@ -346,6 +353,18 @@ static struct coro *next_coroutine(struct sched *s)
 	return co;
 }
 
+/* What it waits for is told where there is something to tell. */
+static void trace_wait(struct coro *co)
+{
+	const struct coro_wait *wait = &co->wait;
+
+	if (wait->resource)
+		corotracer_suspend_on(&co->trace, wait->addr, wait->site, wait->reason,
+				      wait->resource);
+	else
+		corotracer_suspend_at(&co->trace, wait->addr, wait->site, wait->reason);
+}
+
 static void run_coroutine(struct worker *w, struct coro *co)
 {
 	if (co->worker && co->worker != w)
@@ -360,7 +379,7 @@ static void run_coroutine(struct worker *w, struct coro *co)
 		corotracer_end(&co->trace);
 		sched_dismiss(w->sched, co);
 	} else {
-		corotracer_suspend(&co->trace, co->waits_at);
+		trace_wait(co);
 		settle(w->sched, co);
 	}
 }

@@ -12,14 +12,17 @@
  * waits (coro_yield, coro_sleep, coro_park, or channel.h on top of that).  It may go
  * on on another thread.
  *
- * Every coroutine is traced: run the program under `corotracer run` to see them.
- * What the trace shows as the place of a suspension is where the coroutine called
- * the function that waits.
+ * Every coroutine is traced: run the program under `corotracer run` to see them.  The
+ * trace knows where each was spawned and by whom, where in the source and on what it
+ * waits, and who woke it.  That is what the macros are for: they note the line where
+ * they stand, once, and hand it down.
  */
 #ifndef EXAMPLES_SCHED_H
 #define EXAMPLES_SCHED_H
 
 #include <stdint.h>
+
+#include <corotracer/corotracer.h>
 
 struct sched;
 struct coro;
@@ -32,8 +35,9 @@ struct sched *sched_new(void);
  * thread or coroutine, before sched_run() or from within.  Returns 0 or a negative
  * errno.
  */
-int sched_spawn(struct sched *s, void (*fn)(void *arg), void *arg, const char *name, ...)
-	__attribute__((format(printf, 4, 5)));
+#define sched_spawn(s, fn, arg, ...) sched_spawn_at((s), (fn), (arg), COROTRACER_HERE, __VA_ARGS__)
+int sched_spawn_at(struct sched *s, void (*fn)(void *arg), void *arg, struct corotracer_site *site,
+		   const char *name, ...) __attribute__((format(printf, 5, 6)));
 
 /*
  * Run on @nr_threads threads until no coroutine can run any more: all have returned,
@@ -52,19 +56,27 @@ void sched_free(struct sched *s);
 /* CLOCK_MONOTONIC. */
 uint64_t sched_now_ns(void);
 
-/*
- * Below: from within a coroutine only, but for coro_ready().  A function that waits
- * on behalf of its caller is marked CORO_WAITS, takes CORO_CALLER and hands it down.
- */
+/* Below: from within a coroutine only, but for coro_ready(). */
+struct coro *coro_self(void);
+
+/* Where a coroutine waits, why, and for what; for the trace. */
+struct coro_wait {
+	const void *addr; /* of the code that waits */
+	struct corotracer_site *site;
+	uint32_t reason; /* CTP_REASON_* */
+	uint64_t resource;
+};
+
+/* A function that waits on behalf of its caller is marked so, and takes its address. */
 #define CORO_WAITS  __attribute__((noinline))
 #define CORO_CALLER __builtin_return_address(0)
 
-struct coro *coro_self(void);
-
 /* Let others run first. */
-void coro_yield(void);
+#define coro_yield() coro_yield_at(COROTRACER_HERE)
+void coro_yield_at(struct corotracer_site *site);
 
-void coro_sleep(uint64_t ns);
+#define coro_sleep(ns) coro_sleep_at((ns), COROTRACER_HERE)
+void coro_sleep_at(uint64_t ns, struct corotracer_site *site);
 
 /*
  * Wait for a coro_ready().  One that comes between the decision to wait and the wait
@@ -72,9 +84,9 @@ void coro_sleep(uint64_t ns);
  * where the waker will look, under a lock; drop the lock; park.  And to wake: take
  * the coroutine out of there, under the lock; drop the lock; one coro_ready().
  */
-void coro_park(const void *caller);
+void coro_park(const struct coro_wait *wait);
 
 /* From any thread.  @co may run, finish and be gone before this returns. */
-void coro_ready(struct coro *co);
+void coro_ready(struct coro *co, struct corotracer_site *site);
 
 #endif

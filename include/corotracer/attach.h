@@ -107,7 +107,7 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	if (!ctp_cas_relaxed(&s->renewing, 0u, 1u))
 		return -1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = s->renewals++ < 4 ? ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)) : -1;
+	fd = s->renewals++ < 4 ? ctp_sock_connect(s->sock_path) : -1;
 	pthread_setcancelstate(cancel, NULL);
 	/* Who reads half of this finds that it is not the socket, and leaves it. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {
@@ -155,7 +155,7 @@ CTP_SLOW int ctp_sock_connect(const char *path)
 
 	memset(&sun, 0, sizeof(sun));
 	sun.sun_family = AF_UNIX;
-	if (!path || strlen(path) >= sizeof(sun.sun_path)) {
+	if (!*path || strlen(path) >= sizeof(sun.sun_path)) {
 		ctp_say("corotracer: no usable " CTP_ENV_SOCK "; tracing without wake-ups");
 		return -1;
 	}
@@ -413,6 +413,18 @@ CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s,
 	s->lanes = lanes;
 }
 
+/*
+ * Paths are kept: later another thread may be changing the environment.  One that is
+ * too long is as good as none.
+ */
+CTP_SLOW void ctp_session_path(char *to, const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	if (len < CTP_PATH_SIZE)
+		memcpy(to, path ? path : "", len + 1);
+}
+
 /* Fill the session from the environment.  0: there is nothing to join. */
 CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
@@ -423,6 +435,8 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
 		return 0;
 	}
+	ctp_session_path(s->shm_path, path);
+	ctp_session_path(s->sock_path, secure_getenv(CTP_ENV_SOCK));
 	s->header = ctp_region_map(s, path, stations ? strtoull(stations, NULL, 10) : 0, &size);
 	if (!s->header)
 		return 0;
@@ -431,7 +445,7 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->stations = ctp_stations(s->header);
 	s->counter_usable = ctp_counter_usable();
 	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
-	ctp_session_socket(proc, s, ctp_sock_connect(secure_getenv(CTP_ENV_SOCK)));
+	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
 	s->features = ctp_ext_features(s->header);
 	ctp_session_wakeups(s);
 	s->clock_published = (s->features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);

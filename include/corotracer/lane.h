@@ -55,9 +55,9 @@ extern "C" {
 /* The region's file once more.  A program may have closed what we had, or be elsewhere now. */
 CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 {
-	const char *path = secure_getenv(CTP_ENV_SHM);
 	struct stat st;
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	int fd = s->shm_path[0] ? open(s->shm_path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+				: -1;
 
 	if (fd < 0)
 		return -1;

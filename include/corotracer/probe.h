@@ -56,6 +56,8 @@ struct ctp_arena {
 	uint32_t limit; /* as the collector said it at the start */
 };
 
+#define CTP_PATH_SIZE 1024
+
 struct ctp_session {
 	uint64_t generation;  /* 0: not attached, or wiped by a fork */
 	uint32_t *sleeping;   /* the flag that the collector sets before it sleeps */
@@ -76,9 +78,11 @@ struct ctp_session {
 	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
 	struct ctp_ext_lanes *lanes; /* [shared] NULL: stations it is */
 	struct ctp_arena lane_pool, chunk_pool, life_pool, site_pool;
-	uint64_t shm_dev, shm_ino; /* the region's file, should it be needed again */
-	uint8_t *seen_chunks;      /* by number: this process has its pages */
-	uint64_t refused_ns;       /* when the kernel last had no memory for us */
+	/* The region's file and the socket, should they be needed again. */
+	uint64_t shm_dev, shm_ino;
+	char shm_path[CTP_PATH_SIZE], sock_path[CTP_PATH_SIZE];
+	uint8_t *seen_chunks; /* by number: this process has its pages */
+	uint64_t refused_ns;  /* when the kernel last had no memory for us */
 	uint32_t lane_chunks, on_full, block_ms;
 	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
 	uint32_t thread_key;

@@ -94,6 +94,48 @@ int u64map_put(struct u64map *map, uint64_t key, uint64_t value)
 	return 0;
 }
 
+/*
+ * The place at @at is free: whoever was pushed beyond it by who stood there moves up, so
+ * that a search never meets a hole before what it looks for.
+ */
+static void close_gap(struct u64map *map, size_t at)
+{
+	size_t mask = map->size - 1, next = at;
+
+	for (;;) {
+		size_t home;
+
+		next = (next + 1) & mask;
+		if (!map->entries[next].key)
+			break;
+		home = (size_t)hash(map, map->entries[next].key) & mask;
+		/* Its way from home to next goes over the gap? */
+		if (((next - home) & mask) >= ((next - at) & mask)) {
+			map->entries[at] = map->entries[next];
+			at = next;
+		}
+	}
+	map->entries[at] = (struct u64map_entry){ 0 };
+}
+
+bool u64map_remove(struct u64map *map, uint64_t key)
+{
+	struct u64map_entry *entry;
+	bool had_zero = map->has_zero;
+
+	if (!key) {
+		map->has_zero = false;
+		map->zero_value = 0;
+		return had_zero;
+	}
+	entry = map->size ? find(map, key) : NULL;
+	if (!entry || !entry->key)
+		return false;
+	close_gap(map, (size_t)(entry - map->entries));
+	map->used--;
+	return true;
+}
+
 bool u64map_get(const struct u64map *map, uint64_t key, uint64_t *value)
 {
 	const struct u64map_entry *entry;

@@ -43,6 +43,9 @@ uint64_t *u64map_at(struct u64map *map, uint64_t key);
 /* 0 or -ENOMEM. */
 int u64map_put(struct u64map *map, uint64_t key, uint64_t value);
 
+/* False if @key was not in. */
+bool u64map_remove(struct u64map *map, uint64_t key);
+
 /* False if @key is not in. */
 bool u64map_get(const struct u64map *map, uint64_t key, uint64_t *value);
 

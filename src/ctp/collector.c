@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ctp/drain.h"
 #include "ctp/endpoint.h"
+#include "ctp/lane_record.h"
 #include "ctp/lanes.h"
 #include "ctp/launch.h"
 #include "ctp/pace.h"
@@ -40,8 +40,8 @@ struct collector {
 	struct err no_lanes; /* why there are none */
 	struct tickclock clock;
 	struct harvest harvest;
-	struct drain drain;
 	struct record record;
+	struct lane_record lane_record;
 	struct pace pace;
 	struct timebase timebase;
 	uint64_t cost_ns; /* of the last scan */
@@ -57,49 +57,24 @@ static void scan(struct collector *c, struct harvest_scan *found)
 	struct drain_look look;
 
 	harvest_scan(&c->harvest, found);
-	drain_look(&c->drain, &look);
+	drain_look(&c->lane_record.drain, &look);
 	found->events += look.events;
 	found->lost += look.lost;
 	found->lane_events = look.events;
+	found->pending += look.left > 0;
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
+	record_scanned(&c->record, c->harvest.now_ns);
 }
-
-static void sink_lane(void *ctx, const struct trace_lane *lane)
-{
-	(void)ctx;
-	(void)lane;
-}
-
-static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
-{
-	(void)lane;
-	if (trace_is_transition(ev))
-		record_event(ctx, ev);
-}
-
-static void sink_gap(void *ctx, uint32_t lane, uint64_t from, uint64_t to, uint64_t transitions,
-		     uint64_t others)
-{
-	(void)ctx;
-	(void)lane;
-	(void)from;
-	(void)to;
-	(void)transitions;
-	(void)others;
-}
-
-static void sink_site(void *ctx, const struct trace_site *site)
-{
-	(void)ctx;
-	(void)site;
-}
-
-static const struct drain_sink sink = { true, sink_lane, sink_event, sink_gap, sink_site };
 
 static void flush(struct collector *c, uint64_t now_ns)
 {
+	uint32_t pid;
+
+	record_processes(&c->record, &c->endpoint);
+	while ((pid = endpoint_gone(&c->endpoint)) != 0)
+		lane_record_bury(&c->lane_record, pid);
 	record_flush(&c->record);
 	c->flushed_ns = now_ns;
 }
@@ -227,24 +202,27 @@ static int begin(struct collector *c, struct err *err)
 	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
 	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
-			 record_event, &c->record, err) < 0)
+			 record_station_event, &c->record, err) < 0)
 		return err->code;
 	tickclock_open(&c->clock);
 	/* Without lanes there are still stations: less, but not nothing. */
-	lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes);
-	if (drain_open(&c->drain, &c->lanes, &c->clock, &sink, &c->record, err) < 0)
+	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
+		c->harvest.lane_ids_below = LANES_IDS_BELOW;
+	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
-	if (!config->argv)
-		return 0;
-	return launch_start(&c->launch, config->argv, &c->region, &c->signals, err);
+	if (config->argv &&
+	    launch_start(&c->launch, config->argv, &c->region, &c->signals, err) < 0)
+		return err->code;
+	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
+	return 0;
 }
 
 static void end(struct collector *c)
 {
-	drain_close(&c->drain);
+	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
 	record_close(&c->record);
 	endpoint_close(&c->endpoint);
@@ -253,43 +231,51 @@ static void end(struct collector *c)
 	signals_close(&c->signals);
 }
 
-static void note_worst(struct collector_result *r, const struct harvest_coroutine *co)
-{
-	uint32_t at = r->nr_worst < COLLECTOR_WORST ? r->nr_worst++ : COLLECTOR_WORST;
-
-	while (at > 0 && r->worst[at - 1].lost < co->lost) {
-		if (at < COLLECTOR_WORST)
-			r->worst[at] = r->worst[at - 1];
-		at--;
-	}
-	if (at < COLLECTOR_WORST)
-		r->worst[at] = *co;
-}
-
 static void find_worst(const struct collector *c, struct collector_result *r)
 {
 	struct harvest_coroutine co;
 	uint32_t i;
 
+	worst_copy(&r->worst, &c->lane_record.worst);
 	for (i = 0; i < c->harvest.nr_claimed; i++) {
-		if (c->harvest.cursors[i].lost && harvest_describe(&c->harvest, i, &co))
-			note_worst(r, &co);
+		if (!c->harvest.cursors[i].lost || !harvest_describe(&c->harvest, i, &co))
+			continue;
+		worst_note(&r->worst, &(struct worst_coroutine){
+					      .station = co.station,
+					      .probe_id = co.probe_id,
+					      .written = co.written,
+					      .lost = co.lost,
+					      .name = co.name,
+				      });
 	}
+}
+
+/* The lanes' part of the totals. */
+static void tell_lanes(const struct collector *c, struct collector_result *r)
+{
+	const struct drain_totals *t = &c->lane_record.drain.totals;
+
+	r->lanes = *t;
+	r->totals.written += t->transitions + t->lost + t->homeless;
+	r->totals.collected += t->transitions;
+	r->totals.lost += t->lost + t->homeless;
+	r->totals.garbage += t->garbage;
+	r->totals.coroutines += t->coroutines;
+	r->totals.without_station += t->unborn;
+	r->lost_full = t->lost + t->homeless;
+	r->others_lost = t->lost_marks + t->homeless_marks;
+	r->waits = t->blocked;
+	r->wait_ns = t->blocked_ns;
+	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
+	r->no_lanes = c->no_lanes;
+	r->starved = c->lanes.starved;
 }
 
 /* Everything but what the files came to, which closing them tells. */
 static void tell(struct collector *c, struct collector_result *r)
 {
 	r->totals = c->harvest.totals;
-	r->lanes = c->drain.totals;
-	r->totals.written += r->lanes.transitions + r->lanes.lost + r->lanes.homeless;
-	r->totals.collected += r->lanes.transitions;
-	r->totals.lost += r->lanes.lost + r->lanes.homeless;
-	r->totals.garbage += r->lanes.garbage;
-	r->totals.coroutines += r->lanes.coroutines;
-	r->totals.without_station += r->lanes.unborn;
-	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
-	r->no_lanes = c->no_lanes;
+	tell_lanes(c, r);
 	r->wild_count = c->harvest.wild_count;
 	r->nr_connected = c->endpoint.nr_peers;
 	r->still_connected = c->endpoint.nr_connected;
@@ -306,18 +292,6 @@ static void tell(struct collector *c, struct collector_result *r)
 	find_worst(c, r);
 }
 
-/* What the lanes still have; a process that outlives the run does not keep us. */
-static void finish_lanes(struct collector *c)
-{
-	struct drain_look look;
-	uint32_t rounds = 0;
-
-	do
-		drain_look(&c->drain, &look);
-	while (look.events && ++rounds < 64);
-	drain_finish(&c->drain);
-}
-
 static void finish(struct collector *c, struct collector_result *r)
 {
 	uint32_t rounds = 0;
@@ -327,7 +301,7 @@ static void finish(struct collector *c, struct collector_result *r)
 	while (endpoint_serve(&c->endpoint) > 0 && ++rounds < 10000)
 		;
 	harvest_finish(&c->harvest);
-	finish_lanes(c);
+	lane_record_finish(&c->lane_record);
 	tell(c, r);
 	record_finish(&c->record, &c->harvest, &c->endpoint, r);
 }

@@ -17,16 +17,17 @@
 #include "ctp/drain.h"
 #include "ctp/harvest.h"
 #include "ctp/lanes.h"
-
-#define COLLECTOR_WORST 5 /* coroutines with the most losses that a result names */
+#include "ctp/worst.h"
+#include "trace/writer.h"
 
 struct collector_config {
 	uint32_t nr_stations;
 	const char *shm;    /* NULL: a private place */
 	const char *sock;   /* NULL: a private place */
 	const char *output; /* "-": stdout */
-	char *const *argv;  /* the program; NULL: serve until told to stop */
-	bool wait_all;      /* go on until every connected process is gone, too */
+	enum trace_format format;
+	char *const *argv; /* the program; NULL: serve until told to stop */
+	bool wait_all;     /* go on until every connected process is gone, too */
 	struct lanes_config lanes;
 	const char *tool; /* who writes the sidecar: "corotracer 1.2.3" */
 	/* Called once region and socket are there, before anything runs. */
@@ -37,10 +38,16 @@ struct collector_result {
 	struct harvest_totals totals; /* of stations and lanes */
 	struct drain_totals lanes;    /* of these, the lanes' */
 	struct err no_lanes;          /* why none were offered; code 0: they were */
+	int starved;                  /* errno: the region could not grow any more */
 	uint64_t region_bytes;        /* of memory, at the end */
-	uint64_t collected;           /* events in the file */
+	uint64_t collected;           /* transitions in the trace */
 	uint64_t lost;                /* written - collected, for whatever reason */
 	uint64_t lost_output;         /* of these: read, but the file would not take them */
+	uint64_t lost_full;           /* of these: there was no room in their lane */
+	uint64_t others_collected;    /* births, wakes, ends, destroys in the trace */
+	uint64_t others_lost;         /* and those that are not */
+	uint64_t waits, wait_ns;      /* for room in a lane */
+	uint64_t clamped;             /* events whose time was moved to that of the one before */
 	struct err output;            /* why not; code 0: all well */
 	struct err sidecar;           /* likewise */
 	uint32_t nr_connected;        /* processes that ever connected */
@@ -55,9 +62,8 @@ struct collector_result {
 	int exit_status; /* as a shell puts it */
 	int signal;      /* 0: none */
 	uint64_t duration_ns;
-	uint64_t cpu_ns; /* of the collector */
-	uint32_t nr_worst;
-	struct harvest_coroutine worst[COLLECTOR_WORST];
+	uint64_t cpu_ns;    /* of the collector */
+	struct worst worst; /* coroutines that lost the most */
 };
 
 /*

@@ -10,11 +10,17 @@
 
 #include "base/clock.h"
 
-/* So far ahead of the clock no event can be; a thread's counter may be a little off. */
-#define FUTURE_NS (10 * NS_PER_SEC)
+/* So far ahead of the clock no event can be (a second at least, by any counter). */
+#define FUTURE_TICKS (64 * NS_PER_SEC)
 
 /* An event may be a little older than the first look at the clock. */
 #define PAST_NS (1 * NS_PER_SEC)
+
+/* From reading the counter to publishing, if nobody comes in between. */
+#define MOMENT_NS (2 * NS_PER_US)
+
+/* Records are in another core's cache, or in none: ask for them a little ahead. */
+#define AHEAD 16
 
 /* ---- begin and end ----------------------------------------------------------- */
 
@@ -27,6 +33,10 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	d->sink = sink;
 	d->ctx = ctx;
 	d->start_ns = tickclock_last(clock)->ns;
+	d->first_ns = d->start_ns > PAST_NS ? d->start_ns - PAST_NS : 0;
+	/* No counter has more than 64 ticks a nanosecond. */
+	d->first_ticks = tickclock_last(clock)->ticks;
+	d->first_ticks -= d->first_ticks > 64 * PAST_NS ? 64 * PAST_NS : d->first_ticks;
 	if (!lanes->ext)
 		return 0;
 	d->owner = calloc(lanes->chunks.limit, sizeof(*d->owner));
@@ -75,11 +85,35 @@ uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks)
 	return ticks_kind == CTP_TICKS_COUNTER ? tickclock_ns(d->clock, ticks) : ticks;
 }
 
+/* The same, quickly: nearly all events are of the last stretch between two marks. */
+static inline uint64_t lane_time(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+{
+	uint64_t passed = ticks - d->stretch.ticks;
+
+	if (c->ticks == CTP_TICKS_COUNTER && passed <= d->stretch_ticks)
+		return d->stretch.ns +
+		       (uint64_t)(((unsigned __int128)passed * d->stretch.mult) >> 32);
+	return drain_time(d, c->ticks, ticks);
+}
+
+/*
+ * An event that is being published while we look may be older than one that we take:
+ * those of the last moment wait for the next look, unless there is none.
+ */
 static void set_limit(struct drain *d)
 {
+	const struct tick_mark *now;
+
 	tickclock_mark(d->clock);
-	d->limit_ticks = tickclock_last(d->clock)->ticks;
-	d->limit_ns = d->clock->usable ? tickclock_last(d->clock)->ns : clock_now_ns();
+	now = tickclock_last(d->clock);
+	d->limit_ns = d->clock->usable ? now->ns : clock_now_ns();
+	d->limit_ticks = now->ticks;
+	d->stretch = *tickclock_stretch(d->clock);
+	d->stretch_ticks = now->ticks - d->stretch.ticks;
+	if (d->last)
+		return;
+	d->limit_ns -= MOMENT_NS;
+	d->limit_ticks -= d->moment_ticks;
 }
 
 static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
@@ -90,11 +124,9 @@ static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
 /* What no time of an event can be: far in the future, or before there was a region. */
 static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
-	uint64_t limit = limit_of(d, c);
+	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
 
-	if (ticks > limit)
-		return ticks - limit > FUTURE_NS; /* a tick is not much longer than a ns */
-	return drain_time(d, c->ticks, ticks) + PAST_NS < d->start_ns;
+	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_TICKS);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -128,11 +160,13 @@ static bool own(struct drain *d, uint32_t i, uint32_t link)
 	return true;
 }
 
+/* Not read any further: what is left in it is garbage to us. */
 static void broken(struct drain *d, struct drain_lane *c)
 {
 	c->broken = true;
 	d->totals.broken++;
-	d->totals.garbage++;
+	d->totals.garbage += 1 + c->head - c->read;
+	c->head = c->read;
 }
 
 /* At the end of a chunk, go on with the next.  False: there is none that can be. */
@@ -141,8 +175,6 @@ static bool turn_over(struct drain *d, uint32_t i)
 	struct drain_lane *c = &d->cursors[i];
 	uint32_t link;
 
-	if (c->at < CTP_CHUNK_RECORDS)
-		return true;
 	/* Published with the head that goes past it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	if (!own(d, i, link)) {
@@ -157,15 +189,17 @@ static bool turn_over(struct drain *d, uint32_t i)
 
 /* ---- records ----------------------------------------------------------------- */
 
-static void copy_record(const struct ctp_record *from, struct ctp_record *to)
+/* Each word once; four variables, because an array in memory would be written and read back. */
+static inline void copy_record(const struct ctp_record *from, struct ctp_record *to)
 {
-	uint64_t word[4];
-	const uint64_t *source = (const uint64_t *)(const void *)from;
-	size_t i;
+	const uint64_t *word = (const uint64_t *)(const void *)from;
+	uint64_t ticks = ctp_load_relaxed(&word[0]), id = ctp_load_relaxed(&word[1]);
+	uint64_t value = ctp_load_relaxed(&word[2]), rest = ctp_load_relaxed(&word[3]);
 
-	for (i = 0; i < 4; i++)
-		word[i] = ctp_load_relaxed(&source[i]);
-	memcpy(to, word, sizeof(word));
+	to->ticks = ticks;
+	to->id = id;
+	to->value = value;
+	memcpy(&to->seq, &rest, sizeof(rest));
 }
 
 static const struct ctp_record *record_at(const struct drain *d, const struct drain_lane *c,
@@ -231,6 +265,7 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
 	uint32_t left = CTP_CHUNK_RECORDS - c->at;
 
+	__builtin_prefetch(record_at(d, c, AHEAD));
 	copy_record(record_at(d, c, 0), &c->rec);
 	if (c->rec.kind == CTP_REC_PAD) {
 		advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read) : left);
@@ -254,12 +289,12 @@ static bool lane_next(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 
-	while (!c->broken && c->read < c->head && turn_over(d, i)) {
+	while (c->read < c->head && (c->at < CTP_CHUNK_RECORDS || turn_over(d, i))) {
 		if (!look_at_record(d, c))
 			continue;
 		if (c->rec.ticks > limit_of(d, c))
 			return false;
-		c->next = drain_time(d, c->ticks, c->rec.ticks);
+		c->next = lane_time(d, c, c->rec.ticks);
 		/* Two marks of the clock may disagree by some ns; a thread's time goes on. */
 		if (c->next < c->last)
 			c->next = c->last;
@@ -354,36 +389,54 @@ static void tell_gap(struct drain *d, uint32_t i, uint64_t to)
 	c->gap_lost = c->gap_marks = 0;
 }
 
+/* The fields that every event has; @ev is all zero but for what a transition left in it. */
+static void fill_event(const struct drain_lane *c, struct trace_event *ev)
+{
+	const struct ctp_record *rec = &c->rec;
+
+	ev->kind = kind_of[rec->kind & ~CTP_REC_HAS_MORE];
+	ev->probe_id = rec->id;
+	ev->tid = c->tid;
+	ev->ts = c->next;
+	ev->station = TRACE_NO_STATION;
+	ev->site = rec->site;
+}
+
+static void fill_transition(const struct ctp_record *rec, struct trace_event *ev)
+{
+	ev->addr = rec->value;
+	ev->is_active = ev->kind == TRACE_RESUME;
+	ev->reason = rec->reason;
+	/* What the eight slots of a station would have said. */
+	ev->seq = 2 * ((uint64_t)rec->seq / CTP_SLOTS) + 2;
+}
+
 /* Hand on the event in c->rec. */
 static void lane_take(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	const struct ctp_record *rec = &c->rec;
-	struct trace_event ev;
+	/* One for all, because clearing one costs as much as filling it. */
+	struct trace_event *ev = &d->event;
+	bool plain = rec->kind <= CTP_REC_RESUME;
 
-	memset(&ev, 0, sizeof(ev));
-	ev.kind = kind_of[rec->kind & ~CTP_REC_HAS_MORE];
-	ev.probe_id = rec->id;
-	ev.tid = c->tid;
-	ev.ts = c->next;
-	ev.station = TRACE_NO_STATION;
-	ev.site = rec->site;
-	if (trace_is_transition(&ev)) {
-		ev.addr = rec->value;
-		ev.is_active = ev.kind == TRACE_RESUME;
-		ev.reason = rec->reason;
-		/* What the eight slots of a station would have said. */
-		ev.seq = 2 * ((uint64_t)rec->seq / CTP_SLOTS) + 2;
+	if (!plain)
+		memset(ev, 0, sizeof(*ev));
+	fill_event(c, ev);
+	if (trace_is_transition(ev)) {
+		fill_transition(rec, ev);
 		d->totals.transitions++;
 	} else {
 		d->totals.marks++;
 	}
-	if (!trace_is_transition(&ev) || (rec->kind & CTP_REC_HAS_MORE))
-		fill_others(d, c, &ev);
-	d->totals.kinds[ev.kind]++;
+	if (!plain)
+		fill_others(d, c, ev);
+	d->totals.kinds[ev->kind]++;
 	if (c->gap_lost || c->gap_marks)
-		tell_gap(d, i, ev.ts);
-	d->sink->event(d->ctx, i, &ev);
+		tell_gap(d, i, ev->ts);
+	d->sink->event(d->ctx, i, ev);
+	if (!plain)
+		memset(ev, 0, sizeof(*ev));
 	c->last = c->next;
 	advance(c, 1 + followers(rec));
 }
@@ -553,6 +606,7 @@ static bool lane_look(struct drain *d, uint32_t i)
 	c->head = ctp_load_acquire(&lane->head) / sizeof(struct ctp_record);
 	if (c->head < c->read ||
 	    c->head - c->read > (uint64_t)d->lanes->chunks.limit * CTP_CHUNK_RECORDS) {
+		c->head = c->read; /* that says nothing about how much there is */
 		broken(d, c);
 		return false;
 	}
@@ -703,6 +757,8 @@ void drain_look(struct drain *d, struct drain_look *out)
 	used = lanes_used(&d->lanes->lanes);
 	if (used > d->nr_cursors)
 		make_room(d, used);
+	if (!d->moment_ticks)
+		d->moment_ticks = tickclock_ticks(d->clock, MOMENT_NS);
 	/* First the time, then the lanes: what was written before it is there to be seen. */
 	set_limit(d);
 	for (i = 0; i < d->nr_cursors; i++)
@@ -747,8 +803,7 @@ void drain_finish(struct drain *d)
 
 		if (!c->open)
 			continue;
-		if (c->broken || c->read < c->head)
-			d->totals.garbage += c->head - c->read;
+		d->totals.garbage += c->head - c->read;
 		if (!c->broken)
 			tell_last_gap(d, i);
 	}

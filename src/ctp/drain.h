@@ -94,7 +94,13 @@ struct drain {
 	uint32_t skipped[DRAIN_SKIPPED], nr_skipped;
 	uint64_t wild[8]; /* counts of the region that cannot be, as they were last seen */
 	uint64_t start_ns;
+	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */
+	uint64_t moment_ticks;
+	struct tick_mark stretch; /* the last between two marks, and so long it is */
+	uint64_t stretch_ticks;
+	bool last;                /* the writers are gone: nothing waits for the next look */
+	struct trace_event event; /* the one that is handed on */
 	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];
 	struct drain_totals totals;
 };

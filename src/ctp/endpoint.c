@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -121,6 +122,7 @@ static void admit(struct endpoint *e, int fd)
 	}
 	p = &e->peers[e->nr_peers++];
 	p->fd = fd;
+	p->buried = false;
 	p->pid = (uint32_t)cred.pid;
 	p->uid = cred.uid;
 	p->connected_ns = clock_now_ns();
@@ -176,6 +178,45 @@ static void hear(struct endpoint *e, uint32_t who)
 	close(p->fd);
 	p->fd = -1;
 	e->nr_connected--;
+	e->nr_doubtful++;
+}
+
+/* A zombie does nothing any more, though there is a process of that number. */
+static bool is_gone(uint32_t pid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0)
+		return got == 0 || errno == ESRCH;
+	text[got] = '\0';
+	/* "pid (any name) S ..." */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+}
+
+uint32_t endpoint_gone(struct endpoint *e)
+{
+	uint32_t i;
+
+	for (i = 0; e->nr_doubtful && i < e->nr_peers; i++) {
+		struct peer *p = &e->peers[i];
+
+		if (p->fd >= 0 || p->buried || !is_gone(p->pid))
+			continue;
+		p->buried = true;
+		e->nr_doubtful--;
+		return p->pid;
+	}
+	return 0;
 }
 
 int endpoint_serve(struct endpoint *e)

@@ -15,7 +15,8 @@
 #include "base/err.h"
 
 struct peer {
-	int fd; /* -1 once it has gone */
+	int fd;      /* -1 once it has hung up */
+	bool buried; /* it is known to be gone for good */
 	uint32_t pid;
 	uint32_t uid;
 	uint64_t connected_ns;
@@ -31,13 +32,20 @@ struct endpoint {
 	uint32_t nr_peers;
 	uint32_t room;
 	uint32_t nr_connected;
-	uint32_t nr_refused; /* of another user */
-	uint64_t nr_wakeups; /* bytes received */
+	uint32_t nr_doubtful; /* hung up, and not known to be gone */
+	uint32_t nr_refused;  /* of another user */
+	uint64_t nr_wakeups;  /* bytes received */
 };
 
 /* Listens at @path, which must stay valid; epoll_fd becomes readable when somebody calls. */
 int endpoint_open(struct endpoint *e, const char *path, struct err *err);
 void endpoint_close(struct endpoint *e);
+
+/*
+ * A process that hung up and is gone for good, told once: its pid, or 0 for none.  Who
+ * only closed its socket is asked about again next time.
+ */
+uint32_t endpoint_gone(struct endpoint *e);
 
 /* Let in who knocks, take the wake-up bytes, notice who left.  Never waits. */
 int endpoint_serve(struct endpoint *e);

@@ -167,6 +167,8 @@ static void learn_id(struct harvest *h, uint32_t i)
 		c->shares_id = other != i;
 	else if (u64map_put(&h->ids, c->probe_id, i) < 0)
 		c->shares_id = 1; /* out of memory: rather say too much than merge two */
+	if (c->probe_id < h->lane_ids_below)
+		c->shares_id = 1;
 }
 
 /* ---- one station ---------------------------------------------------------- */
@@ -189,7 +191,7 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 	struct cursor *c = &h->cursors[i];
 	struct trace_event out;
 
-	memset(&out, 0, sizeof(out));
+	trace_event_init(&out);
 	out.tid = ev->tid;
 	out.addr = ev->addr;
 	out.seq = ev->seq;

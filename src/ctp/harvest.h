@@ -88,6 +88,8 @@ struct harvest {
 	struct u64map ids; /* probe_id to the first station that had it */
 	harvest_sink *sink;
 	void *sink_ctx;
+	/* A coroutine of a lane may have such an id, too: the station tells them apart. */
+	uint64_t lane_ids_below;
 	bool wild_count; /* allocated_count was not to be believed */
 	bool last;       /* the writers are gone: nothing is deferred any more */
 	struct harvest_totals totals;

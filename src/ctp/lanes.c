@@ -170,6 +170,18 @@ static int map(struct lanes *l, int fd, uint64_t from, uint64_t to, int prot, st
 	return 0;
 }
 
+/* What there is at the start. */
+static int commit_first(struct lanes *l, const struct lanes_config *config, const char *shm,
+			struct err *err)
+{
+	commit(l, &l->lives, config->lives);
+	lanes_keep_ahead(l);
+	if (!l->starved)
+		return 0;
+	errno = l->starved;
+	return err_errno(err, "no memory for lanes in '%s'", shm);
+}
+
 int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *config,
 		struct err *err)
 {
@@ -190,14 +202,10 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 		return err_errno(err, "cannot make room for lanes (%llu MiB of addresses)",
 				 (unsigned long long)(size >> 20));
 	if (map(l, r->fd, round_up(r->size), size, PROT_READ | PROT_WRITE, err) < 0 ||
-	    open_arenas(l, ext, err) < 0)
-		return err->code;
-	commit(l, &l->lives, config->lives);
-	lanes_keep_ahead(l);
-	if (l->starved) {
-		errno = l->starved;
-		err_errno(err, "no memory for lanes in '%s'", r->shm);
+	    open_arenas(l, ext, err) < 0 || commit_first(l, config, r->shm, err) < 0) {
 		lanes_close(l);
+		/* Programs map the whole file, however long: best no longer than it has to be. */
+		(void)!ftruncate(r->fd, (off_t)r->size);
 		return err->code;
 	}
 	/* (E) pairs with the acquire load in ctp_session_lanes(). */

@@ -18,11 +18,14 @@
 #include "base/err.h"
 #include "ctp/region.h"
 
-#define LANES_MAX      65536u
-#define LIVES_MAX      (16u << 20)
-#define BUFFER_MOST    (UINT64_C(1) << 30) /* by default */
-#define BUFFER_HIGHEST (UINT64_C(1) << 40)
-#define BUFFER_LEAST   (8 * (uint64_t)CTP_CHUNK_SIZE)
+/* Ids are counted from 1: what is beyond this (an address, say) is none of them. */
+#define LANES_IDS_BELOW (UINT64_C(1) << 40)
+
+#define LANES_MAX       65536u
+#define LIVES_MAX       (16u << 20)
+#define BUFFER_MOST     (UINT64_C(1) << 30) /* by default */
+#define BUFFER_HIGHEST  (UINT64_C(1) << 40)
+#define BUFFER_LEAST    (8 * (uint64_t)CTP_CHUNK_SIZE)
 
 struct lanes_config {
 	uint32_t on_full;  /* CTP_ON_FULL_* */

@@ -1,147 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - what of a run goes into files: the events, and the sidecar beside them. */
+/* record.c - what of a run becomes a trace: events, and the facts around them. */
 #include "ctp/record.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "trace/sidecar.h"
 
-static char *old_name(const char *path)
-{
-	char *old = NULL;
-
-	return asprintf(&old, "%s.old", path) < 0 ? NULL : old;
-}
-
-/* An earlier file of that name is kept; that there is none is no failure. */
-static int keep_old(const char *path, bool *kept, struct err *err)
-{
-	char *old = old_name(path);
-	int rc = 0;
-
-	if (!old)
-		return err_set(err, -ENOMEM, "no memory for a path");
-	*kept = rename(path, old) == 0;
-	if (!*kept && errno != ENOENT)
-		rc = err_errno(err, "cannot keep '%s' as '%s'", path, old);
-	free(old);
-	return rc;
-}
-
-static void bring_back_old(const char *path)
-{
-	char *old = old_name(path);
-
-	if (old && rename(old, path) < 0)
-		unlink(path);
-	free(old);
-}
-
-/* A link stays what it is: /dev/stdout is one, and not ours to rename. */
-static bool is_plain_file(const char *path)
-{
-	struct stat st;
-
-	return strcmp(path, "-") != 0 && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static int in_use(const char *path, struct err *err)
-{
-	err_set(err, -EBUSY, "another collector is writing '%s'", path);
-	err_hint(err, "choose another file with -o");
-	return err->code;
-}
-
-/* "-", or what it is called elsewhere: /dev/stdout, /dev/fd/1, /proc/self/fd/1. */
-static bool is_stdout(const char *path)
-{
-	struct stat named, out;
-
-	return !strcmp(path, "-") || (!is_plain_file(path) && stat(path, &named) == 0 &&
-				      fstat(STDOUT_FILENO, &out) == 0 &&
-				      named.st_dev == out.st_dev && named.st_ino == out.st_ino);
-}
-
-static int open_output(const char *path, bool *is_file, struct err *err)
-{
-	struct stat st;
-	int fd;
-
-	*is_file = false;
-	if (is_stdout(path))
-		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	else
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	if (fd < 0) {
-		err_errno(err, "cannot write the trace to '%s'", path);
-		err_hint(err, "choose another file with -o");
-		return err->code;
-	}
-	if (is_stdout(path) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fd;
-	/* Held as long as we write it; emptied only once it is ours. */
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-		close(fd);
-		return in_use(path, err);
-	}
-	*is_file = true;
-	if (st.st_size && ftruncate(fd, 0) < 0) {
-		close(fd);
-		return err_errno(err, "cannot write the trace to '%s'", path);
-	}
-	return fd;
-}
-
-static bool is_filled_file(const char *path)
-{
-	struct stat st;
-
-	return is_plain_file(path) && stat(path, &st) == 0 && st.st_size > 0;
-}
-
-/* Somebody who writes it holds a lock on it: see open_output(). */
-static int refuse_in_use(const char *path, struct err *err)
-{
-	int rc = 0, fd = is_plain_file(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		rc = in_use(path, err);
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-/* Trace and sidecar belong together; a sidecar of nothing is not kept. */
-static int keep_earlier_run(struct record *r, struct err *err)
-{
-	const char *path = r->config->output;
-	char *sidecar;
-	int rc;
-
-	if (refuse_in_use(path, err) < 0)
-		return err->code;
-	if (is_filled_file(path) && keep_old(path, &r->kept_trace, err) < 0)
-		return err->code;
-	if (is_stdout(path) || is_plain_file(path)) /* empty, or none of ours */
-		return 0;
-	sidecar = sidecar_path(path);
-	rc = sidecar ? keep_old(sidecar, &r->kept_sidecar, err)
-		     : err_set(err, -ENOMEM, "no memory for a path");
-	free(sidecar);
-	return rc;
-}
-
-/* ---- the sidecar ------------------------------------------------------------ */
+/* ---- facts --------------------------------------------------------------- */
 
 static size_t count_words(char *const *argv)
 {
@@ -152,7 +20,8 @@ static size_t count_words(char *const *argv)
 	return nr;
 }
 
-static void put_run(const struct record *r, struct sidecar_writer *w, uint64_t pid)
+/* @uts keeps the strings. */
+static struct sidecar_run describe_run(const struct record *r, uint64_t pid, struct utsname *uts)
 {
 	struct sidecar_run run = {
 		.tool = r->config->tool,
@@ -163,31 +32,40 @@ static void put_run(const struct record *r, struct sidecar_writer *w, uint64_t p
 		.start_realtime = r->start_realtime_ns,
 		.stations = r->config->nr_stations,
 	};
-	struct utsname uts;
 
-	if (uname(&uts) == 0) {
-		run.hostname = uts.nodename;
-		run.arch = uts.machine;
+	if (uname(uts) == 0) {
+		run.hostname = uts->nodename;
+		run.arch = uts->machine;
 	}
-	sidecar_put_run(w, &run);
+	return run;
 }
 
-static void put_processes(struct sidecar_writer *w, const struct endpoint *e)
+void record_start(struct record *r, uint64_t pid)
 {
-	uint32_t i;
+	struct utsname uts;
+	struct sidecar_run run = describe_run(r, pid, &uts);
 
-	for (i = 0; i < e->nr_peers; i++) {
+	if (r->has_run)
+		return;
+	r->has_run = true;
+	trace_put_run(r->writer, &run);
+}
+
+void record_processes(struct record *r, const struct endpoint *e)
+{
+	for (; r->nr_processes < e->nr_peers; r->nr_processes++) {
+		const struct peer *peer = &e->peers[r->nr_processes];
 		struct sidecar_process process = {
-			.pid = e->peers[i].pid,
-			.uid = e->peers[i].uid,
-			.connected_ts = e->peers[i].connected_ns,
+			.pid = peer->pid,
+			.uid = peer->uid,
+			.connected_ts = peer->connected_ns,
 		};
 
-		sidecar_put_process(w, &process);
+		trace_put_process(r->writer, &process);
 	}
 }
 
-static void put_coroutines(struct sidecar_writer *w, const struct harvest *h)
+static void put_coroutines(struct record *r, const struct harvest *h)
 {
 	struct harvest_coroutine co;
 	uint32_t i;
@@ -212,78 +90,38 @@ static void put_coroutines(struct sidecar_writer *w, const struct harvest *h)
 			.lost = co.lost,
 			.garbage = co.garbage,
 		};
-		sidecar_put_coroutine(w, &out);
+		record_coroutine(r, &out);
 	}
 }
 
-static void put_totals(struct sidecar_writer *w, const struct collector_result *r)
+static void put_totals(struct record *r, const struct collector_result *result)
 {
 	struct sidecar_totals totals = {
 		.complete = true,
-		.written = r->totals.written,
-		.collected = r->collected,
-		.lost = r->lost,
-		.lost_overwritten = r->lost - r->lost_output,
-		.lost_output = r->lost_output,
-		.garbage = r->totals.garbage,
-		.unfinished = r->totals.unfinished,
-		.coroutines = r->totals.coroutines,
-		.without_station = r->totals.without_station,
-		.exit_status = r->launched && !r->signal ? r->exit_status : -1,
-		.signal = r->signal,
+		.written = result->totals.written,
+		.collected = result->collected,
+		.lost = result->lost,
+		.lost_overwritten = result->lost - result->lost_output - result->lost_full,
+		.lost_full = result->lost_full,
+		.lost_output = result->lost_output,
+		.garbage = result->totals.garbage,
+		.unfinished = result->totals.unfinished,
+		.coroutines = result->totals.coroutines,
+		.without_station = result->totals.without_station,
+		.others_written = result->others_collected + result->others_lost,
+		.others_collected = result->others_collected,
+		.others_lost = result->others_lost,
+		.waits = result->waits,
+		.wait_ns = result->wait_ns,
+		.exit_status = result->launched && !result->signal ? result->exit_status : -1,
+		.signal = result->signal,
 		.end_ts = clock_now_ns(),
 	};
 
-	sidecar_put_totals(w, &totals);
+	trace_put_totals(r->writer, &totals);
 }
 
-/* At the start only the run itself: that much is there if we are killed. */
-static int begin_sidecar(struct record *r, struct err *err)
-{
-	struct sidecar_writer w;
-
-	r->sidecar = sidecar_path(r->config->output);
-	if (!r->sidecar)
-		return err_set(err, -ENOMEM, "no memory for a path");
-	if (sidecar_writer_open(&w, r->sidecar, err) < 0)
-		return err->code;
-	put_run(r, &w, 0);
-	return sidecar_writer_commit(&w, err);
-}
-
-static int write_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
-			 const struct collector_result *result, struct err *err)
-{
-	struct sidecar_writer w;
-
-	if (sidecar_writer_open(&w, r->sidecar, err) < 0)
-		return err->code;
-	put_run(r, &w, (uint64_t)result->pid);
-	put_processes(&w, e);
-	put_coroutines(&w, h);
-	put_totals(&w, result);
-	return sidecar_writer_commit(&w, err);
-}
-
-/* The disk is full: the totals, at least, fit where the start of the sidecar is. */
-static void write_totals_only(struct record *r, const struct collector_result *result)
-{
-	struct err ignored = { 0 };
-	struct sidecar_writer w;
-
-	if (sidecar_writer_open_in_place(&w, r->sidecar, &ignored) < 0)
-		return;
-	put_run(r, &w, (uint64_t)result->pid);
-	put_totals(&w, result);
-	sidecar_writer_commit(&w, &ignored);
-}
-
-static void finish_sidecar(struct record *r, const struct harvest *h, const struct endpoint *e,
-			   struct collector_result *result)
-{
-	if (r->sidecar && write_sidecar(r, h, e, result, &result->sidecar) < 0)
-		write_totals_only(r, result);
-}
+/* ---- the record --------------------------------------------------------------- */
 
 /*
  * Somebody wants us to end, and we cannot take the signal while we wait for a reader.
@@ -298,73 +136,81 @@ static bool stop_is_pending(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
-/* ---- the record --------------------------------------------------------------- */
+static int open_writer(struct record *r, struct err *err)
+{
+	struct utsname uts;
+	struct trace_output output = {
+		.path = r->place.path,
+		.format = r->place.format,
+		.fd = r->place.fd,
+		.has_sidecar = r->place.is_file,
+		.stop = r->place.is_file ? NULL : stop_is_pending,
+		.run = describe_run(r, 0, &uts),
+	};
+
+	if (r->place.format == TRACE_FORMAT_JSONL)
+		r->place.fd = -1; /* the writer's now */
+	r->writer = trace_writer_open(&output, err);
+	return r->writer ? 0 : err->code;
+}
 
 int record_open(struct record *r, const struct collector_config *config, uint64_t start_ns,
 		struct err *err)
 {
-	bool is_file;
-	int fd;
-
 	r->config = config;
 	r->start_ns = start_ns;
-	r->start_realtime_ns = clock_ns(CLOCK_REALTIME);
-	if (keep_earlier_run(r, err) < 0)
+	r->start_realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - start_ns);
+	if (place_open(&r->place, config->output, config->format, err) < 0)
 		return err->code;
-	fd = open_output(config->output, &is_file, err);
-	if (fd < 0)
-		return err->code;
-	if (jsonl_writer_open(&r->events, fd, config->output, err) < 0)
-		return err->code;
-	r->is_open = true;
-	if (!is_file)
-		r->events.stop = stop_is_pending;
-	return is_file ? begin_sidecar(r, err) : 0;
+	return open_writer(r, err);
 }
 
 void record_close(struct record *r)
 {
-	struct err ignored = { 0 };
+	struct trace_counts counts;
+	struct err ignored;
 
-	if (r->is_open)
-		jsonl_close(&r->events, &ignored);
-	r->is_open = false;
-	free(r->sidecar);
-	r->sidecar = NULL;
+	if (r->writer)
+		trace_writer_close(r->writer, &counts, &ignored, &ignored);
+	r->writer = NULL;
+	place_close(&r->place);
 }
 
 void record_undo(struct record *r)
 {
-	/* Only a plain file has a sidecar: anything else we have not made. */
-	if (r->sidecar && r->kept_trace)
-		bring_back_old(r->config->output);
-	else if (r->sidecar)
-		unlink(r->config->output);
-	if (r->sidecar && r->kept_sidecar)
-		bring_back_old(r->sidecar);
-	else if (r->sidecar)
-		unlink(r->sidecar);
+	place_undo(&r->place);
 }
 
-void record_event(void *ctx, const struct trace_event *event)
+void record_station_event(void *ctx, const struct trace_event *event)
 {
-	struct record *r = ctx;
-
-	jsonl_put(&r->events, event);
+	record_event(ctx, TRACE_LANE_STATIONS, event);
 }
 
-void record_flush(struct record *r)
+/* What the files took and what not; once everything is out. */
+static void count(struct collector_result *result, const struct trace_counts *c)
 {
-	jsonl_flush(&r->events);
+	result->collected = c->written;
+	result->lost_output = c->unwritten;
+	result->lost = result->totals.lost + c->unwritten;
+	result->others_collected = c->others_written;
+	result->others_lost += c->others_unwritten;
+	result->clamped = c->clamped;
 }
 
 void record_finish(struct record *r, const struct harvest *h, const struct endpoint *e,
 		   struct collector_result *result)
 {
-	jsonl_close(&r->events, &result->output);
-	r->is_open = false;
-	result->collected = r->events.written;
-	result->lost_output = r->events.unwritten;
-	result->lost = result->totals.lost + result->lost_output;
-	finish_sidecar(r, h, e, result);
+	struct trace_counts counts;
+
+	record_start(r, (uint64_t)result->pid);
+	record_processes(r, e);
+	record_scanned(r, UINT64_MAX);
+	record_flush(r);
+	put_coroutines(r, h);
+	record_flush(r);
+	trace_writer_counts(r->writer, &counts);
+	count(result, &counts);
+	put_totals(r, result);
+	trace_writer_close(r->writer, &counts, &result->output, &result->sidecar);
+	r->writer = NULL;
 }

@@ -115,3 +115,10 @@ uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 	back = ((unsigned __int128)(m->ticks - ticks) * m->mult) >> 32;
 	return back < m->ns ? m->ns - (uint64_t)back : 0;
 }
+
+uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns)
+{
+	uint64_t mult = tickclock_stretch(tc)->mult;
+
+	return mult ? (uint64_t)(((unsigned __int128)ns << 32) / mult) : 0;
+}

@@ -1,35 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* coro_ids.c - number the coroutines of a trace. */
+/* coro_ids.c - number the coroutines of a trace that are there. */
 #include "trace/coro_ids.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-/* 1 + the number of @key, a new one if it is new; 0 without memory. */
-static uint64_t enter(struct u64map *map, uint64_t key)
+/* ---- numbers ------------------------------------------------------------- */
+
+/* -ENOMEM: 2^32 of them do not fit into any memory, but into a pair neither. */
+static int64_t take_number(struct numbers *n)
 {
-	uint64_t *value = u64map_at(map, key);
-
-	if (!value)
-		return 0;
-	if (!*value)
-		*value = u64map_count(map);
-	return *value;
+	if (n->nr_free)
+		return n->free[--n->nr_free];
+	return n->next < UINT32_MAX ? (int64_t)n->next++ : -ENOMEM;
 }
 
-static uint64_t pair(uint64_t probe, uint32_t station)
+/* Without memory the number is not given out again, which only costs memory. */
+static void give_back(struct numbers *n, uint64_t number)
 {
-	return probe << 32 | station;
+	if (n->nr_free == n->room) {
+		size_t room = n->room ? n->room * 2 : 64;
+		uint32_t *more = reallocarray(n->free, room, sizeof(*more));
+
+		if (!more)
+			return;
+		n->free = more;
+		n->room = room;
+	}
+	n->free[n->nr_free++] = (uint32_t)number;
+}
+
+/* ---- probes: the number below, the users above --------------------------------- */
+
+static uint64_t number_of(uint64_t probe)
+{
+	return (uint32_t)probe;
+}
+
+static uint64_t users_of(uint64_t probe)
+{
+	return probe >> 32;
+}
+
+#define ONE_USER (UINT64_C(1) << 32)
+
+static uint64_t pair(uint64_t number, uint32_t station)
+{
+	return number << 32 | station;
+}
+
+/* ---- coroutines ---------------------------------------------------------- */
+
+/* The place of the probe_id, with a number; NULL without memory. */
+static uint64_t *enter_probe(struct coro_ids *ids, uint64_t probe_id)
+{
+	uint64_t *probe = u64map_at(&ids->probes, probe_id);
+	int64_t number;
+
+	if (!probe || users_of(*probe))
+		return probe;
+	number = take_number(&ids->probe_numbers);
+	if (number < 0)
+		return NULL;
+	*probe = (uint64_t)number;
+	return probe;
 }
 
 int64_t coro_ids_enter(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
 {
-	uint64_t probe = enter(&ids->probes, probe_id), number;
+	uint64_t *probe = enter_probe(ids, probe_id), *value;
+	int64_t number;
 
-	/* 2^32 of them do not fit into any memory, but into a pair neither. */
-	if (!probe || probe > UINT32_MAX)
+	value = probe ? u64map_at(&ids->pairs, pair(number_of(*probe), station)) : NULL;
+	if (!value)
 		return -ENOMEM;
-	number = enter(&ids->pairs, pair(probe, station));
-	return number ? (int64_t)number - 1 : -ENOMEM;
+	if (*value)
+		return (int64_t)*value - 1;
+	number = take_number(&ids->coroutine_numbers);
+	if (number < 0)
+		return -ENOMEM;
+	*value = (uint64_t)number + 1;
+	*probe += ONE_USER;
+	ids->entered++;
+	return number;
 }
 
 int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t station)
@@ -37,18 +90,38 @@ int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t st
 	uint64_t probe, number;
 
 	if (!u64map_get(&ids->probes, probe_id, &probe) ||
-	    !u64map_get(&ids->pairs, pair(probe, station), &number))
+	    !u64map_get(&ids->pairs, pair(number_of(probe), station), &number) || !number)
 		return -ENOENT;
 	return (int64_t)number - 1;
 }
 
-size_t coro_ids_count(const struct coro_ids *ids)
+void coro_ids_leave(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
 {
-	return u64map_count(&ids->pairs);
+	int64_t number = coro_ids_find(ids, probe_id, station);
+	uint64_t *probe;
+
+	if (number < 0)
+		return;
+	probe = u64map_at(&ids->probes, probe_id); /* is in: needs no memory */
+	u64map_remove(&ids->pairs, pair(number_of(*probe), station));
+	give_back(&ids->coroutine_numbers, (uint64_t)number);
+	*probe -= ONE_USER;
+	if (users_of(*probe))
+		return;
+	give_back(&ids->probe_numbers, number_of(*probe));
+	u64map_remove(&ids->probes, probe_id);
+}
+
+uint64_t coro_ids_count(const struct coro_ids *ids)
+{
+	return ids->entered;
 }
 
 void coro_ids_release(struct coro_ids *ids)
 {
 	u64map_release(&ids->probes);
 	u64map_release(&ids->pairs);
+	free(ids->probe_numbers.free);
+	free(ids->coroutine_numbers.free);
+	*ids = (struct coro_ids){ 0 };
 }

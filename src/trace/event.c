@@ -1,8 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - what cannot be an event. */
+/* event.c - the names of what happens, and what cannot be an event. */
 #include "trace/event.h"
 
-#include <stddef.h>
+#include <string.h>
+
+#include "trace/item.h"
+
+static const char *const kinds[NR_TRACE_KINDS] = {
+	[TRACE_SUSPEND] = "suspend", [TRACE_RESUME] = "resume", [TRACE_BIRTH] = "birth",
+	[TRACE_WAKE] = "wake",       [TRACE_END] = "end",       [TRACE_DESTROY] = "destroy",
+};
+
+static const char *const reasons[NR_TRACE_REASONS] = {
+	[TRACE_REASON_UNKNOWN] = "unknown",
+	[TRACE_REASON_IO_READ] = "io-read",
+	[TRACE_REASON_IO_WRITE] = "io-write",
+	[TRACE_REASON_ACCEPT] = "accept",
+	[TRACE_REASON_CONNECT] = "connect",
+	[TRACE_REASON_TIMER] = "timer",
+	[TRACE_REASON_MUTEX] = "mutex",
+	[TRACE_REASON_SEMAPHORE] = "semaphore",
+	[TRACE_REASON_CHANNEL_SEND] = "channel-send",
+	[TRACE_REASON_CHANNEL_RECV] = "channel-recv",
+	[TRACE_REASON_JOIN] = "join",
+	[TRACE_REASON_YIELD] = "yield",
+	[TRACE_REASON_SIGNAL] = "signal",
+	[TRACE_REASON_USER] = "user",
+};
+
+static const char *const states[NR_TRACE_STATES] = {
+	[TRACE_STATE_NEW] = "new",         [TRACE_STATE_READY] = "ready",
+	[TRACE_STATE_RUNNING] = "running", [TRACE_STATE_SUSPENDED] = "suspended",
+	[TRACE_STATE_ENDED] = "ended",
+};
+
+const char *trace_kind_name(unsigned kind)
+{
+	return kind < NR_TRACE_KINDS ? kinds[kind] : NULL;
+}
+
+const char *trace_reason_name(unsigned reason)
+{
+	return reason < NR_TRACE_REASONS ? reasons[reason] : NULL;
+}
+
+int trace_reason_from_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < NR_TRACE_REASONS; i++) {
+		if (!strcmp(reasons[i], name))
+			return i;
+	}
+	return -1;
+}
+
+const char *trace_state_name(unsigned state)
+{
+	return state < NR_TRACE_STATES ? states[state] : NULL;
+}
+
+uint8_t trace_state_from_name(const char *name)
+{
+	uint8_t i;
+
+	for (i = 1; i < NR_TRACE_STATES; i++) {
+		if (!strcmp(states[i], name))
+			return i;
+	}
+	return TRACE_STATE_UNKNOWN;
+}
+
+void trace_item_init(struct trace_item *item, enum trace_item_type type)
+{
+	memset(item, 0, sizeof(*item));
+	item->type = type;
+	if (type == TRACE_ITEM_TOTALS)
+		item->totals.exit_status = -1;
+	else if (type == TRACE_ITEM_COROUTINE)
+		item->coroutine.station = TRACE_NO_STATION;
+	else if (type == TRACE_ITEM_EVENT)
+		item->event.station = TRACE_NO_STATION;
+	else if (type == TRACE_ITEM_GAP)
+		item->gap.lane = TRACE_LANE_STATIONS;
+}
 
 const char *trace_event_problem(const struct trace_event *ev)
 {

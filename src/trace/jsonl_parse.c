@@ -39,25 +39,67 @@ static inline const char *boolean(const char *p, bool *out)
 	return behind ? behind : WORD(p, "false");
 }
 
-static inline const char *station(const char *p, uint32_t *out)
+/* A key that may be missing: *@out as it was. */
+static inline const char *optional_u32(const char *p, const char *key, size_t size, uint32_t *out)
 {
-	const char *behind = WORD(p, ",\"station\":");
+	const char *behind = word(p, key, size);
 	uint64_t value;
 
-	*out = TRACE_NO_STATION;
 	if (!behind)
 		return p;
 	behind = number(behind, &value);
-	if (!behind || value >= TRACE_NO_STATION)
+	if (!behind || value > UINT32_MAX)
 		return NULL;
 	*out = (uint32_t)value;
 	return behind;
+}
+
+/* By name, or by number if it is one that its writer had no name for. */
+static const char *reason(const char *p, uint8_t *out)
+{
+	char name[16];
+	const char *end;
+	uint64_t value;
+	int known;
+
+	if (*p != '"') {
+		p = scan_u64(p, &value);
+		*out = (uint8_t)value;
+		return p && value <= UINT8_MAX ? p : NULL;
+	}
+	/* A newline is the last thing there is. */
+	for (end = ++p; *end != '"' && *end != '\n'; end++)
+		;
+	if (*end != '"' || (size_t)(end - p) >= sizeof(name))
+		return NULL;
+	memcpy(name, p, (size_t)(end - p));
+	name[end - p] = '\0';
+	known = trace_reason_from_name(name);
+	*out = (uint8_t)known;
+	return known < 0 ? NULL : end + 1;
+}
+
+static const char *told(const char *p, struct trace_event *ev)
+{
+	const char *behind;
+
+	p = optional_u32(p, ",\"site\":", 8, &ev->site);
+	behind = WORD(p, ",\"reason\":");
+	if (behind)
+		p = reason(behind, &ev->reason);
+	behind = WORD(p, ",\"resource\":");
+	if (behind) {
+		p = number(behind, &ev->resource);
+		ev->flags |= TRACE_HAS_RESOURCE;
+	}
+	return p;
 }
 
 bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev)
 {
 	const char *p = WORD(text, "{\"probe_id\":");
 
+	trace_event_init(ev);
 	p = number(p, &ev->probe_id);
 	p = WORD(p, ",\"tid\":");
 	p = number(p, &ev->tid);
@@ -69,7 +111,10 @@ bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev)
 	p = boolean(p, &ev->is_active);
 	p = WORD(p, ",\"ts\":");
 	p = number(p, &ev->ts);
-	p = station(p, &ev->station);
+	ev->kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
+	p = optional_u32(p, ",\"station\":", 11, &ev->station);
+	if (p && *p != '}')
+		p = told(p, ev);
 	p = WORD(p, "}");
 	return p == text + size;
 }
@@ -125,14 +170,30 @@ static const char *get_state(const json_t *object, struct trace_event *ev)
 	return NULL;
 }
 
-/* Not one of the six, so it may be missing, or somebody else's. */
-static void get_station(const json_t *object, struct trace_event *ev)
+static void get_u32(const json_t *object, const char *key, uint32_t *out)
 {
 	uint64_t value;
 
-	ev->station = TRACE_NO_STATION;
-	if (json_u64(json_object_get(object, "station"), &value) && value < TRACE_NO_STATION)
-		ev->station = (uint32_t)value;
+	if (json_u64(json_object_get(object, key), &value) && value <= UINT32_MAX)
+		*out = (uint32_t)value;
+}
+
+/* Not among the six, so they may be missing, or somebody else's. */
+static void get_told(const json_t *object, struct trace_event *ev)
+{
+	const json_t *value = json_object_get(object, "reason");
+	int known = json_is_string(value) ? trace_reason_from_name(json_string_value(value)) : -1;
+	uint64_t number_of_it;
+
+	get_u32(object, "station", &ev->station);
+	get_u32(object, "site", &ev->site);
+	if (known >= 0)
+		ev->reason = (uint8_t)known;
+	else if (json_is_integer(value) && json_u64(value, &number_of_it) &&
+		 number_of_it <= UINT8_MAX)
+		ev->reason = (uint8_t)number_of_it;
+	if (json_u64(json_object_get(object, "resource"), &ev->resource))
+		ev->flags |= TRACE_HAS_RESOURCE;
 }
 
 const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *ev)
@@ -146,10 +207,12 @@ const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *e
 		json_decref(object);
 		return "it is not a JSON object";
 	}
+	trace_event_init(ev);
 	problem = get_numbers(object, ev);
 	if (!problem)
 		problem = get_state(object, ev);
-	get_station(object, ev);
+	ev->kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
+	get_told(object, ev);
 	json_decref(object);
 	return problem;
 }

@@ -18,6 +18,7 @@ bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev);
 
 /*
  * Any JSON object with the six keys, in any order, with any others beside them.
+ * What our writer puts behind the six is taken where it makes sense.
  * Numbers may be in quotes; is_active may be 0 or 1.  NULL, or why it is no record.
  */
 const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *ev);

@@ -29,9 +29,12 @@
 
 #define BUFFER_SIZE ((size_t)256 * 1024)
 /* A line at most, and what the last copy writes behind it. */
-#define LINE_MAX_SIZE 256
+#define LINE_MAX_SIZE 320
 
-_Static_assert(JSONL_WHO_SIZE + 16 + 8 + FMT_U64_MAX + JSONL_STATE_SIZE + 8 + JSONL_TAIL_SIZE <=
+/* What put_told() adds at most. */
+#define TOLD_MAX_SIZE (21 + 18 + 24 + 32 + 2 + FMT_SLACK)
+
+_Static_assert(JSONL_WHO_SIZE + 16 + 8 + FMT_U64_MAX + JSONL_STATE_SIZE + 8 + TOLD_MAX_SIZE <=
 		       LINE_MAX_SIZE,
 	       "a line must fit behind the limit");
 
@@ -45,16 +48,19 @@ static const char seq_key[] = "\",\"seq\":";
 
 /* ---- pieces -------------------------------------------------------------- */
 
+static char *put_station(char *p, uint32_t station)
+{
+	if (station == TRACE_NO_STATION)
+		return p;
+	p = stpcpy(p, ",\"station\":");
+	return fmt_u64(p, station);
+}
+
 static void keep_tail(struct jsonl_writer *w, uint32_t station)
 {
-	char *p = w->tail;
+	char *p = stpcpy(put_station(w->tail, station), "}\n");
 
-	if (station != TRACE_NO_STATION) {
-		p = stpcpy(p, ",\"station\":");
-		p = fmt_u64(p, station);
-	}
-	p = stpcpy(p, "}\n");
-	w->tail_size = (uint8_t)(p - w->tail);
+	w->tail_size = (uint32_t)(p - w->tail);
 	w->station = station;
 }
 
@@ -185,6 +191,12 @@ static cold bool make_room(struct jsonl_writer *w)
 
 /* ---- lines --------------------------------------------------------------- */
 
+/* One compare for three: in a plain trace all are 0. */
+static inline bool is_told_more(const struct trace_event *ev)
+{
+	return ev->site | ev->reason | ev->flags;
+}
+
 /*
  * More digits in seq than are kept, a ts with leading zeros to leave out, or one that
  * is no time: a base up there would have small ts "behind" it, 2^64 further on.
@@ -192,6 +204,35 @@ static cold bool make_room(struct jsonl_writer *w)
 static bool is_odd(const struct trace_event *ev)
 {
 	return ev->seq >= FMT_1E8 || ev->ts < FMT_1E8 || ev->ts > INT64_MAX;
+}
+
+static char *put_reason(char *p, unsigned reason)
+{
+	const char *name = trace_reason_name(reason);
+
+	p = stpcpy(p, ",\"reason\":");
+	if (!name)
+		return fmt_u64(p, reason); /* one that we have no word for */
+	*p++ = '"';
+	p = stpcpy(p, name);
+	*p++ = '"';
+	return p;
+}
+
+static char *put_told(char *p, const struct trace_event *ev)
+{
+	p = put_station(p, ev->station);
+	if (ev->site) {
+		p = stpcpy(p, ",\"site\":");
+		p = fmt_u64(p, ev->site);
+	}
+	if (ev->reason)
+		p = put_reason(p, ev->reason);
+	if (ev->flags & TRACE_HAS_RESOURCE) {
+		p = stpcpy(p, ",\"resource\":");
+		p = fmt_u64(p, ev->resource);
+	}
+	return stpcpy(p, "}\n");
 }
 
 static cold void put_odd(struct jsonl_writer *w, const struct trace_event *ev)
@@ -206,9 +247,27 @@ static cold void put_odd(struct jsonl_writer *w, const struct trace_event *ev)
 	p = stpcpy(p,
 		   ev->is_active ? ",\"is_active\":true,\"ts\":" : ",\"is_active\":false,\"ts\":");
 	p = fmt_u64(p, ev->ts);
-	memcpy(p, w->tail, w->tail_size);
-	w->at = p + w->tail_size;
+	w->at = put_told(p, ev);
 	w->buffered++;
+}
+
+/* Up to the tail, of kept pieces that are those of the event. */
+static inline __attribute__((always_inline)) char *put_pieces(struct jsonl_writer *w,
+							      const struct trace_event *ev)
+{
+	const struct jsonl_who *who = who_place(w, ev);
+	char *p = w->at;
+
+	if (ev->seq != w->seq)
+		keep_seq(w, (uint32_t)ev->seq);
+	memcpy(p, who->text, JSONL_WHO_SIZE);
+	p = fmt_hex16(p + who->size, ev->addr);
+	p = stpcpy(p, seq_key);
+	memcpy(p, w->seq_text, sizeof(w->seq_text));
+	p += w->seq_size;
+	memcpy(p, w->state[ev->is_active], JSONL_STATE_SIZE);
+	p += w->state_size[ev->is_active];
+	return fmt_8digits(p, (uint32_t)(ev->ts - w->ts_base));
 }
 
 /* Something is not as in the lines before: see to it, then write the line. */
@@ -221,37 +280,33 @@ static __attribute__((noinline)) void put_slowly(struct jsonl_writer *w,
 		return;
 	if (!who_is(who, ev))
 		keep_who(who, ev);
-	if (ev->station != w->station)
-		keep_tail(w, ev->station);
 	if (is_odd(ev)) {
 		put_odd(w, ev);
 		return;
 	}
 	if (ev->ts - w->ts_base >= FMT_1E8)
 		keep_ts(w, ev->ts);
+	if (is_told_more(ev)) {
+		w->at = put_told(put_pieces(w, ev), ev);
+		w->buffered++;
+		return;
+	}
+	if (ev->station != w->station)
+		keep_tail(w, ev->station);
 	jsonl_put(w, ev);
 }
 
 void jsonl_put(struct jsonl_writer *w, const struct trace_event *ev)
 {
-	const struct jsonl_who *who = who_place(w, ev);
-	uint64_t low = ev->ts - w->ts_base;
-	char *p = w->at;
+	char *p;
 
-	if (unlikely(p >= w->limit || !who_is(who, ev) || ev->station != w->station ||
-		     low >= FMT_1E8 || ev->seq >= FMT_1E8)) {
+	if (unlikely(w->at >= w->limit || !who_is(who_place(w, ev), ev) ||
+		     ev->station != w->station || is_told_more(ev) ||
+		     ev->ts - w->ts_base >= FMT_1E8 || ev->seq >= FMT_1E8)) {
 		put_slowly(w, ev);
 		return;
 	}
-	if (ev->seq != w->seq)
-		keep_seq(w, (uint32_t)ev->seq);
-	memcpy(p, who->text, JSONL_WHO_SIZE);
-	p = fmt_hex16(p + who->size, ev->addr);
-	p = stpcpy(p, seq_key);
-	memcpy(p, w->seq_text, sizeof(w->seq_text));
-	p += w->seq_size;
-	memcpy(p, w->state[ev->is_active], JSONL_STATE_SIZE);
-	p = fmt_8digits(p + w->state_size[ev->is_active], (uint32_t)low);
+	p = put_pieces(w, ev);
 	memcpy(p, w->tail, JSONL_TAIL_SIZE);
 	w->at = p + w->tail_size;
 	w->buffered++;

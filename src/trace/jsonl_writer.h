@@ -4,8 +4,12 @@
  *
  *  {"probe_id":123,"tid":456,"addr":"0x0000000000000000","seq":2,"is_active":true,"ts":123456789}
  *
- * and ,"station":7 behind these six where the event carries one.  The form is fixed
- * to the byte: other tools cut it apart without a JSON parser.
+ * and behind these six, where the event carries them and in this order,
+ *
+ *  ,"station":7,"site":3,"reason":"io-read","resource":12
+ *
+ * The form is fixed to the byte: other tools cut it apart without a JSON parser.
+ * Transitions only: what else happens goes into the sidecar.
  *
  * What fails
  *   The first write that fails ends the writing, for good.  A regular file is cut

@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sidecar.h - what a trace does not say itself: trace.jsonl.meta beside trace.jsonl.
+ * sidecar.h - what the lines of a trace do not say: trace.jsonl.meta beside trace.jsonl.
  *
  * One JSON object a line, each with a "type":
  *
  *	run         first: the command, the tool, when and where
  *	process     one per program that connected
- *	coroutine   one per coroutine: name, birth, death, and its exact losses
+ *	site        a place in a source file: "site" elsewhere is its "id" here
+ *	birth, wake, end, destroy
+ *	            events that are no transitions, in order of time
+ *	gap         so many events of a thread are missing here
+ *	coroutine   one per coroutine that stood in a station, with its exact losses, and one
+ *	            per coroutine that was still there at the end, with what it did last
  *	totals      last: the sums, and how the program ended
+ *	room        of no meaning; see below
  *
- * Readers skip types and keys that they do not know.  The file is written under
- * another name and renamed when it is whole: it is there whole, or not at all (short
- * of the machine itself going down).
+ * Readers skip types and keys that they do not know.  A member that has nothing to say is
+ * left out of an event.
+ *
+ * The file grows during the run, with the trace.  One without totals is of a run that has
+ * not finished, or whose collector was killed.
+ *
+ * What fails
+ *   The first write that fails ends the writing, but not before the totals: as long as
+ *   the file is open its last line is a "room" of ROOM_SIZE bytes, which the totals take
+ *   over in the end.  They need no space that is not there already.
  */
 #ifndef TRACE_SIDECAR_H
 #define TRACE_SIDECAR_H
@@ -19,67 +32,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/err.h"
 #include "base/json_writer.h"
 #include "base/lines.h"
+#include "trace/item.h"
 
-#define SIDECAR_FORMAT 1
-#define SIDECAR_SUFFIX ".meta"
+#define SIDECAR_FORMAT    1
+#define SIDECAR_SUFFIX    ".meta"
+#define SIDECAR_ROOM_SIZE 1024 /* of the line that keeps room for the totals, newline and all */
 #define SIDECAR_LINE_MAX \
 	((size_t)16 * 1024 * 1024) /* a command line is 2 MiB at most, before escapes */
-
-struct sidecar_run {
-	uint64_t format;  /* set by the writer */
-	const char *tool; /* "corotracer 0.1.0" */
-	const char *const *command;
-	size_t nr_command;
-	uint64_t pid;
-	uint64_t start_ts;       /* CLOCK_MONOTONIC ns */
-	uint64_t start_realtime; /* ns since 1970 */
-	const char *hostname;    /* may be NULL */
-	const char *arch;        /* "x86_64" */
-	uint64_t stations;
-};
-
-struct sidecar_process {
-	uint64_t pid;
-	uint64_t uid;
-	uint64_t connected_ts;
-};
-
-struct sidecar_coroutine {
-	uint64_t station;
-	uint64_t probe_id;
-	uint64_t pid;
-	const char *name; /* NULL: it has none */
-	bool name_truncated;
-	uint64_t birth_ts;
-	uint64_t death_ts; /* 0: not known */
-	bool dead;
-	const char *writer; /* "corotracer", "seed-002", "seed-000" or "unknown" */
-	uint64_t written;
-	uint64_t collected;
-	uint64_t lost;
-	uint64_t garbage;
-};
-
-struct sidecar_totals {
-	bool complete; /* everything that was written was looked at */
-	uint64_t written;
-	uint64_t collected;
-	uint64_t lost;
-	uint64_t lost_overwritten;
-	uint64_t lost_output;
-	uint64_t garbage;
-	uint64_t unfinished;
-	uint64_t coroutines;
-	uint64_t without_station;
-	int exit_status; /* -1: it did not exit */
-	int signal;      /* 0: none killed it */
-	uint64_t end_ts;
-};
 
 /* "trace.jsonl.meta" for "trace.jsonl", to be freed; NULL without memory. */
 char *sidecar_path(const char *trace_path);
@@ -87,24 +50,33 @@ char *sidecar_path(const char *trace_path);
 /* ---- write --------------------------------------------------------------- */
 
 struct sidecar_writer {
-	char *path, *temporary;
-	FILE *file;
-	struct json_writer json;
+	char *at;    /* where the next line starts */
+	char *limit; /* no event's line may start here or beyond */
+	char *buf;
+	size_t size;     /* of buf */
+	uint64_t end;    /* of the lines in the file; the room begins there */
+	uint64_t events; /* in buf */
+	uint64_t lines;  /* in buf, those of events too */
+	uint64_t events_written, events_unwritten;
+	uint64_t lines_unwritten; /* those of events too */
+	int fd;
+	int error; /* negative errno of the write that failed; 0 while all is well */
+	bool cut;  /* the file ends inside a line, and we could not take that back */
+	char *path;
 };
 
-/* @path is the sidecar's own. */
+/* @path is the sidecar's own; a file that is there is written over. */
 int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *err);
 
-/*
- * The same over a sidecar that is there, for when there is no room for a second file:
- * it is not whole until the commit.
- */
-int sidecar_writer_open_in_place(struct sidecar_writer *w, const char *path, struct err *err);
-
-/* Failures stick and come out at the commit. */
+/* Never fail: see the counters. */
 void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run);
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process);
+void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site);
+void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev);
+void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap);
 void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_coroutine *coroutine);
+
+/* Last, once: nothing may be put after it.  Goes to the file at once. */
 void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals);
 
 /* The same members, for others who print them: into an object that is open in @j. */
@@ -112,26 +84,16 @@ void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run);
 void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process);
 void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *totals);
 
-/* The file gets its name.  On failure nothing is left, and an older sidecar stays as it is. */
-int sidecar_writer_commit(struct sidecar_writer *w, struct err *err);
+/* Everything out to the file, in whole lines.  0, or the negative errno of the first failure. */
+int sidecar_flush(struct sidecar_writer *w);
 
-/* Leave nothing.  Harmless after a commit, and on a struct that is all zero. */
-void sidecar_writer_abort(struct sidecar_writer *w);
+/*
+ * Flush, close.  The counters stay readable.  Fails if any line did not get into the
+ * file.  Harmless on a struct that is all zero, or closed.
+ */
+int sidecar_writer_close(struct sidecar_writer *w, struct err *err);
 
 /* ---- read ---------------------------------------------------------------- */
-
-enum sidecar_type { SIDECAR_RUN, SIDECAR_PROCESS, SIDECAR_COROUTINE, SIDECAR_TOTALS };
-
-/* What is missing is 0, NULL, false; exit_status -1. */
-struct sidecar_record {
-	enum sidecar_type type;
-	union {
-		struct sidecar_run run;
-		struct sidecar_process process;
-		struct sidecar_coroutine coroutine;
-		struct sidecar_totals totals;
-	};
-};
 
 struct sidecar_stats {
 	uint64_t lines;
@@ -145,7 +107,8 @@ struct sidecar_stats {
 struct sidecar_reader {
 	struct lines lines;
 	struct sidecar_stats stats; /* stays after the close */
-	void *object;               /* of the last record: its strings are in there */
+	unsigned wanted; /* bit t: items of type t; others are passed over unseen.  0: all */
+	void *object;    /* of the last item: its strings are in there */
 	const char **command;
 };
 
@@ -155,8 +118,8 @@ int sidecar_reader_open(struct sidecar_reader *r, const char *path, struct err *
 /* The same on an open descriptor, which is the reader's from now on, also on failure. */
 int sidecar_reader_open_fd(struct sidecar_reader *r, int fd, const char *name, struct err *err);
 
-/* 1: *@rec is the next record, its strings valid until the next call; 0: the end; -errno. */
-int sidecar_next(struct sidecar_reader *r, struct sidecar_record *rec, struct err *err);
+/* 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
+int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err);
 
 void sidecar_reader_close(struct sidecar_reader *r);
 

@@ -13,25 +13,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fmt.h"
 #include "trace/json_line.h"
 
 /* ---- fields -------------------------------------------------------------- */
 
-enum kind { KIND_U64, KIND_INT, KIND_BOOL, KIND_STRING, KIND_COMMAND };
+enum kind {
+	KIND_U64,
+	KIND_U32,
+	KIND_INT,
+	KIND_BOOL,
+	KIND_STRING,
+	KIND_COMMAND,
+	KIND_REASON,
+	KIND_STATE,
+	KIND_RESOURCE, /* of an event: a flag says that it was told */
+	KIND_WAITED,   /* the same of a coroutine */
+	KIND_NAME,     /* of an event: with its size */
+	KIND_FLAG,
+};
 
 struct field {
 	const char *key;
 	enum kind kind;
-	size_t offset; /* in struct sidecar_record */
+	size_t offset; /* in struct trace_item */
+	uint8_t flag;
 };
 
-#define FIELD(key, member, kind)                                   \
-	{                                                          \
-		key, kind, offsetof(struct sidecar_record, member) \
+#define FIELD(key, member, kind)                                  \
+	{                                                         \
+		key, kind, offsetof(struct trace_item, member), 0 \
 	}
-#define END                       \
-	{                         \
-		NULL, KIND_U64, 0 \
+#define FLAG(key, flag)                                                        \
+	{                                                                      \
+		key, KIND_FLAG, offsetof(struct trace_item, event.flags), flag \
+	}
+#define END                          \
+	{                            \
+		NULL, KIND_U64, 0, 0 \
 	}
 
 static const struct field run_fields[] = {
@@ -54,6 +73,43 @@ static const struct field process_fields[] = {
 	END,
 };
 
+static const struct field site_fields[] = {
+	FIELD("id", site.id, KIND_U32),     FIELD("file", site.file, KIND_STRING),
+	FIELD("line", site.line, KIND_U32), FIELD("function", site.function, KIND_STRING),
+	FIELD("pid", site.pid, KIND_U32),   END,
+};
+
+static const struct field event_fields[] = {
+	FIELD("ts", event.ts, KIND_U64),
+	FIELD("probe_id", event.probe_id, KIND_U64),
+	FIELD("tid", event.tid, KIND_U64),
+	FIELD("addr", event.addr, KIND_U64),
+	FIELD("seq", event.seq, KIND_U64),
+	FIELD("station", event.station, KIND_U32),
+	FIELD("site", event.site, KIND_U32),
+	FIELD("reason", event.reason, KIND_REASON),
+	FIELD("resource", event.resource, KIND_RESOURCE),
+	FIELD("parent", event.peer, KIND_U64),
+	FIELD("waker", event.peer, KIND_U64),
+	FIELD("seen", event.seen, KIND_U32),
+	FIELD("pid", event.pid, KIND_U32),
+	FIELD("written", event.written, KIND_U64),
+	FIELD("lost", event.lost, KIND_U64),
+	FLAG("destroyed", TRACE_DESTROYED),
+	FLAG("was_suspended", TRACE_WAS_SUSPENDED),
+	FLAG("cancelled", TRACE_CANCELLED),
+	FIELD("name", event.name, KIND_NAME),
+	FLAG("name_truncated", TRACE_NAME_CUT),
+	END,
+};
+
+static const struct field gap_fields[] = {
+	FIELD("from_ts", gap.from_ts, KIND_U64), FIELD("to_ts", gap.to_ts, KIND_U64),
+	FIELD("lane", gap.lane, KIND_U32),       FIELD("pid", gap.pid, KIND_U32),
+	FIELD("tid", gap.tid, KIND_U64),         FIELD("transitions", gap.transitions, KIND_U64),
+	FIELD("others", gap.others, KIND_U64),   END,
+};
+
 static const struct field coroutine_fields[] = {
 	FIELD("station", coroutine.station, KIND_U64),
 	FIELD("probe_id", coroutine.probe_id, KIND_U64),
@@ -68,6 +124,14 @@ static const struct field coroutine_fields[] = {
 	FIELD("collected", coroutine.collected, KIND_U64),
 	FIELD("lost", coroutine.lost, KIND_U64),
 	FIELD("garbage", coroutine.garbage, KIND_U64),
+	FIELD("parent", coroutine.parent, KIND_U64),
+	FIELD("birth_site", coroutine.birth_site, KIND_U32),
+	FIELD("state", coroutine.state, KIND_STATE),
+	FIELD("since_ts", coroutine.since_ts, KIND_U64),
+	FIELD("addr", coroutine.addr, KIND_U64),
+	FIELD("site", coroutine.site, KIND_U32),
+	FIELD("reason", coroutine.reason, KIND_REASON),
+	FIELD("resource", coroutine.resource, KIND_WAITED),
 	END,
 };
 
@@ -77,29 +141,46 @@ static const struct field totals_fields[] = {
 	FIELD("collected", totals.collected, KIND_U64),
 	FIELD("lost", totals.lost, KIND_U64),
 	FIELD("lost_overwritten", totals.lost_overwritten, KIND_U64),
+	FIELD("lost_full", totals.lost_full, KIND_U64),
 	FIELD("lost_output", totals.lost_output, KIND_U64),
 	FIELD("garbage", totals.garbage, KIND_U64),
 	FIELD("unfinished", totals.unfinished, KIND_U64),
 	FIELD("coroutines", totals.coroutines, KIND_U64),
 	FIELD("without_station", totals.without_station, KIND_U64),
+	FIELD("others_written", totals.others_written, KIND_U64),
+	FIELD("others_collected", totals.others_collected, KIND_U64),
+	FIELD("others_lost", totals.others_lost, KIND_U64),
+	FIELD("waits", totals.waits, KIND_U64),
+	FIELD("wait_ns", totals.wait_ns, KIND_U64),
 	FIELD("exit_status", totals.exit_status, KIND_INT),
 	FIELD("signal", totals.signal, KIND_INT),
 	FIELD("end_ts", totals.end_ts, KIND_U64),
 	END,
 };
 
-static const struct {
+struct type {
 	const char *name;
+	enum trace_item_type type;
+	uint8_t kind; /* of an event */
 	const struct field *fields;
-} types[] = {
-	[SIDECAR_RUN] = { "run", run_fields },
-	[SIDECAR_PROCESS] = { "process", process_fields },
-	[SIDECAR_COROUTINE] = { "coroutine", coroutine_fields },
-	[SIDECAR_TOTALS] = { "totals", totals_fields },
+};
+
+/* The frequent ones first. */
+static const struct type types[] = {
+	{ "wake", TRACE_ITEM_EVENT, TRACE_WAKE, event_fields },
+	{ "birth", TRACE_ITEM_EVENT, TRACE_BIRTH, event_fields },
+	{ "end", TRACE_ITEM_EVENT, TRACE_END, event_fields },
+	{ "destroy", TRACE_ITEM_EVENT, TRACE_DESTROY, event_fields },
+	{ "coroutine", TRACE_ITEM_COROUTINE, 0, coroutine_fields },
+	{ "site", TRACE_ITEM_SITE, 0, site_fields },
+	{ "gap", TRACE_ITEM_GAP, 0, gap_fields },
+	{ "process", TRACE_ITEM_PROCESS, 0, process_fields },
+	{ "run", TRACE_ITEM_RUN, 0, run_fields },
+	{ "totals", TRACE_ITEM_TOTALS, 0, totals_fields },
 };
 
 /* The words of the command line; what is no string in it is an empty one. */
-static bool get_command(struct sidecar_reader *r, const json_t *value, struct sidecar_record *rec)
+static bool get_command(struct sidecar_reader *r, const json_t *value, struct trace_item *item)
 {
 	size_t i, nr = json_array_size(value);
 
@@ -113,8 +194,8 @@ static bool get_command(struct sidecar_reader *r, const json_t *value, struct si
 
 		r->command[i] = word ? word : "";
 	}
-	rec->run.command = r->command;
-	rec->run.nr_command = nr;
+	item->run.command = r->command;
+	item->run.nr_command = nr;
 	return true;
 }
 
@@ -128,15 +209,66 @@ static bool get_int(const json_t *value, int *out)
 	return true;
 }
 
+static bool get_u32(const json_t *value, uint32_t *out)
+{
+	uint64_t number;
+
+	if (!json_u64(value, &number) || number > UINT32_MAX)
+		return false;
+	*out = (uint32_t)number;
+	return true;
+}
+
+/* By name; or by number, where its writer knew more of them than we do. */
+static bool get_reason(const json_t *value, uint8_t *out)
+{
+	const char *name = json_string_value(value);
+	uint64_t number = 0;
+	int known = name ? trace_reason_from_name(name) : -1;
+
+	if (known < 0 && (name || !json_u64(value, &number) || number > UINT8_MAX))
+		return false;
+	*out = (uint8_t)(known < 0 ? number : (uint64_t)known);
+	return true;
+}
+
+static bool get_state(const json_t *value, uint8_t *out)
+{
+	const char *name = json_string_value(value);
+
+	*out = name ? trace_state_from_name(name) : TRACE_STATE_UNKNOWN;
+	return *out != TRACE_STATE_UNKNOWN;
+}
+
+static bool get_name(const json_t *value, struct trace_event *ev)
+{
+	size_t size = json_string_length(value);
+
+	if (!json_is_string(value) || size > UINT32_MAX)
+		return false;
+	ev->name = json_string_value(value);
+	ev->name_size = (uint32_t)size;
+	return true;
+}
+
+static bool get_flag(const json_t *value, uint8_t flag, uint8_t *out)
+{
+	if (json_is_true(value))
+		*out |= flag;
+	return json_is_boolean(value);
+}
+
 /* False: the value is not what belongs there, and nothing was stored. */
 static bool get_field(struct sidecar_reader *r, const struct field *f, const json_t *value,
-		      struct sidecar_record *rec)
+		      struct trace_item *item)
 {
-	void *out = (char *)rec + f->offset;
+	void *out = (char *)item + f->offset;
 
 	switch (f->kind) {
 	case KIND_U64:
 		return json_u64(value, out);
+	case KIND_U32:
+		return get_u32(value, out);
 	case KIND_INT:
 		return get_int(value, out);
 	case KIND_BOOL:
@@ -146,43 +278,205 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 		*(const char **)out = json_string_value(value); /* NULL if it is none */
 		return json_is_string(value);
 	case KIND_COMMAND:
-		return get_command(r, value, rec);
+		return get_command(r, value, item);
+	case KIND_REASON:
+		return get_reason(value, out);
+	case KIND_STATE:
+		return get_state(value, out);
+	case KIND_RESOURCE:
+		if (!json_u64(value, out))
+			return false;
+		item->event.flags |= TRACE_HAS_RESOURCE;
+		return true;
+	case KIND_WAITED:
+		item->coroutine.has_resource = json_u64(value, out);
+		return item->coroutine.has_resource;
+	case KIND_NAME:
+		return get_name(value, &item->event);
+	case KIND_FLAG:
+		return get_flag(value, f->flag, out);
 	}
 	return false;
 }
 
-static void get_record(struct sidecar_reader *r, const json_t *object, struct sidecar_record *rec)
+static void get_item(struct sidecar_reader *r, const json_t *object, const struct type *type,
+		     struct trace_item *item)
 {
 	const struct field *f;
 	size_t known = 1; /* the type */
 
-	for (f = types[rec->type].fields; f->key; f++) {
+	for (f = type->fields; f->key; f++) {
 		const json_t *value = json_object_get(object, f->key);
 
 		if (!value)
 			continue;
 		known++;
-		if (!json_is_null(value) && !get_field(r, f, value, rec))
+		if (!json_is_null(value) && !get_field(r, f, value, item))
 			r->stats.bad_fields++;
 	}
 	r->stats.unknown_keys += json_object_size(object) - known;
 }
 
+/* ---- our own form -------------------------------------------------------- */
+
+/*
+ * Events may be as many as transitions, so those that our writer wrote are read without
+ * a tree: a flat object, members in the order of the table, names without escapes.  All
+ * else is somebody else's, and goes the other way.  Every line has a newline at its end
+ * and slack behind that, so that nothing here looks for the end of the line.
+ */
+static const char head[] = "{\"type\":\"";
+
+/* The type that the line says it is, and in *@behind what follows; NULL: look closer. */
+static const struct type *type_of_ours(const struct line *line, const char **behind)
+{
+	const char *p = line->text;
+	size_t i;
+
+	if (line->too_long || line->size < sizeof(head) || memcmp(p, head, sizeof(head) - 1) != 0)
+		return NULL;
+	p += sizeof(head) - 1;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		size_t size = strlen(types[i].name);
+
+		if (!strncmp(p, types[i].name, size) && p[size] == '"') {
+			*behind = p + size + 1;
+			return &types[i];
+		}
+	}
+	return NULL;
+}
+
+/* Behind ,"key": if that is what is here; NULL if it is not. */
+static const char *past_key(const char *p, const char *key)
+{
+	size_t size = strlen(key);
+
+	if (p[0] != ',' || p[1] != '"' || strncmp(p + 2, key, size) != 0 || p[size + 2] != '"' ||
+	    p[size + 3] != ':')
+		return NULL;
+	return p + size + 4;
+}
+
+static const char *scan_number(const char *p, uint64_t max, uint64_t *out)
+{
+	if (!strncmp(p, "\"0x", 3)) {
+		p = scan_hex16(p + 3, out);
+		return p && *p == '"' ? p + 1 : NULL;
+	}
+	p = scan_u64(p, out);
+	return p && *out <= max ? p : NULL;
+}
+
+/* A string that stands for itself. */
+static const char *scan_plain(const char *p, const char **text, size_t *size)
+{
+	if (*p++ != '"')
+		return NULL;
+	*text = p;
+	while (*p != '"') {
+		unsigned char c = (unsigned char)*p++;
+
+		if (c < ' ' || c >= 0x7f || c == '\\')
+			return NULL;
+	}
+	*size = (size_t)(p - *text);
+	return p + 1;
+}
+
+static const char *scan_reason(const char *p, uint8_t *out)
+{
+	char name[16];
+	const char *text;
+	uint64_t number;
+	size_t size;
+	int known;
+
+	if (*p != '"') {
+		p = scan_number(p, UINT8_MAX, &number);
+		*out = p ? (uint8_t)number : 0;
+		return p;
+	}
+	p = scan_plain(p, &text, &size);
+	if (!p || size >= sizeof(name))
+		return NULL;
+	memcpy(name, text, size);
+	name[size] = '\0';
+	known = trace_reason_from_name(name);
+	*out = known < 0 ? 0 : (uint8_t)known;
+	return known < 0 ? NULL : p;
+}
+
+static const char *scan_name(const char *p, struct trace_event *ev)
+{
+	size_t size = 0;
+
+	p = scan_plain(p, &ev->name, &size);
+	ev->name_size = (uint32_t)size; /* a line is shorter than that */
+	return p;
+}
+
+static const char *scan_field(const char *p, const struct field *f, struct trace_item *item)
+{
+	void *out = (char *)item + f->offset;
+	uint64_t number;
+
+	switch (f->kind) {
+	case KIND_U64:
+		return scan_number(p, UINT64_MAX, out);
+	case KIND_U32:
+		p = scan_number(p, UINT32_MAX, &number);
+		if (p)
+			*(uint32_t *)out = (uint32_t)number;
+		return p;
+	case KIND_RESOURCE:
+		item->event.flags |= TRACE_HAS_RESOURCE;
+		return scan_number(p, UINT64_MAX, out);
+	case KIND_REASON:
+		return scan_reason(p, out);
+	case KIND_NAME:
+		return scan_name(p, &item->event);
+	case KIND_FLAG:
+		item->event.flags |= f->flag;
+		return strncmp(p, "true", 4) != 0 ? NULL : p + 4;
+	default:
+		return NULL; /* not in an event */
+	}
+}
+
+/* False: it is in another form, and *@item is anything. */
+static bool parse_ours(const struct line *line, const char *p, struct trace_event *ev,
+		       struct trace_item *item)
+{
+	const struct field *f;
+
+	trace_event_init(ev);
+	for (f = event_fields; f->key; f++) {
+		const char *value = past_key(p, f->key);
+
+		if (!value)
+			continue;
+		p = scan_field(value, f, item);
+		if (!p)
+			return false;
+	}
+	return *p == '}' && p + 1 == line->text + line->size;
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
-/* The index in types[], or -1. */
-static int find_type(const char *name)
+static const struct type *find_type(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (!strcmp(types[i].name, name))
-			return (int)i;
+			return &types[i];
 	}
-	return -1;
+	return NULL;
 }
 
-static void forget_record(struct sidecar_reader *r)
+static void forget_item(struct sidecar_reader *r)
 {
 	json_decref(r->object);
 	r->object = NULL;
@@ -190,11 +484,22 @@ static void forget_record(struct sidecar_reader *r)
 	r->command = NULL;
 }
 
-/* True: the line is a record, now in *@rec. */
-static bool parse(struct sidecar_reader *r, const struct line *line, struct sidecar_record *rec)
+/* Kept free for the totals; nothing that anybody asked for. */
+static bool is_room(const char *name)
 {
+	return !strcmp(name, "room");
+}
+
+static bool is_wanted(const struct sidecar_reader *r, const struct type *type)
+{
+	return !r->wanted || r->wanted & 1u << type->type;
+}
+
+/* True: the line is an item, now in *@item. */
+static bool parse_any(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+{
+	const struct type *type;
 	const char *name;
-	int type;
 
 	r->object = line->too_long ? NULL : json_line_parse(line->text, line->size);
 	name = json_string_value(json_object_get(r->object, "type"));
@@ -203,31 +508,50 @@ static bool parse(struct sidecar_reader *r, const struct line *line, struct side
 		return false;
 	}
 	type = find_type(name);
-	if (type < 0) {
-		r->stats.unknown_types++;
+	if (!type) {
+		r->stats.unknown_types += !is_room(name);
 		return false;
 	}
-	memset(rec, 0, sizeof(*rec));
-	rec->type = (enum sidecar_type)type;
-	if (type == SIDECAR_TOTALS)
-		rec->totals.exit_status = -1;
-	get_record(r, r->object, rec);
-	r->stats.records++;
+	if (!is_wanted(r, type))
+		return false;
+	trace_item_init(item, type->type);
+	if (type->type == TRACE_ITEM_EVENT)
+		item->event.kind = type->kind;
+	get_item(r, r->object, type, item);
 	return true;
 }
 
-int sidecar_next(struct sidecar_reader *r, struct sidecar_record *rec, struct err *err)
+static bool parse(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+{
+	const char *behind;
+	const struct type *type = type_of_ours(line, &behind);
+
+	if (type && !is_wanted(r, type))
+		return false;
+	if (type && type->type == TRACE_ITEM_EVENT &&
+	    parse_ours(line, behind, &item->event, item)) {
+		item->type = TRACE_ITEM_EVENT;
+		item->event.kind = type->kind;
+		return true;
+	}
+	return parse_any(r, line, item);
+}
+
+int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err)
 {
 	struct line line;
 	int rc;
 
 	while ((rc = lines_next(&r->lines, &line, err)) > 0) {
-		forget_record(r);
+		if (r->object)
+			forget_item(r);
 		r->stats.lines++;
-		if (!line_is_blank(&line) && parse(r, &line, rec))
+		if (!line_is_blank(&line) && parse(r, &line, item)) {
+			r->stats.records++;
 			return 1;
+		}
 	}
-	forget_record(r);
+	forget_item(r);
 	return rc;
 }
 
@@ -247,6 +571,6 @@ int sidecar_reader_open_fd(struct sidecar_reader *r, int fd, const char *name, s
 
 void sidecar_reader_close(struct sidecar_reader *r)
 {
-	forget_record(r);
+	forget_item(r);
 	lines_close(&r->lines);
 }

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* sidecar_writer.c - write what a trace does not say itself. */
+/*
+ * sidecar_writer.c - write what the lines of a trace do not say.
+ *
+ * Invariants
+ *   - buf holds whole lines, `lines` of them, from buf to at
+ *   - the file is whole lines up to `end`, and then the room, SIDECAR_ROOM_SIZE bytes of
+ *     it; once the totals are in, the totals and nothing else
+ *   - after a failure limit is buf, so that every event comes to make_room()
+ */
 #include "trace/sidecar.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/fmt.h"
+
+#define BUFFER_SIZE ((size_t)256 * 1024)
+/* An event: 18 members of 40 bytes at most, and a name whose every byte takes six. */
+#define EVENT_MAX_SIZE (18 * 40 + 6 * TRACE_NAME_MAX + 64)
+
+#define cold           __attribute__((noinline, cold))
 
 char *sidecar_path(const char *trace_path)
 {
@@ -16,128 +32,167 @@ char *sidecar_path(const char *trace_path)
 	return asprintf(&path, "%s" SIDECAR_SUFFIX, trace_path) < 0 ? NULL : path;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------- */
+
+/* All of it at @at, or a negative errno; *@sent says how much went in either case. */
+static int write_at(int fd, const char *from, size_t size, uint64_t at, size_t *sent)
+{
+	*sent = 0;
+	while (*sent < size) {
+		ssize_t put = pwrite(fd, from + *sent, size - *sent, (off_t)(at + *sent));
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		*sent += (size_t)put;
+	}
+	return 0;
+}
+
+/* A line that says nothing, as long as the totals can get. */
+static void make_room_line(char line[SIDECAR_ROOM_SIZE])
+{
+	static const char head[] = "{\"type\":\"room\",\"for\":\"totals\",\"pad\":\"";
+
+	memset(line, ' ', SIDECAR_ROOM_SIZE);
+	memcpy(line, head, sizeof(head) - 1);
+	memcpy(line + SIDECAR_ROOM_SIZE - 3, "\"}\n", 3);
+}
+
+static int write_room(struct sidecar_writer *w)
+{
+	char line[SIDECAR_ROOM_SIZE];
+	size_t sent;
+
+	make_room_line(line);
+	return write_at(w->fd, line, sizeof(line), w->end, &sent);
+}
+
+static bool is_event_line(const char *line)
+{
+	static const char *const types[] = { "birth\"", "wake\"", "end\"", "destroy\"" };
+	size_t i;
+
+	line += strlen("{\"type\":\"");
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!strncmp(line, types[i], strlen(types[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Of the first @size bytes of the buffer, keep the lines that are whole. */
+static cold void keep_whole_lines(struct sidecar_writer *w, size_t size)
+{
+	const char *p = w->buf, *end = w->buf + size, *newline;
+
+	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+		w->lines--;
+		if (is_event_line(p)) {
+			w->events--;
+			w->events_written++;
+		}
+		p = newline + 1;
+	}
+	w->end += (uint64_t)(p - w->buf);
+}
+
+static void forget_buffer(struct sidecar_writer *w)
+{
+	w->at = w->buf;
+	w->lines = w->events = 0;
+}
 
 /*
- * A name of our own in the same directory, so that the rename stays on one file
- * system.  Not mkstemp(): its files are 0600, and whoever may read the trace may
- * read this.
+ * A write failed after @sent bytes of the buffer.  What went out lies over the room, and
+ * maybe beyond it: as much as leaves room for the totals stays.
  */
-static int create_temporary(struct sidecar_writer *w)
+static cold void give_up(struct sidecar_writer *w, int error, size_t sent)
 {
-	int i, fd = -1;
-
-	for (i = 0; i < 100; i++) {
-		free(w->temporary);
-		if (asprintf(&w->temporary, "%s.%ld-%d", w->path, (long)getpid(), i) < 0) {
-			w->temporary = NULL;
-			errno = ENOMEM;
-			return -1;
-		}
-		fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 || errno != EEXIST)
-			break;
-	}
-	return fd;
+	w->error = error;
+	keep_whole_lines(w, sent > SIDECAR_ROOM_SIZE ? sent - SIDECAR_ROOM_SIZE : 0);
+	w->lines_unwritten += w->lines;
+	w->events_unwritten += w->events;
+	forget_buffer(w);
+	w->limit = w->buf;
+	w->cut = write_room(w) < 0 || ftruncate(w->fd, (off_t)(w->end + SIDECAR_ROOM_SIZE)) < 0;
 }
 
-static void forget(struct sidecar_writer *w)
+int sidecar_flush(struct sidecar_writer *w)
 {
-	free(w->path);
-	free(w->temporary);
-	memset(w, 0, sizeof(*w));
-}
+	size_t size = (size_t)(w->at - w->buf), sent;
+	int rc;
 
-int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *err)
-{
-	int fd;
-
-	memset(w, 0, sizeof(*w));
-	w->path = strdup(path);
-	if (!w->path)
-		return err_set(err, -ENOMEM, "no memory to write '%s'", path);
-	fd = create_temporary(w);
-	if (fd < 0) {
-		err_errno(err, "cannot create '%s'", w->temporary ? w->temporary : path);
-		forget(w);
-		return err->code;
+	if (!size)
+		return w->error;
+	/* In one go with the room behind them: buf has space for it. */
+	make_room_line(w->at);
+	rc = write_at(w->fd, w->buf, size + SIDECAR_ROOM_SIZE, w->end, &sent);
+	if (rc < 0) {
+		give_up(w, rc, sent);
+		return w->error;
 	}
-	w->file = fdopen(fd, "w");
-	if (!w->file) {
-		err_set(err, -ENOMEM, "no memory to write '%s'", path);
-		close(fd);
-		unlink(w->temporary);
-		forget(w);
-		return err->code;
-	}
-	jw_init_file(&w->json, w->file);
+	w->end += size;
+	w->events_written += w->events;
+	forget_buffer(w);
 	return 0;
 }
 
-int sidecar_writer_open_in_place(struct sidecar_writer *w, const char *path, struct err *err)
+static cold bool make_room(struct sidecar_writer *w)
 {
-	memset(w, 0, sizeof(*w));
-	w->path = strdup(path);
-	w->file = w->path ? fopen(path, "r+e") : NULL;
-	if (!w->file) {
-		err_errno(err, "cannot write '%s'", path);
-		forget(w);
-		return err->code;
-	}
-	jw_init_file(&w->json, w->file);
-	return 0;
+	return !w->error && sidecar_flush(w) == 0;
 }
 
-/* Written over what was there: what is left behind our end goes. */
-static int cut_behind(FILE *file)
-{
-	long at = ftell(file);
+/* ---- lines of any length -------------------------------------------------- */
 
-	return at < 0 || ftruncate(fileno(file), at) < 0 ? -errno : 0;
+static cold bool grow(struct sidecar_writer *w, size_t line)
+{
+	size_t size = line + EVENT_MAX_SIZE + SIDECAR_ROOM_SIZE;
+	char *bigger;
+
+	if (size <= w->size)
+		return true;
+	bigger = realloc(w->buf, size); /* it is empty */
+	if (!bigger)
+		return false;
+	w->buf = w->at = bigger;
+	w->limit = bigger + size - EVENT_MAX_SIZE - SIDECAR_ROOM_SIZE;
+	w->size = size;
+	return true;
 }
 
-int sidecar_writer_commit(struct sidecar_writer *w, struct err *err)
+static bool append(struct sidecar_writer *w, const char *line, size_t size)
 {
-	int rc = jw_release(&w->json);
-
-	if (!rc && !w->temporary)
-		rc = cut_behind(w->file);
-	if (fclose(w->file) != 0 && !rc)
-		rc = -errno;
-	w->file = NULL;
-	if (!rc && w->temporary && rename(w->temporary, w->path) < 0)
-		rc = -errno;
-	if (rc) {
-		if (w->temporary)
-			unlink(w->temporary);
-		err_set(err, rc, "cannot write '%s': %s", w->path, strerror(-rc));
-	}
-	forget(w);
-	return rc;
+	if (w->error)
+		return false;
+	if (size > (size_t)(w->buf + w->size - SIDECAR_ROOM_SIZE - w->at) &&
+	    (!make_room(w) || !grow(w, size)))
+		return false;
+	memcpy(w->at, line, size);
+	w->at += size;
+	w->lines++;
+	return true;
 }
 
-void sidecar_writer_abort(struct sidecar_writer *w)
+static void begin(struct json_writer *j, const char *type)
 {
-	if (!w->file)
-		return;
-	fclose(w->file);
-	if (w->temporary)
-		unlink(w->temporary);
-	forget(w);
+	jw_init_buffer(j);
+	jw_object_begin(j);
+	jw_field_string(j, "type", type);
 }
 
-/* ---- records ------------------------------------------------------------- */
-
-static void begin(struct sidecar_writer *w, const char *type)
+static void end(struct sidecar_writer *w, struct json_writer *j)
 {
-	jw_object_begin(&w->json);
-	jw_field_string(&w->json, "type", type);
-}
+	const char *text;
+	size_t size;
 
-static void end(struct sidecar_writer *w)
-{
-	jw_object_end(&w->json);
-	jw_newline(&w->json);
+	jw_object_end(j);
+	jw_newline(j);
+	text = jw_text(j, &size);
+	if (!text || !append(w, text, size))
+		w->lines_unwritten++;
+	jw_release(j);
 }
 
 void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run)
@@ -163,11 +218,12 @@ void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run)
 void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
 {
 	struct sidecar_run ours = *run;
+	struct json_writer j;
 
 	ours.format = SIDECAR_FORMAT;
-	begin(w, "run");
-	sidecar_json_run(&w->json, &ours);
-	end(w);
+	begin(&j, "run");
+	sidecar_json_run(&j, &ours);
+	end(w, &j);
 }
 
 void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process)
@@ -179,9 +235,40 @@ void sidecar_json_process(struct json_writer *j, const struct sidecar_process *p
 
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process)
 {
-	begin(w, "process");
-	sidecar_json_process(&w->json, process);
-	end(w);
+	struct json_writer j;
+
+	begin(&j, "process");
+	sidecar_json_process(&j, process);
+	end(w, &j);
+}
+
+void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
+{
+	struct json_writer j;
+
+	begin(&j, "site");
+	jw_field_u64(&j, "id", site->id);
+	jw_field_string(&j, "file", site->file ? site->file : "");
+	jw_field_u64(&j, "line", site->line);
+	jw_field_string(&j, "function", site->function ? site->function : "");
+	jw_field_u64(&j, "pid", site->pid);
+	end(w, &j);
+}
+
+void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap)
+{
+	struct json_writer j;
+
+	begin(&j, "gap");
+	jw_field_u64(&j, "from_ts", gap->from_ts);
+	jw_field_u64(&j, "to_ts", gap->to_ts);
+	if (gap->lane != TRACE_LANE_STATIONS)
+		jw_field_u64(&j, "lane", gap->lane);
+	jw_field_u64(&j, "pid", gap->pid);
+	jw_field_u64(&j, "tid", gap->tid);
+	jw_field_u64(&j, "transitions", gap->transitions);
+	jw_field_u64(&j, "others", gap->others);
+	end(w, &j);
 }
 
 static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t value, bool there)
@@ -192,28 +279,56 @@ static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t val
 		jw_field_null(j, key);
 }
 
+/* What was told, in the order of a transition's members. */
+static void put_state(struct json_writer *j, const struct sidecar_coroutine *c)
+{
+	char addr[2 + 16 + FMT_SLACK] = "0x";
+
+	if (c->parent)
+		jw_field_u64(j, "parent", c->parent);
+	if (c->birth_site)
+		jw_field_u64(j, "birth_site", c->birth_site);
+	if (trace_state_name(c->state)) {
+		jw_field_string(j, "state", trace_state_name(c->state));
+		jw_field_u64(j, "since_ts", c->since_ts);
+	}
+	if (c->addr) {
+		*fmt_hex16(addr + 2, c->addr) = '\0';
+		jw_field_string(j, "addr", addr);
+	}
+	if (c->site)
+		jw_field_u64(j, "site", c->site);
+	if (c->reason && trace_reason_name(c->reason))
+		jw_field_string(j, "reason", trace_reason_name(c->reason));
+	if (c->has_resource)
+		jw_field_u64(j, "resource", c->resource);
+}
+
 void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_coroutine *coroutine)
 {
 	const struct sidecar_coroutine *c = coroutine;
-	struct json_writer *j = &w->json;
+	struct json_writer j;
 
-	begin(w, "coroutine");
-	jw_field_u64(j, "station", c->station);
-	jw_field_u64(j, "probe_id", c->probe_id);
-	jw_field_u64(j, "pid", c->pid);
-	jw_field_string(j, "name", c->name);
+	begin(&j, "coroutine");
+	put_u64_or_null(&j, "station", c->station, c->station != TRACE_NO_STATION);
+	jw_field_u64(&j, "probe_id", c->probe_id);
+	jw_field_u64(&j, "pid", c->pid);
+	jw_field_string(&j, "name", c->name);
 	if (c->name_truncated)
-		jw_field_bool(j, "name_truncated", true);
-	jw_field_u64(j, "birth_ts", c->birth_ts);
-	put_u64_or_null(j, "death_ts", c->death_ts, c->death_ts != 0);
-	jw_field_bool(j, "dead", c->dead);
-	jw_field_string(j, "writer", c->writer ? c->writer : "unknown");
-	jw_field_u64(j, "written", c->written);
-	jw_field_u64(j, "collected", c->collected);
-	jw_field_u64(j, "lost", c->lost);
-	jw_field_u64(j, "garbage", c->garbage);
-	end(w);
+		jw_field_bool(&j, "name_truncated", true);
+	jw_field_u64(&j, "birth_ts", c->birth_ts);
+	put_u64_or_null(&j, "death_ts", c->death_ts, c->death_ts != 0);
+	jw_field_bool(&j, "dead", c->dead);
+	jw_field_string(&j, "writer", c->writer ? c->writer : "unknown");
+	jw_field_u64(&j, "written", c->written);
+	jw_field_u64(&j, "collected", c->collected);
+	jw_field_u64(&j, "lost", c->lost);
+	jw_field_u64(&j, "garbage", c->garbage);
+	put_state(&j, c);
+	end(w, &j);
 }
+
+/* ---- totals -------------------------------------------------------------- */
 
 void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 {
@@ -222,19 +337,234 @@ void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 	jw_field_u64(j, "collected", t->collected);
 	jw_field_u64(j, "lost", t->lost);
 	jw_field_u64(j, "lost_overwritten", t->lost_overwritten);
+	jw_field_u64(j, "lost_full", t->lost_full);
 	jw_field_u64(j, "lost_output", t->lost_output);
 	jw_field_u64(j, "garbage", t->garbage);
 	jw_field_u64(j, "unfinished", t->unfinished);
 	jw_field_u64(j, "coroutines", t->coroutines);
 	jw_field_u64(j, "without_station", t->without_station);
+	jw_field_u64(j, "others_written", t->others_written);
+	jw_field_u64(j, "others_collected", t->others_collected);
+	jw_field_u64(j, "others_lost", t->others_lost);
+	jw_field_u64(j, "waits", t->waits);
+	jw_field_u64(j, "wait_ns", t->wait_ns);
 	put_u64_or_null(j, "exit_status", (uint64_t)(unsigned)t->exit_status, t->exit_status >= 0);
 	put_u64_or_null(j, "signal", (uint64_t)(unsigned)t->signal, t->signal > 0);
 	jw_field_u64(j, "end_ts", t->end_ts);
 }
 
+/* Over the room, which goes. */
+static bool write_totals(struct sidecar_writer *w, const char *line, size_t size)
+{
+	size_t sent;
+
+	if (size > SIDECAR_ROOM_SIZE)
+		return false;
+	if (write_at(w->fd, line, size, w->end, &sent) < 0)
+		return false;
+	w->end += size;
+	return ftruncate(w->fd, (off_t)w->end) == 0;
+}
+
 void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals)
 {
-	begin(w, "totals");
-	sidecar_json_totals(&w->json, totals);
-	end(w);
+	struct json_writer j;
+	const char *text;
+	size_t size;
+
+	sidecar_flush(w);
+	begin(&j, "totals");
+	sidecar_json_totals(&j, totals);
+	jw_object_end(&j);
+	jw_newline(&j);
+	text = jw_text(&j, &size);
+	if (!text || !write_totals(w, text, size)) {
+		w->lines_unwritten++;
+		if (!w->error)
+			w->error = -EIO;
+	}
+	jw_release(&j);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+#define PUT(p, text) ((char *)memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
+
+static char *put_key(char *p, const char *key)
+{
+	p = PUT(p, ",\"");
+	p = stpcpy(p, key);
+	return PUT(p, "\":");
+}
+
+static char *put_told(char *p, const char *key, uint64_t value)
+{
+	return value ? fmt_u64(put_key(p, key), value) : p;
+}
+
+static char *put_flag(char *p, const char *key, unsigned set)
+{
+	return set ? PUT(put_key(p, key), "true") : p;
+}
+
+static char *put_addr(char *p, uint64_t addr)
+{
+	if (!addr)
+		return p;
+	p = PUT(put_key(p, "addr"), "\"0x");
+	p = fmt_hex16(p, addr);
+	return PUT(p, "\"");
+}
+
+static char *put_reason(char *p, unsigned reason)
+{
+	const char *name = trace_reason_name(reason);
+
+	if (!reason)
+		return p;
+	p = put_key(p, "reason");
+	if (!name)
+		return fmt_u64(p, reason);
+	p = PUT(p, "\"");
+	p = stpcpy(p, name);
+	return PUT(p, "\"");
+}
+
+static bool is_plain(const char *text, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c < ' ' || c >= 0x7f || c == '"' || c == '\\')
+			return false;
+	}
+	return true;
+}
+
+/* Any bytes may be in a name: what is not plain goes the way of all other strings. */
+static char *put_name(char *p, const struct trace_event *ev)
+{
+	size_t size = ev->name_size < TRACE_NAME_MAX ? ev->name_size : TRACE_NAME_MAX;
+	struct json_writer j;
+	const char *text;
+
+	if (!ev->name || !size)
+		return p;
+	p = put_key(p, "name");
+	if (is_plain(ev->name, size)) {
+		p = PUT(p, "\"");
+		p = (char *)memcpy(p, ev->name, size) + size;
+		return PUT(p, "\"");
+	}
+	jw_init_buffer(&j);
+	jw_string_n(&j, ev->name, size);
+	text = jw_text(&j, &size);
+	p = text ? (char *)memcpy(p, text, size) + size : PUT(p, "null");
+	jw_release(&j);
+	return p;
+}
+
+static char *put_event(char *p, const struct trace_event *ev)
+{
+	const char *kind = trace_kind_name(ev->kind);
+	unsigned cut = ev->flags & TRACE_NAME_CUT || ev->name_size > TRACE_NAME_MAX;
+
+	p = PUT(p, "{\"type\":\"");
+	p = stpcpy(p, kind ? kind : "unknown");
+	p = PUT(p, "\",\"ts\":");
+	p = fmt_u64(p, ev->ts);
+	p = PUT(p, ",\"probe_id\":");
+	p = fmt_u64(p, ev->probe_id);
+	p = PUT(p, ",\"tid\":");
+	p = fmt_u64(p, ev->tid);
+	p = put_addr(p, ev->addr);
+	p = put_told(p, "seq", ev->seq);
+	if (ev->station != TRACE_NO_STATION)
+		p = fmt_u64(put_key(p, "station"), ev->station);
+	p = put_told(p, "site", ev->site);
+	p = put_reason(p, ev->reason);
+	if (ev->flags & TRACE_HAS_RESOURCE)
+		p = fmt_u64(put_key(p, "resource"), ev->resource);
+	p = put_told(p, ev->kind == TRACE_BIRTH ? "parent" : "waker", ev->peer);
+	p = put_told(p, "seen", ev->seen);
+	p = put_told(p, "pid", ev->pid);
+	p = put_told(p, "written", ev->written);
+	p = put_told(p, "lost", ev->lost);
+	p = put_flag(p, "destroyed", ev->flags & TRACE_DESTROYED);
+	p = put_flag(p, "was_suspended", ev->flags & TRACE_WAS_SUSPENDED);
+	p = put_flag(p, "cancelled", ev->flags & TRACE_CANCELLED);
+	p = put_name(p, ev);
+	p = put_flag(p, "name_truncated", cut);
+	return PUT(p, "}\n");
+}
+
+void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev)
+{
+	if (w->at >= w->limit && !make_room(w)) {
+		w->lines_unwritten++;
+		w->events_unwritten++;
+		return;
+	}
+	w->at = put_event(w->at, ev);
+	w->lines++;
+	w->events++;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int release(struct sidecar_writer *w, int rc)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w->path);
+	free(w->buf);
+	w->path = w->buf = w->at = w->limit = NULL;
+	w->fd = -1;
+	return rc;
+}
+
+int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *err)
+{
+	memset(w, 0, sizeof(*w));
+	w->fd = -1;
+	w->path = strdup(path);
+	w->buf = malloc(BUFFER_SIZE);
+	if (!w->path || !w->buf)
+		return release(w, err_set(err, -ENOMEM, "no memory to write '%s'", path));
+	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (w->fd < 0)
+		return release(w, err_errno(err, "cannot create '%s'", path));
+	w->size = BUFFER_SIZE;
+	w->at = w->buf;
+	w->limit = w->buf + BUFFER_SIZE - EVENT_MAX_SIZE - SIDECAR_ROOM_SIZE;
+	w->error = write_room(w);
+	if (w->error < 0) {
+		err_set(err, w->error, "cannot write '%s': %s", path, strerror(-w->error));
+		return release(w, w->error);
+	}
+	return 0;
+}
+
+static int say_failure(const struct sidecar_writer *w, struct err *err)
+{
+	return err_set(err, w->error ? w->error : -ENOMEM,
+		       "cannot write '%s': %s; %llu lines of it are missing", w->path,
+		       strerror(w->error ? -w->error : ENOMEM),
+		       (unsigned long long)w->lines_unwritten);
+}
+
+int sidecar_writer_close(struct sidecar_writer *w, struct err *err)
+{
+	int rc = 0;
+
+	if (!w->buf)
+		return 0;
+	if (sidecar_flush(w) < 0 || w->lines_unwritten)
+		rc = say_failure(w, err);
+	if (close(w->fd) < 0 && errno != EINTR && !rc)
+		rc = err_errno(err, "cannot write '%s' to its end", w->path);
+	w->fd = -1;
+	return release(w, rc);
 }

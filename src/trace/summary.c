@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.c - what is in a trace, gathered event by event. */
+/* summary.c - what is in a trace, gathered item by item. */
 #include "trace/summary.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,44 +27,216 @@ static int make_room_for(struct trace_summary *s, size_t number)
 	return 0;
 }
 
-/* The latest by time: a trace need not be in order. */
-static int remember_last(struct trace_summary *s, int64_t number, const struct trace_event *ev)
+static struct summary_last *last_of(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last;
+	int64_t number = coro_ids_enter(&s->coroutines, ev->probe_id, ev->station);
 
 	if (number < 0 || make_room_for(s, (size_t)number) < 0)
+		return NULL;
+	return &s->last[number];
+}
+
+/* It leaves nothing behind: whoever gets its number starts anew. */
+static void forget_coroutine(struct trace_summary *s, const struct trace_event *ev)
+{
+	int64_t number = coro_ids_find(&s->coroutines, ev->probe_id, ev->station);
+
+	if (number >= 0 && (size_t)number < s->last_room)
+		s->last[number] = (struct summary_last){ 0 };
+	coro_ids_leave(&s->coroutines, ev->probe_id, ev->station);
+}
+
+/* The latest by time: a trace need not be in order. */
+static int add_transition(struct trace_summary *s, const struct trace_event *ev)
+{
+	struct summary_last *last = last_of(s, ev);
+
+	if (!last)
 		return -ENOMEM;
-	last = &s->last[number];
+	s->events++;
 	if (ev->ts < last->ts)
 		return 0;
 	last->ts = ev->ts;
 	last->addr = ev->addr;
-	last->is_active = ev->is_active;
+	last->state = ev->is_active ? TRACE_STATE_RUNNING : TRACE_STATE_SUSPENDED;
+	last->site = ev->site;
+	last->reason = ev->reason;
+	last->has_resource = ev->flags & TRACE_HAS_RESOURCE;
+	last->resource = ev->resource;
 	return 0;
 }
 
-int summary_add_event(struct trace_summary *s, const struct trace_event *ev)
+static int add_name(struct trace_summary *s, const char *name);
+static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c);
+
+static int add_birth(struct trace_summary *s, const struct trace_event *ev)
+{
+	struct summary_last *last = last_of(s, ev);
+	char *name;
+	int rc;
+
+	if (!last)
+		return -ENOMEM;
+	if (!last->ts) {
+		last->ts = ev->ts;
+		last->state = TRACE_STATE_NEW;
+	}
+	if (!ev->name || !ev->name_size)
+		return 0;
+	name = strndup(ev->name, ev->name_size);
+	rc = name ? add_name(s, name) : -ENOMEM;
+	free(name);
+	return rc;
+}
+
+/* An end, and maybe a destruction after it, or that alone; the last one tells what was lost. */
+static int add_end(struct trace_summary *s, const struct trace_event *ev)
+{
+	struct summary_last *last = last_of(s, ev);
+	struct sidecar_coroutine c = {
+		.station = ev->station,
+		.probe_id = ev->probe_id,
+		.written = ev->written,
+		.collected = ev->written - (ev->lost < ev->written ? ev->lost : ev->written),
+		.lost = ev->lost,
+	};
+
+	if (!last)
+		return -ENOMEM;
+	s->nr_ended += !last->has_ended;
+	last->has_ended = true;
+	if (ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED)
+		forget_coroutine(s, ev);
+	return ev->lost ? add_loser(s, &c) : 0;
+}
+
+static int add_other(struct trace_summary *s, const struct trace_event *ev)
+{
+	s->others++;
+	switch (ev->kind) {
+	case TRACE_BIRTH:
+		return add_birth(s, ev);
+	case TRACE_END:
+	case TRACE_DESTROY:
+		return add_end(s, ev);
+	default:
+		return 0; /* a wake says nothing of whether its target is there */
+	}
+}
+
+static int add_event(struct trace_summary *s, const struct trace_event *ev)
 {
 	uint64_t *thread = u64map_at(&s->threads, ev->tid);
+	bool is_first = !s->events && !s->others;
 
-	if (!thread ||
-	    remember_last(s, coro_ids_enter(&s->coroutines, ev->probe_id, ev->station), ev) < 0)
+	if (!thread)
 		return -ENOMEM;
 	(*thread)++;
-	if (!s->events || ev->ts < s->first_ts)
+	if (is_first || ev->ts < s->first_ts)
 		s->first_ts = ev->ts;
 	if (ev->ts > s->last_ts)
 		s->last_ts = ev->ts;
-	s->events++;
-	return 0;
+	if (ev->kind < NR_TRACE_KINDS)
+		s->kinds[ev->kind]++;
+	return trace_is_transition(ev) ? add_transition(s, ev) : add_other(s, ev);
 }
 
 uint64_t summary_duration_ns(const struct trace_summary *s)
 {
-	return s->events ? s->last_ts - s->first_ts : 0;
+	return s->events || s->others ? s->last_ts - s->first_ts : 0;
 }
 
-/* ---- the sidecar --------------------------------------------------------- */
+/* ---- gaps ---------------------------------------------------------------- */
+
+static struct summary_gaps *gaps_of(struct trace_summary *s, const struct trace_gap *gap)
+{
+	/* A thread has one lane at a time; mixing two that collide costs a line in a list. */
+	uint64_t *number = u64map_at(&s->gap_numbers, gap->tid ^ (uint64_t)gap->lane << 32);
+	struct summary_gaps *more;
+
+	if (!number)
+		return NULL;
+	if (*number)
+		return &s->gaps[*number - 1];
+	if (s->nr_gaps == s->gaps_room) {
+		size_t room = s->gaps_room ? s->gaps_room * 2 : 16;
+
+		more = reallocarray(s->gaps, room, sizeof(*more));
+		if (!more)
+			return NULL;
+		s->gaps = more;
+		s->gaps_room = room;
+	}
+	*number = ++s->nr_gaps;
+	more = &s->gaps[s->nr_gaps - 1];
+	*more = (struct summary_gaps){ .lane = gap->lane, .pid = gap->pid, .tid = gap->tid };
+	return more;
+}
+
+static int add_gap(struct trace_summary *s, const struct trace_gap *gap)
+{
+	struct summary_gaps *gaps = gaps_of(s, gap);
+
+	if (!gaps)
+		return -ENOMEM;
+	gaps->gaps++;
+	gaps->transitions += gap->transitions;
+	gaps->others += gap->others;
+	return 0;
+}
+
+static uint64_t lost_in(const struct summary_gaps *gaps)
+{
+	return gaps->transitions + gaps->others;
+}
+
+/* Sorted as it grows: @max is a handful. */
+size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t max)
+{
+	size_t nr = 0, i, at;
+
+	for (i = 0; i < s->nr_gaps; i++) {
+		for (at = nr; at > 0; at--) {
+			if (lost_in(&s->gaps[numbers[at - 1]]) >= lost_in(&s->gaps[i]))
+				break;
+		}
+		if (at == max)
+			continue;
+		nr += nr < max;
+		memmove(&numbers[at + 1], &numbers[at], (nr - at - 1) * sizeof(*numbers));
+		numbers[at] = i;
+	}
+	return nr;
+}
+
+/* ---- sites --------------------------------------------------------------- */
+
+static int add_site(struct trace_summary *s, const struct trace_site *site)
+{
+	const char *function = site->function ? site->function : "";
+	int64_t number;
+	char *text;
+	int rc;
+
+	if (asprintf(&text, "%s:%u%s%s", site->file && *site->file ? site->file : "?", site->line,
+		     *function ? " " : "", function) < 0)
+		return -ENOMEM;
+	number = strtab_intern(&s->places, text);
+	free(text);
+	rc = number < 0 ? -ENOMEM : u64map_put(&s->sites, site->id, (uint64_t)number + 1);
+	return rc;
+}
+
+const char *summary_place(const struct trace_summary *s, uint32_t site)
+{
+	uint64_t number;
+
+	if (!site || !u64map_get(&s->sites, site, &number) || !number)
+		return NULL;
+	return strtab_text(&s->places, (size_t)number - 1);
+}
+
+/* ---- facts --------------------------------------------------------------- */
 
 static void free_run(struct sidecar_run *run)
 {
@@ -143,17 +316,23 @@ static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
 
 static int add_name(struct trace_summary *s, const char *name)
 {
-	int64_t number = strtab_intern(&s->names, name);
-	uint64_t *count = number < 0 ? NULL : u64map_at(&s->name_counts, (uint64_t)number);
+	int64_t number = s->names.nr < SUMMARY_NAMES ? strtab_intern(&s->names, name)
+						     : strtab_find(&s->names, name);
+	uint64_t *count;
 
+	s->nr_named++;
+	if (number == -ENOENT) {
+		s->nr_unnamed++;
+		return 0;
+	}
+	count = number < 0 ? NULL : u64map_at(&s->name_counts, (uint64_t)number);
 	if (!count)
 		return -ENOMEM;
 	(*count)++;
-	s->nr_named++;
 	return 0;
 }
 
-/* A trace names the station only where the id alone does not do. */
+/* As its own events tell; a trace names the station only where the id alone does not do. */
 static struct summary_last find_last(const struct trace_summary *s,
 				     const struct sidecar_coroutine *c)
 {
@@ -161,20 +340,38 @@ static struct summary_last find_last(const struct trace_summary *s,
 
 	if (number < 0)
 		number = coro_ids_find(&s->coroutines, c->probe_id, TRACE_NO_STATION);
-	return number < 0 ? (struct summary_last){ 0 } : s->last[number];
+	return number < 0 || (size_t)number >= s->last_room ? (struct summary_last){ 0 }
+							    : s->last[number];
+}
+
+/* What the fact says of it comes from the coroutine itself, and knows of lost events too. */
+static struct summary_last last_told(const struct trace_summary *s,
+				     const struct sidecar_coroutine *c)
+{
+	if (!c->state)
+		return find_last(s, c);
+	return (struct summary_last){
+		.ts = c->since_ts,
+		.addr = c->addr,
+		.site = c->site,
+		.state = c->state,
+		.reason = c->reason,
+		.has_resource = c->has_resource,
+		.resource = c->resource,
+	};
 }
 
 /* Who is suspended, and has been so for longest, is who one looks for. */
 static bool is_more_stuck(const struct summary_last *a, const struct summary_last *b)
 {
-	if (a->is_active != b->is_active)
-		return !a->is_active;
-	return a->ts < b->ts;
+	bool a_waits = a->state != TRACE_STATE_RUNNING, b_waits = b->state != TRACE_STATE_RUNNING;
+
+	return a_waits != b_waits ? a_waits : a->ts < b->ts;
 }
 
 static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
-	struct summary_alive new = { .probe_id = c->probe_id, .last = find_last(s, c) };
+	struct summary_alive new = { .probe_id = c->probe_id, .last = last_told(s, c) };
 	unsigned at = s->nr_alive;
 
 	while (at > 0 && is_more_stuck(&new.last, &s->alive[at - 1].last))
@@ -194,12 +391,15 @@ static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 
 static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
+	bool in_station = c->station != TRACE_NO_STATION;
 	int rc = 0;
 
 	s->nr_described++;
+	s->nr_in_stations += in_station;
 	s->nr_dead += c->dead;
 	s->nr_garbage += c->garbage;
-	if (c->name && *c->name)
+	/* Those without a station were born in an event, which told the name. */
+	if (c->name && *c->name && (in_station || !s->kinds[TRACE_BIRTH]))
 		rc = add_name(s, c->name);
 	if (!rc && c->lost)
 		rc = add_loser(s, c);
@@ -208,24 +408,46 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 	return rc;
 }
 
-int summary_add_record(struct trace_summary *s, const struct sidecar_record *rec)
+int summary_add(struct trace_summary *s, const struct trace_item *item)
 {
-	switch (rec->type) {
-	case SIDECAR_RUN:
-		return add_run(s, &rec->run);
-	case SIDECAR_PROCESS:
+	switch (item->type) {
+	case TRACE_ITEM_RUN:
+		return add_run(s, &item->run);
+	case TRACE_ITEM_PROCESS:
 		if (s->nr_processes < SUMMARY_PROCESSES)
-			s->processes[s->nr_processes] = rec->process;
+			s->processes[s->nr_processes] = item->process;
 		s->nr_processes++;
 		return 0;
-	case SIDECAR_COROUTINE:
-		return add_coroutine(s, &rec->coroutine);
-	case SIDECAR_TOTALS:
-		s->totals = rec->totals;
+	case TRACE_ITEM_SITE:
+		return add_site(s, &item->site);
+	case TRACE_ITEM_EVENT:
+		return add_event(s, &item->event);
+	case TRACE_ITEM_GAP:
+		return add_gap(s, &item->gap);
+	case TRACE_ITEM_COROUTINE:
+		return add_coroutine(s, &item->coroutine);
+	case TRACE_ITEM_TOTALS:
+		s->totals = item->totals;
 		s->has_totals = true;
 		return 0;
+	case NR_TRACE_ITEM_TYPES:
+		break;
 	}
 	return 0;
+}
+
+/* In a station one is told of at the end; else in an event, or, if that was lost, if it lives. */
+uint64_t summary_born(const struct trace_summary *s)
+{
+	uint64_t others = s->nr_described - s->nr_in_stations;
+
+	return s->nr_in_stations +
+	       (s->kinds[TRACE_BIRTH] > others ? s->kinds[TRACE_BIRTH] : others);
+}
+
+uint64_t summary_ended(const struct trace_summary *s)
+{
+	return s->nr_dead + s->nr_ended;
 }
 
 /* Sorted as it grows: @max is a handful. */
@@ -264,6 +486,10 @@ void summary_release(struct trace_summary *s)
 		free(s->alive[i].name);
 	free_run(&s->run);
 	strtab_release(&s->names);
+	strtab_release(&s->places);
+	u64map_release(&s->sites);
+	u64map_release(&s->gap_numbers);
+	free(s->gaps);
 	u64map_release(&s->name_counts);
 	u64map_release(&s->threads);
 	coro_ids_release(&s->coroutines);

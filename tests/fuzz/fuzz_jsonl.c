@@ -51,7 +51,8 @@ static bool same(const struct trace_event *a, const struct trace_event *b)
 {
 	return a->probe_id == b->probe_id && a->tid == b->tid && a->addr == b->addr &&
 	       a->seq == b->seq && a->ts == b->ts && a->is_active == b->is_active &&
-	       a->station == b->station;
+	       a->kind == b->kind && a->station == b->station && a->site == b->site &&
+	       a->reason == b->reason && a->flags == b->flags && a->resource == b->resource;
 }
 
 /* ---- one line ------------------------------------------------------------ */
@@ -79,8 +80,9 @@ static void fuzz_line(const uint8_t *data, size_t size)
 
 static uint64_t mix(uint64_t sum, const struct trace_event *ev)
 {
-	const uint64_t fields[] = { ev->probe_id, ev->tid,       ev->addr,   ev->seq,
-				    ev->ts,       ev->is_active, ev->station };
+	const uint64_t fields[] = { ev->probe_id, ev->tid,       ev->addr,    ev->seq,
+				    ev->ts,       ev->is_active, ev->station, ev->kind,
+				    ev->site,     ev->reason,    ev->flags,   ev->resource };
 	size_t i;
 
 	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -99,7 +101,8 @@ static struct jsonl_stats read_trace(int fd, struct jsonl_writer *w, struct trac
 	MUST(jsonl_reader_open_fd(&r, fd, "fuzz", &err) == 0);
 	while (jsonl_next(&r, &ev, &err) > 0) {
 		MUST(!trace_event_problem(&ev));
-		MUST(summary_add_event(sum, &ev) == 0);
+		MUST(summary_add(sum, &(struct trace_item){ .type = TRACE_ITEM_EVENT,
+							    .event = ev }) == 0);
 		*check = mix(*check, &ev);
 		if (w)
 			jsonl_put(w, &ev);
@@ -146,21 +149,21 @@ static void touch(const char *text)
 static void fuzz_sidecar(const uint8_t *data, size_t size)
 {
 	struct trace_summary sum = { 0 };
-	struct sidecar_record rec;
+	struct trace_item rec;
 	struct sidecar_reader r;
 	struct err err = { 0 };
 	size_t i;
 
 	MUST(sidecar_reader_open_fd(&r, file_of(data, size), "fuzz", &err) == 0);
 	while (sidecar_next(&r, &rec, &err) > 0) {
-		if (rec.type == SIDECAR_RUN) {
+		if (rec.type == TRACE_ITEM_RUN) {
 			touch(rec.run.tool);
 			for (i = 0; i < rec.run.nr_command; i++)
 				touch(rec.run.command[i]);
 		}
-		if (rec.type == SIDECAR_COROUTINE)
+		if (rec.type == TRACE_ITEM_COROUTINE)
 			touch(rec.coroutine.name);
-		MUST(summary_add_record(&sum, &rec) == 0);
+		MUST(summary_add(&sum, &rec) == 0);
 	}
 	MUST(r.stats.records + r.stats.garbage + r.stats.unknown_types <= r.stats.lines);
 	nr_records += r.stats.records;

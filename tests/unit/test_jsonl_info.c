@@ -99,8 +99,14 @@ static void write_trace(unsigned nr)
 	CHECK(fd >= 0 && jsonl_writer_open(&w, fd, trace, &err) == 0);
 	for (i = 0; i < nr; i++) {
 		struct trace_event ev = {
-			i % 100 + 1, i % 4 + 1,       i, 2 + i / 100 * 2, 1000000000 + i * 1000,
-			i % 2,       TRACE_NO_STATION
+			.probe_id = i % 100 + 1,
+			.tid = i % 4 + 1,
+			.addr = i,
+			.seq = 2 + i / 100 * 2,
+			.ts = 1000000000 + i * 1000,
+			.is_active = i % 2,
+			.kind = i % 2,
+			.station = TRACE_NO_STATION,
 		};
 
 		jsonl_put(&w, &ev);
@@ -138,7 +144,7 @@ static void write_sidecar(uint64_t collected, uint64_t lost)
 	sidecar_put_process(&w, &process);
 	sidecar_put_coroutine(&w, &hot);
 	sidecar_put_totals(&w, &totals);
-	CHECK_EQ(sidecar_writer_commit(&w, &err), 0);
+	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 }
 
 /* ---- tests --------------------------------------------------------------- */

@@ -87,7 +87,8 @@ static bool same(const struct trace_event *a, const struct trace_event *b)
 {
 	return a->probe_id == b->probe_id && a->tid == b->tid && a->addr == b->addr &&
 	       a->seq == b->seq && a->ts == b->ts && a->is_active == b->is_active &&
-	       a->station == b->station;
+	       a->kind == b->kind && a->station == b->station && a->site == b->site &&
+	       a->reason == b->reason && a->flags == b->flags && a->resource == b->resource;
 }
 
 /* ---- one line ------------------------------------------------------------ */
@@ -176,13 +177,20 @@ static void both_ways_agree(void)
 	for (i = 0; i < 50000; i++) {
 		int size;
 
-		ev = (struct trace_event){ random_number(),
-					   random_number(),
-					   random_number(),
-					   random_number(),
-					   random_number(),
-					   next_random() % 2,
-					   i % 3 ? TRACE_NO_STATION : (uint32_t)random_number() };
+		ev = (struct trace_event){
+			.probe_id = random_number(),
+			.tid = random_number(),
+			.addr = random_number(),
+			.seq = random_number(),
+			.ts = random_number(),
+			.is_active = next_random() % 2,
+			.station = i % 3 ? TRACE_NO_STATION : (uint32_t)random_number(),
+			.site = i % 4 ? 0 : (uint32_t)random_number(),
+			.reason = (uint8_t)(i % 5 ? 0 : next_random() % 20),
+			.flags = i % 7 ? 0 : TRACE_HAS_RESOURCE,
+			.resource = i % 7 ? 0 : random_number(),
+		};
+		ev.kind = ev.is_active;
 		memset(text, 0, sizeof(text));
 		size = snprintf(
 			text, 256,
@@ -193,6 +201,16 @@ static void both_ways_agree(void)
 			ev.is_active ? "true" : "false", (unsigned long long)ev.ts);
 		if (ev.station != TRACE_NO_STATION)
 			size += snprintf(text + size, 64, ",\"station\":%u", ev.station);
+		if (ev.site)
+			size += snprintf(text + size, 64, ",\"site\":%u", ev.site);
+		if (ev.reason >= NR_TRACE_REASONS)
+			size += snprintf(text + size, 64, ",\"reason\":%u", ev.reason);
+		else if (ev.reason)
+			size += snprintf(text + size, 64, ",\"reason\":\"%s\"",
+					 trace_reason_name(ev.reason));
+		if (ev.flags)
+			size += snprintf(text + size, 64, ",\"resource\":%llu",
+					 (unsigned long long)ev.resource);
 		size += snprintf(text + size, 8, "}\n") - 1;
 		CHECK(jsonl_parse_ours(text, (size_t)size, &fast));
 		CHECK(!jsonl_parse_any(text, (size_t)size, &slow));
@@ -248,7 +266,7 @@ static void never_looks_behind_the_end_of_a_line(void)
 
 static struct trace_event random_event(void)
 {
-	return (struct trace_event){
+	struct trace_event ev = {
 		.probe_id = random_number(),
 		.tid = next_random() % INT32_MAX,
 		.addr = random_number(),
@@ -256,7 +274,15 @@ static struct trace_event random_event(void)
 		.ts = random_number() | 1,
 		.is_active = next_random() % 2,
 		.station = next_random() % 2 ? TRACE_NO_STATION : (uint32_t)next_random() >> 1,
+		.site = next_random() % 2 ? 0 : (uint32_t)next_random(),
+		.reason = (uint8_t)(next_random() % 2 ? 0 : next_random() % 20),
+		.flags = next_random() % 2 ? 0 : TRACE_HAS_RESOURCE,
 	};
+
+	ev.kind = ev.is_active;
+	if (ev.flags)
+		ev.resource = random_number();
+	return ev;
 }
 
 #define ROUND_TRIP 100000

@@ -25,6 +25,13 @@ static void numbers_coroutines_by_probe_and_station(void)
 	CHECK_EQ(coro_ids_count(&ids), 0);
 }
 
+static void add_event(struct trace_summary *s, const struct trace_event *ev)
+{
+	struct trace_item item = { .type = TRACE_ITEM_EVENT, .event = *ev };
+
+	CHECK_EQ(summary_add(s, &item), 0);
+}
+
 static void measures_from_the_first_to_the_last_in_any_order(void)
 {
 	static const uint64_t times[] = { 500, 100, 900, 400 };
@@ -38,7 +45,7 @@ static void measures_from_the_first_to_the_last_in_any_order(void)
 					  .ts = times[i],
 					  .station = TRACE_NO_STATION };
 
-		CHECK_EQ(summary_add_event(&s, &ev), 0);
+		add_event(&s, &ev);
 	}
 	CHECK_EQ(s.events, 4);
 	CHECK_EQ(s.first_ts, 100);
@@ -51,12 +58,12 @@ static void measures_from_the_first_to_the_last_in_any_order(void)
 static void add_coroutine(struct trace_summary *s, uint64_t station, uint64_t lost,
 			  const char *name)
 {
-	struct sidecar_record rec = {
-		.type = SIDECAR_COROUTINE,
+	struct trace_item rec = {
+		.type = TRACE_ITEM_COROUTINE,
 		.coroutine = { .station = station, .lost = lost, .name = name, .dead = lost % 2 },
 	};
 
-	CHECK_EQ(summary_add_record(s, &rec), 0);
+	CHECK_EQ(summary_add(s, &rec), 0);
 }
 
 static void keeps_the_ten_that_lost_most(void)
@@ -105,14 +112,14 @@ static void keeps_copies_of_what_the_reader_forgets(void)
 {
 	char word[] = "./app", tool[] = "tool";
 	const char *const words[] = { word, "x" };
-	struct sidecar_record rec = {
-		.type = SIDECAR_RUN,
+	struct trace_item rec = {
+		.type = TRACE_ITEM_RUN,
 		.run = { .command = words, .nr_command = 2, .tool = tool },
 	};
 	struct trace_summary s = { 0 };
 
-	CHECK_EQ(summary_add_record(&s, &rec), 0);
-	CHECK_EQ(summary_add_record(&s, &rec), 0);
+	CHECK_EQ(summary_add(&s, &rec), 0);
+	CHECK_EQ(summary_add(&s, &rec), 0);
 	word[0] = tool[0] = '#';
 	CHECK_STR(s.run.command[0], "./app");
 	CHECK_STR(s.run.tool, "tool");

@@ -52,15 +52,25 @@ static struct trace_event event_number(uint64_t n)
 
 static int line_of(const struct trace_event *ev, char *line, size_t size)
 {
-	char station[32] = "";
+	char told[256] = "";
+	size_t at = 0;
 
 	if (ev->station != TRACE_NO_STATION)
-		snprintf(station, sizeof(station), ",\"station\":%" PRIu32, ev->station);
+		at += (size_t)sprintf(told, ",\"station\":%" PRIu32, ev->station);
+	if (ev->site)
+		at += (size_t)sprintf(told + at, ",\"site\":%" PRIu32, ev->site);
+	if (ev->reason >= NR_TRACE_REASONS)
+		at += (size_t)sprintf(told + at, ",\"reason\":%u", ev->reason);
+	else if (ev->reason)
+		at += (size_t)sprintf(told + at, ",\"reason\":\"%s\"",
+				      trace_reason_name(ev->reason));
+	if (ev->flags & TRACE_HAS_RESOURCE)
+		sprintf(told + at, ",\"resource\":%" PRIu64, ev->resource);
 	return snprintf(line, size,
 			"{\"probe_id\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"addr\":\"0x%016" PRIx64
 			"\",\"seq\":%" PRIu64 ",\"is_active\":%s,\"ts\":%" PRIu64 "%s}\n",
 			ev->probe_id, ev->tid, ev->addr, ev->seq, ev->is_active ? "true" : "false",
-			ev->ts, station);
+			ev->ts, told);
 }
 
 static void open_writer(struct jsonl_writer *w, const char *name, int flags)
@@ -100,7 +110,7 @@ static char *slurp(const char *name, size_t *size)
 static void check_file(const char *name, const char *before, uint64_t nr)
 {
 	size_t size, at = strlen(before);
-	char *text = slurp(name, &size), line[256];
+	char *text = slurp(name, &size), line[512];
 	uint64_t n;
 
 	CHECK(size >= at && !memcmp(text, before, at));
@@ -119,7 +129,7 @@ static void check_file(const char *name, const char *before, uint64_t nr)
 
 static void check_line(const struct trace_event *ev)
 {
-	char expected[256], *text;
+	char expected[512], *text;
 	struct jsonl_writer w;
 	struct err err;
 	size_t size;
@@ -135,7 +145,15 @@ static void check_line(const struct trace_event *ev)
 
 static void writes_the_line_that_other_tools_expect(void)
 {
-	struct trace_event ev = { 123, 456, 0, 2, 123456789, true, TRACE_NO_STATION };
+	struct trace_event ev = {
+		.probe_id = 123,
+		.tid = 456,
+		.seq = 2,
+		.ts = 123456789,
+		.is_active = true,
+		.kind = TRACE_RESUME,
+		.station = TRACE_NO_STATION,
+	};
 	struct jsonl_writer w;
 	struct err err;
 	size_t size;
@@ -145,20 +163,39 @@ static void writes_the_line_that_other_tools_expect(void)
 	jsonl_put(&w, &ev);
 	ev.station = 7;
 	jsonl_put(&w, &ev);
+	ev.station = TRACE_NO_STATION;
+	ev.site = 3;
+	ev.reason = TRACE_REASON_IO_READ;
+	ev.flags = TRACE_HAS_RESOURCE;
+	ev.resource = 12;
+	jsonl_put(&w, &ev);
 	CHECK_EQ(jsonl_close(&w, &err), 0);
 	text = slurp(path, &size);
 	CHECK_STR(text, "{\"probe_id\":123,\"tid\":456,\"addr\":\"0x0000000000000000\",\"seq\":2,"
 			"\"is_active\":true,\"ts\":123456789}\n"
 			"{\"probe_id\":123,\"tid\":456,\"addr\":\"0x0000000000000000\",\"seq\":2,"
-			"\"is_active\":true,\"ts\":123456789,\"station\":7}\n");
+			"\"is_active\":true,\"ts\":123456789,\"station\":7}\n"
+			"{\"probe_id\":123,\"tid\":456,\"addr\":\"0x0000000000000000\",\"seq\":2,"
+			"\"is_active\":true,\"ts\":123456789,\"site\":3,\"reason\":\"io-read\","
+			"\"resource\":12}\n");
 	free(text);
 }
 
 static void writes_the_smallest_and_the_largest_event(void)
 {
 	struct trace_event small = { .station = 0 };
-	struct trace_event large = { UINT64_MAX, UINT64_MAX, UINT64_MAX,          UINT64_MAX,
-				     UINT64_MAX, false,      TRACE_NO_STATION - 1 };
+	struct trace_event large = {
+		.probe_id = UINT64_MAX,
+		.tid = UINT64_MAX,
+		.addr = UINT64_MAX,
+		.seq = UINT64_MAX,
+		.ts = UINT64_MAX,
+		.station = TRACE_NO_STATION - 1,
+		.site = UINT32_MAX,
+		.reason = TRACE_REASON_CHANNEL_SEND,
+		.flags = TRACE_HAS_RESOURCE,
+		.resource = UINT64_MAX,
+	};
 
 	check_line(&small);
 	check_line(&large);
@@ -175,7 +212,17 @@ static void disturb(struct trace_event *ev)
 			ten *= 10;
 		value = ten - 1 + next_random() % 3;
 	}
-	switch (next_random() % 12) {
+	switch (next_random() % 16) {
+	case 6:
+		ev->site = next_random() % 2 ? (uint32_t)value : 0;
+		break;
+	case 7:
+		ev->reason = (uint8_t)(next_random() % 2 ? next_random() % 20 : 0);
+		break;
+	case 8:
+		ev->resource = value;
+		ev->flags ^= TRACE_HAS_RESOURCE;
+		break;
 	case 0:
 		ev->probe_id = value;
 		break;
@@ -206,7 +253,7 @@ static void disturb(struct trace_event *ev)
 static void writes_random_events_as_printf_does(void)
 {
 	struct trace_event ev = event_number(1);
-	char *ours, *theirs = NULL, line[256];
+	char *ours, *theirs = NULL, line[512];
 	size_t ours_size, theirs_size;
 	struct jsonl_writer w;
 	struct err err;
@@ -238,7 +285,7 @@ static void never_takes_a_wrapped_time_for_a_near_one(void)
 					  INT64_MAX,     0, UINT64_C(1) << 63, 7,        100000001,
 					  UINT64_MAX - 1 };
 	struct trace_event ev = event_number(1);
-	char *text, line[256], expected[4096] = "";
+	char *text, line[512], expected[4096] = "";
 	struct jsonl_writer w;
 	struct err err;
 	size_t i, size;

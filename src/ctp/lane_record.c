@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* lane_record.c - from lanes and lives to the record: what the trace is told of them. */
+#include "ctp/lane_record.h"
+
+#include <string.h>
+
+/* ---- events ------------------------------------------------------------------- */
+
+static void sink_lane(void *ctx, const struct trace_lane *lane)
+{
+	struct lane_record *l = ctx;
+
+	record_lane(l->record, lane);
+}
+
+static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+{
+	struct lane_record *l = ctx;
+
+	if (ev->lost)
+		worst_note(&l->worst, &(struct worst_coroutine){
+					      .station = TRACE_NO_STATION,
+					      .probe_id = ev->probe_id,
+					      .written = ev->written,
+					      .lost = ev->lost,
+				      });
+	record_event(l->record, lane, ev);
+}
+
+static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+		     uint64_t transitions, uint64_t others)
+{
+	struct lane_record *l = ctx;
+
+	record_gap(l->record, lane, from_ts, to_ts, transitions, others);
+}
+
+static void sink_site(void *ctx, const struct trace_site *site)
+{
+	struct lane_record *l = ctx;
+
+	record_site(l->record, site);
+}
+
+int lane_record_open(struct lane_record *l, struct record *record, struct lanes *lanes,
+		     struct tickclock *clock, struct err *err)
+{
+	memset(l, 0, sizeof(*l));
+	l->sink = (struct drain_sink){
+		.ordered = record_wants_order(record),
+		.lane = sink_lane,
+		.event = sink_event,
+		.gap = sink_gap,
+		.site = sink_site,
+	};
+	l->record = record;
+	l->lanes = lanes;
+	l->clock = clock;
+	return drain_open(&l->drain, lanes, clock, &l->sink, l, err);
+}
+
+void lane_record_close(struct lane_record *l)
+{
+	drain_close(&l->drain);
+}
+
+/* ---- coroutines ------------------------------------------------------------------ */
+
+static uint8_t state_of(const struct life *life)
+{
+	switch (life->state) {
+	case CTP_REC_BIRTH:
+		return TRACE_STATE_NEW;
+	case CTP_REC_RESUME:
+		return TRACE_STATE_RUNNING;
+	case CTP_REC_SUSPEND:
+		return TRACE_STATE_SUSPENDED;
+	case CTP_REC_END:
+	case CTP_REC_DESTROY:
+		return TRACE_STATE_ENDED;
+	default:
+		return TRACE_STATE_UNKNOWN;
+	}
+}
+
+static uint64_t time_of(const struct tickclock *clock, const struct life *life, uint64_t ticks)
+{
+	if (life->ticks_kind != CTP_TICKS_COUNTER)
+		return ticks;
+	return ticks <= tickclock_last(clock)->ticks ? tickclock_ns(clock, ticks) : 0;
+}
+
+void life_describe(const struct life *life, const struct tickclock *clock,
+		   struct sidecar_coroutine *out)
+{
+	bool suspended = life->state == CTP_REC_SUSPEND;
+
+	*out = (struct sidecar_coroutine){
+		.station = TRACE_NO_STATION,
+		.probe_id = life->id,
+		.pid = life->pid,
+		.name = life->name[0] ? life->name : NULL,
+		.name_truncated = life->name_cut,
+		.birth_ts = time_of(clock, life, life->birth_ticks),
+		.dead = life->unreported,
+		.writer = "corotracer",
+		.written = life->events,
+		.collected = life->events -
+			     (life->dropped < life->events ? life->dropped : life->events),
+		.lost = life->dropped,
+		.state = state_of(life),
+		.since_ts = time_of(clock, life, life->last_ticks),
+		.birth_site = life->birth_site,
+		.parent = life->parent,
+	};
+	if (life->unreported)
+		out->death_ts = out->since_ts;
+	if (!suspended)
+		return;
+	out->reason = life->reason;
+	out->has_resource = life->has_resource;
+	out->resource = life->has_resource ? life->resource : 0;
+	out->site = life->site;
+	out->addr = life->addr;
+}
+
+static void tell_life(void *ctx, const struct life *life)
+{
+	struct lane_record *l = ctx;
+	struct sidecar_coroutine coroutine;
+
+	life_describe(life, l->clock, &coroutine);
+	l->unreported += life->unreported;
+	if (life->dropped)
+		worst_note(&l->worst, &(struct worst_coroutine){
+					      .station = TRACE_NO_STATION,
+					      .probe_id = life->id,
+					      .written = life->events,
+					      .lost = life->dropped,
+					      .name = life->name,
+				      });
+	record_coroutine(l->record, &coroutine);
+}
+
+static void bury_life(void *ctx, const struct life *life)
+{
+	struct lane_record *l = ctx;
+
+	tell_life(l, life);
+	life_free(l->lanes, life->number);
+}
+
+void lane_record_bury(struct lane_record *l, uint32_t pid)
+{
+	if (!l->lanes->ext)
+		return;
+	drain_orphans(&l->drain, pid);
+	lives_each(l->lanes, pid, bury_life, l);
+}
+
+/* What the lanes still have; a process that outlives the run does not keep us. */
+void lane_record_finish(struct lane_record *l)
+{
+	struct drain_look look;
+	uint32_t rounds = 0;
+
+	l->drain.last = true;
+	do
+		drain_look(&l->drain, &look);
+	while ((look.events || look.left) && ++rounds < 64);
+	drain_finish(&l->drain);
+	lives_each(l->lanes, 0, tell_life, l);
+}

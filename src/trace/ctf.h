@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf.h - our traces in the Common Trace Format 1.8: the layout, byte by byte.
+ *
+ * A trace is a directory:
+ *
+ *	metadata   what follows, in TSDL, for other tools (ctf_metadata.c)
+ *	lane_N     a stream of events: one thread's at a time
+ *	stations   a stream of events: of programs that write no lanes
+ *	stations_late   the same: those that came to us out of order
+ *	facts      a stream of facts: run, processes, sites, coroutines
+ *	totals     one packet of facts: empty until the run is over, and then the totals
+ *
+ * A stream is packets, a packet is a head (struct ctf_packet) and then records without
+ * padding, little-endian.  A record is a header and a payload:
+ *
+ *	events   u32 time, u8 id;            then as the id says
+ *	facts    u64 time, u8 id, u32 size;  then `size` bytes as the id says
+ *
+ * An event's time is the low half of its ts; the packet's begin and the records before it
+ * give the rest: within a packet times never go back, nor forward by 2^32 ns or more.
+ *
+ * Growing the format
+ *   What an id means never changes.  New events take ids from CTF_FIRST_SIZED on, and
+ *   their payload begins with a u16: the bytes that follow it.  New members of a fact
+ *   go to its end.  So a reader of this version finds its way past what it does not
+ *   know.  Anything else is another CTF_FORMAT.
+ */
+#ifndef TRACE_CTF_H
+#define TRACE_CTF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "packets are written as they lie in memory, and the metadata says little-endian"
+#endif
+
+#define CTF_FORMAT      1
+#define CTF_METADATA    "metadata"
+#define CTF_FACTS       "facts"
+#define CTF_TOTALS      "totals"
+#define CTF_STATIONS    "stations"
+#define CTF_LATE        "stations_late"
+#define CTF_LANE_PREFIX "lane_"
+#define CTF_NAME_SIZE   24 /* of a stream's file */
+
+#define CTF_MAGIC       UINT32_C(0xC1FC1FC1)
+
+/* The first two lines of the metadata: that it is CTF, and of ours. */
+#define CTF_FIRST_LINE  "/* CTF 1.8 */\n"
+#define CTF_SECOND_LINE "/* corotracer-ctf "
+
+/* The file of the totals: never longer, never shorter. */
+#define CTF_TOTALS_SIZE 1024
+
+enum ctf_stream_id { CTF_STREAM_EVENTS, CTF_STREAM_FACTS, NR_CTF_STREAMS };
+
+/* Packet header and packet context. */
+struct ctf_packet {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t stream_id;
+	uint64_t timestamp_begin; /* of the first event */
+	uint64_t timestamp_end;   /* of the last */
+	uint64_t content_size;    /* in bits, with this head */
+	uint64_t packet_size;     /* likewise, and what is unused behind it */
+	uint64_t packet_seq_num;
+	uint64_t events_discarded; /* in this stream, from its beginning */
+	uint32_t lane;             /* UINT32_MAX: none */
+	uint32_t pid;
+	uint64_t tid;
+};
+
+#define CTF_FIELD(field, off, size)                                               \
+	_Static_assert(offsetof(struct ctf_packet, field) == (off) &&             \
+			       sizeof(((struct ctf_packet *)0)->field) == (size), \
+		       "ctf_packet." #field " changed: this is another format")
+
+_Static_assert(sizeof(struct ctf_packet) == 88, "no padding");
+CTF_FIELD(magic, 0, 4);
+CTF_FIELD(uuid, 4, 16);
+CTF_FIELD(stream_id, 20, 4);
+CTF_FIELD(timestamp_begin, 24, 8);
+CTF_FIELD(timestamp_end, 32, 8);
+CTF_FIELD(content_size, 40, 8);
+CTF_FIELD(packet_size, 48, 8);
+CTF_FIELD(packet_seq_num, 56, 8);
+CTF_FIELD(events_discarded, 64, 8);
+CTF_FIELD(lane, 72, 4);
+CTF_FIELD(pid, 76, 4);
+CTF_FIELD(tid, 80, 8);
+
+/*
+ * Events.  A transition takes the shortest form that holds it; a form's two ids are
+ * those of suspend and resume.  Payloads:
+ *
+ *	plain   u64 probe_id, u64 addr, u32 seq
+ *	at      the same; u32 site, u8 reason, u8 flags, u64 resource
+ *	in      plain; u32 tid, u32 station
+ *	wake    u64 probe_id, u64 waker, u32 site, u32 seen, u8 reason
+ *	gap     u64 from_ts, u64 to_ts, u64 transitions, u64 others
+ *
+ * The others begin alike: u64 probe_id, u64 tid, u64 addr, u32 station, u32 site, u8 flags;
+ *
+ *	full          u64 seq, u8 reason, u64 resource
+ *	wake_full     u64 waker, u32 seen, u8 reason, u64 resource
+ *	birth         u64 parent, u32 pid, u16 name_size, and the name
+ *	end, destroy  u64 written, u64 lost
+ *
+ * Where there is no tid it is the packet's, where there is no station there is none.
+ */
+enum ctf_event_id {
+	CTF_PLAIN = 0,
+	CTF_AT = 2,
+	CTF_IN = 4,
+	CTF_FULL = 6,
+	CTF_WAKE = 8,
+	CTF_WAKE_FULL,
+	CTF_BIRTH,
+	CTF_END,
+	CTF_DESTROY,
+	CTF_GAP,
+	NR_CTF_EVENTS,
+	CTF_FIRST_SIZED = 32,
+};
+
+#define CTF_EVENT_HEADER 5
+
+/* Sizes of payloads; of a birth without the name. */
+#define CTF_PLAIN_SIZE     20
+#define CTF_AT_SIZE        (CTF_PLAIN_SIZE + 14)
+#define CTF_IN_SIZE        (CTF_PLAIN_SIZE + 8)
+#define CTF_HEAD_SIZE      33
+#define CTF_FULL_SIZE      (CTF_HEAD_SIZE + 17)
+#define CTF_WAKE_SIZE      25
+#define CTF_WAKE_FULL_SIZE (CTF_HEAD_SIZE + 21)
+#define CTF_BIRTH_SIZE     (CTF_HEAD_SIZE + 14)
+#define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)
+#define CTF_GAP_SIZE       32
+
+/* Facts.  Their members are in ctf_facts.c, in one table for writer, reader and metadata. */
+enum ctf_fact_id {
+	CTF_RUN,
+	CTF_PROCESS,
+	CTF_SITE,
+	CTF_COROUTINE,
+	CTF_FACT_TOTALS,
+	NR_CTF_FACTS,
+};
+
+#define CTF_FACT_HEADER 13
+
+#endif

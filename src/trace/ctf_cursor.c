@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf_cursor.c - walk through a stream file of a CTF trace, packet by packet.
+ *
+ * Invariants
+ *   - pos <= end <= size, and base + end <= file_size
+ *   - in a packet: content_end <= packet_end, content_end <= file_size
+ *   - every call of ctf_cursor_packet() that returns 1 has moved on by a packet's head at
+ *     least: nothing in a file makes a walk last longer than the file is
+ */
+#include "trace/ctf_cursor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A record longer than this is none: a command line is 2 MiB at most. */
+#define RECORD_MAX ((size_t)16 * 1024 * 1024)
+/* And a packet longer than this: ours are a few hundred KiB, or as long as one record. */
+#define PACKET_MAX (UINT64_C(1) << 32)
+
+/* ---- the window ----------------------------------------------------------- */
+
+/* A fifo or a device would make us wait, a link lead us elsewhere. */
+static int open_file(const struct ctf_walk *walk, const struct ctf_cursor *c)
+{
+	return openat(walk->dir, c->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static ssize_t read_at(const struct ctf_walk *walk, const struct ctf_cursor *c, void *to,
+		       size_t size, uint64_t at)
+{
+	int fd = c->fd >= 0 ? c->fd : open_file(walk, c);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		got = pread(fd, to, size, (off_t)at);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		got = -errno;
+	if (fd != c->fd)
+		close(fd);
+	return got;
+}
+
+static bool grow(struct ctf_cursor *c, size_t size)
+{
+	uint8_t *bigger;
+
+	if (size <= c->size)
+		return true;
+	bigger = realloc(c->buf, size);
+	if (!bigger)
+		return false;
+	c->buf = bigger;
+	c->size = size;
+	return true;
+}
+
+/* Bytes from pos on, up to @size of them or the end of the file.  -errno. */
+static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
+{
+	ssize_t got;
+
+	if (c->pos)
+		memmove(c->buf, c->buf + c->pos, c->end - c->pos);
+	c->base += c->pos;
+	c->end -= c->pos;
+	c->pos = 0;
+	if (!grow(c, size > walk->window ? size : walk->window))
+		return -ENOMEM;
+	while (c->end < size && c->base + c->end < c->file_size) {
+		got = read_at(walk, c, c->buf + c->end, c->size - c->end, c->base + c->end);
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			c->file_size = c->base + c->end; /* somebody cut it */
+		c->end += (size_t)got;
+		*walk->bytes += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* How many bytes there are from pos on: @size, or fewer at the end of the file.  -errno. */
+static ssize_t look(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
+{
+	int rc = c->end - c->pos < size ? fill(walk, c, size) : 0;
+
+	if (rc < 0)
+		return rc;
+	return c->end - c->pos < size ? (ssize_t)(c->end - c->pos) : (ssize_t)size;
+}
+
+static void go_to(struct ctf_cursor *c, uint64_t offset)
+{
+	if (offset >= c->base && offset - c->base <= c->end) {
+		c->pos = (size_t)(offset - c->base);
+		return;
+	}
+	c->base = offset;
+	c->pos = c->end = 0;
+}
+
+/* ---- packets ------------------------------------------------------------- */
+
+static bool head_makes_sense(const struct ctf_walk *walk, const struct ctf_packet *p)
+{
+	return p->magic == CTF_MAGIC && !memcmp(p->uuid, walk->uuid, sizeof(p->uuid)) &&
+	       p->stream_id < NR_CTF_STREAMS && p->content_size % 8 == 0 &&
+	       p->packet_size % 8 == 0 && p->content_size >= sizeof(*p) * 8 &&
+	       p->content_size <= p->packet_size && p->packet_size / 8 <= PACKET_MAX &&
+	       p->timestamp_begin <= p->timestamp_end;
+}
+
+/* From here to the next thing that looks like the head of a packet of this trace, or the end. */
+static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
+{
+	uint8_t head[20];
+	const uint32_t magic = CTF_MAGIC;
+
+	memcpy(head, &magic, sizeof(magic));
+	memcpy(head + sizeof(magic), walk->uuid, 16);
+	for (;;) {
+		ssize_t got = look(walk, c, walk->window);
+		const uint8_t *found;
+
+		if (got < 0)
+			return (int)got;
+		if ((size_t)got < sizeof(head)) {
+			c->pos = c->end;
+			return 0;
+		}
+		found = memmem(ctf_cursor_at(c), c->end - c->pos, head, sizeof(head));
+		if (found) {
+			c->pos = (size_t)(found - c->buf);
+			return 0;
+		}
+		c->pos = c->end - (sizeof(head) - 1);
+		if (c->base + c->end >= c->file_size)
+			c->pos = c->end;
+	}
+}
+
+static void enter(const struct ctf_walk *walk, struct ctf_cursor *c)
+{
+	uint64_t start = c->base + c->pos;
+
+	c->in_packet = true;
+	c->content_end = start + c->packet.content_size / 8;
+	c->packet_end = start + c->packet.packet_size / 8;
+	c->torn = c->packet_end > c->file_size;
+	if (c->content_end > c->file_size)
+		c->content_end = c->file_size;
+	c->last_ts = c->packet.timestamp_begin;
+	c->pos += sizeof(struct ctf_packet);
+	walk->stats->packets++;
+	if (c->packet.events_discarded > c->discarded) {
+		walk->stats->discarded += c->packet.events_discarded - c->discarded;
+		c->discarded = c->packet.events_discarded;
+	}
+	if (c->packet.packet_seq_num > c->next_seq)
+		walk->stats->missing += c->packet.packet_seq_num - c->next_seq;
+	c->next_seq = c->packet.packet_seq_num + 1;
+}
+
+int ctf_cursor_packet(const struct ctf_walk *walk, struct ctf_cursor *c)
+{
+	bool lost = false;
+
+	for (;;) {
+		ssize_t got = look(walk, c, sizeof(struct ctf_packet));
+		int rc;
+
+		if (got <= 0)
+			return (int)got;
+		if ((size_t)got < sizeof(struct ctf_packet)) {
+			walk->stats->torn += !lost;
+			c->pos = c->end;
+			return 0;
+		}
+		memcpy(&c->packet, ctf_cursor_at(c), sizeof(c->packet));
+		if (head_makes_sense(walk, &c->packet)) {
+			enter(walk, c);
+			return 1;
+		}
+		/* However long the rubbish is, it was one packet as far as we can tell. */
+		walk->stats->damaged += !lost;
+		lost = true;
+		c->pos++;
+		rc = find_head(walk, c);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int ctf_cursor_need(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
+{
+	ssize_t got;
+
+	if (size > RECORD_MAX || size > c->content_end - (c->base + c->pos))
+		return 0;
+	got = look(walk, c, size);
+	return got < 0 ? (int)got : (size_t)got == size;
+}
+
+void ctf_cursor_leave(const struct ctf_walk *walk, struct ctf_cursor *c, bool damaged)
+{
+	if (c->torn)
+		walk->stats->torn++;
+	else if (damaged)
+		walk->stats->damaged++;
+	c->in_packet = false;
+	go_to(c, c->packet_end < c->file_size ? c->packet_end : c->file_size);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const char *name)
+{
+	struct stat st;
+
+	memset(c, 0, sizeof(*c));
+	if (strlen(name) >= sizeof(c->name))
+		return 0;
+	strcpy(c->name, name);
+	c->fd = open_file(walk, c);
+	if (c->fd < 0)
+		return 0;
+	if (fstat(c->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(c->fd);
+		return 0;
+	}
+	c->file_size = (uint64_t)st.st_size;
+	if (!walk->keep_open) {
+		close(c->fd);
+		c->fd = -1;
+	}
+	return 1;
+}
+
+void ctf_cursor_close(struct ctf_cursor *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	free(c->buf);
+	c->buf = NULL;
+}
+
+void ctf_cursor_rewind(struct ctf_cursor *c)
+{
+	go_to(c, 0);
+	c->in_packet = false;
+	c->next_seq = c->discarded = 0;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf_metadata.c - the text that tells other tools how our streams are laid out.
+ *
+ * TSDL, from the same tables that writer and reader use.  Our own reader does not parse
+ * it: the second line names the format, and with it all that ctf.h says; only the uuid
+ * is looked for.
+ */
+#include "trace/ctf_metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "trace/ctf_facts.h"
+
+/* ---- strings ------------------------------------------------------------- */
+
+/* Valid UTF-8 within quotes whatever goes in; controls as octal escapes. */
+static void put_string(FILE *f, const char *text)
+{
+	size_t size = strlen(text), at, len;
+	uint32_t cp;
+
+	putc('"', f);
+	for (at = 0; at < size; at += len) {
+		len = utf8_next(text + at, size - at, &cp);
+		if (cp == UTF8_BAD)
+			fputs("\xef\xbf\xbd", f);
+		else if (cp == '"' || cp == '\\')
+			fprintf(f, "\\%c", (char)cp);
+		else if (cp < ' ' || cp == 0x7f)
+			fprintf(f, "\\%03o", (unsigned)cp);
+		else
+			fwrite(text + at, 1, len, f);
+	}
+	putc('"', f);
+}
+
+static void put_env(FILE *f, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	fprintf(f, "\t%s = ", key);
+	put_string(f, value);
+	fputs(";\n", f);
+}
+
+static void put_env_command(FILE *f, const struct sidecar_run *run)
+{
+	char *line = NULL;
+	size_t size, i;
+	FILE *text = open_memstream(&line, &size);
+
+	if (!text)
+		return;
+	for (i = 0; i < run->nr_command; i++)
+		fprintf(text, "%s%s", i ? " " : "", run->command[i]);
+	if (fclose(text) == 0 && run->nr_command)
+		put_env(f, "command", line);
+	free(line);
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+static void put_uuid(FILE *f, const uint8_t uuid[16])
+{
+	int i;
+
+	for (i = 0; i < 16; i++)
+		fprintf(f, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+static const char types[] =
+	"typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
+	"typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
+	"typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
+	"typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
+	"typealias integer { size = 32; align = 8; signed = true; } := i32;\n"
+	"typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;\n"
+	"typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := utf8;\n"
+	"typealias string { encoding = UTF8; } := text;\n";
+
+static void put_trace(FILE *f, const uint8_t uuid[16])
+{
+	fputs("trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"", f);
+	put_uuid(f, uuid);
+	fputs("\";\n\tbyte_order = le;\n"
+	      "\tpacket.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; };\n};\n\n",
+	      f);
+}
+
+/*
+ * Times are CLOCK_MONOTONIC; the offset makes them times of day.  It is that of the
+ * start: where somebody sets the time during the run the trace does not jump.
+ */
+static void put_clock(FILE *f, const struct sidecar_run *run)
+{
+	int64_t offset = (int64_t)(run->start_realtime - run->start_ts);
+
+	if (offset < 0)
+		offset = 0;
+	fprintf(f,
+		"clock {\n\tname = monotonic;\n\tdescription = \"CLOCK_MONOTONIC\";\n"
+		"\tfreq = 1000000000;\n\tprecision = 1;\n\toffset_s = %lld;\n\toffset = %lld;\n"
+		"\tabsolute = true;\n};\n\n",
+		(long long)(offset / 1000000000), (long long)(offset % 1000000000));
+	fputs("typealias integer { size = 32; align = 8; signed = false;\n"
+	      "\tmap = clock.monotonic.value; } := time32;\n"
+	      "typealias integer { size = 64; align = 8; signed = false;\n"
+	      "\tmap = clock.monotonic.value; } := time64;\n\n",
+	      f);
+}
+
+static void put_environment(FILE *f, const struct sidecar_run *run)
+{
+	fputs("env {\n\ttracer_name = \"corotracer\";\n", f);
+	fprintf(f, "\tformat = %d;\n", CTF_FORMAT);
+	put_env(f, "tool", run->tool);
+	put_env(f, "hostname", run->hostname);
+	put_env(f, "arch", run->arch);
+	put_env_command(f, run);
+	fprintf(f, "\tstart_ts = %llu;\n\tstart_realtime = %llu;\n};\n\n",
+		(unsigned long long)run->start_ts, (unsigned long long)run->start_realtime);
+}
+
+static void put_enum(FILE *f, const char *name, const char *(*name_of)(unsigned), unsigned nr)
+{
+	unsigned i, shown = 0;
+
+	fprintf(f, "typealias enum : u8 {");
+	for (i = 0; i < nr; i++) {
+		const char *word = name_of(i);
+
+		fprintf(f, "%s \"%s\" = %u", shown++ ? "," : "", word ? word : "unknown", i);
+	}
+	fprintf(f, " } := %s;\n", name);
+}
+
+static const char packet_context[] = "\tpacket.context := struct {\n"
+				     "\t\ttime64 timestamp_begin;\n\t\ttime64 timestamp_end;\n"
+				     "\t\tu64 content_size;\n\t\tu64 packet_size;\n"
+				     "\t\tu64 packet_seq_num;\n\t\tu64 events_discarded;\n"
+				     "\t\tu32 lane;\n\t\tu32 pid;\n\t\tu64 tid;\n\t};\n";
+
+static void put_stream(FILE *f, unsigned id, const char *header, const char *event_context)
+{
+	fprintf(f, "stream {\n\tid = %u;\n%s\tevent.header := struct { %s };\n%s};\n\n", id,
+		packet_context, header, event_context);
+}
+
+static void put_event(FILE *f, unsigned stream, unsigned id, const char *name, const char *fields)
+{
+	fprintf(f,
+		"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n"
+		"\tfields := struct { %s };\n};\n\n",
+		name, id, stream, fields);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+#define PLAIN "u64 probe_id; x64 addr; u32 seq;"
+#define AT    PLAIN " u32 site; reason_t reason; u8 flags; u64 resource;"
+#define IN    PLAIN " u32 tid; u32 station;"
+#define HEAD  "u64 probe_id; u64 tid; x64 addr; u32 station; u32 site; u8 flags;"
+#define FULL  HEAD " u64 seq; reason_t reason; u64 resource;"
+#define OVER  HEAD " u64 written; u64 lost;"
+
+static const struct {
+	unsigned id;
+	const char *name, *fields;
+} events[] = {
+	{ CTF_PLAIN, "suspend", PLAIN },
+	{ CTF_PLAIN + 1, "resume", PLAIN },
+	{ CTF_AT, "suspend_at", AT },
+	{ CTF_AT + 1, "resume_at", AT },
+	{ CTF_IN, "suspend_in", IN },
+	{ CTF_IN + 1, "resume_in", IN },
+	{ CTF_FULL, "suspend_full", FULL },
+	{ CTF_FULL + 1, "resume_full", FULL },
+	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
+	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
+	{ CTF_BIRTH, "birth", HEAD " u64 parent; u32 pid; u16 name_size; utf8 name[name_size];" },
+	{ CTF_END, "end", OVER },
+	{ CTF_DESTROY, "destroy", OVER },
+	{ CTF_GAP, "gap", "u64 from_ts; u64 to_ts; u64 transitions; u64 others;" },
+};
+
+static void put_events(FILE *f)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		put_event(f, CTF_STREAM_EVENTS, events[i].id, events[i].name, events[i].fields);
+}
+
+/* ---- facts --------------------------------------------------------------- */
+
+static const char *const type_names[] = {
+	[CTF_U64] = "u64",   [CTF_U32] = "u32",         [CTF_BOOL] = "u8",
+	[CTF_INT] = "i32",   [CTF_REASON] = "reason_t", [CTF_STATE] = "state_t",
+	[CTF_TEXT] = "text", [CTF_TEXT_OR] = "text",    [CTF_COMMAND] = "text",
+};
+
+static void put_fact(FILE *f, unsigned id)
+{
+	const struct ctf_member *m;
+
+	fprintf(f,
+		"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %d;\n"
+		"\tfields := struct {",
+		ctf_facts[id].name, id, CTF_STREAM_FACTS);
+	for (m = ctf_facts[id].members; m->name; m++) {
+		if (m->type == CTF_COMMAND)
+			fprintf(f, " u32 %s_size; text %s[%s_size];", m->name, m->name, m->name);
+		else
+			fprintf(f, " %s %s;", type_names[m->type], m->name);
+	}
+	fputs(" };\n};\n\n", f);
+}
+
+/* ---- all ----------------------------------------------------------------- */
+
+char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, size_t *size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+	unsigned i;
+
+	if (!f)
+		return NULL;
+	fprintf(f, CTF_FIRST_LINE CTF_SECOND_LINE "%d */\n\n", CTF_FORMAT);
+	fputs(types, f);
+	put_enum(f, "reason_t", trace_reason_name, NR_TRACE_REASONS);
+	put_enum(f, "state_t", trace_state_name, NR_TRACE_STATES);
+	putc('\n', f);
+	put_trace(f, uuid);
+	put_clock(f, run);
+	put_environment(f, run);
+	put_stream(f, CTF_STREAM_EVENTS, "time32 timestamp; u8 id;", "");
+	put_stream(f, CTF_STREAM_FACTS, "time64 timestamp; u8 id;",
+		   "\tevent.context := struct { u32 size; };\n");
+	put_events(f);
+	for (i = 0; i < NR_CTF_FACTS; i++)
+		put_fact(f, i);
+	if (fclose(f) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- in ------------------------------------------------------------------ */
+
+static const char *find(const char *text, size_t size, const char *what)
+{
+	return memmem(text, size, what, strlen(what));
+}
+
+enum ctf_whose ctf_metadata_whose(const char *text, size_t size)
+{
+	static const char head[] = CTF_FIRST_LINE CTF_SECOND_LINE;
+	size_t at = strlen(head);
+	/* The packetised form of other tracers begins with another magic. */
+	static const unsigned char packetised[] = { 0x57, 0x1d, 0xd1, 0x75 };
+
+	if (size > at + 3 && !memcmp(text, head, at)) {
+		if (!memcmp(text + at, "1 */", 4))
+			return CTF_OURS;
+		return CTF_NEWER;
+	}
+	if ((size >= 9 && find(text, size < 64 ? size : 64, "/* CTF ")) ||
+	    (size >= 4 &&
+	     (!memcmp(text, packetised, 4) || (text[0] == 0x75 && (unsigned char)text[1] == 0xd1))))
+		return CTF_OF_OTHERS;
+	return CTF_NONE;
+}
+
+enum ctf_file ctf_file_of(const char *name)
+{
+	size_t prefix = strlen(CTF_LANE_PREFIX), size = strlen(name);
+
+	if (!strcmp(name, CTF_METADATA))
+		return CTF_FILE_METADATA;
+	if (!strcmp(name, CTF_FACTS) || !strcmp(name, CTF_TOTALS))
+		return CTF_FILE_FACTS;
+	if (!strcmp(name, CTF_STATIONS) || !strcmp(name, CTF_LATE))
+		return CTF_FILE_EVENTS;
+	if (size > prefix && size < CTF_NAME_SIZE && !strncmp(name, CTF_LANE_PREFIX, prefix) &&
+	    strspn(name + prefix, "0123456789") == size - prefix)
+		return CTF_FILE_EVENTS;
+	return CTF_FILE_STRANGE;
+}
+
+static int nibble(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool ctf_metadata_uuid(const char *text, size_t size, uint8_t uuid[16])
+{
+	static const char key[] = "\tuuid = \"";
+	const char *p = find(text, size, key), *end = text + size;
+	int i;
+
+	if (!p)
+		return false;
+	p += strlen(key);
+	for (i = 0; i < 16; i++) {
+		if (p < end && *p == '-')
+			p++;
+		if (end - p < 2 || nibble(p[0]) < 0 || nibble(p[1]) < 0)
+			return false;
+		uuid[i] = (uint8_t)(nibble(p[0]) << 4 | nibble(p[1]));
+		p += 2;
+	}
+	return true;
+}

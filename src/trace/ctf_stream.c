@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf_stream.c - the stream files of a CTF trace being written, packet by packet.
+ *
+ * Invariants
+ *   - limit is buf, and at too, exactly where no packet is begun or writing has ended; a
+ *     stream with a packet is on the dirty list, once
+ *   - a file holds whole packets, file_size bytes of them; what a failed write left
+ *     behind them is cut off
+ *   - written + unwritten is every event that was put, less those in begun packets
+ */
+#include "trace/ctf_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+/*
+ * Buffers start small, as most lanes of a program with many threads are nearly idle, and
+ * double as long as they are filled between two flushes.
+ */
+#define FIRST_SIZE  ((size_t)16 * 1024)
+#define PACKET_SIZE ((size_t)256 * 1024)
+/* Behind the limit: the longest event is a birth with its name. */
+#define SLACK ((size_t)4096 + 256)
+
+/* ---- descriptors ---------------------------------------------------------- */
+
+static void forget_open(struct ctf_files *f, unsigned i)
+{
+	struct ctf_stream *s = f->open[i];
+
+	/* A file system that tells only now that a write failed. */
+	if (close(s->fd) < 0 && errno != EINTR && !f->error)
+		f->error = -errno;
+	s->fd = -1;
+	f->open[i] = f->open[--f->nr_open];
+}
+
+static void close_oldest(struct ctf_files *f)
+{
+	unsigned i, oldest = 0;
+
+	for (i = 1; i < f->nr_open; i++) {
+		if (f->open[i]->used < f->open[oldest]->used)
+			oldest = i;
+	}
+	forget_open(f, oldest);
+}
+
+static void close_stream(struct ctf_files *f, const struct ctf_stream *s)
+{
+	unsigned i;
+
+	for (i = 0; i < f->nr_open; i++) {
+		if (f->open[i] == s) {
+			forget_open(f, i);
+			return;
+		}
+	}
+}
+
+static int open_stream(struct ctf_files *f, struct ctf_stream *s)
+{
+	if (s->fd >= 0)
+		return 0;
+	if (f->nr_open == CTF_OPEN_MAX)
+		close_oldest(f);
+	for (;;) {
+		s->fd = openat(f->dir, s->name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (s->fd >= 0)
+			break;
+		if ((errno != EMFILE && errno != ENFILE) || !f->nr_open)
+			return -errno;
+		close_oldest(f); /* we have fewer than we thought */
+	}
+	f->open[f->nr_open++] = s;
+	return 0;
+}
+
+/* ---- out ----------------------------------------------------------------- */
+
+static int write_all(int fd, const uint8_t *from, size_t size)
+{
+	while (size) {
+		ssize_t put = io_write(fd, from, size);
+
+		if (put < 0)
+			return (int)put;
+		from += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+static void finish_head(const struct ctf_files *f, struct ctf_stream *s, size_t size)
+{
+	struct ctf_packet head = {
+		.magic = CTF_MAGIC,
+		.stream_id = s->stream_id,
+		.timestamp_begin = s->begin_ts,
+		.timestamp_end = s->last_ts,
+		.content_size = size * 8,
+		.packet_size = size * 8,
+		.packet_seq_num = s->seq,
+		.events_discarded = s->discarded,
+		.lane = s->lane,
+		.pid = s->pid,
+		.tid = s->tid,
+	};
+
+	memcpy(head.uuid, f->uuid, sizeof(head.uuid));
+	memcpy(s->buf, &head, sizeof(head));
+}
+
+static int write_packet(struct ctf_files *f, struct ctf_stream *s)
+{
+	size_t size = (size_t)(s->at - s->buf);
+	int rc = open_stream(f, s);
+
+	if (rc < 0)
+		return rc;
+	finish_head(f, s, size);
+	rc = write_all(s->fd, s->buf, size);
+	if (rc < 0) {
+		/* Half a packet would end the stream for other readers. */
+		if (ftruncate(s->fd, (off_t)s->file_size) < 0)
+			rc = rc ? rc : -errno;
+		return rc;
+	}
+	s->file_size += size;
+	s->seq++;
+	s->used = ++f->nr_packets;
+	return 0;
+}
+
+static void forget_packet(struct ctf_stream *s)
+{
+	s->at = s->limit = s->buf;
+	s->transitions = s->others = 0;
+}
+
+/* The packet of a stream that is off the dirty list. */
+static void put_out(struct ctf_files *f, struct ctf_stream *s)
+{
+	int rc = f->error ? f->error : write_packet(f, s);
+
+	if (s->last_ts > f->newest_ts)
+		f->newest_ts = s->last_ts;
+	if (rc < 0) {
+		f->error = rc;
+		f->unwritten += s->transitions;
+		f->others_unwritten += s->others;
+	} else {
+		f->written += s->transitions;
+		f->others_written += s->others;
+	}
+	forget_packet(s);
+}
+
+void ctf_files_flush(struct ctf_files *f)
+{
+	while (f->dirty) {
+		struct ctf_stream *s = f->dirty;
+
+		f->dirty = s->next_dirty;
+		s->next_dirty = NULL;
+		put_out(f, s);
+	}
+}
+
+void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s)
+{
+	struct ctf_stream **link = &f->dirty;
+
+	while (*link && *link != s)
+		link = &(*link)->next_dirty;
+	if (!*link)
+		return;
+	*link = s->next_dirty;
+	s->next_dirty = NULL;
+	put_out(f, s);
+	/* After a failure nobody fills a packet any more: they all come to us. */
+	if (f->error)
+		ctf_files_flush(f);
+}
+
+/* ---- room ---------------------------------------------------------------- */
+
+static bool resize(struct ctf_stream *s, size_t size)
+{
+	size_t used = (size_t)(s->at - s->buf);
+	uint8_t *bigger = realloc(s->buf, size);
+
+	if (!bigger)
+		return false;
+	s->buf = bigger;
+	s->at = bigger + used;
+	s->size = size;
+	s->limit = used ? bigger + size - SLACK : bigger;
+	return true;
+}
+
+static bool begin_packet(struct ctf_files *f, struct ctf_stream *s, uint64_t ts)
+{
+	if (!s->buf && !resize(s, FIRST_SIZE))
+		return false;
+	s->at = s->buf + sizeof(struct ctf_packet);
+	s->limit = s->buf + s->size - SLACK;
+	s->begin_ts = s->last_ts = ts;
+	s->next_dirty = f->dirty;
+	f->dirty = s;
+	return true;
+}
+
+static bool is_begun(const struct ctf_stream *s)
+{
+	return s->at != s->buf;
+}
+
+static bool has_room(const struct ctf_stream *s, size_t size)
+{
+	return s->at < s->limit && size <= (size_t)(s->buf + s->size - s->at);
+}
+
+/* Larger while that is allowed; a single record may be larger than any packet should be. */
+static bool enlarge(struct ctf_stream *s, size_t size)
+{
+	size_t wanted = s->size * 2, needed = (size_t)(s->at - s->buf) + size + SLACK;
+
+	if (wanted > PACKET_SIZE)
+		wanted = PACKET_SIZE;
+	return resize(s, wanted > needed ? wanted : needed);
+}
+
+static bool no_memory(struct ctf_files *f)
+{
+	f->error = f->error ? f->error : -ENOMEM;
+	ctf_files_flush(f);
+	return false;
+}
+
+bool ctf_stream_room(struct ctf_files *f, struct ctf_stream *s, uint64_t ts, size_t size)
+{
+	if (f->error)
+		return false;
+	/* Times in a packet are 32 bits: a longer silence begins another one. */
+	if (is_begun(s) &&
+	    (ts - s->last_ts > UINT32_MAX || (!has_room(s, size) && s->size >= PACKET_SIZE)))
+		ctf_stream_end_packet(f, s);
+	if (f->error)
+		return false;
+	if (!is_begun(s) && !begin_packet(f, s, ts))
+		return no_memory(f);
+	if (!has_room(s, size) && !enlarge(s, size))
+		return no_memory(f);
+	return true;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct ctf_stream *ctf_stream_new(enum ctf_stream_id id, const char *name)
+{
+	struct ctf_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->stream_id = id;
+	s->lane = UINT32_MAX;
+	s->fd = -1;
+	strncpy(s->name, name, sizeof(s->name) - 1);
+	return s;
+}
+
+void ctf_stream_free(struct ctf_files *f, struct ctf_stream *s)
+{
+	if (!s)
+		return;
+	close_stream(f, s);
+	free(s->buf);
+	free(s);
+}

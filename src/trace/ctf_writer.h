@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* ctf_writer.h - a trace as a CTF directory: a format of writer.h. */
+#ifndef TRACE_CTF_WRITER_H
+#define TRACE_CTF_WRITER_H
+
+#include "trace/writer.h"
+
+struct trace_writer *ctf_writer_open(const struct trace_output *output, struct err *err);
+
+#endif

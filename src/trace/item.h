@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * item.h - what a trace consists of: events, and facts about the run around them.
+ *
+ * The same whichever format holds them.  Strings belong to whoever made the item.
+ */
+#ifndef TRACE_ITEM_H
+#define TRACE_ITEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+#include "trace/site.h"
+
+/* The lane of events that came from stations, not from a thread's lane. */
+#define TRACE_LANE_STATIONS UINT32_MAX
+
+/* A longer name is cut, and said to be. */
+#define TRACE_NAME_MAX 4096
+
+/* What a coroutine is doing. */
+enum trace_state {
+	TRACE_STATE_UNKNOWN,
+	TRACE_STATE_NEW,   /* born, and has not run yet */
+	TRACE_STATE_READY, /* was woken, and has not run since */
+	TRACE_STATE_RUNNING,
+	TRACE_STATE_SUSPENDED,
+	TRACE_STATE_ENDED, /* but not destroyed */
+	NR_TRACE_STATES,
+};
+
+/* "suspended"; NULL for what is none, and for the unknown one.  And back: 0 for what is none. */
+const char *trace_state_name(unsigned state);
+uint8_t trace_state_from_name(const char *name);
+
+struct sidecar_run {
+	uint64_t format;  /* set by the writer */
+	const char *tool; /* "corotracer 0.1.0" */
+	const char *const *command;
+	size_t nr_command;
+	uint64_t pid;
+	uint64_t start_ts;       /* CLOCK_MONOTONIC ns */
+	uint64_t start_realtime; /* ns since 1970 */
+	const char *hostname;    /* may be NULL */
+	const char *arch;        /* "x86_64" */
+	uint64_t stations;
+};
+
+struct sidecar_process {
+	uint64_t pid;
+	uint64_t uid;
+	uint64_t connected_ts;
+};
+
+/*
+ * A coroutine that stood in a station, or that was still there at the end of the run.
+ * What it did last is told where it is known: state, since when, and of a suspension
+ * what for.
+ */
+struct sidecar_coroutine {
+	uint64_t station; /* TRACE_NO_STATION: none */
+	uint64_t probe_id;
+	uint64_t pid;
+	const char *name; /* NULL: it has none */
+	bool name_truncated;
+	uint64_t birth_ts;
+	uint64_t death_ts; /* 0: not known */
+	bool dead;
+	const char *writer; /* "corotracer", "seed-002", "seed-000" or "unknown" */
+	uint64_t written;
+	uint64_t collected;
+	uint64_t lost;
+	uint64_t garbage;
+	uint8_t state;     /* enum trace_state */
+	uint8_t reason;    /* enum trace_reason, of a suspension */
+	bool has_resource; /* resource was told; it may be 0 */
+	uint32_t site;     /* where it is suspended; 0: not told */
+	uint32_t birth_site;
+	uint64_t since_ts; /* of its state */
+	uint64_t resource;
+	uint64_t addr;   /* where it is suspended, as a transition tells it */
+	uint64_t parent; /* 0: none, or not told */
+};
+
+struct sidecar_totals {
+	bool complete; /* everything that was written was looked at */
+	uint64_t written;
+	uint64_t collected;
+	uint64_t lost;
+	uint64_t lost_overwritten;
+	uint64_t lost_output;
+	uint64_t garbage;
+	uint64_t unfinished;
+	uint64_t coroutines;
+	uint64_t without_station;
+	int exit_status; /* -1: it did not exit */
+	int signal;      /* 0: none killed it */
+	uint64_t end_ts;
+	uint64_t lost_full; /* of the transitions: there was no room in their lane */
+	/* Births, wakes, ends, destroys: counted apart, so that transitions add up by themselves.
+	 */
+	uint64_t others_written;
+	uint64_t others_collected;
+	uint64_t others_lost;
+	uint64_t waits;   /* times that a writer waited for room, where it was told to */
+	uint64_t wait_ns; /* so long in all */
+};
+
+/* Events of a lane that are missing between these times. */
+struct trace_gap {
+	uint32_t lane; /* TRACE_LANE_STATIONS: of the stations */
+	uint32_t pid;
+	uint64_t tid;
+	uint64_t from_ts, to_ts;
+	uint64_t transitions; /* lost */
+	uint64_t others;      /* lost: births, wakes, ends, destroys */
+};
+
+enum trace_item_type {
+	TRACE_ITEM_RUN,
+	TRACE_ITEM_PROCESS,
+	TRACE_ITEM_SITE,
+	TRACE_ITEM_EVENT,
+	TRACE_ITEM_GAP,
+	TRACE_ITEM_COROUTINE,
+	TRACE_ITEM_TOTALS,
+	NR_TRACE_ITEM_TYPES,
+};
+
+/* What is missing is 0, NULL, false; exit_status -1, station TRACE_NO_STATION. */
+struct trace_item {
+	enum trace_item_type type;
+	union {
+		struct sidecar_run run;
+		struct sidecar_process process;
+		struct trace_site site;
+		struct trace_event event;
+		struct trace_gap gap;
+		struct sidecar_coroutine coroutine;
+		struct sidecar_totals totals;
+	};
+};
+
+/* An item of that type with everything missing. */
+void trace_item_init(struct trace_item *item, enum trace_item_type type);
+
+#endif

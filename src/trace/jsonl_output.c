@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jsonl_output.c - a trace as lines of JSON, with a sidecar beside them.
+ *
+ * Transitions are lines of the trace, everything else goes to the sidecar.  Where there
+ * is none (a pipe, a device) everything else has no place: it is left out, and that is
+ * no loss.
+ */
+#include "trace/jsonl_output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/jsonl_writer.h"
+#include "trace/sidecar.h"
+
+struct jsonl_output {
+	struct trace_writer writer; /* first: one is the other */
+	struct jsonl_writer events;
+	struct sidecar_writer sidecar;
+	bool has_sidecar;
+	struct trace_lane *lanes; /* by number: gaps tell whose lane it is */
+	uint32_t nr_lanes;
+};
+
+static struct jsonl_output *output_of(struct trace_writer *w)
+{
+	return (struct jsonl_output *)w;
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+static bool make_room_for(struct jsonl_output *o, uint32_t number)
+{
+	uint32_t nr = o->nr_lanes ? o->nr_lanes : 16;
+	struct trace_lane *more;
+
+	if (number < o->nr_lanes)
+		return true;
+	if (number >= TRACE_LANES_MAX)
+		return false;
+	while (nr <= number)
+		nr *= 2;
+	more = reallocarray(o->lanes, nr, sizeof(*more));
+	if (!more)
+		return false;
+	memset(more + o->nr_lanes, 0, (nr - o->nr_lanes) * sizeof(*more));
+	o->lanes = more;
+	o->nr_lanes = nr;
+	return true;
+}
+
+static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
+{
+	struct jsonl_output *o = output_of(w);
+
+	if (make_room_for(o, lane->number))
+		o->lanes[lane->number] = *lane;
+}
+
+static void put_gap(struct jsonl_output *o, const struct trace_gap *gap)
+{
+	struct trace_gap whole = *gap;
+
+	if (gap->lane < o->nr_lanes) {
+		whole.pid = o->lanes[gap->lane].pid;
+		whole.tid = o->lanes[gap->lane].tid;
+	}
+	sidecar_put_gap(&o->sidecar, &whole);
+}
+
+/* ---- events and facts ---------------------------------------------------- */
+
+static void put_event(struct trace_writer *w, uint32_t lane, const struct trace_event *ev)
+{
+	struct jsonl_output *o = output_of(w);
+
+	(void)lane;
+	if (trace_is_transition(ev))
+		jsonl_put(&o->events, ev);
+	else if (o->has_sidecar)
+		sidecar_put_event(&o->sidecar, ev);
+}
+
+/* Lines stand as they come. */
+static void put_horizon(struct trace_writer *w, uint64_t ts)
+{
+	(void)w;
+	(void)ts;
+}
+
+static void put_fact(struct trace_writer *w, const struct trace_item *fact)
+{
+	struct jsonl_output *o = output_of(w);
+
+	if (!o->has_sidecar)
+		return;
+	switch (fact->type) {
+	case TRACE_ITEM_RUN:
+		sidecar_put_run(&o->sidecar, &fact->run);
+		sidecar_flush(&o->sidecar); /* that much is there if we are killed */
+		break;
+	case TRACE_ITEM_PROCESS:
+		sidecar_put_process(&o->sidecar, &fact->process);
+		break;
+	case TRACE_ITEM_SITE:
+		sidecar_put_site(&o->sidecar, &fact->site);
+		break;
+	case TRACE_ITEM_GAP:
+		put_gap(o, &fact->gap);
+		break;
+	case TRACE_ITEM_COROUTINE:
+		sidecar_put_coroutine(&o->sidecar, &fact->coroutine);
+		break;
+	case TRACE_ITEM_TOTALS:
+		jsonl_flush(&o->events);
+		sidecar_put_totals(&o->sidecar, &fact->totals);
+		break;
+	case TRACE_ITEM_EVENT:
+	case NR_TRACE_ITEM_TYPES:
+		break;
+	}
+}
+
+static void flush(struct trace_writer *w)
+{
+	struct jsonl_output *o = output_of(w);
+
+	/* Sites before the transitions that name them. */
+	if (o->has_sidecar)
+		sidecar_flush(&o->sidecar);
+	jsonl_flush(&o->events);
+}
+
+static void tell_counts(const struct trace_writer *w, struct trace_counts *counts)
+{
+	const struct jsonl_output *o = (const struct jsonl_output *)w;
+
+	*counts = (struct trace_counts){
+		.written = o->events.written,
+		.unwritten = o->events.unwritten,
+		.others_written = o->sidecar.events_written,
+		.others_unwritten = o->sidecar.events_unwritten,
+	};
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void close_output(struct trace_writer *w, struct trace_counts *counts, struct err *trace,
+			 struct err *facts)
+{
+	struct jsonl_output *o = output_of(w);
+
+	jsonl_close(&o->events, trace);
+	if (o->has_sidecar)
+		sidecar_writer_close(&o->sidecar, facts);
+	tell_counts(w, counts);
+	free(o->lanes);
+	free(o);
+}
+
+static const struct trace_writer_ops ops = {
+	.lane = put_lane,
+	.event = put_event,
+	.horizon = put_horizon,
+	.fact = put_fact,
+	.flush = flush,
+	.counts = tell_counts,
+	.close = close_output,
+};
+
+static int open_sidecar(struct jsonl_output *o, const char *trace_path, struct err *err)
+{
+	char *path = sidecar_path(trace_path);
+	int rc;
+
+	if (!path)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	rc = sidecar_writer_open(&o->sidecar, path, err);
+	o->has_sidecar = rc == 0;
+	free(path);
+	return rc;
+}
+
+struct trace_writer *jsonl_output_open(const struct trace_output *output, struct err *err)
+{
+	struct jsonl_output *o = calloc(1, sizeof(*o));
+	struct trace_counts counts;
+	struct err ignored;
+
+	if (!o) {
+		close(output->fd);
+		err_set(err, -ENOMEM, "no memory to write '%s'", output->path);
+		return NULL;
+	}
+	if (jsonl_writer_open(&o->events, output->fd, output->path, err) < 0) {
+		free(o);
+		return NULL;
+	}
+	o->writer.ops = &ops;
+	o->writer.wants_order = true;
+	o->events.stop = output->stop;
+	if (output->has_sidecar && open_sidecar(o, output->path, err) < 0) {
+		close_output(&o->writer, &counts, &ignored, &ignored);
+		return NULL;
+	}
+	return &o->writer;
+}

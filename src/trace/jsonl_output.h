@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* jsonl_output.h - a trace as lines of JSON, with a sidecar beside them: a format of writer.h. */
+#ifndef TRACE_JSONL_OUTPUT_H
+#define TRACE_JSONL_OUTPUT_H
+
+#include "trace/writer.h"
+
+struct trace_writer *jsonl_output_open(const struct trace_output *output, struct err *err);
+
+#endif

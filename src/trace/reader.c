@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* reader.c - read a trace as a stream of items: which format is it? */
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/ctf_metadata.h"
+#include "trace/ctf_reader.h"
+#include "trace/jsonl_input.h"
+
+static bool begins_like_metadata(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char text[64];
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		close(fd);
+	return size > 0 && ctf_metadata_whose(text, (size_t)size) != CTF_NONE;
+}
+
+/* Its directory, to be freed; NULL: it is no metadata of a CTF trace, or there is no memory. */
+static char *directory_of_metadata(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	if (strcmp(name, CTF_METADATA) != 0 || !begins_like_metadata(path))
+		return NULL;
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+struct trace_reader *trace_reader_open(const char *path, struct err *err)
+{
+	struct trace_reader *r;
+	struct stat st;
+	char *dir;
+
+	if (!strcmp(path, "-") || stat(path, &st) < 0)
+		return jsonl_input_open(path, err); /* says that it is not there */
+	if (S_ISDIR(st.st_mode))
+		return ctf_reader_open(path, err);
+	dir = S_ISREG(st.st_mode) ? directory_of_metadata(path) : NULL;
+	if (!dir)
+		return jsonl_input_open(path, err);
+	r = ctf_reader_open(dir, err);
+	free(dir);
+	return r;
+}
+
+bool trace_stats_are_clean(const struct trace_stats *stats)
+{
+	return !stats->lines.garbage && !stats->sidecar.garbage && !stats->ctf.damaged &&
+	       !stats->ctf.torn && !stats->ctf.missing;
+}
+
+void trace_reader_close(struct trace_reader *r)
+{
+	if (r)
+		r->ops->close(r);
+}
