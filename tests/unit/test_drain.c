@@ -87,6 +87,7 @@ static void open_with(const struct drain_sink *sink)
 	CHECK(events != NULL);
 	nr_events = nr_gaps = nr_told_lanes = nr_sites = 0;
 	CHECK_EQ(drain_open(&drain, &bed, &bed_clock, sink, NULL, &err), 0);
+	drain.last = true; /* nobody is just publishing: up to now, and not a moment less */
 }
 
 static struct drain_look look(void)
@@ -565,13 +566,33 @@ static void what_is_later_than_the_look_waits(void)
 	drain_close(&drain);
 }
 
+/* Somebody may be about to publish an older one. */
+static void what_is_of_the_last_moment_waits_unless_it_is_the_last(void)
+{
+	open_with(&in_order);
+	drain.last = false;
+	lane_open(0, 0);
+	put_event(0, 10, 1);
+	look();
+	bed_now(1000010000);
+	put_event(0, 1000010000 - 100, 1);
+	CHECK_EQ(look().events, 0);
+	bed_now(1000100000);
+	CHECK_EQ(look().events, 1);
+	put_event(0, 1000100000, 1);
+	CHECK_EQ(look().left, 1);
+	drain.last = true;
+	CHECK_EQ(look().events, 1);
+	drain_close(&drain);
+}
+
 static void times_that_cannot_be_are_garbage_and_spoil_nothing(void)
 {
 	uint64_t absurd[] = { 0,
 			      1,
 			      BED_TICKS0 / 2,
 			      BED_TICKS0 - UINT64_C(100000000000),
-			      BED_TICKS0 + UINT64_C(100000000000),
+			      BED_TICKS0 + UINT64_C(1000000000000),
 			      UINT64_MAX / 2,
 			      UINT64_MAX - 1,
 			      UINT64_MAX };
@@ -991,6 +1012,7 @@ int main(void)
 	RUN(a_link_to_a_chunk_in_use_breaks_its_lane_only);
 	RUN(two_lanes_cannot_begin_with_the_same_chunk);
 	RUN(what_is_later_than_the_look_waits);
+	RUN(what_is_of_the_last_moment_waits_unless_it_is_the_last);
 	RUN(times_that_cannot_be_are_garbage_and_spoil_nothing);
 	RUN(a_lanes_time_does_not_go_back);
 	RUN(nanoseconds_are_taken_as_they_are);
