@@ -234,6 +234,32 @@ static bool is_event(const struct ctp_record *rec)
 		 (rec->seq > CTP_EXT_NAME_SIZE || (rec->kind & CTP_REC_HAS_MORE)));
 }
 
+/* When a gap began that is said to have begun at @ticks: not before the lane's last event. */
+static uint64_t gap_start(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+{
+	uint64_t least = c->last > d->start_ns ? c->last : d->start_ns, from = least;
+
+	if (ticks <= limit_of(d, c) && !absurd(d, c, ticks))
+		from = drain_time(d, c->ticks, ticks);
+	return from > least ? from : least;
+}
+
+/* No more than the lane's own count of what was dropped. */
+static void note_gap(struct drain *d, struct drain_lane *c)
+{
+	const struct ctp_record *rec = &c->rec;
+
+	if (rec->value > c->lost - c->told_lost - c->gap_lost ||
+	    rec->id > c->lost_marks - c->told_marks - c->gap_marks) {
+		d->totals.garbage++;
+		return;
+	}
+	if (!c->gap_lost && !c->gap_marks)
+		c->gap_from = gap_start(d, c, rec->ticks);
+	c->gap_lost += rec->value;
+	c->gap_marks += rec->id;
+}
+
 /* What is no event is dealt with here and now.  True: there is one, in c->rec. */
 static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
@@ -246,9 +272,7 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 		return false;
 	}
 	if (c->rec.kind == CTP_REC_GAP) {
-		c->gap_from = drain_time(d, c->ticks, c->rec.ticks);
-		c->gap_lost += c->rec.value;
-		c->gap_marks += c->rec.id;
+		note_gap(d, c);
 		advance(c, 1);
 		return false;
 	}
@@ -602,7 +626,7 @@ static void tell_last_gap(struct drain *d, uint32_t i)
 		return;
 	}
 	if (!c->gap_lost && !c->gap_marks)
-		c->gap_from = at && at <= limit_of(d, c) ? drain_time(d, c->ticks, at) : c->last;
+		c->gap_from = gap_start(d, c, at);
 	c->gap_lost = c->lost - c->told_lost;
 	c->gap_marks = c->lost_marks - c->told_marks;
 	tell_gap(d, i, d->limit_ns);

@@ -21,7 +21,12 @@
 
 #define BED_UNUSED __attribute__((unused))
 
-enum { BED_LANES = 8, BED_CHUNKS = 16, BED_LIVES = 8, BED_SITES = 8 };
+#ifndef BED_LANES
+#define BED_LANES  8u
+#define BED_CHUNKS 16u
+#endif
+#define BED_LIVES 8u
+#define BED_SITES 8u
 
 /* The first mark.  The counter may be much older than the clock: in a guest it often is. */
 #define BED_TICKS0 UINT64_C(2000000000000000)

@@ -87,6 +87,7 @@ static void open_with(const struct drain_sink *sink)
 	CHECK(events != NULL);
 	nr_events = nr_gaps = nr_told_lanes = nr_sites = 0;
 	CHECK_EQ(drain_open(&drain, &bed, &bed_clock, sink, NULL, &err), 0);
+	drain.last = true; /* nobody is just publishing: up to now, and not a moment less */
 }
 
 static struct drain_look look(void)
@@ -367,6 +368,51 @@ static void a_gap_is_told_before_the_event_behind_it(void)
 	drain_close(&drain);
 }
 
+/* Only a lane's own count says what it lost. */
+static void a_gap_that_cannot_be_is_garbage(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	bed_lanes[0].dropped = 10;
+	put(0, 5, 0, CTP_REC_GAP)->value = UINT64_C(1) << 60;
+	put(0, 5, 3, CTP_REC_GAP)->value = 1; /* other events, which it lost none of */
+	put(0, 6, 0, CTP_REC_GAP)->value = 4;
+	put(0, 8, 0, CTP_REC_GAP)->value = 3;
+	put_event(0, 9, 1);
+	CHECK_EQ(look().events, 1);
+	CHECK_EQ(drain.totals.garbage, 2);
+	CHECK_EQ(nr_gaps, 1);
+	CHECK_EQ(gaps[0].transitions, 7);
+	CHECK_EQ(gaps[0].others, 0);
+	CHECK_EQ(gaps[0].from, bed_ns(BED_TICKS0 + 6));
+	drain_close(&drain);
+}
+
+/* Where the time of a gap cannot be, it began with the lane's last event, or the run. */
+static void a_gap_of_another_time_is_of_this_run(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	lane_open(1, 1);
+	bed_lanes[0].dropped = 10;
+	bed_lanes[1].dropped = 5;
+	bed_lanes[1].dropped_at = 1;
+	put(0, 5, 0, CTP_REC_GAP)->ticks = 1;
+	writers[0].chunk->records[0].value = 1;
+	put_event(0, 100, 1);
+	put(0, 5, 0, CTP_REC_GAP)->ticks = UINT64_MAX;
+	writers[0].chunk->records[2].value = 9;
+	put_event(0, 200, 1);
+	CHECK_EQ(look().events, 2);
+	drain_finish(&drain);
+	CHECK_EQ(nr_gaps, 3);
+	CHECK_EQ(gaps[0].from, BED_NS0);
+	CHECK_EQ(gaps[1].from, bed_ns(BED_TICKS0 + 100));
+	CHECK_EQ(gaps[2].lane, 1);
+	CHECK_EQ(gaps[2].from, BED_NS0);
+	drain_close(&drain);
+}
+
 static void losses_that_no_gap_told_are_told_at_the_end(void)
 {
 	open_with(&in_order);
@@ -520,13 +566,33 @@ static void what_is_later_than_the_look_waits(void)
 	drain_close(&drain);
 }
 
+/* Somebody may be about to publish an older one. */
+static void what_is_of_the_last_moment_waits_unless_it_is_the_last(void)
+{
+	open_with(&in_order);
+	drain.last = false;
+	lane_open(0, 0);
+	put_event(0, 10, 1);
+	look();
+	bed_now(1000010000);
+	put_event(0, 1000010000 - 100, 1);
+	CHECK_EQ(look().events, 0);
+	bed_now(1000100000);
+	CHECK_EQ(look().events, 1);
+	put_event(0, 1000100000, 1);
+	CHECK_EQ(look().left, 1);
+	drain.last = true;
+	CHECK_EQ(look().events, 1);
+	drain_close(&drain);
+}
+
 static void times_that_cannot_be_are_garbage_and_spoil_nothing(void)
 {
 	uint64_t absurd[] = { 0,
 			      1,
 			      BED_TICKS0 / 2,
 			      BED_TICKS0 - UINT64_C(100000000000),
-			      BED_TICKS0 + UINT64_C(100000000000),
+			      BED_TICKS0 + UINT64_C(1000000000000),
 			      UINT64_MAX / 2,
 			      UINT64_MAX - 1,
 			      UINT64_MAX };
@@ -936,6 +1002,8 @@ int main(void)
 	RUN(the_other_kinds_come_out_as_they_went_in);
 	RUN(names_of_every_length_are_whole);
 	RUN(a_gap_is_told_before_the_event_behind_it);
+	RUN(a_gap_that_cannot_be_is_garbage);
+	RUN(a_gap_of_another_time_is_of_this_run);
 	RUN(losses_that_no_gap_told_are_told_at_the_end);
 	RUN(chunks_are_followed_and_given_back_but_for_the_last_two);
 	RUN(a_full_chunk_without_a_next_is_no_fault);
@@ -944,6 +1012,7 @@ int main(void)
 	RUN(a_link_to_a_chunk_in_use_breaks_its_lane_only);
 	RUN(two_lanes_cannot_begin_with_the_same_chunk);
 	RUN(what_is_later_than_the_look_waits);
+	RUN(what_is_of_the_last_moment_waits_unless_it_is_the_last);
 	RUN(times_that_cannot_be_are_garbage_and_spoil_nothing);
 	RUN(a_lanes_time_does_not_go_back);
 	RUN(nanoseconds_are_taken_as_they_are);
