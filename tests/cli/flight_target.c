@@ -100,10 +100,14 @@ static int do_flood(char **argv)
 {
 	int nr = argv[2] ? atoi(argv[2]) : 1, i;
 	unsigned long sum = 0;
+	char go;
 	pthread_t threads[64];
 
 	per_thread = argv[2] && argv[3] ? atol(argv[3]) : 0;
+	corotracer_init();
 	ready();
+	if (!strcmp(argv[1], "later") && read(STDIN_FILENO, &go, 1) != 1)
+		return 1;
 	for (i = 0; i < nr && i < 64; i++)
 		pthread_create(&threads[i], NULL, flood, &made[i]);
 	for (i = 0; i < nr && i < 64; i++) {
@@ -112,17 +116,6 @@ static int do_flood(char **argv)
 	}
 	printf("made %lu usr2 %d\n", sum, usr2);
 	return 0;
-}
-
-static int do_later(char **argv)
-{
-	char go;
-
-	corotracer_init();
-	ready();
-	if (read(STDIN_FILENO, &go, 1) != 1)
-		return 1;
-	return do_flood(argv);
 }
 
 /* ---- churn --------------------------------------------------------------------------- */
@@ -157,10 +150,8 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR2, &act, NULL);
 	if (argc > 1 && !strcmp(argv[1], "stuck"))
 		return do_stuck(argv);
-	if (argc > 1 && !strcmp(argv[1], "flood"))
+	if (argc > 1 && (!strcmp(argv[1], "flood") || !strcmp(argv[1], "later")))
 		return do_flood(argv);
-	if (argc > 1 && !strcmp(argv[1], "later"))
-		return do_later(argv);
 	if (argc > 1 && !strcmp(argv[1], "churn"))
 		return do_churn(argv);
 	return 2;
