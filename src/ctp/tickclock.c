@@ -62,11 +62,25 @@ void tickclock_open(struct tickclock *tc)
 	}
 }
 
+void tickclock_freeze(struct tickclock *tc, const struct tick_mark *from, uint64_t to_ticks)
+{
+	struct tick_mark to = { to_ticks, 0, from->mult };
+
+	to.ns = from->ns +
+		(uint64_t)(((unsigned __int128)(to_ticks - from->ticks) * from->mult) >> 32);
+	memset(tc, 0, sizeof(*tc));
+	tc->usable = tc->frozen = true;
+	tc->fine.marks[0] = *from;
+	tc->fine.marks[1] = to;
+	tc->fine.nr = 2;
+	tc->coarse = tc->fine;
+}
+
 bool tickclock_mark(struct tickclock *tc)
 {
 	uint64_t ticks = 0, ns = 0;
 
-	if (!tc->usable)
+	if (!tc->usable || tc->frozen)
 		return true;
 	if (ctp_clock_pair(TRIES, 2 * tc->pair_ticks, &ticks, &ns) > 8 * tc->pair_ticks)
 		return false;

@@ -36,6 +36,7 @@ struct tickclock {
 	struct tick_ring coarse; /* of all marks, some: further back */
 	uint64_t pair_ticks;     /* how long reading both takes, undisturbed */
 	bool usable;             /* there is a counter worth reading */
+	bool frozen;             /* of another time: there are no new marks */
 };
 
 void tickclock_open(struct tickclock *tc);
@@ -45,6 +46,9 @@ bool tickclock_mark(struct tickclock *tc);
 
 /* The same with given readings: for who has them, and for tests. */
 void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns);
+
+/* Of another time: @from and its rate are all that is known, until @to_ticks. */
+void tickclock_freeze(struct tickclock *tc, const struct tick_mark *from, uint64_t to_ticks);
 
 /* The newest mark: what is later cannot be converted yet. */
 static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)

@@ -117,14 +117,25 @@ static bool head_makes_sense(const struct ctf_walk *walk, const struct ctf_packe
 	       p->timestamp_begin <= p->timestamp_end;
 }
 
-/* From here to the next thing that looks like the head of a packet of this trace, or the end. */
+struct head {
+	uint8_t bytes[20]; /* magic and uuid: what every packet of the trace begins with */
+};
+
+static struct head head_of(const struct ctf_walk *walk)
+{
+	const uint32_t magic = CTF_MAGIC;
+	struct head h;
+
+	memcpy(h.bytes, &magic, sizeof(magic));
+	memcpy(h.bytes + sizeof(magic), walk->uuid, sizeof(walk->uuid));
+	return h;
+}
+
+/* From here to the next thing that looks like a head: 1, 0 at the end of the file, -errno. */
 static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
-	uint8_t head[20];
-	const uint32_t magic = CTF_MAGIC;
+	struct head head = head_of(walk);
 
-	memcpy(head, &magic, sizeof(magic));
-	memcpy(head + sizeof(magic), walk->uuid, 16);
 	for (;;) {
 		ssize_t got = look(walk, c, walk->window);
 		const uint8_t *found;
@@ -135,10 +146,10 @@ static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
 			c->pos = c->end;
 			return 0;
 		}
-		found = memmem(ctf_cursor_at(c), c->end - c->pos, head, sizeof(head));
+		found = memmem(ctf_cursor_at(c), c->end - c->pos, &head, sizeof(head));
 		if (found) {
 			c->pos = (size_t)(found - c->buf);
-			return 0;
+			return 1;
 		}
 		c->pos = c->end - (sizeof(head) - 1);
 		if (c->base + c->end >= c->file_size)
@@ -153,7 +164,6 @@ static void enter(const struct ctf_walk *walk, struct ctf_cursor *c)
 	c->in_packet = true;
 	c->content_end = start + c->packet.content_size / 8;
 	c->packet_end = start + c->packet.packet_size / 8;
-	c->torn = c->packet_end > c->file_size;
 	if (c->content_end > c->file_size)
 		c->content_end = c->file_size;
 	c->last_ts = c->packet.timestamp_begin;
@@ -193,7 +203,7 @@ int ctf_cursor_packet(const struct ctf_walk *walk, struct ctf_cursor *c)
 		lost = true;
 		c->pos++;
 		rc = find_head(walk, c);
-		if (rc < 0)
+		if (rc <= 0)
 			return rc;
 	}
 }
@@ -208,14 +218,37 @@ int ctf_cursor_need(const struct ctf_walk *walk, struct ctf_cursor *c, size_t si
 	return got < 0 ? (int)got : (size_t)got == size;
 }
 
+/* Another packet begins at @offset, be it cut off; or the file ends there. */
+static bool is_boundary(const struct ctf_walk *walk, struct ctf_cursor *c, uint64_t offset)
+{
+	struct head head = head_of(walk);
+	ssize_t got;
+
+	if (offset > c->file_size)
+		return false;
+	go_to(c, offset);
+	got = look(walk, c, sizeof(head));
+	return got >= 0 && !memcmp(ctf_cursor_at(c), &head, (size_t)got);
+}
+
+/*
+ * The next packet is where this one says that it ends; unless it is not: then it was
+ * damaged, and what it says of its size may be what was.
+ */
 void ctf_cursor_leave(const struct ctf_walk *walk, struct ctf_cursor *c, bool damaged)
 {
-	if (c->torn)
-		walk->stats->torn++;
-	else if (damaged)
-		walk->stats->damaged++;
+	uint64_t from = damaged ? c->base + c->pos : c->content_end;
+
 	c->in_packet = false;
-	go_to(c, c->packet_end < c->file_size ? c->packet_end : c->file_size);
+	if (is_boundary(walk, c, c->packet_end)) {
+		walk->stats->damaged += damaged;
+		return;
+	}
+	go_to(c, from);
+	if (find_head(walk, c) <= 0 && c->packet_end > c->file_size)
+		walk->stats->torn++;
+	else
+		walk->stats->damaged++;
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -26,7 +26,6 @@ struct ctf_cursor {
 	uint8_t *buf;
 
 	bool in_packet;
-	bool torn;            /* the file ends inside this packet */
 	uint64_t content_end; /* offsets in the file */
 	uint64_t packet_end;
 	uint64_t last_ts;

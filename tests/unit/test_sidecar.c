@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "trace_items.h"
 
 static char dir[] = "/tmp/test_sidecar.XXXXXX";
 static char path[64];
@@ -75,6 +76,8 @@ static const struct sidecar_totals totals = {
 	.others_written = 33,
 	.others_collected = 32,
 	.others_lost = 1,
+	.forgotten = 13,
+	.others_forgotten = 14,
 	.waits = 11,
 	.wait_ns = 12,
 	.exit_status = 3,
@@ -188,6 +191,8 @@ static void check_totals(const struct sidecar_totals *t)
 	CHECK_EQ(t->lost, totals.lost);
 	CHECK_EQ(t->lost_overwritten, totals.lost_overwritten);
 	CHECK_EQ(t->lost_full, totals.lost_full);
+	CHECK_EQ(t->forgotten, totals.forgotten);
+	CHECK_EQ(t->others_forgotten, totals.others_forgotten);
 	CHECK_EQ(t->lost_output, totals.lost_output);
 	CHECK_EQ(t->others_written, totals.others_written);
 	CHECK_EQ(t->others_collected, totals.others_collected);
@@ -258,7 +263,8 @@ static void spells_the_keys_as_agreed(void)
 		  "\"lost\":10,\"lost_overwritten\":7,\"lost_full\":1,\"lost_output\":2,"
 		  "\"garbage\":1,"
 		  "\"unfinished\":4,\"coroutines\":5,\"without_station\":6,\"others_written\":33,"
-		  "\"others_collected\":32,\"others_lost\":1,\"waits\":11,\"wait_ns\":12,"
+		  "\"others_collected\":32,\"others_lost\":1,\"forgotten\":13,"
+		  "\"others_forgotten\":14,\"waits\":11,\"wait_ns\":12,"
 		  "\"exit_status\":3,"
 		  "\"signal\":null,\"end_ts\":99}\n");
 }
@@ -434,59 +440,23 @@ static void has_room_for_the_longest_totals(void)
 	CHECK(size <= SIDECAR_ROOM_SIZE);
 }
 
-static bool same_event(const struct trace_event *a, const struct trace_event *b)
+/* Any field of any kind: the sidecar leaves out only what is 0. */
+static struct trace_event anything(void)
 {
-	return a->probe_id == b->probe_id && a->tid == b->tid && a->addr == b->addr &&
-	       a->seq == b->seq && a->ts == b->ts && a->is_active == b->is_active &&
-	       a->kind == b->kind && a->reason == b->reason && a->flags == b->flags &&
-	       a->station == b->station && a->site == b->site && a->pid == b->pid &&
-	       a->resource == b->resource && a->peer == b->peer && a->seen == b->seen &&
-	       a->written == b->written && a->lost == b->lost && a->name_size == b->name_size &&
-	       (!a->name == !b->name) && (!a->name || !memcmp(a->name, b->name, a->name_size));
-}
+	struct trace_event ev = any_event(any_number());
 
-static uint64_t next_random(void)
-{
-	static uint64_t state = UINT64_C(0x2545f4914f6cdd1d);
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
-/* Any field may be told or not. */
-static uint64_t told(void)
-{
-	return next_random() % 2 ? next_random() >> next_random() % 64 : 0;
-}
-
-static struct trace_event any_event(void)
-{
-	static const char *const names[] = { NULL, "x", "reader", "a \"b\"\n\x7f", "\xc3\xa9" };
-	const char *name = names[next_random() % 5];
-	struct trace_event ev = {
-		.kind = (uint8_t)(TRACE_BIRTH + next_random() % 4),
-		.probe_id = told(),
-		.tid = told(),
-		.addr = told(),
-		.seq = told(),
-		.ts = told(),
-		.reason = (uint8_t)(next_random() % 20),
-		.flags = (uint8_t)(next_random() % 32),
-		.station = next_random() % 2 ? TRACE_NO_STATION : (uint32_t)told(),
-		.site = (uint32_t)told(),
-		.pid = (uint32_t)told(),
-		.peer = told(),
-		.seen = (uint32_t)told(),
-		.written = told(),
-		.lost = told(),
-		.name = name,
-		.name_size = name ? (uint32_t)strlen(name) : 0,
-	};
-
-	if (ev.flags & TRACE_HAS_RESOURCE)
-		ev.resource = told();
+	if (trace_is_transition(&ev))
+		ev.kind = TRACE_DESTROY;
+	ev.is_active = false;
+	ev.seq = any_number();
+	ev.reason = (uint8_t)(next_random() % 20);
+	ev.flags = (uint8_t)(next_random() % 32);
+	ev.resource = ev.flags & TRACE_HAS_RESOURCE ? any_number() : 0;
+	ev.pid = any_u32();
+	ev.peer = any_number();
+	ev.seen = any_u32();
+	ev.written = any_number();
+	ev.lost = any_number();
 	return ev;
 }
 
@@ -502,7 +472,7 @@ static void carries_every_event_with_all_that_was_told(void)
 
 	CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
 	for (i = 0; i < NR; i++) {
-		events[i] = any_event();
+		events[i] = anything();
 		sidecar_put_event(&w, &events[i]);
 	}
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
