@@ -43,6 +43,8 @@ extern const struct command *const commands[]; /* ends with NULL */
 
 extern const struct command command_run;
 extern const struct command command_collect;
+extern const struct command command_snapshot;
+extern const struct command command_recover;
 extern const struct command command_info;
 extern const struct command command_help;
 extern const struct command command_version;

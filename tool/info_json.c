@@ -246,6 +246,7 @@ int info_print_json(const struct info *info)
 	json_known(&j, "written", sum->has_totals, sum->totals.written);
 	json_known(&j, "collected", sum->has_totals, sum->totals.collected);
 	json_known(&j, "lost", sum->has_totals, sum->totals.lost);
+	json_known(&j, "forgotten", sum->has_totals, sum->totals.forgotten);
 	jw_key(&j, "agrees");
 	if (sum->has_totals)
 		jw_bool(&j, info_agrees(info));

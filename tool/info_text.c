@@ -87,6 +87,10 @@ static void print_lost(const struct info *info)
 	printf("%s of %s written%s\n", t->lost ? text_count(a, t->lost) : "none",
 	       text_count(b, t->written), text_share(c, t->lost, t->written));
 	print_loss_causes(t);
+	if (!t->forgotten)
+		return;
+	label("forgotten");
+	printf("%s older ones: this is what a flight recorder had\n", text_count(a, t->forgotten));
 }
 
 static void print_garbage(const struct info *info)

@@ -8,7 +8,8 @@
 #include "cmd.h"
 
 const struct command *const commands[] = {
-	&command_run, &command_collect, &command_info, &command_help, &command_version, NULL,
+	&command_run,  &command_collect, &command_snapshot, &command_recover,
+	&command_info, &command_help,    &command_version,  NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -117,6 +117,24 @@ static void lines_lanes(const struct collector_result *r)
 			r->lanes.broken, plural(r->lanes.broken));
 }
 
+/* Not a loss: it was asked for. */
+static void line_forgotten(const struct session *s, const struct collector_result *r)
+{
+	if (s->config.flight_size)
+		fprintf(stderr, "corotracer: forgotten: %s older event%s (--flight-recorder)\n",
+			number(r->forgotten), plural(r->forgotten));
+}
+
+void run_summary_snapshot(const struct snapshot_result *r)
+{
+	if (r->err.code) {
+		say_error("snapshot", &r->err);
+		return;
+	}
+	fprintf(stderr, "corotracer: snapshot: %s event%s, %s older ones forgotten -> %s\n",
+		number(r->collected), plural(r->collected), number(r->forgotten), r->path);
+}
+
 static void lines_worst(const struct collector_result *r)
 {
 	uint32_t i;
@@ -242,6 +260,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 		return;
 	line_totals(s, r);
 	line_loss(r);
+	line_forgotten(s, r);
 	line_others_lost(r);
 	lines_worst(r);
 	hint_loss(s, r);
@@ -292,6 +311,7 @@ static void json_totals(struct json_writer *w, const struct collector_result *r)
 	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output - r->lost_full);
 	jw_field_u64(w, "lost_full", r->lost_full);
 	jw_field_u64(w, "lost_output", r->lost_output);
+	jw_field_u64(w, "forgotten", r->forgotten);
 	jw_field_u64(w, "garbage", r->totals.garbage);
 	jw_field_u64(w, "unfinished", r->totals.unfinished);
 	jw_field_u64(w, "coroutines", r->totals.coroutines);

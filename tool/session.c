@@ -11,6 +11,7 @@
 
 #include <corotracer/version.h>
 
+#include "ctp/flight.h"
 #include "run_summary.h"
 
 /* How long a thread waits at most, where it may at all; then it goes on without. */
@@ -83,6 +84,18 @@ static bool set_on_full(struct session *s, const char *value)
 	return true;
 }
 
+/* Only what is newest, and only when somebody asks: see 'corotracer snapshot'. */
+static bool set_flight(struct session *s, const char *value)
+{
+	unsigned long long size;
+
+	if (!opt_size(name_of(s), "--flight-recorder", value, FLIGHT_LEAST, FLIGHT_HIGHEST, &size))
+		return false;
+	s->config.flight_size = size;
+	s->config.snapshot_taken = run_summary_snapshot;
+	return true;
+}
+
 static bool set_path(struct session *s, const char **path, const char *name, const char *value)
 {
 	if (*value) {
@@ -103,6 +116,8 @@ bool session_set(struct session *s, const char *name, const char *value)
 		return set_buffer(s, value);
 	if (!strcmp(name, "on-full"))
 		return set_on_full(s, value);
+	if (!strcmp(name, "flight-recorder"))
+		return set_flight(s, value);
 	if (!strcmp(name, "output"))
 		return set_path(s, &s->config.output, name, value);
 	if (!strcmp(name, "shm"))

@@ -29,6 +29,8 @@ struct session {
 		{ 0, "format", "WHAT", "jsonl or ctf (ctf if FILE ends in .ctf or /)" },          \
 		{ 0, "buffer", "SIZE", "memory for events not read yet (1G, or what there is)" }, \
 		{ 0, "on-full", "WHAT", "when it is full: drop (default), block or block=MS" },   \
+		{ 0, "flight-recorder", "SIZE",                                                   \
+		  "keep the newest; write at the end or on demand" },                             \
 		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },                     \
 		{ 0, "json", NULL, "the summary as one JSON object" },                            \
 		{ 'q', "quiet", NULL, "no summary unless something was lost" },                   \

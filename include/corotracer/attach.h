@@ -225,6 +225,28 @@ CTP_SLOW void *ctp_file_map(int fd, uint64_t size)
 	return MAP_FAILED;
 }
 
+/*
+ * Map all of it, *@size bytes; or, where the program may not have so many addresses (or
+ * has locked its memory), as much as the stations need, which *@size is then.
+ */
+CTP_SLOW void *ctp_file_map_some(int fd, uint64_t *size)
+{
+	void *map = ctp_file_map(fd, *size);
+	uint64_t less;
+	uint32_t max;
+
+	if (map != MAP_FAILED ||
+	    pread(fd, &max, sizeof(max), offsetof(struct ctp_header, max_stations)) != sizeof(max))
+		return map;
+	less = ctp_region_size(max);
+	if (less >= *size)
+		return map;
+	ctp_say("corotracer: cannot map %llu MiB: %s; tracing with the stations only",
+		(unsigned long long)(*size >> 20), strerror(errno));
+	*size = less;
+	return ctp_file_map(fd, less);
+}
+
 /* Map the region at @path.  NULL: not there, or not one. */
 CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *path,
 					   uint64_t promised, uint64_t *size)
@@ -249,13 +271,7 @@ CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *pa
 	*size = (uint64_t)st.st_size;
 	s->shm_dev = (uint64_t)st.st_dev;
 	s->shm_ino = (uint64_t)st.st_ino;
-	map = ctp_file_map(fd, *size);
-	/* A program that may not have so many addresses: the stations alone, then. */
-	if (map == MAP_FAILED && promised && promised <= CTP_MAX_STATIONS &&
-	    ctp_region_size(promised) < *size) {
-		*size = ctp_region_size(promised);
-		map = ctp_file_map(fd, *size);
-	}
+	map = ctp_file_map_some(fd, size);
 	close(fd);
 	if (map == MAP_FAILED) {
 		ctp_say("corotracer: not traced: cannot map '%s': %s", path, strerror(errno));

@@ -34,7 +34,7 @@
 
 /* What a lane's ticks are. */
 #define CTP_TICKS_NS      0u /* CLOCK_MONOTONIC, ns */
-#define CTP_TICKS_COUNTER 1u /* the cycle counter: TSC, cntvct_el0 */
+#define CTP_TICKS_COUNTER 1u /* the cycle counter: TSC; 32 * cntvct_el0 */
 
 /* A pool: `free` is tag << 32 | 1 + number of the unit on top, its low half 0 for none. */
 struct ctp_pool {
@@ -51,12 +51,13 @@ struct ctp_pool {
 struct ctp_ext_lanes {
 	uint64_t magic; /* [shared] stored last */
 	uint32_t version;
-	uint32_t on_full;     /* CTP_ON_FULL_* */
-	uint64_t map_size;    /* bytes of the file that a program maps */
-	uint32_t lane_chunks; /* a lane has no more of them at a time, read or not */
-	uint32_t block_ms;    /* CTP_ON_FULL_BLOCK: wait so long at most */
-	uint64_t homeless;    /* [shared] events of threads that found no lane */
-	uint8_t reserved0[24];
+	uint32_t on_full;        /* CTP_ON_FULL_* */
+	uint64_t map_size;       /* bytes of the file that a program maps */
+	uint32_t lane_chunks;    /* a lane has no more of them at a time, read or not */
+	uint32_t block_ms;       /* CTP_ON_FULL_BLOCK: wait so long at most */
+	uint64_t homeless;       /* [shared] transitions of threads that found no lane, */
+	uint64_t homeless_marks; /* [shared] and other events of theirs */
+	uint8_t reserved0[16];
 	uint64_t last_id; /* [shared] the id that was given out last, from 1 */
 	uint8_t reserved1[56];
 	struct ctp_pool lanes, chunks, lives, sites;
@@ -239,7 +240,8 @@ CTP_FIELD(ctp_ext_lanes, map_size, 0x10, 8);
 CTP_FIELD(ctp_ext_lanes, lane_chunks, 0x18, 4);
 CTP_FIELD(ctp_ext_lanes, block_ms, 0x1C, 4);
 CTP_FIELD(ctp_ext_lanes, homeless, 0x20, 8);
-CTP_FIELD(ctp_ext_lanes, reserved0, 0x28, 24);
+CTP_FIELD(ctp_ext_lanes, homeless_marks, 0x28, 8);
+CTP_FIELD(ctp_ext_lanes, reserved0, 0x30, 16);
 CTP_FIELD(ctp_ext_lanes, last_id, 0x40, 8);
 CTP_FIELD(ctp_ext_lanes, reserved1, 0x48, 56);
 CTP_FIELD(ctp_ext_lanes, lanes, 0x80, 64);

@@ -166,6 +166,13 @@ CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *
 }
 #endif
 
+/*
+ * The cycle counter.  On aarch64 it may be as slow as 19 MHz, 50 ns a tick: in units of
+ * a 32nd, so that a coroutine whose events must differ in time, and follow each other
+ * within a tick, does not run ahead of the clock.
+ */
+#define CTP_TICKS_SHIFT 5
+
 static inline uint64_t ctp_ticks(void)
 {
 #if defined(__x86_64__)
@@ -174,7 +181,7 @@ static inline uint64_t ctp_ticks(void)
 	uint64_t ticks;
 
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
+	return ticks << CTP_TICKS_SHIFT;
 #else
 	return 0;
 #endif

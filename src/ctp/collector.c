@@ -21,6 +21,7 @@
 #include "ctp/record.h"
 #include "ctp/region.h"
 #include "ctp/signals.h"
+#include "ctp/snapshot.h"
 #include "ctp/tickclock.h"
 #include "ctp/timebase.h"
 
@@ -44,6 +45,7 @@ struct collector {
 	struct lane_record lane_record;
 	struct pace pace;
 	struct timebase timebase;
+	struct snapshots snapshots;
 	uint64_t cost_ns; /* of the last scan */
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
@@ -84,7 +86,8 @@ static void flush(struct collector *c, uint64_t now_ns)
 /* Wait @ns at most; then tend to signals and connections. */
 static void wait_for(struct collector *c, uint64_t ns)
 {
-	struct pollfd fds[] = {
+	int more[SNAPSHOTS_FDS];
+	struct pollfd fds[2 + SNAPSHOTS_FDS] = {
 		{ .fd = c->signals.fd, .events = POLLIN },
 		{ .fd = c->endpoint.epoll_fd, .events = POLLIN },
 	};
@@ -96,12 +99,19 @@ static void wait_for(struct collector *c, uint64_t ns)
 		ns = due - now;
 	ts.tv_sec = (time_t)(ns / NS_PER_SEC);
 	ts.tv_nsec = (long)(ns % NS_PER_SEC);
-	ppoll(fds, 2, &ts, NULL);
+	snapshots_fds(&c->snapshots, more);
+	fds[2] = (struct pollfd){ .fd = more[0], .events = POLLIN };
+	fds[3] = (struct pollfd){ .fd = more[1], .events = POLLIN };
+	ppoll(fds, 2 + SNAPSHOTS_FDS, &ts, NULL);
 	c->looked_up_ns = clock_now_ns();
 	if (fds[0].revents)
 		signals_serve(&c->signals, c->looked_up_ns);
 	if (fds[1].revents)
 		endpoint_serve(&c->endpoint);
+	if (signals_kept(&c->signals))
+		snapshots_want(&c->snapshots);
+	if (fds[2].revents || fds[3].revents || c->snapshots.nr_queue)
+		snapshots_serve(&c->snapshots);
 }
 
 /* ---- sleeping --------------------------------------------------------------- */
@@ -145,8 +155,11 @@ static bool done(struct collector *c)
 {
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
-	if (!c->launch.ended && launch_ended(&c->launch))
+	if (!c->launch.ended && launch_ended(&c->launch)) {
 		c->signals.asked_to_stop = false; /* that was for the program */
+		/* Who connected before it ended may not have been let in yet. */
+		endpoint_serve(&c->endpoint);
+	}
 	return c->launch.ended &&
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
 }
@@ -191,11 +204,31 @@ static void collect(struct collector *c)
 
 /* ---- begin and end ------------------------------------------------------------ */
 
+static void tell(void *ctx, struct collector_result *r);
+
+static void open_snapshots(struct collector *c)
+{
+	struct snapshot_source source = {
+		.config = c->config,
+		.record = &c->record,
+		.harvest = &c->harvest,
+		.endpoint = &c->endpoint,
+		.lanes = &c->lanes,
+		.clock = &c->clock,
+		.tell = tell,
+		.collector = c,
+	};
+
+	snapshots_open(&c->snapshots, &source, c->region.shm);
+}
+
 static int begin(struct collector *c, struct err *err)
 {
 	const struct collector_config *config = c->config;
 
 	c->start_ns = clock_now_ns();
+	if (config->flight_size && snapshot_check_output(config, err) < 0)
+		return err->code;
 	/* First, while a signal still ends us: a fifo waits for its reader. */
 	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
 	    signals_open(&c->signals, config->argv != NULL, err) < 0 ||
@@ -211,6 +244,8 @@ static int begin(struct collector *c, struct err *err)
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
+	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
+	open_snapshots(c);
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
 	if (config->argv &&
@@ -222,6 +257,7 @@ static int begin(struct collector *c, struct err *err)
 
 static void end(struct collector *c)
 {
+	snapshots_close(&c->snapshots);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
 	record_close(&c->record);
@@ -263,7 +299,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->totals.coroutines += t->coroutines;
 	r->totals.without_station += t->unborn;
 	r->lost_full = t->lost + t->homeless;
-	r->others_lost = t->lost_marks;
+	r->others_lost = t->lost_marks + t->homeless_marks;
 	r->waits = t->blocked;
 	r->wait_ns = t->blocked_ns;
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
@@ -272,8 +308,10 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 }
 
 /* Everything but what the files came to, which closing them tells. */
-static void tell(struct collector *c, struct collector_result *r)
+static void tell(void *ctx, struct collector_result *r)
 {
+	struct collector *c = ctx;
+
 	r->totals = c->harvest.totals;
 	tell_lanes(c, r);
 	r->wild_count = c->harvest.wild_count;
@@ -301,9 +339,12 @@ static void finish(struct collector *c, struct collector_result *r)
 	while (endpoint_serve(&c->endpoint) > 0 && ++rounds < 10000)
 		;
 	harvest_finish(&c->harvest);
+	c->record.flight.finishing = true;
 	lane_record_finish(&c->lane_record);
 	tell(c, r);
-	record_finish(&c->record, &c->harvest, &c->endpoint, r);
+	snapshots_finish(&c->snapshots, r);
+	if (!c->config->flight_size)
+		record_finish(&c->record, &c->harvest, &c->endpoint, r);
 }
 
 int collector_run(const struct collector_config *config, struct collector_result *result,

@@ -20,6 +20,8 @@
 #include "ctp/worst.h"
 #include "trace/writer.h"
 
+struct snapshot_result;
+
 struct collector_config {
 	uint32_t nr_stations;
 	const char *shm;    /* NULL: a private place */
@@ -29,9 +31,12 @@ struct collector_config {
 	char *const *argv; /* the program; NULL: serve until told to stop */
 	bool wait_all;     /* go on until every connected process is gone, too */
 	struct lanes_config lanes;
-	const char *tool; /* who writes the sidecar: "corotracer 1.2.3" */
+	uint64_t flight_size; /* not 0: keep that much of the newest, write it on request */
+	const char *tool;     /* who writes the sidecar: "corotracer 1.2.3" */
 	/* Called once region and socket are there, before anything runs. */
 	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
+	/* A snapshot that a signal asked for is written, or not. */
+	void (*snapshot_taken)(const struct snapshot_result *result);
 };
 
 struct collector_result {
@@ -47,10 +52,12 @@ struct collector_result {
 	uint64_t others_collected;    /* births, wakes, ends, destroys in the trace */
 	uint64_t others_lost;         /* and those that are not */
 	uint64_t waits, wait_ns;      /* for room in a lane */
-	uint64_t clamped;             /* events whose time was moved to that of the one before */
-	struct err output;            /* why not; code 0: all well */
-	struct err sidecar;           /* likewise */
-	uint32_t nr_connected;        /* processes that ever connected */
+	uint64_t forgotten;           /* transitions that a flight recorder let go */
+	uint64_t others_forgotten;
+	uint64_t clamped;      /* events whose time was moved to that of the one before */
+	struct err output;     /* why not; code 0: all well */
+	struct err sidecar;    /* likewise */
+	uint32_t nr_connected; /* processes that ever connected */
 	uint32_t still_connected;
 	uint32_t nr_refused;     /* connections of other users */
 	uint32_t nr_turned_away; /* connections that we had no descriptor for */

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 
-/* So far ahead of the clock no event can be; a thread's counter may be a little off. */
-#define FUTURE_NS (10 * NS_PER_SEC)
+/* So far ahead of the clock no event can be (a second at least, by any counter). */
+#define FUTURE_TICKS (64 * NS_PER_SEC)
 
 /* An event may be a little older than the first look at the clock. */
 #define PAST_NS (1 * NS_PER_SEC)
@@ -34,9 +34,9 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	d->ctx = ctx;
 	d->start_ns = tickclock_last(clock)->ns;
 	d->first_ns = d->start_ns > PAST_NS ? d->start_ns - PAST_NS : 0;
-	/* No counter runs at more than 10 GHz, nor this one so long before us. */
+	/* No counter has more than 64 ticks a nanosecond. */
 	d->first_ticks = tickclock_last(clock)->ticks;
-	d->first_ticks -= d->first_ticks > 10 * PAST_NS ? 10 * PAST_NS : d->first_ticks;
+	d->first_ticks -= d->first_ticks > 64 * PAST_NS ? 64 * PAST_NS : d->first_ticks;
 	if (!lanes->ext)
 		return 0;
 	d->owner = calloc(lanes->chunks.limit, sizeof(*d->owner));
@@ -126,8 +126,7 @@ static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t t
 {
 	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
 
-	/* A tick is not much longer than a nanosecond. */
-	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_NS);
+	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_TICKS);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -235,6 +234,32 @@ static bool is_event(const struct ctp_record *rec)
 		 (rec->seq > CTP_EXT_NAME_SIZE || (rec->kind & CTP_REC_HAS_MORE)));
 }
 
+/* When a gap began that is said to have begun at @ticks: not before the lane's last event. */
+static uint64_t gap_start(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+{
+	uint64_t least = c->last > d->start_ns ? c->last : d->start_ns, from = least;
+
+	if (ticks <= limit_of(d, c) && !absurd(d, c, ticks))
+		from = drain_time(d, c->ticks, ticks);
+	return from > least ? from : least;
+}
+
+/* No more than the lane's own count of what was dropped. */
+static void note_gap(struct drain *d, struct drain_lane *c)
+{
+	const struct ctp_record *rec = &c->rec;
+
+	if (rec->value > c->lost - c->told_lost - c->gap_lost ||
+	    rec->id > c->lost_marks - c->told_marks - c->gap_marks) {
+		d->totals.garbage++;
+		return;
+	}
+	if (!c->gap_lost && !c->gap_marks)
+		c->gap_from = gap_start(d, c, rec->ticks);
+	c->gap_lost += rec->value;
+	c->gap_marks += rec->id;
+}
+
 /* What is no event is dealt with here and now.  True: there is one, in c->rec. */
 static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
@@ -247,9 +272,7 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 		return false;
 	}
 	if (c->rec.kind == CTP_REC_GAP) {
-		c->gap_from = drain_time(d, c->ticks, c->rec.ticks);
-		c->gap_lost += c->rec.value;
-		c->gap_marks += c->rec.id;
+		note_gap(d, c);
 		advance(c, 1);
 		return false;
 	}
@@ -420,9 +443,19 @@ static void lane_take(struct drain *d, uint32_t i)
 
 /* ---- many lanes, one order ----------------------------------------------------- */
 
-static uint64_t key(const struct drain *d, uint32_t at)
+/* The same time in ns may still be two in ticks: then a coroutine's events keep their order. */
+static bool lane_earlier(const struct drain *d, uint32_t a, uint32_t b)
 {
-	return d->cursors[d->heap[at]].next;
+	const struct drain_lane *x = &d->cursors[a], *y = &d->cursors[b];
+
+	if (x->next != y->next)
+		return x->next < y->next;
+	return x->ticks == y->ticks && x->rec.ticks < y->rec.ticks;
+}
+
+static bool earlier(const struct drain *d, uint32_t a, uint32_t b)
+{
+	return lane_earlier(d, d->heap[a], d->heap[b]);
 }
 
 static void swap(struct drain *d, uint32_t a, uint32_t b)
@@ -440,9 +473,9 @@ static void sift_down(struct drain *d, uint32_t at)
 
 		if (child >= d->nr_heap)
 			return;
-		if (child + 1 < d->nr_heap && key(d, child + 1) < key(d, child))
+		if (child + 1 < d->nr_heap && earlier(d, child + 1, child))
 			child++;
-		if (key(d, at) <= key(d, child))
+		if (!earlier(d, child, at))
 			return;
 		swap(d, at, child);
 		at = child;
@@ -454,22 +487,18 @@ static void heap_push(struct drain *d, uint32_t lane)
 	uint32_t at = d->nr_heap++;
 
 	d->heap[at] = lane;
-	while (at && key(d, at) < key(d, (at - 1) / 2)) {
+	while (at && earlier(d, at, (at - 1) / 2)) {
 		swap(d, at, (at - 1) / 2);
 		at = (at - 1) / 2;
 	}
 }
 
-/* The time until which the first lane comes before all others. */
-static uint64_t first_until(const struct drain *d)
+/* The lane whose turn it is when it is no longer the first one's; that one, if there is none. */
+static uint32_t second_lane(const struct drain *d)
 {
-	uint64_t until = UINT64_MAX;
-
-	if (d->nr_heap > 1)
-		until = key(d, 1);
-	if (d->nr_heap > 2 && key(d, 2) < until)
-		until = key(d, 2);
-	return until;
+	if (d->nr_heap < 2)
+		return d->heap[0];
+	return d->heap[d->nr_heap > 2 && earlier(d, 2, 1) ? 2 : 1];
 }
 
 static void take_in_order(struct drain *d)
@@ -482,14 +511,13 @@ static void take_in_order(struct drain *d)
 			heap_push(d, i);
 	}
 	while (d->nr_heap) {
-		uint32_t lane = d->heap[0];
-		uint64_t until = first_until(d);
+		uint32_t lane = d->heap[0], second = second_lane(d);
 		bool more;
 
 		do {
 			lane_take(d, lane);
 			more = lane_next(d, lane);
-		} while (more && d->cursors[lane].next <= until);
+		} while (more && !lane_earlier(d, second, lane));
 		if (!more)
 			d->heap[0] = d->heap[--d->nr_heap];
 		sift_down(d, 0);
@@ -598,7 +626,7 @@ static void tell_last_gap(struct drain *d, uint32_t i)
 		return;
 	}
 	if (!c->gap_lost && !c->gap_marks)
-		c->gap_from = at && at <= limit_of(d, c) ? drain_time(d, c->ticks, at) : c->last;
+		c->gap_from = gap_start(d, c, at);
 	c->gap_lost = c->lost - c->told_lost;
 	c->gap_marks = c->lost_marks - c->told_marks;
 	tell_gap(d, i, d->limit_ns);
@@ -650,28 +678,60 @@ static bool site_read(struct drain *d, uint32_t number)
 	return true;
 }
 
-/* Sites are entered before the events that name them: told before these, too. */
+/* Those that were not finished when the others were told. */
+static void tell_skipped(struct drain *d)
+{
+	uint32_t i, left = 0;
+
+	for (i = 0; i < d->nr_skipped; i++) {
+		if (!site_read(d, d->skipped[i]))
+			d->skipped[left++] = d->skipped[i];
+	}
+	d->nr_skipped = left;
+}
+
+/*
+ * Sites are entered before the events that name them: told before these, too.  A
+ * program may die over one; that must not keep us from the others.
+ */
 static void tell_sites(struct drain *d)
 {
 	uint32_t used = lanes_used(&d->lanes->sites);
 
-	while (d->sites_told < used && site_read(d, d->sites_told))
-		d->sites_told++;
+	tell_skipped(d);
+	for (; d->sites_seen < used; d->sites_seen++) {
+		if (site_read(d, d->sites_seen))
+			continue;
+		if (d->nr_skipped == DRAIN_SKIPPED)
+			return;
+		d->skipped[d->nr_skipped++] = d->sites_seen;
+	}
 }
 
 /* ---- a look ------------------------------------------------------------------ */
 
+/* One of the counts that any program can write: only what it can be is believed. */
+static void look_at_count(struct drain *d, unsigned nr, const uint64_t *shared, uint64_t *total)
+{
+	uint64_t now = ctp_load_relaxed(shared);
+
+	if (believable(d, *total, now)) {
+		*total = now;
+	} else if (d->wild[nr] != now) {
+		d->wild[nr] = now;
+		d->totals.garbage++;
+	}
+}
+
 static void look_at_counts(struct drain *d)
 {
 	struct ctp_ext_lanes *ext = d->lanes->ext;
-	uint64_t ids;
 
-	d->totals.homeless = ctp_load_relaxed(&ext->homeless);
-	ids = ctp_load_relaxed(&ext->last_id);
-	if (believable(d, d->totals.coroutines, ids))
-		d->totals.coroutines = ids;
-	d->totals.unborn = ctp_load_relaxed(&ext->lives.refused);
-	d->totals.lost_sites = ctp_load_relaxed(&ext->sites.refused);
+	look_at_count(d, 0, &ext->homeless, &d->totals.homeless);
+	look_at_count(d, 1, &ext->homeless_marks, &d->totals.homeless_marks);
+	look_at_count(d, 2, &ext->last_id, &d->totals.coroutines);
+	look_at_count(d, 3, &ext->lives.refused, &d->totals.unborn);
+	look_at_count(d, 4, &ext->sites.refused, &d->totals.lost_sites);
 }
 
 static void count_left(const struct drain *d, struct drain_look *out)

@@ -42,8 +42,9 @@ struct drain_totals {
 	uint64_t marks;       /* births, wakes, ends: read */
 	uint64_t lost;        /* transitions that found no room */
 	uint64_t lost_marks;
-	uint64_t homeless; /* events of threads that found no lane */
-	uint64_t garbage;  /* records that cannot be any */
+	uint64_t homeless; /* transitions of threads that found no lane */
+	uint64_t homeless_marks;
+	uint64_t garbage; /* records that cannot be any */
 	uint64_t kinds[NR_TRACE_KINDS];
 	uint64_t coroutines; /* ever begun */
 	uint64_t unborn;     /* coroutines that found no room */
@@ -75,6 +76,9 @@ struct drain_lane {
 	struct ctp_record rec;                  /* the next event, as it was read */
 };
 
+/* Sites that their program has not finished yet, or never will. */
+#define DRAIN_SKIPPED 64u
+
 struct drain {
 	struct lanes *lanes;
 	struct tickclock *clock;
@@ -85,8 +89,10 @@ struct drain {
 	uint32_t room;
 	uint32_t *heap; /* lanes with an event, the earliest first */
 	uint32_t nr_heap;
-	uint32_t *owner; /* by chunk: 1 + its lane */
-	uint32_t sites_told;
+	uint32_t *owner;     /* by chunk: 1 + its lane */
+	uint32_t sites_seen; /* told, or among the skipped */
+	uint32_t skipped[DRAIN_SKIPPED], nr_skipped;
+	uint64_t wild[8]; /* counts of the region that cannot be, as they were last seen */
 	uint64_t start_ns;
 	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */

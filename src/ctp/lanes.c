@@ -214,26 +214,25 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	return 0;
 }
 
-int lanes_open(struct lanes *l, int fd, struct ctp_header *header, uint64_t file_size,
+int lanes_open(struct lanes *l, struct ctp_header *header, char *image, uint64_t size,
 	       struct err *err)
 {
 	struct ctp_ext_lanes *ext = ctp_header_lanes(header);
 	uint64_t from = ext->lanes.offset;
 
 	memset(l, 0, sizeof(*l));
-	/* (E) pairs with the release store in lanes_offer(). */
-	if (ctp_load_acquire(&ext->magic) != CTP_LANES_MAGIC)
+	if (ext->magic != CTP_LANES_MAGIC)
 		return err_set(err, -ENOENT, "the region has no lanes");
 	if (ext->version != CTP_LANES_VERSION)
 		return err_set(err, -EINVAL, "the region's lanes are of version %u, we know %u",
 			       ext->version, CTP_LANES_VERSION);
-	if (from % PAGE || from >= file_size)
+	if (from % PAGE || from >= size)
 		return err_set(err, -EINVAL, "the region's lanes are not where they can be");
-	if (map(l, fd, from, file_size, PROT_READ, err) < 0 || open_arenas(l, ext, err) < 0) {
-		lanes_close(l);
-		return err->code;
-	}
-	return 0;
+	l->fd = -1;
+	l->map = image + from;
+	l->offset = from;
+	l->size = size - from;
+	return open_arenas(l, ext, err);
 }
 
 void lanes_close(struct lanes *l)

@@ -48,8 +48,8 @@ struct lanes {
 int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *config,
 		struct err *err);
 
-/* Map those of a region that somebody else offered: @header is its first page. */
-int lanes_open(struct lanes *l, int fd, struct ctp_header *header, uint64_t file_size,
+/* Those in a private copy of somebody's region, which stays the caller's: not to be closed. */
+int lanes_open(struct lanes *l, struct ctp_header *header, char *image, uint64_t size,
 	       struct err *err);
 void lanes_close(struct lanes *l);
 

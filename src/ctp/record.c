@@ -108,7 +108,10 @@ static void put_totals(struct record *r, const struct collector_result *result)
 		.unfinished = result->totals.unfinished,
 		.coroutines = result->totals.coroutines,
 		.without_station = result->totals.without_station,
-		.others_written = result->others_collected + result->others_lost,
+		.forgotten = result->forgotten,
+		.others_written = result->others_collected + result->others_lost +
+				  result->others_forgotten,
+		.others_forgotten = result->others_forgotten,
 		.others_collected = result->others_collected,
 		.others_lost = result->others_lost,
 		.waits = result->waits,
@@ -160,6 +163,11 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 	r->config = config;
 	r->start_ns = start_ns;
 	r->start_realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - start_ns);
+	if (config->flight_size) {
+		if (flight_open(&r->flight, config->flight_size, err) == 0)
+			r->writer = &r->flight.writer;
+		return err->code;
+	}
 	if (place_open(&r->place, config->output, config->format, err) < 0)
 		return err->code;
 	return open_writer(r, err);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "ctp/collector.h"
 #include "ctp/endpoint.h"
+#include "ctp/flight.h"
 #include "ctp/harvest.h"
 #include "ctp/place.h"
 #include "trace/writer.h"
@@ -22,6 +23,7 @@ struct record {
 	const struct collector_config *config;
 	struct place place;
 	struct trace_writer *writer; /* NULL: closed */
+	struct flight flight;        /* the writer, where nothing is written while it runs */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
 	uint32_t nr_processes; /* of the endpoint, that were told */

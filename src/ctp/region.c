@@ -17,6 +17,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctp/timebase.h"
@@ -111,18 +112,27 @@ static bool room_in(const char *dir, uint64_t size)
 	return statvfs(dir, &vfs) == 0 && (uint64_t)vfs.f_bavail * vfs.f_frsize >= size;
 }
 
+void region_places(const char *places[REGION_PLACES])
+{
+	places[0] = "/dev/shm";
+	places[1] = getenv("XDG_RUNTIME_DIR");
+	places[2] = getenv("TMPDIR");
+	places[3] = "/tmp";
+}
+
 /* A fresh directory, 0700, on tmpfs if there is one with room. */
 static char *make_dir(uint64_t size, struct err *err)
 {
-	const char *places[] = { "/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+	const char *places[REGION_PLACES];
 	size_t i;
 
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	region_places(places);
+	for (i = 0; i < REGION_PLACES; i++) {
 		char *dir = NULL;
 
 		if (!places[i] || !*places[i] || !room_in(places[i], size))
 			continue;
-		if (asprintf(&dir, "%s/corotracer-XXXXXX", places[i]) < 0)
+		if (asprintf(&dir, "%s/" REGION_DIR_PREFIX "XXXXXX", places[i]) < 0)
 			break;
 		if (mkdtemp(dir))
 			return dir;
@@ -142,8 +152,8 @@ static int choose_paths(struct region *r, const char *shm, const char *sock, str
 		if (!r->dir)
 			return err->code;
 	}
-	r->shm = shm ? absolute(shm) : path_in(r->dir, "region");
-	r->sock = sock ? absolute(sock) : path_in(r->dir, "wake");
+	r->shm = shm ? absolute(shm) : path_in(r->dir, REGION_FILE);
+	r->sock = sock ? absolute(sock) : path_in(r->dir, REGION_SOCKET);
 	if (!r->shm || !r->sock)
 		return err_set(err, -ENOMEM, "no memory for a path");
 	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
@@ -192,6 +202,16 @@ static int reserve(struct region *r, struct err *err)
 	return err->code;
 }
 
+/* Whoever looks for regions may have it for a moment (region_is_live()). */
+static void hold(int fd)
+{
+	struct timespec moment = { 0, 1000000 };
+	int tries = 100;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK && --tries)
+		nanosleep(&moment, NULL);
+}
+
 static int create_file(struct region *r, struct err *err)
 {
 	r->fd = open(r->shm, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -204,7 +224,7 @@ static int create_file(struct region *r, struct err *err)
 		return err->code;
 	}
 	/* Held as long as we live: tells a region in use from one left behind. */
-	flock(r->fd, LOCK_EX | LOCK_NB);
+	hold(r->fd);
 	return reserve(r, err);
 }
 

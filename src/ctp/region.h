@@ -23,6 +23,16 @@
 
 #include "base/err.h"
 
+/* What a private place consists of. */
+#define REGION_DIR_PREFIX "corotracer-"
+#define REGION_FILE       "region"
+#define REGION_SOCKET     "wake"
+
+#define REGION_PLACES     4u
+
+/* Where private directories are made, in this order; NULL and "" are none. */
+void region_places(const char *places[REGION_PLACES]);
+
 struct region {
 	char *dir;  /* our own directory, or NULL when the user named both paths */
 	char *shm;  /* absolute */

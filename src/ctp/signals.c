@@ -184,6 +184,19 @@ void signals_restore_in_child(const struct signals *s)
 	sigprocmask(SIG_SETMASK, &s->inherited_mask, NULL);
 }
 
+void signals_keep(struct signals *s, int sig)
+{
+	s->kept = sig;
+}
+
+bool signals_kept(struct signals *s)
+{
+	bool came = s->kept_came;
+
+	s->kept_came = false;
+	return came;
+}
+
 static bool is_request(int sig)
 {
 	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
@@ -198,6 +211,10 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 
 		if (sig == SIGCHLD) /* it woke us, which is all it is for */
 			continue;
+		if (sig == s->kept) {
+			s->kept_came = true;
+			continue;
+		}
 		s->asked_to_stop |= is_request(sig) && sigismember(&s->unwanted, sig) != 1;
 		/* From a terminal: that is always the whole group. */
 		if (info.ssi_code == SI_KERNEL)

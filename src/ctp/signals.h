@@ -31,6 +31,8 @@ struct signals {
 	uint64_t noted_ns[NSIG];       /* when the witness last got it */
 	uint64_t handled_ns[NSIG];     /* when we last decided about it */
 	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
+	int kept;                      /* one that is for us, and not passed on; 0: none */
+	bool kept_came;
 };
 
 /* From here on signals come through signals_serve().  @with_witness: a program will run. */
@@ -39,6 +41,12 @@ void signals_close(struct signals *s);
 
 /* In the forked child, before exec: as if we had never been there. */
 void signals_restore_in_child(const struct signals *s);
+
+/* @sig is for us from now on: it is not passed on. */
+void signals_keep(struct signals *s, int sig);
+
+/* Did it come since the last call? */
+bool signals_kept(struct signals *s);
 
 /* Take what came.  Never waits. */
 void signals_serve(struct signals *s, uint64_t now_ns);

@@ -10,40 +10,42 @@
 
 #include "base/clock.h"
 
-/* Marks nearer than this replace the one before: the ring is to reach back a while. */
+/* Of marks nearer than this only one is kept for long. */
 #define APART_NS (1 * NS_PER_MS)
 
 /* Somebody came in between, again and again: so often we try. */
 #define TRIES 16
 
-static struct tick_mark *mark_at(struct tickclock *tc, uint64_t nr)
+static struct tick_mark *newest(struct tick_ring *r)
 {
-	return &tc->marks[nr % TICKCLOCK_MARKS];
+	return r->nr ? &r->marks[(r->nr - 1) % TICKCLOCK_MARKS] : NULL;
 }
 
 static uint64_t rate(const struct tick_mark *from, uint64_t ticks, uint64_t ns)
 {
-	if (ticks <= from->ticks || ns <= from->ns)
-		return 0;
 	return (uint64_t)(((unsigned __int128)(ns - from->ns) << 32) / (ticks - from->ticks));
+}
+
+static void append(struct tick_ring *r, uint64_t ticks, uint64_t ns)
+{
+	struct tick_mark *last = newest(r);
+
+	if (last)
+		last->mult = rate(last, ticks, ns);
+	r->marks[r->nr++ % TICKCLOCK_MARKS] = (struct tick_mark){ ticks, ns,
+								  last ? last->mult : 0 };
 }
 
 void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns)
 {
-	struct tick_mark *last = tc->nr ? mark_at(tc, tc->nr - 1) : NULL;
-	struct tick_mark *before = tc->nr > 1 ? mark_at(tc, tc->nr - 2) : NULL;
+	const struct tick_mark *last = newest(&tc->fine), *kept = newest(&tc->coarse);
 
 	/* Neither goes back; if the counter did, all before it is of another time. */
-	if (last && ticks <= last->ticks)
+	if (last && (ticks <= last->ticks || ns <= last->ns))
 		return;
-	if (before && last->ns - before->ns < APART_NS) {
-		*last = (struct tick_mark){ ticks, ns, 0 };
-		before->mult = rate(before, ticks, ns);
-		return;
-	}
-	if (last)
-		last->mult = rate(last, ticks, ns);
-	*mark_at(tc, tc->nr++) = (struct tick_mark){ ticks, ns, last ? last->mult : 0 };
+	append(&tc->fine, ticks, ns);
+	if (!kept || ns - kept->ns >= APART_NS)
+		append(&tc->coarse, ticks, ns);
 }
 
 void tickclock_open(struct tickclock *tc)
@@ -60,11 +62,25 @@ void tickclock_open(struct tickclock *tc)
 	}
 }
 
+void tickclock_freeze(struct tickclock *tc, const struct tick_mark *from, uint64_t to_ticks)
+{
+	struct tick_mark to = { to_ticks, 0, from->mult };
+
+	to.ns = from->ns +
+		(uint64_t)(((unsigned __int128)(to_ticks - from->ticks) * from->mult) >> 32);
+	memset(tc, 0, sizeof(*tc));
+	tc->usable = tc->frozen = true;
+	tc->fine.marks[0] = *from;
+	tc->fine.marks[1] = to;
+	tc->fine.nr = 2;
+	tc->coarse = tc->fine;
+}
+
 bool tickclock_mark(struct tickclock *tc)
 {
 	uint64_t ticks = 0, ns = 0;
 
-	if (!tc->usable)
+	if (!tc->usable || tc->frozen)
 		return true;
 	if (ctp_clock_pair(TRIES, 2 * tc->pair_ticks, &ticks, &ns) > 8 * tc->pair_ticks)
 		return false;
@@ -72,41 +88,51 @@ bool tickclock_mark(struct tickclock *tc)
 	return true;
 }
 
-/* The mark that @ticks comes after, as far back as we know. */
-static const struct tick_mark *mark_before(const struct tickclock *tc, uint64_t ticks)
+static const struct tick_mark *mark_nr(const struct tick_ring *r, uint64_t nr)
 {
-	uint64_t oldest = tc->nr > TICKCLOCK_MARKS ? tc->nr - TICKCLOCK_MARKS : 0;
-	uint64_t low = oldest, high = tc->nr - 1;
+	return &r->marks[nr % TICKCLOCK_MARKS];
+}
+
+static uint64_t oldest(const struct tick_ring *r)
+{
+	return r->nr > TICKCLOCK_MARKS ? r->nr - TICKCLOCK_MARKS : 0;
+}
+
+/* The mark that @ticks comes after, as far back as we know. */
+static const struct tick_mark *mark_before(const struct tick_ring *r, uint64_t ticks)
+{
+	uint64_t low = oldest(r), high = r->nr - 1;
 
 	/* Nearly always it is the last stretch. */
-	if (high > low && tc->marks[(high - 1) % TICKCLOCK_MARKS].ticks <= ticks)
-		return &tc->marks[(high - 1) % TICKCLOCK_MARKS];
+	if (high > low && mark_nr(r, high - 1)->ticks <= ticks)
+		return mark_nr(r, high - 1);
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (tc->marks[middle % TICKCLOCK_MARKS].ticks <= ticks)
+		if (mark_nr(r, middle)->ticks <= ticks)
 			low = middle;
 		else
 			high = middle;
 	}
-	return &tc->marks[low % TICKCLOCK_MARKS];
+	return mark_nr(r, low);
 }
 
 uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 {
-	const struct tick_mark *m = mark_before(tc, ticks);
+	bool recent = ticks >= mark_nr(&tc->fine, oldest(&tc->fine))->ticks;
+	const struct tick_mark *m = mark_before(recent ? &tc->fine : &tc->coarse, ticks);
+	unsigned __int128 back;
 
 	if (ticks >= m->ticks)
 		return m->ns + (uint64_t)(((unsigned __int128)(ticks - m->ticks) * m->mult) >> 32);
-	/* Older than all we remember. */
-	return m->ns - (uint64_t)(((unsigned __int128)(m->ticks - ticks) * m->mult) >> 32);
+	/* Older than all we remember; perhaps than the clock itself. */
+	back = ((unsigned __int128)(m->ticks - ticks) * m->mult) >> 32;
+	return back < m->ns ? m->ns - (uint64_t)back : 0;
 }
 
 uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns)
 {
-	uint64_t mult = tickclock_last(tc)->mult;
+	uint64_t mult = tickclock_stretch(tc)->mult;
 
-	if (!mult && tc->nr > 1)
-		mult = tc->marks[(tc->nr - 2) % TICKCLOCK_MARKS].mult;
 	return mult ? (uint64_t)(((unsigned __int128)ns << 32) / mult) : 0;
 }

@@ -7,6 +7,11 @@
  * at every mark, and in between wrong by no more than the clock's rate changes from
  * one to the next.  There is nothing to calibrate and nothing that drifts; a machine
  * that was suspended, or a clock that is slewed, is followed at the next mark.
+ *
+ * What was given out is never taken back: a mark, once made, stays where it is, so that
+ * whoever goes on with a coroutine on another thread is not earlier than it was.  The
+ * newest are all kept, which is a while even if the collector looks all the time; of
+ * the older ones a few.
  */
 #ifndef CTP_TICKCLOCK_H
 #define CTP_TICKCLOCK_H
@@ -21,11 +26,17 @@ struct tick_mark {
 	uint64_t mult; /* from here to the next mark: ns = ticks * mult >> 32 */
 };
 
+struct tick_ring {
+	struct tick_mark marks[TICKCLOCK_MARKS];
+	uint64_t nr; /* ever made; the last is the newest */
+};
+
 struct tickclock {
-	struct tick_mark marks[TICKCLOCK_MARKS]; /* a ring */
-	uint64_t nr;                             /* marks ever made; the last is the newest */
-	uint64_t pair_ticks;                     /* how long reading both takes, undisturbed */
-	bool usable;                             /* there is a counter worth reading */
+	struct tick_ring fine;   /* the newest */
+	struct tick_ring coarse; /* of all marks, some: further back */
+	uint64_t pair_ticks;     /* how long reading both takes, undisturbed */
+	bool usable;             /* there is a counter worth reading */
+	bool frozen;             /* of another time: there are no new marks */
 };
 
 void tickclock_open(struct tickclock *tc);
@@ -36,16 +47,19 @@ bool tickclock_mark(struct tickclock *tc);
 /* The same with given readings: for who has them, and for tests. */
 void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns);
 
+/* Of another time: @from and its rate are all that is known, until @to_ticks. */
+void tickclock_freeze(struct tickclock *tc, const struct tick_mark *from, uint64_t to_ticks);
+
 /* The newest mark: what is later cannot be converted yet. */
 static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)
 {
-	return &tc->marks[(tc->nr - 1) % TICKCLOCK_MARKS];
+	return &tc->fine.marks[(tc->fine.nr - 1) % TICKCLOCK_MARKS];
 }
 
 /* The mark before it: where the last stretch begins. */
 static inline const struct tick_mark *tickclock_stretch(const struct tickclock *tc)
 {
-	return &tc->marks[(tc->nr > 1 ? tc->nr - 2 : 0) % TICKCLOCK_MARKS];
+	return &tc->fine.marks[(tc->fine.nr > 1 ? tc->fine.nr - 2 : 0) % TICKCLOCK_MARKS];
 }
 
 /* So many ticks @ns are, by the last stretch; 0 while that is not known. */

@@ -86,6 +86,8 @@ static const struct ctf_member totals_members[] = {
 	MEMBER("others_written", totals.others_written, CTF_U64),
 	MEMBER("others_collected", totals.others_collected, CTF_U64),
 	MEMBER("others_lost", totals.others_lost, CTF_U64),
+	MEMBER("forgotten", totals.forgotten, CTF_U64),
+	MEMBER("others_forgotten", totals.others_forgotten, CTF_U64),
 	MEMBER("waits", totals.waits, CTF_U64),
 	MEMBER("wait_ns", totals.wait_ns, CTF_U64),
 	MEMBER("exit_status", totals.exit_status, CTF_INT),

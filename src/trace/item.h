@@ -104,6 +104,9 @@ struct sidecar_totals {
 	uint64_t others_written;
 	uint64_t others_collected;
 	uint64_t others_lost;
+	/* A flight recorder kept the newest: these it collected, and let go. */
+	uint64_t forgotten;
+	uint64_t others_forgotten;
 	uint64_t waits;   /* times that a writer waited for room, where it was told to */
 	uint64_t wait_ns; /* so long in all */
 };

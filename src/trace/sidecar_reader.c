@@ -150,6 +150,8 @@ static const struct field totals_fields[] = {
 	FIELD("others_written", totals.others_written, KIND_U64),
 	FIELD("others_collected", totals.others_collected, KIND_U64),
 	FIELD("others_lost", totals.others_lost, KIND_U64),
+	FIELD("forgotten", totals.forgotten, KIND_U64),
+	FIELD("others_forgotten", totals.others_forgotten, KIND_U64),
 	FIELD("waits", totals.waits, KIND_U64),
 	FIELD("wait_ns", totals.wait_ns, KIND_U64),
 	FIELD("exit_status", totals.exit_status, KIND_INT),

@@ -346,6 +346,8 @@ void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 	jw_field_u64(j, "others_written", t->others_written);
 	jw_field_u64(j, "others_collected", t->others_collected);
 	jw_field_u64(j, "others_lost", t->others_lost);
+	jw_field_u64(j, "forgotten", t->forgotten);
+	jw_field_u64(j, "others_forgotten", t->others_forgotten);
 	jw_field_u64(j, "waits", t->waits);
 	jw_field_u64(j, "wait_ns", t->wait_ns);
 	put_u64_or_null(j, "exit_status", (uint64_t)(unsigned)t->exit_status, t->exit_status >= 0);

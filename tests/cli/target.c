@@ -9,11 +9,10 @@
  *	target signals              counts SIGINT and SIGTERM until SIGUSR2, prints them
  *	target fork N M             N coroutines in the parent, as many in a forked child
  *	target orphan               leaves a child behind that stays connected for a while
- *	target scribble SEED MS     overwrites the region with random bytes for MS ms
- *	target wild-count           sets allocated_count to all ones
- *	target stuck-odd            leaves a slot half written
- *	target truncate             cuts the region's file to nothing
- *	target echo                 copies stdin to stdout
+ *	target scribble SEED MS     overwrites what is used of the region with random bytes for MS
+ *ms target wild-count           sets allocated_count to all ones target stuck-odd            leaves
+ *a slot half written target truncate             cuts the region's file to nothing target echo
+ *copies stdin to stdout
  *
  * Prints what a test needs to compare with on stdout.
  */
@@ -205,6 +204,26 @@ static uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
+/* A place in the region that somebody reads: the header, a station, or a unit of a pool. */
+static size_t random_place(const struct ctp_header *h, size_t size, uint64_t *state)
+{
+	struct ctp_header copy = *h;
+	struct ctp_ext_lanes *lanes = ctp_header_lanes(&copy);
+	const struct ctp_pool *pools[] = { &lanes->lanes, &lanes->chunks, &lanes->lives,
+					   &lanes->sites };
+	const struct ctp_pool *pool = pools[random_next(state) % 4];
+	uint64_t end = ctp_region_size(64), from = 16;
+
+	/* What the pools say is scribbled over, too. */
+	if (lanes->magic == CTP_LANES_MAGIC && random_next(state) % 2 &&
+	    pool->offset < size - 64 * CTP_CHUNK_SIZE && pool->used < 64 && pool->unit >= 32 &&
+	    pool->unit <= CTP_CHUNK_SIZE) {
+		from = pool->offset;
+		end = from + (uint64_t)(pool->used ? pool->used : 1) * pool->unit;
+	}
+	return (size_t)(from + random_next(state) % (end - from - 8));
+}
+
 /* Everywhere but the 24 bytes that say that this is a region; sometimes with likely values. */
 static int do_scribble(char **argv)
 {
@@ -219,11 +238,9 @@ static int do_scribble(char **argv)
 	do {
 		for (i = 0; i < 1000; i++) {
 			uint64_t r = random_next(&state);
-			size_t at = (size_t)(random_next(&state) % (size - 8));
+			size_t at = random_place((struct ctp_header *)(void *)region, size, &state);
 			uint64_t likely = r & 1 ? r >> 60 : r;
 
-			if (at < 16)
-				at = 16;
 			memcpy(region + at, &likely, (r >> 8) % 8 + 1);
 		}
 		free(make_events("victim", 1, 3, 0));

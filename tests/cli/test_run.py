@@ -57,11 +57,12 @@ def the_sidecar_tells_names_births_deaths_and_totals(dir):
 
 @test
 def at_full_speed_what_is_lost_is_counted_to_the_event(dir):
-    r = run(dir, "events", 4, 200000, 0)
+    r = run(dir, "events", 4, 200000, 0, env=STATIONS_ONLY)
     s = r.summary
     equal(s["written"], 800000, "written")
     equal(s["collected"] + s["lost"], s["written"], "collected + lost")
     equal(len(r.events), s["collected"], "events in the file")
+    equal(len(r.coroutines()), 4, "coroutines in the sidecar")
     for c in r.coroutines():
         equal(c["written"], 200000, "written by one coroutine")
         equal(len([1 for e in r.events if e["probe_id"] == c["probe_id"]]), c["collected"], "its events")
@@ -119,23 +120,32 @@ def a_process_left_behind_is_told_and_wait_all_waits_for_it(dir):
 
 
 @test
+def more_coroutines_than_stations_are_no_matter_with_lanes(dir):
+    r = run(dir, "events", 2000, 4, 0, options=["-n", 7])
+    equal((r.summary["coroutines"], r.summary["without_station"]), (2000, 0), "coroutines, without a station")
+    equal((r.summary["written"], r.summary["collected"]), (8000, 8000), "events")
+    equal(len({e["probe_id"] for e in r.events}), 2000, "distinct ids")
+
+
+@test
 def more_coroutines_than_stations_are_counted(dir):
-    r = run(dir, "events", 20, 4, 0, options=["-n", 7])
+    r = run(dir, "events", 20, 4, 0, options=["-n", 7], env=STATIONS_ONLY)
     equal(r.summary["coroutines"], 7, "coroutines")
     equal(r.summary["without_station"], 13, "without a station")
     equal(r.summary["collected"], 28, "collected")
-    status, _, err = tool("run", "-n", 7, "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0)
+    status, _, err = tool("run", "-n", 7, "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0, env=STATIONS_ONLY)
     equal(status, 0, "status")
-    contains(err, "13 coroutines that found no station of 7")
+    contains(err, "13 coroutines that found no room")
     contains(err, "-n 20 would have been enough")
-    status, _, _ = tool("run", "-n", 7, "--fail-on-loss", "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0)
+    status, _, _ = tool("run", "-n", 7, "--fail-on-loss", "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0,
+                        env=STATIONS_ONLY)
     equal(status, 1, "status with --fail-on-loss")
 
 
 @test
 def loss_fails_only_when_asked(dir):
     for options, wanted in (([], 0), (["--fail-on-loss"], 1)):
-        r = run(dir, "events", 1, 400000, 0, options=options)
+        r = run(dir, "events", 1, 400000, 0, options=options, env=STATIONS_ONLY)
         assert r.summary["lost"] > 0, "nothing was lost, so nothing was tested"
         equal(r.status, wanted, "status")
 

@@ -127,7 +127,7 @@ static struct coro *begin_all(void)
 	return coros;
 }
 
-/* Stations are numbered from 0, probe ids by station from 1; -1: none was left. */
+/* Stations are numbered from 0, probe ids by station from 1; -1: none, or none was left. */
 static long station_of(const struct coro *co)
 {
 	return co->trace.probe.station ? (long)co->trace.probe.station->probe_id - 1 : -1;
@@ -136,10 +136,13 @@ static long station_of(const struct coro *co)
 static void report(const struct coro *coros)
 {
 	printf("{\"writer\":\"corotracer\",\"pid\":%d,\"coroutines\":[", (int)getpid());
-	for (unsigned long i = 0; i < options.coroutines; i++)
-		printf("%s{\"nr\":%lu,\"probe_id\":%ld,\"station\":%ld,\"events\":%llu}",
-		       i ? "," : "", i, station_of(&coros[i]) + 1, station_of(&coros[i]),
-		       coros[i].trace.probe.station ? (unsigned long long)coros[i].nr_events : 0);
+	for (unsigned long i = 0; i < options.coroutines; i++) {
+		uint64_t id = corotracer_id(&coros[i].trace);
+
+		printf("%s{\"nr\":%lu,\"probe_id\":%llu,\"station\":%ld,\"events\":%llu}",
+		       i ? "," : "", i, (unsigned long long)id, station_of(&coros[i]),
+		       id ? (unsigned long long)coros[i].nr_events : 0);
+	}
 	printf("]}\n");
 	fflush(stdout);
 }

@@ -163,6 +163,17 @@ def writers_of_all_kinds_share_a_region(dir):
         [program("writer_000"), *gentle],
         [program("sdk_writer"), *gentle]))
     check_all_there(run)
+    check_writers(run, seed_002=16, seed_000=16)
+
+
+@test
+def writers_of_all_kinds_share_the_stations(dir):
+    gentle = ["-c", "16", "-e", "24", "-p", "2000"]
+    run = collect(dir, *together(
+        [program("writer_002"), *gentle],
+        [program("writer_000"), *gentle],
+        [program("sdk_writer"), *gentle]), env=STATIONS_ONLY)
+    check_all_there(run)
     check_writers(run, corotracer=16, seed_002=16, seed_000=16)
 
 

@@ -76,6 +76,8 @@ static const struct sidecar_totals totals = {
 	.others_written = 33,
 	.others_collected = 32,
 	.others_lost = 1,
+	.forgotten = 13,
+	.others_forgotten = 14,
 	.waits = 11,
 	.wait_ns = 12,
 	.exit_status = 3,
@@ -189,6 +191,8 @@ static void check_totals(const struct sidecar_totals *t)
 	CHECK_EQ(t->lost, totals.lost);
 	CHECK_EQ(t->lost_overwritten, totals.lost_overwritten);
 	CHECK_EQ(t->lost_full, totals.lost_full);
+	CHECK_EQ(t->forgotten, totals.forgotten);
+	CHECK_EQ(t->others_forgotten, totals.others_forgotten);
 	CHECK_EQ(t->lost_output, totals.lost_output);
 	CHECK_EQ(t->others_written, totals.others_written);
 	CHECK_EQ(t->others_collected, totals.others_collected);
@@ -259,7 +263,8 @@ static void spells_the_keys_as_agreed(void)
 		  "\"lost\":10,\"lost_overwritten\":7,\"lost_full\":1,\"lost_output\":2,"
 		  "\"garbage\":1,"
 		  "\"unfinished\":4,\"coroutines\":5,\"without_station\":6,\"others_written\":33,"
-		  "\"others_collected\":32,\"others_lost\":1,\"waits\":11,\"wait_ns\":12,"
+		  "\"others_collected\":32,\"others_lost\":1,\"forgotten\":13,"
+		  "\"others_forgotten\":14,\"waits\":11,\"wait_ns\":12,"
 		  "\"exit_status\":3,"
 		  "\"signal\":null,\"end_ts\":99}\n");
 }

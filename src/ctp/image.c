@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* image.c - a private copy of a region that somebody else has, or had. */
+#include "ctp/image.h"
+
+#include <corotracer/atomic.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ctp/find.h"
+#include "ctp/region.h"
+
+/* Addresses, not memory. */
+#define IMAGE_MAX (2 * BUFFER_HIGHEST)
+
+/* A rate measured over less is worse than the published one. */
+#define RATE_NS  (1 * NS_PER_SEC)
+
+#define SLEW_PPM 500u
+
+/* ---- bytes ------------------------------------------------------------------- */
+
+/* Copy from the file what is there; the rest of the image is zeros already. */
+static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
+{
+	while (size) {
+		ssize_t n = pread(fd, im->map + offset, size < 1u << 30 ? size : 1u << 30,
+				  (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		offset += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
+}
+
+/* The same without the holes: a file of nothing but holes is no work. */
+static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
+{
+	uint64_t end = offset + size;
+
+	while (offset < end) {
+		off_t data = lseek(fd, (off_t)offset, SEEK_DATA), hole;
+
+		if (data < 0 && errno != EINVAL) /* ENXIO: no more */
+			return;
+		if (data < 0)
+			data = (off_t)offset;
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole < 0)
+			hole = (off_t)end;
+		if ((uint64_t)data >= end)
+			return;
+		if ((uint64_t)hole > end)
+			hole = (off_t)end;
+		copy_bytes(im, fd, (uint64_t)data, (uint64_t)(hole - data));
+		offset = (uint64_t)hole;
+	}
+}
+
+/* ---- header and stations -------------------------------------------------------- */
+
+/* The header, with a clock that was not just being written. */
+static bool load_header(int fd, struct ctp_header *header)
+{
+	off_t at = CTP_EXT_HEADER_OFFSET + (off_t)offsetof(struct ctp_ext_header, clock_seq);
+	uint64_t seq;
+	int tries = 8;
+
+	while (tries--) {
+		if (pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
+			return false;
+		/* (G) pairs with the store-store fence in timebase.c: store(). */
+		ctp_fence_load_load();
+		if (pread(fd, &seq, sizeof(seq), at) == (ssize_t)sizeof(seq) && seq % 2 == 0 &&
+		    seq == ctp_header_ext(header)->clock_seq)
+			return true;
+	}
+	/* Whoever wrote it was killed meanwhile: open_clock() finds it odd, or we mark it so. */
+	ctp_header_ext(header)->clock_seq |= 1;
+	return true;
+}
+
+static int read_header(int fd, const char *path, struct ctp_header *header, struct err *err)
+{
+	if (!load_header(fd, header))
+		err_set(err, -EINVAL, "'%s' is too short to be a region", path);
+	else if (header->magic_number != CTP_MAGIC)
+		err_set(err, -EINVAL, "'%s' is no region", path);
+	else if (header->version != CTP_VERSION)
+		err_set(err, -EINVAL, "'%s' is a region of version %u, we know %u", path,
+			header->version, CTP_VERSION);
+	else
+		return 0;
+	err_hint(err, "a region is the file that CTP_SHM_PATH names to a program; 'corotracer "
+		      "recover' without a name lists those that were left behind");
+	return err->code;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How long the region would be, all of it there. */
+static uint64_t whole_size(const struct ctp_header *header)
+{
+	const struct ctp_ext_lanes *ext = (const void *)((const char *)header +
+							 CTP_EXT_LANES_OFFSET);
+	uint64_t size = ctp_region_size(smaller(header->max_stations, CTP_MAX_STATIONS));
+
+	if (ext->magic == CTP_LANES_MAGIC && ext->map_size > size && ext->map_size <= IMAGE_MAX)
+		size = ext->map_size;
+	return size;
+}
+
+static int make_map(struct image *im, const struct ctp_header *header, struct err *err)
+{
+	void *map;
+
+	im->size = whole_size(header);
+	map = mmap(NULL, im->size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return err_errno(err, "no addresses for a copy of %llu MiB",
+				 (unsigned long long)(im->size >> 20));
+	im->map = map;
+	im->header = map;
+	memcpy(im->map, header, sizeof(*header));
+	return 0;
+}
+
+static void copy_stations(struct image *im, int fd)
+{
+	uint64_t nr = smaller(im->header->allocated_count,
+			      smaller(im->header->max_stations, CTP_MAX_STATIONS));
+
+	im->nr_stations = (uint32_t)nr;
+	copy_range(im, fd, sizeof(struct ctp_header), nr * sizeof(struct ctp_station));
+}
+
+/* ---- lanes ----------------------------------------------------------------------- */
+
+/* More than a collector of ours ever offers is not to be believed. */
+static void limit_pool(struct ctp_pool *pool, uint32_t most)
+{
+	if (pool->limit > most)
+		pool->limit = most;
+	if (pool->used > pool->limit)
+		pool->used = pool->limit;
+}
+
+static void copy_pool(struct image *im, int fd, const struct ctp_pool *pool)
+{
+	copy_range(im, fd, pool->offset, (uint64_t)pool->used * pool->unit);
+}
+
+static void open_lanes(struct image *im, int fd)
+{
+	struct ctp_ext_lanes *ext = ctp_header_lanes(im->header);
+
+	if (ext->magic != CTP_LANES_MAGIC)
+		return;
+	limit_pool(&ext->lanes, LANES_MAX);
+	limit_pool(&ext->lives, LIVES_MAX);
+	limit_pool(&ext->sites, CTP_MAX_SITES);
+	limit_pool(&ext->chunks, (uint32_t)(IMAGE_MAX / CTP_CHUNK_SIZE));
+	if (lanes_open(&im->lanes, im->header, im->map, im->size, &im->no_lanes) < 0) {
+		memset(&im->lanes, 0, sizeof(im->lanes));
+		return;
+	}
+	copy_pool(im, fd, &ext->lanes);
+	copy_pool(im, fd, &ext->lives);
+	copy_pool(im, fd, &ext->sites);
+	/* (H) pairs with the release store in ctp_lane_publish(): the heads we have, their records
+	 * we shall see. */
+	ctp_fence_load_load();
+}
+
+/* The chunks of lane @i, from its oldest on; returns how many.  @seen: by number. */
+static uint32_t copy_chunks(struct image *im, int fd, uint32_t i, uint8_t *seen)
+{
+	const struct ctp_lane *lane = lanes_lane(&im->lanes, i);
+	uint64_t link = lane->oldest;
+	uint32_t nr = 0;
+
+	while (link && link <= im->lanes.chunks.limit && !seen[link - 1]) {
+		struct ctp_chunk *chunk = lanes_chunk(&im->lanes, (uint32_t)link - 1);
+
+		seen[link - 1] = 1;
+		copy_range(im, fd, im->lanes.offset + (uint64_t)((char *)chunk - im->lanes.map),
+			   sizeof(*chunk));
+		if (chunk->lane != i)
+			break;
+		nr++;
+		link = chunk->link;
+	}
+	return nr;
+}
+
+/* Is the last of @nr chunks the one that the head is in, if the first is number @first? */
+static bool fits(uint64_t first, uint32_t nr, uint64_t head)
+{
+	uint64_t last = first + nr - 1;
+
+	return head >= last * CTP_CHUNK_RECORDS && head <= (last + 1) * CTP_CHUNK_RECORDS;
+}
+
+/*
+ * Which of the lane's chunks, counted since it was opened, is the oldest?  As many were
+ * before it as the collector gave back; if it was killed just then it may have moved on
+ * by one without saying so.
+ */
+static bool find_first(const struct ctp_lane *lane, uint32_t nr, uint64_t *first)
+{
+	uint64_t head = lane->head / sizeof(struct ctp_record), k;
+
+	for (k = 0; k < 2; k++) {
+		*first = (uint64_t)lane->returned + k;
+		if (nr && fits(*first, nr, head))
+			return true;
+	}
+	return false;
+}
+
+/* A collector may have given chunks back while we copied them. */
+static uint64_t given_back_since(const struct image *im, int fd, uint32_t i)
+{
+	const struct ctp_lane *lane = lanes_lane(&im->lanes, i);
+	struct ctp_lane now;
+	off_t offset = (off_t)(im->lanes.offset + (uint64_t)((const char *)lane - im->lanes.map));
+
+	/* (J) pairs with the release store in the collector's lane_return(): what was overwritten
+	 * when we copied it was given back before, and we see that it was. */
+	ctp_fence_load_load();
+	if (!im->live || pread(fd, &now, sizeof(now), offset) != (ssize_t)sizeof(now))
+		return 0;
+	/* Another thread has it by now: nothing of ours is sure. */
+	if (now.tid != lane->tid || now.pid != lane->pid || now.head < lane->head ||
+	    now.returned < lane->returned)
+		return UINT64_MAX;
+	return now.returned;
+}
+
+/* Begin with the chunk of number @first, of those counted since the lane was opened. */
+static void begin_at(struct image *im, uint32_t i, uint64_t first, uint64_t oldest)
+{
+	struct ctp_lane *lane = lanes_lane(&im->lanes, i);
+	struct image_lane *at = &im->at[i];
+	uint64_t link = lane->oldest;
+
+	for (; oldest < first && link; oldest++)
+		link = lanes_chunk(&im->lanes, (uint32_t)link - 1)->link;
+	at->skip = first * CTP_CHUNK_RECORDS;
+	if (!link || at->skip > at->head) {
+		at->broken = true;
+		return;
+	}
+	lane->first = (uint32_t)link;
+	lane->head -= at->skip * sizeof(struct ctp_record);
+	lane->taken = lane->returned = 0;
+	lane->tail = 0;
+}
+
+static void copy_lane(struct image *im, int fd, uint32_t i, uint8_t *seen)
+{
+	struct ctp_lane *lane = lanes_lane(&im->lanes, i);
+	struct image_lane *at = &im->at[i];
+	uint64_t oldest, since;
+	uint32_t nr;
+
+	at->used = lane->state == CTP_LANE_OPEN || lane->state == CTP_LANE_CLOSED;
+	if (!at->used)
+		return;
+	at->head = lane->head / sizeof(struct ctp_record);
+	at->read = lane->tail / sizeof(struct ctp_record);
+	nr = copy_chunks(im, fd, i, seen);
+	since = given_back_since(im, fd, i);
+	if (!find_first(lane, nr, &oldest) || at->read > at->head || since >= oldest + nr) {
+		at->broken = true;
+		return;
+	}
+	begin_at(im, i, since > oldest ? since : oldest, oldest);
+}
+
+static int copy_lanes(struct image *im, int fd, struct err *err)
+{
+	uint8_t *seen;
+	uint32_t i;
+
+	if (!im->lanes.ext)
+		return 0;
+	im->nr_lanes = lanes_used(&im->lanes.lanes);
+	im->at = calloc(im->nr_lanes + 1u, sizeof(*im->at));
+	seen = calloc(im->lanes.chunks.limit + 1u, 1);
+	if (!im->at || !seen) {
+		free(seen);
+		return err_set(err, -ENOMEM, "no memory for %u lanes", im->nr_lanes);
+	}
+	for (i = 0; i < im->nr_lanes; i++) {
+		copy_lane(im, fd, i, seen);
+		/* What is not to be read must not look as if it were. */
+		if (!im->at[i].used || im->at[i].broken)
+			lanes_lane(&im->lanes, i)->state = CTP_LANE_FREE;
+	}
+	free(seen);
+	return 0;
+}
+
+/* ---- time ------------------------------------------------------------------------ */
+
+/* (ns << 32) / ticks; 0 where that says nothing. */
+static uint64_t rate(const struct tick_mark *from, const struct tick_mark *to)
+{
+	unsigned __int128 mult;
+
+	if (to->ticks <= from->ticks || to->ns <= from->ns)
+		return 0;
+	mult = ((unsigned __int128)(to->ns - from->ns) << 32) / (to->ticks - from->ticks);
+	return mult >> 42 ? 0 : (uint64_t)mult;
+}
+
+/* The counter and the clock, now; zeros where there is no counter. */
+static struct tick_mark read_both(struct image *im)
+{
+	tickclock_open(&im->clock);
+	return im->clock.usable ? *tickclock_last(&im->clock) : (struct tick_mark){ 0, 0, 0 };
+}
+
+/* Only the present is known: how fast is the counter, and what does it say? */
+static void measure_clock(struct image *im)
+{
+	struct timespec moment = { 0, 20000000 };
+	struct tick_mark from = read_both(im), to;
+
+	nanosleep(&moment, NULL);
+	to = read_both(im);
+	from.mult = rate(&from, &to);
+	im->clock_from = IMAGE_CLOCK_MEASURED;
+	tickclock_freeze(&im->clock, &from, to.ticks > from.ticks ? to.ticks : from.ticks + 1);
+}
+
+/* Is the counter that the collector read the one that we read, and was it never set back? */
+static bool same_counter(const struct tick_mark *then, const struct tick_mark *now)
+{
+	uint64_t mult = rate(then, now);
+	uint64_t apart = mult > then->mult ? mult - then->mult : then->mult - mult;
+
+	/* Too near for a rate to tell; or slewed, which stays within 2000 ppm. */
+	return mult && (now->ns - then->ns < 50 * NS_PER_MS || apart <= mult / 512);
+}
+
+static void open_clock(struct image *im)
+{
+	const struct ctp_ext_header *ext = ctp_header_ext(im->header);
+	struct tick_mark then = { ext->clock_ticks, ext->clock_ns, ext->clock_mult }, now;
+
+	if (ext->magic != CTP_EXT_MAGIC || !ext->clock_seq || ext->clock_seq % 2 || !then.mult ||
+	    then.mult >> 42 || then.ns >> 62 || then.ticks >> 62) {
+		measure_clock(im);
+		return;
+	}
+	im->last_look_ns = then.ns;
+	now = read_both(im);
+	if (!same_counter(&then, &now)) {
+		/* Far enough for whatever was written after the collector's last look. */
+		im->clock_from = IMAGE_CLOCK_ELSEWHERE;
+		tickclock_freeze(&im->clock, &then, then.ticks + (UINT64_C(1) << 44));
+		return;
+	}
+	if (now.ns - then.ns >= RATE_NS)
+		then.mult = rate(&then, &now);
+	tickclock_freeze(&im->clock, &then, now.ticks);
+}
+
+uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
+{
+	const struct tick_mark *a = tickclock_stretch(&im->clock), *b = tickclock_last(&im->clock);
+	uint64_t far = ts > a->ns ? ts - a->ns : a->ns - ts;
+
+	if (im->clock_from == IMAGE_CLOCK_PUBLISHED && b->ns > ts)
+		far = smaller(far, b->ns - ts);
+	return far / (1000000 / SLEW_PPM) + 1000;
+}
+
+/* ---- all of it --------------------------------------------------------------------- */
+
+/* Where the file system remembers it; otherwise when its inode last changed. */
+static time_t file_made(int fd, const struct stat *st)
+{
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
+		return (time_t)x.stx_btime.tv_sec;
+	return st->st_ctime;
+}
+
+static void look_at_file(struct image *im, int fd, const struct stat *st)
+{
+	const struct ctp_ext_header *ext = ctp_header_ext(im->header);
+
+	im->cut = (uint64_t)st->st_size < im->size;
+	im->live = region_is_live(fd);
+	im->made = file_made(fd, st);
+	if (ext->magic == CTP_EXT_MAGIC)
+		im->collector_pid = ext->collector_pid;
+}
+
+int image_read(struct image *im, int fd, const char *path, struct err *err)
+{
+	struct ctp_header header;
+	struct stat st;
+
+	memset(im, 0, sizeof(*im));
+	if (fstat(fd, &st) < 0)
+		return err_errno(err, "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode)) {
+		err_set(err, -EINVAL, "'%s' is no file, and so no region", path);
+		return err->code;
+	}
+	if (read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
+		return err->code;
+	look_at_file(im, fd, &st);
+	open_clock(im);
+	copy_stations(im, fd);
+	open_lanes(im, fd);
+	if (copy_lanes(im, fd, err) < 0) {
+		image_close(im);
+		return err->code;
+	}
+	return 0;
+}
+
+char *image_path(const char *path)
+{
+	struct stat st;
+	char *whole = NULL;
+
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return strdup(path);
+	return asprintf(&whole, "%s/" REGION_FILE, path) < 0 ? NULL : whole;
+}
+
+int image_open(struct image *im, const char *path, struct err *err)
+{
+	char *file = image_path(path);
+	int fd, rc;
+
+	memset(im, 0, sizeof(*im));
+	if (!file)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	/* A fifo must not keep us. */
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		rc = err_errno(err, "cannot open the region '%s'", file);
+		err_hint(err, "'corotracer recover' without a name lists those left behind");
+	} else {
+		rc = image_read(im, fd, file, err);
+		close(fd);
+	}
+	free(file);
+	return rc;
+}
+
+void image_close(struct image *im)
+{
+	if (im->map)
+		munmap(im->map, im->size);
+	free(im->at);
+	memset(im, 0, sizeof(*im));
+}

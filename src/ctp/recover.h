@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recover.h - what a region tells of a run: every coroutine's state, every thread's last
+ * events, what nobody has read yet.
+ *
+ * Of a run whose collector or program died, or of one that goes on (then it is as of one
+ * moment, roughly).  Nothing is changed.
+ */
+#ifndef CTP_RECOVER_H
+#define CTP_RECOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/u64map.h"
+#include "ctp/drain.h"
+#include "ctp/harvest.h"
+#include "ctp/image.h"
+#include "trace/writer.h"
+
+struct recover_options {
+	uint32_t last;      /* so many events of each thread are kept */
+	bool all;           /* the trace has what the collector read already, too */
+	const char *output; /* NULL: no trace is written */
+	enum trace_format format;
+	const char *tool; /* who writes it */
+};
+
+struct recover_event {
+	struct trace_event ev; /* without its name */
+	char name[CTP_LIFE_NAME_SIZE + 1];
+	bool unread; /* by the collector; always so where that is not known */
+};
+
+/* One that writes a lane, or that wrote into stations. */
+struct recover_thread {
+	uint64_t tid;
+	uint32_t pid;  /* 0: not known */
+	uint32_t lane; /* TRACE_LANE_STATIONS: none */
+	bool closed;   /* it is over */
+	bool broken;   /* its lane cannot be read */
+	uint64_t written, read,
+		kept; /* records ever; read by the collector; of these still there */
+	uint64_t dropped, dropped_others;
+	uint64_t events;            /* found */
+	struct recover_event *last; /* in order of time */
+	uint32_t nr_last;
+};
+
+struct recover_coroutine {
+	struct sidecar_coroutine co; /* its name is below */
+	char name[CTP_LIFE_NAME_SIZE + 1];
+	uint64_t woken_ts; /* it was woken since it suspended; 0: not that we know */
+};
+
+enum recover_life { PROCESS_GONE, PROCESS_THERE, PROCESS_OTHER };
+
+struct recover_process {
+	uint32_t pid;
+	enum recover_life life; /* OTHER: the number is another's by now */
+	char command[32];       /* of one that is there */
+};
+
+struct recover {
+	struct image image;
+	struct recover_options options;
+	struct recover_thread *threads;
+	size_t nr_threads;
+	struct recover_coroutine *coroutines; /* suspended the longest first, then the others */
+	size_t nr_coroutines;
+	size_t by_state[NR_TRACE_STATES];
+	struct recover_process *processes;
+	size_t nr_processes;
+	struct trace_site *sites; /* by number; no file where there is none */
+	uint32_t nr_sites;
+	struct drain_totals lanes;
+	struct harvest_totals stations;
+	uint64_t first_ts, last_ts;  /* of all events found */
+	uint64_t now_ns;             /* CLOCK_MONOTONIC, */
+	uint64_t now_realtime_ns;    /* and the time of day then */
+	bool same_time;              /* times are of this machine's clock, since it was started */
+	struct trace_counts written; /* into the trace */
+	struct err output, sidecar;  /* why it could not be */
+	bool short_of_memory;        /* not everything is here */
+};
+
+/* @path: a region, or a directory with one. */
+int recover_open(struct recover *r, const char *path, const struct recover_options *options,
+		 struct err *err);
+
+/* The same of an open file. */
+int recover_read(struct recover *r, int fd, const char *path, const struct recover_options *options,
+		 struct err *err);
+void recover_close(struct recover *r);
+
+/* NULL: not told. */
+const struct trace_site *recover_site(const struct recover *r, uint32_t id);
+
+#endif

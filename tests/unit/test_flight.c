@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_flight.c - a flight recorder gives back exactly the newest, and counts the rest.
+ *
+ * Random events go in; a plain list keeps them all.  What comes out must be the end of
+ * that list, field by field, but for births that outlived their segment.
+ */
+#include "ctp/flight.h"
+
+#include <stdbool.h>
+
+#include "check.h"
+#include "ctp/births.h"
+
+#define NAME_MAX_SIZE 408
+
+struct kept {
+	uint32_t lane;
+	struct trace_event ev;
+	char name[NAME_MAX_SIZE];
+};
+
+static struct kept *model;
+static size_t nr_model;
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Small ones are likelier, but every size comes. */
+static uint64_t any_number(void)
+{
+	return next_random() >> (next_random() % 64);
+}
+
+/* ---- going in --------------------------------------------------------------------- */
+
+static void make_event(struct kept *k)
+{
+	struct trace_event *ev = &k->ev;
+	size_t i;
+
+	trace_event_init(ev);
+	k->lane = next_random() % 8 ? (uint32_t)(next_random() % 5) : TRACE_LANE_STATIONS;
+	ev->kind = (uint8_t)(next_random() % 4 ? next_random() % 2 : 2 + next_random() % 4);
+	ev->is_active = ev->kind == TRACE_RESUME;
+	ev->probe_id = any_number();
+	ev->tid = 1000 + k->lane % 16;
+	ev->ts = any_number();
+	ev->addr = next_random() % 2 ? any_number() : 0;
+	ev->seq = any_number();
+	ev->site = next_random() % 2 ? (uint32_t)(any_number() & 0xffff) : 0;
+	ev->reason = (uint8_t)(next_random() % NR_TRACE_REASONS);
+	ev->flags = (uint8_t)(next_random() % 32);
+	ev->resource = next_random() % 2 ? any_number() : 0;
+	if (k->lane == TRACE_LANE_STATIONS)
+		ev->station = (uint32_t)any_number();
+	if (trace_is_transition(ev))
+		return;
+	ev->pid = (uint32_t)any_number();
+	ev->peer = any_number();
+	ev->seen = (uint32_t)any_number();
+	ev->written = any_number();
+	ev->lost = any_number();
+	ev->name_size = ev->kind == TRACE_BIRTH ? (uint32_t)(next_random() % NAME_MAX_SIZE) : 0;
+	for (i = 0; i < ev->name_size; i++)
+		k->name[i] = (char)next_random();
+	ev->name = k->name;
+}
+
+static void tell_lanes(struct flight *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < 5; i++)
+		trace_put_lane(&f->writer, &(struct trace_lane){ i, 77, 1000 + i });
+}
+
+static void put(struct flight *f, const struct kept *k)
+{
+	trace_put_event(&f->writer, k->lane, &k->ev);
+}
+
+/* ---- coming out ------------------------------------------------------------------- */
+
+struct check {
+	size_t at; /* in the model, of the next event */
+	size_t lanes, gaps, horizons, coroutines;
+	uint32_t told[8]; /* lanes: the tid last told, less 1000, plus 1 */
+	uint64_t transitions, others;
+};
+
+static void same_event(const struct trace_event *a, const struct trace_event *b)
+{
+	CHECK_EQ(a->kind, b->kind);
+	CHECK_EQ(a->is_active, b->is_active);
+	CHECK_EQ(a->probe_id, b->probe_id);
+	CHECK_EQ(a->tid, b->tid);
+	CHECK_EQ(a->ts, b->ts);
+	CHECK_EQ(a->addr, b->addr);
+	CHECK_EQ(a->seq, b->seq);
+	CHECK_EQ(a->site, b->site);
+	CHECK_EQ(a->reason, b->reason);
+	CHECK_EQ(a->flags, b->flags);
+	CHECK_EQ(a->resource, b->resource);
+	CHECK_EQ(a->station, b->station);
+	CHECK_EQ(a->pid, b->pid);
+	CHECK_EQ(a->peer, b->peer);
+	CHECK_EQ(a->seen, b->seen);
+	CHECK_EQ(a->written, b->written);
+	CHECK_EQ(a->lost, b->lost);
+	CHECK_EQ(a->name_size, b->name_size);
+	CHECK(!a->name_size || !memcmp(a->name, b->name, a->name_size));
+}
+
+static void out_lane(void *ctx, const struct trace_lane *lane)
+{
+	struct check *c = ctx;
+
+	c->lanes++;
+	CHECK_EQ(lane->pid, 77);
+	CHECK(lane->number < 5);
+	/* Told once as long as it is the same thread's. */
+	CHECK(c->told[lane->number] != lane->tid - 999);
+	c->told[lane->number] = (uint32_t)(lane->tid - 999);
+}
+
+static void out_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+{
+	struct check *c = ctx;
+
+	c->transitions += trace_is_transition(ev);
+	c->others += !trace_is_transition(ev);
+	CHECK_EQ(lane, model[c->at].lane);
+	CHECK(lane == TRACE_LANE_STATIONS || c->told[lane]);
+	same_event(ev, &model[c->at++].ev);
+}
+
+static void out_gap(void *ctx, uint32_t lane, uint64_t from, uint64_t to, uint64_t transitions,
+		    uint64_t others)
+{
+	struct check *c = ctx;
+
+	c->gaps++;
+	CHECK_EQ(lane, 3);
+	CHECK_EQ(from, 10);
+	CHECK_EQ(to, 20);
+	CHECK_EQ(transitions, UINT64_MAX);
+	CHECK_EQ(others, 5);
+}
+
+static void out_horizon(void *ctx, uint64_t ts)
+{
+	struct check *c = ctx;
+
+	CHECK_EQ(ts, 4711);
+	c->horizons++;
+}
+
+static void out_coroutine(void *ctx, const struct sidecar_coroutine *co)
+{
+	struct check *c = ctx;
+
+	CHECK_EQ(co->probe_id, 99);
+	CHECK_STR(co->name, "left behind");
+	CHECK_STR(co->writer, "corotracer");
+	c->coroutines++;
+}
+
+static const struct flight_sink sink = { out_lane, out_event, out_gap, out_horizon, out_coroutine };
+
+/* ---- tests -------------------------------------------------------------------------- */
+
+static void open_recorder(struct flight *f, uint64_t size)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(flight_open(f, size, &err), 0);
+}
+
+static void keeps_everything_as_long_as_there_is_room(void)
+{
+	struct err err = { 0 };
+	struct check c = { 0 };
+	struct flight f;
+	size_t i;
+
+	open_recorder(&f, 4 << 20);
+	tell_lanes(&f);
+	for (nr_model = 0; nr_model < 10000; nr_model++) {
+		make_event(&model[nr_model]);
+		put(&f, &model[nr_model]);
+	}
+	CHECK_EQ(flight_replay(&f, &sink, &c, &err), 0);
+	CHECK_EQ(c.at, nr_model);
+	CHECK_EQ(f.totals.forgotten + f.totals.forgotten_others, 0);
+	CHECK_EQ(c.transitions, f.totals.transitions);
+	CHECK_EQ(c.others, f.totals.others);
+	for (i = 0; i < 5; i++)
+		CHECK(c.told[i]);
+	flight_close(&f);
+}
+
+/* No births: then what comes out is the very end of what went in. */
+static void forgets_the_oldest_first_and_counts_to_the_event(void)
+{
+	static const uint64_t sizes[] = { FLIGHT_LEAST, 100000, 1 << 20 };
+	struct err err = { 0 };
+	size_t s, i;
+
+	for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		uint64_t transitions = 0, others = 0;
+		struct flight f;
+
+		open_recorder(&f, sizes[s]);
+		tell_lanes(&f);
+		for (nr_model = 0; nr_model < 60000; nr_model++) {
+			do
+				make_event(&model[nr_model]);
+			while (model[nr_model].ev.kind == TRACE_BIRTH);
+			put(&f, &model[nr_model]);
+			transitions += trace_is_transition(&model[nr_model].ev);
+			others += !trace_is_transition(&model[nr_model].ev);
+			/* At any time, not only at the end. */
+			CHECK_EQ(f.totals.transitions + f.totals.forgotten, transitions);
+			CHECK_EQ(f.totals.others + f.totals.forgotten_others, others);
+			CHECK(flight_used(&f) <= sizes[s]);
+			if (nr_model % 9973 == 0 || nr_model == 59999) {
+				struct check c = { 0 };
+
+				i = (size_t)(f.totals.transitions + f.totals.others);
+				c.at = nr_model + 1 - i;
+				CHECK_EQ(flight_replay(&f, &sink, &c, &err), 0);
+				CHECK_EQ(c.at, nr_model + 1);
+				CHECK_EQ(c.transitions, f.totals.transitions);
+			}
+		}
+		CHECK(f.totals.forgotten > 0);
+		/* No more is given up than a segment and what did not fit its end. */
+		CHECK(flight_used(&f) > f.size - f.size / 8);
+		flight_close(&f);
+	}
+}
+
+struct lives {
+	uint64_t births, others;
+	uint64_t last_ts;
+	uint8_t born[2000];
+};
+
+static void life_lane(void *ctx, const struct trace_lane *lane)
+{
+	(void)ctx;
+	(void)lane;
+}
+
+static void life_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+{
+	struct lives *l = ctx;
+	char name[16];
+
+	(void)lane;
+	CHECK(ev->ts > l->last_ts);
+	l->last_ts = ev->ts;
+	/* Nothing comes before its birth. */
+	CHECK(ev->kind == TRACE_BIRTH || l->born[ev->probe_id]);
+	if (ev->kind != TRACE_BIRTH)
+		return;
+	CHECK(!l->born[ev->probe_id]);
+	l->born[ev->probe_id] = 1;
+	CHECK_EQ(ev->name_size, snprintf(name, sizeof(name), "co %d", (int)ev->probe_id));
+	CHECK(!memcmp(ev->name, name, ev->name_size));
+	l->births++;
+}
+
+/* Coroutines come and go; each that is met in the recorder has its birth there. */
+static void a_birth_is_kept_until_the_end_is_forgotten(void)
+{
+	const struct flight_sink to = { life_lane, life_event, out_gap, out_horizon,
+					out_coroutine };
+	struct lives l = { 0 };
+	struct err err = { 0 };
+	struct trace_event ev;
+	struct flight f;
+	uint64_t id, k, ts = 1, others = 0;
+	char name[16];
+
+	open_recorder(&f, 1 << 20);
+	tell_lanes(&f);
+	for (id = 1; id < 2000; id++) {
+		trace_event_init(&ev);
+		ev.kind = TRACE_BIRTH;
+		ev.probe_id = id;
+		ev.ts = ts++;
+		ev.name = name;
+		ev.name_size = (uint32_t)snprintf(name, sizeof(name), "co %d", (int)id);
+		ev.pid = 77;
+		ev.tid = 1000;
+		trace_put_event(&f.writer, 0, &ev);
+		others++;
+		for (k = 0; k < 200; k++) {
+			trace_event_init(&ev);
+			ev.kind = k % 2 ? TRACE_SUSPEND : TRACE_RESUME;
+			ev.probe_id = k % 20 ? id : id / 2 * 2 | 1; /* an odd one lives on */
+			if (ev.probe_id > id)
+				ev.probe_id = id;
+			ev.ts = ts++;
+			ev.tid = 1000;
+			trace_put_event(&f.writer, 0, &ev);
+		}
+		if (id % 2) /* those never end */
+			continue;
+		trace_event_init(&ev);
+		ev.kind = TRACE_END;
+		ev.flags = TRACE_DESTROYED;
+		ev.probe_id = id;
+		ev.ts = ts++;
+		ev.tid = 1000;
+		trace_put_event(&f.writer, 0, &ev);
+		others++;
+	}
+	CHECK_EQ(f.totals.others + f.totals.forgotten_others, others);
+	CHECK_EQ(flight_replay(&f, &to, &l, &err), 0);
+	CHECK(f.totals.forgotten > 0 && f.births.nr > 100);
+	for (id = 1; id < 2000; id += 2)
+		CHECK(l.born[id]);
+	CHECK(!l.born[2]); /* of those that ended only the last */
+	CHECK(l.born[1998]);
+	flight_close(&f);
+}
+
+static void births_are_bounded_and_found_again(void)
+{
+	struct births b;
+	struct trace_event ev;
+	uint64_t id, kept = 0;
+
+	births_init(&b, 100000);
+	trace_event_init(&ev);
+	ev.kind = TRACE_BIRTH;
+	ev.name = "name";
+	ev.name_size = 4;
+	for (id = 0; id < 10000; id++) {
+		ev.probe_id = id * id;
+		ev.ts = 20000 - id;
+		kept += births_keep(&b, 0, &ev);
+	}
+	CHECK(kept > 500 && kept < 10000);
+	CHECK_EQ(b.nr, kept);
+	CHECK(b.bytes <= b.limit);
+	for (id = 0; id < 10000; id += 2)
+		CHECK_EQ(births_drop(&b, id * id), id < kept);
+	for (id = 1; id < 10000; id += 2)
+		CHECK_EQ(births_drop(&b, id * id), id < kept);
+	CHECK_EQ(b.nr, 0);
+	CHECK_EQ(b.bytes, 0);
+	births_release(&b);
+}
+
+static void gaps_horizons_sites_and_coroutines_are_kept(void)
+{
+	struct sidecar_coroutine co = { .probe_id = 99,
+					.name = "left behind",
+					.writer = "corotracer" };
+	struct trace_site site = { 1, 12, 77, "a.c", "f" };
+	struct err err = { 0 };
+	struct check c = { 0 };
+	struct flight f;
+
+	open_recorder(&f, FLIGHT_LEAST);
+	tell_lanes(&f);
+	trace_put_horizon(&f.writer, 1); /* nothing waits for it */
+	make_event(&model[0]);
+	model[0].lane = TRACE_LANE_STATIONS;
+	put(&f, &model[0]);
+	trace_put_horizon(&f.writer, 4711);
+	trace_put_gap(&f.writer, 3, 10, 20, UINT64_MAX, 5);
+	trace_put_site(&f.writer, &site);
+	trace_put_coroutine(&f.writer, &co);
+	f.finishing = true;
+	trace_put_coroutine(&f.writer, &co);
+	CHECK_EQ(flight_replay(&f, &sink, &c, &err), 0);
+	CHECK_EQ(c.at, 1);
+	CHECK_EQ(c.gaps, 1);
+	CHECK_EQ(c.horizons, 1);
+	CHECK_EQ(c.coroutines, 1);
+	CHECK_EQ(f.nr_sites, 1);
+	CHECK_STR(f.sites[0].file, "a.c");
+	flight_close(&f);
+}
+
+int main(void)
+{
+	model = calloc(60001, sizeof(*model));
+	CHECK(model);
+	RUN(keeps_everything_as_long_as_there_is_room);
+	RUN(forgets_the_oldest_first_and_counts_to_the_event);
+	RUN(a_birth_is_kept_until_the_end_is_forgotten);
+	RUN(births_are_bounded_and_found_again);
+	RUN(gaps_horizons_sites_and_coroutines_are_kept);
+	free(model);
+	return 0;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_recover.c - corotracer recover: read the region of a run whose collector or program died. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <corotracer/version.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "ctp/find.h"
+#include "recover.h"
+
+struct request {
+	const char *path; /* NULL: say which there are */
+	struct recover_options options;
+	bool json, remove;
+};
+
+static int failed(const struct err *err)
+{
+	say_error("recover", err);
+	return EXIT_FAILED;
+}
+
+/* ---- which there are -------------------------------------------------------------- */
+
+static void list_json(const struct found *found)
+{
+	struct json_writer j;
+	size_t i;
+
+	jw_init_file(&j, stdout);
+	jw_array_begin(&j);
+	for (i = 0; i < found->nr; i++) {
+		jw_object_begin(&j);
+		jw_field_string(&j, "region", found->at[i].path);
+		jw_field_bool(&j, "live", found->at[i].live);
+		jw_field_u64(&j, "collector_pid", found->at[i].collector_pid);
+		jw_field_i64(&j, "made", (int64_t)found->at[i].made);
+		jw_field_u64(&j, "bytes", found->at[i].bytes);
+		jw_object_end(&j);
+	}
+	jw_array_end(&j);
+	jw_newline(&j);
+	jw_release(&j);
+}
+
+static void list_one(const struct found_region *f)
+{
+	char made[32];
+	struct tm tm;
+
+	if (!localtime_r(&f->made, &tm) || !strftime(made, sizeof(made), "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(made, sizeof(made), "?");
+	printf("%-19s  %8u  %6" PRIu64 " MiB  ", made, f->collector_pid, f->bytes >> 20);
+	text_put(stdout, f->path);
+	putchar('\n');
+}
+
+static size_t list_text(const struct found *found)
+{
+	size_t i, left = 0;
+
+	for (i = 0; i < found->nr; i++) {
+		if (found->at[i].live)
+			continue;
+		if (!left++)
+			printf("%-19s  %8s  %10s  %s\n", "MADE", "WAS PID", "MEMORY",
+			       "LEFT BEHIND");
+		list_one(&found->at[i]);
+	}
+	return left;
+}
+
+static int list(bool json)
+{
+	struct found found;
+	struct err err = { 0 };
+	size_t left = 0;
+
+	if (find_regions(&found, &err) < 0)
+		return failed(&err);
+	if (json)
+		list_json(&found);
+	else
+		left = list_text(&found);
+	if (!json && !left)
+		say("recover", "no region of yours was left behind%s",
+		    found.nr ? "; 'corotracer snapshot -l' lists those in use" : "");
+	else if (!json)
+		fputs("hint: corotracer recover REGION reads one; with --remove it goes "
+		      "afterwards\n",
+		      stderr);
+	found_release(&found);
+	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- one of them -------------------------------------------------------------------- */
+
+/* What was printed and written is there: only then may the region go. */
+static int remove_region(const char *path)
+{
+	struct err err = { 0 };
+
+	if (region_remove(path, &err) < 0)
+		return failed(&err);
+	say("recover", "removed '%s'", path);
+	return EXIT_OK;
+}
+
+static int show(const struct request *req, const struct recover *r, const char *path)
+{
+	int rc = 0;
+
+	if (req->json)
+		rc = recover_print_json(r, path);
+	else
+		recover_print_text(r, path, req->options.all);
+	errno = 0;
+	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
+		rc = errno ? -errno : -EIO;
+	if (rc) {
+		say("recover", "cannot write to standard output: %s", strerror(-rc));
+		return EXIT_FAILED;
+	}
+	if (r->output.code)
+		return failed(&r->output);
+	return r->sidecar.code ? failed(&r->sidecar) : EXIT_OK;
+}
+
+static int recover(const struct request *req)
+{
+	char *path = image_path(req->path);
+	struct recover *r = calloc(1, sizeof(*r));
+	struct err err = { 0 };
+	int status;
+
+	if (!path || !r) {
+		err_set(&err, -ENOMEM, "no memory");
+		status = failed(&err);
+	} else if (recover_open(r, req->path, &req->options, &err) < 0) {
+		status = failed(&err);
+	} else {
+		status = show(req, r, path);
+		recover_close(r);
+		if (status == EXIT_OK && req->remove)
+			status = remove_region(path);
+	}
+	free(path);
+	free(r);
+	return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------- */
+
+static const struct opt opts[] = {
+	{ 'o', "output", "FILE", "also write a trace of what the collector had not read" },
+	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there" },
+	{ 0, "remove", NULL, "afterwards remove the region, if nobody has it" },
+	{ 0, "json", NULL, "as one JSON object" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static void set(struct request *req, const char *name, const char *value)
+{
+	if (!strcmp(name, "output"))
+		req->options.output = value;
+	else if (!strcmp(name, "all"))
+		req->options.all = true;
+	else if (!strcmp(name, "remove"))
+		req->remove = true;
+	else
+		req->json = true;
+}
+
+static int run_recover(int argc, char **argv)
+{
+	struct request req = { .options = { .tool = "corotracer " COROTRACER_VERSION } };
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int o, first;
+
+	while ((o = opt_next(&command_recover, &walk, argc, argv, &value, &first)) >= 0)
+		set(&req, opts[o].name, value);
+	if (o != OPT_END)
+		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	if (argc - first > 1) {
+		say("recover", "one region at a time");
+		fputs("hint: options come before the region\n", stderr);
+		return EXIT_USAGE;
+	}
+	req.options.last = req.options.all || req.json ? RECOVER_ALL_EVENTS : RECOVER_EVENTS;
+	if (first < argc)
+		req.path = argv[first];
+	else if (req.options.output || req.remove) {
+		say("recover", "which region?");
+		fputs("hint: 'corotracer recover' lists those that were left behind\n", stderr);
+		return EXIT_USAGE;
+	}
+	return req.path ? recover(&req) : list(req.json);
+}
+
+const struct command command_recover = {
+	.name = "recover",
+	.instrument = "coroutines",
+	.args = "[OPTIONS] [REGION]",
+	.summary = "read what a collector or program that died has left in memory",
+	.details =
+		"REGION is the file, or its directory.  Prints what every coroutine does, since\n"
+		"when, where and why, and what every thread did last.  Without REGION: lists what\n"
+		"collectors that were killed left behind.  A region in use is only looked at.\n",
+	.opts = opts,
+	.run = run_recover,
+};

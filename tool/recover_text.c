@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recover_text.c - what a region tells of a run, for somebody who was woken by it.
+ *
+ * First what happened to whom, then who waits for what and since when, then what every
+ * thread did last.
+ */
+#include "recover.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+/* "1,234"; a few may be in use at a time. */
+static const char *number(uint64_t n)
+{
+	static char ring[8][TEXT_SIZE];
+	static unsigned next;
+
+	return text_count(ring[next++ % 8], n);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+bool recover_goes_on(const struct recover *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_processes; i++) {
+		if (r->processes[i].life == PROCESS_THERE)
+			return true;
+	}
+	return false;
+}
+
+uint64_t recover_moment(const struct recover *r)
+{
+	uint64_t moment = r->last_ts;
+	size_t i;
+
+	if (r->same_time && recover_goes_on(r))
+		return r->now_ns;
+	/* Events that were read are gone, but states tell when they came about. */
+	for (i = 0; i < r->nr_coroutines; i++) {
+		if (r->coroutines[i].co.since_ts > moment)
+			moment = r->coroutines[i].co.since_ts;
+	}
+	return moment;
+}
+
+/* ---- times --------------------------------------------------------------------- */
+
+static void put_date(time_t at)
+{
+	char text[64];
+	struct tm tm;
+
+	if (localtime_r(&at, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		fputs(text, stdout);
+	else
+		fputs("?", stdout);
+}
+
+/* Of a CLOCK_MONOTONIC time of this machine, since it was started. */
+static uint64_t realtime_of(const struct recover *r, uint64_t ts)
+{
+	return r->now_realtime_ns - r->now_ns + ts;
+}
+
+static void put_moment(const struct recover *r, uint64_t ts)
+{
+	if (r->same_time && ts <= r->now_ns)
+		put_date((time_t)(realtime_of(r, ts) / NS_PER_SEC));
+	else
+		printf("%" PRIu64 ".%09" PRIu64 " s of its machine's clock", ts / NS_PER_SEC,
+		       ts % NS_PER_SEC);
+}
+
+static void put_time(const struct recover *r, uint64_t ts)
+{
+	uint64_t real = realtime_of(r, ts);
+	time_t at = (time_t)(real / NS_PER_SEC);
+	char text[32];
+	struct tm tm;
+
+	if (r->same_time && ts <= r->now_ns && localtime_r(&at, &tm) &&
+	    strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		printf("%s.%06" PRIu64, text, real % NS_PER_SEC / NS_PER_US);
+	else
+		printf("%8" PRIu64 ".%06" PRIu64, ts / NS_PER_SEC, ts % NS_PER_SEC / NS_PER_US);
+}
+
+/* ---- head ------------------------------------------------------------------------ */
+
+static void put_collector(const struct recover *r)
+{
+	const struct image *im = &r->image;
+	char text[TEXT_SIZE];
+
+	fputs("  collector     ", stdout);
+	if (im->collector_pid)
+		printf("pid %u, ", im->collector_pid);
+	fputs(im->live ? "running" : "gone", stdout);
+	if (im->last_look_ns) {
+		fputs(im->live ? "; awake at " : "; last awake at ", stdout);
+		put_moment(r, im->last_look_ns);
+		if (r->last_ts > im->last_look_ns && !im->live)
+			printf(", %s before the last event",
+			       text_duration(text, r->last_ts - im->last_look_ns));
+	}
+	putchar('\n');
+}
+
+static void put_processes(const struct recover *r, bool all)
+{
+	size_t i, most = all ? r->nr_processes : RECOVER_THREADS;
+
+	for (i = 0; i < r->nr_processes && i < most; i++) {
+		const struct recover_process *p = &r->processes[i];
+
+		printf("  %-12s  pid %u", i ? "" : "programs", p->pid);
+		if (p->life == PROCESS_THERE) {
+			fputs(", still running: ", stdout);
+			text_put(stdout, p->command);
+		} else {
+			fputs(p->life == PROCESS_GONE ? ", gone"
+						      : ", gone; the number is another's now",
+			      stdout);
+		}
+		putchar('\n');
+	}
+	if (i < r->nr_processes)
+		printf("  %-12s  and %s more\n", "", number(r->nr_processes - i));
+}
+
+static void put_clock(const struct recover *r)
+{
+	uint64_t a = image_clock_error_ns(&r->image, r->first_ts);
+	uint64_t b = image_clock_error_ns(&r->image, r->last_ts);
+	char text[TEXT_SIZE];
+
+	if (!r->image.lanes.ext || !r->lanes.lanes)
+		return; /* stations have the time itself */
+	printf("  times         %s off at most, if the clock was slewed meanwhile",
+	       text_duration(text, a > b ? a : b));
+	if (r->image.clock_from == IMAGE_CLOCK_MEASURED)
+		fputs("; the collector left no clock, so ours was used", stdout);
+	else if (r->image.clock_from == IMAGE_CLOCK_ELSEWHERE)
+		fputs("; by the collector's clock alone: this machine, or its uptime, is another",
+		      stdout);
+	putchar('\n');
+}
+
+static void put_trouble(const struct recover *r)
+{
+	uint64_t garbage = r->lanes.garbage + r->stations.garbage;
+
+	if (r->image.cut)
+		puts("  cut short     the file is not as long as it says; what is missing reads as "
+		     "nothing");
+	if (r->image.no_lanes.code)
+		printf("  no lanes      %s\n", r->image.no_lanes.text);
+	if (garbage)
+		printf("  garbage       %s thing%s that no event can be, left out\n",
+		       number(garbage), plural(garbage));
+	if (r->stations.unfinished)
+		printf("  unfinished    %s event%s begun and never completed\n",
+		       number(r->stations.unfinished), plural(r->stations.unfinished));
+	if (r->lanes.homeless)
+		printf("  dropped       %s event%s of threads that found no lane\n",
+		       number(r->lanes.homeless), plural(r->lanes.homeless));
+	if (r->lanes.unborn)
+		printf("  untraced      %s coroutine%s that found no room\n",
+		       number(r->lanes.unborn), plural(r->lanes.unborn));
+	if (r->short_of_memory)
+		puts("  incomplete    there was no memory for all of it");
+}
+
+static void put_trace(const struct recover *r)
+{
+	if (!r->options.output)
+		return;
+	fputs("  trace         ", stdout);
+	text_put(stdout, r->options.output);
+	printf(": %s event%s, %s\n", number(r->written.written), plural(r->written.written),
+	       r->options.all ? "all that are there" : "those that the collector had not read");
+}
+
+static void put_head(const struct recover *r, const char *path, bool all)
+{
+	text_put(stdout, path);
+	fputs("\n\n  made          ", stdout);
+	put_date(r->image.made);
+	putchar('\n');
+	put_collector(r);
+	put_processes(r, all);
+	fputs("  state as of   ", stdout);
+	put_moment(r, recover_moment(r));
+	puts(r->same_time && recover_goes_on(r) ? ", now" : ", the last event");
+	put_clock(r);
+	put_trouble(r);
+	put_trace(r);
+}
+
+/* ---- threads ------------------------------------------------------------------------- */
+
+static size_t count_lanes(const struct recover *r)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < r->nr_threads; i++)
+		nr += r->threads[i].lane != TRACE_LANE_STATIONS;
+	return nr;
+}
+
+static void put_lane(const struct recover_thread *t)
+{
+	printf("  %8" PRIu64 "  %8u  %5u  %14s  %14s  %12s  %8s  %8s%s\n", t->tid, t->pid, t->lane,
+	       number(t->written), number(t->read), number(t->written - t->read), number(t->kept),
+	       number(t->dropped + t->dropped_others),
+	       t->broken   ? "  cannot be read"
+	       : t->closed ? "  ended"
+			   : "");
+}
+
+static void put_lanes(const struct recover *r, bool all)
+{
+	size_t i, shown = 0, nr = count_lanes(r);
+
+	if (!nr)
+		return;
+	printf("\nlanes (%s thread%s), in records\n", number(nr), plural(nr));
+	printf("  %8s  %8s  %5s  %14s  %14s  %12s  %8s  %8s\n", "TID", "PID", "LANE", "WRITTEN",
+	       "READ", "NOT READ YET", "KEPT", "DROPPED");
+	for (i = 0; i < r->nr_threads && (all || shown < RECOVER_THREADS); i++) {
+		if (r->threads[i].lane == TRACE_LANE_STATIONS)
+			continue;
+		put_lane(&r->threads[i]);
+		shown++;
+	}
+	if (shown < nr)
+		printf("  ... %s more: --all\n", number(nr - shown));
+}
+
+/* ---- coroutines ------------------------------------------------------------------------ */
+
+static const char *base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
+/* "server.c:120 handle()", or the address, or nothing. */
+static void put_where(const struct recover *r, uint32_t id, uint64_t addr)
+{
+	const struct trace_site *site = recover_site(r, id);
+
+	if (site) {
+		fputs("  ", stdout);
+		text_put(stdout, base_name(site->file));
+		printf(":%u ", site->line);
+		text_put(stdout, site->function);
+	}
+	if (addr)
+		printf("  0x%" PRIx64, addr);
+}
+
+static void put_why(unsigned reason, bool has_resource, uint64_t resource)
+{
+	bool is_file = reason >= TRACE_REASON_IO_READ && reason <= TRACE_REASON_CONNECT;
+	const char *name = trace_reason_name(reason);
+
+	if (reason && name)
+		printf("  %s", name);
+	if (!has_resource)
+		return;
+	if (is_file)
+		printf(" fd %" PRIu64, resource);
+	else if (resource > UINT16_MAX)
+		printf(" 0x%" PRIx64, resource);
+	else
+		printf(" %" PRIu64, resource);
+}
+
+static const char *state_text(const struct recover_coroutine *c)
+{
+	const char *name = trace_state_name(c->co.state);
+
+	if (c->woken_ts)
+		return "woken";
+	return name ? name : "unknown";
+}
+
+static void put_coroutine(const struct recover *r, const struct recover_coroutine *c,
+			  uint64_t moment)
+{
+	char text[TEXT_SIZE];
+	uint64_t since = c->woken_ts ? c->woken_ts : c->co.since_ts;
+
+	printf("  %8" PRIu64 "  %-9s  %12s", c->co.probe_id, state_text(c),
+	       since && since <= moment ? text_duration(text, moment - since) : "?");
+	if (c->name[0]) {
+		fputs("  \"", stdout);
+		text_put(stdout, c->name);
+		fputs(c->co.name_truncated ? "...\"" : "\"", stdout);
+	}
+	put_where(r, c->co.site, c->co.addr);
+	put_why(c->co.reason, c->co.has_resource, c->co.resource);
+	if (c->co.lost)
+		printf("  (%s of %s events dropped)", number(c->co.lost), number(c->co.written));
+	putchar('\n');
+}
+
+static size_t count_woken(const struct recover *r)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < r->nr_coroutines; i++)
+		nr += r->coroutines[i].woken_ts != 0;
+	return nr;
+}
+
+static void put_states(const struct recover *r)
+{
+	size_t woken = count_woken(r);
+	const char *comma = ":";
+	unsigned s;
+
+	printf("\ncoroutines (%s)", number(r->nr_coroutines));
+	for (s = NR_TRACE_STATES; s-- > 0;) {
+		if (!r->by_state[s])
+			continue;
+		printf("%s %s %s", comma, number(r->by_state[s]),
+		       trace_state_name(s) ? trace_state_name(s) : "unknown");
+		if (s == TRACE_STATE_SUSPENDED && woken)
+			printf(" (%s of them woken, and not resumed)", number(woken));
+		comma = ",";
+	}
+	putchar('\n');
+}
+
+static void put_coroutines(const struct recover *r, bool all)
+{
+	uint64_t moment = recover_moment(r);
+	size_t i;
+
+	put_states(r);
+	if (!r->nr_coroutines)
+		return;
+	printf("  %8s  %-9s  %12s  %s\n", "ID", "STATE", "FOR", "NAME, WHERE, WHY");
+	for (i = 0; i < r->nr_coroutines && (all || i < RECOVER_COROUTINES); i++)
+		put_coroutine(r, &r->coroutines[i], moment);
+	if (i < r->nr_coroutines)
+		printf("  ... %s more: --all\n", number(r->nr_coroutines - i));
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static void put_event(const struct recover *r, const struct recover_event *e, bool mark_read)
+{
+	const struct trace_event *ev = &e->ev;
+
+	fputs("  ", stdout);
+	put_time(r, ev->ts);
+	printf("  %8" PRIu64 "  %-8s", ev->probe_id, trace_kind_name(ev->kind));
+	if (e->name[0]) {
+		fputs("  \"", stdout);
+		text_put(stdout, e->name);
+		putchar('"');
+	}
+	if (ev->kind == TRACE_WAKE && ev->peer)
+		printf("  by %" PRIu64, ev->peer);
+	put_where(r, ev->site, ev->addr);
+	put_why(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource);
+	puts(mark_read && !e->unread ? "  (read)" : "");
+}
+
+static void put_last(const struct recover *r, const struct recover_thread *t, bool all)
+{
+	uint32_t i = all || t->nr_last < RECOVER_EVENTS ? 0 : t->nr_last - RECOVER_EVENTS;
+
+	printf("\nlast of thread %" PRIu64, t->tid);
+	if (t->pid)
+		printf(" (pid %u)", t->pid);
+	printf(": %s of %s event%s that %s here\n", number(t->nr_last - i), number(t->events),
+	       plural(t->events), t->events == 1 ? "is" : "are");
+	for (; i < t->nr_last; i++)
+		put_event(r, &t->last[i], t->lane != TRACE_LANE_STATIONS);
+}
+
+static void put_events(const struct recover *r, bool all)
+{
+	size_t i, shown = 0, nr = 0;
+
+	for (i = 0; i < r->nr_threads; i++) {
+		if (!r->threads[i].nr_last)
+			continue;
+		nr++;
+		if (!all && shown == RECOVER_THREADS)
+			continue;
+		put_last(r, &r->threads[i], all);
+		shown++;
+	}
+	if (shown < nr)
+		printf("\n... %s more thread%s: --all\n", number(nr - shown), plural(nr - shown));
+}
+
+void recover_print_text(const struct recover *r, const char *path, bool all)
+{
+	put_head(r, path, all);
+	put_lanes(r, all);
+	put_coroutines(r, all);
+	put_events(r, all);
+}
