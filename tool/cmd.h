@@ -44,6 +44,9 @@ extern const struct command *const commands[]; /* ends with NULL */
 extern const struct command command_run;
 extern const struct command command_collect;
 extern const struct command command_info;
+extern const struct command command_attach;
+extern const struct command command_decode;
+extern const struct command command_query;
 extern const struct command command_help;
 extern const struct command command_version;
 
