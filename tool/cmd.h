@@ -47,6 +47,8 @@ extern const struct command command_info;
 extern const struct command command_attach;
 extern const struct command command_decode;
 extern const struct command command_query;
+extern const struct command command_monitor;
+extern const struct command command_export;
 extern const struct command command_help;
 extern const struct command command_version;
 

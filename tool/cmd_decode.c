@@ -148,28 +148,46 @@ static bool take_option(struct request *q, int which, const char *value)
 	return true;
 }
 
+/* Options may stand before and behind the names. */
+static int parse(struct request *q, int *argc, char ***argv)
+{
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int first = *argc, which;
+
+	while ((which = opt_next(&command_decode, &walk, *argc, *argv, &value, &first)) >= 0) {
+		if (!take_option(q, which, value))
+			return OPT_BAD;
+	}
+	*argv += first;
+	*argc -= first;
+	return which;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request q = { 0 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first = argc, which;
+	const char *names[2] = { NULL, NULL };
+	int nr = 0, which;
 
-	while ((which = opt_next(&command_decode, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!take_option(&q, which, value))
+	while ((which = parse(&q, &argc, &argv)) == OPT_END && argc > 0) {
+		if (nr == 2) {
+			say("decode", "'%s' is one word too many", argv[0]);
 			return EXIT_USAGE;
+		}
+		names[nr++] = argv[0];
 	}
 	if (which == OPT_HELP)
 		return EXIT_OK;
 	if (which == OPT_BAD)
 		return EXIT_USAGE;
-	if (argc - first < 1 || argc - first > 2) {
-		say("decode", first == argc ? "which recording?" : "one recording at a time");
+	if (!nr) {
+		say("decode", "which recording?");
 		fputs("hint: corotracer decode [--format FORMAT] FILE [DIR|-]\n", stderr);
 		return EXIT_USAGE;
 	}
-	q.config.path = argv[first];
-	q.config.out = argc - first == 2 ? argv[first + 1] : NULL;
+	q.config.path = names[0];
+	q.config.out = names[1];
 	return decode(&q);
 }
 

@@ -74,6 +74,23 @@ static size_t value_max(const struct desc_field *f)
 	return NUMBER_MAX;
 }
 
+static char *put_json_text(char *at, const char *text, size_t size);
+
+static int make_key(struct row_cell *c)
+{
+	size_t len = strlen(c->name);
+	char *at;
+
+	c->json_key = at = malloc(6 * len + 8);
+	if (!at)
+		return -ENOMEM;
+	*at++ = ',';
+	at = put_json_text(at, c->name, len);
+	*at++ = ':';
+	c->json_key_size = (size_t)(at - c->json_key);
+	return 0;
+}
+
 static int add_cell(struct row_plan *p, char *name, const struct desc_field *f,
 		    const struct desc_field *start)
 {
@@ -91,7 +108,7 @@ static int add_cell(struct row_plan *p, char *name, const struct desc_field *f,
 	c->count = f ? columns_of(f) : 1;
 	p->text_max += strlen(name) * 6 + 8 + c->count * (value_max(f) + 1);
 	p->nr_cells++;
-	return 0;
+	return make_key(c);
 }
 
 static const struct desc_field *start_of(const struct desc_frame *frame,
@@ -202,8 +219,10 @@ int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
 
 void row_plan_release(struct row_plan *p)
 {
-	while (p->nr_cells)
+	while (p->nr_cells) {
 		free(p->cells[--p->nr_cells].name);
+		free(p->cells[p->nr_cells].json_key);
+	}
 	free(p->cells);
 	p->cells = NULL;
 }
@@ -540,9 +559,8 @@ char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket,
 		bool list = cell->field && cell->field->is_array &&
 			    cell->field->type != DESC_STRING;
 
-		*at++ = ',';
-		at = put_json_text(at, cell->name, strlen(cell->name));
-		*at++ = ':';
+		memcpy(at, cell->json_key, cell->json_key_size);
+		at += cell->json_key_size;
 		if (list)
 			*at++ = '[';
 		for (i = 0; i < cell->count; i++) {

@@ -16,6 +16,8 @@
 
 struct row_cell {
 	char *name;
+	char *json_key; /* ,"NAME": as JSON lines have it */
+	size_t json_key_size;
 	const struct desc_field *field; /* NULL: the sequence number */
 	const struct desc_field *start; /* of a difference: field is the end; else NULL */
 	uint32_t count;                 /* of columns: more than 1 for arrays */
