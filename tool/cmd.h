@@ -44,6 +44,7 @@ extern const struct command *const commands[]; /* ends with NULL */
 extern const struct command command_run;
 extern const struct command command_collect;
 extern const struct command command_info;
+extern const struct command command_generate;
 extern const struct command command_attach;
 extern const struct command command_decode;
 extern const struct command command_query;

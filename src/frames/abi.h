@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #define PPT_ABI       "1.1.0" /* ours; the major number is the seed's v1 */
+#define PPT_ABI_OLD   "1.0.0" /* the existing tool's */
 #define PPT_ABI_MAJOR 1
 
 #define PPT_COUNTERS  3
@@ -83,7 +84,7 @@ struct ppt_control {
 	int32_t client_pid;   /* [shared] client: who attached (a forked child differs) */
 	uint64_t data_offset; /* [shared] client: of slot 0 in its segment */
 	uint32_t stride;      /* [shared] client: bytes from slot to slot */
-	uint32_t threads;     /* [shared] client: threads that have saved a frame */
+	uint32_t threads;     /* [shared] client: threads that ever saved a frame while attached */
 	uint64_t calib_ticks; /* [shared] client, at attach: cycle counter ... */
 	uint64_t calib_ns;    /* [shared] ... and CLOCK_MONOTONIC at that moment */
 	/* [shared] client, resizable: data block that it has left for good; with it none is. */
