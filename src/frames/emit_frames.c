@@ -466,7 +466,6 @@ static void put_scalar(const struct emit *e, const struct desc_frame *f,
 	static const char *const casts[] = { "(uint8_t)",  "(uint16_t)", "(uint32_t)",
 					     "(uint64_t)", "",           "" };
 	enum put put = put_of(field);
-	const char *this = emit_is_cpp(e->d) ? "this->" : "frame->";
 
 	if (field->is_array)
 		fprintf(out, "\tfor (i = 0; i < %u; i++)\n\t", field->count);
@@ -474,41 +473,40 @@ static void put_scalar(const struct emit *e, const struct desc_frame *f,
 	put_at(e, f, field, out);
 	if (field->is_array)
 		fprintf(out, " + i * %u, %s%s%s[i]);\n", desc_type_size(field->type), casts[put],
-			this, field->name);
+			"frame->", field->name);
 	else
-		fprintf(out, ", %s%s%s);\n", casts[put], this, field->name);
+		fprintf(out, ", %s%s%s);\n", casts[put], "frame->", field->name);
 }
 
 static void put_time(const struct emit *e, const struct desc_frame *f,
 		     const struct desc_field *field, FILE *out)
 {
-	const char *this = emit_is_cpp(e->d) ? "this->" : "frame->";
-
 	fputs("\tput64(", out);
 	put_at(e, f, field, out);
-	fprintf(out, ", (uint64_t)%s%s.tv_sec);\n\tput64(", this, field->name);
+	fprintf(out, ", (uint64_t)frame->%s.tv_sec);\n\tput64(", field->name);
 	put_at(e, f, field, out);
-	fprintf(out, " + 8, (uint64_t)%s%s.%s);\n", this, field->name,
+	fprintf(out, " + 8, (uint64_t)frame->%s.%s);\n", field->name,
 		e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec");
 }
 
-static void put_save(const struct emit *e, const struct desc_frame *f, unsigned type, FILE *out)
+/* What save() calls to store the members. */
+static void put_fill(const struct emit *e, const struct desc_frame *f, unsigned type, FILE *out)
 {
 	bool cpp = emit_is_cpp(e->d), arrays = false;
-	const char *this = cpp ? "this->" : "frame->";
 	size_t i;
 
 	for (i = 0; i < f->nr_fields; i++)
 		arrays |= f->fields[i].is_array;
-	if (cpp)
-		fprintf(out, "void %s::save_() const\n{\n", f->name);
-	else
-		fprintf(out, "void ppt_%s_%s_save_(const struct ppt_%s_%s *frame)\n{\n", e->d->name,
-			f->name, e->d->name, f->name);
-	fputs("\tstruct thread *t;\n\tuint32_t seqno;\n", out);
-	fputs("\tunsigned char *slot = save_begin(&t, &seqno);\n", out);
+	fprintf(out, "static inline void fill_%s(unsigned char *slot, const void *from)\n{\n",
+		f->name);
+	fputs(f->nr_members ? "\tconst " : "\t(void)from;\n", out);
+	if (f->nr_members) {
+		put_class(e, f, out);
+		fputs(" *frame = (const ", out);
+		put_class(e, f, out);
+		fputs(" *)from;\n", out);
+	}
 	fputs(arrays ? "\tsize_t i;\n\n" : "\n", out);
-	fputs("\tif (!slot)\n\t\treturn;\n", out);
 	for (i = 0; i < f->nr_fields; i++) {
 		const struct desc_field *field = &f->fields[i];
 
@@ -524,15 +522,23 @@ static void put_save(const struct emit *e, const struct desc_frame *f, unsigned 
 			fputs(field->type == DESC_STRING ? "\tput_text(" : "\tput_zeros(", out);
 			put_at(e, f, field, out);
 			if (field->type == DESC_STRING)
-				fprintf(out, ", %s%s", this, field->name);
+				fprintf(out, ", frame->%s", field->name);
 			fprintf(out, ", %u);\n", field->size);
 		} else {
 			put_scalar(e, f, field, out);
 		}
 	}
-	if (!cpp && f->nr_members == 0)
-		fputs("\t(void)frame;\n", out);
-	fputs("\tslot_put(t, slot, seqno);\n}\n", out);
+	if (f->nr_fields == 2)
+		fputs("\t(void)slot;\n", out);
+	fputs("}\n\n", out);
+	if (cpp)
+		fprintf(out, "void %s::save_() const\n{\n\tsave_frame(this, fill_%s);\n}\n",
+			f->name, f->name);
+	else
+		fprintf(out,
+			"void ppt_%s_%s_save_(const struct ppt_%s_%s *frame)\n{\n"
+			"\tsave_frame(frame, fill_%s);\n}\n",
+			e->d->name, f->name, e->d->name, f->name, f->name);
 }
 
 void emit_saves(const struct emit *e, FILE *out)
@@ -544,7 +550,7 @@ void emit_saves(const struct emit *e, FILE *out)
 	for (i = 0; i < e->d->nr_frames; i++) {
 		if (i)
 			fputc('\n', out);
-		put_save(e, &e->d->frames[i], (unsigned)i + 1, out);
+		put_fill(e, &e->d->frames[i], (unsigned)i + 1, out);
 	}
 	if (emit_is_cpp(e->d))
 		fprintf(out, "\n} // namespace %s\n} // namespace ppt\n", e->d->name);
