@@ -391,7 +391,12 @@ static void start_resize(struct attach *a, uint64_t slots)
 		return;
 	}
 	slots = power_of_two(slots);
-	if (!a->ring_open || a->wanted_slots || a->ring.old.nr || slots == a->ring.now.nr)
+	if (!a->ring_open || a->wanted_slots || a->ring.old.nr) {
+		a->queued_slots = (uint32_t)slots;
+		return;
+	}
+	a->queued_slots = 0;
+	if (slots == a->ring.now.nr)
 		return;
 	if (check_slots(a, slots, &err) < 0 ||
 	    segment_create(&made, (size_t)slots * a->live.desc.stride, a->live.target.pid, &err) <
@@ -402,7 +407,6 @@ static void start_resize(struct attach *a, uint64_t slots)
 	a->old_segment = a->data_segment;
 	a->data_segment = made;
 	a->wanted_slots = (uint32_t)slots;
-	a->resize_at_ns = clock_now_ns();
 	control_set_data(&a->control, made.id);
 	say(a, 1, "asked the program for %u slots instead of %u", a->wanted_slots, a->ring.now.nr);
 }
@@ -446,12 +450,18 @@ static void follow_resize(struct attach *a)
 		segment_release(&a->old_segment);
 		say(a, 1, "nobody is left in the old slots");
 	}
+	if (a->queued_slots && !a->wanted_slots && !a->ring.old.nr)
+		start_resize(a, a->queued_slots);
 }
 
 static void grow_on_loss(struct attach *a)
 {
 	uint64_t slots = (uint64_t)a->ring.now.nr * 2;
 
+	/* What was lost in the last ring is often noticed only when this one is full. */
+	if (a->ring.overrun == a->overrun_seen)
+		return;
+	a->overrun_seen = a->ring.overrun;
 	if (a->config.auto_resize && is_resizable(a) && !a->wanted_slots && !a->ring.old.nr &&
 	    slots * a->live.desc.stride <= RING_BYTES_MAX)
 		start_resize(a, slots);
@@ -542,7 +552,7 @@ static bool serve_signals(struct attach *a)
 		else if (info.ssi_code == SI_QUEUE && info.ssi_int > 0)
 			start_resize(a, (uint64_t)info.ssi_int);
 		else
-			start_resize(a, (uint64_t)a->ring.now.nr * 2);
+			start_resize(a, (uint64_t)a->stats.slots * 2);
 	}
 	return stop;
 }

@@ -86,9 +86,10 @@ struct attach {
 	bool adopted;   /* the segment was there already */
 	bool ring_open, begun;
 	uint32_t wanted_slots; /* of a resize under way; 0: none */
-	uint64_t resize_at_ns; /* when it was asked for */
+	uint32_t queued_slots; /* of the next one, asked for while it could not be; 0: none */
 	uint64_t head;         /* tickets issued, as last seen */
 	uint64_t missed_told;  /* losses that the sink knows of */
+	uint64_t overrun_seen; /* losses that a larger ring would have spared us */
 	uint64_t start_ns, delay_ns, last_check_ns;
 	uint64_t rate_ticks, rate_ns; /* cycle counter and clock at the start */
 	struct recording_clock clock; /* as last known */

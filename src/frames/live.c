@@ -144,7 +144,6 @@ int live_open(struct live_buffer *b, pid_t pid, const char *name, struct err *er
 	rc = target_open(&b->target, pid, err);
 	if (rc < 0)
 		return rc;
-	b->own_pid = own_pid(pid);
 	rc = places_find(&b->target, &b->places, err);
 	if (!rc) {
 		b->place = places_pick(&b->places, name, pid, err);
@@ -241,7 +240,7 @@ static bool handle_is_inherited(struct live_buffer *b, int32_t id)
 	    c->magic == PPT_EXT_MAGIC) {
 		pid_t client = __atomic_load_n(&c->client_pid, __ATOMIC_RELAXED);
 
-		inherited = client && client != b->own_pid;
+		inherited = client && client != own_pid(b->target.pid);
 	}
 	shmdt(c);
 	return inherited;

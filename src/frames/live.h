@@ -17,7 +17,6 @@ struct live_buffer {
 	const struct place *place;
 	struct desc desc;
 	bool owned;       /* the program's _stat has our pid */
-	pid_t own_pid;    /* of the program, as it sees itself */
 	char notice[256]; /* something a user should know; "" */
 };
 

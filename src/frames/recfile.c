@@ -298,6 +298,7 @@ static void heed_mark(struct recfile *f, const struct recording_mark *mark)
 	switch (mark->kind) {
 	case RECORDING_TICKET:
 		f->ticket = mark->a - 1;
+		f->placed = true;
 		break;
 	case RECORDING_LOSS:
 		f->stats.lost_marked += mark->a;
@@ -316,7 +317,11 @@ static void heed_mark(struct recfile *f, const struct recording_mark *mark)
 
 static void follow_ticket(struct recfile *f, uint32_t seqno)
 {
-	f->ticket += (uint64_t)(int64_t)(int32_t)(seqno - (uint32_t)f->ticket);
+	/* Nothing is known about the first one but its number. */
+	if (f->any || f->placed)
+		f->ticket += (uint64_t)(int64_t)(int32_t)(seqno - (uint32_t)f->ticket);
+	else
+		f->ticket = seqno;
 	if (!f->any)
 		f->highest = f->ticket;
 	else if (f->ticket > f->highest) {

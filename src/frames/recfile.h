@@ -38,7 +38,7 @@ struct recfile {
 	uint8_t mark[sizeof(struct recording_mark)]; /* the pieces so far */
 	size_t mark_used;
 	uint64_t ticket, highest; /* of the last frame, of all frames */
-	bool any;
+	bool any, placed;         /* there was a frame; a mark told a ticket */
 	struct recfile_stats stats;
 };
 

@@ -166,6 +166,7 @@ static void skip_lapped(struct ring *r, uint64_t head)
 		return;
 	lapped = head - room - r->next;
 	r->missed += frames_among(r->next, lapped);
+	r->overrun += lapped;
 	r->next += lapped;
 }
 
@@ -194,6 +195,7 @@ void ring_poll(struct ring *r, uint64_t head, bool patient)
 			take(r, r->next);
 		} else if (found == LOOK_GONE) {
 			r->missed++;
+			r->overrun++;
 		} else {
 			if (patient && may_wait(r, head))
 				break;

@@ -43,6 +43,7 @@ struct ring {
 	ring_frame_fn *each;
 	void *arg;
 	uint64_t taken, missed;
+	uint64_t overrun; /* of the missed ones: the writers were faster than we were */
 };
 
 /* @next: the first ticket of interest.  -ENOMEM. */

@@ -29,18 +29,20 @@ static bool is_time(const struct desc_field *f)
 	return f->type == DESC_TIME || f->type == DESC_TICKS;
 }
 
-/* "NAME", "NAME[counter]"; of a difference "MEMBER_duration" or "MEMBER_delta". */
+/* "NAME", "NAME[counter]"; of a difference "duration" or "delta" in the place of "end". */
 static char *cell_name(const struct desc_field *f, bool difference, const char *counter)
 {
-	char *name = NULL;
-	const char *base = difference ? f->member : f->name;
 	const char *suffix = !difference ? "" : is_time(f) ? "_duration" : "_delta";
+	size_t len = strlen(f->name);
+	char *name = NULL;
 	int rc;
 
+	if (difference && len > 4 && !strcmp(f->name + len - 4, "_end"))
+		len -= 4;
 	if (counter)
-		rc = asprintf(&name, "%s%s[%s]", base, suffix, counter);
+		rc = asprintf(&name, "%.*s%s[%s]", (int)len, f->name, suffix, counter);
 	else
-		rc = asprintf(&name, "%s%s", base, suffix);
+		rc = asprintf(&name, "%.*s%s", (int)len, f->name, suffix);
 	return rc < 0 ? NULL : name;
 }
 

@@ -127,17 +127,16 @@ const char *_ppt_json_Legacy __attribute__((used)) =
 	"{\"_flFrame\":{\"_frameElements\":[" ELEM(N) "," ELEM(
 		F) "],\"_frameName\":\"tick\"},\"_flLayout\":[" FRONT
 		ENTRY("n", "8", "4", "4", INT, PLAIN(N)) "," ENTRY(
-			"f", "12", "4", "4", FLOAT,
-			PLAIN(F)) "," PAD("__ppt_endpad_96", "16",
-					  "96") ENTRY("__ppt_seqno_back", "112", "4", "4", INT,
-						      "{\"contents\":\"BackSeq\",\"tag\":"
-						      "\"LKSeqno\"}") "],\"_flName\":\"tick\"}],"
-								      "\"metadata\":[],\"tags\":[],"
-								      "\"target\":{\"tCounter\":8,"
-								      "\"tCounterCount\":3,"
-								      "\"tDouble\":8,\"tFloat\":4,"
-								      "\"tInt\":4,"
-								      "\"tPadTo\":4,\"tTime\":16}}";
+			"f", "12", "4", "4", FLOAT, PLAIN(F)) "," PAD("__ppt_endpad_96", "16", "96")
+			ENTRY("__ppt_seqno_back", "112", "4", "4", INT,
+			      "{\"contents\":\"BackSeq\",\"tag\":"
+			      "\"LKSeqno\"}") "],\"_flName\":\"tick\"}],"
+					      "\"metadata\":[],\"tags\":[],"
+					      "\"target\":{\"tCounter\":8,"
+					      "\"tCounterCount\":3,"
+					      "\"tDouble\":8,\"tFloat\":4,"
+					      "\"tInt\":4,"
+					      "\"tPadTo\":4,\"tTime\":16}}";
 
 int _ppt_hmem_Legacy __attribute__((used));
 struct {
