@@ -446,7 +446,8 @@ static void follow_resize(struct attach *a)
 		}
 	}
 	if (a->ring.old.nr && control_left_data(&a->control) == a->old_segment.id) {
-		ring_resized(&a->ring);
+		/* Read behind the news that they are left: all that is in there is below it. */
+		ring_resized(&a->ring, control_next_ticket(&a->control));
 		segment_release(&a->old_segment);
 		say(a, 1, "nobody is left in the old slots");
 	}
@@ -552,7 +553,8 @@ static bool serve_signals(struct attach *a)
 		else if (info.ssi_code == SI_QUEUE && info.ssi_int > 0)
 			start_resize(a, (uint64_t)info.ssi_int);
 		else
-			start_resize(a, (uint64_t)a->stats.slots * 2);
+			start_resize(a, 2 * (uint64_t)(a->wanted_slots ? a->wanted_slots
+								       : a->stats.slots));
 	}
 	return stop;
 }

@@ -260,9 +260,10 @@ void ring_resize(struct ring *r, const struct ring_block *block)
 	r->now = *block;
 }
 
-void ring_resized(struct ring *r)
+void ring_resized(struct ring *r, uint64_t head)
 {
 	ask_again(r);
+	ring_poll(r, head, false);
 	memset(&r->old, 0, sizeof(r->old));
 }
 

@@ -65,9 +65,12 @@ uint64_t ring_probe_head(const struct ring *r);
  */
 bool ring_find_start(struct ring *r);
 
-/* From now on new frames go to @block; ring_resized() ends the time of the old one. */
+/*
+ * From now on new frames go to @block.  ring_resized() ends the time of the old one, when
+ * nobody writes there any more: what lies in it below @head is taken first.
+ */
 void ring_resize(struct ring *r, const struct ring_block *block);
-void ring_resized(struct ring *r);
+void ring_resized(struct ring *r, uint64_t head);
 
 /* Tickets that will never come: those still pending.  After the last poll. */
 void ring_finish(struct ring *r);

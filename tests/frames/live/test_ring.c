@@ -213,9 +213,31 @@ static void a_resize_loses_nothing_that_was_written(void)
 	ring_poll(&r, 10, false);
 	CHECK_EQ(nr_seen, 8);
 	write_frame(memory, 8, 7);
-	ring_resized(&r);
+	ring_resized(&r, 10);
 	CHECK_EQ(nr_seen, 9);
 	CHECK_EQ(r.old.nr, 0);
+	ring_finish(&r);
+	CHECK_EQ(r.missed, 0);
+	ring_release(&r);
+}
+
+/* Everything may happen between two looks. */
+static void a_resize_that_was_not_seen_coming_loses_nothing_either(void)
+{
+	static uint32_t second[64 * STRIDE / 4];
+	struct ring_block block = { (const uint8_t *)second, 64, 1 };
+	struct ring r;
+	uint64_t n;
+
+	memset(second, 0, sizeof(second));
+	begin(&r, 8, 1000);
+	for (n = 1; n <= 8; n++)
+		write_frame(memory, 8, n);
+	for (; n <= 20; n++)
+		write_frame(second, 64, n);
+	ring_resize(&r, &block);
+	ring_resized(&r, 21);
+	CHECK_EQ(nr_seen, 20);
 	ring_finish(&r);
 	CHECK_EQ(r.missed, 0);
 	ring_release(&r);
@@ -311,6 +333,7 @@ int main(void)
 	RUN(refuses_half_frames);
 	RUN(numbers_go_on_behind_32_bits);
 	RUN(a_resize_loses_nothing_that_was_written);
+	RUN(a_resize_that_was_not_seen_coming_loses_nothing_either);
 	RUN(finds_its_place_in_a_ring_without_a_counter);
 	RUN(never_tears_and_counts_exactly_under_a_running_writer);
 	return 0;
