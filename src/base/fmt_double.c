@@ -197,6 +197,16 @@ static char *put_exponent(char *p, int e)
 	return fmt_u64(p, (uint64_t)e);
 }
 
+/* Not terminated, as everything here. */
+static char *put_bytes(char *p, const char *from, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		p[i] = from[i];
+	return p + nr;
+}
+
 static char *put_decimal(char *p, struct decimal d)
 {
 	char text[FMT_U64_MAX + FMT_SLACK];
@@ -209,27 +219,22 @@ static char *put_decimal(char *p, struct decimal d)
 		*p++ = text[0];
 		if (len > 1) {
 			*p++ = '.';
-			memcpy(p, text + 1, (size_t)len - 1);
-			p += len - 1;
+			p = put_bytes(p, text + 1, len - 1);
 		}
 		return put_exponent(p, point - 1);
 	}
 	if (point <= 0) {
 		memcpy(p, "0.0000", 6);
-		p += 2 - point;
-		memcpy(p, text, (size_t)len);
-		return p + len;
+		return put_bytes(p + 2 - point, text, len);
 	}
 	if (point >= len) {
-		memcpy(p, text, (size_t)len);
+		put_bytes(p, text, len);
 		memset(p + len, '0', (size_t)(point - len));
-		memcpy(p + point, ".0", 2);
-		return p + point + 2;
+		return put_bytes(p + point, ".0", 2);
 	}
-	memcpy(p, text, (size_t)point);
-	p[point] = '.';
-	memcpy(p + point + 1, text + point, (size_t)(len - point));
-	return p + len + 1;
+	p = put_bytes(p, text, point);
+	*p++ = '.';
+	return put_bytes(p, text + point, len - point);
 }
 
 static char *put_zero(char *p)

@@ -185,7 +185,7 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 	}
 	if (s) {
 		s->path = strdup(out);
-		s->inserts = calloc(w->file->desc.nr_frames, sizeof(*s->inserts));
+		s->inserts = calloc(w->file->desc.nr_frames, sizeof(sqlite3_stmt *)); // NOLINT
 	}
 	if (!s || !s->path || !s->inserts) {
 		if (s) {

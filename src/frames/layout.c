@@ -138,9 +138,12 @@ static struct desc_field *add_field(struct layout *l, struct desc_frame *f, cons
 
 static uint32_t end_of(const struct desc_frame *f)
 {
-	const struct desc_field *last = &f->fields[f->nr_fields - 1];
+	const struct desc_field *last;
 
-	return f->nr_fields ? last->offset + last->size : 0;
+	if (!f->nr_fields)
+		return 0;
+	last = &f->fields[f->nr_fields - 1];
+	return last->offset + last->size;
 }
 
 static void add_padding(struct layout *l, struct desc_frame *f, const char *name, uint32_t size)

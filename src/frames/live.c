@@ -27,7 +27,7 @@ static int read_text(struct target *t, uint64_t addr, char **out, size_t *len, s
 		size_t piece = 4096 - (size_t)((addr + used) & 4095);
 		ssize_t got;
 
-		if (used + piece > size) {
+		if (!text || used + piece > size) {
 			size = size ? size * 2 : 16384;
 			more = size <= DESC_JSON_MAX ? realloc(text, size) : NULL;
 			if (!more) {

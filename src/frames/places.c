@@ -278,7 +278,7 @@ static bool scan_by_build_id(struct image *img, Elf *elf, int *rc)
 	at = sprintf(path, "/usr/lib/debug/.build-id/%02x/", ((const unsigned char *)id)[0]);
 	for (i = 1; i < len; i++)
 		at += sprintf(path + at, "%02x", ((const unsigned char *)id)[i]);
-	strcpy(path + at, ".debug");
+	memcpy(path + at, ".debug", sizeof(".debug"));
 	return scan_debug_file(img, elf, path, rc);
 }
 

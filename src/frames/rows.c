@@ -426,10 +426,9 @@ static char *put_signed(char *at, int64_t i)
 
 static char *put_word(char *at, const char *word)
 {
-	size_t len = strlen(word);
-
-	memcpy(at, word, len);
-	return at + len;
+	while (*word)
+		*at++ = *word++;
+	return at;
 }
 
 static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)

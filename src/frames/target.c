@@ -52,7 +52,7 @@ const char *target_name(pid_t pid, char buf[32])
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
 	if (!slurp(path, buf, 32) || !*buf)
-		strcpy(buf, "?");
+		memcpy(buf, "?", 2);
 	len = strcspn(buf, "\n");
 	buf[len] = '\0';
 	return buf;
@@ -241,6 +241,12 @@ bool target_alive(const struct target *t)
 	return poll(&p, 1, 0) <= 0;
 }
 
+/* An address over there, for system calls that want it as a pointer. */
+static void *there_at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr; // NOLINT(performance-no-int-to-ptr)
+}
+
 /* ---- by ptrace, where nothing else works --------------------------------- */
 
 static int trace_begin(struct target *t, uint64_t *since_ns, struct err *err)
@@ -277,7 +283,7 @@ static int poke(pid_t pid, uint64_t word_addr, uint64_t addr, const char *buf, s
 	size_t i;
 
 	errno = 0;
-	word = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)word_addr, NULL);
+	word = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, there_at(word_addr), NULL);
 	if (errno)
 		return -errno;
 	for (i = 0; i < sizeof(word); i++) {
@@ -286,7 +292,7 @@ static int poke(pid_t pid, uint64_t word_addr, uint64_t addr, const char *buf, s
 		if (at >= addr && at - addr < size)
 			memcpy((char *)&word + i, buf + (at - addr), 1);
 	}
-	if (ptrace(PTRACE_POKEDATA, pid, (void *)(uintptr_t)word_addr, (void *)word) < 0)
+	if (ptrace(PTRACE_POKEDATA, pid, there_at(word_addr), there_at(word)) < 0)
 		return -errno;
 	return 0;
 }
@@ -331,7 +337,7 @@ static ssize_t read_proc_mem(pid_t pid, uint64_t addr, void *buf, size_t size)
 ssize_t target_read_some(struct target *t, uint64_t addr, void *buf, size_t size)
 {
 	struct iovec here = { .iov_base = buf, .iov_len = size };
-	struct iovec there = { .iov_base = (void *)(uintptr_t)addr, .iov_len = size };
+	struct iovec there = { .iov_base = there_at(addr), .iov_len = size };
 	ssize_t got;
 
 	if (!t->by_ptrace) {
@@ -364,8 +370,8 @@ int target_read(struct target *t, uint64_t addr, void *buf, size_t size, struct 
 
 int target_write(struct target *t, uint64_t addr, const void *buf, size_t size, struct err *err)
 {
-	struct iovec here = { .iov_base = (void *)(uintptr_t)buf, .iov_len = size };
-	struct iovec there = { .iov_base = (void *)(uintptr_t)addr, .iov_len = size };
+	struct iovec here = { .iov_base = (void *)(uintptr_t)buf, .iov_len = size }; // NOLINT
+	struct iovec there = { .iov_base = there_at(addr), .iov_len = size };
 	ssize_t put;
 
 	if (!t->by_ptrace) {
