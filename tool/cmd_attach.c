@@ -262,10 +262,15 @@ static int record(struct session *s, struct err *err)
 
 	if (!rc) {
 		s->live_line = !s->request->verbose && !s->request->quiet && isatty(STDERR_FILENO);
+		if (s->live_line) {
+			fputs("waiting for the program's next frame (Ctrl-C ends)", stderr);
+			s->shown_ns = 1;
+		}
 		rc = attach_run(&s->attach, err);
 	} else {
 		s->attach.stats.end = ATTACH_FAILED;
 	}
+	s->live_line = false;
 	wipe_line(s);
 	attach_stop(&s->attach);
 	if (rc < 0 && !s->attach.begun) {

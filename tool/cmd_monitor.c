@@ -220,21 +220,34 @@ static void put_value(const struct row_cell *c, double value)
 	printf(" %12s", text);
 }
 
-static int draw_view(struct view *v, double seconds, int room)
+/* One for all, so that columns stand below each other. */
+static int name_width(const struct monitor *m)
 {
-	int lines = 0, width = 20;
+	int width = 16;
+	size_t i, c;
+
+	for (i = 0; i < m->nr_views; i++) {
+		const struct row_plan *p = &m->views[i].plan;
+
+		for (c = 0; c < p->nr_cells; c++) {
+			int len = text_width(p->cells[c].name);
+
+			if (is_interesting(&p->cells[c]) && len > width)
+				width = len < 40 ? len : 40;
+		}
+	}
+	return width;
+}
+
+static int draw_view(struct view *v, double seconds, int width, int room)
+{
 	char rate[TEXT_SIZE], total[TEXT_SIZE];
+	int lines = 0;
 	size_t c;
 
 	if (room < 2)
 		return 0;
-	for (c = 0; c < v->plan.nr_cells; c++) {
-		int len = text_width(v->plan.cells[c].name);
-
-		if (is_interesting(&v->plan.cells[c]) && len > width)
-			width = len < 40 ? len : 40;
-	}
-	printf("%-*s %10s/s %14s in all\n", width, v->plan.frame->name,
+	printf("%-*s %10s/s %12s in all\n", width + 2, v->plan.frame->name,
 	       text_count(rate, (uint64_t)((double)v->frames / seconds + 0.5)),
 	       text_count(total, v->total));
 	lines++;
@@ -275,7 +288,7 @@ static void draw(struct monitor *m, double seconds)
 {
 	const struct attach *a = &m->attach;
 	char missed[TEXT_SIZE], name[32];
-	int room = screen_lines(m) - 1;
+	int room = screen_lines(m) - 1, width = name_width(m);
 	size_t i;
 
 	if (m->terminal)
@@ -283,11 +296,12 @@ static void draw(struct monitor *m, double seconds)
 	printf("%s of process %d (%s), %u slots, %s lost%s\n", a->live.desc.name,
 	       (int)a->live.target.pid, target_name(a->live.target.pid, name), a->stats.slots,
 	       text_count(missed, m->lost), m->terminal ? "; Ctrl-C ends" : "");
-	printf("%-22s %12s %12s %12s %12s %12s\n", "", "least", "median", "90 %", "99 %", "most");
+	printf("%-*s %12s %12s %12s %12s %12s\n", width + 2, "", "least", "median", "90 %", "99 %",
+	       "most");
 	room -= 2;
 	for (i = 0; i < m->nr_views; i++) {
 		if (m->only < 0 || (size_t)m->only == i)
-			room -= draw_view(&m->views[i], seconds, room);
+			room -= draw_view(&m->views[i], seconds, width, room);
 		m->views[i].frames = 0;
 	}
 	if (!m->terminal)

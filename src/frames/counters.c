@@ -120,6 +120,8 @@ static bool append_name(void *arg, const char *name)
 
 	if (!strncmp(name, "perf::", 6))
 		name += 6;
+	if (!strncmp(name, "PERF_COUNT_", 11)) /* has a shorter name as well */
+		return true;
 	if (n->left_out || n->used + strlen(name) + 3 > n->size) {
 		n->left_out++;
 		return true;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frames/fence.h"
+
 /* More than these would be a program with as many threads asleep in save(). */
 #define PENDING_MAX (1u << 20)
 /* Polls that we wait at an unfinished frame before we go past it. */
@@ -81,7 +83,7 @@ static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ti
 		return is_newer(front, seqno) ? LOOK_GONE : LOOK_NOT_YET;
 	copy_slot(r, slot);
 	/* (A) pairs with the release fence behind the back number in the generated save(). */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	fence_load_load();
 	memcpy(&back_copied, r->copy + r->frame_size - 4, 4);
 	front = load_word(slot);
 	if (front == seqno && back_copied == seqno && load_word(back) == seqno)

@@ -350,6 +350,35 @@ def a_program_in_another_ipc_and_pid_namespace_works(dir):
 
 
 @test
+def without_its_system_calls_it_stops_the_program_and_says_how_long(dir):
+    p = start("live_fixed", 2, 50000)
+    file = os.path.join(dir, "frames.ppt")
+    q = popen(program("live_forbid"), TOOL, "attach", "-p", p.pid, "-o", file, "--json", "--count", 200)
+    _, err = q.communicate(timeout=60)
+    if q.returncode == 77:
+        raise Skip("no seccomp here")
+    equal(q.returncode, 0, f"status ({err})")
+    at = json.loads(err.splitlines()[-1])
+    assert at["stops"] > 0 and at["stopped_ns"] > 0, at
+    equal(at["recorded"], 200, "recorded")
+    check_busy(decode(file)[0])
+    print(f"# {at['stops']} stops, {at['stopped_ns'] / at['stops'] / 1000:.0f} us each")
+    # Somebody who traces it already has the only place there is.
+    tracer = popen(sys.executable, "-c", "import ctypes,sys,time\nc = ctypes.CDLL(None)\n"
+                   f"print(c.ptrace(0x4206, {p.pid}, 0, 0), flush=True)\ntime.sleep(60)")
+    if tracer.stdout.readline() == "0\n":
+        q = popen(program("live_forbid"), TOOL, "attach", "-p", p.pid, "-o", file, "--count", 10)
+        _, err = q.communicate(timeout=60)
+        equal(q.returncode, 1, f"status ({err})")
+        contains(err, f"already traced by process {tracer.pid}")
+        # With its own system calls it does not mind.
+        equal(attach(dir, p, "--count", 10).status, 0, "status beside a debugger")
+    tracer.kill()
+    tracer.wait()
+    end(p)
+
+
+@test
 def monitor_shows_what_goes_on(dir):
     p = start("live_fixed", 2, 50000)
     status, out, err = tool("monitor", "-p", p.pid, "--json", "--count", 100)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "frames/fence.h"
 #include "frames/ring.h"
 
 #define SIZE   40u
@@ -68,7 +69,7 @@ static void write_frame(uint32_t *base, uint32_t slots, uint64_t ticket)
 
 	__atomic_store_n(&slot[WORDS - 1], n, __ATOMIC_RELAXED);
 	/* (A) pairs with the fence in look_at(). */
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	fence_store_store();
 	for (i = 1; i < WORDS - 1; i++)
 		__atomic_store_n(&slot[i], n, __ATOMIC_RELAXED);
 	/* (B) pairs with the load of front in look_at(). */
