@@ -311,21 +311,22 @@ static void draw(struct monitor *m, double seconds)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int begin(void *arg, struct err *err)
-{
-	struct monitor *m = arg;
-
-	(void)err;
-	m->drawn_ns = clock_now_ns();
-	return 0;
-}
-
 static void follow_clock(struct monitor *m)
 {
 	size_t i;
 
 	for (i = 0; i < m->nr_views; i++)
 		m->views[i].plan.clock = *attach_clock(&m->attach);
+}
+
+static int begin(void *arg, struct err *err)
+{
+	struct monitor *m = arg;
+
+	(void)err;
+	m->drawn_ns = clock_now_ns();
+	follow_clock(m);
+	return 0;
 }
 
 static int flush(void *arg, struct err *err)

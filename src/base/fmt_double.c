@@ -239,8 +239,7 @@ static char *put_decimal(char *p, struct decimal d)
 
 static char *put_zero(char *p)
 {
-	memcpy(p, "0.0", 3);
-	return p + 3;
+	return put_bytes(p, "0.0", 3);
 }
 
 char *fmt_double(char *p, double v)

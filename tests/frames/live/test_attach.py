@@ -168,6 +168,7 @@ def auto_resize_ends_the_losses_or_grows(dir):
 
 @test
 def programs_of_the_existing_tool_work(dir):
+    before = segments()
     p = start("live_existing", 0, 100)
     a = attach(dir, p, "--count", 3000, "-c", "PAGE-FAULTS")
     equal(a.status, 0, f"status ({a.err})")
@@ -189,7 +190,7 @@ def programs_of_the_existing_tool_work(dir):
     assert second[0] > numbers[-1], (numbers[-1], second[0])
     p.kill()
     p.wait()
-    equal(segments(), {}, "shared memory when the program is gone") if not segments() else None
+    equal(segments(), before, "shared memory when the program is gone")
 
 
 @test
@@ -231,6 +232,23 @@ def a_member_of_every_type_arrives_in_every_format(dir):
     equal(tags, [("a \\value",)], "the tag")
     info = json.loads(tool("query", "-f", a.file, "--json")[1])
     equal((info["comment"], info["time_offset_s"], info["tags"]), ("a, comment", -3600, [["a key", "a \\value"]]), "query")
+
+
+@test
+def times_of_the_cycle_counter_become_nanoseconds(dir):
+    p = start("live_ticks", 2, 100000)
+    before = time.monotonic_ns()
+    a = attach(dir, p, "--duration", 0.5)
+    after = time.monotonic_ns()
+    frames = [f for f in decode(a.file)[0] if f["frame"] == "work"]
+    assert len(frames) > 100, len(frames)
+    slack = 5_000_000  # the rate was measured over half a second
+    for f in frames:
+        assert before - slack < f["took_start"] <= f["took_end"] < after + slack, (before, f, after)
+    _, out, _ = tool("monitor", "-p", p.pid, "--json", "--frame", "work", "--duration", 0.3)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines and all(after - slack < f["took_start"] < time.monotonic_ns() + 50 * slack for f in lines), lines[:1]
+    end(p)
 
 
 @test
