@@ -223,7 +223,7 @@ static void show_place(FILE *out, struct target *t, const struct place *p)
 	else if (live_owner_works(&b, owner))
 		fprintf(out, "%-8d %-11s ", (int)owner, target_name(owner, name));
 	else
-		fprintf(out, "%-8d %-11s ", (int)owner, "(gone)");
+		fprintf(out, "%-8d %-11s ", (int)owner, "(not there)");
 	text_put(out, p->file);
 	fputc('\n', out);
 	desc_release(&b.desc);

@@ -306,6 +306,11 @@ static int claim_locked(struct live_buffer *b, bool force, struct err *err)
 			snprintf(b->notice, sizeof(b->notice),
 				 "taking over from process %d (%s), as you asked", (int)owner,
 				 target_name(owner, name));
+		else if (kill(owner, 0) == 0)
+			snprintf(b->notice, sizeof(b->notice),
+				 "process %d (%s) is not attached here, though it says so; taking "
+				 "over",
+				 (int)owner, target_name(owner, name));
 		else
 			snprintf(b->notice, sizeof(b->notice),
 				 "its last collector, process %d, went without detaching; taking "

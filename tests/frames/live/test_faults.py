@@ -107,6 +107,31 @@ def limits_of_the_system_are_named(dir):
 
 
 @test
+def a_resize_that_finds_no_memory_leaves_the_ring_as_it_is(dir):
+    need_root()
+    limit = "/proc/sys/kernel/shmmni"
+    p = start("live_busy", 2, 20000)
+    with open(limit, "r+", encoding="ascii") as f:
+        usual = f.read()
+        f.write(str(len(segments()) + 2))
+    try:
+        c = attach_start(dir, p)
+        attached(dir, c, p)
+        c.send_signal(signal.SIGUSR1)
+        line = c.stderr.readline()
+        contains(line, "the ring stays as it is")
+        c.terminate()
+        _, err = c.communicate(timeout=60)
+        equal(c.returncode, 0, f"status ({err})")
+        frames, _ = decode(os.path.join(dir, "frames.ppt"))
+        check_busy(frames)
+    finally:
+        with open(limit, "w", encoding="ascii") as f:
+            f.write(usual)
+    end(p)
+
+
+@test
 def a_program_of_another_version_is_told_apart(dir):
     p = start("live_hostile", "abi2")
     status, _, err = tool("attach", "-p", p.pid, "-b", "Evil", "-o", os.path.join(dir, "x.ppt"))
