@@ -59,23 +59,30 @@ static inline void *collector_segment(size_t size, int *id)
 	return map;
 }
 
+/*
+ * Atomic for ThreadSanitizer's sake: it does not notice that an address is another
+ * segment's by now.
+ */
+#define COLLECTOR_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define COLLECTOR_GET(field)        __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
 /* Make the segments.  @slots as a power of two. */
 static inline void collector_create(struct collector *c, uint32_t slots, int resizable)
 {
-	size_t offset = resizable ? PPT_CONTROL_SIZE :
-				    ppt_slot0_offset(PPT_CONTROL_SIZE, c->stride);
+	size_t offset = resizable ? PPT_CONTROL_SIZE
+				  : ppt_slot0_offset(PPT_CONTROL_SIZE, c->stride);
 
 	c->data_size = (size_t)slots * c->stride;
 	c->control = collector_segment(offset + (resizable ? 0 : c->data_size), &c->id);
-	c->control->control_blk_sz = PPT_CONTROL_SIZE;
-	c->control->magic = PPT_EXT_MAGIC;
-	c->control->ext_version = PPT_EXT_VERSION;
-	c->control->next_ticket = 1;
+	COLLECTOR_SET(c->control->control_blk_sz, PPT_CONTROL_SIZE);
+	COLLECTOR_SET(c->control->magic, PPT_EXT_MAGIC);
+	COLLECTOR_SET(c->control->ext_version, PPT_EXT_VERSION);
+	COLLECTOR_SET(c->control->next_ticket, 1);
 	c->data_id = 0;
 	c->data = NULL;
 	if (resizable) {
 		c->data = collector_segment(c->data_size, &c->data_id);
-		c->control->data_block_hmem = (uint64_t)c->data_id;
+		COLLECTOR_SET(c->control->data_block_hmem, (uint64_t)c->data_id);
 	}
 	c->received = c->torn = 0;
 	c->slots = NULL;
@@ -89,12 +96,13 @@ static inline void collector_offer(struct collector *c)
 
 static inline void collector_found(struct collector *c)
 {
-	c->nr_slots = (uint32_t)c->control->data_block_sz;
-	c->slots = (c->data ? c->data : (unsigned char *)c->control) + c->control->data_offset;
-	if (c->control->stride != c->stride || !c->nr_slots || (c->nr_slots & (c->nr_slots - 1)) ||
-	    (size_t)c->nr_slots * c->stride > c->data_size) {
+	c->nr_slots = (uint32_t)COLLECTOR_GET(c->control->data_block_sz);
+	c->slots = (c->data ? c->data : (unsigned char *)c->control) +
+		   COLLECTOR_GET(c->control->data_offset);
+	if (COLLECTOR_GET(c->control->stride) != c->stride || !c->nr_slots ||
+	    (c->nr_slots & (c->nr_slots - 1)) || (size_t)c->nr_slots * c->stride > c->data_size) {
 		fprintf(stderr, "collector: a ring of %u slots of %u bytes\n", c->nr_slots,
-			c->control->stride);
+			COLLECTOR_GET(c->control->stride));
 		exit(1);
 	}
 	free(c->last);

@@ -53,6 +53,8 @@ def attach(dir, p, *options, file="frames.ppt", **kwargs):
 
 def attach_start(dir, p, *options, file="frames.ppt", **kwargs):
     path = os.path.join(dir, file)
+    if os.path.exists(path):
+        os.unlink(path)
     return popen(TOOL, "attach", "-p", p.pid, "-o", path, "--json", *options, **kwargs)
 
 
