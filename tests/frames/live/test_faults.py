@@ -111,8 +111,9 @@ def a_resize_that_finds_no_memory_leaves_the_ring_as_it_is(dir):
     need_root()
     limit = "/proc/sys/kernel/shmmni"
     p = start("live_busy", 2, 20000)
-    with open(limit, "r+", encoding="ascii") as f:
+    with open(limit, encoding="ascii") as f:
         usual = f.read()
+    with open(limit, "w", encoding="ascii") as f:
         f.write(str(len(segments()) + 2))
     try:
         c = attach_start(dir, p)
