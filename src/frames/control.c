@@ -75,10 +75,11 @@ void control_fill(struct control *c, void *block, const struct desc *d,
 
 uint64_t control_flags(const struct control *c)
 {
-	/* (B) pairs with the release store of client_flags, the last one of the client's attach. */
+	/* (B) of docs/frames.md pairs with the release store of client_flags, the last one of the
+	 * client's attach. */
 	if (c->old_order)
 		return __atomic_load_n(&old_view(c)->client_flags, __ATOMIC_ACQUIRE);
-	/* (B) as above: pairs with the same store. */
+	/* (B) of docs/frames.md pairs with the same store. */
 	return __atomic_load_n(&seed_view(c)->client_flags, __ATOMIC_ACQUIRE);
 }
 
@@ -130,7 +131,8 @@ void control_calibration(const struct control *c, uint64_t *ticks, uint64_t *ns)
 
 void control_set_data(struct control *c, int id)
 {
-	/* (B) pairs with the client's load of data_block_hmem: the segment exists before its id. */
+	/* (B) of docs/frames.md pairs with the client's load of data_block_hmem: the segment exists
+	 * before its id. */
 	__atomic_store_n(&seed_view(c)->data_block_hmem, (uint64_t)id, __ATOMIC_RELEASE);
 }
 
@@ -141,12 +143,14 @@ int control_wanted_data(const struct control *c)
 
 int control_attached_data(const struct control *c)
 {
-	/* (B) pairs with the client's release store at the end of its attach of a data block. */
+	/* (B) of docs/frames.md pairs with the client's release store at the end of its attach of a
+	 * data block. */
 	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_attached, __ATOMIC_ACQUIRE);
 }
 
 int control_left_data(const struct control *c)
 {
-	/* (B) pairs with the client's release store: everything in the old block is written. */
+	/* (B) of docs/frames.md pairs with the client's release store: everything in the old block
+	 * is written. */
 	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_left, __ATOMIC_ACQUIRE);
 }

@@ -49,7 +49,7 @@ static const uint8_t *slot_of(const struct ring *r, const struct ring_block *b, 
 
 static uint32_t load_front(const uint8_t *slot)
 {
-	/* (B) pairs with the release store of front in the generated save(). */
+	/* (B) of docs/frames.md pairs with the release store of front in the generated save(). */
 	return __atomic_load_n((const uint32_t *)(const void *)slot, __ATOMIC_ACQUIRE);
 }
 
@@ -82,7 +82,8 @@ static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ti
 	if (front != seqno)
 		return is_newer(front, seqno) ? LOOK_GONE : LOOK_NOT_YET;
 	copy_slot(r, slot);
-	/* (A) pairs with the release fence behind the back number in the generated save(). */
+	/* (A) of docs/frames.md pairs with the release fence behind the back number in the
+	 * generated save(). */
 	fence_load_load();
 	memcpy(&back_copied, r->copy + r->frame_size - 4, 4);
 	front = load_word(slot);
