@@ -34,7 +34,8 @@ while [ $# -gt 0 ]; do
 done
 
 tool=$build/corotracer
-for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,ctf,flood,idle}; do
+for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,ctf,flood,idle} \
+	"$build"/bench/bench-frames-{one,many,one-ticks,many-ticks}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
 		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
@@ -147,7 +148,17 @@ run_idle()
 	collected $stations idle --stations=$stations --seconds="$(seconds 10)"
 }
 
+run_frames()
+{
+	local kind
+	say "frames"
+	for kind in one many one-ticks many-ticks; do
+		"$build/bench/bench-frames-$kind" --seconds="$(seconds 2)"
+	done
+}
+
 run_event
+run_frames
 run_pace
 [ "$spin" = 0 ] || run_pace --spin=1
 run_jsonl
@@ -168,6 +179,7 @@ rows()
 	collected: 100 coroutines|event.collected.hundred_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
 	collected: 100, by corotracer_switch|event.collected.switch_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
 	END
+	rows_frames
 	rows_pace pace ""
 	[ "$spin" = 0 ] || rows_pace spin ", spinning"
 	cat <<-'END'
@@ -180,6 +192,24 @@ rows()
 	flat out: cost to the program|flood.event_ns|ns|event.alone.clock_ns|clock_gettime|
 	idle: collector's CPU, @idle.stations@ coroutines|idle.collector_cpu_percent|%|||<= 0.5
 	END
+}
+
+# rows_frames: each kind against the clock in its own run.
+rows_frames()
+{
+	local kind words wanted
+	while IFS='|' read -r kind words wanted; do
+		echo "frame: $words|frames.$kind.save_ns|ns|frames.$kind.clock_ns|clock_gettime|$wanted"
+		echo "frame: not attached, $words|frames.$kind.idle_save_ns|ns|frames.$kind.clock_ns|clock_gettime|<= 0.05"
+	done <<-'END'
+	one|one thread|<= 1.4
+	many|any thread|<= 1.4
+	one-ticks|one thread, counter clock|<= 0.5
+	many-ticks|any thread, counter clock|<= 0.5
+	END
+	echo "frame: the bare cycle counter|frames.one-ticks.ticks_ns|ns|frames.one-ticks.clock_ns|clock_gettime|"
+	echo "frame: one thread, counter clock|frames.one-ticks.save_ns|ns|frames.one-ticks.ticks_ns|cycle counter|"
+	echo "frame: any thread, counter clock|frames.many-ticks.save_ns|ns|frames.many-ticks.ticks_ns|cycle counter|"
 }
 
 # rows_pace KEY SUFFIX
