@@ -490,7 +490,7 @@ static int write_totals(struct ctf_writer *w, const struct trace_item *totals)
 		.stream_id = CTF_STREAM_FACTS,
 		.timestamp_begin = ts,
 		.timestamp_end = ts,
-		.packet_size = CTF_TOTALS_SIZE * 8,
+		.packet_size = sizeof(packet) * 8,
 		.lane = UINT32_MAX,
 	};
 
@@ -585,10 +585,12 @@ static void release(struct ctf_writer *w)
 static void say_failure(const struct ctf_writer *w, struct err *err)
 {
 	const struct ctf_files *f = &w->files;
+	uint64_t written = f->written + f->others_written;
+	uint64_t unwritten = f->unwritten + f->others_unwritten;
 
-	err_set(err, f->error, "cannot write '%s': %s; %llu events are in it, %llu are not",
-		w->path, strerror(-f->error), (unsigned long long)(f->written + f->others_written),
-		(unsigned long long)(f->unwritten + f->others_unwritten));
+	err_set(err, f->error,
+		"cannot write '%s': %s; %" PRIu64 " events are in it, %" PRIu64 " are not", w->path,
+		strerror(-f->error), written, unwritten);
 	if (f->error == -ENOSPC || f->error == -EDQUOT)
 		err_hint(err, "make room there, or write the trace to another disk");
 	else if (f->error == -EFBIG)

@@ -35,22 +35,22 @@ enum kind {
 
 struct field {
 	const char *key;
-	enum kind kind;
 	size_t offset; /* in struct trace_item */
+	enum kind kind;
 	uint8_t flag;
 };
 
 #define FIELD(key, member, kind)                                  \
 	{                                                         \
-		key, kind, offsetof(struct trace_item, member), 0 \
+		key, offsetof(struct trace_item, member), kind, 0 \
 	}
 #define FLAG(key, flag)                                                        \
 	{                                                                      \
-		key, KIND_FLAG, offsetof(struct trace_item, event.flags), flag \
+		key, offsetof(struct trace_item, event.flags), KIND_FLAG, flag \
 	}
 #define END                          \
 	{                            \
-		NULL, KIND_U64, 0, 0 \
+		NULL, 0, KIND_U64, 0 \
 	}
 
 static const struct field run_fields[] = {
