@@ -108,7 +108,7 @@ value()
 # per A B: A divided by B.
 per()
 {
-	awk -v a="$1" -v b="$2" 'BEGIN { print b > 0 ? a / b : 0 }'
+	awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'
 }
 
 # seconds N: less when in a hurry.
