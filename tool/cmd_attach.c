@@ -20,6 +20,7 @@ struct request {
 	struct attach_config config;
 	struct recording_info info;
 	const char *file;
+	char *made_name; /* of the buffer's, if nobody gave one */
 	uint64_t resize;
 	int verbose;
 	bool list, json, quiet;
@@ -284,7 +285,7 @@ static int record(struct session *s, struct err *err)
 	return rc;
 }
 
-static int attach_and_record(const struct request *r)
+static int attach_and_record(struct request *r)
 {
 	struct session s = { .request = r };
 	struct attach_config config = r->config;
@@ -299,7 +300,10 @@ static int attach_and_record(const struct request *r)
 	}
 	if (r->verbose >= 3)
 		show_layout(stderr, &s.attach.live.desc);
-	rc = recording_create(&s.recording, r->file, &err);
+	if (!r->file && asprintf(&r->made_name, "%s.ppt", s.attach.live.desc.name) >= 0)
+		r->file = r->made_name;
+	rc = r->file ? recording_create(&s.recording, r->file, &err)
+		     : err_set(&err, -ENOMEM, "no memory for a file name");
 	if (!rc) {
 		rc = begin_info(&s, &err);
 		if (rc < 0)
@@ -501,8 +505,6 @@ static int list_counters(void)
 static int run_request(struct request *r)
 {
 	struct err err = { 0 };
-	char *file = NULL;
-	int status;
 
 	if (r->config.counters.nr == 1 && !strcmp(r->config.counters.names[0], "list"))
 		return list_counters();
@@ -521,16 +523,12 @@ static int run_request(struct request *r)
 	}
 	if (r->config.counters.warning[0])
 		say("attach", "%s", r->config.counters.warning);
-	if (!r->file) {
-		const char *name = r->config.buffer ? r->config.buffer : "frames";
-
-		if (asprintf(&file, "%.*s.ppt", (int)strcspn(name, "@"), name) < 0)
-			return EXIT_FAILED;
-		r->file = file;
+	if (r->file && !strcmp(r->file, "-") && isatty(STDOUT_FILENO)) {
+		say("attach", "a recording is nothing for a terminal");
+		fputs("hint: -o FILE, or 'corotracer monitor' to watch\n", stderr);
+		return EXIT_FAILED;
 	}
-	status = attach_and_record(r);
-	free(file);
-	return status;
+	return attach_and_record(r);
 }
 
 static int run(int argc, char **argv)
@@ -551,6 +549,7 @@ static int run(int argc, char **argv)
 		status = run_request(&r);
 	counters_release(&r.config.counters);
 	free(r.info.comment);
+	free(r.made_name);
 	return status;
 }
 
