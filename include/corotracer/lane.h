@@ -287,6 +287,36 @@ CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 	return 1;
 }
 
+/* What was given back so far: worth another look when it changes. */
+static inline uint32_t ctp_chunk_tag(const struct ctp_session *s)
+{
+	return (uint32_t)(ctp_load_relaxed(&s->chunk_pool.pool->free) >> 32);
+}
+
+/* As ctp_lane_block(), for a thread that has no lane yet because others hold all there is. */
+CTP_SLOW int ctp_lane_await(struct ctp_thread *t, struct ctp_session *s)
+{
+	struct timespec step = { 0, CTP_BLOCK_STEP_NS };
+	uint64_t start = ctp_clock_ns(), waited = 0;
+	int opened = 0;
+
+	if (s->on_full != CTP_ON_FULL_BLOCK || (t->gave_up && t->gave_up_at == ctp_chunk_tag(s)))
+		return 0;
+	while (!opened && waited < (uint64_t)s->block_ms * 1000000u) {
+		ctp_wake_if_asleep(s);
+		syscall(SYS_nanosleep, &step, NULL);
+		opened = ctp_lane_open(t, s);
+		waited = ctp_clock_ns() - start;
+	}
+	t->gave_up = !opened;
+	t->gave_up_at = ctp_chunk_tag(s);
+	if (opened) {
+		ctp_store_relaxed(&t->lane->blocked, 1u);
+		ctp_store_relaxed(&t->lane->blocked_ns, waited);
+	}
+	return opened;
+}
+
 /* Has this thread a lane under this session, or can it have one? */
 CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 {
@@ -296,7 +326,7 @@ CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 		return 0;
 	if (t->lane)
 		return 1;
-	ready = ctp_lane_open(t, s);
+	ready = ctp_lane_open(t, s) || ctp_lane_await(t, s);
 	errno = saved;
 	return ready;
 }

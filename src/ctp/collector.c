@@ -155,8 +155,11 @@ static bool done(struct collector *c)
 {
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
-	if (!c->launch.ended && launch_ended(&c->launch))
+	if (!c->launch.ended && launch_ended(&c->launch)) {
 		c->signals.asked_to_stop = false; /* that was for the program */
+		/* Who connected before it ended may not have been let in yet. */
+		endpoint_serve(&c->endpoint);
+	}
 	return c->launch.ended &&
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
 }

@@ -260,7 +260,7 @@ int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const cha
 	memset(c, 0, sizeof(*c));
 	if (strlen(name) >= sizeof(c->name))
 		return 0;
-	strcpy(c->name, name);
+	memcpy(c->name, name, strlen(name) + 1);
 	c->fd = open_file(walk, c);
 	if (c->fd < 0)
 		return 0;

@@ -231,10 +231,11 @@ static int next_event(struct ctf_reader *r, struct trace_item *item, struct err 
 		}
 		sink(r, 0);
 	}
-	r->handed_out = r->nr_heap > 0;
-	if (!r->nr_heap)
+	c = r->nr_heap ? r->heap[0] : NULL;
+	r->handed_out = c != NULL;
+	if (!c)
 		return 0;
-	*item = r->heap[0]->item;
+	*item = c->item;
 	return 1;
 }
 
@@ -348,7 +349,7 @@ static int add_stream(struct ctf_reader *r, const char *name, struct err *err)
 	}
 	more = &r->streams[r->nr_streams++];
 	memset(more, 0, sizeof(*more));
-	strcpy(more->name, name); /* a name of ours: it fits */
+	memcpy(more->name, name, strlen(name) + 1); /* a name of ours: it fits */
 	more->fd = -1;
 	return 0;
 }
@@ -427,7 +428,7 @@ static int open_streams(struct ctf_reader *r, struct err *err)
 			return err->code;
 	}
 	for (i = 0; i < r->nr_streams; i++) {
-		strcpy(name, r->streams[i].name);
+		memcpy(name, r->streams[i].name, sizeof(name));
 		if (open_cursor(r, &r->streams[i], name, err) < 0)
 			return err->code;
 	}

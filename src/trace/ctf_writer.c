@@ -28,7 +28,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* The longest record of an event: a birth with its name. */
-#define RECORD_MAX (CTF_EVENT_HEADER + CTF_BIRTH_SIZE + TRACE_NAME_MAX + 8)
+#define RECORD_MAX (CTF_EVENT_HEADER + CTF_NAMED_SIZE + TRACE_NAME_MAX + 8)
 /* Nobody says how far it is: do not wait for ever. */
 #define HELD_MAX ((size_t)1 << 20)
 
@@ -185,11 +185,13 @@ static uint8_t *put_birth(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 		cut.name_size = TRACE_NAME_MAX;
 		cut.flags |= TRACE_NAME_CUT;
 	}
-	p = put_head(p, ts, CTF_BIRTH, &cut);
+	p = put_head(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH, &cut);
 	p = put_u64(p, ev->peer);
 	p = put_u32(p, ev->pid);
+	if (!cut.name_size)
+		return p;
 	p = put_u16(p, (uint16_t)cut.name_size);
-	return cut.name_size ? put_bytes(p, ev->name, cut.name_size) : p;
+	return put_bytes(p, ev->name, cut.name_size);
 }
 
 static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
@@ -488,7 +490,7 @@ static int write_totals(struct ctf_writer *w, const struct trace_item *totals)
 		.stream_id = CTF_STREAM_FACTS,
 		.timestamp_begin = ts,
 		.timestamp_end = ts,
-		.packet_size = CTF_TOTALS_SIZE * 8,
+		.packet_size = sizeof(packet) * 8,
 		.lane = UINT32_MAX,
 	};
 
@@ -583,10 +585,12 @@ static void release(struct ctf_writer *w)
 static void say_failure(const struct ctf_writer *w, struct err *err)
 {
 	const struct ctf_files *f = &w->files;
+	uint64_t written = f->written + f->others_written;
+	uint64_t unwritten = f->unwritten + f->others_unwritten;
 
-	err_set(err, f->error, "cannot write '%s': %s; %llu events are in it, %llu are not",
-		w->path, strerror(-f->error), (unsigned long long)(f->written + f->others_written),
-		(unsigned long long)(f->unwritten + f->others_unwritten));
+	err_set(err, f->error,
+		"cannot write '%s': %s; %" PRIu64 " events are in it, %" PRIu64 " are not", w->path,
+		strerror(-f->error), written, unwritten);
 	if (f->error == -ENOSPC || f->error == -EDQUOT)
 		err_hint(err, "make room there, or write the trace to another disk");
 	else if (f->error == -EFBIG)

@@ -62,11 +62,11 @@ const char *trace_state_name(unsigned state)
 
 uint8_t trace_state_from_name(const char *name)
 {
-	uint8_t i;
+	unsigned i;
 
 	for (i = 1; i < NR_TRACE_STATES; i++) {
 		if (!strcmp(states[i], name))
-			return i;
+			return (uint8_t)i;
 	}
 	return TRACE_STATE_UNKNOWN;
 }

@@ -59,7 +59,7 @@ static const char *reason(const char *p, uint8_t *out)
 {
 	char name[16];
 	const char *end;
-	uint64_t value;
+	uint64_t value = 0;
 	int known;
 
 	if (*p != '"') {

@@ -35,22 +35,22 @@ enum kind {
 
 struct field {
 	const char *key;
-	enum kind kind;
 	size_t offset; /* in struct trace_item */
+	enum kind kind;
 	uint8_t flag;
 };
 
 #define FIELD(key, member, kind)                                  \
 	{                                                         \
-		key, kind, offsetof(struct trace_item, member), 0 \
+		key, offsetof(struct trace_item, member), kind, 0 \
 	}
 #define FLAG(key, flag)                                                        \
 	{                                                                      \
-		key, KIND_FLAG, offsetof(struct trace_item, event.flags), flag \
+		key, offsetof(struct trace_item, event.flags), KIND_FLAG, flag \
 	}
 #define END                          \
 	{                            \
-		NULL, KIND_U64, 0, 0 \
+		NULL, 0, KIND_U64, 0 \
 	}
 
 static const struct field run_fields[] = {
@@ -362,12 +362,12 @@ static const char *past_key(const char *p, const char *key)
 
 static const char *scan_number(const char *p, uint64_t max, uint64_t *out)
 {
-	if (!strncmp(p, "\"0x", 3)) {
-		p = scan_hex16(p + 3, out);
-		return p && *p == '"' ? p + 1 : NULL;
-	}
-	p = scan_u64(p, out);
-	return p && *out <= max ? p : NULL;
+	bool is_hex = !strncmp(p, "\"0x", 3);
+
+	p = is_hex ? scan_hex16(p + 3, out) : scan_u64(p, out);
+	if (!p || *out > max || (is_hex && *p != '"'))
+		return NULL;
+	return p + is_hex;
 }
 
 /* A string that stands for itself. */

@@ -54,10 +54,13 @@ static int write_at(int fd, const char *from, size_t size, uint64_t at, size_t *
 static void make_room_line(char line[SIDECAR_ROOM_SIZE])
 {
 	static const char head[] = "{\"type\":\"room\",\"for\":\"totals\",\"pad\":\"";
+	char *end = line + SIDECAR_ROOM_SIZE;
 
 	memset(line, ' ', SIDECAR_ROOM_SIZE);
 	memcpy(line, head, sizeof(head) - 1);
-	memcpy(line + SIDECAR_ROOM_SIZE - 3, "\"}\n", 3);
+	end[-3] = '"';
+	end[-2] = '}';
+	end[-1] = '\n';
 }
 
 static int write_room(struct sidecar_writer *w)

@@ -66,7 +66,22 @@ class Run:
             return [json.loads(line) for line in f]
 
     def coroutines(self):
-        return [r for r in self.sidecar if r["type"] == "coroutine"]
+        """What the sidecar says of each: records of stations, and births, ends and leftovers of lanes."""
+        lives, stations = {}, []
+        for r in self.sidecar:
+            if r["type"] == "coroutine" and r["station"] is not None:
+                stations.append(r)
+                continue
+            if r["type"] not in ("birth", "end", "destroy", "coroutine"):
+                continue
+            c = lives.setdefault(r["probe_id"], {"station": None, "writer": "corotracer", "dead": False, "lost": 0})
+            if r["type"] == "end" or r["type"] == "destroy":
+                c.update(written=r["written"], lost=r.get("lost", 0), death_ts=r["ts"], dead=True)
+                c["collected"] = c["written"] - c["lost"]
+            else:
+                c.update(r)
+                c.setdefault("birth_ts", r.get("ts"))
+        return stations + list(lives.values())
 
 
 def popen(*args, **kwargs):

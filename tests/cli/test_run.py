@@ -135,7 +135,7 @@ def more_coroutines_than_stations_are_counted(dir):
     equal(r.summary["collected"], 28, "collected")
     status, _, err = tool("run", "-n", 7, "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0, env=STATIONS_ONLY)
     equal(status, 0, "status")
-    contains(err, "13 coroutines that found no station of 7")
+    contains(err, "13 coroutines that found no room")
     contains(err, "-n 20 would have been enough")
     status, _, _ = tool("run", "-n", 7, "--fail-on-loss", "-o", dir + "/t", "--", TARGET, "events", 20, 4, 0,
                         env=STATIONS_ONLY)

@@ -39,7 +39,7 @@ def names_and_processes_are_told(dir):
 
 @test
 def time_goes_forward_strictly(dir):
-    run = collect(dir, program("sdk_writer"), "-c", "8", "-e", "20000", "-t", "4")
+    run = collect(dir, program("sdk_writer"), "-c", "8", "-e", "5000", "-t", "4")
     check_counts(run)
     check_partial(run)
     last = {}
@@ -51,9 +51,9 @@ def time_goes_forward_strictly(dir):
 @test
 def full_speed_loses_nothing_in_silence(dir):
     for threads, env in (("1", None), ("2", None), ("4", None), ("1", STATIONS_ONLY), ("4", STATIONS_ONLY)):
-        run = collect(dir, program("sdk_writer"), "-c", "6", "-e", "40000", "-t", threads, env=env)
+        run = collect(dir, program("sdk_writer"), "-c", "6", "-e", "10000", "-t", threads, env=env)
         equal(run.status, 0, "exit status")
-        equal(run.total_written(), 240000, "what the program wrote")
+        equal(run.total_written(), 60000, "what the program wrote")
         check_counts(run)
         check_partial(run)
 
@@ -77,9 +77,9 @@ def parent_forked_child_and_execed_child_are_complete(dir):
 
 @test
 def many_processes_at_full_speed_lose_nothing_in_silence(dir):
-    run = collect(dir, program("sdk_writer"), "-c", "4", "-e", "50000", "-t", "2", "-f", "-x")
+    run = collect(dir, program("sdk_writer"), "-c", "4", "-e", "10000", "-t", "2", "-f", "-x")
     equal(len(run.reports), 3, "processes that reported")
-    equal(run.total_written(), 600000, "what they wrote")
+    equal(run.total_written(), 120000, "what they wrote")
     check_counts(run)
     check_partial(run)
 

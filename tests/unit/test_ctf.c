@@ -339,7 +339,7 @@ static void stations_without_a_horizon_wait_for_the_flush_only(void)
 
 /* ---- size ----------------------------------------------------------------- */
 
-static void limit(int resource, rlim_t value)
+static void limit(__rlimit_resource_t resource, rlim_t value)
 {
 	struct rlimit l;
 
@@ -709,7 +709,7 @@ static void refused(const char *metadata, size_t size, const char *text, const c
 	CHECK(!trace_reader_open(trace, &err));
 	if (!strstr(err.text, text) || !strstr(err.hint, hint)) {
 		fprintf(stderr, "%s\n%s\n", err.text, err.hint);
-		CHECK(!"the words");
+		exit(1);
 	}
 }
 

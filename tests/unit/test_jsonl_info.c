@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "trace/jsonl_writer.h"
 #include "trace/sidecar.h"
+#include "trace/writer.h"
 
 #include "check.h"
 
@@ -245,6 +246,166 @@ static void fails_on_garbage_and_leaves_it_out(void)
 	CHECK_SAYS("15 more\n");
 }
 
+/* ---- either format --------------------------------------------------------- */
+
+static void write_rich(enum trace_format format, char *path, bool finished)
+{
+	struct trace_output output = { .path = path, .format = format, .has_sidecar = true };
+	struct sidecar_totals totals = { .complete = true,
+					 .written = 22,
+					 .collected = 2,
+					 .lost = 20,
+					 .lost_full = 20,
+					 .others_collected = 3,
+					 .others_written = 8,
+					 .others_lost = 5,
+					 .end_ts = 5000000000,
+					 .exit_status = 0 };
+	struct sidecar_coroutine alive = { .station = TRACE_NO_STATION,
+					   .probe_id = 4,
+					   .name = "reader",
+					   .state = TRACE_STATE_SUSPENDED,
+					   .since_ts = 3000000000,
+					   .site = 9,
+					   .reason = TRACE_REASON_IO_READ,
+					   .has_resource = true,
+					   .resource = 12 };
+	struct trace_counts counts;
+	struct err err = { 0 };
+	struct trace_writer *w;
+	struct trace_event ev;
+
+	output.fd = format == TRACE_FORMAT_CTF ? open(path, O_RDONLY | O_DIRECTORY)
+					       : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	CHECK(output.fd >= 0);
+	w = trace_writer_open(&output, &err);
+	CHECK(w != NULL);
+	trace_put_run(w, &(struct sidecar_run){ .tool = "corotracer 0.1.0", .start_ts = 1 });
+	trace_put_site(w, &(struct trace_site){ 9, 42, 1, "src/io.c", "wait" });
+	trace_put_lane(w, &(struct trace_lane){ 3, 4711, 4712 });
+	trace_event_init(&ev);
+	ev.probe_id = 4;
+	ev.tid = 4712;
+	ev.kind = TRACE_BIRTH;
+	ev.name = "reader";
+	ev.name_size = 6;
+	ev.ts = 1000000000;
+	trace_put_event(w, 3, &ev);
+	ev.name = NULL;
+	ev.name_size = 0;
+	ev.seq = 2;
+	ev.kind = TRACE_RESUME;
+	ev.is_active = true;
+	ev.ts = 2000000000;
+	trace_put_event(w, 3, &ev);
+	trace_put_gap(w, 3, 2000000000, 2500000000, 20, 5);
+	ev.kind = TRACE_SUSPEND;
+	ev.is_active = false;
+	ev.site = 9;
+	ev.reason = TRACE_REASON_IO_READ;
+	ev.ts = 3000000000;
+	trace_put_event(w, 3, &ev);
+	ev.kind = TRACE_WAKE;
+	ev.ts = 3000000001;
+	ev.seq = 0;
+	trace_put_event(w, 3, &ev);
+	ev.probe_id = 5;
+	ev.kind = TRACE_END;
+	ev.flags = TRACE_DESTROYED;
+	ev.reason = 0;
+	ev.ts = 4000000000;
+	trace_put_event(w, 3, &ev);
+	if (finished) {
+		trace_put_coroutine(w, &alive);
+		trace_put_totals(w, &totals);
+	}
+	trace_writer_close(w, &counts, &err, &err);
+	CHECK(!err.code);
+	if (format == TRACE_FORMAT_CTF)
+		close(output.fd);
+}
+
+static void check_rich(char *path)
+{
+	json_t *out, *part;
+
+	CHECK_EQ(info(path), 0);
+	CHECK_SAYS("events        2\n");
+	CHECK_SAYS("and           1 birth, 1 wake, 1 end\n");
+	CHECK_SAYS("lost          20 of 22 written (90.9 %)\n");
+	CHECK_SAYS("20 found no room in their lane\n");
+	CHECK_SAYS("and 5 births, wakes, ends\n");
+	CHECK_SAYS("gaps          thread 4712 of process 4711: 20 events and 5 others in 1 gap\n");
+	CHECK_SAYS("not ended     reader  suspended at src/io.c:42 wait (io-read) for 2.000 s\n");
+	CHECK_SAYS("lives         1 coroutine born, 1 ended\n");
+	out = info_json(path, 0);
+	CHECK_EQ(number(json_object_get(out, "others"), "wakes"), 1);
+	CHECK_EQ(number(out, "sites"), 1);
+	part = json_array_get(json_object_get(out, "lanes_lost_most"), 0);
+	CHECK_EQ(number(part, "lane"), 3);
+	CHECK_EQ(number(part, "lost"), 20);
+	part = json_array_get(json_object_get(json_object_get(out, "sidecar"), "not_ended_first"),
+			      0);
+	CHECK_STR(json_string_value(json_object_get(part, "place")), "src/io.c:42 wait");
+	CHECK_EQ(number(part, "resource"), 12);
+	json_decref(out);
+}
+
+static void remove_ctf(const char *path)
+{
+	static const char *const names[] = { "metadata", "facts", "totals", "lane_3" };
+	int fd = open(path, O_RDONLY | O_DIRECTORY), i;
+
+	for (i = 0; i < 4; i++)
+		unlinkat(fd, names[i], 0);
+	close(fd);
+	rmdir(path);
+}
+
+static void tells_the_same_of_both_formats(void)
+{
+	char ctf[80];
+	json_t *out;
+
+	write_rich(TRACE_FORMAT_JSONL, trace, true);
+	check_rich(trace);
+	snprintf(ctf, sizeof(ctf), "%s/t.ctf", dir);
+	CHECK_EQ(mkdir(ctf, 0700), 0);
+	write_rich(TRACE_FORMAT_CTF, ctf, true);
+	check_rich(ctf);
+	out = info_json(ctf, 0);
+	CHECK_STR(json_string_value(json_object_get(out, "format")), "ctf");
+	CHECK_EQ(number(json_object_get(out, "ctf"), "discarded"), 25);
+	json_decref(out);
+	remove_ctf(ctf);
+	unlink(sidecar);
+}
+
+static void says_what_is_damaged_in_a_ctf_trace(void)
+{
+	char ctf[80], lane[100];
+	json_t *out;
+
+	snprintf(ctf, sizeof(ctf), "%s/t.ctf", dir);
+	snprintf(lane, sizeof(lane), "%s/lane_3", ctf);
+	CHECK_EQ(mkdir(ctf, 0700), 0);
+	write_rich(TRACE_FORMAT_CTF, ctf, true);
+	CHECK_EQ(truncate(lane, 150), 0);
+	CHECK_EQ(info(ctf), 1);
+	CHECK_SAYS("torn          1 file ends inside a packet");
+	CHECK_SAYS("disagrees     the collector wrote 2 events, the file has 0:\n");
+	out = info_json(ctf, 1);
+	CHECK_EQ(number(json_object_get(out, "ctf"), "torn"), 1);
+	CHECK(json_is_false(json_object_get(out, "sound")));
+	json_decref(out);
+	remove_ctf(ctf);
+	CHECK_EQ(mkdir(ctf, 0700), 0);
+	write_rich(TRACE_FORMAT_CTF, ctf, false);
+	CHECK_EQ(info(ctf), 0);
+	CHECK_SAYS("lost          not known: the collector was killed, or is still at it\n");
+	remove_ctf(ctf);
+}
+
 static void says_in_words_that_a_file_is_missing(void)
 {
 	char name[] = "info", path[] = "/nonexistent.jsonl";
@@ -325,6 +486,8 @@ int main(void)
 	RUN(fails_when_file_and_sidecar_disagree);
 	RUN(does_not_take_a_killed_collector_for_a_loss_of_zero);
 	RUN(fails_on_garbage_and_leaves_it_out);
+	RUN(tells_the_same_of_both_formats);
+	RUN(says_what_is_damaged_in_a_ctf_trace);
 	RUN(says_in_words_that_a_file_is_missing);
 	RUN(wants_exactly_one_trace);
 	RUN(reads_from_a_pipe);

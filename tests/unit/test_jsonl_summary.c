@@ -25,6 +25,32 @@ static void numbers_coroutines_by_probe_and_station(void)
 	CHECK_EQ(coro_ids_count(&ids), 0);
 }
 
+static void gives_the_number_of_who_left_to_another(void)
+{
+	struct coro_ids ids = { 0 };
+	uint64_t i;
+
+	CHECK_EQ(coro_ids_enter(&ids, 7, TRACE_NO_STATION), 0);
+	CHECK_EQ(coro_ids_enter(&ids, 7, 3), 1);
+	coro_ids_leave(&ids, 7, TRACE_NO_STATION);
+	coro_ids_leave(&ids, 7, TRACE_NO_STATION);
+	coro_ids_leave(&ids, 8, 3);
+	CHECK_EQ(coro_ids_find(&ids, 7, TRACE_NO_STATION), -ENOENT);
+	CHECK_EQ(coro_ids_find(&ids, 7, 3), 1);
+	CHECK_EQ(coro_ids_enter(&ids, 9, TRACE_NO_STATION), 0);
+	coro_ids_leave(&ids, 7, 3);
+	CHECK_EQ(coro_ids_enter(&ids, 7, 3), 1);
+	CHECK_EQ(coro_ids_count(&ids), 4);
+	/* A million one after the other, a hundred at a time, take the room of a hundred. */
+	for (i = 100; i < 1000100; i++) {
+		CHECK(coro_ids_enter(&ids, i, TRACE_NO_STATION) < 110);
+		coro_ids_leave(&ids, i - 100, TRACE_NO_STATION);
+	}
+	CHECK(ids.probes.size <= 1024 && ids.pairs.size <= 1024);
+	CHECK_EQ(coro_ids_count(&ids), 1000004);
+	coro_ids_release(&ids);
+}
+
 static void add_event(struct trace_summary *s, const struct trace_event *ev)
 {
 	struct trace_item item = { .type = TRACE_ITEM_EVENT, .event = *ev };
@@ -128,8 +154,113 @@ static void keeps_copies_of_what_the_reader_forgets(void)
 	summary_release(&s);
 }
 
+static void add_life(struct trace_summary *s, uint64_t id, uint8_t kind, uint8_t flags,
+		     const char *name)
+{
+	struct trace_event ev;
+
+	trace_event_init(&ev);
+	ev.probe_id = id;
+	ev.kind = kind;
+	ev.flags = flags;
+	ev.is_active = kind == TRACE_RESUME;
+	ev.ts = 1000 + id;
+	ev.name = name;
+	ev.name_size = name ? (uint32_t)strlen(name) : 0;
+	if (kind == TRACE_END || kind == TRACE_DESTROY) {
+		ev.written = 10;
+		ev.lost = id % 2;
+	}
+	add_event(s, &ev);
+}
+
+static void counts_lives_by_their_events(void)
+{
+	struct trace_summary s = { 0 };
+	struct trace_item alive = { .type = TRACE_ITEM_COROUTINE };
+	uint64_t i;
+
+	for (i = 1; i <= 1000; i++) {
+		add_life(&s, i, TRACE_BIRTH, 0, "worker");
+		add_life(&s, i, TRACE_RESUME, 0, NULL);
+		if (i % 4 == 1) /* ends, and its frame goes later */
+			add_life(&s, i, TRACE_END, 0, NULL);
+		if (i % 4 == 1 || i % 4 == 2) /* is destroyed, ended or not */
+			add_life(&s, i, TRACE_DESTROY, 0, NULL);
+		if (i % 4 == 3) /* both at once */
+			add_life(&s, i, TRACE_END, TRACE_DESTROYED, NULL);
+	}
+	trace_item_init(&alive, TRACE_ITEM_COROUTINE);
+	alive.coroutine.probe_id = 4;
+	alive.coroutine.name = "worker";
+	CHECK_EQ(summary_add(&s, &alive), 0);
+	CHECK_EQ(summary_born(&s), 1000);
+	CHECK_EQ(summary_ended(&s), 750);
+	CHECK_EQ(coro_ids_count(&s.coroutines), 1000);
+	CHECK_EQ(s.nr_named, 1000);
+	CHECK_EQ(s.kinds[TRACE_BIRTH], 1000);
+	CHECK_EQ(s.events, 1000);
+	CHECK_EQ(s.others, 1000 + 250 + 500 + 250);
+	CHECK(s.nr_losers > 0 && s.worst[0].lost == 1 && s.worst[0].station == TRACE_NO_STATION);
+	/* What the one that is left did last is known, those that are gone are not in the way. */
+	CHECK_EQ(s.alive[0].last.state, TRACE_STATE_RUNNING);
+	CHECK(s.last_room <= 1024);
+	summary_release(&s);
+}
+
+static void bounds_the_names_it_remembers(void)
+{
+	struct trace_summary s = { 0 };
+	char name[32];
+	uint64_t i;
+
+	for (i = 0; i < SUMMARY_NAMES + 1000; i++) {
+		snprintf(name, sizeof(name), "n%u", (unsigned)i);
+		add_life(&s, i, TRACE_BIRTH, 0, name);
+		add_life(&s, i, TRACE_END, TRACE_DESTROYED, NULL);
+	}
+	add_life(&s, i, TRACE_BIRTH, 0, "n5");
+	CHECK_EQ(s.names.nr, SUMMARY_NAMES);
+	CHECK_EQ(s.nr_unnamed, 1000);
+	CHECK_EQ(s.nr_named, SUMMARY_NAMES + 1001);
+	summary_release(&s);
+}
+
+static void adds_up_gaps_by_thread_and_knows_places(void)
+{
+	struct trace_item item = { .type = TRACE_ITEM_GAP };
+	struct trace_summary s = { 0 };
+	size_t top[3];
+	uint64_t i;
+
+	for (i = 0; i < 300; i++) {
+		item.gap = (struct trace_gap){ .lane = (uint32_t)(i % 30),
+					       .tid = 100 + i % 30,
+					       .transitions = i % 30,
+					       .others = 1 };
+		CHECK_EQ(summary_add(&s, &item), 0);
+	}
+	CHECK_EQ(s.nr_gaps, 30);
+	CHECK_EQ(summary_top_gaps(&s, top, 3), 3);
+	CHECK(s.gaps[top[0]].tid == 129 && s.gaps[top[0]].transitions == 290);
+	CHECK(s.gaps[top[0]].others == 10 && s.gaps[top[0]].gaps == 10);
+	CHECK(s.gaps[top[2]].tid == 127);
+	item = (struct trace_item){ .type = TRACE_ITEM_SITE, .site = { 5, 17, 1, "a.c", "main" } };
+	CHECK_EQ(summary_add(&s, &item), 0);
+	item.site = (struct trace_site){ 6, 18, 1, "", NULL };
+	CHECK_EQ(summary_add(&s, &item), 0);
+	CHECK_STR(summary_place(&s, 5), "a.c:17 main");
+	CHECK_STR(summary_place(&s, 6), "?:18");
+	CHECK(!summary_place(&s, 0) && !summary_place(&s, 7));
+	summary_release(&s);
+}
+
 int main(void)
 {
+	RUN(gives_the_number_of_who_left_to_another);
+	RUN(counts_lives_by_their_events);
+	RUN(bounds_the_names_it_remembers);
+	RUN(adds_up_gaps_by_thread_and_knows_places);
 	RUN(numbers_coroutines_by_probe_and_station);
 	RUN(measures_from_the_first_to_the_last_in_any_order);
 	RUN(keeps_the_ten_that_lost_most);

@@ -19,6 +19,14 @@ static uint64_t own_tid(void)
 	return (uint64_t)syscall(SYS_gettid);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static void open_lanes(void)
 {
 	lanes_region_open(&region, (struct shape)SHAPE);
@@ -532,6 +540,63 @@ static void a_thread_without_a_lane_is_counted(void)
 	CHECK(region.ext->lanes.used <= 2);
 }
 
+static int no_more(void *ctx, struct ctp_arena *a)
+{
+	(void)ctx;
+	(void)a;
+	return 0;
+}
+
+/* Where it may wait, it waits for a lane as for a chunk. */
+static void a_thread_without_a_lane_waits_for_one(void)
+{
+	struct shape shape = SHAPE;
+	struct corotracer_coro co;
+	struct timespec a_while = { 0, 20000000 };
+	pthread_t thread;
+	uint32_t spare;
+
+	shape.chunks = 2;
+	shape.on_full = CTP_ON_FULL_BLOCK;
+	shape.block_ms = 60000;
+	lanes_region_open(&region, shape);
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	region.ext->chunks.committed = 2;
+	spare = ctp_pool_take(&region.chunks, no_more, NULL);
+	CHECK(spare != 0);
+	CHECK_EQ(pthread_create(&thread, NULL, write_in_thread, &co), 0);
+	nanosleep(&a_while, NULL);
+	ctp_pool_give(&region.chunks, spare - 1);
+	pthread_join(thread, NULL);
+	CHECK_EQ(region.ext->homeless + region.ext->homeless_marks, 0);
+	CHECK_EQ(read_lane(1), 8);
+	CHECK_EQ(lane_nr(&region, 1)->blocked, 1);
+	CHECK(lane_nr(&region, 1)->blocked_ns > 0);
+}
+
+static void waiting_for_a_lane_is_bounded_and_in_vain_only_once(void)
+{
+	struct shape shape = SHAPE;
+	struct corotracer_coro co;
+	uint64_t start, took;
+	pthread_t thread;
+
+	shape.chunks = 1;
+	shape.on_full = CTP_ON_FULL_BLOCK;
+	shape.block_ms = 500;
+	lanes_region_open(&region, shape);
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	start = clock_ns();
+	CHECK_EQ(pthread_create(&thread, NULL, write_in_thread, &co), 0);
+	pthread_join(thread, NULL);
+	took = clock_ns() - start;
+	CHECK(took >= 500000000u);
+	/* Eight events; who waited for each would have taken four seconds. */
+	CHECK(took < 4000000000u);
+	CHECK_EQ(region.ext->homeless, 7);
+	CHECK_EQ(region.ext->homeless_marks, 1);
+}
+
 static void errno_is_kept_whatever_happens(void)
 {
 	struct corotracer_site here = { "f", "g", 1, 0 };
@@ -858,14 +923,6 @@ static void the_slow_path_fills_chunks_like_the_fast_one(void)
 		CHECK_EQ(records[k].value, k);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void without_a_counter_records_carry_the_clock(void)
 {
 	struct corotracer_coro a, b;
@@ -1025,6 +1082,8 @@ int main(void)
 	RUN_ALONE(waiting_for_room_is_bounded_and_in_vain_only_once);
 	RUN_ALONE(who_waits_loses_nothing_while_somebody_reads);
 	RUN_ALONE(a_thread_without_a_lane_is_counted);
+	RUN_ALONE(a_thread_without_a_lane_waits_for_one);
+	RUN_ALONE(waiting_for_a_lane_is_bounded_and_in_vain_only_once);
 	RUN_ALONE(errno_is_kept_whatever_happens);
 	RUN_ALONE(a_thread_that_ends_gives_back_what_it_has);
 	RUN_ALONE(events_of_a_thread_at_its_very_end_are_there);

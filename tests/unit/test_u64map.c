@@ -9,6 +9,47 @@
 
 #include "check.h"
 
+/* Against a plain array: keys that come and go, among many that stand close together. */
+static void forgets_what_is_removed_and_nothing_else(void)
+{
+	enum { NR = 3000 };
+	static const unsigned shifts[] = { 0, 6, 48 };
+	static uint64_t values[NR];
+	uint64_t state = 12345, value, present = 0;
+	size_t s;
+	int i, k;
+
+	for (s = 0; s < 3; s++) {
+		struct u64map map = { 0 };
+
+		CHECK(!u64map_remove(&map, 0) && !u64map_remove(&map, 5));
+		memset(values, 0, sizeof(values));
+		present = 0;
+		for (i = 0; i < 300000; i++) {
+			state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+			k = (int)(state >> 33) % NR;
+			if (values[k]) {
+				CHECK(u64map_remove(&map, (uint64_t)k << shifts[s]));
+				values[k] = 0;
+				present--;
+			} else {
+				values[k] = state | 1;
+				CHECK_EQ(u64map_put(&map, (uint64_t)k << shifts[s], values[k]), 0);
+				present++;
+			}
+			k = (k * 7 + 1) % NR;
+			CHECK_EQ(u64map_get(&map, (uint64_t)k << shifts[s], &value),
+				 values[k] != 0);
+			CHECK(!values[k] || value == values[k]);
+		}
+		CHECK_EQ(u64map_count(&map), present);
+		for (k = 0; k < NR; k++)
+			CHECK_EQ(u64map_remove(&map, (uint64_t)k << shifts[s]), values[k] != 0);
+		CHECK_EQ(u64map_count(&map), 0);
+		u64map_release(&map);
+	}
+}
+
 static void is_empty_when_all_zero(void)
 {
 	struct u64map map = { 0 };
@@ -149,6 +190,7 @@ static void numbers_strings_in_order_of_appearance(void)
 int main(void)
 {
 	RUN(is_empty_when_all_zero);
+	RUN(forgets_what_is_removed_and_nothing_else);
 	RUN(takes_zero_and_the_largest_key);
 	RUN(enters_a_new_key_as_zero);
 	RUN(keeps_everything_while_it_grows);
