@@ -112,6 +112,11 @@ double bench_median(struct bench_samples *s)
 	return nth(s, s->nr / 2);
 }
 
+double bench_quantile(struct bench_samples *s, double part)
+{
+	return s->nr ? nth(s, (size_t)((double)(s->nr - 1) * part)) : 0;
+}
+
 double bench_option(int argc, char **argv, const char *name, double otherwise)
 {
 	size_t len = strlen(name);
@@ -141,9 +146,39 @@ static void region_fill(struct ctp_header *h, uint32_t nr_stations)
 	ext->features = CTP_EXT_MEMBARRIER;
 }
 
-bool bench_region_alone(uint32_t nr_stations)
+static uint64_t place(struct ctp_pool *pool, uint64_t offset, uint32_t unit, uint32_t limit)
 {
-	size_t size = ctp_region_size(nr_stations);
+	pool->offset = offset;
+	pool->unit = unit;
+	pool->limit = limit;
+	pool->committed = limit; /* a file in memory has what is written to */
+	return (offset + (uint64_t)unit * limit + 4095) / 4096 * 4096;
+}
+
+/* Behind @from; returns where it ends.  @h may be NULL: only how large it will be. */
+static uint64_t lanes_fill(struct ctp_header *h, uint64_t from, uint32_t nr_lives)
+{
+	struct ctp_header nowhere;
+	struct ctp_ext_lanes *lanes = ctp_header_lanes(h ? h : &nowhere);
+
+	from = place(&lanes->lanes, (from + 4095) / 4096 * 4096, sizeof(struct ctp_lane), 16);
+	from = place(&lanes->chunks, from, sizeof(struct ctp_chunk), 16);
+	from = place(&lanes->lives, from, sizeof(struct ctp_life), nr_lives);
+	from = place(&lanes->sites, from, sizeof(struct ctp_site), 64);
+	lanes->version = CTP_LANES_VERSION;
+	lanes->map_size = from;
+	lanes->lane_chunks = 16;
+	lanes->magic = CTP_LANES_MAGIC;
+	if (h)
+		ctp_header_ext(h)->features |= CTP_EXT_LANES;
+	return from;
+}
+
+/* @nr_lives 0: stations only. */
+static bool region_make(uint32_t nr_stations, uint32_t nr_lives)
+{
+	size_t stations = ctp_region_size(nr_stations);
+	size_t size = nr_lives ? lanes_fill(NULL, stations, nr_lives) : stations;
 	int fd = memfd_create("bench-region", MFD_CLOEXEC);
 	char path[64], count[32];
 	void *map;
@@ -154,12 +189,24 @@ bool bench_region_alone(uint32_t nr_stations)
 	if (map == MAP_FAILED)
 		return false;
 	region_fill(map, nr_stations);
+	if (nr_lives)
+		lanes_fill(map, stations, nr_lives);
 	munmap(map, size);
 	/* The descriptor stays open: it is the path's other end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(count, sizeof(count), "%" PRIu32, nr_stations);
 	unsetenv(CTP_ENV_SOCK);
 	return setenv(CTP_ENV_SHM, path, 1) == 0 && setenv(CTP_ENV_STATIONS, count, 1) == 0;
+}
+
+bool bench_region_alone(uint32_t nr_stations)
+{
+	return region_make(nr_stations, 0);
+}
+
+bool bench_region_lanes(uint32_t nr_lives)
+{
+	return region_make(1, nr_lives);
 }
 
 pid_t bench_collector_pid(void)

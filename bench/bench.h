@@ -34,6 +34,10 @@ void bench_emit(double value, const char *key, ...) __attribute__((format(printf
  */
 bool bench_region_alone(uint32_t nr_stations);
 
+/* The same with lanes: room for @nr_lives coroutines, and a few chunks that the caller gives back.
+ */
+bool bench_region_lanes(uint32_t nr_lives);
+
 /* The collector we are connected to; 0: none. */
 pid_t bench_collector_pid(void);
 
@@ -49,6 +53,7 @@ struct bench_samples {
 void bench_sample(struct bench_samples *s, double value);
 double bench_best(struct bench_samples *s);
 double bench_median(struct bench_samples *s);
+double bench_quantile(struct bench_samples *s, double part);
 
 /* What the command line says after @name as "--name=VALUE", or @otherwise. */
 double bench_option(int argc, char **argv, const char *name, double otherwise);

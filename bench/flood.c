@@ -3,6 +3,7 @@
  * flood.c - as many events as it can write, for the collector to keep up with.
  *
  *	corotracer run -n 1000 -- bench-flood --coroutines=1000 --seconds=2
+ *	corotracer run -o x.ctf -- bench-flood --events=10000000
  */
 #include "bench.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
 {
 	unsigned nr = (unsigned)bench_option(argc, argv, "coroutines", 1000);
 	double seconds = bench_option(argc, argv, "seconds", 2);
+	uint64_t most = (uint64_t)bench_option(argc, argv, "events", 1e18);
 	struct corotracer_coro *coroutines = calloc(nr ? nr : 1, sizeof(*coroutines));
 	uint64_t start, end, k = 0;
 	unsigned i;
@@ -29,7 +31,7 @@ int main(int argc, char **argv)
 
 	start = bench_now_ns();
 	end = start + (uint64_t)(seconds * 1e9);
-	while (bench_now_ns() < end) {
+	while (bench_now_ns() < end && k < most) {
 		for (i = 0; i < EVENTS_A_LOOK; i++, k++) {
 			if (k / nr % 2)
 				corotracer_suspend(&coroutines[k % nr], coroutines);

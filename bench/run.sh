@@ -11,7 +11,7 @@ usage()
 	cat <<-'END'
 	usage: bench/run.sh [--quick] [--spin] [--json] [--build DIR]
 
-	  --quick      a quarter of the time, and of the idle stations a tenth
+	  --quick      a quarter of the time, and of the idle coroutines a tenth
 	  --spin       the paced events also with busy waiting in between
 	  --json       an object instead of a table: rows, and every value measured
 	  --build DIR  where the tool and the benchmarks were built (default: build)
@@ -34,7 +34,8 @@ while [ $# -gt 0 ]; do
 done
 
 tool=$build/corotracer
-for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,ctf,flood,idle}; do
+for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flood,idle,busy} \
+	"$build"/bench/bench-frames-{one,many,one-ticks,many-ticks}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
 		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
@@ -43,7 +44,8 @@ for program in "$tool" "$build"/bench/bench-{event,pace,jsonl,ctf,flood,idle}; d
 done
 
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+shm=$(mktemp -d /dev/shm/corotracer-bench-XXXXXX 2>/dev/null || mktemp -d)
+trap 'rm -rf "$dir" "$shm"' EXIT
 export BENCH_OUT=$dir/values
 : >"$BENCH_OUT"
 
@@ -75,22 +77,39 @@ else
 	say "one CPU only: program and collector share it"
 fi
 
-# collected STATIONS PROGRAM [ARGUMENTS]: under the collector; its summary in $dir/summary.
-collected()
+# collected_to FILE PROGRAM [ARGUMENTS]: under the collector; its summary in $dir/summary.
+collected_to()
 {
-	local stations=$1 program=$2
+	local file=$1 program=$2
 	shift 2
-	if ! "${pin[@]}" "$tool" run -n "$stations" -o /dev/null --json -- \
+	if ! "${pin[@]}" "$tool" run -n 1000 -o "$file" --json -- \
 		"$build/bench/bench-$program" "$@" 2>"$dir/summary"; then
 		cat "$dir/summary" >&2
 		return 1
 	fi
 }
 
-# summary KEY: a number from that summary.
+collected()
+{
+	collected_to /dev/null "$@"
+}
+
+# summary KEY: a number from that summary; the first of that name.
 summary()
 {
-	sed -n "s/.*\"$1\":\([0-9][0-9]*\).*/\1/p" "$dir/summary" | head -n 1
+	grep -o "\"$1\":[0-9][0-9]*" "$dir/summary" | head -n 1 | cut -d: -f2
+}
+
+# value KEY NUMBER: one more result.
+value()
+{
+	echo "$1 $2" >>"$BENCH_OUT"
+}
+
+# per A B: A divided by B.
+per()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'
 }
 
 # seconds N: less when in a hurry.
@@ -101,9 +120,16 @@ seconds()
 
 run_event()
 {
-	say "events in a loop"
+	say "events in a loop, into stations"
 	"$build/bench/bench-event" --seconds="$(seconds 3)"
-	collected 100 event --seconds="$(seconds 3)"
+	COROTRACER_NO_LANES=1 collected event --seconds="$(seconds 3)"
+}
+
+run_lane()
+{
+	say "events in a loop, into a lane"
+	"$build/bench/bench-lane" --seconds="$(seconds 3)"
+	collected lane --seconds="$(seconds 6)"
 }
 
 run_pace()
@@ -111,7 +137,7 @@ run_pace()
 	local rate
 	for rate in 100 1000 10000 100000 1000000; do
 		say "events at a pace of $rate/s"
-		collected 100 pace --rate=$rate --seconds="$(seconds $((rate == 100 ? 8 : 4)))" "$@"
+		collected pace --rate=$rate --seconds="$(seconds $((rate == 100 ? 8 : 4)))" "$@"
 	done
 }
 
@@ -122,35 +148,69 @@ run_jsonl()
 	say "CTF"
 	"$build/bench/bench-ctf" --seconds="$(seconds 3)"
 	"$build/bench/bench-ctf" --seconds="$(seconds 3)" --told=1
+}
+
+# flood KEY FILE: a program that writes flat out, and how fast that gets into FILE.
+flood()
+{
+	local events=10000000
+	[ "$quick" = 0 ] || events=2500000
+	collected_to "$2" flood --coroutines=1000 --seconds=60 --events=$events
+	value "flood.$1.collected_per_s" "$(per "$(summary collected)000000000" "$(summary duration_ns)")"
+	value "flood.$1.per_cpu_s" "$(per "$(summary collected)000000000" "$(summary collector_cpu_ns)")"
+	value "flood.$1.collected_percent" "$(per "$(summary collected)00" "$(summary written)")"
+	rm -rf "$2" "$2.meta"
+}
+
+run_flood()
+{
 	say "a program that writes flat out"
-	collected 1000 flood --coroutines=1000 --seconds="$(seconds 3)"
-	awk -v collected="$(summary collected)" -v lost="$(summary lost)" \
-		-v cpu="$(summary collector_cpu_ns)" '
-		$1 == "flood.seconds" { seconds = $2 }
-		END {
-			print "flood.collected_per_s", collected / seconds
-			print "flood.collected_percent", 100 * collected / (collected + lost)
-			print "flood.collector_cpu_percent", cpu / seconds / 1e7
-		}' "$BENCH_OUT" >"$dir/flood"
-	cat "$dir/flood" >>"$BENCH_OUT"
+	flood ctf "$shm/flood.ctf"
+	flood jsonl "$shm/flood.jsonl"
+	COROTRACER_NO_LANES=1 flood stations "$shm/flood.jsonl"
+}
+
+# How many coroutines are very many here?  One takes some 160 bytes of tmpfs.
+crowd()
+{
+	local available
+	available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+	if [ "$quick" = 1 ] || [ "${available:-0}" -lt 1000000 ]; then
+		echo 100000
+	else
+		echo 1000000
+	fi
 }
 
 run_idle()
 {
-	local stations=1000000 available
-	available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-	# A station takes 1 KiB of tmpfs.
-	if [ "$quick" = 1 ] || [ "${available:-0}" -lt 2000000 ]; then
-		stations=100000
-	fi
-	say "$stations coroutines that do nothing"
-	collected $stations idle --stations=$stations --seconds="$(seconds 10)"
+	local many few
+	many=$(crowd)
+	say "$many coroutines that do nothing"
+	collected idle --stations="$many" --seconds="$(seconds 10)"
+	say "$many that do nothing, and 1000 that do"
+	collected busy --seconds="$(seconds 8)"
+	few=$(summary region_bytes)
+	collected busy --idle="$many" --seconds="$(seconds 8)"
+	value busy.region_bytes "$(per $(($(summary region_bytes) - few)) "$many")"
+}
+
+run_frames()
+{
+	local kind
+	say "frames"
+	for kind in one many one-ticks many-ticks; do
+		"$build/bench/bench-frames-$kind" --seconds="$(seconds 2)"
+	done
 }
 
 run_event
+run_frames
+run_lane
 run_pace
 [ "$spin" = 0 ] || run_pace --spin=1
 run_jsonl
+run_flood
 run_idle
 
 # What is compared with what.  The wanted figure is one for the ratio, or for the
@@ -159,15 +219,25 @@ rows()
 {
 	cat <<-'END'
 	# what|measured|unit|yardstick|its name|wanted
-	event: the bare cycle counter|event.alone.ticks_ns|ns|event.alone.clock_ns|clock_gettime|
-	event: one coroutine|event.alone.one_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
-	event: 100 coroutines|event.alone.hundred_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
-	event: 100, by corotracer_switch|event.alone.switch_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
-	event: untraced|event.alone.untraced_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.05
-	collected: one coroutine|event.collected.one_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
-	collected: 100 coroutines|event.collected.hundred_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
-	collected: 100, by corotracer_switch|event.collected.switch_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
+	the bare cycle counter|event.alone.ticks_ns|ns|event.alone.clock_ns|clock_gettime|
+	station: one coroutine|event.alone.one_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
+	station: 100 coroutines|event.alone.hundred_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
+	station: 100, by corotracer_switch|event.alone.switch_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.5
+	untraced|event.alone.untraced_ns|ns|event.alone.clock_ns|clock_gettime|<= 0.05
+	station, collected: one coroutine|event.collected.one_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
+	station, collected: 100 coroutines|event.collected.hundred_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
+	station, collected: 100, by corotracer_switch|event.collected.switch_median_ns|ns|event.collected.clock_median_ns|clock_gettime|
+	lane: the bare cycle counter|lane.alone.ticks_ns|ns|lane.alone.clock_ns|clock_gettime|
+	lane: one coroutine|lane.alone.one_ns|ns|lane.alone.clock_ns|clock_gettime|<= 0.35
+	lane: one coroutine, less the counter|lane.alone.one_less_ns|ns|lane.alone.clock_ns|clock_gettime|
+	lane: 100 coroutines|lane.alone.hundred_ns|ns|lane.alone.clock_ns|clock_gettime|<= 0.35
+	lane: 100, by corotracer_switch|lane.alone.switch_ns|ns|lane.alone.clock_ns|clock_gettime|<= 0.35
+	lane: with site, reason, resource|lane.alone.await_ns|ns|lane.alone.clock_ns|clock_gettime|
+	lane, collected: mean, one coroutine|lane.collected.one_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
+	lane, collected: mean, 100 coroutines|lane.collected.hundred_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
+	lane, collected: 99.9th percentile|lane.collected.p999_ns|ns|lane.collected.clock_ns|clock_gettime|<= 4
 	END
+	rows_frames
 	rows_pace pace ""
 	[ "$spin" = 0 ] || rows_pace spin ", spinning"
 	cat <<-'END'
@@ -175,11 +245,35 @@ rows()
 	jsonl to a file on tmpfs|jsonl.tmpfs.events_per_s|/s|jsonl.tmpfs.fprintf_per_s|fprintf|>= 10
 	ctf on tmpfs: plain transitions|ctf.plain.events_per_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
 	ctf on tmpfs: with site, reason, resource|ctf.told.events_per_s|/s|ctf.told.memcpy_per_s|memcpy of 32 bytes|
-	flat out: collected, end to end|flood.collected_per_s|/s|jsonl.null.fprintf_per_s|fprintf|
-	flat out: share collected|flood.collected_percent|%|||
+	flat out into CTF, end to end|flood.ctf.collected_per_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
+	flat out into CTF, by the collector's CPU|flood.ctf.per_cpu_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
+	flat out into CTF: share collected|flood.ctf.collected_percent|%|||>= 100
+	flat out into JSON lines, end to end|flood.jsonl.collected_per_s|/s|jsonl.tmpfs.fprintf_per_s|fprintf|
+	flat out into JSON lines: share collected|flood.jsonl.collected_percent|%|||>= 100
+	flat out, stations only: share collected|flood.stations.collected_percent|%|||
 	flat out: cost to the program|flood.event_ns|ns|event.alone.clock_ns|clock_gettime|
 	idle: collector's CPU, @idle.stations@ coroutines|idle.collector_cpu_percent|%|||<= 0.5
+	1000 busy, @busy.crowd.idle@ idle: collector's CPU|busy.crowd.collector_cpu_percent|%|busy.alone.collector_cpu_percent|the 1000 alone|<= 1.5
+	memory of the region per coroutine alive|busy.region_bytes|bytes|||
 	END
+}
+
+# rows_frames: each kind against the clock in its own run.
+rows_frames()
+{
+	local kind words wanted
+	while IFS='|' read -r kind words wanted; do
+		echo "frame: $words|frames.$kind.save_ns|ns|frames.$kind.clock_ns|clock_gettime|$wanted"
+		echo "frame: not attached, $words|frames.$kind.idle_save_ns|ns|frames.$kind.clock_ns|clock_gettime|<= 0.05"
+	done <<-'END'
+	one|one thread|<= 1.4
+	many|any thread|<= 1.4
+	one-ticks|one thread, counter clock|<= 0.5
+	many-ticks|any thread, counter clock|<= 0.5
+	END
+	echo "frame: the bare cycle counter|frames.one-ticks.ticks_ns|ns|frames.one-ticks.clock_ns|clock_gettime|"
+	echo "frame: one thread, counter clock|frames.one-ticks.save_ns|ns|frames.one-ticks.ticks_ns|cycle counter|"
+	echo "frame: any thread, counter clock|frames.many-ticks.save_ns|ns|frames.many-ticks.ticks_ns|cycle counter|"
 }
 
 # rows_pace KEY SUFFIX

@@ -139,8 +139,10 @@ static int do_turns(char **argv)
 static int do_untold(char **argv)
 {
 	uint64_t nr = arg(argv, 2);
+	struct co *cos = begin_all(nr);
 
-	take_turns(begin_all(nr), nr, arg(argv, 3));
+	take_turns(cos, nr, arg(argv, 3));
+	free(cos); /* and nobody told the collector */
 	return 0;
 }
 
