@@ -34,7 +34,8 @@ while [ $# -gt 0 ]; do
 done
 
 tool=$build/corotracer
-for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flood,idle,busy}; do
+for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flood,idle,busy} \
+	"$build"/bench/bench-frames-{one,many,one-ticks,many-ticks}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
 		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
@@ -194,8 +195,21 @@ run_idle()
 	value busy.region_bytes "$(per $(($(summary region_bytes) - few)) "$many")"
 }
 
+run_frames()
+{
+	local kind
+	say "frames"
+	for kind in one many one-ticks many-ticks; do
+		"$build/bench/bench-frames-$kind" --seconds="$(seconds 2)"
+	done
+}
+
 run_event
+<<<<<<< HEAD
 run_lane
+=======
+run_frames
+>>>>>>> lanes
 run_pace
 [ "$spin" = 0 ] || run_pace --spin=1
 run_jsonl
@@ -226,6 +240,7 @@ rows()
 	lane, collected: mean, 100 coroutines|lane.collected.hundred_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
 	lane, collected: 99.9th percentile|lane.collected.p999_ns|ns|lane.collected.clock_ns|clock_gettime|<= 4
 	END
+	rows_frames
 	rows_pace pace ""
 	[ "$spin" = 0 ] || rows_pace spin ", spinning"
 	cat <<-'END'
@@ -244,6 +259,24 @@ rows()
 	1000 busy, @busy.crowd.idle@ idle: collector's CPU|busy.crowd.collector_cpu_percent|%|busy.alone.collector_cpu_percent|the 1000 alone|<= 1.5
 	memory of the region per coroutine alive|busy.region_bytes|bytes|||
 	END
+}
+
+# rows_frames: each kind against the clock in its own run.
+rows_frames()
+{
+	local kind words wanted
+	while IFS='|' read -r kind words wanted; do
+		echo "frame: $words|frames.$kind.save_ns|ns|frames.$kind.clock_ns|clock_gettime|$wanted"
+		echo "frame: not attached, $words|frames.$kind.idle_save_ns|ns|frames.$kind.clock_ns|clock_gettime|<= 0.05"
+	done <<-'END'
+	one|one thread|<= 1.4
+	many|any thread|<= 1.4
+	one-ticks|one thread, counter clock|<= 0.5
+	many-ticks|any thread, counter clock|<= 0.5
+	END
+	echo "frame: the bare cycle counter|frames.one-ticks.ticks_ns|ns|frames.one-ticks.clock_ns|clock_gettime|"
+	echo "frame: one thread, counter clock|frames.one-ticks.save_ns|ns|frames.one-ticks.ticks_ns|cycle counter|"
+	echo "frame: any thread, counter clock|frames.many-ticks.save_ns|ns|frames.many-ticks.ticks_ns|cycle counter|"
 }
 
 # rows_pace KEY SUFFIX

@@ -46,6 +46,12 @@ extern const struct command command_collect;
 extern const struct command command_snapshot;
 extern const struct command command_recover;
 extern const struct command command_info;
+extern const struct command command_generate;
+extern const struct command command_attach;
+extern const struct command command_decode;
+extern const struct command command_query;
+extern const struct command command_monitor;
+extern const struct command command_export;
 extern const struct command command_help;
 extern const struct command command_version;
 

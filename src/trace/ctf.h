@@ -105,7 +105,8 @@ CTF_FIELD(tid, 80, 8);
  *
  *	full          u64 seq, u8 reason, u64 resource
  *	wake_full     u64 waker, u32 seen, u8 reason, u64 resource
- *	birth         u64 parent, u32 pid, u16 name_size, and the name
+ *	birth         u64 parent, u32 pid
+ *	birth_named   the same; u16 name_size, and the name, of a byte at least
  *	end, destroy  u64 written, u64 lost
  *
  * Where there is no tid it is the packet's, where there is no station there is none.
@@ -118,6 +119,7 @@ enum ctf_event_id {
 	CTF_WAKE = 8,
 	CTF_WAKE_FULL,
 	CTF_BIRTH,
+	CTF_BIRTH_NAMED,
 	CTF_END,
 	CTF_DESTROY,
 	CTF_GAP,
@@ -127,7 +129,7 @@ enum ctf_event_id {
 
 #define CTF_EVENT_HEADER 5
 
-/* Sizes of payloads; of a birth without the name. */
+/* Sizes of payloads; of a named birth without the name. */
 #define CTF_PLAIN_SIZE     20
 #define CTF_AT_SIZE        (CTF_PLAIN_SIZE + 14)
 #define CTF_IN_SIZE        (CTF_PLAIN_SIZE + 8)
@@ -135,7 +137,8 @@ enum ctf_event_id {
 #define CTF_FULL_SIZE      (CTF_HEAD_SIZE + 17)
 #define CTF_WAKE_SIZE      25
 #define CTF_WAKE_FULL_SIZE (CTF_HEAD_SIZE + 21)
-#define CTF_BIRTH_SIZE     (CTF_HEAD_SIZE + 14)
+#define CTF_BIRTH_SIZE     (CTF_HEAD_SIZE + 12)
+#define CTF_NAMED_SIZE     (CTF_BIRTH_SIZE + 2)
 #define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)
 #define CTF_GAP_SIZE       32
 

@@ -3,7 +3,8 @@
  * ctf_decode.c - the next event or gap of a stream of events.
  *
  * Every record is in memory as a whole, and known to be, before a byte of its payload
- * is looked at: its size is that of its id, and of a birth also what it says of its name.
+ * is looked at: its size is that of its id, and of a named birth also what it says of its
+ * name.
  */
 #include "trace/ctf_decode.h"
 
@@ -104,14 +105,23 @@ static void get_wake_full(const uint8_t *p, struct trace_event *ev)
 	get_u64(p, &ev->resource);
 }
 
+static const uint8_t *get_parents(const uint8_t *p, struct trace_event *ev)
+{
+	p = get_head(p, ev);
+	p = get_u64(p, &ev->peer);
+	return get_u32(p, &ev->pid);
+}
+
 static void get_birth(const uint8_t *p, struct trace_event *ev)
+{
+	get_parents(p, ev);
+}
+
+static void get_named(const uint8_t *p, struct trace_event *ev)
 {
 	uint16_t size;
 
-	p = get_head(p, ev);
-	p = get_u64(p, &ev->peer);
-	p = get_u32(p, &ev->pid);
-	p = get_u16(p, &size);
+	p = get_u16(get_parents(p, ev), &size);
 	ev->name_size = size;
 	ev->name = size ? (const char *)p : NULL;
 }
@@ -152,6 +162,7 @@ static const struct {
 	[CTF_WAKE] = { CTF_WAKE_SIZE, TRACE_WAKE, get_wake },
 	[CTF_WAKE_FULL] = { CTF_WAKE_FULL_SIZE, TRACE_WAKE, get_wake_full },
 	[CTF_BIRTH] = { CTF_BIRTH_SIZE, TRACE_BIRTH, get_birth },
+	[CTF_BIRTH_NAMED] = { CTF_NAMED_SIZE, TRACE_BIRTH, get_named },
 	[CTF_END] = { CTF_END_SIZE, TRACE_END, get_over },
 	[CTF_DESTROY] = { CTF_END_SIZE, TRACE_DESTROY, get_over },
 	[CTF_GAP] = { CTF_GAP_SIZE, 0, NULL },
@@ -207,7 +218,7 @@ static int64_t record_size(const struct ctf_walk *walk, struct ctf_cursor *c)
 		return 0;
 	}
 	rc = ctf_cursor_need(walk, c, size);
-	if (rc <= 0 || id != CTF_BIRTH)
+	if (rc <= 0 || id != CTF_BIRTH_NAMED)
 		return rc <= 0 ? rc : (int64_t)size;
 	get_u16(ctf_cursor_at(c) + size - 2, &more);
 	size += more;

@@ -165,6 +165,7 @@ static void put_event(FILE *f, unsigned stream, unsigned id, const char *name, c
 #define IN    PLAIN " u32 tid; u32 station;"
 #define HEAD  "u64 probe_id; u64 tid; x64 addr; u32 station; u32 site; u8 flags;"
 #define FULL  HEAD " u64 seq; reason_t reason; u64 resource;"
+#define BIRTH HEAD " u64 parent; u32 pid;"
 #define OVER  HEAD " u64 written; u64 lost;"
 
 static const struct {
@@ -181,7 +182,9 @@ static const struct {
 	{ CTF_FULL + 1, "resume_full", FULL },
 	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
 	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
-	{ CTF_BIRTH, "birth", HEAD " u64 parent; u32 pid; u16 name_size; utf8 name[name_size];" },
+	{ CTF_BIRTH, "birth", BIRTH },
+	/* Never empty: babeltrace2 shows the name of the one before for a sequence of length 0. */
+	{ CTF_BIRTH_NAMED, "birth_named", BIRTH " u16 name_size; utf8 name[name_size];" },
 	{ CTF_END, "end", OVER },
 	{ CTF_DESTROY, "destroy", OVER },
 	{ CTF_GAP, "gap", "u64 from_ts; u64 to_ts; u64 transitions; u64 others;" },

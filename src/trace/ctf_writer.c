@@ -28,7 +28,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* The longest record of an event: a birth with its name. */
-#define RECORD_MAX (CTF_EVENT_HEADER + CTF_BIRTH_SIZE + TRACE_NAME_MAX + 8)
+#define RECORD_MAX (CTF_EVENT_HEADER + CTF_NAMED_SIZE + TRACE_NAME_MAX + 8)
 /* Nobody says how far it is: do not wait for ever. */
 #define HELD_MAX ((size_t)1 << 20)
 
@@ -185,11 +185,13 @@ static uint8_t *put_birth(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 		cut.name_size = TRACE_NAME_MAX;
 		cut.flags |= TRACE_NAME_CUT;
 	}
-	p = put_head(p, ts, CTF_BIRTH, &cut);
+	p = put_head(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH, &cut);
 	p = put_u64(p, ev->peer);
 	p = put_u32(p, ev->pid);
+	if (!cut.name_size)
+		return p;
 	p = put_u16(p, (uint16_t)cut.name_size);
-	return cut.name_size ? put_bytes(p, ev->name, cut.name_size) : p;
+	return put_bytes(p, ev->name, cut.name_size);
 }
 
 static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)

@@ -362,12 +362,12 @@ static const char *past_key(const char *p, const char *key)
 
 static const char *scan_number(const char *p, uint64_t max, uint64_t *out)
 {
-	if (!strncmp(p, "\"0x", 3)) {
-		p = scan_hex16(p + 3, out);
-		return p && *p == '"' ? p + 1 : NULL;
-	}
-	p = scan_u64(p, out);
-	return p && *out <= max ? p : NULL;
+	bool is_hex = !strncmp(p, "\"0x", 3);
+
+	p = is_hex ? scan_hex16(p + 3, out) : scan_u64(p, out);
+	if (!p || *out > max || (is_hex && *p != '"'))
+		return NULL;
+	return p + is_hex;
 }
 
 /* A string that stands for itself. */

@@ -6,7 +6,7 @@
  * Without:      fuzz_jsonl [ITERATIONS [SEED]] mutates the inputs below, the same way
  *               in every run, so that a sanitizer build has it as a test.
  *
- * Beyond "does not crash": what the fast parser takes the slow one takes alike; an
+ * Beyond "does not crash": what the fast parsers take the slow ones take alike; an
  * event that was read comes back the same when it is written and read again; every
  * line that is not blank is an event or garbage, never both, never neither.
  */
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 /* What the inputs were good for: a run that only ever saw garbage proves nothing. */
-static uint64_t nr_events, nr_garbage, nr_records;
+static uint64_t nr_events, nr_garbage, nr_records, nr_events_told;
 
 static int file_of(const void *data, size_t size)
 {
@@ -171,9 +171,43 @@ static void fuzz_sidecar(const uint8_t *data, size_t size)
 	summary_release(&sum);
 }
 
+/* A line that our writer wrote is read without a tree; with a space in it, it is not. */
+static void fuzz_sidecar_line(const uint8_t *data, size_t size)
+{
+	const uint8_t *newline = memchr(data, '\n', size);
+	size_t len = newline ? (size_t)(newline - data) : size;
+	struct sidecar_reader ours, any;
+	struct trace_item a = { 0 }, b = { 0 };
+	struct err err = { 0 };
+	char *spaced = malloc(len + 2);
+
+	MUST(spaced != NULL);
+	if (len < 2 || data[0] != '{') {
+		free(spaced);
+		return;
+	}
+	spaced[0] = '{';
+	spaced[1] = ' ';
+	memcpy(spaced + 2, data + 1, len - 1);
+	MUST(sidecar_reader_open_fd(&ours, file_of(data, len), "ours", &err) == 0);
+	MUST(sidecar_reader_open_fd(&any, file_of(spaced, len + 1), "any", &err) == 0);
+	MUST(sidecar_next(&ours, &a, &err) == sidecar_next(&any, &b, &err));
+	MUST(a.type == b.type);
+	if (ours.stats.records && a.type == TRACE_ITEM_EVENT) {
+		MUST(same(&a.event, &b.event) && a.event.peer == b.event.peer);
+		MUST(a.event.name_size == b.event.name_size && a.event.pid == b.event.pid);
+		MUST(!a.event.name_size || !memcmp(a.event.name, b.event.name, a.event.name_size));
+		nr_events_told++;
+	}
+	sidecar_reader_close(&ours);
+	sidecar_reader_close(&any);
+	free(spaced);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	fuzz_line(data, size);
+	fuzz_sidecar_line(data, size);
 	fuzz_trace(data, size);
 	fuzz_sidecar(data, size);
 	return 0;
@@ -199,6 +233,18 @@ static const char *const seeds[] = {
 	"{\"type\":\"coroutine\",\"station\":1,\"probe_id\":2,\"name\":\"n\\u00e9\\n\","
 	"\"death_ts\":null,\"dead\":true,\"written\":5,\"lost\":3}\n"
 	"{\"type\":\"totals\",\"complete\":true,\"exit_status\":null,\"signal\":9}\n",
+	"{\"probe_id\":1,\"tid\":2,\"addr\":\"0x0000000000000001\",\"seq\":4,\"is_active\":false,"
+	"\"ts\":77777777777,\"station\":3,\"site\":12,\"reason\":\"io-read\",\"resource\":7}\n",
+	"{\"type\":\"wake\",\"ts\":5,\"probe_id\":6,\"tid\":7,\"addr\":\"0x00000000000000ff\","
+	"\"site\":3,\"reason\":\"timer\",\"resource\":0,\"waker\":9,\"seen\":17}\n"
+	"{\"type\":\"gap\",\"from_ts\":1,\"to_ts\":2,\"lane\":3,\"transitions\":4,\"others\":5}\n",
+	"{\"type\":\"birth\",\"ts\":5,\"probe_id\":6,\"tid\":7,\"site\":3,\"parent\":2,\"pid\":1,"
+	"\"name\":\"reader 1\",\"name_truncated\":true}\n"
+	"{\"type\":\"site\",\"id\":3,\"file\":\"a.c\",\"line\":4,\"function\":\"f\",\"pid\":1}\n",
+	"{\"type\":\"end\",\"ts\":5,\"probe_id\":6,\"tid\":7,\"written\":100,\"lost\":3,"
+	"\"destroyed\":true,\"cancelled\":true}\n"
+	"{\"type\":\"destroy\",\"ts\":5,\"probe_id\":6,\"tid\":7,\"was_suspended\":true}\n"
+	"{\"type\":\"room\",\"pad\":\"   \"}\n",
 	"{\"type\":\"coroutine\",\"name\":{\"a\":\"b\"},\"lost\":-1}\n[[[[[[[[\n\"\\ud800\"\n",
 };
 
@@ -297,12 +343,13 @@ int main(int argc, char **argv)
 			size = mutate(buf, size, sizeof(buf));
 		LLVMFuzzerTestOneInput((const uint8_t *)buf, size);
 	}
-	printf("%lu inputs: %llu events, %llu lines of garbage, %llu records of sidecars\n",
+	printf("%lu inputs: %llu events, %llu lines of garbage, %llu records of sidecars, %llu "
+	       "events among them\n",
 	       iterations, (unsigned long long)nr_events, (unsigned long long)nr_garbage,
-	       (unsigned long long)nr_records);
+	       (unsigned long long)nr_records, (unsigned long long)nr_events_told);
 	if (iterations >= 1000)
 		MUST(nr_events > iterations / 10 && nr_garbage > iterations / 10 &&
-		     nr_records > iterations / 10);
+		     nr_records > iterations / 10 && nr_events_told > iterations / 10);
 	return 0;
 }
 

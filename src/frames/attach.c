@@ -1,0 +1,863 @@
+/* SPDX-License-Identifier: MIT */
+/* attach.c - the life of an attach. */
+#include "frames/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/shm.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "frames/abi.h"
+#include "frames/ticks.h"
+
+/* A ring of about this size, if nobody says otherwise. */
+#define RING_BYTES (4u << 20)
+/* More than this is not made by itself. */
+#define RING_BYTES_MAX    (UINT64_C(1) << 30)
+#define SLOTS_DEFAULT_MIN 1024u
+
+/* How long between two looks: short while much comes, longer while nothing does. */
+#define DELAY_MIN  (20 * NS_PER_US)
+#define DELAY_BUSY (2 * NS_PER_MS)
+#define DELAY_IDLE (20 * NS_PER_MS)
+
+/* Does somebody else own the buffer by now? */
+#define CHECK_EVERY (500 * NS_PER_MS)
+/* The program lets go at its next save(); longer than this we do not wait for one. */
+#define LET_GO_WAIT (250 * NS_PER_MS)
+
+/* Existing tool's rings have their tickets from here on (ring_find_start()). */
+#define OLD_TICKETS UINT64_C(0x100000000)
+
+static void say(struct attach *a, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(struct attach *a, int level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!a->config.sink.say)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	a->config.sink.say(a->config.sink.arg, level, text);
+}
+
+/* ---- frames on their way ------------------------------------------------- */
+
+static bool is_enough(const struct attach *a)
+{
+	return a->config.count && a->stats.recorded >= a->config.count;
+}
+
+static void take_frame(void *arg, uint64_t ticket, const uint8_t *image)
+{
+	struct attach *a = arg;
+
+	if (is_enough(a))
+		return;
+	if (!a->live.desc.extended)
+		ticket -= OLD_TICKETS;
+	a->stats.recorded++;
+	a->config.sink.frame(a->config.sink.arg, ticket, image);
+}
+
+/* ---- sizes --------------------------------------------------------------- */
+
+static uint32_t power_of_two(uint64_t at_least)
+{
+	uint32_t slots = PPT_SLOTS_MIN;
+
+	while (slots < at_least && slots < PPT_SLOTS_MAX)
+		slots *= 2;
+	return slots;
+}
+
+static uint32_t default_slots(struct attach *a)
+{
+	const struct desc *d = &a->live.desc;
+	uint64_t slots = RING_BYTES / d->stride, most = RING_BYTES_MAX / d->stride;
+
+	slots = power_of_two(slots / 2 + 1); /* rounded down */
+	if (slots < SLOTS_DEFAULT_MIN)
+		slots = SLOTS_DEFAULT_MIN;
+	if (d->has_min_slots && d->min_slots > slots) {
+		slots = d->min_slots <= most ? d->min_slots : most / 2;
+		if (d->min_slots > most)
+			say(a, 0, "the spec's %llu slots are too many; making fewer",
+			    (unsigned long long)d->min_slots);
+	}
+	return power_of_two(slots);
+}
+
+static int check_slots(struct attach *a, uint64_t slots, struct err *err)
+{
+	if (slots >= PPT_SLOTS_MIN && slots <= PPT_SLOTS_MAX &&
+	    slots * a->live.desc.stride < UINT64_C(1) << 40)
+		return 0;
+	return err_set(err, -EINVAL, "a ring of %llu slots of %u bytes cannot be made",
+		       (unsigned long long)slots, a->live.desc.stride);
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+int attach_open(struct attach *a, const struct attach_config *config, struct err *err)
+{
+	int rc;
+
+	memset(a, 0, sizeof(*a));
+	a->config = *config;
+	a->signal_fd = -1;
+	rc = live_open(&a->live, config->pid, config->buffer, err);
+	if (rc < 0)
+		return rc;
+	if (config->auto_resize && !a->live.desc.resize)
+		say(a, 0,
+		    "this buffer cannot be resized: its spec lacks 'option buffer resize on'");
+	a->stats.slots = a->config.slots ? power_of_two(a->config.slots) : default_slots(a);
+	rc = check_slots(a, a->stats.slots, err);
+	if (rc < 0)
+		live_release(&a->live);
+	a->stats.first_slots = a->stats.slots;
+	return rc;
+}
+
+void attach_release(struct attach *a)
+{
+	ring_release(&a->ring);
+	live_release(&a->live);
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+static bool is_resizable(const struct attach *a)
+{
+	return a->live.desc.resize && a->live.desc.extended;
+}
+
+static size_t segment_size(const struct attach *a)
+{
+	const struct desc *d = &a->live.desc;
+	size_t control = control_size(d), data = (size_t)a->stats.slots * d->stride;
+
+	if (is_resizable(a))
+		return control;
+	if (d->extended)
+		return ppt_slot0_offset(control, d->stride) + data;
+	/* Where slot 0 will be, the program decides: at most a slot further on. */
+	return control + d->stride + data;
+}
+
+static int make_segments(struct attach *a, struct err *err)
+{
+	pid_t pid = a->live.target.pid;
+	int rc = segment_create(&a->control_segment, segment_size(a), pid, err);
+
+	if (!rc && is_resizable(a))
+		rc = segment_create(&a->data_segment, (size_t)a->stats.slots * a->live.desc.stride,
+				    pid, err);
+	if (rc < 0)
+		return rc;
+	control_fill(&a->control, a->control_segment.map, &a->live.desc, &a->config.counters,
+		     a->data_segment.id);
+	return 0;
+}
+
+/*
+ * A program of the existing tool does not notice another handle while it has one: what it
+ * holds on to is what we have to read.  True if there is such a ring, and it is ours now.
+ */
+static bool adopt_ring(struct attach *a, int32_t id)
+{
+	struct control_answer answer;
+	struct shmid_ds ds;
+	void *map;
+
+	if (id <= 0 || shmctl(id, IPC_STAT, &ds) < 0 || ds.shm_segsz < control_size(&a->live.desc))
+		return false;
+	map = shmat(id, NULL, 0);
+	if ((intptr_t)map == -1) // NOLINT(performance-no-int-to-ptr)
+		return false;
+	a->control.block = map;
+	a->control.old_order = a->live.desc.dialect == DESC_PPT;
+	a->control.extended = false;
+	if (!control_attached(&a->control, &answer)) {
+		shmdt(map);
+		return false;
+	}
+	a->control_segment.id = id;
+	a->control_segment.map = map;
+	a->control_segment.size = ds.shm_segsz;
+	shmctl(id, IPC_RMID, NULL); /* the last one to go removes it */
+	a->adopted = true;
+	say(a, 1, "the program still holds the ring of an earlier collector; reading on there");
+	return true;
+}
+
+static int set_up(struct attach *a, struct err *err)
+{
+	int32_t before = 0;
+	int rc = live_get_handle(&a->live, &before, err);
+
+	if (rc < 0)
+		return rc;
+	if (!a->live.desc.extended && adopt_ring(a, before)) {
+		a->handle = before;
+		return 0;
+	}
+	rc = make_segments(a, err);
+	if (rc < 0)
+		return rc;
+	rc = live_set_handle(&a->live, a->control_segment.id, err);
+	if (!rc)
+		a->handle = a->control_segment.id;
+	return rc;
+}
+
+static int take_signals(struct attach *a, struct err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_errno(err, "cannot block signals");
+	a->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return a->signal_fd < 0 ? err_errno(err, "cannot wait for signals") : 0;
+}
+
+int attach_start(struct attach *a, struct err *err)
+{
+	int rc = take_signals(a, err);
+
+	if (!rc)
+		rc = segment_join_namespace(a->live.target.pid, err);
+	if (!rc)
+		rc = live_claim(&a->live, a->config.force, err);
+	if (rc < 0)
+		return rc;
+	if (a->live.notice[0])
+		say(a, 0, "%s", a->live.notice);
+	if (ring_init(&a->ring, a->live.desc.stride, a->live.desc.frame_size, take_frame, a) < 0)
+		return err_set(err, -ENOMEM, "no memory for a frame");
+	a->start_ns = clock_now_ns();
+	a->last_check_ns = a->start_ns;
+	ticks_now(&a->rate_ticks, &a->rate_ns);
+	a->delay_ns = NS_PER_MS / 2;
+	rc = set_up(a, err);
+	if (!rc)
+		say(a, 1, "set the handle of '%s' to %d; a ring of %u slots", a->live.place->name,
+		    a->handle, a->stats.slots);
+	return rc;
+}
+
+const struct recording_clock *attach_clock(struct attach *a)
+{
+	struct recording_clock *clock = &a->clock;
+	uint64_t ticks, ns;
+
+	if (a->live.desc.time != DESC_COUNTER_CLOCK || !a->stats.attached || !a->control.block)
+		return clock;
+	clock->known = true;
+	control_calibration(&a->control, &clock->ticks, &clock->ns);
+	ticks_now(&ticks, &ns);
+	clock->ns_per_tick = 1;
+	if (!(control_flags(&a->control) & PPT_CLIENT_FLAG_TICKS_ARE_NS) && ticks > a->rate_ticks)
+		clock->ns_per_tick = (double)(ns - a->rate_ns) / (double)(ticks - a->rate_ticks);
+	return clock;
+}
+
+/* ---- the program has mapped it ------------------------------------------- */
+
+static int nonsense(struct attach *a, const char *what, struct err *err)
+{
+	err_set(err, -EBADMSG, "the control block of '%s' makes no sense: %s", a->live.place->name,
+		what);
+	err_hint(err, "something in process %d overwrites it, or its code is of another version",
+		 (int)a->live.target.pid);
+	return -EBADMSG;
+}
+
+/* Slots of a program that knows our part: it uses exactly what we made for it. */
+static int open_ours(struct attach *a, const struct control_answer *answer, struct err *err)
+{
+	uint32_t stride = a->live.desc.stride;
+	uint64_t offset = is_resizable(a) ? 0 : ppt_slot0_offset(PPT_CONTROL_SIZE, stride);
+	const struct segment *s = is_resizable(a) ? &a->data_segment : &a->control_segment;
+
+	if (answer->stride != stride)
+		return nonsense(a, "another distance between slots", err);
+	if (answer->data_offset != offset || answer->data_block_sz != a->stats.slots)
+		return nonsense(a, "slots in another place", err);
+	a->ring.now.slots = (const uint8_t *)s->map + offset;
+	a->ring.now.nr = a->stats.slots;
+	a->ring.now.anchor = 1;
+	return 0;
+}
+
+/* Another's program: the last bits of its address tell where slot 0 is. */
+static int open_theirs(struct attach *a, const struct control_answer *answer, struct err *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = answer->data_block % page;
+	uint32_t stride = a->live.desc.stride;
+
+	if (offset < 40 || offset % 4 || answer->data_block_sz > UINT32_MAX ||
+	    answer->data_block_sz < 1 || offset > a->control_segment.size ||
+	    answer->data_block_sz * stride > a->control_segment.size - offset)
+		return nonsense(a, "slots in another place", err);
+	a->ring.now.slots = (const uint8_t *)a->control_segment.map + offset;
+	a->ring.now.nr = (uint32_t)answer->data_block_sz;
+	a->stats.slots = a->ring.now.nr;
+	return 0;
+}
+
+static int open_ring(struct attach *a, const struct control_answer *answer, struct err *err)
+{
+	int rc = a->live.desc.extended ? open_ours(a, answer, err) : open_theirs(a, answer, err);
+
+	if (rc < 0)
+		return rc;
+	a->stats.attached = true;
+	/* Where the numbering starts is seen only when the first frame is there. */
+	if (!a->live.desc.extended && !ring_find_start(&a->ring))
+		return 0;
+	if (a->adopted)
+		a->ring.next = ring_probe_head(&a->ring); /* what lies there is from before us */
+	a->head = a->ring.next;
+	a->ring_open = true;
+	say(a, 1, "the program has attached %s%u slots", a->adopted ? "before us, with " : "",
+	    a->stats.slots);
+	a->begun = true;
+	return a->config.sink.begin(a->config.sink.arg, err);
+}
+
+/* The program makes the handle 0 when it cannot use what we offer. */
+static int check_refusal(struct attach *a, struct err *err)
+{
+	int32_t id = a->handle;
+	int rc = live_get_handle(&a->live, &id, err), why;
+
+	if (rc < 0 || id == a->handle)
+		return rc;
+	if (live_owner(&a->live) != getpid()) {
+		a->stats.end = ATTACH_TAKEN;
+		return 1;
+	}
+	why = live_client_error(&a->live);
+	err_set(err, -ECONNREFUSED, "the program could not attach the ring%s%s", why ? ": " : "",
+		why ? strerror(why) : "");
+	err_hint(err, "its own standard error may tell more; 'ipcs -m -l' shows the limits");
+	a->handle = 0;
+	return -ECONNREFUSED;
+}
+
+/* 1: the run is over. */
+static int await_program(struct attach *a, struct err *err)
+{
+	struct control_answer answer;
+
+	if (control_attached(&a->control, &answer))
+		return open_ring(a, &answer, err);
+	if (!target_alive(&a->live.target))
+		return 0; /* the loop sees it, too */
+	return check_refusal(a, err);
+}
+
+/* ---- resize -------------------------------------------------------------- */
+
+static void start_resize(struct attach *a, uint64_t slots)
+{
+	struct err err = { 0 };
+	struct segment made;
+
+	if (!is_resizable(a)) {
+		say(a, 0,
+		    "this buffer cannot be resized: its spec lacks 'option buffer resize on'");
+		return;
+	}
+	slots = power_of_two(slots);
+	if (!a->ring_open || a->wanted_slots || a->ring.old.nr) {
+		a->queued_slots = (uint32_t)slots;
+		return;
+	}
+	a->queued_slots = 0;
+	if (slots == a->ring.now.nr)
+		return;
+	if (check_slots(a, slots, &err) < 0 ||
+	    segment_create(&made, (size_t)slots * a->live.desc.stride, a->live.target.pid, &err) <
+		    0) {
+		say(a, 0, "the ring stays as it is: %s", err.text);
+		return;
+	}
+	a->old_segment = a->data_segment;
+	a->data_segment = made;
+	a->wanted_slots = (uint32_t)slots;
+	control_set_data(&a->control, made.id);
+	say(a, 1, "asked the program for %u slots instead of %u", a->wanted_slots, a->ring.now.nr);
+}
+
+/* The program could not: everything is as before. */
+static void undo_resize(struct attach *a)
+{
+	int why = live_client_error(&a->live);
+
+	say(a, 0, "the program stays with %u slots: %s", a->ring.now.nr,
+	    why ? strerror(why) : "it could not attach more");
+	segment_release(&a->data_segment);
+	a->data_segment = a->old_segment;
+	memset(&a->old_segment, 0, sizeof(a->old_segment));
+	a->wanted_slots = 0;
+	a->config.auto_resize = false;
+}
+
+static void follow_resize(struct attach *a)
+{
+	struct ring_block block = { .slots = a->data_segment.map, .anchor = 1 };
+
+	if (a->wanted_slots) {
+		if (control_attached_data(&a->control) == a->data_segment.id) {
+			uint32_t from = a->ring.now.nr;
+
+			block.nr = a->wanted_slots;
+			ring_resize(&a->ring, &block);
+			a->stats.slots = block.nr;
+			a->stats.resizes++;
+			a->wanted_slots = 0;
+			if (a->config.sink.resized)
+				a->config.sink.resized(a->config.sink.arg, from, block.nr);
+			say(a, 1, "the program uses %u slots now", block.nr);
+		} else if (control_wanted_data(&a->control) != a->data_segment.id) {
+			undo_resize(a);
+		}
+	}
+	if (a->ring.old.nr && control_left_data(&a->control) == a->old_segment.id) {
+		/* Read behind the news that they are left: all that is in there is below it. */
+		ring_resized(&a->ring, control_next_ticket(&a->control));
+		segment_release(&a->old_segment);
+		say(a, 1, "nobody is left in the old slots");
+	}
+	if (a->queued_slots && !a->wanted_slots && !a->ring.old.nr)
+		start_resize(a, a->queued_slots);
+}
+
+static void grow_on_loss(struct attach *a)
+{
+	uint64_t slots = (uint64_t)a->ring.now.nr * 2;
+
+	/* What was lost in the last ring is often noticed only when this one is full. */
+	if (a->ring.overrun == a->overrun_seen)
+		return;
+	a->overrun_seen = a->ring.overrun;
+	if (a->config.auto_resize && is_resizable(a) && !a->wanted_slots && !a->ring.old.nr &&
+	    slots * a->live.desc.stride <= RING_BYTES_MAX)
+		start_resize(a, slots);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static int find_head(struct attach *a, struct err *err)
+{
+	uint64_t head;
+
+	if (!a->live.desc.extended) {
+		a->head = ring_probe_head(&a->ring);
+		return 0;
+	}
+	head = control_next_ticket(&a->control);
+	/* No program on earth saves that many between two looks. */
+	if (head < a->head || head - a->head > UINT64_C(1) << 40)
+		return nonsense(a, "its number of frames jumps", err);
+	a->head = head;
+	return 0;
+}
+
+static void tell_losses(struct attach *a)
+{
+	uint64_t missed = a->ring.missed;
+
+	if (missed == a->missed_told)
+		return;
+	if (a->config.sink.lost)
+		a->config.sink.lost(a->config.sink.arg, missed - a->missed_told);
+	a->missed_told = missed;
+	grow_on_loss(a);
+}
+
+static void choose_delay(struct attach *a, uint64_t waiting)
+{
+	uint64_t slots = a->ring.now.nr;
+
+	if (waiting * 4 > slots)
+		a->delay_ns /= 4;
+	else if (waiting * 8 > slots)
+		a->delay_ns /= 2;
+	else if (waiting)
+		a->delay_ns = a->delay_ns * 2 < DELAY_BUSY ? a->delay_ns * 2
+			      : a->delay_ns > DELAY_BUSY   ? DELAY_BUSY
+							   : a->delay_ns;
+	else
+		a->delay_ns = a->delay_ns * 5 / 4 < DELAY_IDLE ? a->delay_ns * 5 / 4 : DELAY_IDLE;
+	if (a->delay_ns < DELAY_MIN)
+		a->delay_ns = DELAY_MIN;
+}
+
+static int look(struct attach *a, bool patient, struct err *err)
+{
+	uint64_t waiting;
+	int rc;
+
+	follow_resize(a);
+	rc = find_head(a, err);
+	if (rc < 0)
+		return rc;
+	waiting = a->head - a->ring.next;
+	if (waiting > a->stats.fullest)
+		a->stats.fullest = waiting;
+	ring_poll(&a->ring, a->head, patient);
+	a->stats.polls++;
+	tell_losses(a);
+	choose_delay(a, waiting);
+	if (a->config.sink.say && waiting)
+		say(a, 2, "looked: %llu waiting, %llu recorded, %llu lost",
+		    (unsigned long long)waiting, (unsigned long long)a->stats.recorded,
+		    (unsigned long long)a->ring.missed);
+	return a->config.sink.flush(a->config.sink.arg, err);
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* True if a signal says that we should go. */
+static bool serve_signals(struct attach *a)
+{
+	struct signalfd_siginfo info;
+	bool stop = false;
+
+	while (read(a->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGUSR1)
+			stop = true;
+		else if (info.ssi_code == SI_QUEUE && info.ssi_int > 0)
+			start_resize(a, (uint64_t)info.ssi_int);
+		else
+			start_resize(a, 2 * (uint64_t)(a->wanted_slots ? a->wanted_slots
+								       : a->stats.slots));
+	}
+	return stop;
+}
+
+/* True if there was a signal to go, or the program is gone. */
+static bool wait_a_little(struct attach *a, uint64_t ns)
+{
+	struct pollfd fds[2] = { { .fd = a->signal_fd, .events = POLLIN },
+				 { .fd = a->live.target.pidfd, .events = POLLIN } };
+	struct timespec wait = { .tv_sec = (time_t)(ns / NS_PER_SEC),
+				 .tv_nsec = (long)(ns % NS_PER_SEC) };
+
+	if (ppoll(fds, 2, &wait, NULL) <= 0)
+		return false;
+	if (fds[0].revents && serve_signals(a)) {
+		a->stats.end = ATTACH_ASKED;
+		return true;
+	}
+	if (fds[1].revents) {
+		a->stats.end = ATTACH_EXITED;
+		return true;
+	}
+	return false;
+}
+
+/* Somebody may have forced his way in. */
+static bool is_still_ours(struct attach *a, uint64_t now)
+{
+	pid_t owner;
+
+	if (now - a->last_check_ns < CHECK_EVERY)
+		return true;
+	a->last_check_ns = now;
+	if (a->live.target.pidfd < 0 && !target_alive(&a->live.target)) {
+		a->stats.end = ATTACH_EXITED;
+		return false;
+	}
+	owner = live_owner(&a->live);
+	if (owner == getpid() || !target_alive(&a->live.target))
+		return true;
+	a->stats.end = ATTACH_TAKEN;
+	say(a, 0, "process %d took the buffer over", (int)owner);
+	return false;
+}
+
+static bool is_time_over(const struct attach *a, uint64_t now)
+{
+	return a->config.duration_ns && now - a->start_ns >= a->config.duration_ns;
+}
+
+static uint64_t next_delay(const struct attach *a, uint64_t now)
+{
+	uint64_t delay = a->delay_ns, left;
+
+	if (a->config.duration_ns) {
+		left = a->start_ns + a->config.duration_ns - now;
+		if (left < delay)
+			delay = left;
+	}
+	return delay;
+}
+
+/* 0: go on, 1: enough, or a negative errno. */
+static int step(struct attach *a, struct err *err)
+{
+	uint64_t now;
+	int rc = a->ring_open ? look(a, true, err) : await_program(a, err);
+
+	if (rc)
+		return rc;
+	now = clock_now_ns();
+	if (is_enough(a)) {
+		a->stats.end = ATTACH_COUNT;
+		return 1;
+	}
+	if (is_time_over(a, now)) {
+		a->stats.end = ATTACH_DURATION;
+		return 1;
+	}
+	if (!is_still_ours(a, now))
+		return 1;
+	return wait_a_little(a, next_delay(a, now));
+}
+
+int attach_run(struct attach *a, struct err *err)
+{
+	int rc;
+
+	do {
+		rc = step(a, err);
+	} while (!rc);
+	if (rc > 0)
+		return 0;
+	/* A program that died while we wrote into it has ended, not failed us. */
+	if (!target_alive(&a->live.target)) {
+		a->stats.end = ATTACH_EXITED;
+		return 0;
+	}
+	a->stats.end = ATTACH_FAILED;
+	return rc;
+}
+
+/* ---- stopping ------------------------------------------------------------ */
+
+static bool has_counters(const struct desc *d)
+{
+	size_t f, i;
+
+	for (f = 0; f < d->nr_frames; f++) {
+		for (i = 0; i < d->frames[f].nr_fields; i++) {
+			if (d->frames[f].fields[i].type == DESC_COUNTER)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool has_one_thread(pid_t pid)
+{
+	char path[64];
+	unsigned nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && readdir(dir)) // NOLINT(concurrency-mt-unsafe)
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr == 3; /* with . and .. */
+}
+
+/*
+ * Code of the existing generator crashes when it is detached while several threads save,
+ * and closes descriptor 0 if it has counters.  Then it keeps the ring: that is safe, and
+ * the next collector reads on there.
+ */
+static bool must_park(const struct attach *a)
+{
+	return !a->live.desc.extended &&
+	       (has_counters(&a->live.desc) || !has_one_thread(a->live.target.pid));
+}
+
+static void look_once_more(struct attach *a, bool patient)
+{
+	struct err ignored = { 0 };
+
+	if (a->ring_open && !is_enough(a))
+		look(a, patient, &ignored);
+}
+
+/* Until the program has let go, or for a moment: one that saves nothing cannot. */
+static void await_let_go(struct attach *a)
+{
+	uint64_t until = clock_now_ns() + LET_GO_WAIT;
+	struct err ignored = { 0 };
+	int32_t id = PPT_HMEM_DETACH;
+
+	while (target_alive(&a->live.target) && clock_now_ns() < until &&
+	       live_get_handle(&a->live, &id, &ignored) == 0 && id == PPT_HMEM_DETACH) {
+		struct timespec wait = { .tv_nsec = 200 * (long)NS_PER_US };
+
+		look_once_more(a, true);
+		nanosleep(&wait, NULL);
+	}
+}
+
+static void take_handle_back(struct attach *a)
+{
+	struct err ignored = { 0 };
+	int32_t id = 0;
+
+	if (!a->handle || a->stats.end == ATTACH_TAKEN || !target_alive(&a->live.target) ||
+	    live_get_handle(&a->live, &id, &ignored) < 0 || id != a->handle)
+		return;
+	if (must_park(a) && a->stats.attached) {
+		a->stats.parked = true;
+		return;
+	}
+	live_set_handle(&a->live, a->live.desc.extended ? PPT_HMEM_DETACH : PPT_HMEM_NONE,
+			&ignored);
+	if (a->live.desc.extended && a->stats.attached)
+		await_let_go(a);
+}
+
+static void settle(struct attach *a)
+{
+	struct control_answer answer;
+	struct err ignored = { 0 };
+	bool enough;
+
+	/* It may have attached and ended between two looks. */
+	if (!a->ring_open && a->control.block && control_attached(&a->control, &answer))
+		open_ring(a, &answer, &ignored);
+	look_once_more(a, false);
+	enough = is_enough(a);
+	ring_finish(&a->ring);
+	tell_losses(a);
+	a->stats.lost = a->ring.missed;
+	a->stats.issued = a->stats.recorded + a->stats.lost;
+	if (a->ring_open && a->live.desc.extended) {
+		a->stats.dropped = control_dropped(&a->control);
+		a->stats.threads = control_threads(&a->control);
+		a->stats.counters_failed = control_flags(&a->control) &
+					   PPT_CLIENT_FLAG_COUNTERS_FAILED;
+		a->stats.counter_error = control_counter_error(&a->control, &a->stats.counter_slot);
+		if (!enough && a->stats.end != ATTACH_FAILED)
+			a->stats.issued = ppt_frames_issued(a->head);
+	}
+	if (a->stats.dropped > a->stats.lost)
+		a->stats.dropped = a->stats.lost;
+	attach_clock(a);
+}
+
+void attach_stop(struct attach *a)
+{
+	take_handle_back(a);
+	settle(a);
+	live_unclaim(&a->live);
+	a->stats.ran_ns = a->start_ns ? clock_now_ns() - a->start_ns : 0;
+	a->stats.stopped_ns = a->live.target.stopped_ns;
+	a->stats.stops = a->live.target.stops;
+	segment_release(&a->old_segment);
+	segment_release(&a->data_segment);
+	segment_release(&a->control_segment);
+	a->control.block = NULL;
+	if (a->signal_fd >= 0)
+		close(a->signal_fd);
+	a->signal_fd = -1;
+}
+
+/* ---- from another process ------------------------------------------------ */
+
+/* A signal that nobody waits for would end the process that gets it. */
+static bool waits_for_usr1(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned long long blocked = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return blocked >> (SIGUSR1 - 1) & 1;
+}
+
+static int await_slots(struct live_buffer *live, uint32_t slots, struct err *err)
+{
+	uint64_t until = clock_now_ns() + 2 * NS_PER_SEC;
+	const struct ppt_control *c;
+	struct shmid_ds ds;
+	int32_t id;
+	int rc = live_get_handle(live, &id, err);
+
+	if (rc < 0)
+		return rc;
+	c = id > 0 ? shmat(id, NULL, SHM_RDONLY) : (void *)-1; // NOLINT
+	if ((intptr_t)c == -1)                                 // NOLINT
+		return err_errno(err, "cannot look at the control block");
+	rc = -ETIMEDOUT;
+	while (shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz >= sizeof(*c) && rc < 0 &&
+	       clock_now_ns() < until) {
+		struct timespec wait = { .tv_nsec = (long)NS_PER_MS };
+
+		if (__atomic_load_n(&c->data_block_sz, __ATOMIC_RELAXED) == slots)
+			rc = 0;
+		else
+			nanosleep(&wait, NULL);
+	}
+	shmdt(c);
+	if (rc < 0) {
+		err_set(err, rc, "the collector was asked, and the program did not follow yet");
+		err_hint(err, "it does so when it next saves a frame; the collector says why not");
+	}
+	return rc;
+}
+
+int attach_ask_resize(pid_t pid, const char *buffer, uint32_t slots, struct err *err)
+{
+	union sigval value = { .sival_int = (int)power_of_two(slots) };
+	struct live_buffer live;
+	pid_t owner;
+	int rc = live_open(&live, pid, buffer, err);
+
+	if (rc < 0)
+		return rc;
+	owner = live_owner(&live);
+	if (!live.desc.resize) {
+		rc = err_set(err, -ENOTSUP, "buffer '%s' cannot be resized", live.place->name);
+		err_hint(err, "its spec lacks 'option buffer resize on'");
+	} else if (!owner || !live_owner_works(&live, owner) || !waits_for_usr1(owner)) {
+		rc = err_set(err, -ESRCH, "no collector is attached to '%s'", live.place->name);
+		err_hint(err, "'corotracer attach --size N' starts one with a ring of that size");
+	} else if (sigqueue(owner, SIGUSR1, value) < 0) {
+		rc = err_errno(err, "cannot signal process %d", (int)owner);
+	} else {
+		rc = await_slots(&live, (uint32_t)value.sival_int, err);
+	}
+	live_release(&live);
+	return rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* control.c - read and write the control block. */
+#include "frames/control.h"
+
+#include <string.h>
+
+#include "frames/abi.h"
+
+#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+static struct ppt_control *seed_view(const struct control *c)
+{
+	return c->block;
+}
+
+static struct ppt_old_control *old_view(const struct control *c)
+{
+	return c->block;
+}
+
+size_t control_size(const struct desc *d)
+{
+	/* Somebody else's struct has the attr of his kernel headers: three of up to 136 bytes. */
+	return d->extended ? PPT_CONTROL_SIZE : 80 + 3 * 136;
+}
+
+static void fill_counters(struct control *c, const struct counters *counters)
+{
+	unsigned i;
+
+	if (c->old_order) {
+		/*
+		 * Behind the first one, entries lie where the program's kernel headers put them;
+		 * ours of 112 bytes are what extended programs read.  For the others the size of
+		 * today's headers is the best guess; session.c says so.
+		 */
+		size_t entry = c->extended ? sizeof(struct ppt_old_counter)
+					   : 8 + sizeof(struct perf_event_attr);
+		uint8_t *at = (uint8_t *)c->block + offsetof(struct ppt_old_control, counterdata);
+
+		for (i = 0; i < counters->nr; i++, at += entry) {
+			memcpy(at, &i, sizeof(i));
+			memcpy(at + 8, &counters->attrs[i], PPT_ATTR_SIZE);
+		}
+		old_view(c)->nr_perf_ctrs = counters->nr;
+		return;
+	}
+	for (i = 0; i < counters->nr; i++)
+		memcpy(seed_view(c)->counterdata[i], &counters->attrs[i], PPT_ATTR_SIZE);
+	seed_view(c)->nr_perf_ctrs = counters->nr;
+}
+
+_Static_assert(sizeof(struct perf_event_attr) >= PPT_ATTR_SIZE, "older kernel headers");
+
+void control_fill(struct control *c, void *block, const struct desc *d,
+		  const struct counters *counters, int data_id)
+{
+	struct ppt_control *seed = block;
+
+	c->block = block;
+	c->old_order = d->dialect == DESC_PPT;
+	c->extended = d->extended;
+	seed->control_blk_sz = c->extended ? PPT_CONTROL_SIZE
+			       : c->old_order
+				       ? 56 + counters->nr * (8 + sizeof(struct perf_event_attr))
+				       : PPT_CONTROL_SIZE_SEED;
+	seed->data_block_hmem = (uint64_t)data_id;
+	fill_counters(c, counters);
+	if (!c->extended)
+		return;
+	seed->magic = PPT_EXT_MAGIC;
+	seed->ext_version = PPT_EXT_VERSION;
+	seed->next_ticket = 1;
+}
+
+uint64_t control_flags(const struct control *c)
+{
+	/* (B) of docs/frames.md pairs with the release store of client_flags, the last one of the
+	 * client's attach. */
+	if (c->old_order)
+		return __atomic_load_n(&old_view(c)->client_flags, __ATOMIC_ACQUIRE);
+	/* (B) of docs/frames.md pairs with the same store. */
+	return __atomic_load_n(&seed_view(c)->client_flags, __ATOMIC_ACQUIRE);
+}
+
+bool control_attached(const struct control *c, struct control_answer *answer)
+{
+	const struct ppt_control *seed = seed_view(c);
+
+	if (c->extended && !(control_flags(c) & PPT_CLIENT_FLAG_ATTACHED))
+		return false;
+	memset(answer, 0, sizeof(*answer));
+	answer->data_block_sz = LOAD(seed->data_block_sz);
+	answer->data_block = LOAD(seed->data_block);
+	if (!answer->data_block || !answer->data_block_sz)
+		return false;
+	if (c->extended) {
+		answer->data_offset = LOAD(seed->data_offset);
+		answer->stride = LOAD(seed->stride);
+		answer->client_pid = LOAD(seed->client_pid);
+	}
+	return true;
+}
+
+uint64_t control_next_ticket(const struct control *c)
+{
+	return LOAD(seed_view(c)->next_ticket);
+}
+
+uint64_t control_dropped(const struct control *c)
+{
+	return LOAD(seed_view(c)->dropped);
+}
+
+uint32_t control_threads(const struct control *c)
+{
+	return LOAD(seed_view(c)->threads);
+}
+
+int control_counter_error(const struct control *c, unsigned *which)
+{
+	*which = LOAD(seed_view(c)->counter_slot);
+	return LOAD(seed_view(c)->counter_error);
+}
+
+void control_calibration(const struct control *c, uint64_t *ticks, uint64_t *ns)
+{
+	*ticks = LOAD(seed_view(c)->calib_ticks);
+	*ns = LOAD(seed_view(c)->calib_ns);
+}
+
+void control_set_data(struct control *c, int id)
+{
+	/* (B) of docs/frames.md pairs with the client's load of data_block_hmem: the segment exists
+	 * before its id. */
+	__atomic_store_n(&seed_view(c)->data_block_hmem, (uint64_t)id, __ATOMIC_RELEASE);
+}
+
+int control_wanted_data(const struct control *c)
+{
+	return (int)LOAD(seed_view(c)->data_block_hmem);
+}
+
+int control_attached_data(const struct control *c)
+{
+	/* (B) of docs/frames.md pairs with the client's release store at the end of its attach of a
+	 * data block. */
+	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_attached, __ATOMIC_ACQUIRE);
+}
+
+int control_left_data(const struct control *c)
+{
+	/* (B) of docs/frames.md pairs with the client's release store: everything in the old block
+	 * is written. */
+	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_left, __ATOMIC_ACQUIRE);
+}

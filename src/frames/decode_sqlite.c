@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode_sqlite.c - frames as tables of a database.
+ *
+ * A table per frame type, named and with columns as the CSV has them; a table
+ * "recording" of what the header tells.  One transaction: a database is whole, or empty.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "frames/decode.h"
+#include "frames/rows.h"
+
+struct sqlite_state {
+	sqlite3 *db;
+	sqlite3_stmt **inserts; /* per type */
+	char *path;
+};
+
+static int failed(const struct sqlite_state *s, struct err *err)
+{
+	return err_set(err, -EIO, "cannot write '%s': %s", s->path, sqlite3_errmsg(s->db));
+}
+
+static int execute(struct sqlite_state *s, const char *sql, struct err *err)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(s, err);
+}
+
+/* ---- tables -------------------------------------------------------------- */
+
+static const char *column_type(const struct row_cell *c)
+{
+	if (!c->field)
+		return "INTEGER";
+	switch (c->field->type) {
+	case DESC_FLOAT:
+	case DESC_DOUBLE:
+		return "REAL";
+	case DESC_STRING:
+	case DESC_ENUM:
+		return "TEXT";
+	default:
+		return "INTEGER";
+	}
+}
+
+static void put_columns(sqlite3_str *sql, const struct row_plan *p)
+{
+	char name[DESC_NAME_MAX * 2 + 300];
+	size_t c;
+	uint32_t i;
+
+	for (c = 0; c < p->nr_cells; c++) {
+		for (i = 0; i < p->cells[c].count; i++)
+			sqlite3_str_appendf(sql, "%s\"%w\" %s", c || i ? ", " : "",
+					    row_column_name(&p->cells[c], i, name, sizeof(name)),
+					    column_type(&p->cells[c]));
+	}
+}
+
+static int make_table(struct sqlite_state *s, const struct row_plan *p, sqlite3_stmt **insert,
+		      struct err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(s->db);
+	size_t i, nr = row_columns(p);
+	char *text;
+	int rc;
+
+	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", p->frame->name);
+	put_columns(sql, p);
+	sqlite3_str_appendall(sql, ")");
+	text = sqlite3_str_finish(sql);
+	rc = text ? execute(s, text, err) : err_set(err, -ENOMEM, "no memory for a table");
+	sqlite3_free(text);
+	if (rc < 0)
+		return rc;
+	sql = sqlite3_str_new(s->db);
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES (", p->frame->name);
+	for (i = 0; i < nr; i++)
+		sqlite3_str_appendall(sql, i ? ",?" : "?");
+	sqlite3_str_appendall(sql, ")");
+	text = sqlite3_str_finish(sql);
+	if (!text || sqlite3_prepare_v2(s->db, text, -1, insert, NULL) != SQLITE_OK)
+		rc = failed(s, err);
+	sqlite3_free(text);
+	return rc;
+}
+
+static int put_fact(struct sqlite_state *s, const char *key, const char *value, struct err *err)
+{
+	char *sql = sqlite3_mprintf("INSERT INTO recording VALUES (%Q, %Q)", key, value);
+	int rc = sql ? execute(s, sql, err) : err_set(err, -ENOMEM, "no memory for a row");
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err *err)
+{
+	char key[32];
+	unsigned i;
+	size_t t;
+	int rc = execute(s, "CREATE TABLE recording (key TEXT, value TEXT)", err);
+
+	if (!rc)
+		rc = put_fact(s, "buffer", f->desc.name, err);
+	if (!rc)
+		rc = put_fact(s, "date", f->info.date, err);
+	if (!rc && f->info.comment && *f->info.comment)
+		rc = put_fact(s, "comment", f->info.comment, err);
+	for (i = 0; !rc && i < f->info.nr_counters; i++) {
+		snprintf(key, sizeof(key), "counter %u", i);
+		rc = put_fact(s, key, f->info.counters[i], err);
+	}
+	for (t = 0; !rc && t < f->desc.nr_tags; t++) {
+		char *tag = NULL;
+
+		if (asprintf(&tag, "tag %s", f->desc.tags[t].key) < 0)
+			return err_set(err, -ENOMEM, "no memory for a tag");
+		rc = put_fact(s, tag, f->desc.tags[t].value, err);
+		free(tag);
+	}
+	return rc;
+}
+
+/* ---- opening, closing ---------------------------------------------------- */
+
+static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
+{
+	struct sqlite_state *s = w->state;
+	struct stat st;
+	size_t i;
+	int rc = 0;
+
+	if (!s)
+		return 0;
+	for (i = 0; s->inserts && i < w->file->desc.nr_frames; i++)
+		sqlite3_finalize(s->inserts[i]);
+	if (complete)
+		rc = execute(s, "COMMIT", err);
+	sqlite3_close(s->db);
+	if (s->path && stat(s->path, &st) == 0)
+		w->bytes = (uint64_t)st.st_size;
+	free(s->inserts);
+	free(s->path);
+	free(s);
+	w->state = NULL;
+	return rc;
+}
+
+static int make_tables(struct decode_writer *w, struct err *err)
+{
+	struct sqlite_state *s = w->state;
+	size_t i;
+	int rc;
+
+	/* A file that is made anew needs no way back. */
+	rc = execute(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", err);
+	if (!rc)
+		rc = put_facts(s, w->file, err);
+	for (i = 0; !rc && i < w->file->desc.nr_frames; i++)
+		rc = make_table(s, &w->plans[i], &s->inserts[i], err);
+	return rc;
+}
+
+static int sqlite_open(struct decode_writer *w, const char *out, struct err *err)
+{
+	struct sqlite_state *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int rc = 0;
+
+	if (stat(out, &st) == 0 && st.st_size) {
+		free(s);
+		err_set(err, -EEXIST, "'%s' exists already", out);
+		err_hint(err, "remove it, or name another file");
+		return -EEXIST;
+	}
+	if (s) {
+		s->path = strdup(out);
+		s->inserts = calloc(w->file->desc.nr_frames, sizeof(sqlite3_stmt *)); // NOLINT
+	}
+	if (!s || !s->path || !s->inserts) {
+		if (s) {
+			free(s->path);
+			free(s->inserts);
+		}
+		free(s);
+		return err_set(err, -ENOMEM, "no memory for a database");
+	}
+	w->state = s;
+	if (sqlite3_open(out, &s->db) != SQLITE_OK)
+		rc = failed(s, err);
+	if (!rc)
+		rc = make_tables(w, err);
+	if (rc < 0)
+		sqlite_close(w, false, err);
+	return rc;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* The database's integers are signed: what does not fit goes in as its digits. */
+static int bind_unsigned(sqlite3_stmt *st, int at, uint64_t u)
+{
+	char text[FMT_U64_MAX + FMT_SLACK];
+
+	if (u <= INT64_MAX)
+		return sqlite3_bind_int64(st, at, (sqlite3_int64)u);
+	return sqlite3_bind_text(st, at, text, (int)(fmt_u64(text, u) - text), SQLITE_TRANSIENT);
+}
+
+static int bind(sqlite3_stmt *st, int at, const struct row_value *v)
+{
+	switch (v->kind) {
+	case ROW_SIGNED:
+		return sqlite3_bind_int64(st, at, v->i);
+	case ROW_UNSIGNED:
+		return bind_unsigned(st, at, v->u);
+	case ROW_BOOL:
+		return sqlite3_bind_int(st, at, (int)v->u);
+	case ROW_FLOAT:
+		return sqlite3_bind_double(st, at, (double)v->f);
+	case ROW_DOUBLE:
+		return sqlite3_bind_double(st, at, v->d);
+	case ROW_TEXT:
+		return sqlite3_bind_text(st, at, v->text, (int)v->size, SQLITE_TRANSIENT);
+	default:
+		return sqlite3_bind_null(st, at);
+	}
+}
+
+static int sqlite_frame(struct decode_writer *w, unsigned type, const uint8_t *image,
+			uint64_t ticket, struct err *err)
+{
+	struct sqlite_state *s = w->state;
+	const struct row_plan *p = &w->plans[type];
+	sqlite3_stmt *st = s->inserts[type];
+	struct row_value v;
+	size_t c;
+	uint32_t i;
+	int at = 1;
+
+	for (c = 0; c < p->nr_cells; c++) {
+		for (i = 0; i < p->cells[c].count; i++) {
+			row_get(p, &p->cells[c], i, image, ticket, &v);
+			if (bind(st, at++, &v) != SQLITE_OK)
+				return failed(s, err);
+		}
+	}
+	if (sqlite3_step(st) != SQLITE_DONE || sqlite3_reset(st) != SQLITE_OK)
+		return failed(s, err);
+	return 0;
+}
+
+const struct decode_writer decode_sqlite = {
+	.name = "sqlite",
+	.open = sqlite_open,
+	.frame = sqlite_frame,
+	.close = sqlite_close,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit.h - a buffer's description as C or C++.
+ *
+ * The code that is the same for all buffers is in template/; what depends on the frames
+ * is written by emit_frames.c.
+ */
+#ifndef FRAMES_EMIT_H
+#define FRAMES_EMIT_H
+
+#include <stdio.h>
+
+#include "frames/desc.h"
+
+struct emit {
+	const struct desc *d;
+	const char *file; /* "ppt-Server": how the files are called, without suffix */
+	const char *spec; /* where it came from, for a comment */
+};
+
+/* ".h" or ".hh", ".c" or ".cc" */
+const char *emit_header_suffix(const struct desc *d);
+const char *emit_source_suffix(const struct desc *d);
+
+/* 0, or -EINVAL: the templates are wrong.  Errors of the FILEs are the caller's. */
+int emit_header(const struct emit *e, FILE *out);
+int emit_source(const struct emit *e, FILE *out);
+
+/* ---- emit_frames.c --------------------------------------------------------- */
+
+bool emit_is_cpp(const struct desc *d);
+bool emit_has_type(const struct desc *d, enum desc_type type);
+
+void emit_usage(const struct emit *e, FILE *out);  /* lines of a comment */
+void emit_enums(const struct emit *e, FILE *out);  /* their declarations */
+void emit_frames(const struct emit *e, FILE *out); /* structs and inline functions */
+void emit_puts(const struct emit *e, FILE *out);   /* what stores the fields */
+void emit_saves(const struct emit *e, FILE *out);  /* the functions behind save() */
+
+#endif

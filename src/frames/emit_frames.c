@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit_frames.c - the part of generated code that depends on the frames.
+ *
+ * Frames are copied member by member, so that what lies between them is never read:
+ * padding in the ring is zero because nobody wrote it, or because we write zeros where
+ * another frame's members may have been.
+ */
+#include <string.h>
+
+#include "frames/emit.h"
+
+bool emit_is_cpp(const struct desc *d)
+{
+	return strcmp(d->language, "C") != 0;
+}
+
+bool emit_has_type(const struct desc *d, enum desc_type type)
+{
+	size_t i, j;
+
+	for (i = 0; i < d->nr_frames; i++) {
+		for (j = 0; j < d->frames[i].nr_members; j++) {
+			if (d->frames[i].members[j].type == type)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_timed(enum desc_type type)
+{
+	return type == DESC_TIME || type == DESC_TICKS || type == DESC_COUNTER;
+}
+
+static const char *c_type(const struct desc *d, const struct desc_field *f)
+{
+	switch (f->type) {
+	case DESC_INT8:
+		return "int8_t";
+	case DESC_INT16:
+		return "int16_t";
+	case DESC_INT32:
+	case DESC_ENUM:
+		return "int32_t";
+	case DESC_INT64:
+		return "int64_t";
+	case DESC_UINT8:
+		return "uint8_t";
+	case DESC_UINT16:
+		return "uint16_t";
+	case DESC_UINT32:
+		return "uint32_t";
+	case DESC_UINT64:
+	case DESC_TICKS:
+	case DESC_COUNTER:
+		return "uint64_t";
+	case DESC_BOOL:
+		return "bool";
+	case DESC_FLOAT:
+		return "float";
+	case DESC_DOUBLE:
+		return "double";
+	case DESC_TIME:
+		return d->time == DESC_TIMEVAL ? "struct timeval" : "struct timespec";
+	case DESC_STRING:
+		return "char";
+	default:
+		return "unsigned char";
+	}
+}
+
+/* "struct ppt_Server_request" or "request". */
+static void put_class(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	if (emit_is_cpp(e->d))
+		fputs(f->name, out);
+	else
+		fprintf(out, "struct ppt_%s_%s", e->d->name, f->name);
+}
+
+/* ---- the comment -------------------------------------------------------------- */
+
+static const struct desc_member *first_timed(const struct desc_frame *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_members; i++) {
+		if (is_timed(f->members[i].type))
+			return &f->members[i];
+	}
+	return NULL;
+}
+
+void emit_usage(const struct emit *e, FILE *out)
+{
+	const struct desc_frame *f = &e->d->frames[0];
+	const struct desc_member *m = first_timed(f);
+	const char *end = m && m->interval ? "_start" : "";
+
+	if (emit_is_cpp(e->d)) {
+		fprintf(out, " *\tppt::%s::%s frame;\n", e->d->name, f->name);
+		if (m)
+			fprintf(out, " *\tframe.snapshot_%s%s();\n", m->name, end);
+		fprintf(out, " *\t...\n *\tframe.save();\n");
+		return;
+	}
+	fprintf(out, " *\tstruct ppt_%s_%s frame = { 0 };\n", e->d->name, f->name);
+	if (m)
+		fprintf(out, " *\tppt_%s_%s_snapshot_%s%s(&frame);\n", e->d->name, f->name, m->name,
+			end);
+	fprintf(out, " *\t...\n *\tppt_%s_%s_save(&frame);\n", e->d->name, f->name);
+}
+
+/* ---- enums -------------------------------------------------------------------- */
+
+/* Was it declared for a member before this one? */
+static bool seen_before(const struct desc *d, const struct desc_member *m)
+{
+	size_t i, j;
+
+	for (i = 0; i < d->nr_frames; i++) {
+		for (j = 0; j < d->frames[i].nr_members; j++) {
+			const struct desc_member *other = &d->frames[i].members[j];
+
+			if (other == m)
+				return false;
+			if (other->type == DESC_ENUM && !strcmp(other->type_name, m->type_name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void put_enum(const struct emit *e, const struct desc_member *m, FILE *out)
+{
+	size_t i;
+
+	if (emit_is_cpp(e->d))
+		fprintf(out, "enum class %s : int32_t {\n", m->type_name);
+	else
+		fprintf(out, "enum ppt_%s_%s {\n", e->d->name, m->type_name);
+	for (i = 0; i < m->nr_values; i++) {
+		if (emit_is_cpp(e->d))
+			fprintf(out, "\t%s", m->values[i].name);
+		else
+			fprintf(out, "\tppt_%s_%s_%s", e->d->name, m->type_name, m->values[i].name);
+		/* The most negative number is no literal. */
+		if (m->values[i].value == INT32_MIN)
+			fprintf(out, " = -2147483647 - 1,\n");
+		else
+			fprintf(out, " = %d,\n", (int)m->values[i].value);
+	}
+	fputs("};\n\n", out);
+}
+
+void emit_enums(const struct emit *e, FILE *out)
+{
+	size_t i, j;
+
+	for (i = 0; i < e->d->nr_frames; i++) {
+		for (j = 0; j < e->d->frames[i].nr_members; j++) {
+			const struct desc_member *m = &e->d->frames[i].members[j];
+
+			if (m->type == DESC_ENUM && !seen_before(e->d, m))
+				put_enum(e, m, out);
+		}
+	}
+}
+
+/* ---- the struct ---------------------------------------------------------------- */
+
+static void put_field(const struct emit *e, const struct desc_field *f, FILE *out)
+{
+	bool cpp = emit_is_cpp(e->d), bytes = f->type == DESC_STRING || f->type == DESC_BYTES;
+
+	if (cpp && f->type == DESC_ENUM)
+		fprintf(out, "\t%s %s", f->type_name, f->name);
+	else
+		fprintf(out, "\t%s %s", c_type(e->d, f), f->name);
+	if (f->is_array || bytes)
+		fprintf(out, "[%u]", f->count);
+	if (cpp)
+		fputs(f->is_array || bytes || f->type == DESC_TIME || f->type == DESC_ENUM ? " = {}"
+		      : f->type == DESC_BOOL ? " = false"
+					     : " = 0",
+		      out);
+	fputc(';', out);
+	if (!cpp && f->type == DESC_ENUM)
+		fprintf(out, " /* enum ppt_%s_%s */", e->d->name, f->type_name);
+	if (f->role == DESC_FRONT_SEQ)
+		fputs(" /* not to be set, as all that begin with __ */", out);
+	fputc('\n', out);
+}
+
+static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_fields; i++) {
+		const struct desc_field *field = &f->fields[i];
+
+		if (field->role == DESC_PADDING)
+			continue;
+		fputs(emit_is_cpp(e->d) ? "static_assert(offsetof(" : "_Static_assert(offsetof(",
+		      out);
+		put_class(e, f, out);
+		fprintf(out, ", %s) == %u, \"%s\");\n", field->name, field->offset, field->name);
+	}
+}
+
+/* ---- snapshots -------------------------------------------------------------------- */
+
+/* "if (attached())", which has a longer name in C. */
+static void put_condition(const struct emit *e, const char *tab, FILE *out)
+{
+	if (emit_is_cpp(e->d))
+		fprintf(out, "%sif (attached())\n", tab);
+	else
+		fprintf(out, "%sif (ppt_%s_attached())\n", tab, e->d->name);
+}
+
+static void put_time_body(const struct emit *e, const char *tab, const char *field, FILE *out)
+{
+	const struct desc *d = e->d;
+	const char *frame = emit_is_cpp(d) ? "" : "frame->";
+
+	put_condition(e, tab, out);
+	fprintf(out, "%s\tppt_%s_now_(&%s%s);\n%selse\n", tab, d->name, frame, field, tab);
+	if (d->time == DESC_COUNTER_CLOCK)
+		fprintf(out, "%s\t%s%s = 0;\n", tab, frame, field);
+	else
+		fprintf(out, "%s\t%s%s.tv_sec = %s%s.%s = 0;\n", tab, frame, field, frame, field,
+			d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec");
+}
+
+static void put_counter_body(const struct emit *e, const char *tab, const struct desc_member *m,
+			     const char *end, FILE *out)
+{
+	const char *frame = emit_is_cpp(e->d) ? "" : "frame->";
+	unsigned i;
+
+	fprintf(out, "%suint64_t values[3] = { 0, 0, 0 };\n\n", tab);
+	put_condition(e, tab, out);
+	fprintf(out, "%s\tppt_%s_counters_(values);\n", tab, e->d->name);
+	for (i = 0; i < 3; i++)
+		fprintf(out, "%s%s%s_%u%s = values[%u];\n", tab, frame, m->name, i, end, i);
+}
+
+static void put_snapshot(const struct emit *e, const struct desc_frame *f,
+			 const struct desc_member *m, const char *end, FILE *out)
+{
+	const char *buf = e->d->name, *tab = emit_is_cpp(e->d) ? "\t\t" : "\t";
+	char field[2 * DESC_NAME_MAX];
+
+	snprintf(field, sizeof(field), "%s%s", m->name, end);
+	if (emit_is_cpp(e->d))
+		fprintf(out, "\tvoid snapshot_%s()\n\t{\n", field);
+	else
+		fprintf(out,
+			"static inline void ppt_%s_%s_snapshot_%s(struct ppt_%s_%s *frame)\n{\n",
+			buf, f->name, field, buf, f->name);
+	if (m->type == DESC_COUNTER)
+		put_counter_body(e, tab, m, end, out);
+	else
+		put_time_body(e, tab, field, out);
+	fputs(emit_is_cpp(e->d) ? "\t}\n\n" : "}\n\n", out);
+}
+
+static void put_snapshots(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_members; i++) {
+		const struct desc_member *m = &f->members[i];
+
+		if (!is_timed(m->type))
+			continue;
+		put_snapshot(e, f, m, m->interval ? "_start" : "", out);
+		if (m->interval)
+			put_snapshot(e, f, m, "_end", out);
+	}
+}
+
+/* ---- frames ------------------------------------------------------------------------ */
+
+static void put_c_frame(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	const char *buf = e->d->name;
+	size_t i;
+
+	fprintf(out, "/* ---- frame %s ---- */\n\nstruct ppt_%s_%s {\n", f->name, buf, f->name);
+	for (i = 0; i < f->nr_fields; i++)
+		put_field(e, &f->fields[i], out);
+	fputs("};\n\n", out);
+	put_asserts(e, f, out);
+	fputc('\n', out);
+	put_snapshots(e, f, out);
+	fprintf(out, "PPT_%s_API void ppt_%s_%s_save_(const struct ppt_%s_%s *frame);\n\n", buf,
+		buf, f->name, buf, f->name);
+	fprintf(out, "static inline void ppt_%s_%s_save(const struct ppt_%s_%s *frame)\n{\n", buf,
+		f->name, buf, f->name);
+	fprintf(out, "\tif (ppt_%s_attached())\n\t\tppt_%s_%s_save_(frame);\n}\n\n", buf, buf,
+		f->name);
+}
+
+static void put_cpp_frame(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "class PPT_%s_API %s\n{\n    public:\n", e->d->name, f->name);
+	for (i = 0; i < f->nr_fields; i++)
+		put_field(e, &f->fields[i], out);
+	fputc('\n', out);
+	put_snapshots(e, f, out);
+	fputs("\tvoid save() const\n\t{\n\t\tif (attached())\n\t\t\tsave_();\n\t}\n\n", out);
+	fputs("    private:\n\tvoid save_() const;\n};\n\n", out);
+	put_asserts(e, f, out);
+	fputc('\n', out);
+}
+
+void emit_frames(const struct emit *e, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < e->d->nr_frames; i++) {
+		if (emit_is_cpp(e->d))
+			put_cpp_frame(e, &e->d->frames[i], out);
+		else
+			put_c_frame(e, &e->d->frames[i], out);
+	}
+}
+
+/* ---- storing fields ------------------------------------------------------------------ */
+
+/* How a field gets into the slot. */
+enum put { PUT8, PUT16, PUT32, PUT64, PUT_FLOAT, PUT_DOUBLE, PUT_TEXT, PUT_ZEROS, NR_PUTS };
+
+static enum put put_of(const struct desc_field *f)
+{
+	switch (f->type) {
+	case DESC_FLOAT:
+		return PUT_FLOAT;
+	case DESC_DOUBLE:
+		return PUT_DOUBLE;
+	case DESC_STRING:
+		return PUT_TEXT;
+	case DESC_BYTES:
+		return PUT_ZEROS;
+	case DESC_TIME:
+		return PUT64;
+	default:
+		break;
+	}
+	switch (desc_type_size(f->type)) {
+	case 1:
+		return PUT8;
+	case 2:
+		return PUT16;
+	case 4:
+		return PUT32;
+	default:
+		return PUT64;
+	}
+}
+
+/* With one kind of frame only, padding is as it was in the fresh segment: zero. */
+static bool is_written(const struct desc *d, const struct desc_field *f)
+{
+	if (f->role == DESC_PADDING)
+		return d->nr_frames > 1;
+	return f->role != DESC_FRONT_SEQ && f->role != DESC_BACK_SEQ;
+}
+
+static void find_puts(const struct desc *d, bool used[NR_PUTS])
+{
+	size_t i, j;
+
+	memset(used, 0, NR_PUTS * sizeof(*used));
+	for (i = 0; i < d->nr_frames; i++) {
+		for (j = 0; j < d->frames[i].nr_fields; j++) {
+			if (is_written(d, &d->frames[i].fields[j]))
+				used[put_of(&d->frames[i].fields[j])] = true;
+		}
+	}
+	used[PUT8] |= used[PUT_TEXT] || used[PUT_ZEROS];
+	used[PUT32] |= used[PUT_FLOAT];
+	used[PUT64] |= used[PUT_DOUBLE];
+	/* Slots at multiples of four only: words are stored by halves. */
+	used[PUT32] |= used[PUT64] && d->stride % 8;
+}
+
+static void put_store(unsigned bits, FILE *out)
+{
+	fprintf(out,
+		"static inline void put%u(unsigned char *at, uint%u_t value)\n{\n"
+		"\tstore_relaxed((uint%u_t *)(void *)at, value);\n}\n\n",
+		bits, bits, bits);
+}
+
+static void put_real(const char *type, unsigned bits, FILE *out)
+{
+	fprintf(out,
+		"static inline void put_%s(unsigned char *at, %s value)\n{\n\tuint%u_t bits;\n\n"
+		"\tmemcpy(&bits, &value, sizeof(bits));\n\tput%u(at, bits);\n}\n\n",
+		type, type, bits, bits);
+}
+
+static const char *const put_halves =
+	"/* Slots are aligned to four bytes only. */\n"
+	"static inline void put64(unsigned char *at, uint64_t value)\n{\n"
+	"\tput32(at, (uint32_t)value);\n\tput32(at + 4, (uint32_t)(value >> 32));\n}\n\n";
+
+static const char *const put_text =
+	"/* Up to the terminator; what is behind it is not ours to show. */\n"
+	"static inline void put_text(unsigned char *at, const char *text, size_t size)\n{\n"
+	"\tsize_t i;\n\tint ended = 0;\n\n"
+	"\tfor (i = 0; i < size; i++) {\n\t\tended = ended || !text[i];\n"
+	"\t\tput8(at + i, ended ? 0 : (uint8_t)text[i]);\n\t}\n}\n\n";
+
+static const char *const put_zeros =
+	"/* Where another kind of frame may have had something. */\n"
+	"static inline void put_zeros(unsigned char *at, size_t size)\n{\n"
+	"\tsize_t i;\n\n\tfor (i = 0; i < size; i++)\n\t\tput8(at + i, 0);\n}\n\n";
+
+void emit_puts(const struct emit *e, FILE *out)
+{
+	bool used[NR_PUTS];
+
+	find_puts(e->d, used);
+	if (used[PUT8])
+		put_store(8, out);
+	if (used[PUT16])
+		put_store(16, out);
+	if (used[PUT32])
+		put_store(32, out);
+	if (used[PUT64] && e->d->stride % 8)
+		fputs(put_halves, out);
+	else if (used[PUT64])
+		put_store(64, out);
+	if (used[PUT_FLOAT])
+		put_real("float", 32, out);
+	if (used[PUT_DOUBLE])
+		put_real("double", 64, out);
+	if (used[PUT_TEXT])
+		fputs(put_text, out);
+	if (used[PUT_ZEROS])
+		fputs(put_zeros, out);
+}
+
+/* ---- save() ---------------------------------------------------------------------------- */
+
+static void put_at(const struct emit *e, const struct desc_frame *f, const struct desc_field *field,
+		   FILE *out)
+{
+	fputs("slot + offsetof(", out);
+	put_class(e, f, out);
+	fprintf(out, ", %s)", field->name);
+}
+
+static void put_scalar(const struct emit *e, const struct desc_frame *f,
+		       const struct desc_field *field, FILE *out)
+{
+	static const char *const names[] = { "put8",  "put16",     "put32",
+					     "put64", "put_float", "put_double" };
+	static const char *const casts[] = { "(uint8_t)",  "(uint16_t)", "(uint32_t)",
+					     "(uint64_t)", "",           "" };
+	enum put put = put_of(field);
+
+	if (field->is_array)
+		fprintf(out, "\tfor (i = 0; i < %u; i++)\n\t", field->count);
+	fprintf(out, "\t%s(", names[put]);
+	put_at(e, f, field, out);
+	if (field->is_array)
+		fprintf(out, " + i * %u, %s%s%s[i]);\n", desc_type_size(field->type), casts[put],
+			"frame->", field->name);
+	else
+		fprintf(out, ", %s%s%s);\n", casts[put], "frame->", field->name);
+}
+
+static void put_time(const struct emit *e, const struct desc_frame *f,
+		     const struct desc_field *field, FILE *out)
+{
+	fputs("\tput64(", out);
+	put_at(e, f, field, out);
+	fprintf(out, ", (uint64_t)frame->%s.tv_sec);\n\tput64(", field->name);
+	put_at(e, f, field, out);
+	fprintf(out, " + 8, (uint64_t)frame->%s.%s);\n", field->name,
+		e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec");
+}
+
+/* What save() calls to store the members. */
+static void put_fill(const struct emit *e, const struct desc_frame *f, unsigned type, FILE *out)
+{
+	bool cpp = emit_is_cpp(e->d), arrays = false;
+	size_t i;
+
+	for (i = 0; i < f->nr_fields; i++)
+		arrays |= f->fields[i].is_array;
+	fprintf(out, "static inline void fill_%s(unsigned char *slot, const void *from)\n{\n",
+		f->name);
+	fputs(f->nr_members ? "\tconst " : "\t(void)from;\n", out);
+	if (f->nr_members) {
+		put_class(e, f, out);
+		fputs(" *frame = (const ", out);
+		put_class(e, f, out);
+		fputs(" *)from;\n", out);
+	}
+	fputs(arrays ? "\tsize_t i;\n\n" : "\n", out);
+	for (i = 0; i < f->nr_fields; i++) {
+		const struct desc_field *field = &f->fields[i];
+
+		if (!is_written(e->d, field))
+			continue;
+		if (field->role == DESC_FRAME_TYPE) {
+			fputs("\tput32(", out);
+			put_at(e, f, field, out);
+			fprintf(out, ", %u);\n", type);
+		} else if (field->type == DESC_TIME) {
+			put_time(e, f, field, out);
+		} else if (field->type == DESC_STRING || field->type == DESC_BYTES) {
+			fputs(field->type == DESC_STRING ? "\tput_text(" : "\tput_zeros(", out);
+			put_at(e, f, field, out);
+			if (field->type == DESC_STRING)
+				fprintf(out, ", frame->%s", field->name);
+			fprintf(out, ", %u);\n", field->size);
+		} else {
+			put_scalar(e, f, field, out);
+		}
+	}
+	if (f->nr_fields == 2)
+		fputs("\t(void)slot;\n", out);
+	fputs("}\n\n", out);
+	if (cpp)
+		fprintf(out, "void %s::save_() const\n{\n\tsave_frame(this, fill_%s);\n}\n",
+			f->name, f->name);
+	else
+		fprintf(out,
+			"void ppt_%s_%s_save_(const struct ppt_%s_%s *frame)\n{\n"
+			"\tsave_frame(frame, fill_%s);\n}\n",
+			e->d->name, f->name, e->d->name, f->name, f->name);
+}
+
+void emit_saves(const struct emit *e, FILE *out)
+{
+	size_t i;
+
+	if (emit_is_cpp(e->d))
+		fprintf(out, "namespace ppt\n{\nnamespace %s\n{\n\n", e->d->name);
+	for (i = 0; i < e->d->nr_frames; i++) {
+		if (i)
+			fputc('\n', out);
+		put_fill(e, &e->d->frames[i], (unsigned)i + 1, out);
+	}
+	if (emit_is_cpp(e->d))
+		fprintf(out, "\n} // namespace %s\n} // namespace ppt\n", e->d->name);
+}

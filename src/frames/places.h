@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.h - where a process keeps its buffers.
+ *
+ * A buffer is three symbols in the program or in one of its libraries.  The seed spells
+ * them __ppt_NAME_json, __ppt_NAME_hmem and __ppt_NAME_stat; programs of the existing
+ * generator _ppt_json_NAME, _ppt_hmem_NAME and _ppt_stat_NAME.  Both are found, in
+ * .symtab, in .dynsym, and for a stripped file in its separate debug info.
+ */
+#ifndef FRAMES_PLACES_H
+#define FRAMES_PLACES_H
+
+#include "frames/target.h"
+
+struct place {
+	char *name;                /* of the buffer */
+	char *file;                /* that defines it, as the process names it */
+	bool existing;             /* spelled as the existing generator does */
+	uint64_t json, hmem, stat; /* addresses in the process; 0: not found */
+	uint64_t json_size;        /* of the symbol */
+};
+
+struct places {
+	struct place *at;
+	size_t nr;
+	unsigned unreadable;        /* files that could not be looked into */
+	char unreadable_first[256]; /* the first of them, and why */
+};
+
+/* Every buffer with all of its symbols, in the order of the process's map. */
+int places_find(struct target *t, struct places *list, struct err *err);
+void places_release(struct places *list);
+
+/*
+ * The one that is called @name, or NAME@FILE where two files have one of that name; NULL
+ * for @name: the only one there is.
+ */
+const struct place *places_pick(const struct places *list, const char *name, pid_t pid,
+				struct err *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.h - a frame as a row of values: what the columns are called, and their text.
+ *
+ * A plan is made once per frame type and lists the cells: the sequence number, then the
+ * members in the order of the spec.  An interval has three cells: start, end, and what lies
+ * between (NAME_duration for times, NAME_delta for everything else).  A counter's cells
+ * bear the name of the counter, and those that nobody counted are left out.  Times are
+ * nanoseconds, with the recording's offset added; a time that was never taken is empty.
+ */
+#ifndef FRAMES_ROWS_H
+#define FRAMES_ROWS_H
+
+#include "frames/desc.h"
+#include "frames/recording.h"
+
+struct row_cell {
+	char *name;
+	char *json_key; /* ,"NAME": as JSON lines have it */
+	size_t json_key_size;
+	const struct desc_field *field; /* NULL: the sequence number */
+	const struct desc_field *start; /* of a difference: field is the end; else NULL */
+	uint32_t count;                 /* of columns: more than 1 for arrays */
+};
+
+struct row_plan {
+	const struct desc_frame *frame;
+	struct row_cell *cells;
+	size_t nr_cells;
+	size_t text_max; /* a row in any format is not longer */
+	bool micro;      /* times are seconds and microseconds */
+	int64_t delta_ns;
+	struct recording_clock clock;
+	bool crlf;
+};
+
+/* @d and @info are borrowed. */
+int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
+		  const struct recording_info *info);
+void row_plan_release(struct row_plan *p);
+
+/* The value of element @i of a cell.  Differences are those of the type. */
+enum row_kind { ROW_NONE, ROW_SIGNED, ROW_UNSIGNED, ROW_BOOL, ROW_FLOAT, ROW_DOUBLE, ROW_TEXT };
+struct row_value {
+	enum row_kind kind;
+	int64_t i;
+	uint64_t u;
+	double d;
+	float f;
+	const char *text; /* not terminated */
+	size_t size;
+};
+void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, const uint8_t *image,
+	     uint64_t ticket, struct row_value *v);
+
+/* Columns in all, and the name of one; @buf for array elements.  RFC 4180 headings. */
+size_t row_columns(const struct row_plan *p);
+const char *row_column_name(const struct row_cell *c, uint32_t i, char *buf, size_t size);
+
+/* Text, at most p->text_max bytes; returns the end. */
+char *row_csv(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at);
+char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at);
+
+/* The heading of a CSV file; to be freed. */
+char *row_csv_heading(const struct row_plan *p, size_t *size);
+
+#endif

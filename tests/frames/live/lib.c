@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* lib.c - a library that has a frame buffer of its own. */
+#include <string.h>
+
+#include "ppt-Fixed.h"
+
+void lib_work(unsigned n);
+
+void lib_work(unsigned n)
+{
+	struct ppt_Fixed_tick t;
+
+	memset(&t, 0, sizeof(t));
+	t.n = n;
+	t.not_n = ~t.n;
+	ppt_Fixed_tick_save(&t);
+}

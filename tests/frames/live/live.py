@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""live.py - programs with frames, attached to: what the tests of this folder share."""
+import ctypes
+import shutil
+
+from harness import *
+
+# Shared memory of our own, where we may: other tests make some, too.  Its first number is 0.
+CLONE_NEWIPC = 0x08000000
+ctypes.CDLL(None).unshare(CLONE_NEWIPC)
+
+LIVE = os.environ.get("LIVE", "build/tests/frames/live")
+
+
+def program(name):
+    return os.path.join(LIVE, name)
+
+
+def start(name, *args, prefix=(), **kwargs):
+    """A program of this folder that has said that it is ready."""
+    p = popen(*prefix, program(name), *args, **kwargs)
+    equal(p.stdout.readline(), "ready\n", f"first words of {name}")
+    return p
+
+
+def end(p):
+    """Ask it to end; returns what it printed, as JSON where it is."""
+    p.terminate()
+    out, err = p.communicate(timeout=60)
+    equal(err, "", "stderr of the program")
+    equal(p.returncode, 0, "status of the program")
+    lines = [line for line in out.splitlines() if line.startswith("{")]
+    return json.loads(lines[0]) if lines else out
+
+
+class Attach:
+    """One finished attach."""
+
+    def __init__(self, status, out, err, file):
+        self.status, self.out, self.err, self.file = status, out, err, file
+
+    @property
+    def summary(self):
+        lines = [line for line in self.err.splitlines() if line.startswith("{")]
+        equal(len(lines), 1, f"JSON objects in {self.err!r}")
+        return json.loads(lines[0])
+
+
+def attach(dir, p, *options, file="frames.ppt", **kwargs):
+    path = os.path.join(dir, file)
+    return Attach(*tool("attach", "-p", p.pid, "-o", path, "--json", *options, **kwargs), path)
+
+
+def attach_start(dir, p, *options, file="frames.ppt", **kwargs):
+    path = os.path.join(dir, file)
+    if os.path.exists(path):
+        os.unlink(path)
+    return popen(TOOL, "attach", "-p", p.pid, "-o", path, "--json", *options, **kwargs)
+
+
+def attached(dir, collector, p, file="frames.ppt"):
+    """Wait until that collector has frames coming."""
+    def look():
+        assert collector.poll() is None, f"it ended: {collector.communicate()}"
+        if not os.path.exists(os.path.join(dir, file)) or not os.path.getsize(os.path.join(dir, file)):
+            return False
+        _, out, _ = tool("query", "-p", p.pid, "-l", "--json")
+        return any(b.get("owner") == collector.pid and b["attached"] for b in json.loads(out)["buffers"])
+    wait_until(look, "a collector that is attached")
+
+
+def decode(file, *options):
+    """(frames, summary) of a recording."""
+    status, out, err = tool("decode", "--format", "jsonl", "--json", *options, file, "-")
+    equal(status, 0, f"status of decode ({err})")
+    return [json.loads(line) for line in out.splitlines()], json.loads(err.splitlines()[-1])
+
+
+def segments():
+    """Numbers of the shared memory there is, with how many have it attached."""
+    with open("/proc/sysvipc/shm", encoding="ascii") as f:
+        rows = [line.split() for line in f][1:]
+    return {int(r[1]): int(r[6]) for r in rows}
+
+
+def check_busy(frames):
+    """Frames of busy.c: whole, none twice."""
+    seen = set()
+    for f in frames:
+        key = (f["thread"], f["n"])
+        assert key not in seen, f"twice: {f}"
+        seen.add(key)
+        if f["frame"] == "work":
+            good = f["minus_n"] == -(f["n"] & 0x3FFFFFFF) and f["half_n"] == f["n"] / 2
+        else:
+            good = f["not_n"] == ~f["n"] & (2**64 - 1)
+        assert good, f"half a frame: {f}"
+
+
+def check_exact(frames, summary, at):
+    """What attach counted is what the sequence numbers say, and what the threads did."""
+    equal(at["recorded"], len(frames), "frames in the file")
+    equal(at["issued"], at["recorded"] + at["lost"], "issued")
+    equal((summary["torn"], summary["foreign"], summary["cut_bytes"]), (0, 0, 0), "torn, foreign, cut")
+    equal(summary["lost"], at["lost"], "lost, in the file")
+    numbers = sorted(f["ppt_seqno"] for f in frames)
+    equal(len(set(numbers)), len(numbers), "different numbers")
+    if numbers:
+        assert numbers[0] >= 1 and numbers[-1] <= at["issued"], (numbers[0], numbers[-1], at["issued"])
+    # Each thread numbers its frames itself: what is missing between them was lost.
+    threads = {}
+    for f in frames:
+        threads.setdefault(f["thread"], []).append(f["n"])
+    missing = sum(max(ns) - min(ns) + 1 - len(ns) for ns in threads.values())
+    assert missing <= at["lost"], f"{missing} are missing, {at['lost']} were counted"
+    if at["lost"] == 0:
+        equal(missing, 0, "missing between the frames of a thread")
+
+
+def has(command):
+    return shutil.which(command) is not None
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* uses_lib.c - a program without frames, on a library that has some. */
+#include <stdio.h>
+#include <unistd.h>
+
+void lib_work(unsigned n);
+
+int main(void)
+{
+	unsigned n;
+
+	puts("ready");
+	fflush(stdout);
+	for (n = 1;; n++) {
+		lib_work(n);
+		usleep(200);
+	}
+}

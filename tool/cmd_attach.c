@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_attach.c - corotracer attach: record a frame buffer of a running program. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "frames/abi.h"
+#include "frames/attach.h"
+#include "frames_show.h"
+
+struct request {
+	struct attach_config config;
+	struct recording_info info;
+	const char *file;
+	uint64_t resize;
+	int verbose;
+	bool list, json, quiet;
+};
+
+struct session {
+	const struct request *request;
+	struct attach attach;
+	struct recording recording;
+	struct recording_info info;
+	bool live_line; /* a terminal: show how far we are */
+	uint64_t shown_ns;
+};
+
+/* ---- where the frames go ------------------------------------------------- */
+
+static void wipe_line(struct session *s)
+{
+	if (s->shown_ns)
+		fputs("\r\033[K", stderr);
+	s->shown_ns = 0;
+}
+
+static int begin(void *arg, struct err *err)
+{
+	struct session *s = arg;
+
+	s->info.clock = *attach_clock(&s->attach);
+	return recording_begin(&s->recording, &s->attach.live.desc, &s->info, err);
+}
+
+static void frame(void *arg, uint64_t ticket, const uint8_t *image)
+{
+	struct session *s = arg;
+
+	recording_frame(&s->recording, ticket, image);
+}
+
+static void lost(void *arg, uint64_t nr)
+{
+	struct session *s = arg;
+
+	recording_mark(&s->recording, RECORDING_LOSS, nr, 0, 0, 0);
+}
+
+static void resized(void *arg, uint32_t from, uint32_t to)
+{
+	struct session *s = arg;
+
+	recording_mark(&s->recording, RECORDING_RESIZE, from, to, 0, 0);
+}
+
+static void show_line(struct session *s)
+{
+	uint64_t now = clock_now_ns();
+	char frames[TEXT_SIZE], missed[TEXT_SIZE];
+
+	if (!s->live_line || now - s->shown_ns < NS_PER_SEC / 4)
+		return;
+	s->shown_ns = now;
+	fprintf(stderr, "\r\033[K%s frames, %s lost, %u slots (Ctrl-C ends)",
+		text_count(frames, s->attach.stats.recorded),
+		text_count(missed, s->attach.ring.missed), s->attach.stats.slots);
+	fflush(stderr);
+}
+
+static int flush(void *arg, struct err *err)
+{
+	struct session *s = arg;
+
+	show_line(s);
+	return recording_flush(&s->recording, err);
+}
+
+static void talk(void *arg, int level, const char *text)
+{
+	struct session *s = arg;
+
+	if (level > s->request->verbose || (level == 0 && s->request->quiet))
+		return;
+	wipe_line(s);
+	say("attach", "%s", text);
+}
+
+/* ---- afterwards ---------------------------------------------------------- */
+
+static const char *end_words(enum attach_end end)
+{
+	static const char *const words[] = {
+		[ATTACH_ASKED] = "asked",      [ATTACH_DURATION] = "duration",
+		[ATTACH_COUNT] = "count",      [ATTACH_EXITED] = "program ended",
+		[ATTACH_TAKEN] = "taken over", [ATTACH_FAILED] = "failed",
+	};
+
+	return words[end];
+}
+
+static void summary_json(const struct session *s)
+{
+	const struct attach_stats *st = &s->attach.stats;
+	struct json_writer w;
+
+	jw_init_file(&w, stderr);
+	jw_object_begin(&w);
+	jw_field_string(&w, "buffer", s->attach.live.desc.name);
+	jw_field_i64(&w, "pid", s->attach.live.target.pid);
+	jw_field_string(&w, "file", s->request->file);
+	jw_field_string(&w, "end", end_words(st->end));
+	jw_field_bool(&w, "attached", st->attached);
+	jw_field_u64(&w, "issued", st->issued);
+	jw_field_u64(&w, "recorded", st->recorded);
+	jw_field_u64(&w, "lost", st->lost);
+	jw_field_u64(&w, "dropped", st->dropped);
+	jw_field_u64(&w, "slots", st->slots);
+	jw_field_u64(&w, "first_slots", st->first_slots);
+	jw_field_u64(&w, "resizes", st->resizes);
+	jw_field_u64(&w, "fullest", st->fullest);
+	jw_field_u64(&w, "polls", st->polls);
+	jw_field_u64(&w, "threads", st->threads);
+	jw_field_u64(&w, "ran_ns", st->ran_ns);
+	jw_field_u64(&w, "stopped_ns", st->stopped_ns);
+	jw_field_u64(&w, "stops", st->stops);
+	jw_field_bool(&w, "parked", st->parked);
+	jw_object_end(&w);
+	jw_newline(&w);
+	jw_release(&w);
+}
+
+static void tell_losses(const struct session *s)
+{
+	const struct attach_stats *st = &s->attach.stats;
+	char nr[TEXT_SIZE], share[TEXT_SIZE], given_up[TEXT_SIZE];
+
+	if (!st->lost)
+		return;
+	fprintf(stderr, "  lost        %s%s", text_count(nr, st->lost),
+		text_share(share, st->lost, st->issued));
+	if (st->dropped)
+		fprintf(stderr, ", %s of them given up by the program",
+			text_count(given_up, st->dropped));
+	fputs("\nhint: a larger ring loses less: --size, ", stderr);
+	fputs(s->attach.live.desc.resize ? "or --auto-resize\n"
+					 : "or 'option buffer resize on' and --auto-resize\n",
+	      stderr);
+}
+
+static void summary_text(const struct session *s)
+{
+	const struct attach_stats *st = &s->attach.stats;
+	char nr[TEXT_SIZE], took[TEXT_SIZE];
+
+	fprintf(stderr, "%s: %s frames of '%s' in %s, %s lost\n", s->request->file,
+		text_count(nr, st->recorded), s->attach.live.desc.name,
+		text_duration(took, st->ran_ns), st->lost ? "some" : "none");
+	fprintf(stderr, "  ring        %s slots", text_count(nr, st->slots));
+	fprintf(stderr, ", at most %s waiting", text_count(nr, st->fullest));
+	if (st->resizes)
+		fprintf(stderr, ", resized %u times", st->resizes);
+	fprintf(stderr, "\n  program     process %d, ", (int)s->attach.live.target.pid);
+	if (st->stops)
+		fprintf(stderr, "stopped %u times for %s in all", st->stops,
+			text_duration(took, st->stopped_ns));
+	else
+		fputs("never stopped", stderr);
+	if (st->end == ATTACH_EXITED)
+		fputs("; it has ended", stderr);
+	fputc('\n', stderr);
+	tell_losses(s);
+}
+
+/* What the program told about its counters, and other oddities. */
+static void warnings(const struct session *s)
+{
+	const struct attach *a = &s->attach;
+	const struct counters *c = &a->config.counters;
+
+	if (!a->stats.attached && a->stats.end != ATTACH_FAILED)
+		say("attach", "the program saved no frame meanwhile");
+	if (a->stats.parked)
+		say("attach", "the program is of the existing tool: it keeps the ring, since "
+			      "detaching could crash it");
+	if (!a->stats.counters_failed || !c->nr)
+		return;
+	say("attach", "the program could not open counter '%s': %s",
+	    a->stats.counter_slot < c->nr ? c->names[a->stats.counter_slot] : "?",
+	    a->stats.counter_error > 0 ? strerror(a->stats.counter_error) : "it does not say why");
+}
+
+/* ---- recording ----------------------------------------------------------- */
+
+static int begin_info(struct session *s, struct err *err)
+{
+	struct recording_info *info = &s->info;
+	char name[32], date[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	unsigned i;
+
+	*info = s->request->info;
+	localtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	info->date = strdup(date);
+	info->comment = strdup(s->request->info.comment ? s->request->info.comment : "");
+	info->program = strdup(target_name(s->request->config.pid, name));
+	info->pid = s->request->config.pid;
+	info->start_monotonic_ns = clock_now_ns();
+	info->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+	for (i = 0; i < s->request->config.counters.nr; i++)
+		info->counters[i] = strdup(s->request->config.counters.names[i]);
+	info->nr_counters = i;
+	for (i = 0; i < info->nr_counters; i++) {
+		if (!info->counters[i])
+			return err_set(err, -ENOMEM, "no memory for the header");
+	}
+	if (!info->date || !info->comment || !info->program)
+		return err_set(err, -ENOMEM, "no memory for the header");
+	return 0;
+}
+
+/* The last mark, and the header with what is known now. */
+static int finish(struct session *s, struct err *err)
+{
+	const struct attach_stats *st = &s->attach.stats;
+	int rc = 0;
+
+	if (!s->attach.begun)
+		rc = begin(s, err);
+	if (!rc) {
+		s->info.clock = *attach_clock(&s->attach);
+		recording_mark(&s->recording, RECORDING_END, st->issued, st->recorded, st->lost,
+			       st->dropped);
+	}
+	return recording_close(&s->recording, &s->info, err) < 0 ? err->code : rc;
+}
+
+static int record(struct session *s, struct err *err)
+{
+	struct err closing = { 0 };
+	int rc = attach_start(&s->attach, err);
+
+	if (!rc) {
+		s->live_line = !s->request->verbose && !s->request->quiet && isatty(STDERR_FILENO);
+		if (s->live_line) {
+			fputs("waiting for the program's next frame (Ctrl-C ends)", stderr);
+			s->shown_ns = 1;
+		}
+		rc = attach_run(&s->attach, err);
+	} else {
+		s->attach.stats.end = ATTACH_FAILED;
+	}
+	s->live_line = false;
+	wipe_line(s);
+	attach_stop(&s->attach);
+	if (rc < 0 && !s->attach.begun) {
+		recording_abandon(&s->recording);
+		return rc;
+	}
+	if (finish(s, &closing) < 0 && !rc) {
+		*err = closing;
+		rc = closing.code;
+	}
+	return rc;
+}
+
+static int attach_and_record(const struct request *r)
+{
+	struct session s = { .request = r };
+	struct attach_config config = r->config;
+	struct err err = { 0 };
+	int rc;
+
+	config.sink = (struct attach_sink){ &s, begin, frame, lost, resized, flush, talk };
+	rc = attach_open(&s.attach, &config, &err);
+	if (rc < 0) {
+		say_error("attach", &err);
+		return EXIT_FAILED;
+	}
+	if (r->verbose >= 3)
+		show_layout(stderr, &s.attach.live.desc);
+	rc = recording_create(&s.recording, r->file, &err);
+	if (!rc) {
+		rc = begin_info(&s, &err);
+		if (rc < 0)
+			recording_abandon(&s.recording);
+		else
+			rc = record(&s, &err);
+		if (rc < 0)
+			say_error("attach", &err);
+		else
+			warnings(&s);
+		if (r->json && (!rc || s.attach.begun))
+			summary_json(&s);
+		else if (!rc && (!r->quiet || s.attach.stats.lost))
+			summary_text(&s);
+	} else {
+		say_error("attach", &err);
+	}
+	recording_info_release(&s.info);
+	attach_release(&s.attach);
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- the command line ---------------------------------------------------- */
+
+enum {
+	O_PID,
+	O_BUFFER,
+	O_OUTPUT,
+	O_LIST,
+	O_COUNTER,
+	O_DESC,
+	O_DESCFILE,
+	O_OFFSET,
+	O_SIZE,
+	O_RESIZE,
+	O_AUTO,
+	O_DURATION,
+	O_COUNT,
+	O_FORCE,
+	O_JSON,
+	O_QUIET,
+	O_VERBOSE,
+};
+
+static const struct opt options[] = {
+	[O_PID] = { 'p', "pid", "PID", "the process" },
+	[O_BUFFER] = { 'b', "buffer", "NAME", "which of its buffers (if it has several)" },
+	[O_OUTPUT] = { 'o', "output-file", "FILE",
+		       "the recording (NAME.ppt); - is standard output" },
+	[O_LIST] = { 'l', "list-buffers", NULL, "list the buffers of the process, and end" },
+	[O_COUNTER] = { 'c', "counter", "NAMES",
+			"up to three counters, libpfm4 names; 'list' lists" },
+	[O_DESC] = { 'd', "desc", "TEXT", "a comment in the recording" },
+	[O_DESCFILE] = { 'D', "descfile", "FILE", "the same from a file" },
+	[O_OFFSET] = { 't', "time-offset", "HOURS", "to be added to all times when decoding" },
+	[O_SIZE] = { 0, "size", "N", "slots of the ring, rounded up to a power of two" },
+	[O_RESIZE] = { 0, "resize", "N", "have the collector that is attached use N slots" },
+	[O_AUTO] = { 0, "auto-resize", NULL, "double the ring when frames are lost" },
+	[O_DURATION] = { 0, "duration", "SECONDS", "end after that time" },
+	[O_COUNT] = { 0, "count", "N", "end after N frames" },
+	[O_FORCE] = { 0, "force-attach", NULL, "also if another collector is attached" },
+	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
+	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something was lost" },
+	[O_VERBOSE] = { 'v', "verbose", NULL,
+			"tell what happens; -v -v: every look; three: layout" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static bool parse_real(const char *option, const char *text, double min, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end != text && !*end && *out >= min && *out <= max)
+		return true;
+	say("attach", "'%s' is no good for %s: a number from %g to %g goes there", text, option,
+	    min, max);
+	return false;
+}
+
+static bool read_comment(struct request *r, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t got;
+
+	if (!file) {
+		say("attach", "cannot open '%s': %s", path, strerror(errno));
+		return false;
+	}
+	got = getdelim(&text, &size, '\0', file);
+	fclose(file);
+	if (got < 0) {
+		free(text);
+		text = strdup("");
+	}
+	free(r->info.comment);
+	r->info.comment = text;
+	return true;
+}
+
+/* The first of -d and -D counts. */
+static bool take_comment(struct request *r, int which, const char *value)
+{
+	if (r->info.comment)
+		return true;
+	if (which == O_DESCFILE)
+		return read_comment(r, value);
+	r->info.comment = strdup(value);
+	return true;
+}
+
+static bool take_counter(struct request *r, const char *value)
+{
+	struct err err = { 0 };
+
+	if (counters_add(&r->config.counters, value, &err) == 0)
+		return true;
+	say_error("attach", &err);
+	return false;
+}
+
+static bool take_option(struct request *r, int which, const char *value)
+{
+	unsigned long long number = 0;
+	double real = 0;
+
+	switch (which) {
+	case O_PID:
+		if (!opt_number("attach", "-p", value, 1, 1u << 30, &number))
+			return false;
+		r->config.pid = (pid_t)number;
+		return true;
+	case O_BUFFER:
+		r->config.buffer = value;
+		return true;
+	case O_OUTPUT:
+		r->file = value;
+		return true;
+	case O_COUNTER:
+		return take_counter(r, value);
+	case O_DESC:
+	case O_DESCFILE:
+		return take_comment(r, which, value);
+	case O_OFFSET:
+		if (!parse_real("-t", value, -876000, 876000, &real))
+			return false;
+		r->info.delta_s = llround(real * 3600);
+		return true;
+	case O_SIZE:
+	case O_RESIZE:
+		if (!opt_number("attach", which == O_SIZE ? "--size" : "--resize", value,
+				PPT_SLOTS_MIN, PPT_SLOTS_MAX, &number))
+			return false;
+		*(which == O_SIZE ? &r->config.slots : &r->resize) = number;
+		return true;
+	case O_DURATION:
+		if (!parse_real("--duration", value, 0.001, 1e9, &real))
+			return false;
+		r->config.duration_ns = (uint64_t)(real * 1e9);
+		return true;
+	case O_COUNT:
+		if (!opt_number("attach", "--count", value, 1, UINT64_MAX, &number))
+			return false;
+		r->config.count = number;
+		return true;
+	default:
+		r->list |= which == O_LIST;
+		r->config.auto_resize |= which == O_AUTO;
+		r->config.force |= which == O_FORCE;
+		r->json |= which == O_JSON;
+		r->quiet |= which == O_QUIET;
+		r->verbose += which == O_VERBOSE;
+		return true;
+	}
+}
+
+static int ask_resize(const struct request *r)
+{
+	struct err err = { 0 };
+
+	if (attach_ask_resize(r->config.pid, r->config.buffer, (uint32_t)r->resize, &err) == 0)
+		return EXIT_OK;
+	say_error("attach", &err);
+	return EXIT_FAILED;
+}
+
+static int list_counters(void)
+{
+	struct err err = { 0 };
+
+	if (counters_list(stdout, &err) == 0)
+		return EXIT_OK;
+	say_error("attach", &err);
+	return EXIT_FAILED;
+}
+
+static int run_request(struct request *r)
+{
+	struct err err = { 0 };
+	char *file = NULL;
+	int status;
+
+	if (r->config.counters.nr == 1 && !strcmp(r->config.counters.names[0], "list"))
+		return list_counters();
+	if (!r->config.pid) {
+		say("attach", "which process?");
+		fputs("hint: corotracer attach -p PID [-b BUFFER] [-o FILE]\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (r->list)
+		return show_buffers("attach", r->config.pid, r->json);
+	if (r->resize)
+		return ask_resize(r);
+	if (counters_resolve(&r->config.counters, geteuid() == 0, &err) < 0) {
+		say_error("attach", &err);
+		return EXIT_FAILED;
+	}
+	if (r->config.counters.warning[0])
+		say("attach", "%s", r->config.counters.warning);
+	if (!r->file) {
+		const char *name = r->config.buffer ? r->config.buffer : "frames";
+
+		if (asprintf(&file, "%.*s.ppt", (int)strcspn(name, "@"), name) < 0)
+			return EXIT_FAILED;
+		r->file = file;
+	}
+	status = attach_and_record(r);
+	free(file);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = { 0 };
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int first, which, status = EXIT_USAGE;
+	bool good = true;
+
+	while (good && (which = opt_next(&command_attach, &walk, argc, argv, &value, &first)) >= 0)
+		good = take_option(&r, which, value);
+	if (good && which == OPT_HELP)
+		status = EXIT_OK;
+	else if (good && which == OPT_END && first < argc)
+		say("attach", "'%s' is one word too many", argv[first]);
+	else if (good && which == OPT_END)
+		status = run_request(&r);
+	counters_release(&r.config.counters);
+	free(r.info.comment);
+	return status;
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.instrument = "frames",
+	.args = "-p PID [-b BUFFER] [-o FILE] [OPTIONS]",
+	.summary = "record the frames of a running program, until Ctrl-C",
+	.details = "The program is not stopped.  SIGUSR1 doubles a resizable ring.\n",
+	.opts = options,
+	.run = run,
+};

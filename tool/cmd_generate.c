@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_generate.c - `corotracer generate`: C or C++ from a spec.
+ *
+ * Both files are made in memory first, and each is put in its place by a rename: a spec
+ * with an error, or a full disk, leaves what was there before as it was.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <corotracer/version.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "frames/abi.h"
+#include "frames/emit.h"
+#include "frames/layout.h"
+#include "frames/spec.h"
+#include "frames_show.h"
+
+/* The command line. */
+struct request {
+	const char *spec;
+	const char *prefix, *folder;
+	enum desc_dialect dialect;
+	bool json, dry_run;
+	/* --tag and --option in their order: words of a spec. */
+	char **overrides;
+	size_t nr_overrides;
+	struct desc_tag *tags;
+	size_t nr_tags;
+};
+
+/* ---- the spec ------------------------------------------------------------- */
+
+/* All of the file, or of standard input. */
+static char *read_all(const char *path, size_t *size, struct err *err)
+{
+	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+	char *text = NULL;
+	ssize_t got = 1;
+
+	if (fd < 0) {
+		err_errno(err, "cannot open '%s'", path);
+		return NULL;
+	}
+	/* One byte more than a spec may have, so that it is seen to be too long. */
+	text = malloc(SPEC_SIZE_MAX + 1);
+	if (!text) {
+		err_set(err, -ENOMEM, "no memory for '%s'", path);
+		got = 0;
+	}
+	for (*size = 0; text && got > 0 && *size <= SPEC_SIZE_MAX; *size += (size_t)got) {
+		got = io_read(fd, text + *size, SPEC_SIZE_MAX + 1 - *size);
+		if (got <= 0)
+			break;
+	}
+	close(fd);
+	if (got < 0) {
+		errno = (int)-got;
+		err_errno(err, "cannot read '%s'", path);
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* As compilers do it: the place, the line, a caret. */
+static void say_where(const char *file, const struct spec_error *e)
+{
+	unsigned i;
+
+	text_put(stderr, file);
+	fprintf(stderr, ":%u:%u: ", e->line, e->column);
+	text_put(stderr, e->text);
+	fputs("\n  ", stderr);
+	/* Tabs stay, so that the caret stands below its place. */
+	for (i = 0; e->source[i]; i++)
+		fputc(e->source[i] == '\t' || (unsigned char)e->source[i] >= ' ' ? e->source[i]
+										 : '?',
+		      stderr);
+	fputs("\n  ", stderr);
+	for (i = 0; i < e->caret; i++) {
+		/* What continues a character of UTF-8 takes no column of its own. */
+		if (((unsigned char)e->source[i] & 0xc0) != 0x80)
+			fputc(e->source[i] == '\t' ? '\t' : ' ', stderr);
+	}
+	fputs("^\n", stderr);
+	if (e->hint[0])
+		fprintf(stderr, "hint: %s\n", e->hint);
+}
+
+static bool no_memory(void)
+{
+	say("generate", "no memory");
+	return false;
+}
+
+static bool apply(const struct request *req, struct desc *d)
+{
+	struct spec_error error;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < req->nr_overrides; i++) {
+		rc = spec_override(d, req->overrides[i], &error);
+		if (rc == -ENOMEM)
+			return no_memory();
+		if (rc) {
+			say_where("--option", &error);
+			return false;
+		}
+	}
+	for (i = 0; i < req->nr_tags; i++) {
+		if (spec_add_tag(d, req->tags[i].key, req->tags[i].value))
+			return no_memory();
+	}
+	d->dialect = req->dialect;
+	d->generator = strdup("corotracer " COROTRACER_VERSION);
+	if (!d->generator)
+		return no_memory();
+	if (d->dialect == DESC_PPT) {
+		free(d->abi);
+		d->abi = strdup(PPT_ABI_OLD);
+		if (!d->abi)
+			return no_memory();
+	}
+	if (d->resize && d->dialect == DESC_PPT) {
+		say("generate", "the existing tool's dialect knows no resizing");
+		fprintf(stderr, "hint: --dialect seed, or option buffer resize off\n");
+		return false;
+	}
+	return true;
+}
+
+/* The description of req->spec, with its layout; false after saying what is wrong. */
+static bool understand(const struct request *req, struct desc *d)
+{
+	struct spec_error error;
+	struct err err = { 0 };
+	size_t size;
+	char *text = read_all(req->spec, &size, &err);
+	int rc;
+
+	if (!text) {
+		say_error("generate", &err);
+		return false;
+	}
+	rc = spec_parse(d, text, size, &error);
+	free(text);
+	if (rc == -ENOMEM)
+		return no_memory();
+	if (rc) {
+		say_where(req->spec, &error);
+		return false;
+	}
+	if (apply(req, d)) {
+		if (layout_make(d, &err) == 0)
+			return true;
+		say_error("generate", &err);
+	}
+	desc_release(d);
+	return false;
+}
+
+/* ---- the files -------------------------------------------------------------- */
+
+/* @text in a new file, which then takes the place of @path. */
+static int write_file(const char *path, const char *text, size_t size, struct err *err)
+{
+	char temporary[4096];
+	size_t done = 0;
+	ssize_t rc = 0;
+	int fd;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
+	    (int)sizeof(temporary))
+		return err_set(err, -ENAMETOOLONG, "'%s' is too long a name", path);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_errno(err, "cannot create '%s'", temporary);
+	while (done < size && (rc = io_write(fd, text + done, size - done)) > 0)
+		done += (size_t)rc;
+	if (close(fd) < 0 && rc >= 0)
+		rc = -errno;
+	if (rc >= 0 && rename(temporary, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(temporary);
+		errno = (int)-rc;
+		return err_errno(err, "cannot write '%s'", path);
+	}
+	return 0;
+}
+
+static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE *),
+		     const char *path, struct err *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int rc;
+
+	if (!out)
+		return err_set(err, -ENOMEM, "no memory for '%s'", path);
+	rc = emit(e, out);
+	if (fclose(out) || !text)
+		rc = err_set(err, -ENOMEM, "no memory for '%s'", path);
+	else if (rc)
+		err_set(err, rc, "the templates in this program are broken");
+	else
+		rc = write_file(path, text, size, err);
+	free(text);
+	return rc;
+}
+
+struct outputs {
+	char header[4096], source[4096];
+	char name[512]; /* without folder and suffix */
+};
+
+static bool name_files(const struct request *req, const struct desc *d, struct outputs *o)
+{
+	const char *slash = *req->folder ? "/" : "";
+	int n = snprintf(o->name, sizeof(o->name), "%s%s", req->prefix, d->name);
+	int h = snprintf(o->header, sizeof(o->header), "%s%s%s%s", req->folder, slash, o->name,
+			 emit_header_suffix(d));
+	int s = snprintf(o->source, sizeof(o->source), "%s%s%s%s", req->folder, slash, o->name,
+			 emit_source_suffix(d));
+
+	if (n < (int)sizeof(o->name) && h < (int)sizeof(o->header) && s < (int)sizeof(o->source))
+		return true;
+	say("generate", "the names of the files would be too long");
+	return false;
+}
+
+static bool write_files(const struct request *req, const struct desc *d, const struct outputs *o)
+{
+	const struct emit e = { .d = d, .file = o->name, .spec = req->spec };
+	struct err err = { 0 };
+
+	if (write_one(&e, emit_header, o->header, &err) == 0 &&
+	    write_one(&e, emit_source, o->source, &err) == 0)
+		return true;
+	say_error("generate", &err);
+	return false;
+}
+
+/* ---- what is said about it ---------------------------------------------------- */
+
+static int print_json(const struct request *req, const struct desc *d, const struct outputs *o)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stdout);
+	jw_object_begin(&w);
+	jw_key(&w, "files");
+	jw_array_begin(&w);
+	if (!req->dry_run) {
+		jw_string(&w, o->header);
+		jw_string(&w, o->source);
+	}
+	jw_array_end(&w);
+	jw_key(&w, "description");
+	desc_to_json(d, d->dialect, &w);
+	jw_object_end(&w);
+	jw_newline(&w);
+	return jw_release(&w);
+}
+
+static int print_text(const struct request *req, const struct desc *d, const struct outputs *o)
+{
+	show_layout(stdout, d);
+	if (fflush(stdout) || ferror(stdout))
+		return -EIO;
+	if (!req->dry_run)
+		say("generate", "wrote %s and %s", o->header, o->source);
+	return 0;
+}
+
+static int generate(const struct request *req)
+{
+	struct outputs o;
+	struct desc d;
+	int status = EXIT_FAILED;
+
+	if (!understand(req, &d))
+		return EXIT_FAILED;
+	if (name_files(req, &d, &o) && (req->dry_run || write_files(req, &d, &o))) {
+		if ((req->json ? print_json(req, &d, &o) : print_text(req, &d, &o)) == 0)
+			status = EXIT_OK;
+		else
+			say("generate", "cannot write to standard output");
+	}
+	desc_release(&d);
+	return status;
+}
+
+/* ---- the command line --------------------------------------------------------- */
+
+enum { OPT_OUTPUT, OPT_PREFIX, OPT_TAG, OPT_OPTION, OPT_DIALECT, OPT_DRY_RUN, OPT_JSON };
+
+/* "--tag K V" as the existing tool has it, or "--tag K=V". */
+static bool take_tag(struct request *req, const char *key, struct opt_walk *walk, int argc,
+		     char **argv)
+{
+	const char *equal = strchr(key, '=');
+	struct desc_tag *tags = reallocarray(req->tags, req->nr_tags + 1, sizeof(*tags));
+
+	if (!tags)
+		return no_memory();
+	req->tags = tags;
+	tags += req->nr_tags++;
+	if (!equal && walk->next >= argc) {
+		tags->key = tags->value = NULL;
+		say("generate", "--tag wants a key and a value");
+		fprintf(stderr, "hint: --tag KEY VALUE, or --tag KEY=VALUE\n");
+		return false;
+	}
+	tags->key = equal ? strndup(key, (size_t)(equal - key)) : strdup(key);
+	tags->value = strdup(equal ? equal + 1 : argv[walk->next++]);
+	return (tags->key && tags->value) || no_memory();
+}
+
+/* How many words an option has, by those that are there. */
+static size_t words_wanted(const char *words)
+{
+	if (!strncmp(words, "runtime", 7) || !strncmp(words, "tag", 3) ||
+	    !strncmp(words, "buffer", 6) || !strncmp(words, "time timespec", 13))
+		return 3;
+	return 2;
+}
+
+static size_t words_in(const char *words)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; words[i]; i++)
+		nr += words[i] != ' ' && (!i || words[i - 1] == ' ');
+	return nr;
+}
+
+/* "--option debug true", in one argument or in as many as there are words. */
+static bool take_option(struct request *req, const char *first, struct opt_walk *walk, int argc,
+			char **argv)
+{
+	char **grown = reallocarray(req->overrides, req->nr_overrides + 1, sizeof(*grown));
+	char *words = strdup(first), *longer;
+
+	if (grown)
+		req->overrides = grown;
+	if (!grown || !words) {
+		free(words);
+		return no_memory();
+	}
+	while (words_in(words) < words_wanted(words) && walk->next + 1 < argc) {
+		if (asprintf(&longer, "%s %s", words, argv[walk->next++]) < 0) {
+			free(words);
+			return no_memory();
+		}
+		free(words);
+		words = longer;
+	}
+	req->overrides[req->nr_overrides++] = words;
+	return true;
+}
+
+static bool take_dialect(struct request *req, const char *word)
+{
+	req->dialect = !strcmp(word, "ppt") ? DESC_PPT : DESC_SEED;
+	if (!strcmp(word, "ppt") || !strcmp(word, "seed"))
+		return true;
+	say("generate", "no dialect '%s'", word);
+	fprintf(stderr, "hint: seed or ppt\n");
+	return false;
+}
+
+/* A name of files, not a way to another place. */
+static bool take_prefix(struct request *req, const char *prefix)
+{
+	req->prefix = prefix;
+	if (!strchr(prefix, '/') && !strpbrk(prefix, "\n\r\"\\*"))
+		return true;
+	say("generate", "'%s' cannot begin a file's name", prefix);
+	fprintf(stderr, "hint: --output DIR chooses the folder\n");
+	return false;
+}
+
+static bool take(struct request *req, int which, const char *value, struct opt_walk *walk, int argc,
+		 char **argv)
+{
+	switch (which) {
+	case OPT_OUTPUT:
+		req->folder = value;
+		return true;
+	case OPT_PREFIX:
+		return take_prefix(req, value);
+	case OPT_TAG:
+		return take_tag(req, value, walk, argc, argv);
+	case OPT_OPTION:
+		return take_option(req, value, walk, argc, argv);
+	case OPT_DIALECT:
+		return take_dialect(req, value);
+	case OPT_DRY_RUN:
+		return req->dry_run = true;
+	default:
+		return req->json = true;
+	}
+}
+
+static void request_release(struct request *req)
+{
+	size_t i;
+
+	for (i = 0; i < req->nr_overrides; i++)
+		free(req->overrides[i]);
+	free(req->overrides);
+	for (i = 0; i < req->nr_tags; i++) {
+		free(req->tags[i].key);
+		free(req->tags[i].value);
+	}
+	free(req->tags);
+}
+
+static int parse(struct request *req, int argc, char **argv)
+{
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int first, which;
+
+	while ((which = opt_next(&command_generate, &walk, argc, argv, &value, &first)) >= 0) {
+		if (!take(req, which, value, &walk, argc, argv))
+			return EXIT_USAGE;
+	}
+	if (which == OPT_HELP)
+		return -1;
+	if (which == OPT_BAD)
+		return EXIT_USAGE;
+	if (argc - first != 1) {
+		say("generate", first == argc ? "which spec?" : "one spec at a time");
+		fprintf(stderr, "hint: corotracer generate server.spec\n");
+		return EXIT_USAGE;
+	}
+	req->spec = argv[first];
+	return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request req = { .prefix = "ppt-", .folder = "" };
+	int status = parse(&req, argc, argv);
+
+	if (status == EXIT_OK)
+		status = generate(&req);
+	else if (status < 0)
+		status = EXIT_OK;
+	request_release(&req);
+	return status;
+}
+
+static const struct opt options[] = {
+	[OPT_OUTPUT] = { 'o', "output", "DIR", "where the files go (the current directory)" },
+	[OPT_PREFIX] = { 0, "prefix", "P", "how their names begin (ppt-)" },
+	[OPT_TAG] = { 0, "tag", "KEY VALUE", "a tag more" },
+	[OPT_OPTION] = { 0, "option", "WORDS", "an option as in the spec, instead of the spec's" },
+	[OPT_DIALECT] = { 0, "dialect", "D", "seed, or ppt for programs of the existing tool" },
+	[OPT_DRY_RUN] = { 'n', "dry-run", NULL, "check and show, write nothing" },
+	[OPT_JSON] = { 0, "json", NULL, "print files and description as one JSON object" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command command_generate = {
+	.name = "generate",
+	.instrument = "frames",
+	.args = "[options] SPEC",
+	.summary = "make C or C++ from a spec, and print the layout of its frames",
+	.details =
+		"SPEC says which frames a program saves ('-': standard input).  What comes out is\n"
+		"ppt-NAME.h and .c, or .hh and .cc: two files that need nothing but libc.\n"
+		"\n"
+		"Exit status: 0 done; 1 an error in the spec, told by line and column; 2 usage.\n",
+	.opts = options,
+	.run = run,
+};

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_monitor.c - corotracer monitor: watch the frames of a running program.
+ *
+ * As a table of rates and percentiles that is drawn anew every second, or as JSON lines,
+ * one per frame, as they come.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fmt.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "cmd.h"
+#include "frames/abi.h"
+#include "frames/attach.h"
+#include "frames/rows.h"
+#include "frames/spread.h"
+
+struct request {
+	struct attach_config config;
+	const char *frame;
+	double interval;
+	bool json;
+};
+
+/* Of one type of frames. */
+struct view {
+	struct row_plan plan;
+	struct spread *spreads; /* per cell */
+	uint64_t frames;        /* since the last table */
+	uint64_t total;
+};
+
+struct monitor {
+	const struct request *request;
+	struct attach attach;
+	struct recording_info info;
+	struct view *views; /* per type; NULL until the program has attached */
+	size_t nr_views;
+	int only; /* type; -1: all */
+	char *buf;
+	size_t used, size;
+	uint64_t drawn_ns, lost, lost_before;
+	bool terminal, waiting_told;
+	int write_error;
+};
+
+/* ---- frames -------------------------------------------------------------- */
+
+static int find_type(const struct monitor *m, struct err *err)
+{
+	const struct desc *d = &m->attach.live.desc;
+	size_t i;
+
+	if (!m->request->frame)
+		return -1;
+	for (i = 0; i < d->nr_frames; i++) {
+		if (!strcmp(d->frames[i].name, m->request->frame))
+			return (int)i;
+	}
+	err_set(err, -ENOENT, "buffer '%s' has no frames '%s'", d->name, m->request->frame);
+	return -ENOENT;
+}
+
+static int make_views(struct monitor *m, struct err *err)
+{
+	const struct desc *d = &m->attach.live.desc;
+	size_t i, room = 0;
+
+	m->views = calloc(d->nr_frames, sizeof(*m->views));
+	for (i = 0; m->views && i < d->nr_frames; i++) {
+		struct view *v = &m->views[i];
+
+		if (row_plan_init(&v->plan, d, (unsigned)i, &m->info) < 0)
+			break;
+		m->nr_views++;
+		if (v->plan.text_max > room)
+			room = v->plan.text_max;
+		v->spreads = m->request->json ? NULL
+					      : calloc(v->plan.nr_cells, sizeof(*v->spreads));
+		if (!v->spreads && !m->request->json)
+			break;
+	}
+	m->size = (256u << 10) + room + 64;
+	m->buf = malloc(m->size);
+	if (!m->views || i < d->nr_frames || !m->buf)
+		return err_set(err, -ENOMEM, "no memory for the frames' columns");
+	return 0;
+}
+
+static void release_views(struct monitor *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_views; i++) {
+		row_plan_release(&m->views[i].plan);
+		free(m->views[i].spreads);
+	}
+	free(m->views);
+	free(m->buf);
+}
+
+static void write_lines(struct monitor *m)
+{
+	size_t at = 0;
+
+	while (at < m->used && !m->write_error) {
+		ssize_t put = io_write(STDOUT_FILENO, m->buf + at, m->used - at);
+
+		if (put <= 0)
+			m->write_error = put < 0 ? (int)put : -EIO;
+		else
+			at += (size_t)put;
+	}
+	m->used = 0;
+}
+
+static bool is_number(const struct row_value *v, double *out)
+{
+	switch (v->kind) {
+	case ROW_SIGNED:
+		*out = (double)v->i;
+		return true;
+	case ROW_UNSIGNED:
+		*out = (double)v->u;
+		return true;
+	case ROW_FLOAT:
+		*out = (double)v->f;
+		return isfinite(v->f);
+	case ROW_DOUBLE:
+		*out = v->d;
+		return isfinite(v->d);
+	default:
+		return false;
+	}
+}
+
+/* Points in time grow and grow: only what lies between two of them is worth a table. */
+static bool is_interesting(const struct row_cell *c)
+{
+	if (!c->field || c->field->type == DESC_STRING || c->field->type == DESC_ENUM)
+		return false;
+	if (c->start)
+		return true;
+	return c->field->role == DESC_PLAIN && c->field->type != DESC_TIME &&
+	       c->field->type != DESC_TICKS && c->field->type != DESC_COUNTER;
+}
+
+static void count_values(struct view *v, const uint8_t *image)
+{
+	struct row_value value;
+	double number;
+	size_t c;
+	uint32_t i;
+
+	for (c = 0; c < v->plan.nr_cells; c++) {
+		const struct row_cell *cell = &v->plan.cells[c];
+
+		for (i = 0; is_interesting(cell) && i < cell->count; i++) {
+			row_get(&v->plan, cell, i, image, 0, &value);
+			if (is_number(&value, &number))
+				spread_add(&v->spreads[c], number);
+		}
+	}
+}
+
+static void frame(void *arg, uint64_t ticket, const uint8_t *image)
+{
+	struct monitor *m = arg;
+	uint32_t type = 1;
+	struct view *v;
+
+	if (m->nr_views > 1)
+		memcpy(&type, image + 4, sizeof(type));
+	if (!type || type > m->nr_views || (m->only >= 0 && type != (unsigned)m->only + 1))
+		return;
+	v = &m->views[type - 1];
+	v->frames++;
+	v->total++;
+	if (!m->request->json) {
+		count_values(v, image);
+		return;
+	}
+	if (m->used + v->plan.text_max + 64 > m->size)
+		write_lines(m);
+	m->used = (size_t)(row_jsonl(&v->plan, image, ticket, m->buf + m->used) - m->buf);
+}
+
+static void lost(void *arg, uint64_t nr)
+{
+	struct monitor *m = arg;
+
+	m->lost += nr;
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+/* A value as short as it can be understood. */
+static void put_value(const struct row_cell *c, double value)
+{
+	char text[TEXT_SIZE];
+
+	if (c->start && (c->field->type == DESC_TIME || c->field->type == DESC_TICKS)) {
+		if (value < 0)
+			snprintf(text, sizeof(text), "%.0f ns", value);
+		else
+			text_duration(text, (uint64_t)value);
+	} else if (value == floor(value) && fabs(value) < 1e9) {
+		snprintf(text, sizeof(text), "%.0f", value);
+	} else {
+		snprintf(text, sizeof(text), "%.6g", value);
+	}
+	printf(" %12s", text);
+}
+
+/* One for all, so that columns stand below each other. */
+static int name_width(const struct monitor *m)
+{
+	int width = 16;
+	size_t i, c;
+
+	for (i = 0; i < m->nr_views; i++) {
+		const struct row_plan *p = &m->views[i].plan;
+
+		for (c = 0; c < p->nr_cells; c++) {
+			int len = text_width(p->cells[c].name);
+
+			if (is_interesting(&p->cells[c]) && len > width)
+				width = len < 40 ? len : 40;
+		}
+	}
+	return width;
+}
+
+static int draw_view(struct view *v, double seconds, int width, int room)
+{
+	char rate[TEXT_SIZE], total[TEXT_SIZE];
+	int lines = 0;
+	size_t c;
+
+	if (room < 2)
+		return 0;
+	printf("%-*s %10s/s %12s in all\n", width + 2, v->plan.frame->name,
+	       text_count(rate, (uint64_t)((double)v->frames / seconds + 0.5)),
+	       text_count(total, v->total));
+	lines++;
+	for (c = 0; c < v->plan.nr_cells && lines < room; c++) {
+		struct spread *s = &v->spreads[c];
+
+		if (!is_interesting(&v->plan.cells[c]) || !s->nr)
+			continue;
+		fputs("  ", stdout);
+		text_put_short(stdout, v->plan.cells[c].name, width);
+		printf("%*s",
+		       width - text_width(v->plan.cells[c].name) > 0
+			       ? width - text_width(v->plan.cells[c].name)
+			       : 0,
+		       "");
+		put_value(&v->plan.cells[c], s->min);
+		put_value(&v->plan.cells[c], spread_percentile(s, 0.5));
+		put_value(&v->plan.cells[c], spread_percentile(s, 0.9));
+		put_value(&v->plan.cells[c], spread_percentile(s, 0.99));
+		put_value(&v->plan.cells[c], s->max);
+		putchar('\n');
+		spread_reset(s);
+		lines++;
+	}
+	return lines;
+}
+
+static int screen_lines(const struct monitor *m)
+{
+	struct winsize size;
+
+	if (!m->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row)
+		return 1 << 20;
+	return size.ws_row;
+}
+
+static void draw(struct monitor *m, double seconds)
+{
+	const struct attach *a = &m->attach;
+	char missed[TEXT_SIZE], name[32];
+	int room = screen_lines(m) - 1, width = name_width(m);
+	size_t i;
+
+	if (m->terminal)
+		fputs("\033[H\033[J", stdout);
+	printf("%s of process %d (%s), %u slots, %s lost%s\n", a->live.desc.name,
+	       (int)a->live.target.pid, target_name(a->live.target.pid, name), a->stats.slots,
+	       text_count(missed, m->lost), m->terminal ? "; Ctrl-C ends" : "");
+	printf("%-*s %12s %12s %12s %12s %12s\n", width + 2, "", "least", "median", "90 %", "99 %",
+	       "most");
+	room -= 2;
+	for (i = 0; i < m->nr_views; i++) {
+		if (m->only < 0 || (size_t)m->only == i)
+			room -= draw_view(&m->views[i], seconds, width, room);
+		m->views[i].frames = 0;
+	}
+	if (!m->terminal)
+		putchar('\n');
+	fflush(stdout);
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static void follow_clock(struct monitor *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_views; i++)
+		m->views[i].plan.clock = *attach_clock(&m->attach);
+}
+
+static int begin(void *arg, struct err *err)
+{
+	struct monitor *m = arg;
+
+	(void)err;
+	m->drawn_ns = clock_now_ns();
+	follow_clock(m);
+	return 0;
+}
+
+static int flush(void *arg, struct err *err)
+{
+	struct monitor *m = arg;
+	uint64_t now = clock_now_ns(), every = (uint64_t)(m->request->interval * 1e9);
+
+	if (m->request->json) {
+		write_lines(m);
+	} else if (now - m->drawn_ns >= every) {
+		draw(m, (double)(now - m->drawn_ns) / 1e9);
+		m->drawn_ns = now;
+		if (ferror(stdout))
+			m->write_error = -EPIPE;
+	}
+	follow_clock(m);
+	/* Whoever read us has gone: that is an end like any other. */
+	if (m->write_error == -EPIPE)
+		return err_set(err, -EPIPE, "nobody reads any more");
+	if (m->write_error)
+		return err_set(err, m->write_error, "cannot write: %s", strerror(-m->write_error));
+	return 0;
+}
+
+static void talk(void *arg, int level, const char *text)
+{
+	(void)arg;
+	if (level == 0)
+		say("monitor", "%s", text);
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int watch(struct monitor *m, struct err *err)
+{
+	int rc = make_views(m, err);
+
+	if (!rc) {
+		m->only = find_type(m, err);
+		rc = m->only < -1 ? m->only : 0;
+	}
+	if (rc < 0)
+		return rc;
+	rc = attach_start(&m->attach, err);
+	if (!rc) {
+		if (m->terminal && !m->request->json)
+			say("monitor", "waiting for the program's next frame");
+		rc = attach_run(&m->attach, err);
+	}
+	attach_stop(&m->attach);
+	if (m->request->json)
+		write_lines(m);
+	else if (m->attach.begun)
+		draw(m, (double)(clock_now_ns() - m->drawn_ns + 1) / 1e9);
+	return rc == -EPIPE ? 0 : rc;
+}
+
+static int monitor(struct request *r)
+{
+	struct monitor m = { .request = r, .only = -1 };
+	struct err err = { 0 };
+	char text[TEXT_SIZE];
+	unsigned i;
+	int rc;
+
+	m.terminal = isatty(STDOUT_FILENO);
+	if (counters_resolve(&r->config.counters, geteuid() == 0, &err) < 0) {
+		say_error("monitor", &err);
+		return EXIT_FAILED;
+	}
+	r->config.sink = (struct attach_sink){ &m, begin, frame, lost, NULL, flush, talk };
+	rc = attach_open(&m.attach, &r->config, &err);
+	if (rc < 0) {
+		say_error("monitor", &err);
+		return EXIT_FAILED;
+	}
+	for (i = 0; i < r->config.counters.nr; i++)
+		m.info.counters[i] = r->config.counters.names[i]; /* borrowed */
+	m.info.nr_counters = i;
+	rc = watch(&m, &err);
+	if (rc < 0)
+		say_error("monitor", &err);
+	else if (m.attach.stats.lost)
+		say("monitor", "%s frames were lost", text_count(text, m.attach.stats.lost));
+	release_views(&m);
+	attach_release(&m.attach);
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+enum {
+	O_PID,
+	O_BUFFER,
+	O_FRAME,
+	O_COUNTER,
+	O_INTERVAL,
+	O_DURATION,
+	O_COUNT,
+	O_SIZE,
+	O_AUTO,
+	O_FORCE,
+	O_JSON,
+};
+
+static const struct opt options[] = {
+	[O_PID] = { 'p', "pid", "PID", "the process" },
+	[O_BUFFER] = { 'b', "buffer", "NAME", "which of its buffers (if it has several)" },
+	[O_FRAME] = { 0, "frame", "NAME", "only frames of this type" },
+	[O_COUNTER] = { 'c', "counter", "NAMES", "up to three counters, as for attach" },
+	[O_INTERVAL] = { 'i', "interval", "SECONDS", "between two tables (1)" },
+	[O_DURATION] = { 0, "duration", "SECONDS", "end after that time" },
+	[O_COUNT] = { 0, "count", "N", "end after N frames" },
+	[O_SIZE] = { 0, "size", "N", "slots of the ring" },
+	[O_AUTO] = { 0, "auto-resize", NULL, "double the ring when frames are lost" },
+	[O_FORCE] = { 0, "force-attach", NULL, "also if another collector is attached" },
+	[O_JSON] = { 0, "json", NULL, "a JSON object per frame instead of the table" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static bool parse_seconds(const char *option, const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end != text && !*end && *out >= 0.001 && *out <= 1e9)
+		return true;
+	say("monitor", "'%s' is no good for %s: seconds go there, 0.001 at least", text, option);
+	return false;
+}
+
+static bool take_number(const char *option, const char *value, unsigned long long min,
+			unsigned long long max, uint64_t *out)
+{
+	unsigned long long number;
+
+	if (!opt_number("monitor", option, value, min, max, &number))
+		return false;
+	*out = number;
+	return true;
+}
+
+static bool take_option(struct request *r, int which, const char *value)
+{
+	struct err err = { 0 };
+	uint64_t pid;
+	double seconds;
+
+	switch (which) {
+	case O_PID:
+		if (!take_number("-p", value, 1, 1u << 30, &pid))
+			return false;
+		r->config.pid = (pid_t)pid;
+		return true;
+	case O_BUFFER:
+		r->config.buffer = value;
+		return true;
+	case O_FRAME:
+		r->frame = value;
+		return true;
+	case O_COUNTER:
+		if (counters_add(&r->config.counters, value, &err) == 0)
+			return true;
+		say_error("monitor", &err);
+		return false;
+	case O_INTERVAL:
+		return parse_seconds("-i", value, &r->interval);
+	case O_DURATION:
+		if (!parse_seconds("--duration", value, &seconds))
+			return false;
+		r->config.duration_ns = (uint64_t)(seconds * 1e9);
+		return true;
+	case O_COUNT:
+		return take_number("--count", value, 1, UINT64_MAX, &r->config.count);
+	case O_SIZE:
+		return take_number("--size", value, PPT_SLOTS_MIN, PPT_SLOTS_MAX, &r->config.slots);
+	default:
+		r->config.auto_resize |= which == O_AUTO;
+		r->config.force |= which == O_FORCE;
+		r->json |= which == O_JSON;
+		return true;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct request r = { .interval = 1 };
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int first = argc, which, status = EXIT_USAGE;
+	bool good = true;
+
+	while (good && (which = opt_next(&command_monitor, &walk, argc, argv, &value, &first)) >= 0)
+		good = take_option(&r, which, value);
+	if (good && which == OPT_HELP) {
+		status = EXIT_OK;
+	} else if (good && which == OPT_END && first < argc) {
+		say("monitor", "'%s' is one word too many", argv[first]);
+	} else if (good && which == OPT_END && !r.config.pid) {
+		say("monitor", "which process?");
+		fputs("hint: corotracer monitor -p PID [-b BUFFER]\n", stderr);
+	} else if (good && which == OPT_END) {
+		status = monitor(&r);
+	}
+	counters_release(&r.config.counters);
+	return status;
+}
+
+const struct command command_monitor = {
+	.name = "monitor",
+	.instrument = "frames",
+	.args = "-p PID [-b BUFFER] [OPTIONS]",
+	.summary = "watch the frames of a running program: rates, percentiles, or JSON lines",
+	.details = "Nothing is recorded.  Percentiles are of a fair sample since the last table.\n",
+	.opts = options,
+	.run = run,
+};
