@@ -205,11 +205,8 @@ run_frames()
 }
 
 run_event
-<<<<<<< HEAD
 run_lane
-=======
 run_frames
->>>>>>> lanes
 run_pace
 [ "$spin" = 0 ] || run_pace --spin=1
 run_jsonl
