@@ -22,6 +22,12 @@
 /* Records are in another core's cache, or in none: ask for them a little ahead. */
 #define AHEAD 16
 
+/*
+ * A look takes no more than this: some ms, so that signals and requests are not kept
+ * waiting by programs that write faster than we read.  The rest is for the next look.
+ */
+#define LOOK_MOST (UINT64_C(1) << 18)
+
 /* ---- begin and end ----------------------------------------------------------- */
 
 int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
@@ -434,6 +440,7 @@ static void lane_take(struct drain *d, uint32_t i)
 	d->totals.kinds[ev->kind]++;
 	if (c->gap_lost || c->gap_marks)
 		tell_gap(d, i, ev->ts);
+	d->may_take--;
 	d->sink->event(d->ctx, i, ev);
 	if (!plain)
 		memset(ev, 0, sizeof(*ev));
@@ -510,14 +517,14 @@ static void take_in_order(struct drain *d)
 		if (d->cursors[i].open && lane_next(d, i))
 			heap_push(d, i);
 	}
-	while (d->nr_heap) {
+	while (d->nr_heap && d->may_take) {
 		uint32_t lane = d->heap[0], second = second_lane(d);
 		bool more;
 
 		do {
 			lane_take(d, lane);
 			more = lane_next(d, lane);
-		} while (more && !lane_earlier(d, second, lane));
+		} while (more && d->may_take && !lane_earlier(d, second, lane));
 		if (!more)
 			d->heap[0] = d->heap[--d->nr_heap];
 		sift_down(d, 0);
@@ -526,11 +533,17 @@ static void take_in_order(struct drain *d)
 
 static void take_lane_by_lane(struct drain *d)
 {
-	uint32_t i;
+	uint32_t k;
 
-	for (i = 0; i < d->nr_cursors; i++) {
-		while (d->cursors[i].open && lane_next(d, i))
+	for (k = 0; k < d->nr_cursors; k++) {
+		uint32_t i = (d->turn + k) % d->nr_cursors;
+
+		while (d->cursors[i].open && d->may_take && lane_next(d, i))
 			lane_take(d, i);
+		if (!d->may_take) {
+			d->turn = i + 1;
+			return;
+		}
 	}
 }
 
@@ -764,6 +777,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 	for (i = 0; i < d->nr_cursors; i++)
 		d->cursors[i].orphan |= lane_look(d, i);
 	tell_sites(d);
+	d->may_take = d->last ? UINT64_MAX : LOOK_MOST;
 	if (d->sink->ordered)
 		take_in_order(d);
 	else

@@ -97,6 +97,8 @@ struct drain {
 	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */
 	uint64_t moment_ticks;
+	uint64_t may_take;        /* so many more in this look */
+	uint32_t turn;            /* lane by lane: whose turn it is */
 	struct tick_mark stretch; /* the last between two marks, and so long it is */
 	uint64_t stretch_ticks;
 	bool last;                /* the writers are gone: nothing waits for the next look */
