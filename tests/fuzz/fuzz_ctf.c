@@ -4,10 +4,12 @@
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_ctf [ITERATIONS [SEED]] mutates a trace of its own, the same way in
- *               every run, so that a sanitizer build has it as a test.
+ *               every run, so that a sanitizer build has it as a test; fuzz_ctf seed FILE
+ *               writes that trace as an input, for libFuzzer to start from.
  *
  * An input is the content of three files of a trace, one after the other: a stream of
  * events, one of facts, and the totals; its first four bytes say where it is divided.
+ * Behind every magic the right uuid is filled in, which is another in every run.
  * Beyond "does not crash": what is read is no more than can be in that many bytes, every
  * string ends inside, and what was read, written again and read again, is the same.
  */
@@ -145,6 +147,19 @@ static uint64_t read_trace(const char *path, struct trace_writer *w, size_t limi
 	return events;
 }
 
+static uint8_t uuid[16]; /* of the trace that the metadata is of */
+
+static void fill_in_uuid(uint8_t *data, size_t size)
+{
+	const uint32_t magic = CTF_MAGIC;
+	size_t at;
+
+	for (at = 0; at + sizeof(magic) + sizeof(uuid) <= size; at++) {
+		if (!memcmp(data + at, &magic, sizeof(magic)))
+			memcpy(data + at + sizeof(magic), uuid, sizeof(uuid));
+	}
+}
+
 static void divide(const uint8_t *data, size_t size)
 {
 	uint16_t first = 0, second = 0;
@@ -181,10 +196,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct trace_counts counts;
 	struct err err = { 0 };
 	struct trace_writer *w;
+	uint8_t *copy = malloc(size + 1);
 	int fd;
 
 	make_places();
-	divide(data, size);
+	MUST(copy != NULL);
+	memcpy(copy, data, size);
+	fill_in_uuid(copy, size);
+	divide(copy, size);
+	free(copy);
 	remove_file("lane_0");
 	w = open_writer(again, &fd);
 	trace_put_lane(w, &(struct trace_lane){ 0, 1, 7 });
@@ -253,6 +273,7 @@ static void remember_seed(void)
 	first = (uint16_t)append_file(files[0]);
 	second = (uint16_t)append_file(files[1]);
 	append_file(files[2]);
+	memcpy(uuid, seed_input + 4 + offsetof(struct ctf_packet, uuid), sizeof(uuid));
 	memcpy(seed_input, &first, 2);
 	memcpy(seed_input + 2, &second, 2);
 }
@@ -364,18 +385,29 @@ static void remove_places(void)
 	rmdir(dir);
 }
 
+static int write_seed(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	make_places();
+	remove_places();
+	MUST(file && fwrite(seed_input, 1, seed_size, file) == seed_size && fclose(file) == 0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000, i;
 	static uint8_t buf[2 * sizeof(seed_input)];
 
+	if (argc == 3 && !strcmp(argv[1], "seed"))
+		return write_seed(argv[2]);
 	state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 2 + UINT64_C(0x9e3779b97f4a7c15);
 	make_places();
 	for (i = 0; i < iterations; i++) {
 		size_t size = seed_size, changes = roll(8), k;
 
 		memcpy(buf, seed_input, size);
-		/* The uuid of the seed is another in every run; the mutations are not. */
 		for (k = 0; k < changes; k++)
 			size = mutate(buf, size, sizeof(buf));
 		LLVMFuzzerTestOneInput(buf, size);
