@@ -427,6 +427,18 @@ def a_killed_collector_leaves_everything_and_the_program_goes_on(dir):
 
 
 @test
+def a_program_that_may_wait_does_not_wait_for_a_dead_collector(dir):
+    p, pid = start(dir, "later", 2, 300000, options=("--buffer", "1M", "--on-full", "block=100"), stdin=subprocess.PIPE)
+    region = region_of(pid)
+    kill_collector(p)
+    p.stdin.write("x")
+    p.stdin.close()
+    equal(p.stdout.read().split()[1], "600000", "what the program made, to its end")
+    r = recover("--remove", region)
+    equal(r["events"] - 2 * (16 + 16) + r["dropped_others"] + r["dropped"], 600000, "found and dropped")
+
+
+@test
 def both_killed_at_full_speed(dir):
     p, pid = start(dir, "flood", 2, 0, options=("--buffer", "4M"))
     wait_for_events(pid, 100000, 32)
