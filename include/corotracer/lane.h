@@ -271,14 +271,16 @@ CTP_SLOW void ctp_lane_pad(struct ctp_thread *t, struct ctp_session *s)
 CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 {
 	int saved = errno;
-	uint32_t number = ctp_lane_extend(t, s);
+	uint32_t number;
 
+	/* In any case: should this event be dropped, none may slip in before the gap is told. */
+	ctp_lane_pad(t, s);
+	number = ctp_lane_extend(t, s);
 	if (!number && ctp_lane_may_block(t, s))
 		number = ctp_lane_block(t, s);
 	errno = saved;
 	if (!number)
 		return 0;
-	ctp_lane_pad(t, s);
 	/* Seen by the collector with the head that goes past it: (H). */
 	ctp_store_relaxed(&t->chunk->link, number);
 	ctp_chunk_use(t, s, number, ctp_lane_head(t));
