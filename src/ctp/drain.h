@@ -86,6 +86,7 @@ struct drain {
 	void *ctx;
 	struct drain_lane *cursors; /* by lane */
 	uint32_t nr_cursors;
+	uint32_t nr_open; /* lanes that threads have, as far as we know */
 	uint32_t room;
 	uint32_t *heap; /* lanes with an event, the earliest first */
 	uint32_t nr_heap;
