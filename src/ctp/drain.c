@@ -91,14 +91,26 @@ uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks)
 	return ticks_kind == CTP_TICKS_COUNTER ? tickclock_ns(d->clock, ticks) : ticks;
 }
 
-/* The same, quickly: nearly all events are of the last stretch between two marks. */
-static inline uint64_t lane_time(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+/* Is @ticks in the stretch between two marks that we are in, or can we go where it is? */
+static inline bool in_stretch(struct drain *d, uint64_t ticks)
 {
-	uint64_t passed = ticks - d->stretch.ticks;
+	if (ticks - d->stretch.ticks <= d->stretch_ticks)
+		return true;
+	d->stretch = tickclock_stretch(d->clock, ticks, &d->stretch_ticks);
+	return ticks - d->stretch.ticks <= d->stretch_ticks;
+}
 
-	if (c->ticks == CTP_TICKS_COUNTER && passed <= d->stretch_ticks)
-		return d->stretch.ns +
-		       (uint64_t)(((unsigned __int128)passed * d->stretch.mult) >> 32);
+static inline uint64_t stretch_time(const struct drain *d, uint64_t ticks)
+{
+	return d->stretch.ns +
+	       (uint64_t)(((unsigned __int128)(ticks - d->stretch.ticks) * d->stretch.mult) >> 32);
+}
+
+/* As drain_time(), quickly: one event is mostly in the stretch of the one before. */
+static inline uint64_t lane_time(struct drain *d, const struct drain_lane *c, uint64_t ticks)
+{
+	if (c->ticks == CTP_TICKS_COUNTER && in_stretch(d, ticks))
+		return stretch_time(d, ticks);
 	return drain_time(d, c->ticks, ticks);
 }
 
@@ -114,8 +126,7 @@ static void set_limit(struct drain *d)
 	now = tickclock_last(d->clock);
 	d->limit_ns = d->clock->usable ? now->ns : clock_now_ns();
 	d->limit_ticks = now->ticks;
-	d->stretch = *tickclock_stretch(d->clock);
-	d->stretch_ticks = now->ticks - d->stretch.ticks;
+	d->stretch = tickclock_stretch(d->clock, now->ticks, &d->stretch_ticks);
 	if (d->last)
 		return;
 	d->limit_ns -= MOMENT_NS;
@@ -144,17 +155,28 @@ static void give_back(struct drain *d, struct drain_lane *c, uint32_t number)
 	ctp_pool_give(&d->lanes->chunks, number);
 }
 
-/* The writer may have as many more. */
-static void lane_return(struct drain *d, uint32_t i)
+/*
+ * Of what a lane has read, the last chunk is kept for who wants to see what happened last;
+ * but not when threads are many, or memory is short: it could be the one that is needed.
+ */
+static bool keeps_back(const struct drain *d)
+{
+	return !d->lanes->starved && (uint64_t)d->nr_open * 4 <= d->lanes->chunks.limit;
+}
+
+/* The chunk that was kept goes back, and @keep instead of it does not: 1 + a number, or 0. */
+static void lane_return(struct drain *d, uint32_t i, uint32_t keep)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
+	uint32_t held = c->held;
 
-	if (c->held)
-		give_back(d, c, c->held - 1);
-	c->held = c->chunk + 1;
-	ctp_store_relaxed(&lane->oldest, (uint64_t)c->held);
-	/* (J) pairs with the acquire load in ctp_lane_held(). */
+	c->held = keep;
+	/* First: should we die, nobody is to be sent into a chunk that is another's by then. */
+	ctp_store_relaxed(&lane->oldest, (uint64_t)(keep ? keep : c->chunk + 1));
+	if (held)
+		give_back(d, c, held - 1);
+	/* The writer may have as many more.  (J) pairs with the acquire load in ctp_lane_held(). */
 	ctp_store_release(&lane->returned, c->returned);
 }
 
@@ -179,7 +201,7 @@ static void broken(struct drain *d, struct drain_lane *c)
 static bool turn_over(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
-	uint32_t link;
+	uint32_t link, before = c->chunk + 1;
 
 	/* Published with the head that goes past it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
@@ -187,9 +209,9 @@ static bool turn_over(struct drain *d, uint32_t i)
 		broken(d, c);
 		return false;
 	}
-	lane_return(d, i);
 	c->chunk = link - 1;
 	c->at = 0;
+	lane_return(d, i, before);
 	return true;
 }
 
@@ -448,6 +470,58 @@ static void lane_take(struct drain *d, uint32_t i)
 	advance(c, 1 + followers(rec));
 }
 
+/* One record, and nothing about it that needs a second look. */
+static inline bool is_plain(const struct ctp_record *rec)
+{
+	return (rec->kind == CTP_REC_SUSPEND || rec->kind == CTP_REC_RESUME) && rec->id &&
+	       rec->reason < CTP_REASONS;
+}
+
+/*
+ * What nearly all of a lane is, in one go: plain transitions, earlier than @until.  Stops
+ * where it is not so.
+ */
+static void take_run(struct drain *d, uint32_t i, uint64_t until)
+{
+	struct drain_lane *c = &d->cursors[i];
+	const struct ctp_record *from = record_at(d, c, 0);
+	uint64_t most = c->head - c->read, last = c->last, n;
+	struct trace_event *ev = &d->event;
+	struct ctp_record rec;
+
+	if (c->ticks != CTP_TICKS_COUNTER || c->gap_lost || c->gap_marks)
+		return;
+	if (most > CTP_CHUNK_RECORDS - c->at)
+		most = CTP_CHUNK_RECORDS - c->at;
+	if (most > d->may_take)
+		most = d->may_take;
+	ev->tid = c->tid;
+	ev->station = TRACE_NO_STATION;
+	for (n = 0; n < most; n++, from++) {
+		__builtin_prefetch(from + AHEAD);
+		copy_record(from, &rec);
+		if (!is_plain(&rec) || rec.ticks > d->limit_ticks || !in_stretch(d, rec.ticks) ||
+		    rec.ticks < d->first_ticks)
+			break;
+		ev->ts = stretch_time(d, rec.ticks);
+		if (ev->ts < last)
+			ev->ts = last;
+		if (ev->ts >= until)
+			break;
+		last = ev->ts;
+		ev->kind = kind_of[rec.kind];
+		ev->probe_id = rec.id;
+		ev->site = rec.site;
+		fill_transition(&rec, ev);
+		d->totals.kinds[ev->kind]++;
+		d->sink->event(d->ctx, i, ev);
+	}
+	c->last = last;
+	d->may_take -= n;
+	d->totals.transitions += n;
+	advance(c, (uint32_t)n);
+}
+
 /* ---- many lanes, one order ----------------------------------------------------- */
 
 /* The same time in ns may still be two in ticks: then a coroutine's events keep their order. */
@@ -523,6 +597,7 @@ static void take_in_order(struct drain *d)
 
 		do {
 			lane_take(d, lane);
+			take_run(d, lane, second == lane ? UINT64_MAX : d->cursors[second].next);
 			more = lane_next(d, lane);
 		} while (more && d->may_take && !lane_earlier(d, second, lane));
 		if (!more)
@@ -538,8 +613,10 @@ static void take_lane_by_lane(struct drain *d)
 	for (k = 0; k < d->nr_cursors; k++) {
 		uint32_t i = (d->turn + k) % d->nr_cursors;
 
-		while (d->cursors[i].open && d->may_take && lane_next(d, i))
+		while (d->cursors[i].open && d->may_take && lane_next(d, i)) {
 			lane_take(d, i);
+			take_run(d, i, UINT64_MAX);
+		}
 		if (!d->may_take) {
 			d->turn = i + 1;
 			return;
@@ -561,6 +638,7 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	c->pid = ctp_load_relaxed(&lane->pid);
 	c->tid = ctp_load_relaxed(&lane->tid);
 	c->ticks = ctp_load_relaxed(&lane->ticks);
+	d->nr_open++;
 	d->totals.lanes++;
 	if (c->ticks > CTP_TICKS_COUNTER || c->tid > INT32_MAX ||
 	    (c->ticks == CTP_TICKS_COUNTER && !d->clock->usable) || !own(d, i, first)) {
@@ -645,16 +723,33 @@ static void tell_last_gap(struct drain *d, uint32_t i)
 	tell_gap(d, i, d->limit_ns);
 }
 
+/* A thread may have linked a chunk and left before it wrote: 1 + its number, or 0. */
+static uint32_t unused_chunk(struct drain *d, uint32_t i)
+{
+	const struct drain_lane *c = &d->cursors[i];
+	uint32_t link;
+
+	if (c->at < CTP_CHUNK_RECORDS)
+		return 0;
+	/* Stored before the lane was closed: (I). */
+	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
+	return own(d, i, link) ? link : 0;
+}
+
 /* All of it is read, and its thread is gone: it is free for another. */
 static void lane_release(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
+	uint32_t unused = unused_chunk(d, i);
 
 	tell_last_gap(d, i);
 	if (c->held)
 		give_back(d, c, c->held - 1);
 	give_back(d, c, c->chunk);
+	if (unused)
+		give_back(d, c, unused - 1);
+	d->nr_open--;
 	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
 	memset(c, 0, sizeof(*c));
 	ctp_pool_give(&d->lanes->lanes, i);
@@ -791,6 +886,8 @@ void drain_look(struct drain *d, struct drain_look *out)
 				  c->read * sizeof(struct ctp_record));
 		if (c->orphan && c->read == c->head)
 			lane_release(d, i);
+		else if (c->held && !keeps_back(d))
+			lane_return(d, i, 0);
 	}
 	look_at_counts(d);
 	out->events = d->totals.transitions + d->totals.marks - events;

@@ -86,6 +86,7 @@ struct drain {
 	void *ctx;
 	struct drain_lane *cursors; /* by lane */
 	uint32_t nr_cursors;
+	uint32_t nr_open; /* lanes that threads have, as far as we know */
 	uint32_t room;
 	uint32_t *heap; /* lanes with an event, the earliest first */
 	uint32_t nr_heap;
@@ -99,8 +100,8 @@ struct drain {
 	uint64_t moment_ticks;
 	uint64_t may_take;        /* so many more in this look */
 	uint32_t turn;            /* lane by lane: whose turn it is */
-	struct tick_mark stretch; /* the last between two marks, and so long it is */
-	uint64_t stretch_ticks;
+	struct tick_mark stretch; /* between two marks of the clock: where we are, */
+	uint64_t stretch_ticks;   /* and so long it is */
 	bool last;                /* the writers are gone: nothing waits for the next look */
 	struct trace_event event; /* the one that is handed on */
 	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];

@@ -386,8 +386,9 @@ static void open_clock(struct image *im)
 
 uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
 {
-	const struct tick_mark *a = tickclock_stretch(&im->clock), *b = tickclock_last(&im->clock);
-	uint64_t far = ts > a->ns ? ts - a->ns : a->ns - ts;
+	const struct tick_mark *b = tickclock_last(&im->clock);
+	uint64_t length, from = tickclock_stretch(&im->clock, b->ticks, &length).ns;
+	uint64_t far = ts > from ? ts - from : from - ts;
 
 	if (im->clock_from == IMAGE_CLOCK_PUBLISHED && b->ns > ts)
 		far = smaller(far, b->ns - ts);

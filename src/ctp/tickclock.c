@@ -117,10 +117,24 @@ static const struct tick_mark *mark_before(const struct tick_ring *r, uint64_t t
 	return mark_nr(r, low);
 }
 
+static const struct tick_ring *ring_of(const struct tickclock *tc, uint64_t ticks)
+{
+	return ticks >= mark_nr(&tc->fine, oldest(&tc->fine))->ticks ? &tc->fine : &tc->coarse;
+}
+
+struct tick_mark tickclock_stretch(const struct tickclock *tc, uint64_t ticks, uint64_t *length)
+{
+	const struct tick_ring *r = ring_of(tc, ticks);
+	const struct tick_mark *m = mark_before(r, ticks);
+	uint64_t at = (uint64_t)(m - r->marks), newest_at = (r->nr - 1) % TICKCLOCK_MARKS;
+
+	*length = at == newest_at ? 0 : r->marks[(at + 1) % TICKCLOCK_MARKS].ticks - m->ticks;
+	return *m;
+}
+
 uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 {
-	bool recent = ticks >= mark_nr(&tc->fine, oldest(&tc->fine))->ticks;
-	const struct tick_mark *m = mark_before(recent ? &tc->fine : &tc->coarse, ticks);
+	const struct tick_mark *m = mark_before(ring_of(tc, ticks), ticks);
 	unsigned __int128 back;
 
 	if (ticks >= m->ticks)
@@ -132,7 +146,7 @@ uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 
 uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns)
 {
-	uint64_t mult = tickclock_stretch(tc)->mult;
+	uint64_t length, mult = tickclock_stretch(tc, tickclock_last(tc)->ticks, &length).mult;
 
 	return mult ? (uint64_t)(((unsigned __int128)ns << 32) / mult) : 0;
 }

@@ -56,11 +56,8 @@ static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)
 	return &tc->fine.marks[(tc->fine.nr - 1) % TICKCLOCK_MARKS];
 }
 
-/* The mark before it: where the last stretch begins. */
-static inline const struct tick_mark *tickclock_stretch(const struct tickclock *tc)
-{
-	return &tc->fine.marks[(tc->fine.nr > 1 ? tc->fine.nr - 2 : 0) % TICKCLOCK_MARKS];
-}
+/* The stretch between two marks that @ticks lies in: where it begins, and *@length in ticks. */
+struct tick_mark tickclock_stretch(const struct tickclock *tc, uint64_t ticks, uint64_t *length);
 
 /* So many ticks @ns are, by the last stretch; 0 while that is not known. */
 uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns);

@@ -653,6 +653,10 @@ int main(int argc, char **argv)
 
 		if (strcmp(argv[1], deeds[i].name) != 0)
 			continue;
+		/* Early, as one should: a thread that comes while another joins waits 20 ms at
+		 * most. */
+		if (deeds[i].run != do_check)
+			corotracer_init();
 		status = deeds[i].run(argv);
 		if (deeds[i].run != do_check)
 			fprintf(stderr, "target: %llu events of %llu\n",
