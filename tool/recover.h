@@ -13,7 +13,7 @@
 #define RECOVER_EVENTS     8u
 #define RECOVER_ALL_EVENTS 64u
 
-/* The moment that ages are counted to: now, or when the last thing happened. */
+/* The moment that ages are counted to: now, or the last sign of life. */
 uint64_t recover_moment(const struct recover *r);
 
 /* Is any of the programs still there? */

@@ -47,6 +47,9 @@ uint64_t recover_moment(const struct recover *r)
 
 	if (r->same_time && recover_goes_on(r))
 		return r->now_ns;
+	/* Whoever looked at it then found it going on. */
+	if (r->same_time && r->image.last_look_ns > moment)
+		moment = r->image.last_look_ns;
 	/* Events that were read are gone, but states tell when they came about. */
 	for (i = 0; i < r->nr_coroutines; i++) {
 		if (r->coroutines[i].co.since_ts > moment)
@@ -200,7 +203,7 @@ static void put_head(const struct recover *r, const char *path, bool all)
 	put_date(r->image.made);
 	fputs("\n  state as of   ", stdout);
 	put_moment(r, recover_moment(r));
-	puts(r->same_time && recover_goes_on(r) ? ", now" : ", the last event");
+	puts(r->same_time && recover_goes_on(r) ? ", now" : ", the last sign of life");
 	put_collector(r);
 	put_processes(r, all);
 	put_clock(r);
@@ -267,9 +270,9 @@ static void put_where(const struct recover *r, uint32_t id, uint64_t addr)
 		text_put(stdout, base_name(site->file));
 		printf(":%u ", site->line);
 		text_put(stdout, site->function);
-	}
-	if (addr)
+	} else if (addr) {
 		printf("  0x%" PRIx64, addr);
+	}
 }
 
 static void put_why(unsigned reason, bool has_resource, uint64_t resource)

@@ -25,6 +25,9 @@
 
 #define SLEW_PPM 500u
 
+/* A chain that changes while we walk it: so often we try. */
+#define WALKS 32
+
 /* Copied at a time. */
 #define PIECE (UINT64_C(1) << 20)
 
@@ -188,25 +191,100 @@ static void open_lanes(struct image *im, int fd)
 	ctp_fence_load_load();
 }
 
-/* The chunks of lane @i, from its oldest on; returns how many.  @seen: by number. */
-static uint32_t copy_chunks(struct image *im, int fd, uint32_t i, uint8_t *seen)
+/* What is needed to copy lanes, one after another. */
+struct copier {
+	struct image *im;
+	int fd;
+	uint32_t *chain; /* the chunks of a lane, by number, the oldest first */
+	uint32_t nr, room;
+	uint32_t *seen; /* by number: the walk that last came by */
+	uint32_t walk;
+	uint32_t used; /* chunks of the image, from the first on */
+};
+
+static uint64_t offset_of(const struct image *im, const void *unit)
 {
-	const struct ctp_lane *lane = lanes_lane(&im->lanes, i);
-	uint64_t link = lane->oldest;
-	uint32_t nr = 0;
+	return im->lanes.offset + (uint64_t)((const char *)unit - im->lanes.map);
+}
 
-	while (link && link <= im->lanes.chunks.limit && !seen[link - 1]) {
-		struct ctp_chunk *chunk = lanes_chunk(&im->lanes, (uint32_t)link - 1);
+static bool add_to_chain(struct copier *c, uint32_t number)
+{
+	uint32_t room = c->room ? c->room * 2 : 64;
+	uint32_t *chain;
 
-		seen[link - 1] = 1;
-		copy_bytes(im, fd, im->lanes.offset + (uint64_t)((char *)chunk - im->lanes.map),
-			   sizeof(*chunk));
-		if (chunk->lane != i)
-			break;
-		nr++;
-		link = chunk->link;
+	if (c->nr == c->room) {
+		chain = reallocarray(c->chain, room, sizeof(*chain));
+		if (!chain)
+			return false;
+		c->chain = chain;
+		c->room = room;
 	}
-	return nr;
+	c->chain[c->nr++] = number;
+	return true;
+}
+
+/* Which chunks has lane @i, from its oldest on?  Only their heads are read: that is quick. */
+static bool walk_chain(struct copier *c, uint32_t i)
+{
+	const struct image *im = c->im;
+	uint64_t link = lanes_lane(&im->lanes, i)->oldest;
+	struct {
+		uint32_t link, lane;
+	} head;
+
+	c->nr = 0;
+	c->walk++;
+	while (link && link <= im->lanes.chunks.limit && c->seen[link - 1] != c->walk) {
+		uint32_t number = (uint32_t)link - 1;
+		uint64_t offset = offset_of(im, lanes_chunk(&im->lanes, number));
+
+		c->seen[number] = c->walk;
+		if (pread(c->fd, &head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head) ||
+		    head.lane != i)
+			break;
+		if (!add_to_chain(c, number))
+			return false;
+		link = head.link;
+	}
+	return true;
+}
+
+/* The lane as it is now. */
+static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
+{
+	uint64_t offset = offset_of(c->im, lanes_lane(&c->im->lanes, i));
+
+	/* (J) pairs with the release store in the collector's lane_return(): if a chunk was
+	 * another's when we read it, we see now that it was given back. */
+	ctp_fence_load_load();
+	return pread(c->fd, now, sizeof(*now), (off_t)offset) == (ssize_t)sizeof(*now);
+}
+
+static bool same_owner(const struct ctp_lane *a, const struct ctp_lane *b)
+{
+	return a->tid == b->tid && a->pid == b->pid && a->first == b->first && a->head <= b->head &&
+	       a->returned <= b->returned;
+}
+
+/* The lane and its chain, from a moment when no chunk was given back in between. */
+static bool read_chain(struct copier *c, uint32_t i)
+{
+	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i), now;
+	int tries = WALKS;
+
+	do {
+		if (!walk_chain(c, i))
+			return false;
+		/* Of a file that nobody writes once is enough, and of one cut short too. */
+		if (!c->im->live || !lane_now(c, i, &now))
+			return true;
+		if (same_owner(lane, &now) && now.returned == lane->returned)
+			return true;
+		copy_bytes(c->im, c->fd, offset_of(c->im, lane), sizeof(*lane));
+		/* (H) pairs with the release store in ctp_lane_publish(). */
+		ctp_fence_load_load();
+	} while (--tries);
+	return false;
 }
 
 /* Is the last of @nr chunks the one that the head is in, if the first is number @first? */
@@ -234,87 +312,102 @@ static bool find_first(const struct ctp_lane *lane, uint32_t nr, uint64_t *first
 	return false;
 }
 
-/* A collector may have given chunks back while we copied them. */
-static uint64_t given_back_since(const struct image *im, int fd, uint32_t i)
+static void read_chunk(const struct copier *c, uint32_t number, struct ctp_chunk *to)
 {
-	const struct ctp_lane *lane = lanes_lane(&im->lanes, i);
-	struct ctp_lane now;
-	off_t offset = (off_t)(im->lanes.offset + (uint64_t)((const char *)lane - im->lanes.map));
+	uint64_t offset = offset_of(c->im, lanes_chunk(&c->im->lanes, number));
 
-	/* (J) pairs with the release store in the collector's lane_return(): what was overwritten
-	 * when we copied it was given back before, and we see that it was. */
-	ctp_fence_load_load();
-	if (!im->live || pread(fd, &now, sizeof(now), offset) != (ssize_t)sizeof(now))
-		return 0;
-	/* Another thread has it by now: nothing of ours is sure. */
-	if (now.tid != lane->tid || now.pid != lane->pid || now.head < lane->head ||
-	    now.returned < lane->returned)
-		return UINT64_MAX;
-	return now.returned;
+	if (pread(c->fd, to, sizeof(*to), (off_t)offset) < 0)
+		memset(to, 0, sizeof(*to));
 }
 
-/* Begin with the chunk of number @first, of those counted since the lane was opened. */
-static void begin_at(struct image *im, uint32_t i, uint64_t first, uint64_t oldest)
+/*
+ * Copy the chunks, of which the first is number @first of those that the lane ever had.
+ * In the image they are numbered anew: one may have been another lane's when that was
+ * copied.  Returns how many were given back meanwhile: these may be another's by now.
+ */
+static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 {
-	struct ctp_lane *lane = lanes_lane(&im->lanes, i);
-	struct image_lane *at = &im->at[i];
-	uint64_t link = lane->oldest;
+	struct image *im = c->im;
+	struct ctp_lane now;
+	uint32_t k;
 
-	for (; oldest < first && link; oldest++)
-		link = lanes_chunk(&im->lanes, (uint32_t)link - 1)->link;
-	at->skip = first * CTP_CHUNK_RECORDS;
-	if (!link || at->skip > at->head) {
-		at->broken = true;
-		return;
+	if (c->nr > im->lanes.chunks.limit - c->used)
+		return c->nr;
+	for (k = 0; k < c->nr; k++) {
+		struct ctp_chunk *chunk = lanes_chunk(&im->lanes, c->used + k);
+
+		read_chunk(c, c->chain[k], chunk);
+		/* As when we walked: the last may have got a next one since. */
+		chunk->link = k + 1 < c->nr ? c->used + k + 2 : 0;
+		c->chain[k] = c->used + k;
 	}
-	lane->first = (uint32_t)link;
+	c->used += c->nr;
+	if (!im->live || !lane_now(c, i, &now))
+		return 0;
+	if (!same_owner(lanes_lane(&im->lanes, i), &now))
+		return c->nr;
+	return now.returned > first ? now.returned - first : 0;
+}
+
+/* Begin with chunk @skip of the chain, whose first is number @first of the lane's. */
+static void begin_at(struct copier *c, uint32_t i, uint64_t first, uint64_t skip)
+{
+	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i);
+	struct image_lane *at = &c->im->at[i];
+
+	at->skip = (first + skip) * CTP_CHUNK_RECORDS;
+	lane->first = c->chain[skip] + 1;
 	lane->head -= at->skip * sizeof(struct ctp_record);
 	lane->taken = lane->returned = 0;
 	lane->tail = 0;
 }
 
-static void copy_lane(struct image *im, int fd, uint32_t i, uint8_t *seen)
+static void copy_lane(struct copier *c, uint32_t i)
 {
-	struct ctp_lane *lane = lanes_lane(&im->lanes, i);
-	struct image_lane *at = &im->at[i];
-	uint64_t oldest, since;
-	uint32_t nr;
+	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i);
+	struct image_lane *at = &c->im->at[i];
+	uint64_t first, skip;
+	bool whole;
 
 	at->used = lane->state == CTP_LANE_OPEN || lane->state == CTP_LANE_CLOSED;
 	if (!at->used)
 		return;
+	whole = read_chain(c, i);
 	at->head = lane->head / sizeof(struct ctp_record);
 	at->read = lane->tail / sizeof(struct ctp_record);
-	nr = copy_chunks(im, fd, i, seen);
-	since = given_back_since(im, fd, i);
-	if (!find_first(lane, nr, &oldest) || at->read > at->head || since >= oldest + nr) {
-		at->broken = true;
+	at->broken = true;
+	if (!whole || !find_first(lane, c->nr, &first))
 		return;
-	}
-	begin_at(im, i, since > oldest ? since : oldest, oldest);
+	skip = copy_chain(c, i, first);
+	if (skip >= c->nr || (first + skip) * CTP_CHUNK_RECORDS > at->head || at->read > at->head)
+		return;
+	at->broken = false;
+	begin_at(c, i, first, skip);
 }
 
 static int copy_lanes(struct image *im, int fd, struct err *err)
 {
-	uint8_t *seen;
+	struct copier c = { .im = im, .fd = fd };
 	uint32_t i;
 
 	if (!im->lanes.ext)
 		return 0;
 	im->nr_lanes = lanes_used(&im->lanes.lanes);
 	im->at = calloc(im->nr_lanes + 1u, sizeof(*im->at));
-	seen = calloc(im->lanes.chunks.limit + 1u, 1);
-	if (!im->at || !seen) {
-		free(seen);
+	c.seen = calloc(im->lanes.chunks.limit + 1u, sizeof(*c.seen));
+	if (!im->at || !c.seen) {
+		free(c.seen);
 		return err_set(err, -ENOMEM, "no memory for %u lanes", im->nr_lanes);
 	}
 	for (i = 0; i < im->nr_lanes; i++) {
-		copy_lane(im, fd, i, seen);
+		copy_lane(&c, i);
 		/* What is not to be read must not look as if it were. */
 		if (!im->at[i].used || im->at[i].broken)
 			lanes_lane(&im->lanes, i)->state = CTP_LANE_FREE;
 	}
-	free(seen);
+	im->lanes.ext->chunks.used = c.used;
+	free(c.seen);
+	free(c.chain);
 	return 0;
 }
 
@@ -433,13 +526,14 @@ int image_read(struct image *im, int fd, const char *path, struct err *err)
 	if (read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
 		return err->code;
 	look_at_file(im, fd, &st);
-	open_clock(im);
 	copy_stations(im, fd);
 	open_lanes(im, fd);
 	if (copy_lanes(im, fd, err) < 0) {
 		image_close(im);
 		return err->code;
 	}
+	/* Last: then no event that we have is later than now. */
+	open_clock(im);
 	return 0;
 }
 

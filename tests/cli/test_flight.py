@@ -10,6 +10,7 @@ import socket
 from harness import *
 
 FLIGHT = os.path.join(os.path.dirname(TARGET), "flight_target")
+REGIONS = []
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "flight_target.c")
 
 
@@ -52,7 +53,9 @@ def wait_for_events(pid, nr=1, coroutines=1):
 def region_of(pid):
     status, out, err = tool("snapshot", "-l", "--json")
     equal(status, 0, "status of snapshot -l: " + err)
-    return [r["region"] for r in json.loads(out) if r.get("pid") == pid or pid in r.get("pids", ())][0]
+    region = [r["region"] for r in json.loads(out) if r.get("pid") == pid or pid in r.get("pids", ())][0]
+    REGIONS.append(region)
+    return region
 
 
 def recover(*args):
@@ -602,5 +605,15 @@ def what_is_no_region_is_said_to_be_none(dir):
     assert os.path.exists(dir + "/random"), "it was removed"
 
 
+def remove_what_is_left():
+    """A case that failed half-way leaves no region behind."""
+    for region in REGIONS:
+        if os.path.exists(region) and is_left_behind(os.path.dirname(region)):
+            shutil.rmtree(os.path.dirname(region), ignore_errors=True)
+
+
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        remove_what_is_left()
