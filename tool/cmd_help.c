@@ -20,7 +20,7 @@ static void print_instrument(const char *instrument)
 {
 	size_t i;
 
-	printf("\n%s\n", instrument);
+	printf("%s\n", instrument);
 	for (i = 0; commands[i]; i++) {
 		if (!strcmp(commands[i]->instrument, instrument))
 			printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
@@ -32,7 +32,7 @@ static void print_all(void)
 	size_t i;
 
 	puts("usage: corotracer COMMAND [OPTIONS] ...\n\n"
-	     "See from outside what a running program does, at a cost it cannot feel.");
+	     "See from outside what a running program does, at a cost it cannot feel.\n");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i))
 			print_instrument(commands[i]->instrument);

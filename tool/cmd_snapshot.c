@@ -21,7 +21,7 @@
 #include "ctp/find.h"
 
 /* A collector looks up every second at least; one that does not is stopped, or stuck. */
-#define STATUS_TIMEOUT_MS 5000
+#define STATUS_TIMEOUT_MS 10000
 
 struct running {
 	char *region;

@@ -102,6 +102,7 @@ static void put_time(const struct recover *r, uint64_t ts)
 static void put_collector(const struct recover *r)
 {
 	const struct image *im = &r->image;
+	uint64_t moment = recover_moment(r);
 	char text[TEXT_SIZE];
 
 	fputs("  collector     ", stdout);
@@ -111,9 +112,8 @@ static void put_collector(const struct recover *r)
 	if (im->last_look_ns) {
 		fputs(im->live ? "; awake at " : "; last awake at ", stdout);
 		put_moment(r, im->last_look_ns);
-		if (r->last_ts > im->last_look_ns && !im->live)
-			printf(", %s before the last event",
-			       text_duration(text, r->last_ts - im->last_look_ns));
+		if (moment > im->last_look_ns && !im->live)
+			printf(", %s before that", text_duration(text, moment - im->last_look_ns));
 	}
 	putchar('\n');
 }
@@ -198,12 +198,11 @@ static void put_head(const struct recover *r, const char *path, bool all)
 	text_put(stdout, path);
 	fputs("\n\n  made          ", stdout);
 	put_date(r->image.made);
-	putchar('\n');
-	put_collector(r);
-	put_processes(r, all);
-	fputs("  state as of   ", stdout);
+	fputs("\n  state as of   ", stdout);
 	put_moment(r, recover_moment(r));
 	puts(r->same_time && recover_goes_on(r) ? ", now" : ", the last event");
+	put_collector(r);
+	put_processes(r, all);
 	put_clock(r);
 	put_trouble(r);
 	put_trace(r);
@@ -370,7 +369,7 @@ static void put_event(const struct recover *r, const struct recover_event *e, bo
 
 	fputs("  ", stdout);
 	put_time(r, ev->ts);
-	printf("  %8" PRIu64 "  %-8s", ev->probe_id, trace_kind_name(ev->kind));
+	printf("  %8" PRIu64 "  %s", ev->probe_id, trace_kind_name(ev->kind));
 	if (e->name[0]) {
 		fputs("  \"", stdout);
 		text_put(stdout, e->name);

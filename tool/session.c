@@ -72,7 +72,7 @@ static bool set_on_full(struct session *s, const char *value)
 		s->config.lanes.on_full = CTP_ON_FULL_DROP;
 		return true;
 	}
-	if (strncmp(value, "block", 5) || (value[5] && value[5] != '=')) {
+	if (strncmp(value, "block", 5) != 0 || (value[5] && value[5] != '=')) {
 		say(name_of(s), "'%s' is no good for --on-full: drop, block or block=MS goes there",
 		    value);
 		return false;

@@ -409,7 +409,8 @@ CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s,
 	ctp_session_seen(proc, s);
 	s->on_full = lanes->on_full;
 	s->block_ms = lanes->block_ms;
-	s->lane_chunks = lanes->lane_chunks > 2 ? lanes->lane_chunks : 2;
+	/* One to write, one that is read, one that the collector may keep. */
+	s->lane_chunks = lanes->lane_chunks > 3 ? lanes->lane_chunks : 3;
 	s->lanes = lanes;
 }
 

@@ -271,14 +271,16 @@ CTP_SLOW void ctp_lane_pad(struct ctp_thread *t, struct ctp_session *s)
 CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 {
 	int saved = errno;
-	uint32_t number = ctp_lane_extend(t, s);
+	uint32_t number;
 
+	/* In any case: should this event be dropped, none may slip in before the gap is told. */
+	ctp_lane_pad(t, s);
+	number = ctp_lane_extend(t, s);
 	if (!number && ctp_lane_may_block(t, s))
 		number = ctp_lane_block(t, s);
 	errno = saved;
 	if (!number)
 		return 0;
-	ctp_lane_pad(t, s);
 	/* Seen by the collector with the head that goes past it: (H). */
 	ctp_store_relaxed(&t->chunk->link, number);
 	ctp_chunk_use(t, s, number, ctp_lane_head(t));
@@ -501,6 +503,11 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	if (!number)
 		return 0;
 	l = p->life = (struct ctp_life *)ctp_unit(&s->life_pool, number - 1);
+	/*
+	 * (M) pairs with the load-load fence in the collector's life_read().  Here, and not where
+	 * a life ends: that may have been another thread, whose fence orders nothing of ours.
+	 */
+	ctp_fence_store_store();
 	ctp_store_relaxed(&l->events, UINT64_C(0));
 	ctp_store_relaxed(&l->addr, UINT64_C(0));
 	ctp_store_relaxed(&l->resource, UINT64_C(0));
@@ -581,9 +588,8 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 		ctp_store_relaxed(&l->state, CTP_LIFE_STATE(kind, flags, CTP_LIFE_UNREPORTED));
 		return;
 	}
+	/* In whatever order: a reader takes a life without a state for none. */
 	ctp_store_relaxed(&l->id, UINT64_C(0));
-	/* (M) pairs with the load-load fence in the collector's life_read(). */
-	ctp_fence_store_store();
 	ctp_store_relaxed(&l->state, 0u);
 	ctp_life_give(t, s, l);
 }

@@ -298,7 +298,7 @@ CTP_SIZE(ctp_chunk, CTP_CHUNK_SIZE);
 CTP_FIELD(ctp_chunk, link, 0x00, 4);
 CTP_FIELD(ctp_chunk, lane, 0x04, 4);
 CTP_FIELD(ctp_chunk, reserved, 0x08, 24);
-CTP_FIELD(ctp_chunk, records, 0x20, 32 * CTP_CHUNK_RECORDS);
+CTP_FIELD(ctp_chunk, records, 0x20, UINT64_C(32) * CTP_CHUNK_RECORDS);
 
 CTP_SIZE(ctp_life, 128);
 CTP_FIELD(ctp_life, link, 0x00, 4);

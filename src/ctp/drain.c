@@ -22,6 +22,12 @@
 /* Records are in another core's cache, or in none: ask for them a little ahead. */
 #define AHEAD 16
 
+/*
+ * A look takes no more than this: some ms, so that signals and requests are not kept
+ * waiting by programs that write faster than we read.  The rest is for the next look.
+ */
+#define LOOK_MOST (UINT64_C(1) << 18)
+
 /* ---- begin and end ----------------------------------------------------------- */
 
 int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
@@ -138,17 +144,28 @@ static void give_back(struct drain *d, struct drain_lane *c, uint32_t number)
 	ctp_pool_give(&d->lanes->chunks, number);
 }
 
-/* The writer may have as many more. */
-static void lane_return(struct drain *d, uint32_t i)
+/*
+ * Of what a lane has read, the last chunk is kept for who wants to see what happened last;
+ * but not when threads are many, or memory is short: it could be the one that is needed.
+ */
+static bool keeps_back(const struct drain *d)
+{
+	return !d->lanes->starved && (uint64_t)d->nr_open * 4 <= d->lanes->chunks.limit;
+}
+
+/* The chunk that was kept goes back, and @keep instead of it does not: 1 + a number, or 0. */
+static void lane_return(struct drain *d, uint32_t i, uint32_t keep)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
+	uint32_t held = c->held;
 
-	if (c->held)
-		give_back(d, c, c->held - 1);
-	c->held = c->chunk + 1;
-	ctp_store_relaxed(&lane->oldest, (uint64_t)c->held);
-	/* (J) pairs with the acquire load in ctp_lane_held(). */
+	c->held = keep;
+	/* First: should we die, nobody is to be sent into a chunk that is another's by then. */
+	ctp_store_relaxed(&lane->oldest, (uint64_t)(keep ? keep : c->chunk + 1));
+	if (held)
+		give_back(d, c, held - 1);
+	/* The writer may have as many more.  (J) pairs with the acquire load in ctp_lane_held(). */
 	ctp_store_release(&lane->returned, c->returned);
 }
 
@@ -173,7 +190,7 @@ static void broken(struct drain *d, struct drain_lane *c)
 static bool turn_over(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
-	uint32_t link;
+	uint32_t link, before = c->chunk + 1;
 
 	/* Published with the head that goes past it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
@@ -181,9 +198,9 @@ static bool turn_over(struct drain *d, uint32_t i)
 		broken(d, c);
 		return false;
 	}
-	lane_return(d, i);
 	c->chunk = link - 1;
 	c->at = 0;
+	lane_return(d, i, before);
 	return true;
 }
 
@@ -434,6 +451,7 @@ static void lane_take(struct drain *d, uint32_t i)
 	d->totals.kinds[ev->kind]++;
 	if (c->gap_lost || c->gap_marks)
 		tell_gap(d, i, ev->ts);
+	d->may_take--;
 	d->sink->event(d->ctx, i, ev);
 	if (!plain)
 		memset(ev, 0, sizeof(*ev));
@@ -510,14 +528,14 @@ static void take_in_order(struct drain *d)
 		if (d->cursors[i].open && lane_next(d, i))
 			heap_push(d, i);
 	}
-	while (d->nr_heap) {
+	while (d->nr_heap && d->may_take) {
 		uint32_t lane = d->heap[0], second = second_lane(d);
 		bool more;
 
 		do {
 			lane_take(d, lane);
 			more = lane_next(d, lane);
-		} while (more && !lane_earlier(d, second, lane));
+		} while (more && d->may_take && !lane_earlier(d, second, lane));
 		if (!more)
 			d->heap[0] = d->heap[--d->nr_heap];
 		sift_down(d, 0);
@@ -526,11 +544,17 @@ static void take_in_order(struct drain *d)
 
 static void take_lane_by_lane(struct drain *d)
 {
-	uint32_t i;
+	uint32_t k;
 
-	for (i = 0; i < d->nr_cursors; i++) {
-		while (d->cursors[i].open && lane_next(d, i))
+	for (k = 0; k < d->nr_cursors; k++) {
+		uint32_t i = (d->turn + k) % d->nr_cursors;
+
+		while (d->cursors[i].open && d->may_take && lane_next(d, i))
 			lane_take(d, i);
+		if (!d->may_take) {
+			d->turn = i + 1;
+			return;
+		}
 	}
 }
 
@@ -548,6 +572,7 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	c->pid = ctp_load_relaxed(&lane->pid);
 	c->tid = ctp_load_relaxed(&lane->tid);
 	c->ticks = ctp_load_relaxed(&lane->ticks);
+	d->nr_open++;
 	d->totals.lanes++;
 	if (c->ticks > CTP_TICKS_COUNTER || c->tid > INT32_MAX ||
 	    (c->ticks == CTP_TICKS_COUNTER && !d->clock->usable) || !own(d, i, first)) {
@@ -632,16 +657,33 @@ static void tell_last_gap(struct drain *d, uint32_t i)
 	tell_gap(d, i, d->limit_ns);
 }
 
+/* A thread may have linked a chunk and left before it wrote: 1 + its number, or 0. */
+static uint32_t unused_chunk(struct drain *d, uint32_t i)
+{
+	const struct drain_lane *c = &d->cursors[i];
+	uint32_t link;
+
+	if (c->at < CTP_CHUNK_RECORDS)
+		return 0;
+	/* Stored before the lane was closed: (I). */
+	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
+	return own(d, i, link) ? link : 0;
+}
+
 /* All of it is read, and its thread is gone: it is free for another. */
 static void lane_release(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
+	uint32_t unused = unused_chunk(d, i);
 
 	tell_last_gap(d, i);
 	if (c->held)
 		give_back(d, c, c->held - 1);
 	give_back(d, c, c->chunk);
+	if (unused)
+		give_back(d, c, unused - 1);
+	d->nr_open--;
 	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
 	memset(c, 0, sizeof(*c));
 	ctp_pool_give(&d->lanes->lanes, i);
@@ -764,6 +806,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 	for (i = 0; i < d->nr_cursors; i++)
 		d->cursors[i].orphan |= lane_look(d, i);
 	tell_sites(d);
+	d->may_take = d->last ? UINT64_MAX : LOOK_MOST;
 	if (d->sink->ordered)
 		take_in_order(d);
 	else
@@ -777,6 +820,8 @@ void drain_look(struct drain *d, struct drain_look *out)
 				  c->read * sizeof(struct ctp_record));
 		if (c->orphan && c->read == c->head)
 			lane_release(d, i);
+		else if (c->held && !keeps_back(d))
+			lane_return(d, i, 0);
 	}
 	look_at_counts(d);
 	out->events = d->totals.transitions + d->totals.marks - events;

@@ -86,6 +86,7 @@ struct drain {
 	void *ctx;
 	struct drain_lane *cursors; /* by lane */
 	uint32_t nr_cursors;
+	uint32_t nr_open; /* lanes that threads have, as far as we know */
 	uint32_t room;
 	uint32_t *heap; /* lanes with an event, the earliest first */
 	uint32_t nr_heap;
@@ -97,6 +98,8 @@ struct drain {
 	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */
 	uint64_t moment_ticks;
+	uint64_t may_take;        /* so many more in this look */
+	uint32_t turn;            /* lane by lane: whose turn it is */
 	struct tick_mark stretch; /* the last between two marks, and so long it is */
 	uint64_t stretch_ticks;
 	bool last;                /* the writers are gone: nothing waits for the next look */

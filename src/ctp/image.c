@@ -25,14 +25,16 @@
 
 #define SLEW_PPM 500u
 
+/* Copied at a time. */
+#define PIECE (UINT64_C(1) << 20)
+
 /* ---- bytes ------------------------------------------------------------------- */
 
 /* Copy from the file what is there; the rest of the image is zeros already. */
 static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
 {
 	while (size) {
-		ssize_t n = pread(fd, im->map + offset, size < 1u << 30 ? size : 1u << 30,
-				  (off_t)offset);
+		ssize_t n = pread(fd, im->map + offset, size, (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -43,27 +45,27 @@ static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
 	}
 }
 
-/* The same without the holes: a file of nothing but holes is no work. */
+/*
+ * The same without large holes: a file of nothing but holes is no work.  Where a hole
+ * begins is not asked: the kernel would look at every page up to there, each time.
+ */
 static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
 {
 	uint64_t end = offset + size;
 
 	while (offset < end) {
-		off_t data = lseek(fd, (off_t)offset, SEEK_DATA), hole;
+		off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+		uint64_t part;
 
-		if (data < 0 && errno != EINVAL) /* ENXIO: no more */
+		if (data < 0 && errno == ENXIO) /* no more */
 			return;
-		if (data < 0)
-			data = (off_t)offset;
-		hole = lseek(fd, data, SEEK_HOLE);
-		if (hole < 0)
-			hole = (off_t)end;
-		if ((uint64_t)data >= end)
+		if (data > (off_t)offset)
+			offset = (uint64_t)data;
+		if (offset >= end)
 			return;
-		if ((uint64_t)hole > end)
-			hole = (off_t)end;
-		copy_bytes(im, fd, (uint64_t)data, (uint64_t)(hole - data));
-		offset = (uint64_t)hole;
+		part = end - offset < PIECE ? end - offset : PIECE;
+		copy_bytes(im, fd, offset, part);
+		offset += part;
 	}
 }
 
@@ -197,7 +199,7 @@ static uint32_t copy_chunks(struct image *im, int fd, uint32_t i, uint8_t *seen)
 		struct ctp_chunk *chunk = lanes_chunk(&im->lanes, (uint32_t)link - 1);
 
 		seen[link - 1] = 1;
-		copy_range(im, fd, im->lanes.offset + (uint64_t)((char *)chunk - im->lanes.map),
+		copy_bytes(im, fd, im->lanes.offset + (uint64_t)((char *)chunk - im->lanes.map),
 			   sizeof(*chunk));
 		if (chunk->lane != i)
 			break;

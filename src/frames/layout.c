@@ -30,15 +30,15 @@ static uint32_t align_of(const struct desc_member *m)
 }
 
 /* Bins of @room bytes that front, members and back take, filled from left to right. */
-static unsigned bins(const struct layout *l, struct desc_member *const *order, size_t nr,
-		     uint32_t room)
+static unsigned bins(const struct layout *l, const struct desc_member *members, const size_t *order,
+		     size_t nr, uint32_t room)
 {
 	unsigned count = 1;
 	uint32_t sum = l->front;
 	size_t i;
 
 	for (i = 0; i <= nr; i++) {
-		uint32_t size = i < nr ? align_of(order[i]) : SEQNO_SIZE;
+		uint32_t size = i < nr ? align_of(&members[order[i]]) : SEQNO_SIZE;
 
 		if (sum + size > room) {
 			count++;
@@ -51,52 +51,58 @@ static unsigned bins(const struct layout *l, struct desc_member *const *order, s
 }
 
 /* Stable: what is equally big stays as it was declared. */
-static void sort_by_size(struct desc_member **order, size_t nr)
+static void sort_by_size(const struct desc_member *members, size_t *order, size_t nr)
 {
 	size_t i, j;
 
 	for (i = 1; i < nr; i++) {
-		struct desc_member *m = order[i];
+		size_t m = order[i];
 
-		for (j = i; j > 0 && align_of(order[j - 1]) < align_of(m); j--)
+		for (j = i; j > 0; j--) {
+			if (align_of(&members[order[j - 1]]) >= align_of(&members[m]))
+				break;
 			order[j] = order[j - 1];
+		}
 		order[j] = m;
 	}
 }
 
-static void last_to_front(struct desc_member **order, size_t nr)
+static void last_to_front(size_t *order, size_t nr)
 {
-	struct desc_member *last = order[nr - 1];
+	size_t last = order[nr - 1], i;
 
-	memmove(order + 1, order, (nr - 1) * sizeof(*order));
+	for (i = nr - 1; i > 0; i--)
+		order[i] = order[i - 1];
 	order[0] = last;
 }
 
-static void front_to_last(struct desc_member **order, size_t nr)
+static void front_to_last(size_t *order, size_t nr)
 {
-	struct desc_member *first = order[0];
+	size_t first = order[0], i;
 
-	memmove(order, order + 1, (nr - 1) * sizeof(*order));
+	for (i = 0; i + 1 < nr; i++)
+		order[i] = order[i + 1];
 	order[nr - 1] = first;
 }
 
-static void put_in_order(const struct layout *l, struct desc_member **order, size_t nr)
+static void put_in_order(const struct layout *l, const struct desc_member *members, size_t *order,
+			 size_t nr)
 {
 	uint32_t room = SEQNO_SIZE;
 	unsigned cost;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (align_of(order[i]) > room)
-			room = align_of(order[i]);
+		if (align_of(&members[i]) > room)
+			room = align_of(&members[i]);
 	}
-	sort_by_size(order, nr);
-	cost = bins(l, order, nr, room);
+	sort_by_size(members, order, nr);
+	cost = bins(l, members, order, nr, room);
 	for (i = 0; i < nr; i++) {
 		unsigned turned;
 
 		last_to_front(order, nr);
-		turned = bins(l, order, nr, room);
+		turned = bins(l, members, order, nr, room);
 		if (turned > cost) {
 			front_to_last(order, nr);
 			break;
@@ -243,7 +249,7 @@ static void add_hidden(struct layout *l, struct desc_frame *f, const char *name,
 
 static void layout_frame(struct layout *l, struct desc_frame *f)
 {
-	struct desc_member **order = calloc(f->nr_members + 1, sizeof(struct desc_member *));
+	size_t *order = calloc(f->nr_members + 1, sizeof(*order));
 	size_t i;
 
 	if (!order) {
@@ -251,14 +257,14 @@ static void layout_frame(struct layout *l, struct desc_frame *f)
 		return;
 	}
 	for (i = 0; i < f->nr_members; i++)
-		order[i] = &f->members[i];
+		order[i] = i;
 	if (f->nr_members)
-		put_in_order(l, order, f->nr_members);
+		put_in_order(l, f->members, order, f->nr_members);
 	add_hidden(l, f, "__ppt_seqno", DESC_FRONT_SEQ);
 	if (l->d->nr_frames > 1)
 		add_hidden(l, f, "__ppt_type", DESC_FRAME_TYPE);
 	for (i = 0; i < f->nr_members && !l->code; i++)
-		expand(l, f, order[i]);
+		expand(l, f, &f->members[order[i]]);
 	free(order);
 }
 

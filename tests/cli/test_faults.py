@@ -187,7 +187,8 @@ def random_bytes_all_over_the_region_are_survived_and_counted(dir):
         assert s["garbage"] > 0, s
         equal(s["collected"] + s["lost"], s["written"], "collected + lost")
         equal(len(r.events), s["collected"], "events in the file")
-        for c in r.coroutines():
+        # Of some only the birth is left: their lives were scribbled over.
+        for c in [c for c in r.coroutines() if "written" in c]:
             equal(c["collected"] + c["lost"], c["written"], "collected + lost of one")
             assert c["written"] < 1 << 40, c
         equal(tool("info", r.trace)[0], 0, "status of info: the reader believes what the collector did")

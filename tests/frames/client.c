@@ -187,6 +187,7 @@ static void start_workers(uint64_t limit)
 	for (i = 0; i < NR_THREADS; i++) {
 		workers[i].number = i + 1;
 		workers[i].limit = limit;
+		atomic_store(&workers[i].saved, 0);
 		CHECK(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
 	}
 }
@@ -547,6 +548,10 @@ static void a_signal_handler_may_save(void)
 	atomic_store(&handled, 0);
 	attach_quietly(&c, 128);
 	start_workers(0);
+	for (i = 0; i < NR_THREADS; i++) {
+		while (!atomic_load(&workers[i].saved))
+			sched_yield();
+	}
 	for (k = 0; k < 1000; k++) {
 		pthread_kill(workers[k % NR_THREADS].thread, SIGUSR1);
 		collector_drain(&c, check_frame, &got);

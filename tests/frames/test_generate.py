@@ -14,7 +14,7 @@ import tempfile
 from harness import TOOL, contains, equal, main, test
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 def generate(text, *args, folder=None):
@@ -220,9 +220,9 @@ def generated_code_compiles_without_a_warning(_dir):
         cpp = language == "C++"
         compilers = ("g++", "clang++") if cpp else ("gcc", "clang")
         for k, compiler in enumerate(compilers):
-            if (i + k) % 3 == 0 or not shutil.which(compiler):
+            if (i + k) % 2 or not shutil.which(compiler):
                 continue
-            p = subprocess.run([compiler, "-std=c++17" if cpp else "-std=c11", *WARN, "-c",
+            p = subprocess.run([compiler, "-std=c++17" if cpp else "-std=c11", *WARN, f"-O{i // 2 % 3}", "-c",
                                 "ppt-B.cc" if cpp else "ppt-B.c", "-o", "/dev/null"],
                                cwd=folder, capture_output=True, text=True, timeout=120)
             equal((p.returncode, p.stderr), (0, ""), f"{compiler} on {variants[i]}")

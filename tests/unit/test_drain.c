@@ -454,6 +454,53 @@ static void chunks_are_followed_and_given_back_but_for_the_last_two(void)
 	drain_close(&drain);
 }
 
+/* Each thread has one chunk that it writes into; what more it keeps, others may need. */
+static void nothing_is_kept_back_when_lanes_are_many(void)
+{
+	uint64_t ticks[BED_LANES] = { 0 };
+	uint32_t i, many = BED_CHUNKS / 4 + 1;
+
+	open_with(&in_order);
+	for (i = 0; i < many; i++) {
+		lane_open(i, 2 * i);
+		fill_chunk(i, &ticks[i], i + 1);
+		go_on_in(i, 2 * i + 1);
+		put_event(i, ++ticks[i], i + 1);
+	}
+	CHECK_EQ(look().events, many * (CTP_CHUNK_RECORDS + 1));
+	CHECK_EQ(free_chunks(), many);
+	for (i = 0; i < many; i++) {
+		CHECK_EQ(bed_lanes[i].returned, 1);
+		CHECK_EQ(bed_lanes[i].oldest, 2 * i + 2);
+	}
+	/* One fewer, and there is enough for all. */
+	bed_lanes[0].state = CTP_LANE_CLOSED;
+	look();
+	CHECK_EQ(free_chunks(), many + 1);
+	fill_chunk(1, &ticks[1], 1);
+	go_on_in(1, 2 * many);
+	put_event(1, ++ticks[1], 1);
+	look();
+	CHECK_EQ(bed_lanes[1].returned, 1);
+	drain_close(&drain);
+}
+
+/* A thread may be killed, or find nothing to write, just after it has linked a chunk. */
+static void a_chunk_that_was_linked_and_never_used_goes_back(void)
+{
+	uint64_t ticks = 0;
+
+	open_with(&in_order);
+	lane_open(0, 0);
+	fill_chunk(0, &ticks, 1);
+	go_on_in(0, 1);
+	bed_lanes[0].state = CTP_LANE_CLOSED;
+	CHECK_EQ(look().events, CTP_CHUNK_RECORDS);
+	CHECK_EQ(free_chunks(), 2);
+	CHECK_EQ(drain.totals.garbage, 0);
+	drain_close(&drain);
+}
+
 static void a_full_chunk_without_a_next_is_no_fault(void)
 {
 	uint64_t ticks = 0;
@@ -1006,6 +1053,8 @@ int main(void)
 	RUN(a_gap_of_another_time_is_of_this_run);
 	RUN(losses_that_no_gap_told_are_told_at_the_end);
 	RUN(chunks_are_followed_and_given_back_but_for_the_last_two);
+	RUN(nothing_is_kept_back_when_lanes_are_many);
+	RUN(a_chunk_that_was_linked_and_never_used_goes_back);
 	RUN(a_full_chunk_without_a_next_is_no_fault);
 	RUN(a_pad_leaves_the_rest_of_the_chunk);
 	RUN(a_link_that_leads_nowhere_breaks_its_lane_only);

@@ -433,6 +433,29 @@ static void when_a_lane_is_full_what_is_dropped_is_counted_and_told(void)
 	CHECK_EQ(region.ext->chunks.used, 3);
 }
 
+/* A pair finds no room where a single record would: nothing slips in before the gap. */
+static void what_is_missing_is_told_before_all_that_comes_after_it(void)
+{
+	struct corotracer_coro co;
+	const struct ctp_chunk *last;
+
+	lanes_region_open(&region, tight(CTP_ON_FULL_DROP));
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	write_events(&co, 0, THREE_CHUNKS - 2);
+	corotracer_suspend_on(&co, NULL, NULL, 0, 7);
+	write_events(&co, THREE_CHUNKS - 1, 1);
+	CHECK_EQ(lane_nr(&region, 0)->dropped, 2);
+	read_lane(0);
+	CHECK_EQ(records[THREE_CHUNKS - 1].kind, CTP_REC_PAD);
+
+	lane_give_back(&region, 0);
+	write_events(&co, THREE_CHUNKS, 1);
+	last = ctp_unit(&region.chunks, 0); /* the one that was given back */
+	CHECK_EQ(last->records[0].kind, CTP_REC_GAP);
+	CHECK_EQ(last->records[0].value, 2);
+	CHECK_EQ(last->records[1].seq, THREE_CHUNKS);
+}
+
 static void an_end_without_room_stays_to_be_found(void)
 {
 	struct corotracer_coro co;
@@ -1078,6 +1101,7 @@ int main(void)
 	RUN_ALONE(a_lane_goes_on_from_chunk_to_chunk);
 	RUN_ALONE(what_belongs_together_is_not_cut_by_the_end_of_a_chunk);
 	RUN_ALONE(when_a_lane_is_full_what_is_dropped_is_counted_and_told);
+	RUN_ALONE(what_is_missing_is_told_before_all_that_comes_after_it);
 	RUN_ALONE(an_end_without_room_stays_to_be_found);
 	RUN_ALONE(waiting_for_room_is_bounded_and_in_vain_only_once);
 	RUN_ALONE(who_waits_loses_nothing_while_somebody_reads);
