@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
 done
 
 tool=$build/corotracer
-for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flood,idle,busy} \
+for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flight,flood,idle,busy} \
 	"$build"/bench/bench-frames-{one,many,one-ticks,many-ticks}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
@@ -150,6 +150,8 @@ run_jsonl()
 	say "CTF"
 	"$build/bench/bench-ctf" --seconds="$(seconds 3)"
 	"$build/bench/bench-ctf" --seconds="$(seconds 3)" --told=1
+	"$build/bench/bench-flight" --seconds="$(seconds 2)"
+	"$build/bench/bench-flight" --seconds="$(seconds 2)" --told=1
 }
 
 # flood KEY FILE: a program that writes flat out, and how fast that gets into FILE.
@@ -250,6 +252,8 @@ rows()
 	jsonl to a file on tmpfs|jsonl.tmpfs.events_per_s|/s|jsonl.tmpfs.fprintf_per_s|fprintf|>= 10
 	ctf on tmpfs: plain transitions|ctf.plain.events_per_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
 	ctf on tmpfs: with site, reason, resource|ctf.told.events_per_s|/s|ctf.told.memcpy_per_s|memcpy of 32 bytes|
+	flight recorder, full: plain transitions|flight.plain.events_per_s|/s|flight.plain.memcpy_per_s|memcpy of 32 bytes|
+	flight recorder, full: with site, reason, resource|flight.told.events_per_s|/s|flight.told.memcpy_per_s|memcpy of 32 bytes|
 	flat out into CTF, end to end|flood.ctf.collected_per_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
 	flat out into CTF, by the collector's CPU|flood.ctf.per_cpu_s|/s|ctf.plain.memcpy_per_s|memcpy of 32 bytes|>= 0.1
 	flat out into CTF: share collected|flood.ctf.collected_percent|%|||>= 100

@@ -391,26 +391,33 @@ static struct flight *flight_of(struct trace_writer *w)
 	return (struct flight *)w;
 }
 
-static struct flight_segment *current(const struct flight *f)
+/* Segment number head is the one to fill. */
+static void begin_segment(struct flight *f)
 {
-	return &f->segments[f->head % f->nr_segments];
+	f->current = &f->segments[f->head % f->nr_segments];
+	f->start = f->ring + f->head % f->nr_segments * f->segment_size;
+	memset(&f->state, 0, sizeof(f->state));
+}
+
+static void next_segment(struct flight *f)
+{
+	f->head++;
+	if (f->head >= f->nr_segments)
+		forget_segment(f, f->head - f->nr_segments);
+	begin_segment(f);
 }
 
 /* Where an entry of @size bytes at most goes. */
-static char *room(struct flight *f, uint64_t size)
+static inline char *room(struct flight *f, uint64_t size)
 {
-	if (current(f)->used + size > f->segment_size) {
-		f->head++;
-		if (f->head >= f->nr_segments)
-			forget_segment(f, f->head - f->nr_segments);
-		memset(&f->state, 0, sizeof(f->state));
-	}
-	return f->ring + f->head % f->nr_segments * f->segment_size + current(f)->used;
+	if (f->current->used + size > f->segment_size)
+		next_segment(f);
+	return f->start + f->current->used;
 }
 
-static void took(struct flight *f, const char *end)
+static inline void took(struct flight *f, const char *end)
 {
-	current(f)->used = (uint32_t)(end - (f->ring + f->head % f->nr_segments * f->segment_size));
+	f->current->used = (uint32_t)(end - f->start);
 }
 
 /* ---- what comes in ------------------------------------------------------------------ */
@@ -494,11 +501,11 @@ static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_
 	p = room_in_lane(f, lane, ENTRY_MAX + ev->name_size);
 	took(f, put_event(p, &f->state, lane, ev));
 	if (trace_is_transition(ev)) {
-		current(f)->transitions++;
+		f->current->transitions++;
 		f->totals.transitions++;
 	} else {
-		current(f)->others++;
-		current(f)->has_lives |= ev->kind != TRACE_WAKE;
+		f->current->others++;
+		f->current->has_lives |= ev->kind != TRACE_WAKE;
 		f->totals.others++;
 	}
 	f->has_stations |= lane == TRACE_LANE_STATIONS;
@@ -693,6 +700,7 @@ int flight_open(struct flight *f, uint64_t size, struct err *err)
 		flight_close(f);
 		return err->code;
 	}
+	begin_segment(f);
 	births_init(&f->births, f->size / BIRTHS_SHARE);
 	return 0;
 }

@@ -60,6 +60,8 @@ struct flight {
 	uint32_t nr_segments;
 	struct flight_segment *segments;
 	uint64_t head; /* number of the segment being filled; head % nr_segments is its place */
+	struct flight_segment *current;
+	char *start; /* of it, in the ring */
 	struct flight_state state;
 	struct flight_lane *lanes;
 	uint32_t nr_lanes;

@@ -216,7 +216,7 @@ def without_a_recorder_sigusr2_is_the_programs(dir):
     p, pid = start(dir, "flood", 1, 0, options=("--buffer", "16M"))
     wait_for_events(pid)
     os.kill(p.pid, signal.SIGUSR2)
-    time.sleep(0.3)
+    equal(p.stdout.readline(), "usr2\n", "what the program says")
     s, made, usr2 = end(p, pid)
     equal((s["written"], usr2), (made, 1), "written, SIGUSR2 in the program")
 
