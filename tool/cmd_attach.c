@@ -161,10 +161,18 @@ static void tell_losses(const struct session *s)
 	if (st->dropped)
 		fprintf(stderr, ", %s of them given up by the program",
 			text_count(given_up, st->dropped));
-	fputs("\nhint: a larger ring loses less: --size, ", stderr);
-	fputs(s->attach.live.desc.resize ? "or --auto-resize\n"
-					 : "or 'option buffer resize on' and --auto-resize\n",
-	      stderr);
+	fputc('\n', stderr);
+	if (st->lost > st->dropped) {
+		fputs("hint: a larger ring loses less: --size, ", stderr);
+		fputs(s->attach.live.desc.resize
+			      ? "or --auto-resize\n"
+			      : "or 'option buffer resize on' and --auto-resize\n",
+		      stderr);
+	} else if (!s->attach.live.desc.multithread) {
+		fputs("hint: if several threads save, its spec wants 'option runtime "
+		      "multithread true'\n",
+		      stderr);
+	}
 }
 
 static void summary_text(const struct session *s)

@@ -171,36 +171,55 @@ static bool understand(const struct request *req, struct desc *d)
 
 /* ---- the files -------------------------------------------------------------- */
 
-/* @text in a new file, which then takes the place of @path. */
-static int write_file(const char *path, const char *text, size_t size, struct err *err)
+/* A file that is whole before it takes the place of @path. */
+struct new_file {
+	const char *path;
+	char temporary[4096]; /* "": there is none */
+};
+
+static int write_text(struct new_file *f, const char *text, size_t size, struct err *err)
 {
-	char temporary[4096];
 	size_t done = 0;
 	ssize_t rc = 0;
 	int fd;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
-	    (int)sizeof(temporary))
-		return err_set(err, -ENAMETOOLONG, "'%s' is too long a name", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return err_errno(err, "cannot create '%s'", temporary);
+	if (snprintf(f->temporary, sizeof(f->temporary), "%s.%ld.tmp", f->path, (long)getpid()) >=
+	    (int)sizeof(f->temporary)) {
+		f->temporary[0] = 0;
+		return err_set(err, -ENAMETOOLONG, "'%s' is too long a name", f->path);
+	}
+	fd = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		err_errno(err, "cannot create '%s'", f->temporary);
+		f->temporary[0] = 0;
+		return err->code;
+	}
 	while (done < size && (rc = io_write(fd, text + done, size - done)) > 0)
 		done += (size_t)rc;
 	if (close(fd) < 0 && rc >= 0)
 		rc = -errno;
-	if (rc >= 0 && rename(temporary, path) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(temporary);
-		errno = (int)-rc;
-		return err_errno(err, "cannot write '%s'", path);
-	}
+	if (rc >= 0)
+		return 0;
+	errno = (int)-rc;
+	return err_errno(err, "cannot write '%s'", f->path);
+}
+
+static int put_in_place(struct new_file *f, struct err *err)
+{
+	if (rename(f->temporary, f->path) < 0)
+		return err_errno(err, "cannot write '%s'", f->path);
+	f->temporary[0] = 0;
 	return 0;
 }
 
+static void discard(const struct new_file *f)
+{
+	if (f->temporary[0])
+		unlink(f->temporary);
+}
+
 static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE *),
-		     const char *path, struct err *err)
+		     struct new_file *f, struct err *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -208,14 +227,14 @@ static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE
 	int rc;
 
 	if (!out)
-		return err_set(err, -ENOMEM, "no memory for '%s'", path);
+		return err_set(err, -ENOMEM, "no memory for '%s'", f->path);
 	rc = emit(e, out);
 	if (fclose(out) || !text)
-		rc = err_set(err, -ENOMEM, "no memory for '%s'", path);
+		rc = err_set(err, -ENOMEM, "no memory for '%s'", f->path);
 	else if (rc)
 		err_set(err, rc, "the templates in this program are broken");
 	else
-		rc = write_file(path, text, size, err);
+		rc = write_text(f, text, size, err);
 	free(text);
 	return rc;
 }
@@ -243,13 +262,19 @@ static bool name_files(const struct request *req, const struct desc *d, struct o
 static bool write_files(const struct request *req, const struct desc *d, const struct outputs *o)
 {
 	const struct emit e = { .d = d, .file = o->name, .spec = req->spec };
+	struct new_file header = { .path = o->header }, source = { .path = o->source };
 	struct err err = { 0 };
+	bool good;
 
-	if (write_one(&e, emit_header, o->header, &err) == 0 &&
-	    write_one(&e, emit_source, o->source, &err) == 0)
-		return true;
-	say_error("generate", &err);
-	return false;
+	/* Both or none: one alone would be compiled with its old half. */
+	good = write_one(&e, emit_header, &header, &err) == 0 &&
+	       write_one(&e, emit_source, &source, &err) == 0 && put_in_place(&header, &err) == 0 &&
+	       put_in_place(&source, &err) == 0;
+	if (!good)
+		say_error("generate", &err);
+	discard(&header);
+	discard(&source);
+	return good;
 }
 
 /* ---- what is said about it ---------------------------------------------------- */

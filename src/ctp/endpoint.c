@@ -181,11 +181,26 @@ static void hear(struct endpoint *e, uint32_t who)
 	e->nr_doubtful++;
 }
 
-/* A zombie does nothing any more, though there is a process of that number. */
+/*
+ * A zombie does nothing any more, though there is a process of that number; but one whose
+ * main thread has left looks like one and goes on.  "pid (any name) S ...": the state is the
+ * third field, the number of threads the twentieth.
+ */
+static bool is_zombie(const char *stat)
+{
+	const char *at = strrchr(stat, ')');
+	int i;
+
+	if (!at || at[1] != ' ' || (at[2] != 'Z' && at[2] != 'X'))
+		return false;
+	for (i = 2; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	return !at || strtoul(at, NULL, 10) <= 1;
+}
+
 static bool is_gone(uint32_t pid)
 {
 	char path[64], text[512];
-	const char *state;
 	ssize_t got;
 	int fd;
 
@@ -198,9 +213,7 @@ static bool is_gone(uint32_t pid)
 	if (got <= 0)
 		return got == 0 || errno == ESRCH;
 	text[got] = '\0';
-	/* "pid (any name) S ..." */
-	state = strrchr(text, ')');
-	return state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+	return is_zombie(text);
 }
 
 uint32_t endpoint_gone(struct endpoint *e)

@@ -39,6 +39,7 @@ int harvest_open(struct harvest *h, struct ctp_header *header, const struct ctp_
 	h->stations = stations;
 	h->nr_stations = nr_stations;
 	h->sink = sink;
+	trace_event_init(&h->event);
 	h->sink_ctx = ctx;
 	h->start_ns = clock_now_ns();
 	h->now_ns = h->start_ns;
@@ -189,26 +190,25 @@ static void count_garbage(struct harvest *h, struct cursor *c)
 static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 {
 	struct cursor *c = &h->cursors[i];
-	struct trace_event out;
+	struct trace_event *out = &h->event;
 
-	trace_event_init(&out);
-	out.tid = ev->tid;
-	out.addr = ev->addr;
-	out.seq = ev->seq;
-	out.ts = ev->time_ns;
-	if (ev->is_active > 1 || !trace_event_is_possible(&out)) {
+	out->tid = ev->tid;
+	out->addr = ev->addr;
+	out->seq = ev->seq;
+	out->ts = ev->time_ns;
+	if (ev->is_active > 1 || !trace_event_is_possible(out)) {
 		count_garbage(h, c);
 		count_lost(c, 1);
 		return;
 	}
 	if (c->next == c->lost)
 		learn_id(h, i);
-	out.probe_id = c->probe_id;
-	out.is_active = ev->is_active;
-	out.kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
-	out.station = c->shares_id ? i : TRACE_NO_STATION;
+	out->probe_id = c->probe_id;
+	out->is_active = ev->is_active;
+	out->kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
+	out->station = c->shares_id ? i : TRACE_NO_STATION;
 	c->next++;
-	h->sink(h->sink_ctx, &out);
+	h->sink(h->sink_ctx, out);
 }
 
 /*

@@ -85,7 +85,8 @@ struct harvest {
 	uint64_t start_ns;
 	uint64_t now_ns; /* when the current scan began */
 	struct cursor *cursors;
-	struct u64map ids; /* probe_id to the first station that had it */
+	struct u64map ids;        /* probe_id to the first station that had it */
+	struct trace_event event; /* handed on; what stations do not tell stays as it was set up */
 	harvest_sink *sink;
 	void *sink_ctx;
 	/* A coroutine of a lane may have such an id, too: the station tells them apart. */

@@ -152,8 +152,12 @@ static void bury_life(void *ctx, const struct life *life)
 
 void lane_record_bury(struct lane_record *l, uint32_t pid)
 {
+	struct drain_look look;
+
 	if (!l->lanes->ext)
 		return;
+	/* A lane that it opened since the last look is its own, too. */
+	drain_look(&l->drain, &look);
 	drain_orphans(&l->drain, pid);
 	lives_each(l->lanes, pid, bury_life, l);
 }

@@ -2,8 +2,9 @@
 /*
  * decode_sqlite.c - frames as tables of a database.
  *
- * A table per frame type, named and with columns as the CSV has them; a table
- * "recording" of what the header tells.  One transaction: a database is whole, or empty.
+ * A table per frame type, named and with columns as the CSV has them, but for names that
+ * the database takes for others: it does not tell 'a' from 'A', and has some of its own.
+ * A table "recording" of what the header tells.  One transaction: a database is whole, or empty.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,6 +22,7 @@
 struct sqlite_state {
 	sqlite3 *db;
 	sqlite3_stmt **inserts; /* per type */
+	char **tables;          /* their names, per type */
 	char *path;
 };
 
@@ -52,43 +54,123 @@ static const char *column_type(const struct row_cell *c)
 	}
 }
 
-static void put_columns(sqlite3_str *sql, const struct row_plan *p)
+static bool is_taken(char *const *names, size_t nr, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!sqlite3_stricmp(names[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* @name, or if it is one of @names already, with a number behind it.  NULL: no memory. */
+static char *free_name(char *const *names, size_t nr, const char *name)
+{
+	char *made = strdup(name);
+	unsigned n = 2;
+
+	while (made && is_taken(names, nr, made)) {
+		free(made);
+		if (asprintf(&made, "%s_%u", name, n++) < 0)
+			return NULL;
+	}
+	return made;
+}
+
+/* The name of the table of type @nr: not one of the database's own, or of ours. */
+static char *table_name(struct sqlite_state *s, const struct row_plan *p, size_t nr)
+{
+	const char *name = p->frame->name;
+	char *prefixed = NULL, *made;
+
+	if (!sqlite3_strnicmp(name, "sqlite_", 7) || !sqlite3_stricmp(name, "recording")) {
+		if (asprintf(&prefixed, "frame_%s", name) < 0)
+			return NULL;
+		name = prefixed;
+	}
+	made = free_name(s->tables, nr, name);
+	free(prefixed);
+	return made;
+}
+
+static bool put_columns(sqlite3_str *sql, const struct row_plan *p, char **names)
 {
 	char name[DESC_NAME_MAX * 2 + 300];
-	size_t c;
+	size_t c, nr = 0;
 	uint32_t i;
 
 	for (c = 0; c < p->nr_cells; c++) {
-		for (i = 0; i < p->cells[c].count; i++)
-			sqlite3_str_appendf(sql, "%s\"%w\" %s", c || i ? ", " : "",
-					    row_column_name(&p->cells[c], i, name, sizeof(name)),
+		for (i = 0; i < p->cells[c].count; i++, nr++) {
+			names[nr] = free_name(names, nr,
+					      row_column_name(&p->cells[c], i, name, sizeof(name)));
+			if (!names[nr])
+				return false;
+			sqlite3_str_appendf(sql, "%s\"%w\" %s", nr ? ", " : "", names[nr],
 					    column_type(&p->cells[c]));
+		}
 	}
+	return true;
 }
 
-static int make_table(struct sqlite_state *s, const struct row_plan *p, sqlite3_stmt **insert,
-		      struct err *err)
+/* "CREATE TABLE ..."; NULL: no memory. */
+static char *table_text(struct sqlite_state *s, const struct row_plan *p, const char *table)
 {
-	sqlite3_str *sql = sqlite3_str_new(s->db);
 	size_t i, nr = row_columns(p);
+	char **names = calloc(nr + 1, sizeof(*names)); // NOLINT
+	sqlite3_str *sql = sqlite3_str_new(s->db);
+	bool good;
 	char *text;
-	int rc;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", p->frame->name);
-	put_columns(sql, p);
+	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", table);
+	good = names && put_columns(sql, p, names);
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
+	for (i = 0; names && i < nr; i++)
+		free(names[i]);
+	free(names);
+	if (good)
+		return text;
+	sqlite3_free(text);
+	return NULL;
+}
+
+static int check_width(struct sqlite_state *s, const struct row_plan *p, struct err *err)
+{
+	int most = sqlite3_limit(s->db, SQLITE_LIMIT_COLUMN, -1);
+
+	if (row_columns(p) <= (size_t)most)
+		return 0;
+	err_set(err, -E2BIG, "frame '%s' has %zu columns, and a table takes %d", p->frame->name,
+		row_columns(p), most);
+	err_hint(err, "arrays take a column per element; --format jsonl has no such limit");
+	return -E2BIG;
+}
+
+static int make_table(struct sqlite_state *s, const struct row_plan *p, size_t type,
+		      struct err *err)
+{
+	size_t i, nr = row_columns(p);
+	sqlite3_str *sql;
+	char *text;
+	int rc = check_width(s, p, err);
+
+	if (rc < 0)
+		return rc;
+	s->tables[type] = table_name(s, p, type);
+	text = s->tables[type] ? table_text(s, p, s->tables[type]) : NULL;
 	rc = text ? execute(s, text, err) : err_set(err, -ENOMEM, "no memory for a table");
 	sqlite3_free(text);
 	if (rc < 0)
 		return rc;
 	sql = sqlite3_str_new(s->db);
-	sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES (", p->frame->name);
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES (", s->tables[type]);
 	for (i = 0; i < nr; i++)
 		sqlite3_str_appendall(sql, i ? ",?" : "?");
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
-	if (!text || sqlite3_prepare_v2(s->db, text, -1, insert, NULL) != SQLITE_OK)
+	if (!text || sqlite3_prepare_v2(s->db, text, -1, &s->inserts[type], NULL) != SQLITE_OK)
 		rc = failed(s, err);
 	sqlite3_free(text);
 	return rc;
@@ -142,14 +224,17 @@ static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 
 	if (!s)
 		return 0;
-	for (i = 0; s->inserts && i < w->file->desc.nr_frames; i++)
+	for (i = 0; i < w->file->desc.nr_frames; i++) {
 		sqlite3_finalize(s->inserts[i]);
+		free(s->tables[i]);
+	}
 	if (complete)
 		rc = execute(s, "COMMIT", err);
 	sqlite3_close(s->db);
 	if (s->path && stat(s->path, &st) == 0)
 		w->bytes = (uint64_t)st.st_size;
 	free(s->inserts);
+	free(s->tables);
 	free(s->path);
 	free(s);
 	w->state = NULL;
@@ -167,7 +252,7 @@ static int make_tables(struct decode_writer *w, struct err *err)
 	if (!rc)
 		rc = put_facts(s, w->file, err);
 	for (i = 0; !rc && i < w->file->desc.nr_frames; i++)
-		rc = make_table(s, &w->plans[i], &s->inserts[i], err);
+		rc = make_table(s, &w->plans[i], i, err);
 	return rc;
 }
 
@@ -186,11 +271,13 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 	if (s) {
 		s->path = strdup(out);
 		s->inserts = calloc(w->file->desc.nr_frames, sizeof(sqlite3_stmt *)); // NOLINT
+		s->tables = calloc(w->file->desc.nr_frames, sizeof(char *));          // NOLINT
 	}
-	if (!s || !s->path || !s->inserts) {
+	if (!s || !s->path || !s->inserts || !s->tables) {
 		if (s) {
 			free(s->path);
 			free(s->inserts);
+			free(s->tables);
 		}
 		free(s);
 		return err_set(err, -ENOMEM, "no memory for a database");

@@ -3,6 +3,7 @@
 #include "frames/perfetto.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,14 @@ static bool is_time(const struct desc_field *f)
 	return f && (f->type == DESC_TIME || f->type == DESC_TICKS);
 }
 
+/* Infinity, or no number at all, is no place on a track. */
+static bool is_number(const struct row_value *v)
+{
+	return v->kind == ROW_SIGNED || v->kind == ROW_UNSIGNED ||
+	       (v->kind == ROW_FLOAT && isfinite(v->f)) ||
+	       (v->kind == ROW_DOUBLE && isfinite(v->d));
+}
+
 /* Numbers of a frame that has a moment and no duration. */
 static void put_counters(struct export *x, const struct row_plan *p,
 			 const struct recfile_item *item, int64_t at)
@@ -136,8 +145,7 @@ static void put_counters(struct export *x, const struct row_plan *p,
 		if (!cell->field || is_time(cell->field) || cell->count != 1)
 			continue;
 		row_get(p, cell, 0, item->image, item->ticket, &v);
-		if (v.kind != ROW_SIGNED && v.kind != ROW_UNSIGNED && v.kind != ROW_FLOAT &&
-		    v.kind != ROW_DOUBLE)
+		if (!is_number(&v))
 			continue;
 		snprintf(name, sizeof(name), "%s.%s", p->frame->name, cell->field->name);
 		begin_event(x, "C", name, p->frame->name, at);

@@ -547,7 +547,7 @@ static void refuse(const struct places *list, const char *name, pid_t pid, struc
 			err_hint(err, "could not look into %s", list->unreadable_first);
 		else
 			err_hint(err, "is the code of 'corotracer generate' linked in? a stripped "
-				      "program needs its debug info");
+				      "program needs its debug info, or -rdynamic when linked");
 		return;
 	}
 	list_names(list, names, sizeof(names));

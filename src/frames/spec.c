@@ -20,8 +20,15 @@ enum token { TOKEN_WORD, TOKEN_NUMBER, TOKEN_TEXT, TOKEN_SIGN, TOKEN_END };
 
 struct spec_enum {
 	char name[SPEC_NAME_MAX + 1];
+	const char *where;
 	struct desc_enum_value *values;
 	size_t nr_values;
+};
+
+/* What a name of the spec becomes in C, behind the buffer's name. */
+struct spec_symbol {
+	char *name;
+	const char *where;
 };
 
 struct parser {
@@ -37,6 +44,8 @@ struct parser {
 	bool has_emit, has_buffer, has_time, has_runtime, has_resize, overriding;
 	struct spec_enum *enums;
 	size_t nr_enums;
+	struct spec_symbol *symbols;
+	size_t nr_symbols;
 	int code;
 };
 
@@ -376,6 +385,60 @@ static void *grow(struct parser *p, void *array, size_t nr, size_t size)
 	return grown;
 }
 
+/* ---- what names become ------------------------------------------------------ */
+
+static bool add_symbol(struct parser *p, const char *where, const char *first, const char *second)
+{
+	struct spec_symbol *symbols = grow(p, p->symbols, p->nr_symbols, sizeof(*symbols));
+
+	if (!symbols)
+		return false;
+	p->symbols = symbols;
+	symbols += p->nr_symbols;
+	if (asprintf(&symbols->name, "%s_%s", first, second) < 0)
+		return no_memory(p);
+	symbols->where = where;
+	p->nr_symbols++;
+	return true;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct spec_symbol *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->where > y->where) - (x->where < y->where);
+}
+
+/* C has one space for all functions and enum values: 'a_snapshot' 'x' and 'a' 'snapshot_x'. */
+static bool symbols_differ(struct parser *p)
+{
+	size_t i;
+
+	if (strcmp(p->d->language, "C") != 0 || !p->nr_symbols)
+		return true;
+	qsort(p->symbols, p->nr_symbols, sizeof(*p->symbols), compare_symbols);
+	for (i = 1; i < p->nr_symbols; i++) {
+		if (strcmp(p->symbols[i - 1].name, p->symbols[i].name) != 0)
+			continue;
+		fail_at(p, p->symbols[i].where, "something else becomes 'ppt_%s_%s' as well",
+			p->d->name, p->symbols[i].name);
+		return hint(p, "names of enums, frames and members are joined with '_' in C");
+	}
+	return true;
+}
+
+/* Names of types that generated code of this language has itself. */
+static bool type_name_free(struct parser *p, const char *text, const char *where)
+{
+	bool taken = !strcmp(p->d->language, "C")
+			     ? !strcmp(text, "handle")
+			     : !strcmp(text, "attached") || !strcmp(text, "save");
+
+	return !taken || fail_at(p, where, "'%s' is a name that generated %s has itself", text,
+				 p->d->language);
+}
+
 /* ---- options ---------------------------------------------------------------- */
 
 static bool boolean(struct parser *p, bool *out)
@@ -569,6 +632,8 @@ static bool enum_value(struct parser *p, struct spec_enum *e, int64_t *next)
 	if (!values[e->nr_values].name)
 		return no_memory(p);
 	e->nr_values++;
+	if (!add_symbol(p, where, e->name, text))
+		return false;
 	if (is_sign(p, "=")) {
 		if (!advance(p))
 			return false;
@@ -597,6 +662,7 @@ static bool enumeration(struct parser *p)
 	if (find_enum(p))
 		return fail_at(p, p->start, "there is an enum of this name before");
 	e += p->nr_enums++;
+	e->where = p->start;
 	if (!name(p, e->name, "the enum's name") || !take_sign(p, "{", "'{'"))
 		return false;
 	do {
@@ -744,6 +810,18 @@ static bool names_free(struct parser *p, const struct desc_frame *f, const char 
 	return true;
 }
 
+static bool add_snapshots(struct parser *p, const struct desc_frame *f, const char *where)
+{
+	char text[DESC_NAME_MAX + 32];
+	unsigned i;
+
+	for (i = 0; name_of(&f->members[f->nr_members - 1], i, text); i++) {
+		if (!strncmp(text, "snapshot_", 9) && !add_symbol(p, where, f->name, text))
+			return false;
+	}
+	return true;
+}
+
 /* One of the names behind a type; *@like has the type. */
 static bool one_member(struct parser *p, struct desc_frame *f, const struct desc_member *like,
 		       const struct spec_enum *e)
@@ -768,7 +846,7 @@ static bool one_member(struct parser *p, struct desc_frame *f, const struct desc
 	f->nr_members++;
 	if (e && !copy_enum(p, m, e))
 		return false;
-	return names_free(p, f, where) && length(p, m, where);
+	return names_free(p, f, where) && add_snapshots(p, f, where) && length(p, m, where);
 }
 
 static bool member(struct parser *p, struct desc_frame *f)
@@ -819,6 +897,9 @@ static bool frame(struct parser *p)
 		if (!strcmp(p->enums[i].name, text))
 			return fail_at(p, where, "there is an enum '%s' before", text);
 	}
+	if (!type_name_free(p, text, where) || !add_symbol(p, where, text, "save") ||
+	    !add_symbol(p, where, text, "save_"))
+		return false;
 	f += p->d->nr_frames;
 	f->name = strdup(text);
 	if (!f->name)
@@ -863,6 +944,8 @@ static bool late(struct parser *p)
 
 static bool file(struct parser *p)
 {
+	size_t i;
+
 	if (!advance(p))
 		return false;
 	while (p->token != TOKEN_END && !is_word(p, "frame")) {
@@ -875,6 +958,10 @@ static bool file(struct parser *p)
 	}
 	if (p->token == TOKEN_END)
 		return fail_at(p, p->start, "no frames");
+	for (i = 0; i < p->nr_enums; i++) {
+		if (!type_name_free(p, p->enums[i].name, p->enums[i].where))
+			return false;
+	}
 	while (p->token != TOKEN_END) {
 		if (is_word(p, "emit") || is_word(p, "buffer") || is_word(p, "option") ||
 		    is_word(p, "enum"))
@@ -888,10 +975,10 @@ static bool file(struct parser *p)
 		if (!advance(p) || !frame(p))
 			return false;
 	}
-	return true;
+	return symbols_differ(p);
 }
 
-static void enums_free(struct parser *p)
+static void names_release(struct parser *p)
 {
 	size_t i, j;
 
@@ -901,6 +988,9 @@ static void enums_free(struct parser *p)
 		free(p->enums[i].values);
 	}
 	free(p->enums);
+	for (i = 0; i < p->nr_symbols; i++)
+		free(p->symbols[i].name);
+	free(p->symbols);
 }
 
 int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error *error)
@@ -920,7 +1010,7 @@ int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error 
 		fail_at(&p, text, "a spec of more than %u bytes", SPEC_SIZE_MAX);
 	else
 		file(&p);
-	enums_free(&p);
+	names_release(&p);
 	if (p.code)
 		desc_release(d);
 	return p.code;

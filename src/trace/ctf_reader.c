@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -279,30 +280,49 @@ static const struct trace_reader_ops ops = { .next = next, .close = close_reader
 
 /* ---- open ---------------------------------------------------------------- */
 
-/* The whole text, to be freed; NULL and words. */
+/* All of an open file up to CTF_METADATA_MAX, to be freed.  NULL and *@rc: why not. */
+static char *read_text(int fd, size_t *size, int *rc)
+{
+	struct stat st;
+	char *text;
+	ssize_t got = 1;
+	size_t room;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		*rc = -EINVAL;
+		return NULL;
+	}
+	room = (uint64_t)st.st_size < CTF_METADATA_MAX ? (size_t)st.st_size : CTF_METADATA_MAX;
+	text = malloc(room + 1);
+	*rc = -ENOMEM;
+	*size = 0;
+	while (text && got > 0 && *size < room) {
+		got = io_read(fd, text + *size, room - *size);
+		*size += got > 0 ? (size_t)got : 0;
+	}
+	if (got >= 0)
+		return text;
+	*rc = (int)got;
+	free(text);
+	return NULL;
+}
+
 static char *read_metadata(struct ctf_reader *r, size_t *size, struct err *err)
 {
-	int fd = openat(r->walk.dir, CTF_METADATA, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *text = fd < 0 ? NULL : malloc(CTF_METADATA_MAX);
-	ssize_t got = 1;
+	int rc, fd = openat(r->walk.dir, CTF_METADATA, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *text;
 
-	*size = 0;
 	if (fd < 0) {
 		err_errno(err, "'%s' holds no trace: cannot open '" CTF_METADATA "' in it",
 			  r->path);
 		err_hint(err, "'corotracer run -o %s -- PROGRAM' writes one", r->path);
 		return NULL;
 	}
-	while (text && got > 0 && *size < CTF_METADATA_MAX) {
-		got = io_read(fd, text + *size, CTF_METADATA_MAX - *size);
-		*size += got > 0 ? (size_t)got : 0;
-	}
+	text = read_text(fd, size, &rc);
 	close(fd);
-	if (text && got >= 0)
-		return text;
-	cannot_read(r, CTF_METADATA, text ? (int)got : -ENOMEM, err);
-	free(text);
-	return NULL;
+	if (!text)
+		cannot_read(r, CTF_METADATA, rc, err);
+	return text;
 }
 
 static int check_metadata(struct ctf_reader *r, struct err *err)

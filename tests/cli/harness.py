@@ -4,6 +4,7 @@
 A test is a function whose name is a sentence, registered by @test; main() runs them all and
 exits 0 (passed), 1 (failed) or 77 (every one skipped).  A test may raise Skip("why").
 """
+import ctypes
 import json
 import os
 import shlex
@@ -93,13 +94,36 @@ def popen(*args, **kwargs):
     return p
 
 
+def adopt_orphans():
+    """Whoever loses its parent (a collector that a case killed) becomes our child, not init's."""
+    PR_SET_CHILD_SUBREAPER = 36
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children():
+    me = os.getpid()
+    with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as f:
+        return [int(pid) for pid in f.read().split()]
+
+
 def end_all():
-    """A case that failed half-way leaves nobody behind."""
+    """A case leaves nobody behind, whether it went well or not."""
     for p in STARTED:
         if p.poll() is None:
             p.kill()
             p.wait()
     STARTED.clear()
+    # Each may leave children of its own.
+    for _ in range(100):
+        left = children()
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+        if not left:
+            return
 
 
 def private_places():
@@ -169,6 +193,7 @@ def check_order(events):
 
 def main():
     failed, skipped = 0, 0
+    adopt_orphans()
     for function in TESTS:
         name = function.__name__.replace("_", " ")
         with tempfile.TemporaryDirectory(prefix="corotracer-test-") as dir:

@@ -15,6 +15,7 @@
  *	lanes_target clock EVENTS FILE          the time before and after each event, into FILE
  *	lanes_target stopped N EVENTS           while the collector is stopped
  *	lanes_target many-threads T EVENTS      T threads at once, EVENTS each
+ *	lanes_target leader ROUNDS              a daemon whose first thread leaves before the rest
  *	lanes_target endless N                  until killed; says "ready" first
  *	lanes_target untold N EVENTS            ends without ending its coroutines
  *
@@ -315,6 +316,45 @@ static int do_many_threads(char **argv)
 	pthread_barrier_init(&together, NULL, (unsigned)arg(argv, 2));
 	run_threads(arg(argv, 2), run_together, NULL);
 	return 0;
+}
+
+static void say(void)
+{
+	fprintf(stderr, "target: %llu events of %llu\n", (unsigned long long)nr_events,
+		(unsigned long long)nr_coroutines);
+}
+
+/* Slow enough for the collector to notice that the first thread is gone. */
+static void *run_rounds(void *rounds)
+{
+	uint64_t k;
+	struct co co;
+
+	begin(&co, NULL);
+	for (k = 0; k < *(const uint64_t *)rounds; k++) {
+		take_turns(&co, 1, 20);
+		sleep_us(1000);
+	}
+	corotracer_end(&co.trace);
+	say();
+	return NULL;
+}
+
+/* As a daemon does it closes all that it did not open; then to the system it is a zombie. */
+static int do_leader(char **argv)
+{
+	static uint64_t rounds;
+	pthread_t rest;
+	long fd, most = sysconf(_SC_OPEN_MAX);
+
+	rounds = arg(argv, 2);
+	free(begin_all(1)); /* so that there is a connection to close */
+	for (fd = 3; fd < (most < 65536 ? most : 65536); fd++)
+		close((int)fd);
+	if (pthread_create(&rest, NULL, run_rounds, &rounds) != 0)
+		die("no thread");
+	pthread_detach(rest);
+	pthread_exit(NULL);
 }
 
 static void *run_short_thread(void *unused)
@@ -644,7 +684,8 @@ int main(int argc, char **argv)
 		{ "wander", do_wander },   { "forks", do_forks },
 		{ "clock", do_clock },     { "stopped", do_stopped },
 		{ "endless", do_endless }, { "many-threads", do_many_threads },
-		{ "untold", do_untold },   { "check", do_check },
+		{ "untold", do_untold },   { "leader", do_leader },
+		{ "check", do_check },
 	};
 	size_t i;
 
@@ -659,8 +700,7 @@ int main(int argc, char **argv)
 			corotracer_init();
 		status = deeds[i].run(argv);
 		if (deeds[i].run != do_check)
-			fprintf(stderr, "target: %llu events of %llu\n",
-				(unsigned long long)nr_events, (unsigned long long)nr_coroutines);
+			say();
 		return status;
 	}
 	fputs("lanes_target: see the head of lanes_target.c\n", stderr);

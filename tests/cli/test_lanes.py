@@ -173,6 +173,12 @@ def threads_that_find_no_lane_are_counted_to_the_event(dir):
     equal(r.summary["lost"] % 1000, 0, "lost: whole threads")
 
 
+@test
+def threads_that_need_all_of_the_buffer_wait_and_lose_nothing(dir):
+    """Six threads, eight chunks: what one keeps without need, another waits for in vain."""
+    check_all(judged("threads", 6, many(200000), options=["--buffer", "512K", "--on-full", "block=60000"]))
+
+
 # ---- any number ------------------------------------------------------------------------------------
 
 
@@ -250,6 +256,13 @@ def check_all_but_inherited(r):
     check_counts(r)
     equal(r.summary["lost"], 0, "lost")
     equal((r.report["complete"], r.report["ids"]), (r.coroutines, r.coroutines), "complete coroutines")
+
+
+@test
+def a_process_whose_first_thread_left_is_not_gone(dir):
+    r = judged("leader", 500)
+    check_counts(r)
+    equal((r.events, r.summary["lost"]), (10000, 0), "events, lost")
 
 
 @test

@@ -7,9 +7,11 @@ the code: 300 random specs must come out the same, and their structs be compiled
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
-import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from harness import TOOL, contains, equal, main, test
 
@@ -21,6 +23,11 @@ def generate(text, *args, folder=None):
     p = subprocess.run([TOOL, "generate", *(["-n"] if folder is None else ["-o", folder]), *args, "-"],
                        input=text, capture_output=True, text=True, timeout=60)
     return p
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+        return f.read()
 
 
 def description(text, *args):
@@ -156,28 +163,36 @@ def the_existing_minimal_spec_has_its_layout(_dir):
     equal(desc["corotracer"]["stride"], 104, "stride")
 
 
+def all_of(jobs):
+    """Two at a time; the first failure is raised."""
+    with ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(lambda job: job(), jobs):
+            pass
+
+
 @test
-def random_specs_are_laid_out_by_the_rules(_dir):
+def random_specs_are_laid_out_by_the_rules(dir):
     rng = random.Random(20170302)
-    folder = tempfile.mkdtemp()
     compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
-    try:
-        for i in range(300):
-            frames = random_frames(rng, classic=i % 2 == 0)
-            ticks = i % 5 == 0
-            language = "C++" if i % 3 == 0 else "C"
-            text = spec_of(frames, language, options=["time counter"] if ticks else [])
-            p = generate(text, "--json", folder=folder)
-            equal(p.returncode, 0, p.stderr + text)
-            wanted, size = layout(frames, ticks)
-            desc = json.loads(p.stdout)["description"]
-            equal(told(desc), wanted, text)
-            equal(desc["metadata"]["frame_size"], size, "size of\n" + text)
-            equal(desc["metadata"]["stride"], size + -size % 8, "stride of\n" + text)
-            if i % 5 == 0 or i < 20:
-                compile_asserts(folder, language, compilers[i % len(compilers)], wanted)
-    finally:
-        shutil.rmtree(folder)
+
+    def check(i, frames):
+        folder = os.path.join(dir, str(i))
+        os.mkdir(folder)
+        ticks = i % 5 == 0
+        language = "C++" if i % 3 == 0 else "C"
+        text = spec_of(frames, language, options=["time counter"] if ticks else [])
+        p = generate(text, "--json", folder=folder)
+        equal(p.returncode, 0, p.stderr + text)
+        wanted, size = layout(frames, ticks)
+        desc = json.loads(p.stdout)["description"]
+        equal(told(desc), wanted, text)
+        equal(desc["metadata"]["frame_size"], size, "size of\n" + text)
+        equal(desc["metadata"]["stride"], size + -size % 8, "stride of\n" + text)
+        if i % 7 == 0 or i < 20: # by turns of both dialects, languages and clocks
+            compile_asserts(folder, language, compilers[(i + i // 7) % len(compilers)], wanted)
+
+    specs = [random_frames(rng, classic=i % 2 == 0) for i in range(300)]
+    all_of([partial(check, i, frames) for i, frames in enumerate(specs)])
 
 
 def compile_asserts(folder, language, compiler, frames):
@@ -198,7 +213,7 @@ def compile_asserts(folder, language, compiler, frames):
 
 
 @test
-def generated_code_compiles_without_a_warning(_dir):
+def generated_code_compiles_without_a_warning(dir):
     rng = random.Random(3)
     frames = [("all", [(True, "time", "took", None), (True, "counter", "work", None),
                        (False, "counter", "now", None), (False, "int8", "a", None),
@@ -210,9 +225,11 @@ def generated_code_compiles_without_a_warning(_dir):
                 for language in ("C", "C++") for time in ("timespec boottime", "timeval", "counter")
                 for threads in ("true", "false") for resize, dialect in
                 (("on", "seed"), ("off", "seed"), ("off", "ppt"))]
-    for i, (language, time, threads, resize, dialect) in enumerate(variants):
-        folder = tempfile.mkdtemp()
-        used = frames if i % 2 else random_frames(rng, classic=False)
+
+    def check(i, used):
+        language, time, threads, resize, dialect = variants[i]
+        folder = os.path.join(dir, str(i))
+        os.mkdir(folder)
         options = [f"time {time}", f"runtime multithread {threads}", f"buffer resize {resize}",
                    f"debug {'true' if i % 4 == 0 else 'false'}", f"native_counter {'true' if i % 3 else 'false'}"]
         p = generate(spec_of(used, language, options=options), "--dialect", dialect, folder=folder)
@@ -226,7 +243,9 @@ def generated_code_compiles_without_a_warning(_dir):
                                 "ppt-B.cc" if cpp else "ppt-B.c", "-o", "/dev/null"],
                                cwd=folder, capture_output=True, text=True, timeout=120)
             equal((p.returncode, p.stderr), (0, ""), f"{compiler} on {variants[i]}")
-        shutil.rmtree(folder)
+
+    used = [frames if i % 2 else random_frames(rng, classic=False) for i in range(len(variants))]
+    all_of([partial(check, i, frames) for i, frames in enumerate(used)])
 
 
 # ---- errors -----------------------------------------------------------------------------
@@ -296,6 +315,16 @@ ERRORS = [
     (HEAD + "frame f { int a; } @", 3, 20, "does not belong here"),
     (HEAD + "frame f { int " + "x" * 101 + "; }", 3, 15, "more than 100"),
     ("emit C++; frame f { int f; }", 1, 25, "called like its class"),
+    # What would not compile.
+    (HEAD + "frame handle { int a; }", 3, 7, "generated C has itself"),
+    (HEAD + "enum handle { a };\nframe f { int a; }", 3, 6, "generated C has itself"),
+    ("emit C++; frame attached { int a; }", 1, 17, "generated C++ has itself"),
+    ("enum attached { a }; emit C++; frame f { int a; }", 1, 6, "generated C++ has itself"),
+    ("emit C++; frame save { int a; }", 1, 17, "generated C++ has itself"),
+    (HEAD + "enum a { b_c }; enum a_b { c };\nframe f { int a; }", 3, 28, "'ppt_B_a_b_c' as well"),
+    (HEAD + "enum a_snapshot { x };\nframe a { time x; }", 4, 16, "'ppt_B_a_snapshot_x' as well"),
+    (HEAD + "frame a { time x_save; }\nframe a_snapshot_x { int b; }", 4, 7, "'ppt_B_a_snapshot_x_save'"),
+    (HEAD + "frame a { time b; interval time c; } frame a_snapshot { int b; }\nx", 4, 1, "or the end"),
 ]
 
 
@@ -352,25 +381,38 @@ def the_command_line_overrides_the_spec(_dir):
 
 
 @test
-def files_go_where_they_are_wanted(_dir):
-    folder = tempfile.mkdtemp()
+def files_go_where_they_are_wanted(dir):
     text = "emit C;\nbuffer B default;\nframe f { int a; }\n"
-    try:
-        equal(generate(text, "--prefix", "my_", folder=folder).returncode, 0, "status")
-        equal(sorted(os.listdir(folder)), ["my_B.c", "my_B.h"], "files")
-        before = open(os.path.join(folder, "my_B.c"), encoding="utf-8").read()
-        contains(before, '#include "my_B.h"')
-        # An error leaves them as they are.
-        equal(generate(text + "x", "--prefix", "my_", folder=folder).returncode, 1, "status")
-        equal(open(os.path.join(folder, "my_B.c"), encoding="utf-8").read(), before, "the file")
-        p = generate(text, folder=os.path.join(folder, "nowhere"))
-        equal(p.returncode, 1, "status")
-        contains(p.stderr, "nowhere")
-        p = generate(text, "--prefix", "a/b", folder=folder)
-        equal(p.returncode, 2, "status")
-        equal(sorted(os.listdir(folder)), ["my_B.c", "my_B.h"], "files")
-    finally:
-        shutil.rmtree(folder)
+    equal(generate(text, "--prefix", "my_", folder=dir).returncode, 0, "status")
+    equal(sorted(os.listdir(dir)), ["my_B.c", "my_B.h"], "files")
+    before = read(dir, "my_B.c")
+    contains(before, '#include "my_B.h"')
+    # An error leaves them as they are.
+    equal(generate(text + "x", "--prefix", "my_", folder=dir).returncode, 1, "status")
+    equal(read(dir, "my_B.c"), before, "the file")
+    p = generate(text, folder=os.path.join(dir, "nowhere"))
+    equal(p.returncode, 1, "status")
+    contains(p.stderr, "nowhere")
+    p = generate(text, "--prefix", "a/b", folder=dir)
+    equal(p.returncode, 2, "status")
+    equal(sorted(os.listdir(dir)), ["my_B.c", "my_B.h"], "files")
+
+
+@test
+def both_files_are_new_or_none(dir):
+    text = "emit C;\nbuffer B default;\nframe f { int a; }\n"
+    equal(generate(text, folder=dir).returncode, 0, "status")
+    before = [read(dir, name) for name in ("ppt-B.h", "ppt-B.c")]
+    # Room for the header, and not for the source: as on a disk that gets full.
+    room = len(before[0]) + 2000
+    assert room < len(before[1]), (room, len(before[1]))
+    p = subprocess.run([TOOL, "generate", "-o", dir, "-"], input=text.replace("int a", "double other"),
+                       capture_output=True, text=True, timeout=60, restore_signals=False, # SIGXFSZ stays ignored
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
+    equal(p.returncode, 1, "status")
+    contains(p.stderr, "cannot write")
+    equal(sorted(os.listdir(dir)), ["ppt-B.c", "ppt-B.h"], "files")
+    equal([read(dir, name) for name in ("ppt-B.h", "ppt-B.c")], before, "what is in them")
 
 
 main()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_decode.py - recordings made here by hand, byte by byte, the way the existing tool writes them."""
+import contextlib
 import csv
 import resource
+import sqlite3
 import struct
 
 from live import *
@@ -212,6 +214,48 @@ def memory_does_not_grow_with_the_recording(dir):
     small, large = peak(10000), peak(1000000)
     print(f"# peak memory: {small} KiB for 10,000 frames, {large} KiB for 1,000,000")
     assert large < small + 8192, (small, large)
+
+
+@test
+def a_database_takes_names_that_it_has_or_cannot_tell_apart(dir):
+    # Four types: seqno, type, a, A, seqno.
+    a, b = member("a", INT), member("A", INT)
+    names = ["Same", "same", "recording", "sqlite_stat"]
+    frames = [frame(n, [a, b], layout([plain(a, 8, 4), plain(b, 12, 4)], 4, 20)) for n in names]
+    path = write(dir, header(frames) + b"".join(struct.pack("<IIiiI", i, i, 10 * i, -i, i) for i in range(1, 5)))
+    out = os.path.join(dir, "names.sqlite")
+    status, _, err = tool("decode", "-f", "sqlite", path, out)
+    equal(status, 0, f"status ({err})")
+    with contextlib.closing(sqlite3.connect(out)) as db:
+        got = {t: db.execute(f'SELECT * FROM "{t}"').fetchall()
+               for (t,) in db.execute("SELECT name FROM sqlite_master WHERE name <> 'recording'")}
+        columns = [c[1] for c in db.execute('PRAGMA table_info("same_2")')]
+        equal(db.execute("SELECT value FROM recording WHERE key = 'buffer'").fetchall(), [("Hand",)], "our table")
+    equal(got, {"Same": [(1, 10, -1)], "same_2": [(2, 20, -2)], "frame_recording": [(3, 30, -3)],
+                "frame_sqlite_stat": [(4, 40, -4)]}, "tables")
+    equal(columns, ["ppt_seqno", "a", "A_2"], "columns")
+
+
+@test
+def a_frame_too_wide_for_a_table_is_said_to_be(dir):
+    members = [member(f"m{i}", INT) for i in range(2500)]
+    frames = [frame("wide", members, layout([plain(m, 4 + 4 * i, 4) for i, m in enumerate(members)], 1, 10008))]
+    path = write(dir, header(frames) + struct.pack("<I10000xI", 1, 1))
+    status, _, err = tool("decode", "-f", "sqlite", path, os.path.join(dir, "wide.sqlite"))
+    equal(status, 1, "status")
+    contains(err, "has 2501 columns")
+    contains(err, "--format jsonl")
+    equal(tool("decode", path, os.path.join(dir, "wide"))[0], 0, "status of CSV")
+
+
+@test
+def what_is_no_number_is_on_no_track(dir):
+    data = b"".join(real(i + 1, 1 + i, 0, d) for i, d in enumerate([1.5, float("nan"), float("inf"), 2.5]))
+    path = write(dir, header(TWO) + data)
+    equal(tool("export", "perfetto", "-f", path)[0], 0, "status")
+    with open(path + ".perfetto.json", encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    equal([e["args"]["value"] for e in events if e["ph"] == "C"], [1.5, 2.5], "values")
 
 
 @test
