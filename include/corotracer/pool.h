@@ -5,7 +5,7 @@
  * Any number of threads of any number of processes, and the collector.  A stack of
  * those given back, whose top carries a tag that changes with every step: who took a
  * look at the top and was overtaken finds another tag, even if the same unit is on
- * top again.  A process that dies in between takes one unit with it at most.
+ * top again.  A thread that dies in between takes with it what it has just taken.
  *
  * Trust
  *   What the stack says is written by others: a number beyond the pool's limit is not
