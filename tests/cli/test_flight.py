@@ -464,7 +464,9 @@ def both_killed_at_full_speed(dir):
     check_order(new)
     everything = recover("--all", "-o", dir + "/all.jsonl", region)
     equal(everything["trace_events"] >= r["trace_events"], True, "--all has no less")
-    equal(lines_of(dir + "/all.jsonl")[-1]["ts"] == new[-1]["ts"] if new else True, True, "the last event")
+    # Each look has a clock reading of its own: the same event may be some ns apart in the two.
+    apart = abs(lines_of(dir + "/all.jsonl")[-1]["ts"] - new[-1]["ts"]) if new else 0
+    assert apart <= r["clock_error_ns"] + everything["clock_error_ns"], apart
     recover("--remove", region)
 
 
