@@ -464,9 +464,9 @@ def both_killed_at_full_speed(dir):
     check_order(new)
     everything = recover("--all", "-o", dir + "/all.jsonl", region)
     equal(everything["trace_events"] >= r["trace_events"], True, "--all has no less")
-    # Each look has a clock reading of its own: the same event may be some ns apart in the two.
-    apart = abs(lines_of(dir + "/all.jsonl")[-1]["ts"] - new[-1]["ts"]) if new else 0
-    assert apart <= r["clock_error_ns"] + everything["clock_error_ns"], apart
+    # Not by its time: that is reckoned from the clock as it is now, and later comes out a little different.
+    last = [(e["probe_id"], e["seq"], e["tid"]) for e in lines_of(dir + "/all.jsonl")]
+    assert not new or (new[-1]["probe_id"], new[-1]["seq"], new[-1]["tid"]) in last[-64:], (new[-1], last[-3:])
     recover("--remove", region)
 
 
