@@ -16,12 +16,11 @@
 
 #include "base/clock.h"
 #include "frames/abi.h"
+#include "frames/attach_resize.h"
 #include "frames/ticks.h"
 
 /* A ring of about this size, if nobody says otherwise. */
-#define RING_BYTES (4u << 20)
-/* More than this is not made by itself. */
-#define RING_BYTES_MAX    (UINT64_C(1) << 30)
+#define RING_BYTES        (4u << 20)
 #define SLOTS_DEFAULT_MIN 1024u
 
 /* How long between two looks: short while much comes, longer while nothing does. */
@@ -37,10 +36,7 @@
 /* Existing tool's rings have their tickets from here on (ring_find_start()). */
 #define OLD_TICKETS UINT64_C(0x100000000)
 
-static void say(struct attach *a, int level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void say(struct attach *a, int level, const char *fmt, ...)
+void attach_say(struct attach *a, int level, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -74,7 +70,7 @@ static void take_frame(void *arg, uint64_t ticket, const uint8_t *image)
 
 /* ---- sizes --------------------------------------------------------------- */
 
-static uint32_t power_of_two(uint64_t at_least)
+uint32_t attach_power_of_two(uint64_t at_least)
 {
 	uint32_t slots = PPT_SLOTS_MIN;
 
@@ -88,19 +84,19 @@ static uint32_t default_slots(struct attach *a)
 	const struct desc *d = &a->live.desc;
 	uint64_t slots = RING_BYTES / d->stride, most = RING_BYTES_MAX / d->stride;
 
-	slots = power_of_two(slots / 2 + 1); /* rounded down */
+	slots = attach_power_of_two(slots / 2 + 1); /* rounded down */
 	if (slots < SLOTS_DEFAULT_MIN)
 		slots = SLOTS_DEFAULT_MIN;
 	if (d->has_min_slots && d->min_slots > slots) {
 		slots = d->min_slots <= most ? d->min_slots : most / 2;
 		if (d->min_slots > most)
-			say(a, 0, "the spec's %llu slots are too many; making fewer",
-			    (unsigned long long)d->min_slots);
+			attach_say(a, 0, "the spec's %llu slots are too many; making fewer",
+				   (unsigned long long)d->min_slots);
 	}
-	return power_of_two(slots);
+	return attach_power_of_two(slots);
 }
 
-static int check_slots(struct attach *a, uint64_t slots, struct err *err)
+int attach_check_slots(struct attach *a, uint64_t slots, struct err *err)
 {
 	if (slots >= PPT_SLOTS_MIN && slots <= PPT_SLOTS_MAX &&
 	    slots * a->live.desc.stride < UINT64_C(1) << 40)
@@ -122,10 +118,11 @@ int attach_open(struct attach *a, const struct attach_config *config, struct err
 	if (rc < 0)
 		return rc;
 	if (config->auto_resize && !a->live.desc.resize)
-		say(a, 0,
-		    "this buffer cannot be resized: its spec lacks 'option buffer resize on'");
-	a->stats.slots = a->config.slots ? power_of_two(a->config.slots) : default_slots(a);
-	rc = check_slots(a, a->stats.slots, err);
+		attach_say(
+			a, 0,
+			"this buffer cannot be resized: its spec lacks 'option buffer resize on'");
+	a->stats.slots = a->config.slots ? attach_power_of_two(a->config.slots) : default_slots(a);
+	rc = attach_check_slots(a, a->stats.slots, err);
 	if (rc < 0)
 		live_release(&a->live);
 	a->stats.first_slots = a->stats.slots;
@@ -140,7 +137,7 @@ void attach_release(struct attach *a)
 
 /* ---- starting ------------------------------------------------------------ */
 
-static bool is_resizable(const struct attach *a)
+bool attach_is_resizable(const struct attach *a)
 {
 	return a->live.desc.resize && a->live.desc.extended;
 }
@@ -150,7 +147,7 @@ static size_t segment_size(const struct attach *a)
 	const struct desc *d = &a->live.desc;
 	size_t control = control_size(d), data = (size_t)a->stats.slots * d->stride;
 
-	if (is_resizable(a))
+	if (attach_is_resizable(a))
 		return control;
 	if (d->extended)
 		return ppt_slot0_offset(control, d->stride) + data;
@@ -163,7 +160,7 @@ static int make_segments(struct attach *a, struct err *err)
 	pid_t pid = a->live.target.pid;
 	int rc = segment_create(&a->control_segment, segment_size(a), pid, err);
 
-	if (!rc && is_resizable(a))
+	if (!rc && attach_is_resizable(a))
 		rc = segment_create(&a->data_segment, (size_t)a->stats.slots * a->live.desc.stride,
 				    pid, err);
 	if (rc < 0)
@@ -200,7 +197,8 @@ static bool adopt_ring(struct attach *a, int32_t id)
 	a->control_segment.size = ds.shm_segsz;
 	shmctl(id, IPC_RMID, NULL); /* the last one to go removes it */
 	a->adopted = true;
-	say(a, 1, "the program still holds the ring of an earlier collector; reading on there");
+	attach_say(a, 1,
+		   "the program still holds the ring of an earlier collector; reading on there");
 	return true;
 }
 
@@ -252,7 +250,7 @@ int attach_start(struct attach *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (a->live.notice[0])
-		say(a, 0, "%s", a->live.notice);
+		attach_say(a, 0, "%s", a->live.notice);
 	if (ring_init(&a->ring, a->live.desc.stride, a->live.desc.frame_size, take_frame, a) < 0)
 		return err_set(err, -ENOMEM, "no memory for a frame");
 	a->start_ns = clock_now_ns();
@@ -261,8 +259,8 @@ int attach_start(struct attach *a, struct err *err)
 	a->delay_ns = NS_PER_MS / 2;
 	rc = set_up(a, err);
 	if (!rc)
-		say(a, 1, "set the handle of '%s' to %d; a ring of %u slots", a->live.place->name,
-		    a->handle, a->stats.slots);
+		attach_say(a, 1, "set the handle of '%s' to %d; a ring of %u slots",
+			   a->live.place->name, a->handle, a->stats.slots);
 	return rc;
 }
 
@@ -297,8 +295,8 @@ static int nonsense(struct attach *a, const char *what, struct err *err)
 static int open_ours(struct attach *a, const struct control_answer *answer, struct err *err)
 {
 	uint32_t stride = a->live.desc.stride;
-	uint64_t offset = is_resizable(a) ? 0 : ppt_slot0_offset(PPT_CONTROL_SIZE, stride);
-	const struct segment *s = is_resizable(a) ? &a->data_segment : &a->control_segment;
+	uint64_t offset = attach_is_resizable(a) ? 0 : ppt_slot0_offset(PPT_CONTROL_SIZE, stride);
+	const struct segment *s = attach_is_resizable(a) ? &a->data_segment : &a->control_segment;
 
 	if (answer->stride != stride)
 		return nonsense(a, "another distance between slots", err);
@@ -340,8 +338,8 @@ static int open_ring(struct attach *a, const struct control_answer *answer, stru
 		a->ring.next = ring_probe_head(&a->ring); /* what lies there is from before us */
 	a->head = a->ring.next;
 	a->ring_open = true;
-	say(a, 1, "the program has attached %s%u slots", a->adopted ? "before us, with " : "",
-	    a->stats.slots);
+	attach_say(a, 1, "the program has attached %s%u slots",
+		   a->adopted ? "before us, with " : "", a->stats.slots);
 	a->begun = true;
 	return a->config.sink.begin(a->config.sink.arg, err);
 }
@@ -378,96 +376,6 @@ static int await_program(struct attach *a, struct err *err)
 	return check_refusal(a, err);
 }
 
-/* ---- resize -------------------------------------------------------------- */
-
-static void start_resize(struct attach *a, uint64_t slots)
-{
-	struct err err = { 0 };
-	struct segment made;
-
-	if (!is_resizable(a)) {
-		say(a, 0,
-		    "this buffer cannot be resized: its spec lacks 'option buffer resize on'");
-		return;
-	}
-	slots = power_of_two(slots);
-	if (!a->ring_open || a->wanted_slots || a->ring.old.nr) {
-		a->queued_slots = (uint32_t)slots;
-		return;
-	}
-	a->queued_slots = 0;
-	if (slots == a->ring.now.nr)
-		return;
-	if (check_slots(a, slots, &err) < 0 ||
-	    segment_create(&made, (size_t)slots * a->live.desc.stride, a->live.target.pid, &err) <
-		    0) {
-		say(a, 0, "the ring stays as it is: %s", err.text);
-		return;
-	}
-	a->old_segment = a->data_segment;
-	a->data_segment = made;
-	a->wanted_slots = (uint32_t)slots;
-	control_set_data(&a->control, made.id);
-	say(a, 1, "asked the program for %u slots instead of %u", a->wanted_slots, a->ring.now.nr);
-}
-
-/* The program could not: everything is as before. */
-static void undo_resize(struct attach *a)
-{
-	int why = live_client_error(&a->live);
-
-	say(a, 0, "the program stays with %u slots: %s", a->ring.now.nr,
-	    why ? strerror(why) : "it could not attach more");
-	segment_release(&a->data_segment);
-	a->data_segment = a->old_segment;
-	memset(&a->old_segment, 0, sizeof(a->old_segment));
-	a->wanted_slots = 0;
-	a->config.auto_resize = false;
-}
-
-static void follow_resize(struct attach *a)
-{
-	struct ring_block block = { .slots = a->data_segment.map, .anchor = 1 };
-
-	if (a->wanted_slots) {
-		if (control_attached_data(&a->control) == a->data_segment.id) {
-			uint32_t from = a->ring.now.nr;
-
-			block.nr = a->wanted_slots;
-			ring_resize(&a->ring, &block);
-			a->stats.slots = block.nr;
-			a->stats.resizes++;
-			a->wanted_slots = 0;
-			if (a->config.sink.resized)
-				a->config.sink.resized(a->config.sink.arg, from, block.nr);
-			say(a, 1, "the program uses %u slots now", block.nr);
-		} else if (control_wanted_data(&a->control) != a->data_segment.id) {
-			undo_resize(a);
-		}
-	}
-	if (a->ring.old.nr && control_left_data(&a->control) == a->old_segment.id) {
-		/* Read behind the news that they are left: all that is in there is below it. */
-		ring_resized(&a->ring, control_next_ticket(&a->control));
-		segment_release(&a->old_segment);
-		say(a, 1, "nobody is left in the old slots");
-	}
-	if (a->queued_slots && !a->wanted_slots && !a->ring.old.nr)
-		start_resize(a, a->queued_slots);
-}
-
-static void grow_on_loss(struct attach *a)
-{
-	uint64_t slots = (uint64_t)a->ring.now.nr * 2;
-
-	/* What was lost in the last ring is often noticed only when this one is full. */
-	if (a->ring.overrun == a->overrun_seen)
-		return;
-	a->overrun_seen = a->ring.overrun;
-	if (a->config.auto_resize && is_resizable(a) && !a->wanted_slots && !a->ring.old.nr &&
-	    slots * a->live.desc.stride <= RING_BYTES_MAX)
-		start_resize(a, slots);
-}
-
 /* ---- looking ------------------------------------------------------------- */
 
 static int find_head(struct attach *a, struct err *err)
@@ -495,7 +403,7 @@ static void tell_losses(struct attach *a)
 	if (a->config.sink.lost)
 		a->config.sink.lost(a->config.sink.arg, missed - a->missed_told);
 	a->missed_told = missed;
-	grow_on_loss(a);
+	resize_on_loss(a);
 }
 
 static void choose_delay(struct attach *a, uint64_t waiting)
@@ -521,7 +429,7 @@ static int look(struct attach *a, bool patient, struct err *err)
 	uint64_t waiting;
 	int rc;
 
-	follow_resize(a);
+	resize_follow(a);
 	rc = find_head(a, err);
 	if (rc < 0)
 		return rc;
@@ -533,9 +441,9 @@ static int look(struct attach *a, bool patient, struct err *err)
 	tell_losses(a);
 	choose_delay(a, waiting);
 	if (a->config.sink.say && waiting)
-		say(a, 2, "looked: %llu waiting, %llu recorded, %llu lost",
-		    (unsigned long long)waiting, (unsigned long long)a->stats.recorded,
-		    (unsigned long long)a->ring.missed);
+		attach_say(a, 2, "looked: %llu waiting, %llu recorded, %llu lost",
+			   (unsigned long long)waiting, (unsigned long long)a->stats.recorded,
+			   (unsigned long long)a->ring.missed);
 	return a->config.sink.flush(a->config.sink.arg, err);
 }
 
@@ -551,9 +459,9 @@ static bool serve_signals(struct attach *a)
 		if (info.ssi_signo != SIGUSR1)
 			stop = true;
 		else if (info.ssi_code == SI_QUEUE && info.ssi_int > 0)
-			start_resize(a, (uint64_t)info.ssi_int);
+			resize_start(a, (uint64_t)info.ssi_int);
 		else
-			start_resize(a, 2 * (uint64_t)(a->wanted_slots ? a->wanted_slots
+			resize_start(a, 2 * (uint64_t)(a->wanted_slots ? a->wanted_slots
 								       : a->stats.slots));
 	}
 	return stop;
@@ -596,7 +504,7 @@ static bool is_still_ours(struct attach *a, uint64_t now)
 	if (owner == getpid() || !target_alive(&a->live.target))
 		return true;
 	a->stats.end = ATTACH_TAKEN;
-	say(a, 0, "process %d took the buffer over", (int)owner);
+	attach_say(a, 0, "process %d took the buffer over", (int)owner);
 	return false;
 }
 
@@ -784,80 +692,4 @@ void attach_stop(struct attach *a)
 	if (a->signal_fd >= 0)
 		close(a->signal_fd);
 	a->signal_fd = -1;
-}
-
-/* ---- from another process ------------------------------------------------ */
-
-/* A signal that nobody waits for would end the process that gets it. */
-static bool waits_for_usr1(pid_t pid)
-{
-	char path[64], line[256];
-	unsigned long long blocked = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return blocked >> (SIGUSR1 - 1) & 1;
-}
-
-static int await_slots(struct live_buffer *live, uint32_t slots, struct err *err)
-{
-	uint64_t until = clock_now_ns() + 2 * NS_PER_SEC;
-	const struct ppt_control *c;
-	struct shmid_ds ds;
-	int32_t id;
-	int rc = live_get_handle(live, &id, err);
-
-	if (rc < 0)
-		return rc;
-	c = id > 0 ? shmat(id, NULL, SHM_RDONLY) : (void *)-1; // NOLINT
-	if ((intptr_t)c == -1)                                 // NOLINT
-		return err_errno(err, "cannot look at the control block");
-	rc = -ETIMEDOUT;
-	while (shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz >= sizeof(*c) && rc < 0 &&
-	       clock_now_ns() < until) {
-		struct timespec wait = { .tv_nsec = (long)NS_PER_MS };
-
-		if (__atomic_load_n(&c->data_block_sz, __ATOMIC_RELAXED) == slots)
-			rc = 0;
-		else
-			nanosleep(&wait, NULL);
-	}
-	shmdt(c);
-	if (rc < 0) {
-		err_set(err, rc, "the collector was asked, and the program did not follow yet");
-		err_hint(err, "it does so when it next saves a frame; the collector says why not");
-	}
-	return rc;
-}
-
-int attach_ask_resize(pid_t pid, const char *buffer, uint32_t slots, struct err *err)
-{
-	union sigval value = { .sival_int = (int)power_of_two(slots) };
-	struct live_buffer live;
-	pid_t owner;
-	int rc = live_open(&live, pid, buffer, err);
-
-	if (rc < 0)
-		return rc;
-	owner = live_owner(&live);
-	if (!live.desc.resize) {
-		rc = err_set(err, -ENOTSUP, "buffer '%s' cannot be resized", live.place->name);
-		err_hint(err, "its spec lacks 'option buffer resize on'");
-	} else if (!owner || !live_owner_works(&live, owner) || !waits_for_usr1(owner)) {
-		rc = err_set(err, -ESRCH, "no collector is attached to '%s'", live.place->name);
-		err_hint(err, "'corotracer attach --size N' starts one with a ring of that size");
-	} else if (sigqueue(owner, SIGUSR1, value) < 0) {
-		rc = err_errno(err, "cannot signal process %d", (int)owner);
-	} else {
-		rc = await_slots(&live, (uint32_t)value.sival_int, err);
-	}
-	live_release(&live);
-	return rc;
 }
