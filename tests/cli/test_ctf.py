@@ -168,13 +168,12 @@ def a_full_disk_keeps_what_is_there_readable_and_counts_the_rest(dir):
 
 @test
 def a_killed_collector_leaves_a_trace_up_to_its_last_flush(dir):
-    before = private_places()
     p = popen(TOOL, "run", "-o", dir + "/t.ctf", "--", TARGET, "events", 4, 1000000, 500)
     wait_until(lambda: os.path.isdir(dir + "/t.ctf") and len(os.listdir(dir + "/t.ctf")) > 3, "a lane")
     time.sleep(0.5)
     p.kill()
     p.wait()
-    sweep(before)
+    sweep(p)
     got = info(dir + "/t.ctf", status=0)
     assert got["events"] > 0 and got["lost"] is None, got
     equal(got["sidecar"]["finished"], False, "finished")

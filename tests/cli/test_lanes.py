@@ -287,7 +287,6 @@ def a_killed_program_leaves_all_that_it_wrote(dir):
 
 @test
 def a_killed_collector_does_not_keep_the_program(dir):
-    before = private_places()
     for options in [], ["--on-full", "block=200", "--buffer", "1M"]:
         done, started = dir + "/done", f"{dir}/started-{len(options)}"
         p = popen(TOOL, "run", "-o", dir + "/t", *options, "--", "sh", "-c",
@@ -310,7 +309,7 @@ def a_killed_collector_does_not_keep_the_program(dir):
         assert all(line.endswith("}\n") for line in lines[:-1]), "a line cut in the middle of the trace"
         report = judge_file(dir + "/whole")
         equal((report["broken"], report["back_coroutine"]), (0, 0), "coroutines out of order")
-        sweep(before)
+        sweep(p)
 
 
 @test
