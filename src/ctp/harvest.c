@@ -534,3 +534,22 @@ bool harvest_describe(const struct harvest *h, uint32_t i, struct harvest_corout
 	out->garbage = c->garbage;
 	return c->next || out->probe_id || out->birth_ts;
 }
+
+void harvest_tell(const struct harvest_coroutine *co, struct sidecar_coroutine *out)
+{
+	*out = (struct sidecar_coroutine){
+		.station = co->station,
+		.probe_id = co->probe_id,
+		.pid = co->pid,
+		.name = co->name[0] ? co->name : NULL,
+		.name_truncated = co->name_truncated,
+		.birth_ts = co->birth_ts,
+		.death_ts = co->death_ts,
+		.dead = co->dead,
+		.writer = co->writer,
+		.written = co->written,
+		.collected = co->collected,
+		.lost = co->lost,
+		.garbage = co->garbage,
+	};
+}

@@ -30,6 +30,7 @@
 #include "base/err.h"
 #include "base/u64map.h"
 #include "trace/event.h"
+#include "trace/item.h"
 
 enum harvest_writer {
 	WRITER_UNKNOWN,    /* has not written yet */
@@ -123,5 +124,8 @@ struct harvest_coroutine {
 
 /* False when station @i was never used. */
 bool harvest_describe(const struct harvest *h, uint32_t i, struct harvest_coroutine *out);
+
+/* The same as a trace tells it; @out has the strings of @co. */
+void harvest_tell(const struct harvest_coroutine *co, struct sidecar_coroutine *out);
 
 #endif

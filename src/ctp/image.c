@@ -255,7 +255,8 @@ static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
 	uint64_t offset = offset_of(c->im, lanes_lane(&c->im->lanes, i));
 
 	/* (J) pairs with the release store in the collector's lane_return(): if a chunk was
-	 * another's when we read it, we see now that it was given back. */
+	 * another's when we read it, we see now that it was given back: by `returned`, or, if the
+	 * collector is just at it, by `oldest`, which it stores before. */
 	ctp_fence_load_load();
 	return pread(c->fd, now, sizeof(*now), (off_t)offset) == (ssize_t)sizeof(*now);
 }
@@ -278,7 +279,8 @@ static bool read_chain(struct copier *c, uint32_t i)
 		/* Of a file that nobody writes once is enough, and of one cut short too. */
 		if (!c->im->live || !lane_now(c, i, &now))
 			return true;
-		if (same_owner(lane, &now) && now.returned == lane->returned)
+		if (same_owner(lane, &now) && now.returned == lane->returned &&
+		    now.oldest == lane->oldest)
 			return true;
 		copy_bytes(c->im, c->fd, offset_of(c->im, lane), sizeof(*lane));
 		/* (H) pairs with the release store in ctp_lane_publish(). */
@@ -329,6 +331,7 @@ static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 {
 	struct image *im = c->im;
 	struct ctp_lane now;
+	uint64_t given;
 	uint32_t k;
 
 	if (c->nr > im->lanes.chunks.limit - c->used)
@@ -346,7 +349,9 @@ static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 		return 0;
 	if (!same_owner(lanes_lane(&im->lanes, i), &now))
 		return c->nr;
-	return now.returned > first ? now.returned - first : 0;
+	given = now.returned > first ? now.returned - first : 0;
+	/* One more may have gone that is not counted yet. */
+	return given + (now.oldest != lanes_lane(&im->lanes, i)->oldest);
 }
 
 /* Begin with chunk @skip of the chain, whose first is number @first of the lane's. */

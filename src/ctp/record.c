@@ -75,21 +75,7 @@ static void put_coroutines(struct record *r, const struct harvest *h)
 
 		if (!harvest_describe(h, i, &co))
 			continue;
-		out = (struct sidecar_coroutine){
-			.station = co.station,
-			.probe_id = co.probe_id,
-			.pid = co.pid,
-			.name = co.name[0] ? co.name : NULL,
-			.name_truncated = co.name_truncated,
-			.birth_ts = co.birth_ts,
-			.death_ts = co.death_ts,
-			.dead = co.dead,
-			.writer = co.writer,
-			.written = co.written,
-			.collected = co.collected,
-			.lost = co.lost,
-			.garbage = co.garbage,
-		};
+		harvest_tell(&co, &out);
 		record_coroutine(r, &out);
 	}
 }

@@ -352,21 +352,8 @@ static void tell_station(struct reading *in, const struct harvest *h, uint32_t i
 
 	if (!harvest_describe(h, i, &co))
 		return;
-	out = (struct sidecar_coroutine){
-		.station = co.station,
-		.probe_id = co.probe_id,
-		.pid = co.pid,
-		.name = co.name[0] ? co.name : NULL,
-		.name_truncated = co.name_truncated,
-		.birth_ts = co.birth_ts,
-		.death_ts = co.death_ts,
-		.dead = co.dead,
-		.writer = co.writer,
-		.written = co.written,
-		/* Those that a collector may have read count as neither. */
-		.collected = co.collected,
-		.garbage = co.garbage,
-	};
+	harvest_tell(&co, &out);
+	out.lost = 0; /* those that a collector may have read count as neither */
 	out.state = state_of_station(&h->stations[i], &co, &out);
 	if (!co.dead)
 		add_coroutine(in, &out);
