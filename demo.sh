@@ -18,7 +18,7 @@ show() {
 printf '\nAn M:N scheduler in C, its coroutines passing words through channels.  Traced from\n'
 printf 'another process while it runs:\n'
 show build/corotracer run -o "$dir/trace.jsonl" -- build/examples/c/channels
-printf '\nThe trace: a line per transition, the same six keys in each.\n'
+printf '\nThe trace: a line per transition.\n'
 show head -n 4 "$dir/trace.jsonl"
 printf '\nWhat is in it, and what is not:\n'
 show build/corotracer info "$dir/trace.jsonl"

@@ -9,10 +9,11 @@
  *	target signals              counts SIGINT and SIGTERM until SIGUSR2, prints them
  *	target fork N M             N coroutines in the parent, as many in a forked child
  *	target orphan               leaves a child behind that stays connected for a while
- *	target scribble SEED MS     overwrites what is used of the region with random bytes for MS
- *ms target wild-count           sets allocated_count to all ones target stuck-odd            leaves
- *a slot half written target truncate             cuts the region's file to nothing target echo
- *copies stdin to stdout
+ *	target scribble SEED MS     writes random bytes over what is used of the region, MS ms long
+ *	target wild-count           sets allocated_count to all ones
+ *	target stuck-odd            leaves a slot half written
+ *	target truncate             cuts the region's file to nothing
+ *	target echo                 copies stdin to stdout
  *
  * Prints what a test needs to compare with on stdout.
  */
