@@ -10,7 +10,7 @@
 const struct command *const commands[] = {
 	&command_run,      &command_collect,
 	&command_snapshot, &command_recover,
-	&command_info,     &command_export,
+	&command_info, &command_report,     &command_export,
 	&command_generate, &command_attach,
 	&command_decode,   &command_query,
 	&command_monitor,  &command_help,

@@ -74,6 +74,7 @@ static void flush(struct collector *c, uint64_t now_ns)
 {
 	uint32_t pid;
 
+	endpoint_look_again(&c->endpoint, now_ns);
 	record_processes(&c->record, &c->endpoint);
 	while ((pid = endpoint_gone(&c->endpoint)) != 0)
 		lane_record_bury(&c->lane_record, pid);

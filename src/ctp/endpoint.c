@@ -16,6 +16,8 @@
 #include "base/clock.h"
 
 #define LISTENER UINT32_MAX /* in place of a peer's index */
+/* After this long a program that loads libraries has loaded most of them. */
+#define FIRST_LOOK_NS (UINT64_C(1000000000))
 
 static int watch(struct endpoint *e, int fd, uint32_t who)
 {
@@ -84,6 +86,7 @@ void endpoint_close(struct endpoint *e)
 	if (e->path)
 		unlink(e->path);
 	free(e->peers);
+	modules_release(&e->modules);
 	memset(e, 0, sizeof(*e));
 	e->listen_fd = -1;
 	e->epoll_fd = -1;
@@ -126,7 +129,25 @@ static void admit(struct endpoint *e, int fd)
 	p->pid = (uint32_t)cred.pid;
 	p->uid = cred.uid;
 	p->connected_ns = clock_now_ns();
+	p->look_again_ns = p->connected_ns + FIRST_LOOK_NS;
 	e->nr_connected++;
+	/* At once: it may not live long. */
+	modules_read(&e->modules, p->pid);
+}
+
+void endpoint_look_again(struct endpoint *e, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_peers; i++) {
+		struct peer *p = &e->peers[i];
+
+		if (p->fd < 0 || now_ns < p->look_again_ns)
+			continue;
+		modules_read(&e->modules, p->pid);
+		/* Ten times as long: a run of a day is looked at six times. */
+		p->look_again_ns = now_ns + 9 * (now_ns - p->connected_ns);
+	}
 }
 
 /*

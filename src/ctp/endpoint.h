@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ctp/modules.h"
 
 struct peer {
 	int fd;      /* -1 once it has hung up */
@@ -20,6 +21,7 @@ struct peer {
 	uint32_t pid;
 	uint32_t uid;
 	uint64_t connected_ns;
+	uint64_t look_again_ns; /* for libraries that it has loaded since */
 };
 
 struct endpoint {
@@ -35,6 +37,7 @@ struct endpoint {
 	uint32_t nr_doubtful; /* hung up, and not known to be gone */
 	uint32_t nr_refused;  /* of another user */
 	uint64_t nr_wakeups;  /* bytes received */
+	struct modules modules;
 };
 
 /* Listens at @path, which must stay valid; epoll_fd becomes readable when somebody calls. */
@@ -46,6 +49,9 @@ void endpoint_close(struct endpoint *e);
  * only closed its socket is asked about again next time.
  */
 uint32_t endpoint_gone(struct endpoint *e);
+
+/* Once in a while, ever more seldom: what have processes loaded since? */
+void endpoint_look_again(struct endpoint *e, uint64_t now_ns);
 
 /* Let in who knocks, take the wake-up bytes, notice who left.  Never waits. */
 int endpoint_serve(struct endpoint *e);

@@ -63,6 +63,8 @@ void record_processes(struct record *r, const struct endpoint *e)
 
 		trace_put_process(r->writer, &process);
 	}
+	for (; r->nr_modules < e->modules.nr; r->nr_modules++)
+		trace_put_module(r->writer, &e->modules.list[r->nr_modules]);
 }
 
 static void put_coroutines(struct record *r, const struct harvest *h)

@@ -27,6 +27,7 @@ struct record {
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
 	uint32_t nr_processes; /* of the endpoint, that were told */
+	size_t nr_modules;     /* likewise */
 	bool has_run;
 };
 

@@ -149,6 +149,7 @@ enum ctf_fact_id {
 	CTF_SITE,
 	CTF_COROUTINE,
 	CTF_FACT_TOTALS,
+	CTF_MODULE,
 	NR_CTF_FACTS,
 };
 

@@ -36,6 +36,16 @@ static const struct ctf_member process_members[] = {
 	END,
 };
 
+static const struct ctf_member module_members[] = {
+	MEMBER("pid", module.pid, CTF_U64),
+	MEMBER("start", module.start, CTF_U64),
+	MEMBER("end", module.end, CTF_U64),
+	MEMBER("offset", module.offset, CTF_U64),
+	MEMBER("path", module.path, CTF_TEXT),
+	MEMBER("build_id", module.build_id, CTF_TEXT_OR),
+	END,
+};
+
 static const struct ctf_member site_members[] = {
 	MEMBER("site", site.id, CTF_U32),
 	MEMBER("line", site.line, CTF_U32),
@@ -102,6 +112,7 @@ const struct ctf_fact ctf_facts[NR_CTF_FACTS] = {
 	[CTF_SITE] = { "site", TRACE_ITEM_SITE, site_members },
 	[CTF_COROUTINE] = { "coroutine", TRACE_ITEM_COROUTINE, coroutine_members },
 	[CTF_FACT_TOTALS] = { "totals", TRACE_ITEM_TOTALS, totals_members },
+	[CTF_MODULE] = { "module", TRACE_ITEM_MODULE, module_members },
 };
 
 int ctf_fact_of(enum trace_item_type type)

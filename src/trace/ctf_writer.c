@@ -529,6 +529,7 @@ static void put_fact(struct trace_writer *tw, const struct trace_item *fact)
 		w->facts_error = write_totals(w, fact);
 		break;
 	case TRACE_ITEM_PROCESS:
+	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_SITE:
 	case TRACE_ITEM_COROUTINE:
 		put_plain_fact(w, fact);

@@ -54,6 +54,15 @@ struct sidecar_process {
 	uint64_t connected_ts;
 };
 
+/* A file that a process had mapped with code in it, from the first to the last of its lines. */
+struct sidecar_module {
+	uint64_t pid;
+	uint64_t start, end;
+	uint64_t offset;      /* in the file, of start */
+	const char *path;     /* as the process sees it */
+	const char *build_id; /* in hexadecimal; NULL: it has none, or it could not be read */
+};
+
 /*
  * A coroutine that stood in a station, or that was still there at the end of the run.
  * What it did last is told where it is known: state, since when, and of a suspension
@@ -129,6 +138,7 @@ enum trace_item_type {
 	TRACE_ITEM_GAP,
 	TRACE_ITEM_COROUTINE,
 	TRACE_ITEM_TOTALS,
+	TRACE_ITEM_MODULE,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -138,6 +148,7 @@ struct trace_item {
 	union {
 		struct sidecar_run run;
 		struct sidecar_process process;
+		struct sidecar_module module;
 		struct trace_site site;
 		struct trace_event event;
 		struct trace_gap gap;

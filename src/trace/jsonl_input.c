@@ -16,7 +16,8 @@ enum phase { FACTS, EVENTS, REST, DONE };
 
 /* What of the sidecar belongs to a phase. */
 static const unsigned wanted[] = {
-	[FACTS] = 1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_SITE,
+	[FACTS] = 1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_MODULE |
+		  1u << TRACE_ITEM_SITE,
 	[EVENTS] = 1u << TRACE_ITEM_EVENT | 1u << TRACE_ITEM_GAP,
 	[REST] = 1u << TRACE_ITEM_COROUTINE | 1u << TRACE_ITEM_TOTALS,
 };

@@ -105,6 +105,9 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 	case TRACE_ITEM_PROCESS:
 		sidecar_put_process(&o->sidecar, &fact->process);
 		break;
+	case TRACE_ITEM_MODULE:
+		sidecar_put_module(&o->sidecar, &fact->module);
+		break;
 	case TRACE_ITEM_SITE:
 		sidecar_put_site(&o->sidecar, &fact->site);
 		break;

@@ -6,6 +6,7 @@
  *
  *	run         first: the command, the tool, when and where
  *	process     one per program that connected
+ *	module      one per file that such a program had mapped with code in it
  *	site        a place in a source file: "site" elsewhere is its "id" here
  *	birth, wake, end, destroy
  *	            events that are no transitions, in order of time
@@ -71,6 +72,7 @@ int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *
 /* Never fail: see the counters. */
 void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run);
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process);
+void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module);
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site);
 void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev);
 void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap);

@@ -73,6 +73,16 @@ static const struct field process_fields[] = {
 	END,
 };
 
+static const struct field module_fields[] = {
+	FIELD("pid", module.pid, KIND_U64),
+	FIELD("start", module.start, KIND_U64),
+	FIELD("end", module.end, KIND_U64),
+	FIELD("offset", module.offset, KIND_U64),
+	FIELD("path", module.path, KIND_STRING),
+	FIELD("build_id", module.build_id, KIND_STRING),
+	END,
+};
+
 static const struct field site_fields[] = {
 	FIELD("id", site.id, KIND_U32),     FIELD("file", site.file, KIND_STRING),
 	FIELD("line", site.line, KIND_U32), FIELD("function", site.function, KIND_STRING),
@@ -177,6 +187,7 @@ static const struct type types[] = {
 	{ "site", TRACE_ITEM_SITE, 0, site_fields },
 	{ "gap", TRACE_ITEM_GAP, 0, gap_fields },
 	{ "process", TRACE_ITEM_PROCESS, 0, process_fields },
+	{ "module", TRACE_ITEM_MODULE, 0, module_fields },
 	{ "run", TRACE_ITEM_RUN, 0, run_fields },
 	{ "totals", TRACE_ITEM_TOTALS, 0, totals_fields },
 };

@@ -245,6 +245,21 @@ void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process 
 	end(w, &j);
 }
 
+void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module)
+{
+	struct json_writer j;
+
+	begin(&j, "module");
+	jw_field_u64(&j, "pid", module->pid);
+	jw_field_u64(&j, "start", module->start);
+	jw_field_u64(&j, "end", module->end);
+	jw_field_u64(&j, "offset", module->offset);
+	jw_field_string(&j, "path", module->path ? module->path : "");
+	if (module->build_id)
+		jw_field_string(&j, "build_id", module->build_id);
+	end(w, &j);
+}
+
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
 {
 	struct json_writer j;

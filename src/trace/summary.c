@@ -430,6 +430,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 		s->totals = item->totals;
 		s->has_totals = true;
 		return 0;
+	case TRACE_ITEM_MODULE:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

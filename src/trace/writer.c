@@ -59,6 +59,11 @@ void trace_put_site(struct trace_writer *w, const struct trace_site *site)
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_SITE, .site = *site });
 }
 
+void trace_put_module(struct trace_writer *w, const struct sidecar_module *module)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_MODULE, .module = *module });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });

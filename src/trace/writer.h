@@ -122,6 +122,7 @@ void trace_put_gap(struct trace_writer *w, uint32_t lane, uint64_t from_ts, uint
 
 void trace_put_site(struct trace_writer *w, const struct trace_site *site);
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process);
+void trace_put_module(struct trace_writer *w, const struct sidecar_module *module);
 /* A coroutine that stood in a station, or one that was still there at the end of the run. */
 void trace_put_coroutine(struct trace_writer *w, const struct sidecar_coroutine *coroutine);
 /* Last, once: they go out at once, and everything before them. */

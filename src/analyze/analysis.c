@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis.c - a finished trace goes in item by item, findings come out. */
+#include "analyze/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- findings ------------------------------------------------------------ */
+
+static struct link link_of(const struct coro *co)
+{
+	return (struct link){
+		.probe_id = co->probe_id,
+		.name = co->name,
+		.site = co->site,
+		.addr = co->addr,
+		.state = co->state,
+		.reason = co->reason,
+	};
+}
+
+/* Whom it waits for, child by child; then who waits for it, parent by parent. */
+static void follow_chain(const struct analysis *a, struct group *g)
+{
+	const struct coro *co = &g->example;
+
+	g->nr_chain = 0;
+	while (co && g->nr_chain < FINDING_CHAIN) {
+		const struct coro *next = NULL;
+
+		if (co != &g->example)
+			g->chain[g->nr_chain++] = link_of(co);
+		if (co->parent)
+			next = model_find(&a->model, co->parent);
+		/* Only one that waits for just this is waiting because of it. */
+		if (next &&
+		    (next->state != TRACE_STATE_SUSPENDED || next->reason != TRACE_REASON_JOIN ||
+		     (next->has_resource && next->resource != co->probe_id)))
+			next = NULL;
+		if (next && next->probe_id == g->example.probe_id)
+			break;
+		co = next;
+	}
+}
+
+void finding_report(struct analysis *a, const struct finding *f)
+{
+	bool is_example;
+	struct group *g = findings_add(&a->findings, f, &is_example);
+
+	if (g && is_example && g->has_coro)
+		follow_chain(a, g);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void leaving(void *arg, struct coro *co)
+{
+	struct analysis *a = arg;
+	const struct detector *const *d;
+
+	for (d = detectors; *d; d++) {
+		if ((*d)->on_leave)
+			(*d)->on_leave(a, co);
+	}
+}
+
+/* Two detectors look at every transition; they are called by name, since it is so often. */
+static void transition(void *arg, struct coro *co, const struct trace_event *ev)
+{
+	if (ev->is_active)
+		detector_starvation.on_resume(arg, co, ev);
+	else
+		detector_blocking.on_suspend(arg, co, ev);
+}
+
+static int give(void *arg, const struct trace_event *ev)
+{
+	struct analysis *a = arg;
+
+	return model_add_event(&a->model, ev);
+}
+
+struct analysis *analysis_new(const struct analysis_options *options)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	if (options)
+		a->options = *options;
+	if (!a->options.min_age_ns)
+		a->options.min_age_ns = MODEL_S;
+	a->model.hooks = (struct model_hooks){ transition, leaving, a };
+	return a;
+}
+
+int analysis_add(struct analysis *a, const struct trace_item *item)
+{
+	int rc;
+
+	if (item->type == TRACE_ITEM_EVENT) {
+		/* Ours are in order, coroutine by coroutine. */
+		if (a->model.is_ours || !trace_is_transition(&item->event))
+			return model_add_event(&a->model, &item->event);
+		return reorder_add(&a->reorder, &item->event, give, a);
+	}
+	rc = summary_add(&a->facts, item);
+	if (!rc && item->type == TRACE_ITEM_SITE)
+		rc = sites_add(&a->sites, &item->site);
+	return rc ? rc : model_add(&a->model, item);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void explain(struct analysis *a, struct coro *co)
+{
+	const struct detector *const *d;
+
+	for (d = detectors; *d && !co->explained; d++) {
+		if ((*d)->on_stuck)
+			(*d)->on_stuck(a, co);
+	}
+}
+
+static void look_at_the_rest(struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->model.nr_coros; i++) {
+		struct coro *co = &a->model.coros[i];
+
+		if (!co->in_use)
+			continue;
+		leaving(a, co);
+		if (co->state == TRACE_STATE_SUSPENDED)
+			explain(a, co);
+	}
+}
+
+static void judge_groups(struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->findings.nr; i++) {
+		struct group *g = &a->findings.groups[i];
+
+		if (g->detector->on_group)
+			g->detector->on_group(a, g);
+	}
+}
+
+int analysis_finish(struct analysis *a)
+{
+	const struct detector *const *d;
+	int rc = reorder_finish(&a->reorder, give, a);
+
+	if (rc < 0)
+		return rc;
+	model_finish(&a->model);
+	for (d = detectors; *d; d++) {
+		if ((*d)->on_finish)
+			(*d)->on_finish(a);
+	}
+	look_at_the_rest(a);
+	judge_groups(a);
+	findings_sort(&a->findings);
+	return 0;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	model_release(&a->model);
+	sites_release(&a->sites);
+	summary_release(&a->facts);
+	findings_release(&a->findings);
+	reorder_release(&a->reorder);
+	free(a);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * detect_address.c - suspended at an address where nothing can be.
+ *
+ * Of a suspension only: a resume's address is 0, always.  And only in programs that tell
+ * addresses at all: where nine of ten suspensions have one.
+ */
+#include <inttypes.h>
+
+#include "analyze/detector.h"
+
+static bool is_impossible(uint64_t addr)
+{
+	/* The first page is never mapped; from bit 56 on all bits are bit 47's, or the kernel's. */
+	return addr < 4096 || (addr >> 56 && addr >> 56 != 0xff) || addr >> 63;
+}
+
+static void on_stuck(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	struct finding f = FINDING_OF(&detector_address, co);
+
+	if (co->site || !is_impossible(co->addr) || m->addresses < 100 ||
+	    m->addresses * 10 < m->kinds[TRACE_SUSPEND] * 9)
+		return;
+	f.size_ns = model_age(m, co);
+	f.confidence = m->has_totals && (m->totals.signal == 7 || m->totals.signal == 11)
+			       ? CONFIDENCE_STRONG
+			       : CONFIDENCE_SUSPECT;
+	finding_say(&f,
+		    "it is suspended at 0x%" PRIx64 "; nine of ten others tell an address of code",
+		    co->addr);
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	finding_report(a, &f);
+}
+
+const struct detector detector_address = {
+	.name = "suspicious-address",
+	.code = "A1",
+	.title = "Suspicious address",
+	.meaning = "The address at which the coroutine will be resumed cannot be one: resuming it "
+		   "would be a SIGSEGV or SIGBUS.",
+	.advice = "The frame or its handle was overwritten, or used after it was freed: try "
+		  "AddressSanitizer.",
+	.is_fault = true,
+	.on_stuck = on_stuck,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_after_end.c - it moves after its end: a use of what may be freed. */
+#include <inttypes.h>
+
+#include "analyze/detector.h"
+
+static void on_leave(struct analysis *a, struct coro *co)
+{
+	struct finding f = FINDING_OF(&detector_after_end, co);
+	const struct misstep *s = &co->after_end;
+
+	if (!s->nr)
+		return;
+	f.confidence = CONFIDENCE_PROVEN;
+	f.ts = s->ts;
+	f.size_ns = s->nr;
+	finding_say(&f, "thread %" PRIu64 " ran it after its end, %" PRIu64 " %s", s->tid, s->nr,
+		    s->nr > 1 ? "times" : "time");
+	finding_report(a, &f);
+}
+
+const struct detector detector_after_end = {
+	.name = "resume-after-end",
+	.code = "D1",
+	.title = "Resumed after its end",
+	.meaning = "The coroutine had ended, and was resumed or suspended again: its frame may be "
+		   "somebody else's by now.",
+	.advice = "A handle outlived its coroutine: who kept it?",
+	.is_fault = true,
+	.on_leave = on_leave,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_at_exit.c - suspended when the program ended. */
+#include "analyze/detector.h"
+
+static void on_stuck(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	struct finding f = FINDING_OF(&detector_at_exit, co);
+
+	/* A trace without totals ends where its collector did, not the program. */
+	if (!m->has_totals)
+		return;
+	f.confidence = CONFIDENCE_INFO;
+	f.size_ns = model_age(m, co);
+	if (m->totals.signal)
+		finding_say(&f, "the program was ended by signal %d", m->totals.signal);
+	else
+		finding_say(&f, "the program ended by itself");
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	finding_report(a, &f);
+}
+
+const struct detector detector_at_exit = {
+	.name = "suspended-at-exit",
+	.code = "S2",
+	.title = "Suspended at exit",
+	.meaning = "The program ended while the coroutine was waiting. In a server that is as it "
+		   "should be; in a test it is not.",
+	.advice = "In a test: whoever ends the program should end its coroutines first, or wait "
+		  "for them.",
+	.is_fault = false,
+	.on_stuck = on_stuck,
+};

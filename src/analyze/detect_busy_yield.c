@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_busy_yield.c - a coroutine that wakes itself again and again. */
+#include <inttypes.h>
+
+#include "analyze/detector.h"
+
+static void on_leave(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	struct finding f = FINDING_OF(&detector_busy_yield, co);
+	uint64_t end = m->end_ts ? m->end_ts : m->last_ts;
+	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
+	uint64_t life = end > begin ? end - begin : 1;
+	uint64_t times = co->self_wakes * 2 > co->wakes ? co->self_wakes : 0;
+
+	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)
+		times = co->quick_yields;
+	/* More than a thousand a second, and not just for a moment. */
+	if (times < 1000 || (double)times * 1e9 / (double)life < 1000)
+		return;
+	f.confidence = CONFIDENCE_STRONG;
+	f.size_ns = life;
+	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", times, (double)life / 1e6,
+		    times == co->quick_yields ? "yielded and was resumed at once"
+					      : "was woken by itself");
+	finding_report(a, &f);
+}
+
+const struct detector detector_busy_yield = {
+	.name = "busy-yield",
+	.code = "Y1",
+	.title = "Busy yielding",
+	.meaning = "The coroutine polls: it wakes itself, or yields with nothing to do, thousands "
+		   "of times a second.",
+	.advice = "Wait for what it looks for (a descriptor, a channel, a timer) instead of asking "
+		  "again and again.",
+	.is_fault = true,
+	.on_leave = on_leave,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * detect_deadlock.c - coroutines that wait for each other in a ring.
+ *
+ * Edges are what the program declared: a join waits for the child that it names, a lock's
+ * waiter for who said that it holds the lock.
+ */
+#include <inttypes.h>
+
+#include "analyze/detector.h"
+#include "analyze/model_tables.h"
+
+#define RING_MAX 64
+
+static const struct coro *waits_for(const struct model *m, const struct coro *co)
+{
+	const struct resource *r;
+
+	if (co->state != TRACE_STATE_SUSPENDED || !co->has_resource)
+		return NULL;
+	if (co->reason == TRACE_REASON_JOIN)
+		return model_find(m, co->resource);
+	if (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE)
+		return NULL;
+	r = tables_resource(m, co);
+	return r && r->holder ? model_find(m, r->holder) : NULL;
+}
+
+/* How many are in the ring that @co is part of; 0: it is part of none. */
+static unsigned ring_of(const struct model *m, const struct coro *co)
+{
+	const struct coro *at = co;
+	unsigned nr;
+
+	for (nr = 1; nr <= RING_MAX; nr++) {
+		at = waits_for(m, at);
+		if (!at)
+			return 0;
+		if (at == co)
+			return nr;
+	}
+	return 0;
+}
+
+static void on_stuck(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	struct finding f = FINDING_OF(&detector_deadlock, co);
+	const struct coro *next;
+	unsigned nr = ring_of(m, co);
+
+	/* Woken since: it is about to leave the ring. */
+	if (!nr || co->woken_since)
+		return;
+	next = waits_for(m, co);
+	f.confidence = CONFIDENCE_PROVEN;
+	f.size_ns = model_age(m, co);
+	if (next == co)
+		finding_say(&f, "it waits for itself");
+	else
+		finding_say(&f,
+			    "it waits for coroutine %" PRIu64
+			    ", one of %u that wait for each other in a ring",
+			    next->probe_id, nr);
+	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
+	co->explained = true;
+	finding_report(a, &f);
+}
+
+const struct detector detector_deadlock = {
+	.name = "deadlock",
+	.code = "L8",
+	.title = "Deadlock",
+	.meaning = "These coroutines wait for each other in a ring; none can go on.",
+	.advice = "Take locks in one order everywhere, or do not wait for a child that waits for "
+		  "you.",
+	.is_fault = true,
+	.on_stuck = on_stuck,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_destroyed_suspended.c - destroyed while it waited, and nobody said cancelled. */
+#include "analyze/detector.h"
+
+static void on_leave(struct analysis *a, struct coro *co)
+{
+	struct finding f = FINDING_OF(&detector_destroyed_suspended, co);
+
+	if (!co->cut_off)
+		return;
+	f.confidence = CONFIDENCE_INFO;
+	f.size_ns = co->cut_off;
+	finding_say(&f, "it had waited for %.3f ms", (double)co->cut_off / 1e6);
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	finding_report(a, &f);
+}
+
+const struct detector detector_destroyed_suspended = {
+	.name = "destroyed-suspended",
+	.code = "K3",
+	.title = "Destroyed while suspended",
+	.meaning = "The frame was destroyed while the coroutine waited, without a word that it was "
+		   "cancelled.",
+	.advice = "Fine if it was meant. If somebody still holds its handle and resumes it, that "
+		  "is a use after free.",
+	.is_fault = false,
+	.on_leave = on_leave,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_long_suspended.c - a wait far longer than others at its place; it may yet end. */
+#include "analyze/detector.h"
+
+static void on_stuck(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	const struct place *p = &m->places[co->place];
+	struct finding f = FINDING_OF(&detector_long_suspended, co);
+	bool has_samples = co->place && p->waits.nr >= 20;
+
+	if (wait_may_be_long(a, co) || !wait_is_unusual(a, co, analysis_min_age(a)))
+		return;
+	/* Where nobody came through meanwhile, it is the program that waits. */
+	if (has_samples && p->last_resumed_ts <= co->since_ts)
+		return;
+	f.size_ns = model_age(m, co);
+	if (has_samples)
+		finding_say(&f, "99 of 100 waits at this place took less than %.3f ms",
+			    (double)histogram_quantile(&p->waits, 990) / 1e6);
+	else
+		finding_say(&f,
+			    "longer than ten seconds, with too few other waits to compare it with");
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	co->explained = true;
+	finding_report(a, &f);
+}
+
+const struct detector detector_long_suspended = {
+	.name = "long-suspended",
+	.code = "S1",
+	.title = "Suspended for long",
+	.meaning =
+		"The wait is more than ten times as long as nearly all others at the same place.",
+	.advice = "It may be a slow peer, or the first sign of a lost wakeup. A later trace tells.",
+	.is_fault = false,
+	.on_stuck = on_stuck,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_never_destroyed.c - it came to its end, and its frame was never freed. */
+#include <inttypes.h>
+
+#include "analyze/detector.h"
+
+#define LONG_NS (10 * MODEL_S)
+
+static void on_leave(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	const struct spawn *s = &m->spawns[co->spawn];
+	struct finding f = FINDING_OF(&detector_never_destroyed, co);
+	uint64_t age = model_age(m, co);
+
+	/* While the trace goes on, whoever leaves is being destroyed. */
+	if (!m->end_ts || co->state != TRACE_STATE_ENDED || !m->is_ours ||
+	    co->station != TRACE_NO_STATION)
+		return;
+	/* A program of which nothing is ever destroyed does not tell. */
+	if (!m->kinds[TRACE_DESTROY] && !s->destroyed)
+		return;
+	if (age < LONG_NS && !(m->has_totals && s->destroyed))
+		return;
+	f.confidence = s->destroyed ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
+	f.size_ns = age;
+	finding_say(&f, "it ended %.3f ms before the trace; of its kind %" PRIu64 " were destroyed",
+		    (double)age / 1e6, s->destroyed);
+	finding_doubt(a, &f, NEED_LIVES);
+	finding_report(a, &f);
+}
+
+const struct detector detector_never_destroyed = {
+	.name = "never-destroyed",
+	.code = "K2",
+	.title = "Ended, never destroyed",
+	.meaning = "The coroutine came to its end, but its frame stays in memory.",
+	.advice = "Whoever owns the handle must destroy it after the end, or the coroutine must "
+		  "not stop at its final suspension.",
+	.is_fault = true,
+	.on_leave = on_leave,
+};

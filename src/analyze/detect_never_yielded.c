@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* detect_never_yielded.c - running since long ago, and still at it when the trace ended. */
+#include "analyze/detector.h"
+
+static void on_leave(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	struct finding f = FINDING_OF(&detector_never_yielded, co);
+	uint64_t slice;
+
+	if (!m->end_ts || co->state != TRACE_STATE_RUNNING || m->end_ts < co->resumed_ts)
+		return;
+	slice = m->end_ts - co->resumed_ts;
+	if (slice < analysis_min_age(a))
+		return;
+	f.confidence = CONFIDENCE_STRONG;
+	f.size_ns = slice;
+	f.ts = co->resumed_ts;
+	finding_say(&f, "%s on thread %llu, and was still running when the trace ended",
+		    co->suspends ? "it was resumed" : "it began to run",
+		    (unsigned long long)co->tid);
+	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_LIVES);
+	finding_report(a, &f);
+}
+
+const struct detector detector_never_yielded = {
+	.name = "never-yielded",
+	.code = "B2",
+	.title = "Never yielded",
+	.meaning = "The coroutine has been running for more than a second, to the end of the "
+		   "trace, without a suspension.",
+	.advice = "An endless loop, a blocking call, or a lock held by somebody who is waiting.",
+	.is_fault = true,
+	.on_leave = on_leave,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* detector.c - the table of detectors, and what they may ask. */
+#include "analyze/detector.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+
+const struct detector *const detectors[] = {
+	&detector_deadlock,
+	&detector_closed,
+	&detector_wake_race,
+	&detector_lost_wakeup,
+	&detector_double_resume,
+	&detector_after_end,
+	&detector_never_yielded,
+	&detector_blocking,
+	&detector_leak,
+	&detector_never_destroyed,
+	&detector_starvation,
+	&detector_busy_yield,
+	&detector_address,
+	&detector_long_suspended,
+	&detector_at_exit,
+	&detector_destroyed_suspended,
+	&detector_imbalance,
+	&detector_migration,
+	NULL,
+};
+
+const struct detector *detector_find(const char *name)
+{
+	const struct detector *const *d;
+
+	for (d = detectors; *d; d++) {
+		if (!strcmp((*d)->name, name))
+			return *d;
+	}
+	return NULL;
+}
+
+unsigned detector_number(const struct detector *d)
+{
+	unsigned i = 0;
+
+	while (detectors[i] && detectors[i] != d)
+		i++;
+	return i;
+}
+
+void finding_say(struct finding *f, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(f->detail, sizeof(f->detail), fmt, args);
+	va_end(args);
+}
+
+static const char *why_unsure(const struct model *m, const struct coro *co, unsigned needs)
+{
+	uint64_t since = co ? co->since_ts : 0;
+
+	if (needs & NEED_TRANSITIONS) {
+		if (co && co->loss_known && co->lost)
+			return "transitions of this coroutine were lost";
+		if (co && !co->loss_known && (co->lost || m->gap_to >= since) &&
+		    (co->lost || m->nr_gaps))
+			return "transitions are missing in the trace, maybe one of this coroutine";
+	}
+	if (needs & NEED_WAKES && m->gap_wakes_to && m->gap_wakes_to >= since)
+		return "wake-ups are missing in the trace, maybe one of this coroutine";
+	if (needs & NEED_LIVES && m->gap_wakes_to)
+		return "births or ends are missing in the trace";
+	return NULL;
+}
+
+void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs)
+{
+	const char *why = why_unsure(&a->model, f->co, needs);
+
+	if (!why)
+		return;
+	f->doubt = why;
+	if (f->confidence > CONFIDENCE_SUSPECT)
+		f->confidence = CONFIDENCE_SUSPECT;
+}
+
+bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
+{
+	const struct histogram *waits = &a->model.places[co->place].waits;
+	uint64_t limit = 10 * MODEL_S, age = model_age(&a->model, co);
+
+	/* Place 0 is many places. */
+	if (co->place && waits->nr >= 20)
+		limit = 10 * histogram_quantile(waits, 990);
+	if (limit < floor_ns)
+		limit = floor_ns;
+	return age > limit;
+}
+
+bool reason_is_external(unsigned reason)
+{
+	switch (reason) {
+	case TRACE_REASON_IO_READ:
+	case TRACE_REASON_IO_WRITE:
+	case TRACE_REASON_ACCEPT:
+	case TRACE_REASON_CONNECT:
+	case TRACE_REASON_SIGNAL:
+	case TRACE_REASON_UNKNOWN:
+	case TRACE_REASON_USER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool wait_may_be_long(const struct analysis *a, const struct coro *co)
+{
+	if (co->reason == TRACE_REASON_TIMER)
+		return !co->has_resource || co->resource > a->model.end_ts;
+	return co->reason == TRACE_REASON_ACCEPT || co->reason == TRACE_REASON_SIGNAL;
+}
+
+const struct model *analysis_model(const struct analysis *a)
+{
+	return &a->model;
+}
+
+uint64_t analysis_min_age(const struct analysis *a)
+{
+	return a->options.min_age_ns;
+}

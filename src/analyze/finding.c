@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* finding.c - what detectors found, grouped by detector and place. */
+#include "analyze/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/detector.h"
+
+static const char *const names[] = { "info", "suspect", "strong", "proven" };
+
+const char *confidence_name(enum confidence confidence)
+{
+	return names[confidence];
+}
+
+int confidence_from_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < NR_CONFIDENCES; i++) {
+		if (!strcmp(name, names[i]))
+			return i;
+	}
+	return -1;
+}
+
+static struct group *new_group(struct findings *f, uint64_t *number)
+{
+	if (f->nr == f->room) {
+		size_t room = f->room ? f->room * 2 : 16;
+		struct group *groups = realloc(f->groups, room * sizeof(*groups));
+
+		if (!groups)
+			return NULL;
+		f->groups = groups;
+		f->room = room;
+	}
+	*number = f->nr + 1;
+	memset(&f->groups[f->nr], 0, sizeof(*f->groups));
+	return &f->groups[f->nr++];
+}
+
+static struct group *group_of(struct findings *f, const struct finding *finding)
+{
+	uint64_t key = (uint64_t)detector_number(finding->detector) << 48 |
+		       (uint64_t)finding->place << 24 | finding->spawn;
+	uint64_t *number = u64map_at(&f->numbers, key);
+	struct group *g;
+
+	if (!number)
+		return NULL;
+	if (*number)
+		return &f->groups[*number - 1];
+	if (f->nr >= FINDING_GROUPS)
+		return NULL;
+	g = new_group(f, number);
+	if (!g)
+		return NULL;
+	g->detector = finding->detector;
+	g->place = finding->place;
+	g->spawn = finding->spawn;
+	return g;
+}
+
+static bool is_better_example(const struct group *g, const struct finding *finding)
+{
+	if (!g->count || finding->confidence != g->finding.confidence)
+		return !g->count || finding->confidence > g->finding.confidence;
+	return finding->size_ns > g->finding.size_ns;
+}
+
+struct group *findings_add(struct findings *f, const struct finding *finding, bool *is_example)
+{
+	struct group *g = group_of(f, finding);
+
+	*is_example = false;
+	if (!g) {
+		f->beyond++;
+		return NULL;
+	}
+	if (is_better_example(g, finding)) {
+		*is_example = true;
+		g->finding = *finding;
+		g->has_coro = finding->co;
+		if (finding->co)
+			g->example = *finding->co;
+		g->finding.co = NULL; /* it may go any time; the copy stays */
+	}
+	g->count++;
+	g->by_confidence[finding->confidence]++;
+	if (finding->confidence > g->confidence)
+		g->confidence = finding->confidence;
+	g->large += finding->size_ns >= FINDING_LARGE;
+	if (finding->size_ns > g->oldest_ns)
+		g->oldest_ns = finding->size_ns;
+	return g;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->confidence != y->confidence)
+		return x->confidence > y->confidence ? -1 : 1;
+	if (x->detector != y->detector)
+		return detector_number(x->detector) < detector_number(y->detector) ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->oldest_ns != y->oldest_ns)
+		return x->oldest_ns > y->oldest_ns ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+void findings_sort(struct findings *f)
+{
+	if (f->nr)
+		qsort(f->groups, f->nr, sizeof(*f->groups), compare);
+	u64map_release(&f->numbers); /* they are others' numbers now */
+}
+
+void findings_release(struct findings *f)
+{
+	free(f->groups);
+	u64map_release(&f->numbers);
+	*f = (struct findings){ 0 };
+}

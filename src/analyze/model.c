@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c - what a trace tells of a program, kept as it goes by. */
+#include "analyze/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model_tables.h"
+
+/* Sooner than this after a yield nothing useful was done in between. */
+#define QUICK_YIELD_NS 1000
+
+/* ---- coroutines ---------------------------------------------------------- */
+
+static int make_room_for(struct model *m, size_t number)
+{
+	size_t room = m->nr_coros ? m->nr_coros : 64;
+	struct coro *coros;
+
+	if (number < m->nr_coros)
+		return 0;
+	while (room <= number)
+		room *= 2;
+	coros = realloc(m->coros, room * sizeof(*coros));
+	if (!coros)
+		return -ENOMEM;
+	memset(coros + m->nr_coros, 0, (room - m->nr_coros) * sizeof(*coros));
+	m->coros = coros;
+	m->nr_coros = room;
+	return 0;
+}
+
+static struct coro *coro_of(struct model *m, uint64_t probe_id, uint32_t station)
+{
+	int64_t number = coro_ids_enter(&m->ids, probe_id, station);
+	struct coro *co;
+
+	if (number < 0 || make_room_for(m, (size_t)number) < 0)
+		return NULL;
+	co = &m->coros[number];
+	if (!co->in_use) {
+		co->in_use = true;
+		co->probe_id = probe_id;
+		co->station = station;
+		m->spawns[0].alive++;
+		m->spawns[0].born++;
+	}
+	if (probe_id > m->max_id)
+		m->max_id = probe_id;
+	return co;
+}
+
+struct coro *model_find(const struct model *m, uint64_t probe_id)
+{
+	int64_t number = coro_ids_find(&m->ids, probe_id, TRACE_NO_STATION);
+
+	return number < 0 || (size_t)number >= m->nr_coros ? NULL : &m->coros[number];
+}
+
+const char *model_name(const struct model *m, const struct coro *co)
+{
+	return co->name ? strtab_text(&m->names, co->name - 1) : NULL;
+}
+
+static void remember(struct coro *co, const struct trace_event *ev)
+{
+	co->steps[co->next_step] = (struct step){
+		.ts = ev->ts,
+		.tid = ev->tid,
+		.addr = ev->kind == TRACE_WAKE ? ev->peer : ev->addr,
+		.site = ev->site,
+		.kind = ev->kind,
+		.reason = ev->reason,
+	};
+	co->next_step = (uint8_t)((co->next_step + 1) % MODEL_STEPS);
+	if (co->nr_steps < MODEL_STEPS)
+		co->nr_steps++;
+}
+
+static void misstep(struct misstep *s, const struct trace_event *ev, uint64_t other_tid)
+{
+	if (s->nr++)
+		return;
+	s->ts = ev->ts;
+	s->tid = ev->tid;
+	s->other_tid = other_tid;
+}
+
+/* ---- loss ---------------------------------------------------------------- */
+
+/*
+ * The least number of transitions before this one, by its seq.  One that is odd counts
+ * transitions from 1 (seed 000), one that is even the laps of a ring of eight.
+ */
+static uint64_t number_by_seq(const struct coro *co, uint64_t seq)
+{
+	if (seq & 1)
+		return seq - 1;
+	/* A counter that was odd before is not a lap now. */
+	if (co->next_seq && seq == co->next_seq + 1)
+		return co->next_seq;
+	return seq > 2 ? (seq / 2 - 1) * 8 : 0;
+}
+
+static void follow_seq(struct coro *co, uint64_t seq)
+{
+	uint64_t least = number_by_seq(co, seq);
+
+	if (least > co->next_seq) {
+		if (!co->loss_known)
+			co->lost += least - co->next_seq;
+		co->next_seq = least;
+	}
+	co->next_seq++;
+}
+
+/* ---- transitions --------------------------------------------------------- */
+
+static int add_suspend(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	int64_t place = tables_place(m, ev->site, ev->addr);
+	struct place *p;
+	int rc = 0;
+
+	if (place < 0)
+		return -ENOMEM;
+	p = &m->places[place];
+	if (co->state == TRACE_STATE_SUSPENDED)
+		misstep(&co->double_suspend, ev, co->tid);
+	else
+		p->waiting++;
+	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts && ev->ts >= co->resumed_ts) {
+		uint64_t slice = ev->ts - co->resumed_ts;
+
+		rc = histogram_add(&p->slices, slice);
+		if (!co->suspends)
+			co->first_slice_ns = slice;
+	}
+	if (co->state == TRACE_STATE_SUSPENDED && co->place < m->nr_places)
+		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
+	p->suspends++;
+	co->suspends++;
+	co->place = (uint32_t)place;
+	co->state = TRACE_STATE_SUSPENDED;
+	co->since_ts = ev->ts;
+	co->site = ev->site;
+	co->addr = ev->addr;
+	co->reason = ev->reason;
+	co->has_resource = ev->flags & TRACE_HAS_RESOURCE;
+	co->resource = ev->resource;
+	co->woken_since = false;
+	co->rival = co->closed_ts = co->overtaken = 0;
+	m->addresses += ev->addr >= 65536;
+	if (!rc && co->has_resource)
+		rc = tables_wait_begins(m, co);
+	return rc;
+}
+
+/* A wait is over: how long it was, and what of it was spent ready to run. */
+static int end_wait(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	struct place *p = &m->places[co->place];
+	int rc;
+
+	if (ev->ts < co->since_ts)
+		return 0;
+	rc = histogram_add(&p->waits, ev->ts - co->since_ts);
+	p->waiting -= p->waiting > 0;
+	if (ev->ts > p->last_resumed_ts)
+		p->last_resumed_ts = ev->ts;
+	if (co->woken_since) {
+		p->waits_woken++;
+		if (!rc && ev->ts >= co->woken_ts)
+			rc = histogram_add(&p->ready, ev->ts - co->woken_ts);
+	}
+	if (co->reason == TRACE_REASON_YIELD && ev->ts - co->since_ts < QUICK_YIELD_NS)
+		co->quick_yields++;
+	if (co->has_resource)
+		tables_wait_ends(m, co);
+	return rc;
+}
+
+static int add_resume(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	int rc = 0;
+
+	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts)
+		misstep(&co->double_resume, ev, co->tid);
+	if (co->state == TRACE_STATE_SUSPENDED)
+		rc = end_wait(m, co, ev);
+	if (co->resumes && co->tid != ev->tid) {
+		co->migrations++;
+		m->spawns[co->spawn].migrations++;
+	}
+	m->resumes++;
+	m->spawns[co->spawn].resumes++;
+	co->resumes++;
+	co->state = TRACE_STATE_RUNNING;
+	co->since_ts = co->resumed_ts = ev->ts;
+	co->woken_since = false;
+	co->rival = co->closed_ts = 0;
+	return rc;
+}
+
+static int add_transition(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	int rc;
+
+	m->events++;
+	follow_seq(co, ev->seq);
+	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
+	    co->state != TRACE_STATE_NEW) {
+		m->late++; /* of a trace in no order: the latest by time is what counts */
+		return 0;
+	}
+	if (co->state == TRACE_STATE_ENDED) {
+		misstep(&co->after_end, ev, co->tid);
+		remember(co, ev);
+		return 0;
+	}
+	m->hooks.transition(m->hooks.arg, co, ev);
+	rc = ev->is_active ? add_resume(m, co, ev) : add_suspend(m, co, ev);
+	co->tid = ev->tid;
+	remember(co, ev);
+	return rc;
+}
+
+/* ---- other events -------------------------------------------------------- */
+
+static int set_kind(struct model *m, struct coro *co, uint32_t site, const char *name, size_t size)
+{
+	int64_t spawn;
+
+	if (name && size) {
+		int64_t number = tables_name(m, name, size);
+
+		if (number < 0)
+			return -ENOMEM;
+		co->name = (uint32_t)number + 1;
+	}
+	co->birth_site = site;
+	spawn = tables_spawn(m, site, name, size);
+	if (spawn < 0)
+		return -ENOMEM;
+	m->spawns[co->spawn].alive--;
+	m->spawns[co->spawn].born--;
+	co->spawn = (uint32_t)spawn;
+	m->spawns[spawn].alive++;
+	m->spawns[spawn].born++;
+	return 0;
+}
+
+static int add_birth(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	co->birth_ts = ev->ts;
+	co->pid = ev->pid;
+	co->parent = ev->peer;
+	if (co->state == TRACE_STATE_UNKNOWN) {
+		co->state = TRACE_STATE_NEW;
+		co->since_ts = ev->ts;
+	}
+	m->nr_born++;
+	return set_kind(m, co, ev->site, ev->name, ev->name_size);
+}
+
+static void add_wake(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	/* That it waits at all may be told a moment later. */
+	co->woken_ts = ev->ts;
+	co->waker = ev->peer;
+	co->woken_tid = ev->tid;
+	co->woken_since = co->state == TRACE_STATE_SUSPENDED && ev->ts >= co->since_ts;
+	co->resumes_then = m->resumes;
+	co->wakes++;
+	co->self_wakes += ev->peer == ev->probe_id;
+	remember(co, ev);
+}
+
+static void forget(struct model *m, struct coro *co)
+{
+	struct spawn *s = &m->spawns[co->spawn];
+
+	s->alive -= s->alive > 0;
+	if (co->state == TRACE_STATE_SUSPENDED)
+		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
+	if (co->has_resource)
+		tables_wait_ends(m, co);
+	coro_ids_leave(&m->ids, co->probe_id, co->station);
+	memset(co, 0, sizeof(*co));
+}
+
+static void add_end(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
+
+	if (co->state != TRACE_STATE_ENDED) {
+		m->nr_ended++;
+		m->spawns[co->spawn].ended++;
+	}
+	if (ev->written) {
+		co->lost = ev->lost;
+		co->loss_known = true;
+	}
+	if (co->state == TRACE_STATE_SUSPENDED) {
+		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
+		if (ev->flags & TRACE_WAS_SUSPENDED && !(ev->flags & TRACE_CANCELLED))
+			co->cut_off = ev->ts > co->since_ts ? ev->ts - co->since_ts : 1;
+	}
+	co->state = TRACE_STATE_ENDED;
+	co->since_ts = ev->ts;
+	remember(co, ev);
+	if (!is_destroyed)
+		return;
+	m->spawns[co->spawn].destroyed++;
+	m->hooks.leaving(m->hooks.arg, co);
+	co->has_resource = false;
+	forget(m, co);
+}
+
+int model_add_event(struct model *m, const struct trace_event *ev)
+{
+	struct coro *co;
+
+	if (tables_init(m) < 0 || tables_thread(m, ev) < 0)
+		return -ENOMEM;
+	tables_windows(m, ev->ts);
+	if (!m->first_ts || ev->ts < m->first_ts)
+		m->first_ts = ev->ts;
+	if (ev->ts > m->last_ts)
+		m->last_ts = ev->ts;
+	if (ev->kind < NR_TRACE_KINDS)
+		m->kinds[ev->kind]++;
+	/* A wake of somebody who has gone does not bring him back. */
+	if (ev->kind == TRACE_WAKE)
+		co = model_find(m, ev->probe_id);
+	else
+		co = coro_of(m, ev->probe_id, ev->station);
+	if (!co)
+		return ev->kind == TRACE_WAKE ? (m->others++, 0) : -ENOMEM;
+	if (trace_is_transition(ev))
+		return add_transition(m, co, ev);
+	m->others++;
+	if (ev->kind == TRACE_BIRTH)
+		return add_birth(m, co, ev);
+	if (ev->kind == TRACE_WAKE)
+		add_wake(m, co, ev);
+	else if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
+		add_end(m, co, ev);
+	return 0;
+}
+
+/* ---- facts --------------------------------------------------------------- */
+
+static void add_gap(struct model *m, const struct trace_gap *gap)
+{
+	m->nr_gaps++;
+	if (gap->transitions && gap->to_ts > m->gap_to)
+		m->gap_to = gap->to_ts;
+	if (gap->others && gap->to_ts > m->gap_wakes_to)
+		m->gap_wakes_to = gap->to_ts;
+}
+
+static struct coro *described(struct model *m, const struct sidecar_coroutine *c)
+{
+	struct coro *co = model_find(m, c->probe_id);
+	int64_t number;
+
+	if (co || c->station >= TRACE_NO_STATION)
+		return co;
+	number = coro_ids_find(&m->ids, c->probe_id, (uint32_t)c->station);
+	return number < 0 || (size_t)number >= m->nr_coros ? NULL : &m->coros[number];
+}
+
+static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
+{
+	struct coro *co = described(m, c);
+
+	if (!co)
+		return 0;
+	if (c->written) {
+		co->lost = c->lost;
+		co->loss_known = true;
+	}
+	if (c->pid)
+		co->pid = (uint32_t)c->pid;
+	if (!co->birth_ts)
+		co->birth_ts = c->birth_ts;
+	if (c->dead && co->state != TRACE_STATE_ENDED) {
+		co->state = TRACE_STATE_ENDED;
+		co->since_ts = c->death_ts ? c->death_ts : co->since_ts;
+		m->spawns[co->spawn].ended++;
+		m->nr_ended++;
+	}
+	if (!co->name && c->name)
+		return set_kind(m, co, co->birth_site, c->name, strlen(c->name));
+	return 0;
+}
+
+int model_add(struct model *m, const struct trace_item *item)
+{
+	int rc = tables_init(m);
+
+	if (rc < 0)
+		return rc;
+	switch (item->type) {
+	case TRACE_ITEM_EVENT:
+		return model_add_event(m, &item->event);
+	case TRACE_ITEM_GAP:
+		add_gap(m, &item->gap);
+		return 0;
+	case TRACE_ITEM_COROUTINE:
+		return add_coroutine(m, &item->coroutine);
+	case TRACE_ITEM_RUN:
+		m->has_run = m->is_ours = true;
+		return 0;
+	case TRACE_ITEM_TOTALS:
+		m->has_totals = true;
+		m->totals = item->totals;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void model_finish(struct model *m)
+{
+	m->end_ts = m->last_ts;
+	if (m->has_totals && m->totals.end_ts > m->end_ts)
+		m->end_ts = m->totals.end_ts;
+	tables_windows(m, m->end_ts);
+}
+
+void model_release(struct model *m)
+{
+	coro_ids_release(&m->ids);
+	free(m->coros);
+	tables_release(m);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* model_tables.c - the model's tables: places, kinds, resources, threads, windows. */
+#include "analyze/model_tables.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_WINDOW_NS (10 * MODEL_MS)
+#define NAMES_MAX       65536
+/* Keys of different kinds in one map. */
+#define KEY_SITE (UINT64_C(1) << 63)
+#define KEY_NAME (UINT64_C(1) << 62)
+
+/* Room for one more of @size bytes, which starts as zeros. */
+static int room_for_one(void **array, size_t nr, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *bigger;
+
+	if (nr < *room)
+		return 0;
+	bigger = realloc(*array, more * size);
+	if (!bigger)
+		return -ENOMEM;
+	memset((char *)bigger + *room * size, 0, (more - *room) * size);
+	*array = bigger;
+	*room = more;
+	return 0;
+}
+
+int tables_init(struct model *m)
+{
+	int rc = 0;
+
+	if (m->nr_places)
+		return 0;
+	rc = room_for_one((void **)&m->places, 0, &m->places_room, sizeof(*m->places));
+	if (!rc)
+		rc = room_for_one((void **)&m->spawns, 0, &m->spawns_room, sizeof(*m->spawns));
+	if (rc)
+		return rc;
+	m->nr_places = m->nr_spawns = 1;
+	m->window_ns = FIRST_WINDOW_NS;
+	return 0;
+}
+
+/* ---- places, kinds, names ------------------------------------------------ */
+
+int64_t tables_place(struct model *m, uint32_t site, uint64_t addr)
+{
+	uint64_t key = site ? KEY_SITE | site : addr & ~KEY_SITE, *number;
+
+	if (!site && !addr)
+		return 0;
+	if (m->nr_places >= MODEL_PLACES) {
+		uint64_t known;
+
+		return u64map_get(&m->place_numbers, key, &known) ? (int64_t)known : 0;
+	}
+	number = u64map_at(&m->place_numbers, key);
+	if (!number)
+		return -ENOMEM;
+	if (*number)
+		return (int64_t)*number;
+	if (room_for_one((void **)&m->places, m->nr_places, &m->places_room, sizeof(*m->places)))
+		return -ENOMEM;
+	m->places[m->nr_places].site = site;
+	m->places[m->nr_places].addr = site ? 0 : addr;
+	*number = m->nr_places++;
+	return (int64_t)*number;
+}
+
+int64_t tables_name(struct model *m, const char *name, size_t size)
+{
+	char *copy;
+	int64_t number;
+
+	copy = strndup(name, size);
+	if (!copy)
+		return -ENOMEM;
+	number = m->names.nr < NAMES_MAX ? strtab_intern(&m->names, copy)
+					 : strtab_find(&m->names, copy);
+	if (number == -ENOENT)
+		number = strtab_intern(&m->names, "(one of many names)");
+	free(copy);
+	return number;
+}
+
+/* "worker 12" and "worker-7" are workers. */
+static size_t stem_of(const char *name, size_t size)
+{
+	size_t end = size;
+
+	while (end && isdigit((unsigned char)name[end - 1]))
+		end--;
+	if (end == size)
+		return size;
+	while (end && !isalnum((unsigned char)name[end - 1]))
+		end--;
+	return end;
+}
+
+int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t size)
+{
+	uint64_t key = KEY_SITE | site, *number;
+	int64_t stem = -1;
+
+	if (name && size && stem_of(name, size)) {
+		stem = tables_name(m, name, stem_of(name, size));
+		if (stem < 0)
+			return -ENOMEM;
+	}
+	if (!site) {
+		if (stem < 0)
+			return 0;
+		key = KEY_NAME | (uint64_t)stem;
+	}
+	number = u64map_at(&m->spawn_numbers, key);
+	if (!number)
+		return -ENOMEM;
+	if (*number || m->nr_spawns >= MODEL_SPAWNS)
+		return (int64_t)*number;
+	if (room_for_one((void **)&m->spawns, m->nr_spawns, &m->spawns_room, sizeof(*m->spawns)))
+		return -ENOMEM;
+	m->spawns[m->nr_spawns].site = site;
+	m->spawns[m->nr_spawns].name = (uint32_t)(stem + 1);
+	*number = m->nr_spawns++;
+	return (int64_t)*number;
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+int tables_thread(struct model *m, const struct trace_event *ev)
+{
+	uint64_t *number = u64map_at(&m->threads, ev->tid);
+
+	if (!number)
+		return -ENOMEM;
+	if (!*number) {
+		if (room_for_one((void **)&m->thread_counts, m->nr_threads, &m->threads_room,
+				 sizeof(*m->thread_counts)))
+			return -ENOMEM;
+		m->thread_counts[m->nr_threads++].tid = ev->tid;
+		*number = m->nr_threads;
+	}
+	m->thread_counts[*number - 1].resumes += ev->kind == TRACE_RESUME;
+	return 0;
+}
+
+/* ---- resources ----------------------------------------------------------- */
+
+/* Reading and writing one descriptor are two things to wait for; a process has its own. */
+static uint64_t resource_key(const struct coro *co)
+{
+	uint64_t direction = co->reason == TRACE_REASON_IO_WRITE ||
+			     co->reason == TRACE_REASON_CHANNEL_SEND;
+
+	return (co->resource * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)co->pid << 8 ^ direction;
+}
+
+static bool is_shared_resource(const struct coro *co)
+{
+	return co->has_resource && co->reason != TRACE_REASON_TIMER &&
+	       co->reason != TRACE_REASON_JOIN && co->reason != TRACE_REASON_YIELD;
+}
+
+struct resource *tables_resource(const struct model *m, const struct coro *co)
+{
+	uint64_t number;
+
+	if (!is_shared_resource(co) ||
+	    !u64map_get(&m->resource_numbers, resource_key(co), &number) || !number)
+		return NULL;
+	return &m->resources[number - 1];
+}
+
+static int enter_resource(struct model *m, const struct coro *co, struct resource **out)
+{
+	uint64_t *number;
+
+	*out = tables_resource(m, co);
+	if (*out || m->nr_resources >= MODEL_RESOURCES)
+		return 0;
+	number = u64map_at(&m->resource_numbers, resource_key(co));
+	if (!number || room_for_one((void **)&m->resources, m->nr_resources, &m->resources_room,
+				    sizeof(*m->resources)))
+		return -ENOMEM;
+	*number = ++m->nr_resources;
+	*out = &m->resources[*number - 1];
+	return 0;
+}
+
+int tables_wait_begins(struct model *m, struct coro *co)
+{
+	struct resource *r;
+	struct coro *before;
+
+	if (!is_shared_resource(co))
+		return 0;
+	if (enter_resource(m, co, &r) < 0)
+		return -ENOMEM;
+	if (!r)
+		return 0;
+	before = r->waiter && r->waiter <= m->nr_coros ? &m->coros[r->waiter - 1] : NULL;
+	if (before && before != co && before->in_use && before->state == TRACE_STATE_SUSPENDED &&
+	    before->has_resource && before->resource == co->resource) {
+		before->rival = co->probe_id;
+		before->rival_ts = co->since_ts;
+	}
+	r->waiter = (uint64_t)(co - m->coros) + 1;
+	return 0;
+}
+
+void tables_wait_ends(struct model *m, struct coro *co)
+{
+	struct resource *r = tables_resource(m, co);
+
+	if (!r)
+		return;
+	if (r->waiter == (uint64_t)(co - m->coros) + 1)
+		r->waiter = 0;
+	r->begun[r->next_begun++ % MODEL_OVERTAKES] = co->since_ts;
+}
+
+/* ---- windows ------------------------------------------------------------- */
+
+/* Twice as long, half as many: so that any run fits. */
+static void merge_windows(struct model *m)
+{
+	size_t i;
+	unsigned k;
+
+	for (i = 0; i < m->nr_spawns; i++) {
+		for (k = 0; k < MODEL_WINDOWS / 2; k++)
+			m->spawns[i].windows[k] = m->spawns[i].windows[2 * k + 1];
+	}
+	m->nr_windows = MODEL_WINDOWS / 2;
+	m->window_ns *= 2;
+}
+
+static void close_window(struct model *m)
+{
+	size_t i;
+
+	if (m->nr_windows == MODEL_WINDOWS)
+		merge_windows(m);
+	for (i = 0; i < m->nr_spawns; i++) {
+		uint64_t alive = m->spawns[i].alive;
+
+		m->spawns[i].windows[m->nr_windows] = alive < UINT32_MAX ? (uint32_t)alive
+									 : UINT32_MAX;
+	}
+	m->nr_windows++;
+	m->window_end += m->window_ns;
+}
+
+void tables_windows(struct model *m, uint64_t ts)
+{
+	if (!m->window_end)
+		m->window_end = ts + m->window_ns;
+	while (ts >= m->window_end && m->window_ns < UINT64_MAX / 4)
+		close_window(m);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+void tables_release(struct model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_places; i++) {
+		histogram_release(&m->places[i].waits);
+		histogram_release(&m->places[i].ready);
+		histogram_release(&m->places[i].slices);
+	}
+	free(m->places);
+	free(m->spawns);
+	free(m->resources);
+	free(m->thread_counts);
+	u64map_release(&m->place_numbers);
+	u64map_release(&m->spawn_numbers);
+	u64map_release(&m->resource_numbers);
+	u64map_release(&m->threads);
+	strtab_release(&m->names);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* report.c - what the forms of a report have in common: words and numbers. */
+#include "analyze/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool report_shows(const struct report *r, const struct group *g)
+{
+	return !g->suppressed_by && g->confidence >= r->least;
+}
+
+struct report_counts report_count(const struct report *r)
+{
+	const struct findings *f = &r->analysis->findings;
+	struct report_counts c = { 0 };
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+
+		if (report_shows(r, g)) {
+			c.groups++;
+			c.findings += g->count;
+			c.by_confidence[g->confidence]++;
+		} else if (g->suppressed_by) {
+			c.suppressed++;
+		} else {
+			c.below++;
+		}
+	}
+	return c;
+}
+
+/* ---- places -------------------------------------------------------------- */
+
+static bool place_by_site(const struct report *r, uint32_t id, struct report_place *out)
+{
+	struct trace_site site;
+
+	if (!sites_find(&r->analysis->sites, id, &site))
+		return false;
+	out->file = site.file[0] ? site.file : NULL;
+	out->line = site.line;
+	snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 "%s%s",
+		 site.file[0] ? site.file : "(unknown file)", site.line,
+		 site.function[0] ? " " : "", site.function);
+	return true;
+}
+
+static bool place_by_symbol(const struct report *r, uint32_t pid, uint64_t addr,
+			    struct report_place *out)
+{
+	struct symbol symbol;
+
+	if (!r->symbols || !addr || !symbols_find(r->symbols, pid, addr, &symbol))
+		return false;
+	out->file = symbol.file;
+	out->line = symbol.line;
+	if (symbol.file)
+		snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 " %s", symbol.file,
+			 symbol.line, symbol.function ? symbol.function : "");
+	else
+		snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64 " in %s",
+			 symbol.function ? symbol.function : "?", symbol.offset, symbol.module);
+	return true;
+}
+
+void report_place_of(const struct report *r, uint32_t pid, uint32_t site, uint64_t addr,
+		     struct report_place *out)
+{
+	out->file = NULL;
+	out->line = 0;
+	if (site && place_by_site(r, site, out))
+		return;
+	if (place_by_symbol(r, pid, addr, out))
+		return;
+	snprintf(out->text, sizeof(out->text), "0x%" PRIx64, addr);
+}
+
+bool report_group_place(const struct report *r, const struct group *g, struct report_place *out)
+{
+	const struct place *p = &r->analysis->model.places[g->place];
+
+	if (!g->place)
+		return false;
+	report_place_of(r, g->has_coro ? g->example.pid : 0, p->site, p->addr, out);
+	return true;
+}
+
+bool report_kind_of(const struct report *r, const struct group *g, char *buf, size_t size)
+{
+	const struct model *m = &r->analysis->model;
+	const struct spawn *s = &m->spawns[g->spawn];
+	const char *name = s->name ? strtab_text(&m->names, s->name - 1) : NULL;
+	struct report_place where;
+
+	if (!g->spawn)
+		return false;
+	if (!s->site) {
+		snprintf(buf, size, "%s", name ? name : "?");
+		return name;
+	}
+	report_place_of(r, 0, s->site, 0, &where);
+	if (name)
+		snprintf(buf, size, "%s, born at %s", name, where.text);
+	else
+		snprintf(buf, size, "born at %s", where.text);
+	return true;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+void report_coroutine(const struct report *r, uint64_t probe_id, uint32_t name, char *buf,
+		      size_t size)
+{
+	if (name)
+		snprintf(buf, size, "coroutine %" PRIu64 " '%s'", probe_id,
+			 strtab_text(&r->analysis->model.names, name - 1));
+	else
+		snprintf(buf, size, "coroutine %" PRIu64, probe_id);
+}
+
+void report_waits_for(unsigned reason, bool has_resource, uint64_t resource, char *buf, size_t size)
+{
+	const char *why = reason ? trace_reason_name(reason) : NULL;
+
+	buf[0] = '\0';
+	if (!why && !has_resource)
+		return;
+	switch (reason) {
+	case TRACE_REASON_IO_READ:
+	case TRACE_REASON_IO_WRITE:
+	case TRACE_REASON_ACCEPT:
+	case TRACE_REASON_CONNECT:
+		if (has_resource) {
+			snprintf(buf, size, "%s, descriptor %" PRIu64, why, resource);
+			return;
+		}
+		break;
+	case TRACE_REASON_JOIN:
+		if (has_resource) {
+			snprintf(buf, size, "join, coroutine %" PRIu64, resource);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	if (has_resource)
+		snprintf(buf, size, "%s, 0x%" PRIx64, why ? why : "resource", resource);
+	else
+		snprintf(buf, size, "%s", why);
+}
+
+const struct step *report_step(const struct coro *co, unsigned i)
+{
+	return &co->steps[((unsigned)co->next_step + MODEL_STEPS - co->nr_steps + i) % MODEL_STEPS];
+}
+
+const char *report_size_word(const struct group *g)
+{
+	if (!g->oldest_ns || g->detector == &detector_double_resume ||
+	    g->detector == &detector_after_end)
+		return NULL;
+	return g->detector == &detector_blocking || g->detector == &detector_starvation ||
+			       g->detector == &detector_destroyed_suspended
+		       ? "longest"
+		       : "oldest";
+}
+
+/* ---- totals -------------------------------------------------------------- */
+
+struct report_totals report_totals_of(const struct report *r)
+{
+	const struct model *m = &r->analysis->model;
+	const struct trace_stats *s = r->stats;
+	struct report_totals t = {
+		.coroutines = coro_ids_count(&m->ids),
+		.events = m->events,
+		.others = m->others,
+		.threads = m->nr_threads,
+		.duration_ns = m->last_ts - m->first_ts,
+		.loss_known = m->has_totals,
+		.garbage = s->lines.garbage + s->sidecar.garbage + s->ctf.damaged,
+	};
+	size_t i;
+
+	for (i = 0; i < m->nr_coros; i++)
+		t.alive += m->coros[i].in_use && m->coros[i].state != TRACE_STATE_ENDED;
+	if (m->has_totals) {
+		t.written = m->totals.written;
+		t.lost = m->totals.lost;
+		t.others_lost = m->totals.others_lost;
+		t.garbage += m->totals.garbage;
+	}
+	return t;
+}
+
+typedef bool caveat_function(const struct report *r, char *buf, size_t size);
+
+static bool lost_events(const struct report *r, char *buf, size_t size)
+{
+	const struct model *m = &r->analysis->model;
+	char count[TEXT_SIZE];
+
+	if (!m->has_totals || !(m->totals.lost + m->totals.others_lost))
+		return false;
+	snprintf(buf, size,
+		 "%s events were lost: findings that they could explain are marked as suspicions.",
+		 text_count(count, m->totals.lost + m->totals.others_lost));
+	return true;
+}
+
+static bool forgotten_events(const struct report *r, char *buf, size_t size)
+{
+	const struct model *m = &r->analysis->model;
+	char count[TEXT_SIZE];
+
+	if (!m->has_totals || !(m->totals.forgotten + m->totals.others_forgotten))
+		return false;
+	snprintf(buf, size, "A flight recorder kept the newest events; %s older ones are not here.",
+		 text_count(count, m->totals.forgotten + m->totals.others_forgotten));
+	return true;
+}
+
+static bool no_totals(const struct report *r, char *buf, size_t size)
+{
+	if (r->analysis->model.has_totals)
+		return false;
+	snprintf(buf, size,
+		 r->analysis->model.has_run ? "The collector did not come to its end (killed, or "
+					      "still at it): what was lost is not known."
+					    : "The trace has no sidecar of ours: what was lost is "
+					      "known only as far as the events' numbers tell.");
+	return true;
+}
+
+static bool late_events(const struct report *r, char *buf, size_t size)
+{
+	char count[TEXT_SIZE];
+
+	if (!r->analysis->model.late)
+		return false;
+	snprintf(buf, size, "%s transitions came too late to be put in order, and were left out.",
+		 text_count(count, r->analysis->model.late));
+	return true;
+}
+
+static bool too_many_groups(const struct report *r, char *buf, size_t size)
+{
+	char count[TEXT_SIZE];
+
+	if (!r->analysis->findings.beyond)
+		return false;
+	snprintf(buf, size, "%s findings are at more places than fit in here.",
+		 text_count(count, r->analysis->findings.beyond));
+	return true;
+}
+
+static bool no_symbols(const struct report *r, char *buf, size_t size)
+{
+	const char *why = r->symbols ? symbols_problem(r->symbols) : NULL;
+
+	if (!why)
+		return false;
+	snprintf(buf, size, "%s", why);
+	return true;
+}
+
+const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
+{
+	static caveat_function *const caveats[] = { lost_events, forgotten_events, no_totals,
+						    late_events, too_many_groups,  no_symbols };
+	size_t i;
+
+	for (i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++) {
+		if (caveats[i](r, buf, size) && !nr--)
+			return buf;
+	}
+	return NULL;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* report_json.c - the report for programs: as JSON of our own, and as SARIF. */
+#include <corotracer/version.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/json_writer.h"
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void put_totals(struct json_writer *j, const struct report *r)
+{
+	struct report_totals t = report_totals_of(r);
+
+	jw_key(j, "totals");
+	jw_object_begin(j);
+	jw_field_u64(j, "coroutines", t.coroutines);
+	jw_field_u64(j, "not_ended", t.alive);
+	jw_field_u64(j, "transitions", t.events);
+	jw_field_u64(j, "others", t.others);
+	jw_field_u64(j, "threads", t.threads);
+	jw_field_u64(j, "duration_ns", t.duration_ns);
+	if (t.loss_known) {
+		jw_field_u64(j, "lost", t.lost);
+		jw_field_u64(j, "others_lost", t.others_lost);
+	} else {
+		jw_field_null(j, "lost");
+		jw_field_null(j, "others_lost");
+	}
+	jw_field_u64(j, "garbage", t.garbage);
+	jw_object_end(j);
+}
+
+static void put_place(struct json_writer *j, const struct report_place *where)
+{
+	jw_object_begin(j);
+	jw_field_string(j, "text", where->text);
+	if (where->file) {
+		jw_field_string(j, "file", where->file);
+		jw_field_u64(j, "line", where->line);
+	}
+	jw_object_end(j);
+}
+
+static void put_steps(struct json_writer *j, const struct report *r, const struct coro *co)
+{
+	unsigned i;
+
+	jw_key(j, "last");
+	jw_array_begin(j);
+	for (i = 0; i < co->nr_steps; i++) {
+		const struct step *s = report_step(co, i);
+		struct report_place where;
+
+		jw_object_begin(j);
+		jw_field_u64(j, "ts", s->ts);
+		jw_field_string(j, "kind", trace_kind_name(s->kind));
+		jw_field_u64(j, "tid", s->tid);
+		if (s->kind == TRACE_WAKE && s->addr)
+			jw_field_u64(j, "waker", s->addr);
+		if (s->kind == TRACE_SUSPEND && (s->site || s->addr)) {
+			report_place_of(r, co->pid, s->site, s->addr, &where);
+			jw_key(j, "place");
+			put_place(j, &where);
+		}
+		jw_object_end(j);
+	}
+	jw_array_end(j);
+}
+
+static void put_chain(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	unsigned i;
+
+	jw_key(j, "awaited_by");
+	jw_array_begin(j);
+	for (i = 0; i < g->nr_chain; i++) {
+		struct report_place where;
+
+		report_place_of(r, g->example.pid, g->chain[i].site, g->chain[i].addr, &where);
+		jw_object_begin(j);
+		jw_field_u64(j, "probe_id", g->chain[i].probe_id);
+		jw_key(j, "place");
+		put_place(j, &where);
+		jw_object_end(j);
+	}
+	jw_array_end(j);
+}
+
+static void put_example(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	const struct coro *co = &g->example;
+	const char *name = model_name(&r->analysis->model, co);
+
+	jw_key(j, "example");
+	jw_object_begin(j);
+	jw_field_u64(j, "probe_id", co->probe_id);
+	jw_field_string(j, "name", name);
+	jw_field_u64(j, "pid", co->pid);
+	jw_field_u64(j, "tid", co->tid);
+	jw_field_string(j, "state", trace_state_name(co->state));
+	jw_field_u64(j, "since_ts", co->since_ts);
+	jw_field_u64(j, "age_ns", model_age(&r->analysis->model, co));
+	if (co->reason)
+		jw_field_string(j, "reason", trace_reason_name(co->reason));
+	if (co->has_resource)
+		jw_field_u64(j, "resource", co->resource);
+	if (co->parent)
+		jw_field_u64(j, "parent", co->parent);
+	jw_field_u64(j, "lost", co->lost);
+	put_steps(j, r, co);
+	put_chain(j, r, g);
+	jw_object_end(j);
+}
+
+static void put_group(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	struct report_place where;
+	char kind[640];
+
+	jw_object_begin(j);
+	jw_field_string(j, "detector", g->detector->name);
+	jw_field_string(j, "title", g->detector->title);
+	jw_field_string(j, "confidence", confidence_name(g->confidence));
+	jw_field_bool(j, "fault", g->detector->is_fault);
+	jw_field_u64(j, "count", g->count);
+	jw_field_u64(j, "oldest_ns", report_size_word(g) ? g->oldest_ns : 0);
+	jw_key(j, "place");
+	if (report_group_place(r, g, &where))
+		put_place(j, &where);
+	else
+		jw_null(j);
+	jw_field_string(j, "kind", report_kind_of(r, g, kind, sizeof(kind)) ? kind : NULL);
+	jw_field_string(j, "seen", g->finding.detail);
+	jw_field_string(j, "doubt", g->finding.doubt);
+	jw_field_string(j, "meaning", g->detector->meaning);
+	jw_field_string(j, "advice", g->detector->advice);
+	if (g->has_coro)
+		put_example(j, r, g);
+	jw_object_end(j);
+}
+
+int report_json(const struct report *r, FILE *out)
+{
+	const struct findings *f = &r->analysis->findings;
+	struct report_counts c = report_count(r);
+	struct json_writer j;
+	char buf[640];
+	unsigned nr;
+	size_t i;
+
+	jw_init_file(&j, out);
+	jw_object_begin(&j);
+	jw_field_string(&j, "trace", r->trace);
+	put_totals(&j, r);
+	jw_key(&j, "notes");
+	jw_array_begin(&j);
+	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)
+		jw_string(&j, buf);
+	jw_array_end(&j);
+	jw_field_u64(&j, "suppressed", c.suppressed);
+	jw_field_u64(&j, "below", c.below);
+	jw_key(&j, "findings");
+	jw_array_begin(&j);
+	for (i = 0; i < f->nr; i++) {
+		if (report_shows(r, &f->groups[i]))
+			put_group(&j, r, &f->groups[i]);
+	}
+	jw_array_end(&j);
+	jw_object_end(&j);
+	jw_newline(&j);
+	return jw_release(&j);
+}
+
+/* ---- SARIF --------------------------------------------------------------- */
+
+static void put_message(struct json_writer *j, const char *key, const char *text)
+{
+	jw_key(j, key);
+	jw_object_begin(j);
+	jw_field_string(j, "text", text);
+	jw_object_end(j);
+}
+
+static void put_rules(struct json_writer *j)
+{
+	const struct detector *const *d;
+
+	jw_key(j, "rules");
+	jw_array_begin(j);
+	for (d = detectors; *d; d++) {
+		jw_object_begin(j);
+		jw_field_string(j, "id", (*d)->name);
+		put_message(j, "shortDescription", (*d)->title);
+		put_message(j, "fullDescription", (*d)->meaning);
+		put_message(j, "help", (*d)->advice);
+		jw_object_end(j);
+	}
+	jw_array_end(j);
+}
+
+static void put_driver(struct json_writer *j)
+{
+	jw_key(j, "tool");
+	jw_object_begin(j);
+	jw_key(j, "driver");
+	jw_object_begin(j);
+	jw_field_string(j, "name", "corotracer");
+	jw_field_string(j, "version", COROTRACER_VERSION);
+	put_rules(j);
+	jw_object_end(j);
+	jw_object_end(j);
+}
+
+static void put_location(struct json_writer *j, const struct report_place *where)
+{
+	jw_key(j, "locations");
+	jw_array_begin(j);
+	jw_object_begin(j);
+	if (where->file) {
+		jw_key(j, "physicalLocation");
+		jw_object_begin(j);
+		jw_key(j, "artifactLocation");
+		jw_object_begin(j);
+		jw_field_string(j, "uri", where->file);
+		jw_object_end(j);
+		jw_key(j, "region");
+		jw_object_begin(j);
+		jw_field_u64(j, "startLine", where->line ? where->line : 1);
+		jw_object_end(j);
+		jw_object_end(j);
+	}
+	jw_key(j, "logicalLocations");
+	jw_array_begin(j);
+	jw_object_begin(j);
+	jw_field_string(j, "fullyQualifiedName", where->text);
+	jw_object_end(j);
+	jw_array_end(j);
+	jw_object_end(j);
+	jw_array_end(j);
+}
+
+static void put_result(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	static const char *const levels[] = { "note", "warning", "error", "error" };
+	struct report_place where;
+	char text[FINDING_DETAIL + 512];
+
+	snprintf(text, sizeof(text), "%s (%s, %" PRIu64 " times): %s.%s%s%s", g->detector->title,
+		 confidence_name(g->confidence), g->count, g->finding.detail,
+		 g->finding.doubt ? " But " : "", g->finding.doubt ? g->finding.doubt : "",
+		 g->finding.doubt ? "." : "");
+	jw_object_begin(j);
+	jw_field_string(j, "ruleId", g->detector->name);
+	jw_field_string(j, "level", levels[g->confidence]);
+	put_message(j, "message", text);
+	jw_field_u64(j, "occurrenceCount", g->count);
+	if (report_group_place(r, g, &where))
+		put_location(j, &where);
+	jw_object_end(j);
+}
+
+int report_sarif(const struct report *r, FILE *out)
+{
+	const struct findings *f = &r->analysis->findings;
+	struct json_writer j;
+	size_t i;
+
+	jw_init_file(&j, out);
+	jw_object_begin(&j);
+	jw_field_string(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	jw_field_string(&j, "version", "2.1.0");
+	jw_key(&j, "runs");
+	jw_array_begin(&j);
+	jw_object_begin(&j);
+	put_driver(&j);
+	jw_key(&j, "results");
+	jw_array_begin(&j);
+	for (i = 0; i < f->nr; i++) {
+		if (report_shows(r, &f->groups[i]))
+			put_result(&j, r, &f->groups[i]);
+	}
+	jw_array_end(&j);
+	jw_object_end(&j);
+	jw_array_end(&j);
+	jw_object_end(&j);
+	jw_newline(&j);
+	return jw_release(&j);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* report_junit.c - the report as a JUnit test suite: a case per detector. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "analyze/report.h"
+
+/* XML allows no other control characters, not even escaped. */
+static void put(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '<')
+			fputs("&lt;", out);
+		else if (c == '>')
+			fputs("&gt;", out);
+		else if (c == '&')
+			fputs("&amp;", out);
+		else if (c == '"')
+			fputs("&quot;", out);
+		else if (c < ' ' && c != '\n' && c != '\t')
+			fputc('?', out);
+		else
+			fputc(c, out);
+	}
+}
+
+/* A failure is what fails a gate by default: a fault, and at least strong. */
+static bool is_failure(const struct report *r, const struct group *g, const struct detector *d)
+{
+	return g->detector == d && report_shows(r, g) && d->is_fault &&
+	       g->confidence >= CONFIDENCE_STRONG;
+}
+
+static uint64_t failures_of(const struct report *r, const struct detector *d)
+{
+	const struct findings *f = &r->analysis->findings;
+	uint64_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < f->nr; i++)
+		nr += is_failure(r, &f->groups[i], d);
+	return nr;
+}
+
+static void put_failure(const struct report *r, FILE *out, const struct group *g)
+{
+	struct report_place where;
+
+	fprintf(out, "      <failure type=\"%s\" message=\"", confidence_name(g->confidence));
+	put(out, g->detector->title);
+	fprintf(out, ", %" PRIu64 " times", g->count);
+	if (report_group_place(r, g, &where)) {
+		fputs(", at ", out);
+		put(out, where.text);
+	}
+	fputs("\">", out);
+	put(out, g->finding.detail);
+	fputs("</failure>\n", out);
+}
+
+static void put_case(const struct report *r, FILE *out, const struct detector *d)
+{
+	const struct findings *f = &r->analysis->findings;
+	size_t i;
+
+	fprintf(out, "    <testcase classname=\"corotracer\" name=\"%s\"", d->name);
+	if (!failures_of(r, d)) {
+		fputs("/>\n", out);
+		return;
+	}
+	fputs(">\n", out);
+	for (i = 0; i < f->nr; i++) {
+		if (is_failure(r, &f->groups[i], d))
+			put_failure(r, out, &f->groups[i]);
+	}
+	fputs("    </testcase>\n", out);
+}
+
+int report_junit(const struct report *r, FILE *out)
+{
+	const struct detector *const *d;
+	uint64_t tests = 0, failed = 0;
+
+	for (d = detectors; *d; d++) {
+		tests++;
+		failed += failures_of(r, *d) > 0;
+	}
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		"  <testsuite name=\"corotracer report\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
+		"\" errors=\"0\">\n",
+		tests, failed);
+	for (d = detectors; *d; d++)
+		put_case(r, out, *d);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* report_markdown.c - the report as Markdown, to be kept or pasted into an issue. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/text.h"
+
+/* Strangers' words: nothing in them is Markdown, or a line of its own. */
+static void put(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("\\`*_[]<>|#&", *text))
+			fprintf(out, "&#%u;", (unsigned char)*text);
+		else if ((unsigned char)*text < ' ' || *text == 0x7f)
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void put_totals(const struct report *r, FILE *out)
+{
+	struct report_totals t = report_totals_of(r);
+	char a[TEXT_SIZE], b[TEXT_SIZE], share[TEXT_SIZE];
+
+	fprintf(out, "| | |\n|---|---|\n| coroutines | %s, of which %s had not ended |\n",
+		text_count(a, t.coroutines), text_count(b, t.alive));
+	fprintf(out, "| events | %s transitions, %s others |\n", text_count(a, t.events),
+		text_count(b, t.others));
+	fprintf(out, "| duration | %s |\n", text_duration(a, t.duration_ns));
+	fprintf(out, "| threads | %s |\n", text_count(a, t.threads));
+	if (!t.loss_known)
+		fputs("| **lost** | not known |\n", out);
+	else
+		fprintf(out, "| **lost** | %s transitions%s, %s others |\n", text_count(a, t.lost),
+			text_share(share, t.lost, t.written), text_count(b, t.others_lost));
+	fprintf(out, "| **garbage** | %s |\n", text_count(a, t.garbage));
+}
+
+static void put_overview(const struct report *r, FILE *out)
+{
+	const struct findings *f = &r->analysis->findings;
+	struct report_counts c = report_count(r);
+	char count[TEXT_SIZE];
+	size_t i;
+
+	fputs("\n## Findings\n\n", out);
+	if (!c.groups)
+		fputs("None.\n", out);
+	else
+		fputs("| | finding | where | how many |\n|---|---|---|---|\n", out);
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+		struct report_place where;
+
+		if (!report_shows(r, g))
+			continue;
+		fprintf(out, "| %s | %s | ", confidence_name(g->confidence), g->detector->title);
+		if (report_group_place(r, g, &where))
+			put(out, where.text);
+		fprintf(out, " | %s |\n", text_count(count, g->count));
+	}
+	if (c.suppressed || c.below)
+		fprintf(out,
+			"\nNot shown: %" PRIu64 " suppressed, %" PRIu64
+			" less sure than asked for.\n",
+			c.suppressed, c.below);
+}
+
+static void put_steps(const struct report *r, FILE *out, const struct coro *co)
+{
+	uint64_t end = r->analysis->model.end_ts;
+	char ago[TEXT_SIZE];
+	unsigned i;
+
+	if (!co->nr_steps)
+		return;
+	fputs("\n| before the end | | thread | where |\n|---:|---|---:|---|\n", out);
+	for (i = 0; i < co->nr_steps; i++) {
+		const struct step *s = report_step(co, i);
+		struct report_place where;
+
+		fprintf(out, "| %s | %s | %" PRIu64 " | ",
+			text_duration(ago, end > s->ts ? end - s->ts : 0), trace_kind_name(s->kind),
+			s->tid);
+		if (s->kind == TRACE_WAKE && s->addr) {
+			fprintf(out, "by coroutine %" PRIu64, s->addr);
+		} else if (s->kind == TRACE_SUSPEND && (s->site || s->addr)) {
+			report_place_of(r, co->pid, s->site, s->addr, &where);
+			put(out, where.text);
+		}
+		fputs(" |\n", out);
+	}
+}
+
+static void put_chain(const struct report *r, FILE *out, const struct group *g)
+{
+	char name[300];
+	unsigned i;
+
+	if (g->nr_chain)
+		fputc('\n', out);
+	for (i = 0; i < g->nr_chain; i++) {
+		const struct link *l = &g->chain[i];
+		struct report_place where;
+
+		report_coroutine(r, l->probe_id, l->name, name, sizeof(name));
+		report_place_of(r, g->example.pid, l->site, l->addr, &where);
+		fputs("- awaited by ", out);
+		put(out, name);
+		fputs(" at ", out);
+		put(out, where.text);
+		fputc('\n', out);
+	}
+}
+
+static void put_example(const struct report *r, FILE *out, const struct group *g)
+{
+	const struct coro *co = &g->example;
+	char name[300], what[128];
+
+	report_coroutine(r, co->probe_id, co->name, name, sizeof(name));
+	fputs("\nFor example ", out);
+	put(out, name);
+	report_waits_for(co->reason, co->has_resource, co->resource, what, sizeof(what));
+	if (co->state == TRACE_STATE_SUSPENDED && what[0])
+		fprintf(out, " (%s)", what);
+	if (co->parent)
+		fprintf(out, ", child of coroutine %" PRIu64, co->parent);
+	fputs(":\n", out);
+	put_steps(r, out, co);
+	put_chain(r, out, g);
+}
+
+static void put_group(const struct report *r, FILE *out, const struct group *g)
+{
+	char count[TEXT_SIZE], age[TEXT_SIZE], kind[640];
+	const char *size = report_size_word(g);
+	struct report_place where;
+
+	fprintf(out, "\n### %s (%s)\n\n", g->detector->title, confidence_name(g->confidence));
+	fprintf(out, "`%s`, %s%s", g->detector->name,
+		g->count == 1 ? "once" : text_count(count, g->count),
+		g->count == 1 ? "" : " times");
+	if (size)
+		fprintf(out, ", %s %s", size, text_duration(age, g->oldest_ns));
+	if (report_group_place(r, g, &where)) {
+		fputs(", at **", out);
+		put(out, where.text);
+		fputs("**", out);
+	}
+	if (report_kind_of(r, g, kind, sizeof(kind))) {
+		fputs(", of ", out);
+		put(out, kind);
+	}
+	fprintf(out, ".\n\n%s\n\nSeen: ", g->detector->meaning);
+	put(out, g->finding.detail);
+	fputs(".\n", out);
+	if (g->finding.doubt)
+		fprintf(out, "\nBut %s.\n", g->finding.doubt);
+	if (g->has_coro)
+		put_example(r, out, g);
+	fprintf(out, "\n**Look at:** %s\n", g->detector->advice);
+}
+
+int report_markdown(const struct report *r, FILE *out)
+{
+	const struct findings *f = &r->analysis->findings;
+	char buf[640];
+	unsigned nr;
+	size_t i;
+
+	fputs("# DeepDive: ", out);
+	put(out, r->trace);
+	fputs("\n\n", out);
+	put_totals(r, out);
+	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++) {
+		fputs("\n> ", out);
+		put(out, buf);
+		fputc('\n', out);
+	}
+	put_overview(r, out);
+	for (i = 0; i < f->nr; i++) {
+		if (report_shows(r, &f->groups[i]))
+			put_group(r, out, &f->groups[i]);
+	}
+	return ferror(out) ? -EIO : 0;
+}

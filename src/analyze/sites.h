@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* sites.h - the places in the source that a trace names, by their number. */
+#ifndef ANALYZE_SITES_H
+#define ANALYZE_SITES_H
+
+#include "base/strtab.h"
+#include "base/u64map.h"
+#include "trace/site.h"
+
+struct sites {
+	struct u64map numbers; /* id to 1 + number */
+	struct site_entry {
+		uint32_t line;
+		uint32_t file, function; /* in texts */
+	} * entries;
+	size_t nr, room;
+	struct strtab texts;
+};
+
+/* 0 or -ENOMEM. */
+int sites_add(struct sites *s, const struct trace_site *site);
+
+/* False: nobody told.  The strings stay until the release. */
+bool sites_find(const struct sites *s, uint32_t id, struct trace_site *out);
+
+void sites_release(struct sites *s);
+
+#endif

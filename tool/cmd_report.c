@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_report.c - `corotracer report`: what is wrong in a trace, and where. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/detector.h"
+#include "cmd.h"
+#include "report_job.h"
+
+static const struct opt options[];
+
+static int list_detectors(void)
+{
+	const struct detector *const *d;
+
+	for (d = detectors; *d; d++)
+		printf("%-20s %s  %s\n", (*d)->name, (*d)->is_fault ? "fault" : "info ",
+		       (*d)->meaning);
+	return EXIT_OK;
+}
+
+static bool set_form(struct report_job *job, const char *name)
+{
+	static const char *const forms[] = { "markdown", "text", "json", "sarif", "junit" };
+	size_t i;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!strcmp(name, forms[i])) {
+			job->form = (enum report_form)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_confidence(struct report_job *job, const char *value)
+{
+	int level = confidence_from_name(value);
+
+	if (level < 0) {
+		say("report", "'%s' is no confidence", value);
+		fputs("hint: info, suspect, strong or proven\n", stderr);
+		return false;
+	}
+	job->least = (enum confidence)level;
+	return true;
+}
+
+static bool set_min_age(struct report_job *job, const char *value)
+{
+	unsigned long long ms;
+
+	if (!opt_number("report", "min-age", value, 1, 1000ull * 60 * 60 * 24 * 365, &ms))
+		return false;
+	job->min_age_ns = ms * 1000000;
+	return true;
+}
+
+static bool set(struct report_job *job, const char *name, const char *value, bool *list)
+{
+	if (set_form(job, name))
+		return true;
+	if (!strcmp(name, "output"))
+		job->output = value;
+	else if (!strcmp(name, "fail-on"))
+		return report_job_fail_on(job, value);
+	else if (!strcmp(name, "min-confidence"))
+		return set_confidence(job, value);
+	else if (!strcmp(name, "min-age"))
+		return set_min_age(job, value);
+	else if (!strcmp(name, "suppressions"))
+		job->suppressions = value;
+	else if (!strcmp(name, "gen-suppressions"))
+		job->gen_suppressions = true;
+	else
+		*list = true;
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report_job job = { .command = "report" };
+	struct opt_walk walk = { 0 };
+	const char *value;
+	bool list = false;
+	int first, which;
+
+	while ((which = opt_next(&command_report, &walk, argc, argv, &value, &first)) >= 0) {
+		if (!set(&job, options[which].name, value, &list))
+			return EXIT_USAGE;
+	}
+	if (which == OPT_HELP)
+		return EXIT_OK;
+	if (which == OPT_BAD)
+		return EXIT_USAGE;
+	if (list && first == argc)
+		return list_detectors();
+	if (argc - first != 1) {
+		say("report", first == argc ? "which trace?" : "one trace at a time");
+		fputs("hint: corotracer report --text trace.jsonl\n", stderr);
+		return EXIT_USAGE;
+	}
+	job.trace = argv[first];
+	return report_job_run(&job);
+}
+
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", "write it there, not to standard output" },
+	{ 0, "text", NULL, "for a terminal (Markdown unless you say)" },
+	{ 0, "json", NULL, "the same as one JSON object" },
+	{ 0, "sarif", NULL, "for code scanning" },
+	{ 0, "junit", NULL, "as a test suite, a case per detector" },
+	{ 0, "fail-on", "LIST", "exit 1 when found: lost-wakeup,leak,... or all" },
+	{ 0, "min-confidence", "WHAT", "info (all), suspect, strong or proven" },
+	{ 0, "min-age", "MS", "shorter suspensions are nothing unusual (1000)" },
+	{ 0, "suppressions", "FILE", "findings that are meant, as DETECTOR:GLOB lines" },
+	{ 0, "gen-suppressions", NULL, "print such lines for all that is found" },
+	{ 0, "list", NULL, "name the detectors" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct command command_report = {
+	.name = "report",
+	.instrument = "coroutines",
+	.args = "[OPTIONS] TRACE",
+	.summary = "find what is wrong in a trace: lost wakeups, leaks, blocking and more",
+	.details =
+		"TRACE is what 'info' takes, too.  Findings are proven, strong, suspect or info;\n"
+		"where events are missing that could explain one, it is a suspicion at most.\n"
+		"\n"
+		"Exit status: 0 done; 1 the gate (--fail-on) was hit, or it could not be done;\n"
+		"2 usage.\n",
+	.opts = options,
+	.run = run,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* report_job.c - from a trace to a report and a verdict. */
+#include "report_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/progress.h"
+#include "cmd.h"
+
+/* ---- the gate ------------------------------------------------------------ */
+
+static bool fail_on_one(struct report_job *job, const char *name)
+{
+	const struct detector *const *d;
+	const struct detector *known = detector_find(name);
+
+	if (!strcmp(name, "all")) {
+		for (d = detectors; *d; d++)
+			job->fails[detector_number(*d)] |= (*d)->is_fault;
+		return true;
+	}
+	if (!known) {
+		say(job->command, "there is no detector '%s'", name);
+		fputs("hint: 'corotracer report --list' names them; 'all' is every fault\n",
+		      stderr);
+		return false;
+	}
+	job->fails[detector_number(known)] = true;
+	return true;
+}
+
+bool report_job_fail_on(struct report_job *job, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *name;
+	bool ok = copy;
+
+	while (ok && (name = strsep(&rest, ",")) != NULL)
+		ok = fail_on_one(job, name);
+	free(copy);
+	return ok;
+}
+
+static uint64_t gate(const struct report_job *job, const struct report *r)
+{
+	const struct findings *f = &r->analysis->findings;
+	uint64_t hits = 0;
+	size_t i;
+
+	for (i = 0; i < f->nr; i++)
+		hits += report_shows(r, &f->groups[i]) &&
+			job->fails[detector_number(f->groups[i].detector)];
+	return hits;
+}
+
+static void say_hits(const struct report_job *job, const struct report *r)
+{
+	const struct findings *f = &r->analysis->findings;
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+		struct report_place where = { .text = "" };
+
+		if (!report_shows(r, g) || !job->fails[detector_number(g->detector)])
+			continue;
+		report_group_place(r, g, &where);
+		say(job->command, "%s: %" PRIu64 " (%s)%s%s", g->detector->name, g->count,
+		    confidence_name(g->confidence), where.text[0] ? " at " : "", where.text);
+	}
+}
+
+/* ---- suppressions --------------------------------------------------------- */
+
+static void suppress(const struct report *r, struct analysis *a, struct suppressions *s)
+{
+	size_t i;
+
+	for (i = 0; i < a->findings.nr; i++) {
+		struct group *g = &a->findings.groups[i];
+		struct report_place where;
+		char kind[640];
+		bool has_place = report_group_place(r, g, &where);
+		bool has_kind = report_kind_of(r, g, kind, sizeof(kind));
+
+		g->suppressed_by = suppressions_match(s, g->detector->name,
+						      has_place ? where.text : NULL,
+						      has_kind ? kind : NULL);
+	}
+}
+
+/* A rule per group; by the function where there is one, since lines change. */
+static int put_rules(const struct report *r, FILE *out)
+{
+	const struct findings *f = &r->analysis->findings;
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+		struct report_place where;
+		char kind[640];
+		const char *function;
+
+		if (!report_shows(r, g))
+			continue;
+		if (report_group_place(r, g, &where)) {
+			function = strchr(where.text, ' ');
+			fprintf(out, "%s:%s%s\n", g->detector->name, function ? "*" : "",
+				function ? function : where.text);
+		} else if (report_kind_of(r, g, kind, sizeof(kind))) {
+			fprintf(out, "%s:kind:%s\n", g->detector->name, kind);
+		} else {
+			fprintf(out, "%s:*\n", g->detector->name);
+		}
+	}
+	return ferror(out) ? -EIO : 0;
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int add_item(struct analysis *a, struct symbols *symbols, const struct trace_item *item)
+{
+	if (item->type == TRACE_ITEM_MODULE)
+		return symbols_add(symbols, &item->module);
+	return analysis_add(a, item);
+}
+
+static int read_trace(const struct report_job *job, struct trace_reader *reader, struct analysis *a,
+		      struct symbols *symbols, struct err *err)
+{
+	const struct trace_stats *stats = trace_reader_stats(reader);
+	struct progress progress;
+	struct trace_item item;
+	uint64_t nr = 0;
+	int rc, added = 0;
+
+	progress_start(&progress, job->trace, stats->total);
+	while ((rc = trace_next(reader, &item, err)) > 0) {
+		added = add_item(a, symbols, &item);
+		if (added < 0)
+			break;
+		if (++nr % 4096 == 0)
+			progress_update(&progress, stats->bytes);
+	}
+	progress_end(&progress);
+	if (rc < 0)
+		return rc;
+	if (added < 0 || analysis_finish(a) < 0)
+		return err_set(err, -ENOMEM, "no memory for the coroutines of '%s'", job->trace);
+	if (!a->model.events && stats->lines.garbage) {
+		err_set(err, -EINVAL, "'%s' holds no events: is it a trace?", job->trace);
+		err_hint(err, "line %" PRIu64 ": %s", stats->lines.first[0].line,
+			 stats->lines.first[0].reason);
+		return err->code;
+	}
+	return 0;
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static int write_form(const struct report_job *job, const struct report *r, FILE *out)
+{
+	static int (*const forms[])(const struct report *, FILE *) = {
+		[REPORT_MARKDOWN] = report_markdown, [REPORT_TEXT] = report_text,
+		[REPORT_JSON] = report_json,         [REPORT_SARIF] = report_sarif,
+		[REPORT_JUNIT] = report_junit,
+	};
+
+	return job->gen_suppressions ? put_rules(r, out) : forms[job->form](r, out);
+}
+
+static int write_report(const struct report_job *job, const struct report *r, struct err *err)
+{
+	const char *name = job->output ? job->output : "standard output";
+	FILE *out = job->output ? fopen(job->output, "we") : stdout;
+	int rc;
+
+	if (!out)
+		return err_errno(err, "cannot open '%s'", name);
+	rc = write_form(job, r, out);
+	errno = 0;
+	if (fflush(out) != 0 && !rc)
+		rc = errno ? -errno : -EIO;
+	if (job->output && fclose(out) != 0 && !rc)
+		rc = errno ? -errno : -EIO;
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return err_errno(err, "cannot write to '%s'", name);
+}
+
+static int conclude(struct report_job *job, struct trace_reader *reader, struct analysis *a,
+		    struct symbols *symbols, struct suppressions *rules, struct err *err)
+{
+	struct report r = {
+		.trace = job->trace,
+		.analysis = a,
+		.stats = trace_reader_stats(reader),
+		.suppressions = rules,
+		.symbols = symbols,
+		.least = job->least,
+	};
+	uint64_t hits;
+
+	suppress(&r, a, rules);
+	hits = gate(job, &r);
+	if ((!job->quiet || hits) && write_report(job, &r, err) < 0)
+		return err->code;
+	if (hits && job->output)
+		say_hits(job, &r);
+	return hits > 0;
+}
+
+int report_job_run(struct report_job *job)
+{
+	struct analysis_options options = { .min_age_ns = job->min_age_ns };
+	struct suppressions rules = { 0 };
+	struct trace_reader *reader = NULL;
+	struct analysis *a = analysis_new(&options);
+	struct symbols *symbols = symbols_new();
+	struct err err = { 0 };
+	int rc = -ENOMEM;
+
+	if (!a || !symbols)
+		err_set(&err, -ENOMEM, "no memory");
+	else if (job->suppressions)
+		suppressions_read(&rules, job->suppressions, &err);
+	if (!err.code)
+		reader = trace_reader_open(job->trace, &err);
+	if (reader)
+		rc = read_trace(job, reader, a, symbols, &err);
+	if (!err.code && rc == 0)
+		rc = conclude(job, reader, a, symbols, &rules, &err);
+	if (err.code)
+		say_error(job->command, &err);
+	trace_reader_close(reader);
+	analysis_free(a);
+	symbols_free(symbols);
+	suppressions_release(&rules);
+	return err.code || rc ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* report_job.h - from a trace to a report and a verdict: for `report` and `run --check`. */
+#ifndef TOOL_REPORT_JOB_H
+#define TOOL_REPORT_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/finding.h"
+
+enum report_form { REPORT_MARKDOWN, REPORT_TEXT, REPORT_JSON, REPORT_SARIF, REPORT_JUNIT };
+
+#define REPORT_DETECTORS_MAX 64
+
+struct report_job {
+	const char *command; /* for messages */
+	const char *trace;
+	const char *output; /* NULL: stdout */
+	enum report_form form;
+	const char *suppressions;         /* file; NULL: none */
+	bool gen_suppressions;            /* print rules in place of the report */
+	bool quiet;                       /* nothing unless the gate is hit */
+	enum confidence least;            /* to be shown, and to fail */
+	uint64_t min_age_ns;              /* 0: as usual */
+	bool fails[REPORT_DETECTORS_MAX]; /* by the detector's number */
+};
+
+/* Of "lost-wakeup,leak", or "all" for every fault; false after saying what is wrong. */
+bool report_job_fail_on(struct report_job *job, const char *list);
+
+/* Read, look, write.  The exit status: EXIT_FAILED when it cannot be, or when the gate is hit. */
+int report_job_run(struct report_job *job);
+
+#endif
