@@ -4,7 +4,9 @@
 
 #include "session.h"
 
-static const struct opt opts[] = { SESSION_OPTS, SESSION_WAIT_ALL, { 0, NULL, NULL, NULL } };
+static const struct opt opts[] = {
+	SESSION_OPTS, SESSION_WAIT_ALL, SESSION_CHECK, { 0, NULL, NULL, NULL }
+};
 
 static int run_run(int argc, char **argv)
 {

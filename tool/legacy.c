@@ -3,6 +3,7 @@
  * legacy.c - the flag style of the existing tool, word for word, translated.
  *
  *	corotracer -n 256 -cmd "./app --port 80" -out trace.jsonl
+ *	corotracer -deepdive -out trace.jsonl
  *
  * A flag may be written -name value, -name=value, and with two dashes.  -cmd goes
  * through `sh -c`, as it does there; that is the only difference to `run`.
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report_job.h"
 #include "session.h"
 
 /* The flags of tracing, and which option of `run` each is. */
@@ -20,6 +22,7 @@ static const struct {
 	{ "n", "stations" }, { "out", "output" }, { "shm", "shm" },
 	{ "sock", "sock" },  { "cmd", NULL },
 };
+enum { FLAG_OUT = 1 };
 #define NR_FLAGS (sizeof(flags) / sizeof(flags[0]))
 
 static int flag_find(const char *word, const char **attached)
@@ -54,6 +57,32 @@ static int unknown(const char *word)
 	return EXIT_USAGE;
 }
 
+/* -deepdive -out trace.jsonl: the report on a trace that is there, as Markdown. */
+static bool is_deepdive(const char *word)
+{
+	return !strcmp(word, "-deepdive") || !strcmp(word, "--deepdive");
+}
+
+static int deepdive(int argc, char **argv)
+{
+	struct report_job job = { .trace = DEFAULT_OUTPUT };
+	const char *value;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (is_deepdive(argv[i]))
+			continue;
+		if (flag_find(argv[i], &value) != FLAG_OUT)
+			return unknown(argv[i]);
+		if (!value && i + 1 >= argc) {
+			say(NULL, "no value after '%s'", argv[i]);
+			return EXIT_USAGE;
+		}
+		job.trace = value ? value : argv[++i];
+	}
+	return report_job_run(&job);
+}
+
 /* Take the flags into @s and the command into *@cmd.  Returns -1 to go on, or the exit status. */
 static int parse(struct session *s, int argc, char **argv, char **cmd)
 {
@@ -84,8 +113,12 @@ int legacy_main(int argc, char **argv)
 	static char shell[] = "sh", dash_c[] = "-c";
 	char *words[4] = { shell, dash_c, NULL, NULL };
 	struct session s;
-	int status;
+	int status, i;
 
+	for (i = 1; i < argc; i++) {
+		if (is_deepdive(argv[i]))
+			return deepdive(argc, argv);
+	}
 	session_init(&s, NULL);
 	status = parse(&s, argc, argv, &words[2]);
 	if (status >= 0)

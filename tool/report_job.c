@@ -176,7 +176,7 @@ static int write_form(const struct report_job *job, const struct report *r, FILE
 static int write_report(const struct report_job *job, const struct report *r, struct err *err)
 {
 	const char *name = job->output ? job->output : "standard output";
-	FILE *out = job->output ? fopen(job->output, "we") : stdout;
+	FILE *out = job->output ? fopen(job->output, "we") : job->to_stderr ? stderr : stdout;
 	int rc;
 
 	if (!out)
@@ -217,7 +217,8 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 
 int report_job_run(struct report_job *job)
 {
-	struct analysis_options options = { .min_age_ns = job->min_age_ns };
+	struct analysis_options options = { .min_age_ns = job->min_age_ns,
+					    .of_a_test = job->of_a_test };
 	struct suppressions rules = { 0 };
 	struct trace_reader *reader = NULL;
 	struct analysis *a = analysis_new(&options);

@@ -17,9 +17,11 @@ struct report_job {
 	const char *trace;
 	const char *output; /* NULL: stdout */
 	enum report_form form;
-	const char *suppressions;         /* file; NULL: none */
-	bool gen_suppressions;            /* print rules in place of the report */
-	bool quiet;                       /* nothing unless the gate is hit */
+	const char *suppressions; /* file; NULL: none */
+	bool gen_suppressions;    /* print rules in place of the report */
+	bool quiet;               /* nothing unless the gate is hit */
+	bool of_a_test;           /* suspended at exit is a fault */
+	bool to_stderr;
 	enum confidence least;            /* to be shown, and to fail */
 	uint64_t min_age_ns;              /* 0: as usual */
 	bool fails[REPORT_DETECTORS_MAX]; /* by the detector's number */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - run a collector and turn its result into an exit status. */
+#include "report_job.h"
 #include "session.h"
 
 #include <errno.h>
@@ -132,6 +133,10 @@ bool session_set(struct session *s, const char *name, const char *value)
 		s->json = true;
 	else if (!strcmp(name, "quiet"))
 		s->quiet = true;
+	else if (!strcmp(name, "check"))
+		s->check = true;
+	else if (!strcmp(name, "suppressions"))
+		s->suppressions = value;
 	return true;
 }
 
@@ -176,12 +181,40 @@ static int exit_status(const struct session *s, const struct collector_result *r
 	return EXIT_OK;
 }
 
+/* The gate of --check: every fault that is at least strong, and whoever is left. */
+static int check(const struct session *s)
+{
+	struct report_job job = {
+		.command = name_of(s),
+		.trace = s->config.output,
+		.form = s->json ? REPORT_JSON : REPORT_TEXT,
+		.suppressions = s->suppressions,
+		.quiet = true,
+		.of_a_test = true,
+		.to_stderr = true,
+		.least = CONFIDENCE_STRONG,
+	};
+
+	report_job_fail_on(&job, "all,suspended-at-exit");
+	return report_job_run(&job);
+}
+
+static bool can_check(const struct session *s)
+{
+	if (!s->check || strcmp(s->config.output, "-") != 0)
+		return true;
+	say(name_of(s), "--check needs the trace in a file, not on standard output");
+	return false;
+}
+
 int session_run(struct session *s)
 {
 	struct collector_result result;
 	struct err err = { 0 };
 	int status;
 
+	if (!can_check(s))
+		return EXIT_USAGE;
 	s->config.tool = "corotracer " COROTRACER_VERSION;
 	if (collector_run(&s->config, &result, &err) < 0) {
 		if (s->json)
@@ -197,6 +230,8 @@ int session_run(struct session *s)
 		run_summary_json(s, &result, status);
 	else
 		run_summary_text(s, &result);
+	if (s->check && check(s) != EXIT_OK && !status)
+		status = EXIT_FAILED;
 	if (result.signal)
 		die_as_the_program_did(result.signal);
 	return status;

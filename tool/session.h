@@ -20,6 +20,8 @@ struct session {
 	bool json;
 	bool quiet;
 	bool fail_on_loss;
+	bool check; /* look at the trace afterwards, and fail on what is wrong in it */
+	const char *suppressions;
 };
 
 /* Rows of an option table that session_options() knows what to do with. */
@@ -37,6 +39,12 @@ struct session {
 		{ 0, "shm", "PATH", "make the region here, not in a private place" },             \
 	{                                                                                         \
 		0, "sock", "PATH", "make the socket here, not in a private place"                 \
+	}
+
+#define SESSION_CHECK                                                                  \
+	{ 0, "check", NULL, "report on the trace; exit 1 on faults, or who is left" }, \
+	{                                                                              \
+		0, "suppressions", "FILE", "for --check: findings that are meant"      \
 	}
 
 #define SESSION_WAIT_ALL                                                    \

@@ -22,6 +22,7 @@
 
 struct analysis_options {
 	uint64_t min_age_ns; /* younger suspensions are nothing unusual; 0: one second */
+	bool of_a_test;      /* nobody should be left when the program ends */
 };
 
 struct analysis {

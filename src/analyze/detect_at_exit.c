@@ -10,7 +10,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 	/* A trace without totals ends where its collector did, not the program. */
 	if (!m->has_totals)
 		return;
-	f.confidence = CONFIDENCE_INFO;
+	f.confidence = analysis_of_a_test(a) ? CONFIDENCE_STRONG : CONFIDENCE_INFO;
 	f.size_ns = model_age(m, co);
 	if (m->totals.signal)
 		finding_say(&f, "the program was ended by signal %d", m->totals.signal);

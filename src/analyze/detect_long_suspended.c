@@ -5,7 +5,7 @@
 static void on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
-	const struct place *p = &m->places[co->place];
+	const struct wait_place *p = &m->places[co->place];
 	struct finding f = FINDING_OF(&detector_long_suspended, co);
 	bool has_samples = co->place && p->waits.nr >= 20;
 

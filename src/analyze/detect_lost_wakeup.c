@@ -4,9 +4,9 @@
  * wake-up that should have been.
  *
  * What speaks for it, in this order: it was woken and never run; the deadline it waits for
- * has passed; the child it waits for has ended; later waiters of the same lock or channel
- * were served; all others of its kind came to their end.  Without any of these a long
- * wait is only that.
+ * has passed; the child it waits for has ended; all others of its kind came to their end;
+ * later waiters of the same lock or channel were served; others went on from the same place.
+ * Without any of these a long wait is only that.
  */
 #include <inttypes.h>
 
@@ -120,7 +120,7 @@ static bool others_came_to_their_end(struct analysis *a, const struct coro *co, 
 static bool others_went_on(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
-	const struct place *p = &m->places[co->place];
+	const struct wait_place *p = &m->places[co->place];
 
 	if (!co->place || p->waits.nr < 20 || p->last_resumed_ts <= co->since_ts ||
 	    !wait_is_unusual(a, co, analysis_min_age(a)))
@@ -144,7 +144,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 		if (co->woken_since || wait_may_be_long(a, co))
 			return;
 		if (!deadline_passed(a, co, &f) && !child_has_ended(a, co, &f) &&
-		    !was_overtaken(a, co, &f) && !others_came_to_their_end(a, co, &f) &&
+		    !others_came_to_their_end(a, co, &f) && !was_overtaken(a, co, &f) &&
 		    !others_went_on(a, co, &f))
 			return;
 	}

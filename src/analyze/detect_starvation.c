@@ -36,7 +36,7 @@ static void on_resume(struct analysis *a, struct coro *co, const struct trace_ev
 
 static void on_group(const struct analysis *a, struct group *g)
 {
-	const struct place *p = &analysis_model(a)->places[g->place];
+	const struct wait_place *p = &analysis_model(a)->places[g->place];
 
 	if (g->count >= 5 && g->count * 100 >= p->ready.nr) {
 		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;

@@ -129,6 +129,11 @@ const struct model *analysis_model(const struct analysis *a)
 	return &a->model;
 }
 
+bool analysis_of_a_test(const struct analysis *a)
+{
+	return a->options.of_a_test;
+}
+
 uint64_t analysis_min_age(const struct analysis *a)
 {
 	return a->options.min_age_ns;

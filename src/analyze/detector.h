@@ -81,6 +81,7 @@ bool wait_may_be_long(const struct analysis *a, const struct coro *co);
 
 const struct model *analysis_model(const struct analysis *a);
 uint64_t analysis_min_age(const struct analysis *a);
+bool analysis_of_a_test(const struct analysis *a);
 
 extern const struct detector detector_deadlock, detector_closed, detector_wake_race,
 	detector_lost_wakeup, detector_long_suspended, detector_at_exit, detector_leak,

@@ -120,7 +120,7 @@ static void follow_seq(struct coro *co, uint64_t seq)
 static int add_suspend(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	int64_t place = tables_place(m, ev->site, ev->addr);
-	struct place *p;
+	struct wait_place *p;
 	int rc = 0;
 
 	if (place < 0)
@@ -160,7 +160,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 /* A wait is over: how long it was, and what of it was spent ready to run. */
 static int end_wait(struct model *m, struct coro *co, const struct trace_event *ev)
 {
-	struct place *p = &m->places[co->place];
+	struct wait_place *p = &m->places[co->place];
 	int rc;
 
 	if (ev->ts < co->since_ts)

@@ -77,7 +77,7 @@ struct coro {
 };
 
 /* Where coroutines wait: a place in the source, or an address. */
-struct place {
+struct wait_place {
 	uint32_t site; /* 0: known by its address */
 	uint64_t addr;
 	struct histogram waits, ready, slices;
@@ -121,7 +121,7 @@ struct model {
 	struct coro *coros;
 	size_t nr_coros; /* there is room for */
 
-	struct place *places;
+	struct wait_place *places;
 	size_t nr_places, places_room;
 	struct u64map place_numbers; /* site, or address with the top bit, to the number */
 

@@ -9,9 +9,8 @@
 
 #define FIRST_WINDOW_NS (10 * MODEL_MS)
 #define NAMES_MAX       65536
-/* Keys of different kinds in one map. */
+/* Tells a site from an address, in one map. */
 #define KEY_SITE (UINT64_C(1) << 63)
-#define KEY_NAME (UINT64_C(1) << 62)
 
 /* Room for one more of @size bytes, which starts as zeros. */
 static int room_for_one(void **array, size_t nr, size_t *room, size_t size)
@@ -112,11 +111,10 @@ int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t si
 		if (stem < 0)
 			return -ENOMEM;
 	}
-	if (!site) {
-		if (stem < 0)
-			return 0;
-		key = KEY_NAME | (uint64_t)stem;
-	}
+	if (!site && stem < 0)
+		return 0;
+	/* One place may make coroutines of several names, and a name be used at several. */
+	key |= (uint64_t)(stem + 1) << 32;
 	number = u64map_at(&m->spawn_numbers, key);
 	if (!number)
 		return -ENOMEM;

@@ -82,7 +82,7 @@ void report_place_of(const struct report *r, uint32_t pid, uint32_t site, uint64
 
 bool report_group_place(const struct report *r, const struct group *g, struct report_place *out)
 {
-	const struct place *p = &r->analysis->model.places[g->place];
+	const struct wait_place *p = &r->analysis->model.places[g->place];
 
 	if (!g->place)
 		return false;

@@ -162,7 +162,7 @@ static void put_group(const struct report *r, FILE *out, const struct group *g)
 		fprintf(out, "\nBut %s.\n", g->finding.doubt);
 	if (g->has_coro)
 		put_example(r, out, g);
-	fprintf(out, "\n**Look at:** %s\n", g->detector->advice);
+	fprintf(out, "\n**Next:** %s\n", g->detector->advice);
 }
 
 int report_markdown(const struct report *r, FILE *out)

@@ -167,7 +167,7 @@ static void put_group(const struct report *r, FILE *out, const struct group *g)
 	if (g->has_coro)
 		put_example(r, out, g);
 	put_wrapped(out, 4, "means:", g->detector->meaning);
-	put_wrapped(out, 4, "look at:", g->detector->advice);
+	put_wrapped(out, 4, "next:", g->detector->advice);
 }
 
 static void put_head(const struct report *r, FILE *out, const struct report_counts *c)
