@@ -21,7 +21,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 	struct finding f = FINDING_OF(&detector_address, co);
 
 	if (co->site || !is_impossible(co->addr) || m->addresses < 100 ||
-	    m->addresses * 10 < m->kinds[TRACE_SUSPEND] * 9)
+	    m->addresses * 10 < m->bare_suspends * 9)
 		return;
 	f.size_ns = model_age(m, co);
 	f.confidence = m->has_totals && (m->totals.signal == 7 || m->totals.signal == 11)

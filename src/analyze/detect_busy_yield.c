@@ -16,12 +16,12 @@ static void on_leave(struct analysis *a, struct coro *co)
 	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)
 		times = co->quick_yields;
 	/* More than a thousand a second, and not just for a moment. */
-	if (times < 1000 || (double)times * 1e9 / (double)life < 1000)
+	if (times < 100 || life < 100 * MODEL_MS || (double)times * 1e9 / (double)life < 1000)
 		return;
 	f.confidence = CONFIDENCE_STRONG;
 	f.size_ns = life;
 	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", times, (double)life / 1e6,
-		    times == co->quick_yields ? "yielded and was resumed at once"
+		    times == co->quick_yields ? "yielded after less than a microsecond"
 					      : "was woken by itself");
 	finding_report(a, &f);
 }

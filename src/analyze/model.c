@@ -8,7 +8,7 @@
 
 #include "analyze/model_tables.h"
 
-/* Sooner than this after a yield nothing useful was done in between. */
+/* In less than this nothing useful is done before a yield. */
 #define QUICK_YIELD_NS 1000
 
 /* ---- coroutines ---------------------------------------------------------- */
@@ -134,8 +134,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 		uint64_t slice = ev->ts - co->resumed_ts;
 
 		rc = histogram_add(&p->slices, slice);
-		if (!co->suspends)
-			co->first_slice_ns = slice;
+		co->quick_yields += ev->reason == TRACE_REASON_YIELD && slice < QUICK_YIELD_NS;
 	}
 	if (co->state == TRACE_STATE_SUSPENDED && co->place < m->nr_places)
 		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
@@ -151,7 +150,8 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	co->resource = ev->resource;
 	co->woken_since = false;
 	co->rival = co->closed_ts = co->overtaken = 0;
-	m->addresses += ev->addr >= 65536;
+	m->bare_suspends += !ev->site;
+	m->addresses += !ev->site && ev->addr >= 65536;
 	if (!rc && co->has_resource)
 		rc = tables_wait_begins(m, co);
 	return rc;
@@ -174,8 +174,6 @@ static int end_wait(struct model *m, struct coro *co, const struct trace_event *
 		if (!rc && ev->ts >= co->woken_ts)
 			rc = histogram_add(&p->ready, ev->ts - co->woken_ts);
 	}
-	if (co->reason == TRACE_REASON_YIELD && ev->ts - co->since_ts < QUICK_YIELD_NS)
-		co->quick_yields++;
 	if (co->has_resource)
 		tables_wait_ends(m, co);
 	return rc;

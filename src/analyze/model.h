@@ -56,9 +56,8 @@ struct coro {
 	uint64_t resumes_then;               /* of all coroutines, when it was woken */
 	uint64_t suspends, resumes, migrations;
 	uint64_t wakes, self_wakes, quick_yields;
-	uint64_t next_seq; /* transitions so far: what the slot's number should follow */
-	uint64_t lost;     /* of its transitions, as far as known */
-	uint64_t first_slice_ns;
+	uint64_t next_seq;        /* transitions so far: what the slot's number should follow */
+	uint64_t lost;            /* of its transitions, as far as known */
 	uint64_t rival, rival_ts; /* waits for the same descriptor, since later; 0: none */
 	uint64_t closed_ts;       /* what it waits for was closed then; 0: not so */
 	uint64_t cut_off;         /* destroyed while it waited, after so long; 0: not so */
@@ -141,8 +140,9 @@ struct model {
 	uint64_t events, others, kinds[NR_TRACE_KINDS];
 	uint64_t first_ts, last_ts;
 	uint64_t resumes, nr_born, nr_ended, max_id;
-	uint64_t addresses; /* suspends whose address looks like one */
-	uint64_t late;      /* events that came after later ones of their coroutine */
+	uint64_t bare_suspends; /* that tell no place, only an address */
+	uint64_t addresses;     /* of these: it looks like one */
+	uint64_t late;          /* events that came after later ones of their coroutine */
 	uint64_t window_ns, window_end;
 	unsigned nr_windows;
 
