@@ -144,10 +144,10 @@ static void json_worst(struct json_writer *j, const struct trace_summary *sum)
 static void json_others(struct json_writer *j, const struct trace_summary *sum)
 {
 	static const char *const keys[NR_TRACE_KINDS] = {
-		[TRACE_BIRTH] = "births",
-		[TRACE_WAKE] = "wakes",
-		[TRACE_END] = "ends",
-		[TRACE_DESTROY] = "destroys",
+		[TRACE_BIRTH] = "births",     [TRACE_WAKE] = "wakes",
+		[TRACE_END] = "ends",         [TRACE_DESTROY] = "destroys",
+		[TRACE_CLOSE] = "closes",     [TRACE_ACQUIRE] = "acquires",
+		[TRACE_RELEASE] = "releases",
 	};
 	unsigned i;
 

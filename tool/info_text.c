@@ -148,6 +148,9 @@ static void print_others(const struct trace_summary *sum)
 		[TRACE_WAKE] = { "wake", "wakes" },
 		[TRACE_END] = { "end", "ends" },
 		[TRACE_DESTROY] = { "destruction", "destructions" },
+		[TRACE_CLOSE] = { "close", "closes" },
+		[TRACE_ACQUIRE] = { "lock taken", "locks taken" },
+		[TRACE_RELEASE] = { "lock released", "locks released" },
 	};
 	unsigned i, shown = 0;
 

@@ -120,6 +120,24 @@ COROTRACER_API void corotracer_wake_by(const struct corotracer_coro *co,
 				       struct corotracer_site *site, uint32_t reason,
 				       uint64_t resource);
 
+/*
+ * The descriptor was closed, by @co or by none (NULL).  Whoever still waits for it will
+ * never be woken: 'corotracer report' names them.
+ */
+COROTRACER_API void corotracer_closed_at(const struct corotracer_coro *co, uint64_t resource,
+					 struct corotracer_site *site);
+#define corotracer_closed(co, fd) corotracer_closed_at((co), (uint64_t)(fd), COROTRACER_HERE)
+
+/* @co holds the lock now, or no longer: so that a ring of waiters can be told from a queue. */
+COROTRACER_API void corotracer_acquired_at(const struct corotracer_coro *co, uint64_t resource,
+					   struct corotracer_site *site);
+COROTRACER_API void corotracer_released_at(const struct corotracer_coro *co, uint64_t resource,
+					   struct corotracer_site *site);
+#define corotracer_acquired(co, lock) \
+	corotracer_acquired_at((co), (uint64_t)(lock), COROTRACER_HERE)
+#define corotracer_released(co, lock) \
+	corotracer_released_at((co), (uint64_t)(lock), COROTRACER_HERE)
+
 /* The number by which a trace knows @co; 0 while untraced. */
 COROTRACER_API uint64_t corotracer_id(const struct corotracer_coro *co);
 

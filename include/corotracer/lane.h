@@ -616,6 +616,23 @@ CTP_SLOW void ctp_life_wake(struct ctp_life *target, struct ctp_thread *t, struc
 	ctp_lane_publish_slow(t, s, nr);
 }
 
+/* CTP_REC_CLOSE, _ACQUIRE or _RELEASE: by coroutine @id (0: by none), of @resource. */
+CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t kind, uint64_t id,
+			   uint64_t resource, uint32_t site)
+{
+	struct ctp_record *r;
+
+	if (!ctp_lane_ready(t, s))
+		return;
+	r = ctp_lane_room(t, s, 1);
+	if (!r) {
+		ctp_lane_count(t, s, 0, 1);
+		return;
+	}
+	ctp_record_put(r, ctp_lane_ticks(t), id, resource, 0, CTP_WHAT(kind, 0, site));
+	ctp_lane_publish_slow(t, s, 1);
+}
+
 /* ---- sites -------------------------------------------------------------------------- */
 
 /* The end of @text, if it is too long for @size bytes. */

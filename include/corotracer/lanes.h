@@ -103,7 +103,10 @@ struct ctp_lane {
 #define CTP_REC_PAD      8u  /* the rest of the chunk is empty */
 #define CTP_REC_MORE     9u  /* belongs to the record before it: struct ctp_record_more */
 #define CTP_REC_TEXT     10u /* likewise: struct ctp_record_text */
-#define CTP_REC_KINDS    11u
+#define CTP_REC_CLOSE    11u /* value: what was closed; id: the coroutine that did it, or 0 */
+#define CTP_REC_ACQUIRE  12u /* value: the lock; id: who holds it now */
+#define CTP_REC_RELEASE  13u /* value: the lock; id: who held it */
+#define CTP_REC_KINDS    14u
 
 #define CTP_REC_HAS_MORE 0x80u /* with a kind: a CTP_REC_MORE follows */
 

@@ -115,6 +115,34 @@ void corotracer_wake_by(const struct corotracer_coro *co, const struct corotrace
 	wake(co, waker, site, reason, &resource);
 }
 
+static void resource(uint32_t kind, const struct corotracer_coro *co, uint64_t number,
+		     struct corotracer_site *site)
+{
+	struct ctp_session *s = session();
+
+	if (s)
+		ctp_resource(&corotracer__thread, s, kind, co ? ctp_probe_id(&co->probe) : 0,
+			     number, corotracer__site_id(site));
+}
+
+void corotracer_closed_at(const struct corotracer_coro *co, uint64_t number,
+			  struct corotracer_site *site)
+{
+	resource(CTP_REC_CLOSE, co, number, site);
+}
+
+void corotracer_acquired_at(const struct corotracer_coro *co, uint64_t number,
+			    struct corotracer_site *site)
+{
+	resource(CTP_REC_ACQUIRE, co, number, site);
+}
+
+void corotracer_released_at(const struct corotracer_coro *co, uint64_t number,
+			    struct corotracer_site *site)
+{
+	resource(CTP_REC_RELEASE, co, number, site);
+}
+
 uint64_t corotracer_id(const struct corotracer_coro *co)
 {
 	return ctp_probe_id(&co->probe);

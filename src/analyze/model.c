@@ -329,6 +329,10 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 		m->last_ts = ev->ts;
 	if (ev->kind < NR_TRACE_KINDS)
 		m->kinds[ev->kind]++;
+	if (trace_is_of_resource(ev)) {
+		m->others++;
+		return tables_resource_event(m, ev);
+	}
 	/* A wake of somebody who has gone does not bring him back. */
 	if (ev->kind == TRACE_WAKE)
 		co = model_find(m, ev->probe_id);

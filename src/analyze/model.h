@@ -96,9 +96,8 @@ struct spawn {
 
 /* Something that coroutines wait for: descriptor, lock, channel. */
 struct resource {
-	uint64_t waiter; /* 1 + number of the coroutine that began to wait last */
-	uint64_t holder; /* its id, if told; 0: nobody */
-	uint64_t closed_ts;
+	uint64_t waiter;                 /* 1 + number of the coroutine that began to wait last */
+	uint64_t holder;                 /* its id, if told; 0: nobody */
 	uint64_t begun[MODEL_OVERTAKES]; /* of the last waits that ended: when they had begun */
 	uint32_t next_begun;
 };

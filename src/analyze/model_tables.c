@@ -150,12 +150,16 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 /* ---- resources ----------------------------------------------------------- */
 
 /* Reading and writing one descriptor are two things to wait for; a process has its own. */
-static uint64_t resource_key(const struct coro *co)
+static uint64_t resource_key(uint32_t pid, uint64_t resource, bool is_writing)
 {
-	uint64_t direction = co->reason == TRACE_REASON_IO_WRITE ||
-			     co->reason == TRACE_REASON_CHANNEL_SEND;
+	return (resource * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)pid << 8 ^ is_writing;
+}
 
-	return (co->resource * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)co->pid << 8 ^ direction;
+static uint64_t key_of(const struct coro *co)
+{
+	return resource_key(co->pid, co->resource,
+			    co->reason == TRACE_REASON_IO_WRITE ||
+				    co->reason == TRACE_REASON_CHANNEL_SEND);
 }
 
 static bool is_shared_resource(const struct coro *co)
@@ -164,29 +168,76 @@ static bool is_shared_resource(const struct coro *co)
 	       co->reason != TRACE_REASON_JOIN && co->reason != TRACE_REASON_YIELD;
 }
 
-struct resource *tables_resource(const struct model *m, const struct coro *co)
+static struct resource *find_resource(const struct model *m, uint64_t key)
 {
 	uint64_t number;
 
-	if (!is_shared_resource(co) ||
-	    !u64map_get(&m->resource_numbers, resource_key(co), &number) || !number)
+	if (!u64map_get(&m->resource_numbers, key, &number) || !number)
 		return NULL;
 	return &m->resources[number - 1];
 }
 
-static int enter_resource(struct model *m, const struct coro *co, struct resource **out)
+struct resource *tables_resource(const struct model *m, const struct coro *co)
+{
+	return is_shared_resource(co) ? find_resource(m, key_of(co)) : NULL;
+}
+
+static int enter_resource(struct model *m, uint64_t key, struct resource **out)
 {
 	uint64_t *number;
 
-	*out = tables_resource(m, co);
+	*out = find_resource(m, key);
 	if (*out || m->nr_resources >= MODEL_RESOURCES)
 		return 0;
-	number = u64map_at(&m->resource_numbers, resource_key(co));
+	number = u64map_at(&m->resource_numbers, key);
 	if (!number || room_for_one((void **)&m->resources, m->nr_resources, &m->resources_room,
 				    sizeof(*m->resources)))
 		return -ENOMEM;
 	*number = ++m->nr_resources;
 	*out = &m->resources[*number - 1];
+	return 0;
+}
+
+/* Who waits for @r, if it is known and still so. */
+static struct coro *waiter_of(const struct model *m, const struct resource *r, uint64_t resource)
+{
+	struct coro *co = r && r->waiter && r->waiter <= m->nr_coros ? &m->coros[r->waiter - 1]
+								     : NULL;
+
+	if (!co || !co->in_use || co->state != TRACE_STATE_SUSPENDED || !co->has_resource ||
+	    co->resource != resource)
+		return NULL;
+	return co;
+}
+
+static void close_resource(struct model *m, const struct trace_event *ev)
+{
+	unsigned is_writing;
+
+	for (is_writing = 0; is_writing < 2; is_writing++) {
+		uint64_t key = resource_key(ev->pid, ev->resource, is_writing);
+		struct coro *co = waiter_of(m, find_resource(m, key), ev->resource);
+
+		/* Who closes it itself knows. */
+		if (co && co->probe_id != ev->probe_id && ev->ts >= co->since_ts)
+			co->closed_ts = ev->ts;
+	}
+}
+
+int tables_resource_event(struct model *m, const struct trace_event *ev)
+{
+	struct resource *r;
+
+	if (ev->kind == TRACE_CLOSE) {
+		close_resource(m, ev);
+		return 0;
+	}
+	if (enter_resource(m, resource_key(ev->pid, ev->resource, false), &r) < 0)
+		return -ENOMEM;
+	if (r && ev->kind == TRACE_ACQUIRE)
+		r->holder = ev->probe_id;
+	else if (r && r->holder == ev->probe_id)
+		r->holder = 0;
 	return 0;
 }
 
@@ -197,13 +248,12 @@ int tables_wait_begins(struct model *m, struct coro *co)
 
 	if (!is_shared_resource(co))
 		return 0;
-	if (enter_resource(m, co, &r) < 0)
+	if (enter_resource(m, key_of(co), &r) < 0)
 		return -ENOMEM;
 	if (!r)
 		return 0;
-	before = r->waiter && r->waiter <= m->nr_coros ? &m->coros[r->waiter - 1] : NULL;
-	if (before && before != co && before->in_use && before->state == TRACE_STATE_SUSPENDED &&
-	    before->has_resource && before->resource == co->resource) {
+	before = waiter_of(m, r, co->resource);
+	if (before && before != co) {
 		before->rival = co->probe_id;
 		before->rival_ts = co->since_ts;
 	}

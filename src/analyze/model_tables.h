@@ -17,6 +17,9 @@ int64_t tables_name(struct model *m, const char *name, size_t size);
 int tables_thread(struct model *m, const struct trace_event *ev);
 int tables_wait_begins(struct model *m, struct coro *co);
 
+/* Something was closed, acquired or released. */
+int tables_resource_event(struct model *m, const struct trace_event *ev);
+
 void tables_wait_ends(struct model *m, struct coro *co);
 
 /* What is known of what @co waits for; NULL: nothing. */

@@ -16,22 +16,22 @@
 #include <sys/mman.h>
 
 /* What an entry is: an event of that trace_kind, or */
-#define ENTRY_GAP    6u
-#define ENTRY_OTHER  7u /* with HAS_LANE: a lane; else a horizon */
-#define ENTRY_MASK   7u
+#define ENTRY_GAP    14u
+#define ENTRY_OTHER  15u /* with HAS_LANE: a lane; else a horizon */
+#define ENTRY_MASK   15u
 
-#define HAS_LANE     (1u << 3)
-#define HAS_TID      (1u << 4)
-#define HAS_ADDR     (1u << 5)
-#define HAS_SEQ      (1u << 6)
-#define HAS_SITE     (1u << 7)
-#define HAS_REASON   (1u << 8)
-#define HAS_FLAGS    (1u << 9)
-#define HAS_RESOURCE (1u << 10)
-#define HAS_STATION  (1u << 11)
-#define HAS_OTHERS   (1u << 12) /* all that only births, wakes and ends have */
+#define HAS_LANE     (1u << 4)
+#define HAS_TID      (1u << 5)
+#define HAS_ADDR     (1u << 6)
+#define HAS_SEQ      (1u << 7)
+#define HAS_SITE     (1u << 8)
+#define HAS_REASON   (1u << 9)
+#define HAS_FLAGS    (1u << 10)
+#define HAS_RESOURCE (1u << 11)
+#define HAS_STATION  (1u << 12)
+#define HAS_OTHERS   (1u << 13) /* all that only births, wakes and ends have */
 
-_Static_assert((int)NR_TRACE_KINDS <= (int)ENTRY_GAP, "an entry's kind has three bits");
+_Static_assert((int)NR_TRACE_KINDS <= (int)ENTRY_GAP, "an entry's kind has four bits");
 
 #define NUMBER_MAX      10u /* bytes of one number */
 #define FIELDS_MAX      17u
@@ -505,7 +505,7 @@ static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_
 		f->totals.transitions++;
 	} else {
 		f->current->others++;
-		f->current->has_lives |= ev->kind != TRACE_WAKE;
+		f->current->has_lives |= ev->kind != TRACE_WAKE && !trace_is_of_resource(ev);
 		f->totals.others++;
 	}
 	f->has_stations |= lane == TRACE_LANE_STATIONS;

@@ -191,6 +191,8 @@ static bool is_event(const struct ctp_record *rec)
 {
 	uint32_t kind = rec->kind & ~CTP_REC_HAS_MORE;
 
+	if (kind >= CTP_REC_CLOSE && kind < CTP_REC_KINDS)
+		return kind == rec->kind; /* nothing follows; nobody need have done it */
 	return kind >= CTP_REC_SUSPEND && kind <= CTP_REC_DESTROY && rec->id &&
 	       rec->reason < CTP_REASONS &&
 	       !(kind == CTP_REC_BIRTH &&
@@ -272,6 +274,8 @@ static const uint8_t kind_of[] = {
 	[CTP_REC_SUSPEND] = TRACE_SUSPEND, [CTP_REC_RESUME] = TRACE_RESUME,
 	[CTP_REC_BIRTH] = TRACE_BIRTH,     [CTP_REC_WAKE] = TRACE_WAKE,
 	[CTP_REC_END] = TRACE_END,         [CTP_REC_DESTROY] = TRACE_DESTROY,
+	[CTP_REC_CLOSE] = TRACE_CLOSE,     [CTP_REC_ACQUIRE] = TRACE_ACQUIRE,
+	[CTP_REC_RELEASE] = TRACE_RELEASE,
 };
 
 _Static_assert((int)CTP_REASON_USER == (int)TRACE_REASON_USER &&
@@ -330,6 +334,13 @@ static void fill_others(struct drain *d, const struct drain_lane *c, struct trac
 		ev->peer = c->rec.value;
 		ev->seen = c->rec.seq;
 		ev->reason = c->rec.reason;
+		break;
+	case TRACE_CLOSE:
+	case TRACE_ACQUIRE:
+	case TRACE_RELEASE:
+		ev->resource = c->rec.value;
+		ev->pid = c->pid;
+		ev->flags |= TRACE_HAS_RESOURCE;
 		break;
 	default:
 		break;

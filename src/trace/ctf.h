@@ -108,6 +108,7 @@ CTF_FIELD(tid, 80, 8);
  *	birth         u64 parent, u32 pid
  *	birth_named   the same; u16 name_size, and the name, of a byte at least
  *	end, destroy  u64 written, u64 lost
+ *	close, acquire, release  u64 resource
  *
  * Where there is no tid it is the packet's, where there is no station there is none.
  */
@@ -123,6 +124,9 @@ enum ctf_event_id {
 	CTF_END,
 	CTF_DESTROY,
 	CTF_GAP,
+	CTF_CLOSE,
+	CTF_ACQUIRE,
+	CTF_RELEASE,
 	NR_CTF_EVENTS,
 	CTF_FIRST_SIZED = 32,
 };
@@ -141,6 +145,7 @@ enum ctf_event_id {
 #define CTF_NAMED_SIZE     (CTF_BIRTH_SIZE + 2)
 #define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)
 #define CTF_GAP_SIZE       32
+#define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 8)
 
 /* Facts.  Their members are in ctf_facts.c, in one table for writer, reader and metadata. */
 enum ctf_fact_id {

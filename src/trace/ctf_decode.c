@@ -133,6 +133,11 @@ static void get_over(const uint8_t *p, struct trace_event *ev)
 	get_u64(p, &ev->lost);
 }
 
+static void get_resource(const uint8_t *p, struct trace_event *ev)
+{
+	get_u64(get_head(p, ev), &ev->resource);
+}
+
 static void get_gap(const uint8_t *p, const struct ctf_packet *packet, struct trace_gap *gap)
 {
 	gap->lane = packet->lane;
@@ -166,6 +171,9 @@ static const struct {
 	[CTF_END] = { CTF_END_SIZE, TRACE_END, get_over },
 	[CTF_DESTROY] = { CTF_END_SIZE, TRACE_DESTROY, get_over },
 	[CTF_GAP] = { CTF_GAP_SIZE, 0, NULL },
+	[CTF_CLOSE] = { CTF_RESOURCE_SIZE, TRACE_CLOSE, get_resource },
+	[CTF_ACQUIRE] = { CTF_RESOURCE_SIZE, TRACE_ACQUIRE, get_resource },
+	[CTF_RELEASE] = { CTF_RESOURCE_SIZE, TRACE_RELEASE, get_resource },
 };
 
 static void get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
@@ -180,6 +188,10 @@ static void get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
 		forms[id].get(p, ev);
 	else
 		get_plain(p, ev);
+	if (trace_is_of_resource(ev)) {
+		ev->pid = c->packet.pid;
+		ev->flags |= TRACE_HAS_RESOURCE;
+	}
 }
 
 static void get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)

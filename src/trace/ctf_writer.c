@@ -201,6 +201,12 @@ static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 	return put_u64(p, ev->lost);
 }
 
+static uint8_t *put_resource(uint8_t *p, uint64_t ts, const struct trace_event *ev)
+{
+	p = put_head(p, ts, CTF_CLOSE + (ev->kind - TRACE_CLOSE), ev);
+	return put_u64(p, ev->resource);
+}
+
 static uint8_t *put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 			   const struct trace_event *ev)
 {
@@ -210,6 +216,8 @@ static uint8_t *put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 		return put_wake(s, p, ts, ev);
 	if (ev->kind == TRACE_BIRTH)
 		return put_birth(p, ts, ev);
+	if (trace_is_of_resource(ev))
+		return put_resource(p, ts, ev);
 	return put_over(p, ts, ev);
 }
 

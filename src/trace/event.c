@@ -7,8 +7,9 @@
 #include "trace/item.h"
 
 static const char *const kinds[NR_TRACE_KINDS] = {
-	[TRACE_SUSPEND] = "suspend", [TRACE_RESUME] = "resume", [TRACE_BIRTH] = "birth",
-	[TRACE_WAKE] = "wake",       [TRACE_END] = "end",       [TRACE_DESTROY] = "destroy",
+	[TRACE_SUSPEND] = "suspend", [TRACE_RESUME] = "resume",   [TRACE_BIRTH] = "birth",
+	[TRACE_WAKE] = "wake",       [TRACE_END] = "end",         [TRACE_DESTROY] = "destroy",
+	[TRACE_CLOSE] = "close",     [TRACE_ACQUIRE] = "acquire", [TRACE_RELEASE] = "release",
 };
 
 static const char *const reasons[NR_TRACE_REASONS] = {

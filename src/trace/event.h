@@ -30,6 +30,10 @@ enum trace_kind {
 	TRACE_WAKE,    /* somebody made it ready to run; it may not even have suspended yet */
 	TRACE_END,     /* it returned, or was given up: no transition follows */
 	TRACE_DESTROY, /* its frame is gone */
+	/* Of a resource, by a coroutine or (probe_id 0) by none: */
+	TRACE_CLOSE,   /* whoever waits for it waits in vain */
+	TRACE_ACQUIRE, /* probe_id holds it now */
+	TRACE_RELEASE,
 	NR_TRACE_KINDS,
 };
 
@@ -102,6 +106,12 @@ static inline void trace_event_init(struct trace_event *ev)
 	ev->seen = ev->name_size = 0;
 	ev->name = NULL;
 	ev->written = ev->lost = 0;
+}
+
+/* Of a resource, and of a coroutine only so far as one did it. */
+static inline bool trace_is_of_resource(const struct trace_event *ev)
+{
+	return ev->kind >= TRACE_CLOSE && ev->kind <= TRACE_RELEASE;
 }
 
 static inline bool trace_is_transition(const struct trace_event *ev)

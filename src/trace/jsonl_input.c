@@ -104,7 +104,8 @@ static bool told_is_first(const struct jsonl_input *in)
 
 	if (!in->has_line || time_of(told) != in->line.ts)
 		return !in->has_line || time_of(told) < in->line.ts;
-	return told->type == TRACE_ITEM_EVENT && told->event.kind < TRACE_END;
+	return told->type == TRACE_ITEM_EVENT &&
+	       (told->event.kind < TRACE_END || trace_is_of_resource(&told->event));
 }
 
 static int fetch(struct jsonl_input *in, struct err *err)

@@ -136,6 +136,33 @@ static void closed(void)
 	corotracer_end(&coros[1]);
 }
 
+/* The same, and whoever closes says so; nobody uses the number again. */
+static void closed_told(void)
+{
+	int fds[2];
+
+	if (pipe(fds) < 0)
+		exit(1);
+	start_waiting(&coros[0], "connection", CTP_REASON_IO_READ, (uint64_t)fds[0]);
+	close(fds[0]);
+	corotracer_closed(NULL, fds[0]);
+	go_on(50);
+}
+
+/* Two locks, taken in two orders. */
+static void deadlock_locks(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		born_here(&coros[i], "locker");
+		corotracer_acquired(&coros[i], 0x100 + i);
+	}
+	for (i = 0; i < 2; i++)
+		wait_here(&coros[i], CTP_REASON_MUTEX, (uint64_t)(0x100 + 1 - i));
+	go_on(50);
+}
+
 static void deadlock(void)
 {
 	int i;
@@ -368,7 +395,9 @@ static const struct scenario scenarios[] = {
 	{ "lost-wakeup/channel", lost_channel },
 	{ "wake-before-suspend", wake_race },
 	{ "closed-under-waiter", closed },
+	{ "closed-under-waiter/told", closed_told },
 	{ "deadlock", deadlock },
+	{ "deadlock/locks", deadlock_locks },
 	{ "long-suspended", long_suspended },
 	{ "suspended-at-exit", at_exit },
 	{ "leak", leak },

@@ -280,6 +280,32 @@ static void small_addresses(void)
 	corotracer_end(&coros[0]);
 }
 
+/* Two locks, always in one order; and a descriptor whose waiter is woken before it is closed. */
+static void locks_in_order(void)
+{
+	int i, round;
+
+	for (i = 0; i < 2; i++)
+		start(&coros[i], "locker");
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 2; i++) {
+			corotracer_acquired(&coros[i], 0x100);
+			wait_here(&coros[1 - i], CTP_REASON_MUTEX, 0x100);
+			corotracer_acquired(&coros[i], 0x101);
+			corotracer_released(&coros[i], 0x101);
+			corotracer_released(&coros[i], 0x100);
+			corotracer_wake(&coros[1 - i], &coros[i]);
+			corotracer_resume(&coros[1 - i]);
+		}
+	}
+	wait_here(&coros[0], CTP_REASON_IO_READ, 5);
+	corotracer_wake(&coros[0], &coros[1]);
+	corotracer_closed(&coros[1], 5);
+	corotracer_resume(&coros[0]);
+	for (i = 0; i < 2; i++)
+		corotracer_end(&coros[i]);
+}
+
 /* A mutex with a queue: first come, first served. */
 static void fair_mutex(void)
 {
@@ -341,6 +367,7 @@ static const struct scenario scenarios[] = {
 	{ "yields-sometimes", yields_sometimes },
 	{ "handed-on", handed_on },
 	{ "small-addresses", small_addresses },
+	{ "locks-in-order", locks_in_order },
 	{ "fair-mutex", fair_mutex },
 	{ "never-started", never_started },
 	{ "slow-by-nature", slow_by_nature },

@@ -19,7 +19,7 @@ LEVELS = ["info", "suspect", "strong", "proven"]
 WANTED = {
     "suspended-at-exit": "info", "destroyed-suspended": "info", "imbalance": "info", "migration": "info",
     "long-suspended": "suspect", "suspicious-address": "suspect",
-    "deadlock": "proven", "double-resume": "proven", "resume-after-end": "proven",
+    "deadlock": "proven", "closed-under-waiter/told": "proven", "double-resume": "proven", "resume-after-end": "proven",
 }
 # Of two reasons for one thing the report gives the better one.
 ALSO = {"long-suspended": "lost-wakeup"}
@@ -42,7 +42,7 @@ def report(dir, program, scenario, form):
 
 def judge_bug(scenario, findings):
     name = scenario.split("/")[0]
-    want = LEVELS.index(WANTED.get(name, "strong"))
+    want = LEVELS.index(WANTED.get(scenario, WANTED.get(name, "strong")))
     names = {name, ALSO.get(name)}
     got = [f for f in findings if f["detector"] in names]
     best = max((LEVELS.index(f["confidence"]) for f in got), default=-1)
