@@ -108,7 +108,7 @@ CTF_FIELD(tid, 80, 8);
  *	birth         u64 parent, u32 pid
  *	birth_named   the same; u16 name_size, and the name, of a byte at least
  *	end, destroy  u64 written, u64 lost
- *	close, acquire, release  u64 resource
+ *	close, acquire, release  u64 resource, u32 pid
  *
  * Where there is no tid it is the packet's, where there is no station there is none.
  */
@@ -145,7 +145,7 @@ enum ctf_event_id {
 #define CTF_NAMED_SIZE     (CTF_BIRTH_SIZE + 2)
 #define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)
 #define CTF_GAP_SIZE       32
-#define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 8)
+#define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 12)
 
 /* Facts.  Their members are in ctf_facts.c, in one table for writer, reader and metadata. */
 enum ctf_fact_id {

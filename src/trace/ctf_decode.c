@@ -135,7 +135,8 @@ static void get_over(const uint8_t *p, struct trace_event *ev)
 
 static void get_resource(const uint8_t *p, struct trace_event *ev)
 {
-	get_u64(get_head(p, ev), &ev->resource);
+	p = get_u64(get_head(p, ev), &ev->resource);
+	get_u32(p, &ev->pid);
 }
 
 static void get_gap(const uint8_t *p, const struct ctf_packet *packet, struct trace_gap *gap)
@@ -188,10 +189,6 @@ static void get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
 		forms[id].get(p, ev);
 	else
 		get_plain(p, ev);
-	if (trace_is_of_resource(ev)) {
-		ev->pid = c->packet.pid;
-		ev->flags |= TRACE_HAS_RESOURCE;
-	}
 }
 
 static void get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)

@@ -187,9 +187,9 @@ static const struct {
 	{ CTF_BIRTH_NAMED, "birth_named", BIRTH " u16 name_size; utf8 name[name_size];" },
 	{ CTF_END, "end", OVER },
 	{ CTF_DESTROY, "destroy", OVER },
-	{ CTF_CLOSE, "close", HEAD " u64 resource;" },
-	{ CTF_ACQUIRE, "acquire", HEAD " u64 resource;" },
-	{ CTF_RELEASE, "release", HEAD " u64 resource;" },
+	{ CTF_CLOSE, "close", HEAD " u64 resource; u32 pid;" },
+	{ CTF_ACQUIRE, "acquire", HEAD " u64 resource; u32 pid;" },
+	{ CTF_RELEASE, "release", HEAD " u64 resource; u32 pid;" },
 	{ CTF_GAP, "gap", "u64 from_ts; u64 to_ts; u64 transitions; u64 others;" },
 };
 

@@ -204,7 +204,8 @@ static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 static uint8_t *put_resource(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 {
 	p = put_head(p, ts, CTF_CLOSE + (ev->kind - TRACE_CLOSE), ev);
-	return put_u64(p, ev->resource);
+	p = put_u64(p, ev->resource);
+	return put_u32(p, ev->pid);
 }
 
 static uint8_t *put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,

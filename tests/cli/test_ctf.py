@@ -8,7 +8,7 @@ from harness import *
 TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
 CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
 KINDS = {"suspend": "suspend", "resume": "resume", "wake": "wake", "birth": "birth", "end": "end", "destroy": "destroy",
-         "gap": "gap"}
+         "close": "close", "acquire": "acquire", "release": "release", "gap": "gap"}
 FIELD = re.compile(r'(\w+) = (?:\( "([^"]*)" : container = \d+ \)|"([^"]*)"|(0x[0-9A-F]+|-?\d+))')
 LINE = re.compile(r"^\[(\d+)\] \(\+\S+\) (?:\S+ )?(\w+): (\{.*?\}), (\{.*\})$")
 

@@ -69,6 +69,11 @@ static inline struct trace_event any_event(uint64_t ts)
 		ev.flags = (uint8_t)(next_random() &
 				     (TRACE_DESTROYED | TRACE_WAS_SUSPENDED | TRACE_CANCELLED));
 	}
+	if (trace_is_of_resource(&ev)) {
+		ev.flags = TRACE_HAS_RESOURCE;
+		ev.resource = any_number();
+		ev.pid = any_u32();
+	}
 	return ev;
 }
 
