@@ -9,7 +9,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def commands():
     _, out, _ = tool("help")
-    return re.findall(r"^  (\w+) +\S", out.split("'corotracer help COMMAND'")[0], re.M)
+    return re.findall(r"^  (\w+) +\S", out, re.M)
 
 
 def options(command):
