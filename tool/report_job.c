@@ -207,6 +207,7 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 	uint64_t hits;
 
 	suppress(&r, a, rules);
+	report_prepare(&r);
 	hits = gate(job, &r);
 	if ((!job->quiet || hits) && write_report(job, &r, err) < 0)
 		return err->code;
@@ -224,23 +225,23 @@ int report_job_run(struct report_job *job)
 	struct analysis *a = analysis_new(&options);
 	struct symbols *symbols = symbols_new();
 	struct err err = { 0 };
-	int rc = -ENOMEM;
+	int rc = 0;
 
 	if (!a || !symbols)
-		err_set(&err, -ENOMEM, "no memory");
+		rc = err_set(&err, -ENOMEM, "no memory");
 	else if (job->suppressions)
-		suppressions_read(&rules, job->suppressions, &err);
-	if (!err.code)
+		rc = suppressions_read(&rules, job->suppressions, &err);
+	if (!rc) {
 		reader = trace_reader_open(job->trace, &err);
-	if (reader)
-		rc = read_trace(job, reader, a, symbols, &err);
-	if (!err.code && rc == 0)
+		rc = reader ? read_trace(job, reader, a, symbols, &err) : err.code;
+	}
+	if (!rc)
 		rc = conclude(job, reader, a, symbols, &rules, &err);
-	if (err.code)
+	if (rc < 0)
 		say_error(job->command, &err);
 	trace_reader_close(reader);
 	analysis_free(a);
 	symbols_free(symbols);
 	suppressions_release(&rules);
-	return err.code || rc ? EXIT_FAILED : EXIT_OK;
+	return rc ? EXIT_FAILED : EXIT_OK;
 }

@@ -8,7 +8,9 @@ static void on_leave(struct analysis *a, struct coro *co)
 	struct finding f = FINDING_OF(&detector_never_yielded, co);
 	uint64_t slice;
 
-	if (!m->end_ts || co->state != TRACE_STATE_RUNNING || m->end_ts < co->resumed_ts)
+	/* Who does not tell its end may have come to it. */
+	if (!m->end_ts || !co->tells_life || co->state != TRACE_STATE_RUNNING ||
+	    m->end_ts < co->resumed_ts)
 		return;
 	slice = m->end_ts - co->resumed_ts;
 	if (slice < analysis_min_age(a))

@@ -252,6 +252,7 @@ static int set_kind(struct model *m, struct coro *co, uint32_t site, const char 
 static int add_birth(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	co->birth_ts = ev->ts;
+	co->tells_life = true;
 	co->pid = ev->pid;
 	co->parent = ev->peer;
 	if (co->state == TRACE_STATE_UNKNOWN) {
@@ -427,6 +428,8 @@ int model_add(struct model *m, const struct trace_item *item)
 
 void model_finish(struct model *m)
 {
+	if (!m->nr_places)
+		return; /* there was nothing */
 	m->end_ts = m->last_ts;
 	if (m->has_totals && m->totals.end_ts > m->end_ts)
 		m->end_ts = m->totals.end_ts;

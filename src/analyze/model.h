@@ -70,6 +70,7 @@ struct coro {
 	uint8_t state, reason; /* enum trace_state, trace_reason */
 	uint8_t nr_steps;      /* so far, up to MODEL_STEPS */
 	uint8_t next_step;
+	bool tells_life; /* its birth was told, so its end will be */
 	bool in_use, has_resource, woken_since, loss_known, explained;
 	struct misstep double_resume, double_suspend, after_end;
 	struct step steps[MODEL_STEPS];

@@ -111,6 +111,28 @@ bool report_kind_of(const struct report *r, const struct group *g, char *buf, si
 	return true;
 }
 
+void report_prepare(const struct report *r)
+{
+	const struct findings *f = &r->analysis->findings;
+	struct report_place ignored;
+	size_t i;
+	unsigned k;
+
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+
+		if (!report_shows(r, g))
+			continue;
+		report_group_place(r, g, &ignored);
+		for (k = 0; g->has_coro && k < g->example.nr_steps; k++) {
+			const struct step *s = report_step(&g->example, k);
+
+			if (s->kind == TRACE_SUSPEND)
+				report_place_of(r, g->example.pid, s->site, s->addr, &ignored);
+		}
+	}
+}
+
 /* ---- words --------------------------------------------------------------- */
 
 void report_coroutine(const struct report *r, uint64_t probe_id, uint32_t name, char *buf,

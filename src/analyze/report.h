@@ -31,6 +31,10 @@ struct report_place {
 	uint32_t line;
 };
 
+/* Look up every place that will be named: so that the notes, which come first, can tell of trouble.
+ */
+void report_prepare(const struct report *r);
+
 /* 0, or a negative errno of the output. */
 int report_markdown(const struct report *r, FILE *out);
 int report_text(const struct report *r, FILE *out);

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""test_report.py - the report: its forms, its gate, its caution, its names of places."""
+import shutil
+import xml.etree.ElementTree as xml
+
+from harness import *
+
+BUGGY = os.environ["CORPUS_BUGGY"]
+CLEAN = os.environ["CORPUS_CLEAN"]
+S = 10 ** 9
+
+
+def trace_of(dir, scenario, *options, program=None, name="t.jsonl"):
+    status, _, err = tool("run", "-q", "-o", f"{dir}/{name}", *options, "--", program or BUGGY, scenario)
+    equal((status, err), (0, ""), "status, stderr of run")
+    return f"{dir}/{name}"
+
+
+def report(trace, *options, status=0):
+    got, out, err = tool("report", "--json", *options, trace)
+    equal((got, err), (status, ""), "status, stderr of report")
+    return json.loads(out)
+
+
+def found(r, detector):
+    return [f for f in r["findings"] if f["detector"] == detector]
+
+
+def line(probe, active, ts, seq=2, tid=7, addr=0, **more):
+    text = '{"probe_id":%d,"tid":%d,"addr":"0x%016x","seq":%d,"is_active":%s,"ts":%d' % (
+        probe, tid, addr, seq, "true" if active else "false", ts)
+    return text + "".join(f',"{k}":{json.dumps(v)}' for k, v in more.items()) + "}\n"
+
+
+def write(path, *lines):
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(lines)
+    return path
+
+
+def seq_of(k):
+    """As eight slots number the k-th transition."""
+    return 2 * (k // 8) + 2
+
+
+def foreign(dir, stuck=47, others=60):
+    """A trace as the existing tool leaves it: no sidecar, garbage, slots in the order of memory."""
+    lines = []
+    for co in range(1, others + 1):
+        mine = []
+        for k in range(25):  # the last resume is its end, as far as a plain trace tells
+            mine.append(line(co, k % 2 == 0, S + co * 1000 + k * 1000000, seq_of(k), addr=0 if k % 2 == 0 else 0x401000))
+        for lap in range(0, 24, 8):
+            lines += mine[lap + 4:lap + 8] + mine[lap:lap + 4]
+        lines.append(mine[24])
+    for co in range(1000, 1000 + stuck):
+        lines += [line(co, True, S + 5000000, 2), line(co, False, S + 6000000, 2, addr=0x401000)]
+    lines.append(line(5000, True, 5 * S, 2))
+    lines += [line(1, i % 2 == 1, 5 * S + i * 1000, seq_of(25 + i), addr=0 if i % 2 == 1 else 0x401000) for i in range(20)]
+    # What a collector read from the wrong place: no duration, no verdict.
+    lines += [line(0, False, 0, 9341), line(0, True, 1 << 56, 0, tid=0), "{not json}\n"]
+    return write(dir + "/foreign.jsonl", *lines)
+
+
+@test
+def the_forms_hold_the_same(dir):
+    trace = trace_of(dir, "closed-under-waiter")
+    r = report(trace)
+    finding, = found(r, "closed-under-waiter")
+    equal((finding["confidence"], finding["count"], finding["fault"]), ("strong", 1, True), "the finding")
+    equal((r["totals"]["lost"], r["totals"]["garbage"], r["notes"]), (0, 0, []), "lost, garbage, notes")
+    contains(finding["place"]["text"], "buggy.c:")
+    contains(finding["place"]["text"], "wait_here")
+    example = finding["example"]
+    equal((example["name"], example["reason"], example["state"]), ("connection", "io-read", "suspended"), "the example")
+    equal([s["kind"] for s in example["last"]], ["resume", "suspend"], "its last steps")
+    for form in [], ["--text"]:
+        status, out, _ = tool("report", *form, trace)
+        equal(status, 0, "status")
+        for part in ("Closed under a waiter", "strong" if not form else "STRONG", "descriptor", "wait", "connection",
+                     finding["advice"].split()[0], "lost", "garbage"):
+            contains(out, part)
+    _, out, _ = tool("report", trace)
+    assert out.startswith("# DeepDive: "), out[:40]
+
+
+@test
+def sarif_and_junit_are_what_they_say(dir):
+    trace = trace_of(dir, "deadlock")
+    _, out, _ = tool("report", "--sarif", trace)
+    run, = json.loads(out)["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    result = [r for r in run["results"] if r["ruleId"] == "deadlock"][0]
+    equal((result["level"], result["occurrenceCount"]), ("error", 3), "level, count")
+    assert {r["ruleId"] for r in run["results"]} <= rules, rules
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("buggy.c") and place["region"]["startLine"] > 1, place
+    _, out, _ = tool("report", "--junit", trace)
+    suite = xml.fromstring(out).find("testsuite")
+    equal(suite.get("failures"), "1", "failures")
+    failed = [c.get("name") for c in suite if c.find("failure") is not None]
+    equal((failed, {c.get("name") for c in suite}), (["deadlock"], rules), "failed, all")
+
+
+@test
+def the_gate_is_an_exit_status(dir):
+    trace = trace_of(dir, "lost-wakeup/join")
+    for options, status in ((["--fail-on", "lost-wakeup"], 1), (["--fail-on", "leak,lost-wakeup"], 1),
+                            (["--fail-on", "leak"], 0), (["--fail-on", "all"], 1),
+                            (["--fail-on", "lost-wakeup", "--min-confidence", "proven"], 0)):
+        equal(tool("report", *options, trace)[0], status, f"status of {options}")
+    status, out, err = tool("report", "--fail-on", "all", "-o", dir + "/r.md", trace)
+    equal((status, out), (1, ""), "status, stdout")
+    contains(err, "lost-wakeup: 1 (strong)")
+    assert os.path.getsize(dir + "/r.md") > 500
+    for wrong in (["--fail-on", "everything"], ["--min-confidence", "sure"], ["--min-age", "x"], []):
+        status, out, err = tool("report", *wrong, *([trace] if wrong else []))
+        equal((status, out), (2, ""), f"status, stdout of {wrong}")
+        contains(err, "hint: " if "--min-age" not in wrong else "min-age")
+    status, _, err = tool("report", "-o", dir + "/no/such/place", trace)
+    equal(status, 1, "status where it cannot write")
+    contains(err, "cannot open")
+    equal(tool("report", dir + "/none.jsonl")[0], 1, "status without a trace")
+    _, out, _ = tool("report", "--list")
+    assert len(out.splitlines()) >= 15 and "deadlock" in out, out
+
+
+@test
+def what_is_suppressed_is_only_counted(dir):
+    trace = trace_of(dir, "blocking")
+    status, rules, _ = tool("report", "--gen-suppressions", trace)
+    equal(status, 0, "status")
+    contains(rules, "blocking:")
+    write(dir + "/s", "# meant\n\n", rules)
+    r = report(trace, "--suppressions", dir + "/s", "--fail-on", "all")
+    equal((r["findings"], r["suppressed"] > 0), ([], True), "findings, suppressed")
+    write(dir + "/s", "blocking:*other_function*\n")
+    equal(report(trace, "--suppressions", dir + "/s")["suppressed"], 0, "suppressed by another's rule")
+    write(dir + "/s", "*:kind:blocker*\n")
+    equal(report(trace, "--suppressions", dir + "/s")["findings"], [], "by kind")
+    for text, words in (("nonsense\n", "is no suppression"), ("lock:*\n", "no detector 'lock'")):
+        write(dir + "/s", "# one\n" + text)
+        status, _, err = tool("report", "--suppressions", dir + "/s", trace)
+        equal(status, 1, "status")
+        contains(err, dir + "/s:2: ")
+        contains(err, words)
+
+
+@test
+def run_check_is_run_and_gate_in_one(dir):
+    def check(*args):
+        return tool("run", "-q", "--check", "-o", dir + "/c.jsonl", *args)
+    equal(check("--", CLEAN, "joins"), (0, "", ""), "of a clean one")
+    status, out, err = check("--", BUGGY, "double-resume")
+    equal((status, out), (1, ""), "of one with a fault")
+    contains(err, "PROVEN  Resumed twice")
+    status, _, err = check("--", BUGGY, "suspended-at-exit")
+    equal(status, 1, "of one that leaves somebody")
+    contains(err, "Suspended at exit")
+    write(dir + "/s", "suspended-at-exit:*wait_here*\n")
+    equal(check("--suppressions", dir + "/s", "--", BUGGY, "suspended-at-exit")[0], 0, "if that is meant")
+    equal(check("--", "sh", "-c", "exit 7")[0], 7, "of a program that fails by itself")
+    equal(check("-o", dir + "/c.ctf", "--", BUGGY, "deadlock")[0], 1, "on a ctf trace")
+    status, _, err = tool("run", "--check", "-o", "-", "--", "true")
+    equal(status, 2, "with the trace on stdout")
+    contains(err, "--check")
+
+
+@test
+def the_seeds_flag_gives_the_report(dir):
+    trace = trace_of(dir, "deadlock")
+    for args in (["-deepdive", "-out", trace], ["--deepdive", "--out=" + trace], ["-out", trace, "-deepdive"]):
+        status, out, err = tool(*args)
+        equal((status, err), (0, ""), f"status, stderr of {args}")
+        contains(out, "# DeepDive: ")
+        contains(out, "Deadlock (proven)")
+    equal(tool("-deepdive", "-html")[0], 2, "with another flag")
+
+
+@test
+def a_trace_of_the_existing_tool(dir):
+    r = report(foreign(dir))
+    t = r["totals"]
+    equal((t["garbage"], t["lost"]), (3, None), "garbage, lost")
+    equal((t["coroutines"], t["transitions"]), (108, 60 * 25 + 47 * 2 + 21), "coroutines, transitions")
+    assert t["duration_ns"] < 5 * S, t
+    lost, = found(r, "lost-wakeup")
+    equal((lost["count"], lost["confidence"]), (47, "suspect"), "the phantoms")
+    equal(lost["place"]["text"], "0x401000", "their place")
+    assert not found(r, "suspicious-address") and not found(r, "never-yielded") and not found(r, "double-resume"), r["findings"]
+    contains(r["notes"][0], "no sidecar")
+
+
+@test
+def a_finding_that_touches_a_gap_is_a_suspicion(dir):
+    lines = []
+    for k in range(60):
+        lines.append(line(1, k % 2 == 0, S + k * 1000, seq_of(k), site=1 if k % 2 else 0))
+    lines += [line(2, True, S + 100, 2), line(2, True, S + 200, 2), line(3, True, 4 * S)]
+    meta = ['{"type":"run","format":1,"tool":"t","command":["x"],"pid":1,"start_ts":1,"start_realtime":1,"stations":4}\n',
+            '{"type":"site","id":1,"file":"a.c","line":3,"function":"f","pid":1}\n']
+    coroutine = '{"type":"coroutine","station":%d,"probe_id":%d,"pid":1,"written":%d,"collected":%d,"lost":%d}\n'
+    totals = '{"type":"totals","complete":true,"written":70,"collected":63,"lost":%d,"exit_status":0,"end_ts":%d}\n'
+    for lost, confidence in ((0, "proven"), (7, "suspect")):
+        trace = write(dir + "/t.jsonl", *lines)
+        write(trace + ".meta", *meta, coroutine % (0, 1, 60, 60, 0), coroutine % (1, 2, 2 + lost, 2, lost), totals % (lost, 4 * S))
+        r = report(trace)
+        twice, = found(r, "double-resume")
+        equal(twice["confidence"], confidence, f"with {lost} lost")
+        equal(bool(twice["doubt"]), lost > 0, "doubt")
+        equal(any("7 events were lost" in n for n in r["notes"]), lost > 0, "note")
+
+
+@test
+def addresses_become_functions_and_lines(dir):
+    program = shutil.copy(BUGGY, dir + "/program")
+    trace = trace_of(dir, "suspicious-address", program=program)
+    step = found(report(trace), "suspicious-address")[0]["example"]["last"]
+    places = [s["place"]["text"] for s in step if "place" in s]
+    assert any("buggy.c:" in p and p.endswith(" address") for p in places), places
+    subprocess.run(["strip", "--strip-debug", program], check=True)
+    r = report(trace)
+    places = [s["place"]["text"] for s in found(r, "suspicious-address")[0]["example"]["last"] if "place" in s]
+    assert any(p.startswith("address+0x0 in ") for p in places), places
+    contains(r["notes"][0], "no debug information")
+    shutil.copy(CLEAN, program)
+    contains(report(trace)["notes"][0], "was built anew since")
+    os.unlink(program)
+    contains(report(trace)["notes"][0], "is not there any more")
+
+
+@test
+def both_formats_say_the_same(dir):
+    a = report(trace_of(dir, "lost-wakeup/mutex"))
+    b = report(trace_of(dir, "lost-wakeup/mutex", name="t.ctf"))
+
+    def summary(r):
+        return [(f["detector"], f["confidence"], f["count"], f["place"], f["kind"]) for f in r["findings"]]
+    equal(summary(a), summary(b), "findings")
+
+
+@test
+def no_trace_is_said_to_be_none(dir):
+    write(dir + "/x", "hello\n", "world\n")
+    status, out, err = tool("report", dir + "/x")
+    equal((status, out), (1, ""), "status, stdout")
+    contains(err, "is it a trace?")
+    write(dir + "/empty")
+    status, out, _ = tool("report", "--text", dir + "/empty")
+    equal(status, 0, "status of an empty one")
+    contains(out, "nothing found")
+
+
+if __name__ == "__main__":
+    main()
