@@ -203,7 +203,7 @@ static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 
 static uint8_t *put_resource(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 {
-	p = put_head(p, ts, CTF_CLOSE + (ev->kind - TRACE_CLOSE), ev);
+	p = put_head(p, ts, CTF_CLOSE + (unsigned)ev->kind - TRACE_CLOSE, ev);
 	p = put_u64(p, ev->resource);
 	return put_u32(p, ev->pid);
 }
