@@ -216,30 +216,40 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 	return hits > 0;
 }
 
+static int report_with(struct report_job *job, struct analysis *a, struct symbols *symbols,
+		       struct suppressions *rules, struct err *err)
+{
+	struct trace_reader *reader;
+	int rc;
+
+	if (job->suppressions && suppressions_read(rules, job->suppressions, err) < 0)
+		return err->code;
+	reader = trace_reader_open(job->trace, err);
+	if (!reader)
+		return err->code;
+	rc = read_trace(job, reader, a, symbols, err);
+	if (!rc)
+		rc = conclude(job, reader, a, symbols, rules, err);
+	trace_reader_close(reader);
+	return rc;
+}
+
 int report_job_run(struct report_job *job)
 {
 	struct analysis_options options = { .min_age_ns = job->min_age_ns,
 					    .of_a_test = job->of_a_test };
 	struct suppressions rules = { 0 };
-	struct trace_reader *reader = NULL;
 	struct analysis *a = analysis_new(&options);
 	struct symbols *symbols = symbols_new();
 	struct err err = { 0 };
-	int rc = 0;
+	int rc;
 
-	if (!a || !symbols)
+	if (a && symbols)
+		rc = report_with(job, a, symbols, &rules, &err);
+	else
 		rc = err_set(&err, -ENOMEM, "no memory");
-	else if (job->suppressions)
-		rc = suppressions_read(&rules, job->suppressions, &err);
-	if (!rc) {
-		reader = trace_reader_open(job->trace, &err);
-		rc = reader ? read_trace(job, reader, a, symbols, &err) : err.code;
-	}
-	if (!rc)
-		rc = conclude(job, reader, a, symbols, &rules, &err);
 	if (rc < 0)
 		say_error(job->command, &err);
-	trace_reader_close(reader);
 	analysis_free(a);
 	symbols_free(symbols);
 	suppressions_release(&rules);

@@ -28,7 +28,7 @@ static struct reorder_coro *coro_of(struct reorder *r, const struct trace_event 
 	}
 	co = &r->coros[number];
 	if (!co->held)
-		co->held = malloc(REORDER_HELD * sizeof(*co->held));
+		co->held = calloc(REORDER_HELD, sizeof(*co->held));
 	return co->held ? co : NULL;
 }
 

@@ -163,7 +163,7 @@ static void read_maps(struct modules *m, uint32_t pid, FILE *maps)
 		if (strcmp(path, run.path) != 0) {
 			finish_run(m, &run);
 			run.module = now;
-			strcpy(run.path, path);
+			snprintf(run.path, sizeof(run.path), "%s", path);
 		}
 		run.module.end = now.end;
 		run.has_code |= is_code;
