@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corotracer/cpp/events.h - what a coroutine writes when it leaves its thread, comes back,
+ * and ends; and who it was that ran here meanwhile.
+ *
+ * Who runs here
+ *   A thread knows which traced coroutine runs on it, so that one that is born has a parent
+ *   and one that is resumed knows by whom.  Each remembers whom it displaced and puts it
+ *   back when it leaves.  That works only for a coroutine of which we see every way out
+ *   (see holds_thread()): of others nothing is claimed beyond the await itself.
+ *
+ * Before, not after
+ *   The suspend is written before await_suspend() is called: as soon as that has handed the
+ *   coroutine on, another thread may run and destroy it.  So nothing of the coroutine may be
+ *   touched afterwards, only what is in struct Left, on the stack.
+ *
+ * Perhaps
+ *   An await_suspend() that returns bool may say that there was no suspension after all.
+ *   Its record is written before, as any other, but published after (perhaps_publish), or
+ *   taken back.  In between, another thread may resume the coroutine, and must not publish
+ *   that before the suspend: it publishes the suspend, too (help_publish).  For that it has
+ *   to know that the first thread is still at it, and that its lane is not given to another
+ *   meanwhile: struct Turn.
+ */
+#ifndef COROTRACER_CPP_EVENTS_H
+#define COROTRACER_CPP_EVENTS_H
+
+#include <corotracer/cpp/site.h>
+#include <corotracer/cpp/state.h>
+#include <corotracer/cpp/wait.h>
+
+#include <cstddef>
+
+namespace corotracer
+{
+inline namespace v1
+{
+namespace detail
+{
+
+/*
+ * Where a coroutine writes; true if it does.  Under a collector with lanes that is no
+ * station, and there is nothing behind the pointer.
+ */
+struct Station : ctp_probe {
+	explicit operator bool() const
+	{
+		return life || station;
+	}
+
+	bool operator==(std::nullptr_t) const
+	{
+		return !*this;
+	}
+
+	ctp_station *operator->() const
+	{
+		return station;
+	}
+};
+
+/* What a coroutine carries.  Two of the names are those that programs know. */
+struct Coro {
+	Station my_station;
+	uint64_t event_count; /* transitions */
+	uint64_t below;       /* who ran on its thread when it came: an id */
+	bool holds;           /* it is known when it leaves its thread */
+	/* Of its last suspend, if it was one of those that may not have been: see Perhaps. */
+	Turn *turn;
+	ctp_lane *lane;
+	uint64_t nr_turn, head, next_head;
+};
+
+/*
+ * The function that resumes a frame is its first word, with gcc and with clang: it tells
+ * whose code this is, and can be symbolised.
+ */
+inline uint64_t resume_function(const void *frame)
+{
+	return static_cast<uint64_t>(*static_cast<const uintptr_t *>(frame));
+}
+
+/* ---- who runs here ---------------------------------------------------------- */
+
+/* A coroutine on its way out: all that is still known of it afterwards. */
+struct Left {
+	uint64_t id;     /* 0: not known, or not traced into lanes */
+	uint64_t was;    /* who ran here when it began to leave */
+	uint64_t before; /* who ran here before it */
+	uint32_t site;
+};
+
+/* It is about to leave; what await_suspend() does still counts as done by it. */
+inline Left leave_begin(const Coro *c, uint32_t site)
+{
+	Thread &t = *self();
+	uint64_t id = c->my_station.life ? ctp_load_relaxed(&c->my_station.life->id) : 0;
+	Left left = { id, t.current, t.current == id ? c->below : t.current, site };
+
+	if (id)
+		t.current = id;
+	t.passed = nullptr; /* whoever it was passed to did not say so */
+	return left;
+}
+
+inline void leave_end(const Left &left)
+{
+	self()->current = left.before;
+}
+
+/* It leaves by passing its thread directly to @frame. */
+inline void leave_to(const Left &left, const void *frame)
+{
+	Thread &t = *self();
+
+	t.current = left.before;
+	t.passed = frame;
+	t.passed_by = left.id;
+	t.passed_at = left.site;
+}
+
+/* It did not leave. */
+inline void leave_not(const Left &left)
+{
+	self()->current = left.was;
+}
+
+/* It runs here from now on. */
+inline void enter(Coro *c)
+{
+	Thread &t = *self();
+	uint64_t id = c->my_station.life ? ctp_load_relaxed(&c->my_station.life->id) : 0;
+
+	if (!c->holds || !id || t.current == id)
+		return;
+	c->below = t.current;
+	t.current = id;
+}
+
+/* The same of one that did not suspend before it began. */
+template <class = void> CTP_CPP_EVENT void start(Coro *c)
+{
+	enter(c);
+}
+
+/* It is gone, or over. */
+inline void forget(const Coro *c, uint64_t id)
+{
+	Thread &t = *self();
+
+	if (id && t.current == id)
+		t.current = c->below;
+}
+
+/* ---- leaving ------------------------------------------------------------------ */
+
+template <class = void>
+CTP_CPP_LEAVE Left write_suspend(Coro *c, uint64_t addr, std::source_location where, Wait wait)
+{
+	ctp_session *s = session();
+	uint32_t site = site_id(s, where);
+
+	c->event_count++;
+	if (wait.has_resource)
+		ctp_suspend_on(&c->my_station, &self()->ctp, s, addr, site, wait.reason,
+			       wait.resource);
+	else
+		ctp_suspend(&c->my_station, &self()->ctp, s, addr, site, wait.reason);
+	return leave_begin(c, site);
+}
+
+/* A suspend that may not have been one. */
+struct Perhaps {
+	Left left;
+	Turn *turn;     /* NULL: published already */
+	ctp_lane *lane; /* in this lane, */
+	uint64_t head;  /* here, */
+	ctp_record *at; /* as this record, */
+	uint32_t nr;    /* of so many */
+	uint32_t state; /* what its life said before */
+};
+
+/* The turns of all lanes, made by whoever comes first.  NULL: no memory for them. */
+CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
+{
+	size_t size = s->lane_pool.limit * sizeof(Turn);
+	void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return nullptr;
+	/* (F) pairs with the acquire in turn_of(). */
+	if (ctp_cas_release(&turns, static_cast<Turn *>(nullptr), static_cast<Turn *>(map)))
+		return static_cast<Turn *>(map);
+	munmap(map, size);
+	return ctp_load_acquire(&turns); /* (F) pairs with the release of who was first */
+}
+
+inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
+{
+	/* (F) pairs with the release in turns_make(): who sees the turns sees them empty. */
+	Turn *all = ctp_load_acquire(&turns);
+
+	if (ctp_unlikely(!all) && !(all = turns_make(s)))
+		return nullptr;
+	return all + (lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units));
+}
+
+/* Write it, but not yet for the collector.  False: it has no place to wait in. */
+template <class = void>
+bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
+{
+	uint32_t kind = CTP_REC_SUSPEND | (wait.has_resource ? CTP_REC_HAS_MORE : 0);
+	ctp_life *l = c->my_station.life;
+	ctp_thread *t = &self()->ctp;
+	ctp_session *s = session();
+	uint64_t id;
+
+	p->nr = wait.has_resource ? 2 : 1;
+	if (!l ||
+	    !(p->at = ctp_likely(ctp_lane_fits(t, s, p->nr)) ? t->at
+							     : ctp_lane_room(t, s, p->nr)) ||
+	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_of(s, t->lane)))
+		return false;
+	c->turn = p->turn;
+	c->nr_turn = ctp_load_relaxed(&p->turn->nr) + 1;
+	c->lane = p->lane = t->lane;
+	c->head = p->head = ctp_lane_head(t);
+	c->next_head = p->head + p->nr * sizeof(ctp_record);
+	p->state = ctp_load_relaxed(&l->state);
+	if (wait.has_resource) {
+		ctp_store_relaxed(&l->resource, wait.resource);
+		ctp_record_put_more(p->at + 1, wait.resource, 0);
+	}
+	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
+	t->at = p->at + p->nr;
+	/* Seen by whoever resumes the coroutine: the program hands it over after this. */
+	ctp_store_relaxed(&p->turn->nr, c->nr_turn);
+	return true;
+}
+
+/* The turn is over: nobody helps from now on. */
+inline void turn_end(Turn *turn)
+{
+	/* (N) pairs with the acquire load in help_publish(). */
+	ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
+}
+
+template <class = void>
+CTP_CPP_LEAVE Perhaps write_perhaps(Coro *c, uint64_t addr, std::source_location where, Wait wait)
+{
+	Perhaps p = {};
+	uint32_t site = site_id(session(), where);
+
+	if (!perhaps_write(&p, c, addr, site, wait)) {
+		p.turn = nullptr;
+		p.left = write_suspend(c, addr, where, wait);
+		return p;
+	}
+	c->event_count++;
+	p.left = leave_begin(c, site);
+	return p;
+}
+
+/* It was one.  The coroutine may be gone. */
+template <class = void> CTP_CPP_LEAVE void perhaps_publish(const Perhaps &p)
+{
+	ctp_thread *t = &self()->ctp;
+
+	if (p.turn) {
+		if (ctp_unlikely(t->always_slow))
+			ctp_lane_publish_slow(t, session(), 0);
+		else if (ctp_likely(t->lane == p.lane))
+			ctp_lane_publish(t, session(), 0);
+		turn_end(p.turn);
+	}
+	leave_end(p.left);
+}
+
+/* ---- coming back ----------------------------------------------------------------- */
+
+/* Woken by @waker and resumed, in one step. */
+inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
+{
+	ctp_life *l = c->my_station.life;
+	ctp_thread *t = &self()->ctp;
+	ctp_session *s = session();
+	uint64_t id, now;
+
+	if (ctp_unlikely(!ctp_lane_fits(t, s, 2))) {
+		ctp_life_wake(l, t, s, waker, site, CTP_REASON_UNKNOWN, nullptr);
+		ctp_resume(&c->my_station, t, s);
+		return;
+	}
+	id = ctp_load_relaxed(&l->id);
+	if (ctp_unlikely(!id))
+		return;
+	now = ctp_ticks();
+	ctp_record_put(t->at, now, id, waker, static_cast<uint32_t>(ctp_load_relaxed(&l->events)),
+		       CTP_WHAT(CTP_REC_WAKE, CTP_REASON_UNKNOWN, site));
+	ctp_life_resume(l, t->at + 1, id, now);
+	ctp_lane_publish(t, s, 2);
+}
+
+/*
+ * Another thread wrote the suspend of @c, and may not have published it yet: then do it.  The
+ * head moves only if it is still where that record begins, so it does not matter who is
+ * first; and a lane's head is never the same twice, unless the lane is given to another
+ * thread, which its own thread sees to (leave_thread).
+ */
+CTP_CPP_HIDDEN void help_publish(const Coro *c)
+{
+	ctp_fetch_add_relaxed(&c->turn->helpers, 1u);
+	/* (N) pairs with the fence in leave_thread(): it sees us, or we see that it is over. */
+	ctp_fence_full();
+	if (ctp_load_relaxed(&c->turn->nr) == c->nr_turn)
+		/* (H) pairs with the acquire load in the collector's lane_look(). */
+		ctp_cas_release(&c->lane->head, c->head, c->next_head);
+	/* (N) pairs with the acquire in leave_thread(): what we did to the lane is done. */
+	__atomic_fetch_sub(&c->turn->helpers, 1u, __ATOMIC_RELEASE);
+}
+
+/* The coroutine that was suspended as @frame runs again, on this thread. */
+template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *frame)
+{
+	Thread &t = *self();
+	bool was_passed = t.passed && t.passed == frame;
+	uint64_t waker = was_passed ? t.passed_by : t.current;
+
+	c->event_count++;
+	if (c->turn) {
+		/* (N) pairs with the release in turn_end(): then it is published. */
+		if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
+			help_publish(c);
+		c->turn = nullptr;
+	}
+	if (waker && c->my_station.life)
+		write_wake_resume(c, waker, was_passed ? t.passed_at : 0);
+	else
+		ctp_resume(&c->my_station, &t.ctp, session());
+	t.passed = nullptr;
+	enter(c);
+}
+
+/* It was none: the coroutine is still here, and runs. */
+template <class = void> CTP_CPP_LEAVE void perhaps_retract(const Perhaps &p, Coro *c)
+{
+	ctp_life *l = c->my_station.life;
+	ctp_thread *t = &self()->ctp;
+
+	leave_not(p.left);
+	c->turn = nullptr;
+	if (p.turn)
+		turn_end(p.turn);
+	if (!p.turn || t->lane != p.lane || t->at != p.at + p.nr ||
+	    ctp_load_relaxed(&p.lane->head) != p.head) {
+		/* Too late, others came after it: then it was one, and is over. */
+		ctp_resume(&c->my_station, t, session());
+		c->event_count++;
+		return;
+	}
+	t->at = p.at;
+	ctp_store_relaxed(&l->state, p.state);
+	ctp_store_relaxed(&l->events, ctp_load_relaxed(&l->events) - 1);
+	c->event_count--;
+}
+
+/* await_suspend() threw: the coroutine runs on, with the exception. */
+CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
+{
+	leave_not(left);
+	c->event_count++;
+	ctp_resume(&c->my_station, &self()->ctp, session());
+}
+
+/* A transition that somebody tells by hand. */
+template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr, bool is_active)
+{
+	if (is_active)
+		write_resume(c, nullptr);
+	else
+		leave_not(write_suspend(c, addr, std::source_location(), Wait{}));
+}
+
+/* ---- birth and end ------------------------------------------------------------------ */
+
+CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
+			  std::source_location where)
+{
+	Thread &t = *self();
+	ctp_session *s;
+
+	if (!attach())
+		return;
+	s = session();
+	t.passed = nullptr; /* that frame may be this one's memory now */
+	if (!name)
+		name = t.birth_name;
+	t.birth_name = nullptr;
+	if (!ctp_probe_begin(&c->my_station, &t.ctp, s, 0, name, t.current, site_id(s, where)) ||
+	    !c->my_station.life)
+		return;
+	t.newborn[t.nr_born++ % nr_newborn] = { promise, c->my_station.life,
+						ctp_load_relaxed(&c->my_station.life->id) };
+}
+
+/* It came to its end; its frame is still there. */
+template <class = void> CTP_CPP_LEAVE Left finish(Coro *c, uint32_t flags)
+{
+	if (c->my_station)
+		ctp_probe_done(&c->my_station, &self()->ctp, session(), flags);
+	return leave_begin(c, 0);
+}
+
+CTP_CPP_HIDDEN void cancel(Coro *c)
+{
+	leave_not(finish(c, CTP_END_CANCELLED));
+}
+
+/* The name of whoever is born here next. */
+CTP_CPP_HIDDEN void name_next(const char *name)
+{
+	self()->birth_name = name;
+}
+
+CTP_CPP_HIDDEN void end(Coro *c)
+{
+	forget(c, ctp_probe_id(&c->my_station));
+	ctp_probe_end(&c->my_station, &self()->ctp, session(), 0);
+}
+
+/* Somebody makes it ready to run. */
+CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
+{
+	ctp_session *s = session();
+
+	if (c->my_station.life)
+		ctp_life_wake(c->my_station.life, &self()->ctp, s, self()->current,
+			      site_id(s, where), from.reason,
+			      from.has_resource ? &from.resource : nullptr);
+}
+
+} // namespace detail
+} // namespace v1
+} // namespace corotracer
+
+#endif
