@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// task.h - a coroutine: spawned and left to itself, or awaited by another.
+//
+//	Task<bool> drain(Client *client);
+//	bool went_well = co_await drain(&client);	// runs it, goes on when it has ended
+//	scheduler.spawn(serve(...));			// runs by itself; its frame goes with it
+//
+// It starts when somebody wants it to.  An exception in one that is awaited goes on in the
+// awaiting one; in one that is left to itself it ends that coroutine, and is told on stderr.
+#pragma once
+
+#include <coroutine>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include <corotracer/coroTracer.h>
+
+#include "census.h"
+
+// What the promises of all tasks have in common.  The base is all that tracing takes.
+class TaskPromise : public corotracer::PromiseMixin
+{
+public:
+	// When it ends, whoever awaits it goes on; nobody: its frame goes.
+	struct Ending {
+		bool await_ready() const noexcept
+		{
+			return false;
+		}
+		template <typename Promise>
+		std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept
+		{
+			TaskPromise &promise = self.promise();
+			std::coroutine_handle<> next = promise.awaiting_;
+
+			count_end(promise.tally_);
+			if (next) {
+				count_resume(promise.awaiting_tally_);
+				return next;
+			}
+			promise.tell_failure();
+			self.destroy();
+			return std::noop_coroutine();
+		}
+		void await_resume() const noexcept
+		{
+		}
+	};
+
+	std::suspend_always initial_suspend() noexcept
+	{
+		return {};
+	}
+	Ending final_suspend() noexcept
+	{
+		return {};
+	}
+	void unhandled_exception() noexcept
+	{
+		failure_ = std::current_exception();
+	}
+
+	Tally *tally() const
+	{
+		return tally_;
+	}
+	void set_tally(Tally *tally)
+	{
+		tally_ = tally;
+	}
+
+protected:
+	template <typename T> friend class Task;
+
+	void tell_failure() const noexcept
+	{
+		if (!failure_)
+			return;
+		try {
+			std::rethrow_exception(failure_);
+		} catch (const std::exception &e) {
+			std::fprintf(stderr, "mini-redis: a coroutine failed: %s\n", e.what());
+		} catch (...) {
+			std::fprintf(stderr, "mini-redis: a coroutine failed\n");
+		}
+	}
+
+	std::coroutine_handle<> awaiting_;
+	Tally *awaiting_tally_ = nullptr;
+	Tally *tally_ = nullptr;
+	std::exception_ptr failure_;
+};
+
+template <typename T> class ValuePromise : public TaskPromise
+{
+public:
+	void return_value(T value)
+	{
+		value_.emplace(std::move(value));
+	}
+	T result()
+	{
+		if (failure_)
+			std::rethrow_exception(failure_);
+		return std::move(*value_);
+	}
+
+private:
+	std::optional<T> value_;
+};
+
+template <> class ValuePromise<void> : public TaskPromise
+{
+public:
+	void return_void()
+	{
+	}
+	void result()
+	{
+		if (failure_)
+			std::rethrow_exception(failure_);
+	}
+};
+
+template <typename T = void> class [[nodiscard]] Task
+{
+public:
+	struct promise_type : ValuePromise<T> {
+		Task get_return_object()
+		{
+			return Task(Handle::from_promise(*this));
+		}
+	};
+	using Handle = std::coroutine_handle<promise_type>;
+
+	Task(Task &&other) noexcept : self_(std::exchange(other.self_, nullptr))
+	{
+	}
+	Task &operator=(Task &&) = delete;
+	~Task()
+	{
+		if (self_)
+			self_.destroy();
+	}
+
+	void set_tally(Tally *tally)
+	{
+		self_.promise().set_tally(tally);
+	}
+
+	// From now on it is its own; whoever asked resumes it.
+	Handle detach()
+	{
+		return std::exchange(self_, nullptr);
+	}
+
+	// Awaited: it runs at once, on this thread.
+	bool await_ready() const noexcept
+	{
+		return false;
+	}
+	template <typename Promise>
+	std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) noexcept
+	{
+		TaskPromise &promise = self_.promise();
+
+		promise.awaiting_ = awaiting;
+		promise.awaiting_tally_ = awaiting.promise().tally();
+		count_suspend(promise.awaiting_tally_);
+		count_resume(promise.tally_);
+		return self_;
+	}
+	T await_resume()
+	{
+		return self_.promise().result();
+	}
+
+private:
+	explicit Task(Handle self) : self_(self)
+	{
+	}
+
+	Handle self_;
+};
