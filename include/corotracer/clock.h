@@ -21,7 +21,10 @@
 #include <cpuid.h>
 #endif
 
+/* Who includes this in many places at once may want one copy instead of one each. */
+#ifndef CTP_SLOW
 #define CTP_SLOW static __attribute__((unused, noinline, cold))
+#endif
 
 /* Rare, but on the way of every second event of a slow program: not far away, and in one piece. */
 #define CTP_WARM static inline __attribute__((unused))

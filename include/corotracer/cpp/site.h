@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corotracer/cpp/site.h - from std::source_location to the number of a site.
+ *
+ * A source_location is a pointer to something that the compiler made for that place, so the
+ * pointer is the key.  The table is twice as large as there can be sites: it never fills.
+ * It lies in memory of its own, of which only the touched pages exist; places of one file
+ * are near each other there, too.
+ */
+#ifndef COROTRACER_CPP_SITE_H
+#define COROTRACER_CPP_SITE_H
+
+#include <corotracer/cpp/state.h>
+
+#include <bit>
+#include <cstring>
+#include <source_location>
+
+namespace corotracer
+{
+inline namespace v1
+{
+namespace detail
+{
+
+struct SiteEntry {
+	const void *key;
+	uint32_t id; /* 0: not entered yet */
+	uint32_t reserved;
+};
+
+inline constexpr uint32_t site_entries = 2 * (CTP_MAX_SITES + 1);
+
+CTP_CPP_STATE inline constinit SiteEntry *site_table = nullptr;
+
+static_assert(sizeof(std::source_location) == sizeof(void *),
+	      "corotracer takes a source_location for a pointer; this library's is not one");
+
+inline const void *site_key(const std::source_location &where)
+{
+	return std::bit_cast<const void *>(where);
+}
+
+inline uint32_t site_slot(const void *key)
+{
+	return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(key) >> 3) % site_entries;
+}
+
+/* The table, made by whoever comes first.  NULL: no memory for it. */
+CTP_CPP_HIDDEN SiteEntry *site_table_get()
+{
+	/* (F) pairs with the release below: who sees the table sees it empty. */
+	SiteEntry *table = ctp_load_acquire(&site_table);
+	void *map;
+
+	if (table)
+		return table;
+	map = mmap(nullptr, site_entries * sizeof(SiteEntry), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return nullptr;
+	table = static_cast<SiteEntry *>(map);
+	/* (F) pairs with the acquire above. */
+	if (ctp_cas_release(&site_table, static_cast<SiteEntry *>(nullptr), table))
+		return table;
+	munmap(map, site_entries * sizeof(SiteEntry));
+	return ctp_load_acquire(&site_table); /* (F) pairs with the release of who was first */
+}
+
+/* The entry of @key: found, or made. */
+CTP_CPP_HIDDEN SiteEntry *site_entry(SiteEntry *table, const void *key)
+{
+	uint32_t at = site_slot(key);
+
+	for (uint32_t tries = 0; tries < site_entries; tries++, at = (at + 1) % site_entries) {
+		const void *found = ctp_load_relaxed(&table[at].key);
+
+		if (!found &&
+		    ctp_cas_relaxed(&table[at].key, static_cast<const void *>(nullptr), key))
+			return &table[at];
+		if (ctp_load_relaxed(&table[at].key) == key)
+			return &table[at];
+	}
+	return nullptr;
+}
+
+/*
+ * gcc names the body of a coroutine by what it makes of it, "void f(f(int)::_Z1fi.Frame*)":
+ * what stands before that parameter is the name.  Others give the function as it was written.
+ */
+CTP_CPP_HIDDEN const char *function_name(const char *name, char *buffer, size_t size)
+{
+	static constexpr char frame[] = ".Frame*)";
+	size_t len = strlen(name), tail = sizeof(frame) - 1, begin = 0;
+	int depth = 0;
+
+	if (len < tail || memcmp(name + len - tail, frame, tail) != 0)
+		return name;
+	for (len--; len > 0; len--) {
+		depth += name[len] == ')' ? 1 : name[len] == '(' ? -1 : 0;
+		if (!depth)
+			break;
+	}
+	if (strncmp(name, "void ", 5) == 0)
+		begin = 5;
+	if (len <= begin || len - begin >= size)
+		return name;
+	memcpy(buffer, name + begin, len - begin);
+	buffer[len - begin] = 0;
+	return buffer;
+}
+
+CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
+{
+	SiteEntry *table = s && s->lanes ? site_table_get() : nullptr;
+	SiteEntry *entry = table ? site_entry(table, site_key(where)) : nullptr;
+	char name[1024];
+	uint32_t id;
+
+	if (!entry)
+		return 0;
+	id = ctp_load_relaxed(&entry->id);
+	if (id)
+		return id;
+	id = ctp_site_enter(s, where.file_name(), where.line(),
+			    function_name(where.function_name(), name, sizeof(name)));
+	/* Another thread was first: its number is as good, and the same for all from now on. */
+	if (id && !ctp_cas_relaxed(&entry->id, 0u, id))
+		id = ctp_load_relaxed(&entry->id);
+	return id;
+}
+
+/* The number of @where; 0 where it cannot have one. */
+inline uint32_t site_id(ctp_session *s, const std::source_location &where)
+{
+	/* (F) pairs with the release in site_table_get(). */
+	const SiteEntry *table = ctp_load_acquire(&site_table);
+	const void *key = site_key(where);
+
+	if (ctp_likely(table != nullptr)) {
+		const SiteEntry *entry = &table[site_slot(key)];
+		uint32_t id = ctp_load_relaxed(&entry->id);
+
+		/* A key never changes, and an id is of the key that was there before it. */
+		if (ctp_likely(ctp_load_relaxed(&entry->key) == key && id))
+			return id;
+	}
+	return key ? site_enter(s, where) : 0;
+}
+
+} // namespace detail
+} // namespace v1
+} // namespace corotracer
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corotracer/cpp/state.h - what a C++ program has of the tracer: one session, one struct per
+ * thread, and the slow path, all without a library.
+ *
+ * One copy
+ *   Everything here is inline, so that any number of translation units share one session
+ *   and one copy of the slow path.  Functions are hidden: those of a libcorotracer that the
+ *   program links, too, stay its own, and so does its session.  Variables are not: shared
+ *   objects of one program share them, too.  Their names carry a version, because two
+ *   objects may have been built with different headers.
+ *
+ * Never destroyed
+ *   Nothing here has a constructor or a destructor that runs.  A coroutine may be older
+ *   than main() and outlive it, and a thread may end one in its last breath.
+ */
+#ifndef COROTRACER_CPP_STATE_H
+#define COROTRACER_CPP_STATE_H
+
+#define CTP_CPP_HIDDEN inline __attribute__((cold, visibility("hidden")))
+
+/* The C SDK's header may have been here first, and declared them as its library's. */
+#undef CTP_SLOW_LINKAGE
+#define CTP_SLOW_LINKAGE CTP_CPP_HIDDEN
+#ifndef CTP_SLOW
+#define CTP_SLOW CTP_CPP_HIDDEN
+#endif
+
+#include <corotracer/probe.h>
+#include <corotracer/attach.h>
+
+#define CTP_CPP_STATE __attribute__((visibility("default")))
+
+namespace corotracer
+{
+inline namespace v1
+{
+namespace detail
+{
+
+struct Thread {
+	ctp_thread ctp;
+	uint64_t current;       /* the coroutine that runs here, as far as that is known: its id */
+	const void *passed;     /* the frame to which a coroutine has just passed this thread, */
+	uint64_t passed_by;     /* and that coroutine's id */
+	const char *birth_name; /* of the next coroutine that is born here */
+};
+
+constexpr ctp_process no_process()
+{
+	ctp_process none = {};
+
+	none.sock = -1;
+	return none;
+}
+
+CTP_CPP_STATE inline constinit ctp_process process = no_process();
+CTP_CPP_STATE inline constinit thread_local Thread thread
+	__attribute__((tls_model("initial-exec"))) = {};
+
+inline ctp_session *session()
+{
+	return ctp_load_relaxed(&process.session);
+}
+
+/* For where the kernel does not wipe the page: see ctp_session_page(). */
+inline void wipe_in_child()
+{
+	if (process.session)
+		memset(static_cast<void *>(process.session), 0, sizeof(ctp_session));
+}
+
+inline void leave_thread(void *leaving)
+{
+	ctp_thread_leave(static_cast<ctp_thread *>(leaving), session());
+}
+
+inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread };
+
+inline bool attach()
+{
+	return ctp_attach(&process, &hooks) != 0;
+}
+
+} // namespace detail
+
+/*
+ * Join the collector that the environment names.  Once, early in main(); any number of
+ * times is fine, and a program that never does joins with its first coroutine.  Without a
+ * collector nothing happens, now or later; CTP_VERBOSE=1 says why on stderr.
+ */
+inline void InitTracer()
+{
+	detail::attach();
+}
+
+/* True when new coroutines will be traced, as far as there is room. */
+inline bool enabled()
+{
+	/* (F) pairs with the release in ctp_session_get(). */
+	ctp_session *s = ctp_load_acquire(&detail::process.session);
+
+	return s && ctp_load_relaxed(&s->generation) != 0;
+}
+
+} // namespace v1
+} // namespace corotracer
+
+#endif
