@@ -15,9 +15,9 @@
 // Until something can be done with a descriptor.
 class AsyncWait
 {
-public:
+      public:
 	AsyncWait(Scheduler *scheduler, int fd, uint32_t events, corotracer::Wait why)
-		: scheduler_(scheduler), why_(why)
+	    : scheduler_(scheduler), why_(why)
 	{
 		waiter_.fd = fd;
 		waiter_.events = events;
@@ -46,7 +46,7 @@ public:
 		return -waiter_.error;
 	}
 
-protected:
+      protected:
 	int fd() const
 	{
 		return waiter_.fd;
@@ -56,7 +56,7 @@ protected:
 		return -waiter_.error;
 	}
 
-private:
+      private:
 	Scheduler *scheduler_;
 	corotracer::Wait why_;
 	Waiter waiter_;
@@ -65,10 +65,10 @@ private:
 // Until the client has said something: as Client::receive().
 class AsyncRead : public AsyncWait
 {
-public:
+      public:
 	AsyncRead(Scheduler *scheduler, Client *client)
-		: AsyncWait(scheduler, client->fd(), EPOLLIN, corotracer::reading(client->fd())),
-		  client_(client)
+	    : AsyncWait(scheduler, client->fd(), EPOLLIN, corotracer::reading(client->fd())),
+	      client_(client)
 	{
 	}
 	ssize_t await_resume()
@@ -76,16 +76,16 @@ public:
 		return error() ? error() : client_->receive();
 	}
 
-private:
+      private:
 	Client *client_;
 };
 
 // Until there is room to send: 0 or a negative errno.
 class AsyncWritable : public AsyncWait
 {
-public:
+      public:
 	AsyncWritable(Scheduler *scheduler, const Client &client)
-		: AsyncWait(scheduler, client.fd(), EPOLLOUT, corotracer::writing(client.fd()))
+	    : AsyncWait(scheduler, client.fd(), EPOLLOUT, corotracer::writing(client.fd()))
 	{
 	}
 };
@@ -93,9 +93,9 @@ public:
 // Until somebody connects: a descriptor, or a negative errno.
 class AsyncAccept : public AsyncWait
 {
-public:
+      public:
 	AsyncAccept(Scheduler *scheduler, int fd)
-		: AsyncWait(scheduler, fd, EPOLLIN, corotracer::accepting(fd))
+	    : AsyncWait(scheduler, fd, EPOLLIN, corotracer::accepting(fd))
 	{
 	}
 	int await_resume()
@@ -112,9 +112,9 @@ public:
 // Until one of the signals came that @fd, a signalfd, is for: 0 or a negative errno.
 class AsyncSignal : public AsyncWait
 {
-public:
+      public:
 	AsyncSignal(Scheduler *scheduler, int fd)
-		: AsyncWait(scheduler, fd, EPOLLIN, corotracer::waiting(CTP_REASON_SIGNAL))
+	    : AsyncWait(scheduler, fd, EPOLLIN, corotracer::waiting(CTP_REASON_SIGNAL))
 	{
 	}
 };
@@ -122,7 +122,7 @@ public:
 // Let the others go first.
 class Yield
 {
-public:
+      public:
 	explicit Yield(Scheduler *scheduler) : scheduler_(scheduler)
 	{
 	}
@@ -146,6 +146,6 @@ public:
 		return corotracer::yielding();
 	}
 
-private:
+      private:
 	Scheduler *scheduler_;
 };

@@ -20,7 +20,7 @@ struct Tally {
 
 class Census
 {
-public:
+      public:
 	explicit Census(bool wanted) : wanted_(wanted)
 	{
 	}
@@ -31,7 +31,7 @@ public:
 	// A line of JSON per coroutine.  When no thread counts any more.  False: see errno.
 	bool write(const std::string &path) const;
 
-private:
+      private:
 	bool wanted_;
 	std::mutex lock_;
 	std::deque<Tally> all_;

@@ -10,7 +10,7 @@
 
 class Client
 {
-public:
+      public:
 	Client(Keyspace *keys, Fd fd, uint64_t id);
 
 	int fd() const
@@ -35,7 +35,7 @@ public:
 		return is_leaving_;
 	}
 
-private:
+      private:
 	Keyspace *keys_;
 	Fd fd_;
 	ClientState state_;

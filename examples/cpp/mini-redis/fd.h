@@ -7,7 +7,7 @@
 
 class Fd
 {
-public:
+      public:
 	Fd() = default;
 	explicit Fd(int fd) : fd_(fd)
 	{
@@ -31,6 +31,6 @@ public:
 		return fd_;
 	}
 
-private:
+      private:
 	int fd_ = -1;
 };

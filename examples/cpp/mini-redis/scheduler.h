@@ -38,7 +38,7 @@ struct SchedulerOptions {
 
 class Scheduler
 {
-public:
+      public:
 	explicit Scheduler(const SchedulerOptions &opts) : opts_(opts)
 	{
 	}
@@ -59,7 +59,7 @@ public:
 	void wait(Waiter *waiter);
 	void post(std::coroutine_handle<> coroutine, Tally *tally);
 
-private:
+      private:
 	struct Ready {
 		std::coroutine_handle<> coroutine;
 		Tally *tally;
@@ -78,7 +78,7 @@ private:
 	const SchedulerOptions opts_;
 	Fd epoll_, bell_; // the bell is an eventfd: somebody look at the queue
 
-	std::mutex lock_; // guards all below
+	std::mutex lock_;               // guards all below
 	std::vector<Waiter *> waiting_; // by descriptor
 	std::deque<Ready> queue_;
 	size_t nr_waiting_ = 0;

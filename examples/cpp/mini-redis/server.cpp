@@ -14,7 +14,7 @@
 // Whoever is connected counts, however the coroutine ends.
 class Seat
 {
-public:
+      public:
 	explicit Seat(Server *server) : server_(server)
 	{
 		server_->nr_clients++;
@@ -25,7 +25,7 @@ public:
 		server_->nr_clients--;
 	}
 
-private:
+      private:
 	Server *server_;
 };
 
@@ -34,8 +34,7 @@ template <typename... Parameters, typename... Args>
 static void spawn(Server *server, const std::string &name, Task<> (*body)(Server *, Parameters...),
 		  Args &&...args)
 {
-	Task<> task =
-		corotracer::named(name.c_str(), body, server, std::forward<Args>(args)...);
+	Task<> task = corotracer::named(name.c_str(), body, server, std::forward<Args>(args)...);
 
 	task.set_tally(server->census->enter(name));
 	server->scheduler->spawn(std::move(task));

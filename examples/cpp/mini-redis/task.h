@@ -22,7 +22,7 @@
 // What the promises of all tasks have in common.  The base is all that tracing takes.
 class TaskPromise : public corotracer::PromiseMixin
 {
-public:
+      public:
 	// When it ends, whoever awaits it goes on; nobody: its frame goes.
 	struct Ending {
 		bool await_ready() const noexcept
@@ -71,7 +71,7 @@ public:
 		tally_ = tally;
 	}
 
-protected:
+      protected:
 	template <typename T> friend class Task;
 
 	void tell_failure() const noexcept
@@ -95,7 +95,7 @@ protected:
 
 template <typename T> class ValuePromise : public TaskPromise
 {
-public:
+      public:
 	void return_value(T value)
 	{
 		value_.emplace(std::move(value));
@@ -107,13 +107,13 @@ public:
 		return std::move(*value_);
 	}
 
-private:
+      private:
 	std::optional<T> value_;
 };
 
 template <> class ValuePromise<void> : public TaskPromise
 {
-public:
+      public:
 	void return_void()
 	{
 	}
@@ -126,7 +126,7 @@ public:
 
 template <typename T = void> class [[nodiscard]] Task
 {
-public:
+      public:
 	struct promise_type : ValuePromise<T> {
 		Task get_return_object()
 		{
@@ -177,7 +177,7 @@ public:
 		return self_.promise().result();
 	}
 
-private:
+      private:
 	explicit Task(Handle self) : self_(self)
 	{
 	}

@@ -37,8 +37,8 @@ void reply_syntax(const Call &call)
 
 void reply_subcommand(const Call &call)
 {
-	reply_error(call.out, "ERR unknown subcommand '" + std::string(call.args[1].substr(0, 64)) +
-				      "'");
+	reply_error(call.out,
+		    "ERR unknown subcommand '" + std::string(call.args[1].substr(0, 64)) + "'");
 }
 
 // ---- the client ---------------------------------------------------------------
@@ -206,9 +206,9 @@ void run_flushall(const Call &call)
 // What redis-benchmark prints above its figures.
 void run_config(const Call &call)
 {
-	static const char *const known[][2] = {
-		{ "save", "" }, { "appendonly", "no" }, { "databases", "1" }
-	};
+	static const char *const known[][2] = { { "save", "" },
+						{ "appendonly", "no" },
+						{ "databases", "1" } };
 	size_t nr = 0;
 	std::string pairs;
 

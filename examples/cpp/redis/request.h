@@ -28,7 +28,7 @@ struct Limits {
 
 class RequestReader
 {
-public:
+      public:
 	enum Result {
 		MORE,    // not all of it is there yet
 		COMMAND, // args() are its words, until the next call of any other function
@@ -59,7 +59,7 @@ public:
 		return buffer_.size();
 	}
 
-private:
+      private:
 	struct Span {
 		size_t start, size;
 	};

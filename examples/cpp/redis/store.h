@@ -13,7 +13,7 @@
 
 class Store
 {
-public:
+      public:
 	enum When { ALWAYS, IF_ABSENT, IF_PRESENT };
 
 	std::optional<std::string> get(std::string_view key) const;
@@ -30,7 +30,7 @@ public:
 	size_t size() const;
 	void clear();
 
-private:
+      private:
 	// Found by a view, without a string made for it.
 	struct Hash {
 		using is_transparent = void;
