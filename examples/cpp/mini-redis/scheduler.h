@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "census.h"
+#include "redis/census.h"
 #include "fd.h"
 #include "task.h"
 

@@ -17,7 +17,7 @@
 
 #include <corotracer/coroTracer.h>
 
-#include "census.h"
+#include "redis/census.h"
 
 // What the promises of all tasks have in common.  The base is all that tracing takes.
 class TaskPromise : public corotracer::PromiseMixin
