@@ -47,36 +47,34 @@ RequestReader::Result RequestReader::broken(std::string why)
 	return BROKEN;
 }
 
-// A line from at_ on, without its end; the CR is optional, as with Redis.
-bool RequestReader::take_line(std::string_view *line)
+// A line from at_ on, without its end; the CR is optional, as with Redis.  What is too long
+// is so however it is cut: with its end in sight, or while one waits for it.
+RequestReader::Result RequestReader::take_line(std::string_view *line, const char *too_long)
 {
 	size_t end = buffer_.find('\n', scanned_);
 
 	if (end == std::string::npos) {
 		scanned_ = buffer_.size();
-		return false;
+		return buffer_.size() - at_ > limits_.line + 1 ? broken(too_long) : MORE;
 	}
 	*line = std::string_view(buffer_).substr(at_, end - at_);
 	if (!line->empty() && line->back() == '\r')
 		line->remove_suffix(1);
+	if (line->size() > limits_.line)
+		return broken(too_long);
 	at_ = scanned_ = end + 1;
-	return true;
-}
-
-// There is no whole line yet: is that still all right?
-RequestReader::Result RequestReader::waiting(const char *too_long)
-{
-	return buffer_.size() - at_ > limits_.line ? broken(too_long) : MORE;
+	return COMMAND;
 }
 
 // "*3": so many bulk strings follow.  None, or fewer than none, is no command at all.
 RequestReader::Result RequestReader::read_array_header()
 {
 	std::string_view line;
+	Result result = take_line(&line, "too big mbulk count string");
 	int64_t nr;
 
-	if (!take_line(&line))
-		return waiting("too big mbulk count string");
+	if (result != COMMAND)
+		return result;
 	if (!parse_integer(line.substr(1), &nr) || nr > static_cast<int64_t>(limits_.args))
 		return broken("invalid multibulk length");
 	in_array_ = nr > 0;
@@ -101,21 +99,23 @@ RequestReader::Result RequestReader::read_bulks()
 {
 	while (bulks_left_) {
 		std::string_view line;
+		Result result;
 		int64_t size;
 
-		if (buffer_.size() - start_ > limits_.command)
-			return broken("too big request");
 		if (!has_bulk_size_) {
 			if (at_ < buffer_.size() && buffer_[at_] != '$')
 				return broken("expected '$', got '" + printable(buffer_[at_]) +
 					      "'");
-			if (!take_line(&line))
-				return waiting("too big bulk count string");
+			result = take_line(&line, "too big bulk count string");
+			if (result != COMMAND)
+				return result;
 			if (!parse_integer(line.substr(1), &size) || size < 0 ||
 			    size > static_cast<int64_t>(limits_.bulk))
 				return broken("invalid bulk length");
 			bulk_size_ = static_cast<size_t>(size);
 			has_bulk_size_ = true;
+			if (at_ - start_ + bulk_size_ + 2 > limits_.command)
+				return broken("too big request");
 		}
 		if (buffer_.size() - at_ < bulk_size_ + 2)
 			return MORE;
@@ -143,11 +143,10 @@ RequestReader::Result RequestReader::finish()
 RequestReader::Result RequestReader::read_inline()
 {
 	std::string_view line;
+	Result result = take_line(&line, "too big inline request");
 
-	if (!take_line(&line))
-		return waiting("too big inline request");
-	if (line.size() > limits_.line)
-		return broken("too big inline request");
+	if (result != COMMAND)
+		return result;
 	if (!split_words(line, &words_))
 		return broken("unbalanced quotes in request");
 	args_.assign(words_.begin(), words_.end());

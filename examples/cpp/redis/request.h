@@ -65,12 +65,11 @@ class RequestReader
 	};
 
 	void drop_answered();
-	bool take_line(std::string_view *line);
+	Result take_line(std::string_view *line, const char *too_long);
 	Result read_array_header();
 	Result read_bulks();
 	Result read_inline();
 	Result finish();
-	Result waiting(const char *too_long);
 	Result broken(std::string why);
 
 	Limits limits_;
