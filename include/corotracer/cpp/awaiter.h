@@ -3,7 +3,7 @@
  * corotracer/cpp/awaiter.h - TracedAwaiter: stands between a coroutine and what it awaits.
  *
  * It calls what the compiler would have called, in the same order, with the same
- * arguments, and adds two events: one before await_suspend(), when the coroutine is still
+ * arguments, and adds two events: one before await_suspend(), while the coroutine is still
  * ours, and one before await_resume().  If the awaitable is ready there are none.  It holds
  * references to what lives longer than itself and makes the awaiter of an operator
  * co_await in place: nothing is copied or moved.
@@ -11,63 +11,344 @@
 #ifndef COROTRACER_CPP_AWAITER_H
 #define COROTRACER_CPP_AWAITER_H
 
-#include <corotracer/cpp/promise.h>
+#include <corotracer/cpp/child.h>
+#include <corotracer/cpp/events.h>
+
+#include <coroutine>
+#include <type_traits>
+#include <utility>
+
+/*
+ * Inlined into the coroutine, what await_suspend() has on its stack may be moved into the
+ * frame by clang before 18: memory that is no longer ours when it returns.
+ */
+#if defined(__clang__)
+#define CTP_CPP_AWAIT __attribute__((noinline))
+#else
+#define CTP_CPP_AWAIT
+#endif
 
 namespace corotracer
 {
 inline namespace v1
 {
 
-template <class Inner> struct TracedAwaiter {
-	TracedAwaiter(Inner &&awaitable, PromiseMixin *promise,
-		      std::source_location place = std::source_location::current(), Wait why = {})
-	    : inner(static_cast<Inner &&>(awaitable)), tracer(promise), where(place), wait(why),
-	      awaiter(detail::awaiter_of(static_cast<Inner &&>(inner)))
+class PromiseMixin;
+template <class Inner> struct TracedFinal;
+
+namespace detail
+{
+
+inline Coro *coro_of(PromiseMixin *promise);
+
+/* A constructor's argument: what follows makes it. */
+struct Made {
+};
+
+/* Of a promise that Traced<> made of another, that other: its awaiters want to see it. */
+template <class Promise> struct Untraced {
+	using type = Promise;
+};
+
+template <class Promise>
+requires requires
+{
+	typename Promise::corotracer_untraced;
+}
+struct Untraced<Promise> {
+	using type = typename Promise::corotracer_untraced;
+};
+
+template <class Awaiter, class Promise>
+concept TakesHandle = requires(Awaiter &a, std::coroutine_handle<Promise> h)
+{
+	a.await_suspend(h);
+};
+
+/* The handle that @Awaiter would have been given. */
+template <class Awaiter, class Promise> auto handle_for(std::coroutine_handle<Promise> h)
+{
+	using Other = typename Untraced<Promise>::type;
+
+	if constexpr (!std::is_same_v<Other, Promise> && TakesHandle<Awaiter, Other>)
+		return std::coroutine_handle<Other>::from_address(h.address());
+	else
+		return h;
+}
+
+template <class A>
+concept IsItsAwaiter = !HasMemberCoAwait<A> && !HasFreeCoAwait<A>;
+
+/* What is awaited, or a reference to it; and its awaiter, made in place. */
+template <class Inner> struct Awaited {
+	using Awaiter = decltype(awaiter_of(std::declval<Inner &&>()));
+
+	explicit Awaited(Inner &&awaitable)
+	    : inner(static_cast<Inner &&>(awaitable)),
+	      made(awaiter_of(static_cast<Inner &&>(inner)))
 	{
 	}
 
-	TracedAwaiter(const TracedAwaiter &) = delete;
-	TracedAwaiter &operator=(const TracedAwaiter &) = delete;
-
-	bool await_ready()
+	template <class Make>
+	Awaited(Made, Make &&make)
+	    : inner(static_cast<Make &&>(make)()), made(awaiter_of(static_cast<Inner &&>(inner)))
 	{
-		return awaiter.await_ready() ? true : false;
 	}
 
-	template <class Promise> auto await_suspend(std::coroutine_handle<Promise> h)
+	std::remove_reference_t<Awaiter> &awaiter()
 	{
-		if (tracer->is_traced()) {
-			frame = h.address();
-			detail::write_suspend(&tracer->probe_, detail::resume_function(frame),
-					      where, why());
-		}
-		return awaiter.await_suspend(h);
-	}
-
-	decltype(auto) await_resume()
-	{
-		if (frame)
-			detail::write_resume(&tracer->probe_);
-		return awaiter.await_resume();
+		return made;
 	}
 
 	Inner inner;
-	PromiseMixin *tracer;
 
       private:
-	Wait why() const
+	Awaiter made;
+};
+
+/* Most awaitables are their own awaiters. */
+template <class Inner>
+requires IsItsAwaiter<Inner>
+struct Awaited<Inner> {
+	using Awaiter = std::remove_reference_t<Inner>;
+
+	explicit Awaited(Inner &&awaitable) : inner(static_cast<Inner &&>(awaitable))
 	{
-		if (wait.reason != CTP_REASON_UNKNOWN || wait.has_resource)
-			return wait;
-		return detail::wait_of(awaiter);
 	}
 
-	using Awaiter = decltype(detail::awaiter_of(std::declval<Inner &&>()));
+	template <class Make> Awaited(Made, Make &&make) : inner(static_cast<Make &&>(make)())
+	{
+	}
 
-	const void *frame = nullptr; /* suspended there */
+	Awaiter &awaiter()
+	{
+		return inner;
+	}
+
+	Inner inner;
+};
+
+template <class T> struct IsTracedFinal : std::false_type {
+};
+
+template <class Inner> struct IsTracedFinal<TracedFinal<Inner>> : std::true_type {
+};
+
+/*
+ * Do we see every way out of a coroutine of this promise?  If its end is traced, or its
+ * frame goes with it, yes: then the thread can be known to be free again.
+ */
+template <class Promise> constexpr bool holds_thread()
+{
+	using Final = std::remove_cvref_t<decltype(std::declval<Promise &>().final_suspend())>;
+
+	return IsTracedFinal<Final>::value || std::is_same_v<Final, std::suspend_never>;
+}
+
+/* While await_suspend() runs: should it throw, the coroutine goes on. */
+template <class Undo> struct OnThrow {
+	Undo undo;
+	bool armed = true;
+
+	explicit OnThrow(Undo u) : undo(u)
+	{
+	}
+
+	OnThrow(const OnThrow &) = delete;
+	OnThrow &operator=(const OnThrow &) = delete;
+
+	~OnThrow()
+	{
+		if (armed)
+			undo();
+	}
+};
+
+} // namespace detail
+
+template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
+	using detail::Awaited<Inner>::awaiter;
+	using Awaiter = typename detail::Awaited<Inner>::Awaiter;
+
+	PromiseMixin *tracer; /* whose coroutine awaits */
+
+	TracedAwaiter(Inner &&awaitable, PromiseMixin *promise,
+		      std::source_location place = std::source_location::current())
+	    : detail::Awaited<Inner>(static_cast<Inner &&>(awaitable)), tracer(promise),
+	      where(place)
+	{
+	}
+
+	template <class Make>
+	TracedAwaiter(detail::Made, Make &&make, PromiseMixin *promise, std::source_location place)
+	    : detail::Awaited<Inner>(detail::Made{}, static_cast<Make &&>(make)), tracer(promise),
+	      where(place)
+	{
+	}
+
+	/* An awaiter may refer to what it was made of. */
+	TracedAwaiter(const TracedAwaiter &) = delete;
+	TracedAwaiter &operator=(const TracedAwaiter &) = delete;
+
+	bool await_ready() noexcept(noexcept(std::declval<Awaiter &>().await_ready()))
+	{
+		return awaiter().await_ready() ? true : false;
+	}
+
+	template <class Promise>
+	CTP_CPP_AWAIT auto await_suspend(std::coroutine_handle<Promise> h) noexcept(
+		noexcept(std::declval<Awaiter &>().await_suspend(detail::handle_for<Awaiter>(h))))
+	{
+		using Result = decltype(awaiter().await_suspend(detail::handle_for<Awaiter>(h)));
+		detail::Coro *c = detail::coro_of(tracer);
+
+		if (!c->my_station)
+			return awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+		c->holds = detail::holds_thread<Promise>();
+		frame = h.address();
+		if constexpr (std::is_void_v<Result>)
+			return suspend_always(c, h);
+		else if constexpr (std::is_same_v<Result, bool>)
+			return suspend_perhaps(c, h);
+		else
+			return suspend_and_pass(c, h);
+	}
+
+	decltype(auto) await_resume() noexcept(noexcept(std::declval<Awaiter &>().await_resume()))
+	{
+		if (frame)
+			detail::write_resume(detail::coro_of(tracer), frame);
+		return awaiter().await_resume();
+	}
+
+      protected:
+	const void *frame = nullptr; /* suspended as this */
+
+      private:
+	/* Why, as far as anybody says: the awaiter, what it was made of; or it is a child. */
+	Wait why()
+	{
+		Wait said = detail::wait_of(awaiter());
+
+		if constexpr (!detail::IsItsAwaiter<Inner>) {
+			if (!said)
+				said = detail::wait_of(this->inner);
+		}
+		if constexpr (detail::TracedTask<std::remove_cvref_t<Inner>>) {
+			if (!said)
+				said = detail::child_of(this->inner);
+		}
+		return said;
+	}
+
+	template <class Promise>
+	void suspend_always(detail::Coro *c, std::coroutine_handle<Promise> h)
+	{
+		detail::Left left = detail::write_suspend(c, detail::resume_function(frame), where,
+							  why());
+		detail::OnThrow threw([&left, c] { detail::suspend_threw(left, c); });
+
+		awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+		threw.armed = false;
+		detail::leave_end(left);
+	}
+
+	template <class Promise>
+	auto suspend_and_pass(detail::Coro *c, std::coroutine_handle<Promise> h)
+	{
+		detail::Left left = detail::write_suspend(c, detail::resume_function(frame), where,
+							  why());
+		detail::OnThrow threw([&left, c] { detail::suspend_threw(left, c); });
+		auto next = awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+
+		threw.armed = false;
+		detail::leave_to(left, next.address());
+		return next;
+	}
+
+	template <class Promise>
+	bool suspend_perhaps(detail::Coro *c, std::coroutine_handle<Promise> h)
+	{
+		detail::Perhaps p = detail::write_perhaps(c, detail::resume_function(frame), where,
+							  why());
+		detail::OnThrow not_at_all([&p, c] { detail::perhaps_retract(p, c); });
+
+		/* From here on the frame is not ours, unless it says no. */
+		if (!awaiter().await_suspend(detail::handle_for<Awaiter>(h))) {
+			frame = nullptr;
+			return false;
+		}
+		not_at_all.armed = false;
+		detail::perhaps_publish(p);
+		return true;
+	}
+
 	std::source_location where;
-	Wait wait;
-	Awaiter awaiter;
+};
+
+/* What initial_suspend() returns.  If it does not suspend, the coroutine runs from here on. */
+template <class Inner> struct TracedInitial : TracedAwaiter<Inner> {
+	using TracedAwaiter<Inner>::TracedAwaiter;
+
+	decltype(auto)
+	await_resume() noexcept(noexcept(std::declval<TracedAwaiter<Inner> &>().await_resume()))
+	{
+		if (!this->frame)
+			detail::enter(detail::coro_of(this->tracer));
+		return TracedAwaiter<Inner>::await_resume();
+	}
+};
+
+/* What final_suspend() returns: a coroutine that suspends here is over. */
+template <class Inner> struct TracedFinal : detail::Awaited<Inner> {
+	using detail::Awaited<Inner>::awaiter;
+	using Awaiter = typename detail::Awaited<Inner>::Awaiter;
+
+	PromiseMixin *tracer;
+
+	TracedFinal(Inner &&awaitable, PromiseMixin *promise) noexcept
+	    : detail::Awaited<Inner>(static_cast<Inner &&>(awaitable)), tracer(promise)
+	{
+	}
+
+	template <class Make>
+	TracedFinal(detail::Made, Make &&make, PromiseMixin *promise) noexcept
+	    : detail::Awaited<Inner>(detail::Made{}, static_cast<Make &&>(make)), tracer(promise)
+	{
+	}
+
+	TracedFinal(const TracedFinal &) = delete;
+	TracedFinal &operator=(const TracedFinal &) = delete;
+
+	bool await_ready() noexcept
+	{
+		return awaiter().await_ready() ? true : false;
+	}
+
+	template <class Promise>
+	CTP_CPP_AWAIT auto await_suspend(std::coroutine_handle<Promise> h) noexcept
+	{
+		using Result = decltype(awaiter().await_suspend(detail::handle_for<Awaiter>(h)));
+		detail::Left left = detail::finish(detail::coro_of(tracer), 0);
+
+		if constexpr (std::is_void_v<Result>) {
+			awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+			detail::leave_end(left);
+		} else {
+			auto next = awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+
+			if constexpr (std::is_same_v<Result, bool>)
+				detail::leave_end(left);
+			else
+				detail::leave_to(left, next.address());
+			return next;
+		}
+	}
+
+	void await_resume() noexcept
+	{
+		awaiter().await_resume();
+	}
 };
 
 } // namespace v1

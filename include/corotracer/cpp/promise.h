@@ -1,75 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/promise.h - what a traced coroutine carries: PromiseMixin, and the events
- * that it can write.
+ * corotracer/cpp/promise.h - PromiseMixin: what makes a promise_type a traced one.
+ *
+ * Inherit it, and every co_await in those coroutines is traced.  The compiler does not show
+ * us the other ways in and out of a coroutine; a promise that wants them seen, too, says so:
+ *
+ *	auto initial_suspend() { return trace_initial(std::suspend_always{}); }
+ *	auto final_suspend() noexcept { return trace_final(FinalAwaiter{}); }
+ *	auto yield_value(int v) { value = v; return trace_yield(std::suspend_always{}); }
+ *	template <class A>
+ *	auto await_transform(A &&a, std::source_location where = std::source_location::current())
+ *	{
+ *		return trace_await(my_own_idea_of(a), where);
+ *	}
+ *
+ * Or it leaves all of that to Traced<> (traced.h).
  */
 #ifndef COROTRACER_CPP_PROMISE_H
 #define COROTRACER_CPP_PROMISE_H
 
-#include <corotracer/cpp/site.h>
-#include <corotracer/cpp/state.h>
-#include <corotracer/cpp/wait.h>
+#include <corotracer/cpp/awaiter.h>
+#include <corotracer/cpp/events.h>
 
 #include <coroutine>
-#include <source_location>
+#include <type_traits>
 
 namespace corotracer
 {
 inline namespace v1
 {
 
-class PromiseMixin;
-template <class Inner> struct TracedAwaiter;
-
-namespace detail
-{
-
-/* The function that resumes a frame is its first word, with gcc and with clang: it tells whose
- * code this is, and can be symbolised. */
-inline uint64_t resume_function(const void *frame)
-{
-	return static_cast<uint64_t>(*static_cast<const uintptr_t *>(frame));
-}
-
-/*
- * Templates, so that each exists once although it is not inline: the code of an event is too
- * much to have it at every co_await, and a call costs a nanosecond.
- */
-template <class = void>
-__attribute__((noinline)) void write_suspend(ctp_probe *p, uint64_t addr,
-					     std::source_location where, Wait wait)
-{
-	ctp_session *s = session();
-	uint32_t site = site_id(s, where);
-
-	if (wait.has_resource)
-		ctp_suspend_on(p, &thread.ctp, s, addr, site, wait.reason, wait.resource);
-	else
-		ctp_suspend(p, &thread.ctp, s, addr, site, wait.reason);
-}
-
-template <class = void> __attribute__((noinline)) void write_resume(ctp_probe *p)
-{
-	ctp_resume(p, &thread.ctp, session());
-}
-
-} // namespace detail
-
-/*
- * Inherit it in a promise_type, and every co_await in its coroutines is traced.  A promise
- * with an await_transform of its own hides ours: see trace_await() for the way in.
- */
-class PromiseMixin
+class PromiseMixin : private detail::Coro
 {
       public:
-	/* A coroutine is born; @name may be NULL, and is copied. */
-	explicit PromiseMixin(const char *name = nullptr)
+	/* A coroutine is born.  @name is copied (408 bytes of it at most). */
+	PromiseMixin() : Coro()
 	{
-		begin(name, std::source_location());
+		detail::begin(this, this, nullptr, std::source_location());
+	}
+
+	explicit PromiseMixin(const char *name, std::source_location where = std::source_location())
+	    : Coro()
+	{
+		detail::begin(this, this, name, where);
 	}
 
 	/* A copy is not a coroutine: it is untraced, and what is assigned to stays who it is. */
-	PromiseMixin(const PromiseMixin &) noexcept
+	PromiseMixin(const PromiseMixin &) noexcept : Coro()
 	{
 	}
 
@@ -81,24 +58,54 @@ class PromiseMixin
 	~PromiseMixin()
 	{
 		if (is_traced())
-			ctp_probe_end(&probe_, &detail::thread.ctp, detail::session(), 0);
+			detail::end(this);
 	}
 
-	template <class Awaitable>
-	TracedAwaiter<Awaitable &&>
-	await_transform(Awaitable &&awaitable,
-			std::source_location where = std::source_location::current())
+	/* Every co_await of a promise that has no await_transform of its own. */
+	template <class A>
+	TracedAwaiter<A &&>
+	await_transform(A &&awaitable, std::source_location where = std::source_location::current())
 	{
-		return TracedAwaiter<Awaitable &&>(static_cast<Awaitable &&>(awaitable), this,
-						   where);
+		return { static_cast<A &&>(awaitable), this, where };
+	}
+
+	/*
+	 * For an await_transform of one's own: what it would have returned, traced.  A
+	 * temporary is moved into the result, since it would not live long enough.
+	 */
+	template <class A>
+	TracedAwaiter<A> trace_await(A &&awaitable,
+				     std::source_location where = std::source_location::current())
+	{
+		return { static_cast<A &&>(awaitable), this, where };
+	}
+
+	/* The same of what @make returns, which need not be movable then. */
+	template <class Make>
+	TracedAwaiter<std::invoke_result_t<Make>>
+	trace_made(Make &&make, std::source_location where = std::source_location::current())
+	{
+		return { detail::Made{}, static_cast<Make &&>(make), this, where };
+	}
+
+	/* What initial_suspend(), yield_value() and final_suspend() return, traced. */
+	template <class A>
+	TracedInitial<A> trace_initial(A &&awaitable,
+				       std::source_location where = std::source_location())
+	{
+		return { static_cast<A &&>(awaitable), this, where };
 	}
 
 	template <class A>
-	TracedAwaiter<A>
-	await_transform(Annotated<A> &&said,
-			std::source_location where = std::source_location::current())
+	TracedAwaiter<Annotated<A>> trace_yield(A &&awaitable,
+						std::source_location where = std::source_location())
 	{
-		return TracedAwaiter<A>(static_cast<A>(said.awaitable), this, where, said.wait);
+		return { Annotated<A>{ static_cast<A &&>(awaitable), yielding() }, this, where };
+	}
+
+	template <class A> TracedFinal<A> trace_final(A &&awaitable) noexcept
+	{
+		return { static_cast<A &&>(awaitable), this };
 	}
 
 	/* One transition, told by hand: suspended at @addr, or running again. */
@@ -107,40 +114,65 @@ class PromiseMixin
 		if (!is_traced())
 			return;
 		if (is_active)
-			detail::write_resume(&probe_);
+			detail::write_resume(this, nullptr);
 		else
-			detail::write_suspend(&probe_, addr, std::source_location(), Wait{});
+			detail::leave_not(
+				detail::write_suspend(this, addr, std::source_location(), Wait{}));
+	}
+
+	/*
+	 * Somebody is about to make this coroutine ready to run: the coroutine that runs on
+	 * this thread, if one does.  @from says what brought it about: reading(fd), say.  To be
+	 * called before it is done, by any thread, as long as the coroutine is there.
+	 */
+	void wake(Wait from = {},
+		  std::source_location where = std::source_location::current()) const
+	{
+		detail::wake(this, from, where);
+	}
+
+	/* It will never be resumed again, and somebody is about to destroy it. */
+	void cancelled()
+	{
+		detail::leave_not(detail::finish(this, CTP_END_CANCELLED));
 	}
 
 	bool is_traced() const
 	{
-		return probe_.life || probe_.station;
+		return static_cast<bool>(my_station);
 	}
 
 	/* The number by which a trace knows this coroutine; 0 while untraced. */
 	uint64_t id() const
 	{
-		return ctp_probe_id(&probe_);
+		return ctp_probe_id(&my_station);
 	}
+
+	/* As programs know them: is it traced (true or false), how many transitions has it made? */
+	using Coro::event_count;
+	using Coro::my_station;
 
       private:
-	template <class Inner> friend struct TracedAwaiter;
-
-	void begin(const char *name, std::source_location where)
-	{
-		detail::Thread &t = detail::thread;
-
-		if (!detail::attach())
-			return;
-		if (!name)
-			name = t.birth_name;
-		t.birth_name = nullptr;
-		ctp_probe_begin(&probe_, &t.ctp, detail::session(), 0, name, t.current,
-				detail::site_id(detail::session(), where));
-	}
-
-	ctp_probe probe_ = {};
+	friend detail::Coro *detail::coro_of(PromiseMixin *promise);
 };
+
+namespace detail
+{
+
+inline Coro *coro_of(PromiseMixin *promise)
+{
+	return promise;
+}
+
+} // namespace detail
+
+/* PromiseMixin::wake() of a handle. */
+template <class Promise>
+void wake(std::coroutine_handle<Promise> h, Wait from = {},
+	  std::source_location where = std::source_location::current())
+{
+	static_cast<const PromiseMixin &>(h.promise()).wake(from, where);
+}
 
 /*
  * Call @function with @args; the coroutine that is born first meanwhile has this name.
@@ -150,7 +182,19 @@ class PromiseMixin
 template <class F, class... Args>
 decltype(auto) named(const char *name, F &&function, Args &&...args)
 {
-	detail::thread.birth_name = name;
+	struct Named {
+		explicit Named(const char *name_)
+		{
+			detail::thread.birth_name = name_;
+		}
+
+		/* None was born: the next is another's. */
+		~Named()
+		{
+			detail::thread.birth_name = nullptr;
+		}
+	} scope(name);
+
 	return static_cast<F &&>(function)(static_cast<Args &&>(args)...);
 }
 

@@ -38,12 +38,24 @@ inline namespace v1
 namespace detail
 {
 
+inline constexpr uint32_t nr_newborn = 4;
+
+/* A coroutine that was born here not long ago. */
+struct Newborn {
+	const void *promise; /* its PromiseMixin */
+	const ctp_life *life;
+	uint64_t id;
+};
+
 struct Thread {
 	ctp_thread ctp;
 	uint64_t current;       /* the coroutine that runs here, as far as that is known: its id */
 	const void *passed;     /* the frame to which a coroutine has just passed this thread, */
-	uint64_t passed_by;     /* and that coroutine's id */
-	const char *birth_name; /* of the next coroutine that is born here */
+	uint64_t passed_by;     /* that coroutine's id, */
+	uint32_t passed_at;     /* and the site */
+	uint32_t nr_born;       /* so many were born here */
+	const char *birth_name; /* of the next that will be */
+	Newborn newborn[nr_newborn];
 };
 
 constexpr ctp_process no_process()

@@ -32,6 +32,11 @@ struct Wait {
 	uint64_t resource = 0;
 	uint32_t reason = CTP_REASON_UNKNOWN;
 	bool has_resource = false;
+
+	constexpr explicit operator bool() const
+	{
+		return reason != CTP_REASON_UNKNOWN || has_resource;
+	}
 };
 
 namespace detail
@@ -78,16 +83,21 @@ template <class A> constexpr decltype(auto) awaiter_of(A &&a)
 } // namespace detail
 
 /*
- * An awaitable that says why it is waited for.  Holds a reference: it is of one expression.
- * In a coroutine that is not traced it is what it holds.
+ * An awaitable that says why it is waited for.  As the functions below return it, it holds a
+ * reference: it is of one expression.  In a coroutine that is not traced it is what it holds.
  */
 template <class A> struct Annotated {
-	A awaitable; /* a reference */
+	A awaitable;
 	Wait wait;
 
 	constexpr decltype(auto) operator co_await() &&
 	{
-		return detail::awaiter_of(static_cast<A>(awaitable));
+		return detail::awaiter_of(static_cast<A &&>(awaitable));
+	}
+
+	constexpr Wait corotracer_wait() const
+	{
+		return wait;
 	}
 };
 
