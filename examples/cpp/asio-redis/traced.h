@@ -52,7 +52,7 @@ class Coroutine
 	using Where = std::source_location;
 
 	// Born where it stands, and running.
-	explicit Coroutine(const char *name) : life_(name)
+	explicit Coroutine(const char *name, Where where = Where::current()) : life_(name, where)
 	{
 		life_.write_trace(0, true);
 	}
@@ -81,7 +81,7 @@ class Coroutine
 	void suspended(const Token &token)
 	{
 		wait_.emplace(Nothing{ token.why }, &life_, token.where);
-		wait_->await_suspend(std::noop_coroutine());
+		wait_->await_suspend(Frame::from_address(std::noop_coroutine().address()));
 	}
 	void resumed()
 	{
@@ -90,6 +90,12 @@ class Coroutine
 	}
 
       private:
+	// Asio does not tell which frame it is that is suspended; the place in the source does.
+	struct Unknown {
+		std::suspend_always final_suspend() noexcept;
+	};
+	using Frame = std::coroutine_handle<Unknown>;
+
 	// All there is to await is the wait itself: Asio does the rest.
 	struct Nothing {
 		corotracer::Wait why;

@@ -17,10 +17,11 @@ class AsyncWait
 {
       public:
 	AsyncWait(Scheduler *scheduler, int fd, uint32_t events, corotracer::Wait why)
-	    : scheduler_(scheduler), why_(why)
+	    : scheduler_(scheduler)
 	{
 		waiter_.fd = fd;
 		waiter_.events = events;
+		waiter_.why = why;
 	}
 
 	bool await_ready() const noexcept
@@ -30,6 +31,7 @@ class AsyncWait
 	template <typename Promise> void await_suspend(std::coroutine_handle<Promise> self)
 	{
 		waiter_.coroutine = self;
+		waiter_.trace = &self.promise();
 		waiter_.tally = self.promise().tally();
 		count_suspend(waiter_.tally);
 		// It may go on before this returns, on another thread: nothing of us after it.
@@ -38,7 +40,7 @@ class AsyncWait
 	// For the trace: what for, and on what.
 	corotracer::Wait corotracer_wait() const
 	{
-		return why_;
+		return waiter_.why;
 	}
 	// 0, or why there is no use in trying.
 	int await_resume() const noexcept
@@ -58,7 +60,6 @@ class AsyncWait
 
       private:
 	Scheduler *scheduler_;
-	corotracer::Wait why_;
 	Waiter waiter_;
 };
 

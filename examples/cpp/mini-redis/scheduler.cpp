@@ -98,6 +98,7 @@ void Scheduler::stop()
 		if (!waiter)
 			continue;
 		waiter->error = ECANCELED;
+		waiter->trace->wake();
 		push({ waiter->coroutine, waiter->tally });
 	}
 }
@@ -133,6 +134,8 @@ void Scheduler::dispatch(int fd, uint32_t events)
 		close(fd);
 		return;
 	}
+	// Before others can see it: after that it may be gone.
+	waiter->trace->wake(waiter->why);
 	push({ waiter->coroutine, waiter->tally });
 }
 

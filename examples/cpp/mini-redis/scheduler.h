@@ -27,6 +27,8 @@ struct Waiter {
 	int fd = -1;
 	uint32_t events = 0; // EPOLLIN or EPOLLOUT
 	std::coroutine_handle<> coroutine;
+	const corotracer::PromiseMixin *trace = nullptr;
+	corotracer::Wait why; // as the trace tells it
 	Tally *tally = nullptr;
 	int error = 0; // when it goes on: 0, or why there is no use in trying
 };

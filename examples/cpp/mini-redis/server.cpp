@@ -29,15 +29,15 @@ class Seat
 	Server *server_;
 };
 
-// By that name in the trace, and in the books.
-template <typename... Parameters, typename... Args>
-static void spawn(Server *server, const std::string &name, Task<> (*body)(Server *, Parameters...),
-		  Args &&...args)
+// A coroutine of that name, in the trace and in the books.
+template <typename T, typename... Parameters, typename... Args>
+static Task<T> make(Server *server, const std::string &name,
+		    Task<T> (*body)(Server *, Parameters...), Args &&...args)
 {
-	Task<> task = corotracer::named(name.c_str(), body, server, std::forward<Args>(args)...);
+	Task<T> task = corotracer::named(name.c_str(), body, server, std::forward<Args>(args)...);
 
 	task.set_tally(server->census->enter(name));
-	server->scheduler->spawn(std::move(task));
+	return task;
 }
 
 // The rest of the answers, as fast as the client takes them.  False: it is gone.
@@ -59,6 +59,7 @@ static Task<> serve(Server *server, Fd fd, uint64_t id)
 {
 	Client client(&server->keys, std::move(fd), id);
 	Seat seat(server);
+	std::string name = "answers to client " + std::to_string(id);
 	bool is_there = true;
 
 	while (is_there && !client.is_leaving()) {
@@ -74,7 +75,7 @@ static Task<> serve(Server *server, Fd fd, uint64_t id)
 					co_await Yield(server->scheduler);
 				break;
 			case Client::SOME:
-				is_there = co_await drain(server, &client);
+				is_there = co_await make(server, name, drain, &client);
 				break;
 			case Client::GONE:
 				is_there = false;
@@ -97,7 +98,8 @@ static void welcome(Server *server, Fd fd)
 	setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	uint64_t id = ++server->nr_accepted;
 
-	spawn(server, "client " + std::to_string(id), serve, std::move(fd), id);
+	server->scheduler->spawn(
+		make(server, "client " + std::to_string(id), serve, std::move(fd), id));
 }
 
 // No descriptor is left for who wants to come in: take the spare one, to turn them away.
@@ -135,6 +137,6 @@ static Task<> stop_on_signal(Server *server)
 
 void start(Server *server)
 {
-	spawn(server, "acceptor", accept_clients);
-	spawn(server, "signals", stop_on_signal);
+	server->scheduler->spawn(make(server, "acceptor", accept_clients));
+	server->scheduler->spawn(make(server, "signals", stop_on_signal));
 }

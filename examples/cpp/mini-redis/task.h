@@ -19,7 +19,7 @@
 
 #include "redis/census.h"
 
-// What the promises of all tasks have in common.  The base is all that tracing takes.
+// What the promises of all tasks have in common.
 class TaskPromise : public corotracer::PromiseMixin
 {
       public:
@@ -49,13 +49,14 @@ class TaskPromise : public corotracer::PromiseMixin
 		}
 	};
 
-	std::suspend_always initial_suspend() noexcept
+	// The compiler shows a base class only what is awaited: these two have to be told.
+	auto initial_suspend()
 	{
-		return {};
+		return trace_initial(std::suspend_always());
 	}
-	Ending final_suspend() noexcept
+	auto final_suspend() noexcept
 	{
-		return {};
+		return trace_final(Ending());
 	}
 	void unhandled_exception() noexcept
 	{
@@ -66,9 +67,11 @@ class TaskPromise : public corotracer::PromiseMixin
 	{
 		return tally_;
 	}
+	// It was born suspended.
 	void set_tally(Tally *tally)
 	{
 		tally_ = tally;
+		count_suspend(tally_);
 	}
 
       protected:
