@@ -59,7 +59,9 @@ static Task<> serve(Server *server, Fd fd, uint64_t id)
 {
 	Client client(&server->keys, std::move(fd), id);
 	Seat seat(server);
-	std::string name = "answers to client " + std::to_string(id);
+	auto name = [id, nr = 0]() mutable {
+		return "client " + std::to_string(id) + " answers " + std::to_string(++nr);
+	};
 	bool is_there = true;
 
 	while (is_there && !client.is_leaving()) {
@@ -75,7 +77,7 @@ static Task<> serve(Server *server, Fd fd, uint64_t id)
 					co_await Yield(server->scheduler);
 				break;
 			case Client::SOME:
-				is_there = co_await make(server, name, drain, &client);
+				is_there = co_await make(server, name(), drain, &client);
 				break;
 			case Client::GONE:
 				is_there = false;
