@@ -12,6 +12,7 @@
 #include <coroutine>
 #include <cstdio>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -19,10 +20,51 @@
 
 #include "redis/census.h"
 
+// All tasks that there are, in a list, for a debugger to walk.  It is also why no leak checker
+// says anything about a task that was forgotten: it is still in here.
+struct TaskLink {
+	TaskLink *next = this, *before = this;
+};
+
+class Everybody
+{
+      public:
+	static void enter(TaskLink *link)
+	{
+		std::lock_guard guard(lock_);
+
+		link->next = all_.next;
+		link->before = &all_;
+		all_.next->before = link;
+		all_.next = link;
+	}
+	static void leave(TaskLink *link)
+	{
+		std::lock_guard guard(lock_);
+
+		link->next->before = link->before;
+		link->before->next = link->next;
+	}
+
+      private:
+	static inline std::mutex lock_;
+	static inline TaskLink all_;
+};
+
 // What the promises of all tasks have in common.
 class TaskPromise : public corotracer::PromiseMixin
 {
       public:
+	TaskPromise()
+	{
+		Everybody::enter(&link_);
+	}
+	TaskPromise(const TaskPromise &) = delete;
+	~TaskPromise()
+	{
+		Everybody::leave(&link_);
+	}
+
 	// When it ends, whoever awaits it goes on; nobody: its frame goes.
 	struct Ending {
 		bool await_ready() const noexcept
@@ -90,6 +132,7 @@ class TaskPromise : public corotracer::PromiseMixin
 		}
 	}
 
+	TaskLink link_;
 	std::coroutine_handle<> awaiting_;
 	Tally *awaiting_tally_ = nullptr;
 	Tally *tally_ = nullptr;
