@@ -225,14 +225,14 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	const void *frame = nullptr; /* suspended as this */
 
       private:
-	/* Why, as far as anybody says: the awaiter, what it was made of; or it is a child. */
+	/* Why, as far as anybody says: what is awaited, its awaiter; or it is a child. */
 	Wait why()
 	{
-		Wait said = detail::wait_of(awaiter());
+		Wait said = detail::wait_of(this->inner);
 
 		if constexpr (!detail::IsItsAwaiter<Inner>) {
 			if (!said)
-				said = detail::wait_of(this->inner);
+				said = detail::wait_of(awaiter());
 		}
 		if constexpr (detail::TracedTask<std::remove_cvref_t<Inner>>) {
 			if (!said)

@@ -98,6 +98,7 @@ inline Left leave_begin(const Coro *c, uint32_t site)
 
 	if (id)
 		t.current = id;
+	t.passed = nullptr; /* whoever it was passed to did not say so */
 	return left;
 }
 
@@ -340,6 +341,7 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 	if (!attach())
 		return;
 	s = session();
+	t.passed = nullptr; /* that frame may be this one's memory now */
 	if (!name)
 		name = t.birth_name;
 	t.birth_name = nullptr;
