@@ -27,6 +27,7 @@
  *   (K) if a program saw a pool's committed memory, the memory is there
  *   (L) if the collector saw a site ready, it sees the site
  *   (M) if a reader of a life sees the same id before and after, what it read is of that id
+ *   (N) if a thread publishes for another, the other's lane is still its own (C++: events.h)
  *
  * A release *store* of the odd value does not give (A): it orders what comes before
  * it, and the payload comes after.  An acquire load of s2 would not either: it

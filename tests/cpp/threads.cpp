@@ -102,9 +102,10 @@ struct PerhapsHop : Hop {
 
 	bool await_suspend(std::coroutine_handle<> h)
 	{
-		if (stays)
-			pool.post(h);
-		return stays;
+		if (!stays)
+			return false;
+		pool.post(h); // and from here on neither the coroutine nor this is ours
+		return true;
 	}
 };
 

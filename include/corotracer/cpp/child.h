@@ -52,7 +52,7 @@ template <class Promise> uintptr_t mixin_offset()
 /* The id of the newborn whose PromiseMixin is at @address; 0: none that lives. */
 inline uint64_t newborn_id(uintptr_t address)
 {
-	for (const Newborn &n : thread.newborn)
+	for (const Newborn &n : self()->newborn)
 		if (n.life && reinterpret_cast<uintptr_t>(n.promise) == address &&
 		    ctp_load_relaxed(&n.life->id) == n.id)
 			return n.id;

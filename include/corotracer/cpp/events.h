@@ -16,10 +16,11 @@
  *
  * Perhaps
  *   An await_suspend() that returns bool may say that there was no suspension after all.
- *   Its record is written before, as any other, but published after (Perhaps::publish), or
- *   taken back.  Another thread that resumes the coroutine in between waits for a moment
- *   (await_published), so that no trace has the resume before the suspend; it does not wait
- *   longer than 200 looks, and a trace that is sorted by time is right even then.
+ *   Its record is written before, as any other, but published after (perhaps_publish), or
+ *   taken back.  In between, another thread may resume the coroutine, and must not publish
+ *   that before the suspend: it publishes the suspend, too (help_publish).  For that it has
+ *   to know that the first thread is still at it, and that its lane is not given to another
+ *   meanwhile: struct Turn.
  */
 #ifndef COROTRACER_CPP_EVENTS_H
 #define COROTRACER_CPP_EVENTS_H
@@ -64,10 +65,10 @@ struct Coro {
 	uint64_t event_count; /* transitions */
 	uint64_t below;       /* who ran on its thread when it came: an id */
 	bool holds;           /* it is known when it leaves its thread */
-	/* Its last suspend was written here, at this place, by this thread; see await_published().
-	 */
-	const ctp_lane *lane;
-	uint64_t head, tid;
+	/* Of its last suspend, if it was one of those that may not have been: see Perhaps. */
+	Turn *turn;
+	ctp_lane *lane;
+	uint64_t nr_turn, head, next_head;
 };
 
 /*
@@ -92,7 +93,7 @@ struct Left {
 /* It is about to leave; what await_suspend() does still counts as done by it. */
 inline Left leave_begin(const Coro *c, uint32_t site)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 	uint64_t id = c->my_station.life ? ctp_load_relaxed(&c->my_station.life->id) : 0;
 	Left left = { id, t.current, t.current == id ? c->below : t.current, site };
 
@@ -104,13 +105,13 @@ inline Left leave_begin(const Coro *c, uint32_t site)
 
 inline void leave_end(const Left &left)
 {
-	thread.current = left.before;
+	self()->current = left.before;
 }
 
 /* It leaves by passing its thread directly to @frame. */
 inline void leave_to(const Left &left, const void *frame)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 
 	t.current = left.before;
 	t.passed = frame;
@@ -121,13 +122,13 @@ inline void leave_to(const Left &left, const void *frame)
 /* It did not leave. */
 inline void leave_not(const Left &left)
 {
-	thread.current = left.was;
+	self()->current = left.was;
 }
 
 /* It runs here from now on. */
 inline void enter(Coro *c)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 	uint64_t id = c->my_station.life ? ctp_load_relaxed(&c->my_station.life->id) : 0;
 
 	if (!c->holds || !id || t.current == id)
@@ -139,7 +140,7 @@ inline void enter(Coro *c)
 /* It is gone, or over. */
 inline void forget(const Coro *c, uint64_t id)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 
 	if (id && t.current == id)
 		t.current = c->below;
@@ -160,40 +161,68 @@ __attribute__((noinline)) Left write_suspend(Coro *c, uint64_t addr, std::source
 
 	c->event_count++;
 	if (wait.has_resource)
-		ctp_suspend_on(&c->my_station, &thread.ctp, s, addr, site, wait.reason,
+		ctp_suspend_on(&c->my_station, &self()->ctp, s, addr, site, wait.reason,
 			       wait.resource);
 	else
-		ctp_suspend(&c->my_station, &thread.ctp, s, addr, site, wait.reason);
+		ctp_suspend(&c->my_station, &self()->ctp, s, addr, site, wait.reason);
 	return leave_begin(c, site);
 }
 
 /* A suspend that may not have been one. */
 struct Perhaps {
 	Left left;
-	const ctp_lane *lane; /* NULL: published already */
-	uint64_t head;        /* of the lane, before it */
-	ctp_record *at;       /* its record, */
-	uint32_t nr;          /* of so many */
+	Turn *turn;     /* NULL: published already */
+	ctp_lane *lane; /* in this lane, */
+	uint64_t head;  /* here, */
+	ctp_record *at; /* as this record, */
+	uint32_t nr;    /* of so many */
 	/* What its life said before. */
 	uint32_t state, site;
 	uint64_t addr, resource;
 };
 
-/* Write it, but not yet for the collector.  0: it has no place to wait in, write it at once. */
-CTP_CPP_HIDDEN bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
+/* The turn of this thread's lane.  NULL: it has none, or there is no memory. */
+CTP_CPP_HIDDEN Turn *turn_get(ctp_session *s, const ctp_lane *lane)
+{
+	/* (F) pairs with the release below: who sees the turns sees them empty. */
+	Turn *all = ctp_load_acquire(&turns);
+	size_t size = s->lane_pool.limit * sizeof(Turn);
+	void *map;
+
+	if (!all) {
+		map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (map == MAP_FAILED)
+			return nullptr;
+		all = static_cast<Turn *>(map);
+		/* (F) pairs with the acquire above. */
+		if (!ctp_cas_release(&turns, static_cast<Turn *>(nullptr), all)) {
+			munmap(map, size);
+			all = ctp_load_acquire(&turns); /* (F) pairs with the first's release */
+		}
+	}
+	return all + (lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units));
+}
+
+/* Write it, but not yet for the collector.  False: it has no place to wait in. */
+template <class = void>
+bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 {
 	uint32_t kind = CTP_REC_SUSPEND | (wait.has_resource ? CTP_REC_HAS_MORE : 0);
 	ctp_life *l = c->my_station.life;
-	ctp_thread *t = &thread.ctp;
+	ctp_thread *t = &self()->ctp;
 	ctp_session *s = session();
 	uint64_t id;
 
 	p->nr = wait.has_resource ? 2 : 1;
-	if (!l || !(p->at = ctp_lane_room(t, s, p->nr)) || !(id = ctp_load_relaxed(&l->id)))
+	if (!l || !(p->at = ctp_lane_fits(t, s, p->nr) ? t->at : ctp_lane_room(t, s, p->nr)) ||
+	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_get(s, t->lane)))
 		return false;
-	p->lane = c->lane = t->lane;
-	p->head = c->head = ctp_lane_head(t);
-	c->tid = t->tid;
+	c->turn = p->turn;
+	c->nr_turn = ctp_load_relaxed(&p->turn->nr) + 1;
+	c->lane = p->lane = t->lane;
+	c->head = p->head = ctp_lane_head(t);
+	c->next_head = p->head + p->nr * sizeof(ctp_record);
 	p->state = ctp_load_relaxed(&l->state);
 	p->site = ctp_load_relaxed(&l->site);
 	p->addr = ctp_load_relaxed(&l->addr);
@@ -204,7 +233,16 @@ CTP_CPP_HIDDEN bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t s
 	}
 	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
 	t->at = p->at + p->nr;
+	/* Seen by whoever resumes the coroutine: the program hands it over after this. */
+	ctp_store_relaxed(&p->turn->nr, c->nr_turn);
 	return true;
+}
+
+/* The turn is over: nobody helps from now on. */
+inline void turn_end(Turn *turn)
+{
+	/* (N) pairs with the acquire load in help_publish(). */
+	ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 }
 
 template <class = void>
@@ -215,7 +253,7 @@ __attribute__((noinline)) Perhaps write_perhaps(Coro *c, uint64_t addr, std::sou
 	uint32_t site = site_id(session(), where);
 
 	if (!perhaps_write(&p, c, addr, site, wait)) {
-		p.lane = nullptr;
+		p.turn = nullptr;
 		p.left = write_suspend(c, addr, where, wait);
 		return p;
 	}
@@ -227,10 +265,13 @@ __attribute__((noinline)) Perhaps write_perhaps(Coro *c, uint64_t addr, std::sou
 /* It was one.  The coroutine may be gone. */
 template <class = void> __attribute__((noinline)) void perhaps_publish(const Perhaps &p)
 {
-	ctp_thread *t = &thread.ctp;
+	ctp_thread *t = &self()->ctp;
 
-	if (p.lane && t->lane == p.lane)
-		ctp_lane_publish_slow(t, session(), 0);
+	if (p.turn) {
+		if (t->lane == p.lane)
+			ctp_lane_publish_slow(t, session(), 0);
+		turn_end(p.turn);
+	}
 	leave_end(p.left);
 }
 
@@ -240,7 +281,7 @@ template <class = void> __attribute__((noinline)) void perhaps_publish(const Per
 inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 {
 	ctp_life *l = c->my_station.life;
-	ctp_thread *t = &thread.ctp;
+	ctp_thread *t = &self()->ctp;
 	ctp_session *s = session();
 	uint64_t id, now;
 
@@ -260,35 +301,36 @@ inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 }
 
 /*
- * Another thread wrote the suspend of @c, and may not have published it yet: give it a moment.
- * Once it has, or is gone, there is nothing to wait for.
+ * Another thread wrote the suspend of @c, and may not have published it yet: then do it.  The
+ * head moves only if it is still where that record begins, so it does not matter who is
+ * first; and a lane's head is never the same twice, unless the lane is given to another
+ * thread, which its own thread sees to (leave_thread).
  */
-CTP_CPP_HIDDEN void await_published(const Coro *c)
+CTP_CPP_HIDDEN void help_publish(const Coro *c)
 {
-	for (int looks = 0; looks < 200; looks++) {
-		/* (H) pairs with the release store in ctp_lane_publish(). */
-		if (ctp_load_acquire(&c->lane->head) > c->head ||
-		    ctp_load_relaxed(&c->lane->tid) != c->tid ||
-		    ctp_load_relaxed(&c->lane->state) != CTP_LANE_OPEN)
-			return;
-#if defined(__x86_64__)
-		_mm_pause();
-#endif
-	}
+	ctp_fetch_add_relaxed(&c->turn->helpers, 1u);
+	/* (N) pairs with the fence in leave_thread(): it sees us, or we see that it is over. */
+	ctp_fence_full();
+	if (ctp_load_relaxed(&c->turn->nr) == c->nr_turn)
+		/* (H) pairs with the acquire load in the collector's lane_look(). */
+		ctp_cas_release(&c->lane->head, c->head, c->next_head);
+	/* (N) pairs with the acquire in leave_thread(): what we did to the lane is done. */
+	__atomic_fetch_sub(&c->turn->helpers, 1u, __ATOMIC_RELEASE);
 }
 
 /* The coroutine that was suspended as @frame runs again, on this thread. */
 template <class = void> __attribute__((noinline)) void write_resume(Coro *c, const void *frame)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 	bool was_passed = t.passed && t.passed == frame;
 	uint64_t waker = was_passed ? t.passed_by : t.current;
 
 	c->event_count++;
-	if (c->lane) {
-		if (c->lane != t.ctp.lane)
-			await_published(c);
-		c->lane = nullptr;
+	if (c->turn) {
+		/* (N) pairs with the release in turn_end(): then it is published. */
+		if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
+			help_publish(c);
+		c->turn = nullptr;
 	}
 	if (waker && c->my_station.life)
 		write_wake_resume(c, waker, was_passed ? t.passed_at : 0);
@@ -302,10 +344,13 @@ template <class = void> __attribute__((noinline)) void write_resume(Coro *c, con
 template <class = void> __attribute__((noinline)) void perhaps_retract(const Perhaps &p, Coro *c)
 {
 	ctp_life *l = c->my_station.life;
-	ctp_thread *t = &thread.ctp;
+	ctp_thread *t = &self()->ctp;
 
 	leave_not(p.left);
-	if (!p.lane || t->lane != p.lane || t->at != p.at + p.nr ||
+	c->turn = nullptr;
+	if (p.turn)
+		turn_end(p.turn);
+	if (!p.turn || t->lane != p.lane || t->at != p.at + p.nr ||
 	    ctp_load_relaxed(&p.lane->head) != p.head) {
 		/* Too late, others came after it: then it was one, and is over. */
 		ctp_resume(&c->my_station, t, session());
@@ -313,7 +358,6 @@ template <class = void> __attribute__((noinline)) void perhaps_retract(const Per
 		return;
 	}
 	t->at = p.at;
-	c->lane = nullptr;
 	ctp_store_relaxed(&l->state, p.state);
 	ctp_store_relaxed(&l->site, p.site);
 	ctp_store_relaxed(&l->addr, p.addr);
@@ -327,7 +371,7 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 {
 	leave_not(left);
 	c->event_count++;
-	ctp_resume(&c->my_station, &thread.ctp, session());
+	ctp_resume(&c->my_station, &self()->ctp, session());
 }
 
 /* ---- birth and end ------------------------------------------------------------------ */
@@ -335,7 +379,7 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 			  std::source_location where)
 {
-	Thread &t = thread;
+	Thread &t = *self();
 	ctp_session *s;
 
 	if (!attach())
@@ -356,14 +400,14 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 template <class = void> __attribute__((noinline)) Left finish(Coro *c, uint32_t flags)
 {
 	if (c->my_station)
-		ctp_probe_done(&c->my_station, &thread.ctp, session(), flags);
+		ctp_probe_done(&c->my_station, &self()->ctp, session(), flags);
 	return leave_begin(c, 0);
 }
 
 CTP_CPP_HIDDEN void end(Coro *c)
 {
 	forget(c, ctp_probe_id(&c->my_station));
-	ctp_probe_end(&c->my_station, &thread.ctp, session(), 0);
+	ctp_probe_end(&c->my_station, &self()->ctp, session(), 0);
 }
 
 /* Somebody makes it ready to run. */
@@ -372,8 +416,9 @@ CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
 	ctp_session *s = session();
 
 	if (c->my_station.life)
-		ctp_life_wake(c->my_station.life, &thread.ctp, s, thread.current, site_id(s, where),
-			      from.reason, from.has_resource ? &from.resource : nullptr);
+		ctp_life_wake(c->my_station.life, &self()->ctp, s, self()->current,
+			      site_id(s, where), from.reason,
+			      from.has_resource ? &from.resource : nullptr);
 }
 
 } // namespace detail

@@ -185,13 +185,13 @@ decltype(auto) named(const char *name, F &&function, Args &&...args)
 	struct Named {
 		explicit Named(const char *name_)
 		{
-			detail::thread.birth_name = name_;
+			detail::self()->birth_name = name_;
 		}
 
 		/* None was born: the next is another's. */
 		~Named()
 		{
-			detail::thread.birth_name = nullptr;
+			detail::self()->birth_name = nullptr;
 		}
 	} scope(name);
 

@@ -58,6 +58,18 @@ struct Thread {
 	Newborn newborn[nr_newborn];
 };
 
+/*
+ * One per lane and process, never unmapped: odd while the lane's thread has a suspend that is
+ * written but not published.  It counts on, whoever has the lane; so a number is of one suspend.
+ */
+struct Turn {
+	uint64_t nr;
+	uint32_t helpers; /* threads that are just about to publish for it */
+	uint8_t reserved[52];
+};
+
+CTP_CPP_STATE inline constinit Turn *turns = nullptr;
+
 constexpr ctp_process no_process()
 {
 	ctp_process none = {};
@@ -69,6 +81,16 @@ constexpr ctp_process no_process()
 CTP_CPP_STATE inline constinit ctp_process process = no_process();
 CTP_CPP_STATE inline constinit thread_local Thread thread
 	__attribute__((tls_model("initial-exec"))) = {};
+
+/*
+ * This thread's.  Not by its name: the address of an inline variable might be null, as far as
+ * a compiler knows, and UBSan's check for it takes the flags of an addition that the linker
+ * replaces by an instruction without flags (gcc 12, binutils 2.40).
+ */
+__attribute__((returns_nonnull, no_sanitize("undefined"))) inline Thread *self()
+{
+	return &thread;
+}
 
 inline ctp_session *session()
 {
@@ -82,9 +104,26 @@ inline void wipe_in_child()
 		memset(static_cast<void *>(process.session), 0, sizeof(ctp_session));
 }
 
+/*
+ * A thread ends, and its lane will be another's.  If somebody is just publishing for it (see
+ * events.h) the lane must not be: it stays open then, which costs a lane.
+ */
 inline void leave_thread(void *leaving)
 {
-	ctp_thread_leave(static_cast<ctp_thread *>(leaving), session());
+	ctp_thread *t = static_cast<ctp_thread *>(leaving);
+	ctp_session *s = session();
+	const Turn *all = ctp_load_relaxed(&turns);
+
+	if (s && all && t->lane && t->ticket == ~ctp_load_relaxed(&s->generation)) {
+		const ctp_lane *lanes = reinterpret_cast<const ctp_lane *>(s->lane_pool.units);
+
+		/* (N) pairs with the fence in help_publish(). */
+		ctp_fence_full();
+		/* (N) pairs with the release in help_publish(): whoever it was has finished. */
+		if (ctp_load_acquire(&all[t->lane - lanes].helpers))
+			ctp_lane_forget(t);
+	}
+	ctp_thread_leave(t, s);
 }
 
 inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread };
