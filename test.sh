@@ -16,7 +16,7 @@ case "${1:-}" in
 *) die "unknown option '$1'" "./test.sh or ./test.sh --quick" ;;
 esac
 
-packages=("${BUILD_PACKAGES[@]}" g++ python3 babeltrace2)
+packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev python3 babeltrace2)
 if [ $quick = no ]; then
 	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils)
 	# The other architecture's compiler, to look at the code it makes of the fast path.

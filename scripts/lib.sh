@@ -51,6 +51,10 @@ need() {
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
 	libelf-dev libdw-dev libiberty-dev libpfm4-dev libsqlite3-dev)
 
+# The C++ examples, and the clients that they serve.
+# shellcheck disable=SC2034
+EXAMPLE_PACKAGES=(g++ redis-tools)
+
 # build PRESET [CMAKE ARGUMENT...]: configure and build, quietly unless it fails.
 build() {
 	local preset=$1 log

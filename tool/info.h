@@ -41,4 +41,10 @@ static inline bool info_is_sound(const struct info *info)
 void info_print_text(const struct info *info);
 int info_print_json(const struct info *info);
 
+/* For the text: "  events        " without a newline; an empty one continues the one above. */
+void info_label(const char *text);
+
+/* Those who were still there at the end, by place; most in number first. */
+void info_print_leftovers(const struct trace_summary *sum);
+
 #endif

@@ -5,7 +5,8 @@
 #include "base/json_writer.h"
 #include "info.h"
 
-#define NAMES_SHOWN 5
+/* Places where coroutines were left. */
+#define PLACES_SHOWN 100
 
 /* Known, or null. */
 static void json_known(struct json_writer *j, const char *key, bool known, uint64_t value)
@@ -118,6 +119,47 @@ static void json_alive(struct json_writer *j, const struct trace_summary *sum)
 	jw_array_end(j);
 }
 
+static void json_group(struct json_writer *j, const struct trace_summary *sum,
+		       const struct leftover_group *g)
+{
+	unsigned i;
+
+	jw_object_begin(j);
+	jw_field_u64(j, "coroutines", g->nr);
+	jw_field_string(j, "state", trace_state_name(g->last.state));
+	jw_field_string(j, "place", summary_place_text(sum, g->place));
+	json_known(j, "addr", !g->place && g->last.state == TRACE_STATE_SUSPENDED, g->last.addr);
+	jw_field_string(j, "reason", g->last.reason ? trace_reason_name(g->last.reason) : NULL);
+	json_known(j, "oldest_ts", g->last.ts, g->last.ts);
+	json_known(j, "newest_ts", g->last.ts, g->newest_ts);
+	jw_key(j, "resources");
+	jw_array_begin(j);
+	for (i = 0; i < g->nr_resources; i++)
+		jw_u64(j, g->resources[i]);
+	jw_array_end(j);
+	jw_field_bool(j, "more_resources", g->has_more_resources);
+	jw_key(j, "names_first");
+	jw_array_begin(j);
+	for (i = 0; i < g->nr_names; i++)
+		jw_string(j, g->names[i]);
+	jw_array_end(j);
+	jw_object_end(j);
+}
+
+/* Who had not ended, by place. */
+static void json_leftovers(struct json_writer *j, const struct trace_summary *sum)
+{
+	size_t top[PLACES_SHOWN], nr = leftovers_top(&sum->leftovers, top, PLACES_SHOWN), i;
+
+	jw_field_u64(j, "not_ended", sum->nr_described - sum->nr_dead);
+	jw_field_u64(j, "not_ended_places", sum->leftovers.nr);
+	jw_key(j, "not_ended_by_place");
+	jw_array_begin(j);
+	for (i = 0; i < nr; i++)
+		json_group(j, sum, &sum->leftovers.groups[top[i]]);
+	jw_array_end(j);
+}
+
 static void json_worst(struct json_writer *j, const struct trace_summary *sum)
 {
 	unsigned i;
@@ -220,6 +262,7 @@ static void json_sidecar(struct json_writer *j, const struct info *info)
 	jw_field_u64(j, "coroutines", summary_born(sum));
 	jw_field_u64(j, "dead", summary_ended(sum));
 	json_names(j, sum);
+	json_leftovers(j, sum);
 	json_alive(j, sum);
 	json_worst(j, sum);
 	jw_object_end(j);

@@ -13,10 +13,8 @@
 #define GAPS_SHOWN      5
 #define NAMES_SHOWN     5
 #define NAME_COLUMNS    40
-#define PLACE_COLUMNS   50
 
-/* "  events        1,000" without the newline; an empty label continues the one above. */
-static void label(const char *text)
+void info_label(const char *text)
 {
 	printf("  %-12s  ", text);
 }
@@ -25,7 +23,7 @@ static void print_count(const char *text, uint64_t value)
 {
 	char count[TEXT_SIZE];
 
-	label(text);
+	info_label(text);
 	puts(text_count(count, value));
 }
 
@@ -42,24 +40,24 @@ static void print_loss_causes(const struct sidecar_totals *t)
 	char count[TEXT_SIZE];
 
 	if (t->lost_overwritten) {
-		label("");
+		info_label("");
 		printf("%s overwritten before they were read\n",
 		       text_count(count, t->lost_overwritten));
 	}
 	if (t->lost_full) {
-		label("");
+		info_label("");
 		printf("%s found no room in their lane\n", text_count(count, t->lost_full));
 	}
 	if (t->lost_output) {
-		label("");
+		info_label("");
 		printf("%s could not be written to the file\n", text_count(count, t->lost_output));
 	}
 	if (t->others_lost) {
-		label("");
+		info_label("");
 		printf("and %s births, wakes, ends\n", text_count(count, t->others_lost));
 	}
 	if (t->without_station) {
-		label("");
+		info_label("");
 		print_some(t->without_station, "coroutine", "coroutines");
 		printf(" found no room and %s not in the trace at all\n",
 		       t->without_station == 1 ? "is" : "are");
@@ -71,7 +69,7 @@ static void print_lost(const struct info *info)
 	const struct sidecar_totals *t = &info->sum.totals;
 	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE];
 
-	label("lost");
+	info_label("lost");
 	if (info->stats.is_stdin) {
 		puts("not known: from a pipe the trace comes alone");
 		return;
@@ -89,7 +87,7 @@ static void print_lost(const struct info *info)
 	print_loss_causes(t);
 	if (!t->forgotten)
 		return;
-	label("forgotten");
+	info_label("forgotten");
 	printf("%s older ones: this is what a flight recorder had\n", text_count(a, t->forgotten));
 }
 
@@ -100,7 +98,7 @@ static void print_garbage(const struct info *info)
 
 	if (info->stats.format == TRACE_FORMAT_CTF)
 		return;
-	label("garbage");
+	info_label("garbage");
 	if (!l->garbage) {
 		puts("none");
 		return;
@@ -108,11 +106,11 @@ static void print_garbage(const struct info *info)
 	print_some(l->garbage, "line", "lines");
 	puts(" set aside, not part of anything above");
 	for (i = 0; i < l->nr_first && i < GARBAGE_SHOWN; i++) {
-		label("");
+		info_label("");
 		printf("line %llu: %s\n", (unsigned long long)l->first[i].line, l->first[i].reason);
 	}
 	if (l->garbage > i) {
-		label("");
+		info_label("");
 		print_some(l->garbage - i, "more", "more");
 		putchar('\n');
 	}
@@ -122,19 +120,19 @@ static void print_garbage(const struct info *info)
 static void print_damage(const struct ctf_stats *c)
 {
 	if (c->damaged || c->missing) {
-		label("damaged");
+		info_label("damaged");
 		print_some(c->damaged, "packet", "packets");
 		fputs(" could not be read to the end, ", stdout);
 		print_some(c->missing, "is missing", "are missing");
 		putchar('\n');
 	}
 	if (c->torn) {
-		label("torn");
+		info_label("torn");
 		print_some(c->torn, "file ends", "files end");
 		puts(" inside a packet: the collector was killed, or is still at it");
 	}
 	if (c->unknown) {
-		label("unknown");
+		info_label("unknown");
 		print_some(c->unknown, "record", "records");
 		puts(" of a later version, left out");
 	}
@@ -156,7 +154,7 @@ static void print_others(const struct trace_summary *sum)
 
 	if (!sum->others)
 		return;
-	label("and");
+	info_label("and");
 	for (i = TRACE_BIRTH; i < NR_TRACE_KINDS; i++) {
 		if (!sum->kinds[i])
 			continue;
@@ -174,7 +172,7 @@ static void print_gaps(const struct trace_summary *sum)
 	for (i = 0; i < nr; i++) {
 		const struct summary_gaps *g = &sum->gaps[top[i]];
 
-		label(i ? "" : "gaps");
+		info_label(i ? "" : "gaps");
 		if (g->lane == TRACE_LANE_STATIONS)
 			fputs("stations: ", stdout);
 		else
@@ -190,7 +188,7 @@ static void print_gaps(const struct trace_summary *sum)
 	}
 	if (sum->nr_gaps <= nr)
 		return;
-	label("");
+	info_label("");
 	print_some(sum->nr_gaps - nr, "more thread", "more threads");
 	putchar('\n');
 }
@@ -203,16 +201,16 @@ static void print_disagreement(const struct info *info)
 		const struct sidecar_totals *t = &info->sum.totals;
 		bool others = t->collected == info->sum.events;
 
-		label("disagrees");
+		info_label("disagrees");
 		printf("the collector wrote %s %s, the file has %s:\n",
 		       text_count(a, others ? t->others_collected : t->collected),
 		       others ? "births, wakes, ends" : "events",
 		       text_count(b, others ? info->sum.others : info->sum.events));
-		label("");
+		info_label("");
 		puts("it was changed since, or belongs to another run");
 	}
 	if (info->stats.sidecar.garbage) {
-		label("damaged");
+		info_label("damaged");
 		print_some(info->stats.sidecar.garbage, "line", "lines");
 		printf(" of '%s' cannot be read\n", info->sidecar_path);
 	}
@@ -224,7 +222,7 @@ static void print_command(const struct sidecar_run *run)
 
 	if (!run->nr_command)
 		return;
-	label("command");
+	info_label("command");
 	for (i = 0; i < run->nr_command; i++) {
 		if (i)
 			putchar(' ');
@@ -242,13 +240,13 @@ static void print_start(const struct sidecar_run *run)
 	if (!run->start_realtime || !localtime_r(&seconds, &tm) ||
 	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
 		return;
-	label("started");
+	info_label("started");
 	puts(text);
 }
 
 static void print_recorder(const struct sidecar_run *run)
 {
-	label("recorded by");
+	info_label("recorded by");
 	text_put(stdout, run->tool ? run->tool : "an unknown tool");
 	if (run->hostname) {
 		fputs(" on ", stdout);
@@ -264,7 +262,7 @@ static void print_recorder(const struct sidecar_run *run)
 	}
 	putchar('\n');
 	if (run->format > SIDECAR_FORMAT) {
-		label("");
+		info_label("");
 		printf("in format %llu; this tool knows format %d and may miss something\n",
 		       (unsigned long long)run->format, SIDECAR_FORMAT);
 	}
@@ -272,7 +270,7 @@ static void print_recorder(const struct sidecar_run *run)
 
 static void print_end(const struct sidecar_totals *t)
 {
-	label("ended");
+	info_label("ended");
 	if (t->signal > 0)
 		printf("killed by signal %d, %s\n", t->signal, strsignal(t->signal));
 	else if (t->exit_status >= 0)
@@ -280,7 +278,7 @@ static void print_end(const struct sidecar_totals *t)
 	else
 		puts("not seen");
 	if (!t->complete) {
-		label("");
+		info_label("");
 		puts("the collector stopped before it had seen everything");
 	}
 }
@@ -291,7 +289,7 @@ static void print_processes(const struct trace_summary *sum)
 
 	if (!sum->nr_processes)
 		return;
-	label(sum->nr_processes == 1 ? "pid" : "pids");
+	info_label(sum->nr_processes == 1 ? "pid" : "pids");
 	for (i = 0; i < sum->nr_processes && i < PROCESSES_SHOWN; i++)
 		printf("%s%llu", i ? ", " : "", (unsigned long long)sum->processes[i].pid);
 	if (sum->nr_processes > i) {
@@ -301,75 +299,25 @@ static void print_processes(const struct trace_summary *sum)
 	putchar('\n');
 }
 
-/* "suspended at pipeline.c:148 worker (timer) for 1.931 s", or at 0x55d0c3b0 */
-static void print_state(const struct trace_summary *sum, const struct summary_last *last,
-			uint64_t end_ts)
-{
-	const char *state = trace_state_name(last->state), *place = summary_place(sum, last->site);
-	const char *reason = last->reason ? trace_reason_name(last->reason) : NULL;
-	char text[TEXT_SIZE];
-
-	if (!last->ts || !state) {
-		fputs("no event", stdout);
-		return;
-	}
-	fputs(state, stdout);
-	if (last->state == TRACE_STATE_SUSPENDED && place) {
-		fputs(" at ", stdout);
-		text_put_short(stdout, place, PLACE_COLUMNS);
-	} else if (last->state == TRACE_STATE_SUSPENDED) {
-		printf(" at 0x%" PRIx64, last->addr);
-	}
-	if (reason)
-		printf(" (%s)", reason);
-	printf(" for %s", text_duration(text, end_ts > last->ts ? end_ts - last->ts : 0));
-}
-
-/* Those who were still there at the end: the stuck ones come first. */
-static void print_alive(const struct trace_summary *sum)
-{
-	uint64_t end = sum->has_totals ? sum->totals.end_ts : sum->last_ts;
-	uint64_t more = sum->nr_described - sum->nr_dead - sum->nr_alive;
-	unsigned i;
-
-	for (i = 0; i < sum->nr_alive; i++) {
-		const struct summary_alive *a = &sum->alive[i];
-
-		label(i ? "" : "not ended");
-		if (a->name)
-			text_put_short(stdout, a->name, NAME_COLUMNS);
-		else
-			printf("coroutine %" PRIu64, a->probe_id);
-		fputs("  ", stdout);
-		print_state(sum, &a->last, end);
-		putchar('\n');
-	}
-	if (!more)
-		return;
-	label("");
-	print_some(more, "more", "more");
-	putchar('\n');
-}
-
 static void print_lives(const struct trace_summary *sum)
 {
 	const struct sidecar_totals *t = &sum->totals;
 
 	if (!summary_born(sum))
 		return;
-	label("lives");
+	info_label("lives");
 	print_some(summary_born(sum), "coroutine", "coroutines");
 	fputs(" born, ", stdout);
 	print_some(summary_ended(sum), "ended", "ended");
 	putchar('\n');
-	print_alive(sum);
+	info_print_leftovers(sum);
 	if (t->garbage) {
-		label("");
+		info_label("");
 		print_some(t->garbage, "record", "records");
 		puts(" in shared memory made no sense to the collector");
 	}
 	if (t->unfinished) {
-		label("");
+		info_label("");
 		print_some(t->unfinished, "record", "records");
 		puts(" were never finished by their writer");
 	}
@@ -384,7 +332,7 @@ static void print_names(const struct trace_summary *sum)
 
 	if (!nr)
 		return;
-	label("names");
+	info_label("names");
 	for (i = 0; i < nr; i++) {
 		u64map_get(&sum->name_counts, top[i], &count);
 		if (i)
@@ -428,7 +376,7 @@ static void print_worst(const struct trace_summary *sum)
 		putchar('\n');
 	}
 	if (sum->nr_losers > sum->nr_worst) {
-		label("");
+		info_label("");
 		print_some(sum->nr_losers - sum->nr_worst, "more lost some", "more lost some");
 		putchar('\n');
 	}
@@ -445,7 +393,7 @@ void info_print_text(const struct info *info)
 	print_others(sum);
 	print_count("coroutines", coro_ids_count(&sum->coroutines));
 	print_count("threads", u64map_count(&sum->threads));
-	label("duration");
+	info_label("duration");
 	puts(text_duration(duration, summary_duration_ns(sum)));
 	print_lost(info);
 	print_gaps(sum);

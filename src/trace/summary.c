@@ -227,13 +227,22 @@ static int add_site(struct trace_summary *s, const struct trace_site *site)
 	return rc;
 }
 
-const char *summary_place(const struct trace_summary *s, uint32_t site)
+/* 1 + its number in places; 0: nobody told. */
+static uint64_t place_of(const struct trace_summary *s, uint32_t site)
 {
 	uint64_t number;
 
-	if (!site || !u64map_get(&s->sites, site, &number) || !number)
-		return NULL;
-	return strtab_text(&s->places, (size_t)number - 1);
+	return site && u64map_get(&s->sites, site, &number) ? number : 0;
+}
+
+const char *summary_place_text(const struct trace_summary *s, uint64_t place)
+{
+	return place ? strtab_text(&s->places, (size_t)place - 1) : NULL;
+}
+
+const char *summary_place(const struct trace_summary *s, uint32_t site)
+{
+	return summary_place_text(s, place_of(s, site));
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -361,20 +370,15 @@ static struct summary_last last_told(const struct trace_summary *s,
 	};
 }
 
-/* Who is suspended, and has been so for longest, is who one looks for. */
-static bool is_more_stuck(const struct summary_last *a, const struct summary_last *b)
-{
-	bool a_waits = a->state != TRACE_STATE_RUNNING, b_waits = b->state != TRACE_STATE_RUNNING;
-
-	return a_waits != b_waits ? a_waits : a->ts < b->ts;
-}
-
 static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	struct summary_alive new = { .probe_id = c->probe_id, .last = last_told(s, c) };
 	unsigned at = s->nr_alive;
+	uint64_t place = new.last.state == TRACE_STATE_SUSPENDED ? place_of(s, new.last.site) : 0;
 
-	while (at > 0 && is_more_stuck(&new.last, &s->alive[at - 1].last))
+	if (leftovers_add(&s->leftovers, c->probe_id, c->name, &new.last, place) < 0)
+		return -ENOMEM;
+	while (at > 0 && summary_is_more_stuck(&new.last, &s->alive[at - 1].last))
 		at--;
 	if (at == SUMMARY_ALIVE)
 		return 0;
@@ -485,6 +489,7 @@ void summary_release(struct trace_summary *s)
 		free(s->worst[i].name);
 	for (i = 0; i < s->nr_alive; i++)
 		free(s->alive[i].name);
+	leftovers_release(&s->leftovers);
 	free_run(&s->run);
 	strtab_release(&s->names);
 	strtab_release(&s->places);

@@ -17,6 +17,7 @@
 #include "trace/coro_ids.h"
 #include "trace/event.h"
 #include "trace/item.h"
+#include "trace/leftover.h"
 
 #define SUMMARY_WORST     10
 #define SUMMARY_PROCESSES 64
@@ -29,18 +30,6 @@ struct summary_worst {
 	uint64_t station; /* TRACE_NO_STATION: none */
 	uint64_t probe_id, written, collected, lost;
 	char *name; /* NULL: it has none, or it is not known any more */
-};
-
-/* What a coroutine did last. */
-struct summary_last {
-	uint64_t ts; /* 0: nothing that the trace knows of */
-	uint64_t addr;
-	uint64_t resource;
-	uint32_t site;
-	uint8_t state;  /* enum trace_state */
-	uint8_t reason; /* enum trace_reason */
-	bool has_resource;
-	bool has_ended; /* it was said to: what comes of it now is its destruction */
 };
 
 /* A coroutine that had not ended when the run did. */
@@ -88,6 +77,7 @@ struct trace_summary {
 	uint64_t nr_named, nr_losers, nr_garbage;
 	unsigned nr_alive; /* of those below: have not ended, longest suspended first */
 	struct summary_alive alive[SUMMARY_ALIVE];
+	struct leftovers leftovers; /* all of them, by place */
 	unsigned nr_worst;
 	struct summary_worst worst[SUMMARY_WORST]; /* most lost first */
 	struct strtab names;
@@ -106,6 +96,9 @@ uint64_t summary_ended(const struct trace_summary *s);
 
 /* "file.c:12 function"; NULL: nobody told. */
 const char *summary_place(const struct trace_summary *s, uint32_t site);
+
+/* The same by the place's number, as leftovers have it. */
+const char *summary_place_text(const struct trace_summary *s, uint64_t place);
 
 /* The @max names that most coroutines have, most first, as numbers in @s->names.  Returns how many.
  */

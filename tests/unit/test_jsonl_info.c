@@ -336,7 +336,8 @@ static void check_rich(char *path)
 	CHECK_SAYS("20 found no room in their lane\n");
 	CHECK_SAYS("and 5 births, wakes, ends\n");
 	CHECK_SAYS("gaps          thread 4712 of process 4711: 20 events and 5 others in 1 gap\n");
-	CHECK_SAYS("not ended     reader  suspended at src/io.c:42 wait (io-read) for 2.000 s\n");
+	CHECK_SAYS("not ended     reader  suspended at src/io.c:42 wait (io-read) on fd 12 for "
+		   "2.000 s\n");
 	CHECK_SAYS("lives         1 coroutine born, 1 ended\n");
 	out = info_json(path, 0);
 	CHECK_EQ(number(json_object_get(out, "others"), "wakes"), 1);
@@ -349,6 +350,69 @@ static void check_rich(char *path)
 	CHECK_STR(json_string_value(json_object_get(part, "place")), "src/io.c:42 wait");
 	CHECK_EQ(number(part, "resource"), 12);
 	json_decref(out);
+}
+
+/* Fifty at one line, as a bug leaves them; the function as a C++ compiler tells it. */
+static void write_fifty(void)
+{
+	struct sidecar_totals totals = { .complete = true, .end_ts = 9000000000 };
+	struct sidecar_coroutine c = { .station = TRACE_NO_STATION,
+				       .state = TRACE_STATE_SUSPENDED,
+				       .reason = TRACE_REASON_IO_READ,
+				       .has_resource = true };
+	struct sidecar_writer w;
+	struct err err = { 0 };
+	char name[16];
+	unsigned i;
+
+	write_trace(0);
+	CHECK_EQ(sidecar_writer_open(&w, sidecar, &err), 0);
+	sidecar_put_site(&w, &(struct trace_site){ 7, 65, 1, "a b/net.cpp",
+						   "Task<int, char> net::serve(Server*, Fd)" });
+	for (i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "client %u", i);
+		c.probe_id = i + 1;
+		c.name = i == 1 ? NULL : name;
+		c.site = i < 48 ? 7 : 0;
+		c.addr = 0xabc0;
+		c.resource = i < 40 ? 10 + i % 20 : i == 40 ? 7 : 5;
+		c.since_ts = 4000000000 + i * 1000000;
+		c.reason = i == 49 ? TRACE_REASON_MUTEX : TRACE_REASON_IO_READ;
+		sidecar_put_coroutine(&w, &c);
+	}
+	sidecar_put_totals(&w, &totals);
+	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
+}
+
+static void puts_those_who_had_not_ended_together_by_place(void)
+{
+	json_t *out, *side, *part;
+
+	write_fifty();
+	CHECK_EQ(info(trace), 0);
+	CHECK_SAYS("not ended     48 suspended at a b/net.cpp:65 net::serve (io-read)\n"
+		   "                  on fds 5, 7, 10-29 for 4.953 s to 5.000 s\n"
+		   "                  client 0, client 2, client 3 and 45 more\n"
+		   "                client 48  suspended at 0xabc0 (io-read) on fd 5 for 4.952 s\n"
+		   "                client 49  suspended at 0xabc0 (mutex) on 0x5 for 4.951 s\n");
+	out = info_json(trace, 0);
+	side = json_object_get(out, "sidecar");
+	CHECK_EQ(number(side, "not_ended"), 50);
+	CHECK_EQ(number(side, "not_ended_places"), 3);
+	part = json_array_get(json_object_get(side, "not_ended_by_place"), 0);
+	CHECK_EQ(number(part, "coroutines"), 48);
+	CHECK_STR(json_string_value(json_object_get(part, "place")),
+		  "a b/net.cpp:65 Task<int, char> net::serve(Server*, Fd)");
+	CHECK_STR(json_string_value(json_object_get(part, "reason")), "io-read");
+	CHECK_EQ(number(part, "oldest_ts"), 4000000000);
+	CHECK_EQ(number(part, "newest_ts"), 4047000000);
+	CHECK_EQ(json_array_size(json_object_get(part, "resources")), 22);
+	CHECK_EQ(json_integer_value(json_array_get(json_object_get(part, "resources"), 2)), 10);
+	part = json_array_get(json_object_get(side, "not_ended_by_place"), 1);
+	CHECK_EQ(number(part, "addr"), 0xabc0);
+	CHECK(json_is_null(json_object_get(part, "place")));
+	json_decref(out);
+	unlink(sidecar);
 }
 
 static void remove_ctf(const char *path)
@@ -487,6 +551,7 @@ int main(void)
 	RUN(does_not_take_a_killed_collector_for_a_loss_of_zero);
 	RUN(fails_on_garbage_and_leaves_it_out);
 	RUN(tells_the_same_of_both_formats);
+	RUN(puts_those_who_had_not_ended_together_by_place);
 	RUN(says_what_is_damaged_in_a_ctf_trace);
 	RUN(says_in_words_that_a_file_is_missing);
 	RUN(wants_exactly_one_trace);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* info_leftovers.c - who had not ended, by place, for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "info.h"
+
+#define GROUPS_SHOWN  10
+#define NAME_COLUMNS  40
+#define PLACE_COLUMNS 90
+
+/* ---- where ------------------------------------------------------------------- */
+
+/* Behind "file:12 "; NULL: there is no function. */
+static const char *function_in(const char *place)
+{
+	const char *p = place;
+
+	while ((p = strchr(p, ':'))) {
+		size_t digits = strspn(++p, "0123456789");
+
+		if (digits && p[digits] == ' ')
+			return p + digits + 1;
+	}
+	return NULL;
+}
+
+/*
+ * Of a C++ function as its compiler tells it, "Task<> net::serve(Server*, int)", the name:
+ * from the last space outside of <> to the parameters.  Of others all.
+ */
+static size_t name_in(const char *function, const char **name)
+{
+	const char *end = strchr(function, '('), *p;
+	int depth = 0;
+
+	*name = function;
+	if (!end || end == function || strstr(function, "lambda") || strstr(function, "operator"))
+		return strlen(function);
+	for (p = function; p < end; p++) {
+		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		if (!depth && (*p == ' ' || *p == '*' || *p == '&'))
+			*name = p + 1;
+	}
+	return (size_t)(end - *name);
+}
+
+/* "src/io.c:42 wait" */
+static void put_place(const char *place)
+{
+	const char *function = function_in(place), *name;
+	char text[512];
+	size_t size;
+
+	if (!function) {
+		text_put_short(stdout, place, PLACE_COLUMNS);
+		return;
+	}
+	size = name_in(function, &name);
+	snprintf(text, sizeof(text), "%.*s%.*s", (int)(function - place), place, (int)size, name);
+	text_put_short(stdout, text, PLACE_COLUMNS);
+}
+
+/* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
+static void put_state(const struct trace_summary *sum, const struct leftover_group *g)
+{
+	const char *state = trace_state_name(g->last.state);
+	const char *place = summary_place_text(sum, g->place);
+	const char *reason = g->last.reason ? trace_reason_name(g->last.reason) : NULL;
+
+	if (!g->last.ts || !state) {
+		fputs("no event", stdout);
+		return;
+	}
+	fputs(state, stdout);
+	if (place) {
+		fputs(" at ", stdout);
+		put_place(place);
+	} else if (g->last.state == TRACE_STATE_SUSPENDED) {
+		printf(" at 0x%" PRIx64, g->last.addr);
+	}
+	if (reason)
+		printf(" (%s)", reason);
+}
+
+/* ---- on what ----------------------------------------------------------------- */
+
+/* What the numbers are of; NULL: of nothing that one could look up. */
+static const char *word_for(uint8_t reason)
+{
+	switch (reason) {
+	case TRACE_REASON_IO_READ:
+	case TRACE_REASON_IO_WRITE:
+	case TRACE_REASON_ACCEPT:
+	case TRACE_REASON_CONNECT:
+		return "fd";
+	case TRACE_REASON_JOIN:
+		return "coroutine";
+	case TRACE_REASON_SIGNAL:
+		return "signal";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_address(uint8_t reason)
+{
+	return reason == TRACE_REASON_MUTEX || reason == TRACE_REASON_SEMAPHORE ||
+	       reason == TRACE_REASON_CHANNEL_SEND || reason == TRACE_REASON_CHANNEL_RECV;
+}
+
+/* How many from @from on follow each other: 9, 10, 11 are three. */
+static unsigned run_length(const struct leftover_group *g, unsigned from)
+{
+	unsigned nr = 1;
+
+	while (from + nr < g->nr_resources &&
+	       g->resources[from + nr] == g->resources[from + nr - 1] + 1)
+		nr++;
+	return nr;
+}
+
+static void put_number(uint64_t value, bool as_address)
+{
+	if (as_address)
+		printf("0x%" PRIx64, value);
+	else
+		printf("%" PRIu64, value);
+}
+
+/* "4, 9-31 and more" */
+static void put_numbers(const struct leftover_group *g, bool as_addresses)
+{
+	unsigned i, nr;
+
+	for (i = 0; i < g->nr_resources; i += nr) {
+		nr = run_length(g, i);
+		if (nr == 2)
+			nr = 1; /* "4, 5" reads better than "4-5" */
+		fputs(i ? ", " : "", stdout);
+		put_number(g->resources[i], as_addresses);
+		if (nr > 1) {
+			putchar('-');
+			put_number(g->resources[i + nr - 1], as_addresses);
+		}
+	}
+	if (g->has_more_resources)
+		fputs(" and more", stdout);
+}
+
+/* " on fds 9-31"; a timer's deadlines say nothing that its age does not. */
+static void put_resources(const struct leftover_group *g)
+{
+	const char *word = word_for(g->last.reason);
+	bool many = g->nr_resources > 1;
+
+	if (!g->nr_resources || g->last.reason == TRACE_REASON_TIMER)
+		return;
+	fputs(" on ", stdout);
+	if (word)
+		printf("%s%s ", word, many ? "s" : "");
+	put_numbers(g, is_address(g->last.reason));
+}
+
+/* ---- who, and for how long ------------------------------------------------------ */
+
+static uint64_t age(uint64_t end_ts, uint64_t since_ts)
+{
+	return end_ts > since_ts ? end_ts - since_ts : 0;
+}
+
+/* " for 330.104 ms to 583.715 ms" */
+static void put_ages(const struct leftover_group *g, uint64_t end_ts)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+
+	if (!g->last.ts)
+		return;
+	if (g->nr == 1)
+		printf(" for %s", text_duration(a, age(end_ts, g->last.ts)));
+	else
+		printf(" for %s to %s", text_duration(a, age(end_ts, g->newest_ts)),
+		       text_duration(b, age(end_ts, g->last.ts)));
+}
+
+/* "client 1, client 2, client 3 and 44 more" */
+static void put_names(const struct leftover_group *g)
+{
+	char count[TEXT_SIZE];
+	unsigned i;
+
+	for (i = 0; i < g->nr_names; i++) {
+		fputs(i ? ", " : "", stdout);
+		text_put_short(stdout, g->names[i], NAME_COLUMNS);
+	}
+	if (g->nr > i)
+		printf(" and %s more", text_count(count, g->nr - i));
+}
+
+/* One in a line, by its name: */
+static void put_one(const struct trace_summary *sum, const struct leftover_group *g, uint64_t end)
+{
+	if (g->nr_names)
+		text_put_short(stdout, g->names[0], NAME_COLUMNS);
+	else
+		printf("coroutine %" PRIu64, g->probe_id);
+	fputs("  ", stdout);
+	put_state(sum, g);
+	put_resources(g);
+	put_ages(g, end);
+	putchar('\n');
+}
+
+/* and many in two or three, by their number. */
+static void put_many(const struct trace_summary *sum, const struct leftover_group *g, uint64_t end)
+{
+	char count[TEXT_SIZE];
+
+	printf("%s ", text_count(count, g->nr));
+	put_state(sum, g);
+	if (g->last.ts) {
+		putchar('\n');
+		info_label("");
+		fputs(" ", stdout);
+		put_resources(g);
+		put_ages(g, end);
+	}
+	putchar('\n');
+	if (!g->nr_names)
+		return;
+	info_label("");
+	fputs("  ", stdout);
+	put_names(g);
+	putchar('\n');
+}
+
+void info_print_leftovers(const struct trace_summary *sum)
+{
+	uint64_t end = sum->has_totals ? sum->totals.end_ts : sum->last_ts;
+	uint64_t more = sum->nr_described - sum->nr_dead;
+	size_t top[GROUPS_SHOWN], nr = leftovers_top(&sum->leftovers, top, GROUPS_SHOWN), i;
+	char count[TEXT_SIZE];
+
+	for (i = 0; i < nr; i++) {
+		const struct leftover_group *g = &sum->leftovers.groups[top[i]];
+
+		info_label(i ? "" : "not ended");
+		if (g->nr == 1)
+			put_one(sum, g, end);
+		else
+			put_many(sum, g, end);
+		more -= g->nr;
+	}
+	if (!more)
+		return;
+	info_label("");
+	printf("%s more elsewhere\n", text_count(count, more));
+}
