@@ -104,12 +104,8 @@ fn text_store(to: &[AtomicU8], text: &str) {
 }
 
 /// What `type_name` says of an async fn, less the words that are the same for all.
-fn plain(function: &str) -> &str {
-    let mut name = function;
-    while let Some(shorter) = name.strip_suffix("::{{closure}}") {
-        name = shorter;
-    }
-    name
+fn plain(function: &str) -> String {
+    function.replace("::{{closure}}", "")
 }
 
 fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
@@ -124,7 +120,7 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
     site.line.store(place.line(), Ordering::Relaxed);
     site.pid.store(std::process::id(), Ordering::Relaxed);
     text_store(&site.file, place.file());
-    text_store(&site.function, plain(function));
+    text_store(&site.function, &plain(function));
     // (L) pairs with the acquire load in the collector's site_read().
     site.ready.store(1, Ordering::Release);
     number

@@ -88,6 +88,13 @@ pub fn counted<F: Future>(name: &str, id: u64, future: F) -> Counted<F> {
     Counted { future, row }
 }
 
+/// Have all whose names begin so been pending?  For who must not come too early, however busy the machine.
+pub fn all_pending(prefix: &str) -> bool {
+    let ledger = LEDGER.lock().unwrap();
+    let mut those = ledger.iter().filter(|row| row.name.starts_with(prefix));
+    those.all(|row| row.pendings.load(Ordering::Relaxed) > 0)
+}
+
 /// The ledger and more of a program's own words (`"key":value` each), on stdout.
 pub fn report(more: &[(&str, u64)]) {
     let mut out = format!("{{\"enabled\":{}", corotracer::tracer_enabled());

@@ -4,7 +4,7 @@
 //! usage: scenarios multi|current WHAT...     (twelve, panic, abort, burst, wakes, outlive, timeout)
 
 use corotracer::{AwaitExt, PollTrace, Reason, TraceFutureExt};
-use corotracer_rust_tests::{counted, report, watch, WakeFirst};
+use corotracer_rust_tests::{all_pending, counted, report, watch, WakeFirst};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +16,12 @@ use tokio::task::{spawn, yield_now, JoinHandle};
 use tokio::time::{sleep, timeout};
 
 const TICK: Duration = Duration::from_millis(2);
+
+async fn until_pending(prefix: &str) {
+    while !all_pending(prefix) {
+        sleep(TICK).await;
+    }
+}
 
 async fn all<T>(tasks: Vec<JoinHandle<T>>) {
     for task in tasks {
@@ -55,7 +61,8 @@ async fn several_suspensions() {
 
 async fn one_shot() {
     let (tx, rx) = oneshot::channel();
-    let consumer = spawn(watch("oneshot-consumer", async { rx.awaiting(Reason::ChannelRecv).await.unwrap() }));
+    let consumer =
+        spawn(watch("oneshot-consumer", async { rx.awaiting(Reason::ChannelRecv).await.unwrap() }));
     let producer = spawn(watch("oneshot-producer", async {
         sleep(TICK).await;
         tx.send(42u32).unwrap();
@@ -112,7 +119,7 @@ async fn mixed() {
             if (i + k) % 2 == 0 {
                 yield_now().await;
             } else {
-                std::hint::black_box((0..1000u64).sum::<u64>());
+                std::thread::yield_now(); // runs on, as far as anybody can tell
             }
         }
         sleep(TICK).await;
@@ -176,16 +183,21 @@ async fn low_level() {
 
 async fn dropped() {
     let mut early = Box::pin(watch("dropped-suspended", sleep(Duration::from_secs(3600))));
-    assert!(poll_once(early.as_mut()).await);
+    assert!(Once(early.as_mut()).await);
     drop(early);
     drop(watch("dropped-unpolled", sleep(TICK)));
-    let inner = watch("taken-apart", async { 7 }).into_inner();
-    assert_eq!(inner.await, 7);
+    drop(watch("taken-apart", async {}).into_inner());
 }
 
 /// Poll once, in the context of the task; is it pending?
-async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> bool {
-    std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_pending())).await
+struct Once<'a, F>(Pin<&'a mut F>);
+
+impl<F: Future> Future for Once<'_, F> {
+    type Output = bool;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        Poll::Ready(self.0.as_mut().poll(cx).is_pending())
+    }
 }
 
 async fn twelve() {
@@ -226,7 +238,7 @@ async fn aborts() {
         let gate = gate.clone();
         async move { gate.notified().awaiting(Reason::Semaphore).await }
     });
-    sleep(TICK * 5).await;
+    until_pending("aborted").await;
     for task in &tasks {
         task.abort();
     }
@@ -245,7 +257,7 @@ async fn wakes() {
     let (tx, rx) = oneshot::channel();
     let woken = spawn(watch("woken-by-task", async { rx.awaiting(Reason::ChannelRecv).await.unwrap() }));
     let waker = spawn(watch("the-waker", async {
-        sleep(TICK * 5).await;
+        until_pending("woken-by-task").await;
         tx.send(()).unwrap();
     }));
     woken.await.unwrap();
@@ -254,7 +266,9 @@ async fn wakes() {
     let (tx, rx) = oneshot::channel();
     let woken = spawn(watch("woken-by-thread", async { rx.awaiting_on(Reason::User, 77).await.unwrap() }));
     let thread = std::thread::spawn(|| {
-        std::thread::sleep(TICK * 5);
+        while !all_pending("woken-by-thread") {
+            std::thread::sleep(TICK);
+        }
         tx.send(()).unwrap();
     });
     woken.await.unwrap();
@@ -283,11 +297,12 @@ async fn outlive() {
         let gate = Notify::new();
         drop(spawn(watch(&format!("outlive-{i}"), async move { gate.notified().await })));
     }
-    sleep(TICK * 5).await;
+    until_pending("outlive").await;
 }
 
 fn runtime(kind: &str) -> Runtime {
-    let mut builder = if kind == "multi" { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+    let mut builder =
+        if kind == "multi" { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     builder.worker_threads(4).enable_time().build().unwrap()
 }
 
