@@ -62,6 +62,9 @@ mod thread;
 mod waker;
 mod wire;
 
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+mod tests;
+
 pub use future::{
     current_id, init_tracer, trace_future, trace_future_named, tracer_enabled, AwaitExt, Awaiting,
     TraceFutureExt, TracedFuture,
