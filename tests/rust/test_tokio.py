@@ -109,7 +109,7 @@ def where_and_why_it_waits(dir):
     for e in run.events:
         if not e["is_active"]:
             suspends.setdefault(e["probe_id"], []).append(e)
-    with open(os.path.join(TREE, "tests/rust/src/bin/scenarios.rs"), encoding="utf-8") as f:
+    with open(os.path.join(TREE, "tests/rust/tokio/src/main.rs"), encoding="utf-8") as f:
         lines = f.read().splitlines()
 
     def line_of(text):
@@ -120,11 +120,11 @@ def where_and_why_it_waits(dir):
     thread, = suspends[run.one("woken-by-thread")["id"]]
     equal((thread["reason"], thread["resource"]), ("user", 77), "why, on what")
     site = sites[thread["site"]]
-    equal((site["file"], site["line"]), ("tests/rust/src/bin/scenarios.rs", line_of("awaiting_on(Reason::User")),
+    equal((site["file"], site["line"]), ("tests/rust/tokio/src/main.rs", line_of("awaiting_on(Reason::User")),
           "where")
     birth = run.by_id("birth")[run.one("the-waker")["id"]][0]
     site = sites[birth["site"]]
-    equal((site["file"], site["line"]), ("tests/rust/src/bin/scenarios.rs", line_of('"the-waker"')), "where born")
+    equal((site["file"], site["line"]), ("tests/rust/tokio/src/main.rs", line_of('"the-waker"')), "where born")
     assert "scenarios::wakes" in site["function"], f"what it is: {site}"
     # A future that awaits a traced one waits for it.
     child = run.one("inline-child")["id"]

@@ -346,21 +346,28 @@ fn hold() {
     println!("alive");
 }
 
+extern "C" {
+    #[link_name = "fork"]
+    fn fork_process() -> i32;
+    fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
+    fn _exit(status: i32) -> !;
+}
+
 /// A child has its parent's futures, and begins some of its own.
 fn fork() {
     let mut mine = Box::pin(watch("parent", Pauses(10)));
     let _ = poll_once(mine.as_mut());
     // SAFETY: no other thread is there.
-    let pid = unsafe { libc::fork() };
+    let pid = unsafe { fork_process() };
     if pid == 0 {
         let _ = poll_once(mine.as_mut()); // its parent's: untraced here
         run_some("child", 3, 4);
         // SAFETY: the parent has the ledger.
-        unsafe { libc::_exit(0) };
+        unsafe { _exit(0) };
     }
     let mut status = 0;
     // SAFETY: our child.
-    unsafe { libc::waitpid(pid, &mut status, 0) };
+    unsafe { waitpid(pid, &mut status, 0) };
     assert_eq!(status, 0);
     while poll_once(mine.as_mut()).is_pending() {}
 }
