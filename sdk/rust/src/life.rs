@@ -307,7 +307,6 @@ fn events_of(l: &Life, id: u64) -> Option<u32> {
 }
 
 /// Somebody made the coroutine `id`, whose life was `l`, ready to run.
-#[cold]
 pub(crate) fn wake(l: &Life, id: u64, t: &Thread, s: &Session, waker: u64, site: u32, reason: u32) {
     // Before anything of the region is looked at: in a forked child it is the parent's.
     if !t.ready(s) {
@@ -317,10 +316,22 @@ pub(crate) fn wake(l: &Life, id: u64, t: &Thread, s: &Session, waker: u64, site:
         Some(seen) => seen,
         None => return,
     };
+    let what = what(REC_WAKE, reason, site);
+    if t.fits(s, 1) {
+        // SAFETY: room for a record.
+        unsafe { put(t.at.get(), order::ticks(), id, waker, seen, what) };
+        t.publish(s, 1);
+    } else {
+        wake_slow(id, t, s, waker, seen, what);
+    }
+}
+
+#[cold]
+fn wake_slow(id: u64, t: &Thread, s: &Session, waker: u64, seen: u32, what: u32) {
     match lane::room(t, s, 1) {
         // SAFETY: room for a record.
         Some(at) => unsafe {
-            put(at, t.ticks(), id, waker, seen, what(REC_WAKE, reason, site));
+            put(at, t.ticks(), id, waker, seen, what);
             t.publish_slow(s, 1);
         },
         None => lane::count(t, s, 0, 1),

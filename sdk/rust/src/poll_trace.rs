@@ -157,7 +157,7 @@ impl PollTrace {
             poll(cx) // a station has no place for wakes
         } else {
             let probe = &run.trace.probe;
-            let waker = run.trace.slot.arm(cx.waker(), probe.life(), probe.id());
+            let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id());
             poll(&mut Context::from_waker(&waker))
         };
         run.came_to(polled.is_ready(), addr);

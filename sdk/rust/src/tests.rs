@@ -472,8 +472,9 @@ impl Wake for Counter {
     }
 }
 
+/// A poll of a future that keeps its waker.
 fn arm(slot: &mut Slot, theirs: &Waker) -> Waker {
-    slot.arm(theirs, std::ptr::null(), 0)
+    slot.lend(theirs, std::ptr::null(), 0).clone()
 }
 
 #[test]
@@ -481,7 +482,7 @@ fn a_waker_stays_the_same_while_the_executors_does() {
     let (one, two) = (Arc::new(Counter::default()), Arc::new(Counter::default()));
     let (first, second) = (Waker::from(one.clone()), Waker::from(two.clone()));
     let mut slot = Slot::EMPTY;
-    let kept = arm(&mut slot, &first).clone();
+    let kept = arm(&mut slot, &first);
     // Under Miri std's own wakers do not know each other: it gives their tables many addresses.
     assert!(cfg!(miri) || kept.will_wake(&arm(&mut slot, &first)));
     let other = arm(&mut slot, &second);
@@ -505,7 +506,10 @@ fn a_future_keeps_no_waker_of_its_executor() {
         drop(arm(&mut slot, &theirs));
         assert_eq!(Arc::strong_count(&counter), 2, "ours, and theirs");
     }
-    let out = arm(&mut slot, &theirs).clone();
+    // A poll that keeps none does not even touch it.
+    slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+    assert_eq!((Arc::strong_count(&counter), counter.0.swap(0, Ordering::Relaxed)), (2, 1));
+    let out = arm(&mut slot, &theirs);
     assert_eq!(Arc::strong_count(&counter), 3);
     drop(slot);
     out.wake();
@@ -517,6 +521,7 @@ fn a_future_keeps_no_waker_of_its_executor() {
 fn wakers_on_many_threads_are_all_accounted_for() {
     let counter = Arc::new(Counter::default());
     let theirs = Waker::from(counter.clone());
+    let other = Waker::from(Arc::new(Counter::default()));
     let mut slot = Slot::EMPTY;
     let mut woken = 0;
     for round in 0..rounds(500) {
@@ -534,8 +539,13 @@ fn wakers_on_many_threads_are_all_accounted_for() {
         woken += (0..2).filter(|i| (round + i) % 3 != 2).count() as u64;
         drop(waker);
         // The next poll may come while they are at it.
-        if round % 2 == 0 {
-            drop(arm(&mut slot, &theirs));
+        match round % 3 {
+            0 => drop(arm(&mut slot, &theirs)),
+            1 => {
+                slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+                woken += 1;
+            }
+            _ => drop(slot.lend(&other, std::ptr::null(), 0).clone()),
         }
         for thread in threads {
             thread.join().unwrap();
