@@ -25,6 +25,9 @@ if [ $quick = no ]; then
 	aarch64) packages+=(gcc-x86-64-linux-gnu libc6-dev-amd64-cross) ;;
 	esac
 fi
+# Rust of one's own is newer; and a real client for the servers.
+command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
+packages+=(apache2-utils)
 need "${packages[@]}"
 
 jobs=$(nproc)

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+//! attach - join a collector: read the environment, map and check the region, connect the socket.
+//!
+//! Manners, since this runs in somebody else's program: never prints unless `CTP_VERBOSE` asks,
+//! never blocks, never raises SIGPIPE, installs no signal handler, keeps errno.  One thread
+//! attaches; others that begin coroutines meanwhile wait for it, 20 ms at the very most.
+//!
+//! Trust: the header is the collector's, perhaps of another make.  Each field is read once and
+//! checked, and the file must really have the bytes that will be used.
+
+use crate::clock;
+use crate::order;
+use crate::pool::Arena;
+use crate::session::{
+    ext_header, ext_lanes, session_acquire, sock_is, Info, Session, ATTACH_BUSY, ATTACH_DONE, ATTACH_FAILED,
+    ATTACH_NEVER, PROCESS,
+};
+use crate::sys;
+use crate::thread;
+use crate::wire::*;
+use std::fs::File;
+use std::io;
+use std::mem::size_of;
+use std::os::unix::fs::FileExt;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
+
+/// Why we are not traced; only for those who asked.
+macro_rules! say {
+    ($($arg:tt)*) => {
+        if sys::env(ENV_VERBOSE).is_some() {
+            sys::say(&format!("corotracer: {}\n", format_args!($($arg)*)));
+        }
+    };
+}
+
+fn os_error(code: i32) -> io::Error {
+    io::Error::from_raw_os_error(code)
+}
+
+fn text(path: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(path)
+}
+
+// ---- the region -------------------------------------------------------------------
+
+/// Is the header one that we can work with?  The number of stations there really are.
+fn header_check(header: &Header, size: u64, promised: u64) -> Option<u32> {
+    let magic = header.magic_number.load(Ordering::Relaxed);
+    let version = header.version.load(Ordering::Relaxed);
+    let max = header.max_stations.load(Ordering::Relaxed);
+    let fit = (size - size_of::<Header>() as u64) / size_of::<Station>() as u64;
+
+    if magic != MAGIC {
+        say!("not traced: the region has magic {:016x}, not {:016x}", magic, MAGIC);
+        return None;
+    }
+    if version != VERSION {
+        say!("not traced: the region speaks version {}, we speak {}", version, VERSION);
+        return None;
+    }
+    if promised > fit || u64::from(max) > fit || max == 0 {
+        say!(
+            "not traced: the region has room for {} stations, its header says {} and {} {}",
+            fit,
+            max,
+            ENV_STATIONS,
+            promised
+        );
+        return None;
+    }
+    Some(if promised != 0 && promised < u64::from(max) { promised as u32 } else { max })
+}
+
+/// Map all of it; or, where the program may not have so many addresses, what the stations need.
+fn map_some(file: &File, size: u64) -> Option<(*mut u8, u64)> {
+    if let Some(map) = sys::map_shared(file, size) {
+        return Some((map, size));
+    }
+    let why = os_error(sys::errno());
+    let mut max = [0u8; 4];
+    file.read_exact_at(&mut max, 0x0C).ok()?;
+    let less = region_size(u64::from(u32::from_ne_bytes(max)));
+    if less >= size {
+        return None;
+    }
+    say!("cannot map {} MiB: {}; tracing with the stations only", size >> 20, why);
+    sys::map_shared(file, less).map(|map| (map, less))
+}
+
+/// Open and map the region at `path`; its size.
+fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
+    let opened = sys::open_region(path).and_then(|file| sys::identify(&file).map(|id| (file, id)));
+    let (file, id) = match opened {
+        Ok(both) => both,
+        Err(why) => {
+            say!("not traced: cannot open '{}': {}", text(path), why);
+            return None;
+        }
+    };
+    if !id.is_file || id.size < region_size(1) {
+        say!("not traced: '{}' is too short to be a region", text(path));
+        return None;
+    }
+    let (map, size) = match map_some(&file, id.size) {
+        Some(both) => both,
+        None => {
+            say!("not traced: cannot map '{}': {}", text(path), os_error(sys::errno()));
+            return None;
+        }
+    };
+    // SAFETY: mapped, page-aligned, at least a header long, and made of atomics.
+    match header_check(unsafe { &*map.cast::<Header>() }, size, promised) {
+        Some(nr) => {
+            info.header = map.cast();
+            info.nr_stations = nr;
+            info.shm_dev = id.dev;
+            info.shm_ino = id.ino;
+            Some(size)
+        }
+        None => {
+            // SAFETY: just mapped, and nobody has seen it.
+            unsafe { sys::unmap(map, size as usize) };
+            None
+        }
+    }
+}
+
+/// Does the collector know our extensions, and which?
+fn ext_features(header: &Header) -> u32 {
+    let ext = ext_header(header);
+    // (E) pairs with the release store in the collector's region_create().
+    if ext.magic.load(Ordering::Acquire) != EXT_MAGIC || ext.version.load(Ordering::Relaxed) != EXT_VERSION {
+        return 0;
+    }
+    ext.features.load(Ordering::Relaxed)
+}
+
+/// One pool, if it is where it can be and its units are what we take them for.
+fn arena_open(info: &Info, pool: &Pool, size: u64, unit: usize) -> Option<Arena> {
+    let offset = pool.offset.load(Ordering::Relaxed);
+    let limit = pool.limit.load(Ordering::Relaxed);
+
+    if pool.unit.load(Ordering::Relaxed) as usize != unit
+        || offset % 64 != 0
+        || offset < region_size(u64::from(info.nr_stations))
+        || offset > size
+        || u64::from(limit) > (size - offset) / unit as u64
+    {
+        return None;
+    }
+    // SAFETY: inside the mapping, as just checked.
+    let units = unsafe { (info.header as *mut u8).add(offset as usize) };
+    Some(Arena { pool, units, unit: unit as u32, limit })
+}
+
+/// Does the collector offer lanes that we understand?  Then they are what we use.
+pub(crate) fn lanes_open(info: &mut Info, size: u64) -> bool {
+    // SAFETY: mapped and checked.
+    let lanes = ext_lanes(unsafe { &*info.header });
+
+    // (E) pairs with the release store in the collector's lanes_offer().
+    if lanes.magic.load(Ordering::Acquire) != LANES_MAGIC
+        || lanes.version.load(Ordering::Relaxed) != LANES_VERSION
+        || lanes.map_size.load(Ordering::Relaxed) > size
+    {
+        return false;
+    }
+    let pools = (
+        arena_open(info, &lanes.lanes, size, size_of::<Lane>()),
+        arena_open(info, &lanes.chunks, size, size_of::<Chunk>()),
+        arena_open(info, &lanes.lives, size, size_of::<Life>()),
+        arena_open(info, &lanes.sites, size, size_of::<Site>()),
+    );
+    let (lane, chunk, life, site) = match pools {
+        (Some(a), Some(b), Some(c), Some(d)) => (a, b, c, d),
+        _ => {
+            say!("the lanes are not where they can be; tracing without");
+            return false;
+        }
+    };
+    info.lane_pool = lane;
+    info.chunk_pool = chunk;
+    info.life_pool = life;
+    info.site_pool = site;
+    info.on_full = lanes.on_full.load(Ordering::Relaxed);
+    info.block_ms = lanes.block_ms.load(Ordering::Relaxed);
+    // One to write, one that is read, one that the collector may keep.
+    info.lane_chunks = lanes.lane_chunks.load(Ordering::Relaxed).max(3);
+    info.lanes = lanes;
+    true
+}
+
+/// A byte per chunk; without it a chunk's pages are had one by one.
+fn seen_make(info: &mut Info) {
+    let size = info.chunk_pool.limit as usize;
+    if let Some(map) = sys::map_zeros(size) {
+        info.seen_chunks = map as *const AtomicU8;
+        PROCESS.seen_chunks.store(map, Ordering::Relaxed);
+        PROCESS.seen_size.store(size as u64, Ordering::Relaxed);
+    }
+}
+
+// ---- the session --------------------------------------------------------------------
+
+/// In a child: what the parent mapped is not ours to write.
+fn disown_parent() -> bool {
+    let map = PROCESS.map.load(Ordering::Relaxed);
+    if map.is_null() {
+        return true;
+    }
+    // SAFETY: ours since before the fork.  Coroutines that came along look at it and find no id.
+    if !unsafe { sys::map_zeros_over(map, PROCESS.map_size.load(Ordering::Relaxed) as usize) } {
+        return false;
+    }
+    PROCESS.map.store(ptr::null_mut(), Ordering::Relaxed);
+    let seen = PROCESS.seen_chunks.swap(ptr::null_mut(), Ordering::Relaxed);
+    if !seen.is_null() {
+        // SAFETY: only the wiped session knew of it.
+        unsafe { sys::unmap(seen, PROCESS.seen_size.load(Ordering::Relaxed) as usize) };
+    }
+    let sock = PROCESS.sock.swap(-1, Ordering::Relaxed);
+    if sock_is(sock, PROCESS.sock_dev.load(Ordering::Relaxed), PROCESS.sock_ino.load(Ordering::Relaxed)) {
+        sys::close_fd(sock);
+    }
+    true
+}
+
+/// Connect the socket and remember it by identity, here and for a child.
+fn socket_open(s: &Session, path: &[u8]) {
+    match sys::connect_unix(path) {
+        Ok(fd) => s.sock_remember(fd),
+        Err(0) => {
+            say!("no usable {}; tracing without wake-ups", ENV_SOCK);
+            s.sock.store(-1, Ordering::Relaxed);
+        }
+        Err(why) => {
+            say!("cannot connect '{}': {}; tracing without wake-ups", text(path), os_error(why));
+            s.sock.store(-1, Ordering::Relaxed);
+        }
+    }
+    PROCESS.sock.store(s.sock.load(Ordering::Relaxed), Ordering::Relaxed);
+    PROCESS.sock_dev.store(s.sock_dev.load(Ordering::Relaxed), Ordering::Relaxed);
+    PROCESS.sock_ino.store(s.sock_ino.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Which flag tells that the collector sleeps, and who pays for reading it in time.
+fn wakeups_choose(s: &Session, info: &mut Info) {
+    // SAFETY: mapped and checked.
+    let header = unsafe { &*info.header };
+    info.needs_fence = !(info.features & EXT_MEMBARRIER != 0 && sys::membarrier_register());
+    let flag: &AtomicU32 = if s.sock.load(Ordering::Relaxed) < 0 {
+        &s.never_sleeping
+    } else if info.features & EXT_SLEEPING != 0 {
+        &ext_header(header).sleeping
+    } else {
+        &header.tracer_sleeping
+    };
+    s.sleeping.store(flag as *const AtomicU32 as *mut AtomicU32, Ordering::Relaxed);
+}
+
+/// The leading digits, as strtoull() takes them.
+fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().skip_while(|c| c.is_ascii_whitespace()).take_while(|c| c.is_ascii_digit());
+    digits.fold(0u64, |n, c| n.saturating_mul(10).saturating_add(u64::from(c - b'0')))
+}
+
+fn leak(bytes: Vec<u8>) -> *const Vec<u8> {
+    Box::leak(Box::new(bytes))
+}
+
+/// Fill the session from the environment.  False: there is nothing to join.
+fn session_fill(s: &Session, info: &mut Info) -> bool {
+    let path = match sys::env(ENV_SHM) {
+        Some(path) if !path.is_empty() => path,
+        _ => {
+            say!("not traced: {} is not set", ENV_SHM);
+            return false;
+        }
+    };
+    let promised = sys::env(ENV_STATIONS).map_or(0, |n| number(&n));
+    let sock_path = sys::env(ENV_SOCK).unwrap_or_default();
+    let size = match region_map(info, &path, promised) {
+        Some(size) => size,
+        None => return false,
+    };
+    PROCESS.map.store(info.header as *mut u8, Ordering::Relaxed);
+    PROCESS.map_size.store(size, Ordering::Relaxed);
+    info.counter_usable = order::counter_usable();
+    clock::base(info);
+    socket_open(s, &sock_path);
+    // SAFETY: mapped and checked.
+    info.features = ext_features(unsafe { &*info.header });
+    wakeups_choose(s, info);
+    info.clock_published = info.features & EXT_CLOCK != 0 && clock::agrees(info);
+    if info.features & EXT_LANES != 0 && lanes_open(info, size) {
+        seen_make(info);
+    }
+    say!(
+        "traced: {} in '{}', {}",
+        if info.lanes.is_null() { "stations" } else { "lanes" },
+        text(&path),
+        if info.needs_fence { "a fence per event" } else { "no fence per event" }
+    );
+    info.shm_path = leak(path);
+    info.sock_path = leak(sock_path);
+    true
+}
+
+/// For where the kernel does not wipe the page.
+unsafe extern "C" fn wipe_in_child() {
+    let s = PROCESS.session.load(Ordering::Relaxed);
+    if !s.is_null() {
+        ptr::write_bytes(s.cast::<u8>(), 0, size_of::<Session>());
+    }
+}
+
+/// The process's page, made by whoever comes first.
+fn session_get() -> Option<&'static Session> {
+    if let Some(s) = session_acquire() {
+        return Some(s);
+    }
+    let page = sys::map_zeros(size_of::<Session>())?;
+    // Any fork, by whatever call; but not before Linux 4.14.  So fork(3) wipes it once more.
+    sys::wipe_on_fork(page, size_of::<Session>());
+    sys::at_fork_in_child(wipe_in_child);
+    // (F) pairs with the acquire in session_acquire().
+    match PROCESS.session.compare_exchange(ptr::null_mut(), page.cast(), Ordering::Release, Ordering::Relaxed)
+    {
+        // SAFETY: all zero is a valid session, and the page is never unmapped.
+        Ok(_) => Some(unsafe { &*page.cast::<Session>() }),
+        Err(_) => {
+            // SAFETY: nobody has seen it.
+            unsafe { sys::unmap(page, size_of::<Session>()) };
+            session_acquire()
+        }
+    }
+}
+
+/// Join the collector, if there is one.  Only the thread that set ATTACH_BUSY comes here.
+fn attach_now(s: &Session) -> bool {
+    if PROCESS.has_key.load(Ordering::Relaxed) == 0 {
+        if let Some(key) = sys::key_create(thread::leave_by_key) {
+            PROCESS.thread_key.store(key, Ordering::Relaxed);
+            PROCESS.has_key.store(1, Ordering::Relaxed);
+        }
+    }
+    // SAFETY: the generation is 0, so nobody reads it; and nobody else writes while we are BUSY.
+    let info = unsafe { &mut *s.info.get() };
+    info.has_key = PROCESS.has_key.load(Ordering::Relaxed) != 0;
+    info.thread_key = PROCESS.thread_key.load(Ordering::Relaxed);
+    let attached = disown_parent() && session_fill(s, info);
+    if attached {
+        let generation = PROCESS.generations.fetch_add(1, Ordering::Relaxed) + 1;
+        // (F) pairs with the acquire load in thread::join().
+        s.generation.store(generation, Ordering::Release);
+        s.state.store(ATTACH_DONE, Ordering::Relaxed);
+    } else {
+        s.state.store(ATTACH_FAILED, Ordering::Relaxed);
+    }
+    attached
+}
+
+/// Somebody is at it, for some 100 us.  Not to wait would leave this thread's first coroutines
+/// untraced; to wait without end might be for ever.
+fn attach_await(s: &Session) {
+    for _ in 0..1000 {
+        if s.state.load(Ordering::Relaxed) != ATTACH_BUSY {
+            return;
+        }
+        sys::nanosleep(20_000);
+    }
+}
+
+/// Attach the process, unless it is, or was found not to be traced.  Any thread, any number of
+/// times: after the first it is two loads.  The session, when there is one to write into.
+pub(crate) fn attach() -> Option<&'static Session> {
+    let s = session_get()?;
+    match s.state.load(Ordering::Relaxed) {
+        ATTACH_DONE => {}
+        ATTACH_FAILED => return None,
+        _ => {
+            let _errno = sys::KeepErrno::new();
+            let first =
+                s.state.compare_exchange(ATTACH_NEVER, ATTACH_BUSY, Ordering::Relaxed, Ordering::Relaxed);
+            match first {
+                Ok(_) => return attach_now(s).then_some(s),
+                Err(_) => attach_await(s),
+            }
+        }
+    }
+    // (F) pairs with the release store in attach_now().
+    (s.generation.load(Ordering::Acquire) != 0).then_some(s)
+}

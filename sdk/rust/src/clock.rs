@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//! clock - CLOCK_MONOTONIC in terms of the cycle counter, for those who write into stations.
+//!
+//! A record carries the counter as it is, and the collector makes it a time.  A slot carries the
+//! time itself: a thread anchors its counter to the clock and extrapolates for a short window.  A
+//! collector of ours does the measuring and publishes it; without one the thread does.
+
+use crate::order::{self, ticks};
+use crate::session::{ext_header, Info, Session};
+use crate::sys::clock_ns;
+use crate::thread::{Clock, Thread};
+use std::sync::atomic::Ordering;
+
+const WINDOW_NS: u64 = 16_000_000;
+const SHIFT: u32 = 32;
+
+fn scaled(passed: u64, mult: u64) -> u64 {
+    passed.wrapping_mul(mult) >> SHIFT
+}
+
+/// The clock, and the counter at that moment: the tightest of `tries` counts, and one that took
+/// `good` ticks at most is good enough.  (took, ticks, ns)
+fn pair(tries: u32, good: u64) -> (u64, u64, u64) {
+    let mut best = (u64::MAX, 0, 0);
+    for _ in 0..tries {
+        if best.0 <= good {
+            break;
+        }
+        let before = ticks();
+        let now = clock_ns();
+        let took = ticks().wrapping_sub(before);
+        if took < best.0 {
+            best = (took, before.wrapping_add(took / 2), now);
+        }
+    }
+    best
+}
+
+/// Where the counter's rate is measured from.
+pub(crate) fn base(info: &mut Info) {
+    let (took, at, ns) = pair(10, 0);
+    info.pair_ticks = took;
+    info.base_ticks = at;
+    info.base_ns = ns;
+}
+
+/// What the collector has published, read whole: (ticks, ns, mult, window).
+fn published(info: &Info) -> Option<(u64, u64, u64, u64)> {
+    // SAFETY: a session that is being filled in, or is, has a header.
+    let ext = ext_header(unsafe { &*info.header });
+    // (G) pairs with the release store in the collector's timebase.c: store().
+    let seq = ext.clock_seq.load(Ordering::Acquire);
+    if seq == 0 || seq % 2 != 0 {
+        return None;
+    }
+    let clock = (
+        ext.clock_ticks.load(Ordering::Relaxed),
+        ext.clock_ns.load(Ordering::Relaxed),
+        ext.clock_mult.load(Ordering::Relaxed),
+        ext.clock_window.load(Ordering::Relaxed),
+    );
+    // (G) pairs with the store-store fence in the collector's timebase.c: store().
+    order::fence_load_load();
+    (ext.clock_seq.load(Ordering::Relaxed) == seq).then_some(clock)
+}
+
+/// Is the collector's clock ours?  In a time namespace it would not be.
+pub(crate) fn agrees(info: &Info) -> bool {
+    let clock = (0..3).find_map(|_| published(info));
+    clock.map_or(false, |(at, ns, mult, _)| {
+        // It may have been published before or after our own first look at the clock.
+        let apart = info.base_ticks.wrapping_sub(at) as i64 as f64 * mult as f64 / 4294967296.0
+            + ns.wrapping_sub(info.base_ns) as i64 as f64;
+        // Seconds may have passed since, so this is only roughly so.
+        apart.abs() < 1e6
+    })
+}
+
+/// The published clock, if there is one and it is still good at `now` (ticks).
+fn use_published(info: &Info, now: u64, c: &Clock) -> bool {
+    if !info.clock_published {
+        return false;
+    }
+    match published(info) {
+        Some((at, ns, mult, window)) if now.wrapping_sub(at) < window => {
+            c.anchor_ticks.set(at);
+            c.anchor_ns.set(ns);
+            c.mult.set(mult);
+            c.window_ticks.set(window);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Do two rates agree, to 2000 ppm?  Slewing stays within that, a suspended machine does not.
+fn rates_agree(a: u64, b: u64) -> bool {
+    a.max(b) - a.min(b) <= a / 512
+}
+
+/// (ns << 32) / ticks, or 0 where that says nothing.
+fn rate(ns: u64, ticks: u64) -> u64 {
+    let ns_per_tick = ns as f64 / ticks.max(1) as f64;
+    // Too near, or a counter that jumped.
+    if ns < 50_000 || !(0.01..=1000.0).contains(&ns_per_tick) {
+        return 0;
+    }
+    (ns_per_tick * 4294967296.0) as u64
+}
+
+/// Ask the clock, and measure the counter's rate since the mark.  The mark moves on when it is
+/// half a window old, so the rate is that of now.
+fn measure(info: &Info, c: &Clock) {
+    let (_, at, ns) = pair(4, info.pair_ticks.wrapping_mul(2));
+    if c.mark_ns.get() == 0 {
+        c.mark_ticks.set(info.base_ticks);
+        c.mark_ns.set(info.base_ns);
+    }
+    let span_ns = ns.wrapping_sub(c.mark_ns.get());
+    let mult = rate(span_ns, at.wrapping_sub(c.mark_ticks.get()));
+    c.anchor_ticks.set(at);
+    c.anchor_ns.set(ns);
+    c.window_ticks.set(0);
+    c.mult.set(mult);
+    if mult != 0 && rates_agree(mult, c.mark_mult.get()) {
+        let window_ns = span_ns.saturating_mul(2).min(WINDOW_NS);
+        c.window_ticks.set((window_ns << SHIFT) / mult);
+    }
+    if span_ns >= WINDOW_NS / 2 {
+        c.mark_ticks.set(at);
+        c.mark_ns.set(ns);
+        c.mark_mult.set(mult);
+    }
+}
+
+/// What we extrapolated has run ahead, to `reached` at `at` where it should be `now`.  Time does
+/// not go back, but it may go slower: so that both meet at the end of the window.
+fn slow_down(c: &Clock, at: u64, now: u64, reached: u64) {
+    let window = c.window_ticks.get();
+    let left = window.wrapping_sub(at.wrapping_sub(c.anchor_ticks.get()));
+    let less = ((reached - now) << SHIFT).checked_div(left).unwrap_or(0);
+    c.anchor_ticks.set(at);
+    c.anchor_ns.set(reached);
+    c.window_ticks.set(if window != 0 { left } else { 0 });
+    let mult = c.mult.get();
+    c.mult.set(mult - less.min(mult / 2));
+}
+
+/// The window is over, or was never opened: open the next.  The time.
+#[cold]
+fn anchor(c: &Clock, info: &Info) -> u64 {
+    let reached = c.anchor_ns.get().wrapping_add(scaled(c.window_ticks.get(), c.mult.get()));
+    if !info.counter_usable {
+        return clock_ns();
+    }
+    let mut at = ticks();
+    if !use_published(info, at, c) {
+        measure(info, c);
+        at = c.anchor_ticks.get();
+    }
+    let passed = at.wrapping_sub(c.anchor_ticks.get());
+    let now = c.anchor_ns.get().wrapping_add(scaled(passed, c.mult.get()));
+    if now >= reached || reached - now > WINDOW_NS {
+        return now;
+    }
+    slow_down(c, at, now, reached);
+    reached
+}
+
+/// CLOCK_MONOTONIC, in a thread that is ready.
+#[inline]
+pub(crate) fn now_ns(t: &Thread, s: &Session) -> u64 {
+    let c = &t.clock;
+    let passed = ticks().wrapping_sub(c.anchor_ticks.get());
+    if passed >= c.window_ticks.get() {
+        return anchor(c, s.info());
+    }
+    c.anchor_ns.get().wrapping_add(scaled(passed, c.mult.get()))
+}

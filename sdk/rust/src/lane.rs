@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+//! lane - a thread's lane: records, the next chunk, full, closed.
+//!
+//! Opened by the thread's first event, closed when the thread ends.  Its memory is a chain of
+//! chunks: the writer takes one from the pool when the last is full, the collector gives back
+//! those it has read.
+//!
+//! Full: dropped, by default, and counted for the lane and for the coroutine; the first record
+//! that finds room again is preceded by one that says how many are missing and since when.  Or
+//! the thread waits, as long as the collector allows, and once in vain it drops until something
+//! has been read.
+
+use crate::order;
+use crate::pool::Arena;
+use crate::session::Session;
+use crate::sys::{self, clock_ns};
+use crate::thread::Thread;
+use crate::wire::*;
+use std::mem::size_of;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A pool that has run out grows by so much.
+const GROW_BYTES: u32 = 262_144;
+const REFUSED_NS: u64 = 20_000_000;
+/// Waiting for room: look that often.
+const BLOCK_STEP_NS: i64 = 50_000;
+
+impl Thread {
+    /// The lane.  Only for who knows that there is one.
+    #[inline(always)]
+    pub(crate) fn the_lane(&self) -> &Lane {
+        debug_assert!(!self.lane.get().is_null());
+        // SAFETY: a unit of the region, which stays mapped.
+        unsafe { &*self.lane.get() }
+    }
+
+    /// May this thread write `nr` records here and now?
+    #[inline(always)]
+    pub(crate) fn fits(&self, s: &Session, nr: usize) -> bool {
+        self.ticket.get() == !s.generation.load(Ordering::Relaxed)
+            && (self.limit.get() as isize).wrapping_sub(self.at.get() as isize)
+                >= (nr * size_of::<Record>()) as isize
+    }
+
+    /// The counter, or the clock where that is no use.
+    pub(crate) fn ticks(&self) -> u64 {
+        if self.counts_ns.get() {
+            clock_ns()
+        } else {
+            order::ticks()
+        }
+    }
+
+    /// The `nr` records at `at` are written: the collector may have them.
+    #[inline(always)]
+    pub(crate) fn publish(&self, s: &Session, nr: usize) {
+        // SAFETY: at most the end of the chunk: the caller had that much room.
+        let at = unsafe { self.at.get().add(nr) };
+        self.at.set(at);
+        // (H) pairs with the acquire load in the collector's lane_look().
+        self.the_lane().head.store((at as u64).wrapping_add(self.head_bias.get()), Ordering::Release);
+        // (C) pairs with the barrier in the collector's sleep_announce(), which we need here.
+        if s.collector_sleeps() {
+            s.wake();
+        }
+    }
+
+    /// The same, also where the collector cannot make us pass a barrier.
+    pub(crate) fn publish_slow(&self, s: &Session, nr: usize) {
+        self.publish(s, nr);
+        if s.info().needs_fence {
+            s.wake_if_asleep();
+        }
+    }
+
+    fn head(&self) -> u64 {
+        (self.at.get() as u64).wrapping_add(self.head_bias.get())
+    }
+}
+
+/// One record; `what` is its kind, reason and site in a word.
+///
+/// # Safety
+/// `at` is a record of this thread's that was not published yet.
+#[inline(always)]
+pub(crate) unsafe fn put(at: *mut Record, ticks: u64, id: u64, value: u64, seq: u32, what: u32) {
+    at.write(Record {
+        ticks,
+        id,
+        value,
+        seq,
+        site: (what >> 16) as u16,
+        kind: what as u8,
+        reason: (what >> 8) as u8,
+    });
+}
+
+/// # Safety
+/// As for put().
+#[inline(always)]
+pub(crate) unsafe fn put_more(at: *mut Record, resource: u64, lost: u64) {
+    let more = RecordMore {
+        resource,
+        lost,
+        reserved0: 0,
+        reserved1: 0,
+        reserved2: 0,
+        kind: REC_MORE as u8,
+        reserved3: 0,
+    };
+    at.cast::<RecordMore>().write(more);
+}
+
+/// # Safety
+/// As for put().
+pub(crate) unsafe fn put_text(at: *mut Record, part: &[u8]) {
+    let mut text =
+        RecordText { text: [0; TEXT_SIZE], reserved0: 0, reserved1: 0, kind: REC_TEXT as u8, reserved2: 0 };
+    text.text[..part.len()].copy_from_slice(part);
+    at.cast::<RecordText>().write(text);
+}
+
+// ---- memory -----------------------------------------------------------------------
+
+/// The collector has not kept ahead of us: ask the kernel ourselves.
+#[cold]
+pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
+    // (K) pairs with the release in Arena::committed(), of whoever grew it last.
+    let before = a.pool().committed.load(Ordering::Acquire);
+    let now = clock_ns();
+
+    // Having been refused, do not ask again at every event.
+    if before >= a.limit || now.wrapping_sub(s.refused_ns.load(Ordering::Relaxed)) < REFUSED_NS {
+        return false;
+    }
+    let step = (GROW_BYTES / a.unit).max(1).min(a.limit - before);
+    let offset = a.units as u64 - s.info().header as u64 + u64::from(before) * u64::from(a.unit);
+    let _errno = sys::KeepErrno::new();
+    let grown = reopen(s).map_or(false, |f| sys::reserve(&f, offset, u64::from(step) * u64::from(a.unit)));
+    if grown {
+        a.committed(before, before + step);
+    } else {
+        s.refused_ns.store(now, Ordering::Relaxed);
+    }
+    grown
+}
+
+/// The region's file once more.  The program may be elsewhere now, or another file there.
+fn reopen(s: &Session) -> Option<std::fs::File> {
+    let info = s.info();
+    // SAFETY: leaked when the session was filled in; null in a test's.
+    let file = sys::open_region(unsafe { info.shm_path.as_ref() }?).ok()?;
+    let id = sys::identify(&file).ok()?;
+    (id.dev == info.shm_dev && id.ino == info.shm_ino).then_some(file)
+}
+
+pub(crate) fn take(s: &Session, a: &Arena) -> u32 {
+    a.take(|a| grow(s, a))
+}
+
+/// A page that this process has not touched yet costs a fault, as much as 50 events; so all pages
+/// of a chunk are had at once, when it is taken for the first time.
+fn chunk_touch(s: &Session, number: u32) {
+    let seen = s.info().seen_chunks;
+    if seen.is_null() {
+        return;
+    }
+    // SAFETY: a byte for every chunk below the limit.
+    let seen = unsafe { &*seen.add(number as usize) };
+    if seen.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
+    let chunk = s.info().chunk_pool.unit_at(number);
+    if sys::populate(chunk, CHUNK_SIZE) {
+        return;
+    }
+    for at in (0..CHUNK_SIZE).step_by(4096) {
+        // SAFETY: inside a chunk that is ours alone now.
+        unsafe { (*chunk.add(at).cast::<AtomicU32>()).store(0, Ordering::Relaxed) };
+    }
+}
+
+fn chunk_at(s: &Session, number: u32) -> *const Chunk {
+    s.info().chunk_pool.unit_at(number - 1).cast()
+}
+
+/// 1 + the number of a chunk for the thread's lane; 0: none.
+fn chunk_take(t: &Thread, s: &Session) -> u32 {
+    let number = take(s, &s.info().chunk_pool);
+    if number == 0 {
+        return 0;
+    }
+    chunk_touch(s, number - 1);
+    // SAFETY: ours alone until it is linked.
+    let chunk = unsafe { &*chunk_at(s, number) };
+    let lane = (t.lane.get() as usize - s.info().lane_pool.units as usize) / size_of::<Lane>();
+    chunk.link.store(0, Ordering::Relaxed);
+    chunk.lane.store(lane as u32, Ordering::Relaxed);
+    let taken = &t.the_lane().taken;
+    taken.store(taken.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    number
+}
+
+/// Go on in chunk `number`, at `head` of the lane.
+fn chunk_use(t: &Thread, s: &Session, number: u32, head: u64) {
+    let chunk = chunk_at(s, number);
+    t.chunk.set(chunk);
+    // SAFETY: the records are inside the chunk.
+    unsafe {
+        let records = (*chunk).records.get().cast::<Record>();
+        t.at.set(records);
+        t.end.set(records.add(CHUNK_RECORDS));
+    }
+    // Who cannot write inline finds no room there, ever.
+    t.limit.set(if t.always_slow.get() { ptr::null_mut() } else { t.end.get() });
+    t.head_bias.set(head.wrapping_sub(t.at.get() as u64));
+}
+
+// ---- a lane's life ------------------------------------------------------------------
+
+pub(crate) fn forget(t: &Thread) {
+    t.at.set(ptr::null_mut());
+    t.limit.set(ptr::null_mut());
+    t.end.set(ptr::null_mut());
+    t.lane.set(ptr::null());
+    t.chunk.set(ptr::null());
+    t.head_bias.set(0);
+    t.gap_ticks.set(0);
+    t.gap_transitions.set(0);
+    t.gap_marks.set(0);
+    t.gave_up.set(false);
+}
+
+#[cold]
+fn open(t: &Thread, s: &Session) -> bool {
+    let pool = &s.info().lane_pool;
+    let number = take(s, pool);
+    if number == 0 {
+        return false;
+    }
+    t.lane.set(pool.unit_at(number - 1) as *const Lane);
+    let lane = t.the_lane();
+    lane.taken.store(0, Ordering::Relaxed);
+    let first = chunk_take(t, s);
+    if first == 0 {
+        t.lane.set(ptr::null());
+        pool.give(number - 1);
+        return false;
+    }
+    for counter in
+        [&lane.head, &lane.dropped, &lane.dropped_at, &lane.dropped_marks, &lane.blocked_ns, &lane.tail]
+    {
+        counter.store(0, Ordering::Relaxed);
+    }
+    lane.blocked.store(0, Ordering::Relaxed);
+    lane.returned.store(0, Ordering::Relaxed);
+    lane.oldest.store(u64::from(first), Ordering::Relaxed);
+    lane.tid.store(t.tid.get(), Ordering::Relaxed);
+    lane.pid.store(std::process::id(), Ordering::Relaxed);
+    lane.first.store(first, Ordering::Relaxed);
+    lane.ticks.store(if t.counts_ns.get() { TICKS_NS } else { TICKS_COUNTER }, Ordering::Relaxed);
+    chunk_use(t, s, first, 0);
+    // (I) pairs with the acquire load in the collector's lane_look().
+    lane.state.store(LANE_OPEN, Ordering::Release);
+    true
+}
+
+/// The thread ends.  Give back what it has; should it write again, it joins anew.
+pub(crate) fn leave(t: &Thread, s: &Session) {
+    let generation = s.generation.load(Ordering::Relaxed);
+    if generation == 0 || t.ticket.get() != !generation {
+        return;
+    }
+    while t.nr_stash.get() > 0 {
+        t.nr_stash.set(t.nr_stash.get() - 1);
+        s.info().life_pool.give(t.stash[t.nr_stash.get()].get());
+    }
+    if !t.lane.get().is_null() {
+        // (I) pairs with the acquire load in the collector's lane_look().
+        t.the_lane().state.store(LANE_CLOSED, Ordering::Release);
+    }
+    forget(t);
+    t.ticket.set(0);
+}
+
+// ---- full ---------------------------------------------------------------------------
+
+/// 1 + the number of the next chunk, if the lane may have one and there is one.
+fn extend(t: &Thread, s: &Session) -> u32 {
+    let lane = t.the_lane();
+    // (J) pairs with the release store in the collector's lane_return().
+    let held = lane.taken.load(Ordering::Relaxed).wrapping_sub(lane.returned.load(Ordering::Acquire));
+    if held < s.info().lane_chunks {
+        chunk_take(t, s)
+    } else {
+        0
+    }
+}
+
+/// Is it any use to wait?  Not if nobody reads, or if it was in vain and nothing changed.
+fn may_block(t: &Thread, s: &Session) -> bool {
+    if s.info().on_full != ON_FULL_BLOCK {
+        return false;
+    }
+    if t.gave_up.get() && t.gave_up_at.get() == t.the_lane().returned.load(Ordering::Relaxed) {
+        return false;
+    }
+    t.gave_up.set(false);
+    true
+}
+
+/// Try `again` every now and then, as long as the collector allows.  (what came of it, ns waited)
+fn wait_for<T: Default + PartialEq>(s: &Session, again: impl Fn() -> T) -> (T, u64) {
+    let start = clock_ns();
+    let (mut got, mut waited) = (T::default(), 0);
+    while got == T::default() && waited < u64::from(s.info().block_ms) * 1_000_000 {
+        s.wake_if_asleep();
+        sys::nanosleep(BLOCK_STEP_NS);
+        got = again();
+        waited = clock_ns().wrapping_sub(start);
+    }
+    (got, waited)
+}
+
+/// Wait for a chunk, but not for ever.
+fn block(t: &Thread, s: &Session) -> u32 {
+    let (number, waited) = wait_for(s, || extend(t, s));
+    let lane = t.the_lane();
+    lane.blocked.store(lane.blocked.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    lane.blocked_ns.store(lane.blocked_ns.load(Ordering::Relaxed).wrapping_add(waited), Ordering::Relaxed);
+    if number == 0 {
+        t.gave_up.set(true);
+        t.gave_up_at.set(lane.returned.load(Ordering::Relaxed));
+    }
+    number
+}
+
+/// What was given back so far: worth another look when it changes.
+fn chunk_tag(s: &Session) -> u32 {
+    (s.info().chunk_pool.pool().free.load(Ordering::Relaxed) >> 32) as u32
+}
+
+/// As block(), for a thread that has no lane yet because others hold all there is.
+fn wait_for_lane(t: &Thread, s: &Session) -> bool {
+    if s.info().on_full != ON_FULL_BLOCK || (t.gave_up.get() && t.gave_up_at.get() == chunk_tag(s)) {
+        return false;
+    }
+    let (opened, waited) = wait_for(s, || open(t, s));
+    t.gave_up.set(!opened);
+    t.gave_up_at.set(chunk_tag(s));
+    if opened {
+        t.the_lane().blocked.store(1, Ordering::Relaxed);
+        t.the_lane().blocked_ns.store(waited, Ordering::Relaxed);
+    }
+    opened
+}
+
+/// After a while without room there is some again: say what is missing here.
+fn tell_gap(t: &Thread, s: &Session) {
+    // SAFETY: the first record of a new chunk.
+    unsafe { put(t.at.get(), t.gap_ticks.get(), t.gap_marks.get(), t.gap_transitions.get(), 0, REC_GAP) };
+    t.gap_ticks.set(0);
+    t.gap_transitions.set(0);
+    t.gap_marks.set(0);
+    t.the_lane().dropped_at.store(0, Ordering::Relaxed);
+    t.publish(s, 1);
+}
+
+fn records_left(t: &Thread) -> usize {
+    (t.end.get() as usize - t.at.get() as usize) / size_of::<Record>()
+}
+
+/// The chunk is full: link the next.
+#[cold]
+fn advance(t: &Thread, s: &Session) -> bool {
+    let _errno = sys::KeepErrno::new();
+    // In any case: should this event be dropped, none may slip in before the gap is told.
+    let left = records_left(t);
+    if left != 0 {
+        // SAFETY: a record of ours that was not published yet.
+        unsafe { put(t.at.get(), 0, 0, 0, 0, REC_PAD) };
+        t.publish(s, left);
+    }
+    let mut number = extend(t, s);
+    if number == 0 && may_block(t, s) {
+        number = block(t, s);
+    }
+    if number == 0 {
+        return false;
+    }
+    // Seen by the collector with the head that goes past it: (H).
+    // SAFETY: the lane's last chunk, which the collector leaves to us.
+    unsafe { (*t.chunk.get()).link.store(number, Ordering::Relaxed) };
+    chunk_use(t, s, number, t.head());
+    if t.gap_ticks.get() != 0 {
+        tell_gap(t, s);
+    }
+    true
+}
+
+/// Has this thread a lane under this session, or can it have one?
+pub(crate) fn ready(t: &Thread, s: &Session) -> bool {
+    if !t.ready(s) {
+        return false;
+    }
+    if !t.lane.get().is_null() {
+        return true;
+    }
+    let _errno = sys::KeepErrno::new();
+    open(t, s) || wait_for_lane(t, s)
+}
+
+/// Room for `nr` records in a row, made if need be.
+pub(crate) fn room(t: &Thread, s: &Session, nr: usize) -> Option<*mut Record> {
+    (ready(t, s) && (records_left(t) >= nr || advance(t, s))).then(|| t.at.get())
+}
+
+/// Count what this thread could not write.
+pub(crate) fn count(t: &Thread, s: &Session, transitions: u64, marks: u64) {
+    if t.lane.get().is_null() {
+        s.lanes().homeless.fetch_add(transitions, Ordering::Relaxed);
+        s.lanes().homeless_marks.fetch_add(marks, Ordering::Relaxed);
+        return;
+    }
+    let lane = t.the_lane();
+    if t.gap_ticks.get() == 0 {
+        t.gap_ticks.set(t.ticks());
+        lane.dropped_at.store(t.gap_ticks.get(), Ordering::Relaxed);
+    }
+    t.gap_transitions.set(t.gap_transitions.get().wrapping_add(transitions));
+    t.gap_marks.set(t.gap_marks.get().wrapping_add(marks));
+    lane.dropped.store(lane.dropped.load(Ordering::Relaxed).wrapping_add(transitions), Ordering::Relaxed);
+    lane.dropped_marks
+        .store(lane.dropped_marks.load(Ordering::Relaxed).wrapping_add(marks), Ordering::Relaxed);
+    s.wake_if_asleep();
+}

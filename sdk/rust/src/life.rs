@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+//! life - a coroutine under a collector that offers lanes: born, suspended, resumed, woken, gone.
+//!
+//! Its life is a line of shared memory that says what it did last; its events are records in the
+//! lanes of the threads that run it.
+
+use crate::lane::{self, put, put_more, put_text};
+use crate::order;
+use crate::session::Session;
+use crate::sys;
+use crate::thread::{Thread, STASH};
+use crate::wire::*;
+use std::mem::size_of;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// An event in a word: its record's kind, reason and site.
+#[inline(always)]
+pub(crate) fn what(kind: u32, reason: u32, site: u32) -> u32 {
+    life_state(kind, reason, site)
+}
+
+// ---- transitions --------------------------------------------------------------------
+
+impl Life {
+    /// A coroutine's time goes forward, whichever threads it visits and however these count.
+    #[inline(always)]
+    fn tick(&self, now: u64) -> u64 {
+        let last = self.last_ticks.load(Ordering::Relaxed);
+        let now = if now <= last { last.wrapping_add(1) } else { now };
+        self.last_ticks.store(now, Ordering::Relaxed);
+        now
+    }
+
+    /// The next transition: its number.
+    #[inline(always)]
+    fn count(&self) -> u32 {
+        let k = self.events.load(Ordering::Relaxed);
+        self.events.store(k.wrapping_add(1), Ordering::Relaxed);
+        k as u32
+    }
+
+    /// What it does from now on; the record's time, value and number.
+    #[inline(always)]
+    fn transit(&self, now: u64, addr: u64, what: u32) -> (u64, u64, u32) {
+        if what & 0xff == REC_RESUME {
+            self.state.store(REC_RESUME, Ordering::Relaxed);
+            return (self.tick(now), 0, self.count());
+        }
+        self.state.store(what & 0xffff, Ordering::Relaxed);
+        self.addr.store(addr, Ordering::Relaxed);
+        self.site.store(what >> 16, Ordering::Relaxed);
+        (self.tick(now), addr, self.count())
+    }
+
+    pub(crate) fn kind(&self) -> u32 {
+        self.state.load(Ordering::Relaxed) & 0xff & !REC_HAS_MORE
+    }
+}
+
+/// One transition.  In a forked child an inherited coroutine has no id: it is its parent's.
+#[inline(always)]
+pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
+    let nr = if resource.is_some() { 2 } else { 1 };
+    let what = if resource.is_some() { what | REC_HAS_MORE } else { what };
+
+    if !t.fits(s, nr) {
+        write_slow(l, t, s, addr, what, resource);
+        return;
+    }
+    let id = l.id.load(Ordering::Relaxed);
+    if id == 0 {
+        return;
+    }
+    if let Some(resource) = resource {
+        l.resource.store(resource, Ordering::Relaxed);
+    }
+    let (ticks, value, seq) = l.transit(order::ticks(), addr, what);
+    // SAFETY: there is room for nr records that were not published yet.
+    unsafe {
+        put(t.at.get(), ticks, id, value, seq, what);
+        if let Some(resource) = resource {
+            put_more(t.at.get().add(1), resource, 0);
+        }
+    }
+    t.publish(s, nr);
+}
+
+/// The same, whatever stands in its way.
+#[cold]
+#[inline(never)]
+fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
+    let nr = if resource.is_some() { 2 } else { 1 };
+    let room = lane::room(t, s, nr);
+
+    // Without a session, in a forked child, the life is not even ours to look at.
+    if !t.ready(s) {
+        return;
+    }
+    let id = l.id.load(Ordering::Relaxed);
+    if id == 0 {
+        return;
+    }
+    if let Some(resource) = resource {
+        l.resource.store(resource, Ordering::Relaxed);
+    }
+    let (ticks, value, seq) = l.transit(t.ticks(), addr, what);
+    match room {
+        // SAFETY: room for nr records.
+        Some(at) => unsafe {
+            put(at, ticks, id, value, seq, what);
+            if let Some(resource) = resource {
+                put_more(at.add(1), resource, 0);
+            }
+            t.publish_slow(s, nr);
+        },
+        None => {
+            l.dropped.store(l.dropped.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            lane::count(t, s, 1, 0);
+        }
+    }
+}
+
+// ---- birth --------------------------------------------------------------------------
+
+/// 1 + the number of a life for a new coroutine: one that this thread ended, if it can be.
+fn take(t: &Thread, s: &Session) -> u32 {
+    match t.nr_stash.get() {
+        0 => lane::take(s, &s.info().life_pool),
+        nr => {
+            t.nr_stash.set(nr - 1);
+            t.stash[nr - 1].get() + 1
+        }
+    }
+}
+
+fn give(t: &Thread, s: &Session, l: &Life) {
+    let pool = &s.info().life_pool;
+    let number = ((l as *const Life as usize - pool.units as usize) / size_of::<Life>()) as u32;
+    let nr = t.nr_stash.get();
+    if nr < STASH {
+        t.stash[nr].set(number);
+        t.nr_stash.set(nr + 1);
+    } else {
+        pool.give(number);
+    }
+}
+
+fn name_store(l: &Life, name: &[u8]) {
+    l.name_size.store(u32::try_from(name.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+    for (i, to) in l.name.iter().enumerate() {
+        to.store(name.get(i).copied().unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+/// The birth as records: one, and as many as the name needs.
+fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
+    let told = &name[..name.len().min(EXT_NAME_SIZE)];
+    let nr = 1 + (told.len() + TEXT_SIZE - 1) / TEXT_SIZE;
+    let at = match lane::room(t, s, nr) {
+        Some(at) => at,
+        None => return lane::count(t, s, 0, 1),
+    };
+    let cut = u32::from(name.len() > told.len());
+    let birth = what(REC_BIRTH, cut, l.birth_site.load(Ordering::Relaxed));
+    // SAFETY: room for nr records.
+    unsafe {
+        put(
+            at,
+            l.birth_ticks.load(Ordering::Relaxed),
+            l.id.load(Ordering::Relaxed),
+            l.parent.load(Ordering::Relaxed),
+            told.len() as u32,
+            birth,
+        );
+        for (i, part) in told.chunks(TEXT_SIZE).enumerate() {
+            put_text(at.add(1 + i), part);
+        }
+    }
+    t.publish_slow(s, nr);
+}
+
+/// A coroutine is born in a thread that is ready.  None: there is no room for it, which is counted.
+#[cold]
+pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32) -> Option<*const Life> {
+    let _errno = sys::KeepErrno::new();
+    let number = take(t, s);
+    if number == 0 {
+        return None;
+    }
+    let life: *const Life = s.info().life_pool.unit_at(number - 1).cast();
+    // SAFETY: a unit that is ours now; atomics only, whoever looks on.
+    let l = unsafe { &*life };
+    // (M) pairs with the load-load fence in the collector's life_read(), and in wake() below.
+    // Here, and not where a life ends: that may have been another thread.
+    order::fence_store_store();
+    for counter in [&l.events, &l.addr, &l.resource, &l.dropped] {
+        counter.store(0, Ordering::Relaxed);
+    }
+    let born = t.ticks();
+    l.site.store(0, Ordering::Relaxed);
+    l.birth_site.store(site, Ordering::Relaxed);
+    l.birth_ticks.store(born, Ordering::Relaxed);
+    l.parent.store(parent, Ordering::Relaxed);
+    l.pid.store(std::process::id(), Ordering::Relaxed);
+    l.ticks.store(if t.counts_ns.get() { TICKS_NS } else { TICKS_COUNTER }, Ordering::Relaxed);
+    name_store(l, name);
+    l.last_ticks.store(born, Ordering::Relaxed);
+    l.state.store(REC_BIRTH, Ordering::Relaxed);
+    let id = s.lanes().last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+    // (M) pairs with the acquire load in the collector's life_read(), and in wake() below.
+    l.id.store(id, Ordering::Release);
+    tell_birth(l, t, s, name);
+    Some(life)
+}
+
+// ---- the end ------------------------------------------------------------------------
+
+/// The last record, a REC_END or REC_DESTROY.  False: it found no room.
+fn tell_end(l: &Life, t: &Thread, s: &Session, kind: u32, flags: u32) -> bool {
+    let dropped = l.dropped.load(Ordering::Relaxed);
+    let nr = if dropped != 0 { 2 } else { 1 };
+    let at = match lane::room(t, s, nr) {
+        Some(at) => at,
+        None => return false,
+    };
+    let more = if dropped != 0 { REC_HAS_MORE } else { 0 };
+    let events = l.events.load(Ordering::Relaxed);
+    // SAFETY: room for nr records.
+    unsafe {
+        put(
+            at,
+            l.tick(t.ticks()),
+            l.id.load(Ordering::Relaxed),
+            events,
+            events as u32,
+            what(kind | more, flags, 0),
+        );
+        if dropped != 0 {
+            put_more(at.add(1), 0, dropped);
+        }
+    }
+    t.publish_slow(s, nr);
+    true
+}
+
+fn was_suspended(l: &Life) -> u32 {
+    if l.kind() == REC_SUSPEND {
+        END_SUSPENDED
+    } else {
+        0
+    }
+}
+
+/// It has come to its end, but its frame is still there.
+#[cold]
+pub(crate) fn done(l: &Life, t: &Thread, s: &Session, flags: u32) {
+    // A lane is opened for it if need be; without one it is counted below.
+    let _ = lane::ready(t, s);
+    if !t.ready(s) || l.id.load(Ordering::Relaxed) == 0 || l.kind() == REC_END {
+        return;
+    }
+    let flags = flags | was_suspended(l);
+    l.state.store(REC_END, Ordering::Relaxed);
+    if !tell_end(l, t, s, REC_END, flags) {
+        lane::count(t, s, 0, 1);
+    }
+}
+
+/// It is gone.  If that cannot be told, its life stays behind for the collector to find.
+#[cold]
+pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
+    if !t.ready(s) || l.id.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let mut flags = flags | was_suspended(l);
+    let kind = if l.kind() == REC_END {
+        REC_DESTROY
+    } else {
+        flags |= END_DESTROYED;
+        REC_END
+    };
+    if !tell_end(l, t, s, kind, flags) {
+        l.tick(t.ticks());
+        lane::count(t, s, 0, 1);
+        l.state.store(life_state(kind, flags, LIFE_UNREPORTED), Ordering::Relaxed);
+        return;
+    }
+    // In whatever order: a reader takes a life without a state for none.
+    l.id.store(0, Ordering::Relaxed);
+    l.state.store(0, Ordering::Relaxed);
+    give(t, s, l);
+}
+
+// ---- wakes --------------------------------------------------------------------------
+
+/// How many transitions the coroutine `id` has made; None: it is over, and its life perhaps
+/// somebody else's.  A waker may outlive what it wakes.
+fn events_of(l: &Life, id: u64) -> Option<u32> {
+    // (M) pairs with the release store in begin().
+    if l.id.load(Ordering::Acquire) != id || l.kind() == REC_END {
+        return None;
+    }
+    let events = l.events.load(Ordering::Relaxed);
+    // (M) pairs with the store-store fence in begin().
+    order::fence_load_load();
+    (l.id.load(Ordering::Relaxed) == id).then_some(events as u32)
+}
+
+/// Somebody made the coroutine `id`, whose life was `l`, ready to run.
+pub(crate) fn wake(l: &Life, id: u64, t: &Thread, s: &Session, waker: u64, site: u32, reason: u32) {
+    // Before anything of the region is looked at: in a forked child it is the parent's.
+    if !t.ready(s) {
+        return;
+    }
+    let seen = match events_of(l, id) {
+        Some(seen) => seen,
+        None => return,
+    };
+    let what = what(REC_WAKE, reason, site);
+    if t.fits(s, 1) {
+        // SAFETY: room for a record.
+        unsafe { put(t.at.get(), order::ticks(), id, waker, seen, what) };
+        t.publish(s, 1);
+    } else {
+        wake_slow(id, t, s, waker, seen, what);
+    }
+}
+
+#[cold]
+fn wake_slow(id: u64, t: &Thread, s: &Session, waker: u64, seen: u32, what: u32) {
+    match lane::room(t, s, 1) {
+        // SAFETY: room for a record.
+        Some(at) => unsafe {
+            put(at, t.ticks(), id, waker, seen, what);
+            t.publish_slow(s, 1);
+        },
+        None => lane::count(t, s, 0, 1),
+    }
+}
+
+/// Bytes of a text into shared memory.
+pub(crate) fn bytes_store(to: &[AtomicU8], from: &[u8]) {
+    for (to, byte) in to.iter().zip(from) {
+        to.store(*byte, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//! probe - one coroutine, wherever it is written: its life under a collector with lanes, its
+//! station under any other, nothing without one.
+
+use crate::attach;
+use crate::life;
+use crate::session::session;
+use crate::site;
+use crate::station;
+use crate::thread::{self, Note, Thread};
+use crate::wire::*;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+/// Touched by whoever runs the coroutine; the program's own hand-over between threads orders those.
+pub(crate) struct Probe {
+    life: *const Life,
+    station: *const Station,
+    nr_events: u64,
+    last_ns: u64,
+    /// Where it was born.
+    pub(crate) site: u32,
+}
+
+// SAFETY: points to shared memory that stays mapped and is made of atomics; used by one thread at
+// a time, as &mut self says.
+unsafe impl Send for Probe {}
+
+impl Probe {
+    const UNTRACED: Probe =
+        Probe { life: ptr::null(), station: ptr::null(), nr_events: 0, last_ns: 0, site: 0 };
+
+    /// A coroutine is born, a child of whichever runs on this thread.  Attaches the process, if
+    /// nobody has done so.
+    pub(crate) fn begin(name: &str, place: &'static Location<'static>, function: &'static str) -> Probe {
+        let s = match attach::attach() {
+            Some(s) => s,
+            None => return Probe::UNTRACED,
+        };
+        thread::with(|t| {
+            let mut probe = Probe::UNTRACED;
+            if !t.ready(s) {
+                return probe;
+            }
+            if s.info().lanes.is_null() {
+                if let Some((station, now)) = station::begin(t, s, name.as_bytes()) {
+                    probe.station = station;
+                    probe.last_ns = now;
+                }
+                return probe;
+            }
+            probe.site = site::number(s, place, function);
+            if let Some(life) = life::begin(t, s, name.as_bytes(), t.current.get(), probe.site) {
+                probe.life = life;
+            }
+            probe
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_traced(&self) -> bool {
+        !self.life.is_null() || !self.station.is_null()
+    }
+
+    pub(crate) fn life(&self) -> *const Life {
+        self.life
+    }
+
+    /// The id by which a trace knows it; 0: untraced.
+    pub(crate) fn id(&self) -> u64 {
+        // SAFETY: both point into the region, which stays mapped.
+        unsafe {
+            if let Some(l) = self.life.as_ref() {
+                l.id.load(Ordering::Relaxed)
+            } else if let Some(st) = self.station.as_ref() {
+                st.probe_id.load(Ordering::Relaxed)
+            } else {
+                0
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn suspend(&mut self, t: &Thread, addr: u64, note: Note) {
+        self.write(t, addr, life::what(REC_SUSPEND, note.reason, note.site), note.resource);
+    }
+
+    #[inline]
+    pub(crate) fn resume(&mut self, t: &Thread) {
+        self.write(t, 0, REC_RESUME, None);
+    }
+
+    #[inline(always)]
+    fn write(&mut self, t: &Thread, addr: u64, what: u32, resource: Option<u64>) {
+        let s = match session() {
+            Some(s) => s,
+            None => return,
+        };
+        // SAFETY: points into the region, which stays mapped.
+        match unsafe { self.life.as_ref() } {
+            Some(l) => life::write(l, t, s, addr, what, resource),
+            None => self.write_station(t, addr, what & 0xff == REC_RESUME),
+        }
+    }
+
+    #[inline(never)]
+    fn write_station(&mut self, t: &Thread, addr: u64, is_active: bool) {
+        // SAFETY: as above.
+        if let (Some(st), Some(s)) = (unsafe { self.station.as_ref() }, session()) {
+            if let Some(now) = station::write(st, t, s, self.nr_events, self.last_ns, addr, is_active) {
+                self.last_ns = now;
+                self.nr_events += 1;
+            }
+        }
+    }
+
+    /// It has come to its end, its frame is still there.  A station has no word for that but dead.
+    pub(crate) fn done(&mut self, flags: u32) {
+        // SAFETY: as above.
+        match (unsafe { self.life.as_ref() }, session()) {
+            (Some(l), Some(s)) => thread::with(|t| life::done(l, t, s, flags)),
+            _ => self.end(flags),
+        }
+    }
+
+    /// It is gone; untraced afterwards.
+    pub(crate) fn end(&mut self, flags: u32) {
+        let was = std::mem::replace(self, Probe::UNTRACED);
+        let s = match session() {
+            Some(s) => s,
+            None => return,
+        };
+        // SAFETY: as above.
+        unsafe {
+            if let Some(l) = was.life.as_ref() {
+                thread::with(|t| life::end(l, t, s, flags));
+            } else if let Some(st) = was.station.as_ref() {
+                thread::with(|t| station::end(st, t, s, was.last_ns));
+            }
+        }
+    }
+}

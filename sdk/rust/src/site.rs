@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//! site - places in the source: each is told to the collector once.
+//!
+//! A place is a `Location` and what is born or waits there.  Both live as long as the program, so
+//! their addresses are the key.  Numbers are kept in lists that only grow.
+
+use crate::lane;
+use crate::life::bytes_store;
+use crate::session::Session;
+use crate::sys;
+use crate::wire::Site;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU8, Ordering};
+
+const BUCKETS: usize = 512;
+
+struct Known {
+    place: &'static Location<'static>,
+    function: &'static str,
+    id: u32,
+    next: *const Known,
+}
+
+#[allow(clippy::declare_interior_mutable_const)] // each bucket is one of its own, as it should
+const EMPTY: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
+static KNOWN: [AtomicPtr<Known>; BUCKETS] = [EMPTY; BUCKETS];
+
+/// Places that found the table full: not looked for again at every event.
+static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+fn bucket(place: &'static Location<'static>, function: &'static str) -> &'static AtomicPtr<Known> {
+    let key = (place as *const Location as usize) ^ (function.as_ptr() as usize).rotate_left(7);
+    let mixed = (key as u64 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    &KNOWN[(mixed >> 55) as usize % BUCKETS]
+}
+
+fn find(mut at: *const Known, place: &'static Location<'static>, function: &'static str) -> Option<u32> {
+    // SAFETY: nodes are leaked, and complete once they can be seen.
+    while let Some(known) = unsafe { at.as_ref() } {
+        if ptr::eq(known.place, place) && ptr::eq(known.function.as_ptr(), function.as_ptr()) {
+            return Some(known.id);
+        }
+        at = known.next;
+    }
+    None
+}
+
+/// The number of a place; 0: the table is full, or there is none.
+pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &'static str) -> u32 {
+    if s.info().lanes.is_null() {
+        return 0;
+    }
+    let head = bucket(place, function);
+    // (S) pairs with the release in remember().
+    match find(head.load(Ordering::Acquire), place, function) {
+        Some(id) => id,
+        None => remember(s, head, place, function),
+    }
+}
+
+#[cold]
+fn remember(
+    s: &Session,
+    head: &'static AtomicPtr<Known>,
+    place: &'static Location<'static>,
+    function: &'static str,
+) -> u32 {
+    if REFUSED.load(Ordering::Relaxed) > 100 {
+        return 0;
+    }
+    let id = enter(s, place, function);
+    if id == 0 {
+        REFUSED.fetch_add(1, Ordering::Relaxed);
+        return 0;
+    }
+    let node = Box::into_raw(Box::new(Known { place, function, id, next: ptr::null() }));
+    loop {
+        // (S) pairs with the release below, of whoever was here before.
+        let first = head.load(Ordering::Acquire);
+        // Another thread was first: its number is as good, and ours stays unused.
+        if let Some(theirs) = find(first, place, function) {
+            // SAFETY: nobody has seen it.
+            drop(unsafe { Box::from_raw(node) });
+            return theirs;
+        }
+        // SAFETY: nobody has seen it yet.
+        unsafe { (*node).next = first };
+        // (S) pairs with the acquire in number() and above.
+        if head.compare_exchange(first, node, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return id;
+        }
+    }
+}
+
+/// The end of the text, if it is too long.
+fn text_store(to: &[AtomicU8], text: &str) {
+    let bytes = text.as_bytes();
+    let kept = &bytes[bytes.len().saturating_sub(to.len())..];
+    bytes_store(to, kept);
+    if kept.len() < to.len() {
+        to[kept.len()].store(0, Ordering::Relaxed);
+    }
+}
+
+/// What `type_name` says of an async fn, less the words that are the same for all.
+fn plain(function: &str) -> String {
+    function.replace("::{{closure}}", "")
+}
+
+fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
+    let _errno = sys::KeepErrno::new();
+    let pool = &s.info().site_pool;
+    let number = lane::take(s, pool);
+    if number == 0 {
+        return 0;
+    }
+    // SAFETY: a unit that is ours now.
+    let site = unsafe { &*pool.unit_at(number - 1).cast::<Site>() };
+    site.line.store(place.line(), Ordering::Relaxed);
+    site.pid.store(std::process::id(), Ordering::Relaxed);
+    text_store(&site.file, place.file());
+    text_store(&site.function, &plain(function));
+    // (L) pairs with the acquire load in the collector's site_read().
+    site.ready.store(1, Ordering::Release);
+    number
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//! station - a coroutine under a collector without lanes: eight slots, each a seqlock.
+
+use crate::clock;
+use crate::life::bytes_store;
+use crate::order;
+use crate::session::Session;
+use crate::thread::Thread;
+use crate::wire::*;
+use std::sync::atomic::Ordering;
+
+impl Epoch {
+    /// Write the event that leaves the slot at `seq` (even).  One writer at a time.
+    #[inline]
+    pub(crate) fn write(&self, seq: u64, time_ns: u64, tid: u64, addr: u64, is_active: bool) {
+        self.seq.store(seq.wrapping_sub(1), Ordering::Relaxed);
+        // (A) pairs with the load-load fence in ctp_slot_read().
+        order::fence_store_store();
+
+        self.timestamp.store(time_ns, Ordering::Relaxed);
+        self.tid.store(tid, Ordering::Relaxed);
+        self.addr.store(addr, Ordering::Relaxed);
+        self.is_active.store(u8::from(is_active), Ordering::Relaxed);
+
+        // (B) pairs with the acquire load in ctp_slot_read().
+        self.seq.store(seq, Ordering::Release);
+    }
+}
+
+impl Station {
+    fn ext(&self) -> &ExtStation {
+        // SAFETY: fills `flexible`, is aligned there, and made of atomics only.
+        unsafe { &*self.flexible.get().cast() }
+    }
+}
+
+/// The count also tells how many found none; it must not wrap into stations in use.
+fn claim(s: &Session) -> Option<(u32, *const Station)> {
+    let count = &s.header().allocated_count;
+    if count.load(Ordering::Relaxed) >= u32::MAX - (1 << 20) {
+        return None;
+    }
+    let index = count.fetch_add(1, Ordering::Relaxed);
+    (index < s.info().nr_stations).then(|| (index, s.station(index)))
+}
+
+/// What the plain protocol has no place for goes behind the slots.
+fn describe(st: &Station, name: &[u8]) {
+    let ext = st.ext();
+    ext.version.store(EXT_VERSION, Ordering::Relaxed);
+    ext.pid.store(std::process::id(), Ordering::Relaxed);
+    ext.name_size.store(u32::try_from(name.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+    bytes_store(&ext.name, name);
+    // (E) pairs with the acquire load in the collector's has_extension().
+    ext.magic.store(EXT_MAGIC, Ordering::Release);
+}
+
+/// A coroutine is born in a thread that is ready.  The station and the time.
+#[cold]
+pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8]) -> Option<(*const Station, u64)> {
+    let (index, station) = claim(s)?;
+    let now = clock::now_ns(t, s);
+    // SAFETY: below nr_stations, so inside the region.
+    let st = unsafe { &*station };
+    st.birth_ts.store(now, Ordering::Relaxed);
+    st.probe_id.store(u64::from(index) + 1, Ordering::Relaxed);
+    if s.info().features != 0 {
+        describe(st, name);
+    }
+    Some((station, now))
+}
+
+/// Event `k` of the station, after `last_ns`.  The time; None: nothing was written.
+pub(crate) fn write(
+    st: &Station,
+    t: &Thread,
+    s: &Session,
+    k: u64,
+    last_ns: u64,
+    addr: u64,
+    is_active: bool,
+) -> Option<u64> {
+    if !t.ready(s) {
+        return None;
+    }
+    // Two threads' clocks may differ by a few ns; a coroutine's time goes forward.
+    let now = clock::now_ns(t, s).max(last_ns.wrapping_add(1));
+    let slot = &st.slots[k as usize % SLOTS];
+    slot.write(2 * (k / SLOTS as u64) + 2, now, t.tid.get(), addr, is_active);
+    s.wake_if_asleep();
+    Some(now)
+}
+
+/// A coroutine is gone.
+#[cold]
+pub(crate) fn end(st: &Station, t: &Thread, s: &Session, last_ns: u64) {
+    if !t.ready(s) {
+        return;
+    }
+    let now = clock::now_ns(t, s).max(last_ns.wrapping_add(1));
+    if s.info().features != 0 {
+        st.ext().death_ts.store(now, Ordering::Relaxed);
+    }
+    // (D) pairs with the acquire load in the collector's describe_life().
+    st.is_dead.store(1, Ordering::Release);
+}

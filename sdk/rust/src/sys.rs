@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+//! sys - the few things of the operating system that `std` does not offer.
+//!
+//! Linux with 64-bit pointers; everywhere else this crate compiles and traces nothing.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::{File, OpenOptions};
+use std::mem::ManuallyDrop;
+use std::os::raw::{c_char, c_int, c_long, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::io::{AsRawFd, FromRawFd, RawFd};
+use std::ptr;
+
+extern "C" {
+    fn mmap(addr: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, off: i64) -> *mut c_void;
+    fn munmap(addr: *mut c_void, len: usize) -> c_int;
+    fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int;
+    fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int;
+    fn fallocate(fd: c_int, mode: c_int, offset: i64, len: i64) -> c_int;
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn connect(fd: c_int, addr: *const SockaddrUn, len: c_uint) -> c_int;
+    fn send(fd: c_int, buf: *const c_void, len: usize, flags: c_int) -> isize;
+    fn fcntl(fd: c_int, cmd: c_int, ...) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn clock_gettime(clock: c_int, ts: *mut Timespec) -> c_int;
+    #[link_name = "nanosleep"]
+    fn libc_nanosleep(wanted: *const Timespec, left: *mut Timespec) -> c_int;
+    fn secure_getenv(name: *const c_char) -> *const c_char;
+    fn write(fd: c_int, buf: *const c_void, len: usize) -> isize;
+    fn __errno_location() -> *mut c_int;
+    fn pthread_key_create(key: *mut c_uint, leave: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
+    fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
+    fn pthread_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+    ) -> c_int;
+}
+
+#[repr(C)]
+struct Timespec {
+    sec: i64,
+    nsec: i64,
+}
+
+#[repr(C)]
+struct SockaddrUn {
+    family: u16,
+    path: [u8; 108],
+}
+
+const PROT_NONE: c_int = 0;
+const PROT_READ_WRITE: c_int = 1 | 2;
+const MAP_SHARED: c_int = 1;
+const MAP_PRIVATE: c_int = 2;
+const MAP_FIXED: c_int = 0x10;
+const MAP_ANONYMOUS: c_int = 0x20;
+const MAP_NORESERVE: c_int = 0x4000;
+const MADV_DONTDUMP: c_int = 16;
+const MADV_WIPEONFORK: c_int = 18;
+const MADV_POPULATE_WRITE: c_int = 23;
+const FALLOC_FL_KEEP_SIZE: c_int = 1;
+const AF_UNIX: c_int = 1;
+const SOCK_STREAM: c_int = 1;
+const SOCK_NONBLOCK: c_int = 0o4000;
+const SOCK_CLOEXEC: c_int = 0o2000000;
+const MSG_DONTWAIT: c_int = 0x40;
+const MSG_NOSIGNAL: c_int = 0x4000;
+const F_DUPFD_CLOEXEC: c_int = 1030;
+const O_NOCTTY: c_int = 0o400;
+const O_NONBLOCK: c_int = 0o4000;
+const EINTR: c_int = 4;
+const EAGAIN: c_int = 11;
+const CLOCK_MONOTONIC: c_int = 1;
+const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: c_int = 1 << 2;
+
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const GETTID: i64 = 186;
+    pub(super) const MEMBARRIER: i64 = 324;
+}
+#[cfg(not(target_arch = "x86_64"))]
+mod number {
+    // The numbers that every newer architecture shares.
+    pub(super) const GETTID: i64 = 178;
+    pub(super) const MEMBARRIER: i64 = 283;
+}
+
+/// What the caller's own code finds in errno is not our doing: it is as it was once this is gone.
+pub(crate) struct KeepErrno(c_int);
+
+impl KeepErrno {
+    pub(crate) fn new() -> KeepErrno {
+        KeepErrno(errno())
+    }
+}
+
+impl Drop for KeepErrno {
+    fn drop(&mut self) {
+        // SAFETY: errno is this thread's own.
+        unsafe { *__errno_location() = self.0 };
+    }
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: as above.
+    unsafe { *__errno_location() }
+}
+
+/// The environment, but not that of whoever runs us with more rights than he has.  Read through
+/// libc: `std::env` takes a lock, which a forked child may find taken for ever.
+pub(crate) fn env(name: &str) -> Option<Vec<u8>> {
+    let mut terminated = [0u8; 32];
+    terminated[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the name is terminated; the value is copied at once.
+    unsafe {
+        let value = secure_getenv(terminated.as_ptr().cast());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes().to_vec())
+    }
+}
+
+/// A line for stderr, in one piece and past the locks of `std`.
+pub(crate) fn say(line: &str) {
+    // SAFETY: the bytes are ours for as long as the call takes.
+    unsafe { write(2, line.as_ptr().cast(), line.len()) };
+}
+
+pub(crate) fn gettid() -> u64 {
+    if cfg!(miri) {
+        return 1;
+    }
+    // SAFETY: no arguments, no effects.
+    unsafe { syscall(number::GETTID as c_long) as u64 }
+}
+
+pub(crate) fn clock_ns() -> u64 {
+    let mut ts = Timespec { sec: 0, nsec: 0 };
+    // SAFETY: the kernel fills in ts.
+    unsafe { clock_gettime(CLOCK_MONOTONIC, &mut ts) };
+    (ts.sec as u64).wrapping_mul(1_000_000_000).wrapping_add(ts.nsec as u64)
+}
+
+pub(crate) fn nanosleep(ns: i64) {
+    let ts = Timespec { sec: 0, nsec: ns };
+    // SAFETY: ts outlives the call; what is left of it does not matter.
+    unsafe { libc_nanosleep(&ts, ptr::null_mut()) };
+}
+
+pub(crate) fn membarrier_register() -> bool {
+    // SAFETY: registers the process, nothing else.
+    unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+// ---- memory ---------------------------------------------------------------------
+
+/// Map `size` bytes of `file`.  In two steps: a program that has locked all its future memory
+/// would otherwise be given all of it here and now.
+pub(crate) fn map_shared(file: &File, size: u64) -> Option<*mut u8> {
+    // SAFETY: a fresh mapping, of a place that the kernel chooses.
+    unsafe {
+        let map =
+            mmap(ptr::null_mut(), size as usize, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file.as_raw_fd(), 0);
+        if map as isize == -1 {
+            return None;
+        }
+        madvise(map, size as usize, MADV_DONTDUMP);
+        if mprotect(map, size as usize, PROT_READ_WRITE) == 0 {
+            return Some(map.cast());
+        }
+        munmap(map, size as usize);
+    }
+    None
+}
+
+/// Private zeros.
+pub(crate) fn map_zeros(size: usize) -> Option<*mut u8> {
+    // SAFETY: as above.
+    let map = unsafe {
+        mmap(ptr::null_mut(), size, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    };
+    (map as isize != -1).then(|| map.cast())
+}
+
+/// Private zeros instead of what is at `at` now.
+///
+/// # Safety
+/// `at` is a mapping of ours of that size, and nobody relies on what it holds.
+pub(crate) unsafe fn map_zeros_over(at: *mut u8, size: usize) -> bool {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+    mmap(at.cast(), size, PROT_READ_WRITE, flags, -1, 0) as isize != -1
+}
+
+/// # Safety
+/// `at` is a mapping of ours of that size that nobody uses any more.
+pub(crate) unsafe fn unmap(at: *mut u8, size: usize) {
+    munmap(at.cast(), size);
+}
+
+/// Have the kernel wipe it in a forked child.
+pub(crate) fn wipe_on_fork(at: *mut u8, size: usize) {
+    // SAFETY: a hint about memory; it changes nothing here.
+    unsafe { madvise(at.cast(), size, MADV_WIPEONFORK) };
+}
+
+/// All pages of it, at once.  False: the kernel does not know how.
+pub(crate) fn populate(at: *mut u8, size: usize) -> bool {
+    // SAFETY: faults pages in, keeps what they hold.
+    unsafe { madvise(at.cast(), size, MADV_POPULATE_WRITE) == 0 }
+}
+
+/// Memory for that part of the file, or the kernel's no.
+pub(crate) fn reserve(file: &File, offset: u64, len: u64) -> bool {
+    // SAFETY: the descriptor is the file's.
+    unsafe { fallocate(file.as_raw_fd(), FALLOC_FL_KEEP_SIZE, offset as i64, len as i64) == 0 }
+}
+
+// ---- files and sockets ------------------------------------------------------------
+
+/// Which file this is, and how long.
+pub(crate) struct Identity {
+    pub(crate) dev: u64,
+    pub(crate) ino: u64,
+    pub(crate) size: u64,
+    pub(crate) is_file: bool,
+    pub(crate) is_socket: bool,
+}
+
+pub(crate) fn open_region(path: &[u8]) -> std::io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(O_NOCTTY | O_NONBLOCK)
+        .open(OsStr::from_bytes(path))
+}
+
+pub(crate) fn identify(file: &File) -> std::io::Result<Identity> {
+    let m = file.metadata()?;
+    Ok(Identity {
+        dev: m.dev(),
+        ino: m.ino(),
+        size: m.len(),
+        is_file: m.file_type().is_file(),
+        is_socket: m.file_type().is_socket(),
+    })
+}
+
+/// The same of a descriptor that may not be ours any more, or anybody's.
+pub(crate) fn identify_fd(fd: RawFd) -> Option<Identity> {
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: never closed through this, and only asked what it is.
+    let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+    identify(&file).ok()
+}
+
+pub(crate) fn close_fd(fd: RawFd) {
+    // SAFETY: the caller says that it is ours.
+    unsafe { close(fd) };
+}
+
+/// Connect without ever waiting.
+pub(crate) fn connect_unix(path: &[u8]) -> Result<RawFd, c_int> {
+    let mut sun = SockaddrUn { family: AF_UNIX as u16, path: [0; 108] };
+    if path.is_empty() || path.len() >= sun.path.len() {
+        return Err(0);
+    }
+    sun.path[..path.len()].copy_from_slice(path);
+    // SAFETY: plain calls on a descriptor that is ours.
+    unsafe {
+        let fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return Err(errno());
+        }
+        if connect(fd, &sun, std::mem::size_of::<SockaddrUn>() as c_uint) < 0 {
+            let why = errno();
+            close(fd);
+            return Err(why);
+        }
+        // Out of the way of programs that count on low numbers.
+        let high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+        if high < 0 {
+            return Ok(fd);
+        }
+        close(fd);
+        Ok(high)
+    }
+}
+
+/// One byte, without waiting and without SIGPIPE.  A full buffer is fine: whoever reads has
+/// bytes to wake up for.
+pub(crate) fn send_byte(fd: RawFd, byte: u8) -> bool {
+    // SAFETY: one byte of ours.
+    let sent = unsafe { send(fd, (&byte as *const u8).cast(), 1, MSG_DONTWAIT | MSG_NOSIGNAL) };
+    sent >= 0 || errno() == EAGAIN || errno() == EINTR
+}
+
+// ---- threads and forks --------------------------------------------------------------
+
+pub(crate) fn key_create(leave: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
+    let mut key: c_uint = 0;
+    // SAFETY: the function lives as long as the program.
+    unsafe { (pthread_key_create(&mut key, Some(leave)) == 0).then_some(key) }
+}
+
+pub(crate) fn key_set(key: u32, value: *const c_void) {
+    // SAFETY: a key that key_create() made.
+    unsafe { pthread_setspecific(key, value) };
+}
+
+pub(crate) fn at_fork_in_child(child: unsafe extern "C" fn()) {
+    // SAFETY: as for key_create().
+    unsafe { pthread_atfork(None, None, Some(child)) };
+}

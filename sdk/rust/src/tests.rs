@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: MIT
+//! tests - the protocol's writing side against a reading side, in one process, made for Miri.
+//!
+//! Miri has no shared files and no cycle counter, but it has weak memory and sees every race: so
+//! the region is plain memory here, and the reader does what the collector does, in Rust.
+//!
+//!     cargo +nightly miri test          (MIRIFLAGS=-Zmiri-many-seeds=0..16 for more orders)
+
+use crate::attach::lanes_open;
+use crate::lane;
+use crate::life;
+use crate::order;
+use crate::pool::Arena;
+use crate::session::{ext_header, ext_lanes, Session, ATTACH_DONE};
+use crate::station;
+use crate::thread::Thread;
+use crate::waker::Slot;
+use crate::wire::*;
+use std::alloc::{alloc_zeroed, Layout};
+use std::mem::size_of;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+use std::thread;
+
+const STATIONS: u32 = 2;
+
+/// Rounds: Miri is some thousand times slower.
+const fn rounds(n: u64) -> u64 {
+    if cfg!(miri) {
+        n / 100 + 20
+    } else {
+        n
+    }
+}
+
+/// What sessions are made of stays, as mappings do; kept here, so that no leak is reported but real ones.
+struct Kept(Vec<*mut u8>);
+// SAFETY: never looked at.
+unsafe impl Send for Kept {}
+static KEPT: Mutex<Kept> = Mutex::new(Kept(Vec::new()));
+
+fn zeros(layout: Layout) -> *mut u8 {
+    // SAFETY: nothing here has size 0.
+    let map = unsafe { alloc_zeroed(layout) };
+    KEPT.lock().unwrap().0.push(map);
+    map
+}
+
+/// A region in memory with so many chunks and lives, as a collector would have made it.
+fn session_with(chunks: u32, lives: u32) -> &'static Session {
+    let units = [
+        (4, size_of::<Lane>()),
+        (chunks, size_of::<Chunk>()),
+        (lives, size_of::<Life>()),
+        (8, size_of::<Site>()),
+    ];
+    let start = region_size(u64::from(STATIONS)) as usize;
+    let size = start + units.iter().map(|(nr, unit)| *nr as usize * unit).sum::<usize>();
+    let map = zeros(Layout::from_size_align(size, 4096).unwrap());
+    // SAFETY: all zero is a valid header, and a valid session.
+    let (header, session) =
+        unsafe { (&*map.cast::<Header>(), &*zeros(Layout::new::<Session>()).cast::<Session>()) };
+
+    header.max_stations.store(STATIONS, Ordering::Relaxed);
+    ext_header(header).features.store(EXT_LANES, Ordering::Relaxed);
+    let lanes = ext_lanes(header);
+    lanes.version.store(LANES_VERSION, Ordering::Relaxed);
+    lanes.map_size.store(size as u64, Ordering::Relaxed);
+    lanes.lane_chunks.store(chunks, Ordering::Relaxed);
+    let mut offset = start;
+    for (pool, (nr, unit)) in [&lanes.lanes, &lanes.chunks, &lanes.lives, &lanes.sites].iter().zip(units) {
+        pool.offset.store(offset as u64, Ordering::Relaxed);
+        pool.unit.store(unit as u32, Ordering::Relaxed);
+        pool.limit.store(nr, Ordering::Relaxed);
+        pool.committed.store(nr, Ordering::Relaxed);
+        offset += nr as usize * unit;
+    }
+    // (E) pairs with the acquire in lanes_open(), as the collector's does.
+    lanes.magic.store(LANES_MAGIC, Ordering::Release);
+
+    // SAFETY: nobody else has it yet.
+    let info = unsafe { &mut *session.info.get() };
+    info.header = map.cast();
+    info.nr_stations = STATIONS;
+    info.features = EXT_LANES;
+    info.needs_fence = true; // nobody membarriers here
+    assert!(lanes_open(info, size as u64));
+    let never = &session.never_sleeping as *const _ as *mut _;
+    session.sleeping.store(never, Ordering::Relaxed);
+    session.state.store(ATTACH_DONE, Ordering::Relaxed);
+    // (F) pairs with the acquire in Thread::join(), as attach's does.
+    session.generation.store(1, Ordering::Release);
+    session
+}
+
+// ---- a reader of lanes ------------------------------------------------------------------
+
+/// One lane, read as the collector does: up to the head, chunk by chunk, which are given back.
+struct LaneReader {
+    s: &'static Session,
+    lane: &'static Lane,
+    chunk: u32,
+    at: u64,
+}
+
+impl LaneReader {
+    /// Waits for the lane to be opened.
+    fn open(s: &'static Session, number: u32) -> LaneReader {
+        // SAFETY: a unit of the pool, made of atomics.
+        let lane = unsafe { &*s.info().lane_pool.unit_at(number).cast::<Lane>() };
+        // (I) pairs with the release in lane::open().
+        while lane.state.load(Ordering::Acquire) == LANE_FREE {
+            thread::yield_now();
+        }
+        LaneReader { s, lane, chunk: lane.first.load(Ordering::Relaxed), at: 0 }
+    }
+
+    fn closed(&self) -> bool {
+        // (I) pairs with the release in lane::leave().
+        self.lane.state.load(Ordering::Acquire) == LANE_CLOSED
+    }
+
+    /// All records up to the head.
+    fn look(&mut self, mut each: impl FnMut(Record)) {
+        // (H) pairs with the release in Thread::publish().
+        let head = self.lane.head.load(Ordering::Acquire);
+        while self.at < head {
+            let nr = (self.at / 32) as usize % CHUNK_RECORDS;
+            if nr == 0 && self.at > 0 {
+                self.next_chunk();
+            }
+            // SAFETY: published, so nobody writes it any more.
+            let record = unsafe { self.chunk().records.get().cast::<Record>().add(nr).read() };
+            if u32::from(record.kind) == REC_PAD {
+                self.at += 32 * (CHUNK_RECORDS - nr) as u64;
+                continue;
+            }
+            self.at += 32;
+            each(record);
+        }
+    }
+
+    fn chunk(&self) -> &'static Chunk {
+        // SAFETY: a number of the lane's own.
+        unsafe { &*self.s.info().chunk_pool.unit_at(self.chunk - 1).cast::<Chunk>() }
+    }
+
+    fn next_chunk(&mut self) {
+        let read = self.chunk;
+        self.chunk = self.chunk().link.load(Ordering::Relaxed);
+        self.s.info().chunk_pool.give(read - 1);
+        let returned = self.lane.returned.load(Ordering::Relaxed) + 1;
+        // (J) pairs with the acquire in lane::extend().
+        self.lane.returned.store(returned, Ordering::Release);
+    }
+}
+
+/// A thread that never was one of ours, and the end of it.
+fn as_thread<R>(s: &'static Session, f: impl FnOnce(&Thread) -> R) -> R {
+    let t = Thread::new();
+    assert!(t.ready(s));
+    let result = f(&t);
+    lane::leave(&t, s);
+    result
+}
+
+fn born(t: &Thread, s: &'static Session, name: &str) -> &'static Life {
+    // SAFETY: a life of the region, which is leaked.
+    unsafe { &*life::begin(t, s, name.as_bytes(), 0, 0).expect("room for a life") }
+}
+
+/// Suspend and resume in turns, so often.
+fn turns(l: &Life, t: &Thread, s: &Session, from: u64, nr: u64) {
+    for k in from..from + nr {
+        if k % 2 == 0 {
+            let resource = (k % 6 == 0).then_some(k);
+            life::write(l, t, s, 0x1000 + k, life::what(REC_SUSPEND, k as u32 % REASONS, 0), resource);
+        } else {
+            life::write(l, t, s, 0, REC_RESUME, None);
+        }
+    }
+}
+
+/// Everything a thread writes comes out, once, in order and whole, while chunks go round.
+#[test]
+fn a_lane_that_is_read_while_it_is_written() {
+    const CHUNKS: u64 = 3; // four rounds at least
+    let nr = if cfg!(miri) { 2500 } else { 50_000 };
+    let s = session_with(CHUNKS as u32 + 3, 2);
+    let written = Arc::new(AtomicU64::new(0));
+    let progress = written.clone();
+    let writer = thread::spawn(move || {
+        as_thread(s, |t| {
+            let l = born(t, s, "a name that takes more than one record to tell");
+            for k in 0..nr {
+                // Never so far ahead that something would have to be dropped.
+                while k > progress.load(Ordering::Relaxed) + 2047 {
+                    thread::yield_now();
+                }
+                turns(l, t, s, k, 1);
+            }
+            life::done(l, t, s, 0);
+            life::end(l, t, s, 0);
+        })
+    });
+    let mut reader = LaneReader::open(s, 0);
+    let (mut next, mut more, mut last, mut kinds) = (0u64, 0u64, 0u64, [0u64; REC_KINDS as usize]);
+    loop {
+        let closed = reader.closed();
+        reader.look(|r| {
+            kinds[(r.kind & 0x7f) as usize] += 1;
+            match u32::from(r.kind & 0x7f) {
+                REC_SUSPEND | REC_RESUME => {
+                    assert_eq!((u64::from(r.seq), r.id), (next, 1), "the next, of the only one");
+                    assert_eq!(r.value, if next % 2 == 0 { 0x1000 + next } else { 0 }, "its address");
+                    assert_eq!(u32::from(r.kind & 0x80) != 0, next % 6 == 0, "more to come");
+                    assert!(r.ticks > last, "time goes forward");
+                    last = r.ticks;
+                    more += u64::from(next % 6 == 0);
+                    next += 1;
+                }
+                REC_END | REC_DESTROY => assert_eq!(r.value, nr, "transitions in all"),
+                _ => {}
+            }
+        });
+        written.store(next, Ordering::Relaxed);
+        if closed {
+            break;
+        }
+        thread::yield_now();
+    }
+    writer.join().unwrap();
+    assert_eq!(next, nr, "transitions");
+    assert_eq!(kinds[REC_MORE as usize], more, "resources");
+    assert_eq!(
+        [REC_BIRTH, REC_TEXT, REC_END, REC_DESTROY, REC_GAP].map(|k| kinds[k as usize]),
+        [1, 2, 1, 1, 0]
+    );
+    assert_eq!(reader.lane.dropped.load(Ordering::Relaxed), 0, "dropped");
+    assert!(reader.lane.returned.load(Ordering::Relaxed) >= 1, "no chunk went round: nothing was tested");
+}
+
+/// Without a reader a lane fills up; what does not fit is counted, for the lane and the coroutine.
+#[test]
+#[cfg_attr(miri, ignore)] // one thread, and thousands of events
+fn a_full_lane_counts_what_it_drops_and_says_so_later() {
+    let s = session_with(3, 2);
+    as_thread(s, |t| {
+        let l = born(t, s, "");
+        let nr = 3 * CHUNK_RECORDS as u64 + 100;
+        for k in 0..nr {
+            life::write(l, t, s, k, REC_SUSPEND, None);
+        }
+        let lane = t.the_lane();
+        // One record was the birth.
+        assert_eq!(lane.dropped.load(Ordering::Relaxed), 101);
+        assert_eq!(l.dropped.load(Ordering::Relaxed), 101);
+        assert_eq!(l.events.load(Ordering::Relaxed), nr, "its life goes on all the same");
+        // Room again: the gap is told before anything else.
+        let mut reader = LaneReader::open(s, 0);
+        let mut seen = 0;
+        reader.look(|r| seen += u64::from(u32::from(r.kind) == REC_SUSPEND));
+        assert_eq!(seen, nr - 101);
+        life::write(l, t, s, nr, REC_SUSPEND, None);
+        let mut after = Vec::new();
+        reader.look(|r| after.push((u32::from(r.kind), r.value, u64::from(r.seq))));
+        assert_eq!(after, [(REC_GAP, 101, 0), (REC_SUSPEND, nr, nr)]);
+        life::end(l, t, s, END_CANCELLED);
+    });
+}
+
+/// An end that cannot be told leaves the life behind, marked, for the collector to find.
+#[test]
+#[cfg_attr(miri, ignore)] // one thread, and thousands of events
+fn an_end_without_room_leaves_the_life_behind() {
+    let s = session_with(3, 2);
+    as_thread(s, |t| {
+        let l = born(t, s, "");
+        turns(l, t, s, 0, 4 * CHUNK_RECORDS as u64);
+        life::end(l, t, s, 0);
+        assert_eq!(l.state.load(Ordering::Relaxed) >> 16, LIFE_UNREPORTED);
+        assert_ne!(l.id.load(Ordering::Relaxed), 0);
+        assert!(t.the_lane().dropped_marks.load(Ordering::Relaxed) > 0);
+    });
+}
+
+/// No more lives than there are: counted, and given out again once one has ended.
+#[test]
+fn lives_are_given_back_and_ids_are_not() {
+    let s = session_with(3, 2);
+    as_thread(s, |t| {
+        let (a, b) = (born(t, s, "a"), born(t, s, "b"));
+        assert!(life::begin(t, s, b"c", 0, 0).is_none());
+        assert_eq!(s.info().life_pool.pool().refused.load(Ordering::Relaxed), 1);
+        let first = a.id.load(Ordering::Relaxed);
+        life::end(a, t, s, 0);
+        let c = born(t, s, "c");
+        assert!(std::ptr::eq(a, c), "the same life");
+        assert_eq!((first, b.id.load(Ordering::Relaxed), c.id.load(Ordering::Relaxed)), (1, 2, 3));
+        // A second end of the same is none of ours to tell.
+        life::end(b, t, s, 0);
+        life::end(b, t, s, 0);
+        life::end(c, t, s, 0);
+    });
+}
+
+/// Wakers outlive what they wake: a wake names whom it was meant for, or is not told.
+#[test]
+fn a_wake_is_never_taken_for_somebody_elses() {
+    let s = session_with(30, 2);
+    let (target, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let waker = thread::spawn({
+        let (target, stop) = (target.clone(), stop.clone());
+        move || {
+            as_thread(s, |t| {
+                // SAFETY: the first life of the pool: it is the only one in use.
+                let l = unsafe { &*s.info().life_pool.unit_at(0).cast::<Life>() };
+                while !stop.load(Ordering::Relaxed) {
+                    let id = target.load(Ordering::Acquire); // (M) pairs with the test's own release below
+                    if id != 0 {
+                        life::wake(l, id, t, s, 0, 0, 0);
+                    }
+                    thread::yield_now();
+                }
+            })
+        }
+    });
+    as_thread(s, |t| {
+        for i in 0..rounds(3000) {
+            let l = born(t, s, "");
+            // Coroutine i has i transitions more than its number says, when it can be woken.
+            turns(l, t, s, 0, 1 + i % 7);
+            target.store(l.id.load(Ordering::Relaxed), Ordering::Release); // (M) pairs with the acquire above
+            thread::yield_now();
+            life::end(l, t, s, 0);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    waker.join().unwrap();
+    let mut wakes = 0;
+    for number in 0..s.lanes().lanes.used.load(Ordering::Relaxed) {
+        LaneReader::open(s, number).look(|r| {
+            if u32::from(r.kind) == REC_WAKE {
+                wakes += 1;
+                assert_eq!(u64::from(r.seq), 1 + (r.id - 1) % 7, "transitions of another were seen");
+            }
+        });
+    }
+    assert!(wakes > 0, "nobody was woken: nothing was tested");
+}
+
+// ---- pools ------------------------------------------------------------------------------
+
+/// A unit is one thread's at a time: each writes what Miri would call a race if it were not.
+#[test]
+fn a_unit_of_a_pool_is_one_threads_at_a_time() {
+    let s = session_with(3, 3);
+    let threads: Vec<_> = (0..3u64)
+        .map(|me| {
+            thread::spawn(move || {
+                let pool: &Arena = &s.info().life_pool;
+                let mut got = 0;
+                for round in 0..rounds(20_000) {
+                    let number = pool.take(|_| false);
+                    if number == 0 {
+                        continue;
+                    }
+                    got += 1;
+                    // SAFETY: ours until it is given back; plain memory behind the link.
+                    unsafe {
+                        let mine = pool.unit_at(number - 1).add(64).cast::<u64>();
+                        mine.write(me << 32 | round);
+                        assert_eq!(mine.read(), me << 32 | round);
+                    }
+                    pool.give(number - 1);
+                }
+                got
+            })
+        })
+        .collect();
+    let got: u64 = threads.into_iter().map(|t| t.join().unwrap()).sum();
+    assert!(got > 0);
+    assert!(s.info().life_pool.pool().used.load(Ordering::Relaxed) <= 3);
+}
+
+/// A stack that lies is not followed.
+#[test]
+fn a_pool_whose_top_is_nonsense_gives_nothing() {
+    let s = session_with(3, 2);
+    let pool = &s.info().life_pool;
+    pool.pool().free.store(7 << 32 | 999, Ordering::Relaxed);
+    pool.pool().used.store(u32::MAX, Ordering::Relaxed);
+    assert_eq!(pool.take(|_| false), 0);
+    assert_eq!(pool.pool().refused.load(Ordering::Relaxed), 1);
+}
+
+// ---- stations ---------------------------------------------------------------------------
+
+/// The reader of slot.h: the payload of write `seq`, or nothing.
+fn slot_read(slot: &Epoch, seq: u64) -> Option<(u64, u64, u8)> {
+    // (B) pairs with the release store in Epoch::write().
+    if slot.seq.load(Ordering::Acquire) != seq {
+        return None;
+    }
+    let copy = (
+        slot.tid.load(Ordering::Relaxed),
+        slot.addr.load(Ordering::Relaxed),
+        slot.is_active.load(Ordering::Relaxed),
+    );
+    // (A) pairs with the store-store fence in Epoch::write().
+    order::fence_load_load();
+    (slot.seq.load(Ordering::Relaxed) == seq).then_some(copy)
+}
+
+/// What is accepted is whole.
+#[test]
+fn a_slot_is_read_whole_or_not_at_all() {
+    let s = session_with(3, 2);
+    // SAFETY: a station of the region.
+    let the_slot = move || unsafe { &(*s.station(0)).slots[0] };
+    let nr = rounds(200_000);
+    let slot = the_slot();
+    let writer = thread::spawn(move || {
+        let slot = the_slot();
+        for k in 1..=nr {
+            slot.write(2 * k, k, k, 3 * k, k % 2 == 0);
+        }
+    });
+    let mut accepted = 0;
+    let mut last = 0;
+    while last < nr {
+        last = slot.seq.load(Ordering::Relaxed) / 2;
+        if let Some(copy) = slot_read(slot, 2 * last) {
+            assert_eq!(copy, (last, 3 * last, u8::from(last % 2 == 0 && last > 0)));
+            accepted += 1;
+        }
+    }
+    writer.join().unwrap();
+    assert!(accepted > 0);
+}
+
+#[test]
+fn stations_run_out_and_are_counted() {
+    let s = session_with(3, 2);
+    as_thread(s, |t| {
+        let (first, born) = station::begin(t, s, b"first").unwrap();
+        // SAFETY: a station of the region.
+        let first = unsafe { &*first };
+        let mut last = born;
+        for k in 0..20 {
+            last = station::write(first, t, s, k, last, 0x10 + k, k % 2 == 1).unwrap();
+        }
+        assert_eq!(slot_read(&first.slots[3], 6), Some((t.tid.get(), 0x10 + 19, 1)), "the twentieth");
+        assert_eq!(slot_read(&first.slots[4], 4), Some((t.tid.get(), 0x10 + 12, 0)), "the thirteenth");
+        station::end(first, t, s, last);
+        assert_eq!(first.is_dead.load(Ordering::Relaxed), 1);
+        assert!(station::begin(t, s, b"second").is_some());
+        assert!(station::begin(t, s, b"third").is_none());
+        assert_eq!(s.header().allocated_count.load(Ordering::Relaxed), 3);
+    });
+}
+
+// ---- wakers -----------------------------------------------------------------------------
+
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Wake for Counter {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A poll of a future that keeps its waker.
+fn arm(slot: &mut Slot, theirs: &Waker) -> Waker {
+    slot.lend(theirs, std::ptr::null(), 0).clone()
+}
+
+#[test]
+fn a_waker_stays_the_same_while_the_executors_does() {
+    let (one, two) = (Arc::new(Counter::default()), Arc::new(Counter::default()));
+    let (first, second) = (Waker::from(one.clone()), Waker::from(two.clone()));
+    let mut slot = Slot::EMPTY;
+    let kept = arm(&mut slot, &first);
+    // Under Miri std's own wakers do not know each other: it gives their tables many addresses.
+    assert!(cfg!(miri) || kept.will_wake(&arm(&mut slot, &first)));
+    let other = arm(&mut slot, &second);
+    assert!(!kept.will_wake(&other), "another executor's");
+    kept.wake_by_ref();
+    other.wake();
+    kept.wake();
+    assert_eq!((one.0.load(Ordering::Relaxed), two.0.load(Ordering::Relaxed)), (2, 1));
+    drop(slot);
+    drop((first, second));
+    assert_eq!((Arc::strong_count(&one), Arc::strong_count(&two)), (1, 1), "wakers still held");
+}
+
+/// Between polls the future does not keep the executor's waker: an executor may count on that.
+#[test]
+fn a_future_keeps_no_waker_of_its_executor() {
+    let counter = Arc::new(Counter::default());
+    let theirs = Waker::from(counter.clone());
+    let mut slot = Slot::EMPTY;
+    for _ in 0..3 {
+        drop(arm(&mut slot, &theirs));
+        assert_eq!(Arc::strong_count(&counter), 2, "ours, and theirs");
+    }
+    // A poll that keeps none does not even touch it.
+    slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+    assert_eq!((Arc::strong_count(&counter), counter.0.swap(0, Ordering::Relaxed)), (2, 1));
+    let out = arm(&mut slot, &theirs);
+    assert_eq!(Arc::strong_count(&counter), 3);
+    drop(slot);
+    out.wake();
+    assert_eq!((Arc::strong_count(&counter), counter.0.load(Ordering::Relaxed)), (2, 1));
+}
+
+/// Polled, woken, cloned and dropped by several threads at once; the task's own waker in the end.
+#[test]
+fn wakers_on_many_threads_are_all_accounted_for() {
+    let counter = Arc::new(Counter::default());
+    let theirs = Waker::from(counter.clone());
+    let other = Waker::from(Arc::new(Counter::default()));
+    let mut slot = Slot::EMPTY;
+    let mut woken = 0;
+    for round in 0..rounds(500) {
+        let waker = arm(&mut slot, &theirs);
+        let threads: Vec<_> = (0..2)
+            .map(|i| {
+                let waker = waker.clone();
+                thread::spawn(move || match (round + i) % 3 {
+                    0 => waker.wake(),
+                    1 => waker.clone().wake_by_ref(),
+                    _ => drop(waker),
+                })
+            })
+            .collect();
+        woken += (0..2).filter(|i| (round + i) % 3 != 2).count() as u64;
+        drop(waker);
+        // The next poll may come while they are at it.
+        match round % 3 {
+            0 => drop(arm(&mut slot, &theirs)),
+            1 => {
+                slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+                woken += 1;
+            }
+            _ => drop(slot.lend(&other, std::ptr::null(), 0).clone()),
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+    drop(slot);
+    assert_eq!(counter.0.load(Ordering::Relaxed), woken, "wakes");
+    drop(theirs);
+    assert_eq!(Arc::strong_count(&counter), 1, "wakers still held");
+}
