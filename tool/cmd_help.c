@@ -33,8 +33,7 @@ static void print_all(void)
 
 	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' tells more\n\n"
 	     "See from outside what a running program does, at a cost it cannot feel.  To begin:\n"
-	     "    corotracer run -o trace.jsonl -- ./your_program; corotracer report --text "
-	     "trace.jsonl");
+	     "    corotracer run -o t.jsonl -- ./your_program; corotracer report --text t.jsonl");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i))
 			print_instrument(commands[i]->instrument);
