@@ -73,6 +73,26 @@ template <class Inner> struct IsTraced<TracedInitial<Inner>> : std::true_type {
 template <class Inner> struct IsTraced<TracedFinal<Inner>> : std::true_type {
 };
 
+/* The parameter of a yield_value() that is not overloaded; of others nothing is known. */
+struct Unknown {
+};
+
+template <class P> struct YieldParameter {
+	using type = Unknown;
+};
+
+template <class C, class R, class V> V parameter_of(R (C::*)(V));
+template <class C, class R, class V> V parameter_of(R (C::*)(V) noexcept);
+
+template <class P>
+requires requires
+{
+	parameter_of(&P::yield_value);
+}
+struct YieldParameter<P> {
+	using type = decltype(parameter_of(&P::yield_value));
+};
+
 /* The promise, and behind it what makes it traced, unless it has that already. */
 template <class P, bool = std::is_base_of_v<PromiseMixin, P>> struct WithMixin : P, PromiseMixin {
 	template <class... Args>
