@@ -222,6 +222,23 @@ template <class P> class Traced : public detail::WithMixin<P>
 				this, ctp_where);
 	}
 
+	/* For "co_yield { 1, 2 }", which says nothing of its type. */
+	auto
+	yield_value(typename detail::YieldParameter<P>::type &&ctp_v,
+		    ctp_place ctp_where = ctp_place::
+			    current()) requires(!std::is_same_v<typename detail::YieldParameter<P>::
+									type,
+								detail::Unknown>)
+	{
+		using V = typename detail::YieldParameter<P>::type;
+
+		return detail::trace_yielded(
+			[&]() -> decltype(auto) {
+				return P::yield_value(static_cast<V &&>(ctp_v));
+			},
+			this, ctp_where);
+	}
+
 	template <class V>
 	auto
 	yield_value(V &&ctp_v,
