@@ -104,7 +104,7 @@ Eager passes_to(std::coroutine_handle<> next)
 void run_handle()
 {
 	named("to itself", passes_to, nullptr);
-	named("to nobody", passes_to, std::noop_coroutine());
+	Eager stays = named("to nobody", passes_to, std::noop_coroutine());
 
 	Eager second = named("second", awaits_void);
 
@@ -113,6 +113,7 @@ void run_handle()
 	named("to second", passes_to, second.handle);
 	second.handle.resume();
 	resume_all();
+	stays.handle.destroy();
 }
 
 // An awaitable by operator co_await, member and free, of either kind of value.

@@ -400,7 +400,8 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 	if (!ctp_probe_begin(&c->my_station, &t.ctp, s, 0, name, t.current, site_id(s, where)) ||
 	    !c->my_station.life)
 		return;
-	t.newborn[t.nr_born++ % nr_newborn] = { promise, c->my_station.life,
+	t.newborn[t.nr_born++ % nr_newborn] = { ~reinterpret_cast<uintptr_t>(promise),
+						c->my_station.life,
 						ctp_load_relaxed(&c->my_station.life->id) };
 }
 

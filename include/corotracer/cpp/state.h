@@ -62,7 +62,7 @@ inline constexpr uint32_t nr_newborn = 4;
 
 /* A coroutine that was born here not long ago. */
 struct Newborn {
-	const void *promise; /* its PromiseMixin */
+	uintptr_t promise; /* its PromiseMixin, inverted: no leak is to hide behind us */
 	const ctp_life *life;
 	uint64_t id;
 };
