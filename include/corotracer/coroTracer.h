@@ -31,6 +31,7 @@
 
 #include <corotracer/cpp/awaiter.h>
 #include <corotracer/cpp/promise.h>
+#include <corotracer/cpp/resource.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/traced.h>
 #include <corotracer/cpp/wait.h>

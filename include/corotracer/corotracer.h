@@ -121,12 +121,12 @@ COROTRACER_API void corotracer_wake_by(const struct corotracer_coro *co,
 				       uint64_t resource);
 
 /*
- * The descriptor was closed, by @co or by none (NULL).  Whoever still waits for it will
- * never be woken: 'corotracer report' names them.
+ * The descriptor is about to be closed, by @co or by none (NULL); afterwards its number may be
+ * another's.  Whoever still waits for it will never be woken: 'corotracer report' names them.
  */
-COROTRACER_API void corotracer_closed_at(const struct corotracer_coro *co, uint64_t resource,
-					 struct corotracer_site *site);
-#define corotracer_closed(co, fd) corotracer_closed_at((co), (uint64_t)(fd), COROTRACER_HERE)
+COROTRACER_API void corotracer_closing_at(const struct corotracer_coro *co, uint64_t resource,
+					  struct corotracer_site *site);
+#define corotracer_closing(co, fd) corotracer_closing_at((co), (uint64_t)(fd), COROTRACER_HERE)
 
 /* @co holds the lock now, or no longer: so that a ring of waiters can be told from a queue. */
 COROTRACER_API void corotracer_acquired_at(const struct corotracer_coro *co, uint64_t resource,

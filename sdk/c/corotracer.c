@@ -125,8 +125,8 @@ static void resource(uint32_t kind, const struct corotracer_coro *co, uint64_t n
 			     number, corotracer__site_id(site));
 }
 
-void corotracer_closed_at(const struct corotracer_coro *co, uint64_t number,
-			  struct corotracer_site *site)
+void corotracer_closing_at(const struct corotracer_coro *co, uint64_t number,
+			   struct corotracer_site *site)
 {
 	resource(CTP_REC_CLOSE, co, number, site);
 }

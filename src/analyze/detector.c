@@ -119,8 +119,10 @@ bool reason_is_external(unsigned reason)
 
 bool wait_may_be_long(const struct analysis *a, const struct coro *co)
 {
+	/* A deadline before the wait is none, or of another clock. */
 	if (co->reason == TRACE_REASON_TIMER)
-		return !co->has_resource || co->resource > a->model.end_ts;
+		return !co->has_resource || co->resource < co->since_ts ||
+		       co->resource > a->model.end_ts;
 	return co->reason == TRACE_REASON_ACCEPT || co->reason == TRACE_REASON_SIGNAL;
 }
 

@@ -144,8 +144,8 @@ static void closed_told(void)
 	if (pipe(fds) < 0)
 		exit(1);
 	start_waiting(&coros[0], "connection", CTP_REASON_IO_READ, (uint64_t)fds[0]);
+	corotracer_closing(NULL, fds[0]);
 	close(fds[0]);
-	corotracer_closed(NULL, fds[0]);
 	go_on(50);
 }
 

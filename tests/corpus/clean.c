@@ -300,7 +300,7 @@ static void locks_in_order(void)
 	}
 	wait_here(&coros[0], CTP_REASON_IO_READ, 5);
 	corotracer_wake(&coros[0], &coros[1]);
-	corotracer_closed(&coros[1], 5);
+	corotracer_closing(&coros[1], 5);
 	corotracer_resume(&coros[0]);
 	for (i = 0; i < 2; i++)
 		corotracer_end(&coros[i]);

@@ -2,6 +2,8 @@
 // fd.h - a descriptor that is closed when its owner goes.
 #pragma once
 
+#include <corotracer/coroTracer.h>
+
 #include <unistd.h>
 #include <utility>
 
@@ -22,8 +24,10 @@ class Fd
 	}
 	~Fd()
 	{
-		if (fd_ >= 0)
-			close(fd_);
+		if (fd_ < 0)
+			return;
+		corotracer::closing(fd_); // afterwards the number is another's
+		close(fd_);
 	}
 
 	int get() const

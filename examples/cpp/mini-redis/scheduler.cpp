@@ -131,6 +131,7 @@ void Scheduler::dispatch(int fd, uint32_t events)
 	if (opts_.lose_wakeups && events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
 		// The bug: the other side has gone, so the descriptor goes, too.  The one who
 		// waits for it is not told, and nobody else knows it any more.
+		corotracer::closing(fd);
 		close(fd);
 		return;
 	}
