@@ -19,15 +19,15 @@ esac
 packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev python3 babeltrace2)
 if [ $quick = no ]; then
 	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils)
+	# Whoever has a Rust of his own has a newer one; and a real client for the server.
+	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
+	packages+=(apache2-utils)
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
 	aarch64) packages+=(gcc-x86-64-linux-gnu libc6-dev-amd64-cross) ;;
 	esac
 fi
-# Rust of one's own is newer; and a real client for the servers.
-command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
-packages+=(apache2-utils)
 need "${packages[@]}"
 
 jobs=$(nproc)

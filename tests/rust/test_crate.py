@@ -26,7 +26,7 @@ def its_own_tests(dir):
     need_cargo()
     out = clean("test", "-p", "corotracer")
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", out))
-    assert passed >= 17, f"only {passed} tests ran:\n{out}"
+    assert passed >= 20, f"only {passed} tests ran:\n{out}"
 
 
 @test
@@ -70,6 +70,14 @@ def it_has_no_dependency_and_no_build_script(dir):
 
 
 @test
+def it_can_be_packaged(dir):
+    need_cargo()
+    out = clean("package", "-p", "corotracer", "--offline", "--allow-dirty",
+                env={"CARGO_TARGET_DIR": os.path.join(BUILD, "target-package")})
+    assert "warning" not in out.replace("warning: manifest has no documentation, homepage or repository", ""), out
+
+
+@test
 def the_oldest_compiler_builds_it(dir):
     if need_cargo() == OLDEST:
         clean("check", "-p", "corotracer")
@@ -97,6 +105,9 @@ def miri_finds_nothing(dir):
     toolchain("nightly")
     if subprocess.run(["cargo", "+nightly", "miri", "--version"], capture_output=True).returncode != 0:
         raise Skip("no Miri here")
+    status, said = cargo("+nightly", "miri", "setup", root=plain())
+    if status != 0:
+        raise Skip(f"Miri cannot be set up: {said.strip().splitlines()[-1:]}")
     out = clean("+nightly", "miri", "test", "-p", "corotracer", "--lib",
                 env={"CARGO_TARGET_DIR": os.path.join(BUILD, "target-miri")})
     assert int(re.search(r"(\d+) passed", out)[1]) >= 11, out

@@ -30,6 +30,7 @@ struct Server {
     counter: mpsc::Sender<Ask>,
     quit: Notify,
     accepted: AtomicU64,
+    connected: AtomicU64,
     served: AtomicU64,
     ticks: AtomicU64,
 }
@@ -66,7 +67,9 @@ async fn serve(mut stream: TcpStream, server: Arc<Server>) -> io::Result<()> {
     let fd = stream.as_raw_fd() as u64;
     let mut pending = Vec::new();
     while let Some(path) = read_request(&mut stream, &mut pending).await? {
-        let body = format!("you are number {}\n", next_number(&server).await);
+        let number = next_number(&server).await;
+        let connected = server.connected.load(Ordering::Relaxed);
+        let body = format!("you are number {number}, {connected} connected\n");
         let head =
             format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: keep-alive\r\n\r\n", body.len());
         stream.write_all((head + &body).as_bytes()).awaiting_on(Reason::IoWrite, fd).await?;
@@ -86,10 +89,12 @@ async fn accept(listener: TcpListener, server: Arc<Server>) {
             Err(_) => continue, // of one connection, not of the listener
         };
         server.accepted.fetch_add(1, Ordering::Relaxed);
+        server.connected.fetch_add(1, Ordering::Relaxed);
         let server = server.clone();
         let connection = async move {
             // A client that goes away in the middle is no concern of the others.
-            let _ = serve(stream, server).await;
+            let _ = serve(stream, server.clone()).await;
+            server.connected.fetch_sub(1, Ordering::Relaxed);
         };
         tokio::spawn(connection.traced_as("connection"));
     }
@@ -118,6 +123,7 @@ async fn run(port: u16) -> io::Result<()> {
         counter,
         quit: Notify::new(),
         accepted: AtomicU64::new(0),
+        connected: AtomicU64::new(0),
         served: AtomicU64::new(0),
         ticks: AtomicU64::new(0),
     });

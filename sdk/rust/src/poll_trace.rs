@@ -38,6 +38,13 @@ use std::task::{Context, Poll};
 /// or calls [`poll_with`](PollTrace::poll_with), which does the same and more: it also tells who
 /// wakes the future, and knows it as the parent of what it spawns.
 ///
+/// It is `Send`, and not `Sync`: one thread at a time runs a future.
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<corotracer::PollTrace>();
+/// ```
+///
 /// Dropped before [`on_ready`](PollTrace::on_ready), the trace says that the future was cancelled.
 /// Without a collector everything here is a load and a branch.
 pub struct PollTrace {

@@ -103,9 +103,18 @@ fn text_store(to: &[AtomicU8], text: &str) {
     }
 }
 
-/// What `type_name` says of an async fn, less the words that are the same for all.
+/// What `type_name` says, as one would say it: no paths, and of an async fn its name.
 fn plain(function: &str) -> String {
-    function.replace("::{{closure}}", "")
+    let named = function.replace("::{{closure}}", "");
+    let mut out = String::new();
+    for part in named.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+        // "a::b::C<" is "C<"; "<A as B>::c" keeps its colons, for they follow no name.
+        match part.rfind("::") {
+            Some(at) if at > 0 => out.push_str(&part[at + 2..]),
+            _ => out.push_str(part),
+        }
+    }
+    out
 }
 
 fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
@@ -124,4 +133,28 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
     // (L) pairs with the acquire load in the collector's site_read().
     site.ready.store(1, Ordering::Release);
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn types_are_named_as_one_would_say_it() {
+        for (long, short) in [
+            ("server::serve::{{closure}}", "serve"),
+            ("a::b::run::{{closure}}::{{closure}}", "run"),
+            ("tokio::sync::oneshot::Receiver<()>", "Receiver<()>"),
+            ("a::Map<b::c::Read<d::Stream>, (e::F, u8)>", "Map<Read<Stream>, (F, u8)>"),
+            (
+                "core::pin::Pin<&mut dyn core::future::Future<Output = ()>>",
+                "Pin<&mut dyn Future<Output = ()>>",
+            ),
+            ("<a::B as c::D>::e", "<B as D>::e"),
+            ("", ""),
+            ("::", "::"),
+        ] {
+            assert_eq!(plain(long), short);
+        }
+    }
 }

@@ -556,3 +556,17 @@ fn wakers_on_many_threads_are_all_accounted_for() {
     drop(theirs);
     assert_eq!(Arc::strong_count(&counter), 1, "wakers still held");
 }
+
+// ---- bounds -----------------------------------------------------------------------------
+
+/// A traced future may go wherever the future in it may.
+#[test]
+fn a_traced_future_is_what_its_future_is() {
+    fn is<T: Send + Unpin + std::panic::UnwindSafe>() {}
+    is::<crate::PollTrace>();
+    is::<crate::TracedFuture<std::future::Ready<u8>>>();
+    is::<crate::Awaiting<std::future::Ready<u8>>>();
+    let borrowed = std::cell::RefCell::new(1);
+    let future = crate::trace_future(async { *borrowed.borrow() }); // neither Send nor 'static
+    drop(future);
+}
