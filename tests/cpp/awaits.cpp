@@ -90,9 +90,41 @@ Eager awaits_bool()
 	co_await corotracer::locking(0x77, ReturnsBool{ true });  // @held
 }
 
+// Others write events of theirs while it makes up its mind.
+struct ResumesOther {
+	std::coroutine_handle<> other;
+
+	bool await_ready()
+	{
+		return false;
+	}
+
+	bool await_suspend(std::coroutine_handle<>)
+	{
+		other.resume();
+		return false;
+	}
+
+	void await_resume()
+	{
+	}
+};
+
+Eager awaits_busily(std::coroutine_handle<> other)
+{
+	co_await ResumesOther{ other }; // @busily
+	co_await ReturnsBool{ false };  // @no
+}
+
 void run_bool()
 {
 	named("bool", awaits_bool);
+	resume_all();
+
+	Eager other = named("other", awaits_bool);
+
+	parked.clear();
+	named("busily", awaits_busily, other.handle);
 	resume_all();
 }
 

@@ -26,7 +26,11 @@ def what_is_ready_leaves_no_event(dir):
 
 @test
 def false_is_not_a_suspension(dir):
-    tells(dir, "bool", bool="S@yes R S@held:mutex=119 R end")
+    tells(dir, "bool",
+          bool="S@yes R S@held:mutex=119 R end",
+          # Once others have come after it, it cannot be taken back: then it is a pair.
+          busily="S@busily R end",
+          other="S@yes <busily R S@held:mutex=119 R end")
 
 
 @test
