@@ -134,6 +134,13 @@ run_lane()
 	collected lane --seconds="$(seconds 6)"
 }
 
+run_cpp()
+{
+	[ -x "$build/bench/bench-cpp" ] || return 0
+	say "C++20 coroutines"
+	"$build/bench/bench-cpp" --seconds="$(seconds 3)"
+}
+
 run_pace()
 {
 	local rate
@@ -214,6 +221,7 @@ run_frames()
 run_event
 run_frames
 run_lane
+run_cpp
 run_pace
 [ "$spin" = 0 ] || run_pace --spin=1
 run_jsonl
@@ -243,6 +251,9 @@ rows()
 	lane, collected: mean, one coroutine|lane.collected.one_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
 	lane, collected: mean, 100 coroutines|lane.collected.hundred_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
 	lane, collected: 99.9th percentile|lane.collected.p999_ns|ns|lane.collected.clock_ns|clock_gettime|<= 4
+	C++20: an event of a co_await|cpp.alone.await_ns|ns|cpp.alone.c_ns|the C SDK's, with site|<= 1.3
+	C++20: the same, with a reason and an fd|cpp.alone.why_ns|ns|cpp.alone.c_why_ns|the C SDK's|<= 1.3
+	C++20: await_suspend() that returns bool|cpp.alone.perhaps_ns|ns|cpp.alone.c_ns|the C SDK's, with site|
 	END
 	rows_frames
 	rows_pace pace ""

@@ -7,6 +7,11 @@
  * ours, and one before await_resume().  If the awaitable is ready there are none.  It holds
  * references to what lives longer than itself and makes the awaiter of an operator
  * co_await in place: nothing is copied or moved.
+ *
+ * CTP_CPP_AWAIT
+ *   Inlined into the coroutine, what await_suspend() has on its stack may be moved into the
+ *   frame by clang before 19: memory that is no longer ours when it returns.  And it looks
+ *   for this thread's state: see state.h.
  */
 #ifndef COROTRACER_CPP_AWAITER_H
 #define COROTRACER_CPP_AWAITER_H
@@ -17,16 +22,6 @@
 #include <coroutine>
 #include <type_traits>
 #include <utility>
-
-/*
- * Inlined into the coroutine, what await_suspend() has on its stack may be moved into the
- * frame by clang before 18: memory that is no longer ours when it returns.
- */
-#if defined(__clang__)
-#define CTP_CPP_AWAIT __attribute__((noinline))
-#else
-#define CTP_CPP_AWAIT
-#endif
 
 namespace corotracer
 {
@@ -294,7 +289,7 @@ template <class Inner> struct TracedInitial : TracedAwaiter<Inner> {
 	await_resume() noexcept(noexcept(std::declval<TracedAwaiter<Inner> &>().await_resume()))
 	{
 		if (!this->frame)
-			detail::enter(detail::coro_of(this->tracer));
+			detail::start(detail::coro_of(this->tracer));
 		return TracedAwaiter<Inner>::await_resume();
 	}
 };

@@ -137,6 +137,12 @@ inline void enter(Coro *c)
 	t.current = id;
 }
 
+/* The same of one that did not suspend before it began. */
+template <class = void> CTP_CPP_EVENT void start(Coro *c)
+{
+	enter(c);
+}
+
 /* It is gone, or over. */
 inline void forget(const Coro *c, uint64_t id)
 {
@@ -148,13 +154,8 @@ inline void forget(const Coro *c, uint64_t id)
 
 /* ---- leaving ------------------------------------------------------------------ */
 
-/*
- * Templates, so that each exists once although it is not inline: the code of an event is too
- * much to have it at every co_await, and a call costs a nanosecond.
- */
 template <class = void>
-__attribute__((noinline)) Left write_suspend(Coro *c, uint64_t addr, std::source_location where,
-					     Wait wait)
+CTP_CPP_LEAVE Left write_suspend(Coro *c, uint64_t addr, std::source_location where, Wait wait)
 {
 	ctp_session *s = session();
 	uint32_t site = site_id(s, where);
@@ -176,31 +177,32 @@ struct Perhaps {
 	uint64_t head;  /* here, */
 	ctp_record *at; /* as this record, */
 	uint32_t nr;    /* of so many */
-	/* What its life said before. */
-	uint32_t state, site;
-	uint64_t addr, resource;
+	uint32_t state; /* what its life said before */
 };
 
-/* The turn of this thread's lane.  NULL: it has none, or there is no memory. */
-CTP_CPP_HIDDEN Turn *turn_get(ctp_session *s, const ctp_lane *lane)
+/* The turns of all lanes, made by whoever comes first.  NULL: no memory for them. */
+CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
 {
-	/* (F) pairs with the release below: who sees the turns sees them empty. */
-	Turn *all = ctp_load_acquire(&turns);
 	size_t size = s->lane_pool.limit * sizeof(Turn);
-	void *map;
+	void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (!all) {
-		map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (map == MAP_FAILED)
-			return nullptr;
-		all = static_cast<Turn *>(map);
-		/* (F) pairs with the acquire above. */
-		if (!ctp_cas_release(&turns, static_cast<Turn *>(nullptr), all)) {
-			munmap(map, size);
-			all = ctp_load_acquire(&turns); /* (F) pairs with the first's release */
-		}
-	}
+	if (map == MAP_FAILED)
+		return nullptr;
+	/* (F) pairs with the acquire in turn_of(). */
+	if (ctp_cas_release(&turns, static_cast<Turn *>(nullptr), static_cast<Turn *>(map)))
+		return static_cast<Turn *>(map);
+	munmap(map, size);
+	return ctp_load_acquire(&turns); /* (F) pairs with the release of who was first */
+}
+
+inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
+{
+	/* (F) pairs with the release in turns_make(): who sees the turns sees them empty. */
+	Turn *all = ctp_load_acquire(&turns);
+
+	if (ctp_unlikely(!all) && !(all = turns_make(s)))
+		return nullptr;
 	return all + (lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units));
 }
 
@@ -215,8 +217,10 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	uint64_t id;
 
 	p->nr = wait.has_resource ? 2 : 1;
-	if (!l || !(p->at = ctp_lane_fits(t, s, p->nr) ? t->at : ctp_lane_room(t, s, p->nr)) ||
-	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_get(s, t->lane)))
+	if (!l ||
+	    !(p->at = ctp_likely(ctp_lane_fits(t, s, p->nr)) ? t->at
+							     : ctp_lane_room(t, s, p->nr)) ||
+	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_of(s, t->lane)))
 		return false;
 	c->turn = p->turn;
 	c->nr_turn = ctp_load_relaxed(&p->turn->nr) + 1;
@@ -224,9 +228,6 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	c->head = p->head = ctp_lane_head(t);
 	c->next_head = p->head + p->nr * sizeof(ctp_record);
 	p->state = ctp_load_relaxed(&l->state);
-	p->site = ctp_load_relaxed(&l->site);
-	p->addr = ctp_load_relaxed(&l->addr);
-	p->resource = ctp_load_relaxed(&l->resource);
 	if (wait.has_resource) {
 		ctp_store_relaxed(&l->resource, wait.resource);
 		ctp_record_put_more(p->at + 1, wait.resource, 0);
@@ -246,8 +247,7 @@ inline void turn_end(Turn *turn)
 }
 
 template <class = void>
-__attribute__((noinline)) Perhaps write_perhaps(Coro *c, uint64_t addr, std::source_location where,
-						Wait wait)
+CTP_CPP_LEAVE Perhaps write_perhaps(Coro *c, uint64_t addr, std::source_location where, Wait wait)
 {
 	Perhaps p = {};
 	uint32_t site = site_id(session(), where);
@@ -263,13 +263,15 @@ __attribute__((noinline)) Perhaps write_perhaps(Coro *c, uint64_t addr, std::sou
 }
 
 /* It was one.  The coroutine may be gone. */
-template <class = void> __attribute__((noinline)) void perhaps_publish(const Perhaps &p)
+template <class = void> CTP_CPP_LEAVE void perhaps_publish(const Perhaps &p)
 {
 	ctp_thread *t = &self()->ctp;
 
 	if (p.turn) {
-		if (t->lane == p.lane)
+		if (ctp_unlikely(t->always_slow))
 			ctp_lane_publish_slow(t, session(), 0);
+		else if (ctp_likely(t->lane == p.lane))
+			ctp_lane_publish(t, session(), 0);
 		turn_end(p.turn);
 	}
 	leave_end(p.left);
@@ -319,7 +321,7 @@ CTP_CPP_HIDDEN void help_publish(const Coro *c)
 }
 
 /* The coroutine that was suspended as @frame runs again, on this thread. */
-template <class = void> __attribute__((noinline)) void write_resume(Coro *c, const void *frame)
+template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *frame)
 {
 	Thread &t = *self();
 	bool was_passed = t.passed && t.passed == frame;
@@ -341,7 +343,7 @@ template <class = void> __attribute__((noinline)) void write_resume(Coro *c, con
 }
 
 /* It was none: the coroutine is still here, and runs. */
-template <class = void> __attribute__((noinline)) void perhaps_retract(const Perhaps &p, Coro *c)
+template <class = void> CTP_CPP_LEAVE void perhaps_retract(const Perhaps &p, Coro *c)
 {
 	ctp_life *l = c->my_station.life;
 	ctp_thread *t = &self()->ctp;
@@ -359,9 +361,6 @@ template <class = void> __attribute__((noinline)) void perhaps_retract(const Per
 	}
 	t->at = p.at;
 	ctp_store_relaxed(&l->state, p.state);
-	ctp_store_relaxed(&l->site, p.site);
-	ctp_store_relaxed(&l->addr, p.addr);
-	ctp_store_relaxed(&l->resource, p.resource);
 	ctp_store_relaxed(&l->events, ctp_load_relaxed(&l->events) - 1);
 	c->event_count--;
 }
@@ -372,6 +371,15 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 	leave_not(left);
 	c->event_count++;
 	ctp_resume(&c->my_station, &self()->ctp, session());
+}
+
+/* A transition that somebody tells by hand. */
+template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr, bool is_active)
+{
+	if (is_active)
+		write_resume(c, nullptr);
+	else
+		leave_not(write_suspend(c, addr, std::source_location(), Wait{}));
 }
 
 /* ---- birth and end ------------------------------------------------------------------ */
@@ -397,11 +405,22 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 }
 
 /* It came to its end; its frame is still there. */
-template <class = void> __attribute__((noinline)) Left finish(Coro *c, uint32_t flags)
+template <class = void> CTP_CPP_LEAVE Left finish(Coro *c, uint32_t flags)
 {
 	if (c->my_station)
 		ctp_probe_done(&c->my_station, &self()->ctp, session(), flags);
 	return leave_begin(c, 0);
+}
+
+CTP_CPP_HIDDEN void cancel(Coro *c)
+{
+	leave_not(finish(c, CTP_END_CANCELLED));
+}
+
+/* The name of whoever is born here next. */
+CTP_CPP_HIDDEN void name_next(const char *name)
+{
+	self()->birth_name = name;
 }
 
 CTP_CPP_HIDDEN void end(Coro *c)

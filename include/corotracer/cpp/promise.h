@@ -111,13 +111,8 @@ class PromiseMixin : private detail::Coro
 	/* One transition, told by hand: suspended at @addr, or running again. */
 	void write_trace(uint64_t addr, bool is_active)
 	{
-		if (!is_traced())
-			return;
-		if (is_active)
-			detail::write_resume(this, nullptr);
-		else
-			detail::leave_not(
-				detail::write_suspend(this, addr, std::source_location(), Wait{}));
+		if (is_traced())
+			detail::write_by_hand(this, addr, is_active);
 	}
 
 	/*
@@ -134,7 +129,7 @@ class PromiseMixin : private detail::Coro
 	/* It will never be resumed again, and somebody is about to destroy it. */
 	void cancelled()
 	{
-		detail::leave_not(detail::finish(this, CTP_END_CANCELLED));
+		detail::cancel(this);
 	}
 
 	bool is_traced() const
@@ -185,13 +180,13 @@ decltype(auto) named(const char *name, F &&function, Args &&...args)
 	struct Named {
 		explicit Named(const char *name_)
 		{
-			detail::self()->birth_name = name_;
+			detail::name_next(name_);
 		}
 
 		/* None was born: the next is another's. */
 		~Named()
 		{
-			detail::self()->birth_name = nullptr;
+			detail::name_next(nullptr);
 		}
 	} scope(name);
 

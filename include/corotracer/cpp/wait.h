@@ -31,7 +31,7 @@ inline namespace v1
 struct Wait {
 	uint64_t resource = 0;
 	uint32_t reason = CTP_REASON_UNKNOWN;
-	bool has_resource = false;
+	uint32_t has_resource = 0; /* 0 or 1; as wide as it is, so that both are stored at once */
 
 	constexpr explicit operator bool() const
 	{
@@ -104,12 +104,12 @@ template <class A> struct Annotated {
 /* Any reason there is, with what is waited for or without. */
 constexpr Wait waiting(uint32_t reason)
 {
-	return Wait{ 0, reason, false };
+	return Wait{ 0, reason, 0 };
 }
 
 template <class R> constexpr Wait waiting(uint32_t reason, R resource)
 {
-	return Wait{ detail::resource_number(resource), reason, true };
+	return Wait{ detail::resource_number(resource), reason, 1 };
 }
 
 template <class A> constexpr Annotated<A &&> because(Wait wait, A &&awaitable)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// together.h - what the files of that program have of each other.
+#ifndef TESTS_CPP_TOGETHER_H
+#define TESTS_CPP_TOGETHER_H
+
+#include "coro.h"
+
+Whole in_other_file();
+void trace_in_c_elsewhere();
+
+#endif
