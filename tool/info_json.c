@@ -132,6 +132,8 @@ static void json_group(struct json_writer *j, const struct trace_summary *sum,
 	jw_field_string(j, "reason", g->last.reason ? trace_reason_name(g->last.reason) : NULL);
 	json_known(j, "oldest_ts", g->last.ts, g->last.ts);
 	json_known(j, "newest_ts", g->last.ts, g->newest_ts);
+	json_known(j, "oldest_ns", g->last.ts, summary_age_ns(sum, g->last.ts));
+	json_known(j, "newest_ns", g->last.ts, summary_age_ns(sum, g->newest_ts));
 	jw_key(j, "resources");
 	jw_array_begin(j);
 	for (i = 0; i < g->nr_resources; i++)

@@ -166,23 +166,18 @@ static void put_resources(const struct leftover_group *g)
 
 /* ---- who, and for how long ------------------------------------------------------ */
 
-static uint64_t age(uint64_t end_ts, uint64_t since_ts)
-{
-	return end_ts > since_ts ? end_ts - since_ts : 0;
-}
-
 /* " for 330.104 ms to 583.715 ms" */
-static void put_ages(const struct leftover_group *g, uint64_t end_ts)
+static void put_ages(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
 	if (!g->last.ts)
 		return;
 	if (g->nr == 1)
-		printf(" for %s", text_duration(a, age(end_ts, g->last.ts)));
+		printf(" for %s", text_duration(a, summary_age_ns(sum, g->last.ts)));
 	else
-		printf(" for %s to %s", text_duration(a, age(end_ts, g->newest_ts)),
-		       text_duration(b, age(end_ts, g->last.ts)));
+		printf(" for %s to %s", text_duration(a, summary_age_ns(sum, g->newest_ts)),
+		       text_duration(b, summary_age_ns(sum, g->last.ts)));
 }
 
 /* "client 1, client 2, client 3 and 44 more" */
@@ -200,7 +195,7 @@ static void put_names(const struct leftover_group *g)
 }
 
 /* One in a line, by its name: */
-static void put_one(const struct trace_summary *sum, const struct leftover_group *g, uint64_t end)
+static void put_one(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	if (g->nr_names)
 		text_put_short(stdout, g->names[0], NAME_COLUMNS);
@@ -209,12 +204,12 @@ static void put_one(const struct trace_summary *sum, const struct leftover_group
 	fputs("  ", stdout);
 	put_state(sum, g);
 	put_resources(g);
-	put_ages(g, end);
+	put_ages(sum, g);
 	putchar('\n');
 }
 
 /* and many in two or three, by their number. */
-static void put_many(const struct trace_summary *sum, const struct leftover_group *g, uint64_t end)
+static void put_many(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];
 
@@ -225,7 +220,7 @@ static void put_many(const struct trace_summary *sum, const struct leftover_grou
 		info_label("");
 		fputs(" ", stdout);
 		put_resources(g);
-		put_ages(g, end);
+		put_ages(sum, g);
 	}
 	putchar('\n');
 	if (!g->nr_names)
@@ -238,7 +233,6 @@ static void put_many(const struct trace_summary *sum, const struct leftover_grou
 
 void info_print_leftovers(const struct trace_summary *sum)
 {
-	uint64_t end = sum->has_totals ? sum->totals.end_ts : sum->last_ts;
 	uint64_t more = sum->nr_described - sum->nr_dead;
 	size_t top[GROUPS_SHOWN], nr = leftovers_top(&sum->leftovers, top, GROUPS_SHOWN), i;
 	char count[TEXT_SIZE];
@@ -248,9 +242,9 @@ void info_print_leftovers(const struct trace_summary *sum)
 
 		info_label(i ? "" : "not ended");
 		if (g->nr == 1)
-			put_one(sum, g, end);
+			put_one(sum, g);
 		else
-			put_many(sum, g, end);
+			put_many(sum, g);
 		more -= g->nr;
 	}
 	if (!more)

@@ -141,6 +141,13 @@ static int add_event(struct trace_summary *s, const struct trace_event *ev)
 	return trace_is_transition(ev) ? add_transition(s, ev) : add_other(s, ev);
 }
 
+uint64_t summary_age_ns(const struct trace_summary *s, uint64_t ts)
+{
+	uint64_t end = s->has_totals ? s->totals.end_ts : s->last_ts;
+
+	return end > ts ? end - ts : 0;
+}
+
 uint64_t summary_duration_ns(const struct trace_summary *s)
 {
 	return s->events || s->others ? s->last_ts - s->first_ts : 0;

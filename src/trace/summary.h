@@ -107,6 +107,9 @@ size_t summary_top_names(const struct trace_summary *s, size_t *numbers, size_t 
 /* The @max lanes that lost most, most first, as numbers in @s->gaps.  Returns how many. */
 size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t max);
 
+/* From @ts to the end of the run, as far as that is known. */
+uint64_t summary_age_ns(const struct trace_summary *s, uint64_t ts);
+
 uint64_t summary_duration_ns(const struct trace_summary *s);
 
 void summary_release(struct trace_summary *s);

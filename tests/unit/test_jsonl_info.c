@@ -406,6 +406,8 @@ static void puts_those_who_had_not_ended_together_by_place(void)
 	CHECK_STR(json_string_value(json_object_get(part, "reason")), "io-read");
 	CHECK_EQ(number(part, "oldest_ts"), 4000000000);
 	CHECK_EQ(number(part, "newest_ts"), 4047000000);
+	CHECK_EQ(number(part, "oldest_ns"), 5000000000);
+	CHECK_EQ(number(part, "newest_ns"), 4953000000);
 	CHECK_EQ(json_array_size(json_object_get(part, "resources")), 22);
 	CHECK_EQ(json_integer_value(json_array_get(json_object_get(part, "resources"), 2)), 10);
 	part = json_array_get(json_object_get(side, "not_ended_by_place"), 1);
