@@ -24,6 +24,11 @@ show_lives() {
 	build/corotracer info "$1" | grep -A 3 lives
 }
 
+# What is wrong, as far as it is more than a suspicion.
+show_report() {
+	show build/corotracer report --text --min-confidence strong "$1"
+}
+
 # serve TRACE [OPTION...]: mini redis under the tool, while redis-benchmark runs against it.
 serve() {
 	local trace=$1
@@ -69,6 +74,7 @@ printf 'no sanitizer says a word.  But:\n'
 serve "$dir/phantoms.jsonl" --lose-wakeups
 show_lives "$dir/phantoms.jsonl"
 
-printf '\nThese will never run again: so many wait at that line, on those descriptors.\n'
+printf '\nThese will never run again.  Why?\n'
+show_report "$dir/phantoms.jsonl"
 printf '\nThe traces are in %s.  Next: ./test.sh runs every test; build/corotracer help shows\n' "$dir"
 printf 'the commands.\n'
