@@ -178,11 +178,29 @@ static const char *keep(struct symbols *s, const char *text)
 	return number < 0 ? NULL : strtab_text(&s->texts, (size_t)number);
 }
 
+/*
+ * gcc names the body of a coroutine by what it makes of it, "f(f(int)::_Z1fi.Frame*) [clone
+ * .actor]": what is inside, up to the frame, is the function as it was written.
+ */
+static void tidy_coroutine(char *name)
+{
+	char *open = strchr(name, '('), *frame = strstr(name, "::_Z");
+
+	if (!open || !frame || frame < open || !strstr(frame, ".Frame*)"))
+		return;
+	*frame = '\0';
+	memmove(name, open + 1, strlen(open + 1) + 1);
+}
+
 /* C++ and Rust, old and new; a name of C is its own. */
 static const char *demangled(struct symbols *s, const char *name)
 {
 	char *plain = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	const char *kept = keep(s, plain ? plain : name);
+	const char *kept;
+
+	if (plain)
+		tidy_coroutine(plain);
+	kept = keep(s, plain ? plain : name);
 
 	free(plain);
 	return kept;

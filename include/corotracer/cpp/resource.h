@@ -6,7 +6,7 @@
  *	corotracer::acquired(&lock);	// the coroutine that runs here holds it now
  *	corotracer::released(&lock);
  *
- * Nobody has to.  Who does gets proof where the report could only suspect: descriptors closed
+ * Which coroutine runs here is known from its first resume on.  Nobody has to.  Who does gets proof where the report could only suspect: descriptors closed
  * under a waiter, and deadlocks.
  */
 #ifndef COROTRACER_CPP_RESOURCE_H
