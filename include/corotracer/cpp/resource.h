@@ -6,8 +6,10 @@
  *	corotracer::acquired(&lock);	// the coroutine that runs here holds it now
  *	corotracer::released(&lock);
  *
- * Which coroutine runs here is known from its first resume on.  Nobody has to.  Who does gets proof where the report could only suspect: descriptors closed
- * under a waiter, and deadlocks.
+ * Which coroutine runs here is known from its first resume on.
+ *
+ * Nobody has to.  Who does gets proof where the report could only suspect: of descriptors
+ * closed under a waiter, and of deadlocks.
  */
 #ifndef COROTRACER_CPP_RESOURCE_H
 #define COROTRACER_CPP_RESOURCE_H
