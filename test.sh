@@ -19,12 +19,6 @@ esac
 packages=("${BUILD_PACKAGES[@]}" g++ python3 babeltrace2)
 if [ $quick = no ]; then
 	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils)
-	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
-	for version in 16 19; do
-		if apt-cache show "clang-$version" >/dev/null 2>&1; then
-			packages+=("clang-$version")
-		fi
-	done
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
@@ -32,6 +26,14 @@ if [ $quick = no ]; then
 	esac
 fi
 need "${packages[@]}"
+if [ $quick = no ]; then
+	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
+	for version in 16 19; do
+		if apt-cache show "clang-$version" >/dev/null 2>&1; then
+			need "clang-$version"
+		fi
+	done
+fi
 
 jobs=$(nproc)
 logs=()
