@@ -22,12 +22,6 @@ if [ $quick = no ]; then
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
 	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
 	packages+=(apache2-utils)
-	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
-	for version in 16 19; do
-		if apt-cache show "clang-$version" >/dev/null 2>&1; then
-			packages+=("clang-$version")
-		fi
-	done
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
@@ -35,6 +29,14 @@ if [ $quick = no ]; then
 	esac
 fi
 need "${packages[@]}"
+if [ $quick = no ]; then
+	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
+	for version in 16 19; do
+		if apt-cache show "clang-$version" >/dev/null 2>&1; then
+			need "clang-$version"
+		fi
+	done
+fi
 
 jobs=$(nproc)
 logs=()

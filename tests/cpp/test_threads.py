@@ -20,6 +20,8 @@ def finished_elsewhere_before_await_suspend_returns(dir):
     s = story(dir, "meanwhile")
     for kind in ("void", "bool", "handle"):
         equal(s.all(f"meanwhile {kind}"), ["S@meanwhile R end"] * 20, kind)
+    equal(s.all("outer"), ["S@outer R end"] * 20, "outer")
+    equal(s.all("inner"), ["S@inner R end"] * 20, "inner, meanwhile")
 
 
 @test

@@ -158,8 +158,39 @@ template <class Result> Eager is_finished_meanwhile()
 	co_await FinishedMeanwhile<Result>{}; // @meanwhile
 }
 
+// In the middle of its await_suspend() another coroutine does the same, on the same thread.
+struct StartsOther : Hop {
+	Plain *other;
+
+	explicit StartsOther(Plain *o) : other(o)
+	{
+	}
+
+	bool await_suspend(std::coroutine_handle<> h)
+	{
+		other->start();
+		std::thread(h).join();
+		return true;
+	}
+};
+
+Plain starts_nothing()
+{
+	co_await FinishedMeanwhile<bool>{}; // @inner
+}
+
+Eager starts_other(Plain *other)
+{
+	co_await StartsOther{ other }; // @outer
+}
+
 void run_meanwhile()
 {
+	for (int i = 0; i < 20; i++) {
+		Plain inner = named("inner", starts_nothing);
+
+		named("outer", starts_other, &inner);
+	}
 	for (int i = 0; i < 20; i++) {
 		named("meanwhile void", is_finished_meanwhile<void>);
 		named("meanwhile bool", is_finished_meanwhile<bool>);
