@@ -26,6 +26,14 @@ if [ $quick = no ]; then
 	esac
 fi
 need "${packages[@]}"
+if [ $quick = no ]; then
+	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
+	for version in 16 19; do
+		if apt-cache show "clang-$version" >/dev/null 2>&1; then
+			need "clang-$version"
+		fi
+	done
+fi
 
 jobs=$(nproc)
 logs=()

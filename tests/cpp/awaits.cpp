@@ -90,9 +90,41 @@ Eager awaits_bool()
 	co_await corotracer::locking(0x77, ReturnsBool{ true });  // @held
 }
 
+// Others write events of theirs while it makes up its mind.
+struct ResumesOther {
+	std::coroutine_handle<> other;
+
+	bool await_ready()
+	{
+		return false;
+	}
+
+	bool await_suspend(std::coroutine_handle<>)
+	{
+		other.resume();
+		return false;
+	}
+
+	void await_resume()
+	{
+	}
+};
+
+Eager awaits_busily(std::coroutine_handle<> other)
+{
+	co_await ResumesOther{ other }; // @busily
+	co_await ReturnsBool{ false };  // @no
+}
+
 void run_bool()
 {
 	named("bool", awaits_bool);
+	resume_all();
+
+	Eager other = named("other", awaits_bool);
+
+	parked.clear();
+	named("busily", awaits_busily, other.handle);
 	resume_all();
 }
 
@@ -104,7 +136,7 @@ Eager passes_to(std::coroutine_handle<> next)
 void run_handle()
 {
 	named("to itself", passes_to, nullptr);
-	named("to nobody", passes_to, std::noop_coroutine());
+	Eager stays = named("to nobody", passes_to, std::noop_coroutine());
 
 	Eager second = named("second", awaits_void);
 
@@ -113,6 +145,7 @@ void run_handle()
 	named("to second", passes_to, second.handle);
 	second.handle.resume();
 	resume_all();
+	stays.handle.destroy();
 }
 
 // An awaitable by operator co_await, member and free, of either kind of value.

@@ -60,7 +60,8 @@ if command -v g++ >/dev/null; then
 	with "g++, as little as can be" g++ -O0 -fno-exceptions -fno-rtti
 fi
 # The oldest that will do, and the newest that is here.
-oldest= newest=
+oldest=''
+newest=''
 for clang in clang++-16 clang++-17 clang++-18 clang++-19 clang++-20 clang++-21 clang++; do
 	is_new_enough $clang || continue
 	[ -n "$oldest" ] || oldest=$clang

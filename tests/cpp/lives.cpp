@@ -201,6 +201,33 @@ HandGeneratorTag::Generator count_to_by_hand(int n)
 		co_yield i; // @hand
 }
 
+// A yielded value whose type only the promise knows.
+struct Two {
+	int a, b;
+};
+
+struct TwosPromise;
+struct TwosTag {
+	using Generator = ::Generator<TwosTag, corotracer::Traced<TwosPromise>>;
+};
+
+struct TwosPromise : GeneratorPromise<TwosTag> {
+	std::suspend_always yield_value(const Two &two) noexcept
+	{
+		value = two.a + two.b;
+		return {};
+	}
+};
+
+TwosTag::Generator yields_twos()
+{
+	Two kept{ 5, 6 };
+
+	co_yield { 1, 2 };    // @braces
+	co_yield kept;        // @kept
+	co_yield Two{ 3, 4 }; // @made here
+}
+
 Whole sums()
 {
 	auto generator = named("counter", count_to, 3);
@@ -225,6 +252,10 @@ void run_generator()
 	while (std::optional<int> i = by_hand.next())
 		sum += *i;
 	expect(sum == 3, "a yielded value was lost");
+
+	auto twos = named("twos", yields_twos);
+
+	expect(twos.next() == 3 && twos.next() == 11 && twos.next() == 7, "two were lost");
 
 	auto stopped = named("stopped", count_to, 9);
 

@@ -26,14 +26,18 @@ def what_is_ready_leaves_no_event(dir):
 
 @test
 def false_is_not_a_suspension(dir):
-    tells(dir, "bool", bool="S@yes R S@held:mutex=119 R end")
+    tells(dir, "bool",
+          bool="S@yes R S@held:mutex=119 R end",
+          # Once others have come after it, it cannot be taken back: then it is a pair.
+          busily="S@busily R end",
+          other="S@yes <busily R S@held:mutex=119 R end")
 
 
 @test
 def symmetric_transfer_tells_who_passed_the_thread_to_whom(dir):
     tells(dir, "handle",
           to_itself="S@pass <to itself R end",
-          to_nobody="S@pass",
+          to_nobody="S@pass end(was_suspended)",
           to_second="S@pass R end",
           second="S@void <to second R S@always R end")
 
@@ -122,6 +126,7 @@ def generators(dir):
               consumer="S@- R S@summed R done gone",
               counter="S@- " + "<consumer R S@yield:yield " * 3 + "<consumer R done gone",
               by_hand="S R S@hand:yield R S@hand:yield R done gone",
+              twos="S@- R S@braces:yield R S@kept:yield R S@made here:yield end(was_suspended)",
               stopped="S@- R S@yield:yield end(was_suspended)")
     equal(s.parents("counter"), ["consumer"], "parent")
 

@@ -16,6 +16,15 @@ def each_step_of_a_hundred_wanderers(dir):
 
 
 @test
+def finished_elsewhere_before_await_suspend_returns(dir):
+    s = story(dir, "meanwhile")
+    for kind in ("void", "bool", "handle"):
+        equal(s.all(f"meanwhile {kind}"), ["S@meanwhile R end"] * 20, kind)
+    equal(s.all("outer"), ["S@outer R end"] * 20, "outer")
+    equal(s.all("inner"), ["S@inner R end"] * 20, "inner, meanwhile")
+
+
+@test
 def a_lock_is_waited_for_as_often_as_it_was_held(dir):
     s = story(dir, "lock")
     contended = int(s.run.out.split()[1])

@@ -3,6 +3,7 @@
 #include "scenarios.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -137,6 +138,66 @@ void run_wander()
 	pool.run(4);
 }
 
+// Resumed, finished and destroyed by another thread before await_suspend() returns: what that
+// thread publishes must come after a suspend that this one has not published yet.
+template <class Result> struct FinishedMeanwhile : Hop {
+	Result await_suspend(std::coroutine_handle<> h)
+	{
+		std::thread(h).join();
+		// The collector comes by, and finds what there is.
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
+		if constexpr (std::is_same_v<Result, bool>)
+			return true;
+		else if constexpr (!std::is_void_v<Result>)
+			return std::noop_coroutine();
+	}
+};
+
+template <class Result> Eager is_finished_meanwhile()
+{
+	co_await FinishedMeanwhile<Result>{}; // @meanwhile
+}
+
+// In the middle of its await_suspend() another coroutine does the same, on the same thread.
+struct StartsOther : Hop {
+	Plain *other;
+
+	explicit StartsOther(Plain *o) : other(o)
+	{
+	}
+
+	bool await_suspend(std::coroutine_handle<> h)
+	{
+		other->start();
+		std::thread(h).join();
+		return true;
+	}
+};
+
+Plain starts_nothing()
+{
+	co_await FinishedMeanwhile<bool>{}; // @inner
+}
+
+Eager starts_other(Plain *other)
+{
+	co_await StartsOther{ other }; // @outer
+}
+
+void run_meanwhile()
+{
+	for (int i = 0; i < 20; i++) {
+		Plain inner = named("inner", starts_nothing);
+
+		named("outer", starts_other, &inner);
+	}
+	for (int i = 0; i < 20; i++) {
+		named("meanwhile void", is_finished_meanwhile<void>);
+		named("meanwhile bool", is_finished_meanwhile<bool>);
+		named("meanwhile handle", is_finished_meanwhile<std::coroutine_handle<>>);
+	}
+}
+
 // A lock whose await_suspend() says no when it finds it free: the usual reason for bool.
 class Lock
 {
@@ -259,6 +320,7 @@ void run_tree()
 
 const Scenario scenarios[] = {
 	{ "wander", run_wander },
+	{ "meanwhile", run_meanwhile },
 	{ "lock", run_lock },
 	{ "tree", run_tree },
 };

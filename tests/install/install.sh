@@ -69,19 +69,30 @@ check "$tmp/pkg_config_static"
 LD_LIBRARY_PATH=$root$prefix/$libdir
 export LD_LIBRARY_PATH
 check "$tmp/pkg_config_shared"
+# C++20, by pkg-config, with nothing but the headers.
+coroutines=$(cached COROTRACER_HAS_COROUTINES)
+if [ -n "$coroutines" ]; then
+	# shellcheck disable=SC2046
+	"$CXX" -std=c++20 -Wall -Wextra -Wpedantic -Werror "$here/cmake/coroutine.cpp" \
+		$(pkg-config --cflags corotracer) -o "$tmp/pkg_config_coroutine"
+	check "$tmp/pkg_config_coroutine"
+fi
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH
 
-# build WHAT NAME CMAKE-OPTION: a consumer's project, from configuring to programs.
+# build WHAT NAME CMAKE-OPTION...: a consumer's project, from configuring to programs.
 build() {
-	if ! { cmake -S "$here/$2" -B "$tmp/$2" "$3" && cmake --build "$tmp/$2"; } >"$tmp/log" 2>&1; then
+	what=$1 name=$2
+	shift 2
+	if ! { cmake -S "$here/$name" -B "$tmp/$name" "$@" && cmake --build "$tmp/$name"; } >"$tmp/log" 2>&1; then
 		cat "$tmp/log"
-		fail "$1"
+		fail "$what"
 	fi
 }
 
 # C and C++, by find_package().
-build "find_package(corotracer)" cmake -DCMAKE_PREFIX_PATH="$root$prefix"
-for name in c_shared cxx11_shared cxx20_shared cxx11_static cxx20_static cxx11_headers cxx20_headers; do
+build "find_package(corotracer)" cmake -DCMAKE_PREFIX_PATH="$root$prefix" -DCOROUTINES="$coroutines"
+for name in c_shared cxx11_shared cxx20_shared cxx11_static cxx20_static cxx11_headers cxx20_headers \
+	${coroutines:+cxx20_coroutine cxx20_coroutine_shared}; do
 	check "$tmp/cmake/$name"
 done
 

@@ -53,8 +53,7 @@ template <class Promise> uintptr_t mixin_offset()
 inline uint64_t newborn_id(uintptr_t address)
 {
 	for (const Newborn &n : self()->newborn)
-		if (n.life && reinterpret_cast<uintptr_t>(n.promise) == address &&
-		    ctp_load_relaxed(&n.life->id) == n.id)
+		if (n.life && n.promise == ~address && ctp_load_relaxed(&n.life->id) == n.id)
 			return n.id;
 	return 0;
 }

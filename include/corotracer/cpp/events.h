@@ -222,6 +222,9 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 							     : ctp_lane_room(t, s, p->nr)) ||
 	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_of(s, t->lane)))
 		return false;
+	/* One that this thread has begun before, and is still at: nobody may publish past it. */
+	if (ctp_unlikely(ctp_load_relaxed(&t->lane->head) != ctp_lane_head(t)))
+		ctp_lane_publish_slow(t, s, 0);
 	c->turn = p->turn;
 	c->nr_turn = ctp_load_relaxed(&p->turn->nr) + 1;
 	c->lane = p->lane = t->lane;
@@ -234,15 +237,18 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	}
 	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
 	t->at = p->at + p->nr;
-	/* Seen by whoever resumes the coroutine: the program hands it over after this. */
-	ctp_store_relaxed(&p->turn->nr, c->nr_turn);
+	/*
+	 * Seen by whoever resumes the coroutine: the program hands it over after this.
+	 * (N) pairs with the acquire load in write_resume(), by one whose turn it was before.
+	 */
+	ctp_store_release(&p->turn->nr, c->nr_turn);
 	return true;
 }
 
 /* The turn is over: nobody helps from now on. */
 inline void turn_end(Turn *turn)
 {
-	/* (N) pairs with the acquire load in help_publish(). */
+	/* (N) pairs with the acquire load in write_resume(). */
 	ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 }
 
@@ -400,7 +406,8 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 	if (!ctp_probe_begin(&c->my_station, &t.ctp, s, 0, name, t.current, site_id(s, where)) ||
 	    !c->my_station.life)
 		return;
-	t.newborn[t.nr_born++ % nr_newborn] = { promise, c->my_station.life,
+	t.newborn[t.nr_born++ % nr_newborn] = { ~reinterpret_cast<uintptr_t>(promise),
+						c->my_station.life,
 						ctp_load_relaxed(&c->my_station.life->id) };
 }
 

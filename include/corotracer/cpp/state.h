@@ -62,7 +62,7 @@ inline constexpr uint32_t nr_newborn = 4;
 
 /* A coroutine that was born here not long ago. */
 struct Newborn {
-	const void *promise; /* its PromiseMixin */
+	uintptr_t promise; /* its PromiseMixin, inverted: no leak is to hide behind us */
 	const ctp_life *life;
 	uint64_t id;
 };
@@ -79,8 +79,9 @@ struct Thread {
 };
 
 /*
- * One per lane and process, never unmapped: odd while the lane's thread has a suspend that is
- * written but not published.  It counts on, whoever has the lane; so a number is of one suspend.
+ * One per lane and process, never unmapped: the number of the suspend that the lane's thread has
+ * written but perhaps not published, or one that no suspend has.  It counts on, whoever has the
+ * lane: once it is another, what had this number is published.
  */
 struct Turn {
 	uint64_t nr;
@@ -132,15 +133,19 @@ inline void leave_thread(void *leaving)
 {
 	ctp_thread *t = static_cast<ctp_thread *>(leaving);
 	ctp_session *s = session();
-	const Turn *all = ctp_load_relaxed(&turns);
+	Turn *all = ctp_load_relaxed(&turns);
 
 	if (s && all && t->lane && t->ticket == ~ctp_load_relaxed(&s->generation)) {
-		const ctp_lane *lanes = reinterpret_cast<const ctp_lane *>(s->lane_pool.units);
+		Turn *turn = all + (t->lane - reinterpret_cast<ctp_lane *>(s->lane_pool.units));
 
+		/* It may end in the middle of an await_suspend(). */
+		ctp_lane_publish(t, s, 0);
+		/* (N) pairs with the acquire load in write_resume(). */
+		ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 		/* (N) pairs with the fence in help_publish(). */
 		ctp_fence_full();
 		/* (N) pairs with the release in help_publish(): whoever it was has finished. */
-		if (ctp_load_acquire(&all[t->lane - lanes].helpers))
+		if (ctp_load_acquire(&turn->helpers))
 			ctp_lane_forget(t);
 	}
 	ctp_thread_leave(t, s);

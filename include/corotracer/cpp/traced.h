@@ -73,6 +73,26 @@ template <class Inner> struct IsTraced<TracedInitial<Inner>> : std::true_type {
 template <class Inner> struct IsTraced<TracedFinal<Inner>> : std::true_type {
 };
 
+/* The parameter of a yield_value() that is not overloaded; of others nothing is known. */
+struct Unknown {
+};
+
+template <class P> struct YieldParameter {
+	using type = Unknown;
+};
+
+template <class C, class R, class V> V parameter_of(R (C::*)(V));
+template <class C, class R, class V> V parameter_of(R (C::*)(V) noexcept);
+
+template <class P>
+requires requires
+{
+	parameter_of(&P::yield_value);
+}
+struct YieldParameter<P> {
+	using type = decltype(parameter_of(&P::yield_value));
+};
+
 /* The promise, and behind it what makes it traced, unless it has that already. */
 template <class P, bool = std::is_base_of_v<PromiseMixin, P>> struct WithMixin : P, PromiseMixin {
 	template <class... Args>
@@ -200,6 +220,23 @@ template <class P> class Traced : public detail::WithMixin<P>
 					return P::await_transform(static_cast<A &&>(ctp_a));
 				},
 				this, ctp_where);
+	}
+
+	/* For "co_yield { 1, 2 }", which says nothing of its type. */
+	auto
+	yield_value(typename detail::YieldParameter<P>::type &&ctp_v,
+		    ctp_place ctp_where = ctp_place::
+			    current()) requires(!std::is_same_v<typename detail::YieldParameter<P>::
+									type,
+								detail::Unknown>)
+	{
+		using V = typename detail::YieldParameter<P>::type;
+
+		return detail::trace_yielded(
+			[&]() -> decltype(auto) {
+				return P::yield_value(static_cast<V &&>(ctp_v));
+			},
+			this, ctp_where);
 	}
 
 	template <class V>
