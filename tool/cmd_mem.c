@@ -7,6 +7,7 @@
 #include "mem.h"
 
 static const struct command *const mem_commands[] = {
+	&command_mem_run,
 	&command_mem_check,
 	&command_mem_convert,
 	NULL,

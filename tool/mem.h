@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "memory/reader.h"
 
+extern const struct command command_mem_run;
 extern const struct command command_mem_check;
 extern const struct command command_mem_convert;
 
