@@ -92,7 +92,7 @@ static uint32_t range(struct crw_feed *f, struct cray_pack *p, const struct crw_
 	if (CRW_CODE(extent.w1) != CRW_EXTENT)
 		return 0;
 	/* No memory is larger; and it bounds what a hostile program can make of one unit. */
-	if (extent.w0 > UINT64_C(1) << 40) {
+	if (extent.w0 > UINT64_C(1) << 36) {
 		f->ranges++;
 		return 2;
 	}
@@ -160,11 +160,10 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 
 static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint64_t time_ns)
 {
-	if (!cray_pack_stamp(p, order, time_ns))
-		return false;
+	/* First here: if it does not fit any more, the next block begins with it. */
 	f->order = order > f->order ? order : f->order;
 	f->time_ns = time_ns > f->time_ns ? time_ns : f->time_ns;
-	return true;
+	return cray_pack_stamp(p, order, time_ns);
 }
 
 /* Another weight holds for the block as a whole: what is in it comes to an end first. */
@@ -248,8 +247,12 @@ uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_take
 
 	if (!pieces(f, p))
 		return 0;
-	if (run->new_chunk && !stamp(f, p, run->head.order, run->head.time_ns))
-		return 0;
+	if (run->new_chunk) {
+		bool fits = stamp(f, p, run->head.order, run->head.time_ns);
+
+		if (!weight(f, p, run->head.weight_256) || !fits)
+			return 0;
+	}
 	while (at < run->nr) {
 		at += plain(p, run->units + at, run->nr - at);
 		if (at == run->nr || cray_pack_room(p) == 0)

@@ -7,8 +7,9 @@
  *
  *	while (crw_take(r, &view, &cursor, max, gone, &run)) {
  *		used = crw_feed(&feed, pack, &run);
- *		if (used < run.nr)   the packer is full: finish the block, begin the next with
- *			...              feed.order, feed.time_ns, feed.weight_256
+ *		if (used < run.nr)
+ *			the block is full: finish it; cray_pack_begin(.., feed.order, feed.time_ns),
+ *			cray_pack_weight(.., feed.weight_256), and take again
  *		crw_give_back(r, &view, &cursor, used);
  *	}
  *

@@ -37,7 +37,8 @@ static void places(struct crw_header *h)
 	h->processes_at = round_up(sizeof(*h));
 	h->slots_at = round_up(h->processes_at +
 			       sizeof(struct crw_process) * (uint64_t)h->nr_processes);
-	h->rings_at = round_up(h->slots_at + sizeof(struct crw_slot) * (uint64_t)h->nr_slots);
+	h->rings_at = h->slots_at + sizeof(struct crw_slot) * (uint64_t)h->nr_slots;
+	h->rings_at = (h->rings_at + h->chunk_size - 1) / h->chunk_size * h->chunk_size;
 	h->size = h->rings_at + (uint64_t)h->nr_slots * h->nr_chunks * h->chunk_size;
 }
 
@@ -193,16 +194,17 @@ static uint32_t look_into(const struct crw_region *r, const struct crw_slot_view
 {
 	const struct crw_unit *all = (const struct crw_unit *)(chunk_of(r, view->index, c->taken) +
 							       sizeof(struct crw_chunk_head));
-	uint32_t units = (r->chunk_size - (uint32_t)sizeof(struct crw_chunk_head)) / CRW_UNIT;
+	uint32_t units = CRW_UNITS(r->chunk_size);
 	uint32_t nr = filled(all + c->offset, units - c->offset < max ? units - c->offset : max);
 
 	if (nr == 0 && skip) {
 		uint32_t next = past_hole(all, c->offset, units);
 
 		/* Behind the last filled unit of a chunk that was never sealed is no hole. */
-		if (!open || next < units)
+		if (!open || next < units) {
 			c->holes += next - c->offset;
-		c->offset = next;
+			c->offset = next;
+		}
 		nr = filled(all + c->offset, units - c->offset < max ? units - c->offset : max);
 	}
 	*end = c->offset == units;
@@ -254,7 +256,7 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 void crw_give_back(const struct crw_region *r, const struct crw_slot_view *view,
 		   struct crw_cursor *c, uint32_t nr)
 {
-	uint32_t units = (r->chunk_size - (uint32_t)sizeof(struct crw_chunk_head)) / CRW_UNIT;
+	uint32_t units = CRW_UNITS(r->chunk_size);
 
 	c->offset = nr > units - c->offset ? units : c->offset + nr;
 	if (c->offset == units)

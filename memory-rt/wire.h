@@ -13,7 +13,12 @@
  *	processes_at  crw_process x nr_processes
  *	slots_at      crw_slot    x nr_slots
  *	rings_at      ring of slot 0, of slot 1, ...; a ring is nr_chunks x chunk_size bytes
- *	chunk         crw_chunk_head (64 bytes), then units to its end
+ *	chunk         crw_chunk_head (64 bytes), then units, to half of chunk_size
+ *
+ * The other half of a chunk is never touched and takes no memory.  It is there so that a
+ * position that has run out of its chunk shows by one bit of itself: two words that have to
+ * be looked at together could be changed between the looks by a signal handler.  rings_at
+ * is a multiple of chunk_size, and programs map the region at one, too.
  *
  * Units.  Word 1 of a unit has its code in the top byte, and is stored after word 0: a unit
  * whose word 1 is 0 was never filled.  Chunks are zeroed before use, so the tail of a
@@ -63,6 +68,9 @@
 
 #define CRW_UNIT    16u
 
+/* Units of a chunk. */
+#define CRW_UNITS(chunk_size) (((chunk_size) / 2u - 64u) / CRW_UNIT)
+
 /* What a region may have; a consumer that makes one stays inside, a program checks. */
 #define CRW_CHUNK_MIN     4096u
 #define CRW_CHUNK_MAX     (1u << 20)
@@ -72,7 +80,7 @@
 #define CRW_PROCESSES_MAX 4096u
 
 /* What ours have: 4 MiB per thread, of which only what is used takes memory. */
-#define CRW_CHUNK_SIZE   65536u
+#define CRW_CHUNK_SIZE   131072u /* programs take no other */
 #define CRW_NR_CHUNKS    64u
 #define CRW_NR_SLOTS     1024u
 #define CRW_NR_PROCESSES 128u
@@ -86,7 +94,7 @@ struct crw_header {
 	uint32_t nr_processes;
 	uint32_t nr_slots;
 	uint32_t nr_chunks;  /* per ring, a power of two */
-	uint32_t chunk_size; /* bytes, a power of two */
+	uint32_t chunk_size; /* bytes from one to the next, a power of two */
 	uint64_t processes_at;
 	uint64_t slots_at;
 	uint64_t rings_at;
@@ -119,7 +127,7 @@ struct crw_process {
 	uint64_t start_ns;  /* CLOCK_MONOTONIC when it joined */
 	uint32_t ppid;      /* parent's pid */
 	uint32_t line_size; /* bytes of a cache line */
-	uint64_t skipped;   /* [shared] accesses left out on purpose and told in no unit */
+	uint64_t lost;      /* [shared] accesses of threads that found no slot, told in no unit */
 	uint8_t reserved[80];
 };
 
@@ -154,7 +162,7 @@ struct crw_chunk_head {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when it was begun */
 	uint64_t serial;     /* of the process */
 	uint64_t thread;     /* in that process */
-	uint64_t weight_256; /* what an access in it stands for, in 1/256 */
+	uint64_t weight_256; /* what an access in it stands for, in 1/256; 0: 256 */
 	uint64_t reserved[2];
 };
 
