@@ -216,27 +216,29 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	}
 	if (cray_pack_room(p) < 2)
 		return 0;
-	/* A compound: it reads, then it writes. */
+	/* A compound: it reads, then it writes.  (Or not: the program may change it under us.) */
 	cray_pack_access(p, u.w1 & CRW_LOW, u.w0, how_of[code] & ~CLOSER);
-	cray_pack_access(p, u.w1 & CRW_LOW, u.w0, how_of[code | CRW_IS_WRITE] & ~CLOSER);
+	if (code & CRW_IS_COMPOUND)
+		cray_pack_access(p, u.w1 & CRW_LOW, u.w0, how_of[code | CRW_IS_WRITE] & ~CLOSER);
 	return 1;
 }
 
 /* Plain accesses, up to the first unit that is none. */
 static uint32_t plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr)
 {
-	uint32_t room = cray_pack_room(p), i;
+	uint32_t room, end, i = 0;
 
-	if (nr > room)
-		nr = room;
-	for (i = 0; i < nr; i++) {
-		uint64_t w1 = __atomic_load_n(&units[i].w1, __ATOMIC_RELAXED);
-		uint32_t how = how_of[w1 >> 56];
+	/* Room for new sites is less than room for accesses, and is mostly not needed. */
+	while (i < nr && (room = cray_pack_room(p)) > 0) {
+		for (end = nr - i < room ? nr : i + room; i < end; i++) {
+			uint64_t w1 = __atomic_load_n(&units[i].w1, __ATOMIC_RELAXED);
+			uint32_t how = how_of[w1 >> 56];
 
-		if (how & CLOSER)
-			break;
-		cray_pack_access(p, w1 & CRW_LOW, __atomic_load_n(&units[i].w0, __ATOMIC_RELAXED),
-				 how);
+			if (how & CLOSER)
+				return i;
+			cray_pack_access(p, w1 & CRW_LOW,
+					 __atomic_load_n(&units[i].w0, __ATOMIC_RELAXED), how);
+		}
 	}
 	return i;
 }

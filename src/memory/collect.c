@@ -187,7 +187,8 @@ static uint32_t chunks_for(uint64_t buffer)
 {
 	uint32_t nr = CRW_CHUNKS_MIN;
 
-	while (nr < CRW_CHUNKS_MAX && (uint64_t)nr * CHUNK < buffer)
+	/* Half of a chunk is never used, see wire.h. */
+	while (nr < CRW_CHUNKS_MAX && (uint64_t)nr * CHUNK / 2 < buffer)
 		nr *= 2;
 	return nr;
 }

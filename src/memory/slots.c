@@ -191,6 +191,14 @@ static void next_block(struct slot *slot, uint64_t now_ns)
 	slot->written_ns = now_ns;
 }
 
+/* A program that ends by itself says so for its threads, too. */
+static bool process_said_so(const struct slots *s, const struct crw_slot_view *view)
+{
+	/* (F) pairs with the release of the process that ended. */
+	return __atomic_load_n(&s->region->processes[view->process].state, __ATOMIC_ACQUIRE) ==
+	       CRW_ENDED;
+}
+
 static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_view *view,
 		     uint64_t now_ns)
 {
@@ -207,7 +215,7 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 			cfile_lost(file, CRAY_GAP_BROKEN, 0); /* nobody knows how many */
 	}
 	s->broken += slot->feed.broken + slot->cursor.broken + slot->feed.ranges;
-	s->nr_recovered += view->state != CRW_ENDED;
+	s->nr_recovered += view->state != CRW_ENDED && !process_said_so(s, view);
 	drop_pack(s, slot->pack);
 	memset(slot, 0, sizeof(*slot));
 	crw_slot_free(s->region, view->index);
@@ -327,14 +335,14 @@ static bool has_slots(const struct slots *s, uint64_t serial)
 static void process_end(struct slots *s, struct crw_process *p, uint64_t serial, uint32_t pid,
 			uint32_t child, int status)
 {
-	uint64_t skipped = __atomic_load_n(&p->skipped, __ATOMIC_RELAXED);
+	uint64_t lost = __atomic_load_n(&p->lost, __ATOMIC_RELAXED);
 	struct output *out;
 
 	for (out = s->outputs->first; out && out->serial != serial; out = out->next)
 		;
 	if (out && out->open) {
-		if (skipped)
-			cfile_lost(&out->file, CRAY_GAP_FILTERED, skipped);
+		if (lost) /* of threads that found no slot */
+			cfile_lost(&out->file, CRAY_GAP_FULL, lost);
 		output_end(s->outputs, out, pid == child ? status : -1);
 	}
 	/* (F) pairs with the compare-and-swap of the process that claims it. */
