@@ -98,11 +98,20 @@ static void give_up(void)
 	crt_file_tail(the.file);
 }
 
-static void write_block(struct source *s)
+/* Somebody sleeps until this ring has room? */
+static bool hurry(const struct crw_slot_view *v)
+{
+	const struct crw_slot *slot = &crt_session.region.slots[v->index];
+
+	return __atomic_load_n(&slot->waiting, __ATOMIC_RELAXED) != 0;
+}
+
+static void write_block(struct source *s, const struct crw_slot_view *v)
 {
 	uint32_t accesses = the.pack->nr_accesses;
 
-	if (!cray_pack_empty(the.pack) && !the.dead && !crt_file_block(the.file, the.pack)) {
+	if (!cray_pack_empty(the.pack) && !the.dead &&
+	    !crt_file_block(the.file, the.pack, hurry(v))) {
 		uint32_t cause = crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK;
 
 		crt_file_lost(the.file, s->thread.number, cause, accesses);
@@ -160,7 +169,7 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 		most -= run.new_chunk;
 		crw_give_back(r, v, &s->cursor, used);
 		if (used < run.nr || s->feed.piece_left) {
-			write_block(s);
+			write_block(s, v);
 			begin_block(s);
 		}
 	}
@@ -168,10 +177,10 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 		run.nr = 0;
 		run.new_chunk = 0;
 		crw_feed(&s->feed, the.pack, &run);
-		write_block(s);
+		write_block(s, v);
 		begin_block(s);
 	}
-	write_block(s);
+	write_block(s, v);
 	account(s);
 	return any;
 }

@@ -218,8 +218,6 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 	const struct cray_block *b = (const struct cray_block *)(bytes + sizeof(struct cray_chunk));
 	struct cray_entry *e;
 
-	if (f->nr_entries == ENTRIES && !put_index(f))
-		return false;
 	e = &f->entries[f->nr_entries];
 	e->offset = f->at;
 	e->thread = b->thread;
@@ -238,16 +236,30 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 	return true;
 }
 
+/*
+ * While the program waits for us, is this block worth the time?  One that is small as it is
+ * is not, unless it is all alike: then compressing takes no time.
+ */
+static bool worth_compressing(const struct cray_pack *p, size_t plain)
+{
+	size_t symbols = (size_t)(p->symbol - p->symbols), zeros = 0, i;
+
+	for (i = 0; i < 64; i++)
+		zeros += p->symbols[symbols * i / 64] == 0;
+	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
+}
+
 /* The packer's block into out[]; its size. */
-static uint64_t make_block(struct crt_file *f, struct cray_pack *p)
+static uint64_t make_block(struct crt_file *f, struct cray_pack *p, bool hurry)
 {
 	struct cray_chunk *c = (struct cray_chunk *)f->out;
 	struct cray_block *b = (struct cray_block *)(f->out + sizeof(*c));
 	size_t plain = cray_pack_finish(p, f->plain, b), stored = plain;
 	uint8_t codec = CRAY_CODEC_NONE;
 
-	if (f->zstd) {
-		stored = f->compress(f->zstd, f->out + HEAD, STORED_MAX, f->plain, plain, f->level);
+	if (f->zstd && (!hurry || worth_compressing(p, plain))) {
+		stored = f->compress(f->zstd, f->out + HEAD, STORED_MAX, f->plain, plain,
+				     hurry ? -3 : f->level);
 		if (!f->is_error(stored) && stored < plain)
 			codec = CRAY_CODEC_ZSTD;
 	}
@@ -339,20 +351,22 @@ static bool ring_write(struct crt_file *f)
 				sizeof(struct cray_block), f->out + HEAD, bytes - HEAD, c->plain);
 		if (!put_block(f, f->out, bytes))
 			return false;
+		if (f->nr_entries == ENTRIES && !put_index(f))
+			return false;
 	}
 	return true;
 }
 
-bool crt_file_block(struct crt_file *f, struct cray_pack *p)
+bool crt_file_block(struct crt_file *f, struct cray_pack *p, bool hurry)
 {
-	/* What a reader should know before it; they go through out[] as well. */
-	if (!f->ring && !put_asides(f))
-		return false;
 	if (f->ring) {
-		ring_keep(f, make_block(f, p));
+		ring_keep(f, make_block(f, p, hurry));
 		return f->error == 0;
 	}
-	return put_block(f, f->out, make_block(f, p));
+	/* What a reader should know before it, and what is due: through out[] as well. */
+	if (!put_asides(f) || (f->nr_entries == ENTRIES && !put_index(f)))
+		return false;
+	return put_block(f, f->out, make_block(f, p, hurry));
 }
 
 bool crt_file_tail(struct crt_file *f)

@@ -87,10 +87,12 @@ static inline __attribute__((always_inline)) void crt_access(uint64_t address, u
 							     uint64_t pc)
 {
 	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED);
-	uint64_t w1 = (uint64_t)code << 56 | pc, at;
+	uint64_t w1, at;
 
 	if (__builtin_expect(!(word & CRT_ON), 0))
 		return;
+	__asm__ volatile("" : "+r"(pc)); /* nothing of what follows happens before the look */
+	w1 = (uint64_t)code << 56 | pc;
 	if (__builtin_expect(word != crt_self.seen, 0)) {
 		crt_slow(address, w1);
 		return;
