@@ -52,10 +52,10 @@ static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
 static bool pieces(struct crw_feed *f, struct cray_pack *p)
 {
 	while (f->piece_left) {
-		uint64_t n = f->piece_left;
+		uint64_t n = f->piece_left, line = CRW_PIECE - f->piece_at % CRW_PIECE;
 
-		if (n > 255)
-			n = CRW_PIECE - f->piece_at % CRW_PIECE;
+		if ((f->piece_how >> 16 & CRAY_ATTR_RANGE) && n > line)
+			n = line;
 		if (cray_pack_room(p) == 0)
 			return false;
 		cray_pack_access(p, f->piece_pc, f->piece_at, f->piece_how | (uint32_t)n << 8);
