@@ -185,9 +185,26 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 	return any;
 }
 
+/* What is missing of a thread and in none of its gaps. */
+static void untold(struct source *s, uint32_t index)
+{
+	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
+	struct crw_slot_view last;
+	uint32_t i;
+
+	crw_slot_look(&crt_session.region, index, &last);
+	for (i = 0; i < 3; i++) {
+		uint64_t count = crw_untold(&s->feed, &last, causes[i]);
+
+		if (count)
+			crt_file_lost(the.file, s->thread.number, causes[i], count);
+	}
+}
+
 /* The thread has ended and its ring is empty. */
 static void part(struct source *s, const struct crw_slot_view *v)
 {
+	untold(s, v->index);
 	s->thread.end_ns = v->end_ns;
 	crt_file_thread(the.file, &s->thread, v->name);
 	s->serial = 0;
@@ -228,6 +245,8 @@ static bool serve(uint32_t i, bool all)
 	any = drain(s, &v, gone || all);
 	if (gone && !all)
 		part(s, &v);
+	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
+		untold(s, i);
 	return any;
 }
 
@@ -251,11 +270,18 @@ static void settle(void)
 
 static void answer(uint32_t request)
 {
+	uint64_t refused;
+
 	settle();
 	serve_all(true);
+	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
+				  __ATOMIC_RELAXED);
+	if (request == FINISH && refused)
+		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
 	if (!the.dead && !crt_file_tail(the.file))
 		say_error("cannot complete the trace", crt_file_error(the.file));
-	if (request == FINISH && crt_session.live_path[0])
+	/* All is in the file: nobody has to recover anything, even if an exec fails now. */
+	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
 	/* (J) pairs with the acquire in ask(): the file is as complete as it gets. */

@@ -152,6 +152,54 @@ static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint6
 	return cray_pack_stamp(p, order, time_ns);
 }
 
+static uint64_t *told(struct crw_feed *f, uint32_t cause)
+{
+	switch (cause) {
+	case CRAY_GAP_FULL:
+		return &f->told_full;
+	case CRAY_GAP_SAMPLED:
+		return &f->told_sampled;
+	case CRAY_GAP_FILTERED:
+		return &f->told_filtered;
+	default:
+		return NULL;
+	}
+}
+
+static bool gap(struct crw_feed *f, struct cray_pack *p, uint32_t cause, uint64_t count)
+{
+	uint64_t *sum = told(f, cause);
+
+	if (!cray_pack_gap(p, cause, count))
+		return false;
+	if (sum)
+		*sum += count;
+	return true;
+}
+
+uint64_t crw_untold(const struct crw_feed *f, const struct crw_slot_view *view, uint32_t cause)
+{
+	uint64_t all = 0, in_gaps = 0;
+
+	switch (cause) {
+	case CRAY_GAP_FULL:
+		all = view->lost_full;
+		in_gaps = f->told_full;
+		break;
+	case CRAY_GAP_SAMPLED:
+		all = view->left_sampled;
+		in_gaps = f->told_sampled;
+		break;
+	case CRAY_GAP_FILTERED:
+		all = view->left_filtered;
+		in_gaps = f->told_filtered;
+		break;
+	default:
+		break;
+	}
+	return all > in_gaps ? all - in_gaps : 0;
+}
+
 /* Another weight holds for the block as a whole: what is in it comes to an end first. */
 static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
 {
@@ -180,7 +228,7 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	case CRW_STAMP:
 		return stamp(f, p, u.w0, u.w1 & CRW_LOW);
 	case CRW_GAP:
-		return cray_pack_gap(p, clip(u.w1 & CRW_LOW), u.w0);
+		return gap(f, p, clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:
 		return weight(f, p, u.w0);
 	case CRW_ADD:

@@ -20,6 +20,7 @@
 #define ENTRIES    1024u                                                      /* per index */
 #define LOST_MAX   256u
 #define ASIDE_MAX  (1u << 20)
+#define SEQS       65536u
 #define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * 16u + 4096u)
 
 typedef size_t (*compress_fn)(void *ctx, void *to, size_t room, const void *from, size_t size,
@@ -56,6 +57,7 @@ struct crt_file {
 	struct aside facts, modules, threads;
 
 	/* Ring mode: blocks one after the other in kept[], the oldest at `oldest`. */
+	uint64_t *seqs; /* of each thread, when all is written */
 	uint8_t *kept;
 	uint64_t oldest, newest; /* positions that only grow */
 
@@ -327,6 +329,13 @@ static bool begin(struct crt_file *f)
 	return put(f, &f->header, sizeof(f->header));
 }
 
+/* Blocks that were overwritten are told as lost; that they were numbered is nobody's business. */
+static void number_anew(struct crt_file *f, struct cray_block *b)
+{
+	if (b->thread < SEQS)
+		b->thread_seq = f->seqs[b->thread]++;
+}
+
 /* Everything that is kept, as one file. */
 static bool ring_write(struct crt_file *f)
 {
@@ -339,6 +348,7 @@ static bool ring_write(struct crt_file *f)
 		return false;
 	}
 	f->facts.written = f->modules.written = f->threads.written = 0;
+	__builtin_memset(f->seqs, 0, SEQS * sizeof(*f->seqs));
 	f->index_at = 0;
 	f->nr_entries = 0;
 	f->end.nr_blocks = f->end.nr_records = f->end.nr_accesses = 0;
@@ -347,6 +357,7 @@ static bool ring_write(struct crt_file *f)
 	for (; at < f->newest; at += sizeof(bytes) + bytes) {
 		ring_copy(f, at, (uint8_t *)&bytes, sizeof(bytes), false);
 		ring_copy(f, at + sizeof(bytes), f->out, bytes, false);
+		number_anew(f, (struct cray_block *)(f->out + sizeof(*c)));
 		cray_chunk_seal(&f->crc, c, CRAY_BLOCK, c->codec, f->number, f->out + sizeof(*c),
 				sizeof(struct cray_block), f->out + HEAD, bytes - HEAD, c->plain);
 		if (!put_block(f, f->out, bytes))
@@ -426,7 +437,8 @@ struct crt_file *crt_file_open(const char *path, int level, uint64_t max, uint64
 	cray_crc_init(&f->crc);
 	load_zstd(f);
 	f->kept = ring ? crt_memory(ring) : NULL;
-	if (ring && !f->kept)
+	f->seqs = ring ? crt_memory(SEQS * sizeof(*f->seqs)) : NULL;
+	if (!f->kept || !f->seqs)
 		f->ring = 0;
 	cray_file_seal(&f->crc, &f->header, f->zstd ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE, 0,
 		       start_ns, crt_wall());
@@ -454,6 +466,7 @@ void crt_file_close(struct crt_file *f)
 	close(f->fd);
 	crt_memory_free(f->zstd, f->zstd_size);
 	crt_memory_free(f->kept, f->ring);
+	crt_memory_free(f->seqs, SEQS * sizeof(*f->seqs));
 	crt_memory_free(f, sizeof(*f));
 }
 

@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cli"))
-from harness import Skip, TOOL, contains, equal, main, test  # noqa: E402,F401
+from harness import Skip, TOOL, contains, equal, main, test, wait_until  # noqa: E402,F401
 
 TOOL = os.path.abspath(TOOL)
 PROGRAMS = HERE / "programs"

@@ -2,7 +2,7 @@
 /* plugin.c - a library that is loaded: 500 writes of 8 bytes, and a copy. */
 #include <string.h>
 
-static long table[500], other[500];
+long table[500], other[500];
 
 void plugin_work(void);
 void plugin_work(void)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static unsigned short table[1000];
+unsigned short table[1000];
 
 static void work(void)
 {
