@@ -65,9 +65,13 @@ struct crt_file {
 	uint8_t out[HEAD + STORED_MAX];
 };
 
+/* A statically linked program has none. */
+void *dlopen(const char *path, int flags) __attribute__((weak));
+void *dlsym(void *handle, const char *name) __attribute__((weak));
+
 static void load_zstd(struct crt_file *f)
 {
-	void *lib = f->level ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *lib = f->level && dlopen ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 	estimate_fn estimate;
 	init_fn init;
 

@@ -304,6 +304,11 @@ static void runtime(const struct sorted *s, struct words *out)
 
 	if (s->relocatable || s->no_lib)
 		return;
+	if (s->is_static && !s->shared) { /* libc is part of it, and would be traced as well */
+		words_join(out, libdir, "/libcacheray.a");
+		words_add(out, "-lpthread");
+		return;
+	}
 	wrapped_calls(out);
 	if (s->shared) {
 		words_join(out, libdir, "/libcacheray_wrap.a");
@@ -314,11 +319,10 @@ static void runtime(const struct sorted *s, struct words *out)
 	/* Everything a library may call that is loaded later, and what stands before libc's. */
 	for (i = 0; wanted[i]; i++)
 		words_join(out, "-Wl,-u,", wanted[i]);
-	if (!s->is_static) {
-		words_add(out, "-Wl,--export-dynamic-symbol=__tsan_*");
-		words_add(out, "-Wl,--export-dynamic-symbol=cacheray_*");
-		words_add(out, "-Wl,--export-dynamic-symbol=__cacheray_*");
-	}
+	words_add(out, "-Wl,--export-dynamic-symbol=__tsan_*");
+	words_add(out, "-Wl,--export-dynamic-symbol=cacheray_*");
+	words_add(out, "-Wl,--export-dynamic-symbol=__cacheray_*");
+	words_join(out, libdir, "/libcacheray_hooks.a");
 	words_join(out, libdir, "/libcacheray.a");
 	words_add(out, "-lpthread");
 	words_add(out, "-ldl");
@@ -419,8 +423,9 @@ static void link_remarks(const struct sorted *s, struct wrap_plan *plan)
 			  "add it where the program is linked");
 	else if (s->is_static && !s->shared)
 		words_add(&plan->remarks,
-			  "-static: a trace that the program writes alone is not compressed; "
-			  "use 'corotracer mem run'");
+			  "-static: memcpy and its like are not seen, free() takes no annotation "
+			  "with "
+			  "it, and a trace that the program writes alone is not compressed");
 }
 
 /* The link, with @objects in place of the sources (NULL: there are none). */
