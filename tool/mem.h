@@ -14,6 +14,7 @@
 extern const struct command command_mem_run;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
+extern const struct command command_mem_stat;
 extern const struct command command_mem_convert;
 
 /* What all readers of traces have in common: open, or say why not. */
