@@ -98,11 +98,20 @@ static void give_up(void)
 	crt_file_tail(the.file);
 }
 
-static void write_block(struct source *s)
+/* Somebody sleeps until this ring has room? */
+static bool hurry(const struct crw_slot_view *v)
+{
+	const struct crw_slot *slot = &crt_session.region.slots[v->index];
+
+	return __atomic_load_n(&slot->waiting, __ATOMIC_RELAXED) != 0;
+}
+
+static void write_block(struct source *s, const struct crw_slot_view *v)
 {
 	uint32_t accesses = the.pack->nr_accesses;
 
-	if (!cray_pack_empty(the.pack) && !the.dead && !crt_file_block(the.file, the.pack)) {
+	if (!cray_pack_empty(the.pack) && !the.dead &&
+	    !crt_file_block(the.file, the.pack, hurry(v))) {
 		uint32_t cause = crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK;
 
 		crt_file_lost(the.file, s->thread.number, cause, accesses);
@@ -160,7 +169,7 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 		most -= run.new_chunk;
 		crw_give_back(r, v, &s->cursor, used);
 		if (used < run.nr || s->feed.piece_left) {
-			write_block(s);
+			write_block(s, v);
 			begin_block(s);
 		}
 	}
@@ -168,17 +177,34 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 		run.nr = 0;
 		run.new_chunk = 0;
 		crw_feed(&s->feed, the.pack, &run);
-		write_block(s);
+		write_block(s, v);
 		begin_block(s);
 	}
-	write_block(s);
+	write_block(s, v);
 	account(s);
 	return any;
+}
+
+/* What is missing of a thread and in none of its gaps. */
+static void untold(struct source *s, uint32_t index)
+{
+	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
+	struct crw_slot_view last;
+	uint32_t i;
+
+	crw_slot_look(&crt_session.region, index, &last);
+	for (i = 0; i < 3; i++) {
+		uint64_t count = crw_untold(&s->feed, &last, causes[i]);
+
+		if (count)
+			crt_file_lost(the.file, s->thread.number, causes[i], count);
+	}
 }
 
 /* The thread has ended and its ring is empty. */
 static void part(struct source *s, const struct crw_slot_view *v)
 {
+	untold(s, v->index);
 	s->thread.end_ns = v->end_ns;
 	crt_file_thread(the.file, &s->thread, v->name);
 	s->serial = 0;
@@ -219,6 +245,8 @@ static bool serve(uint32_t i, bool all)
 	any = drain(s, &v, gone || all);
 	if (gone && !all)
 		part(s, &v);
+	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
+		untold(s, i);
 	return any;
 }
 
@@ -242,11 +270,18 @@ static void settle(void)
 
 static void answer(uint32_t request)
 {
+	uint64_t refused;
+
 	settle();
 	serve_all(true);
+	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
+				  __ATOMIC_RELAXED);
+	if (request == FINISH && refused)
+		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
 	if (!the.dead && !crt_file_tail(the.file))
 		say_error("cannot complete the trace", crt_file_error(the.file));
-	if (request == FINISH && crt_session.live_path[0])
+	/* All is in the file: nobody has to recover anything, even if an exec fails now. */
+	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
 	/* (J) pairs with the acquire in ask(): the file is as complete as it gets. */

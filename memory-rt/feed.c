@@ -7,27 +7,13 @@
  */
 #include "feed.h"
 
-/* What the container knows of an access, by the code of its unit. */
+#include "plain.h"
+
+/* What the container knows of a range, by the code of its unit. */
 #define TAG(c)                                                                                     \
 	((((c)&CRW_IS_WRITE) ? CRAY_WRITE : CRAY_READ) | (((c)&CRW_IS_ATOMIC) ? CRAY_ATOMIC : 0) | \
 	 (((c)&CRW_IS_UNALIGNED) ? CRAY_UNALIGNED : 0))
-#define BYTES(c) (((c)&CRW_SIZE_MASK) <= 4 ? 1u << ((c)&CRW_SIZE_MASK) : 8u)
-#define ATTR(c)                                             \
-	((((c)&CRW_IS_VOLATILE) ? CRAY_ATTR_VOLATILE : 0) | \
-	 (((c)&CRW_IS_COMPOUND) ? CRAY_ATTR_COMPOUND : 0) | \
-	 (((c)&CRW_SIZE_MASK) == CRW_VPTR ? CRAY_ATTR_VPTR : 0))
-/* Bit 31: not one plain access, look closer. */
-#define CLOSER UINT32_C(0x80000000)
-#define HOW(c)                                                                       \
-	(CRAY_HOW(TAG(c), BYTES(c), ATTR(c)) |                                       \
-	 ((((c)&CRW_SIZE_MASK) == CRW_RANGE || ((c)&CRW_SIZE_MASK) == CRW_CONTROL || \
-	   ((c)&CRW_IS_COMPOUND))                                                    \
-		  ? CLOSER                                                           \
-		  : 0))
-#define HOW4(c)  HOW(c), HOW((c) + 1), HOW((c) + 2), HOW((c) + 3)
-#define HOW16(c) HOW4(c), HOW4((c) + 4), HOW4((c) + 8), HOW4((c) + 12)
-#define HOW64(c) HOW16(c), HOW16((c) + 16), HOW16((c) + 32), HOW16((c) + 48)
-static const uint32_t how_of[256] = { HOW64(0), HOW64(64), HOW64(128), HOW64(192) };
+#define ATTR(c) (((c)&CRW_IS_VOLATILE) ? CRAY_ATTR_VOLATILE : 0)
 
 static struct crw_unit read_once(const struct crw_unit *u)
 {
@@ -66,10 +52,10 @@ static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
 static bool pieces(struct crw_feed *f, struct cray_pack *p)
 {
 	while (f->piece_left) {
-		uint64_t n = f->piece_left;
+		uint64_t n = f->piece_left, line = CRW_PIECE - f->piece_at % CRW_PIECE;
 
-		if (n > 255)
-			n = CRW_PIECE - f->piece_at % CRW_PIECE;
+		if ((f->piece_how >> 16 & CRAY_ATTR_RANGE) && n > line)
+			n = line;
 		if (cray_pack_room(p) == 0)
 			return false;
 		cray_pack_access(p, f->piece_pc, f->piece_at, f->piece_how | (uint32_t)n << 8);
@@ -166,6 +152,54 @@ static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint6
 	return cray_pack_stamp(p, order, time_ns);
 }
 
+static uint64_t *told(struct crw_feed *f, uint32_t cause)
+{
+	switch (cause) {
+	case CRAY_GAP_FULL:
+		return &f->told_full;
+	case CRAY_GAP_SAMPLED:
+		return &f->told_sampled;
+	case CRAY_GAP_FILTERED:
+		return &f->told_filtered;
+	default:
+		return NULL;
+	}
+}
+
+static bool gap(struct crw_feed *f, struct cray_pack *p, uint32_t cause, uint64_t count)
+{
+	uint64_t *sum = told(f, cause);
+
+	if (!cray_pack_gap(p, cause, count))
+		return false;
+	if (sum)
+		*sum += count;
+	return true;
+}
+
+uint64_t crw_untold(const struct crw_feed *f, const struct crw_slot_view *view, uint32_t cause)
+{
+	uint64_t all = 0, in_gaps = 0;
+
+	switch (cause) {
+	case CRAY_GAP_FULL:
+		all = view->lost_full;
+		in_gaps = f->told_full;
+		break;
+	case CRAY_GAP_SAMPLED:
+		all = view->left_sampled;
+		in_gaps = f->told_sampled;
+		break;
+	case CRAY_GAP_FILTERED:
+		all = view->left_filtered;
+		in_gaps = f->told_filtered;
+		break;
+	default:
+		break;
+	}
+	return all > in_gaps ? all - in_gaps : 0;
+}
+
 /* Another weight holds for the block as a whole: what is in it comes to an end first. */
 static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
 {
@@ -194,7 +228,7 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	case CRW_STAMP:
 		return stamp(f, p, u.w0, u.w1 & CRW_LOW);
 	case CRW_GAP:
-		return cray_pack_gap(p, clip(u.w1 & CRW_LOW), u.w0);
+		return gap(f, p, clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:
 		return weight(f, p, u.w0);
 	case CRW_ADD:
@@ -217,30 +251,11 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	if (cray_pack_room(p) < 2)
 		return 0;
 	/* A compound: it reads, then it writes.  (Or not: the program may change it under us.) */
-	cray_pack_access(p, u.w1 & CRW_LOW, u.w0, how_of[code] & ~CLOSER);
+	cray_pack_access(p, u.w1 & CRW_LOW, u.w0, crw_how[code] & ~CRW_CLOSER);
 	if (code & CRW_IS_COMPOUND)
-		cray_pack_access(p, u.w1 & CRW_LOW, u.w0, how_of[code | CRW_IS_WRITE] & ~CLOSER);
+		cray_pack_access(p, u.w1 & CRW_LOW, u.w0,
+				 crw_how[code | CRW_IS_WRITE] & ~CRW_CLOSER);
 	return 1;
-}
-
-/* Plain accesses, up to the first unit that is none. */
-static uint32_t plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr)
-{
-	uint32_t room, end, i = 0;
-
-	/* Room for new sites is less than room for accesses, and is mostly not needed. */
-	while (i < nr && (room = cray_pack_room(p)) > 0) {
-		for (end = nr - i < room ? nr : i + room; i < end; i++) {
-			uint64_t w1 = __atomic_load_n(&units[i].w1, __ATOMIC_RELAXED);
-			uint32_t how = how_of[w1 >> 56];
-
-			if (how & CLOSER)
-				return i;
-			cray_pack_access(p, w1 & CRW_LOW,
-					 __atomic_load_n(&units[i].w0, __ATOMIC_RELAXED), how);
-		}
-	}
-	return i;
 }
 
 uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_taken *run)
@@ -256,7 +271,7 @@ uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_take
 			return 0;
 	}
 	while (at < run->nr) {
-		at += plain(p, run->units + at, run->nr - at);
+		at += crw_plain(p, run->units + at, run->nr - at);
 		if (at == run->nr || cray_pack_room(p) == 0)
 			break;
 		used = closer(f, p, run->units + at, run->nr - at);

@@ -38,6 +38,8 @@ struct crw_feed {
 	uint64_t broken;     /* units that made no sense, ever */
 	uint64_t ranges;     /* ranges that were longer than any memory: taken as broken */
 
+	uint64_t told_full, told_sampled, told_filtered; /* what its gaps were about, ever */
+
 	/* CRW_MODULE and CRW_FACT (@w0: its key) belong beside the blocks; may be NULL. */
 	void (*aside)(void *context, unsigned code, uint64_t w0, const uint8_t *payload,
 		      uint32_t size);
@@ -46,5 +48,11 @@ struct crw_feed {
 
 /* Units of @run that are in @p now, or were none of its business. */
 uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_taken *run);
+
+/*
+ * A thread has ended: what is missing of it by @cause (CRAY_GAP_FULL, _SAMPLED, _FILTERED) and
+ * in none of its gaps, because there was no room for one or no time.  @view: a last look.
+ */
+uint64_t crw_untold(const struct crw_feed *f, const struct crw_slot_view *view, uint32_t cause);
 
 #endif

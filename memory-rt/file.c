@@ -20,6 +20,7 @@
 #define ENTRIES    1024u                                                      /* per index */
 #define LOST_MAX   256u
 #define ASIDE_MAX  (1u << 20)
+#define SEQS       65536u
 #define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * 16u + 4096u)
 
 typedef size_t (*compress_fn)(void *ctx, void *to, size_t room, const void *from, size_t size,
@@ -56,6 +57,7 @@ struct crt_file {
 	struct aside facts, modules, threads;
 
 	/* Ring mode: blocks one after the other in kept[], the oldest at `oldest`. */
+	uint64_t *seqs; /* of each thread, when all is written */
 	uint8_t *kept;
 	uint64_t oldest, newest; /* positions that only grow */
 
@@ -63,9 +65,13 @@ struct crt_file {
 	uint8_t out[HEAD + STORED_MAX];
 };
 
+/* A statically linked program has none. */
+void *dlopen(const char *path, int flags) __attribute__((weak));
+void *dlsym(void *handle, const char *name) __attribute__((weak));
+
 static void load_zstd(struct crt_file *f)
 {
-	void *lib = f->level ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *lib = f->level && dlopen ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 	estimate_fn estimate;
 	init_fn init;
 
@@ -218,8 +224,6 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 	const struct cray_block *b = (const struct cray_block *)(bytes + sizeof(struct cray_chunk));
 	struct cray_entry *e;
 
-	if (f->nr_entries == ENTRIES && !put_index(f))
-		return false;
 	e = &f->entries[f->nr_entries];
 	e->offset = f->at;
 	e->thread = b->thread;
@@ -238,16 +242,30 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 	return true;
 }
 
+/*
+ * While the program waits for us, is this block worth the time?  One that is small as it is
+ * is not, unless it is all alike: then compressing takes no time.
+ */
+static bool worth_compressing(const struct cray_pack *p, size_t plain)
+{
+	size_t symbols = (size_t)(p->symbol - p->symbols), zeros = 0, i;
+
+	for (i = 0; i < 64; i++)
+		zeros += p->symbols[symbols * i / 64] == 0;
+	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
+}
+
 /* The packer's block into out[]; its size. */
-static uint64_t make_block(struct crt_file *f, struct cray_pack *p)
+static uint64_t make_block(struct crt_file *f, struct cray_pack *p, bool hurry)
 {
 	struct cray_chunk *c = (struct cray_chunk *)f->out;
 	struct cray_block *b = (struct cray_block *)(f->out + sizeof(*c));
 	size_t plain = cray_pack_finish(p, f->plain, b), stored = plain;
 	uint8_t codec = CRAY_CODEC_NONE;
 
-	if (f->zstd) {
-		stored = f->compress(f->zstd, f->out + HEAD, STORED_MAX, f->plain, plain, f->level);
+	if (f->zstd && (!hurry || worth_compressing(p, plain))) {
+		stored = f->compress(f->zstd, f->out + HEAD, STORED_MAX, f->plain, plain,
+				     hurry ? -3 : f->level);
 		if (!f->is_error(stored) && stored < plain)
 			codec = CRAY_CODEC_ZSTD;
 	}
@@ -315,6 +333,13 @@ static bool begin(struct crt_file *f)
 	return put(f, &f->header, sizeof(f->header));
 }
 
+/* Blocks that were overwritten are told as lost; that they were numbered is nobody's business. */
+static void number_anew(struct crt_file *f, struct cray_block *b)
+{
+	if (b->thread < SEQS)
+		b->thread_seq = f->seqs[b->thread]++;
+}
+
 /* Everything that is kept, as one file. */
 static bool ring_write(struct crt_file *f)
 {
@@ -327,6 +352,7 @@ static bool ring_write(struct crt_file *f)
 		return false;
 	}
 	f->facts.written = f->modules.written = f->threads.written = 0;
+	__builtin_memset(f->seqs, 0, SEQS * sizeof(*f->seqs));
 	f->index_at = 0;
 	f->nr_entries = 0;
 	f->end.nr_blocks = f->end.nr_records = f->end.nr_accesses = 0;
@@ -335,24 +361,27 @@ static bool ring_write(struct crt_file *f)
 	for (; at < f->newest; at += sizeof(bytes) + bytes) {
 		ring_copy(f, at, (uint8_t *)&bytes, sizeof(bytes), false);
 		ring_copy(f, at + sizeof(bytes), f->out, bytes, false);
+		number_anew(f, (struct cray_block *)(f->out + sizeof(*c)));
 		cray_chunk_seal(&f->crc, c, CRAY_BLOCK, c->codec, f->number, f->out + sizeof(*c),
 				sizeof(struct cray_block), f->out + HEAD, bytes - HEAD, c->plain);
 		if (!put_block(f, f->out, bytes))
+			return false;
+		if (f->nr_entries == ENTRIES && !put_index(f))
 			return false;
 	}
 	return true;
 }
 
-bool crt_file_block(struct crt_file *f, struct cray_pack *p)
+bool crt_file_block(struct crt_file *f, struct cray_pack *p, bool hurry)
 {
-	/* What a reader should know before it; they go through out[] as well. */
-	if (!f->ring && !put_asides(f))
-		return false;
 	if (f->ring) {
-		ring_keep(f, make_block(f, p));
+		ring_keep(f, make_block(f, p, hurry));
 		return f->error == 0;
 	}
-	return put_block(f, f->out, make_block(f, p));
+	/* What a reader should know before it, and what is due: through out[] as well. */
+	if (!put_asides(f) || (f->nr_entries == ENTRIES && !put_index(f)))
+		return false;
+	return put_block(f, f->out, make_block(f, p, hurry));
 }
 
 bool crt_file_tail(struct crt_file *f)
@@ -412,7 +441,8 @@ struct crt_file *crt_file_open(const char *path, int level, uint64_t max, uint64
 	cray_crc_init(&f->crc);
 	load_zstd(f);
 	f->kept = ring ? crt_memory(ring) : NULL;
-	if (ring && !f->kept)
+	f->seqs = ring ? crt_memory(SEQS * sizeof(*f->seqs)) : NULL;
+	if (!f->kept || !f->seqs)
 		f->ring = 0;
 	cray_file_seal(&f->crc, &f->header, f->zstd ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE, 0,
 		       start_ns, crt_wall());
@@ -440,6 +470,7 @@ void crt_file_close(struct crt_file *f)
 	close(f->fd);
 	crt_memory_free(f->zstd, f->zstd_size);
 	crt_memory_free(f->kept, f->ring);
+	crt_memory_free(f->seqs, SEQS * sizeof(*f->seqs));
 	crt_memory_free(f, sizeof(*f));
 }
 

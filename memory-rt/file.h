@@ -35,8 +35,11 @@ void crt_file_thread(struct crt_file *f, const struct cray_thread *thread, const
 /* Accesses that no block tells of. */
 void crt_file_lost(struct crt_file *f, uint32_t thread, uint32_t cause, uint64_t count);
 
-/* The packer's block.  False: no more can be written (see crt_file_error). */
-bool crt_file_block(struct crt_file *f, struct cray_pack *p);
+/*
+ * The packer's block.  @hurry: the program waits for us.  False: no more can be written (see
+ * crt_file_error).
+ */
+bool crt_file_block(struct crt_file *f, struct cray_pack *p, bool hurry);
 
 /* Lost, index, end, foot: complete for now. */
 bool crt_file_tail(struct crt_file *f);

@@ -3,9 +3,9 @@
  * heap.c - free and realloc of an annotated block remove its annotation.
  *
  * These stand in front of the allocator's own (operator delete calls free as well).  The real
- * ones are looked up when first needed.  The lookup may itself allocate and free: what it
- * frees then came from libc, and goes back there.  A program that brings its own free
- * never gets these, and a statically linked one gets libc's.
+ * ones are looked up before anything else runs: a lookup from within free could come from
+ * within another lookup (dlsym frees the words of an earlier error), and free the same thing
+ * twice.  A program that brings its own free never gets these.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -63,6 +63,23 @@ static void *plain_realloc(void *p, size_t size)
 	}
 	return f ? f(p, size) : NULL;
 }
+
+static void look_up(void)
+{
+	real_free = (void (*)(void *))find("free");
+	real_realloc = (void *(*)(void *, size_t))find("realloc");
+}
+
+#ifdef CRT_EXECUTABLE
+/* Before the constructors of all libraries. */
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = look_up;
+#else
+__attribute__((constructor(101))) static void early(void)
+{
+	if (!real_free)
+		look_up();
+}
+#endif
 
 CRT_API void free(void *p);
 CRT_API void cfree(void *p);

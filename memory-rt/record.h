@@ -44,13 +44,14 @@ struct crt_thread {
 	uint64_t order; /* what its stream has told last */
 	struct crw_slot *slot;
 	uint8_t *ring;
-	uint64_t number;     /* chunks that it has sealed */
-	uint64_t lost;       /* accesses dropped since the last gap in the stream */
-	uint64_t left;       /* of this burst, or until the next one */
-	uint64_t skipped;    /* accesses between bursts since the last gap in the stream */
-	uint64_t filtered;   /* the same for those outside the regions */
-	uint32_t open;       /* 1: it has a chunk */
-	uint32_t resting;    /* 1: between bursts */
+	uint64_t number;   /* chunks that it has sealed */
+	uint64_t lost;     /* accesses dropped since the last gap in the stream */
+	uint64_t left;     /* of this burst, or until the next one */
+	uint64_t skipped;  /* accesses between bursts since the last gap in the stream */
+	uint64_t filtered; /* the same for those outside the regions */
+	uint32_t open;     /* 1: it has a chunk */
+	uint32_t resting;  /* 1: between bursts */
+	uint32_t period_begun;
 	uint32_t generation; /* of the session whose slot it has */
 	uint32_t tries;      /* accesses until it looks for a free slot again */
 	uint32_t ending;     /* thread-exit hook is set */
@@ -87,10 +88,12 @@ static inline __attribute__((always_inline)) void crt_access(uint64_t address, u
 							     uint64_t pc)
 {
 	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED);
-	uint64_t w1 = (uint64_t)code << 56 | pc, at;
+	uint64_t w1, at;
 
 	if (__builtin_expect(!(word & CRT_ON), 0))
 		return;
+	__asm__ volatile("" : "+r"(pc)); /* nothing of what follows happens before the look */
+	w1 = (uint64_t)code << 56 | pc;
 	if (__builtin_expect(word != crt_self.seen, 0)) {
 		crt_slow(address, w1);
 		return;

@@ -81,6 +81,8 @@ static void slot_fill(struct crw_slot *s)
 	s->waiting = 0;
 	s->lost_full = 0;
 	s->lost_nested = 0;
+	s->left_sampled = 0;
+	s->left_filtered = 0;
 	__builtin_memset(s->name, 0, sizeof(s->name));
 	prctl(PR_GET_NAME, s->name, 0, 0, 0);
 	/* (E) pairs with the acquire in crw_slot_look(). */
@@ -328,30 +330,46 @@ static bool wanted_address(uint64_t address)
 	return o->nr_regions == 0;
 }
 
-/* Bursts and regions.  False: this access is left out, and counted. */
-static bool wanted(struct crt_thread *t, uint64_t address)
+static void left_out(uint64_t *since, uint64_t *ever)
+{
+	++*since;
+	__atomic_store_n(ever, *ever + 1, __ATOMIC_RELAXED);
+}
+
+/* The next burst, or the rest between two of them. */
+static void turn(struct crt_thread *t)
 {
 	const struct crt_options *o = &crt_session.options;
 
+	/* With a period of one burst there is nothing to rest for. */
+	t->resting = t->period_begun && !t->resting && o->period > o->burst;
+	t->period_begun = 1;
+	t->left = t->resting ? o->period - o->burst : o->burst;
+	if (!t->resting && t->skipped) {
+		struct crw_unit gap = { t->skipped, CRW_W1(CRW_GAP, CRAY_GAP_SAMPLED) };
+
+		t->skipped = 0;
+		crt_put(&gap, 1);
+	}
+}
+
+/* Bursts and regions.  False: this access is left out, and counted. */
+static bool wanted(struct crt_thread *t, uint64_t address)
+{
+	/* Somewhere the count must go. */
+	if ((!t->slot || t->generation != crt_session.generation) && !make_room(t))
+		return false;
 	if (!wanted_address(address)) {
-		t->filtered++;
+		left_out(&t->filtered, &t->slot->left_filtered);
 		return false;
 	}
-	if (!o->period)
+	if (!crt_session.options.period)
 		return true;
-	if (t->left == 0) {
-		/* The first burst comes first; a change to 100% has nothing to rest for. */
-		t->resting = t->slot && !t->resting && o->period > o->burst;
-		t->left = t->resting ? o->period - o->burst : o->burst;
-		if (!t->resting && t->slot && t->skipped) {
-			struct crw_unit gap = { t->skipped, CRW_W1(CRW_GAP, CRAY_GAP_SAMPLED) };
-
-			t->skipped = 0;
-			crt_put(&gap, 1);
-		}
-	}
+	if (t->left == 0)
+		turn(t);
 	t->left--;
-	t->skipped += t->resting;
+	if (t->resting)
+		left_out(&t->skipped, &t->slot->left_sampled);
 	return !t->resting;
 }
 
@@ -424,19 +442,6 @@ void crt_thread_forget(void)
 	t->cur = CRT_OVER;
 }
 
-/* What was left out since the last unit is told, too, if there is still room. */
-static void last_words(struct crt_thread *t)
-{
-	struct crw_unit gap[2] = { { t->skipped, CRW_W1(CRW_GAP, CRAY_GAP_SAMPLED) },
-				   { t->filtered, CRW_W1(CRW_GAP, CRAY_GAP_FILTERED) } };
-
-	t->skipped = t->filtered = 0;
-	if (gap[0].w0)
-		crt_put(&gap[0], 1);
-	if (gap[1].w0)
-		crt_put(&gap[1], 1);
-}
-
 void crt_thread_end(void)
 {
 	struct crt_thread *t = &crt_self;
@@ -444,7 +449,6 @@ void crt_thread_end(void)
 
 	if (!t->slot || t->generation != crt_session.generation)
 		return;
-	last_words(t);
 	mask = crt_signals_off();
 	t->slot->end_ns = crt_now();
 	prctl(PR_GET_NAME, t->slot->name, 0, 0, 0);

@@ -222,9 +222,12 @@ void crt_init(void)
 /* The last thing of all: after exit handlers and destructors of the program. */
 __attribute__((destructor)) static void at_end(void)
 {
-	if (__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) && crt_session.alone &&
-	    crt_session.pid == crt_pid())
+	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) || crt_session.pid != crt_pid())
+		return;
+	if (crt_session.alone)
 		crt_alone_finish();
+	else
+		crt_thread_end();
 }
 
 CRT_API void __tsan_init(void);

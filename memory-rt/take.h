@@ -64,6 +64,8 @@ struct crw_slot_view {
 	uint64_t end_ns;
 	uint64_t lost_full;
 	uint64_t lost_nested;
+	uint64_t left_sampled;
+	uint64_t left_filtered;
 	char name[17]; /* with a NUL, always */
 };
 void crw_slot_look(const struct crw_region *r, uint32_t index, struct crw_slot_view *out);

@@ -144,10 +144,12 @@ struct crw_slot {
 	uint64_t sealed;  /* [shared] chunks handed over since the slot was claimed (A) */
 	uint32_t waiting; /* [shared] 1: the thread sleeps for room (D) */
 	uint32_t reserved0;
-	uint64_t lost_full;   /* [shared] accesses dropped: full.  In gap units, too */
-	uint64_t lost_nested; /* [shared] accesses of a handler that interrupted the recorder */
-	char name[16];        /* the thread's, when it began; may lack a NUL */
-	uint8_t reserved[32];
+	uint64_t lost_full;     /* [shared] accesses dropped: full.  In gap units, too */
+	uint64_t lost_nested;   /* [shared] accesses of a handler that interrupted the recorder */
+	char name[16];          /* the thread's, when it began; may lack a NUL */
+	uint64_t left_sampled;  /* [shared] accesses between bursts; in gap units, most of them */
+	uint64_t left_filtered; /* [shared] and outside of the regions asked for */
+	uint8_t reserved[16];
 
 	uint64_t taken; /* [shared] consumer: chunks given back (B) */
 	uint32_t room;  /* [shared] consumer: futex, grows with taken */
@@ -247,6 +249,8 @@ CRW_FIELD(crw_slot, thread, 16, 8);
 CRW_FIELD(crw_slot, tid, 24, 4);
 CRW_FIELD(crw_slot, sealed, 48, 8);
 CRW_FIELD(crw_slot, name, 80, 16);
+CRW_FIELD(crw_slot, left_sampled, 96, 8);
+CRW_FIELD(crw_slot, left_filtered, 104, 8);
 CRW_FIELD(crw_slot, taken, 128, 8);
 CRW_FIELD(crw_slot, room, 136, 4);
 CRW_SIZE(crw_chunk_head, 64);

@@ -12,6 +12,8 @@
 #include "memory/reader.h"
 
 extern const struct command command_mem_run;
+extern const struct command command_mem_cc;
+extern const struct command command_mem_cxx;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
 extern const struct command command_mem_stat;

@@ -127,13 +127,13 @@ static void json_strides(struct json_writer *w, const struct strides *s, unsigne
 	jw_field_u64(w, "zero", s->zero);
 	jw_field_u64(w, "sequential", s->next);
 	jw_field_u64(w, "not_followed", s->unknown);
+	jw_field_u64(w, "counts_low_by_at_most", s->under);
 	jw_key(w, "top");
 	jw_array_begin(w);
 	for (i = 0; i < s->nr_kept && i < top; i++) {
 		jw_object_begin(w);
 		jw_field_i64(w, "stride", s->kept[i].stride);
 		jw_field_u64(w, "count", s->kept[i].count);
-		jw_field_u64(w, "over", s->kept[i].over);
 		jw_object_end(w);
 	}
 	jw_array_end(w);

@@ -29,7 +29,8 @@ static const char *bytes(uint64_t n)
 		v /= 1024;
 		u++;
 	}
-	snprintf(buf, TEXT_SIZE, v < 10 && u && n & 1023 ? "%.1f %s" : "%.0f %s", v, units[u]);
+	snprintf(buf, TEXT_SIZE, v < 10 && v != (double)(unsigned)v ? "%.1f %s" : "%.0f %s", v,
+		 units[u]);
 	return buf;
 }
 

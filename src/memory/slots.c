@@ -199,6 +199,25 @@ static bool process_said_so(const struct slots *s, const struct crw_slot_view *v
 	       CRW_ENDED;
 }
 
+/* What is missing of a thread and in none of its gaps. */
+static void tell_untold(struct cfile *file, const struct slot *slot,
+			const struct crw_region *region, uint32_t index)
+{
+	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
+	struct crw_slot_view last;
+	size_t i;
+
+	crw_slot_look(region, index, &last); /* it counts on while its ring is drained */
+	for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		uint64_t count = crw_untold(&slot->feed, &last, causes[i]);
+
+		if (count)
+			cfile_lost(file, causes[i], count);
+	}
+	if (last.lost_nested)
+		cfile_lost(file, CRAY_GAP_NESTED, last.lost_nested);
+}
+
 static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_view *view,
 		     uint64_t now_ns)
 {
@@ -207,8 +226,7 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 	next_block(slot, now_ns);
 	if (slot->out->open) {
 		tell_thread(slot, view->end_ns ? view->end_ns : now_ns);
-		if (view->lost_nested)
-			cfile_lost(file, CRAY_GAP_NESTED, view->lost_nested);
+		tell_untold(file, slot, s->region, view->index);
 		if (slot->feed.broken)
 			cfile_lost(file, CRAY_GAP_BROKEN, slot->feed.broken);
 		if (slot->cursor.broken || slot->feed.ranges)

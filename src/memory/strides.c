@@ -33,35 +33,40 @@ static int64_t site_of(struct strides *s, const struct mem_record *r, bool *is_n
 	return (int64_t)s->nr_sites - 1;
 }
 
-static size_t rarest(const struct strides *s)
+static int by_count(const void *a, const void *b)
 {
-	size_t i, least = 0;
+	const struct stride *x = a, *y = b;
 
-	for (i = 1; i < s->nr_kept; i++) {
-		if (s->kept[i].count < s->kept[least].count)
-			least = i;
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
+}
+
+static int drop_the_rare_half(struct strides *s)
+{
+	size_t i;
+
+	qsort(s->kept, s->nr_kept, sizeof(s->kept[0]), by_count);
+	s->nr_kept = STRIDES_KEPT / 2;
+	s->under += s->kept[s->nr_kept].count;
+	u64map_release(&s->by_stride);
+	for (i = 0; i < s->nr_kept; i++) {
+		if (u64map_put(&s->by_stride, (uint64_t)s->kept[i].stride, i + 1) < 0)
+			return -ENOMEM;
 	}
-	return least;
+	return 0;
 }
 
 static int count(struct strides *s, int64_t stride)
 {
 	uint64_t index;
-	size_t i;
 
 	if (u64map_get(&s->by_stride, (uint64_t)stride, &index)) {
 		s->kept[index - 1].count++;
 		return 0;
 	}
-	if (s->nr_kept < STRIDES_KEPT) {
-		i = s->nr_kept++;
-		s->kept[i] = (struct stride){ stride, 1, 0 };
-	} else {
-		i = rarest(s);
-		u64map_remove(&s->by_stride, (uint64_t)s->kept[i].stride);
-		s->kept[i] = (struct stride){ stride, s->kept[i].count + 1, s->kept[i].count };
-	}
-	return u64map_put(&s->by_stride, (uint64_t)stride, i + 1);
+	if (s->nr_kept == STRIDES_KEPT && drop_the_rare_half(s) < 0)
+		return -ENOMEM;
+	s->kept[s->nr_kept++] = (struct stride){ stride, 1 };
+	return u64map_put(&s->by_stride, (uint64_t)stride, s->nr_kept);
 }
 
 int strides_access(struct strides *s, const struct mem_record *r)
@@ -85,19 +90,11 @@ int strides_access(struct strides *s, const struct mem_record *r)
 	s->same += site->walks && stride == site->stride;
 	s->zero += stride == 0;
 	s->next += stride == r->size && stride != 0;
-	/* Most repeat: these are counted without a look at the table's rarest. */
 	ret = count(s, stride);
 	site->last = r->address;
 	site->stride = stride;
 	site->walks = true;
 	return ret;
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct stride *x = a, *y = b;
-
-	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
 void strides_sort(struct strides *s)

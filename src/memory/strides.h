@@ -4,8 +4,8 @@
  *
  * A stride is the distance from one access to the next of the same place (code address and
  * thread; without code addresses, thread and kind).  Which strides are frequent is counted
- * in a bounded table: when it is full, the rarest one makes room and leaves its count to the
- * newcomer, so that a count is too high by at most `over` (Space-Saving).
+ * in a bounded table: when it is full, the rarer half is dropped.  So a count may be too low,
+ * by `under` at most: the sum of the largest counts that were dropped each time.
  */
 #ifndef MEMORY_STRIDES_H
 #define MEMORY_STRIDES_H
@@ -13,13 +13,12 @@
 #include "base/u64map.h"
 #include "memory/record.h"
 
-#define STRIDES_KEPT  512
+#define STRIDES_KEPT  4096
 #define STRIDES_SITES (1u << 18) /* places followed; later ones are not */
 
 struct stride {
 	int64_t stride;
 	uint64_t count;
-	uint64_t over; /* the count may be that much too high */
 };
 
 struct strides {
