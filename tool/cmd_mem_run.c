@@ -96,7 +96,7 @@ static void tell_text(const struct request *q, const struct collect_result *r, b
 	if (r->capped)
 		fputs("corotracer: --max-size was reached; later accesses were not traced\n",
 		      stderr);
-	if (r->recovered)
+	if (r->recovered && r->signal)
 		fprintf(stderr,
 			"corotracer: %s thread%s ended without a word; their last accesses "
 			"were recovered\n",

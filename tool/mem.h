@@ -16,6 +16,7 @@ extern const struct command command_mem_cc;
 extern const struct command command_mem_cxx;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
+extern const struct command command_mem_stat;
 extern const struct command command_mem_convert;
 
 /* What all readers of traces have in common: open, or say why not. */
