@@ -36,6 +36,7 @@ struct command {
 	const char *summary;               /* one line, lower case, no full stop */
 	const char *details;               /* a few lines below the options; may be NULL */
 	const struct opt *opts;            /* may be NULL */
+	const struct command *const *subs; /* commands of its own ("mem check"), or NULL */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
@@ -53,10 +54,17 @@ extern const struct command command_decode;
 extern const struct command command_query;
 extern const struct command command_monitor;
 extern const struct command command_export;
+extern const struct command command_mem;
 extern const struct command command_help;
 extern const struct command command_version;
 
 const struct command *command_find(const char *name);
+
+/* That of @cmd named @name ("check" finds "mem check"); NULL: there is none. */
+const struct command *command_find_sub(const struct command *cmd, const char *name);
+
+/* The last word of its name. */
+const char *command_word(const struct command *cmd);
 
 /* The seeds' flag style (-n 256 -cmd "./app" -out trace.jsonl), translated. */
 int completion_print(void);

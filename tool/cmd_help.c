@@ -54,6 +54,16 @@ static int run_help(int argc, char **argv)
 		fputs("hint: 'corotracer help' lists them\n", stderr);
 		return EXIT_USAGE;
 	}
+	if (argc > 2 && cmd->subs) {
+		const struct command *sub = command_find_sub(cmd, argv[2]);
+
+		if (!sub) {
+			say("help", "there is no command '%s %s'", argv[1], argv[2]);
+			fprintf(stderr, "hint: 'corotracer help %s' lists them\n", argv[1]);
+			return EXIT_USAGE;
+		}
+		cmd = sub;
+	}
 	command_help_print(cmd);
 	return EXIT_OK;
 }
@@ -61,7 +71,7 @@ static int run_help(int argc, char **argv)
 const struct command command_help = {
 	.name = "help",
 	.instrument = "about the tool",
-	.args = "[COMMAND]",
+	.args = "[COMMAND [COMMAND]]",
 	.summary = "explain the tool, or one command",
 	.run = run_help,
 };

@@ -4,11 +4,35 @@
 
 #include "cmd.h"
 
+static void print_options(const struct command *cmd);
+
+/* The commands of a command, and the options of each. */
+static void print_subs(const struct command *cmd)
+{
+	size_t i;
+
+	printf("\t%s)\n\t\tif ((COMP_CWORD == 2)); then\n"
+	       "\t\t\tmapfile -t COMPREPLY < <(compgen -W '",
+	       cmd->name);
+	for (i = 0; cmd->subs[i]; i++)
+		printf("%s ", command_word(cmd->subs[i]));
+	puts("--help' -- \"$cur\")\n\t\t\treturn\n\t\tfi\n\t\tcase ${COMP_WORDS[2]} in");
+	for (i = 0; cmd->subs[i]; i++) {
+		fputs("\t", stdout);
+		print_options(cmd->subs[i]);
+	}
+	puts("\t\tesac ;;");
+}
+
 static void print_options(const struct command *cmd)
 {
 	const struct opt *o;
 
-	printf("\t%s) options='", cmd->name);
+	if (cmd->subs) {
+		print_subs(cmd);
+		return;
+	}
+	printf("\t%s) options='", command_word(cmd));
 	for (o = cmd->opts; o && o->name; o++) {
 		if (o->letter)
 			printf("-%c ", o->letter);

@@ -10,7 +10,8 @@
 const struct command *const commands[] = {
 	&command_run,    &command_collect, &command_snapshot, &command_recover, &command_info,
 	&command_report, &command_export,  &command_generate, &command_attach,  &command_decode,
-	&command_query,  &command_monitor, &command_help,     &command_version, NULL,
+	&command_query,  &command_monitor, &command_mem,      &command_help,    &command_version,
+	NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -20,6 +21,24 @@ const struct command *command_find(const char *name)
 	for (i = 0; commands[i]; i++) {
 		if (!strcmp(commands[i]->name, name))
 			return commands[i];
+	}
+	return NULL;
+}
+
+const char *command_word(const struct command *cmd)
+{
+	const char *space = strrchr(cmd->name, ' ');
+
+	return space ? space + 1 : cmd->name;
+}
+
+const struct command *command_find_sub(const struct command *cmd, const char *name)
+{
+	size_t i;
+
+	for (i = 0; cmd->subs && cmd->subs[i]; i++) {
+		if (!strcmp(command_word(cmd->subs[i]), name))
+			return cmd->subs[i];
 	}
 	return NULL;
 }

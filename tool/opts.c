@@ -183,9 +183,13 @@ bool opt_size(const char *command, const char *option, const char *text, unsigne
 void command_help_print(const struct command *cmd)
 {
 	const struct opt *o;
+	size_t i;
 
 	printf("usage: corotracer %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
 	       cmd->summary);
+	for (i = 0; cmd->subs && cmd->subs[i]; i++)
+		printf("%s  %-9s %s\n", i ? "" : "\n", command_word(cmd->subs[i]),
+		       cmd->subs[i]->summary);
 	for (o = cmd->opts; o && o->name; o++) {
 		char left[64];
 

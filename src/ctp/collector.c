@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -223,6 +224,20 @@ static void open_snapshots(struct collector *c)
 	snapshots_open(&c->snapshots, &source, c->region.shm);
 }
 
+static int launch(struct collector *c, struct err *err)
+{
+	char stations[16];
+	const struct launch_env env[] = {
+		{ CTP_ENV_SHM, c->region.shm },
+		{ CTP_ENV_SOCK, c->region.sock },
+		{ CTP_ENV_STATIONS, stations },
+		{ NULL, NULL },
+	};
+
+	snprintf(stations, sizeof(stations), "%u", c->region.nr_stations);
+	return launch_start(&c->launch, c->config->argv, env, &c->signals, err);
+}
+
 static int begin(struct collector *c, struct err *err)
 {
 	const struct collector_config *config = c->config;
@@ -249,8 +264,7 @@ static int begin(struct collector *c, struct err *err)
 	open_snapshots(c);
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
-	if (config->argv &&
-	    launch_start(&c->launch, config->argv, &c->region, &c->signals, err) < 0)
+	if (config->argv && launch(c, err) < 0)
 		return err->code;
 	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
 	return 0;

@@ -11,23 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void set_environment(const struct region *region)
-{
-	char stations[16];
-
-	snprintf(stations, sizeof(stations), "%u", region->nr_stations);
-	setenv(CTP_ENV_SHM, region->shm, 1);
-	setenv(CTP_ENV_SOCK, region->sock, 1);
-	setenv(CTP_ENV_STATIONS, stations, 1);
-}
-
 /* In the child.  exec closes the pipe; only a failure ever writes into it. */
-static void become(char *const argv[], const struct region *region, const struct signals *signals,
+static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
 		   int failure_fd)
 {
 	int why;
 
-	set_environment(region);
+	for (; env->name; env++)
+		setenv(env->name, env->value, 1);
 	signals_restore_in_child(signals);
 	signal(SIGBUS, SIG_DFL);
 	execvp(argv[0], argv);
@@ -54,7 +45,7 @@ static int explain(const char *name, int why, struct err *err)
 	return err->code;
 }
 
-int launch_start(struct launch *l, char *const argv[], const struct region *region,
+int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
 		 const struct signals *signals, struct err *err)
 {
 	int failure[2], why = 0;
@@ -71,7 +62,7 @@ int launch_start(struct launch *l, char *const argv[], const struct region *regi
 		return err->code;
 	}
 	if (l->pid == 0)
-		become(argv, region, signals, failure[1]);
+		become(argv, env, signals, failure[1]);
 	close(failure[1]);
 	do {
 		got = read(failure[0], &why, sizeof(why));

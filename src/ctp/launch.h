@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "ctp/region.h"
 #include "ctp/signals.h"
 
 struct launch {
@@ -16,8 +15,13 @@ struct launch {
 	int status; /* of wait(2), once ended */
 };
 
+/* What the program finds in its environment; a list ends with a zero entry. */
+struct launch_env {
+	const char *name, *value;
+};
+
 /* The program's standard files, signals and limits are those we were given. */
-int launch_start(struct launch *l, char *const argv[], const struct region *region,
+int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
 		 const struct signals *signals, struct err *err);
 
 /* Has it ended?  Never waits. */

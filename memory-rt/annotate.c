@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * annotate.c - types of memory: added, removed, found again when the memory is freed.
+ *
+ * Each annotation takes a ticket and changes the word that every thread looks at (record.h),
+ * so that no access of any thread ends up on the wrong side of it.
+ *
+ * The table has a cell per annotated address, found by the address itself: neighbours in
+ * memory are neighbours in the table, so it takes memory in proportion to what is annotated.
+ * Cells are taken and given up by compare-and-swap; nothing is ever moved, so whoever frees
+ * memory can look without a lock.
+ */
+#include "annotate.h"
+
+#include "corotracer/cacheray.h"
+#include "session.h"
+#include "sys.h"
+
+#define CELLS (UINT64_C(1) << 22) /* 32 MiB of addresses, of which what is used is there */
+#define WALK  256u                /* cells to look at */
+#define TOMB  UINT64_C(1)         /* was one: walks go on */
+
+uint64_t crt_annotated;
+static uint64_t *cells; /* [threads] made when first needed */
+static uint32_t full_said;
+
+static uint64_t *table(void)
+{
+	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with the one below */
+	uint64_t *none = NULL;
+
+	if (t)
+		return t;
+	t = crt_memory(CELLS * sizeof(*t));
+	if (!t)
+		return NULL;
+	/* (I) pairs with the acquire above: whoever finds the table finds zeros in it. */
+	if (!__atomic_compare_exchange_n(&cells, &none, t, false, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		crt_memory_free(t, CELLS * sizeof(*t));
+		return none;
+	}
+	return t;
+}
+
+static uint64_t *cell(uint64_t *t, uint64_t address, uint64_t i)
+{
+	return &t[((address >> 4) + i) & (CELLS - 1)];
+}
+
+/* True if @address was there, and is no longer. */
+static bool forget(uint64_t address)
+{
+	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with table() */
+	uint64_t i;
+
+	for (i = 0; t && i < WALK; i++) {
+		uint64_t have = __atomic_load_n(cell(t, address, i), __ATOMIC_RELAXED);
+
+		if (have == 0)
+			return false;
+		if (have == address &&
+		    __atomic_compare_exchange_n(cell(t, address, i), &have, TOMB, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_fetch_sub(&crt_annotated, 1, __ATOMIC_RELAXED);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void remember(uint64_t address)
+{
+	uint64_t *t = table(), i;
+
+	for (i = 0; t && i < WALK; i++) {
+		uint64_t have = __atomic_load_n(cell(t, address, i), __ATOMIC_RELAXED);
+
+		if (have > TOMB)
+			continue;
+		if (__atomic_compare_exchange_n(cell(t, address, i), &have, address, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_fetch_add(&crt_annotated, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		i--; /* somebody took it: look at it again */
+	}
+	if (!__atomic_exchange_n(&full_said, 1, __ATOMIC_RELAXED))
+		crt_say("too many annotations: some will not be removed when their memory is freed",
+			NULL);
+}
+
+static void put_remove(uint64_t address, uint64_t pc)
+{
+	uint64_t ticket = crt_ticket();
+
+	crt_put_long(CRW_REMOVE, address, pc, &ticket, sizeof(ticket), NULL, 0);
+}
+
+void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const char *type,
+		  uint64_t pc)
+{
+	uint64_t fields[3] = { 0, elem_size, count };
+	uint64_t length = type ? crt_length(type) : 0;
+	struct crt_mask mask;
+
+	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED))
+		return;
+	if (length > CRW_NAME_MAX)
+		length = CRW_NAME_MAX;
+	/* A handler's annotation between ticket and record would turn the order round. */
+	mask = crt_signals_off();
+	if (forget(address))
+		put_remove(address, pc);
+	fields[0] = crt_ticket();
+	if (crt_put_long(CRW_ADD, address, pc, fields, sizeof(fields), type, (uint32_t)length))
+		remember(address);
+	crt_signals_back(mask);
+}
+
+void crt_unannotate(uint64_t address, uint64_t pc)
+{
+	struct crt_mask mask;
+
+	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED))
+		return;
+	if (!__atomic_load_n(&cells, __ATOMIC_RELAXED))
+		return;
+	mask = crt_signals_off();
+	if (forget(address))
+		put_remove(address, pc);
+	crt_signals_back(mask);
+}
+
+CRT_API void cacheray_rtta_add(const void *address, size_t elem_size, size_t elem_count,
+			       const char *type)
+{
+	if (address && elem_size && elem_count)
+		crt_annotate(CRT_AT(address), elem_size, elem_count, type, CRT_PC);
+}
+
+CRT_API void cacheray_rtta_remove(const void *address)
+{
+	crt_unannotate(CRT_AT(address), CRT_PC);
+}
+
+CRT_API void cacheray_mark(unsigned long value, const char *text)
+{
+	uint64_t length = text ? crt_length(text) : 0;
+
+	crt_put_long(CRW_MARK, value, CRT_PC, text ? text : "",
+		     (uint32_t)(length > CRW_PAYLOAD_MAX ? CRW_PAYLOAD_MAX : length), NULL, 0);
+}
+
+/* What the existing compiler pass calls, after each call of the allocator. */
+CRT_API void __malloc_recorded(long bytes, char *type, void *p);
+CRT_API void __calloc_recorded(long nmemb, long size, char *type, void *p);
+CRT_API void __realloc_recorded(void *old, long size, char *type, void *p);
+CRT_API void __free_recorded(void *p);
+
+void __malloc_recorded(long bytes, char *type, void *p)
+{
+	if (p && bytes > 0)
+		crt_annotate(CRT_AT(p), (uint64_t)bytes, 1, type, CRT_PC);
+}
+
+void __calloc_recorded(long nmemb, long size, char *type, void *p)
+{
+	if (p && nmemb > 0 && size > 0)
+		crt_annotate(CRT_AT(p), (uint64_t)size, (uint64_t)nmemb, type, CRT_PC);
+}
+
+void __realloc_recorded(void *old, long size, char *type, void *p)
+{
+	if (old && (p || size == 0))
+		crt_unannotate(CRT_AT(old), CRT_PC);
+	if (p && size > 0)
+		crt_annotate(CRT_AT(p), (uint64_t)size, 1, type, CRT_PC);
+}
+
+/* free() itself has done it, unless it was not ours. */
+void __free_recorded(void *p)
+{
+	if (p)
+		crt_unannotate(CRT_AT(p), CRT_PC);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * annotate.h - which addresses carry an annotation, for those who free them.
+ */
+#ifndef MEMORY_RT_ANNOTATE_H
+#define MEMORY_RT_ANNOTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* [threads] annotations in force: while it is 0, nobody has to look further. */
+extern uint64_t crt_annotated;
+
+void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const char *type,
+		  uint64_t pc);
+/* Remove the annotation that starts at @address, if there is one. */
+void crt_unannotate(uint64_t address, uint64_t pc);
+
+/* For whoever is about to free @p: the removal comes before anybody else can get it. */
+static inline void crt_freeing(const void *p, uint64_t pc)
+{
+	if (__atomic_load_n(&crt_annotated, __ATOMIC_RELAXED) && p)
+		crt_unannotate((uint64_t)(uintptr_t)p, pc);
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain.c - plain accesses into a packer: the loop that has to keep up with the program.
+ *
+ * The inner loop of most programs makes the same few accesses again and again, each a step
+ * further than the last time.  Once that shows, a unit needs no site and no state: it has to
+ * differ from the one a period ago as that one from the one before.  Then it is the cheapest
+ * symbol there is, 0, and the sites are brought up to date when the row ends.  The trace is
+ * the same, to the byte, as cray_pack_access() would make.
+ *
+ * Units may change while we look (the program can write them).  What is worked out at the end
+ * of a row is therefore reckoned from the sites, as a reader will do, not read again.
+ */
+#include "plain.h"
+
+#define TAG(c)                                                                                     \
+	((((c)&CRW_IS_WRITE) ? CRAY_WRITE : CRAY_READ) | (((c)&CRW_IS_ATOMIC) ? CRAY_ATOMIC : 0) | \
+	 (((c)&CRW_IS_UNALIGNED) ? CRAY_UNALIGNED : 0))
+#define BYTES(c) (((c)&CRW_SIZE_MASK) <= 4 ? 1u << ((c)&CRW_SIZE_MASK) : 8u)
+#define ATTR(c)                                             \
+	((((c)&CRW_IS_VOLATILE) ? CRAY_ATTR_VOLATILE : 0) | \
+	 (((c)&CRW_IS_COMPOUND) ? CRAY_ATTR_COMPOUND : 0) | \
+	 (((c)&CRW_SIZE_MASK) == CRW_VPTR ? CRAY_ATTR_VPTR : 0))
+#define HOW(c)                                                                       \
+	(CRAY_HOW(TAG(c), BYTES(c), ATTR(c)) |                                       \
+	 ((((c)&CRW_SIZE_MASK) == CRW_RANGE || ((c)&CRW_SIZE_MASK) == CRW_CONTROL || \
+	   ((c)&CRW_IS_COMPOUND))                                                    \
+		  ? CRW_CLOSER                                                       \
+		  : 0))
+#define HOW4(c)  HOW(c), HOW((c) + 1), HOW((c) + 2), HOW((c) + 3)
+#define HOW16(c) HOW4(c), HOW4((c) + 4), HOW4((c) + 8), HOW4((c) + 12)
+#define HOW64(c) HOW16(c), HOW16((c) + 16), HOW16((c) + 32), HOW16((c) + 48)
+const uint32_t crw_how[256] = { HOW64(0), HOW64(64), HOW64(128), HOW64(192) };
+
+#define PERIOD_MAX 8u  /* accesses in a loop that we look for; a power of two */
+#define ROW        24u /* cheapest symbols in a row before we look */
+
+/* The last few accesses. */
+struct recent {
+	struct cray_pack_site *sites[PERIOD_MAX];
+	uint32_t row; /* how many of the last ones were the cheapest symbol */
+};
+
+/* How long is the loop whose accesses these are?  0: that does not show. */
+static uint32_t period(const struct recent *r, uint32_t i)
+{
+	uint32_t n, a, b;
+
+	for (n = 1; n <= PERIOD_MAX / 2; n++) {
+		if (r->sites[(i - 1) % PERIOD_MAX] == r->sites[(i - 1 - n) % PERIOD_MAX])
+			break;
+	}
+	if (n > PERIOD_MAX / 2)
+		return 0;
+	for (a = 1; a <= n; a++) {
+		/* It is the same before, and no site comes twice in it. */
+		if (r->sites[(i - a) % PERIOD_MAX] != r->sites[(i - a - n) % PERIOD_MAX])
+			return 0;
+		for (b = 1; b < a; b++) {
+			if (r->sites[(i - a) % PERIOD_MAX] == r->sites[(i - b) % PERIOD_MAX])
+				return 0;
+		}
+	}
+	return n;
+}
+
+static inline uint64_t w0(const struct crw_unit *u)
+{
+	return __atomic_load_n(&u->w0, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t w1(const struct crw_unit *u)
+{
+	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED);
+}
+
+/* How many of the units from @u on go on with a loop of @n accesses? */
+static uint32_t follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct crw_unit *a = u + i, *b = a - n, *c = b - n;
+
+		if ((w1(a) ^ w1(b)) | ((w0(a) - w0(b)) ^ (w0(b) - w0(c))))
+			break;
+	}
+	return i;
+}
+
+/*
+ * @nr accesses of a loop of @n, all of them as foreseen.  Site j of it, counted from the one
+ * that is next, comes (nr - j) / n times, rounded up; before it each time site j - 1, or
+ * the last one of the round before.
+ */
+static void repeat(struct cray_pack *p, const struct recent *r, uint32_t i, uint32_t nr, uint32_t n)
+{
+	struct cray_pack_site *site[PERIOD_MAX];
+	uint64_t last[PERIOD_MAX];
+	uint32_t j;
+
+	for (j = 0; j < n; j++) {
+		site[j] = r->sites[(i - n + j) % PERIOD_MAX];
+		last[j] = site[j]->last;
+	}
+	for (j = 0; j < n && j < nr; j++) {
+		uint64_t times = (nr - j + n - 1) / n;
+		uint32_t prev = j ? j - 1 : n - 1;
+		uint64_t before = last[prev] + site[prev]->stride * (j ? times : times - 1);
+
+		site[j]->last = last[j] + site[j]->stride * times;
+		site[j]->distance = site[j]->last - before;
+	}
+	p->here = site[(nr - 1) % n];
+	p->before = p->here->last;
+	__builtin_memset(p->symbol, 0, nr);
+	p->symbol += nr;
+	p->nr_accesses += nr;
+}
+
+/* A row of accesses that go on with a loop, if there is one; how many. */
+static uint32_t loop(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
+		     uint32_t i, uint32_t nr)
+{
+	uint32_t n = period(r, i), room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events, done,
+		 k;
+
+	r->row = 0; /* not again at once, if it does not go on */
+	if (!n || i < 2 * n)
+		return 0;
+	done = follow(units + i, nr - i < room ? nr - i : room, n);
+	if (!done)
+		return 0;
+	repeat(p, r, i, done, n);
+	/* The sites of the last accesses are where those who come after look for them. */
+	{
+		struct cray_pack_site *site[PERIOD_MAX];
+
+		for (k = 0; k < n; k++)
+			site[k] = r->sites[(i - n + k) % PERIOD_MAX];
+		for (k = done < PERIOD_MAX ? 0 : done - PERIOD_MAX; k < done; k++)
+			r->sites[(i + k) % PERIOD_MAX] = site[k % n];
+	}
+	return done;
+}
+
+uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr)
+{
+	struct recent r = { .row = 0 };
+	uint32_t room, end, i = 0;
+
+	/* Room for new sites is less than room for accesses, and is mostly not needed. */
+	while (i < nr && (room = cray_pack_room(p)) > 0) {
+		for (end = nr - i < room ? nr : i + room; i < end; i++) {
+			uint64_t head = w1(&units[i]);
+			uint32_t how = crw_how[head >> 56];
+			const uint8_t *symbol = p->symbol;
+
+			if (how & CRW_CLOSER)
+				return i;
+			cray_pack_access(p, head & CRW_LOW, w0(&units[i]), how);
+			r.sites[i % PERIOD_MAX] = p->here;
+			r.row = *symbol ? 0 : r.row + 1;
+			if (r.row == ROW) {
+				i += 1 + loop(p, &r, units, i + 1, nr);
+				break;
+			}
+		}
+	}
+	return i;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h - the fast path: one access, recorded.
+ *
+ * A callback runs before nearly every load and store of the program, so this is all there is:
+ * two words tell whether there is something to do and whether this thread is up to date, one
+ * instruction reserves a unit, two stores fill it.  Everything else is in recorder.c.
+ *
+ * Signals.  A handler may come between any two instructions and record as well.  Reserving is
+ * one instruction (x86: xadd without lock, the thread's own), so both have their units; the
+ * position tells by itself whether it is inside a chunk (wire.h), so it does not matter what
+ * the handler did to the rest.
+ *
+ * Order.  crt_state.word counts annotations.  A thread whose `seen` is not the word tells the
+ * new order in its stream before it goes on.  A relaxed load is enough: if the program
+ * itself ordered an annotation before this access (a lock, a flag), coherence makes this load
+ * see it; if it did not, either place is right.
+ */
+#ifndef MEMORY_RT_RECORD_H
+#define MEMORY_RT_RECORD_H
+
+#include <stdint.h>
+
+#include "wire.h"
+
+#define CRT_OVER (CRW_CHUNK_SIZE / 2) /* set in a position that has left its chunk */
+
+/*
+ * A page of its own that a child finds zeroed after fork (MADV_WIPEONFORK): whichever way it
+ * was forked, it does not write into its parent's rings.
+ */
+struct crt_state {
+	uint64_t word;    /* annotations so far << 1 | recording */
+	uint64_t session; /* 1: there is one, and it is this process's */
+	uint8_t rest[4096 - 16];
+};
+extern struct crt_state crt_state __attribute__((visibility("hidden")));
+#define CRT_ON UINT64_C(1)
+
+/* What a thread knows of itself. */
+struct crt_thread {
+	uint64_t cur;   /* where the next unit goes */
+	uint64_t seen;  /* the word that it is up to date with; 0: look closer each time */
+	uint64_t order; /* what its stream has told last */
+	struct crw_slot *slot;
+	uint8_t *ring;
+	uint64_t number;   /* chunks that it has sealed */
+	uint64_t lost;     /* accesses dropped since the last gap in the stream */
+	uint64_t left;     /* of this burst, or until the next one */
+	uint64_t skipped;  /* accesses between bursts since the last gap in the stream */
+	uint64_t filtered; /* the same for those outside the regions */
+	uint32_t open;     /* 1: it has a chunk */
+	uint32_t resting;  /* 1: between bursts */
+	uint32_t period_begun;
+	uint32_t generation; /* of the session whose slot it has */
+	uint32_t tries;      /* accesses until it looks for a free slot again */
+	uint32_t ending;     /* thread-exit hook is set */
+};
+extern __thread struct crt_thread crt_self __attribute__((visibility("hidden")));
+
+/* recorder.c: when the fast path does not do. */
+void crt_slow(uint64_t address, uint64_t w1) __attribute__((visibility("hidden")));
+void crt_range(uint64_t address, uint64_t w1, uint64_t size, uint64_t flags)
+	__attribute__((visibility("hidden")));
+
+/* @n bytes from where the thread is; atomic with respect to signal handlers of this thread. */
+static inline uint64_t crt_reserve(uint64_t n)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(crt_self.cur) : : "memory");
+	return n;
+#else
+	return __atomic_fetch_add(&crt_self.cur, n, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void crt_fill(uint64_t at, uint64_t w0, uint64_t w1)
+{
+	struct crw_unit *unit = (struct crw_unit *)at; /* NOLINT(performance-no-int-to-ptr) */
+
+	__atomic_store_n(&unit->w0, w0, __ATOMIC_RELAXED);
+	/* Only the compiler: whoever reads this has seen it sealed, or us dead. */
+	__atomic_signal_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&unit->w1, w1, __ATOMIC_RELAXED);
+}
+
+static inline __attribute__((always_inline)) void crt_access(uint64_t address, unsigned code,
+							     uint64_t pc)
+{
+	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED);
+	uint64_t w1, at;
+
+	if (__builtin_expect(!(word & CRT_ON), 0))
+		return;
+	__asm__ volatile("" : "+r"(pc)); /* nothing of what follows happens before the look */
+	w1 = (uint64_t)code << 56 | pc;
+	if (__builtin_expect(word != crt_self.seen, 0)) {
+		crt_slow(address, w1);
+		return;
+	}
+	at = crt_reserve(CRW_UNIT);
+	if (__builtin_expect((at & CRT_OVER) != 0, 0)) {
+		crt_slow(address, w1);
+		return;
+	}
+	crt_fill(at, address, w1);
+}
+
+/* @pc must be one: nothing in its top byte.  Any number of bytes; @flags as in CRW_EXTENT. */
+static inline void crt_extent(uint64_t address, unsigned code, uint64_t pc, uint64_t size,
+			      uint64_t flags)
+{
+	if ((__atomic_load_n(&crt_state.word, __ATOMIC_RELAXED) & CRT_ON) && size)
+		crt_range(address, CRW_W1(code, pc), size, flags);
+}
+
+#define CRT_PC    ((uint64_t)(uintptr_t)__builtin_return_address(0))
+#define CRT_AT(p) ((uint64_t)(uintptr_t)(p))
+#define CRT_API   __attribute__((visibility("default")))
+
+#endif

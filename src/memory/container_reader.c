@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * container_reader.c - the records of a container, its threads merged.
+ *
+ * Opening walks over all chunks: facts are taken, blocks noted (24 bytes each) in a list
+ * per thread.  Reading then merges the threads by their stamps with a heap of lanes.  A
+ * lane's block is read when its turn comes near, and let go at its end, so that memory
+ * follows the threads that were active at the same time.
+ */
+#include "memory/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "memory/unpack.h"
+#include "memory/walk.h"
+
+#define NO_BLOCK UINT64_MAX
+
+/* A block that was seen; they form a list per lane. */
+struct seen {
+	uint64_t offset;
+	uint64_t next; /* index, or NO_BLOCK */
+};
+
+/* What decides whose turn it is. */
+struct turn {
+	uint64_t order;
+	uint64_t time_ns; /* 0 for annotations with a ticket: they go first */
+	bool is_access;
+};
+
+/* The blocks of one thread; of all threads if the file is ordered. */
+struct lane {
+	uint32_t thread;
+	uint64_t first, last; /* in seen[] */
+	uint64_t next_seq;
+	struct turn turn;
+	bool loaded;       /* a block is being read, `record` is its next */
+	bool began, loose; /* stamps: met any; went backwards, said once */
+	uint64_t offset;   /* of that block */
+	struct unpack unpack;
+	struct walk_buffer plain;
+	struct mem_record record;
+};
+
+struct container {
+	struct mem_source base;
+	int fd;
+	struct walk walk;
+	struct seen *seen;
+	uint64_t nr_seen, seen_size;
+	struct lane **lanes;
+	size_t nr_lanes, lanes_size;
+	struct u64map by_thread; /* thread to 1 + lane */
+	struct lane **heap;
+	size_t nr_heap;
+	struct lane *current; /* whose record was given out last */
+};
+
+/* ---- opening: chunks to lanes --------------------------------------------- */
+
+static struct lane *lane_of(struct container *c, uint32_t thread)
+{
+	uint64_t *place = u64map_at(&c->by_thread, thread);
+	struct lane *lane;
+
+	if (!place)
+		return NULL;
+	if (*place)
+		return c->lanes[*place - 1];
+	if (c->nr_lanes == c->lanes_size) {
+		size_t more = c->lanes_size ? c->lanes_size * 2 : 16;
+		struct lane **lanes = realloc(c->lanes, more * sizeof(*lanes));
+
+		if (!lanes)
+			return NULL;
+		c->lanes = lanes;
+		c->lanes_size = more;
+	}
+	lane = calloc(1, sizeof(*lane));
+	if (!lane)
+		return NULL;
+	lane->thread = thread;
+	lane->first = lane->last = NO_BLOCK;
+	c->lanes[c->nr_lanes++] = lane;
+	*place = c->nr_lanes;
+	return lane;
+}
+
+static void check_seq(struct container *c, struct lane *lane, const struct walk_chunk *chunk)
+{
+	uint64_t seq = chunk->block.thread_seq;
+
+	if (seq > lane->next_seq)
+		mem_fault_add(&c->base.faults, MEM_FAULT_MISSING, chunk->offset,
+			      "%llu blocks of thread %llu are missing before this one",
+			      (unsigned long long)(seq - lane->next_seq),
+			      (unsigned long long)mem_facts_id(&c->base.facts, lane->thread));
+	else if (seq < lane->next_seq)
+		mem_fault_add(&c->base.faults, MEM_FAULT_MISSING, chunk->offset,
+			      "block %llu of thread %llu comes after block %llu",
+			      (unsigned long long)seq,
+			      (unsigned long long)mem_facts_id(&c->base.facts, lane->thread),
+			      (unsigned long long)lane->next_seq - 1);
+	lane->next_seq = seq + 1;
+}
+
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+static void count_block(struct mem_blocks *b, const struct walk_chunk *chunk)
+{
+	b->nr++;
+	b->nr_records += chunk->block.nr_records;
+	b->nr_accesses += chunk->block.nr_accesses;
+	b->lost = add_capped(b->lost, chunk->block.lost);
+	b->left_out = add_capped(b->left_out, chunk->block.left_out);
+	b->stored += chunk->chunk.stored;
+	b->plain += chunk->chunk.plain;
+}
+
+static int note_block(struct container *c, const struct walk_chunk *chunk)
+{
+	struct lane *lane = lane_of(c, c->base.facts.ordered ? 0 : chunk->block.thread);
+
+	if (!lane)
+		return -ENOMEM;
+	if (c->nr_lanes > MEM_THREADS_MAX)
+		return -E2BIG;
+	if (c->nr_seen == c->seen_size) {
+		uint64_t more = c->seen_size ? c->seen_size * 2 : 256;
+		struct seen *seen = realloc(c->seen, more * sizeof(*seen));
+
+		if (!seen)
+			return -ENOMEM;
+		c->seen = seen;
+		c->seen_size = more;
+	}
+	check_seq(c, lane, chunk);
+	count_block(&c->base.blocks, chunk);
+	c->seen[c->nr_seen] = (struct seen){ chunk->offset, NO_BLOCK };
+	if (lane->last == NO_BLOCK) {
+		lane->first = c->nr_seen;
+		lane->turn.order = chunk->block.order_first;
+		lane->turn.time_ns = chunk->block.time_first_ns;
+	} else {
+		c->seen[lane->last].next = c->nr_seen;
+	}
+	lane->last = c->nr_seen++;
+	return 0;
+}
+
+static int take_chunk(struct container *c, const struct walk_chunk *chunk,
+		      struct walk_buffer *plain)
+{
+	if (chunk->chunk.type == CRAY_BLOCK)
+		return note_block(c, chunk);
+	if (chunk->chunk.type == CRAY_INDEX || chunk->chunk.type > CRAY_END)
+		return 0;
+	if (!walk_payload(&c->walk, chunk, plain))
+		return 0;
+	return mem_facts_chunk(&c->base.facts, chunk->chunk.type, plain->data, plain->size,
+			       chunk->offset, &c->base.faults);
+}
+
+static void check_end(struct container *c)
+{
+	const struct cray_end *end = &c->base.facts.end;
+	const struct mem_blocks *b = &c->base.blocks;
+
+	c->base.blocks.complete = c->base.facts.has_end && c->walk.has_foot;
+	if (!c->base.blocks.complete) {
+		/* The walk has said so if it met half a chunk. */
+		if (!c->base.faults.by_kind[MEM_FAULT_TRUNCATED])
+			mem_fault_add(&c->base.faults, MEM_FAULT_TRUNCATED, c->walk.size,
+				      "the file has no end: its writer was cut short, or is still "
+				      "at work");
+		return;
+	}
+	if (end->nr_blocks != b->nr || end->nr_records != b->nr_records ||
+	    end->nr_accesses != b->nr_accesses)
+		mem_fault_add(
+			&c->base.faults, MEM_FAULT_COUNT, c->walk.foot.end,
+			"the writer counted %llu blocks with %llu records, here are %llu with "
+			"%llu",
+			(unsigned long long)end->nr_blocks, (unsigned long long)end->nr_records,
+			(unsigned long long)b->nr, (unsigned long long)b->nr_records);
+}
+
+static int take_all(struct container *c, struct err *err)
+{
+	struct walk_buffer plain = { 0 };
+	struct walk_chunk chunk;
+	int ret = 0;
+
+	while (ret == 0 && walk_next(&c->walk, &chunk))
+		ret = take_chunk(c, &chunk, &plain);
+	free(plain.data);
+	if (ret == -E2BIG) {
+		err_set(err, ret, "'%s' has more than %u threads", c->walk.path, MEM_THREADS_MAX);
+		err_hint(err, "no program of ours has: the file is damaged or no trace");
+	} else if (ret < 0) {
+		err_set(err, ret, "no memory for '%s'", c->walk.path);
+	}
+	if (ret == 0)
+		check_end(c);
+	return ret;
+}
+
+/* ---- the heap ------------------------------------------------------------ */
+
+static bool before(const struct lane *a, const struct lane *b)
+{
+	if (a->turn.order != b->turn.order)
+		return a->turn.order < b->turn.order;
+	if (a->turn.is_access != b->turn.is_access)
+		return !a->turn.is_access;
+	if (a->turn.time_ns != b->turn.time_ns)
+		return a->turn.time_ns < b->turn.time_ns;
+	return a->thread < b->thread;
+}
+
+static void sift_down(struct container *c, size_t i)
+{
+	struct lane *lane = c->heap[i];
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= c->nr_heap)
+			break;
+		if (child + 1 < c->nr_heap && before(c->heap[child + 1], c->heap[child]))
+			child++;
+		if (!before(c->heap[child], lane))
+			break;
+		c->heap[i] = c->heap[child];
+		i = child;
+	}
+	c->heap[i] = lane;
+}
+
+static int make_heap(struct container *c)
+{
+	size_t i;
+
+	c->heap = malloc((c->nr_lanes + 1) * sizeof(*c->heap));
+	if (!c->heap)
+		return -ENOMEM;
+	for (i = 0; i < c->nr_lanes; i++)
+		c->heap[c->nr_heap++] = c->lanes[i];
+	for (i = c->nr_heap / 2; i-- > 0;)
+		sift_down(c, i);
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* A record's turn; never before that of the record before it. */
+static void set_turn(struct container *c, struct lane *lane, const struct mem_record *r)
+{
+	bool ticket = !mem_is_access(r) && r->has_ticket;
+	struct turn t = { r->order, ticket ? 0 : r->time_ns, !ticket };
+
+	if (lane->began && (t.order < lane->turn.order ||
+			    (t.order == lane->turn.order && t.is_access && lane->turn.is_access &&
+			     t.time_ns < lane->turn.time_ns))) {
+		if (!lane->loose)
+			mem_fault_add(&c->base.faults, MEM_FAULT_ORDER, lane->offset,
+				      "stamps of thread %llu go backwards",
+				      (unsigned long long)mem_facts_id(&c->base.facts, r->thread));
+		lane->loose = true;
+		return;
+	}
+	lane->began = true;
+	lane->turn = t;
+}
+
+static bool begin_block(struct container *c, struct lane *lane)
+{
+	struct walk_chunk chunk;
+
+	/* The list says where; the header is read again, from there. */
+	lane->offset = c->seen[lane->first].offset;
+	lane->first = c->seen[lane->first].next;
+	if (!walk_chunk_at(&c->walk, lane->offset, &chunk) || chunk.chunk.type != CRAY_BLOCK) {
+		mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset,
+			      "the file changes while it is read");
+		return false;
+	}
+	if (!walk_payload(&c->walk, &chunk, &lane->plain))
+		return false;
+	c->base.done += chunk.chunk.stored;
+	if (unpack_begin(&lane->unpack, &chunk.block, c->base.facts.ordered, lane->plain.data,
+			 lane->plain.size))
+		return true;
+	mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset, "a block is left out: %s",
+		      lane->unpack.fault);
+	return false;
+}
+
+static void lane_empty(struct lane *lane)
+{
+	unpack_release(&lane->unpack);
+	free(lane->plain.data);
+	lane->plain = (struct walk_buffer){ 0 };
+	lane->loaded = false;
+}
+
+/* The next record of the lane's block, or of its next block.  False: it has no more. */
+static bool lane_advance(struct container *c, struct lane *lane)
+{
+	for (;;) {
+		if (lane->loaded && unpack_next(&lane->unpack, &lane->record)) {
+			set_turn(c, lane, &lane->record);
+			return true;
+		}
+		if (lane->loaded && lane->unpack.fault)
+			mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset,
+				      "a block is read in part, %u of %u records: it has %s",
+				      lane->unpack.nr_records, lane->unpack.head.nr_records,
+				      lane->unpack.fault);
+		lane->loaded = false;
+		if (lane->first == NO_BLOCK) {
+			lane_empty(lane);
+			return false;
+		}
+		lane->loaded = begin_block(c, lane);
+	}
+}
+
+static const struct mem_record *container_next(struct mem_source *s)
+{
+	struct container *c = (struct container *)s;
+	struct lane *lane = c->current;
+
+	/* The record that was given out last is still its lane's: now it moves on. */
+	if (lane) {
+		struct turn t = lane->turn;
+
+		if (!lane_advance(c, lane)) {
+			c->heap[0] = c->heap[--c->nr_heap];
+			if (c->nr_heap)
+				sift_down(c, 0);
+		} else if (t.order != lane->turn.order || t.time_ns != lane->turn.time_ns ||
+			   t.is_access != lane->turn.is_access) {
+			sift_down(c, 0);
+		}
+	}
+	/* A lane that has not begun has the stamps of its first block: no record is earlier. */
+	while (c->nr_heap && !c->heap[0]->loaded) {
+		if (!lane_advance(c, c->heap[0]))
+			c->heap[0] = c->heap[--c->nr_heap];
+		if (c->nr_heap)
+			sift_down(c, 0);
+	}
+	c->current = c->nr_heap ? c->heap[0] : NULL;
+	if (!c->current)
+		return NULL;
+	s->offset = c->current->offset;
+	return &c->current->record;
+}
+
+static void container_close(struct mem_source *s)
+{
+	struct container *c = (struct container *)s;
+	size_t i;
+
+	for (i = 0; i < c->nr_lanes; i++) {
+		lane_empty(c->lanes[i]);
+		free(c->lanes[i]);
+	}
+	free(c->lanes);
+	free(c->heap);
+	free(c->seen);
+	u64map_release(&c->by_thread);
+	walk_close(&c->walk);
+	mem_facts_release(&s->facts);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c);
+}
+
+struct mem_source *mem_container_open(int fd, const char *path, struct err *err)
+{
+	struct container *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		err_set(err, -ENOMEM, "no memory for '%s'", path);
+		return NULL;
+	}
+	c->fd = -1; /* the caller's until we succeed */
+	c->base.next = container_next;
+	c->base.close = container_close;
+	if (walk_open(&c->walk, fd, path, &c->base.faults, err) < 0)
+		goto fail;
+	c->base.size = c->walk.size;
+	c->base.facts.ordered = c->walk.file.flags & CRAY_ORDERED;
+	c->base.facts.start_ns = c->walk.file.start_ns;
+	c->base.facts.start_wall_ns = c->walk.file.start_wall_ns;
+	if (take_all(c, err) < 0)
+		goto fail;
+	if (make_heap(c) < 0) {
+		err_set(err, -ENOMEM, "no memory for '%s'", path);
+		goto fail;
+	}
+	c->fd = fd;
+	return &c->base;
+fail:
+	container_close(&c->base);
+	return NULL;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shm.c - the shared memory of `mem run`: a file in a directory of ours, removed at the end.
+ *
+ * The file is sparse: there is a ring for every thread that may come, and memory only for
+ * those that did.
+ */
+#include "memory/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ctp/region.h"
+
+/* A fresh directory that nobody else can look into, on tmpfs if there is one. */
+static char *make_dir(struct err *err)
+{
+	const char *places[REGION_PLACES];
+	size_t i;
+
+	region_places(places);
+	for (i = 0; i < REGION_PLACES; i++) {
+		char *dir = NULL;
+
+		if (!places[i] || !*places[i])
+			continue;
+		if (asprintf(&dir, "%s/coromem-XXXXXX", places[i]) < 0)
+			break;
+		if (mkdtemp(dir))
+			return dir;
+		free(dir);
+	}
+	err_set(err, -ENOSPC, "no place for the shared memory");
+	err_hint(err, "/dev/shm, $TMPDIR or /tmp must be writable");
+	return NULL;
+}
+
+static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
+{
+	const char *wrong;
+
+	m->fd = open(m->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (m->fd < 0)
+		return err_errno(err, "cannot make '%s'", m->path);
+	m->size = crw_region_size(g);
+	if (!m->size)
+		return err_set(err, -EINVAL, "no region has such a size");
+	if (ftruncate(m->fd, (off_t)m->size) < 0)
+		return err_errno(err, "cannot size '%s'", m->path);
+	m->map = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
+	if (m->map == MAP_FAILED) {
+		m->map = NULL;
+		return err_errno(err, "cannot map '%s'", m->path);
+	}
+	/* Whoever cuts the file short shall not take us with it. */
+	region_guard(m->map, m->size, PROT_READ | PROT_WRITE);
+	crw_region_init(m->map, g);
+	wrong = crw_region_open(m->map, m->size, &m->region);
+	return wrong ? err_set(err, -EPROTO, "'%s': %s", m->path, wrong) : 0;
+}
+
+int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
+{
+	memset(m, 0, sizeof(*m));
+	m->fd = -1;
+	m->dir = make_dir(err);
+	if (!m->dir)
+		return err->code;
+	if (asprintf(&m->path, "%s/region", m->dir) < 0) {
+		m->path = NULL;
+		err_set(err, -ENOMEM, "no memory for a file name");
+	} else if (map(m, g, err) == 0) {
+		return 0;
+	}
+	shm_close(m);
+	return err->code;
+}
+
+void shm_close(struct shm *m)
+{
+	if (m->map)
+		munmap(m->map, m->size);
+	if (m->fd >= 0)
+		close(m->fd);
+	if (m->path)
+		unlink(m->path);
+	if (m->dir)
+		rmdir(m->dir);
+	free(m->path);
+	free(m->dir);
+	memset(m, 0, sizeof(*m));
+	m->fd = -1;
+}

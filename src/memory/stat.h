@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stat.h - what a memory trace says about its program: lines, types, strides, reuse.
+ */
+#ifndef MEMORY_STAT_H
+#define MEMORY_STAT_H
+
+#include "memory/lines.h"
+#include "memory/reader.h"
+#include "memory/regions.h"
+#include "memory/strides.h"
+#include "base/strtab.h"
+
+#define MEM_WINDOWS      32 /* wanted, where the length of the trace is known */
+#define MEM_WINDOWS_MAX  4096
+#define MEM_STAT_THREADS 64 /* with lines of their own, if asked for */
+
+struct mem_stat_config {
+	uint32_t line_size; /* a power of two */
+	uint64_t window;    /* accesses; 0: so that there are MEM_WINDOWS */
+	uint32_t lines_max; /* 0: LINES_MAX */
+	bool per_thread;    /* reuse as each thread by itself would have it */
+};
+
+struct mem_stat_thread {
+	uint32_t number;
+	uint64_t reads, writes, bytes, missing;
+	struct lines *lines; /* NULL: none */
+};
+
+struct mem_stat_type {
+	uint64_t reads, writes, bytes;
+	uint64_t added, removed;
+};
+
+struct mem_stat_window {
+	uint64_t accesses, lines;
+	uint64_t time_ns; /* of its first access; 0: not known */
+};
+
+struct mem_stat {
+	struct mem_stat_config config;
+	uint64_t reads, writes, bytes, annotations, weighted_256;
+	uint64_t lost, left_out;
+	uint64_t straddles;
+	struct lines lines;
+	struct strides strides;
+	struct regions regions;
+	struct strtab names;
+	struct mem_stat_type *types; /* by number in names */
+	size_t types_size;
+	struct mem_stat_thread *threads;
+	size_t nr_threads, threads_size;
+	struct u64map by_number;
+	struct mem_stat_window windows[MEM_WINDOWS_MAX];
+	size_t nr_windows;
+	uint64_t window; /* accesses of one */
+	bool windows_full;
+};
+
+/* Reads @r to its end.  0 or -ENOMEM. */
+int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struct mem_reader *r,
+		 struct err *err);
+void mem_stat_release(struct mem_stat *s);
+
+#endif

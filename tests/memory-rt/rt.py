@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""rt.py - build programs with `mem cc`, run them traced, and look at what is in the trace."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cli"))
+from harness import Skip, TOOL, contains, equal, main, test, wait_until  # noqa: E402,F401
+
+TOOL = os.path.abspath(TOOL)
+PROGRAMS = HERE / "programs"
+# What is set for somebody else's run of ours must not reach these.
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
+
+
+def compilers():
+    """(cc, c++) pairs that are there; newer clangs too if somebody installed them."""
+    pairs = [("gcc", "g++"), ("clang", "clang++")] + [(f"clang-{v}", f"clang++-{v}") for v in (15, 16, 17, 18, 19)]
+    found = [p for p in pairs if shutil.which(p[0]) and shutil.which(p[1])]
+    if not found:
+        raise Skip("no compiler")
+    return found
+
+
+def each_compiler(function):
+    """A test that runs once per compiler."""
+    def run(dir):
+        for cc, cxx in compilers():
+            try:
+                function(dir, cc, cxx)
+            except Skip:
+                raise
+            except Exception as e:
+                raise AssertionError(f"with {cc}: {e}") from e
+    run.__name__ = function.__name__
+    return test(run)
+
+
+def compile(dir, name, cc, *options, out=None, cxx=False, source=None):
+    """tests/memory-rt/programs/NAME built by `mem cc` (or c++) of compiler @cc; the program's path."""
+    out = os.path.join(dir, out or f"{pathlib.Path(name).stem}-{cc}")
+    command = [TOOL, "mem", "c++" if cxx else "cc", f"--compiler={cc}", "-g", *(options or ("-O1",)),
+               str(source or PROGRAMS / name), "-o", out, "-pthread", "-ldl"]
+    r = subprocess.run(command, capture_output=True, text=True, env=CLEAN)
+    if r.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{r.stdout}{r.stderr}")
+    return out
+
+
+def alone(program, *args, trace=None, options="", status=0, **kwargs):
+    """Run it without a collector."""
+    env = dict(CLEAN, CACHERAY_OPTIONS=(f"tracefile={trace}:" if trace else "") + options)
+    env.update(kwargs.pop("env", {}))
+    r = subprocess.run([program, *map(str, args)], capture_output=True, text=True, env=env, timeout=300, **kwargs)
+    if status is not None:
+        equal(r.returncode, status, f"status of {program} ({r.stderr})")
+    return r
+
+
+def collected(program, *args, trace, options=(), status=0, env=None):
+    """Run it under `mem run`."""
+    r = subprocess.run([TOOL, "mem", "run", "-o", trace, "--json", *options, "--", program, *map(str, args)],
+                       capture_output=True, text=True, env=dict(CLEAN, **(env or {})), timeout=300)
+    if status is not None:
+        equal(r.returncode, status, f"status of mem run {program} ({r.stderr})")
+    return r
+
+
+def check(trace, *options, sound=True):
+    """What `mem check` says of a trace."""
+    r = subprocess.run([TOOL, "mem", "check", "--json", *options, trace], capture_output=True, text=True)
+    if not r.stdout:
+        raise AssertionError(f"mem check {trace}: {r.stderr}")
+    c = json.loads(r.stdout)
+    if sound is not None and c["sound"] != sound:
+        raise AssertionError(f"{trace}: sound is {c['sound']}: {r.stdout} {r.stderr}")
+    return c
+
+
+def sizes(c):
+    """{size: (reads, writes)}"""
+    return {s["size"]: (s["reads"], s["writes"]) for s in c["sizes"]}
+
+
+def dump(trace, *options):
+    r = subprocess.run([TOOL, "mem", "dump", "--json", *options, trace], capture_output=True, text=True)
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def left_behind():
+    """Regions of programs that ran alone; a test that kills one removes them."""
+    return sorted(str(p) for p in pathlib.Path("/dev/shm").glob(f"cacheray-{os.getuid()}-*"))
+
+
+def live_file(trace):
+    """The region of a program alone that writes @trace."""
+    st = os.stat(trace)
+    return f"/dev/shm/cacheray-{os.getuid()}-{st.st_dev:x}-{st.st_ino:x}"

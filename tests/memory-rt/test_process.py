@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_process.py - fork, exec, exit, death: each process has its trace, and what was recorded is in it."""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+
+from rt import CLEAN, TOOL, alone, check, collected, compile, contains, each_compiler, equal, left_behind, live_file
+from rt import main, sizes, wait_until
+
+N = 1000
+
+
+def writes(trace, **kwargs):
+    return sizes(check(trace, **kwargs)).get(2, (0, 0))[1]
+
+
+@each_compiler
+def a_child_of_fork_has_a_trace_of_its_own(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    alone(program, "fork", trace=os.path.join(dir, f"{cc}-%p"))
+    traces = glob.glob(os.path.join(dir, f"{cc}-[0-9]*"))
+    equal(sorted(writes(t) for t in traces), [N, 2 * N], "writes of child and parent")
+    # And without a %p the child's has its pid behind the name.
+    trace = os.path.join(dir, f"{cc}.trace")
+    alone(program, "fork", trace=trace)
+    equal(writes(trace), 2 * N, "writes of the parent")
+    children = glob.glob(trace + ".*")
+    equal([writes(t) for t in children], [N], "writes of the child")
+    collected(program, "fork", trace=os.path.join(dir, f"{cc}.run"))
+    equal(writes(os.path.join(dir, f"{cc}.run")), 2 * N, "writes of the parent, collected")
+    equal([writes(t) for t in glob.glob(os.path.join(dir, f"{cc}.run.*"))], [N], "of the child, collected")
+
+
+@each_compiler
+def a_child_that_nobody_hears_of_leaves_its_parents_trace_alone(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    for under in ("alone", "collected"):
+        trace = os.path.join(dir, f"{cc}-{under}")
+        alone(program, "clone", trace=trace) if under == "alone" else collected(program, "clone", trace=trace)
+        equal(writes(trace), N, f"writes of the parent, {under}")
+        trace += "-v"
+        alone(program, "vfork", trace=trace) if under == "alone" else collected(program, "vfork", trace=trace)
+        equal(writes(trace), N, f"writes after vfork, {under}")
+
+
+@each_compiler
+def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    trace = os.path.join(dir, f"{cc}.trace")
+    alone(program, "_exit", trace=trace, status=3)
+    equal(writes(trace), N, "writes before _exit")
+    alone(program, "execvp", "true", trace=trace)
+    equal(writes(trace), N, "writes before execvp")
+    alone(program, "execvp", "no-such-program", trace=trace)
+    equal(writes(trace), N, "writes before an execvp that fails")
+    alone(program, "exec-fails", trace=trace)
+    equal(writes(trace), 2 * N, "writes before and after an exec that fails")
+    # The new program is traced as well: it has the same pid, and must not overwrite.
+    alone(program, "exec", trace=trace)
+    equal(writes(trace), N, "writes before exec")
+    equal(writes(trace + ".1"), N, "writes after exec")
+    collected(program, "exec", trace=os.path.join(dir, f"{cc}.run"))
+    runs = glob.glob(os.path.join(dir, f"{cc}.run*"))
+    equal(sorted(writes(t) for t in runs), [N, N], "writes before and after exec, collected")
+
+
+@each_compiler
+def a_crash_or_a_kill_loses_nothing_under_a_collector(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    for how, sig in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):
+        trace = os.path.join(dir, f"{cc}-{how}")
+        collected(program, how, trace=trace, status=-sig)
+        equal(writes(trace), N, f"writes before {how}")
+
+
+@each_compiler
+def a_kill_without_a_collector_leaves_what_can_be_recovered(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    before = left_behind()
+    trace = os.path.join(dir, f"{cc}.trace")
+    alone(program, "kill", trace=trace, status=-signal.SIGKILL)
+    region = live_file(trace)
+    equal(sorted(set(left_behind()) - set(before)), [region], "regions left behind")
+    try:
+        # The trace itself says that it is cut short, and what is in it is readable.
+        check(trace, sound=False)
+        r = subprocess.run([TOOL, "mem", "recover", trace], capture_output=True, text=True)
+        equal(r.returncode, 0, f"status of mem recover ({r.stderr})")
+        equal(writes(trace), N, "writes before SIGKILL, recovered")
+        equal(left_behind(), before, "regions left behind after recovering")
+    finally:
+        if os.path.exists(region):
+            os.unlink(region)
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def regions_of(pid):
+    """The directories of the regions that a process has mapped."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        files = {line.split()[5] for line in f if "/dev/shm/" in line}
+    return {os.path.dirname(f) for f in files if os.path.dirname(f) != "/dev/shm"}
+
+
+@each_compiler
+def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    trace = os.path.join(dir, f"{cc}.trace")
+    run = subprocess.Popen([TOOL, "mem", "run", "-o", trace, "--", program, "flood"], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, env=CLEAN)
+    equal(run.stdout.readline(), "ready\n", "what the program says")
+    found = subprocess.run(["pgrep", "-f", f"^{program} flood"], capture_output=True, text=True).stdout.split()
+    equal(len(found), 1, f"programs: {found}")
+    child = int(found[0])
+    regions = regions_of(child)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    try:
+        # It runs on: it was blocked by a full buffer for a moment, and then uses the CPU again.
+        start = cpu_ticks(child)
+        wait_until(lambda: cpu_ticks(child) > start + 50, "the program goes on without its collector")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        run.stdout.close()
+        for region in regions:
+            shutil.rmtree(region, ignore_errors=True)
+
+
+@each_compiler
+def a_full_disk_is_said_and_the_program_goes_on(dir, cc, _cxx):
+    program = compile(dir, "threads.c", cc)
+    r = alone(program, 2, 100000, trace="/dev/full")
+    contains(r.stderr, "No space left on device")
+    contains(r.stderr, "goes on")
+
+
+@each_compiler
+def a_library_that_is_loaded_is_traced_too(dir, cc, _cxx):
+    host = compile(dir, "host.c", cc)
+    for late in (False, True):
+        # Linked with our shared runtime; the host has the static one, which is then used by both.
+        library = compile(dir, "plugin.c", cc, "-O1", "-fPIC", "-shared", out=f"plugin-{cc}.so")
+        trace = os.path.join(dir, f"{cc}-{late}")
+        r = alone(host, library, trace=trace) if late else collected(host, library, trace=trace)
+        c = check(trace)
+        got = sizes(c)
+        equal(got[8][1] >= 500, True, f"writes of the library: {got} {r.stderr}")
+        equal(got[64][0] >= 62, True, f"its memcpy: {got}")
+        equal(any(m.endswith(f"plugin-{cc}.so") for m in c["modules"]), True, f"modules: {c['modules']}")
+
+
+main()

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_real.py - real programs from Debian's source packages, built with `mem cc` and `mem c++`,
+run their own tests under tracing.
+
+zlib, lz4, SQLite, and ninja (C++, 25,000 lines).  The sources are fetched, never kept; without a way to get
+them the test is skipped.  Traces are bounded (a size cap, or bursts), so that this is about minutes.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from rt import CLEAN, Skip, TOOL, check, compilers, equal, main, test
+
+PACKAGES = ("zlib", "lz4", "sqlite3", "ninja-build")
+FETCHED = {}
+PLACE = tempfile.TemporaryDirectory(prefix="corotracer-test-sources-")
+JOBS = str(os.cpu_count() or 1)
+
+
+def run(*command, cwd, env=None, log=None):
+    r = subprocess.run(command, cwd=cwd, env=dict(CLEAN, **(env or {})), text=True, timeout=1500,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if r.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} in {cwd}: status {r.returncode}\n{r.stdout[-3000:]}")
+    return r.stdout
+
+
+def source_lists(dir):
+    """The distribution's own lists, for sources instead of binaries, in a place of our own."""
+    parts = os.path.join(dir, "parts")
+    os.makedirs(os.path.join(dir, "lists", "partial"), exist_ok=True)
+    os.makedirs(parts, exist_ok=True)
+    found = False
+    for path in glob.glob("/etc/apt/sources.list.d/*.sources"):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if "debian" in text:
+            with open(os.path.join(parts, "src.sources"), "w", encoding="utf-8") as f:
+                f.write(re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.M))
+            found = True
+    if os.path.exists("/etc/apt/sources.list"):
+        with open("/etc/apt/sources.list", encoding="utf-8") as f:
+            lines = [line for line in f if line.startswith("deb ")]
+        if lines:
+            with open(os.path.join(parts, "src.list"), "w", encoding="utf-8") as f:
+                f.writelines(line.replace("deb ", "deb-src ", 1) for line in lines)
+            found = True
+    if not found:
+        raise Skip("no Debian package lists")
+    return ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}",
+            "-o", f"Dir::State::lists={dir}/lists", "-o", "APT::Sandbox::User="]
+
+
+def fetch():
+    """{package: tarball}"""
+    if FETCHED:
+        return FETCHED
+    if not shutil.which("apt-get"):
+        raise Skip("no apt-get to fetch sources with")
+    place = PLACE.name
+    options = source_lists(place)
+    for command in (["update", "-qq"], ["source", "-qq", "--download-only", *PACKAGES]):
+        try:
+            r = subprocess.run(["apt-get", *options, *command], cwd=place, capture_output=True, text=True,
+                               timeout=300, env=CLEAN)
+        except subprocess.TimeoutExpired as e:
+            raise Skip("the source packages do not come") from e
+        if r.returncode != 0:
+            raise Skip(f"no source packages: {r.stderr.strip().splitlines()[-1:]}")
+    for package in PACKAGES:
+        tarballs = [t for t in glob.glob(os.path.join(place, f"{package}_*.orig.tar.*")) if not t.endswith(".asc")]
+        if not tarballs:
+            raise Skip(f"no sources of {package}")
+        FETCHED[package] = tarballs[0]
+    return FETCHED
+
+
+def unpack(dir, package, name):
+    out = os.path.join(dir, name)
+    os.makedirs(out)
+    run("tar", "xf", fetch()[package], "-C", out, "--strip-components=1", cwd=dir)
+    return out
+
+
+def wrapper(cc):
+    return {"CC": f"{TOOL} mem cc", "CXX": f"{TOOL} mem c++", "COROTRACER_CC": cc[0], "COROTRACER_CXX": cc[1]}
+
+
+def traced(dir, what, *command, cwd, options="maxsize=40M", least=1000):
+    """Run one of their tests; every trace that it leaves is sound, and not empty."""
+    place = os.path.join(dir, what)
+    os.makedirs(place)
+    run(*command, cwd=cwd, env={"CACHERAY_OPTIONS": f"tracefile={place}/%p.trace:{options}"})
+    traces = glob.glob(os.path.join(place, "*"))
+    accesses = 0
+    for trace in traces:
+        accesses += check(trace)["accesses"]
+    print(f"# {what}: {len(traces)} traces, {accesses} accesses recorded", flush=True)
+    if accesses < least:
+        raise AssertionError(f"{what}: only {accesses} accesses in {traces}")
+    shutil.rmtree(place)
+
+
+def each(function):
+    """Once per family of compilers; the sources are fetched by whoever is first."""
+    def one(dir):
+        for cc in [c for c in compilers() if c[0] in ("gcc", "clang")]:
+            try:
+                function(dir, cc)
+            except AssertionError as e:
+                raise AssertionError(f"with {cc[0]}: {e}") from e
+    one.__name__ = function.__name__
+    return test(one)
+
+
+@each
+def zlib_passes_its_tests(dir, cc):
+    src = unpack(dir, "zlib", f"zlib-{cc[0]}")
+    run("./configure", "--static", cwd=src, env=wrapper(cc))
+    run("make", "-j", JOBS, cwd=src, env=wrapper(cc))
+    traced(dir, f"zlib-{cc[0]}-test", "make", "test", cwd=src)
+
+
+@each
+def lz4_passes_its_tests(dir, cc):
+    src = unpack(dir, "lz4", f"lz4-{cc[0]}")
+    w = wrapper(cc)
+    run("make", "-j", JOBS, "-C", "tests", f"CC={w['CC']}", "DEBUGFLAGS=", "CFLAGS=-O2", "frametest", "fuzzer", cwd=src, env=w)
+    traced(dir, f"lz4-{cc[0]}-fuzzer", "./fuzzer", "-i10", "-s1", cwd=os.path.join(src, "tests"))
+    traced(dir, f"lz4-{cc[0]}-frametest", "./frametest", "-i10", "-s1", cwd=os.path.join(src, "tests"),
+           options="sample=1K/100K")
+
+
+@each
+def sqlite_passes_its_tests(dir, cc):
+    if not shutil.which("tclsh"):
+        raise Skip("SQLite's build needs tclsh")
+    whole = os.path.join(dir, "sqlite")  # the same for both compilers
+    if not os.path.exists(whole):  # one file of C, made once
+        unpack(dir, "sqlite3", "sqlite")
+        run("./configure", "--disable-tcl", cwd=whole)
+        run("make", "sqlite3.c", cwd=whole)
+    src = os.path.join(dir, f"sqlite-{cc[0]}")
+    os.makedirs(src)
+    sources = ["test/fuzzcheck.c", "test/ossfuzz.c", "test/fuzzinvariants.c", "ext/recover/dbdata.c",
+               "ext/recover/sqlite3recover.c", "test/vt02.c", "sqlite3.c"]
+    flags = ["-O1", "-I.", "-Itest", "-Iext/recover", "-DSQLITE_ENABLE_MEMSYS5", "-DSQLITE_OSS_FUZZ", "-DSQLITE_THREADSAFE=0",
+             "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_MAX_MEMORY=50000000", "-DSQLITE_PRINTF_PRECISION_LIMIT=1000",
+             "-DSQLITE_ENABLE_FTS4", "-DSQLITE_ENABLE_FTS5", "-DSQLITE_ENABLE_RTREE", "-DSQLITE_ENABLE_DBSTAT_VTAB",
+             "-DSQLITE_ENABLE_BYTECODE_VTAB", "-DSQLITE_ENABLE_GEOPOLY", "-DSQLITE_ENABLE_FTS3_PARENTHESIS"]
+    out = os.path.join(src, "fuzzcheck")
+    run(TOOL, "mem", "cc", f"--compiler={cc[0]}", *flags, *[s for s in sources if os.path.exists(os.path.join(whole, s))],
+        "-o", out, "-lm", "-lz", cwd=whole)
+    traced(dir, f"sqlite-{cc[0]}-fuzzcheck", out, "--limit-mem", "100M", "--timeout", "60000", "test/fuzzdata4.db", cwd=whole,
+           options="sample=10K/1M")
+
+
+@each
+def a_large_cxx_program_passes_its_tests(dir, cc):
+    if not shutil.which("cmake"):
+        raise Skip("ninja's build needs cmake")
+    src = unpack(dir, "ninja-build", f"ninja-{cc[0]}")
+    lines = 0
+    for path in glob.glob(os.path.join(src, "src", "*.cc")) + glob.glob(os.path.join(src, "src", "*.h")):
+        with open(path, "rb") as f:
+            lines += len(f.readlines())
+    equal(lines >= 20000, True, f"{lines} lines of C++")
+    build = os.path.join(src, "build")
+    run("cmake", "-S", src, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", cwd=src,
+        env=wrapper(cc))
+    run("cmake", "--build", build, "-j", JOBS, "--target", "ninja_test", cwd=src, env=wrapper(cc))
+    traced(dir, f"ninja-{cc[0]}-test", "./ninja_test", cwd=build, options="maxsize=60M", least=1000000)
+
+
+main()

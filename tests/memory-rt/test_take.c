@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_take.c - a region, taken apart: units in order, holes, the dead, and nonsense.
+ *
+ * A small region in plain memory; the test plays the program.  The last test is a fuzzer: it
+ * writes anything anywhere while the consumer goes on, under AddressSanitizer in the suite
+ * for it.
+ */
+#include "check.h"
+#include "feed.h"
+#include "take.h"
+
+#define CHUNK  4096u
+#define CHUNKS 4u
+static const struct crw_geometry geometry = {
+	.nr_processes = 2, .nr_slots = 2, .nr_chunks = CHUNKS, .chunk_size = CHUNK
+};
+static uint8_t *memory;
+static uint64_t size;
+static struct crw_region region;
+static struct crw_slot *slot;
+static struct crw_slot_view view;
+static struct crw_cursor cursor;
+
+static void fresh(void)
+{
+	free(memory);
+	size = crw_region_size(&geometry);
+	CHECK(size > 0);
+	memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+	CHECK(memory != NULL);
+	memset(memory, 0, size);
+	crw_region_init(memory, &geometry);
+	CHECK(crw_region_open(memory, size, &region) == NULL);
+	slot = &region.slots[0];
+	slot->state = CRW_LIVE;
+	slot->serial = 7;
+	slot->thread = 1;
+	memset(&cursor, 0, sizeof(cursor));
+	crw_slot_look(&region, 0, &view);
+}
+
+static struct crw_unit *begin_chunk(uint64_t number)
+{
+	uint8_t *chunk = region.rings + number % CHUNKS * CHUNK;
+	struct crw_chunk_head *head = (struct crw_chunk_head *)chunk;
+
+	memset(chunk, 0, CHUNK / 2);
+	*head = (struct crw_chunk_head){
+		.number = number, .serial = 7, .thread = 1, .order = number
+	};
+	return (struct crw_unit *)(chunk + sizeof(*head));
+}
+
+static void fill_chunk(uint64_t number)
+{
+	struct crw_unit *u = begin_chunk(number);
+	uint32_t i;
+
+	for (i = 0; i < CRW_UNITS(CHUNK); i++)
+		u[i] = (struct crw_unit){ number * 1000 + i, CRW_W1(0, 1) };
+}
+
+/* Everything that comes now; checks that it goes on at *@next. */
+static uint32_t take_all(uint64_t *next, bool gone)
+{
+	struct crw_taken run;
+	uint32_t nr = 0, i, rounds = 0;
+
+	while (crw_take(&region, &view, &cursor, 50, gone, &run)) {
+		CHECK(run.nr >= 1 && run.nr <= 50);
+		CHECK(++rounds < 100000);
+		for (i = 0; i < run.nr; i++, nr++) {
+			if (next)
+				CHECK_EQ(run.units[i].w0, (*next)++);
+		}
+		crw_give_back(&region, &view, &cursor, run.nr);
+	}
+	return nr;
+}
+
+static void sealed_chunks_come_in_order(void)
+{
+	uint64_t k, next;
+
+	fresh();
+	CHECK_EQ(take_all(NULL, false), 0);
+	for (k = 0; k < 10; k++) {
+		fill_chunk(k);
+		CHECK_EQ(take_all(NULL, false), 0); /* not sealed yet */
+		slot->sealed = k + 1;
+		next = k * 1000;
+		CHECK_EQ(take_all(&next, false), CRW_UNITS(CHUNK));
+		CHECK_EQ(slot->taken, k + 1);
+	}
+	CHECK_EQ(cursor.broken + cursor.holes, 0);
+}
+
+static void a_hole_is_waited_for_and_then_skipped(void)
+{
+	struct crw_unit *u;
+
+	fresh();
+	fill_chunk(0);
+	u = (struct crw_unit *)(region.rings + sizeof(struct crw_chunk_head));
+	u[10].w1 = 0;
+	slot->sealed = 1;
+	CHECK_EQ(take_all(NULL, false), 10);
+	CHECK_EQ(take_all(NULL, false), 0);
+	u[10].w1 = CRW_W1(0, 1); /* the handler has returned */
+	CHECK_EQ(take_all(NULL, false), CRW_UNITS(CHUNK) - 10);
+	CHECK_EQ(cursor.holes, 0);
+
+	fill_chunk(1);
+	u = (struct crw_unit *)(region.rings + CHUNK + sizeof(struct crw_chunk_head));
+	u[5].w1 = 0; /* a handler that left by longjmp */
+	fill_chunk(2);
+	fill_chunk(3);
+	slot->sealed = 4;
+	CHECK_EQ(take_all(NULL, false), 3 * CRW_UNITS(CHUNK) - 1);
+	CHECK_EQ(cursor.holes, 1);
+}
+
+static void the_dead_leave_what_they_filled(void)
+{
+	struct crw_unit *u;
+	uint32_t i;
+
+	fresh();
+	fill_chunk(0);
+	slot->sealed = 1;
+	u = begin_chunk(1);
+	for (i = 0; i < 20; i++)
+		u[i] = (struct crw_unit){ i, CRW_W1(0, 1) };
+	u[7].w1 = 0;  /* interrupted there */
+	u[20].w0 = 1; /* and killed in the middle of this one */
+	CHECK_EQ(take_all(NULL, false), CRW_UNITS(CHUNK));
+	CHECK_EQ(take_all(NULL, true), 19);
+	CHECK_EQ(take_all(NULL, true), 0);
+	CHECK_EQ(cursor.holes, 1);
+	/* It was not dead after all (a checkpoint): what comes now goes on where we were. */
+	u[20] = (struct crw_unit){ 20, CRW_W1(0, 1) };
+	CHECK_EQ(take_all(NULL, true), 1);
+}
+
+static void impossible_regions_are_refused(void)
+{
+	struct crw_region r;
+	struct crw_header *h;
+
+	fresh();
+	h = region.header;
+	CHECK(crw_region_open(memory, 100, &r) != NULL);
+	CHECK(crw_region_open(memory, size - 1, &r) != NULL);
+	h->nr_slots = 3;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+	h->nr_slots = 0xffffffff;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+	h->nr_slots = 2;
+	h->rings_at += CHUNK;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+	h->rings_at -= CHUNK;
+	h->chunk_size = 12345;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+	h->chunk_size = CHUNK;
+	h->version++;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+	h->version--;
+	CHECK(crw_region_open(memory, size, &r) == NULL);
+	h->magic = 0;
+	CHECK(crw_region_open(memory, size, &r) != NULL);
+}
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t random64(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* A word that may mean something. */
+static uint64_t wild(void)
+{
+	switch (random64() % 6) {
+	case 0:
+		return random64();
+	case 1:
+		return random64() % 8;
+	case 2:
+		return UINT64_MAX - random64() % 8;
+	case 3:
+		return CRW_W1(random64() % 256, random64() % 4);
+	case 4:
+		return random64() % 5000;
+	default:
+		return (uint64_t)1 << (random64() % 64);
+	}
+}
+
+static uint64_t asides;
+
+static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload, uint32_t bytes)
+{
+	uint64_t sum = w0 + code;
+	uint32_t i;
+
+	(void)context;
+	for (i = 0; i < bytes; i++) /* all of it is ours to read */
+		sum += payload[i];
+	asides += sum != 1;
+}
+
+/* One look of a consumer at what is there now. */
+static void consume(struct cray_pack *p, struct crw_feed *f, bool gone)
+{
+	static uint8_t plain[CRAY_PACK_PLAIN_MAX];
+	struct cray_block head;
+	struct crw_taken run;
+	uint32_t rounds = 0, used;
+
+	crw_slot_look(&region, 0, &view);
+	while (rounds++ < 64 && crw_take(&region, &view, &cursor, UINT32_MAX, gone, &run)) {
+		used = crw_feed(f, p, &run);
+		CHECK(used <= run.nr);
+		CHECK(p->nr_accesses + p->nr_events <= CRAY_PACK_RECORDS);
+		crw_give_back(&region, &view, &cursor, used);
+		if (used < run.nr || f->piece_left) {
+			CHECK(cray_pack_finish(p, plain, &head) <= sizeof(plain));
+			cray_pack_begin(p, 0, f->order, f->time_ns);
+			cray_pack_weight(p, f->weight_256);
+			f->piece_left = f->piece_left > 1000000 ? 1000 : f->piece_left;
+		}
+	}
+}
+
+static void whatever_a_program_writes_the_consumer_goes_on(void)
+{
+	struct cray_pack *p = malloc(sizeof(*p));
+	struct crw_feed f = { .weight_256 = 256, .aside = aside };
+	uint64_t from = (uint64_t)((uint8_t *)region.slots - memory), i, taken_any = 0;
+	int round;
+
+	CHECK(p != NULL);
+	for (round = 0; round < 300; round++) {
+		fresh();
+		memset(&f, 0, sizeof(f));
+		f.weight_256 = 256;
+		f.aside = aside;
+		cray_pack_init(p);
+		cray_pack_begin(p, 0, 0, 0);
+		for (i = 0; i < 4; i++)
+			fill_chunk(i);
+		/* Something long to begin with, which may be damaged or not. */
+		{
+			struct crw_unit *u = (struct crw_unit *)(region.rings +
+								 sizeof(struct crw_chunk_head));
+
+			u[0] = (struct crw_unit){ 3, CRW_W1(round % 2 ? CRW_FACT : CRW_ADD, 1) };
+			u[1] = (struct crw_unit){ 24 + 5, CRW_W1(CRW_DATA, 5) };
+			for (i = 2; i < 6; i++)
+				u[i] = (struct crw_unit){ i, CRW_W1(CRW_DATA, 6 - i) };
+		}
+		slot->sealed = random64() % 6;
+		for (i = 0; i < 400; i++) {
+			/* Mostly units; sometimes the slot; never the geometry, which is read once.
+			 */
+			uint64_t at = random64() % 8 ? (uint64_t)(region.rings - memory) +
+							       random64() % (CHUNKS * CHUNK / 8) * 8
+						     : from + random64() % 32 * 8;
+			uint64_t word = wild();
+
+			memcpy(memory + at, &word, 8);
+			if (i % 20 == 0)
+				consume(p, &f, random64() % 4 == 0);
+		}
+		taken_any += p->nr_accesses + cursor.taken;
+	}
+	CHECK(taken_any > 1000);
+	CHECK(asides > 0);
+	free(p);
+}
+
+int main(void)
+{
+	RUN(sealed_chunks_come_in_order);
+	RUN(a_hole_is_waited_for_and_then_skipped);
+	RUN(the_dead_leave_what_they_filled);
+	RUN(impossible_regions_are_refused);
+	RUN(whatever_a_program_writes_the_consumer_goes_on);
+	free(memory);
+	return 0;
+}

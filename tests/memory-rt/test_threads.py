@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_threads.py - many threads, a storm of signals, and annotations that go from thread to thread."""
+import os
+import re
+
+from rt import alone, check, collected, compile, dump, each_compiler, equal, main, sizes
+
+MILLION = 1000000
+
+
+@each_compiler
+def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
+    program = compile(dir, "threads.c", cc)
+    for under in ("alone", "collected"):
+        trace = os.path.join(dir, f"{cc}-{under}")
+        if under == "alone":
+            alone(program, 8, MILLION, trace=trace)
+        else:
+            collected(program, 8, MILLION, trace=trace)
+        c = check(trace)
+        equal(sizes(c)[4][1], 8 * MILLION, f"writes of four bytes, {under}")
+        equal(c["lost"], 0, "lost")
+        mine = [t for t in c["threads"] if t["writes"] == MILLION]
+        equal(len(mine), 8, f"threads with a million writes, {under}")
+        equal(len({t["id"] for t in c["threads"]}), 9, "thread ids")
+
+
+@each_compiler
+def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
+    program = compile(dir, "threads.c", cc)
+    trace = os.path.join(dir, f"{cc}.trace")
+    # 64 at a time is the most; small buffers, so that they wait for each other.
+    alone(program, 64, 20000, trace=trace, options="buffer=256K")
+    c = check(trace)
+    equal(sizes(c)[4][1], 64 * 20000, "writes")
+    equal(c["lost"], 0, "lost")
+
+
+@each_compiler
+def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
+    program = compile(dir, "threads.c", cc)
+    trace = os.path.join(dir, f"{cc}.trace")
+    alone(program, 4, MILLION, trace=trace, options="buffer=256K:onfull=drop")
+    c = check(trace)
+    # `accesses` is read in each round, by some compilers; what was dropped may be either.
+    whole = c["reads"]["all"] + c["writes"]["all"] + c["lost"]
+    trace = os.path.join(dir, f"{cc}-all.trace")
+    alone(program, 4, MILLION, trace=trace)
+    full = check(trace)
+    equal(whole, full["reads"]["all"] + full["writes"]["all"], "recorded and lost together")
+
+
+@each_compiler
+def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
+    program = compile(dir, "storm.c", cc)
+    for under in ("alone", "collected"):
+        trace = os.path.join(dir, f"{cc}-{under}")
+        r = alone(program, 700, trace=trace) if under == "alone" else collected(program, 700, trace=trace)
+        mine, handlers = map(int, r.stdout.split())
+        c = check(trace)
+        equal(sizes(c)[4][1], mine, f"writes of the program, {under}")
+        equal(sizes(c)[8][1], handlers, f"writes of the handler, {under}")
+        equal(c["lost"], 0, "lost")
+        if handlers < 1000:
+            raise AssertionError(f"only {handlers} writes in handlers: that was no storm")
+
+
+@each_compiler
+def no_access_crosses_an_annotation(dir, cc, _cxx):
+    program = compile(dir, "order.c", cc)
+    blocks = 3000
+    for under in ("alone", "collected"):
+        trace = os.path.join(dir, f"{cc}-{under}")
+        alone(program, blocks, trace=trace) if under == "alone" else collected(program, blocks, trace=trace)
+        c = check(trace)
+        equal(c["added"]["all"], blocks, "annotations added")
+        equal(c["removed"]["all"], blocks, "annotations removed")
+        equal(c["annotations_left"], 0, "annotations left")
+        # The reader merges threads: the type of each write is that of the block it was meant for.
+        seen = {}
+        for r in dump(trace, "-k", "write"):
+            if "type" not in r:
+                raise AssertionError(f"{under}: a write outside of its annotation: {r}")
+            equal(re.fullmatch(r"long\d+", r["type"]) is not None, True, "type")
+            seen[r["type"]] = seen.get(r["type"], 0) + 1
+        equal(len(seen), blocks, f"types written to, {under}")
+        equal(set(seen.values()), {8}, f"writes per block, {under}")
+
+
+main()

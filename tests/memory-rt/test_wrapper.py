@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_wrapper.py - `mem cc` stands where a compiler stands: by hand, in make, CMake and configure-like builds."""
+import os
+import shutil
+import subprocess
+
+from rt import CLEAN, Skip, TOOL, alone, check, contains, each_compiler, equal, main, sizes, test
+
+ONE = "int table[1000];\nvoid work(void);\nvoid work(void) { for (int i = 0; i < 1000; i++) table[i] = i; }\n"
+MAIN = "void work(void);\nint main(void) { work(); return 0; }\n"
+
+
+def mem(cc, *args, cwd, cxx=False, env=None, status=0):
+    r = subprocess.run([TOOL, "mem", "c++" if cxx else "cc", f"--compiler={cc}", *args], cwd=cwd, text=True,
+                       capture_output=True, env=dict(CLEAN, **(env or {})))
+    if status is not None:
+        equal(r.returncode, status, f"mem cc {args}: {r.stdout}{r.stderr}")
+    return r
+
+
+def sources(dir):
+    for name, text in (("one.c", ONE), ("main.c", MAIN), ("one.cc", f'extern "C" {{\n{ONE}}}\n'),
+                       ("main.cc", MAIN.replace("void work(void);", 'extern "C" void work(void);'))):
+        with open(os.path.join(dir, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def traces(program, dir, wanted=1000):
+    trace = os.path.join(dir, "trace")
+    alone(program, trace=trace)
+    equal(sizes(check(trace)).get(4, (0, 0))[1], wanted, f"writes of {program}")
+    os.unlink(trace)
+
+
+def has_tsan(program):
+    return "libtsan" in subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+
+
+@each_compiler
+def every_shape_of_a_command_makes_a_traced_program(dir, cc, cxx):
+    sources(dir)
+    out = os.path.join(dir, "prog")
+    # Both at once, in either order, with a language and without.
+    for command in (["one.c", "main.c", "-o", "prog", "-O1"], ["-oprog", "-O1", "main.c", "one.c", "-lm"],
+                    ["-O1", "-x", "c", "one.c", "main.c", "-o", "prog"],
+                    ["-O1", "-xc", "one.c", "-x", "none", "main.c", "-o", "prog"]):
+        mem(cc, *command, cwd=dir)
+        traces(out, dir)
+    # In steps, through an archive and through a response file.
+    mem(cc, "-O1", "-c", "one.c", "-o", "one.o", cwd=dir)
+    mem(cc, "-O1", "-c", "main.c", cwd=dir)
+    subprocess.run(["ar", "rcs", "libone.a", "one.o"], cwd=dir, check=True)
+    mem(cc, "main.o", "-L.", "-lone", "-o", "prog", cwd=dir)
+    traces(out, dir)
+    with open(os.path.join(dir, "args"), "w", encoding="utf-8") as f:
+        f.write('main.o\n"one.o" -o prog\n')
+    mem(cc, "@args", cwd=dir)
+    traces(out, dir)
+    # Mixed: an object and a source.
+    mem(cc, "-O1", "main.c", "one.o", "-o", "prog", cwd=dir)
+    traces(out, dir)
+    # Static, and C++.
+    r = mem(cc, "-O1", "-static", "main.c", "one.c", "-o", "prog", cwd=dir)
+    contains(r.stderr, "-static")
+    traces(out, dir)
+    mem(cxx, "-O1", "one.cc", "main.cc", "-o", "prog", cwd=dir, cxx=True)
+    traces(out, dir)
+    # Nothing stays behind.
+    equal([n for n in os.listdir(os.environ.get("TMPDIR", "/tmp")) if n.startswith("corotracer-cc-")
+           and os.stat(os.path.join(os.environ.get("TMPDIR", "/tmp"), n)).st_uid == os.getuid()
+           and not os.listdir(os.path.join(os.environ.get("TMPDIR", "/tmp"), n))], [], "empty temporary directories")
+
+
+@each_compiler
+def a_sanitizer_asked_for_at_linking_is_left_out_and_said(dir, cc, _cxx):
+    sources(dir)
+    r = mem(cc, "-O1", "-fsanitize=thread", "one.c", "main.c", "-o", "prog", cwd=dir)
+    contains(r.stderr, "left out when linking")
+    equal(has_tsan(os.path.join(dir, "prog")), False, "libtsan")
+    traces(os.path.join(dir, "prog"), dir)
+    # Others stay.
+    r = mem(cc, "--show", "-fsanitize=thread,undefined", "one.o", "-o", "prog", cwd=dir)
+    contains(r.stdout, "-fsanitize=undefined")
+
+
+@each_compiler
+def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
+    sources(dir)
+    for question in (["--version"], ["-dumpmachine"], ["-print-file-name=libc.so"]):
+        mine = mem(cc, *question, cwd=dir).stdout
+        equal(mine, subprocess.run([cc, *question], capture_output=True, text=True).stdout, f"answer to {question}")
+    contains(mem(cc, "-E", "one.c", cwd=dir).stdout, "table[i] = i")
+    mem(cc, "-S", "-O1", "one.c", "-o", "one.s", cwd=dir)
+    with open(os.path.join(dir, "one.s"), encoding="utf-8") as f:
+        contains(f.read(), "__tsan_write4")
+    # A program that does not compile fails as it would, with the compiler's words.
+    with open(os.path.join(dir, "bad.c"), "w", encoding="utf-8") as f:
+        f.write("int main(void) { return nonsense; }\n")
+    contains(mem(cc, "bad.c", "-o", "bad", cwd=dir, status=1).stderr, "nonsense")
+    # A dependency file lies where make looks for it.
+    mem(cc, "-O1", "-MMD", "main.c", "one.c", "-o", "prog", cwd=dir)
+    equal(os.path.exists(os.path.join(dir, "prog-main.d")), True, f"prog-main.d among {os.listdir(dir)}")
+
+
+@test
+def a_compiler_that_is_not_there_is_said(dir):
+    r = mem("no-such-compiler", "-c", "one.c", cwd=dir, status=1)
+    contains(r.stderr, "there is no compiler 'no-such-compiler'")
+    contains(r.stderr, "hint:")
+    r = mem(TOOL, "-c", "one.c", cwd=dir, status=1)
+    contains(r.stderr, "this command itself")
+    r = mem("cc", "one.c", cwd=dir, status=1, env={"COROTRACER_LIBDIR": "/nonexistent"})
+    contains(r.stderr, "libcacheray.a")
+    r = mem("cc", "@nonexistent", cwd=dir, status=1)
+    contains(r.stderr, "nonexistent")
+
+
+@each_compiler
+def make_and_cmake_use_it_as_their_compiler(dir, cc, cxx):
+    sources(dir)
+    env = dict(CLEAN, CC=f"{TOOL} mem cc", CXX=f"{TOOL} mem c++", COROTRACER_CC=cc, COROTRACER_CXX=cxx)
+    if shutil.which("make"):
+        with open(os.path.join(dir, "Makefile"), "w", encoding="utf-8") as f:
+            f.write("prog: main.o one.o\n\t$(CC) $(LDFLAGS) -o $@ $^\n")
+        subprocess.run(["make", "-B", "-e", "CFLAGS=-O1"], cwd=dir, env=env, check=True, capture_output=True)
+        traces(os.path.join(dir, "prog"), dir)
+    if not shutil.which("cmake"):
+        raise Skip("no cmake")
+    with open(os.path.join(dir, "CMakeLists.txt"), "w", encoding="utf-8") as f:
+        f.write("cmake_minimum_required(VERSION 3.20)\nproject(p C CXX)\nadd_library(one SHARED one.c)\n"
+                "add_executable(prog main.c)\ntarget_link_libraries(prog one)\n")
+    build = os.path.join(dir, f"build-{cc}")
+    subprocess.run(["cmake", "-S", dir, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O1"],
+                   env=env, check=True, capture_output=True)
+    r = subprocess.run(["cmake", "--build", build], env=env, capture_output=True, text=True)
+    equal(r.returncode, 0, r.stdout + r.stderr)
+    traces(os.path.join(build, "prog"), dir)
+
+
+main()

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_mem.c - corotracer mem: the way to its commands, and what they have in common. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "mem.h"
+
+static const struct command *const mem_commands[] = {
+	&command_mem_cc,   &command_mem_cxx,  &command_mem_run,     &command_mem_check,
+	&command_mem_dump, &command_mem_stat, &command_mem_convert, NULL,
+};
+
+struct mem_reader *mem_open(const struct command *cmd, const char *path)
+{
+	struct err err = { 0 };
+	struct mem_reader *r = mem_reader_open(path, &err);
+
+	if (!r)
+		say_error(cmd->name, &err);
+	return r;
+}
+
+int mem_finish(const struct command *cmd, struct mem_reader *r)
+{
+	const struct mem_faults *f = mem_reader_faults(r);
+	struct err err = { 0 };
+	int status = f->nr ? EXIT_FAILED : EXIT_OK;
+	char text[TEXT_SIZE];
+	uint64_t i;
+
+	for (i = 0; i < f->nr && i < 4; i++)
+		say(cmd->name, "offset %llu: %s", (unsigned long long)f->first[i].offset,
+		    f->first[i].text);
+	if (f->nr > 4)
+		say(cmd->name, "and %s more faults", text_count(text, f->nr - 4));
+	if (f->nr)
+		fputs("hint: what could be read was read; 'corotracer mem check' tells all\n",
+		      stderr);
+	if (mem_reader_error(r, &err) < 0) {
+		say_error(cmd->name, &err);
+		status = EXIT_FAILED;
+	}
+	mem_reader_close(r);
+	return status;
+}
+
+const char *mem_operand(const struct command *cmd, int argc, char **argv, int first)
+{
+	if (first + 1 == argc)
+		return argv[first];
+	if (first >= argc)
+		say(cmd->name, "which trace?");
+	else
+		say(cmd->name, "'%s' is one word too many", argv[first + 1]);
+	fprintf(stderr, "hint: corotracer %s %s\n", cmd->name, cmd->args);
+	return NULL;
+}
+
+static int run_mem(int argc, char **argv)
+{
+	const struct command *sub;
+
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		command_help_print(&command_mem);
+		return argc < 2 ? EXIT_USAGE : EXIT_OK;
+	}
+	sub = command_find_sub(&command_mem, argv[1]);
+	if (sub)
+		return sub->run(argc - 1, argv + 1);
+	say("mem", "there is no command '%s'", argv[1]);
+	fputs("hint: see 'corotracer help mem'\n", stderr);
+	return EXIT_USAGE;
+}
+
+const struct command command_mem = {
+	.name = "mem",
+	.instrument = "memory",
+	.args = "COMMAND [OPTIONS] ...",
+	.summary = "trace every memory access of a program, and look at the trace",
+	.details = "'corotracer help mem COMMAND' tells more.  To begin:\n"
+		   "  corotracer mem cc -O2 -o app app.c\n"
+		   "  corotracer mem run -o app.trace -- ./app\n"
+		   "  corotracer mem stat app.trace\n",
+	.subs = mem_commands,
+	.run = run_mem,
+};

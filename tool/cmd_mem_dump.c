@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_mem_dump.c - corotracer mem dump: the records of a memory trace, as text, JSON or CSV. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "mem.h"
+#include "memory/select.h"
+
+enum { O_THREAD, O_KIND, O_RANGE, O_TYPE, O_ATOMIC, O_SKIP, O_COUNT, O_CSV, O_JSON };
+
+static const struct opt options[] = {
+	[O_THREAD] = { 't', "thread", "ID", "only this thread's" },
+	[O_KIND] = { 'k', "kind", "LIST", "of read,write,add,remove,mark,gap" },
+	[O_RANGE] = { 'r', "range", "RANGE",
+		      "only what touches it: 0x1000-0x1fff, 0x1000+64, 0x1000" },
+	[O_TYPE] = { 0, "type", "NAME", "only accesses to, and annotations of, this type" },
+	[O_ATOMIC] = { 0, "atomic", NULL, "only atomic accesses" },
+	[O_SKIP] = { 0, "skip", "N", "not the first N of them" },
+	[O_COUNT] = { 'n', "count", "N", "at most N" },
+	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, with a line of names" },
+	[O_JSON] = { 0, "json", NULL, "as one JSON object per line" },
+	{ 0, NULL, NULL, NULL },
+};
+
+enum form { TEXT, CSV, JSON };
+
+struct dump {
+	const char *path;
+	enum form form;
+	struct mem_select select;
+	uint64_t skip, count;
+	const struct mem_facts *facts;
+	struct json_writer json;
+};
+
+/* One record and what is known around it. */
+struct row {
+	const struct mem_record *r;
+	uint64_t number; /* in the trace */
+	uint64_t thread; /* its id */
+	const char *type;
+	uint64_t offset;
+	const struct mem_module *module; /* of the pc */
+};
+
+static const struct mem_module *module_of(const struct mem_facts *f, uint64_t pc)
+{
+	size_t i;
+
+	/* The newest first: what was unloaded may have been followed by something else. */
+	for (i = f->nr_modules; pc && i-- > 0;) {
+		const struct cray_module *m = &f->modules[i].m;
+
+		if (!m->gone && pc >= m->start && pc < m->end)
+			return &f->modules[i];
+	}
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+static void put_name(const struct mem_record *r)
+{
+	char *text = strndup(r->name, r->name_size);
+
+	if (text)
+		text_put(stdout, text);
+	free(text);
+}
+
+static void text_access(const struct row *row)
+{
+	const struct mem_record *r = row->r;
+
+	printf(" %3u 0x%012llx", r->size, (unsigned long long)r->address);
+	if (row->module)
+		printf(" %s+0x%llx", base_name(row->module->path),
+		       (unsigned long long)(r->pc - row->module->m.bias));
+	else if (r->pc)
+		printf(" 0x%llx", (unsigned long long)r->pc);
+	if (r->tag & CRAY_ATOMIC)
+		fputs(" atomic", stdout);
+	if (r->tag & CRAY_UNALIGNED)
+		fputs(" unaligned", stdout);
+	if (r->attr & CRAY_ATTR_VOLATILE)
+		fputs(" volatile", stdout);
+	if (r->attr & CRAY_ATTR_VPTR)
+		fputs(" vptr", stdout);
+	if (r->attr & CRAY_ATTR_LIBRARY)
+		fputs(" library", stdout);
+	if (r->attr & CRAY_ATTR_RANGE)
+		fputs(" range", stdout);
+	if (r->attr & CRAY_ATTR_COMPOUND)
+		fputs(" compound", stdout);
+	if (row->type) {
+		fputs("  ", stdout);
+		text_put(stdout, row->type);
+		printf("+%llu", (unsigned long long)row->offset);
+	}
+}
+
+static void text_row(const struct row *row)
+{
+	const struct mem_record *r = row->r;
+
+	printf("%10llu %7llu %-6s", (unsigned long long)row->number,
+	       (unsigned long long)row->thread, mem_kind_name(r->kind));
+	switch (r->kind) {
+	case MEM_READ:
+	case MEM_WRITE:
+		text_access(row);
+		break;
+	case MEM_ADD:
+		printf("     0x%012llx %u x %u bytes  ", (unsigned long long)r->address,
+		       r->elem_count, r->elem_size);
+		put_name(r);
+		break;
+	case MEM_REMOVE:
+		printf("     0x%012llx", (unsigned long long)r->address);
+		if (row->type) {
+			fputs("  ", stdout);
+			text_put(stdout, row->type);
+		}
+		break;
+	case MEM_MARK:
+		printf("     %llu  ", (unsigned long long)r->value);
+		put_name(r);
+		break;
+	default:
+		if (r->value)
+			printf("     %llu accesses are missing: %s", (unsigned long long)r->value,
+			       mem_cause_name(r->cause));
+		else
+			printf("     accesses are missing: %s", mem_cause_name(r->cause));
+	}
+	putchar('\n');
+}
+
+/* ---- CSV ----------------------------------------------------------------- */
+
+static void csv_text(const char *text, size_t size)
+{
+	size_t i;
+
+	putchar('"');
+	for (i = 0; i < size; i++) {
+		if (text[i] == '"')
+			putchar('"');
+		putchar(text[i]);
+	}
+	putchar('"');
+}
+
+static void csv_row(const struct row *row)
+{
+	const struct mem_record *r = row->r;
+
+	printf("%llu,%llu,%llu,%llu,%s,%u,0x%llx,%u,%u,%u,0x%llx,", (unsigned long long)row->number,
+	       (unsigned long long)r->time_ns, (unsigned long long)r->order,
+	       (unsigned long long)row->thread, mem_kind_name(r->kind),
+	       mem_is_access(r) ? r->size : 0, (unsigned long long)(mem_is_raw(r) ? r->address : 0),
+	       !!(r->tag & CRAY_ATOMIC), !!(r->tag & CRAY_UNALIGNED),
+	       mem_is_access(r) ? r->attr : 0, (unsigned long long)(mem_is_raw(r) ? r->pc : 0));
+	if (r->kind == MEM_ADD)
+		printf("%u,%u,,", r->elem_size, r->elem_count);
+	else if (r->kind == MEM_MARK || r->kind == MEM_GAP)
+		printf(",,%llu,", (unsigned long long)r->value);
+	else
+		fputs(",,,", stdout);
+	if (r->kind == MEM_ADD || r->kind == MEM_MARK)
+		csv_text(r->name, r->name_size);
+	else if (r->kind == MEM_GAP)
+		fputs(mem_cause_name(r->cause), stdout);
+	else if (row->type)
+		csv_text(row->type, strlen(row->type));
+	putchar('\n');
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void json_hex(struct json_writer *w, const char *key, uint64_t value)
+{
+	char hex[24];
+
+	snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)value);
+	jw_field_string(w, key, hex);
+}
+
+static void json_access(struct json_writer *w, const struct row *row)
+{
+	const struct mem_record *r = row->r;
+
+	jw_field_u64(w, "size", r->size);
+	if (r->tag & CRAY_ATOMIC)
+		jw_field_bool(w, "atomic", true);
+	if (r->tag & CRAY_UNALIGNED)
+		jw_field_bool(w, "unaligned", true);
+	if (r->attr)
+		jw_field_u64(w, "attributes", r->attr);
+}
+
+static void json_row(struct dump *d, const struct row *row)
+{
+	const struct mem_record *r = row->r;
+	struct json_writer *w = &d->json;
+
+	jw_object_begin(w);
+	jw_field_u64(w, "n", row->number);
+	jw_field_u64(w, "thread", row->thread);
+	jw_field_string(w, "kind", mem_kind_name(r->kind));
+	if (r->time_ns)
+		jw_field_u64(w, "time_ns", r->time_ns);
+	if (mem_is_raw(r))
+		json_hex(w, "address", r->address);
+	if (mem_is_raw(r) && r->pc)
+		json_hex(w, "pc", r->pc);
+	if (mem_is_access(r))
+		json_access(w, row);
+	if (r->kind == MEM_ADD) {
+		jw_field_u64(w, "elem_size", r->elem_size);
+		jw_field_u64(w, "elem_count", r->elem_count);
+	}
+	if (r->kind == MEM_ADD || r->kind == MEM_MARK) {
+		jw_key(w, r->kind == MEM_ADD ? "type" : "text");
+		jw_string_n(w, r->name, r->name_size);
+	} else if (row->type) {
+		jw_field_string(w, "type", row->type);
+		jw_field_u64(w, "offset", row->offset);
+	}
+	if (r->kind == MEM_MARK || r->kind == MEM_GAP)
+		jw_field_u64(w, r->kind == MEM_GAP ? "missing" : "value", r->value);
+	if (r->kind == MEM_GAP)
+		jw_field_string(w, "cause", mem_cause_name(r->cause));
+	jw_object_end(w);
+	jw_newline(w);
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static void print_row(struct dump *d, const struct row *row)
+{
+	if (d->form == TEXT)
+		text_row(row);
+	else if (d->form == CSV)
+		csv_row(row);
+	else
+		json_row(d, row);
+}
+
+static void dump_all(struct dump *d, struct mem_reader *r)
+{
+	const struct mem_record *rec;
+	struct row row;
+	uint64_t n = 0, wanted = 0;
+
+	for (; (rec = mem_reader_next(r)); n++) {
+		if (!mem_select_wants(&d->select, rec, d->facts, &row.type, &row.offset))
+			continue;
+		if (wanted++ < d->skip)
+			continue;
+		if (wanted > d->skip && wanted - d->skip > d->count)
+			break;
+		row.r = rec;
+		row.number = n;
+		row.thread = mem_facts_id(d->facts, rec->thread);
+		row.module = mem_is_access(rec) ? module_of(d->facts, rec->pc) : NULL;
+		print_row(d, &row);
+		if (ferror(stdout))
+			break;
+	}
+}
+
+static int dump(struct dump *d)
+{
+	struct mem_reader *r = mem_open(&command_mem_dump, d->path);
+	int status;
+
+	if (!r)
+		return EXIT_FAILED;
+	d->facts = mem_reader_facts(r);
+	d->select.want_types = true;
+	if (d->form == JSON)
+		jw_init_file(&d->json, stdout);
+	if (d->form == CSV)
+		puts("n,time_ns,order,thread,kind,size,address,atomic,unaligned,attributes,pc,"
+		     "elem_size,elem_count,value,type");
+	dump_all(d, r);
+	status = mem_finish(&command_mem_dump, r);
+	if (d->form == JSON)
+		jw_release(&d->json);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		say("mem dump", "cannot write the result");
+		status = EXIT_FAILED;
+	}
+	if (d->select.no_memory) {
+		say("mem dump", "no memory for all types; some are not told");
+		status = EXIT_FAILED;
+	}
+	mem_select_release(&d->select);
+	return status;
+}
+
+static bool bad_value(const char *option, const char *value, const char *what)
+{
+	say("mem dump", "'%s' is no good for %s: %s goes there", value, option, what);
+	return false;
+}
+
+static bool set_option(struct dump *d, int o, const char *value)
+{
+	unsigned long long n;
+
+	switch (o) {
+	case O_THREAD:
+		d->select.by_thread = true;
+		if (!opt_number("mem dump", "--thread", value, 0, ~0ull, &n))
+			return false;
+		d->select.thread_id = n;
+		return true;
+	case O_KIND:
+		return mem_select_kinds(&d->select, value) ||
+		       bad_value("--kind", value, "a list of read, write, add, remove, mark, gap");
+	case O_RANGE:
+		return mem_select_range(&d->select, value) ||
+		       bad_value("--range", value, "FROM-TO, FROM+SIZE or one address");
+	case O_TYPE:
+		d->select.type = value;
+		return true;
+	case O_SKIP:
+		return opt_number("mem dump", "--skip", value, 0, ~0ull, &n) && (d->skip = n, true);
+	case O_COUNT:
+		return opt_number("mem dump", "--count", value, 0, ~0ull, &n) &&
+		       (d->count = n, true);
+	case O_ATOMIC:
+		d->select.atomic = true;
+		return true;
+	default:
+		d->form = o == O_CSV ? CSV : JSON;
+		return true;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct dump d = { .count = UINT64_MAX };
+	struct opt_walk walk = { 0 };
+	const char *value;
+	int o, first;
+
+	while ((o = opt_next(&command_mem_dump, &walk, argc, argv, &value, &first)) >= 0) {
+		if (!set_option(&d, o, value))
+			return EXIT_USAGE;
+	}
+	if (o != OPT_END)
+		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	d.path = mem_operand(&command_mem_dump, argc, argv, first);
+	return d.path ? dump(&d) : EXIT_USAGE;
+}
+
+const struct command command_mem_dump = {
+	.name = "mem dump",
+	.instrument = "memory",
+	.args = "[OPTIONS] TRACE",
+	.summary = "print the records of a memory trace",
+	.details = "A line has number, thread, kind, size, address, place in the code, flags, and "
+		   "the\n"
+		   "type that is annotated there with the offset in it.\n",
+	.opts = options,
+	.run = run,
+};

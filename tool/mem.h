@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem.h - the commands of `corotracer mem`.
+ *
+ * To add one: tool/cmd_mem_<name>.c with a `const struct command command_mem_<name>` whose
+ * name is "mem <name>", a line here and one in cmd_mem.c.
+ */
+#ifndef TOOL_MEM_H
+#define TOOL_MEM_H
+
+#include "cmd.h"
+#include "memory/reader.h"
+
+extern const struct command command_mem_run;
+extern const struct command command_mem_cc;
+extern const struct command command_mem_cxx;
+extern const struct command command_mem_check;
+extern const struct command command_mem_dump;
+extern const struct command command_mem_stat;
+extern const struct command command_mem_convert;
+
+/* What all readers of traces have in common: open, or say why not. */
+struct mem_reader *mem_open(const struct command *cmd, const char *path);
+
+/*
+ * The end of a command that read all of @r: faults and errors on stderr.  EXIT_FAILED if
+ * there were any.  Closes.
+ */
+int mem_finish(const struct command *cmd, struct mem_reader *r);
+
+/* Exactly one operand: the trace.  NULL after saying what is wrong. */
+const char *mem_operand(const struct command *cmd, int argc, char **argv, int first);
+
+#endif

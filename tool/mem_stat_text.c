@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* mem_stat_text.c - statistics of a memory trace, for people. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "mem_stat.h"
+
+/* "1,234"; a few may be in use at a time. */
+static const char *number(uint64_t n)
+{
+	static char ring[8][TEXT_SIZE];
+	static unsigned next;
+
+	return text_count(ring[next++ % 8], n);
+}
+
+/* "4 KiB", exact as long as it can be. */
+static const char *bytes(uint64_t n)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	static char ring[4][TEXT_SIZE];
+	static unsigned next;
+	char *buf = ring[next++ % 4];
+	double v = (double)n;
+	unsigned u = 0;
+
+	while (v >= 1024 && u < 5) {
+		v /= 1024;
+		u++;
+	}
+	snprintf(buf, TEXT_SIZE, v < 10 && v != (double)(unsigned)v ? "%.1f %s" : "%.0f %s", v,
+		 units[u]);
+	return buf;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_totals(const struct mem_stat *s, const char *path)
+{
+	uint64_t all = s->reads + s->writes;
+
+	text_put(stdout, path);
+	printf(": %s accesses, %.1f %% of them writes, %s annotations, %zu thread%s\n", number(all),
+	       percent(s->writes, all), number(s->annotations), s->nr_threads,
+	       s->nr_threads == 1 ? "" : "s");
+	printf("  %s lines of %u bytes, %s; %s accesses straddle two\n", number(s->lines.distinct),
+	       s->config.line_size, bytes(s->lines.distinct * s->config.line_size),
+	       number(s->straddles));
+	if (s->lost)
+		printf("  %s accesses are missing: lost\n", number(s->lost));
+	if (s->left_out)
+		printf("  %s accesses are missing: left out on purpose\n", number(s->left_out));
+	if (s->lines.one_in > 1)
+		printf("  lines are a sample, 1 in %s: what follows about lines is estimated\n",
+		       number(s->lines.one_in));
+}
+
+static void print_threads(const struct mem_stat *s, const struct mem_facts *facts)
+{
+	size_t i;
+
+	if (s->nr_threads < 2)
+		return;
+	puts("\nthread                          reads           writes");
+	for (i = 0; i < s->nr_threads && i < 32; i++) {
+		const struct mem_stat_thread *t = &s->threads[i];
+		const struct mem_thread *known = mem_facts_thread(facts, t->number);
+
+		printf("%-12llu %24s %16s  ", (unsigned long long)mem_facts_id(facts, t->number),
+		       number(t->reads), number(t->writes));
+		if (known && known->name)
+			text_put_short(stdout, known->name, 24);
+		if (t->lines)
+			printf("  %s lines", number(t->lines->distinct));
+		putchar('\n');
+	}
+	if (s->nr_threads > 32)
+		printf("and %zu more\n", s->nr_threads - 32);
+}
+
+size_t mem_stat_types(const struct mem_stat *s, uint32_t *out, size_t nr)
+{
+	size_t have = 0, k;
+	uint32_t i;
+
+	for (i = 0; i < s->names.nr; i++) {
+		uint64_t uses = s->types[i].reads + s->types[i].writes;
+
+		for (k = have < nr ? have : nr; k > 0; k--) {
+			const struct mem_stat_type *before = &s->types[out[k - 1]];
+
+			if (before->reads + before->writes >= uses)
+				break;
+			if (k < nr)
+				out[k] = out[k - 1];
+		}
+		if (k < nr)
+			out[k] = i;
+		if (have < nr)
+			have++;
+	}
+	return have;
+}
+
+static void print_types(const struct mem_stat *s, unsigned top)
+{
+	uint32_t order[MEM_STAT_TOP_MAX];
+	size_t nr = mem_stat_types(s, order, top), i;
+
+	if (!nr)
+		return;
+	puts("\ntype                            reads           writes        allocated");
+	for (i = 0; i < nr; i++) {
+		const struct mem_stat_type *t = &s->types[order[i]];
+		const char *name = strtab_text(&s->names, order[i]);
+		int width = text_width(name);
+
+		text_put_short(stdout, name, 20);
+		printf("%*s %16s %16s %16s\n", width < 20 ? 20 - width : 0, "", number(t->reads),
+		       number(t->writes), number(t->added));
+	}
+}
+
+static void print_hot(struct mem_stat *s, unsigned top)
+{
+	const struct line *hot[MEM_STAT_TOP_MAX];
+	size_t nr = lines_hottest(&s->lines, hot, top), i;
+	uint64_t all = s->reads + s->writes;
+
+	if (!nr)
+		return;
+	puts("\nhot lines                       reads           writes    share  threads");
+	for (i = 0; i < nr; i++) {
+		const struct line *l = hot[i];
+		int users = __builtin_popcountll(l->readers | l->writers);
+
+		printf("0x%-18llx %16s %16s %6.2f %%  %d%s",
+		       (unsigned long long)(l->line * s->config.line_size), number(l->reads),
+		       number(l->writes), percent(l->reads + l->writes, all), users,
+		       users > 1 && l->writers ? ", written" : "");
+		if (l->type != ~0u) {
+			fputs("  ", stdout);
+			text_put_short(stdout, strtab_text(&s->names, l->type), 24);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_windows(const struct mem_stat *s)
+{
+	uint64_t most = 1;
+	size_t i;
+
+	if (s->nr_windows < 2)
+		return;
+	for (i = 0; i < s->nr_windows; i++)
+		most = s->windows[i].lines > most ? s->windows[i].lines : most;
+	printf("\nworking set, per %s accesses\n", number(s->window));
+	for (i = 0; i < s->nr_windows && i < 64; i++) {
+		const struct mem_stat_window *w = &s->windows[i];
+		int bar = (int)(40 * w->lines / most);
+
+		printf("%14s %10s  %.*s\n", number((uint64_t)i * s->window),
+		       bytes(w->lines * s->config.line_size), bar,
+		       "########################################");
+	}
+	if (s->nr_windows > 64)
+		printf("and %zu more%s\n", s->nr_windows - 64,
+		       s->windows_full ? ", the last one to the end of the trace" : "");
+}
+
+static void print_strides(const struct mem_stat *s, unsigned top)
+{
+	const struct strides *st = &s->strides;
+	size_t i;
+
+	if (!st->all)
+		return;
+	printf("\nstrides: %.1f %% as the one before of the same place, %.1f %% the same address, "
+	       "%.1f %% the next\n",
+	       percent(st->same, st->all), percent(st->zero, st->all), percent(st->next, st->all));
+	for (i = 0; i < st->nr_kept && i < top; i++)
+		printf("%20lld %16s %6.2f %%%s\n", (long long)st->kept[i].stride,
+		       number(st->kept[i].count), percent(st->kept[i].count, st->all),
+		       st->kept[i].over * 10 > st->kept[i].count ? "  at most" : "");
+}
+
+static void print_reuse(const struct lines *l, uint32_t line_size, const char *whose)
+{
+	uint64_t all = l->cold, hits = 0;
+	unsigned b, last = 0;
+
+	for (b = 0; b < LINES_BUCKETS; b++) {
+		all += l->reuse[b];
+		last = l->reuse[b] ? b : last;
+	}
+	if (!all)
+		return;
+	printf("\nreuse distance%s, and what an LRU cache of that size would have\n", whose);
+	for (b = 0; b <= last; b++) {
+		hits += l->reuse[b];
+		printf("%9s < %-9s lines %16s  %8s: %6.2f %% hits\n", b ? "" : "",
+		       number(lines_bucket_start(b + 1)), number(l->reuse[b]),
+		       bytes(lines_bucket_start(b + 1) * line_size), percent(hits, all));
+	}
+	printf("%9s   %-9s       %16s\n", "", "first use", number(l->cold));
+}
+
+void mem_stat_text(struct mem_stat *s, const struct mem_facts *facts, const char *path,
+		   unsigned top)
+{
+	char whose[64];
+	size_t i;
+
+	print_totals(s, path);
+	print_threads(s, facts);
+	print_types(s, top);
+	print_hot(s, top);
+	print_windows(s);
+	print_strides(s, top);
+	print_reuse(&s->lines, s->config.line_size, "");
+	for (i = 0; i < s->nr_threads; i++) {
+		if (!s->threads[i].lines)
+			continue;
+		snprintf(whose, sizeof(whose), " of thread %llu",
+			 (unsigned long long)mem_facts_id(facts, s->threads[i].number));
+		print_reuse(s->threads[i].lines, s->config.line_size, whose);
+	}
+}
