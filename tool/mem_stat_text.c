@@ -186,7 +186,7 @@ static void print_strides(const struct mem_stat *s, unsigned top)
 	for (i = 0; i < st->nr_kept && i < top; i++)
 		printf("%20lld %16s %6.2f %%%s\n", (long long)st->kept[i].stride,
 		       number(st->kept[i].count), percent(st->kept[i].count, st->all),
-		       st->kept[i].over * 10 > st->kept[i].count ? "  at most" : "");
+		       st->under * 10 > st->kept[i].count ? "  at least" : "");
 }
 
 static void print_reuse(const struct lines *l, uint32_t line_size, const char *whose)

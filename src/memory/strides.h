@@ -36,6 +36,7 @@ struct strides {
 	uint64_t same;           /* equal to the one before of that place */
 	uint64_t zero;           /* the same address again */
 	uint64_t next;           /* exactly behind the last access: sequential */
+	uint64_t under;          /* counts may be that much too low */
 	uint64_t unknown;        /* accesses of places that are not followed */
 };
 
