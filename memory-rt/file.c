@@ -21,7 +21,7 @@
 #define LOST_MAX   256u
 #define ASIDE_MAX  (1u << 20)
 #define SEQS       65536u
-#define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * 16u + 4096u)
+#define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * sizeof(struct cray_lost) + 4096)
 
 typedef size_t (*compress_fn)(void *ctx, void *to, size_t room, const void *from, size_t size,
 			      int level);
@@ -370,7 +370,6 @@ static void number_anew(struct crt_file *f, struct cray_block *b)
 static bool ring_write(struct crt_file *f)
 {
 	uint64_t at = f->oldest;
-	struct cray_chunk *c = (struct cray_chunk *)f->out;
 	uint32_t bytes;
 
 	if (ftruncate(f->fd, 0) != 0 || lseek(f->fd, 0, SEEK_SET) != 0) {
@@ -387,7 +386,7 @@ static bool ring_write(struct crt_file *f)
 	for (; at < f->newest; at += sizeof(bytes) + bytes) {
 		ring_copy(f, at, (uint8_t *)&bytes, sizeof(bytes), false);
 		ring_copy(f, at + sizeof(bytes), f->out, bytes, false);
-		number_anew(f, (struct cray_block *)(f->out + sizeof(*c)));
+		number_anew(f, (struct cray_block *)(f->out + sizeof(struct cray_chunk)));
 		seal_block(f, f->out, bytes);
 		if (!put_block(f, f->out, bytes))
 			return false;
@@ -505,7 +504,7 @@ void crt_file_close(struct crt_file *f)
 /* When this process began, on CLOCK_MONOTONIC, or a little before. */
 static uint64_t process_start(void)
 {
-	char text[1024], *c = text;
+	char text[1024], *c;
 	uint64_t ticks = 0, hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	size_t n = crt_read_file("/proc/self/stat", text, sizeof(text)), i;
 	int field;
