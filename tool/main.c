@@ -24,13 +24,6 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-const char *command_word(const struct command *cmd)
-{
-	const char *space = strrchr(cmd->name, ' ');
-
-	return space ? space + 1 : cmd->name;
-}
-
 const struct command *command_find_sub(const struct command *cmd, const char *name)
 {
 	size_t i;

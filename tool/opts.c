@@ -180,6 +180,13 @@ bool opt_size(const char *command, const char *option, const char *text, unsigne
 	return false;
 }
 
+const char *command_word(const struct command *cmd)
+{
+	const char *space = strrchr(cmd->name, ' ');
+
+	return space ? space + 1 : cmd->name;
+}
+
 void command_help_print(const struct command *cmd)
 {
 	const struct opt *o;
