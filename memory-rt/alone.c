@@ -15,8 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +27,7 @@
 #include "corotracer/version.h"
 #include "feed.h"
 #include "file.h"
+#include "second.h"
 #include "session.h"
 #include "sys.h"
 
@@ -52,6 +52,7 @@ enum { NOTHING, CHECKPOINT, FINISH };
 struct consumer {
 	struct crt_file *file;
 	struct cray_pack *pack;
+	struct crt_maker *maker;
 	struct source *sources;
 	uint32_t nr_sources;
 	uint32_t high;        /* slots that were ever in use, at least */
@@ -60,17 +61,24 @@ struct consumer {
 	uint32_t served;      /* [threads] futex: requests done */
 	uint64_t now_ns;      /* of this round */
 	uint32_t dead;        /* nothing more can be written */
-	pthread_t thread;
 };
 static struct consumer the;
+
+/* Two threads may find something at a time. */
+static uint32_t aside_lock;
 
 static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload, uint32_t size)
 {
 	(void)context;
+	/* (L) pairs with the release below. */
+	while (__atomic_exchange_n(&aside_lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
 	if (code == CRW_FACT)
 		crt_file_fact(the.file, (uint16_t)w0, payload, size);
 	else
 		crt_file_module(the.file, payload, size);
+	/* (L) pairs with the acquire above. */
+	__atomic_store_n(&aside_lock, 0, __ATOMIC_RELEASE);
 }
 
 static void say_error(const char *what, int error)
@@ -106,24 +114,32 @@ static bool hurry(const struct crw_slot_view *v)
 	return __atomic_load_n(&slot->waiting, __ATOMIC_RELAXED) != 0;
 }
 
+/* A block that is made; then its chunks go back, and not before. */
+static void store_block(struct source *s, struct crt_maker *maker, uint32_t accesses)
+{
+	if (the.dead)
+		return;
+	if (crt_file_block(the.file, maker, s->seq)) {
+		s->seq++;
+		return;
+	}
+	crt_file_lost(the.file, s->thread.number,
+		      crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, accesses);
+	give_up();
+}
+
 static void write_block(struct source *s, const struct crw_slot_view *v)
 {
-	uint32_t accesses = the.pack->nr_accesses;
-
-	if (!cray_pack_empty(the.pack) && !the.dead &&
-	    !crt_file_block(the.file, the.pack, hurry(v))) {
-		uint32_t cause = crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK;
-
-		crt_file_lost(the.file, s->thread.number, cause, accesses);
-		give_up();
+	if (!cray_pack_empty(the.pack) && !the.dead) {
+		crt_maker_make(the.maker, the.pack, hurry(v));
+		store_block(s, the.maker, the.pack->nr_accesses);
 	}
-	s->seq = the.pack->thread_seq;
+	crw_publish(&crt_session.region, v->index, &s->cursor);
 }
 
 static void begin_block(struct source *s)
 {
 	cray_pack_init(the.pack);
-	the.pack->thread_seq = s->seq;
 	cray_pack_begin(the.pack, s->thread.number, s->feed.order, s->feed.time_ns);
 	cray_pack_weight(the.pack, s->feed.weight_256);
 }
@@ -136,6 +152,7 @@ static void meet(struct source *s, const struct crw_slot_view *v)
 	s->id = v->thread;
 	s->feed.weight_256 = 256;
 	s->feed.aside = aside;
+	s->cursor.hold = 1;
 	s->thread.number = the.next_thread++;
 	s->thread.id = v->tid;
 	s->thread.start_ns = v->start_ns;
@@ -153,6 +170,61 @@ static void account(struct source *s)
 	s->told = bad;
 }
 
+/*
+ * Two blocks' worth at a time, by two threads.  False: not now, one does it all.  A hole in the
+ * first half, or more in it than a block holds: then the second half was in vain.
+ */
+static bool drain_two(struct source *s, const struct crw_slot_view *v)
+{
+	struct crt_job mine = { .view = *v, .cursor = s->cursor, .feed = s->feed };
+	struct crt_job theirs = mine;
+	struct crt_maker *maker;
+	const struct crt_job *done;
+	bool whole;
+
+	theirs.hurry = hurry(v);
+	theirs.thread = s->thread.number;
+	mine.end = s->cursor.taken + CRT_HALF;
+	theirs.cursor.taken = mine.end;
+	theirs.cursor.offset = theirs.cursor.begun = 0;
+	theirs.end = mine.end + CRT_HALF;
+	if (s->feed.piece_left || !crt_second_start(the.file, &theirs))
+		return false;
+	begin_block(s);
+	whole = !crt_job_pack(&mine, the.pack) && mine.cursor.taken == mine.end;
+	s->cursor = mine.cursor;
+	s->feed = mine.feed;
+	write_block(s, v);
+	done = crt_second_join(&maker);
+	if (whole && !done->empty) {
+		uint64_t full = mine.feed.told_full - theirs.feed.told_full;
+		uint64_t sampled = mine.feed.told_sampled - theirs.feed.told_sampled;
+		uint64_t filtered = mine.feed.told_filtered - theirs.feed.told_filtered;
+		uint64_t broken = mine.feed.broken - theirs.feed.broken;
+		uint64_t ranges = mine.feed.ranges - theirs.feed.ranges;
+
+		store_block(s, maker, done->nr_accesses);
+		s->cursor = done->cursor;
+		s->cursor.holes += mine.cursor.holes - theirs.cursor.holes;
+		s->cursor.broken += mine.cursor.broken - theirs.cursor.broken;
+		s->feed = done->feed;
+		s->feed.told_full += full;
+		s->feed.told_sampled += sampled;
+		s->feed.told_filtered += filtered;
+		s->feed.broken += broken;
+		s->feed.ranges += ranges;
+		crw_publish(&crt_session.region, v->index, &s->cursor);
+	}
+	return true;
+}
+
+static uint64_t ready(const struct source *s, uint32_t index)
+{
+	const struct crw_slot *slot = &crt_session.region.slots[index];
+
+	return __atomic_load_n(&slot->sealed, __ATOMIC_RELAXED) - s->cursor.taken;
+}
+
 /* Everything that is in a slot's ring now; true if there was something. */
 static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 {
@@ -161,6 +233,9 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 	struct crw_taken run;
 	bool any = false;
 
+	if (ready(s, v->index) >= 2u * CRT_HALF && r->nr_chunks > 2u * CRT_HALF && !the.dead &&
+	    drain_two(s, v))
+		any = true;
 	begin_block(s);
 	while (most && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
 		uint32_t used = crw_feed(&s->feed, the.pack, &run);
@@ -213,12 +288,10 @@ static void part(struct source *s, const struct crw_slot_view *v)
 
 static bool worth_it(struct source *s, const struct crw_slot_view *v)
 {
-	const struct crw_slot *slot = &crt_session.region.slots[v->index];
-	uint64_t ready = __atomic_load_n(&slot->sealed, __ATOMIC_RELAXED) - s->cursor.taken;
+	uint64_t nr = ready(s, v->index);
 	uint32_t batch = crt_session.region.nr_chunks / 2;
 
-	return ready >= (batch < BATCH ? batch : BATCH) ||
-	       (ready && the.now_ns - s->taken_ns > STALE);
+	return nr >= (batch < BATCH ? batch : BATCH) || (nr && the.now_ns - s->taken_ns > STALE);
 }
 
 /* One slot.  True: something was taken. */
@@ -366,6 +439,8 @@ void crt_alone_forget(void)
 	if (the.file)
 		close(crt_file_fd(the.file));
 	__builtin_memset(&the, 0, sizeof(the));
+	crt_second_forget();
+	aside_lock = 0;
 	munmap(crt_session.region.base, crt_session.region.size);
 	crt_session.region.base = NULL;
 }
@@ -424,22 +499,6 @@ static bool make_region(void)
 	return crw_region_open(memory, size, &s->region) == NULL;
 }
 
-static bool start_thread(void)
-{
-	struct crt_mask mask = crt_signals_off();
-	pthread_attr_t attr;
-	bool started = false;
-
-	if (pthread_attr_init(&attr) == 0) {
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		pthread_attr_setstacksize(&attr, 512u << 10);
-		started = pthread_create(&the.thread, &attr, consume, NULL) == 0;
-		pthread_attr_destroy(&attr);
-	}
-	crt_signals_back(mask);
-	return started;
-}
-
 /* The name; never that of what this process wrote before it called exec. */
 static bool open_file(bool child)
 {
@@ -488,10 +547,12 @@ bool crt_alone_begin(bool child)
 	tell_file();
 	s->drop = s->options.drop;
 	the.pack = crt_memory(sizeof(*the.pack));
+	the.maker = crt_maker_new(the.file);
 	the.nr_sources = CRW_NR_SLOTS;
 	the.sources = crt_memory(the.nr_sources * sizeof(*the.sources));
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-	if (!the.pack || !the.sources || !make_region() || !start_thread()) {
+	if (!the.pack || !the.maker || !the.sources || !make_region() ||
+	    !crt_start_thread(consume)) {
 		crt_say("no memory or no thread for tracing; not tracing", NULL);
 		s->region.base = NULL;
 		crt_file_close(the.file);

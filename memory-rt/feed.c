@@ -43,7 +43,7 @@ static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
 		u = read_once(&units[i]);
 		if (CRW_CODE(u.w1) != CRW_DATA)
 			return 0;
-		__builtin_memcpy(out + 8u * (i - 1), &u.w0, 8);
+		__builtin_memcpy(out + 8 * (size_t)(i - 1), &u.w0, 8);
 	}
 	return want;
 }

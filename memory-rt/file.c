@@ -21,7 +21,7 @@
 #define LOST_MAX   256u
 #define ASIDE_MAX  (1u << 20)
 #define SEQS       65536u
-#define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * 16u + 4096u)
+#define TAIL_ROOM  (ENTRIES * sizeof(struct cray_entry) + LOST_MAX * sizeof(struct cray_lost) + 4096)
 
 typedef size_t (*compress_fn)(void *ctx, void *to, size_t room, const void *from, size_t size,
 			      int level);
@@ -36,14 +36,22 @@ struct aside {
 	uint8_t bytes[ASIDE_MAX];
 };
 
-struct crt_file {
-	int fd;
-	int error;
+struct crt_maker {
 	int level;
 	void *zstd; /* its context; NULL: none */
 	uint64_t zstd_size;
 	compress_fn compress;
 	is_error_fn is_error;
+	uint64_t size; /* of the block in out[] */
+	uint8_t plain[CRAY_PACK_PLAIN_MAX];
+	uint8_t out[HEAD + STORED_MAX];
+};
+
+struct crt_file {
+	int fd;
+	int error;
+	int level;
+	bool compresses;
 	uint64_t at; /* where the next chunk goes */
 	uint64_t max, ring;
 	uint64_t index_at; /* of the newest index */
@@ -61,17 +69,17 @@ struct crt_file {
 	uint8_t *kept;
 	uint64_t oldest, newest; /* positions that only grow */
 
-	uint8_t plain[CRAY_PACK_PLAIN_MAX];
-	uint8_t out[HEAD + STORED_MAX];
+	uint8_t plain[CRAY_PACK_PLAIN_MAX]; /* of chunks that are no blocks, */
+	uint8_t out[HEAD + STORED_MAX];     /* and of blocks that were kept */
 };
 
 /* A statically linked program has none. */
 void *dlopen(const char *path, int flags) __attribute__((weak));
 void *dlsym(void *handle, const char *name) __attribute__((weak));
 
-static void load_zstd(struct crt_file *f)
+static void load_zstd(struct crt_maker *m)
 {
-	void *lib = f->level && dlopen ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *lib = m->level && dlopen ? dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 	estimate_fn estimate;
 	init_fn init;
 
@@ -79,18 +87,29 @@ static void load_zstd(struct crt_file *f)
 		return;
 	estimate = (estimate_fn)dlsym(lib, "ZSTD_estimateCCtxSize");
 	init = (init_fn)dlsym(lib, "ZSTD_initStaticCCtx");
-	f->compress = (compress_fn)dlsym(lib, "ZSTD_compressCCtx");
-	f->is_error = (is_error_fn)dlsym(lib, "ZSTD_isError");
-	if (!estimate || !init || !f->compress || !f->is_error)
+	m->compress = (compress_fn)dlsym(lib, "ZSTD_compressCCtx");
+	m->is_error = (is_error_fn)dlsym(lib, "ZSTD_isError");
+	if (!estimate || !init || !m->compress || !m->is_error)
 		return;
-	f->zstd_size = estimate(f->level);
-	if (f->is_error(f->zstd_size))
+	m->zstd_size = estimate(m->level);
+	if (m->is_error(m->zstd_size))
 		return;
-	f->zstd = crt_memory(f->zstd_size);
-	if (f->zstd && !init(f->zstd, f->zstd_size)) {
-		crt_memory_free(f->zstd, f->zstd_size);
-		f->zstd = NULL;
+	m->zstd = crt_memory(m->zstd_size);
+	if (m->zstd && !init(m->zstd, m->zstd_size)) {
+		crt_memory_free(m->zstd, m->zstd_size);
+		m->zstd = NULL;
 	}
+}
+
+struct crt_maker *crt_maker_new(const struct crt_file *f)
+{
+	struct crt_maker *m = crt_memory(sizeof(*m));
+
+	if (m) {
+		m->level = f->level;
+		load_zstd(m);
+	}
+	return m;
 }
 
 /* All of it or nothing: what is in the file ends with a whole chunk. */
@@ -255,27 +274,34 @@ static bool worth_compressing(const struct cray_pack *p, size_t plain)
 	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
 }
 
-/* The packer's block into out[]; its size. */
-static uint64_t make_block(struct crt_file *f, struct cray_pack *p, bool hurry)
+void crt_maker_make(struct crt_maker *m, struct cray_pack *p, bool hurry)
 {
-	struct cray_chunk *c = (struct cray_chunk *)f->out;
-	struct cray_block *b = (struct cray_block *)(f->out + sizeof(*c));
-	size_t plain = cray_pack_finish(p, f->plain, b), stored = plain;
-	uint8_t codec = CRAY_CODEC_NONE;
+	struct cray_chunk *c = (struct cray_chunk *)m->out;
+	struct cray_block *b = (struct cray_block *)(m->out + sizeof(*c));
+	size_t plain = cray_pack_finish(p, m->plain, b), stored = plain;
 
-	if (f->zstd && (!hurry || worth_compressing(p, plain))) {
-		stored = f->compress(f->zstd, f->out + HEAD, STORED_MAX, f->plain, plain,
-				     hurry ? -3 : f->level);
-		if (!f->is_error(stored) && stored < plain)
-			codec = CRAY_CODEC_ZSTD;
+	c->codec = CRAY_CODEC_NONE;
+	if (m->zstd && (!hurry || worth_compressing(p, plain))) {
+		stored = m->compress(m->zstd, m->out + HEAD, STORED_MAX, m->plain, plain,
+				     hurry ? -3 : m->level);
+		if (!m->is_error(stored) && stored < plain)
+			c->codec = CRAY_CODEC_ZSTD;
 	}
-	if (codec == CRAY_CODEC_NONE) {
+	if (c->codec == CRAY_CODEC_NONE) {
 		stored = plain;
-		__builtin_memcpy(f->out + HEAD, f->plain, plain);
+		__builtin_memcpy(m->out + HEAD, m->plain, plain);
 	}
-	cray_chunk_seal(&f->crc, c, CRAY_BLOCK, codec, f->number, b, sizeof(*b), f->out + HEAD,
-			stored, plain);
-	return HEAD + stored;
+	c->plain = (uint32_t)plain;
+	m->size = HEAD + stored;
+}
+
+/* Header and checksums of a block whose codec, plain size, head and bytes are there. */
+static void seal_block(struct crt_file *f, uint8_t *block, uint64_t size)
+{
+	struct cray_chunk *c = (struct cray_chunk *)block;
+
+	cray_chunk_seal(&f->crc, c, CRAY_BLOCK, c->codec, f->number, block + sizeof(*c),
+			sizeof(struct cray_block), block + HEAD, size - HEAD, c->plain);
 }
 
 /* Bytes of kept[] at a position that only grows. */
@@ -310,7 +336,7 @@ static void ring_room(struct crt_file *f, uint64_t size)
 	}
 }
 
-static void ring_keep(struct crt_file *f, uint64_t size)
+static void ring_keep(struct crt_file *f, uint8_t *block, uint64_t size)
 {
 	const struct cray_block *b = (const struct cray_block *)(f->out +
 								 sizeof(struct cray_chunk));
@@ -322,7 +348,7 @@ static void ring_keep(struct crt_file *f, uint64_t size)
 	}
 	ring_room(f, size + sizeof(bytes));
 	ring_copy(f, f->newest, (uint8_t *)&bytes, sizeof(bytes), true);
-	ring_copy(f, f->newest + sizeof(bytes), f->out, size, true);
+	ring_copy(f, f->newest + sizeof(bytes), block, size, true);
 	f->newest += sizeof(bytes) + size;
 }
 
@@ -344,7 +370,6 @@ static void number_anew(struct crt_file *f, struct cray_block *b)
 static bool ring_write(struct crt_file *f)
 {
 	uint64_t at = f->oldest;
-	struct cray_chunk *c = (struct cray_chunk *)f->out;
 	uint32_t bytes;
 
 	if (ftruncate(f->fd, 0) != 0 || lseek(f->fd, 0, SEEK_SET) != 0) {
@@ -361,9 +386,8 @@ static bool ring_write(struct crt_file *f)
 	for (; at < f->newest; at += sizeof(bytes) + bytes) {
 		ring_copy(f, at, (uint8_t *)&bytes, sizeof(bytes), false);
 		ring_copy(f, at + sizeof(bytes), f->out, bytes, false);
-		number_anew(f, (struct cray_block *)(f->out + sizeof(*c)));
-		cray_chunk_seal(&f->crc, c, CRAY_BLOCK, c->codec, f->number, f->out + sizeof(*c),
-				sizeof(struct cray_block), f->out + HEAD, bytes - HEAD, c->plain);
+		number_anew(f, (struct cray_block *)(f->out + sizeof(struct cray_chunk)));
+		seal_block(f, f->out, bytes);
 		if (!put_block(f, f->out, bytes))
 			return false;
 		if (f->nr_entries == ENTRIES && !put_index(f))
@@ -372,16 +396,20 @@ static bool ring_write(struct crt_file *f)
 	return true;
 }
 
-bool crt_file_block(struct crt_file *f, struct cray_pack *p, bool hurry)
+bool crt_file_block(struct crt_file *f, struct crt_maker *m, uint64_t thread_seq)
 {
+	struct cray_block *b = (struct cray_block *)(m->out + sizeof(struct cray_chunk));
+
+	b->thread_seq = thread_seq;
 	if (f->ring) {
-		ring_keep(f, make_block(f, p, hurry));
+		ring_keep(f, m->out, m->size);
 		return f->error == 0;
 	}
-	/* What a reader should know before it, and what is due: through out[] as well. */
+	/* What a reader should know before it, and what is due. */
 	if (!put_asides(f) || (f->nr_entries == ENTRIES && !put_index(f)))
 		return false;
-	return put_block(f, f->out, make_block(f, p, hurry));
+	seal_block(f, m->out, m->size);
+	return put_block(f, m->out, m->size);
 }
 
 bool crt_file_tail(struct crt_file *f)
@@ -439,12 +467,12 @@ struct crt_file *crt_file_open(const char *path, int level, uint64_t max, uint64
 	f->max = max;
 	f->ring = ring;
 	cray_crc_init(&f->crc);
-	load_zstd(f);
 	f->kept = ring ? crt_memory(ring) : NULL;
 	f->seqs = ring ? crt_memory(SEQS * sizeof(*f->seqs)) : NULL;
 	if (!f->kept || !f->seqs)
 		f->ring = 0;
-	cray_file_seal(&f->crc, &f->header, f->zstd ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE, 0,
+	f->compresses = level && dlopen && dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+	cray_file_seal(&f->crc, &f->header, f->compresses ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE, 0,
 		       start_ns, crt_wall());
 	begin(f);
 	return f;
@@ -462,13 +490,12 @@ int crt_file_fd(const struct crt_file *f)
 
 bool crt_file_compresses(const struct crt_file *f)
 {
-	return f->zstd != NULL;
+	return f->compresses;
 }
 
 void crt_file_close(struct crt_file *f)
 {
 	close(f->fd);
-	crt_memory_free(f->zstd, f->zstd_size);
 	crt_memory_free(f->kept, f->ring);
 	crt_memory_free(f->seqs, SEQS * sizeof(*f->seqs));
 	crt_memory_free(f, sizeof(*f));
@@ -477,7 +504,7 @@ void crt_file_close(struct crt_file *f)
 /* When this process began, on CLOCK_MONOTONIC, or a little before. */
 static uint64_t process_start(void)
 {
-	char text[1024], *c = text;
+	char text[1024], *c;
 	uint64_t ticks = 0, hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	size_t n = crt_read_file("/proc/self/stat", text, sizeof(text)), i;
 	int field;

@@ -36,10 +36,17 @@ void crt_file_thread(struct crt_file *f, const struct cray_thread *thread, const
 void crt_file_lost(struct crt_file *f, uint32_t thread, uint32_t cause, uint64_t count);
 
 /*
- * The packer's block.  @hurry: the program waits for us.  False: no more can be written (see
- * crt_file_error).
+ * Where a block is made: the slow part, which two threads can do at a time.  One for each,
+ * for ever.
  */
-bool crt_file_block(struct crt_file *f, struct cray_pack *p, bool hurry);
+struct crt_maker;
+struct crt_maker *crt_maker_new(const struct crt_file *f);
+
+/* The packer's block into @m.  @hurry: the program waits for us. */
+void crt_maker_make(struct crt_maker *m, struct cray_pack *p, bool hurry);
+
+/* The block in @m is the next of its thread, with this number.  False: see crt_file_error. */
+bool crt_file_block(struct crt_file *f, struct crt_maker *m, uint64_t thread_seq);
 
 /* Lost, index, end, foot: complete for now. */
 bool crt_file_tail(struct crt_file *f);

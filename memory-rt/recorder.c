@@ -330,6 +330,7 @@ static bool wanted_address(uint64_t address)
 	return o->nr_regions == 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is stored to */
 static void left_out(uint64_t *since, uint64_t *ever)
 {
 	++*since;
@@ -428,7 +429,7 @@ bool crt_put_long(unsigned code, uint64_t w0, uint64_t pc, const void *a, uint32
 	units[1].w0 = size;
 	units[1].w1 = CRW_W1(CRW_DATA, 1 + words);
 	for (i = 0; i < words; i++) {
-		__builtin_memcpy(&units[2 + i].w0, bytes + 8u * i, 8);
+		__builtin_memcpy(&units[2 + i].w0, bytes + 8 * (size_t)i, 8);
 		units[2 + i].w1 = CRW_W1(CRW_DATA, words - i);
 	}
 	return crt_put(units, 2 + words);

@@ -151,14 +151,12 @@ static bool chunk_begin(const struct crw_region *r, const struct crw_slot_view *
 	       out->head.thread == view->thread;
 }
 
-/* The current chunk is done with. */
-static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_cursor *c)
+void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cursor *c)
 {
 	struct crw_slot *s = &r->slots[slot];
 
-	c->taken++;
-	c->offset = 0;
-	c->begun = 0;
+	if (__atomic_load_n(&s->taken, __ATOMIC_RELAXED) == c->taken)
+		return;
 	/* (B) pairs with the acquire of `taken` by the thread, which then writes over it. */
 	__atomic_store_n(&s->taken, c->taken, __ATOMIC_RELEASE);
 	/* (D) pairs with the fence of the thread, between `waiting` and its look at `taken`. */
@@ -167,6 +165,16 @@ static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_curs
 		__atomic_fetch_add(&s->room, 1, __ATOMIC_RELAXED);
 		syscall(SYS_futex, &s->room, FUTEX_WAKE, 1, NULL, NULL, 0);
 	}
+}
+
+/* The current chunk is done with. */
+static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_cursor *c)
+{
+	c->taken++;
+	c->offset = 0;
+	c->begun = 0;
+	if (!c->hold)
+		crw_publish(r, slot, c);
 }
 
 /* Filled units from @from on, at most @max. */

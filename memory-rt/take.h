@@ -75,6 +75,8 @@ struct crw_cursor {
 	uint64_t taken;  /* chunks given back */
 	uint32_t offset; /* units of the current one that were given out */
 	uint32_t begun;  /* 1: its head was read */
+	uint32_t hold;   /* set by the caller, 1: chunks go back by crw_publish() only */
+	uint32_t reserved;
 	uint64_t holes;  /* units skipped because nobody filled them */
 	uint64_t broken; /* chunks whose head was nonsense, rings whose counters were */
 };
@@ -98,6 +100,9 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view,
 /* @nr units of the last run are done with; the chunk goes back when all of it is. */
 void crw_give_back(const struct crw_region *r, const struct crw_slot_view *view,
 		   struct crw_cursor *cursor, uint32_t nr);
+
+/* With cursor->hold: all chunks before the current one may be written again. */
+void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cursor *cursor);
 
 /* The slot is drained and its thread gone: others may have it. */
 void crw_slot_free(const struct crw_region *r, uint32_t index);

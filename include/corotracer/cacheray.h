@@ -88,7 +88,7 @@ static inline void *cacheray_typed(void *p, size_t size, size_t count, const cha
 #define cacheray_calloc(type, count) \
 	((type *)cacheray_typed(calloc((count), sizeof(type)), sizeof(type), (count), #type))
 /* @p, an array of @type or NULL, grows or shrinks to @count; NULL: it is as it was. */
-#define cacheray_realloc(p, type, count)                                                        \
+#define cacheray_realloc(p, type, count)                                                         \
 	((type *)cacheray_typed(reallocarray((p), (count), sizeof(type)), sizeof(type), (count), \
 				#type))
 
@@ -110,7 +110,8 @@ namespace cacheray
 template <class T> inline const char *type_name()
 {
 #if defined(__GNUG__) && defined(__GXX_RTTI)
-	static const char *const name = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, nullptr);
+	static const char *const name = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr,
+							    nullptr);
 	return name ? name : "?";
 #else
 	return "?";
@@ -134,7 +135,7 @@ template <class T, class... Args> inline T *make(Args &&...args)
 /* An annotation as long as the object that holds it: for arrays, arenas and members. */
 class scope
 {
-    public:
+      public:
 	template <class T> explicit scope(T *p, std::size_t count = 1) : at(p)
 	{
 		annotate(p, count);
@@ -146,7 +147,7 @@ class scope
 	scope(const scope &) = delete;
 	scope &operator=(const scope &) = delete;
 
-    private:
+      private:
 	const void *at;
 };
 
@@ -168,11 +169,13 @@ template <class T> struct allocator {
 		::operator delete(p);
 	}
 };
-template <class T, class U> inline bool operator==(const allocator<T> &, const allocator<U> &) noexcept
+template <class T, class U>
+inline bool operator==(const allocator<T> &, const allocator<U> &) noexcept
 {
 	return true;
 }
-template <class T, class U> inline bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
+template <class T, class U>
+inline bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
 {
 	return false;
 }

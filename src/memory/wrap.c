@@ -332,13 +332,12 @@ static void runtime(const struct sorted *s, struct words *out)
 static void other_sanitizers(const char *option, struct words *out)
 {
 	char rest[256] = "-fsanitize=", *copy = strdup(strchr(option, '=') + 1), *at = copy, *one;
-	size_t nr = 0;
+	size_t used = strlen(rest), nr = 0;
 
 	while (copy && (one = strsep(&at, ","))) {
-		if (strcmp(one, "thread") != 0 && strlen(rest) + strlen(one) + 2 < sizeof(rest)) {
-			strcat(rest, nr++ ? "," : "");
-			strcat(rest, one);
-		}
+		if (strcmp(one, "thread") != 0 && used + strlen(one) + 2 < sizeof(rest))
+			used += (size_t)snprintf(rest + used, sizeof(rest) - used, "%s%s",
+						 nr++ ? "," : "", one);
 	}
 	free(copy);
 	if (nr)
