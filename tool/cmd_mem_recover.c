@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_mem_recover.c - corotracer mem recover: complete the trace of a killed program. */
+#include <stdio.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "mem.h"
+#include "memory/recover.h"
+
+static const struct opt options[] = {
+	{ 0, "json", NULL, "the result as one JSON object" },
+	{ 0, NULL, NULL, NULL },
+};
+
+static void tell_json(const struct mem_recovered *r)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stdout);
+	jw_object_begin(&w);
+	jw_field_u64(&w, "before", r->before);
+	jw_field_u64(&w, "recovered", r->records);
+	jw_field_u64(&w, "threads", r->threads);
+	jw_field_u64(&w, "broken", r->broken);
+	jw_object_end(&w);
+	jw_newline(&w);
+	jw_release(&w);
+}
+
+static int run(int argc, char **argv)
+{
+	struct opt_walk walk = { 0 };
+	struct mem_recovered result;
+	struct err err = { 0 };
+	const char *value, *path;
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+	bool json = false;
+	int o, first;
+
+	while ((o = opt_next(&command_mem_recover, &walk, argc, argv, &value, &first)) >= 0)
+		json = true;
+	if (o != OPT_END)
+		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	path = mem_operand(&command_mem_recover, argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	if (mem_recover(path, &result, &err) < 0) {
+		say_error("mem recover", &err);
+		return EXIT_FAILED;
+	}
+	if (json)
+		tell_json(&result);
+	else
+		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
+			text_count(a, result.before), text_count(b, result.records));
+	if (result.broken)
+		say("mem recover", "%s things in the region made no sense",
+		    text_count(a, result.broken));
+	return EXIT_OK;
+}
+
+const struct command command_mem_recover = {
+	.name = "mem recover",
+	.instrument = "memory",
+	.args = "[--json] TRACE",
+	.summary = "complete the trace of a program that was killed while it ran alone",
+	.details = "What the program had recorded and not yet written lies in shared memory until "
+		   "then.\n"
+		   "Under 'mem run' there is no need: the collector takes it.\n",
+	.opts = options,
+	.run = run,
+};
