@@ -238,8 +238,13 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 		any = true;
 	begin_block(s);
 	while (most && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
-		uint32_t used = crw_feed(&s->feed, the.pack, &run);
+		uint32_t used;
 
+		if (run.new_chunk && !crt_block_has_room(the.pack)) {
+			write_block(s, v);
+			begin_block(s);
+		}
+		used = crw_feed(&s->feed, the.pack, &run);
 		any = true;
 		most -= run.new_chunk;
 		crw_give_back(r, v, &s->cursor, used);
