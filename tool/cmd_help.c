@@ -31,15 +31,14 @@ static void print_all(void)
 {
 	size_t i;
 
-	puts("usage: corotracer COMMAND [OPTIONS] ...\n\n"
+	puts("usage: corotracer COMMAND [OPTIONS] ...\n"
 	     "See from outside what a running program does, at a cost it cannot feel.\n");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i))
 			print_instrument(commands[i]->instrument);
 	}
 	puts("\n'corotracer help COMMAND' tells more.  To begin:\n"
-	     "  corotracer run -o trace.jsonl -- ./your_program\n"
-	     "  corotracer info trace.jsonl");
+	     "  corotracer run -o trace.jsonl -- ./your_program");
 }
 
 static int run_help(int argc, char **argv)

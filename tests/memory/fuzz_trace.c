@@ -7,7 +7,7 @@
  * again in the other format and read back: the same records, and no fault in what we wrote.
  * With a first byte of 0xff the rest is a block's payload, for the decoder alone; with 0xfe,
  * chunks whose checksums are made right before they are read, so that the fuzzer gets
- * behind them.
+ * behind them; with 0xfd, a sidecar.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own
  * inputs out of sound traces: fuzz_trace [ROUNDS [SEED]].
@@ -170,6 +170,31 @@ static void make_right(uint8_t *data, size_t size)
 	}
 }
 
+static void one_sidecar(const uint8_t *data, size_t size)
+{
+	static char path[] = "/tmp/fuzz_trace-XXXXXX";
+	struct sidecar_missing missing = { 0 };
+	struct mem_faults faults = { 0 };
+	struct mem_facts facts = { 0 };
+	struct err err = { 0 };
+	char meta[64];
+	FILE *file;
+
+	if (strstr(path, "XXXXXX") && close(mkstemp(path)) < 0)
+		fail("no file");
+	snprintf(meta, sizeof(meta), "%s.meta", path);
+	file = fopen(meta, "we");
+	if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+		fail("no sidecar");
+	sidecar_read(path, &facts, &faults);
+	records_read += facts.nr_threads + facts.nr_modules;
+	if (sidecar_write(path, &facts, &missing, &err) < 0)
+		fail("what was read cannot be written");
+	mem_facts_release(&facts);
+	unlink(meta);
+	unlink(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy = NULL;
@@ -179,6 +204,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cray_crc_init(&crc);
 	if (size && data[0] == 0xff) {
 		one_payload(data + 1, size - 1);
+		return 0;
+	}
+	if (size && data[0] == 0xfd) {
+		one_sidecar(data + 1, size - 1);
 		return 0;
 	}
 	if (size && data[0] == 0xfe) {
@@ -298,7 +327,19 @@ static size_t make_input(uint8_t *data, uint64_t *state)
 {
 	size_t size;
 
-	switch (traces_random(state) % 6) {
+	switch (traces_random(state) % 7) {
+	case 4: {
+		static const char sidecar[] =
+			"\xfd{\"pid\":3,\"command\":[\"a\",\"b\"],\"threads\":[{\"number\":1,"
+			"\"id\":\"0x9\",\"name\":\"x\"}],\"modules\":[{\"path\":\"p\",\"bias\":"
+			"\"0x1\","
+			"\"build_id\":\"a0b1\"}],\"missing\":[{\"cause\":1,\"count\":5}],\"notes\":"
+			"[\"n\"]}";
+
+		size = sizeof(sidecar) - 1;
+		memcpy(data, sidecar, size);
+		break;
+	}
 	case 0:
 		size = make_raw(data, state, MEM_FORMAT_RAW);
 		break;
