@@ -164,6 +164,16 @@ static void note_block(struct cfile *f, const struct cray_block *head, uint64_t 
 		write_index(f);
 }
 
+void cfile_copy(struct cfile *f, const struct cray_block *head, const void *plain, size_t size)
+{
+	uint64_t at = f->offset;
+
+	if (write_chunk(f, CRAY_BLOCK, head, sizeof(*head), plain, size))
+		note_block(f, head, at);
+	else
+		cfile_lost(f, CRAY_GAP_DISK, head->nr_accesses + head->lost);
+}
+
 void cfile_block(struct cfile *f, struct cray_pack *p)
 {
 	struct cray_block head;
