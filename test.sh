@@ -19,6 +19,9 @@ esac
 packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev python3 babeltrace2)
 if [ $quick = no ]; then
 	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils make tcl procps)
+	# Whoever has a Rust of his own has a newer one; and a real client for the server.
+	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
+	packages+=(apache2-utils)
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;

@@ -196,21 +196,6 @@ void cfile_block(struct cfile *f, struct cray_pack *p)
 	f->end.left_out += head.left_out;
 }
 
-void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,
-		const void *stored)
-{
-	size_t head_size = chunk->type == CRAY_BLOCK ? sizeof(*head) : 0;
-	uint64_t at = f->offset;
-	struct cray_chunk copy;
-
-	if (f->failed)
-		return;
-	cray_chunk_seal(&f->crc, &copy, chunk->type, chunk->codec, f->number, head, head_size,
-			stored, chunk->stored, chunk->plain);
-	if (put_whole(f, &copy, head, stored) && head_size)
-		note_block(f, head, at);
-}
-
 /* ---- facts --------------------------------------------------------------- */
 
 void cfile_fact(struct cfile *f, uint16_t key, const void *data, size_t size)
