@@ -234,7 +234,7 @@ void cfile_thread(struct cfile *f, const struct cray_thread *t, const char *name
 		return;
 	memcpy(both, &head, sizeof(head));
 	if (size)
-		memcpy(both + sizeof(head), name, size);
+		memcpy(both + sizeof(head), name, size); /* NOLINT: no text, so many bytes */
 	cfile_chunk(f, CRAY_THREADS, both, sizeof(head) + size);
 	free(both);
 }
