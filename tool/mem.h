@@ -14,11 +14,11 @@
 extern const struct command command_mem_run;
 extern const struct command command_mem_cc;
 extern const struct command command_mem_cxx;
-extern const struct command command_mem_recover;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
 extern const struct command command_mem_stat;
 extern const struct command command_mem_convert;
+extern const struct command command_mem_recover;
 
 /* What all readers of traces have in common: open, or say why not. */
 struct mem_reader *mem_open(const struct command *cmd, const char *path);
