@@ -8,7 +8,8 @@
  */
 #include "pack.h"
 
-#define EVENT_MAX 128u /* bytes of an event without its name, its length included */
+#define GAP_MAX   (UINT64_C(1) << 47) /* accesses: a block's gaps never add up to 2^64 */
+#define EVENT_MAX 128u                /* bytes of an event without its name, its length included */
 
 void cray_pack_init(struct cray_pack *p)
 {
@@ -147,6 +148,8 @@ bool cray_pack_gap(struct cray_pack *p, uint32_t cause, uint64_t count)
 
 	if (!event_begin(p, 0))
 		return false;
+	if (count > GAP_MAX)
+		count = GAP_MAX;
 	at = cray_varint(body, cause);
 	at = cray_varint(at, count);
 	event_end(p, CRAY_EV_GAP, body, (size_t)(at - body), NULL, 0);

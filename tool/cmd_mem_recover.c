@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_recover.c - corotracer mem recover: the tail of a trace whose program was killed. */
+/* cmd_mem_recover.c - corotracer mem recover: complete the trace of a killed program. */
 #include <stdio.h>
 
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/salvage.h"
-
-enum { O_JSON };
+#include "memory/recover.h"
 
 static const struct opt options[] = {
-	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
+	{ 0, "json", NULL, "the result as one JSON object" },
 	{ 0, NULL, NULL, NULL },
 };
 
-static void print_text(const char *path, const struct salvage *s)
-{
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-
-	text_put(stdout, path);
-	printf(": %s accesses of %u threads recovered, %s in all\n", text_count(a, s->recovered),
-	       s->threads, text_count(b, s->accesses));
-}
-
-static void print_json(const char *path, const struct salvage *s)
+static void tell_json(const struct mem_recovered *r)
 {
 	struct json_writer w;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
-	jw_field_string(&w, "file", path);
-	jw_field_u64(&w, "accesses", s->accesses);
-	jw_field_u64(&w, "recovered", s->recovered);
-	jw_field_u64(&w, "threads", s->threads);
+	jw_field_u64(&w, "before", r->before);
+	jw_field_u64(&w, "recovered", r->records);
+	jw_field_u64(&w, "threads", r->threads);
+	jw_field_u64(&w, "broken", r->broken);
 	jw_object_end(&w);
 	jw_newline(&w);
 	jw_release(&w);
@@ -41,38 +30,43 @@ static void print_json(const char *path, const struct salvage *s)
 static int run(int argc, char **argv)
 {
 	struct opt_walk walk = { 0 };
-	struct salvage found;
+	struct mem_recovered result;
 	struct err err = { 0 };
 	const char *value, *path;
+	char a[TEXT_SIZE], b[TEXT_SIZE];
 	bool json = false;
 	int o, first;
 
 	while ((o = opt_next(&command_mem_recover, &walk, argc, argv, &value, &first)) >= 0)
-		json = json || o == O_JSON;
-	if (o == OPT_HELP || o == OPT_BAD)
+		json = true;
+	if (o != OPT_END)
 		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
 	path = mem_operand(&command_mem_recover, argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
-	if (salvage_trace(path, &found, &err) < 0) {
-		say_error(command_mem_recover.name, &err);
+	if (mem_recover(path, &result, &err) < 0) {
+		say_error("mem recover", &err);
 		return EXIT_FAILED;
 	}
 	if (json)
-		print_json(path, &found);
+		tell_json(&result);
 	else
-		print_text(path, &found);
+		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
+			text_count(a, result.before), text_count(b, result.records));
+	if (result.broken)
+		say("mem recover", "%s things in the region made no sense",
+		    text_count(a, result.broken));
 	return EXIT_OK;
 }
 
 const struct command command_mem_recover = {
 	.name = "mem recover",
 	.instrument = "memory",
-	.args = "[OPTIONS] TRACE",
-	.summary = "complete the trace of a program that ran alone and was killed",
-	.details = "What the program had recorded and not yet written lies on /dev/shm; it is "
-		   "added to\n"
-		   "TRACE, which then has an end.  Programs under 'mem run' need no recovering.\n",
+	.args = "[--json] TRACE",
+	.summary = "complete the trace of a program that was killed while it ran alone",
+	.details = "What the program had recorded and not yet written lies in shared memory until "
+		   "then.\n"
+		   "Under 'mem run' there is no need: the collector takes it.\n",
 	.opts = options,
 	.run = run,
 };

@@ -14,7 +14,6 @@
 extern const struct command command_mem_run;
 extern const struct command command_mem_cc;
 extern const struct command command_mem_cxx;
-extern const struct command command_mem_recover;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
 extern const struct command command_mem_stat;

@@ -85,7 +85,7 @@ static void json_hot(struct json_writer *w, struct mem_stat *s, unsigned top)
 		const struct line *l = hot[i];
 
 		snprintf(hex, sizeof(hex), "0x%llx",
-			 (unsigned long long)(l->line * s->config.line_size));
+			 (unsigned long long)l->line * s->config.line_size);
 		jw_object_begin(w);
 		jw_field_string(w, "address", hex);
 		jw_field_u64(w, "reads", l->reads);

@@ -139,7 +139,7 @@ static void print_hot(struct mem_stat *s, unsigned top)
 		int users = __builtin_popcountll(l->readers | l->writers);
 
 		printf("0x%-18llx %16s %16s %6.2f %%  %d%s",
-		       (unsigned long long)(l->line * s->config.line_size), number(l->reads),
+		       (unsigned long long)l->line * s->config.line_size, number(l->reads),
 		       number(l->writes), percent(l->reads + l->writes, all), users,
 		       users > 1 && l->writers ? ", written" : "");
 		if (l->type != ~0u) {
@@ -203,7 +203,7 @@ static void print_reuse(const struct lines *l, uint32_t line_size, const char *w
 	printf("\nreuse distance%s, and what an LRU cache of that size would have\n", whose);
 	for (b = 0; b <= last; b++) {
 		hits += l->reuse[b];
-		printf("%9s < %-9s lines %16s  %8s: %6.2f %% hits\n", b ? "" : "",
+		printf("          < %-9s lines %16s  %8s: %6.2f %% hits\n",
 		       number(lines_bucket_start(b + 1)), number(l->reuse[b]),
 		       bytes(lines_bucket_start(b + 1) * line_size), percent(hits, all));
 	}

@@ -164,16 +164,6 @@ static void note_block(struct cfile *f, const struct cray_block *head, uint64_t 
 		write_index(f);
 }
 
-void cfile_copy(struct cfile *f, const struct cray_block *head, const void *plain, size_t size)
-{
-	uint64_t at = f->offset;
-
-	if (write_chunk(f, CRAY_BLOCK, head, sizeof(*head), plain, size))
-		note_block(f, head, at);
-	else
-		cfile_lost(f, CRAY_GAP_DISK, head->nr_accesses + head->lost);
-}
-
 void cfile_block(struct cfile *f, struct cray_pack *p)
 {
 	struct cray_block head;
@@ -194,6 +184,21 @@ void cfile_block(struct cfile *f, struct cray_pack *p)
 		cfile_lost(f, f->capped ? CRAY_GAP_CAP : CRAY_GAP_DISK,
 			   head.nr_accesses + head.lost);
 	f->end.left_out += head.left_out;
+}
+
+void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,
+		const void *stored)
+{
+	size_t head_size = chunk->type == CRAY_BLOCK ? sizeof(*head) : 0;
+	uint64_t at = f->offset;
+	struct cray_chunk copy;
+
+	if (f->failed)
+		return;
+	cray_chunk_seal(&f->crc, &copy, chunk->type, chunk->codec, f->number, head, head_size,
+			stored, chunk->stored, chunk->plain);
+	if (put_whole(f, &copy, head, stored) && head_size)
+		note_block(f, head, at);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -229,7 +234,7 @@ void cfile_thread(struct cfile *f, const struct cray_thread *t, const char *name
 		return;
 	memcpy(both, &head, sizeof(head));
 	if (size)
-		memcpy(both + sizeof(head), name, size);
+		memcpy(both + sizeof(head), name, size); /* NOLINT: no text, so many bytes */
 	cfile_chunk(f, CRAY_THREADS, both, sizeof(head) + size);
 	free(both);
 }

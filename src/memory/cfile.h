@@ -57,8 +57,9 @@ void cfile_chunk(struct cfile *f, uint16_t type, const void *data, size_t size);
 /* The packer's block, which ends here; the caller begins the next.  An empty one is nothing. */
 void cfile_block(struct cfile *f, struct cray_pack *p);
 
-/* A block that somebody made already: @plain is its payload, not compressed. */
-void cfile_copy(struct cfile *f, const struct cray_block *head, const void *plain, size_t size);
+/* A chunk of another container, as it is stored there; @head: of a block. */
+void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,
+		const void *stored);
 
 /* Facts as chunks: those of the process; a thread. */
 void cfile_fact(struct cfile *f, uint16_t key, const void *data, size_t size);

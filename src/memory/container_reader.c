@@ -2,7 +2,7 @@
 /*
  * container_reader.c - the records of a container, its threads merged.
  *
- * Opening walks over all chunks: facts are taken, blocks noted (24 bytes each) in a list
+ * Opening walks over all chunks: facts are taken, blocks noted (16 bytes each) in a list
  * per thread.  Reading then merges the threads by their stamps with a heap of lanes.  A
  * lane's block is read when its turn comes near, and let go at its end, so that memory
  * follows the threads that were active at the same time.
@@ -73,7 +73,7 @@ static struct lane *lane_of(struct container *c, uint32_t thread)
 		return c->lanes[*place - 1];
 	if (c->nr_lanes == c->lanes_size) {
 		size_t more = c->lanes_size ? c->lanes_size * 2 : 16;
-		struct lane **lanes = realloc(c->lanes, more * sizeof(*lanes));
+		struct lane **lanes = realloc(c->lanes, more * sizeof(struct lane *)); /* NOLINT */
 
 		if (!lanes)
 			return NULL;
@@ -155,15 +155,49 @@ static int note_block(struct container *c, const struct walk_chunk *chunk)
 	return 0;
 }
 
+/*
+ * The index is for those who look for one block; we walk.  It must tell the last blocks that
+ * were met, unless something is missing anyhow.
+ */
+static void check_index(struct container *c, const struct walk_chunk *chunk,
+			const struct walk_buffer *plain)
+{
+	struct cray_index head = { 0 };
+	struct cray_entry entry;
+	uint64_t i;
+
+	if (c->base.faults.nr)
+		return;
+	if (plain->size >= sizeof(head))
+		memcpy(&head, plain->data, sizeof(head));
+	if (plain->size < sizeof(head) || head.nr > c->nr_seen ||
+	    plain->size != sizeof(head) + head.nr * sizeof(entry)) {
+		mem_fault_add(&c->base.faults, MEM_FAULT_COUNT, chunk->offset,
+			      "an index that is not as long as it should be");
+		return;
+	}
+	for (i = 0; i < head.nr; i++) {
+		memcpy(&entry, plain->data + sizeof(head) + i * sizeof(entry), sizeof(entry));
+		if (entry.offset == c->seen[c->nr_seen - head.nr + i].offset)
+			continue;
+		mem_fault_add(&c->base.faults, MEM_FAULT_COUNT, chunk->offset,
+			      "an index that tells of a block at %llu where none is",
+			      (unsigned long long)entry.offset);
+		return;
+	}
+}
+
 static int take_chunk(struct container *c, const struct walk_chunk *chunk,
 		      struct walk_buffer *plain)
 {
 	if (chunk->chunk.type == CRAY_BLOCK)
 		return note_block(c, chunk);
-	if (chunk->chunk.type == CRAY_INDEX || chunk->chunk.type > CRAY_END)
+	if (chunk->chunk.type > CRAY_END || !walk_payload(&c->walk, chunk, plain))
 		return 0;
-	if (!walk_payload(&c->walk, chunk, plain))
+	if (chunk->chunk.type == CRAY_INDEX) {
+		check_index(c, chunk, plain);
 		return 0;
+	}
 	return mem_facts_chunk(&c->base.facts, chunk->chunk.type, plain->data, plain->size,
 			       chunk->offset, &c->base.faults);
 }
@@ -248,7 +282,7 @@ static int make_heap(struct container *c)
 {
 	size_t i;
 
-	c->heap = malloc((c->nr_lanes + 1) * sizeof(*c->heap));
+	c->heap = malloc((c->nr_lanes + 1) * sizeof(struct lane *)); /* NOLINT */
 	if (!c->heap)
 		return -ENOMEM;
 	for (i = 0; i < c->nr_lanes; i++)

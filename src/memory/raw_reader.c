@@ -59,7 +59,7 @@ static ssize_t fill_input(struct raw *r)
 }
 
 /* Some bytes out of the frames; 0 at the end. */
-static ssize_t read_zstd(struct raw *r, uint8_t *to, size_t size)
+static ssize_t read_zstd(struct raw *r, void *to, size_t size)
 {
 	ZSTD_outBuffer out = { to, size, 0 };
 

@@ -258,8 +258,11 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 		used = crw_feed(&slot->feed, slot->pack, &run);
 		if (used < run.nr)
 			next_block(slot, now_ns);
-		if (slot->feed.piece_left)
-			runs--; /* a long range fills blocks by itself */
+		while (slot->feed.piece_left) { /* a long range fills blocks by itself */
+			run.nr = run.new_chunk = 0;
+			if (crw_feed(&slot->feed, slot->pack, &run), slot->feed.piece_left)
+				next_block(slot, now_ns);
+		}
 		crw_give_back(s->region, view, &slot->cursor, used);
 		any = true;
 	}
@@ -305,7 +308,7 @@ static bool take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hur
 	any = take_runs(s, slot, &view, gone, now_ns);
 	if (gone)
 		slot_end(s, slot, &view, now_ns);
-	else if (!cray_pack_empty(slot->pack) && now_ns - slot->written_ns > STALE_NS)
+	if (!gone && !cray_pack_empty(slot->pack) && now_ns - slot->written_ns > STALE_NS)
 		next_block(slot, now_ns);
 	return any || gone;
 }

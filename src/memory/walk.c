@@ -270,3 +270,13 @@ bool walk_payload(struct walk *w, const struct walk_chunk *c, struct walk_buffer
 	out->size = c->chunk.plain;
 	return !zstd || decompress(w, c, out);
 }
+
+const uint8_t *walk_stored(struct walk *w, const struct walk_chunk *c)
+{
+	uint64_t at = c->offset + sizeof(c->chunk) + c->chunk.head;
+
+	if (!room(&w->stored, &w->stored_size, c->chunk.stored + 1u) ||
+	    read_at(w, w->stored, c->chunk.stored, at) != c->chunk.stored)
+		return NULL;
+	return w->stored;
+}

@@ -57,4 +57,7 @@ struct walk_buffer {
 /* False: a fault was noted. */
 bool walk_payload(struct walk *w, const struct walk_chunk *c, struct walk_buffer *out);
 
+/* The bytes as they are in the file, unchecked; NULL: they cannot be read.  Ours until the next. */
+const uint8_t *walk_stored(struct walk *w, const struct walk_chunk *c);
+
 #endif
