@@ -18,7 +18,7 @@ esac
 
 packages=("${BUILD_PACKAGES[@]}" g++ python3 babeltrace2)
 if [ $quick = no ]; then
-	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils)
+	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils make tcl procps)
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;

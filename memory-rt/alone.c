@@ -171,7 +171,7 @@ static void account(struct source *s)
 }
 
 /*
- * Two blocks' worth at a time, by two threads.  False: not now, one does it all.  A hole in the
+ * Two blocks' worth at a time, by two threads.  False: it got nowhere.  A hole in the
  * first half, or more in it than a block holds: then the second half was in vain.
  */
 static bool drain_two(struct source *s, const struct crw_slot_view *v)
@@ -180,6 +180,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 	struct crt_job theirs = mine;
 	struct crt_maker *maker;
 	const struct crt_job *done;
+	uint64_t start = s->cursor.taken;
 	bool whole;
 
 	theirs.hurry = hurry(v);
@@ -215,7 +216,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 		s->feed.ranges += ranges;
 		crw_publish(&crt_session.region, v->index, &s->cursor);
 	}
-	return true;
+	return s->cursor.taken != start;
 }
 
 static uint64_t ready(const struct source *s, uint32_t index)
@@ -229,19 +230,24 @@ static uint64_t ready(const struct source *s, uint32_t index)
 static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 {
 	const struct crw_region *r = &crt_session.region;
-	uint32_t most = r->nr_chunks + 1; /* not for ever: others have rings, too */
+	uint32_t most = CRT_HALF; /* not for ever: others have rings, and there may be two of us */
 	struct crw_taken run;
 	bool any = false;
 
-	if (ready(s, v->index) >= 2u * CRT_HALF && r->nr_chunks > 2u * CRT_HALF && !the.dead &&
-	    drain_two(s, v))
+	while (r->nr_chunks > 2u * CRT_HALF && ready(s, v->index) >= 2u * CRT_HALF && !the.dead &&
+	       drain_two(s, v))
 		any = true;
 	begin_block(s);
-	while (most && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
-		uint32_t used = crw_feed(&s->feed, the.pack, &run);
+	while ((most || gone) && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
+		uint32_t used;
 
+		if (run.new_chunk && !crt_block_has_room(the.pack)) {
+			write_block(s, v);
+			begin_block(s);
+		}
+		used = crw_feed(&s->feed, the.pack, &run);
 		any = true;
-		most -= run.new_chunk;
+		most -= most ? run.new_chunk : 0;
 		crw_give_back(r, v, &s->cursor, used);
 		if (used < run.nr || s->feed.piece_left) {
 			write_block(s, v);

@@ -24,7 +24,7 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->head.order_first = p->order = order > p->order ? order : p->order;
 	p->head.time_first_ns = p->time_ns = time_ns > p->time_ns ? time_ns : p->time_ns;
 
-	p->none.next = &p->none;
+	p->none.next = p->none.other = &p->none;
 	p->none.how = ~0u; /* no access is like this: the first site is never guessed */
 	p->here = &p->none;
 	p->before = 0;
@@ -55,7 +55,7 @@ static struct cray_pack_site *site_new(struct cray_pack *p, uint64_t pc, uint32_
 	site->how = how;
 	site->number = p->nr_sites++;
 	site->last = site->stride = site->distance = 0;
-	site->next = site;
+	site->next = site->other = site;
 	at = cray_varint(at, cray_zigzag(pc - pc_before));
 	*at++ = (uint8_t)how;
 	*at++ = (uint8_t)(how >> 8);

@@ -56,6 +56,8 @@ struct cray_pack_site {
 	uint64_t stride;             /* from the one before that */
 	uint64_t distance;           /* from the access before that one, whoever's */
 	struct cray_pack_site *next; /* who came after it the last time */
+	struct cray_pack_site
+		*other; /* and who did before that was so: sooner found than by hash */
 	uint32_t how;
 	uint32_t number;
 };
@@ -170,11 +172,18 @@ static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site
 static inline void cray_pack_access(struct cray_pack *p, uint64_t pc, uint64_t address,
 				    uint32_t how)
 {
-	struct cray_pack_site *site = p->here->next;
+	struct cray_pack_site *here = p->here, *site = here->next;
 	uint32_t who = CRAY_NEXT;
 
-	if (site->pc != pc || site->how != how)
-		site = cray_pack_find(p, pc, how, &who);
+	if (site->pc != pc || site->how != how) {
+		struct cray_pack_site *other = here->other;
+
+		here->other = site;
+		site = other;
+		who = site->number + CRAY_SITE;
+		if (site->pc != pc || site->how != how)
+			site = cray_pack_find(p, pc, how, &who);
+	}
 	cray_pack_at(p, site, who, address);
 }
 

@@ -84,16 +84,12 @@ static inline void crt_fill(uint64_t at, uint64_t w0, uint64_t w1)
 	__atomic_store_n(&unit->w1, w1, __ATOMIC_RELAXED);
 }
 
-static inline __attribute__((always_inline)) void crt_access(uint64_t address, unsigned code,
-							     uint64_t pc)
+/* One access, given that @word says that recording is on. */
+static inline __attribute__((always_inline)) void crt_record(uint64_t address, unsigned code,
+							     uint64_t pc, uint64_t word)
 {
-	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED);
-	uint64_t w1, at;
+	uint64_t w1 = (uint64_t)code << 56 | pc, at;
 
-	if (__builtin_expect(!(word & CRT_ON), 0))
-		return;
-	__asm__ volatile("" : "+r"(pc)); /* nothing of what follows happens before the look */
-	w1 = (uint64_t)code << 56 | pc;
 	if (__builtin_expect(word != crt_self.seen, 0)) {
 		crt_slow(address, w1);
 		return;
@@ -105,6 +101,19 @@ static inline __attribute__((always_inline)) void crt_access(uint64_t address, u
 	}
 	crt_fill(at, address, w1);
 }
+
+/*
+ * One access, if it is to be recorded.  A macro, so that @pc is not even read before that is
+ * known; and laid out for the program that is not traced: one load, one branch not taken.
+ */
+#define crt_access(address, code, pc)                                                   \
+	do {                                                                            \
+		uint64_t crt_word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED); \
+                                                                                        \
+		if (__builtin_expect(!(crt_word & CRT_ON), 1))                          \
+			break;                                                          \
+		crt_record(address, code, pc, crt_word);                                \
+	} while (0)
 
 /* @pc must be one: nothing in its top byte.  Any number of bytes; @flags as in CRW_EXTENT. */
 static inline void crt_extent(uint64_t address, unsigned code, uint64_t pc, uint64_t size,

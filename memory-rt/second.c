@@ -36,6 +36,12 @@ bool crt_start_thread(void *(*run)(void *))
 	return started;
 }
 
+bool crt_block_has_room(const struct cray_pack *p)
+{
+	return CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events >=
+	       CRW_UNITS(crt_session.region.chunk_size);
+}
+
 bool crt_job_pack(struct crt_job *job, struct cray_pack *p)
 {
 	const struct crw_region *r = &crt_session.region;
@@ -43,8 +49,13 @@ bool crt_job_pack(struct crt_job *job, struct cray_pack *p)
 
 	while (job->cursor.taken < job->end &&
 	       crw_take(r, &job->view, &job->cursor, UINT32_MAX, false, &run)) {
-		uint32_t used = crw_feed(&job->feed, p, &run);
+		uint32_t used;
 
+		if (run.new_chunk && !crt_block_has_room(p)) {
+			job->cursor.begun = 0;
+			return true;
+		}
+		used = crw_feed(&job->feed, p, &run);
 		crw_give_back(r, &job->view, &job->cursor, used);
 		if (used < run.nr || job->feed.piece_left)
 			return true;

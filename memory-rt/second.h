@@ -26,6 +26,12 @@ struct crt_job {
 	bool empty;
 };
 
+/*
+ * For a whole chunk of plain accesses?  Blocks end where chunks end if they can: then what is in
+ * the file and what is in the ring of a killed program do not overlap.
+ */
+bool crt_block_has_room(const struct cray_pack *p);
+
 /* Feed chunks of @job into @p until it is full or they are; true if the block is full. */
 bool crt_job_pack(struct crt_job *job, struct cray_pack *p);
 

@@ -154,7 +154,7 @@ def sqlite_passes_its_tests(dir, cc):
              "-DSQLITE_ENABLE_BYTECODE_VTAB", "-DSQLITE_ENABLE_GEOPOLY", "-DSQLITE_ENABLE_FTS3_PARENTHESIS"]
     out = os.path.join(src, "fuzzcheck")
     run(TOOL, "mem", "cc", f"--compiler={cc[0]}", *flags, *[s for s in sources if os.path.exists(os.path.join(whole, s))],
-        "-o", out, "-lm", "-lz", cwd=whole)
+        "-o", out, "-lm", cwd=whole)
     traced(dir, f"sqlite-{cc[0]}-fuzzcheck", out, "--limit-mem", "100M", "--timeout", "60000", "test/fuzzdata4.db", cwd=whole,
            options="sample=10K/1M")
 
