@@ -92,9 +92,10 @@ static void remember(uint64_t address)
 
 static void put_remove(uint64_t address, uint64_t pc)
 {
-	uint64_t ticket = crt_ticket();
+	uint64_t ticket = crt_self.ticket = crt_ticket();
 
 	crt_put_long(CRW_REMOVE, address, pc, &ticket, sizeof(ticket), NULL, 0);
+	crt_self.ticket = 0;
 }
 
 void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const char *type,
@@ -112,9 +113,10 @@ void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const ch
 	mask = crt_signals_off();
 	if (forget(address))
 		put_remove(address, pc);
-	fields[0] = crt_ticket();
+	fields[0] = crt_self.ticket = crt_ticket();
 	if (crt_put_long(CRW_ADD, address, pc, fields, sizeof(fields), type, (uint32_t)length))
 		remember(address);
+	crt_self.ticket = 0;
 	crt_signals_back(mask);
 }
 

@@ -39,9 +39,10 @@ extern struct crt_state crt_state __attribute__((visibility("hidden")));
 
 /* What a thread knows of itself. */
 struct crt_thread {
-	uint64_t cur;   /* where the next unit goes */
-	uint64_t seen;  /* the word that it is up to date with; 0: look closer each time */
-	uint64_t order; /* what its stream has told last */
+	uint64_t cur;    /* where the next unit goes */
+	uint64_t seen;   /* the word that it is up to date with; 0: look closer each time */
+	uint64_t order;  /* what its stream has told last */
+	uint64_t ticket; /* of the annotation that it is about to tell; 0: none */
 	struct crw_slot *slot;
 	uint8_t *ring;
 	uint64_t number;   /* chunks that it has sealed */

@@ -154,16 +154,26 @@ static void note_gaps(struct crt_thread *t)
 	t->lost = t->skipped = t->filtered = 0;
 }
 
+/*
+ * The order that a thread may tell now.  While it has a ticket and has not told it, no
+ * more than was before: others may have taken later ones meanwhile.
+ */
+static uint64_t order_now(const struct crt_thread *t)
+{
+	uint64_t order = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED) >> 1;
+
+	return t->ticket && order >= t->ticket ? t->ticket - 1 : order;
+}
+
 static void begin_chunk(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
 	uint8_t *chunk = t->ring + (t->number & (r->nr_chunks - 1)) * r->chunk_size;
 	struct crw_chunk_head *head = (struct crw_chunk_head *)chunk;
-	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED);
 
 	__builtin_memset(chunk, 0, r->chunk_size / 2);
 	head->number = t->number;
-	head->order = t->order = word >> 1;
+	head->order = t->order = order_now(t);
 	head->time_ns = crt_now();
 	head->serial = crt_session.serial;
 	head->thread = t->slot->thread;
@@ -304,16 +314,16 @@ static uint64_t reserve(struct crt_thread *t, uint32_t nr)
 }
 
 /* What other threads annotated since: this stream's order goes on from there. */
-static bool catch_up(struct crt_thread *t, uint64_t word)
+static bool catch_up(struct crt_thread *t)
 {
-	uint64_t at;
+	uint64_t order = order_now(t), at;
 
-	if (t->order >= word >> 1)
+	if (t->order >= order)
 		return true;
 	at = reserve(t, 1);
 	if (!at)
 		return false;
-	t->order = word >> 1;
+	t->order = order;
 	crt_fill(at, t->order, CRW_W1(CRW_STAMP, crt_now()));
 	return true;
 }
@@ -384,13 +394,15 @@ bool crt_put(const struct crw_unit *units, uint32_t nr)
 		return false;
 	if (t->slot && t->generation != crt_session.generation)
 		crt_thread_forget();
-	at = catch_up(t, word) ? reserve(t, nr) : 0;
+	at = catch_up(t) ? reserve(t, nr) : 0;
 	if (!at)
 		return false;
 	for (i = 1; i < nr; i++)
 		crt_fill(at + (uint64_t)i * CRW_UNIT, units[i].w0, units[i].w1);
 	crt_fill(at, units[0].w0, units[0].w1); /* last: it makes a record of the others */
-	if (!crt_session.guarded)
+	if (t->ticket) /* what others did since, is noticed at the next access */
+		t->order = t->ticket;
+	else if (!crt_session.guarded)
 		t->seen = word;
 	return true;
 }

@@ -17,7 +17,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "memory-rt"))
-from rt import CLEAN, Skip, TOOL, check, collected, compile, contains, dump, equal, main, sizes, test  # noqa: E402
+from rt import CLEAN, Skip, TOOL, check, collected, compile, contains, dump, equal, main, sizes, test, wait_until  # noqa: E402
 from harness import popen, tool  # noqa: E402
 
 ROOT = HERE.parent.parent
@@ -82,11 +82,12 @@ def a_killed_program_leaves_all_it_did(dir):
 def a_killed_collector_does_not_harm_the_program(dir):
     trace = os.path.join(dir, "t")
     before = places()
-    p = popen(TOOL, "mem", "run", "-o", trace, "--", walk(dir), 1000, 1, "wait", stdin=subprocess.PIPE, env=CLEAN)
+    p = popen(TOOL, "mem", "run", "-o", trace, "--", walk(dir), 1000000, 1, "wait", stdin=subprocess.PIPE, env=CLEAN)
     equal(p.stdout.readline(), "ready\n", "what the program says")
+    wait_until(lambda: os.path.exists(trace) and os.path.getsize(trace) > 64, "the trace")
     p.kill()
     p.wait()
-    # Ten times what a ring holds: it must not wait for ever for somebody who is gone.
+    # Four times what a ring holds: it must not wait for ever for somebody who is gone.
     p.stdin.write("g")
     p.stdin.close()
     equal(p.stdout.read(), "done\n", "what the program says after that")
