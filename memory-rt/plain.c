@@ -144,6 +144,101 @@ static uint32_t loop(struct cray_pack *p, struct recent *r, const struct crw_uni
 	return done;
 }
 
+/*
+ * What changes with every access, in registers: through @p it would be loaded and stored each
+ * time, because the bytes that are written might be any of it.
+ */
+struct hot {
+	struct cray_pack_site *here;
+	uint64_t before;
+	uint8_t *symbol, *own, *near;
+	uint32_t nr;
+};
+
+static inline struct hot hot_from(const struct cray_pack *p)
+{
+	return (struct hot){ p->here, p->before, p->symbol, p->own, p->near, p->nr_accesses };
+}
+
+static inline void hot_to(struct cray_pack *p, const struct hot *h)
+{
+	p->here = h->here;
+	p->before = h->before;
+	p->symbol = h->symbol;
+	p->own = h->own;
+	p->near = h->near;
+	p->nr_accesses = h->nr;
+}
+
+/* The site of an access that is not the one foreseen; told by its number. */
+static inline struct cray_pack_site *unforeseen(struct cray_pack *p, struct cray_pack_site *here,
+						uint64_t pc, uint32_t how, uint32_t *who)
+{
+	struct cray_pack_site *site = here->other;
+
+	here->other = here->next;
+	*who = site->number + CRAY_SITE;
+	if (site->pc != pc || site->how != how)
+		site = cray_pack_find(p, pc, how, who);
+	return site;
+}
+
+/* As cray_pack_access(); whether it was the cheapest symbol. */
+static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t address,
+		       uint32_t how)
+{
+	struct cray_pack_site *site = h->here->next;
+	uint64_t own, near;
+	uint32_t who = CRAY_NEXT, v;
+
+	if (site->pc != pc || site->how != how)
+		site = unforeseen(p, h->here, pc, how, &who);
+	own = address - site->last;
+	near = address - h->before;
+	v = who << 2;
+	if (own != site->stride) {
+		uint64_t zown = cray_zigzag(own), znear = cray_zigzag(near);
+
+		if (near == site->distance) {
+			v |= CRAY_FOLLOW;
+		} else if (zown <= znear) {
+			v |= CRAY_OWN;
+			h->own = cray_varint(h->own, zown);
+		} else {
+			v |= CRAY_NEAR;
+			h->near = cray_varint(h->near, znear);
+		}
+	}
+	h->symbol = cray_varint(h->symbol, v);
+	h->here->next = site;
+	h->here = site;
+	site->stride = own;
+	site->distance = near;
+	site->last = address;
+	h->before = address;
+	h->nr++;
+	return v == 0;
+}
+
+/* Until there is no room, something else comes, or a row shows (then *@r tells). */
+static uint32_t some(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
+		     uint32_t i, uint32_t end)
+{
+	struct hot h = hot_from(p);
+
+	for (; i < end && r->row < ROW; i++) {
+		uint64_t head = w1(&units[i]);
+		uint32_t how = crw_how[head >> 56];
+
+		if (__builtin_expect(how & CRW_CLOSER, 0))
+			break;
+		r->row = one(p, &h, head & CRW_LOW, w0(&units[i]), how) ? r->row + 1 : 0;
+		r->sites[i % PERIOD_MAX] = h.here;
+	}
+	hot_to(p, &h);
+	return i;
+}
+
 uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr)
 {
 	struct recent r = { .row = 0 };
@@ -151,21 +246,12 @@ uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t n
 
 	/* Room for new sites is less than room for accesses, and is mostly not needed. */
 	while (i < nr && (room = cray_pack_room(p)) > 0) {
-		for (end = nr - i < room ? nr : i + room; i < end; i++) {
-			uint64_t head = w1(&units[i]);
-			uint32_t how = crw_how[head >> 56];
-			const uint8_t *symbol = p->symbol;
-
-			if (how & CRW_CLOSER)
-				return i;
-			cray_pack_access(p, head & CRW_LOW, w0(&units[i]), how);
-			r.sites[i % PERIOD_MAX] = p->here;
-			r.row = *symbol ? 0 : r.row + 1;
-			if (r.row == ROW) {
-				i += 1 + loop(p, &r, units, i + 1, nr);
-				break;
-			}
-		}
+		end = nr - i < room ? nr : i + room;
+		i = some(p, &r, units, i, end);
+		if (r.row >= ROW)
+			i += loop(p, &r, units, i, nr);
+		else if (i < end)
+			break; /* not a plain one */
 	}
 	return i;
 }

@@ -269,6 +269,8 @@ static void instrument(const struct wrap_setup *setup, struct words *out)
 	} else {
 		words_add(out, "--param=tsan-instrument-func-entry-exit=0");
 		words_add(out, "--param=tsan-distinguish-volatile=1");
+		/* With it, gcc compiles anew when it links, and then without all this. */
+		words_add(out, "-fno-lto");
 	}
 	if (setup->includedir) {
 		words_add(out, "-idirafter");
@@ -405,8 +407,14 @@ static bool compile_part(const struct sorted *s, size_t at, const char *object,
 
 static void link_remarks(const struct sorted *s, struct wrap_plan *plan)
 {
+	bool lto = false;
 	size_t i;
 
+	for (i = 0; i < s->in.nr; i++)
+		lto = lto || (starts(s->in.word[i], "-flto") && s->setup->family == WRAP_GCC);
+	if (lto)
+		words_add(&plan->remarks, "-flto is switched off: gcc would compile anew when it "
+					  "links, and without the instrumentation");
 	if (s->thread)
 		words_add(&plan->remarks, "-fsanitize=thread is left out when linking: it would "
 					  "bring ThreadSanitizer's "
@@ -451,6 +459,8 @@ static bool link_part(const struct sorted *s, const struct words *objects, struc
 			break;
 		}
 	}
+	if (s->setup->family == WRAP_GCC)
+		words_add(c, "-fno-lto");
 	runtime(s, c);
 	link_remarks(s, plan);
 	return true;

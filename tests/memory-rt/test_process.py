@@ -112,7 +112,10 @@ def what_is_recovered_joins_what_was_written(dir, cc, _cxx):
         run.kill()
         run.wait()
         run.stdout.close()
+        region = live_file(trace)
         r = subprocess.run([TOOL, "mem", "recover", "--json", trace], capture_output=True, text=True)
+        if os.path.exists(region):
+            os.unlink(region)
         equal(r.returncode, 0, f"status of mem recover ({r.stderr})")
         told = json.loads(r.stdout)
         c = check(trace)

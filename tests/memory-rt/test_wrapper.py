@@ -86,6 +86,17 @@ def a_sanitizer_asked_for_at_linking_is_left_out_and_said(dir, cc, _cxx):
 
 
 @each_compiler
+def optimisation_at_linking_does_not_lose_the_instrumentation(dir, cc, _cxx):
+    sources(dir)
+    mem(cc, "-O1", "-flto", "-c", "one.c", "main.c", cwd=dir)
+    r = mem(cc, "-O1", "-flto", "one.o", "main.o", "-o", "prog", cwd=dir, status=None)
+    if r.returncode != 0 and "plugin" in r.stderr:
+        raise Skip(f"no linker plugin for {cc}")
+    equal(r.returncode, 0, r.stderr)
+    traces(os.path.join(dir, "prog"), dir)
+
+
+@each_compiler
 def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     sources(dir)
     for question in (["--version"], ["-dumpmachine"], ["-print-file-name=libc.so"]):
