@@ -13,7 +13,8 @@ def build(root):
 @test
 def programs_that_need_nothing_but_a_compiler(dir):
     build(plain())
-    program("hand")
+    for name in "hand", "buggy", "clean":
+        program(name)
 
 
 @test

@@ -4,6 +4,8 @@
 //! The ledger counts beside the SDK, from inside the traced future, so that a test can hold the
 //! trace against it.  A program ends by printing it as one JSON object.
 
+pub mod corpus;
+
 use corotracer::TracedFuture;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//! Futures with one bug each, named after the detector that must find it.
+
+use corotracer_rust_tests::corpus::{busy_for, go, Gate, Queue};
+use std::time::Duration;
+
+/// Every twentieth waker is dropped, and its task never polled again.
+fn lost_channel() {
+    let queue = Queue::default();
+    for i in 0..44 {
+        let task = go("reader", Gate::new(&queue, 1));
+        if i % 20 == 3 {
+            queue.take();
+            std::mem::forget(task);
+        } else {
+            queue.serve(task);
+        }
+    }
+    busy_for(300);
+}
+
+/// Woken, and the ready queue loses it.
+fn lost_ready() {
+    let queue = Queue::default();
+    let task = go("reader", Gate::new(&queue, 1));
+    queue.take().wake();
+    std::mem::forget(task);
+    busy_for(1200);
+}
+
+/// A poll that sleeps.
+fn blocking() {
+    let queue = Queue::default();
+    let task = go("blocker", async {
+        Gate::new(&queue, 1).await;
+        std::thread::sleep(Duration::from_millis(600));
+        Gate::new(&queue, 1).await;
+    });
+    queue.serve_all(task);
+}
+
+fn main() {
+    corotracer_rust_tests::corpus::play(&[
+        ("lost-wakeup/channel", lost_channel),
+        ("lost-wakeup/ready", lost_ready),
+        ("blocking", blocking),
+    ]);
+}
