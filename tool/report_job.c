@@ -200,7 +200,6 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 		.trace = job->trace,
 		.analysis = a,
 		.stats = trace_reader_stats(reader),
-		.suppressions = rules,
 		.symbols = symbols,
 		.least = job->least,
 	};

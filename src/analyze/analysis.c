@@ -65,13 +65,26 @@ static void leaving(void *arg, struct coro *co)
 	}
 }
 
-/* Two detectors look at every transition; they are called by name, since it is so often. */
 static void transition(void *arg, struct coro *co, const struct trace_event *ev)
 {
-	if (ev->is_active)
-		detector_starvation.on_resume(arg, co, ev);
-	else
-		detector_blocking.on_suspend(arg, co, ev);
+	struct analysis *a = arg;
+	transition_hook *const *hook = ev->is_active ? a->on_resume : a->on_suspend;
+
+	for (; *hook; hook++)
+		(*hook)(a, co, ev);
+}
+
+static void gather_hooks(struct analysis *a)
+{
+	size_t suspends = 0, resumes = 0;
+	const struct detector *const *d;
+
+	for (d = detectors; *d; d++) {
+		if ((*d)->on_suspend && suspends < ANALYSIS_HOOKS - 1)
+			a->on_suspend[suspends++] = (*d)->on_suspend;
+		if ((*d)->on_resume && resumes < ANALYSIS_HOOKS - 1)
+			a->on_resume[resumes++] = (*d)->on_resume;
+	}
 }
 
 static int give(void *arg, const struct trace_event *ev)
@@ -91,6 +104,7 @@ struct analysis *analysis_new(const struct analysis_options *options)
 		a->options = *options;
 	if (!a->options.min_age_ns)
 		a->options.min_age_ns = MODEL_S;
+	gather_hooks(a);
 	a->model.hooks = (struct model_hooks){ transition, leaving, a };
 	return a;
 }

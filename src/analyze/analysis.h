@@ -20,6 +20,9 @@
 #include "analyze/sites.h"
 #include "trace/summary.h"
 
+/* Detectors that look at every suspend, or at every resume; and a NULL behind them. */
+#define ANALYSIS_HOOKS 64
+
 struct analysis_options {
 	uint64_t min_age_ns; /* younger suspensions are nothing unusual; 0: one second */
 	bool of_a_test;      /* nobody should be left when the program ends */
@@ -32,7 +35,8 @@ struct analysis {
 	struct trace_summary facts; /* run, processes, totals, gaps: no events */
 	struct findings findings;
 	struct reorder reorder; /* for traces in no order */
-	int error;              /* -ENOMEM once there was no memory */
+	/* Those of the table that look at every transition: gathered once, since it is so often. */
+	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];
 };
 
 /* NULL without memory. */

@@ -18,7 +18,7 @@
 /* Others ran on meanwhile, so it is not the program that stopped. */
 static bool was_busy_since(const struct model *m, uint64_t ts)
 {
-	return m->places && m->last_ts > ts;
+	return m->last_ts > ts;
 }
 
 static bool woken_never_run(struct analysis *a, const struct coro *co, struct finding *f)

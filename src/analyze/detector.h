@@ -19,6 +19,8 @@
 
 struct analysis;
 
+typedef void transition_hook(struct analysis *a, struct coro *co, const struct trace_event *ev);
+
 struct detector {
 	const char *name;    /* "lost-wakeup", as --fail-on has it */
 	const char *code;    /* of field E.3 */
@@ -28,8 +30,7 @@ struct detector {
 	bool is_fault;       /* worth failing a test, if it is sure enough */
 
 	/* Each may be NULL.  Before the model has the event: @co is as it was. */
-	void (*on_suspend)(struct analysis *a, struct coro *co, const struct trace_event *ev);
-	void (*on_resume)(struct analysis *a, struct coro *co, const struct trace_event *ev);
+	transition_hook *on_suspend, *on_resume;
 	/* The coroutine goes, or the trace is over. */
 	void (*on_leave)(struct analysis *a, struct coro *co);
 	/* It is suspended at the end of the trace, and nobody before in the table knew why. */

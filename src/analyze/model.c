@@ -126,19 +126,12 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	if (place < 0)
 		return -ENOMEM;
 	p = &m->places[place];
-	if (co->state == TRACE_STATE_SUSPENDED)
-		misstep(&co->double_suspend, ev, co->tid);
-	else
-		p->waiting++;
 	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts && ev->ts >= co->resumed_ts) {
 		uint64_t slice = ev->ts - co->resumed_ts;
 
 		rc = histogram_add(&p->slices, slice);
 		co->quick_yields += ev->reason == TRACE_REASON_YIELD && slice < QUICK_YIELD_NS;
 	}
-	if (co->state == TRACE_STATE_SUSPENDED && co->place < m->nr_places)
-		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
-	p->suspends++;
 	co->suspends++;
 	co->place = (uint32_t)place;
 	co->state = TRACE_STATE_SUSPENDED;
@@ -149,7 +142,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	co->has_resource = ev->flags & TRACE_HAS_RESOURCE;
 	co->resource = ev->resource;
 	co->woken_since = false;
-	co->rival = co->closed_ts = co->overtaken = 0;
+	co->rival = co->closed_ts = 0;
 	m->bare_suspends += !ev->site;
 	m->addresses += !ev->site && ev->addr >= 65536;
 	if (!rc && co->has_resource)
@@ -166,14 +159,10 @@ static int end_wait(struct model *m, struct coro *co, const struct trace_event *
 	if (ev->ts < co->since_ts)
 		return 0;
 	rc = histogram_add(&p->waits, ev->ts - co->since_ts);
-	p->waiting -= p->waiting > 0;
 	if (ev->ts > p->last_resumed_ts)
 		p->last_resumed_ts = ev->ts;
-	if (co->woken_since) {
-		p->waits_woken++;
-		if (!rc && ev->ts >= co->woken_ts)
-			rc = histogram_add(&p->ready, ev->ts - co->woken_ts);
-	}
+	if (!rc && co->woken_since && ev->ts >= co->woken_ts)
+		rc = histogram_add(&p->ready, ev->ts - co->woken_ts);
 	if (co->has_resource)
 		tables_wait_ends(m, co);
 	return rc;
@@ -259,7 +248,6 @@ static int add_birth(struct model *m, struct coro *co, const struct trace_event 
 		co->state = TRACE_STATE_NEW;
 		co->since_ts = ev->ts;
 	}
-	m->nr_born++;
 	return set_kind(m, co, ev->site, ev->name, ev->name_size);
 }
 
@@ -281,8 +269,6 @@ static void forget(struct model *m, struct coro *co)
 	struct spawn *s = &m->spawns[co->spawn];
 
 	s->alive -= s->alive > 0;
-	if (co->state == TRACE_STATE_SUSPENDED)
-		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
 	if (co->has_resource)
 		tables_wait_ends(m, co);
 	coro_ids_leave(&m->ids, co->probe_id, co->station);
@@ -293,19 +279,14 @@ static void add_end(struct model *m, struct coro *co, const struct trace_event *
 {
 	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 
-	if (co->state != TRACE_STATE_ENDED) {
-		m->nr_ended++;
-		m->spawns[co->spawn].ended++;
-	}
+	m->spawns[co->spawn].ended += co->state != TRACE_STATE_ENDED;
 	if (ev->written) {
 		co->lost = ev->lost;
 		co->loss_known = true;
 	}
-	if (co->state == TRACE_STATE_SUSPENDED) {
-		m->places[co->place].waiting -= m->places[co->place].waiting > 0;
-		if (ev->flags & TRACE_WAS_SUSPENDED && !(ev->flags & TRACE_CANCELLED))
-			co->cut_off = ev->ts > co->since_ts ? ev->ts - co->since_ts : 1;
-	}
+	if (co->state == TRACE_STATE_SUSPENDED && ev->flags & TRACE_WAS_SUSPENDED &&
+	    !(ev->flags & TRACE_CANCELLED))
+		co->cut_off = ev->ts > co->since_ts ? ev->ts - co->since_ts : 1;
 	co->state = TRACE_STATE_ENDED;
 	co->since_ts = ev->ts;
 	remember(co, ev);
@@ -393,7 +374,6 @@ static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 		co->state = TRACE_STATE_ENDED;
 		co->since_ts = c->death_ts ? c->death_ts : co->since_ts;
 		m->spawns[co->spawn].ended++;
-		m->nr_ended++;
 	}
 	if (!co->name && c->name)
 		return set_kind(m, co, co->birth_site, c->name, strlen(c->name));

@@ -63,16 +63,15 @@ struct coro {
 	uint64_t cut_off;         /* destroyed while it waited, after so long; 0: not so */
 	uint32_t station, pid;
 	uint32_t site, birth_site;
-	uint32_t place; /* where it waits, or waited last */
-	uint32_t spawn; /* its kind */
-	uint32_t name;  /* 1 + the number in names; 0: none */
-	uint32_t overtaken;
+	uint32_t place;        /* where it waits, or waited last */
+	uint32_t spawn;        /* its kind */
+	uint32_t name;         /* 1 + the number in names; 0: none */
 	uint8_t state, reason; /* enum trace_state, trace_reason */
 	uint8_t nr_steps;      /* so far, up to MODEL_STEPS */
 	uint8_t next_step;
 	bool tells_life; /* its birth was told, so its end will be */
 	bool in_use, has_resource, woken_since, loss_known, explained;
-	struct misstep double_resume, double_suspend, after_end;
+	struct misstep double_resume, after_end;
 	struct step steps[MODEL_STEPS];
 };
 
@@ -81,10 +80,7 @@ struct wait_place {
 	uint32_t site; /* 0: known by its address */
 	uint64_t addr;
 	struct histogram waits, ready, slices;
-	uint64_t waits_woken;     /* that a wake ended */
 	uint64_t last_resumed_ts; /* of anybody who waited here */
-	uint64_t waiting, suspends;
-	uint64_t long_slices, starved;
 };
 
 /* A kind of coroutine: born at one place, or with one name. */
@@ -104,7 +100,7 @@ struct resource {
 };
 
 struct thread_count {
-	uint64_t tid, resumes, gap_to;
+	uint64_t tid, resumes;
 };
 
 /* Called with the coroutine as it is: before a transition is added, and before it goes. */
@@ -139,7 +135,7 @@ struct model {
 
 	uint64_t events, others, kinds[NR_TRACE_KINDS];
 	uint64_t first_ts, last_ts;
-	uint64_t resumes, nr_born, nr_ended, max_id;
+	uint64_t resumes, max_id;
 	uint64_t bare_suspends; /* that tell no place, only an address */
 	uint64_t addresses;     /* of these: it looks like one */
 	uint64_t late;          /* events that came after later ones of their coroutine */
@@ -147,7 +143,7 @@ struct model {
 	unsigned nr_windows;
 
 	/* Of events that are missing. */
-	uint64_t nr_gaps, gap_to, gap_wakes_to, gap_lives_to;
+	uint64_t nr_gaps, gap_to, gap_wakes_to;
 
 	bool has_run, has_totals, is_ours;
 	struct sidecar_totals totals;

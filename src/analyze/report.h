@@ -19,9 +19,8 @@ struct report {
 	const char *trace; /* its path */
 	const struct analysis *analysis;
 	const struct trace_stats *stats;
-	const struct suppressions *suppressions; /* may be NULL */
-	struct symbols *symbols;                 /* may be NULL */
-	enum confidence least;                   /* groups below are only counted */
+	struct symbols *symbols; /* may be NULL */
+	enum confidence least;   /* groups below are only counted */
 };
 
 /* A place in words; file is NULL where it is not known. */
