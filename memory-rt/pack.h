@@ -138,11 +138,15 @@ static inline uint8_t *cray_varint(uint8_t *at, uint64_t v)
 	return at;
 }
 
-/* An access of @site; there must be room. */
-static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site, uint32_t who,
-				uint64_t address)
+/*
+ * An access of @site, which @who tells, as a symbol; what does not follow goes behind @own or
+ * @near.  One piece for all packers: the decoder knows one coding.
+ */
+static inline __attribute__((always_inline)) uint32_t
+cray_pack_code(struct cray_pack_site *site, uint32_t who, uint64_t address, uint64_t before,
+	       uint8_t **own_at, uint8_t **near_at)
 {
-	uint64_t own = address - site->last, near = address - p->before;
+	uint64_t own = address - site->last, near = address - before;
 	uint32_t v = who << 2;
 
 	if (own != site->stride) {
@@ -152,18 +156,27 @@ static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site
 			v |= CRAY_FOLLOW;
 		} else if (zown <= znear) {
 			v |= CRAY_OWN;
-			p->own = cray_varint(p->own, zown);
+			*own_at = cray_varint(*own_at, zown);
 		} else {
 			v |= CRAY_NEAR;
-			p->near = cray_varint(p->near, znear);
+			*near_at = cray_varint(*near_at, znear);
 		}
 	}
-	p->symbol = cray_varint(p->symbol, v);
-	p->here->next = site;
-	p->here = site;
 	site->stride = own;
 	site->distance = near;
 	site->last = address;
+	return v;
+}
+
+/* An access of @site; there must be room. */
+static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site, uint32_t who,
+				uint64_t address)
+{
+	uint32_t v = cray_pack_code(site, who, address, p->before, &p->own, &p->near);
+
+	p->symbol = cray_varint(p->symbol, v);
+	p->here->next = site;
+	p->here = site;
 	p->before = address;
 	p->nr_accesses++;
 }

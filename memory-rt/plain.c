@@ -188,33 +188,14 @@ static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t
 		       uint32_t how)
 {
 	struct cray_pack_site *site = h->here->next;
-	uint64_t own, near;
 	uint32_t who = CRAY_NEXT, v;
 
 	if (site->pc != pc || site->how != how)
 		site = unforeseen(p, h->here, pc, how, &who);
-	own = address - site->last;
-	near = address - h->before;
-	v = who << 2;
-	if (own != site->stride) {
-		uint64_t zown = cray_zigzag(own), znear = cray_zigzag(near);
-
-		if (near == site->distance) {
-			v |= CRAY_FOLLOW;
-		} else if (zown <= znear) {
-			v |= CRAY_OWN;
-			h->own = cray_varint(h->own, zown);
-		} else {
-			v |= CRAY_NEAR;
-			h->near = cray_varint(h->near, znear);
-		}
-	}
+	v = cray_pack_code(site, who, address, h->before, &h->own, &h->near);
 	h->symbol = cray_varint(h->symbol, v);
 	h->here->next = site;
 	h->here = site;
-	site->stride = own;
-	site->distance = near;
-	site->last = address;
 	h->before = address;
 	h->nr++;
 	return v == 0;
