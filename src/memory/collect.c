@@ -72,7 +72,7 @@ static void check_room(struct collect *c)
 
 	if (outputs_error(o))
 		close_region(c, CRW_CLOSED_DISK);
-	if (!o->max_size || c->result->capped || outputs_size(o) < o->max_size)
+	if (c->result->capped || !outputs_full(o))
 		return;
 	c->result->capped = true;
 	close_region(c, CRW_CLOSED_CAP);

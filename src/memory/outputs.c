@@ -257,6 +257,11 @@ uint64_t outputs_size(const struct outputs *o)
 	return size;
 }
 
+bool outputs_full(const struct outputs *o)
+{
+	return o->max_size && outputs_size(o) >= o->max_size;
+}
+
 const struct err *outputs_error(const struct outputs *o)
 {
 	const struct output *out;

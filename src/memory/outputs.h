@@ -51,6 +51,9 @@ void output_end(struct outputs *o, struct output *out, int status);
 /* Bytes written so far. */
 uint64_t outputs_size(const struct outputs *o);
 
+/* The size cap is reached: no block may be begun. */
+bool outputs_full(const struct outputs *o);
+
 /* The first error of any. */
 const struct err *outputs_error(const struct outputs *o);
 

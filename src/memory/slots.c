@@ -182,10 +182,13 @@ static bool slot_begin(struct slots *s, struct slot *slot, const struct crw_slot
 	return true;
 }
 
-static void next_block(struct slot *slot, uint64_t now_ns)
+static void next_block(struct slots *s, struct slot *slot, uint64_t now_ns)
 {
-	if (slot->out->open)
+	if (slot->out->open) {
+		if (outputs_full(s->outputs))
+			slot->out->file.capped = true;
 		cfile_block(&slot->out->file, slot->pack);
+	}
 	cray_pack_begin(slot->pack, slot->number, slot->feed.order, slot->feed.time_ns);
 	cray_pack_weight(slot->pack, slot->feed.weight_256);
 	slot->written_ns = now_ns;
@@ -223,7 +226,7 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 {
 	struct cfile *file = &slot->out->file;
 
-	next_block(slot, now_ns);
+	next_block(s, slot, now_ns);
 	if (slot->out->open) {
 		tell_thread(slot, view->end_ns ? view->end_ns : now_ns);
 		tell_untold(file, slot, s->region, view->index);
@@ -257,11 +260,11 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 			break;
 		used = crw_feed(&slot->feed, slot->pack, &run);
 		if (used < run.nr)
-			next_block(slot, now_ns);
+			next_block(s, slot, now_ns);
 		while (slot->feed.piece_left) { /* a long range fills blocks by itself */
 			run.nr = run.new_chunk = 0;
 			if (crw_feed(&slot->feed, slot->pack, &run), slot->feed.piece_left)
-				next_block(slot, now_ns);
+				next_block(s, slot, now_ns);
 		}
 		crw_give_back(s->region, view, &slot->cursor, used);
 		any = true;
@@ -309,7 +312,7 @@ static bool take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hur
 	if (gone)
 		slot_end(s, slot, &view, now_ns);
 	if (!gone && !cray_pack_empty(slot->pack) && now_ns - slot->written_ns > STALE_NS)
-		next_block(slot, now_ns);
+		next_block(s, slot, now_ns);
 	return any || gone;
 }
 
