@@ -63,29 +63,47 @@ static bool put_whole(struct cfile *f, const struct cray_chunk *chunk, const voi
 	return false;
 }
 
-static bool write_chunk(struct cfile *f, uint16_t type, const void *head, size_t head_size,
-			const void *plain, size_t size)
+static bool write_stored(struct cfile *f, uint16_t type, const void *head, size_t head_size,
+			 const void *plain, size_t size, const void *stored, size_t stored_size)
 {
-	const void *stored = plain;
+	bool is_smaller = stored_size > 0;
 	struct cray_chunk chunk;
-	size_t stored_size = size;
-	uint8_t codec = CRAY_CODEC_NONE;
+
+	cray_chunk_seal(&f->crc, &chunk, type, is_smaller ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE,
+			f->number, head, head_size, is_smaller ? stored : plain,
+			is_smaller ? stored_size : size, size);
+	return put_whole(f, &chunk, head, is_smaller ? stored : plain);
+}
+
+static bool write_chunk(struct cfile *f, uint16_t type, const void *plain, size_t size)
+{
+	struct press_job job = {
+		.plain = plain,
+		.size = size,
+		.stored = f->stored,
+		.room = f->stored_room,
+		.level = f->level,
+	};
 
 	if (f->failed)
 		return false;
-	if (f->level && (type == CRAY_BLOCK || size > SMALL)) {
-		size_t got = ZSTD_compressCCtx(f->zstd, f->stored, f->stored_room, plain, size,
-					       f->level);
+	if (f->level && size > SMALL)
+		press_job_do(&job, f->zstd);
+	return write_stored(f, type, NULL, 0, plain, size, f->stored, job.stored_size);
+}
 
-		if (!ZSTD_isError(got) && got < size) {
-			stored = f->stored;
-			stored_size = got;
-			codec = CRAY_CODEC_ZSTD;
-		}
-	}
-	cray_chunk_seal(&f->crc, &chunk, type, codec, f->number, head, head_size, stored,
-			stored_size, size);
-	return put_whole(f, &chunk, head, stored);
+/* What a job works on; false without memory. */
+static bool job_room(struct cfile *f, struct cfile_job *job)
+{
+	if (!job->plain)
+		job->plain = malloc(CRAY_PACK_PLAIN_MAX);
+	if (!job->stored)
+		job->stored = malloc(f->stored_room);
+	job->press.plain = job->plain;
+	job->press.stored = job->stored;
+	job->press.room = f->stored_room;
+	job->press.level = f->level;
+	return job->plain && job->stored;
 }
 
 int cfile_open(struct cfile *f, int fd, const char *path, const struct cfile_config *config,
@@ -100,10 +118,10 @@ int cfile_open(struct cfile *f, int fd, const char *path, const struct cfile_con
 	f->stored_room = ZSTD_compressBound(CRAY_PLAIN_MAX);
 	f->path = strdup(path);
 	f->zstd = ZSTD_createCCtx();
-	f->plain = malloc(CRAY_PACK_PLAIN_MAX);
 	f->stored = malloc(f->stored_room);
+	f->press = config->press;
 	cray_crc_init(&f->crc);
-	if (!f->path || !f->zstd || !f->plain || !f->stored) {
+	if (!f->path || !f->zstd || !f->stored || !job_room(f, &f->jobs[0])) {
 		f->failed = true;
 		f->fd = -1;
 		cfile_close(f, -1, err);
@@ -123,8 +141,10 @@ int cfile_open(struct cfile *f, int fd, const char *path, const struct cfile_con
 
 void cfile_chunk(struct cfile *f, uint16_t type, const void *data, size_t size)
 {
-	if (size <= CRAY_PLAIN_MAX)
-		write_chunk(f, type, NULL, 0, data, size);
+	if (size > CRAY_PLAIN_MAX)
+		return;
+	cfile_settle(f);
+	write_chunk(f, type, data, size);
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -140,7 +160,7 @@ static void write_index(struct cfile *f)
 	if (!f->nr_index)
 		return;
 	memcpy(index.entries, f->index, f->nr_index * sizeof(index.entries[0]));
-	if (write_chunk(f, CRAY_INDEX, NULL, 0, &index,
+	if (write_chunk(f, CRAY_INDEX, &index,
 			sizeof(index.head) + f->nr_index * sizeof(index.entries[0])))
 		f->last_index = at;
 	f->nr_index = 0;
@@ -164,37 +184,91 @@ static void note_block(struct cfile *f, const struct cray_block *head, uint64_t 
 		write_index(f);
 }
 
+/* Its gaps are lost with it, and still losses. */
+static void block_lost(struct cfile *f, const struct cray_block *head)
+{
+	if (head->nr_accesses + head->lost)
+		cfile_lost(f, f->capped ? CRAY_GAP_CAP : CRAY_GAP_DISK,
+			   head->nr_accesses + head->lost);
+	f->end.left_out += head->left_out;
+}
+
+/* The oldest block that is under way, into the file. */
+static void write_block(struct cfile *f)
+{
+	struct cfile_job *job = &f->jobs[f->first_job];
+	uint64_t at = f->offset;
+
+	if (f->press)
+		press_wait(f->press, &job->press);
+	f->first_job = (f->first_job + 1) % CFILE_JOBS;
+	f->nr_jobs--;
+	if (!f->failed && write_stored(f, CRAY_BLOCK, &job->head, sizeof(job->head), job->plain,
+				       job->press.size, job->stored, job->press.stored_size))
+		note_block(f, &job->head, at);
+	else
+		block_lost(f, &job->head);
+}
+
+void cfile_settle(struct cfile *f)
+{
+	while (f->nr_jobs)
+		write_block(f);
+}
+
+/* The next one that is free; older ones are written until there is one. */
+static struct cfile_job *next_job(struct cfile *f)
+{
+	unsigned most = f->press ? CFILE_JOBS : 1;
+	struct cfile_job *job;
+
+	while (f->nr_jobs >= most)
+		write_block(f);
+	job = &f->jobs[(f->first_job + f->nr_jobs) % CFILE_JOBS];
+	if (job_room(f, job))
+		return job;
+	/* No memory for another: those that are there will do. */
+	cfile_settle(f);
+	f->first_job = 0;
+	return &f->jobs[0];
+}
+
 void cfile_block(struct cfile *f, struct cray_pack *p)
 {
-	struct cray_block head;
-	size_t size;
-	uint64_t at = f->offset;
+	struct cfile_job *job;
 
 	if (cray_pack_empty(p))
 		return;
-	size = cray_pack_finish(p, f->plain, &head);
+	job = next_job(f);
+	job->press.size = cray_pack_finish(p, job->plain, &job->head);
+	job->press.stored_size = 0;
 	if (f->max_size && f->offset >= f->max_size)
 		f->capped = true;
-	if (!f->capped && write_chunk(f, CRAY_BLOCK, &head, sizeof(head), f->plain, size)) {
-		note_block(f, &head, at);
+	if (f->capped || f->failed) {
+		block_lost(f, &job->head);
 		return;
 	}
-	/* Its gaps are lost with it, and still losses. */
-	if (head.nr_accesses + head.lost)
-		cfile_lost(f, f->capped ? CRAY_GAP_CAP : CRAY_GAP_DISK,
-			   head.nr_accesses + head.lost);
-	f->end.left_out += head.left_out;
+	f->nr_jobs++;
+	if (f->press) {
+		press_give(f->press, &job->press);
+		return;
+	}
+	if (f->level)
+		press_job_do(&job->press, f->zstd);
+	write_block(f);
 }
 
 void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,
 		const void *stored)
 {
 	size_t head_size = chunk->type == CRAY_BLOCK ? sizeof(*head) : 0;
-	uint64_t at = f->offset;
 	struct cray_chunk copy;
+	uint64_t at;
 
+	cfile_settle(f);
 	if (f->failed)
 		return;
+	at = f->offset;
 	cray_chunk_seal(&f->crc, &copy, chunk->type, chunk->codec, f->number, head, head_size,
 			stored, chunk->stored, chunk->plain);
 	if (put_whole(f, &copy, head, stored) && head_size)
@@ -324,7 +398,7 @@ static void write_end(struct cfile *f, int status)
 	f->end.status = status < 0 ? 0 : (uint32_t)status;
 	f->end.status_known = status >= 0;
 	at = f->offset;
-	if (!write_chunk(f, CRAY_END, NULL, 0, &f->end, sizeof(f->end)))
+	if (!write_chunk(f, CRAY_END, &f->end, sizeof(f->end)))
 		return;
 	cray_foot_seal(&f->crc, &foot, f->last_index, at);
 	put(f, &foot, sizeof(foot));
@@ -332,8 +406,10 @@ static void write_end(struct cfile *f, int status)
 
 int cfile_close(struct cfile *f, int status, struct err *err)
 {
+	unsigned i;
 	int ret;
 
+	cfile_settle(f);
 	if (f->failed && f->taken_back) {
 		/* What the half chunk had taken may be room enough to tell what is missing. */
 		f->failed = false;
@@ -348,7 +424,11 @@ int cfile_close(struct cfile *f, int status, struct err *err)
 	}
 	ZSTD_freeCCtx(f->zstd);
 	free(f->path);
-	free(f->plain);
+	for (i = 0; i < CFILE_JOBS; i++) {
+		free(f->jobs[i].plain);
+		free(f->jobs[i].stored);
+	}
+	memset(f->jobs, 0, sizeof(f->jobs));
 	free(f->stored);
 	ret = f->failed ? f->err.code : 0;
 	if (ret < 0 && err != &f->err)
@@ -356,6 +436,6 @@ int cfile_close(struct cfile *f, int status, struct err *err)
 	f->fd = -1;
 	f->zstd = NULL;
 	f->path = NULL;
-	f->plain = f->stored = NULL;
+	f->stored = NULL;
 	return ret;
 }

@@ -11,9 +11,18 @@
 
 #include "base/err.h"
 #include "memory/facts.h"
+#include "memory/press.h"
 #include "pack.h"
 
 #define CFILE_INDEX 1024 /* blocks per index chunk */
+#define CFILE_JOBS  4    /* blocks under way, if somebody else compresses them */
+
+/* A block between the packer and the file. */
+struct cfile_job {
+	struct press_job press;
+	struct cray_block head;
+	uint8_t *plain, *stored;
+};
 
 struct ZSTD_CCtx_s;
 
@@ -30,7 +39,10 @@ struct cfile {
 	struct err err;
 	struct cray_crc crc;
 	struct ZSTD_CCtx_s *zstd;
-	uint8_t *plain, *stored; /* a block's */
+	struct press *press; /* who compresses; NULL: we */
+	struct cfile_job jobs[CFILE_JOBS];
+	unsigned first_job, nr_jobs; /* under way, oldest first */
+	uint8_t *stored;             /* of other chunks */
 	size_t stored_room;
 	struct cray_entry index[CFILE_INDEX];
 	size_t nr_index;
@@ -45,6 +57,7 @@ struct cfile_config {
 	uint64_t flags; /* of cray_file */
 	uint64_t start_ns, start_wall_ns;
 	uint64_t max_size;
+	struct press *press; /* of the caller, who keeps it until the file is closed; may be NULL */
 };
 
 /* Takes over @fd, which is empty.  0 or a negative errno. */
@@ -56,6 +69,9 @@ void cfile_chunk(struct cfile *f, uint16_t type, const void *data, size_t size);
 
 /* The packer's block, which ends here; the caller begins the next.  An empty one is nothing. */
 void cfile_block(struct cfile *f, struct cray_pack *p);
+
+/* All blocks that are under way are in the file now. */
+void cfile_settle(struct cfile *f);
 
 /* A chunk of another container, as it is stored there; @head: of a block. */
 void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,

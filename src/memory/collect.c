@@ -106,8 +106,10 @@ static void collect_until_it_ends(struct collect *c)
 		bool any = slots_take(&c->slots, now_ns, false, false);
 
 		look_up(c, now_ns);
-		if (!any)
+		if (!any) {
+			outputs_settle(&c->result->outputs);
 			nap(c);
+		}
 	}
 }
 

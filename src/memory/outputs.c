@@ -179,12 +179,21 @@ static void tell_command(struct outputs *o, struct output *out)
 		cfile_fact(&out->file, CRAY_FACT_COMMAND, text, used);
 }
 
+/* A cap is kept to the block: each must be in its file before the next, so nobody helps. */
+static struct press *outputs_press(struct outputs *o)
+{
+	if (!o->press && o->level && !o->max_size)
+		o->press = press_new();
+	return o->press;
+}
+
 static void open_file(struct outputs *o, struct output *out, uint64_t start_ns)
 {
 	uint64_t now = clock_now_ns();
 	struct cfile_config config = {
 		.level = o->level,
 		.start_ns = start_ns && start_ns < now ? start_ns : now,
+		.press = outputs_press(o),
 	};
 	int fd;
 
@@ -245,6 +254,16 @@ void output_end(struct outputs *o, struct output *out, int status)
 	o->closed_size += out->size;
 }
 
+void outputs_settle(struct outputs *o)
+{
+	struct output *out;
+
+	for (out = o->first; out; out = out->next) {
+		if (out->open)
+			cfile_settle(&out->file);
+	}
+}
+
 uint64_t outputs_size(const struct outputs *o)
 {
 	const struct output *out;
@@ -285,5 +304,6 @@ void outputs_release(struct outputs *o)
 		free(out->path);
 		free(out);
 	}
+	press_free(o->press);
 	outputs_init(o);
 }

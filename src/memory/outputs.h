@@ -30,6 +30,7 @@ struct outputs {
 	int level;         /* of zstd */
 	uint64_t max_size; /* of all files together; 0: none */
 	uint64_t closed_size;
+	struct press *press; /* compresses for all files; NULL: each for itself */
 	struct output *first, **last;
 	size_t nr;
 	uint64_t highest; /* serial */
@@ -47,6 +48,9 @@ struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint
 
 /* No more comes of it.  @status: of wait(2), -1: not known. */
 void output_end(struct outputs *o, struct output *out, int status);
+
+/* Whatever was handed to the files is in them now. */
+void outputs_settle(struct outputs *o);
 
 /* Bytes written so far. */
 uint64_t outputs_size(const struct outputs *o);

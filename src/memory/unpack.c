@@ -392,6 +392,7 @@ bool unpack_next(struct unpack *u, struct mem_record *out)
 
 	if (u->fault)
 		return false;
+	out->has_ticket = false;
 	while (u->nr_symbols > 0) {
 		u->nr_symbols--;
 		if (u->symbols.at < u->symbols.end && *u->symbols.at < 0x80)
