@@ -14,7 +14,7 @@
  *   Never prints unless CTP_VERBOSE asks, never blocks, never raises SIGPIPE,
  *   installs no signal handler, is no cancellation point, keeps errno, takes no
  *   lock.  Only one thread attaches; others that begin coroutines meanwhile wait for
- *   it, some 100 us once in the life of a process and 20 ms at the very most.
+ *   it, some 100 us once in the life of a process and 50 ms at the very most.
  *
  * Trust
  *   The header is the collector's, perhaps of another make: each field is read
@@ -535,12 +535,14 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
  */
 CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 {
+	/* Ever longer: fifty threads that look every 20 us would keep the one from running. */
+	struct timespec ts = { 0, 20000 };
 	int tries;
 
-	for (tries = 0; tries < 1000 && ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY; tries++) {
-		struct timespec ts = { 0, 20000 };
-
+	for (tries = 0; tries < 17 && ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY; tries++) {
 		syscall(SYS_nanosleep, &ts, NULL);
+		if (ts.tv_nsec < 5000000)
+			ts.tv_nsec *= 2;
 	}
 	/* (F) pairs with the release store in ctp_session_publish(). */
 	return ctp_load_acquire(&s->generation) != 0;

@@ -32,7 +32,7 @@
  * No function prints, exits, changes errno or installs a signal handler, and none waits
  * for the collector, unless whoever started it asked for that (--on-full block);
  * threads that begin coroutines while another is still joining it wait for that
- * thread, once (some 100 us, 20 ms at most).  Set CTP_VERBOSE=1 to be told on stderr
+ * thread, once (some 100 us, 50 ms at most).  Set CTP_VERBOSE=1 to be told on stderr
  * why a program stays untraced.
  *
  * After a fork the child may begin coroutines of its own: they are traced into the

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 
 /* How long a slot that may be being overwritten must stay as it is. */
-#define DOUBT_MS 20u
+#define DOUBT_MS 200u
 
 /* Events beyond one per nanosecond that we would still believe. */
 #define BELIEF_SLACK (UINT64_C(1) << 20)
@@ -248,6 +248,20 @@ static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_stati
 	return false;
 }
 
+/*
+ * Half of another event, told by its time: that of a later one, when the next is earlier.
+ * A writer may have died, or been stopped for long, between its payload stores.
+ */
+static bool is_torn(const struct cursor *c, const struct ctp_station *st,
+		    const struct ctp_event *ev)
+{
+	uint64_t after = c->next + 1;
+	struct ctp_event next;
+
+	return ctp_slot_read(&st->slots[slot_of(c, after)], seq_of(c, after), &next) &&
+	       next.time_ns < ev->time_ns;
+}
+
 /* A later event of this station is there: the next one was written, whatever its slot says. */
 static bool later_event_exists(const struct harvest *h, const struct cursor *c,
 			       const struct ctp_station *st)
@@ -368,6 +382,10 @@ static bool take_next(struct harvest *h, uint32_t i, struct harvest_scan *out)
 	if (may_tear(c) && in_doubt(h, c, st)) {
 		out->pending++;
 		return false;
+	}
+	if (may_tear(c) && is_torn(c, st, &ev)) {
+		count_lost(c, 1);
+		return true;
 	}
 	take(h, i, &ev);
 	return true;

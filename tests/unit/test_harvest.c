@@ -356,6 +356,25 @@ static void never_takes_a_slot_that_seed_000_is_overwriting(void)
 	harvest_close(&h);
 }
 
+/* It died between its stores, or was stopped for longer than anybody waits. */
+static void knows_half_an_event_of_seed_000_by_its_time(void)
+{
+	uint64_t k;
+
+	begin_foreign();
+	for (k = 0; k < 8; k++)
+		write_000(0, k);
+	station(0)->slots[1].timestamp = 1008;
+	scan();
+	h.cursors[0].doubt_ms -= 1000;
+	scan();
+	CHECK_EQ(h.totals.lost, 1);
+	CHECK_EQ(nr_got, 7);
+	for (k = 0; k < nr_got; k++)
+		check_event((uint32_t)k, k + 1);
+	harvest_close(&h);
+}
+
 static void tells_apart_two_stations_with_one_id(void)
 {
 	begin();
@@ -453,6 +472,7 @@ int main(void)
 	RUN(tells_seed_002_however_late_it_comes);
 	RUN(doubts_the_oldest_slot_of_seed_000_until_it_is_quiet);
 	RUN(never_takes_a_slot_that_seed_000_is_overwriting);
+	RUN(knows_half_an_event_of_seed_000_by_its_time);
 	RUN(tells_apart_two_stations_with_one_id);
 	RUN(clamps_and_remembers_the_count_of_claims);
 	RUN(reports_how_full_it_found_the_fullest);

@@ -722,6 +722,8 @@ static void a_thousand_threads_have_a_lane_each(void)
 
 	shape.lanes = shape.chunks = shape.lives = NR_THREADS;
 	lanes_region_open(&region, shape);
+	/* Who begins while another thread attaches waits for it, but not for ever. */
+	CHECK_EQ(corotracer_init(), 0);
 	for (int i = 0; i < NR_THREADS / AT_ONCE; i++) {
 		for (int t = 0; t < AT_ONCE; t++)
 			CHECK_EQ(pthread_create(&threads[t], NULL, live_in_thread, NULL), 0);

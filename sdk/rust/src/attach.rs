@@ -3,7 +3,7 @@
 //!
 //! Manners, since this runs in somebody else's program: never prints unless `CTP_VERBOSE` asks,
 //! never blocks, never raises SIGPIPE, installs no signal handler, keeps errno.  One thread
-//! attaches; others that begin coroutines meanwhile wait for it, 20 ms at the very most.
+//! attaches; others that begin coroutines meanwhile wait for it, 50 ms at the very most.
 //!
 //! Trust: the header is the collector's, perhaps of another make.  Each field is read once and
 //! checked, and the file must really have the bytes that will be used.
@@ -364,11 +364,16 @@ fn attach_now(s: &Session) -> bool {
 /// Somebody is at it, for some 100 us.  Not to wait would leave this thread's first coroutines
 /// untraced; to wait without end might be for ever.
 fn attach_await(s: &Session) {
-    for _ in 0..1000 {
+    // Ever longer: many threads that look every 20 us would keep the one from running.
+    let mut pause = 20_000;
+    for _ in 0..17 {
         if s.state.load(Ordering::Relaxed) != ATTACH_BUSY {
             return;
         }
-        sys::nanosleep(20_000);
+        sys::nanosleep(pause);
+        if pause < 5_000_000 {
+            pause *= 2;
+        }
     }
 }
 
