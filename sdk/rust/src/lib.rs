@@ -21,6 +21,7 @@
 //! | its name | [`traced_as`](TraceFutureExt::traced_as) |
 //! | who woke it, and whether before it was suspended | by itself: the waker is wrapped |
 //! | where, why and on what it waits | [`awaiting`](AwaitExt::awaiting), [`awaiting_on`](AwaitExt::awaiting_on) |
+//! | what was closed under it, who holds what it waits for | [`closing`], [`acquired`], [`released`] |
 //! | that it returned, was dropped half-way, or panicked | by itself |
 //!
 //! # Manners
@@ -53,6 +54,7 @@ mod poll_trace;
 mod pool;
 mod probe;
 mod reason;
+mod resource;
 mod session;
 mod site;
 mod station;
@@ -71,3 +73,4 @@ pub use future::{
 };
 pub use poll_trace::PollTrace;
 pub use reason::Reason;
+pub use resource::{acquired, closing, released};

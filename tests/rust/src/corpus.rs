@@ -84,9 +84,14 @@ impl Gate {
         let queue = queue.clone();
         async move {
             for _ in 0..times {
-                Wait { queue: queue.clone(), waited: false }.awaiting_on(Reason::ChannelRecv, 7u64).await;
+                Gate::on(&queue, Reason::ChannelRecv, 7).await;
             }
         }
+    }
+
+    /// Waits in the queue for what it says.
+    pub fn on(queue: &Queue, reason: Reason, resource: u64) -> impl Future<Output = ()> {
+        Wait { queue: queue.clone(), waited: false }.awaiting_on(reason, resource)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Futures with one bug each, named after the detector that must find it.
 
+use corotracer::Reason;
 use corotracer_rust_tests::corpus::{busy_for, go, Gate, Queue};
 use std::time::Duration;
 
@@ -39,10 +40,42 @@ fn blocking() {
     queue.serve_all(task);
 }
 
+/// Closed while somebody reads from it.
+fn closed_told() {
+    let queue = Queue::default();
+    let task = go("connection", Gate::on(&queue, Reason::IoRead, 1234));
+    corotracer::closing(1234);
+    busy_for(100);
+    std::mem::forget(task);
+}
+
+/// Two locks, taken in two orders.
+fn deadlock_locks() {
+    let queue = Queue::default();
+    let tasks: Vec<_> = (0..2)
+        .map(|i| {
+            let queue = &queue;
+            go("locker", async move {
+                let (mine, other) = (0x100 + i, 0x101 - i);
+                Gate::new(queue, 1).await;
+                corotracer::acquired(mine);
+                Gate::on(queue, Reason::Mutex, other).await;
+            })
+        })
+        .collect();
+    for mut task in tasks {
+        queue.serve_once(&mut task);
+        std::mem::forget(task);
+    }
+    busy_for(100);
+}
+
 fn main() {
     corotracer_rust_tests::corpus::play(&[
         ("lost-wakeup/channel", lost_channel),
         ("lost-wakeup/ready", lost_ready),
         ("blocking", blocking),
+        ("closed-under-waiter/told", closed_told),
+        ("deadlock/locks", deadlock_locks),
     ]);
 }
