@@ -90,8 +90,22 @@ def popen(*args, **kwargs):
     kwargs.setdefault("stderr", subprocess.PIPE)
     kwargs.setdefault("stdin", subprocess.DEVNULL)
     p = subprocess.Popen([str(a) for a in args], text=True, **kwargs)
+    if p.stdout:
+        # As it is, it would take more than a line, and communicate() never see the rest.
+        p.stdout.readline = lambda: line_of(p.stdout.fileno())
     STARTED.append(p)
     return p
+
+
+def line_of(fd):
+    """A line, and not a byte more."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(fd, 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode()
 
 
 def adopt_orphans():

@@ -6,7 +6,8 @@
  *	target then-kill N M        the same at once, then SIGKILL to itself
  *	target then-exit N M CODE   the same, then exit CODE
  *	target wait                 one event, says "ready", then sleeps until killed
- *	target signals              counts SIGINT and SIGTERM until SIGUSR2, prints them
+ *	target signals FILE         counts SIGINT and SIGTERM until SIGUSR2, prints them; a byte
+ *	                            goes to FILE for each
  *	target fork N M             N coroutines in the parent, as many in a forked child
  *	target orphan               leaves a child behind that stays connected for a while
  *	target scribble SEED MS     writes random bytes over what is used of the region, MS ms long
@@ -114,8 +115,12 @@ static int do_wait(char **argv)
 	return 0;
 }
 
+static int heard_fd = -1;
+
 static void on_signal(int sig)
 {
+	if (sig != SIGUSR2 && write(heard_fd, "s", 1) < 0)
+		abort();
 	if (sig == SIGINT)
 		ints++;
 	else if (sig == SIGTERM)
@@ -128,7 +133,9 @@ static int do_signals(char **argv)
 {
 	struct sigaction act;
 
-	(void)argv;
+	heard_fd = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (heard_fd < 0)
+		return 1;
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = on_signal;
 	sigaction(SIGINT, &act, NULL);

@@ -6,13 +6,18 @@ from harness import *
 
 
 def start(dir, **kwargs):
-    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "signals", **kwargs)
+    p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "signals", dir + "/heard", **kwargs)
     pid = int(p.stdout.readline().split()[1])
     return p, pid
 
 
+def heard(dir, nr):
+    """The program got so many signals; and there is room for one too many, which there must not be."""
+    wait_until(lambda: os.path.getsize(dir + "/heard") >= nr, f"{nr} signals")
+    time.sleep(0.3)
+
+
 def finish(p, pid):
-    time.sleep(0.3)  # room for a second delivery, which there must not be
     os.kill(pid, signal.SIGUSR2)
     out, err = p.communicate(timeout=60)
     equal(p.returncode, 7, "the program's exit status")
@@ -24,8 +29,9 @@ def finish(p, pid):
 def a_signal_to_the_tool_alone_is_passed_on_once(dir):
     p, pid = start(dir)
     p.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    heard(dir, 1)
     p.send_signal(signal.SIGTERM)
+    heard(dir, 2)
     equal(finish(p, pid), "int 1 term 1", "signals that the program got")
 
 
@@ -33,10 +39,11 @@ def a_signal_to_the_tool_alone_is_passed_on_once(dir):
 def a_signal_to_the_whole_group_arrives_once(dir):
     p, pid = start(dir, start_new_session=True)
     os.killpg(p.pid, signal.SIGINT)
-    time.sleep(0.2)
+    heard(dir, 1)
     os.killpg(p.pid, signal.SIGINT)
-    time.sleep(0.2)
+    heard(dir, 2)
     os.killpg(p.pid, signal.SIGTERM)
+    heard(dir, 3)
     equal(finish(p, pid), "int 2 term 1", "signals that the program got")
 
 
@@ -44,8 +51,9 @@ def a_signal_to_the_whole_group_arrives_once(dir):
 def a_group_signal_does_not_swallow_a_later_one_to_the_tool(dir):
     p, pid = start(dir, start_new_session=True)
     os.killpg(p.pid, signal.SIGINT)
-    time.sleep(0.3)
+    heard(dir, 1)
     p.send_signal(signal.SIGINT)
+    heard(dir, 2)
     equal(finish(p, pid), "int 2 term 0", "signals that the program got")
 
 
@@ -61,8 +69,9 @@ def ctrl_c_at_a_terminal_arrives_once(dir):
 
     p, pid = start(dir, stdin=terminal, preexec_fn=own_terminal)
     os.write(main_fd, b"\x03")
-    time.sleep(0.2)
+    heard(dir, 1)
     os.write(main_fd, b"\x03")
+    heard(dir, 2)
     equal(finish(p, pid), "int 2 term 0", "signals that the program got")
     os.close(terminal)
     os.close(main_fd)
@@ -125,6 +134,7 @@ def a_group_signal_arrives_once_even_when_the_tool_is_late(dir):
     os.killpg(p.pid, signal.SIGINT)
     time.sleep(0.3)
     p.send_signal(signal.SIGCONT)
+    heard(dir, 1)
     equal(finish(p, pid), "int 1 term 0", "signals that the program got")
 
 

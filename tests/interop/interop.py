@@ -181,9 +181,19 @@ def check_writers(run, **wanted):
     equal(got, wanted, "stations by writer")
 
 
-def check_all_there(run):
-    """A gentle run under our collector: nothing lost, everything right."""
-    equal(run.status, 0, f"exit status; stderr was\n{run.err}")
-    check_counts(run)
-    equal(run.summary["lost"], 0, "lost")
-    check_complete(run)
+def collect_all(*args, status=0, **kwargs):
+    """A gentle run under our collector: nothing lost, everything right.
+
+    Eight slots last for some milliseconds, and a machine may be too busy to look in time: then what
+    is missing must be counted, and it is tried again.
+    """
+    for _ in range(5):
+        run = collect(*args, **kwargs)
+        equal(run.status, status, f"exit status; stderr was\n{run.err}")
+        check_counts(run)
+        if run.summary["lost"] == 0:
+            check_complete(run)
+            return run
+        assert any(run.summary["writers"].values()), f"lanes lose nothing: {run.summary}"
+        check_partial(run)
+    raise AssertionError(f"events are lost each time: {run.summary}")

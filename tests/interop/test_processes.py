@@ -6,22 +6,19 @@ from interop import *  # noqa: F403
 
 @test
 def one_thread_is_complete(dir):
-    run = collect(dir, program("sdk_writer"), *GENTLE)
-    check_all_there(run)
+    run = collect_all(dir, program("sdk_writer"), *GENTLE)
     check_writers(run)  # no station was used
 
 
 @test
 def one_thread_is_complete_without_lanes(dir):
-    run = collect(dir, program("sdk_writer"), *GENTLE, env=STATIONS_ONLY)
-    check_all_there(run)
+    run = collect_all(dir, program("sdk_writer"), *GENTLE, env=STATIONS_ONLY)
     check_writers(run, corotracer=32)
 
 
 @test
 def coroutines_that_wander_between_threads_are_complete(dir):
-    run = collect(dir, program("sdk_writer"), *GENTLE_THREADS)
-    check_all_there(run)
+    run = collect_all(dir, program("sdk_writer"), *GENTLE_THREADS)
     wandered = {}
     for event in run.events:
         wandered.setdefault(event["probe_id"], set()).add(event["tid"])
@@ -60,9 +57,8 @@ def full_speed_loses_nothing_in_silence(dir):
 
 @test
 def parent_forked_child_and_execed_child_are_complete(dir):
-    run = collect(dir, program("sdk_writer"), "-c", "16", "-e", "24", "-p", "2000", "-f", "-x")
+    run = collect_all(dir, program("sdk_writer"), "-c", "16", "-e", "24", "-p", "2000", "-f", "-x")
     equal(len({report["pid"] for report in run.reports}), 3, "processes that reported")
-    check_all_there(run)
     equal(run.summary["coroutines"], 48, "coroutines")
     equal(run.summary["connected"], 3, "connected")
     tids = {}
