@@ -208,6 +208,7 @@ int export_run(const struct sink *sink, const struct export_options *options,
 	run.reader = trace_reader_open(options->trace, err);
 	if (!run.reader)
 		return err->code;
+	run.job.stats = trace_reader_stats(run.reader);
 	rc = with_sink(&run, err);
 	trace_reader_close(run.reader);
 	result->rows = run.job.rows;

@@ -23,6 +23,7 @@
 
 #include "base/err.h"
 #include "trace/item.h"
+#include "trace/reader.h"
 
 /* What the user asked for.  NULL, 0 and false: not told. */
 struct export_options {
@@ -45,7 +46,9 @@ struct export_options {
 struct sink_job {
 	const struct export_options *options;
 	const char *output; /* the file's name, made if none was given; NULL: it is none */
-	void *state;        /* the sink's own */
+	/* What was odd about the trace, so far; whole when commit() is called. */
+	const struct trace_stats *stats;
+	void *state; /* the sink's own */
 	/* Counted by the sink, for the summary. */
 	uint64_t rows;  /* of the events that it took */
 	uint64_t extra; /* of what only options->full asks for */
@@ -71,6 +74,7 @@ struct sink {
 };
 
 extern const struct sink sink_csv;
+extern const struct sink sink_perfetto;
 
 extern const struct sink *const sinks[]; /* ends with NULL */
 

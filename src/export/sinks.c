@@ -6,6 +6,7 @@
 
 const struct sink *const sinks[] = {
 	&sink_csv,
+	&sink_perfetto,
 	NULL,
 };
 
