@@ -26,6 +26,7 @@ static int put_json(const struct export_job *job, const struct export_result *r)
 	jw_field_u64(&w, "bytes", r->bytes);
 	jw_field_u64(&w, "transitions", r->transitions);
 	jw_field_u64(&w, "other_events", r->others);
+	jw_field_u64(&w, "left_out", r->left_out);
 	jw_field_u64(&w, "garbage", r->garbage);
 	jw_field_bool(&w, "cut", r->is_cut);
 	if (r->has_totals) {
@@ -71,6 +72,11 @@ static void put_warnings(const struct export_job *job, const struct export_resul
 	if (r->is_cut)
 		say(job->command, "the trace ends in the middle of a %s: all before it is exported",
 		    r->first_garbage ? "line" : "packet");
+	if (r->left_out)
+		say(job->command,
+		    "%s events are too far out of order, or at impossible times: "
+		    "they were left out",
+		    text_count(text, r->left_out));
 	if (r->garbage > (r->is_cut && r->first_garbage)) {
 		say(job->command, "%s parts of the trace are no events, and were left out",
 		    text_count(text, r->garbage));
@@ -92,8 +98,8 @@ static int usage(const struct export_job *job)
 		say(job->command, "export to what?");
 	fputs("hint: there is", stderr);
 	for (i = 0; sinks[i]; i++)
-		fprintf(stderr, " %s,", sinks[i]->name);
-	fputs(" perfetto\n", stderr);
+		fprintf(stderr, "%s %s", i ? "," : "", sinks[i]->name);
+	fputc('\n', stderr);
 	return EXIT_USAGE;
 }
 

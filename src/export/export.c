@@ -213,6 +213,7 @@ int export_run(const struct sink *sink, const struct export_options *options,
 	trace_reader_close(run.reader);
 	result->rows = run.job.rows;
 	result->extra = run.job.extra;
+	result->left_out = run.job.left_out;
 	result->bytes = run.job.bytes;
 	memcpy(result->note, run.job.note, sizeof(result->note));
 	result->duration_ns = clock_now_ns() - start;
@@ -221,7 +222,7 @@ int export_run(const struct sink *sink, const struct export_options *options,
 
 bool export_is_whole(const struct export_result *result)
 {
-	return !result->garbage && !result->is_cut;
+	return !result->garbage && !result->is_cut && !result->left_out;
 }
 
 void export_result_release(struct export_result *result)

@@ -16,6 +16,7 @@ struct export_result {
 	char note[160];      /* the sink's */
 	uint64_t rows;       /* events that the sink took */
 	uint64_t extra;      /* rows of its other tables */
+	uint64_t left_out;   /* events that it had no place for */
 	uint64_t bytes;      /* of the files it made; 0: not known */
 	uint64_t read_bytes; /* of the trace */
 	uint64_t duration_ns;

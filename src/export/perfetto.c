@@ -446,7 +446,7 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 		return viewer_no_memory(err);
 	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
 	x->p.used = 0;
-	viewer_note(&x->viewer, job, "open it with https://ui.perfetto.dev");
+	viewer_note(job, "open it with https://ui.perfetto.dev");
 	return viewer_commit(&x->viewer, job, err);
 }
 

@@ -50,10 +50,11 @@ struct sink_job {
 	const struct trace_stats *stats;
 	void *state; /* the sink's own */
 	/* Counted by the sink, for the summary. */
-	uint64_t rows;  /* of the events that it took */
-	uint64_t extra; /* of what only options->full asks for */
-	uint64_t bytes; /* of the files that it made; 0: not known */
-	char note[160]; /* one line for the user, e.g. how to open it; may stay empty */
+	uint64_t rows;     /* of the events that it took */
+	uint64_t extra;    /* of what only options->full asks for */
+	uint64_t left_out; /* events that it has no place for */
+	uint64_t bytes;    /* of the files that it made; 0: not known */
+	char note[160];    /* one line for the user, e.g. how to open it; may stay empty */
 };
 
 struct sink {
@@ -73,7 +74,10 @@ struct sink {
 	void (*drop)(struct sink_job *job);
 };
 
+extern const struct sink sink_chrome;
 extern const struct sink sink_csv;
+extern const struct sink sink_ctf;
+extern const struct sink sink_jsonl;
 extern const struct sink sink_perfetto;
 
 extern const struct sink *const sinks[]; /* ends with NULL */

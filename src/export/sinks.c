@@ -7,6 +7,9 @@
 const struct sink *const sinks[] = {
 	&sink_csv,
 	&sink_perfetto,
+	&sink_chrome,
+	&sink_ctf,
+	&sink_jsonl,
 	NULL,
 };
 

@@ -3,7 +3,6 @@
 #include "export/viewer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 int viewer_no_memory(struct err *err)
@@ -40,16 +39,9 @@ int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err)
 	return timeline_finish(&v->timeline, &damage) < 0 ? viewer_no_memory(err) : 0;
 }
 
-void viewer_note(const struct viewer *v, struct sink_job *job, const char *how)
+void viewer_note(struct sink_job *job, const char *how)
 {
-	const struct timeline *tl = &v->timeline;
-	uint64_t left = tl->window.late + tl->impossible;
-
-	if (left)
-		snprintf(job->note, sizeof(job->note),
-			 "%s; %" PRIu64 " events are too far out of order to be drawn", how, left);
-	else
-		snprintf(job->note, sizeof(job->note), "%s", how);
+	snprintf(job->note, sizeof(job->note), "%s", how);
 }
 
 int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err)
@@ -57,6 +49,8 @@ int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err)
 	int rc = outfile_commit(&v->file, err);
 
 	job->bytes = v->file.bytes;
+	job->left_out = v->timeline.window.late + v->timeline.impossible;
+	job->rows -= job->left_out;
 	return rc;
 }
 

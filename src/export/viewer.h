@@ -21,8 +21,8 @@ int viewer_item(struct viewer *v, struct sink_job *job, const struct trace_item 
 /* After the last item: the view is given all that is left. */
 int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err);
 
-/* How to open it, and what of the trace could not be drawn. */
-void viewer_note(const struct viewer *v, struct sink_job *job, const char *how);
+/* How to open it. */
+void viewer_note(struct sink_job *job, const char *how);
 
 /* The file gets its name. */
 int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err);
