@@ -5,8 +5,7 @@
 #include "export/sink.h"
 
 const struct sink *const sinks[] = {
-	&sink_csv,
-	NULL,
+	&sink_csv, &sink_sqlite, &sink_postgresql, &sink_mysql, NULL,
 };
 
 const struct sink *sink_find(const char *name)
