@@ -351,12 +351,24 @@ static int put_pg_database(struct client_state *s, const char *database, struct 
 	return put_freed(s, sql_end(&sql), err);
 }
 
+/* The same for \\connect, which takes it for an identifier first. */
+static char *quoted_conninfo(const struct export_options *o, const char *database)
+{
+	char *info = conninfo(o, database);
+	struct sql sql;
+
+	if (sql_begin(&sql) && info)
+		table_put_quoted(sql.out, DIALECT_POSTGRESQL, info);
+	free(info);
+	return sql_end(&sql);
+}
+
 static int begin_psql(struct sink_job *job, struct client_state *s, struct err *err)
 {
 	const struct export_options *o = job->options;
 	const char *by = o->pg_maintenance_db ? o->pg_maintenance_db : "postgres";
 	struct client_args args = { .nr = 0 };
-	char port[16], *info = conninfo(o, by), *goal = conninfo(o, database_of(o));
+	char port[16], *info = conninfo(o, by), *goal = quoted_conninfo(o, database_of(o));
 	int rc;
 
 	client_arg(&args, "--no-psqlrc", "");
