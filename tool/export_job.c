@@ -98,8 +98,8 @@ static int usage(const struct export_job *job)
 		say(job->command, "export to what?");
 	fputs("hint: there is", stderr);
 	for (i = 0; sinks[i]; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", sinks[i]->name);
-	fputc('\n', stderr);
+		fprintf(stderr, " %s,", sinks[i]->name);
+	fputs(" schema\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -132,6 +132,21 @@ static int export_trace(const struct export_job *job, const struct sink *sink)
 	return rc < 0 && result.signal ? interrupted(result.signal) : status;
 }
 
+/* -db-host "" is what a script writes that has none. */
+static void forget_empty(struct export_options *o)
+{
+	const char **texts[] = { &o->cli,          &o->host,     &o->user,
+				 &o->password,     &o->database, &o->table,
+				 &o->mysql_socket, &o->output,   &o->pg_maintenance_db,
+				 &o->pg_sslmode };
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (*texts[i] && !**texts[i])
+			*texts[i] = NULL;
+	}
+}
+
 int export_job_run(struct export_job *job)
 {
 	const struct sink *sink = job->kind ? sink_find(job->kind) : NULL;
@@ -139,6 +154,9 @@ int export_job_run(struct export_job *job)
 
 	if (!job->command)
 		job->command = "export";
+	forget_empty(&job->options);
+	if (job->kind && !strcmp(job->kind, "schema"))
+		return export_schema(job);
 	if (!sink && !to_perfetto)
 		return usage(job);
 	if (!job->options.trace) {

@@ -176,30 +176,35 @@ static int with_sink(struct run *run, struct err *err)
 
 /* ---- the driver ---------------------------------------------------------- */
 
-static int check_sink(const struct sink *sink, const struct export_options *o, struct err *err)
+static int choose_sink(const struct sink **sink, const struct export_options *o, struct err *err)
 {
-	if (o->cli && !sink->to_client) {
-		err_set(err, -EINVAL, "%s has no command line client", sink->name);
+	const struct sink *s = *sink;
+
+	if (o->cli && !s->client) {
+		err_set(err, -EINVAL, "%s has no command line client", s->name);
 		err_hint(err, "leave out --db-cli");
 		return err->code;
 	}
-	if (sink->open)
+	if (o->cli)
+		*sink = s->client;
+	if ((*sink)->open)
 		return 0;
-	err_set(err, -ENOTSUP, "this build has no %s", sink->name);
-	err_hint(err, "it was built without %s: install %s, and build it again", sink->library,
-		 sink->package);
+	err_set(err, -ENOTSUP, "this build has no %s", s->name);
+	err_hint(err, "it was built without %s: install %s and build it again, or use --db-cli",
+		 s->library, s->package);
 	return err->code;
 }
 
 int export_run(const struct sink *sink, const struct export_options *options,
 	       struct export_result *result, struct err *err)
 {
-	struct run run = { .sink = sink, .job = { .options = options }, .result = result };
+	struct run run = { .job = { .options = options }, .result = result };
 	uint64_t start = clock_now_ns();
 	int rc;
 
 	memset(result, 0, sizeof(*result));
-	rc = check_sink(sink, options, err);
+	rc = choose_sink(&sink, options, err);
+	run.sink = sink;
 	if (!rc)
 		rc = choose_output(sink, options, &result->output, err);
 	if (rc < 0)

@@ -59,11 +59,12 @@ struct sink_job {
 
 struct sink {
 	const char *name;
-	const char *alias;   /* another name; may be NULL */
-	const char *about;   /* one line, lower case, no full stop */
-	const char *suffix;  /* takes the place of the trace's own, e.g. ".csv"; NULL: no file */
-	bool to_stdout;      /* may write to standard output */
-	bool to_client;      /* knows options->cli */
+	const char *alias;  /* another name; may be NULL */
+	const char *about;  /* one line, lower case, no full stop */
+	const char *suffix; /* takes the place of the trace's own, e.g. ".csv"; NULL: no file */
+	bool to_stdout;     /* may write to standard output */
+	/* Through options->cli instead; NULL: it has no command line client. */
+	const struct sink *client;
 	const char *library; /* that this build lacks; then there are no functions */
 	const char *package; /* that would bring it */
 
@@ -78,7 +79,10 @@ extern const struct sink sink_chrome;
 extern const struct sink sink_csv;
 extern const struct sink sink_ctf;
 extern const struct sink sink_jsonl;
+extern const struct sink sink_mysql;
 extern const struct sink sink_perfetto;
+extern const struct sink sink_postgresql;
+extern const struct sink sink_sqlite;
 
 extern const struct sink *const sinks[]; /* ends with NULL */
 
