@@ -78,28 +78,39 @@ static void mark_site(const struct timeline *tl, struct timeline_mark *m, uint32
 	m->site = site && timeline_site(tl, site) ? site : 0;
 }
 
-static void begin(struct timeline *tl, const struct timeline_track *t, uint64_t ts,
+/*
+ * On each track time goes forward.  Where it would not (a loss or an end that is told later
+ * than it was) what comes is as late as what is there.
+ */
+static uint64_t time_on(struct timeline_track *t, uint64_t ts)
+{
+	if (ts > t->last_ts)
+		t->last_ts = ts;
+	return t->last_ts;
+}
+
+static void begin(struct timeline *tl, struct timeline_track *t, uint64_t ts,
 		  const struct timeline_mark *m)
 {
-	tl->view->begin(tl->view, t, ts, m);
+	tl->view->begin(tl->view, t, time_on(t, ts), m);
 }
 
-static void end(struct timeline *tl, const struct timeline_track *t, uint64_t ts,
+static void end(struct timeline *tl, struct timeline_track *t, uint64_t ts,
 		const struct timeline_name *name)
 {
-	tl->view->end(tl->view, t, ts, name);
+	tl->view->end(tl->view, t, time_on(t, ts), name);
 }
 
-static void instant(struct timeline *tl, const struct timeline_track *t, uint64_t ts,
+static void instant(struct timeline *tl, struct timeline_track *t, uint64_t ts,
 		    const struct timeline_mark *m)
 {
-	tl->view->instant(tl->view, t, ts, m);
+	tl->view->instant(tl->view, t, time_on(t, ts), m);
 }
 
 /* ---- turns on a thread ---------------------------------------------------- */
 
-static void begin_turn(struct timeline *tl, const struct timeline_thread *t,
-		       struct timeline_coro *co, uint64_t ts, uint64_t flow)
+static void begin_turn(struct timeline *tl, struct timeline_thread *t, struct timeline_coro *co,
+		       uint64_t ts, uint64_t flow)
 {
 	struct timeline_mark m;
 
@@ -121,6 +132,7 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 	}
 	t->turns[t->nr_turns++] = (uint32_t)(co - tl->coros);
 	co->has_turn = true;
+	tl->flows += flow != 0;
 	begin_turn(tl, t, co, ts, flow);
 }
 
@@ -287,8 +299,8 @@ static struct timeline_coro *coro_of(struct timeline *tl, const struct trace_eve
 
 /* ---- transitions --------------------------------------------------------- */
 
-static void misstep(struct timeline *tl, const struct timeline_coro *co,
-		    const struct trace_event *ev, enum timeline_word word)
+static void misstep(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev,
+		    enum timeline_word word)
 {
 	struct timeline_mark m;
 
@@ -312,7 +324,6 @@ static int resume(struct timeline *tl, struct timeline_coro *co, const struct tr
 		return -ENOMEM;
 	co->thread = (uint64_t)thread;
 	co->woken = co->early = 0;
-	tl->flows += flow != 0;
 	enter_thread(tl, co, ev->ts, flow);
 	mark_init(tl, &m, WORD_RUNNING, CATEGORY_RUNNING);
 	arg_number(&m, KEY_THREAD, ev->tid);
@@ -532,13 +543,6 @@ static int add_event(struct timeline *tl, const struct trace_event *ev)
 /* Whoever ran there when events began to be lost: what he did since is not known. */
 static void forget_turns(struct timeline *tl, struct timeline_thread *t, uint64_t ts)
 {
-	unsigned i;
-
-	/* Who came last came before the loss; where a trace says otherwise, time stays in order. */
-	for (i = 0; i < t->nr_turns; i++) {
-		if (ts < tl->coros[t->turns[i]].since_ts)
-			ts = tl->coros[t->turns[i]].since_ts;
-	}
 	while (t->nr_turns)
 		end_state(tl, &tl->coros[t->turns[t->nr_turns - 1]], ts);
 }
@@ -546,6 +550,7 @@ static void forget_turns(struct timeline *tl, struct timeline_thread *t, uint64_
 static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struct trace_gap *gap)
 {
 	uint64_t from = gap->from_ts > t->lost_to ? gap->from_ts : t->lost_to;
+	uint64_t to = gap->to_ts > from ? gap->to_ts : from;
 	struct timeline_mark m;
 
 	if (!t->lost.id) {
@@ -564,9 +569,9 @@ static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struc
 	mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
 	arg_number(&m, KEY_TRANSITIONS, gap->transitions);
 	arg_number(&m, KEY_OTHERS, gap->others);
-	begin(tl, &t->lost, from < gap->to_ts ? from : gap->to_ts, &m);
-	end(tl, &t->lost, gap->to_ts, &tl->words[WORD_LOST]);
-	t->lost_to = gap->to_ts;
+	begin(tl, &t->lost, from, &m);
+	end(tl, &t->lost, to, &tl->words[WORD_LOST]);
+	t->lost_to = to;
 }
 
 /* Nothing of its thread is to be drawn any more from before its end: the others may wait. */
@@ -625,6 +630,7 @@ static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
 {
 	uint32_t station = c->station < TRACE_NO_STATION ? (uint32_t)c->station : TRACE_NO_STATION;
 	struct timeline_coro *co = find(tl, c->probe_id, station);
+	uint64_t ts = tl->last_ts;
 	struct timeline_mark m;
 
 	if (!co)
@@ -633,16 +639,16 @@ static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
 		return add_bystander(tl, c);
 	if (!co->track.name && tracks_rename(tl, co, c->name, c->name ? strlen(c->name) : 0) < 0)
 		return -ENOMEM;
+	/* When it ended; as long as it has not, or nobody knows, the end of all. */
+	if (c->dead && c->death_ts > co->since_ts && is_time(c->death_ts))
+		ts = c->death_ts;
 	if (c->lost) {
 		mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
 		arg_number(&m, KEY_LOST, c->lost);
 		arg_number(&m, KEY_TRANSITIONS, c->written);
-		instant(tl, &co->track, tl->last_ts, &m);
+		instant(tl, &co->track, ts, &m);
 	}
 	if (c->dead) {
-		uint64_t ts = c->death_ts > co->since_ts && is_time(c->death_ts) ? c->death_ts
-										 : tl->last_ts;
-
 		end_life(tl, co, ts);
 		mark_init(tl, &m, WORD_END, CATEGORY_LIFE);
 		arg_true(&m, KEY_TIME_UNKNOWN, !c->death_ts);

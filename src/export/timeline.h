@@ -65,6 +65,7 @@ struct timeline_track {
 	uint32_t pid;  /* 0: not known */
 	uint64_t tid;
 	const char *name; /* NULL: not known yet; told by and by, with the same id */
+	uint64_t last_ts; /* of what is drawn on it */
 };
 
 enum timeline_word {

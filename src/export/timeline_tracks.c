@@ -497,6 +497,9 @@ void tracks_count(struct timeline *tl, uint32_t process, enum timeline_counter c
 {
 	struct timeline_counter_state *c = &tl->processes[process].counters[counter];
 
+	/* A death that is told only with the last facts: what was counted since stays. */
+	if (ts < c->changed_ts)
+		ts = c->changed_ts;
 	/* The value that held until now, if nobody was told of it. */
 	if (c->is_told && c->value != c->told_value && ts - c->told_ts >= TIMELINE_COUNTER_NS &&
 	    c->changed_ts != ts)
