@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Station events between two words to the writer on how far they are. */
-#define HORIZON_EVENTS 65536
+#define HORIZON_EVENTS 32768
 #define CHECK_ITEMS    4096
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -32,12 +32,13 @@ static int open_writer(struct rewrite *r, const struct trace_item *item, struct 
 
 static int close_writer(struct rewrite *r, struct trace_counts *counts, struct err *err)
 {
-	struct err facts = { 0 };
+	struct err trace = { 0 }, facts = { 0 };
 
-	trace_writer_close(r->writer, counts, err, &facts);
+	trace_writer_close(r->writer, counts, &trace, &facts);
 	r->writer = NULL;
-	if (!err->code)
-		*err = facts;
+	if (!trace.code && !facts.code)
+		return 0;
+	*err = trace.code ? trace : facts;
 	return err->code;
 }
 
@@ -162,7 +163,7 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 		return 0;
 	trace_writer_counts(r->writer, &counts);
 	if (counts.unwritten || counts.others_unwritten)
-		return close_writer(r, &counts, err);
+		return close_writer(r, &counts, err); /* which says why */
 	return 0;
 }
 

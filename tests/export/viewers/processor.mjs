@@ -176,9 +176,11 @@ async function main() {
 	for (let at = 0; at < data.length; at += 8 << 20)
 		call(number(REQUEST, 1), bytes(APPEND, data.subarray(at, at + (8 << 20))));
 	call(number(REQUEST, 2));
+	const answers = [];
 	for await (const line of createInterface({ input: process.stdin }))
-		process.stdout.write(JSON.stringify(query(line)) + "\n");
-	process.exit(0);
+		answers.push(JSON.stringify(query(line)) + "\n");
+	// The engine would keep us alive; whoever reads a pipe must have all of it first.
+	process.stdout.write(answers.join(""), () => process.exit(0));
 }
 
 await main();
