@@ -26,7 +26,7 @@ struct opt {
 	char letter;      /* 'o', or 0 when there is only the long form */
 	const char *name; /* "output" */
 	const char *arg;  /* "FILE", or NULL for a flag */
-	const char *help; /* one line, lower case, no full stop */
+	const char *help; /* one line, lower case, no full stop; NULL: another name, not listed */
 };
 
 struct command {

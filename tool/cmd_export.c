@@ -1,132 +1,129 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_export.c - corotracer export KIND: a finished recording for another program.
+ * cmd_export.c - corotracer export KIND: a finished trace or recording for another program.
  *
- * A kind is a row of the table below.  To add one, write a function that looks at what the
- * input is (a recording of frames, a trace of coroutines) and takes it from there.
+ * Kinds of traces are the sinks of src/export; a recording of frames has one of its own,
+ * export_frames.c.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "cmd.h"
-#include "frames/perfetto.h"
-
-struct request {
-	const char *file, *output;
-	bool quiet;
-};
-
-struct kind {
-	const char *name;
-	const char *suffix; /* of the output, if it has no name */
-	int (*run)(const struct request *q, const char *output);
-};
-
-/* ---- perfetto ------------------------------------------------------------ */
-
-static void tell(const char *what, uint64_t nr)
-{
-	char text[TEXT_SIZE];
-
-	if (nr)
-		fprintf(stderr, "  %-12s %s\n", what, text_count(text, nr));
-}
-
-static int export_perfetto(const struct request *q, const char *output)
-{
-	struct perfetto_result r;
-	struct err err = { 0 };
-
-	if (strcmp(q->file, "-") != 0 && !recfile_sniff(q->file)) {
-		say("export", "'%s' is no recording of frames", q->file);
-		fputs("hint: a file of 'corotracer attach -o' goes here\n", stderr);
-		return EXIT_FAILED;
-	}
-	if (perfetto_export(q->file, output, &r, &err) < 0) {
-		say_error("export", &err);
-		return EXIT_FAILED;
-	}
-	if (q->quiet && !r.without_time && !r.stats.torn && !r.stats.foreign)
-		return EXIT_OK;
-	fprintf(stderr, "%s: for https://ui.perfetto.dev, or chrome://tracing\n", output);
-	tell("slices", r.slices);
-	tell("instants", r.instants);
-	tell("counters", r.counters);
-	tell("without time", r.without_time);
-	tell("torn", r.stats.torn);
-	tell("foreign", r.stats.foreign);
-	tell("lost", r.stats.ended ? r.stats.end.c : r.stats.gaps);
-	return EXIT_OK;
-}
-
-static const struct kind kinds[] = {
-	{ "perfetto", ".perfetto.json", export_perfetto },
-};
-
-#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#include "export_job.h"
 
 /* ---- the command line ---------------------------------------------------- */
 
-enum { O_FILE, O_OUTPUT, O_QUIET };
+enum {
+	O_IN,
+	O_FILE,
+	O_OUTPUT,
+	O_FULL,
+	O_QUIET,
+	O_JSON,
+	O_CLI,
+	O_HOST,
+	O_PORT,
+	O_USER,
+	O_PASSWORD,
+	O_DATABASE,
+	O_TABLE,
+	O_SOCKET,
+	O_MAINTENANCE,
+	O_SSLMODE,
+};
 
 static const struct opt options[] = {
-	[O_FILE] = { 'f', "file", "FILE", "the recording; - is standard input" },
+	[O_IN] = { 'i', "in", "TRACE", "JSON lines, a CTF directory; - is standard input" },
+	[O_FILE] = { 'f', "file", "FILE", NULL }, /* the same, from when there were frames only */
 	[O_OUTPUT] = { 'o', "output", "FILE", "what is made of it; - is standard output" },
-	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
+	[O_FULL] = { 0, "full", NULL, "also tables of names, sites, wakes, births and ends" },
+	[O_QUIET] = { 'q', "quiet", NULL, "no progress, no summary unless something is missing" },
+	[O_JSON] = { 0, "json", NULL, "the summary as one JSON object, on stderr" },
+	[O_CLI] = { 0, "db-cli", "CMD", "load through this client, e.g. 'docker exec -i db psql'" },
+	[O_HOST] = { 0, "db-host", "HOST", "of the server, or the directory of its socket" },
+	[O_PORT] = { 0, "db-port", "N", "0 is the usual one: 3306, 5432" },
+	[O_USER] = { 0, "db-user", "NAME", "who logs in" },
+	[O_PASSWORD] = { 0, "db-password", "TEXT", "better: PGPASSWORD, MYSQL_PWD, ~/.pgpass" },
+	[O_DATABASE] = { 0, "db-name", "NAME", "made if missing (default coro_tracer)" },
+	[O_TABLE] = { 0, "db-table", "NAME", "appended to (default coro_trace_events)" },
+	[O_SOCKET] = { 0, "mysql-socket", "PATH", "instead of host and port" },
+	[O_MAINTENANCE] = { 0, "pg-maintenance-db", "DB", "where databases are made (postgres)" },
+	[O_SSLMODE] = { 0, "pg-sslmode", "MODE", "as libpq has it: disable, require, ..." },
 	{ 0, NULL, NULL, NULL },
 };
 
-static const struct kind *find_kind(const char *name)
+/* The place of an option that is just a text. */
+static const char **text_of(struct export_options *o, int which)
 {
-	size_t i;
-
-	for (i = 0; i < NR_KINDS; i++) {
-		if (!strcmp(kinds[i].name, name))
-			return &kinds[i];
+	switch (which) {
+	case O_IN:
+	case O_FILE:
+		return &o->trace;
+	case O_OUTPUT:
+		return &o->output;
+	case O_CLI:
+		return &o->cli;
+	case O_HOST:
+		return &o->host;
+	case O_USER:
+		return &o->user;
+	case O_PASSWORD:
+		return &o->password;
+	case O_DATABASE:
+		return &o->database;
+	case O_TABLE:
+		return &o->table;
+	case O_SOCKET:
+		return &o->mysql_socket;
+	case O_MAINTENANCE:
+		return &o->pg_maintenance_db;
+	default:
+		return &o->pg_sslmode;
 	}
-	say("export", "there is no export to '%s'", name);
-	fputs("hint: there is", stderr);
-	for (i = 0; i < NR_KINDS; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", kinds[i].name);
-	fputc('\n', stderr);
-	return NULL;
 }
 
-static int run_kind(const struct kind *kind, const struct request *q)
+static bool set_port(struct export_job *job, const char *value)
 {
-	char *output = NULL;
-	int status;
+	unsigned long long port;
 
-	if (!q->output) {
-		if (!strcmp(q->file, "-"))
-			output = strdup("-");
-		else if (asprintf(&output, "%s%s", q->file, kind->suffix) < 0)
-			output = NULL;
-		if (!output) {
-			say("export", "no memory for a file name");
-			return EXIT_FAILED;
-		}
+	if (!opt_number("export", "--db-port", value, 0, 65535, &port))
+		return false;
+	job->options.port = (unsigned)port;
+	return true;
+}
+
+static bool take(struct export_job *job, int which, const char *value)
+{
+	switch (which) {
+	case O_FULL:
+		job->options.full = true;
+		return true;
+	case O_QUIET:
+		job->options.quiet = true;
+		return true;
+	case O_JSON:
+		job->json = true;
+		return true;
+	case O_PORT:
+		return set_port(job, value);
+	default:
+		*text_of(&job->options, which) = value;
+		return true;
 	}
-	status = kind->run(q, q->output ? q->output : output);
-	free(output);
-	return status;
 }
 
 /* Options may stand before and behind the kind. */
-static int parse(struct request *q, int *argc, char ***argv)
+static int parse(struct export_job *job, int *argc, char ***argv)
 {
 	struct opt_walk walk = { 0 };
 	const char *value;
 	int which, first = *argc;
 
 	while ((which = opt_next(&command_export, &walk, *argc, *argv, &value, &first)) >= 0) {
-		if (which == O_FILE)
-			q->file = value;
-		if (which == O_OUTPUT)
-			q->output = value;
-		q->quiet |= which == O_QUIET;
+		if (!take(job, which, value))
+			return OPT_BAD;
 	}
 	*argv += first;
 	*argc -= first;
@@ -135,43 +132,37 @@ static int parse(struct request *q, int *argc, char ***argv)
 
 static int run(int argc, char **argv)
 {
-	const struct kind *kind = NULL;
-	struct request q = { 0 };
-	int which = parse(&q, &argc, &argv);
+	struct export_job job = { 0 };
+	int which = parse(&job, &argc, &argv);
 
 	while (which == OPT_END && argc > 0) {
-		if (!kind) {
-			kind = find_kind(argv[0]);
-			if (!kind)
-				return EXIT_USAGE;
-		} else if (!q.file) {
-			q.file = argv[0];
+		if (!job.kind) {
+			job.kind = argv[0];
+		} else if (!job.options.trace) {
+			job.options.trace = argv[0];
 		} else {
 			say("export", "'%s' is one word too many", argv[0]);
 			return EXIT_USAGE;
 		}
-		which = parse(&q, &argc, &argv);
+		which = parse(&job, &argc, &argv);
 	}
 	if (which == OPT_HELP)
 		return EXIT_OK;
 	if (which == OPT_BAD)
 		return EXIT_USAGE;
-	if (!kind || !q.file) {
-		say("export", kind ? "which recording?" : "export to what?");
-		fputs("hint: corotracer export perfetto -f FILE\n", stderr);
-		return EXIT_USAGE;
-	}
-	return run_kind(kind, &q);
+	return export_job_run(&job);
 }
 
 const struct command command_export = {
 	.name = "export",
-	.instrument = "frames",
-	.args = "KIND -f FILE [-o FILE]",
-	.summary = "write a recording in the format of another program",
-	.details = "KIND is perfetto: the timeline viewer at https://ui.perfetto.dev; intervals "
-		   "become\n"
-		   "slices, other frames instants and counters.\n",
+	.instrument = "coroutines",
+	.args = "KIND -i TRACE [-o FILE]",
+	.summary = "write a trace into a database, or in the format of another program",
+	.details = "KIND: csv, sqlite, mysql, postgresql; schema prints the tables' SQL; perfetto "
+		   "also\n"
+		   "takes a recording of frames.  Exit status: 0 done; 1 failed, or done and the "
+		   "trace\n"
+		   "had lines that are no events; 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

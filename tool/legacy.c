@@ -4,10 +4,13 @@
  *
  *	corotracer -n 256 -cmd "./app --port 80" -out trace.jsonl
  *	corotracer -deepdive -out trace.jsonl
+ *	corotracer -export sqlite -in trace.jsonl        (legacy_export.c)
  *
  * A flag may be written -name value, -name=value, and with two dashes.  -cmd goes
  * through `sh -c`, as it does there; that is the only difference to `run`.
  */
+#include "legacy.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -25,19 +28,26 @@ static const struct {
 enum { FLAG_OUT = 1 };
 #define NR_FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-static int flag_find(const char *word, const char **attached)
+bool legacy_is_flag(const char *word, const char *flag, const char **attached)
 {
-	const char *name, *equal;
-	size_t i, len;
+	size_t len = strlen(flag);
+	const char *name;
 
 	if (word[0] != '-')
-		return -1;
+		return false;
 	name = word + (word[1] == '-' ? 2 : 1);
-	equal = strchr(name, '=');
-	len = equal ? (size_t)(equal - name) : strlen(name);
-	*attached = equal ? equal + 1 : NULL;
+	if (strncmp(name, flag, len) != 0 || (name[len] && name[len] != '='))
+		return false;
+	*attached = name[len] ? name + len + 1 : NULL;
+	return true;
+}
+
+static int flag_find(const char *word, const char **attached)
+{
+	size_t i;
+
 	for (i = 0; i < NR_FLAGS; i++) {
-		if (strlen(flags[i].flag) == len && !strncmp(flags[i].flag, name, len))
+		if (legacy_is_flag(word, flags[i].flag, attached))
 			return (int)i;
 	}
 	return -1;
@@ -49,7 +59,7 @@ bool legacy_wanted(int argc, char **argv)
 	return argc > 1 && argv[1][0] == '-';
 }
 
-static int unknown(const char *word)
+int legacy_unknown(const char *word)
 {
 	say(NULL, "unknown flag '%s'", word);
 	fputs("hint: corotracer -n 256 -cmd \"./app\" -out trace.jsonl, or 'corotracer help'\n",
@@ -73,7 +83,7 @@ static int deepdive(int argc, char **argv)
 		if (is_deepdive(argv[i]))
 			continue;
 		if (flag_find(argv[i], &value) != FLAG_OUT)
-			return unknown(argv[i]);
+			return legacy_unknown(argv[i]);
 		if (!value && i + 1 >= argc) {
 			say(NULL, "no value after '%s'", argv[i]);
 			return EXIT_USAGE;
@@ -93,7 +103,7 @@ static int parse(struct session *s, int argc, char **argv, char **cmd)
 
 		f = flag_find(word, &value);
 		if (f < 0)
-			return unknown(word);
+			return legacy_unknown(word);
 		if (!value && i >= argc) {
 			say(NULL, "no value after '%s'", word);
 			return EXIT_USAGE;
@@ -118,6 +128,8 @@ int legacy_main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		if (is_deepdive(argv[i]))
 			return deepdive(argc, argv);
+		if (legacy_is_export(argv[i]))
+			return legacy_export(argc, argv);
 	}
 	session_init(&s, NULL);
 	status = parse(&s, argc, argv, &words[2]);

@@ -200,6 +200,8 @@ void command_help_print(const struct command *cmd)
 	for (o = cmd->opts; o && o->name; o++) {
 		char left[64];
 
+		if (!o->help)
+			continue;
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
 			 o->arg ? " " : "", o->arg ? o->arg : "");

@@ -192,6 +192,11 @@ const char *jw_text(const struct json_writer *w, size_t *size)
 	return w->buf ? w->buf : "";
 }
 
+void jw_text_taken(struct json_writer *w)
+{
+	w->used = 0;
+}
+
 void jw_object_begin(struct json_writer *w)
 {
 	begin(w, true);
@@ -246,6 +251,19 @@ void jw_u64(struct json_writer *w, uint64_t value)
 
 	before_value(w);
 	emit(w, text, (size_t)(fmt_u64(text, value) - text));
+}
+
+void jw_thousandths(struct json_writer *w, uint64_t value)
+{
+	char text[FMT_U64_MAX + 4 + FMT_SLACK], *p = fmt_u64(text, value / 1000);
+	unsigned rest = (unsigned)(value % 1000);
+
+	before_value(w);
+	*p++ = '.';
+	*p++ = (char)('0' + rest / 100);
+	*p++ = (char)('0' + rest / 10 % 10);
+	*p++ = (char)('0' + rest % 10);
+	emit(w, text, (size_t)(p - text));
 }
 
 void jw_i64(struct json_writer *w, int64_t value)

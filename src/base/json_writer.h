@@ -51,6 +51,9 @@ int jw_release(struct json_writer *w);
 /* The text so far, terminated; ours until the release.  NULL after a failure. */
 const char *jw_text(const struct json_writer *w, size_t *size);
 
+/* It is somewhere else now: what comes next goes on behind it. */
+void jw_text_taken(struct json_writer *w);
+
 void jw_object_begin(struct json_writer *w);
 void jw_object_end(struct json_writer *w);
 void jw_array_begin(struct json_writer *w);
@@ -61,7 +64,8 @@ void jw_string(struct json_writer *w, const char *text); /* NULL: null */
 void jw_string_n(struct json_writer *w, const char *text, size_t size);
 void jw_u64(struct json_writer *w, uint64_t value);
 void jw_i64(struct json_writer *w, int64_t value);
-void jw_double(struct json_writer *w, double value); /* not a number, infinite: null */
+void jw_double(struct json_writer *w, double value);        /* not a number, infinite: null */
+void jw_thousandths(struct json_writer *w, uint64_t value); /* "1.234" of 1234, exactly */
 void jw_bool(struct json_writer *w, bool value);
 void jw_null(struct json_writer *w);
 

@@ -2,7 +2,6 @@
 /* place.c - where a trace goes: the earlier one kept, the new one locked. */
 #include "ctp/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/ctf.h"
-#include "trace/ctf_metadata.h"
+#include "trace/ctf_dir.h"
 #include "trace/sidecar.h"
 
 static char *old_name(const char *path)
@@ -163,73 +161,6 @@ static void undo_file(struct place *p)
 
 /* ---- directories ---------------------------------------------------------- */
 
-enum content { IS_EMPTY, IS_TRACE, IS_SOMETHING };
-
-static bool has_our_metadata(int dir)
-{
-	int fd = openat(dir, CTF_METADATA, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	enum ctf_whose whose;
-	char text[64];
-	ssize_t size;
-
-	if (fd < 0)
-		return false;
-	size = read(fd, text, sizeof(text));
-	close(fd);
-	whose = size > 0 ? ctf_metadata_whose(text, (size_t)size) : CTF_NONE;
-	return whose == CTF_OURS || whose == CTF_NEWER;
-}
-
-static DIR *list(int dir)
-{
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!d && fd >= 0)
-		close(fd);
-	return d;
-}
-
-static bool is_dot(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-/* A trace has our metadata and nothing that is not of a trace. */
-static enum content content_of(int dir)
-{
-	DIR *d = list(dir);
-	bool strange = !d, any = false;
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		if (is_dot(e->d_name))
-			continue;
-		any = true;
-		strange |= ctf_file_of(e->d_name) == CTF_FILE_STRANGE;
-	}
-	if (d)
-		closedir(d);
-	if (!any && !strange)
-		return IS_EMPTY;
-	return !strange && has_our_metadata(dir) ? IS_TRACE : IS_SOMETHING;
-}
-
-/* The metadata goes last: as long as it is there, what is left is known to be a trace. */
-static void remove_content(int dir)
-{
-	DIR *d = list(dir);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		if (ctf_file_of(e->d_name) > CTF_FILE_METADATA)
-			unlinkat(dir, e->d_name, 0);
-	}
-	if (d)
-		closedir(d);
-	unlinkat(dir, CTF_METADATA, 0);
-}
-
 static int refuse_content(const char *path, struct err *err)
 {
 	err_set(err, -ENOTEMPTY, "'%s' is there, and is no trace of ours", path);
@@ -249,12 +180,12 @@ static int clear_old(const char *old, struct err *err)
 
 	if (dir < 0 && errno == ENOENT)
 		return 0;
-	if (dir < 0 || content_of(dir) == IS_SOMETHING) {
+	if (dir < 0 || ctf_dir_content(dir) == CTF_DIR_SOMETHING) {
 		if (dir >= 0)
 			close(dir);
 		return refuse_content(old, err);
 	}
-	remove_content(dir);
+	ctf_dir_clear(dir);
 	close(dir);
 	if (rmdir(old) < 0)
 		return err_errno(err, "cannot remove '%s'", old);
@@ -289,9 +220,9 @@ static int make_way(struct place *p, struct err *err)
 		return errno == ENOTDIR ? refuse_content(p->path, err) : cannot_write(p->path, err);
 	if (flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		rc = in_use(p->path, err);
-	else if (content_of(dir) == IS_TRACE)
+	else if (ctf_dir_content(dir) == CTF_DIR_TRACE)
 		rc = keep_earlier_dir(p, err);
-	else if (content_of(dir) == IS_SOMETHING)
+	else if (ctf_dir_content(dir) == CTF_DIR_SOMETHING)
 		rc = refuse_content(p->path, err);
 	close(dir);
 	return rc;
@@ -317,7 +248,7 @@ static int make_dir(struct place *p, struct err *err)
 static void undo_dir(struct place *p)
 {
 	if (p->is_open)
-		remove_content(p->fd);
+		ctf_dir_clear(p->fd);
 	if (p->is_open && p->made)
 		rmdir(p->path);
 	if (p->kept_trace)

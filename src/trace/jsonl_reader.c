@@ -66,6 +66,7 @@ int jsonl_next(struct jsonl_reader *r, struct trace_event *ev, struct err *err)
 			return 1;
 		}
 		note_garbage(&r->stats, problem);
+		r->stats.cut = line.cut;
 	}
 	return rc;
 }

@@ -35,6 +35,7 @@ struct jsonl_stats {
 	uint64_t lines;   /* all, blank ones too */
 	uint64_t events;  /* lines that are one */
 	uint64_t garbage; /* lines that are none, blank ones not counted */
+	bool cut;         /* the last of these is only the start of a line */
 	unsigned nr_first;
 	struct jsonl_garbage first[JSONL_GARBAGE_FIRST];
 };

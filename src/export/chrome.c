@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chrome.c - a trace in the trace event format (JSON) of chrome://tracing and many viewers.
+ *
+ *	threads      B and E, and i for instants
+ *	coroutines   b, e and n ("nestable async"), an id each
+ *	wakes        s where it was woken, f where it runs
+ *	counters     C
+ *
+ * The format has no groups, and names tracks of coroutines by their first slice.  It is for
+ * small traces: viewers read all of it into memory, several times its size.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json_writer.h"
+#include "export/sink.h"
+#include "export/viewer.h"
+
+/* From here on a viewer has trouble, and we say so. */
+#define LARGE_EVENTS UINT64_C(1000000)
+#define LARGE_BYTES  (UINT64_C(200) << 20)
+
+struct chrome {
+	struct timeline_view view; /* first: one is the other */
+	struct viewer viewer;
+	struct json_writer w;
+	uint64_t events; /* objects in the file */
+};
+
+static struct chrome *chrome_of(struct timeline_view *v)
+{
+	return (struct chrome *)v;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static bool is_async(const struct timeline_track *t)
+{
+	return t->type == TRACK_COROUTINE || t->type == TRACK_COROUTINE_PACKED ||
+	       t->type == TRACK_LOST;
+}
+
+/* An async track is known by category and id together, so all of it has one category. */
+static const char *category_of(const struct timeline_track *t, enum timeline_category category)
+{
+	if (t->type == TRACK_LOST)
+		return "lost";
+	return is_async(t) ? "coroutine" : timeline_category_name(category);
+}
+
+static struct json_writer *begin_event(struct chrome *x, const char *phase,
+				       const struct timeline_track *t)
+{
+	struct json_writer *w = &x->w;
+
+	x->events++;
+	jw_object_begin(w);
+	jw_field_string(w, "ph", phase);
+	jw_field_u64(w, "pid", t->pid ? t->pid : 1);
+	/* Who has no thread of his own is drawn as his process. */
+	if (!is_async(t) && t->type != TRACK_COUNTER)
+		jw_field_u64(w, "tid", t->tid ? t->tid : t->pid);
+	return w;
+}
+
+static void end_event(struct chrome *x)
+{
+	size_t size;
+	const char *text;
+
+	jw_object_end(&x->w);
+	if (x->w.used < OUTFILE_BUFFER / 2)
+		return;
+	text = jw_text(&x->w, &size);
+	if (text)
+		outfile_put(&x->viewer.file, text, size);
+	jw_text_taken(&x->w);
+}
+
+static void put_time(struct json_writer *w, uint64_t ts)
+{
+	jw_key(w, "ts");
+	jw_thousandths(w, ts); /* microseconds */
+}
+
+static void put_id(struct json_writer *w, uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, id);
+	jw_field_string(w, "id", text);
+}
+
+static void put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
+		     const char *name, enum timeline_category category)
+{
+	jw_field_string(w, "name", name);
+	jw_field_string(w, "cat", category_of(t, category));
+	put_time(w, ts);
+	if (is_async(t))
+		put_id(w, t->id);
+}
+
+static void put_arg(struct json_writer *w, const struct timeline_arg *a)
+{
+	char text[24];
+
+	jw_key(w, timeline_key_name(a->key));
+	switch (a->type) {
+	case ARG_NUMBER:
+		jw_u64(w, a->number);
+		break;
+	case ARG_SIGNED:
+		jw_i64(w, (int64_t)a->number);
+		break;
+	case ARG_POINTER:
+		snprintf(text, sizeof(text), "0x%" PRIx64, a->number);
+		jw_string(w, text);
+		break;
+	case ARG_TEXT:
+		jw_string(w, a->text);
+		break;
+	case ARG_TRUE:
+		jw_bool(w, true);
+		break;
+	}
+}
+
+static void put_args(struct chrome *x, const struct timeline_mark *m)
+{
+	struct json_writer *w = &x->w;
+	unsigned i;
+
+	if (!m->nr_args && !m->site)
+		return;
+	jw_key(w, "args");
+	jw_object_begin(w);
+	if (m->site)
+		jw_field_string(w, "place", timeline_site(&x->viewer.timeline, m->site));
+	for (i = 0; i < m->nr_args; i++)
+		put_arg(w, &m->args[i]);
+	jw_object_end(w);
+}
+
+/* A flow has events of its own, on threads; they hold on to the slice around them. */
+static void draw_flow(struct chrome *x, const struct timeline_track *t, uint64_t ts,
+		      const struct timeline_mark *m)
+{
+	struct json_writer *w;
+
+	if (!m->flow || t->type != TRACK_THREAD)
+		return;
+	w = begin_event(x, m->flow_ends ? "f" : "s", t);
+	put_head(w, t, ts, "wake", CATEGORY_WAKE);
+	put_id(w, m->flow);
+	if (m->flow_ends)
+		jw_field_string(w, "bp", "e");
+	end_event(x);
+}
+
+static void draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		       const struct timeline_mark *m)
+{
+	struct chrome *x = chrome_of(v);
+
+	put_head(begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text, m->category);
+	put_args(x, m);
+	end_event(x);
+	draw_flow(x, t, ts, m);
+}
+
+static void draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		     const struct timeline_name *name)
+{
+	struct chrome *x = chrome_of(v);
+	struct json_writer *w = begin_event(x, is_async(t) ? "e" : "E", t);
+
+	if (is_async(t))
+		put_head(w, t, ts, name->text, CATEGORY_LIFE);
+	else
+		put_time(w, ts);
+	end_event(x);
+}
+
+static void draw_instant(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			 const struct timeline_mark *m)
+{
+	struct chrome *x = chrome_of(v);
+	struct json_writer *w = begin_event(x, is_async(t) ? "n" : "i", t);
+
+	put_head(w, t, ts, m->name->text, m->category);
+	if (!is_async(t))
+		jw_field_string(w, "s", t->type == TRACK_THREAD ? "t" : "p");
+	put_args(x, m);
+	end_event(x);
+	draw_flow(x, t, ts, m);
+}
+
+static void draw_counter(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			 uint64_t value)
+{
+	struct chrome *x = chrome_of(v);
+	struct json_writer *w = begin_event(x, "C", t);
+
+	jw_field_string(w, "name", t->name);
+	put_time(w, ts);
+	jw_key(w, "args");
+	jw_object_begin(w);
+	jw_field_u64(w, "value", value);
+	jw_object_end(w);
+	end_event(x);
+}
+
+/* ---- tracks and facts ---------------------------------------------------- */
+
+static void draw_track(struct timeline_view *v, const struct timeline_track *t)
+{
+	struct chrome *x = chrome_of(v);
+	struct json_writer *w;
+
+	if (t->type != TRACK_PROCESS && t->type != TRACK_THREAD)
+		return;
+	w = begin_event(x, "M", t);
+	jw_field_string(w, "name", t->type == TRACK_PROCESS ? "process_name" : "thread_name");
+	jw_key(w, "args");
+	jw_object_begin(w);
+	jw_field_string(w, "name", t->name);
+	jw_object_end(w);
+	end_event(x);
+}
+
+/* The format has no place for it. */
+static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
+{
+	(void)v;
+	(void)run;
+}
+
+/* Told with each event. */
+static void draw_site(struct timeline_view *v, const struct trace_site *site)
+{
+	(void)v;
+	(void)site;
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static int chrome_open(struct sink_job *job, struct err *err)
+{
+	static const struct timeline_view view = {
+		.run = draw_run,
+		.site = draw_site,
+		.track = draw_track,
+		.begin = draw_begin,
+		.end = draw_end,
+		.instant = draw_instant,
+		.counter = draw_counter,
+	};
+	struct chrome *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return err_set(err, -ENOMEM, "no memory for an export");
+	x->view = view;
+	if (viewer_open(&x->viewer, &x->view, job, err) < 0) {
+		free(x);
+		return err->code;
+	}
+	jw_init_buffer(&x->w);
+	jw_object_begin(&x->w);
+	/* No displayTimeUnit: some take it for the unit of the times, which are microseconds. */
+	jw_key(&x->w, "traceEvents");
+	jw_array_begin(&x->w);
+	job->state = x;
+	return 0;
+}
+
+static int chrome_item(struct sink_job *job, const struct trace_item *item, struct err *err)
+{
+	struct chrome *x = job->state;
+	int rc = viewer_item(&x->viewer, job, item, err);
+
+	return rc == 0 && x->w.error ? viewer_no_memory(err) : rc;
+}
+
+static bool is_large(const struct chrome *x)
+{
+	return x->events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
+}
+
+static int chrome_commit(struct sink_job *job, struct err *err)
+{
+	struct chrome *x = job->state;
+	const char *text;
+	size_t size;
+	int rc = viewer_finish(&x->viewer, job, err);
+
+	if (rc < 0)
+		return rc;
+	jw_array_end(&x->w);
+	jw_object_end(&x->w);
+	jw_newline(&x->w);
+	text = jw_text(&x->w, &size);
+	if (!text)
+		return viewer_no_memory(err);
+	outfile_put(&x->viewer.file, text, size);
+	viewer_note(job, is_large(x) ? "large for a viewer of this format: 'export perfetto' suits "
+				       "better"
+				     : "open it with chrome://tracing or https://ui.perfetto.dev");
+	return viewer_commit(&x->viewer, job, err);
+}
+
+static void chrome_close(struct sink_job *job)
+{
+	struct chrome *x = job->state;
+
+	jw_release(&x->w);
+	viewer_close(&x->viewer);
+	free(x);
+}
+
+static void chrome_drop(struct sink_job *job)
+{
+	outfile_drop(&((struct chrome *)job->state)->viewer.file);
+}
+
+const struct sink sink_chrome = {
+	.name = "chrome",
+	.about = "trace events in JSON, for chrome://tracing and other viewers; small traces",
+	.suffix = ".chrome.json",
+	.to_stdout = true,
+	.open = chrome_open,
+	.item = chrome_item,
+	.commit = chrome_commit,
+	.close = chrome_close,
+	.drop = chrome_drop,
+};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mysql.c - a trace into a MySQL or MariaDB server.
+ *
+ * By LOAD DATA LOCAL, which measures three times as fast as INSERT of many rows: a thread of
+ * its own talks to the server while the rows are made.  Where the server does not allow it
+ * (MySQL's default), by INSERT.  Either way one transaction.
+ */
+#include <errmsg.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/client.h"
+#include "export/copy_rows.h"
+#include "export/handoff.h"
+#include "export/inserts.h"
+#include "export/mysql_server.h"
+#include "export/rows.h"
+#include "export/sink.h"
+
+struct mysql_state {
+	struct mysql_server server;
+	struct rows *rows; /* NULL: not asked for */
+
+	/* LOAD DATA: of the first table through the thread, of the others from their spools. */
+	struct handoff handoff;
+	bool has_handoff, loads;
+	pthread_t thread;
+	char *load;          /* the statement */
+	struct err load_err; /* the thread's, to be read when it has ended */
+	char *buffer;        /* being filled; NULL: none */
+	size_t used;
+	struct spool spools[NR_TABLES];
+
+	struct inserts inserts; /* where LOAD DATA is not allowed */
+};
+
+/* ---- LOAD DATA ----------------------------------------------------------- */
+
+/* What the server asks for by name is of no interest: it gets our rows, whatever it says. */
+static int infile_init(void **handle, const char *name, void *from)
+{
+	(void)name;
+	*handle = from;
+	return 0;
+}
+
+static void infile_end(void *handle)
+{
+	(void)handle;
+}
+
+static int infile_error(void *handle, char *text, unsigned size)
+{
+	(void)handle;
+	snprintf(text, size, "the export was given up");
+	return CR_UNKNOWN_ERROR;
+}
+
+static int read_handoff(void *handle, char *data, unsigned size)
+{
+	return handoff_take(handle, data, size);
+}
+
+static int read_spool(void *handle, char *data, unsigned size)
+{
+	return (int)spool_read(handle, data, size);
+}
+
+static char *load_statement(struct mysql_state *s, enum table_id id)
+{
+	struct sql sql;
+
+	if (sql_begin(&sql)) {
+		fputs("LOAD DATA LOCAL INFILE 'rows' INTO TABLE ", sql.out);
+		table_put_name(sql.out, DIALECT_MYSQL, s->server.names[id]);
+		fputs(" CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\'"
+		      " LINES TERMINATED BY '\\n' (",
+		      sql.out);
+		table_put_columns(sql.out, id);
+		putc(')', sql.out);
+	}
+	return sql_end(&sql);
+}
+
+/* LOCAL makes warnings of errors: a value that did not fit is none that we let pass. */
+static int check_warnings(struct mysql_server *m, struct err *err)
+{
+	unsigned nr = mysql_warning_count(m->conn);
+	MYSQL_RES *r;
+	MYSQL_ROW row;
+
+	if (!nr)
+		return 0;
+	err_set(err, -EIO, "the server warns of %u values", nr);
+	if (mysql_query(m->conn, "SHOW WARNINGS LIMIT 1") == 0 &&
+	    (r = mysql_store_result(m->conn))) {
+		row = mysql_fetch_row(r);
+		if (row && row[2])
+			err_set(err, -EIO, "the server warns of %u values: %s", nr, row[2]);
+		mysql_free_result(r);
+	}
+	err_hint(err, "nothing of it is in the database");
+	return err->code;
+}
+
+static int load_failed(struct mysql_server *m, struct err *err)
+{
+	mysql_server_failed(m, "the load failed", err);
+	err_hint(err, "nothing of it is in the database");
+	return err->code;
+}
+
+/* The thread: all of the connection is its own until it has ended. */
+static void *load_events(void *arg)
+{
+	struct mysql_state *s = arg;
+	struct mysql_server *m = &s->server;
+
+	mysql_set_local_infile_handler(m->conn, infile_init, read_handoff, infile_end, infile_error,
+				       &s->handoff);
+	if (mysql_query(m->conn, s->load) != 0)
+		load_failed(m, &s->load_err);
+	else
+		check_warnings(m, &s->load_err);
+	handoff_refuse(&s->handoff);
+	mysql_thread_end();
+	return NULL;
+}
+
+static int start_load(struct mysql_state *s, struct err *err)
+{
+	s->has_handoff = true;
+	s->load = load_statement(s, TABLE_EVENTS);
+	if (handoff_init(&s->handoff) < 0 || !s->load)
+		return err_set(err, -ENOMEM, "no memory for rows");
+	if (pthread_create(&s->thread, NULL, load_events, s) != 0)
+		return err_set(err, -EAGAIN, "cannot start a thread");
+	s->loads = true;
+	return 0;
+}
+
+static int end_load(struct mysql_state *s, bool give_up, struct err *err)
+{
+	if (!s->loads)
+		return 0;
+	if (s->used && !give_up)
+		handoff_give(&s->handoff, s->used);
+	s->used = 0;
+	handoff_end(&s->handoff, give_up);
+	pthread_join(s->thread, NULL);
+	s->loads = false;
+	if (s->load_err.code && err)
+		*err = s->load_err;
+	return s->load_err.code;
+}
+
+static int put_event(struct mysql_state *s, const struct trace_event *ev, struct err *err)
+{
+	if (s->used + COPY_EVENT_MAX > HANDOFF_SIZE) {
+		handoff_give(&s->handoff, s->used);
+		s->used = 0;
+		s->buffer = NULL;
+	}
+	if (!s->buffer)
+		s->buffer = handoff_buffer(&s->handoff);
+	if (!s->buffer)
+		return end_load(s, true, err); /* which says why */
+	s->used = (size_t)(copy_event_text(s->buffer + s->used, ev) - s->buffer);
+	return 0;
+}
+
+static int load_spool(struct mysql_state *s, enum table_id id, struct err *err)
+{
+	struct mysql_server *m = &s->server;
+	char *sql = load_statement(s, id);
+	int rc;
+
+	if (!sql)
+		return err_set(err, -ENOMEM, "no memory for a statement");
+	mysql_set_local_infile_handler(m->conn, infile_init, read_spool, infile_end, infile_error,
+				       &s->spools[id]);
+	rc = mysql_query(m->conn, sql) ? load_failed(m, err) : check_warnings(m, err);
+	free(sql);
+	return rc;
+}
+
+/* ---- INSERT -------------------------------------------------------------- */
+
+static int send_insert(void *to, const char *sql, size_t size, struct err *err)
+{
+	struct mysql_state *s = to;
+
+	return mysql_real_query(s->server.conn, sql, size) ? load_failed(&s->server, err) : 0;
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+{
+	struct mysql_state *s = to;
+
+	if (!s->server.allows_local)
+		return inserts_row(&s->inserts, id, cells, err);
+	if (!copy_row_text(&s->spools[id].bytes, id, cells))
+		return err_set(err, -ENOMEM, "no memory for a row");
+	return spool_settle(&s->spools[id], err);
+}
+
+static int mysql_item(struct sink_job *job, const struct trace_item *item, struct err *err)
+{
+	struct mysql_state *s = job->state;
+	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
+
+	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return rc;
+	job->rows++;
+	return s->server.allows_local ? put_event(s, &item->event, err)
+				      : inserts_event(&s->inserts, &item->event, err);
+}
+
+static void mysql_sink_close(struct sink_job *job)
+{
+	struct mysql_state *s = job->state;
+	size_t t;
+
+	end_load(s, true, NULL);
+	mysql_server_close(&s->server);
+	if (s->has_handoff)
+		handoff_release(&s->handoff);
+	for (t = 0; t < NR_TABLES; t++)
+		spool_release(&s->spools[t]);
+	inserts_release(&s->inserts);
+	rows_free(s->rows);
+	free(s->load);
+	free(s);
+}
+
+static int begin(struct sink_job *job, struct err *err)
+{
+	struct mysql_state *s = job->state;
+	int rc = mysql_server_open(&s->server, job->options, err);
+
+	if (rc < 0)
+		return rc;
+	s->inserts = (struct inserts){
+		.dialect = DIALECT_MYSQL, .names = s->server.names, .send = send_insert, .to = s
+	};
+	if (job->options->full && !(s->rows = rows_new(put_row, s)))
+		return err_set(err, -ENOMEM, "no memory for rows");
+	rc = mysql_server_run(&s->server, strdup("START TRANSACTION"), "the server refuses", err);
+	if (!rc && s->server.allows_local)
+		rc = start_load(s, err);
+	return rc;
+}
+
+static int mysql_sink_open(struct sink_job *job, struct err *err)
+{
+	int rc;
+
+	job->state = calloc(1, sizeof(struct mysql_state));
+	if (!job->state)
+		return err_set(err, -ENOMEM, "no memory for a connection");
+	rc = begin(job, err);
+	if (rc < 0)
+		mysql_sink_close(job);
+	return rc;
+}
+
+static int load_rest(struct mysql_state *s, struct err *err)
+{
+	size_t t;
+	int rc = end_load(s, false, err);
+
+	if (!rc && s->rows)
+		rc = rows_finish(s->rows, err);
+	if (!rc)
+		rc = inserts_flush(&s->inserts, err);
+	for (t = 1; !rc && t < NR_TABLES; t++) {
+		if (!spool_is_empty(&s->spools[t]))
+			rc = load_spool(s, (enum table_id)t, err);
+	}
+	return rc;
+}
+
+static int mysql_sink_commit(struct sink_job *job, struct err *err)
+{
+	struct mysql_state *s = job->state;
+	size_t t;
+	int rc = load_rest(s, err);
+
+	if (!rc)
+		rc = mysql_server_run(&s->server, strdup("COMMIT"), "the server refuses", err);
+	for (t = 0; !rc && t < tables_count(job->options->full); t++)
+		rc = mysql_server_make_indexes(&s->server, (enum table_id)t, err);
+	if (!rc)
+		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s",
+			 job->options->database ? job->options->database : TABLES_DATABASE,
+			 s->server.names[TABLE_EVENTS]);
+	job->extra = s->rows ? rows_count(s->rows) : 0;
+	return rc;
+}
+
+const struct sink sink_mysql = {
+	.name = "mysql",
+	.about = "tables of a MySQL or MariaDB server",
+	.client = &client_mysql,
+	.open = mysql_sink_open,
+	.item = mysql_item,
+	.commit = mysql_sink_commit,
+	.close = mysql_sink_close,
+};

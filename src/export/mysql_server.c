@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* mysql_server.c - the server's side of an export to MySQL. */
+#include "export/mysql_server.h"
+
+#include <errno.h>
+#include <errmsg.h>
+#include <mysqld_error.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONNECT_SECONDS 10
+
+int mysql_server_failed(struct mysql_server *m, const char *what, struct err *err)
+{
+	return err_set(err, -EIO, "%s: %s", what, mysql_error(m->conn));
+}
+
+int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct err *err)
+{
+	int rc = 0;
+
+	if (!sql)
+		return err_set(err, -ENOMEM, "no memory for a statement");
+	if (mysql_query(m->conn, sql) != 0)
+		rc = mysql_server_failed(m, what, err);
+	free(sql);
+	return rc;
+}
+
+/* The same for a question.  NULL: it failed, with words. */
+static MYSQL_RES *ask(struct mysql_server *m, char *sql, struct err *err)
+{
+	MYSQL_RES *r;
+
+	if (mysql_server_run(m, sql, "cannot look at the server", err) < 0)
+		return NULL;
+	r = mysql_store_result(m->conn);
+	if (!r)
+		mysql_server_failed(m, "cannot look at the server", err);
+	return r;
+}
+
+/* ---- connection ---------------------------------------------------------- */
+
+static int connect_server(struct mysql_server *m, const struct export_options *o, struct err *err)
+{
+	const char *password = o->password ? o->password : getenv("MYSQL_PWD");
+	const char *host = o->mysql_socket ? "localhost" : o->host;
+	unsigned local = 1, seconds = CONNECT_SECONDS;
+
+	m->conn = mysql_init(NULL);
+	if (!m->conn)
+		return err_set(err, -ENOMEM, "no memory for a connection");
+	/* What is not told here, ~/.my.cnf may tell. */
+	mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer");
+	mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local);
+	mysql_options(m->conn, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+	if (mysql_real_connect(m->conn, host, o->user, password, NULL,
+			       o->mysql_socket ? 0 : o->port, o->mysql_socket, 0))
+		return 0;
+	mysql_server_failed(m, "cannot connect to MySQL", err);
+	err_hint(err,
+		 "see --db-host, --db-port, --mysql-socket, --db-user; the password: MYSQL_PWD "
+		 "or ~/.my.cnf");
+	return err->code;
+}
+
+/* Nothing that the server, or its user, has set is to change what values mean. */
+static int set_session(struct mysql_server *m, struct err *err)
+{
+	MYSQL_RES *r;
+	MYSQL_ROW row;
+
+	/* A table that is empty is filled without a way back but emptying it again. */
+	if (mysql_server_run(m,
+			     strdup("SET SESSION sql_mode = 'STRICT_ALL_TABLES',"
+				    " unique_checks = 0, foreign_key_checks = 0"),
+			     "the server refuses", err) < 0)
+		return err->code;
+	r = ask(m, strdup("SELECT @@local_infile"), err);
+	if (!r)
+		return err->code;
+	row = mysql_fetch_row(r);
+	m->allows_local = row && row[0] && !strcmp(row[0], "1");
+	mysql_free_result(r);
+	return 0;
+}
+
+static int choose_database(struct mysql_server *m, const char *name, struct err *err)
+{
+	struct sql sql;
+
+	/* Who may use it may not be allowed to make it. */
+	if (mysql_select_db(m->conn, name) == 0)
+		return 0;
+	if (mysql_errno(m->conn) != ER_BAD_DB_ERROR &&
+	    mysql_errno(m->conn) != ER_DBACCESS_DENIED_ERROR)
+		return mysql_server_failed(m, "cannot use the database", err);
+	if (sql_begin(&sql)) {
+		fputs("CREATE DATABASE IF NOT EXISTS ", sql.out);
+		table_put_quoted(sql.out, DIALECT_MYSQL, name);
+	}
+	if (mysql_server_run(m, sql_end(&sql), "cannot make the database", err) < 0) {
+		err_hint(err, "name one that is there, and yours: --db-name");
+		return err->code;
+	}
+	return mysql_select_db(m->conn, name)
+		       ? mysql_server_failed(m, "cannot use the database", err)
+		       : 0;
+}
+
+/* ---- tables -------------------------------------------------------------- */
+
+/* A string in SQL; what the name is made of is escaped. */
+static void put_string(struct mysql_server *m, FILE *out, const char *text)
+{
+	size_t size = strlen(text);
+	char *escaped = malloc(2 * size + 1);
+
+	if (escaped) {
+		mysql_real_escape_string(m->conn, escaped, text, size);
+		fprintf(out, "'%s'", escaped);
+	}
+	free(escaped);
+}
+
+/* "decimal(20,0)" for what we call DECIMAL(20,0), "tinyint(1)" for BOOLEAN. */
+static bool type_fits(enum column_type type, const char *is)
+{
+	switch (type) {
+	case COLUMN_ID:
+	case COLUMN_U64:
+		return !strncmp(is, "decimal(20,0)", 13) ||
+		       (!strncmp(is, "bigint", 6) && strstr(is, "unsigned"));
+	case COLUMN_ADDR:
+		return !strcmp(is, "varchar(18)") || !strcmp(is, "text");
+	case COLUMN_BOOL:
+		return !strncmp(is, "tinyint", 7);
+	default:
+		return strstr(is, "text") != NULL;
+	}
+}
+
+static int compare_columns(MYSQL_RES *r, enum table_id id, const char *name, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < tables[id].nr_columns; i++) {
+		const struct column *c = &tables[id].columns[i];
+		const char *is = "not there";
+		MYSQL_ROW row;
+
+		mysql_data_seek(r, 0);
+		while ((row = mysql_fetch_row(r))) {
+			if (!strcasecmp(row[0], c->name))
+				is = row[1];
+		}
+		if (type_fits(c->type, is))
+			continue;
+		err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s",
+			name, c->name, is, table_type_name(DIALECT_MYSQL, c->type));
+		err_hint(err, "name another table with --db-table");
+		return err->code;
+	}
+	return 0;
+}
+
+/* 1: it is there, and ours; 0: it is not there. */
+static int look_at_table(struct mysql_server *m, enum table_id id, struct err *err)
+{
+	struct sql sql;
+	MYSQL_RES *r;
+	int rc;
+
+	if (sql_begin(&sql)) {
+		fputs("SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS"
+		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
+		      sql.out);
+		put_string(m, sql.out, m->names[id]);
+	}
+	r = ask(m, sql_end(&sql), err);
+	if (!r)
+		return err->code;
+	rc = mysql_num_rows(r) ? compare_columns(r, id, m->names[id], err) : 0;
+	if (!rc)
+		rc = mysql_num_rows(r) > 0;
+	mysql_free_result(r);
+	return rc;
+}
+
+static int make_table(struct mysql_server *m, enum table_id id, struct err *err)
+{
+	struct sql sql;
+	int rc = look_at_table(m, id, err);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (sql_begin(&sql))
+		table_put_create(sql.out, DIALECT_MYSQL, m->names[id], id, false);
+	return mysql_server_run(m, sql_end(&sql), "cannot make the table", err);
+}
+
+static int make_tables(struct mysql_server *m, const struct export_options *o, struct err *err)
+{
+	const char *events = o->table ? o->table : TABLES_EVENTS;
+	size_t t;
+	int rc = 0;
+
+	for (t = 0; !rc && t < tables_count(o->full); t++) {
+		m->names[t] = table_name(events, (enum table_id)t);
+		if (!m->names[t])
+			return err_set(err, -ENOMEM, "no memory for a name");
+		rc = make_table(m, (enum table_id)t, err);
+	}
+	return rc;
+}
+
+/* ---- indexes ------------------------------------------------------------- */
+
+static bool has_index(MYSQL_RES *there, const char *columns)
+{
+	MYSQL_ROW row;
+
+	mysql_data_seek(there, 0);
+	while ((row = mysql_fetch_row(there))) {
+		if (!strcasecmp(row[0], columns))
+			return true;
+	}
+	return false;
+}
+
+/* The columns of each index that the table has, "probe_id, seq": names tell nothing. */
+static MYSQL_RES *list_indexes(struct mysql_server *m, enum table_id id, struct err *err)
+{
+	struct sql sql;
+
+	if (sql_begin(&sql)) {
+		fputs("SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX SEPARATOR ', ')"
+		      " FROM information_schema.STATISTICS"
+		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
+		      sql.out);
+		put_string(m, sql.out, m->names[id]);
+		fputs(" GROUP BY INDEX_NAME", sql.out);
+	}
+	return ask(m, sql_end(&sql), err);
+}
+
+int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct err *err)
+{
+	MYSQL_RES *there = list_indexes(m, id, err);
+	const char *const *columns;
+	struct sql sql;
+	bool any = false;
+
+	if (!there)
+		return err->code;
+	if (sql_begin(&sql)) {
+		fputs("ALTER TABLE ", sql.out);
+		table_put_name(sql.out, DIALECT_MYSQL, m->names[id]);
+		for (columns = tables[id].indexes; *columns; columns++) {
+			if (has_index(there, *columns))
+				continue;
+			fputs(any ? ", " : " ", sql.out);
+			table_put_add_index(sql.out, m->names[id], *columns);
+			any = true;
+		}
+	}
+	mysql_free_result(there);
+	if (!any) {
+		free(sql_end(&sql));
+		return 0;
+	}
+	return mysql_server_run(m, sql_end(&sql), "the rows are in, but not the indexes", err);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+int mysql_server_open(struct mysql_server *m, const struct export_options *o, struct err *err)
+{
+	int rc = connect_server(m, o, err);
+
+	if (!rc)
+		rc = set_session(m, err);
+	if (!rc)
+		rc = choose_database(m, o->database ? o->database : TABLES_DATABASE, err);
+	if (!rc)
+		rc = make_tables(m, o, err);
+	return rc;
+}
+
+void mysql_server_close(struct mysql_server *m)
+{
+	size_t t;
+
+	if (m->conn)
+		mysql_close(m->conn);
+	for (t = 0; t < NR_TABLES; t++)
+		free(m->names[t]);
+	memset(m, 0, sizeof(*m));
+}

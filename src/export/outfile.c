@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* outfile.c - a file that appears whole, or not at all. */
+#include "export/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+/* What is told of a file: "-" is no name. */
+static const char *name_of(const struct outfile *f)
+{
+	return strcmp(f->path, "-") ? f->path : "standard output";
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for an output file");
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+/* Behind a symbolic link is the file that is meant. */
+static char *real_name(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : strdup(path);
+}
+
+/* An existing file's mode is kept; a new one gets what open(2) would give it. */
+static void set_mode(int fd, const char *path)
+{
+	struct stat st;
+	mode_t mask, mode;
+
+	if (stat(path, &st) == 0) {
+		mode = st.st_mode & 0777;
+	} else {
+		mask = umask(0);
+		umask(mask);
+		mode = 0666 & ~mask;
+	}
+	fchmod(fd, mode); /* else it stays private, which harms nobody */
+}
+
+static int make_temporary(struct outfile *f, struct err *err)
+{
+	if (asprintf(&f->temporary, "%s.XXXXXX", f->path) < 0) {
+		f->temporary = NULL;
+		return no_memory(err);
+	}
+	f->fd = mkostemp(f->temporary, O_CLOEXEC);
+	if (f->fd >= 0) {
+		set_mode(f->fd, f->path);
+		return 0;
+	}
+	err_errno(err, "cannot write '%s'", f->path);
+	if (err->code == -EACCES || err->code == -ENOENT || err->code == -EROFS)
+		err_hint(err, "a new file is made beside it first: its directory must be there, "
+			      "and writable");
+	free(f->temporary);
+	f->temporary = NULL;
+	return err->code;
+}
+
+/* Devices and pipes keep their name, and take what comes. */
+static int open_in_place(struct outfile *f, struct err *err)
+{
+	f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	return f->fd < 0 ? err_errno(err, "cannot write '%s'", f->path) : 0;
+}
+
+static int open_named(struct outfile *f, bool by_name, struct err *err)
+{
+	struct stat st;
+	bool is_there = stat(f->path, &st) == 0;
+
+	if (is_there && S_ISDIR(st.st_mode))
+		return err_set(err, -EISDIR, "cannot write '%s': it is a directory", f->path);
+	if (!is_there || S_ISREG(st.st_mode))
+		return make_temporary(f, err);
+	if (!by_name)
+		return open_in_place(f, err);
+	err_set(err, -EINVAL, "cannot write '%s': it is no ordinary file", f->path);
+	return err->code;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static int open_file(struct outfile *f, const char *path, bool by_name, struct err *err)
+{
+	bool is_stdout = !strcmp(path, "-");
+
+	memset(f, 0, sizeof(*f));
+	f->fd = -1;
+	f->path = is_stdout ? strdup(path) : real_name(path);
+	if (!f->path)
+		return no_memory(err);
+	if (!is_stdout)
+		return open_named(f, by_name, err);
+	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	return f->fd < 0 ? err_errno(err, "cannot write to standard output") : 0;
+}
+
+int outfile_open(struct outfile *f, const char *path, struct err *err)
+{
+	int rc = open_file(f, path, false, err);
+
+	if (!rc) {
+		f->buf = malloc(OUTFILE_BUFFER + OUTFILE_ROOM);
+		if (!f->buf)
+			rc = no_memory(err);
+	}
+	if (rc < 0) {
+		outfile_close(f);
+		return rc;
+	}
+	f->at = f->buf;
+	f->limit = f->buf + OUTFILE_BUFFER;
+	return 0;
+}
+
+int outfile_reserve(struct outfile *f, const char *path, struct err *err)
+{
+	int rc = open_file(f, path, true, err);
+
+	if (rc < 0)
+		outfile_close(f);
+	return rc;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static void write_out(struct outfile *f, const char *data, size_t size)
+{
+	while (size && !f->error) {
+		ssize_t put = io_write(f->fd, data, size);
+
+		if (put < 0) {
+			f->error = (int)put;
+			return;
+		}
+		f->bytes += (uint64_t)put;
+		data += put;
+		size -= (size_t)put;
+	}
+}
+
+bool outfile_flush(struct outfile *f)
+{
+	write_out(f, f->buf, (size_t)(f->at - f->buf));
+	f->at = f->buf;
+	return !f->error;
+}
+
+void outfile_put_large(struct outfile *f, const void *data, size_t size)
+{
+	outfile_flush(f);
+	if (size > OUTFILE_BUFFER) {
+		write_out(f, data, size);
+		return;
+	}
+	memcpy(f->at, data, size);
+	f->at += size;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void sync_directory(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		fsync(fd); /* some file systems cannot; the file itself is safe */
+		close(fd);
+	}
+	free(copy);
+}
+
+int outfile_commit(struct outfile *f, struct err *err)
+{
+	if (f->buf)
+		outfile_flush(f);
+	if (!f->error && f->temporary && fsync(f->fd) < 0)
+		f->error = -errno;
+	if (f->error) {
+		errno = -f->error;
+		return err_errno(err, "cannot write '%s'", name_of(f));
+	}
+	if (!f->temporary)
+		return 0;
+	if (rename(f->temporary, f->path) < 0)
+		return err_errno(err, "cannot replace '%s'", f->path);
+	f->committed = true;
+	sync_directory(f->path);
+	return 0;
+}
+
+void outfile_close(struct outfile *f)
+{
+	if (!f->path)
+		return;
+	if (!f->committed)
+		outfile_drop(f);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->temporary);
+	free(f->path);
+	free(f->buf);
+	memset(f, 0, sizeof(*f));
+}
+
+void outfile_drop(const struct outfile *f)
+{
+	if (f->temporary)
+		unlink(f->temporary);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfetto.c - a trace for ui.perfetto.dev, as track events in Perfetto's own format.
+ *
+ * One sequence of packets.  The first clears the incremental state, says that times are
+ * CLOCK_MONOTONIC, and names what comes again and again (interning); all others rely on
+ * it.  Numbers of fields are those of Perfetto's published schema, by message:
+ * trace_packet, track_descriptor, track_event, debug_annotation, interned_data.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/proto.h"
+#include "export/outfile.h"
+#include "export/sink.h"
+#include "export/timeline.h"
+#include "export/viewer.h"
+
+#define TRACE_PACKET 1
+#define SEQUENCE     1 /* there is one writer */
+
+enum packet {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_FIRST = 87,
+};
+
+enum flags { STATE_CLEARED = 1, NEEDS_STATE = 2 };
+enum clock { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
+enum event_type { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER };
+
+struct perfetto {
+	struct timeline_view view; /* first: one is the other */
+	struct viewer viewer;
+	struct proto p;
+	bool is_begun;
+	struct sidecar_run run; /* its times only */
+};
+
+static struct perfetto *perfetto_of(struct timeline_view *v)
+{
+	return (struct perfetto *)v;
+}
+
+static void put_text(struct proto *p, uint32_t field, const char *text)
+{
+	proto_string(p, field, text, strlen(text));
+}
+
+/* ---- packets ------------------------------------------------------------- */
+
+static void put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
+{
+	proto_begin(p, kind);
+	proto_u64(p, 1, iid);
+	put_text(p, 2, text);
+	proto_end(p);
+}
+
+/* Kinds of interned data. */
+enum interned {
+	INTERNED_CATEGORIES = 1,
+	INTERNED_NAMES = 2,
+	INTERNED_KEYS = 3,
+	INTERNED_PLACES = 4,
+};
+
+static void put_constants(struct proto *p)
+{
+	unsigned i;
+
+	proto_begin(p, PACKET_INTERNED);
+	for (i = 0; i < NR_TIMELINE_CATEGORIES; i++)
+		put_interned(p, INTERNED_CATEGORIES, i + 1, timeline_category_name(i));
+	for (i = 0; i < NR_TIMELINE_WORDS; i++)
+		put_interned(p, INTERNED_NAMES, i + 1, timeline_word_name(i));
+	for (i = 0; i < NR_TIMELINE_KEYS; i++)
+		put_interned(p, INTERNED_KEYS, i + 1, timeline_key_name(i));
+	proto_end(p);
+}
+
+static void put_clock(struct proto *p, enum clock clock, uint64_t time)
+{
+	proto_begin(p, 1);
+	proto_u64(p, 1, clock);
+	proto_u64(p, 2, time);
+	proto_end(p);
+}
+
+/* With the time of day, where it is known: viewers show either. */
+static void put_clocks(struct proto *p, const struct sidecar_run *run)
+{
+	proto_begin(p, TRACE_PACKET);
+	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_begin(p, PACKET_CLOCK_SNAPSHOT);
+	put_clock(p, CLOCK_IS_MONOTONIC, run->start_ts);
+	if (run->start_realtime)
+		put_clock(p, CLOCK_IS_REALTIME, run->start_realtime);
+	proto_u64(p, 2, CLOCK_IS_MONOTONIC);
+	proto_end(p);
+	proto_end(p);
+}
+
+static void begin_trace(struct perfetto *x)
+{
+	struct proto *p = &x->p;
+
+	if (x->is_begun)
+		return;
+	x->is_begun = true;
+	put_clocks(p, &x->run);
+	proto_begin(p, TRACE_PACKET);
+	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_u64(p, PACKET_FLAGS, STATE_CLEARED);
+	proto_u64(p, PACKET_FIRST, 1);
+	proto_begin(p, PACKET_DEFAULTS);
+	proto_u64(p, 58, CLOCK_IS_MONOTONIC);
+	proto_end(p);
+	put_constants(p);
+	proto_end(p);
+}
+
+static struct proto *begin_packet(struct perfetto *x)
+{
+	begin_trace(x);
+	proto_begin(&x->p, TRACE_PACKET);
+	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_u64(&x->p, PACKET_FLAGS, NEEDS_STATE);
+	return &x->p;
+}
+
+static void end_packet(struct perfetto *x)
+{
+	struct proto *p = &x->p;
+
+	proto_end(p);
+	if (p->used < OUTFILE_BUFFER / 2)
+		return;
+	outfile_put(&x->viewer.file, p->buf, p->used);
+	p->used = 0;
+}
+
+/* ---- tracks -------------------------------------------------------------- */
+
+enum descriptor {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
+	DESCRIPTOR_CHILD_ORDER = 11,
+	DESCRIPTOR_RANK = 12,
+	DESCRIPTOR_MERGE = 15,
+	DESCRIPTOR_MERGE_KEY = 16,
+};
+
+enum child_order { BY_TIME = 2, BY_RANK = 3 };
+enum merge { MERGE_NEVER = 2, MERGE_BY_KEY = 3 };
+
+static void put_process(struct proto *p, const struct timeline_track *t)
+{
+	if (!t->pid) {
+		put_text(p, DESCRIPTOR_NAME, t->name);
+	} else {
+		proto_begin(p, DESCRIPTOR_PROCESS);
+		proto_u64(p, 1, t->pid);
+		put_text(p, 6, t->name);
+		proto_end(p);
+	}
+	proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
+}
+
+/* Whose process is not known, or whose number is not, is a track like others. */
+static bool is_real_thread(const struct timeline_track *t)
+{
+	return t->pid && t->tid && t->tid <= INT32_MAX;
+}
+
+static void put_thread(struct proto *p, const struct timeline_track *t)
+{
+	if (!is_real_thread(t)) {
+		proto_u64(p, DESCRIPTOR_PARENT, t->parent);
+		put_text(p, DESCRIPTOR_NAME, t->name);
+		return;
+	}
+	proto_begin(p, DESCRIPTOR_THREAD);
+	proto_u64(p, 1, t->pid);
+	proto_u64(p, 2, t->tid);
+	put_text(p, 5, "thread"); /* viewers put the number behind it */
+	proto_end(p);
+}
+
+static void put_other(struct proto *p, const struct timeline_track *t)
+{
+	proto_u64(p, DESCRIPTOR_PARENT, t->parent);
+	if (t->name)
+		put_text(p, DESCRIPTOR_NAME, t->name);
+	proto_u64(p, DESCRIPTOR_RANK, t->rank);
+	switch (t->type) {
+	case TRACK_COUNTER:
+		proto_begin(p, DESCRIPTOR_COUNTER);
+		proto_u64(p, 3, 2); /* unit: count */
+		proto_end(p);
+		break;
+	case TRACK_GROUP:
+		proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
+		break;
+	case TRACK_COROUTINE_PACKED:
+		proto_u64(p, DESCRIPTOR_MERGE, MERGE_BY_KEY);
+		put_text(p, DESCRIPTOR_MERGE_KEY, "coroutines");
+		break;
+	case TRACK_COROUTINE:
+	case TRACK_LOST:
+	case TRACK_PROCESS:
+	case TRACK_THREAD:
+		proto_u64(p, DESCRIPTOR_MERGE, MERGE_NEVER);
+		break;
+	}
+}
+
+static void draw_track(struct timeline_view *v, const struct timeline_track *t)
+{
+	struct perfetto *x = perfetto_of(v);
+	struct proto *p = begin_packet(x);
+
+	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(p, DESCRIPTOR_UUID, t->id);
+	if (t->type == TRACK_PROCESS)
+		put_process(p, t);
+	else if (t->type == TRACK_THREAD)
+		put_thread(p, t);
+	else
+		put_other(p, t);
+	proto_end(p);
+	end_packet(x);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+enum event {
+	EVENT_CATEGORY = 3,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_COUNTER = 30,
+	EVENT_PLACE = 34,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_ENDS = 48,
+};
+
+enum annotation {
+	ANNOTATION_NAME = 1,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_POINTER = 7,
+};
+
+static void put_annotation(struct proto *p, const struct timeline_arg *a)
+{
+	proto_begin(p, EVENT_ANNOTATION);
+	proto_u64(p, ANNOTATION_NAME, a->key + UINT64_C(1));
+	switch (a->type) {
+	case ARG_NUMBER:
+		proto_u64(p, ANNOTATION_UINT, a->number);
+		break;
+	case ARG_SIGNED:
+		proto_i64(p, ANNOTATION_INT, (int64_t)a->number);
+		break;
+	case ARG_POINTER:
+		proto_u64(p, ANNOTATION_POINTER, a->number);
+		break;
+	case ARG_TEXT:
+		put_text(p, ANNOTATION_STRING, a->text);
+		break;
+	case ARG_TRUE:
+		proto_u64(p, ANNOTATION_BOOL, 1);
+		break;
+	}
+	proto_end(p);
+}
+
+static void put_mark(struct proto *p, const struct timeline_mark *m)
+{
+	unsigned i;
+
+	proto_u64(p, EVENT_CATEGORY, m->category + UINT64_C(1));
+	proto_u64(p, EVENT_NAME, m->name->id);
+	if (m->flow)
+		proto_fixed64(p, m->flow_ends ? EVENT_FLOW_ENDS : EVENT_FLOW, m->flow);
+	if (m->site)
+		proto_u64(p, EVENT_PLACE, m->site);
+	for (i = 0; i < m->nr_args; i++)
+		put_annotation(p, &m->args[i]);
+}
+
+static struct proto *begin_event(struct perfetto *x, const struct timeline_track *t, uint64_t ts,
+				 enum event_type type)
+{
+	struct proto *p = begin_packet(x);
+
+	proto_u64(p, PACKET_TIMESTAMP, ts);
+	proto_begin(p, PACKET_TRACK_EVENT);
+	proto_u64(p, EVENT_TYPE, type);
+	proto_u64(p, EVENT_TRACK, t->id);
+	return p;
+}
+
+/* A name is told in the packet that needs it first. */
+static void end_event(struct perfetto *x, struct timeline_name *name)
+{
+	struct proto *p = &x->p;
+
+	proto_end(p);
+	if (name && !name->told && name->id > NR_TIMELINE_WORDS) {
+		proto_begin(p, PACKET_INTERNED);
+		put_interned(p, INTERNED_NAMES, name->id, name->text);
+		proto_end(p);
+		name->told = true;
+	}
+	end_packet(x);
+}
+
+static void draw_mark(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		      const struct timeline_mark *m, enum event_type type)
+{
+	struct perfetto *x = perfetto_of(v);
+
+	put_mark(begin_event(x, t, ts, type), m);
+	end_event(x, m->name);
+}
+
+static void draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		       const struct timeline_mark *m)
+{
+	draw_mark(v, t, ts, m, SLICE_BEGIN);
+}
+
+static void draw_instant(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			 const struct timeline_mark *m)
+{
+	draw_mark(v, t, ts, m, INSTANT);
+}
+
+static void draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		     const struct timeline_name *name)
+{
+	struct perfetto *x = perfetto_of(v);
+
+	(void)name; /* it ends what is open there */
+	begin_event(x, t, ts, SLICE_END);
+	end_event(x, NULL);
+}
+
+static void draw_counter(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			 uint64_t value)
+{
+	struct perfetto *x = perfetto_of(v);
+
+	proto_u64(begin_event(x, t, ts, COUNTER), EVENT_COUNTER, value);
+	end_event(x, NULL);
+}
+
+/* ---- facts --------------------------------------------------------------- */
+
+static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
+{
+	struct perfetto *x = perfetto_of(v);
+
+	x->run.start_ts = run->start_ts <= INT64_MAX ? run->start_ts : 0;
+	if (x->run.start_ts && run->start_realtime <= INT64_MAX)
+		x->run.start_realtime = run->start_realtime;
+}
+
+static void draw_site(struct timeline_view *v, const struct trace_site *site)
+{
+	struct perfetto *x = perfetto_of(v);
+	struct proto *p = begin_packet(x);
+
+	proto_begin(p, PACKET_INTERNED);
+	proto_begin(p, INTERNED_PLACES);
+	proto_u64(p, 1, site->id);
+	put_text(p, 2, site->file ? site->file : "");
+	put_text(p, 3, site->function ? site->function : "");
+	proto_u64(p, 4, site->line);
+	proto_end(p);
+	proto_end(p);
+	end_packet(x);
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static int perfetto_open(struct sink_job *job, struct err *err)
+{
+	static const struct timeline_view view = {
+		.run = draw_run,
+		.site = draw_site,
+		.track = draw_track,
+		.begin = draw_begin,
+		.end = draw_end,
+		.instant = draw_instant,
+		.counter = draw_counter,
+	};
+	struct perfetto *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return err_set(err, -ENOMEM, "no memory for an export");
+	x->view = view;
+	if (viewer_open(&x->viewer, &x->view, job, err) < 0) {
+		free(x);
+		return err->code;
+	}
+	job->state = x;
+	return 0;
+}
+
+static int perfetto_item(struct sink_job *job, const struct trace_item *item, struct err *err)
+{
+	struct perfetto *x = job->state;
+	int rc = viewer_item(&x->viewer, job, item, err);
+
+	return rc == 0 && x->p.error ? viewer_no_memory(err) : rc;
+}
+
+static int perfetto_commit(struct sink_job *job, struct err *err)
+{
+	struct perfetto *x = job->state;
+	int rc = viewer_finish(&x->viewer, job, err);
+
+	if (rc < 0)
+		return rc;
+	begin_trace(x);
+	if (x->p.error)
+		return viewer_no_memory(err);
+	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
+	x->p.used = 0;
+	viewer_note(job, "open it with https://ui.perfetto.dev");
+	return viewer_commit(&x->viewer, job, err);
+}
+
+static void perfetto_close(struct sink_job *job)
+{
+	struct perfetto *x = job->state;
+
+	viewer_close(&x->viewer);
+	proto_release(&x->p);
+	free(x);
+}
+
+static void perfetto_drop(struct sink_job *job)
+{
+	outfile_drop(&((struct perfetto *)job->state)->viewer.file);
+}
+
+const struct sink sink_perfetto = {
+	.name = "perfetto",
+	.about = "the timeline viewer at https://ui.perfetto.dev",
+	.suffix = ".perfetto-trace",
+	.to_stdout = true,
+	.open = perfetto_open,
+	.item = perfetto_item,
+	.commit = perfetto_commit,
+	.close = perfetto_close,
+	.drop = perfetto_drop,
+};

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * postgresql.c - a trace into a PostgreSQL server, by binary COPY.
+ *
+ * One transaction from the first table to the last index: whatever happens before its end,
+ * the server knows nothing of it.
+ */
+#include <errno.h>
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/client.h"
+#include "export/copy_rows.h"
+#include "export/rows.h"
+#include "export/sink.h"
+
+#define SEND_AT ((size_t)128 * 1024)
+
+struct pg_state {
+	PGconn *conn;
+	char *names[NR_TABLES];
+	bool is_copying;
+	struct bytes bytes;             /* of the first table, not sent yet */
+	struct spool spools[NR_TABLES]; /* of the others */
+	struct rows *rows;              /* NULL: not asked for */
+};
+
+/* ---- talking ------------------------------------------------------------- */
+
+/* What libpq says, without the newline that it ends with. */
+static int failed(const char *what, const char *says, struct err *err)
+{
+	size_t size = strlen(says);
+
+	while (size && says[size - 1] == '\n')
+		size--;
+	return err_set(err, -EIO, "%s: %.*s", what, (int)size, says);
+}
+
+static int run(PGconn *conn, char *sql, ExecStatusType wanted, const char *what, struct err *err)
+{
+	PGresult *r;
+	int rc = 0;
+
+	if (!sql)
+		return err_set(err, -ENOMEM, "no memory for a statement");
+	r = PQexec(conn, sql);
+	if (PQresultStatus(r) != wanted)
+		rc = failed(what, PQerrorMessage(conn), err);
+	PQclear(r);
+	free(sql);
+	return rc;
+}
+
+static int command(struct pg_state *s, const char *sql, struct err *err)
+{
+	return run(s->conn, strdup(sql), PGRES_COMMAND_OK, "the server refuses", err);
+}
+
+/* ---- the database -------------------------------------------------------- */
+
+static const char *database_of(const struct export_options *o)
+{
+	return o->database ? o->database : TABLES_DATABASE;
+}
+
+static PGconn *connect_to(const struct export_options *o, const char *database)
+{
+	char port[16];
+	/* What is NULL is up to libpq: its environment, pgpass, its defaults. */
+	const char *keys[] = { "host",
+			       "port",
+			       "user",
+			       "password",
+			       "dbname",
+			       "sslmode",
+			       "client_encoding",
+			       "fallback_application_name",
+			       NULL };
+	const char *values[] = { o->host,  o->port ? port : NULL, o->user, o->password,
+				 database, o->pg_sslmode,         "UTF8",  "corotracer",
+				 NULL };
+
+	snprintf(port, sizeof(port), "%u", o->port);
+	return PQconnectdbParams(keys, values, 0);
+}
+
+static bool is_connected(const PGconn *conn)
+{
+	return conn && PQstatus(conn) == CONNECTION_OK;
+}
+
+/* 1: it was made; 0: it is there already, or nobody could tell. */
+static int make_database(PGconn *conn, const char *name, struct err *err)
+{
+	const char *values[] = { name };
+	PGresult *r = PQexecParams(conn, "SELECT 1 FROM pg_database WHERE datname = $1", 1, NULL,
+				   values, NULL, NULL, 0);
+	bool is_missing = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 0;
+	struct sql sql;
+	int rc;
+
+	PQclear(r);
+	if (!is_missing)
+		return 0;
+	if (sql_begin(&sql)) {
+		fputs("CREATE DATABASE ", sql.out);
+		table_put_quoted(sql.out, DIALECT_POSTGRESQL, name);
+	}
+	rc = run(conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the database", err);
+	if (rc < 0)
+		err_hint(err, "name one that is there: --db-name");
+	return rc < 0 ? rc : 1;
+}
+
+/* The database is not to be had: it may only be missing. */
+static int connect_by_way(struct pg_state *s, const struct export_options *o, struct err *err)
+{
+	PGconn *by = connect_to(o, o->pg_maintenance_db ? o->pg_maintenance_db : "postgres");
+	int rc = is_connected(by) ? make_database(by, database_of(o), err) : 0;
+
+	PQfinish(by);
+	if (rc > 0) {
+		PQfinish(s->conn);
+		s->conn = connect_to(o, database_of(o));
+	}
+	if (rc < 0 || is_connected(s->conn))
+		return rc < 0 ? rc : 0;
+	failed("cannot connect to PostgreSQL", s->conn ? PQerrorMessage(s->conn) : "no memory",
+	       err);
+	err_hint(err, "see --db-host, --db-port, --db-user; the password: PGPASSWORD or ~/.pgpass");
+	return err->code;
+}
+
+static int connect_server(struct pg_state *s, const struct export_options *o, struct err *err)
+{
+	s->conn = connect_to(o, database_of(o));
+	return is_connected(s->conn) ? 0 : connect_by_way(s, o, err);
+}
+
+/* ---- tables -------------------------------------------------------------- */
+
+static void quiet(void *arg, const char *message)
+{
+	(void)arg;
+	(void)message; /* "relation exists already, skipping" */
+}
+
+static int other_shape(const char *table, const char *column, const char *is, const char *wanted,
+		       struct err *err)
+{
+	err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s", table,
+		column, is, wanted);
+	err_hint(err, "name another table with --db-table");
+	return err->code;
+}
+
+/* "numeric(20,0)" for what we call NUMERIC(20,0); one without limits will do as well. */
+static bool type_fits(enum column_type type, const char *is)
+{
+	switch (type) {
+	case COLUMN_ID:
+	case COLUMN_U64:
+		return !strcmp(is, "numeric(20,0)") || !strcmp(is, "numeric");
+	case COLUMN_ADDR:
+		return !strcmp(is, "character varying(18)") || !strcmp(is, "text");
+	case COLUMN_BOOL:
+		return !strcmp(is, "boolean");
+	default:
+		return !strcmp(is, "text");
+	}
+}
+
+static int compare_columns(const PGresult *r, enum table_id id, const char *name, struct err *err)
+{
+	size_t i;
+	int row;
+
+	for (i = 0; i < tables[id].nr_columns; i++) {
+		const struct column *c = &tables[id].columns[i];
+		const char *is = "not there";
+
+		for (row = 0; row < PQntuples(r); row++) {
+			if (!strcmp(PQgetvalue(r, row, 0), c->name))
+				is = PQgetvalue(r, row, 1);
+		}
+		if (!type_fits(c->type, is))
+			return other_shape(name, c->name, is,
+					   table_type_name(DIALECT_POSTGRESQL, c->type), err);
+	}
+	return 0;
+}
+
+static int check_shape(struct pg_state *s, enum table_id id, struct err *err)
+{
+	const char *values[] = { s->names[id] };
+	PGresult *r = PQexecParams(s->conn,
+				   "SELECT a.attname, format_type(a.atttypid, a.atttypmod)"
+				   " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+				   " JOIN pg_namespace n ON n.oid = c.relnamespace"
+				   " WHERE n.nspname = 'public' AND c.relname = $1"
+				   " AND a.attnum > 0 AND NOT a.attisdropped",
+				   1, NULL, values, NULL, NULL, 0);
+	int rc;
+
+	if (PQresultStatus(r) != PGRES_TUPLES_OK)
+		rc = failed("cannot look at the table", PQerrorMessage(s->conn), err);
+	else
+		rc = compare_columns(r, id, s->names[id], err);
+	PQclear(r);
+	return rc;
+}
+
+static int make_table(struct pg_state *s, enum table_id id, struct err *err)
+{
+	struct sql sql;
+	int rc;
+
+	if (sql_begin(&sql))
+		table_put_create(sql.out, DIALECT_POSTGRESQL, s->names[id], id, false);
+	rc = run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the table", err);
+	return rc < 0 ? rc : check_shape(s, id, err);
+}
+
+static int make_tables(struct pg_state *s, const struct export_options *o, struct err *err)
+{
+	const char *events = o->table ? o->table : TABLES_EVENTS;
+	size_t t;
+	int rc = 0;
+
+	for (t = 0; !rc && t < tables_count(o->full); t++) {
+		s->names[t] = table_name(events, (enum table_id)t);
+		if (!s->names[t])
+			return err_set(err, -ENOMEM, "no memory for a name");
+		rc = make_table(s, (enum table_id)t, err);
+	}
+	return rc;
+}
+
+/* The columns of each index that the table has, "probe_id, seq": names tell nothing. */
+static PGresult *list_indexes(struct pg_state *s, enum table_id id)
+{
+	const char *values[] = { s->names[id] };
+
+	return PQexecParams(s->conn,
+			    "SELECT string_agg(a.attname, ', ' ORDER BY k.nr)"
+			    " FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+			    " JOIN pg_namespace n ON n.oid = c.relnamespace,"
+			    " unnest(i.indkey) WITH ORDINALITY k(att, nr), pg_attribute a"
+			    " WHERE n.nspname = 'public' AND c.relname = $1"
+			    " AND a.attrelid = c.oid AND a.attnum = k.att GROUP BY i.indexrelid",
+			    1, NULL, values, NULL, NULL, 0);
+}
+
+static bool has_index(const PGresult *r, const char *columns)
+{
+	int row;
+
+	for (row = 0; row < PQntuples(r); row++) {
+		if (!strcmp(PQgetvalue(r, row, 0), columns))
+			return true;
+	}
+	return false;
+}
+
+static int make_indexes(struct pg_state *s, enum table_id id, struct err *err)
+{
+	PGresult *there = list_indexes(s, id);
+	const char *const *columns;
+	int rc = 0;
+
+	for (columns = tables[id].indexes; !rc && *columns; columns++) {
+		struct sql sql;
+
+		if (has_index(there, *columns))
+			continue;
+		if (sql_begin(&sql))
+			table_put_index(sql.out, DIALECT_POSTGRESQL, s->names[id], *columns);
+		rc = run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make an index", err);
+	}
+	PQclear(there);
+	return rc;
+}
+
+/* ---- COPY ---------------------------------------------------------------- */
+
+/* Why it failed is the server's to say: it did, or the connection is gone. */
+static int copy_failed(struct pg_state *s, struct err *err)
+{
+	PGresult *r;
+
+	s->is_copying = false;
+	PQputCopyEnd(s->conn, "the export failed");
+	while ((r = PQgetResult(s->conn))) {
+		if (PQresultStatus(r) == PGRES_FATAL_ERROR && !err->code)
+			failed("the load failed", PQresultErrorMessage(r), err);
+		PQclear(r);
+		if (PQstatus(s->conn) == CONNECTION_BAD)
+			break;
+	}
+	if (!err->code)
+		failed("the load failed", PQerrorMessage(s->conn), err);
+	err_hint(err, "nothing of it is in the database");
+	return err->code;
+}
+
+static int send_bytes(struct pg_state *s, const char *data, size_t size, struct err *err)
+{
+	return PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
+}
+
+static int begin_copy(struct pg_state *s, enum table_id id, struct err *err)
+{
+	struct sql sql;
+	int rc;
+
+	if (sql_begin(&sql)) {
+		fputs("COPY ", sql.out);
+		table_put_name(sql.out, DIALECT_POSTGRESQL, s->names[id]);
+		fputs(" (", sql.out);
+		table_put_columns(sql.out, id);
+		fputs(") FROM STDIN BINARY", sql.out);
+	}
+	rc = run(s->conn, sql_end(&sql), PGRES_COPY_IN, "cannot load", err);
+	if (rc < 0)
+		return rc;
+	s->is_copying = true;
+	return send_bytes(s, copy_binary_head, sizeof(copy_binary_head), err);
+}
+
+static int end_copy(struct pg_state *s, struct err *err)
+{
+	PGresult *r;
+	int rc = send_bytes(s, copy_binary_tail, sizeof(copy_binary_tail), err);
+
+	if (rc < 0)
+		return rc;
+	if (PQputCopyEnd(s->conn, NULL) != 1)
+		return copy_failed(s, err);
+	s->is_copying = false;
+	while ((r = PQgetResult(s->conn))) {
+		if (PQresultStatus(r) != PGRES_COMMAND_OK && !rc) {
+			rc = failed("the load failed", PQerrorMessage(s->conn), err);
+			err_hint(err, "nothing of it is in the database");
+		}
+		PQclear(r);
+		if (PQstatus(s->conn) == CONNECTION_BAD)
+			break;
+	}
+	return rc;
+}
+
+static int send_rows(struct pg_state *s, struct err *err)
+{
+	int rc = send_bytes(s, s->bytes.data, s->bytes.used, err);
+
+	s->bytes.used = 0;
+	return rc;
+}
+
+/* A table whose rows have waited. */
+static int copy_spool(struct pg_state *s, enum table_id id, struct err *err)
+{
+	int rc = begin_copy(s, id, err);
+	int64_t got;
+
+	while (!rc && (got = spool_read(&s->spools[id], s->bytes.data, SEND_AT)) != 0) {
+		if (got < 0)
+			return err_set(err, (int)got, "cannot read a temporary file: %s",
+				       strerror((int)-got));
+		rc = send_bytes(s, s->bytes.data, (size_t)got, err);
+	}
+	return rc ? rc : end_copy(s, err);
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+{
+	struct pg_state *s = to;
+
+	if (!copy_row_binary(&s->spools[id].bytes, id, cells))
+		return err_set(err, -ENOMEM, "no memory for a row");
+	return spool_settle(&s->spools[id], err);
+}
+
+static int pg_item(struct sink_job *job, const struct trace_item *item, struct err *err)
+{
+	struct pg_state *s = job->state;
+	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
+
+	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return rc;
+	s->bytes.used = (size_t)(copy_event_binary(s->bytes.data + s->bytes.used, &item->event) -
+				 s->bytes.data);
+	job->rows++;
+	return s->bytes.used >= SEND_AT ? send_rows(s, err) : 0;
+}
+
+static void pg_close(struct sink_job *job)
+{
+	struct pg_state *s = job->state;
+	size_t t;
+
+	PQfinish(s->conn); /* what is not committed is undone by that */
+	for (t = 0; t < NR_TABLES; t++) {
+		free(s->names[t]);
+		spool_release(&s->spools[t]);
+	}
+	bytes_release(&s->bytes);
+	rows_free(s->rows);
+	free(s);
+}
+
+static int begin(struct sink_job *job, struct err *err)
+{
+	struct pg_state *s = job->state;
+	int rc;
+
+	if (job->options->full)
+		s->rows = rows_new(put_row, s);
+	if (!bytes_room(&s->bytes, SEND_AT + COPY_EVENT_MAX) || (job->options->full && !s->rows))
+		return err_set(err, -ENOMEM, "no memory for rows");
+	rc = connect_server(s, job->options, err);
+	if (rc < 0)
+		return rc;
+	PQsetNoticeProcessor(s->conn, quiet, NULL);
+	rc = command(s, "BEGIN", err);
+	if (!rc)
+		rc = make_tables(s, job->options, err);
+	if (!rc)
+		rc = begin_copy(s, TABLE_EVENTS, err);
+	return rc;
+}
+
+static int pg_open(struct sink_job *job, struct err *err)
+{
+	int rc;
+
+	job->state = calloc(1, sizeof(struct pg_state));
+	if (!job->state)
+		return err_set(err, -ENOMEM, "no memory for a connection");
+	rc = begin(job, err);
+	if (rc < 0)
+		pg_close(job);
+	return rc;
+}
+
+static int load_others(struct pg_state *s, struct err *err)
+{
+	size_t t;
+	int rc = rows_finish(s->rows, err);
+
+	for (t = 1; !rc && t < NR_TABLES; t++) {
+		rc = copy_spool(s, (enum table_id)t, err);
+		if (!rc)
+			rc = make_indexes(s, (enum table_id)t, err);
+	}
+	return rc;
+}
+
+static int pg_commit(struct sink_job *job, struct err *err)
+{
+	struct pg_state *s = job->state;
+	int rc = send_rows(s, err);
+
+	if (!rc)
+		rc = end_copy(s, err);
+	if (!rc)
+		rc = make_indexes(s, TABLE_EVENTS, err);
+	if (!rc && s->rows)
+		rc = load_others(s, err);
+	if (!rc)
+		rc = command(s, "COMMIT", err);
+	if (!rc)
+		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", PQdb(s->conn),
+			 s->names[TABLE_EVENTS]);
+	job->extra = s->rows ? rows_count(s->rows) : 0;
+	return rc;
+}
+
+const struct sink sink_postgresql = {
+	.name = "postgresql",
+	.alias = "postgres",
+	.about = "tables of a PostgreSQL server",
+	.client = &client_postgresql,
+	.open = pg_open,
+	.item = pg_item,
+	.commit = pg_commit,
+	.close = pg_close,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* rewrite.c - a trace written once more, in another format. */
+#include "export/rewrite.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Station events between two words to the writer on how far they are. */
+#define HORIZON_EVENTS 32768
+#define CHECK_ITEMS    4096
+
+/* ---- the writer ---------------------------------------------------------- */
+
+/* The first item tells when it began: later the file's head is written. */
+static int open_writer(struct rewrite *r, const struct trace_item *item, struct err *err)
+{
+	if (r->writer)
+		return 0;
+	if (item && item->type == TRACE_ITEM_RUN) {
+		r->output.run = item->run;
+		r->is_ours = true;
+	} else if (item && item->type == TRACE_ITEM_EVENT) {
+		r->output.run.start_ts = item->event.ts;
+	}
+	r->writer = trace_writer_open(&r->output, err);
+	memset(&r->output.run, 0, sizeof(r->output.run)); /* its strings are the reader's */
+	r->output.fd = -1;
+	return r->writer ? 0 : err->code;
+}
+
+static int close_writer(struct rewrite *r, struct trace_counts *counts, struct err *err)
+{
+	struct err trace = { 0 }, facts = { 0 };
+
+	trace_writer_close(r->writer, counts, &trace, &facts);
+	r->writer = NULL;
+	if (!trace.code && !facts.code)
+		return 0;
+	*err = trace.code ? trace : facts;
+	return err->code;
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+static uint32_t pid_of(const struct rewrite *r, uint64_t pid)
+{
+	return (uint32_t)(pid ? pid : r->nr_processes == 1 ? r->pid : 0);
+}
+
+/* The lane of the thread; where there are too many they take turns.  -ENOMEM. */
+static int64_t lane_of(struct rewrite *r, uint64_t tid, uint64_t pid)
+{
+	uint64_t *number = u64map_at(&r->lane_numbers, tid);
+	struct trace_lane *lane;
+	bool is_new;
+
+	if (!number)
+		return -ENOMEM;
+	is_new = !*number;
+	if (is_new)
+		*number = u64map_count(&r->lane_numbers);
+	lane = &r->lanes[(*number - 1) % REWRITE_LANES];
+	if (is_new || lane->tid != tid || (pid && lane->pid != (uint32_t)pid)) {
+		*lane = (struct trace_lane){
+			.number = (uint32_t)((*number - 1) % REWRITE_LANES),
+			.pid = pid_of(r, pid),
+			.tid = tid,
+		};
+		trace_put_lane(r->writer, lane);
+	}
+	return lane->number;
+}
+
+/* ---- items --------------------------------------------------------------- */
+
+/* Of what is this much older than the newest nothing more is expected. */
+static void tell_horizon(struct rewrite *r, uint64_t ts)
+{
+	if (ts > r->newest_ts)
+		r->newest_ts = ts;
+	if (++r->since_horizon < HORIZON_EVENTS)
+		return;
+	trace_put_horizon(r->writer, r->horizon_ts);
+	r->horizon_ts = r->newest_ts;
+	r->since_horizon = 0;
+}
+
+static int put_event(struct rewrite *r, const struct trace_event *ev)
+{
+	int64_t lane;
+
+	if (!r->is_ours || ev->station != TRACE_NO_STATION) {
+		trace_put_event(r->writer, TRACE_LANE_STATIONS, ev);
+		tell_horizon(r, ev->ts);
+		return 0;
+	}
+	lane = lane_of(r, ev->tid, ev->pid);
+	if (lane < 0)
+		return -ENOMEM;
+	trace_put_event(r->writer, (uint32_t)lane, ev);
+	return 0;
+}
+
+static int put_gap(struct rewrite *r, const struct trace_gap *gap)
+{
+	int64_t lane = TRACE_LANE_STATIONS;
+
+	if (gap->lane != TRACE_LANE_STATIONS)
+		lane = lane_of(r, gap->tid, gap->pid);
+	if (lane < 0)
+		return -ENOMEM;
+	trace_put_gap(r->writer, (uint32_t)lane, gap->from_ts, gap->to_ts, gap->transitions,
+		      gap->others);
+	return 0;
+}
+
+static int put_item(struct rewrite *r, const struct trace_item *item)
+{
+	switch (item->type) {
+	case TRACE_ITEM_RUN:
+		trace_put_run(r->writer, &item->run);
+		return 0;
+	case TRACE_ITEM_PROCESS:
+		r->pid = item->process.pid;
+		r->nr_processes++;
+		trace_put_process(r->writer, &item->process);
+		return 0;
+	case TRACE_ITEM_MODULE:
+		trace_put_module(r->writer, &item->module);
+		return 0;
+	case TRACE_ITEM_SITE:
+		trace_put_site(r->writer, &item->site);
+		return 0;
+	case TRACE_ITEM_EVENT:
+		return put_event(r, &item->event);
+	case TRACE_ITEM_GAP:
+		return put_gap(r, &item->gap);
+	case TRACE_ITEM_COROUTINE:
+		trace_put_coroutine(r->writer, &item->coroutine);
+		return 0;
+	case TRACE_ITEM_TOTALS:
+		trace_put_totals(r->writer, &item->totals);
+		return 0;
+	case NR_TRACE_ITEM_TYPES:
+		break;
+	}
+	return 0;
+}
+
+int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_item *item,
+		 struct err *err)
+{
+	struct trace_counts counts;
+
+	if (open_writer(r, item, err) < 0)
+		return err->code;
+	if (put_item(r, item) < 0)
+		return err_set(err, -ENOMEM, "no memory for the lanes of the threads");
+	job->rows += item->type == TRACE_ITEM_EVENT;
+	if (++r->nr_items % CHECK_ITEMS)
+		return 0;
+	trace_writer_counts(r->writer, &counts);
+	if (counts.unwritten || counts.others_unwritten)
+		return close_writer(r, &counts, err); /* which says why */
+	return 0;
+}
+
+int rewrite_finish(struct rewrite *r, struct sink_job *job, struct err *err)
+{
+	struct trace_counts counts = { 0 };
+
+	if (open_writer(r, NULL, err) < 0 || close_writer(r, &counts, err) < 0)
+		return err->code;
+	if (counts.clamped)
+		snprintf(job->note, sizeof(job->note),
+			 "%" PRIu64 " events were out of order and have a later time now",
+			 counts.clamped);
+	return 0;
+}
+
+void rewrite_release(struct rewrite *r)
+{
+	struct trace_counts counts;
+	struct err ignored = { 0 };
+
+	if (r->writer)
+		close_writer(r, &counts, &ignored);
+	u64map_release(&r->lane_numbers);
+}

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline.c - from the items of a trace to what a timeline viewer draws.
+ *
+ * What is drawn of a coroutine nests: its life, in it the state, in a suspension that it
+ * is ready.  On a thread turns nest as they do in the program (who resumes another runs
+ * on afterwards); where they do not, those above are cut in two, so that a slice never
+ * ends another's.
+ */
+#include "export/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/timeline_tracks.h"
+
+/* ---- marks --------------------------------------------------------------- */
+
+static void add_arg(struct timeline_mark *m, struct timeline_arg arg)
+{
+	if (m->nr_args < TIMELINE_ARGS_MAX)
+		m->args[m->nr_args++] = arg;
+}
+
+static void arg_number(struct timeline_mark *m, enum timeline_key key, uint64_t number)
+{
+	add_arg(m, (struct timeline_arg){ .key = key, .number = number });
+}
+
+/* Where 0 says that there is none. */
+static void arg_if(struct timeline_mark *m, enum timeline_key key, uint64_t number)
+{
+	if (number)
+		arg_number(m, key, number);
+}
+
+static void arg_text(struct timeline_mark *m, enum timeline_key key, const char *text)
+{
+	if (text)
+		add_arg(m, (struct timeline_arg){ .key = key, .type = ARG_TEXT, .text = text });
+}
+
+static void arg_true(struct timeline_mark *m, enum timeline_key key, bool is)
+{
+	if (is)
+		add_arg(m, (struct timeline_arg){ .key = key, .type = ARG_TRUE });
+}
+
+static void arg_pointer(struct timeline_mark *m, enum timeline_key key, uint64_t number)
+{
+	if (number)
+		add_arg(m,
+			(struct timeline_arg){ .key = key, .type = ARG_POINTER, .number = number });
+}
+
+static void arg_resource(struct timeline_mark *m, const struct trace_event *ev)
+{
+	if (ev->flags & TRACE_HAS_RESOURCE || ev->resource)
+		arg_number(m, KEY_RESOURCE, ev->resource);
+}
+
+/* The array is not cleared: an event makes several of these. */
+static void mark_init(struct timeline *tl, struct timeline_mark *m, enum timeline_word word,
+		      enum timeline_category category)
+{
+	m->name = &tl->words[word];
+	m->category = category;
+	m->flow = 0;
+	m->flow_ends = false;
+	m->site = 0;
+	m->nr_args = 0;
+}
+
+static void mark_site(const struct timeline *tl, struct timeline_mark *m, uint32_t site)
+{
+	m->site = site && timeline_site(tl, site) ? site : 0;
+}
+
+/*
+ * On each track time goes forward.  Where it would not (a loss or an end that is told later
+ * than it was) what comes is as late as what is there.
+ */
+static uint64_t time_on(struct timeline_track *t, uint64_t ts)
+{
+	if (ts > t->last_ts)
+		t->last_ts = ts;
+	return t->last_ts;
+}
+
+static void begin(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+		  const struct timeline_mark *m)
+{
+	tl->view->begin(tl->view, t, time_on(t, ts), m);
+}
+
+static void end(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+		const struct timeline_name *name)
+{
+	tl->view->end(tl->view, t, time_on(t, ts), name);
+}
+
+static void instant(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+		    const struct timeline_mark *m)
+{
+	tl->view->instant(tl->view, t, time_on(t, ts), m);
+}
+
+/* ---- turns on a thread ---------------------------------------------------- */
+
+static void begin_turn(struct timeline *tl, struct timeline_thread *t, struct timeline_coro *co,
+		       uint64_t ts, uint64_t flow)
+{
+	struct timeline_mark m;
+
+	mark_init(tl, &m, WORD_RUNNING, CATEGORY_RUNNING);
+	m.name = &co->name;
+	m.flow = flow;
+	m.flow_ends = true;
+	arg_number(&m, KEY_COROUTINE, co->probe_id);
+	begin(tl, &t->track, ts, &m);
+}
+
+static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts, uint64_t flow)
+{
+	struct timeline_thread *t = &tl->threads[co->thread];
+
+	if (t->nr_turns == TIMELINE_DEPTH) {
+		tl->too_deep++;
+		return;
+	}
+	t->turns[t->nr_turns++] = (uint32_t)(co - tl->coros);
+	co->has_turn = true;
+	tl->flows += flow != 0;
+	begin_turn(tl, t, co, ts, flow);
+}
+
+static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+{
+	struct timeline_thread *t = &tl->threads[co->thread];
+	uint32_t number = (uint32_t)(co - tl->coros);
+	unsigned at = t->nr_turns, i;
+
+	if (!co->has_turn)
+		return;
+	co->has_turn = false;
+	while (at && t->turns[at - 1] != number)
+		at--;
+	if (!at)
+		return;
+	for (i = t->nr_turns; i >= at; i--)
+		end(tl, &t->track, ts, &tl->coros[t->turns[i - 1]].name);
+	t->nr_turns--;
+	for (i = at - 1; i < t->nr_turns; i++) {
+		t->turns[i] = t->turns[i + 1];
+		begin_turn(tl, t, &tl->coros[t->turns[i]], ts, 0);
+	}
+}
+
+/* ---- states -------------------------------------------------------------- */
+
+static void count_state(struct timeline *tl, const struct timeline_coro *co, int change,
+			uint64_t ts)
+{
+	if (co->state == TRACE_STATE_RUNNING)
+		tracks_count(tl, co->process, COUNT_RUNNING, change, ts);
+	else if (co->state == TRACE_STATE_SUSPENDED)
+		tracks_count(tl, co->process, COUNT_SUSPENDED, change, ts);
+}
+
+/* Its state is over: nothing is drawn in its life. */
+static void end_state(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+{
+	if (co->state == TRACE_STATE_UNKNOWN)
+		return;
+	if (co->state == TRACE_STATE_RUNNING)
+		leave_thread(tl, co, ts);
+	if (co->is_ready)
+		end(tl, &co->track, ts, &tl->words[WORD_READY]);
+	co->is_ready = false;
+	end(tl, &co->track, ts, &tl->words[co->word]);
+	count_state(tl, co, -1, ts);
+	co->state = TRACE_STATE_UNKNOWN;
+	co->since_ts = ts;
+}
+
+static void begin_state(struct timeline *tl, struct timeline_coro *co, enum trace_state state,
+			uint64_t ts, const struct timeline_mark *m)
+{
+	co->state = (uint8_t)state;
+	co->word = (uint8_t)(m->name - tl->words);
+	co->since_ts = ts;
+	begin(tl, &co->track, ts, m);
+	count_state(tl, co, 1, ts);
+}
+
+/* ---- coroutines ---------------------------------------------------------- */
+
+static int make_room_for(struct timeline *tl, size_t number)
+{
+	size_t room = tl->nr_coros ? tl->nr_coros : 64, i;
+	struct timeline_coro *coros;
+
+	if (number < tl->nr_coros)
+		return 0;
+	while (room <= number)
+		room *= 2;
+	coros = reallocarray(tl->coros, room, sizeof(*coros));
+	if (!coros)
+		return -ENOMEM;
+	for (i = tl->nr_coros; i < room; i++)
+		memset(&coros[i], 0, sizeof(coros[i]));
+	tl->coros = coros;
+	tl->nr_coros = room;
+	return 0;
+}
+
+/* Begins its life, as far as the trace tells of it. */
+static int enter(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+{
+	bool is_birth = ev->kind == TRACE_BIRTH;
+	struct timeline_mark m;
+	int64_t process = tracks_process(tl, is_birth ? ev->pid : 0);
+
+	if (process < 0)
+		return -ENOMEM;
+	co->in_use = true;
+	co->probe_id = ev->probe_id;
+	co->station = ev->station;
+	co->process = (uint32_t)process;
+	co->is_born = is_birth;
+	if (tracks_coroutine(tl, co, is_birth ? ev->site : 0, is_birth ? ev->name : NULL,
+			     ev->name_size) < 0)
+		return -ENOMEM;
+	co->since_ts = ev->ts;
+	mark_init(tl, &m, WORD_NEW, CATEGORY_LIFE);
+	m.name = &co->name;
+	arg_number(&m, KEY_COROUTINE, ev->probe_id);
+	if (ev->station != TRACE_NO_STATION)
+		arg_number(&m, KEY_STATION, ev->station);
+	if (is_birth) {
+		arg_if(&m, KEY_PARENT, ev->peer);
+		arg_true(&m, KEY_NAME_CUT, ev->flags & TRACE_NAME_CUT);
+		mark_site(tl, &m, ev->site);
+	} else {
+		arg_true(&m, KEY_NO_BIRTH, true);
+	}
+	begin(tl, &co->track, ev->ts, &m);
+	tracks_count(tl, co->process, COUNT_ALIVE, 1, ev->ts);
+	return 0;
+}
+
+/* Nothing of it is drawn any more: its number is another's from now on. */
+static void forget(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+{
+	end(tl, &co->track, ts, &co->name);
+	if (!co->track.name) { /* nobody has told it */
+		co->track.name = co->text;
+		tl->view->track(tl->view, &co->track);
+	}
+	coro_ids_leave(&tl->ids, co->probe_id, co->station);
+	free(co->text);
+	free(co->label);
+	memset(co, 0, sizeof(*co));
+}
+
+/* It has ended, or another has taken its place. */
+static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+{
+	bool was_alive = co->state != TRACE_STATE_ENDED;
+
+	end_state(tl, co, ts);
+	if (was_alive)
+		tracks_count(tl, co->process, COUNT_ALIVE, -1, ts);
+}
+
+/* By its id, as a wake or a waker tells it; NULL: there is none. */
+static struct timeline_coro *find(const struct timeline *tl, uint64_t probe_id, uint32_t station)
+{
+	int64_t number = coro_ids_find(&tl->ids, probe_id, station);
+
+	if (number < 0 || (size_t)number >= tl->nr_coros || !tl->coros[number].in_use)
+		return NULL;
+	return &tl->coros[number];
+}
+
+/* Made if it is new; NULL without memory. */
+static struct timeline_coro *coro_of(struct timeline *tl, const struct trace_event *ev)
+{
+	int64_t number = coro_ids_enter(&tl->ids, ev->probe_id, ev->station);
+
+	if (number < 0 || make_room_for(tl, (size_t)number) < 0)
+		return NULL;
+	if (!tl->coros[number].in_use && enter(tl, &tl->coros[number], ev) < 0)
+		return NULL;
+	return &tl->coros[number];
+}
+
+/* ---- transitions --------------------------------------------------------- */
+
+static void misstep(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev,
+		    enum timeline_word word)
+{
+	struct timeline_mark m;
+
+	tl->missteps++;
+	mark_init(tl, &m, word, CATEGORY_TRACE);
+	arg_number(&m, KEY_THREAD, ev->tid);
+	instant(tl, &co->track, ev->ts, &m);
+}
+
+static int resume(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+{
+	uint64_t flow = co->woken ? co->woken : co->early;
+	struct timeline_mark m;
+	int64_t thread;
+
+	if (co->state == TRACE_STATE_RUNNING)
+		misstep(tl, co, ev, WORD_TWICE);
+	end_state(tl, co, ev->ts);
+	thread = tracks_thread(tl, ev->tid, co->process);
+	if (thread < 0)
+		return -ENOMEM;
+	co->thread = (uint64_t)thread;
+	co->woken = co->early = 0;
+	enter_thread(tl, co, ev->ts, flow);
+	mark_init(tl, &m, WORD_RUNNING, CATEGORY_RUNNING);
+	arg_number(&m, KEY_THREAD, ev->tid);
+	begin_state(tl, co, TRACE_STATE_RUNNING, ev->ts, &m);
+	return 0;
+}
+
+static void mark_suspension(struct timeline *tl, struct timeline_mark *m,
+			    const struct trace_event *ev)
+{
+	unsigned reason = ev->reason < NR_TRACE_REASONS ? ev->reason : TRACE_REASON_UNKNOWN;
+
+	mark_init(tl, m, WORD_SUSPENDED + reason, CATEGORY_SUSPENDED);
+	mark_site(tl, m, ev->site);
+	if (reason != ev->reason)
+		arg_number(m, KEY_REASON, ev->reason);
+	arg_resource(m, ev);
+	if (!m->site)
+		arg_pointer(m, KEY_ADDRESS, ev->addr);
+}
+
+static void suspend(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+{
+	struct timeline_mark m;
+
+	tl->missteps += co->state == TRACE_STATE_SUSPENDED;
+	end_state(tl, co, ev->ts);
+	mark_suspension(tl, &m, ev);
+	co->woken = 0;
+	begin_state(tl, co, TRACE_STATE_SUSPENDED, ev->ts, &m);
+}
+
+static int add_transition(struct timeline *tl, const struct trace_event *ev)
+{
+	struct timeline_coro *co = coro_of(tl, ev);
+
+	if (!co)
+		return -ENOMEM;
+	if (co->state == TRACE_STATE_ENDED) {
+		misstep(tl, co, ev, WORD_AFTER_END);
+		return 0;
+	}
+	if (ev->is_active)
+		return resume(tl, co, ev);
+	suspend(tl, co, ev);
+	return 0;
+}
+
+/* ---- other events -------------------------------------------------------- */
+
+static int add_birth(struct timeline *tl, const struct trace_event *ev)
+{
+	struct timeline_coro *co = find(tl, ev->probe_id, ev->station);
+	struct timeline_mark m;
+
+	/* Born again: that the one before has gone was not told. */
+	if (co && co->is_born) {
+		end_life(tl, co, ev->ts);
+		forget(tl, co, ev->ts);
+	}
+	co = coro_of(tl, ev);
+	if (!co)
+		return -ENOMEM;
+	if (!co->is_born) { /* it had been seen before its birth was told */
+		co->is_born = true;
+		if (tracks_rename(tl, co, ev->name, ev->name_size) < 0)
+			return -ENOMEM;
+	}
+	mark_init(tl, &m, WORD_BIRTH, CATEGORY_LIFE);
+	arg_if(&m, KEY_PARENT, ev->peer);
+	arg_number(&m, KEY_THREAD, ev->tid);
+	mark_site(tl, &m, ev->site);
+	instant(tl, &co->track, ev->ts, &m);
+	if (co->state == TRACE_STATE_UNKNOWN && co->since_ts == ev->ts) {
+		mark_init(tl, &m, WORD_NEW, CATEGORY_LIFE);
+		begin_state(tl, co, TRACE_STATE_NEW, ev->ts, &m);
+	}
+	return 0;
+}
+
+static void mark_wake(struct timeline *tl, struct timeline_mark *m, enum timeline_word word,
+		      enum timeline_category category, const struct trace_event *ev)
+{
+	const struct timeline_coro *waker = ev->peer ? find(tl, ev->peer, TRACE_NO_STATION) : NULL;
+
+	mark_init(tl, m, word, category);
+	arg_if(m, KEY_WAKER, ev->peer);
+	arg_text(m, KEY_WAKER_NAME, waker ? waker->text : NULL);
+	if (ev->reason)
+		arg_text(m, KEY_SOURCE, trace_reason_name(ev->reason));
+	mark_site(tl, m, ev->site);
+}
+
+static int add_wake(struct timeline *tl, const struct trace_event *ev)
+{
+	struct timeline_coro *co = find(tl, ev->probe_id, ev->station);
+	int64_t process = co ? co->process : tracks_process(tl, 0);
+	int64_t thread = process < 0 ? process : tracks_thread(tl, ev->tid, (uint32_t)process);
+	struct timeline_mark m;
+
+	if (thread < 0)
+		return -ENOMEM;
+	mark_wake(tl, &m, WORD_WAKE, CATEGORY_WAKE, ev);
+	arg_number(&m, KEY_COROUTINE, ev->probe_id);
+	if (co) {
+		arg_text(&m, KEY_COROUTINE_NAME, co->text);
+		m.flow = ++tl->next_flow;
+	} else {
+		tl->unknown_wakes++;
+		arg_true(&m, KEY_NOBODY, true);
+	}
+	instant(tl, &tl->threads[thread].track, ev->ts, &m);
+	if (!co)
+		return 0;
+	if (co->state != TRACE_STATE_SUSPENDED && co->state != TRACE_STATE_NEW) {
+		co->early = m.flow;
+		return 0;
+	}
+	if (co->woken)
+		return 0; /* a second wake brings nothing */
+	co->woken = m.flow;
+	co->is_ready = true;
+	mark_wake(tl, &m, WORD_READY, CATEGORY_READY, ev);
+	m.flow = co->woken;
+	begin(tl, &co->track, ev->ts, &m);
+	return 0;
+}
+
+static int add_end(struct timeline *tl, const struct trace_event *ev)
+{
+	bool is_over = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
+	struct timeline_coro *co = coro_of(tl, ev);
+	struct timeline_mark m;
+
+	if (!co)
+		return -ENOMEM;
+	end_life(tl, co, ev->ts);
+	mark_init(tl, &m, ev->kind == TRACE_END ? WORD_END : WORD_DESTROY, CATEGORY_LIFE);
+	arg_number(&m, KEY_THREAD, ev->tid);
+	arg_if(&m, KEY_TRANSITIONS, ev->written);
+	arg_if(&m, KEY_LOST, ev->lost);
+	arg_true(&m, KEY_CANCELLED, ev->flags & TRACE_CANCELLED);
+	arg_true(&m, KEY_WAS_SUSPENDED, ev->flags & TRACE_WAS_SUSPENDED);
+	arg_true(&m, KEY_DESTROYED, ev->kind == TRACE_END && ev->flags & TRACE_DESTROYED);
+	instant(tl, &co->track, ev->ts, &m);
+	if (is_over) {
+		forget(tl, co, ev->ts);
+	} else {
+		mark_init(tl, &m, WORD_ENDED, CATEGORY_LIFE);
+		begin_state(tl, co, TRACE_STATE_ENDED, ev->ts, &m);
+	}
+	return 0;
+}
+
+static int add_resource(struct timeline *tl, const struct trace_event *ev)
+{
+	int64_t process = tracks_process(tl, ev->pid);
+	int64_t thread = process < 0 ? process : tracks_thread(tl, ev->tid, (uint32_t)process);
+	struct timeline_mark m;
+
+	if (thread < 0)
+		return -ENOMEM;
+	mark_init(tl, &m, WORD_CLOSE + (unsigned)ev->kind - TRACE_CLOSE, CATEGORY_RESOURCE);
+	arg_number(&m, KEY_RESOURCE, ev->resource);
+	arg_if(&m, KEY_COROUTINE, ev->probe_id);
+	mark_site(tl, &m, ev->site);
+	instant(tl, &tl->threads[thread].track, ev->ts, &m);
+	return 0;
+}
+
+static int draw_event(void *arg, const struct trace_event *ev)
+{
+	struct timeline *tl = arg;
+
+	if (!tl->first_ts)
+		tl->first_ts = ev->ts;
+	tl->last_ts = ev->ts;
+	tl->events++;
+	switch ((enum trace_kind)ev->kind) {
+	case TRACE_SUSPEND:
+	case TRACE_RESUME:
+		return add_transition(tl, ev);
+	case TRACE_BIRTH:
+		return add_birth(tl, ev);
+	case TRACE_WAKE:
+		return add_wake(tl, ev);
+	case TRACE_END:
+	case TRACE_DESTROY:
+		return add_end(tl, ev);
+	case TRACE_CLOSE:
+	case TRACE_ACQUIRE:
+	case TRACE_RELEASE:
+		return add_resource(tl, ev);
+	case NR_TRACE_KINDS:
+		break;
+	}
+	return 0;
+}
+
+/* Viewers have times of 63 bits. */
+static bool is_time(uint64_t ts)
+{
+	return ts && ts <= INT64_MAX;
+}
+
+static int add_event(struct timeline *tl, const struct trace_event *ev)
+{
+	if (!is_time(ev->ts)) {
+		tl->impossible++;
+		return 0;
+	}
+	return window_add(&tl->window, ev, draw_event, tl);
+}
+
+/* ---- what is missing ------------------------------------------------------ */
+
+/* Whoever ran there when events began to be lost: what he did since is not known. */
+static void forget_turns(struct timeline *tl, struct timeline_thread *t, uint64_t ts)
+{
+	while (t->nr_turns)
+		end_state(tl, &tl->coros[t->turns[t->nr_turns - 1]], ts);
+}
+
+static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struct trace_gap *gap)
+{
+	uint64_t from = gap->from_ts > t->lost_to ? gap->from_ts : t->lost_to;
+	uint64_t to = gap->to_ts > from ? gap->to_ts : from;
+	struct timeline_mark m;
+
+	if (!t->lost.id) {
+		snprintf(t->lost_name, sizeof(t->lost_name), "lost by %s", t->name);
+		t->lost = (struct timeline_track){
+			.type = TRACK_LOST,
+			.id = ++tl->next_track,
+			.parent = tl->processes[0].track.id,
+			.pid = t->track.pid,
+			.rank = NR_TIMELINE_COUNTERS,
+			.name = t->lost_name,
+		};
+		tl->tracks++;
+		tl->view->track(tl->view, &t->lost);
+	}
+	mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
+	arg_number(&m, KEY_TRANSITIONS, gap->transitions);
+	arg_number(&m, KEY_OTHERS, gap->others);
+	begin(tl, &t->lost, from, &m);
+	end(tl, &t->lost, to, &tl->words[WORD_LOST]);
+	t->lost_to = to;
+}
+
+/* Nothing of its thread is to be drawn any more from before its end: the others may wait. */
+static int add_gap(struct timeline *tl, const struct trace_gap *gap)
+{
+	int64_t process, thread;
+
+	if (!is_time(gap->to_ts) || gap->from_ts > gap->to_ts) {
+		tl->impossible++;
+		return 0;
+	}
+	tl->lost += gap->transitions + gap->others;
+	process = tracks_process(tl, gap->pid);
+	thread = process < 0 ? process : tracks_thread(tl, gap->tid, (uint32_t)process);
+	if (thread < 0 || window_until(&tl->window, gap->to_ts, draw_event, tl) < 0)
+		return -ENOMEM;
+	if (gap->transitions)
+		forget_turns(tl, &tl->threads[thread], gap->from_ts);
+	draw_gap(tl, &tl->threads[thread], gap);
+	return 0;
+}
+
+/* ---- the last facts ------------------------------------------------------- */
+
+/* One that stood there all the time: no event of it is in the trace. */
+static int add_bystander(struct timeline *tl, const struct sidecar_coroutine *c)
+{
+	struct trace_event ev;
+	struct timeline_coro *co;
+	uint64_t ts = c->since_ts > tl->first_ts ? c->since_ts : tl->first_ts;
+	struct timeline_mark m;
+
+	if (c->dead || c->state != TRACE_STATE_SUSPENDED || !is_time(ts) ||
+	    (tl->last_ts && ts > tl->last_ts))
+		return 0;
+	trace_event_init(&ev);
+	ev.kind = TRACE_SUSPEND;
+	ev.probe_id = c->probe_id;
+	ev.ts = ts;
+	ev.station = c->station < TRACE_NO_STATION ? (uint32_t)c->station : TRACE_NO_STATION;
+	ev.site = c->site;
+	ev.reason = c->reason;
+	ev.addr = c->addr;
+	ev.resource = c->resource;
+	ev.flags = c->has_resource ? TRACE_HAS_RESOURCE : 0;
+	co = coro_of(tl, &ev);
+	if (!co)
+		return -ENOMEM;
+	mark_suspension(tl, &m, &ev);
+	arg_if(&m, KEY_SINCE, c->since_ts);
+	begin_state(tl, co, TRACE_STATE_SUSPENDED, ts, &m);
+	return c->name ? tracks_rename(tl, co, c->name, strlen(c->name)) : 0;
+}
+
+static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
+{
+	uint32_t station = c->station < TRACE_NO_STATION ? (uint32_t)c->station : TRACE_NO_STATION;
+	struct timeline_coro *co = find(tl, c->probe_id, station);
+	uint64_t ts = tl->last_ts;
+	struct timeline_mark m;
+
+	if (!co)
+		co = find(tl, c->probe_id, TRACE_NO_STATION);
+	if (!co)
+		return add_bystander(tl, c);
+	if (!co->track.name && tracks_rename(tl, co, c->name, c->name ? strlen(c->name) : 0) < 0)
+		return -ENOMEM;
+	/* When it ended; as long as it has not, or nobody knows, the end of all. */
+	if (c->dead && c->death_ts > co->since_ts && is_time(c->death_ts))
+		ts = c->death_ts;
+	if (c->lost) {
+		mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
+		arg_number(&m, KEY_LOST, c->lost);
+		arg_number(&m, KEY_TRANSITIONS, c->written);
+		instant(tl, &co->track, ts, &m);
+	}
+	if (c->dead) {
+		end_life(tl, co, ts);
+		mark_init(tl, &m, WORD_END, CATEGORY_LIFE);
+		arg_true(&m, KEY_TIME_UNKNOWN, !c->death_ts);
+		instant(tl, &co->track, ts, &m);
+		forget(tl, co, ts);
+	}
+	return 0;
+}
+
+static void arg_totals(struct timeline_mark *m, const struct sidecar_totals *t)
+{
+	arg_number(m, KEY_TRANSITIONS, t->written);
+	arg_number(m, KEY_COLLECTED, t->collected);
+	arg_number(m, KEY_LOST, t->lost);
+	arg_number(m, KEY_GARBAGE, t->garbage);
+	arg_number(m, KEY_OTHERS, t->others_written);
+	arg_number(m, KEY_OTHERS_LOST, t->others_lost);
+	arg_if(m, KEY_FORGOTTEN, t->forgotten + t->others_forgotten);
+	arg_number(m, KEY_COROUTINES, t->coroutines);
+	arg_true(m, KEY_INCOMPLETE, !t->complete);
+	if (t->signal)
+		arg_number(m, KEY_SIGNAL, (uint64_t)t->signal);
+	else
+		add_arg(m, (struct timeline_arg){ .key = KEY_EXIT_STATUS,
+						  .type = ARG_SIGNED,
+						  .number = (uint64_t)(int64_t)t->exit_status });
+}
+
+/* On the first process: there is one even if nothing happened. */
+static int add_totals(struct timeline *tl, const struct sidecar_totals *t)
+{
+	uint64_t ts = t->end_ts > tl->last_ts && is_time(t->end_ts) ? t->end_ts : tl->last_ts;
+	struct timeline_mark m;
+
+	tl->has_totals = true;
+	if (tracks_process(tl, 0) < 0)
+		return -ENOMEM;
+	mark_init(tl, &m, WORD_RUN_ENDS, CATEGORY_TRACE);
+	arg_totals(&m, t);
+	if (ts)
+		instant(tl, &tl->processes[0].track, ts, &m);
+	if (t->lost + t->others_lost > tl->lost)
+		tl->lost = t->lost + t->others_lost;
+	tl->garbage += t->garbage;
+	return 0;
+}
+
+/* ---- all ----------------------------------------------------------------- */
+
+int timeline_add(struct timeline *tl, const struct trace_item *item)
+{
+	int rc = tracks_begin(tl);
+
+	if (rc < 0)
+		return rc;
+	switch (item->type) {
+	case TRACE_ITEM_RUN:
+		return tracks_run(tl, &item->run);
+	case TRACE_ITEM_PROCESS:
+		return tracks_process(tl, item->process.pid) < 0 ? -ENOMEM : 0;
+	case TRACE_ITEM_SITE:
+		return tracks_site(tl, &item->site);
+	case TRACE_ITEM_EVENT:
+		return add_event(tl, &item->event);
+	case TRACE_ITEM_GAP:
+		return add_gap(tl, &item->gap);
+	case TRACE_ITEM_COROUTINE:
+		rc = window_finish(&tl->window, draw_event, tl);
+		return rc < 0 ? rc : add_coroutine(tl, &item->coroutine);
+	case TRACE_ITEM_TOTALS:
+		rc = window_finish(&tl->window, draw_event, tl);
+		return rc < 0 ? rc : add_totals(tl, &item->totals);
+	case TRACE_ITEM_MODULE:
+	case NR_TRACE_ITEM_TYPES:
+		break;
+	}
+	return 0;
+}
+
+static void draw_damage(struct timeline *tl, const struct timeline_damage *damage)
+{
+	struct timeline_mark m;
+
+	mark_init(tl, &m, WORD_GARBAGE, CATEGORY_TRACE);
+	if (damage) {
+		arg_if(&m, KEY_LINES, damage->lines);
+		arg_if(&m, KEY_PACKETS, damage->packets);
+		tl->garbage += damage->lines + damage->packets;
+	}
+	arg_if(&m, KEY_LATE, tl->window.late);
+	arg_if(&m, KEY_IMPOSSIBLE, tl->impossible);
+	arg_if(&m, KEY_TOO_DEEP, tl->too_deep);
+	if (m.nr_args && tl->last_ts)
+		instant(tl, &tl->processes[0].track, tl->last_ts, &m);
+}
+
+int timeline_finish(struct timeline *tl, const struct timeline_damage *damage)
+{
+	struct timeline_mark m;
+	size_t i;
+	int rc = tracks_begin(tl);
+
+	if (rc == 0)
+		rc = window_finish(&tl->window, draw_event, tl);
+	if (rc < 0 || tracks_process(tl, 0) < 0)
+		return -ENOMEM;
+	for (i = 0; i < tl->nr_coros; i++) {
+		struct timeline_coro *co = &tl->coros[i];
+
+		if (co->in_use && !co->track.name && tracks_rename(tl, co, NULL, 0) < 0)
+			return -ENOMEM;
+	}
+	tracks_finish(tl);
+	draw_damage(tl, damage);
+	if (!tl->has_totals && tl->last_ts) {
+		mark_init(tl, &m, WORD_TRACE_ENDS, CATEGORY_TRACE);
+		instant(tl, &tl->processes[0].track, tl->last_ts, &m);
+	}
+	return 0;
+}
+
+void timeline_release(struct timeline *tl)
+{
+	struct timeline_view *view = tl->view;
+	size_t i;
+
+	for (i = 0; i < tl->nr_coros; i++) {
+		free(tl->coros[i].text);
+		free(tl->coros[i].label);
+	}
+	free(tl->coros);
+	coro_ids_release(&tl->ids);
+	window_release(&tl->window);
+	tracks_release(tl);
+	*tl = (struct timeline){ .view = view };
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline.h - from the items of a trace to what a timeline viewer draws.
+ *
+ * Tracks, slices on them, instants, flows and counters, for any viewer that knows these:
+ *
+ *	process      one per program; the end of the run and what is missing is told here
+ *	thread       what ran on it: a slice per coroutine and turn, wakes as instants
+ *	group        coroutines of one kind (born at one place, or alike in name), by process
+ *	coroutine    its life as a slice, with its states in it: new, running, suspended
+ *	             (with the place, the reason, what for), ready (woken, not yet running),
+ *	             ended; birth, end and destruction as instants
+ *	counter      alive, running, suspended, of a process
+ *	lost         where events of a thread are missing
+ *
+ * A flow leads from a wake to the turn it brought.
+ *
+ * Times are those of the trace.  Slices that have not ended when the trace does stay open:
+ * viewers draw them to the end, and say so.
+ *
+ * Memory is per coroutine that is there, per thread, per place and per group.
+ */
+#ifndef EXPORT_TIMELINE_H
+#define EXPORT_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strtab.h"
+#include "base/u64map.h"
+#include "export/window.h"
+#include "trace/coro_ids.h"
+#include "trace/item.h"
+
+/* A counter is told so often at most; in between it may lag behind by as much. */
+#define TIMELINE_COUNTER_NS 20000
+/* Coroutines of a group that have a row of their own; those after them share rows, */
+#define TIMELINE_OWN_ROWS 100
+/* so many in a group of their own. */
+#define TIMELINE_BUCKET 1000
+/* Turns that are drawn inside each other on one thread; viewers have limits, too. */
+#define TIMELINE_DEPTH     64
+#define TIMELINE_GROUPS    4096
+#define TIMELINE_PROCESSES 256
+#define TIMELINE_NAME_MAX  200 /* bytes of a coroutine's name that are shown */
+
+/* ---- what the view is given ---------------------------------------------- */
+
+enum timeline_track_type {
+	TRACK_PROCESS,
+	TRACK_THREAD,
+	TRACK_GROUP,
+	TRACK_COROUTINE,
+	TRACK_COROUTINE_PACKED, /* may share a row with its siblings */
+	TRACK_COUNTER,
+	TRACK_LOST,
+};
+
+struct timeline_track {
+	uint64_t id;     /* from 1, unique */
+	uint64_t parent; /* 0: none */
+	enum timeline_track_type type;
+	unsigned rank; /* place among its siblings */
+	uint32_t pid;  /* 0: not known */
+	uint64_t tid;
+	const char *name; /* NULL: not known yet; told by and by, with the same id */
+	uint64_t last_ts; /* of what is drawn on it */
+};
+
+enum timeline_word {
+	WORD_RUNNING,
+	WORD_READY,
+	WORD_NEW,
+	WORD_ENDED,
+	WORD_BIRTH,
+	WORD_END,
+	WORD_DESTROY,
+	WORD_WAKE,
+	WORD_CLOSE,
+	WORD_ACQUIRE,
+	WORD_RELEASE,
+	WORD_LOST,
+	WORD_GARBAGE,
+	WORD_RUN_ENDS,
+	WORD_TRACE_ENDS,
+	WORD_TWICE,
+	WORD_AFTER_END,
+	WORD_SUSPENDED, /* and one per reason */
+	NR_TIMELINE_WORDS = WORD_SUSPENDED + NR_TRACE_REASONS,
+};
+
+const char *timeline_word_name(enum timeline_word word);
+
+/* A text that comes again and again: of a word (timeline_word_name()), or a coroutine's. */
+struct timeline_name {
+	uint64_t id; /* from 1; of a word one more than its number */
+	const char *text;
+	bool told; /* the view's, false at first */
+};
+
+enum timeline_category {
+	CATEGORY_LIFE,
+	CATEGORY_RUNNING,
+	CATEGORY_SUSPENDED,
+	CATEGORY_READY,
+	CATEGORY_WAKE,
+	CATEGORY_RESOURCE,
+	CATEGORY_TRACE,
+	NR_TIMELINE_CATEGORIES,
+};
+
+const char *timeline_category_name(enum timeline_category category);
+
+enum timeline_key {
+	KEY_COROUTINE,
+	KEY_COROUTINE_NAME,
+	KEY_THREAD,
+	KEY_STATION,
+	KEY_PARENT,
+	KEY_WAKER,
+	KEY_WAKER_NAME,
+	KEY_SOURCE,
+	KEY_REASON,
+	KEY_RESOURCE,
+	KEY_ADDRESS,
+	KEY_SINCE,
+	KEY_TRANSITIONS,
+	KEY_COLLECTED,
+	KEY_LOST,
+	KEY_GARBAGE,
+	KEY_OTHERS,
+	KEY_OTHERS_LOST,
+	KEY_FORGOTTEN,
+	KEY_COROUTINES,
+	KEY_EXIT_STATUS,
+	KEY_SIGNAL,
+	KEY_LINES,
+	KEY_PACKETS,
+	KEY_LATE,
+	KEY_IMPOSSIBLE,
+	KEY_TOO_DEEP,
+	KEY_NAME_CUT,
+	KEY_NO_BIRTH,
+	KEY_NOBODY,
+	KEY_CANCELLED,
+	KEY_WAS_SUSPENDED,
+	KEY_DESTROYED,
+	KEY_TIME_UNKNOWN,
+	KEY_INCOMPLETE,
+	NR_TIMELINE_KEYS,
+};
+
+const char *timeline_key_name(enum timeline_key key);
+
+enum timeline_arg_type { ARG_NUMBER, ARG_SIGNED, ARG_POINTER, ARG_TEXT, ARG_TRUE };
+
+struct timeline_arg {
+	enum timeline_key key;
+	enum timeline_arg_type type;
+	uint64_t number;
+	const char *text;
+};
+
+#define TIMELINE_ARGS_MAX 16
+
+/* A slice that begins, or an instant. */
+struct timeline_mark {
+	struct timeline_name *name;
+	enum timeline_category category;
+	uint64_t flow; /* 0: none */
+	bool flow_ends;
+	uint32_t site; /* known to timeline_site(); 0: none */
+	unsigned nr_args;
+	struct timeline_arg args[TIMELINE_ARGS_MAX];
+};
+
+/* Whoever draws.  Times go forward on each track, not over all.  A view remembers its failures by
+ * itself. */
+struct timeline_view {
+	void (*run)(struct timeline_view *v, const struct sidecar_run *run);
+	void (*site)(struct timeline_view *v, const struct trace_site *site);
+	void (*track)(struct timeline_view *v, const struct timeline_track *t);
+	void (*begin)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		      const struct timeline_mark *m);
+	/* @name is that of the slice, which is the innermost that is open there. */
+	void (*end)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+		    const struct timeline_name *name);
+	void (*instant)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			const struct timeline_mark *m);
+	void (*counter)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			uint64_t value);
+};
+
+/* ---- what is kept --------------------------------------------------------- */
+
+enum timeline_counter { COUNT_ALIVE, COUNT_RUNNING, COUNT_SUSPENDED, NR_TIMELINE_COUNTERS };
+
+struct timeline_counter_state {
+	struct timeline_track track;
+	uint64_t value, told_value;
+	uint64_t told_ts, changed_ts;
+	bool is_told;
+};
+
+struct timeline_process {
+	struct timeline_track track;
+	struct timeline_counter_state counters[NR_TIMELINE_COUNTERS];
+	char *name;
+};
+
+struct timeline_thread {
+	struct timeline_track track;
+	struct timeline_track lost; /* id 0: nothing was lost so far */
+	uint64_t lost_to;
+	unsigned nr_turns;
+	uint32_t turns[TIMELINE_DEPTH]; /* numbers of the coroutines that run on it */
+	char name[32], lost_name[48];
+};
+
+struct timeline_group {
+	struct timeline_track track, bucket;
+	uint64_t nr; /* coroutines in it, ever */
+	char *name;
+};
+
+struct timeline_coro {
+	struct timeline_track track;
+	struct timeline_name name;
+	char *text;  /* of the name */
+	char *label; /* of the track, where that was told later; NULL: the same */
+	uint64_t probe_id;
+	uint64_t since_ts; /* of its state */
+	uint64_t early;    /* flow of a wake that came while it ran */
+	uint64_t woken;    /* flow of the first wake of this suspension */
+	uint64_t thread;   /* number of the one it runs on */
+	uint32_t station;
+	uint32_t process;
+	uint8_t state; /* enum trace_state; UNKNOWN: nothing is drawn in its life */
+	uint8_t word;  /* enum timeline_word: how that is called */
+	bool in_use, is_born, is_ready, has_turn;
+};
+
+struct timeline {
+	struct timeline_view *view; /* set by the owner */
+	struct window window;
+	struct timeline_name words[NR_TIMELINE_WORDS];
+	struct coro_ids ids;
+	struct timeline_coro *coros; /* by their numbers */
+	size_t nr_coros;
+
+	struct timeline_process *processes;
+	size_t nr_processes;
+	struct u64map process_numbers; /* pid to 1 + number */
+	struct timeline_thread *threads;
+	size_t nr_threads, threads_room;
+	struct u64map thread_numbers; /* tid to 1 + number */
+	struct timeline_group *groups;
+	size_t nr_groups;
+	struct u64map group_numbers;
+	struct strtab kinds;  /* names without their numbers */
+	struct strtab places; /* "file:line function" */
+	struct u64map sites;  /* id to 1 + the number in places */
+
+	uint64_t run_pid;
+	char *program; /* of the run: the last part of its first word */
+	uint64_t next_track, next_name, next_flow;
+	uint64_t first_ts, last_ts;
+	bool is_begun, has_totals;
+
+	/* For the summary. */
+	uint64_t events, tracks, flows;
+	uint64_t unknown_wakes; /* of nobody that is there */
+	uint64_t missteps;      /* transitions that do not follow from the one before */
+	uint64_t impossible;    /* events at no possible time */
+	uint64_t too_deep;      /* turns that are not drawn on their thread */
+	uint64_t lost, garbage;
+};
+
+/* What the reader of the trace could not make sense of. */
+struct timeline_damage {
+	uint64_t lines, packets;
+};
+
+/* 0 or -ENOMEM.  The items come in the order of trace/reader.h. */
+int timeline_add(struct timeline *tl, const struct trace_item *item);
+
+/* After the last item.  @damage may be NULL. */
+int timeline_finish(struct timeline *tl, const struct timeline_damage *damage);
+
+/* "file.c:12 function"; NULL: nobody told. */
+const char *timeline_site(const struct timeline *tl, uint32_t site);
+
+void timeline_release(struct timeline *tl);
+
+#endif

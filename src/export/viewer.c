@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* viewer.c - what the exports to timeline viewers have in common: the timeline and the file. */
+#include "export/viewer.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int viewer_no_memory(struct err *err)
+{
+	err_set(err, -ENOMEM, "no memory for the timeline");
+	err_hint(err, "it needs some for each coroutine that is there at a time");
+	return err->code;
+}
+
+int viewer_open(struct viewer *v, struct timeline_view *view, struct sink_job *job, struct err *err)
+{
+	v->timeline.view = view;
+	return outfile_open(&v->file, job->output, err);
+}
+
+int viewer_item(struct viewer *v, struct sink_job *job, const struct trace_item *item,
+		struct err *err)
+{
+	if (timeline_add(&v->timeline, item) < 0)
+		return viewer_no_memory(err);
+	job->rows += item->type == TRACE_ITEM_EVENT;
+	return v->file.error ? outfile_commit(&v->file, err) : 0; /* which says what failed */
+}
+
+int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err)
+{
+	const struct trace_stats *s = job->stats;
+	struct timeline_damage damage = { 0 };
+
+	if (s) {
+		damage.lines = s->lines.garbage + s->sidecar.garbage;
+		damage.packets = s->ctf.damaged + s->ctf.missing + s->ctf.torn;
+	}
+	return timeline_finish(&v->timeline, &damage) < 0 ? viewer_no_memory(err) : 0;
+}
+
+void viewer_note(struct sink_job *job, const char *how)
+{
+	snprintf(job->note, sizeof(job->note), "%s", how);
+}
+
+int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err)
+{
+	int rc = outfile_commit(&v->file, err);
+
+	job->bytes = v->file.bytes;
+	job->left_out = v->timeline.window.late + v->timeline.impossible;
+	job->rows -= job->left_out;
+	return rc;
+}
+
+void viewer_close(struct viewer *v)
+{
+	timeline_release(&v->timeline);
+	outfile_close(&v->file);
+}

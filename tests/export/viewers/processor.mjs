@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// processor.mjs - ask Perfetto's trace processor, as a web browser has it, about a trace.
+//
+//	node processor.mjs PACKAGE TRACE < QUERIES > ANSWERS
+//
+// PACKAGE is a folder with the engine_bundle.js and trace_processor.wasm of the viewer.  A line
+// of SQL makes a line of JSON: an array of rows, each an array of its cells; or {"error": text}.
+// Numbers are texts: they may be longer than JavaScript's.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import vm from "node:vm";
+
+const [folder, trace] = process.argv.slice(2);
+
+// ---- protocol buffers ------------------------------------------------------
+
+function varint(value) {
+	const out = [];
+	let v = BigInt(value);
+	for (; v >= 0x80n; v >>= 7n)
+		out.push(Number(v & 0x7fn) | 0x80);
+	out.push(Number(v));
+	return Buffer.from(out);
+}
+
+const number = (field, value) => Buffer.concat([varint(field << 3), varint(value)]);
+const bytes = (field, data) => Buffer.concat([varint((field << 3) | 2), varint(data.length), data]);
+
+function* fields(data) {
+	let at = 0;
+	const next = () => {
+		let v = 0n;
+		for (let shift = 0n; ; shift += 7n) {
+			const b = data[at++];
+			v |= BigInt(b & 0x7f) << shift;
+			if (b < 0x80)
+				return v;
+		}
+	};
+	while (at < data.length) {
+		const tag = Number(next()), wire = tag & 7;
+		if (wire === 0) {
+			yield [tag >> 3, next()];
+		} else if (wire === 1) {
+			yield [tag >> 3, data.readDoubleLE(at)];
+			at += 8;
+		} else if (wire === 2) {
+			const size = Number(next());
+			yield [tag >> 3, data.subarray(at, at + size)];
+			at += size;
+		} else {
+			throw new Error(`wire type ${wire}`);
+		}
+	}
+}
+
+function* varints(data) {
+	let v = 0n, shift = 0n;
+	for (const b of data) {
+		v |= BigInt(b & 0x7f) << shift;
+		shift += 7n;
+		if (b < 0x80) {
+			yield v;
+			v = shift = 0n;
+		}
+	}
+}
+
+// ---- the engine, which believes that it is in a browser's worker ------------
+
+const replies = [];
+const port = { onmessage: null, postMessage: (data) => replies.push(Buffer.from(data)) };
+
+// Files of the package, whatever their address.
+class FileRequest {
+	open(method, url) {
+		this.file = join(folder, String(url).split("/").pop());
+	}
+	send() {
+		this.response = new Uint8Array(readFileSync(this.file)).buffer;
+	}
+}
+
+const scope = {
+	console: { log() {}, warn() {}, error() {} },
+	location: { href: "http://localhost/", toString: () => "http://localhost/" },
+	performance, TextDecoder, TextEncoder, URL, setTimeout, clearTimeout,
+	importScripts() {},
+	XMLHttpRequest: FileRequest,
+};
+scope.self = scope.globalThis = scope;
+const sandbox = vm.createContext(scope);
+scope.Uint8Array = vm.runInContext("Uint8Array", sandbox);
+// What keeps the engine is nobody else's affair, but we want to know when it is ready.
+vm.runInContext(readFileSync(join(folder, "engine_bundle.js"), "utf8")
+	.replace("const wasmBridge = new", "const wasmBridge = self.bridge = new"), sandbox);
+scope.onmessage({ data: { enginePort: port } });
+
+let sequence = 0;
+
+function call(...parts) {
+	const message = Buffer.concat([number(1, ++sequence), ...parts]);
+	const framed = bytes(1, message);
+	replies.length = 0;
+	const data = vm.runInContext(`new Uint8Array(${framed.length})`, sandbox);
+	data.set(framed);
+	port.onmessage({ data });
+	const out = [];
+	for (const [field, rpc] of fields(Buffer.concat(replies))) {
+		if (field === 1)
+			out.push(rpc);
+	}
+	return out;
+}
+
+// ---- queries ---------------------------------------------------------------
+
+const REQUEST = 2, APPEND = 101, QUERY = 103, RESULT = 203;
+const CELL_NULL = 1n, CELL_VARINT = 2n, CELL_FLOAT = 3n, CELL_STRING = 4n;
+
+function* cells(batch) {
+	let types = [], numbers = [], floats = [], strings = [];
+	for (const [field, value] of fields(batch)) {
+		if (field === 1)
+			types = [...varints(value)];
+		else if (field === 2)
+			numbers = [...varints(value)];
+		else if (field === 3)
+			floats = Array.from({ length: value.length / 8 }, (_, i) => value.readDoubleLE(i * 8));
+		else if (field === 5)
+			strings = value.toString("utf8").split("\0");
+	}
+	for (const type of types) {
+		if (type === CELL_VARINT)
+			yield String(BigInt.asIntN(64, numbers.shift()));
+		else if (type === CELL_FLOAT)
+			yield floats.shift();
+		else if (type === CELL_STRING)
+			yield strings.shift();
+		else if (type === CELL_NULL)
+			yield null;
+		else
+			yield undefined;
+	}
+}
+
+function query(sql) {
+	const all = [];
+	let columns = 0, error = null;
+	for (const rpc of call(number(REQUEST, 3), bytes(QUERY, bytes(1, Buffer.from(sql))))) {
+		for (const [field, result] of fields(rpc)) {
+			if (field !== RESULT)
+				continue;
+			for (const [part, value] of fields(result)) {
+				if (part === 1)
+					columns++;
+				else if (part === 2)
+					error = value.toString("utf8");
+				else if (part === 3)
+					all.push(...cells(value));
+			}
+		}
+	}
+	if (error)
+		return { error };
+	const rows = [];
+	for (let at = 0; columns && at < all.length; at += columns)
+		rows.push(all.slice(at, at + columns));
+	return rows;
+}
+
+async function main() {
+	const data = readFileSync(trace);
+	await scope.bridge.whenInitialized;
+	for (let at = 0; at < data.length; at += 8 << 20)
+		call(number(REQUEST, 1), bytes(APPEND, data.subarray(at, at + (8 << 20))));
+	call(number(REQUEST, 2));
+	const answers = [];
+	for await (const line of createInterface({ input: process.stdin }))
+		answers.push(JSON.stringify(query(line)) + "\n");
+	// The engine would keep us alive; whoever reads a pipe must have all of it first.
+	process.stdout.write(answers.join(""), () => process.exit(0));
+}
+
+await main();
