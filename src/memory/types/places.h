@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.h - what lies at an address, at this point of the trace.
+ *
+ *	places_record(p, rec);                   every record of the trace, in order
+ *	places_find(p, rec->address, &place);
+ *	owner = places_owner(p, place.owner);
+ *
+ * Annotations come first, then variables, then what kind of memory it must be.  An *owner* is
+ * what accesses are counted for: a record type (all its objects together, wherever they
+ * are), a variable that is no record, an annotated type that nobody has fields of, or a kind of
+ * memory.  Where records are elements of an array inside a record, they are the owner, not the
+ * record around them.
+ */
+#ifndef MEMORY_TYPES_PLACES_H
+#define MEMORY_TYPES_PLACES_H
+
+#include "memory/record.h"
+#include "memory/types/types.h"
+
+enum owner_kind {
+	OWNER_UNKNOWN, /* the trace does not tell what was mapped */
+	OWNER_STACK,   /* of the main thread */
+	OWNER_HEAP,    /* the break: malloc, without an annotation */
+	OWNER_MAPPING, /* large blocks, stacks of threads */
+	OWNER_MODULE,  /* a program's or library's data, no variable known */
+	OWNER_VARIABLE,
+	OWNER_RECORD, /* a type with fields */
+	OWNER_NAMED,  /* annotated, a type without fields or without debug information */
+};
+
+struct owner {
+	enum owner_kind kind;
+	const char *name; /* "struct node", "table", "(stack)" */
+	uint32_t type;    /* 0: none is known */
+	uint64_t size;    /* of an element; 0: not known */
+	uint32_t nr_leaves;
+};
+
+struct place {
+	uint32_t owner;
+	uint32_t region;       /* changes whenever another block lies here; 0: no block */
+	uint64_t start, count; /* of the block or array: first byte, elements */
+	uint64_t stride;       /* from element to element; 0: no elements */
+	uint64_t index;        /* the element that it is in */
+	uint64_t offset;       /* from its start */
+	bool annotated;        /* a block that the program told of */
+	const struct type_variable *variable; /* NULL: none */
+};
+
+struct places;
+
+/* @types stays the caller's, and must live longer.  NULL without memory. */
+struct places *places_new(struct types *types);
+
+/* Annotations and their ends; other records are none of its business.  0 or -ENOMEM. */
+int places_record(struct places *p, const struct mem_record *r);
+
+/* Always finds something; the owner says how much is known.  0 or -ENOMEM. */
+int places_find(struct places *p, uint64_t address, uint64_t pc, struct place *out);
+
+const struct owner *places_owner(const struct places *p, uint32_t number);
+uint32_t places_count(const struct places *p);
+
+/* "table[3].hits", "struct node[17].next": where it is, as the program would say.  Returns @buf. */
+const char *places_text(const struct places *p, const struct place *place, char *buf, size_t size);
+
+/* Accepts NULL. */
+void places_free(struct places *p);
+
+#endif
