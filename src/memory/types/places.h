@@ -39,12 +39,11 @@ struct owner {
 
 struct place {
 	uint32_t owner;
-	uint32_t region;       /* changes whenever another block lies here; 0: no block */
-	uint64_t start, count; /* of the block or array: first byte, elements */
-	uint64_t stride;       /* from element to element; 0: no elements */
-	uint64_t index;        /* the element that it is in */
-	uint64_t offset;       /* from its start */
-	bool annotated;        /* a block that the program told of */
+	uint64_t start, end; /* of the block or array; where nothing is known, all that follows */
+	uint64_t stride;     /* from element to element; 0: no elements are known */
+	uint64_t index;      /* the element that it is in */
+	uint64_t offset;     /* from its start */
+	bool annotated;      /* a block that the program told of */
 	const struct type_variable *variable; /* NULL: none */
 };
 

@@ -126,6 +126,10 @@ const struct type_variable *types_variable_at(struct types *t, uint64_t address)
 /* The file that @address lies in; NULL: in none. */
 const char *types_module_at(const struct types *t, uint64_t address);
 
+/* What an address outside of all files must be, as Linux lays processes out. */
+enum types_memory { TYPES_NO_IDEA, TYPES_HEAP, TYPES_MAPPING, TYPES_STACK };
+enum types_memory types_memory_at(const struct types *t, uint64_t address);
+
 /* A struct, class or union. */
 static inline bool type_is_record(const struct type *type)
 {
@@ -138,11 +142,6 @@ static inline bool type_is_record(const struct type *type)
  */
 uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, uint64_t size,
 		       uint64_t *end);
-
-/*
- * The record as C or C++ text, its members in the order of @order (indices, @nr of them; NULL:
- * as they are), is declare.h's business.
- */
 
 /* What could not be had so far, a sentence; NULL: nothing to say. */
 const char *types_problem(const struct types *t);
