@@ -330,21 +330,24 @@ static void align_record(Dwarf_Die *die, struct type *type)
 	type->align = (uint32_t)align;
 }
 
+/* Not dwarf_decl_file(): that asserts what a split or damaged file need not keep. */
 const char *die_file(Dwarf_Die *die)
 {
-	const char *file = dwarf_decl_file(die);
 	Dwarf_Attribute attr;
-	Dwarf_Die unit;
+	Dwarf_Files *files;
 	Dwarf_Word number;
+	Dwarf_Die unit;
+	size_t nr;
 
-	if (file)
-		return file;
-	/* From DWARF 5 on number 0 is the file of the unit, which libdw takes for none. */
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) ||
-	    dwarf_formudata(&attr, &number) != 0 || number != 0 ||
-	    !dwarf_diecu(die, &unit, NULL, NULL))
+	    dwarf_formudata(&attr, &number) != 0 || !dwarf_diecu(die, &unit, NULL, NULL))
 		return NULL;
-	return dwarf_diename(&unit);
+	/* From DWARF 5 on number 0 is the file of the unit. */
+	if (number == 0)
+		return dwarf_diename(&unit);
+	if (dwarf_getsrcfiles(&unit, &files, &nr) != 0 || number >= nr)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
 }
 
 static void place_decl(struct types *t, Dwarf_Die *die, struct type *type)
