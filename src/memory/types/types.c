@@ -50,14 +50,6 @@ uint32_t types_count(const struct types *t)
 
 /* ---- modules ------------------------------------------------------------- */
 
-static void spell_build_id(const struct cray_module *m, char out[65])
-{
-	unsigned i;
-
-	for (i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
-		snprintf(out + (size_t)i * 2, 3, "%02x", m->build_id[i]);
-}
-
 static int add_module(struct types *t, const struct mem_module *from)
 {
 	char build_id[65] = "";
@@ -67,7 +59,7 @@ static int add_module(struct types *t, const struct mem_module *from)
 		.has_bias = true,
 		.bias = from->m.bias,
 		.path = from->path,
-		.build_id = build_id,
+		.build_id = mem_module_build_id(from, build_id),
 	};
 	struct types_module *m;
 
@@ -80,17 +72,12 @@ static int add_module(struct types *t, const struct mem_module *from)
 		t->modules = more;
 		t->room_modules = room;
 	}
-	spell_build_id(&from->m, build_id);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
 	if (module_file_init(&m->file, &module) < 0) {
 		free(m);
 		return -ENOMEM;
-	}
-	if (!build_id[0]) {
-		free((void *)m->file.module.build_id);
-		m->file.module.build_id = NULL;
 	}
 	t->modules[t->nr_modules++] = m;
 	return 0;
