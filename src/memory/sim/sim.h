@@ -208,7 +208,7 @@ struct sim_totals {
 	uint64_t accesses[2], bytes;
 	uint64_t straddles;       /* accesses over more than one line */
 	uint64_t empty;           /* of size 0 */
-	uint32_t cores;           /* that were used */
+	uint64_t cores;           /* that were used */
 	uint64_t memory_reads;    /* lines of the last level */
 	uint64_t memory_writes;   /* lines written back, and writes that no level kept */
 	uint64_t invalidations;   /* copies destroyed by writes of other cores */
@@ -218,7 +218,6 @@ struct sim_totals {
 	uint64_t false_sharing, true_sharing; /* coherence misses of the first private level */
 	uint64_t unknown_sharing;             /* the same, of lines that were not followed */
 	uint64_t lines_dropped; /* shared lines that were followed, and then no longer */
-	size_t memory;          /* bytes that the simulator takes */
 };
 void sim_totals(const struct sim *s, struct sim_totals *out);
 
