@@ -205,12 +205,13 @@ static bool member_bits(Dwarf_Die *die, struct type_member *m)
 	return true;
 }
 
-static unsigned access_flags(Dwarf_Die *die)
+/* Without a word it is what the kind of record has. */
+static unsigned access_flags(Dwarf_Die *die, enum type_kind kind)
 {
 	uint64_t access;
 
 	if (!attr_u64(die, DW_AT_accessibility, &access))
-		return 0;
+		return kind == TYPE_CLASS ? MEMBER_PRIVATE : 0;
 	return access == DW_ACCESS_private     ? MEMBER_PRIVATE
 	       : access == DW_ACCESS_protected ? MEMBER_PROTECTED
 					       : 0;
@@ -224,12 +225,24 @@ static const char *bits_text(struct types *t, const char *declaration, uint32_t 
 	return types_keep(t, text);
 }
 
+/* An alignment that was asked for is part of the declaration. */
+static void align_member(struct types *t, struct type_member *m, uint32_t align, bool cxx)
+{
+	char text[4200];
+
+	m->align = align;
+	snprintf(text, sizeof(text), "%s(%u) %s", cxx ? "alignas" : "_Alignas", align,
+		 m->text ? m->text : "?");
+	m->text = types_keep(t, text);
+}
+
 /* False: it takes no place that we could tell. */
-static bool read_member(struct types *t, Dwarf_Die *die, struct type_member *m)
+static bool read_member(struct types *t, Dwarf_Die *die, enum type_kind kind, struct type_member *m)
 {
 	const char *name = dwarf_diename(die);
 	bool inherited = dwarf_tag(die) == DW_TAG_inheritance;
 	const struct type *type;
+	uint64_t given;
 	Dwarf_Die of;
 
 	if (die_flag(die, DW_AT_external) || die_flag(die, DW_AT_declaration) ||
@@ -239,7 +252,7 @@ static bool read_member(struct types *t, Dwarf_Die *die, struct type_member *m)
 	type = types_get(t, m->type);
 	m->size = type->size;
 	m->align = type->align ? type->align : 1;
-	m->flags = access_flags(die);
+	m->flags = access_flags(die, kind);
 	if (inherited)
 		m->flags |= MEMBER_INHERITED;
 	if (type->kind == TYPE_ARRAY && type->count == 0)
@@ -252,6 +265,8 @@ static bool read_member(struct types *t, Dwarf_Die *die, struct type_member *m)
 	m->text = inherited ? m->name : types_declare(t, &of, name ? name : "");
 	if (m->flags & MEMBER_BITS)
 		m->text = bits_text(t, m->text, m->bit_size);
+	else if (attr_u64(die, DW_AT_alignment, &given) && given > m->align && given <= 65536)
+		align_member(t, m, (uint32_t)given, die_is_cxx(die));
 	return m->name && m->text;
 }
 
@@ -294,7 +309,7 @@ static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
 
 		tag = dwarf_tag(&child);
 		if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-		    read_member(t, &child, &m) && add_member(type, &room, &m) < 0)
+		    read_member(t, &child, type->kind, &m) && add_member(type, &room, &m) < 0)
 			return -ENOMEM;
 		more = dwarf_siblingof(&child, &next);
 		if (more == 0 && (const char *)next.addr <= (const char *)child.addr)
@@ -419,11 +434,14 @@ static enum type_kind kind_of(Dwarf_Die *die)
 
 static int fill(struct types *t, Dwarf_Die *die, struct type *type)
 {
+	uint64_t ignored;
+
 	type->kind = kind_of(die);
 	type->name = types_spell(t, die);
 	if (!type->name)
 		return -ENOMEM;
 	type->is_cxx = die_is_cxx(die);
+	type->is_nameless = u64map_get(&t->nameless, die_key(die), &ignored);
 	if (type->kind == TYPE_ARRAY)
 		return build_array(t, die, type);
 	type->size = own_size(die, type->kind);

@@ -120,6 +120,26 @@ no_memory:
 	w->no_memory = true;
 }
 
+/* typedef struct { ... } name: the name of the typedef is as good as its own. */
+static void name_nameless(struct walk_state *w, Dwarf_Die *die, const char *name)
+{
+	char full[NAME_MAX_ * 2];
+	Dwarf_Die of;
+	int64_t text;
+	int tag;
+
+	if (!die_type(die, &of) || dwarf_diename(&of))
+		return;
+	tag = dwarf_tag(&of);
+	if (tag != DW_TAG_structure_type && tag != DW_TAG_union_type && tag != DW_TAG_class_type)
+		return;
+	snprintf(full, sizeof(full), "%s%s", w->scope, name);
+	text = strtab_intern(&w->t->texts, full);
+	if (text < 0 || u64map_put(&w->t->scoped, die_key(&of), (uint64_t)text + 1) < 0 ||
+	    u64map_put(&w->t->nameless, die_key(&of), 1) < 0)
+		w->no_memory = true;
+}
+
 /* ---- variables ----------------------------------------------------------- */
 
 /* A fixed address; thread-local and register variables have none. */
@@ -250,6 +270,9 @@ static void walk_one(struct walk_state *w, Dwarf_Die *die, unsigned depth)
 			add_type(w, die, name, true);
 		break;
 	case DW_TAG_typedef:
+		if (name)
+			name_nameless(w, die, name);
+		__attribute__((fallthrough));
 	case DW_TAG_base_type:
 		if (name)
 			add_type(w, die, name, false);

@@ -44,6 +44,7 @@ struct types {
 	struct u64map by_die;      /* entry's place to 1 + number, or to BUILDING */
 	struct u64map by_identity; /* text of what it is to number */
 	struct u64map scoped;      /* entry's place to 1 + text: its name with its scopes */
+	struct u64map nameless;    /* entry of a record without a name that a typedef names */
 	struct u64map tags;        /* text of a name to its struct, class, union or enum */
 	struct u64map ordinary;    /* text of a name to its typedef or base type */
 	struct u64map last;        /* text of a name without scopes to its entry; 0: several */

@@ -232,7 +232,7 @@ static void spell_named(struct spell *s, Dwarf_Die *die)
 		spell_body(s, die);
 		return;
 	}
-	if (is_tag && !die_is_cxx(die)) {
+	if (is_tag && !die_is_cxx(die) && !u64map_get(&s->t->nameless, die_key(die), &scoped)) {
 		snprintf(text, sizeof(text), "%s %s", word_of(tag), name);
 		name = text;
 	}

@@ -349,6 +349,7 @@ void types_free(struct types *t)
 	u64map_release(&t->by_die);
 	u64map_release(&t->by_identity);
 	u64map_release(&t->scoped);
+	u64map_release(&t->nameless);
 	u64map_release(&t->tags);
 	u64map_release(&t->ordinary);
 	u64map_release(&t->last);

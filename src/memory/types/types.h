@@ -77,6 +77,7 @@ struct type {
 	const char *file; /* where it is declared; NULL: not known */
 	uint32_t line;
 	bool is_cxx, is_packed;
+	bool is_nameless;            /* a record that only a typedef names */
 	struct type_member *members; /* of records, by offset */
 	uint32_t nr_members;
 	uint32_t element; /* of arrays: the type below all dimensions */
