@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/progress.h"
-#include "memory/layout/replay.h"
+#include "memory/layout/rerun.h"
 
 #define REPLAYS_MAX (STUDY_TYPES_MAX * (PROPOSE_MAX + 1) + 2)
 
@@ -99,7 +99,7 @@ static int first_reading(struct study *s, struct mem_reader *reader, struct err 
 /* ---- replays ------------------------------------------------------------- */
 
 struct running {
-	struct replay *replay;
+	struct rerun *replay;
 	struct study_run *out;
 };
 
@@ -108,15 +108,15 @@ struct replays {
 	int nr;
 };
 
-static struct replay *add_replay(const struct study *s, struct replays *all, struct study_run *out,
-				 struct err *err)
+static struct rerun *add_replay(const struct study *s, struct replays *all, struct study_run *out,
+				bool sharing, struct err *err)
 {
 	struct sim_config config = s->config.sim;
-	struct replay *r;
+	struct rerun *r;
 
 	config.no_classes = true;
-	config.no_sharing = false;
-	r = replay_new(&config, err);
+	config.no_sharing = !sharing;
+	r = rerun_new(&config, err);
 	if (r)
 		all->list[all->nr++] = (struct running){ r, out };
 	return r;
@@ -127,7 +127,7 @@ static void release_replays(struct replays *all)
 	int i;
 
 	for (i = 0; i < all->nr; i++)
-		replay_free(all->list[i].replay);
+		rerun_free(all->list[i].replay);
 	all->nr = 0;
 }
 
@@ -143,7 +143,7 @@ static int replay_one(struct places *places, struct replays *all, const struct m
 			owner = places_owner(places, place.owner);
 	}
 	for (i = 0; i < all->nr && ret == 0; i++)
-		ret = replay_record(all->list[i].replay, r, &place, owner);
+		ret = rerun_record(all->list[i].replay, r, &place, owner);
 	return ret;
 }
 
@@ -171,10 +171,9 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 	if (reader && places)
 		progress_end(&progress);
 	for (i = 0; i < all->nr && ret == 0; i++) {
-		if (replay_finish(all->list[i].replay) < 0)
+		if (rerun_finish(all->list[i].replay) < 0)
 			ret = no_memory(err);
-		take_run(replay_sim(all->list[i].replay), s->config.sim.nr_levels,
-			 all->list[i].out);
+		take_run(rerun_sim(all->list[i].replay), s->config.sim.nr_levels, all->list[i].out);
 	}
 	if (ret == 0 && accesses != s->nr_accesses)
 		ret = err_set(err, -EAGAIN, "'%s' changed while it was read", path);
@@ -189,7 +188,7 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 static int plan_type(struct study *s, struct study_type *t, struct replays *all, struct err *err)
 {
 	struct shape *shapes[PROPOSE_MAX];
-	struct replay *r;
+	struct rerun *r;
 	int i, nr;
 
 	t->obstacle = pieces_obstacle(t->profile->pieces.of);
@@ -203,8 +202,8 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	for (i = 0; i < nr; i++) {
 		struct study_candidate *c = &t->candidates[i];
 
-		r = add_replay(s, all, &c->run, err);
-		if (!r || replay_shape(r, c->shape, false) < 0)
+		r = add_replay(s, all, &c->run, false, err);
+		if (!r || rerun_shape(r, c->shape, false) < 0)
 			return r ? no_memory(err) : err->code;
 		t->has_moved |= shape_moves(c->shape);
 		c->base = shape_moves(c->shape) ? &t->moved : &s->before;
@@ -216,14 +215,14 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 static int plan_moved(struct study *s, struct study_type *t, struct replays *all,
 		      struct shape **identity, struct err *err)
 {
-	struct replay *r;
+	struct rerun *r;
 
 	*identity = NULL;
 	if (!t->has_moved)
 		return 0;
 	*identity = shape_new(&t->profile->pieces, "as it is");
-	r = *identity ? add_replay(s, all, &t->moved, err) : NULL;
-	if (!r || replay_shape(r, *identity, true) < 0)
+	r = *identity ? add_replay(s, all, &t->moved, false, err) : NULL;
+	if (!r || rerun_shape(r, *identity, true) < 0)
 		return err->code ? err->code : no_memory(err);
 	return 0;
 }
@@ -328,21 +327,21 @@ static int replay_changes(struct study *s, const char *path, struct err *err)
 	struct change list[REMAP_TYPES_MAX + STUDY_TYPES_MAX] = { 0 };
 	struct replays all = { 0 };
 	size_t nr = changes(s, list), i;
-	struct replay *after, *base;
+	struct rerun *after, *base;
 	int ret = 0;
 
 	s->base = s->after = s->before;
 	if (!nr)
 		return 0;
 	s->has_after = true;
-	after = add_replay(s, &all, &s->after, err);
-	base = after ? add_replay(s, &all, &s->base, err) : NULL;
+	after = add_replay(s, &all, &s->after, true, err);
+	base = after ? add_replay(s, &all, &s->base, true, err) : NULL;
 	if (!base)
 		ret = err->code;
 	for (i = 0; i < nr && ret == 0; i++) {
 		list[i].identity = shape_new(list[i].shape->pieces, "as it is");
-		if (!list[i].identity || replay_shape(after, list[i].shape, false) < 0 ||
-		    replay_shape(base, list[i].identity, shape_moves(list[i].shape)) < 0)
+		if (!list[i].identity || rerun_shape(after, list[i].shape, false) < 0 ||
+		    rerun_shape(base, list[i].identity, shape_moves(list[i].shape)) < 0)
 			ret = no_memory(err);
 	}
 	if (ret == 0)

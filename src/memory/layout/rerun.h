@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.h - the trace once more, as if some types had other layouts.
+ * rerun.h - the trace once more, as if some types had other layouts.
  *
  * Every replay has a simulator of its own; many run beside each other over one reading of the
  * trace.  Accesses to records of a reshaped type go where their field lies now; all others
@@ -12,35 +12,35 @@
  * difference that moving makes is not the layout's merit, so what such a shape is compared with
  * is the layout as it is, moved in the same way.
  */
-#ifndef MEMORY_LAYOUT_REPLAY_H
-#define MEMORY_LAYOUT_REPLAY_H
+#ifndef MEMORY_LAYOUT_RERUN_H
+#define MEMORY_LAYOUT_RERUN_H
 
 #include "memory/layout/pieces.h"
 #include "memory/record.h"
 #include "memory/sim/sim.h"
 #include "memory/types/places.h"
 
-struct replay;
+struct rerun;
 
 /* The configuration is copied.  NULL: no memory, or the configuration is impossible. */
-struct replay *replay_new(const struct sim_config *config, struct err *err);
+struct rerun *rerun_new(const struct sim_config *config, struct err *err);
 
 /* Of this type from now on; @moved: its blocks move even if they need not.  0 or -ENOMEM. */
-int replay_shape(struct replay *r, const struct shape *s, bool moved);
+int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
 
 /* A record of the trace; for accesses, what lies there.  0 or -ENOMEM. */
-int replay_record(struct replay *r, const struct mem_record *rec, const struct place *place,
-		  const struct owner *owner);
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+		 const struct owner *owner);
 
 /* At the end. */
-int replay_finish(struct replay *r);
+int rerun_finish(struct rerun *r);
 
-struct sim *replay_sim(struct replay *r);
+struct sim *rerun_sim(struct rerun *r);
 
 /* Where an access would go, for tests: the address of its first byte.  0 or -ENOMEM. */
-int replay_address(struct replay *r, uint64_t address, const struct place *place,
-		   const struct owner *owner, uint64_t *out);
+int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+		  const struct owner *owner, uint64_t *out);
 
-void replay_free(struct replay *r);
+void rerun_free(struct rerun *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.c - accesses of a trace to where they would go, and to a simulator. */
-#include "memory/layout/replay.h"
+/* rerun.c - accesses of a trace to where they would go, and to a simulator. */
+#include "memory/layout/rerun.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct reshaped {
 	bool moved;
 };
 
-struct replay {
+struct rerun {
 	struct sim *sim;
 	struct reshaped *types; /* by number of the type; shape NULL: as it is */
 	uint32_t types_size;
@@ -43,15 +43,15 @@ struct replay {
 	uint32_t nr_batch, thread, weight_256;
 };
 
-struct replay *replay_new(const struct sim_config *config, struct err *err)
+struct rerun *rerun_new(const struct sim_config *config, struct err *err)
 {
-	struct replay *r = calloc(1, sizeof(*r));
+	struct rerun *r = calloc(1, sizeof(*r));
 
 	if (r)
 		r->batch = calloc(BATCH, sizeof(*r->batch));
 	if (!r || !r->batch) {
 		err_set(err, -ENOMEM, "no memory to replay the trace");
-		replay_free(r);
+		rerun_free(r);
 		return NULL;
 	}
 	r->next_hot = NEW_SPACE;
@@ -59,13 +59,13 @@ struct replay *replay_new(const struct sim_config *config, struct err *err)
 	r->weight_256 = 256;
 	r->sim = sim_new(config, err);
 	if (!r->sim) {
-		replay_free(r);
+		rerun_free(r);
 		return NULL;
 	}
 	return r;
 }
 
-int replay_shape(struct replay *r, const struct shape *s, bool moved)
+int rerun_shape(struct rerun *r, const struct shape *s, bool moved)
 {
 	uint32_t number = s->pieces->type, size = r->types_size ? r->types_size : 64;
 	struct reshaped *more;
@@ -113,7 +113,7 @@ static uint64_t room_of(const struct moved *m)
 }
 
 /* A place of that size that was given back, the last one first. */
-static bool use_again(struct replay *r, struct moved *m)
+static bool use_again(struct rerun *r, struct moved *m)
 {
 	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
 	uint32_t index = head ? (uint32_t)*head : 0;
@@ -132,7 +132,7 @@ static bool use_again(struct replay *r, struct moved *m)
 	return true;
 }
 
-static int give_back(struct replay *r, const struct moved *m)
+static int give_back(struct rerun *r, const struct moved *m)
 {
 	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
 	uint32_t index = r->free_room;
@@ -159,7 +159,7 @@ static int give_back(struct replay *r, const struct moved *m)
 	return 0;
 }
 
-static struct moved *new_block(struct replay *r, uint32_t *index)
+static struct moved *new_block(struct rerun *r, uint32_t *index)
 {
 	if (r->free_block) {
 		*index = r->free_block;
@@ -180,7 +180,7 @@ static struct moved *new_block(struct replay *r, uint32_t *index)
 }
 
 /* Forget where the block that began at @start went. */
-static int forget(struct replay *r, uint64_t start)
+static int forget(struct rerun *r, uint64_t start)
 {
 	uint64_t index;
 	struct moved *m;
@@ -204,7 +204,7 @@ static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 	return behind ? round_up(s->bytes + behind, s->align) : s->bytes;
 }
 
-static const struct moved *moved_block(struct replay *r, const struct shape *s,
+static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 				       const struct place *place)
 {
 	uint64_t count = place->stride ? (place->end - place->start) / place->stride : 1, index;
@@ -238,7 +238,7 @@ static const struct moved *moved_block(struct replay *r, const struct shape *s,
 
 /* ---- accesses ------------------------------------------------------------ */
 
-static int flush(struct replay *r)
+static int flush(struct rerun *r)
 {
 	int ret = r->nr_batch ? sim_run(r->sim, r->thread, r->batch, r->nr_batch) : 0;
 
@@ -246,7 +246,7 @@ static int flush(struct replay *r)
 	return ret;
 }
 
-static int put(struct replay *r, uint64_t address, uint64_t size, bool write)
+static int put(struct rerun *r, uint64_t address, uint64_t size, bool write)
 {
 	r->batch[r->nr_batch++] = (struct sim_ref){ .address = address,
 						    .size = (uint16_t)size,
@@ -281,7 +281,7 @@ struct target {
 	uint64_t hot, cold; /* of the element */
 };
 
-static int find_target(struct replay *r, const struct reshaped *t, uint64_t address,
+static int find_target(struct rerun *r, const struct reshaped *t, uint64_t address,
 		       const struct place *place, struct target *out)
 {
 	const struct moved *m;
@@ -300,7 +300,7 @@ static int find_target(struct replay *r, const struct reshaped *t, uint64_t addr
 }
 
 /* What of an access lies in one element: from @at to @end. */
-static int put_element(struct replay *r, const struct shape *s, const struct target *target,
+static int put_element(struct rerun *r, const struct shape *s, const struct target *target,
 		       uint64_t at, uint64_t end, bool write)
 {
 	uint64_t run, to, more;
@@ -322,7 +322,7 @@ static int put_element(struct replay *r, const struct shape *s, const struct tar
 	return 0;
 }
 
-static int put_reshaped(struct replay *r, const struct reshaped *t, const struct mem_record *rec,
+static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct mem_record *rec,
 			const struct place *place)
 {
 	uint64_t address = rec->address, left = rec->size, end;
@@ -344,8 +344,8 @@ static int put_reshaped(struct replay *r, const struct reshaped *t, const struct
 	return left ? put(r, address, left, write) : 0;
 }
 
-int replay_record(struct replay *r, const struct mem_record *rec, const struct place *place,
-		  const struct owner *owner)
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+		 const struct owner *owner)
 {
 	const struct reshaped *t;
 
@@ -368,8 +368,8 @@ int replay_record(struct replay *r, const struct mem_record *rec, const struct p
 	return put_reshaped(r, t, rec, place);
 }
 
-int replay_address(struct replay *r, uint64_t address, const struct place *place,
-		   const struct owner *owner, uint64_t *out)
+int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+		  const struct owner *owner, uint64_t *out)
 {
 	const struct reshaped *t = owner->type < r->types_size ? &r->types[owner->type] : NULL;
 	struct target target;
@@ -386,17 +386,17 @@ int replay_address(struct replay *r, uint64_t address, const struct place *place
 	return 0;
 }
 
-int replay_finish(struct replay *r)
+int rerun_finish(struct rerun *r)
 {
 	return flush(r);
 }
 
-struct sim *replay_sim(struct replay *r)
+struct sim *rerun_sim(struct rerun *r)
 {
 	return r->sim;
 }
 
-void replay_free(struct replay *r)
+void rerun_free(struct rerun *r)
 {
 	if (!r)
 		return;
