@@ -2,6 +2,7 @@
 /* config.c - what a machine may look like: the default, and what is refused. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory/sim/config.h"
@@ -49,6 +50,36 @@ int sim_inclusion_find(const char *text)
 int sim_prefetch_find(const char *text)
 {
 	return find_name(prefetches, 3, text);
+}
+
+bool sim_size_of(const char *text, uint64_t *out)
+{
+	static const char units[] = "kKmMgG";
+	const char *unit;
+	unsigned shift = 0;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit)
+		shift = 10 * ((unsigned)(unit - units) / 2 + 1);
+	if (errno || end[unit ? 1 : 0] || *out > UINT64_MAX >> shift)
+		return false;
+	*out <<= shift;
+	return true;
+}
+
+void sim_config_finish(struct sim_config *c)
+{
+	uint32_t k;
+
+	for (k = 0; k < c->nr_levels; k++) {
+		if (c->level[k].share == SIM_SHARE_DEFAULT)
+			c->level[k].share = k && k + 1 == c->nr_levels ? 0 : 1;
+	}
 }
 
 static void set_level(struct sim_level_config *l, const char *name, uint64_t size, uint32_t ways)

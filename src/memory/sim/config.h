@@ -25,6 +25,14 @@ int sim_policy_find(const char *text);
 int sim_inclusion_find(const char *text);
 int sim_prefetch_find(const char *text);
 
+#define SIM_SHARE_DEFAULT UINT32_MAX /* all for the last of several levels, else private */
+
+/* "32768", "32K", "8M", "1G".  False: no size. */
+bool sim_size_of(const char *text, uint64_t *out);
+
+/* What was left open is decided: SIM_SHARE_DEFAULT. */
+void sim_config_finish(struct sim_config *c);
+
 /*
  * A file: ours ("levels": [...]) or the existing suite's ("caches": [...], sizes as powers of
  * two, one chain for all threads).  0 or a negative errno with the path of the key.

@@ -348,7 +348,7 @@ static inline bool is_plain_hit(const struct cache *c, uint64_t line, bool is_wr
 	       (SLOT_OF(line) | plain[is_write]);
 }
 
-int sim_run(struct sim *s, uint32_t thread, const struct sim_ref *refs, size_t nr)
+int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr)
 {
 	struct thread *t = thread_of(s, thread);
 	const uint64_t plain[2] = { 0, SLOT_DIRTY };
@@ -365,7 +365,7 @@ int sim_run(struct sim *s, uint32_t thread, const struct sim_ref *refs, size_t n
 	quick = c->policy == SIM_LRU && !c->is_pool && !s->config.nr_tlbs &&
 		!s->config.level[0].write_through;
 	for (i = 0; i < nr; i++) {
-		const struct sim_ref *r = &refs[i];
+		const struct mem_access *r = &access[i];
 		uint64_t line = r->address >> shift;
 
 		if (quick && r->size && (r->address + r->size - 1) >> shift == line &&

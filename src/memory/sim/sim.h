@@ -48,6 +48,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "memory/record.h"
 
 #define SIM_LEVELS_MAX 6
 #define SIM_TLBS_MAX   3
@@ -153,15 +154,8 @@ void sim_weight(struct sim *s, uint32_t weight_256);
 int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, bool is_write,
 	       struct sim_outcome *out);
 
-/* The same for many, in a row, of one thread. */
-struct sim_ref {
-	uint64_t address;
-	uint64_t pc; /* not looked at */
-	uint16_t size;
-	uint8_t is_write;
-	uint8_t tag, attr; /* not looked at */
-};
-int sim_run(struct sim *s, uint32_t thread, const struct sim_ref *refs, size_t nr);
+/* The same for many in a row, of one thread. */
+int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr);
 
 /* ---- what came of it ------------------------------------------------------ */
 
