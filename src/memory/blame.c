@@ -19,7 +19,7 @@ struct blame *blame_new(const struct sim_config *config, struct err *err)
 		b->config = *config;
 		b->types = types_new();
 		b->symbols = symbols_new();
-		b->places = b->types ? places_new(b->types) : NULL;
+		b->places = b->types ? mem_places_new(b->types) : NULL;
 	}
 	if (!b || !b->types || !b->symbols || !b->places) {
 		err_set(err, -ENOMEM, "no memory to blame anybody");
@@ -57,14 +57,14 @@ int blame_modules(struct blame *b, const struct mem_facts *facts)
 
 int blame_record(struct blame *b, const struct mem_record *r)
 {
-	return places_record(b->places, r);
+	return mem_places_record(b->places, r);
 }
 
 /* ---- owners -------------------------------------------------------------- */
 
 static int make_fields(struct blame *b, struct blame_owner *o)
 {
-	const struct owner *known = places_owner(b->places, o->owner);
+	const struct owner *known = mem_places_owner(b->places, o->owner);
 
 	if (known->kind != OWNER_RECORD)
 		return 0;
@@ -175,7 +175,7 @@ struct touched {
 static uint32_t field_of(const struct blame *b, const struct blame_owner *o,
 			 const struct place *place, uint64_t size, uint64_t *end)
 {
-	const struct owner *known = places_owner(b->places, o->owner);
+	const struct owner *known = mem_places_owner(b->places, o->owner);
 	uint32_t leaf;
 
 	if (!o->fields) {
@@ -198,7 +198,7 @@ static int take_apart(struct blame *b, const struct mem_record *r, struct touche
 		struct touched *t = &list[nr++];
 		uint64_t end, take = left, rest;
 
-		if (places_find(b->places, address, r->pc, &t->place) < 0)
+		if (mem_places_find(b->places, address, r->pc, &t->place) < 0)
 			return -ENOMEM;
 		t->owner = owner_of(b, t->place.owner);
 		if (!t->owner)
@@ -341,7 +341,7 @@ void blame_free(struct blame *b)
 		free((void *)(uintptr_t)value); /* NOLINT(performance-no-int-to-ptr) */
 	u64map_release(&b->by_pc);
 	blame_tables_release(b);
-	places_free(b->places);
+	mem_places_free(b->places);
 	types_free(b->types);
 	symbols_free(b->symbols);
 	free(b);

@@ -118,7 +118,7 @@ const struct blame_shared *blame_shared_at(const struct blame *b, uint64_t addre
 const struct blame_counts *blame_total(const struct blame *b);
 uint64_t blame_shared_dropped(const struct blame *b); /* lines beyond the bound */
 
-const struct places *blame_places(const struct blame *b);
+const struct mem_places *blame_places(const struct blame *b);
 struct types *blame_types(const struct blame *b);
 uint32_t blame_levels(const struct blame *b);
 uint32_t blame_line_size(const struct blame *b);

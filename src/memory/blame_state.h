@@ -10,7 +10,7 @@
 struct blame {
 	struct sim_config config;
 	struct types *types;
-	struct places *places;
+	struct mem_places *places;
 	struct symbols *symbols;
 	size_t nr_modules;
 

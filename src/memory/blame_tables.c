@@ -86,7 +86,7 @@ int blame_note_shared(struct blame *b, const struct mem_record *r, const struct 
 		s->others++;
 		return 0;
 	}
-	number = strtab_intern(&b->texts, places_text(b->places, place, text, sizeof(text)));
+	number = strtab_intern(&b->texts, mem_places_text(b->places, place, text, sizeof(text)));
 	if (number < 0)
 		return -ENOMEM;
 	f = &s->fields[s->nr_fields++];
@@ -283,7 +283,7 @@ const struct blame_counts *blame_total(const struct blame *b)
 	return &b->total;
 }
 
-const struct places *blame_places(const struct blame *b)
+const struct mem_places *blame_places(const struct blame *b)
 {
 	return b->places;
 }
@@ -314,7 +314,7 @@ const char *blame_problem(const struct blame *b, unsigned index)
 
 const char *blame_field_name(const struct blame *b, const struct blame_owner *owner, uint32_t field)
 {
-	const struct owner *known = places_owner(b->places, owner->owner);
+	const struct owner *known = mem_places_owner(b->places, owner->owner);
 
 	if (field + 2 == owner->nr_fields)
 		return "(padding)";

@@ -142,6 +142,16 @@ uint32_t pieces_at(const struct pieces *p, uint64_t offset)
 	return NO_PIECE;
 }
 
+bool pieces_is_cold(const struct pieces *p, uint32_t number)
+{
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->nr; i++)
+		most = p->list[i].visits > most ? p->list[i].visits : most;
+	return p->list[number].visits * 10 < most;
+}
+
 /* ---- shapes -------------------------------------------------------------- */
 
 static struct shape *shape_alloc(const struct pieces *p)

@@ -48,7 +48,7 @@ struct profile *profile_new(struct blame *b, struct err *err)
 
 static int new_type(struct profile *p, uint32_t owner, uint32_t *out)
 {
-	const struct owner *known = places_owner(blame_places(p->b), owner);
+	const struct owner *known = mem_places_owner(blame_places(p->b), owner);
 	struct profile_type *t;
 
 	*out = UINT32_MAX;
@@ -262,7 +262,7 @@ int profile_access(struct profile *p, const struct mem_record *r, const struct s
 	p->now++;
 	if (!r->size)
 		return 0;
-	if (places_find((struct places *)blame_places(p->b), r->address, r->pc, &place) < 0)
+	if (mem_places_find((struct mem_places *)blame_places(p->b), r->address, r->pc, &place) < 0)
 		return -ENOMEM;
 	t = type_of(p, place.owner, &failed);
 	if (!t)

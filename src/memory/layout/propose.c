@@ -6,24 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece is cold if it is in fewer than one of so many visits of the most used one. */
-#define COLD_ONE_IN 50u
-#define COLD_MIN    16u /* bytes that a split must take out */
+#define COLD_MIN 16u /* bytes that a split must take out */
 
 struct proposal {
 	const struct profile_type *t;
 	const struct pieces *p;
 	uint32_t line;
-	uint64_t most; /* visits of the most used piece */
 	struct shape *now, **out;
 	int nr;
 	bool no_memory;
 };
-
-static bool is_cold(const struct proposal *q, uint32_t piece)
-{
-	return q->p->list[piece].visits * COLD_ONE_IN < q->most;
-}
 
 /* ---- orders -------------------------------------------------------------- */
 
@@ -34,7 +26,7 @@ static int class_of(const struct proposal *q, uint32_t n, bool by_heat)
 		return 0;
 	if (q->p->list[n].at_end)
 		return 3;
-	return by_heat && is_cold(q, n) ? 2 : 1;
+	return by_heat && pieces_is_cold(q->p, n) ? 2 : 1;
 }
 
 struct sorting {
@@ -313,14 +305,11 @@ int propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPO
 {
 	struct proposal q = { .t = t, .p = &t->pieces, .line = line, .out = out };
 	bool shared = t->counts.by_class[SIM_COHERENCE] > 0;
-	uint32_t i;
 	int n;
 
 	q.now = shape_new(q.p, "as it is");
 	if (!q.now)
 		return -ENOMEM;
-	for (i = 0; i < q.p->nr; i++)
-		q.most = q.p->list[i].visits > q.most ? q.p->list[i].visits : q.most;
 	propose_orders(&q);
 	propose_fit(&q);
 	if (shared) {

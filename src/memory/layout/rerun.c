@@ -39,7 +39,7 @@ struct rerun {
 	uint32_t nr_rooms, rooms_size, free_room;
 	uint64_t next_hot, next_cold;
 
-	struct sim_ref *batch;
+	struct mem_access *batch;
 	uint32_t nr_batch, thread, weight_256;
 };
 
@@ -248,9 +248,9 @@ static int flush(struct rerun *r)
 
 static int put(struct rerun *r, uint64_t address, uint64_t size, bool write)
 {
-	r->batch[r->nr_batch++] = (struct sim_ref){ .address = address,
-						    .size = (uint16_t)size,
-						    .is_write = write };
+	r->batch[r->nr_batch++] = (struct mem_access){ .address = address,
+						       .size = (uint8_t)size,
+						       .is_write = write };
 	return r->nr_batch == BATCH ? flush(r) : 0;
 }
 

@@ -131,16 +131,16 @@ static void release_replays(struct replays *all)
 	all->nr = 0;
 }
 
-static int replay_one(struct places *places, struct replays *all, const struct mem_record *r)
+static int replay_one(struct mem_places *places, struct replays *all, const struct mem_record *r)
 {
 	struct place place = { 0 };
 	const struct owner *owner = NULL;
-	int i, ret = places_record(places, r);
+	int i, ret = mem_places_record(places, r);
 
 	if (ret == 0 && mem_is_access(r)) {
-		ret = places_find(places, r->address, r->pc, &place);
+		ret = mem_places_find(places, r->address, r->pc, &place);
 		if (ret == 0)
-			owner = places_owner(places, place.owner);
+			owner = mem_places_owner(places, place.owner);
 	}
 	for (i = 0; i < all->nr && ret == 0; i++)
 		ret = rerun_record(all->list[i].replay, r, &place, owner);
@@ -151,7 +151,7 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 			   struct err *err)
 {
 	struct mem_reader *reader = mem_reader_open(path, err);
-	struct places *places = places_new(blame_types(s->blame));
+	struct mem_places *places = mem_places_new(blame_types(s->blame));
 	const struct mem_record *r;
 	struct progress progress;
 	uint64_t n = 0, accesses = 0;
@@ -177,7 +177,7 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 	}
 	if (ret == 0 && accesses != s->nr_accesses)
 		ret = err_set(err, -EAGAIN, "'%s' changed while it was read", path);
-	places_free(places);
+	mem_places_free(places);
 	if (reader)
 		mem_reader_close(reader);
 	return ret;

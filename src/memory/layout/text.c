@@ -73,28 +73,19 @@ static void put_member(FILE *f, const struct shape *s, uint32_t number, uint32_t
 	fputs(" */\n", f);
 }
 
-static bool is_cold(const struct piece *p, uint64_t most)
-{
-	return (p->reads + p->writes) * 50 < most;
-}
-
 static void put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t to, uint32_t line)
 {
 	const struct pieces *p = s->pieces;
-	uint64_t total = 0, most = 0;
+	uint64_t total = 0;
 	int access = -1, heat = -1;
 	uint32_t i, j;
 
-	for (i = 0; i < p->nr; i++) {
-		uint64_t n = p->list[i].reads + p->list[i].writes;
-
-		total += n;
-		most = n > most ? n : most;
-	}
+	for (i = 0; i < p->nr; i++)
+		total += p->list[i].reads + p->list[i].writes;
 	for (i = from; i < to; i++) {
 		uint32_t n = s->order[i];
 		const struct piece *piece = &p->list[n];
-		int cold = is_cold(piece, most);
+		int cold = pieces_is_cold(p, n);
 
 		if (piece->in_front)
 			continue; /* a base or the compiler's own: written elsewhere */

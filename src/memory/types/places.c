@@ -33,7 +33,7 @@ struct cached {
 	struct span span;
 };
 
-struct places {
+struct mem_places {
 	struct types *types;
 	struct regions regions;
 	struct strtab names;
@@ -49,9 +49,9 @@ struct places {
 	struct cached *cache;
 };
 
-struct places *places_new(struct types *types)
+struct mem_places *mem_places_new(struct types *types)
 {
-	struct places *p = calloc(1, sizeof(*p));
+	struct mem_places *p = calloc(1, sizeof(*p));
 
 	if (p)
 		p->cache = calloc(CACHE_SIZE, sizeof(*p->cache));
@@ -67,7 +67,7 @@ struct places *places_new(struct types *types)
 /* ---- owners -------------------------------------------------------------- */
 
 /* The number of the owner that @identity means; entered as @owner if it is new.  -ENOMEM. */
-static int64_t owner_number(struct places *p, const char *identity, const struct owner *owner)
+static int64_t owner_number(struct mem_places *p, const char *identity, const struct owner *owner)
 {
 	int64_t number = strtab_intern(&p->identities, identity);
 
@@ -86,7 +86,7 @@ static int64_t owner_number(struct places *p, const char *identity, const struct
 	return number;
 }
 
-static int grow_types(struct places *p, uint32_t type)
+static int grow_types(struct mem_places *p, uint32_t type)
 {
 	uint32_t size = p->by_type_size ? p->by_type_size : 64;
 	uint32_t *by_type;
@@ -110,7 +110,7 @@ static int grow_types(struct places *p, uint32_t type)
 	return 0;
 }
 
-static int64_t owner_of_record(struct places *p, uint32_t type)
+static int64_t owner_of_record(struct mem_places *p, uint32_t type)
 {
 	const struct type *known = types_get(p->types, type);
 	struct owner owner = { .kind = OWNER_RECORD,
@@ -132,7 +132,8 @@ static int64_t owner_of_record(struct places *p, uint32_t type)
 	return number;
 }
 
-static int64_t owner_of_variable(struct places *p, const struct type_variable *v, uint64_t stride)
+static int64_t owner_of_variable(struct mem_places *p, const struct type_variable *v,
+				 uint64_t stride)
 {
 	const struct owner owner = {
 		.kind = OWNER_VARIABLE, .name = v->name, .type = v->type, .size = stride
@@ -144,7 +145,7 @@ static int64_t owner_of_variable(struct places *p, const struct type_variable *v
 	return owner_number(p, identity, &owner);
 }
 
-static int64_t owner_of_kind(struct places *p, enum owner_kind kind, const char *name)
+static int64_t owner_of_kind(struct mem_places *p, enum owner_kind kind, const char *name)
 {
 	struct owner owner = { .kind = kind, .name = name };
 	char identity[300];
@@ -180,7 +181,7 @@ static bool look_inside(const struct types *t, const struct type *type, unsigned
 	return false;
 }
 
-static int has_inner(struct places *p, uint32_t type)
+static int has_inner(struct mem_places *p, uint32_t type)
 {
 	if (grow_types(p, type) < 0)
 		return -ENOMEM;
@@ -221,7 +222,7 @@ static const struct type *inner_array(const struct types *t, const struct type *
 	return NULL;
 }
 
-static int descend(struct places *p, struct span *s, uint64_t address)
+static int descend(struct mem_places *p, struct span *s, uint64_t address)
 {
 	unsigned depth;
 
@@ -250,7 +251,7 @@ static int descend(struct places *p, struct span *s, uint64_t address)
 
 /* ---- annotations --------------------------------------------------------- */
 
-static struct named *named_of(struct places *p, const struct mem_record *r, uint32_t *number)
+static struct named *named_of(struct mem_places *p, const struct mem_record *r, uint32_t *number)
 {
 	char *name = strndup(r->name, r->name_size);
 	int64_t got = name ? strtab_intern(&p->names, name) : -ENOMEM;
@@ -274,7 +275,7 @@ static struct named *named_of(struct places *p, const struct mem_record *r, uint
 	return &p->named[got];
 }
 
-int places_record(struct places *p, const struct mem_record *r)
+int mem_places_record(struct mem_places *p, const struct mem_record *r)
 {
 	struct region met;
 	struct named *n;
@@ -321,7 +322,7 @@ static uint64_t stride_of(const struct type *type, uint32_t elem_size)
 	return elem_size;
 }
 
-static int span_of_region(struct places *p, const struct region *r, struct span *s)
+static int span_of_region(struct mem_places *p, const struct region *r, struct span *s)
 {
 	struct named *n = &p->named[r->type];
 	const struct type *type = types_get(p->types, n->type);
@@ -358,7 +359,7 @@ static int span_of_region(struct places *p, const struct region *r, struct span 
 
 /* ---- variables and the rest ----------------------------------------------- */
 
-static int span_of_variable(struct places *p, const struct type_variable *v, struct span *s)
+static int span_of_variable(struct mem_places *p, const struct type_variable *v, struct span *s)
 {
 	const struct type *type = types_get(p->types, v->type);
 	uint32_t number = type->kind == TYPE_ARRAY ? type->element : v->type;
@@ -380,7 +381,7 @@ static int span_of_variable(struct places *p, const struct type_variable *v, str
 	return 0;
 }
 
-static int span_of_rest(struct places *p, uint64_t address, struct span *s)
+static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
 {
 	static const struct {
 		enum owner_kind kind;
@@ -402,7 +403,7 @@ static int span_of_rest(struct places *p, uint64_t address, struct span *s)
 	return 0;
 }
 
-static int find_span(struct places *p, uint64_t address, struct span *s)
+static int find_span(struct mem_places *p, uint64_t address, struct span *s)
 {
 	const struct region *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
@@ -415,7 +416,7 @@ static int find_span(struct places *p, uint64_t address, struct span *s)
 	return span_of_rest(p, address, s);
 }
 
-int places_find(struct places *p, uint64_t address, uint64_t pc, struct place *out)
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out)
 {
 	struct cached *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
 	struct span s;
@@ -444,17 +445,18 @@ int places_find(struct places *p, uint64_t address, uint64_t pc, struct place *o
 	return 0;
 }
 
-const struct owner *places_owner(const struct places *p, uint32_t number)
+const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number)
 {
 	return &p->owners[number];
 }
 
-uint32_t places_count(const struct places *p)
+uint32_t mem_places_count(const struct mem_places *p)
 {
 	return p->nr_owners;
 }
 
-const char *places_text(const struct places *p, const struct place *place, char *buf, size_t size)
+const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
+			    size_t size)
 {
 	const struct owner *owner = &p->owners[place->owner];
 	const struct type_variable *v = place->variable;
@@ -479,7 +481,7 @@ const char *places_text(const struct places *p, const struct place *place, char 
 	return buf;
 }
 
-void places_free(struct places *p)
+void mem_places_free(struct mem_places *p)
 {
 	if (!p)
 		return;

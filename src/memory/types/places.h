@@ -2,9 +2,9 @@
 /*
  * places.h - what lies at an address, at this point of the trace.
  *
- *	places_record(p, rec);                   every record of the trace, in order
- *	places_find(p, rec->address, &place);
- *	owner = places_owner(p, place.owner);
+ *	mem_places_record(p, rec);                   every record of the trace, in order
+ *	mem_places_find(p, rec->address, &place);
+ *	owner = mem_places_owner(p, place.owner);
  *
  * Annotations come first, then variables, then what kind of memory it must be.  An *owner* is
  * what accesses are counted for: a record type (all its objects together, wherever they
@@ -47,24 +47,25 @@ struct place {
 	const struct type_variable *variable; /* NULL: none */
 };
 
-struct places;
+struct mem_places;
 
 /* @types stays the caller's, and must live longer.  NULL without memory. */
-struct places *places_new(struct types *types);
+struct mem_places *mem_places_new(struct types *types);
 
 /* Annotations and their ends; other records are none of its business.  0 or -ENOMEM. */
-int places_record(struct places *p, const struct mem_record *r);
+int mem_places_record(struct mem_places *p, const struct mem_record *r);
 
 /* Always finds something; the owner says how much is known.  0 or -ENOMEM. */
-int places_find(struct places *p, uint64_t address, uint64_t pc, struct place *out);
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out);
 
-const struct owner *places_owner(const struct places *p, uint32_t number);
-uint32_t places_count(const struct places *p);
+const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number);
+uint32_t mem_places_count(const struct mem_places *p);
 
 /* "table[3].hits", "struct node[17].next": where it is, as the program would say.  Returns @buf. */
-const char *places_text(const struct places *p, const struct place *place, char *buf, size_t size);
+const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
+			    size_t size);
 
 /* Accepts NULL. */
-void places_free(struct places *p);
+void mem_places_free(struct mem_places *p);
 
 #endif
