@@ -414,11 +414,14 @@ static inline bool peek_access(const struct unpack *u, struct unpack_stream *sym
 	return *v >> 2 != CRAY_EVENT;
 }
 
-/* What was told of the access: base and distance, chosen without branching on the way. */
+/*
+ * The ways in which an access tells its address, without a branch for which of them: which one it
+ * is can hardly be foretold, and is most of what decoding costs.
+ */
 static inline bool address_of(struct unpack *u, const struct unpack_site *site, unsigned way,
-			      uint64_t *address)
+			      uint64_t before, uint64_t *address)
 {
-	uint64_t base = way & 1 ? u->before : site->last;
+	uint64_t base = way & 1 ? before : site->last;
 	uint64_t delta = way & 1 ? site->distance : site->stride;
 
 	if (way & 2 && !delta_of(way & 1 ? &u->near : &u->own, &delta))
@@ -427,38 +430,47 @@ static inline bool address_of(struct unpack *u, const struct unpack_site *site, 
 	return true;
 }
 
+/* The site that a symbol names; NULL: a fault. */
+static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
+{
+	if (who == CRAY_NEXT && here)
+		return &u->site[here->next];
+	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
+		return &u->site[who - CRAY_SITE];
+	return site_of(u, who);
+}
+
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 {
+	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here], *site;
 	struct unpack_stream symbols;
-	uint32_t nr = 0, number;
-	uint64_t v, address;
+	uint64_t v, address, before = u->before;
+	uint32_t nr = 0;
 
 	if (u->fault)
 		return 0;
 	if (max > u->nr_symbols)
 		max = u->nr_symbols;
-	while (nr < max && peek_access(u, &symbols, &v)) {
-		struct unpack_site *site = v >> 2 == CRAY_NEXT && u->here != NO_SITE
-						   ? &u->site[u->site[u->here].next]
-						   : site_of(u, v >> 2);
-
-		if (!site || !address_of(u, site, v & 3, &address))
+	for (; nr < max && peek_access(u, &symbols, &v); nr++) {
+		site = run_site(u, v >> 2, here);
+		if (!site || !address_of(u, site, v & 3, before, &address))
 			break;
 		u->symbols = symbols;
-		number = (uint32_t)(site - u->site);
-		if (u->here != NO_SITE)
-			u->site[u->here].next = number;
-		u->here = number;
+		if (here)
+			here->next = (uint32_t)(site - u->site);
+		here = site;
 		site->stride = address - site->last;
-		site->distance = address - u->before;
-		site->last = u->before = address;
-		out[nr++] = (struct mem_access){ .address = address,
-						 .pc = site->pc,
-						 .size = site->size,
-						 .is_write = site->tag & CRAY_KIND,
-						 .tag = site->tag,
-						 .attr = site->attr };
+		site->distance = address - before;
+		site->last = before = address;
+		out[nr] = (struct mem_access){ .address = address,
+					       .pc = site->pc,
+					       .size = site->size,
+					       .is_write = site->tag & CRAY_KIND,
+					       .tag = site->tag,
+					       .attr = site->attr };
 	}
+	u->before = before;
+	u->here = here ? (uint32_t)(here - u->site) : NO_SITE;
 	u->nr_symbols -= nr;
 	u->nr_records += nr;
 	u->nr_accesses += nr;

@@ -29,12 +29,15 @@ int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	c->slots = calloc(lines, sizeof(*c->slots));
 	if (policy == SIM_PLRU)
 		c->trees = calloc(c->nr_sets, sizeof(*c->trees));
-	return c->slots && (c->trees || policy != SIM_PLRU) ? 0 : -ENOMEM;
+	if (classes)
+		c->nodes = calloc(lines, sizeof(*c->nodes));
+	return c->slots && (c->trees || policy != SIM_PLRU) && (c->nodes || !classes) ? 0 : -ENOMEM;
 }
 
 void cache_release(struct cache *c)
 {
 	free(c->slots);
+	free(c->nodes);
 	free(c->trees);
 	pool_release(&c->pool);
 	pool_release(&c->shadow);
@@ -131,6 +134,23 @@ static bool is_ordered(const struct cache *c)
 	return c->policy == SIM_LRU || c->policy == SIM_FIFO || c->policy == SIM_LIFO;
 }
 
+/* @nr slots, and what is beside them. */
+static void move(struct cache *c, const uint64_t *from, uint64_t *to, size_t nr)
+{
+	size_t i;
+
+	if (c->nodes)
+		memmove(c->nodes + (to - c->slots), c->nodes + (from - c->slots),
+			nr * sizeof(*c->nodes));
+	if (to < from) {
+		for (i = 0; i < nr; i++)
+			to[i] = from[i];
+	} else {
+		for (i = nr; i-- > 0;)
+			to[i] = from[i];
+	}
+}
+
 static uint64_t *insert_in_front(struct cache *c, uint64_t *set, uint64_t value, uint64_t *victim)
 {
 	uint32_t last = c->ways - 1;
@@ -145,7 +165,7 @@ static uint64_t *insert_in_front(struct cache *c, uint64_t *set, uint64_t value,
 		for (last = 0; set[last]; last++)
 			;
 	}
-	memmove(set + 1, set, last * sizeof(*set));
+	move(c, set, set + 1, last);
 	set[0] = value;
 	return set;
 }
@@ -183,7 +203,7 @@ uint64_t cache_remove(struct cache *c, uint64_t *slot)
 	if (is_ordered(c)) {
 		uint64_t *end = cache_set(c, SLOT_LINE(value)) + c->ways - 1;
 
-		memmove(slot, slot + 1, (size_t)(end - slot) * sizeof(*slot));
+		move(c, slot + 1, slot, (size_t)(end - slot));
 		slot = end;
 	}
 	*slot = 0;

@@ -32,6 +32,7 @@
 
 struct cache {
 	uint64_t *slots;
+	uint32_t *nodes; /* beside each slot: its place in the shadow, or where it once was */
 	uint64_t *trees; /* PLRU: a bit per inner node of a set's tree */
 	uint64_t nr_sets, mask;
 	uint32_t ways;
@@ -81,20 +82,33 @@ static inline uint64_t *cache_find(const struct cache *c, uint64_t line)
 	return NULL;
 }
 
-/* The line in @slot is used.  Returns where it is now. */
-static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
+/* The line in @slot, one of an LRU set, goes to its front. */
+static inline uint64_t *cache_to_front(struct cache *c, uint64_t *set, uint64_t *slot)
 {
-	uint64_t *set, value = *slot;
+	uint64_t value = *slot;
 
-	if (c->policy == SIM_FIFO || c->policy == SIM_LIFO || c->policy == SIM_RANDOM)
-		return slot;
-	if (c->is_pool || c->policy != SIM_LRU)
-		return cache_used_elsewhere(c, slot);
-	set = cache_set(c, SLOT_LINE(value));
+	if (c->nodes) {
+		uint32_t *first = c->nodes + (set - c->slots), *node = first + (slot - set);
+		uint32_t mine = *node;
+
+		for (; node > first; node--)
+			node[0] = node[-1];
+		*first = mine;
+	}
 	for (; slot > set; slot--)
 		slot[0] = slot[-1];
 	*set = value;
 	return set;
+}
+
+/* The line in @slot is used.  Returns where it is now. */
+static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
+{
+	if (c->policy == SIM_FIFO || c->policy == SIM_LIFO || c->policy == SIM_RANDOM)
+		return slot;
+	if (c->is_pool || c->policy != SIM_LRU)
+		return cache_used_elsewhere(c, slot);
+	return cache_to_front(c, cache_set(c, SLOT_LINE(*slot)), slot);
 }
 
 /*

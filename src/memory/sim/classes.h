@@ -31,6 +31,33 @@ static inline bool classes_use(struct cache *c, uint64_t line)
 	return false;
 }
 
+/* The line in @slot of @c is used: most often its place in the shadow is known. */
+static inline void classes_hit(struct cache *c, const uint64_t *slot)
+{
+	struct pool *p = &c->shadow;
+	uint64_t value = *slot & ~SLOT_FLAGS;
+	uint32_t *node;
+
+	if (!c->nodes) {
+		classes_use(c, SLOT_LINE(value));
+		return;
+	}
+	node = &c->nodes[slot - c->slots];
+	if (p->nodes[*node].value == value) {
+		pool_to_front(p, *node);
+		return;
+	}
+	classes_use(c, SLOT_LINE(value));
+	*node = p->newest;
+}
+
+/* The line in @slot has just come in, by a use. */
+static inline void classes_came(struct cache *c, const uint64_t *slot)
+{
+	if (c->nodes)
+		c->nodes[slot - c->slots] = c->shadow.newest;
+}
+
 /* Another core took the line away.  0 or -ENOMEM. */
 int classes_lost(struct cache *c, uint64_t line);
 

@@ -52,6 +52,7 @@ struct sim {
 	struct sim_totals totals;
 	struct sim_traffic traffic[SIM_LEVELS_MAX];
 	struct sim_tlb_counts tlb[SIM_TLBS_MAX];
+	bool missing; /* of late, many accesses missed the first level */
 	int failed;
 };
 
@@ -66,6 +67,11 @@ struct use {
 	uint32_t index;          /* of the line in its access */
 	bool is_write;
 };
+
+/* sim.c */
+struct thread *sim_thread_of(struct sim *s, uint32_t number);
+int sim_access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t size, bool is_write,
+		  struct sim_outcome *out);
 
 /* What line of @level that is. */
 static inline uint64_t line_at(const struct sim *s, uint32_t level, uint64_t line)

@@ -176,7 +176,7 @@ static void hit(struct walk *w, uint32_t k, uint64_t *slot)
 	if (w->u->out)
 		w->u->out->level[k].hits++;
 	if (c->classes)
-		classes_use(c, SLOT_LINE(*slot));
+		classes_hit(c, slot);
 	slot = cache_use(c, slot);
 	if (*slot & SLOT_PREFETCH) {
 		*slot &= ~SLOT_PREFETCH;

@@ -176,7 +176,7 @@ static struct thread *new_thread(struct sim *s, uint32_t number)
 	return t->core ? t : NULL;
 }
 
-static struct thread *thread_of(struct sim *s, uint32_t number)
+struct thread *sim_thread_of(struct sim *s, uint32_t number)
 {
 	struct thread *t;
 	uint64_t *index;
@@ -268,7 +268,7 @@ static int use_line(struct use *u)
 	if (u->out)
 		u->out->level[0].hits++;
 	if (c->classes)
-		classes_use(c, u->line);
+		classes_hit(c, slot);
 	slot = cache_use(c, slot);
 	special = SLOT_FOLLOWED | SLOT_PREFETCH | (u->is_write ? SLOT_SHARED : 0);
 	if (*slot & special || (u->is_write && s->config.level[0].write_through))
@@ -278,8 +278,8 @@ static int use_line(struct use *u)
 	return 0;
 }
 
-static int access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t size,
-		     bool is_write, struct sim_outcome *out)
+int sim_access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t size, bool is_write,
+		  struct sim_outcome *out)
 {
 	struct use u = { .sim = s, .thread = t, .core = t->core, .out = out };
 	uint32_t shift = s->line_shift[0];
@@ -321,7 +321,7 @@ static int access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t
 int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, bool is_write,
 	       struct sim_outcome *out)
 {
-	struct thread *t = thread_of(s, thread);
+	struct thread *t = sim_thread_of(s, thread);
 
 	if (out) {
 		memset(out, 0, sizeof(*out));
@@ -329,56 +329,5 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 	}
 	if (!t)
 		s->failed = -ENOMEM;
-	return s->failed ? s->failed : access_of(s, t, address, size, is_write, out);
-}
-
-/* ---- many at once ---------------------------------------------------------- */
-
-/*
- * Most accesses are to a line that is the first of its set, and change nothing but a count.
- * True: it was one of those.
- */
-static inline bool is_plain_hit(const struct cache *c, uint64_t line, bool is_write,
-				const uint64_t plain[2])
-{
-	uint64_t slot = *cache_set(c, line);
-
-	/* Flags that do not matter are masked out; those that must be set are in plain. */
-	return (slot & ~(is_write ? UINT64_C(0) : SLOT_DIRTY | SLOT_SHARED)) ==
-	       (SLOT_OF(line) | plain[is_write]);
-}
-
-int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr)
-{
-	struct thread *t = thread_of(s, thread);
-	const uint64_t plain[2] = { 0, SLOT_DIRTY };
-	uint32_t shift = s->line_shift[0];
-	struct cache *c;
-	bool quick;
-	size_t i;
-
-	if (!t)
-		s->failed = -ENOMEM;
-	if (s->failed)
-		return s->failed;
-	c = t->core->path[0];
-	quick = c->policy == SIM_LRU && !c->is_pool && !s->config.nr_tlbs &&
-		!s->config.level[0].write_through;
-	for (i = 0; i < nr; i++) {
-		const struct mem_access *r = &access[i];
-		uint64_t line = r->address >> shift;
-
-		if (quick && r->size && (r->address + r->size - 1) >> shift == line &&
-		    is_plain_hit(c, line, r->is_write, plain)) {
-			t->public.accesses[r->is_write] += s->weight;
-			t->level[0].hits[r->is_write] += s->weight;
-			s->totals.bytes += s->weight * r->size;
-			if (c->classes)
-				classes_use(c, line);
-			continue;
-		}
-		if (access_of(s, t, r->address, r->size, r->is_write, NULL) < 0)
-			return s->failed;
-	}
-	return 0;
+	return s->failed ? s->failed : sim_access_of(s, t, address, size, is_write, out);
 }
