@@ -38,6 +38,7 @@ static int choose(struct mem_machine *m, struct err *err)
 		sim_config_default(&m->config);
 		memcpy(m->config.level, given.level, sizeof(given.level));
 		m->config.nr_levels = given.nr_levels;
+		sim_config_finish(&m->config);
 		return 0;
 	}
 	if (m->file) {

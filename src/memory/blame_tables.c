@@ -238,6 +238,8 @@ static void add_line(struct blame *b, struct u64map *known, struct strtab *keys,
 		at = u64map_at(known, (uint64_t)text);
 	if (at && *at) {
 		add_counts(&b->lines[*at - 1].counts, &site->counts);
+		if (b->lines[*at - 1].owner == UINT32_MAX)
+			b->lines[*at - 1].owner = site->owner;
 		return;
 	}
 	b->lines[b->nr_lines++] = found;

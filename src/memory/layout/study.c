@@ -9,6 +9,7 @@
 
 #include "base/progress.h"
 #include "memory/layout/rerun.h"
+#include "memory/sim/replay.h"
 
 #define REPLAYS_MAX (STUDY_TYPES_MAX * (PROPOSE_MAX + 1) + 2)
 
@@ -45,51 +46,39 @@ static void take_run(const struct sim *sim, uint32_t nr_levels, struct study_run
 
 /* ---- the first reading ---------------------------------------------------- */
 
-static int first_record(struct study *s, struct sim *sim, const struct mem_record *r,
-			uint32_t *weight)
-{
-	struct sim_outcome out;
+struct watching {
+	struct study *s;
+	const struct mem_facts *facts;
+};
 
-	if (r->kind == MEM_GAP)
-		*(r->cause < CRAY_GAP_SAMPLED ? &s->lost : &s->left_out) += r->value;
-	if (!mem_is_access(r))
-		return blame_record(s->blame, r);
-	s->nr_accesses++;
-	if (r->weight_256 != *weight) {
-		*weight = r->weight_256;
-		sim_weight(sim, r->weight_256 ? r->weight_256 : BLAME_ONE);
-	}
-	if (sim_access(sim, r->thread, r->address, r->size, r->kind == MEM_WRITE, &out) < 0 ||
-	    blame_access(s->blame, r, &out) < 0)
+static int watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
+{
+	struct watching *w = context;
+
+	if (blame_modules(w->s->blame, w->facts) < 0)
 		return -ENOMEM;
-	return profile_access(s->profile, r, &out);
+	if (!out)
+		return blame_record(w->s->blame, r);
+	if (blame_access(w->s->blame, r, out) < 0)
+		return -ENOMEM;
+	return profile_access(w->s->profile, r, out);
 }
 
 static int first_reading(struct study *s, struct mem_reader *reader, struct err *err)
 {
+	struct watching w = { s, mem_reader_facts(reader) };
+	struct replay replay = { .each = watch, .context = &w };
 	struct sim *sim = sim_new(&s->config.sim, err);
-	const struct mem_record *r;
-	struct progress progress;
-	uint32_t weight = BLAME_ONE;
-	uint64_t n = 0;
-	int ret = sim ? 0 : err->code, i;
+	int ret = sim ? replay_run(&replay, sim, reader, err) : err->code;
 
-	progress_start(&progress, "looking how types are used", mem_reader_size(reader));
-	while (ret == 0 && (r = mem_reader_next(reader))) {
-		ret = blame_modules(s->blame, mem_reader_facts(reader));
-		if (ret == 0)
-			ret = first_record(s, sim, r, &weight);
-		if ((++n & 0xffff) == 0)
-			progress_update(&progress, mem_reader_done(reader));
-	}
-	progress_end(&progress);
+	s->nr_accesses = replay.accesses;
+	s->lost = replay.lost;
+	s->left_out = replay.left_out;
+	replay_release(&replay);
 	if (ret == 0)
 		ret = profile_finish(s->profile);
 	if (ret == 0 && mem_reader_error(reader, err) < 0)
 		ret = err->code;
-	for (i = 0; i < MEM_CAUSES; i++)
-		*(i < CRAY_GAP_SAMPLED ? &s->lost
-				       : &s->left_out) += mem_reader_facts(reader)->lost[i];
 	if (sim)
 		take_run(sim, s->config.sim.nr_levels, &s->before);
 	sim_free(sim);
@@ -147,36 +136,65 @@ static int replay_one(struct mem_places *places, struct replays *all, const stru
 	return ret;
 }
 
+/* A run of accesses, one by one. */
+static int replay_accesses(struct mem_places *places, struct replays *all,
+			   const struct mem_run *run)
+{
+	struct mem_record rec = { .thread = run->thread, .weight_256 = run->weight_256 };
+	uint32_t i;
+
+	for (i = 0; i < run->nr; i++) {
+		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
+		rec.size = run->access[i].size;
+		rec.address = run->access[i].address;
+		rec.pc = run->access[i].pc;
+		if (replay_one(places, all, &rec) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* As the first reading saw them: threads take turns in the same way. */
+static int replay_all(struct mem_reader *reader, struct mem_places *places, struct replays *all,
+		      const char *what, uint64_t *accesses)
+{
+	struct progress progress;
+	struct mem_run run;
+	uint64_t next = 0;
+	int ret = 0, i;
+
+	progress_start(&progress, what, mem_reader_size(reader));
+	while (ret == 0 && mem_reader_run(reader, &run)) {
+		*accesses += run.nr;
+		ret = run.record ? replay_one(places, all, run.record)
+				 : replay_accesses(places, all, &run);
+		if (*accesses >= next) {
+			next = *accesses + 4096;
+			progress_update(&progress, mem_reader_done(reader));
+		}
+	}
+	progress_end(&progress);
+	for (i = 0; i < all->nr && ret == 0; i++)
+		ret = rerun_finish(all->list[i].replay);
+	return ret;
+}
+
 static int another_reading(struct study *s, struct replays *all, const char *path, const char *what,
 			   struct err *err)
 {
 	struct mem_reader *reader = mem_reader_open(path, err);
 	struct mem_places *places = mem_places_new(blame_types(s->blame));
-	const struct mem_record *r;
-	struct progress progress;
-	uint64_t n = 0, accesses = 0;
+	uint64_t accesses = 0;
 	int ret = reader ? 0 : err->code, i;
 
-	if (ret == 0 && !places)
+	if (ret == 0 && (!places || replay_all(reader, places, all, what, &accesses) < 0))
 		ret = no_memory(err);
-	if (ret == 0)
-		progress_start(&progress, what, mem_reader_size(reader));
-	while (ret == 0 && (r = mem_reader_next(reader))) {
-		accesses += mem_is_access(r);
-		if (replay_one(places, all, r) < 0)
-			ret = no_memory(err);
-		if ((++n & 0xfff) == 0)
-			progress_update(&progress, mem_reader_done(reader));
-	}
-	if (reader && places)
-		progress_end(&progress);
-	for (i = 0; i < all->nr && ret == 0; i++) {
-		if (rerun_finish(all->list[i].replay) < 0)
-			ret = no_memory(err);
-		take_run(rerun_sim(all->list[i].replay), s->config.sim.nr_levels, all->list[i].out);
-	}
+	if (ret == 0 && mem_reader_error(reader, err) < 0)
+		ret = err->code;
 	if (ret == 0 && accesses != s->nr_accesses)
 		ret = err_set(err, -EAGAIN, "'%s' changed while it was read", path);
+	for (i = 0; i < all->nr && ret == 0; i++)
+		take_run(rerun_sim(all->list[i].replay), s->config.sim.nr_levels, all->list[i].out);
 	mem_places_free(places);
 	if (reader)
 		mem_reader_close(reader);
@@ -237,7 +255,8 @@ static double gain_of(const struct study_type *t, const struct study_candidate *
 /* Of those that are nearly as good as the best: the smallest, and of those the first. */
 static int choose(const struct study *s, const struct study_type *t, bool split)
 {
-	double most = STUDY_GAIN_OF_TYPE, all = (double)s->before.cost * STUDY_GAIN_OF_ALL;
+	double most = STUDY_GAIN_OF_TYPE;
+	double all = (double)(s->nr_accesses + s->before.cost) * STUDY_GAIN_OF_ALL;
 	int i, best = -1;
 
 	for (i = 0; i < t->nr_candidates; i++) {
