@@ -14,7 +14,7 @@
 
 /* What a proposal must save to be advice: of the type's own cost; of all, accesses included. */
 #define STUDY_GAIN_OF_TYPE 0.05
-#define STUDY_GAIN_OF_ALL  0.002
+#define STUDY_GAIN_OF_ALL  0.01
 #define STUDY_TYPES_MAX    32u
 
 struct study_config {

@@ -12,7 +12,8 @@ static void put_fields(FILE *out, const struct page *page, const struct blame_sh
 	uint32_t i;
 
 	fputs("<div class=\"wide\"><table><thead><tr><th>Field</th><th class=\"l\">Thread</th>"
-	      "<th>Offset in the line</th><th>Reads</th><th>Writes</th></tr></thead><tbody>\n",
+	      "<th>Offset in the line</th><th>Reads that missed</th><th>Writes that missed or "
+	      "took it</th></tr></thead><tbody>\n",
 	      out);
 	for (i = 0; i < s->nr_fields; i++) {
 		const struct blame_shared_field *f = &s->fields[i];

@@ -80,7 +80,7 @@ static unsigned heat(const struct drawing *d, const struct blame_counts *c)
 	if (!cost || !d->most)
 		return 0;
 	/* Each step is twice the one before: what is warm does not drown beside what is hot. */
-	for (step = HEATS; step > 1 && cost * 2 < d->most * 2 >> (HEATS - step); step--)
+	for (step = HEATS; step > 1 && cost * 2 <= d->most >> (HEATS - step); step--)
 		;
 	return step;
 }

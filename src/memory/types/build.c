@@ -261,7 +261,9 @@ static bool read_member(struct types *t, Dwarf_Die *die, enum type_kind kind, st
 		m->flags |= MEMBER_VPTR;
 	if (!member_bits(die, m))
 		return false;
-	m->name = types_keep(t, inherited ? type->name : name ? name : "");
+	if (inherited)
+		name = types_spell(t, &of);
+	m->name = types_keep(t, name ? name : "");
 	m->text = inherited ? m->name : types_declare(t, &of, name ? name : "");
 	if (m->flags & MEMBER_BITS)
 		m->text = bits_text(t, m->text, m->bit_size);
@@ -320,6 +322,20 @@ static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
 	if (type->nr_members > 1 && type->kind != TYPE_UNION)
 		qsort(type->members, type->nr_members, sizeof(*type->members), by_offset);
 	return 0;
+}
+
+/* clang may only announce a base or a member's class: it goes as far as the next one at most. */
+static void bound_unknown(struct type *type)
+{
+	uint32_t i;
+
+	for (i = 0; i < type->nr_members && type->kind != TYPE_UNION; i++) {
+		struct type_member *m = &type->members[i];
+		uint64_t end = i + 1 < type->nr_members ? m[1].offset : type->size;
+
+		if (!m->size && !m->type && !(m->flags & MEMBER_BITS) && end > m->offset)
+			m->size = end - m->offset;
+	}
 }
 
 /* ---- types --------------------------------------------------------------- */
@@ -454,6 +470,7 @@ static int fill(struct types *t, Dwarf_Die *die, struct type *type)
 	place_decl(t, die, type);
 	if (read_members(t, die, type) < 0)
 		return -ENOMEM;
+	bound_unknown(type);
 	align_record(die, type);
 	return types_make_leaves(t, type);
 }

@@ -134,7 +134,7 @@ int types_make_leaves(struct types *t, struct type *type)
 		}
 		m->first_leaf = l.nr;
 		inner = record_of(t, m, &is_array);
-		if (m->flags & MEMBER_INHERITED && !inner) {
+		if (m->flags & MEMBER_INHERITED && !inner && m->type) {
 			i++; /* a base without members takes no place of its own */
 			continue;
 		}

@@ -147,7 +147,9 @@ static bool ready(struct types *t, struct types_module *m)
 {
 	if (!m->indexed) {
 		m->indexed = true;
-		if (!module_file_ready(&m->file))
+		if (!module_file_ready(&m->file) && m->file.module.path[0] != '/')
+			return false; /* the kernel's vdso: nobody expects a file */
+		if (m->file.state != MODULE_READY)
 			types_say(t, "'%.400s' %s: its variables and types have no names",
 				  m->file.module.path, module_state_words(m->file.state));
 		else if (types_index(t, m) < 0)
@@ -280,11 +282,14 @@ static const struct type_variable *from_symbol(struct types *t, struct types_mod
 
 	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || offset >= sym.st_size)
 		return NULL;
-	if (m->no_debug)
+	/* Pointers and the like of libc lie in every program; what is larger somebody wants to
+	 * know. */
+	if (m->no_debug || sym.st_size >= 64)
 		types_say(t,
-			  "'%.400s' has no debug information: variables have names, but no types "
-			  "and fields (compile with -g, or install its debug symbols)",
-			  m->file.module.path);
+			  "'%.400s' has no debug information of '%.100s': variables have names, "
+			  "but no "
+			  "types and fields (compile with -g, or install its debug symbols)",
+			  m->file.module.path, name);
 	found.name = types_keep(t, name);
 	found.address = address - offset;
 	found.size = sym.st_size;
