@@ -17,11 +17,17 @@ extern const struct command command_mem_cxx;
 extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
 extern const struct command command_mem_stat;
+extern const struct command command_mem_sim;
+extern const struct command command_mem_layout;
+extern const struct command command_mem_html;
 extern const struct command command_mem_convert;
 extern const struct command command_mem_recover;
 
 /* What all readers of traces have in common: open, or say why not. */
 struct mem_reader *mem_open(const struct command *cmd, const char *path);
+
+/* What is wrong with a trace, on stderr; true: nothing. */
+bool mem_say_faults(const struct command *cmd, const struct mem_faults *f);
 
 /*
  * The end of a command that read all of @r: faults and errors on stderr.  EXIT_FAILED if
@@ -31,5 +37,11 @@ int mem_finish(const struct command *cmd, struct mem_reader *r);
 
 /* Exactly one operand: the trace.  NULL after saying what is wrong. */
 const char *mem_operand(const struct command *cmd, int argc, char **argv, int first);
+
+/* ---- numbers for people; a few texts may be in use at a time ---------------- */
+
+const char *mem_number(uint64_t n); /* "1,234" */
+const char *mem_bytes(uint64_t n);  /* "4 KiB", exact as long as it can be */
+double mem_percent(uint64_t part, uint64_t whole);
 
 #endif

@@ -4,59 +4,27 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "mem.h"
 #include "mem_stat.h"
-
-/* "1,234"; a few may be in use at a time. */
-static const char *number(uint64_t n)
-{
-	static char ring[8][TEXT_SIZE];
-	static unsigned next;
-
-	return text_count(ring[next++ % 8], n);
-}
-
-/* "4 KiB", exact as long as it can be. */
-static const char *bytes(uint64_t n)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
-	static char ring[4][TEXT_SIZE];
-	static unsigned next;
-	char *buf = ring[next++ % 4];
-	double v = (double)n;
-	unsigned u = 0;
-
-	while (v >= 1024 && u < 5) {
-		v /= 1024;
-		u++;
-	}
-	snprintf(buf, TEXT_SIZE, v < 10 && v != (double)(unsigned)v ? "%.1f %s" : "%.0f %s", v,
-		 units[u]);
-	return buf;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
 
 static void print_totals(const struct mem_stat *s, const char *path)
 {
 	uint64_t all = s->reads + s->writes;
 
 	text_put(stdout, path);
-	printf(": %s accesses, %.1f %% of them writes, %s annotations, %zu thread%s\n", number(all),
-	       percent(s->writes, all), number(s->annotations), s->nr_threads,
-	       s->nr_threads == 1 ? "" : "s");
-	printf("  %s lines of %u bytes, %s; %s accesses straddle two\n", number(s->lines.distinct),
-	       s->config.line_size, bytes(s->lines.distinct * s->config.line_size),
-	       number(s->straddles));
+	printf(": %s accesses, %.1f %% of them writes, %s annotations, %zu thread%s\n",
+	       mem_number(all), mem_percent(s->writes, all), mem_number(s->annotations),
+	       s->nr_threads, s->nr_threads == 1 ? "" : "s");
+	printf("  %s lines of %u bytes, %s; %s accesses straddle two\n",
+	       mem_number(s->lines.distinct), s->config.line_size,
+	       mem_bytes(s->lines.distinct * s->config.line_size), mem_number(s->straddles));
 	if (s->lost)
-		printf("  %s accesses are missing: lost\n", number(s->lost));
+		printf("  %s accesses are missing: lost\n", mem_number(s->lost));
 	if (s->left_out)
-		printf("  %s accesses are missing: left out on purpose\n", number(s->left_out));
+		printf("  %s accesses are missing: left out on purpose\n", mem_number(s->left_out));
 	if (s->lines.one_in > 1)
 		printf("  lines are a sample, 1 in %s: what follows about lines is estimated\n",
-		       number(s->lines.one_in));
+		       mem_number(s->lines.one_in));
 }
 
 static void print_threads(const struct mem_stat *s, const struct mem_facts *facts)
@@ -71,11 +39,11 @@ static void print_threads(const struct mem_stat *s, const struct mem_facts *fact
 		const struct mem_thread *known = mem_facts_thread(facts, t->number);
 
 		printf("%-12llu %24s %16s  ", (unsigned long long)mem_facts_id(facts, t->number),
-		       number(t->reads), number(t->writes));
+		       mem_number(t->reads), mem_number(t->writes));
 		if (known && known->name)
 			text_put_short(stdout, known->name, 24);
 		if (t->lines)
-			printf("  %s lines", number(t->lines->distinct));
+			printf("  %s lines", mem_number(t->lines->distinct));
 		putchar('\n');
 	}
 	if (s->nr_threads > 32)
@@ -120,8 +88,8 @@ static void print_types(const struct mem_stat *s, unsigned top)
 		int width = text_width(name);
 
 		text_put_short(stdout, name, 20);
-		printf("%*s %16s %16s %16s\n", width < 20 ? 20 - width : 0, "", number(t->reads),
-		       number(t->writes), number(t->added));
+		printf("%*s %16s %16s %16s\n", width < 20 ? 20 - width : 0, "",
+		       mem_number(t->reads), mem_number(t->writes), mem_number(t->added));
 	}
 }
 
@@ -139,8 +107,8 @@ static void print_hot(struct mem_stat *s, unsigned top)
 		int users = __builtin_popcountll(l->readers | l->writers);
 
 		printf("0x%-18llx %16s %16s %6.2f %%  %d%s",
-		       (unsigned long long)l->line * s->config.line_size, number(l->reads),
-		       number(l->writes), percent(l->reads + l->writes, all), users,
+		       (unsigned long long)l->line * s->config.line_size, mem_number(l->reads),
+		       mem_number(l->writes), mem_percent(l->reads + l->writes, all), users,
 		       users > 1 && l->writers ? ", written" : "");
 		if (l->type != ~0u) {
 			fputs("  ", stdout);
@@ -159,13 +127,13 @@ static void print_windows(const struct mem_stat *s)
 		return;
 	for (i = 0; i < s->nr_windows; i++)
 		most = s->windows[i].lines > most ? s->windows[i].lines : most;
-	printf("\nworking set, per %s accesses\n", number(s->window));
+	printf("\nworking set, per %s accesses\n", mem_number(s->window));
 	for (i = 0; i < s->nr_windows && i < 64; i++) {
 		const struct mem_stat_window *w = &s->windows[i];
 		int bar = (int)(40 * w->lines / most);
 
-		printf("%14s %10s  %.*s\n", number((uint64_t)i * s->window),
-		       bytes(w->lines * s->config.line_size), bar,
+		printf("%14s %10s  %.*s\n", mem_number((uint64_t)i * s->window),
+		       mem_bytes(w->lines * s->config.line_size), bar,
 		       "########################################");
 	}
 	if (s->nr_windows > 64)
@@ -182,10 +150,11 @@ static void print_strides(const struct mem_stat *s, unsigned top)
 		return;
 	printf("\nstrides: %.1f %% as the one before of the same place, %.1f %% the same address, "
 	       "%.1f %% the next\n",
-	       percent(st->same, st->all), percent(st->zero, st->all), percent(st->next, st->all));
+	       mem_percent(st->same, st->all), mem_percent(st->zero, st->all),
+	       mem_percent(st->next, st->all));
 	for (i = 0; i < st->nr_kept && i < top; i++)
 		printf("%20lld %16s %6.2f %%%s\n", (long long)st->kept[i].stride,
-		       number(st->kept[i].count), percent(st->kept[i].count, st->all),
+		       mem_number(st->kept[i].count), mem_percent(st->kept[i].count, st->all),
 		       st->under * 10 > st->kept[i].count ? "  at least" : "");
 }
 
@@ -204,10 +173,10 @@ static void print_reuse(const struct lines *l, uint32_t line_size, const char *w
 	for (b = 0; b <= last; b++) {
 		hits += l->reuse[b];
 		printf("          < %-9s lines %16s  %8s: %6.2f %% hits\n",
-		       number(lines_bucket_start(b + 1)), number(l->reuse[b]),
-		       bytes(lines_bucket_start(b + 1) * line_size), percent(hits, all));
+		       mem_number(lines_bucket_start(b + 1)), mem_number(l->reuse[b]),
+		       mem_bytes(lines_bucket_start(b + 1) * line_size), mem_percent(hits, all));
 	}
-	printf("%9s   %-9s       %16s\n", "", "first use", number(l->cold));
+	printf("%9s   %-9s       %16s\n", "", "first use", mem_number(l->cold));
 }
 
 void mem_stat_text(struct mem_stat *s, const struct mem_facts *facts, const char *path,

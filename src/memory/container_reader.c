@@ -18,6 +18,9 @@
 #include "memory/walk.h"
 
 #define NO_BLOCK UINT64_MAX
+#define RUN_MAX  4096u               /* accesses of a lane that are decoded at a time */
+#define PACE_256 (16u * 256)         /* ns per access, in 1/256, while nothing is known */
+#define SPAN_MAX (UINT64_C(1) << 40) /* ns; whatever a file says */
 
 /* A block that was seen; they form a list per lane. */
 struct seen {
@@ -37,13 +40,20 @@ struct lane {
 	uint32_t thread;
 	uint64_t first, last; /* in seen[] */
 	uint64_t next_seq;
-	struct turn turn;
+	struct turn turn;  /* in the heap */
+	struct turn stamp; /* as the file tells it; within a run, turns go on from there */
 	bool loaded;       /* a block is being read, `record` is its next */
 	bool began, loose; /* stamps: met any; went backwards, said once */
 	uint64_t offset;   /* of that block */
 	struct unpack unpack;
 	struct walk_buffer plain;
 	struct mem_record record;
+
+	/* Runs: accesses of one stamp, evenly spaced over `span` ns from `start` on. */
+	struct mem_access *run; /* RUN_MAX of them */
+	uint32_t run_at, run_nr;
+	uint64_t start, span;
+	uint64_t pace_256; /* ns per access in 1/256, of late; 0: not known */
 };
 
 struct container {
@@ -294,24 +304,29 @@ static int make_heap(struct container *c)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* A record's turn; never before that of the record before it. */
-static void set_turn(struct container *c, struct lane *lane, const struct mem_record *r)
+static struct turn turn_of(const struct mem_record *r)
 {
 	bool ticket = !mem_is_access(r) && r->has_ticket;
-	struct turn t = { r->order, ticket ? 0 : r->time_ns, !ticket };
 
-	if (lane->began && (t.order < lane->turn.order ||
-			    (t.order == lane->turn.order && t.is_access && lane->turn.is_access &&
-			     t.time_ns < lane->turn.time_ns))) {
+	return (struct turn){ r->order, ticket ? 0 : r->time_ns, !ticket };
+}
+
+/* A record's turn; never before that of the record before it. */
+static void set_turn(struct container *c, struct lane *lane, struct turn t)
+{
+	if (lane->began && (t.order < lane->stamp.order ||
+			    (t.order == lane->stamp.order && t.is_access && lane->stamp.is_access &&
+			     t.time_ns < lane->stamp.time_ns))) {
 		if (!lane->loose)
 			mem_fault_add(&c->base.faults, MEM_FAULT_ORDER, lane->offset,
 				      "stamps of thread %llu go backwards",
-				      (unsigned long long)mem_facts_id(&c->base.facts, r->thread));
+				      (unsigned long long)mem_facts_id(&c->base.facts,
+								       lane->unpack.thread));
 		lane->loose = true;
 		return;
 	}
 	lane->began = true;
-	lane->turn = t;
+	lane->turn = lane->stamp = t;
 }
 
 static bool begin_block(struct container *c, struct lane *lane)
@@ -341,8 +356,27 @@ static void lane_empty(struct lane *lane)
 {
 	unpack_release(&lane->unpack);
 	free(lane->plain.data);
+	free(lane->run);
+	lane->run = NULL;
 	lane->plain = (struct walk_buffer){ 0 };
 	lane->loaded = false;
+}
+
+/* The lane's block is done.  False: it was the last. */
+static bool next_block(struct container *c, struct lane *lane)
+{
+	if (lane->loaded && lane->unpack.fault)
+		mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset,
+			      "a block is read in part, %u of %u records: it has %s",
+			      lane->unpack.nr_records, lane->unpack.head.nr_records,
+			      lane->unpack.fault);
+	lane->loaded = false;
+	if (lane->first == NO_BLOCK) {
+		lane_empty(lane);
+		return false;
+	}
+	lane->loaded = begin_block(c, lane);
+	return true;
 }
 
 /* The next record of the lane's block, or of its next block.  False: it has no more. */
@@ -350,21 +384,27 @@ static bool lane_advance(struct container *c, struct lane *lane)
 {
 	for (;;) {
 		if (lane->loaded && unpack_next(&lane->unpack, &lane->record)) {
-			set_turn(c, lane, &lane->record);
+			set_turn(c, lane, turn_of(&lane->record));
 			return true;
 		}
-		if (lane->loaded && lane->unpack.fault)
-			mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset,
-				      "a block is read in part, %u of %u records: it has %s",
-				      lane->unpack.nr_records, lane->unpack.head.nr_records,
-				      lane->unpack.fault);
-		lane->loaded = false;
-		if (lane->first == NO_BLOCK) {
-			lane_empty(lane);
+		if (!next_block(c, lane))
 			return false;
-		}
-		lane->loaded = begin_block(c, lane);
 	}
+}
+
+/* Whose turn is it?  Who has not begun does so by @advance. */
+static void choose(struct container *c, bool (*advance)(struct container *, struct lane *))
+{
+	/* A lane that has not begun has the stamps of its first block: no record is earlier. */
+	while (c->nr_heap && !c->heap[0]->loaded) {
+		if (!advance(c, c->heap[0]))
+			c->heap[0] = c->heap[--c->nr_heap];
+		if (c->nr_heap)
+			sift_down(c, 0);
+	}
+	c->current = c->nr_heap ? c->heap[0] : NULL;
+	if (c->current)
+		c->base.offset = c->current->offset;
 }
 
 static const struct mem_record *container_next(struct mem_source *s)
@@ -385,18 +425,142 @@ static const struct mem_record *container_next(struct mem_source *s)
 			sift_down(c, 0);
 		}
 	}
-	/* A lane that has not begun has the stamps of its first block: no record is earlier. */
-	while (c->nr_heap && !c->heap[0]->loaded) {
-		if (!lane_advance(c, c->heap[0]))
+	choose(c, lane_advance);
+	return c->current ? &c->current->record : NULL;
+}
+
+/* ---- runs ------------------------------------------------------------------ */
+
+/*
+ * How long the run took.  The next stamp tells, unless the thread was kept from running before
+ * it: then its usual pace does.
+ */
+static void set_span(struct container *c, struct lane *lane)
+{
+	const struct mem_thread *t = mem_facts_thread(&c->base.facts, lane->unpack.thread);
+	uint64_t pace = lane->pace_256 ? lane->pace_256 : PACE_256;
+	uint64_t usual = pace * lane->run_nr / 256, next, seen;
+
+	lane->start = lane->unpack.time_ns;
+	if (unpack_peek_time(&lane->unpack, &next)) {
+		lane->span = next - lane->start < SPAN_MAX ? next - lane->start : SPAN_MAX;
+		seen = lane->span * 256 / lane->run_nr;
+		if (!lane->pace_256 || seen < pace)
+			lane->pace_256 = seen ? seen : 1;
+		else
+			lane->pace_256 += (seen < 2 * pace ? seen - pace : pace) / 16;
+		if (lane->span > 4 * usual && seen > 4 * lane->pace_256)
+			lane->span = 4 * usual;
+		return;
+	}
+	lane->span = usual;
+	if (t && t->end_ns > lane->start && t->end_ns - lane->start < usual)
+		lane->span = t->end_ns - lane->start;
+}
+
+/* It begins at its stamp, or where the run before it was taken to end. */
+static void begin_run(struct container *c, struct lane *lane)
+{
+	struct turn was = lane->turn;
+	bool began = lane->began;
+
+	set_span(c, lane);
+	set_turn(c, lane, (struct turn){ lane->unpack.order, lane->start, true });
+	if (began && was.is_access && was.order == lane->turn.order && was.time_ns > lane->start)
+		lane->start = was.time_ns;
+	lane->turn.time_ns = lane->start;
+}
+
+/* When access @i of the run happened. */
+static uint64_t run_time(const struct lane *lane, uint32_t i)
+{
+	return lane->start + lane->span * i / lane->run_nr;
+}
+
+/* The lane's next run or record.  False: it has no more. */
+static bool lane_load(struct container *c, struct lane *lane)
+{
+	for (;;) {
+		enum unpack_step step = UNPACK_END;
+
+		lane->run_at = lane->run_nr = 0;
+		if (!lane->run)
+			lane->run = malloc(RUN_MAX * sizeof(*lane->run));
+		if (!lane->run) {
+			err_set(&c->base.err, -ENOMEM, "no memory for '%s'", c->walk.path);
+			lane_empty(lane);
+			return false;
+		}
+		if (lane->loaded)
+			lane->run_nr = unpack_run(&lane->unpack, lane->run, RUN_MAX);
+		if (lane->run_nr) {
+			begin_run(c, lane);
+			return true;
+		}
+		if (lane->loaded)
+			step = unpack_step(&lane->unpack, &lane->record);
+		if (step == UNPACK_RECORD) {
+			set_turn(c, lane, turn_of(&lane->record));
+			return true;
+		}
+		if (step == UNPACK_END && !next_block(c, lane))
+			return false;
+	}
+}
+
+/* How many of the run come before anything of another lane. */
+static uint32_t run_until_other(const struct container *c, const struct lane *lane)
+{
+	uint32_t rest = lane->run_nr - lane->run_at;
+	const struct lane *other;
+	uint64_t nr;
+
+	if (c->nr_heap < 2)
+		return rest;
+	other = c->heap[1];
+	if (c->nr_heap > 2 && before(c->heap[2], other))
+		other = c->heap[2];
+	if (other->turn.order != lane->turn.order || !lane->span ||
+	    other->turn.time_ns >= lane->start + lane->span)
+		return rest;
+	if (other->turn.time_ns <= lane->turn.time_ns)
+		return 1;
+	nr = (other->turn.time_ns - lane->start) * lane->run_nr / lane->span;
+	nr = nr < lane->run_at ? 1 : nr - lane->run_at + 1;
+	return nr < rest ? (uint32_t)nr : rest;
+}
+
+static bool container_run(struct mem_source *s, struct mem_run *out)
+{
+	struct container *c = (struct container *)s;
+	struct lane *lane = c->current;
+
+	/* What was given out last is still its lane's: now it moves on. */
+	if (lane) {
+		if (lane->run_nr)
+			lane->turn.time_ns = run_time(lane, lane->run_at);
+		if (lane->run_at >= lane->run_nr && !lane_load(c, lane))
 			c->heap[0] = c->heap[--c->nr_heap];
 		if (c->nr_heap)
 			sift_down(c, 0);
 	}
-	c->current = c->nr_heap ? c->heap[0] : NULL;
-	if (!c->current)
-		return NULL;
-	s->offset = c->current->offset;
-	return &c->current->record;
+	choose(c, lane_load);
+	lane = c->current;
+	memset(out, 0, sizeof(*out));
+	if (!lane || s->err.code)
+		return false;
+	if (!lane->run_nr) {
+		out->record = &lane->record;
+		return true;
+	}
+	out->access = lane->run + lane->run_at;
+	out->nr = run_until_other(c, lane);
+	out->thread = lane->unpack.thread;
+	out->weight_256 = lane->unpack.weight_256;
+	out->order = lane->unpack.order;
+	out->time_ns = lane->start;
+	lane->run_at += out->nr;
+	return true;
 }
 
 static void container_close(struct mem_source *s)
@@ -429,6 +593,7 @@ struct mem_source *mem_container_open(int fd, const char *path, struct err *err)
 	}
 	c->fd = -1; /* the caller's until we succeed */
 	c->base.next = container_next;
+	c->base.run = container_run;
 	c->base.close = container_close;
 	if (walk_open(&c->walk, fd, path, &c->base.faults, err) < 0)
 		goto fail;

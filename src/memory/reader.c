@@ -13,10 +13,14 @@
 
 #define START_SIZE 8 /* enough to tell the formats apart */
 
+#define RUN_MAX    1024
+
 struct mem_reader {
 	struct mem_source *source;
 	enum mem_format format;
 	char *path;
+	struct mem_access *run;        /* of formats that know no runs; RUN_MAX of them */
+	const struct mem_record *next; /* read, and not given out */
 };
 
 static int cannot_keep(struct err *err)
@@ -147,6 +151,50 @@ const struct mem_record *mem_reader_next(struct mem_reader *r)
 	return r->source->next(r->source);
 }
 
+/* Formats that know no runs: accesses are gathered while they are of one thread. */
+static bool gather(struct mem_reader *r, struct mem_run *out)
+{
+	const struct mem_record *rec = r->next ? r->next : r->source->next(r->source);
+
+	r->next = NULL;
+	memset(out, 0, sizeof(*out));
+	if (!rec)
+		return false;
+	if (!mem_is_access(rec)) {
+		out->record = rec;
+		return true;
+	}
+	out->access = r->run;
+	out->thread = rec->thread;
+	out->weight_256 = rec->weight_256;
+	out->order = rec->order;
+	out->time_ns = rec->time_ns;
+	do {
+		r->run[out->nr++] = (struct mem_access){ .address = rec->address,
+							 .pc = rec->pc,
+							 .size = rec->size,
+							 .is_write = rec->kind,
+							 .tag = rec->tag,
+							 .attr = rec->attr };
+	} while (out->nr < RUN_MAX && (rec = r->source->next(r->source)) && mem_is_access(rec) &&
+		 rec->thread == out->thread);
+	r->next = out->nr < RUN_MAX ? rec : NULL;
+	return true;
+}
+
+bool mem_reader_run(struct mem_reader *r, struct mem_run *out)
+{
+	if (r->source->run)
+		return r->source->run(r->source, out);
+	if (!r->run)
+		r->run = malloc(RUN_MAX * sizeof(*r->run));
+	if (!r->run) {
+		err_set(&r->source->err, -ENOMEM, "no memory to read '%s'", r->path);
+		return false;
+	}
+	return gather(r, out);
+}
+
 int mem_reader_error(const struct mem_reader *r, struct err *err)
 {
 	if (r->source->err.code)
@@ -203,5 +251,6 @@ void mem_reader_close(struct mem_reader *r)
 	if (r->source)
 		r->source->close(r->source);
 	free(r->path);
+	free(r->run);
 	free(r);
 }

@@ -33,6 +33,24 @@ struct mem_reader *mem_reader_open(const char *path, struct err *err);
 /* The next record, ours until the next call; NULL at the end. */
 const struct mem_record *mem_reader_next(struct mem_reader *r);
 
+/*
+ * The same, many accesses at a time: a run of one thread, or one record that is no access.
+ * False at the end.  Either this or mem_reader_next(), for all of a trace.
+ *
+ * Where threads ran at the same time, their accesses take turns.  Stamps are thousands of accesses
+ * apart; between two of them a thread's accesses are taken to be evenly spaced in time.
+ * (mem_reader_next() gives all of one stamp in a row.)  An ordered trace stays as it is.
+ */
+struct mem_run {
+	const struct mem_record *record; /* no access; NULL: a run */
+	const struct mem_access *access;
+	uint32_t nr;
+	uint32_t thread;
+	uint32_t weight_256;
+	uint64_t order, time_ns; /* of the stamp */
+};
+bool mem_reader_run(struct mem_reader *r, struct mem_run *out);
+
 /* 0, or why there is no more although there should be. */
 int mem_reader_error(const struct mem_reader *r, struct err *err);
 
@@ -65,6 +83,7 @@ void mem_reader_close(struct mem_reader *r);
 
 struct mem_source {
 	const struct mem_record *(*next)(struct mem_source *s);
+	bool (*run)(struct mem_source *s, struct mem_run *out); /* NULL: record by record */
 	void (*close)(struct mem_source *s);
 	struct mem_facts facts;
 	struct mem_faults faults;

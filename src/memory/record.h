@@ -42,6 +42,15 @@ struct mem_record {
 	bool has_ticket; /* annotations: @order is theirs alone */
 };
 
+/* An access without what it has in common with those around it: see mem_reader_run(). */
+struct mem_access {
+	uint64_t address;
+	uint64_t pc;
+	uint8_t size;
+	uint8_t is_write;
+	uint8_t tag, attr;
+};
+
 static inline bool mem_is_access(const struct mem_record *r)
 {
 	return r->kind <= MEM_WRITE;

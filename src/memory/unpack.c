@@ -7,6 +7,7 @@
  */
 #include "memory/unpack.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,6 +368,131 @@ static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
 	return true; /* of a later version */
 }
 
+/* ---- many accesses at once ------------------------------------------------ */
+
+/*
+ * Seven bits from each byte up to the first without its top bit, all in one word.  The
+ * stream must have 8 bytes.  Returns how many it took; 0: more than 8.
+ */
+static inline unsigned varint_word(const uint8_t *at, uint64_t *out)
+{
+	uint64_t x, stop;
+
+	memcpy(&x, at, sizeof(x));
+	x = le64toh(x);
+	stop = ~x & UINT64_C(0x8080808080808080);
+	if (!stop)
+		return 0;
+	x &= stop ^ (stop - 1);
+	x &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+	x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+	x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
+	*out = (x & UINT64_C(0x0fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
+	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
+}
+
+static inline bool delta_of(struct unpack_stream *s, uint64_t *out)
+{
+	uint64_t v;
+	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
+
+	if (!took)
+		return svarint(s, out);
+	s->at += took;
+	*out = v >> 1 ^ (0 - (v & 1));
+	return true;
+}
+
+/* The symbol that comes next; nothing is taken.  False: there is none, or it is an event. */
+static inline bool peek_access(const struct unpack *u, struct unpack_stream *symbols, uint64_t *v)
+{
+	*symbols = u->symbols;
+	if (symbols->at < symbols->end && *symbols->at < 0x80)
+		*v = *symbols->at++;
+	else if (!varint(symbols, v))
+		return false;
+	return *v >> 2 != CRAY_EVENT;
+}
+
+/*
+ * The ways in which an access tells its address, without a branch for which of them: which one it
+ * is can hardly be foretold, and is most of what decoding costs.
+ */
+static inline bool address_of(struct unpack *u, const struct unpack_site *site, unsigned way,
+			      uint64_t before, uint64_t *address)
+{
+	uint64_t base = way & 1 ? before : site->last;
+	uint64_t delta = way & 1 ? site->distance : site->stride;
+
+	if (way & 2 && !delta_of(way & 1 ? &u->near : &u->own, &delta))
+		return wrong(u, "too few addresses");
+	*address = base + delta;
+	return true;
+}
+
+/* The site that a symbol names; NULL: a fault. */
+static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
+{
+	if (who == CRAY_NEXT && here)
+		return &u->site[here->next];
+	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
+		return &u->site[who - CRAY_SITE];
+	return site_of(u, who);
+}
+
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
+{
+	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here], *site;
+	struct unpack_stream symbols;
+	uint64_t v, address, before = u->before;
+	uint32_t nr = 0;
+
+	if (u->fault)
+		return 0;
+	if (max > u->nr_symbols)
+		max = u->nr_symbols;
+	for (; nr < max && peek_access(u, &symbols, &v); nr++) {
+		site = run_site(u, v >> 2, here);
+		if (!site || !address_of(u, site, v & 3, before, &address))
+			break;
+		u->symbols = symbols;
+		if (here)
+			here->next = (uint32_t)(site - u->site);
+		here = site;
+		site->stride = address - site->last;
+		site->distance = address - before;
+		site->last = before = address;
+		out[nr] = (struct mem_access){ .address = address,
+					       .pc = site->pc,
+					       .size = site->size,
+					       .is_write = site->tag & CRAY_KIND,
+					       .tag = site->tag,
+					       .attr = site->attr };
+	}
+	u->before = before;
+	u->here = here ? (uint32_t)(here - u->site) : NO_SITE;
+	u->nr_symbols -= nr;
+	u->nr_records += nr;
+	u->nr_accesses += nr;
+	return nr;
+}
+
+bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
+{
+	struct unpack_stream s = u->events;
+	uint64_t v, size, order, time;
+	uint8_t code;
+
+	if (u->fault || !u->nr_symbols || peek_access(u, &s, &v) || s.at == u->symbols.at)
+		return false;
+	s = u->events;
+	if (!byte(&s, &code) || code != CRAY_EV_STAMP || !varint(&s, &size) ||
+	    size > (size_t)(s.end - s.at) || !varint(&s, &order) || !varint(&s, &time))
+		return false;
+	*time_ns = u->time_ns + time;
+	return true;
+}
+
 /* ---- the block ----------------------------------------------------------- */
 
 static bool block_end(struct unpack *u)
@@ -385,6 +511,17 @@ static bool block_end(struct unpack *u)
 	return false;
 }
 
+/* The next symbol.  False: too few bytes. */
+static inline bool next_symbol(struct unpack *u, uint64_t *v)
+{
+	u->nr_symbols--;
+	if (u->symbols.at < u->symbols.end && *u->symbols.at < 0x80)
+		*v = *u->symbols.at++;
+	else if (!varint(&u->symbols, v))
+		return wrong(u, "too few symbols");
+	return true;
+}
+
 bool unpack_next(struct unpack *u, struct mem_record *out)
 {
 	bool is_record;
@@ -394,11 +531,8 @@ bool unpack_next(struct unpack *u, struct mem_record *out)
 		return false;
 	out->has_ticket = false;
 	while (u->nr_symbols > 0) {
-		u->nr_symbols--;
-		if (u->symbols.at < u->symbols.end && *u->symbols.at < 0x80)
-			v = *u->symbols.at++;
-		else if (!varint(&u->symbols, &v))
-			return wrong(u, "too few symbols");
+		if (!next_symbol(u, &v))
+			return false;
 		if (v >> 2 != CRAY_EVENT)
 			return access_at(u, v, out);
 		if (!event(u, out, &is_record))
@@ -407,4 +541,19 @@ bool unpack_next(struct unpack *u, struct mem_record *out)
 			return true;
 	}
 	return block_end(u);
+}
+
+enum unpack_step unpack_step(struct unpack *u, struct mem_record *out)
+{
+	bool is_record;
+	uint64_t v;
+
+	if (u->fault || !u->nr_symbols) {
+		if (!u->fault)
+			block_end(u);
+		return UNPACK_END;
+	}
+	if (!next_symbol(u, &v) || !event(u, out, &is_record))
+		return UNPACK_END;
+	return is_record ? UNPACK_RECORD : UNPACK_STATE;
 }

@@ -50,6 +50,23 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 /* False at the end of the block, or at a fault.  The name is in the payload. */
 bool unpack_next(struct unpack *u, struct mem_record *out);
 
+/*
+ * Up to @max accesses in a row, of one thread and stamp.  0: no access comes next, or there
+ * is a fault.
+ */
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max);
+
+/* The time of the stamp that comes next, if one does.  Nothing is taken. */
+bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns);
+
+/* What comes next if unpack_run() says 0. */
+enum unpack_step {
+	UNPACK_END,    /* the end of the block, or a fault */
+	UNPACK_STATE,  /* thread, order or time are others from here on */
+	UNPACK_RECORD, /* in *out */
+};
+enum unpack_step unpack_step(struct unpack *u, struct mem_record *out);
+
 void unpack_release(struct unpack *u);
 
 #endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache.h - one cache: which lines it has, and which one goes when another comes.
+ *
+ * A slot is a word: (line + 1) << 4 and four flags; 0 is empty.  Where the order of uses or
+ * arrivals decides (LRU, FIFO, LIFO), a set is kept in that order, newest first and
+ * empty slots last, so that the victim is at an end and most lookups end at the first
+ * comparison.  Else (tree-PLRU, random) lines stay where they are.  A fully associative
+ * cache of more than CACHE_WAYS_MAX lines is a pool.
+ *
+ * A pointer to a slot is good until the cache is changed.
+ */
+#ifndef MEMORY_SIM_CACHE_H
+#define MEMORY_SIM_CACHE_H
+
+#include <string.h>
+
+#include "base/u64map.h"
+#include "memory/sim/pool.h"
+#include "memory/sim/sim.h"
+
+#define CACHE_WAYS_MAX  64u
+
+#define SLOT_DIRTY      UINT64_C(1)
+#define SLOT_SHARED     UINT64_C(2) /* caches of other cores may have the line */
+#define SLOT_FOLLOWED   UINT64_C(4) /* every use is told to sharing.h; first level only */
+#define SLOT_PREFETCH   UINT64_C(8) /* nobody asked for it so far */
+#define SLOT_FLAGS      UINT64_C(15)
+
+#define SLOT_OF(line)   (((line) + 1) << 4)
+#define SLOT_LINE(slot) (((slot) >> 4) - 1)
+
+struct cache {
+	uint64_t *slots;
+	uint32_t *nodes; /* beside each slot: its place in the shadow, or where it once was */
+	uint64_t *trees; /* PLRU: a bit per inner node of a set's tree */
+	uint64_t nr_sets, mask;
+	uint32_t ways;
+	uint8_t shift; /* log2 of the line size */
+	uint8_t level;
+	enum sim_policy policy;
+	bool is_pool;
+	bool power_of_two; /* of sets */
+	uint64_t random;
+	struct pool pool;
+
+	/* What tells misses apart; see classes.h. */
+	bool classes;
+	struct pool shadow;
+	struct u64map seen, lost; /* line / 64 to a bit per line */
+};
+
+/* @lines: of 2^@shift bytes; @ways 0: fully associative.  0 or -ENOMEM. */
+int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
+	       enum sim_policy policy, uint64_t seed, bool classes);
+void cache_release(struct cache *c);
+
+/* What is not in the fast path below. */
+uint64_t *cache_pool_find(const struct cache *c, uint64_t line);
+uint64_t *cache_used_elsewhere(struct cache *c, uint64_t *slot);
+
+static inline uint64_t *cache_set(const struct cache *c, uint64_t line)
+{
+	uint64_t set = c->power_of_two ? line & c->mask : line % c->nr_sets;
+
+	return c->slots + set * c->ways;
+}
+
+/* The slot of @line, or NULL. */
+static inline uint64_t *cache_find(const struct cache *c, uint64_t line)
+{
+	uint64_t *set, want = SLOT_OF(line);
+	uint32_t i;
+
+	if (c->is_pool)
+		return cache_pool_find(c, line);
+	set = cache_set(c, line);
+	for (i = 0; i < c->ways; i++) {
+		if ((set[i] & ~SLOT_FLAGS) == want)
+			return &set[i];
+	}
+	return NULL;
+}
+
+/* The line in @slot, one of an LRU set, goes to its front. */
+static inline uint64_t *cache_to_front(struct cache *c, uint64_t *set, uint64_t *slot)
+{
+	uint64_t value = *slot;
+
+	if (c->nodes) {
+		uint32_t *first = c->nodes + (set - c->slots), *node = first + (slot - set);
+		uint32_t mine = *node;
+
+		for (; node > first; node--)
+			node[0] = node[-1];
+		*first = mine;
+	}
+	for (; slot > set; slot--)
+		slot[0] = slot[-1];
+	*set = value;
+	return set;
+}
+
+/* The line in @slot is used.  Returns where it is now. */
+static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
+{
+	if (c->policy == SIM_FIFO || c->policy == SIM_LIFO || c->policy == SIM_RANDOM)
+		return slot;
+	if (c->is_pool || c->policy != SIM_LRU)
+		return cache_used_elsewhere(c, slot);
+	return cache_to_front(c, cache_set(c, SLOT_LINE(*slot)), slot);
+}
+
+/*
+ * Enter a line that is not there.  Returns its slot; *@victim is what had to go, 0 if nothing.
+ */
+uint64_t *cache_insert(struct cache *c, uint64_t value, uint64_t *victim);
+
+/* Take it out.  Returns what was in the slot. */
+uint64_t cache_remove(struct cache *c, uint64_t *slot);
+
+/* Walk over all lines: *@at starts at 0; 0 at the end. */
+uint64_t cache_next(const struct cache *c, uint64_t *at);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* config_host.c - this computer's data caches, from what the kernel tells in sysfs. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/sim/config.h"
+
+#define INDEX_MAX 16
+
+/* One line of a small file; false: there is none. */
+static bool line_of(const char *root, unsigned index, const char *name, char *out, size_t size)
+{
+	char path[512];
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u/%s", root, index, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fgets(out, (int)size, file);
+	fclose(file);
+	if (got)
+		out[strcspn(out, "\n")] = '\0';
+	return got;
+}
+
+static uint64_t number_of(const char *root, unsigned index, const char *name)
+{
+	char text[64], *end;
+	uint64_t n;
+
+	if (!line_of(root, index, name, text, sizeof(text)) || !isdigit((unsigned char)text[0]))
+		return 0;
+	n = strtoull(text, &end, 10);
+	if (*end == 'K')
+		n *= 1024;
+	else if (*end == 'M')
+		n *= 1024 * 1024;
+	return n;
+}
+
+/* How many CPUs are in "0-3,8". */
+static uint32_t cpus_in(const char *list)
+{
+	uint32_t nr = 0;
+
+	while (isdigit((unsigned char)*list)) {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			to = strtoul(end + 1, &end, 10);
+		nr += to >= from && to - from < 65536 ? (uint32_t)(to - from + 1) : 0;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return nr;
+}
+
+static uint32_t online(const char *root)
+{
+	char path[512], text[256] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/online", root);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return cpus_in(text);
+}
+
+/* False: an instruction cache, or none of that number. */
+static bool take_index(const char *root, unsigned index, uint32_t cpus, struct sim_level_config *l,
+		       uint64_t *level)
+{
+	char text[1024];
+	uint32_t shared = 1;
+
+	if (!line_of(root, index, "type", text, sizeof(text)) || !strcmp(text, "Instruction"))
+		return false;
+	memset(l, 0, sizeof(*l));
+	*level = number_of(root, index, "level");
+	snprintf(l->name, sizeof(l->name), "L%u", (unsigned)(*level % 100));
+	l->size = number_of(root, index, "size");
+	l->line = (uint32_t)number_of(root, index, "coherency_line_size");
+	l->ways = (uint32_t)number_of(root, index, "ways_of_associativity");
+	if (line_of(root, index, "shared_cpu_list", text, sizeof(text)))
+		shared = cpus_in(text);
+	l->share = shared >= cpus && cpus > 1 ? 0 : shared;
+	if (l->share == 0 && shared == 0)
+		l->share = 1;
+	/* What the kernel tells as 0, or in sets that do not add up, is not known. */
+	if (l->line && l->ways && l->size % ((uint64_t)l->line * l->ways))
+		l->ways = 0;
+	return l->size && l->line;
+}
+
+static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
+{
+	uint32_t i, k;
+
+	for (i = 1; i < nr; i++) {
+		for (k = i; k > 0 && level[k] < level[k - 1]; k--) {
+			struct sim_level_config t = l[k];
+			uint64_t n = level[k];
+
+			l[k] = l[k - 1];
+			l[k - 1] = t;
+			level[k] = level[k - 1];
+			level[k - 1] = n;
+		}
+	}
+}
+
+int sim_config_host(struct sim_config *c, const char *root, struct err *err)
+{
+	uint64_t level[SIM_LEVELS_MAX];
+	uint32_t cpus = online(root), nr = 0, smt, k;
+	unsigned index;
+
+	sim_config_default(c);
+	for (index = 0; index < INDEX_MAX && nr < SIM_LEVELS_MAX; index++) {
+		if (take_index(root, index, cpus, &c->level[nr], &level[nr]))
+			nr++;
+	}
+	if (!nr) {
+		err_set(err, -ENOENT, "%s/cpu0/cache tells of no data cache", root);
+		err_hint(err,
+			 "name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE");
+		return err->code;
+	}
+	by_level(c->level, level, nr);
+	c->nr_levels = nr;
+	/* Threads of one core share its first cache; here they have cores of their own. */
+	smt = c->level[0].share ? c->level[0].share : 1;
+	for (k = 0; k < nr; k++)
+		c->level[k].share /= smt;
+	return 0;
+}

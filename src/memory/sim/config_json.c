@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config_json.c - a machine from JSON, ours or the existing suite's.
+ *
+ * A key that is not known is an error: it may be a misspelt one, and a simulation of another
+ * machine than the one that was meant looks just as well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "memory/sim/config.h"
+
+#define FILE_MAX (1u << 20)
+
+/* Where we are in the document, for messages: "cache.json: levels[1]". */
+struct place {
+	const char *file;
+	char path[96];
+	struct err *err;
+};
+
+static int wrong(const struct place *p, const char *key, const char *what)
+{
+	err_set(p->err, -EINVAL, "%s: %s%s%s: %s", p->file, p->path, *p->path && *key ? "." : "",
+		key, what);
+	return -EINVAL;
+}
+
+/* ---- values ------------------------------------------------------------------ */
+
+static int get_size(const struct place *p, const char *key, const json_t *v, uint64_t *out)
+{
+	if (json_is_integer(v) && json_integer_value(v) >= 0) {
+		*out = (uint64_t)json_integer_value(v);
+		return 0;
+	}
+	if (json_is_string(v) && sim_size_of(json_string_value(v), out))
+		return 0;
+	return wrong(p, key, "a size goes there: bytes, or a text such as \"32K\"");
+}
+
+static int get_number(const struct place *p, const char *key, const json_t *v, uint32_t *out)
+{
+	json_int_t n = json_integer_value(v);
+
+	if (!json_is_integer(v) || n < 0 || n > UINT32_MAX)
+		return wrong(p, key, "a whole number goes there, and not a negative one");
+	*out = (uint32_t)n;
+	return 0;
+}
+
+/* A number or the word that stands for one. */
+static int get_number_or(const struct place *p, const char *key, const json_t *v, const char *word,
+			 uint32_t meaning, uint32_t *out)
+{
+	const char *text = json_string_value(v);
+	char what[80];
+
+	if (text && !strcmp(text, word)) {
+		*out = meaning;
+		return 0;
+	}
+	if (!text)
+		return get_number(p, key, v, out);
+	snprintf(what, sizeof(what), "a number or \"%s\" goes there", word);
+	return wrong(p, key, what);
+}
+
+static int get_name(const struct place *p, const char *key, const json_t *v, char *out)
+{
+	const char *text = json_string_value(v);
+	size_t i;
+
+	if (!text || !*text || strlen(text) >= SIM_NAME_MAX)
+		return wrong(p, key, "a text of 1 to 15 bytes goes there");
+	for (i = 0; text[i]; i++) {
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return wrong(p, key, "a name without control characters goes there");
+	}
+	snprintf(out, SIM_NAME_MAX, "%s", text);
+	return 0;
+}
+
+static int get_word(const struct place *p, const char *key, const json_t *v,
+		    int (*find)(const char *), const char *which)
+{
+	const char *text = json_string_value(v);
+	int n = text ? find(text) : -1;
+	char what[128];
+
+	if (n >= 0)
+		return n;
+	snprintf(what, sizeof(what), "one of %s goes there", which);
+	return wrong(p, key, what);
+}
+
+static int get_bool(const struct place *p, const char *key, const json_t *v, bool *out)
+{
+	if (!json_is_boolean(v))
+		return wrong(p, key, "true or false goes there");
+	*out = json_is_true(v);
+	return 0;
+}
+
+/* ---- ours ---------------------------------------------------------------------- */
+
+static int write_policy(const struct place *p, const json_t *v, struct sim_level_config *l)
+{
+	const char *text = json_string_value(v);
+
+	if (!text || (strcmp(text, "back") != 0 && strcmp(text, "through") != 0))
+		return wrong(p, "write", "\"back\" or \"through\" goes there");
+	l->write_through = !strcmp(text, "through");
+	return 0;
+}
+
+static int level_words(const struct place *p, const char *key, const json_t *v,
+		       struct sim_level_config *l)
+{
+	int n;
+
+	if (!strcmp(key, "policy")) {
+		n = get_word(p, key, v, sim_policy_find, "lru, plru, fifo, lifo, random");
+		l->policy = n < 0 ? l->policy : (enum sim_policy)n;
+	} else if (!strcmp(key, "inclusion")) {
+		n = get_word(p, key, v, sim_inclusion_find, "non-inclusive, inclusive, exclusive");
+		l->inclusion = n < 0 ? l->inclusion : (enum sim_inclusion)n;
+	} else if (!strcmp(key, "prefetch")) {
+		n = get_word(p, key, v, sim_prefetch_find, "none, next-line, tagged");
+		l->prefetch = n < 0 ? l->prefetch : (enum sim_prefetch)n;
+	} else {
+		n = wrong(p, key, "there is no such key");
+		err_hint(p->err, "a level has name, size, line, ways, policy, write, allocate, "
+				 "inclusion, share, prefetch");
+	}
+	return n < 0 ? n : 0;
+}
+
+static int level_key(const struct place *p, const char *key, const json_t *v,
+		     struct sim_level_config *l)
+{
+	bool allocates;
+	int ret;
+
+	if (!strcmp(key, "name"))
+		return get_name(p, key, v, l->name);
+	if (!strcmp(key, "size"))
+		return get_size(p, key, v, &l->size);
+	if (!strcmp(key, "line"))
+		return get_number(p, key, v, &l->line);
+	if (!strcmp(key, "ways"))
+		return get_number_or(p, key, v, "full", 0, &l->ways);
+	if (!strcmp(key, "share"))
+		return get_number_or(p, key, v, "all", 0, &l->share);
+	if (!strcmp(key, "write"))
+		return write_policy(p, v, l);
+	if (!strcmp(key, "allocate")) {
+		ret = get_bool(p, key, v, &allocates);
+		l->no_allocate = ret == 0 && !allocates;
+		return ret;
+	}
+	return level_words(p, key, v, l);
+}
+
+/* What a list of ours is made of; NULL: it is one. */
+static const json_t *list_of(const struct place *p, const json_t *v, const char *key, size_t max,
+			     int *ret)
+{
+	*ret = 0;
+	if (!json_is_array(v))
+		*ret = wrong(p, key, "a list goes there");
+	else if (json_array_size(v) > max)
+		*ret = wrong(p, key, "there are too many of them");
+	return *ret ? NULL : v;
+}
+
+static int parse_level(struct place *p, const json_t *entry, uint32_t i, struct sim_level_config *l)
+{
+	const char *key;
+	json_t *v;
+
+	snprintf(p->path, sizeof(p->path), "levels[%u]", i);
+	if (!json_is_object(entry))
+		return wrong(p, "", "an object goes there");
+	memset(l, 0, sizeof(*l));
+	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
+	l->line = 64;
+	l->share = SIM_SHARE_DEFAULT;
+	if (!json_object_get(entry, "size"))
+		return wrong(p, "size", "it is missing");
+	if (!json_object_get(entry, "ways"))
+		return wrong(p, "ways", "it is missing; \"full\" for fully associative");
+	json_object_foreach((json_t *)entry, key, v)
+	{
+		if (level_key(p, key, v, l) < 0)
+			return p->err->code;
+	}
+	return 0;
+}
+
+static int parse_tlb(struct place *p, const json_t *entry, uint32_t i, struct sim_tlb_config *t)
+{
+	const char *key;
+	json_t *v;
+	int ret = 0;
+
+	snprintf(p->path, sizeof(p->path), "tlb[%u]", i);
+	if (!json_is_object(entry))
+		return wrong(p, "", "an object goes there");
+	memset(t, 0, sizeof(*t));
+	snprintf(t->name, sizeof(t->name), "TLB%u", i + 1);
+	if (!json_object_get(entry, "entries"))
+		return wrong(p, "entries", "it is missing");
+	json_object_foreach((json_t *)entry, key, v)
+	{
+		if (ret == 0 && !strcmp(key, "name")) {
+			ret = get_name(p, key, v, t->name);
+		} else if (ret == 0 && !strcmp(key, "entries")) {
+			ret = get_number(p, key, v, &t->entries);
+		} else if (ret == 0 && !strcmp(key, "ways")) {
+			ret = get_number_or(p, key, v, "full", 0, &t->ways);
+		} else if (ret == 0) {
+			ret = wrong(p, key, "there is no such key");
+			err_hint(p->err, "a TLB has name, entries, ways");
+		}
+	}
+	return ret;
+}
+
+static int parse_lists(struct place *p, const char *key, const json_t *v, struct sim_config *c)
+{
+	bool levels = !strcmp(key, "levels");
+	const json_t *list, *entry;
+	size_t i;
+	int ret;
+
+	list = list_of(p, v, key, levels ? SIM_LEVELS_MAX : SIM_TLBS_MAX, &ret);
+	json_array_foreach ((json_t *)list, i, entry) {
+		uint32_t n = (uint32_t)i;
+
+		if (ret < 0)
+			break;
+		ret = levels ? parse_level(p, entry, n, &c->level[i])
+			     : parse_tlb(p, entry, n, &c->tlb[i]);
+	}
+	p->path[0] = '\0';
+	if (ret == 0 && levels)
+		c->nr_levels = (uint32_t)json_array_size(list);
+	else if (ret == 0)
+		c->nr_tlbs = (uint32_t)json_array_size(list);
+	return ret;
+}
+
+static int parse_ours(struct place *p, const json_t *root, struct sim_config *c)
+{
+	const char *key;
+	uint64_t size;
+	uint32_t seed = 0;
+	json_t *v;
+	int ret = 0;
+
+	json_object_foreach((json_t *)root, key, v)
+	{
+		if (!strcmp(key, "levels") || !strcmp(key, "tlb")) {
+			ret = parse_lists(p, key, v, c);
+		} else if (!strcmp(key, "page")) {
+			ret = get_size(p, key, v, &size);
+			if (ret == 0)
+				c->page = size > SIM_PAGE_MAX ? UINT32_MAX : (uint32_t)size;
+		} else if (!strcmp(key, "cores")) {
+			ret = get_number(p, key, v, &c->cores);
+		} else if (!strcmp(key, "seed")) {
+			ret = get_number(p, key, v, &seed);
+			c->seed = seed;
+		} else {
+			ret = wrong(p, key, "there is no such key");
+			err_hint(p->err, "a machine has levels, tlb, page, cores, seed");
+		}
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- the existing suite's -------------------------------------------------------- */
+
+/* Its numbers 2 and 3 (last in, first out; first in, last out) are two names of one thing. */
+static const enum sim_policy suite_policies[] = { SIM_LRU, SIM_FIFO, SIM_LIFO, SIM_LIFO,
+						  SIM_RANDOM };
+
+static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct sim_level_config *l)
+{
+	const json_t *name = json_object_get(entry, "name");
+	uint32_t size = 0, line = 0, policy = 0;
+
+	snprintf(p->path, sizeof(p->path), "caches[%u]", i);
+	if (!json_is_object(entry))
+		return wrong(p, "", "an object goes there");
+	memset(l, 0, sizeof(*l));
+	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
+	if ((name && get_name(p, "name", name, l->name) < 0) ||
+	    get_number(p, "cache_size", json_object_get(entry, "cache_size"), &size) < 0 ||
+	    get_number(p, "block_size", json_object_get(entry, "block_size"), &line) < 0 ||
+	    get_number(p, "set_assoc", json_object_get(entry, "set_assoc"), &l->ways) < 0 ||
+	    get_number(p, "rep_policy", json_object_get(entry, "rep_policy"), &policy) < 0)
+		return p->err->code;
+	if (size > 40)
+		return wrong(p, "cache_size",
+			     "a power of two goes there, as its exponent: 15 is 32K");
+	if (line > 20)
+		return wrong(p, "block_size",
+			     "a power of two goes there, as its exponent: 6 is 64");
+	if (policy > 4)
+		return wrong(p, "rep_policy",
+			     "0 (LRU), 1 (FIFO), 2 (LIFO), 3 (FILO) or 4 (random) goes there");
+	l->size = UINT64_C(1) << size;
+	l->line = 1u << line;
+	l->policy = suite_policies[policy];
+	return 0;
+}
+
+/* One chain of caches for all threads, as there. */
+static int parse_suite(struct place *p, const json_t *root, struct sim_config *c)
+{
+	const json_t *list, *entry;
+	size_t i;
+	int ret;
+
+	list = list_of(p, json_object_get(root, "caches"), "caches", SIM_LEVELS_MAX, &ret);
+	json_array_foreach ((json_t *)list, i, entry) {
+		if (ret == 0)
+			ret = suite_level(p, entry, (uint32_t)i, &c->level[i]);
+	}
+	p->path[0] = '\0';
+	c->cores = 1;
+	c->nr_levels = ret == 0 ? (uint32_t)json_array_size(list) : 0;
+	return ret;
+}
+
+/* ---- files ---------------------------------------------------------------------- */
+
+int sim_config_parse(struct sim_config *c, const char *text, size_t size, const char *path,
+		     struct err *err)
+{
+	struct place p = { .file = path, .err = err };
+	json_error_t why;
+	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+	int ret;
+
+	sim_config_default(c);
+	c->nr_levels = 0;
+	if (!root) {
+		err_set(err, -EINVAL, "%s: line %d, column %d: %s", path, why.line, why.column,
+			why.text);
+		err_hint(err, "a machine is a JSON object; 'corotracer mem sim --show' prints one");
+		return err->code;
+	}
+	if (json_object_get(root, "caches")) {
+		ret = parse_suite(&p, root, c);
+	} else if (json_object_get(root, "levels")) {
+		ret = parse_ours(&p, root, c);
+	} else {
+		ret = err_set(err, -EINVAL, "%s: it has no \"levels\"", path);
+		err_hint(err, "a machine is a JSON object; 'corotracer mem sim --show' prints one");
+	}
+	json_decref(root);
+	sim_config_finish(c);
+	return ret;
+}
+
+int sim_config_read(struct sim_config *c, const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	char *text = fd >= 0 ? malloc(FILE_MAX + 1) : NULL;
+	size_t size = 0;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return err_errno(err, "cannot open '%s'", path);
+	while (text && got > 0 && size <= FILE_MAX) {
+		got = io_read(fd, text + size, FILE_MAX + 1 - size);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	close(fd);
+	if (!text) {
+		ret = err_set(err, -ENOMEM, "no memory to read '%s'", path);
+	} else if (got < 0) {
+		errno = (int)-got;
+		ret = err_errno(err, "cannot read '%s'", path);
+	} else if (size > FILE_MAX) {
+		ret = err_set(err, -EFBIG, "'%s' is too large to be a machine", path);
+	} else {
+		ret = sim_config_parse(c, text, size, path, err);
+	}
+	free(text);
+	return ret;
+}

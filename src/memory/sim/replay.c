@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* replay.c - a trace through a simulator. */
+#include "memory/sim/replay.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/progress.h"
+
+#define PROGRESS_STEP (1u << 20) /* accesses between two looks at the clock */
+
+struct replaying {
+	struct replay *p;
+	struct sim *s;
+	const struct mem_facts *facts;
+	bool on; /* between the marks */
+	uint32_t weight_256;
+};
+
+/* A thread is met for the first time: where is it to run? */
+static int place_thread(struct replaying *g, uint32_t thread)
+{
+	uint64_t *known, id;
+	size_t i;
+
+	known = u64map_at(&g->p->known, thread);
+	if (!known)
+		return -ENOMEM;
+	if (*known)
+		return 0;
+	*known = 1;
+	id = mem_facts_id(g->facts, thread);
+	for (i = 0; i < g->p->nr_places; i++) {
+		if (g->p->places[i].id == id)
+			return sim_map_thread(g->s, thread, g->p->places[i].core);
+	}
+	return 0;
+}
+
+static bool is_text(const struct mem_record *r, const char *text)
+{
+	return strlen(text) == r->name_size && !memcmp(text, r->name, r->name_size);
+}
+
+static void mark(struct replaying *g, const struct mem_record *r)
+{
+	struct replay *p = g->p;
+
+	if (!p->met_from && p->from_mark && is_text(r, p->from_mark)) {
+		p->met_from = true;
+		g->on = !p->met_to;
+	} else if (!p->met_to && p->to_mark && (p->met_from || !p->from_mark) &&
+		   is_text(r, p->to_mark)) {
+		p->met_to = true;
+		g->on = false;
+	}
+}
+
+static int other_record(struct replaying *g, const struct mem_record *r)
+{
+	const char *type;
+	uint64_t offset;
+
+	if (r->kind == MEM_MARK)
+		mark(g, r);
+	if (r->kind == MEM_GAP && r->cause < CRAY_GAP_SAMPLED) {
+		g->p->lost += r->value;
+		g->p->lost_unknown |= !r->value;
+	} else if (r->kind == MEM_GAP) {
+		g->p->left_out += r->value;
+	}
+	if (g->p->select) /* it follows the annotations */
+		mem_select_wants(g->p->select, r, g->facts, &type, &offset);
+	return g->p->each ? g->p->each(g->p->context, r, NULL) : 0;
+}
+
+/* One by one: somebody chooses, or wants to be told. */
+static int run_slowly(struct replaying *g, const struct mem_run *run)
+{
+	struct mem_record rec = { .thread = run->thread,
+				  .weight_256 = run->weight_256,
+				  .order = run->order,
+				  .time_ns = run->time_ns };
+	struct sim_outcome out;
+	const char *type;
+	uint64_t offset;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; ret == 0 && i < run->nr; i++) {
+		const struct mem_access *a = &run->access[i];
+
+		rec.kind = a->is_write;
+		rec.tag = a->tag;
+		rec.size = a->size;
+		rec.attr = a->attr;
+		rec.address = a->address;
+		rec.pc = a->pc;
+		if (g->p->select &&
+		    !mem_select_wants(g->p->select, &rec, g->facts, &type, &offset)) {
+			g->p->aside++;
+			continue;
+		}
+		g->p->accesses++;
+		ret = sim_access(g->s, rec.thread, rec.address, rec.size, rec.kind == MEM_WRITE,
+				 g->p->each ? &out : NULL);
+		if (ret == 0 && g->p->each)
+			ret = g->p->each(g->p->context, &rec, &out);
+	}
+	return ret;
+}
+
+static int accesses(struct replaying *g, const struct mem_run *run)
+{
+	struct replay *p = g->p;
+
+	if (!g->on) {
+		p->aside += run->nr;
+		return 0;
+	}
+	if (p->nr_places && place_thread(g, run->thread) < 0)
+		return -ENOMEM;
+	if (run->weight_256 != g->weight_256) {
+		g->weight_256 = run->weight_256;
+		sim_weight(g->s, run->weight_256);
+		p->sampled |= run->weight_256 != 256;
+	}
+	if (p->select || p->each)
+		return run_slowly(g, run);
+	p->accesses += run->nr;
+	return sim_run(g->s, run->thread, run->access, run->nr);
+}
+
+/* What is missing and stands in no gap. */
+static void untold(struct replay *p, const struct mem_facts *facts)
+{
+	uint32_t i;
+
+	for (i = 0; i < MEM_CAUSES; i++)
+		*(i < CRAY_GAP_SAMPLED ? &p->lost : &p->left_out) += facts->lost[i];
+	p->lost_unknown |= facts->lost_unknown;
+}
+
+int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err *err)
+{
+	struct replaying g = {
+		.p = p, .s = s, .facts = mem_reader_facts(r), .on = !p->from_mark, .weight_256 = 256
+	};
+	struct progress progress;
+	uint64_t steps = 0;
+	struct mem_run run;
+	int ret = 0;
+
+	progress_start(&progress, "simulating", mem_reader_size(r));
+	while (ret == 0 && mem_reader_run(r, &run)) {
+		ret = run.record ? other_record(&g, run.record) : accesses(&g, &run);
+		steps += run.nr + 1;
+		if (steps >= PROGRESS_STEP) {
+			progress_update(&progress, mem_reader_done(r));
+			steps = 0;
+		}
+	}
+	progress_end(&progress);
+	if (ret == 0 && p->select && p->select->no_memory)
+		ret = -ENOMEM;
+	if (ret < 0 && !err->code)
+		err_set(err, ret, "no memory to simulate so many lines or threads");
+	untold(p, g.facts);
+	return ret;
+}
+
+void replay_release(struct replay *p)
+{
+	u64map_release(&p->known);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - many accesses in a row, on the short way.
+ *
+ * What is simulated most is simple: one core so far, every level write-back, allocating and
+ * non-inclusive, LRU in the first one, no TLB, no prefetch.  For that, this does what path.c does,
+ * with nothing to decide.  Whatever is not that simple goes the long way.  Both come to the
+ * same counts (tests/memory/sim).
+ */
+#include <errno.h>
+
+#include "memory/sim/classes.h"
+#include "memory/sim/machine.h"
+
+#define AHEAD 12 /* accesses: so early the second level's set is fetched */
+
+static bool is_simple(const struct sim *s, const struct cache *first)
+{
+	uint32_t k;
+
+	if (s->directory || s->config.nr_tlbs || first->is_pool || first->policy != SIM_LRU)
+		return false;
+	for (k = 0; k < s->nr_levels; k++) {
+		const struct sim_level_config *c = &s->config.level[k];
+
+		if (c->write_through || c->no_allocate || c->inclusion != SIM_NON_INCLUSIVE ||
+		    c->prefetch != SIM_PREFETCH_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* A level lost a line for another. */
+static inline void lose(struct sim *s, const struct core *core, uint32_t k, uint64_t victim)
+{
+	s->traffic[k].evictions += s->weight;
+	if (victim & SLOT_DIRTY) {
+		s->traffic[k].write_backs += s->weight;
+		path_write_back(s, core, k,
+				SLOT_LINE(victim) << (s->line_shift[k] - s->line_shift[0]));
+	}
+}
+
+static inline int miss_at(struct sim *s, struct thread *t, struct cache *c, uint32_t k,
+			  uint64_t line, bool is_write)
+{
+	int class;
+
+	t->level[k].misses[is_write] += s->weight;
+	if (!c->classes)
+		return 0;
+	class = classes_miss(c, line, false);
+	if (class < 0)
+		return class;
+	t->level[k].by_class[class][is_write] += s->weight;
+	return 0;
+}
+
+/* The first level does not have the line. */
+static int miss(struct sim *s, struct thread *t, uint64_t line, bool is_write)
+{
+	struct core *core = t->core;
+	uint64_t victim, *slot;
+	uint32_t k;
+	int ret = miss_at(s, t, core->path[0], 0, line, is_write);
+
+	for (k = 1; ret == 0 && k < s->nr_levels; k++) {
+		struct cache *c = core->path[k];
+
+		slot = cache_find(c, line_at(s, k, line));
+		if (slot) {
+			t->level[k].hits[is_write] += s->weight;
+			if (c->classes)
+				classes_hit(c, slot);
+			cache_use(c, slot);
+			break;
+		}
+		ret = miss_at(s, t, c, k, line_at(s, k, line), is_write);
+	}
+	if (ret < 0)
+		return s->failed = ret;
+	s->totals.memory_reads += k == s->nr_levels ? s->weight : 0;
+	while (k-- > 0) {
+		struct cache *c = core->path[k];
+		uint64_t value = SLOT_OF(line_at(s, k, line));
+
+		slot = cache_insert(c, value | (k || !is_write ? 0 : SLOT_DIRTY), &victim);
+		classes_came(c, slot);
+		if (victim)
+			lose(s, core, k, victim);
+	}
+	return 0;
+}
+
+static inline int use(struct sim *s, struct thread *t, struct cache *c, uint64_t line,
+		      bool is_write)
+{
+	uint64_t *set = cache_set(c, line), want = SLOT_OF(line);
+	uint32_t i;
+
+	for (i = 0; i < c->ways; i++) {
+		if ((set[i] & ~SLOT_FLAGS) == want)
+			break;
+	}
+	if (i == c->ways)
+		return miss(s, t, line, is_write);
+	t->level[0].hits[is_write] += s->weight;
+	if (c->classes)
+		classes_hit(c, &set[i]);
+	if (i)
+		cache_to_front(c, set, &set[i]);
+	*set |= is_write ? SLOT_DIRTY : 0;
+	return 0;
+}
+
+static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr)
+{
+	struct cache *first = t->core->path[0];
+	const struct cache *second = s->nr_levels > 1 ? t->core->path[1] : NULL;
+	uint32_t shift = s->line_shift[0];
+	uint64_t bytes = 0, before = t->level[0].misses[0] + t->level[0].misses[1];
+	bool ahead = second && !second->is_pool && second->power_of_two && s->missing;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; ret == 0 && i < nr; i++) {
+		const struct mem_access *a = &access[i];
+		uint64_t line = a->address >> shift;
+
+		if (ahead && i + AHEAD < nr)
+			__builtin_prefetch(cache_set(second, a[AHEAD].address >> second->shift));
+		if (!a->size || (a->address + a->size - 1) >> shift != line) {
+			ret = sim_access_of(s, t, a->address, a->size, a->is_write, NULL);
+			continue;
+		}
+		t->public.accesses[a->is_write] += s->weight;
+		bytes += a->size;
+		ret = use(s, t, first, line, a->is_write);
+	}
+	s->totals.bytes += bytes * s->weight;
+	/* Fetching ahead pays where more than a few in a hundred miss. */
+	before = t->level[0].misses[0] + t->level[0].misses[1] - before;
+	s->missing = before > nr * s->weight / 32;
+	return ret;
+}
+
+int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr)
+{
+	struct thread *t = sim_thread_of(s, thread);
+	int ret = 0;
+	size_t i;
+
+	if (!t)
+		s->failed = -ENOMEM;
+	if (s->failed)
+		return s->failed;
+	if (is_simple(s, t->core->path[0]))
+		return run_simple(s, t, access, nr);
+	for (i = 0; ret == 0 && i < nr; i++)
+		ret = sim_access_of(s, t, access[i].address, access[i].size, access[i].is_write,
+				    NULL);
+	return ret;
+}
