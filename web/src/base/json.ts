@@ -4,6 +4,7 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 export function parseJson(text: string): unknown {
+	if (!/\d{16}/.test(text)) return JSON.parse(text);
 	return JSON.parse(text.replace(TOKEN, (token) => {
 		if (token.length < 16 || token.startsWith('"') || !/^-?\d+$/.test(token)) return token;
 		return Number.isSafeInteger(Number(token)) ? token : `"${token}"`;
