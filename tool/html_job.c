@@ -205,12 +205,14 @@ static void tell_text(const struct html_job *job, const struct output *o, const 
 {
 	const struct report report = view_report(v);
 	const struct report_totals t = report_totals_of(&report);
+	bool is_large = r->bytes >= 1000000;
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 	size_t i;
 
 	if (!job->quiet) {
 		text_put(stderr, o->is_stdout ? "standard output" : o->path);
-		fprintf(stderr, ": %.1f MB, %s events of %s coroutines\n", (double)r->bytes / 1e6,
+		fprintf(stderr, ": %.1f %s, %s events of %s coroutines\n",
+			(double)r->bytes / (is_large ? 1e6 : 1e3), is_large ? "MB" : "kB",
 			text_count(a, t.events + t.others), text_count(b, t.coroutines));
 	}
 	if (t.garbage)
