@@ -22,6 +22,7 @@ export interface ChartOptions {
 	height: number;
 	sync?: string;
 	unit?: (v: number) => string;
+	idle?: "last" | "peak";    // what the legend tells without a cursor
 	onRange?(from: number, to: number): void;
 }
 
@@ -34,6 +35,12 @@ function axisStep(ticks: number[]): number {
 function alpha(hex: string, a: number): string {
 	const n = Math.round(a * 255).toString(16).padStart(2, "0");
 	return hex.startsWith("#") && hex.length === 7 ? hex + n : hex;
+}
+
+function highest(column: ArrayLike<number | null> | undefined): number {
+	let top = 0;
+	for (let i = 0; i < (column?.length ?? 0); i++) top = Math.max(top, column![i] ?? 0);
+	return top;
 }
 
 export class Chart {
@@ -136,14 +143,13 @@ export class Chart {
 		this.o.onRange?.(from, to);
 	}
 
-	// At the cursor; without one, the last.
 	private showValues(idx: number | null): void {
-		const last = this.data[0].length - 1;
-		const i = idx ?? last;
+		const i = idx ?? this.data[0].length - 1;
+		const peak = idx === null && this.o.idle === "peak";
 		const unit = this.o.unit ?? fmt.short;
 		this.values.forEach((el, s) => {
-			const v = this.data[s + 1]?.[i];
-			el.textContent = v === undefined || v === null ? "" : unit(v);
+			const v = peak ? highest(this.data[s + 1]) : this.data[s + 1]?.[i];
+			el.textContent = v === undefined || v === null ? "" : (peak && v > 0 ? "≤ " : "") + unit(v);
 		});
 		this.when.textContent = i >= 0 && idx !== null ? `at ${fmt.duration(this.data[0][i])}` : "";
 	}

@@ -10,7 +10,8 @@ export interface Column {
 	key: string;
 	label: string;
 	title?: string;
-	width: string;             // a track of the grid: "6rem", "minmax(8rem, 1fr)"
+	width: number;             // rem, at least
+	grow?: number;             // its share of what is left
 	align?: "start" | "end";
 	sortable?: boolean;
 	mono?: boolean;
@@ -57,7 +58,8 @@ export class Grid {
 	constructor(options: GridOptions) {
 		this.o = options;
 		this.height = options.rowHeight ?? 26;
-		const tracks = options.columns.map((c) => c.width).join(" ");
+		const tracks = options.columns.map((c) => (c.grow ? `minmax(${c.width}rem, ${c.grow}fr)` : `${c.width}rem`)).join(" ");
+		const least = options.columns.reduce((sum, c) => sum + c.width, 0);
 		this.head = h("div", { class: "grid-head", role: "row", aria: { rowindex: 1 } });
 		this.spacer = h("div", { class: "grid-spacer", role: "presentation" });
 		this.none = h("div", { class: "empty", hidden: true });
@@ -67,6 +69,7 @@ export class Grid {
 			aria: { label: options.label, colcount: options.columns.length, rowcount: 1 },
 		}, this.head, this.body, this.none);
 		this.el.style.setProperty("--tracks", tracks);
+		this.el.style.setProperty("--least", `${least}rem`);
 		this.el.style.setProperty("--row", `${this.height}px`);
 		this.makeHead();
 		this.el.addEventListener("scroll", () => this.schedule(), { passive: true });

@@ -91,9 +91,10 @@ export class Head {
 	update(): void {
 		const { meta, live } = this.trace;
 		const t = meta.totals;
-		setText(this.name, meta.trace);
+		const name = meta.trace.split("/").pop() || meta.trace;
+		setText(this.name, name);
 		this.name.title = meta.trace;
-		document.title = `${meta.trace} – corotracer`;
+		document.title = `${name} – corotracer`;
 		this.set("duration", fmt.duration(t.duration_ns), `${fmt.count(t.duration_ns)} ns`);
 		this.set("events", fmt.count(t.transitions + t.others),
 			`${fmt.count(t.transitions)} transitions (suspended, resumed) and ${fmt.count(t.others)} others (births, wakes, ends)`);

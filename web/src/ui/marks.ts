@@ -2,6 +2,8 @@
 // marks.ts - states and confidences: a shape, a colour and the word, never one of them alone.
 
 import { h, svg } from "../base/dom.ts";
+import { viewHref } from "../base/route.ts";
+import type { Trace } from "../trace.ts";
 
 // As the bundle numbers them.
 export const STATES = ["unknown", "new", "ready", "running", "suspended", "ended", "destroyed"] as const;
@@ -52,4 +54,11 @@ export function putState(cell: HTMLElement, state: string): void {
 export function sureMark(confidence: string): HTMLElement {
 	const make = SURE_SHAPES[confidence] ?? SURE_SHAPES.info;
 	return h("span", { class: "badge", data: { sure: confidence } }, make(), confidence);
+}
+
+// To the findings of a detector; as sure as the surest of them.
+export function findingBadge(trace: Trace, detector: string): HTMLElement {
+	const sure = trace.report.findings.find((f) => f.detector === detector)?.confidence ?? "info";
+	const make = SURE_SHAPES[sure] ?? SURE_SHAPES.info;
+	return h("a", { class: "badge", data: { sure }, href: viewHref("findings", { detector }) }, make(), detector);
 }

@@ -23,8 +23,9 @@ export function panel(title: string, o: PanelOptions = {}): Panel {
 	const note = h("span", { class: "note" }, o.note ?? "");
 	const body = h("div", { class: "panel-body" });
 	const head = h("div", { class: "panel-head" }, h("h2", { id }, title), note);
-	if (o.tools) head.append(h("span", { class: "panel-tools" }, ...o.tools));
-	if (o.sheet) head.append(sheetButtons(title.toLowerCase(), o.sheet));
+	const tools = o.sheet ? sheetButtons(title.toLowerCase(), o.sheet) : h("span", { class: "panel-tools" });
+	tools.prepend(...(o.tools ?? []));
+	head.append(tools);
 	const el = h("section", { class: `panel ${o.class ?? ""}`, aria: { labelledby: id } }, head, body);
 	return { el, body, note };
 }
@@ -54,6 +55,13 @@ export function keyValues(pairs: readonly (readonly [string, Node | string | nul
 		if (value !== null) append(list, [h("dt", null, key), h("dd", null, value)]);
 	}
 	return list;
+}
+
+// A part of a whole, 0 to 1.
+export function bar(part: number, ink = ""): HTMLElement {
+	const el = h("div", { class: `bar ${ink}` });
+	el.style.width = `${(100 * Math.max(0, Math.min(1, part))).toFixed(1)}%`;
+	return h("div", { class: "bar-track", aria: { hidden: true } }, el);
 }
 
 export function empty(text: string): HTMLElement {

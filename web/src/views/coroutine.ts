@@ -8,8 +8,8 @@ import { FLAG, id64, SLICE } from "../data/coros.ts";
 import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
 import { Grid } from "../ui/grid.ts";
 import { LifeChart } from "../ui/life_chart.ts";
-import { stateMark } from "../ui/marks.ts";
-import { empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
+import { findingBadge, stateMark } from "../ui/marks.ts";
+import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
 import type { Context, View } from "../ui/view.ts";
 import { eventsOf, type LifeEvent } from "../data/events.ts";
@@ -120,7 +120,7 @@ export class CoroutineView implements View {
 			stateMark(trace.state(c.state[r])),
 			Number.isNaN(inState) ? null : h("span", null, `for ${fmt.duration(inState)}`),
 			where ? h("span", { class: "muted" }, "at ", where) : null,
-			...found.map((d) => h("a", { class: "badge", data: { sure: "strong" }, href: viewHref("findings", { detector: d }) }, d)));
+			...found.map((d) => findingBadge(trace, d)));
 	}
 
 	private drawSummary(): void {
@@ -220,7 +220,7 @@ export class CoroutineView implements View {
 			{ label: "Mean", end: true, show: (w) => fmt.duration(w.total / w.count) },
 			{ label: "Longest", end: true, show: (w) => fmt.duration(w.longest) },
 			{ label: "In all", end: true, show: (w) => fmt.duration(w.total) },
-			{ label: "", class: "bar-cell", show: (w) => barOf(w.total / longest) },
+			{ label: "", class: "bar-cell", show: (w) => bar(w.total / longest) },
 		], rows));
 	}
 
@@ -299,12 +299,12 @@ export class CoroutineView implements View {
 		return new Grid({
 			label: "Events, newest first", empty: "Reading its slices…", rowKey: (i) => keyOf(at(i)),
 			columns: [
-				{ key: "ts", label: "At", width: "13.5rem", align: "end", mono: true, render: text((e) => fmt.stamp(e.ts)) },
-				{ key: "delta", label: "After the one before", width: "10.5rem", align: "end", render: text((e) => (Number.isNaN(e.delta) ? fmt.dash : fmt.duration(e.delta))) },
-				{ key: "what", label: "What", width: "7rem", render: text((e) => e.what) },
-				{ key: "thread", label: "Thread", width: "8rem", mono: true, render: text((e) => (e.thread >= 0 ? trace.thread(e.thread) : fmt.dash)) },
-				{ key: "place", label: "Where, by whom", width: "minmax(16rem, 2fr)", mono: true, render: text((e) => this.eventPlace(e)) },
-				{ key: "why", label: "Why", width: "minmax(9rem, 1fr)", render: text((e) => e.why || fmt.dash) },
+				{ key: "ts", label: "At", width: 13.5, align: "end", mono: true, render: text((e) => fmt.stamp(e.ts)) },
+				{ key: "delta", label: "After the last", width: 8.5, align: "end", render: text((e) => (Number.isNaN(e.delta) ? fmt.dash : fmt.duration(e.delta))) },
+				{ key: "what", label: "What", width: 7, render: text((e) => e.what) },
+				{ key: "thread", label: "Thread", width: 8, mono: true, render: text((e) => (e.thread >= 0 ? trace.thread(e.thread) : fmt.dash)) },
+				{ key: "place", label: "Where, by whom", width: 16, grow: 2, mono: true, render: text((e) => this.eventPlace(e)) },
+				{ key: "why", label: "Why", width: 9, grow: 1, render: text((e) => e.why || fmt.dash) },
 			],
 		});
 	}
@@ -362,10 +362,4 @@ export class CoroutineView implements View {
 
 function keyOf(e: LifeEvent): string {
 	return `${e.ts}:${e.what}`;
-}
-
-function barOf(part: number): HTMLElement {
-	const el = h("div", { class: "bar", aria: { hidden: true } });
-	el.style.width = `${(100 * Math.max(0, Math.min(1, part))).toFixed(1)}%`;
-	return el;
 }

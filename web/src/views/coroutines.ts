@@ -177,26 +177,26 @@ export class Coroutines implements View {
 				cell.title = value.length > 24 ? value : "";
 			}
 		};
-		const number = (key: string, label: string, title: string, f: (r: number) => string, width = "6.4rem"): Column =>
+		const number = (key: string, label: string, title: string, f: (r: number) => string, width = 6.4): Column =>
 			({ key, label, title, width, align: "end", render: text(f) });
 		const time = (v: number) => (v > 0 ? fmt.duration(v) : fmt.dash);
 		return [
-			{ key: "id", label: "Id", width: "6.6rem", align: "end", mono: true, render: text((r) => `#${trace.coros.id(r)}`) },
-			{ key: "name", label: "Name", width: "minmax(9rem, 1.2fr)", render: text((r) => trace.name(r) || trace.kind(c().kind[r])?.text || fmt.dash) },
-			{ key: "state", label: "State", width: "8rem", render: (cell, i) => putState(cell, trace.state(c().state[row(i)])) },
+			{ key: "id", label: "Id", width: 6.6, align: "end", mono: true, render: text((r) => `#${trace.coros.id(r)}`) },
+			{ key: "name", label: "Name", width: 9, grow: 1.2, render: text((r) => trace.name(r) || trace.kind(c().kind[r])?.text || fmt.dash) },
+			{ key: "state", label: "State", width: 8, render: (cell, i) => putState(cell, trace.state(c().state[row(i)])) },
 			number("instate", "In state", "How long it has been in its state", (r) => {
 				const v = trace.coros.inState(r, trace.now);
 				return Number.isNaN(v) ? fmt.dash : fmt.duration(v);
 			}),
-			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: "minmax(12rem, 2.2fr)", mono: true, render: text((r) => trace.siteText(c().site[r]) || fmt.dash) },
-			{ key: "reason", label: "Why", width: "6.6rem", render: text((r) => trace.reason(c().reason[r]) || fmt.dash) },
-			number("longest", "Longest wait", "Its longest wait", (r) => time(c().longest[r]), "7.4rem"),
+			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: 12, grow: 2.2, mono: true, render: text((r) => trace.siteText(c().site[r]) || fmt.dash) },
+			{ key: "reason", label: "Why", width: 6.6, render: text((r) => trace.reason(c().reason[r]) || fmt.dash) },
+			number("longest", "Longest wait", "Its longest wait", (r) => time(c().longest[r]), 7.4),
 			number("waited", "Waited", "In all", (r) => time(c().waited[r])),
 			number("ran", "Ran", "In all", (r) => time(c().ran[r])),
-			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), "6.2rem"),
-			number("threads", "Threads", "Different ones that it ran on", (r) => fmt.count(c().threads[r]), "5.4rem"),
+			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), 6.2),
+			number("threads", "Threads", "Different ones that it ran on", (r) => fmt.count(c().threads[r]), 5.4),
 			number("life", "Lifetime", "From its birth or first event to its end, or the end of the trace", (r) => fmt.duration(trace.coros.lifetime(r, trace.now))),
-			{ key: "findings", label: "Findings", width: "minmax(7rem, 1fr)", render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
+			{ key: "findings", label: "Findings", width: 7, grow: 1, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
 		];
 	}
 

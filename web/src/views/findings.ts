@@ -149,7 +149,7 @@ export class Findings implements View {
 			sureMark(f.confidence), h("h2", { tabindex: -1 }, f.title),
 			h("span", { class: "finding-count" }, `×${fmt.count(f.count)}`),
 			f.oldest_ns > 0 ? h("span", { class: "muted" }, `longest ${fmt.duration(f.oldest_ns)}`) : null,
-			h("a", {
+			f.example === undefined ? null : h("a", {
 				class: "end-link", href: viewHref("coroutines", { findings: f.detector }),
 			}, f.count === 1 ? "in the table of coroutines" : "all of them in the table"));
 	}

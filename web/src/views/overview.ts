@@ -6,7 +6,7 @@ import * as fmt from "../base/format.ts";
 import { viewHref } from "../base/route.ts";
 import { Chart, type Columns } from "../ui/chart.ts";
 import { sureMark } from "../ui/marks.ts";
-import { empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
+import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
 import { goView, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import type { Finding, Thread } from "../data/types.ts";
@@ -42,7 +42,7 @@ export class Overview implements View {
 			],
 		});
 		this.rate = new Chart({
-			label: "Events a second over time", height: 130, sync: "overview", unit: (v) => `${fmt.short(v)}/s`, onRange,
+			label: "Events a second over time", height: 130, sync: "overview", unit: (v) => `${fmt.short(v)}/s`, idle: "peak", onRange,
 			lines: [
 				{ label: "transitions", colour: "accent", fill: true },
 				{ label: "wakes", colour: "ready", dash: [6, 4] },
@@ -138,7 +138,7 @@ export class Overview implements View {
 			{ label: "Busy", end: true, show: (t) => fmt.duration(t.busy) },
 			{ label: "Mean slice", end: true, show: (t) => (t.slices > 0 ? fmt.duration(t.busy / t.slices) : fmt.dash) },
 			{ label: "Of the run", end: true, show: (t) => fmt.percent(t.busy, span) },
-			{ label: "", class: "bar-cell", show: (t) => bar(t.busy / span) },
+			{ label: "", class: "bar-cell", show: (t) => bar(t.busy / span, "running") },
 		], rows));
 	}
 
@@ -191,10 +191,4 @@ export class Overview implements View {
 			rows: this.ctx.trace.meta.threads.map((t) => [String(t.tid), t.resumes, t.slices, t.busy]),
 		};
 	}
-}
-
-function bar(part: number): HTMLElement {
-	const el = h("div", { class: "bar running", aria: { hidden: true } });
-	el.style.width = `${Math.max(0, Math.min(100, 100 * part)).toFixed(1)}%`;
-	return el;
 }

@@ -6,6 +6,7 @@ import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { lower, rebin } from "../data/histogram.ts";
 import { Grid, type Column, type Sort } from "../ui/grid.ts";
+import { findingBadge } from "../ui/marks.ts";
 import { keyValues, panel, plainTable } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
 import { debounce, type Context, type View } from "../ui/view.ts";
@@ -30,7 +31,7 @@ export class SitesView implements View {
 	constructor(ctx: Context) {
 		this.ctx = ctx;
 		this.text = h("input", { type: "search", aria: { label: "Filter places by text" } });
-		this.text.placeholder = "Filter by file, function or address";
+		this.text.placeholder = "File, function or address";
 		this.text.addEventListener("input", debounce(120, () => this.set({ q: this.text.value })));
 		this.result = h("span", { class: "result", role: "status" });
 		this.detail = h("div", { class: "site-detail" });
@@ -49,7 +50,8 @@ export class SitesView implements View {
 		this.params = params;
 		if (document.activeElement !== this.text) this.text.value = params.q ?? "";
 		this.draw();
-		const at = this.rows.indexOf(Number(params.site ?? -1));
+		if (!params.site && this.rows.length > 0) this.params = { ...params, site: String(this.rows[0]) };
+		const at = this.rows.indexOf(Number(this.params.site ?? -1));
 		if (at >= 0 && this.grid.selected !== at) this.grid.select(at);
 	}
 
@@ -65,7 +67,9 @@ export class SitesView implements View {
 	}
 
 	private choose(site: number): void {
-		if (this.params.site === String(site)) return;
+		const isNew = this.params.site !== String(site);
+		this.drawDetail();
+		if (!isNew) return;
 		this.params = { ...this.params, site: String(site) };
 		this.ctx.setParams(this.params);
 		this.drawDetail();
@@ -128,18 +132,18 @@ export class SitesView implements View {
 			}
 		};
 		const time = (key: string, label: string, title: string, f: (s: Site) => number): Column => ({
-			key, label, title, width: "6rem", align: "end", render: text((s) => (f(s) > 0 ? fmt.duration(f(s)) : fmt.dash)),
+			key, label, title, width: 6, align: "end", render: text((s) => (f(s) > 0 ? fmt.duration(f(s)) : fmt.dash)),
 		});
 		return [
-			{ key: "text", label: "Place", width: "minmax(15rem, 2fr)", mono: true, render: text((s) => s.text || "not known") },
-			{ key: "waiting", label: "Waiting now", width: "7.4rem", align: "end", render: text((s) => fmt.count(s.waiting)) },
+			{ key: "text", label: "Place", width: 15, grow: 2, mono: true, render: text((s) => s.text || "not known") },
+			{ key: "waiting", label: "Waiting now", width: 7.4, align: "end", render: text((s) => fmt.count(s.waiting)) },
 			{
-				key: "oldest", label: "Oldest", title: "How long the longest of them has waited", width: "6rem", align: "end",
+				key: "oldest", label: "Oldest", title: "How long the longest of them has waited", width: 6, align: "end",
 				render: text((s) => (s.oldest.length > 0 ? fmt.duration(this.ctx.trace.now - (s.oldest[0].since ?? 0)) : fmt.dash)),
 			},
-			{ key: "waits", label: "Waits", width: "6.4rem", align: "end", render: text((s) => fmt.count(s.waits.nr)) },
+			{ key: "waits", label: "Waits", width: 6.4, align: "end", render: text((s) => fmt.count(s.waits.nr)) },
 			{
-				key: "spread", label: "How long (1 ns … 100 s)", width: `${SPARK.width + 22}px`, sortable: false,
+				key: "spread", label: "How long (1 ns … 100 s)", width: 12.6, sortable: false,
 				render: (cell, i) => this.spark(cell, this.site(i).waits),
 			},
 			time("p50", "Median", "Half of the waits took no longer", (s) => s.waits.p50),
@@ -189,7 +193,7 @@ export class SitesView implements View {
 			"All coroutines that waited here last")));
 		const found = this.ctx.trace.findingsOf(site.findings);
 		replace(this.detail, h("div", { class: "site-head" }, h("h2", { class: "mono" }, site.text || "Not known"),
-			...found.map((d) => h("a", { class: "badge", data: { sure: "strong" }, href: viewHref("findings", { detector: d }) }, d))),
+			...found.map((d) => findingBadge(this.ctx.trace, d))),
 		keyValues([
 			["file", site.file ? h("span", { class: "mono" }, `${site.file}${site.line ? `:${site.line}` : ""}`) : null],
 			["function", site.function ? h("span", { class: "mono" }, site.function) : null],

@@ -14,7 +14,7 @@ import { sheetButtons } from "../ui/save.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
 import {
-	AXIS, firstBehind, LANE, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
+	AXIS, firstBehind, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
 } from "../ui/timeline/scene.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
@@ -74,7 +74,7 @@ export class TimelineView implements View {
 	constructor(ctx: Context) {
 		this.ctx = ctx;
 		this.scene = {
-			trace: ctx.trace, by: "thread", lanes: [], view: new Viewport(), top: 0, width: 0, height: 0, gutter: 180,
+			trace: ctx.trace, by: "thread", lanes: [], view: new Viewport(), top: 0, width: 0, height: 0, gutter: 180, lane: 24,
 			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true,
 		};
 		this.canvas = h("canvas", null);
@@ -228,7 +228,7 @@ export class TimelineView implements View {
 			s.lanes = Array.from(rows, (r) => trace.coros.c.nr[r]);
 			this.selectFromParams();
 		}
-		this.spacer.style.height = `${Math.min(8e6, s.lanes.length * LANE + AXIS)}px`;
+		this.layLanes();
 		this.viewChanged(false);
 	}
 
@@ -255,7 +255,14 @@ export class TimelineView implements View {
 		s.width = this.stage.clientWidth;
 		s.height = this.stage.clientHeight;
 		s.gutter = s.width < 700 ? 96 : 180;
+		this.layLanes();
 		if (s.width > 0) this.viewChanged(false);
+	}
+
+	private layLanes(): void {
+		const s = this.scene;
+		s.lane = laneHeight(s);
+		this.spacer.style.height = `${Math.min(8e6, s.lanes.length * s.lane)}px`;
 	}
 
 	// ---- frames and data ----
@@ -366,11 +373,11 @@ export class TimelineView implements View {
 
 	private reveal(lane: number): void {
 		const s = this.scene;
-		const y = lane * LANE;
+		const y = lane * s.lane;
 		const room = s.height - AXIS;
 		if (room <= 0) return;
 		if (y < s.top) this.scroller.scrollTop = y;
-		else if (y + LANE > s.top + room) this.scroller.scrollTop = y + LANE - room;
+		else if (y + s.lane > s.top + room) this.scroller.scrollTop = y + s.lane - room;
 	}
 
 	private hover(ev: PointerEvent): void {
@@ -463,7 +470,7 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "PageDown" || ev.key === "PageUp") {
-			this.scrollLanes((ev.key === "PageDown" ? 1 : -1) * (s.height - AXIS - LANE));
+			this.scrollLanes((ev.key === "PageDown" ? 1 : -1) * (s.height - AXIS - s.lane));
 			return true;
 		}
 		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);

@@ -44,6 +44,7 @@ interface Piece {
 }
 
 const MAX_WAKES = 1500;
+const MANY = 700; // slices in a lane
 
 class Lane {
 	readonly pieces: Piece[] = [];
@@ -118,15 +119,26 @@ function fromLevel(lod: Lod, level: Level, q: LaneRequest, thread: number, lane:
 	}
 }
 
+// How many slices the range holds, if blocks are even.
+function estimate(index: BlockIndex, blocks: number[], q: LaneRequest): number {
+	return blocks.reduce((n, b) => {
+		const span = Math.max(1, index.to[b] - index.from[b]);
+		const part = (Math.min(q.to, index.to[b]) - Math.max(q.from, index.from[b])) / span;
+		return n + index.of[b] * Math.max(0, Math.min(1, part));
+	}, 0);
+}
+
 async function threadLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 	const index = await store.index();
 	const lod = await store.lod();
 	const blocks = index.overlapping(q.from, q.to);
 	const lanes = q.lanes.map(() => new Lane(q.step));
 	const thinned = blocks.some((b) => index.nr[b] < index.of[b]);
-	// Beyond the finest level, slices are all there is.
 	const level = lod.levelFor(q.step);
-	if (level && (blocks.length > q.maxBlocks || (thinned && level.width <= q.step * 4))) {
+	// Slices where they are few enough to be seen one by one, or levels too coarse for the pixels.
+	const crowded = estimate(index, blocks, q) > q.lanes.length * MANY;
+	const fine = level !== null && level.width <= q.step * 3;
+	if (level && (blocks.length > q.maxBlocks || (fine && (crowded || thinned)))) {
 		q.lanes.forEach((thread, i) => fromLevel(lod, level, q, thread, lanes[i]));
 		return pack(q, lanes, [], { exact: false, blocks: blocks.length, thinned });
 	}

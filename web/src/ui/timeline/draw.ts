@@ -3,7 +3,7 @@
 
 import { drawAxis, fitText, FONT, type Palette } from "../canvas.ts";
 import { PIECE } from "../../worker/lanes.ts";
-import { AXIS, colourIndex, firstBehind, LANE, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
+import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
 
 const MOST_ARROWS = 350;
 
@@ -35,10 +35,10 @@ function drawStripes(ctx: Ctx, s: Scene, p: Palette): void {
 		const y = laneY(s, lane);
 		if (lane === s.selectedLane) {
 			ctx.fillStyle = p.selected;
-			ctx.fillRect(0, y, s.width, LANE);
+			ctx.fillRect(0, y, s.width, s.lane);
 		}
 		ctx.fillStyle = p.line;
-		ctx.fillRect(0, y + LANE - 1, s.width, 1);
+		ctx.fillRect(0, y + s.lane - 1, s.width, 1);
 	}
 }
 
@@ -52,14 +52,14 @@ function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
 	for (let lane = first; lane < last; lane++) {
 		const y = laneY(s, lane);
 		ctx.fillStyle = lane === s.selectedLane ? p.selected : p.surface;
-		ctx.fillRect(0, Math.max(AXIS, y), s.gutter, LANE - 1);
+		ctx.fillRect(0, Math.max(AXIS, y), s.gutter, s.lane - 1);
 	}
 	ctx.save();
 	ctx.beginPath();
 	ctx.rect(0, AXIS, s.gutter, s.height - AXIS);
 	ctx.clip();
 	for (let lane = first; lane < last; lane++) {
-		const y = laneY(s, lane) + LANE / 2;
+		const y = laneY(s, lane) + s.lane / 2;
 		const marked = s.by === "coroutine" && hasFinding(s, s.lanes[lane]);
 		ctx.fillStyle = p.text;
 		ctx.fillText(fitText(ctx, laneTitle(s, lane), s.gutter - (marked ? 32 : 18)), 10, y);
@@ -96,7 +96,7 @@ function drawLifeLine(ctx: Ctx, s: Scene, p: Palette, lane: number): void {
 	const end = over && !Number.isNaN(c.end[row]) ? c.end[row] : now;
 	const x0 = Math.max(s.gutter - 5, xOf(s, born));
 	const x1 = Math.min(s.width + 5, xOf(s, end));
-	const y = laneY(s, lane) + LANE / 2;
+	const y = laneY(s, lane) + s.lane / 2;
 	if (x1 < x0) return;
 	ctx.fillStyle = p.ended;
 	ctx.fillRect(x0, y - 0.5, Math.max(1, x1 - x0), 1);
@@ -125,26 +125,26 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	const ref = pieces.coro[i];
 	if (type === PIECE.wait) {
 		ctx.fillStyle = p.suspended;
-		ctx.fillRect(x, y + LANE / 2 - 2, width, 4);
+		ctx.fillRect(x, y + s.lane / 2 - 2, width, 4);
 	} else if (type === PIECE.ready) {
 		ctx.fillStyle = p.readyPattern;
-		ctx.fillRect(x, y + LANE / 2 - 5, width, 10);
-	} else if (type === PIECE.busy) {
-		const t = 2 + (LANE - 6) * pieces.part[i];
+		ctx.fillRect(x, y + s.lane / 2 - 5, width, 10);
+	} else if (type === PIECE.busy || (pieces.count[i] > 1 && s.by === "thread")) {
+		const t = 2 + (s.lane - 6) * pieces.part[i];
 		ctx.fillStyle = p.kinds[colourIndex(s.trace, ref)];
-		ctx.fillRect(x, y + LANE - 3 - t, width, t);
+		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
 	} else {
 		ctx.fillStyle = s.by === "coroutine" ? p.running : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
-		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, LANE - 7);
+		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, s.lane - 7);
 		if (width > 30) drawLabel(ctx, s, p, i, x, width, y);
 	}
-	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && pieces.count[i] === 1) || i === s.hovered) outline(ctx, p, x, width, y);
+	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && pieces.count[i] === 1) || i === s.hovered) outline(ctx, s, p, x, width, y);
 }
 
-function outline(ctx: Ctx, p: Palette, x: number, width: number, y: number): void {
+function outline(ctx: Ctx, s: Scene, p: Palette, x: number, width: number, y: number): void {
 	ctx.strokeStyle = p.text;
 	ctx.lineWidth = 1.5;
-	ctx.strokeRect(x - 0.5, y + 2.5, Math.max(2, width), LANE - 6);
+	ctx.strokeRect(x - 0.5, y + 2.5, Math.max(2, width), s.lane - 6);
 }
 
 function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
@@ -157,7 +157,7 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	ctx.font = FONT;
 	ctx.textBaseline = "middle";
 	ctx.fillStyle = p.onKind;
-	ctx.fillText(shown, begin + 4, y + LANE / 2);
+	ctx.fillText(shown, begin + 4, y + s.lane / 2);
 }
 
 function wakeLanes(s: Scene): { from: Map<number, number>; to: Map<number, number> } {
@@ -179,15 +179,15 @@ function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 		const toLane = to.get(s.by === "thread" ? w.toThread : w.coro - 1);
 		if (toLane === undefined) continue;
 		const fromLane = from.get(s.by === "thread" ? w.fromThread : w.waker - 1);
-		const y1 = laneY(s, toLane) + LANE / 2;
-		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - LANE * 0.8 : laneY(s, fromLane) + LANE / 2;
-		arrow(ctx, xOf(s, w.at), y0, xOf(s, w.to), y1, fromLane === toLane);
+		const y1 = laneY(s, toLane) + s.lane / 2;
+		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
+		arrow(ctx, s.lane, xOf(s, w.at), y0, xOf(s, w.to), y1, fromLane === toLane);
 	}
 	ctx.globalAlpha = 1;
 }
 
-function arrow(ctx: Ctx, x0: number, y0: number, x1: number, y1: number, sameLane: boolean): void {
-	const bend = sameLane ? LANE * 0.55 : 0;
+function arrow(ctx: Ctx, lane: number, x0: number, y0: number, x1: number, y1: number, sameLane: boolean): void {
+	const bend = sameLane ? lane * 0.55 : 0;
 	const mx = (x0 + x1) / 2;
 	ctx.beginPath();
 	ctx.moveTo(x0, y0);

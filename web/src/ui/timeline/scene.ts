@@ -6,7 +6,8 @@ import type { Pieces } from "../../worker/lanes.ts";
 import type { Trace } from "../../trace.ts";
 
 export const AXIS = 24;
-export const LANE = 24;
+const LOW = 24;
+const HIGH = 56;
 
 export interface Scene {
 	trace: Trace;
@@ -17,12 +18,18 @@ export interface Scene {
 	width: number;
 	height: number;
 	gutter: number;            // for names, at the left
+	lane: number;              // height of one
 	pieces: Pieces | null;
 	laneAt: Map<number, number>;       // from a lane's thread or coroutine to its place in pieces
 	selectedLane: number;
 	selectedCoro: number;      // 1 + number; 0: none
 	hovered: number;           // piece; -1: none
 	arrows: boolean;
+}
+
+// Few lanes share the room, many scroll.
+export function laneHeight(s: Scene): number {
+	return Math.max(LOW, Math.min(HIGH, Math.floor((s.height - AXIS) / Math.max(1, s.lanes.length))));
 }
 
 export function timeWidth(s: Scene): number {
@@ -38,21 +45,21 @@ export function timeOf(s: Scene, x: number): number {
 }
 
 export function laneY(s: Scene, lane: number): number {
-	return AXIS + lane * LANE - s.top;
+	return AXIS + lane * s.lane - s.top;
 }
 
 export function laneOfY(s: Scene, y: number): number {
-	const lane = Math.floor((y - AXIS + s.top) / LANE);
+	const lane = Math.floor((y - AXIS + s.top) / s.lane);
 	return y >= AXIS && lane >= 0 && lane < s.lanes.length ? lane : -1;
 }
 
 export function visibleLanes(s: Scene): { first: number; last: number } {
-	const first = Math.max(0, Math.floor(s.top / LANE));
-	return { first, last: Math.min(s.lanes.length, Math.ceil((s.top + s.height - AXIS) / LANE)) };
+	const first = Math.max(0, Math.floor(s.top / s.lane));
+	return { first, last: Math.min(s.lanes.length, Math.ceil((s.top + s.height - AXIS) / s.lane)) };
 }
 
 export function maxTop(s: Scene): number {
-	return Math.max(0, s.lanes.length * LANE - (s.height - AXIS));
+	return Math.max(0, s.lanes.length * s.lane - (s.height - AXIS));
 }
 
 // The range of pieces of a lane of the scene; empty where they have not arrived.
