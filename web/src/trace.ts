@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // trace.ts - the trace as the views see it: loaded in two steps, then kept up to date while it is live.
 
+import { shortPlace } from "./base/place.ts";
 import { Coros } from "./data/coros.ts";
 import type { Section } from "./data/columns.ts";
 import { Series } from "./data/series.ts";
@@ -100,6 +101,12 @@ export class Trace {
 
 	siteText(index: number): string {
 		return this.site(index)?.text ?? "";
+	}
+
+	// For tables: server.cpp:68 serve
+	sitePlace(index: number): string {
+		const site = this.site(index);
+		return site ? shortPlace(site) : "";
 	}
 
 	kind(index: number): Kind | null {

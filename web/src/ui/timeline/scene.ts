@@ -7,7 +7,7 @@ import type { Trace } from "../../trace.ts";
 
 export const AXIS = 24;
 const LOW = 24;
-const HIGH = 56;
+const HIGH = 84;
 
 export interface Scene {
 	trace: Trace;
