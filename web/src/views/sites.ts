@@ -183,7 +183,7 @@ export class SitesView implements View {
 			replace(this.detail, h("p", { class: "empty" }, "Choose a place to see how long coroutines wait there and who is stuck."));
 			return;
 		}
-		const waits = panel("How long waits took here", { note: "bars by the square root of their number", sheet: () => this.histogramSheet(site) });
+		const waits = panel("How long waits took", { note: "height: root of n", sheet: () => this.histogramSheet(site) });
 		waits.body.append(bigHistogram(site.waits, this.ctx.trace.now));
 		const stuck = panel("Waiting here now", {
 			note: site.waiting > site.oldest.length ? `the ${site.oldest.length} that wait longest, of ${fmt.count(site.waiting)}` : "",

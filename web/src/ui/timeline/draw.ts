@@ -166,17 +166,21 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	if (pieces.coro[i] === 0) return;
 	const text = s.by === "thread" ? s.trace.titleOfNr(pieces.coro[i] - 1) : s.trace.thread(pieces.thread[i]);
 	const begin = Math.max(s.gutter, x);
-	const shown = fitText(ctx, text, x + width - begin - 8);
-	if (shown === "") return;
+	const room = x + width - begin - 8;
 	ctx.font = FONT;
+	// The id alone says more than half a name.
+	const shown = fitText(ctx, room < ctx.measureText(text).width ? text.slice(text.lastIndexOf("#")) : text, room);
+	if (shown === "" || (shown.endsWith("…") && room < 40)) return;
 	ctx.textBaseline = "middle";
 	ctx.fillStyle = p.onKind;
 	ctx.fillText(shown, begin + 4, y + s.lane / 2);
 }
 
-function wakeLanes(s: Scene): { from: Map<number, number>; to: Map<number, number> } {
-	const at = new Map(s.lanes.map((key, lane) => [key, lane]));
-	return { from: at, to: at };
+// Lanes whose arrows may reach into sight.
+function nearLanes(s: Scene): Map<number, number> {
+	const { first, last } = visibleLanes(s);
+	const begin = Math.max(0, first - 20);
+	return new Map(s.lanes.slice(begin, last + 20).map((key, i) => [key, begin + i]));
 }
 
 // From the moment of the wake to the slice that it led to; only where few enough to follow.
@@ -184,15 +188,15 @@ function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 	const wakes = s.pieces?.request.by === s.by ? s.pieces.wakes : [];
 	const inSight = wakes.filter((w) => w.to >= s.view.from && w.at <= s.view.to);
 	if (inSight.length === 0 || inSight.length > MOST_ARROWS) return;
-	const { from, to } = wakeLanes(s);
+	const near = nearLanes(s);
 	ctx.strokeStyle = p.text;
 	ctx.fillStyle = p.text;
 	ctx.lineWidth = 1;
 	ctx.globalAlpha = 0.62;
 	for (const w of inSight) {
-		const toLane = to.get(s.by === "thread" ? w.toThread : w.coro - 1);
+		const toLane = near.get(s.by === "thread" ? w.toThread : w.coro - 1);
 		if (toLane === undefined) continue;
-		const fromLane = from.get(s.by === "thread" ? w.fromThread : w.waker - 1);
+		const fromLane = near.get(s.by === "thread" ? w.fromThread : w.waker - 1);
 		const y1 = laneY(s, toLane) + s.lane / 2;
 		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
 		const [x0, x1] = [xOf(s, w.at), xOf(s, w.to)];
