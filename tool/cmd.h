@@ -48,6 +48,7 @@ extern const struct command command_snapshot;
 extern const struct command command_recover;
 extern const struct command command_info;
 extern const struct command command_report;
+extern const struct command command_html;
 extern const struct command command_generate;
 extern const struct command command_attach;
 extern const struct command command_decode;
