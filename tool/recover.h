@@ -13,12 +13,6 @@
 #define RECOVER_EVENTS     8u
 #define RECOVER_ALL_EVENTS 64u
 
-/* The moment that ages are counted to: now, or the last sign of life. */
-uint64_t recover_moment(const struct recover *r);
-
-/* Is any of the programs still there? */
-bool recover_goes_on(const struct recover *r);
-
 void recover_print_text(const struct recover *r, const char *path, bool all);
 
 /* 0, or a negative errno. */
