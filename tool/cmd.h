@@ -46,6 +46,7 @@ extern const struct command command_run;
 extern const struct command command_collect;
 extern const struct command command_snapshot;
 extern const struct command command_recover;
+extern const struct command command_top;
 extern const struct command command_info;
 extern const struct command command_report;
 extern const struct command command_generate;
