@@ -50,6 +50,8 @@ void finding_report(struct analysis *a, const struct finding *f)
 
 	if (g && is_example && g->has_coro)
 		follow_chain(a, g);
+	if (a->observer.found)
+		a->observer.found(a->observer.arg, f);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -164,14 +166,11 @@ static void judge_groups(struct analysis *a)
 	}
 }
 
-int analysis_finish(struct analysis *a)
+/* All that detectors say at the end: changes findings, and whose stay is explained. */
+static void conclude(struct analysis *a)
 {
 	const struct detector *const *d;
-	int rc = reorder_finish(&a->reorder, give, a);
 
-	if (rc < 0)
-		return rc;
-	model_finish(&a->model);
 	for (d = detectors; *d; d++) {
 		if ((*d)->on_finish)
 			(*d)->on_finish(a);
@@ -179,7 +178,39 @@ int analysis_finish(struct analysis *a)
 	look_at_the_rest(a);
 	judge_groups(a);
 	findings_sort(&a->findings);
+}
+
+int analysis_finish(struct analysis *a)
+{
+	int rc = reorder_finish(&a->reorder, give, a);
+
+	if (rc < 0)
+		return rc;
+	model_finish(&a->model);
+	conclude(a);
 	return 0;
+}
+
+int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), void *arg)
+{
+	struct findings before = a->findings, copy;
+	struct model *m = &a->model;
+	uint64_t end_ts = m->end_ts;
+	size_t i;
+	int rc = findings_copy(&copy, &before);
+
+	if (rc < 0)
+		return rc;
+	a->findings = copy;
+	m->end_ts = now_ts > m->last_ts ? now_ts : m->last_ts;
+	conclude(a);
+	rc = look(arg);
+	m->end_ts = end_ts;
+	for (i = 0; i < m->nr_coros; i++)
+		m->coros[i].explained = false;
+	findings_release(&a->findings);
+	a->findings = before;
+	return rc;
 }
 
 void analysis_free(struct analysis *a)

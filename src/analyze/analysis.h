@@ -20,6 +20,12 @@
 #include "analyze/sites.h"
 #include "trace/summary.h"
 
+/* Called for each finding, with the coroutine as it is (NULL: of the program as a whole). */
+struct analysis_observer {
+	void (*found)(void *arg, const struct finding *finding);
+	void *arg;
+};
+
 /* Detectors that look at every suspend, or at every resume; and a NULL behind them. */
 #define ANALYSIS_HOOKS 64
 
@@ -35,6 +41,7 @@ struct analysis {
 	struct trace_summary facts; /* run, processes, totals, gaps: no events */
 	struct findings findings;
 	struct reorder reorder; /* for traces in no order */
+	struct analysis_observer observer; /* set by who wants it; found may be NULL */
 	/* Those of the table that look at every transition: gathered once, since it is so often. */
 	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];
 };
@@ -45,6 +52,15 @@ struct analysis *analysis_new(const struct analysis_options *options);
 /* 0 or -ENOMEM. */
 int analysis_add(struct analysis *a, const struct trace_item *item);
 int analysis_finish(struct analysis *a);
+
+/*
+ * The findings as they are now, though the trace goes on: while @look runs, the analysis reads
+ * as if it had been finished at @now_ts (or with the last event, if that is later).  What comes
+ * afterwards is as if nobody had looked.  What @look returns, or -ENOMEM.
+ *
+ * Transitions that are held back to be put in order (traces of other tools) are not in yet.
+ */
+int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), void *arg);
 
 /* Accepts NULL. */
 void analysis_free(struct analysis *a);

@@ -2,6 +2,7 @@
 /* finding.c - what detectors found, grouped by detector and place. */
 #include "analyze/finding.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +42,14 @@ static struct group *new_group(struct findings *f, uint64_t *number)
 	return &f->groups[f->nr++];
 }
 
+static uint64_t key_of(const struct detector *detector, uint32_t place, uint32_t spawn)
+{
+	return (uint64_t)detector_number(detector) << 48 | (uint64_t)place << 24 | spawn;
+}
+
 static struct group *group_of(struct findings *f, const struct finding *finding)
 {
-	uint64_t key = (uint64_t)detector_number(finding->detector) << 48 |
-		       (uint64_t)finding->place << 24 | finding->spawn;
+	uint64_t key = key_of(finding->detector, finding->place, finding->spawn);
 	uint64_t *number = u64map_at(&f->numbers, key);
 	struct group *g;
 
@@ -95,6 +100,29 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 	if (finding->size_ns > g->oldest_ns)
 		g->oldest_ns = finding->size_ns;
 	return g;
+}
+
+int findings_copy(struct findings *copy, const struct findings *f)
+{
+	size_t i;
+
+	*copy = (struct findings){ .nr = f->nr, .room = f->nr, .beyond = f->beyond };
+	if (!f->nr)
+		return 0;
+	copy->groups = malloc(f->nr * sizeof(*copy->groups));
+	if (!copy->groups)
+		return -ENOMEM;
+	memcpy(copy->groups, f->groups, f->nr * sizeof(*copy->groups));
+	for (i = 0; i < f->nr; i++) {
+		const struct group *g = &f->groups[i];
+
+		if (u64map_put(&copy->numbers, key_of(g->detector, g->place, g->spawn), i + 1) <
+		    0) {
+			findings_release(copy);
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 static int compare(const void *a, const void *b)

@@ -78,6 +78,9 @@ struct findings {
  */
 struct group *findings_add(struct findings *f, const struct finding *finding, bool *is_example);
 
+/* All of @f a second time, as it is before it is sorted; 0 or -ENOMEM. */
+int findings_copy(struct findings *copy, const struct findings *f);
+
 /* Surest first, then those that are most. */
 void findings_sort(struct findings *f);
 

@@ -87,6 +87,12 @@ static void misstep(struct misstep *s, const struct trace_event *ev, uint64_t ot
 	s->other_tid = other_tid;
 }
 
+static int tell(const struct model *m, const struct coro *co, const struct trace_event *ev,
+		bool taken)
+{
+	return m->observer.told ? m->observer.told(m->observer.arg, co, ev, taken) : 0;
+}
+
 /* ---- loss ---------------------------------------------------------------- */
 
 /*
@@ -199,18 +205,18 @@ static int add_transition(struct model *m, struct coro *co, const struct trace_e
 	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
 	    co->state != TRACE_STATE_NEW) {
 		m->late++; /* of a trace in no order: the latest by time is what counts */
-		return 0;
+		return tell(m, co, ev, false);
 	}
 	if (co->state == TRACE_STATE_ENDED) {
 		misstep(&co->after_end, ev, co->tid);
 		remember(co, ev);
-		return 0;
+		return tell(m, co, ev, false);
 	}
 	m->hooks.transition(m->hooks.arg, co, ev);
 	rc = ev->is_active ? add_resume(m, co, ev) : add_suspend(m, co, ev);
 	co->tid = ev->tid;
 	remember(co, ev);
-	return rc;
+	return rc ? rc : tell(m, co, ev, true);
 }
 
 /* ---- other events -------------------------------------------------------- */
@@ -275,9 +281,10 @@ static void forget(struct model *m, struct coro *co)
 	memset(co, 0, sizeof(*co));
 }
 
-static void add_end(struct model *m, struct coro *co, const struct trace_event *ev)
+static int add_end(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
+	int rc;
 
 	m->spawns[co->spawn].ended += co->state != TRACE_STATE_ENDED;
 	if (ev->written) {
@@ -290,12 +297,28 @@ static void add_end(struct model *m, struct coro *co, const struct trace_event *
 	co->state = TRACE_STATE_ENDED;
 	co->since_ts = ev->ts;
 	remember(co, ev);
+	rc = tell(m, co, ev, true);
 	if (!is_destroyed)
-		return;
+		return rc;
 	m->spawns[co->spawn].destroyed++;
 	m->hooks.leaving(m->hooks.arg, co);
 	co->has_resource = false;
 	forget(m, co);
+	return rc;
+}
+
+static int add_other(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	int rc = 0;
+
+	m->others++;
+	if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
+		return add_end(m, co, ev);
+	if (ev->kind == TRACE_BIRTH)
+		rc = add_birth(m, co, ev);
+	else if (ev->kind == TRACE_WAKE)
+		add_wake(m, co, ev);
+	return rc ? rc : tell(m, co, ev, true);
 }
 
 int model_add_event(struct model *m, const struct trace_event *ev)
@@ -320,18 +343,13 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 		co = model_find(m, ev->probe_id);
 	else
 		co = coro_of(m, ev->probe_id, ev->station);
+	if (!co && ev->kind == TRACE_WAKE) {
+		m->others++;
+		return tell(m, NULL, ev, false);
+	}
 	if (!co)
-		return ev->kind == TRACE_WAKE ? (m->others++, 0) : -ENOMEM;
-	if (trace_is_transition(ev))
-		return add_transition(m, co, ev);
-	m->others++;
-	if (ev->kind == TRACE_BIRTH)
-		return add_birth(m, co, ev);
-	if (ev->kind == TRACE_WAKE)
-		add_wake(m, co, ev);
-	else if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
-		add_end(m, co, ev);
-	return 0;
+		return -ENOMEM;
+	return trace_is_transition(ev) ? add_transition(m, co, ev) : add_other(m, co, ev);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -375,9 +393,9 @@ static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 		co->since_ts = c->death_ts ? c->death_ts : co->since_ts;
 		m->spawns[co->spawn].ended++;
 	}
-	if (!co->name && c->name)
-		return set_kind(m, co, co->birth_site, c->name, strlen(c->name));
-	return 0;
+	if (!co->name && c->name && set_kind(m, co, co->birth_site, c->name, strlen(c->name)) < 0)
+		return -ENOMEM;
+	return tell(m, co, NULL, true);
 }
 
 int model_add(struct model *m, const struct trace_item *item)

@@ -110,8 +110,20 @@ struct model_hooks {
 	void *arg;
 };
 
+/*
+ * Somebody who keeps more than the model does.  Called when the model has taken the event
+ * (of a destruction: before the coroutine goes); @taken is false for a transition that came
+ * too late or after the end, which changes nothing.  @co is NULL for a wake of somebody who
+ * is not there, @ev for a fact about @co that is no event.
+ */
+struct model_observer {
+	int (*told)(void *arg, const struct coro *co, const struct trace_event *ev, bool taken);
+	void *arg;
+};
+
 struct model {
-	struct model_hooks hooks; /* set by the owner */
+	struct model_hooks hooks;       /* set by the owner */
+	struct model_observer observer; /* likewise; told may be NULL */
 	struct coro_ids ids;
 	struct coro *coros;
 	size_t nr_coros; /* there is room for */
