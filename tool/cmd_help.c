@@ -49,9 +49,9 @@ static void print_all(void)
 {
 	size_t i;
 
-	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' tells more\n\n"
-	     "See from outside what a running program does, at a cost it cannot feel.  To begin:\n"
-	     "    corotracer run -o t.jsonl -- ./your_program; corotracer report --text t.jsonl");
+	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' tells more\n"
+	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report --text "
+	     "t.jsonl");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i) && strcmp(commands[i]->instrument, about) != 0)
 			print_instrument(commands[i]->instrument);

@@ -4,6 +4,7 @@
  *
  *	corotracer -n 256 -cmd "./app --port 80" -out trace.jsonl
  *	corotracer -deepdive -out trace.jsonl
+ *	corotracer -html -out trace.jsonl
  *
  * A flag may be written -name value, -name=value, and with two dashes.  -cmd goes
  * through `sh -c`, as it does there; that is the only difference to `run`.
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "html_job.h"
 #include "report_job.h"
 #include "session.h"
 
@@ -57,20 +59,50 @@ static int unknown(const char *word)
 	return EXIT_USAGE;
 }
 
-/* -deepdive -out trace.jsonl: the report on a trace that is there, as Markdown. */
-static bool is_deepdive(const char *word)
+/* What is done with a trace that is there: -deepdive -out trace.jsonl. */
+static int deepdive(const char *trace)
 {
-	return !strcmp(word, "-deepdive") || !strcmp(word, "--deepdive");
+	struct report_job job = { .trace = trace };
+
+	return report_job_run(&job);
 }
 
-static int deepdive(int argc, char **argv)
+static int html(const char *trace)
 {
-	struct report_job job = { .trace = DEFAULT_OUTPUT };
-	const char *value;
+	struct html_job job = { .trace = trace };
+
+	return html_job_run(&job);
+}
+
+static const struct afterwards {
+	const char *flag;
+	int (*run)(const char *trace);
+} afterwards[] = {
+	{ "deepdive", deepdive }, /* the report, as Markdown */
+	{ "html", html },         /* the page, beside the trace */
+};
+
+static const struct afterwards *afterwards_find(const char *word)
+{
+	size_t i;
+
+	if (word[0] != '-')
+		return NULL;
+	word += word[1] == '-' ? 2 : 1;
+	for (i = 0; i < sizeof(afterwards) / sizeof(afterwards[0]); i++) {
+		if (!strcmp(word, afterwards[i].flag))
+			return &afterwards[i];
+	}
+	return NULL;
+}
+
+static int run_afterwards(const struct afterwards *what, int argc, char **argv)
+{
+	const char *value, *trace = DEFAULT_OUTPUT;
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		if (is_deepdive(argv[i]))
+		if (afterwards_find(argv[i]) == what)
 			continue;
 		if (flag_find(argv[i], &value) != FLAG_OUT)
 			return unknown(argv[i]);
@@ -78,9 +110,9 @@ static int deepdive(int argc, char **argv)
 			say(NULL, "no value after '%s'", argv[i]);
 			return EXIT_USAGE;
 		}
-		job.trace = value ? value : argv[++i];
+		trace = value ? value : argv[++i];
 	}
-	return report_job_run(&job);
+	return what->run(trace);
 }
 
 /* Take the flags into @s and the command into *@cmd.  Returns -1 to go on, or the exit status. */
@@ -116,8 +148,10 @@ int legacy_main(int argc, char **argv)
 	int status, i;
 
 	for (i = 1; i < argc; i++) {
-		if (is_deepdive(argv[i]))
-			return deepdive(argc, argv);
+		const struct afterwards *what = afterwards_find(argv[i]);
+
+		if (what)
+			return run_afterwards(what, argc, argv);
 	}
 	session_init(&s, NULL);
 	status = parse(&s, argc, argv, &words[2]);

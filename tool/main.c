@@ -15,6 +15,8 @@ const struct command *const commands[] = {
 	&command_top,
 	&command_info,
 	&command_report,
+	&command_html,
+	&command_serve,
 	&command_export,
 	&command_generate,
 	&command_attach,

@@ -40,7 +40,7 @@ struct analysis {
 	struct sites sites;
 	struct trace_summary facts; /* run, processes, totals, gaps: no events */
 	struct findings findings;
-	struct reorder reorder; /* for traces in no order */
+	struct reorder reorder;            /* for traces in no order */
 	struct analysis_observer observer; /* set by who wants it; found may be NULL */
 	/* Those of the table that look at every transition: gathered once, since it is so often. */
 	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];

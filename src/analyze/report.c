@@ -43,6 +43,7 @@ static bool place_by_site(const struct report *r, uint32_t id, struct report_pla
 	if (!sites_find(&r->analysis->sites, id, &site))
 		return false;
 	out->file = site.file[0] ? site.file : NULL;
+	out->function = site.function[0] ? site.function : NULL;
 	out->line = site.line;
 	snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 "%s%s",
 		 site.file[0] ? site.file : "(unknown file)", site.line,
@@ -58,6 +59,7 @@ static bool place_by_symbol(const struct report *r, uint32_t pid, uint64_t addr,
 	if (!r->symbols || !addr || !symbols_find(r->symbols, pid, addr, &symbol))
 		return false;
 	out->file = symbol.file;
+	out->function = symbol.function;
 	out->line = symbol.line;
 	if (symbol.file)
 		snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 " %s", symbol.file,
@@ -71,7 +73,7 @@ static bool place_by_symbol(const struct report *r, uint32_t pid, uint64_t addr,
 void report_place_of(const struct report *r, uint32_t pid, uint32_t site, uint64_t addr,
 		     struct report_place *out)
 {
-	out->file = NULL;
+	out->file = out->function = NULL;
 	out->line = 0;
 	if (site && place_by_site(r, site, out))
 		return;
@@ -92,12 +94,17 @@ bool report_group_place(const struct report *r, const struct group *g, struct re
 
 bool report_kind_of(const struct report *r, const struct group *g, char *buf, size_t size)
 {
+	return report_spawn(r, g->spawn, buf, size);
+}
+
+bool report_spawn(const struct report *r, uint32_t spawn, char *buf, size_t size)
+{
 	const struct model *m = &r->analysis->model;
-	const struct spawn *s = &m->spawns[g->spawn];
+	const struct spawn *s = &m->spawns[spawn];
 	const char *name = s->name ? strtab_text(&m->names, s->name - 1) : NULL;
 	struct report_place where;
 
-	if (!g->spawn)
+	if (!spawn)
 		return false;
 	if (!s->site) {
 		snprintf(buf, size, "%s", name ? name : "?");

@@ -25,8 +25,9 @@ struct report {
 
 /* A place in words; file is NULL where it is not known. */
 struct report_place {
-	char text[512];   /* "server.c:12 reader", "reader+0x12 in server", "0x401234" */
-	const char *file; /* as the compiler was given it */
+	char text[512];       /* "server.c:12 reader", "reader+0x12 in server", "0x401234" */
+	const char *file;     /* as the compiler was given it */
+	const char *function; /* NULL: not known */
 	uint32_t line;
 };
 
@@ -61,6 +62,9 @@ bool report_group_place(const struct report *r, const struct group *g, struct re
 /* "reader (spawned at server.c:12 main)"; false: nothing is known. */
 bool report_kind_of(const struct report *r, const struct group *g, char *buf, size_t size);
 
+/* The same of a kind by its number. */
+bool report_spawn(const struct report *r, uint32_t spawn, char *buf, size_t size);
+
 /* "coroutine 7 'reader 3'" */
 void report_coroutine(const struct report *r, uint64_t probe_id, uint32_t name, char *buf,
 		      size_t size);
@@ -86,5 +90,10 @@ struct report_totals {
 	uint64_t written, lost, others_lost, garbage;
 };
 struct report_totals report_totals_of(const struct report *r);
+
+struct json_writer;
+
+/* "totals": { ... }, as the JSON report has them. */
+void report_put_totals(struct json_writer *j, const struct report *r);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-static void put_totals(struct json_writer *j, const struct report *r)
+void report_put_totals(struct json_writer *j, const struct report *r)
 {
 	struct report_totals t = report_totals_of(r);
 
@@ -153,7 +153,7 @@ int report_json(const struct report *r, FILE *out)
 	jw_init_file(&j, out);
 	jw_object_begin(&j);
 	jw_field_string(&j, "trace", r->trace);
-	put_totals(&j, r);
+	report_put_totals(&j, r);
 	jw_key(&j, "notes");
 	jw_array_begin(&j);
 	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)

@@ -3,6 +3,7 @@
 #include "view/server_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +85,8 @@ static enum MHD_Result say_nothing_there(struct MHD_Connection *c)
 /* Takes the bytes over. */
 static struct MHD_Response *response_of(struct bytes *b)
 {
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(b->size, b->data, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *r = MHD_create_response_from_buffer(b->size, b->data,
+								 MHD_RESPMEM_MUST_FREE);
 
 	if (!r)
 		bytes_release(b);
@@ -154,8 +155,8 @@ static struct cached *make_room(struct server *s, size_t size)
 
 static bool accepts_gzip(struct MHD_Connection *c)
 {
-	const char *list =
-		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	const char *list = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_ACCEPT_ENCODING);
 
 	/* Nobody who says "gzip;q=0" has been seen; it would get what it does not want. */
 	return list && strcasestr(list, "gzip");
@@ -253,8 +254,8 @@ static uint64_t wanted_since(struct MHD_Connection *c)
 
 static enum MHD_Result send_stream(struct server *s, struct MHD_Connection *c, bool head_only)
 {
-	struct MHD_Response *r = head_only ? MHD_create_response_from_buffer(
-						     0, (void *)"", MHD_RESPMEM_PERSISTENT)
+	struct MHD_Response *r = head_only ? MHD_create_response_from_buffer(0, (void *)"",
+									     MHD_RESPMEM_PERSISTENT)
 					   : stream_response(s, c, wanted_since(c));
 
 	if (r)
@@ -278,8 +279,8 @@ static const char *past_token(const struct server *s, const char *url)
 
 static enum MHD_Result redirect(struct server *s, struct MHD_Connection *c)
 {
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"",
+								 MHD_RESPMEM_PERSISTENT);
 	char where[SERVER_TOKEN_SIZE + 3];
 
 	if (!r)
@@ -358,6 +359,7 @@ static unsigned connection_limit(void)
 struct server *server_start(const struct listener *l, struct feed *f, struct err *err)
 {
 	struct server *s = calloc(1, sizeof(*s));
+	int fd;
 
 	if (!s) {
 		err_set(err, -ENOMEM, "no memory for a server");
@@ -366,15 +368,19 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	s->listener = l;
 	s->feed = f;
 	pthread_mutex_init(&s->lock, NULL);
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
-				     NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, l->fd,
-				     MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
-				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
-				     MHD_OPTION_END);
+	/* The listener's stays the listener's. */
+	fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 3);
+	s->daemon = fd < 0 ? NULL
+			   : MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
+						      MHD_ALLOW_SUSPEND_RESUME,
+					      0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET,
+					      fd, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+					      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+					      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+					      MHD_OPTION_END);
 	if (s->daemon)
 		return s;
-	err_set(err, -EIO, "the server cannot be started");
+	err_errno(err, "the server cannot be started");
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return NULL;

@@ -16,7 +16,7 @@
 #include "view/view.h"
 
 struct feed {
-	pthread_mutex_t lock;        /* of all below but the reader, which only the feeder uses */
+	pthread_mutex_t lock; /* of all below but the reader, which only the feeder uses */
 	struct view *view;
 	struct trace_reader *reader; /* NULL: all is read */
 	uint64_t ticks;              /* of the view */

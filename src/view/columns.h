@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * columns.h - tables column by column, as docs/view-format.md has them.
+ *
+ *	struct columns c;
+ *	size_t at;
+ *
+ *	columns_begin(&c);
+ *	jw_field_u64(&c.header, "width", 1024);
+ *	at = columns_add(&c, "nr", COLUMN_U32, rows);
+ *	columns_set(&c, at, row, 7);
+ *	columns_end(&c, rows, out);
+ */
+#ifndef VIEW_COLUMNS_H
+#define VIEW_COLUMNS_H
+
+#include "base/json_writer.h"
+#include "view/bytes.h"
+
+enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_F64, COLUMN_V, COLUMN_DV };
+#define COLUMNS_MAX 48
+
+struct column {
+	const char *name;
+	enum column_type type;
+	size_t offset, bytes, count;
+};
+
+struct columns {
+	struct json_writer header; /* more keys may be added until the end */
+	struct bytes body;
+	struct column all[COLUMNS_MAX];
+	size_t nr;
+};
+
+void columns_begin(struct columns *c);
+
+/* A column of a fixed width, all zero; its number. */
+size_t columns_add(struct columns *c, const char *name, enum column_type type, size_t count);
+void columns_set(struct columns *c, size_t column, size_t row, double value);
+
+/* A column of COLUMN_V or COLUMN_DV as it is encoded; or of any other type as it is in memory. */
+void columns_add_bytes(struct columns *c, const char *name, enum column_type type,
+		       const struct bytes *bytes, size_t count);
+
+/* Adds it all to @out, and releases it; 0 or -ENOMEM. */
+int columns_end(struct columns *c, size_t rows, struct bytes *out);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* html.c - a view as one file that a browser opens from disk. */
+#include "view/html.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/bundle.h"
+#include "view/thin.h"
+
+/* For the sentences about what was left out, which are known last. */
+#define META_SLACK 4096
+
+struct html {
+	struct view *v;
+	struct bundle bundle;
+	uint64_t room;  /* for all sections */
+	uint64_t taken; /* by all else */
+	struct view_block *lines;
+	uint64_t kept; /* slices */
+	size_t whole;  /* blocks */
+	struct html_result *result;
+};
+
+static struct view_thinned *left_out(struct html *h, const char *what, uint64_t kept, uint64_t of)
+{
+	struct view_thinned *t = &h->result->thinned[h->result->nr_thinned++];
+
+	*t = (struct view_thinned){ .what = what, .kept = kept, .of = of };
+	return t;
+}
+
+/* ---- what is in every file ---------------------------------------------------- */
+
+static int put_plain(struct html *h, const char *name, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = view_section(h->v, name, &section, err);
+
+	if (!rc)
+		rc = bundle_put(&h->bundle, name, &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static int put_coros(struct html *h, size_t max, size_t *kept, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = section_coros(h->v, max, &section, kept);
+
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'coros'");
+	else
+		rc = bundle_put(&h->bundle, "coros", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static int put_lod(struct html *h, unsigned skip, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = section_lod(h->v, skip, &section);
+
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'lod'");
+	else
+		rc = bundle_put(&h->bundle, "lod", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static void tell_coros(struct html *h, size_t kept)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+	uint64_t of = h->v->records.next;
+
+	if (kept == of)
+		return;
+	snprintf(left_out(h, "coroutines", kept, of)->text, sizeof(h->result->thinned->text),
+		 "%s of %s coroutines are listed: those with findings, those that have not ended, "
+		 "then those that waited longest.",
+		 text_count(a, kept), text_count(b, of));
+}
+
+static void tell_lod(struct html *h, unsigned skip)
+{
+	if (skip)
+		snprintf(left_out(h, "lod", 1, UINT64_C(1) << skip)->text,
+			 sizeof(h->result->thinned->text),
+			 "The timeline's overview is %u times coarser than it could be.",
+			 1u << skip);
+}
+
+static void tell_threads(struct html *h)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+	uint64_t kept = view_nr_threads(h->v), of = view_model(h->v)->nr_threads;
+
+	if (kept < of)
+		snprintf(left_out(h, "threads", kept, of)->text, sizeof(h->result->thinned->text),
+			 "%s of %s threads are told apart; the others share a lane.",
+			 text_count(a, kept), text_count(b, of));
+}
+
+/* Coroutines and levels are made fewer until at least half of the room is left, or it cannot be. */
+static int put_fixed(struct html *h, struct err *err)
+{
+	static const char *const names[] = { "report", "series", "sites", "strings" };
+	size_t max = h->v->records.max, kept = 0, i;
+	unsigned skip = 0;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (put_plain(h, names[i], err) < 0)
+			return err->code;
+	}
+	if (put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
+		return err->code;
+	while (h->bundle.size > h->room && (kept > 100 || skip < 10)) {
+		if (skip < 10 && put_lod(h, ++skip, err) < 0)
+			return err->code;
+		if (h->bundle.size > h->room && kept > 100 &&
+		    put_coros(h, kept / 2, &kept, err) < 0)
+			return err->code;
+	}
+	tell_coros(h, kept);
+	tell_lod(h, skip);
+	tell_threads(h);
+	return 0;
+}
+
+/* ---- slices ------------------------------------------------------------------- */
+
+static void block_name(char name[32], size_t block)
+{
+	snprintf(name, 32, "slices/%zu", block);
+}
+
+/* A block, compressed; @keep NULL: whole. */
+static int make_block(struct html *h, size_t block, const uint8_t *keep, struct bytes *gzip,
+		      struct view_block *line, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = section_slices(h->v, block, keep, &section, line, err);
+
+	if (!rc)
+		rc = view_gzip(&section, gzip, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static int put_block(struct html *h, size_t block, struct bytes *gzip,
+		     const struct view_block *line, struct err *err)
+{
+	char name[32];
+
+	block_name(name, block);
+	h->kept -= h->lines[block].nr;
+	h->lines[block] = *line;
+	h->kept += line->nr;
+	return bundle_put_gzip(&h->bundle, name, gzip, err);
+}
+
+/* Whole, if that fits in place of what is there; 1 if it did. */
+static int try_whole(struct html *h, size_t block, struct err *err)
+{
+	struct bytes gzip = { 0 };
+	struct view_block line;
+	char name[32];
+	uint64_t cost, size = h->bundle.size;
+	size_t i;
+	int rc = make_block(h, block, NULL, &gzip, &line, err);
+
+	if (rc < 0) {
+		bytes_release(&gzip);
+		return rc;
+	}
+	block_name(name, block);
+	cost = bundle_cost(name, gzip.size);
+	for (i = 0; i < h->bundle.nr; i++) {
+		if (!strcmp(h->bundle.sections[i].name, name))
+			size -= bundle_cost(name, h->bundle.sections[i].gzip.size);
+	}
+	if (size + cost > h->room) {
+		bytes_release(&gzip);
+		return 0;
+	}
+	rc = put_block(h, block, &gzip, &line, err);
+	h->whole += rc == 0;
+	return rc < 0 ? rc : 1;
+}
+
+/* All blocks whole; 0 as soon as one does not fit. */
+static int put_all(struct html *h, struct err *err)
+{
+	size_t block;
+	int rc = 1;
+
+	for (block = 0; rc > 0 && block < h->v->spool.nr_blocks; block++) {
+		rc = try_whole(h, block, err);
+		/* After the first few it shows whether there is any hope. */
+		if (rc > 0 && block == 3 &&
+		    h->bundle.size / 4 * h->v->spool.nr_blocks > 2 * h->room + h->bundle.size)
+			rc = 0;
+	}
+	return rc;
+}
+
+static int put_marked(struct html *h, unsigned level, struct err *err)
+{
+	uint8_t *keep = thin_mark(h->v, level, err);
+	size_t block;
+	int rc = keep ? 0 : err->code;
+
+	h->whole = 0;
+	for (block = 0; !rc && block < h->v->spool.nr_blocks; block++) {
+		struct bytes gzip = { 0 };
+		struct view_block line;
+
+		rc = make_block(h, block, keep, &gzip, &line, err);
+		if (!rc)
+			rc = put_block(h, block, &gzip, &line, err);
+		bytes_release(&gzip);
+	}
+	free(keep);
+	return rc;
+}
+
+/* The most generous level that leaves two thirds of the room to whole blocks, or at least fits. */
+static int put_thinned(struct html *h, unsigned *level, struct err *err)
+{
+	uint64_t fixed = h->bundle.size, room = h->room > fixed ? h->room - fixed : 0;
+
+	for (*level = 0; *level < THIN_LEVELS; ++*level) {
+		bool is_last = *level + 1 == THIN_LEVELS;
+
+		if (!is_last && thin_count(h->v, *level) * 4 > room)
+			continue;
+		if (put_marked(h, *level, err) < 0)
+			return err->code;
+		if (h->bundle.size <= fixed + room / 3 || is_last)
+			return 0;
+	}
+	return 0;
+}
+
+static int put_best(struct html *h, struct err *err)
+{
+	size_t *order = thin_order(h->v), i;
+	int rc = order ? 1 : err_set(err, -ENOMEM, "no memory to choose blocks");
+
+	for (i = 0; rc > 0 && i < h->v->spool.nr_blocks; i++)
+		rc = try_whole(h, order[i], err);
+	free(order);
+	return rc < 0 ? rc : 0;
+}
+
+static void tell_slices(struct html *h, unsigned level)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE], d[TEXT_SIZE];
+	const struct spool *spool = &h->v->spool;
+
+	snprintf(left_out(h, "slices", h->kept, spool->nr)->text, sizeof(h->result->thinned->text),
+		 "%s of %s slices are here: %s of %s stretches of the run whole (around findings "
+		 "first), and elsewhere %s.",
+		 text_count(a, h->kept), text_count(b, spool->nr), text_count(c, h->whole),
+		 text_count(d, spool->nr_blocks), thin_rule(level));
+}
+
+static void drop_blocks(struct html *h)
+{
+	struct bundle *b = &h->bundle;
+
+	while (b->nr && !strncmp(b->sections[b->nr - 1].name, "slices/", 7)) {
+		struct bundle_section *s = &b->sections[--b->nr];
+
+		b->size -= bundle_cost(s->name, s->gzip.size);
+		bytes_release(&s->gzip);
+	}
+	memset(h->lines, 0, h->v->spool.nr_blocks * sizeof(*h->lines));
+	h->kept = h->whole = 0;
+}
+
+static int put_slices(struct html *h, struct err *err)
+{
+	unsigned level;
+	int rc = put_all(h, err);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	drop_blocks(h);
+	if (put_thinned(h, &level, err) < 0 || put_best(h, err) < 0)
+		return err->code;
+	tell_slices(h, level);
+	return 0;
+}
+
+/* ---- the file ------------------------------------------------------------------ */
+
+static int put_index(struct html *h, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = section_index(h->v, h->lines, h->v->spool.nr_blocks, &section);
+
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'index'");
+	else
+		rc = bundle_put(&h->bundle, "index", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static int put_meta(struct html *h, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = section_meta(h->v, h->result->thinned, h->result->nr_thinned, &section);
+
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'meta'");
+	else
+		rc = bundle_put(&h->bundle, "meta", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
+static int fill(struct html *h, struct err *err)
+{
+	/* Those known last have their place, and about their size, from the start. */
+	if (put_meta(h, err) < 0 || put_plain(h, "index", err) < 0 || put_fixed(h, err) < 0)
+		return err->code;
+	if (h->bundle.size > h->room) {
+		err_set(err, -EFBIG, "the page cannot be made that small");
+		err_hint(err, "--max-size %" PRIu64 "M would do",
+			 (h->bundle.size + h->taken) / 1048576 + 1);
+		return err->code;
+	}
+	if (put_slices(h, err) < 0 || put_index(h, err) < 0)
+		return err->code;
+	return put_meta(h, err);
+}
+
+static int write_file(const struct html_page *page, const struct bundle *b, FILE *out,
+		      struct err *err)
+{
+	const char *mark = memmem(page->data, page->size, VIEW_PAGE_MARK, strlen(VIEW_PAGE_MARK));
+	size_t before = mark ? (size_t)(mark - (const char *)page->data) : 0;
+	size_t behind = before + strlen(VIEW_PAGE_MARK);
+
+	if (!mark)
+		return err_set(err, -EINVAL, "the page has no %s to put the data in its place",
+			       VIEW_PAGE_MARK);
+	errno = 0;
+	fwrite(page->data, 1, before, out);
+	bundle_write(b, out);
+	fwrite(page->data + behind, 1, page->size - behind, out);
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return err_errno(err, "cannot write the page");
+}
+
+int html_write(struct view *v, const struct html_page *page, uint64_t max_size, FILE *out,
+	       struct html_result *result, struct err *err)
+{
+	struct html h = { .v = v, .result = result, .taken = page->size + META_SLACK };
+	int rc;
+
+	*result = (struct html_result){ 0 };
+	h.room = max_size > h.taken ? max_size - h.taken : 0;
+	h.lines = calloc(v->spool.nr_blocks + 1, sizeof(*h.lines));
+	if (!h.lines)
+		return err_set(err, -ENOMEM, "no memory");
+	rc = fill(&h, err);
+	if (!rc)
+		rc = write_file(page, &h.bundle, out, err);
+	result->bytes = h.bundle.size + page->size - strlen(VIEW_PAGE_MARK);
+	bundle_release(&h.bundle);
+	free(h.lines);
+	return rc;
+}

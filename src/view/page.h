@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* page.h - the dashboard's page as the build embeds it, or nothing where it was left out. */
+#ifndef VIEW_PAGE_H
+#define VIEW_PAGE_H
+
+#include <stddef.h>
+
+extern const unsigned char page_index_html[];
+extern const size_t page_index_html_size;
+
+#endif

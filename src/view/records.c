@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* records.c - a line about each coroutine that the trace told of. */
+#include "view/records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who is remarkable ------------------------------------------------------ */
+
+#define SCORE_FINDING (UINT64_C(1) << 63)
+#define SCORE_ALIVE   (UINT64_C(1) << 62)
+
+static uint64_t score_of(const struct record *rec)
+{
+	uint64_t score = rec->longest < SCORE_ALIVE ? rec->longest : SCORE_ALIVE - 1;
+
+	if (rec->findings | rec->findings_now)
+		score |= SCORE_FINDING;
+	if (rec->state != TRACE_STATE_ENDED)
+		score |= SCORE_ALIVE;
+	return score;
+}
+
+static int highest_first(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x > *y ? -1 : *x < *y;
+}
+
+/* At least @max of all score that or higher; *@ties of those that score just it are to be taken. */
+static int limit_of(const struct records *r, size_t max, uint64_t *limit, size_t *ties)
+{
+	uint64_t *scores = malloc((r->nr + 1) * sizeof(*scores));
+	size_t i;
+
+	if (!scores)
+		return -ENOMEM;
+	for (i = 0; i < r->nr; i++)
+		scores[i] = score_of(&r->all[i]);
+	qsort(scores, r->nr, sizeof(*scores), highest_first);
+	*limit = scores[max - 1];
+	for (*ties = 1; *ties < max && scores[max - 1 - *ties] == *limit;)
+		++*ties;
+	free(scores);
+	return 0;
+}
+
+int64_t records_select(const struct records *r, size_t max, uint32_t **kept)
+{
+	uint64_t limit = 0;
+	size_t ties = SIZE_MAX, nr = 0, i;
+
+	*kept = malloc((r->nr + 1) * sizeof(**kept));
+	if (!*kept)
+		return -ENOMEM;
+	if (max && r->nr > max && limit_of(r, max, &limit, &ties) < 0) {
+		free(*kept);
+		return -ENOMEM;
+	}
+	for (i = 0; max && i < r->nr; i++) {
+		uint64_t score = score_of(&r->all[i]);
+
+		if (score < limit || (score == limit && !ties))
+			continue;
+		ties -= score == limit;
+		(*kept)[nr++] = (uint32_t)i;
+	}
+	return (int64_t)nr;
+}
+
+/* ---- the table ------------------------------------------------------------- */
+
+/* Drop who has gone and does not get into the best. */
+static int thin_out(struct records *r)
+{
+	uint64_t limit;
+	size_t ties, to = 0, i;
+
+	if (limit_of(r, r->max, &limit, &ties) < 0)
+		return -ENOMEM;
+	for (i = 0; i < r->nr; i++) {
+		struct record *rec = &r->all[i];
+
+		bool is_listed = r->of_model[rec->model_number] == i + 1;
+
+		if (rec->gone && score_of(rec) <= limit) {
+			if (is_listed)
+				r->of_model[rec->model_number] = 0;
+			continue;
+		}
+		if (is_listed)
+			r->of_model[rec->model_number] = (uint32_t)to + 1;
+		r->all[to++] = *rec;
+	}
+	r->nr = to;
+	return 0;
+}
+
+static int make_room(struct records *r)
+{
+	size_t room = r->room ? r->room * 2 : 64;
+	struct record *all;
+
+	if (r->nr < r->room)
+		return 0;
+	if (r->room >= 2 * r->max) {
+		if (thin_out(r) < 0)
+			return -ENOMEM;
+		/* Else most are alive, and have to be here. */
+		if (r->nr <= r->room / 4 * 3)
+			return 0;
+	} else if (room > 2 * r->max) {
+		room = 2 * r->max;
+	}
+	all = reallocarray(r->all, room, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	r->all = all;
+	r->room = room;
+	return 0;
+}
+
+static int make_room_for(struct records *r, size_t model_number)
+{
+	size_t room = r->of_model_room ? r->of_model_room : 64;
+	uint32_t *of_model;
+
+	if (model_number < r->of_model_room)
+		return 0;
+	while (room <= model_number)
+		room *= 2;
+	of_model = reallocarray(r->of_model, room, sizeof(*of_model));
+	if (!of_model)
+		return -ENOMEM;
+	memset(of_model + r->of_model_room, 0, (room - r->of_model_room) * sizeof(*of_model));
+	r->of_model = of_model;
+	r->of_model_room = room;
+	return 0;
+}
+
+struct record *records_of(const struct records *r, const struct model *m, const struct coro *co)
+{
+	size_t number = (size_t)(co - m->coros);
+
+	if (number >= r->of_model_room || !r->of_model[number])
+		return NULL;
+	return &r->all[r->of_model[number] - 1];
+}
+
+struct record *records_enter(struct records *r, const struct model *m, const struct coro *co,
+			     bool *is_new)
+{
+	size_t number = (size_t)(co - m->coros);
+	struct record *rec = records_of(r, m, co);
+
+	/* A number whose coroutine has gone is another's now. */
+	*is_new = !rec || rec->gone;
+	if (!*is_new)
+		return rec;
+	if (r->next >= UINT32_MAX || make_room_for(r, number) < 0 || make_room(r) < 0)
+		return NULL;
+	rec = &r->all[r->nr++];
+	memset(rec, 0, sizeof(*rec));
+	rec->number = (uint32_t)r->next++;
+	rec->model_number = (uint32_t)number;
+	rec->probe_id = co->probe_id;
+	rec->station = co->station;
+	r->of_model[number] = (uint32_t)r->nr;
+	return rec;
+}
+
+struct record *records_find(const struct records *r, uint64_t number)
+{
+	size_t low = 0, high = r->nr;
+
+	/* Nobody was dropped: its place is its number. */
+	if (r->nr == r->next)
+		return number < r->nr ? &r->all[number] : NULL;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->all[mid].number < number)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->nr && r->all[low].number == number ? &r->all[low] : NULL;
+}
+
+void records_release(struct records *r)
+{
+	free(r->all);
+	free(r->of_model);
+	*r = (struct records){ 0 };
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* view.c - what the dashboard shows of a trace, finished or still growing. */
+#include "view/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/view_data.h"
+
+/* ---- findings --------------------------------------------------------------- */
+
+/* Which coroutines the findings are about. */
+static void found(void *arg, const struct finding *finding)
+{
+	struct view *v = arg;
+	uint32_t bit = UINT32_C(1) << detector_number(finding->detector) % 32;
+	struct record *rec;
+
+	if (!finding->co)
+		return;
+	rec = records_of(&v->records, view_model(v), finding->co);
+	if (!rec)
+		return;
+	if (!((rec->findings | rec->findings_now) & bit))
+		rec->changed = v->tick + 1;
+	if (v->peeking)
+		rec->findings_now |= bit;
+	else
+		rec->findings |= bit;
+}
+
+struct report view_report(const struct view *v)
+{
+	return (struct report){
+		.trace = v->options.trace,
+		.analysis = v->analysis,
+		.stats = &v->stats,
+		.symbols = v->symbols,
+		.least = CONFIDENCE_INFO,
+	};
+}
+
+static int write_report(struct view *v, struct bytes *out)
+{
+	struct report r = view_report(v);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	int rc;
+
+	if (!file)
+		return -ENOMEM;
+	report_prepare(&r);
+	rc = report_json(&r, file);
+	if (fclose(file) != 0 && !rc)
+		rc = -ENOMEM;
+	if (!rc)
+		bytes_add(out, text, size);
+	free(text);
+	return rc ? rc : out->error;
+}
+
+/* Bits by detector for each place. */
+static int note_sites(struct view *v)
+{
+	const struct model *m = view_model(v);
+	const struct findings *f = &v->analysis->findings;
+	size_t i;
+
+	free(v->site_findings);
+	v->nr_site_findings = 0;
+	v->site_findings = calloc(m->nr_places + 1, sizeof(*v->site_findings));
+	if (!v->site_findings)
+		return -ENOMEM;
+	v->nr_site_findings = m->nr_places;
+	for (i = 0; i < f->nr; i++)
+		v->site_findings[f->groups[i].place] |= UINT32_C(1)
+							<< detector_number(f->groups[i].detector) %
+								   32;
+	return 0;
+}
+
+/* The findings are as they are to be shown: keep what they say. */
+static int keep_findings(void *arg)
+{
+	struct view *v = arg;
+	struct bytes report = { 0 };
+	int rc = note_sites(v);
+
+	if (!rc)
+		rc = write_report(v, &report);
+	if (!rc && report.size == v->report.size &&
+	    !memcmp(report.data, v->report.data, report.size)) {
+		bytes_release(&report);
+		return 0;
+	}
+	if (rc < 0) {
+		bytes_release(&report);
+		return rc;
+	}
+	bytes_release(&v->report);
+	v->report = report;
+	v->report_tick = v->tick + 1;
+	return 0;
+}
+
+/* ---- a view ----------------------------------------------------------------- */
+
+struct view *view_new(const struct view_options *options)
+{
+	struct analysis_options how = { .min_age_ns = options->min_age_ns };
+	struct view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->options = *options;
+	v->records.max = options->coros_max ? options->coros_max : VIEW_COROS_MAX;
+	v->analysis = analysis_new(&how);
+	v->symbols = symbols_new();
+	v->threads = calloc(VIEW_OTHER_THREADS + 1, sizeof(*v->threads));
+	lod_init(&v->lod);
+	if (spool_init(&v->spool) < 0 || series_init(&v->series) < 0 || !v->analysis ||
+	    !v->symbols || !v->threads) {
+		view_free(v);
+		return NULL;
+	}
+	v->series.tick = 1;
+	v->analysis->model.observer = (struct model_observer){ view_told, v };
+	v->analysis->observer = (struct analysis_observer){ found, v };
+	return v;
+}
+
+/* The words that the temporary file had, or that memory is short. */
+static int failed(struct view *v, int code, struct err *err)
+{
+	if (v->err.code) {
+		*err = v->err;
+		return err->code;
+	}
+	return err_set(err, code, "no memory for the coroutines of '%s'", v->options.trace);
+}
+
+int view_add(struct view *v, const struct trace_item *item, struct err *err)
+{
+	int rc;
+
+	if (item->type == TRACE_ITEM_MODULE)
+		rc = symbols_add(v->symbols, &item->module);
+	else
+		rc = analysis_add(v->analysis, item);
+	if (rc < 0)
+		return failed(v, rc, err);
+	if (item->type == TRACE_ITEM_GAP)
+		view_gap(v, &item->gap);
+	return 0;
+}
+
+static void set_times(struct view *v, uint64_t end_ts)
+{
+	const struct model *m = view_model(v);
+
+	if (!v->has_origin && m->first_ts) {
+		v->origin = m->first_ts;
+		v->has_origin = true;
+	}
+	v->end_ts = end_ts > m->last_ts ? end_ts : m->last_ts;
+	if (v->end_ts < v->origin)
+		v->end_ts = v->origin;
+}
+
+static void set_stats(struct view *v, const struct trace_stats *stats)
+{
+	v->stats = *stats;
+	v->stats.sidecar_path = NULL; /* the reader's own */
+}
+
+static void next_tick(struct view *v)
+{
+	v->tick++;
+	v->names_at[v->tick % VIEW_TICKS_KEPT] = (uint32_t)view_model(v)->names.nr;
+	/* What comes from now on belongs to the next. */
+	v->series.tick = v->tick + 1;
+}
+
+int view_tick(struct view *v, const struct trace_stats *stats, uint64_t now_ts, struct err *err)
+{
+	size_t i;
+	int rc;
+
+	set_stats(v, stats);
+	set_times(v, now_ts);
+	for (i = 0; i < v->records.nr; i++)
+		v->records.all[i].findings_now = 0;
+	v->peeking = true;
+	rc = analysis_peek(v->analysis, v->end_ts, keep_findings, v);
+	v->peeking = false;
+	if (rc < 0)
+		return failed(v, rc, err);
+	next_tick(v);
+	return 0;
+}
+
+int view_finish(struct view *v, const struct trace_stats *stats, struct err *err)
+{
+	size_t i;
+	int rc;
+
+	set_stats(v, stats);
+	for (i = 0; i < v->records.nr; i++)
+		v->records.all[i].findings_now = 0;
+	rc = analysis_finish(v->analysis);
+	if (rc < 0)
+		return failed(v, rc, err);
+	set_times(v, view_model(v)->end_ts);
+	v->finished = true;
+	rc = keep_findings(v);
+	if (rc < 0)
+		return failed(v, rc, err);
+	next_tick(v);
+	return 0;
+}
+
+uint64_t view_ticks(const struct view *v)
+{
+	return v->tick;
+}
+
+size_t view_nr_threads(const struct view *v)
+{
+	size_t nr = view_model(v)->nr_threads;
+
+	return nr < VIEW_OTHER_THREADS ? nr : VIEW_OTHER_THREADS;
+}
+
+void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	analysis_free(v->analysis);
+	symbols_free(v->symbols);
+	records_release(&v->records);
+	series_release(&v->series);
+	lod_release(&v->lod);
+	spool_release(&v->spool);
+	bytes_release(&v->report);
+	free(v->threads);
+	free(v->site_findings);
+	free(v);
+}
+
+/* ---- sections --------------------------------------------------------------- */
+
+int view_take_json(struct json_writer *j, struct bytes *out)
+{
+	size_t size;
+	const char *text = jw_text(j, &size);
+	int rc;
+
+	if (text)
+		bytes_add(out, text, size);
+	rc = jw_release(j);
+	return rc ? rc : out->error;
+}
+
+/* The index of all blocks as they are. */
+static int whole_index(struct view *v, struct bytes *out)
+{
+	size_t nr = v->spool.nr_blocks, i;
+	struct view_block *lines = calloc(nr + 1, sizeof(*lines));
+	int rc;
+
+	if (!lines)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		const struct spool_block *b = &v->spool.blocks[i];
+
+		lines[i] = (struct view_block){
+			.from = b->from, .last = b->last, .to = b->to, .nr = b->nr, .of = b->nr
+		};
+		memcpy(lines[i].coros, b->coros, sizeof(b->coros));
+	}
+	for (i = 0; i < v->records.nr; i++) {
+		const struct record *rec = &v->records.all[i];
+		size_t block = (size_t)(rec->slice_number - 1) / SPOOL_BLOCK;
+
+		if (rec->slice_number && lines[block].to < v->end_ts)
+			lines[block].to = v->end_ts;
+	}
+	rc = section_index(v, lines, nr, out);
+	free(lines);
+	return rc;
+}
+
+static int block_section(struct view *v, const char *number, struct bytes *out, struct err *err)
+{
+	struct view_block line;
+	char *end;
+	unsigned long long block;
+
+	errno = 0;
+	block = strtoull(number, &end, 10);
+	if (errno || *end || number[0] < '0' || number[0] > '9' || block >= v->spool.nr_blocks)
+		return err_set(err, -ENOENT, "there is no block '%.20s' of slices", number);
+	return section_slices(v, (size_t)block, NULL, out, &line, err);
+}
+
+static int plain_section(struct view *v, const char *name, struct bytes *out)
+{
+	size_t kept;
+
+	if (!strcmp(name, "meta"))
+		return section_meta(v, NULL, 0, out);
+	if (!strcmp(name, "series"))
+		return section_series(v, out);
+	if (!strcmp(name, "lod"))
+		return section_lod(v, 0, out);
+	if (!strcmp(name, "sites"))
+		return section_sites(v, out);
+	if (!strcmp(name, "strings"))
+		return section_strings(v, out);
+	if (!strcmp(name, "coros"))
+		return section_coros(v, v->records.max, out, &kept);
+	if (!strcmp(name, "index"))
+		return whole_index(v, out);
+	if (!strcmp(name, "report")) {
+		bytes_add(out, v->report.data, v->report.size);
+		return out->error;
+	}
+	return -ENOENT;
+}
+
+int view_section(struct view *v, const char *name, struct bytes *out, struct err *err)
+{
+	int rc;
+
+	if (!strncmp(name, "slices/", 7))
+		return block_section(v, name + 7, out, err);
+	rc = plain_section(v, name, out);
+	if (rc == -ENOENT)
+		return err_set(err, rc, "there is no section '%.20s'", name);
+	return rc < 0 ? err_set(err, rc, "no memory for section '%s'", name) : 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// browser.mjs - Chromium without a screen, and a page in it that must not complain nor reach out.
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const require = createRequire(join(here, "../../web/package.json"));
+const { chromium } = require("playwright-core");
+
+const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+	"--disable-sync", "--disable-dev-shm-usage"];
+
+// fn gets the browser; its profile is gone afterwards, and so is it.
+export async function withBrowser(fn) {
+	const profile = mkdtempSync(join(tmpdir(), "corotracer-web-"));
+	const args = process.getuid() === 0 ? [...FLAGS, "--no-sandbox"] : FLAGS;
+	const browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args, env: { ...process.env, HOME: profile },
+	});
+	try {
+		return await fn(browser);
+	} finally {
+		await browser.close();
+		rmSync(profile, { recursive: true, force: true });
+	}
+}
+
+// What went wrong on a page, as it comes; requests that left the file or the server's own address.
+export function watch(page, origin = null) {
+	const troubles = [];
+	page.on("console", (m) => {
+		if (m.type() === "error" || m.type() === "warning") troubles.push(`console: ${m.text()}`);
+	});
+	page.on("pageerror", (e) => troubles.push(`exception: ${e.message}`));
+	page.on("request", (r) => {
+		const url = r.url();
+		if (url.startsWith("blob:") || url.startsWith("data:")) return;
+		if (origin ? !url.startsWith(origin) : !url.startsWith("file:")) troubles.push(`request: ${url}`);
+	});
+	page.on("dialog", (d) => {
+		troubles.push(`dialog: ${d.message()}`);
+		void d.dismiss();
+	});
+	return troubles;
+}
+
+export async function openFile(browser, file, hash = "", options = {}) {
+	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light", ...options });
+	const page = await context.newPage();
+	const troubles = watch(page);
+	await page.goto(pathToFileURL(file).href + hash);
+	await ready(page);
+	return { page, troubles, close: () => context.close() };
+}
+
+export async function ready(page) {
+	await page.waitForFunction(() => document.documentElement.dataset.ready === "true" || document.querySelector(".failure"), null, { timeout: 60_000 });
+}
+
+// Two frames: what was asked for is drawn.
+export async function painted(page) {
+	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}

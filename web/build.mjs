@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// build.mjs - the page as one file, dist/index.html; with --tests the unit tests for node instead.
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const common = {
+	absWorkingDir: here,
+	bundle: true,
+	write: false,
+	minify: true,
+	legalComments: "none",
+	target: ["chrome110", "firefox113", "safari16.4"],
+	logLevel: "warning",
+};
+
+const text = (result) => result.outputFiles[0].text;
+
+async function script() {
+	const worker = text(await build({ ...common, entryPoints: ["src/worker/worker.ts"], format: "iife" }));
+	const withWorker = {
+		name: "worker-source",
+		setup(b) {
+			b.onResolve({ filter: /^worker-source$/ }, () => ({ path: "worker-source", namespace: "worker" }));
+			b.onLoad({ filter: /.*/, namespace: "worker" }, () => ({ contents: worker, loader: "text" }));
+		},
+	};
+	return text(await build({ ...common, entryPoints: ["src/main.ts"], format: "iife", plugins: [withWorker] }));
+}
+
+async function style() {
+	return text(await build({ ...common, entryPoints: ["src/style/page.css"], loader: { ".css": "css" } }));
+}
+
+const hash = (s) => `'sha256-${createHash("sha256").update(s).digest("base64")}'`;
+
+// What the page may do, wherever it comes from: run this one script, talk to whoever served it.
+function policy(js, css) {
+	return [
+		"default-src 'none'",
+		`script-src ${hash(js)}`,
+		`style-src ${hash(css)}`,
+		"worker-src blob:",
+		"connect-src 'self'",
+		"img-src data: blob:",
+		"base-uri 'none'",
+		"form-action 'none'",
+	].join("; ");
+}
+
+function fill(template, parts) {
+	return template.replace(/\{\{(\w+)\}\}/g, (_, name) => {
+		if (!(name in parts)) throw new Error(`index.html asks for ${name}`);
+		return parts[name];
+	});
+}
+
+async function page() {
+	const [js, css] = [(await script()).trim(), (await style()).trim()];
+	if (/<\/script|<!--/i.test(js)) throw new Error("the script would end itself");
+	if (/<\/style/i.test(css)) throw new Error("the style would end itself");
+	const template = await readFile(join(here, "src/index.html"), "utf8");
+	const html = fill(template, { script: js, style: css, policy: policy(js, css) });
+	await mkdir(join(here, "dist"), { recursive: true });
+	await writeFile(join(here, "dist/index.html"), html);
+	console.error(`dist/index.html: ${html.length} bytes`);
+}
+
+async function tests() {
+	const out = join(here, "build-test");
+	await rm(out, { recursive: true, force: true });
+	const names = (await readdir(join(here, "test"))).filter((n) => n.endsWith(".test.ts"));
+	await build({
+		...common, write: true, minify: false, sourcemap: "inline", platform: "node", format: "esm",
+		target: ["node18"], entryPoints: names.map((n) => `test/${n}`), outdir: "build-test",
+		outExtension: { ".js": ".mjs" },
+	});
+}
+
+await (process.argv.includes("--tests") ? tests() : page());

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// app.ts - the frame: head, tabs, the view that the address asks for.
+
+import { h, setText } from "./base/dom.ts";
+import * as fmt from "./base/format.ts";
+import { formatRoute, parseRoute, type Params, type Route } from "./base/route.ts";
+import { Head } from "./ui/head.ts";
+import { Tabs } from "./ui/tabs.ts";
+import type { Context, View } from "./ui/view.ts";
+import type { Part, Trace } from "./trace.ts";
+import { Overview } from "./views/overview.ts";
+import { Findings } from "./views/findings.ts";
+import { Coroutines } from "./views/coroutines.ts";
+import { CoroutineView } from "./views/coroutine.ts";
+import { TimelineView } from "./views/timeline.ts";
+import { SitesView } from "./views/sites.ts";
+
+const MAKERS: Record<string, (ctx: Context) => View> = {
+	overview: (ctx) => new Overview(ctx),
+	findings: (ctx) => new Findings(ctx),
+	coroutines: (ctx) => new Coroutines(ctx),
+	timeline: (ctx) => new TimelineView(ctx),
+	sites: (ctx) => new SitesView(ctx),
+};
+
+export class App implements Context {
+	readonly trace: Trace;
+	private readonly head: Head;
+	private readonly tabs: Tabs;
+	private readonly main: HTMLElement;
+	private readonly news: HTMLElement;
+	private readonly notice: HTMLElement;
+	private readonly views = new Map<string, View>();
+	private current: View | null = null;
+	private route: Route;
+	private known: Set<string>;
+
+	constructor(root: HTMLElement, trace: Trace) {
+		this.trace = trace;
+		this.route = parseRoute(location.hash);
+		this.head = new Head(trace);
+		this.tabs = new Tabs((id) => this.closeCoro(id));
+		this.main = h("main", { id: "main", tabindex: -1, role: "tabpanel" });
+		this.news = h("div", { class: "sr", role: "status", aria: { live: "polite" } });
+		this.notice = h("div", { class: "notice", role: "status", hidden: true });
+		root.replaceChildren(this.head.el, this.tabs.el, this.notice, this.main, this.news);
+		this.known = new Set(trace.report.findings.map(keyOfFinding));
+		this.updateCounts();
+		trace.onChange((parts) => this.update(parts));
+		addEventListener("hashchange", () => this.follow());
+		document.querySelector(".skip")?.addEventListener("click", (ev) => {
+			ev.preventDefault();
+			this.main.focus();
+		});
+		this.follow();
+	}
+
+	go(route: Route): void {
+		const hash = formatRoute(route);
+		if (hash === location.hash) this.follow();
+		else location.hash = hash;
+	}
+
+	setParams(params: Params): void {
+		this.route = { ...this.route, params };
+		const hash = formatRoute(this.route);
+		history.replaceState(history.state, "", hash);
+		if (this.route.coro === null) this.tabs.setHref(this.route.view, hash);
+	}
+
+	private follow(): void {
+		this.route = parseRoute(location.hash);
+		if (this.route.coro === null && !(this.route.view in MAKERS)) this.route = { view: "overview", coro: null, params: {} };
+		const key = this.route.coro !== null ? `coro:${this.route.coro}` : this.route.view;
+		const view = this.viewFor(key);
+		if (this.current !== view) this.switchTo(view);
+		if (this.route.coro !== null) this.tabs.open(this.route.coro, view.title);
+		else this.tabs.setHref(this.route.view, formatRoute(this.route));
+		this.tabs.select(this.route.view, this.route.coro);
+		view.show(this.route.params);
+	}
+
+	private viewFor(key: string): View {
+		let view = this.views.get(key);
+		if (!view) {
+			view = key.startsWith("coro:") ? new CoroutineView(this, key.slice(5)) : MAKERS[key](this);
+			this.views.set(key, view);
+			this.main.append(view.el);
+		}
+		return view;
+	}
+
+	private switchTo(view: View): void {
+		if (this.current) {
+			this.current.el.hidden = true;
+			this.current.hide?.();
+		}
+		this.current = view;
+		view.el.hidden = false;
+		this.main.classList.toggle("fill", view.fill);
+		this.main.setAttribute("aria-label", view.title);
+		if (!view.fill) this.main.scrollTop = 0;
+	}
+
+	private closeCoro(id: string): void {
+		const key = `coro:${id}`;
+		const view = this.views.get(key);
+		this.views.delete(key);
+		this.tabs.close(id);
+		view?.remove?.();
+		view?.el.remove();
+		if (this.current === view) {
+			this.current = null;
+			this.go({ view: "coroutines", coro: null, params: {} });
+		}
+	}
+
+	private update(parts: ReadonlySet<Part>): void {
+		if (parts.has("meta")) this.head.update();
+		if (parts.has("report")) this.announce();
+		this.updateCounts();
+		this.current?.update(parts);
+		if (this.route.coro !== null && this.current) this.tabs.open(this.route.coro, this.current.title);
+	}
+
+	private updateCounts(): void {
+		const { report, meta } = this.trace;
+		this.tabs.setCount("findings", report.findings.length > 0 ? fmt.count(report.findings.length) : "");
+		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
+		setText(this.notice, meta.thinned.length > 0 && this.trace.live === "none"
+			? `This file holds less than the trace: ${meta.thinned.map((t) => t.text).join(" ")}` : "");
+		this.notice.hidden = this.notice.textContent === "";
+	}
+
+	// Said aloud, once each.
+	private announce(): void {
+		const fresh = this.trace.report.findings.filter((f) => !this.known.has(keyOfFinding(f)));
+		for (const f of fresh) this.known.add(keyOfFinding(f));
+		if (fresh.length > 0)
+			this.news.textContent = fresh.map((f) => `New finding: ${f.title}, ${f.place?.text ?? ""}`).join(". ");
+	}
+}
+
+function keyOfFinding(f: { detector: string; place: { text: string } | null; kind: string | null }): string {
+	return `${f.detector}|${f.place?.text ?? ""}|${f.kind ?? ""}`;
+}
+

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// csv.ts - tables as text for other programs: RFC 4180, and no formula a spreadsheet would run.
+
+export type Cell = string | number | bigint | boolean | null | undefined;
+
+// Names come from programs: one that begins as a formula does gets a quote before it.
+function inert(text: string): string {
+	return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
+
+function cell(value: Cell): string {
+	if (value === null || value === undefined) return "";
+	const text = typeof value === "string" ? inert(value) : String(value);
+	return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
+	const lines = [head.map(cell).join(",")];
+	for (const row of rows) lines.push(row.map(cell).join(","));
+	return `${lines.join("\r\n")}\r\n`;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// types.ts - the JSON sections, as docs/view-format.md has them.
+
+// 64-bit numbers that a double cannot hold arrive as strings (base/json.ts).
+export type Big = number | string;
+
+export interface Totals {
+	coroutines: number;
+	not_ended: number;
+	transitions: number;
+	others: number;
+	threads: number;
+	duration_ns: number;
+	lost: number | null;
+	others_lost: number | null;
+	garbage: number;
+}
+
+export interface Thread {
+	tid: Big;
+	resumes: number;
+	slices: number;
+	busy: number;
+}
+
+export interface Thinned {
+	what: string;
+	kept: number;
+	of: number;
+	text: string;
+}
+
+export interface Run {
+	command?: string[] | null;
+	pid?: number | null;
+	hostname?: string | null;
+	arch?: string | null;
+	start?: number | null;
+	start_realtime_ms?: number | null;
+	exit_status?: number | null;
+	signal?: number | null;
+}
+
+export interface Garbage {
+	[what: string]: unknown;
+	first?: { line: number; reason: string }[];
+}
+
+export interface Meta {
+	format: number;
+	tool: string;
+	trace: string;
+	live: boolean;
+	ended: boolean;
+	origin: string;
+	end: number;
+	tick: number;
+	run: Run | null;
+	totals: Totals;
+	notes: string[];
+	garbage: Garbage;
+	states: string[];
+	reasons: string[];
+	detectors: { name: string; title: string; fault: boolean }[];
+	threads: Thread[];
+	threads_of: number;
+	coros: { kept: number; of: number; alive: number };
+	blocks: number;
+	slices: { kept: number; of: number };
+	thinned: Thinned[];
+}
+
+export interface Place {
+	text: string;
+	file?: string;
+	line?: number;
+}
+
+export interface Step {
+	ts: Big;
+	kind: string;
+	tid: Big;
+	waker?: Big;
+	place?: Place;
+}
+
+export interface Example {
+	probe_id: Big;
+	name: string | null;
+	pid: number;
+	tid: Big;
+	state: string;
+	since_ts: Big;
+	age_ns: number;
+	reason?: string;
+	resource?: Big;
+	parent?: Big;
+	lost: number;
+	last: Step[];
+	awaited_by: { probe_id: Big; place: Place }[];
+}
+
+export interface Finding {
+	detector: string;
+	title: string;
+	confidence: string;
+	fault: boolean;
+	count: number;
+	oldest_ns: number;
+	place: Place | null;
+	kind: string | null;
+	seen: string;
+	doubt: string | null;
+	meaning: string;
+	advice: string;
+	example?: Example;
+}
+
+export interface Report {
+	trace: string;
+	totals: Totals;
+	notes: string[];
+	suppressed: number;
+	below: number;
+	findings: Finding[];
+}
+
+export interface Histogram {
+	nr: number;
+	max: number;
+	p50: number;
+	p90: number;
+	p99: number;
+	steps: [number, number][];
+}
+
+export interface Site {
+	text: string;
+	file?: string | null;
+	line?: number | null;
+	function?: string | null;
+	addr?: string | null;
+	waits: Histogram;
+	ready: Histogram;
+	slices: Histogram;
+	waiting: number;
+	oldest: { nr: number; id: string; since: number | null }[];
+	findings: number;
+}
+
+export interface Kind {
+	text: string;
+	site: number | null;
+	born: number;
+	ended: number;
+	destroyed: number;
+	alive: number;
+}
+
+export interface Sites {
+	sites: Site[];
+	kinds: Kind[];
+}
+
+export interface SeriesDelta {
+	start: number;
+	width: number;
+	end: number;
+	from: number;
+	rows: number[][];
+}
+
+export interface CoroDelta {
+	columns: string[];
+	rows: (number | null)[][];
+}
+
+export interface Delta {
+	tick: number;
+	meta?: Meta;
+	report?: Report;
+	series?: SeriesDelta;
+	strings?: { from: number; add: string[] };
+	coros?: CoroDelta;
+	reload?: string[];
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// trace.ts - the trace as the views see it: loaded in two steps, then kept up to date while it is live.
+
+import { Coros } from "./data/coros.ts";
+import type { Section } from "./data/columns.ts";
+import { Series } from "./data/series.ts";
+import type { Delta, Finding, Kind, Meta, Report, Site, Sites } from "./data/types.ts";
+import { addStrings } from "./worker/engine.ts";
+import type { Caller } from "./worker/client.ts";
+
+export type Part = "meta" | "report" | "series" | "strings" | "sites" | "coros" | "lod" | "index";
+export type LiveState = "none" | "live" | "ended" | "lost";
+
+export class Trace {
+	readonly engine: Caller;
+	meta!: Meta;
+	report!: Report;
+	series = new Series();
+	strings: string[] = [""];
+	sites: Sites = { sites: [], kinds: [] };
+	coros = new Coros();
+	live: LiveState = "none";
+	complete = false;          // the second step is done
+	private readonly listeners = new Set<(parts: ReadonlySet<Part>) => void>();
+	private readonly stale = new Set<Part>();
+
+	constructor(engine: Caller) {
+		this.engine = engine;
+	}
+
+	async loadHead(): Promise<void> {
+		const head = await this.engine.call<{ meta: Meta; report: Report; series: Section }>("head");
+		this.meta = head.meta;
+		this.report = head.report;
+		this.series = Series.fromSection(head.series);
+		this.live = this.meta.live && !this.meta.ended ? "live" : "none";
+	}
+
+	async loadRest(): Promise<void> {
+		const rest = await this.engine.call<{ strings: string[]; sites: Sites; coros: Section }>("rest");
+		this.strings = rest.strings;
+		this.sites = rest.sites;
+		this.coros = Coros.fromSection(rest.coros);
+		this.complete = true;
+		this.tell(["strings", "sites", "coros"]);
+	}
+
+	onChange(fn: (parts: ReadonlySet<Part>) => void): () => void {
+		this.listeners.add(fn);
+		return () => this.listeners.delete(fn);
+	}
+
+	tell(parts: Iterable<Part>): void {
+		const set = new Set(parts);
+		for (const fn of this.listeners) fn(set);
+	}
+
+	setLive(state: LiveState): void {
+		if (this.live === state) return;
+		this.live = state;
+		this.tell(["meta"]);
+	}
+
+	// What changed since the last; the engine is told first, so that queries see it.
+	async apply(d: Delta): Promise<void> {
+		const parts = new Set<Part>();
+		if (d.meta) this.meta = d.meta;
+		if (d.report) this.report = d.report;
+		if (d.series) this.series.apply(d.series);
+		if (d.strings) addStrings(this.strings, d.strings);
+		if (d.coros) this.coros.apply(d.coros);
+		for (const part of ["meta", "report", "series", "strings", "coros"] as const) if (d[part]) parts.add(part);
+		await this.engine.call("delta", [d]);
+		for (const name of (d.reload ?? []) as Part[]) {
+			this.stale.add(name);
+			parts.add(name);
+		}
+		// New names and states without new places would point nowhere.
+		if (this.stale.has("coros")) await this.refresh("coros");
+		this.tell(parts);
+	}
+
+	// Asked for when it is looked at; @true if there was something new.
+	async refresh(part: "sites" | "coros"): Promise<boolean> {
+		if (!this.stale.delete(part)) return false;
+		if (part === "sites") {
+			this.sites = await this.engine.call<Sites>("reload", ["sites"]);
+		} else {
+			this.strings = await this.engine.call<string[]>("reload", ["strings"]);
+			this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
+		}
+		return true;
+	}
+
+	// ---- words ----
+
+	site(index: number): Site | null {
+		return index > 0 ? (this.sites.sites[index] ?? null) : null;
+	}
+
+	siteText(index: number): string {
+		return this.site(index)?.text ?? "";
+	}
+
+	kind(index: number): Kind | null {
+		return index > 0 ? (this.sites.kinds[index] ?? null) : null;
+	}
+
+	state(n: number): string {
+		return this.meta.states[n] ?? "unknown";
+	}
+
+	reason(n: number): string {
+		return n > 0 ? (this.meta.reasons[n] ?? "") : "";
+	}
+
+	name(row: number): string {
+		return this.strings[this.coros.c.name[row]] ?? "";
+	}
+
+	// "worker 7 #12", "#12"
+	title(row: number): string {
+		const name = this.name(row);
+		const id = `#${this.coros.id(row)}`;
+		return name === "" ? id : `${name} ${id}`;
+	}
+
+	titleOfNr(nr: number): string {
+		const row = this.coros.rowOf(nr);
+		return row >= 0 ? this.title(row) : `coroutine number ${nr} (left out)`;
+	}
+
+	thread(index: number): string {
+		const t = this.meta.threads[index];
+		return t ? String(t.tid) : "others";
+	}
+
+	findingsOf(bits: number): string[] {
+		return this.meta.detectors.filter((_, i) => bits & (1 << i)).map((d) => d.name);
+	}
+
+	detectorBits(names: readonly string[]): number {
+		return this.meta.detectors.reduce((bits, d, i) => (names.includes(d.name) ? bits | (1 << i) : bits), 0);
+	}
+
+	findingsWith(id: string): Finding[] {
+		return this.report.findings.filter((f) => f.example && String(f.example.probe_id) === id);
+	}
+
+	// An offset from a time of the report, which counts from the machine's start.
+	offsetOf(ts: number | string): number {
+		return Number(BigInt(ts) - BigInt(this.meta.origin));
+	}
+
+	get now(): number {
+		return this.meta.end;
+	}
+}

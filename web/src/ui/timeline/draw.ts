@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// draw.ts - the timeline's canvas, one frame at a time.
+
+import { drawAxis, fitText, FONT, type Palette } from "../canvas.ts";
+import { PIECE } from "../../worker/lanes.ts";
+import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
+
+const MOST_ARROWS = 350;
+
+type Ctx = CanvasRenderingContext2D;
+
+export function drawScene(ctx: Ctx, s: Scene, p: Palette): void {
+	ctx.fillStyle = p.surface;
+	ctx.fillRect(0, 0, s.width, s.height);
+	drawStripes(ctx, s, p);
+	drawAxis(ctx, s.view, { x: s.gutter, y: AXIS, width: timeWidth(s), height: s.height - AXIS }, p, "top");
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(s.gutter, AXIS, timeWidth(s), s.height - AXIS);
+	ctx.clip();
+	const { first, last } = visibleLanes(s);
+	for (let lane = first; lane < last; lane++) {
+		if (s.by === "coroutine") drawLifeLine(ctx, s, p, lane);
+		drawLane(ctx, s, p, lane);
+	}
+	if (s.arrows) drawWakes(ctx, s, p);
+	drawEnd(ctx, s, p);
+	ctx.restore();
+	drawGutter(ctx, s, p);
+}
+
+function drawStripes(ctx: Ctx, s: Scene, p: Palette): void {
+	const { first, last } = visibleLanes(s);
+	for (let lane = first; lane < last; lane++) {
+		const y = laneY(s, lane);
+		if (lane === s.selectedLane) {
+			ctx.fillStyle = p.selected;
+			ctx.fillRect(0, y, s.width, s.lane);
+		}
+		ctx.fillStyle = p.line;
+		ctx.fillRect(0, y + s.lane - 1, s.width, 1);
+	}
+}
+
+// Names, over whatever has been drawn.
+function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
+	const { first, last } = visibleLanes(s);
+	ctx.fillStyle = p.surface;
+	ctx.fillRect(0, 0, s.gutter, AXIS);
+	ctx.font = FONT;
+	ctx.textBaseline = "middle";
+	for (let lane = first; lane < last; lane++) {
+		const y = laneY(s, lane);
+		ctx.fillStyle = lane === s.selectedLane ? p.selected : p.surface;
+		ctx.fillRect(0, Math.max(AXIS, y), s.gutter, s.lane - 1);
+	}
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(0, AXIS, s.gutter, s.height - AXIS);
+	ctx.clip();
+	for (let lane = first; lane < last; lane++) {
+		const y = laneY(s, lane) + s.lane / 2;
+		const marked = s.by === "coroutine" && hasFinding(s, s.lanes[lane]);
+		ctx.fillStyle = p.text;
+		ctx.fillText(fitText(ctx, laneTitle(s, lane), s.gutter - (marked ? 32 : 18)), 10, y);
+		if (marked) drawMark(ctx, s.gutter - 14, y, p);
+	}
+	ctx.restore();
+	ctx.fillStyle = p.lineStrong;
+	ctx.fillRect(s.gutter - 1, 0, 1, s.height);
+	ctx.fillRect(0, AXIS - 1, s.width, 1);
+}
+
+function hasFinding(s: Scene, nr: number): boolean {
+	const row = s.trace.coros.rowOf(nr);
+	return row >= 0 && s.trace.coros.c.findings[row] !== 0;
+}
+
+function drawMark(ctx: Ctx, x: number, y: number, p: Palette): void {
+	ctx.fillStyle = p.alarm;
+	ctx.beginPath();
+	ctx.moveTo(x, y - 4);
+	ctx.lineTo(x + 4.5, y + 4);
+	ctx.lineTo(x - 4.5, y + 4);
+	ctx.fill();
+}
+
+// From birth to end, under what is known in detail.
+function drawLifeLine(ctx: Ctx, s: Scene, p: Palette, lane: number): void {
+	const { coros, now } = s.trace;
+	const row = coros.rowOf(s.lanes[lane]);
+	if (row < 0) return;
+	const c = coros.c;
+	const born = Number.isNaN(c.birth[row]) ? c.first[row] : c.birth[row];
+	const over = c.state[row] >= 5;
+	const end = over && !Number.isNaN(c.end[row]) ? c.end[row] : now;
+	const x0 = Math.max(s.gutter - 5, xOf(s, born));
+	const x1 = Math.min(s.width + 5, xOf(s, end));
+	const y = laneY(s, lane) + s.lane / 2;
+	if (x1 < x0) return;
+	ctx.fillStyle = p.ended;
+	ctx.fillRect(x0, y - 0.5, Math.max(1, x1 - x0), 1);
+	if (xOf(s, born) >= s.gutter) ctx.fillRect(x0 - 0.5, y - 5, 1.5, 10);
+	if (over) ctx.fillRect(x1 - 2, y - 3, 5, 6);
+}
+
+function drawLane(ctx: Ctx, s: Scene, p: Palette, lane: number): void {
+	const pieces = s.pieces;
+	if (!pieces || pieces.request.by !== s.by) return;
+	const range = laneRange(s, lane);
+	const y = laneY(s, lane);
+	const scale = timeWidth(s) / s.view.span;
+	const right = s.gutter + timeWidth(s);
+	for (let i = firstBehind(pieces, range, s.view.from); i < range.end; i++) {
+		const x0 = Math.max(s.gutter - 4, s.gutter + (pieces.x0[i] - s.view.from) * scale);
+		if (x0 > right) break;
+		const x1 = Math.min(right + 4, s.gutter + (pieces.x1[i] - s.view.from) * scale);
+		drawPiece(ctx, s, p, i, x0, Math.max(1, x1 - x0), y);
+	}
+}
+
+function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
+	const pieces = s.pieces!;
+	const type = pieces.type[i];
+	const ref = pieces.coro[i];
+	if (type === PIECE.wait) {
+		ctx.fillStyle = p.suspended;
+		ctx.fillRect(x, y + s.lane / 2 - 2, width, 4);
+	} else if (type === PIECE.ready) {
+		ctx.fillStyle = p.readyPattern;
+		ctx.fillRect(x, y + s.lane / 2 - 5, width, 10);
+	} else if (type === PIECE.busy || (pieces.count[i] > 1 && s.by === "thread")) {
+		const t = 2 + (s.lane - 6) * pieces.part[i];
+		ctx.fillStyle = p.kinds[colourIndex(s.trace, ref)];
+		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
+	} else {
+		ctx.fillStyle = s.by === "coroutine" ? p.running : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
+		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, s.lane - 7);
+		if (width > 30) drawLabel(ctx, s, p, i, x, width, y);
+	}
+	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && pieces.count[i] === 1) || i === s.hovered) outline(ctx, s, p, x, width, y);
+}
+
+function outline(ctx: Ctx, s: Scene, p: Palette, x: number, width: number, y: number): void {
+	ctx.strokeStyle = p.text;
+	ctx.lineWidth = 1.5;
+	ctx.strokeRect(x - 0.5, y + 2.5, Math.max(2, width), s.lane - 6);
+}
+
+function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
+	const pieces = s.pieces!;
+	if (pieces.count[i] > 1 || pieces.coro[i] === 0) return;
+	const text = s.by === "thread" ? s.trace.titleOfNr(pieces.coro[i] - 1) : s.trace.thread(pieces.thread[i]);
+	const begin = Math.max(s.gutter, x);
+	const shown = fitText(ctx, text, x + width - begin - 8);
+	if (shown === "") return;
+	ctx.font = FONT;
+	ctx.textBaseline = "middle";
+	ctx.fillStyle = p.onKind;
+	ctx.fillText(shown, begin + 4, y + s.lane / 2);
+}
+
+function wakeLanes(s: Scene): { from: Map<number, number>; to: Map<number, number> } {
+	const at = new Map(s.lanes.map((key, lane) => [key, lane]));
+	return { from: at, to: at };
+}
+
+// From the moment of the wake to the slice that it led to; only where few enough to follow.
+function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
+	const wakes = s.pieces?.request.by === s.by ? s.pieces.wakes : [];
+	const inSight = wakes.filter((w) => w.to >= s.view.from && w.at <= s.view.to);
+	if (inSight.length === 0 || inSight.length > MOST_ARROWS) return;
+	const { from, to } = wakeLanes(s);
+	ctx.strokeStyle = p.text;
+	ctx.fillStyle = p.text;
+	ctx.lineWidth = 1;
+	ctx.globalAlpha = 0.62;
+	for (const w of inSight) {
+		const toLane = to.get(s.by === "thread" ? w.toThread : w.coro - 1);
+		if (toLane === undefined) continue;
+		const fromLane = from.get(s.by === "thread" ? w.fromThread : w.waker - 1);
+		const y1 = laneY(s, toLane) + s.lane / 2;
+		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
+		arrow(ctx, s.lane, xOf(s, w.at), y0, xOf(s, w.to), y1, fromLane === toLane);
+	}
+	ctx.globalAlpha = 1;
+}
+
+function arrow(ctx: Ctx, lane: number, x0: number, y0: number, x1: number, y1: number, sameLane: boolean): void {
+	const bend = sameLane ? lane * 0.55 : 0;
+	const mx = (x0 + x1) / 2;
+	ctx.beginPath();
+	ctx.moveTo(x0, y0);
+	ctx.bezierCurveTo(mx, y0 - bend, mx, y1 - bend, x1 - 4, y1);
+	ctx.stroke();
+	ctx.beginPath();
+	ctx.arc(x0, y0, 2, 0, 7);
+	ctx.fill();
+	ctx.beginPath();
+	ctx.moveTo(x1, y1);
+	ctx.lineTo(x1 - 6, y1 - 3.2);
+	ctx.lineTo(x1 - 6, y1 + 3.2);
+	ctx.fill();
+}
+
+// Behind the end of the trace there is nothing: said with shade.
+function drawEnd(ctx: Ctx, s: Scene, p: Palette): void {
+	const x = xOf(s, s.trace.now);
+	const right = s.gutter + timeWidth(s);
+	if (x >= right) return;
+	ctx.fillStyle = p.sunk;
+	ctx.fillRect(Math.max(s.gutter, x), AXIS, right - x, s.height - AXIS);
+	ctx.fillStyle = p.lineStrong;
+	if (x >= s.gutter) ctx.fillRect(x, AXIS, 1, s.height - AXIS);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// scene.ts - what the timeline draws with: lanes, their pieces, where each is on the canvas.
+
+import { Viewport } from "../../base/viewport.ts";
+import type { Pieces } from "../../worker/lanes.ts";
+import type { Trace } from "../../trace.ts";
+
+export const AXIS = 24;
+const LOW = 24;
+const HIGH = 56;
+
+export interface Scene {
+	trace: Trace;
+	by: "thread" | "coroutine";
+	lanes: number[];           // threads by index, or numbers of coroutines
+	view: Viewport;
+	top: number;               // pixels that the lanes are scrolled by
+	width: number;
+	height: number;
+	gutter: number;            // for names, at the left
+	lane: number;              // height of one
+	pieces: Pieces | null;
+	laneAt: Map<number, number>;       // from a lane's thread or coroutine to its place in pieces
+	selectedLane: number;
+	selectedCoro: number;      // 1 + number; 0: none
+	hovered: number;           // piece; -1: none
+	arrows: boolean;
+}
+
+// Few lanes share the room, many scroll.
+export function laneHeight(s: Scene): number {
+	return Math.max(LOW, Math.min(HIGH, Math.floor((s.height - AXIS) / Math.max(1, s.lanes.length))));
+}
+
+export function timeWidth(s: Scene): number {
+	return Math.max(40, s.width - s.gutter - 6);
+}
+
+export function xOf(s: Scene, t: number): number {
+	return s.gutter + ((t - s.view.from) / s.view.span) * timeWidth(s);
+}
+
+export function timeOf(s: Scene, x: number): number {
+	return s.view.from + ((x - s.gutter) / timeWidth(s)) * s.view.span;
+}
+
+export function laneY(s: Scene, lane: number): number {
+	return AXIS + lane * s.lane - s.top;
+}
+
+export function laneOfY(s: Scene, y: number): number {
+	const lane = Math.floor((y - AXIS + s.top) / s.lane);
+	return y >= AXIS && lane >= 0 && lane < s.lanes.length ? lane : -1;
+}
+
+export function visibleLanes(s: Scene): { first: number; last: number } {
+	const first = Math.max(0, Math.floor(s.top / s.lane));
+	return { first, last: Math.min(s.lanes.length, Math.ceil((s.top + s.height - AXIS) / s.lane)) };
+}
+
+export function maxTop(s: Scene): number {
+	return Math.max(0, s.lanes.length * s.lane - (s.height - AXIS));
+}
+
+// The range of pieces of a lane of the scene; empty where they have not arrived.
+export function laneRange(s: Scene, lane: number): { begin: number; end: number } {
+	const at = s.laneAt.get(s.lanes[lane]);
+	if (!s.pieces || at === undefined) return { begin: 0, end: 0 };
+	return { begin: s.pieces.first[at], end: s.pieces.first[at + 1] };
+}
+
+// The first piece of the range that ends behind @t.
+export function firstBehind(p: Pieces, range: { begin: number; end: number }, t: number): number {
+	let [lo, hi] = [range.begin, range.end];
+	while (lo < hi) {
+		const mid = (lo + hi) >> 1;
+		if (p.x1[mid] <= t) lo = mid + 1;
+		else hi = mid;
+	}
+	return lo;
+}
+
+// What is under the pointer, give or take two pixels; of several the shortest.
+export function pieceAt(s: Scene, x: number, y: number): number {
+	const lane = laneOfY(s, y);
+	if (lane < 0 || !s.pieces || x < s.gutter) return -1;
+	const range = laneRange(s, lane);
+	const slack = (2 * s.view.span) / timeWidth(s);
+	const t = timeOf(s, x);
+	let best = -1;
+	for (let i = firstBehind(s.pieces, range, t - slack); i < range.end && s.pieces.x0[i] <= t + slack; i++) {
+		if (best < 0 || s.pieces.x1[i] - s.pieces.x0[i] < s.pieces.x1[best] - s.pieces.x0[best]) best = i;
+	}
+	return best;
+}
+
+export function laneTitle(s: Scene, lane: number): string {
+	return s.by === "thread" ? `thread ${s.trace.thread(s.lanes[lane])}` : s.trace.titleOfNr(s.lanes[lane]);
+}
+
+// Coroutines of a kind have a colour in common; where no kinds are told, each has its own.
+export function colourIndex(trace: Trace, ref: number): number {
+	const row = ref > 0 ? trace.coros.rowOf(ref - 1) : -1;
+	if (row < 0) return 7;
+	const kind = trace.coros.c.kind[row];
+	return (kind > 0 ? kind - 1 : trace.coros.c.nr[row]) % 7;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// view.ts - what a tab is to the frame around it.
+
+import type { Params, Route } from "../base/route.ts";
+import type { Part, Trace } from "../trace.ts";
+
+export interface Context {
+	trace: Trace;
+	// To another view, which the back button leaves again.
+	go(route: Route): void;
+	// The same view with other filters: they are kept in the address, not in the history.
+	setParams(params: Params): void;
+}
+
+export interface View {
+	readonly el: HTMLElement;
+	readonly fill: boolean;    // takes the window's height, and scrolls inside
+	readonly title: string;
+	show(params: Params): void;
+	update(parts: ReadonlySet<Part>): void;
+	hide?(): void;
+	remove?(): void;
+}
+
+export function goCoro(ctx: Context, id: string): void {
+	ctx.go({ view: "coroutine", coro: id, params: {} });
+}
+
+export function goView(ctx: Context, view: string, params: Params = {}): void {
+	ctx.go({ view, coro: null, params });
+}
+
+export function debounce(ms: number, fn: () => void): () => void {
+	let timer = 0;
+	return () => {
+		clearTimeout(timer);
+		timer = window.setTimeout(fn, ms);
+	};
+}

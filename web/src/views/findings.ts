@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// findings.ts - what the report found: filtered, each with what it means and the evidence for it.
+
+import { button, h, replace } from "../base/dom.ts";
+import * as fmt from "../base/format.ts";
+import { coroHref, viewHref, type Params } from "../base/route.ts";
+import { LifeChart } from "../ui/life_chart.ts";
+import { CONFIDENCES, stateMark, sureMark } from "../ui/marks.ts";
+import { empty, plainTable } from "../ui/parts.ts";
+import { sheetButtons } from "../ui/save.ts";
+import { debounce, type Context, type View } from "../ui/view.ts";
+import type { Part } from "../trace.ts";
+import type { Example, Finding, Step } from "../data/types.ts";
+
+export function findingKey(f: Finding): string {
+	return `${f.detector}@${f.place?.text ?? ""}@${f.kind ?? ""}`.slice(0, 300);
+}
+
+export class Findings implements View {
+	readonly el: HTMLElement;
+	readonly fill = false;
+	readonly title = "Findings";
+	private readonly ctx: Context;
+	private readonly list: HTMLElement;
+	private readonly result: HTMLElement;
+	private readonly text: HTMLInputElement;
+	private readonly detector: HTMLSelectElement;
+	private readonly sure = new Map<string, HTMLButtonElement>();
+	private params: Params = {};
+	private readonly charts = new Map<string, LifeChart>();
+	private readonly cards = new Map<string, { json: string; el: HTMLElement }>();
+
+	constructor(ctx: Context) {
+		this.ctx = ctx;
+		this.text = h("input", { type: "search", aria: { label: "Filter findings by text" } });
+		this.text.placeholder = "Filter by text";
+		this.detector = h("select", { aria: { label: "Detector" } });
+		this.result = h("span", { class: "result", role: "status" });
+		this.list = h("div", { class: "findings" });
+		const sure = CONFIDENCES.map((c) => {
+			const el = button("", () => this.toggleSure(c), { aria: { pressed: false } });
+			el.append(sureMark(c));
+			this.sure.set(c, el);
+			return el;
+		});
+		this.el = h("div", null,
+			h("div", { class: "filters", role: "search" }, this.text, this.detector,
+				h("span", { class: "segments", role: "group", aria: { label: "How sure" } }, ...sure), this.result,
+				sheetButtons("findings", () => this.sheet())),
+			this.list);
+		this.text.addEventListener("input", debounce(120, () => this.set({ q: this.text.value })));
+		this.detector.addEventListener("change", () => this.set({ detector: this.detector.value }));
+	}
+
+	show(params: Params): void {
+		this.params = params;
+		if (document.activeElement !== this.text) this.text.value = params.q ?? "";
+		this.draw();
+		if (params.open) this.reveal(params.open);
+	}
+
+	update(parts: ReadonlySet<Part>): void {
+		if (parts.has("report") || parts.has("coros")) this.draw();
+	}
+
+	private set(change: Params): void {
+		this.params = { ...this.params, open: "", ...change };
+		this.ctx.setParams(this.params);
+		this.draw();
+	}
+
+	private toggleSure(c: string): void {
+		const now = new Set((this.params.sure ?? "").split(",").filter((x) => x));
+		if (!now.delete(c)) now.add(c);
+		this.set({ sure: [...now].join(",") });
+	}
+
+	private reveal(key: string): void {
+		const el = this.cards.get(key)?.el;
+		if (!el) return;
+		el.scrollIntoView({ block: "start" });
+		el.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true });
+	}
+
+	private shown(): Finding[] {
+		const words = (this.params.q ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+		const sure = (this.params.sure ?? "").split(",").filter((x) => x);
+		return this.ctx.trace.report.findings.filter((f) => {
+			if (this.params.detector && f.detector !== this.params.detector) return false;
+			if (sure.length > 0 && !sure.includes(f.confidence)) return false;
+			const text = [f.detector, f.title, f.place?.text, f.kind, f.seen, f.example?.name].join(" ").toLowerCase();
+			return words.every((w) => text.includes(w));
+		});
+	}
+
+	private drawFilters(): void {
+		const names = [...new Set(this.ctx.trace.report.findings.map((f) => f.detector))].sort();
+		const option = (value: string, label: string) => {
+			const el = h("option", null, label);
+			el.value = value;
+			return el;
+		};
+		replace(this.detector, option("", "All detectors"), ...names.map((n) => option(n, n)));
+		this.detector.value = this.params.detector ?? "";
+		const sure = (this.params.sure ?? "").split(",");
+		for (const [c, el] of this.sure) el.setAttribute("aria-pressed", String(sure.includes(c)));
+	}
+
+	private draw(): void {
+		const all = this.ctx.trace.report.findings;
+		const shown = this.shown();
+		this.drawFilters();
+		const { suppressed } = this.ctx.trace.report;
+		this.result.textContent = `${fmt.count(shown.length)} of ${fmt.count(all.length)}` +
+			(suppressed > 0 ? `, ${fmt.count(suppressed)} suppressed` : "");
+		if (shown.length === 0) {
+			replace(this.list, empty(all.length > 0 ? "No finding matches the filter." :
+				this.ctx.trace.live === "live" ? "Nothing found so far. Findings appear here as they become true." :
+					"Nothing found: no detector has anything to say about this trace."));
+			return;
+		}
+		this.sync(shown.map((f) => this.card(f)));
+	}
+
+	// Elements that stay are not touched: no flicker, and what was selected stays selected.
+	private sync(elements: HTMLElement[]): void {
+		const keep = new Set<Element>(elements);
+		for (const child of [...this.list.children]) if (!keep.has(child)) child.remove();
+		elements.forEach((el, i) => {
+			if (this.list.children[i] !== el) this.list.insertBefore(el, this.list.children[i] ?? null);
+		});
+	}
+
+	private card(f: Finding): HTMLElement {
+		const key = findingKey(f);
+		const json = JSON.stringify(f) + String(this.ctx.trace.complete);
+		const known = this.cards.get(key);
+		if (known && known.json === json) return known.el;
+		this.charts.get(key)?.remove();
+		const el = h("article", { class: "panel finding", data: { sure: f.confidence, detector: f.detector } },
+			this.cardHead(f), this.cardBody(f, key));
+		if (known?.el.isConnected) known.el.replaceWith(el);
+		this.cards.set(key, { json, el });
+		return el;
+	}
+
+	private cardHead(f: Finding): HTMLElement {
+		return h("div", { class: "finding-head" },
+			sureMark(f.confidence), h("h2", { tabindex: -1 }, f.title),
+			h("span", { class: "finding-count" }, `×${fmt.count(f.count)}`),
+			f.oldest_ns > 0 ? h("span", { class: "muted" }, `longest ${fmt.duration(f.oldest_ns)}`) : null,
+			f.example === undefined ? null : h("a", {
+				class: "end-link", href: viewHref("coroutines", { findings: f.detector }),
+			}, f.count === 1 ? "in the table of coroutines" : "all of them in the table"));
+	}
+
+	private siteIndex(text: string): number {
+		return this.ctx.trace.sites.sites.findIndex((s, i) => i > 0 && s.text === text);
+	}
+
+	private placeLine(f: Finding): HTMLElement | null {
+		if (!f.place && !f.kind) return null;
+		const site = f.place ? this.siteIndex(f.place.text) : -1;
+		const place = f.place ? (site > 0
+			? h("a", { class: "mono", href: viewHref("sites", { site: String(site) }) }, f.place.text)
+			: h("span", { class: "mono" }, f.place.text)) : null;
+		return h("p", { class: "finding-place" }, place, f.kind ? h("span", { class: "muted" }, place ? " by " : "", f.kind) : null);
+	}
+
+	private cardBody(f: Finding, key: string): HTMLElement {
+		return h("div", { class: "finding-body" },
+			h("div", { class: "finding-words" },
+				this.placeLine(f),
+				h("p", { class: "finding-seen" }, sentence(f.seen)),
+				f.doubt ? h("p", { class: "finding-doubt" }, `But ${f.doubt}.`) : null,
+				h("h3", null, "What it means"), h("p", null, sentence(f.meaning)),
+				h("h3", null, "What to look at"), h("p", null, sentence(f.advice))),
+			f.example ? this.example(f.example, key) : empty("About the program as a whole: no single coroutine shows it."));
+	}
+
+	private example(e: Example, key: string): HTMLElement {
+		const id = String(e.probe_id);
+		const row = this.ctx.trace.coros.rowOfId(id);
+		const box = h("div", { class: "finding-life" });
+		if (row >= 0) {
+			const chart = new LifeChart(this.ctx, { height: 92, interactive: false });
+			this.charts.set(key, chart);
+			box.append(chart.el);
+			chart.load(row);
+		}
+		return h("div", { class: "finding-example" },
+			h("div", { class: "example-head" }, h("h3", null, "Example"),
+				h("a", { href: coroHref(id) }, e.name ? `${e.name} #${id}` : `#${id}`), stateMark(e.state),
+				h("span", { class: "muted" }, `for ${fmt.duration(e.age_ns)}${e.reason ? `, ${e.reason}` : ""}` +
+					`${e.resource !== undefined ? ` ${e.resource}` : ""}`),
+				e.lost > 0 ? h("span", { class: "alarm" }, `${fmt.count(e.lost)} of its events lost`) : null),
+			box, this.chain(e), e.last.length > 0 ? h("h3", null, "Its last steps") : null, this.steps(e));
+	}
+
+	private chain(e: Example): HTMLElement | null {
+		if (e.awaited_by.length === 0) return null;
+		return h("div", { class: "chain" }, h("h3", null, "Awaited by"),
+			h("ol", null, ...e.awaited_by.map((l) => h("li", null,
+				h("a", { href: coroHref(String(l.probe_id)) }, `#${l.probe_id}`), " ", h("span", { class: "mono" }, l.place.text)))));
+	}
+
+	private steps(e: Example): HTMLElement | null {
+		if (e.last.length === 0) return null;
+		const { trace } = this.ctx;
+		return plainTable<Step>("Last steps of the example", [
+			{ label: "At", end: true, show: (s) => fmt.stamp(trace.offsetOf(s.ts)) },
+			{ label: "What", show: (s) => s.kind },
+			{ label: "Thread", class: "mono", show: (s) => String(s.tid) },
+			{ label: "Where, by whom", class: "clip mono", show: (s) => this.stepPlace(s) },
+		], e.last);
+	}
+
+	private stepPlace(s: Step): Node | string {
+		if (s.waker !== undefined) return h("a", { href: coroHref(String(s.waker)) }, `#${s.waker}`);
+		return s.place?.text ?? "";
+	}
+
+	private sheet() {
+		return {
+			name: "findings",
+			head: ["detector", "confidence", "fault", "count", "longest_ns", "place", "file", "line", "kind", "example_id", "example_name", "seen", "doubt"],
+			rows: this.shown().map((f) => [
+				f.detector, f.confidence, f.fault, f.count, f.oldest_ns, f.place?.text, f.place?.file, f.place?.line, f.kind,
+				f.example ? String(f.example.probe_id) : null, f.example?.name, f.seen, f.doubt,
+			]),
+		};
+	}
+}
+
+function sentence(text: string): string {
+	const t = text.charAt(0).toUpperCase() + text.slice(1);
+	return /[.!?]$/.test(t) ? t : `${t}.`;
+}

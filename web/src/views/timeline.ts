@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: MIT
+// timeline.ts - the run on a canvas: lanes by thread or by coroutine, from all of it down to nanoseconds.
+
+import { button, h, replace, setText } from "../base/dom.ts";
+import * as fmt from "../base/format.ts";
+import { coroHref, type Params } from "../base/route.ts";
+import { onTheme } from "../base/theme.ts";
+import { Viewport } from "../base/viewport.ts";
+import { SLICE } from "../data/coros.ts";
+import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
+import { Gestures } from "../ui/gestures.ts";
+import { plainTable, Tip } from "../ui/parts.ts";
+import { sheetButtons } from "../ui/save.ts";
+import { drawScene } from "../ui/timeline/draw.ts";
+import { Minimap } from "../ui/timeline/minimap.ts";
+import {
+	AXIS, firstBehind, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
+} from "../ui/timeline/scene.ts";
+import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
+import type { Part } from "../trace.ts";
+import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
+import { ALL, type CoroFilter, type CoroOrder } from "../worker/query.ts";
+
+const WORDS = ["running", "suspended", "ready", "busy"] as const;
+const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
+const TABLE_ROWS = 200;
+
+const ORDERS: Record<string, { label: string; order: CoroOrder }> = {
+	first: { label: "in order of appearance", order: { key: "first", down: false } },
+	longest: { label: "longest wait first", order: { key: "longest", down: true } },
+	suspends: { label: "most suspends first", order: { key: "suspends", down: true } },
+};
+
+const SHOWS: Record<string, { label: string; filter: Partial<CoroFilter> }> = {
+	all: { label: "all coroutines", filter: {} },
+	alive: { label: "not ended", filter: { states: 0b11111 } },
+	found: { label: "with findings", filter: { findings: -1 } },
+};
+
+export class TimelineView implements View {
+	readonly el: HTMLElement;
+	readonly fill = true;
+	readonly title = "Timeline";
+	private readonly ctx: Context;
+	private readonly scene: Scene;
+	private readonly canvas: HTMLCanvasElement;
+	private readonly stage: HTMLElement;
+	private readonly scroller: HTMLElement;
+	private readonly spacer: HTMLElement;
+	private readonly minimap: Minimap;
+	private readonly tip = new Tip();
+	private readonly info: HTMLElement;
+	private readonly range: HTMLElement;
+	private readonly spoken: HTMLElement;
+	private readonly table: HTMLDetailsElement;
+	private readonly tableBody: HTMLElement;
+	private readonly byThread: HTMLButtonElement;
+	private readonly byCoro: HTMLButtonElement;
+	private readonly coroFilters: HTMLElement;
+	private readonly text: HTMLInputElement;
+	private readonly showing: HTMLSelectElement;
+	private readonly order: HTMLSelectElement;
+	private readonly arrows: HTMLInputElement;
+	private colours: Palette | null = null;
+	private params: Params = {};
+	private scheduled = false;
+	private busy = false;
+	private again = false;
+	private placed = false;
+	private selectedPiece = -1;
+	private readonly keep: () => void;
+	private readonly settle: () => void;
+
+	constructor(ctx: Context) {
+		this.ctx = ctx;
+		this.scene = {
+			trace: ctx.trace, by: "thread", lanes: [], view: new Viewport(), top: 0, width: 0, height: 0, gutter: 180, lane: 24,
+			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true,
+		};
+		this.canvas = h("canvas", null);
+		this.spacer = h("div", null);
+		this.scroller = h("div", { class: "lane-scroll", tabindex: -1, aria: { hidden: true } }, this.spacer);
+		this.stage = h("div", {
+			class: "stage", tabindex: 0, role: "application",
+			aria: {
+				label: "Timeline. Plus and minus zoom, left and right move, up and down choose a lane, comma and full stop go from slice to slice, Enter opens the coroutine, 0 shows all. A table of what is in sight follows below.",
+			},
+		}, this.canvas, this.scroller);
+		this.minimap = new Minimap(this.scene, () => this.viewChanged());
+		this.info = h("div", { class: "timeline-info", role: "status" });
+		this.range = h("span", { class: "range" });
+		this.spoken = h("span", { class: "sr", role: "status", aria: { live: "polite" } });
+		this.tableBody = h("div", null);
+		this.table = h("details", { class: "timeline-table" }, h("summary", null, "What is in sight, as a table"), this.tableBody);
+		this.byThread = button("By thread", () => this.set({ by: "", sel: "" }));
+		this.byCoro = button("By coroutine", () => this.set({ by: "coroutine" }));
+		this.text = h("input", { type: "search", aria: { label: "Only coroutines with this text" } });
+		this.text.placeholder = "Name, kind, place or id";
+		this.showing = this.select("Which coroutines", SHOWS, "show");
+		this.order = this.select("Order of the lanes", ORDERS, "order");
+		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order);
+		this.arrows = h("input", { type: "checkbox" });
+		this.arrows.checked = true;
+		this.keep = debounce(250, () => this.keepRange());
+		this.settle = debounce(150, () => this.settled());
+		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage, this.info, this.table, this.spoken);
+		this.listen();
+	}
+
+	private select(label: string, from: Record<string, { label: string }>, key: string): HTMLSelectElement {
+		const el = h("select", { aria: { label } });
+		for (const [value, { label: words }] of Object.entries(from)) {
+			const option = h("option", null, words);
+			option.value = value;
+			el.append(option);
+		}
+		el.addEventListener("change", () => this.set({ [key]: el.value === Object.keys(from)[0] ? "" : el.value }));
+		return el;
+	}
+
+	private toolbar(): HTMLElement {
+		const zoom = (factor: number) => {
+			const v = this.scene.view;
+			v.zoom(factor, (v.from + v.to) / 2);
+			this.viewChanged();
+		};
+		return h("div", { class: "filters" },
+			h("span", { class: "segments", role: "group", aria: { label: "Lanes" } }, this.byThread, this.byCoro),
+			this.coroFilters, h("label", { class: "field" }, this.arrows, "wake arrows"),
+			h("span", { class: "segments", role: "group", aria: { label: "Zoom" } },
+				button("−", () => zoom(1 / 0.5), { aria: { label: "Zoom out" } }), button("+", () => zoom(0.5), { aria: { label: "Zoom in" } }),
+				button("All", () => {
+					this.scene.view.fit();
+					this.viewChanged();
+				}, { aria: { label: "Show the whole run" } })),
+			this.range, sheetButtons("what is in sight", () => this.sheet()));
+	}
+
+	private listen(): void {
+		const s = this.scene;
+		new Gestures(this.stage, this.canvas, {
+			view: s.view, get left() { return s.gutter; }, width: () => timeWidth(s), changed: () => this.viewChanged(),
+			scroll: (dy) => this.scrollLanes(dy), click: (x, y) => this.click(x, y), key: (ev) => this.key(ev),
+		});
+		this.canvas.addEventListener("pointermove", (ev) => this.hover(ev));
+		this.canvas.addEventListener("pointerleave", () => this.unhover());
+		this.scroller.addEventListener("scroll", () => {
+			s.top = Math.min(maxTop(s), this.scroller.scrollTop);
+			this.viewChanged();
+		}, { passive: true });
+		this.text.addEventListener("input", debounce(150, () => this.set({ q: this.text.value })));
+		this.arrows.addEventListener("change", () => this.set({ arrows: this.arrows.checked ? "" : "0" }));
+		this.table.addEventListener("toggle", () => this.drawTable());
+		new ResizeObserver(() => this.resize()).observe(this.stage);
+		onTheme(() => {
+			this.colours = null;
+			this.minimap.forgetColours();
+			this.schedule();
+		});
+	}
+
+	// ---- what to show ----
+
+	show(params: Params): void {
+		this.params = params;
+		const s = this.scene;
+		s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
+		const [from, to] = [Number(params.from), Number(params.to)];
+		if (params.from && params.to && from < to) s.view.set(from, to);
+		else if (!this.placed) s.view.fit();
+		this.placed = true;
+		this.fillToolbar();
+		void this.chooseLanes();
+	}
+
+	update(parts: ReadonlySet<Part>): void {
+		const s = this.scene;
+		if (parts.has("meta")) {
+			const whole = s.view.isWhole;
+			s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
+			if (whole) s.view.fit();
+		}
+		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.chooseLanes();
+	}
+
+	hide(): void {
+		this.tip.hide();
+	}
+
+	private set(change: Params): void {
+		this.params = { ...this.params, ...change };
+		this.ctx.setParams(this.params);
+		this.fillToolbar();
+		void this.chooseLanes();
+	}
+
+	private fillToolbar(): void {
+		const p = this.params;
+		const s = this.scene;
+		const by = p.by === "coroutine" ? "coroutine" : "thread";
+		if (by !== s.by) {
+			s.by = by;
+			s.top = this.scroller.scrollTop = 0;
+			s.pieces = null;
+			s.selectedLane = -1;
+		}
+		this.byThread.setAttribute("aria-pressed", String(by === "thread"));
+		this.byCoro.setAttribute("aria-pressed", String(by === "coroutine"));
+		this.coroFilters.hidden = by === "thread";
+		if (document.activeElement !== this.text) this.text.value = p.q ?? "";
+		this.showing.value = p.show ?? "all";
+		this.order.value = p.order ?? "first";
+		s.arrows = p.arrows !== "0";
+		this.arrows.checked = s.arrows;
+	}
+
+	private async chooseLanes(): Promise<void> {
+		const { trace } = this.ctx;
+		const s = this.scene;
+		if (s.by === "thread") {
+			const others = trace.meta.threads_of > trace.meta.threads.length ? 1 : 0;
+			s.lanes = Array.from({ length: trace.meta.threads.length + others }, (_, i) => i);
+		} else if (trace.complete) {
+			const filter = { ...ALL, text: this.params.q ?? "", ...(SHOWS[this.params.show ?? "all"] ?? SHOWS.all).filter };
+			const order = (ORDERS[this.params.order ?? "first"] ?? ORDERS.first).order;
+			const rows = await trace.engine.call<Uint32Array>("query", [filter, order]);
+			if (s.by !== "coroutine") return;
+			s.lanes = Array.from(rows, (r) => trace.coros.c.nr[r]);
+			this.selectFromParams();
+		}
+		this.layLanes();
+		this.viewChanged(false);
+	}
+
+	private selectFromParams(): void {
+		const s = this.scene;
+		const row = this.params.sel ? this.ctx.trace.coros.rowOfId(this.params.sel) : -1;
+		if (row < 0) return;
+		const nr = this.ctx.trace.coros.c.nr[row];
+		if (s.selectedCoro === nr + 1 && s.selectedLane >= 0) {
+			s.selectedLane = s.lanes.indexOf(nr);
+			return;
+		}
+		s.selectedCoro = nr + 1;
+		s.selectedLane = s.lanes.indexOf(nr);
+		if (s.selectedLane < 0) {
+			s.lanes.unshift(nr);
+			s.selectedLane = 0;
+		}
+		this.reveal(s.selectedLane);
+	}
+
+	private resize(): void {
+		const s = this.scene;
+		s.width = this.stage.clientWidth;
+		s.height = this.stage.clientHeight;
+		s.gutter = s.width < 700 ? 96 : 180;
+		this.layLanes();
+		if (s.width > 0) this.viewChanged(false);
+	}
+
+	private layLanes(): void {
+		const s = this.scene;
+		s.lane = laneHeight(s);
+		this.spacer.style.height = `${Math.min(8e6, s.lanes.length * s.lane)}px`;
+	}
+
+	// ---- frames and data ----
+
+	private viewChanged(byHand = true): void {
+		const s = this.scene;
+		s.top = Math.max(0, Math.min(maxTop(s), s.top));
+		this.schedule();
+		void this.fetch();
+		if (byHand) this.keep();
+		this.settle();
+	}
+
+	private schedule(): void {
+		if (this.scheduled) return;
+		this.scheduled = true;
+		requestAnimationFrame(() => {
+			this.scheduled = false;
+			this.draw();
+		});
+	}
+
+	private draw(): void {
+		const s = this.scene;
+		if (s.width === 0 || s.height === 0) return;
+		const ctx = this.canvas.getContext("2d")!;
+		if (fitCanvas(this.canvas, s.width, s.height)) this.colours = null;
+		this.colours ??= palette(ctx);
+		drawScene(ctx, s, this.colours);
+		this.minimap.draw();
+		setText(this.range, `${fmt.offset(Math.max(0, s.view.from), s.view.span / 100)} + ${fmt.duration(s.view.span)}`);
+	}
+
+	private request(): LaneRequest {
+		const s = this.scene;
+		const { first, last } = visibleLanes(s);
+		// Half a screen more on each side: there is something to draw while the next comes.
+		return {
+			by: s.by, lanes: s.lanes.slice(Math.max(0, first - 8), last + 8), from: s.view.from - s.view.span / 2,
+			to: s.view.to + s.view.span / 2, step: s.view.span / timeWidth(s), maxBlocks: MAX_BLOCKS[s.by],
+		};
+	}
+
+	// One request at a time; when it is answered, the next is for what is in sight by then.
+	private async fetch(): Promise<void> {
+		if (this.scene.lanes.length === 0 || this.scene.width === 0) return;
+		if (this.busy) {
+			this.again = true;
+			return;
+		}
+		this.busy = true;
+		try {
+			do {
+				this.again = false;
+				this.take(await this.ctx.trace.engine.call<Pieces>("lanes", [this.request()]));
+			} while (this.again);
+		} catch (e) {
+			setText(this.info, `The slices cannot be read: ${(e as Error).message}`);
+		} finally {
+			this.busy = false;
+		}
+	}
+
+	private take(pieces: Pieces): void {
+		const s = this.scene;
+		if (pieces.request.by !== s.by) {
+			this.again = true;
+			return;
+		}
+		s.pieces = pieces;
+		s.hovered = -1;
+		this.selectedPiece = -1;
+		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
+		this.schedule();
+	}
+
+	private keepRange(): void {
+		const v = this.scene.view;
+		this.params = { ...this.params, from: v.isWhole ? "" : String(Math.round(v.from)), to: v.isWhole ? "" : String(Math.round(v.to)) };
+		this.ctx.setParams(this.params);
+	}
+
+	private settled(): void {
+		const s = this.scene;
+		if (this.el.hidden || s.lanes.length === 0) {
+			if (s.lanes.length === 0) setText(this.info, this.ctx.trace.complete ? "No lane to show: nothing has run, or no coroutine matches." : "Reading…");
+			return;
+		}
+		if (this.selectedPiece < 0) setText(this.info, this.describe());
+		if (this.table.open) this.drawTable();
+	}
+
+	private describe(): string {
+		const p = this.scene.pieces;
+		if (!p) return "";
+		const hint = "Wheel zooms, drag moves, shift-drag picks a part, a click chooses, a second one opens.";
+		if (p.exact) return p.thinned ? `Some slices here were thinned out of the file. ${hint}` : hint;
+		return p.request.by === "thread"
+			? `Height: how busy; colour: the kind that ran most. Zoom in for single slices. ${hint}`
+			: `Too much for single slices (${fmt.plural(p.blocks, "block")}): lives only, from birth to end. Zoom in for more.`;
+	}
+
+	// ---- hands ----
+
+	private scrollLanes(dy: number): void {
+		this.scroller.scrollTop += dy;
+	}
+
+	private reveal(lane: number): void {
+		const s = this.scene;
+		const y = lane * s.lane;
+		const room = s.height - AXIS;
+		if (room <= 0) return;
+		if (y < s.top) this.scroller.scrollTop = y;
+		else if (y + s.lane > s.top + room) this.scroller.scrollTop = y + s.lane - room;
+	}
+
+	private hover(ev: PointerEvent): void {
+		const s = this.scene;
+		const piece = ev.buttons === 0 ? pieceAt(s, ev.offsetX, ev.offsetY) : -1;
+		if (piece !== s.hovered) {
+			s.hovered = piece;
+			this.schedule();
+		}
+		if (piece < 0) {
+			this.tip.hide();
+			return;
+		}
+		const [title, ...pairs] = this.factsOf(piece);
+		this.tip.show(ev.clientX, ev.clientY, title[1], pairs);
+	}
+
+	private unhover(): void {
+		this.scene.hovered = -1;
+		this.tip.hide();
+		this.schedule();
+	}
+
+	private factsOf(i: number): [string, string][] {
+		const { trace } = this.ctx;
+		const p = this.scene.pieces!;
+		const ref = p.coro[i];
+		const several = p.count[i] > 1 || p.type[i] === PIECE.busy;
+		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], p.type[i] === PIECE.wait ? "wait" : "slice") :
+			`${trace.titleOfNr(ref - 1)} ${WORDS[p.type[i]]}`]];
+		out.push(["from", fmt.stamp(p.x0[i])], ["for", fmt.duration(p.x1[i] - p.x0[i])]);
+		if (several) {
+			out.push(["busy", fmt.percent(p.part[i], 1)]);
+			if (ref > 0) out.push(["mostly", trace.titleOfNr(ref - 1)]);
+			return out;
+		}
+		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])]);
+		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
+		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
+		else if (p.site[i] > 0) out.push([words, trace.siteText(p.site[i])]);
+		if (p.reason[i] > 0) out.push(["why", trace.reason(p.reason[i])]);
+		return out;
+	}
+
+	private choose(piece: number): void {
+		const s = this.scene;
+		const p = s.pieces!;
+		this.selectedPiece = piece;
+		s.selectedCoro = p.coro[piece];
+		const facts = this.factsOf(piece);
+		const row = p.coro[piece] > 0 ? this.ctx.trace.coros.rowOf(p.coro[piece] - 1) : -1;
+		replace(this.info, h("b", null, facts[0][1]), ...facts.slice(1).map(([k, v]) => h("span", null, h("span", { class: "muted" }, `${k} `), v)),
+			row >= 0 ? h("a", { href: coroHref(this.ctx.trace.coros.id(row)) }, "Open the coroutine") : null);
+		setText(this.spoken, facts.map(([k, v]) => `${k} ${v}`).join(", "));
+		this.schedule();
+	}
+
+	private click(x: number, y: number): void {
+		const s = this.scene;
+		const lane = laneOfY(s, y);
+		const piece = pieceAt(s, x, y);
+		const again = piece >= 0 && piece === this.selectedPiece;
+		s.selectedLane = lane;
+		if (again || (x < s.gutter && s.by === "coroutine" && lane >= 0)) {
+			this.open(again ? s.pieces!.coro[piece] : s.lanes[lane] + 1);
+		} else if (piece >= 0) {
+			this.choose(piece);
+		} else {
+			this.selectedPiece = -1;
+			s.selectedCoro = 0;
+			this.settled();
+		}
+		this.schedule();
+	}
+
+	private open(ref: number): void {
+		const row = ref > 0 ? this.ctx.trace.coros.rowOf(ref - 1) : -1;
+		if (row >= 0) goCoro(this.ctx, this.ctx.trace.coros.id(row));
+	}
+
+	private key(ev: KeyboardEvent): boolean {
+		const s = this.scene;
+		if (ev.key === "ArrowDown" || ev.key === "ArrowUp") {
+			const next = s.selectedLane + (ev.key === "ArrowDown" ? 1 : -1);
+			s.selectedLane = Math.max(0, Math.min(s.lanes.length - 1, next));
+			this.reveal(s.selectedLane);
+			this.selectedPiece = -1;
+			if (s.lanes.length > 0) setText(this.spoken, laneTitle(s, s.selectedLane));
+			this.schedule();
+			return true;
+		}
+		if (ev.key === "PageDown" || ev.key === "PageUp") {
+			this.scrollLanes((ev.key === "PageDown" ? 1 : -1) * (s.height - AXIS - s.lane));
+			return true;
+		}
+		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);
+		if (ev.key === "Enter") {
+			if (this.selectedPiece >= 0) this.open(s.pieces!.coro[this.selectedPiece]);
+			else if (s.by === "coroutine" && s.selectedLane >= 0) this.open(s.lanes[s.selectedLane] + 1);
+			return true;
+		}
+		return false;
+	}
+
+	// To the next piece of the lane, which comes into sight.
+	private step(by: number): boolean {
+		const s = this.scene;
+		if (!s.pieces || s.lanes.length === 0) return true;
+		if (s.selectedLane < 0) s.selectedLane = visibleLanes(s).first;
+		const range = laneRange(s, s.selectedLane);
+		const from = this.selectedPiece >= range.begin && this.selectedPiece < range.end
+			? this.selectedPiece + by : firstBehind(s.pieces, range, by > 0 ? s.view.from : s.view.to) - (by > 0 ? 0 : 1);
+		if (from < range.begin || from >= range.end) return true;
+		this.choose(from);
+		const [x0, x1] = [s.pieces.x0[from], s.pieces.x1[from]];
+		if (x1 < s.view.from || x0 > s.view.to || (x0 < s.view.from && x1 - x0 < s.view.span)) {
+			s.view.set(x0 - s.view.span / 2, x0 + s.view.span / 2);
+			this.schedule();
+			this.keep();
+		}
+		return true;
+	}
+
+	// ---- for those who cannot see it, and for other programs ----
+
+	private inSight(): { lane: number; piece: number }[] {
+		const s = this.scene;
+		const out: { lane: number; piece: number }[] = [];
+		if (!s.pieces || s.pieces.request.by !== s.by) return out;
+		const { first, last } = visibleLanes(s);
+		for (let lane = first; lane < last; lane++) {
+			const range = laneRange(s, lane);
+			for (let i = firstBehind(s.pieces, range, s.view.from); i < range.end && s.pieces.x0[i] <= s.view.to; i++) out.push({ lane, piece: i });
+		}
+		return out;
+	}
+
+	private drawTable(): void {
+		if (!this.table.open) return;
+		const s = this.scene;
+		const p = s.pieces;
+		const all = this.inSight();
+		if (!p || all.length === 0) {
+			replace(this.tableBody, h("p", { class: "muted" }, "Nothing is in sight."));
+			return;
+		}
+		const table = plainTable("What is in sight", [
+			{ label: "Lane", show: (r) => laneTitle(s, r.lane) },
+			{ label: "What", show: (r) => WORDS[p.type[r.piece]] },
+			{ label: "Coroutine", show: (r) => this.coroCell(p.coro[r.piece]) },
+			{ label: "From", end: true, show: (r) => fmt.stamp(p.x0[r.piece]) },
+			{ label: "For", end: true, show: (r) => fmt.duration(p.x1[r.piece] - p.x0[r.piece]) },
+			{ label: "Slices", end: true, show: (r) => fmt.count(p.count[r.piece]) },
+			{ label: "Place", class: "clip mono", show: (r) => this.ctx.trace.siteText(p.site[r.piece]) },
+		], all.slice(0, TABLE_ROWS));
+		replace(this.tableBody, all.length > TABLE_ROWS ? h("p", { class: "muted" }, `The first ${TABLE_ROWS} of ${fmt.count(all.length)}; zoom in, or save them all as CSV.`) : null, table);
+	}
+
+	private coroCell(ref: number): Node | string {
+		const row = ref > 0 ? this.ctx.trace.coros.rowOf(ref - 1) : -1;
+		return row >= 0 ? h("a", { href: coroHref(this.ctx.trace.coros.id(row)) }, this.ctx.trace.title(row)) : "several";
+	}
+
+	private sheet() {
+		const { trace } = this.ctx;
+		const s = this.scene;
+		const p = s.pieces;
+		return {
+			name: "timeline", head: ["lane", "what", "coroutine_id", "coroutine", "from_ns", "duration_ns", "slices", "busy", "place", "reason"],
+			rows: this.inSight().map(({ lane, piece: i }) => {
+				const row = p!.coro[i] > 0 ? trace.coros.rowOf(p!.coro[i] - 1) : -1;
+				return [laneTitle(s, lane), WORDS[p!.type[i]], row >= 0 ? trace.coros.id(row) : null, row >= 0 ? trace.name(row) : null,
+					p!.x0[i], p!.x1[i] - p!.x0[i], p!.count[i], Number(p!.part[i].toFixed(3)), trace.siteText(p!.site[i]), trace.reason(p!.reason[i])];
+			}),
+		};
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// engine.ts - everything that takes time, behind calls: runs in a worker, or in the page where there is none.
+
+import { Coros } from "../data/coros.ts";
+import type { Delta, Meta, Report, Sites } from "../data/types.ts";
+import { lanePieces, transferables, type LaneRequest } from "./lanes.ts";
+import { lifeOf, wakeesOf } from "./life.ts";
+import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
+import { Store, type Raw } from "./store.ts";
+
+// Answers may hand over buffers instead of copying them.
+export interface Answer {
+	value: unknown;
+	transfer?: ArrayBuffer[];
+}
+
+export function addStrings(to: string[], more: { from: number; add: string[] }): void {
+	to.length = more.from;
+	for (const s of more.add) to.push(s);
+}
+
+export type Progress = (done: number, of: number) => void;
+
+export class Engine {
+	private readonly store: Store;
+
+	constructor(raw: Raw) {
+		this.store = new Store(raw);
+	}
+
+	// What the first view needs.
+	private async head(): Promise<Answer> {
+		const meta = (await this.store.json("meta")) as Meta;
+		if (typeof meta !== "object" || meta === null || meta.format !== 1)
+			throw new Error(`the data is of format ${String(meta?.format)}, and this page reads format 1`);
+		this.store.end = meta.end;
+		const report = (await this.store.json("report")) as Report;
+		const series = await this.store.columns("series");
+		return { value: { meta, report, series } };
+	}
+
+	// What the others need.
+	private async rest(): Promise<Answer> {
+		this.store.strings = (await this.store.json("strings")) as string[];
+		this.store.sites = (await this.store.json("sites")) as Sites;
+		const coros = await this.store.columns("coros");
+		this.store.coros = Coros.fromSection(coros);
+		return { value: { strings: this.store.strings, sites: this.store.sites, coros } };
+	}
+
+	private query(filter: CoroFilter, order: CoroOrder): Answer {
+		const s = this.store;
+		const rows = select(s.coros, s, filter, s.end);
+		sort(s.coros, s, rows, order, s.end);
+		return { value: rows, transfer: [rows.buffer as ArrayBuffer] };
+	}
+
+	// A delta of the server: the page applies it to its own columns as well.
+	private delta(d: Delta): Answer {
+		if (d.meta) this.store.end = d.meta.end;
+		if (d.strings) addStrings(this.store.strings, d.strings);
+		if (d.coros) this.store.coros.apply(d.coros);
+		for (const name of d.reload ?? []) this.store.forget(name);
+		return { value: null };
+	}
+
+	private async reload(name: string): Promise<Answer> {
+		if (name === "sites") {
+			this.store.sites = (await this.store.json("sites")) as Sites;
+			return { value: this.store.sites };
+		}
+		if (name === "strings") {
+			this.store.strings = (await this.store.json("strings")) as string[];
+			return { value: this.store.strings };
+		}
+		if (name === "report" || name === "meta") return { value: await this.store.json(name) };
+		const section = await this.store.columns(name);
+		if (name === "coros") this.store.coros = Coros.fromSection(section);
+		return { value: section };
+	}
+
+	async call(op: string, args: unknown[], progress: Progress): Promise<Answer> {
+		switch (op) {
+		case "head": return this.head();
+		case "rest": return this.rest();
+		case "query": return this.query(args[0] as CoroFilter, args[1] as CoroOrder);
+		case "delta": return this.delta(args[0] as Delta);
+		case "reload": return this.reload(args[0] as string);
+		case "life": return { value: await lifeOf(this.store, args[0] as number, progress) };
+		case "wakees": return { value: await wakeesOf(this.store, args[0] as number, progress) };
+		case "blocks": return { value: (await this.store.index()).rows };
+		case "lanes": {
+			const pieces = await lanePieces(this.store, args[0] as LaneRequest);
+			return { value: pieces, transfer: transferables(pieces) };
+		}
+		default: throw new Error(`no such call: ${op}`);
+		}
+	}
+}

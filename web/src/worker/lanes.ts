@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// lanes.ts - what the timeline draws: for each lane in sight its pieces, none much smaller than a pixel.
+
+import type { Block, BlockIndex } from "../data/blocks.ts";
+import { Lod, type Level } from "../data/lod.ts";
+import { SLICE } from "../data/coros.ts";
+import type { Store } from "./store.ts";
+
+export const PIECE = { run: 0, wait: 1, ready: 2, busy: 3 } as const;
+
+export interface LaneRequest {
+	by: "thread" | "coroutine";
+	lanes: number[];           // threads by index, or numbers of coroutines
+	from: number;
+	to: number;
+	step: number;              // ns a pixel
+	maxBlocks: number;
+}
+
+// Pieces of lane i are those from first[i] to below first[i + 1], in order of time.
+export interface Pieces {
+	request: LaneRequest;
+	exact: boolean;            // from slices; else from levels of detail or lives alone
+	blocks: number;            // that would have told all
+	thinned: boolean;
+	first: Uint32Array;
+	x0: Float64Array;
+	x1: Float64Array;
+	type: Uint8Array;
+	coro: Uint32Array;         // 1 + number; 0: several
+	thread: Uint32Array;
+	site: Uint32Array;
+	reason: Uint8Array;
+	flags: Uint8Array;
+	count: Uint32Array;        // slices in it
+	part: Float32Array;        // of it that was busy
+	// Wakes: from a thread (and perhaps a coroutine) at a time to the start of a slice.
+	wakes: { at: number; to: number; fromThread: number; toThread: number; waker: number; coro: number }[];
+}
+
+interface Piece {
+	x0: number; x1: number; type: number; coro: number; thread: number; site: number; reason: number;
+	flags: number; count: number; busy: number;
+}
+
+const MAX_WAKES = 1500;
+const MANY = 700; // slices in a lane
+
+class Lane {
+	readonly pieces: Piece[] = [];
+	private readonly step: number;
+
+	constructor(step: number) {
+		this.step = step;
+	}
+
+	// Pieces of one kind that would share a pixel become one.
+	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number): void {
+		const last = this.pieces[this.pieces.length - 1];
+		const tiny = x1 - x0 < this.step;
+		if (last && tiny && last.type === type && x1 - last.x0 < this.step * 1.5 && last.x1 - last.x0 < this.step * 1.5) {
+			last.count++;
+			last.busy += x1 - x0;
+			last.x1 = Math.max(last.x1, x1);
+			if (last.coro !== coro) last.coro = 0;
+			return;
+		}
+		this.pieces.push({ x0, x1, type, coro, thread, site, reason, flags, count: 1, busy: x1 - x0 });
+	}
+}
+
+function pack(request: LaneRequest, lanes: Lane[], wakes: Pieces["wakes"], facts: { exact: boolean; blocks: number; thinned: boolean }): Pieces {
+	const total = lanes.reduce((n, l) => n + l.pieces.length, 0);
+	const out: Pieces = {
+		request, ...facts, first: new Uint32Array(lanes.length + 1), x0: new Float64Array(total), x1: new Float64Array(total),
+		type: new Uint8Array(total), coro: new Uint32Array(total), thread: new Uint32Array(total), site: new Uint32Array(total),
+		reason: new Uint8Array(total), flags: new Uint8Array(total), count: new Uint32Array(total),
+		part: new Float32Array(total), wakes,
+	};
+	let i = 0;
+	lanes.forEach((lane, nr) => {
+		out.first[nr] = i;
+		for (const p of lane.pieces) {
+			out.x0[i] = p.x0;
+			out.x1[i] = p.x1;
+			out.type[i] = p.type;
+			out.coro[i] = p.coro;
+			out.thread[i] = p.thread;
+			out.site[i] = p.site;
+			out.reason[i] = p.reason;
+			out.flags[i] = p.flags;
+			out.count[i] = p.count;
+			out.part[i] = p.x1 > p.x0 ? Math.min(1, p.busy / (p.x1 - p.x0)) : 1;
+			i++;
+		}
+	});
+	out.first[lanes.length] = i;
+	return out;
+}
+
+function wakeOf(b: Block, r: number): Pieces["wakes"][number] {
+	return {
+		at: b.start[r] - (b.wake[r] - 1), to: b.start[r], fromThread: b.wakeThread[r] - 1, toThread: b.thread[r],
+		waker: b.waker[r], coro: b.coro[r] + 1,
+	};
+}
+
+function fromLevel(lod: Lod, level: Level, q: LaneRequest, thread: number, lane: Lane): void {
+	const begin = Math.max(0, Math.floor((q.from - level.start) / level.width));
+	const end = Math.min(level.count, Math.ceil((q.to - level.start) / level.width));
+	for (let b = begin; b < end; b++) {
+		const row = level.row + thread * level.count + b;
+		if (lod.busy[row] === 0) continue;
+		const x0 = level.start + b * level.width;
+		lane.pieces.push({
+			x0, x1: x0 + level.width, type: PIECE.busy, coro: lod.coro[row], thread, site: 0, reason: 0, flags: 0,
+			count: lod.switches[row], busy: Lod.busyPart(lod.busy[row]) * level.width,
+		});
+	}
+}
+
+// How many slices the range holds, if blocks are even.
+function estimate(index: BlockIndex, blocks: number[], q: LaneRequest): number {
+	return blocks.reduce((n, b) => {
+		const span = Math.max(1, index.to[b] - index.from[b]);
+		const part = (Math.min(q.to, index.to[b]) - Math.max(q.from, index.from[b])) / span;
+		return n + index.of[b] * Math.max(0, Math.min(1, part));
+	}, 0);
+}
+
+async function threadLanes(store: Store, q: LaneRequest): Promise<Pieces> {
+	const index = await store.index();
+	const lod = await store.lod();
+	const blocks = index.overlapping(q.from, q.to);
+	const lanes = q.lanes.map(() => new Lane(q.step));
+	const thinned = blocks.some((b) => index.nr[b] < index.of[b]);
+	const level = lod.levelFor(q.step);
+	// Slices where they are few enough to be seen one by one, or levels too coarse for the pixels.
+	const crowded = estimate(index, blocks, q) > q.lanes.length * MANY;
+	const fine = level !== null && level.width <= q.step * 3;
+	if (level && (blocks.length > q.maxBlocks || (fine && (crowded || thinned)))) {
+		q.lanes.forEach((thread, i) => fromLevel(lod, level, q, thread, lanes[i]));
+		return pack(q, lanes, [], { exact: false, blocks: blocks.length, thinned });
+	}
+	const at = new Map(q.lanes.map((thread, i) => [thread, i]));
+	const wakes: Pieces["wakes"] = [];
+	for (const nr of blocks) {
+		const b = await store.block(nr);
+		for (let r = 0; r < b.rows; r++) {
+			const x0 = b.start[r];
+			const x1 = x0 + b.dur[r];
+			if (x1 < q.from || x0 > q.to) continue;
+			const lane = at.get(b.thread[r]);
+			if (lane === undefined) continue;
+			if (!(b.flags[r] & SLICE.headless))
+				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r]);
+			if (b.wake[r] > 0 && wakes.length <= MAX_WAKES) wakes.push(wakeOf(b, r));
+		}
+	}
+	return pack(q, lanes, wakes.length > MAX_WAKES ? [] : wakes, { exact: true, blocks: blocks.length, thinned });
+}
+
+// Where the last slice before the picture ended, so that its wait can be drawn from there.
+interface Before {
+	end: number;
+	site: number;
+	reason: number;
+	over: boolean;
+}
+
+function addWait(lane: Lane, coro: number, before: Before, b: Block, r: number): void {
+	const start = b.start[r];
+	if (start < before.end || before.over) return;
+	const woken = b.wake[r] > 0 ? Math.max(before.end, start - (b.wake[r] - 1)) : start;
+	if (woken > before.end) lane.add(before.end, woken, PIECE.wait, coro + 1, 0, before.site, before.reason, 0);
+	if (start > woken) lane.add(woken, start, PIECE.ready, coro + 1, 0, before.site, before.reason, 0);
+}
+
+// What it does now, behind its last slice.
+function addTail(store: Store, lane: Lane, coro: number, before: Before | null): void {
+	const row = store.coros.rowOf(coro);
+	if (row < 0) return;
+	const c = store.coros.c;
+	const state = c.state[row];
+	const from = before ? before.end : Number.isNaN(c.birth[row]) ? c.first[row] : c.birth[row];
+	if (state >= 5 || state === 3) return;
+	if (state === 2) {
+		const woken = Math.max(from, c.since[row]);
+		if (before && woken > from) lane.add(from, woken, PIECE.wait, coro + 1, 0, c.site[row], c.reason[row], 0);
+		lane.add(woken, store.end, PIECE.ready, coro + 1, 0, c.site[row], c.reason[row], 0);
+	} else if (state === 4 || before) {
+		lane.add(from, store.end, PIECE.wait, coro + 1, 0, c.site[row], c.reason[row], 0);
+	}
+}
+
+function blocksWith(index: BlockIndex, lanes: number[], from: number, to: number): number[] {
+	return index.overlapping(from, to).filter((b) => lanes.some((nr) => index.has(b, nr)));
+}
+
+// Alive before the picture begins, and what it did then is not asked: it waits, as most do.
+function alreadyThere(store: Store, nr: number, from: number): Before | null {
+	const row = store.coros.rowOf(nr);
+	if (row < 0 || !(store.coros.c.first[row] < from) || store.coros.c.end[row] < from) return null;
+	return { end: from, site: 0, reason: 0, over: false };
+}
+
+// Behind the last slice in sight, up to the edge of the picture or its end.
+function addWaitUntil(store: Store, lane: Lane, nr: number, last: Before, edge: number): void {
+	const row = store.coros.rowOf(nr);
+	if (row < 0) return;
+	const end = store.coros.c.end[row];
+	lane.add(last.end, Math.min(edge, Number.isNaN(end) ? store.end : end), PIECE.wait, nr + 1, 0, last.site, last.reason, 0);
+}
+
+async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
+	const index = await store.index();
+	const lanes = q.lanes.map(() => new Lane(q.step));
+	const at = new Map(q.lanes.map((nr, i) => [nr, i]));
+	// A wait that began before the picture is told by a block before it: all that may know are
+	// asked, unless they are too many.
+	let blocks = blocksWith(index, q.lanes, -Infinity, Infinity);
+	const all = blocks.length <= q.maxBlocks;
+	if (!all) blocks = blocksWith(index, q.lanes, q.from, q.to);
+	const thinned = blocks.some((b) => index.nr[b] < index.of[b]);
+	if (blocks.length > q.maxBlocks) return pack(q, lanes, [], { exact: false, blocks: blocks.length, thinned });
+	const before: (Before | null)[] = q.lanes.map((nr) => (all ? null : alreadyThere(store, nr, q.from)));
+	const wakes: Pieces["wakes"] = [];
+	for (const nr of blocks) {
+		const b = await store.block(nr);
+		for (let r = 0; r < b.rows; r++) {
+			const lane = at.get(b.coro[r]);
+			if (lane === undefined) continue;
+			const x0 = b.start[r];
+			const x1 = x0 + b.dur[r];
+			const last = before[lane];
+			if (last && x0 >= q.from && last.end <= q.to) addWait(lanes[lane], b.coro[r], last, b, r);
+			before[lane] = { end: x1, site: b.site[r], reason: b.reason[r], over: (b.flags[r] & SLICE.ended) !== 0 };
+			if (x1 < q.from || x0 > q.to) continue;
+			if (!(b.flags[r] & SLICE.headless))
+				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r]);
+			if (b.wake[r] > 0 && wakes.length <= MAX_WAKES) wakes.push(wakeOf(b, r));
+		}
+	}
+	q.lanes.forEach((nr, i) => {
+		const last = before[i];
+		if (last && last.end > q.to) return;
+		if (all) addTail(store, lanes[i], nr, last);
+		else if (last && !last.over) addWaitUntil(store, lanes[i], nr, last, q.to);
+	});
+	return pack(q, lanes, wakes.length > MAX_WAKES ? [] : wakes, { exact: true, blocks: blocks.length, thinned });
+}
+
+export function lanePieces(store: Store, q: LaneRequest): Promise<Pieces> {
+	return q.by === "thread" ? threadLanes(store, q) : coroLanes(store, q);
+}
+
+export function transferables(p: Pieces): ArrayBuffer[] {
+	return [p.first, p.x0, p.x1, p.type, p.coro, p.thread, p.site, p.reason, p.flags, p.count, p.part]
+		.map((a) => a.buffer as ArrayBuffer);
+}
