@@ -8,7 +8,7 @@
 #ifndef VIEW_TOP_PLACE_H
 #define VIEW_TOP_PLACE_H
 
-#include "analyze/symbols.h"
+#include "symbols/symbols.h"
 #include "base/u64map.h"
 #include "ctp/modules.h"
 #include "ctp/recover.h"
