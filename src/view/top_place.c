@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/modules.h"
+
 /* A program that waits at ever new addresses must not fill our memory. */
 #define ADDRS_MAX 262144u
 
@@ -53,7 +55,7 @@ static void learn_modules(struct top_places *t, uint32_t pid)
 		return;
 	modules_read(&t->modules, pid);
 	for (; t->nr_modules < t->modules.nr; t->nr_modules++)
-		symbols_add(t->symbols, &t->modules.list[t->nr_modules]);
+		symbols_add_told(t->symbols, &t->modules.list[t->nr_modules]);
 }
 
 static char *words_of(struct top_places *t, uint32_t pid, uint64_t addr)

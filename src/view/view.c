@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/modules.h"
 #include "view/view_data.h"
 
 /* ---- findings --------------------------------------------------------------- */
@@ -146,7 +147,7 @@ int view_add(struct view *v, const struct trace_item *item, struct err *err)
 	int rc;
 
 	if (item->type == TRACE_ITEM_MODULE)
-		rc = symbols_add(v->symbols, &item->module);
+		rc = symbols_add_told(v->symbols, &item->module);
 	else
 		rc = analysis_add(v->analysis, item);
 	if (rc < 0)
