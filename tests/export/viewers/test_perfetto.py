@@ -12,6 +12,7 @@ CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
 BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/corpus/corpus_buggy")
 SERVER = os.environ.get("SERVER", "build/examples/cpp/mini-redis")
 FIXTURES = os.environ.get("FIXTURES", "tests/fixtures")
+TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
 LAG = 20000  # of a counter, at most
 # A coroutine that nobody will resume is a leak, and meant.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
@@ -58,12 +59,15 @@ def check_counter(samples, steps, name):
         equal(samples[at - 1][1], value, f"{name} at {ts}")
 
 
+def compare_turns(got, wanted):
+    same(got, wanted, "threads and who ran on them")
+    for key, intervals in wanted.items():
+        equal(reading.joined(got[key]), reading.joined(intervals), f"turns of {key}")
+
+
 def compare(r, d):
     """The reading and what is drawn."""
-    got = d.turns()
-    same(got, r.turns, "threads and who ran on them")
-    for key, intervals in r.turns.items():
-        equal(reading.joined(got[key]), reading.joined(intervals), f"turns of {key}")
+    compare_turns(d.turns(), r.turns)
     lives = {(s[4]["coroutine"], s[2]): t for t, s in d.lives().items()}
     same([(*k, d.lives()[t][3]) for k, t in lives.items()], [(v.id, v.begin, v.end) for v in r.lives], "lives")
     states = d.states()
