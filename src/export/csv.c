@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c - the events as comma-separated values, header and columns as the existing tool has them.
+/*
+ * csv.c - the events as comma-separated values, header and columns as the existing tool has them.
+ *
+ * With --full a file for each of the other tables: trace.csv, trace.details.csv, ...  Their text
+ * is quoted as RFC 4180 has it, and what was not told is empty.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/fmt.h"
 #include "export/outfile.h"
+#include "export/rows.h"
 #include "export/sink.h"
 
-static const char header[] = "probe_id,tid,addr,seq,is_active,ts\n";
+struct csv_state {
+	struct outfile files[NR_TABLES];
+	size_t nr_files;
+	struct rows *rows; /* NULL: not asked for */
+};
 
-static struct outfile *file_of(struct sink_job *job)
+static int no_memory(struct err *err)
 {
-	return job->state;
+	return err_set(err, -ENOMEM, "no memory for an output file");
 }
 
-static int csv_open(struct sink_job *job, struct err *err)
-{
-	struct outfile *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return err_set(err, -ENOMEM, "no memory for an output file");
-	if (outfile_open(f, job->output, err) < 0) {
-		free(f);
-		return err->code;
-	}
-	job->state = f;
-	outfile_put(f, header, sizeof(header) - 1);
-	return 0;
-}
+/* ---- events -------------------------------------------------------------- */
 
 /* The longest line is far shorter than OUTFILE_ROOM. */
-static char *put_event(char *p, const struct trace_event *ev)
+static inline char *put_event(char *p, const struct trace_event *ev)
 {
 	p = fmt_u64(p, ev->probe_id);
 	*p++ = ',';
@@ -46,35 +43,169 @@ static char *put_event(char *p, const struct trace_event *ev)
 	return p;
 }
 
+/* ---- the other tables ---------------------------------------------------- */
+
+static void put_quoted(struct outfile *f, const char *text, size_t size)
+{
+	const char *end = text + size, *quote;
+
+	outfile_put(f, "\"", 1);
+	while ((quote = memchr(text, '"', (size_t)(end - text)))) {
+		outfile_put(f, text, (size_t)(quote + 1 - text));
+		outfile_put(f, "\"", 1);
+		text = quote + 1;
+	}
+	outfile_put(f, text, (size_t)(end - text));
+	outfile_put(f, "\"", 1);
+}
+
+static void put_number(struct outfile *f, uint64_t u)
+{
+	f->at = fmt_u64(outfile_room(f), u);
+}
+
+static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+{
+	struct csv_state *s = to;
+	struct outfile *f = &s->files[id];
+	size_t i;
+
+	for (i = 0; i < tables[id].nr_columns; i++) {
+		if (i)
+			outfile_put(f, ",", 1);
+		if (cells[i].is_null)
+			continue;
+		if (tables[id].columns[i].type == COLUMN_TEXT)
+			put_quoted(f, cells[i].text, cells[i].size);
+		else
+			put_number(f, cells[i].u);
+	}
+	outfile_put(f, "\n", 1);
+	return f->error ? outfile_commit(f, err) : 0; /* which says what failed */
+}
+
+static void put_header(struct outfile *f, enum table_id id)
+{
+	size_t i;
+
+	for (i = 0; i < tables[id].nr_columns; i++) {
+		if (i)
+			outfile_put(f, ",", 1);
+		outfile_put(f, tables[id].columns[i].name, strlen(tables[id].columns[i].name));
+	}
+	outfile_put(f, "\n", 1);
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+/* "trace.csv" becomes "trace.sites.csv"; to be freed, NULL without memory. */
+static char *file_name(const char *events, enum table_id id)
+{
+	const char *dot = strrchr(events, '.');
+	size_t stem = dot && !strchr(dot, '/') ? (size_t)(dot - events) : strlen(events);
+	char *name;
+
+	if (id == TABLE_EVENTS)
+		return strdup(events);
+	if (asprintf(&name, "%.*s.%s%s", (int)stem, events, tables[id].suffix + 1, events + stem) <
+	    0)
+		return NULL;
+	return name;
+}
+
+static int open_file(struct csv_state *s, const char *output, enum table_id id, struct err *err)
+{
+	char *name = file_name(output, id);
+	int rc = name ? outfile_open(&s->files[id], name, err) : no_memory(err);
+
+	free(name);
+	if (rc < 0)
+		return rc;
+	s->nr_files++;
+	put_header(&s->files[id], id);
+	return 0;
+}
+
+static void csv_close(struct sink_job *job)
+{
+	struct csv_state *s = job->state;
+	size_t t;
+
+	for (t = 0; t < s->nr_files; t++)
+		outfile_close(&s->files[t]);
+	rows_free(s->rows);
+	free(s);
+}
+
+static int open_files(struct sink_job *job, struct err *err)
+{
+	struct csv_state *s = job->state;
+	bool full = job->options->full;
+	size_t t;
+	int rc = 0;
+
+	if (full && !strcmp(job->output, "-")) {
+		err_set(err, -EINVAL, "--full makes several files, and standard output is one");
+		err_hint(err, "name the first: -o trace.csv");
+		return err->code;
+	}
+	if (full && !(s->rows = rows_new(put_row, s)))
+		return no_memory(err);
+	for (t = 0; !rc && t < tables_count(full); t++)
+		rc = open_file(s, job->output, (enum table_id)t, err);
+	return rc;
+}
+
+/* ---- the sink ------------------------------------------------------------ */
+
+static int csv_open(struct sink_job *job, struct err *err)
+{
+	int rc;
+
+	job->state = calloc(1, sizeof(struct csv_state));
+	if (!job->state)
+		return no_memory(err);
+	rc = open_files(job, err);
+	if (rc < 0)
+		csv_close(job);
+	return rc;
+}
+
 static int csv_item(struct sink_job *job, const struct trace_item *item, struct err *err)
 {
-	struct outfile *f = file_of(job);
+	struct csv_state *s = job->state;
+	struct outfile *f = &s->files[TABLE_EVENTS];
+	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
 
-	if (item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
-		return 0;
+	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return rc;
 	f->at = put_event(outfile_room(f), &item->event);
 	job->rows++;
 	return f->error ? outfile_commit(f, err) : 0; /* which says what failed */
 }
 
+/* The events last: who sees that file sees the others beside it. */
 static int csv_commit(struct sink_job *job, struct err *err)
 {
-	struct outfile *f = file_of(job);
-	int rc = outfile_commit(f, err);
+	struct csv_state *s = job->state;
+	size_t t;
+	int rc = s->rows ? rows_finish(s->rows, err) : 0;
 
-	job->bytes = f->bytes;
+	for (t = s->nr_files; !rc && t > 0; t--) {
+		rc = outfile_commit(&s->files[t - 1], err);
+		job->bytes += s->files[t - 1].bytes;
+	}
+	job->extra = s->rows ? rows_count(s->rows) : 0;
 	return rc;
-}
-
-static void csv_close(struct sink_job *job)
-{
-	outfile_close(file_of(job));
-	free(job->state);
 }
 
 static void csv_drop(struct sink_job *job)
 {
-	outfile_drop(file_of(job));
+	struct csv_state *s = job->state;
+	size_t t;
+
+	for (t = 0; t < s->nr_files; t++)
+		outfile_drop(&s->files[t]);
 }
 
 const struct sink sink_csv = {

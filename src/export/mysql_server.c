@@ -73,10 +73,7 @@ static int set_session(struct mysql_server *m, struct err *err)
 	MYSQL_RES *r;
 	MYSQL_ROW row;
 
-	/* A table that is empty is filled without a way back but emptying it again. */
-	if (mysql_server_run(m,
-			     strdup("SET SESSION sql_mode = 'STRICT_ALL_TABLES',"
-				    " unique_checks = 0, foreign_key_checks = 0"),
+	if (mysql_server_run(m, strdup("SET SESSION sql_mode = 'STRICT_ALL_TABLES'"),
 			     "the server refuses", err) < 0)
 		return err->code;
 	r = ask(m, strdup("SELECT @@local_infile"), err);
