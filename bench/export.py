@@ -77,6 +77,13 @@ def bench_csv(dir, trace):
             "wc -l", "", rate=size, times=4 * RUNS)
 
 
+def bench_viewers(dir, trace):
+    size = os.path.getsize(trace)
+    for kind in ("perfetto", "ctf"):
+        compare(f"JSON lines to {kind}", lambda kind=kind: export(kind, trace, "-o", f"{dir}/out.{kind}"),
+                lambda: run("wc", "-l", trace), "wc -l", "", rate=size)
+
+
 def bench_sqlite(dir, trace, csv):
     if not shutil.which("sqlite3"):
         return say("left out: no sqlite3 here")
@@ -191,6 +198,7 @@ def main():
         make_trace(small, EVENTS // 10000)
         export("csv", trace, "-o", csv)
         bench_csv(dir, trace)
+        bench_viewers(dir, trace)
         bench_sqlite(dir, trace, csv)
         bench_memory(dir, small, trace)
         for bench in (bench_postgresql, bench_mysql):

@@ -158,11 +158,11 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "write a trace into a database, or in the format of another program",
-	.details = "KIND: csv, sqlite, mysql, postgresql; schema prints the tables' SQL; perfetto "
-		   "also\n"
-		   "takes a recording of frames.  Exit status: 0 done; 1 failed, or done and the "
-		   "trace\n"
-		   "had lines that are no events; 2 usage.\n",
+	.details = "KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
+		   "prints\n"
+		   "the tables' SQL.  perfetto also takes a recording of frames.\n"
+		   "Exit status: 0 done; 1 failed, or done and some of the trace was left out; 2 "
+		   "usage.\n",
 	.opts = options,
 	.run = run,
 };

@@ -17,16 +17,13 @@ enum wire { VARINT = 0, FIXED64 = 1, DELIMITED = 2 };
 
 /* ---- bytes --------------------------------------------------------------- */
 
-/* @size bytes at the end, to be counted by who fills them; NULL: there are none. */
-static uint8_t *room(struct proto *p, size_t size)
+static __attribute__((noinline)) uint8_t *more_room(struct proto *p, size_t size)
 {
 	size_t wanted = p->size ? p->size : 4096;
 	uint8_t *buf;
 
 	if (p->error)
 		return NULL;
-	if (size <= p->size - p->used)
-		return p->buf + p->used;
 	while (wanted - p->used < size && wanted <= SIZE_MAX / 2)
 		wanted *= 2;
 	buf = wanted - p->used >= size ? realloc(p->buf, wanted) : NULL;
@@ -39,7 +36,15 @@ static uint8_t *room(struct proto *p, size_t size)
 	return buf + p->used;
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
+/* @size bytes at the end, to be counted by who fills them; NULL: there are none. */
+static inline uint8_t *room(struct proto *p, size_t size)
+{
+	if (__builtin_expect(!p->error && size <= p->size - p->used, 1))
+		return p->buf + p->used;
+	return more_room(p, size);
+}
+
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
 	while (value >= 0x80) {
 		*at++ = (uint8_t)(value | 0x80);
@@ -49,12 +54,12 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value)
 	return at;
 }
 
-static uint8_t *put_tag(uint8_t *at, uint32_t field, enum wire wire)
+static inline uint8_t *put_tag(uint8_t *at, uint32_t field, enum wire wire)
 {
 	return put_varint(at, (uint64_t)field << 3 | (uint64_t)wire);
 }
 
-static void filled(struct proto *p, const uint8_t *end)
+static inline void filled(struct proto *p, const uint8_t *end)
 {
 	p->used = (size_t)(end - p->buf);
 }

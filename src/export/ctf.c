@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "export/rewrite.h"
 #include "export/sink.h"
+#include "trace/ctf.h"
 #include "trace/ctf_dir.h"
 
 struct ctf_export {
@@ -56,23 +56,22 @@ static int refuse(const char *path, struct err *err)
 	return err->code;
 }
 
-/* The directory that is read, or the one with the metadata that is? */
+/* The directory that is read, or the one whose metadata is? */
 static bool is_the_trace(const char *trace, const char *path)
 {
+	const char *slash = strrchr(trace, '/'), *name = slash ? slash + 1 : trace;
 	struct stat a, b;
-	char *copy;
+	char *dir;
 	bool is;
 
-	if (stat(path, &b) < 0 || stat(trace, &a) < 0)
-		return false;
-	if (!S_ISDIR(a.st_mode)) {
-		copy = strdup(trace);
-		is = copy && stat(dirname(copy), &a) == 0 && !strcmp(basename(copy), "metadata");
-		free(copy);
-		if (!is)
-			return false;
-	}
-	return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	if (!strcmp(name, CTF_METADATA))
+		dir = slash ? strndup(trace, (size_t)(slash - trace) + 1) : strdup(".");
+	else
+		dir = strdup(trace);
+	is = dir && stat(dir, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+	     a.st_ino == b.st_ino;
+	free(dir);
+	return is;
 }
 
 static int check_place(const struct ctf_export *x, const struct sink_job *job, struct err *err)

@@ -89,17 +89,18 @@ static void tell_horizon(struct rewrite *r, uint64_t ts)
 
 static int put_event(struct rewrite *r, const struct trace_event *ev)
 {
-	int64_t lane;
+	bool has_lane = r->is_ours && ev->station == TRACE_NO_STATION;
+	int64_t lane = has_lane ? lane_of(r, ev->tid, ev->pid) : TRACE_LANE_STATIONS;
 
-	if (!r->is_ours || ev->station != TRACE_NO_STATION) {
-		trace_put_event(r->writer, TRACE_LANE_STATIONS, ev);
-		tell_horizon(r, ev->ts);
-		return 0;
-	}
-	lane = lane_of(r, ev->tid, ev->pid);
 	if (lane < 0)
 		return -ENOMEM;
-	trace_put_event(r->writer, (uint32_t)lane, ev);
+	if (has_lane && ev->ts >= r->last_ts[lane]) {
+		r->last_ts[lane] = ev->ts;
+		trace_put_event(r->writer, (uint32_t)lane, ev);
+		return 0;
+	}
+	trace_put_event(r->writer, TRACE_LANE_STATIONS, ev);
+	tell_horizon(r, ev->ts);
 	return 0;
 }
 

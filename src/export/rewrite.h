@@ -4,7 +4,8 @@
  *
  * Lanes are made anew, one per thread: how they were numbered does not matter to anybody.
  * Events that came from stations are in no order that could be relied on, nor are those
- * of other tools: they go where the writer puts them in order.
+ * of other tools: they go where the writer puts them in order, as does any event that is
+ * earlier than one before it in its lane.
  */
 #ifndef EXPORT_REWRITE_H
 #define EXPORT_REWRITE_H
@@ -21,7 +22,8 @@ struct rewrite {
 	struct trace_writer *writer;
 	struct u64map lane_numbers; /* tid to 1 + its number */
 	struct trace_lane lanes[REWRITE_LANES];
-	bool is_ours; /* the trace has a run */
+	uint64_t last_ts[REWRITE_LANES]; /* of their events */
+	bool is_ours;                    /* the trace has a run */
 	uint64_t pid; /* of the only process; 0: there is none, or there are more */
 	uint64_t nr_processes;
 	uint64_t newest_ts, horizon_ts, since_horizon, nr_items;
@@ -31,7 +33,7 @@ struct rewrite {
 int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_item *item,
 		 struct err *err);
 
-/* Everything out.  Events whose time had to be changed are left_out's kin: job->note tells. */
+/* Everything out.  That times had to be changed, the note tells. */
 int rewrite_finish(struct rewrite *r, struct sink_job *job, struct err *err);
 
 void rewrite_release(struct rewrite *r);

@@ -136,11 +136,15 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 	begin_turn(tl, t, co, ts, flow);
 }
 
+/*
+ * Who is above it is cut in two.  Where that are many it is not turns within turns that the
+ * trace tells of: they end here as well, or each event would draw all of them once more.
+ */
 static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	struct timeline_thread *t = &tl->threads[co->thread];
 	uint32_t number = (uint32_t)(co - tl->coros);
-	unsigned at = t->nr_turns, i;
+	unsigned at = t->nr_turns, i, above;
 
 	if (!co->has_turn)
 		return;
@@ -151,10 +155,18 @@ static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 		return;
 	for (i = t->nr_turns; i >= at; i--)
 		end(tl, &t->track, ts, &tl->coros[t->turns[i - 1]].name);
-	t->nr_turns--;
-	for (i = at - 1; i < t->nr_turns; i++) {
-		t->turns[i] = t->turns[i + 1];
-		begin_turn(tl, t, &tl->coros[t->turns[i]], ts, 0);
+	above = t->nr_turns - at;
+	t->nr_turns = at - 1;
+	for (i = at; i < at + above; i++) {
+		struct timeline_coro *other = &tl->coros[t->turns[i]];
+
+		if (above > TIMELINE_CUTS) {
+			other->has_turn = false;
+			tl->too_deep++;
+			continue;
+		}
+		t->turns[t->nr_turns++] = t->turns[i];
+		begin_turn(tl, t, other, ts, 0);
 	}
 }
 

@@ -40,7 +40,9 @@
 /* so many in a group of their own. */
 #define TIMELINE_BUCKET 1000
 /* Turns that are drawn inside each other on one thread; viewers have limits, too. */
-#define TIMELINE_DEPTH     64
+#define TIMELINE_DEPTH 64
+/* Turns above another that are cut in two when that one ends. */
+#define TIMELINE_CUTS      4
 #define TIMELINE_GROUPS    4096
 #define TIMELINE_PROCESSES 256
 #define TIMELINE_NAME_MAX  200 /* bytes of a coroutine's name that are shown */
@@ -273,7 +275,7 @@ struct timeline {
 	uint64_t unknown_wakes; /* of nobody that is there */
 	uint64_t missteps;      /* transitions that do not follow from the one before */
 	uint64_t impossible;    /* events at no possible time */
-	uint64_t too_deep;      /* turns that are not drawn on their thread */
+	uint64_t too_deep;      /* turns that are not drawn on their thread, or not to their end */
 	uint64_t lost, garbage;
 };
 

@@ -272,7 +272,6 @@ static int copy(struct export *x, struct err *err)
 
 	jw_init_file(&x->w, x->out);
 	jw_object_begin(&x->w);
-	jw_field_string(&x->w, "displayTimeUnit", "ns");
 	jw_key(&x->w, "traceEvents");
 	jw_array_begin(&x->w);
 	put_process(x);

@@ -37,6 +37,29 @@ static void writes_every_kind_of_value(void)
 	CHECK_JSON((void)w, "");
 }
 
+static void writes_thousandths_exactly(void)
+{
+	CHECK_JSON(jw_thousandths(&w, 0), "0.000");
+	CHECK_JSON(jw_thousandths(&w, 1), "0.001");
+	CHECK_JSON(jw_thousandths(&w, 1234), "1.234");
+	CHECK_JSON(jw_thousandths(&w, UINT64_MAX), "18446744073709551.615");
+}
+
+static void goes_on_behind_text_that_was_taken(void)
+{
+	struct json_writer w;
+
+	jw_init_buffer(&w);
+	jw_array_begin(&w);
+	jw_u64(&w, 1);
+	CHECK_STR(jw_text(&w, NULL), "[1");
+	jw_text_taken(&w);
+	jw_u64(&w, 2);
+	jw_array_end(&w);
+	CHECK_STR(jw_text(&w, NULL), ",2]");
+	CHECK_EQ(jw_release(&w), 0);
+}
+
 static void writes_doubles_that_come_back_the_same(void)
 {
 	CHECK_JSON(jw_double(&w, 0.1), "0.1");
@@ -283,6 +306,8 @@ static void groups_digits_and_chooses_units(void)
 int main(void)
 {
 	RUN(writes_every_kind_of_value);
+	RUN(writes_thousandths_exactly);
+	RUN(goes_on_behind_text_that_was_taken);
 	RUN(writes_doubles_that_come_back_the_same);
 	RUN(writes_a_point_also_where_people_write_a_comma);
 	RUN(puts_the_commas);

@@ -360,6 +360,30 @@ static void turns_nest_and_are_cut_where_they_do_not(void)
 	      "40 ?: instant resumed while it ran (thread 6)\n");
 }
 
+/* First come, first gone: drawn over and over it would be as many slices as the square of it. */
+static void many_that_cross_are_not_drawn_again_and_again(void)
+{
+	struct timeline tl = { 0 };
+	uint64_t i, round;
+	struct notes n;
+
+	notes_open(&n, false);
+	tl.view = &n.view;
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < 100; i++) {
+			struct trace_item item = event(round % 2 ? TRACE_SUSPEND : TRACE_RESUME,
+						       1000 + 100 * round + i, i, 5);
+
+			CHECK_EQ(timeline_add(&tl, &item), 0);
+		}
+	}
+	CHECK_EQ(timeline_finish(&tl, NULL), 0);
+	CHECK(tl.too_deep > 0);
+	CHECK(n.begins < 3 * tl.events);
+	timeline_release(&tl);
+	notes_release(&n);
+}
+
 static void a_wake_before_the_wait_leads_to_the_turn_unless_another_does(void)
 {
 	struct trace_item early[] = {
@@ -648,6 +672,7 @@ int main(void)
 {
 	RUN(a_life_is_drawn_with_its_states);
 	RUN(turns_nest_and_are_cut_where_they_do_not);
+	RUN(many_that_cross_are_not_drawn_again_and_again);
 	RUN(a_wake_before_the_wait_leads_to_the_turn_unless_another_does);
 	RUN(a_wake_of_nobody_brings_nobody);
 	RUN(an_id_that_is_used_again_is_another_life);

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""test_chrome.py - trace events in JSON: valid, balanced, and the same as the Perfetto trace where the format has it."""
+import re
+from collections import Counter, defaultdict
+
+import packages
+import reading
+from harness import *
+from harness import TESTS
+from test_perfetto import BUGGY, CHANNELS, ENV, compare_turns, export, line, same, trace_of, write
+
+TESTS.clear()
+
+
+def load(path):
+    with open(path, "rb") as f:
+        events = json.loads(f.read().decode("utf-8"), parse_float=lambda text: round(float(text) * 1000))["traceEvents"]
+    for e in events:
+        if e["ph"] != "M":
+            assert isinstance(e["ts"], int), e
+    return events
+
+
+class Async:
+    """What is open on a track of its own, by category and id."""
+
+    def __init__(self, events):
+        self.open, self.done, self.instants = defaultdict(list), [], []
+        for e in events:
+            if e["ph"] in "ben":
+                self.take(e, (e["cat"], e["id"]))
+
+    def take(self, e, key):
+        if e["ph"] == "b":
+            self.open[key].append((e["name"], e["ts"], e.get("args", {})))
+        elif e["ph"] == "n":
+            self.instants.append((key, e["name"], e["ts"]))
+        else:
+            name, ts, args = self.open[key].pop()
+            equal(e["name"], name, "name of what ends")
+            self.done.append((key, name, ts, e["ts"], args))
+
+
+def turns(events):
+    open_, out = defaultdict(list), defaultdict(list)
+    for e in events:
+        if e["ph"] == "B":
+            open_[e["tid"]].append((e["args"]["coroutine"], e["ts"]))
+        elif e["ph"] == "E":
+            coroutine, ts = open_[e["tid"]].pop()
+            out[e["tid"], coroutine].append((ts, e["ts"]))
+    for tid, left in open_.items():
+        for coroutine, ts in left:
+            out[tid, coroutine].append((ts, None))
+    return out
+
+
+def check(trace):
+    export(trace, kind="chrome")
+    r, events = reading.Reading(trace), load(trace + ".chrome")
+    compare_turns(turns(events), r.turns)
+    a = Async(events)
+    lives = [(k, name, b, e, args) for k, name, b, e, args in a.done if "coroutine" in args]
+    lives += [(k, o[0][0], o[0][1], None, o[0][2]) for k, o in a.open.items() if o and k[0] == "coroutine"]
+    same([(args["coroutine"], b, e) for _, _, b, e, args in lives], [(v.id, v.begin, v.end) for v in r.lives], "lives")
+    states = [(name, b, e) for k, name, b, e, args in a.done if k[0] == "coroutine" and "coroutine" not in args]
+    states += [(name, ts, None) for k, o in a.open.items() if k[0] == "coroutine" for name, ts, _ in o[1:]]
+    same(states, [s for v in r.lives for s in v.states], "states")
+    same([(n, ts) for k, n, ts in a.instants], [i for v in r.lives for i in v.instants], "instants")
+    begins = {e["id"]: (e["tid"], e["ts"]) for e in events if e["ph"] == "s"}
+    ends = {e["id"]: (e["tid"], e["ts"]) for e in events if e["ph"] == "f"}
+    equal(len(ends), sum(e["ph"] == "f" for e in events), "ids of flows that end")
+    same([(*begins[i], *end) for i, end in ends.items()], r.flows, "flows")
+    assert all(e["bp"] == "e" for e in events if e["ph"] == "f")
+    return r, events
+
+
+@test
+def a_real_run_has_the_same_in_it(dir):
+    r, events = check(trace_of(dir, CHANNELS))
+    pid = next(f["pid"] for f in r.facts if f["type"] == "run")
+    equal({e["pid"] for e in events}, {pid}, "pids")
+    names = {(e["name"], e["args"]["name"]) for e in events if e["ph"] == "M"}
+    assert ("process_name", os.path.basename(CHANNELS)) in names, names
+    equal({e["args"]["name"] for e in events if e.get("name") == "thread_name"}, {f"thread {e['tid']}" for e in events if e["ph"] == "B"} |
+          {f"thread {w[0]}" for w in r.wakes}, "threads")
+    places = Counter(e["args"].get("place") for e in events if e["ph"] == "b" and e["name"].startswith("suspended"))
+    sites = {f["id"]: f"{os.path.basename(f['file'])}:{f['line']} {f['function']}" for f in r.facts if f["type"] == "site"}
+    equal(places, Counter(sites.get(e.get("site")) for e in r.suspends), "places")
+
+
+@test
+def bugs_of_the_corpus_are_balanced(dir):
+    for scenario in ("double-resume", "resume-after-end", "deadlock", "migration", "never-destroyed", "destroyed-suspended"):
+        check(trace_of(dir, BUGGY, scenario, name=scenario + ".jsonl", env=ENV))
+
+
+@test
+def the_trace_processor_reads_the_threads(dir):
+    """Perfetto's own of 2021, which passes over async events in JSON."""
+    trace = trace_of(dir, CHANNELS)
+    export(trace, kind="chrome")
+    r = reading.Reading(trace)
+    errors, slices, flows = packages.processor(trace + ".chrome", [
+        "select name, value from stats where value != 0 and severity in ('error', 'data_loss')",
+        "select tid, ts, dur, slice.name from slice join thread_track on track_id = thread_track.id join thread using (utid) where dur > 0",
+        "select a.ts, b.ts from flow join slice a on slice_out = a.id join slice b on slice_in = b.id",
+    ])
+    equal(errors, [], "what the trace processor complains of")
+    # Its JSON times are floating point: to the microsecond they are right.
+    wanted = sorted((tid, b // 1000) for (tid, _), all in r.turns.items() for b, e in all if e - b >= 1000)
+    got = sorted((tid, ts // 1000) for tid, ts, dur, _ in slices if dur >= 1000)
+    assert len(wanted) > 500 and abs(len(got) - len(wanted)) <= len(wanted) // 100, (len(got), len(wanted))
+    equal(len(flows), len(r.flows), "flows")
+
+
+@test
+def a_large_one_is_told_to_be_large(dir):
+    write(dir + "/t.jsonl", [line(i % 5, 10**9 + 1000 * i, (i // 5) % 2 == 0) for i in range(1000)])
+    _, _, err = tool("export", "chrome", "-i", dir + "/t.jsonl", "-o", dir + "/small")
+    contains(err, "open it with chrome://tracing")
+    lines = b"".join(line(i % 5, 10**9 + 1000 * i, (i // 5) % 2 == 0) + b"\n" for i in range(250000))
+    p = subprocess.run([TOOL, "export", "chrome", "-i", "-", "-o", "-"], input=lines, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    equal(p.returncode, 0, "status")
+    contains(p.stderr.decode(), "large for a viewer of this format: 'export perfetto' suits better")
+
+
+if __name__ == "__main__":
+    main()
