@@ -221,7 +221,7 @@ def a_layout_of_the_users_is_replayed(dir):
             ("# only a remark\n", "has no layout in it")):
         r = with_file(text, status=1)
         contains(r.stderr, part)
-    contains(tool("mem", "layout", "--remap", os.path.join(dir, "no"), trace, status=1).stderr, "no such file")
+    contains(tool("mem", "layout", "--remap", os.path.join(dir, "no"), trace, status=1).stderr, "cannot open")
 
 
 @test
