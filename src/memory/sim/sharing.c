@@ -330,6 +330,11 @@ bool sharing_use(const struct use *u, bool was_lost)
 	return true;
 }
 
+bool sharing_follows(const struct sim *s, uint64_t line)
+{
+	return find(s->sharing, line) != NULL;
+}
+
 /* ---- telling ----------------------------------------------------------------- */
 
 /* Counters are in 1/256. */
