@@ -266,7 +266,8 @@ int coherence_ask(struct use *u, struct peers *peers)
 			continue;
 		}
 		ret = take_away(u, other, peers);
-		words[i / 64] &= ~(UINT64_C(1) << i % 64);
+		if (!has_anywhere(u->sim, other, u->line)) /* it may share a cache with us */
+			words[i / 64] &= ~(UINT64_C(1) << i % 64);
 	}
 	if (words && u->is_write)
 		leave_if_empty(d, u->line, words);

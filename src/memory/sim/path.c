@@ -84,6 +84,16 @@ static bool drop_all_above(struct sim *s, const struct cache *cache, uint32_t le
 	return dirty;
 }
 
+/* An exclusive level gives a line to the levels above.  True: it was dirty. */
+static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint64_t *slot)
+{
+	uint64_t value = cache_remove(core->path[level], slot);
+
+	if (s->directory && level < s->nr_private)
+		coherence_left(s, core, level, SLOT_LINE(value));
+	return value & SLOT_DIRTY;
+}
+
 static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
 		 uint64_t flags);
 
@@ -155,7 +165,7 @@ static void prefetch(struct use *u, uint32_t level)
 			continue;
 		slot = cache_use(u->core->path[k], slot);
 		if (s->config.level[k].inclusion == SIM_EXCLUSIVE)
-			flags |= cache_remove(u->core->path[k], slot) & SLOT_DIRTY;
+			flags |= give_up(s, u->core, k, slot) ? SLOT_DIRTY : 0;
 		break;
 	}
 	if (k == s->nr_levels)
@@ -196,7 +206,7 @@ static void hit(struct walk *w, uint32_t k, uint64_t *slot)
 		w->kept = k;
 		w->carries = false;
 	} else if (k && w->needs && config->inclusion == SIM_EXCLUSIVE) {
-		w->moved_dirty = cache_remove(c, slot) & SLOT_DIRTY;
+		w->moved_dirty = give_up(s, w->u->core, k, slot);
 	}
 	w->needs = false;
 }

@@ -316,7 +316,7 @@ bool sharing_use(const struct use *u, bool was_lost)
 
 	if (was_lost && l && l->lost)
 		missed(u, f, l);
-	else if (was_lost)
+	else if (was_lost && (!f || (!l && f->nr_losers == CORES_KEPT)))
 		s->totals.unknown_sharing += s->weight;
 	else if (l && l->undecided && l->stale & u->mask)
 		decide_again(s, f, l);

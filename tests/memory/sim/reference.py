@@ -133,6 +133,7 @@ class Machine:
         self.tlb_counts = [{"hits": 0, "misses": 0} for _ in self.tlbs]
         self.total = dict.fromkeys(("memory_reads", "memory_writes", "invalidations", "upgrades", "interventions",
                                     "dirty_transfers", "false_sharing", "true_sharing", "straddles"), 0)
+        self.asked = set()  # (core, line): it got the line, and its caches did not lose it since
         self.stale = {}    # (core, line): bytes that others wrote since it lost the line
         self.lost = {}     # the same: it lost it, and did not ask again
         self.pending = {}  # the same: missed it, and it looks false so far
@@ -178,9 +179,11 @@ class Machine:
                     for line in range(first, first + self.levels[k]["line"] // self.levels[j]["line"]):
                         if c.has(line):
                             was_dirty, was_prefetched = c.remove(line)
+                            self.left(line)
                             n["back_invalidations"] += 1
                             self.counts[j]["prefetches_useless"] += was_prefetched
                             dirty |= was_dirty
+        self.left(victim)
         n["write_backs"] += dirty
         if k + 1 < self.n and self.levels[k + 1]["inclusion"] == "exclusive":
             self.fill(core, k + 1, victim, dirty, shared, False)
@@ -193,6 +196,8 @@ class Machine:
         if not (self.levels[k]["inclusion"] == "exclusive" and c.has(line)):
             victim = c.insert(line)
         flags = victim in c.dirty, victim in c.prefetched, victim in c.shared
+        if k < self.private:
+            self.asked.add((core, line))
         if victim is not None:
             c.forget(victim)
         if dirty:
@@ -215,8 +220,13 @@ class Machine:
     def holds(self, core, line):
         return any(self.cache(core, k).has(line) for k in range(self.private))
 
+    def left(self, line):
+        for core in self.used:
+            if not self.holds(core, line):
+                self.asked.discard((core, line))
+
     def others(self, core, line):
-        return [c for c in self.used if c != core and self.holds(c, line)] if len(self.used) > 1 else []
+        return [c for c in self.used if c != core and (c, line) in self.asked]
 
     def ask(self, core, line, write):
         """(somebody had it, dirty, the level in common, levels at which others keep it)"""
@@ -240,6 +250,8 @@ class Machine:
                     c.dirty.discard(line)
                     c.shared.add(line)
             had |= any_here
+            if write and not self.holds(other, line):
+                self.asked.discard((other, line))
             if any_here and write:
                 self.total["invalidations"] += 1
                 self.lost[other, line] = True
@@ -306,6 +318,7 @@ class Machine:
                     kept, carries = k, False
                 elif needs and exclusive:
                     moved_dirty, _ = c.remove(at)
+                    self.left(line)
                 needs = False
                 found.append(k)
                 continue
@@ -347,6 +360,8 @@ class Machine:
             self.total["memory_writes"] += 1
         if dirty and (not write or kept is None or kept >= common):
             self.write_back(core, common, line)
+        if self.private and 0 not in found and self.holds(core, line):
+            self.asked.add((core, line))
         if many:
             self.sharing(core, line, touched, write, was_lost)
         for k in sorted(prefetches):
@@ -368,6 +383,7 @@ class Machine:
                 c.use(self.at(j, first))
                 if self.levels[j]["inclusion"] == "exclusive":
                     dirty, _ = c.remove(self.at(j, first))
+                    self.left(first)
                 break
         else:
             j = self.n
