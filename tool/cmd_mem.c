@@ -7,11 +7,9 @@
 #include "mem.h"
 
 static const struct command *const mem_commands[] = {
-	&command_mem_cc,      &command_mem_cxx,
-	&command_mem_run,     &command_mem_check,
-	&command_mem_dump,    &command_mem_stat,
-	&command_mem_sim,     &command_mem_convert,
-	&command_mem_recover, NULL,
+	&command_mem_cc,   &command_mem_cxx,     &command_mem_run,     &command_mem_check,
+	&command_mem_dump, &command_mem_stat,    &command_mem_sim,     &command_mem_layout,
+	&command_mem_html, &command_mem_convert, &command_mem_recover, NULL,
 };
 
 struct mem_reader *mem_open(const struct command *cmd, const char *path)
@@ -24,11 +22,8 @@ struct mem_reader *mem_open(const struct command *cmd, const char *path)
 	return r;
 }
 
-int mem_finish(const struct command *cmd, struct mem_reader *r)
+bool mem_say_faults(const struct command *cmd, const struct mem_faults *f)
 {
-	const struct mem_faults *f = mem_reader_faults(r);
-	struct err err = { 0 };
-	int status = f->nr ? EXIT_FAILED : EXIT_OK;
 	char text[TEXT_SIZE];
 	uint64_t i;
 
@@ -40,6 +35,14 @@ int mem_finish(const struct command *cmd, struct mem_reader *r)
 	if (f->nr)
 		fputs("hint: what could be read was read; 'corotracer mem check' tells all\n",
 		      stderr);
+	return f->nr == 0;
+}
+
+int mem_finish(const struct command *cmd, struct mem_reader *r)
+{
+	struct err err = { 0 };
+	int status = mem_say_faults(cmd, mem_reader_faults(r)) ? EXIT_OK : EXIT_FAILED;
+
 	if (mem_reader_error(r, &err) < 0) {
 		say_error(cmd->name, &err);
 		status = EXIT_FAILED;

@@ -18,11 +18,16 @@ extern const struct command command_mem_check;
 extern const struct command command_mem_dump;
 extern const struct command command_mem_stat;
 extern const struct command command_mem_sim;
+extern const struct command command_mem_layout;
+extern const struct command command_mem_html;
 extern const struct command command_mem_convert;
 extern const struct command command_mem_recover;
 
 /* What all readers of traces have in common: open, or say why not. */
 struct mem_reader *mem_open(const struct command *cmd, const char *path);
+
+/* What is wrong with a trace, on stderr; true: nothing. */
+bool mem_say_faults(const struct command *cmd, const struct mem_faults *f);
 
 /*
  * The end of a command that read all of @r: faults and errors on stderr.  EXIT_FAILED if

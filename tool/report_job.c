@@ -122,10 +122,24 @@ static int put_rules(const struct report *r, FILE *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
+static int add_module(struct symbols *symbols, const struct sidecar_module *m)
+{
+	const struct symbol_module module = {
+		.pid = m->pid,
+		.start = m->start,
+		.end = m->end,
+		.offset = m->offset,
+		.path = m->path,
+		.build_id = m->build_id,
+	};
+
+	return symbols_add(symbols, &module);
+}
+
 static int add_item(struct analysis *a, struct symbols *symbols, const struct trace_item *item)
 {
 	if (item->type == TRACE_ITEM_MODULE)
-		return symbols_add(symbols, &item->module);
+		return add_module(symbols, &item->module);
 	return analysis_add(a, item);
 }
 

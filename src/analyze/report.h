@@ -12,7 +12,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/suppress.h"
-#include "analyze/symbols.h"
+#include "symbols/symbols.h"
 #include "trace/reader.h"
 
 struct report {

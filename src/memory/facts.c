@@ -3,6 +3,7 @@
 #include "memory/facts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,15 @@ static int grow(void **array, size_t nr, size_t *size, size_t width)
 }
 
 /* ---- the process --------------------------------------------------------- */
+
+const char *mem_module_build_id(const struct mem_module *m, char buf[65])
+{
+	unsigned i;
+
+	for (i = 0; i < m->m.build_id_size && i < sizeof(m->m.build_id); i++)
+		snprintf(buf + (size_t)i * 2, 3, "%02x", m->m.build_id[i]);
+	return i ? buf : NULL;
+}
 
 int mem_facts_add_note(struct mem_facts *f, const char *text, size_t size)
 {

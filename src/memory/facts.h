@@ -73,6 +73,8 @@ int mem_facts_know_ids(struct mem_facts *f);
 /* Enter or replace.  @name may be NULL. */
 int mem_facts_set_thread(struct mem_facts *f, const struct cray_thread *t, const char *name);
 int mem_facts_add_module(struct mem_facts *f, const struct cray_module *m, const char *path);
+/* Its build-id in hexadecimal, in @buf; NULL: it has none. */
+const char *mem_module_build_id(const struct mem_module *m, char buf[65]);
 int mem_facts_add_note(struct mem_facts *f, const char *text, size_t size);
 
 /* "full", "ring" ... */

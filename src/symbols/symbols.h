@@ -6,13 +6,13 @@
  * files, if those are still the same (build-id).  Nothing is guessed: what is missing, or
  * another build by now, is said.
  */
-#ifndef ANALYZE_SYMBOLS_H
-#define ANALYZE_SYMBOLS_H
+#ifndef SYMBOLS_SYMBOLS_H
+#define SYMBOLS_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/item.h"
+#include "symbols/module.h"
 
 struct symbol {
 	const char *function; /* demangled; NULL: not known */
@@ -28,7 +28,7 @@ struct symbols;
 struct symbols *symbols_new(void);
 
 /* 0 or -ENOMEM. */
-int symbols_add(struct symbols *s, const struct sidecar_module *module);
+int symbols_add(struct symbols *s, const struct symbol_module *module);
 
 /* False: in no module that the trace tells of.  Strings are valid until the free. */
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* profile.c - visits, affinities and used bytes of each type, as the trace goes by. */
+#include "memory/layout/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/u64map.h"
+
+struct resident {
+	uint64_t mask; /* of the line's bytes, in 64ths */
+	uint32_t type; /* index */
+	uint32_t free;
+};
+
+struct profile {
+	struct blame *b;
+	struct profile_type **types;
+	uint32_t nr_types;
+	uint32_t *by_owner; /* 1 + index; 0: none; UINT32_MAX: not wanted */
+	uint32_t by_owner_size;
+	uint64_t now;
+	struct u64map lines; /* line to 1 + index */
+	struct resident *residents;
+	uint32_t nr_residents;
+	unsigned sample; /* lines whose hash ends in so many zeros are followed */
+};
+
+struct profile *profile_new(struct blame *b, struct err *err)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->residents = calloc(PROFILE_LINES_MAX, sizeof(*p->residents));
+	if (p)
+		p->types = calloc(PROFILE_TYPES_MAX, sizeof(struct profile_type *));
+	if (!p || !p->residents || !p->types) {
+		err_set(err, -ENOMEM, "no memory for a profile of types");
+		profile_free(p);
+		return NULL;
+	}
+	p->b = b;
+	return p;
+}
+
+/* ---- types --------------------------------------------------------------- */
+
+static int new_type(struct profile *p, uint32_t owner, uint32_t *out)
+{
+	const struct owner *known = mem_places_owner(blame_places(p->b), owner);
+	struct profile_type *t;
+
+	*out = UINT32_MAX;
+	if (known->kind != OWNER_RECORD || p->nr_types == PROFILE_TYPES_MAX)
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->owner = owner;
+	if (pieces_init(&t->pieces, blame_types(p->b), known->type) < 0) {
+		pieces_release(&t->pieces);
+		free(t);
+		return -ENOMEM;
+	}
+	p->types[p->nr_types++] = t;
+	*out = p->nr_types;
+	return 0;
+}
+
+/* NULL and *@failed false: a place that is of no type with fields. */
+static struct profile_type *type_of(struct profile *p, uint32_t owner, bool *failed)
+{
+	uint32_t size = p->by_owner_size ? p->by_owner_size : 64, *more;
+
+	while (size <= owner)
+		size *= 2;
+	if (size > p->by_owner_size) {
+		more = realloc(p->by_owner, size * sizeof(*more));
+		if (!more) {
+			*failed = true;
+			return NULL;
+		}
+		memset(more + p->by_owner_size, 0, (size - p->by_owner_size) * sizeof(*more));
+		p->by_owner = more;
+		p->by_owner_size = size;
+	}
+	if (!p->by_owner[owner] && new_type(p, owner, &p->by_owner[owner]) < 0) {
+		*failed = true;
+		return NULL;
+	}
+	return p->by_owner[owner] == UINT32_MAX ? NULL : p->types[p->by_owner[owner] - 1];
+}
+
+/* ---- visits -------------------------------------------------------------- */
+
+static void close_visit(struct profile_type *t, struct profile_visit *v)
+{
+	uint64_t a, b, mask = v->mask;
+
+	if (!v->element)
+		return;
+	t->visits++;
+	for (a = mask; a; a &= a - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(a);
+
+		t->visits_of[i]++;
+		for (b = mask; b; b &= b - 1)
+			t->both[i][__builtin_ctzll(b)]++;
+	}
+	v->element = 0;
+}
+
+static void visit(struct profile *p, struct profile_type *t, uint64_t element, uint32_t thread,
+		  uint32_t piece)
+{
+	uint64_t hash = (element ^ (uint64_t)thread << 48) * UINT64_C(0x9e3779b97f4a7c15);
+	struct profile_visit *v = &t->open[hash >> 56 & (PROFILE_OPEN - 1)];
+
+	if (v->element != element || v->thread != thread || p->now - v->last > PROFILE_WINDOW) {
+		close_visit(t, v);
+		v->element = element;
+		v->thread = thread;
+		v->mask = 0;
+	}
+	v->last = p->now;
+	v->mask |= UINT64_C(1) << (piece < PROFILE_PIECES ? piece : PROFILE_PIECES - 1);
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static bool followed(const struct profile *p, uint64_t line)
+{
+	uint64_t hash = line * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (hash >> 20 & ((UINT64_C(1) << p->sample) - 1)) == 0;
+}
+
+static void end_residence(struct profile *p, const struct resident *r)
+{
+	struct profile_type *t = p->types[r->type];
+	uint32_t unit = blame_line_size(p->b) / 64;
+
+	t->fetched++;
+	t->used += (uint64_t)__builtin_popcountll(r->mask) * (unit ? unit : 1);
+}
+
+/* The table is full: half of the lines are no longer followed. */
+static int thin_out(struct profile *p)
+{
+	struct u64map kept = { 0 };
+	struct resident *list = calloc(PROFILE_LINES_MAX, sizeof(*list));
+	uint64_t line, index;
+	uint32_t nr = 0;
+	size_t pos = 0;
+
+	if (!list)
+		return -ENOMEM;
+	p->sample++;
+	while (u64map_next(&p->lines, &pos, &line, &index)) {
+		if (!followed(p, line)) {
+			end_residence(p, &p->residents[index - 1]);
+			continue;
+		}
+		list[nr++] = p->residents[index - 1];
+		if (u64map_put(&kept, line, nr) < 0) {
+			u64map_release(&kept);
+			free(list);
+			return -ENOMEM;
+		}
+	}
+	u64map_release(&p->lines);
+	free(p->residents);
+	p->lines = kept;
+	p->residents = list;
+	p->nr_residents = nr;
+	return 0;
+}
+
+static uint64_t bytes_mask(uint64_t from, uint64_t to, uint32_t line)
+{
+	uint32_t unit = line > 64 ? line / 64 : 1;
+	uint64_t first = from / unit, last = (to - 1) / unit;
+	uint64_t below = last >= 63 ? UINT64_MAX : (UINT64_C(1) << (last + 1)) - 1;
+
+	return below & ~((UINT64_C(1) << first) - 1);
+}
+
+static int use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed, uint32_t type)
+{
+	struct resident *r;
+	uint64_t index;
+
+	if (!followed(p, line))
+		return 0;
+	if (u64map_get(&p->lines, line, &index)) {
+		r = &p->residents[index - 1];
+		if (missed) {
+			end_residence(p, r);
+			r->mask = 0;
+			r->type = type;
+		}
+		r->mask |= mask;
+		return 0;
+	}
+	if (!missed)
+		return 0; /* fetched before anybody looked */
+	if (p->nr_residents == PROFILE_LINES_MAX) {
+		if (thin_out(p) < 0)
+			return -ENOMEM;
+		return use_line(p, line, mask, missed, type);
+	}
+	p->residents[p->nr_residents++] = (struct resident){ .mask = mask, .type = type };
+	return u64map_put(&p->lines, line, p->nr_residents);
+}
+
+static int use_lines(struct profile *p, const struct mem_record *r, const struct sim_outcome *out,
+		     uint32_t type)
+{
+	uint32_t size = blame_line_size(p->b), i;
+
+	for (i = 0; i < out->nr_lines && i < 64; i++) {
+		uint64_t start = (out->first_line + i) * size;
+		uint64_t from = r->address > start ? r->address - start : 0;
+		uint64_t to = r->address + r->size - start;
+
+		if (to > size)
+			to = size;
+		if (use_line(p, out->first_line + i, bytes_mask(from, to, size),
+			     out->missed_first >> i & 1, type) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- accesses ------------------------------------------------------------ */
+
+static void use_pieces(struct profile *p, struct profile_type *t, const struct mem_record *r,
+		       const struct place *place)
+{
+	uint64_t at = place->offset, end = place->offset + r->size;
+	uint64_t element = r->address - place->offset;
+
+	while (at < end && at < t->pieces.of->size) {
+		uint32_t piece = pieces_at(&t->pieces, at);
+
+		if (piece == NO_PIECE) {
+			at++;
+			continue;
+		}
+		visit(p, t, element, r->thread, piece);
+		at = t->pieces.list[piece].offset + t->pieces.list[piece].size;
+	}
+}
+
+int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out)
+{
+	struct profile_type *t;
+	struct place place;
+	bool failed = false;
+
+	p->now++;
+	if (!r->size)
+		return 0;
+	if (mem_places_find((struct mem_places *)blame_places(p->b), r->address, r->pc, &place) < 0)
+		return -ENOMEM;
+	t = type_of(p, place.owner, &failed);
+	if (!t)
+		return failed ? -ENOMEM : 0;
+	t->accesses++;
+	t->in_arrays += place.end - place.start > place.stride;
+	t->in_blocks += place.annotated;
+	use_pieces(p, t, r, &place);
+	return use_lines(p, r, out, p->by_owner[place.owner] - 1);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void take_counts(struct profile *p, const struct blame_owner *o)
+{
+	struct profile_type *t;
+	uint32_t i;
+
+	if (o->owner >= p->by_owner_size || !p->by_owner[o->owner] ||
+	    p->by_owner[o->owner] == UINT32_MAX)
+		return;
+	t = p->types[p->by_owner[o->owner] - 1];
+	t->counts = o->counts;
+	t->cost = blame_cost(p->b, &o->counts);
+	for (i = 0; i + 2 < o->nr_fields; i++) {
+		const struct blame_field *f = &o->fields[i];
+		struct piece *piece = &t->pieces.list[t->pieces.of_leaf[i]];
+
+		piece->reads += f->counts.reads;
+		piece->writes += f->counts.writes;
+		piece->misses += f->counts.misses[0];
+		piece->cost += blame_cost(p->b, &f->counts);
+		piece->readers |= f->readers;
+		piece->writers |= f->writers;
+	}
+	for (i = 0; i < t->pieces.nr; i++)
+		t->pieces.list[i].visits =
+			t->visits_of[i < PROFILE_PIECES ? i : PROFILE_PIECES - 1];
+}
+
+int profile_finish(struct profile *p)
+{
+	const struct blame_owner **owners;
+	size_t nr, i, j;
+	uint64_t line, index;
+	size_t pos = 0;
+
+	for (i = 0; i < p->nr_types; i++) {
+		for (j = 0; j < PROFILE_OPEN; j++)
+			close_visit(p->types[i], &p->types[i]->open[j]);
+	}
+	while (u64map_next(&p->lines, &pos, &line, &index))
+		end_residence(p, &p->residents[index - 1]);
+	nr = blame_owners(p->b, NULL, 0);
+	owners = calloc(nr + 1, sizeof(const struct blame_owner *));
+	if (!owners)
+		return -ENOMEM;
+	blame_owners(p->b, owners, nr);
+	for (i = 0; i < nr; i++)
+		take_counts(p, owners[i]);
+	free(owners);
+	return 0;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct profile_type *x = *(struct profile_type *const *)a;
+	const struct profile_type *y = *(struct profile_type *const *)b;
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? 1 : -1;
+	if (x->accesses != y->accesses)
+		return x->accesses < y->accesses ? 1 : -1;
+	return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+size_t profile_types(struct profile *p, struct profile_type **out, size_t nr)
+{
+	size_t i;
+
+	/* From here on by cost: nobody looks by owner any more. */
+	if (p->nr_types)
+		qsort(p->types, p->nr_types, sizeof(struct profile_type *), by_cost);
+	for (i = 0; i < p->nr_types && i < nr; i++)
+		out[i] = p->types[i];
+	return p->nr_types;
+}
+
+double profile_affinity(const struct profile_type *t, uint32_t a, uint32_t b)
+{
+	uint64_t both, either;
+
+	a = a < PROFILE_PIECES ? a : PROFILE_PIECES - 1;
+	b = b < PROFILE_PIECES ? b : PROFILE_PIECES - 1;
+	both = t->both[a][b];
+	either = t->visits_of[a] + t->visits_of[b] - both;
+	return either ? (double)both / (double)either : 0;
+}
+
+void profile_free(struct profile *p)
+{
+	uint32_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < p->nr_types; i++) {
+		pieces_release(&p->types[i]->pieces);
+		free(p->types[i]);
+	}
+	free(p->types);
+	free(p->by_owner);
+	free(p->residents);
+	u64map_release(&p->lines);
+	free(p);
+}

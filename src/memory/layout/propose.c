@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* propose.c - orders, paddings and splits that the profile of a type suggests. */
+#include "memory/layout/propose.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLD_MIN 16u /* bytes that a split must take out */
+
+struct proposal {
+	const struct profile_type *t;
+	const struct pieces *p;
+	uint32_t line;
+	struct shape *now, **out;
+	int nr;
+	bool no_memory;
+};
+
+/* ---- orders -------------------------------------------------------------- */
+
+/* In front, then hot ones, cold ones, and what must be last. */
+static int class_of(const struct proposal *q, uint32_t n, bool by_heat)
+{
+	if (q->p->list[n].in_front)
+		return 0;
+	if (q->p->list[n].at_end)
+		return 3;
+	return by_heat && pieces_is_cold(q->p, n) ? 2 : 1;
+}
+
+struct sorting {
+	const struct proposal *q;
+	bool by_heat;
+};
+
+static int by_align(const void *a, const void *b, void *arg)
+{
+	const struct sorting *s = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct piece *px = &s->q->p->list[x], *py = &s->q->p->list[y];
+	int cx = class_of(s->q, x, s->by_heat), cy = class_of(s->q, y, s->by_heat);
+
+	if (cx != cy)
+		return cx - cy;
+	if (cx == 0 || cx == 3)
+		return x < y ? -1 : x > y;
+	if (px->align != py->align)
+		return px->align < py->align ? 1 : -1;
+	if (px->visits != py->visits)
+		return px->visits < py->visits ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* Largest alignment first: no holes.  Hot and cold ones apart if @by_heat. */
+static void order_packed(const struct proposal *q, struct shape *s, bool by_heat)
+{
+	struct sorting sorting = { q, by_heat };
+
+	qsort_r(s->order, q->p->nr, sizeof(*s->order), by_align, &sorting);
+}
+
+/* How much @n belongs to what lies in the line already: used together, and used at all. */
+static double attraction(const struct proposal *q, const uint32_t *in, uint32_t nr, uint32_t n)
+{
+	double together = 0;
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		together += profile_affinity(q->t, in[i], n) * (double)q->p->list[in[i]].visits;
+	return together + (double)q->p->list[n].visits * 1e-3;
+}
+
+/* The piece that fits into @room and belongs there most; NO_PIECE: none. */
+static uint32_t next_for_line(const struct proposal *q, const uint32_t *in, uint32_t nr,
+			      uint64_t room, const bool *placed)
+{
+	uint32_t i, best = NO_PIECE;
+	double most = -1;
+
+	for (i = 0; i < q->p->nr; i++) {
+		double here;
+
+		if (placed[i] || q->p->list[i].in_front || q->p->list[i].at_end ||
+		    q->p->list[i].size > room)
+			continue;
+		here = nr ? attraction(q, in, nr, i) : (double)q->p->list[i].visits;
+		if (here > most) {
+			most = here;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static int line_by_align(const void *a, const void *b, void *arg)
+{
+	const struct proposal *q = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct piece *px = &q->p->list[x], *py = &q->p->list[y];
+
+	if (px->align != py->align)
+		return px->align < py->align ? 1 : -1;
+	if (px->visits != py->visits)
+		return px->visits < py->visits ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* Fill line after line with what is used together, the hottest first. */
+static bool order_lines(const struct proposal *q, struct shape *s)
+{
+	bool *placed = calloc(q->p->nr + 1, sizeof(*placed));
+	uint32_t nr = 0, start, i, n;
+	uint64_t room = q->line;
+
+	if (!placed)
+		return false;
+	for (i = 0; i < q->p->nr; i++) {
+		if (!q->p->list[i].in_front)
+			continue;
+		placed[i] = true;
+		s->order[nr++] = i;
+		room -= q->p->list[i].size % q->line < room ? q->p->list[i].size % q->line : room;
+	}
+	start = nr;
+	while (nr < q->p->nr) {
+		n = next_for_line(q, s->order + start, nr - start, room, placed);
+		if (n == NO_PIECE && room < q->line) { /* the line is full */
+			qsort_r(s->order + start, nr - start, sizeof(*s->order), line_by_align,
+				(void *)q);
+			start = nr;
+			room = q->line;
+			continue;
+		}
+		if (n == NO_PIECE) /* longer than a line, the hottest first; then what is last */
+			n = next_for_line(q, NULL, 0, UINT64_MAX, placed);
+		if (n == NO_PIECE)
+			break;
+		placed[n] = true;
+		s->order[nr++] = n;
+		room -= q->p->list[n].size < room ? q->p->list[n].size : room;
+	}
+	if (nr > start)
+		qsort_r(s->order + start, nr - start, sizeof(*s->order), line_by_align, (void *)q);
+	for (i = 0; i < q->p->nr; i++) {
+		if (q->p->list[i].at_end && !placed[i])
+			s->order[nr++] = i;
+	}
+	free(placed);
+	return nr == q->p->nr;
+}
+
+/* ---- proposals ----------------------------------------------------------- */
+
+static struct shape *start(struct proposal *q, const char *name)
+{
+	struct shape *s = shape_copy(q->now, name);
+
+	if (!s)
+		q->no_memory = true;
+	return s;
+}
+
+/* Takes @s: kept if it is new, else freed. */
+static void offer(struct proposal *q, struct shape *s)
+{
+	int i;
+	bool known = shape_same(s, q->now);
+
+	for (i = 0; i < q->nr && !known; i++)
+		known = shape_same(s, q->out[i]);
+	if (known || q->nr == PROPOSE_MAX)
+		shape_free(s);
+	else
+		q->out[q->nr++] = s;
+}
+
+static void propose_orders(struct proposal *q)
+{
+	struct shape *s = start(q, "what is used together, together");
+
+	if (s && order_lines(q, s)) {
+		shape_settle(s, 0, q->line);
+		if (s->bytes <= q->p->of->size) {
+			offer(q, s);
+			s = NULL;
+		}
+	}
+	shape_free(s);
+	s = start(q, "hot fields first");
+	if (s) {
+		order_packed(q, s, true);
+		shape_settle(s, 0, q->line);
+		offer(q, s);
+	}
+	s = start(q, "no holes");
+	if (s) {
+		order_packed(q, s, false);
+		shape_settle(s, 0, q->line);
+		offer(q, s);
+	}
+}
+
+/* The alignment that keeps an element of @bytes from lying over more lines than it must. */
+static uint32_t fitting(uint64_t bytes, uint32_t line)
+{
+	uint32_t align = 1;
+
+	while (align < bytes && align < line)
+		align *= 2;
+	return align;
+}
+
+static void propose_fit(struct proposal *q)
+{
+	struct shape *s = start(q, "elements that fit lines");
+
+	if (!s)
+		return;
+	order_packed(q, s, true);
+	shape_settle(s, 0, q->line);
+	shape_settle(s, fitting(s->bytes, q->line), q->line);
+	offer(q, s);
+}
+
+static int by_writer(const void *a, const void *b, void *arg)
+{
+	const struct proposal *q = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct piece *px = &q->p->list[x], *py = &q->p->list[y];
+	int cx = class_of(q, x, false), cy = class_of(q, y, false);
+
+	if (cx != cy)
+		return cx - cy;
+	if (cx == 1 && px->writers != py->writers)
+		return px->writers < py->writers ? -1 : 1;
+	if (cx == 1 && px->align != py->align)
+		return px->align < py->align ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* What one thread writes in lines of its own; what nobody writes in front. */
+static void propose_apart(struct proposal *q)
+{
+	struct shape *s = start(q, "threads in lines of their own");
+	uint64_t before;
+	uint32_t i, groups = 1;
+
+	if (!s)
+		return;
+	qsort_r(s->order, q->p->nr, sizeof(*s->order), by_writer, q);
+	before = q->p->list[s->order[0]].writers;
+	for (i = 1; i < q->p->nr; i++) {
+		uint32_t n = s->order[i];
+
+		if (q->p->list[n].writers == before || q->p->list[n].at_end)
+			continue;
+		before = q->p->list[n].writers;
+		s->line_start[n] = true;
+		groups++;
+	}
+	shape_settle(s, q->line, q->line);
+	if (groups > 1 && s->bytes <= q->p->of->size + (uint64_t)groups * q->line)
+		offer(q, s);
+	else
+		shape_free(s);
+}
+
+static void propose_alone(struct proposal *q)
+{
+	struct shape *s = start(q, "each element in lines of its own");
+
+	if (!s)
+		return;
+	shape_settle(s, q->line, q->line);
+	offer(q, s);
+}
+
+static void propose_split(struct proposal *q, bool by_pointer)
+{
+	struct shape *s = start(q, by_pointer ? "cold fields behind a pointer"
+					      : "cold fields in an array of their own");
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	if (!s)
+		return;
+	order_packed(q, s, true);
+	s->by_pointer = by_pointer;
+	for (i = 0; i < q->p->nr; i++) {
+		if (class_of(q, i, true) != 2)
+			continue;
+		s->nr_cold++;
+		bytes += s->size[i];
+	}
+	shape_settle(s, 0, q->line);
+	if (bytes >= COLD_MIN && s->nr_cold < q->p->nr && s->bytes < q->p->of->size &&
+	    !q->p->list[s->order[q->p->nr - 1]].at_end)
+		offer(q, s);
+	else
+		shape_free(s);
+}
+
+int propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX])
+{
+	struct proposal q = { .t = t, .p = &t->pieces, .line = line, .out = out };
+	bool shared = t->counts.by_class[SIM_COHERENCE] > 0;
+	int n;
+
+	q.now = shape_new(q.p, "as it is");
+	if (!q.now)
+		return -ENOMEM;
+	propose_orders(&q);
+	propose_fit(&q);
+	if (shared) {
+		propose_alone(&q);
+		propose_apart(&q);
+	}
+	if (!t->pieces.of->is_packed)
+		propose_split(&q, t->in_arrays * 2 < t->accesses);
+	shape_free(q.now);
+	if (!q.no_memory)
+		return q.nr;
+	for (n = 0; n < q.nr; n++)
+		shape_free(out[n]);
+	return -ENOMEM;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* types.c - the types of a traced program by number, name and address. */
+#include "memory/types/types.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/types/model.h"
+
+static const struct type unknown = { .kind = TYPE_UNKNOWN, .name = "?" };
+
+struct types *types_new(void)
+{
+	return calloc(1, sizeof(struct types));
+}
+
+const char *types_keep(struct types *t, const char *text)
+{
+	int64_t number = strtab_intern(&t->texts, text);
+
+	if (number < 0)
+		t->no_memory = true;
+	return number < 0 ? NULL : strtab_text(&t->texts, (size_t)number);
+}
+
+/* The first problem is what leads to the others. */
+void types_say(struct types *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (t->problem[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(t->problem, sizeof(t->problem), fmt, ap);
+	va_end(ap);
+}
+
+const struct type *types_get(const struct types *t, uint32_t number)
+{
+	return number && number <= t->nr ? t->types[number - 1] : &unknown;
+}
+
+uint32_t types_count(const struct types *t)
+{
+	return t->nr + 1;
+}
+
+/* ---- modules ------------------------------------------------------------- */
+
+static int add_module(struct types *t, const struct mem_module *from)
+{
+	char build_id[65] = "";
+	const struct symbol_module module = {
+		.start = from->m.start,
+		.end = from->m.end,
+		.has_bias = true,
+		.bias = from->m.bias,
+		.path = from->path,
+		.build_id = mem_module_build_id(from, build_id),
+	};
+	struct types_module *m;
+
+	if (t->nr_modules == t->room_modules) {
+		size_t room = t->room_modules ? t->room_modules * 2 : 16;
+		void *more = realloc(t->modules, room * sizeof(*t->modules));
+
+		if (!more)
+			return -ENOMEM;
+		t->modules = more;
+		t->room_modules = room;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	if (module_file_init(&m->file, &module) < 0) {
+		free(m);
+		return -ENOMEM;
+	}
+	t->modules[t->nr_modules++] = m;
+	return 0;
+}
+
+int types_add_modules(struct types *t, const struct mem_facts *facts)
+{
+	for (; t->nr_facts < facts->nr_modules; t->nr_facts++) {
+		const struct mem_module *m = &facts->modules[t->nr_facts];
+
+		if (!m->m.gone && m->m.end > m->m.start && add_module(t, m) < 0)
+			return -ENOMEM;
+		t->all_indexed = false;
+	}
+	return 0;
+}
+
+static struct types_module *module_at(const struct types *t, uint64_t address)
+{
+	size_t i;
+
+	/* The latest first: what was loaded later lies over what was there before. */
+	for (i = t->nr_modules; i-- > 0;) {
+		const struct symbol_module *m = &t->modules[i]->file.module;
+
+		if (address >= m->start && address < m->end)
+			return t->modules[i];
+	}
+	return NULL;
+}
+
+const char *types_module_at(const struct types *t, uint64_t address)
+{
+	const struct types_module *m = module_at(t, address);
+
+	return m ? m->file.module.path : NULL;
+}
+
+/*
+ * The program comes first in the trace's table; the break follows it, libraries and mappings lie
+ * far above and grow downwards, the stack is above them all (and only the kernel's vdso above it).
+ */
+enum types_memory types_memory_at(const struct types *t, uint64_t address)
+{
+	uint64_t low = UINT64_MAX, top = 0, end;
+	size_t i;
+
+	if (!t->nr_modules)
+		return TYPES_NO_IDEA;
+	end = t->modules[0]->file.module.end;
+	for (i = 1; i < t->nr_modules; i++) {
+		const struct symbol_module *m = &t->modules[i]->file.module;
+
+		if (strstr(m->path, "vdso"))
+			continue;
+		low = m->start < low ? m->start : low;
+		top = m->end > top ? m->end : top;
+	}
+	if (address < end || !top)
+		return TYPES_NO_IDEA;
+	if (address >= top)
+		return TYPES_STACK;
+	return address < low && address - end < low - address ? TYPES_HEAP : TYPES_MAPPING;
+}
+
+static bool ready(struct types *t, struct types_module *m)
+{
+	if (!m->indexed) {
+		m->indexed = true;
+		if (!module_file_ready(&m->file) && m->file.module.path[0] != '/')
+			return false; /* the kernel's vdso: nobody expects a file */
+		if (m->file.state != MODULE_READY)
+			types_say(t, "'%.400s' %s: its variables and types have no names",
+				  m->file.module.path, module_state_words(m->file.state));
+		else if (types_index(t, m) < 0)
+			t->no_memory = true;
+	}
+	return m->file.state == MODULE_READY;
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static uint32_t build_entry(struct types *t, const struct u64map *map, const char *name)
+{
+	int64_t text = strtab_find(&t->texts, name);
+	uint64_t entry;
+
+	if (text < 0 || !u64map_get(map, (uint64_t)text, &entry) || !entry || entry > t->nr_entries)
+		return 0;
+	return types_build(t, &t->entries[entry - 1]);
+}
+
+static uint32_t find_folded(struct types *t, const char *name, bool only_tags)
+{
+	uint32_t number = only_tags ? 0 : build_entry(t, &t->ordinary, name);
+
+	if (!number)
+		number = build_entry(t, &t->tags, name);
+	if (!number)
+		number = build_entry(t, &t->last, name);
+	return number;
+}
+
+/* "struct node", "struct.node" as LLVM says it, and the like: the name behind. */
+static const char *without_tag(const char *name)
+{
+	static const char *const words[] = { "struct", "class", "union", "enum" };
+	size_t i, length;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		length = strlen(words[i]);
+		if (!strncmp(name, words[i], length) &&
+		    (name[length] == ' ' || name[length] == '.'))
+			return name + length + 1;
+	}
+	return NULL;
+}
+
+static uint32_t find_name(struct types *t, const char *name)
+{
+	const char *tag;
+	uint32_t number;
+	char *dot;
+	char folded[1024];
+
+	types_fold_name(name, folded, sizeof(folded));
+	tag = without_tag(folded);
+	number = find_folded(t, tag ? tag : folded, tag != NULL);
+	if (number || !tag)
+		return number;
+	/* LLVM tells types of one name apart by numbers: "struct.node.17". */
+	dot = strrchr(folded, '.');
+	if (!dot || dot < tag || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0')
+		return 0;
+	*dot = '\0';
+	return find_folded(t, tag, true);
+}
+
+uint32_t types_by_name(struct types *t, const char *name)
+{
+	size_t i;
+
+	while (!strncmp(name, "const ", 6) || !strncmp(name, "volatile ", 9))
+		name += name[0] == 'c' ? 6 : 9;
+	if (!t->all_indexed) {
+		for (i = 0; i < t->nr_modules; i++)
+			ready(t, t->modules[i]);
+		t->all_indexed = true;
+	}
+	return find_name(t, name);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+static void build_variable(struct types *t, struct variable *v)
+{
+	Dwarf_Die type;
+
+	v->built = true;
+	if (!die_type(&v->die, &type))
+		return;
+	v->v.type = types_build(t, &type);
+	v->v.size = types_get(t, v->v.type)->size;
+}
+
+static struct type_variable *keep_symbol(struct types *t, const struct type_variable *found)
+{
+	uint64_t *at = u64map_at(&t->by_symbol, found->address);
+	struct type_variable *kept;
+
+	if (at && *at)
+		return t->symbols[*at - 1];
+	if (t->nr_symbols == t->room_symbols) {
+		size_t room = t->room_symbols ? t->room_symbols * 2 : 64;
+		void *more = realloc(t->symbols, room * sizeof(*t->symbols));
+
+		if (!more)
+			return NULL;
+		t->symbols = more;
+		t->room_symbols = room;
+	}
+	kept = malloc(sizeof(*kept));
+	if (!at || !kept) {
+		free(kept);
+		return NULL;
+	}
+	*kept = *found;
+	t->symbols[t->nr_symbols++] = kept;
+	*at = t->nr_symbols;
+	return kept;
+}
+
+/* What the symbol table says, where no DWARF does: a name and a size. */
+static const struct type_variable *from_symbol(struct types *t, struct types_module *m,
+					       uint64_t address)
+{
+	struct type_variable found = { 0 };
+	GElf_Off offset = 0;
+	GElf_Sym sym;
+	const char *name = dwfl_module_addrinfo(m->file.dwfl_module, address, &offset, &sym, NULL,
+						NULL, NULL);
+
+	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || offset >= sym.st_size)
+		return NULL;
+	/* Pointers and the like of libc lie in every program; what is larger somebody wants to
+	 * know. */
+	if (m->no_debug || sym.st_size >= 64)
+		types_say(t,
+			  "'%.400s' has no debug information of '%.100s': variables have names, "
+			  "but no "
+			  "types and fields (compile with -g, or install its debug symbols)",
+			  m->file.module.path, name);
+	found.name = types_keep(t, name);
+	found.address = address - offset;
+	found.size = sym.st_size;
+	return found.name ? keep_symbol(t, &found) : NULL;
+}
+
+const struct type_variable *types_variable_at(struct types *t, uint64_t address)
+{
+	struct types_module *m = module_at(t, address);
+	size_t low = 0, high;
+	struct variable *v;
+
+	if (!m || !ready(t, m))
+		return NULL;
+	high = m->nr_variables;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->variables[middle].v.address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low) {
+		v = &m->variables[low - 1];
+		if (!v->built)
+			build_variable(t, v);
+		if (address - v->v.address < v->v.size)
+			return &v->v;
+	}
+	return from_symbol(t, m, address);
+}
+
+const char *types_problem(const struct types *t)
+{
+	return t->problem[0] ? t->problem : NULL;
+}
+
+void types_free(struct types *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->nr; i++) {
+		free(t->types[i]->members);
+		free(t->types[i]->leaves);
+		free(t->types[i]);
+	}
+	for (i = 0; i < t->nr_modules; i++) {
+		module_file_release(&t->modules[i]->file);
+		free(t->modules[i]->variables);
+		free(t->modules[i]);
+	}
+	for (i = 0; i < t->nr_symbols; i++)
+		free(t->symbols[i]);
+	free(t->symbols);
+	u64map_release(&t->by_symbol);
+	free(t->types);
+	free(t->modules);
+	free(t->entries);
+	u64map_release(&t->by_die);
+	u64map_release(&t->by_identity);
+	u64map_release(&t->scoped);
+	u64map_release(&t->nameless);
+	u64map_release(&t->tags);
+	u64map_release(&t->ordinary);
+	u64map_release(&t->last);
+	strtab_release(&t->texts);
+	free(t);
+}

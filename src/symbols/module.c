@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - one file that a traced process had mapped, found again and checked. */
+#include "symbols/module.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int module_file_init(struct module_file *f, const struct symbol_module *module)
+{
+	*f = (struct module_file){ .module = *module };
+	f->module.path = strdup(module->path ? module->path : "");
+	f->module.build_id = module->build_id ? strdup(module->build_id) : NULL;
+	if (f->module.path && (!module->build_id || f->module.build_id))
+		return 0;
+	module_file_release(f);
+	return -ENOMEM;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+};
+
+/* How much higher it was mapped than its file says: from the segment that the mapping shows. */
+static bool bias_of(int fd, const struct symbol_module *m, uint64_t *bias)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	bool found = false;
+	size_t nr = 0, i;
+
+	if (elf && elf_getphdrnum(elf, &nr) == 0) {
+		for (i = 0; i < nr && !found; i++) {
+			uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+			GElf_Phdr ph;
+
+			if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
+			    (ph.p_offset & ~page) != m->offset)
+				continue;
+			*bias = m->start - (ph.p_vaddr & ~page);
+			found = true;
+		}
+	}
+	elf_end(elf);
+	return found;
+}
+
+static bool same_build(Dwfl_Module *module, const char *wanted)
+{
+	const unsigned char *bits;
+	GElf_Addr ignored;
+	int size = dwfl_module_build_id(module, &bits, &ignored), i;
+	char hex[3];
+
+	/* Without an id on both sides there is nothing to compare. */
+	if (!wanted)
+		return true;
+	if (size <= 0 || strlen(wanted) != (size_t)size * 2)
+		return false;
+	for (i = 0; i < size; i++) {
+		snprintf(hex, sizeof(hex), "%02x", bits[i]);
+		if (memcmp(hex, wanted + (size_t)i * 2, 2) != 0)
+			return false;
+	}
+	return true;
+}
+
+static enum module_state open_file(struct module_file *f)
+{
+	int fd = open(f->module.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	uint64_t bias;
+
+	if (fd < 0)
+		return MODULE_NO_FILE;
+	elf_version(EV_CURRENT);
+	bias = f->module.bias;
+	if (!f->module.has_bias && !bias_of(fd, &f->module, &bias)) {
+		close(fd);
+		return MODULE_NO_ELF;
+	}
+	f->dwfl = dwfl_begin(&callbacks);
+	if (!f->dwfl) {
+		close(fd);
+		return MODULE_NO_ELF;
+	}
+	dwfl_report_begin(f->dwfl);
+	f->dwfl_module = dwfl_report_elf(f->dwfl, f->module.path, f->module.path, fd, bias, true);
+	dwfl_report_end(f->dwfl, NULL, NULL);
+	if (!f->dwfl_module) {
+		close(fd);
+		return MODULE_NO_ELF;
+	}
+	return same_build(f->dwfl_module, f->module.build_id) ? MODULE_READY : MODULE_OTHER_BUILD;
+}
+
+bool module_file_ready(struct module_file *f)
+{
+	if (f->state == MODULE_UNTRIED)
+		f->state = open_file(f);
+	return f->state == MODULE_READY;
+}
+
+const char *module_state_words(enum module_state state)
+{
+	static const char *const words[] = {
+		[MODULE_UNTRIED] = "was not looked at",
+		[MODULE_READY] = "is there",
+		[MODULE_NO_FILE] = "is not there any more",
+		[MODULE_OTHER_BUILD] = "was built anew since",
+		[MODULE_NO_ELF] = "is no program that can be read",
+	};
+
+	return words[state];
+}
+
+void module_file_release(struct module_file *f)
+{
+	if (f->dwfl)
+		dwfl_end(f->dwfl);
+	free((void *)f->module.path);
+	free((void *)f->module.build_id);
+	*f = (struct module_file){ 0 };
+}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""test_fields.py - accesses come to the fields that they are of, and none to another."""
+import html.parser
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "memory-rt"))
+from rt import CLEAN, TOOL, collected, compile, contains, each_compiler, equal, main, test  # noqa: E402
+
+CACHES = ("--cache", "L1=32K,8", "--cache", "LL=256K,8")
+
+
+def traced(dir, name, cc, *options, cxx=False):
+    program = compile(dir, name, cc, *(options or ("-O1",)), cxx=cxx, source=HERE / "programs" / name,
+                      out=f"{name}-{cc}{'-'.join(options)}")
+    trace = program + ".trace"
+    collected(program, trace=trace)
+    return trace
+
+
+def layout(trace, *options):
+    r = subprocess.run([TOOL, "mem", "layout", "--json", "--top", "32", *CACHES, *options, trace],
+                       capture_output=True, text=True, env=CLEAN)
+    equal(r.returncode, 0, f"status of mem layout: {r.stderr}")
+    return json.loads(r.stdout)
+
+
+def fields(result, name):
+    """{field: (reads, writes)} of those that were used"""
+    types = [t for t in result["types"] if t["type"] == name]
+    equal(len(types), 1, f"types called {name} among {[t['type'] for t in result['types']]}")
+    return {f["name"]: (f["reads"], f["writes"]) for f in types[0]["fields"] if f["reads"] or f["writes"]}
+
+
+def check_c(result):
+    equal(fields(result, "struct plain"), {
+        "tag": (0, 100), "a": (200, 0), "pos.x": (0, 30), "pos.y": (0, 40), "whole": (0, 50), "half": (0, 60),
+        "name[]": (0, 70)}, "struct plain")
+    # An array of records inside a record is theirs: of table, of around, and of two blocks.
+    equal(fields(result, "struct inner"), {"weight": (0, 95), "kind": (0, 92)}, "struct inner")
+    equal(fields(result, "struct around"), {"before": (0, 11), "after": (0, 13)}, "struct around")
+    equal(fields(result, "nameless_t"), {"first": (0, 21), "second": (0, 14)}, "nameless_t")
+    equal(fields(result, "struct tail"), {"nr": (0, 22), "(behind the type)": (0, 200)}, "struct tail")
+
+
+@each_compiler
+def every_field_has_its_accesses_in_c(dir, cc, _):
+    result = layout(traced(dir, "fields.c", cc))
+    check_c(result)
+    one = fields(result, "struct one")
+    # main reads p once; a copy of the whole reads or writes each field.
+    equal(one, {"p": (26, 26), "q": (25, 25), "r[]": (25, 25)}, "a copied structure")
+
+
+@each_compiler
+def older_and_other_debug_information_says_the_same(dir, cc, _):
+    for options in (("-O1", "-gdwarf-4"), ("-O1", "-gdwarf-4", "-fdebug-types-section"), ("-O1", "-gsplit-dwarf"),
+                    ("-O2", "-gz")):
+        check_c(layout(traced(dir, "fields.c", cc, *options)))
+
+
+@each_compiler
+def every_field_has_its_accesses_in_cxx(dir, _, cxx):
+    # clang leaves out what it thinks is described elsewhere, unless it is told not to.
+    whole = ("-O1", "-fstandalone-debug") if "clang" in cxx else ("-O1",)
+    result = layout(traced(dir, "fields.cc", cxx, *whole, cxx=True))
+    item = fields(result, "shop::Item")
+    # Constructors run before anybody counts: only those of volatile members are known.
+    equal({k: v[1] for k, v in item.items() if k in ("id", "state", "discount", "cost")},
+          {"id": 60 + 4 * started(result), "state": 40 + 4 * started(result), "cost": 40 + 4 * started(result),
+           "discount": 50 + 4 * started(result)}, "shop::Item")
+    equal(fields(result, "shop::Box<double>"), {"value": (0, 80), "used": (0, 120)}, "shop::Box<double>")
+    equal(fields(result, "shop::(anonymous namespace)::Hidden"), {"y": (0, 25)}, "a hidden one")
+
+
+@each_compiler
+def a_base_that_nobody_describes_still_has_its_bytes(dir, _, cxx):
+    item = fields(layout(traced(dir, "fields.cc", cxx, cxx=True)), "shop::Item")
+    base = sum(w for name, (_, w) in item.items() if name not in ("cost", "discount"))
+    assert base >= 100, f"id and state, under whatever name: {item}"
+
+
+def started(result):
+    """1 if the constructors of the array ran at run time (they do, with volatile members)."""
+    writes = fields(result, "shop::Item")["id"][1]
+    assert writes in (60, 64), writes
+    return 1 if writes == 64 else 0
+
+
+class Rows(html.parser.HTMLParser):
+    """The cells of all tables, row by row."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.cell = [], None
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.cell = len(self.rows[-1])
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.rows[-1][self.cell] += data
+
+
+@test
+def variables_and_blocks_without_fields_are_told_by_name(dir):
+    trace = traced(dir, "fields.c", "gcc")
+    page = subprocess.run([TOOL, "mem", "html", *CACHES, "-o", "-", trace], capture_output=True, text=True,
+                          env=CLEAN, check=True).stdout
+    rows = Rows()
+    rows.feed(page)
+    counts = {row[0]: row[1:3] for row in rows.rows if len(row) > 5}
+    equal(counts["numbers"], ["0", "300"], "a variable")
+    equal(counts["globals::calls"], ["0", "15"], "a static variable of a function")
+    equal(counts["i32*"], ["0", "64"], "a type that only the trace knows")
+    equal(counts["(heap, not annotated)"], ["0", "1,000"], "what is annotated no longer")
+
+
+@test
+def a_program_without_debug_information_has_variables_and_says_so(dir):
+    trace = traced(dir, "fields.c", "gcc", "-O1", "-g0")
+    r = subprocess.run([TOOL, "mem", "layout", *CACHES, trace], capture_output=True, text=True, env=CLEAN)
+    equal(r.returncode, 0, "status")
+    contains(r.stdout, "no access is to a type with fields")
+    contains(r.stderr, "has no debug information")
+    contains(r.stderr, "-g")
+
+
+@test
+def a_program_that_was_built_anew_is_not_believed(dir):
+    trace = traced(dir, "fields.c", "gcc")
+    program = trace[:-len(".trace")]
+    compile(dir, "fields.c", "gcc", "-O2", source=HERE / "programs" / "fields.c", out=os.path.basename(program))
+    r = subprocess.run([TOOL, "mem", "layout", *CACHES, trace], capture_output=True, text=True, env=CLEAN)
+    equal(r.returncode, 0, "status")
+    contains(r.stderr, "was built anew since")
+    os.remove(program)
+    r = subprocess.run([TOOL, "mem", "layout", *CACHES, trace], capture_output=True, text=True, env=CLEAN)
+    contains(r.stderr, "is not there any more")
+
+
+@test
+def types_of_libraries_are_found_too(dir):
+    library = os.path.join(dir, "lib.c")
+    with open(library, "w", encoding="ascii") as f:
+        f.write("struct far { int a; volatile int b; }; static struct far there[5];\n"
+                "void touch(int n) { for (int i = 0; i < n; i++) there[i % 5].b = i; }\n")
+    with open(os.path.join(dir, "main.c"), "w", encoding="ascii") as f:
+        f.write("void touch(int); int main(void) { touch(33); return 0; }\n")
+    so = os.path.join(dir, "libfar.so")
+    for command in ([TOOL, "mem", "cc", "-g", "-O1", "-fPIC", "-shared", "-o", so, library],
+                    [TOOL, "mem", "cc", "-g", "-O1", "-o", os.path.join(dir, "far"), os.path.join(dir, "main.c"),
+                     so, f"-Wl,-rpath,{dir}"]):
+        subprocess.run(command, check=True, capture_output=True, env=CLEAN)
+    trace = os.path.join(dir, "far.trace")
+    collected(os.path.join(dir, "far"), trace=trace)
+    equal(fields(layout(trace), "struct far"), {"b": (0, 33)}, "struct far")
+
+
+if __name__ == "__main__":
+    main()

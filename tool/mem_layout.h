@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* mem_layout.h - what a study of layouts came to, printed. */
+#ifndef TOOL_MEM_LAYOUT_H
+#define TOOL_MEM_LAYOUT_H
+
+#include "memory/layout/study.h"
+
+struct mem_layout_result {
+	const char *path;
+	const char *machine; /* where it came from */
+	const struct study *study;
+};
+
+void mem_layout_text(const struct mem_layout_result *r);
+void mem_layout_json(const struct mem_layout_result *r);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* mem_machine.c - simulated caches from --cache, --config or this computer. */
+#include "mem_machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory/sim/config.h"
+
+#define SYSFS "/sys/devices/system/cpu"
+
+bool mem_machine_cache(struct mem_machine *m, const struct command *cmd, const char *value)
+{
+	struct err err = { 0 };
+
+	if (sim_config_level_text(&m->config, value, &err) == 0)
+		return true;
+	say_error(cmd->name, &err);
+	return false;
+}
+
+bool mem_machine_cores(struct mem_machine *m, const struct command *cmd, const char *value)
+{
+	unsigned long long n;
+
+	if (!opt_number(cmd->name, "--cores", value, 1, SIM_CORES_MAX, &n))
+		return false;
+	m->cores = (unsigned)n;
+	return true;
+}
+
+static int choose(struct mem_machine *m, struct err *err)
+{
+	struct sim_config given = m->config;
+
+	if (given.nr_levels) {
+		snprintf(m->words, sizeof(m->words), "the command line");
+		sim_config_default(&m->config);
+		memcpy(m->config.level, given.level, sizeof(given.level));
+		m->config.nr_levels = given.nr_levels;
+		sim_config_finish(&m->config);
+		return 0;
+	}
+	if (m->file) {
+		snprintf(m->words, sizeof(m->words), "'%.100s'", m->file);
+		return sim_config_read(&m->config, m->file, err);
+	}
+	snprintf(m->words, sizeof(m->words), "this computer");
+	if (sim_config_host(&m->config, SYSFS, err) == 0)
+		return 0;
+	if (m->host)
+		return err->code;
+	/* A container or another kernel does not tell: a usual machine will do. */
+	*err = (struct err){ 0 };
+	snprintf(m->words, sizeof(m->words), "built in; this computer does not tell its own");
+	sim_config_default(&m->config);
+	return 0;
+}
+
+bool mem_machine_settle(struct mem_machine *m, const struct command *cmd)
+{
+	struct err err = { 0 };
+	int ways = (m->config.nr_levels > 0) + (m->file != NULL) + m->host;
+
+	if (ways > 1) {
+		say(cmd->name, "--cache, --config and --host exclude each other");
+		return false;
+	}
+	if (choose(m, &err) == 0) {
+		if (m->cores)
+			m->config.cores = m->cores;
+		if (sim_config_check(&m->config, &err) == 0)
+			return true;
+	}
+	say_error(cmd->name, &err);
+	return false;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem_machine.h - the caches that `mem layout` and `mem html` simulate, from their options.
+ *
+ * The same words as those of `mem sim`.
+ */
+#ifndef TOOL_MEM_MACHINE_H
+#define TOOL_MEM_MACHINE_H
+
+#include "cmd.h"
+#include "memory/sim/sim.h"
+
+struct mem_machine {
+	struct sim_config config; /* what was asked for by --cache, until the settling */
+	const char *file;
+	bool host;
+	unsigned cores;
+	char words[128]; /* where it comes from */
+};
+
+#define MEM_MACHINE_OPT_CACHE                                                              \
+	{                                                                                  \
+		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat" \
+	}
+#define MEM_MACHINE_OPT_CONFIG                                               \
+	{                                                                    \
+		'c', "config", "FILE", "the machine as JSON, as for mem sim" \
+	}
+#define MEM_MACHINE_OPT_HOST                                            \
+	{                                                               \
+		0, "host", NULL, "this computer's caches (the default)" \
+	}
+#define MEM_MACHINE_OPT_CORES                                                          \
+	{                                                                              \
+		0, "cores", "N", "threads take turns on N cores (one for each thread)" \
+	}
+
+/* False after saying what is wrong. */
+bool mem_machine_cache(struct mem_machine *m, const struct command *cmd, const char *value);
+bool mem_machine_cores(struct mem_machine *m, const struct command *cmd, const char *value);
+
+/* After all options: m->config is complete. */
+bool mem_machine_settle(struct mem_machine *m, const struct command *cmd);
+
+#endif
