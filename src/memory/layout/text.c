@@ -42,6 +42,17 @@ static void put_access(FILE *f, const struct type *type, unsigned flags, int *no
 	fputs(wanted == 2 ? "private:\n" : wanted == 1 ? "protected:\n" : "public:\n", f);
 }
 
+static bool is_in_cold(const struct shape *s, uint32_t number)
+{
+	uint32_t i;
+
+	for (i = s->pieces->nr - s->nr_cold; i < s->pieces->nr; i++) {
+		if (s->order[i] == number)
+			return true;
+	}
+	return false;
+}
+
 static void put_member(FILE *f, const struct shape *s, uint32_t number, uint32_t index,
 		       uint64_t total, uint32_t line)
 {
@@ -65,7 +76,7 @@ static void put_member(FILE *f, const struct shape *s, uint32_t number, uint32_t
 	}
 	fprintf(f, "/* %llu, %llu bytes", (unsigned long long)s->offset[number],
 		(unsigned long long)s->size[number]);
-	if (s->offset[number] != p->offset || s->nr_cold)
+	if (s->offset[number] != p->offset || is_in_cold(s, number))
 		fprintf(f, ", was at %llu", (unsigned long long)p->offset);
 	if (total)
 		fprintf(f, "; %.1f %% of its accesses",
@@ -89,7 +100,8 @@ static void put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t t
 
 		if (piece->in_front)
 			continue; /* a base or the compiler's own: written elsewhere */
-		put_access(f, p->of, p->of->members[piece->first].flags, &access);
+		if (!is_in_cold(s, n))
+			put_access(f, p->of, p->of->members[piece->first].flags, &access);
 		if (cold != heat && total)
 			fprintf(f, "\t/* %s */\n", cold ? "cold" : "hot");
 		heat = cold;
@@ -116,7 +128,11 @@ static void put_head(FILE *f, const struct shape *s)
 	for (i = 0; i < type->nr_members; i++) {
 		if (!(type->members[i].flags & MEMBER_INHERITED))
 			continue;
-		fprintf(f, "%s%s", bases ? ", " : " : ", type->members[i].name);
+		fprintf(f, "%s%s%s", bases ? ", " : " : ",
+			type->members[i].flags & MEMBER_PRIVATE     ? "private "
+			: type->members[i].flags & MEMBER_PROTECTED ? "protected "
+								    : "public ",
+			type->members[i].name);
 		bases = true;
 	}
 	fputs(" {", f);
@@ -168,7 +184,8 @@ char *shape_text(const struct shape *s, uint32_t line)
 		fprintf(f, "\tstruct %s_cold *cold;%*s/* %llu, 8 bytes */\n", last_name(type), 8,
 			"", (unsigned long long)s->pointer);
 	if (type->is_cxx)
-		fputs("\t/* member functions and static members as they were */\n", f);
+		fputs("\t/* member functions, static members and default values as they were */\n",
+		      f);
 	put_tail(f, s);
 	if (fclose(f) != 0) {
 		free(text);

@@ -25,8 +25,10 @@ static inline bool classes_use(struct cache *c, uint64_t line)
 		pool_to_front(p, node);
 		return true;
 	}
-	if (pool_full(p))
+	if (pool_full(p)) {
 		pool_remove(p, p->oldest);
+		pool_fetch(p, p->nodes[p->oldest].value); /* it is the next to go */
+	}
 	pool_add(p, value);
 	return false;
 }

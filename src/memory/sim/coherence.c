@@ -5,7 +5,7 @@
  * The directory has a bit per core for each line that is in a cache of the core's own way, up to
  * the first level that all share.  The states are told by the slots: dirty is M; neither
  * dirty nor shared is E; shared is S.  (A line whose other holders have all lost it stays S
- * until it is written, as on a real bus.)
+ * until its core asks again: by a write, or by a miss of the first level.)
  *
  * Where some cores share a cache that others do not, a write takes the line from all
  * caches that are not on the writer's way, and from no other.
@@ -266,7 +266,8 @@ int coherence_ask(struct use *u, struct peers *peers)
 			continue;
 		}
 		ret = take_away(u, other, peers);
-		words[i / 64] &= ~(UINT64_C(1) << i % 64);
+		if (!has_anywhere(u->sim, other, u->line)) /* it may share a cache with us */
+			words[i / 64] &= ~(UINT64_C(1) << i % 64);
 	}
 	if (words && u->is_write)
 		leave_if_empty(d, u->line, words);

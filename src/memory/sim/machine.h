@@ -132,4 +132,7 @@ int sharing_taken(const struct use *u, const struct core *victim);
  */
 bool sharing_use(const struct use *u, bool was_lost);
 
+/* Is the line followed? */
+bool sharing_follows(const struct sim *s, uint64_t line);
+
 #endif

@@ -84,6 +84,16 @@ static bool drop_all_above(struct sim *s, const struct cache *cache, uint32_t le
 	return dirty;
 }
 
+/* An exclusive level gives a line to the levels above.  True: it was dirty. */
+static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint64_t *slot)
+{
+	uint64_t value = cache_remove(core->path[level], slot);
+
+	if (s->directory && level < s->nr_private)
+		coherence_left(s, core, level, SLOT_LINE(value));
+	return value & SLOT_DIRTY;
+}
+
 static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
 		 uint64_t flags);
 
@@ -146,6 +156,8 @@ static void prefetch(struct use *u, uint32_t level)
 	    (s->directory && coherence_elsewhere(s, u->core, first)))
 		return;
 	s->traffic[level].prefetches += s->weight;
+	if (level == 0 && s->sharing && sharing_follows(s, first))
+		flags |= SLOT_FOLLOWED;
 	for (k = level + 1; k < s->nr_levels; k++) {
 		uint64_t *slot = cache_find(u->core->path[k], line_at(s, k, first));
 
@@ -153,7 +165,7 @@ static void prefetch(struct use *u, uint32_t level)
 			continue;
 		slot = cache_use(u->core->path[k], slot);
 		if (s->config.level[k].inclusion == SIM_EXCLUSIVE)
-			flags |= cache_remove(u->core->path[k], slot) & SLOT_DIRTY;
+			flags |= give_up(s, u->core, k, slot) ? SLOT_DIRTY : 0;
 		break;
 	}
 	if (k == s->nr_levels)
@@ -194,7 +206,7 @@ static void hit(struct walk *w, uint32_t k, uint64_t *slot)
 		w->kept = k;
 		w->carries = false;
 	} else if (k && w->needs && config->inclusion == SIM_EXCLUSIVE) {
-		w->moved_dirty = cache_remove(c, slot) & SLOT_DIRTY;
+		w->moved_dirty = give_up(s, w->u->core, k, slot);
 	}
 	w->needs = false;
 }
@@ -244,8 +256,8 @@ static int miss(struct walk *w, uint32_t k, uint64_t line)
 
 /* ---- the whole way --------------------------------------------------------- */
 
-/* Our own copies are no longer shared: nobody else has any. */
-static void own(struct use *u)
+/* Our own copies: shared as long as somebody else has the line. */
+static void set_shared(struct use *u, const struct peers *peers)
 {
 	uint32_t k;
 
@@ -253,7 +265,7 @@ static void own(struct use *u)
 		uint64_t *slot = cache_find(u->core->path[k], u->line);
 
 		if (slot)
-			*slot &= ~SLOT_SHARED;
+			*slot = (*slot & ~SLOT_SHARED) | (peers->remain[k] ? SLOT_SHARED : 0);
 	}
 }
 
@@ -371,10 +383,10 @@ int path_miss(struct use *u)
 
 	if (ret == 0 && u->sim->directory) {
 		ret = coherence_ask(u, &peers);
-		if (u->is_write && w.was_shared) {
+		if (u->is_write && w.was_shared)
 			u->sim->totals.upgrades += u->sim->weight;
-			own(u);
-		}
+		if (w.was_shared)
+			set_shared(u, &peers);
 	}
 	if (ret < 0)
 		return ret;
@@ -382,10 +394,14 @@ int path_miss(struct use *u)
 	fill_all(&w, &peers);
 	if (peers.dirty && (!u->is_write || w.kept >= peers.common))
 		path_write_back(u->sim, u->core, peers.common - 1, u->line);
+	/* A cache that several share may have had it for another of them. */
+	if (u->sim->directory && w.first_hit < u->sim->nr_private &&
+	    cache_find(u->core->path[w.first_hit], u->line))
+		ret = coherence_has(u->sim, u->core, u->line);
 	if (u->sim->directory)
 		follow_up(u, w.was_lost);
 	prefetch_all(&w);
-	return u->sim->failed;
+	return ret < 0 ? ret : u->sim->failed;
 }
 
 int path_hit(struct use *u, uint64_t *slot)
@@ -405,7 +421,7 @@ int path_hit(struct use *u, uint64_t *slot)
 	if (u->is_write && *slot & SLOT_SHARED && s->directory) {
 		s->totals.upgrades += s->weight;
 		ret = coherence_ask(u, &peers);
-		own(u);
+		set_shared(u, &peers);
 		followed |= peers.had;
 	}
 	*slot &= ~SLOT_FOLLOWED;

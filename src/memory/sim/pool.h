@@ -42,6 +42,9 @@ void pool_release(struct pool *p);
 /* The node of the line of @value, or POOL_NONE. */
 uint32_t pool_find(const struct pool *p, uint64_t value);
 
+/* It will be looked for soon. */
+void pool_fetch(const struct pool *p, uint64_t value);
+
 /* Enter at the front; there must be room. */
 uint32_t pool_add(struct pool *p, uint64_t value);
 

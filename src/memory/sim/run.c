@@ -12,7 +12,8 @@
 #include "memory/sim/classes.h"
 #include "memory/sim/machine.h"
 
-#define AHEAD 12 /* accesses: so early the second level's set is fetched */
+#define AHEAD  16 /* accesses: so early the second level's set is fetched */
+#define CLOSER 8  /* and what its shadow knows of the line */
 
 static bool is_simple(const struct sim *s, const struct cache *first)
 {
@@ -113,6 +114,33 @@ static inline int use(struct sim *s, struct thread *t, struct cache *c, uint64_t
 	return 0;
 }
 
+/*
+ * Where many accesses miss the first level, most of the time is spent waiting for what is known of
+ * the second: it is asked for while others are simulated.
+ */
+static inline void fetch_ahead(const struct cache *c, const struct mem_access *a, size_t left)
+{
+	const uint64_t *slot;
+	uint64_t line;
+
+	if (left > AHEAD) {
+		slot = cache_set(c, a[AHEAD].address >> c->shift);
+		__builtin_prefetch(slot);
+		if (c->ways > 8)
+			__builtin_prefetch(slot + 8);
+		if (c->nodes)
+			__builtin_prefetch(c->nodes + (slot - c->slots));
+	}
+	if (!c->nodes || left <= CLOSER)
+		return;
+	line = a[CLOSER].address >> c->shift;
+	slot = cache_find(c, line);
+	if (slot)
+		__builtin_prefetch(&c->shadow.nodes[c->nodes[slot - c->slots]], 1);
+	else
+		pool_fetch(&c->shadow, SLOT_OF(line));
+}
+
 static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr)
 {
 	struct cache *first = t->core->path[0];
@@ -127,8 +155,8 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 		const struct mem_access *a = &access[i];
 		uint64_t line = a->address >> shift;
 
-		if (ahead && i + AHEAD < nr)
-			__builtin_prefetch(cache_set(second, a[AHEAD].address >> second->shift));
+		if (ahead)
+			fetch_ahead(second, a, nr - i);
 		if (!a->size || (a->address + a->size - 1) >> shift != line) {
 			ret = sim_access_of(s, t, a->address, a->size, a->is_write, NULL);
 			continue;

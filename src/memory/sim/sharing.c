@@ -316,7 +316,7 @@ bool sharing_use(const struct use *u, bool was_lost)
 
 	if (was_lost && l && l->lost)
 		missed(u, f, l);
-	else if (was_lost)
+	else if (was_lost && (!f || (!l && f->nr_losers == CORES_KEPT)))
 		s->totals.unknown_sharing += s->weight;
 	else if (l && l->undecided && l->stale & u->mask)
 		decide_again(s, f, l);
@@ -328,6 +328,11 @@ bool sharing_use(const struct use *u, bool was_lost)
 			f->losers[i].stale |= u->mask;
 	}
 	return true;
+}
+
+bool sharing_follows(const struct sim *s, uint64_t line)
+{
+	return find(s->sharing, line) != NULL;
 }
 
 /* ---- telling ----------------------------------------------------------------- */

@@ -26,10 +26,10 @@ class Account : public Named
 
       private:
 	// layout
-	long balance = 0;
-	char street[100] = "";
-	char city[60] = "";
-	unsigned moves = 0;
+	long balance;
+	char street[100];
+	char city[60];
+	unsigned moves;
 	// end
 };
 

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# memory_sim.sh [--quick] [--json] [--build DIR] - how fast `mem sim` is, and whether its memory stays flat.
+#
+# The yardstick is cachegrind, with the same two levels, on the same programs (bench/memory/work.c, built
+# by gcc): data accesses over user CPU time, of both. Ours reads the trace from tmpfs, decompresses, decodes
+# and simulates, in one thread. Cachegrind also simulates the instruction cache and runs the program; that
+# is what it takes to get its figures. Everything in turn, several rounds, the least CPU time of each: whoever
+# else uses the machine only ever adds. Memory: peak resident size with the same records ten times.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../build
+rounds=5 json=0 scale=1
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) rounds=3 scale=2 ;;
+	--json) json=1 ;;
+	--build) build=$2 && shift ;;
+	*) echo "usage: memory_sim.sh [--quick] [--json] [--build DIR]" >&2 && exit 2 ;;
+	esac
+	shift
+done
+tool=$build/corotracer
+if ! command -v valgrind >/dev/null; then
+	echo "memory_sim.sh: no valgrind here" >&2
+	echo "hint: apt-get install valgrind" >&2
+	exit 1
+fi
+dir=$(mktemp -d /dev/shm/corotracer-bench.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+
+gcc -O2 -g "$here/memory/work.c" -o "$dir/plain"
+COROTRACER_CC=gcc "$tool" mem cc -O2 -g "$here/memory/work.c" -o "$dir/traced"
+
+# cost COMMAND...: seconds of user CPU and peak kilobytes of the command.
+cost()
+{
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+r = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(f"{r.ru_utime:.3f} {r.ru_maxrss}")' "$@"
+}
+
+least() { sort -n "$dir/$1" | awk 'NR == 1 { print $1 }'; }
+caches=(--cache "32K,8,64" --cache "8M,16,64")
+grind=(valgrind --tool=cachegrind --cache-sim=yes "--I1=32768,8,64" "--D1=32768,8,64" "--LL=8388608,16,64")
+
+results=$dir/results
+for work in matmul:400 quicksort:2000000 hash:1000000; do
+	kind=${work%:*} size=$((${work#*:} / scale))
+	echo "memory_sim.sh: $kind" >&2
+	"$tool" mem run -q -o "$dir/trace" -- "$dir/traced" "$kind" "$size" >/dev/null
+	rm -f "$dir"/{grind,full,bare}
+	for ((i = 0; i < rounds; i++)); do
+		cost "${grind[@]}" --cachegrind-out-file="$dir/out" "$dir/plain" "$kind" "$size" >>"$dir/grind"
+		cost "$tool" mem sim "${caches[@]}" "$dir/trace" >>"$dir/full"
+		cost "$tool" mem sim --no-classes "${caches[@]}" "$dir/trace" >>"$dir/bare"
+	done
+	ours=$("$tool" mem sim --no-classes --json "${caches[@]}" "$dir/trace" | sed 's/.*"simulated":\([0-9]*\).*/\1/')
+	theirs=$(awk '/^summary:/ { print $5 + $8 }' "$dir/out")
+	echo "$kind $ours $theirs $(least grind) $(least full) $(least bare)" >>"$results"
+done
+
+# The same accesses once and ten times: raw records can simply be strung together.
+"$tool" mem run -q -o "$dir/trace" -- "$dir/traced" hash $((200000 / scale)) >/dev/null
+"$tool" mem convert --format raw -o "$dir/once" "$dir/trace" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat "$dir/once"; done >"$dir/tenfold"
+once=$(cost "$tool" mem sim "${caches[@]}" "$dir/once" | awk '{ print $2 }')
+tenfold=$(cost "$tool" mem sim "${caches[@]}" "$dir/tenfold" | awk '{ print $2 }')
+
+awk -v json="$json" -v busy="$(cut -d' ' -f1-3 /proc/loadavg)" -v once="$once" -v tenfold="$tenfold" '
+function row(what, value, against, wanted) {
+	ratio = value / against
+	if (json) printf "%s{\"what\":\"%s\",\"value\":%.3f,\"yardstick\":%.3f,\"ratio\":%.3f,\"wanted\":\"%s\"}", n++ ? ",\n" : "[", what, value, against, ratio, wanted
+	else printf "%-60s %9.2f %9.2f %8.2f  %s\n", what, value, against, ratio, wanted
+}
+BEGIN { if (!json) printf "%-60s %9s %9s %8s  %s\n", "million accesses per second of CPU: mem sim / cachegrind", "measured", "yardstick", "ratio", "wanted" }
+{
+	row($1 ", two levels, classes of misses told", $2 / $5 / 1e6, $3 / $4 / 1e6, "")
+	row($1 ", two levels, --no-classes", $2 / $6 / 1e6, $3 / $4 / 1e6, ">= 0.8")
+}
+END {
+	row("peak memory in MB: ten times the trace / once", tenfold / 1024, once / 1024, "<= 1.1")
+	if (json) print "]"
+	else print "load average: " busy
+}' "$results"

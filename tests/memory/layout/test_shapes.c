@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_shapes.c - arrangements of a record: offsets as a compiler gives them, addresses that never
+ * collide, remap files that are understood or refused.
+ *
+ * The types are this program's own.
+ */
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/u64map.h"
+#include "check.h"
+#include "memory/layout/remap.h"
+#include "memory/layout/rerun.h"
+
+struct sample {
+	char a;
+	long b;
+	char c[5];
+	unsigned d : 3, e : 9;
+	double f;
+	short g;
+	int h[3];
+};
+
+/* The same members in another order, as shape_settle() should find them. */
+struct other {
+	double f;
+	long b;
+	int h[3];
+	unsigned d : 3, e : 9;
+	short g;
+	char a;
+	char c[5];
+};
+
+static struct sample kept __attribute__((used));
+static struct other kept_other __attribute__((used));
+static struct types *types;
+static uint32_t sample;
+
+static void open_types(void)
+{
+	const struct cray_module module = { .start = 0x1000, .end = 0x2000 };
+	static struct mem_facts facts;
+
+	types = types_new();
+	CHECK(types != NULL);
+	CHECK(mem_facts_add_module(&facts, &module, "/proc/self/exe") == 0);
+	CHECK(types_add_modules(types, &facts) == 0);
+	sample = types_by_name(types, "struct sample");
+	CHECK(sample != 0);
+	CHECK_EQ(types_get(types, sample)->size, sizeof(struct sample));
+	mem_facts_release(&facts);
+}
+
+static uint32_t piece_named(const struct pieces *p, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (!strcmp(p->list[i].name, name))
+			return i;
+	}
+	CHECK(!"such a piece");
+	return 0;
+}
+
+static void places_members_as_a_compiler_does(void)
+{
+	static const char *const order[] = { "f", "b", "h", "d:3,e:9", "g", "a", "c" };
+	struct pieces p;
+	struct shape *s;
+	unsigned i;
+
+	CHECK(pieces_init(&p, types, sample) == 0);
+	CHECK_EQ(p.nr, 7);
+	s = shape_new(&p, "other");
+	CHECK(s != NULL);
+	for (i = 0; i < 7; i++)
+		s->order[i] = piece_named(&p, order[i]);
+	shape_settle(s, 0, 64);
+	CHECK_EQ(s->bytes, sizeof(struct other));
+	CHECK_EQ(s->offset[piece_named(&p, "f")], offsetof(struct other, f));
+	CHECK_EQ(s->offset[piece_named(&p, "b")], offsetof(struct other, b));
+	CHECK_EQ(s->offset[piece_named(&p, "h")], offsetof(struct other, h));
+	CHECK_EQ(s->offset[piece_named(&p, "g")], offsetof(struct other, g));
+	CHECK_EQ(s->offset[piece_named(&p, "a")], offsetof(struct other, a));
+	CHECK_EQ(s->offset[piece_named(&p, "c")], offsetof(struct other, c));
+	shape_settle(s, 64, 64);
+	CHECK_EQ(s->bytes, 64);
+	CHECK(s->raised && shape_moves(s));
+	shape_free(s);
+	pieces_release(&p);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+struct block {
+	uint64_t start, count;
+	bool annotated;
+};
+
+/* Every byte of every field of every element has a place of its own. */
+static void check_block(struct rerun *r, const struct pieces *p, const struct block *b,
+			struct u64map *taken)
+{
+	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
+	uint64_t index, offset, address, *seen;
+
+	for (index = 0; index < b->count; index++) {
+		for (offset = 0; offset < sizeof(struct sample); offset++) {
+			struct place place = { .start = b->start,
+					       .end = b->start + b->count * sizeof(struct sample),
+					       .stride = sizeof(struct sample),
+					       .index = index,
+					       .offset = offset,
+					       .annotated = b->annotated };
+
+			if (pieces_at(p, offset) == NO_PIECE)
+				continue;
+			CHECK(rerun_address(r, b->start + index * place.stride + offset, &place,
+					    &owner, &address) == 0);
+			seen = u64map_at(taken, address);
+			CHECK(seen && !*seen);
+			*seen = 1;
+		}
+	}
+}
+
+static void move_and_check(struct shape *s)
+{
+	static const struct block blocks[] = { { 0x10000, 7, false },
+					       { 0x20010, 1, true },
+					       { 0x20060, 1, true },
+					       { 0x30000, 9000, true },
+					       { 0x900000, 3, true } };
+	struct sim_config config;
+	struct u64map taken = { 0 };
+	struct err err = { 0 };
+	struct rerun *r;
+	size_t i;
+
+	sim_config_default(&config);
+	r = rerun_new(&config, &err);
+	CHECK(r && rerun_shape(r, s, false) == 0);
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		check_block(r, s->pieces, &blocks[i], &taken);
+	u64map_release(&taken);
+	rerun_free(r);
+}
+
+static void no_two_fields_share_an_address(void)
+{
+	struct pieces p;
+	struct shape *s;
+
+	CHECK(pieces_init(&p, types, sample) == 0);
+	s = shape_new(&p, "as it is");
+	CHECK(s != NULL);
+	move_and_check(s);
+	shape_settle(s, 64, 64);
+	move_and_check(s);
+	s->nr_cold = 3;
+	shape_settle(s, 0, 64);
+	CHECK(s->bytes < sizeof(struct sample));
+	move_and_check(s);
+	s->by_pointer = true;
+	shape_settle(s, 0, 64);
+	move_and_check(s);
+	shape_free(s);
+	pieces_release(&p);
+}
+
+static void freed_blocks_are_used_again(void)
+{
+	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
+	struct place place = { .start = 0x5000,
+			       .end = 0x5000 + sizeof(struct sample),
+			       .stride = sizeof(struct sample),
+			       .annotated = true };
+	struct mem_record gone = { .kind = MEM_REMOVE, .address = 0x5000 };
+	struct sim_config config;
+	struct err err = { 0 };
+	struct pieces p;
+	struct shape *s;
+	struct rerun *r;
+	uint64_t first, again, other;
+
+	CHECK(pieces_init(&p, types, sample) == 0);
+	s = shape_new(&p, "aligned");
+	shape_settle(s, 64, 64);
+	sim_config_default(&config);
+	r = rerun_new(&config, &err);
+	CHECK(r && rerun_shape(r, s, false) == 0);
+	CHECK(rerun_address(r, 0x5000, &place, &owner, &first) == 0);
+	CHECK(rerun_record(r, &gone, NULL, NULL) == 0);
+	place.start = 0x7000;
+	place.end = place.start + place.stride;
+	CHECK(rerun_address(r, 0x7000, &place, &owner, &again) == 0);
+	CHECK_EQ(first, again);
+	place.start = 0x9000;
+	place.end = place.start + place.stride;
+	CHECK(rerun_address(r, 0x9000, &place, &owner, &other) == 0);
+	CHECK(other != again && other % 64 == again % 64);
+	rerun_free(r);
+	shape_free(s);
+	pieces_release(&p);
+}
+
+/* ---- remap files --------------------------------------------------------- */
+
+static int read_text(const char *text, size_t size, struct remap *m, struct err *err)
+{
+	char path[] = "/tmp/corotracer-remap-XXXXXX";
+	int fd = mkstemp(path), ret;
+
+	CHECK(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+	close(fd);
+	ret = remap_read(m, path, types, err);
+	unlink(path);
+	return ret;
+}
+
+static void check_remap(const struct remap *m)
+{
+	size_t i;
+	uint32_t a, b;
+
+	for (i = 0; i < m->nr; i++) {
+		const struct shape *s = m->types[i].shape;
+
+		for (a = 0; a < s->pieces->nr; a++) {
+			CHECK(s->offset[a] + s->size[a] <= s->bytes);
+			for (b = 0; b < a; b++)
+				CHECK(s->offset[a] + s->size[a] <= s->offset[b] ||
+				      s->offset[b] + s->size[b] <= s->offset[a]);
+		}
+	}
+}
+
+static void whatever_a_remap_file_says_it_is_checked(void)
+{
+	static const char good[] = "# one\nstruct sample=sizeof=128;a,100;b,0x40;c,072,5;\n"
+				   "struct other=align=64;sizeof=64\n";
+	uint64_t seed = 42;
+	unsigned i, n, understood = 0;
+	char text[sizeof(good)];
+
+	for (i = 0; i < 4000; i++) {
+		struct err err = { 0 };
+		struct remap m;
+
+		memcpy(text, good, sizeof(good));
+		for (n = i ? 1 + i % 5 : 0; n; n--) {
+			seed = seed * UINT64_C(6364136223846793005) + 1;
+			text[(seed >> 40) % (sizeof(good) - 1)] =
+				"=;,#\n 0987654321abcdefx\0\377-"[(seed >> 20) % 26];
+		}
+		if (read_text(text, sizeof(good) - 1, &m, &err) == 0) {
+			understood++;
+			check_remap(&m);
+			remap_release(&m);
+		} else {
+			CHECK(err.text[0] && err.code < 0);
+		}
+	}
+	CHECK(understood > 10 && understood < 3900);
+}
+
+int main(void)
+{
+	kept.a = kept_other.a = 1;
+	open_types();
+	RUN(places_members_as_a_compiler_does);
+	RUN(no_two_fields_share_an_address);
+	RUN(freed_blocks_are_used_again);
+	RUN(whatever_a_remap_file_says_it_is_checked);
+	types_free(types);
+	return 0;
+}
