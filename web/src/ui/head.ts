@@ -42,7 +42,7 @@ export class Head {
 		this.el = h("header", { class: "head" },
 			h("div", { class: "brand" }, h("span", { class: "product" }, "corotracer"), this.name),
 			list, h("div", { class: "head-end" }, this.live, this.themeButton(),
-				button("Print", () => window.print(), { class: "button quiet", title: "Print this view" })));
+				button("Print", () => window.print(), { class: "button quiet print", title: "Print this view" })));
 		this.update();
 	}
 

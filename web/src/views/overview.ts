@@ -26,6 +26,8 @@ export class Overview implements View {
 	private readonly cards: Panel;
 	private readonly threads: Panel;
 	private readonly about: Panel;
+	private readonly charts: HTMLElement;
+	private readonly noCharts: HTMLElement;
 	private readonly missing: Panel;
 
 	constructor(ctx: Context) {
@@ -58,8 +60,11 @@ export class Overview implements View {
 		this.threads = panel("Threads", { sheet: () => this.threadSheet() });
 		this.about = panel("The run");
 		this.missing = panel("What is missing");
+		this.charts = h("div", { class: "stack" }, statesPanel.el, ratePanel.el);
+		this.noCharts = h("section", { class: "panel", hidden: true }, h("p", { class: "empty" },
+			"There are too few events for a picture of the run over time."));
 		this.el = h("div", { class: "overview" },
-			h("div", { class: "stack wide" }, statesPanel.el, ratePanel.el, this.threads.el),
+			h("div", { class: "stack wide" }, this.charts, this.noCharts, this.threads.el),
 			h("div", { class: "stack" }, this.cards.el, this.missing.el, this.about.el));
 		this.draw();
 	}
@@ -87,6 +92,8 @@ export class Overview implements View {
 
 	private drawCharts(): void {
 		const s = this.ctx.trace.series;
+		this.charts.hidden = s.rows < 2;
+		this.noCharts.hidden = s.rows >= 2;
 		const x = s.times();
 		this.states.setData([x, s.c.alive_mean, s.c.suspended_mean, s.c.ready_mean, s.c.running_mean] as Columns);
 		this.rate.setData([x, s.rates("events"), s.rates("wakes"), s.rates("lost")] as Columns);
@@ -171,8 +178,8 @@ export class Overview implements View {
 			["process", run?.pid ? `${run.pid}${run.hostname ? ` on ${run.hostname}` : ""}${run.arch ? `, ${run.arch}` : ""}` : null],
 			["started", started],
 			["ended", how],
-			["coroutines", `${fmt.count(meta.totals.coroutines)}, of which ${fmt.count(meta.totals.not_ended)} have not ended`],
-			["events", `${fmt.count(meta.totals.transitions)} transitions, ${fmt.count(meta.totals.others)} others`],
+			["coroutines", `${fmt.count(meta.totals.coroutines)}; ${fmt.count(meta.totals.not_ended)} had not ended`],
+			["events", `${fmt.plural(meta.totals.transitions, "transition")}, ${fmt.plural(meta.totals.others, "other")}`],
 			["written by", meta.tool],
 		]));
 	}
