@@ -86,7 +86,7 @@ const struct command command_html = {
 		"TRACE is what 'report' takes, too: JSON lines of any cTP tool, or CTF.  The page\n"
 		"holds the report, every coroutine, and as much of the timeline as --max-size\n"
 		"allows; what was left out is said here and in the page.  Slices go through a\n"
-		"temporary file in TMPDIR (/var/tmp), 28 bytes an event.\n",
+		"temporary file in TMPDIR (/var/tmp), 64 bytes each.\n",
 	.opts = options,
 	.run = run,
 };

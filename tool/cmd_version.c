@@ -10,6 +10,8 @@
 
 #include "base/json_writer.h"
 #include "cmd.h"
+#include "view/server.h"
+#include "view/top.h"
 
 static const struct opt opts[] = {
 	{ 0, "json", NULL, "as one JSON object" },
@@ -29,6 +31,8 @@ static int print_json(const char *arch)
 	jw_key(&w, "libraries");
 	jw_object_begin(&w);
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
+	jw_field_string(&w, "ncurses", top_library());
+	jw_field_string(&w, "libmicrohttpd", server_library());
 	jw_object_end(&w);
 	jw_object_end(&w);
 	jw_newline(&w);

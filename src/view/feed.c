@@ -111,6 +111,7 @@ static int begin_slice(struct view *v, struct record *rec, const struct trace_ev
 		.end = ev->ts,
 		.coro = rec->number,
 		.thread = rec->thread,
+		.number = clip(rec->nr_slices),
 		.flags = (uint8_t)flags,
 	};
 	if (rec->wake_is_new && !(flags & SLICE_NO_START)) {

@@ -11,6 +11,7 @@ enum {
 	DUR,
 	THREAD,
 	CORO,
+	N,
 	FLAGS,
 	SITE,
 	REASON,
@@ -26,12 +27,19 @@ static const struct {
 	const char *name;
 	enum column_type type;
 } columns[NR_SLICE_COLUMNS] = {
-	[START] = { "start", COLUMN_DV },   [DUR] = { "dur", COLUMN_V },
-	[THREAD] = { "thread", COLUMN_V },  [CORO] = { "coro", COLUMN_V },
-	[FLAGS] = { "flags", COLUMN_U8 },   [SITE] = { "site", COLUMN_V },
-	[REASON] = { "reason", COLUMN_U8 }, [RES_LO] = { "res_lo", COLUMN_V },
-	[RES_HI] = { "res_hi", COLUMN_V },  [WAKE] = { "wake", COLUMN_V },
-	[WAKER] = { "waker", COLUMN_V },    [WAKE_THREAD] = { "wake_thread", COLUMN_V },
+	[START] = { "start", COLUMN_DV },
+	[DUR] = { "dur", COLUMN_V },
+	[THREAD] = { "thread", COLUMN_V },
+	[CORO] = { "coro", COLUMN_V },
+	[N] = { "n", COLUMN_V },
+	[FLAGS] = { "flags", COLUMN_U8 },
+	[SITE] = { "site", COLUMN_V },
+	[REASON] = { "reason", COLUMN_U8 },
+	[RES_LO] = { "res_lo", COLUMN_V },
+	[RES_HI] = { "res_hi", COLUMN_V },
+	[WAKE] = { "wake", COLUMN_V },
+	[WAKER] = { "waker", COLUMN_V },
+	[WAKE_THREAD] = { "wake_thread", COLUMN_V },
 };
 
 static void add_slice(struct bytes *to, const struct slice *s, uint64_t before)
@@ -42,6 +50,7 @@ static void add_slice(struct bytes *to, const struct slice *s, uint64_t before)
 	bytes_add_varint(&to[DUR], s->end - s->start);
 	bytes_add_varint(&to[THREAD], s->thread);
 	bytes_add_varint(&to[CORO], s->coro);
+	bytes_add_varint(&to[N], s->number);
 	bytes_add(&to[FLAGS], &s->flags, 1);
 	bytes_add_varint(&to[SITE], s->site);
 	bytes_add(&to[REASON], &s->reason, 1);

@@ -92,10 +92,14 @@ struct series_point *series_points(struct series *s, uint64_t end_ts, size_t *nr
 	size_t i;
 	unsigned k;
 
-	/* The bucket of the end is cut there, and will be more the next time. */
-	if (s->axis.nr)
-		s->buckets[axis_at(&s->axis, end_ts, &s->owner)].changed = s->tick;
-	*nr = s->axis.nr;
+	*nr = 0;
+	if (s->axis.nr) {
+		size_t last = axis_at(&s->axis, end_ts, &s->owner);
+
+		/* It is cut there, and will be more the next time. */
+		s->buckets[last].changed = s->tick;
+		*nr = last + 1;
+	}
 	points = calloc(*nr + 1, sizeof(*points));
 	for (i = 0; points && i < *nr; i++) {
 		const struct series_bucket *b = &s->buckets[i];

@@ -45,7 +45,8 @@ static int open_file(struct spool *s, struct err *err)
 		}
 	}
 	err_errno(err, "cannot make a temporary file in '%s'", folder());
-	err_hint(err, "TMPDIR names another folder; a trace needs about 28 bytes an event there");
+	err_hint(err, "TMPDIR names another folder; a trace needs 64 bytes for each slice of "
+		      "running time there");
 	return err->code;
 }
 

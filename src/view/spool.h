@@ -32,6 +32,7 @@ struct slice {
 	uint64_t wake; /* when it was woken for this; 0: not told */
 	uint64_t resource;
 	uint32_t coro, thread;
+	uint32_t number; /* among its coroutine's, from 0 on */
 	uint32_t site;
 	uint32_t waker, wake_thread; /* 1 + number; 0: none */
 	uint8_t flags, reason;

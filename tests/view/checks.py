@@ -154,6 +154,7 @@ class Check:
             got.sort(key=lambda s: (s["start"], s["start"] + s["dur"]))
             wanted = sorted(co.slices, key=lambda s: (s["start"], s["start"] + (s["dur"] or 0)))
             equal(len(got), len(wanted), f"slices of {co.id}")
+            equal([s["n"] for s in got], list(range(len(wanted))), f"numbers of slices of {co.id}")
             for g, w in zip(got, wanted):
                 self.check_slice(g, w, f"slice of {co.id} at {g['start']}")
 

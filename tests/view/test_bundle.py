@@ -3,61 +3,7 @@
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
-sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/cli")
-from harness import *  # noqa: E402,F403
-
-import oracle  # noqa: E402
-from bundle import Bundle  # noqa: E402
-from checks import Check  # noqa: E402
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FIXTURES = os.path.join(ROOT, "tests", "fixtures")
-# A coroutine that nobody will resume is also a leak; here it is meant.
-ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
-
-
-def page(dir, trace, *options):
-    """The bundle of the page that the tool makes, and what it said of it."""
-    template, out = os.path.join(dir, "template.html"), os.path.join(dir, "page.html")
-    with open(template, "w", encoding="utf-8") as f:
-        f.write("<!doctype html><title>t</title>\n<!--corotracer-data-->\n<p>end</p>\n")
-    status, said, err = tool("html", "--json", "--page", template, "-o", out, *options, trace)
-    equal(status, 0, f"status of html: {err}")
-    return Bundle(out), json.loads(said)
-
-
-def check(dir, trace, parsed=None):
-    bundle, said = page(dir, trace)
-    status, report, err = tool("report", "--json", trace)
-    equal(status, 0, f"status of report: {err}")
-    if parsed is None:
-        parsed = oracle.read_ctf(trace) if os.path.isdir(trace) else oracle.read_jsonl(trace)
-    Check(bundle, parsed, json.loads(report)).all()
-    equal(said["bytes"], os.path.getsize(os.path.join(dir, "page.html")), "size that was told")
-    equal(said["thinned"], bundle.meta["thinned"], "thinned")
-    return bundle
-
-
-def traces(dir, program, forms):
-    """A trace per scenario of the corpus.  Most of them sleep most of the time, so several at once."""
-    scenarios = corpus(program)
-    with ThreadPoolExecutor(4) as pool:
-        yield from zip(scenarios, pool.map(lambda i: trace_of(dir, program, scenarios[i], forms[i % 2]), range(len(scenarios))))
-
-
-def corpus(program):
-    done = subprocess.run([os.environ[program]], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, check=False)
-    return [line.strip() for line in done.stderr.splitlines() if line.startswith("  ")]
-
-
-def trace_of(dir, program, scenario, form):
-    trace = os.path.join(dir, f"{scenario.replace('/', '-')}.{form}")
-    status, _, err = tool("run", "-q", "--fail-on-loss", "-o", trace, "--", os.environ[program], scenario, env=ENV)
-    equal(status, 0, f"status of {scenario}: {err}")
-    return trace
+from pages import *
 
 
 @test
