@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import * as fmt from "../src/base/format.ts";
 import { toCsv } from "../src/base/csv.ts";
 import { parseJson } from "../src/base/json.ts";
-import { shortFunction, shortPlace } from "../src/base/place.ts";
+import { shortFunction, shortPlace, visible } from "../src/base/place.ts";
 import { formatRoute, parseRoute } from "../src/base/route.ts";
 
 const plain = (s: string) => s.replace(/\u202f/g, " ");
@@ -79,6 +79,10 @@ test("functions and places without what is too long", () => {
 	assert.equal(shortFunction("(anonymous namespace)::f(int)"), "::f");
 	assert.equal(shortPlace({ text: "a/b/server.cpp:68 Task<> serve(int)", file: "a/b/server.cpp", line: 68, function: "Task<> serve(int)" }), "server.cpp:68 serve");
 	assert.equal(shortPlace({ text: "0x1234" }), "0x1234");
+});
+
+test("what would act is spelled out", () => {
+	assert.equal(visible("a\u202eb\r\n\u0007ü🐙"), "a\\u202eb\\r\\n\\u0007ü🐙");
 });
 
 test("routes go there and back", () => {
