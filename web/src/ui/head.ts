@@ -76,7 +76,8 @@ export class Head {
 	private updateLoss(): void {
 		const t = this.trace.meta.totals;
 		if (t.lost === null) {
-			this.set("lost", "not known", "The trace has no sidecar with the collector's totals, so nobody counted");
+			this.set("lost", this.trace.live === "live" ? "not known yet" : "not known",
+				this.trace.live === "live" ? "The collector tells its totals at the end" : "The trace has no totals of its collector, so nobody counted");
 			this.alarm("lost", false);
 		} else {
 			const all = t.lost + (t.others_lost ?? 0);

@@ -28,6 +28,7 @@ export class Overview implements View {
 	private readonly about: Panel;
 	private readonly charts: HTMLElement;
 	private readonly noCharts: HTMLElement;
+	private madeCards = "";
 	private readonly missing: Panel;
 
 	constructor(ctx: Context) {
@@ -109,6 +110,10 @@ export class Overview implements View {
 
 	private drawCards(): void {
 		const { findings } = this.ctx.trace.report;
+		// What is as it was is not made anew: it may have the focus.
+		const made = JSON.stringify([this.ctx.trace.live, findings.map((f) => [f.detector, f.confidence, f.count, f.place, f.seen])]);
+		if (made === this.madeCards) return;
+		this.madeCards = made;
 		const faults = findings.filter((f) => f.fault).length;
 		this.cards.note.textContent = findings.length === 0 ? "" :
 			`${fmt.plural(faults, "fault")}, ${fmt.count(findings.length - faults)} for information`;
@@ -153,7 +158,7 @@ export class Overview implements View {
 		const { meta } = this.ctx.trace;
 		const t = meta.totals;
 		const pairs: [string, string][] = [
-			["lost", t.lost === null ? "not known: the trace has no sidecar" :
+			["lost", t.lost === null ? (this.ctx.trace.live === "live" ? "not known yet: the collector tells at the end" : "not known: the trace has no totals of its collector") :
 				t.lost + (t.others_lost ?? 0) === 0 ? "nothing" :
 					`${fmt.count(t.lost)} transitions, ${fmt.count(t.others_lost ?? 0)} others`],
 			["garbage", t.garbage === 0 ? "none" : `${fmt.plural(t.garbage, "record")} set aside, in no other number`],
