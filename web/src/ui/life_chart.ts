@@ -199,15 +199,21 @@ export class LifeChart {
 	private drawRisers(ctx: CanvasRenderingContext2D, f: Frame, p: Palette): void {
 		const s = this.segments!;
 		const scale = f.width / this.view.span;
-		let free = f.x;
+		let [x0, top, bottom] = [-1, 0, 0];
 		ctx.fillStyle = p.lineStrong;
+		const flush = () => x0 >= f.x && ctx.fillRect(x0 - 0.5, top, 1, bottom - top);
 		for (let i = Math.max(1, firstAfter(s, this.view.from)); i < s.rows && s.t0[i] <= this.view.to; i++) {
 			const x = f.x + (s.t0[i] - this.view.from) * scale;
-			if (x < free) continue;
-			const [y0, y1] = [this.level(s.does[i - 1], f), this.level(s.does[i], f)];
-			ctx.fillRect(x - 0.5, Math.min(y0, y1), 1, Math.abs(y1 - y0));
-			free = x + 2.5;
+			const [y0, y1] = [this.level(s.does[i - 1], f), this.level(s.does[i], f)].sort((a, b) => a - b);
+			// Those that are too near to each other are one.
+			if (x0 >= 0 && x - x0 < 2.5) {
+				[top, bottom] = [Math.min(top, y0), Math.max(bottom, y1)];
+				continue;
+			}
+			flush();
+			[x0, top, bottom] = [x, y0, y1];
 		}
+		flush();
 	}
 
 	// A notch over the first slice on another thread, its number beside it if there is room.
