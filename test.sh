@@ -24,7 +24,9 @@ if [ $quick = no ]; then
 	packages+=(apache2-utils tmux)
 	# Perfetto's schema and trace processor, for what is exported to it.
 	packages+=(python3-pip)
+	# The page, in a real browser.
 	command -v npm >/dev/null 2>&1 || packages+=(nodejs npm)
+	packages+=(chromium)
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;

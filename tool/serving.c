@@ -277,6 +277,14 @@ void serving_go(struct serving *s)
 	s->go_fd = -1;
 }
 
+/* It stays to be waited for. */
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid;
+}
+
 /* Until the user ends it, or the child does. */
 static void stay(const struct serving *s)
 {
@@ -284,7 +292,7 @@ static void stay(const struct serving *s)
 	sigset_t set;
 
 	say(s->command, "the page stays at %s until Ctrl-C", s->listener.url);
-	while (!wait_a_moment(signal_fd, 500) && waitpid(s->child, NULL, WNOHANG | WNOWAIT) == 0)
+	while (!wait_a_moment(signal_fd, 500) && !has_ended(s->child))
 		;
 	close(signal_fd);
 	/* What ended it has done its work. */

@@ -14,6 +14,10 @@
 /* For the sentences about what was left out, which are known last. */
 #define META_SLACK 4096
 
+/* Fewer coroutines than that, or coarser levels, are no help. */
+#define COROS_MIN 100
+#define SKIP_MAX  8
+
 struct html {
 	struct view *v;
 	struct bundle bundle;
@@ -105,11 +109,12 @@ static void tell_threads(struct html *h)
 			 text_count(a, kept), text_count(b, of));
 }
 
-/* Coroutines and levels are made fewer until at least half of the room is left, or it cannot be. */
+/* Levels, then coroutines are made fewer until a quarter of the room is left for slices. */
 static int put_fixed(struct html *h, struct err *err)
 {
 	static const char *const names[] = { "report", "series", "sites", "strings" };
 	size_t max = h->v->records.max, kept = 0, i;
+	uint64_t enough = h->room / 4 * 3;
 	unsigned skip = 0;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -118,11 +123,11 @@ static int put_fixed(struct html *h, struct err *err)
 	}
 	if (put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
 		return err->code;
-	while (h->bundle.size > h->room && (kept > 100 || skip < 10)) {
-		if (skip < 10 && put_lod(h, ++skip, err) < 0)
+	while (h->bundle.size > enough && (kept > COROS_MIN || skip < SKIP_MAX)) {
+		if (skip < SKIP_MAX && put_lod(h, ++skip, err) < 0)
 			return err->code;
-		if (h->bundle.size > h->room && kept > 100 &&
-		    put_coros(h, kept / 2, &kept, err) < 0)
+		if (h->bundle.size > enough && skip > 1 && kept > COROS_MIN &&
+		    put_coros(h, kept / 4 * 3, &kept, err) < 0)
 			return err->code;
 	}
 	tell_coros(h, kept);
@@ -259,14 +264,19 @@ static int put_best(struct html *h, struct err *err)
 
 static void tell_slices(struct html *h, unsigned level)
 {
-	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE], d[TEXT_SIZE];
+	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE], d[TEXT_SIZE], whole[160] = "";
 	const struct spool *spool = &h->v->spool;
+	const char *rule = thin_rule(level);
 
+	if (h->whole)
+		snprintf(
+			whole, sizeof(whole),
+			"%s of %s stretches of the run whole (the end and around findings first)%s",
+			text_count(c, h->whole), text_count(d, spool->nr_blocks),
+			rule ? ", and elsewhere " : "");
 	snprintf(left_out(h, "slices", h->kept, spool->nr)->text, sizeof(h->result->thinned->text),
-		 "%s of %s slices are here: %s of %s stretches of the run whole (around findings "
-		 "first), and elsewhere %s.",
-		 text_count(a, h->kept), text_count(b, spool->nr), text_count(c, h->whole),
-		 text_count(d, spool->nr_blocks), thin_rule(level));
+		 "%s of %s slices are here%s%s%s.", text_count(a, h->kept),
+		 text_count(b, spool->nr), h->kept ? ": " : "", whole, rule ? rule : "");
 }
 
 static void drop_blocks(struct html *h)

@@ -29,18 +29,10 @@ static void put_header(struct MHD_Response *r, const char *name, const char *val
 	MHD_add_response_header(r, name, value);
 }
 
-/* What every answer has; the policy of those that are no page is: nothing. */
-static void put_common(struct MHD_Response *r, const char *type, const char *nonce)
-{
-	char policy[512] = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
+#define NO_POLICY "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 
-	if (nonce)
-		snprintf(policy, sizeof(policy),
-			 "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
-			 "worker-src blob:; connect-src 'self'; img-src data: blob:; "
-			 "font-src data:; base-uri 'none'; form-action 'none'; "
-			 "frame-ancestors 'none'",
-			 nonce, nonce);
+static void put_common(struct MHD_Response *r, const char *type, const char *policy)
+{
 	put_header(r, "Content-Security-Policy", policy);
 	put_header(r, "Content-Type", type);
 	put_header(r, "X-Content-Type-Options", "nosniff");
@@ -71,7 +63,7 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
 
 	if (!r)
 		return MHD_NO;
-	put_common(r, "text/plain; charset=utf-8", NULL);
+	put_common(r, "text/plain; charset=utf-8", NO_POLICY);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		put_header(r, "Allow", "GET, HEAD");
 	return send_it(c, status, r);
@@ -96,17 +88,15 @@ static struct MHD_Response *response_of(struct bytes *b)
 
 static enum MHD_Result send_page(struct MHD_Connection *c)
 {
-	char nonce[SERVER_NONCE_SIZE + 1];
+	char policy[PAGE_POLICY_SIZE];
+	const void *page;
 	struct MHD_Response *r;
-	struct bytes page = { 0 };
+	size_t size;
 
-	if (!page_nonce(nonce) || page_make(nonce, &page) < 0) {
-		bytes_release(&page);
-		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
-	}
-	r = response_of(&page);
+	page_find(&page, &size, policy);
+	r = MHD_create_response_from_buffer(size, (void *)page, MHD_RESPMEM_PERSISTENT);
 	if (r)
-		put_common(r, "text/html; charset=utf-8", nonce);
+		put_common(r, "text/html; charset=utf-8", policy);
 	return send_it(c, MHD_HTTP_OK, r);
 }
 
@@ -174,7 +164,7 @@ static enum MHD_Result send_plain(struct MHD_Connection *c, struct bytes *sectio
 	struct MHD_Response *r = response_of(section);
 
 	if (r) {
-		put_common(r, type, NULL);
+		put_common(r, type, NO_POLICY);
 		put_header(r, "Vary", "Accept-Encoding");
 	}
 	return send_it(c, MHD_HTTP_OK, r);
@@ -199,7 +189,7 @@ static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, c
 	r = response_of(&packed);
 	if (!r)
 		return MHD_NO;
-	put_common(r, type, NULL);
+	put_common(r, type, NO_POLICY);
 	put_header(r, "Vary", "Accept-Encoding");
 	put_header(r, "Content-Encoding", "gzip");
 	at = make_room(s, size);
@@ -259,7 +249,7 @@ static enum MHD_Result send_stream(struct server *s, struct MHD_Connection *c, b
 					   : stream_response(s, c, wanted_since(c));
 
 	if (r)
-		put_common(r, "text/event-stream", NULL);
+		put_common(r, "text/event-stream", NO_POLICY);
 	return send_it(c, MHD_HTTP_OK, r);
 }
 
@@ -285,7 +275,7 @@ static enum MHD_Result redirect(struct server *s, struct MHD_Connection *c)
 
 	if (!r)
 		return MHD_NO;
-	put_common(r, "text/plain", NULL);
+	put_common(r, "text/plain", NO_POLICY);
 	snprintf(where, sizeof(where), "/%s/", s->listener->token);
 	put_header(r, "Location", where);
 	return send_it(c, MHD_HTTP_PERMANENT_REDIRECT, r);

@@ -8,8 +8,6 @@
 
 #include "view/server.h"
 
-#define SERVER_NONCE_SIZE 32 /* hexadecimal digits */
-
 struct stream;
 struct text;
 
@@ -51,10 +49,9 @@ void streams_release(struct server *s);
 
 /* ---- server_page.c ------------------------------------------------------------------ */
 
-/* The page with @nonce at all its scripts and styles. */
-int page_make(const char *nonce, struct bytes *out);
+#define PAGE_POLICY_SIZE 2048
 
-/* Fresh; false: there are no random numbers. */
-bool page_nonce(char nonce[SERVER_NONCE_SIZE + 1]);
+/* The page, or words that there is none; and its policy, for a header. */
+void page_find(const void **page, size_t *size, char policy[PAGE_POLICY_SIZE]);
 
 #endif

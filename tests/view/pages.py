@@ -3,6 +3,7 @@
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 

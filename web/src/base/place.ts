@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: MIT
-// place.ts - places in few letters: the file without its folders, the function without its types.
+// place.ts - what a program calls its things, fit to be shown: in few letters, and nothing hidden in it.
+
+const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+// Characters that act instead of showing (controls, and those that turn the direction of text) are spelled out.
+export function visible(text: string): string {
+	return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
+		(c) => SHORT[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 // "Task<> ns::serve(Server*, Fd)" is "ns::serve"; what is in <> or () is left out.
 export function shortFunction(text: string): string {

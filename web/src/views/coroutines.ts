@@ -184,7 +184,7 @@ export class Coroutines implements View {
 				const v = trace.coros.inState(r, trace.now);
 				return Number.isNaN(v) ? fmt.dash : fmt.duration(v);
 			}),
-			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: 12, grow: 2.2, mono: true, render: text((r) => trace.sitePlace(c().site[r]) || fmt.dash, (r) => trace.siteText(c().site[r])) },
+			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: 12, grow: 1.8, mono: true, render: text((r) => trace.sitePlace(c().site[r]) || fmt.dash, (r) => trace.siteText(c().site[r])) },
 			{ key: "reason", label: "Why", width: 6.6, render: text((r) => trace.reason(c().reason[r]) || fmt.dash) },
 			number("longest", "Longest wait", "Its longest wait", (r) => time(c().longest[r]), 7.4),
 			number("waited", "Waited", "In all", (r) => time(c().waited[r])),
@@ -192,7 +192,7 @@ export class Coroutines implements View {
 			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), 6.2),
 			number("threads", "Threads", "Different ones that it ran on", (r) => fmt.count(c().threads[r]), 5.4),
 			number("life", "Lifetime", "From its birth or first event to its end, or the end of the trace", (r) => fmt.duration(trace.coros.lifetime(r, trace.now))),
-			{ key: "findings", label: "Findings", width: 11, grow: 1, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
+			{ key: "findings", label: "Findings", width: 11.5, grow: 1.6, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
 		];
 	}
 

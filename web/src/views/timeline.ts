@@ -294,7 +294,8 @@ export class TimelineView implements View {
 		drawScene(ctx, s, this.colours);
 		this.minimap.draw();
 		const step = 10 ** Math.floor(Math.log10(s.view.span / 200));
-		setText(this.range, `${fmt.offset(s.view.from, step)} – ${fmt.offset(s.view.to, step)} (${fmt.duration(s.view.span)})`);
+		setText(this.range, s.view.isWhole ? `whole run, ${fmt.duration(s.trace.now)}`
+			: `${fmt.offset(s.view.from, step)} – ${fmt.offset(s.view.to, step)} (${fmt.duration(s.view.span)})`);
 	}
 
 	private request(): LaneRequest {
