@@ -4,12 +4,14 @@
 #include <sys/utsname.h>
 
 #include <jansson.h>
+#include <zlib.h>
 
 #include <corotracer/ctp.h>
 #include <corotracer/version.h>
 
 #include "base/json_writer.h"
 #include "cmd.h"
+#include "view/view.h"
 
 static const struct opt opts[] = {
 	{ 0, "json", NULL, "as one JSON object" },
@@ -19,6 +21,8 @@ static const struct opt opts[] = {
 static int print_json(const char *arch)
 {
 	struct json_writer w;
+	struct err err;
+	size_t size;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
@@ -29,7 +33,9 @@ static int print_json(const char *arch)
 	jw_key(&w, "libraries");
 	jw_object_begin(&w);
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
+	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
+	jw_field_bool(&w, "page", view_page(&size, &err) != NULL);
 	jw_object_end(&w);
 	jw_newline(&w);
 	return jw_release(&w) ? EXIT_FAILED : EXIT_OK;
