@@ -146,8 +146,7 @@ int client_settle(struct client *c, bool all, struct err *err)
 
 		if (put < 0) {
 			/* It stopped listening; why is its own to say. */
-			client_finish(c, err);
-			if (!err->code)
+			if (client_finish(c, err) == 0)
 				err_set(err, (int)put, "'%s' ended before it had all", c->command);
 			return err->code;
 		}
@@ -201,7 +200,7 @@ int client_finish(struct client *c, struct err *err)
 	int status;
 
 	if (!c->pid)
-		return err->code;
+		return 0;
 	status = wait_for(c);
 	if (status == 0)
 		return 0;

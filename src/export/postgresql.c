@@ -20,7 +20,6 @@
 struct pg_state {
 	PGconn *conn;
 	char *names[NR_TABLES];
-	bool is_copying;
 	struct bytes bytes;             /* of the first table, not sent yet */
 	struct spool spools[NR_TABLES]; /* of the others */
 	struct rows *rows;              /* NULL: not asked for */
@@ -289,17 +288,19 @@ static int make_indexes(struct pg_state *s, enum table_id id, struct err *err)
 static int copy_failed(struct pg_state *s, struct err *err)
 {
 	PGresult *r;
+	bool said = false;
 
-	s->is_copying = false;
 	PQputCopyEnd(s->conn, "the export failed");
 	while ((r = PQgetResult(s->conn))) {
-		if (PQresultStatus(r) == PGRES_FATAL_ERROR && !err->code)
+		if (PQresultStatus(r) == PGRES_FATAL_ERROR && !said) {
 			failed("the load failed", PQresultErrorMessage(r), err);
+			said = true;
+		}
 		PQclear(r);
 		if (PQstatus(s->conn) == CONNECTION_BAD)
 			break;
 	}
-	if (!err->code)
+	if (!said)
 		failed("the load failed", PQerrorMessage(s->conn), err);
 	err_hint(err, "nothing of it is in the database");
 	return err->code;
@@ -325,7 +326,6 @@ static int begin_copy(struct pg_state *s, enum table_id id, struct err *err)
 	rc = run(s->conn, sql_end(&sql), PGRES_COPY_IN, "cannot load", err);
 	if (rc < 0)
 		return rc;
-	s->is_copying = true;
 	return send_bytes(s, copy_binary_head, sizeof(copy_binary_head), err);
 }
 
@@ -338,7 +338,6 @@ static int end_copy(struct pg_state *s, struct err *err)
 		return rc;
 	if (PQputCopyEnd(s->conn, NULL) != 1)
 		return copy_failed(s, err);
-	s->is_copying = false;
 	while ((r = PQgetResult(s->conn))) {
 		if (PQresultStatus(r) != PGRES_COMMAND_OK && !rc) {
 			rc = failed("the load failed", PQerrorMessage(s->conn), err);

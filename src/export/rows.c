@@ -19,7 +19,8 @@ struct life {
 	uint32_t station, pid, birth_site;
 	uint64_t written, lost;
 	bool is_counted; /* written and lost were told */
-	char *name;
+	char *name;      /* NULL: it has none */
+	size_t name_size;
 };
 
 struct rows {
@@ -266,13 +267,28 @@ static int put_life(struct rows *r, struct life *l, const struct sidecar_corouti
 		l->is_counted ? number(l->written) : null_cell,
 		l->is_counted ? number(l->lost) : null_cell,
 	};
-	bool good = !l->name || stranger(r, l->name, strlen(l->name), &c[4]);
+	bool good = !l->name || stranger(r, l->name, l->name_size, &c[4]);
 
 	free(l->name);
 	l->name = NULL;
 	l->used = false;
 	coro_ids_leave(&r->ids, l->probe_id, l->station);
 	return good ? put_row(r, TABLE_COROUTINES, c, err) : no_memory(err);
+}
+
+/* False without memory. */
+static bool set_name(struct life *l, const char *name, size_t size)
+{
+	free(l->name);
+	l->name = NULL;
+	if (!size)
+		return true;
+	l->name = malloc(size);
+	if (!l->name)
+		return false;
+	memcpy(l->name, name, size);
+	l->name_size = size;
+	return true;
 }
 
 static int add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
@@ -293,9 +309,7 @@ static int add_birth(struct rows *r, const struct trace_event *ev, struct err *e
 	l->birth_site = ev->site;
 	l->parent = ev->peer;
 	l->pid = ev->pid;
-	free(l->name);
-	l->name = ev->name_size ? strndup(ev->name, ev->name_size) : NULL;
-	return ev->name_size && !l->name ? no_memory(err) : 0;
+	return set_name(l, ev->name, ev->name_size) ? 0 : no_memory(err);
 }
 
 static int add_end(struct rows *r, const struct trace_event *ev, struct err *err)
@@ -333,12 +347,8 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 		l->pid = (uint32_t)fact->pid;
 	if (fact->dead)
 		l->destroy_ts = fact->death_ts;
-	if (fact->name) {
-		free(l->name);
-		l->name = strdup(fact->name);
-		if (!l->name)
-			return no_memory(err);
-	}
+	if (fact->name && !set_name(l, fact->name, strlen(fact->name)))
+		return no_memory(err);
 	l->written = fact->written;
 	l->lost = fact->lost;
 	l->is_counted = true;

@@ -66,8 +66,10 @@ static int open_sidecar(struct jsonl_input *in, struct err *err)
 	if (!in->reader.stats.sidecar_path)
 		return 0;
 	rc = sidecar_reader_open(&in->sidecar, in->reader.stats.sidecar_path, err);
-	if (rc == -ENOENT)
+	if (rc == -ENOENT) {
+		*err = (struct err){ 0 };
 		return 0; /* other tools write none */
+	}
 	if (rc < 0)
 		return rc;
 	in->sidecar.wanted = wanted[in->phase];

@@ -23,6 +23,8 @@ TESTS = []
 # A collector that offers stations only, as the plain protocol has them: eight slots each.
 STATIONS_ONLY = dict(os.environ, COROTRACER_NO_LANES="1")
 STARTED = []
+# Servers that several cases share; whoever started them ends them.
+KEPT = set()
 
 
 class Skip(Exception):
@@ -103,7 +105,7 @@ def adopt_orphans():
 def children():
     me = os.getpid()
     with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as f:
-        return [int(pid) for pid in f.read().split()]
+        return [int(pid) for pid in f.read().split() if int(pid) not in KEPT]
 
 
 def end_all():
@@ -218,6 +220,6 @@ def main():
 
 
 __all__ = [
-    "TOOL", "TARGET", "STATIONS_ONLY", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
+    "TOOL", "TARGET", "STATIONS_ONLY", "KEPT", "Skip", "test", "equal", "contains", "Run", "popen", "tool", "run",
     "wait_until", "check_order", "words", "private_places", "is_left_behind", "sweep", "main", "os", "signal", "subprocess", "sys", "time", "json",
 ]

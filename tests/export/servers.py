@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import Skip, wait_until
+from harness import KEPT, Skip, wait_until
 
 PASSWORD = "it's \\ \"secret\""
 NOBODY = "nobody"
@@ -61,6 +61,7 @@ class Server:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command(), cwd=self.dir, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, **unprivileged())
+        KEPT.add(self.process.pid)
         wait_until(self.answers, f"an answer of {self.command()[0]}")
 
     def answers(self):
@@ -73,6 +74,7 @@ class Server:
         """As a crash would have it."""
         self.process.kill()
         self.process.wait()
+        KEPT.discard(self.process.pid)
 
     def remove(self):
         if self.process and self.process.poll() is None:
