@@ -22,6 +22,8 @@ if [ $quick = no ]; then
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
 	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
 	packages+=(apache2-utils)
+	# Servers and clients that traces are exported to, and what loads the results.
+	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
