@@ -10,6 +10,7 @@
 
 #include "base/json_writer.h"
 #include "cmd.h"
+#include "export/sink.h"
 
 static const struct opt opts[] = {
 	{ 0, "json", NULL, "as one JSON object" },
@@ -19,6 +20,7 @@ static const struct opt opts[] = {
 static int print_json(const char *arch)
 {
 	struct json_writer w;
+	size_t i;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
@@ -30,6 +32,13 @@ static int print_json(const char *arch)
 	jw_object_begin(&w);
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
 	jw_object_end(&w);
+	jw_key(&w, "exports");
+	jw_array_begin(&w);
+	for (i = 0; sinks[i]; i++) {
+		if (sinks[i]->open)
+			jw_string(&w, sinks[i]->name);
+	}
+	jw_array_end(&w);
 	jw_object_end(&w);
 	jw_newline(&w);
 	return jw_release(&w) ? EXIT_FAILED : EXIT_OK;

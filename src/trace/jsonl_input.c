@@ -32,6 +32,7 @@ struct jsonl_input {
 
 	/* While events are merged: the next of each, if there is one. */
 	bool has_line, has_told;
+	bool only_lines; /* the sidecar has no more of them */
 	struct trace_event line;
 	struct trace_item told;
 };
@@ -129,10 +130,20 @@ static int fetch(struct jsonl_input *in, struct err *err)
 	return 0;
 }
 
+/* Nothing left to merge: lines only, which need not wait anywhere. */
+static int next_line(struct jsonl_input *in, struct trace_item *item, struct err *err)
+{
+	item->type = TRACE_ITEM_EVENT;
+	return jsonl_next(&in->lines, &item->event, err);
+}
+
 static int next_event(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
-	int rc = fetch(in, err);
+	int rc;
 
+	if (in->only_lines)
+		return next_line(in, item, err);
+	rc = fetch(in, err);
 	if (rc < 0 || (!in->has_line && !in->has_told))
 		return rc;
 	if (in->has_told && told_is_first(in)) {
@@ -143,6 +154,7 @@ static int next_event(struct jsonl_input *in, struct trace_item *item, struct er
 	item->type = TRACE_ITEM_EVENT;
 	item->event = in->line;
 	in->has_line = false;
+	in->only_lines = !in->has_told;
 	return 1;
 }
 
