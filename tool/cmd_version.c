@@ -11,6 +11,7 @@
 
 #include "base/json_writer.h"
 #include "cmd.h"
+#include "export/sink.h"
 #include "view/server.h"
 #include "view/top.h"
 #include "view/view.h"
@@ -24,7 +25,7 @@ static int print_json(const char *arch)
 {
 	struct json_writer w;
 	struct err err;
-	size_t size;
+	size_t size, i;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
@@ -40,6 +41,13 @@ static int print_json(const char *arch)
 	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
 	jw_field_bool(&w, "page", view_page(&size, &err) != NULL);
+	jw_key(&w, "exports");
+	jw_array_begin(&w);
+	for (i = 0; sinks[i]; i++) {
+		if (sinks[i]->open)
+			jw_string(&w, sinks[i]->name);
+	}
+	jw_array_end(&w);
 	jw_object_end(&w);
 	jw_newline(&w);
 	return jw_release(&w) ? EXIT_FAILED : EXIT_OK;

@@ -52,6 +52,7 @@ struct jsonl_input {
 
 	/* While events are merged: the next of each, if there is one. */
 	bool has_line, has_told;
+	bool only_lines; /* the sidecar has no more of them */
 	struct trace_event line;
 	struct trace_item told;
 
@@ -214,10 +215,20 @@ static bool must_wait(const struct jsonl_input *in)
 	       clock_now_ns() - in->told_ns < in->patience_ns;
 }
 
+/* Nothing left to merge: lines only, which need not wait anywhere. */
+static int next_line(struct jsonl_input *in, struct trace_item *item, struct err *err)
+{
+	item->type = TRACE_ITEM_EVENT;
+	return jsonl_next(&in->lines, &item->event, err);
+}
+
 static int next_event(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
-	int rc = fetch(in, err);
+	int rc;
 
+	if (in->only_lines)
+		return next_line(in, item, err);
+	rc = fetch(in, err);
 	if (rc < 0)
 		return rc;
 	if (in->has_told ? must_wait(in) : !in->has_line || in->told_unknown)
@@ -230,6 +241,7 @@ static int next_event(struct jsonl_input *in, struct trace_item *item, struct er
 	item->type = TRACE_ITEM_EVENT;
 	item->event = in->line;
 	in->has_line = false;
+	in->only_lines = !in->has_told && !in->reader.stats.growing;
 	return 1;
 }
 

@@ -58,7 +58,7 @@ int jsonl_next(struct jsonl_reader *r, struct trace_event *ev, struct err *err)
 		r->stats.lines++;
 		if (line.size && line.text[line.size - 1] == '\r')
 			line.size--;
-		if (line_is_blank(&line))
+		if (line.text[0] != '{' && line_is_blank(&line))
 			continue;
 		problem = problem_of(&line, ev);
 		if (!problem) {

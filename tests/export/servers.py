@@ -9,6 +9,7 @@ import glob
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -71,8 +72,11 @@ class Server:
         return self.ping()
 
     def kill(self):
-        """As a crash would have it."""
-        self.process.kill()
+        """As a crash would have it: all of it at once."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
+            workers = [int(pid) for pid in f.read().split()]
+        for pid in (self.process.pid, *workers):
+            os.kill(pid, signal.SIGKILL)
         self.process.wait()
         KEPT.discard(self.process.pid)
 

@@ -293,19 +293,23 @@ def feed(dir, name, s, *more):
     """An export in mid-load: it reads a pipe, and the server has rows that are not committed."""
     exported(name, s, traces.many(dir + "/first.jsonl", 3))
     p = popen(TOOL, "export", name, "-i", "-", *s.options(), *more, stdin=subprocess.PIPE)
-    part = "".join(traces.line(i + 1, 1, 0, 2, True, 100 + i) for i in range(20000))
+    part = "".join(traces.line(i + 1, 1, 0, 2, True, 100 + i) for i in range(8000))
     stop = threading.Event()
 
     def write():
         try:
-            while not stop.is_set():
+            # Enough to be in mid-load, and not so much that undoing it takes long.
+            while not stop.wait(0.1):
                 p.stdin.write(part)
+                p.stdin.flush()
         except (BrokenPipeError, ValueError):
             pass
 
     thread = threading.Thread(target=write)
     thread.start()
-    wait_until(lambda: is_loading(s, name), "a load")
+    wait_until(lambda: is_loading(s, name) or p.poll() is not None, "a load")
+    if p.poll() is not None:
+        raise AssertionError(f"the export ended: {p.stderr.read()}")
 
     def end():
         try:
