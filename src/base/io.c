@@ -3,8 +3,11 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -68,4 +71,32 @@ bool io_is_locked(int fd)
 		return errno == EWOULDBLOCK;
 	flock(fd, LOCK_UN);
 	return false;
+}
+
+static const char *temporary_folder(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/var/tmp";
+}
+
+int io_temporary(struct err *err)
+{
+	const char *folder = temporary_folder();
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char name[4096];
+
+	if (fd >= 0)
+		return fd;
+	/* Not every file system has files without a name. */
+	if ((size_t)snprintf(name, sizeof(name), "%s/corotracer-XXXXXX", folder) < sizeof(name)) {
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd >= 0) {
+			unlink(name);
+			return fd;
+		}
+	}
+	err_errno(err, "cannot make a temporary file in '%s'", folder);
+	err_hint(err, "TMPDIR names another folder");
+	return err->code;
 }

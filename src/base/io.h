@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/err.h"
+
 /*
  * One read or write that got somewhere: repeated after a signal, waited for where
  * the descriptor does not block (someone else's O_NONBLOCK on a shared stdout).
@@ -26,5 +28,11 @@ ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void)
  * moment who wants it for himself alone does not get it.
  */
 bool io_is_locked(int fd);
+
+/*
+ * A file without a name, gone with us: in TMPDIR, else /var/tmp (/tmp is memory on many
+ * machines, which such files are to save).  The descriptor, or a negative errno with words.
+ */
+int io_temporary(struct err *err);
 
 #endif

@@ -139,10 +139,10 @@ int client_settle(struct client *c, bool all, struct err *err)
 {
 	size_t done = 0;
 
-	if (!all && c->bytes.used < SEND_AT)
+	if (!all && c->bytes.size < SEND_AT)
 		return 0;
-	while (done < c->bytes.used) {
-		ssize_t put = io_write(c->input, c->bytes.data + done, c->bytes.used - done);
+	while (done < c->bytes.size) {
+		ssize_t put = io_write(c->input, c->bytes.data + done, c->bytes.size - done);
 
 		if (put < 0) {
 			/* It stopped listening; why is its own to say. */
@@ -152,7 +152,7 @@ int client_settle(struct client *c, bool all, struct err *err)
 		}
 		done += (size_t)put;
 	}
-	c->bytes.used = 0;
+	c->bytes.size = 0;
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-#include "export/bytes.h"
+#include "base/bytes.h"
 #include "export/sink.h"
 
 extern const struct sink client_mysql;

@@ -15,6 +15,7 @@
 
 #include "export/client.h"
 #include "export/copy_rows.h"
+#include "export/row_spool.h"
 #include "export/inserts.h"
 #include "export/outfile.h"
 #include "export/rows.h"
@@ -23,10 +24,10 @@ struct client_state {
 	struct client client;
 	enum dialect dialect;
 	char *names[NR_TABLES];
-	struct rows *rows;              /* NULL: not asked for */
-	struct inserts inserts;         /* sqlite3, mysql */
-	struct spool spools[NR_TABLES]; /* psql: COPY takes one table after the other */
-	struct outfile file;            /* sqlite3 */
+	struct rows *rows;                  /* NULL: not asked for */
+	struct inserts inserts;             /* sqlite3, mysql */
+	struct row_spool spools[NR_TABLES]; /* psql: COPY takes one table after the other */
+	struct outfile file;                /* sqlite3 */
 };
 
 static const char *table_of(const struct export_options *o)
@@ -116,7 +117,7 @@ static int copy_spool(struct client_state *s, enum table_id id, struct err *err)
 	int64_t got;
 	int rc = begin_copy(s, id, err);
 
-	while (!rc && (got = spool_read(&s->spools[id], part, sizeof(part))) != 0) {
+	while (!rc && (got = row_spool_read(&s->spools[id], part, sizeof(part))) != 0) {
 		if (got < 0)
 			return err_set(err, (int)got, "cannot read a temporary file: %s",
 				       strerror((int)-got));
@@ -146,7 +147,7 @@ static int put_row(void *to, enum table_id id, const struct cell *cells, struct 
 		return inserts_row(&s->inserts, id, cells, err);
 	if (!copy_row_text(&s->spools[id].bytes, id, cells))
 		return no_memory(err);
-	return spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[id], err);
 }
 
 static int put_copied(struct client_state *s, const struct trace_event *ev, struct err *err)
@@ -155,7 +156,7 @@ static int put_copied(struct client_state *s, const struct trace_event *ev, stru
 
 	if (!p)
 		return no_memory(err);
-	s->client.bytes.used += (size_t)(copy_event_text(p, ev) - p);
+	s->client.bytes.size += (size_t)(copy_event_text(p, ev) - p);
 	return client_settle(&s->client, false, err);
 }
 
@@ -182,7 +183,7 @@ static void client_sink_close(struct sink_job *job)
 	outfile_close(&s->file);
 	for (t = 0; t < NR_TABLES; t++) {
 		free(s->names[t]);
-		spool_release(&s->spools[t]);
+		row_spool_release(&s->spools[t]);
 	}
 	inserts_release(&s->inserts);
 	rows_free(s->rows);

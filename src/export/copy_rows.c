@@ -41,7 +41,7 @@ static bool put_escaped(struct bytes *b, const char *text, size_t size)
 			*p++ = '\\';
 		*p++ = at ? letter[at - special] : text[i];
 	}
-	b->used += (size_t)(p - start);
+	b->size += (size_t)(p - start);
 	return true;
 }
 
@@ -51,7 +51,7 @@ static bool put_number(struct bytes *b, uint64_t u)
 
 	if (!p)
 		return false;
-	b->used += (size_t)(fmt_u64(p, u) - p);
+	b->size += (size_t)(fmt_u64(p, u) - p);
 	return true;
 }
 
@@ -137,14 +137,14 @@ static bool put_cell(struct bytes *b, enum column_type type, const struct cell *
 	if (!p)
 		return false;
 	if (c->is_null) {
-		b->used += (size_t)(put_i32(p, UINT32_MAX) - p);
+		b->size += (size_t)(put_i32(p, UINT32_MAX) - p);
 		return true;
 	}
 	if (type != COLUMN_TEXT) {
-		b->used += (size_t)(put_numeric(p, c->u) - p);
+		b->size += (size_t)(put_numeric(p, c->u) - p);
 		return true;
 	}
-	b->used += (size_t)(put_i32(p, (uint32_t)c->size) - p);
+	b->size += (size_t)(put_i32(p, (uint32_t)c->size) - p);
 	return bytes_put(b, c->text, c->size);
 }
 
@@ -156,7 +156,7 @@ bool copy_row_binary(struct bytes *b, enum table_id id, const struct cell *cells
 
 	if (!p)
 		return false;
-	b->used += (size_t)(put_i16(p, (unsigned)t->nr_columns) - p);
+	b->size += (size_t)(put_i16(p, (unsigned)t->nr_columns) - p);
 	for (i = 0; i < t->nr_columns; i++) {
 		if (!put_cell(b, t->columns[i].type, &cells[i]))
 			return false;

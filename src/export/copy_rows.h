@@ -6,7 +6,7 @@
 #ifndef EXPORT_COPY_ROWS_H
 #define EXPORT_COPY_ROWS_H
 
-#include "export/bytes.h"
+#include "base/bytes.h"
 #include "export/tables.h"
 #include "trace/event.h"
 

@@ -50,7 +50,7 @@ static bool put_text(struct inserts *in, struct bytes *b, const char *text, size
 		*p++ = text[i];
 	}
 	*p++ = '\'';
-	b->used += (size_t)(p - start);
+	b->size += (size_t)(p - start);
 	return true;
 }
 
@@ -63,7 +63,7 @@ static bool put_address(struct bytes *b, uint64_t addr)
 	memcpy(p, "'0x", 3);
 	fmt_hex16(p + 3, addr);
 	p[19] = '\'';
-	b->used += 20;
+	b->size += 20;
 	return true;
 }
 
@@ -86,7 +86,7 @@ static bool begin(struct inserts *in, enum table_id id)
 	char *text;
 	bool good;
 
-	if (b->used)
+	if (b->size)
 		return put_word(b, ",\n");
 	if (sql_begin(&sql)) {
 		fputs("INSERT INTO ", sql.out);
@@ -104,9 +104,9 @@ static bool begin(struct inserts *in, enum table_id id)
 static int send_one(struct inserts *in, enum table_id id, struct err *err)
 {
 	struct bytes *b = &in->statements[id];
-	int rc = b->used ? in->send(in->to, b->data, b->used, err) : 0;
+	int rc = b->size ? in->send(in->to, (const char *)b->data, b->size, err) : 0;
 
-	b->used = 0;
+	b->size = 0;
 	return rc;
 }
 
@@ -121,7 +121,7 @@ int inserts_row(struct inserts *in, enum table_id id, const struct cell *cells, 
 		       put_cell(in, b, tables[id].columns[i].type, &cells[i]);
 	if (!good || !put_word(b, ")"))
 		return no_memory(err);
-	return b->used >= STATEMENT_SIZE ? send_one(in, id, err) : 0;
+	return b->size >= STATEMENT_SIZE ? send_one(in, id, err) : 0;
 }
 
 int inserts_event(struct inserts *in, const struct trace_event *ev, struct err *err)

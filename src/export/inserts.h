@@ -6,7 +6,7 @@
 #ifndef EXPORT_INSERTS_H
 #define EXPORT_INSERTS_H
 
-#include "export/bytes.h"
+#include "base/bytes.h"
 #include "export/tables.h"
 #include "trace/event.h"
 

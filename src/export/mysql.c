@@ -13,6 +13,7 @@
 
 #include "export/client.h"
 #include "export/copy_rows.h"
+#include "export/row_spool.h"
 #include "export/handoff.h"
 #include "export/inserts.h"
 #include "export/mysql_server.h"
@@ -31,7 +32,7 @@ struct mysql_state {
 	struct err load_err; /* the thread's, to be read when it has ended */
 	char *buffer;        /* being filled; NULL: none */
 	size_t used;
-	struct spool spools[NR_TABLES];
+	struct row_spool spools[NR_TABLES];
 
 	struct inserts inserts; /* where LOAD DATA is not allowed */
 };
@@ -65,7 +66,7 @@ static int read_handoff(void *handle, char *data, unsigned size)
 
 static int read_spool(void *handle, char *data, unsigned size)
 {
-	return (int)spool_read(handle, data, size);
+	return (int)row_spool_read(handle, data, size);
 }
 
 static char *load_statement(struct mysql_state *s, enum table_id id)
@@ -205,7 +206,7 @@ static int put_row(void *to, enum table_id id, const struct cell *cells, struct 
 		return inserts_row(&s->inserts, id, cells, err);
 	if (!copy_row_text(&s->spools[id].bytes, id, cells))
 		return err_set(err, -ENOMEM, "no memory for a row");
-	return spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[id], err);
 }
 
 static int mysql_item(struct sink_job *job, const struct trace_item *item, struct err *err)
@@ -230,7 +231,7 @@ static void mysql_sink_close(struct sink_job *job)
 	if (s->has_handoff)
 		handoff_release(&s->handoff);
 	for (t = 0; t < NR_TABLES; t++)
-		spool_release(&s->spools[t]);
+		row_spool_release(&s->spools[t]);
 	inserts_release(&s->inserts);
 	rows_free(s->rows);
 	free(s->load);
@@ -278,7 +279,7 @@ static int load_rest(struct mysql_state *s, struct err *err)
 	if (!rc)
 		rc = inserts_flush(&s->inserts, err);
 	for (t = 1; !rc && t < NR_TABLES; t++) {
-		if (!spool_is_empty(&s->spools[t]))
+		if (!row_spool_is_empty(&s->spools[t]))
 			rc = load_spool(s, (enum table_id)t, err);
 	}
 	return rc;

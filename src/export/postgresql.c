@@ -12,6 +12,7 @@
 
 #include "export/client.h"
 #include "export/copy_rows.h"
+#include "export/row_spool.h"
 #include "export/rows.h"
 #include "export/sink.h"
 
@@ -20,9 +21,9 @@
 struct pg_state {
 	PGconn *conn;
 	char *names[NR_TABLES];
-	struct bytes bytes;             /* of the first table, not sent yet */
-	struct spool spools[NR_TABLES]; /* of the others */
-	struct rows *rows;              /* NULL: not asked for */
+	struct bytes bytes;                 /* of the first table, not sent yet */
+	struct row_spool spools[NR_TABLES]; /* of the others */
+	struct rows *rows;                  /* NULL: not asked for */
 };
 
 /* ---- talking ------------------------------------------------------------- */
@@ -306,7 +307,7 @@ static int copy_failed(struct pg_state *s, struct err *err)
 	return err->code;
 }
 
-static int send_bytes(struct pg_state *s, const char *data, size_t size, struct err *err)
+static int send_bytes(struct pg_state *s, const void *data, size_t size, struct err *err)
 {
 	return PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
 }
@@ -352,9 +353,9 @@ static int end_copy(struct pg_state *s, struct err *err)
 
 static int send_rows(struct pg_state *s, struct err *err)
 {
-	int rc = send_bytes(s, s->bytes.data, s->bytes.used, err);
+	int rc = send_bytes(s, s->bytes.data, s->bytes.size, err);
 
-	s->bytes.used = 0;
+	s->bytes.size = 0;
 	return rc;
 }
 
@@ -364,7 +365,7 @@ static int copy_spool(struct pg_state *s, enum table_id id, struct err *err)
 	int rc = begin_copy(s, id, err);
 	int64_t got;
 
-	while (!rc && (got = spool_read(&s->spools[id], s->bytes.data, SEND_AT)) != 0) {
+	while (!rc && (got = row_spool_read(&s->spools[id], s->bytes.data, SEND_AT)) != 0) {
 		if (got < 0)
 			return err_set(err, (int)got, "cannot read a temporary file: %s",
 				       strerror((int)-got));
@@ -381,20 +382,20 @@ static int put_row(void *to, enum table_id id, const struct cell *cells, struct 
 
 	if (!copy_row_binary(&s->spools[id].bytes, id, cells))
 		return err_set(err, -ENOMEM, "no memory for a row");
-	return spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[id], err);
 }
 
 static int pg_item(struct sink_job *job, const struct trace_item *item, struct err *err)
 {
 	struct pg_state *s = job->state;
 	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
+	char *at = (char *)s->bytes.data + s->bytes.size; /* there is room: pg_open() */
 
 	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
 		return rc;
-	s->bytes.used = (size_t)(copy_event_binary(s->bytes.data + s->bytes.used, &item->event) -
-				 s->bytes.data);
+	s->bytes.size += (size_t)(copy_event_binary(at, &item->event) - at);
 	job->rows++;
-	return s->bytes.used >= SEND_AT ? send_rows(s, err) : 0;
+	return s->bytes.size >= SEND_AT ? send_rows(s, err) : 0;
 }
 
 static void pg_close(struct sink_job *job)
@@ -405,7 +406,7 @@ static void pg_close(struct sink_job *job)
 	PQfinish(s->conn); /* what is not committed is undone by that */
 	for (t = 0; t < NR_TABLES; t++) {
 		free(s->names[t]);
-		spool_release(&s->spools[t]);
+		row_spool_release(&s->spools[t]);
 	}
 	bytes_release(&s->bytes);
 	rows_free(s->rows);

@@ -34,13 +34,12 @@ static int cannot_keep(struct err *err)
 /* A container is read here and there: from a pipe it goes to a file without a name first. */
 static int spool(int fd, const uint8_t *start, size_t nr_start, struct err *err)
 {
-	const char *dir = getenv("TMPDIR");
-	int copy = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int copy = io_temporary(err);
 	uint8_t buf[65536];
 	ssize_t got = (ssize_t)nr_start;
 
 	if (copy < 0)
-		return cannot_keep(err);
+		return copy;
 	memcpy(buf, start, nr_start);
 	while (got > 0) {
 		ssize_t done = 0, put = 0;

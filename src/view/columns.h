@@ -15,7 +15,7 @@
 #define VIEW_COLUMNS_H
 
 #include "base/json_writer.h"
-#include "view/bytes.h"
+#include "base/bytes.h"
 
 enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_F64, COLUMN_V, COLUMN_DV };
 #define COLUMNS_MAX 48

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 #define BLOCK_BYTES (SPOOL_BLOCK * sizeof(struct slice))
 
 int spool_init(struct spool *s)
@@ -21,30 +23,11 @@ int spool_init(struct spool *s)
 
 /* ---- the file ------------------------------------------------------------- */
 
-static const char *folder(void)
-{
-	const char *dir = getenv("TMPDIR");
-
-	/* Not /tmp: that is memory on many machines, which the file is to save. */
-	return dir && *dir ? dir : "/var/tmp";
-}
-
 static int open_file(struct spool *s, struct err *err)
 {
-	char name[4096];
-
-	s->fd = open(folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	s->fd = io_temporary(err);
 	if (s->fd >= 0)
 		return 0;
-	/* Not every file system has files without a name. */
-	if ((size_t)snprintf(name, sizeof(name), "%s/corotracer-XXXXXX", folder()) < sizeof(name)) {
-		s->fd = mkostemp(name, O_CLOEXEC);
-		if (s->fd >= 0) {
-			unlink(name);
-			return 0;
-		}
-	}
-	err_errno(err, "cannot make a temporary file in '%s'", folder());
 	err_hint(err, "TMPDIR names another folder; a trace needs 64 bytes for each slice of "
 		      "running time there");
 	return err->code;
@@ -60,7 +43,7 @@ static int put(struct spool *s, const void *data, size_t size, uint64_t offset, 
 		if (nr < 0 && errno == EINTR)
 			continue;
 		if (nr < 0) {
-			err_errno(err, "cannot write to the temporary file in '%s'", folder());
+			err_errno(err, "cannot write to the temporary file");
 			err_hint(err, "TMPDIR names another folder");
 			return err->code;
 		}
@@ -81,10 +64,9 @@ static int get(struct spool *s, void *data, size_t size, uint64_t offset, struct
 		if (nr < 0 && errno == EINTR)
 			continue;
 		if (nr < 0)
-			return err_errno(err, "cannot read the temporary file in '%s'", folder());
+			return err_errno(err, "cannot read the temporary file");
 		if (!nr)
-			return err_set(err, -EIO, "the temporary file in '%s' is too short",
-				       folder());
+			return err_set(err, -EIO, "the temporary file is too short");
 		at += nr;
 		offset += (uint64_t)nr;
 		size -= (size_t)nr;

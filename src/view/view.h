@@ -30,7 +30,7 @@
 
 #include "base/err.h"
 #include "trace/reader.h"
-#include "view/bytes.h"
+#include "base/bytes.h"
 
 #define VIEW_COROS_MAX 200000u
 

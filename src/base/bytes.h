@@ -5,9 +5,10 @@
  * The first failure (no memory) sticks, and nothing is added after it: callers look once,
  * at the end.
  */
-#ifndef VIEW_BYTES_H
-#define VIEW_BYTES_H
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,13 @@ struct bytes {
 
 /* @size bytes at the end, for the caller to fill; NULL after a failure. */
 unsigned char *bytes_more(struct bytes *b, size_t size);
+
+/* Where @size bytes may be written (and FMT_SLACK behind them); what was, the caller adds to size.
+ */
+char *bytes_room(struct bytes *b, size_t size);
+
+/* The same as bytes_add(), for who looks at once; false after a failure. */
+bool bytes_put(struct bytes *b, const void *data, size_t size);
 
 void bytes_add(struct bytes *b, const void *data, size_t size);
 void bytes_add_text(struct bytes *b, const char *text);

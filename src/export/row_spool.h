@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes.h - a buffer that rows are made in, and a spool for rows whose turn comes later.
+ * row_spool.h - rows whose turn comes later.
  *
  * A connection loads one table at a time, but a trace tells of all at once: what is not of
  * the first table waits in a file without a name, so memory does not grow.
  */
-#ifndef EXPORT_BYTES_H
-#define EXPORT_BYTES_H
+#ifndef EXPORT_ROW_SPOOL_H
+#define EXPORT_ROW_SPOOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 
-/* All zero is empty. */
-struct bytes {
-	char *data;
-	size_t used, size;
-};
-
-/* Where @size bytes more may be written (and FMT_SLACK behind them); NULL without memory. */
-char *bytes_room(struct bytes *b, size_t size);
-
-/* False without memory. */
-bool bytes_put(struct bytes *b, const void *data, size_t size);
-
-void bytes_release(struct bytes *b);
-
 /* All zero is an empty one. */
-struct spool {
+struct row_spool {
 	int fd; /* if there is one */
 	bool has_file;
 	struct bytes bytes; /* not in the file yet */
@@ -38,13 +25,13 @@ struct spool {
 };
 
 /* What was put into s->bytes goes to the file if it is much.  Call it after each row. */
-int spool_settle(struct spool *s, struct err *err);
+int row_spool_settle(struct row_spool *s, struct err *err);
 
-bool spool_is_empty(const struct spool *s);
+bool row_spool_is_empty(const struct row_spool *s);
 
 /* From the beginning: the next bytes, at most @size.  0 at the end, or a negative errno. */
-int64_t spool_read(struct spool *s, void *data, size_t size);
+int64_t row_spool_read(struct row_spool *s, void *data, size_t size);
 
-void spool_release(struct spool *s);
+void row_spool_release(struct row_spool *s);
 
 #endif

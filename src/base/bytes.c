@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* bytes.c - bytes that become more. */
-#include "view/bytes.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fmt.h"
 
 static int make_room(struct bytes *b, size_t size)
 {
@@ -23,6 +25,13 @@ static int make_room(struct bytes *b, size_t size)
 	b->data = data;
 	b->room = room;
 	return 0;
+}
+
+char *bytes_room(struct bytes *b, size_t size)
+{
+	if (!b->error)
+		b->error = make_room(b, size + FMT_SLACK);
+	return b->error ? NULL : (char *)b->data + b->size;
 }
 
 unsigned char *bytes_more(struct bytes *b, size_t size)
@@ -44,6 +53,12 @@ void bytes_add(struct bytes *b, const void *data, size_t size)
 
 	if (at)
 		memcpy(at, data, size);
+}
+
+bool bytes_put(struct bytes *b, const void *data, size_t size)
+{
+	bytes_add(b, data, size);
+	return !b->error;
 }
 
 void bytes_add_text(struct bytes *b, const char *text)
