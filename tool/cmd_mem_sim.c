@@ -259,6 +259,8 @@ static void print_result(const struct request *q, const struct mem_sim_result *r
 {
 	if (q->form == JSON)
 		mem_sim_json(result);
+	else if (q->form == CSV && q->blame)
+		mem_sim_blame_csv(result);
 	else if (q->form == CSV)
 		mem_sim_csv(result);
 	else
