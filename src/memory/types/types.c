@@ -65,7 +65,7 @@ static int add_module(struct types *t, const struct mem_module *from)
 
 	if (t->nr_modules == t->room_modules) {
 		size_t room = t->room_modules ? t->room_modules * 2 : 16;
-		void *more = realloc(t->modules, room * sizeof(*t->modules));
+		void *more = realloc(t->modules, room * sizeof(struct types_module *));
 
 		if (!more)
 			return -ENOMEM;
@@ -252,7 +252,7 @@ static struct type_variable *keep_symbol(struct types *t, const struct type_vari
 		return t->symbols[*at - 1];
 	if (t->nr_symbols == t->room_symbols) {
 		size_t room = t->room_symbols ? t->room_symbols * 2 : 64;
-		void *more = realloc(t->symbols, room * sizeof(*t->symbols));
+		void *more = realloc(t->symbols, room * sizeof(struct type_variable *));
 
 		if (!more)
 			return NULL;
