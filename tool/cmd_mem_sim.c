@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "mem.h"
+#include "mem_machine.h"
 #include "mem_sim.h"
 
-#define SYSFS      "/sys/devices/system/cpu"
 #define PLACES_MAX 1024
 
 enum {
@@ -21,6 +21,7 @@ enum {
 	O_MAP,
 	O_SEED,
 	O_NO_CLASSES,
+	O_BLAME,
 	O_THREAD,
 	O_RANGE,
 	O_TYPE,
@@ -33,15 +34,16 @@ enum {
 };
 
 static const struct opt options[] = {
-	[O_CACHE] = { 'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat" },
+	[O_CACHE] = MEM_MACHINE_OPT_CACHE,
 	[O_CONFIG] = { 'c', "config", "FILE", "the machine as JSON, or the existing suite's" },
-	[O_HOST] = { 0, "host", NULL, "this computer's caches (the default)" },
+	[O_HOST] = MEM_MACHINE_OPT_HOST,
 	[O_TLB] = { 0, "tlb", "SPEC", "a level of TLB: [NAME=]ENTRIES[,WAYS]; repeat" },
 	[O_PAGE] = { 0, "page", "SIZE", "of a page (4K)" },
-	[O_CORES] = { 0, "cores", "N", "threads take turns on N cores (one for each thread)" },
+	[O_CORES] = MEM_MACHINE_OPT_CORES,
 	[O_MAP] = { 0, "map", "ID=CORE,...", "this thread on that core; repeat" },
 	[O_SEED] = { 0, "seed", "N", "of random replacement (0)" },
 	[O_NO_CLASSES] = { 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster" },
+	[O_BLAME] = { 'b', "blame", NULL, "by type and field and by source line, too: slower" },
 	[O_THREAD] = { 't', "thread", "ID", "only this thread's accesses" },
 	[O_RANGE] = { 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64" },
 	[O_TYPE] = { 0, "type", "NAME", "only accesses to this annotated type" },
@@ -58,12 +60,12 @@ static const struct opt options[] = {
 enum form { TEXT, CSV, JSON };
 
 struct request {
-	struct sim_config config;
-	struct sim_config extra; /* of the command line: caches, TLBs */
-	const char *file;
-	bool host;
-	bool has_page, has_cores, has_seed;
-	const char *machine;
+	struct mem_machine machine;
+	struct sim_config extra; /* of the command line: TLBs, pages, seed, classes */
+	bool has_page, has_seed;
+	bool wants_blame;
+	struct blame *blame;
+	const struct mem_facts *facts;
 	struct mem_select select;
 	bool selects;
 	struct replay replay;
@@ -105,12 +107,11 @@ static bool add_places(struct request *q, const char *list)
 	return q->replay.nr_places > 0;
 }
 
-static bool add_text(struct sim_config *c,
-		     int (*add)(struct sim_config *, const char *, struct err *), const char *value)
+static bool add_tlb(struct request *q, const char *value)
 {
 	struct err err = { 0 };
 
-	if (add(c, value, &err) == 0)
+	if (sim_config_tlb_text(&q->extra, value, &err) == 0)
 		return true;
 	say_error("mem sim", &err);
 	return false;
@@ -122,23 +123,21 @@ static bool set_machine(struct request *q, int o, const char *value)
 
 	switch (o) {
 	case O_CACHE:
-		return add_text(&q->extra, sim_config_level_text, value);
+		return mem_machine_cache(&q->machine, &command_mem_sim, value);
 	case O_TLB:
-		return add_text(&q->extra, sim_config_tlb_text, value);
+		return add_tlb(q, value);
 	case O_CONFIG:
-		q->file = value;
+		q->machine.file = value;
 		return true;
 	case O_HOST:
-		q->host = true;
+		q->machine.host = true;
 		return true;
 	case O_PAGE:
 		q->has_page = opt_size("mem sim", "--page", value, SIM_PAGE_MIN, SIM_PAGE_MAX, &n);
 		q->extra.page = (uint32_t)n;
 		return q->has_page;
 	case O_CORES:
-		q->has_cores = opt_number("mem sim", "--cores", value, 1, SIM_CORES_MAX, &n);
-		q->extra.cores = (uint32_t)n;
-		return q->has_cores;
+		return mem_machine_cores(&q->machine, &command_mem_sim, value);
 	case O_MAP:
 		return add_places(q, value) ||
 		       bad_value("--map", value, "ID=CORE, with commas between several");
@@ -158,6 +157,8 @@ static bool set_option(struct request *q, int o, const char *value)
 
 	if (o <= O_NO_CLASSES)
 		return set_machine(q, o, value);
+	if (o == O_BLAME)
+		return q->wants_blame = true;
 	q->selects |= o == O_THREAD || o == O_RANGE || o == O_TYPE;
 	switch (o) {
 	case O_THREAD:
@@ -190,69 +191,41 @@ static bool set_option(struct request *q, int o, const char *value)
 
 /* ---- the machine ---------------------------------------------------------------- */
 
-static int base_machine(struct request *q, struct err *err)
+static bool check_places(const struct request *q)
 {
-	if ((q->file != NULL) + q->host + (q->extra.nr_levels > 0) > 1) {
-		err_set(err, -EINVAL, "one machine, please: --cache, --config or --host");
-		return -EINVAL;
+	uint32_t cores = q->machine.config.cores ? q->machine.config.cores : SIM_CORES_AUTO;
+	size_t i;
+
+	for (i = 0; i < q->replay.nr_places; i++) {
+		if (q->places[i].core < cores)
+			continue;
+		say("mem sim", "--map names core %u, and there are %u", q->places[i].core, cores);
+		fputs("hint: cores are counted from 0; --cores N says how many\n", stderr);
+		return false;
 	}
-	if (q->file) {
-		q->machine = q->file;
-		return sim_config_read(&q->config, q->file, err);
-	}
-	sim_config_default(&q->config);
-	if (q->extra.nr_levels) {
-		q->machine = "the command line";
-		memcpy(q->config.level, q->extra.level, sizeof(q->config.level));
-		q->config.nr_levels = q->extra.nr_levels;
-		sim_config_finish(&q->config);
-		return 0;
-	}
-	q->machine = "this computer";
-	if (sim_config_host(&q->config, SYSFS, err) == 0 || q->host)
-		return err->code;
-	/* Containers and some virtual machines do not tell. */
-	*err = (struct err){ 0 };
-	q->machine = "a default, as this computer does not tell";
-	sim_config_default(&q->config);
-	return 0;
+	return true;
 }
 
 static bool make_machine(struct request *q)
 {
+	struct sim_config *c = &q->machine.config;
 	struct err err = { 0 };
-	size_t i;
 
-	if (base_machine(q, &err) < 0) {
-		say_error("mem sim", &err);
+	if (!mem_machine_settle(&q->machine, &command_mem_sim))
 		return false;
-	}
 	if (q->extra.nr_tlbs) {
-		memcpy(q->config.tlb, q->extra.tlb, sizeof(q->config.tlb));
-		q->config.nr_tlbs = q->extra.nr_tlbs;
+		memcpy(c->tlb, q->extra.tlb, sizeof(c->tlb));
+		c->nr_tlbs = q->extra.nr_tlbs;
 	}
 	if (q->has_page)
-		q->config.page = q->extra.page;
-	if (q->has_cores)
-		q->config.cores = q->extra.cores;
+		c->page = q->extra.page;
 	if (q->has_seed)
-		q->config.seed = q->extra.seed;
-	q->config.no_classes = q->extra.no_classes;
-	for (i = 0; i < q->replay.nr_places; i++) {
-		uint32_t core = q->places[i].core;
-
-		if (core < (q->config.cores ? q->config.cores : SIM_CORES_AUTO))
-			continue;
-		say("mem sim", "--map names core %u, and there are %u", core,
-		    q->config.cores ? q->config.cores : SIM_CORES_AUTO);
-		fputs("hint: cores are counted from 0; --cores N says how many\n", stderr);
-		return false;
-	}
-	if (sim_config_check(&q->config, &err) < 0) {
-		say_error("mem sim", &err);
-		return false;
-	}
-	return true;
+		c->seed = q->extra.seed;
+	c->no_classes = q->extra.no_classes;
+	if (sim_config_check(c, &err) == 0)
+		return check_places(q);
+	say_error("mem sim", &err);
+	return false;
 }
 
 static int show_machine(const struct request *q)
@@ -260,7 +233,7 @@ static int show_machine(const struct request *q)
 	struct json_writer w;
 
 	jw_init_file(&w, stdout);
-	mem_sim_machine(&w, &q->config);
+	mem_sim_machine(&w, &q->machine.config);
 	jw_newline(&w);
 	return jw_release(&w) < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -286,16 +259,29 @@ static void print_result(const struct request *q, const struct mem_sim_result *r
 {
 	if (q->form == JSON)
 		mem_sim_json(result);
+	else if (q->form == CSV && q->blame)
+		mem_sim_blame_csv(result);
 	else if (q->form == CSV)
 		mem_sim_csv(result);
 	else
 		mem_sim_text(result);
 }
 
+/* Each record, for those who want to know whose misses they are. */
+static int blame_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
+{
+	struct request *q = context;
+
+	if (blame_modules(q->blame, q->facts) < 0)
+		return -ENOMEM;
+	return out ? blame_access(q->blame, r, out) : blame_record(q->blame, r);
+}
+
 static int simulate(struct request *q, struct sim *s, struct mem_reader *r, const char *path)
 {
 	struct mem_sim_result result = { .path = path,
-					 .machine = q->machine,
+					 .machine = q->machine.words,
+					 .blame = q->blame,
 					 .sim = s,
 					 .replay = &q->replay,
 					 .facts = mem_reader_facts(r),
@@ -305,6 +291,9 @@ static int simulate(struct request *q, struct sim *s, struct mem_reader *r, cons
 
 	q->replay.select = q->selects ? &q->select : NULL;
 	q->replay.places = q->places;
+	q->facts = result.facts;
+	q->replay.each = q->blame ? blame_each : NULL;
+	q->replay.context = q;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
 		say_error("mem sim", &err);
 		return EXIT_FAILED;
@@ -328,11 +317,14 @@ static int sim_trace(struct request *q, const char *path)
 
 	if (!r)
 		return EXIT_FAILED;
-	s = sim_new(&q->config, &err);
-	if (s)
+	s = sim_new(&q->machine.config, &err);
+	if (s && q->wants_blame)
+		q->blame = blame_new(&q->machine.config, &err);
+	if (s && (q->blame || !q->wants_blame))
 		status = simulate(q, s, r, path);
 	else
 		say_error("mem sim", &err);
+	blame_free(q->blame);
 	sim_free(s);
 	replay_release(&q->replay);
 	mem_select_release(&q->select);

@@ -196,6 +196,27 @@ static void json_bytes(struct json_writer *w, const char *key, uint64_t mask, ui
 	jw_array_end(w);
 }
 
+static void json_names(struct json_writer *w, const struct mem_sim_result *r, uint64_t address)
+{
+	const struct blame_shared *b = r->blame ? blame_shared_at(r->blame, address) : NULL;
+	uint32_t i;
+
+	if (!b)
+		return;
+	jw_key(w, "fields");
+	jw_array_begin(w);
+	for (i = 0; i < b->nr_fields; i++) {
+		jw_object_begin(w);
+		jw_field_string(w, "name", b->fields[i].text);
+		json_thread_id(w, "thread", r->facts, b->fields[i].thread);
+		jw_field_u64(w, "offset", b->fields[i].offset);
+		jw_field_u64(w, "reads_that_missed", b->fields[i].reads);
+		jw_field_u64(w, "writes_that_missed", b->fields[i].writes);
+		jw_object_end(w);
+	}
+	jw_array_end(w);
+}
+
 static void json_shared_line(struct json_writer *w, const struct mem_sim_result *r,
 			     const struct sim_shared_line *l)
 {
@@ -234,6 +255,7 @@ static void json_shared_line(struct json_writer *w, const struct mem_sim_result 
 	}
 	jw_array_end(w);
 	jw_field_u64(w, "taken_by_others", l->other_thefts);
+	json_names(w, r, l->address);
 	jw_object_end(w);
 }
 
@@ -300,6 +322,7 @@ void mem_sim_json(const struct mem_sim_result *r)
 	jw_object_end(&w);
 	json_threads(&w, r);
 	json_sharing(&w, r);
+	mem_sim_blame_json(&w, r);
 	jw_object_end(&w);
 	jw_newline(&w);
 	jw_release(&w);

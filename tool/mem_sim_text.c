@@ -272,6 +272,18 @@ static void print_sharers(const struct mem_sim_result *r, const struct sim_share
 		       mem_number(l->thefts[i].false_misses));
 }
 
+static void print_names(const struct mem_sim_result *r, uint64_t address)
+{
+	const struct blame_shared *b = r->blame ? blame_shared_at(r->blame, address) : NULL;
+	uint32_t i;
+
+	for (i = 0; b && i < b->nr_fields && i < 8; i++) {
+		printf("    %s ", b->fields[i].writes ? "written:" : "read:   ");
+		text_put(stdout, b->fields[i].text);
+		printf(", by thread %s\n", thread_text(r->facts, b->fields[i].thread));
+	}
+}
+
 static void print_sharing(const struct mem_sim_result *r)
 {
 	const struct sim_shared_line *lines[MEM_SIM_TOP_MAX];
@@ -284,6 +296,7 @@ static void print_sharing(const struct mem_sim_result *r)
 		printf("  0x%012llx  %s invalidations, %s misses by false sharing, %s by true\n",
 		       (unsigned long long)lines[i]->address, mem_number(lines[i]->invalidations),
 		       mem_number(lines[i]->false_misses), mem_number(lines[i]->true_misses));
+		print_names(r, lines[i]->address);
 		print_sharers(r, lines[i]);
 	}
 }
@@ -300,5 +313,6 @@ void mem_sim_text(const struct mem_sim_result *r)
 	print_traffic(r->sim, &t);
 	print_coherence(&t);
 	print_threads(r);
+	mem_sim_blame_text(r);
 	print_sharing(r);
 }
