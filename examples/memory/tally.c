@@ -3,11 +3,12 @@
  * tally.c - threads that count what they find, each in a counter of its own: next to each other.
  *
  *	corotracer mem cc -O2 -g -pthread -o tally tally.c
- *	corotracer mem run -o tally.trace -- ./tally 2 20000
+ *	corotracer mem run -o tally.trace -- ./tally 2 20000 100
  *	corotracer mem layout tally.trace
  *
- * tally [THREADS [COUNT]] prints the time per item; built with -DAFTER it uses the record that
- * `mem layout` printed.
+ * tally [THREADS [COUNT [MEET]]] prints the time per item; built with -DAFTER it uses the record
+ * that `mem layout` printed.  Every MEET items the threads wait for each other, so that they also
+ * run side by side where the machine has other things to do; 0: never.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct tally { /* 64 bytes, was 16 */
 #endif
 
 static struct tally tallies[THREADS_MAX];
-static unsigned long count = 20000000;
+static unsigned long count = 20000000, meet;
 static pthread_barrier_t together;
 
 static void *work(void *arg)
@@ -44,6 +45,8 @@ static void *work(void *arg)
 
 	pthread_barrier_wait(&together);
 	for (i = 0; i < count; i++) {
+		if (meet && i % meet == 0)
+			pthread_barrier_wait(&together);
 		random = random * 6364136223846793005ul + 1442695040888963407ul;
 		t->seen++;
 		if (random >> 62 == 0)
@@ -69,6 +72,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2)
 		count = strtoul(argv[2], NULL, 10);
+	if (argc > 3)
+		meet = strtoul(argv[3], NULL, 10);
 	if (nr < 1 || nr > THREADS_MAX)
 		return 2;
 	pthread_barrier_init(&together, NULL, nr);

@@ -184,7 +184,8 @@ char *shape_text(const struct shape *s, uint32_t line)
 		fprintf(f, "\tstruct %s_cold *cold;%*s/* %llu, 8 bytes */\n", last_name(type), 8,
 			"", (unsigned long long)s->pointer);
 	if (type->is_cxx)
-		fputs("\t/* member functions, static members and default values as they were */\n", f);
+		fputs("\t/* member functions, static members and default values as they were */\n",
+		      f);
 	put_tail(f, s);
 	if (fclose(f) != 0) {
 		free(text);

@@ -64,7 +64,7 @@ static void globals(void)
 	static volatile long calls;
 
 	TIMES(100) table[i % 10].tag = (char)i;  /* tag: 100 w */
-	TIMES(200) (void)table[i % 10].a;        /* a: 200 r */
+	TIMES(200)(void) table[i % 10].a;        /* a: 200 r */
 	TIMES(30) table[3].pos.x = (short)i;     /* pos.x: 30 w */
 	TIMES(40) table[4].pos.y = (short)i;     /* pos.y: 40 w */
 	TIMES(50) table[5].whole = i;            /* whole: 50 w */
@@ -98,7 +98,7 @@ static void heap(void)
 	TIMES(1000) one->first = i; /* of nobody */
 	again = one;
 	cacheray_rtta_add((void *)again, sizeof(struct inner), 1, "struct inner");
-	TIMES(5) ((volatile struct inner *)again)->weight = i; /* struct inner, weight: 5 w */
+	TIMES(5)((volatile struct inner *)again)->weight = i; /* struct inner, weight: 5 w */
 	free((void *)list);
 	free((void *)one);
 	free((void *)open);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fields.cc - the same for C++: classes, bases, virtual ones, static members, templates, namespaces.
+// fields.cc - the same for C++: classes, bases, virtual ones, static members, templates,
+// namespaces.
 #include <cacheray.h>
 
 #define TIMES(n) for (int i = 0; i < (n); i++)
@@ -55,7 +56,7 @@ namespace
 struct Hidden {
 	volatile int x, y;
 } hidden;
-}
+} // namespace
 
 static Item items[4];
 static Box<double> boxes[8];
