@@ -94,7 +94,7 @@ for cc in "${compilers[@]}"; do
 	done
 done
 
-awk -v json="$json" -v load="$(cut -d' ' -f1-3 /proc/loadavg)" '
+awk -v json="$json" -v busy="$(cut -d' ' -f1-3 /proc/loadavg)" '
 function row(what, value, against, wanted) {
 	ratio = value / against
 	if (json) printf "%s{\"what\":\"%s\",\"value\":%.3f,\"yardstick\":%.3f,\"ratio\":%.3f,\"wanted\":\"%s\"}", n++ ? ",\n" : "[", what, value, against, ratio, wanted
@@ -116,5 +116,5 @@ END {
 	row("bytes per access on disk, mean, alone", alone / all, 1, "<= 1.5")
 	row("bytes per access on disk, mean, mem run", run / all, 1, "<= 1.5")
 	if (json) print "]"
-	else print "load average: " load
+	else print "load average: " busy
 }' "$results"

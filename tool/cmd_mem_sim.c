@@ -19,7 +19,6 @@ enum {
 	O_PAGE,
 	O_CORES,
 	O_MAP,
-	O_SEED,
 	O_NO_CLASSES,
 	O_BLAME,
 	O_THREAD,
@@ -41,7 +40,6 @@ static const struct opt options[] = {
 	[O_PAGE] = { 0, "page", "SIZE", "of a page (4K)" },
 	[O_CORES] = MEM_MACHINE_OPT_CORES,
 	[O_MAP] = { 0, "map", "ID=CORE,...", "this thread on that core; repeat" },
-	[O_SEED] = { 0, "seed", "N", "of random replacement (0)" },
 	[O_NO_CLASSES] = { 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster" },
 	[O_BLAME] = { 'b', "blame", NULL, "by type and field and by source line, too: slower" },
 	[O_THREAD] = { 't', "thread", "ID", "only this thread's accesses" },
@@ -61,8 +59,8 @@ enum form { TEXT, CSV, JSON };
 
 struct request {
 	struct mem_machine machine;
-	struct sim_config extra; /* of the command line: TLBs, pages, seed, classes */
-	bool has_page, has_seed;
+	struct sim_config extra; /* of the command line: TLBs, pages, classes */
+	bool has_page;
 	bool wants_blame;
 	struct blame *blame;
 	const struct mem_facts *facts;
@@ -141,10 +139,6 @@ static bool set_machine(struct request *q, int o, const char *value)
 	case O_MAP:
 		return add_places(q, value) ||
 		       bad_value("--map", value, "ID=CORE, with commas between several");
-	case O_SEED:
-		q->has_seed = opt_number("mem sim", "--seed", value, 0, ~0ull, &n);
-		q->extra.seed = n;
-		return q->has_seed;
 	default:
 		q->extra.no_classes = true;
 		return true;
@@ -219,8 +213,6 @@ static bool make_machine(struct request *q)
 	}
 	if (q->has_page)
 		c->page = q->extra.page;
-	if (q->has_seed)
-		c->seed = q->extra.seed;
 	c->no_classes = q->extra.no_classes;
 	if (sim_config_check(c, &err) == 0)
 		return check_places(q);
@@ -259,6 +251,8 @@ static void print_result(const struct request *q, const struct mem_sim_result *r
 {
 	if (q->form == JSON)
 		mem_sim_json(result);
+	else if (q->form == CSV && q->blame)
+		mem_sim_blame_csv(result);
 	else if (q->form == CSV)
 		mem_sim_csv(result);
 	else
@@ -358,11 +352,7 @@ const struct command command_mem_sim = {
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
 	.summary = "run a memory trace through simulated caches",
-	.details = "Words of --cache: lru plru fifo lifo random, write-through, no-allocate, "
-		   "inclusive\n"
-		   "exclusive, next-line tagged (prefetch), share=N share=all (cores per cache; "
-		   "the last\n"
-		   "of several levels is shared by all).  WAYS may be 'full'.\n",
+	.details = "WORDs: policies, prefetch, share=N; corotracer(1) has them all.\n",
 	.opts = options,
 	.run = run,
 };

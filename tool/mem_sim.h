@@ -27,6 +27,8 @@ void mem_sim_csv(const struct mem_sim_result *r);
 
 /* Whose misses they are; nothing if nobody asked. */
 void mem_sim_blame_text(const struct mem_sim_result *r);
+/* A table of its own. */
+void mem_sim_blame_csv(const struct mem_sim_result *r);
 void mem_sim_blame_json(struct json_writer *w, const struct mem_sim_result *r);
 
 /* The machine as --config reads it. */

@@ -144,6 +144,73 @@ void mem_sim_blame_text(const struct mem_sim_result *r)
 		say("mem sim", "%s", what);
 }
 
+/* ---- CSV ------------------------------------------------------------------------- */
+
+static void csv_text(const char *text)
+{
+	putchar('"');
+	for (; text && *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar(*text);
+	}
+	fputs("\",", stdout);
+}
+
+static void csv_row(const struct mem_sim_result *r, const char *by, const char *name,
+		    const char *part, const struct blame_counts *n)
+{
+	const struct sim_config *c = sim_config_of(r->sim);
+	uint32_t k;
+
+	printf("%s,", by);
+	csv_text(name);
+	csv_text(part);
+	printf("%llu,%llu", (unsigned long long)whole(n->reads),
+	       (unsigned long long)whole(n->writes));
+	for (k = 0; k < c->nr_levels; k++)
+		printf(",%llu", (unsigned long long)whole(n->misses[k]));
+	for (k = 0; k < SIM_CLASSES; k++)
+		printf(",%llu", (unsigned long long)whole(n->by_class[k]));
+	printf(",%llu\n", (unsigned long long)whole(n->false_sharing));
+}
+
+void mem_sim_blame_csv(const struct mem_sim_result *r)
+{
+	const struct sim_config *c = sim_config_of(r->sim);
+	const struct blame_owner *owners[MEM_SIM_TOP_MAX];
+	const struct blame_site *sites[MEM_SIM_TOP_MAX];
+	size_t nr = blame_owners(r->blame, owners, r->top), i;
+	char place[512];
+	uint32_t j;
+
+	fputs("by,name,part,reads,writes", stdout);
+	for (j = 0; j < c->nr_levels; j++)
+		printf(",misses_%u", j + 1);
+	puts(",cold,capacity,conflict,coherence,false_sharing");
+	for (i = 0; i < nr && i < r->top; i++) {
+		const struct blame_owner *o = owners[i];
+		const char *name = mem_places_owner(blame_places(r->blame), o->owner)->name;
+
+		csv_row(r, "type", name, "", &o->counts);
+		for (j = 0; o->fields && j < o->nr_fields; j++) {
+			if (o->fields[j].counts.reads + o->fields[j].counts.writes)
+				csv_row(r, "field", name, blame_field_name(r->blame, o, j),
+					&o->fields[j].counts);
+		}
+	}
+	nr = blame_sites(r->blame, sites, r->top);
+	for (i = 0; i < nr && i < r->top; i++) {
+		const struct blame_site *s = sites[i];
+
+		if (s->file)
+			snprintf(place, sizeof(place), "%s:%u", s->file, s->line);
+		else
+			snprintf(place, sizeof(place), "0x%llx", (unsigned long long)s->pc);
+		csv_row(r, "line", place, s->function, &s->counts);
+	}
+}
+
 /* ---- JSON ------------------------------------------------------------------------ */
 
 static void json_counts(struct json_writer *w, const struct mem_sim_result *r,

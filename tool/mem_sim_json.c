@@ -178,7 +178,8 @@ static void json_threads(struct json_writer *w, const struct mem_sim_result *r)
 /* "0-7,16": which bytes of a line a mask stands for. */
 static void json_bytes(struct json_writer *w, const char *key, uint64_t mask, uint32_t line)
 {
-	uint32_t grain = line > 64 ? line / 64 : 1, i = 0;
+	uint64_t grain = line > 64 ? line / 64 : 1;
+	uint32_t i = 0;
 
 	jw_key(w, key);
 	jw_array_begin(w);
@@ -338,11 +339,11 @@ static void csv_row(const char *thread, const char *level, const struct sim_coun
 	printf("%s,\"", thread);
 	for (; *level; level++)
 		fputs(*level == '"' ? "\"\"" : (char[]){ *level, '\0' }, stdout);
-	printf("\",%llu,%llu,%llu,%llu", (unsigned long long)(n->hits[0] + n->misses[0]),
-	       (unsigned long long)n->misses[0], (unsigned long long)(n->hits[1] + n->misses[1]),
+	printf("\",%llu,%llu,%llu,%llu", (unsigned long long)n->hits[0] + n->misses[0],
+	       (unsigned long long)n->misses[0], (unsigned long long)n->hits[1] + n->misses[1],
 	       (unsigned long long)n->misses[1]);
 	for (c = 0; c < SIM_CLASSES; c++)
-		printf(",%llu", (unsigned long long)(n->by_class[c][0] + n->by_class[c][1]));
+		printf(",%llu", (unsigned long long)n->by_class[c][0] + n->by_class[c][1]);
 	putchar('\n');
 }
 

@@ -167,8 +167,8 @@ static void count_misses(const struct blame *b, struct blame_counts *c,
 struct touched {
 	struct blame_owner *owner;
 	struct place place;
-	uint32_t field; /* UINT32_MAX: the owner has none */
 	uint64_t address, end;
+	uint32_t field; /* UINT32_MAX: the owner has none */
 	bool missed;
 };
 

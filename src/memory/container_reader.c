@@ -18,9 +18,9 @@
 #include "memory/walk.h"
 
 #define NO_BLOCK UINT64_MAX
-#define RUN_MAX  4096u               /* accesses of a lane that are decoded at a time */
-#define PACE_256 (16u * 256)         /* ns per access, in 1/256, while nothing is known */
-#define SPAN_MAX (UINT64_C(1) << 40) /* ns; whatever a file says */
+#define RUN_MAX  4096u                /* accesses of a lane that are decoded at a time */
+#define PACE_256 (UINT64_C(16) * 256) /* ns per access, in 1/256, while nothing is known */
+#define SPAN_MAX (UINT64_C(1) << 40)  /* ns; whatever a file says */
 
 /* A block that was seen; they form a list per lane. */
 struct seen {
@@ -485,7 +485,7 @@ static bool lane_load(struct container *c, struct lane *lane)
 
 		lane->run_at = lane->run_nr = 0;
 		if (!lane->run)
-			lane->run = malloc(RUN_MAX * sizeof(*lane->run));
+			lane->run = calloc(RUN_MAX, sizeof(*lane->run));
 		if (!lane->run) {
 			err_set(&c->base.err, -ENOMEM, "no memory for '%s'", c->walk.path);
 			lane_empty(lane);

@@ -433,8 +433,11 @@ static inline bool address_of(struct unpack *u, const struct unpack_site *site, 
 /* The site that a symbol names; NULL: a fault. */
 static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
 {
-	if (who == CRAY_NEXT && here)
-		return &u->site[here->next];
+	if (who == CRAY_NEXT) {
+		if (!here)
+			wrong(u, "a site after none");
+		return here ? &u->site[here->next] : NULL;
+	}
 	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
 		return &u->site[who - CRAY_SITE];
 	return site_of(u, who);

@@ -97,6 +97,43 @@ static void there_and_back(const char *path, enum mem_format format)
 	close(fd);
 }
 
+/* By runs, everything comes that comes one by one. */
+static void by_runs(const char *path)
+{
+	struct err err = { 0 };
+	struct mem_reader *one = mem_reader_open(path, &err), *many = mem_reader_open(path, &err);
+	uint64_t sums[2][MEM_KINDS] = { 0 };
+	const struct mem_record *rec;
+	struct mem_run run;
+	unsigned k;
+	uint32_t i;
+
+	if (!one || !many)
+		goto out;
+	while ((rec = mem_reader_next(one)))
+		sums[0][rec->kind] += mem_is_access(rec) ? 1 + rec->address * 3 + rec->pc : 1;
+	while (mem_reader_run(many, &run)) {
+		if (run.record) {
+			plausible(run.record);
+			sums[1][run.record->kind]++;
+		}
+		for (i = 0; i < run.nr; i++)
+			sums[1][run.access[i].is_write] += 1 + run.access[i].address * 3 +
+							   run.access[i].pc;
+	}
+	for (k = 0; k < MEM_KINDS; k++) {
+		if (sums[0][k] != sums[1][k])
+			fail("runs tell something else than records");
+	}
+	if (mem_reader_faults(one)->nr != mem_reader_faults(many)->nr)
+		fail("runs have other faults than records");
+out:
+	if (one)
+		mem_reader_close(one);
+	if (many)
+		mem_reader_close(many);
+}
+
 static void check_and_stat(const char *path)
 {
 	struct mem_stat_config config = { .line_size = 64, .lines_max = 64, .per_thread = true };
@@ -221,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	there_and_back(path, MEM_FORMAT_RAW);
 	there_and_back(path, MEM_FORMAT_CONTAINER);
 	check_and_stat(path);
+	by_runs(path);
 	close(fd);
 	free(copy);
 	return 0;

@@ -191,18 +191,18 @@ static int check_overlap(struct reading *r, const struct shape *s)
 static int check_shape(struct reading *r, struct shape *s)
 {
 	const struct pieces *p = s->pieces;
+	unsigned long long end;
 	uint32_t i;
 
 	for (i = 0; i < p->nr; i++) {
-		if (s->offset[i] + s->size[i] <= s->bytes || p->list[i].at_end)
+		end = s->offset[i] + s->size[i];
+		if (end <= s->bytes || p->list[i].at_end)
 			continue;
 		err_set(r->err, -EINVAL,
 			"%s:%llu: '%s' of '%s' would end at %llu, behind its %llu bytes", r->path,
-			(unsigned long long)r->line, p->list[i].name, p->of->name,
-			(unsigned long long)(s->offset[i] + s->size[i]),
+			(unsigned long long)r->line, p->list[i].name, p->of->name, end,
 			(unsigned long long)s->bytes);
-		err_hint(r->err, "'sizeof=%llu' makes it as long as that",
-			 (unsigned long long)(s->offset[i] + s->size[i]));
+		err_hint(r->err, "'sizeof=%llu' makes it as long as that", end);
 		return -EINVAL;
 	}
 	if (s->bytes % s->align)

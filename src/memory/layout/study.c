@@ -402,7 +402,7 @@ static int pick_types(struct study *s, struct err *err)
 	profile_types(s->profile, all, s->nr_all);
 	for (i = 0; i < s->nr_all && s->nr_types < s->config.top && s->nr_types < STUDY_TYPES_MAX;
 	     i++) {
-		if (!is_wanted(s, all[i], wanted))
+		if (!all[i] || !is_wanted(s, all[i], wanted))
 			continue;
 		s->types[s->nr_types++] = (struct study_type){
 			.profile = all[i], .name = all[i]->pieces.of->name, .best = -1, .split = -1

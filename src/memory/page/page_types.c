@@ -164,7 +164,7 @@ static void put_map(const struct drawing *d)
 			continue;
 		}
 		fprintf(d->out, "<div class=\"row\"><b>%llu</b><div class=\"track\">",
-			(unsigned long long)(row * d->line));
+			(unsigned long long)row * d->line);
 		for (n = 0; n < d->type->nr_leaves; n++) {
 			if (is_drawn(d, n, row))
 				put_block(d, n, row);

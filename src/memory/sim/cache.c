@@ -45,12 +45,13 @@ void cache_release(struct cache *c)
 	u64map_release(&c->lost);
 }
 
-static uint64_t next_random(struct cache *c)
+/* A number below @nr. */
+static uint32_t random_below(struct cache *c, uint32_t nr)
 {
 	c->random ^= c->random << 13;
 	c->random ^= c->random >> 7;
 	c->random ^= c->random << 17;
-	return c->random >> 16;
+	return nr ? (uint32_t)((c->random >> 16) % nr) : 0;
 }
 
 /* ---- tree-PLRU ----------------------------------------------------------- */
@@ -101,11 +102,12 @@ static uint32_t node_of(const struct cache *c, const uint64_t *slot)
 
 uint64_t *cache_used_elsewhere(struct cache *c, uint64_t *slot)
 {
+	uint64_t line = SLOT_LINE(*slot);
+
 	if (c->is_pool)
 		pool_to_front(&c->pool, node_of(c, slot));
 	else
-		tree_use(c, (uint64_t)(slot - c->slots) / c->ways,
-			 (uint32_t)((uint64_t)(slot - c->slots) % c->ways));
+		tree_use(c, cache_set_number(c, line), (uint32_t)(slot - cache_set(c, line)));
 	return slot;
 }
 
@@ -118,7 +120,7 @@ static uint64_t *pool_insert(struct cache *c, uint64_t value, uint64_t *victim)
 	if (pool_full(p)) {
 		/* Full, all nodes are in use: any number is one. */
 		if (c->policy == SIM_RANDOM)
-			node = 1 + (uint32_t)(next_random(c) % p->size);
+			node = 1 + random_below(c, p->size);
 		else
 			node = c->policy == SIM_LIFO ? p->newest : p->oldest;
 		*victim = p->nodes[node].value;
@@ -172,23 +174,25 @@ static uint64_t *insert_in_front(struct cache *c, uint64_t *set, uint64_t value,
 
 uint64_t *cache_insert(struct cache *c, uint64_t value, uint64_t *victim)
 {
-	uint64_t *set;
+	uint64_t number, *set;
 	uint32_t way;
 
 	if (c->is_pool)
 		return pool_insert(c, value, victim);
-	set = cache_set(c, SLOT_LINE(value));
+	number = cache_set_number(c, SLOT_LINE(value));
+	set = c->slots + number * c->ways;
 	if (is_ordered(c))
 		return insert_in_front(c, set, value, victim);
 	for (way = 0; way < c->ways && set[way]; way++)
 		;
-	if (way == c->ways)
-		way = c->policy == SIM_PLRU ? tree_victim(c, (uint64_t)(set - c->slots) / c->ways)
-					    : (uint32_t)(next_random(c) % c->ways);
+	if (way == c->ways && c->policy == SIM_PLRU)
+		way = tree_victim(c, number);
+	else if (way == c->ways)
+		way = random_below(c, c->ways);
 	*victim = set[way];
 	set[way] = value;
 	if (c->policy == SIM_PLRU)
-		tree_use(c, (uint64_t)(set - c->slots) / c->ways, way);
+		tree_use(c, number, way);
 	return &set[way];
 }
 

@@ -59,11 +59,14 @@ void cache_release(struct cache *c);
 uint64_t *cache_pool_find(const struct cache *c, uint64_t line);
 uint64_t *cache_used_elsewhere(struct cache *c, uint64_t *slot);
 
+static inline uint64_t cache_set_number(const struct cache *c, uint64_t line)
+{
+	return c->power_of_two ? line & c->mask : line % c->nr_sets;
+}
+
 static inline uint64_t *cache_set(const struct cache *c, uint64_t line)
 {
-	uint64_t set = c->power_of_two ? line & c->mask : line % c->nr_sets;
-
-	return c->slots + set * c->ways;
+	return c->slots + cache_set_number(c, line) * c->ways;
 }
 
 /* The slot of @line, or NULL. */

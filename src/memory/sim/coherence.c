@@ -70,14 +70,17 @@ static uint64_t *enter(struct directory *d, uint64_t line)
 
 static void leave_if_empty(struct directory *d, uint64_t line, uint64_t *words)
 {
+	uint64_t index;
 	uint32_t i;
 
 	for (i = 0; i < d->nr_words; i++) {
 		if (words[i])
 			return;
 	}
+	if (!u64map_get(&d->by_line, line, &index))
+		return;
 	words[0] = d->spare;
-	d->spare = (uint64_t)(words - d->words) / d->nr_words + 1;
+	d->spare = index;
 	u64map_remove(&d->by_line, line);
 }
 

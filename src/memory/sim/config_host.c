@@ -39,7 +39,7 @@ static uint64_t number_of(const char *root, unsigned index, const char *name)
 	if (*end == 'K')
 		n *= 1024;
 	else if (*end == 'M')
-		n *= 1024 * 1024;
+		n *= UINT64_C(1024) * 1024;
 	return n;
 }
 

@@ -275,7 +275,7 @@ static void note_served(struct walk *w, bool from_peer, bool from_memory)
 	uint8_t served = (uint8_t)(w->first_hit == NO_LEVEL ? w->u->sim->nr_levels : w->first_hit);
 	uint64_t bit = w->u->index < 64 ? UINT64_C(1) << w->u->index : 0;
 
-	if (from_peer)
+	if (from_peer && w->first_hit != 0)
 		served = SIM_SERVED_PEER;
 	/* Levels in order, then a peer, then memory. */
 	if (served == w->u->sim->nr_levels || out->served == w->u->sim->nr_levels)

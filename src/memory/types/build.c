@@ -504,7 +504,7 @@ static uint32_t enter(struct types *t, struct type *type)
 	}
 	if (t->nr == t->room) {
 		uint32_t room = t->room ? t->room * 2 : 64;
-		void *more = realloc(t->types, room * sizeof(*t->types));
+		void *more = realloc(t->types, room * sizeof(struct type *));
 
 		if (more) {
 			t->types = more;

@@ -28,18 +28,18 @@ struct walk_state {
 	bool broken, no_memory;
 };
 
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
 const char *types_fold_name(const char *name, char *out, size_t size)
 {
 	size_t used = 0;
 
 	for (; *name && used + 1 < size; name++) {
-		bool word_before = used && (out[used - 1] == '_' || out[used - 1] >= '0') &&
-				   strchr("<>,;:=?[]{}", out[used - 1]) == NULL;
-		bool word_after = name[1] == '_' || (name[1] >= '0' && name[1] <= '9') ||
-				  (name[1] >= 'A' && name[1] <= 'Z') ||
-				  (name[1] >= 'a' && name[1] <= 'z');
-
-		if (*name == ' ' && !(word_before && word_after))
+		if (*name == ' ' && !(used && is_word(out[used - 1]) && is_word(name[1])))
 			continue;
 		out[used++] = *name;
 	}

@@ -212,8 +212,8 @@ static void spell_body(struct spell *s, Dwarf_Die *die)
 		more = dwarf_siblingof(&child, &next);
 		child = next;
 	}
-	text[used < sizeof(text) - 3 ? used : sizeof(text) - 3] = '\0';
-	strcat(text, " }");
+	used = used < sizeof(text) - 3 ? used : sizeof(text) - 3;
+	memcpy(text + used, " }", 3);
 	prepend_word(s, text);
 }
 

@@ -65,7 +65,7 @@ static int add_module(struct types *t, const struct mem_module *from)
 
 	if (t->nr_modules == t->room_modules) {
 		size_t room = t->room_modules ? t->room_modules * 2 : 16;
-		void *more = realloc(t->modules, room * sizeof(*t->modules));
+		void *more = realloc(t->modules, room * sizeof(struct types_module *));
 
 		if (!more)
 			return -ENOMEM;
@@ -252,7 +252,7 @@ static struct type_variable *keep_symbol(struct types *t, const struct type_vari
 		return t->symbols[*at - 1];
 	if (t->nr_symbols == t->room_symbols) {
 		size_t room = t->room_symbols ? t->room_symbols * 2 : 64;
-		void *more = realloc(t->symbols, room * sizeof(*t->symbols));
+		void *more = realloc(t->symbols, room * sizeof(struct type_variable *));
 
 		if (!more)
 			return NULL;
@@ -270,6 +270,17 @@ static struct type_variable *keep_symbol(struct types *t, const struct type_vari
 	return kept;
 }
 
+/* Neither types nor names: only the program's own data is worth a word. */
+static void say_stripped(struct types *t, const struct types_module *m)
+{
+	if (m->no_debug && m == t->modules[0])
+		types_say(
+			t,
+			"'%.400s' is stripped: its variables have neither names nor types (use the "
+			"file before strip, or its separate debug information)",
+			m->file.module.path);
+}
+
 /* What the symbol table says, where no DWARF does: a name and a size. */
 static const struct type_variable *from_symbol(struct types *t, struct types_module *m,
 					       uint64_t address)
@@ -280,8 +291,10 @@ static const struct type_variable *from_symbol(struct types *t, struct types_mod
 	const char *name = dwfl_module_addrinfo(m->file.dwfl_module, address, &offset, &sym, NULL,
 						NULL, NULL);
 
-	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || offset >= sym.st_size)
+	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || offset >= sym.st_size) {
+		say_stripped(t, m);
 		return NULL;
+	}
 	/* Pointers and the like of libc lie in every program; what is larger somebody wants to
 	 * know. */
 	if (m->no_debug || sym.st_size >= 64)

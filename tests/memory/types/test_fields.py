@@ -139,6 +139,22 @@ def a_program_without_debug_information_has_variables_and_says_so(dir):
 
 
 @test
+def debug_information_may_lie_in_a_file_of_its_own(dir):
+    program = compile(dir, "fields.c", "gcc", source=HERE / "programs" / "fields.c", out="apart")
+    for command in (["objcopy", "--only-keep-debug", program, program + ".debug"], ["strip", program],
+                    ["objcopy", f"--add-gnu-debuglink={program}.debug", program]):
+        subprocess.run(command, check=True, cwd=dir)
+    collected(program, trace=program + ".trace")
+    check_c(layout(program + ".trace"))
+    # Without that file there is nothing left but code.
+    os.remove(program + ".debug")
+    r = subprocess.run([TOOL, "mem", "layout", *CACHES, program + ".trace"], capture_output=True, text=True, env=CLEAN)
+    equal(r.returncode, 0, f"status: {r.stderr}")
+    contains(r.stdout, "no access is to a type with fields: compile with -g")
+    contains(r.stderr, "stripped")
+
+
+@test
 def a_program_that_was_built_anew_is_not_believed(dir):
     trace = traced(dir, "fields.c", "gcc")
     program = trace[:-len(".trace")]

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_study.c - traces that say anything about types which do exist: studied, and shown as a page.
+ *
+ *	fuzz_study COUNT
+ *
+ * Annotations overlap, have sizes that do not fit, lie at the end of all addresses; accesses are
+ * of any size, across all borders; blocks come and go under the replays.  What must hold: it ends,
+ * the misses of types add up to those of the simulator, and a layout that changes nothing
+ * changes nothing.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "memory/layout/study.h"
+#include "memory/page/page.h"
+#include "memory/sim/replay.h"
+#include "memory/writer.h"
+
+struct leafy {
+	char a;
+	long b;
+	unsigned c : 3, d : 12;
+	struct {
+		short x, y[3];
+	} in[4];
+	union {
+		int i;
+		char text[24];
+	};
+	double hot[2];
+};
+
+struct open_ended {
+	int nr;
+	struct leafy item[];
+};
+
+static struct leafy table[9] __attribute__((used));
+static struct open_ended opened __attribute__((used));
+static uint64_t seed;
+static unsigned long proposals; /* a fuzzer that never gets that far proves nothing */
+
+static uint32_t some(uint32_t below)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(seed >> 33) % below;
+}
+
+static const char *const names[] = {
+	"struct leafy", "leafy", "struct.open_ended", "struct.leafy.7", "i32*",
+	"nothing",      "",      "const struct leafy"
+};
+
+static uint64_t address(void)
+{
+	switch (some(8)) {
+	case 0:
+		return UINT64_MAX - some(300);
+	case 1:
+		return some(300);
+	case 2:
+		return seed;
+	default:
+		return 0x500000 + some(4000);
+	}
+}
+
+static void any_record(struct mem_record *r)
+{
+	static const uint32_t sizes[] = { sizeof(struct leafy), 2 * sizeof(struct leafy), 1, 0, 7,
+					  UINT32_MAX,           sizeof(struct leafy) + 4 };
+	const char *name = names[some(sizeof(names) / sizeof(names[0]))];
+
+	memset(r, 0, sizeof(*r));
+	r->weight_256 = 256;
+	r->thread = some(3);
+	r->address = address();
+	r->pc = some(4) ? 0x400000 + some(50) : 0;
+	if (some(30)) {
+		r->kind = some(2) ? MEM_WRITE : MEM_READ;
+		r->tag = r->kind;
+		r->size = (uint8_t)(some(4) ? 1u << some(5) : some(256));
+		return;
+	}
+	r->kind = some(3) ? MEM_ADD : MEM_REMOVE;
+	r->tag = r->kind;
+	r->elem_size = sizes[some(7)];
+	r->elem_count = some(6) ? some(20) : UINT32_MAX;
+	r->name = name;
+	r->name_size = (uint32_t)strlen(name);
+}
+
+static void write_trace(const char *path, unsigned records)
+{
+	const struct mem_writer_config config = { .format = MEM_FORMAT_CONTAINER };
+	const struct cray_module module = { .start = 0x400000, .end = 0x500000, .bias = 0 };
+	struct mem_facts facts = { 0 };
+	struct mem_writer *w;
+	struct err err = { 0 };
+	struct mem_record r;
+
+	CHECK(mem_facts_add_module(&facts, &module, "/proc/self/exe") == 0);
+	w = mem_writer_open(path, &config, &facts, &err);
+	CHECK(w != NULL);
+	while (records--) {
+		any_record(&r);
+		CHECK(mem_writer_put(w, &r) == 0);
+	}
+	CHECK(mem_writer_close(w, &err) == 0);
+	mem_facts_release(&facts);
+}
+
+/* ---- what must hold ------------------------------------------------------ */
+
+static void check_sums(const struct study *s)
+{
+	const struct blame_owner *list[64];
+	size_t nr = blame_owners(s->blame, list, 64), i;
+	uint64_t misses = 0;
+	uint32_t n;
+
+	CHECK(nr <= 64);
+	for (i = 0; i < nr; i++) {
+		uint64_t fields = 0;
+
+		misses += list[i]->counts.misses[0];
+		for (n = 0; n < list[i]->nr_fields; n++)
+			fields += list[i]->fields[n].counts.misses[0];
+		if (list[i]->nr_fields)
+			CHECK_EQ(fields, list[i]->counts.misses[0]);
+	}
+	CHECK_EQ(misses, blame_total(s->blame)->misses[0]);
+	CHECK_EQ(misses / BLAME_ONE, s->before.misses[0]);
+}
+
+static void study_it(const char *path, const char *remap)
+{
+	struct study_config config = { .top = 8, .remap = remap };
+	static struct mem_faults faults;
+	struct err err = { 0 };
+	struct study s;
+
+	sim_config_default(&config.sim);
+	config.sim.level[0].size = 4096; /* so that something misses */
+	if (study_run(&s, &config, path, &faults, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
+	check_sums(&s);
+	if (s.nr_types)
+		proposals += (unsigned long)s.types[0].nr_candidates;
+	if (remap) /* it says where everything is anyway */
+		CHECK(!memcmp(&s.after, &s.base, sizeof(s.after)));
+	study_release(&s);
+}
+
+static int each(void *blame, const struct mem_record *r, const struct sim_outcome *out)
+{
+	return out ? blame_access(blame, r, out) : blame_record(blame, r);
+}
+
+static void show_it(const char *path)
+{
+	struct err err = { 0 };
+	struct mem_reader *r = mem_reader_open(path, &err);
+	struct sim_config config;
+	struct page page = { .title = "fuzz", .machine = "none", .top = 50 };
+	struct replay replay = { .each = each };
+	FILE *out = fopen("/dev/null", "w");
+
+	sim_config_default(&config);
+	CHECK(r && out);
+	page.facts = mem_reader_facts(r);
+	page.sim = sim_new(&config, &err);
+	page.blame = blame_new(&config, &err);
+	CHECK(page.sim && page.blame && blame_modules(page.blame, page.facts) == 0);
+	replay.context = page.blame;
+	CHECK(replay_run(&replay, page.sim, r, &err) == 0);
+	CHECK(page_write(out, &page) == 0);
+	replay_release(&replay);
+	blame_free(page.blame);
+	sim_free(page.sim);
+	mem_reader_close(r);
+	fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 20, i;
+	char dir[] = "/tmp/corotracer-fuzz-XXXXXX", path[64], remap[64];
+	FILE *f;
+
+	table[0].a = 1;
+	opened.nr = 1;
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	snprintf(remap, sizeof(remap), "%s/remap", dir);
+	f = fopen(remap, "w");
+	CHECK(f && fputs("struct leafy=a,0\n", f) >= 0 && fclose(f) == 0);
+	for (i = 0; i < count; i++) {
+		seed = i;
+		alarm(120); /* an endless loop is a failure, not a wait */
+		write_trace(path, 2000);
+		study_it(path, i % 2 ? remap : NULL);
+		show_it(path);
+		unlink(path);
+	}
+	unlink(remap);
+	rmdir(dir);
+	printf("%lu traces, %lu proposals\n", count, proposals);
+	CHECK(proposals >= count);
+	return 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_ways.c - the ways into the simulator come to the same: many accesses at once, one by one,
+ * and with each outcome added up; and simulators do not know of each other.
+ */
+#include "check.h"
+#include "memory/sim/config.h"
+#include "memory/sim/replay.h"
+#include "memory/sim/sim.h"
+#include "traces.h"
+
+#define ACCESSES 20000u
+
+static struct mem_access accesses[ACCESSES];
+static uint32_t threads[ACCESSES];
+
+/* Walks, jumps and hot places of a few threads. */
+static void make_accesses(uint64_t *state, uint32_t nr_threads)
+{
+	static const uint8_t sizes[] = { 1, 4, 8, 8, 8, 16, 64, 200, 0 };
+	uint64_t at[8] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < ACCESSES; i++) {
+		uint64_t r = traces_random(state);
+		uint32_t t = (uint32_t)(r >> 8) % nr_threads;
+
+		if (r % 10 < 5)
+			at[t] += 8;
+		else if (r % 10 < 8)
+			at[t] = traces_random(state) % 60000;
+		else
+			at[t] = traces_random(state) % 8 * 64 + 8 * t;
+		threads[i] = t;
+		accesses[i].address = 0x100000 + at[t];
+		accesses[i].size = sizes[(r >> 16) % sizeof(sizes)];
+		accesses[i].is_write = (r >> 24) % 3 == 0;
+	}
+}
+
+static void make_machine(uint64_t *state, struct sim_config *c)
+{
+	uint32_t k;
+
+	sim_config_default(c);
+	c->nr_levels = 1 + (uint32_t)(traces_random(state) % 3);
+	c->cores = (uint32_t)(traces_random(state) % 3);
+	c->no_classes = traces_random(state) % 3 == 0;
+	c->seed = traces_random(state);
+	for (k = 0; k < c->nr_levels; k++) {
+		struct sim_level_config *l = &c->level[k];
+
+		l->size = 2048u << (2 * k);
+		l->ways = traces_random(state) % 4 ? 4 : 0;
+		l->share = k == 2 ? 0 : 1;
+		/* Half of the machines are of the simple kind that has a short way. */
+		if (c->seed % 2)
+			continue;
+		l->policy = (enum sim_policy)(traces_random(state) % 5);
+		if (l->policy == SIM_PLRU)
+			l->ways = 8;
+		l->inclusion = k ? (enum sim_inclusion)(traces_random(state) % 2) : 0;
+		l->prefetch = (enum sim_prefetch)(traces_random(state) % 3);
+		l->write_through = traces_random(state) % 4 == 0;
+		l->no_allocate = traces_random(state) % 4 == 0;
+	}
+}
+
+static struct sim *new_sim(const struct sim_config *c)
+{
+	struct err err = { 0 };
+	struct sim *s = sim_new(c, &err);
+
+	if (!s)
+		fprintf(stderr, "%s\n", err.text);
+	CHECK(s);
+	return s;
+}
+
+static void same(struct sim *a, struct sim *b)
+{
+	uint32_t nr = sim_config_of(a)->nr_levels, i, k;
+	struct sim_totals ta, tb;
+
+	sim_totals(a, &ta);
+	sim_totals(b, &tb);
+	CHECK(memcmp(&ta, &tb, sizeof(ta)) == 0);
+	CHECK_EQ(sim_nr_threads(a), sim_nr_threads(b));
+	for (k = 0; k < nr; k++) {
+		struct sim_traffic fa, fb;
+		struct sim_counts ca, cb;
+
+		sim_level_traffic(a, k, &fa);
+		sim_level_traffic(b, k, &fb);
+		CHECK(memcmp(&fa, &fb, sizeof(fa)) == 0);
+		for (i = 0; i < sim_nr_threads(a); i++) {
+			sim_level_thread(a, i, k, &ca);
+			sim_level_thread(b, i, k, &cb);
+			CHECK(memcmp(&ca, &cb, sizeof(ca)) == 0);
+		}
+	}
+}
+
+/* All that outcomes tell, added up. */
+struct sums {
+	uint64_t hits[SIM_LEVELS_MAX], misses[SIM_LEVELS_MAX],
+		by_class[SIM_LEVELS_MAX][SIM_CLASSES];
+	uint64_t missed_first, invalidated, from_peer, fetched;
+};
+
+static void add(struct sums *n, const struct sim_outcome *out, uint32_t nr_levels)
+{
+	uint32_t k, c;
+
+	for (k = 0; k < nr_levels; k++) {
+		n->hits[k] += out->level[k].hits;
+		n->misses[k] += out->level[k].misses;
+		for (c = 0; c < SIM_CLASSES; c++)
+			n->by_class[k][c] += out->level[k].by_class[c];
+	}
+	n->missed_first += (uint64_t)__builtin_popcountll(out->missed_first);
+	n->invalidated += out->invalidated;
+	n->from_peer += out->from_peer;
+	n->fetched += out->fetched;
+	CHECK(out->served <= nr_levels || out->served == SIM_SERVED_PEER);
+	CHECK_EQ(out->nr_lines ? out->served != 0 : 0, out->missed_first != 0);
+}
+
+static void sums_are(const struct sums *n, struct sim *s, bool prefetches)
+{
+	uint32_t k, c;
+	struct sim_totals t;
+
+	sim_totals(s, &t);
+	for (k = 0; k < sim_config_of(s)->nr_levels; k++) {
+		struct sim_counts all;
+
+		sim_level_totals(s, k, &all);
+		CHECK_EQ(n->hits[k], all.hits[0] + all.hits[1]);
+		CHECK_EQ(n->misses[k], all.misses[0] + all.misses[1]);
+		for (c = 0; c < SIM_CLASSES; c++)
+			CHECK_EQ(n->by_class[k][c], all.by_class[c][0] + all.by_class[c][1]);
+	}
+	CHECK_EQ(n->missed_first, n->misses[0]);
+	CHECK_EQ(n->invalidated, t.invalidations);
+	CHECK_EQ(n->from_peer, t.interventions);
+	if (!prefetches)
+		CHECK_EQ(n->fetched, t.memory_reads);
+}
+
+static void one_machine(uint64_t *state)
+{
+	struct sim_config c;
+	struct sim *many, *one, *told;
+	struct sums sums = { 0 };
+	bool prefetches = false;
+	uint32_t i, from;
+
+	make_machine(state, &c);
+	make_accesses(state, 1 + (uint32_t)(traces_random(state) % 4));
+	many = new_sim(&c);
+	one = new_sim(&c);
+	told = new_sim(&c);
+	for (i = from = 0; i < ACCESSES; i++) {
+		struct sim_outcome out;
+
+		CHECK_EQ(sim_access(one, threads[i], accesses[i].address, accesses[i].size,
+				    accesses[i].is_write, NULL),
+			 0);
+		CHECK_EQ(sim_access(told, threads[i], accesses[i].address, accesses[i].size,
+				    accesses[i].is_write, &out),
+			 0);
+		add(&sums, &out, c.nr_levels);
+		if (i + 1 == ACCESSES || threads[i + 1] != threads[from]) {
+			CHECK_EQ(sim_run(many, threads[from], accesses + from, i + 1 - from), 0);
+			from = i + 1;
+		}
+	}
+	same(many, one);
+	same(told, one);
+	for (i = 0; i < c.nr_levels; i++)
+		prefetches |= c.level[i].prefetch != SIM_PREFETCH_NONE;
+	sums_are(&sums, told, prefetches);
+	sim_free(many);
+	sim_free(one);
+	sim_free(told);
+}
+
+static void all_ways_come_to_the_same(void)
+{
+	uint64_t state = 99;
+	unsigned i;
+
+	for (i = 0; i < 60; i++)
+		one_machine(&state);
+}
+
+/* ---- threads that ran at the same time ------------------------------------------- */
+
+static struct cray_pack packs[2];
+
+/* Two threads, 1000 accesses a stamp, both from 5000 to 15000 ns. */
+static void write_two(const char *path)
+{
+	struct cfile f;
+	uint32_t t, i, stamp;
+
+	traces_begin(&f, path, 1, 0);
+	for (t = 0; t < 2; t++) {
+		cray_pack_init(&packs[t]);
+		cray_pack_begin(&packs[t], t, 0, 5000);
+		for (stamp = 0; stamp < 10; stamp++) {
+			CHECK(cray_pack_stamp(&packs[t], 0, 5000 + stamp * 1000));
+			for (i = 0; i < 1000; i++)
+				cray_pack_access(&packs[t], 0x400000 + t, 64 + 8 * t,
+						 CRAY_HOW(CRAY_WRITE, 8, 0));
+		}
+		cfile_block(&f, &packs[t]);
+	}
+	traces_end(&f);
+}
+
+static void threads_of_the_same_time_take_turns(void)
+{
+	char path[] = "/tmp/corotracer-test-XXXXXX";
+	struct err err = { 0 };
+	struct mem_reader *r;
+	uint32_t nr[2] = { 0 }, longest = 0, turns = 0;
+	struct mem_run run;
+	struct replay replay = { 0 };
+	struct sim_totals totals;
+	struct sim_config c;
+	struct sim *s;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	write_two(path);
+	r = mem_reader_open(path, &err);
+	CHECK(r);
+	while (mem_reader_run(r, &run)) {
+		CHECK(!run.record && run.thread < 2);
+		nr[run.thread] += run.nr;
+		longest = run.nr > longest ? run.nr : longest;
+		turns++;
+	}
+	CHECK_EQ(mem_reader_faults(r)->nr, 0);
+	mem_reader_close(r);
+	CHECK_EQ(nr[0], 10000);
+	CHECK_EQ(nr[1], 10000);
+	CHECK(longest <= 4);
+	CHECK(turns > 9000);
+	/* So two counters in one line are taken away with nearly every turn. */
+	sim_config_default(&c);
+	s = new_sim(&c);
+	r = mem_reader_open(path, &err);
+	CHECK(r && replay_run(&replay, s, r, &err) == 0);
+	sim_totals(s, &totals);
+	CHECK(totals.false_sharing > 9000);
+	CHECK_EQ(totals.true_sharing, 0);
+	mem_reader_close(r);
+	replay_release(&replay);
+	sim_free(s);
+	unlink(path);
+}
+
+/* ---- bounds ---------------------------------------------------------------------- */
+
+static void followed_lines_are_bounded_and_that_is_told(void)
+{
+	struct sim_config c;
+	const struct sim_shared_line *worst[1];
+	struct sim_totals t;
+	struct sim *s;
+	uint32_t i;
+
+	sim_config_default(&c);
+	c.sharing_max = 64;
+	s = new_sim(&c);
+	for (i = 0; i < 4000; i++) {
+		CHECK_EQ(sim_access(s, i % 2, 0x1000 + 8 * (i % 2), 8, true, NULL), 0);
+		CHECK_EQ(sim_access(s, i % 2, 0x100000 + i / 2 * 64, 8, true, NULL), 0);
+	}
+	sim_totals(s, &t);
+	CHECK(t.lines_dropped > 1000);
+	CHECK_EQ(sim_shared_lines(s, worst, 1), 1);
+	CHECK_EQ(worst[0]->address, 0x1000);
+	CHECK_EQ(worst[0]->invalidations, 3999);
+	sim_free(s);
+}
+
+static void any_number_of_threads_is_taken(void)
+{
+	struct sim_config c;
+	struct sim_totals t;
+	struct sim_thread last;
+	struct sim *s;
+	uint32_t i;
+
+	sim_config_default(&c);
+	c.nr_levels = 1;
+	c.level[0].size = 4096;
+	s = new_sim(&c);
+	for (i = 0; i < 40000; i++)
+		CHECK_EQ(sim_access(s, i * 7919, i * 8, 8, i % 2, NULL), 0);
+	sim_totals(s, &t);
+	CHECK_EQ(t.accesses[0] + t.accesses[1], 40000);
+	CHECK_EQ(t.cores, SIM_CORES_AUTO);
+	sim_thread(s, sim_nr_threads(s) - 1, &last);
+	CHECK_EQ(last.thread, SIM_NOBODY);
+	sim_free(s);
+}
+
+static void weights_count(void)
+{
+	struct sim_config c;
+	struct sim_counts n;
+	struct sim *s;
+	uint32_t i;
+
+	sim_config_default(&c);
+	s = new_sim(&c);
+	sim_weight(s, 640); /* two and a half */
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(sim_access(s, 0, i % 10 * 64, 8, false, NULL), 0);
+	sim_level_totals(s, 0, &n);
+	CHECK_EQ(n.misses[SIM_READS], 25);
+	CHECK_EQ(n.hits[SIM_READS], 225);
+	sim_free(s);
+}
+
+int main(void)
+{
+	RUN(all_ways_come_to_the_same);
+	RUN(threads_of_the_same_time_take_turns);
+	RUN(followed_lines_are_bounded_and_that_is_told);
+	RUN(any_number_of_threads_is_taken);
+	RUN(weights_count);
+	return 0;
+}
