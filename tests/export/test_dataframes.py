@@ -22,7 +22,7 @@ duck = duckdb.sql(f"SELECT probe_id, tid, addr, seq, is_active, ts FROM read_csv
 names = pandas.read_csv(full, keep_default_na=False)
 print(json.dumps({
     "pandas": rows(frame), "sqlite": rows(from_sqlite), "duckdb": [[str(int(v)) if isinstance(v, bool) else str(v) for v in r] for r in duck.fetchall()],
-    "guessed": [str(t) for t in guessed.dtypes], "auto": duckdb.sql(f"SELECT count(*) FROM '{csv}'").fetchone()[0],
+    "guessed": [str(t) for t in guessed.dtypes], "auto": duckdb.sql(f"SELECT count(*) FROM '{csv}'").fetchall()[0][0],
     "names": dict(zip(map(str, names["probe_id"]), names["name"])),
     "duck_names": dict((str(i), n) for i, n in duckdb.sql(f"SELECT probe_id, name FROM read_csv('{full}', header=true, delim=',', quote='\"', escape='\"')").fetchall()),
 }))
