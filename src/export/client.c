@@ -105,31 +105,41 @@ static int start_shell(struct client *c, int input, const struct client_args *ar
 	return rc;
 }
 
+static int start_piped(struct client *c, const struct client_args *args, char **env,
+		       struct err *err)
+{
+	int pipe_fds[2], rc;
+
+	c->output = memfd_create("client", MFD_CLOEXEC);
+	if (c->output < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_errno(err, "cannot make a pipe");
+	c->input = pipe_fds[1];
+	rc = start_shell(c, pipe_fds[0], args, env);
+	close(pipe_fds[0]);
+	if (rc < 0)
+		err_set(err, rc, "cannot start '%s': %s", c->command, strerror(-rc));
+	return rc;
+}
+
 int client_start(struct client *c, const char *command, struct client_args *args,
 		 const char *variable, const char *password, struct err *err)
 {
-	char **env = password ? make_environment(variable, password) : environ;
-	int pipe_fds[2], rc;
+	char **env;
+	int rc;
 
 	c->command = command;
 	c->input = c->output = -1;
-	if (!env || args->failed)
+	if (args->failed)
 		return err_set(err, -ENOMEM, "no memory for a command line");
-	c->output = memfd_create("client", MFD_CLOEXEC);
-	if (c->output < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0) {
-		rc = err_errno(err, "cannot make a pipe");
-	} else {
-		c->input = pipe_fds[1];
-		rc = start_shell(c, pipe_fds[0], args, env);
-		close(pipe_fds[0]);
-		if (rc < 0)
-			err_set(err, rc, "cannot start '%s': %s", command, strerror(-rc));
-	}
-	if (password) {
-		explicit_bzero(env[0], strlen(env[0]));
-		free(env[0]);
-		free(env);
-	}
+	if (!password || !variable)
+		return start_piped(c, args, environ, err);
+	env = make_environment(variable, password);
+	if (!env)
+		return err_set(err, -ENOMEM, "no memory for an environment");
+	rc = start_piped(c, args, env, err);
+	explicit_bzero(env[0], strlen(env[0]));
+	free(env[0]);
+	free(env);
 	return rc;
 }
 
@@ -219,7 +229,9 @@ void client_close(struct client *c)
 {
 	if (c->pid)
 		wait_for(c);
-	if (c->output > 0)
+	if (c->input >= 0)
+		close(c->input);
+	if (c->output >= 0)
 		close(c->output);
 	bytes_release(&c->bytes);
 }

@@ -14,8 +14,10 @@ char *copy_event_text(char *p, const struct trace_event *ev)
 	p = fmt_u64(p, ev->probe_id);
 	*p++ = '\t';
 	p = fmt_u64(p, ev->tid);
-	memcpy(p, "\t0x", 3);
-	p = fmt_hex16(p + 3, ev->addr);
+	*p++ = '\t';
+	*p++ = '0';
+	*p++ = 'x';
+	p = fmt_hex16(p, ev->addr);
 	*p++ = '\t';
 	p = fmt_u64(p, ev->seq);
 	*p++ = '\t';
@@ -122,8 +124,9 @@ char *copy_event_binary(char *p, const struct trace_event *ev)
 	p = put_numeric(p, ev->probe_id);
 	p = put_numeric(p, ev->tid);
 	p = put_i32(p, 18);
-	memcpy(p, "0x", 2);
-	p = fmt_hex16(p + 2, ev->addr);
+	*p++ = '0';
+	*p++ = 'x';
+	p = fmt_hex16(p, ev->addr);
 	p = put_numeric(p, ev->seq);
 	p = put_i32(p, 1);
 	*p++ = ev->is_active;

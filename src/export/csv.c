@@ -30,14 +30,18 @@ static int no_memory(struct err *err)
 /* The longest line is far shorter than OUTFILE_ROOM. */
 static inline char *put_event(char *p, const struct trace_event *ev)
 {
+	static const char active[2][8] = { ",false,", ",true," };
+
 	p = fmt_u64(p, ev->probe_id);
 	*p++ = ',';
 	p = fmt_u64(p, ev->tid);
-	memcpy(p, ",0x", 3);
-	p = fmt_hex16(p + 3, ev->addr);
+	*p++ = ',';
+	*p++ = '0';
+	*p++ = 'x';
+	p = fmt_hex16(p, ev->addr);
 	*p++ = ',';
 	p = fmt_u64(p, ev->seq);
-	memcpy(p, ev->is_active ? ",true,\0" : ",false,", 7);
+	memcpy(p, active[ev->is_active], sizeof(active[0]));
 	p = fmt_u64(p + 7 - ev->is_active, ev->ts);
 	*p++ = '\n';
 	return p;

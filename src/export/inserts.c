@@ -60,9 +60,10 @@ static bool put_address(struct bytes *b, uint64_t addr)
 
 	if (!p)
 		return false;
-	memcpy(p, "'0x", 3);
+	p[0] = p[19] = '\'';
+	p[1] = '0';
+	p[2] = 'x';
 	fmt_hex16(p + 3, addr);
-	p[19] = '\'';
 	b->size += 20;
 	return true;
 }

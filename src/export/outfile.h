@@ -59,6 +59,8 @@ static inline void outfile_put(struct outfile *f, const void *data, size_t size)
 		outfile_put_large(f, data, size);
 		return;
 	}
+	if (!size)
+		return;
 	memcpy(f->at, data, size);
 	f->at += size;
 }

@@ -17,12 +17,12 @@ guessed = pandas.read_csv(csv)
 import sqlite3
 from_sqlite = pandas.read_sql("SELECT CAST(probe_id AS TEXT) probe_id, tid, addr, CAST(seq AS TEXT) seq, is_active, CAST(ts AS TEXT) ts "
                               "FROM coro_trace_events ORDER BY id", sqlite3.connect(sqlite))
-duck = duckdb.sql(f"SELECT probe_id, tid, addr, seq, is_active::int, ts FROM read_csv('{csv}', "
+duck = duckdb.sql(f"SELECT probe_id, tid, addr, seq, is_active, ts FROM read_csv('{csv}', "
                   "columns={'probe_id':'UBIGINT','tid':'UBIGINT','addr':'VARCHAR','seq':'UBIGINT','is_active':'BOOLEAN','ts':'UBIGINT'}, header=true)")
 names = pandas.read_csv(full, keep_default_na=False)
 print(json.dumps({
-    "pandas": rows(frame), "sqlite": rows(from_sqlite), "duckdb": [[str(v) for v in r] for r in duck.fetchall()],
-    "guessed": [str(t) for t in guessed.dtypes], "auto": duckdb.sql(f"SELECT count(*) FROM '{csv}'").fetchone()[0],
+    "pandas": rows(frame), "sqlite": rows(from_sqlite), "duckdb": [[str(int(v)) if isinstance(v, bool) else str(v) for v in r] for r in duck.fetchall()],
+    "guessed": [str(t) for t in guessed.dtypes], "auto": duckdb.sql(f"SELECT count(*) FROM '{csv}'").fetchall()[0][0],
     "names": dict(zip(map(str, names["probe_id"]), names["name"])),
     "duck_names": dict((str(i), n) for i, n in duckdb.sql(f"SELECT probe_id, name FROM read_csv('{full}', header=true, delim=',', quote='\"', escape='\"')").fetchall()),
 }))

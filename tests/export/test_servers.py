@@ -297,11 +297,14 @@ def feed(dir, name, s, *more):
     stop = threading.Event()
 
     def write():
+        # Until the case is over, and a little more: a server that gave up a LOAD reads on to its end.
+        left = 10
         try:
-            # Enough to be in mid-load, and not so much that undoing it takes long.
-            while not stop.wait(0.1):
+            while left:
+                left -= stop.wait(0.1)
                 p.stdin.write(part)
                 p.stdin.flush()
+            p.stdin.close()
         except (BrokenPipeError, ValueError):
             pass
 
@@ -312,12 +315,9 @@ def feed(dir, name, s, *more):
         raise AssertionError(f"the export ended: {p.stderr.read()}")
 
     def end():
-        try:
-            status = p.wait(60)
-        finally:
-            stop.set()
-            p.kill()
-            thread.join()
+        stop.set()
+        status = p.wait(100)
+        thread.join()
         return status, p.stderr.read()
 
     return p, end

@@ -270,7 +270,7 @@ def perfetto_gets_slices_instants_and_counters(dir):
     contains(err, "without time")
     status, _, err = tool("export", "perfetto", write(dir, b"{}"))
     equal(status, 1, "status for something else")
-    equal(tool("export", "csv", "-f", path)[0], 2, "status for a kind that is not there")
+    equal(tool("export", "nonsense", "-f", path)[0], 2, "status for a kind that is not there")
 
 
 if __name__ == "__main__":
