@@ -76,5 +76,7 @@ show_lives "$dir/phantoms.jsonl"
 
 printf '\nThese will never run again.  Why?\n'
 show_report "$dir/phantoms.jsonl"
+printf '\nThe same as a page, to be opened in a browser:\n'
+show build/corotracer html -o "$dir/phantoms.html" "$dir/phantoms.jsonl"
 printf '\nThe traces are in %s.  Next: ./test.sh runs every test; build/corotracer help shows\n' "$dir"
 printf 'the commands.\n'
