@@ -5,6 +5,7 @@ cd "$(dirname "$0")"
 . scripts/lib.sh
 
 need "${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}"
+need_npm
 say "building..."
 build dev -DCOROTRACER_BUILD_TESTS=OFF
 

@@ -25,7 +25,6 @@ if [ $quick = no ]; then
 	# Perfetto's schema and trace processor, for what is exported to it.
 	packages+=(python3-pip)
 	# The page, in a real browser.
-	command -v npm >/dev/null 2>&1 || packages+=(nodejs npm)
 	packages+=(chromium)
 	# Servers and clients that traces are exported to, and what loads the results.
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
@@ -37,6 +36,7 @@ if [ $quick = no ]; then
 	esac
 fi
 need "${packages[@]}"
+need_npm
 if [ $quick = no ]; then
 	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
 	for version in 16 19; do

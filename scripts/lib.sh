@@ -56,6 +56,11 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
 # shellcheck disable=SC2034
 EXAMPLE_PACKAGES=(g++ redis-tools)
 
+# The dashboard's page is made by npm; whoever has a Node.js of his own has a newer one.
+need_npm() {
+	command -v npm >/dev/null 2>&1 || need nodejs npm
+}
+
 # build PRESET [CMAKE ARGUMENT...]: configure and build, quietly unless it fails.
 build() {
 	local preset=$1 log
