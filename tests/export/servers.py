@@ -5,6 +5,7 @@ Each listens on loopback and on a socket of its own, runs as a user that is not 
 insists), and is killed by its pid in the end.  Skip("why") where the packages are not there.
 """
 import atexit
+import ctypes
 import glob
 import os
 import pwd
@@ -42,6 +43,12 @@ def unprivileged():
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+def die_with_parent():
+    """A test that is killed leaves no server: after the change of user, which would forget it."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT, 0, 0, 0)
+
+
 class Server:
     def __init__(self):
         # Short: the name of a socket has 107 characters.
@@ -61,7 +68,7 @@ class Server:
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command(), cwd=self.dir, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, **unprivileged())
+                                            stderr=log, preexec_fn=die_with_parent, **unprivileged())
         KEPT.add(self.process.pid)
         wait_until(self.answers, f"an answer of {self.command()[0]}")
 
