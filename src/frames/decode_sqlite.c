@@ -294,14 +294,17 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* The database's integers are signed: what does not fit goes in as its digits. */
+/*
+ * The database's integers are signed.  What does not fit goes in as a blob of its digits:
+ * text it would take for a number, and round it.
+ */
 static int bind_unsigned(sqlite3_stmt *st, int at, uint64_t u)
 {
 	char text[FMT_U64_MAX + FMT_SLACK];
 
 	if (u <= INT64_MAX)
 		return sqlite3_bind_int64(st, at, (sqlite3_int64)u);
-	return sqlite3_bind_text(st, at, text, (int)(fmt_u64(text, u) - text), SQLITE_TRANSIENT);
+	return sqlite3_bind_blob(st, at, text, (int)(fmt_u64(text, u) - text), SQLITE_TRANSIENT);
 }
 
 static int bind(sqlite3_stmt *st, int at, const struct row_value *v)

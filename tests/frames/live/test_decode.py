@@ -193,6 +193,12 @@ def counters_have_their_names_and_the_others_are_left_out(dir):
     equal(rows(out, "count"), [{
         "ppt_seqno": "1", "c_0_start[cycles]": "10", "c_0_end[cycles]": "25", "c_0_delta[cycles]": "15",
         "c_1_start[instructions]": str(2**64 - 1), "c_1_end[instructions]": "4", "c_1_delta[instructions]": "5"}], "the row")
+    # A database's integers are signed; what does not fit is there to the digit all the same.
+    database = os.path.join(dir, "count.sqlite")
+    equal(tool("decode", "-q", "-f", "sqlite", os.path.join(dir, "hand.ppt"), database)[0], 0, "status")
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        row, = db.execute("SELECT * FROM count").fetchall()
+    equal([v.decode() if isinstance(v, bytes) else v for v in row], [1, 10, 25, 15, str(2**64 - 1), 4, 5], "the row in a database")
 
 
 @test
