@@ -82,7 +82,7 @@ peak()
 }
 
 example particles 20000 10 -- 100000 20
-example tally 2 20000 100 -- 2 5000000
+example tally 2 20000 100 -- 2 20000000
 "$tool" mem cc -O2 -g -o "$dir/particles-traced" "$source/particles.c"
 "$tool" mem run -q -o "$dir/short.trace" -- "$dir/particles-traced" 20000 3 >/dev/null 2>&1
 "$tool" mem run -q -o "$dir/long.trace" -- "$dir/particles-traced" 20000 30 >/dev/null 2>&1

@@ -142,6 +142,8 @@ static void count_access(struct blame_counts *c, bool write, uint64_t weight)
 /* One part of @parts of what the access missed; the first parts take what does not divide. */
 static uint64_t part(uint64_t whole, uint32_t index, uint32_t parts)
 {
+	if (parts == 1)
+		return whole;
 	return whole / parts + (index < whole % parts);
 }
 
@@ -313,7 +315,8 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 		index += list[i].missed;
 	}
 	count_access(&b->total, write, weight);
-	count_misses(b, &b->total, out, weight, 0, 1);
+	if (out->level[0].misses)
+		count_misses(b, &b->total, out, weight, 0, 1);
 	if (count_site(b, r, nr ? &list[0] : NULL, weight, out) < 0)
 		return -ENOMEM;
 	if (nr && (out->invalidated || out->level[0].by_class[SIM_COHERENCE]))

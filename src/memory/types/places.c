@@ -47,6 +47,9 @@ struct mem_places {
 	uint32_t by_type_size;
 	uint64_t generation;
 	struct cached *cache;
+	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, of the kinds before modules */
+	const char *last_module;            /* the last file whose data was met, and */
+	uint32_t last_module_owner;
 };
 
 struct mem_places *mem_places_new(struct types *types)
@@ -145,13 +148,28 @@ static int64_t owner_of_variable(struct mem_places *p, const struct type_variabl
 	return owner_number(p, identity, &owner);
 }
 
+/* Most accesses of a program without annotations come here: no look at texts the second time. */
 static int64_t owner_of_kind(struct mem_places *p, enum owner_kind kind, const char *name)
 {
 	struct owner owner = { .kind = kind, .name = name };
 	char identity[300];
+	int64_t number;
 
+	if (kind == OWNER_MODULE && p->last_module == name)
+		return p->last_module_owner;
+	if (kind < OWNER_MODULE && p->by_kind[kind])
+		return p->by_kind[kind] - 1;
 	snprintf(identity, sizeof(identity), "K%d %.250s", (int)kind, name);
-	return owner_number(p, identity, &owner);
+	number = owner_number(p, identity, &owner);
+	if (number < 0)
+		return number;
+	if (kind == OWNER_MODULE) {
+		p->last_module = name;
+		p->last_module_owner = (uint32_t)number;
+	} else {
+		p->by_kind[kind] = (uint32_t)number + 1;
+	}
+	return number;
 }
 
 /* ---- what is inside ------------------------------------------------------ */
