@@ -49,7 +49,8 @@ need() {
 
 # shellcheck disable=SC2034 # used by those who source this
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
-	libelf-dev libdw-dev libiberty-dev libpfm4-dev libsqlite3-dev libzstd-dev zlib1g-dev)
+	libelf-dev libdw-dev libiberty-dev libpfm4-dev libsqlite3-dev libzstd-dev zlib1g-dev
+	libncurses-dev libmicrohttpd-dev)
 
 # The C++ examples, and the clients that they serve.
 # shellcheck disable=SC2034

@@ -25,7 +25,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct opt {
 	char letter;      /* 'o', or 0 when there is only the long form */
 	const char *name; /* "output" */
-	const char *arg;  /* "FILE", or NULL for a flag */
+	const char *arg;  /* "FILE", "[=FILE]" if it may be left out, or NULL for a flag */
 	const char *help; /* one line, lower case, no full stop */
 };
 
@@ -46,6 +46,8 @@ extern const struct command command_run;
 extern const struct command command_collect;
 extern const struct command command_snapshot;
 extern const struct command command_recover;
+extern const struct command command_top;
+extern const struct command command_serve;
 extern const struct command command_info;
 extern const struct command command_report;
 extern const struct command command_html;

@@ -5,6 +5,8 @@
 
 #include "cmd.h"
 
+static const char about[] = "about the tool";
+
 static bool first_of_instrument(size_t at)
 {
 	size_t i;
@@ -27,6 +29,22 @@ static void print_instrument(const char *instrument)
 	}
 }
 
+/* Everybody knows what these do: a line for all. */
+static void print_about(void)
+{
+	bool first = true;
+	size_t i;
+
+	fputs(about, stdout);
+	for (i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->instrument, about) != 0)
+			continue;
+		printf("%s %s", first ? ":" : ",", commands[i]->name);
+		first = false;
+	}
+	putchar('\n');
+}
+
 static void print_all(void)
 {
 	size_t i;
@@ -35,9 +53,10 @@ static void print_all(void)
 	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report --text "
 	     "t.jsonl");
 	for (i = 0; commands[i]; i++) {
-		if (first_of_instrument(i))
+		if (first_of_instrument(i) && strcmp(commands[i]->instrument, about) != 0)
 			print_instrument(commands[i]->instrument);
 	}
+	print_about();
 }
 
 static int run_help(int argc, char **argv)
@@ -70,7 +89,7 @@ static int run_help(int argc, char **argv)
 
 const struct command command_help = {
 	.name = "help",
-	.instrument = "about the tool",
+	.instrument = about,
 	.args = "[COMMAND [COMMAND]]",
 	.summary = "explain the tool, or one command",
 	.run = run_help,

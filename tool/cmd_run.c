@@ -5,7 +5,7 @@
 #include "session.h"
 
 static const struct opt opts[] = {
-	SESSION_OPTS, SESSION_WAIT_ALL, SESSION_CHECK, { 0, NULL, NULL, NULL }
+	SESSION_OPTS, SESSION_SERVE, SESSION_WAIT_ALL, SESSION_CHECK, { 0, NULL, NULL, NULL }
 };
 
 static int run_run(int argc, char **argv)

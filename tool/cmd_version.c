@@ -11,6 +11,8 @@
 
 #include "base/json_writer.h"
 #include "cmd.h"
+#include "view/server.h"
+#include "view/top.h"
 #include "view/view.h"
 
 static const struct opt opts[] = {
@@ -33,6 +35,8 @@ static int print_json(const char *arch)
 	jw_key(&w, "libraries");
 	jw_object_begin(&w);
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
+	jw_field_string(&w, "ncurses", top_library());
+	jw_field_string(&w, "libmicrohttpd", server_library());
 	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
 	jw_field_bool(&w, "page", view_page(&size, &err) != NULL);

@@ -66,7 +66,7 @@ static bool take_value(const struct opt *opt, const char *attached, struct opt_w
 	*value = NULL;
 	if (!opt->arg)
 		return attached == NULL;
-	if (attached) {
+	if (attached || opt->arg[0] == '[') {
 		*value = attached;
 		return true;
 	}
@@ -202,7 +202,7 @@ void command_help_print(const struct command *cmd)
 
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-			 o->arg ? " " : "", o->arg ? o->arg : "");
+			 o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
 		printf("%s  %-26s %s\n", o == cmd->opts ? "\n" : "", left, o->help);
 	}
 	if (cmd->details)

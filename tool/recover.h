@@ -13,15 +13,18 @@
 #define RECOVER_EVENTS     8u
 #define RECOVER_ALL_EVENTS 64u
 
-/* The moment that ages are counted to: now, or the last sign of life. */
-uint64_t recover_moment(const struct recover *r);
-
-/* Is any of the programs still there? */
-bool recover_goes_on(const struct recover *r);
+struct json_writer;
 
 void recover_print_text(const struct recover *r, const char *path, bool all);
 
 /* 0, or a negative errno. */
 int recover_print_json(const struct recover *r, const char *path);
+
+/* Members of an object that is open: all that is told of one coroutine at @moment. */
+void recover_json_coroutine(struct json_writer *j, const struct recover *r,
+			    const struct recover_coroutine *c, uint64_t moment);
+
+/* Member "processes": those that were met, and whether they are there. */
+void recover_json_processes(struct json_writer *j, const struct recover *r);
 
 #endif

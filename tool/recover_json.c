@@ -34,7 +34,7 @@ static void put_why(struct json_writer *j, unsigned reason, bool has_resource, u
 		jw_field_u64(j, "resource", resource);
 }
 
-static void put_processes(struct json_writer *j, const struct recover *r)
+void recover_json_processes(struct json_writer *j, const struct recover *r)
 {
 	static const char *const life[] = {
 		[PROCESS_GONE] = "gone", [PROCESS_THERE] = "running", [PROCESS_OTHER] = "reused"
@@ -107,12 +107,11 @@ static void put_threads(struct json_writer *j, const struct recover *r)
 	jw_array_end(j);
 }
 
-static void put_coroutine(struct json_writer *j, const struct recover *r,
-			  const struct recover_coroutine *c, uint64_t moment)
+void recover_json_coroutine(struct json_writer *j, const struct recover *r,
+			    const struct recover_coroutine *c, uint64_t moment)
 {
 	const struct sidecar_coroutine *co = &c->co;
 
-	jw_object_begin(j);
 	jw_field_u64(j, "id", co->probe_id);
 	if (co->station != TRACE_NO_STATION)
 		jw_field_u64(j, "station", co->station);
@@ -134,6 +133,13 @@ static void put_coroutine(struct json_writer *j, const struct recover *r,
 	jw_field_u64(j, "birth_ts", co->birth_ts);
 	jw_field_u64(j, "events", co->written);
 	jw_field_u64(j, "dropped", co->lost);
+}
+
+static void put_coroutine(struct json_writer *j, const struct recover *r,
+			  const struct recover_coroutine *c, uint64_t moment)
+{
+	jw_object_begin(j);
+	recover_json_coroutine(j, r, c, moment);
 	jw_object_end(j);
 }
 
@@ -184,7 +190,7 @@ int recover_print_json(const struct recover *r, const char *path)
 	jw_field_u64(&j, "last_look_ts", r->image.last_look_ns);
 	put_clock(&j, r);
 	put_totals(&j, r);
-	put_processes(&j, r);
+	recover_json_processes(&j, r);
 	put_threads(&j, r);
 	jw_key(&j, "coroutines");
 	jw_array_begin(&j);

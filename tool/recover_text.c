@@ -29,35 +29,6 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-bool recover_goes_on(const struct recover *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->nr_processes; i++) {
-		if (r->processes[i].life == PROCESS_THERE)
-			return true;
-	}
-	return false;
-}
-
-uint64_t recover_moment(const struct recover *r)
-{
-	uint64_t moment = r->last_ts;
-	size_t i;
-
-	if (r->same_time && recover_goes_on(r))
-		return r->now_ns;
-	/* Whoever looked at it then found it going on. */
-	if (r->same_time && r->image.last_look_ns > moment)
-		moment = r->image.last_look_ns;
-	/* Events that were read are gone, but states tell when they came about. */
-	for (i = 0; i < r->nr_coroutines; i++) {
-		if (r->coroutines[i].co.since_ts > moment)
-			moment = r->coroutines[i].co.since_ts;
-	}
-	return moment;
-}
-
 /* ---- times --------------------------------------------------------------------- */
 
 static void put_date(time_t at)

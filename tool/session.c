@@ -97,6 +97,17 @@ static bool set_flight(struct session *s, const char *value)
 	return true;
 }
 
+static bool set_serve(struct session *s, const char *value)
+{
+	unsigned long long port = 0;
+
+	if (value && !opt_number(name_of(s), "--serve", value, 1, 65535, &port))
+		return false;
+	s->serve = true;
+	s->serve_port = (uint16_t)port;
+	return true;
+}
+
 static bool set_path(struct session *s, const char **path, const char *name, const char *value)
 {
 	if (*value) {
@@ -119,6 +130,8 @@ bool session_set(struct session *s, const char *name, const char *value)
 		return set_on_full(s, value);
 	if (!strcmp(name, "flight-recorder"))
 		return set_flight(s, value);
+	if (!strcmp(name, "serve"))
+		return set_serve(s, value);
 	if (!strcmp(name, "output"))
 		return set_path(s, &s->config.output, name, value);
 	if (!strcmp(name, "shm"))
@@ -207,6 +220,56 @@ static bool can_check(const struct session *s)
 	return false;
 }
 
+/* ---- the page --------------------------------------------------------------- */
+
+/* The collector tells that its files are there, and has no more to say than that. */
+static struct serving *waiting;
+
+static void trace_is_there(const char *shm, const char *sock, uint32_t nr_stations)
+{
+	(void)shm;
+	(void)sock;
+	(void)nr_stations;
+	serving_go(waiting);
+}
+
+static bool is_ctf(const struct session *s)
+{
+	enum trace_format format = s->config.format;
+
+	return (format == TRACE_FORMAT_AUTO ? trace_format_of(s->config.output) : format) ==
+	       TRACE_FORMAT_CTF;
+}
+
+/* Before the program: if the page cannot be had, it is not started.  -1: go on, or the status. */
+static int start_page(struct session *s)
+{
+	struct serving *page = &s->serving;
+
+	if (!s->serve)
+		return -1;
+	if (!serving_can_follow(name_of(s), s->config.output, is_ctf(s),
+				s->config.flight_size != 0))
+		return EXIT_USAGE;
+	page->command = name_of(s);
+	page->trace = s->config.output;
+	if (!serving_listen(page, NULL, s->serve_port) || !serving_fork(page))
+		return EXIT_FAILED;
+	waiting = page;
+	s->config.ready = trace_is_there;
+	say(name_of(s), "the page is at %s", page->listener.url);
+	return -1;
+}
+
+/* Who was asked to end, other than by Ctrl-C, does not stay. */
+static void end_page(struct session *s, const struct collector_result *r)
+{
+	if (s->serve)
+		serving_end(&s->serving, r && (!r->stop_signal || r->stop_signal == SIGINT));
+}
+
+/* ---- the run ---------------------------------------------------------------- */
+
 int session_run(struct session *s)
 {
 	struct collector_result result;
@@ -215,8 +278,12 @@ int session_run(struct session *s)
 
 	if (!can_check(s))
 		return EXIT_USAGE;
+	status = start_page(s);
+	if (status >= 0)
+		return status;
 	s->config.tool = "corotracer " COROTRACER_VERSION;
 	if (collector_run(&s->config, &result, &err) < 0) {
+		end_page(s, NULL);
 		if (s->json)
 			run_summary_json_error(&err);
 		else
@@ -232,6 +299,7 @@ int session_run(struct session *s)
 		run_summary_text(s, &result);
 	if (s->check && check(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
+	end_page(s, &result);
 	if (result.signal)
 		die_as_the_program_did(result.signal);
 	return status;

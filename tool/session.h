@@ -10,6 +10,7 @@
 
 #include "cmd.h"
 #include "ctp/collector.h"
+#include "serving.h"
 
 #define DEFAULT_STATIONS 128 /* as in seed 001 */
 #define DEFAULT_OUTPUT   "trace_output.jsonl"
@@ -22,6 +23,9 @@ struct session {
 	bool fail_on_loss;
 	bool check; /* look at the trace afterwards, and fail on what is wrong in it */
 	const char *suppressions;
+	bool serve; /* on a page, meanwhile and afterwards */
+	uint16_t serve_port;
+	struct serving serving;
 };
 
 /* Rows of an option table that session_options() knows what to do with. */
@@ -45,6 +49,11 @@ struct session {
 	{ 0, "check", NULL, "report on the trace; exit 1 on faults, or who is left" }, \
 	{                                                                              \
 		0, "suppressions", "FILE", "for --check: findings that are meant"      \
+	}
+
+#define SESSION_SERVE                                                                \
+	{                                                                            \
+		0, "serve", "[=PORT]", "show it on a page meanwhile, and afterwards" \
 	}
 
 #define SESSION_WAIT_ALL                                                    \

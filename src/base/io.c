@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* Is what just failed worth another try? */
@@ -59,4 +60,12 @@ ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void)
 	}
 	/* A pipe that polls writable takes that much without waiting. */
 	return io_write(fd, buf, size < PIPE_BUF ? size : PIPE_BUF);
+}
+
+bool io_is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
 }

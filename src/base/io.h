@@ -21,4 +21,10 @@ ssize_t io_write(int fd, const void *buf, size_t size);
  */
 ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void));
 
+/*
+ * Has somebody else a lock (flock) on the file that is open as @fd?  Asked by trying: for that
+ * moment who wants it for himself alone does not get it.
+ */
+bool io_is_locked(int fd);
+
 #endif

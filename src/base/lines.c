@@ -60,10 +60,19 @@ static bool grow(struct lines *l)
 	return true;
 }
 
+/* So many bytes there are to be read, of @room at most. */
+static size_t readable(const struct lines *l, size_t room)
+{
+	if (!l->follow || l->limit - l->offset > room)
+		return room;
+	return (size_t)(l->limit - l->offset);
+}
+
 /* More bytes behind those of the line that is not whole yet.  1, 0 at the end, -errno. */
 static int fill(struct lines *l)
 {
 	ssize_t got;
+	size_t want;
 
 	if (l->eof)
 		return 0;
@@ -75,12 +84,15 @@ static int fill(struct lines *l)
 	}
 	if (l->end == l->size && !grow(l))
 		return -ENOMEM;
-	got = io_read(l->fd, l->buf + l->end, l->size - l->end);
+	want = readable(l, l->size - l->end);
+	got = want ? io_read(l->fd, l->buf + l->end, want) : 0;
 	if (got < 0)
 		return (int)got;
 	if (got == 0)
-		l->eof = true;
+		l->eof = !l->follow;
 	l->end += (size_t)got;
+	l->offset += (uint64_t)got;
+	l->fills += got > 0;
 	return got > 0;
 }
 
@@ -109,12 +121,16 @@ static int skip(struct lines *l, struct line *line)
 		l->bytes += gone;
 		l->pos += gone;
 		l->scanned = l->pos;
+		l->skipping = !newline;
 		if (newline)
 			return 1;
 		rc = fill(l);
 		if (rc < 0)
 			return rc;
+		if (!rc && l->follow)
+			return -EAGAIN;
 		if (!rc) {
+			l->skipping = false;
 			line->cut = true;
 			return 1;
 		}
@@ -123,6 +139,8 @@ static int skip(struct lines *l, struct line *line)
 
 static int next(struct lines *l, struct line *line)
 {
+	if (l->skipping)
+		return skip(l, line);
 	for (;;) {
 		const char *newline = memchr(l->buf + l->scanned, '\n', l->end - l->scanned);
 		int rc;
@@ -140,6 +158,8 @@ static int next(struct lines *l, struct line *line)
 		if (!rc)
 			break;
 	}
+	if (l->follow)
+		return -EAGAIN;
 	if (l->pos == l->end)
 		return 0;
 	take(l, line, l->end - l->pos, false);
@@ -150,9 +170,31 @@ int lines_next(struct lines *l, struct line *line, struct err *err)
 {
 	int rc = next(l, line);
 
-	if (rc < 0)
+	if (rc < 0 && rc != -EAGAIN)
 		err_set(err, rc, "cannot read '%s': %s", l->name, strerror(-rc));
 	return rc;
+}
+
+void lines_follow(struct lines *l, uint64_t limit)
+{
+	l->follow = true;
+	/* What was read was read. */
+	l->limit = limit > l->offset ? limit : l->offset;
+	l->eof = false;
+}
+
+void lines_settle(struct lines *l)
+{
+	uint64_t half = l->end - l->pos;
+
+	if (!l->follow)
+		return;
+	l->follow = false;
+	/* Of a regular file: only such are followed. */
+	if (lseek(l->fd, (off_t)(l->offset - half), SEEK_SET) < 0)
+		return;
+	l->offset -= half;
+	l->end = l->scanned = l->pos;
 }
 
 bool line_is_blank(const struct line *line)

@@ -4,6 +4,9 @@
  *
  * Lines may hold anything, NUL included.  The buffer grows with the longest line
  * met, up to a limit; a longer line is reported as such, without its text.
+ *
+ * A file that somebody is still writing can be followed: then half a line at its end is not
+ * there yet, and where there is no more for now is no end.
  */
 #ifndef BASE_LINES_H
 #define BASE_LINES_H
@@ -26,7 +29,12 @@ struct lines {
 	size_t scanned;   /* no newline from pos to here */
 	size_t end;       /* of what was read */
 	bool eof;
-	uint64_t bytes; /* handed out so far */
+	uint64_t bytes;  /* handed out so far */
+	uint64_t offset; /* read so far */
+	uint64_t fills;  /* times that something was read */
+	bool follow;
+	bool skipping;  /* inside a line that is too long */
+	uint64_t limit; /* while following: bytes of the file that are to be read, for now */
 };
 
 struct line {
@@ -42,8 +50,18 @@ int lines_open(struct lines *l, const char *path, size_t max_line, struct err *e
 /* The same on an open descriptor, which is ours from now on, also on failure. */
 int lines_open_fd(struct lines *l, int fd, const char *name, size_t max_line, struct err *err);
 
-/* 1: a line, valid until the next call; 0: the end; a negative errno. */
+/* 1: a line, valid until the next call; 0: the end; a negative errno; -EAGAIN (following): not yet.
+ */
 int lines_next(struct lines *l, struct line *line, struct err *err);
+
+/* From now on it may grow; it is read up to @limit, which may be raised. */
+void lines_follow(struct lines *l, uint64_t limit);
+
+/*
+ * It grows no more: what is there is all.  Half a line may have been taken back by whoever
+ * wrote it: that is read again.
+ */
+void lines_settle(struct lines *l);
 
 /* Nothing but white space. */
 bool line_is_blank(const struct line *line);

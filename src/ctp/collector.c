@@ -340,6 +340,7 @@ static void tell(void *ctx, struct collector_result *r)
 	r->pid = c->launch.pid;
 	r->exit_status = launch_exit_status(&c->launch);
 	r->signal = launch_signal(&c->launch);
+	r->stop_signal = c->signals.stop_signal;
 	r->duration_ns = clock_now_ns() - c->start_ns;
 	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	find_worst(c, r);

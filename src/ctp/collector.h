@@ -68,6 +68,7 @@ struct collector_result {
 	int pid;         /* of the program */
 	int exit_status; /* as a shell puts it */
 	int signal;      /* 0: none */
+	int stop_signal; /* that came last of those that ask us to end; 0: none did */
 	uint64_t duration_ns;
 	uint64_t cpu_ns;    /* of the collector */
 	struct worst worst; /* coroutines that lost the most */

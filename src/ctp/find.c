@@ -10,19 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ctp/control.h"
 #include "ctp/region.h"
 
 bool region_is_live(int fd)
 {
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
-	return false;
+	return io_is_locked(fd);
 }
 
 /* ---- look ------------------------------------------------------------------- */

@@ -25,8 +25,9 @@
 
 #define SLEW_PPM 500u
 
-/* A chain that changes while we walk it: so often we try. */
-#define WALKS 32
+/* A chain that changes while we walk it: so often we try; for a glance, which comes again. */
+#define WALKS        32
+#define WALKS_GLANCE 2
 
 /* Copied at a time. */
 #define PIECE (UINT64_C(1) << 20)
@@ -199,7 +200,8 @@ struct copier {
 	uint32_t nr, room;
 	uint32_t *seen; /* by number: the walk that last came by */
 	uint32_t walk;
-	uint32_t used; /* chunks of the image, from the first on */
+	uint32_t used;   /* chunks of the image, from the first on */
+	uint32_t newest; /* so many of each lane; 0: all */
 };
 
 static uint64_t offset_of(const struct image *im, const void *unit)
@@ -271,7 +273,7 @@ static bool same_owner(const struct ctp_lane *a, const struct ctp_lane *b)
 static bool read_chain(struct copier *c, uint32_t i)
 {
 	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i), now;
-	int tries = WALKS;
+	int tries = c->newest ? WALKS_GLANCE : WALKS;
 
 	do {
 		if (!walk_chain(c, i))
@@ -287,6 +289,18 @@ static bool read_chain(struct copier *c, uint32_t i)
 		ctp_fence_load_load();
 	} while (--tries);
 	return false;
+}
+
+/* Forget the older chunks of the chain; *@first is the number of its first. */
+static void keep_newest(struct copier *c, uint64_t *first)
+{
+	uint32_t older = c->newest && c->nr > c->newest ? c->nr - c->newest : 0;
+
+	if (!older)
+		return;
+	memmove(c->chain, c->chain + older, c->newest * sizeof(*c->chain));
+	c->nr = c->newest;
+	*first += older;
 }
 
 /* Is the last of @nr chunks the one that the head is in, if the first is number @first? */
@@ -383,6 +397,7 @@ static void copy_lane(struct copier *c, uint32_t i)
 	at->broken = true;
 	if (!whole || !find_first(lane, c->nr, &first))
 		return;
+	keep_newest(c, &first);
 	skip = copy_chain(c, i, first);
 	if (skip >= c->nr || (first + skip) * CTP_CHUNK_RECORDS > at->head || at->read > at->head)
 		return;
@@ -390,9 +405,9 @@ static void copy_lane(struct copier *c, uint32_t i)
 	begin_at(c, i, first, skip);
 }
 
-static int copy_lanes(struct image *im, int fd, struct err *err)
+static int copy_lanes(struct image *im, int fd, uint32_t newest, struct err *err)
 {
-	struct copier c = { .im = im, .fd = fd };
+	struct copier c = { .im = im, .fd = fd, .newest = newest };
 	uint32_t i;
 
 	if (!im->lanes.ext)
@@ -516,7 +531,7 @@ static void look_at_file(struct image *im, int fd, const struct stat *st)
 		im->collector_pid = ext->collector_pid;
 }
 
-int image_read(struct image *im, int fd, const char *path, struct err *err)
+int image_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err)
 {
 	struct ctp_header header;
 	struct stat st;
@@ -533,7 +548,7 @@ int image_read(struct image *im, int fd, const char *path, struct err *err)
 	look_at_file(im, fd, &st);
 	copy_stations(im, fd);
 	open_lanes(im, fd);
-	if (copy_lanes(im, fd, err) < 0) {
+	if (copy_lanes(im, fd, newest, err) < 0) {
 		image_close(im);
 		return err->code;
 	}
@@ -552,7 +567,7 @@ char *image_path(const char *path)
 	return asprintf(&whole, "%s/" REGION_FILE, path) < 0 ? NULL : whole;
 }
 
-int image_open(struct image *im, const char *path, struct err *err)
+int image_open(struct image *im, const char *path, uint32_t newest, struct err *err)
 {
 	char *file = image_path(path);
 	int fd, rc;
@@ -566,7 +581,7 @@ int image_open(struct image *im, const char *path, struct err *err)
 		rc = err_errno(err, "cannot open the region '%s'", file);
 		err_hint(err, "'corotracer recover' without a name lists those left behind");
 	} else {
-		rc = image_read(im, fd, file, err);
+		rc = image_read(im, fd, file, newest, err);
 		close(fd);
 	}
 	free(file);

@@ -60,11 +60,14 @@ struct image {
 	enum image_clock clock_from;
 };
 
-/* @path is the region, or a directory with one. */
-int image_open(struct image *im, const char *path, struct err *err);
+/*
+ * @path is the region, or a directory with one.  Of each lane only the @newest chunks are
+ * copied (0: all there are): so a look at a run that is far behind costs no more than others.
+ */
+int image_open(struct image *im, const char *path, uint32_t newest, struct err *err);
 
 /* The same of an open file, which stays the caller's; @path is for messages. */
-int image_read(struct image *im, int fd, const char *path, struct err *err);
+int image_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err);
 void image_close(struct image *im);
 
 /* By so much a time may be wrong, at worst: the clock can be slewed by 500 ppm. */

@@ -32,6 +32,7 @@ struct reading {
 	struct u64map by_tid;        /* of threads that wrote into stations: 1 + index */
 	struct u64map pids;
 	struct u64map woken_at, woken_after; /* by id: when last, and after how many transitions */
+	struct u64map tids;                  /* by id: where it ran last */
 	size_t thread_room, coroutine_room;
 	const char *path;
 };
@@ -129,6 +130,8 @@ static void note_event(struct recover *r, struct recover_thread *t, const struct
 	if (!t)
 		return;
 	t->events++;
+	if (r->options.of && ev->probe_id != r->options.of && ev->peer != r->options.of)
+		return;
 	keep_last(r, t, ev, unread);
 }
 
@@ -163,6 +166,9 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 
 	if (ev->kind == TRACE_WAKE)
 		note_wake(in, ev);
+	if (in->r->options.threads && trace_is_transition(ev) &&
+	    u64map_put(&in->tids, ev->probe_id, ev->tid) < 0)
+		in->r->short_of_memory = true;
 	note_event(in->r, thread_of(in, lane), ev, unread);
 	if (in->writer && (unread || in->r->options.all))
 		trace_put_event(in->writer, lane, ev);
@@ -305,7 +311,7 @@ static int drain_lanes(struct reading *in, struct err *err)
 }
 
 static uint8_t state_of_station(const struct ctp_station *st, const struct harvest_coroutine *co,
-				struct sidecar_coroutine *out)
+				struct sidecar_coroutine *out, uint64_t *tid)
 {
 	const struct ctp_epoch *newest = NULL;
 	uint32_t i;
@@ -317,6 +323,7 @@ static uint8_t state_of_station(const struct ctp_station *st, const struct harve
 			newest = slot;
 	}
 	out->since_ts = newest ? newest->timestamp : co->birth_ts;
+	*tid = newest ? newest->tid : 0;
 	if (co->dead)
 		return TRACE_STATE_ENDED;
 	if (!newest)
@@ -327,7 +334,8 @@ static uint8_t state_of_station(const struct ctp_station *st, const struct harve
 	return TRACE_STATE_SUSPENDED;
 }
 
-static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co)
+static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co, uint32_t unit,
+			  uint64_t tid)
 {
 	struct recover *r = in->r;
 	struct recover_coroutine *to;
@@ -342,6 +350,8 @@ static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co
 	memset(to, 0, sizeof(*to));
 	to->co = *co;
 	to->co.name = NULL;
+	to->unit = unit;
+	to->tid = tid;
 	copy_name(to->name, sizeof(to->name), co->name, co->name ? strlen(co->name) : 0);
 }
 
@@ -349,14 +359,15 @@ static void tell_station(struct reading *in, const struct harvest *h, uint32_t i
 {
 	struct harvest_coroutine co;
 	struct sidecar_coroutine out;
+	uint64_t tid;
 
 	if (!harvest_describe(h, i, &co))
 		return;
 	harvest_tell(&co, &out);
 	out.lost = 0; /* those that a collector may have read count as neither */
-	out.state = state_of_station(&h->stations[i], &co, &out);
+	out.state = state_of_station(&h->stations[i], &co, &out, &tid);
 	if (!co.dead)
-		add_coroutine(in, &out);
+		add_coroutine(in, &out, i, in->r->options.threads ? tid : 0);
 	else if (in->writer)
 		trace_put_coroutine(in->writer, &out);
 }
@@ -385,10 +396,11 @@ static void tell_life(void *ctx, const struct life *life)
 {
 	struct reading *in = ctx;
 	struct sidecar_coroutine co;
-	uint64_t at, after;
+	uint64_t at, after, tid = 0;
 
 	life_describe(life, &in->r->image.clock, &co);
-	add_coroutine(in, &co);
+	u64map_get(&in->tids, co.probe_id, &tid);
+	add_coroutine(in, &co, life->number, tid);
 	if (co.state != TRACE_STATE_SUSPENDED || !u64map_get(&in->woken_at, co.probe_id, &at) ||
 	    !u64map_get(&in->woken_after, co.probe_id, &after))
 		return;
@@ -507,7 +519,7 @@ static void put_in_order(struct recover *r)
 {
 	size_t i;
 
-	if (r->nr_coroutines)
+	if (r->nr_coroutines && !r->options.unordered)
 		qsort(r->coroutines, r->nr_coroutines, sizeof(*r->coroutines), by_patience);
 	for (i = 0; i < r->nr_coroutines; i++)
 		r->by_state[r->coroutines[i].co.state]++;
@@ -589,6 +601,37 @@ static void end_trace(struct reading *in)
 	in->writer = NULL;
 }
 
+/* ---- when ----------------------------------------------------------------------------------- */
+
+bool recover_goes_on(const struct recover *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_processes; i++) {
+		if (r->processes[i].life == PROCESS_THERE)
+			return true;
+	}
+	return false;
+}
+
+uint64_t recover_moment(const struct recover *r)
+{
+	uint64_t moment = r->last_ts;
+	size_t i;
+
+	if (r->same_time && recover_goes_on(r))
+		return r->now_ns;
+	/* Whoever looked at it then found it going on. */
+	if (r->same_time && r->image.last_look_ns > moment)
+		moment = r->image.last_look_ns;
+	/* Events that were read are gone, but states tell when they came about. */
+	for (i = 0; i < r->nr_coroutines; i++) {
+		if (r->coroutines[i].co.since_ts > moment)
+			moment = r->coroutines[i].co.since_ts;
+	}
+	return moment;
+}
+
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
@@ -633,6 +676,7 @@ static int account_for(struct recover *r, const char *path, struct err *err)
 	u64map_release(&in->pids);
 	u64map_release(&in->woken_at);
 	u64map_release(&in->woken_after);
+	u64map_release(&in->tids);
 	free(in->thread_of_lane);
 	free(in);
 	return rc;
@@ -643,7 +687,7 @@ int recover_read(struct recover *r, int fd, const char *path, const struct recov
 {
 	memset(r, 0, sizeof(*r));
 	r->options = *options;
-	if (image_read(&r->image, fd, path, err) < 0)
+	if (image_read(&r->image, fd, path, options->newest, err) < 0)
 		return err->code;
 	if (account_for(r, path, err) < 0)
 		recover_close(r);
@@ -657,7 +701,8 @@ int recover_open(struct recover *r, const char *path, const struct recover_optio
 
 	memset(r, 0, sizeof(*r));
 	r->options = *options;
-	if (image_open(&r->image, path, err) == 0 && account_for(r, whole ? whole : path, err) < 0)
+	if (image_open(&r->image, path, options->newest, err) == 0 &&
+	    account_for(r, whole ? whole : path, err) < 0)
 		recover_close(r);
 	free(file);
 	free(whole);

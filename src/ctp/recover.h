@@ -26,6 +26,11 @@ struct recover_options {
 	const char *output; /* NULL: no trace is written */
 	enum trace_format format;
 	const char *tool; /* who writes it */
+	/* For a glance at a run that goes on, once a second or so: */
+	uint32_t newest; /* chunks of each thread that are looked at; 0: all */
+	bool threads;    /* tell which thread a coroutine was last seen on */
+	bool unordered;  /* coroutines come as they lie in the region */
+	uint64_t of;     /* not 0: of all events only this coroutine's are kept */
 };
 
 struct recover_event {
@@ -53,6 +58,8 @@ struct recover_coroutine {
 	struct sidecar_coroutine co; /* its name is below */
 	char name[CTP_LIFE_NAME_SIZE + 1];
 	uint64_t woken_ts; /* it was woken since it suspended; 0: not that we know */
+	uint64_t tid;      /* where it ran last, if that was asked for; 0: not known */
+	uint32_t unit;     /* number of its life or station: nobody else has it meanwhile */
 };
 
 enum recover_life { PROCESS_GONE, PROCESS_THERE, PROCESS_OTHER };
@@ -94,6 +101,12 @@ int recover_open(struct recover *r, const char *path, const struct recover_optio
 int recover_read(struct recover *r, int fd, const char *path, const struct recover_options *options,
 		 struct err *err);
 void recover_close(struct recover *r);
+
+/* The moment that ages are counted to: now, or the last sign of life. */
+uint64_t recover_moment(const struct recover *r);
+
+/* Is any of the programs still there? */
+bool recover_goes_on(const struct recover *r);
 
 /* NULL: not told. */
 const struct trace_site *recover_site(const struct recover *r, uint32_t id);

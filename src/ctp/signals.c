@@ -215,7 +215,10 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 			s->kept_came = true;
 			continue;
 		}
-		s->asked_to_stop |= is_request(sig) && sigismember(&s->unwanted, sig) != 1;
+		if (is_request(sig) && sigismember(&s->unwanted, sig) != 1) {
+			s->asked_to_stop = true;
+			s->stop_signal = sig;
+		}
 		/* From a terminal: that is always the whole group. */
 		if (info.ssi_code == SI_KERNEL)
 			s->noted_ns[sig] = now_ns;

@@ -31,6 +31,7 @@ struct signals {
 	uint64_t noted_ns[NSIG];       /* when the witness last got it */
 	uint64_t handled_ns[NSIG];     /* when we last decided about it */
 	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
+	int stop_signal;               /* which came last */
 	int kept;                      /* one that is for us, and not passed on; 0: none */
 	bool kept_came;
 };

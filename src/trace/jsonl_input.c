@@ -5,12 +5,32 @@
  * The sidecar holds what comes first, what is in between and what comes last, in the
  * order in which it was known.  It is read three times, each time for one of these; what
  * is of another type is passed over without a look inside.
+ *
+ * Following a trace that is being written, the first two are one: what comes first is told
+ * when it comes.  That is soon enough, since the writer has the sidecar written before the
+ * lines that need it (jsonl_output.c).  So with a line in hand, a look at the sidecar that
+ * finds no more means: nothing that belongs before the line is missing.  The other way round
+ * there is no such order, only a time: see PATIENCE_NS.
+ *
+ * The end of a sidecar that is being written is a room (sidecar.h), over which the next lines
+ * go.  Up to there it is final.  While there is no room at its end, somebody is just writing,
+ * and nothing can be said.
  */
 #include "trace/jsonl_input.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+
+/*
+ * Something was told, and the lines from before it are not there yet: a collector writes what it
+ * has ten times a second, both files at once.  One that is stopped between the two is waited for
+ * no longer than this; then lines may come that are older.
+ */
+#define PATIENCE_NS (300 * NS_PER_MS)
 
 enum phase { FACTS, EVENTS, REST, DONE };
 
@@ -34,6 +54,13 @@ struct jsonl_input {
 	bool has_line, has_told;
 	struct trace_event line;
 	struct trace_item told;
+
+	/* While following: */
+	bool told_unknown;    /* whether something was told that is not there yet */
+	uint64_t told_dry_at; /* the sidecar had no more when so many times lines had been read */
+	uint64_t told_fills;  /* times that the sidecar had been read, */
+	uint64_t told_ns;     /* and when it last was */
+	uint64_t patience_ns;
 };
 
 static struct jsonl_input *input_of(struct trace_reader *r)
@@ -49,7 +76,7 @@ static void add_stats(struct jsonl_input *in)
 	const struct sidecar_stats *now = &in->sidecar.stats;
 	struct sidecar_stats *all = &in->reader.stats.sidecar;
 
-	if (in->phase == FACTS) {
+	if (in->phase == FACTS || !all->lines) {
 		all->lines = now->lines;
 		all->garbage = now->garbage;
 		all->unknown_types = now->unknown_types;
@@ -66,11 +93,17 @@ static int open_sidecar(struct jsonl_input *in, struct err *err)
 	if (!in->reader.stats.sidecar_path)
 		return 0;
 	rc = sidecar_reader_open(&in->sidecar, in->reader.stats.sidecar_path, err);
-	if (rc == -ENOENT)
+	if (rc == -ENOENT) {
+		*err = (struct err){ 0 };
 		return 0; /* other tools write none */
+	}
 	if (rc < 0)
 		return rc;
 	in->sidecar.wanted = wanted[in->phase];
+	if (in->reader.stats.growing) {
+		in->sidecar.wanted |= wanted[FACTS];
+		lines_follow(&in->sidecar.lines, 0);
+	}
 	in->sidecar_is_open = in->reader.stats.has_sidecar = true;
 	return 0;
 }
@@ -85,9 +118,31 @@ static void close_sidecar(struct jsonl_input *in)
 	in->sidecar_is_open = false;
 }
 
-static int next_told(struct jsonl_input *in, struct trace_item *item, struct err *err)
+/* Read on to where it is final by now.  False: that cannot be said. */
+static bool raise_limit(struct jsonl_input *in)
 {
-	return in->sidecar_is_open ? sidecar_next(&in->sidecar, item, err) : 0;
+	uint64_t end;
+
+	if (!sidecar_final_end(in->sidecar.lines.fd, &end))
+		return false;
+	lines_follow(&in->sidecar.lines, end);
+	return true;
+}
+
+/* 1: *@item; 0: the end; -EAGAIN: no more for now, and if *@dry nothing that was told is missing.
+ */
+static int next_told(struct jsonl_input *in, struct trace_item *item, bool *dry, struct err *err)
+{
+	int rc = in->sidecar_is_open ? sidecar_next(&in->sidecar, item, err) : 0;
+
+	*dry = rc == 0;
+	if (rc != -EAGAIN)
+		return rc;
+	if (raise_limit(in)) {
+		rc = sidecar_next(&in->sidecar, item, err);
+		*dry = true;
+	}
+	return rc;
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -97,42 +152,76 @@ static uint64_t time_of(const struct trace_item *item)
 	return item->type == TRACE_ITEM_GAP ? item->gap.to_ts : item->event.ts;
 }
 
+static bool is_fact(const struct trace_item *item)
+{
+	return item->type != TRACE_ITEM_EVENT && item->type != TRACE_ITEM_GAP;
+}
+
 /* Of one time: first it is born and woken, then it runs and stops, then it ends. */
 static bool told_is_first(const struct jsonl_input *in)
 {
 	const struct trace_item *told = &in->told;
 
+	if (is_fact(told))
+		return true;
 	if (!in->has_line || time_of(told) != in->line.ts)
 		return !in->has_line || time_of(told) < in->line.ts;
 	return told->type == TRACE_ITEM_EVENT &&
 	       (told->event.kind < TRACE_END || trace_is_of_resource(&told->event));
 }
 
-static int fetch(struct jsonl_input *in, struct err *err)
+static int fetch_line(struct jsonl_input *in, struct err *err)
 {
+	int rc = in->has_line ? 1 : jsonl_next(&in->lines, &in->line, err);
+
+	in->has_line = rc > 0;
+	return rc == -EAGAIN ? 0 : rc;
+}
+
+static int fetch_told(struct jsonl_input *in, struct err *err)
+{
+	uint64_t fills = in->lines.lines.fills;
+	bool dry;
 	int rc;
 
-	if (!in->has_line) {
-		rc = jsonl_next(&in->lines, &in->line, err);
-		if (rc < 0)
-			return rc;
-		in->has_line = rc > 0;
+	/* No need to look for each line of a buffer. */
+	if (in->has_told || (in->has_line && in->told_dry_at == fills && fills))
+		return 0;
+	rc = next_told(in, &in->told, &dry, err);
+	in->has_told = rc > 0;
+	in->told_unknown = rc == -EAGAIN && !dry;
+	if (rc == -EAGAIN && dry)
+		in->told_dry_at = fills;
+	if (in->reader.stats.growing && in->told_fills != in->sidecar.lines.fills) {
+		in->told_fills = in->sidecar.lines.fills;
+		in->told_ns = clock_now_ns();
 	}
-	if (!in->has_told) {
-		rc = next_told(in, &in->told, err);
-		if (rc < 0)
-			return rc;
-		in->has_told = rc > 0;
-	}
-	return 0;
+	return rc == -EAGAIN ? 0 : rc;
+}
+
+/* Lines first: what is told before them is looked for after they were seen. */
+static int fetch(struct jsonl_input *in, struct err *err)
+{
+	int rc = fetch_line(in, err);
+
+	return rc < 0 ? rc : fetch_told(in, err);
+}
+
+/* What was told may have to wait for lines that are older. */
+static bool must_wait(const struct jsonl_input *in)
+{
+	return in->reader.stats.growing && !in->has_line && !is_fact(&in->told) &&
+	       clock_now_ns() - in->told_ns < in->patience_ns;
 }
 
 static int next_event(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
 	int rc = fetch(in, err);
 
-	if (rc < 0 || (!in->has_line && !in->has_told))
+	if (rc < 0)
 		return rc;
+	if (in->has_told ? must_wait(in) : !in->has_line || in->told_unknown)
+		return in->reader.stats.growing ? -EAGAIN : 0;
 	if (in->has_told && told_is_first(in)) {
 		*item = in->told;
 		in->has_told = false;
@@ -148,7 +237,9 @@ static int next_event(struct jsonl_input *in, struct trace_item *item, struct er
 
 static int next_of_phase(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
-	return in->phase == EVENTS ? next_event(in, item, err) : next_told(in, item, err);
+	bool dry;
+
+	return in->phase == EVENTS ? next_event(in, item, err) : next_told(in, item, &dry, err);
 }
 
 static void tell_progress(struct jsonl_input *in)
@@ -159,12 +250,39 @@ static void tell_progress(struct jsonl_input *in)
 		       (in->sidecar_is_open ? in->sidecar.lines.bytes : 0);
 }
 
+/* What was odd so far, for who looks at it meanwhile. */
+static void tell_meanwhile(struct jsonl_input *in)
+{
+	in->reader.stats.lines = in->lines.stats;
+	in->reader.stats.sidecar.garbage = in->sidecar.stats.garbage;
+}
+
+/* Nobody writes it any more: what is there now is all there will be. */
+static bool settled(struct jsonl_input *in)
+{
+	if (io_is_locked(in->lines.lines.fd))
+		return false;
+	in->reader.stats.growing = false;
+	lines_settle(&in->lines.lines);
+	if (in->sidecar_is_open)
+		lines_settle(&in->sidecar.lines);
+	in->told_dry_at = 0;
+	in->told_unknown = false;
+	return true;
+}
+
 static int next(struct trace_reader *r, struct trace_item *item, struct err *err)
 {
 	struct jsonl_input *in = input_of(r);
 	int rc = 0;
 
-	while (in->phase != DONE && (rc = next_of_phase(in, item, err)) == 0) {
+	while (in->phase != DONE && (rc = next_of_phase(in, item, err)) <= 0) {
+		if (rc == -EAGAIN && settled(in))
+			continue;
+		if (rc == -EAGAIN)
+			tell_meanwhile(in);
+		if (rc < 0)
+			break;
 		close_sidecar(in);
 		r->stats.lines = in->lines.stats;
 		in->phase++;
@@ -187,12 +305,23 @@ static void close_input(struct trace_reader *r)
 
 static const struct trace_reader_ops ops = { .next = next, .close = close_input };
 
-static int begin(struct jsonl_input *in, const char *path, struct err *err)
+/* Somebody writes it: read on where it ends, until he is gone. */
+static void follow(struct jsonl_input *in)
+{
+	in->reader.stats.growing = true;
+	in->patience_ns = PATIENCE_NS;
+	in->phase = EVENTS;
+	lines_follow(&in->lines.lines, UINT64_MAX);
+}
+
+static int begin(struct jsonl_input *in, const char *path, bool may_grow, struct err *err)
 {
 	struct trace_stats *stats = &in->reader.stats;
 
 	if (jsonl_reader_open(&in->lines, path, err) < 0)
 		return err->code;
+	if (may_grow && io_is_locked(in->lines.lines.fd))
+		follow(in);
 	stats->is_stdin = !strcmp(path, "-");
 	if (!stats->is_stdin) {
 		stats->sidecar_path = sidecar_path(path);
@@ -207,7 +336,7 @@ static int begin(struct jsonl_input *in, const char *path, struct err *err)
 	return 0;
 }
 
-struct trace_reader *jsonl_input_open(const char *path, struct err *err)
+struct trace_reader *jsonl_input_open(const char *path, bool may_grow, struct err *err)
 {
 	struct jsonl_input *in = calloc(1, sizeof(*in));
 
@@ -217,8 +346,13 @@ struct trace_reader *jsonl_input_open(const char *path, struct err *err)
 	}
 	in->reader.ops = &ops;
 	in->reader.stats.format = TRACE_FORMAT_JSONL;
-	if (begin(in, path, err) == 0)
+	if (begin(in, path, may_grow, err) == 0)
 		return &in->reader;
 	close_input(&in->reader);
 	return NULL;
+}
+
+void jsonl_input_patience(struct trace_reader *r, uint64_t ns)
+{
+	input_of(r)->patience_ns = ns;
 }

@@ -127,13 +127,23 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 	}
 }
 
+/*
+ * Whoever follows both files counts on it: what was told before a line is in the sidecar when
+ * that line is in the trace.
+ */
+static void sidecar_first(void *ctx)
+{
+	struct jsonl_output *o = ctx;
+
+	if (o->has_sidecar)
+		sidecar_flush(&o->sidecar);
+}
+
 static void flush(struct trace_writer *w)
 {
 	struct jsonl_output *o = output_of(w);
 
-	/* Sites before the transitions that name them. */
-	if (o->has_sidecar)
-		sidecar_flush(&o->sidecar);
+	sidecar_first(o);
 	jsonl_flush(&o->events);
 }
 
@@ -205,6 +215,8 @@ struct trace_writer *jsonl_output_open(const struct trace_output *output, struct
 	o->writer.ops = &ops;
 	o->writer.wants_order = true;
 	o->events.stop = output->stop;
+	o->events.before = sidecar_first;
+	o->events.before_ctx = o;
 	if (output->has_sidecar && open_sidecar(o, output->path, err) < 0) {
 		close_output(&o->writer, &counts, &ignored, &ignored);
 		return NULL;

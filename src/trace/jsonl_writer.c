@@ -183,6 +183,8 @@ int jsonl_flush(struct jsonl_writer *w)
 
 static cold bool make_room(struct jsonl_writer *w)
 {
+	if (w->before)
+		w->before(w->before_ctx);
 	if (!w->error && jsonl_flush(w) == 0)
 		return true;
 	w->unwritten++;

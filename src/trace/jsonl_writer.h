@@ -69,6 +69,9 @@ struct jsonl_writer {
 	bool cut;  /* the output ends inside a line, and we could not take that back */
 	/* For an output that somebody has to read: not to wait for it any longer?  NULL: wait. */
 	bool (*stop)(void);
+	/* Called before a full buffer goes out by itself, with @before_ctx; NULL: nothing to do. */
+	void (*before)(void *ctx);
+	void *before_ctx;
 	char *name;
 };
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "trace/ctf_metadata.h"
 #include "trace/ctf_reader.h"
 #include "trace/jsonl_input.h"
@@ -36,22 +37,53 @@ static char *directory_of_metadata(const char *path)
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-struct trace_reader *trace_reader_open(const char *path, struct err *err)
+static bool is_being_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && io_is_locked(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static struct trace_reader *open_ctf(const char *dir, bool may_grow, struct err *err)
+{
+	if (!may_grow || !is_being_written(dir))
+		return ctf_reader_open(dir, err);
+	err_set(err, -EBUSY,
+		"'%s' is still being written, and of CTF only a finished trace can be read", dir);
+	err_hint(err, "wait for its end, or have JSON lines written (-o FILE.jsonl): these can be "
+		      "followed");
+	return NULL;
+}
+
+static struct trace_reader *open_any(const char *path, bool may_grow, struct err *err)
 {
 	struct trace_reader *r;
 	struct stat st;
 	char *dir;
 
 	if (!strcmp(path, "-") || stat(path, &st) < 0)
-		return jsonl_input_open(path, err); /* says that it is not there */
+		return jsonl_input_open(path, false, err); /* says that it is not there */
 	if (S_ISDIR(st.st_mode))
-		return ctf_reader_open(path, err);
+		return open_ctf(path, may_grow, err);
 	dir = S_ISREG(st.st_mode) ? directory_of_metadata(path) : NULL;
 	if (!dir)
-		return jsonl_input_open(path, err);
-	r = ctf_reader_open(dir, err);
+		return jsonl_input_open(path, may_grow && S_ISREG(st.st_mode), err);
+	r = open_ctf(dir, may_grow, err);
 	free(dir);
 	return r;
+}
+
+struct trace_reader *trace_reader_open(const char *path, struct err *err)
+{
+	return open_any(path, false, err);
+}
+
+struct trace_reader *trace_reader_follow(const char *path, struct err *err)
+{
+	return open_any(path, true, err);
 }
 
 bool trace_stats_are_clean(const struct trace_stats *stats)

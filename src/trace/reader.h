@@ -47,6 +47,7 @@ struct ctf_stats {
 struct trace_stats {
 	enum trace_format format;
 	bool is_stdin;
+	bool growing;       /* it is followed, and somebody still writes it */
 	char *sidecar_path; /* jsonl: where it is, or would be; NULL: there can be none */
 	bool has_sidecar;
 	struct jsonl_stats lines;     /* jsonl */
@@ -75,6 +76,16 @@ struct trace_reader {
  * it cannot be read.
  */
 struct trace_reader *trace_reader_open(const char *path, struct err *err);
+
+/*
+ * The same of a trace that may still be written (somebody holds the lock that writers hold, see
+ * ctp/place.h): then trace_next() gives -EAGAIN, without words, where there is no more for now,
+ * and goes on from there at the next call; 0 once its writer has ended, however.  Facts come
+ * when they become known, but before the events that need them; coroutines and totals come last
+ * as always.  Of a finished trace it is the same as the above.  A CTF trace can only be read
+ * when it is finished.
+ */
+struct trace_reader *trace_reader_follow(const char *path, struct err *err);
 
 /* 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
 static inline int trace_next(struct trace_reader *r, struct trace_item *item, struct err *err)

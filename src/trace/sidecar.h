@@ -125,4 +125,10 @@ int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *
 
 void sidecar_reader_close(struct sidecar_reader *r);
 
+/*
+ * Of a sidecar that somebody may be writing: *@end, up to where it will stay as it is.  False:
+ * somebody is just at it.
+ */
+bool sidecar_final_end(int fd, uint64_t *end);
+
 #endif

@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fmt.h"
 #include "trace/json_line.h"
@@ -589,4 +591,32 @@ void sidecar_reader_close(struct sidecar_reader *r)
 {
 	forget_item(r);
 	lines_close(&r->lines);
+}
+
+/* ---- one that grows --------------------------------------------------------- */
+
+static bool begins(const char *line, const char *type)
+{
+	return !strncmp(line, head, sizeof(head) - 1) &&
+	       !strncmp(line + sizeof(head) - 1, type, strlen(type));
+}
+
+bool sidecar_final_end(int fd, uint64_t *end)
+{
+	char tail[SIDECAR_ROOM_SIZE + 1] = "";
+	const char *last;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size < SIDECAR_ROOM_SIZE ||
+	    pread(fd, tail, SIDECAR_ROOM_SIZE, st.st_size - SIDECAR_ROOM_SIZE) !=
+		    SIDECAR_ROOM_SIZE ||
+	    tail[SIDECAR_ROOM_SIZE - 1] != '\n')
+		return false;
+	*end = (uint64_t)st.st_size - SIDECAR_ROOM_SIZE;
+	if (begins(tail, "room\""))
+		return true;
+	/* The totals took its place: that is the end. */
+	last = memrchr(tail, '\n', SIDECAR_ROOM_SIZE - 1);
+	*end = (uint64_t)st.st_size;
+	return last && begins(last + 1, "totals\"");
 }

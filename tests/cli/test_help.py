@@ -9,7 +9,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def top_commands():
     _, out, _ = tool("help")
-    return re.findall(r"^  (\w+) +\S", out, re.M)
+    about = re.search(r"^about the tool: (.*)$", out, re.M).group(1).split(", ")
+    return re.findall(r"^  (\w+) +\S", out, re.M) + about
 
 
 def commands():

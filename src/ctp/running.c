@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* running.c - the collectors of this user that are running, and what each says of itself. */
+#include "ctp/running.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/control.h"
+#include "ctp/find.h"
+
+/* A collector looks up every second at least; one that does not is stopped, or stuck. */
+#define STATUS_TIMEOUT_MS 10000
+
+uint64_t running_number(const json_t *object, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(object, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+const char *running_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+json_t *running_ask(const char *region, const char *request, int timeout_ms, struct err *err)
+{
+	char *answer = NULL;
+	json_t *object;
+
+	if (control_ask(region, request, timeout_ms, &answer, err) < 0)
+		return NULL;
+	object = json_loads(answer, 0, NULL);
+	if (!json_is_object(object)) {
+		json_decref(object);
+		object = NULL;
+		err_set(err, -EPROTO, "the collector of '%s' answers what we do not understand",
+			region);
+		err_hint(err, "use the same version of corotracer for both");
+	}
+	free(answer);
+	return object;
+}
+
+static int add(struct all_running *all, const char *region)
+{
+	struct running *at = reallocarray(all->at, all->nr + 1, sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	all->at = at;
+	at = &all->at[all->nr];
+	memset(at, 0, sizeof(*at));
+	at->region = strdup(region);
+	if (!at->region)
+		return -ENOMEM;
+	at->status = running_ask(region, "status", STATUS_TIMEOUT_MS, &at->err);
+	all->nr++;
+	return 0;
+}
+
+void running_release(struct all_running *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->nr; i++) {
+		free(all->at[i].region);
+		json_decref(all->at[i].status);
+	}
+	free(all->at);
+	memset(all, 0, sizeof(*all));
+}
+
+int running_look(struct all_running *all, const char *region, size_t *left, struct err *err)
+{
+	struct found found;
+	size_t i;
+	int rc = 0;
+
+	*left = 0;
+	if (region)
+		return add(all, region) < 0 ? err_set(err, -ENOMEM, "no memory") : 0;
+	if (find_regions(&found, err) < 0)
+		return err->code;
+	for (i = 0; i < found.nr && rc == 0; i++) {
+		if (found.at[i].live)
+			rc = add(all, found.at[i].path);
+		else
+			++*left;
+	}
+	found_release(&found);
+	return rc < 0 ? err_set(err, rc, "no memory") : 0;
+}
+
+bool running_traces(const struct running *r, unsigned long long pid)
+{
+	const json_t *pids = json_object_get(r->status, "pids");
+	size_t i;
+
+	if (running_number(r->status, "pid") == pid)
+		return true;
+	for (i = 0; i < json_array_size(pids); i++) {
+		if ((unsigned long long)json_integer_value(json_array_get(pids, i)) == pid)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* top_screen.h - what `corotracer top` draws, with ncurses. */
+#ifndef VIEW_TOP_SCREEN_H
+#define VIEW_TOP_SCREEN_H
+
+#include "view/top.h"
+
+enum top_mode { TOP_LIST, TOP_DETAILS, TOP_HELP };
+
+/* Everything that a screen is drawn from. */
+struct top {
+	struct top_source *source;
+	struct top_picture picture;
+	struct top_places places;
+	struct top_rows rows;
+	struct top_choice choice;
+	enum top_mode mode;
+	uint32_t interval_ms;
+	bool paused;
+	bool typing;       /* a filter */
+	char over[512];    /* why there are no new pictures; "": there are */
+	size_t cursor;     /* in rows, */
+	uint64_t selected; /* and the id of that one: it stays chosen wherever it goes */
+	bool has_selected; /* false: the first, whoever that is */
+	size_t first;      /* row at the top */
+	size_t scroll;     /* of details and help: lines above the top */
+	bool has_colors, is_utf8;
+};
+
+/* 0, or -errno and words: then the terminal is as it was. */
+int top_screen_open(struct top *t, struct err *err);
+void top_screen_close(void);
+
+void top_screen_draw(struct top *t);
+
+/* Rows of the list that fit. */
+int top_screen_page(void);
+
+/* ---- for those who draw a part of it ------------------------------------------------ */
+
+enum top_color { TOP_PLAIN, TOP_QUIET, TOP_GOOD, TOP_WARN, TOP_BAD, TOP_HEAD };
+
+/* Text of strangers at a place, in @width columns: padded, and cut if it is longer. */
+void top_put(const struct top *t, int y, int x, int width, const char *text);
+void top_putf(const struct top *t, int y, int x, int width, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+void top_color(const struct top *t, enum top_color color, bool on);
+enum top_color top_state_color(uint8_t state);
+
+/* "io-read on 7"; "" if nothing was told. */
+void top_why(const struct recover_coroutine *c, char *buf, size_t size);
+
+void top_draw_details(struct top *t, int top, int height, int width);
+void top_draw_help(struct top *t, int top, int height, int width);
+
+#endif

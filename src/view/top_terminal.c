@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* top_terminal.c - take the terminal, and give it back.  By itself: term.h has macros for words. */
+#include "view/top_screen.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+
+static SCREEN *screen;
+
+static void open_colors(struct top *t)
+{
+	const char *no = getenv("NO_COLOR");
+
+	t->has_colors = !(no && *no) && has_colors() && start_color() == OK;
+	if (!t->has_colors)
+		return;
+	use_default_colors();
+	init_pair(TOP_QUIET, COLOR_CYAN, -1);
+	init_pair(TOP_GOOD, COLOR_GREEN, -1);
+	init_pair(TOP_WARN, COLOR_YELLOW, -1);
+	init_pair(TOP_BAD, COLOR_RED, -1);
+	init_pair(TOP_HEAD, COLOR_CYAN, -1);
+}
+
+int top_screen_open(struct top *t, struct err *err)
+{
+	const char *term = getenv("TERM");
+	int rc;
+
+	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup") ||
+	    tigetstr("cup") == (char *)-1) {
+		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
+		err_hint(err, "set TERM, or use 'corotracer top --once'");
+		return err->code;
+	}
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		return err_set(err, -ENOTTY, "the terminal '%s' cannot be used", term);
+	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	open_colors(t);
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(50);
+	curs_set(0);
+	return 0;
+}
+
+void top_screen_close(void)
+{
+	if (!screen)
+		return;
+	endwin();
+	delscreen(screen);
+	screen = NULL;
+}
+
+const char *top_library(void)
+{
+	return NCURSES_VERSION;
+}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""live.py - programs that do what they are told, servers, and a terminal to look at them in.
+
+    LIVE_TARGET: the program that is told; FLIGHT_TARGET: one that is stuck
+"""
+import gzip
+import http.client
+import re
+import sys
+import threading
+from urllib.parse import urlsplit
+
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/cli")
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/view")
+from harness import *  # noqa: E402
+
+LIVE_TARGET = os.environ.get("LIVE_TARGET", "build/tests/live/live_target")
+FLIGHT_TARGET = os.environ.get("FLIGHT_TARGET", "build/tests/flight_target")
+FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures")
+# A coroutine that nobody will end is also a leak; here it is meant.
+ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
+
+
+class Told:
+    """`corotracer run` of a program that does what it is told."""
+
+    def __init__(self, dir, *options, **kwargs):
+        self.trace = os.path.join(dir, "trace.jsonl")
+        self.log = os.path.join(dir, "stderr")
+        with open(self.log, "w", encoding="utf-8") as err:
+            self.p = popen(TOOL, "run", *options, "-o", self.trace, "--", LIVE_TARGET, stdin=subprocess.PIPE, stderr=err,
+                           env=ENV, **kwargs)
+
+    def said(self):
+        with open(self.log, encoding="utf-8") as f:
+            return f.read()
+
+    def tell(self, *lines):
+        """Done when it is done; what else it printed."""
+        more = []
+        for line in lines:
+            self.p.stdin.write(line + "\n")
+            self.p.stdin.flush()
+            while (got := self.p.stdout.readline()) not in ("ok\n", ""):
+                more.append(got)
+            equal(got, "ok\n", f"answer to {line}")
+        return more
+
+    def quit(self, status=0):
+        self.p.stdin.write(f"quit {status}\n")
+        self.p.stdin.flush()
+
+    def program(self):
+        """Its pid."""
+        with open(f"/proc/{self.p.pid}/task/{self.p.pid}/children", encoding="ascii") as f:
+            pids = f.read().split()
+        for pid in pids:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+                if f.read().strip() == "live_target":
+                    return int(pid)
+        return None
+
+
+class Server:
+    """What is at a URL."""
+
+    def __init__(self, url):
+        self.url = url
+        at = urlsplit(url)
+        self.host, self.port, self.path = at.hostname, at.port, at.path
+        self.netloc = at.netloc
+
+    def connect(self, timeout=60):
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def request(self, path, method="GET", headers=None, **kwargs):
+        """Status, headers, body; path without a slash in front is below the token."""
+        c = self.connect()
+        try:
+            c.request(method, path if path.startswith("/") else self.path + path, headers=headers or {}, **kwargs)
+            r = c.getresponse()
+            return r.status, r.headers, r.read()
+        finally:
+            c.close()
+
+    def section(self, name):
+        """As it is packed, unpacked."""
+        status, headers, body = self.request("api/" + name, headers={"Accept-Encoding": "gzip"})
+        equal((status, headers["Content-Encoding"]), (200, "gzip"), f"section {name}")
+        return gzip.decompress(body)
+
+    def json(self, name):
+        return json.loads(self.section(name))
+
+
+class Stream:
+    """The events of api/live, gathered by a thread."""
+
+    def __init__(self, server, since=0, headers=None):
+        self.c = server.connect()
+        self.c.request("GET", f"{server.path}api/live?since={since}", headers=headers or {})
+        self.r = self.c.getresponse()
+        equal((self.r.status, self.r.headers["Content-Type"]), (200, "text/event-stream"), "answer of api/live")
+        self.events, self.comments, self.closed = [], 0, False
+        self.thread = threading.Thread(target=self.gather, daemon=True)
+        self.thread.start()
+
+    def gather(self):
+        event = {}
+        try:
+            while line := self.r.readline().decode():
+                line = line.rstrip("\n")
+                if not line:
+                    if event:
+                        self.events.append(event)
+                    event = {}
+                elif line.startswith(":"):
+                    self.comments += 1
+                else:
+                    key, _, value = line.partition(": ")
+                    event[key] = value
+        except (OSError, http.client.HTTPException):
+            pass
+        self.closed = True
+
+    def deltas(self):
+        return [json.loads(e["data"]) for e in list(self.events) if "data" in e and "event" not in e]
+
+    def ended(self):
+        return any(e.get("event") == "ended" for e in list(self.events))
+
+
+def serve(*args, **kwargs):
+    """A server of a trace, once it says where it is."""
+    p = popen(TOOL, "serve", *args, **kwargs)
+    url = p.stdout.readline().strip()
+    if not url.startswith("http"):
+        raise AssertionError(f"no URL but {url!r}: {p.communicate(timeout=60)}")
+    server = Server(url)
+    server.p = p
+    return server
+
+
+def url_of(told):
+    """Of `run --serve`."""
+    return wait_until(lambda: re.search(r"http://\S+", told.said()), "the URL").group(0)

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* top_print.c - one picture of a running program, printed: for scripts, or where there is no
+ * screen. */
+#include "top_print.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/report.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "recover.h"
+#include "running_list.h"
+
+/* ---- for scripts ------------------------------------------------------------------ */
+
+static void put_states(struct json_writer *j, const struct top_picture *p)
+{
+	unsigned state;
+
+	jw_key(j, "states");
+	jw_object_begin(j);
+	for (state = 0; state < NR_TRACE_STATES; state++) {
+		if (trace_state_name(state))
+			jw_field_u64(j, trace_state_name(state), p->by_state[state]);
+	}
+	jw_object_end(j);
+}
+
+static void put_command(struct json_writer *j, const struct top_picture *p)
+{
+	const json_t *words = json_object_get(p->status, "command");
+	size_t i;
+
+	jw_key(j, "command");
+	jw_array_begin(j);
+	for (i = 0; i < json_array_size(words); i++)
+		jw_string(j, json_string_value(json_array_get(words, i)));
+	jw_array_end(j);
+}
+
+static void put_row(struct json_writer *j, const struct top_picture *p, const struct top_row *row)
+{
+	jw_object_begin(j);
+	recover_json_coroutine(j, &p->r, row->c, p->moment);
+	jw_field_bool(j, "ready", row->state == TRACE_STATE_READY);
+	jw_field_double(j, "rate", row->rate);
+	if (row->c->tid)
+		jw_field_u64(j, "tid", row->c->tid);
+	jw_object_end(j);
+}
+
+int top_print_json(const struct top_source *s, const struct top_picture *p,
+		   const struct top_rows *rows, size_t limit)
+{
+	struct json_writer j;
+	size_t i;
+
+	jw_init_file(&j, stdout);
+	jw_object_begin(&j);
+	jw_field_string(&j, "region", s->region);
+	jw_field_u64(&j, "collector_pid", p->r.image.collector_pid);
+	jw_field_bool(&j, "collector_answers", p->told);
+	put_command(&j, p);
+	recover_json_processes(&j, &p->r);
+	jw_field_u64(&j, "moment_ts", p->moment);
+	jw_field_u64(&j, "up_ns", p->up_ns);
+	put_states(&j, p);
+	jw_field_u64(&j, "threads", p->threads);
+	jw_field_u64(&j, "events", p->events);
+	jw_field_double(&j, "events_per_second", p->event_rate);
+	jw_field_u64(&j, "births", p->births);
+	jw_field_double(&j, "births_per_second", p->birth_rate);
+	jw_field_u64(&j, "lost", p->lost);
+	jw_field_u64(&j, "behind", p->backlog);
+	jw_field_bool(&j, "complete", !p->r.short_of_memory && !p->r.image.cut);
+	jw_field_u64(&j, "matching", rows->nr);
+	jw_key(&j, "coroutines");
+	jw_array_begin(&j);
+	for (i = 0; i < rows->nr && i < limit; i++)
+		put_row(&j, p, &p->rows[rows->at[i].row]);
+	jw_array_end(&j);
+	jw_object_end(&j);
+	jw_newline(&j);
+	return jw_release(&j);
+}
+
+/* ---- for people ------------------------------------------------------------------- */
+
+static void put_head(const struct top_picture *p)
+{
+	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE];
+	unsigned state;
+	size_t i;
+
+	running_print_command(stdout, p->status);
+	for (i = 0; i < p->r.nr_processes; i++) {
+		if (p->r.processes[i].life == PROCESS_THERE)
+			printf("  pid %u", p->r.processes[i].pid);
+	}
+	printf("  up %s\n", text_duration(a, p->up_ns));
+	printf("%s coroutine%s:", text_count(a, p->nr), p->nr == 1 ? "" : "s");
+	for (state = 0; state < NR_TRACE_STATES; state++) {
+		if (trace_state_name(state) && p->by_state[state])
+			printf(" %s %s", text_count(a, p->by_state[state]),
+			       trace_state_name(state));
+	}
+	printf("\n%s events, lost %s%s; %s records behind; %" PRIu64 " thread%s\n",
+	       text_count(a, p->events), text_count(b, p->lost),
+	       p->told ? "" : " (the collector does not answer)", text_count(c, p->backlog),
+	       p->threads, p->threads == 1 ? "" : "s");
+}
+
+static void put_line(const struct top_picture *p, const struct top_row *row,
+		     struct top_places *places)
+{
+	const char *state = trace_state_name(row->state);
+	uint64_t age = top_row_age(row, p);
+	char text[TEXT_SIZE], why[128];
+
+	report_waits_for(row->c->co.reason, row->c->co.has_resource, row->c->co.resource, why,
+			 sizeof(why));
+	printf("%10" PRIu64 "  %-9s  %11s  %11.1f  ", row->c->co.probe_id, state ? state : "?",
+	       age ? text_duration(text, age) : "?", row->rate);
+	if (row->c->tid)
+		printf("%8" PRIu64 "  ", row->c->tid);
+	else
+		printf("%8s  ", "");
+	text_put(stdout, row->c->name);
+	printf("%s", row->c->name[0] ? "  " : "");
+	text_put(stdout, top_row_place(row, p, places));
+	printf("%s%s\n", why[0] ? "  " : "", why);
+}
+
+int top_print_text(const struct top_picture *p, const struct top_rows *rows,
+		   struct top_places *places, size_t limit)
+{
+	char n[TEXT_SIZE];
+	size_t i;
+
+	put_head(p);
+	printf("%10s  %-9s  %11s  %11s  %8s  %s\n", "ID", "STATE", "AGE", "RATE/s", "THREAD",
+	       "NAME, WHERE, WHY");
+	for (i = 0; i < rows->nr && i < limit; i++)
+		put_line(p, &p->rows[rows->at[i].row], places);
+	if (i < rows->nr)
+		printf("(%s more: -n N shows more of them)\n", text_count(n, rows->nr - i));
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return errno ? -errno : -EIO;
+	return 0;
+}
