@@ -254,8 +254,10 @@ static int put_thinned(struct html *h, unsigned *level, struct err *err)
 static int put_best(struct html *h, struct err *err)
 {
 	size_t *order = thin_order(h->v), i;
-	int rc = order ? 1 : err_set(err, -ENOMEM, "no memory to choose blocks");
+	int rc = 1;
 
+	if (!order)
+		return err_set(err, -ENOMEM, "no memory to choose blocks");
 	for (i = 0; rc > 0 && i < h->v->spool.nr_blocks; i++)
 		rc = try_whole(h, order[i], err);
 	free(order);

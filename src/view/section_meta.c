@@ -178,7 +178,7 @@ static uint64_t kept_of(const struct view_thinned *thinned, size_t nr, const cha
 	return all;
 }
 
-static void put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr)
+void view_put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr)
 {
 	size_t i;
 
@@ -220,7 +220,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);
 	put_pair(j, "slices", kept_of(thinned, nr_thinned, "slices", v->spool.nr), v->spool.nr);
-	put_thinned(j, thinned, nr_thinned);
+	view_put_thinned(j, thinned, nr_thinned);
 	jw_object_end(j);
 }
 

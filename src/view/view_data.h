@@ -92,6 +92,9 @@ int section_meta(struct view *v, const struct view_thinned *thinned, size_t nr_t
 		 struct bytes *out);
 void view_put_meta(struct json_writer *j, const struct view *v, const struct view_thinned *thinned,
 		   size_t nr_thinned);
+/* "thinned": [ ... ] */
+void view_put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr);
+
 int section_series(struct view *v, struct bytes *out);
 int section_lod(struct view *v, unsigned skip, struct bytes *out); /* without the @skip finest */
 int section_sites(struct view *v, struct bytes *out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // app.ts - the frame: head, tabs, the view that the address asks for.
 
-import { h, setText } from "./base/dom.ts";
+import { button, h, setText } from "./base/dom.ts";
 import * as fmt from "./base/format.ts";
 import { formatRoute, parseRoute, type Params, type Route } from "./base/route.ts";
 import { Head } from "./ui/head.ts";
@@ -30,6 +30,8 @@ export class App implements Context {
 	private readonly main: HTMLElement;
 	private readonly news: HTMLElement;
 	private readonly notice: HTMLElement;
+	private readonly noticeText: HTMLElement;
+	private noticed = false;   // read, and put away
 	private readonly views = new Map<string, View>();
 	private current: View | null = null;
 	private route: Route;
@@ -42,7 +44,11 @@ export class App implements Context {
 		this.tabs = new Tabs((id) => this.closeCoro(id));
 		this.main = h("main", { id: "main", tabindex: -1, role: "tabpanel" });
 		this.news = h("div", { class: "sr", role: "status", aria: { live: "polite" } });
-		this.notice = h("div", { class: "notice", role: "status", hidden: true });
+		this.noticeText = h("span", null);
+		this.notice = h("div", { class: "notice", role: "status", hidden: true }, this.noticeText, button("Hide", () => {
+			this.noticed = true;
+			this.notice.hidden = true;
+		}, { class: "button quiet" }));
 		root.replaceChildren(this.head.el, this.tabs.el, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
@@ -127,9 +133,9 @@ export class App implements Context {
 		const { report, meta } = this.trace;
 		this.tabs.setCount("findings", report.findings.length > 0 ? fmt.count(report.findings.length) : "");
 		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
-		setText(this.notice, meta.thinned.length > 0 && this.trace.live === "none"
-			? `This file holds less than the trace: ${meta.thinned.map((t) => t.text).join(" ")}` : "");
-		this.notice.hidden = this.notice.textContent === "";
+		const text = meta.thinned.map((t) => t.text).join(" ");
+		this.notice.hidden = text === "" || this.trace.live !== "none" || this.noticed;
+		setText(this.noticeText, text === "" ? "" : `This file holds less than the trace: ${text}`);
 	}
 
 	// Said aloud, once each.

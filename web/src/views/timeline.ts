@@ -364,7 +364,7 @@ export class TimelineView implements View {
 		const hint = "Wheel zooms, drag moves, shift-drag picks a part, a click chooses, a second one opens.";
 		if (p.exact) return p.thinned ? `Some slices here were thinned out of the file. ${hint}` : hint;
 		return p.request.by === "thread"
-			? `Height: how busy; colour: the kind that ran most. Zoom in for single slices. ${hint}`
+			? `Height: how busy. Zoom in for single slices, coloured by the kind of coroutine. ${hint}`
 			: `Too much for single slices (${fmt.plural(p.blocks, "block")}): lives only, from birth to end. Zoom in for more.`;
 	}
 

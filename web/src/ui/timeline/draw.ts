@@ -6,6 +6,7 @@ import { PIECE } from "../../worker/lanes.ts";
 import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
 
 const MOST_ARROWS = 350;
+const FEW = 8; // slices of a piece that may still show whose they were
 
 type Ctx = CanvasRenderingContext2D;
 
@@ -144,8 +145,10 @@ function drawBusy(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: n
 	const pieces = s.pieces!;
 	if (s.by === "thread") {
 		const t = 2 + (s.lane - 7) * pieces.part[i];
-		ctx.fillStyle = p.kinds[colourIndex(s.trace, pieces.coro[i])];
-		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
+		// Whole pixels: neighbours touch.  Of many, no one coroutine is worth a colour.
+		const [x0, x1] = [Math.round(x), Math.round(x + width)];
+		ctx.fillStyle = pieces.count[i] > FEW ? p.running : p.kinds[colourIndex(s.trace, pieces.coro[i])];
+		ctx.fillRect(x0, y + s.lane - 3 - t, Math.max(1, x1 - x0), t);
 		return;
 	}
 	ctx.fillStyle = p.suspended;
