@@ -283,6 +283,18 @@ test("timeline: the pointer zooms, pans, chooses and opens", async () => {
 	});
 });
 
+test("from a coroutine to its lane in the timeline", async () => {
+	const id = redis.report.totals.coroutines - 3;
+	await on(redis.html, `#coro=${id}`, async (page) => {
+		await page.waitForSelector(".events-panel [role=row][aria-rowindex='2']:not([hidden])");
+		await page.getByRole("button", { name: "In the timeline" }).click();
+		await page.waitForFunction(() => document.querySelector(".lane-scroll")?.scrollTop > 0);
+		await page.locator(".stage").focus();
+		await page.keyboard.press("Enter");
+		await page.waitForFunction((n) => location.hash === `#coro=${n}`, id);
+	});
+});
+
 test("sites: who waits where, against the coroutines", async () => {
 	await on(redis.html, "#view=sites", async (page) => {
 		const sites = await csv(page, "places");

@@ -50,7 +50,6 @@ export class TimelineView implements View {
 	private readonly minimap: Minimap;
 	private readonly tip = new Tip();
 	private readonly info: HTMLElement;
-	private readonly range: HTMLElement;
 	private readonly spoken: HTMLElement;
 	private readonly table: HTMLDetailsElement;
 	private readonly tableBody: HTMLElement;
@@ -68,6 +67,7 @@ export class TimelineView implements View {
 	private again = false;
 	private placed = false;
 	private selectedPiece = -1;
+	private revealed = "";     // the coroutine that was scrolled to
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 
@@ -88,7 +88,6 @@ export class TimelineView implements View {
 		}, this.canvas, this.scroller);
 		this.minimap = new Minimap(this.scene, () => this.viewChanged());
 		this.info = h("div", { class: "timeline-info", role: "status" });
-		this.range = h("span", { class: "range" });
 		this.spoken = h("span", { class: "sr", role: "status", aria: { live: "polite" } });
 		this.tableBody = h("div", null);
 		this.table = h("details", { class: "timeline-table" }, h("summary", null, "What is in sight, as a table"), this.tableBody);
@@ -133,7 +132,7 @@ export class TimelineView implements View {
 					this.scene.view.fit();
 					this.viewChanged();
 				}, { aria: { label: "Show the whole run" } })),
-			this.range, sheetButtons("what is in sight", () => this.sheet()));
+			h("span", { class: "result" }), sheetButtons("what is in sight", () => this.sheet()));
 	}
 
 	private listen(): void {
@@ -163,6 +162,7 @@ export class TimelineView implements View {
 
 	show(params: Params): void {
 		this.params = params;
+		this.revealed = "";
 		const s = this.scene;
 		s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
 		const [from, to] = [Number(params.from), Number(params.to)];
@@ -226,28 +226,26 @@ export class TimelineView implements View {
 			const rows = await trace.engine.call<Uint32Array>("query", [filter, order]);
 			if (s.by !== "coroutine") return;
 			s.lanes = Array.from(rows, (r) => trace.coros.c.nr[r]);
-			this.selectFromParams();
+			const chosen = this.laneFromParams();
+			this.layLanes();
+			if (chosen >= 0) this.reveal(chosen);
 		}
 		this.layLanes();
 		this.viewChanged(false);
 	}
 
-	private selectFromParams(): void {
+	// The lane of the coroutine that the address names, if it has just been named; else -1.
+	private laneFromParams(): number {
 		const s = this.scene;
 		const row = this.params.sel ? this.ctx.trace.coros.rowOfId(this.params.sel) : -1;
-		if (row < 0) return;
+		if (row < 0) return -1;
 		const nr = this.ctx.trace.coros.c.nr[row];
-		if (s.selectedCoro === nr + 1 && s.selectedLane >= 0) {
-			s.selectedLane = s.lanes.indexOf(nr);
-			return;
-		}
-		s.selectedCoro = nr + 1;
+		const isNew = this.revealed !== this.params.sel;
+		if (s.lanes.indexOf(nr) < 0) s.lanes.unshift(nr);
 		s.selectedLane = s.lanes.indexOf(nr);
-		if (s.selectedLane < 0) {
-			s.lanes.unshift(nr);
-			s.selectedLane = 0;
-		}
-		this.reveal(s.selectedLane);
+		s.selectedCoro = nr + 1;
+		this.revealed = this.params.sel;
+		return isNew ? s.selectedLane : -1;
 	}
 
 	private resize(): void {
@@ -293,9 +291,6 @@ export class TimelineView implements View {
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
 		this.minimap.draw();
-		const step = 10 ** Math.floor(Math.log10(s.view.span / 200));
-		setText(this.range, s.view.isWhole ? `whole run, ${fmt.duration(s.trace.now)}`
-			: `${fmt.offset(s.view.from, step)} – ${fmt.offset(s.view.to, step)} (${fmt.duration(s.view.span)})`);
 	}
 
 	private request(): LaneRequest {
@@ -379,7 +374,9 @@ export class TimelineView implements View {
 		const y = lane * s.lane;
 		const room = s.height - AXIS;
 		if (room <= 0) return;
-		if (y < s.top) this.scroller.scrollTop = y;
+		// One that is far off comes to the middle.
+		if (y < s.top - room || y > s.top + 2 * room) this.scroller.scrollTop = y - room / 2;
+		else if (y < s.top) this.scroller.scrollTop = y;
 		else if (y + s.lane > s.top + room) this.scroller.scrollTop = y + s.lane - room;
 	}
 
