@@ -76,19 +76,6 @@ static int put_lod(struct html *h, unsigned skip, struct err *err)
 	return rc;
 }
 
-static void tell_coros(struct html *h, size_t kept)
-{
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-	uint64_t of = h->v->records.next;
-
-	if (kept == of)
-		return;
-	snprintf(left_out(h, "coroutines", kept, of)->text, sizeof(h->result->thinned->text),
-		 "%s of %s coroutines are listed: those with findings, those that have not ended, "
-		 "then those that waited longest.",
-		 text_count(a, kept), text_count(b, of));
-}
-
 static void tell_lod(struct html *h, unsigned skip)
 {
 	if (skip)
@@ -96,17 +83,6 @@ static void tell_lod(struct html *h, unsigned skip)
 			 sizeof(h->result->thinned->text),
 			 "The timeline's overview is %u times coarser than it could be.",
 			 1u << skip);
-}
-
-static void tell_threads(struct html *h)
-{
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-	uint64_t kept = view_nr_threads(h->v), of = view_model(h->v)->nr_threads;
-
-	if (kept < of)
-		snprintf(left_out(h, "threads", kept, of)->text, sizeof(h->result->thinned->text),
-			 "%s of %s threads are told apart; the others share a lane.",
-			 text_count(a, kept), text_count(b, of));
 }
 
 /* Levels, then coroutines are made fewer until a quarter of the room is left for slices. */
@@ -130,9 +106,8 @@ static int put_fixed(struct html *h, struct err *err)
 		    put_coros(h, kept / 4 * 3, &kept, err) < 0)
 			return err->code;
 	}
-	tell_coros(h, kept);
+	h->result->nr_thinned = view_thinned(h->v, kept, h->result->thinned);
 	tell_lod(h, skip);
-	tell_threads(h);
 	return 0;
 }
 
@@ -197,17 +172,24 @@ static int try_whole(struct html *h, size_t block, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
+/* After the first few it shows whether there is any hope for all. */
+static bool is_hopeless(const struct html *h, uint64_t fixed, size_t blocks)
+{
+	uint64_t each = (h->bundle.size - fixed) / blocks;
+
+	return blocks == 4 && fixed + each * h->v->spool.nr_blocks > h->room + h->room / 8;
+}
+
 /* All blocks whole; 0 as soon as one does not fit. */
 static int put_all(struct html *h, struct err *err)
 {
+	uint64_t fixed = h->bundle.size;
 	size_t block;
 	int rc = 1;
 
 	for (block = 0; rc > 0 && block < h->v->spool.nr_blocks; block++) {
 		rc = try_whole(h, block, err);
-		/* After the first few it shows whether there is any hope. */
-		if (rc > 0 && block == 3 &&
-		    h->bundle.size / 4 * h->v->spool.nr_blocks > 2 * h->room + h->bundle.size)
+		if (rc > 0 && is_hopeless(h, fixed, block + 1))
 			rc = 0;
 	}
 	return rc;
@@ -305,7 +287,8 @@ static int put_slices(struct html *h, struct err *err)
 	drop_blocks(h);
 	if (put_thinned(h, &level, err) < 0 || put_best(h, err) < 0)
 		return err->code;
-	tell_slices(h, level);
+	if (h->kept < h->v->spool.nr)
+		tell_slices(h, level);
 	return 0;
 }
 

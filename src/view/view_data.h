@@ -88,8 +88,14 @@ size_t view_nr_threads(const struct view *v);
 
 /* ---- sections: what they hold, added to @out; 0 or -ENOMEM ---------------------- */
 
+/* @thinned NULL: as the view has it. */
 int section_meta(struct view *v, const struct view_thinned *thinned, size_t nr_thinned,
 		 struct bytes *out);
+/* What a view itself leaves out when @kept coroutines are listed, in @out; how many that are. */
+size_t view_thinned(const struct view *v, size_t kept, struct view_thinned *out);
+
+/* With what was left out; the other as the view has it. */
+void view_put_own_meta(struct json_writer *j, const struct view *v);
 void view_put_meta(struct json_writer *j, const struct view *v, const struct view_thinned *thinned,
 		   size_t nr_thinned);
 /* "thinned": [ ... ] */

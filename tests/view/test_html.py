@@ -10,25 +10,6 @@ HOSTILE = ["</script><script>alert(1)</script>", "<!--corotracer-data-->", "\"qu
            "\u202eright to left", "&lt;b&gt;", "]]>", "é\U0001f600", "x" * 5000]
 
 
-def write(dir, name, lines, sidecar=None):
-    path = os.path.join(dir, name)
-    with open(path, "wb") as f:
-        f.write("".join(line + "\n" for line in lines).encode())
-    if sidecar is not None:
-        with open(path + ".meta", "w", encoding="utf-8") as f:
-            f.write("".join(json.dumps(r) + "\n" for r in sidecar))
-    return path
-
-
-def transition(id, ts, active, **more):
-    return json.dumps({"probe_id": id, "tid": 1, "addr": "0x0000000000000000", "seq": 2, "is_active": active, "ts": ts, **more},
-                      separators=(",", ":"))
-
-
-RUN_FACT = {"type": "run", "format": 1, "tool": "t", "command": ["./<b>app</b>", "</script>"], "pid": 7, "start_ts": 900,
-            "start_realtime": 1700000000000000000, "hostname": "<h>", "arch": "any", "stations": 1}
-
-
 @test
 def names_of_the_program_stay_strings(dir):
     sidecar = [RUN_FACT, {"type": "site", "id": 1, "file": "</script>.c", "line": 3, "function": "<img src=x>", "pid": 7}]
@@ -195,6 +176,14 @@ def what_does_not_fit_is_left_out_by_rule_and_said(dir):
     for coro, n in all_slices:
         everyone[coro] = max(everyone.get(coro, 0), n)
     equal(last, everyone, "the last slice of each coroutine")
+    (nr,) = re.findall(r"the last (\d+) of each", t["text"])
+    kept = {(s["coro"], s["n"]) for s in thin.slices()}
+    for coro, n in everyone.items():
+        for k in range(max(0, n + 1 - int(nr)), n + 1):
+            assert (coro, k) in kept, f"slice {k} of {n + 1} of coroutine {coro} is missing: {t['text']}"
+    found = [row["nr"] for row in thin.coroutines().values() if row["findings"]]
+    if "all of coroutines with findings" in t["text"]:
+        assert all((coro, k) in kept for coro in found for k in range(everyone[coro] + 1)), "slices of coroutines with findings"
     index = thin.index
     kept_whole = [i for i in range(index.rows) if index["nr"][i] == index["of"][i]]
     assert kept_whole and len(kept_whole) < index.rows, (kept_whole, index.rows)
