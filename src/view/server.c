@@ -358,10 +358,12 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	s->listener = l;
 	s->feed = f;
 	pthread_mutex_init(&s->lock, NULL);
-	/* The listener's stays the listener's. */
+	/* The listener's stays the listener's.  poll, not epoll: with that, who sends half a
+	 * request and closes at once was seen to be missed, and kept his place until the timeout.
+	 */
 	fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 3);
 	s->daemon = fd < 0 ? NULL
-			   : MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD |
+			   : MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD |
 						      MHD_ALLOW_SUSPEND_RESUME,
 					      0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET,
 					      fd, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
