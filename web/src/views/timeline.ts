@@ -50,6 +50,7 @@ export class TimelineView implements View {
 	private readonly minimap: Minimap;
 	private readonly tip = new Tip();
 	private readonly info: HTMLElement;
+	private readonly legend: HTMLElement;
 	private readonly spoken: HTMLElement;
 	private readonly table: HTMLDetailsElement;
 	private readonly tableBody: HTMLElement;
@@ -102,7 +103,10 @@ export class TimelineView implements View {
 		this.arrows.checked = true;
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
-		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage, this.info, this.table, this.spoken);
+		this.legend = h("span", { class: "legend lane-legend", hidden: true }, ...["running", "ready", "suspended"].map((state) =>
+			h("span", null, h("i", { class: `lane-swatch ${state}` }), state)), h("span", null, h("i", { class: "lane-swatch found" }, "▲"), "has a finding"));
+		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage,
+			h("div", { class: "timeline-foot" }, this.info, this.legend), this.table, this.spoken);
 		this.listen();
 	}
 
@@ -207,6 +211,7 @@ export class TimelineView implements View {
 		this.byThread.setAttribute("aria-pressed", String(by === "thread"));
 		this.byCoro.setAttribute("aria-pressed", String(by === "coroutine"));
 		this.coroFilters.hidden = by === "thread";
+		this.legend.hidden = by === "thread";
 		if (document.activeElement !== this.text) this.text.value = p.q ?? "";
 		this.showing.value = p.show ?? "all";
 		this.order.value = p.order ?? "first";
