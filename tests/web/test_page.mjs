@@ -331,6 +331,8 @@ test("with the keyboard alone: from the tabs to a coroutine and back", async () 
 		await page.waitForFunction(() => /^#coro=\d+$/.test(location.hash));
 		await page.goBack();
 		await page.waitForFunction(() => /view=coroutines/.test(location.hash));
+		assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "grid");
+		assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-activedescendant")), active);
 	});
 });
 

@@ -34,6 +34,7 @@ export class App implements Context {
 	private noticed = false;   // read, and put away
 	private readonly views = new Map<string, View>();
 	private current: View | null = null;
+	private readonly focused = new WeakMap<View, HTMLElement>();
 	private route: Route;
 	private known: Set<string>;
 
@@ -97,12 +98,18 @@ export class App implements Context {
 	}
 
 	private switchTo(view: View): void {
-		if (this.current) {
-			this.current.el.hidden = true;
-			this.current.hide?.();
+		const focus = document.activeElement;
+		const before = this.current;
+		const inside = before !== null && before.el.contains(focus);
+		if (before) {
+			if (inside) this.focused.set(before, focus as HTMLElement);
+			before.el.hidden = true;
+			before.hide?.();
 		}
 		this.current = view;
 		view.el.hidden = false;
+		// Who works with keys goes on where he was in this view, else at its beginning.
+		if (inside || (before !== null && focus === document.body)) (this.focused.get(view) ?? this.main).focus({ preventScroll: true });
 		this.main.classList.toggle("fill", view.fill);
 		this.main.setAttribute("aria-label", view.title);
 		if (!view.fill) this.main.scrollTop = 0;

@@ -62,11 +62,10 @@ export class SitesView implements View {
 	}
 
 	update(parts: ReadonlySet<Part>): void {
-		if (parts.has("sites")) void this.ctx.trace.refresh("sites").then(() => {
+		if (parts.has("sites")) {
 			this.draw();
 			this.selectOne();
-		});
-		else if (parts.has("report")) this.drawDetail();
+		} else if (parts.has("report")) this.drawDetail();
 	}
 
 	private set(change: Params): void {
