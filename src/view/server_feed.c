@@ -69,13 +69,17 @@ static int add_some(struct feed *f, struct err *err)
 	return rc;
 }
 
+/*
+ * As of now only if nothing comes: while something does, a collector may be behind, or we, and
+ * everybody would look as if he had waited since the last that we know of.
+ */
 static int tick(struct feed *f, struct err *err)
 {
 	uint64_t now = clock_now_ns();
 	int rc;
 
 	pthread_mutex_lock(&f->lock);
-	rc = view_tick(f->view, trace_reader_stats(f->reader), now, err);
+	rc = view_tick(f->view, trace_reader_stats(f->reader), f->added ? 0 : now, err);
 	f->ticks = view_ticks(f->view);
 	f->added = 0;
 	f->tick_ns = clock_now_ns();

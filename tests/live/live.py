@@ -24,12 +24,15 @@ ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPT
 class Told:
     """`corotracer run` of a program that does what it is told."""
 
-    def __init__(self, dir, *options, **kwargs):
-        self.trace = os.path.join(dir, "trace.jsonl")
+    def __init__(self, dir, *options, trace="trace.jsonl", before=""):
+        """before: a shell command to be done before, in mounts of its own."""
+        self.trace = os.path.join(dir, trace)
         self.log = os.path.join(dir, "stderr")
+        run = [TOOL, "run", *options, "-o", self.trace, "--", LIVE_TARGET]
+        if before:
+            run = ["unshare", "-rm", "sh", "-c", f"{before} && exec {words(*run)}"]
         with open(self.log, "w", encoding="utf-8") as err:
-            self.p = popen(TOOL, "run", *options, "-o", self.trace, "--", LIVE_TARGET, stdin=subprocess.PIPE, stderr=err,
-                           env=ENV, **kwargs)
+            self.p = popen(*run, stdin=subprocess.PIPE, stderr=err, env=ENV)
 
     def said(self):
         with open(self.log, encoding="utf-8") as f:

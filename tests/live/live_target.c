@@ -7,6 +7,7 @@
  *	suspend NAME
  *	await NAME FD     suspends for reading from FD
  *	wake NAME
+ *	close FD          which may be awaited
  *	end NAME
  *	spin N            N transitions of a coroutine of its own
  *	many N            N more coroutines that are born and wait
@@ -124,6 +125,8 @@ static void obey(const char *verb, char *name, long n)
 		corotracer_suspend(find(name), NULL);
 	else if (!strcmp(verb, "await"))
 		corotracer_await(find(name), CTP_REASON_IO_READ, (uint64_t)n);
+	else if (!strcmp(verb, "close"))
+		corotracer_closing(NULL, atol(name));
 	else if (!strcmp(verb, "wake"))
 		corotracer_wake(find(name), NULL);
 	else if (!strcmp(verb, "end"))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT
+"""test_live.py - a page of a run that goes on: run --serve, and serve of a trace that is being written."""
+from live import *
+from bundle import Bundle, Columns  # noqa: E402 - found by way of live
+
+
+def names_on(server):
+    """By name: the state of each coroutine, as the sections tell it."""
+    coros = Columns(server.section("coros"))
+    meta, strings = server.json("meta"), server.json("strings")  # afterwards: there may be more by then
+    return {strings[n]: meta["states"][s] for n, s in zip(coros["name"], coros["state"])}
+
+
+def detectors(report):
+    return {f["detector"] for f in report["findings"]}
+
+
+def stays(told):
+    return wait_until(lambda: "the page stays at" in told.said(), "the word that the page stays")
+
+
+def let_go(told, status):
+    """Ctrl-C, after the run; the status is the program's."""
+    told.p.send_signal(signal.SIGINT)
+    equal(told.p.wait(60), status, f"status: {told.said()}")
+
+
+def gone(server):
+    try:
+        server.request("")
+        return False
+    except OSError:
+        return True
+
+
+def check_final(server, trace):
+    """When all is over the page is that of the finished trace."""
+    page = trace + ".html"
+    with open(trace + ".template", "w", encoding="utf-8") as f:
+        f.write("<!--corotracer-data-->")
+    equal(tool("html", "-q", "--page", f.name, "-o", page, trace)[0], 0, "status of html")
+    bundle = Bundle(page)
+    for name, data in bundle.raw.items():
+        got = server.section(name)
+        if name == "meta":  # it was looked at more than once
+            equal(dict(json.loads(got), tick=0), dict(bundle.meta, tick=0), "meta")
+        else:
+            equal(got == data, True, f"section {name} is that of the finished trace")
+
+
+@test
+def a_run_is_seen_while_it_goes_on(dir):
+    told = Told(dir, "--serve")
+    server = Server(url_of(told))
+    told.tell("begin first")
+    wait_until(lambda: answers_with(server, "first"), "the first coroutine on the page")
+    stream = Stream(server, server.json("meta")["tick"])
+    told.tell("begin second", "resume first")
+    wait_until(lambda: names_on(server) == {"first": "running", "second": "suspended"}, "both as they are")
+    told.tell("suspend first", "end second")
+    wait_until(lambda: names_on(server) == {"first": "suspended", "second": "ended"}, "both as they are")
+    meta = server.json("meta")
+    assert meta["live"] and not meta["ended"] and meta["run"]["exit_status"] is None, meta
+    wait_until(lambda: any("second" in d["strings"]["add"] for d in stream.deltas()), "the second one in the stream")
+    ticks = [d["tick"] for d in stream.deltas()]
+    equal(ticks, sorted(set(ticks)), "ticks")
+    told.quit(7)
+    stays(told)
+    wait_until(stream.ended, "the end in the stream")
+    meta = server.json("meta")
+    assert not meta["live"] and meta["ended"], meta
+    equal(meta["run"]["exit_status"], 7, "exit status on the page")
+    check_final(server, told.trace)
+    let_go(told, 7)
+    assert gone(server)
+
+
+def answers_with(server, name):
+    try:
+        return name in names_on(server)
+    except (OSError, AssertionError):
+        return False
+
+
+@test
+def a_stall_is_found_while_it_lasts_and_a_kill_is_told(dir):
+    told = Told(dir, "--serve")
+    server = Server(url_of(told))
+    told.tell("begin waiter", "resume waiter", "await waiter 7", "close 7")
+    stream = Stream(server)
+    # What it waits for is gone: after a while that is a finding, without any event.
+    found = wait_until(lambda: [d for d in stream.deltas() if "report" in d and d["report"]["findings"]], "a finding in the stream")
+    first = next(d for d in stream.deltas() if "report" in d)
+    equal(first["report"]["findings"], [], "findings at the beginning")
+    equal(detectors(server.json("report")), detectors(found[0]["report"]), "findings on the page")
+    os.kill(told.program(), signal.SIGKILL)
+    stays(told)
+    wait_until(stream.ended, "the end in the stream")
+    equal(server.json("meta")["run"]["signal"], 9, "signal on the page")
+    equal(stream.deltas()[-1]["meta"]["run"]["signal"], 9, "signal in the stream")
+    equal(server.json("report"), json.loads(tool("report", "--json", told.trace)[1]), "the report in the end")
+    check_final(server, told.trace)
+    let_go(told, -9)
+
+
+@test
+def a_trace_that_another_collector_writes_is_followed(dir):
+    told = Told(dir, "-q")
+    told.tell("begin one")
+    p = popen(TOOL, "serve", "--json", told.trace)
+    said = json.loads(p.stdout.readline())
+    equal(said["live"], True, "live")
+    server = Server(said["url"])
+    wait_until(lambda: names_on(server) == {"one": "suspended"}, "what was there before")
+    told.tell("spin 200000", "begin two")
+    wait_until(lambda: answers_with(server, "two"), "what came later")
+    told.quit()
+    equal(told.p.wait(60), 0, "status of run")
+    wait_until(lambda: server.json("meta")["ended"], "the end")
+    equal(server.json("meta")["totals"]["transitions"], 200004, "transitions")
+    check_final(server, told.trace)
+    p.send_signal(signal.SIGINT)
+    contains(p.communicate(timeout=60)[1], "the trace is complete")
+    equal(p.returncode, 0, "status of serve")
+
+
+@test
+def a_killed_collector_is_the_end_of_its_trace(dir):
+    told = Told(dir, "-q")
+    told.tell("begin one")
+    server = serve(told.trace)
+    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    told.p.kill()
+    told.p.wait()
+    wait_until(lambda: server.json("meta")["ended"], "the end")
+    equal(names_on(server), {"one": "suspended"}, "what it showed")
+    sweep(told.p)
+
+
+@test
+def a_flood_arrives_whole(dir):
+    told = Told(dir, "--serve")
+    server = Server(url_of(told))
+    streams = [Stream(server) for _ in range(5)]
+    told.tell("many 5000", "spin 200000")
+    told.quit()
+    stays(told)
+    wait_until(lambda: all(s.ended() for s in streams), "the end in all streams")
+    for stream in streams:
+        equal(stream.deltas()[-1]["meta"]["totals"]["transitions"], 210000, "transitions")
+    check_final(server, told.trace)
+    let_go(told, 0)
+
+
+@test
+def the_program_gets_none_of_our_descriptors(dir):
+    with_page, without = os.path.join(dir, "with"), os.path.join(dir, "without")
+    fds = []
+    for place, options in ((with_page, ("--serve",)), (without, ("-q",))):
+        os.mkdir(place)
+        told = Told(place, *options)
+        fds.append({line.split()[2].split(":")[0] for line in told.tell("fds") if "/proc/" not in line and place not in line})
+        equal(sum("socket" in line for line in told.tell("fds")), 1, "sockets: that of the SDK")
+        told.quit()
+        if options == ("--serve",):
+            stays(told)
+            let_go(told, 0)
+        else:
+            told.p.wait(60)
+    equal(fds[0], fds[1], "kinds of descriptors with the page and without")
+
+
+@test
+def who_is_asked_to_end_does_not_stay(dir):
+    told = Told(dir, "--serve")
+    server = Server(url_of(told))
+    told.tell("begin one")
+    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    told.p.send_signal(signal.SIGTERM)
+    equal(told.p.wait(60), -signal.SIGTERM, f"status: {told.said()}")
+    assert gone(server) and "the page stays" not in told.said(), told.said()
+
+
+@test
+def the_page_goes_with_a_collector_that_is_killed(dir):
+    told = Told(dir, "--serve")
+    server = Server(url_of(told))
+    told.tell("begin one")
+    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    told.p.kill()
+    told.p.wait()
+    wait_until(lambda: gone(server), "the end of the server")
+    sweep(told.p)
+
+
+@test
+def a_server_that_dies_harms_neither_run_nor_trace(dir):
+    told = Told(dir, "--serve")
+    url = url_of(told)
+    told.tell("begin one")
+    wait_until(lambda: answers_with(Server(url), "one"), "the coroutine")
+    with open(f"/proc/{told.p.pid}/task/{told.p.pid}/children", encoding="ascii") as f:
+        children = [int(pid) for pid in f.read().split()]
+    server = [pid for pid in children if os.getpgid(pid) == pid]
+    equal(len(server), 1, f"children in a group of their own: {children}")
+    os.kill(server[0], signal.SIGKILL)
+    told.tell("begin two", "spin 1000")
+    told.quit(3)
+    equal(told.p.wait(60), 3, f"status: {told.said()}")
+    equal(json.loads(tool("info", "--json", told.trace)[1])["events"], 1004, "events in the trace")
+
+
+@test
+def a_full_disk_is_told_on_the_page(dir):
+    small = os.path.join(dir, "small")
+    told = Told(dir, "--serve", trace="small/t.jsonl", before=words("mkdir", small) + " && " + words("mount", "-t", "tmpfs", "-o", "size=256k", "none", small))
+    wait_until(lambda: "http:" in told.said() or told.p.poll() is not None, "the server")
+    if told.p.poll() is not None:
+        raise Skip("no user namespaces here: " + told.said().strip())
+    server = Server(url_of(told))
+    told.tell("begin one", "spin 20000", "begin two")
+    told.quit()
+    stays(told)
+    wait_until(lambda: server.json("meta")["ended"], "the end")
+    totals = server.json("meta")["totals"]
+    assert 0 < totals["lost"] < 20004, totals
+    equal(totals["transitions"] + totals["lost"], 20004, "there and lost")
+    told.p.send_signal(signal.SIGINT)
+    equal(told.p.wait(60), 1, "status: the trace is not whole")
+
+
+@test
+def what_cannot_be_followed_is_refused_before_anything_runs(dir):
+    marker, fifo = os.path.join(dir, "started"), os.path.join(dir, "fifo")
+    os.mkfifo(fifo)
+    for options, words in ((("-o", "-"), "has to be a file"), (("-o", fifo), "has to be a file"), (("-o", "/dev/null"), "has to be a file"),
+                           (("-o", os.path.join(dir, "t.ctf")), "CTF"), (("--format", "ctf", "-o", os.path.join(dir, "d")), "CTF"),
+                           (("--flight-recorder", "1M"), "flight recorder")):
+        status, out, err = tool("run", "--serve", *options, "--", "touch", marker, cwd=dir)
+        equal((status, out), (2, ""), f"status of {options}")
+        contains(err, words)
+        contains(err, "hint: ")
+    for bad in ("--serve=", "--serve=x", "--serve=0", "--serve=65536"):
+        equal(tool("run", bad, "--", "touch", marker, cwd=dir)[0], 2, f"status of {bad}")
+    # What cannot be run leaves no server, and no trace, behind.
+    status, _, err = tool("run", "--serve", "-o", os.path.join(dir, "t.jsonl"), "--", "/nonexistent/program")
+    equal(status, 1, "status")
+    contains(err, "cannot run")
+    assert not os.path.exists(marker) and not os.path.exists(os.path.join(dir, "t.jsonl"))
+
+
+@test
+def a_ctf_trace_that_is_being_written_is_refused(dir):
+    trace = os.path.join(dir, "t.ctf")
+    p = popen(TOOL, "run", "-q", "-o", trace, "--", LIVE_TARGET, stdin=subprocess.PIPE, env=ENV)
+    wait_until(lambda: os.path.exists(os.path.join(trace, "metadata")), "the trace")
+    status, out, err = tool("serve", trace)
+    equal((status, out), (1, ""), "status")
+    contains(err, "still being written")
+    contains(err, "hint: ")
+    p.stdin.close()
+    p.wait(60)
+    server = serve(trace)
+    equal(server.request("")[0], 200, "status once it is finished")
+
+
+if __name__ == "__main__":
+    main()
