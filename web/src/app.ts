@@ -109,7 +109,8 @@ export class App implements Context {
 		this.current = view;
 		view.el.hidden = false;
 		// Who works with keys goes on where he was in this view, else at its beginning.
-		if (inside || (before !== null && focus === document.body)) (this.focused.get(view) ?? this.main).focus({ preventScroll: true });
+		const nowhere = focus === document.body || focus === this.main;
+		if (inside || (before !== null && nowhere)) (this.focused.get(view) ?? this.main).focus({ preventScroll: true });
 		this.main.classList.toggle("fill", view.fill);
 		this.main.setAttribute("aria-label", view.title);
 		if (!view.fill) this.main.scrollTop = 0;
