@@ -212,6 +212,11 @@ test("timeline: lanes, zoom, keys, table and CSV", async () => {
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press(".");
 		await page.waitForFunction(() => document.querySelector(".timeline-info b"));
+		// What was chosen stays chosen when the window changes and the pieces come anew.
+		const chosen = await page.locator(".timeline-info").innerText();
+		await page.setViewportSize({ width: 1440, height: 820 });
+		await painted(page);
+		assert.equal(await page.locator(".timeline-info").innerText(), chosen);
 		for (let i = 0; i < 14; i++) await page.keyboard.press("+");
 		await page.waitForFunction(() => /from=\d+/.test(location.hash));
 		await page.keyboard.press("ArrowRight");

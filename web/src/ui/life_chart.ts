@@ -266,7 +266,7 @@ export class LifeChart {
 		const pairs: [string, string][] = [["from", fmt.stamp(s.t0[i])], ["for", fmt.duration(s.t1[i] - s.t0[i])]];
 		if (slice >= 0 && s.does[i] === DOES.run) pairs.push(["thread", trace.thread(this.life.thread[slice])]);
 		if (slice >= 0 && s.does[i] !== DOES.run) {
-			pairs.push(["at", trace.siteText(this.life.site[slice]) || "no known place"]);
+			pairs.push(["at", trace.sitePlace(this.life.site[slice]) || "no known place"]);
 			if (this.life.reason[slice]) pairs.push(["why", trace.reason(this.life.reason[slice])]);
 		}
 		this.tip.show(ev.clientX, ev.clientY, DOES_WORDS[s.does[i]], pairs);

@@ -334,12 +334,33 @@ export class TimelineView implements View {
 			this.again = true;
 			return;
 		}
+		const chosen = this.chosenNow();
 		s.pieces = pieces;
 		s.hovered = -1;
-		this.selectedPiece = -1;
 		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
+		this.selectedPiece = chosen ? this.findAgain(chosen) : -1;
 		this.schedule();
 		this.settle();
+	}
+
+	// What is chosen, in words that hold for the next pieces as well.
+	private chosenNow(): { lane: number; x0: number; type: number } | null {
+		const { pieces, lanes, laneAt } = this.scene;
+		const i = this.selectedPiece;
+		if (!pieces || i < 0) return null;
+		const lane = lanes.find((key) => {
+			const at = laneAt.get(key);
+			return at !== undefined && i >= pieces.first[at] && i < pieces.first[at + 1];
+		});
+		return lane === undefined ? null : { lane, x0: pieces.x0[i], type: pieces.type[i] };
+	}
+
+	private findAgain(chosen: { lane: number; x0: number; type: number }): number {
+		const p = this.scene.pieces!;
+		const at = this.scene.laneAt.get(chosen.lane);
+		if (at === undefined) return -1;
+		const i = firstBehind(p, { begin: p.first[at], end: p.first[at + 1] }, chosen.x0);
+		return i < p.first[at + 1] && p.x0[i] === chosen.x0 && p.type[i] === chosen.type ? i : -1;
 	}
 
 	private keepRange(): void {
@@ -422,7 +443,7 @@ export class TimelineView implements View {
 		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])]);
 		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
 		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
-		else if (p.site[i] > 0) out.push([words, trace.siteText(p.site[i])]);
+		else if (p.site[i] > 0) out.push([words, trace.sitePlace(p.site[i])]);
 		if (p.reason[i] > 0) out.push(["why", trace.reason(p.reason[i])]);
 		return out;
 	}
