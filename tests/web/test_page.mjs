@@ -371,6 +371,17 @@ test("on paper: no controls, all of the findings", async () => {
 		assert.equal(await page.locator(".finding").first().isVisible(), true);
 		writeFileSync(join(OUT, "findings.pdf"), await page.pdf({ format: "A4" }));
 	});
+	// Tables have all their rows there, not only those in sight; dark pages are light.
+	await on(redis.html, "#view=coroutines", async (page) => {
+		await waitRows(page, "Coroutines", redis.report.totals.coroutines);
+		const shown = () => page.locator("[aria-label=Coroutines] .grid-row:not([hidden])").count();
+		assert.ok((await shown()) < redis.report.totals.coroutines);
+		await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+		assert.equal(await shown(), redis.report.totals.coroutines);
+		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+		await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	}, { colorScheme: "dark", viewport: { width: 1440, height: 600 } });
 });
 
 test("names are text, whatever they look like", async () => {

@@ -3,7 +3,7 @@
 
 import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { onTheme } from "../base/theme.ts";
+import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
 import { DOES, DOES_WORDS, firstAfter, segmentAt, segmentsOf, type Segments } from "../data/segments.ts";
 import { drawAxis, fitCanvas, FONT, palette, type Frame, type Palette } from "./canvas.ts";
@@ -48,7 +48,8 @@ export class LifeChart {
 		this.el.style.minHeight = `${o.height}px`;
 		this.stop = onTheme(() => {
 			this.colours = null;
-			this.schedule();
+			if (isPrinting()) this.draw();
+			else this.schedule();
 		});
 		this.observer = new ResizeObserver(() => this.schedule());
 		this.observer.observe(this.el);

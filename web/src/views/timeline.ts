@@ -4,7 +4,7 @@
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, type Params } from "../base/route.ts";
-import { onTheme } from "../base/theme.ts";
+import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
 import { SLICE } from "../data/coros.ts";
 import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
@@ -158,7 +158,8 @@ export class TimelineView implements View {
 		onTheme(() => {
 			this.colours = null;
 			this.minimap.forgetColours();
-			this.schedule();
+			if (isPrinting()) this.draw();
+			else this.schedule();
 		});
 	}
 
