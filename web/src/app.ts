@@ -68,7 +68,8 @@ export class App implements Context {
 		else location.hash = hash;
 	}
 
-	setParams(params: Params): void {
+	setParams(view: View, params: Params): void {
+		if (view !== this.current) return;
 		this.route = { ...this.route, params };
 		const hash = formatRoute(this.route);
 		history.replaceState(history.state, "", hash);

@@ -88,7 +88,7 @@ export class Coroutines implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.fillFilters();
 		void this.query(true);
 	}

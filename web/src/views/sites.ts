@@ -70,7 +70,7 @@ export class SitesView implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.draw();
 	}
 
@@ -79,7 +79,7 @@ export class SitesView implements View {
 		this.drawDetail();
 		if (!isNew) return;
 		this.params = { ...this.params, site: String(site) };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.drawDetail();
 	}
 

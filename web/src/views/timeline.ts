@@ -69,6 +69,7 @@ export class TimelineView implements View {
 	private placed = false;
 	private selectedPiece = -1;
 	private revealed = "";     // the coroutine that was scrolled to
+	private wanted = -1;       // a lane to scroll to as soon as there is a window for it
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 
@@ -194,7 +195,7 @@ export class TimelineView implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.fillToolbar();
 		void this.chooseLanes();
 	}
@@ -260,6 +261,7 @@ export class TimelineView implements View {
 		s.height = this.stage.clientHeight;
 		s.gutter = s.width < 700 ? 96 : 180;
 		this.layLanes();
+		if (this.wanted >= 0) this.reveal(this.wanted);
 		if (s.width > 0) this.viewChanged(false);
 	}
 
@@ -367,7 +369,7 @@ export class TimelineView implements View {
 	private keepRange(): void {
 		const v = this.scene.view;
 		this.params = { ...this.params, from: v.isWhole ? "" : String(Math.round(v.from)), to: v.isWhole ? "" : String(Math.round(v.to)) };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 	}
 
 	private settled(): void {
@@ -400,6 +402,7 @@ export class TimelineView implements View {
 		const s = this.scene;
 		const y = lane * s.lane;
 		const room = s.height - AXIS;
+		this.wanted = room > 0 ? -1 : lane;
 		if (room <= 0) return;
 		// One that is far off comes to the middle.
 		if (y < s.top - room || y > s.top + 2 * room) this.scroller.scrollTop = y - room / 2;
