@@ -212,6 +212,11 @@ test("timeline: lanes, zoom, keys, table and CSV", async () => {
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press(".");
 		await page.waitForFunction(() => document.querySelector(".timeline-info b"));
+		// What was chosen stays chosen when the window changes and the pieces come anew.
+		const chosen = await page.locator(".timeline-info").innerText();
+		await page.setViewportSize({ width: 1440, height: 820 });
+		await painted(page);
+		assert.equal(await page.locator(".timeline-info").innerText(), chosen);
 		for (let i = 0; i < 14; i++) await page.keyboard.press("+");
 		await page.waitForFunction(() => /from=\d+/.test(location.hash));
 		await page.keyboard.press("ArrowRight");
@@ -283,6 +288,18 @@ test("timeline: the pointer zooms, pans, chooses and opens", async () => {
 	});
 });
 
+test("from a coroutine to its lane in the timeline", async () => {
+	const id = redis.report.totals.coroutines - 3;
+	await on(redis.html, `#coro=${id}`, async (page) => {
+		await page.waitForSelector(".events-panel [role=row][aria-rowindex='2']:not([hidden])");
+		await page.getByRole("button", { name: "In the timeline" }).click();
+		await page.waitForFunction(() => document.querySelector(".lane-scroll")?.scrollTop > 0);
+		await page.locator(".stage").focus();
+		await page.keyboard.press("Enter");
+		await page.waitForFunction((n) => location.hash === `#coro=${n}`, id);
+	});
+});
+
 test("sites: who waits where, against the coroutines", async () => {
 	await on(redis.html, "#view=sites", async (page) => {
 		const sites = await csv(page, "places");
@@ -319,6 +336,8 @@ test("with the keyboard alone: from the tabs to a coroutine and back", async () 
 		await page.waitForFunction(() => /^#coro=\d+$/.test(location.hash));
 		await page.goBack();
 		await page.waitForFunction(() => /view=coroutines/.test(location.hash));
+		assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "grid");
+		assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-activedescendant")), active);
 	});
 });
 
@@ -352,6 +371,17 @@ test("on paper: no controls, all of the findings", async () => {
 		assert.equal(await page.locator(".finding").first().isVisible(), true);
 		writeFileSync(join(OUT, "findings.pdf"), await page.pdf({ format: "A4" }));
 	});
+	// Tables have all their rows there, not only those in sight; dark pages are light.
+	await on(redis.html, "#view=coroutines", async (page) => {
+		await waitRows(page, "Coroutines", redis.report.totals.coroutines);
+		const shown = () => page.locator("[aria-label=Coroutines] .grid-row:not([hidden])").count();
+		assert.ok((await shown()) < redis.report.totals.coroutines);
+		await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+		assert.equal(await shown(), redis.report.totals.coroutines);
+		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+		await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	}, { colorScheme: "dark", viewport: { width: 1440, height: 600 } });
 });
 
 test("names are text, whatever they look like", async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // app.ts - the frame: head, tabs, the view that the address asks for.
 
-import { h, setText } from "./base/dom.ts";
+import { button, h, setText } from "./base/dom.ts";
 import * as fmt from "./base/format.ts";
 import { formatRoute, parseRoute, type Params, type Route } from "./base/route.ts";
 import { Head } from "./ui/head.ts";
@@ -30,8 +30,11 @@ export class App implements Context {
 	private readonly main: HTMLElement;
 	private readonly news: HTMLElement;
 	private readonly notice: HTMLElement;
+	private readonly noticeText: HTMLElement;
+	private noticed = false;   // read, and put away
 	private readonly views = new Map<string, View>();
 	private current: View | null = null;
+	private readonly focused = new WeakMap<View, HTMLElement>();
 	private route: Route;
 	private known: Set<string>;
 
@@ -42,7 +45,11 @@ export class App implements Context {
 		this.tabs = new Tabs((id) => this.closeCoro(id));
 		this.main = h("main", { id: "main", tabindex: -1, role: "tabpanel" });
 		this.news = h("div", { class: "sr", role: "status", aria: { live: "polite" } });
-		this.notice = h("div", { class: "notice", role: "status", hidden: true });
+		this.noticeText = h("span", null);
+		this.notice = h("div", { class: "notice", role: "status", hidden: true }, this.noticeText, button("Hide", () => {
+			this.noticed = true;
+			this.notice.hidden = true;
+		}, { class: "button quiet" }));
 		root.replaceChildren(this.head.el, this.tabs.el, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
@@ -61,7 +68,8 @@ export class App implements Context {
 		else location.hash = hash;
 	}
 
-	setParams(params: Params): void {
+	setParams(view: View, params: Params): void {
+		if (view !== this.current) return;
 		this.route = { ...this.route, params };
 		const hash = formatRoute(this.route);
 		history.replaceState(history.state, "", hash);
@@ -91,12 +99,19 @@ export class App implements Context {
 	}
 
 	private switchTo(view: View): void {
-		if (this.current) {
-			this.current.el.hidden = true;
-			this.current.hide?.();
+		const focus = document.activeElement;
+		const before = this.current;
+		const inside = before !== null && before.el.contains(focus);
+		if (before) {
+			if (inside) this.focused.set(before, focus as HTMLElement);
+			before.el.hidden = true;
+			before.hide?.();
 		}
 		this.current = view;
 		view.el.hidden = false;
+		// Who works with keys goes on where he was in this view, else at its beginning.
+		const nowhere = focus === document.body || focus === this.main;
+		if (inside || (before !== null && nowhere)) (this.focused.get(view) ?? this.main).focus({ preventScroll: true });
 		this.main.classList.toggle("fill", view.fill);
 		this.main.setAttribute("aria-label", view.title);
 		if (!view.fill) this.main.scrollTop = 0;
@@ -127,9 +142,9 @@ export class App implements Context {
 		const { report, meta } = this.trace;
 		this.tabs.setCount("findings", report.findings.length > 0 ? fmt.count(report.findings.length) : "");
 		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
-		setText(this.notice, meta.thinned.length > 0 && this.trace.live === "none"
-			? `This file holds less than the trace: ${meta.thinned.map((t) => t.text).join(" ")}` : "");
-		this.notice.hidden = this.notice.textContent === "";
+		const text = meta.thinned.map((t) => t.text).join(" ");
+		this.notice.hidden = text === "" || this.trace.live !== "none" || this.noticed;
+		setText(this.noticeText, text === "" ? "" : `This file holds less than the trace: ${text}`);
 	}
 
 	// Said aloud, once each.

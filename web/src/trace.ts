@@ -12,6 +12,8 @@ import type { Caller } from "./worker/client.ts";
 export type Part = "meta" | "report" | "series" | "strings" | "sites" | "coros" | "lod" | "index";
 export type LiveState = "none" | "live" | "ended" | "lost";
 
+const SITES_EVERY = 1500; // ms
+
 export class Trace {
 	readonly engine: Caller;
 	meta!: Meta;
@@ -24,6 +26,7 @@ export class Trace {
 	complete = false;          // the second step is done
 	private readonly listeners = new Set<(parts: ReadonlySet<Part>) => void>();
 	private readonly stale = new Set<Part>();
+	private waitsForSites = false;
 
 	constructor(engine: Caller) {
 		this.engine = engine;
@@ -77,20 +80,28 @@ export class Trace {
 			parts.add(name);
 		}
 		// New names and states without new places would point nowhere.
-		if (this.stale.has("coros")) await this.refresh("coros");
-		this.tell(parts);
-	}
-
-	// Asked for when it is looked at; @true if there was something new.
-	async refresh(part: "sites" | "coros"): Promise<boolean> {
-		if (!this.stale.delete(part)) return false;
-		if (part === "sites") {
-			this.sites = await this.engine.call<Sites>("reload", ["sites"]);
-		} else {
+		if (this.stale.delete("coros")) {
 			this.strings = (await this.engine.call<string[]>("reload", ["strings"])).map(visible);
 			this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
+			parts.add("coros");
 		}
-		return true;
+		parts.delete("sites");
+		this.tell(parts);
+		this.refreshSites();
+	}
+
+	// Histograms of all places are much: asked for now and then, and never again before the last came.
+	private refreshSites(): void {
+		if (this.waitsForSites || !this.stale.delete("sites")) return;
+		this.waitsForSites = true;
+		this.engine.call<Sites>("reload", ["sites"]).then((sites) => {
+			this.sites = sites;
+			this.tell(["sites"]);
+		}, () => this.stale.add("sites"));
+		setTimeout(() => {
+			this.waitsForSites = false;
+			this.refreshSites();
+		}, SITES_EVERY);
 	}
 
 	// ---- words ----

@@ -22,7 +22,15 @@ export function theme(): Theme {
 	return current;
 }
 
+let printing = false;
+
+// On paper everything is light, and there is no later frame to draw in.
+export function isPrinting(): boolean {
+	return printing;
+}
+
 export function isDark(): boolean {
+	if (printing) return false;
 	return current === "dark" || (current === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 }
 
@@ -50,6 +58,12 @@ export function onTheme(fn: () => void): () => void {
 export function startTheme(): void {
 	current = stored();
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
+	for (const name of ["beforeprint", "afterprint"]) {
+		addEventListener(name, () => {
+			printing = name === "beforeprint";
+			apply();
+		});
+	}
 	apply();
 }
 

@@ -97,14 +97,14 @@ export class Coros {
 		if (nrAt < 0) return;
 		for (const values of delta.rows) {
 			const nr = values[nrAt] ?? 0;
-			let row = this.rowOf(nr);
-			if (row < 0) row = this.add(nr);
+			const known = this.rowOf(nr);
+			const row = known >= 0 ? known : this.add(nr);
 			delta.columns.forEach((name, i) => {
 				if (isFloat(name)) this.c[name][row] = values[i] ?? NaN;
 				else if (isInt(name)) this.c[name][row] = values[i] ?? 0;
 			});
+			if (known < 0 && this.ids && !this.ids.has(this.id(row))) this.ids.set(this.id(row), row);
 		}
-		this.ids = null;
 	}
 
 	private add(nr: number): number {

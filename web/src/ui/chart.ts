@@ -118,7 +118,7 @@ export class Chart {
 		return {
 			width: this.width, height: this.o.height, legend: { show: false }, padding: [8, 10, 0, 0],
 			scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.06)] } },
-			cursor: { sync: this.o.sync ? { key: this.o.sync } : undefined, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
+			cursor: { y: false, sync: this.o.sync ? { key: this.o.sync } : undefined, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
 			hooks: {
 				setCursor: [(u) => this.showValues(u.cursor.idx ?? null)],
 				setSelect: [(u) => this.selected(u)],

@@ -5,6 +5,7 @@
 // happens before, elsewhere, and ends in setRows().
 
 import { freshId, h, setText } from "../base/dom.ts";
+import { isPrinting, onTheme } from "../base/theme.ts";
 
 export interface Column {
 	key: string;
@@ -45,6 +46,7 @@ export function putText(cell: HTMLElement, text: string, title = text): void {
 }
 
 const OVERSCAN = 6;
+const ON_PAPER = 500;
 const TALLEST = 8_000_000; // pixels an element may be high in every browser
 
 export class Grid {
@@ -53,6 +55,7 @@ export class Grid {
 	private readonly body: HTMLElement;
 	private readonly spacer: HTMLElement;
 	private readonly none: HTMLElement;
+	private readonly more = h("div", { class: "grid-more" });
 	private readonly o: GridOptions;
 	private readonly stem = freshId("grid");
 	private readonly height: number;
@@ -74,7 +77,7 @@ export class Grid {
 		this.el = h("div", {
 			class: "grid", role: "grid", tabindex: 0,
 			aria: { label: options.label, colcount: options.columns.length, rowcount: 1 },
-		}, this.head, this.body, this.none);
+		}, this.head, this.body, this.none, this.more);
 		this.el.style.setProperty("--tracks", tracks);
 		this.el.style.setProperty("--least", `${least}rem`);
 		this.el.style.setProperty("--row", `${this.height}px`);
@@ -83,6 +86,7 @@ export class Grid {
 		this.el.addEventListener("keydown", (ev) => this.onKey(ev));
 		this.body.addEventListener("click", (ev) => this.onClick(ev));
 		new ResizeObserver(() => this.schedule()).observe(this.el);
+		onTheme(() => this.el.isConnected && this.draw());
 	}
 
 	get rows(): number {
@@ -185,8 +189,10 @@ export class Grid {
 	}
 
 	private draw(): void {
-		const first = Math.max(0, Math.floor(this.top / this.height) - OVERSCAN);
-		const last = Math.min(this.nr, Math.ceil((this.top + this.viewHeight) / this.height) + OVERSCAN);
+		const paper = isPrinting();
+		const first = paper ? 0 : Math.max(0, Math.floor(this.top / this.height) - OVERSCAN);
+		const last = Math.min(this.nr, paper ? ON_PAPER : Math.ceil((this.top + this.viewHeight) / this.height) + OVERSCAN);
+		setText(this.more, paper && this.nr > ON_PAPER ? `The first ${ON_PAPER} of ${this.nr}.` : "");
 		const shift = this.el.scrollTop - this.top;
 		while (this.pool.length < last - first) this.pool.push(this.makeRow());
 		for (let i = 0; i < this.pool.length; i++) {

@@ -3,7 +3,7 @@
 
 import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { onTheme } from "../base/theme.ts";
+import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
 import { DOES, DOES_WORDS, firstAfter, segmentAt, segmentsOf, type Segments } from "../data/segments.ts";
 import { drawAxis, fitCanvas, FONT, palette, type Frame, type Palette } from "./canvas.ts";
@@ -48,7 +48,8 @@ export class LifeChart {
 		this.el.style.minHeight = `${o.height}px`;
 		this.stop = onTheme(() => {
 			this.colours = null;
-			this.schedule();
+			if (isPrinting()) this.draw();
+			else this.schedule();
 		});
 		this.observer = new ResizeObserver(() => this.schedule());
 		this.observer.observe(this.el);
@@ -266,7 +267,7 @@ export class LifeChart {
 		const pairs: [string, string][] = [["from", fmt.stamp(s.t0[i])], ["for", fmt.duration(s.t1[i] - s.t0[i])]];
 		if (slice >= 0 && s.does[i] === DOES.run) pairs.push(["thread", trace.thread(this.life.thread[slice])]);
 		if (slice >= 0 && s.does[i] !== DOES.run) {
-			pairs.push(["at", trace.siteText(this.life.site[slice]) || "no known place"]);
+			pairs.push(["at", trace.sitePlace(this.life.site[slice]) || "no known place"]);
 			if (this.life.reason[slice]) pairs.push(["why", trace.reason(this.life.reason[slice])]);
 		}
 		this.tip.show(ev.clientX, ev.clientY, DOES_WORDS[s.does[i]], pairs);

@@ -8,8 +8,9 @@ export interface Context {
 	trace: Trace;
 	// To another view, which the back button leaves again.
 	go(route: Route): void;
-	// The same view with other filters: they are kept in the address, not in the history.
-	setParams(params: Params): void;
+	// The same view with other filters: they are kept in the address, not in the history.  Of a view that is no
+	// longer shown (its timers may be late) they are nobody's business.
+	setParams(view: View, params: Params): void;
 }
 
 export interface View {

@@ -56,6 +56,7 @@ export class CoroutineView implements View {
 		this.wakers = panel("Woken by", { note: "" });
 		this.wakees = panel("Has woken", { note: "" });
 		this.family = panel("Parent and children");
+		for (const p of [this.waits, this.wakers, this.wakees]) p.body.append(empty("Reading its slices…"));
 		this.eventCount = h("span", { class: "note" });
 		this.grid = this.makeGrid();
 		const eventPanel = h("section", { class: "panel events-panel", aria: { label: "Events" } },

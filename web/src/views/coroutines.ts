@@ -68,14 +68,16 @@ export class Coroutines implements View {
 		return el;
 	}
 
+	// Coming back to the same question, one finds the table where one left it.
 	show(params: Params): void {
+		const isNew = JSON.stringify(params) !== JSON.stringify(this.params);
 		this.params = params;
 		this.fillFilters();
-		void this.query(true);
+		void this.query(isNew);
 	}
 
 	update(parts: ReadonlySet<Part>): void {
-		if (parts.has("sites") && this.ctx.trace.live !== "none") void this.ctx.trace.refresh("sites").then((is) => is && this.grid.refresh());
+		if (parts.has("sites")) this.grid.refresh();
 		if (parts.has("coros") || parts.has("meta")) void this.query(false);
 	}
 
@@ -86,7 +88,7 @@ export class Coroutines implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.fillFilters();
 		void this.query(true);
 	}

@@ -74,7 +74,7 @@ export class Findings implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, open: "", ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.draw();
 	}
 

@@ -62,16 +62,15 @@ export class SitesView implements View {
 	}
 
 	update(parts: ReadonlySet<Part>): void {
-		if (parts.has("sites")) void this.ctx.trace.refresh("sites").then(() => {
+		if (parts.has("sites")) {
 			this.draw();
 			this.selectOne();
-		});
-		else if (parts.has("report")) this.drawDetail();
+		} else if (parts.has("report")) this.drawDetail();
 	}
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.draw();
 	}
 
@@ -80,7 +79,7 @@ export class SitesView implements View {
 		this.drawDetail();
 		if (!isNew) return;
 		this.params = { ...this.params, site: String(site) };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.drawDetail();
 	}
 

@@ -4,7 +4,7 @@
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, type Params } from "../base/route.ts";
-import { onTheme } from "../base/theme.ts";
+import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
 import { SLICE } from "../data/coros.ts";
 import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
@@ -50,7 +50,7 @@ export class TimelineView implements View {
 	private readonly minimap: Minimap;
 	private readonly tip = new Tip();
 	private readonly info: HTMLElement;
-	private readonly range: HTMLElement;
+	private readonly legend: HTMLElement;
 	private readonly spoken: HTMLElement;
 	private readonly table: HTMLDetailsElement;
 	private readonly tableBody: HTMLElement;
@@ -68,6 +68,8 @@ export class TimelineView implements View {
 	private again = false;
 	private placed = false;
 	private selectedPiece = -1;
+	private revealed = "";     // the coroutine that was scrolled to
+	private wanted = -1;       // a lane to scroll to as soon as there is a window for it
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 
@@ -88,7 +90,6 @@ export class TimelineView implements View {
 		}, this.canvas, this.scroller);
 		this.minimap = new Minimap(this.scene, () => this.viewChanged());
 		this.info = h("div", { class: "timeline-info", role: "status" });
-		this.range = h("span", { class: "range" });
 		this.spoken = h("span", { class: "sr", role: "status", aria: { live: "polite" } });
 		this.tableBody = h("div", null);
 		this.table = h("details", { class: "timeline-table" }, h("summary", null, "What is in sight, as a table"), this.tableBody);
@@ -103,7 +104,10 @@ export class TimelineView implements View {
 		this.arrows.checked = true;
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
-		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage, this.info, this.table, this.spoken);
+		this.legend = h("span", { class: "legend lane-legend", hidden: true }, ...["running", "ready", "suspended"].map((state) =>
+			h("span", null, h("i", { class: `lane-swatch ${state}` }), state)), h("span", null, h("i", { class: "lane-swatch found" }, "▲"), "has a finding"));
+		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage,
+			h("div", { class: "timeline-foot" }, this.info, this.legend), this.table, this.spoken);
 		this.listen();
 	}
 
@@ -133,7 +137,7 @@ export class TimelineView implements View {
 					this.scene.view.fit();
 					this.viewChanged();
 				}, { aria: { label: "Show the whole run" } })),
-			this.range, sheetButtons("what is in sight", () => this.sheet()));
+			h("span", { class: "result" }), sheetButtons("what is in sight", () => this.sheet()));
 	}
 
 	private listen(): void {
@@ -155,7 +159,8 @@ export class TimelineView implements View {
 		onTheme(() => {
 			this.colours = null;
 			this.minimap.forgetColours();
-			this.schedule();
+			if (isPrinting()) this.draw();
+			else this.schedule();
 		});
 	}
 
@@ -163,6 +168,7 @@ export class TimelineView implements View {
 
 	show(params: Params): void {
 		this.params = params;
+		this.revealed = "";
 		const s = this.scene;
 		s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
 		const [from, to] = [Number(params.from), Number(params.to)];
@@ -189,7 +195,7 @@ export class TimelineView implements View {
 
 	private set(change: Params): void {
 		this.params = { ...this.params, ...change };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 		this.fillToolbar();
 		void this.chooseLanes();
 	}
@@ -207,6 +213,7 @@ export class TimelineView implements View {
 		this.byThread.setAttribute("aria-pressed", String(by === "thread"));
 		this.byCoro.setAttribute("aria-pressed", String(by === "coroutine"));
 		this.coroFilters.hidden = by === "thread";
+		this.legend.hidden = by === "thread";
 		if (document.activeElement !== this.text) this.text.value = p.q ?? "";
 		this.showing.value = p.show ?? "all";
 		this.order.value = p.order ?? "first";
@@ -226,28 +233,26 @@ export class TimelineView implements View {
 			const rows = await trace.engine.call<Uint32Array>("query", [filter, order]);
 			if (s.by !== "coroutine") return;
 			s.lanes = Array.from(rows, (r) => trace.coros.c.nr[r]);
-			this.selectFromParams();
+			const chosen = this.laneFromParams();
+			this.layLanes();
+			if (chosen >= 0) this.reveal(chosen);
 		}
 		this.layLanes();
 		this.viewChanged(false);
 	}
 
-	private selectFromParams(): void {
+	// The lane of the coroutine that the address names, if it has just been named; else -1.
+	private laneFromParams(): number {
 		const s = this.scene;
 		const row = this.params.sel ? this.ctx.trace.coros.rowOfId(this.params.sel) : -1;
-		if (row < 0) return;
+		if (row < 0) return -1;
 		const nr = this.ctx.trace.coros.c.nr[row];
-		if (s.selectedCoro === nr + 1 && s.selectedLane >= 0) {
-			s.selectedLane = s.lanes.indexOf(nr);
-			return;
-		}
-		s.selectedCoro = nr + 1;
+		const isNew = this.revealed !== this.params.sel;
+		if (s.lanes.indexOf(nr) < 0) s.lanes.unshift(nr);
 		s.selectedLane = s.lanes.indexOf(nr);
-		if (s.selectedLane < 0) {
-			s.lanes.unshift(nr);
-			s.selectedLane = 0;
-		}
-		this.reveal(s.selectedLane);
+		s.selectedCoro = nr + 1;
+		this.revealed = this.params.sel;
+		return isNew ? s.selectedLane : -1;
 	}
 
 	private resize(): void {
@@ -256,6 +261,7 @@ export class TimelineView implements View {
 		s.height = this.stage.clientHeight;
 		s.gutter = s.width < 700 ? 96 : 180;
 		this.layLanes();
+		if (this.wanted >= 0) this.reveal(this.wanted);
 		if (s.width > 0) this.viewChanged(false);
 	}
 
@@ -293,9 +299,6 @@ export class TimelineView implements View {
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
 		this.minimap.draw();
-		const step = 10 ** Math.floor(Math.log10(s.view.span / 200));
-		setText(this.range, s.view.isWhole ? `whole run, ${fmt.duration(s.trace.now)}`
-			: `${fmt.offset(s.view.from, step)} – ${fmt.offset(s.view.to, step)} (${fmt.duration(s.view.span)})`);
 	}
 
 	private request(): LaneRequest {
@@ -334,18 +337,39 @@ export class TimelineView implements View {
 			this.again = true;
 			return;
 		}
+		const chosen = this.chosenNow();
 		s.pieces = pieces;
 		s.hovered = -1;
-		this.selectedPiece = -1;
 		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
+		this.selectedPiece = chosen ? this.findAgain(chosen) : -1;
 		this.schedule();
 		this.settle();
+	}
+
+	// What is chosen, in words that hold for the next pieces as well.
+	private chosenNow(): { lane: number; x0: number; type: number } | null {
+		const { pieces, lanes, laneAt } = this.scene;
+		const i = this.selectedPiece;
+		if (!pieces || i < 0) return null;
+		const lane = lanes.find((key) => {
+			const at = laneAt.get(key);
+			return at !== undefined && i >= pieces.first[at] && i < pieces.first[at + 1];
+		});
+		return lane === undefined ? null : { lane, x0: pieces.x0[i], type: pieces.type[i] };
+	}
+
+	private findAgain(chosen: { lane: number; x0: number; type: number }): number {
+		const p = this.scene.pieces!;
+		const at = this.scene.laneAt.get(chosen.lane);
+		if (at === undefined) return -1;
+		const i = firstBehind(p, { begin: p.first[at], end: p.first[at + 1] }, chosen.x0);
+		return i < p.first[at + 1] && p.x0[i] === chosen.x0 && p.type[i] === chosen.type ? i : -1;
 	}
 
 	private keepRange(): void {
 		const v = this.scene.view;
 		this.params = { ...this.params, from: v.isWhole ? "" : String(Math.round(v.from)), to: v.isWhole ? "" : String(Math.round(v.to)) };
-		this.ctx.setParams(this.params);
+		this.ctx.setParams(this, this.params);
 	}
 
 	private settled(): void {
@@ -364,7 +388,7 @@ export class TimelineView implements View {
 		const hint = "Wheel zooms, drag moves, shift-drag picks a part, a click chooses, a second one opens.";
 		if (p.exact) return p.thinned ? `Some slices here were thinned out of the file. ${hint}` : hint;
 		return p.request.by === "thread"
-			? `Height: how busy; colour: the kind that ran most. Zoom in for single slices. ${hint}`
+			? `Height: how busy. Zoom in for single slices, coloured by the kind of coroutine. ${hint}`
 			: `Too much for single slices (${fmt.plural(p.blocks, "block")}): lives only, from birth to end. Zoom in for more.`;
 	}
 
@@ -378,8 +402,11 @@ export class TimelineView implements View {
 		const s = this.scene;
 		const y = lane * s.lane;
 		const room = s.height - AXIS;
+		this.wanted = room > 0 ? -1 : lane;
 		if (room <= 0) return;
-		if (y < s.top) this.scroller.scrollTop = y;
+		// One that is far off comes to the middle.
+		if (y < s.top - room || y > s.top + 2 * room) this.scroller.scrollTop = y - room / 2;
+		else if (y < s.top) this.scroller.scrollTop = y;
 		else if (y + s.lane > s.top + room) this.scroller.scrollTop = y + s.lane - room;
 	}
 
@@ -420,7 +447,7 @@ export class TimelineView implements View {
 		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])]);
 		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
 		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
-		else if (p.site[i] > 0) out.push([words, trace.siteText(p.site[i])]);
+		else if (p.site[i] > 0) out.push([words, trace.sitePlace(p.site[i])]);
 		if (p.reason[i] > 0) out.push(["why", trace.reason(p.reason[i])]);
 		return out;
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // draw.ts - the timeline's canvas, one frame at a time.
 
+import * as fmt from "../../base/format.ts";
 import { drawAxis, fitText, FONT, type Palette } from "../canvas.ts";
 import { PIECE } from "../../worker/lanes.ts";
 import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
 
 const MOST_ARROWS = 350;
+const FEW = 8; // slices of a piece that may still show whose they were
 
 type Ctx = CanvasRenderingContext2D;
 
@@ -49,6 +51,8 @@ function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
 	ctx.fillRect(0, 0, s.gutter, AXIS);
 	ctx.font = FONT;
 	ctx.textBaseline = "middle";
+	ctx.fillStyle = p.muted;
+	ctx.fillText(fitText(ctx, rangeText(s), s.gutter - 16), 10, AXIS / 2);
 	for (let lane = first; lane < last; lane++) {
 		const y = laneY(s, lane);
 		ctx.fillStyle = lane === s.selectedLane ? p.selected : p.surface;
@@ -69,6 +73,13 @@ function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
 	ctx.fillStyle = p.lineStrong;
 	ctx.fillRect(s.gutter - 1, 0, 1, s.height);
 	ctx.fillRect(0, AXIS - 1, s.width, 1);
+}
+
+// Where the picture begins, and how much it shows; in a narrow window only the latter.
+function rangeText(s: Scene): string {
+	if (s.view.isWhole) return fmt.duration(s.trace.now);
+	const step = 10 ** Math.floor(Math.log10(s.view.span / 100));
+	return (s.gutter < 150 ? "" : `${fmt.offset(s.view.from, step)} + `) + fmt.duration(s.view.span);
 }
 
 function hasFinding(s: Scene, nr: number): boolean {
@@ -144,8 +155,10 @@ function drawBusy(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: n
 	const pieces = s.pieces!;
 	if (s.by === "thread") {
 		const t = 2 + (s.lane - 7) * pieces.part[i];
-		ctx.fillStyle = p.kinds[colourIndex(s.trace, pieces.coro[i])];
-		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
+		// Whole pixels: neighbours touch.  Of many, no one coroutine is worth a colour.
+		const [x0, x1] = [Math.round(x), Math.round(x + width)];
+		ctx.fillStyle = pieces.count[i] > FEW ? p.running : p.kinds[colourIndex(s.trace, pieces.coro[i])];
+		ctx.fillRect(x0, y + s.lane - 3 - t, Math.max(1, x1 - x0), t);
 		return;
 	}
 	ctx.fillStyle = p.suspended;
@@ -201,7 +214,7 @@ function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
 		const [x0, x1] = [xOf(s, w.at), xOf(s, w.to)];
 		// Too near to be an arrow: where it came from is in the tip.
-		if (fromLane === toLane && x1 - x0 < 14) continue;
+		if (x1 - x0 < (fromLane === toLane ? 14 : fromLane === undefined ? 5 : 0)) continue;
 		arrow(ctx, s.lane, x0, y0, x1, y1, fromLane === toLane);
 	}
 	ctx.globalAlpha = 1;
