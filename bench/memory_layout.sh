@@ -24,14 +24,14 @@ tool=$build/corotracer
 source=$here/../examples/memory
 dir=$(mktemp -d /dev/shm/corotracer-bench.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
-caches=(--cache L1=32K,8 --cache L2=256K,8 --cache LL=8M,16)
+caches=(--cache "L1=32K,8" --cache "L2=256K,8" --cache "LL=8M,16")
 
 # cost NAME FLAG ARGS...: what a traced run of the example costs in the simulator.
 cost()
 {
 	local name=$1 flag=$2
 	shift 2
-	"$tool" mem cc -O2 -g $flag -pthread -o "$dir/$name-traced" "$source/$name.c"
+	"$tool" mem cc -O2 -g ${flag:+"$flag"} -pthread -o "$dir/$name-traced" "$source/$name.c"
 	"$tool" mem run -q -o "$dir/$name.trace" -- "$dir/$name-traced" "$@" >/dev/null 2>&1
 	"$tool" mem layout --json --top 1 "${caches[@]}" "$dir/$name.trace" 2>/dev/null |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["traced"]["cost"])'
@@ -40,7 +40,7 @@ cost()
 # best NAME FLAG ARGS...: the example's own figure, without tracing.
 build_plain()
 {
-	gcc -O2 -DCACHERAY_OFF -I"$here/../include" $2 -pthread -o "$dir/$1$2" "$source/$1.c"
+	gcc -O2 -DCACHERAY_OFF -I"$here/../include" ${2:+"$2"} -pthread -o "$dir/$1$2" "$source/$1.c"
 }
 
 best()
