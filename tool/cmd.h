@@ -37,6 +37,7 @@ struct command {
 	const char *details;               /* a few lines below the options; may be NULL */
 	const struct opt *opts;            /* may be NULL */
 	const struct command *const *subs; /* commands of its own ("mem check"), or NULL */
+	bool starts_program; /* the first word that is no option begins the program's */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
@@ -83,7 +84,8 @@ bool legacy_wanted(int argc, char **argv);
  */
 enum { OPT_END = -1, OPT_BAD = -2, OPT_HELP = -3 };
 struct opt_walk {
-	int next; /* set to 0 before the first call */
+	int next;  /* set to 0 before the first call */
+	int words; /* that are no options, right before next */
 };
 int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
 	     const char **value, int *first);

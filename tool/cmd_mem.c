@@ -83,6 +83,7 @@ const struct command command_mem = {
 	.name = "mem",
 	.instrument = "memory",
 	.args = "COMMAND [OPTIONS] ...",
+	.starts_program = true,
 	.summary = "trace every memory access of a program, and look at the trace",
 	.details = "'corotracer help mem COMMAND' tells more.  To begin:\n"
 		   "  corotracer mem cc -O2 -o app app.c\n"

@@ -282,6 +282,7 @@ const struct command command_mem_run = {
 	.name = "mem run",
 	.instrument = "memory",
 	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	.starts_program = true,
 	.summary = "launch a program and write its memory accesses to a trace",
 	.details = "The program must have been built with 'corotracer mem cc'.  Each further "
 		   "process of\n"

@@ -30,6 +30,7 @@ const struct command command_run = {
 	.name = "run",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	.starts_program = true,
 	.summary = "launch a program and trace its coroutines until it ends",
 	.details =
 		"The program keeps its standard input and output; signals reach it once; the exit\n"

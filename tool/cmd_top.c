@@ -288,6 +288,7 @@ const struct command command_top = {
 	.name = "top",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] [REGION | -- PROGRAM [ARGUMENTS]]",
+	.starts_program = true,
 	.summary = "watch a running program's coroutines in the terminal",
 	.details = "Who waits the longest comes first; ? lists the keys.  The program is only "
 		   "looked at,\n"

@@ -112,26 +112,51 @@ static int next_short(const struct command *cmd, struct opt_walk *walk, int argc
 	return i;
 }
 
+/* What was taken from @from on goes before the words that stand there. */
+static void put_before_words(struct opt_walk *walk, int from, char **argv)
+{
+	int first = from - walk->words, k;
+
+	for (k = from; k < walk->next; k++) {
+		char *taken = argv[k];
+
+		memmove(&argv[first + 1], &argv[first], (size_t)(k - first) * sizeof(argv[0]));
+		argv[first++] = taken;
+	}
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
 int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
 	     const char **value, int *first)
 {
-	const char *word;
+	int from, found;
 
 	if (walk->next == 0)
-		walk->next = 1;
-	word = walk->next < argc ? argv[walk->next] : NULL;
-	if (!word || word[0] != '-' || !word[1]) {
-		*first = walk->next;
+		*walk = (struct opt_walk){ .next = 1 };
+	for (; walk->next < argc && !is_option(argv[walk->next]); walk->next++) {
+		if (cmd->starts_program)
+			break;
+		walk->words++;
+	}
+	from = walk->next;
+	if (from >= argc || !is_option(argv[from])) {
+		*first = from - walk->words;
 		return OPT_END;
 	}
 	walk->next++;
-	if (!strcmp(word, "--")) {
-		*first = walk->next;
-		return OPT_END;
-	}
-	if (word[1] == '-')
-		return next_long(cmd, walk, argc, argv, word, value);
-	return next_short(cmd, walk, argc, argv, word, value);
+	if (!strcmp(argv[from], "--"))
+		found = OPT_END;
+	else if (argv[from][1] == '-')
+		found = next_long(cmd, walk, argc, argv, argv[from], value);
+	else
+		found = next_short(cmd, walk, argc, argv, argv[from], value);
+	put_before_words(walk, from, argv);
+	*first = walk->next - walk->words;
+	return found;
 }
 
 bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,

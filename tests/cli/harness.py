@@ -190,9 +190,9 @@ def run(dir, *target, options=(), **kwargs):
     return Run(status, out, err, trace)
 
 
-def wait_until(condition, what):
+def wait_until(condition, what, tries=3000):
     """Generous: a busy machine is no failure."""
-    for _ in range(3000):
+    for _ in range(tries):
         got = condition()
         if got:
             return got

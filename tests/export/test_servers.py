@@ -293,7 +293,7 @@ def feed(dir, name, s, *more):
     """An export in mid-load: it reads a pipe, and the server has rows that are not committed."""
     exported(name, s, traces.many(dir + "/first.jsonl", 3))
     p = popen(TOOL, "export", name, "-i", "-", *s.options(), *more, stdin=subprocess.PIPE)
-    part = "".join(traces.line(i + 1, 1, 0, 2, True, 100 + i) for i in range(8000))
+    part = "".join(traces.line(i + 1, 1, 0, 2, True, 100 + i) for i in range(2000))
     stop = threading.Event()
 
     def write():
@@ -370,7 +370,7 @@ def ctrl_c_leaves_nothing_half_loaded(dir, name, s):
         p.send_signal(signal.SIGINT)
         status, err = end()
         equal(status, -signal.SIGINT, f"what ended it: {err}")
-        wait_until(lambda: not is_loading(s, name), "the server to give up")
+        wait_until(lambda: not is_loading(s, name), "the server to give up", tries=20000)
         equal(count(s, name), 3, "rows")
 
 
@@ -387,7 +387,7 @@ def ctrl_c_works_while_the_server_does_not_answer(dir, name, s):
     finally:
         for pid in (*backends, s.process.pid):
             os.kill(pid, signal.SIGCONT)
-    wait_until(lambda: not is_loading(s, name), "the server to give up")
+    wait_until(lambda: not is_loading(s, name), "the server to give up", tries=20000)
     equal(count(s, name), 3, "rows")
 
 

@@ -34,7 +34,13 @@ struct types_module {
 	size_t nr_variables, room;
 };
 
+struct types_span {
+	uint64_t start, end;
+};
+
 struct types {
+	uint64_t program_end;     /* of the first module; 0: none yet */
+	struct types_span mapped; /* all others; end 0: none */
 	struct type **types;
 	uint32_t nr, room;
 	struct types_module **modules;

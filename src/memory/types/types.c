@@ -50,6 +50,23 @@ uint32_t types_count(const struct types *t)
 
 /* ---- modules ------------------------------------------------------------- */
 
+/* Where the program ends, and between where its libraries lie. */
+static void note_place(struct types *t, const struct symbol_module *m)
+{
+	struct types_span *all = &t->mapped;
+
+	if (t->nr_modules == 1) {
+		t->program_end = m->end;
+		return;
+	}
+	if (strstr(m->path, "vdso"))
+		return;
+	if (!all->end || m->start < all->start)
+		all->start = m->start;
+	if (m->end > all->end)
+		all->end = m->end;
+}
+
 static int add_module(struct types *t, const struct mem_module *from)
 {
 	char build_id[65] = "";
@@ -80,6 +97,7 @@ static int add_module(struct types *t, const struct mem_module *from)
 		return -ENOMEM;
 	}
 	t->modules[t->nr_modules++] = m;
+	note_place(t, &m->file.module);
 	return 0;
 }
 
@@ -122,25 +140,14 @@ const char *types_module_at(const struct types *t, uint64_t address)
  */
 enum types_memory types_memory_at(const struct types *t, uint64_t address)
 {
-	uint64_t low = UINT64_MAX, top = 0, end;
-	size_t i;
+	const struct types_span *m = &t->mapped;
 
-	if (!t->nr_modules)
+	if (address < t->program_end || !m->end)
 		return TYPES_NO_IDEA;
-	end = t->modules[0]->file.module.end;
-	for (i = 1; i < t->nr_modules; i++) {
-		const struct symbol_module *m = &t->modules[i]->file.module;
-
-		if (strstr(m->path, "vdso"))
-			continue;
-		low = m->start < low ? m->start : low;
-		top = m->end > top ? m->end : top;
-	}
-	if (address < end || !top)
-		return TYPES_NO_IDEA;
-	if (address >= top)
+	if (address >= m->end)
 		return TYPES_STACK;
-	return address < low && address - end < low - address ? TYPES_HEAP : TYPES_MAPPING;
+	return address < m->start && address - t->program_end < m->start - address ? TYPES_HEAP
+										   : TYPES_MAPPING;
 }
 
 static bool ready(struct types *t, struct types_module *m)
