@@ -96,7 +96,7 @@ function life(): Life {
 		nr: 0, rows: 3, start: Float64Array.of(10, 30, 60), dur: Float64Array.of(5, 10, 4), thread: Uint32Array.of(0, 1, 1),
 		flags: Uint8Array.of(0, SLICE.resource, 0), site: Uint32Array.of(1, 2, 1), reason: Uint8Array.of(0, 1, 0),
 		resLo: Uint32Array.of(0, 7, 0), resHi: Uint32Array.of(0, 0, 0), wake: Float64Array.of(NaN, 6, 0), waker: Uint32Array.of(0, 3, 0),
-		wakeThread: Uint32Array.of(0, 1, 1), thinned: false, truncated: false,
+		wakeThread: Uint32Array.of(0, 1, 1), n: Uint32Array.of(0, 1, 2), thinned: false, truncated: false,
 	};
 }
 
@@ -109,6 +109,16 @@ test("a life has no gaps", () => {
 	]);
 	assert.equal(segmentAt(s, 25), 3);
 	assert.equal(segmentAt(s, 100), -1);
+});
+
+test("where slices were left out, nothing is made up", () => {
+	const thin = { ...life(), n: Uint32Array.of(4, 5, 9), thinned: true };
+	const s = segmentsOf(thin, { birth: 0, end: 100, state: 4, since: 64 });
+	assert.deepEqual(Array.from({ length: s.rows }, (_, i) => [s.t0[i], s.t1[i], s.does[i]]), [
+		[10, 15, DOES.run], [15, 24, DOES.wait], [24, 30, DOES.ready], [30, 40, DOES.run], [60, 64, DOES.run], [64, 100, DOES.wait],
+	]);
+	assert.equal(segmentAt(s, 50), -1);
+	assert.deepEqual(waitsBySite(thin, { coros: table(), now: 100 }, 0), [{ site: 1, count: 2, total: 51, longest: 36 }]);
 });
 
 test("waits by place, wakers, events", () => {

@@ -18,6 +18,7 @@ export interface Block {
 	wake: ArrayLike<number>;
 	waker: ArrayLike<number>;
 	wakeThread: ArrayLike<number>;
+	n: ArrayLike<number> | null;   // which of its coroutine's slices; null: not told
 }
 
 const NEEDED = ["start", "dur", "thread", "coro", "flags"];
@@ -41,6 +42,7 @@ export function readBlock(name: string, s: Section): Block {
 		thread: narrow(c.thread, s.rows), coro: narrow(c.coro, s.rows), site: narrow(c.site, s.rows),
 		reason: c.reason ?? zeros, resLo: c.res_lo ?? zeros, resHi: c.res_hi ?? zeros,
 		wake: c.wake ?? zeros, waker: narrow(c.waker, s.rows), wakeThread: narrow(c.wake_thread, s.rows),
+		n: c.n ? narrow(c.n, s.rows) : null,
 	};
 }
 

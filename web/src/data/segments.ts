@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// segments.ts - a life without gaps: from slices to what it did at every moment.
+// segments.ts - a life: from slices to what it did at every moment; nothing where slices were left out.
 
 import { SLICE } from "./coros.ts";
-import type { Life } from "../worker/life.ts";
+import { isNext, type Life } from "../worker/life.ts";
 
 export const DOES = { fresh: 0, wait: 1, ready: 2, run: 3 } as const;
 export const DOES_WORDS = ["new", "suspended", "ready", "running"] as const;
@@ -54,7 +54,7 @@ export function segmentsOf(life: Life, f: Facts): Segments {
 	for (let i = 0; i < life.rows; i++) {
 		const start = life.start[i];
 		const woken = Number.isNaN(life.wake[i]) ? NaN : start - life.wake[i];
-		b.idle(at, start, woken, i === 0 ? DOES.fresh : DOES.wait, i - 1);
+		if (isNext(life, i)) b.idle(at, start, woken, i === 0 ? DOES.fresh : DOES.wait, i - 1);
 		if (!(life.flags[i] & SLICE.headless)) b.add(start, start + life.dur[i], DOES.run, i);
 		at = Math.max(at, start + life.dur[i]);
 	}

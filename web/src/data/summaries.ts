@@ -3,7 +3,7 @@
 
 import type { Coros } from "./coros.ts";
 import { SLICE } from "./coros.ts";
-import type { Life } from "../worker/life.ts";
+import { isNext, type Life } from "../worker/life.ts";
 
 export interface SiteWaits {
 	site: number;
@@ -17,7 +17,7 @@ interface Known {
 	now: number;
 }
 
-// The wait it is in now counts, too.
+// The wait it is in now counts, too.  What lies between slices that are no neighbours is not one wait.
 export function waitsBySite(life: Life, known: Known, row: number): SiteWaits[] {
 	const sums = new Map<number, SiteWaits>();
 	const add = (site: number, ns: number) => {
@@ -29,7 +29,7 @@ export function waitsBySite(life: Life, known: Known, row: number): SiteWaits[] 
 	};
 	for (let i = 0; i + 1 < life.rows; i++) {
 		const end = life.start[i] + life.dur[i];
-		if (life.start[i + 1] > end && !(life.flags[i] & (SLICE.ended | SLICE.cut))) add(life.site[i], life.start[i + 1] - end);
+		if (life.start[i + 1] > end && isNext(life, i + 1) && !(life.flags[i] & (SLICE.ended | SLICE.cut))) add(life.site[i], life.start[i + 1] - end);
 	}
 	const last = life.rows - 1;
 	const state = known.coros.c.state[row];

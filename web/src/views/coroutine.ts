@@ -194,7 +194,7 @@ export class CoroutineView implements View {
 		this.note.hidden = !(life.truncated || (life.thinned && life.rows < told));
 		this.note.textContent = life.truncated
 			? `Only its first ${fmt.count(life.rows)} slices are drawn.`
-			: `${fmt.count(life.rows)} of its ${fmt.count(told)} slices are in this file; the others were thinned out, so that gaps may hold more than is drawn. Sums and counts are of all.`;
+			: `${fmt.count(life.rows)} of its ${fmt.count(told)} slices are in this file; the others were thinned out: the chart is empty there, and waits by place are of what is here. Sums and counts are of all.`;
 		this.drawWaits(life);
 		this.drawWakers(life);
 		this.events = eventsOf(life, this.ctx.trace, this.row);

@@ -18,6 +18,7 @@ export interface Life {
 	wake: Float64Array;        // ns from the wake to the start; NaN: not told
 	waker: Uint32Array;        // 1 + number
 	wakeThread: Uint32Array;   // 1 + index
+	n: Uint32Array;            // which of its slices: where two are not neighbours, some are left out between them
 	thinned: boolean;          // a block it may be in is not whole
 	truncated: boolean;        // it has more than fit
 }
@@ -34,7 +35,7 @@ function collect(hits: Hit[], nr: number, total: number): Life {
 		nr, rows: total, start: new Float64Array(total), dur: new Float64Array(total), thread: new Uint32Array(total),
 		flags: new Uint8Array(total), site: new Uint32Array(total), reason: new Uint8Array(total),
 		resLo: new Uint32Array(total), resHi: new Uint32Array(total), wake: new Float64Array(total),
-		waker: new Uint32Array(total), wakeThread: new Uint32Array(total), thinned: false, truncated: false,
+		waker: new Uint32Array(total), wakeThread: new Uint32Array(total), n: new Uint32Array(total), thinned: false, truncated: false,
 	};
 	let i = 0;
 	for (const { block: b, rows } of hits) {
@@ -50,6 +51,7 @@ function collect(hits: Hit[], nr: number, total: number): Life {
 			life.wake[i] = b.wake[r] > 0 ? b.wake[r] - 1 : NaN;
 			life.waker[i] = b.waker[r];
 			life.wakeThread[i] = b.wakeThread[r];
+			life.n[i] = b.n ? b.n[r] : i;
 			i++;
 		}
 	}
@@ -59,6 +61,11 @@ function collect(hits: Hit[], nr: number, total: number): Life {
 function isThinned(index: BlockIndex): boolean {
 	for (let b = 0; b < index.rows; b++) if (index.nr[b] < index.of[b]) return true;
 	return false;
+}
+
+// Nothing is left out between slice @i and the one before it (or the beginning).
+export function isNext(life: Life, i: number): boolean {
+	return i === 0 ? life.n[0] === 0 : life.n[i] === life.n[i - 1] + 1;
 }
 
 export async function lifeOf(store: Store, nr: number, progress: (done: number, of: number) => void): Promise<Life> {
