@@ -167,11 +167,13 @@ interface Before {
 	site: number;
 	reason: number;
 	over: boolean;
+	n: number;                 // which of its slices it was; -1: not known
 }
 
 function addWait(lane: Lane, coro: number, before: Before, b: Block, r: number): void {
 	const start = b.start[r];
 	if (start < before.end || before.over) return;
+	if (b.n && before.n >= 0 && b.n[r] !== before.n + 1) return; // some between them were left out
 	const woken = b.wake[r] > 0 ? Math.max(before.end, start - (b.wake[r] - 1)) : start;
 	if (woken > before.end) lane.add(before.end, woken, PIECE.wait, coro + 1, 0, before.site, before.reason, 0);
 	if (start > woken) lane.add(woken, start, PIECE.ready, coro + 1, 0, before.site, before.reason, 0);
@@ -202,7 +204,7 @@ function blocksWith(index: BlockIndex, lanes: number[], from: number, to: number
 function alreadyThere(store: Store, nr: number, from: number): Before | null {
 	const row = store.coros.rowOf(nr);
 	if (row < 0 || !(store.coros.c.first[row] < from) || store.coros.c.end[row] < from) return null;
-	return { end: from, site: 0, reason: 0, over: false };
+	return { end: from, site: 0, reason: 0, over: false, n: -1 };
 }
 
 // Behind the last slice in sight, up to the edge of the picture or its end.
@@ -235,7 +237,7 @@ async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 			const x1 = x0 + b.dur[r];
 			const last = before[lane];
 			if (last && x0 >= q.from && last.end <= q.to) addWait(lanes[lane], b.coro[r], last, b, r);
-			before[lane] = { end: x1, site: b.site[r], reason: b.reason[r], over: (b.flags[r] & SLICE.ended) !== 0 };
+			before[lane] = { end: x1, site: b.site[r], reason: b.reason[r], over: (b.flags[r] & SLICE.ended) !== 0, n: b.n ? b.n[r] : -1 };
 			if (x1 < q.from || x0 > q.to) continue;
 			if (!(b.flags[r] & SLICE.headless))
 				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r]);
