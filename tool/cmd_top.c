@@ -157,7 +157,11 @@ static int top_of_program(const struct request *req)
 	if (top_target_start(&target, req->program, req->trace, req->log, &err) < 0)
 		return failed(&err);
 	show(req, target.region, &sig, &err);
-	status = top_target_end(&target);
+	status = top_target_end(&target, &err);
+	if (err.code == -ESRCH) {
+		say("top", "the program ended before it could be looked at");
+		return status;
+	}
 	if (err.code)
 		return failed(&err);
 	return sig ? end_as(sig) : status;

@@ -24,13 +24,11 @@
 
 static int told_fd = -1;
 
-/* 'R' and the region's path; or 'E' and a struct err. */
+/* 'R' and the region's path, terminated; 'E' and a struct err, in the end. */
 static void tell(char what, const void *text, size_t size)
 {
 	if (io_write(told_fd, &what, 1) == 1)
 		(void)!io_write(told_fd, text, size);
-	close(told_fd);
-	told_fd = -1;
 }
 
 static void tell_region(const char *shm, const char *sock, uint32_t nr_stations)
@@ -76,39 +74,47 @@ static void collect(char *const *argv, const char *trace, const char *log)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (leave_terminal(log, &err) == 0 && collector_run(&s.config, &result, &err) == 0)
 		_exit(result.signal ? 128 + result.signal : result.exit_status);
-	if (told_fd >= 0)
-		tell('E', &err, sizeof(err));
-	else
-		fprintf(stderr, "corotracer top: %s\n", err.text);
+	tell('E', &err, sizeof(err));
 	_exit(EXIT_FAILED);
 }
 
 /* ---- in the view --------------------------------------------------------------------- */
 
-static size_t read_all(int fd, char *buf, size_t size)
+static bool read_whole(int fd, void *buf, size_t size)
 {
 	size_t used = 0;
 	ssize_t n;
 
-	while (used < size && (n = io_read(fd, buf + used, size - used)) > 0)
+	while (used < size && (n = io_read(fd, (char *)buf + used, size - used)) > 0)
 		used += (size_t)n;
-	return used;
+	return used == size;
 }
 
-static int hear(struct top_target *t, int fd, struct err *err)
+/* What went wrong in the child, if it tells. */
+static void hear_error(int fd, struct err *err)
 {
-	char buf[sizeof(struct err) + 4096];
-	size_t size = read_all(fd, buf, sizeof(buf) - 1);
+	struct err told;
+	char what;
 
-	buf[size] = '\0';
-	if (size > 1 && buf[0] == 'R') {
-		t->region = strdup(buf + 1);
+	if (read_whole(fd, &what, 1) && what == 'E' && read_whole(fd, &told, sizeof(told)))
+		*err = told;
+}
+
+/* Its region, or why there is none. */
+static int hear(struct top_target *t, struct err *err)
+{
+	char what = 0, path[4096];
+	size_t i = 0;
+
+	if (read_whole(t->told_fd, &what, 1) && what == 'R') {
+		while (i < sizeof(path) && read_whole(t->told_fd, &path[i], 1) && path[i])
+			i++;
+		t->region = i < sizeof(path) ? strndup(path, i) : NULL;
 		return t->region ? 0 : err_set(err, -ENOMEM, "no memory");
 	}
-	if (size == 1 + sizeof(*err) && buf[0] == 'E')
-		memcpy(err, buf + 1, sizeof(*err));
-	if (!err->code)
-		err_set(err, -ECHILD, "the collector ended before it began");
+	err_set(err, -ECHILD, "the collector ended before it began");
+	if (what == 'E')
+		read_whole(t->told_fd, err, sizeof(*err));
 	return err->code;
 }
 
@@ -128,11 +134,13 @@ int top_target_start(struct top_target *t, char *const *argv, const char *trace,
 		collect(argv, trace, log);
 	}
 	close(fds[1]);
+	t->told_fd = fds[0];
 	if (t->collector < 0)
 		err_errno(err, "cannot fork");
-	else if (hear(t, fds[0], err) < 0)
-		top_target_end(t);
-	close(fds[0]);
+	else
+		hear(t, err);
+	if (err->code)
+		top_target_end(t, &(struct err){ 0 });
 	return err->code;
 }
 
@@ -141,7 +149,7 @@ static bool has_ended(pid_t pid, int *status)
 	return waitpid(pid, status, WNOHANG) != 0;
 }
 
-int top_target_end(struct top_target *t)
+int top_target_end(struct top_target *t, struct err *err)
 {
 	struct timespec moment = { 0, 10000000 };
 	uint64_t asked = 0;
@@ -161,6 +169,8 @@ int top_target_end(struct top_target *t)
 		}
 		nanosleep(&moment, NULL);
 	}
+	hear_error(t->told_fd, err);
+	close(t->told_fd);
 	/* A collector that was killed could not. */
 	if (sent == SIGKILL && t->region)
 		region_remove(t->region, &(struct err){ 0 });

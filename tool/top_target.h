@@ -14,6 +14,7 @@
 
 struct top_target {
 	pid_t collector;
+	int told_fd; /* what it tells */
 	char *region;
 };
 
@@ -21,7 +22,10 @@ struct top_target {
 int top_target_start(struct top_target *t, char *const *argv, const char *trace, const char *log,
 		     struct err *err);
 
-/* Ends the program, if it has not ended.  Its exit status; 128 + a signal that we did not send. */
-int top_target_end(struct top_target *t);
+/*
+ * Ends the program, if it has not ended.  Its exit status; 128 + a signal that we did not send.
+ * *@err: why it was not started after all.
+ */
+int top_target_end(struct top_target *t, struct err *err);
 
 #endif

@@ -57,6 +57,10 @@ void top_screen_close(void)
 {
 	if (!screen)
 		return;
+	/* Where a terminal has no other screen to go back to, a line for whoever comes next. */
+	move(LINES - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(screen);
 	screen = NULL;
