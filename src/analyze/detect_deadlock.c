@@ -6,11 +6,13 @@
  * waiter for who said that it holds the lock.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "analyze/detector.h"
 #include "analyze/model_tables.h"
 
-#define RING_MAX 64
+#define RING_MAX  64
+#define RING_TOLD 6 /* by their numbers */
 
 static const struct coro *waits_for(const struct model *m, const struct coro *co)
 {
@@ -42,26 +44,40 @@ static unsigned ring_of(const struct model *m, const struct coro *co)
 	return 0;
 }
 
+/* "1 -> 2 -> 1" */
+static void tell_ring(const struct model *m, const struct coro *co, unsigned nr, char *buf,
+		      size_t size)
+{
+	const struct coro *at = co;
+	size_t used = 0;
+	unsigned i;
+
+	for (i = 0; i <= nr && i < RING_TOLD && used < size; i++) {
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64, i ? " -> " : "",
+					 at->probe_id);
+		at = waits_for(m, at);
+	}
+	if (i <= nr && used < size)
+		snprintf(buf + used, size - used, " -> ...");
+}
+
 static void on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_deadlock, co);
-	const struct coro *next;
 	unsigned nr = ring_of(m, co);
+	char ring[RING_TOLD * 24 + 8];
 
 	/* Woken since: it is about to leave the ring. */
 	if (!nr || co->woken_since)
 		return;
-	next = waits_for(m, co);
 	f.confidence = CONFIDENCE_PROVEN;
 	f.size_ns = model_age(m, co);
-	if (next == co)
+	tell_ring(m, co, nr, ring, sizeof(ring));
+	if (nr == 1)
 		finding_say(&f, "it waits for itself");
 	else
-		finding_say(&f,
-			    "it waits for coroutine %" PRIu64
-			    ", one of %u that wait for each other in a ring",
-			    next->probe_id, nr);
+		finding_say(&f, "%u wait for each other in a ring: %s", nr, ring);
 	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
 	co->explained = true;
 	finding_report(a, &f);
