@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <jansson.h>
+#include <zlib.h>
 
 #include <corotracer/ctp.h>
 #include <corotracer/version.h>
@@ -12,6 +13,7 @@
 #include "cmd.h"
 #include "view/server.h"
 #include "view/top.h"
+#include "view/view.h"
 
 static const struct opt opts[] = {
 	{ 0, "json", NULL, "as one JSON object" },
@@ -21,6 +23,8 @@ static const struct opt opts[] = {
 static int print_json(const char *arch)
 {
 	struct json_writer w;
+	struct err err;
+	size_t size;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
@@ -33,7 +37,9 @@ static int print_json(const char *arch)
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
 	jw_field_string(&w, "ncurses", top_library());
 	jw_field_string(&w, "libmicrohttpd", server_library());
+	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
+	jw_field_bool(&w, "page", view_page(&size, &err) != NULL);
 	jw_object_end(&w);
 	jw_newline(&w);
 	return jw_release(&w) ? EXIT_FAILED : EXIT_OK;

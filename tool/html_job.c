@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/json_writer.h"
-#include "base/progress.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "read_trace.h"
 #include "view/html.h"
 
 /* No page is larger. */
@@ -136,35 +135,20 @@ static int close_output(struct output *o, int rc, struct err *err)
 
 /* ---- reading -------------------------------------------------------------------- */
 
-static int read_trace(const struct html_job *job, struct trace_reader *reader, struct view *v,
-		      struct err *err)
+static int add_item(void *arg, const struct trace_item *item, struct err *err)
+{
+	return view_add(arg, item, err);
+}
+
+static int read_all(const struct html_job *job, struct trace_reader *reader, struct view *v,
+		    struct err *err)
 {
 	const struct trace_stats *stats = trace_reader_stats(reader);
-	struct progress progress;
-	struct trace_item item;
-	uint64_t nr = 0;
-	int rc, added = 0;
+	int rc = read_trace(job->trace, reader, add_item, v, err);
 
-	progress_start(&progress, job->trace, stats->total);
-	while ((rc = trace_next(reader, &item, err)) > 0) {
-		added = view_add(v, &item, err);
-		if (added < 0)
-			break;
-		if (++nr % 4096 == 0)
-			progress_update(&progress, stats->bytes);
-	}
-	progress_end(&progress);
-	if (rc < 0 || added < 0)
-		return rc < 0 ? rc : added;
-	if (view_finish(v, stats, err) < 0)
-		return err->code;
-	if (!view_model(v)->events && stats->lines.garbage) {
-		err_set(err, -EINVAL, "'%s' holds no events: is it a trace?", job->trace);
-		err_hint(err, "line %" PRIu64 ": %s", stats->lines.first[0].line,
-			 stats->lines.first[0].reason);
-		return err->code;
-	}
-	return 0;
+	if (!rc)
+		rc = view_finish(v, stats, err);
+	return rc ? rc : expect_events(job->trace, view_model(v)->events, stats, err);
 }
 
 /* ---- telling -------------------------------------------------------------------- */
@@ -172,7 +156,6 @@ static int read_trace(const struct html_job *job, struct trace_reader *reader, s
 static int tell_json(const struct output *o, const struct view *v, const struct html_result *r)
 {
 	struct json_writer j;
-	size_t i;
 
 	/* Where the page itself goes to stdout, this does not. */
 	jw_init_file(&j, o->is_stdout ? stderr : stdout);
@@ -184,17 +167,7 @@ static int tell_json(const struct output *o, const struct view *v, const struct 
 	jw_field_u64(&j, "coroutines", v->records.next);
 	jw_field_u64(&j, "slices", v->spool.nr);
 	jw_field_u64(&j, "findings", v->analysis->findings.nr);
-	jw_key(&j, "thinned");
-	jw_array_begin(&j);
-	for (i = 0; i < r->nr_thinned; i++) {
-		jw_object_begin(&j);
-		jw_field_string(&j, "what", r->thinned[i].what);
-		jw_field_u64(&j, "kept", r->thinned[i].kept);
-		jw_field_u64(&j, "of", r->thinned[i].of);
-		jw_field_string(&j, "text", r->thinned[i].text);
-		jw_object_end(&j);
-	}
-	jw_array_end(&j);
+	view_put_thinned(&j, r->thinned, r->nr_thinned);
 	jw_object_end(&j);
 	jw_newline(&j);
 	return jw_release(&j);
@@ -253,7 +226,7 @@ static int make(const struct html_job *job, struct view *v, struct err *err)
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);
 	if (reader) {
-		rc = read_trace(job, reader, v, err);
+		rc = read_all(job, reader, v, err);
 		if (!rc)
 			rc = write_page(job, v, &page, err);
 		trace_reader_close(reader);

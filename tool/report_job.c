@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "analyze/report.h"
-#include "base/progress.h"
 #include "cmd.h"
+#include "read_trace.h"
 
 /* ---- the gate ------------------------------------------------------------ */
 
@@ -122,42 +122,40 @@ static int put_rules(const struct report *r, FILE *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static int add_item(struct analysis *a, struct symbols *symbols, const struct trace_item *item)
+struct reading {
+	const struct report_job *job;
+	struct analysis *analysis;
+	struct symbols *symbols;
+};
+
+static int no_memory(const struct report_job *job, struct err *err)
 {
-	if (item->type == TRACE_ITEM_MODULE)
-		return symbols_add(symbols, &item->module);
-	return analysis_add(a, item);
+	return err_set(err, -ENOMEM, "no memory for the coroutines of '%s'", job->trace);
 }
 
-static int read_trace(const struct report_job *job, struct trace_reader *reader, struct analysis *a,
-		      struct symbols *symbols, struct err *err)
+static int add_item(void *arg, const struct trace_item *item, struct err *err)
 {
-	const struct trace_stats *stats = trace_reader_stats(reader);
-	struct progress progress;
-	struct trace_item item;
-	uint64_t nr = 0;
-	int rc, added = 0;
+	struct reading *to = arg;
+	int rc;
 
-	progress_start(&progress, job->trace, stats->total);
-	while ((rc = trace_next(reader, &item, err)) > 0) {
-		added = add_item(a, symbols, &item);
-		if (added < 0)
-			break;
-		if (++nr % 4096 == 0)
-			progress_update(&progress, stats->bytes);
-	}
-	progress_end(&progress);
+	if (item->type == TRACE_ITEM_MODULE)
+		rc = symbols_add(to->symbols, &item->module);
+	else
+		rc = analysis_add(to->analysis, item);
+	return rc < 0 ? no_memory(to->job, err) : 0;
+}
+
+static int read_all(const struct report_job *job, struct trace_reader *reader, struct analysis *a,
+		    struct symbols *symbols, struct err *err)
+{
+	struct reading to = { job, a, symbols };
+	int rc = read_trace(job->trace, reader, add_item, &to, err);
+
 	if (rc < 0)
 		return rc;
-	if (added < 0 || analysis_finish(a) < 0)
-		return err_set(err, -ENOMEM, "no memory for the coroutines of '%s'", job->trace);
-	if (!a->model.events && stats->lines.garbage) {
-		err_set(err, -EINVAL, "'%s' holds no events: is it a trace?", job->trace);
-		err_hint(err, "line %" PRIu64 ": %s", stats->lines.first[0].line,
-			 stats->lines.first[0].reason);
-		return err->code;
-	}
-	return 0;
+	if (analysis_finish(a) < 0)
+		return no_memory(job, err);
+	return expect_events(job->trace, a->model.events, trace_reader_stats(reader), err);
 }
 
 /* ---- writing --------------------------------------------------------------- */
@@ -226,7 +224,7 @@ static int report_with(struct report_job *job, struct analysis *a, struct symbol
 	reader = trace_reader_open(job->trace, err);
 	if (!reader)
 		return err->code;
-	rc = read_trace(job, reader, a, symbols, err);
+	rc = read_all(job, reader, a, symbols, err);
 	if (!rc)
 		rc = conclude(job, reader, a, symbols, rules, err);
 	trace_reader_close(reader);

@@ -70,12 +70,12 @@ async function page() {
 }
 
 async function tests() {
-	const out = join(here, "build-test");
+	const out = join(here, "dist/test");
 	await rm(out, { recursive: true, force: true });
 	const names = (await readdir(join(here, "test"))).filter((n) => n.endsWith(".test.ts"));
 	await build({
 		...common, write: true, minify: false, sourcemap: "inline", platform: "node", format: "esm",
-		target: ["node18"], entryPoints: names.map((n) => `test/${n}`), outdir: "build-test",
+		target: ["node18"], entryPoints: names.map((n) => `test/${n}`), outdir: "dist/test",
 		outExtension: { ".js": ".mjs" },
 	});
 }

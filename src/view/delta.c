@@ -110,7 +110,7 @@ int view_delta(struct view *v, uint64_t since, struct bytes *out, struct err *er
 	jw_object_begin(&j);
 	jw_field_u64(&j, "tick", v->tick);
 	jw_key(&j, "meta");
-	view_put_meta(&j, v, NULL, 0);
+	view_put_own_meta(&j, v);
 	rc = put_series(&j, v, since);
 	put_strings(&j, v, since);
 	put_reload(&j, !put_coros(&j, v, since));

@@ -14,6 +14,10 @@
 /* For the sentences about what was left out, which are known last. */
 #define META_SLACK 4096
 
+/* Fewer coroutines than that, or coarser levels, are no help. */
+#define COROS_MIN 100
+#define SKIP_MAX  8
+
 struct html {
 	struct view *v;
 	struct bundle bundle;
@@ -72,19 +76,6 @@ static int put_lod(struct html *h, unsigned skip, struct err *err)
 	return rc;
 }
 
-static void tell_coros(struct html *h, size_t kept)
-{
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-	uint64_t of = h->v->records.next;
-
-	if (kept == of)
-		return;
-	snprintf(left_out(h, "coroutines", kept, of)->text, sizeof(h->result->thinned->text),
-		 "%s of %s coroutines are listed: those with findings, those that have not ended, "
-		 "then those that waited longest.",
-		 text_count(a, kept), text_count(b, of));
-}
-
 static void tell_lod(struct html *h, unsigned skip)
 {
 	if (skip)
@@ -94,22 +85,12 @@ static void tell_lod(struct html *h, unsigned skip)
 			 1u << skip);
 }
 
-static void tell_threads(struct html *h)
-{
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-	uint64_t kept = view_nr_threads(h->v), of = view_model(h->v)->nr_threads;
-
-	if (kept < of)
-		snprintf(left_out(h, "threads", kept, of)->text, sizeof(h->result->thinned->text),
-			 "%s of %s threads are told apart; the others share a lane.",
-			 text_count(a, kept), text_count(b, of));
-}
-
-/* Coroutines and levels are made fewer until at least half of the room is left, or it cannot be. */
+/* Levels, then coroutines are made fewer until a quarter of the room is left for slices. */
 static int put_fixed(struct html *h, struct err *err)
 {
 	static const char *const names[] = { "report", "series", "sites", "strings" };
 	size_t max = h->v->records.max, kept = 0, i;
+	uint64_t enough = h->room / 4 * 3;
 	unsigned skip = 0;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -118,16 +99,15 @@ static int put_fixed(struct html *h, struct err *err)
 	}
 	if (put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
 		return err->code;
-	while (h->bundle.size > h->room && (kept > 100 || skip < 10)) {
-		if (skip < 10 && put_lod(h, ++skip, err) < 0)
+	while (h->bundle.size > enough && (kept > COROS_MIN || skip < SKIP_MAX)) {
+		if (skip < SKIP_MAX && put_lod(h, ++skip, err) < 0)
 			return err->code;
-		if (h->bundle.size > h->room && kept > 100 &&
-		    put_coros(h, kept / 2, &kept, err) < 0)
+		if (h->bundle.size > enough && skip > 1 && kept > COROS_MIN &&
+		    put_coros(h, kept / 4 * 3, &kept, err) < 0)
 			return err->code;
 	}
-	tell_coros(h, kept);
+	h->result->nr_thinned = view_thinned(h->v, kept, h->result->thinned);
 	tell_lod(h, skip);
-	tell_threads(h);
 	return 0;
 }
 
@@ -192,17 +172,24 @@ static int try_whole(struct html *h, size_t block, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
+/* After the first few it shows whether there is any hope for all. */
+static bool is_hopeless(const struct html *h, uint64_t fixed, size_t blocks)
+{
+	uint64_t each = (h->bundle.size - fixed) / blocks;
+
+	return blocks == 4 && fixed + each * h->v->spool.nr_blocks > h->room + h->room / 8;
+}
+
 /* All blocks whole; 0 as soon as one does not fit. */
 static int put_all(struct html *h, struct err *err)
 {
+	uint64_t fixed = h->bundle.size;
 	size_t block;
 	int rc = 1;
 
 	for (block = 0; rc > 0 && block < h->v->spool.nr_blocks; block++) {
 		rc = try_whole(h, block, err);
-		/* After the first few it shows whether there is any hope. */
-		if (rc > 0 && block == 3 &&
-		    h->bundle.size / 4 * h->v->spool.nr_blocks > 2 * h->room + h->bundle.size)
+		if (rc > 0 && is_hopeless(h, fixed, block + 1))
 			rc = 0;
 	}
 	return rc;
@@ -249,8 +236,10 @@ static int put_thinned(struct html *h, unsigned *level, struct err *err)
 static int put_best(struct html *h, struct err *err)
 {
 	size_t *order = thin_order(h->v), i;
-	int rc = order ? 1 : err_set(err, -ENOMEM, "no memory to choose blocks");
+	int rc = 1;
 
+	if (!order)
+		return err_set(err, -ENOMEM, "no memory to choose blocks");
 	for (i = 0; rc > 0 && i < h->v->spool.nr_blocks; i++)
 		rc = try_whole(h, order[i], err);
 	free(order);
@@ -259,14 +248,19 @@ static int put_best(struct html *h, struct err *err)
 
 static void tell_slices(struct html *h, unsigned level)
 {
-	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE], d[TEXT_SIZE];
+	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE], d[TEXT_SIZE], whole[160] = "";
 	const struct spool *spool = &h->v->spool;
+	const char *rule = thin_rule(level);
 
+	if (h->whole)
+		snprintf(
+			whole, sizeof(whole),
+			"%s of %s stretches of the run whole (the end and around findings first)%s",
+			text_count(c, h->whole), text_count(d, spool->nr_blocks),
+			rule ? ", and elsewhere " : "");
 	snprintf(left_out(h, "slices", h->kept, spool->nr)->text, sizeof(h->result->thinned->text),
-		 "%s of %s slices are here: %s of %s stretches of the run whole (around findings "
-		 "first), and elsewhere %s.",
-		 text_count(a, h->kept), text_count(b, spool->nr), text_count(c, h->whole),
-		 text_count(d, spool->nr_blocks), thin_rule(level));
+		 "%s of %s slices are here%s%s%s.", text_count(a, h->kept),
+		 text_count(b, spool->nr), h->kept ? ": " : "", whole, rule ? rule : "");
 }
 
 static void drop_blocks(struct html *h)
@@ -293,7 +287,8 @@ static int put_slices(struct html *h, struct err *err)
 	drop_blocks(h);
 	if (put_thinned(h, &level, err) < 0 || put_best(h, err) < 0)
 		return err->code;
-	tell_slices(h, level);
+	if (h->kept < h->v->spool.nr)
+		tell_slices(h, level);
 	return 0;
 }
 

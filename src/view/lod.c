@@ -96,7 +96,7 @@ static int make_room(struct lod *lod, size_t thread)
 
 		while (room <= thread)
 			room *= 2;
-		threads = realloc(lod->threads, room * sizeof(*threads));
+		threads = reallocarray(lod->threads, room, sizeof(struct lod_cell *));
 		if (!threads)
 			return -ENOMEM;
 		lod->threads = threads;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "view/view_data.h"
 
 static void put_digits(struct json_writer *j, const char *key, uint64_t value)
@@ -178,7 +179,7 @@ static uint64_t kept_of(const struct view_thinned *thinned, size_t nr, const cha
 	return all;
 }
 
-static void put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr)
+void view_put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr)
 {
 	size_t i;
 
@@ -193,6 +194,36 @@ static void put_thinned(struct json_writer *j, const struct view_thinned *thinne
 		jw_object_end(j);
 	}
 	jw_array_end(j);
+}
+
+size_t view_thinned(const struct view *v, size_t kept, struct view_thinned *out)
+{
+	uint64_t coros = v->records.next, threads = view_model(v)->nr_threads;
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+	size_t nr = 0;
+
+	if (kept < coros) {
+		out[nr] = (struct view_thinned){ "coroutines", kept, coros, "" };
+		snprintf(out[nr++].text, sizeof(out->text),
+			 "%s of %s coroutines are listed: those with findings, those that have "
+			 "not ended, then those that waited longest.",
+			 text_count(a, kept), text_count(b, coros));
+	}
+	if (view_nr_threads(v) < threads) {
+		out[nr] = (struct view_thinned){ "threads", view_nr_threads(v), threads, "" };
+		snprintf(out[nr++].text, sizeof(out->text),
+			 "%s of %s threads are told apart; the others share a lane.",
+			 text_count(a, view_nr_threads(v)), text_count(b, threads));
+	}
+	return nr;
+}
+
+void view_put_own_meta(struct json_writer *j, const struct view *v)
+{
+	struct view_thinned thinned[VIEW_THINNED_MAX];
+	size_t kept = v->records.nr < v->records.max ? v->records.nr : v->records.max;
+
+	view_put_meta(j, v, thinned, view_thinned(v, kept, thinned));
 }
 
 void view_put_meta(struct json_writer *j, const struct view *v, const struct view_thinned *thinned,
@@ -220,7 +251,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);
 	put_pair(j, "slices", kept_of(thinned, nr_thinned, "slices", v->spool.nr), v->spool.nr);
-	put_thinned(j, thinned, nr_thinned);
+	view_put_thinned(j, thinned, nr_thinned);
 	jw_object_end(j);
 }
 
@@ -230,6 +261,9 @@ int section_meta(struct view *v, const struct view_thinned *thinned, size_t nr_t
 	struct json_writer j;
 
 	jw_init_buffer(&j);
-	view_put_meta(&j, v, thinned, nr_thinned);
+	if (thinned)
+		view_put_meta(&j, v, thinned, nr_thinned);
+	else
+		view_put_own_meta(&j, v);
 	return view_take_json(&j, out);
 }

@@ -178,7 +178,7 @@ static bool is_sorted(const struct slice *slices, size_t nr)
 struct slice *spool_read(struct spool *s, size_t block, struct err *err)
 {
 	size_t nr = s->blocks[block].nr;
-	struct slice *slices = malloc((nr + 1) * sizeof(*slices));
+	struct slice *slices = calloc(nr + 1, sizeof(*slices));
 
 	if (!slices) {
 		err_set(err, -ENOMEM, "no memory for a block of slices");

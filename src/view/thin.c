@@ -15,7 +15,7 @@ static const struct {
 	{ true, true, 4, "all of coroutines with faults, the last 4 of each other" },
 	{ false, false, 2, "the last 2 of each coroutine" },
 	{ false, false, 1, "the last of each coroutine" },
-	{ false, false, 0, "nothing else" },
+	{ false, false, 0, NULL },
 };
 
 const char *thin_rule(unsigned level)
@@ -150,8 +150,8 @@ size_t *thin_order(const struct view *v)
 			   .is_in = calloc(nr + 1, sizeof(*o.is_in)) };
 
 	if (o.blocks && o.is_in && nr) {
-		put_findings(&o, v);
 		put(&o, nr - 1);
+		put_findings(&o, v);
 		put(&o, 0);
 		put_spread(&o, nr);
 	}

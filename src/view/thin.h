@@ -13,7 +13,8 @@
 /* From generous to nothing. */
 #define THIN_LEVELS 5u
 
-/* Which slices stay by themselves at a level, as "the last 8 of each coroutine, ...". */
+/* Which slices stay by themselves at a level, as "the last 8 of each coroutine, ..."; NULL: none.
+ */
 const char *thin_rule(unsigned level);
 
 /* How many slices that is. */
@@ -23,7 +24,7 @@ uint64_t thin_count(const struct view *v, unsigned level);
 uint8_t *thin_mark(struct view *v, unsigned level, struct err *err);
 
 /*
- * All blocks, those to be kept whole first in front: where findings are, the last one, the
+ * All blocks, those to be kept whole first in front: the last one, where findings are, the
  * first one, then spread over the run.  NULL without memory; the caller frees.
  */
 size_t *thin_order(const struct view *v);

@@ -88,10 +88,19 @@ size_t view_nr_threads(const struct view *v);
 
 /* ---- sections: what they hold, added to @out; 0 or -ENOMEM ---------------------- */
 
+/* @thinned NULL: as the view has it. */
 int section_meta(struct view *v, const struct view_thinned *thinned, size_t nr_thinned,
 		 struct bytes *out);
+/* What a view itself leaves out when @kept coroutines are listed, in @out; how many that are. */
+size_t view_thinned(const struct view *v, size_t kept, struct view_thinned *out);
+
+/* With what was left out; the other as the view has it. */
+void view_put_own_meta(struct json_writer *j, const struct view *v);
 void view_put_meta(struct json_writer *j, const struct view *v, const struct view_thinned *thinned,
 		   size_t nr_thinned);
+/* "thinned": [ ... ] */
+void view_put_thinned(struct json_writer *j, const struct view_thinned *thinned, size_t nr);
+
 int section_series(struct view *v, struct bytes *out);
 int section_lod(struct view *v, unsigned skip, struct bytes *out); /* without the @skip finest */
 int section_sites(struct view *v, struct bytes *out);

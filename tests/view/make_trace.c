@@ -246,5 +246,9 @@ int main(int argc, char **argv)
 	if (err.code)
 		fprintf(stderr, "make_trace: %s\n", err.text);
 	printf("%lu events, %lu coroutines\n", world->events, world->born);
+	free(world->ring);
+	free(world->runs);
+	free(world->seqs);
+	free(world);
 	return err.code ? 1 : 0;
 }

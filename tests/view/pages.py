@@ -3,6 +3,7 @@
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -58,3 +59,22 @@ def trace_of(dir, program, scenario, form):
     status, _, err = tool("run", "-q", "--fail-on-loss", "-o", trace, "--", os.environ[program], scenario, env=ENV)
     equal(status, 0, f"status of {scenario}: {err}")
     return trace
+
+
+def write(dir, name, lines, sidecar=None):
+    path = os.path.join(dir, name)
+    with open(path, "wb") as f:
+        f.write("".join(line + "\n" for line in lines).encode())
+    if sidecar is not None:
+        with open(path + ".meta", "w", encoding="utf-8") as f:
+            f.write("".join(json.dumps(r) + "\n" for r in sidecar))
+    return path
+
+
+def transition(id, ts, active, **more):
+    return json.dumps({"probe_id": id, "tid": 1, "addr": "0x0000000000000000", "seq": 2, "is_active": active, "ts": ts, **more},
+                      separators=(",", ":"))
+
+
+RUN_FACT = {"type": "run", "format": 1, "tool": "t", "command": ["./<b>app</b>", "</script>"], "pid": 7, "start_ts": 900,
+            "start_realtime": 1700000000000000000, "hostname": "<h>", "arch": "any", "stations": 1}

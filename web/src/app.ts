@@ -74,10 +74,10 @@ export class App implements Context {
 		const key = this.route.coro !== null ? `coro:${this.route.coro}` : this.route.view;
 		const view = this.viewFor(key);
 		if (this.current !== view) this.switchTo(view);
+		view.show(this.route.params);
 		if (this.route.coro !== null) this.tabs.open(this.route.coro, view.title);
 		else this.tabs.setHref(this.route.view, formatRoute(this.route));
 		this.tabs.select(this.route.view, this.route.coro);
-		view.show(this.route.params);
 	}
 
 	private viewFor(key: string): View {

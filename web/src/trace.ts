@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // trace.ts - the trace as the views see it: loaded in two steps, then kept up to date while it is live.
 
+import { shortPlace, visible } from "./base/place.ts";
 import { Coros } from "./data/coros.ts";
 import type { Section } from "./data/columns.ts";
 import { Series } from "./data/series.ts";
@@ -38,7 +39,7 @@ export class Trace {
 
 	async loadRest(): Promise<void> {
 		const rest = await this.engine.call<{ strings: string[]; sites: Sites; coros: Section }>("rest");
-		this.strings = rest.strings;
+		this.strings = rest.strings.map(visible);
 		this.sites = rest.sites;
 		this.coros = Coros.fromSection(rest.coros);
 		this.complete = true;
@@ -67,7 +68,7 @@ export class Trace {
 		if (d.meta) this.meta = d.meta;
 		if (d.report) this.report = d.report;
 		if (d.series) this.series.apply(d.series);
-		if (d.strings) addStrings(this.strings, d.strings);
+		if (d.strings) addStrings(this.strings, { from: d.strings.from, add: d.strings.add.map(visible) });
 		if (d.coros) this.coros.apply(d.coros);
 		for (const part of ["meta", "report", "series", "strings", "coros"] as const) if (d[part]) parts.add(part);
 		await this.engine.call("delta", [d]);
@@ -86,7 +87,7 @@ export class Trace {
 		if (part === "sites") {
 			this.sites = await this.engine.call<Sites>("reload", ["sites"]);
 		} else {
-			this.strings = await this.engine.call<string[]>("reload", ["strings"]);
+			this.strings = (await this.engine.call<string[]>("reload", ["strings"])).map(visible);
 			this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
 		}
 		return true;
@@ -100,6 +101,12 @@ export class Trace {
 
 	siteText(index: number): string {
 		return this.site(index)?.text ?? "";
+	}
+
+	// For tables: server.cpp:68 serve
+	sitePlace(index: number): string {
+		const site = this.site(index);
+		return site ? shortPlace(site) : "";
 	}
 
 	kind(index: number): Kind | null {

@@ -61,7 +61,7 @@ export interface Frame {
 
 // Lines down the frame and times at its @edge. Narrow pictures get fewer.
 export function drawAxis(ctx: CanvasRenderingContext2D, v: Viewport, f: Frame, p: Palette, edge: "top" | "bottom"): void {
-	const { step, at } = ticks(v.from, v.to, Math.max(2, Math.floor(f.width / 110)));
+	const { step, at } = ticks(v.from, v.to, Math.max(2, Math.floor(f.width / 92)));
 	const scale = f.width / v.span;
 	ctx.font = FONT;
 	ctx.textBaseline = "middle";

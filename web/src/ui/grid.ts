@@ -37,6 +37,13 @@ export interface GridOptions {
 	rowClass?(row: number): string;
 }
 
+// Into a cell that may say the same already; what may be cut off can be read in the title.
+export function putText(cell: HTMLElement, text: string, title = text): void {
+	if (cell.textContent !== text) cell.textContent = text;
+	const full = title.length > 24 || title !== text ? title : "";
+	if (cell.title !== full) cell.title = full;
+}
+
 const OVERSCAN = 6;
 const TALLEST = 8_000_000; // pixels an element may be high in every browser
 

@@ -42,7 +42,7 @@ export class Head {
 		this.el = h("header", { class: "head" },
 			h("div", { class: "brand" }, h("span", { class: "product" }, "corotracer"), this.name),
 			list, h("div", { class: "head-end" }, this.live, this.themeButton(),
-				button("Print", () => window.print(), { class: "button quiet", title: "Print this view" })));
+				button("Print", () => window.print(), { class: "button quiet print", title: "Print this view" })));
 		this.update();
 	}
 
@@ -76,7 +76,8 @@ export class Head {
 	private updateLoss(): void {
 		const t = this.trace.meta.totals;
 		if (t.lost === null) {
-			this.set("lost", "not known", "The trace has no sidecar with the collector's totals, so nobody counted");
+			this.set("lost", this.trace.live === "live" ? "not known yet" : "not known",
+				this.trace.live === "live" ? "The collector tells its totals at the end" : "The trace has no totals of its collector, so nobody counted");
 			this.alarm("lost", false);
 		} else {
 			const all = t.lost + (t.others_lost ?? 0);

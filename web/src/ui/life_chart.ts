@@ -37,6 +37,7 @@ export class LifeChart {
 	private colours: Palette | null = null;
 	private scheduled = false;
 	private asked = 0;
+	private made = "";         // what the life was asked for
 
 	constructor(ctx: Context, o: LifeOptions) {
 		this.ctx = ctx;
@@ -76,9 +77,16 @@ export class LifeChart {
 	// Shows coroutine @row; asked again (live) it keeps the part in sight.
 	load(row: number): void {
 		const { trace } = this.ctx;
-		const mine = ++this.asked;
 		const isNew = row !== this.row;
 		this.row = row;
+		const c = trace.coros.c;
+		const made = `${c.resumes[row]} ${c.suspends[row]} ${c.state[row]}`;
+		if (!isNew && made === this.made && this.life) {
+			this.take(this.life, false);
+			return;
+		}
+		this.made = made;
+		const mine = ++this.asked;
 		if (isNew) this.status.textContent = "Reading its slices…";
 		const progress = (done: number, of: number) => {
 			if (mine === this.asked && isNew && of > 4) this.status.textContent = `Reading its slices: ${done} of ${of} blocks`;
@@ -174,23 +182,38 @@ export class LifeChart {
 		const thick = [3, 5, Math.min(12, f.height / 5), Math.min(16, f.height / 4)];
 		const inks = [p.fresh, p.suspended, p.readyPattern, p.running];
 		const lastX = [-1, -1, -1, -1];
-		let before = -1;
+		this.drawRisers(ctx, f, p);
 		for (let i = firstAfter(s, this.view.from); i < s.rows && s.t0[i] <= this.view.to; i++) {
 			const does = s.does[i];
 			const x0 = f.x + Math.max(-4, (s.t0[i] - this.view.from) * scale);
 			const x1 = f.x + Math.min(f.width + 4, (s.t1[i] - this.view.from) * scale);
 			// Several in one pixel are one stroke.
 			if (x1 - lastX[does] < 0.35) continue;
-			const y = this.level(does, f);
-			if (before >= 0 && x0 >= f.x) {
-				ctx.fillStyle = p.lineStrong;
-				ctx.fillRect(x0 - 0.5, Math.min(y, before), 1, Math.abs(y - before));
-			}
 			ctx.fillStyle = inks[does];
-			ctx.fillRect(x0, y - thick[does] / 2, Math.max(1, x1 - x0), thick[does]);
+			ctx.fillRect(x0, this.level(does, f) - thick[does] / 2, Math.max(1, x1 - x0), thick[does]);
 			lastX[does] = x1;
-			before = y;
 		}
+	}
+
+	// From one level to the next, where there is room to see it.
+	private drawRisers(ctx: CanvasRenderingContext2D, f: Frame, p: Palette): void {
+		const s = this.segments!;
+		const scale = f.width / this.view.span;
+		let [x0, top, bottom] = [-1, 0, 0];
+		ctx.fillStyle = p.lineStrong;
+		const flush = () => x0 >= f.x && ctx.fillRect(x0 - 0.5, top, 1, bottom - top);
+		for (let i = Math.max(1, firstAfter(s, this.view.from)); i < s.rows && s.t0[i] <= this.view.to; i++) {
+			const x = f.x + (s.t0[i] - this.view.from) * scale;
+			const [y0, y1] = [this.level(s.does[i - 1], f), this.level(s.does[i], f)].sort((a, b) => a - b);
+			// Those that are too near to each other are one.
+			if (x0 >= 0 && x - x0 < 2.5) {
+				[top, bottom] = [Math.min(top, y0), Math.max(bottom, y1)];
+				continue;
+			}
+			flush();
+			[x0, top, bottom] = [x, y0, y1];
+		}
+		flush();
 	}
 
 	// A notch over the first slice on another thread, its number beside it if there is room.

@@ -60,6 +60,7 @@ export function keyValues(pairs: readonly (readonly [string, Node | string | nul
 // A part of a whole, 0 to 1.
 export function bar(part: number, ink = ""): HTMLElement {
 	const el = h("div", { class: `bar ${ink}` });
+	if (part > 0) el.style.minWidth = "1px";
 	el.style.width = `${(100 * Math.max(0, Math.min(1, part))).toFixed(1)}%`;
 	return h("div", { class: "bar-track", aria: { hidden: true } }, el);
 }

@@ -57,6 +57,8 @@ export class Tabs {
 		const known = this.opened.get(id);
 		if (known) {
 			setText(known.querySelector("span")!, title);
+			known.firstElementChild!.setAttribute("title", title);
+			known.lastElementChild!.setAttribute("aria-label", `Close ${title}`);
 			return;
 		}
 		const tab = h("a", {

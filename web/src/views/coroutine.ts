@@ -6,7 +6,7 @@ import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { FLAG, id64, SLICE } from "../data/coros.ts";
 import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
-import { Grid } from "../ui/grid.ts";
+import { Grid, putText } from "../ui/grid.ts";
 import { LifeChart } from "../ui/life_chart.ts";
 import { findingBadge, stateMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
@@ -17,7 +17,7 @@ import type { Part } from "../trace.ts";
 import type { Life, Wakee } from "../worker/life.ts";
 
 const ASK_BLOCKS = 24; // more than these are searched only when asked for
-const CHILDREN = 50;
+const CHILDREN = 24;
 
 export class CoroutineView implements View {
 	readonly el: HTMLElement;
@@ -176,7 +176,7 @@ export class CoroutineView implements View {
 			replace(this.family.body, empty("No parent and no children were told."));
 			return;
 		}
-		const list = h("span", { class: "links" }, ...children.map((nr) => this.link(nr)), more > 0 ? `and ${fmt.count(more)} more` : null);
+		const list = h("span", { class: "links" }, ...children.map((nr) => this.link(nr)), more > 0 ? h("a", { href: viewHref("coroutines", { parent: this.id, sort: "first" }) }, `and ${fmt.count(more)} more, in the table`) : null);
 		replace(this.family.body, keyValues([
 			["parent", parent > 0 ? this.link(parent - 1) : "none told"],
 			[`children (${fmt.count(children.length + more)})`, children.length > 0 ? list :
@@ -214,7 +214,7 @@ export class CoroutineView implements View {
 		replace(this.waits.body, plainTable<SiteWaits>("Waits by place", [
 			{
 				label: "Place", class: "clip mono", show: (w) => (w.site > 0
-					? h("a", { href: viewHref("sites", { site: String(w.site) }), title: trace.siteText(w.site) }, trace.siteText(w.site)) : "not known"),
+					? h("a", { href: viewHref("sites", { site: String(w.site) }), title: trace.siteText(w.site) }, trace.sitePlace(w.site)) : "not known"),
 			},
 			{ label: "Waits", end: true, show: (w) => fmt.count(w.count) },
 			{ label: "Mean", end: true, show: (w) => fmt.duration(w.total / w.count) },
@@ -288,13 +288,7 @@ export class CoroutineView implements View {
 
 	private makeGrid(): Grid {
 		const at = (i: number) => this.events[i];
-		const text = (f: (e: LifeEvent) => string) => (cell: HTMLElement, i: number) => {
-			const value = f(at(i));
-			if (cell.textContent !== value) {
-				cell.textContent = value;
-				cell.title = value.length > 30 ? value : "";
-			}
-		};
+		const text = (f: (e: LifeEvent) => string) => (cell: HTMLElement, i: number) => putText(cell, f(at(i)));
 		const { trace } = this.ctx;
 		return new Grid({
 			label: "Events, newest first", empty: "Reading its slices…", rowKey: (i) => keyOf(at(i)),

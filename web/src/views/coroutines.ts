@@ -4,7 +4,7 @@
 import { button, h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import type { Params } from "../base/route.ts";
-import { Grid, type Column, type Sort } from "../ui/grid.ts";
+import { Grid, putText, type Column, type Sort } from "../ui/grid.ts";
 import { putState, stateMark } from "../ui/marks.ts";
 import { sheetButtons } from "../ui/save.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
@@ -126,6 +126,7 @@ export class Coroutines implements View {
 			{ class: "button chip", aria: { label: `Remove the filter ${text}` } });
 		const out: HTMLElement[] = [];
 		if (this.params.site) out.push(chip("site", `at ${trace.siteText(Number(this.params.site)) || "no known place"}`));
+		if (this.params.parent) out.push(chip("parent", `children of #${this.params.parent}`));
 		if (this.params.kind) out.push(chip("kind", `kind ${trace.kind(Number(this.params.kind))?.text ?? "not known"}`));
 		return out;
 	}
@@ -143,7 +144,7 @@ export class Coroutines implements View {
 			states: trace.meta.states.reduce((bits, name, i) => (states.includes(name) ? bits | (1 << i) : bits), 0),
 			minInState: fmt.parseDuration(p.age ?? "") ?? 0, minSuspends: number(p.suspends, 0),
 			findings: p.findings === "any" ? -1 : p.findings ? trace.detectorBits([p.findings]) : 0,
-			site: number(p.site, -1), kind: number(p.kind, -1),
+			site: number(p.site, -1), kind: number(p.kind, -1), parent: p.parent ? trace.coros.rowOfId(p.parent) : -1,
 		};
 	}
 
@@ -170,25 +171,20 @@ export class Coroutines implements View {
 		const { trace } = this.ctx;
 		const row = (i: number) => this.rows[i];
 		const c = () => trace.coros.c;
-		const text = (f: (r: number) => string) => (cell: HTMLElement, i: number) => {
-			const value = f(row(i));
-			if (cell.textContent !== value) {
-				cell.textContent = value;
-				cell.title = value.length > 24 ? value : "";
-			}
-		};
+		const text = (f: (r: number) => string, title?: (r: number) => string) => (cell: HTMLElement, i: number) =>
+			putText(cell, f(row(i)), title?.(row(i)));
 		const number = (key: string, label: string, title: string, f: (r: number) => string, width = 6.4): Column =>
 			({ key, label, title, width, align: "end", render: text(f) });
 		const time = (v: number) => (v > 0 ? fmt.duration(v) : fmt.dash);
 		return [
-			{ key: "id", label: "Id", width: 6.6, align: "end", mono: true, render: text((r) => `#${trace.coros.id(r)}`) },
+			{ key: "id", label: "Id", width: 5.6, align: "end", mono: true, render: text((r) => `#${trace.coros.id(r)}`) },
 			{ key: "name", label: "Name", width: 9, grow: 1.2, render: text((r) => trace.name(r) || trace.kind(c().kind[r])?.text || fmt.dash) },
 			{ key: "state", label: "State", width: 8, render: (cell, i) => putState(cell, trace.state(c().state[row(i)])) },
 			number("instate", "In state", "How long it has been in its state", (r) => {
 				const v = trace.coros.inState(r, trace.now);
 				return Number.isNaN(v) ? fmt.dash : fmt.duration(v);
 			}),
-			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: 12, grow: 2.2, mono: true, render: text((r) => trace.siteText(c().site[r]) || fmt.dash) },
+			{ key: "site", label: "Place", title: "Where it waits, or waited last", width: 12, grow: 1.8, mono: true, render: text((r) => trace.sitePlace(c().site[r]) || fmt.dash, (r) => trace.siteText(c().site[r])) },
 			{ key: "reason", label: "Why", width: 6.6, render: text((r) => trace.reason(c().reason[r]) || fmt.dash) },
 			number("longest", "Longest wait", "Its longest wait", (r) => time(c().longest[r]), 7.4),
 			number("waited", "Waited", "In all", (r) => time(c().waited[r])),
@@ -196,7 +192,7 @@ export class Coroutines implements View {
 			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), 6.2),
 			number("threads", "Threads", "Different ones that it ran on", (r) => fmt.count(c().threads[r]), 5.4),
 			number("life", "Lifetime", "From its birth or first event to its end, or the end of the trace", (r) => fmt.duration(trace.coros.lifetime(r, trace.now))),
-			{ key: "findings", label: "Findings", width: 7, grow: 1, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
+			{ key: "findings", label: "Findings", width: 11.5, grow: 1.6, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },
 		];
 	}
 

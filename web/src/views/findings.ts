@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // findings.ts - what the report found: filtered, each with what it means and the evidence for it.
 
-import { button, h, replace } from "../base/dom.ts";
+import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { LifeChart } from "../ui/life_chart.ts";
@@ -16,6 +16,15 @@ export function findingKey(f: Finding): string {
 	return `${f.detector}@${f.place?.text ?? ""}@${f.kind ?? ""}`.slice(0, 300);
 }
 
+interface Card {
+	json: string;              // what it was made of, but for what grows by itself
+	el: HTMLElement;
+	row: number;
+	chart?: LifeChart;
+}
+
+const VOLATILE = new Set(["age_ns", "oldest_ns"]);
+
 export class Findings implements View {
 	readonly el: HTMLElement;
 	readonly fill = false;
@@ -28,7 +37,7 @@ export class Findings implements View {
 	private readonly sure = new Map<string, HTMLButtonElement>();
 	private params: Params = {};
 	private readonly charts = new Map<string, LifeChart>();
-	private readonly cards = new Map<string, { json: string; el: HTMLElement }>();
+	private readonly cards = new Map<string, Card>();
 
 	constructor(ctx: Context) {
 		this.ctx = ctx;
@@ -133,22 +142,34 @@ export class Findings implements View {
 
 	private card(f: Finding): HTMLElement {
 		const key = findingKey(f);
-		const json = JSON.stringify(f) + String(this.ctx.trace.complete);
+		const json = JSON.stringify(f, (k, v: unknown) => (VOLATILE.has(k) ? undefined : v)) + String(this.ctx.trace.complete);
 		const known = this.cards.get(key);
-		if (known && known.json === json) return known.el;
+		if (known && known.json === json) {
+			this.refresh(known, f);
+			return known.el;
+		}
 		this.charts.get(key)?.remove();
 		const el = h("article", { class: "panel finding", data: { sure: f.confidence, detector: f.detector } },
 			this.cardHead(f), this.cardBody(f, key));
 		if (known?.el.isConnected) known.el.replaceWith(el);
-		this.cards.set(key, { json, el });
+		const card = { json, el, row: f.example ? this.ctx.trace.coros.rowOfId(String(f.example.probe_id)) : -1, chart: this.charts.get(key) };
+		this.cards.set(key, card);
 		return el;
+	}
+
+	// What grows while one looks.
+	private refresh(card: Card, f: Finding): void {
+		const [longest, age] = [card.el.querySelector(".finding-longest"), card.el.querySelector(".finding-age")];
+		if (longest) setText(longest, `longest ${fmt.duration(f.oldest_ns)}`);
+		if (age && f.example) setText(age, ageOf(f.example));
+		if (card.row >= 0) card.chart?.load(card.row);
 	}
 
 	private cardHead(f: Finding): HTMLElement {
 		return h("div", { class: "finding-head" },
 			sureMark(f.confidence), h("h2", { tabindex: -1 }, f.title),
 			h("span", { class: "finding-count" }, `×${fmt.count(f.count)}`),
-			f.oldest_ns > 0 ? h("span", { class: "muted" }, `longest ${fmt.duration(f.oldest_ns)}`) : null,
+			f.oldest_ns > 0 ? h("span", { class: "muted finding-longest" }, `longest ${fmt.duration(f.oldest_ns)}`) : null,
 			f.example === undefined ? null : h("a", {
 				class: "end-link", href: viewHref("coroutines", { findings: f.detector }),
 			}, f.count === 1 ? "in the table of coroutines" : "all of them in the table"));
@@ -191,8 +212,7 @@ export class Findings implements View {
 		return h("div", { class: "finding-example" },
 			h("div", { class: "example-head" }, h("h3", null, "Example"),
 				h("a", { href: coroHref(id) }, e.name ? `${e.name} #${id}` : `#${id}`), stateMark(e.state),
-				h("span", { class: "muted" }, `for ${fmt.duration(e.age_ns)}${e.reason ? `, ${e.reason}` : ""}` +
-					`${e.resource !== undefined ? ` ${e.resource}` : ""}`),
+				h("span", { class: "muted finding-age" }, ageOf(e)),
 				e.lost > 0 ? h("span", { class: "alarm" }, `${fmt.count(e.lost)} of its events lost`) : null),
 			box, this.chain(e), e.last.length > 0 ? h("h3", null, "Its last steps") : null, this.steps(e));
 	}
@@ -230,6 +250,10 @@ export class Findings implements View {
 			]),
 		};
 	}
+}
+
+function ageOf(e: Example): string {
+	return `for ${fmt.duration(e.age_ns)}${e.reason ? `, ${e.reason}` : ""}${e.resource !== undefined ? ` ${e.resource}` : ""}`;
 }
 
 function sentence(text: string): string {

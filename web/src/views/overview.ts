@@ -26,6 +26,9 @@ export class Overview implements View {
 	private readonly cards: Panel;
 	private readonly threads: Panel;
 	private readonly about: Panel;
+	private readonly charts: HTMLElement;
+	private readonly noCharts: HTMLElement;
+	private madeCards = "";
 	private readonly missing: Panel;
 
 	constructor(ctx: Context) {
@@ -58,8 +61,11 @@ export class Overview implements View {
 		this.threads = panel("Threads", { sheet: () => this.threadSheet() });
 		this.about = panel("The run");
 		this.missing = panel("What is missing");
+		this.charts = h("div", { class: "stack" }, statesPanel.el, ratePanel.el);
+		this.noCharts = h("section", { class: "panel", hidden: true }, h("p", { class: "empty" },
+			"There are too few events for a picture of the run over time."));
 		this.el = h("div", { class: "overview" },
-			h("div", { class: "stack wide" }, statesPanel.el, ratePanel.el, this.threads.el),
+			h("div", { class: "stack wide" }, this.charts, this.noCharts, this.threads.el),
 			h("div", { class: "stack" }, this.cards.el, this.missing.el, this.about.el));
 		this.draw();
 	}
@@ -87,6 +93,8 @@ export class Overview implements View {
 
 	private drawCharts(): void {
 		const s = this.ctx.trace.series;
+		this.charts.hidden = s.rows < 2;
+		this.noCharts.hidden = s.rows >= 2;
 		const x = s.times();
 		this.states.setData([x, s.c.alive_mean, s.c.suspended_mean, s.c.ready_mean, s.c.running_mean] as Columns);
 		this.rate.setData([x, s.rates("events"), s.rates("wakes"), s.rates("lost")] as Columns);
@@ -102,6 +110,10 @@ export class Overview implements View {
 
 	private drawCards(): void {
 		const { findings } = this.ctx.trace.report;
+		// What is as it was is not made anew: it may have the focus.
+		const made = JSON.stringify([this.ctx.trace.live, findings.map((f) => [f.detector, f.confidence, f.count, f.place, f.seen])]);
+		if (made === this.madeCards) return;
+		this.madeCards = made;
 		const faults = findings.filter((f) => f.fault).length;
 		this.cards.note.textContent = findings.length === 0 ? "" :
 			`${fmt.plural(faults, "fault")}, ${fmt.count(findings.length - faults)} for information`;
@@ -146,7 +158,7 @@ export class Overview implements View {
 		const { meta } = this.ctx.trace;
 		const t = meta.totals;
 		const pairs: [string, string][] = [
-			["lost", t.lost === null ? "not known: the trace has no sidecar" :
+			["lost", t.lost === null ? (this.ctx.trace.live === "live" ? "not known yet: the collector tells at the end" : "not known: the trace has no totals of its collector") :
 				t.lost + (t.others_lost ?? 0) === 0 ? "nothing" :
 					`${fmt.count(t.lost)} transitions, ${fmt.count(t.others_lost ?? 0)} others`],
 			["garbage", t.garbage === 0 ? "none" : `${fmt.plural(t.garbage, "record")} set aside, in no other number`],
@@ -171,8 +183,8 @@ export class Overview implements View {
 			["process", run?.pid ? `${run.pid}${run.hostname ? ` on ${run.hostname}` : ""}${run.arch ? `, ${run.arch}` : ""}` : null],
 			["started", started],
 			["ended", how],
-			["coroutines", `${fmt.count(meta.totals.coroutines)}, of which ${fmt.count(meta.totals.not_ended)} have not ended`],
-			["events", `${fmt.count(meta.totals.transitions)} transitions, ${fmt.count(meta.totals.others)} others`],
+			["coroutines", `${fmt.count(meta.totals.coroutines)}; ${fmt.count(meta.totals.not_ended)} had not ended`],
+			["events", `${fmt.plural(meta.totals.transitions, "transition")}, ${fmt.plural(meta.totals.others, "other")}`],
 			["written by", meta.tool],
 		]));
 	}

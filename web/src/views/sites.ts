@@ -4,8 +4,9 @@
 import { h, replace, svg } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
+import { shortPlace } from "../base/place.ts";
 import { lower, rebin } from "../data/histogram.ts";
-import { Grid, type Column, type Sort } from "../ui/grid.ts";
+import { Grid, putText, type Column, type Sort } from "../ui/grid.ts";
 import { findingBadge } from "../ui/marks.ts";
 import { keyValues, panel, plainTable } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
@@ -50,13 +51,21 @@ export class SitesView implements View {
 		this.params = params;
 		if (document.activeElement !== this.text) this.text.value = params.q ?? "";
 		this.draw();
-		if (!params.site && this.rows.length > 0) this.params = { ...params, site: String(this.rows[0]) };
+		this.selectOne();
+	}
+
+	// The one that the address names; else the first.
+	private selectOne(): void {
+		if (!this.params.site && this.rows.length > 0) this.params = { ...this.params, site: String(this.rows[0]) };
 		const at = this.rows.indexOf(Number(this.params.site ?? -1));
 		if (at >= 0 && this.grid.selected !== at) this.grid.select(at);
 	}
 
 	update(parts: ReadonlySet<Part>): void {
-		if (parts.has("sites")) void this.ctx.trace.refresh("sites").then(() => this.draw());
+		if (parts.has("sites")) void this.ctx.trace.refresh("sites").then(() => {
+			this.draw();
+			this.selectOne();
+		});
 		else if (parts.has("report")) this.drawDetail();
 	}
 
@@ -124,34 +133,29 @@ export class SitesView implements View {
 	}
 
 	private columns(): Column[] {
-		const text = (f: (s: Site) => string) => (cell: HTMLElement, i: number) => {
-			const value = f(this.site(i));
-			if (cell.textContent !== value) {
-				cell.textContent = value;
-				cell.title = value.length > 30 ? value : "";
-			}
-		};
+		const text = (f: (s: Site) => string) => (cell: HTMLElement, i: number) => putText(cell, f(this.site(i)));
 		const time = (key: string, label: string, title: string, f: (s: Site) => number): Column => ({
 			key, label, title, width: 6, align: "end", render: text((s) => (f(s) > 0 ? fmt.duration(f(s)) : fmt.dash)),
 		});
 		return [
-			{ key: "text", label: "Place", width: 15, grow: 2, mono: true, render: text((s) => s.text || "not known") },
-			{ key: "waiting", label: "Waiting now", width: 7.4, align: "end", render: text((s) => fmt.count(s.waiting)) },
+			{
+				key: "text", label: "Place", width: 16, grow: 2, mono: true,
+				render: (cell, i) => putText(cell, this.site(i).text === "" ? "not known" : shortPlace(this.site(i)), this.site(i).text),
+			},
+			{ key: "waiting", label: "Waiting", title: "Suspended there now", width: 5.6, align: "end", render: text((s) => fmt.count(s.waiting)) },
 			{
 				key: "oldest", label: "Oldest", title: "How long the longest of them has waited", width: 6, align: "end",
 				render: text((s) => (s.oldest.length > 0 ? fmt.duration(this.ctx.trace.now - (s.oldest[0].since ?? 0)) : fmt.dash)),
 			},
-			{ key: "waits", label: "Waits", width: 6.4, align: "end", render: text((s) => fmt.count(s.waits.nr)) },
+			{ key: "waits", label: "Waits", width: 5.6, align: "end", render: text((s) => fmt.count(s.waits.nr)) },
 			{
-				key: "spread", label: "How long (1 ns … 100 s)", width: 12.6, sortable: false,
+				key: "spread", label: "1 ns … 100 s", title: "How many waits took how long: from a nanosecond at the left to a hundred seconds at the right", width: 10.6, sortable: false,
 				render: (cell, i) => this.spark(cell, this.site(i).waits),
 			},
 			time("p50", "Median", "Half of the waits took no longer", (s) => s.waits.p50),
-			time("p90", "p90", "Nine of ten took no longer", (s) => s.waits.p90),
 			time("p99", "p99", "99 of 100 took no longer", (s) => s.waits.p99),
 			time("max", "Longest", "Longest wait that ended", (s) => s.waits.max),
 			time("ready", "Ready p99", "From wake-up to running, 99 of 100", (s) => s.ready.p99),
-			time("slices", "Slice p99", "Running before it waited here, 99 of 100", (s) => s.slices.p99),
 		];
 	}
 
@@ -179,7 +183,7 @@ export class SitesView implements View {
 			replace(this.detail, h("p", { class: "empty" }, "Choose a place to see how long coroutines wait there and who is stuck."));
 			return;
 		}
-		const waits = panel("How long waits took here", { note: "bars by the square root of their number", sheet: () => this.histogramSheet(site) });
+		const waits = panel("How long waits took", { note: "height: root of n", sheet: () => this.histogramSheet(site) });
 		waits.body.append(bigHistogram(site.waits, this.ctx.trace.now));
 		const stuck = panel("Waiting here now", {
 			note: site.waiting > site.oldest.length ? `the ${site.oldest.length} that wait longest, of ${fmt.count(site.waiting)}` : "",

@@ -293,7 +293,9 @@ export class TimelineView implements View {
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
 		this.minimap.draw();
-		setText(this.range, `${fmt.offset(Math.max(0, s.view.from), s.view.span / 100)} + ${fmt.duration(s.view.span)}`);
+		const step = 10 ** Math.floor(Math.log10(s.view.span / 200));
+		setText(this.range, s.view.isWhole ? `whole run, ${fmt.duration(s.trace.now)}`
+			: `${fmt.offset(s.view.from, step)} – ${fmt.offset(s.view.to, step)} (${fmt.duration(s.view.span)})`);
 	}
 
 	private request(): LaneRequest {
@@ -337,6 +339,7 @@ export class TimelineView implements View {
 		this.selectedPiece = -1;
 		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
 		this.schedule();
+		this.settle();
 	}
 
 	private keepRange(): void {
@@ -405,13 +408,13 @@ export class TimelineView implements View {
 		const { trace } = this.ctx;
 		const p = this.scene.pieces!;
 		const ref = p.coro[i];
-		const several = p.count[i] > 1 || p.type[i] === PIECE.busy;
-		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], p.type[i] === PIECE.wait ? "wait" : "slice") :
+		const several = p.type[i] === PIECE.busy;
+		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], "slice") :
 			`${trace.titleOfNr(ref - 1)} ${WORDS[p.type[i]]}`]];
 		out.push(["from", fmt.stamp(p.x0[i])], ["for", fmt.duration(p.x1[i] - p.x0[i])]);
 		if (several) {
 			out.push(["busy", fmt.percent(p.part[i], 1)]);
-			if (ref > 0) out.push(["mostly", trace.titleOfNr(ref - 1)]);
+			if (ref > 0) out.push([p.exact ? "of" : "mostly", trace.titleOfNr(ref - 1)]);
 			return out;
 		}
 		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])]);

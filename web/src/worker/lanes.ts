@@ -32,7 +32,7 @@ export interface Pieces {
 	site: Uint32Array;
 	reason: Uint8Array;
 	flags: Uint8Array;
-	count: Uint32Array;        // slices in it
+	count: Uint32Array;        // slices in it; none in a wait
 	part: Float32Array;        // of it that was busy
 	// Wakes: from a thread (and perhaps a coroutine) at a time to the start of a slice.
 	wakes: { at: number; to: number; fromThread: number; toThread: number; waker: number; coro: number }[];
@@ -54,18 +54,19 @@ class Lane {
 		this.step = step;
 	}
 
-	// Pieces of one kind that would share a pixel become one.
+	// Pieces that would share a pixel become one, which tells how much of it was running.
 	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number): void {
 		const last = this.pieces[this.pieces.length - 1];
-		const tiny = x1 - x0 < this.step;
-		if (last && tiny && last.type === type && x1 - last.x0 < this.step * 1.5 && last.x1 - last.x0 < this.step * 1.5) {
-			last.count++;
-			last.busy += x1 - x0;
+		const [runs, busy] = type === PIECE.run ? [1, x1 - x0] : [0, 0];
+		if (last && x1 - x0 < this.step && last.x1 - last.x0 < this.step && x1 - last.x0 < this.step * 1.5) {
+			last.type = PIECE.busy;
+			last.count += runs;
+			last.busy += busy;
 			last.x1 = Math.max(last.x1, x1);
 			if (last.coro !== coro) last.coro = 0;
 			return;
 		}
-		this.pieces.push({ x0, x1, type, coro, thread, site, reason, flags, count: 1, busy: x1 - x0 });
+		this.pieces.push({ x0, x1, type, coro, thread, site, reason, flags, count: runs, busy });
 	}
 }
 

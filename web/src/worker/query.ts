@@ -13,12 +13,13 @@ export interface CoroFilter {
 	site: number;              // -1: any
 	kind: number;
 	thread: number;
+	parent: number;            // row of the parent
 	from: number;              // alive at some time in here
 	to: number;
 }
 
 export const ALL: CoroFilter = {
-	text: "", states: 0, minInState: 0, minSuspends: 0, findings: 0, site: -1, kind: -1, thread: -1,
+	text: "", states: 0, minInState: 0, minSuspends: 0, findings: 0, site: -1, kind: -1, thread: -1, parent: -1,
 	from: -Infinity, to: Infinity,
 };
 
@@ -61,6 +62,7 @@ export function select(t: Coros, names: Names, f: CoroFilter, now: number): Uint
 		if (f.findings !== 0 && !(c.findings[row] & f.findings)) continue;
 		if (f.site >= 0 && c.site[row] !== f.site) continue;
 		if (f.kind >= 0 && c.kind[row] !== f.kind) continue;
+		if (f.parent >= 0 && c.parent[row] !== c.nr[f.parent] + 1) continue;
 		if (f.thread >= 0 && c.thread[row] !== f.thread) continue;
 		if (f.minInState > 0 && !(t.inState(row, now) >= f.minInState)) continue;
 		if (c.first[row] > f.to || c.end[row] < f.from) continue;

@@ -129,16 +129,30 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	} else if (type === PIECE.ready) {
 		ctx.fillStyle = p.readyPattern;
 		ctx.fillRect(x, y + s.lane / 2 - 5, width, 10);
-	} else if (type === PIECE.busy || (pieces.count[i] > 1 && s.by === "thread")) {
-		const t = 2 + (s.lane - 6) * pieces.part[i];
-		ctx.fillStyle = p.kinds[colourIndex(s.trace, ref)];
-		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
+	} else if (type === PIECE.busy) {
+		drawBusy(ctx, s, p, i, x, width, y);
 	} else {
 		ctx.fillStyle = s.by === "coroutine" ? p.running : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
 		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, s.lane - 7);
 		if (width > 30) drawLabel(ctx, s, p, i, x, width, y);
 	}
-	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && pieces.count[i] === 1) || i === s.hovered) outline(ctx, s, p, x, width, y);
+	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && type === PIECE.run) || i === s.hovered) outline(ctx, s, p, x, width, y);
+}
+
+// As high as it was busy: from the floor of a thread's lane, about the middle of a coroutine's.
+function drawBusy(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
+	const pieces = s.pieces!;
+	if (s.by === "thread") {
+		const t = 2 + (s.lane - 7) * pieces.part[i];
+		ctx.fillStyle = p.kinds[colourIndex(s.trace, pieces.coro[i])];
+		ctx.fillRect(x, y + s.lane - 3 - t, width, t);
+		return;
+	}
+	ctx.fillStyle = p.suspended;
+	ctx.fillRect(x, y + s.lane / 2 - 2, width, 4);
+	const t = Math.min(s.lane - 7, 7 + (s.lane - 14) * pieces.part[i]);
+	ctx.fillStyle = p.running;
+	ctx.fillRect(x, y + s.lane / 2 - t / 2, width, t);
 }
 
 function outline(ctx: Ctx, s: Scene, p: Palette, x: number, width: number, y: number): void {
@@ -149,20 +163,24 @@ function outline(ctx: Ctx, s: Scene, p: Palette, x: number, width: number, y: nu
 
 function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
 	const pieces = s.pieces!;
-	if (pieces.count[i] > 1 || pieces.coro[i] === 0) return;
+	if (pieces.coro[i] === 0) return;
 	const text = s.by === "thread" ? s.trace.titleOfNr(pieces.coro[i] - 1) : s.trace.thread(pieces.thread[i]);
 	const begin = Math.max(s.gutter, x);
-	const shown = fitText(ctx, text, x + width - begin - 8);
-	if (shown === "") return;
+	const room = x + width - begin - 8;
 	ctx.font = FONT;
+	// The id alone says more than half a name.
+	const shown = fitText(ctx, room < ctx.measureText(text).width ? text.slice(text.lastIndexOf("#")) : text, room);
+	if (shown === "" || (shown.endsWith("…") && room < 40)) return;
 	ctx.textBaseline = "middle";
 	ctx.fillStyle = p.onKind;
 	ctx.fillText(shown, begin + 4, y + s.lane / 2);
 }
 
-function wakeLanes(s: Scene): { from: Map<number, number>; to: Map<number, number> } {
-	const at = new Map(s.lanes.map((key, lane) => [key, lane]));
-	return { from: at, to: at };
+// Lanes whose arrows may reach into sight.
+function nearLanes(s: Scene): Map<number, number> {
+	const { first, last } = visibleLanes(s);
+	const begin = Math.max(0, first - 20);
+	return new Map(s.lanes.slice(begin, last + 20).map((key, i) => [key, begin + i]));
 }
 
 // From the moment of the wake to the slice that it led to; only where few enough to follow.
@@ -170,24 +188,27 @@ function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 	const wakes = s.pieces?.request.by === s.by ? s.pieces.wakes : [];
 	const inSight = wakes.filter((w) => w.to >= s.view.from && w.at <= s.view.to);
 	if (inSight.length === 0 || inSight.length > MOST_ARROWS) return;
-	const { from, to } = wakeLanes(s);
+	const near = nearLanes(s);
 	ctx.strokeStyle = p.text;
 	ctx.fillStyle = p.text;
 	ctx.lineWidth = 1;
 	ctx.globalAlpha = 0.62;
 	for (const w of inSight) {
-		const toLane = to.get(s.by === "thread" ? w.toThread : w.coro - 1);
+		const toLane = near.get(s.by === "thread" ? w.toThread : w.coro - 1);
 		if (toLane === undefined) continue;
-		const fromLane = from.get(s.by === "thread" ? w.fromThread : w.waker - 1);
+		const fromLane = near.get(s.by === "thread" ? w.fromThread : w.waker - 1);
 		const y1 = laneY(s, toLane) + s.lane / 2;
 		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
-		arrow(ctx, s.lane, xOf(s, w.at), y0, xOf(s, w.to), y1, fromLane === toLane);
+		const [x0, x1] = [xOf(s, w.at), xOf(s, w.to)];
+		// Too near to be an arrow: where it came from is in the tip.
+		if (fromLane === toLane && x1 - x0 < 14) continue;
+		arrow(ctx, s.lane, x0, y0, x1, y1, fromLane === toLane);
 	}
 	ctx.globalAlpha = 1;
 }
 
 function arrow(ctx: Ctx, lane: number, x0: number, y0: number, x1: number, y1: number, sameLane: boolean): void {
-	const bend = sameLane ? lane * 0.55 : 0;
+	const bend = sameLane ? Math.min(lane * 0.5, 4 + (x1 - x0) * 0.25) : 0;
 	const mx = (x0 + x1) / 2;
 	ctx.beginPath();
 	ctx.moveTo(x0, y0);

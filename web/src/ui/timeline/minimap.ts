@@ -2,7 +2,7 @@
 // minimap.ts - the whole run in a strip, and which part of it is in sight.
 
 import { h } from "../../base/dom.ts";
-import { fitCanvas, palette, type Palette } from "../canvas.ts";
+import { fitCanvas, FONT, palette, type Palette } from "../canvas.ts";
 import type { Scene } from "./scene.ts";
 import { timeWidth } from "./scene.ts";
 
@@ -13,6 +13,8 @@ export class Minimap {
 	private readonly scene: Scene;
 	private readonly changed: () => void;
 	private colours: Palette | null = null;
+	private readonly still = document.createElement("canvas"); // what does not move
+	private stillOf = "";
 	private dragging = false;
 
 	constructor(scene: Scene, changed: () => void) {
@@ -30,6 +32,7 @@ export class Minimap {
 
 	forgetColours(): void {
 		this.colours = null;
+		this.stillOf = "";
 	}
 
 	private goTo(x: number): void {
@@ -47,9 +50,8 @@ export class Minimap {
 		const p = this.colours;
 		const width = timeWidth(s);
 		const span = Math.max(1, s.trace.now);
-		ctx.fillStyle = p.surface;
-		ctx.fillRect(0, 0, s.width, HEIGHT);
-		this.drawRate(ctx, p, width, span);
+		this.drawStill(p, width, span);
+		ctx.drawImage(this.still, 0, 0, s.width, HEIGHT);
 		const x0 = s.gutter + Math.max(0, (s.view.from / span) * width);
 		const x1 = s.gutter + Math.min(width, (s.view.to / span) * width);
 		ctx.fillStyle = p.accent;
@@ -59,10 +61,23 @@ export class Minimap {
 		ctx.strokeStyle = p.accent;
 		ctx.lineWidth = 1.5;
 		ctx.strokeRect(x0, 1, Math.max(2, x1 - x0), HEIGHT - 2);
+	}
+
+	// Drawn again when the run has grown, or the window.
+	private drawStill(p: Palette, width: number, span: number): void {
+		const s = this.scene;
+		const key = `${s.width} ${s.gutter} ${span} ${s.trace.meta.totals.transitions} ${p.surface}`;
+		const resized = fitCanvas(this.still, s.width, HEIGHT);
+		if (key === this.stillOf && !resized) return;
+		this.stillOf = key;
+		const ctx = this.still.getContext("2d")!;
+		ctx.fillStyle = p.surface;
+		ctx.fillRect(0, 0, s.width, HEIGHT);
+		this.drawRate(ctx, p, width, span);
 		ctx.fillStyle = p.muted;
-		ctx.font = "11px system-ui, sans-serif";
+		ctx.font = FONT;
 		ctx.textBaseline = "middle";
-		ctx.fillText("events, whole run", 10, HEIGHT / 2);
+		ctx.fillText(s.gutter < 150 ? "whole run" : "events, whole run", 10, HEIGHT / 2);
 	}
 
 	// The highest of the steps that share a pixel.

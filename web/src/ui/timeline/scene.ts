@@ -7,7 +7,7 @@ import type { Trace } from "../../trace.ts";
 
 export const AXIS = 24;
 const LOW = 24;
-const HIGH = 56;
+const HIGH = { thread: 84, coroutine: 34 } as const;
 
 export interface Scene {
 	trace: Trace;
@@ -29,7 +29,7 @@ export interface Scene {
 
 // Few lanes share the room, many scroll.
 export function laneHeight(s: Scene): number {
-	return Math.max(LOW, Math.min(HIGH, Math.floor((s.height - AXIS) / Math.max(1, s.lanes.length))));
+	return Math.max(LOW, Math.min(HIGH[s.by], Math.floor((s.height - AXIS) / Math.max(1, s.lanes.length))));
 }
 
 export function timeWidth(s: Scene): number {

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* test_records.c - of too many coroutines the right ones stay, and slices are read back as they
+ * went in. */
+#include <stdbool.h>
+
+#include "check.h"
+#include "view/records.h"
+#include "view/spool.h"
+
+#define MAX 50u
+
+/* A model of which only the numbers of its coroutines matter here. */
+static struct model *some_model(size_t nr)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	CHECK(m != NULL);
+	m->coros = calloc(nr, sizeof(*m->coros));
+	CHECK(m->coros != NULL);
+	m->nr_coros = nr;
+	return m;
+}
+
+static struct record *live(struct records *r, struct model *m, size_t number, uint64_t id)
+{
+	struct record *rec;
+	bool is_new;
+
+	m->coros[number].probe_id = id;
+	rec = records_enter(r, m, &m->coros[number], &is_new);
+	CHECK(rec != NULL && is_new);
+	rec->state = TRACE_STATE_SUSPENDED;
+	return rec;
+}
+
+static void die(struct record *rec, uint64_t longest)
+{
+	rec->state = TRACE_STATE_ENDED;
+	rec->longest = longest;
+	rec->gone = true;
+}
+
+/* Ten thousand come and go, ten stay; every hundredth has a finding, every fiftieth waited long. */
+static void fill(struct records *r, struct model *m)
+{
+	uint64_t i;
+
+	for (i = 0; i < 10; i++)
+		live(r, m, i, i);
+	for (i = 10; i < 10000; i++) {
+		struct record *rec = live(r, m, 10 + i % 3, i);
+
+		if (i % 500 == 0)
+			rec->findings = 1;
+		die(rec, i % 300 == 7 ? 1000000 + i : i % 1000);
+		/* Whose number it was is still known, until another has it. */
+		CHECK(records_of(r, m, &m->coros[10 + i % 3]) == rec);
+	}
+}
+
+static void the_remarkable_stay(void)
+{
+	struct records r = { .max = MAX };
+	struct model *m = some_model(64);
+	uint64_t i;
+
+	fill(&r, m);
+	CHECK_EQ(r.next, 10000);
+	CHECK(r.nr <= 2 * MAX + 10);
+	for (i = 0; i < 10; i++) {
+		CHECK(records_find(&r, i) && records_find(&r, i)->probe_id == i);
+		CHECK(records_of(&r, m, &m->coros[i]) == records_find(&r, i));
+	}
+	for (i = 500; i < 10000; i += 500)
+		CHECK(records_find(&r, i) && records_find(&r, i)->findings);
+	CHECK(records_find(&r, 9907) != NULL); /* the longest of all */
+	CHECK(records_find(&r, 11) == NULL && records_find(&r, 10000) == NULL);
+	records_release(&r);
+	free(m->coros);
+	free(m);
+}
+
+static void those_shown_are_the_most_remarkable(void)
+{
+	struct records r = { .max = MAX };
+	struct model *m = some_model(64);
+	uint32_t *kept;
+	int64_t nr, i, alive = 0, found = 0;
+
+	fill(&r, m);
+	nr = records_select(&r, 35, &kept);
+	CHECK_EQ(nr, 35);
+	for (i = 0; i < nr; i++) {
+		CHECK(!i || kept[i] > kept[i - 1]);
+		alive += r.all[kept[i]].state != TRACE_STATE_ENDED;
+		found += r.all[kept[i]].findings != 0;
+	}
+	CHECK_EQ(alive, 10);
+	CHECK_EQ(found, 19);
+	free(kept);
+	CHECK_EQ(records_select(&r, 5, &kept), 5);
+	for (i = 0; i < 5; i++)
+		CHECK(r.all[kept[i]].findings);
+	free(kept);
+	CHECK_EQ(records_select(&r, 1000000, &kept), r.nr);
+	free(kept);
+	records_release(&r);
+	free(m->coros);
+	free(m);
+}
+
+static void who_lives_is_never_dropped(void)
+{
+	struct records r = { .max = MAX };
+	struct model *m = some_model(5000);
+	size_t i;
+
+	for (i = 0; i < 5000; i++)
+		live(&r, m, i, i);
+	CHECK_EQ(r.nr, 5000);
+	for (i = 0; i < 5000; i++)
+		CHECK(records_of(&r, m, &m->coros[i])->probe_id == i);
+	records_release(&r);
+	free(m->coros);
+	free(m);
+}
+
+/* ---- slices ------------------------------------------------------------------ */
+
+#define SLICES (3 * SPOOL_BLOCK + 100)
+
+static struct slice some_slice(uint64_t i)
+{
+	/* Every second one comes before its turn. */
+	return (struct slice){ .start = 1000 + 10 * (i ^ 1),
+			       .end = 1000 + 10 * (i ^ 1),
+			       .coro = (uint32_t)(i % 10007),
+			       .flags = SLICE_OPEN };
+}
+
+static void check_block(struct spool *s, size_t block)
+{
+	struct err err = { 0 };
+	struct slice *slices = spool_read(s, block, &err);
+	const struct spool_block *b = &s->blocks[block];
+	uint64_t latest = 0;
+	uint32_t i;
+
+	CHECK(slices != NULL);
+	for (i = 0; i < b->nr; i++) {
+		CHECK(!i || slices[i].start > slices[i - 1].start);
+		CHECK_EQ(slices[i].flags, 0);
+		CHECK_EQ(slices[i].end, slices[i].start + 7);
+		CHECK(b->coros[slices[i].coro % SPOOL_BITS / 8] >> slices[i].coro % 8 & 1);
+		latest = slices[i].end > latest ? slices[i].end : latest;
+	}
+	CHECK_EQ(b->from, slices[0].start);
+	CHECK_EQ(b->last, slices[b->nr - 1].start);
+	CHECK_EQ(b->to, latest);
+	free(slices);
+}
+
+/* They end long after they began: most when their block has gone to the file. */
+static void slices_come_back_in_order(void)
+{
+	struct spool s;
+	struct err err = { 0 };
+	uint64_t i, number, nr = 0;
+	size_t block;
+
+	CHECK_EQ(spool_init(&s), 0);
+	for (i = 0; i < SLICES; i++) {
+		struct slice slice = some_slice(i);
+
+		CHECK_EQ(spool_add(&s, &slice, &number, &err), 0);
+		CHECK_EQ(number, i);
+	}
+	for (i = 0; i < SLICES; i++) {
+		struct slice slice = some_slice(i);
+
+		slice.end += 7;
+		slice.flags = 0;
+		CHECK_EQ(spool_end(&s, i, &slice, &err), 0);
+	}
+	CHECK_EQ(s.nr_blocks, 4);
+	for (block = 0; block < s.nr_blocks; block++) {
+		check_block(&s, block);
+		nr += s.blocks[block].nr;
+	}
+	CHECK_EQ(nr, SLICES);
+	spool_release(&s);
+}
+
+static void no_place_for_the_file_is_said(void)
+{
+	struct spool s;
+	struct err err = { 0 };
+	uint64_t i, number;
+	int rc = 0;
+
+	setenv("TMPDIR", "/proc/nowhere", 1);
+	CHECK_EQ(spool_init(&s), 0);
+	for (i = 0; i < SPOOL_BLOCK; i++) {
+		struct slice slice = some_slice(i);
+
+		CHECK_EQ(spool_add(&s, &slice, &number, &err), 0); /* one block needs no file */
+	}
+	rc = spool_add(&s, &(struct slice){ .start = 1 }, &number, &err);
+	CHECK(rc < 0 && rc == err.code);
+	CHECK(strstr(err.text, "/proc/nowhere") && strstr(err.hint, "TMPDIR"));
+	spool_release(&s);
+	unsetenv("TMPDIR");
+}
+
+int main(void)
+{
+	RUN(the_remarkable_stay);
+	RUN(those_shown_are_the_most_remarkable);
+	RUN(who_lives_is_never_dropped);
+	RUN(slices_come_back_in_order);
+	RUN(no_place_for_the_file_is_said);
+	return 0;
+}

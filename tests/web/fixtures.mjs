@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// fixtures.mjs - real traces for the page: made by running real programs under the tool.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+export const TOOL = process.env.COROTRACER ?? join(ROOT, "build/corotracer");
+const REDIS = process.env.MINI_REDIS ?? join(ROOT, "build/examples/cpp/mini-redis");
+const CORPUS = process.env.CORPUS_BUGGY ?? join(ROOT, "build/tests/corpus/corpus_buggy");
+const MAKE_TRACE = process.env.MAKE_TRACE ?? join(ROOT, "build/tests/view/make_trace");
+export const OUT = process.env.WEB_OUT ?? join(ROOT, "build/tests/web/out");
+
+export function freshOut() {
+	rmSync(OUT, { recursive: true, force: true });
+	mkdirSync(join(OUT, "screenshots"), { recursive: true });
+}
+
+const run = (file, ...args) => execFileSync(file, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
+
+export async function until(what, test, seconds = 60) {
+	for (const end = Date.now() + seconds * 1000; Date.now() < end;) {
+		if (await test()) return;
+		await new Promise((done) => setTimeout(done, 25));
+	}
+	throw new Error(`never happened: ${what}`);
+}
+
+// What the tool says of a trace, and the page that it makes of it.
+export function pageOf(name, trace) {
+	const html = join(OUT, `${name}.html`);
+	run(TOOL, "html", "-q", "-o", html, trace);
+	return { trace, html, report: JSON.parse(run(TOOL, "report", "--json", trace)) };
+}
+
+export const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.once("exit", done)));
+
+// The mini redis, forgetting those whose client has left; real clients come and go.
+export async function redisTrace() {
+	const trace = join(OUT, "redis.jsonl");
+	const port = join(OUT, "redis.port");
+	const server = spawn(TOOL, ["run", "-q", "-o", trace, "--", REDIS, "--port", "0", "--port-file", port, "--lose-wakeups"], { stdio: "ignore" });
+	try {
+		await until("mini-redis is ready", () => existsSync(port) && readFileSync(port, "utf8").trim() !== "");
+		const number = readFileSync(port, "utf8").trim();
+		run("redis-benchmark", "-p", number, "-n", "3000", "-c", "20", "-t", "set,get", "-q");
+		run("redis-benchmark", "-p", number, "-n", "500", "-c", "7", "-t", "ping", "-q");
+	} finally {
+		server.kill("SIGTERM");
+		await ended(server);
+	}
+	return trace;
+}
+
+export function corpusTrace(scenario) {
+	const trace = join(OUT, `${scenario.replaceAll("/", "-")}.jsonl`);
+	execFileSync(TOOL, ["run", "-q", "-o", trace, "--", CORPUS, scenario], {
+		stdio: "ignore", timeout: 120_000, env: { ...process.env, ASAN_OPTIONS: `detect_leaks=0:${process.env.ASAN_OPTIONS ?? ""}` },
+	});
+	return trace;
+}
+
+export function bigTrace(events, coroutines) {
+	const trace = join(OUT, `big-${events}.ctf`);
+	run(MAKE_TRACE, trace, String(events), String(coroutines), "8");
+	return trace;
+}
+
+// Names that would be code, markup or formulas if anybody took them for that.
+export const HOSTILE = [
+	"<script>window.pwned=1</script>", '"><img src=x onerror="window.pwned=1">', "</script><script>window.pwned=1</script>",
+	"=HYPERLINK(\"http://example.invalid\")", "a,b\"c\r\nd", "\u202egnp.exe", "x".repeat(500), "{{script}}", "<!--", "javascript:window.pwned=1", "🐙 ünï",
+];
+
+export function hostileTrace() {
+	const trace = join(OUT, "hostile <b>name.jsonl");
+	const base = 36012000000000n;
+	const events = [];
+	const meta = [{ type: "run", format: 1, tool: "corotracer 0.1.0", command: ["./<img src=x onerror=alert(1)>"], pid: 7, start_ts: Number(base), start_realtime: 1794743530972, hostname: "<b>h</b>", arch: "x86_64", stations: 64 }];
+	meta.push({ type: "site", id: 1, file: "src/<svg onload=alert(1)>.c", line: 3, function: "f<script>(int)", pid: 7 });
+	HOSTILE.forEach((name, i) => {
+		const ts = (n) => Number(base) + 1000 * (i + 1) + n * 100_000;
+		const id = i + 1;
+		meta.push({ type: "birth", ts: ts(0), probe_id: id, tid: 9, pid: 7, name });
+		events.push({ probe_id: id, tid: 9, addr: "0x0000000000401000", seq: 2, is_active: true, ts: ts(1) });
+		events.push({ probe_id: id, tid: 9, addr: "0x0000000000401000", seq: 2, is_active: false, ts: ts(2), site: 1, reason: "io-read", resource: i });
+	});
+	const lines = (list) => list.map((x) => `${JSON.stringify(x)}\n`).join("");
+	writeFileSync(trace, lines(events.sort((a, b) => a.ts - b.ts)));
+	writeFileSync(`${trace}.meta`, lines(meta));
+	return trace;
+}

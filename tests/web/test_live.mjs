@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// test_live.mjs - the page of a program that runs: it starts, stalls, is killed; and the server is.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync, readdirSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { painted, ready, watch, withBrowser } from "./browser.mjs";
+import { ended, OUT, ROOT, TOOL, until } from "./fixtures.mjs";
+
+const REDIS = process.env.MINI_REDIS ?? join(ROOT, "build/examples/cpp/mini-redis");
+const DIR = join(OUT, "live");
+let browser;
+let finish;
+
+before(async () => {
+	rmSync(DIR, { recursive: true, force: true });
+	mkdirSync(DIR, { recursive: true });
+	mkdirSync(join(OUT, "screenshots"), { recursive: true });
+	await new Promise((opened) => {
+		void withBrowser((b) => {
+			browser = b;
+			opened();
+			return new Promise((done) => (finish = done));
+		});
+	});
+});
+
+after(() => finish?.());
+
+// A program whose words are gathered; ended with the test, whatever happens.
+function start(t, args) {
+	const child = spawn(TOOL, args, { stdio: ["ignore", "pipe", "pipe"] });
+	const run = { child, said: "" };
+	child.stdout.on("data", (d) => (run.said += d));
+	child.stderr.on("data", (d) => (run.said += d));
+	t.after(async () => {
+		child.kill("SIGINT");
+		await Promise.race([ended(child), new Promise((done) => setTimeout(done, 5000))]);
+		child.kill("SIGKILL");
+		await ended(child);
+	});
+	return run;
+}
+
+async function urlOf(run) {
+	await until("the URL is told", () => /http:\/\/\S+\/\s/.test(run.said));
+	return /http:\/\/\S+\//.exec(run.said)[0];
+}
+
+async function open(t, url, hash = "") {
+	const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+	t.after(() => context.close());
+	const page = await context.newPage();
+	const troubles = watch(page, new URL(url).origin);
+	await page.goto(url + hash);
+	await ready(page);
+	return { page, troubles };
+}
+
+const digits = (text) => Number(text.replace(/[^\d]/g, ""));
+const events = async (page) => digits(await page.locator("[data-fact=events] dd").innerText());
+const live = (page, state) => page.waitForSelector(`.live[data-state=${state}]`, { timeout: 60_000 });
+
+// The process that runs the program itself, below the tool.
+function programOf(pid) {
+	for (const entry of readdirSync("/proc")) {
+		if (!/^\d+$/.test(entry)) continue;
+		try {
+			const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
+			const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+			const command = readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0");
+			if (Number(parent) === pid && command[0] === REDIS) return Number(entry);
+		} catch {
+			// gone meanwhile
+		}
+	}
+	return 0;
+}
+
+async function portOf(file) {
+	await until("mini-redis is ready", () => existsSync(file) && readFileSync(file, "utf8").trim() !== "");
+	return readFileSync(file, "utf8").trim();
+}
+
+function clients(port, requests, nr) {
+	execFileSync("redis-benchmark", ["-p", port, "-n", String(requests), "-c", String(nr), "-t", "set", "-q"], { stdio: "ignore", timeout: 120_000 });
+}
+
+test("starts, works, stalls and is killed: the page follows", async (t) => {
+	const trace = join(DIR, "run.jsonl");
+	const portFile = join(DIR, "run.port");
+	const run = start(t, ["run", "--serve", "-o", trace, "--", REDIS, "--port", "0", "--port-file", portFile, "--lose-wakeups"]);
+	const { page, troubles } = await open(t, await urlOf(run));
+	await live(page, "live");
+	const port = await portOf(portFile);
+	assert.equal(await page.locator(".card[data-sure=proven]").count(), 0);
+	const before = await events(page);
+	clients(port, 2000, 9);
+	// What the clients left behind waits for ever: said without anybody asking.
+	await page.waitForSelector(".card[data-sure=proven]", { timeout: 60_000 });
+	assert.ok((await events(page)) > before);
+	assert.match(await page.locator("[aria-live=polite]").first().textContent(), /New finding/);
+
+	// In the table, what was chosen stays chosen while rows come.
+	await page.evaluate(() => (location.hash = "#view=coroutines&sort=id"));
+	await page.waitForSelector("[role=grid][aria-label=Coroutines] [role=row][aria-rowindex='4']");
+	await page.locator("[role=grid][aria-label=Coroutines]").focus();
+	for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+	const chosen = () => page.locator("[role=grid][aria-label=Coroutines] [aria-selected=true]").innerText();
+	const id = /#\d+/.exec(await chosen())[0];
+	const rows = Number(await page.locator("[role=grid][aria-label=Coroutines]").getAttribute("aria-rowcount"));
+	clients(port, 500, 30);
+	await page.waitForFunction((n) => Number(document.querySelector("[role=grid][aria-label=Coroutines]").getAttribute("aria-rowcount")) >= n + 30, rows, { timeout: 60_000 });
+	assert.ok((await chosen()).includes(id), "the same coroutine");
+	for (const hash of ["#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#view=findings", `#coro=${id.slice(1)}`]) {
+		await page.evaluate((h) => (location.hash = h), hash);
+		await painted(page);
+	}
+	await page.waitForSelector(".events-panel [role=row][aria-rowindex='2']:not([hidden])");
+	await page.screenshot({ path: join(OUT, "screenshots", "live-coroutine.png") });
+
+	process.kill(programOf(run.child.pid), "SIGKILL");
+	await live(page, "ended");
+	assert.equal(await page.locator(".live").innerText(), "target ended");
+	await page.evaluate(() => (location.hash = "#view=overview"));
+	await page.getByText("killed by signal 9").waitFor();
+	assert.deepEqual(troubles, []);
+	// The finished trace says the same.
+	const report = JSON.parse(execFileSync(TOOL, ["report", "--json", trace], { encoding: "utf8" }));
+	assert.equal(await events(page), report.totals.transitions + report.totals.others);
+	assert.equal(digits(await page.locator("[data-fact=lost] dd").innerText()), report.totals.lost + report.totals.others_lost);
+	const counts = await page.locator(".card .card-count").allInnerTexts();
+	assert.deepEqual(counts.map(digits), report.findings.slice(0, 6).map((f) => f.count));
+});
+
+test("the server goes away: said, and tried again", async (t) => {
+	const trace = join(DIR, "lost.jsonl");
+	const portFile = join(DIR, "lost.port");
+	const run = start(t, ["run", "-q", "-o", trace, "--", REDIS, "--port", "0", "--port-file", portFile]);
+	await portOf(portFile);
+	await until("the trace is there", () => existsSync(trace));
+	const server = start(t, ["serve", trace]);
+	const { page } = await open(t, await urlOf(server));
+	await live(page, "live");
+	server.child.kill("SIGKILL");
+	await live(page, "lost");
+	assert.equal(await page.locator(".live").innerText(), "connection lost, retrying");
+	// What was there still is.
+	await page.evaluate(() => (location.hash = "#view=coroutines"));
+	await page.waitForFunction(() => Number(document.querySelector("[role=grid][aria-label=Coroutines]")?.getAttribute("aria-rowcount")) > 1);
+	run.child.kill("SIGTERM");
+});
+
+test("a finished trace, served: the page is the file's", async (t) => {
+	const server = start(t, ["serve", join(DIR, "run.jsonl")]);
+	const { page, troubles } = await open(t, await urlOf(server), "#view=findings");
+	await page.waitForSelector(".finding");
+	assert.equal(await page.locator(".live").isVisible(), false);
+	await page.evaluate(() => (location.hash = "#coro=3"));
+	await page.waitForSelector(".events-panel [role=row][aria-rowindex='2']:not([hidden])");
+	assert.deepEqual(troubles, []);
+});
