@@ -149,6 +149,17 @@ static bool has_ended(pid_t pid, int *status)
 	return waitpid(pid, status, WNOHANG) != 0;
 }
 
+/* The collector is at its end by itself: it has let go of its region. */
+static bool is_over(const struct top_target *t)
+{
+	int fd = t->region ? open(t->region, O_RDONLY | O_CLOEXEC) : -1;
+	bool live = fd >= 0 && region_is_live(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return !live;
+}
+
 int top_target_end(struct top_target *t, struct err *err)
 {
 	struct timespec moment = { 0, 10000000 };
@@ -162,8 +173,9 @@ int top_target_end(struct top_target *t, struct err *err)
 		 */
 		if (!asked) {
 			asked = now;
-			kill(t->collector, sent = SIGTERM);
-		} else if (now - asked > PATIENCE_NS && sent == SIGTERM) {
+			if (!is_over(t))
+				kill(t->collector, sent = SIGTERM);
+		} else if (now - asked > PATIENCE_NS && sent != SIGKILL) {
 			say("top", "the program does not end by itself: it is killed");
 			kill(-t->collector, sent = SIGKILL);
 		}

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""test_bundle.py - pages of real traces: every number in them against the trace and the report.
+"""test_bundle.py - pages of real traces: every number in them against the trace and the report,
+and against what a live page gets of the same trace bit by bit.
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
-from pages import *
+from live import *
 
 
 @test
 def programs_with_bugs(dir):
     for scenario, trace in traces(dir, "CORPUS_BUGGY", ("jsonl", "ctf")):
         bundle = check(dir, trace)
+        check_live(trace, bundle)
         name = scenario.split("/")[0]
         detectors = [d["name"] for d in bundle.meta["detectors"]]
         examples = {f["example"]["probe_id"] for f in bundle.report["findings"] if f["detector"] == name and "example" in f}
@@ -21,7 +23,7 @@ def programs_with_bugs(dir):
 @test
 def programs_without_bugs(dir):
     for _, trace in traces(dir, "CORPUS_CLEAN", ("ctf", "jsonl")):
-        check(dir, trace)
+        check_live(trace, check(dir, trace))
 
 
 @test
