@@ -83,7 +83,7 @@ static void judge(struct listener *l, const struct sockaddr *at)
 
 static int listen_at(struct listener *l, const struct addrinfo *at)
 {
-	struct sockaddr_storage bound;
+	struct sockaddr_storage bound = { .ss_family = AF_UNSPEC };
 	socklen_t size = sizeof(bound);
 	int one = 1;
 

@@ -46,10 +46,10 @@ static struct text *text_new(const char *head, const void *bytes, size_t size, c
 		return NULL;
 	t->users = 1;
 	t->size = before + size + after;
-	memcpy(t->bytes, head, before);
+	memcpy(t->bytes, head, before); /* NOLINT: no string, t->size tells */
 	if (size)
 		memcpy(t->bytes + before, bytes, size);
-	memcpy(t->bytes + before + size, tail, after);
+	memcpy(t->bytes + before + size, tail, after); /* NOLINT: likewise */
 	return t;
 }
 
@@ -203,7 +203,7 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 		s->streams->at = &st->next;
 	s->streams = st;
 	pthread_mutex_unlock(&s->lock);
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, give, st, forget);
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 65536, give, st, forget);
 	if (!response)
 		forget(st);
 	return response;

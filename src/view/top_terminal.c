@@ -27,13 +27,18 @@ static void open_colors(struct top *t)
 	init_pair(TOP_HEAD, COLOR_CYAN, -1);
 }
 
+/* NULL and -1 are both no. */
+static bool can(const char *capability)
+{
+	return (intptr_t)tigetstr(capability) > 0;
+}
+
 int top_screen_open(struct top *t, struct err *err)
 {
 	const char *term = getenv("TERM");
 	int rc;
 
-	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup") ||
-	    tigetstr("cup") == (char *)-1) {
+	if (setupterm(NULL, fileno(stdout), &rc) != OK || !can("cup")) {
 		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
