@@ -342,7 +342,7 @@ static unsigned connection_limit(void)
 	}
 	if (limit.rlim_cur >= CONNECTIONS + OTHER_DESCRIPTORS)
 		return CONNECTIONS;
-	return limit.rlim_cur > 2 * OTHER_DESCRIPTORS ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
+	return limit.rlim_cur / 2 > OTHER_DESCRIPTORS ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
 						      : 16;
 }
 

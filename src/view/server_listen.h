@@ -10,11 +10,12 @@
 #define VIEW_SERVER_LISTEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
-#define SERVER_TOKEN_BYTES 16
+#define SERVER_TOKEN_BYTES ((size_t)16)
 #define SERVER_TOKEN_SIZE  (2 * SERVER_TOKEN_BYTES) /* in hexadecimal */
 
 struct listener {

@@ -32,8 +32,8 @@ int top_screen_open(struct top *t, struct err *err)
 	const char *term = getenv("TERM");
 	int rc;
 
-	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup") ||
-	    tigetstr("cup") == (char *)-1) {
+	/* NULL: it cannot move the cursor; (char *)-1 only for what is no name of a string. */
+	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup")) {
 		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
