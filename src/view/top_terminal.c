@@ -38,6 +38,7 @@ int top_screen_open(struct top *t, struct err *err)
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
 	}
+	del_curterm(cur_term); /* newterm() makes its own */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err_set(err, -ENOTTY, "the terminal '%s' cannot be used", term);
