@@ -188,7 +188,6 @@ int top_target_end(struct top_target *t, struct err *err)
 		region_remove(t->region, &(struct err){ 0 });
 	free(t->region);
 	t->region = NULL;
-	if (sent)
-		return EXIT_OK; /* we ended it */
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return sent && status == 128 + sent ? EXIT_OK : status; /* as we wanted */
 }

@@ -342,9 +342,8 @@ static unsigned connection_limit(void)
 	}
 	if (limit.rlim_cur >= CONNECTIONS + OTHER_DESCRIPTORS)
 		return CONNECTIONS;
-	return limit.rlim_cur > (rlim_t)2 * OTHER_DESCRIPTORS
-		       ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
-		       : 16;
+	return limit.rlim_cur / 2 > OTHER_DESCRIPTORS ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
+						      : 16;
 }
 
 struct server *server_start(const struct listener *l, struct feed *f, struct err *err)

@@ -60,13 +60,14 @@ static int resolve(const char *address, uint16_t port, struct addrinfo **found, 
 	return err->code;
 }
 
-static void judge(struct listener *l, const struct sockaddr *at)
+static void judge(struct listener *l, const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *v4 = (const void *)at;
-	const struct sockaddr_in6 *v6 = (const void *)at;
+	struct sockaddr_in6 copy, *v6 = &copy;
 	char text[INET6_ADDRSTRLEN] = "";
 
-	if (at->sa_family == AF_INET) {
+	memcpy(&copy, at, sizeof(copy));
+	if (at->ss_family == AF_INET) {
 		l->is_loopback = ntohl(v4->sin_addr.s_addr) >> 24 == 127;
 		l->is_any = v4->sin_addr.s_addr == htonl(INADDR_ANY);
 		inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
@@ -83,7 +84,7 @@ static void judge(struct listener *l, const struct sockaddr *at)
 
 static int listen_at(struct listener *l, const struct addrinfo *at)
 {
-	struct sockaddr_storage bound = { .ss_family = AF_UNSPEC };
+	struct sockaddr_storage bound = { 0 };
 	socklen_t size = sizeof(bound);
 	int one = 1;
 
@@ -95,7 +96,7 @@ static int listen_at(struct listener *l, const struct addrinfo *at)
 	if (bind(l->fd, at->ai_addr, at->ai_addrlen) < 0 || listen(l->fd, BACKLOG) < 0 ||
 	    getsockname(l->fd, (struct sockaddr *)&bound, &size) < 0)
 		return -1;
-	judge(l, (struct sockaddr *)&bound);
+	judge(l, &bound);
 	return 0;
 }
 

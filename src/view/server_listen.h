@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 
-#define SERVER_TOKEN_BYTES 16
-#define SERVER_TOKEN_SIZE  ((size_t)2 * SERVER_TOKEN_BYTES) /* in hexadecimal */
+#define SERVER_TOKEN_BYTES ((size_t)16)
+#define SERVER_TOKEN_SIZE  (2 * SERVER_TOKEN_BYTES) /* in hexadecimal */
 
 struct listener {
 	int fd; /* -1: closed */

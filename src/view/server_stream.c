@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK ((size_t)64 * 1024)
+
 /* Sent to several: goes with the last of them. */
 struct text {
 	unsigned users;
@@ -41,15 +43,16 @@ static struct text *text_new(const char *head, const void *bytes, size_t size, c
 {
 	size_t before = strlen(head), after = strlen(tail);
 	struct text *t = malloc(sizeof(*t) + before + size + after);
+	char *at;
 
 	if (!t)
 		return NULL;
 	t->users = 1;
 	t->size = before + size + after;
-	memcpy(t->bytes, head, before); /* NOLINT: no string, t->size tells */
+	at = mempcpy(t->bytes, head, before);
 	if (size)
-		memcpy(t->bytes + before, bytes, size);
-	memcpy(t->bytes + before + size, tail, after); /* NOLINT: likewise */
+		at = mempcpy(at, bytes, size);
+	mempcpy(at, tail, after);
 	return t;
 }
 
@@ -203,7 +206,7 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 		s->streams->at = &st->next;
 	s->streams = st;
 	pthread_mutex_unlock(&s->lock);
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 65536, give, st, forget);
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give, st, forget);
 	if (!response)
 		forget(st);
 	return response;

@@ -147,7 +147,8 @@ static void put_event(struct paper *out, struct top *t, const struct told_event 
 
 	report_waits_for(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource, why,
 			 sizeof(why));
-	if ((ev->kind == TRACE_WAKE || ev->kind == TRACE_BIRTH) && ev->probe_id != of->co.probe_id)
+	/* What it did to another, or another to it. */
+	if (ev->probe_id != of->co.probe_id)
 		snprintf(whom, sizeof(whom), "of %" PRIu64, ev->probe_id);
 	else if (ev->kind == TRACE_WAKE && ev->peer)
 		snprintf(whom, sizeof(whom), "by %" PRIu64, ev->peer);
@@ -208,8 +209,7 @@ void top_draw_help(struct top *t, int top, int height, int width)
 		"up down PgUp PgDn Home End   move; also j k g G",
 		"Enter      details of one: place, reason, who made it, its last events",
 		"/          show only those with this in their name or place; Esc clears it",
-		"a r i n s t e   sort by age, rate, id, name, site, thread, events",
-		"           (the same again: reversed)",
+		"a r i n s t e   by age, rate, id, name, site, thread, events; again: reversed",
 		"1 2 3 4 5  show or hide: running, ready, suspended, new, ended; 0 shows all",
 		"space p    pause, and go on",
 		"+ -        look less or more often",

@@ -27,22 +27,18 @@ static void open_colors(struct top *t)
 	init_pair(TOP_HEAD, COLOR_CYAN, -1);
 }
 
-/* NULL and -1 are both no. */
-static bool can(const char *capability)
-{
-	return (intptr_t)tigetstr(capability) > 0;
-}
-
 int top_screen_open(struct top *t, struct err *err)
 {
 	const char *term = getenv("TERM");
 	int rc;
 
-	if (setupterm(NULL, fileno(stdout), &rc) != OK || !can("cup")) {
+	/* NULL: it cannot move the cursor; (char *)-1 only for what is no name of a string. */
+	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup")) {
 		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
 	}
+	del_curterm(cur_term); /* newterm() makes its own */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err_set(err, -ENOTTY, "the terminal '%s' cannot be used", term);

@@ -13,12 +13,43 @@ from urllib.parse import urlsplit
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/cli")
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/view")
 from harness import *  # noqa: E402
+from harness import STARTED, TESTS  # noqa: E402
 
 LIVE_TARGET = os.environ.get("LIVE_TARGET", "build/tests/live/live_target")
 FLIGHT_TARGET = os.environ.get("FLIGHT_TARGET", "build/tests/flight_target")
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures")
 # A coroutine that nobody will end is also a leak; here it is meant.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
+
+
+def test(function):
+    """As the harness has it; but collectors are asked to end, so that they remove their regions."""
+    def case(dir):
+        try:
+            function(dir)
+        finally:
+            end_gently()
+    case.__name__ = function.__name__
+    TESTS.append(case)
+    return function
+
+
+def end_gently():
+    """Only what this case started, by pid; of a collector that was killed, its own region goes."""
+    mine = list(STARTED)
+    for p in mine:
+        if p.poll() is None:
+            p.send_signal(signal.SIGCONT)
+            p.send_signal(signal.SIGTERM)
+    for p in mine:
+        try:
+            p.wait(30)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+    killed = [p for p in mine if p.returncode == -signal.SIGKILL]
+    if killed:
+        sweep(*killed)
 
 
 class Told:

@@ -44,6 +44,13 @@ class Screen:
         except AssertionError as why:
             raise AssertionError(f"{why}; without {without}; on the screen:\n{self.text()}") from None
 
+    def wait_any(self, *parts):
+        """Until one of these is on the screen."""
+        try:
+            wait_until(lambda: any(p in self.text() for p in parts), f"one of {parts}")
+        except AssertionError as why:
+            raise AssertionError(f"{why}; on the screen:\n{self.text()}") from None
+
     def run(self, *command):
         self.type(words(*command))
         self.keys("Enter")

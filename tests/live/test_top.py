@@ -433,7 +433,7 @@ def a_program_is_started_and_ended(dir):
         for program, wanted in ((("sh", "-c", "exit 6"), "status=6"), (("/nonexistent/program",), "cannot run '/nonexistent/program'")):
             s.type(words(TOOL, "top", "--", *program) + "; echo status=$?")
             s.keys("Enter")
-            wait_until(lambda: "[ENDED]" in s.text() or wanted in s.text(), f"the end of {program}")
+            s.wait_any("[ENDED]", wanted)
             if "[ENDED]" in s.text():
                 s.keys("q")
             s.wait(wanted)
