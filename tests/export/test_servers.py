@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_servers.py - real PostgreSQL and MariaDB servers get a trace: row for row, or not at all."""
 import threading
+import time
 
 import traces
 from harness import *
@@ -298,10 +299,11 @@ def feed(dir, name, s, *more):
 
     def write():
         # Until the case is over, and a little more: a server that gave up a LOAD reads on to its end.
-        left = 10
+        left = 50
         try:
             while left:
-                left -= stop.wait(0.1)
+                left -= stop.is_set()
+                time.sleep(0.1)
                 p.stdin.write(part)
                 p.stdin.flush()
             p.stdin.close()
