@@ -23,6 +23,7 @@ def let_go(told, status):
     """Ctrl-C, after the run; the status is the program's."""
     told.p.send_signal(signal.SIGINT)
     equal(told.p.wait(60), status, f"status: {told.said()}")
+    assert "Sanitizer" not in told.said(), told.said()
 
 
 def gone(server):
