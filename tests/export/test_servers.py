@@ -299,7 +299,7 @@ def feed(dir, name, s, *more):
 
     def write():
         # Until the case is over, and a little more: a server that gave up a LOAD reads on to its end.
-        left = 50
+        left = 15
         try:
             while left:
                 left -= stop.is_set()

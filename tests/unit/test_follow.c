@@ -227,11 +227,11 @@ static void follow_a_process(bool killed)
 {
 	struct trace_reader *reader;
 	struct reading r = { 0 };
-	int ready[2], status, rc;
+	int ready[2], seen[2], status, rc;
 	pid_t pid;
 	char c;
 
-	CHECK(pipe(ready) == 0);
+	CHECK(pipe(ready) == 0 && pipe(seen) == 0);
 	pid = fork();
 	if (pid == 0) {
 		struct trace_writer *w = open_writer();
@@ -245,6 +245,9 @@ static void follow_a_process(bool killed)
 			put_some(w, i, &ts);
 			if (i % 97 == 0)
 				trace_flush(w);
+			/* Somebody has read this much: however busy the machine is. */
+			if (i == 970 && read(seen[0], &c, 1) != 1)
+				_exit(1);
 		}
 		close_writer(w);
 		_exit(0);
@@ -253,8 +256,11 @@ static void follow_a_process(bool killed)
 	r.kill_at = killed ? 50000 : 0;
 	r.victim = pid;
 	reader = follow(LONG_NS);
-	while ((rc = read_on(reader, &r)) == -EAGAIN)
+	while ((rc = read_on(reader, &r)) == -EAGAIN && !r.nr)
 		;
+	CHECK(write(seen[1], "s", 1) == 1);
+	while (rc == -EAGAIN)
+		rc = read_on(reader, &r);
 	CHECK(r.while_growing > 0);
 	CHECK_EQ(rc, 0);
 	CHECK(waitpid(pid, &status, 0) == pid);
@@ -267,6 +273,8 @@ static void follow_a_process(bool killed)
 	free(r.marks);
 	close(ready[0]);
 	close(ready[1]);
+	close(seen[0]);
+	close(seen[1]);
 }
 
 static void keeps_up_with_a_process_that_writes_meanwhile(void)
