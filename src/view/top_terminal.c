@@ -27,6 +27,29 @@ static void open_colors(struct top *t)
 	init_pair(TOP_HEAD, COLOR_CYAN, -1);
 }
 
+/*
+ * Terminals send arrows in two forms, by a mode that is set when a key is first waited for: after
+ * a stop one may come before that, and must not be taken for an Escape and some letters.
+ */
+static void know_both_forms(void)
+{
+	static const struct {
+		char letter;
+		int key;
+	} keys[] = { { 'A', KEY_UP },   { 'B', KEY_DOWN }, { 'C', KEY_RIGHT },
+		     { 'D', KEY_LEFT }, { 'H', KEY_HOME }, { 'F', KEY_END } };
+	char text[4] = "\033[A";
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		text[2] = keys[i].letter;
+		text[1] = '[';
+		define_key(text, keys[i].key);
+		text[1] = 'O';
+		define_key(text, keys[i].key);
+	}
+}
+
 int top_screen_open(struct top *t, struct err *err)
 {
 	const char *term = getenv("TERM");
@@ -48,6 +71,7 @@ int top_screen_open(struct top *t, struct err *err)
 	noecho();
 	nonl();
 	keypad(stdscr, TRUE);
+	know_both_forms();
 	nodelay(stdscr, TRUE);
 	set_escdelay(50);
 	curs_set(0);

@@ -241,6 +241,19 @@ def the_chosen_one_stays_chosen(dir):
 
 
 @test
+def arrows_are_known_in_both_forms(dir):
+    p = stuck(dir)
+    with screen(dir) as s:
+        for form in ("[", "O"):
+            show(s, p)
+            s.type(f"\x1b{form}B")
+            s.keys("Enter")
+            s.wait("coroutine 3  locker")
+            s.keys("q")
+            s.wait("shell>", without=["locker"])
+
+
+@test
 def rates_and_pause(dir):
     told = Told(dir, "-q")
     told.tell("begin a")
