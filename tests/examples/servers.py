@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """servers.py - the C++ example servers: started, spoken to, ended, and what came of it."""
 import fcntl
+import glob
 import resource
 import shutil
 import socket
@@ -54,6 +55,14 @@ class Server:
                 if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(SERVER):
                     return int(pid)
         raise AssertionError("the server is no child of the tool")
+
+    def is_at_rest(self):
+        """All threads sleep: whatever was to be done for a client is done."""
+        for task in glob.glob(f"/proc/{self.pid}/task/*/stat"):
+            with open(task, encoding="ascii") as f:
+                if f.read().rpartition(")")[2].split()[0] != "S":
+                    return False
+        return True
 
     def sockets(self):
         """Numbers of its descriptors that are sockets."""

@@ -47,6 +47,7 @@ def who_is_there_when_it_is_killed_is_told(dir):
         equal(c.ask("quit"), b"OK", "quit")
         assert c.is_closed()
     wait_until(lambda: s.sockets() - listening == fds, "those who quit to be gone")
+    wait_until(s.is_at_rest, "nothing to do")
     run = s.end(signal.SIGKILL, status=-signal.SIGKILL)
     births = {r["probe_id"] for r in run.sidecar if r["type"] == "birth"}
     ended = {r["probe_id"] for r in run.sidecar if r["type"] in ("end", "destroy")}
