@@ -34,7 +34,10 @@ struct request {
 static bool set_option(struct request *q, int o, const char *value)
 {
 	unsigned long long n;
+	bool good;
 
+	if (mem_machine_option(&q->machine, &command_mem_html, o, value, &good))
+		return good;
 	switch (o) {
 	case O_OUTPUT:
 		q->output = value;
@@ -45,16 +48,6 @@ static bool set_option(struct request *q, int o, const char *value)
 	case O_TOP:
 		return opt_number("mem html", "--top", value, 1, PAGE_TOP_MAX, &n) &&
 		       (q->top = (unsigned)n, true);
-	case O_CACHE:
-		return mem_machine_cache(&q->machine, &command_mem_html, value);
-	case O_CONFIG:
-		q->machine.file = value;
-		return true;
-	case O_HOST:
-		q->machine.host = true;
-		return true;
-	case O_CORES:
-		return mem_machine_cores(&q->machine, &command_mem_html, value);
 	default:
 		q->json = true;
 		return true;

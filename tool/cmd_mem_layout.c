@@ -32,7 +32,10 @@ struct request {
 static bool set_option(struct request *q, int o, const char *value)
 {
 	unsigned long long n;
+	bool good;
 
+	if (mem_machine_option(&q->machine, &command_mem_layout, o, value, &good))
+		return good;
 	switch (o) {
 	case O_TYPE:
 		q->config.type = value;
@@ -43,16 +46,6 @@ static bool set_option(struct request *q, int o, const char *value)
 	case O_REMAP:
 		q->config.remap = value;
 		return true;
-	case O_CACHE:
-		return mem_machine_cache(&q->machine, &command_mem_layout, value);
-	case O_CONFIG:
-		q->machine.file = value;
-		return true;
-	case O_HOST:
-		q->machine.host = true;
-		return true;
-	case O_CORES:
-		return mem_machine_cores(&q->machine, &command_mem_layout, value);
 	default:
 		q->json = true;
 		return true;

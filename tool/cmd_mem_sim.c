@@ -118,24 +118,17 @@ static bool add_tlb(struct request *q, const char *value)
 static bool set_machine(struct request *q, int o, const char *value)
 {
 	unsigned long long n = 0;
+	bool good;
 
+	if (mem_machine_option(&q->machine, &command_mem_sim, o, value, &good))
+		return good;
 	switch (o) {
-	case O_CACHE:
-		return mem_machine_cache(&q->machine, &command_mem_sim, value);
 	case O_TLB:
 		return add_tlb(q, value);
-	case O_CONFIG:
-		q->machine.file = value;
-		return true;
-	case O_HOST:
-		q->machine.host = true;
-		return true;
 	case O_PAGE:
 		q->has_page = opt_size("mem sim", "--page", value, SIM_PAGE_MIN, SIM_PAGE_MAX, &n);
 		q->extra.page = (uint32_t)n;
 		return q->has_page;
-	case O_CORES:
-		return mem_machine_cores(&q->machine, &command_mem_sim, value);
 	case O_MAP:
 		return add_places(q, value) ||
 		       bad_value("--map", value, "ID=CORE, with commas between several");

@@ -9,7 +9,7 @@
 
 #define SYSFS "/sys/devices/system/cpu"
 
-bool mem_machine_cache(struct mem_machine *m, const struct command *cmd, const char *value)
+static bool add_cache(struct mem_machine *m, const struct command *cmd, const char *value)
 {
 	struct err err = { 0 };
 
@@ -19,13 +19,32 @@ bool mem_machine_cache(struct mem_machine *m, const struct command *cmd, const c
 	return false;
 }
 
-bool mem_machine_cores(struct mem_machine *m, const struct command *cmd, const char *value)
+static bool set_cores(struct mem_machine *m, const struct command *cmd, const char *value)
 {
 	unsigned long long n;
 
 	if (!opt_number(cmd->name, "--cores", value, 1, SIM_CORES_MAX, &n))
 		return false;
 	m->cores = (unsigned)n;
+	return true;
+}
+
+bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o, const char *value,
+			bool *good)
+{
+	const char *name = cmd->opts[o].name;
+
+	*good = true;
+	if (!strcmp(name, "cache"))
+		*good = add_cache(m, cmd, value);
+	else if (!strcmp(name, "cores"))
+		*good = set_cores(m, cmd, value);
+	else if (!strcmp(name, "config"))
+		m->file = value;
+	else if (!strcmp(name, "host"))
+		m->host = true;
+	else
+		return false;
 	return true;
 }
 

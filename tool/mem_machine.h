@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem_machine.h - the caches that `mem layout` and `mem html` simulate, from their options.
- *
- * The same words as those of `mem sim`.
+ * mem_machine.h - the caches that `mem sim`, `mem layout` and `mem html` simulate, from their
+ * options.
  */
 #ifndef TOOL_MEM_MACHINE_H
 #define TOOL_MEM_MACHINE_H
@@ -35,9 +34,12 @@ struct mem_machine {
 		0, "cores", "N", "threads take turns on N cores (one for each thread)" \
 	}
 
-/* False after saying what is wrong. */
-bool mem_machine_cache(struct mem_machine *m, const struct command *cmd, const char *value);
-bool mem_machine_cores(struct mem_machine *m, const struct command *cmd, const char *value);
+/*
+ * Take an option of a command, if it is one of the above (or false).  *@good: it went well, or
+ * what is wrong was said.
+ */
+bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o, const char *value,
+			bool *good);
 
 /* After all options: m->config is complete. */
 bool mem_machine_settle(struct mem_machine *m, const struct command *cmd);
