@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# test.sh - install what the tests need, build, run every test, and tell what came of it.
+# test.sh - install the packages that the tests need, build, run the tests, print the totals.
 #
-#   ./test.sh           everything: style, the proofs, the plain build, ASan+UBSan, TSan
-#   ./test.sh --quick   the plain build's fast tests, for the inner loop
+#   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan (30 minutes)
+#   ./test.sh --quick   the fast tests of the plain build, for the inner loop (1 minute)
+#   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
+#                       environment makes the other tests longer (hours; needs root for chroots)
 #
 # The last line is "N passed, N failed" (", N skipped", with the reasons above it).
 set -eu
@@ -10,11 +12,15 @@ cd "$(dirname "$0")"
 . scripts/lib.sh
 
 quick=no
+full=no
 case "${1:-}" in
 "") ;;
 --quick) quick=yes ;;
-*) die "unknown option '$1'" "./test.sh or ./test.sh --quick" ;;
+--full) full=yes ;;
+*) die "unknown option '$1'" "./test.sh, ./test.sh --quick or ./test.sh --full" ;;
 esac
+unset COROTRACER_FULL
+[ $full = no ] || export COROTRACER_FULL=1
 
 packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev python3 babeltrace2)
 if [ $quick = no ]; then
@@ -63,11 +69,15 @@ suite() {
 }
 
 if [ $quick = yes ]; then
-	suite dev -L quick
-else
+	suite dev -L quick -LE '^full$'
+elif [ $full = yes ]; then
 	suite dev
-	suite asan -LE once
+	suite asan -LE '^once$'
 	suite tsan -L threads
+else
+	suite dev -LE '^full$'
+	suite asan -LE '^(once|full)$'
+	suite tsan -L threads -LE '^full$'
 fi
 scripts/tally "${logs[@]}" || status=1
 exit $status
