@@ -15,6 +15,7 @@ static void locate(struct lexer *l, const char *where)
 	const char *line = l->text, *c, *stop;
 	struct spec_error *e = l->error;
 	size_t before, from, len;
+	char *nul;
 
 	e->line = 1;
 	for (c = l->text; c < where; c++) {
@@ -35,6 +36,9 @@ static void locate(struct lexer *l, const char *where)
 		len = sizeof(e->source) - 1;
 	memcpy(e->source, line + from, len);
 	e->source[len] = 0;
+	/* The caret points into a C string: a NUL byte of the spec must not end it. */
+	while ((nul = memchr(e->source, 0, len)))
+		*nul = '?';
 	e->caret = (unsigned)(before - from);
 }
 
@@ -159,10 +163,13 @@ static bool skip_blank(struct lexer *l)
 
 static bool quoted(struct lexer *l)
 {
-	const char *close = memchr(l->at, '"', (size_t)(l->end - l->at));
+	const char *close = memchr(l->at, '"', (size_t)(l->end - l->at)), *nul;
 
 	if (!close || memchr(l->at, '\n', (size_t)(close - l->at)))
 		return lex_fail_at(l, l->start, "this text has no closing quote");
+	nul = memchr(l->at, 0, (size_t)(close - l->at));
+	if (nul)
+		return lex_fail_at(l, nul, "a quoted text cannot contain a NUL byte");
 	l->token = TOKEN_TEXT;
 	l->start = l->at;
 	l->len = (size_t)(close - l->at);
