@@ -142,20 +142,25 @@ void coros_put_names(struct json_writer *j)
 	jw_array_end(j);
 }
 
+/* Times of a hostile trace reach beyond 63 bits. */
+static void put_number(struct json_writer *j, double value)
+{
+	if (isnan(value))
+		jw_null(j);
+	else if (value < 0)
+		jw_i64(j, value > -0x1p63 ? (int64_t)value : INT64_MIN);
+	else
+		jw_u64(j, value < 0x1p64 ? (uint64_t)value : UINT64_MAX);
+}
+
 void coros_put_row(const struct view *v, const struct record *rec, struct json_writer *j)
 {
 	struct row row = row_of(v, rec);
 	size_t k;
 
 	jw_array_begin(j);
-	for (k = 0; k < NR_COLUMNS; k++) {
-		double value = value_of(&row, k);
-
-		if (isnan(value))
-			jw_null(j);
-		else
-			jw_i64(j, (int64_t)value);
-	}
+	for (k = 0; k < NR_COLUMNS; k++)
+		put_number(j, value_of(&row, k));
 	jw_array_end(j);
 }
 
