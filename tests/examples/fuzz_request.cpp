@@ -141,15 +141,21 @@ static void check(const std::string &bytes, std::mt19937 *random)
 	answer_all(bytes, whole);
 }
 
-#ifdef FUZZ_LIBFUZZER
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	std::mt19937 random(1);
+	std::mt19937 random(static_cast<unsigned>(size));
 
 	check(std::string(reinterpret_cast<const char *>(data), size), &random);
 	return 0;
 }
-#else
+
+#ifndef FUZZ_LIBFUZZER
+#include "../fuzz/own_input.h"
+
+static void check_own(const std::string &bytes)
+{
+	own_input(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+}
 
 static const char *const seeds[] = {
 	"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n",
@@ -205,9 +211,9 @@ int main(int argc, char **argv)
 	std::mt19937 random(seed);
 
 	for (const char *one : seeds)
-		check(one, &random);
+		check_own(one);
 	for (unsigned long i = 0; i < rounds; i++)
-		check(mutate(seeds[random() % std::size(seeds)], &random), &random);
+		check_own(mutate(seeds[random() % std::size(seeds)], &random));
 	std::printf("%lu inputs, seed %u\n", rounds, seed);
 	return 0;
 }

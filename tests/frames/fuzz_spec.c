@@ -151,6 +151,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZ_LIBFUZZER
 
+#include "../fuzz/own_input.h"
+
 static const char *const seeds[] = {
 	"emit C;\nbuffer B 8;\noption runtime multithread true;\nenum e { a, b = -3 };\n"
 	"frame f { int a, b; interval time t; string s[9]; enum e c; }\n"
@@ -196,7 +198,7 @@ static size_t roll(size_t limit)
 static size_t mutate(char *buf, size_t size, size_t max)
 {
 	const char *word = words[roll(sizeof(words) / sizeof(words[0]))];
-	size_t at = roll(size + 1), len = strlen(word);
+	size_t at = roll(size + 1), len = *word ? strlen(word) : 1; /* "\0" is a byte */
 
 	switch (roll(5)) {
 	case 0:
@@ -264,7 +266,7 @@ int main(int argc, char **argv)
 		memcpy(buf, i % 2 ? json[k] : seeds[k], size);
 		while (changes--)
 			size = mutate(buf, size, max);
-		LLVMFuzzerTestOneInput((const uint8_t *)buf, size);
+		own_input((const uint8_t *)buf, size);
 	}
 	printf("%lu inputs: %llu specs, %llu bad ones, %llu descriptions, %llu bad ones\n",
 	       iterations, (unsigned long long)nr_specs, (unsigned long long)nr_bad_specs,

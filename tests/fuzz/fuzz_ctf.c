@@ -4,8 +4,7 @@
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_ctf [ITERATIONS [SEED]] mutates a trace of its own, the same way in
- *               every run, so that a sanitizer build has it as a test; fuzz_ctf seed FILE
- *               writes that trace as an input, for libFuzzer to start from.
+ *               every run, so that a sanitizer build has it as a test.
  *
  * An input is the content of three files of a trace, one after the other: a stream of
  * events, one of facts, and the totals; its first four bytes say where it is divided.
@@ -291,7 +290,9 @@ static void make_places(void)
 	if (seed_size)
 		return;
 	/* In memory if we can: thousands of small files are slow elsewhere. */
-	place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	place = getenv("TMPDIR");
+	if (!place)
+		place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	snprintf(dir, sizeof(dir), "%s/fuzz_ctf.XXXXXX", place);
 	snprintf(again, sizeof(again), "%s/fuzz_ctf.XXXXXX", place);
 	MUST(mkdtemp(dir) && mkdtemp(again));
@@ -311,6 +312,8 @@ static void make_places(void)
 /* ---- without libFuzzer --------------------------------------------------- */
 
 #ifndef FUZZ_LIBFUZZER
+
+#include "own_input.h"
 
 static uint64_t state;
 
@@ -385,23 +388,11 @@ static void remove_places(void)
 	rmdir(dir);
 }
 
-static int write_seed(const char *path)
-{
-	FILE *file = fopen(path, "w");
-
-	make_places();
-	remove_places();
-	MUST(file && fwrite(seed_input, 1, seed_size, file) == seed_size && fclose(file) == 0);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000, i;
 	static uint8_t buf[2 * sizeof(seed_input)];
 
-	if (argc == 3 && !strcmp(argv[1], "seed"))
-		return write_seed(argv[2]);
 	state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 2 + UINT64_C(0x9e3779b97f4a7c15);
 	make_places();
 	for (i = 0; i < iterations; i++) {
@@ -410,7 +401,7 @@ int main(int argc, char **argv)
 		memcpy(buf, seed_input, size);
 		for (k = 0; k < changes; k++)
 			size = mutate(buf, size, sizeof(buf));
-		LLVMFuzzerTestOneInput(buf, size);
+		own_input(buf, size);
 	}
 	remove_places();
 	printf("%lu inputs: %llu events, %llu facts, %llu damaged packets, %llu torn files\n",

@@ -217,6 +217,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZ_LIBFUZZER
 
+#include "own_input.h"
+
 static const char *const seeds[] = {
 	"{\"probe_id\":123,\"tid\":456,\"addr\":\"0x0000000000000000\",\"seq\":2,"
 	"\"is_active\":true,\"ts\":123456789}\n"
@@ -341,7 +343,7 @@ int main(int argc, char **argv)
 		memcpy(buf, seed, size);
 		while (changes--)
 			size = mutate(buf, size, sizeof(buf));
-		LLVMFuzzerTestOneInput((const uint8_t *)buf, size);
+		own_input((const uint8_t *)buf, size);
 	}
 	printf("%lu inputs: %llu events, %llu lines of garbage, %llu records of sidecars, %llu "
 	       "events among them\n",

@@ -286,6 +286,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "own_input.h"
+
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -324,7 +326,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++) {
 		size_t size = make_input(data, next_random(&state) % sizeof(data), &state);
 
-		LLVMFuzzerTestOneInput(data, size);
+		own_input(data, size);
 		events += handed_on;
 	}
 	printf("%lu inputs, %llu events believed\n", rounds, (unsigned long long)events);

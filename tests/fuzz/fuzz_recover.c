@@ -301,6 +301,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "own_input.h"
+
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -331,7 +333,7 @@ int main(int argc, char **argv)
 	static uint8_t data[2048];
 
 	for (i = 0; i < rounds; i++)
-		LLVMFuzzerTestOneInput(data, make_input(data, sizeof(data), &state));
+		own_input(data, make_input(data, sizeof(data), &state));
 	printf("%lu inputs, %llu events and %llu coroutines believed\n", rounds,
 	       (unsigned long long)events, (unsigned long long)coroutines);
 	/* Inputs of which nothing is ever believed would test little. */

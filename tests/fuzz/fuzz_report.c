@@ -83,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "own_input.h"
+
 int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 2000, i;
@@ -92,7 +94,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++) {
 		size_t size = fill_random(data, sizeof(data));
 
-		LLVMFuzzerTestOneInput(data, size);
+		own_input(data, size);
 	}
 	printf("%ld inputs: %llu findings, of %llu detectors\n", rounds,
 	       (unsigned long long)nr_findings, (unsigned long long)nr_detectors_seen);

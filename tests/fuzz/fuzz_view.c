@@ -228,6 +228,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "own_input.h"
+
 int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 500, i;
@@ -237,7 +239,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++) {
 		size_t size = fill_random(data, sizeof(data));
 
-		LLVMFuzzerTestOneInput(data, size);
+		own_input(data, size);
 	}
 	printf("%ld inputs: %llu slices, %llu looks, %llu coroutines dropped\n", rounds,
 	       (unsigned long long)nr_slices, (unsigned long long)nr_looks,

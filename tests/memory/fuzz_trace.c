@@ -265,6 +265,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "../fuzz/own_input.h"
+
 #define INPUT_MAX (1u << 20)
 
 static size_t slurp(int fd, uint8_t *data)
@@ -426,7 +428,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++) {
 		size_t size = make_input(data, &state);
 
-		LLVMFuzzerTestOneInput(data, damage(data, size, &state));
+		own_input(data, damage(data, size, &state));
 	}
 	printf("%lu inputs, %llu records believed\n", rounds, (unsigned long long)records_read);
 	/* Inputs of which nothing is ever believed would test little. */

@@ -151,6 +151,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZ_LIBFUZZER
 
+#include "../../fuzz/own_input.h"
+
 #define TYPE(tag, what) "{\"tag\":\"" tag "\",\"contents\":" what "}"
 #define INT             TYPE("PIntegral", "[\"PPInt\",null]")
 #define DOUBLE          TYPE("PRational", "[\"PPDouble\",null]")
@@ -338,7 +340,7 @@ int main(int argc, char **argv)
 			size = mutate(buf, size, sizeof(buf));
 		if (roll(4))
 			mend_length(buf, before, size);
-		LLVMFuzzerTestOneInput(buf, size);
+		own_input(buf, size);
 	}
 	printf("%lu inputs: %llu opened, %llu frames, %llu marks, %llu bad records\n", iterations,
 	       (unsigned long long)nr_opened, (unsigned long long)nr_frames,

@@ -2,17 +2,20 @@
 /*
  * fuzz_study.c - traces that say anything about types which do exist: studied, and shown as a page.
  *
- *	fuzz_study COUNT
+ * The input is what is chosen where there is a choice: two bytes per choice, and numbers made of
+ * the last choice when they are used up.  Annotations overlap, have sizes that do not fit, lie at
+ * the end of all addresses; accesses are of any size, across all borders; blocks come and go under
+ * the replays.  What must hold: it ends, the misses of types add up to those of the simulator, and
+ * a layout that changes nothing changes nothing.
  *
- * Annotations overlap, have sizes that do not fit, lie at the end of all addresses; accesses are
- * of any size, across all borders; blocks come and go under the replays.  What must hold: it ends,
- * the misses of types add up to those of the simulator, and a layout that changes nothing
- * changes nothing.
+ * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
+ * Without:      fuzz_study COUNT makes its own inputs.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -42,11 +45,20 @@ struct open_ended {
 
 static struct leafy table[9] __attribute__((used));
 static struct open_ended opened __attribute__((used));
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static uint64_t seed;
+static const uint8_t *choices;
+static size_t nr_choices;
 static unsigned long proposals; /* a fuzzer that never gets that far proves nothing */
 
 static uint32_t some(uint32_t below)
 {
+	if (nr_choices) {
+		seed += (uint64_t)(choices[0] | choices[1] << 8) << 33;
+		choices += 2;
+		nr_choices--;
+	}
 	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (uint32_t)(seed >> 33) % below;
 }
@@ -189,30 +201,59 @@ static void show_it(const char *path)
 	fclose(out);
 }
 
+/* A file without a name, to be opened by its number. */
+static int file_of(char path[64])
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char same[] = "struct leafy=a,0\n";
+	static char remap[64];
+	static int remap_fd = -1;
+	char path[64];
+	int fd;
+
+	if (remap_fd < 0) {
+		remap_fd = file_of(remap);
+		CHECK(write(remap_fd, same, sizeof(same) - 1) == sizeof(same) - 1);
+		table[0].a = 1;
+		opened.nr = 1;
+	}
+	seed = size ? data[0] : 0;
+	choices = data;
+	nr_choices = size / 2;
+	fd = file_of(path);
+	write_trace(path, 200 + (unsigned)(size > 1000 ? 1800 : 0));
+	study_it(path, size % 2 ? remap : NULL);
+	show_it(path);
+	close(fd);
+	return 0;
+}
+
+#ifndef FUZZ_LIBFUZZER
+#include "../../fuzz/own_input.h"
+
 int main(int argc, char **argv)
 {
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 20, i;
-	char dir[] = "/tmp/corotracer-fuzz-XXXXXX", path[64], remap[64];
-	FILE *f;
+	static uint8_t input[2001];
+	size_t k;
 
-	table[0].a = 1;
-	opened.nr = 1;
-	CHECK(mkdtemp(dir) != NULL);
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	snprintf(remap, sizeof(remap), "%s/remap", dir);
-	f = fopen(remap, "w");
-	CHECK(f && fputs("struct leafy=a,0\n", f) >= 0 && fclose(f) == 0);
 	for (i = 0; i < count; i++) {
 		seed = i;
+		for (k = 0; k < sizeof(input); k++)
+			input[k] = (uint8_t)some(256);
 		alarm(120); /* an endless loop is a failure, not a wait */
-		write_trace(path, 2000);
-		study_it(path, i % 2 ? remap : NULL);
-		show_it(path);
-		unlink(path);
+		own_input(input, sizeof(input) - i % 2);
 	}
-	unlink(remap);
-	rmdir(dir);
 	printf("%lu traces, %lu proposals\n", count, proposals);
 	CHECK(proposals >= count);
 	return 0;
 }
+#endif

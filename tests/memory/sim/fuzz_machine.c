@@ -112,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
+#include "../../fuzz/own_input.h"
+
 static const char *const machines[] = {
 	"{\"levels\": [{\"size\": \"32K\", \"ways\": 8, \"line\": 64, \"policy\": \"plru\"}, "
 	"{\"size\": "
@@ -196,7 +198,7 @@ int main(int argc, char **argv)
 
 		memcpy(text, machine, size);
 		size = mutate(text, size, &state);
-		LLVMFuzzerTestOneInput((const uint8_t *)text, size);
+		own_input((const uint8_t *)text, size);
 	}
 	printf("%lu inputs, %llu machines ran\n", rounds, (unsigned long long)machines_run);
 	/* If hardly any is accepted, little is tested. */

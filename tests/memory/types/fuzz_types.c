@@ -2,10 +2,12 @@
 /*
  * fuzz_types.c - whatever an ELF file says of its types, nothing breaks and everything ends.
  *
- *	fuzz_types COUNT FILE...
+ * The input is an ELF file.  All that can be asked is asked, and what is answered must hold
+ * together.
  *
- * Bytes of good files are changed, mostly in their debug sections; then all that can be asked is
- * asked, and what is answered must hold together.
+ * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
+ * Without:      fuzz_types COUNT FILE... changes bytes of good files, mostly in their debug
+ *               sections.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -21,6 +23,8 @@
 #include "memory/types/places.h"
 #include "memory/types/types.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static uint64_t seed = 1;
 
 static uint32_t some(uint32_t below)
@@ -28,6 +32,9 @@ static uint32_t some(uint32_t below)
 	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (uint32_t)(seed >> 33) % below;
 }
+
+#ifndef FUZZ_LIBFUZZER
+#include "../../fuzz/own_input.h"
 
 static uint8_t *load(const char *path, size_t *size)
 {
@@ -79,6 +86,8 @@ static void damage(uint8_t *data, const uint8_t *good, size_t size)
 								   : nasty[some(sizeof(nasty))];
 	}
 }
+
+#endif
 
 /* ---- questions ----------------------------------------------------------- */
 
@@ -151,7 +160,7 @@ static void ask_all(struct types *t, uint64_t from, uint64_t to)
 	mem_places_free(places);
 }
 
-static void one(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct cray_module module = { .start = 0x1000, .end = 0x400000 };
 	struct mem_facts facts = { 0 };
@@ -159,6 +168,7 @@ static void one(const uint8_t *data, size_t size)
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	char path[64];
 
+	seed = size;
 	CHECK(t && fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	CHECK(mem_facts_add_module(&facts, &module, path) == 0);
@@ -167,8 +177,10 @@ static void one(const uint8_t *data, size_t size)
 	types_free(t);
 	mem_facts_release(&facts);
 	close(fd);
+	return 0;
 }
 
+#ifndef FUZZ_LIBFUZZER
 int main(int argc, char **argv)
 {
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 100, i;
@@ -179,12 +191,12 @@ int main(int argc, char **argv)
 		uint8_t *good = load(argv[file], &size), *data = malloc(size);
 
 		CHECK(data != NULL);
-		one(good, size); /* as it is */
+		own_input(good, size); /* as it is */
 		for (i = 0; i < count; i++) {
 			seed = i * 1000 + (uint64_t)file;
 			damage(data, good, size);
 			alarm(60); /* an endless loop is a failure, not a wait */
-			one(data, size);
+			own_input(data, size);
 		}
 		free(good);
 		free(data);
@@ -192,3 +204,4 @@ int main(int argc, char **argv)
 	printf("%lu files, each damaged in %lu ways\n", (unsigned long)(argc - 2), count);
 	return 0;
 }
+#endif
