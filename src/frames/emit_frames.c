@@ -193,6 +193,7 @@ static void put_field(const struct emit *e, const struct desc_field *f, FILE *ou
 	fputc('\n', out);
 }
 
+/* A C header is also included by C++, which has another word: the header has a macro for it. */
 static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *out)
 {
 	size_t i;
@@ -202,8 +203,10 @@ static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *
 
 		if (field->role == DESC_PADDING)
 			continue;
-		fputs(emit_is_cpp(e->d) ? "static_assert(offsetof(" : "_Static_assert(offsetof(",
-		      out);
+		if (emit_is_cpp(e->d))
+			fputs("static_assert(offsetof(", out);
+		else
+			fprintf(out, "PPT_%s_ASSERT(offsetof(", e->d->name);
 		put_class(e, f, out);
 		fprintf(out, ", %s) == %u, \"%s\");\n", field->name, field->offset, field->name);
 	}
