@@ -130,6 +130,7 @@ static void summary_json(const struct session *s)
 	jw_field_string(&w, "file", s->request->file);
 	jw_field_string(&w, "end", end_words(st->end));
 	jw_field_bool(&w, "attached", st->attached);
+	jw_field_bool(&w, "mapped", st->mapped);
 	jw_field_u64(&w, "issued", st->issued);
 	jw_field_u64(&w, "recorded", st->recorded);
 	jw_field_u64(&w, "lost", st->lost);
@@ -264,6 +265,19 @@ static int finish(struct session *s, struct err *err)
 	return recording_close(&s->recording, &s->info, err) < 0 ? err->code : rc;
 }
 
+/* A program of another implementation may use the ring and not say where its frames are. */
+static int check_readable(const struct attach *a, struct err *err)
+{
+	if (!a->stats.mapped || a->stats.attached || a->live.desc.extended)
+		return 0;
+	err_set(err, -ENOTSUP,
+		"cannot read the frames of '%s': process %d mapped the ring and left data_block or "
+		"data_block_sz of the control block 0",
+		a->live.place->name, (int)a->live.target.pid);
+	err_hint(err, "code of 'corotracer generate' and of ppt writes there where its slots are");
+	return -ENOTSUP;
+}
+
 static int record(struct session *s, struct err *err)
 {
 	struct err closing = { 0 };
@@ -282,6 +296,8 @@ static int record(struct session *s, struct err *err)
 	s->live_line = false;
 	wipe_line(s);
 	attach_stop(&s->attach);
+	if (!rc)
+		rc = check_readable(&s->attach, err);
 	if (rc < 0 && !s->attach.begun) {
 		recording_abandon(&s->recording);
 		return rc;

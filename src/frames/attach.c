@@ -308,17 +308,68 @@ static int open_ours(struct attach *a, const struct control_answer *answer, stru
 	return 0;
 }
 
-/* Another's program: the last bits of its address tell where slot 0 is. */
+/* The distance between slots that @nr of them in @room bytes tell; 0: they tell none. */
+static uint32_t stride_by_room(const struct desc *d, uint64_t room, uint64_t nr)
+{
+	bool wide = room / d->stride == nr, narrow = room / d->frame_size == nr;
+
+	if (wide != narrow)
+		return wide ? d->stride : d->frame_size;
+	if (d->stride == d->frame_size || nr * d->stride > room)
+		return d->frame_size;
+	return 0;
+}
+
+/*
+ * Slots of the existing generator are as far apart as its C++ class is long, which may be
+ * more than the frame in its layout; other programs go by the layout.  A program that
+ * uses all of the room shows which it is; otherwise the first two frames do.  0: too early.
+ */
+static uint32_t choose_stride(const struct attach *a, const uint8_t *slots, uint64_t room,
+			      uint32_t nr)
+{
+	const struct desc *d = &a->live.desc;
+	uint32_t stride = stride_by_room(d, room, nr), wide, narrow;
+
+	if (stride)
+		return stride;
+	wide = ring_count_run(slots, nr, d->stride, d->frame_size);
+	narrow = ring_count_run(slots, nr, d->frame_size, d->frame_size);
+	if (wide == narrow)
+		return a->settling ? d->stride : 0;
+	return wide > narrow ? d->stride : d->frame_size;
+}
+
+static int misfit(struct attach *a, const struct control_answer *answer, uint64_t offset,
+		  struct err *err)
+{
+	err_set(err, -EBADMSG,
+		"cannot read the ring of '%s': %llu slots of %u bytes at offset %llu are not "
+		"inside its %zu bytes",
+		a->live.place->name, (unsigned long long)answer->data_block_sz,
+		a->live.desc.frame_size, (unsigned long long)offset, a->control_segment.size);
+	err_hint(err,
+		 "data_block and data_block_sz of the control block are written by process %d; "
+		 "its code follows another protocol, or something overwrites them",
+		 (int)a->live.target.pid);
+	return -EBADMSG;
+}
+
+/* A program of another implementation: the last bits of its address tell where slot 0 is. */
 static int open_theirs(struct attach *a, const struct control_answer *answer, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = answer->data_block % page;
-	uint32_t stride = a->live.desc.stride;
+	uint64_t room = a->control_segment.size > offset ? a->control_segment.size - offset : 0;
+	const uint8_t *slots = (const uint8_t *)a->control_segment.map + offset;
 
+	a->ring.now.nr = 0;
 	if (offset < 40 || offset % 4 || answer->data_block_sz > UINT32_MAX ||
-	    answer->data_block_sz < 1 || offset > a->control_segment.size ||
-	    answer->data_block_sz * stride > a->control_segment.size - offset)
-		return nonsense(a, "slots in another place", err);
-	a->ring.now.slots = (const uint8_t *)a->control_segment.map + offset;
+	    answer->data_block_sz * a->live.desc.frame_size > room)
+		return misfit(a, answer, offset, err);
+	a->ring.stride = choose_stride(a, slots, room, (uint32_t)answer->data_block_sz);
+	if (!a->ring.stride)
+		return 0;
+	a->ring.now.slots = slots;
 	a->ring.now.nr = (uint32_t)answer->data_block_sz;
 	a->stats.slots = a->ring.now.nr;
 	return 0;
@@ -332,7 +383,7 @@ static int open_ring(struct attach *a, const struct control_answer *answer, stru
 		return rc;
 	a->stats.attached = true;
 	/* Where the numbering starts is seen only when the first frame is there. */
-	if (!a->live.desc.extended && !ring_find_start(&a->ring))
+	if (!a->live.desc.extended && (!a->ring.now.nr || !ring_find_start(&a->ring)))
 		return 0;
 	if (a->adopted)
 		a->ring.next = ring_probe_head(&a->ring); /* what lies there is from before us */
@@ -648,12 +699,23 @@ static void take_handle_back(struct attach *a)
 		await_let_go(a);
 }
 
+/* Has the program ever mapped the segment?  The kernel keeps the last pid that came or went. */
+static bool was_mapped(const struct attach *a)
+{
+	struct shmid_ds ds;
+
+	return a->control_segment.map && shmctl(a->control_segment.id, IPC_STAT, &ds) == 0 &&
+	       ds.shm_lpid == a->live.target.pid;
+}
+
 static void settle(struct attach *a)
 {
 	struct control_answer answer;
 	struct err ignored = { 0 };
 	bool enough;
 
+	a->settling = true;
+	a->stats.mapped = a->stats.attached || was_mapped(a);
 	/* It may have attached and ended between two looks. */
 	if (!a->ring_open && a->control.block && control_attached(&a->control, &answer))
 		open_ring(a, &answer, &ignored);

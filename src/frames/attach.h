@@ -56,7 +56,8 @@ enum attach_end {
 };
 
 struct attach_stats {
-	bool attached;     /* the program mapped the ring, at some time */
+	bool attached;     /* the program mapped the ring and said where its slots are */
+	bool mapped;       /* the program mapped the ring */
 	uint64_t issued;   /* save() calls of the program while it was attached */
 	uint64_t recorded; /* frames handed on */
 	uint64_t lost;
@@ -85,6 +86,7 @@ struct attach {
 	int32_t handle; /* what we wrote; 0: nothing */
 	bool adopted;   /* the segment was there already */
 	bool ring_open, begun;
+	bool settling;         /* the last look: nothing will be clearer later */
 	uint32_t wanted_slots; /* of a resize under way; 0: none */
 	uint32_t queued_slots; /* of the next one, asked for while it could not be; 0: none */
 	uint64_t head;         /* tickets issued, as last seen */

@@ -255,6 +255,22 @@ bool ring_find_start(struct ring *r)
 	return true;
 }
 
+uint32_t ring_count_run(const uint8_t *slots, uint32_t nr, uint32_t stride, uint32_t frame_size)
+{
+	uint32_t first = load_front(slots), i;
+
+	for (i = 0; first && i < nr && i < LOOK_AHEAD; i++) {
+		const uint8_t *slot = slots + (size_t)i * stride;
+		uint32_t front = load_front(slot);
+
+		/* Of this lap, or of the one before. */
+		if (front != load_word(slot + frame_size - 4) ||
+		    (front != first + i && front != first + i - nr))
+			break;
+	}
+	return i;
+}
+
 /* ---- resize, end --------------------------------------------------------- */
 
 void ring_resize(struct ring *r, const struct ring_block *block)

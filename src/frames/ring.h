@@ -66,6 +66,12 @@ uint64_t ring_probe_head(const struct ring *r);
 bool ring_find_start(struct ring *r);
 
 /*
+ * How many slots from the first one on hold whole frames with numbers that follow each
+ * other, if slots are @stride apart.  Stops at 64.
+ */
+uint32_t ring_count_run(const uint8_t *slots, uint32_t nr, uint32_t stride, uint32_t frame_size);
+
+/*
  * From now on new frames go to @block.  ring_resized() ends the time of the old one, when
  * nobody writes there any more: what lies in it below @head is taken first.
  */

@@ -8,8 +8,10 @@
  * can), then stays for LINGER_MS.  Written from the description of what that generator
  * emits, its habits included: the front number is published before the payload, slots
  * are wider than frames (120 and 116 bytes), slot 0 lies at C + C mod T, handle 0 detaches, a
- * changed handle goes unnoticed.  All of its fields tell the same number, so that half a frame
- * shows.
+ * changed handle goes unnoticed.  Compiled with other values of STRIDE, SLOTS and DATA_BLOCK, it
+ * is a client of another implementation of the protocol: slots as far apart as the layout says, a
+ * fixed number of slots, no answer in the control block.  All of its fields tell the same number,
+ *so that half a frame shows.
  *
  *	frame work { interval time took; double load; interval counter events; int id, code; }
  *	frame tick { int n; float f; }
@@ -48,6 +50,15 @@ struct tick {
 
 #define L 116
 #define T sizeof(struct work)
+#ifndef STRIDE
+#define STRIDE T
+#endif
+#ifndef SLOTS
+#define SLOTS 0 /* as many as fit */
+#endif
+#ifndef DATA_BLOCK
+#define DATA_BLOCK 1
+#endif
 _Static_assert(sizeof(struct work) == 120, "the slot");
 _Static_assert(offsetof(struct work, seqno_back) == L - 4, "the layout");
 _Static_assert(offsetof(struct tick, seqno_back) == L - 4, "the layout");
@@ -182,7 +193,7 @@ static void read_counters(uint64_t *into)
 static bool try_attach(void)
 {
 	int id = *(volatile int *)&_ppt_hmem_Legacy;
-	size_t offset = sizeof(struct control) + sizeof(struct control) % T;
+	size_t offset = sizeof(struct control) + sizeof(struct control) % STRIDE;
 	struct shmid_ds ds;
 
 	if (slots && !id) {
@@ -203,12 +214,14 @@ static bool try_attach(void)
 		return false;
 	}
 	slots = (char *)control + offset;
-	nr_slots = (ds.shm_segsz - offset) / T;
+	nr_slots = SLOTS ? SLOTS : (ds.shm_segsz - offset) / STRIDE;
 	phase = nr_slots - (size_t)(next_index - 1) % nr_slots;
 	open_counters();
 	control->data_block_hmem_attached = (uint64_t)id;
-	control->data_block_sz = nr_slots;
-	control->data_block = slots;
+	if (DATA_BLOCK) {
+		control->data_block_sz = nr_slots;
+		control->data_block = slots;
+	}
 	return true;
 }
 
@@ -223,7 +236,7 @@ static void save(void *frame, int type)
 		return;
 	index = atomic_fetch_add(&next_index, 1);
 	((struct work *)frame)->type = type;
-	slot = (struct work *)(slots + (phase + (size_t)index - 1) % nr_slots * T);
+	slot = (struct work *)(slots + (phase + (size_t)index - 1) % nr_slots * STRIDE);
 	slot->seqno = 0;
 	slot->seqno_back = 0;
 	atomic_thread_fence(memory_order_release);
