@@ -113,6 +113,7 @@ static const char *end_words(enum attach_end end)
 		[ATTACH_ASKED] = "asked",      [ATTACH_DURATION] = "duration",
 		[ATTACH_COUNT] = "count",      [ATTACH_EXITED] = "program ended",
 		[ATTACH_TAKEN] = "taken over", [ATTACH_FAILED] = "failed",
+		[ATTACH_EXEC] = "exec",
 	};
 
 	return words[end];
@@ -196,6 +197,8 @@ static void summary_text(const struct session *s)
 		fputs("never stopped", stderr);
 	if (st->end == ATTACH_EXITED)
 		fputs("; it has ended", stderr);
+	else if (st->end == ATTACH_EXEC)
+		fputs("; it executes another program now", stderr);
 	fputc('\n', stderr);
 	tell_losses(s);
 }

@@ -554,6 +554,10 @@ static bool is_still_ours(struct attach *a, uint64_t now)
 	owner = live_owner(&a->live);
 	if (owner == getpid() || !target_alive(&a->live.target))
 		return true;
+	if (target_replaced(&a->live.target)) {
+		a->stats.end = ATTACH_EXEC;
+		return false;
+	}
 	a->stats.end = ATTACH_TAKEN;
 	attach_say(a, 0, "process %d took the buffer over", (int)owner);
 	return false;
@@ -610,6 +614,10 @@ int attach_run(struct attach *a, struct err *err)
 	/* A program that died while we wrote into it has ended, not failed us. */
 	if (!target_alive(&a->live.target)) {
 		a->stats.end = ATTACH_EXITED;
+		return 0;
+	}
+	if (target_replaced(&a->live.target)) {
+		a->stats.end = ATTACH_EXEC;
 		return 0;
 	}
 	a->stats.end = ATTACH_FAILED;
@@ -687,7 +695,8 @@ static void take_handle_back(struct attach *a)
 	int32_t id = 0;
 
 	if (!a->handle || a->stats.end == ATTACH_TAKEN || !target_alive(&a->live.target) ||
-	    live_get_handle(&a->live, &id, &ignored) < 0 || id != a->handle)
+	    target_replaced(&a->live.target) || live_get_handle(&a->live, &id, &ignored) < 0 ||
+	    id != a->handle)
 		return;
 	if (must_park(a) && a->stats.attached) {
 		a->stats.parked = true;
@@ -743,7 +752,8 @@ void attach_stop(struct attach *a)
 {
 	take_handle_back(a);
 	settle(a);
-	live_unclaim(&a->live);
+	if (!target_replaced(&a->live.target))
+		live_unclaim(&a->live);
 	a->stats.ran_ns = a->start_ns ? clock_now_ns() - a->start_ns : 0;
 	a->stats.stopped_ns = a->live.target.stopped_ns;
 	a->stats.stops = a->live.target.stops;

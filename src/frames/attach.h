@@ -51,6 +51,7 @@ enum attach_end {
 	ATTACH_DURATION, /* as long as wanted */
 	ATTACH_COUNT,    /* as many as wanted */
 	ATTACH_EXITED,   /* the program ended */
+	ATTACH_EXEC,     /* the process executes another program */
 	ATTACH_TAKEN,    /* another collector took over */
 	ATTACH_FAILED,
 };

@@ -83,11 +83,20 @@ uint64_t control_flags(const struct control *c)
 	return __atomic_load_n(&seed_view(c)->client_flags, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * The flag says that the program is attached; it is cleared when the program lets go or exits.
+ * Tickets stay: a program that took one was attached, and its frames are in the ring.
+ */
+static bool was_ever_attached(const struct control *c)
+{
+	return (control_flags(c) & PPT_CLIENT_FLAG_ATTACHED) || control_next_ticket(c) > 1;
+}
+
 bool control_attached(const struct control *c, struct control_answer *answer)
 {
 	const struct ppt_control *seed = seed_view(c);
 
-	if (c->extended && !(control_flags(c) & PPT_CLIENT_FLAG_ATTACHED))
+	if (c->extended && !was_ever_attached(c))
 		return false;
 	memset(answer, 0, sizeof(*answer));
 	answer->data_block_sz = LOAD(seed->data_block_sz);
@@ -98,6 +107,8 @@ bool control_attached(const struct control *c, struct control_answer *answer)
 		answer->data_offset = LOAD(seed->data_offset);
 		answer->stride = LOAD(seed->stride);
 		answer->client_pid = LOAD(seed->client_pid);
+		/* A ticket may be seen before the rest of the answer: then it is too early. */
+		return answer->stride != 0;
 	}
 	return true;
 }

@@ -35,7 +35,10 @@ size_t control_size(const struct desc *d);
 void control_fill(struct control *c, void *block, const struct desc *d,
 		  const struct counters *counters, int data_id);
 
-/* Has the program mapped it?  Then *@answer is what it said. */
+/*
+ * Has the program mapped it, now or at any time before?  Then *@answer is what it said.  A program
+ * that has exited or let go meanwhile left its frames in the ring.
+ */
 bool control_attached(const struct control *c, struct control_answer *answer);
 
 uint64_t control_flags(const struct control *c);

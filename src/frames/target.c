@@ -207,6 +207,30 @@ static bool is_kernel_thread_or_zombie(pid_t pid)
 	return got < 0 && errno == ENOENT;
 }
 
+/* 0 if it cannot be read. */
+static size_t read_auxv(pid_t pid, uint8_t *buf)
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	got = read(fd, buf, TARGET_AUXV_MAX);
+	close(fd);
+	return got > 0 ? (size_t)got : 0;
+}
+
+bool target_replaced(const struct target *t)
+{
+	uint8_t now[TARGET_AUXV_MAX];
+	size_t size = t->auxv_size ? read_auxv(t->pid, now) : 0;
+
+	return size && (size != t->auxv_size || memcmp(now, t->auxv, size) != 0);
+}
+
 int target_open(struct target *t, pid_t pid, struct err *err)
 {
 	memset(t, 0, sizeof(*t));
@@ -222,6 +246,7 @@ int target_open(struct target *t, pid_t pid, struct err *err)
 		target_close(t);
 		return -ESRCH;
 	}
+	t->auxv_size = read_auxv(pid, t->auxv);
 	return 0;
 }
 

@@ -17,12 +17,17 @@
 
 #include "base/err.h"
 
+#define TARGET_AUXV_MAX 1024
+
 struct target {
 	pid_t pid;
 	int pidfd;           /* readable once the process is gone; -1: closed, or an old kernel */
 	bool by_ptrace;      /* process_vm_readv() does not work here */
 	uint64_t stopped_ns; /* how long the process stood still because of us */
 	unsigned stops;
+	/* /proc/PID/auxv at the start: addresses of the program, which execve(2) changes. */
+	uint8_t auxv[TARGET_AUXV_MAX];
+	size_t auxv_size;
 };
 
 /* @pid must be a process that we may look into; if not, the words say whose fault that is. */
@@ -31,6 +36,9 @@ void target_close(struct target *t);
 
 /* False once the process is dead, a zombie included. */
 bool target_alive(const struct target *t);
+
+/* True if the process executes another program since target_open(): its memory is another one. */
+bool target_replaced(const struct target *t);
 
 /* Exactly @size bytes, or a negative errno. */
 int target_read(struct target *t, uint64_t addr, void *buf, size_t size, struct err *err);
