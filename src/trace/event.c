@@ -40,6 +40,17 @@ const char *trace_kind_name(unsigned kind)
 	return kind < NR_TRACE_KINDS ? kinds[kind] : NULL;
 }
 
+int trace_kind_from_name(const char *name, size_t size)
+{
+	int i;
+
+	for (i = 0; i < NR_TRACE_KINDS; i++) {
+		if (!strncmp(kinds[i], name, size) && !kinds[i][size])
+			return i;
+	}
+	return -1;
+}
+
 const char *trace_reason_name(unsigned reason)
 {
 	return reason < NR_TRACE_REASONS ? reasons[reason] : NULL;

@@ -124,6 +124,9 @@ const char *trace_kind_name(unsigned kind);
 const char *trace_reason_name(unsigned reason);
 int trace_reason_from_name(const char *name);
 
+/* The kind whose name is the first @size bytes of @name; -1 for what is none. */
+int trace_kind_from_name(const char *name, size_t size);
+
 /*
  * NULL, or why this cannot be a transition: records that were never written, or read
  * from the wrong place, as older collectors left them in traces.  Whether probe_id

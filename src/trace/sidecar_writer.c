@@ -72,17 +72,12 @@ static int write_room(struct sidecar_writer *w)
 	return write_at(w->fd, line, sizeof(line), w->end, &sent);
 }
 
+/* A line of the buffer: every one begins with its type, and a newline follows. */
 static bool is_event_line(const char *line)
 {
-	static const char *const types[] = { "birth\"", "wake\"", "end\"", "destroy\"" };
-	size_t i;
+	const char *type = line + strlen("{\"type\":\"");
 
-	line += strlen("{\"type\":\"");
-	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (!strncmp(line, types[i], strlen(types[i])))
-			return true;
-	}
-	return false;
+	return trace_kind_from_name(type, strcspn(type, "\"\n")) >= 0;
 }
 
 /* Of the first @size bytes of the buffer, keep the lines that are whole. */
