@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_parse.h"
 #include "ctp/control.h"
 #include "ctp/find.h"
 
@@ -30,11 +31,14 @@ json_t *running_ask(const char *region, const char *request, int timeout_ms, str
 {
 	char *answer = NULL;
 	json_t *object;
+	int rc;
 
 	if (control_ask(region, request, timeout_ms, &answer, err) < 0)
 		return NULL;
-	object = json_loads(answer, 0, NULL);
-	if (!json_is_object(object)) {
+	object = json_parse(answer, strlen(answer), 0, NULL, &rc);
+	if (rc == -ENOMEM) {
+		err_set(err, rc, "no memory to parse the answer of the collector of '%s'", region);
+	} else if (!json_is_object(object)) {
 		json_decref(object);
 		object = NULL;
 		err_set(err, -EPROTO, "the collector of '%s' answers what we do not understand",

@@ -7,10 +7,10 @@
  * we do not know but can skip we skip; what contradicts itself we refuse.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_parse.h"
 #include "frames/desc.h"
 
 struct reading {
@@ -661,7 +661,9 @@ int desc_from_json(struct desc *d, const char *text, size_t size, struct err *er
 	memset(d, 0, sizeof(*d));
 	if (size > DESC_JSON_MAX)
 		return err_set(err, -E2BIG, "a description of %zu bytes is too long", size);
-	root = json_loadb(text, size, 0, &where);
+	root = json_parse(text, size, 0, &where, &rc);
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "no memory to parse a description");
 	if (!root) {
 		rc = err_set(err, -EPROTO, "the description is no JSON: %s at byte %d", where.text,
 			     where.position);

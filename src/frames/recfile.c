@@ -5,13 +5,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/json_parse.h"
 
 #define BUF_SIZE (1u << 20)
 
@@ -87,9 +87,11 @@ static int take_header(struct recfile *f, const json_t *root, struct err *err)
 static int parse_header(struct recfile *f, const char *text, size_t size, struct err *err)
 {
 	json_error_t why;
-	json_t *root = json_loadb(text, size, JSON_DISABLE_EOF_CHECK, &why);
 	int rc;
+	json_t *root = json_parse(text, size, JSON_DISABLE_EOF_CHECK, &why, &rc);
 
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "no memory to parse the header of '%s'", f->name);
 	if (!root)
 		return err_set(err, -EBADMSG, "'%s': the header is no JSON: %s", f->name, why.text);
 	rc = take_header(f, root, err);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "base/json_parse.h"
 #include "base/json_writer.h"
 
 #define SIDECAR_MAX (64u << 20) /* bytes; a longer one is not read */
@@ -210,6 +209,7 @@ void sidecar_read(const char *path, struct mem_facts *facts, struct mem_faults *
 	json_t *root;
 	char *name, *data;
 	size_t size;
+	int rc;
 
 	if (asprintf(&name, "%s.meta", path) < 0)
 		return;
@@ -217,8 +217,11 @@ void sidecar_read(const char *path, struct mem_facts *facts, struct mem_faults *
 	free(name);
 	if (!data)
 		return;
-	root = json_loadb(data, size, 0, &why);
-	if (!json_is_object(root))
+	root = json_parse(data, size, 0, &why, &rc);
+	if (rc == -ENOMEM)
+		mem_fault_add(faults, MEM_FAULT_DAMAGE, 0,
+			      "the sidecar %s.meta is left out: no memory to parse it", path);
+	else if (!json_is_object(root))
 		mem_fault_add(faults, MEM_FAULT_DAMAGE, root ? 0 : (uint64_t)why.position,
 			      "the sidecar %s.meta is left out: %s", path,
 			      root ? "it is no JSON object" : why.text);

@@ -2,6 +2,7 @@
 /* ctf_facts.c - facts about a run as records of a CTF stream. */
 #include "trace/ctf_facts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,7 @@ uint8_t *ctf_fact_encode(uint8_t *p, const struct trace_item *item)
 /* What is left of a payload.  Nothing goes past its end. */
 struct payload {
 	const uint8_t *at, *end;
+	bool no_memory;
 };
 
 static bool take(struct payload *p, void *out, size_t size)
@@ -246,7 +248,8 @@ static bool take_command(struct payload *p, struct sidecar_run *run, const char 
 		return false;
 	free((void *)*words);
 	*words = calloc((size_t)nr + 1, sizeof(**words));
-	if (!*words)
+	p->no_memory = !*words;
+	if (p->no_memory)
 		return false;
 	for (i = 0; i < nr; i++) {
 		(*words)[i] = take_text(p);
@@ -297,18 +300,18 @@ static bool take_member(struct payload *p, const struct ctf_member *m, struct tr
 	return false;
 }
 
-bool ctf_fact_decode(const uint8_t *p, size_t size, unsigned id, struct trace_item *item,
-		     const char ***words)
+int ctf_fact_decode(const uint8_t *p, size_t size, unsigned id, struct trace_item *item,
+		    const char ***words)
 {
-	struct payload payload = { p, p + size };
+	struct payload payload = { .at = p, .end = p + size };
 	const struct ctf_member *m;
 
 	if (id >= NR_CTF_FACTS)
-		return false;
+		return 0;
 	trace_item_init(item, ctf_facts[id].type);
 	for (m = ctf_facts[id].members; m->name && payload.at < payload.end; m++) {
 		if (!take_member(&payload, m, item, words))
-			return false;
+			return payload.no_memory ? -ENOMEM : 0;
 	}
-	return true;
+	return 1;
 }

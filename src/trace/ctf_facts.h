@@ -46,9 +46,9 @@ uint8_t *ctf_fact_encode(uint8_t *p, const struct trace_item *item);
 /*
  * A payload of @size bytes that anybody may have written.  What is not there is missing in
  * @item; what is there more is left alone.  Strings point into the payload; @words is for
- * those of a command, to be freed by the caller also on failure.  False: it makes no sense.
+ * those of a command, to be freed by the caller also on failure.  1; 0: it makes no sense; -ENOMEM.
  */
-bool ctf_fact_decode(const uint8_t *p, size_t size, unsigned id, struct trace_item *item,
-		     const char ***words);
+int ctf_fact_decode(const uint8_t *p, size_t size, unsigned id, struct trace_item *item,
+		    const char ***words);
 
 #endif

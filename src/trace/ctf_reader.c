@@ -89,10 +89,9 @@ static int take_fact(struct ctf_reader *r, struct ctf_cursor *c, struct trace_it
 		r->walk.stats->unknown++;
 		return 0;
 	}
-	if (ctf_fact_decode(p, size, id, item, &r->words))
-		return 1;
-	r->walk.stats->damaged++;
-	return 0;
+	rc = ctf_fact_decode(p, size, id, item, &r->words);
+	r->walk.stats->damaged += rc == 0;
+	return rc;
 }
 
 static int next_of_cursor(struct ctf_reader *r, struct ctf_cursor *c, struct trace_item *item)

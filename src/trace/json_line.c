@@ -2,8 +2,11 @@
 /* json_line.c - a line of JSON by jansson, with 64-bit numbers unharmed. */
 #include "trace/json_line.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/json_parse.h"
 
 /* 10^18 - 1 fits for sure, 19 digits may not. */
 #define LONG_DIGITS 19
@@ -92,19 +95,21 @@ static char *quote_long_integers(const char *text, size_t size, size_t *quoted_s
 	return quoted;
 }
 
-json_t *json_line_parse(const char *text, size_t size)
+json_t *json_line_parse(const char *text, size_t size, int *rc)
 {
-	json_error_t error;
+	const size_t flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
 	const char *stop;
 	json_t *value;
 	char *quoted;
 
 	if (!find_long_integer(text, text + size, &stop))
-		return json_loadb(text, size, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+		return json_parse(text, size, flags, NULL, rc);
 	quoted = quote_long_integers(text, size, &size);
-	if (!quoted)
+	if (!quoted) {
+		*rc = -ENOMEM;
 		return NULL;
-	value = json_loadb(quoted, size, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	}
+	value = json_parse(quoted, size, flags, NULL, rc);
 	free(quoted);
 	return value;
 }

@@ -14,8 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The value, or NULL if it is not JSON.  Release with json_decref(). */
-json_t *json_line_parse(const char *text, size_t size);
+/*
+ * The value, to be released with json_decref(); or NULL, and *@rc is -EINVAL if it is not JSON,
+ * -ENOMEM if there is not enough memory to tell.
+ */
+json_t *json_line_parse(const char *text, size_t size, int *rc);
 
 /*
  * A whole number, 0 to 2^64 - 1: a JSON integer, or a string of decimal or 0x digits.

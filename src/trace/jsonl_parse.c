@@ -2,6 +2,7 @@
 /* jsonl_parse.c - one line of a trace. */
 #include "trace/jsonl_parse.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/fmt.h"
@@ -196,13 +197,16 @@ static void get_told(const json_t *object, struct trace_event *ev)
 		ev->flags |= TRACE_HAS_RESOURCE;
 }
 
+const char jsonl_no_memory[] = "there is no memory to parse it";
+
 const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *ev)
 {
-	json_t *object = json_line_parse(text, size);
+	int rc;
+	json_t *object = json_line_parse(text, size, &rc);
 	const char *problem;
 
 	if (!object)
-		return "it is not JSON";
+		return rc == -ENOMEM ? jsonl_no_memory : "it is not JSON";
 	if (!json_is_object(object)) {
 		json_decref(object);
 		return "it is not a JSON object";

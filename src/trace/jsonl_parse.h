@@ -16,6 +16,9 @@
 /* The form that jsonl_writer.h writes, to the byte.  False: it is another, or none. */
 bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev);
 
+/* The problem of a line that could not be parsed for want of memory: nothing is wrong with it. */
+extern const char jsonl_no_memory[];
+
 /*
  * Any JSON object with the six keys, in any order, with any others beside them.
  * What our writer puts behind the six is taken where it makes sense.

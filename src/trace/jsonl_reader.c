@@ -3,6 +3,7 @@
 #include "trace/jsonl_reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "trace/jsonl_parse.h"
@@ -42,7 +43,7 @@ static const char *problem_of(struct line *line, struct trace_event *ev)
 	if (line->too_long)
 		return "it is too long: 1 MiB or more";
 	problem = jsonl_parse(line->text, line->size, ev);
-	if (problem && line->cut && line->text[line->size - 1] != '}')
+	if (problem && problem != jsonl_no_memory && line->cut && line->text[line->size - 1] != '}')
 		return "the file ends in the middle of it";
 	return problem;
 }
@@ -65,6 +66,9 @@ int jsonl_next(struct jsonl_reader *r, struct trace_event *ev, struct err *err)
 			r->stats.events++;
 			return 1;
 		}
+		if (problem == jsonl_no_memory)
+			return err_set(err, -ENOMEM, "no memory to parse line %" PRIu64 " of '%s'",
+				       r->stats.lines, r->lines.name);
 		note_garbage(&r->stats, problem);
 		r->stats.cut = line.cut;
 	}

@@ -109,6 +109,7 @@ struct sidecar_stats {
 struct sidecar_reader {
 	struct lines lines;
 	struct sidecar_stats stats; /* stays after the close */
+	bool no_memory;             /* the last line could not be parsed for want of memory */
 	unsigned wanted; /* bit t: items of type t; others are passed over unseen.  0: all */
 	void *object;    /* of the last item: its strings are in there */
 	const char **command;

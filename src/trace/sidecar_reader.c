@@ -10,6 +10,7 @@
 #include "trace/sidecar.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -205,8 +206,10 @@ static bool get_command(struct sidecar_reader *r, const json_t *value, struct tr
 	if (!json_is_array(value))
 		return false;
 	r->command = calloc(nr + 1, sizeof(*r->command));
-	if (!r->command)
+	if (!r->command) {
+		r->no_memory = true;
 		return false;
+	}
 	for (i = 0; i < nr; i++) {
 		const char *word = json_string_value(json_array_get(value, i));
 
@@ -518,8 +521,12 @@ static bool parse_any(struct sidecar_reader *r, const struct line *line, struct 
 {
 	const struct type *type;
 	const char *name;
+	int rc = 0;
 
-	r->object = line->too_long ? NULL : json_line_parse(line->text, line->size);
+	r->object = line->too_long ? NULL : json_line_parse(line->text, line->size, &rc);
+	r->no_memory = rc == -ENOMEM;
+	if (r->no_memory)
+		return false;
 	name = json_string_value(json_object_get(r->object, "type"));
 	if (!name) {
 		r->stats.garbage++;
@@ -558,13 +565,20 @@ static bool parse(struct sidecar_reader *r, const struct line *line, struct trac
 int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err)
 {
 	struct line line;
+	bool is_item;
 	int rc;
 
 	while ((rc = lines_next(&r->lines, &line, err)) > 0) {
 		if (r->object)
 			forget_item(r);
 		r->stats.lines++;
-		if (!line_is_blank(&line) && parse(r, &line, item)) {
+		if (line_is_blank(&line))
+			continue;
+		is_item = parse(r, &line, item);
+		if (r->no_memory)
+			return err_set(err, -ENOMEM, "no memory to parse line %" PRIu64 " of '%s'",
+				       r->stats.lines, r->lines.name);
+		if (is_item) {
 			r->stats.records++;
 			return 1;
 		}

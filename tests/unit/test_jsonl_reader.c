@@ -537,13 +537,15 @@ static void quotes_no_number_that_json_does_not_have(void)
 	static const char good[] = "[12345678901234567890,-12345678901234567890,"
 				   "\"\\\"12345678901234567890\",1e19,1234567890123456789012.5]";
 	json_t *value;
-	int i;
+	int i, rc;
 
 	for (i = 0; bad[i]; i++) {
-		value = json_line_parse(bad[i], strlen(bad[i]));
+		value = json_line_parse(bad[i], strlen(bad[i]), &rc);
 		CHECK(value == NULL);
+		CHECK_EQ(rc, -EINVAL);
 	}
-	value = json_line_parse(good, sizeof(good) - 1);
+	value = json_line_parse(good, sizeof(good) - 1, &rc);
+	CHECK_EQ(rc, 0);
 	CHECK_STR(json_string_value(json_array_get(value, 0)), "12345678901234567890");
 	CHECK_STR(json_string_value(json_array_get(value, 1)), "-12345678901234567890");
 	CHECK_STR(json_string_value(json_array_get(value, 2)), "\"12345678901234567890");

@@ -7,13 +7,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/json_parse.h"
 #include "memory/sim/config.h"
 
 #define FILE_MAX (1u << 20)
@@ -350,11 +350,13 @@ int sim_config_parse(struct sim_config *c, const char *text, size_t size, const 
 {
 	struct place p = { .file = path, .err = err };
 	json_error_t why;
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
 	int ret;
+	json_t *root = json_parse(text, size, JSON_REJECT_DUPLICATES, &why, &ret);
 
 	sim_config_default(c);
 	c->nr_levels = 0;
+	if (ret == -ENOMEM)
+		return err_set(err, ret, "no memory to parse '%s'", path);
 	if (!root) {
 		err_set(err, -EINVAL, "%s: line %d, column %d: %s", path, why.line, why.column,
 			why.text);
