@@ -406,10 +406,12 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 		ctp_lane_drop(t, s, l, addr, what);
 		return;
 	}
-	if ((what & 0xff) == CTP_REC_RESUME)
+	if ((what & 0xff) == CTP_REC_RESUME) {
 		ctp_life_resume(l, r, id, ctp_lane_ticks(t));
-	else
+		r->value = addr; /* not in the life, which has where it was last suspended */
+	} else {
 		ctp_life_suspend(l, r, id, ctp_lane_ticks(t), addr, what);
+	}
 	if (nr == 2)
 		ctp_record_put_more(r + 1, resource, 0);
 	ctp_lane_publish_slow(t, s, nr);

@@ -20,7 +20,7 @@ with()
 	shift
 	tried=$((tried + 1))
 	objects=
-	for file in target awaits lives threads abuses; do
+	for file in target awaits lives threads abuses handles; do
 		# shellcheck disable=SC2086 # several words
 		"$@" -std=c++20 -g $warnings -D_GNU_SOURCE -I "$source/include" \
 			-c "$here/$file.cpp" -o "$tmp/$file.o" || {
@@ -38,7 +38,7 @@ with()
 	}
 	no_exceptions=
 	case "$*" in *-fno-exceptions*) no_exceptions=1 ;; esac
-	for test in awaits threads abuse; do
+	for test in awaits threads abuse handles; do
 		if CPP_TARGET=$tmp/cpp_target CPP_NO_EXCEPTIONS=$no_exceptions \
 			"${PYTHON3:-python3}" "$here/test_$test.py" >"$tmp/log" 2>&1; then
 			echo "ok - $name: test_$test"

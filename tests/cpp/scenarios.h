@@ -10,6 +10,6 @@ struct Scenarios {
 	size_t nr;
 };
 
-extern const Scenarios awaits, lives, threads, abuses;
+extern const Scenarios awaits, lives, threads, abuses, handles;
 
 #endif

@@ -8,7 +8,7 @@ int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : "";
 
-	for (const Scenarios *file : { &awaits, &lives, &threads, &abuses }) {
+	for (const Scenarios *file : { &awaits, &lives, &threads, &abuses, &handles }) {
 		for (size_t i = 0; i < file->nr; i++) {
 			if (std::strcmp(file->all[i].name, wanted) != 0)
 				continue;

@@ -18,6 +18,7 @@
 
 #include <corotracer/cpp/child.h>
 #include <corotracer/cpp/events.h>
+#include <corotracer/cpp/handle.h>
 
 #include <coroutine>
 #include <type_traits>
@@ -140,6 +141,20 @@ template <class Promise> constexpr bool holds_thread()
 	return IsTracedFinal<Final>::value || std::is_same_v<Final, std::suspend_never>;
 }
 
+/*
+ * Enter the frame of @h for wake(std::coroutine_handle<>), if @tracer is in it: an awaiter that a
+ * program makes by itself may be given the PromiseMixin of something else.
+ */
+template <class Promise>
+void enter_handle(Coro *c, const PromiseMixin *tracer, std::coroutine_handle<Promise> h)
+{
+	if constexpr (std::is_base_of_v<PromiseMixin, Promise>) {
+		if (static_cast<const PromiseMixin *>(&h.promise()) == tracer)
+			frame_enter(h.address(), tracer);
+	}
+	c->entered = true;
+}
+
 /* While await_suspend() runs: should it throw, the coroutine goes on. */
 template <class Undo> struct OnThrow {
 	Undo undo;
@@ -201,6 +216,8 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 			return awaiter().await_suspend(detail::handle_for<Awaiter>(h));
 		c->holds = detail::holds_thread<Promise>();
 		frame = h.address();
+		if (ctp_unlikely(!c->entered))
+			detail::enter_handle(c, tracer, h);
 		if constexpr (std::is_void_v<Result>)
 			return suspend_always(c, h);
 		else if constexpr (std::is_same_v<Result, bool>)

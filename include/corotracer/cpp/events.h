@@ -65,6 +65,7 @@ struct Coro {
 	uint64_t event_count; /* transitions */
 	uint64_t below;       /* who ran on its thread when it came: an id */
 	bool holds;           /* it is known when it leaves its thread */
+	bool entered;         /* its frame's kind is in the table of handle.h */
 	/* Of its last suspend, if it was one of those that may not have been: see Perhaps. */
 	Turn *turn;
 	ctp_lane *lane;
@@ -326,6 +327,17 @@ CTP_CPP_HIDDEN void help_publish(const Coro *c)
 	__atomic_fetch_sub(&c->turn->helpers, 1u, __ATOMIC_RELEASE);
 }
 
+/* If the suspend of @c is one that its thread may not have published yet: publish it. */
+inline void settle_turn(Coro *c, const Thread &t)
+{
+	if (!c->turn)
+		return;
+	/* (N) pairs with the release in turn_end(): then it is published. */
+	if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
+		help_publish(c);
+	c->turn = nullptr;
+}
+
 /* The coroutine that was suspended as @frame runs again, on this thread. */
 template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *frame)
 {
@@ -334,12 +346,7 @@ template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *fra
 	uint64_t waker = was_passed ? t.passed_by : t.current;
 
 	c->event_count++;
-	if (c->turn) {
-		/* (N) pairs with the release in turn_end(): then it is published. */
-		if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
-			help_publish(c);
-		c->turn = nullptr;
-	}
+	settle_turn(c, t);
 	if (waker && c->my_station.life)
 		write_wake_resume(c, waker, was_passed ? t.passed_at : 0);
 	else
@@ -379,10 +386,27 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 	ctp_resume(&c->my_station, &self()->ctp, session());
 }
 
+/* A resume with an address, which only write_trace() has. */
+CTP_CPP_HIDDEN void write_resume_at(Coro *c, uint64_t addr)
+{
+	Thread &t = *self();
+
+	c->event_count++;
+	settle_turn(c, t);
+	if (t.current && c->my_station.life)
+		ctp_life_wake(c->my_station.life, &t.ctp, session(), t.current, 0,
+			      CTP_REASON_UNKNOWN, nullptr);
+	ctp_event_slow(&c->my_station, &t.ctp, session(), addr, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
+	t.passed = nullptr;
+	enter(c);
+}
+
 /* A transition that somebody tells by hand. */
 template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr, bool is_active)
 {
-	if (is_active)
+	if (is_active && addr)
+		write_resume_at(c, addr);
+	else if (is_active)
 		write_resume(c, nullptr);
 	else
 		leave_not(write_suspend(c, addr, std::source_location(), Wait{}));

@@ -108,7 +108,10 @@ class PromiseMixin : private detail::Coro
 		return { static_cast<A &&>(awaitable), this };
 	}
 
-	/* One transition, told by hand: suspended at @addr, or running again. */
+	/*
+	 * One transition, told by hand: suspended at @addr, or running again.  The event has
+	 * @addr either way.
+	 */
 	void write_trace(uint64_t addr, bool is_active)
 	{
 		if (is_traced())
@@ -161,12 +164,29 @@ inline Coro *coro_of(PromiseMixin *promise)
 
 } // namespace detail
 
-/* PromiseMixin::wake() of a handle. */
+/*
+ * PromiseMixin::wake() of a handle that does not say of what promise.  The coroutine is known
+ * once it, or another of the same coroutine function, has been suspended at a traced await; an
+ * untraced one, a null handle and std::noop_coroutine() are left alone.
+ */
+inline void wake(std::coroutine_handle<> h, Wait from = {},
+		 std::source_location where = std::source_location::current())
+{
+	const void *mixin = detail::frame_mixin(h.address());
+
+	if (mixin)
+		static_cast<const PromiseMixin *>(mixin)->wake(from, where);
+}
+
+/* The same of a handle that does; of a promise that is not traced itself, as the one above. */
 template <class Promise>
 void wake(std::coroutine_handle<Promise> h, Wait from = {},
 	  std::source_location where = std::source_location::current())
 {
-	static_cast<const PromiseMixin &>(h.promise()).wake(from, where);
+	if constexpr (std::is_base_of_v<PromiseMixin, Promise>)
+		static_cast<const PromiseMixin &>(h.promise()).wake(from, where);
+	else
+		wake(std::coroutine_handle<>(h), from, where);
 }
 
 /*
