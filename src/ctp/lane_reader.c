@@ -15,7 +15,7 @@
 #define MOMENT_NS (2 * NS_PER_US)
 
 /* Records are in another core's cache, or in none: ask for them a little ahead. */
-#define AHEAD 16
+#define AHEAD UINT64_C(16)
 
 /* ---- time -------------------------------------------------------------------- */
 
@@ -171,6 +171,12 @@ static const struct ctp_record *record_at(const struct drain *d, const struct dr
 	return &lanes_chunk(d->lanes, c->chunk)->records[c->at + ahead];
 }
 
+/* Ask for the record that is read AHEAD records later, or for the last of the @left from @from. */
+static inline void prefetch(const struct ctp_record *from, uint64_t left)
+{
+	__builtin_prefetch(from + (left > AHEAD ? AHEAD : left - 1));
+}
+
 static void advance(struct drain_lane *c, uint32_t nr)
 {
 	c->at += nr;
@@ -230,7 +236,7 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
 	uint32_t left = CTP_CHUNK_RECORDS - c->at;
 
-	__builtin_prefetch(record_at(d, c, AHEAD));
+	prefetch(record_at(d, c, 0), left);
 	copy_record(record_at(d, c, 0), &c->rec);
 	if (c->rec.kind == CTP_REC_PAD) {
 		advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read) : left);
@@ -444,7 +450,7 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 	ev->tid = c->tid;
 	ev->station = TRACE_NO_STATION;
 	for (n = 0; n < most; n++, from++) {
-		__builtin_prefetch(from + AHEAD);
+		prefetch(from, most - n);
 		copy_record(from, &rec);
 		if (!is_plain(&rec) || rec.ticks > d->limit_ticks || !in_stretch(d, rec.ticks) ||
 		    rec.ticks < d->first_ticks)
