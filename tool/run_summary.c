@@ -282,7 +282,10 @@ static void json_worst(struct json_writer *w, const struct collector_result *r)
 	jw_array_begin(w);
 	for (i = 0; i < r->worst.nr; i++) {
 		jw_object_begin(w);
-		jw_field_u64(w, "station", r->worst.at[i].station);
+		if (r->worst.at[i].station == TRACE_NO_STATION)
+			jw_field_null(w, "station");
+		else
+			jw_field_u64(w, "station", r->worst.at[i].station);
 		jw_field_u64(w, "probe_id", r->worst.at[i].probe_id);
 		jw_field_string(w, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
 		jw_field_u64(w, "written", r->worst.at[i].written);
