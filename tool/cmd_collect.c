@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_collect.c - corotracer collect: serve a region that programs join by themselves. */
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -8,15 +10,20 @@
 
 static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
 
+/* `ready` has no context of its own; there is one session. */
+static bool trace_has_stdout;
+
 /* One line for a shell to take in, or a person to paste. */
 static void print_environment(const char *shm, const char *sock, uint32_t nr_stations)
 {
-	fputs("export " CTP_ENV_SHM "=", stdout);
-	text_put_word(stdout, shm);
-	fputs(" " CTP_ENV_SOCK "=", stdout);
-	text_put_word(stdout, sock);
-	printf(" " CTP_ENV_STATIONS "=%u\n", nr_stations);
-	fflush(stdout);
+	FILE *to = trace_has_stdout ? stderr : stdout;
+
+	fputs("export " CTP_ENV_SHM "=", to);
+	text_put_word(to, shm);
+	fputs(" " CTP_ENV_SOCK "=", to);
+	text_put_word(to, sock);
+	fprintf(to, " " CTP_ENV_STATIONS "=%u\n", nr_stations);
+	fflush(to);
 	if (isatty(STDERR_FILENO))
 		say("collect", "collecting; run that line where the program starts; Ctrl-C ends");
 }
@@ -36,6 +43,7 @@ static int run_collect(int argc, char **argv)
 		fputs("hint: 'corotracer run -- PROGRAM' launches a program\n", stderr);
 		return EXIT_USAGE;
 	}
+	trace_has_stdout = !strcmp(s.config.output, "-");
 	return session_run(&s);
 }
 
@@ -46,7 +54,8 @@ const struct command command_collect = {
 	.summary = "serve a region that programs join, until Ctrl-C",
 	.details = "Prints one line for a shell: the environment that a program needs to join.  "
 		   "Ctrl-C\n"
-		   "or SIGTERM ends the collecting; the summary and FILE.meta are as with 'run'.\n",
+		   "or SIGTERM ends the collecting; the summary and FILE.meta are as with 'run'.\n"
+		   "With -o - that line goes to standard error.\n",
 	.opts = opts,
 	.run = run_collect,
 };

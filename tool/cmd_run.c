@@ -33,10 +33,10 @@ const struct command command_run = {
 	.starts_program = true,
 	.summary = "launch a program and trace its coroutines until it ends",
 	.details =
-		"The program keeps its standard input and output; signals reach it once; the exit\n"
-		"status is the program's, and a signal that ended it ends this, too.  Beside the\n"
-		"trace lies FILE.meta with totals, names, births and deaths.  A trace that is\n"
-		"there already is kept as FILE.old.\n",
+		"The program keeps its standard input and output (with -o - its output goes to\n"
+		"standard error); signals reach it once; the exit status is the program's, and a\n"
+		"signal that ended it ends this, too.  Beside the trace lies FILE.meta with totals,\n"
+		"names, births and deaths.  A trace that is there already is kept as FILE.old.\n",
 	.opts = opts,
 	.run = run_run,
 };

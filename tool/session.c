@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -268,6 +269,15 @@ static void end_page(struct session *s, const struct collector_result *r)
 		serving_end(&s->serving, r && (!r->stop_signal || r->stop_signal == SIGINT));
 }
 
+/* ---- standard output --------------------------------------------------------- */
+
+static void say_stdout_moved(void)
+{
+	fputs("corotracer: the trace is on standard output; the program's standard output goes to "
+	      "standard error\n",
+	      stderr);
+}
+
 /* ---- the run ---------------------------------------------------------------- */
 
 int session_run(struct session *s)
@@ -282,6 +292,7 @@ int session_run(struct session *s)
 	if (status >= 0)
 		return status;
 	s->config.tool = "corotracer " COROTRACER_VERSION;
+	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	if (collector_run(&s->config, &result, &err) < 0) {
 		end_page(s, NULL);
 		if (s->json)

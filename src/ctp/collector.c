@@ -234,8 +234,13 @@ static int launch(struct collector *c, struct err *err)
 		{ NULL, NULL },
 	};
 
+	/* A line of the program between two of the trace, or in one, would spoil it. */
+	bool moved = c->record.place.is_stdout;
+
+	if (moved && c->config->stdout_moved)
+		c->config->stdout_moved();
 	snprintf(stations, sizeof(stations), "%u", c->region.nr_stations);
-	return launch_start(&c->launch, c->config->argv, env, &c->signals, err);
+	return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
 }
 
 static int begin(struct collector *c, struct err *err)

@@ -35,6 +35,8 @@ struct collector_config {
 	const char *tool;     /* who writes the sidecar: "corotracer 1.2.3" */
 	/* Called once region and socket are there, before anything runs. */
 	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
+	/* The trace has standard output; the program's goes to standard error instead. */
+	void (*stdout_moved)(void);
 	/* A snapshot that a signal asked for is written, or not. */
 	void (*snapshot_taken)(const struct snapshot_result *result);
 };

@@ -13,9 +13,13 @@
 
 /* In the child.  exec closes the pipe; only a failure ever writes into it. */
 static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
-		   int failure_fd)
+		   bool stdout_to_stderr, int failure_fd)
 {
 	int why;
+
+	/* Without a standard error it has no standard output, either: never the trace. */
+	if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		close(STDOUT_FILENO);
 
 	for (; env->name; env++)
 		setenv(env->name, env->value, 1);
@@ -46,7 +50,7 @@ static int explain(const char *name, int why, struct err *err)
 }
 
 int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
-		 const struct signals *signals, struct err *err)
+		 const struct signals *signals, bool stdout_to_stderr, struct err *err)
 {
 	int failure[2], why = 0;
 	ssize_t got;
@@ -62,7 +66,7 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 		return err->code;
 	}
 	if (l->pid == 0)
-		become(argv, env, signals, failure[1]);
+		become(argv, env, signals, stdout_to_stderr, failure[1]);
 	close(failure[1]);
 	do {
 		got = read(failure[0], &why, sizeof(why));

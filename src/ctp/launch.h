@@ -20,9 +20,12 @@ struct launch_env {
 	const char *name, *value;
 };
 
-/* The program's standard files, signals and limits are those we were given. */
+/*
+ * The program's standard files, signals and limits are those we were given.  One exception:
+ * with @stdout_to_stderr its standard output is our standard error.
+ */
 int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
-		 const struct signals *signals, struct err *err);
+		 const struct signals *signals, bool stdout_to_stderr, struct err *err);
 
 /* Has it ended?  Never waits. */
 bool launch_ended(struct launch *l);

@@ -125,14 +125,15 @@ static int open_file(struct place *p, struct err *err)
 {
 	struct stat st;
 
-	if (is_stdout(p->path))
+	p->is_stdout = is_stdout(p->path);
+	if (p->is_stdout)
 		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
 		p->fd = open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	if (p->fd < 0)
 		return cannot_write(p->path, err);
 	p->is_open = true;
-	if (is_stdout(p->path) || fstat(p->fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (p->is_stdout || fstat(p->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	/* Held as long as we write it; emptied only once it is ours. */
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)

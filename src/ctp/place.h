@@ -21,6 +21,7 @@ struct place {
 	bool is_open;
 	int fd;          /* a file's is to be taken over, a directory's stays ours */
 	bool is_file;    /* a plain one: a sidecar goes beside it */
+	bool is_stdout;  /* standard output, under any of its names */
 	bool kept_trace; /* an earlier one is NAME.old now */
 	bool kept_sidecar;
 	bool made; /* the directory was not there */

@@ -120,7 +120,11 @@ static void witness_hear(struct signals *s)
 
 /* ---- the collector ------------------------------------------------------------ */
 
-/* nohup, or a job in the background: who started us does not want these to end us. */
+/*
+ * Signals that were ignored when the tool was started do not stop it: SIGHUP under nohup.
+ * SIGINT is the exception.  A shell without job control ignores it in every background job,
+ * and `kill -INT` is the documented way to end `collect`.
+ */
 static void note_unwanted(struct signals *s)
 {
 	struct sigaction was;
@@ -128,7 +132,8 @@ static void note_unwanted(struct signals *s)
 
 	sigemptyset(&s->unwanted);
 	for (i = 0; i < NR_PASSED_ON; i++) {
-		if (sigaction(passed_on[i], NULL, &was) == 0 && was.sa_handler == SIG_IGN)
+		if (passed_on[i] != SIGINT && sigaction(passed_on[i], NULL, &was) == 0 &&
+		    was.sa_handler == SIG_IGN)
 			sigaddset(&s->unwanted, passed_on[i]);
 	}
 }

@@ -26,7 +26,7 @@ struct signals {
 	pid_t witness; /* 0: none */
 	sigset_t inherited_mask;
 	struct sigaction inherited[3]; /* what SIGPIPE, SIGXFSZ and SIGCHLD did before us */
-	sigset_t unwanted;             /* were ignored before us: no reason to stop */
+	sigset_t unwanted;             /* were ignored before us: no reason to stop; never SIGINT */
 	uint64_t due_ns[NSIG];         /* pass on then, unless the witness got it too; 0: nothing */
 	uint64_t noted_ns[NSIG];       /* when the witness last got it */
 	uint64_t handled_ns[NSIG];     /* when we last decided about it */

@@ -214,7 +214,7 @@ static int begin(struct collect *c, struct err *err)
 	    signals_open(&c->signals, true, err) < 0)
 		return err->code;
 	env[0].value = c->shm.path;
-	return launch_start(&c->launch, config->argv, env, &c->signals, err);
+	return launch_start(&c->launch, config->argv, env, &c->signals, false, err);
 }
 
 static void end(struct collect *c)
