@@ -40,12 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* What the inputs were good for: a run that only ever saw rubbish proves nothing. */
 static uint64_t nr_events, nr_facts, nr_damaged, nr_torn;
 
-static char dir[64], again[64];
+static char dir[256], again[256];
 static const char *const files[] = { "lane_0", CTF_FACTS, CTF_TOTALS };
 
 static void spit(const char *name, const uint8_t *data, size_t size)
 {
-	char path[96];
+	char path[320];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -181,7 +181,7 @@ static void divide(const uint8_t *data, size_t size)
 
 static void remove_file(const char *name)
 {
-	char path[96];
+	char path[320];
 
 	snprintf(path, sizeof(path), "%s/%s", again, name);
 	unlink(path);
@@ -251,7 +251,7 @@ static void put_seed_events(struct trace_writer *w)
 
 static size_t append_file(const char *name)
 {
-	char path[96];
+	char path[320];
 	ssize_t got;
 	int fd;
 
@@ -376,7 +376,7 @@ static size_t mutate(uint8_t *buf, size_t size, size_t max)
 static void remove_places(void)
 {
 	static const char *const names[] = { CTF_METADATA, CTF_FACTS, CTF_TOTALS, "lane_0" };
-	char path[96];
+	char path[320];
 	size_t i;
 
 	for (i = 0; i < 4; i++) {

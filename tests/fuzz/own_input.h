@@ -16,12 +16,12 @@
 static inline void own_input(const uint8_t *data, size_t size)
 {
 	static unsigned nr;
-	const char *dir = getenv("FUZZ_CORPUS");
+	const char *corpus = getenv("FUZZ_CORPUS");
 	char path[4096];
 	FILE *file;
 
-	if (dir) {
-		snprintf(path, sizeof(path), "%s/%u", dir, nr++);
+	if (corpus) {
+		snprintf(path, sizeof(path), "%s/%u", corpus, nr++);
 		file = fopen(path, "we");
 		if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
 			fprintf(stderr, "cannot write '%s'\n", path);
