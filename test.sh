@@ -34,6 +34,7 @@ if [ $quick = no ]; then
 	packages+=(chromium)
 	# Servers and clients that traces are exported to, and what loads the results.
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
+	[ $full = no ] || packages+=(debootstrap)
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
@@ -46,10 +47,12 @@ need_npm
 if [ $quick = no ]; then
 	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
 	for version in 16 19; do
-		if apt-cache show "clang-$version" >/dev/null 2>&1; then
-			need "clang-$version"
-		fi
+		need_if_known "clang-$version"
 	done
+	# libFuzzer is in a package of its own, for each version of clang.
+	if command -v clang >/dev/null 2>&1; then
+		need_if_known "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+	fi
 fi
 
 jobs=$(nproc)
@@ -68,16 +71,36 @@ suite() {
 	logs+=("$dir/Testing/Temporary/LastTest.log")
 }
 
+# The fuzzers under libFuzzer.  Debian's packages are installed above; other systems may lack it.
+fuzz() {
+	if command -v dpkg-query >/dev/null 2>&1 || has_libfuzzer; then
+		suite fuzz
+	else
+		say "skipped: fuzz: clang has no libFuzzer here"
+	fi
+}
+
+has_libfuzzer() {
+	printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }' |
+		clang -x c -fsanitize=fuzzer -o /dev/null - >/dev/null 2>&1
+}
+
+# The asan build runs the fuzzers of the dev build on the same inputs.
 if [ $quick = yes ]; then
 	suite dev -L quick -LE '^full$'
 elif [ $full = yes ]; then
-	suite dev
+	suite dev -E '^fuzz/'
 	suite asan -LE '^once$'
 	suite tsan -L threads
+	fuzz
 else
-	suite dev -LE '^full$'
+	suite dev -LE '^full$' -E '^fuzz/'
 	suite asan -LE '^(once|full)$'
 	suite tsan -L threads -LE '^full$'
+	fuzz
 fi
-scripts/tally "${logs[@]}" || status=1
+# Where the packages were installed above, a test that lacks a program is a fault of the lists.
+strict=()
+[ $quick = yes ] || ! command -v dpkg-query >/dev/null 2>&1 || strict=(--strict)
+scripts/tally "${strict[@]}" "${logs[@]}" || status=1
 exit $status

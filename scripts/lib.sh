@@ -24,6 +24,15 @@ package_present() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
+# apt_get ARGUMENT...: apt-get that asks no question: not debconf, not dpkg about configuration
+# files, not needrestart about services.
+apt_get() {
+	as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NONINTERACTIVE_SEEN=true \
+		NEEDRESTART_MODE=a NEEDRESTART_SUSPEND=1 APT_LISTCHANGES_FRONTEND=none \
+		apt-get -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \
+		"$@" </dev/null
+}
+
 # need PACKAGE...: install what is not there yet; says nothing and needs nothing if all is.
 need() {
 	local p log
@@ -37,14 +46,22 @@ need() {
 	as_root true || die "sudo would not let us install packages" "$by_hand"
 	say "installing: ${missing[*]}"
 	log=$(mktemp)
-	as_root apt-get update -qq >"$log" 2>&1 || say "apt-get update failed; trying with the lists there are"
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		"${missing[@]}" >>"$log" 2>&1; then
+	apt_get update -qq >"$log" 2>&1 || say "apt-get update failed; trying with the lists there are"
+	if ! apt_get install -y -qq --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
 		cat "$log" >&2
 		rm -f "$log"
 		die "cannot install ${missing[*]}" "$by_hand"
 	fi
 	rm -f "$log"
+}
+
+# need_if_known PACKAGE...: those that this distribution has.
+need_if_known() {
+	local p
+	command -v apt-cache >/dev/null 2>&1 || return 0
+	for p in "$@"; do
+		! apt-cache show "$p" >/dev/null 2>&1 || need "$p"
+	done
 }
 
 # shellcheck disable=SC2034 # used by those who source this
