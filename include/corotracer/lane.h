@@ -638,14 +638,34 @@ CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t
 
 /* ---- sites -------------------------------------------------------------------------- */
 
+/*
+ * How much of @text to leave out at its front so that the rest fits into @size bytes: whole
+ * directories or scopes where it has such, so that no word and no character is cut in two.
+ */
+CTP_SLOW size_t ctp_site_skip(const char *text, size_t len, size_t size)
+{
+	size_t skip = len > size ? len - size : 0, at;
+
+	if (!skip)
+		return 0;
+	for (at = skip; at < len; at++) {
+		if (text[at - 1] == '/' || (at > 1 && text[at - 1] == ':' && text[at - 2] == ':'))
+			return at;
+	}
+	while (skip < len && ((unsigned char)text[skip] & 0xC0) == 0x80)
+		skip++;
+	return skip;
+}
+
 /* The end of @text, if it is too long for @size bytes. */
 CTP_SLOW void ctp_site_text(uint8_t *to, size_t size, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
-	size_t skip = len > size ? len - size : 0;
+	size_t skip = ctp_site_skip(text, len, size);
 
+	len -= skip;
 	if (len)
-		memcpy(to, text + skip, len - skip);
+		memcpy(to, text + skip, len);
 	if (len < size)
 		to[len] = 0;
 }

@@ -11,6 +11,7 @@
 #define COROTRACER_CPP_SITE_H
 
 #include <corotracer/cpp/state.h>
+#include <corotracer/function.h>
 
 #include <bit>
 #include <cstring>
@@ -84,32 +85,6 @@ CTP_CPP_HIDDEN SiteEntry *site_entry(SiteEntry *table, const void *key)
 	return nullptr;
 }
 
-/*
- * gcc names the body of a coroutine by what it makes of it, "void f(f(int)::_Z1fi.Frame*)":
- * what stands before that parameter is the name.  Others give the function as it was written.
- */
-CTP_CPP_HIDDEN const char *function_name(const char *name, char *buffer, size_t size)
-{
-	static constexpr char frame[] = ".Frame*)";
-	size_t len = strlen(name), tail = sizeof(frame) - 1, begin = 0;
-	int depth = 0;
-
-	if (len < tail || memcmp(name + len - tail, frame, tail) != 0)
-		return name;
-	for (len--; len > 0; len--) {
-		depth += name[len] == ')' ? 1 : name[len] == '(' ? -1 : 0;
-		if (!depth)
-			break;
-	}
-	if (strncmp(name, "void ", 5) == 0)
-		begin = 5;
-	if (len <= begin || len - begin >= size)
-		return name;
-	memcpy(buffer, name + begin, len - begin);
-	buffer[len - begin] = 0;
-	return buffer;
-}
-
 CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 {
 	SiteEntry *table = s && s->lanes ? site_table_get() : nullptr;
@@ -122,8 +97,8 @@ CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 	id = ctp_load_relaxed(&entry->id);
 	if (id)
 		return id;
-	id = ctp_site_enter(s, where.file_name(), where.line(),
-			    function_name(where.function_name(), name, sizeof(name)));
+	ctp_function_plain(where.function_name(), name, sizeof(name));
+	id = ctp_site_enter(s, where.file_name(), where.line(), name);
 	/* Another thread was first: its number is as good, and the same for all from now on. */
 	if (id && !ctp_cas_relaxed(&entry->id, 0u, id))
 		id = ctp_load_relaxed(&entry->id);

@@ -93,10 +93,19 @@ fn remember(
     }
 }
 
-/// The end of the text, if it is too long.
-fn text_store(to: &[AtomicU8], text: &str) {
+/// The end of the text, if it is too long: from a whole directory or module on, where there is one.
+fn tail(text: &str, room: usize) -> &str {
+    let Some(skip) = text.len().checked_sub(room).filter(|skip| *skip > 0) else {
+        return text;
+    };
     let bytes = text.as_bytes();
-    let kept = &bytes[bytes.len().saturating_sub(to.len())..];
+    let whole = (skip..bytes.len()).find(|at| bytes[at - 1] == b'/' || (*at > 1 && &bytes[at - 2..*at] == b"::"));
+    let cut = whole.or_else(|| (skip..bytes.len()).find(|at| text.is_char_boundary(*at)));
+    &text[cut.unwrap_or(bytes.len())..]
+}
+
+fn text_store(to: &[AtomicU8], text: &str) {
+    let kept = tail(text, to.len()).as_bytes();
     bytes_store(to, kept);
     if kept.len() < to.len() {
         to[kept.len()].store(0, Ordering::Relaxed);
@@ -137,7 +146,16 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{plain, tail};
+
+    #[test]
+    fn long_names_are_cut_between_words() {
+        assert_eq!(tail("src/net/io.rs", 13), "src/net/io.rs");
+        assert_eq!(tail("src/net/io.rs", 12), "net/io.rs");
+        assert_eq!(tail("a::bcd::efg", 8), "efg");
+        assert_eq!(tail("abcdef", 4), "cdef");
+        assert_eq!(tail("ab\u{e4}\u{e4}", 3), "\u{e4}");
+    }
 
     #[test]
     fn types_are_named_as_one_would_say_it() {
