@@ -9,59 +9,9 @@
 
 #define GROUPS_SHOWN  10
 #define NAME_COLUMNS  40
-#define PLACE_COLUMNS 90
+#define PLACE_COLUMNS 260 /* a whole path and a whole function */
 
 /* ---- where ------------------------------------------------------------------- */
-
-/* Behind "file:12 "; NULL: there is no function. */
-static const char *function_in(const char *place)
-{
-	const char *p = place;
-
-	while ((p = strchr(p, ':'))) {
-		size_t digits = strspn(++p, "0123456789");
-
-		if (digits && p[digits] == ' ')
-			return p + digits + 1;
-	}
-	return NULL;
-}
-
-/*
- * Of a C++ function as its compiler tells it, "Task<> net::serve(Server*, int)", the name:
- * from the last space outside of <> to the parameters.  Of others all.
- */
-static size_t name_in(const char *function, const char **name)
-{
-	const char *end = strchr(function, '('), *p;
-	int depth = 0;
-
-	*name = function;
-	if (!end || end == function || strstr(function, "lambda") || strstr(function, "operator"))
-		return strlen(function);
-	for (p = function; p < end; p++) {
-		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
-		if (!depth && (*p == ' ' || *p == '*' || *p == '&'))
-			*name = p + 1;
-	}
-	return (size_t)(end - *name);
-}
-
-/* "src/io.c:42 wait" */
-static void put_place(const char *place)
-{
-	const char *function = function_in(place), *name;
-	char text[512];
-	size_t size;
-
-	if (!function) {
-		text_put_short(stdout, place, PLACE_COLUMNS);
-		return;
-	}
-	size = name_in(function, &name);
-	snprintf(text, sizeof(text), "%.*s%.*s", (int)(function - place), place, (int)size, name);
-	text_put_short(stdout, text, PLACE_COLUMNS);
-}
 
 /* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
 static void put_state(const struct trace_summary *sum, const struct leftover_group *g)
@@ -77,7 +27,7 @@ static void put_state(const struct trace_summary *sum, const struct leftover_gro
 	fputs(state, stdout);
 	if (place) {
 		fputs(" at ", stdout);
-		put_place(place);
+		text_put_short(stdout, place, PLACE_COLUMNS);
 	} else if (g->last.state == TRACE_STATE_SUSPENDED) {
 		printf(" at 0x%" PRIx64, g->last.addr);
 	}

@@ -224,23 +224,17 @@ static void put_lanes(const struct recover *r, bool all)
 
 /* ---- coroutines ------------------------------------------------------------------------ */
 
-static const char *base_name(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
-}
-
-/* "server.c:120 handle()", or the address, or nothing. */
+/* "net/server.c:120 handle", or the address, or nothing. */
 static void put_where(const struct recover *r, uint32_t id, uint64_t addr)
 {
 	const struct trace_site *site = recover_site(r, id);
 
+	char text[2 * SITE_NAME_SIZE + 16];
+
 	if (site) {
+		site_text(text, sizeof(text), site->file, site->line, site->function);
 		fputs("  ", stdout);
-		text_put(stdout, base_name(site->file));
-		printf(":%u ", site->line);
-		text_put(stdout, site->function);
+		text_put(stdout, text);
 	} else if (addr) {
 		printf("  0x%" PRIx64, addr);
 	}

@@ -217,6 +217,7 @@ static void open_snapshots(struct collector *c)
 		.endpoint = &c->endpoint,
 		.lanes = &c->lanes,
 		.clock = &c->clock,
+		.sites = &c->lane_record.drain.sites,
 		.tell = tell,
 		.collector = c,
 	};

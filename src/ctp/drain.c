@@ -48,6 +48,7 @@ void drain_close(struct drain *d)
 	free(d->owner);
 	free(d->cursors);
 	free(d->heap);
+	site_table_release(&d->sites);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -195,6 +196,7 @@ static bool site_read(struct drain *d, uint32_t number)
 	const struct ctp_site *site = ctp_unit(&d->lanes->sites, number);
 	char file[CTP_SITE_FILE_SIZE + 1], function[CTP_SITE_FUNCTION_SIZE + 1];
 	struct trace_site out;
+	uint32_t id;
 
 	/* (L) pairs with the release store in ctp_site_enter(). */
 	if (ctp_load_acquire(&site->ready) != 1)
@@ -206,7 +208,9 @@ static bool site_read(struct drain *d, uint32_t number)
 	out.pid = ctp_load_relaxed(&site->pid);
 	out.file = file;
 	out.function = function;
-	d->sink->site(d->ctx, &out);
+	id = site_table_add(&d->sites, &out);
+	if (!id || id == out.id)
+		d->sink->site(d->ctx, &out);
 	return true;
 }
 

@@ -93,7 +93,8 @@ struct drain {
 	uint32_t *owner;     /* by chunk: 1 + its lane */
 	uint32_t sites_seen; /* told, or among the skipped */
 	uint32_t skipped[DRAIN_SKIPPED], nr_skipped;
-	uint64_t wild[8]; /* counts of the region that cannot be, as they were last seen */
+	struct site_table sites; /* told: each place once */
+	uint64_t wild[8];        /* counts of the region that cannot be, as they were last seen */
 	uint64_t start_ns;
 	uint64_t first_ns, first_ticks; /* no event is older */
 	uint64_t limit_ticks, limit_ns; /* of this look */

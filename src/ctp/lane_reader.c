@@ -370,7 +370,8 @@ static void tell_gap(struct drain *d, uint32_t i, uint64_t to)
 }
 
 /* The fields that every event has; @ev is all zero but for what a transition left in it. */
-static void fill_event(const struct drain_lane *c, struct trace_event *ev)
+static void fill_event(const struct site_table *sites, const struct drain_lane *c,
+		       struct trace_event *ev)
 {
 	const struct ctp_record *rec = &c->rec;
 
@@ -379,7 +380,7 @@ static void fill_event(const struct drain_lane *c, struct trace_event *ev)
 	ev->tid = c->tid;
 	ev->ts = c->next;
 	ev->station = TRACE_NO_STATION;
-	ev->site = rec->site;
+	ev->site = site_table_id(sites, rec->site);
 }
 
 static void fill_transition(const struct ctp_record *rec, struct trace_event *ev)
@@ -402,7 +403,7 @@ void lane_take(struct drain *d, uint32_t i)
 
 	if (!plain)
 		memset(ev, 0, sizeof(*ev));
-	fill_event(c, ev);
+	fill_event(&d->sites, c, ev);
 	if (trace_is_transition(ev)) {
 		fill_transition(rec, ev);
 		d->totals.transitions++;
@@ -463,7 +464,7 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 		last = ev->ts;
 		ev->kind = kind_of[rec.kind];
 		ev->probe_id = rec.id;
-		ev->site = rec.site;
+		ev->site = site_table_id(&d->sites, rec.site);
 		fill_transition(&rec, ev);
 		d->totals.kinds[ev->kind]++;
 		d->sink->event(d->ctx, i, ev);

@@ -91,7 +91,7 @@ static uint64_t time_of(const struct tickclock *clock, const struct life *life, 
 }
 
 void life_describe(const struct life *life, const struct tickclock *clock,
-		   struct sidecar_coroutine *out)
+		   const struct site_table *sites, struct sidecar_coroutine *out)
 {
 	bool suspended = life->state == CTP_REC_SUSPEND;
 
@@ -110,7 +110,7 @@ void life_describe(const struct life *life, const struct tickclock *clock,
 		.lost = life->dropped,
 		.state = state_of(life),
 		.since_ts = time_of(clock, life, life->last_ticks),
-		.birth_site = life->birth_site,
+		.birth_site = site_table_id(sites, life->birth_site),
 		.parent = life->parent,
 	};
 	if (life->unreported)
@@ -120,7 +120,7 @@ void life_describe(const struct life *life, const struct tickclock *clock,
 	out->reason = life->reason;
 	out->has_resource = life->has_resource;
 	out->resource = life->has_resource ? life->resource : 0;
-	out->site = life->site;
+	out->site = site_table_id(sites, life->site);
 	out->addr = life->addr;
 }
 
@@ -129,7 +129,7 @@ static void tell_life(void *ctx, const struct life *life)
 	struct lane_record *l = ctx;
 	struct sidecar_coroutine coroutine;
 
-	life_describe(life, l->clock, &coroutine);
+	life_describe(life, l->clock, &l->drain.sites, &coroutine);
 	l->unreported += life->unreported;
 	if (life->dropped)
 		worst_note(&l->worst, &(struct worst_coroutine){

@@ -33,8 +33,8 @@ void lane_record_bury(struct lane_record *l, uint32_t pid);
 /* The run is over: take the rest, tell of all coroutines that are still there. */
 void lane_record_finish(struct lane_record *l);
 
-/* A life as the trace tells it. */
+/* A life as the trace tells it; @sites: the places that the trace tells. */
 void life_describe(const struct life *life, const struct tickclock *clock,
-		   struct sidecar_coroutine *out);
+		   const struct site_table *sites, struct sidecar_coroutine *out);
 
 #endif

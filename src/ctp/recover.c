@@ -219,14 +219,22 @@ static void sink_station(void *ctx, const struct trace_event *ev)
 
 /* ---- sites ------------------------------------------------------------------------- */
 
-static bool copy_site(const struct ctp_site *from, uint32_t id, struct trace_site *to)
+/* False without memory. */
+static bool copy_site(struct recover *r, const struct ctp_site *from, uint32_t id,
+		      struct trace_site *to)
 {
-	to->id = id;
-	to->line = from->line;
-	to->pid = from->pid;
-	to->file = strndup((const char *)from->file, sizeof(from->file));
-	to->function = strndup((const char *)from->function, sizeof(from->function));
-	return to->file && to->function;
+	char file[sizeof(from->file) + 1], function[sizeof(from->function) + 1];
+	struct trace_site site = {
+		.id = id, .line = from->line, .pid = from->pid, .file = file, .function = function
+	};
+
+	snprintf(file, sizeof(file), "%.*s", (int)sizeof(from->file), (const char *)from->file);
+	snprintf(function, sizeof(function), "%.*s", (int)sizeof(from->function),
+		 (const char *)from->function);
+	if (!site_table_add(&r->places, &site))
+		return false;
+	*to = site;
+	return true;
 }
 
 static void read_sites(struct reading *in)
@@ -245,8 +253,9 @@ static void read_sites(struct reading *in)
 
 		if (site->ready != 1)
 			continue;
-		r->short_of_memory |= !copy_site(site, i + 1, &r->sites[i]);
-		if (in->writer && r->sites[i].file && r->sites[i].function)
+		if (!copy_site(r, site, i + 1, &r->sites[i]))
+			r->short_of_memory = true;
+		else if (in->writer && site_table_id(&r->places, i + 1) == i + 1)
 			trace_put_site(in->writer, &r->sites[i]);
 	}
 }
@@ -398,7 +407,7 @@ static void tell_life(void *ctx, const struct life *life)
 	struct sidecar_coroutine co;
 	uint64_t at, after, tid = 0;
 
-	life_describe(life, &in->r->image.clock, &co);
+	life_describe(life, &in->r->image.clock, &in->r->places, &co);
 	u64map_get(&in->tids, co.probe_id, &tid);
 	add_coroutine(in, &co, life->number, tid);
 	if (co.state != TRACE_STATE_SUSPENDED || !u64map_get(&in->woken_at, co.probe_id, &at) ||
@@ -715,10 +724,7 @@ void recover_close(struct recover *r)
 
 	for (i = 0; i < r->nr_threads; i++)
 		free(r->threads[i].last);
-	for (i = 0; i < r->nr_sites; i++) {
-		free((char *)r->sites[i].file);
-		free((char *)r->sites[i].function);
-	}
+	site_table_release(&r->places);
 	free(r->sites);
 	free(r->threads);
 	free(r->coroutines);

@@ -82,6 +82,7 @@ struct recover {
 	size_t nr_processes;
 	struct trace_site *sites; /* by number; no file where there is none */
 	uint32_t nr_sites;
+	struct site_table places; /* has their strings */
 	struct drain_totals lanes;
 	struct harvest_totals stations;
 	uint64_t first_ts, last_ts;  /* of all events found */

@@ -85,13 +85,14 @@ static void put_sites(struct record *to, const struct flight *f)
 		record_site(to, &f->sites[i]);
 }
 
-static void put_lives(struct record *to, const struct census *census, const struct tickclock *clock)
+static void put_lives(struct record *to, const struct census *census,
+		      const struct snapshot_source *s)
 {
 	struct sidecar_coroutine coroutine;
 	size_t i;
 
 	for (i = 0; i < census->nr; i++) {
-		life_describe(&census->lives[i], clock, &coroutine);
+		life_describe(&census->lives[i], s->clock, s->sites, &coroutine);
 		record_coroutine(to, &coroutine);
 	}
 }
@@ -132,7 +133,7 @@ static int write_events(const struct snapshot_source *s, struct record *to,
 	put_sites(to, f);
 	if (flight_replay(f, &into_record, to, err) < 0)
 		return err->code;
-	put_lives(to, census, s->clock);
+	put_lives(to, census, s);
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct snapshot_source {
 	const struct endpoint *endpoint;
 	const struct lanes *lanes;
 	struct tickclock *clock;
+	const struct site_table *sites; /* that were told */
 	/* Everything of a result that is known before the files are written. */
 	void (*tell)(void *collector, struct collector_result *result);
 	void *collector;

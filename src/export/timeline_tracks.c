@@ -156,21 +156,14 @@ int tracks_run(struct timeline *tl, const struct sidecar_run *run)
 
 int tracks_site(struct timeline *tl, const struct trace_site *site)
 {
-	const char *slash = site->file ? strrchr(site->file, '/') : NULL;
+	char text[2 * SITE_NAME_SIZE + 16];
 	uint64_t known;
-	char *text = NULL;
 	int64_t number;
 
 	if (!site->id || u64map_get(&tl->sites, site->id, &known))
 		return 0;
-	if (asprintf(&text, "%s:%" PRIu32 " %s",
-		     slash        ? slash + 1
-		     : site->file ? site->file
-				  : "",
-		     site->line, site->function ? site->function : "") < 0)
-		return -ENOMEM;
+	site_text(text, sizeof(text), site->file, site->line, site->function);
 	number = strtab_intern(&tl->places, text);
-	free(text);
 	if (number < 0 || u64map_put(&tl->sites, site->id, (uint64_t)number + 1) < 0)
 		return -ENOMEM;
 	tl->view->site(tl->view, site);

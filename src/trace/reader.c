@@ -92,8 +92,31 @@ bool trace_stats_are_clean(const struct trace_stats *stats)
 	       !stats->ctf.torn && !stats->ctf.missing;
 }
 
+bool trace_reader_settle(struct trace_reader *r, struct trace_item *item)
+{
+	uint32_t id;
+
+	switch (item->type) {
+	case TRACE_ITEM_SITE:
+		id = site_table_add(&r->sites, &item->site);
+		return !id || id == item->site.id;
+	case TRACE_ITEM_EVENT:
+		item->event.site = site_table_id(&r->sites, item->event.site);
+		break;
+	case TRACE_ITEM_COROUTINE:
+		item->coroutine.site = site_table_id(&r->sites, item->coroutine.site);
+		item->coroutine.birth_site = site_table_id(&r->sites, item->coroutine.birth_site);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
 void trace_reader_close(struct trace_reader *r)
 {
-	if (r)
-		r->ops->close(r);
+	if (!r)
+		return;
+	site_table_release(&r->sites);
+	r->ops->close(r);
 }

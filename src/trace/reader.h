@@ -68,6 +68,7 @@ struct trace_reader_ops {
 struct trace_reader {
 	const struct trace_reader_ops *ops;
 	struct trace_stats stats;
+	struct site_table sites;
 };
 
 /*
@@ -87,10 +88,22 @@ struct trace_reader *trace_reader_open(const char *path, struct err *err);
  */
 struct trace_reader *trace_reader_follow(const char *path, struct err *err);
 
+/*
+ * Give a site its one name, and what refers to a site the number of its place.  False: a site
+ * whose place has been told before.
+ */
+bool trace_reader_settle(struct trace_reader *r, struct trace_item *item);
+
 /* 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
 static inline int trace_next(struct trace_reader *r, struct trace_item *item, struct err *err)
 {
-	return r->ops->next(r, item, err);
+	int rc;
+
+	do {
+		rc = r->ops->next(r, item, err);
+	} while (rc > 0 && (item->type == TRACE_ITEM_SITE || r->sites.has_doubles) &&
+		 !trace_reader_settle(r, item));
+	return rc;
 }
 
 /* Whole once trace_next() has returned 0; gone with the close. */

@@ -220,16 +220,12 @@ size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t m
 
 static int add_site(struct trace_summary *s, const struct trace_site *site)
 {
-	const char *function = site->function ? site->function : "";
+	char text[2 * SITE_NAME_SIZE + 16];
 	int64_t number;
-	char *text;
 	int rc;
 
-	if (asprintf(&text, "%s:%u%s%s", site->file && *site->file ? site->file : "?", site->line,
-		     *function ? " " : "", function) < 0)
-		return -ENOMEM;
+	site_text(text, sizeof(text), site->file, site->line, site->function);
 	number = strtab_intern(&s->places, text);
-	free(text);
 	rc = number < 0 ? -ENOMEM : u64map_put(&s->sites, site->id, (uint64_t)number + 1);
 	return rc;
 }
