@@ -2,17 +2,21 @@
 /* symbols.c - addresses of a traced process to functions, files and lines. */
 #include "symbols/symbols.h"
 
-#include <elfutils/libdwfl.h>
+#include <corotracer/function.h>
 #include <errno.h>
 #include <libiberty/demangle.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/strtab.h"
+#include "symbols/line_index.h"
 
 struct file {
 	struct module_file m;
+	struct line_index lines;
 	bool asked, has_lines;
 };
 
@@ -59,7 +63,7 @@ static void note_problem(struct symbols *s, const struct file *f)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static struct file *file_of(struct symbols *s, uint32_t pid, uint64_t addr)
+static struct file *file_of(const struct symbols *s, uint32_t pid, uint64_t addr)
 {
 	size_t i;
 
@@ -81,49 +85,70 @@ static const char *keep(struct symbols *s, const char *text)
 	return number < 0 ? NULL : strtab_text(&s->texts, (size_t)number);
 }
 
-/*
- * gcc names the body of a coroutine by what it makes of it, "f(f(int)::_Z1fi.Frame*) [clone
- * .actor]": what is inside, up to the frame, is the function as it was written.
- */
-static void tidy_coroutine(char *name)
+/* "server::serve::{{closure}}" is serve, as the Rust SDK has it; what is generic stays whole. */
+static void plain_rust(char *name)
 {
-	char *open = strchr(name, '('), *frame = strstr(name, "::_Z");
+	static const char *const bodies[] = { "::{{closure}}", "::{closure#" };
+	const char *last;
+	size_t i;
 
-	if (!open || !frame || frame < open || !strstr(frame, ".Frame*)"))
-		return;
-	*frame = '\0';
-	memmove(name, open + 1, strlen(open + 1) + 1);
+	for (i = 0; i < 2; i++) {
+		char *body = strstr(name, bodies[i]);
+
+		if (body && !strchr(body, '<'))
+			*body = '\0';
+	}
+	last = strpbrk(name, "<>") ? NULL : strrchr(name, ':');
+	if (last)
+		memmove(name, last + 1, strlen(last + 1) + 1);
 }
 
 /* C++ and Rust, old and new; a name of C is its own. */
-static const char *demangled(struct symbols *s, const char *name)
+static const char *plain_name(struct symbols *s, const char *name, const char *file)
 {
-	char *plain = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	const char *kept;
+	char *whole = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	size_t size = strlen(whole ? whole : name) + 1, len = file ? strlen(file) : 0;
+	char *plain = malloc(size);
+	const char *kept = NULL;
 
+	if (plain && len > 3 && !strcmp(file + len - 3, ".rs")) {
+		memcpy(plain, whole ? whole : name, size);
+		plain_rust(plain);
+	} else if (plain) {
+		ctp_function_plain(whole ? whole : name, plain, size);
+	}
 	if (plain)
-		tidy_coroutine(plain);
-	kept = keep(s, plain ? plain : name);
-
+		kept = keep(s, plain);
 	free(plain);
+	free(whole);
 	return kept;
 }
 
-static void find_line(struct symbols *s, struct file *f, uint64_t addr, struct symbol *out)
+static bool is_mangled(const char *name)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(f->m.dwfl_module, addr);
-	const char *name;
-	int nr = 0;
-
-	name = line ? dwfl_lineinfo(line, NULL, &nr, NULL, NULL, NULL) : NULL;
-	if (!name || nr <= 0)
-		return;
-	f->has_lines = true;
-	out->file = keep(s, name);
-	out->line = (uint32_t)nr;
+	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
 }
 
-bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
+/* File and line of @at; the function, too, which may be inlined into the one of symbol @name. */
+static void find_line(struct symbols *s, struct file *f, uint64_t at, const char *name,
+		      struct symbol *out)
+{
+	struct line_found found;
+	char path[PATH_MAX];
+
+	if (!line_index_find(&f->lines, f->m.dwfl_module, at, &found))
+		return;
+	f->has_lines = true;
+	path_plain(found.file, path, sizeof(path));
+	out->file = keep(s, path);
+	out->line = found.line;
+	/* A lambda's own name is "operator()": its symbol tells more. */
+	if (found.function && (found.is_whole || !name || !is_mangled(name)))
+		out->function = plain_name(s, found.function, path);
+}
+
+static bool find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
+		 struct symbol *out)
 {
 	struct file *f = file_of(s, pid, addr);
 	const char *name;
@@ -139,13 +164,39 @@ bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol 
 	if (!ready)
 		return true;
 	name = dwfl_module_addrinfo(f->m.dwfl_module, addr, &offset, &sym, NULL, NULL, NULL);
-	if (name) {
-		out->function = demangled(s, name);
-		out->offset = offset;
+	if (behind_call && (!name || offset) && addr > f->m.module.start) {
+		name = dwfl_module_addrinfo(f->m.dwfl_module, addr - 1, &offset, &sym, NULL, NULL,
+					    NULL);
+		addr--;
+		offset += name != NULL;
 	}
-	find_line(s, f, addr, out);
+	if (name)
+		out->offset = offset;
+	find_line(s, f, addr, name, out);
+	if (!out->function && name)
+		out->function = plain_name(s, name, out->file);
 	f->asked = true;
 	return true;
+}
+
+bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr)
+{
+	return file_of(s, pid, addr) != NULL;
+}
+
+size_t symbols_count(const struct symbols *s)
+{
+	return s->nr;
+}
+
+bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
+{
+	return find(s, pid, addr, false, out);
+}
+
+bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
+{
+	return find(s, pid, addr, true, out);
 }
 
 const char *symbols_problem(const struct symbols *s)
@@ -173,8 +224,10 @@ void symbols_free(struct symbols *s)
 
 	if (!s)
 		return;
-	for (i = 0; i < s->nr; i++)
+	for (i = 0; i < s->nr; i++) {
+		line_index_release(&s->files[i].lines);
 		module_file_release(&s->files[i].m);
+	}
 	free(s->files);
 	strtab_release(&s->texts);
 	free(s);

@@ -10,12 +10,13 @@
 #define SYMBOLS_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbols/module.h"
 
 struct symbol {
-	const char *function; /* demangled; NULL: not known */
+	const char *function; /* its plain name (corotracer/function.h); NULL: not known */
 	const char *file;     /* NULL: no line information */
 	const char *module;   /* path */
 	uint32_t line;
@@ -32,6 +33,18 @@ int symbols_add(struct symbols *s, const struct symbol_module *module);
 
 /* False: in no module that the trace tells of.  Strings are valid until the free. */
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);
+
+/*
+ * The same of an address at which a coroutine goes on: mostly the one behind a call, so that the
+ * call is what it waits in.  Only the first of a function is taken as it is.
+ */
+bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);
+
+/* It lies in a module that the trace tells of. */
+bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr);
+
+/* Modules. */
+size_t symbols_count(const struct symbols *s);
 
 /* What could not be had for the addresses asked so far, a sentence; NULL: nothing to say. */
 const char *symbols_problem(const struct symbols *s);

@@ -24,7 +24,7 @@ static const char *base_name(const char *path)
 static const char *place_of_site(struct top_places *t, const struct trace_site *site)
 {
 	uint32_t i = site->id - 1, nr = t->nr_sites ? t->nr_sites : 64;
-	char **more;
+	char **more, text[2 * SITE_NAME_SIZE + 16];
 
 	while (nr <= i)
 		nr *= 2;
@@ -37,9 +37,10 @@ static const char *place_of_site(struct top_places *t, const struct trace_site *
 		t->nr_sites = nr;
 	}
 	/* A site never changes: it is filled before it is told. */
-	if (!t->sites[i] && asprintf(&t->sites[i], "%s:%" PRIu32 " %s", base_name(site->file),
-				     site->line, site->function) < 0)
-		t->sites[i] = NULL;
+	if (!t->sites[i]) {
+		site_text(text, sizeof(text), site->file, site->line, site->function);
+		t->sites[i] = strdup(text);
+	}
 	return t->sites[i] ? t->sites[i] : "";
 }
 
@@ -65,11 +66,10 @@ static char *words_of(struct top_places *t, uint32_t pid, uint64_t addr)
 	int rc;
 
 	learn_modules(t, pid);
-	if (!t->symbols || !symbols_find(t->symbols, pid, addr, &sym))
+	if (!t->symbols || !symbols_find_resume(t->symbols, pid, addr, &sym))
 		rc = asprintf(&text, "0x%" PRIx64, addr);
 	else if (sym.file && sym.function)
-		rc = asprintf(&text, "%s:%" PRIu32 " %s", base_name(sym.file), sym.line,
-			      sym.function);
+		rc = asprintf(&text, "%s:%" PRIu32 " %s", sym.file, sym.line, sym.function);
 	else if (sym.function)
 		rc = asprintf(&text, "%s+0x%" PRIx64 " in %s", sym.function, sym.offset,
 			      base_name(sym.module));

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* line_index.c - from an address to its line and function, by the DWARF of one module. */
+#include "symbols/line_index.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+/* More than any program has; a file may claim what it likes. */
+#define SPANS_MAX (1u << 22)
+
+/* ---- units --------------------------------------------------------------- */
+
+static bool add_span(struct line_index *x, uint64_t start, uint64_t end, Dwarf_Off unit)
+{
+	struct line_span *more;
+
+	if (start >= end)
+		return true;
+	if (x->nr == SPANS_MAX)
+		return false;
+	if (x->nr == x->room) {
+		size_t room = x->room ? x->room * 2 : 256;
+
+		more = reallocarray(x->spans, room, sizeof(*more));
+		if (!more)
+			return false;
+		x->spans = more;
+		x->room = room;
+	}
+	x->spans[x->nr++] = (struct line_span){ start, end, unit };
+	return true;
+}
+
+static bool add_unit(struct line_index *x, Dwarf_Die *unit)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(unit, at, &base, &start, &end)) > 0) {
+		if (!add_span(x, start, end, dwarf_dieoffset(unit)))
+			return false;
+	}
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct line_span *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void make_index(struct line_index *x, Dwarf *dwarf)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die unit;
+
+	x->made = true;
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0) {
+		if (!add_unit(x, &unit))
+			break;
+	}
+	if (x->nr)
+		qsort(x->spans, x->nr, sizeof(*x->spans), by_start);
+}
+
+static bool find_span(const struct line_index *x, uint64_t addr, Dwarf_Off *unit)
+{
+	size_t low = 0, high = x->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (x->spans[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || addr >= x->spans[low - 1].end)
+		return false;
+	*unit = x->spans[low - 1].unit;
+	return true;
+}
+
+/* The compilation unit of @addr, and how much higher the process has it. */
+static bool find_unit(struct line_index *x, Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit,
+		      Dwarf_Addr *bias)
+{
+	Dwarf_Die *known = dwfl_module_addrdie(module, addr, bias);
+	Dwarf *dwarf;
+	Dwarf_Off at;
+
+	/* In a gap between the ranges it knows libdwfl gives the unit before: is it the one? */
+	if (known && dwarf_haspc(known, addr - *bias) > 0) {
+		*unit = *known;
+		return true;
+	}
+	dwarf = dwfl_module_getdwarf(module, bias);
+	if (!dwarf)
+		return false;
+	if (!x->made)
+		make_index(x, dwarf);
+	return find_span(x, addr - *bias, &at) && dwarf_offdie(dwarf, at, unit) != NULL;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+/* Code of no line of its own (0) is of the one before it. */
+static Dwarf_Line *line_before(Dwarf_Die *unit, Dwarf_Line *line)
+{
+	Dwarf_Lines *lines;
+	Dwarf_Addr wanted, at;
+	Dwarf_Line *last = NULL;
+	size_t nr, i;
+	bool ends;
+	int number;
+
+	if (dwarf_getsrclines(unit, &lines, &nr) != 0 || dwarf_lineaddr(line, &wanted) != 0)
+		return NULL;
+	for (i = 0; i < nr; i++) {
+		Dwarf_Line *one = dwarf_onesrcline(lines, i);
+
+		if (!one || dwarf_lineaddr(one, &at) != 0 || at > wanted)
+			break;
+		if (dwarf_lineendsequence(one, &ends) == 0 && ends)
+			last = NULL;
+		else if (dwarf_lineno(one, &number) == 0 && number > 0)
+			last = one;
+	}
+	return last;
+}
+
+static bool find_line(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, addr);
+	int number = 0;
+
+	if (line && dwarf_lineno(line, &number) == 0 && number == 0)
+		line = line_before(unit, line);
+	if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
+		return false;
+	out->file = dwarf_linesrc(line, NULL, NULL);
+	out->line = (uint32_t)number;
+	return out->file != NULL;
+}
+
+/* ---- functions ------------------------------------------------------------- */
+
+static const char *name_of(Dwarf_Die *die, bool *is_whole)
+{
+	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
+	Dwarf_Attribute attr;
+	const char *name = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && !name; i++) {
+		if (dwarf_attr_integrate(die, names[i], &attr))
+			name = dwarf_formstring(&attr);
+	}
+	*is_whole = name && (i < 3 || dwarf_tag(die) == DW_TAG_inlined_subroutine);
+	return name;
+}
+
+/* Where debug information is in a .dwo file, the unit there; the one in the program else. */
+static Dwarf_Die whole_unit(Dwarf_Die *unit)
+{
+	Dwarf_Die die, sub;
+	uint8_t kind = 0;
+
+	if (dwarf_cu_info(unit->cu, NULL, &kind, &die, &sub, NULL, NULL, NULL) == 0 &&
+	    kind == DW_UT_skeleton && sub.addr)
+		return sub;
+	return *unit;
+}
+
+static void find_function(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
+{
+	Dwarf_Die in = whole_unit(unit), *scopes = NULL;
+	int nr = dwarf_getscopes(&in, addr, &scopes), i;
+
+	for (i = 0; i < nr && !out->function; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
+			out->function = name_of(&scopes[i], &out->is_whole);
+	}
+	free(scopes);
+}
+
+bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
+		     struct line_found *out)
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die unit;
+
+	*out = (struct line_found){ 0 };
+	if (!find_unit(x, module, addr, &unit, &bias) || !find_line(&unit, addr - bias, out))
+		return false;
+	find_function(&unit, addr - bias, out);
+	return true;
+}
+
+void line_index_release(struct line_index *x)
+{
+	free(x->spans);
+	*x = (struct line_index){ 0 };
+}
