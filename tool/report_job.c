@@ -242,6 +242,8 @@ int report_job_run(struct report_job *job)
 	struct err err = { 0 };
 	int rc;
 
+	if (a)
+		a->symbols = symbols;
 	if (a && symbols)
 		rc = report_with(job, a, symbols, &rules, &err);
 	else

@@ -187,6 +187,9 @@ int analysis_finish(struct analysis *a)
 	if (rc < 0)
 		return rc;
 	model_finish(&a->model);
+	rc = analysis_settle(a);
+	if (rc < 0)
+		return rc;
 	conclude(a);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "analyze/model.h"
 #include "analyze/reorder.h"
 #include "analyze/sites.h"
+#include "symbols/symbols.h"
 #include "trace/summary.h"
 
 /* Called for each finding, with the coroutine as it is (NULL: of the program as a whole). */
@@ -38,6 +39,7 @@ struct analysis {
 	struct analysis_options options;
 	struct model model;
 	struct sites sites;
+	struct symbols *symbols;    /* set by who has them; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps: no events */
 	struct findings findings;
 	struct reorder reorder;            /* for traces in no order */
@@ -52,6 +54,9 @@ struct analysis *analysis_new(const struct analysis_options *options);
 /* 0 or -ENOMEM. */
 int analysis_add(struct analysis *a, const struct trace_item *item);
 int analysis_finish(struct analysis *a);
+
+/* Part of the finish: addresses become places of the source, or none.  0 or -ENOMEM. */
+int analysis_settle(struct analysis *a);
 
 /*
  * The findings as they are now, though the trace goes on: while @look runs, the analysis reads

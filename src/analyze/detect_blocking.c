@@ -35,8 +35,8 @@ static void on_suspend(struct analysis *a, struct coro *co, const struct trace_e
 static void on_group(const struct analysis *a, struct group *g)
 {
 	(void)a;
-	/* Once is an accident, three times is a habit. */
-	if (g->confidence == CONFIDENCE_SUSPECT && g->large >= 3 && !g->finding.doubt)
+	/* Once is an accident, three times at one place is a habit. */
+	if (g->place && g->confidence == CONFIDENCE_SUSPECT && g->large >= 3 && !g->finding.doubt)
 		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
 }
 

@@ -5,9 +5,9 @@
 static void on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
-	const struct wait_place *p = &m->places[co->place];
+	const struct wait_place *p = waits_to_compare(a, co);
 	struct finding f = FINDING_OF(&detector_long_suspended, co);
-	bool has_samples = co->place && p->waits.nr >= 20;
+	bool has_samples = p && p->waits.nr >= 20;
 
 	if (wait_may_be_long(a, co) || !wait_is_unusual(a, co, analysis_min_age(a)))
 		return;
@@ -16,7 +16,8 @@ static void on_stuck(struct analysis *a, struct coro *co)
 		return;
 	f.size_ns = model_age(m, co);
 	if (has_samples)
-		finding_say(&f, "99 of 100 waits at this place took less than %.3f ms",
+		finding_say(&f, "99 of 100 waits %s took less than %.3f ms",
+			    co->place ? "at this place" : "of all coroutines",
 			    (double)histogram_quantile(&p->waits, 990) / 1e6);
 	else
 		finding_say(&f,

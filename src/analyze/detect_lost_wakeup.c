@@ -119,17 +119,19 @@ static bool others_came_to_their_end(struct analysis *a, const struct coro *co, 
 /* The seed's own rule, with the site's distribution in place of one second for all. */
 static bool others_went_on(struct analysis *a, const struct coro *co, struct finding *f)
 {
-	const struct model *m = analysis_model(a);
-	const struct wait_place *p = &m->places[co->place];
+	const struct wait_place *p = waits_to_compare(a, co);
 
-	if (!co->place || p->waits.nr < 20 || p->last_resumed_ts <= co->since_ts ||
+	if (!p || p->waits.nr < 20 || p->last_resumed_ts <= co->since_ts ||
 	    !wait_is_unusual(a, co, analysis_min_age(a)))
 		return false;
 	f->confidence = CONFIDENCE_SUSPECT;
-	finding_say(
-		f,
-		"others went on from the same place; 99 of 100 waits there took less than %.3f ms",
-		(double)histogram_quantile(&p->waits, 990) / 1e6);
+	finding_say(f,
+		    co->place
+			    ? "others went on from the same place; 99 of 100 waits there took "
+			      "less than %.3f ms"
+			    : "it stopped, others went on; 99 of 100 waits of all coroutines took "
+			      "less than %.3f ms",
+		    (double)histogram_quantile(&p->waits, 990) / 1e6);
 	finding_doubt(a, f, NEED_TRANSITIONS);
 	return true;
 }

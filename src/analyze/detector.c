@@ -88,14 +88,23 @@ void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs)
 		f->confidence = CONFIDENCE_SUSPECT;
 }
 
+const struct wait_place *waits_to_compare(const struct analysis *a, const struct coro *co)
+{
+	const struct model *m = &a->model;
+
+	/* Place 0 is many places; it says something only where no coroutine tells one. */
+	if (!co->place && !(m->own_addresses && !m->told_suspends))
+		return NULL;
+	return &m->places[co->place];
+}
+
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
 {
-	const struct histogram *waits = &a->model.places[co->place].waits;
+	const struct wait_place *p = waits_to_compare(a, co);
 	uint64_t limit = 10 * MODEL_S, age = model_age(&a->model, co);
 
-	/* Place 0 is many places. */
-	if (co->place && waits->nr >= 20)
-		limit = 10 * histogram_quantile(waits, 990);
+	if (p && p->waits.nr >= 20)
+		limit = 10 * histogram_quantile(&p->waits, 990);
 	if (limit < floor_ns)
 		limit = floor_ns;
 	return age > limit;

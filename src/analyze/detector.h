@@ -68,6 +68,9 @@ void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs);
 
 void finding_report(struct analysis *a, const struct finding *f);
 
+/* What waits of @co compare with: of its place, of all where no place is told; NULL: nothing. */
+const struct wait_place *waits_to_compare(const struct analysis *a, const struct coro *co);
+
 /*
  * The wait of @co is far longer than others at its place: ten times what 99 of 100 took,
  * @floor_ns at least, 20 of them at least; 10 s where there are fewer.

@@ -125,6 +125,48 @@ int findings_copy(struct findings *copy, const struct findings *f)
 	return 0;
 }
 
+/* What is known of @from becomes part of @g, of the same detector, place and kind. */
+static void join(struct group *g, const struct group *from)
+{
+	struct group sum = is_better_example(g, &from->finding) ? *from : *g;
+	unsigned i;
+
+	sum.count = g->count + from->count;
+	for (i = 0; i < NR_CONFIDENCES; i++)
+		sum.by_confidence[i] = g->by_confidence[i] + from->by_confidence[i];
+	sum.confidence = g->confidence > from->confidence ? g->confidence : from->confidence;
+	sum.oldest_ns = g->oldest_ns > from->oldest_ns ? g->oldest_ns : from->oldest_ns;
+	sum.large = g->large + from->large;
+	*g = sum;
+}
+
+int findings_move(struct findings *f, const uint32_t *into)
+{
+	size_t i, left = 0;
+
+	u64map_release(&f->numbers);
+	for (i = 0; i < f->nr; i++) {
+		struct group *g = &f->groups[i];
+		uint64_t *number;
+
+		g->place = g->finding.place = into[g->place];
+		if (g->has_coro)
+			g->example.place = into[g->example.place];
+		number = u64map_at(&f->numbers, key_of(g->detector, g->place, g->spawn));
+		if (!number)
+			return -ENOMEM;
+		if (*number) {
+			join(&f->groups[*number - 1], g);
+			continue;
+		}
+		if (left != i)
+			f->groups[left] = *g;
+		*number = ++left;
+	}
+	f->nr = left;
+	return 0;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;

@@ -81,6 +81,10 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 /* All of @f a second time, as it is before it is sorted; 0 or -ENOMEM. */
 int findings_copy(struct findings *copy, const struct findings *f);
 
+/* Places became others: @into by place.  Groups that are of one place now are one.  0 or -ENOMEM.
+ */
+int findings_move(struct findings *f, const uint32_t *into);
+
 /* Surest first, then those that are most. */
 void findings_sort(struct findings *f);
 

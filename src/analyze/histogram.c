@@ -57,6 +57,28 @@ uint64_t histogram_quantile(const struct histogram *h, unsigned permille)
 	return h->max;
 }
 
+void histogram_move(struct histogram *to, struct histogram *from)
+{
+	unsigned i;
+
+	if (!from->steps)
+		return;
+	if (!to->steps) {
+		*to = *from;
+		*from = (struct histogram){ 0 };
+		return;
+	}
+	for (i = 0; i < HISTOGRAM_STEPS; i++) {
+		uint64_t sum = (uint64_t)to->steps[i] + from->steps[i];
+
+		to->steps[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+	}
+	to->nr += from->nr;
+	if (from->max > to->max)
+		to->max = from->max;
+	histogram_release(from);
+}
+
 void histogram_release(struct histogram *h)
 {
 	free(h->steps);

@@ -123,6 +123,20 @@ static void follow_seq(struct coro *co, uint64_t seq)
 
 /* ---- transitions --------------------------------------------------------- */
 
+/* Does an address belong to one coroutine, as that of its frame does, or to several? */
+static void note_owner(const struct model *m, struct wait_place *p, const struct coro *co,
+		       const struct trace_event *ev)
+{
+	const struct coro *before = NULL;
+
+	if (p->owner != co->probe_id && p->owner && !p->is_shared)
+		before = model_find(m, p->owner);
+	if (before && before->state == TRACE_STATE_SUSPENDED && before->addr == ev->addr)
+		p->is_shared = true;
+	p->owner = co->probe_id;
+	p->pid = co->pid;
+}
+
 static int add_suspend(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	int64_t place = tables_place(m, ev->site, ev->addr);
@@ -132,6 +146,8 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	if (place < 0)
 		return -ENOMEM;
 	p = &m->places[place];
+	if (!ev->site && place)
+		note_owner(m, p, co, ev);
 	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts && ev->ts >= co->resumed_ts) {
 		uint64_t slice = ev->ts - co->resumed_ts;
 
@@ -149,6 +165,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	co->resource = ev->resource;
 	co->woken_since = false;
 	co->rival = co->closed_ts = 0;
+	m->told_suspends += ev->site != 0;
 	m->bare_suspends += !ev->site;
 	m->addresses += !ev->site && ev->addr >= 65536;
 	if (!rc && co->has_resource)

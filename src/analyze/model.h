@@ -81,6 +81,12 @@ struct wait_place {
 	uint64_t addr;
 	struct histogram waits, ready, slices;
 	uint64_t last_resumed_ts; /* of anybody who waited here */
+	/* Of one that is known by its address: */
+	uint64_t owner; /* the coroutine that waited here last */
+	uint32_t pid;   /* its process, as far as known */
+	bool is_shared; /* two coroutines waited here at the same time */
+	bool is_settled;
+	uint32_t into; /* settled: the place that it belongs to */
 };
 
 /* A kind of coroutine: born at one place, or with one name. */
@@ -148,8 +154,10 @@ struct model {
 	uint64_t events, others, kinds[NR_TRACE_KINDS];
 	uint64_t first_ts, last_ts;
 	uint64_t resumes, max_id;
+	uint64_t told_suspends; /* that tell a place */
 	uint64_t bare_suspends; /* that tell no place, only an address */
 	uint64_t addresses;     /* of these: it looks like one */
+	uint64_t own_addresses; /* settled: that belong to one coroutine, and are no places */
 	uint64_t late;          /* events that came after later ones of their coroutine */
 	uint64_t window_ns, window_end;
 	unsigned nr_windows;

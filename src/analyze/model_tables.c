@@ -71,6 +71,13 @@ int64_t tables_place(struct model *m, uint32_t site, uint64_t addr)
 	return (int64_t)*number;
 }
 
+int64_t tables_find_site(const struct model *m, uint32_t site)
+{
+	uint64_t number;
+
+	return u64map_get(&m->place_numbers, KEY_SITE | site, &number) ? (int64_t)number : 0;
+}
+
 int64_t tables_name(struct model *m, const char *name, size_t size)
 {
 	char *copy;

@@ -10,6 +10,8 @@ int tables_init(struct model *m);
 
 /* A number, or -ENOMEM. */
 int64_t tables_place(struct model *m, uint32_t site, uint64_t addr);
+/* The same of a site, if it has one already; 0: no. */
+int64_t tables_find_site(const struct model *m, uint32_t site);
 int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t size);
 int64_t tables_name(struct model *m, const char *name, size_t size);
 

@@ -45,9 +45,7 @@ static bool place_by_site(const struct report *r, uint32_t id, struct report_pla
 	out->file = site.file[0] ? site.file : NULL;
 	out->function = site.function[0] ? site.function : NULL;
 	out->line = site.line;
-	snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 "%s%s",
-		 site.file[0] ? site.file : "(unknown file)", site.line,
-		 site.function[0] ? " " : "", site.function);
+	site_text(out->text, sizeof(out->text), site.file, site.line, site.function);
 	return true;
 }
 
@@ -55,15 +53,19 @@ static bool place_by_symbol(const struct report *r, uint32_t pid, uint64_t addr,
 			    struct report_place *out)
 {
 	struct symbol symbol;
+	struct trace_site told;
 
-	if (!r->symbols || !addr || !symbols_find(r->symbols, pid, addr, &symbol))
+	if (!r->symbols || !addr || !symbols_find_resume(r->symbols, pid, addr, &symbol))
 		return false;
 	out->file = symbol.file;
 	out->function = symbol.function;
 	out->line = symbol.line;
+	/* One place has one path: the one that the program tells, if it tells the place too. */
+	if (symbol.file &&
+	    sites_find_line(&r->analysis->sites, symbol.file, symbol.line, symbol.function, &told))
+		out->file = told.file;
 	if (symbol.file)
-		snprintf(out->text, sizeof(out->text), "%s:%" PRIu32 " %s", symbol.file,
-			 symbol.line, symbol.function ? symbol.function : "");
+		site_text(out->text, sizeof(out->text), out->file, out->line, out->function);
 	else
 		snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64 " in %s",
 			 symbol.function ? symbol.function : "?", symbol.offset, symbol.module);
@@ -299,10 +301,24 @@ static bool no_symbols(const struct report *r, char *buf, size_t size)
 	return true;
 }
 
+static bool own_addresses(const struct report *r, char *buf, size_t size)
+{
+	char count[TEXT_SIZE];
+
+	if (!r->analysis->model.own_addresses)
+		return false;
+	snprintf(buf, size,
+		 "%s addresses belong each to one coroutine and to no code (frames, futures): they "
+		 "are not places, and what happened there is not told apart.",
+		 text_count(count, r->analysis->model.own_addresses));
+	return true;
+}
+
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
-	static caveat_function *const caveats[] = { lost_events, forgotten_events, no_totals,
-						    late_events, too_many_groups,  no_symbols };
+	static caveat_function *const caveats[] = { lost_events,  forgotten_events, no_totals,
+						    late_events,  too_many_groups,  no_symbols,
+						    own_addresses };
 	size_t i;
 
 	for (i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++) {

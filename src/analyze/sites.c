@@ -7,6 +7,7 @@
 
 int sites_add(struct sites *s, const struct trace_site *site)
 {
+	struct trace_site told = *site;
 	uint64_t *number = u64map_at(&s->numbers, site->id);
 	int64_t file = strtab_intern(&s->texts, site->file ? site->file : "");
 	int64_t function = strtab_intern(&s->texts, site->function ? site->function : "");
@@ -15,6 +16,8 @@ int sites_add(struct sites *s, const struct trace_site *site)
 		return -ENOMEM;
 	if (*number)
 		return 0;
+	if (!site_table_add(&s->places, &told))
+		return -ENOMEM;
 	if (s->nr == s->room) {
 		size_t room = s->room ? s->room * 2 : 64;
 		struct site_entry *entries = realloc(s->entries, room * sizeof(*entries));
@@ -46,10 +49,17 @@ bool sites_find(const struct sites *s, uint32_t id, struct trace_site *out)
 	return true;
 }
 
+bool sites_find_line(const struct sites *s, const char *file, uint32_t line, const char *function,
+		     struct trace_site *out)
+{
+	return site_table_find(&s->places, file, line, function, out);
+}
+
 void sites_release(struct sites *s)
 {
 	u64map_release(&s->numbers);
 	free(s->entries);
 	strtab_release(&s->texts);
+	site_table_release(&s->places);
 	*s = (struct sites){ 0 };
 }

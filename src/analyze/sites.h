@@ -15,6 +15,7 @@ struct sites {
 	} * entries;
 	size_t nr, room;
 	struct strtab texts;
+	struct site_table places;
 };
 
 /* 0 or -ENOMEM. */
@@ -22,6 +23,10 @@ int sites_add(struct sites *s, const struct trace_site *site);
 
 /* False: nobody told.  The strings stay until the release. */
 bool sites_find(const struct sites *s, uint32_t id, struct trace_site *out);
+
+/* The place of that line as the program told it; false: it did not. */
+bool sites_find_line(const struct sites *s, const char *file, uint32_t line, const char *function,
+		     struct trace_site *out);
 
 void sites_release(struct sites *s);
 

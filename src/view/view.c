@@ -127,6 +127,7 @@ struct view *view_new(const struct view_options *options)
 		return NULL;
 	}
 	v->series.tick = 1;
+	v->analysis->symbols = v->symbols;
 	v->analysis->model.observer = (struct model_observer){ view_told, v };
 	v->analysis->observer = (struct analysis_observer){ found, v };
 	return v;

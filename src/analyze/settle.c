@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settle.c - after the last event: which places that are known by an address are one.
+ *
+ * An address of code is a place of the source: the same line of the same function is one place,
+ * whatever the address, and the same that the program tells by name elsewhere.
+ *
+ * An address outside of all code is the coroutine's own: its frame, its future.  SDKs of others
+ * write such addresses.  It is no place, unless two coroutines wait there at the same time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model_tables.h"
+
+struct settling {
+	struct analysis *a;
+	uint32_t *into; /* by place: where it belongs */
+	struct strtab lines;
+	struct u64map by_line; /* number in lines to the place */
+};
+
+static bool may_be_code(const struct analysis *a, const struct wait_place *p)
+{
+	if (a->symbols && symbols_has(a->symbols, p->pid, p->addr))
+		return true;
+	/* Without a list of modules nothing is known of a program of ours. */
+	return a->model.is_ours && !(a->symbols && symbols_count(a->symbols));
+}
+
+/* The first place with the same line and function; @place itself if it has none. 0: no memory. */
+static uint32_t place_of_line(struct settling *s, uint32_t place)
+{
+	const struct wait_place *p = &s->a->model.places[place];
+	char text[2 * SITE_NAME_SIZE + 16];
+	struct trace_site told;
+	struct symbol symbol;
+	int64_t line;
+	uint64_t *first;
+
+	if (!s->a->symbols || !symbols_find_resume(s->a->symbols, p->pid, p->addr, &symbol) ||
+	    !symbol.file)
+		return place;
+	if (sites_find_line(&s->a->sites, symbol.file, symbol.line, symbol.function, &told)) {
+		int64_t known = tables_find_site(&s->a->model, told.id);
+
+		if (known > 0)
+			return (uint32_t)known;
+	}
+	site_text(text, sizeof(text), symbol.file, symbol.line, symbol.function);
+	line = strtab_intern(&s->lines, text);
+	first = line < 0 ? NULL : u64map_at(&s->by_line, (uint64_t)line);
+	if (!first)
+		return 0;
+	if (!*first)
+		*first = place;
+	return (uint32_t)*first;
+}
+
+static int find_places(struct settling *s, bool *moved)
+{
+	const struct model *m = &s->a->model;
+	uint32_t i;
+
+	for (i = 1; i < m->nr_places; i++) {
+		const struct wait_place *p = &m->places[i];
+
+		s->into[i] = i;
+		if (p->site)
+			continue;
+		if (may_be_code(s->a, p)) {
+			s->into[i] = place_of_line(s, i);
+			if (!s->into[i])
+				return -ENOMEM;
+		} else if (!p->is_shared) {
+			s->into[i] = 0;
+		}
+		*moved |= s->into[i] != i;
+	}
+	return 0;
+}
+
+static void move_waits(struct wait_place *to, struct wait_place *from)
+{
+	if (from->last_resumed_ts > to->last_resumed_ts)
+		to->last_resumed_ts = from->last_resumed_ts;
+	histogram_move(&to->waits, &from->waits);
+	histogram_move(&to->ready, &from->ready);
+	histogram_move(&to->slices, &from->slices);
+}
+
+static int move_all(struct settling *s)
+{
+	struct model *m = &s->a->model;
+	size_t i;
+
+	for (i = 1; i < m->nr_places; i++) {
+		m->places[i].into = s->into[i];
+		m->places[i].is_settled = true;
+		if (s->into[i] == i)
+			continue;
+		m->own_addresses += !s->into[i];
+		move_waits(&m->places[s->into[i]], &m->places[i]);
+	}
+	for (i = 0; i < m->nr_coros; i++) {
+		if (m->coros[i].in_use)
+			m->coros[i].place = s->into[m->coros[i].place];
+	}
+	return findings_move(&s->a->findings, s->into);
+}
+
+int analysis_settle(struct analysis *a)
+{
+	struct settling s = { .a = a };
+	bool moved = false;
+	int rc;
+
+	if (!a->model.nr_places)
+		return 0;
+	s.into = calloc(a->model.nr_places, sizeof(*s.into));
+	rc = s.into ? find_places(&s, &moved) : -ENOMEM;
+	if (!rc && moved)
+		rc = move_all(&s);
+	free(s.into);
+	strtab_release(&s.lines);
+	u64map_release(&s.by_line);
+	return rc;
+}
