@@ -167,7 +167,7 @@ flood()
 	local events=10000000
 	[ "$quick" = 0 ] || events=2500000
 	collected_to "$2" flood --coroutines=1000 --seconds=60 --events=$events
-	value "flood.$1.collected_per_s" "$(per "$(summary collected)000000000" "$(summary duration_ns)")"
+	value "flood.$1.collected_per_s" "$(per "$(summary collected)000000000" "$(summary collecting_ns)")"
 	value "flood.$1.per_cpu_s" "$(per "$(summary collected)000000000" "$(summary collector_cpu_ns)")"
 	value "flood.$1.collected_percent" "$(per "$(summary collected)00" "$(summary written)")"
 	rm -rf "$2" "$2.meta"

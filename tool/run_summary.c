@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
@@ -36,11 +37,14 @@ static const char *output_name(const struct session *s)
 
 static void line_totals(const struct session *s, const struct collector_result *r)
 {
-	double seconds = (double)r->duration_ns / 1e9;
+	uint64_t more = r->collecting_ns - r->duration_ns;
 
-	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s -> %s\n",
-		number(r->collected), plural(r->collected), number(r->totals.coroutines),
-		plural(r->totals.coroutines), seconds, output_name(s));
+	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s", number(r->collected),
+		plural(r->collected), number(r->totals.coroutines), plural(r->totals.coroutines),
+		(double)r->duration_ns / 1e9);
+	if (more >= NS_PER_SEC / 10)
+		fprintf(stderr, " (reading them took %.2f s more)", (double)more / 1e9);
+	fprintf(stderr, " -> %s\n", output_name(s));
 }
 
 static void line_loss(const struct collector_result *r)
@@ -371,6 +375,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	jw_field_i64(&w, "status", status);
 	jw_field_string(&w, "trace", s->config.output);
 	jw_field_u64(&w, "duration_ns", r->duration_ns);
+	jw_field_u64(&w, "collecting_ns", r->collecting_ns);
 	jw_field_u64(&w, "collector_cpu_ns", r->cpu_ns);
 	jw_field_u64(&w, "connected", r->nr_connected);
 	jw_field_u64(&w, "still_connected", r->still_connected);

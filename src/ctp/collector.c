@@ -32,6 +32,9 @@
 /* Who follows the file with another program should not wait longer than this. */
 #define FLUSH_NS (100 * NS_PER_MS)
 
+/* The witness's note of a process that has ended comes within this time, or not at all. */
+#define WITNESS_LATE_NS (500 * NS_PER_MS)
+
 struct collector {
 	const struct collector_config *config;
 	struct region region;
@@ -51,7 +54,62 @@ struct collector {
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
 	uint64_t start_ns;
+	uint64_t end_ns;     /* of the run; 0: it goes on */
+	uint32_t nr_watched; /* of the endpoint's peers, by the witness */
 };
+
+/* ---- processes ---------------------------------------------------------------- */
+
+static int serve_endpoint(struct collector *c)
+{
+	int nr = endpoint_serve(&c->endpoint);
+
+	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++)
+		signals_watch(&c->signals, (pid_t)c->endpoint.peers[c->nr_watched].pid);
+	return nr;
+}
+
+/*
+ * When process @pid ended.  The witness saw it first, unless it could not watch or the number
+ * is of an earlier process (before @born_ns): then it is @noticed_ns, our own time.
+ */
+static uint64_t end_of_process(struct collector *c, uint32_t pid, uint64_t born_ns,
+			       uint64_t noticed_ns, uint64_t until_ns)
+{
+	uint64_t end = signals_end_of(&c->signals, (pid_t)pid, until_ns);
+
+	return end > born_ns && end < noticed_ns ? end : noticed_ns;
+}
+
+static uint64_t end_of_peer(struct collector *c, const struct peer *p, uint64_t now_ns,
+			    uint64_t until_ns)
+{
+	/* A process that hung up and lives is not traced any more: no note will come. */
+	uint64_t wait_ns = endpoint_process_is_gone(p->pid) ? until_ns : 0;
+
+	return end_of_process(c, p->pid, p->connected_ns, p->hung_up_ns ? p->hung_up_ns : now_ns,
+			      wait_ns);
+}
+
+/*
+ * The end of the run: the exit of the last process that was traced, or this moment if one
+ * goes on.  What the collector still has to read does not make the run longer.
+ */
+static uint64_t end_of_run(struct collector *c)
+{
+	uint64_t now = clock_now_ns(), until = now + WITNESS_LATE_NS, end = 0, one;
+	uint32_t i;
+
+	for (i = 0; i < c->endpoint.nr_peers; i++) {
+		one = end_of_peer(c, &c->endpoint.peers[i], now, until);
+		end = one > end ? one : end;
+	}
+	if (end)
+		return end;
+	if (!c->launch.ended)
+		return now;
+	return end_of_process(c, (uint32_t)c->launch.pid, c->start_ns, c->launch.ended_ns, until);
+}
 
 /* ---- looking ---------------------------------------------------------------- */
 
@@ -80,6 +138,7 @@ static void flush(struct collector *c, uint64_t now_ns)
 	while ((pid = endpoint_gone(&c->endpoint)) != 0)
 		lane_record_bury(&c->lane_record, pid);
 	record_flush(&c->record);
+	signals_hear_witness(&c->signals);
 	c->flushed_ns = now_ns;
 }
 
@@ -109,7 +168,7 @@ static void wait_for(struct collector *c, uint64_t ns)
 	if (fds[0].revents)
 		signals_serve(&c->signals, c->looked_up_ns);
 	if (fds[1].revents)
-		endpoint_serve(&c->endpoint);
+		serve_endpoint(c);
 	if (signals_kept(&c->signals))
 		snapshots_want(&c->snapshots);
 	if (fds[2].revents || fds[3].revents || c->snapshots.nr_queue)
@@ -160,7 +219,7 @@ static bool done(struct collector *c)
 	if (!c->launch.ended && launch_ended(&c->launch)) {
 		c->signals.asked_to_stop = false; /* that was for the program */
 		/* Who connected before it ended may not have been let in yet. */
-		endpoint_serve(&c->endpoint);
+		serve_endpoint(c);
 	}
 	return c->launch.ended &&
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
@@ -253,7 +312,7 @@ static int begin(struct collector *c, struct err *err)
 		return err->code;
 	/* First, while a signal still ends us: a fifo waits for its reader. */
 	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
-	    signals_open(&c->signals, config->argv != NULL, err) < 0 ||
+	    signals_open(&c->signals, true, err) < 0 ||
 	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
 	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
@@ -272,6 +331,8 @@ static int begin(struct collector *c, struct err *err)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
 	if (config->argv && launch(c, err) < 0)
 		return err->code;
+	if (config->argv)
+		signals_watch(&c->signals, c->launch.pid);
 	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
 	return 0;
 }
@@ -332,6 +393,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 static void tell(void *ctx, struct collector_result *r)
 {
 	struct collector *c = ctx;
+	uint64_t now_ns;
 
 	r->totals = c->harvest.totals;
 	tell_lanes(c, r);
@@ -347,7 +409,10 @@ static void tell(void *ctx, struct collector_result *r)
 	r->exit_status = launch_exit_status(&c->launch);
 	r->signal = launch_signal(&c->launch);
 	r->stop_signal = c->signals.stop_signal;
-	r->duration_ns = clock_now_ns() - c->start_ns;
+	now_ns = clock_now_ns();
+	r->end_ns = c->end_ns ? c->end_ns : now_ns;
+	r->duration_ns = r->end_ns - c->start_ns;
+	r->collecting_ns = now_ns - c->start_ns;
 	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	find_worst(c, r);
 }
@@ -358,8 +423,10 @@ static void finish(struct collector *c, struct collector_result *r)
 
 	set_sleeping(c, 0);
 	/* Who came, called and left needs a round for each. */
-	while (endpoint_serve(&c->endpoint) > 0 && ++rounds < 10000)
+	while (serve_endpoint(c) > 0 && ++rounds < 10000)
 		;
+	c->end_ns = end_of_run(c);
+	c->lane_record.drain.end_ns = c->end_ns;
 	harvest_finish(&c->harvest);
 	c->record.flight.finishing = true;
 	lane_record_finish(&c->lane_record);
@@ -379,7 +446,6 @@ int collector_run(const struct collector_config *config, struct collector_result
 	memset(result, 0, sizeof(*result));
 	c.config = config;
 	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
-	c.signals.notes_fd = -1;
 	rc = begin(&c, err);
 	if (rc == 0) {
 		collect(&c);

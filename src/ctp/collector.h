@@ -71,7 +71,9 @@ struct collector_result {
 	int exit_status; /* as a shell puts it */
 	int signal;      /* 0: none */
 	int stop_signal; /* that came last of those that ask us to end; 0: none did */
-	uint64_t duration_ns;
+	uint64_t end_ns;        /* of the run: the last traced process's exit, or the last look */
+	uint64_t duration_ns;   /* of the run */
+	uint64_t collecting_ns; /* until everything was read, which may be later */
 	uint64_t cpu_ns;    /* of the collector */
 	struct worst worst; /* coroutines that lost the most */
 };

@@ -103,6 +103,7 @@ struct drain {
 	uint32_t turn;            /* lane by lane: whose turn it is */
 	struct tick_mark stretch; /* between two marks of the clock: where we are, */
 	uint64_t stretch_ticks;   /* and so long it is */
+	uint64_t end_ns;          /* of the run, once it is known: no gap lasts longer; or 0 */
 	bool last;                /* the writers are gone: nothing waits for the next look */
 	struct trace_event event; /* the one that is handed on */
 	char name[CTP_EXT_NAME_SIZE + CTP_TEXT_SIZE];

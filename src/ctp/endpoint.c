@@ -126,6 +126,7 @@ static void admit(struct endpoint *e, int fd)
 	p = &e->peers[e->nr_peers++];
 	p->fd = fd;
 	p->buried = false;
+	p->hung_up_ns = 0;
 	p->pid = (uint32_t)cred.pid;
 	p->uid = cred.uid;
 	p->connected_ns = clock_now_ns();
@@ -198,6 +199,7 @@ static void hear(struct endpoint *e, uint32_t who)
 		return;
 	close(p->fd);
 	p->fd = -1;
+	p->hung_up_ns = clock_now_ns();
 	e->nr_connected--;
 	e->nr_doubtful++;
 }
@@ -219,7 +221,7 @@ static bool is_zombie(const char *stat)
 	return !at || strtoul(at, NULL, 10) <= 1;
 }
 
-static bool is_gone(uint32_t pid)
+bool endpoint_process_is_gone(uint32_t pid)
 {
 	char path[64], text[512];
 	ssize_t got;
@@ -244,7 +246,7 @@ uint32_t endpoint_gone(struct endpoint *e)
 	for (i = 0; e->nr_doubtful && i < e->nr_peers; i++) {
 		struct peer *p = &e->peers[i];
 
-		if (p->fd >= 0 || p->buried || !is_gone(p->pid))
+		if (p->fd >= 0 || p->buried || !endpoint_process_is_gone(p->pid))
 			continue;
 		p->buried = true;
 		e->nr_doubtful--;

@@ -21,6 +21,7 @@ struct peer {
 	uint32_t pid;
 	uint32_t uid;
 	uint64_t connected_ns;
+	uint64_t hung_up_ns; /* when that was noticed; 0: it has not */
 	uint64_t look_again_ns; /* for libraries that it has loaded since */
 };
 
@@ -49,6 +50,9 @@ void endpoint_close(struct endpoint *e);
  * only closed its socket is asked about again next time.
  */
 uint32_t endpoint_gone(struct endpoint *e);
+
+/* No process of that number is alive. */
+bool endpoint_process_is_gone(uint32_t pid);
 
 /* Once in a while, ever more seldom: what have processes loaded since? */
 void endpoint_look_again(struct endpoint *e, uint64_t now_ns);

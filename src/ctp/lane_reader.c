@@ -556,6 +556,16 @@ bool lane_look(struct drain *d, uint32_t i)
 	return state == CTP_LANE_CLOSED || c->orphan;
 }
 
+/* When a gap ends that no event follows: now, or with the run. */
+static uint64_t gap_end(const struct drain *d, const struct drain_lane *c)
+{
+	uint64_t least = c->gap_from > c->last ? c->gap_from : c->last;
+
+	if (!d->end_ns || d->limit_ns <= d->end_ns)
+		return d->limit_ns;
+	return d->end_ns > least ? d->end_ns : least;
+}
+
 /* The end of a lane's time with one thread: what of its losses was not told yet. */
 void lane_tell_last_gap(struct drain *d, uint32_t i)
 {
@@ -564,14 +574,14 @@ void lane_tell_last_gap(struct drain *d, uint32_t i)
 
 	if (c->lost <= c->told_lost + c->gap_lost &&
 	    c->lost_marks <= c->told_marks + c->gap_marks) {
-		tell_gap(d, i, d->limit_ns);
+		tell_gap(d, i, gap_end(d, c));
 		return;
 	}
 	if (!c->gap_lost && !c->gap_marks)
 		c->gap_from = gap_start(d, c, at);
 	c->gap_lost = c->lost - c->told_lost;
 	c->gap_marks = c->lost_marks - c->told_marks;
-	tell_gap(d, i, d->limit_ns);
+	tell_gap(d, i, gap_end(d, c));
 }
 
 /* A thread may have linked a chunk and left before it wrote: 1 + its number, or 0. */

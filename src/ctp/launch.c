@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* In the child.  exec closes the pipe; only a failure ever writes into it. */
 static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
 		   bool stdout_to_stderr, int failure_fd)
@@ -81,8 +83,10 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 
 bool launch_ended(struct launch *l)
 {
-	if (!l->ended && l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
+	if (!l->ended && l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid) {
 		l->ended = true;
+		l->ended_ns = clock_now_ns();
+	}
 	return l->ended;
 }
 

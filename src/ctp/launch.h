@@ -4,6 +4,7 @@
 #define CTP_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -12,7 +13,8 @@
 struct launch {
 	pid_t pid;
 	bool ended;
-	int status; /* of wait(2), once ended */
+	int status;        /* of wait(2), once ended */
+	uint64_t ended_ns; /* CLOCK_MONOTONIC, when that was found out */
 };
 
 /* What the program finds in its environment; a list ends with a zero entry. */

@@ -106,7 +106,7 @@ static void put_totals(struct record *r, const struct collector_result *result)
 		.wait_ns = result->wait_ns,
 		.exit_status = result->launched && !result->signal ? result->exit_status : -1,
 		.signal = result->signal,
-		.end_ts = clock_now_ns(),
+		.end_ts = result->end_ns,
 	};
 
 	trace_put_totals(r->writer, &totals);

@@ -604,7 +604,7 @@ static void end_trace(struct reading *in)
 	totals.garbage = r->lanes.garbage + r->stations.garbage;
 	totals.unfinished = r->stations.unfinished;
 	totals.coroutines = r->nr_coroutines;
-	totals.end_ts = r->last_ts;
+	totals.end_ts = recover_moment(r);
 	trace_put_totals(in->writer, &totals);
 	trace_writer_close(in->writer, &r->written, &r->output, &r->sidecar);
 	in->writer = NULL;

@@ -2,13 +2,9 @@
 /* signals.c - what the user does to us, the program should feel exactly once. */
 #include "ctp/signals.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,87 +30,38 @@ static void passed_on_set(sigset_t *set)
 
 /* ---- the witness ------------------------------------------------------------ */
 
-struct note {
-	uint64_t time_ns;
-	int sig;
-};
-
-/* Holds nothing that the user could miss: no descriptor but the one to write to. */
-static void close_all_but(int keep)
+void signals_hear_witness(struct signals *s)
 {
-	int fd;
+	struct witness_note note;
 
-	if (keep > 0)
-		syscall(SYS_close_range, 0, keep - 1, 0);
-	if (syscall(SYS_close_range, keep + 1, ~0u, 0) == 0)
-		return;
-	for (fd = 0; fd < 1024; fd++) {
-		if (fd != keep)
-			close(fd);
-	}
-}
-
-/* Lives as long as the collector, and no longer. */
-static void witness_main(int out, pid_t collector)
-{
-	siginfo_t info;
-	sigset_t set;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "corotracer-sig");
-	if (getppid() != collector)
-		_exit(0);
-	close_all_but(out);
-	passed_on_set(&set);
-	for (;;) {
-		struct note note;
-
-		note.sig = sigwaitinfo(&set, &info);
-		note.time_ns = clock_now_ns();
-		if (note.sig > 0 && write(out, &note, sizeof(note)) != sizeof(note))
-			_exit(0);
-	}
-}
-
-/* Without one we go on: then a kill of the whole group is felt twice. */
-static void witness_start(struct signals *s)
-{
-	pid_t collector = getpid();
-	int pipe_fd[2];
-
-	if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
-		return;
-	s->witness = fork();
-	if (s->witness == 0)
-		witness_main(pipe_fd[1], collector);
-	close(pipe_fd[1]);
-	s->notes_fd = pipe_fd[0];
-	if (s->witness < 0) {
-		s->witness = 0;
-		close(s->notes_fd);
-		s->notes_fd = -1;
-	}
-}
-
-static void witness_stop(struct signals *s)
-{
-	if (!s->witness)
-		return;
-	kill(s->witness, SIGKILL);
-	while (waitpid(s->witness, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(s->notes_fd);
-	s->witness = 0;
-	s->notes_fd = -1;
-}
-
-static void witness_hear(struct signals *s)
-{
-	struct note note;
-
-	while (s->notes_fd >= 0 && read(s->notes_fd, &note, sizeof(note)) == sizeof(note)) {
+	while (witness_next(&s->witness, &note)) {
 		if (note.sig > 0 && note.sig < NSIG)
 			s->noted_ns[note.sig] = note.time_ns;
+		else if (!note.sig)
+			(void)!u64map_put(&s->ends, (uint64_t)note.pid, note.time_ns);
+	}
+}
+
+void signals_watch(struct signals *s, pid_t pid)
+{
+	witness_watch(&s->witness, pid);
+}
+
+uint64_t signals_end_of(struct signals *s, pid_t pid, uint64_t until_ns)
+{
+	struct pollfd notes = { .fd = s->witness.notes_fd, .events = POLLIN };
+	uint64_t end, now;
+
+	for (;;) {
+		signals_hear_witness(s);
+		if (u64map_get(&s->ends, (uint64_t)pid, &end))
+			return end;
+		now = clock_now_ns();
+		if (!s->witness.pid || now >= until_ns)
+			return 0;
+		if (poll(&notes, 1, (int)((until_ns - now) / NS_PER_MS) + 1) > 0 &&
+		    !(notes.revents & POLLIN))
+			return 0;
 	}
 }
 
@@ -141,10 +88,10 @@ static void note_unwanted(struct signals *s)
 int signals_open(struct signals *s, bool with_witness, struct err *err)
 {
 	struct sigaction ignore;
-	sigset_t set;
+	sigset_t set, noted;
 
 	memset(s, 0, sizeof(*s));
-	s->notes_fd = -1;
+	s->witness.notes_fd = s->witness.watch_fd = -1;
 	passed_on_set(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &s->inherited_mask);
@@ -157,12 +104,13 @@ int signals_open(struct signals *s, bool with_witness, struct err *err)
 	sigaction(SIGCHLD, &ignore, &s->inherited[2]);
 	note_unwanted(s);
 	/* Before anything else is open, so that the witness inherits as little as can be. */
+	passed_on_set(&noted);
 	if (with_witness)
-		witness_start(s);
+		witness_start(&s->witness, &noted);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd >= 0)
 		return 0;
-	witness_stop(s);
+	witness_stop(&s->witness);
 	return err_errno(err, "cannot watch for signals");
 }
 
@@ -177,7 +125,8 @@ void signals_close(struct signals *s)
 		;
 	close(s->fd);
 	s->fd = -1;
-	witness_stop(s);
+	witness_stop(&s->witness);
+	u64map_release(&s->ends);
 	signals_restore_in_child(s);
 }
 
@@ -253,7 +202,7 @@ uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
 			next = s->due_ns[sig] < next ? s->due_ns[sig] : next;
 			continue;
 		}
-		witness_hear(s);
+		signals_hear_witness(s);
 		if (program > 0 && !reached_the_group(s, sig, program))
 			kill(program, sig);
 		s->due_ns[sig] = 0;

@@ -19,11 +19,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/u64map.h"
+#include "ctp/witness.h"
 
 struct signals {
-	int fd;        /* signalfd; -1: closed */
-	int notes_fd;  /* the witness's notes; -1: none */
-	pid_t witness; /* 0: none */
+	int fd; /* signalfd; -1: closed */
+	struct witness witness;
+	struct u64map ends; /* by pid: when the witness saw it end */
 	sigset_t inherited_mask;
 	struct sigaction inherited[3]; /* what SIGPIPE, SIGXFSZ and SIGCHLD did before us */
 	sigset_t unwanted;             /* were ignored before us: no reason to stop; never SIGINT */
@@ -39,6 +41,15 @@ struct signals {
 /* From here on signals come through signals_serve().  @with_witness: a program will run. */
 int signals_open(struct signals *s, bool with_witness, struct err *err);
 void signals_close(struct signals *s);
+
+/* Take the witness's notes: it waits when a few thousand were not taken. */
+void signals_hear_witness(struct signals *s);
+
+/* Note when @pid ends, with a witness: see signals_end_of(). */
+void signals_watch(struct signals *s, pid_t pid);
+
+/* When the watched @pid ended; 0: unknown.  Waits until @until_ns for the witness's note. */
+uint64_t signals_end_of(struct signals *s, pid_t pid, uint64_t until_ns);
 
 /* In the forked child, before exec: as if we had never been there. */
 void signals_restore_in_child(const struct signals *s);

@@ -249,7 +249,7 @@ int collect_run(const struct collect_config *config, struct collect_result *resu
 	result->outputs.max_size = config->max_size;
 	result->outputs.command = config->argv;
 	result->outputs.writer = config->tool;
-	c.signals.fd = c.signals.notes_fd = -1;
+	c.signals.fd = -1;
 	c.shm.fd = -1;
 	c.start_ns = c.files_ns = clock_now_ns();
 	if (begin(&c, err) < 0) {

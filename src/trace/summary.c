@@ -143,8 +143,10 @@ static int add_event(struct trace_summary *s, const struct trace_event *ev)
 
 uint64_t summary_age_ns(const struct trace_summary *s, uint64_t ts)
 {
-	uint64_t end = s->has_totals ? s->totals.end_ts : s->last_ts;
+	uint64_t end = s->last_ts;
 
+	if (s->has_totals && s->totals.end_ts > end)
+		end = s->totals.end_ts;
 	return end > ts ? end - ts : 0;
 }
 
