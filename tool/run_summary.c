@@ -80,13 +80,28 @@ static void line_others_lost(const struct collector_result *r)
 			number(r->lanes.lost_sites), plural(r->lanes.lost_sites));
 }
 
+/* The buffer was as large as the region's place allowed: --buffer would not help. */
+static void hint_place(const struct session *s, const struct collector_result *r)
+{
+	if (r->place_holds)
+		fprintf(stderr, "hint: '%s' has room for a buffer of %s MiB only; ", r->place,
+			number((r->place_holds >> 20) + !(r->place_holds >> 20)));
+	else
+		fprintf(stderr, "hint: the buffer in '%s' could not grow (%s); ", r->place,
+			strerror(r->starved));
+	if (s->config.shm)
+		fputs("name a path with more room with --shm\n", stderr);
+	else
+		fputs("put it elsewhere with --shm PATH or TMPDIR=DIR, or make that place larger "
+		      "(containers: --shm-size=2g)\n",
+		      stderr);
+}
+
 /* How to lose less next time. */
 static void hint_loss(const struct session *s, const struct collector_result *r)
 {
-	if (r->starved)
-		fprintf(stderr,
-			"hint: the buffer could not grow (%s): a larger place for it: --shm PATH\n",
-			strerror(r->starved));
+	if (r->lost_full && (r->starved || r->place_holds))
+		hint_place(s, r);
 	else if (r->lost_full && s->config.lanes.on_full == CTP_ON_FULL_DROP)
 		fputs("hint: --buffer SIZE holds more, --on-full block makes the program wait\n",
 		      stderr);
@@ -346,6 +361,12 @@ static void json_lanes(struct json_writer *w, const struct collector_result *r)
 	jw_field_string(w, "why_none", r->no_lanes.code ? r->no_lanes.text : NULL);
 	jw_object_end(w);
 	jw_field_u64(w, "region_bytes", r->region_bytes);
+	jw_field_string(w, "region", r->place);
+	jw_key(w, "place_holds");
+	if (r->place_holds)
+		jw_u64(w, r->place_holds);
+	else
+		jw_null(w);
 }
 
 static void json_trouble(struct json_writer *w, const char *key, const struct err *err)

@@ -313,7 +313,8 @@ static int begin(struct collector *c, struct err *err)
 	/* First, while a signal still ends us: a fifo waits for its reader. */
 	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
 	    signals_open(&c->signals, true, err) < 0 ||
-	    region_create(&c->region, config->nr_stations, config->shm, config->sock, err) < 0 ||
+	    region_create(&c->region, config->nr_stations, lanes_wanted(&config->lanes),
+			  config->shm, config->sock, err) < 0 ||
 	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
 			 record_station_event, &c->record, err) < 0)
@@ -387,6 +388,8 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
 	r->no_lanes = c->no_lanes;
 	r->starved = c->lanes.starved;
+	r->place_holds = c->lanes.place_holds;
+	snprintf(r->place, sizeof(r->place), "%s", c->region.shm);
 }
 
 /* Everything but what the files came to, which closing them tells. */

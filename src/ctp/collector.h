@@ -46,6 +46,8 @@ struct collector_result {
 	struct drain_totals lanes;    /* of these, the lanes' */
 	struct err no_lanes;          /* why none were offered; code 0: they were */
 	int starved;                  /* errno: the region could not grow any more */
+	uint64_t place_holds;         /* the region's place: less than was wanted; 0: enough */
+	char place[256];              /* the region's path; its end may be missing */
 	uint64_t region_bytes;        /* of memory, at the end */
 	uint64_t collected;           /* transitions in the trace */
 	uint64_t lost;                /* written - collected, for whatever reason */
@@ -67,15 +69,15 @@ struct collector_result {
 	bool region_shrunk;
 	bool wild_count;
 	bool launched;
-	int pid;         /* of the program */
-	int exit_status; /* as a shell puts it */
-	int signal;      /* 0: none */
-	int stop_signal; /* that came last of those that ask us to end; 0: none did */
+	int pid;                /* of the program */
+	int exit_status;        /* as a shell puts it */
+	int signal;             /* 0: none */
+	int stop_signal;        /* that came last of those that ask us to end; 0: none did */
 	uint64_t end_ns;        /* of the run: the last traced process's exit, or the last look */
 	uint64_t duration_ns;   /* of the run */
 	uint64_t collecting_ns; /* until everything was read, which may be later */
-	uint64_t cpu_ns;    /* of the collector */
-	struct worst worst; /* coroutines that lost the most */
+	uint64_t cpu_ns;        /* of the collector */
+	struct worst worst;     /* coroutines that lost the most */
 };
 
 /*

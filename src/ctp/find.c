@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "ctp/control.h"
 #include "ctp/region.h"
+#include "ctp/room.h"
 
 bool region_is_live(int fd)
 {
@@ -114,27 +115,15 @@ static int by_age(const void *a, const void *b)
 	return x->made < y->made ? -1 : x->made > y->made;
 }
 
-/* $TMPDIR may well be /tmp. */
-static bool is_new(const char *const *places, size_t i)
-{
-	size_t k;
-
-	for (k = 0; k < i; k++) {
-		if (places[k] && !strcmp(places[k], places[i]))
-			return false;
-	}
-	return true;
-}
-
 int find_regions(struct found *found, struct err *err)
 {
-	const char *places[REGION_PLACES];
+	const char *places[ROOM_PLACES];
 	size_t i;
 
 	memset(found, 0, sizeof(*found));
-	region_places(places);
-	for (i = 0; i < REGION_PLACES; i++) {
-		if (!places[i] || !*places[i] || !is_new(places, i))
+	room_places(places);
+	for (i = 0; i < ROOM_PLACES; i++) {
+		if (!places[i])
 			continue;
 		if (look_in(found, places[i]) < 0) {
 			found_release(found);

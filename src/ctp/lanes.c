@@ -94,18 +94,33 @@ uint64_t lanes_committed(const struct lanes *l)
 
 /* ---- where things are --------------------------------------------------------- */
 
-/* Not more than half of what there is, nor a quarter of the machine. */
-static uint64_t default_buffer(int fd)
+uint64_t lanes_wanted(const struct lanes_config *config)
 {
-	uint64_t most = BUFFER_MOST;
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (config->buffer)
+		return config->buffer;
+	return ram / 4 < BUFFER_MOST ? ram / 4 : BUFFER_MOST;
+}
+
+/* What was asked for; otherwise what is wanted, but not more than half of what is free. */
+static uint64_t choose_buffer(struct lanes *l, int fd, const struct lanes_config *config)
+{
+	uint64_t wanted = lanes_wanted(config), most;
 	struct statvfs vfs;
 
-	if (ram / 4 < most)
-		most = ram / 4;
-	if (fstatvfs(fd, &vfs) == 0 && (uint64_t)vfs.f_bavail * vfs.f_frsize / 2 < most)
-		most = (uint64_t)vfs.f_bavail * vfs.f_frsize / 2;
-	return most > BUFFER_LEAST ? most : BUFFER_LEAST;
+	if (fstatvfs(fd, &vfs) < 0)
+		return wanted;
+	most = (uint64_t)vfs.f_bavail * vfs.f_frsize;
+	if (!config->buffer)
+		most /= 2;
+	if (most < wanted)
+		l->place_holds = most > BUFFER_LEAST ? most : BUFFER_LEAST;
+	if (config->buffer)
+		return config->buffer;
+	if (l->place_holds)
+		wanted = l->place_holds;
+	return wanted > BUFFER_LEAST ? wanted : BUFFER_LEAST;
 }
 
 static uint64_t place(struct ctp_pool *pool, uint64_t offset, uint32_t unit, uint32_t limit)
@@ -186,10 +201,11 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 		struct err *err)
 {
 	struct ctp_ext_lanes *ext = ctp_header_lanes(r->header);
-	uint64_t buffer = config->buffer ? config->buffer : default_buffer(r->fd);
-	uint64_t size = lay_out(ext, r->size, buffer);
+	uint64_t size, holds;
 
 	memset(l, 0, sizeof(*l));
+	size = lay_out(ext, r->size, choose_buffer(l, r->fd, config));
+	holds = l->place_holds;
 	if (getenv("COROTRACER_NO_LANES"))
 		return err_set(err, -EOPNOTSUPP, "COROTRACER_NO_LANES is set");
 	ext->version = CTP_LANES_VERSION;
@@ -204,6 +220,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	if (map(l, r->fd, round_up(r->size), size, PROT_READ | PROT_WRITE, err) < 0 ||
 	    open_arenas(l, ext, err) < 0 || commit_first(l, config, r->shm, err) < 0) {
 		lanes_close(l);
+		l->place_holds = holds;
 		/* Programs map the whole file, however long: best no longer than it has to be. */
 		(void)!ftruncate(r->fd, (off_t)r->size);
 		return err->code;

@@ -41,10 +41,14 @@ struct lanes {
 	int fd; /* the region's */
 	char *map;
 	uint64_t offset, size; /* of the mapping, in the file */
+	uint64_t place_holds;  /* less than was wanted: bytes that the place has; 0: it has all */
 	int starved;           /* errno of the first time that there was no more memory */
 };
 
 /* Make the region's file longer and say so in its header.  On failure there are stations only. */
+/* How large the buffer is to be, if the place of the region has the room. */
+uint64_t lanes_wanted(const struct lanes_config *config);
+
 int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *config,
 		struct err *err);
 

@@ -14,12 +14,12 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "ctp/room.h"
 #include "ctp/timebase.h"
 
 /* ---- a file that gets shorter while we read it ----------------------------- */
@@ -105,52 +105,17 @@ static char *absolute(const char *path)
 	return out;
 }
 
-static bool room_in(const char *dir, uint64_t size)
-{
-	struct statvfs vfs;
-
-	return statvfs(dir, &vfs) == 0 && (uint64_t)vfs.f_bavail * vfs.f_frsize >= size;
-}
-
-void region_places(const char *places[REGION_PLACES])
-{
-	places[0] = "/dev/shm";
-	places[1] = getenv("XDG_RUNTIME_DIR");
-	places[2] = getenv("TMPDIR");
-	places[3] = "/tmp";
-}
-
-/* A fresh directory, 0700, on tmpfs if there is one with room. */
-static char *make_dir(uint64_t size, struct err *err)
-{
-	const char *places[REGION_PLACES];
-	size_t i;
-
-	region_places(places);
-	for (i = 0; i < REGION_PLACES; i++) {
-		char *dir = NULL;
-
-		if (!places[i] || !*places[i] || !room_in(places[i], size))
-			continue;
-		if (asprintf(&dir, "%s/" REGION_DIR_PREFIX "XXXXXX", places[i]) < 0)
-			break;
-		if (mkdtemp(dir))
-			return dir;
-		free(dir);
-	}
-	err_set(err, -ENOSPC, "no room for a region of %llu MiB in /dev/shm or /tmp",
-		(unsigned long long)(size >> 20) + 1);
-	err_hint(err, "ask for fewer stations with -n, or name a place with --shm");
-	return NULL;
-}
-
 /* Fill in dir, shm and sock. */
-static int choose_paths(struct region *r, const char *shm, const char *sock, struct err *err)
+static int choose_paths(struct region *r, uint64_t buffer, const char *shm, const char *sock,
+			struct err *err)
 {
 	if (!shm || !sock) {
-		r->dir = make_dir(r->size, err);
-		if (!r->dir)
+		r->dir = room_make_dir(REGION_DIR_PREFIX, r->size, r->size + buffer, err);
+		if (!r->dir) {
+			err_hint(err, "ask for fewer stations with -n, name a place with --shm, or "
+				      "set TMPDIR to a directory with room");
 			return err->code;
+		}
 	}
 	r->shm = shm ? absolute(shm) : path_in(r->dir, REGION_FILE);
 	r->sock = sock ? absolute(sock) : path_in(r->dir, REGION_SOCKET);
@@ -271,14 +236,14 @@ static void fill_header(struct region *r)
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
-int region_create(struct region *r, uint32_t nr_stations, const char *shm, const char *sock,
-		  struct err *err)
+int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
+		  const char *sock, struct err *err)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = -1;
 	r->nr_stations = nr_stations;
 	r->size = ctp_region_size(nr_stations);
-	if (choose_paths(r, shm, sock, err) < 0 || create_file(r, err) < 0 ||
+	if (choose_paths(r, buffer, shm, sock, err) < 0 || create_file(r, err) < 0 ||
 	    map_file(r, err) < 0) {
 		region_close(r);
 		return err->code;

@@ -28,11 +28,6 @@
 #define REGION_FILE       "region"
 #define REGION_SOCKET     "wake"
 
-#define REGION_PLACES     4u
-
-/* Where private directories are made, in this order; NULL and "" are none. */
-void region_places(const char *places[REGION_PLACES]);
-
 struct region {
 	char *dir;  /* our own directory, or NULL when the user named both paths */
 	char *shm;  /* absolute */
@@ -46,9 +41,12 @@ struct region {
 	void *map;                          /* the read-only mapping */
 };
 
-/* @shm and @sock are what the user asked for, or NULL. */
-int region_create(struct region *r, uint32_t nr_stations, const char *shm, const char *sock,
-		  struct err *err);
+/*
+ * @shm and @sock are what the user asked for, or NULL: then a place is chosen that has room for
+ * @buffer bytes beside the stations, as far as there is one (room.h).
+ */
+int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
+		  const char *sock, struct err *err);
 
 /* Unmaps, and removes everything region_create() made (and the socket).  NULL-safe parts. */
 void region_close(struct region *r);

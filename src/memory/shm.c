@@ -16,29 +16,7 @@
 #include <unistd.h>
 
 #include "ctp/region.h"
-
-/* A fresh directory that nobody else can look into, on tmpfs if there is one. */
-static char *make_dir(struct err *err)
-{
-	const char *places[REGION_PLACES];
-	size_t i;
-
-	region_places(places);
-	for (i = 0; i < REGION_PLACES; i++) {
-		char *dir = NULL;
-
-		if (!places[i] || !*places[i])
-			continue;
-		if (asprintf(&dir, "%s/coromem-XXXXXX", places[i]) < 0)
-			break;
-		if (mkdtemp(dir))
-			return dir;
-		free(dir);
-	}
-	err_set(err, -ENOSPC, "no place for the shared memory");
-	err_hint(err, "/dev/shm, $TMPDIR or /tmp must be writable");
-	return NULL;
-}
+#include "ctp/room.h"
 
 static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
 {
@@ -47,7 +25,6 @@ static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
 	m->fd = open(m->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (m->fd < 0)
 		return err_errno(err, "cannot make '%s'", m->path);
-	m->size = crw_region_size(g);
 	if (!m->size)
 		return err_set(err, -EINVAL, "no region has such a size");
 	if (ftruncate(m->fd, (off_t)m->size) < 0)
@@ -68,9 +45,13 @@ int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
 {
 	memset(m, 0, sizeof(*m));
 	m->fd = -1;
-	m->dir = make_dir(err);
-	if (!m->dir)
+	m->size = crw_region_size(g);
+	/* The program writes into the file without asking for room first: all of it must fit. */
+	m->dir = room_make_dir("coromem-", m->size, m->size, err);
+	if (!m->dir) {
+		err_hint(err, "ask for less with --buffer, or set TMPDIR to a directory with room");
 		return err->code;
+	}
 	if (asprintf(&m->path, "%s/region", m->dir) < 0) {
 		m->path = NULL;
 		err_set(err, -ENOMEM, "no memory for a file name");
