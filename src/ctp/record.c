@@ -182,12 +182,17 @@ void record_station_event(void *ctx, const struct trace_event *event)
 	record_event(ctx, TRACE_LANE_STATIONS, event);
 }
 
-/* What the files took and what not; once everything is out. */
+/*
+ * What the files took and what not; once everything is out.  An event that was read and is not
+ * in the file is lost, whatever the writer counted: written = collected + lost + forgotten.
+ */
 static void count(struct collector_result *result, const struct trace_counts *c)
 {
+	uint64_t given = result->totals.written - result->totals.lost - result->forgotten;
+
 	result->collected = c->written;
-	result->lost_output = c->unwritten;
-	result->lost = result->totals.lost + c->unwritten;
+	result->lost_output = given > c->written ? given - c->written : 0;
+	result->lost = result->totals.lost + result->lost_output;
 	result->others_collected = c->others_written;
 	result->others_lost += c->others_unwritten;
 	result->clamped = c->clamped;

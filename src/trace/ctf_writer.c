@@ -282,13 +282,13 @@ static void release_record(struct ctf_writer *w, const struct held_record *r)
 	s->others += !r->is_transition;
 }
 
-/* Those from before @ts. */
+/* Those from before @ts; UINT64_MAX: all, also an event that has this time itself. */
 static void release_held(struct ctf_writer *w, uint64_t ts)
 {
 	size_t i;
 
 	held_sort(&w->held);
-	for (i = 0; i < w->held.nr && w->held.records[i].ts < ts; i++)
+	for (i = 0; i < w->held.nr && (w->held.records[i].ts < ts || ts == UINT64_MAX); i++)
 		release_record(w, &w->held.records[i]);
 	held_drop(&w->held, i);
 }

@@ -249,6 +249,11 @@ static int do_scribble(char **argv)
 			size_t at = random_place((struct ctp_header *)(void *)region, size, &state);
 			uint64_t likely = r & 1 ? r >> 60 : r;
 
+			/* The largest number is a mark in many a program: it must not be one here.
+			 */
+			if (r % 16 == 0)
+				likely = UINT64_MAX;
+
 			memcpy(region + at, &likely, (r >> 8) % 8 + 1);
 		}
 		free(make_events("victim", 1, 3, 0));

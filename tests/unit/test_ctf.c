@@ -337,6 +337,22 @@ static void stations_without_a_horizon_wait_for_the_flush_only(void)
 	close_out(&o, 0);
 }
 
+/* A program can write any time into its station; this one also means "no horizon". */
+static void a_station_event_at_the_end_of_time_is_in_the_trace(void)
+{
+	struct out o = open_out();
+	struct trace_counts counts;
+
+	put_station(&o, 1, 0, UINT64_MAX);
+	put_station(&o, 1, 1, 5000);
+	trace_put_horizon(o.w, UINT64_MAX);
+	trace_flush(o.w);
+	trace_writer_counts(o.w, &counts);
+	CHECK_EQ(counts.written, 2);
+	close_out(&o, 0);
+	CHECK_EQ(read_trace().events, 2);
+}
+
 /* ---- size ----------------------------------------------------------------- */
 
 static void limit(__rlimit_resource_t resource, rlim_t value)
@@ -756,6 +772,7 @@ int main(void)
 	RUN(stations_come_in_order_of_time);
 	RUN(stations_that_come_too_late_have_a_stream_of_their_own);
 	RUN(stations_without_a_horizon_wait_for_the_flush_only);
+	RUN(a_station_event_at_the_end_of_time_is_in_the_trace);
 	RUN(more_lanes_than_descriptors_do_not_matter);
 	RUN(long_names_and_long_commands_fit);
 	RUN(a_limit_on_file_sizes_keeps_whole_packets_and_exact_counts);
