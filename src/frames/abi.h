@@ -151,8 +151,11 @@ static inline uint64_t ppt_frames_issued(uint64_t next_ticket)
 	return next_ticket ? next_ticket - 1 - ((next_ticket - 1) >> 32) : 0;
 }
 
-#define PPT_SLOTS_MIN 2u
-#define PPT_SLOTS_MAX (UINT32_C(1) << 30)
+/* A counter in a frame that was not measured.  A time that was not taken is 0. */
+#define PPT_COUNTER_NONE UINT64_MAX
+
+#define PPT_SLOTS_MIN    2u
+#define PPT_SLOTS_MAX    (UINT32_C(1) << 30)
 
 /* ---- nothing moves -------------------------------------------------------- */
 

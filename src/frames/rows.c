@@ -12,6 +12,7 @@
 #include "base/fmt.h"
 #include "base/fmt_double.h"
 #include "base/utf8.h"
+#include "frames/abi.h"
 
 #define NUMBER_MAX (FMT_DOUBLE_MAX + 4)
 
@@ -274,6 +275,13 @@ static bool get_time(const struct row_plan *p, enum desc_type type, const uint8_
 	return seconds || rest;
 }
 
+/* False: it was not measured. */
+static bool get_counter(const uint8_t *at, uint64_t *value)
+{
+	*value = RAW(uint64_t, at);
+	return *value != PPT_COUNTER_NONE;
+}
+
 static void get_difference(const struct row_plan *p, const struct row_cell *c, const uint8_t *start,
 			   const uint8_t *end, struct row_value *v)
 {
@@ -284,6 +292,10 @@ static void get_difference(const struct row_plan *p, const struct row_cell *c, c
 	case DESC_TICKS:
 		if (get_time(p, c->field->type, start, &from) &&
 		    get_time(p, c->field->type, end, &to))
+			set_signed(v, (int64_t)(to - from));
+		break;
+	case DESC_COUNTER:
+		if (get_counter(start, &from) && get_counter(end, &to))
 			set_signed(v, (int64_t)(to - from));
 		break;
 	case DESC_FLOAT:
@@ -359,9 +371,15 @@ static void get_plain(const struct row_plan *p, const struct desc_field *f, cons
 		set_unsigned(v, RAW(uint32_t, at));
 		break;
 	case DESC_UINT64:
-	case DESC_COUNTER:
 		set_unsigned(v, RAW(uint64_t, at));
 		break;
+	case DESC_COUNTER: {
+		uint64_t value;
+
+		if (get_counter(at, &value))
+			set_unsigned(v, value);
+		break;
+	}
 	case DESC_BOOL:
 		v->kind = ROW_BOOL;
 		v->u = RAW(uint8_t, at) != 0;

@@ -6,7 +6,8 @@
  * members in the order of the spec.  An interval has three cells: start, end, and what lies
  * between (NAME_duration for times, NAME_delta for everything else).  A counter's cells
  * bear the name of the counter, and those that nobody counted are left out.  Times are
- * nanoseconds, with the recording's offset added; a time that was never taken is empty.
+ * nanoseconds, with the recording's offset added; a time that was never taken is empty, and so is
+ * a counter that was not measured.
  */
 #ifndef FRAMES_ROWS_H
 #define FRAMES_ROWS_H
