@@ -119,6 +119,21 @@ static const char *end_words(enum attach_end end)
 	return words[end];
 }
 
+/* Counters that the program opened in no thread: their columns are empty. */
+static void put_unmeasured(struct json_writer *w, const struct attach *a)
+{
+	const struct counters *c = &a->config.counters;
+	unsigned i;
+
+	jw_key(w, "unmeasured");
+	jw_array_begin(w);
+	for (i = 0; i < c->nr; i++) {
+		if (a->stats.unmeasured >> i & 1)
+			jw_string(w, c->names[i]);
+	}
+	jw_array_end(w);
+}
+
 static void summary_json(const struct session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
@@ -146,6 +161,7 @@ static void summary_json(const struct session *s)
 	jw_field_u64(&w, "stopped_ns", st->stopped_ns);
 	jw_field_u64(&w, "stops", st->stops);
 	jw_field_bool(&w, "parked", st->parked);
+	put_unmeasured(&w, &s->attach);
 	jw_object_end(&w);
 	jw_newline(&w);
 	jw_release(&w);
@@ -208,17 +224,26 @@ static void warnings(const struct session *s)
 {
 	const struct attach *a = &s->attach;
 	const struct counters *c = &a->config.counters;
+	unsigned i;
 
 	if (!a->stats.attached && a->stats.end != ATTACH_FAILED)
 		say("attach", "the program saved no frame meanwhile");
 	if (a->stats.parked)
 		say("attach", "the program is of the existing tool: it keeps the ring, since "
 			      "detaching could crash it");
+	for (i = 0; i < c->nr && !a->live.desc.extended; i++) {
+		if (a->stats.unmeasured >> i & 1)
+			say("attach", "counter '%s' was not measured: %s", c->names[i],
+			    a->adopted ? "the program keeps the counters that it opened for an "
+					 "earlier collector"
+				       : "the program could not open it");
+	}
 	if (!a->stats.counters_failed || !c->nr)
 		return;
 	say("attach", "the program could not open counter '%s': %s",
 	    a->stats.counter_slot < c->nr ? c->names[a->stats.counter_slot] : "?",
 	    a->stats.counter_error > 0 ? strerror(a->stats.counter_error) : "it does not say why");
+	fputs("hint: readings that are missing for this reason are empty, not 0\n", stderr);
 }
 
 /* ---- recording ----------------------------------------------------------- */

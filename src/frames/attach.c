@@ -56,6 +56,31 @@ static bool is_enough(const struct attach *a)
 	return a->config.count && a->stats.recorded >= a->config.count;
 }
 
+/* The frame of @image; NULL: none of those that there are. */
+static const struct desc_frame *frame_of(const struct desc *d, const uint8_t *image)
+{
+	uint32_t type = 1;
+
+	if (d->nr_frames > 1)
+		memcpy(&type, image + 4, sizeof(type));
+	return type >= 1 && type <= d->nr_frames ? &d->frames[type - 1] : NULL;
+}
+
+/* What the program left in counters that it does not measure is not a reading. */
+static void erase_unmeasured(const struct attach *a, uint8_t *image)
+{
+	const struct desc_frame *f = frame_of(&a->live.desc, image);
+	const uint64_t none = PPT_COUNTER_NONE;
+	size_t i;
+
+	for (i = 0; f && i < f->nr_fields; i++) {
+		const struct desc_field *field = &f->fields[i];
+
+		if (field->type == DESC_COUNTER && (a->unmeasured >> field->counter & 1))
+			memcpy(image + field->offset, &none, sizeof(none));
+	}
+}
+
 static void take_frame(void *arg, uint64_t ticket, const uint8_t *image)
 {
 	struct attach *a = arg;
@@ -64,6 +89,8 @@ static void take_frame(void *arg, uint64_t ticket, const uint8_t *image)
 		return;
 	if (!a->live.desc.extended)
 		ticket -= OLD_TICKETS;
+	if (a->unmeasured)
+		erase_unmeasured(a, a->ring.copy);
 	a->stats.recorded++;
 	a->config.sink.frame(a->config.sink.arg, ticket, image);
 }
@@ -222,6 +249,21 @@ static int set_up(struct attach *a, struct err *err)
 	return rc;
 }
 
+static bool has_one_thread(pid_t pid)
+{
+	char path[64];
+	unsigned nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && readdir(dir)) // NOLINT(concurrency-mt-unsafe)
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr == 3; /* with . and .. */
+}
+
 static int take_signals(struct attach *a, struct err *err)
 {
 	sigset_t set;
@@ -237,6 +279,16 @@ static int take_signals(struct attach *a, struct err *err)
 		return err_errno(err, "cannot block signals");
 	a->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return a->signal_fd < 0 ? err_errno(err, "cannot wait for signals") : 0;
+}
+
+/* Code of another generator opens the counters once, in the thread that maps the ring. */
+static void say_whose_counters(struct attach *a)
+{
+	if (!a->live.desc.extended && a->config.counters.nr && !has_one_thread(a->live.target.pid))
+		attach_say(a, 0,
+			   "process %d has several threads, and its code counts for one of them "
+			   "only: readings in other threads are of that one",
+			   (int)a->live.target.pid);
 }
 
 int attach_start(struct attach *a, struct err *err)
@@ -257,6 +309,7 @@ int attach_start(struct attach *a, struct err *err)
 	a->last_check_ns = a->start_ns;
 	ticks_now(&a->rate_ticks, &a->rate_ns);
 	a->delay_ns = NS_PER_MS / 2;
+	say_whose_counters(a);
 	rc = set_up(a, err);
 	if (!rc)
 		attach_say(a, 1, "set the handle of '%s' to %d; a ring of %u slots",
@@ -398,11 +451,15 @@ static int open_ring(struct attach *a, const struct control_answer *answer, stru
 /* The program makes the handle 0 when it cannot use what we offer. */
 static int check_refusal(struct attach *a, struct err *err)
 {
+	struct control_answer answer;
 	int32_t id = a->handle;
 	int rc = live_get_handle(&a->live, &id, err), why;
 
 	if (rc < 0 || id == a->handle)
 		return rc;
+	/* Or it has attached, saved and let go since the last look. */
+	if (control_attached(&a->control, &answer))
+		return open_ring(a, &answer, err);
 	if (live_owner(&a->live) != getpid()) {
 		a->stats.end = ATTACH_TAKEN;
 		return 1;
@@ -484,6 +541,8 @@ static int look(struct attach *a, bool patient, struct err *err)
 	rc = find_head(a, err);
 	if (rc < 0)
 		return rc;
+	a->unmeasured = control_unmeasured(&a->control, &a->config.counters, a->adopted);
+	a->stats.unmeasured |= a->unmeasured;
 	waiting = a->head - a->ring.next;
 	if (waiting > a->stats.fullest)
 		a->stats.fullest = waiting;
@@ -637,21 +696,6 @@ static bool has_counters(const struct desc *d)
 		}
 	}
 	return false;
-}
-
-static bool has_one_thread(pid_t pid)
-{
-	char path[64];
-	unsigned nr = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && readdir(dir)) // NOLINT(concurrency-mt-unsafe)
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr == 3; /* with . and .. */
 }
 
 /*

@@ -71,6 +71,7 @@ struct attach_stats {
 	bool counters_failed; /* some thread could not open one: */
 	unsigned counter_slot;
 	int counter_error;
+	unsigned unmeasured; /* counters that the program did not open, as bits, at any time */
 	bool parked;         /* the program of the existing tool keeps the ring */
 	uint64_t ran_ns;     /* from the handle to the end */
 	uint64_t stopped_ns; /* how long the program stood still because of us */
@@ -90,6 +91,7 @@ struct attach {
 	bool settling;         /* the last look: nothing will be clearer later */
 	uint32_t wanted_slots; /* of a resize under way; 0: none */
 	uint32_t queued_slots; /* of the next one, asked for while it could not be; 0: none */
+	unsigned unmeasured;   /* counters that the program does not measure, as bits */
 	uint64_t head;         /* tickets issued, as last seen */
 	uint64_t missed_told;  /* losses that the sink knows of */
 	uint64_t overrun_seen; /* losses that a larger ring would have spared us */

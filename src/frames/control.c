@@ -24,23 +24,27 @@ size_t control_size(const struct desc *d)
 	return d->extended ? PPT_CONTROL_SIZE : 80 + 3 * 136;
 }
 
+/*
+ * Entry @i of the existing order.  Behind the first one, entries lie where the program's kernel
+ * headers put them; ours of 112 bytes are what extended programs read.  For the others the size
+ * of today's headers is the best guess.
+ */
+static uint8_t *old_counter(const struct control *c, unsigned i)
+{
+	size_t entry = c->extended ? sizeof(struct ppt_old_counter)
+				   : 8 + sizeof(struct perf_event_attr);
+
+	return (uint8_t *)c->block + offsetof(struct ppt_old_control, counterdata) + i * entry;
+}
+
 static void fill_counters(struct control *c, const struct counters *counters)
 {
 	unsigned i;
 
 	if (c->old_order) {
-		/*
-		 * Behind the first one, entries lie where the program's kernel headers put them;
-		 * ours of 112 bytes are what extended programs read.  For the others the size of
-		 * today's headers is the best guess; session.c says so.
-		 */
-		size_t entry = c->extended ? sizeof(struct ppt_old_counter)
-					   : 8 + sizeof(struct perf_event_attr);
-		uint8_t *at = (uint8_t *)c->block + offsetof(struct ppt_old_control, counterdata);
-
-		for (i = 0; i < counters->nr; i++, at += entry) {
-			memcpy(at, &i, sizeof(i));
-			memcpy(at + 8, &counters->attrs[i], PPT_ATTR_SIZE);
+		for (i = 0; i < counters->nr; i++) {
+			memcpy(old_counter(c, i), &i, sizeof(i));
+			memcpy(old_counter(c, i) + 8, &counters->attrs[i], PPT_ATTR_SIZE);
 		}
 		old_view(c)->nr_perf_ctrs = counters->nr;
 		return;
@@ -111,6 +115,33 @@ bool control_attached(const struct control *c, struct control_answer *answer)
 		return answer->stride != 0;
 	}
 	return true;
+}
+
+unsigned control_unmeasured(const struct control *c, const struct counters *counters, bool adopted)
+{
+	const uint32_t *nr = c->old_order ? &old_view(c)->nr_perf_ctrs
+					  : &seed_view(c)->nr_perf_ctrs;
+	unsigned i, mask = 0, opened = LOAD(*nr);
+
+	if (c->extended) {
+		uint64_t flags = control_flags(c);
+
+		/* No thread has opened any; code of an earlier generator then saves zeros. */
+		if ((flags & PPT_CLIENT_FLAG_COUNTERS_FAILED) &&
+		    !(flags & PPT_CLIENT_FLAG_COUNTERS_SETUP))
+			opened = 0;
+	}
+	for (i = 0; i < counters->nr; i++) {
+		const uint8_t *attr = c->old_order ? old_counter(c, i) + 8
+						   : seed_view(c)->counterdata[i];
+
+		/* A program of another implementation sets the number to 0 if it cannot open them.
+		 */
+		if (i >= opened ||
+		    (adopted && memcmp(attr, &counters->attrs[i], PPT_ATTR_SIZE) != 0))
+			mask |= 1u << i;
+	}
+	return mask;
 }
 
 uint64_t control_next_ticket(const struct control *c)

@@ -43,6 +43,12 @@ bool control_attached(const struct control *c, struct control_answer *answer);
 
 uint64_t control_flags(const struct control *c);
 
+/*
+ * Which of @counters the program does not measure, as bits: it opened none, or it opened those of
+ * an earlier collector (@adopted).  Threads of extended programs tell more in their frames.
+ */
+unsigned control_unmeasured(const struct control *c, const struct counters *counters, bool adopted);
+
 /* Extended ones only. */
 uint64_t control_next_ticket(const struct control *c);
 uint64_t control_dropped(const struct control *c);
