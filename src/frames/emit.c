@@ -46,6 +46,7 @@ static bool holds(const void *context, const char *word)
 		{ "resize", d->resize },
 		{ "old", d->dialect == DESC_PPT },
 		{ "times", times },
+		{ "timed", times || emit_has_type(d, DESC_COUNTER) },
 		{ "ticks", d->time == DESC_COUNTER_CLOCK },
 		{ "timespec", d->time == DESC_TIMESPEC },
 		{ "timeval", d->time == DESC_TIMEVAL },

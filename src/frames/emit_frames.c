@@ -70,6 +70,18 @@ static const char *c_type(const struct desc *d, const struct desc_field *f)
 	}
 }
 
+/* Is there a hidden field behind the frame that says when the member's interval began? */
+static bool has_beginning(const struct desc_member *m)
+{
+	return m->type == DESC_COUNTER || (m->interval && is_timed(m->type));
+}
+
+/* A clock that each thread has for itself, as counters are. */
+static bool is_thread_clock(const struct desc *d)
+{
+	return d->time == DESC_TIMESPEC && d->clock && !strcmp(d->clock, "thread_cputime");
+}
+
 /* "struct ppt_Server_request" or "request". */
 static void put_class(const struct emit *e, const struct desc_frame *f, FILE *out)
 {
@@ -193,6 +205,21 @@ static void put_field(const struct emit *e, const struct desc_field *f, FILE *ou
 	fputc('\n', out);
 }
 
+/*
+ * Behind the back number, where save() does not look: the thread's stamp (or the last one of any
+ * thread) when an interval began, 0 if it never did.
+ */
+static void put_beginnings(const struct emit *e, const struct desc_frame *f, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_members; i++) {
+		if (has_beginning(&f->members[i]))
+			fprintf(out, "\tuint32_t __ppt_began_%s%s; /* not to be set */\n",
+				f->members[i].name, emit_is_cpp(e->d) ? " = 0" : "");
+	}
+}
+
 /* A C header is also included by C++, which has another word: the header has a macro for it. */
 static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *out)
 {
@@ -214,59 +241,146 @@ static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *
 
 /* ---- snapshots -------------------------------------------------------------------- */
 
-/* "if (attached())", which has a longer name in C. */
-static void put_condition(const struct emit *e, const char *tab, FILE *out)
+/* The body of a snapshot: how far it is indented, and how it names the frame. */
+static const char *tab_of(const struct emit *e)
 {
-	if (emit_is_cpp(e->d))
-		fprintf(out, "%sif (attached())\n", tab);
-	else
-		fprintf(out, "%sif (ppt_%s_attached())\n", tab, e->d->name);
+	return emit_is_cpp(e->d) ? "\t\t" : "\t";
 }
 
-static void put_time_body(const struct emit *e, const char *tab, const char *field, FILE *out)
+static const char *frame_of(const struct emit *e)
 {
-	const struct desc *d = e->d;
-	const char *frame = emit_is_cpp(d) ? "" : "frame->";
-
-	put_condition(e, tab, out);
-	fprintf(out, "%s\tppt_%s_now_(&%s%s);\n%selse\n", tab, d->name, frame, field, tab);
-	if (d->time == DESC_COUNTER_CLOCK)
-		fprintf(out, "%s\t%s%s = 0;\n", tab, frame, field);
-	else
-		fprintf(out, "%s\t%s%s.tv_sec = %s%s.%s = 0;\n", tab, frame, field, frame, field,
-			d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec");
+	return emit_is_cpp(e->d) ? "" : "frame->";
 }
 
-static void put_counter_body(const struct emit *e, const char *tab, const struct desc_member *m,
-			     const char *end, FILE *out)
+/* "if (attached())", which has a longer name in C; or with the thread set up as well. */
+static void put_condition(const struct emit *e, bool begin, const char *brace, FILE *out)
 {
-	const char *frame = emit_is_cpp(e->d) ? "" : "frame->";
+	fprintf(out, "%sif (", tab_of(e));
+	if (begin)
+		fprintf(out, "ppt_%s_begin_", e->d->name);
+	else if (emit_is_cpp(e->d))
+		fputs("attached", out);
+	else
+		fprintf(out, "ppt_%s_attached", e->d->name);
+	fprintf(out, "())%s\n", brace);
+}
+
+static void put_now(const struct emit *e, const char *name, const char *end, FILE *out)
+{
+	fprintf(out, "%s\tppt_%s_now_(&%s%s%s);\n", tab_of(e), e->d->name, frame_of(e), name, end);
+}
+
+/* This time was not taken.  @extra: a tab more. */
+static void put_no_time(const struct emit *e, const char *extra, const char *name, const char *end,
+			FILE *out)
+{
+	const char *frame = frame_of(e), *last = e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec";
+
+	if (e->d->time == DESC_COUNTER_CLOCK)
+		fprintf(out, "%s%s%s%s%s = 0;\n", tab_of(e), extra, frame, name, end);
+	else
+		fprintf(out, "%s%s%s%s%s.tv_sec = %s%s%s.%s = 0;\n", tab_of(e), extra, frame, name,
+			end, frame, name, end, last);
+}
+
+static void put_time_or_none(const struct emit *e, const char *name, const char *end, FILE *out)
+{
+	put_condition(e, false, "", out);
+	put_now(e, name, end, out);
+	fprintf(out, "%selse\n", tab_of(e));
+	put_no_time(e, "\t", name, end, out);
+}
+
+/* All that takes long is done in begin_(), before the clock is read. */
+static void put_time_start(const struct emit *e, const char *name, FILE *out)
+{
+	put_condition(e, true, " {", out);
+	put_no_time(e, "\t", name, "_end", out);
+	fprintf(out, "%s\t%s__ppt_began_%s = ppt_%s_%s_stamp_();\n", tab_of(e), frame_of(e), name,
+		e->d->name, is_thread_clock(e->d) ? "own" : "last");
+	put_now(e, name, "_start", out);
+	fprintf(out, "%s} else {\n", tab_of(e));
+	put_no_time(e, "\t", name, "_start", out);
+	fprintf(out, "%s}\n", tab_of(e));
+}
+
+/*
+ * An interval that generated code was at work in has no start, nor has one that began in another
+ * thread if each thread has a clock of its own.  A start that the program stored itself has no
+ * stamp, and is kept.
+ */
+static void put_time_end(const struct emit *e, const char *name, FILE *out)
+{
+	const char *tab = tab_of(e), *frame = frame_of(e), *buf = e->d->name;
+
+	put_time_or_none(e, name, "_end", out);
+	fprintf(out, "%sif (%s__ppt_began_%s &&\n", tab, frame, name);
+	if (is_thread_clock(e->d))
+		fprintf(out, "%s    %s__ppt_began_%s != ppt_%s_own_stamp_())\n", tab, frame, name,
+			buf);
+	else
+		fprintf(out, "%s    (int32_t)(ppt_%s_own_stamp_() - %s__ppt_began_%s) > 0)\n", tab,
+			buf, frame, name);
+	put_no_time(e, "\t", name, "_start", out);
+}
+
+/* All three of a member: what was read, or all ones where nothing was. */
+static void put_counters(const struct emit *e, const char *extra, const char *name, const char *end,
+			 bool measured, FILE *out)
+{
 	unsigned i;
 
-	fprintf(out, "%suint64_t values[3] = { 0, 0, 0 };\n\n", tab);
-	put_condition(e, tab, out);
-	fprintf(out, "%s\tppt_%s_counters_(values);\n", tab, e->d->name);
-	for (i = 0; i < 3; i++)
-		fprintf(out, "%s%s%s_%u%s = values[%u];\n", tab, frame, m->name, i, end, i);
+	for (i = 0; i < 3; i++) {
+		fprintf(out, "%s%s%s%s_%u%s = ", tab_of(e), extra, frame_of(e), name, i, end);
+		if (measured)
+			fprintf(out, "values[%u];\n", i);
+		else
+			fputs("UINT64_MAX;\n", out);
+	}
+}
+
+/* Counters are a thread's own: an interval that began in another one has no start. */
+static void put_counter_body(const struct emit *e, const struct desc_member *m, const char *end,
+			     FILE *out)
+{
+	const char *tab = tab_of(e), *frame = frame_of(e);
+	bool ends = !strcmp(end, "_end");
+
+	fprintf(out, "%suint64_t values[3] = { UINT64_MAX, UINT64_MAX, UINT64_MAX };\n", tab);
+	fprintf(out, "%suint32_t stamp = 0;\n\n", tab);
+	put_condition(e, !ends, "", out);
+	fprintf(out, "%s\tstamp = ppt_%s_counters_(values);\n", tab, e->d->name);
+	if (ends) {
+		fprintf(out, "%sif (!stamp || stamp != %s__ppt_began_%s) {\n", tab, frame, m->name);
+		put_counters(e, "\t", m->name, "_start", false, out);
+		fprintf(out, "%s}\n", tab);
+	} else {
+		fprintf(out, "%s%s__ppt_began_%s = stamp;\n", tab, frame, m->name);
+	}
+	if (m->interval && !ends)
+		put_counters(e, "", m->name, "_end", false, out);
+	put_counters(e, "", m->name, end, true, out);
 }
 
 static void put_snapshot(const struct emit *e, const struct desc_frame *f,
 			 const struct desc_member *m, const char *end, FILE *out)
 {
-	const char *buf = e->d->name, *tab = emit_is_cpp(e->d) ? "\t\t" : "\t";
-	char field[2 * DESC_NAME_MAX];
+	const char *buf = e->d->name;
 
-	snprintf(field, sizeof(field), "%s%s", m->name, end);
 	if (emit_is_cpp(e->d))
-		fprintf(out, "\tvoid snapshot_%s()\n\t{\n", field);
+		fprintf(out, "\tvoid snapshot_%s%s()\n\t{\n", m->name, end);
 	else
 		fprintf(out,
-			"static inline void ppt_%s_%s_snapshot_%s(struct ppt_%s_%s *frame)\n{\n",
-			buf, f->name, field, buf, f->name);
+			"static inline void ppt_%s_%s_snapshot_%s%s(struct ppt_%s_%s *frame)\n{\n",
+			buf, f->name, m->name, end, buf, f->name);
 	if (m->type == DESC_COUNTER)
-		put_counter_body(e, tab, m, end, out);
+		put_counter_body(e, m, end, out);
+	else if (!m->interval)
+		put_time_or_none(e, m->name, "", out);
+	else if (!strcmp(end, "_start"))
+		put_time_start(e, m->name, out);
 	else
-		put_time_body(e, tab, field, out);
+		put_time_end(e, m->name, out);
 	fputs(emit_is_cpp(e->d) ? "\t}\n\n" : "}\n\n", out);
 }
 
@@ -295,6 +409,7 @@ static void put_c_frame(const struct emit *e, const struct desc_frame *f, FILE *
 	fprintf(out, "/* ---- frame %s ---- */\n\nstruct ppt_%s_%s {\n", f->name, buf, f->name);
 	for (i = 0; i < f->nr_fields; i++)
 		put_field(e, &f->fields[i], out);
+	put_beginnings(e, f, out);
 	fputs("};\n\n", out);
 	put_asserts(e, f, out);
 	fputc('\n', out);
@@ -314,6 +429,7 @@ static void put_cpp_frame(const struct emit *e, const struct desc_frame *f, FILE
 	fprintf(out, "class PPT_%s_API %s\n{\n    public:\n", e->d->name, f->name);
 	for (i = 0; i < f->nr_fields; i++)
 		put_field(e, &f->fields[i], out);
+	put_beginnings(e, f, out);
 	fputc('\n', out);
 	put_snapshots(e, f, out);
 	fputs("\tvoid save() const\n\t{\n\t\tif (attached())\n\t\t\tsave_();\n\t}\n\n", out);
@@ -414,6 +530,11 @@ static const char *const put_halves =
 	"static inline void put64(unsigned char *at, uint64_t value)\n{\n"
 	"\tput32(at, (uint32_t)value);\n\tput32(at + 4, (uint32_t)(value >> 32));\n}\n\n";
 
+static const char *const counted =
+	"/* A counter of which no snapshot was taken is not 0, but not measured. */\n"
+	"static inline uint64_t counted(uint64_t value, uint32_t began)\n{\n"
+	"\treturn value || began ? value : UINT64_MAX;\n}\n\n";
+
 static const char *const put_text =
 	"/* Up to the terminator; what is behind it is not ours to show. */\n"
 	"static inline void put_text(unsigned char *at, const char *text, size_t size)\n{\n"
@@ -445,6 +566,8 @@ void emit_puts(const struct emit *e, FILE *out)
 		put_real("float", 32, out);
 	if (used[PUT_DOUBLE])
 		put_real("double", 64, out);
+	if (emit_has_type(e->d, DESC_COUNTER))
+		fputs(counted, out);
 	if (used[PUT_TEXT])
 		fputs(put_text, out);
 	if (used[PUT_ZEROS])
@@ -474,7 +597,10 @@ static void put_scalar(const struct emit *e, const struct desc_frame *f,
 		fprintf(out, "\tfor (i = 0; i < %u; i++)\n\t", field->count);
 	fprintf(out, "\t%s(", names[put]);
 	put_at(e, f, field, out);
-	if (field->is_array)
+	if (field->type == DESC_COUNTER)
+		fprintf(out, ", counted(frame->%s, frame->__ppt_began_%s));\n", field->name,
+			field->member);
+	else if (field->is_array)
 		fprintf(out, " + i * %u, %s%s%s[i]);\n", desc_type_size(field->type), casts[put],
 			"frame->", field->name);
 	else

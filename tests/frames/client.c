@@ -273,7 +273,7 @@ static void saves_nothing_and_calls_nobody_until_attached(void)
 			N(event_save)(&e);
 			N(counted_save)(&c);
 		}
-		syscall(SYS_exit, e.took_start.tv_sec || c.work_0_start ? 1 : 0);
+		syscall(SYS_exit, e.took_start.tv_sec || c.work_0_start != PPT_COUNTER_NONE);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
@@ -787,7 +787,7 @@ static void *count_in_thread(void *arg)
 	N(counted_snapshot_work_end)(&f);
 	/* The thread's own time, and no third counter. */
 	if (f.work_0_end > f.work_0_start && f.work_0_end - f.work_0_start > 10000 &&
-	    f.work_2_end == 0)
+	    f.work_2_end == PPT_COUNTER_NONE)
 		atomic_fetch_add(&counters_seen, 1);
 	f.thread = 1;
 	N(counted_save)(&f);
