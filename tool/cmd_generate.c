@@ -2,20 +2,20 @@
 /*
  * cmd_generate.c - `corotracer generate`: C or C++ from a spec.
  *
- * Both files are made in memory first, and each is put in its place by a rename: a spec
- * with an error, or a full disk, leaves what was there before as it was.
+ * Both files are written under temporary names first (base/output_file.h): a spec with an
+ * error, or a full disk, leaves earlier files unchanged.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <corotracer/version.h>
 
 #include "base/io.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "frames/abi.h"
@@ -171,72 +171,22 @@ static bool understand(const struct request *req, struct desc *d)
 
 /* ---- the files -------------------------------------------------------------- */
 
-/* A file that is whole before it takes the place of @path. */
-struct new_file {
-	const char *path;
-	char temporary[4096]; /* "": there is none */
-};
-
-static int write_text(struct new_file *f, const char *text, size_t size, struct err *err)
-{
-	size_t done = 0;
-	ssize_t rc = 0;
-	int fd;
-
-	if (snprintf(f->temporary, sizeof(f->temporary), "%s.%ld.tmp", f->path, (long)getpid()) >=
-	    (int)sizeof(f->temporary)) {
-		f->temporary[0] = 0;
-		return err_set(err, -ENAMETOOLONG, "'%s' is too long a name", f->path);
-	}
-	fd = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		err_errno(err, "cannot create '%s'", f->temporary);
-		f->temporary[0] = 0;
-		return err->code;
-	}
-	while (done < size && (rc = io_write(fd, text + done, size - done)) > 0)
-		done += (size_t)rc;
-	if (close(fd) < 0 && rc >= 0)
-		rc = -errno;
-	if (rc >= 0)
-		return 0;
-	errno = (int)-rc;
-	return err_errno(err, "cannot write '%s'", f->path);
-}
-
-static int put_in_place(struct new_file *f, struct err *err)
-{
-	if (rename(f->temporary, f->path) < 0)
-		return err_errno(err, "cannot write '%s'", f->path);
-	f->temporary[0] = 0;
-	return 0;
-}
-
-static void discard(const struct new_file *f)
-{
-	if (f->temporary[0])
-		unlink(f->temporary);
-}
-
 static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE *),
-		     struct new_file *f, struct err *err)
+		     struct outfile *f, const char *path, struct err *err)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	FILE *stream;
 	int rc;
 
-	if (!out)
-		return err_set(err, -ENOMEM, "no memory for '%s'", f->path);
-	rc = emit(e, out);
-	if (fclose(out) || !text)
-		rc = err_set(err, -ENOMEM, "no memory for '%s'", f->path);
-	else if (rc)
-		err_set(err, rc, "the templates in this program are broken");
-	else
-		rc = write_text(f, text, size, err);
-	free(text);
-	return rc;
+	if (outfile_open(f, path, err) < 0)
+		return err->code;
+	stream = outfile_stream(f, err);
+	if (!stream)
+		return err->code;
+	rc = emit(e, stream);
+	outfile_end_stream(f, stream);
+	if (rc && !f->error)
+		return err_set(err, rc, "the templates in this program are broken");
+	return outfile_settle(f, err);
 }
 
 struct outputs {
@@ -262,18 +212,18 @@ static bool name_files(const struct request *req, const struct desc *d, struct o
 static bool write_files(const struct request *req, const struct desc *d, const struct outputs *o)
 {
 	const struct emit e = { .d = d, .file = o->name, .spec = req->spec };
-	struct new_file header = { .path = o->header }, source = { .path = o->source };
+	struct outfile header = { 0 }, source = { 0 };
 	struct err err = { 0 };
 	bool good;
 
 	/* Both or none: one alone would be compiled with its old half. */
-	good = write_one(&e, emit_header, &header, &err) == 0 &&
-	       write_one(&e, emit_source, &source, &err) == 0 && put_in_place(&header, &err) == 0 &&
-	       put_in_place(&source, &err) == 0;
+	good = write_one(&e, emit_header, &header, o->header, &err) == 0 &&
+	       write_one(&e, emit_source, &source, o->source, &err) == 0 &&
+	       outfile_commit(&header, &err) == 0 && outfile_commit(&source, &err) == 0;
 	if (!good)
 		say_error("generate", &err);
-	discard(&header);
-	discard(&source);
+	outfile_close(&header);
+	outfile_close(&source);
 	return good;
 }
 

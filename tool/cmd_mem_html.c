@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/output_file.h"
 #include "mem.h"
 #include "mem_machine.h"
 #include "memory/page/page.h"
@@ -105,28 +106,35 @@ static void say_written(const struct request *q, const struct page *page, const 
 	jw_release(&w);
 }
 
+static int fill_file(struct outfile *file, const struct page *page, struct err *err)
+{
+	FILE *stream = outfile_stream(file, err);
+	int rc;
+
+	if (!stream)
+		return err->code;
+	rc = page_write(stream, page);
+	outfile_end_stream(file, stream);
+	if (rc < 0 && !file->error)
+		file->error = rc;
+	return outfile_commit(file, err);
+}
+
 static int write_page(const struct request *q, const struct page *page, const char *path)
 {
-	bool is_stdout = !strcmp(path, "-");
-	FILE *out = is_stdout ? stdout : fopen(path, "we");
+	struct outfile file;
 	struct err err = { 0 };
-	int status = EXIT_OK;
+	int rc = outfile_open(&file, path, &err);
 
-	if (!out) {
-		err_errno(&err, "cannot write '%s'", path);
-		say_error("mem html", &err);
-		return EXIT_FAILED;
+	if (!rc) {
+		rc = fill_file(&file, page, &err);
+		outfile_close(&file);
 	}
-	errno = 0;
-	if (page_write(out, page) < 0)
-		status = EXIT_FAILED;
-	if (!is_stdout && fclose(out) != 0)
-		status = EXIT_FAILED;
-	if (status != EXIT_OK)
-		say("mem html", "cannot write '%s': %s", path, strerror(errno ? errno : EIO));
-	else if (!is_stdout)
+	if (rc < 0)
+		say_error("mem html", &err);
+	else if (strcmp(path, "-") != 0)
 		say_written(q, page, path);
-	return status;
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static int make_page(const struct request *q, const char *path, const char *output)

@@ -3,15 +3,13 @@
 #include "html_job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/json_writer.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "read_trace.h"
@@ -62,16 +60,15 @@ static int find_page(const struct html_job *job, struct bytes *data, struct html
 /* ---- the output --------------------------------------------------------------- */
 
 struct output {
-	char path[PATH_MAX], temporary[PATH_MAX];
-	FILE *file;
-	bool is_stdout, is_direct; /* no file that could be put in place of another */
+	char path[PATH_MAX];
+	struct outfile file;
+	bool is_stdout;
 };
 
 static int name_output(const struct html_job *job, struct output *o, struct err *err)
 {
 	const char *base = job->output ? job->output : job->trace;
 	size_t size = strlen(base);
-	char real[PATH_MAX];
 	int nr;
 
 	/* "trace.ctf/" is a directory's name. */
@@ -79,58 +76,10 @@ static int name_output(const struct html_job *job, struct output *o, struct err 
 		size--;
 	nr = snprintf(o->path, sizeof(o->path), "%.*s%s", (int)size, base,
 		      job->output ? "" : ".html");
-	/* What a link points to is written, not the link. */
-	if (nr > 0 && (size_t)nr < sizeof(o->path) && realpath(o->path, real))
-		nr = snprintf(o->path, sizeof(o->path), "%s", real);
-	if (nr < 0 || (size_t)nr >= sizeof(o->path) - 8)
+	if (nr < 0 || (size_t)nr >= sizeof(o->path))
 		return err_set(err, -ENAMETOOLONG, "the name of the page is too long");
+	o->is_stdout = !strcmp(o->path, "-");
 	return 0;
-}
-
-static int open_output(const struct html_job *job, struct output *o, struct err *err)
-{
-	struct stat st;
-	mode_t mask;
-	int fd;
-
-	if (job->output && !strcmp(job->output, "-")) {
-		o->is_stdout = true;
-		o->file = stdout;
-		return 0;
-	}
-	if (name_output(job, o, err) < 0)
-		return err->code;
-	o->is_direct = stat(o->path, &st) == 0 && !S_ISREG(st.st_mode);
-	if (o->is_direct) {
-		o->file = fopen(o->path, "we");
-		return o->file ? 0 : err_errno(err, "cannot open '%s'", o->path);
-	}
-	snprintf(o->temporary, sizeof(o->temporary), "%.*s.XXXXXX", (int)sizeof(o->path) - 8,
-		 o->path);
-	fd = mkostemp(o->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		o->temporary[0] = '\0';
-		return err_errno(err, "cannot make '%s'", o->path);
-	}
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	o->file = fdopen(fd, "w");
-	return o->file ? 0 : err_errno(err, "cannot open '%s'", o->path);
-}
-
-/* Into place if all went well, else away with it. */
-static int close_output(struct output *o, int rc, struct err *err)
-{
-	if (o->file && !o->is_stdout && fclose(o->file) != 0 && !rc)
-		rc = err_errno(err, "cannot write '%s'", o->path);
-	if (!o->temporary[0])
-		return rc;
-	if (!rc && rename(o->temporary, o->path) < 0)
-		rc = err_errno(err, "cannot name the page '%s'", o->path);
-	if (rc)
-		unlink(o->temporary);
-	return rc;
 }
 
 /* ---- reading -------------------------------------------------------------------- */
@@ -197,17 +146,40 @@ static void tell_text(const struct html_job *job, const struct output *o, const 
 
 /* ---- all of it ------------------------------------------------------------------- */
 
+static int fill_output(const struct html_job *job, struct view *v, const struct html_page *page,
+		       struct output *o, struct html_result *result, struct err *err)
+{
+	struct err settled = { 0 };
+	FILE *stream = outfile_stream(&o->file, err);
+	int rc;
+
+	if (!stream)
+		return err->code;
+	rc = html_write(v, page, job->max_size ? job->max_size : HTML_SIZE, stream, result, err);
+	outfile_end_stream(&o->file, stream);
+	/* What failed to be written has its reason, and a hint, here. */
+	if (o->file.error && outfile_settle(&o->file, &settled) < 0) {
+		*err = settled;
+		return err->code;
+	}
+	return rc < 0 ? rc : outfile_commit(&o->file, err);
+}
+
 static int write_page(const struct html_job *job, struct view *v, const struct html_page *page,
 		      struct err *err)
 {
-	struct output o = { .file = NULL };
+	struct output o = { 0 };
 	struct html_result result = { 0 };
-	int rc = open_output(job, &o, err);
+	int rc = name_output(job, &o, err);
 
 	if (!rc)
-		rc = html_write(v, page, job->max_size ? job->max_size : HTML_SIZE, o.file, &result,
-				err);
-	rc = close_output(&o, rc, err);
+		rc = outfile_open(&o.file, o.path, err);
+	if (rc < 0)
+		return rc;
+	/* Symbolic links are resolved. */
+	snprintf(o.path, sizeof(o.path), "%s", o.file.path);
+	rc = fill_output(job, v, page, &o, &result, err);
+	outfile_close(&o.file);
 	if (rc < 0)
 		return rc;
 	if (job->json)

@@ -10,6 +10,7 @@
 
 #include "analyze/modules.h"
 #include "analyze/report.h"
+#include "base/output_file.h"
 #include "cmd.h"
 #include "read_trace.h"
 
@@ -172,24 +173,41 @@ static int write_form(const struct report_job *job, const struct report *r, FILE
 	return job->gen_suppressions ? put_rules(r, out) : forms[job->form](r, out);
 }
 
-static int write_report(const struct report_job *job, const struct report *r, struct err *err)
+static int write_report_file(const struct report_job *job, const struct report *r, struct err *err)
 {
-	const char *name = job->output ? job->output : "standard output";
-	FILE *out = job->output ? fopen(job->output, "we") : job->to_stderr ? stderr : stdout;
+	struct outfile out;
+	FILE *stream;
 	int rc;
 
-	if (!out)
-		return err_errno(err, "cannot open '%s'", name);
+	if (outfile_open(&out, job->output, err) < 0)
+		return err->code;
+	stream = outfile_stream(&out, err);
+	rc = stream ? write_form(job, r, stream) : err->code;
+	if (stream) {
+		outfile_end_stream(&out, stream);
+		if (rc < 0 && !out.error)
+			out.error = rc;
+		rc = outfile_commit(&out, err);
+	}
+	outfile_close(&out);
+	return rc;
+}
+
+static int write_report(const struct report_job *job, const struct report *r, struct err *err)
+{
+	FILE *out = job->to_stderr ? stderr : stdout;
+	int rc;
+
+	if (job->output)
+		return write_report_file(job, r, err);
 	rc = write_form(job, r, out);
 	errno = 0;
 	if (fflush(out) != 0 && !rc)
 		rc = errno ? -errno : -EIO;
-	if (job->output && fclose(out) != 0 && !rc)
-		rc = errno ? -errno : -EIO;
 	if (!rc)
 		return 0;
 	errno = -rc;
-	return err_errno(err, "cannot write to '%s'", name);
+	return err_errno(err, "cannot write to 'standard output'");
 }
 
 static int conclude(struct report_job *job, struct trace_reader *reader, struct analysis *a,

@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "export/client.h"
 #include "export/copy_rows.h"
 #include "export/row_spool.h"
 #include "export/inserts.h"
-#include "export/outfile.h"
 #include "export/rows.h"
 
 struct client_state {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
-#include "export/outfile.h"
+#include "base/output_file.h"
 #include "export/rows.h"
 #include "export/sink.h"
 
@@ -195,6 +195,9 @@ static int csv_commit(struct sink_job *job, struct err *err)
 	size_t t;
 	int rc = s->rows ? rows_finish(s->rows, err) : 0;
 
+	/* A full disk shows before the first file is replaced. */
+	for (t = 0; !rc && t < s->nr_files; t++)
+		rc = outfile_settle(&s->files[t], err);
 	for (t = s->nr_files; !rc && t > 0; t--) {
 		rc = outfile_commit(&s->files[t - 1], err);
 		job->bytes += s->files[t - 1].bytes;

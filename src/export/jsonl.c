@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/outfile.h"
+#include "base/output_file.h"
 #include "export/rewrite.h"
 #include "export/sink.h"
 #include "trace/sidecar.h"
@@ -109,7 +109,10 @@ static int jsonl_commit(struct sink_job *job, struct err *err)
 
 	if (rc < 0 || x->to_stdout)
 		return rc;
-	rc = commit_sidecar(x, err);
+	/* A full disk shows before the first file is replaced. */
+	rc = outfile_settle(&x->lines, err);
+	if (!rc)
+		rc = commit_sidecar(x, err);
 	return rc < 0 ? rc : outfile_commit(&x->lines, err);
 }
 

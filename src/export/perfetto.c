@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output_file.h"
 #include "base/proto.h"
-#include "export/outfile.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 #include "export/viewer.h"

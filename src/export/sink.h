@@ -7,7 +7,7 @@
  *
  * The driver (export.h) reads the trace once and hands a sink its items in the order of
  * trace/reader.h.  What a sink makes is not to be seen before commit(): a file gets its
- * name there (outfile.h does that), a database ends its transaction.
+ * name there (base/output_file.h does that), a database ends its transaction.
  *
  *	open()    once; on failure it leaves nothing behind, and nothing else is called
  *	item()    for each item; a failure ends the export

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 
 #include "base/fmt.h"
+#include "base/output_file.h"
+#include "base/sqlite_code.h"
 #include "export/client.h"
 #include "export/event_table.h"
-#include "export/outfile.h"
 #include "export/rows.h"
 #include "export/sink.h"
 
@@ -29,9 +30,9 @@ struct sqlite_state {
 
 static int failed(const struct sqlite_state *s, struct err *err)
 {
-	err_set(err, -EIO, "cannot write '%s': %s", s->file.path, sqlite3_errmsg(s->db));
-	if (sqlite3_errcode(s->db) == SQLITE_FULL)
-		err_hint(err, "there is no space left for it: nothing was changed");
+	err_set(err, sqlite_code(s->db), "cannot write '%s': %s", s->file.path,
+		sqlite3_errmsg(s->db));
+	outfile_hint(err);
 	return err->code;
 }
 

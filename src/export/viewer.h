@@ -3,7 +3,7 @@
 #ifndef EXPORT_VIEWER_H
 #define EXPORT_VIEWER_H
 
-#include "export/outfile.h"
+#include "base/output_file.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 

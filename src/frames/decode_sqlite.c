@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fmt.h"
+#include "base/output_file.h"
+#include "base/sqlite_code.h"
 #include "frames/decode.h"
 #include "frames/rows.h"
 
@@ -23,12 +24,15 @@ struct sqlite_state {
 	sqlite3 *db;
 	sqlite3_stmt **inserts; /* per type */
 	char **tables;          /* their names, per type */
-	char *path;
+	struct outfile file;
 };
 
 static int failed(const struct sqlite_state *s, struct err *err)
 {
-	return err_set(err, -EIO, "cannot write '%s': %s", s->path, sqlite3_errmsg(s->db));
+	err_set(err, sqlite_code(s->db), "cannot write '%s': %s", s->file.path,
+		sqlite3_errmsg(s->db));
+	outfile_hint(err);
+	return err->code;
 }
 
 static int execute(struct sqlite_state *s, const char *sql, struct err *err)
@@ -231,11 +235,13 @@ static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 	if (complete)
 		rc = execute(s, "COMMIT", err);
 	sqlite3_close(s->db);
-	if (s->path && stat(s->path, &st) == 0)
+	if (complete && !rc)
+		rc = outfile_commit(&s->file, err);
+	if (complete && !rc && stat(s->file.path, &st) == 0)
 		w->bytes = (uint64_t)st.st_size;
+	outfile_close(&s->file);
 	free(s->inserts);
 	free(s->tables);
-	free(s->path);
 	free(s);
 	w->state = NULL;
 	return rc;
@@ -256,26 +262,32 @@ static int make_tables(struct decode_writer *w, struct err *err)
 	return rc;
 }
 
+static int refuse_existing(const char *out, struct err *err)
+{
+	struct stat st;
+
+	if (stat(out, &st) < 0 || !st.st_size)
+		return 0;
+	err_set(err, -EEXIST, "'%s' exists already", out);
+	err_hint(err, "remove it, or name another file");
+	return -EEXIST;
+}
+
 static int sqlite_open(struct decode_writer *w, const char *out, struct err *err)
 {
-	struct sqlite_state *s = calloc(1, sizeof(*s));
-	struct stat st;
-	int rc = 0;
+	size_t nr = w->file->desc.nr_frames;
+	struct sqlite_state *s;
+	int rc;
 
-	if (stat(out, &st) == 0 && st.st_size) {
-		free(s);
-		err_set(err, -EEXIST, "'%s' exists already", out);
-		err_hint(err, "remove it, or name another file");
-		return -EEXIST;
-	}
+	if (refuse_existing(out, err) < 0)
+		return err->code;
+	s = calloc(1, sizeof(*s));
 	if (s) {
-		s->path = strdup(out);
-		s->inserts = calloc(w->file->desc.nr_frames, sizeof(sqlite3_stmt *)); // NOLINT
-		s->tables = calloc(w->file->desc.nr_frames, sizeof(char *));          // NOLINT
+		s->inserts = calloc(nr, sizeof(sqlite3_stmt *)); // NOLINT
+		s->tables = calloc(nr, sizeof(char *));          // NOLINT
 	}
-	if (!s || !s->path || !s->inserts || !s->tables) {
+	if (!s || !s->inserts || !s->tables) {
 		if (s) {
-			free(s->path);
 			free(s->inserts);
 			free(s->tables);
 		}
@@ -283,7 +295,8 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 		return err_set(err, -ENOMEM, "no memory for a database");
 	}
 	w->state = s;
-	if (sqlite3_open(out, &s->db) != SQLITE_OK)
+	rc = outfile_reserve(&s->file, out, err);
+	if (!rc && sqlite3_open(s->file.temporary, &s->db) != SQLITE_OK)
 		rc = failed(s, err);
 	if (!rc)
 		rc = make_tables(w, err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* decode_text.c - frames as CSV files, or as JSON lines. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,92 +8,89 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
-#include "base/io.h"
+#include "base/output_file.h"
 #include "frames/decode.h"
 #include "frames/rows.h"
 
-#define BUF_SIZE (256u << 10)
-
 /* One file that is written. */
 struct out {
-	int fd; /* -1: not yet */
-	char *path;
-	char *buf;
-	size_t used, size;
+	struct outfile file;
+	size_t room; /* the longest row */
+	char *row;   /* a buffer for rows that are longer than OUTFILE_ROOM; else NULL */
+	bool open;
 };
 
 struct text_state {
 	struct out *outs; /* CSV: one per type; JSON lines: one */
 	size_t nr;
 	char *folder; /* CSV; NULL: standard output */
+	bool made;    /* the folder: it is removed if nothing comes of it */
 };
 
 /* ---- one file ------------------------------------------------------------ */
 
 static int out_open(struct out *o, const char *path, size_t room, struct err *err)
 {
-	o->size = BUF_SIZE + room + 64;
-	o->buf = malloc(o->size);
-	o->path = strdup(path);
-	if (!o->buf || !o->path)
+	int rc = outfile_open(&o->file, path, err);
+
+	if (rc < 0)
+		return rc;
+	o->open = true;
+	o->room = room + 64; /* fmt.h writes beyond the end of what it returns */
+	o->row = o->room > OUTFILE_ROOM ? malloc(o->room) : NULL;
+	if (o->room > OUTFILE_ROOM && !o->row)
 		return err_set(err, -ENOMEM, "no memory to write '%s'", path);
-	if (!strcmp(path, "-"))
-		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	else
-		o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return o->fd < 0 ? err_errno(err, "cannot create '%s'", path) : 0;
-}
-
-static int out_flush(struct out *o, uint64_t *bytes, struct err *err)
-{
-	size_t at = 0;
-
-	while (at < o->used) {
-		ssize_t put = io_write(o->fd, o->buf + at, o->used - at);
-
-		if (put <= 0) {
-			int code = put < 0 ? (int)put : -EIO;
-
-			return err_set(err, code, "cannot write '%s': %s", o->path,
-				       strerror(-code));
-		}
-		at += (size_t)put;
-		*bytes += (uint64_t)put;
-	}
-	o->used = 0;
 	return 0;
 }
 
-static int out_close(struct out *o, uint64_t *bytes, struct err *err)
+/* Where the next row is written. */
+static char *out_begin(struct out *o)
 {
+	return o->row ? o->row : outfile_room(&o->file);
+}
+
+static int out_end(struct out *o, const char *end, struct err *err)
+{
+	if (o->row)
+		outfile_put(&o->file, o->row, (size_t)(end - o->row));
+	else
+		o->file.at = (char *)end;
+	return o->file.error ? outfile_settle(&o->file, err) : 0;
+}
+
+/* All files, or none. */
+static int commit_all(struct decode_writer *w, struct err *err)
+{
+	struct text_state *s = w->state;
+	size_t i;
 	int rc = 0;
 
-	if (o->fd >= 0) {
-		rc = out_flush(o, bytes, err);
-		if (close(o->fd) < 0 && !rc)
-			rc = err_errno(err, "cannot write '%s'", o->path);
+	for (i = 0; i < s->nr && !rc; i++)
+		rc = s->outs[i].open ? outfile_settle(&s->outs[i].file, err) : 0;
+	for (i = 0; i < s->nr && !rc; i++) {
+		if (!s->outs[i].open)
+			continue;
+		rc = outfile_commit(&s->outs[i].file, err);
+		w->bytes += s->outs[i].file.bytes;
 	}
-	free(o->buf);
-	free(o->path);
-	o->fd = -1;
 	return rc;
 }
 
 static int text_close(struct decode_writer *w, bool complete, struct err *err)
 {
 	struct text_state *s = w->state;
-	struct err ignored = { 0 };
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	if (!s)
 		return 0;
+	rc = complete ? commit_all(w, err) : 0;
 	for (i = 0; i < s->nr; i++) {
-		int one = out_close(&s->outs[i], &w->bytes, complete && !rc ? err : &ignored);
-
-		if (one < 0)
-			rc = one;
+		outfile_close(&s->outs[i].file);
+		free(s->outs[i].row);
 	}
+	if (s->made && (!complete || rc < 0))
+		rmdir(s->folder);
 	free(s->outs);
 	free(s->folder);
 	free(s);
@@ -105,7 +101,6 @@ static int text_close(struct decode_writer *w, bool complete, struct err *err)
 static int text_open(struct decode_writer *w, size_t nr, struct err *err)
 {
 	struct text_state *s = calloc(1, sizeof(*s));
-	size_t i;
 
 	if (s)
 		s->outs = calloc(nr, sizeof(*s->outs));
@@ -114,8 +109,6 @@ static int text_open(struct decode_writer *w, size_t nr, struct err *err)
 		return err_set(err, -ENOMEM, "no memory to write '%s'", w->name);
 	}
 	s->nr = nr;
-	for (i = 0; i < nr; i++)
-		s->outs[i].fd = -1;
 	w->state = s;
 	return 0;
 }
@@ -133,7 +126,9 @@ static int csv_open(struct decode_writer *w, const char *out, struct err *err)
 	s->folder = strdup(out);
 	if (!s->folder)
 		rc = err_set(err, -ENOMEM, "no memory for a file name");
-	else if (mkdir(out, 0777) < 0 && errno != EEXIST)
+	else if (mkdir(out, 0777) == 0)
+		s->made = true;
+	else if (errno != EEXIST)
 		rc = err_errno(err, "cannot make the folder '%s'", out);
 	if (rc < 0)
 		text_close(w, false, err);
@@ -152,11 +147,9 @@ static int csv_begin(struct decode_writer *w, unsigned type, struct err *err)
 
 	if (heading && (s->folder ? asprintf(&path, "%s/%s.csv", s->folder, p->frame->name)
 				  : asprintf(&path, "-")) >= 0) {
-		rc = out_open(o, path, p->text_max + size, err);
-		if (!rc) {
-			memcpy(o->buf, heading, size);
-			o->used = size;
-		}
+		rc = out_open(o, path, p->text_max, err);
+		if (!rc)
+			outfile_put(&o->file, heading, size);
 		free(path);
 	} else {
 		err_set(err, rc, "no memory for the columns of '%s'", p->frame->name);
@@ -170,20 +163,10 @@ static int csv_frame(struct decode_writer *w, unsigned type, const uint8_t *imag
 {
 	struct text_state *s = w->state;
 	struct out *o = &s->outs[type];
-	int rc;
 
-	if (o->fd < 0) {
-		rc = csv_begin(w, type, err);
-		if (rc < 0)
-			return rc;
-	}
-	if (o->used >= BUF_SIZE) {
-		rc = out_flush(o, &w->bytes, err);
-		if (rc < 0)
-			return rc;
-	}
-	o->used = (size_t)(row_csv(&w->plans[type], image, ticket, o->buf + o->used) - o->buf);
-	return 0;
+	if (!o->open && csv_begin(w, type, err) < 0)
+		return err->code;
+	return out_end(o, row_csv(&w->plans[type], image, ticket, out_begin(o)), err);
 }
 
 /* ---- JSON lines ---------------------------------------------------------- */
@@ -213,14 +196,7 @@ static int jsonl_frame(struct decode_writer *w, unsigned type, const uint8_t *im
 	struct text_state *s = w->state;
 	struct out *o = &s->outs[0];
 
-	if (o->used >= BUF_SIZE) {
-		int rc = out_flush(o, &w->bytes, err);
-
-		if (rc < 0)
-			return rc;
-	}
-	o->used = (size_t)(row_jsonl(&w->plans[type], image, ticket, o->buf + o->used) - o->buf);
-	return 0;
+	return out_end(o, row_jsonl(&w->plans[type], image, ticket, out_begin(o)), err);
 }
 
 const struct decode_writer decode_csv = {

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "feed.h"
 #include "memory/cfile.h"
 #include "memory/reader.h"
@@ -43,7 +44,7 @@ struct recover {
 	struct crw_region region;
 	struct mem_reader *reader; /* of the trace as it is: facts, times */
 	struct cfile file;
-	char new_path[PATH_MAX];
+	struct outfile target;
 	struct u64map seqs; /* thread number to blocks that the trace has */
 	struct cray_pack *in, *out;
 	uint8_t *plain;
@@ -345,13 +346,12 @@ static int begin_file(struct recover *r, struct err *err)
 	};
 	int fd;
 
-	if (snprintf(r->new_path, sizeof(r->new_path), "%s.recovered", r->path) >=
-	    (int)sizeof(r->new_path))
-		return err_set(err, -ENAMETOOLONG, "the name of '%s' is too long", r->path);
-	fd = open(r->new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (outfile_reserve(&r->target, r->path, err) < 0)
+		return err->code;
+	fd = fcntl(r->target.fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
-		return err_errno(err, "cannot write '%s'", r->new_path);
-	return cfile_open(&r->file, fd, r->new_path, &config, err);
+		return err_errno(err, "cannot write '%s'", r->path);
+	return cfile_open(&r->file, fd, r->path, &config, err);
 }
 
 static int recover_to_file(struct recover *r, struct err *err)
@@ -368,10 +368,10 @@ static int recover_to_file(struct recover *r, struct err *err)
 	cfile_fact(&r->file, CRAY_FACT_NOTE, note, sizeof(note) - 1);
 	if (cfile_close(&r->file, -1, ret < 0 ? &ignored : err) < 0 && ret == 0)
 		ret = err->code;
-	if (ret == 0 && rename(r->new_path, r->path) < 0)
-		ret = err_errno(err, "cannot replace '%s'", r->path);
+	if (ret == 0)
+		ret = outfile_commit(&r->target, err);
 	if (ret < 0)
-		unlink(r->new_path);
+		outfile_hint(err);
 	else
 		unlink(r->region_path);
 	return ret;
@@ -404,6 +404,7 @@ int mem_recover(const char *path, struct mem_recovered *result, struct err *err)
 
 	memset(result, 0, sizeof(*result));
 	ret = recover(&r, err);
+	outfile_close(&r.target);
 	mem_reader_close(r.reader);
 	unpack_release(&r.unpack);
 	u64map_release(&r.seqs);

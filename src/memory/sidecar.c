@@ -9,6 +9,7 @@
 
 #include "base/json_parse.h"
 #include "base/json_writer.h"
+#include "base/output_file.h"
 
 #define SIDECAR_MAX (64u << 20) /* bytes; a longer one is not read */
 
@@ -365,22 +366,11 @@ static void write_missing(struct json_writer *w, const struct sidecar_missing *m
 	jw_object_end(w);
 }
 
-int sidecar_write(const char *path, const struct mem_facts *facts,
-		  const struct sidecar_missing *missing, struct err *err)
+static void write_facts(FILE *file, const struct mem_facts *facts,
+			const struct sidecar_missing *missing)
 {
 	struct json_writer w;
-	char *name;
-	FILE *file;
-	int ret;
 
-	if (asprintf(&name, "%s.meta", path) < 0)
-		return err_set(err, -ENOMEM, "no memory for a file name");
-	file = fopen(name, "we");
-	if (!file) {
-		err_errno(err, "cannot write '%s'", name);
-		free(name);
-		return err->code;
-	}
 	jw_init_file(&w, file);
 	jw_object_begin(&w);
 	jw_field_string(&w, "format", "cacheray-raw");
@@ -394,13 +384,31 @@ int sidecar_write(const char *path, const struct mem_facts *facts,
 	write_missing(&w, missing);
 	jw_object_end(&w);
 	jw_newline(&w);
-	ret = jw_release(&w);
-	if (fclose(file) != 0 && ret == 0)
-		ret = -errno;
-	if (ret < 0) {
-		errno = -ret;
-		err_errno(err, "cannot write '%s'", name);
-	}
+	jw_release(&w);
+}
+
+int sidecar_write(const char *path, const struct mem_facts *facts,
+		  const struct sidecar_missing *missing, struct err *err)
+{
+	struct outfile out;
+	char *name;
+	FILE *file;
+	int ret;
+
+	if (asprintf(&name, "%s.meta", path) < 0)
+		return err_set(err, -ENOMEM, "no memory for a file name");
+	ret = outfile_open(&out, name, err);
 	free(name);
+	if (ret < 0)
+		return ret;
+	file = outfile_stream(&out, err);
+	if (!file) {
+		outfile_close(&out);
+		return err->code;
+	}
+	write_facts(file, facts, missing);
+	outfile_end_stream(&out, file);
+	ret = outfile_commit(&out, err);
+	outfile_close(&out);
 	return ret;
 }

@@ -10,7 +10,7 @@
 
 #include <zstd.h>
 
-#include "base/io.h"
+#include "base/output_file.h"
 #include "memory/cfile.h"
 #include "memory/guess.h"
 #include "memory/raw.h"
@@ -22,11 +22,11 @@ struct mem_writer {
 	const struct mem_facts *facts;
 	char *path;
 	bool standard;
+	struct outfile target;
 	struct err err; /* the first */
 	struct sidecar_missing missing;
 
 	/* raw */
-	int fd;
 	uint8_t *buf, *out;
 	size_t used, out_size;
 	ZSTD_CCtx *zstd;
@@ -43,17 +43,8 @@ struct mem_writer {
 
 static int put_bytes(struct mem_writer *w, const uint8_t *at, size_t size)
 {
-	while (size > 0) {
-		ssize_t done = io_write(w->fd, at, size);
-
-		if (done < 0) {
-			errno = (int)-done;
-			return err_errno(&w->err, "cannot write '%s'", w->path);
-		}
-		at += done;
-		size -= (size_t)done;
-	}
-	return 0;
+	outfile_put(&w->target, at, size);
+	return w->target.error ? outfile_settle(&w->target, &w->err) : 0;
 }
 
 static int flush_zstd(struct mem_writer *w, ZSTD_EndDirective how)
@@ -115,13 +106,11 @@ static int open_raw(struct mem_writer *w)
 	return w->buf ? 0 : -ENOMEM;
 }
 
+/* The sidecar gets its name first: a trace without it would look complete and is not. */
 static int close_raw(struct mem_writer *w)
 {
-	if (!w->err.code)
-		flush_raw(w, true);
-	if (!w->standard && close(w->fd) < 0 && !w->err.code)
-		err_errno(&w->err, "cannot write '%s'", w->path);
-	if (!w->standard && !w->err.code)
+	if (!w->err.code && flush_raw(w, true) == 0 && outfile_settle(&w->target, &w->err) == 0 &&
+	    !w->standard)
 		sidecar_write(w->path, w->facts, &w->missing, &w->err);
 	return w->err.code;
 }
@@ -217,6 +206,7 @@ static int open_container(struct mem_writer *w)
 		.start_ns = w->facts->start_ns,
 		.start_wall_ns = w->facts->start_wall_ns,
 	};
+	int fd;
 
 	w->pack = malloc(sizeof(*w->pack));
 	if (!w->pack)
@@ -224,7 +214,10 @@ static int open_container(struct mem_writer *w)
 	cray_pack_init(w->pack);
 	cray_pack_begin(w->pack, 0, 0, 0);
 	w->pack->head.weight_256 = 0; /* of no record: the first one begins its own block */
-	if (cfile_open(&w->file, w->standard ? dup(w->fd) : w->fd, w->path, &config, &w->err) < 0)
+	fd = fcntl(w->target.fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return err_errno(&w->err, "cannot write '%s'", w->path);
+	if (cfile_open(&w->file, fd, w->path, &config, &w->err) < 0)
 		return w->err.code;
 	cfile_facts(&w->file, w->facts);
 	return 0;
@@ -251,6 +244,7 @@ static int close_container(struct mem_writer *w)
 static void writer_free(struct mem_writer *w)
 {
 	ZSTD_freeCCtx(w->zstd);
+	outfile_close(&w->target);
 	u64map_release(&w->known);
 	free(w->buf);
 	free(w->out);
@@ -273,10 +267,7 @@ struct mem_writer *mem_writer_open(const char *path, const struct mem_writer_con
 	w->config = *config;
 	w->facts = facts;
 	w->standard = !strcmp(path, "-");
-	w->fd = w->standard ? STDOUT_FILENO
-			    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (w->fd < 0) {
-		err_errno(err, "cannot write '%s'", path);
+	if (outfile_open(&w->target, path, err) < 0) {
 		writer_free(w);
 		return NULL;
 	}
@@ -307,6 +298,9 @@ int mem_writer_close(struct mem_writer *w, struct err *err)
 {
 	int ret = w->config.format == MEM_FORMAT_CONTAINER ? close_container(w) : close_raw(w);
 
+	if (ret == 0)
+		ret = outfile_commit(&w->target, &w->err);
+	outfile_hint(&w->err);
 	if (ret < 0)
 		*err = w->err;
 	writer_free(w);
@@ -323,8 +317,6 @@ void mem_writer_abandon(struct mem_writer *w)
 	if (w->config.format == MEM_FORMAT_CONTAINER) {
 		w->file.failed = true;
 		cfile_close(&w->file, -1, &ignored);
-	} else if (!w->standard) {
-		close(w->fd);
 	}
 	writer_free(w);
 }

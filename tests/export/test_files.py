@@ -198,7 +198,7 @@ def what_is_asked_for_wrongly_is_explained(dir):
     contains(tool("export", "csv", trace, "--db-cli", "x")[2], "no command line client")
     contains(tool("export", "csv", dir + "/missing.jsonl")[2], "cannot open")
     contains(tool("export", "csv", trace, "-o", dir)[2], "it is a directory")
-    contains(tool("export", "csv", trace, "-o", dir + "/no/where.csv")[2], "its directory must be there")
+    contains(tool("export", "csv", trace, "-o", dir + "/no/where.csv")[2], "its directory must exist")
     contains(tool("export", "csv", trace, "-o", "-", "--full")[2], "several files")
     left_in(dir, "t.jsonl")
 

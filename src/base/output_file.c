@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* outfile.c - a file that appears whole, or not at all. */
-#include "export/outfile.h"
+/* output_file.c - a file that appears complete, or not at all. */
+#include "base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +23,48 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "no memory for an output file");
 }
 
+void outfile_hint(struct err *err)
+{
+	if (err->hint[0])
+		return;
+	if (err->code == -EACCES || err->code == -ENOENT || err->code == -EROFS)
+		err_hint(err,
+			 "the file is written under a temporary name first: its directory must "
+			 "exist and be writable");
+	else if (err->code == -ENOSPC || err->code == -EDQUOT)
+		err_hint(err, "free some space, or write to another file system");
+	else if (err->code == -EFBIG)
+		err_hint(err, "raise the limit of the file size (ulimit -f)");
+}
+
+/* @code: a negative errno. */
+static int failed(const char *name, int code, struct err *err)
+{
+	errno = -code;
+	err_errno(err, "cannot write '%s'", name);
+	outfile_hint(err);
+	return code;
+}
+
 /* ---- names --------------------------------------------------------------- */
+
+/* /dev/stdout and the like: a name of an open file, which may have no other name. */
+static bool is_descriptor(const char *path)
+{
+	return !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdout") ||
+	       !strcmp(path, "/dev/stderr") || !strncmp(path, "/proc/", 6);
+}
+
+static bool is_stdout(const char *path)
+{
+	return !strcmp(path, "-") || !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/fd/1") ||
+	       !strcmp(path, "/proc/self/fd/1");
+}
 
 /* Behind a symbolic link is the file that is meant. */
 static char *real_name(const char *path)
 {
-	char *real = realpath(path, NULL);
+	char *real = is_descriptor(path) ? NULL : realpath(path, NULL);
 
 	return real ? real : strdup(path);
 }
@@ -55,24 +91,21 @@ static int make_temporary(struct outfile *f, struct err *err)
 		f->temporary = NULL;
 		return no_memory(err);
 	}
-	f->fd = mkostemp(f->temporary, O_CLOEXEC);
+	f->fd = temp_name_create(f->temporary, &f->entry);
 	if (f->fd >= 0) {
 		set_mode(f->fd, f->path);
 		return 0;
 	}
-	err_errno(err, "cannot write '%s'", f->path);
-	if (err->code == -EACCES || err->code == -ENOENT || err->code == -EROFS)
-		err_hint(err, "a new file is made beside it first: its directory must be there, "
-			      "and writable");
+	failed(f->path, -errno, err);
 	free(f->temporary);
 	f->temporary = NULL;
 	return err->code;
 }
 
-/* Devices and pipes keep their name, and take what comes. */
+/* Devices and pipes keep their name; open files are emptied, and keep theirs. */
 static int open_in_place(struct outfile *f, struct err *err)
 {
-	f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	f->fd = open(f->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
 	return f->fd < 0 ? err_errno(err, "cannot write '%s'", f->path) : 0;
 }
 
@@ -83,7 +116,7 @@ static int open_named(struct outfile *f, bool by_name, struct err *err)
 
 	if (is_there && S_ISDIR(st.st_mode))
 		return err_set(err, -EISDIR, "cannot write '%s': it is a directory", f->path);
-	if (!is_there || S_ISREG(st.st_mode))
+	if (!is_descriptor(f->path) && (!is_there || S_ISREG(st.st_mode)))
 		return make_temporary(f, err);
 	if (!by_name)
 		return open_in_place(f, err);
@@ -95,14 +128,12 @@ static int open_named(struct outfile *f, bool by_name, struct err *err)
 
 static int open_file(struct outfile *f, const char *path, bool by_name, struct err *err)
 {
-	bool is_stdout = !strcmp(path, "-");
-
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
-	f->path = is_stdout ? strdup(path) : real_name(path);
+	f->path = is_stdout(path) ? strdup("-") : real_name(path);
 	if (!f->path)
 		return no_memory(err);
-	if (!is_stdout)
+	if (!is_stdout(path))
 		return open_named(f, by_name, err);
 	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return f->fd < 0 ? err_errno(err, "cannot write to standard output") : 0;
@@ -170,6 +201,36 @@ void outfile_put_large(struct outfile *f, const void *data, size_t size)
 	f->at += size;
 }
 
+static ssize_t stream_write(void *file, const char *data, size_t size)
+{
+	struct outfile *f = file;
+
+	outfile_put(f, data, size);
+	if (!f->error)
+		return (ssize_t)size;
+	errno = -f->error;
+	return 0; /* fopencookie(3): 0 is a failure */
+}
+
+FILE *outfile_stream(struct outfile *f, struct err *err)
+{
+	FILE *stream = fopencookie(f, "w", (cookie_io_functions_t){ .write = stream_write });
+
+	if (!stream)
+		err_errno(err, "cannot write '%s'", name_of(f));
+	return stream;
+}
+
+void outfile_end_stream(struct outfile *f, FILE *stream)
+{
+	bool bad = ferror(stream);
+
+	errno = 0;
+	bad |= fclose(stream) != 0;
+	if (bad && !f->error)
+		f->error = errno ? -errno : -EIO;
+}
+
 /* ---- the end ------------------------------------------------------------- */
 
 static void sync_directory(const char *path)
@@ -184,21 +245,30 @@ static void sync_directory(const char *path)
 	free(copy);
 }
 
-int outfile_commit(struct outfile *f, struct err *err)
+int outfile_settle(struct outfile *f, struct err *err)
 {
+	if (f->settled)
+		return 0;
 	if (f->buf)
 		outfile_flush(f);
 	if (!f->error && f->temporary && fsync(f->fd) < 0)
 		f->error = -errno;
-	if (f->error) {
-		errno = -f->error;
-		return err_errno(err, "cannot write '%s'", name_of(f));
-	}
+	if (f->error)
+		return failed(name_of(f), f->error, err);
+	f->settled = true;
+	return 0;
+}
+
+int outfile_commit(struct outfile *f, struct err *err)
+{
+	if (outfile_settle(f, err) < 0)
+		return err->code;
 	if (!f->temporary)
 		return 0;
 	if (rename(f->temporary, f->path) < 0)
 		return err_errno(err, "cannot replace '%s'", f->path);
 	f->committed = true;
+	temp_name_forget(f->entry);
 	sync_directory(f->path);
 	return 0;
 }
@@ -209,6 +279,7 @@ void outfile_close(struct outfile *f)
 		return;
 	if (!f->committed)
 		outfile_drop(f);
+	temp_name_forget(f->entry);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->temporary);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* temp_names.c - temporary files that are removed when a signal ends the process. */
+#include "base/temp_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A handler on any thread may read the list at any time: entries are published whole, and
+ * never changed (except @exists), freed or used again.
+ */
+struct temp_name {
+	struct temp_name *next;
+	atomic_bool exists;
+	char name[];
+};
+
+static _Atomic(struct temp_name *) names;
+
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define NR_ENDING (sizeof(ending) / sizeof(ending[0]))
+
+/* Calls only functions that are safe in a signal handler. */
+static void remove_all(int sig)
+{
+	struct temp_name *t;
+
+	for (t = atomic_load(&names); t; t = t->next) {
+		if (atomic_load(&t->exists))
+			unlink(t->name);
+	}
+	signal(sig, SIG_DFL);
+	raise(sig); /* blocked until this handler returns */
+}
+
+static void install_handlers(void)
+{
+	struct sigaction now, act = { .sa_handler = remove_all, .sa_flags = SA_RESTART };
+	size_t i;
+
+	sigemptyset(&act.sa_mask);
+	for (i = 0; i < NR_ENDING; i++) {
+		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(ending[i], &act, NULL);
+	}
+	if (sigaction(SIGXFSZ, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, SIG_IGN);
+}
+
+static void publish(struct temp_name *t)
+{
+	t->next = atomic_load(&names);
+	while (!atomic_compare_exchange_weak(&names, &t->next, t))
+		;
+}
+
+int temp_name_create(char *name, struct temp_name **entry)
+{
+	size_t size = strlen(name) + 1;
+	struct temp_name *t = malloc(sizeof(*t) + size);
+	sigset_t all, old;
+	int fd;
+
+	if (!t)
+		return -1;
+	install_handlers();
+	/* No signal between the file and its entry. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0) {
+		memcpy(t->name, name, size);
+		atomic_init(&t->exists, true);
+		publish(t);
+		*entry = t;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (fd < 0) {
+		int saved = errno;
+
+		free(t);
+		errno = saved;
+	}
+	return fd;
+}
+
+void temp_name_forget(struct temp_name *entry)
+{
+	if (entry)
+		atomic_store(&entry->exists, false);
+}
