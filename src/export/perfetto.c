@@ -14,29 +14,13 @@
 #include <string.h>
 
 #include "base/output_file.h"
+#include "base/perfetto.h"
 #include "base/proto.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 #include "export/viewer.h"
 
-#define TRACE_PACKET 1
-#define SEQUENCE     1 /* there is one writer */
-
-enum packet {
-	PACKET_CLOCK_SNAPSHOT = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE_ID = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK_DESCRIPTOR = 60,
-	PACKET_FIRST = 87,
-};
-
-enum flags { STATE_CLEARED = 1, NEEDS_STATE = 2 };
-enum clock { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
-enum event_type { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER };
+#define SEQUENCE 1 /* there is one writer */
 
 struct perfetto {
 	struct timeline_view view; /* first: one is the other */
@@ -65,14 +49,6 @@ static void put_interned(struct proto *p, uint32_t kind, uint64_t iid, const cha
 	put_text(p, 2, text);
 	proto_end(p);
 }
-
-/* Kinds of interned data. */
-enum interned {
-	INTERNED_CATEGORIES = 1,
-	INTERNED_NAMES = 2,
-	INTERNED_KEYS = 3,
-	INTERNED_PLACES = 4,
-};
 
 static void put_constants(struct proto *p)
 {
@@ -150,22 +126,6 @@ static void end_packet(struct perfetto *x)
 }
 
 /* ---- tracks -------------------------------------------------------------- */
-
-enum descriptor {
-	DESCRIPTOR_UUID = 1,
-	DESCRIPTOR_NAME = 2,
-	DESCRIPTOR_PROCESS = 3,
-	DESCRIPTOR_THREAD = 4,
-	DESCRIPTOR_PARENT = 5,
-	DESCRIPTOR_COUNTER = 8,
-	DESCRIPTOR_CHILD_ORDER = 11,
-	DESCRIPTOR_RANK = 12,
-	DESCRIPTOR_MERGE = 15,
-	DESCRIPTOR_MERGE_KEY = 16,
-};
-
-enum child_order { BY_TIME = 2, BY_RANK = 3 };
-enum merge { MERGE_NEVER = 2, MERGE_BY_KEY = 3 };
 
 static void put_process(struct proto *p, const struct timeline_track *t)
 {
@@ -246,27 +206,6 @@ static void draw_track(struct timeline_view *v, const struct timeline_track *t)
 }
 
 /* ---- events -------------------------------------------------------------- */
-
-enum event {
-	EVENT_CATEGORY = 3,
-	EVENT_ANNOTATION = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME = 10,
-	EVENT_TRACK = 11,
-	EVENT_COUNTER = 30,
-	EVENT_PLACE = 34,
-	EVENT_FLOW = 47,
-	EVENT_FLOW_ENDS = 48,
-};
-
-enum annotation {
-	ANNOTATION_NAME = 1,
-	ANNOTATION_BOOL = 2,
-	ANNOTATION_UINT = 3,
-	ANNOTATION_INT = 4,
-	ANNOTATION_STRING = 6,
-	ANNOTATION_POINTER = 7,
-};
 
 static void put_annotation(struct proto *p, const struct timeline_arg *a)
 {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfetto.h - numbers of fields and values in Perfetto's published schema, by message:
+ * trace_packet, clock_snapshot, interned_data, track_descriptor, track_event, debug_annotation.
+ */
+#ifndef BASE_PERFETTO_H
+#define BASE_PERFETTO_H
+
+#define TRACE_PACKET 1
+
+enum packet {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_FIRST = 87,
+};
+
+enum packet_defaults { DEFAULTS_CLOCK = 58 };
+
+enum flags { STATE_CLEARED = 1, NEEDS_STATE = 2 };
+
+enum clock {
+	CLOCK_IS_REALTIME = 1,
+	CLOCK_IS_REALTIME_COARSE = 2,
+	CLOCK_IS_MONOTONIC = 3,
+	CLOCK_IS_MONOTONIC_COARSE = 4,
+	CLOCK_IS_MONOTONIC_RAW = 5,
+	CLOCK_IS_BOOTTIME = 6,
+};
+
+enum event_type { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER };
+
+/* Kinds of interned data. */
+enum interned {
+	INTERNED_CATEGORIES = 1,
+	INTERNED_NAMES = 2,
+	INTERNED_KEYS = 3,
+	INTERNED_PLACES = 4,
+};
+
+enum descriptor {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
+	DESCRIPTOR_CHILD_ORDER = 11,
+	DESCRIPTOR_RANK = 12,
+	DESCRIPTOR_MERGE = 15,
+	DESCRIPTOR_MERGE_KEY = 16,
+};
+
+enum child_order { BY_TIME = 2, BY_RANK = 3 };
+enum merge { MERGE_NEVER = 2, MERGE_BY_KEY = 3 };
+
+enum event {
+	EVENT_CATEGORY = 3,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_COUNTER = 30,
+	EVENT_PLACE = 34,
+	EVENT_DOUBLE_COUNTER = 44,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_ENDS = 48,
+};
+
+enum annotation {
+	ANNOTATION_NAME = 1,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_ARRAY = 12,
+};
+
+#endif
