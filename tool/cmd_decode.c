@@ -8,13 +8,14 @@
 #include "cmd.h"
 #include "frames/decode.h"
 
-enum { O_FORMAT, O_FRAME, O_JSON, O_LF, O_QUIET };
+enum { O_FORMAT, O_FRAME, O_JSON, O_CRLF, O_LF, O_QUIET };
 
 static const struct opt options[] = {
 	[O_FORMAT] = { 'f', "format", "FORMAT", "csv (default), jsonl or sqlite" },
 	[O_FRAME] = { 0, "frame", "NAME", "only frames of this type" },
 	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
-	[O_LF] = { 0, "lf", NULL, "end CSV lines with LF, not with CR LF as RFC 4180 has it" },
+	[O_CRLF] = { 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF" },
+	[O_LF] = { 0, "lf", NULL, NULL }, /* the default; was an option when it was not */
 	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -144,7 +145,8 @@ static bool take_option(struct request *q, int which, const char *value)
 		q->config.frame = value;
 	q->json |= which == O_JSON;
 	q->quiet |= which == O_QUIET;
-	q->config.lf |= which == O_LF;
+	if (which == O_CRLF || which == O_LF)
+		q->config.crlf = which == O_CRLF;
 	return true;
 }
 

@@ -2,8 +2,8 @@
 /*
  * cmd_export.c - corotracer export KIND: a finished trace or recording for another program.
  *
- * Kinds of traces are the sinks of src/export; a recording of frames has one of its own,
- * export_frames.c.
+ * Traces go to the sinks of src/export, recordings of frames to the writers of src/frames
+ * (export_frames.c).
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ enum {
 };
 
 static const struct opt options[] = {
-	[O_IN] = { 'i', "in", "TRACE", "JSON lines, a CTF directory; - is standard input" },
+	[O_IN] = { 'i', "in", "TRACE", "JSON lines, a CTF directory, a recording; - is stdin" },
 	[O_FILE] = { 'f', "file", "FILE", NULL }, /* the same, from when there were frames only */
 	[O_OUTPUT] = { 'o', "output", "FILE", "what is made of it; - is standard output" },
 	[O_FULL] = { 0, "full", NULL, "also tables of names, sites, wakes, births and ends" },
@@ -160,7 +160,9 @@ const struct command command_export = {
 	.summary = "write a trace into a database, or in the format of another program",
 	.details = "KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
 		   "prints\n"
-		   "the tables' SQL.  perfetto also takes a recording of frames.\n"
+		   "the tables' SQL.  A recording of frames goes to csv (a directory), sqlite, "
+		   "jsonl,\n"
+		   "perfetto or chrome.\n"
 		   "Exit status: 0 done; 1 failed, or done and some of the trace was left out; 2 "
 		   "usage.\n",
 	.opts = options,

@@ -1,18 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* export_frames.c - a recording of frames for ui.perfetto.dev. */
+/* export_frames.c - a recording of frames as the source of an export. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "export_job.h"
-#include "frames/perfetto.h"
+#include "frames/decode.h"
 
-#define SUFFIX ".perfetto.json"
+#define FORMATS "csv, jsonl, sqlite, perfetto and chrome"
 
 bool export_is_frames(const char *path)
 {
-	return strcmp(path, "-") != 0 && recfile_sniff(path);
+	return recfile_sniff(path);
+}
+
+/* ---- the summary --------------------------------------------------------- */
+
+static uint64_t lost(const struct recfile_stats *s)
+{
+	return s->ended ? s->end.c : s->gaps;
+}
+
+/* Records that are in the file and not in the export. */
+static bool is_whole(const struct recfile_stats *s)
+{
+	return !s->torn && !s->foreign && !s->cut_bytes;
+}
+
+static void put_json(const struct export_job *job, const struct decode_result *r)
+{
+	struct json_writer w;
+
+	jw_init_file(&w, stderr);
+	jw_object_begin(&w);
+	jw_field_string(&w, "kind", job->kind);
+	jw_field_string(&w, "trace", job->options.trace);
+	jw_field_string(&w, "output", r->out);
+	jw_field_u64(&w, "frames", r->stats.frames);
+	jw_field_u64(&w, "bytes", r->bytes_out);
+	jw_field_u64(&w, "slices", r->counts.slices);
+	jw_field_u64(&w, "instants", r->counts.instants);
+	jw_field_u64(&w, "counters", r->counts.counters);
+	jw_field_u64(&w, "without_time", r->counts.without_time);
+	jw_field_bool(&w, "by_number", r->counts.by_number);
+	jw_field_u64(&w, "torn", r->stats.torn);
+	jw_field_u64(&w, "foreign", r->stats.foreign);
+	jw_field_u64(&w, "cut_bytes", r->stats.cut_bytes);
+	jw_field_u64(&w, "lost", lost(&r->stats));
+	jw_object_end(&w);
+	jw_newline(&w);
+	jw_release(&w);
 }
 
 static void tell(const char *what, uint64_t nr)
@@ -23,48 +62,87 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-12s %s\n", what, text_count(text, nr));
 }
 
-static int write_to(const struct export_job *job, const char *output)
+static void put_text(const struct decode_result *r, enum decode_format format)
 {
-	struct perfetto_result r;
-	struct err err = { 0 };
+	char text[TEXT_SIZE];
 
-	if (perfetto_export(job->options.trace, output, &r, &err) < 0) {
-		say_error("export", &err);
-		return EXIT_FAILED;
-	}
-	if (job->options.quiet && !r.without_time && !r.stats.torn && !r.stats.foreign)
-		return EXIT_OK;
-	fprintf(stderr, "%s: for https://ui.perfetto.dev, or chrome://tracing\n", output);
-	tell("slices", r.slices);
-	tell("instants", r.instants);
-	tell("counters", r.counters);
-	tell("without time", r.without_time);
-	tell("torn", r.stats.torn);
-	tell("foreign", r.stats.foreign);
-	tell("lost", r.stats.ended ? r.stats.end.c : r.stats.gaps);
-	return EXIT_OK;
+	text_put(stderr, strcmp(r->out, "-") != 0 ? r->out : "standard output");
+	fprintf(stderr, ": %s frames%s\n", text_count(text, r->stats.frames),
+		format == DECODE_PERFETTO ? "; open it with https://ui.perfetto.dev"
+		: format == DECODE_CHROME
+			? "; open it with chrome://tracing or https://ui.perfetto.dev"
+			: "");
+	tell("slices", r->counts.slices);
+	tell("instants", r->counts.instants);
+	tell("counters", r->counts.counters);
+	tell("lost", lost(&r->stats));
 }
 
-int export_frames(const struct export_job *job)
+static void put_warnings(const struct export_job *job, const struct decode_result *r)
 {
-	const char *in = job->options.trace;
-	char *output = NULL;
-	int status;
+	char text[TEXT_SIZE];
 
-	if (strcmp(in, "-") != 0 && !recfile_sniff(in)) {
-		say("export", "'%s' is no recording of frames", in);
-		fputs("hint: a file of 'corotracer attach -o' goes here\n", stderr);
+	if (r->counts.by_number)
+		say(job->command, "the clock of these frames counts CPU time and is no position in "
+				  "time: frames are placed by their number, 1 us each");
+	if (r->counts.without_time)
+		say(job->command, "%s frames without time have no place on the time line",
+		    text_count(text, r->counts.without_time));
+	if (r->stats.torn)
+		say(job->command, "%s torn frames are left out", text_count(text, r->stats.torn));
+	if (r->stats.foreign)
+		say(job->command, "%s frames of unknown types are left out",
+		    text_count(text, r->stats.foreign));
+	if (r->stats.cut_bytes)
+		say(job->command, "the last %s bytes are no whole record, and are left out",
+		    text_count(text, r->stats.cut_bytes));
+}
+
+/* ---- the job ------------------------------------------------------------- */
+
+static bool find_format(const char *kind, enum decode_format *format)
+{
+	static const char *const names[NR_DECODE_FORMATS] = {
+		[DECODE_CSV] = "csv",       [DECODE_JSONL] = "jsonl",
+		[DECODE_SQLITE] = "sqlite", [DECODE_PERFETTO] = "perfetto",
+		[DECODE_CHROME] = "chrome",
+	};
+	unsigned i;
+
+	for (i = 0; i < NR_DECODE_FORMATS; i++) {
+		if (!strcmp(names[i], kind)) {
+			*format = (enum decode_format)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int export_frames(const struct export_job *job, const char *kind)
+{
+	struct decode_config config = { .path = job->options.trace, .out = job->options.output };
+	struct decode_result result;
+	struct err err = { 0 };
+	int rc, status = EXIT_OK;
+
+	if (!find_format(kind, &config.format)) {
+		say(job->command, "cannot export '%s' to %s: it is a recording of frames",
+		    job->options.trace, kind);
+		fputs("hint: recordings are exported to " FORMATS "\n", stderr);
 		return EXIT_FAILED;
 	}
-	if (job->options.output)
-		return write_to(job, job->options.output);
-	if (!strcmp(in, "-"))
-		return write_to(job, "-");
-	if (asprintf(&output, "%s%s", in, SUFFIX) < 0) {
-		say("export", "no memory for a file name");
-		return EXIT_FAILED;
+	rc = decode_run(&config, &result, &err);
+	if (rc < 0) {
+		say_error(job->command, &err);
+		status = EXIT_FAILED;
+	} else {
+		if (job->json)
+			put_json(job, &result);
+		else if (!job->options.quiet)
+			put_text(&result, config.format);
+		put_warnings(job, &result);
+		status = is_whole(&result.stats) ? EXIT_OK : EXIT_FAILED;
 	}
-	status = write_to(job, output);
-	free(output);
+	decode_result_release(&result);
 	return status;
 }

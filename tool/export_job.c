@@ -150,21 +150,20 @@ static void forget_empty(struct export_options *o)
 int export_job_run(struct export_job *job)
 {
 	const struct sink *sink = job->kind ? sink_find(job->kind) : NULL;
-	bool to_perfetto = job->kind && !strcmp(job->kind, "perfetto");
 
 	if (!job->command)
 		job->command = "export";
 	forget_empty(&job->options);
 	if (job->kind && !strcmp(job->kind, "schema"))
 		return export_schema(job);
-	if (!sink && !to_perfetto)
+	if (!sink)
 		return usage(job);
 	if (!job->options.trace) {
 		say(job->command, "which trace?");
 		fprintf(stderr, "hint: corotracer export %s -i trace.jsonl\n", job->kind);
 		return EXIT_USAGE;
 	}
-	if (to_perfetto && (!sink || export_is_frames(job->options.trace)))
-		return export_frames(job);
+	if (export_is_frames(job->options.trace))
+		return export_frames(job, sink->name);
 	return export_trace(job, sink);
 }

@@ -16,9 +16,9 @@ struct export_job {
 /* Returns the exit status. */
 int export_job_run(struct export_job *job);
 
-/* A recording of frames for Perfetto; is @path one? */
+/* Is @path ("-": standard input) a recording of frames?  Then this is its export to @kind. */
 bool export_is_frames(const char *path);
-int export_frames(const struct export_job *job);
+int export_frames(const struct export_job *job, const char *kind);
 
 /* The tables' SQL on stdout; the trace is the name of a database, or NULL for all. */
 int export_schema(const struct export_job *job);

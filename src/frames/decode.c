@@ -11,26 +11,27 @@
 #include "frames/rows.h"
 
 static const struct decode_writer *const writers[] = {
-	[DECODE_CSV] = &decode_csv,
-	[DECODE_JSONL] = &decode_jsonl,
-	[DECODE_SQLITE] = &decode_sqlite,
+	[DECODE_CSV] = &decode_csv,       [DECODE_JSONL] = &decode_jsonl,
+	[DECODE_SQLITE] = &decode_sqlite, [DECODE_PERFETTO] = &decode_perfetto,
+	[DECODE_CHROME] = &decode_chrome,
 };
 
 static char *default_out(const struct decode_config *c)
 {
-	static const char *const suffixes[] = { "_output", ".jsonl", ".sqlite" };
+	static const char *const suffixes[] = { "_output", ".jsonl", ".sqlite", ".perfetto-trace",
+						".chrome.json" };
 	char *out = NULL;
 
 	if (c->out)
 		return strdup(c->out);
 	if (!strcmp(c->path, "-"))
-		return strdup(c->format == DECODE_CSV     ? "output"
-			      : c->format == DECODE_JSONL ? "-"
-							  : "output.sqlite");
+		return strdup(c->format == DECODE_CSV      ? "output"
+			      : c->format == DECODE_SQLITE ? "output.sqlite"
+							   : "-");
 	return asprintf(&out, "%s%s", c->path, suffixes[c->format]) < 0 ? NULL : out;
 }
 
-static int make_plans(struct recfile *f, bool lf, struct row_plan **plans, struct err *err)
+static int make_plans(struct recfile *f, bool crlf, struct row_plan **plans, struct err *err)
 {
 	size_t i;
 
@@ -43,7 +44,7 @@ static int make_plans(struct recfile *f, bool lf, struct row_plan **plans, struc
 		if (rc < 0)
 			return err_set(err, rc, "'%s': frame '%s' lists a member twice", f->name,
 				       f->desc.frames[i].name);
-		(*plans)[i].crlf = !lf;
+		(*plans)[i].crlf = crlf;
 	}
 	if (!*plans || i < f->desc.nr_frames)
 		return err_set(err, -ENOMEM, "no memory for the columns of '%s'", f->name);
@@ -123,6 +124,8 @@ static int copy_frames(struct recfile *f, struct decode_writer *w, int only,
 	while ((rc = recfile_next(f, &item, err)) > 0) {
 		if (++nr % 16384 == 0)
 			progress_update(&progress, f->read);
+		if (item.mark && w->mark)
+			w->mark(w, item.mark);
 		if (item.mark || (only >= 0 && item.type != (unsigned)only))
 			continue;
 		result->frames[item.type]++;
@@ -158,7 +161,7 @@ static int decode_file(struct recfile *f, const struct decode_config *config,
 	int only = -1, rc = begin_result(result, f, err);
 
 	if (!rc)
-		rc = make_plans(f, config->lf, &plans, err);
+		rc = make_plans(f, config->crlf, &plans, err);
 	if (!rc && config->frame)
 		rc = only = find_type(f, config->frame, err);
 	if (rc >= 0 && !strcmp(result->out, "-"))
@@ -173,6 +176,7 @@ static int decode_file(struct recfile *f, const struct decode_config *config,
 			rc = err->code;
 	}
 	result->bytes_out = w.bytes;
+	result->counts = w.counts;
 	release_plans(plans, f->desc.nr_frames);
 	return rc < 0 ? rc : 0;
 }

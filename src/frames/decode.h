@@ -2,9 +2,11 @@
 /*
  * decode.h - a recording to files that other programs read.
  *
- *	csv      a file per frame type, RFC 4180
- *	jsonl    a JSON object per frame, one file
- *	sqlite   a table per frame type, one database
+ *	csv        a file per frame type, RFC 4180 with lines that end in LF
+ *	jsonl      a JSON object per frame, one file
+ *	sqlite     a table per frame type, one database
+ *	perfetto   a trace in Perfetto's own format
+ *	chrome     trace events in JSON
  *
  * As a stream: memory does not grow with the recording.
  */
@@ -12,15 +14,23 @@
 #define FRAMES_DECODE_H
 
 #include "frames/recfile.h"
+#include "frames/timeline.h"
 
-enum decode_format { DECODE_CSV, DECODE_JSONL, DECODE_SQLITE };
+enum decode_format {
+	DECODE_CSV,
+	DECODE_JSONL,
+	DECODE_SQLITE,
+	DECODE_PERFETTO,
+	DECODE_CHROME,
+	NR_DECODE_FORMATS
+};
 
 struct decode_config {
 	const char *path; /* the recording; "-": standard input */
 	const char *out;  /* folder, file or "-"; NULL: beside the recording */
 	enum decode_format format;
 	const char *frame; /* only frames of this type; NULL: all */
-	bool lf;           /* CSV lines end as text files here do, not as RFC 4180 says */
+	bool crlf;         /* CSV lines end with CR LF, as RFC 4180 has it, not with LF */
 };
 
 struct decode_result {
@@ -30,6 +40,7 @@ struct decode_result {
 	size_t nr_types;
 	char *out; /* where it went */
 	uint64_t bytes_in, bytes_out;
+	struct frame_counts counts; /* perfetto and chrome */
 };
 
 /* What was read until an error is in the result as well. */
@@ -38,22 +49,23 @@ void decode_result_release(struct decode_result *result);
 
 /* ---- how a format is written --------------------------------------------- */
 
-struct row_plan;
-
 struct decode_writer {
 	const char *name;
 	int (*open)(struct decode_writer *w, const char *out, struct err *err);
 	int (*frame)(struct decode_writer *w, unsigned type, const uint8_t *image, uint64_t ticket,
 		     struct err *err);
+	void (*mark)(struct decode_writer *w, const struct recording_mark *mark); /* may be NULL */
 	/* @complete: everything was written; otherwise there was an error already. */
 	int (*close)(struct decode_writer *w, bool complete, struct err *err);
 	/* Set by the caller. */
 	const struct recfile *file;
 	struct row_plan *plans; /* per type */
 	uint64_t bytes;
+	struct frame_counts counts;
 	void *state;
 };
 
-extern const struct decode_writer decode_csv, decode_jsonl, decode_sqlite;
+extern const struct decode_writer decode_csv, decode_jsonl, decode_sqlite, decode_perfetto,
+	decode_chrome;
 
 #endif

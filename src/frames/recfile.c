@@ -247,17 +247,52 @@ void recfile_close(struct recfile *f)
 	recording_info_release(&f->info);
 }
 
-bool recfile_sniff(const char *path)
+/* The first bytes of a pipe, which stay in it: waits for them. */
+static ssize_t peek_pipe(int fd, char *data, size_t size)
 {
-	char magic[4] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int copy[2];
+	ssize_t got;
+
+	if (pipe2(copy, O_CLOEXEC) < 0)
+		return -1;
+	got = tee(fd, copy[1], size, 0);
+	if (got > 0)
+		got = read(copy[0], data, (size_t)got);
+	close(copy[0]);
+	close(copy[1]);
+	return got;
+}
+
+static ssize_t peek_stdin(char *data, size_t size)
+{
+	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+
+	return at < 0 ? peek_pipe(STDIN_FILENO, data, size) : pread(STDIN_FILENO, data, size, at);
+}
+
+/* Opening a named pipe would let its writer begin. */
+static ssize_t peek_file(const char *path, char *data, size_t size)
+{
+	struct stat st;
+	int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode)
+			 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+			 : -1;
 	ssize_t got;
 
 	if (fd < 0)
-		return false;
-	got = pread(fd, magic, 4, 0);
+		return -1;
+	got = pread(fd, data, size, 0);
 	close(fd);
-	return got == 4 && !memcmp(magic, RECORDING_MAGIC, 4);
+	return got;
+}
+
+bool recfile_sniff(const char *path)
+{
+	char magic[4] = "";
+	ssize_t got = strcmp(path, "-") != 0 ? peek_file(path, magic, sizeof(magic))
+					     : peek_stdin(magic, sizeof(magic));
+
+	return got == sizeof(magic) && !memcmp(magic, RECORDING_MAGIC, sizeof(magic));
 }
 
 /* ---- records ------------------------------------------------------------- */

@@ -61,7 +61,10 @@ int recfile_next(struct recfile *f, struct recfile_item *item, struct err *err);
 /* Harmless on a struct that is all zero, or closed. */
 void recfile_close(struct recfile *f);
 
-/* Does the file begin like a recording?  False also if it cannot be read. */
+/*
+ * Does the file ("-": standard input) begin like a recording?  Reads nothing away.  False also
+ * if it cannot be read, or is a named pipe.
+ */
 bool recfile_sniff(const char *path);
 
 #endif

@@ -207,7 +207,6 @@ int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
 	p->micro = d->time == DESC_TIMEVAL;
 	p->delta_ns = info->delta_s * (int64_t)NS_PER_SEC;
 	p->clock = info->clock;
-	p->crlf = true;
 	p->text_max = 256 + 6 * strlen(p->frame->name);
 	p->cells = calloc(2 * p->frame->nr_fields + 1, sizeof(*p->cells));
 	if (!p->cells)

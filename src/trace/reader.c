@@ -58,6 +58,37 @@ static struct trace_reader *open_ctf(const char *dir, bool may_grow, struct err 
 	return NULL;
 }
 
+/* Files of the other instruments, by their first bytes. */
+static int refuse_others(const char *path, struct err *err)
+{
+	static const struct {
+		const char *magic, *what, *hint;
+	} others[] = {
+		{ "PPT1", "a recording of frames",
+		  "'corotracer query -f FILE' describes it; 'corotracer decode' and 'corotracer "
+		  "export' (csv, jsonl, sqlite, perfetto, chrome) convert it" },
+		{ "\211CRT\r\n\032\n", "a memory trace",
+		  "'corotracer mem' reads it: mem stat, mem sim, mem layout, mem html" },
+	};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char begin[8] = "";
+	ssize_t size = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
+	size_t i;
+
+	if (fd >= 0)
+		close(fd);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (size < (ssize_t)strlen(others[i].magic) ||
+		    memcmp(begin, others[i].magic, strlen(others[i].magic)) != 0)
+			continue;
+		err_set(err, -EINVAL, "cannot read '%s': it is %s, not a trace of coroutines", path,
+			others[i].what);
+		err_hint(err, "%s", others[i].hint);
+		return err->code;
+	}
+	return 0;
+}
+
 static struct trace_reader *open_any(const char *path, bool may_grow, struct err *err)
 {
 	struct trace_reader *r;
@@ -68,6 +99,8 @@ static struct trace_reader *open_any(const char *path, bool may_grow, struct err
 		return jsonl_input_open(path, false, err); /* says that it is not there */
 	if (S_ISDIR(st.st_mode))
 		return open_ctf(path, may_grow, err);
+	if (S_ISREG(st.st_mode) && refuse_others(path, err) < 0)
+		return NULL;
 	dir = S_ISREG(st.st_mode) ? directory_of_metadata(path) : NULL;
 	if (!dir)
 		return jsonl_input_open(path, may_grow && S_ISREG(st.st_mode), err);

@@ -3,13 +3,17 @@
 
 For each: a limit of the file size, a full file system, a signal, a pipe in the place of a file.
 """
+import atexit
 import resource
+import shutil
 import stat
+import tempfile
 
 import recordings
 import traces
 from harness import *
 
+INPUTS = {}
 SPEC = "emit C;\nbuffer Made 64;\nframe f { int a; }\n"
 
 
@@ -44,8 +48,12 @@ CASES = [
 ]
 
 
-def make_inputs(dir):
-    """One of each kind of trace."""
+def make_inputs():
+    """One of each kind of trace, made once for all tests."""
+    if INPUTS:
+        return INPUTS
+    dir = tempfile.mkdtemp(prefix="corotracer-test-")
+    atexit.register(shutil.rmtree, dir, True)
     at = {name: os.path.join(dir, "in." + name) for name in ("ppt", "raw", "cray", "jsonl", "ctf", "spec")}
     recordings.recording(at["ppt"], 20000)
     recordings.memory_trace(at["raw"], 60000)
@@ -54,7 +62,8 @@ def make_inputs(dir):
     for args in (["mem", "convert", "-q", "-o", at["cray"], at["raw"]], ["export", "ctf", "-q", "-i", at["jsonl"], "-o", at["ctf"]]):
         status, _, err = tool(*args)
         equal(status, 0, f"status of {args} ({err})")
-    return at
+    INPUTS.update(at)
+    return INPUTS
 
 
 def contents(place):
@@ -88,7 +97,7 @@ def check_refused(case, status, err, found, before):
 
 @test
 def files_are_there_when_all_went_well_and_replace_earlier_ones(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     for i, case in enumerate(CASES):
         place = os.path.join(dir, f"out{i}")
         earlier(case, place)
@@ -102,7 +111,7 @@ def files_are_there_when_all_went_well_and_replace_earlier_ones(dir):
 
 @test
 def a_limit_of_the_file_size_leaves_no_part_and_keeps_what_was_there(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     for i, case in enumerate(CASES):
         place = os.path.join(dir, f"out{i}")
         before = earlier(case, place)
@@ -112,7 +121,7 @@ def a_limit_of_the_file_size_leaves_no_part_and_keeps_what_was_there(dir):
 
 @test
 def a_full_file_system_leaves_no_part_and_keeps_what_was_there(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     place, copy = os.path.join(dir, "small"), os.path.join(dir, "copy")
     os.mkdir(place)
     # A mount of its own, gone with its shell; 16 pages, of which the earlier files and a filler take all but two.
@@ -157,7 +166,7 @@ def a_signal_removes_what_was_begun(dir):
 
 @test
 def links_and_modes_are_kept(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     for i, case in enumerate(CASES):
         if len(case.files) > 1 or not case.replaces:
             continue
@@ -175,7 +184,7 @@ def links_and_modes_are_kept(dir):
 
 @test
 def pipes_and_devices_are_written_directly(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     for args in (["decode", "-q", "-f", "jsonl", "{ppt}", "{fifo}"], ["mem", "convert", "-q", "-o", "{fifo}", "{raw}"],
                  ["mem", "html", "-o", "{fifo}", "{raw}"], ["html", "-q", "-o", "{fifo}", "{jsonl}"],
                  ["export", "perfetto", "-q", "-i", "{jsonl}", "-o", "{fifo}"]):
@@ -195,7 +204,7 @@ def pipes_and_devices_are_written_directly(dir):
 
 @test
 def a_descriptor_in_the_place_of_a_name_is_the_open_file(dir):
-    inputs = make_inputs(dir)
+    inputs = make_inputs()
     for name in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
         with open(os.path.join(dir, "all"), "wb") as f:
             f.write(b"before\n")

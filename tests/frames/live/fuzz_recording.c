@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "frames/decode.h"
 #include "frames/recfile.h"
 #include "frames/ring.h"
 #include "frames/rows.h"
@@ -88,11 +89,32 @@ static void read_records(struct recfile *f)
 	free(plans);
 }
 
+/* The same file for viewers. */
+static void draw(const uint8_t *data, size_t size, enum decode_format format)
+{
+	struct decode_result result;
+	struct err err = { 0 };
+	char path[64];
+	int fd = file_of(data, size);
+	struct decode_config config = { .path = path, .out = "/dev/null", .format = format };
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (decode_run(&config, &result, &err) < 0)
+		MUST(err.code < 0 && err.text[0]);
+	else
+		MUST(result.counts.slices + result.counts.instants + result.counts.without_time >=
+		     result.stats.frames);
+	decode_result_release(&result);
+	close(fd);
+}
+
 static void fuzz_file(const uint8_t *data, size_t size)
 {
 	struct recfile f;
 	struct err err = { 0 };
 
+	draw(data, size, DECODE_PERFETTO);
+	draw(data, size, DECODE_CHROME);
 	if (recfile_open_fd(&f, file_of(data, size), "fuzz", &err) < 0) {
 		MUST(err.code < 0 && err.text[0]);
 		return;

@@ -167,13 +167,25 @@ def standard_output_takes_one_type_at_a_time(dir):
     status, out, err = tool("decode", path, "-")
     equal((status, out), (1, ""), "status and stdout")
     contains(err, "--frame")
-    status, out, err = tool("decode", "-q", "--lf", "--frame", "whole", path, "-")
+    status, out, err = tool("decode", "-q", "--frame", "whole", path, "-")
     equal((status, out), (0, "ppt_seqno,t,n\n2,1000000000,5\n"), "one type")
     status, _, err = tool("decode", "--frame", "none", path, "-")
     contains(err, "it has real, whole")
     with open(path, "rb") as f:
         p = subprocess.run([TOOL, "decode", "-q", "-f", "jsonl", "-", "-"], stdin=f, capture_output=True, check=True)
     equal(len(p.stdout.splitlines()), 2, "lines from a pipe")
+
+
+@test
+def lines_of_csv_end_with_lf_unless_crlf_is_asked_for(dir):
+    path = write(dir, header(TWO) + whole(2, 1, 0, 5))
+    for options, end in (([], b"\n"), (["--lf"], b"\n"), (["--crlf"], b"\r\n")):
+        p = subprocess.run([TOOL, "decode", "-q", *options, "--frame", "whole", path, "-"], capture_output=True, check=True, timeout=60)
+        equal(p.stdout, b"ppt_seqno,t,n" + end + b"2,1000000000,5" + end, f"CSV with {options}")
+    # What a shell makes of the last column is a number.
+    p = subprocess.run(f"{TOOL} decode -q --frame whole {path} - | awk -F, 'NR > 1 {{ print $3 + 1 \"|\" $3 \"|\" }}'",
+                       shell=True, capture_output=True, text=True, check=True, timeout=60)
+    equal(p.stdout, "6|5|\n", "the last column in awk")
 
 
 @test
@@ -258,18 +270,18 @@ def a_frame_too_wide_for_a_table_is_said_to_be(dir):
 def what_is_no_number_is_on_no_track(dir):
     data = b"".join(real(i + 1, 1 + i, 0, d) for i, d in enumerate([1.5, float("nan"), float("inf"), 2.5]))
     path = write(dir, header(TWO) + data)
-    equal(tool("export", "perfetto", "-f", path)[0], 0, "status")
-    with open(path + ".perfetto.json", encoding="utf-8") as f:
+    equal(tool("export", "chrome", "-f", path)[0], 0, "status")
+    with open(path + ".chrome.json", encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     equal([e["args"]["value"] for e in events if e["ph"] == "C"], [1.5, 2.5], "values")
 
 
 @test
-def perfetto_gets_slices_instants_and_counters(dir):
+def chrome_gets_slices_instants_and_counters(dir):
     path = write(dir, header(TWO) + real(1, 1, 500, 1.5) + whole(2, 0, 0, 5))
-    status, _, err = tool("export", "perfetto", "-f", path)
+    status, _, err = tool("export", "chrome", "-f", path)
     equal(status, 0, f"status ({err})")
-    with open(path + ".perfetto.json", encoding="utf-8") as f:
+    with open(path + ".chrome.json", encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     equal([e["ph"] for e in events], ["M", "i", "C"], "events")
     equal((events[1]["ts"], events[1]["args"]["d"], events[2]["args"]["value"]), (1000000.5, 1.5, 1.5), "values")

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline.h - where the frames of a recording go on a time line; the viewer is unknown here.
+ *
+ * An interval of time becomes a slice; the other values of its frame are its arguments.  A frame
+ * without an interval becomes an instant at its first time, and its numbers become counters.
+ * A frame without any time has no place, and is counted.
+ *
+ * CPU clocks (proc_cputime, thread_cputime) measure work: a value of them is no position.  Frames
+ * of such a buffer are placed by their number, FRAME_STEP_NS apart, as instants; the durations
+ * of their intervals are counters.
+ */
+#ifndef FRAMES_TIMELINE_H
+#define FRAMES_TIMELINE_H
+
+#include "frames/recfile.h"
+#include "frames/rows.h"
+
+#define FRAME_STEP_NS 1000
+
+/* One frame; valid during a call. */
+struct frame_shown {
+	const struct row_plan *plan;
+	unsigned type; /* index in desc.frames */
+	const uint8_t *image;
+	uint64_t ticket;
+};
+
+struct frame_counts {
+	uint64_t slices, instants, counters;
+	uint64_t without_time;
+	bool by_number; /* see above */
+};
+
+struct frame_timeline;
+
+/* How a viewer draws; times are nanoseconds. */
+struct frame_view {
+	/* @cell: the difference of an interval of time; from <= to. */
+	void (*slice)(struct frame_timeline *t, const struct frame_shown *f,
+		      const struct row_cell *cell, uint64_t from, uint64_t to);
+	void (*instant)(struct frame_timeline *t, const struct frame_shown *f, uint64_t at);
+	/* @v: a finite number. */
+	void (*counter)(struct frame_timeline *t, const struct frame_shown *f,
+			const struct row_cell *cell, const struct row_value *v, uint64_t at);
+	/* Frames were lost before @at. */
+	void (*lost)(struct frame_timeline *t, uint64_t frames, uint64_t at);
+};
+
+/* The first member of a viewer's own struct. */
+struct frame_timeline {
+	const struct frame_view *view;
+	const struct recfile *file;
+	struct frame_counts counts;
+};
+
+void frame_timeline_init(struct frame_timeline *t, const struct frame_view *view,
+			 const struct recfile *file);
+void frame_timeline_frame(struct frame_timeline *t, const struct frame_shown *f);
+void frame_timeline_mark(struct frame_timeline *t, const struct recording_mark *mark);
+
+#endif
