@@ -20,6 +20,9 @@ void recover_print_text(const struct recover *r, const char *path, bool all);
 /* 0, or a negative errno. */
 int recover_print_json(const struct recover *r, const char *path);
 
+/* The largest error of the times that are shown, if the clock was slewed. */
+uint64_t recover_clock_error_ns(const struct recover *r);
+
 /* Members of an object that is open: all that is told of one coroutine at @moment. */
 void recover_json_coroutine(struct json_writer *j, const struct recover *r,
 			    const struct recover_coroutine *c, uint64_t moment);

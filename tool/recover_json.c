@@ -160,18 +160,34 @@ static void put_totals(struct json_writer *j, const struct recover *r)
 	jw_field_u64(j, "trace_others", r->written.others_written);
 }
 
+/* Without events, the times that are shown are those of the states. */
+uint64_t recover_clock_error_ns(const struct recover *r)
+{
+	uint64_t moment = recover_moment(r);
+	uint64_t a = image_clock_error_ns(&r->image, r->first_ts ? r->first_ts : moment);
+	uint64_t b = image_clock_error_ns(&r->image, r->last_ts ? r->last_ts : moment);
+
+	return a > b ? a : b;
+}
+
+static void put_known(struct json_writer *j, const char *key, uint64_t ts)
+{
+	if (ts)
+		jw_field_u64(j, key, ts);
+	else
+		jw_field_null(j, key);
+}
+
 static void put_clock(struct json_writer *j, const struct recover *r)
 {
 	static const char *const from[] = { [IMAGE_CLOCK_PUBLISHED] = "published",
 					    [IMAGE_CLOCK_ELSEWHERE] = "elsewhere",
 					    [IMAGE_CLOCK_MEASURED] = "measured" };
-	uint64_t a = image_clock_error_ns(&r->image, r->first_ts);
-	uint64_t b = image_clock_error_ns(&r->image, r->last_ts);
 
 	jw_field_string(j, "clock", from[r->image.clock_from]);
-	jw_field_u64(j, "clock_error_ns", a > b ? a : b);
-	jw_field_u64(j, "first_ts", r->first_ts);
-	jw_field_u64(j, "last_ts", r->last_ts);
+	jw_field_u64(j, "clock_error_ns", recover_clock_error_ns(r));
+	put_known(j, "first_ts", r->first_ts);
+	put_known(j, "last_ts", r->last_ts);
 	jw_field_u64(j, "moment_ts", recover_moment(r));
 }
 

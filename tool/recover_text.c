@@ -116,14 +116,12 @@ static void put_processes(const struct recover *r, bool all)
 
 static void put_clock(const struct recover *r)
 {
-	uint64_t a = image_clock_error_ns(&r->image, r->first_ts);
-	uint64_t b = image_clock_error_ns(&r->image, r->last_ts);
 	char text[TEXT_SIZE];
 
 	if (!r->image.lanes.ext || !r->lanes.lanes)
 		return; /* stations have the time itself */
 	printf("  times         %s off at most, if the clock was slewed meanwhile",
-	       text_duration(text, a > b ? a : b));
+	       text_duration(text, recover_clock_error_ns(r)));
 	if (r->image.clock_from == IMAGE_CLOCK_MEASURED)
 		fputs("; the collector left no clock, so ours was used", stdout);
 	else if (r->image.clock_from == IMAGE_CLOCK_ELSEWHERE)
