@@ -2,10 +2,16 @@
 /* rewrite.c - a trace written once more, in another format. */
 #include "export/rewrite.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "trace/sidecar.h"
 
 /* Station events between two words to the writer on how far they are. */
 #define HORIZON_EVENTS 32768
@@ -168,12 +174,53 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 	return 0;
 }
 
+/* ---- what was written ----------------------------------------------------- */
+
+static uint64_t file_bytes(int dir, const char *path)
+{
+	struct stat st;
+
+	return fstatat(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+static uint64_t directory_bytes(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (dir && (entry = readdir(dir)))
+		bytes += file_bytes(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+/* Of the files that were written; 0 for standard output. */
+static uint64_t written_bytes(const struct trace_output *output)
+{
+	char *sidecar;
+	uint64_t bytes;
+
+	if (!output->path)
+		return 0;
+	if (output->format == TRACE_FORMAT_CTF)
+		return directory_bytes(output->path);
+	bytes = file_bytes(AT_FDCWD, output->path);
+	sidecar = output->has_sidecar ? sidecar_path(output->path) : NULL;
+	if (sidecar)
+		bytes += file_bytes(AT_FDCWD, sidecar);
+	free(sidecar);
+	return bytes;
+}
+
 int rewrite_finish(struct rewrite *r, struct sink_job *job, struct err *err)
 {
 	struct trace_counts counts = { 0 };
 
 	if (open_writer(r, NULL, err) < 0 || close_writer(r, &counts, err) < 0)
 		return err->code;
+	job->bytes = written_bytes(&r->output);
 	if (counts.clamped)
 		snprintf(job->note, sizeof(job->note),
 			 "%" PRIu64 " events were out of order and have a later time now",

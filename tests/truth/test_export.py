@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""test_export.py - summaries of `export` and `html`: the files that came out, counted by other programs."""
+import glob
+import sqlite3
+
+from truth import *
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "view"))
+import oracle  # noqa: E402
+from bundle import Bundle  # noqa: E402
+from checks import Check  # noqa: E402
+
+
+def files_of(kind, output):
+    """The files that an export wrote."""
+    stem = output[:-len(".csv")]
+    return {"csv": [output, *glob.glob(stem + ".*.csv")], "jsonl": [output, output + ".meta"],
+            "ctf": glob.glob(output + "/*")}.get(kind, [output])
+
+
+def csv_rows(path):
+    with open(path, encoding="utf-8") as f:
+        return sum(1 for _ in f) - 1
+
+
+def rows_in(kind, output):
+    """(events, rows of other tables) that another reader finds in an export."""
+    if kind == "csv":
+        return csv_rows(output), sum(csv_rows(path) for path in files_of(kind, output)[1:])
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(output)) as db:
+            tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'coro%'")]
+            counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
+        return counts.pop("coro_trace_events"), sum(counts.values())
+    if kind in ("jsonl", "ctf"):
+        return len(read_trace(output).events), 0
+    return None, 0
+
+
+@check
+def export_counts_what_it_wrote(n, kind, output, trace, elapsed_ns):
+    rows, extra = rows_in(kind, output)
+    # Viewers draw events; another reader of their files is the matter of other tests.
+    n.equal("rows", len(trace.events) if rows is None else rows)
+    n.equal("extra_rows", extra)
+    n.equal("bytes", sum(os.path.getsize(path) for path in files_of(kind, output)))
+    n.within("duration_ns", 1, elapsed_ns)
+
+
+@check
+def export_counts_what_it_read(n, r, trace):
+    written, held = r.truth.transitions, len(trace.transitions)
+    n.equal_all("", {"transitions": held, "other_events": len(trace.others), "left_out": 0, "garbage": 0,
+                     "lost": written - held, "others_lost": r.truth.others - len(trace.others)})
+
+
+def check_export(dir, kind, r, trace, *options):
+    output = os.path.join(dir, f"out.{kind}")
+    before = now_ns()
+    said = output_of("export", kind, "--json", "-i", r.trace, "-o", output, *options, stream="stderr")
+    n = Numbers("export", said)
+    export_counts_what_it_wrote(n, kind, output, trace, now_ns() - before)
+    export_counts_what_it_read(n, r, trace)
+    n.done()
+
+
+def programs(dir):
+    """A quiet run, a run on a busy machine, a run with loss."""
+    yield TracedRun(dir, name="quiet.jsonl")
+    yield TracedRun(dir, name="busy.ctf", load=True, program=["rounds=300"])
+    yield TracedRun(dir, name="loss.jsonl", options=["--buffer", "1M"], program=["rounds=4000", "stop=1"])
+
+
+@test
+def every_export_is_counted_exactly(dir):
+    for r in programs(dir):
+        trace = read_trace(r.trace)
+        for kind in ("csv", "sqlite", "perfetto", "chrome", "ctf" if r.trace.endswith("jsonl") else "jsonl"):
+            check_export(dir, kind, r, trace, *(["--full"] if kind in ("csv", "sqlite") else []))
+
+
+@test
+def the_text_of_an_export_has_the_same_numbers(dir):
+    r = TracedRun(dir, options=["--buffer", "1M"], program=["rounds=4000", "stop=1"])
+    trace = read_trace(r.trace)
+    text = Text(tool("export", "csv", "--full", "-i", r.trace, "-o", dir + "/out.csv")[2])
+    rows, extra = rows_in("csv", dir + "/out.csv")
+    lost = r.truth.transitions + r.truth.others - len(trace.events)
+    text.line(r": ([\d,]+) events in [\d.]+ \w+$", count_text(rows))
+    text.line(r"other rows +([\d,]+)$", count_text(extra))
+    text.line(r"lost +([\d,]+)$", count_text(lost))
+    text.done()
+
+
+# ---- html ---------------------------------------------------------------------------------------
+
+
+@check
+def html_counts_what_it_drew(n, r, trace, page):
+    slices = sum(e["kind"] == "resume" for e in trace.transitions)
+    lost = r.truth.transitions - len(trace.transitions)
+    n.equal_all("", {"bytes": os.path.getsize(page), "transitions": len(trace.transitions), "others": len(trace.others),
+                     "coroutines": len(r.truth.coroutines)})
+    # A coroutine whose resume was lost runs, too: a slice without a beginning.
+    n.within("slices", slices, slices + min(lost, len(r.truth.coroutines) + lost))
+    n.equal("findings", len(output_of("report", "--json", r.trace)["findings"]))
+
+
+@test
+def a_page_is_counted_exactly(dir):
+    template, page = dir + "/template.html", dir + "/page.html"
+    with open(template, "w", encoding="utf-8") as f:
+        f.write("<!doctype html><title>t</title>\n<!--corotracer-data-->\n<p>end</p>\n")
+    for r in programs(dir):
+        said = output_of("html", "--json", "--page", template, "-o", page, r.trace)
+        n, trace = Numbers("html", said), read_trace(r.trace)
+        html_counts_what_it_drew(n, r, trace, page)
+        n.done()
+        parsed = oracle.read_ctf(r.trace) if os.path.isdir(r.trace) else oracle.read_jsonl(r.trace)
+        Check(Bundle(page), parsed, output_of("report", "--json", r.trace)).all()
+
+
+@test
+def the_text_of_html_has_the_same_numbers(dir):
+    r = TracedRun(dir)
+    trace, page = read_trace(r.trace), dir + "/page.html"
+    text = Text(tool("html", "-o", page, r.trace)[2] or tool("html", "-o", page, r.trace)[1])
+    text.line(r": ([\d.]+) kB, ([\d,]+) events of (\d+) coroutines", f"{os.path.getsize(page) / 1000:.1f}",
+              count_text(len(trace.events)), len(r.truth.coroutines))
+    text.done()
+
+
+if __name__ == "__main__":
+    main()
