@@ -31,7 +31,8 @@ static bool is_sound(const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 
-	return !s->torn && !s->foreign && !s->cut_bytes && !s->gaps && !(s->ended && s->end.c);
+	return !s->torn && !s->foreign && !s->cut_bytes && !s->gaps &&
+	       !(s->ended && (s->end.c || s->end.b != s->frames));
 }
 
 /* The last mark knows; without it, the numbers tell what is missing between frames. */

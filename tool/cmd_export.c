@@ -163,8 +163,8 @@ const struct command command_export = {
 		   "the tables' SQL.  A recording of frames goes to csv (a directory), sqlite, "
 		   "jsonl,\n"
 		   "perfetto or chrome.\n"
-		   "Exit status: 0 done; 1 failed, or done and some of the trace was left out; 2 "
-		   "usage.\n",
+		   "Exit status: 0 done; 1 failed, or done and the trace is incomplete or some of\n"
+		   "it was left out; 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

@@ -86,7 +86,9 @@ const struct command command_html = {
 		"TRACE is what 'report' takes, too: JSON lines of any cTP tool, or CTF.  The page\n"
 		"holds the report, every coroutine, and as much of the timeline as --max-size\n"
 		"allows; what was left out is said here and in the page.  Slices go through a\n"
-		"temporary file in TMPDIR (/var/tmp), 64 bytes each.\n",
+		"temporary file in TMPDIR (/var/tmp), 64 bytes each.\n"
+		"\n"
+		"Exit status: 0 done; 1 failed, or done and the trace is incomplete; 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

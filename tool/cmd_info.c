@@ -151,8 +151,8 @@ const struct command command_info = {
 		"trace with a sidecar (TRACE.meta) tells.\n"
 		"\n"
 		"Exit status: 0 sound; 1 the trace has lines that are no events or packets that\n"
-		"are damaged, or does not hold what its collector says, or cannot be read; 2\n"
-		"usage.\n",
+		"are damaged, or does not hold what its collector says, or some of it cannot be\n"
+		"read; 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

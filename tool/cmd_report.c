@@ -128,8 +128,8 @@ const struct command command_report = {
 		"TRACE is what 'info' takes, too.  Findings are proven, strong, suspect or info;\n"
 		"where events are missing that could explain one, it is a suspicion at most.\n"
 		"\n"
-		"Exit status: 0 done; 1 the gate (--fail-on) was hit, or it could not be done;\n"
-		"2 usage.\n",
+		"Exit status: 0 done; 1 the gate (--fail-on) was hit, the trace is incomplete\n"
+		"(with --fail-on: or has no end), or it could not be done; 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

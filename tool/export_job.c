@@ -36,6 +36,7 @@ static int put_json(const struct export_job *job, const struct export_result *r)
 		jw_field_null(&w, "lost");
 		jw_field_null(&w, "others_lost");
 	}
+	trace_put_completeness(&w, &r->stats);
 	jw_field_u64(&w, "duration_ns", r->duration_ns);
 	jw_object_end(&w);
 	jw_newline(&w);
@@ -72,6 +73,9 @@ static void put_warnings(const struct export_job *job, const struct export_resul
 	if (r->is_cut)
 		say(job->command, "the trace ends in the middle of a %s: all before it is exported",
 		    r->first_garbage ? "line" : "packet");
+	if (r->shortage[0])
+		say(job->command, "the trace is %s: %s", trace_verdict_name(r->verdict),
+		    r->shortage);
 	if (r->left_out)
 		say(job->command,
 		    "%s events are too far out of order, or at impossible times: "

@@ -117,9 +117,23 @@ static int tell_json(const struct output *o, const struct view *v, const struct 
 	jw_field_u64(&j, "slices", v->spool.nr);
 	jw_field_u64(&j, "findings", v->analysis->findings.nr);
 	view_put_thinned(&j, r->thinned, r->nr_thinned);
+	trace_put_completeness(&j, &v->stats);
 	jw_object_end(&j);
 	jw_newline(&j);
 	return jw_release(&j);
+}
+
+/* True: something is missing in the trace, and was said to be. */
+static bool tell_shortage(const struct html_job *job, const struct trace_stats *stats)
+{
+	enum trace_verdict verdict = trace_verdict(stats);
+	char what[TRACE_SHORTAGE_SIZE];
+
+	if (!trace_shortage(stats, what, sizeof(what)))
+		return false;
+	say(job->command, "the trace is %s: %s; the page says so", trace_verdict_name(verdict),
+	    what);
+	return verdict == TRACE_INCOMPLETE;
 }
 
 static void tell_text(const struct html_job *job, const struct output *o, const struct view *v,
@@ -182,10 +196,11 @@ static int write_page(const struct html_job *job, struct view *v, const struct h
 	outfile_close(&o.file);
 	if (rc < 0)
 		return rc;
-	if (job->json)
-		return tell_json(&o, v, &result) ? err_set(err, -EIO, "cannot write") : 0;
-	tell_text(job, &o, v, &result);
-	return 0;
+	if (!job->json)
+		tell_text(job, &o, v, &result);
+	else if (tell_json(&o, v, &result) < 0)
+		return err_set(err, -EIO, "cannot write");
+	return tell_shortage(job, &v->stats);
 }
 
 static int make(const struct html_job *job, struct view *v, struct err *err)
@@ -223,5 +238,5 @@ int html_job_run(const struct html_job *job)
 	if (rc < 0)
 		say_error(job->command, &err);
 	view_free(v);
-	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+	return rc ? EXIT_FAILED : EXIT_OK; /* 1: the trace is incomplete */
 }

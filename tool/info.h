@@ -22,19 +22,11 @@ static inline bool info_has_facts(const struct info *info)
 	return info->stats.has_sidecar || info->sum.has_run || info->sum.has_totals;
 }
 
-/* Does the trace hold what the collector says it put there?  True if nobody says. */
-static inline bool info_agrees(const struct info *info)
-{
-	const struct sidecar_totals *t = &info->sum.totals;
-
-	return !info->sum.has_totals ||
-	       (t->collected == info->sum.events && t->others_collected == info->sum.others);
-}
-
-/* Agrees, and everything in it is what it should be: what the exit status says. */
+/* Everything that should be in the trace is there, as far as is known: the exit status. */
 static inline bool info_is_sound(const struct info *info)
 {
-	return trace_stats_are_clean(&info->stats) && info_agrees(info);
+	return trace_stats_are_clean(&info->stats) &&
+	       trace_verdict(&info->stats) != TRACE_INCOMPLETE;
 }
 
 /* On stdout.  info_print_json() returns 0 or a negative errno. */

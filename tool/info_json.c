@@ -294,9 +294,10 @@ int info_print_json(const struct info *info)
 	json_known(&j, "forgotten", sum->has_totals, sum->totals.forgotten);
 	jw_key(&j, "agrees");
 	if (sum->has_totals)
-		jw_bool(&j, info_agrees(info));
+		jw_bool(&j, trace_totals_agree(&info->stats));
 	else
 		jw_null(&j);
+	trace_put_completeness(&j, &info->stats);
 	json_gaps(&j, sum);
 	json_garbage(&j, &info->stats.lines);
 	json_ctf(&j, &info->stats);

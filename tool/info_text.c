@@ -195,19 +195,24 @@ static void print_gaps(const struct trace_summary *sum)
 
 static void print_disagreement(const struct info *info)
 {
+	const struct trace_completeness *c = &info->stats.completeness;
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
-	if (!info_agrees(info)) {
-		const struct sidecar_totals *t = &info->sum.totals;
-		bool others = t->collected == info->sum.events;
+	if (!trace_totals_agree(&info->stats)) {
+		bool others = c->expected == c->read;
 
 		info_label("disagrees");
 		printf("the collector wrote %s %s, the file has %s:\n",
-		       text_count(a, others ? t->others_collected : t->collected),
+		       text_count(a, others ? c->expected_others : c->expected),
 		       others ? "births, wakes, ends" : "events",
-		       text_count(b, others ? info->sum.others : info->sum.events));
+		       text_count(b, others ? c->read_others : c->read));
 		info_label("");
 		puts("it was changed since, or belongs to another run");
+	}
+	if (c->unreadable) {
+		info_label("unreadable");
+		print_some(c->unreadable, "file", "files");
+		printf(": '%s': %s\n", c->unreadable_name, strerror(c->unreadable_errno));
 	}
 	if (info->stats.sidecar.garbage) {
 		info_label("damaged");

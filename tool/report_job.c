@@ -155,7 +155,7 @@ static int read_all(const struct report_job *job, struct trace_reader *reader, s
 
 	if (rc < 0)
 		return rc;
-	if (analysis_finish(a) < 0)
+	if (analysis_finish(a, trace_reader_stats(reader)) < 0)
 		return no_memory(job, err);
 	return expect_events(job->trace, a->model.events, trace_reader_stats(reader), err);
 }
@@ -210,6 +210,23 @@ static int write_report(const struct report_job *job, const struct report *r, st
 	return err_errno(err, "cannot write to 'standard output'");
 }
 
+/* A gate asks whether a run was good: of one whose end is missing nobody can say that. */
+static bool is_too_short(const struct report_job *job, const struct report *r)
+{
+	enum trace_verdict verdict = trace_verdict(r->stats);
+	char what[TRACE_SHORTAGE_SIZE];
+	bool has_gate = false;
+	size_t i;
+
+	for (i = 0; i < REPORT_DETECTORS_MAX; i++)
+		has_gate |= job->fails[i];
+	if (verdict != TRACE_INCOMPLETE && !(has_gate && verdict == TRACE_UNFINISHED))
+		return false;
+	say(job->command, "the trace '%s' is %s: %s", job->trace, trace_verdict_name(verdict),
+	    trace_shortage(r->stats, what, sizeof(what)));
+	return true;
+}
+
 static int conclude(struct report_job *job, struct trace_reader *reader, struct analysis *a,
 		    struct symbols *symbols, struct suppressions *rules, struct err *err)
 {
@@ -220,16 +237,18 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 		.symbols = symbols,
 		.least = job->least,
 	};
+	bool is_short;
 	uint64_t hits;
 
 	suppress(&r, a, rules);
 	report_prepare(&r);
 	hits = gate(job, &r);
-	if ((!job->quiet || hits) && write_report(job, &r, err) < 0)
+	is_short = is_too_short(job, &r);
+	if ((!job->quiet || hits || is_short) && write_report(job, &r, err) < 0)
 		return err->code;
 	if (hits && job->output)
 		say_hits(job, &r);
-	return hits > 0;
+	return hits > 0 || is_short;
 }
 
 static int report_with(struct report_job *job, struct analysis *a, struct symbols *symbols,

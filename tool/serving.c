@@ -107,10 +107,26 @@ static bool wait_a_moment(int signal_fd, int ms)
 	return poll(&fd, 1, ms) > 0;
 }
 
+/* What is missing in the trace, if anything is known to be. */
+static void say_shortage(const struct serving *s, const struct feed *f)
+{
+	const struct trace_stats *stats = view_stats(f->view);
+	char what[TRACE_SHORTAGE_SIZE];
+
+	if (trace_shortage(stats, what, sizeof(what)))
+		say(s->command, "the trace is %s: %s; the page says so",
+		    trace_verdict_name(trace_verdict(stats)), what);
+}
+
 static void say_end(const struct serving *s, const struct feed *f)
 {
-	if (f->ended && !s->quiet)
-		say(s->command, "the trace is complete; the page stays until Ctrl-C");
+	if (!f->ended)
+		return;
+	say_shortage(s, f);
+	if (!s->quiet)
+		say(s->command, "the trace %s; the page stays until Ctrl-C",
+		    trace_verdict(view_stats(f->view)) == TRACE_COMPLETE ? "is complete"
+									 : "has ended");
 }
 
 static void loop(const struct serving *s, struct feed *f, struct server *server, int signal_fd)
@@ -164,6 +180,8 @@ static int serve(struct serving *s, struct feed *f, int signal_fd, struct err *e
 		if (!s->quiet)
 			say(s->command, "%s; Ctrl-C ends it",
 			    grows ? "following a trace that is being written" : "serving");
+		if (!grows)
+			say_shortage(s, f);
 	}
 	loop(s, f, server, signal_fd);
 	server_stop(server);

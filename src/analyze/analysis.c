@@ -177,15 +177,31 @@ static void conclude(struct analysis *a)
 	}
 	look_at_the_rest(a);
 	judge_groups(a);
+	if (a->doubt)
+		findings_doubt(&a->findings, a->doubt);
 	findings_sort(&a->findings);
 }
 
-int analysis_finish(struct analysis *a)
+/* Why findings that need events of the trace are suspicions; NULL: there is no reason. */
+static const char *doubt_of(const struct trace_stats *stats)
+{
+	switch (stats ? trace_verdict(stats) : TRACE_COMPLETE) {
+	case TRACE_INCOMPLETE:
+		return "parts of the trace are missing, and may hold what this finding misses";
+	case TRACE_UNFINISHED:
+		return "the trace has no totals: events at its end may be missing";
+	default:
+		return NULL;
+	}
+}
+
+int analysis_finish(struct analysis *a, const struct trace_stats *stats)
 {
 	int rc = reorder_finish(&a->reorder, give, a);
 
 	if (rc < 0)
 		return rc;
+	a->doubt = doubt_of(stats);
 	model_finish(&a->model);
 	rc = analysis_settle(a);
 	if (rc < 0)

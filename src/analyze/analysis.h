@@ -6,7 +6,7 @@
  *
  *	while (trace_next(reader, &item, &err) > 0)
  *		analysis_add(a, &item);
- *	analysis_finish(a);
+ *	analysis_finish(a, trace_reader_stats(reader));
  *	... a->findings ...
  *	analysis_free(a);
  */
@@ -19,6 +19,7 @@
 #include "analyze/reorder.h"
 #include "analyze/sites.h"
 #include "symbols/symbols.h"
+#include "trace/reader.h"
 #include "trace/summary.h"
 
 /* Called for each finding, with the coroutine as it is (NULL: of the program as a whole). */
@@ -42,6 +43,7 @@ struct analysis {
 	struct symbols *symbols;    /* set by who has them; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps: no events */
 	struct findings findings;
+	const char *doubt;                 /* of all findings that need events; NULL: none */
 	struct reorder reorder;            /* for traces in no order */
 	struct analysis_observer observer; /* set by who wants it; found may be NULL */
 	/* Those of the table that look at every transition: gathered once, since it is so often. */
@@ -53,7 +55,9 @@ struct analysis *analysis_new(const struct analysis_options *options);
 
 /* 0 or -ENOMEM. */
 int analysis_add(struct analysis *a, const struct trace_item *item);
-int analysis_finish(struct analysis *a);
+
+/* After the last item.  @stats is the reader's, which say what is missing; NULL: nothing is. */
+int analysis_finish(struct analysis *a, const struct trace_stats *stats);
 
 /* Part of the finish: addresses become places of the source, or none.  0 or -ENOMEM. */
 int analysis_settle(struct analysis *a);

@@ -30,6 +30,7 @@ static void on_finish(struct analysis *a)
 		    "of %zu threads %" PRIu64 " resumed %" PRIu64 " times, %" PRIu64
 		    " only %" PRIu64,
 		    workers, most->tid, most->resumes, least->tid, least->resumes);
+	finding_doubt(a, &f, NEED_TRANSITIONS);
 	finding_report(a, &f);
 }
 

@@ -23,6 +23,7 @@ static void on_finish(struct analysis *a)
 		finding_say(&f,
 			    "%" PRIu64 " of %" PRIu64 " resumes were on another thread than before",
 			    s->migrations, s->resumes);
+		finding_doubt(a, &f, NEED_TRANSITIONS);
 		finding_report(a, &f);
 	}
 }

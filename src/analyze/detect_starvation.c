@@ -19,6 +19,7 @@ static void report(struct analysis *a, struct coro *co, uint64_t ready_ns, uint6
 	f.ts = co->woken_ts;
 	finding_say(&f, "it was ready for %.3f ms while others were resumed %" PRIu64 " times",
 		    (double)ready_ns / 1e6, others);
+	finding_doubt(a, &f, NEED_TRANSITIONS);
 	finding_report(a, &f);
 }
 
@@ -38,7 +39,7 @@ static void on_group(const struct analysis *a, struct group *g)
 {
 	const struct wait_place *p = &analysis_model(a)->places[g->place];
 
-	if (g->count >= 5 && g->count * 100 >= p->ready.nr) {
+	if (g->count >= 5 && g->count * 100 >= p->ready.nr && !g->finding.doubt) {
 		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
 		g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];
 		g->by_confidence[CONFIDENCE_SUSPECT] = 0;

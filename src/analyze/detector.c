@@ -81,6 +81,7 @@ void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs)
 {
 	const char *why = why_unsure(&a->model, f->co, needs);
 
+	f->needs |= needs;
 	if (!why)
 		return;
 	f->doubt = why;

@@ -63,7 +63,10 @@ enum need {
 	NEED_LIVES = 4,       /* births and ends, of anybody */
 };
 
-/* No surer than the gaps in the trace allow. */
+/*
+ * No surer than the gaps in the trace allow.  What the finding needs is kept with it: if the end
+ * of the trace shows that events are missing, it becomes a suspicion then.
+ */
 void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs);
 
 void finding_report(struct analysis *a, const struct finding *f);

@@ -93,6 +93,7 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 		g->finding.co = NULL; /* it may go any time; the copy stays */
 	}
 	g->count++;
+	g->needs |= finding->needs;
 	g->by_confidence[finding->confidence]++;
 	if (finding->confidence > g->confidence)
 		g->confidence = finding->confidence;
@@ -165,6 +166,32 @@ int findings_move(struct findings *f, const uint32_t *into)
 	}
 	f->nr = left;
 	return 0;
+}
+
+static void doubt_group(struct group *g, const char *why)
+{
+	int i;
+
+	for (i = CONFIDENCE_STRONG; i < NR_CONFIDENCES; i++) {
+		g->by_confidence[CONFIDENCE_SUSPECT] += g->by_confidence[i];
+		g->by_confidence[i] = 0;
+	}
+	if (g->confidence > CONFIDENCE_SUSPECT)
+		g->confidence = CONFIDENCE_SUSPECT;
+	if (g->finding.confidence > CONFIDENCE_SUSPECT)
+		g->finding.confidence = CONFIDENCE_SUSPECT;
+	if (!g->finding.doubt)
+		g->finding.doubt = why;
+}
+
+void findings_doubt(struct findings *f, const char *why)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		if (f->groups[i].needs)
+			doubt_group(&f->groups[i], why);
+	}
 }
 
 static int compare(const void *a, const void *b)

@@ -48,6 +48,7 @@ struct finding {
 	uint32_t place, spawn;       /* it belongs to */
 	uint64_t size_ns;            /* how long; orders groups and examples */
 	uint64_t ts;                 /* when */
+	unsigned needs;              /* what it relies on not being missing: enum need */
 	const char *doubt;           /* why it is not surer; NULL: no reason */
 	char detail[FINDING_DETAIL]; /* what was seen, a sentence */
 };
@@ -58,6 +59,7 @@ struct group {
 	uint32_t place, spawn;
 	uint64_t count, by_confidence[NR_CONFIDENCES];
 	uint64_t oldest_ns;
+	unsigned needs; /* of any of them */
 	uint64_t large; /* at least FINDING_LARGE long */
 	bool has_coro;
 	uint32_t suppressed_by; /* 1 + number of the rule; 0: none */
@@ -84,6 +86,9 @@ int findings_copy(struct findings *copy, const struct findings *f);
 /* Places became others: @into by place.  Groups that are of one place now are one.  0 or -ENOMEM.
  */
 int findings_move(struct findings *f, const uint32_t *into);
+
+/* Events of the trace are missing: what relies on them is a suspicion at most, because of @why. */
+void findings_doubt(struct findings *f, const char *why);
 
 /* Surest first, then those that are most. */
 void findings_sort(struct findings *f);

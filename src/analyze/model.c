@@ -109,13 +109,14 @@ static uint64_t number_by_seq(const struct coro *co, uint64_t seq)
 	return seq > 2 ? (seq / 2 - 1) * 8 : 0;
 }
 
-static void follow_seq(struct coro *co, uint64_t seq)
+static void follow_seq(struct model *m, struct coro *co, uint64_t seq)
 {
 	uint64_t least = number_by_seq(co, seq);
 
 	if (least > co->next_seq) {
 		if (!co->loss_known)
 			co->lost += least - co->next_seq;
+		m->skipped += least - co->next_seq;
 		co->next_seq = least;
 	}
 	co->next_seq++;
@@ -218,7 +219,7 @@ static int add_transition(struct model *m, struct coro *co, const struct trace_e
 	int rc;
 
 	m->events++;
-	follow_seq(co, ev->seq);
+	follow_seq(m, co, ev->seq);
 	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
 	    co->state != TRACE_STATE_NEW) {
 		m->late++; /* of a trace in no order: the latest by time is what counts */

@@ -164,6 +164,7 @@ struct model {
 
 	/* Of events that are missing. */
 	uint64_t nr_gaps, gap_to, gap_wakes_to;
+	uint64_t skipped; /* transitions at least, as the numbers of the others tell */
 
 	bool has_run, has_totals, is_ours;
 	struct sidecar_totals totals;

@@ -216,6 +216,7 @@ struct report_totals report_totals_of(const struct report *r)
 		.duration_ns = m->last_ts - m->first_ts,
 		.loss_known = m->has_totals,
 		.garbage = s->lines.garbage + s->sidecar.garbage + s->ctf.damaged,
+		.missing = trace_missing_events(s),
 	};
 	size_t i;
 
@@ -228,6 +229,22 @@ struct report_totals report_totals_of(const struct report *r)
 		t.garbage += m->totals.garbage;
 	}
 	return t;
+}
+
+bool report_is_incomplete(const struct report *r)
+{
+	return trace_verdict(r->stats) == TRACE_INCOMPLETE;
+}
+
+static bool missing_parts(const struct report *r, char *buf, size_t size)
+{
+	char what[TRACE_SHORTAGE_SIZE];
+
+	if (!report_is_incomplete(r))
+		return false;
+	snprintf(buf, size, "The trace is incomplete: %s. What depends on that is a suspicion.",
+		 trace_shortage(r->stats, what, sizeof(what)));
+	return true;
 }
 
 typedef bool caveat_function(const struct report *r, char *buf, size_t size);
@@ -259,13 +276,24 @@ static bool forgotten_events(const struct report *r, char *buf, size_t size)
 
 static bool no_totals(const struct report *r, char *buf, size_t size)
 {
-	if (r->analysis->model.has_totals)
+	const struct model *m = &r->analysis->model;
+	char count[TEXT_SIZE];
+
+	if (m->has_totals)
 		return false;
-	snprintf(buf, size,
-		 r->analysis->model.has_run ? "The collector did not come to its end (killed, or "
-					      "still at it): what was lost is not known."
-					    : "The trace has no sidecar of ours: what was lost is "
-					      "known only as far as the events' numbers tell.");
+	if (m->has_run)
+		snprintf(buf, size,
+			 "The collector did not come to its end (killed, or still at it), or the "
+			 "end of the trace was cut off: what was lost is not known.");
+	else if (m->skipped)
+		snprintf(buf, size,
+			 "The trace has no sidecar of ours: the events' numbers tell that at least "
+			 "%s transitions are missing; what else was lost is not known.",
+			 text_count(count, m->skipped));
+	else
+		snprintf(buf, size,
+			 "The trace has no sidecar of ours: what was lost is known only as far as "
+			 "the events' numbers tell.");
 	return true;
 }
 
@@ -316,9 +344,9 @@ static bool own_addresses(const struct report *r, char *buf, size_t size)
 
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
-	static caveat_function *const caveats[] = { lost_events,  forgotten_events, no_totals,
-						    late_events,  too_many_groups,  no_symbols,
-						    own_addresses };
+	static caveat_function *const caveats[] = { missing_parts, lost_events,  forgotten_events,
+						    no_totals,     late_events,  too_many_groups,
+						    no_symbols,    own_addresses };
 	size_t i;
 
 	for (i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++) {

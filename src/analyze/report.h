@@ -88,8 +88,12 @@ struct report_totals {
 	uint64_t coroutines, alive, events, others, threads, duration_ns;
 	bool loss_known;
 	uint64_t written, lost, others_lost, garbage;
+	uint64_t missing; /* events that the totals tell of and the trace does not hold */
 };
 struct report_totals report_totals_of(const struct report *r);
+
+/* Something is missing in the trace, and is known to be: trace_shortage() says what. */
+bool report_is_incomplete(const struct report *r);
 
 struct json_writer;
 

@@ -29,6 +29,7 @@ void report_put_totals(struct json_writer *j, const struct report *r)
 		jw_field_null(j, "others_lost");
 	}
 	jw_field_u64(j, "garbage", t.garbage);
+	jw_field_u64(j, "missing", t.missing);
 	jw_object_end(j);
 }
 
@@ -154,6 +155,7 @@ int report_json(const struct report *r, FILE *out)
 	jw_object_begin(&j);
 	jw_field_string(&j, "trace", r->trace);
 	report_put_totals(&j, r);
+	trace_put_completeness(&j, r->stats);
 	jw_key(&j, "notes");
 	jw_array_begin(&j);
 	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)
@@ -261,6 +263,28 @@ static void put_result(struct json_writer *j, const struct report *r, const stru
 	jw_object_end(j);
 }
 
+/* A viewer that shows no results should not read as "nothing found". */
+static void put_invocation(struct json_writer *j, const struct report *r)
+{
+	char text[TRACE_SHORTAGE_SIZE];
+
+	if (!report_is_incomplete(r))
+		return;
+	jw_key(j, "invocations");
+	jw_array_begin(j);
+	jw_object_begin(j);
+	jw_field_bool(j, "executionSuccessful", false);
+	jw_key(j, "toolExecutionNotifications");
+	jw_array_begin(j);
+	jw_object_begin(j);
+	jw_field_string(j, "level", "error");
+	put_message(j, "message", trace_shortage(r->stats, text, sizeof(text)));
+	jw_object_end(j);
+	jw_array_end(j);
+	jw_object_end(j);
+	jw_array_end(j);
+}
+
 int report_sarif(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
@@ -275,6 +299,7 @@ int report_sarif(const struct report *r, FILE *out)
 	jw_array_begin(&j);
 	jw_object_begin(&j);
 	put_driver(&j);
+	put_invocation(&j, r);
 	jw_key(&j, "results");
 	jw_array_begin(&j);
 	for (i = 0; i < f->nr; i++) {

@@ -78,10 +78,23 @@ static void put_case(const struct report *r, FILE *out, const struct detector *d
 	fputs("    </testcase>\n", out);
 }
 
+/* Findings of an incomplete trace are suspicions, which fail nothing: the trace itself does. */
+static void put_trace_case(const struct report *r, FILE *out)
+{
+	char text[TRACE_SHORTAGE_SIZE];
+
+	fputs("    <testcase classname=\"corotracer\" name=\"trace-is-complete\">\n"
+	      "      <error type=\"incomplete\" message=\"",
+	      out);
+	put(out, trace_shortage(r->stats, text, sizeof(text)));
+	fputs("\"/>\n    </testcase>\n", out);
+}
+
 int report_junit(const struct report *r, FILE *out)
 {
 	const struct detector *const *d;
-	uint64_t tests = 0, failed = 0;
+	bool is_incomplete = report_is_incomplete(r);
+	uint64_t tests = is_incomplete, failed = 0;
 
 	for (d = detectors; *d; d++) {
 		tests++;
@@ -90,8 +103,10 @@ int report_junit(const struct report *r, FILE *out)
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 		"  <testsuite name=\"corotracer report\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
-		"\" errors=\"0\">\n",
-		tests, failed);
+		"\" errors=\"%d\">\n",
+		tests, failed, is_incomplete);
+	if (is_incomplete)
+		put_trace_case(r, out);
 	for (d = detectors; *d; d++)
 		put_case(r, out, *d);
 	fputs("  </testsuite>\n</testsuites>\n", out);

@@ -36,6 +36,9 @@ static void put_totals(const struct report *r, FILE *out)
 	else
 		fprintf(out, "| **lost** | %s transitions%s, %s others |\n", text_count(a, t.lost),
 			text_share(share, t.lost, t.written), text_count(b, t.others_lost));
+	if (t.missing)
+		fprintf(out, "| **missing** | %s events are not in the trace |\n",
+			text_count(a, t.missing));
 	fprintf(out, "| **garbage** | %s |\n", text_count(a, t.garbage));
 }
 

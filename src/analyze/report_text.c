@@ -50,11 +50,16 @@ static void put_totals(const struct report *r, FILE *out)
 	if (!t.loss_known)
 		put_row(out, "lost", "not known");
 	else if (!t.lost && !t.others_lost)
-		put_row(out, "lost", "none");
+		put_row(out, "lost", report_is_incomplete(r) ? "none by the collector" : "none");
 	else {
 		snprintf(row, sizeof(row), "%s transitions%s, %s others", text_count(a, t.lost),
 			 text_share(share, t.lost, t.written), text_count(b, t.others_lost));
 		put_row(out, "lost", row);
+	}
+	if (t.missing) {
+		snprintf(row, sizeof(row), "%s events are not in the trace",
+			 text_count(a, t.missing));
+		put_row(out, "missing", row);
 	}
 	put_row(out, "garbage", t.garbage ? text_count(a, t.garbage) : "none");
 }

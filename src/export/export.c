@@ -117,6 +117,11 @@ static int hand_over(struct run *run, struct progress *progress, struct err *err
 static void take_stats(struct export_result *r, const struct trace_stats *s)
 {
 	r->read_bytes = s->bytes;
+	r->stats = *s;
+	r->stats.sidecar_path = NULL;
+	r->verdict = trace_verdict(s);
+	if (!trace_shortage(s, r->shortage, sizeof(r->shortage)))
+		r->shortage[0] = '\0';
 	r->garbage = s->lines.garbage + s->sidecar.garbage + s->ctf.damaged + s->ctf.missing;
 	r->is_cut = s->lines.cut || s->ctf.torn;
 	if (s->lines.nr_first) {
@@ -227,7 +232,7 @@ int export_run(const struct sink *sink, const struct export_options *options,
 
 bool export_is_whole(const struct export_result *result)
 {
-	return !result->garbage && !result->is_cut && !result->left_out;
+	return !result->garbage && !result->left_out && result->verdict != TRACE_INCOMPLETE;
 }
 
 void export_result_release(struct export_result *result)

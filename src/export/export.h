@@ -27,7 +27,10 @@ struct export_result {
 	bool is_cut;                  /* the trace ends in the middle of a line or a packet */
 	bool has_totals;              /* the collector told what was lost: */
 	uint64_t lost, others_lost;
-	int signal; /* that asked for the end; 0: none did */
+	enum trace_verdict verdict;         /* is the trace complete? */
+	char shortage[TRACE_SHORTAGE_SIZE]; /* what is missing; empty: nothing that is known */
+	struct trace_stats stats;           /* without the path, which was the reader's */
+	int signal;                         /* that asked for the end; 0: none did */
 };
 
 /*
@@ -37,7 +40,7 @@ struct export_result {
 int export_run(const struct sink *sink, const struct export_options *options,
 	       struct export_result *result, struct err *err);
 
-/* Everything that the trace's files hold was exported. */
+/* All that was recorded is in the trace, as far as is known, and was exported. */
 bool export_is_whole(const struct export_result *result);
 
 void export_result_release(struct export_result *result);

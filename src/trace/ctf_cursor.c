@@ -258,15 +258,16 @@ int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const cha
 	struct stat st;
 
 	memset(c, 0, sizeof(*c));
+	c->fd = -1;
 	if (strlen(name) >= sizeof(c->name))
-		return 0;
+		return -ENAMETOOLONG;
 	memcpy(c->name, name, strlen(name) + 1);
 	c->fd = open_file(walk, c);
 	if (c->fd < 0)
-		return 0;
+		return errno == ENOENT ? 0 : -errno;
 	if (fstat(c->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(c->fd);
-		return 0;
+		ctf_cursor_close(c);
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	}
 	c->file_size = (uint64_t)st.st_size;
 	if (!walk->keep_open) {

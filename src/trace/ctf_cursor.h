@@ -46,7 +46,7 @@ struct ctf_walk {
 	uint64_t *bytes;
 };
 
-/* 1, or 0: it is no plain file, or cannot be opened; -ENOMEM. */
+/* 1, or 0: it is not there; -errno, -EISDIR or -EINVAL for what is not a plain file. */
 int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const char *name);
 void ctf_cursor_close(struct ctf_cursor *c);
 

@@ -415,20 +415,29 @@ static void choose_window(struct ctf_reader *r)
 	r->walk.keep_open = r->nr_streams <= OPEN_MAX;
 }
 
-static int open_cursor(struct ctf_reader *r, struct ctf_cursor *c, const char *name,
-		       struct err *err)
+static void note_unreadable(struct ctf_reader *r, const char *name, int rc)
+{
+	struct trace_completeness *c = &r->reader.stats.completeness;
+
+	if (!c->unreadable++) {
+		snprintf(c->unreadable_name, sizeof(c->unreadable_name), "%s", name);
+		c->unreadable_errno = -rc;
+	}
+}
+
+/* A file that cannot be read is noted, and the others are read. */
+static void open_cursor(struct ctf_reader *r, struct ctf_cursor *c, const char *name)
 {
 	int rc = ctf_cursor_open(&r->walk, c, name);
 
-	if (rc < 0)
-		return cannot_read(r, name, rc, err);
-	if (rc == 0) {
-		c->name[0] = '\0'; /* it is not there, or no file */
-		return 0;
+	if (rc <= 0) {
+		c->name[0] = '\0';
+		if (rc < 0)
+			note_unreadable(r, name, rc);
+		return;
 	}
 	r->reader.stats.total += c->file_size;
 	r->reader.stats.ctf.streams++;
-	return 0;
 }
 
 static int open_streams(struct ctf_reader *r, struct err *err)
@@ -442,14 +451,11 @@ static int open_streams(struct ctf_reader *r, struct err *err)
 	if (r->nr_streams)
 		qsort(r->streams, r->nr_streams, sizeof(*r->streams), compare_names);
 	choose_window(r);
-	for (i = 0; i < NR_FACTS; i++) {
-		if (open_cursor(r, &r->facts[i], facts[i], err) < 0)
-			return err->code;
-	}
+	for (i = 0; i < NR_FACTS; i++)
+		open_cursor(r, &r->facts[i], facts[i]);
 	for (i = 0; i < r->nr_streams; i++) {
 		memcpy(name, r->streams[i].name, sizeof(name));
-		if (open_cursor(r, &r->streams[i], name, err) < 0)
-			return err->code;
+		open_cursor(r, &r->streams[i], name);
 	}
 	return 0;
 }

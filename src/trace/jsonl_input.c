@@ -71,7 +71,10 @@ static struct jsonl_input *input_of(struct trace_reader *r)
 
 /* ---- the sidecar --------------------------------------------------------- */
 
-/* What is wrong with a line shows whenever it is read: the first pass counts that. */
+/*
+ * What is wrong with a line shows whenever it is read: the first pass counts that.  Only a line
+ * that begins as one of a later pass is left to that pass, which finds it damaged.
+ */
 static void add_stats(struct jsonl_input *in)
 {
 	const struct sidecar_stats *now = &in->sidecar.stats;
@@ -81,6 +84,8 @@ static void add_stats(struct jsonl_input *in)
 		all->lines = now->lines;
 		all->garbage = now->garbage;
 		all->unknown_types = now->unknown_types;
+	} else {
+		all->garbage += now->damaged;
 	}
 	all->records += now->records;
 	all->unknown_keys += now->unknown_keys;

@@ -22,12 +22,15 @@
  *
  * Trust
  *   None.  What cannot be read is left out and counted, the rest is given: lines that are
- *   no events, packets that are damaged, a file that ends too early.
+ *   no events, packets that are damaged, a file that ends too early.  At the end
+ *   trace_verdict() says whether anything is missing: a command that prints what it read
+ *   prints that too.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
 
 #include "base/err.h"
+#include "trace/completeness.h"
 #include "trace/item.h"
 #include "trace/jsonl_reader.h"
 #include "trace/sidecar.h"
@@ -53,6 +56,7 @@ struct trace_stats {
 	struct jsonl_stats lines;     /* jsonl */
 	struct sidecar_stats sidecar; /* jsonl */
 	struct ctf_stats ctf;
+	struct trace_completeness completeness;
 	uint64_t bytes; /* read so far */
 	uint64_t total; /* of all files; 0: not known */
 };
@@ -101,6 +105,8 @@ static inline int trace_next(struct trace_reader *r, struct trace_item *item, st
 
 	do {
 		rc = r->ops->next(r, item, err);
+		if (rc > 0)
+			trace_completeness_count(&r->stats.completeness, item);
 	} while (rc > 0 && (item->type == TRACE_ITEM_SITE || r->sites.has_doubles) &&
 		 !trace_reader_settle(r, item));
 	return rc;

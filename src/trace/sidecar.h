@@ -104,6 +104,7 @@ struct sidecar_stats {
 	uint64_t unknown_keys;
 	uint64_t bad_fields; /* of a type that does not fit: taken as missing */
 	uint64_t garbage;    /* lines that are no object with a type */
+	uint64_t damaged;    /* of these: lines that begin as one of a type that was wanted */
 };
 
 struct sidecar_reader {

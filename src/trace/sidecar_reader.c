@@ -517,7 +517,8 @@ static bool is_wanted(const struct sidecar_reader *r, const struct type *type)
 }
 
 /* True: the line is an item, now in *@item. */
-static bool parse_any(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+static bool parse_any(struct sidecar_reader *r, const struct line *line, bool has_begun,
+		      struct trace_item *item)
 {
 	const struct type *type;
 	const char *name;
@@ -530,6 +531,7 @@ static bool parse_any(struct sidecar_reader *r, const struct line *line, struct 
 	name = json_string_value(json_object_get(r->object, "type"));
 	if (!name) {
 		r->stats.garbage++;
+		r->stats.damaged += has_begun;
 		return false;
 	}
 	type = find_type(name);
@@ -559,7 +561,7 @@ static bool parse(struct sidecar_reader *r, const struct line *line, struct trac
 		item->event.kind = type->kind;
 		return true;
 	}
-	return parse_any(r, line, item);
+	return parse_any(r, line, type != NULL, item);
 }
 
 int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err)

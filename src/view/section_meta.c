@@ -243,6 +243,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	jw_field_u64(j, "tick", v->tick);
 	put_run(j, v);
 	report_put_totals(j, &r);
+	trace_put_completeness(j, &v->stats);
 	put_notes(j, v);
 	put_garbage(j, v);
 	put_words(j);

@@ -211,7 +211,7 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
 	set_stats(v, stats);
 	for (i = 0; i < v->records.nr; i++)
 		v->records.all[i].findings_now = 0;
-	rc = analysis_finish(v->analysis);
+	rc = analysis_finish(v->analysis, &v->stats);
 	if (rc < 0)
 		return failed(v, rc, err);
 	set_times(v, view_model(v)->end_ts);
@@ -226,6 +226,11 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
 uint64_t view_ticks(const struct view *v)
 {
 	return v->tick;
+}
+
+const struct trace_stats *view_stats(const struct view *v)
+{
+	return &v->stats;
 }
 
 size_t view_nr_threads(const struct view *v)

@@ -70,6 +70,9 @@ int view_section(struct view *v, const char *name, struct bytes *out, struct err
 /* What changed since tick @since (0: everything), one JSON object without a newline in it. */
 int view_delta(struct view *v, uint64_t since, struct bytes *out, struct err *err);
 
+/* As of the last tick; without the path of the sidecar. */
+const struct trace_stats *view_stats(const struct view *v);
+
 /* Accepts NULL. */
 void view_free(struct view *v);
 

@@ -38,7 +38,7 @@ static struct trace_event plain_event(uint64_t ts)
 
 static void put_all(struct trace_writer *w, unsigned long nr)
 {
-	uint64_t ts = 10000;
+	uint64_t ts = 10000, transitions = 0;
 	unsigned long i;
 
 	for (i = 0; i < 4; i++)
@@ -51,6 +51,7 @@ static void put_all(struct trace_writer *w, unsigned long nr)
 		ts += next_random() % 500 ? next_random() % 1000
 					  : next_random() % (UINT64_C(1) << 34);
 		ev = plain_event(ts);
+		transitions += trace_is_transition(&ev);
 		trace_put_event(w, lane, &ev);
 		if (i % 1000 == 0) {
 			trace_put_site(w, &(struct trace_site){ (uint32_t)i, 1, 77, "a.c", "f" });
@@ -59,7 +60,13 @@ static void put_all(struct trace_writer *w, unsigned long nr)
 		}
 	}
 	trace_put_coroutine(w, &(struct sidecar_coroutine){ .probe_id = 5, .name = "c" });
-	trace_put_totals(w, &(struct sidecar_totals){ .written = nr, .end_ts = ts + 1 });
+	trace_put_totals(w, &(struct sidecar_totals){
+				    .written = transitions,
+				    .collected = transitions,
+				    .others_written = nr - transitions,
+				    .others_collected = nr - transitions,
+				    .end_ts = ts + 1,
+			    });
 }
 
 static int make(const char *path, unsigned long nr)

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_item(data, &item);
 		MUST(analysis_add(a, &item) == 0);
 	}
-	MUST(analysis_finish(a) == 0);
+	MUST(analysis_finish(a, NULL) == 0);
 	check_groups(a);
 	write_forms(&r);
 	analysis_free(a);

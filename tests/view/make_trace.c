@@ -30,7 +30,7 @@ struct thread {
 
 struct world {
 	struct trace_writer *w;
-	unsigned long events, left, coros, born, share;
+	unsigned long events, transitions, left, coros, born, share;
 	unsigned nr_threads;
 	uint64_t *ring; /* who waits, longest first */
 	size_t head, tail, size;
@@ -45,6 +45,7 @@ static void put(struct world *world, unsigned t, struct trace_event *ev, uint64_
 	ev->tid = 1000 + t;
 	trace_put_event(world->w, t, ev);
 	world->events++;
+	world->transitions += trace_is_transition(ev);
 }
 
 static void push(struct world *world, uint64_t coro)
@@ -199,9 +200,15 @@ static void run(struct world *world)
 		go_on(world);
 	for (t = 0; t < world->nr_threads; t++)
 		end_ts = world->threads[t].next_ts > end_ts ? world->threads[t].next_ts : end_ts;
-	trace_put_totals(world->w, &(struct sidecar_totals){ .complete = true,
-							     .coroutines = world->born,
-							     .end_ts = end_ts + 2000000000 });
+	trace_put_totals(world->w, &(struct sidecar_totals){
+					   .complete = true,
+					   .written = world->transitions,
+					   .collected = world->transitions,
+					   .others_written = world->events - world->transitions,
+					   .others_collected = world->events - world->transitions,
+					   .coroutines = world->born,
+					   .end_ts = end_ts + 2000000000,
+				   });
 }
 
 static int open_output(const char *path, struct trace_output *output)

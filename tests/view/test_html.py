@@ -46,7 +46,8 @@ def a_trace_that_is_cut_is_a_page_that_says_so(dir):
     with open(cut, "wb") as f, open(cut + ".meta", "wb") as m:
         f.write(lines[:len(lines) // 2 + 7])
         m.write(told[:len(told) // 2 + 7])
-    bundle, _ = pages.page(dir, cut)
+    bundle, said = pages.page(dir, cut)
+    equal(said["completeness"]["verdict"], "incomplete", "verdict")
     equal(bundle.meta["totals"]["lost"], None, "lost")
     contains(" ".join(bundle.meta["notes"]), "did not come to its end")
     assert bundle.meta["garbage"]["lines"] + bundle.meta["garbage"]["sidecar"] >= 1, bundle.meta["garbage"]

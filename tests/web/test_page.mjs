@@ -412,6 +412,9 @@ test("garbage is loud, counted, and no part of the scale", async () => {
 			assert.equal(digits(await fact(page, "garbage")), t.garbage);
 			assert.equal(await page.locator("[data-fact=garbage].loud").count(), 1);
 			assert.equal(await fact(page, "lost"), "not known");
+			const { verdict, missing } = page1.report.completeness;
+			assert.equal(await page.locator(".shortage:visible").count(), verdict === "incomplete" ? 1 : 0);
+			if (missing) assert.ok((await page.locator(".shortage").innerText()).includes(missing));
 			assert.equal(digits(await fact(page, "events")), t.transitions + t.others);
 			const title = await page.locator("[data-fact=duration]").getAttribute("title");
 			assert.equal(digits(title), t.duration_ns);

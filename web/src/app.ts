@@ -29,6 +29,7 @@ export class App implements Context {
 	private readonly tabs: Tabs;
 	private readonly main: HTMLElement;
 	private readonly news: HTMLElement;
+	private readonly shortage: HTMLElement;
 	private readonly notice: HTMLElement;
 	private readonly noticeText: HTMLElement;
 	private noticed = false;   // read, and put away
@@ -45,12 +46,13 @@ export class App implements Context {
 		this.tabs = new Tabs((id) => this.closeCoro(id));
 		this.main = h("main", { id: "main", tabindex: -1, role: "tabpanel" });
 		this.news = h("div", { class: "sr", role: "status", aria: { live: "polite" } });
+		this.shortage = h("div", { class: "notice bad shortage", role: "alert", hidden: true });
 		this.noticeText = h("span", null);
 		this.notice = h("div", { class: "notice", role: "status", hidden: true }, this.noticeText, button("Hide", () => {
 			this.noticed = true;
 			this.notice.hidden = true;
 		}, { class: "button quiet" }));
-		root.replaceChildren(this.head.el, this.tabs.el, this.notice, this.main, this.news);
+		root.replaceChildren(this.head.el, this.tabs.el, this.shortage, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
 		trace.onChange((parts) => this.update(parts));
@@ -143,6 +145,11 @@ export class App implements Context {
 		this.tabs.setCount("findings", report.findings.length > 0 ? fmt.count(report.findings.length) : "");
 		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
 		const text = meta.thinned.map((t) => t.text).join(" ");
+		const whole = meta.completeness;
+		const short = whole?.missing ?? "";
+		this.shortage.hidden = short === "";
+		setText(this.shortage, short === "" ? "" :
+			`This trace is ${whole?.verdict}: ${short}. Numbers cover what is there, and findings are suspicions.`);
 		this.notice.hidden = text === "" || this.trace.live !== "none" || this.noticed;
 		setText(this.noticeText, text === "" ? "" : `This file holds less than the trace: ${text}`);
 	}

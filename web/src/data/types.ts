@@ -46,6 +46,17 @@ export interface Garbage {
 	first?: { line: number; reason: string }[];
 }
 
+// Is all that was recorded in the trace?  missing: what is not, in words.
+export interface Completeness {
+	verdict: "complete" | "unknown" | "growing" | "unfinished" | "incomplete";
+	expected: number | null;
+	expected_others: number | null;
+	read: number;
+	read_others: number;
+	unreadable_files: number;
+	missing: string | null;
+}
+
 export interface Meta {
 	format: number;
 	tool: string;
@@ -57,6 +68,7 @@ export interface Meta {
 	tick: number;
 	run: Run | null;
 	totals: Totals;
+	completeness?: Completeness;   // not in pages of older tools
 	notes: string[];
 	garbage: Garbage;
 	states: string[];

@@ -157,7 +157,8 @@ export class Overview implements View {
 	private drawMissing(): void {
 		const { meta } = this.ctx.trace;
 		const t = meta.totals;
-		const pairs: [string, string][] = [
+		const pairs: [string, string | null][] = [
+			["missing", meta.completeness?.missing ?? null],
 			["lost", t.lost === null ? (this.ctx.trace.live === "live" ? "not known yet: the collector tells at the end" : "not known: the trace has no totals of its collector") :
 				t.lost + (t.others_lost ?? 0) === 0 ? "nothing" :
 					`${fmt.count(t.lost)} transitions, ${fmt.count(t.others_lost ?? 0)} others`],
