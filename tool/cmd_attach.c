@@ -293,19 +293,6 @@ static int finish(struct session *s, struct err *err)
 	return recording_close(&s->recording, &s->info, err) < 0 ? err->code : rc;
 }
 
-/* A program of another implementation may use the ring and not say where its frames are. */
-static int check_readable(const struct attach *a, struct err *err)
-{
-	if (!a->stats.mapped || a->stats.attached || a->live.desc.extended)
-		return 0;
-	err_set(err, -ENOTSUP,
-		"cannot read the frames of '%s': process %d mapped the ring and left data_block or "
-		"data_block_sz of the control block 0",
-		a->live.place->name, (int)a->live.target.pid);
-	err_hint(err, "code of 'corotracer generate' and of ppt writes there where its slots are");
-	return -ENOTSUP;
-}
-
 static int record(struct session *s, struct err *err)
 {
 	struct err closing = { 0 };
@@ -324,8 +311,6 @@ static int record(struct session *s, struct err *err)
 	s->live_line = false;
 	wipe_line(s);
 	attach_stop(&s->attach);
-	if (!rc)
-		rc = check_readable(&s->attach, err);
 	if (rc < 0 && !s->attach.begun) {
 		recording_abandon(&s->recording);
 		return rc;

@@ -661,6 +661,31 @@ static int step(struct attach *a, struct err *err)
 	return wait_a_little(a, next_delay(a, now));
 }
 
+/* Has the program ever mapped the segment?  The kernel keeps the last pid that came or went. */
+static bool was_mapped(const struct attach *a)
+{
+	struct shmid_ds ds;
+
+	return a->control_segment.map && shmctl(a->control_segment.id, IPC_STAT, &ds) == 0 &&
+	       ds.shm_lpid == a->live.target.pid;
+}
+
+/* A program of another implementation may use the ring and not say where its frames are. */
+static int check_readable(const struct attach *a, struct err *err)
+{
+	struct control_answer answer;
+
+	if (a->live.desc.extended || a->stats.attached || control_attached(&a->control, &answer) ||
+	    !was_mapped(a))
+		return 0;
+	err_set(err, -ENOTSUP,
+		"cannot read the frames of '%s': process %d mapped the ring and left data_block or "
+		"data_block_sz of the control block 0",
+		a->live.place->name, (int)a->live.target.pid);
+	err_hint(err, "code of 'corotracer generate' and of ppt writes there where its slots are");
+	return -ENOTSUP;
+}
+
 int attach_run(struct attach *a, struct err *err)
 {
 	int rc;
@@ -669,7 +694,7 @@ int attach_run(struct attach *a, struct err *err)
 		rc = step(a, err);
 	} while (!rc);
 	if (rc > 0)
-		return 0;
+		return check_readable(a, err);
 	/* A program that died while we wrote into it has ended, not failed us. */
 	if (!target_alive(&a->live.target)) {
 		a->stats.end = ATTACH_EXITED;
@@ -750,15 +775,6 @@ static void take_handle_back(struct attach *a)
 			&ignored);
 	if (a->live.desc.extended && a->stats.attached)
 		await_let_go(a);
-}
-
-/* Has the program ever mapped the segment?  The kernel keeps the last pid that came or went. */
-static bool was_mapped(const struct attach *a)
-{
-	struct shmid_ds ds;
-
-	return a->control_segment.map && shmctl(a->control_segment.id, IPC_STAT, &ds) == 0 &&
-	       ds.shm_lpid == a->live.target.pid;
 }
 
 static void settle(struct attach *a)

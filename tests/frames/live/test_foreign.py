@@ -58,6 +58,9 @@ def a_client_that_does_not_say_where_its_frames_are_is_an_error(dir):
     assert "saved no frame" not in a.err, a.err
     assert "none lost" not in a.err, a.err
     assert not os.path.exists(a.file), "a recording of nothing"
+    status, _, err = tool("monitor", "-p", p.pid, "--duration", 0.3)
+    equal(status, 1, "status of monitor")
+    contains(err, "mapped the ring and left data_block")
     p.kill()
 
 
