@@ -21,6 +21,7 @@
 #include "frames/abi.h"
 #include "frames/attach.h"
 #include "frames/rows.h"
+#include "frames/shares.h"
 #include "frames/spread.h"
 
 struct request {
@@ -33,7 +34,8 @@ struct request {
 /* Of one type of frames. */
 struct view {
 	struct row_plan plan;
-	struct spread *spreads; /* per cell */
+	struct spread *spreads; /* per cell: numbers */
+	struct shares *shares;  /* per cell: everything else */
 	uint64_t frames;        /* since the last table */
 	uint64_t total;
 };
@@ -83,9 +85,11 @@ static int make_views(struct monitor *m, struct err *err)
 		m->nr_views++;
 		if (v->plan.text_max > room)
 			room = v->plan.text_max;
-		v->spreads = m->request->json ? NULL
-					      : calloc(v->plan.nr_cells, sizeof(*v->spreads));
-		if (!v->spreads && !m->request->json)
+		if (m->request->json)
+			continue;
+		v->spreads = calloc(v->plan.nr_cells, sizeof(*v->spreads));
+		v->shares = calloc(v->plan.nr_cells, sizeof(*v->shares));
+		if (!v->spreads || !v->shares)
 			break;
 	}
 	m->size = (256u << 10) + room + 64;
@@ -97,11 +101,20 @@ static int make_views(struct monitor *m, struct err *err)
 
 static void release_views(struct monitor *m)
 {
-	size_t i;
+	size_t i, c;
 
 	for (i = 0; i < m->nr_views; i++) {
-		row_plan_release(&m->views[i].plan);
-		free(m->views[i].spreads);
+		struct view *v = &m->views[i];
+
+		for (c = 0; c < v->plan.nr_cells; c++) {
+			if (v->spreads)
+				spread_release(&v->spreads[c]);
+			if (v->shares)
+				shares_release(&v->shares[c]);
+		}
+		row_plan_release(&v->plan);
+		free(v->spreads);
+		free(v->shares);
 	}
 	free(m->views);
 	free(m->buf);
@@ -142,33 +155,59 @@ static bool is_number(const struct row_value *v, double *out)
 	}
 }
 
+/* Enums, booleans and strings have no order: the table shows how often each value came. */
+static bool has_shares(const struct row_cell *c)
+{
+	return c->field->type == DESC_STRING || c->field->type == DESC_ENUM ||
+	       c->field->type == DESC_BOOL;
+}
+
 /* Points in time grow and grow: only what lies between two of them is worth a table. */
 static bool is_interesting(const struct row_cell *c)
 {
-	if (!c->field || c->field->type == DESC_STRING || c->field->type == DESC_ENUM)
+	if (!c->field)
 		return false;
-	if (c->start)
+	if (c->start || has_shares(c))
 		return true;
 	return c->field->role == DESC_PLAIN && c->field->type != DESC_TIME &&
 	       c->field->type != DESC_TICKS && c->field->type != DESC_COUNTER;
 }
 
-static void count_values(struct view *v, const uint8_t *image)
+/* An enum's number that has no name is counted by its digits. */
+static int count_share(struct shares *s, const struct row_value *v)
+{
+	char text[TEXT_SIZE];
+
+	if (v->kind == ROW_TEXT)
+		return shares_add(s, v->text, v->size);
+	if (v->kind == ROW_BOOL)
+		return shares_add(s, v->u ? "true" : "false", v->u ? 4 : 5);
+	if (v->kind != ROW_SIGNED)
+		return 0;
+	snprintf(text, sizeof(text), "%lld", (long long)v->i);
+	return shares_add(s, text, strlen(text));
+}
+
+static int count_values(struct view *v, const uint8_t *image)
 {
 	struct row_value value;
 	double number;
 	size_t c;
 	uint32_t i;
+	int rc = 0;
 
 	for (c = 0; c < v->plan.nr_cells; c++) {
 		const struct row_cell *cell = &v->plan.cells[c];
 
 		for (i = 0; is_interesting(cell) && i < cell->count; i++) {
 			row_get(&v->plan, cell, i, image, 0, &value);
-			if (is_number(&value, &number))
-				spread_add(&v->spreads[c], number);
+			if (has_shares(cell))
+				rc |= count_share(&v->shares[c], &value);
+			else if (is_number(&value, &number))
+				rc |= spread_add(&v->spreads[c], number);
 		}
 	}
+	return rc ? -ENOMEM : 0;
 }
 
 static void frame(void *arg, uint64_t ticket, const uint8_t *image)
@@ -185,7 +224,8 @@ static void frame(void *arg, uint64_t ticket, const uint8_t *image)
 	v->frames++;
 	v->total++;
 	if (!m->request->json) {
-		count_values(v, image);
+		if (count_values(v, image) < 0 && !m->write_error)
+			m->write_error = -ENOMEM;
 		return;
 	}
 	if (m->used + v->plan.text_max + 64 > m->size)
@@ -239,6 +279,72 @@ static int name_width(const struct monitor *m)
 	return width;
 }
 
+#define SHARES_SHOWN 6
+#define SHARE_WIDTH  24
+
+static void put_share(const char *text, uint64_t nr, const struct shares *s, bool first)
+{
+	fputs(first ? " " : ", ", stdout);
+	if (*text)
+		text_put_short(stdout, text, SHARE_WIDTH);
+	else
+		fputs("(empty)", stdout);
+	printf(" %.1f %%", 100.0 * (double)nr / (double)s->nr);
+}
+
+static void draw_shares(const struct shares *s)
+{
+	struct share top[SHARES_SHOWN];
+	size_t i, nr = shares_top(s, top, SHARES_SHOWN), different = shares_different(s);
+	uint64_t rest = s->nr;
+	char text[TEXT_SIZE], others[TEXT_SIZE * 2];
+
+	for (i = 0; i < nr; i++) {
+		put_share(top[i].text, top[i].nr, s, !i);
+		rest -= top[i].nr;
+	}
+	if (!rest)
+		return;
+	snprintf(others, sizeof(others), "%s%s others", s->others ? "more than " : "",
+		 text_count(text, different - nr));
+	put_share(others, rest, s, !nr);
+}
+
+static void draw_spread(const struct row_cell *cell, const struct spread *s)
+{
+	put_value(cell, s->min);
+	put_value(cell, spread_percentile(s, 0.5));
+	put_value(cell, spread_percentile(s, 0.9));
+	put_value(cell, spread_percentile(s, 0.99));
+	put_value(cell, s->max);
+}
+
+/* A line of the table, if there was a value. */
+static bool draw_cell(struct view *v, size_t c, int width)
+{
+	const struct row_cell *cell = &v->plan.cells[c];
+	int left = width - text_width(cell->name);
+	uint64_t nr;
+
+	if (!is_interesting(cell))
+		return false;
+	nr = has_shares(cell) ? v->shares[c].nr : v->spreads[c].nr;
+	if (!nr)
+		return false;
+	fputs("  ", stdout);
+	text_put_short(stdout, cell->name, width);
+	printf("%*s", left > 0 ? left : 0, "");
+	if (has_shares(cell))
+		draw_shares(&v->shares[c]);
+	else
+		draw_spread(cell, &v->spreads[c]);
+	/* Some frames had no value there. */
+	if (nr < v->frames * cell->count)
+		printf("  of %.1f %%", 100.0 * (double)nr / (double)(v->frames * cell->count));
+	putchar('\n');
+	return true;
+}
+
 static int draw_view(struct view *v, double seconds, int width, int room)
 {
 	char rate[TEXT_SIZE], total[TEXT_SIZE];
@@ -251,28 +357,21 @@ static int draw_view(struct view *v, double seconds, int width, int room)
 	       text_count(rate, (uint64_t)((double)v->frames / seconds + 0.5)),
 	       text_count(total, v->total));
 	lines++;
-	for (c = 0; c < v->plan.nr_cells && lines < room; c++) {
-		struct spread *s = &v->spreads[c];
-
-		if (!is_interesting(&v->plan.cells[c]) || !s->nr)
-			continue;
-		fputs("  ", stdout);
-		text_put_short(stdout, v->plan.cells[c].name, width);
-		printf("%*s",
-		       width - text_width(v->plan.cells[c].name) > 0
-			       ? width - text_width(v->plan.cells[c].name)
-			       : 0,
-		       "");
-		put_value(&v->plan.cells[c], s->min);
-		put_value(&v->plan.cells[c], spread_percentile(s, 0.5));
-		put_value(&v->plan.cells[c], spread_percentile(s, 0.9));
-		put_value(&v->plan.cells[c], spread_percentile(s, 0.99));
-		put_value(&v->plan.cells[c], s->max);
-		putchar('\n');
-		spread_reset(s);
-		lines++;
-	}
+	for (c = 0; c < v->plan.nr_cells && lines < room; c++)
+		lines += draw_cell(v, c, width);
 	return lines;
+}
+
+/* Also of what had no room on the screen. */
+static void reset_view(struct view *v)
+{
+	size_t c;
+
+	for (c = 0; c < v->plan.nr_cells; c++) {
+		spread_reset(&v->spreads[c]);
+		shares_reset(&v->shares[c]);
+	}
+	v->frames = 0;
 }
 
 static int screen_lines(const struct monitor *m)
@@ -302,7 +401,7 @@ static void draw(struct monitor *m, double seconds)
 	for (i = 0; i < m->nr_views; i++) {
 		if (m->only < 0 || (size_t)m->only == i)
 			room -= draw_view(&m->views[i], seconds, width, room);
-		m->views[i].frames = 0;
+		reset_view(&m->views[i]);
 	}
 	if (!m->terminal)
 		putchar('\n');
@@ -538,7 +637,11 @@ const struct command command_monitor = {
 	.instrument = "frames",
 	.args = "-p PID [-b BUFFER] [OPTIONS]",
 	.summary = "watch the frames of a running program: rates, percentiles, or JSON lines",
-	.details = "Nothing is recorded.  Percentiles are of a fair sample since the last table.\n",
+	.details =
+		"Nothing is recorded.  A table counts all frames since the last one; percentiles "
+		"are\n"
+		"right to 1 %.  Enums, booleans and strings are shown with the share of each "
+		"value.\n",
 	.opts = options,
 	.run = run,
 };

@@ -1,51 +1,98 @@
 /* SPDX-License-Identifier: MIT */
-/* spread.c - percentiles of a fair sample. */
+/* spread.c - percentiles with a bounded error. */
 #include "frames/spread.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static uint64_t roll(struct spread *s)
+/* Numbers in the order of the values: sign, exponent and the first bits behind the point. */
+static uint64_t order_of(double value)
 {
-	if (!s->random)
-		s->random = UINT64_C(0x9e3779b97f4a7c15);
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return s->random;
+	uint64_t bits;
+
+	value += 0.0; /* no negative zero */
+	memcpy(&bits, &value, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-void spread_add(struct spread *s, double value)
+static struct spread_step *step_of(struct spread *s, double value)
 {
-	uint64_t at = s->nr++;
+	uint64_t order = order_of(value);
+	struct spread_step **page;
 
-	if (at == 0 || value < s->min)
+	if (!s->pages)
+		s->pages = calloc(SPREAD_PAGES, sizeof(struct spread_step *)); // NOLINT
+	if (!s->pages)
+		return NULL;
+	page = &s->pages[order >> 52];
+	if (!*page)
+		*page = calloc(SPREAD_STEPS, sizeof(**page));
+	return *page ? &(*page)[order >> 45 & (SPREAD_STEPS - 1)] : NULL;
+}
+
+int spread_add(struct spread *s, double value)
+{
+	struct spread_step *step = step_of(s, value);
+
+	if (!step)
+		return -ENOMEM;
+	step->nr++;
+	step->sum += value;
+	if (!s->nr || value < s->min)
 		s->min = value;
-	if (at == 0 || value > s->max)
+	if (!s->nr || value > s->max)
 		s->max = value;
-	if (at >= SPREAD_SAMPLE)
-		at = roll(s) % s->nr;
-	if (at < SPREAD_SAMPLE)
-		s->sample[at] = value;
+	s->nr++;
+	return 0;
 }
 
 void spread_reset(struct spread *s)
 {
+	unsigned i;
+
+	for (i = 0; s->pages && i < SPREAD_PAGES; i++) {
+		if (s->pages[i])
+			memset(s->pages[i], 0, SPREAD_STEPS * sizeof(*s->pages[i]));
+	}
 	s->nr = 0;
 }
 
-static int compare(const void *a, const void *b)
+void spread_release(struct spread *s)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	unsigned i;
 
-	return (x > y) - (x < y);
+	for (i = 0; s->pages && i < SPREAD_PAGES; i++)
+		free(s->pages[i]);
+	free(s->pages);
+	*s = (struct spread){ 0 };
 }
 
-double spread_percentile(struct spread *s, double share)
+/* Sums of very large values overflow, and those of many values round. */
+static double mean_of(const struct spread *s, const struct spread_step *step)
 {
-	uint64_t nr = s->nr < SPREAD_SAMPLE ? s->nr : SPREAD_SAMPLE;
+	double mean = step->sum / (double)step->nr;
 
-	if (!nr)
-		return 0;
-	qsort(s->sample, nr, sizeof(s->sample[0]), compare);
-	return s->sample[(uint64_t)(share * (double)(nr - 1) + 0.5)];
+	if (!isfinite(mean))
+		return step->sum < 0 ? s->min : s->max;
+	return mean < s->min ? s->min : mean > s->max ? s->max : mean;
+}
+
+double spread_percentile(const struct spread *s, double share)
+{
+	double rank = ceil(share * (double)s->nr);
+	uint64_t wanted = rank < 1 ? 1 : (uint64_t)rank, seen = 0;
+	unsigned page, i;
+
+	if (!s->nr || wanted >= s->nr)
+		return s->nr ? s->max : 0;
+	for (page = 0; page < SPREAD_PAGES; page++) {
+		for (i = 0; s->pages[page] && i < SPREAD_STEPS; i++) {
+			seen += s->pages[page][i].nr;
+			if (seen >= wanted)
+				return mean_of(s, &s->pages[page][i]);
+		}
+	}
+	return s->max;
 }

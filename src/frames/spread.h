@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spread.h - how values are spread: smallest, largest, and percentiles of a fair sample.
+ * spread.h - how values are spread: smallest, largest, and percentiles with a bounded error.
  *
- * The sample is a reservoir: of all values since the last reset each is in it with the same
- * chance.  With fewer values than it holds, percentiles are exact.
+ * A log-linear histogram: SPREAD_STEPS steps of equal width to each power of two, on both sides of
+ * zero, with the count and the sum of each.  A percentile is the mean of the step that holds the
+ * exact one: it differs from that by less than 1 / SPREAD_STEPS of it (0.8 %).  A step that
+ * holds one value only, as those of integers below 2 * SPREAD_STEPS do, is exact.
  */
 #ifndef FRAMES_SPREAD_H
 #define FRAMES_SPREAD_H
 
 #include <stdint.h>
 
-#define SPREAD_SAMPLE 2048
+#define SPREAD_STEPS 128
+#define SPREAD_PAGES 4096 /* powers of two that a double has, of both signs */
+
+struct spread_step {
+	uint64_t nr;
+	double sum;
+};
 
 /* All zero is empty. */
 struct spread {
 	uint64_t nr;
 	double min, max;
-	uint64_t random;
-	double sample[SPREAD_SAMPLE];
+	struct spread_step **pages; /* allocated as values need them */
 };
 
-void spread_add(struct spread *s, double value);
-void spread_reset(struct spread *s);
+/* @value is finite.  0 or -ENOMEM. */
+int spread_add(struct spread *s, double value);
 
-/* @share: 0.5 is the median.  Sorts the sample; nothing is added afterwards but by a reset. */
-double spread_percentile(struct spread *s, double share);
+/* Empty again; keeps its memory. */
+void spread_reset(struct spread *s);
+void spread_release(struct spread *s);
+
+/* The smallest value that at least @share of all do not exceed (0.5: the median); 0 of none. */
+double spread_percentile(const struct spread *s, double share);
 
 #endif

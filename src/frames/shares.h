@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shares.h - how often each of a few texts came: enums, booleans, strings.
+ *
+ * The first SHARES_MAX different texts are counted one by one, all others together.  Texts are
+ * told apart by their first SHARES_TEXT bytes.
+ */
+#ifndef FRAMES_SHARES_H
+#define FRAMES_SHARES_H
+
+#include <stddef.h>
+
+#include "base/strtab.h"
+
+#define SHARES_MAX  1024
+#define SHARES_TEXT 127
+
+/* All zero is empty. */
+struct shares {
+	struct strtab texts;
+	uint64_t *counts; /* per text */
+	uint64_t nr, others;
+};
+
+struct share {
+	const char *text;
+	uint64_t nr;
+};
+
+/* @text is not terminated.  0 or -ENOMEM. */
+int shares_add(struct shares *s, const char *text, size_t size);
+
+/* The @max most frequent ones, most frequent first; returns how many there are. */
+size_t shares_top(const struct shares *s, struct share *top, size_t max);
+
+/* Different texts since the last reset, those that are counted together not included. */
+size_t shares_different(const struct shares *s);
+
+/* Empty again; keeps its memory unless it is full. */
+void shares_reset(struct shares *s);
+void shares_release(struct shares *s);
+
+#endif
