@@ -63,24 +63,15 @@ static void print_url(const struct serving *s, bool grows)
 	jw_release(&j);
 }
 
-/* Whatever becomes of it: the URL is printed, too. */
-static void open_browser(const char *url)
+/* Without a browser there is still the URL, which is printed. */
+static void open_browser(struct serving *s)
 {
-	pid_t pid = fork();
+	struct err err = { 0 };
 
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		sigset_t none;
-
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		if (null >= 0 && dup2(null, 0) >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0 &&
-		    fork() == 0)
-			execlp("xdg-open", "xdg-open", url, (char *)NULL);
-		_exit(0);
+	if (open_page_show(&s->opened, s->listener.url, &err) < 0) {
+		say_error(s->command, &err);
+		fputs("hint: open the printed URL yourself\n", stderr);
 	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
 }
 
 /* ---- the loop -------------------------------------------------------------------------- */
@@ -129,7 +120,7 @@ static void say_end(const struct serving *s, const struct feed *f)
 									 : "has ended");
 }
 
-static void loop(const struct serving *s, struct feed *f, struct server *server, int signal_fd)
+static void loop(struct serving *s, struct feed *f, struct server *server, int signal_fd)
 {
 	uint64_t beat_ns = clock_now_ns();
 	bool stop = false;
@@ -149,6 +140,9 @@ static void loop(const struct serving *s, struct feed *f, struct server *server,
 			beat_ns = clock_now_ns();
 			server_beat(server);
 		}
+		server_sweep(server);
+		if (server_was_visited(server))
+			open_page_remove(&s->opened);
 		stop = wait_a_moment(signal_fd, f->reader ? LOOK_MS : 1000);
 	}
 }
@@ -176,7 +170,7 @@ static int serve(struct serving *s, struct feed *f, int signal_fd, struct err *e
 		say_page_is_missing(s);
 		print_url(s, grows);
 		if (s->open)
-			open_browser(s->listener.url);
+			open_browser(s);
 		if (!s->quiet)
 			say(s->command, "%s; Ctrl-C ends it",
 			    grows ? "following a trace that is being written" : "serving");
@@ -184,6 +178,7 @@ static int serve(struct serving *s, struct feed *f, int signal_fd, struct err *e
 			say_shortage(s, f);
 	}
 	loop(s, f, server, signal_fd);
+	open_page_remove(&s->opened);
 	server_stop(server);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "open_page.h"
 #include "view/server.h"
 
 struct serving {
@@ -18,7 +19,8 @@ struct serving {
 	const char *trace;
 	struct listener listener;
 	bool quiet, json;
-	bool open;   /* show it in a browser */
+	bool open; /* show it in a browser */
+	struct open_page opened;
 	pid_t child; /* of run --serve; 0: none */
 	int go_fd;   /* likewise: tells it that the trace is there; -1: told */
 };

@@ -286,8 +286,12 @@ static enum MHD_Result route(struct server *s, struct MHD_Connection *c, const c
 {
 	if (!*path)
 		return redirect(s, c);
-	if (!strcmp(path, "/"))
+	if (!strcmp(path, "/")) {
+		pthread_mutex_lock(&s->lock);
+		s->was_visited = true;
+		pthread_mutex_unlock(&s->lock);
 		return send_page(c);
+	}
 	if (!strcmp(path, "/api/live"))
 		return send_stream(s, c, head_only);
 	if (!strncmp(path, "/api/", 5))
@@ -312,6 +316,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 		return say(c, MHD_HTTP_FORBIDDEN, "this server is not called that\n");
 	if (!path)
 		return say_nothing_there(c);
+	guest_has_secret(s, c);
 	if (!head_only && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!*seen) {
@@ -357,6 +362,7 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	}
 	s->listener = l;
 	s->feed = f;
+	s->connection_limit = connection_limit();
 	pthread_mutex_init(&s->lock, NULL);
 	/* The listener's stays the listener's.  poll, not epoll: with that, who sends half a
 	 * request and closes at once was seen to be missed, and kept his place until the timeout.
@@ -366,7 +372,8 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 			   : MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD |
 						      MHD_ALLOW_SUSPEND_RESUME,
 					      0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET,
-					      fd, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+					      fd, MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
+					      MHD_OPTION_NOTIFY_CONNECTION, guests_notify, s,
 					      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
 					      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
 					      MHD_OPTION_END);
@@ -391,6 +398,21 @@ void server_beat(struct server *s)
 	s->beats++;
 	streams_wake(s);
 	pthread_mutex_unlock(&s->lock);
+}
+
+void server_sweep(struct server *s)
+{
+	guests_sweep(s);
+}
+
+bool server_was_visited(struct server *s)
+{
+	bool was;
+
+	pthread_mutex_lock(&s->lock);
+	was = s->was_visited;
+	pthread_mutex_unlock(&s->lock);
+	return was;
 }
 
 void server_stop(struct server *s)

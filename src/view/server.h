@@ -8,9 +8,10 @@
  *
  * Trust
  *   Whoever can reach the port may send anything.  Who does not have the secret learns nothing,
- *   not even what there is.  Nobody waits for anybody: one thread serves all connections
- *   without blocking; a slow one only has less to read, since what changed is told as of the
- *   moment when it can be sent.
+ *   not even what there is, and cannot keep others out: connections that have not shown it are
+ *   few, and end after seconds (server_guests.c).  Nobody waits for anybody: one thread serves all
+ *connections without blocking; a slow one only has less to read, since what changed is told as of
+ *the moment when it can be sent.
  */
 #ifndef VIEW_SERVER_H
 #define VIEW_SERVER_H
@@ -30,6 +31,12 @@ void server_ticked(struct server *s);
 void server_beat(struct server *s);
 
 #define SERVER_BEAT_NS UINT64_C(10000000000)
+
+/* At least once a second: drops connections that have not shown the secret in time. */
+void server_sweep(struct server *s);
+
+/* Has somebody with the secret asked for the page? */
+bool server_was_visited(struct server *s);
 
 /* Accepts NULL. */
 void server_stop(struct server *s);

@@ -8,6 +8,7 @@
 
 #include "view/server.h"
 
+struct guest;
 struct stream;
 struct text;
 
@@ -28,6 +29,7 @@ struct server {
 	struct MHD_Daemon *daemon;
 	struct cached cached[SERVER_CACHED]; /* only the thread that serves uses it */
 	uint64_t uses;
+	unsigned connection_limit;
 
 	pthread_mutex_t lock; /* of all below; taken before the feed's, never after */
 	struct stream *streams;
@@ -35,6 +37,9 @@ struct server {
 	uint64_t delta_since, delta_tick;
 	uint64_t beats;
 	bool stopping;
+	struct guest *guests, **guests_end; /* oldest first */
+	unsigned nr_guests;
+	bool was_visited; /* somebody with the secret has asked for the page */
 };
 
 /* ---- server_stream.c --------------------------------------------------------------- */
@@ -46,6 +51,18 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 /* Whoever waits is to look again. */
 void streams_wake(struct server *s);
 void streams_release(struct server *s);
+
+/* ---- server_guests.c ---------------------------------------------------------------- */
+
+/* For MHD_OPTION_NOTIFY_CONNECTION, with the server. */
+void guests_notify(void *ctx, struct MHD_Connection *c, void **context,
+		   enum MHD_ConnectionNotificationCode what);
+
+/* The connection has made a request with the secret: it stays. */
+void guest_has_secret(struct server *s, struct MHD_Connection *c);
+
+/* Drop the guests whose time is over. */
+void guests_sweep(struct server *s);
 
 /* ---- server_page.c ------------------------------------------------------------------ */
 

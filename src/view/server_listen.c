@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG 256
+#define BACKLOG 1024
 
 /* ---- the secret ------------------------------------------------------------------- */
 

@@ -25,6 +25,17 @@ void server_beat(struct server *s)
 	(void)s;
 }
 
+void server_sweep(struct server *s)
+{
+	(void)s;
+}
+
+bool server_was_visited(struct server *s)
+{
+	(void)s;
+	return false;
+}
+
 void server_stop(struct server *s)
 {
 	(void)s;
