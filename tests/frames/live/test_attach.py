@@ -216,7 +216,7 @@ def a_member_of_every_type_arrives_in_every_format(dir):
     equal(tool("decode", "-q", a.file, os.path.join(dir, "out"))[0], 0, "status of CSV")
     with open(os.path.join(dir, "out", "all.csv"), newline="", encoding="utf-8") as f:
         text = f.read()
-    assert text.count("\r\n") == 1001 and "\n" not in text.replace("\r\n", ""), "line ends of RFC 4180"
+    assert text.count("\n") == 1001 and "\r" not in text, "line ends"
     rows = list(csv.DictReader(text.splitlines()))
     for row, f in zip(rows, frames):
         equal((row["text"], row["g"], row["h"], row["a"]), (f["text"], str(f["g"]), str(f["h"]), str(f["a"])), "a row")
