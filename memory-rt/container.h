@@ -169,7 +169,7 @@ enum {
 struct cray_lost {
 	uint32_t thread; /* number, or ~0: not known whose */
 	uint32_t cause;  /* CRAY_GAP_* */
-	uint64_t count;  /* accesses; 0: an unknown number */
+	uint64_t count;  /* accesses and annotations; 0: an unknown number */
 };
 
 /* CRAY_INDEX: this, then nr entries.  Index chunks form a chain, newest first. */

@@ -1,0 +1,729 @@
+# SPDX-License-Identifier: MIT
+"""test_memory.py - `mem run`, `check`, `stat`, `sim`, `layout`, `html` and `recover`: raw records decoded here, a
+simulator in Python, and a program whose accesses are known.
+
+Between two annotations a trace does not know how threads took turns.  Whatever depends on that (coherence) is
+compared on raw traces, whose order is that of the file.
+"""
+import atexit
+import struct
+import tempfile
+
+from truth import *
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "memory", "sim"))
+from reference import Machine  # noqa: E402
+
+READ, WRITE, ADD, REMOVE = range(4)
+FLAGS = {"plain": 0, "atomic": 0x40, "unaligned": 0x80, "atomic_unaligned": 0xC0}
+LINE = 64
+LEVELS = [{"name": "L1", "size": 4096, "line": 64, "ways": 4, "policy": "lru", "write": "back", "allocate": True,
+           "inclusion": "non-inclusive", "prefetch": "none", "share": 1},
+          {"name": "L2", "size": 32768, "line": 64, "ways": 8, "policy": "lru", "write": "back", "allocate": True,
+           "inclusion": "non-inclusive", "prefetch": "none", "share": "all"}]
+CACHES = ["-l", "L1=4K,4", "-l", "L2=32K,8"]
+# struct item of memory.c: name, offset, size.
+MEMBERS = [("key", 0, 8), ("cold", 8, 80), ("hits", 88, 4), ("value", 96, 8)]
+# What layout counts a miss as: of L1, of the last level, a line that comes from another core.
+COST = {"L1": 10, "L2": 200, "peer": 60}
+BUILT = {}
+
+
+def program(dir):
+    """memory.c, built once by `mem cc`."""
+    if "path" not in BUILT:
+        place = tempfile.mkdtemp(prefix="corotracer-test-")
+        atexit.register(shutil.rmtree, place, True)
+        BUILT["path"] = os.path.join(place, "truth_memory")
+        status, out, err = tool("mem", "cc", "--compiler=gcc", "-g", "-O1", "-I" + os.path.join(SOURCE, "include"),
+                                os.path.join(SOURCE, "tests/truth/memory.c"), "-o", BUILT["path"], "-pthread")
+        equal(status, 0, f"status of mem cc ({out}{err})")
+    return BUILT["path"]
+
+
+# ---- raw records ---------------------------------------------------------------------------------------
+
+
+class Raw:
+    """The records of a raw trace, in the order of the file."""
+
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            data = f.read()
+        self.accesses, self.events, self.records = [], [], []
+        at = 0
+        while at < len(data):
+            at = self.take(data, at)
+        self.size = len(data)
+
+    def take(self, data, at):
+        tag, kind = data[at], data[at] & 0x3F
+        if kind in (READ, WRITE):
+            _, address, size, thread = struct.unpack_from("<BQBQ", data, at)
+            record = {"kind": kind, "flags": tag & 0xC0, "address": address, "size": size, "thread": thread}
+            self.accesses.append(record)
+            length = 18
+        elif kind == ADD:
+            _, address, thread, size, count, name_size = struct.unpack_from("<BQQIII", data, at)
+            record = {"kind": kind, "flags": tag & 0xC0, "address": address, "thread": thread, "bytes": size * count,
+                      "element": size, "name": data[at + 29:at + 29 + name_size].decode()}
+            length = 29 + name_size
+        elif kind == REMOVE:
+            _, address, thread = struct.unpack_from("<BQQ", data, at)
+            record = {"kind": kind, "flags": tag & 0xC0, "address": address, "thread": thread}
+            length = 17
+        else:
+            raise Wrong(f"kind {kind} at {at}")
+        self.records.append(record)
+        return at + length
+
+    def of(self, kind):
+        return [r for r in self.records if r["kind"] == kind]
+
+    @property
+    def threads(self):
+        return list(dict.fromkeys(r["thread"] for r in self.records))
+
+    def typed(self):
+        """(access, annotation or None) in order."""
+        there = {}
+        for r in self.records:
+            if r["kind"] == ADD:
+                there[r["address"]] = r
+            elif r["kind"] == REMOVE:
+                there.pop(r["address"], None)
+            else:
+                owner = next((a for a in there.values() if a["address"] <= r["address"] < a["address"] + a["bytes"]), None)
+                yield r, owner
+
+
+class MemoryRun:
+    """One `mem run` of the program: what it said, its trace, and the trace as raw records."""
+
+    def __init__(self, dir, rounds=20, threads=2, options=(), end=(), load=False, name="m.trace", status=0):
+        self.rounds, self.nr_threads = rounds, threads
+        self.trace = os.path.join(dir, name)
+        with with_load(load):
+            self.began = now_ns()
+            got, out, err = tool("mem", "run", "--json", "-o", self.trace, *options, "--", program(dir), rounds, threads, *end)
+            self.ended = now_ns()
+        if status is not None:
+            equal(got, status, f"status of mem run ({err})")
+        self.status = got
+        self.truth = json.loads(out)
+        self.summary = json.loads([line for line in err.splitlines() if line.startswith("{")][-1])
+        self.raw_path = self.trace + ".raw"
+        got, out, err = tool("mem", "convert", "--format", "raw", "-q", "-o", self.raw_path, self.trace)
+        equal(got, 0, f"status of mem convert ({err})")
+        self.raw = Raw(self.raw_path)
+
+    def items(self):
+        return [r for r, owner in self.raw.typed() if owner and owner["name"] == "struct item"]
+
+
+# ---- mem run ------------------------------------------------------------------------------------------------
+
+
+def accesses_of_program(dir, rounds, threads):
+    """What the program does in @rounds: every round has the same accesses, so two short runs without loss say it."""
+    few, more = (len(MemoryRun(dir, rounds=r, threads=threads, name=f"short{r}.trace").raw.accesses) for r in (10, 30))
+    equal((more - few) % 20, 0, "accesses of twenty rounds, by twenty")
+    return few + (rounds - 10) * (more - few) // 20
+
+
+def lost_items(run):
+    """Accesses to the items that the program made and the trace does not hold."""
+    t = run.truth
+    return t["keys_read"] + t["keys_written"] + t["hits_written"] - len(run.items())
+
+
+@check
+def mem_run_counts_what_the_trace_holds(n, run, exit_status=0, signal_number=0):
+    raw = run.raw
+    n.equal_all("", {"exit_status": 128 - run.status if run.status < 0 else run.status, "program_status": exit_status, "signal": signal_number,
+                     "threads": run.nr_threads + 1, "refused": 0, "broken": 0})
+    n.within("recovered", 0, run.nr_threads + 1)
+    n.within("duration_ns", 1, run.ended - run.began)
+    n.equal_all("files[0]", {"pid": run.truth["pid"], "size": os.path.getsize(run.trace), "threads": run.nr_threads + 1,
+                             "accesses": len(raw.accesses), "annotations": len(raw.of(ADD)) + len(raw.of(REMOVE)), "left_out": 0})
+
+
+@check
+def mem_run_counts_what_is_lost(n, run, dir):
+    if lost_items(run) == 0:
+        n.equal("files[0].lost", 0)
+    else:
+        # Each thread adds one annotation and removes it.
+        made = accesses_of_program(dir, run.rounds, run.nr_threads) + 2 * run.nr_threads
+        n.equal("files[0].lost", made - len(run.raw.records))
+
+
+# ---- mem check -----------------------------------------------------------------------------------------------
+
+
+@check
+def mem_check_counts_records(n, raw, path):
+    kinds = {"reads": READ, "writes": WRITE, "added": ADD, "removed": REMOVE}
+    for key, kind in kinds.items():
+        records = raw.of(kind)
+        n.equal(f"{key}.all", len(records))
+        for flag, bits in FLAGS.items():
+            n.equal(f"{key}.{flag}", sum(r["flags"] == bits for r in records))
+    n.equal("accesses", len(raw.accesses))
+    n.equal("bytes_read", sum(r["size"] for r in raw.of(READ)))
+    n.equal("bytes_written", sum(r["size"] for r in raw.of(WRITE)))
+    n.equal("size", os.path.getsize(path))
+    equal([row["size"] for row in n.output["sizes"]], sorted({r["size"] for r in raw.accesses}), "sizes")
+    for i, row in enumerate(n.output["sizes"]):
+        for key, kind in ("reads", READ), ("writes", WRITE):
+            n.equal(f"sizes[{i}].{key}", sum(r["size"] == row["size"] for r in raw.of(kind)))
+        n.equal(f"sizes[{i}].size", row["size"])
+
+
+@check
+def mem_check_counts_threads(n, raw):
+    equal([row["id"] for row in n.output["threads"]], sorted(raw.threads, key=raw.threads.index), "threads")
+    for i, row in enumerate(n.output["threads"]):
+        mine = [r for r in raw.records if r["thread"] == row["id"]]
+        n.equal_all(f"threads[{i}]", {
+            "number": i, "id": row["id"], "reads": sum(r["kind"] == READ for r in mine),
+            "writes": sum(r["kind"] == WRITE for r in mine), "annotations": sum(r["kind"] in (ADD, REMOVE) for r in mine)})
+
+
+@check
+def mem_check_counts_what_is_missing(n, run):
+    lost = run.summary["files"][0]["lost"]
+    n.equal("lost", lost)
+    n.equal_all("", {"left_out": 0, "nr_faults": 0, "marks": 0, "annotations_null": 0, "pid": run.truth["pid"]})
+    for i, row in enumerate(n.output["missing"]):
+        n.equal(f"missing[{i}].count", lost)
+        n.within(f"missing[{i}].cause", 1, 15)
+    equal(len(n.output["missing"]), int(lost > 0), "causes of loss")
+    for i in range(len(n.output["threads"])):
+        n.within(f"threads[{i}].lost", 0, lost)
+    # What a thread loses last is known for the trace as a whole only.
+    assert sum(row["lost"] for row in n.output["threads"]) <= lost, n.output["threads"]
+    n.within("gaps", int(lost > 0), lost)
+
+
+@check
+def mem_check_knows_the_container(n, raw, container):
+    there, most = 0, 0
+    for r in raw.records:
+        there += (r["kind"] == ADD) - (r["kind"] == REMOVE)
+        most = max(most, there)
+    n.equal_all("", {"annotations_left": there, "annotations_most": most})
+    n.within("blocks", 1 if container else 0, len(raw.records) if container else 0)
+    # Code addresses and attributes are in containers only.
+    n.equal("with_code_address", len(raw.accesses) if container else 0)
+    n.within("with_attributes", 0, len(raw.accesses) if container else 0)
+
+
+def check_check(run, path, container):
+    n = Numbers("mem check", output_of("mem", "check", "--json", path))
+    mem_check_counts_records(n, run.raw, path)
+    mem_check_counts_threads(n, run.raw)
+    mem_check_counts_what_is_missing(n, run)
+    mem_check_knows_the_container(n, run.raw, container)
+    n.done()
+
+
+# ---- mem stat ------------------------------------------------------------------------------------------------------
+
+
+def lines_of(r):
+    return range(r["address"] // LINE, (r["address"] + r["size"] - 1) // LINE + 1)
+
+
+def reuse_of(accesses):
+    """(first uses, {lower bound: count}) of the reuse distances: different lines since the line was used before."""
+    order, first, buckets = [], 0, collections.Counter()
+    for r in accesses:
+        for line in lines_of(r):
+            if line in order:
+                distance = len(order) - 1 - order.index(line)
+                buckets[1 << distance.bit_length() - 1 if distance else 0] += 1
+                order.remove(line)
+            else:
+                first += 1
+            order.append(line)
+    return first, buckets
+
+
+@check
+def mem_stat_counts_accesses(n, run):
+    raw = run.raw
+    n.equal_all("", {"accesses": len(raw.accesses), "reads": len(raw.of(READ)), "writes": len(raw.of(WRITE)),
+                     "bytes": sum(r["size"] for r in raw.accesses), "weighted_accesses": len(raw.accesses),
+                     "annotations": len(raw.of(ADD)) + len(raw.of(REMOVE)), "lost": run.summary["files"][0]["lost"], "left_out": 0,
+                     "line_size": LINE, "straddles": sum(len(lines_of(r)) > 1 for r in raw.accesses)})
+    for i, row in enumerate(n.output["threads"]):
+        mine = [r for r in raw.accesses if r["thread"] == row["id"]]
+        n.equal_all(f"threads[{i}]", {"id": row["id"], "reads": sum(r["kind"] == READ for r in mine),
+                                      "writes": sum(r["kind"] == WRITE for r in mine), "bytes": sum(r["size"] for r in mine)})
+        n.within(f"threads[{i}].missing", 0, run.summary["files"][0]["lost"])
+
+
+@check
+def mem_stat_takes_reuse_distances(n, raw):
+    reuse_rows(n, "", raw.accesses)
+    for i, row in enumerate(n.output["threads"]):
+        if "lines" in row:
+            reuse_rows(n, f"threads[{i}].", [r for r in raw.accesses if r["thread"] == row["id"]])
+
+
+def reuse_rows(n, prefix, accesses):
+    first, buckets = reuse_of(accesses)
+    n.equal_all("", {f"{prefix}lines": first, f"{prefix}first_uses": first, f"{prefix}sampled_one_in": 1})
+    rows = n.output["reuse"] if not prefix else n.output["threads"][int(re.search(r"\d+", prefix)[0])]["reuse"]
+    for k, row in enumerate(rows):
+        low = 1 << k - 1 if k else 0
+        n.equal_all(f"{prefix}reuse[{k}]", {"from": low, "below": 1 << k, "count": buckets[low]})
+    equal(sum(row["count"] for row in rows), sum(buckets.values()), "uses with a distance")
+
+
+@check
+def mem_stat_counts_types_and_lines(n, raw):
+    typed = list(raw.typed())
+    for i, row in enumerate(n.output["types"]):
+        mine = [r for r, owner in typed if owner and owner["name"] == row["type"]]
+        n.equal_all(f"types[{i}]", {
+            "reads": sum(r["kind"] == READ for r in mine), "writes": sum(r["kind"] == WRITE for r in mine),
+            "bytes": sum(r["size"] for r in mine), "added": sum(r["name"] == row["type"] for r in raw.of(ADD)),
+            "removed": len(raw.of(REMOVE))})
+    uses = collections.defaultdict(list)
+    for r in raw.accesses:
+        for line in lines_of(r):
+            uses[line].append(r)
+    hottest = sorted((len(mine) for mine in uses.values()), reverse=True)[:10]
+    equal([row["reads"] + row["writes"] for row in n.output["hot_lines"]], hottest, "uses of the hottest lines")
+    for i, row in enumerate(n.output["hot_lines"]):
+        mine = uses[int(row["address"], 16) // LINE]
+        n.equal_all(f"hot_lines[{i}]", {
+            "reads": sum(r["kind"] == READ for r in mine), "writes": sum(r["kind"] == WRITE for r in mine),
+            "threads": len({r["thread"] for r in mine}), "writers": len({r["thread"] for r in mine if r["kind"] == WRITE})})
+
+
+@check
+def mem_stat_takes_the_working_set(n, raw, run):
+    window = n["window"]
+    n.within("window", len(raw.accesses) // 32, len(raw.records) // 32 + 1)
+    for i, row in enumerate(n.output["working_set"]):
+        mine = raw.accesses[i * window:(i + 1) * window]
+        n.equal_all(f"working_set[{i}]", {"accesses": len(mine), "lines": len({line for r in mine for line in lines_of(r)})})
+        if "time_ns" in row and row["time_ns"] is not None:
+            n.within(f"working_set[{i}].time_ns", run.began, run.ended)
+
+
+@check
+def mem_stat_counts_strides(n, raw):
+    """A raw trace has no code addresses: a place is a thread and a kind."""
+    last, before, strides = {}, {}, collections.Counter()
+    same = sequential = 0
+    for r in raw.accesses:
+        place = r["thread"], r["kind"]
+        if place in last:
+            stride = r["address"] - last[place]
+            same += before.get(place) == stride
+            sequential += stride == r["size"]
+            strides[stride] += 1
+            before[place] = stride
+        last[place] = r["address"]
+    n.equal_all("strides", {"all": sum(strides.values()), "same_as_before": same, "zero": strides[0], "sequential": sequential,
+                            "not_followed": 0, "counts_low_by_at_most": 0})
+    equal([row["count"] for row in n.output["strides"]["top"]], sorted(strides.values(), reverse=True)[:10], "top strides")
+    for i, row in enumerate(n.output["strides"]["top"]):
+        n.equal_all(f"strides.top[{i}]", {"stride": row["stride"], "count": strides[row["stride"]]})
+
+
+def check_stat(run, path):
+    n = Numbers("mem stat", output_of("mem", "stat", "--json", "--per-thread", path))
+    mem_stat_counts_accesses(n, run)
+    if path == run.raw_path:
+        mem_stat_takes_reuse_distances(n, run.raw)
+        mem_stat_counts_types_and_lines(n, run.raw)
+        mem_stat_takes_the_working_set(n, run.raw, run)
+        mem_stat_counts_strides(n, run.raw)
+        n.done()
+    else:
+        for i in range(len(n.output["working_set"])):
+            container_times(n, i, run)
+
+
+@check
+def container_times(n, i, run):
+    n.within(f"working_set[{i}].time_ns", run.began, run.ended)
+
+
+# ---- mem sim -----------------------------------------------------------------------------------------------------------
+
+
+class Simulated:
+    """The raw trace through the simulator in Python, with what each access did."""
+
+    CLASSES = ("hits", "misses", "read_misses", "write_misses", "cold", "capacity", "conflict", "coherence")
+
+    def __init__(self, raw):
+        self.machine = Machine({"levels": LEVELS, "tlb": [{"entries": 16, "ways": 4}], "page": 4096})
+        m = self.machine
+        self.steps = []
+        for r, owner in raw.typed():
+            before = [dict(level) for level in m.counts], dict(m.total), [dict(t) for t in m.tlb_counts]
+            m.access(r["thread"], r["address"], r["size"], r["kind"] == WRITE)
+            self.steps.append({
+                "access": r, "owner": owner,
+                "levels": [{key: now[key] - then[key] for key in then} for then, now in zip(before[0], m.counts)],
+                "total": {key: m.total[key] - then for key, then in before[1].items()},
+                "tlb": [now["misses"] - then["misses"] for then, now in zip(before[2], m.tlb_counts)]})
+
+    def sum(self, steps, level, key):
+        return sum(step["levels"][level][key] for step in steps)
+
+    def of_member(self, name):
+        offset, size = next((offset, size) for member, offset, size in MEMBERS if member == name)
+        return [s for s in self.steps if s["owner"] and
+                offset <= (s["access"]["address"] - s["owner"]["address"]) % s["owner"]["element"] < offset + size]
+
+    def peers(self, steps):
+        return sum(step["total"]["interventions"] for step in steps)
+
+
+def is_read(step):
+    return step["access"]["kind"] == READ
+
+
+@check
+def mem_sim_repeats_the_machine(n):
+    for i, level in enumerate(LEVELS):
+        n.equal_all(f"machine.levels[{i}]", {key: level[key] for key in ("size", "line", "ways")})
+    n.equal_all("machine", {"levels[0].share": 1, "tlb[0].entries": 16, "tlb[0].ways": 4, "page": 4096, "cores": 0, "seed": 0})
+
+
+@check
+def mem_sim_counts_accesses(n, run):
+    raw = run.raw
+    n.equal_all("", {"simulated": len(raw.accesses), "left_aside": 0, "lost": run.summary["files"][0]["lost"], "left_out": 0,
+                     "accesses": len(raw.accesses), "reads": len(raw.of(READ)), "writes": len(raw.of(WRITE)),
+                     "bytes": sum(r["size"] for r in raw.accesses), "straddles": sum(len(lines_of(r)) > 1 for r in raw.accesses),
+                     "empty": 0, "cores": len({r["thread"] for r in raw.accesses})})
+
+
+@check
+def mem_sim_counts_hits_and_misses_as_the_simulator_in_python(n, s):
+    for i, counts in enumerate(s.machine.counts):
+        reads = [step for step in s.steps if is_read(step)]
+        read_hits = s.sum(reads, i, "hits")
+        n.equal_all(f"levels[{i}]", dict(counts, read_hits=read_hits, write_hits=counts["hits"] - read_hits))
+    n.equal_all("", {"tlb[0].hits": s.machine.tlb_counts[0]["hits"], "tlb[0].misses": s.machine.tlb_counts[0]["misses"],
+                     "memory.reads": s.machine.total["memory_reads"], "memory.writes": s.machine.total["memory_writes"]})
+
+
+@check
+def mem_sim_counts_coherence_as_the_simulator_in_python(n, s):
+    total = s.machine.total
+    for key in ("invalidations", "upgrades", "interventions", "dirty_transfers", "false_sharing", "true_sharing"):
+        n.equal(f"coherence.{key}", total[key])
+    n.equal_all("coherence", {"unknown_sharing": 0, "lines_dropped": 0})
+
+
+@check
+def mem_sim_counts_for_each_thread(n, s):
+    for i, row in enumerate(n.output["threads"]):
+        mine = [step for step in s.steps if step["access"]["thread"] == row["id"]]
+        reads = [step for step in mine if is_read(step)]
+        n.equal_all(f"threads[{i}]", {"id": row["id"], "core": s.machine.core_of[row["id"]], "reads": len(reads),
+                                      "writes": len(mine) - len(reads), "from_peer": s.peers(mine),
+                                      "invalidated": sum(step["total"]["invalidations"] for step in mine),
+                                      "tlb_misses[0]": sum(step["tlb"][0] for step in mine)})
+        n.within(f"threads[{i}].lost", 0, s.machine.total["invalidations"])
+        for k in range(len(LEVELS)):
+            sums = {key: s.sum(mine, k, key) for key in s.CLASSES}
+            sums["read_hits"] = s.sum(reads, k, "hits")
+            sums["write_hits"] = sums["hits"] - sums["read_hits"]
+            n.equal_all(f"threads[{i}].levels[{k}]", sums)
+    equal(sum(row["lost"] for row in n.output["threads"]), s.machine.total["invalidations"], "lines that threads lost")
+
+
+@check
+def mem_sim_names_lines_that_cores_take_from_each_other(n, s):
+    lines = n.output["shared_lines"]
+    for i, line in enumerate(lines):
+        path, address = f"shared_lines[{i}]", int(line["address"], 16)
+        mine = [step for step in s.steps if address // LINE in lines_of(step["access"])]
+        n.equal(f"{path}.invalidations", sum(step["total"]["invalidations"] for step in mine))
+        n.equal(f"{path}.false_misses", sum(step["total"]["false_sharing"] for step in mine))
+        n.equal(f"{path}.true_misses", sum(step["total"]["true_sharing"] for step in mine))
+        shared_threads(n, path, line, address, mine)
+        for k, taken in enumerate(line["taken"]):
+            assert taken["from"] != taken["by"], taken
+            n.equal_all(f"{path}.taken[{k}]", {"by": taken["by"], "from": taken["from"]})
+            for key, of in ("invalidations", "invalidations"), ("false_misses", "false_sharing"), ("true_misses", "true_sharing"):
+                n.within(f"{path}.taken[{k}].{key}", 0, sum(step["total"][of] for step in mine))
+        equal(sum(t["invalidations"] for t in line["taken"]), line["invalidations"], "how often the line was taken")
+        n.equal_all(path, {"accesses_of_others": 0, "taken_by_others": 0})
+        for k, field in enumerate(line.get("fields", [])):
+            by = [step for step in mine if step["access"]["thread"] == field["thread"]]
+            n.equal(f"{path}.fields[{k}].thread", field["thread"])
+            n.within(f"{path}.fields[{k}].offset", 0, LINE - 1)
+            n.within(f"{path}.fields[{k}].reads_that_missed", 0, len(by))
+            n.within(f"{path}.fields[{k}].writes_that_missed", 0, len(by))
+
+
+def shared_threads(n, path, line, address, mine):
+    """What each thread did to a line since it was shared."""
+    for k, thread in enumerate(line["threads"]):
+        by = [step["access"] for step in mine if step["access"]["thread"] == thread["id"]]
+        n.equal(f"{path}.threads[{k}].id", thread["id"])
+        for key, kind in ("reads", READ), ("writes", WRITE):
+            n.within(f"{path}.threads[{k}].{key}", 0, sum(r["kind"] == kind for r in by))
+        for key, kind in ("bytes_read", READ), ("bytes_written", WRITE):
+            touched = {r["address"] - address + i for r in by if r["kind"] == kind for i in range(r["size"])}
+            for j, (low, high) in enumerate(thread[key]):
+                assert set(range(low, high + 1)) <= touched, f"bytes {low} to {high} of {thread}"
+                n.equal_all(f"{path}.threads[{k}].{key}[{j}]", {})
+                n.equal(f"{path}.threads[{k}].{key}[{j}][0]", low)
+                n.equal(f"{path}.threads[{k}].{key}[{j}][1]", high)
+
+
+def blamed(s, steps):
+    reads = sum(is_read(step) for step in steps)
+    sums = {"reads": reads, "writes": len(steps) - reads, "from_peer": s.peers(steps),
+            "false_sharing": sum(step["total"]["false_sharing"] for step in steps)}
+    for key in ("cold", "capacity", "conflict", "coherence"):
+        sums[key] = s.sum(steps, 0, key)
+    for k in range(len(LEVELS)):
+        sums[f"misses[{k}]"] = s.sum(steps, k, "misses")
+    return sums
+
+
+@check
+def mem_sim_blames_types_and_fields(n, s):
+    whole = blamed(s, s.steps)
+    for i, row in enumerate(n.output["types"]):
+        path = f"types[{i}]"
+        if "item" not in row["name"]:
+            # Variables of the program: each is a part of the whole.
+            for key, most in whole.items():
+                n.within(f"{path}.{key}", 0, most)
+            for k, _ in enumerate(row.get("fields", [])):
+                for key, most in whole.items():
+                    n.within(f"{path}.fields[{k}].{key}", 0, most)
+        else:
+            mine = [step for step in s.steps if step["owner"]]
+            n.equal_all(path, blamed(s, mine))
+            for k, field in enumerate(row["fields"]):
+                n.equal_all(f"{path}.fields[{k}]", blamed(s, s.of_member(re.split(r"[\[.]", field["name"])[0])))
+        if f"{path}.size" in n.values:
+            # A stack or a heap has no size of its own.
+            n.within(f"{path}.size", 0, 1 << 20)
+    if len(n.output["types"]) < 10:
+        for key in "reads", "writes":
+            equal(sum(row[key] for row in n.output["types"]), whole[key], f"{key} of all types")
+
+
+@check
+def mem_sim_blames_source_lines(n, s):
+    whole = blamed(s, s.steps)
+    for i, row in enumerate(n.output["source_lines"]):
+        equal(row["line"], 0, "line of accesses without a code address")
+        n.equal_all(f"source_lines[{i}]", dict(whole, line=0))
+
+
+def check_sim(run):
+    n = Numbers("mem sim", output_of("mem", "sim", "--json", *CACHES, "--tlb", "16,4", "--blame", run.raw_path))
+    s = Simulated(run.raw)
+    mem_sim_repeats_the_machine(n)
+    mem_sim_counts_accesses(n, run)
+    mem_sim_counts_hits_and_misses_as_the_simulator_in_python(n, s)
+    mem_sim_counts_coherence_as_the_simulator_in_python(n, s)
+    mem_sim_counts_for_each_thread(n, s)
+    mem_sim_names_lines_that_cores_take_from_each_other(n, s)
+    mem_sim_blames_types_and_fields(n, s)
+    mem_sim_blames_source_lines(n, s)
+    n.done()
+    return s
+
+
+# ---- mem layout -----------------------------------------------------------------------------------------------------------
+
+
+def cost_of(misses, peers):
+    """Misses that another core serves are not those of memory."""
+    return COST["L1"] * misses["L1"] + COST["L2"] * misses["L2"] + COST["peer"] * peers
+
+
+@check
+def mem_layout_replays_as_the_simulator_in_python(n, s, run):
+    misses = {level["name"]: s.machine.counts[i]["misses"] for i, level in enumerate(LEVELS)}
+    peers = s.machine.total["interventions"]
+    n.equal_all("", {"accesses": len(run.raw.accesses), "lost": run.summary["files"][0]["lost"], "left_out": 0, "line": LINE,
+                     "types_used": 1})
+    for key in "traced", "before":
+        n.equal_all(key, {"misses.L1": misses["L1"], "misses.L2": misses["L2"], "from_other_cores": peers,
+                          "invalidations": s.machine.total["invalidations"], "cost": cost_of(misses, peers)})
+    after = n.output["after"]
+    n.within("after.misses.L1", 1, misses["L1"])
+    n.within("after.misses.L2", 1, misses["L2"])
+    for key in "from_other_cores", "invalidations":
+        n.within(f"after.{key}", 0, len(run.raw.accesses))
+    n.equal("after.cost", cost_of(after["misses"], after["from_other_cores"]))
+
+
+@check
+def mem_layout_counts_members(n, s):
+    mine = [step for step in s.steps if step["owner"]]
+    sums = blamed(s, mine)
+    fetched = s.sum(mine, 0, "misses")
+    n.equal_all("types[0]", {
+        "size": 104, "align": 8, "line": site_line("struct item {"), "reads": sums["reads"], "writes": sums["writes"],
+        "misses.L1": sums["misses[0]"], "misses.L2": sums["misses[1]"], "coherence_misses": sums["coherence"],
+        "false_sharing": sums["false_sharing"], "lines_fetched": fetched,
+        "cost": cost_of({"L1": sums["misses[0]"], "L2": sums["misses[1]"]}, sums["from_peer"])})
+    # Of a line that is fetched, at least the bytes of one access and at most all of it.
+    n.within("types[0].bytes_used_per_line", 4, LINE)
+    n.within("types[0].visits", 1, len(mine))
+    for i, (name, offset, size) in enumerate(MEMBERS):
+        member = blamed(s, s.of_member(name))
+        equal(n.output["types"][0]["members"][i]["name"], name, "member")
+        n.equal_all(f"types[0].members[{i}]", {"offset": offset, "size": size, "reads": member["reads"], "writes": member["writes"],
+                                               "l1_misses": member["misses[0]"]})
+        n.within(f"types[0].members[{i}].visits", 0, n["types[0].visits"])
+    for i, field in enumerate(n.output["types"][0]["fields"]):
+        member = blamed(s, s.of_member(re.split(r"[\[.]", field["name"])[0]))
+        n.equal_all(f"types[0].fields[{i}]", {
+            "reads": member["reads"], "writes": member["writes"], "misses.L1": member["misses[0]"],
+            "misses.L2": member["misses[1]"], "coherence_misses": member["coherence"], "false_sharing": member["false_sharing"]})
+
+
+@check
+def mem_layout_proposes_what_its_replays_say(n):
+    t = n.output["types"][0]
+    for i, pair in enumerate(t["affinity"]):
+        n.within(f"types[0].affinity[{i}].visits", 0, t["visits"])
+        n.within(f"types[0].affinity[{i}].affinity", 0, 1)
+    for i, tried in enumerate(t["tried"]):
+        path = f"types[0].tried[{i}]"
+        for key in "before", "after":
+            run = tried[key]
+            n.equal(f"{path}.{key}.cost", cost_of(run["misses"], run["from_other_cores"]))
+            for part in "misses.L1", "misses.L2", "from_other_cores", "invalidations":
+                n.within(f"{path}.{key}.{part}", 0, n["accesses"])
+        n.close(f"{path}.gain", (tried["before"]["cost"] - tried["after"]["cost"]) / t["cost"], 1e-9)
+        layout_of(n, path, tried)
+    best = max(range(len(t["tried"])), key=lambda i: t["tried"][i]["gain"] if not t["tried"][i]["cold_size"] else -1)
+    n.equal("types[0].advice", best)
+    if t["split"] is not None:
+        assert t["tried"][t["split"]]["cold_size"] > 0, "a split has a cold part"
+        n.equal("types[0].split", t["split"])
+
+
+def layout_of(n, path, tried):
+    """Members of a proposed layout do not overlap, and lie inside it."""
+    ends = {False: 0, True: 0}
+    for k, member in enumerate(tried["offsets"]):
+        n.within(f"{path}.offsets[{k}].offset", ends[member["cold"]], tried["cold_size"] if member["cold"] else tried["size"])
+        n.equal(f"{path}.offsets[{k}].size", next(size for name, _, size in MEMBERS if name == member["name"]))
+        ends[member["cold"]] = member["offset"] + member["size"]
+    n.within(f"{path}.size", ends[False], 128)
+    n.within(f"{path}.cold_size", ends[True], 128)
+    n.within(f"{path}.align", 8, 64)
+
+
+def site_line(word):
+    with open(os.path.join(SOURCE, "tests/truth/memory.c"), encoding="utf-8") as f:
+        return next(i for i, line in enumerate(f, 1) if word in line)
+
+
+def check_layout(run, s):
+    n = Numbers("mem layout", output_of("mem", "layout", "--json", *CACHES, run.raw_path))
+    mem_layout_replays_as_the_simulator_in_python(n, s, run)
+    mem_layout_counts_members(n, s)
+    mem_layout_proposes_what_its_replays_say(n)
+    n.done()
+
+
+# ---- mem html -----------------------------------------------------------------------------------------------------------------
+
+
+@check
+def mem_html_counts_what_it_read(n, run):
+    n.equal_all("", {"accesses": len(run.raw.accesses), "lost": run.summary["files"][0]["lost"]})
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------------------
+
+
+def check_run(dir, run, **kwargs):
+    n = Numbers("mem run", run.summary)
+    mem_run_counts_what_the_trace_holds(n, run, **kwargs)
+    mem_run_counts_what_is_lost(n, run, dir)
+    n.done()
+
+
+@test
+def a_quiet_memory_trace_is_told_exactly(dir):
+    run = MemoryRun(dir)
+    check_run(dir, run)
+    for path, container in (run.trace, True), (run.raw_path, False):
+        check_check(run, path, container)
+        check_stat(run, path)
+    check_layout(run, check_sim(run))
+    n = Numbers("mem html", output_of("mem", "html", "--json", *CACHES, "-o", dir + "/m.html", run.raw_path, stream="stderr"))
+    mem_html_counts_what_it_read(n, run)
+    n.done()
+
+
+@test
+def a_memory_trace_of_a_busy_machine_is_told_exactly(dir):
+    run = MemoryRun(dir, rounds=40, threads=3, load=True)
+    check_run(dir, run)
+    check_check(run, run.trace, True)
+    check_stat(run, run.raw_path)
+    check_sim(run)
+
+
+@test
+def a_killed_program_is_told_exactly(dir):
+    run = MemoryRun(dir, rounds=500, end=["kill"], status=None)
+    check_run(dir, run, exit_status=128 + signal.SIGKILL, signal_number=signal.SIGKILL)
+    check_check(run, run.trace, True)
+
+
+@test
+def dropped_accesses_are_told_exactly(dir):
+    run = MemoryRun(dir, rounds=4000, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
+    assert run.summary["files"][0]["lost"] > 0, "nothing was lost, so nothing was tested"
+    check_run(dir, run)
+    check_check(run, run.trace, True)
+
+
+# ---- mem recover ------------------------------------------------------------------------------------------------------------------
+
+
+@check
+def mem_recover_counts_what_it_added(n, before, raw, threads):
+    n.equal("before", before)
+    n.equal("recovered", len(raw.records) - before)
+    n.within("threads", 0, threads + 1)
+    n.equal("broken", 0)
+
+
+@test
+def a_program_that_was_killed_alone_is_recovered_exactly(dir):
+    trace = os.path.join(dir, "alone.trace")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
+    p = popen(program(dir), 300, 2, "kill", env=dict(env, CACHERAY_OPTIONS=f"tracefile={trace}"))
+    out, _ = p.communicate(timeout=60)
+    truth = json.loads(out)
+    n = Numbers("mem recover", output_of("mem", "recover", "--json", trace))
+    raw_path = trace + ".raw"
+    equal(tool("mem", "convert", "--format", "raw", "-q", "-o", raw_path, trace)[0], 0, "status of mem convert")
+    raw = Raw(raw_path)
+    items = [r for r, owner in raw.typed() if owner]
+    equal(len(items), truth["keys_read"] + truth["keys_written"] + truth["hits_written"], "accesses to items")
+    mem_recover_counts_what_it_added(n, n["before"], raw, 2)
+    n.done()
+
+
+if __name__ == "__main__":
+    main()
