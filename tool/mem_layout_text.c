@@ -34,6 +34,23 @@ static uint64_t own_after(uint64_t own, uint64_t base, uint64_t after)
 	return own + more > less ? own + more - less : 0;
 }
 
+/*
+ * Blocks that lie elsewhere change what other types miss, too: there the numbers are those of
+ * the two replays as a whole.
+ */
+static void put_gain_of_run(const struct study *s, const struct study_candidate *c)
+{
+	uint32_t i;
+	char what[64];
+
+	for (i = 0; i < s->config.sim.nr_levels; i++) {
+		snprintf(what, sizeof(what), "%s misses of the run", s->config.sim.level[i].name);
+		put_change(what, c->base->misses[i], c->run.misses[i]);
+	}
+	if (c->base->from_peer || c->run.from_peer)
+		put_change("lines from other cores", c->base->from_peer, c->run.from_peer);
+}
+
 static void put_gain(const struct study *s, const struct study_type *t,
 		     const struct study_candidate *c)
 {
@@ -42,6 +59,10 @@ static void put_gain(const struct study *s, const struct study_type *t,
 	uint32_t i;
 	char what[64];
 
+	if (c->base == &t->moved) {
+		put_gain_of_run(s, c);
+		return;
+	}
 	for (i = 0; i < s->config.sim.nr_levels; i++) {
 		before = own->misses[i] / BLAME_ONE;
 		snprintf(what, sizeof(what), "%s misses", s->config.sim.level[i].name);

@@ -82,13 +82,14 @@ class Recording:
 class Attached:
     """A program that saves @frames in each of @threads while a collector is attached to it, and ends."""
 
-    def __init__(self, dir, threads=2, frames=4000, interval_ns=20000, options=(), stop=False, load=False, name="f.ppt"):
+    def __init__(self, dir, threads=2, frames=4000, interval_ns=20000, options=(), stop=False, load=False, name="f.ppt",
+                 json_summary=True):
         self.threads, self.per_thread, self.saved = threads, frames, threads * frames
         self.file = os.path.join(dir, name)
         self.program = popen(PROGRAM_WITH_FRAMES, threads, frames, interval_ns, stdin=subprocess.PIPE)
         equal(self.program.stdout.readline(), "ready\n", "first words of the program")
         self.began = now_ns()
-        collector = popen(TOOL, "attach", "-p", self.program.pid, "-o", self.file, "--json", *options)
+        collector = popen(TOOL, "attach", "-p", self.program.pid, "-o", self.file, *(["--json"] if json_summary else []), *options)
         wait_until(self.is_attached, "a collector that is attached")
         self.attached = now_ns()
         with with_load(load):
@@ -101,7 +102,7 @@ class Attached:
         self.ended = now_ns()
         self.status = collector.returncode
         self.collector_pid = collector.pid
-        self.summary = json.loads(next(line for line in self.err.splitlines() if line.startswith("{")))
+        self.summary = json.loads(next(line for line in self.err.splitlines() if line.startswith("{"))) if json_summary else None
 
     def is_attached(self):
         _, out, _ = tool("query", "-p", self.program.pid, "-l", "--json")
@@ -277,8 +278,11 @@ def a_cut_recording_is_counted_exactly(dir):
 
 @test
 def the_text_of_attach_and_decode_has_the_same_numbers(dir):
-    a = Attached(dir, threads=1, frames=20000, interval_ns=0, stop=True, options=["--size", 1024])
+    a = Attached(dir, threads=1, frames=20000, interval_ns=0, stop=True, options=["--size", 1024], json_summary=False)
     recording = Recording(a.file)
+    text = Text(a.err)
+    text.line(r": ([\d,]+) frames of 'Truth' in [\d.]+ \w+, ([\d,]+) (?:of .*)?lost", count_text(len(recording.frames)),
+              count_text(a.saved - len(recording.frames)))
     text = Text(tool("decode", a.file, dir + "/out")[2])
     text.line(r": ([\d,]+) frames \(([\d,]+) work, ([\d,]+) tick\)", count_text(len(recording.frames)),
               count_text(len(recording.of("work"))), count_text(len(recording.of("tick"))))

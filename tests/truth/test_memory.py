@@ -691,10 +691,141 @@ def a_killed_program_is_told_exactly(dir):
 
 @test
 def dropped_accesses_are_told_exactly(dir):
-    run = MemoryRun(dir, rounds=4000, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
+    run = MemoryRun(dir, rounds=2500, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
     assert run.summary["files"][0]["lost"] > 0, "nothing was lost, so nothing was tested"
     check_run(dir, run)
     check_check(run, run.trace, True)
+
+
+# ---- the same in text ------------------------------------------------------------------------------------------------------------
+
+
+def text_of(*args):
+    status, out, err = tool("mem", *args)
+    equal(status, 0, f"status of {args}: {err}")
+    return Text(out)
+
+
+@test
+def the_text_of_mem_run_and_check_has_the_same_numbers(dir):
+    run = MemoryRun(dir)
+    raw, again = run.raw, dir + "/again.trace"
+    status, _, err = tool("mem", "run", "-o", again, "--", program(dir), 20, 2)
+    equal(status, 0, err)
+    text = Text(err)
+    text.line(r": ([\d,]+) accesses, (\d+) annotations of (\d+) threads, ([\d.]+) bytes per access", count_text(len(raw.accesses)),
+              len(raw.records) - len(raw.accesses), 3, f"{os.path.getsize(again) / len(raw.accesses):.3f}")
+    text.done()
+    text = text_of("check", run.raw_path)
+    text.line(r": raw, (\d+) threads, ([\d.]+) bytes per access$", 3, f"{raw.size / len(raw.accesses):.3f}")
+    for label, kind in ("reads", READ), ("writes", WRITE), ("annotations added", ADD), ("annotations removed", REMOVE):
+        text.line(rf"^  {label} +([\d,]+)$", count_text(len(raw.of(kind))))
+    for size in sorted({r["size"] for r in raw.accesses}):
+        text.line(rf"^ +({size}) +([\d,]+) +([\d,]+)$", size, *(count_text(sum(r["size"] == size for r in raw.of(k))) for k in (READ, WRITE)))
+    text.done()
+
+
+@test
+def the_text_of_mem_stat_has_the_same_numbers(dir):
+    run = MemoryRun(dir)
+    said, text = output_of("mem", "stat", "--json", run.raw_path), text_of("stat", run.raw_path)
+    text.line(r": ([\d,]+) accesses, ([\d.]+ %) of them writes, (\d+) annotations, (\d+) threads", count_text(said["accesses"]),
+              f"{100 * said['writes'] / said['accesses']:.1f} %", said["annotations"], len(said["threads"]))
+    text.line(r"^  ([\d,]+) lines of (\d+) bytes, (\d+) KiB; (\d+) accesses straddle two", count_text(said["lines"]), LINE,
+              said["lines"] * LINE // 1024, said["straddles"])
+    for t in said["threads"]:
+        text.line(r"^(\d+) +([\d,]+) +([\d,]+)  \S+$", t["id"], count_text(t["reads"]), count_text(t["writes"]))
+    for t in said["types"]:
+        text.line(rf"^{t['type']} +([\d,]+) +([\d,]+) +([\d,]+)$", *(count_text(t[key]) for key in ("reads", "writes", "added")))
+    for h in said["hot_lines"]:
+        text.line(r"^(0x\w+) +([\d,]+) +([\d,]+) +([\d.]+) %  (\d+)", h["address"], count_text(h["reads"]), count_text(h["writes"]),
+                  f"{100 * (h['reads'] + h['writes']) / said['accesses']:.2f}", h["threads"])
+    text.line(r"^working set, per ([\d,]+) accesses", count_text(said["window"]))
+    for i, w in enumerate(said["working_set"]):
+        text.line(r"^ +([\d,]+) +([\d.]+) KiB ", count_text(i * said["window"]), f"{w['lines'] * LINE / 1024:.1f}")
+    strides = said["strides"]
+    text.line(r"^strides: ([\d.]+) % as .*, ([\d.]+) % the same address, ([\d.]+) % the next",
+              *(f"{100 * strides[key] / strides['all']:.1f}" for key in ("same_as_before", "zero", "sequential")))
+    for top in strides["top"]:
+        text.line(r"^ +(-?\d+) +([\d,]+) +([\d.]+) %$", top["stride"], count_text(top["count"]), f"{100 * top['count'] / strides['all']:.2f}")
+    hits = 0
+    for row in said["reuse"]:
+        hits += row["count"]
+        text.line(r"^ +< (\d+) +lines +([\d,]+) .*: +([\d.]+) % hits$", row["below"], count_text(row["count"]),
+                  f"{100 * hits / said['accesses']:.2f}")
+    text.line(r"first use +([\d,]+)$", count_text(said["first_uses"]))
+    text.done()
+
+
+@test
+def the_text_of_mem_sim_has_the_same_numbers(dir):
+    run = MemoryRun(dir)
+    said, text = output_of("mem", "sim", "--json", *CACHES, "--blame", run.raw_path), text_of("sim", *CACHES, "--blame", run.raw_path)
+    text.skip(r"ways, lines of|^(thread|by type|by source) ")  # the machine that was asked for, and heads of tables
+    text.skip(r"^    (written|read|thread)|^  0x")  # shared lines: the JSON form is checked
+    text.line(r": ([\d,]+) accesses, ([\d.]+) % of them writes, (\d+) threads on (\d+) cores", count_text(said["accesses"]),
+              f"{100 * said['writes'] / said['accesses']:.1f}", len(said["threads"]), said["cores"])
+    for level in said["levels"]:
+        uses = [level["read_hits"] + level["read_misses"], level["read_misses"], level["write_hits"] + level["write_misses"],
+                level["write_misses"]]
+        text.line(rf"^{level['name']} +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d.]+) %$", *map(count_text, uses),
+                  f"{100 * level['misses'] / (level['hits'] + level['misses']):.2f}")
+    for level in said["levels"]:
+        text.line(rf"^{level['name']} +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$",
+                  *(count_text(level[key]) for key in ("cold", "capacity", "conflict", "coherence", "write_backs")))
+    text.line(r"^memory: ([\d,]+) lines read, ([\d,]+) written", count_text(said["memory"]["reads"]), count_text(said["memory"]["writes"]))
+    coherence = said["coherence"]
+    text.line(r"^coherence: ([\d,]+) copies invalidated, ([\d,]+) upgrades, ([\d,]+) lines from another core, ([\d,]+) of them dirty",
+              *(count_text(coherence[key]) for key in ("invalidations", "upgrades", "interventions", "dirty_transfers")))
+    text.line(r"([\d,]+) by false sharing, ([\d,]+) by true sharing", coherence["false_sharing"], coherence["true_sharing"])
+    for t in said["threads"]:
+        text.line(rf"^({t['id']}) +(\d+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)  \S+$", t["id"], t["core"],
+                  *map(count_text, (t["reads"] + t["writes"], *(level["misses"] for level in t["levels"]), t["lost"], t["invalidated"])))
+    for row in [r for t in said["types"] for r in (t, *t["fields"])] + said["source_lines"]:
+        numbers = (row["reads"] + row["writes"], *row["misses"], row["coherence"], row["false_sharing"])
+        name = re.escape(row.get("name", "(not known)"))
+        text.line(rf"^ *{name} +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", *map(count_text, numbers))
+    text.done()
+
+
+@test
+def the_text_of_mem_layout_has_the_same_numbers(dir):
+    run = MemoryRun(dir)
+    said, text = output_of("mem", "layout", "--json", *CACHES, run.raw_path), text_of("layout", *CACHES, run.raw_path)
+    t = said["types"][0]
+    text.skip(r"bytes(, was| \*/|;)|^struct|^\t|^  offset ")  # declarations to paste, and the head of the table
+    text.line(r": ([\d,]+) accesses; caches", count_text(said["accesses"]))
+    text.line(r"^  ([\d,]+) accesses, ([\d,]+) L1 misses, ([\d.]+) % of the cost", count_text(t["reads"] + t["writes"]),
+              count_text(int(t["misses"]["L1"])), f"{100 * t['cost'] / said['before']['cost']:.1f}")
+    text.line(r"^  of a line that is fetched, ([\d.]+) of (\d+) bytes", f"{t['bytes_used_per_line']:.1f}", LINE)
+    for m in t["members"]:
+        text.line(rf"^ +(\d+) +(\d+)  {m['name']} +([\d,]+) +([\d,]+) +([\d,]+) +([\d.]+) %$", m["offset"], m["size"],
+                  *(count_text(int(m[key])) for key in ("reads", "writes", "l1_misses")), f"{100 * m['visits'] / t['visits']:.1f}")
+    for pair in t["affinity"][:1]:
+        text.line(r"^  together: \S+ ([\d.]+)$", f"{pair['affinity']:.2f}")
+    for tried in t["tried"]:
+        text.line(r"^  tried: .* +(\d+) bytes +([-+][\d.]+) % of its cost$", tried["size"], f"{-100 * tried['gain']:+.1f}")
+    advice, split = t["tried"][t["advice"]], t["tried"][t["split"]]
+    text.line(r"^  advice: .*, ([\d.]+) % of its cost less$", f"{100 * advice['gain']:.1f}")
+    text.line(r"changes to the code: .*, ([\d.]+) % of its cost less$", f"{100 * split['gain']:.1f}")
+    changes(text, "", own_change(t, advice) if advice["before"] == said["before"] else (advice["before"], advice["after"]))
+    changes(text, " of the run", (split["before"], split["after"]))
+    changes(text, "", (said["before"], said["after"]))
+    text.line(r"^  cost +([\d,]+) -> +([\d,]+) ", count_text(said["before"]["cost"]), count_text(said["after"]["cost"]))
+    text.skip(r"^  (falsely shared|lines from other cores) ")
+    text.done()
+
+
+def own_change(t, tried):
+    """The misses of the type: what the run has less of, it has less of."""
+    before = {key: int(value) for key, value in t["misses"].items()}
+    after = {key: before[key] - tried["before"]["misses"][key] + tried["after"]["misses"][key] for key in before}
+    return {"misses": before}, {"misses": after}
+
+
+def changes(text, words, pair):
+    for level in "L1", "L2":
+        text.line(rf"^  {level} misses{words} +([\d,]+) -> +([\d,]+) ", *(count_text(run["misses"][level]) for run in pair))
 
 
 # ---- mem recover ------------------------------------------------------------------------------------------------------------------
