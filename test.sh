@@ -55,7 +55,7 @@ if [ $quick = no ]; then
 	fi
 fi
 
-jobs=$(nproc)
+jobs=$(($(nproc) + 1)) # some tests mostly sleep
 logs=()
 status=0
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # compilers.sh SOURCE BUILD - the same tests with every other compiler that has coroutines, and
 # without exceptions, RTTI and optimisation.  77: there is none.
+#
+# With COROTRACER_FULL=1 all of it, else one of each kind: gcc with little, the oldest clang.
 set -u
 
 source=$1
@@ -69,9 +71,11 @@ for clang in clang++-16 clang++-17 clang++-18 clang++-19 clang++-20 clang++-21 c
 done
 if [ -n "$oldest" ]; then
 	with "$oldest" "$oldest" -O2
+fi
+if [ -n "$oldest" ] && [ "${COROTRACER_FULL:-}" = 1 ]; then
 	with "$oldest, as little as can be" "$oldest" -O0 -fno-exceptions -fno-rtti
 fi
-if [ "$newest" != "$oldest" ]; then
+if [ "$newest" != "$oldest" ] && [ "${COROTRACER_FULL:-}" = 1 ]; then
 	with "$newest" "$newest" -O3
 fi
 if [ -z "$oldest" ]; then
