@@ -8,7 +8,7 @@ import random
 from simulate import equal, level, main, result, test
 from reference import Machine
 
-ROUNDS = int(os.environ.get("SIM_ROUNDS", "1"))
+ROUNDS = int(os.environ.get("SIM_ROUNDS", "5" if os.environ.get("COROTRACER_FULL") == "1" else "1"))
 
 
 def trace(rng, nr, threads, lines, line=64):
