@@ -49,6 +49,7 @@ if [ $quick = no ]; then
 	for version in 16 19; do
 		need_if_known "clang-$version"
 	done
+	[ $full = no ] || need_if_known ubuntu-keyring
 	# libFuzzer is in a package of its own, for each version of clang.
 	if command -v clang >/dev/null 2>&1; then
 		need_if_known "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
