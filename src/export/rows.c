@@ -347,7 +347,9 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 		l->pid = (uint32_t)fact->pid;
 	if (fact->dead)
 		l->destroy_ts = fact->death_ts;
-	if (fact->name && !set_name(l, fact->name, strlen(fact->name)))
+	/* The region has room for the start of a name only; the birth told all of it. */
+	if (fact->name && !(fact->name_truncated && l->name) &&
+	    !set_name(l, fact->name, strlen(fact->name)))
 		return no_memory(err);
 	l->written = fact->written;
 	l->lost = fact->lost;

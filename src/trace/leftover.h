@@ -25,6 +25,7 @@ struct summary_last {
 	uint64_t addr;
 	uint64_t resource;
 	uint32_t site;
+	uint32_t name;  /* as its birth told it: 1 + the number in the summary's names; 0: none */
 	uint8_t state;  /* enum trace_state */
 	uint8_t reason; /* enum trace_reason */
 	bool has_resource;

@@ -66,8 +66,9 @@ static int add_transition(struct trace_summary *s, const struct trace_event *ev)
 	return 0;
 }
 
-static int add_name(struct trace_summary *s, const char *name);
+static int add_name(struct trace_summary *s, const char *name, uint32_t *which);
 static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c);
+static const char *name_of(const struct trace_summary *s, const struct sidecar_coroutine *c);
 
 static int add_birth(struct trace_summary *s, const struct trace_event *ev)
 {
@@ -84,7 +85,7 @@ static int add_birth(struct trace_summary *s, const struct trace_event *ev)
 	if (!ev->name || !ev->name_size)
 		return 0;
 	name = strndup(ev->name, ev->name_size);
-	rc = name ? add_name(s, name) : -ENOMEM;
+	rc = name ? add_name(s, name, &last->name) : -ENOMEM;
 	free(name);
 	return rc;
 }
@@ -323,18 +324,20 @@ static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
 		.written = c->written,
 		.collected = c->collected,
 		.lost = c->lost,
-		.name = (char *)copy(c->name, &failed),
+		.name = (char *)copy(name_of(s, c), &failed),
 	};
 	return failed ? -ENOMEM : 0;
 }
 
-static int add_name(struct trace_summary *s, const char *name)
+/* *@which: 1 + its number in names; 0: there are too many. */
+static int add_name(struct trace_summary *s, const char *name, uint32_t *which)
 {
 	int64_t number = s->names.nr < SUMMARY_NAMES ? strtab_intern(&s->names, name)
 						     : strtab_find(&s->names, name);
 	uint64_t *count;
 
 	s->nr_named++;
+	*which = number < 0 ? 0 : (uint32_t)number + 1;
 	if (number == -ENOENT) {
 		s->nr_unnamed++;
 		return 0;
@@ -375,20 +378,29 @@ static struct summary_last last_told(const struct trace_summary *s,
 	};
 }
 
+/* The whole of it where the birth was seen: the region has room for the start of a name only. */
+static const char *name_of(const struct trace_summary *s, const struct sidecar_coroutine *c)
+{
+	uint32_t number = c->name_truncated ? find_last(s, c).name : 0;
+
+	return number ? strtab_text(&s->names, number - 1) : c->name;
+}
+
 static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	struct summary_alive new = { .probe_id = c->probe_id, .last = last_told(s, c) };
+	const char *name = name_of(s, c);
 	unsigned at = s->nr_alive;
 	uint64_t place = new.last.state == TRACE_STATE_SUSPENDED ? place_of(s, new.last.site) : 0;
 
-	if (leftovers_add(&s->leftovers, c->probe_id, c->name, &new.last, place) < 0)
+	if (leftovers_add(&s->leftovers, c->probe_id, name, &new.last, place) < 0)
 		return -ENOMEM;
 	while (at > 0 && summary_is_more_stuck(&new.last, &s->alive[at - 1].last))
 		at--;
 	if (at == SUMMARY_ALIVE)
 		return 0;
-	new.name = c->name && * c->name ? strdup(c->name) : NULL;
-	if (c->name && *c->name && !new.name)
+	new.name = name &&*name ? strdup(name) : NULL;
+	if (name && *name && !new.name)
 		return -ENOMEM;
 	if (s->nr_alive == SUMMARY_ALIVE)
 		free(s->alive[--s->nr_alive].name);
@@ -401,6 +413,7 @@ static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	bool in_station = c->station != TRACE_NO_STATION;
+	uint32_t which;
 	int rc = 0;
 
 	s->nr_described++;
@@ -409,7 +422,7 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 	s->nr_garbage += c->garbage;
 	/* Those without a station were born in an event, which told the name. */
 	if (c->name && *c->name && (in_station || !s->kinds[TRACE_BIRTH]))
-		rc = add_name(s, c->name);
+		rc = add_name(s, c->name, &which);
 	if (!rc && c->lost)
 		rc = add_loser(s, c);
 	if (!rc && !c->dead)
