@@ -8,7 +8,7 @@
 #include "cmd.h"
 #include "frames/decode.h"
 
-enum { O_FORMAT, O_FRAME, O_JSON, O_CRLF, O_LF, O_QUIET };
+enum { O_FORMAT, O_FRAME, O_JSON, O_CRLF, O_LF, O_EXACT, O_QUIET };
 
 static const struct opt options[] = {
 	[O_FORMAT] = { 'f', "format", "FORMAT", "csv (default), jsonl or sqlite" },
@@ -16,6 +16,7 @@ static const struct opt options[] = {
 	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
 	[O_CRLF] = { 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF" },
 	[O_LF] = { 0, "lf", NULL, NULL }, /* the default; was an option when it was not */
+	[O_EXACT] = { 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @" },
 	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -148,6 +149,7 @@ static bool take_option(struct request *q, int which, const char *value)
 	q->quiet |= which == O_QUIET;
 	if (which == O_CRLF || which == O_LF)
 		q->config.crlf = which == O_CRLF;
+	q->config.exact_text |= which == O_EXACT;
 	return true;
 }
 

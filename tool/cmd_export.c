@@ -20,6 +20,7 @@ enum {
 	O_FILE,
 	O_OUTPUT,
 	O_FULL,
+	O_EXACT,
 	O_QUIET,
 	O_JSON,
 	O_CLI,
@@ -39,6 +40,7 @@ static const struct opt options[] = {
 	[O_FILE] = { 'f', "file", "FILE", NULL }, /* the same, from when there were frames only */
 	[O_OUTPUT] = { 'o', "output", "FILE", "what is made of it; - is standard output" },
 	[O_FULL] = { 0, "full", NULL, "also tables of names, sites, wakes, births and ends" },
+	[O_EXACT] = { 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @" },
 	[O_QUIET] = { 'q', "quiet", NULL, "no progress, no summary unless something is missing" },
 	[O_JSON] = { 0, "json", NULL, "the summary as one JSON object, on stderr" },
 	[O_CLI] = { 0, "db-cli", "CMD", "load through this client, e.g. 'docker exec -i db psql'" },
@@ -100,6 +102,9 @@ static bool take(struct export_job *job, int which, const char *value)
 	case O_FULL:
 		job->options.full = true;
 		return true;
+	case O_EXACT:
+		job->options.exact_text = true;
+		return true;
 	case O_QUIET:
 		job->options.quiet = true;
 		return true;
@@ -158,13 +163,11 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "write a trace into a database, or in the format of another program",
-	.details = "KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
-		   "prints\n"
-		   "the tables' SQL.  A recording of frames goes to csv (a directory), sqlite, "
-		   "jsonl,\n"
-		   "perfetto or chrome.\n"
-		   "Exit status: 0 done; 1 failed, or done and the trace is incomplete or some of\n"
-		   "it was left out; 2 usage.\n",
+	.details =
+		"KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
+		"prints\n"
+		"the tables' SQL.  Recordings of frames: csv, sqlite, jsonl, perfetto, chrome.\n"
+		"Exit status: 0 done; 1 failed, or something is missing (it is said); 2 usage.\n",
 	.opts = options,
 	.run = run,
 };

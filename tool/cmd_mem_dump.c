@@ -9,7 +9,7 @@
 #include "mem.h"
 #include "memory/select.h"
 
-enum { O_THREAD, O_KIND, O_RANGE, O_TYPE, O_ATOMIC, O_SKIP, O_COUNT, O_CSV, O_JSON };
+enum { O_THREAD, O_KIND, O_RANGE, O_TYPE, O_ATOMIC, O_SKIP, O_COUNT, O_CSV, O_EXACT, O_JSON };
 
 static const struct opt options[] = {
 	[O_THREAD] = { 't', "thread", "ID", "only this thread's" },
@@ -21,6 +21,8 @@ static const struct opt options[] = {
 	[O_SKIP] = { 0, "skip", "N", "not the first N of them" },
 	[O_COUNT] = { 'n', "count", "N", "at most N" },
 	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, with a line of names" },
+	[O_EXACT] = { 0, "no-formula-guard", NULL,
+		      "CSV: no ' before text that begins with = + - @" },
 	[O_JSON] = { 0, "json", NULL, "as one JSON object per line" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -30,6 +32,7 @@ enum form { TEXT, CSV, JSON };
 struct dump {
 	const char *path;
 	enum form form;
+	bool exact_text; /* CSV: what looks like a formula stays as it is */
 	struct mem_select select;
 	uint64_t skip, count;
 	const struct mem_facts *facts;
@@ -148,20 +151,7 @@ static void text_row(const struct row *row)
 
 /* ---- CSV ----------------------------------------------------------------- */
 
-static void csv_text(const char *text, size_t size)
-{
-	size_t i;
-
-	putchar('"');
-	for (i = 0; i < size; i++) {
-		if (text[i] == '"')
-			putchar('"');
-		putchar(text[i]);
-	}
-	putchar('"');
-}
-
-static void csv_row(const struct row *row)
+static void csv_row(const struct row *row, bool guard)
 {
 	const struct mem_record *r = row->r;
 
@@ -178,11 +168,11 @@ static void csv_row(const struct row *row)
 	else
 		fputs(",,,", stdout);
 	if (r->kind == MEM_ADD || r->kind == MEM_MARK)
-		csv_text(r->name, r->name_size);
+		text_put_csv(stdout, r->name, r->name_size, guard);
 	else if (r->kind == MEM_GAP)
 		fputs(mem_cause_name(r->cause), stdout);
 	else if (row->type)
-		csv_text(row->type, strlen(row->type));
+		text_put_csv(stdout, row->type, strlen(row->type), guard);
 	putchar('\n');
 }
 
@@ -252,7 +242,7 @@ static void print_row(struct dump *d, const struct row *row)
 	if (d->form == TEXT)
 		text_row(row);
 	else if (d->form == CSV)
-		csv_row(row);
+		csv_row(row, !d->exact_text);
 	else
 		json_row(d, row);
 }
@@ -343,6 +333,9 @@ static bool set_option(struct dump *d, int o, const char *value)
 		       (d->count = n, true);
 	case O_ATOMIC:
 		d->select.atomic = true;
+		return true;
+	case O_EXACT:
+		d->exact_text = true;
 		return true;
 	default:
 		d->form = o == O_CSV ? CSV : JSON;

@@ -29,6 +29,7 @@ enum {
 	O_TOP,
 	O_SHOW,
 	O_CSV,
+	O_EXACT,
 	O_JSON,
 };
 
@@ -51,6 +52,7 @@ static const struct opt options[] = {
 	[O_SHOW] = { 0, "show", NULL,
 		     "print the machine as JSON for --config, and simulate nothing" },
 	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, a line per thread and level" },
+	[O_EXACT] = { 0, "no-formula-guard", NULL, NULL }, /* in the manual: the screen is full */
 	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -71,6 +73,7 @@ struct request {
 	unsigned top;
 	bool show;
 	enum form form;
+	bool exact_text; /* CSV: what looks like a formula stays as it is */
 };
 
 /* ---- options ------------------------------------------------------------------ */
@@ -169,6 +172,9 @@ static bool set_option(struct request *q, int o, const char *value)
 		       (q->top = (unsigned)n, true);
 	case O_SHOW:
 		q->show = true;
+		return true;
+	case O_EXACT:
+		q->exact_text = true;
 		return true;
 	default:
 		q->form = o == O_CSV ? CSV : JSON;
@@ -270,7 +276,8 @@ static int simulate(struct request *q, struct sim *s, struct mem_reader *r, cons
 					 .sim = s,
 					 .replay = &q->replay,
 					 .facts = mem_reader_facts(r),
-					 .top = q->top };
+					 .top = q->top,
+					 .exact_text = q->exact_text };
 	struct err err = { 0 };
 	int status = EXIT_OK;
 

@@ -18,7 +18,8 @@ struct mem_sim_result {
 	struct blame *blame; /* NULL: nobody asked whose misses they are */
 	const struct replay *replay;
 	const struct mem_facts *facts;
-	unsigned top; /* lines of each table */
+	unsigned top;    /* lines of each table */
+	bool exact_text; /* CSV: what looks like a formula stays as it is */
 };
 
 void mem_sim_text(const struct mem_sim_result *r);

@@ -146,15 +146,10 @@ void mem_sim_blame_text(const struct mem_sim_result *r)
 
 /* ---- CSV ------------------------------------------------------------------------- */
 
-static void csv_text(const char *text)
+static void csv_text(const struct mem_sim_result *r, const char *text)
 {
-	putchar('"');
-	for (; text && *text; text++) {
-		if (*text == '"')
-			putchar('"');
-		putchar(*text);
-	}
-	fputs("\",", stdout);
+	text_put_csv(stdout, text ? text : "", text ? strlen(text) : 0, !r->exact_text);
+	putchar(',');
 }
 
 static void csv_row(const struct mem_sim_result *r, const char *by, const char *name,
@@ -164,8 +159,8 @@ static void csv_row(const struct mem_sim_result *r, const char *by, const char *
 	uint32_t k;
 
 	printf("%s,", by);
-	csv_text(name);
-	csv_text(part);
+	csv_text(r, name);
+	csv_text(r, part);
 	printf("%llu,%llu", (unsigned long long)whole(n->reads),
 	       (unsigned long long)whole(n->writes));
 	for (k = 0; k < c->nr_levels; k++)

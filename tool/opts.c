@@ -7,10 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd.h"
+
+/* Messages quote names of files, programs and coroutines: none of them may steer the terminal. */
+static void put_lines(const char *text)
+{
+	const char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		text_put_n(stderr, text, (size_t)(end - text));
+		fputc('\n', stderr);
+	}
+	text_put(stderr, text);
+	fputc('\n', stderr);
+}
 
 void say(const char *command, const char *fmt, ...)
 {
+	char *text = NULL;
 	va_list ap;
 
 	if (command && *command)
@@ -18,16 +33,20 @@ void say(const char *command, const char *fmt, ...)
 	else
 		fputs("corotracer: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
 	va_end(ap);
-	fputc('\n', stderr);
+	put_lines(text ? text : fmt);
+	free(text);
 }
 
 void say_error(const char *command, const struct err *err)
 {
 	say(command, "%s", err->text);
-	if (err->hint[0])
-		fprintf(stderr, "hint: %s\n", err->hint);
+	if (err->hint[0]) {
+		fputs("hint: ", stderr);
+		put_lines(err->hint);
+	}
 }
 
 static int bad_option(const struct command *cmd, const char *what, const char *option)

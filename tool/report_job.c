@@ -11,6 +11,8 @@
 #include "analyze/modules.h"
 #include "analyze/report.h"
 #include "base/output_file.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "cmd.h"
 #include "read_trace.h"
 
@@ -95,6 +97,22 @@ static void suppress(const struct report *r, struct analysis *a, struct suppress
 	}
 }
 
+/* A pattern that matches @text, on one line: a name may hold a line end, and a rule behind it. */
+static void put_glob(FILE *out, const char *text)
+{
+	size_t size = strlen(text), taken;
+	uint32_t cp;
+
+	for (; size; text += taken, size -= taken) {
+		taken = utf8_next(text, size, &cp);
+		if (cp == UTF8_BAD || text_is_unsafe(cp))
+			fputc('*', out);
+		else
+			fwrite(text, 1, taken, out);
+	}
+	fputc('\n', out);
+}
+
 /* A rule per group; by the function where there is one, since lines change. */
 static int put_rules(const struct report *r, FILE *out)
 {
@@ -111,10 +129,11 @@ static int put_rules(const struct report *r, FILE *out)
 			continue;
 		if (report_group_place(r, g, &where)) {
 			function = strchr(where.text, ' ');
-			fprintf(out, "%s:%s%s\n", g->detector->name, function ? "*" : "",
-				function ? function : where.text);
+			fprintf(out, "%s:%s", g->detector->name, function ? "*" : "");
+			put_glob(out, function ? function : where.text);
 		} else if (report_kind_of(r, g, kind, sizeof(kind))) {
-			fprintf(out, "%s:kind:%s\n", g->detector->name, kind);
+			fprintf(out, "%s:kind:", g->detector->name);
+			put_glob(out, kind);
 		} else {
 			fprintf(out, "%s:*\n", g->detector->name);
 		}

@@ -6,6 +6,7 @@
 
 #include "analyze/report.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
 
@@ -179,9 +180,12 @@ int report_json(const struct report *r, FILE *out)
 
 static void put_message(struct json_writer *j, const char *key, const char *text)
 {
+	char safe[2 * (FINDING_DETAIL + 512)];
+
+	/* For people: viewers of SARIF show it as it is. */
 	jw_key(j, key);
 	jw_object_begin(j);
-	jw_field_string(j, "text", text);
+	jw_field_string(j, "text", text_safe(text, safe, sizeof(safe)));
 	jw_object_end(j);
 }
 
@@ -217,6 +221,8 @@ static void put_driver(struct json_writer *j)
 
 static void put_location(struct json_writer *j, const struct report_place *where)
 {
+	char safe[2 * sizeof(where->text)];
+
 	jw_key(j, "locations");
 	jw_array_begin(j);
 	jw_object_begin(j);
@@ -236,7 +242,7 @@ static void put_location(struct json_writer *j, const struct report_place *where
 	jw_key(j, "logicalLocations");
 	jw_array_begin(j);
 	jw_object_begin(j);
-	jw_field_string(j, "fullyQualifiedName", where->text);
+	jw_field_string(j, "fullyQualifiedName", text_safe(where->text, safe, sizeof(safe)));
 	jw_object_end(j);
 	jw_array_end(j);
 	jw_object_end(j);

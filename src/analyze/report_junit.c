@@ -2,27 +2,22 @@
 /* report_junit.c - the report as a JUnit test suite: a case per detector. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/report.h"
+#include "base/text.h"
 
-/* XML allows no other control characters, not even escaped. */
+/* XML allows no control characters, not even escaped, and nothing that is not UTF-8. */
 static void put(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	size_t size;
 
-		if (c == '<')
-			fputs("&lt;", out);
-		else if (c == '>')
-			fputs("&gt;", out);
-		else if (c == '&')
-			fputs("&amp;", out);
-		else if (c == '"')
-			fputs("&quot;", out);
-		else if (c < ' ' && c != '\n' && c != '\t')
-			fputc('?', out);
-		else
-			fputc(c, out);
+	for (; *text; text += size) {
+		size = strcspn(text, "<>&\"");
+		text_put_n(out, text, size);
+		if (!size)
+			fprintf(out, "&#%u;", (unsigned char)*text);
+		size += !size;
 	}
 }
 

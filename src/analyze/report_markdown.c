@@ -7,16 +7,17 @@
 #include "analyze/report.h"
 #include "base/text.h"
 
-/* Strangers' words: nothing in them is Markdown, or a line of its own. */
+/* Words of the traced program: nothing in them is Markdown, a line of its own, or hidden. */
 static void put(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		if (strchr("\\`*_[]<>|#&", *text))
+	size_t size;
+
+	for (; *text; text += size) {
+		size = strcspn(text, "\\`*_[]<>|#&");
+		text_put_n(out, text, size);
+		if (!size)
 			fprintf(out, "&#%u;", (unsigned char)*text);
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			fprintf(out, "\\x%02x", (unsigned char)*text);
-		else
-			fputc(*text, out);
+		size += !size;
 	}
 }
 

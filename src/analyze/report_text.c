@@ -21,7 +21,9 @@ static void put_wrapped(FILE *out, int indent, const char *label, const char *te
 			len++;
 		if (column + len + 1 > WIDTH && column > indent + 4)
 			column = fprintf(out, "\n%*s", indent + 2, "") - 1;
-		column += fprintf(out, " %.*s", len, text);
+		fputc(' ', out);
+		text_put_n(out, text, (size_t)len);
+		column += 1 + len;
 		text += len;
 		while (*text == ' ')
 			text++;

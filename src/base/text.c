@@ -50,54 +50,146 @@ const char *text_duration(char buf[TEXT_SIZE], uint64_t ns)
 	return buf;
 }
 
-/* What would move the cursor, or start to. */
-static int is_control(uint32_t cp)
+/* Zero-width joiners are not among them: words of some scripts and emoji need them. */
+bool text_is_unsafe(uint32_t cp)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 || cp == 0x2029 ||
-	       (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x0, 0x1f },        { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },
+		{ 0x180e, 0x180e },   { 0x200b, 0x200b }, { 0x200e, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x206f },   { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xfffe, 0xffff },
+		{ 0xe0000, 0xe007f },
+	};
+	size_t i;
+
+	if (cp >= 0x20 && cp < 0x7f)
+		return false;
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (cp >= ranges[i].first && cp <= ranges[i].last)
+			return true;
+	}
+	return false;
 }
 
-static int char_width(uint32_t cp)
-{
-	if (!is_control(cp))
-		return 1;
-	return cp < 0x100 ? 4 : 6;
-}
-
-/* As much of @text as fits into @columns. */
-static void put(FILE *file, const char *text, int columns)
+bool text_has_unsafe(const char *text)
 {
 	size_t size = strlen(text), at = 0;
 
 	while (at < size) {
 		uint32_t cp;
-		size_t len = utf8_next(text + at, size - at, &cp);
+
+		at += utf8_next(text + at, size - at, &cp);
+		if (cp == UTF8_BAD || text_is_unsafe(cp))
+			return true;
+	}
+	return false;
+}
+
+#define ESCAPE_SIZE 16
+
+/* The character at @text, of @len bytes, as it is to be shown; *@shown bytes, at least 1. */
+static const char *shown_as(const char *text, size_t len, uint32_t cp, char buf[ESCAPE_SIZE],
+			    size_t *shown)
+{
+	*shown = len;
+	if (cp == UTF8_BAD) {
+		*shown = 3;
+		return "\xef\xbf\xbd";
+	}
+	if (!text_is_unsafe(cp))
+		return text;
+	*shown = (size_t)snprintf(buf, ESCAPE_SIZE, cp < 0x100 ? "\\x%02x" : "\\u%04x", cp);
+	return buf;
+}
+
+static int char_width(uint32_t cp)
+{
+	if (!text_is_unsafe(cp))
+		return 1;
+	return cp < 0x100 ? 4 : cp < 0x10000 ? 6 : 7;
+}
+
+/* As much of @text as fits into @columns. */
+static void put(FILE *file, const char *text, size_t size, int columns)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		char escape[ESCAPE_SIZE];
+		uint32_t cp;
+		size_t len = utf8_next(text + at, size - at, &cp), shown;
+		const char *as = shown_as(text + at, len, cp, escape, &shown);
 
 		columns -= char_width(cp);
 		if (columns < 0)
 			break;
-		if (cp == UTF8_BAD)
-			fputs("\xef\xbf\xbd", file);
-		else if (is_control(cp))
-			fprintf(file, cp < 0x100 ? "\\x%02x" : "\\u%04x", cp);
-		else
-			fwrite(text + at, 1, len, file);
+		fwrite(as, 1, shown, file);
 		at += len;
 	}
 }
 
 void text_put(FILE *file, const char *text)
 {
-	put(file, text, INT_MAX);
+	put(file, text, strlen(text), INT_MAX);
+}
+
+void text_put_n(FILE *file, const char *text, size_t size)
+{
+	put(file, text, size, INT_MAX);
+}
+
+const char *text_safe(const char *text, char *buf, size_t size)
+{
+	size_t length = strlen(text), at = 0, used = 0;
+
+	while (at < length) {
+		char escape[ESCAPE_SIZE];
+		uint32_t cp;
+		size_t len = utf8_next(text + at, length - at, &cp), shown;
+		const char *as = shown_as(text + at, len, cp, escape, &shown);
+
+		if (used + shown >= size)
+			break;
+		memcpy(buf + used, as, shown);
+		used += shown;
+		at += len;
+	}
+	buf[used] = '\0';
+	return buf;
+}
+
+bool text_is_formula(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size && text[at] == '\'')
+		at++;
+	return at < size && text[at] && strchr("=+-@\t\r\n", text[at]);
+}
+
+void text_put_csv(FILE *file, const char *text, size_t size, bool guard)
+{
+	size_t i;
+
+	putc('"', file);
+	if (guard && text_is_formula(text, size))
+		putc('\'', file);
+	for (i = 0; i < size; i++) {
+		if (text[i] == '"')
+			putc('"', file);
+		putc(text[i], file);
+	}
+	putc('"', file);
 }
 
 void text_put_short(FILE *file, const char *text, int columns)
 {
 	if (text_width(text) <= columns) {
-		put(file, text, columns);
+		put(file, text, strlen(text), columns);
 		return;
 	}
-	put(file, text, columns - 3);
+	put(file, text, strlen(text), columns - 3);
 	fputs("...", file);
 }
 

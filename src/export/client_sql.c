@@ -209,6 +209,8 @@ static int make_state(struct sink_job *job, enum dialect dialect, struct err *er
 		s->rows = rows_new(put_row, s);
 	if (!s->names[NR_TABLES - 1] || (job->options->full && !s->rows))
 		return no_memory(err);
+	if (s->rows && dialect == DIALECT_SQLITE && !job->options->exact_text)
+		rows_guard_formulas(s->rows);
 	return 0;
 }
 

@@ -155,6 +155,8 @@ static int open_files(struct sink_job *job, struct err *err)
 	}
 	if (full && !(s->rows = rows_new(put_row, s)))
 		return no_memory(err);
+	if (full && !job->options->exact_text)
+		rows_guard_formulas(s->rows);
 	for (t = 0; !rc && t < tables_count(full); t++)
 		rc = open_file(s, job->output, (enum table_id)t, err);
 	return rc;

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "trace/coro_ids.h"
 
@@ -35,6 +36,7 @@ struct rows {
 	size_t sizes[4];
 	unsigned nr_texts;
 	char reason[12]; /* likewise */
+	bool guard;      /* against formulas */
 };
 
 struct rows *rows_new(rows_put *put, void *to)
@@ -62,6 +64,11 @@ void rows_free(struct rows *r)
 	free(r->lives);
 	coro_ids_release(&r->ids);
 	free(r);
+}
+
+void rows_guard_formulas(struct rows *r)
+{
+	r->guard = true;
 }
 
 uint64_t rows_count(const struct rows *r)
@@ -99,7 +106,7 @@ static struct cell word(const char *text)
 static bool stranger(struct rows *r, const char *text, size_t size, struct cell *cell)
 {
 	unsigned nr = r->nr_texts++;
-	size_t at = 0, used = 0, need = 3 * size + 1;
+	size_t at = 0, used = 0, need = 3 * size + 2;
 
 	if (need > r->sizes[nr]) {
 		char *bigger = realloc(r->texts[nr], need);
@@ -109,6 +116,8 @@ static bool stranger(struct rows *r, const char *text, size_t size, struct cell 
 		r->texts[nr] = bigger;
 		r->sizes[nr] = need;
 	}
+	if (r->guard && text_is_formula(text, size))
+		r->texts[nr][used++] = '\'';
 	while (at < size) {
 		uint32_t cp;
 		size_t len = utf8_next(text + at, size - at, &cp);

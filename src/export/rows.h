@@ -20,6 +20,12 @@ typedef int rows_put(void *to, enum table_id table, const struct cell *cells, st
 /* NULL without memory. */
 struct rows *rows_new(rows_put *put, void *to);
 
+/*
+ * Text of the program that a spreadsheet would take for a formula gets an apostrophe in front
+ * (base/text.h): for files that spreadsheets open.
+ */
+void rows_guard_formulas(struct rows *rows);
+
 int rows_item(struct rows *rows, const struct trace_item *item, struct err *err);
 
 /* After the last item: those that are still there. */

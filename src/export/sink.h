@@ -31,6 +31,7 @@ struct export_options {
 	const char *output; /* a file, "-" for standard output; NULL: named after the trace */
 	bool full;          /* also what the six columns of the existing tool do not tell */
 	bool quiet;         /* no progress */
+	bool exact_text;    /* text that looks like a formula stays as it is */
 
 	/* Databases. */
 	const char *cli; /* load through this command line client, not through a library */

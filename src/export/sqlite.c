@@ -246,6 +246,8 @@ static int begin(struct sink_job *job, struct err *err)
 		s->rows = rows_new(put_row, s);
 		if (!s->rows)
 			rc = err_set(err, -ENOMEM, "no memory for rows");
+		else if (!job->options->exact_text)
+			rows_guard_formulas(s->rows);
 	}
 	return rc;
 }

@@ -31,7 +31,8 @@ static char *default_out(const struct decode_config *c)
 	return asprintf(&out, "%s%s", c->path, suffixes[c->format]) < 0 ? NULL : out;
 }
 
-static int make_plans(struct recfile *f, bool crlf, struct row_plan **plans, struct err *err)
+static int make_plans(struct recfile *f, const struct decode_config *config,
+		      struct row_plan **plans, struct err *err)
 {
 	size_t i;
 
@@ -44,7 +45,8 @@ static int make_plans(struct recfile *f, bool crlf, struct row_plan **plans, str
 		if (rc < 0)
 			return err_set(err, rc, "'%s': frame '%s' lists a member twice", f->name,
 				       f->desc.frames[i].name);
-		(*plans)[i].crlf = crlf;
+		(*plans)[i].crlf = config->crlf;
+		(*plans)[i].guard = !config->exact_text;
 	}
 	if (!*plans || i < f->desc.nr_frames)
 		return err_set(err, -ENOMEM, "no memory for the columns of '%s'", f->name);
@@ -161,7 +163,7 @@ static int decode_file(struct recfile *f, const struct decode_config *config,
 	int only = -1, rc = begin_result(result, f, err);
 
 	if (!rc)
-		rc = make_plans(f, config->crlf, &plans, err);
+		rc = make_plans(f, config, &plans, err);
 	if (!rc && config->frame)
 		rc = only = find_type(f, config->frame, err);
 	if (rc >= 0 && !strcmp(result->out, "-"))

@@ -30,6 +30,7 @@ struct decode_config {
 	const char *out;  /* folder, file or "-"; NULL: beside the recording */
 	enum decode_format format;
 	const char *frame; /* only frames of this type; NULL: all */
+	bool exact_text;   /* CSV and SQLite: text that looks like a formula stays as it is */
 	bool crlf;         /* CSV lines end with CR LF, as RFC 4180 has it, not with LF */
 };
 

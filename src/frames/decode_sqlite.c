@@ -17,6 +17,7 @@
 #include "base/fmt.h"
 #include "base/output_file.h"
 #include "base/sqlite_code.h"
+#include "base/text.h"
 #include "frames/decode.h"
 #include "frames/rows.h"
 
@@ -320,7 +321,17 @@ static int bind_unsigned(sqlite3_stmt *st, int at, uint64_t u)
 	return sqlite3_bind_blob(st, at, text, (int)(fmt_u64(text, u) - text), SQLITE_TRANSIENT);
 }
 
-static int bind(sqlite3_stmt *st, int at, const struct row_value *v)
+static int bind_text(sqlite3_stmt *st, int at, const struct row_value *v, bool guard)
+{
+	char *text;
+
+	if (!guard || !text_is_formula(v->text, v->size))
+		return sqlite3_bind_text(st, at, v->text, (int)v->size, SQLITE_TRANSIENT);
+	text = sqlite3_mprintf("'%.*s", (int)v->size, v->text);
+	return text ? sqlite3_bind_text(st, at, text, -1, sqlite3_free) : SQLITE_NOMEM;
+}
+
+static int bind(sqlite3_stmt *st, int at, const struct row_value *v, bool guard)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -334,7 +345,7 @@ static int bind(sqlite3_stmt *st, int at, const struct row_value *v)
 	case ROW_DOUBLE:
 		return sqlite3_bind_double(st, at, v->d);
 	case ROW_TEXT:
-		return sqlite3_bind_text(st, at, v->text, (int)v->size, SQLITE_TRANSIENT);
+		return bind_text(st, at, v, guard);
 	default:
 		return sqlite3_bind_null(st, at);
 	}
@@ -354,7 +365,7 @@ static int sqlite_frame(struct decode_writer *w, unsigned type, const uint8_t *i
 	for (c = 0; c < p->nr_cells; c++) {
 		for (i = 0; i < p->cells[c].count; i++) {
 			row_get(p, &p->cells[c], i, image, ticket, &v);
-			if (bind(st, at++, &v) != SQLITE_OK)
+			if (bind(st, at++, &v, p->guard) != SQLITE_OK)
 				return failed(s, err);
 		}
 	}

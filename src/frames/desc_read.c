@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json_parse.h"
+#include "base/text.h"
 #include "frames/desc.h"
 
 struct reading {
@@ -50,12 +51,15 @@ static bool copy(struct reading *r, char **to, const char *text)
 	return *to || no_memory(r);
 }
 
-/* A letter, digit or underscore; what is beyond ASCII is a letter to the existing tool. */
+/*
+ * A letter, digit or underscore; what is beyond ASCII is a letter to the existing tool, unless it
+ * changes how the text around it is shown.
+ */
 static bool is_name(const char *text)
 {
 	size_t i;
 
-	if (!text || !*text || (*text >= '0' && *text <= '9'))
+	if (!text || !*text || (*text >= '0' && *text <= '9') || text_has_unsafe(text))
 		return false;
 	for (i = 0; text[i]; i++) {
 		unsigned char c = (unsigned char)text[i];

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fmt.h"
 #include "base/fmt_double.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "frames/abi.h"
 
@@ -457,7 +458,7 @@ static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)
 }
 
 /* Only what needs quotes gets them. */
-static char *put_csv_text(char *at, const char *text, size_t size)
+static char *put_csv_text(char *at, const char *text, size_t size, bool guard)
 {
 	bool quote = !size || text[0] == ' ' || text[size - 1] == ' ';
 	size_t i, len;
@@ -467,6 +468,8 @@ static char *put_csv_text(char *at, const char *text, size_t size)
 		quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
 	if (quote)
 		*at++ = '"';
+	if (guard && text_is_formula(text, size))
+		*at++ = '\'';
 	for (i = 0; i < size; i += len) {
 		len = utf8_next(text + i, size - i, &cp);
 		if (cp == '"')
@@ -510,7 +513,7 @@ static char *put_real(char *at, const struct row_value *v, bool json)
 	return v->kind == ROW_FLOAT ? fmt_float(at, v->f) : fmt_double(at, v->d);
 }
 
-static char *put_csv_value(char *at, const struct row_value *v)
+static char *put_csv_value(char *at, const struct row_value *v, bool guard)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -523,7 +526,7 @@ static char *put_csv_value(char *at, const struct row_value *v)
 	case ROW_DOUBLE:
 		return put_real(at, v, false);
 	case ROW_TEXT:
-		return put_csv_text(at, v->text, v->size);
+		return put_csv_text(at, v->text, v->size, guard);
 	default:
 		return at;
 	}
@@ -540,7 +543,7 @@ static char *put_json_value(char *at, const struct row_value *v)
 	case ROW_TEXT:
 		return put_json_text(at, v->text, v->size);
 	default:
-		return put_csv_value(at, v);
+		return put_csv_value(at, v, false);
 	}
 }
 
@@ -553,7 +556,7 @@ char *row_csv(const struct row_plan *p, const uint8_t *image, uint64_t ticket, c
 	for (c = 0; c < p->nr_cells; c++) {
 		for (i = 0; i < p->cells[c].count; i++) {
 			row_get(p, &p->cells[c], i, image, ticket, &v);
-			at = put_csv_value(at, &v);
+			at = put_csv_value(at, &v, p->guard);
 			*at++ = ',';
 		}
 	}
@@ -627,7 +630,7 @@ char *row_csv_heading(const struct row_plan *p, size_t *size)
 		for (i = 0; i < p->cells[c].count; i++) {
 			const char *column = row_column_name(&p->cells[c], i, name, sizeof(name));
 
-			at = put_csv_text(at, column, strlen(column));
+			at = put_csv_text(at, column, strlen(column), p->guard);
 			*at++ = ',';
 		}
 	}

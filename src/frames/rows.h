@@ -33,6 +33,7 @@ struct row_plan {
 	int64_t delta_ns;
 	struct recording_clock clock;
 	bool crlf;
+	bool guard; /* text that a spreadsheet takes for a formula gets an apostrophe */
 };
 
 /* @d and @info are borrowed. */

@@ -159,7 +159,7 @@ export class App implements Context {
 		const fresh = this.trace.report.findings.filter((f) => !this.known.has(keyOfFinding(f)));
 		for (const f of fresh) this.known.add(keyOfFinding(f));
 		if (fresh.length > 0)
-			this.news.textContent = fresh.map((f) => `New finding: ${f.title}, ${f.place?.text ?? ""}`).join(". ");
+			setText(this.news, fresh.map((f) => `New finding: ${f.title}, ${f.place?.text ?? ""}`).join(". "));
 	}
 }
 

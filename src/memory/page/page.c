@@ -29,8 +29,7 @@ void page_text(FILE *out, const char *text)
 			fputs("&quot;", out);
 		else if (cp == '\'')
 			fputs("&#39;", out);
-		else if (cp == UTF8_BAD || (cp < 0x20 && cp != '\t') || (cp >= 0x7f && cp < 0xa0) ||
-			 (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069))
+		else if (cp == UTF8_BAD || (text_is_unsafe(cp) && cp != '\t'))
 			fputs("&#xfffd;", out); /* nothing that steers the reader's eye, either */
 		else
 			fwrite(text, 1, taken, out);

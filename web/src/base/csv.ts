@@ -3,9 +3,10 @@
 
 export type Cell = string | number | bigint | boolean | null | undefined;
 
-// Names come from programs: one that begins as a formula does gets a quote before it.
+// Names come from programs: one that begins as a formula does gets an apostrophe before it, also behind
+// apostrophes, so that taking one away from such a text gives it back.
 function inert(text: string): string {
-	return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+	return /^'*[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
 }
 
 function cell(value: Cell): string {

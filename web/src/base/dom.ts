@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: MIT
 // dom.ts - elements made by hand.  Whatever a trace tells arrives here as text and stays text.
 
+// Characters that reorder or hide those around them, and control characters (as src/base/text.c has them).
+// Between words of the page they would change what it says: they are shown by their number.
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+export function shown(text: string): string {
+	return text.replace(UNSAFE, (c) => {
+		const code = c.codePointAt(0) as number;
+		return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+	});
+}
+
 type Child = Node | string | number | null | undefined | false;
 
 interface Props {
@@ -23,17 +34,17 @@ export function append(parent: Node, children: readonly Child[]): void {
 	for (const child of children) {
 		if (child === null || child === undefined || child === false)
 			continue;
-		parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+		parent.appendChild(child instanceof Node ? child : document.createTextNode(typeof child === "string" ? shown(child) : String(child)));
 	}
 }
 
 function setPlain(el: HTMLElement, props: Props): void {
 	if (props.class) el.className = props.class;
-	if (props.text !== undefined) el.textContent = props.text;
+	if (props.text !== undefined) el.textContent = shown(props.text);
 	if (props.hidden) el.hidden = true;
 	for (const name of ["id", "title", "role", "type", "tabindex"] as const) {
 		const value = props[name];
-		if (value !== undefined) el.setAttribute(name, String(value));
+		if (value !== undefined) el.setAttribute(name, name === "title" ? shown(String(value)) : String(value));
 	}
 	// Only places of this page: a link never leads where a trace wants it to.
 	if (props.href !== undefined && props.href.startsWith("#")) el.setAttribute("href", props.href);
@@ -72,7 +83,8 @@ export function replace(parent: Element, ...children: Child[]): void {
 
 // Writes only what differs: nothing is laid out anew, no selection is lost.
 export function setText(el: Element, text: string): void {
-	if (el.textContent !== text) el.textContent = text;
+	const safe = shown(text);
+	if (el.textContent !== safe) el.textContent = safe;
 }
 
 export function button(label: string, onClick: () => void, props: Props = {}): HTMLButtonElement {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // canvas.ts - a canvas that is sharp on every screen, its colours, its axis of time.
 
+import { shown } from "../base/dom.ts";
 import { colour } from "../base/theme.ts";
 import * as fmt from "../base/format.ts";
 import { ticks, type Viewport } from "../base/viewport.ts";
@@ -80,8 +81,9 @@ export function drawAxis(ctx: CanvasRenderingContext2D, v: Viewport, f: Frame, p
 }
 
 // As much of @text as fits, with an ellipsis; "" if nothing sensible does.
-export function fitText(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+export function fitText(ctx: CanvasRenderingContext2D, name: string, width: number): string {
 	if (width < 14) return "";
+	const text = shown(name);
 	if (ctx.measureText(text).width <= width) return text;
 	const per = ctx.measureText("n").width;
 	let n = Math.floor(width / per) + 2;

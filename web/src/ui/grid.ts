@@ -4,7 +4,7 @@
 // Rows are asked for by number and must be at hand; what takes long (sorting, filtering)
 // happens before, elsewhere, and ends in setRows().
 
-import { freshId, h, setText } from "../base/dom.ts";
+import { freshId, h, setText, shown } from "../base/dom.ts";
 import { isPrinting, onTheme } from "../base/theme.ts";
 
 export interface Column {
@@ -40,8 +40,8 @@ export interface GridOptions {
 
 // Into a cell that may say the same already; what may be cut off can be read in the title.
 export function putText(cell: HTMLElement, text: string, title = text): void {
-	if (cell.textContent !== text) cell.textContent = text;
-	const full = title.length > 24 || title !== text ? title : "";
+	setText(cell, text);
+	const full = title.length > 24 || title !== text ? shown(title) : "";
 	if (cell.title !== full) cell.title = full;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // head.ts - what is always in sight: which trace, how much of it, and what is missing from it.
 
-import { button, h, setText } from "../base/dom.ts";
+import { button, h, setText, shown } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { setTheme, theme, type Theme } from "../base/theme.ts";
 import type { Trace } from "../trace.ts";
@@ -94,8 +94,8 @@ export class Head {
 		const t = meta.totals;
 		const name = meta.trace.split("/").pop() || meta.trace;
 		setText(this.name, name);
-		this.name.title = meta.trace;
-		document.title = `${name} – corotracer`;
+		this.name.title = shown(meta.trace);
+		document.title = `${shown(name)} – corotracer`;
 		this.set("duration", fmt.duration(t.duration_ns), `${fmt.count(t.duration_ns)} ns`);
 		this.set("events", fmt.count(t.transitions + t.others),
 			`${fmt.count(t.transitions)} transitions (suspended, resumed) and ${fmt.count(t.others)} others (births, wakes, ends)`);

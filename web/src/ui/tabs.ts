@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tabs.ts - the views, and a tab for each coroutine that was opened.
 
-import { h, setText } from "../base/dom.ts";
+import { h, setText, shown } from "../base/dom.ts";
 import { coroHref, viewHref } from "../base/route.ts";
 
 export interface BaseTab {
@@ -57,7 +57,7 @@ export class Tabs {
 		const known = this.opened.get(id);
 		if (known) {
 			setText(known.querySelector("span")!, title);
-			known.firstElementChild!.setAttribute("title", title);
+			known.firstElementChild!.setAttribute("title", shown(title));
 			known.lastElementChild!.setAttribute("aria-label", `Close ${title}`);
 			return;
 		}

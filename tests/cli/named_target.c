@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * named_target.c - coroutines with the names that it is told.
+ *
+ *	named_target NAME... [left NAME...]
+ *
+ * Those before "left" end; those behind it are suspended when the program exits.
+ */
+#include <corotracer/corotracer.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	struct corotracer_coro *cos = calloc((size_t)argc + 1, sizeof(*cos));
+	int i, is_left = 0;
+
+	if (!cos)
+		return 97;
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "left")) {
+			is_left = 1;
+			continue;
+		}
+		corotracer_begin(&cos[i], argv[i]);
+		corotracer_resume(&cos[i]);
+		corotracer_suspend(&cos[i], main);
+		if (!is_left)
+			corotracer_end(&cos[i]);
+	}
+	return 0; /* the coroutines are left as they are */
+}
