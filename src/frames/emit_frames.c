@@ -300,6 +300,7 @@ static void put_time_start(const struct emit *e, const char *name, FILE *out)
 		e->d->name, is_thread_clock(e->d) ? "own" : "last");
 	put_now(e, name, "_start", out);
 	fprintf(out, "%s} else {\n", tab_of(e));
+	fprintf(out, "%s\t%s__ppt_began_%s = 0;\n", tab_of(e), frame_of(e), name);
 	put_no_time(e, "\t", name, "_start", out);
 	fprintf(out, "%s}\n", tab_of(e));
 }
