@@ -8,6 +8,7 @@
  *	coroutines=9   per thread
  *	rounds=40      of resume and suspend
  *	hold=0         milliseconds between the last event and the exit
+ *	init=1         0: the threads attach, not main
  *	wait=0         1: after the last event, print "ready" and go on at a line of input;
  *	               the threads are there until then
  *	stop=0         1: the collector is stopped while the events are written, and while
@@ -63,8 +64,8 @@ struct thread {
 };
 
 static struct {
-	uint64_t threads, coroutines, rounds, hold, wait, stop, kill, status;
-} options = { 2, 9, 40, 0, 0, 0, 0, 0 };
+	uint64_t threads, coroutines, rounds, hold, init, wait, stop, kill, status;
+} options = { 2, 9, 40, 0, 1, 0, 0, 0, 0 };
 
 static struct thread *threads;
 static pthread_barrier_t written, released;
@@ -295,8 +296,9 @@ static bool set_option(const char *word)
 	} known[] = {
 		{ "threads=", &options.threads }, { "coroutines=", &options.coroutines },
 		{ "rounds=", &options.rounds },   { "hold=", &options.hold },
-		{ "wait=", &options.wait },       { "stop=", &options.stop },
-		{ "kill=", &options.kill },       { "status=", &options.status },
+		{ "init=", &options.init },       { "wait=", &options.wait },
+		{ "stop=", &options.stop },       { "kill=", &options.kill },
+		{ "status=", &options.status },
 	};
 	size_t i;
 
@@ -322,7 +324,8 @@ int main(int argc, char **argv)
 			return 98;
 	if (argc < 2)
 		return 98;
-	corotracer_init();
+	if (options.init)
+		corotracer_init();
 	if (options.stop)
 		kill(getppid(), SIGSTOP);
 	start_threads();

@@ -102,7 +102,9 @@ class Attached:
         self.ended = now_ns()
         self.status = collector.returncode
         self.collector_pid = collector.pid
-        self.summary = json.loads(next(line for line in self.err.splitlines() if line.startswith("{"))) if json_summary else None
+        said = [line for line in self.err.splitlines() if line.startswith("{")]
+        equal(len(said), int(json_summary), f"JSON objects in {self.err!r}, status {self.status}")
+        self.summary = json.loads(said[0]) if said else None
 
     def is_attached(self):
         _, out, _ = tool("query", "-p", self.program.pid, "-l", "--json")
@@ -280,13 +282,16 @@ def a_cut_recording_is_counted_exactly(dir):
 def the_text_of_attach_and_decode_has_the_same_numbers(dir):
     a = Attached(dir, threads=1, frames=20000, interval_ns=0, stop=True, options=["--size", 1024], json_summary=False)
     recording = Recording(a.file)
+    lost = a.saved - len(recording.frames)
     text = Text(a.err)
-    text.line(r": ([\d,]+) frames of 'Truth' in [\d.]+ \w+, ([\d,]+) (?:of .*)?lost", count_text(len(recording.frames)),
-              count_text(a.saved - len(recording.frames)))
+    text.line(r": ([\d,]+) frames of 'Truth' in [\d.]+ \w+, some lost$", count_text(len(recording.frames)))
+    text.line(r"^  ring +([\d,]+) slots, at most [\d,]+ waiting$", "1,024")
+    text.line(r"^  program +process (\d+), ", a.program.pid)
+    text.line(r"^  lost +([\d,]+) \((.+ %)\)$", count_text(lost), share_text(lost, a.saved))
+    text.done()
     text = Text(tool("decode", a.file, dir + "/out")[2])
     text.line(r": ([\d,]+) frames \(([\d,]+) work, ([\d,]+) tick\)", count_text(len(recording.frames)),
               count_text(len(recording.of("work"))), count_text(len(recording.of("tick"))))
-    lost = a.saved - len(recording.frames)
     text.line(r"lost +([\d,]+)", count_text(lost))
     text.done()
 

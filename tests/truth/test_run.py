@@ -7,6 +7,7 @@ from truth import *
 # One tiny buffer for all faults: the program writes much more than that.
 TINY = ["--buffer", "1M"]
 STATION_BYTES = 1024
+SLOW_CONNECT = os.environ.get("SLOW_CONNECT", "build/tests/truth/libtruth_slow_connect.so")
 
 
 def lost_of(run, trace):
@@ -147,28 +148,39 @@ def checked_run(dir, **kwargs):
 
 @test
 def a_quiet_run_is_summed_up_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        _, n = checked_run(dir, name=name, program=["hold=20", "status=3"], exit_status=3)
-        equal(n["lost"], 0, "lost")
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            _, n = checked_run(dir, name=name, program=["hold=20", "status=3"], exit_status=3)
+            equal(n["lost"], 0, "lost")
 
 
 @test
 def a_run_on_a_busy_machine_is_summed_up_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        checked_run(dir, name=name, load=True, program=["threads=4", "rounds=2000"])
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            checked_run(dir, name=name, load=True, program=["threads=4", "rounds=2000"])
 
 
 @test
 def what_a_stopped_collector_lost_is_summed_up_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        _, n = checked_run(dir, name=name, options=TINY, program=["rounds=8000", "stop=1"], buffer=1 << 21)
-        assert n["lost"] > 0, "nothing was lost, so nothing was tested"
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            _, n = checked_run(dir, name=name, options=TINY, program=["rounds=8000", "stop=1"], buffer=1 << 21)
+            assert n["lost"] > 0, "nothing was lost, so nothing was tested"
 
 
 @test
 def a_run_that_waits_for_room_is_summed_up_exactly(dir):
-    _, n = checked_run(dir, options=[*TINY, "--on-full", "block=60000"], program=["rounds=20000"], blocks=True, load=True)
+    _, n = checked_run(dir, options=[*TINY, "--on-full", "block=60000"], program=["rounds=10000"], blocks=True, load=True)
     equal(n["lost"], 0, "lost")
+
+
+@test
+def coroutines_of_a_slow_attach_are_traced_or_counted(dir):
+    """One thread attaches for half a second; what the other threads do meanwhile is not lost in silence."""
+    run = TracedRun(dir, program=["threads=4", "init=0", "hold=1500"], preload=SLOW_CONNECT)
+    counted = run.summary["coroutines"] + run.summary["without_station"]
+    equal(counted, len(run.truth.all), "coroutines: traced, and not traced")
 
 
 @test

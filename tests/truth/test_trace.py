@@ -406,27 +406,30 @@ def check_report(r, *options, suppressed=0, below=0):
 
 @test
 def a_quiet_trace_is_told_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        r = Read(TracedRun(dir, name=name, program=["hold=50"]))
-        check_info(r)
-        check_report(r)
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            r = Read(TracedRun(dir, name=name, program=["hold=50"]))
+            check_info(r)
+            check_report(r)
 
 
 @test
 def a_trace_of_a_busy_machine_is_told_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        r = Read(TracedRun(dir, name=name, load=True, program=["threads=3", "rounds=600"]))
-        check_info(r)
-        check_report(r)
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            r = Read(TracedRun(dir, name=name, load=True, program=["threads=3", "rounds=600"]))
+            check_info(r)
+            check_report(r)
 
 
 @test
 def a_trace_with_loss_is_told_exactly(dir):
-    for name in "t.jsonl", "t.ctf":
-        r = Read(TracedRun(dir, name=name, options=["--buffer", "1M"], program=["rounds=4000", "stop=1"]))
-        assert r.losers, "nothing was lost, so nothing was tested"
-        check_info(r)
-        check_report(r)
+    for _ in repeats():
+        for name in "t.jsonl", "t.ctf":
+            r = Read(TracedRun(dir, name=name, options=["--buffer", "1M"], program=["rounds=4000", "stop=1"]))
+            assert r.losers, "nothing was lost, so nothing was tested"
+            check_info(r)
+            check_report(r)
 
 
 @test
@@ -439,10 +442,21 @@ def a_trace_of_stations_is_told_exactly(dir):
     check_info(r, stations=True)
 
 
+def stop_while_it_drains(tool_process, watch, run):
+    """The program is gone, the collector knows it and reads what is left: it is stopped there for a while."""
+    watch.join(60)
+    pid = Truth(run.truth_path).pid
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "a collector that has seen the end of the program")
+    os.kill(tool_process.pid, signal.SIGSTOP)
+    time.sleep(2 * LATE_NS / 1e9)
+    os.kill(tool_process.pid, signal.SIGCONT)
+
+
 @test
 def ages_end_with_the_program_and_not_with_the_collector(dir):
     """The collector reads for a long time after the program ended: no age grows by that."""
-    run = TracedRun(dir, program=["rounds=60000", "stop=1"], options=["--buffer", "512M"])
+    run = TracedRun(dir, program=["rounds=40000", "stop=1"], options=["--buffer", "512M"], while_running=stop_while_it_drains)
+    assert run.ended > run.exit_seen + 2 * LATE_NS, "the collector ended with the program, so nothing was tested"
     n = Numbers("info", output_of("info", "--json", run.trace))
     n.within("sidecar.totals.end_ts", run.truth.exit, run.exit_seen + LATE_NS)
     for i, group in enumerate(n.output["sidecar"]["not_ended_by_place"]):

@@ -20,7 +20,12 @@ FULL = bool(os.environ.get("COROTRACER_FULL"))
 SANITIZE = bool(os.environ.get("SANITIZE"))
 OTHER_KINDS = ("birth", "wake", "end", "destroy", "close", "acquire", "release")
 # The exit of a process is noticed late on a busy machine, by this script and by the collector.
-LATE_NS = 250_000_000
+LATE_NS = 1_000_000_000
+
+
+def repeats():
+    """Once; with COROTRACER_FULL=1, ten times."""
+    return range(10 if FULL else 1)
 
 
 def now_ns():
@@ -93,7 +98,8 @@ class ExitWatch(threading.Thread):
 class TracedRun:
     """One finished `corotracer run` of the program: truth, summary, trace, the times around it."""
 
-    def __init__(self, dir, options=(), program=(), name="t.jsonl", load=False, json_summary=True, while_running=None):
+    def __init__(self, dir, options=(), program=(), name="t.jsonl", load=False, json_summary=True, while_running=None,
+                 preload=None):
         self.trace = os.path.join(dir, name)
         self.truth_path = os.path.join(dir, name + ".truth")
         fifo = os.path.join(dir, name + ".fifo")
@@ -102,10 +108,11 @@ class TracedRun:
         with with_load(load):
             self.began = now_ns()
             # The shell opens the pipe and becomes the program: the pipe closes when the program ends.
+            words = ["env", f"LD_PRELOAD={preload}"] if preload else []
             p = popen(TOOL, "run", *summary, "-o", self.trace, *options, "--", "sh", "-c", 'exec 9>"$0"; exec "$@"', fifo,
-                      PROGRAM, self.truth_path, *program)
+                      *words, PROGRAM, self.truth_path, *program)
             if while_running:
-                while_running(p)
+                while_running(p, watch, self)
             self.out, self.err = p.communicate(timeout=120)
             self.ended = now_ns()
         self.status = p.returncode
