@@ -624,8 +624,7 @@ CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t
 {
 	struct ctp_record *r;
 
-	/* A collector without lanes has no place for it. */
-	if (!s->lanes || !ctp_lane_ready(t, s))
+	if (!ctp_lane_ready(t, s))
 		return;
 	r = ctp_lane_room(t, s, 1);
 	if (!r) {
