@@ -7,6 +7,8 @@
 
 /* More than any program has; a file may claim what it likes. */
 #define SPANS_MAX (1u << 22)
+#define DIES_MAX  (1u << 22)
+#define DEPTH_MAX 512
 
 /* ---- units --------------------------------------------------------------- */
 
@@ -173,18 +175,70 @@ static Dwarf_Die whole_unit(Dwarf_Die *unit)
 	return *unit;
 }
 
+struct search {
+	Dwarf_Addr addr;
+	unsigned left; /* DIEs that may still be looked at */
+	const char *last;
+	struct line_found *out;
+};
+
+static bool is_function(int tag)
+{
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+static bool is_block(int tag)
+{
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool is_scope(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type;
+}
+
+/*
+ * The innermost function that has the address, below @parent; true once one was found.  Not
+ * dwarf_getscopes(): that goes as deep as a file says, and so does its use of the stack.
+ */
+static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die, next;
+
+	if (dwarf_child(parent, &die) != 0)
+		return false;
+	/* To find the next one behind so many costs their number each time: no program has them. */
+	if (depth > DEPTH_MAX)
+		s->left = 0;
+	for (; s->left; die = next) {
+		int tag = dwarf_tag(&die);
+
+		/* Entries lie one behind the other: none is met twice. */
+		if ((const char *)die.addr <= s->last)
+			return false;
+		s->last = die.addr;
+		s->left--;
+		if ((is_function(tag) || is_block(tag)) && dwarf_haspc(&die, s->addr) > 0) {
+			if (is_function(tag))
+				s->out->function = name_of(&die, &s->out->is_whole);
+			search_below(s, &die, depth + 1);
+			return true;
+		}
+		if (is_scope(tag) && search_below(s, &die, depth + 1))
+			return true;
+		if (!s->left || dwarf_siblingof(&die, &next) != 0)
+			return false;
+	}
+	return false;
+}
+
 static void find_function(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
 {
-	Dwarf_Die in = whole_unit(unit), *scopes = NULL;
-	int nr = dwarf_getscopes(&in, addr, &scopes), i;
+	struct search s = { .addr = addr, .left = DIES_MAX, .out = out };
+	Dwarf_Die in = whole_unit(unit);
 
-	for (i = 0; i < nr && !out->function; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-			out->function = name_of(&scopes[i], &out->is_whole);
-	}
-	free(scopes);
+	search_below(&s, &in, 0);
 }
 
 bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,

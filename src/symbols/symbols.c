@@ -4,7 +4,6 @@
 
 #include <corotracer/function.h>
 #include <errno.h>
-#include <libiberty/demangle.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/path.h"
 #include "base/strtab.h"
+#include "symbols/demangle.h"
 #include "symbols/line_index.h"
 
 struct file {
@@ -106,7 +106,7 @@ static void plain_rust(char *name)
 /* C++ and Rust, old and new; a name of C is its own. */
 static const char *plain_name(struct symbols *s, const char *name, const char *file)
 {
-	char *whole = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	char *whole = demangle(name);
 	size_t size = strlen(whole ? whole : name) + 1, len = file ? strlen(file) : 0;
 	char *plain = malloc(size);
 	const char *kept = NULL;

@@ -14,7 +14,7 @@
 
 #include "memory/types/model.h"
 
-#define DEPTH_MAX   64u
+#define DEPTH_MAX   512u
 #define ENTRIES_MAX (UINT64_C(1) << 28)
 #define NAME_MAX_   1024u
 
@@ -23,6 +23,7 @@ struct walk_state {
 	struct types_module *m;
 	Dwarf_Addr bias;
 	uint64_t nr;
+	const char *last;      /* of the entries of this unit */
 	char scope[NAME_MAX_]; /* "ns::Class::" of where we are */
 	size_t scope_size;
 	bool broken, no_memory;
@@ -305,21 +306,26 @@ static void walk_children(struct walk_state *w, Dwarf_Die *parent, unsigned dept
 	Dwarf_Die die, next;
 	int more;
 
-	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+	if (dwarf_child(parent, &die) != 0)
 		return;
+	/* To find the next one behind so many costs their number each time: no program has them. */
+	if (depth > DEPTH_MAX) {
+		w->broken = true;
+		return;
+	}
 	do {
 		if (w->no_memory || w->broken)
 			return;
-		if (++w->nr > ENTRIES_MAX) {
+		/* In this order entries lie one behind the other; none is met twice. */
+		if (++w->nr > ENTRIES_MAX || (const char *)die.addr <= w->last) {
 			w->broken = true;
 			return;
 		}
+		w->last = die.addr;
 		walk_one(w, &die, depth);
-		more = dwarf_siblingof(&die, &next);
-		if (more == 0 && (const char *)next.addr <= (const char *)die.addr) {
-			w->broken = true;
+		if (w->broken)
 			return;
-		}
+		more = dwarf_siblingof(&die, &next);
 		die = next;
 	} while (more == 0);
 	if (more < 0)
@@ -342,6 +348,7 @@ static void walk_unit(struct walk_state *w, Dwarf_CU *cu)
 		w->broken = true;
 		return;
 	}
+	w->last = NULL;
 	if (kind != DW_UT_skeleton) {
 		walk_children(w, &die, 0);
 	} else if (sub.addr) {

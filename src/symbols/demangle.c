@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* demangle.c - C++ and Rust symbols as they are written, within bounds. */
+#include "symbols/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct output {
+	char *text;
+	size_t len;
+	jmp_buf full;
+};
+
+/* The demanglers have no way to stop; they hold nothing when they call, so they are left. */
+static void take(const char *part, size_t len, void *arg)
+{
+	struct output *o = arg;
+
+	if (len > DEMANGLED_MAX - o->len)
+		longjmp(o->full, 1);
+	memcpy(o->text + o->len, part, len);
+	o->len += len;
+	o->text[o->len] = '\0';
+}
+
+static int run(const char *name, struct output *o)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+
+	if (setjmp(o->full))
+		return 0;
+	/* Older symbols of Rust look like C++, so they come first. */
+	o->len = 0;
+	if (rust_demangle_callback(name, options, take, o))
+		return 1;
+	o->len = 0;
+	return cplus_demangle_v3_callback(name, options, take, o);
+}
+
+char *demangle(const char *name)
+{
+	struct output o = { 0 };
+
+	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
+		return NULL;
+	o.text = malloc(DEMANGLED_MAX + 1);
+	if (!o.text || (run(name, &o) && o.len))
+		return o.text;
+	free(o.text);
+	return NULL;
+}
