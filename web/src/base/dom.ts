@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 // dom.ts - elements made by hand.  Whatever a trace tells arrives here as text and stays text.
 
-// Characters that reorder or hide those around them, and control characters (as src/base/text.c has them).
-// Between words of the page they would change what it says: they are shown by their number.
-const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+import { UNSAFE, visible } from "./place.ts";
 
+// Text for people.  What would change how the words around it read is spelled out; the page's own line ends stay.
 export function shown(text: string): string {
-	return text.replace(UNSAFE, (c) => {
-		const code = c.codePointAt(0) as number;
-		return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
-	});
+	return text.replace(UNSAFE, (c) => (c === "\n" || c === "\t" ? c : visible(c)));
 }
 
 type Child = Node | string | number | null | undefined | false;

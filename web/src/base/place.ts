@@ -3,10 +3,14 @@
 
 const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-// Characters that act instead of showing (controls, and those that turn the direction of text) are spelled out.
+// Characters that act instead of showing: controls, and those that reorder or hide the text around them.
+// The same as in src/base/text.c.
+export const UNSAFE =
+	/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+// They are spelled out.
 export function visible(text: string): string {
-	return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
-		(c) => SHORT[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+	return text.replace(UNSAFE, (c) => SHORT[c] ?? `\\u${c.codePointAt(0)!.toString(16).padStart(4, "0")}`);
 }
 
 // "Task<> ns::serve(Server*, Fd)" is "ns::serve"; what is in <> or () is left out.
