@@ -159,7 +159,9 @@ static int recover(const struct request *req)
 /* ---- the command ----------------------------------------------------------------------- */
 
 static const struct opt opts[] = {
-	{ 'o', "output", "FILE", "also write a trace of what the collector had not read" },
+	{ 'o', "output", "FILE", "also write a trace of what is not in the collector's own" },
+	{ 0, "join", NULL, "with -o: the killed collector's own trace first, then the rest" },
+	{ 0, "trace", "FILE", "where that trace is, if it was moved" },
 	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there" },
 	{ 0, "remove", NULL, "afterwards remove the region, if nobody has it" },
 	{ 0, "json", NULL, "as one JSON object" },
@@ -172,6 +174,10 @@ static void set(struct request *req, const char *name, const char *value)
 		req->options.output = value;
 	else if (!strcmp(name, "all"))
 		req->options.all = true;
+	else if (!strcmp(name, "join"))
+		req->options.join = true;
+	else if (!strcmp(name, "trace"))
+		req->options.joined = value;
 	else if (!strcmp(name, "remove"))
 		req->remove = true;
 	else
@@ -192,6 +198,10 @@ static int run_recover(int argc, char **argv)
 	if (argc - first > 1) {
 		say("recover", "one region at a time");
 		fputs("hint: options come before the region\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (req.options.join && !req.options.output) {
+		say("recover", "--join needs -o FILE");
 		return EXIT_USAGE;
 	}
 	req.options.last = req.options.all || req.json ? RECOVER_ALL_EVENTS : RECOVER_EVENTS;

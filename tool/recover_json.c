@@ -143,6 +143,31 @@ static void put_coroutine(struct json_writer *j, const struct recover *r,
 	jw_object_end(j);
 }
 
+/* null: the collector left no account, or is running. */
+static void put_account(struct json_writer *j, const struct recover *r)
+{
+	const struct recover_account *a = &r->account;
+
+	jw_key(j, "account");
+	if (!r->journal.found) {
+		jw_null(j);
+		return;
+	}
+	jw_object_begin(j);
+	jw_field_string(j, "trace", r->journal.trace);
+	jw_field_bool(j, "trace_found", r->journal.has_trace);
+	jw_field_bool(j, "output_failed", r->journal.failed);
+	jw_field_u64(j, "saved", a->saved);
+	jw_field_u64(j, "others_saved", a->others_saved);
+	jw_field_u64(j, "unsaved", a->unsaved);
+	jw_field_u64(j, "others_unsaved", a->others_unsaved);
+	jw_field_u64(j, "lost", a->lost);
+	jw_field_u64(j, "others_lost", a->others_lost);
+	jw_field_u64(j, "unaccounted", a->gone);
+	jw_field_u64(j, "missing", a->missing);
+	jw_object_end(j);
+}
+
 static void put_totals(struct json_writer *j, const struct recover *r)
 {
 	jw_field_u64(j, "events", r->lanes.transitions + r->lanes.marks + r->stations.collected);
@@ -153,6 +178,7 @@ static void put_totals(struct json_writer *j, const struct recover *r)
 	jw_field_u64(j, "untraced", r->lanes.unborn);
 	jw_field_bool(j, "cut", r->image.cut);
 	jw_field_bool(j, "complete", !r->short_of_memory && !r->image.cut);
+	put_account(j, r);
 	if (!r->options.output)
 		return;
 	jw_field_string(j, "trace", r->options.output);

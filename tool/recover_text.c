@@ -162,7 +162,37 @@ static void put_trace(const struct recover *r)
 	fputs("  trace         ", stdout);
 	text_put(stdout, r->options.output);
 	printf(": %s event%s, %s\n", number(r->written.written), plural(r->written.written),
-	       r->options.all ? "all that are there" : "those that the collector had not read");
+	       r->options.join    ? "those of the collector's trace and the rest"
+	       : r->options.all   ? "all that are there"
+	       : r->journal.found ? "those that are not in the collector's trace"
+				  : "those that the collector had not read");
+}
+
+/* Where every event is, after a collector was killed. */
+static void put_account(const struct recover *r)
+{
+	const struct recover_account *a = &r->account;
+
+	if (!r->journal.found)
+		return;
+	printf("  in the trace  %s event%s, and %s other%s: ", number(a->saved), plural(a->saved),
+	       number(a->others_saved), plural(a->others_saved));
+	text_put(stdout, r->journal.trace);
+	puts(r->journal.has_trace ? "" : " (not there any more)");
+	printf("  not in it     %s event%s, and %s other%s, in this region\n", number(a->unsaved),
+	       plural(a->unsaved), number(a->others_unsaved), plural(a->others_unsaved));
+	if (a->lost + a->others_lost)
+		printf("  lost          %s event%s, and %s other%s, for want of room\n",
+		       number(a->lost), plural(a->lost), number(a->others_lost),
+		       plural(a->others_lost));
+	if (a->gone)
+		printf("  unaccounted   %s record%s, in neither place\n", number(a->gone),
+		       plural(a->gone));
+	if (a->missing)
+		printf("  missing       %s event%s that the trace had when it was written\n",
+		       number(a->missing), plural(a->missing));
+	if (r->journal.failed)
+		puts("  output        the trace could not be written to its end");
 }
 
 static void put_head(const struct recover *r, const char *path, bool all)
@@ -176,6 +206,7 @@ static void put_head(const struct recover *r, const char *path, bool all)
 	put_collector(r);
 	put_processes(r, all);
 	put_clock(r);
+	put_account(r);
 	put_trouble(r);
 	put_trace(r);
 }

@@ -325,6 +325,9 @@ static int begin(struct collector *c, struct err *err)
 		c->harvest.lane_ids_below = LANES_IDS_BELOW;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
+	if (!config->flight_size)
+		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
+					 c->record.place.format);
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
 	open_snapshots(c);

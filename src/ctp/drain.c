@@ -38,7 +38,8 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	if (!lanes->ext)
 		return 0;
 	d->owner = calloc(lanes->chunks.limit, sizeof(*d->owner));
-	if (!d->owner)
+	d->after = calloc(lanes->chunks.limit, sizeof(*d->after));
+	if (!d->owner || !d->after)
 		return err_set(err, -ENOMEM, "no memory for %u chunks", lanes->chunks.limit);
 	return 0;
 }
@@ -46,9 +47,11 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 void drain_close(struct drain *d)
 {
 	free(d->owner);
+	free(d->after);
 	free(d->cursors);
 	free(d->heap);
 	site_table_release(&d->sites);
+	free(d->dirty);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -57,7 +60,7 @@ static void make_room(struct drain *d, uint32_t nr)
 {
 	uint32_t room = d->room ? d->room : 64;
 	struct drain_lane *cursors;
-	uint32_t *heap;
+	uint32_t *heap, *dirty;
 
 	while (room < nr)
 		room *= 2;
@@ -66,9 +69,12 @@ static void make_room(struct drain *d, uint32_t nr)
 		if (cursors)
 			d->cursors = cursors;
 		heap = cursors ? realloc(d->heap, room * sizeof(*heap)) : NULL;
-		if (!heap)
+		if (heap)
+			d->heap = heap;
+		dirty = heap ? realloc(d->dirty, room * sizeof(*dirty)) : NULL;
+		if (!dirty)
 			return;
-		d->heap = heap;
+		d->dirty = dirty;
 		d->room = room;
 	}
 	if (nr > d->nr_cursors) {
@@ -282,6 +288,61 @@ static void count_left(const struct drain *d, struct drain_look *out)
 	}
 }
 
+/* ---- saved ------------------------------------------------------------------- */
+
+void drain_saved(struct drain *d, uint32_t lane)
+{
+	if (lane < d->nr_cursors)
+		d->cursors[lane].saved = d->cursors[lane].read;
+}
+
+void drain_all_saved(struct drain *d)
+{
+	while (d->nr_dirty) {
+		uint32_t lane = d->dirty[--d->nr_dirty];
+
+		d->cursors[lane].dirty = false;
+		drain_saved(d, lane);
+	}
+}
+
+/* What was read and saved goes back.  Returns chunks that cannot yet, and lanes likewise. */
+static uint64_t give_back_all(struct drain *d)
+{
+	uint64_t wait = 0;
+	uint32_t i;
+
+	for (i = 0; i < d->nr_cursors; i++) {
+		struct drain_lane *c = &d->cursors[i];
+
+		if (!c->open || c->broken)
+			continue;
+		lane_touched(d, i);
+		ctp_store_relaxed(&lanes_lane(d->lanes, i)->tail,
+				  c->read * sizeof(struct ctp_record));
+		if (c->orphan && c->read == c->head && lane_is_saved(d, i)) {
+			lane_release(d, i);
+			continue;
+		}
+		lane_give_back(d, i);
+		wait += c->nr_held + (c->orphan && c->read == c->head);
+	}
+	return wait;
+}
+
+/*
+ * Where memory is short, what waits for being saved does not wait for the next flush.  An eighth
+ * of the chunks may wait, and none if there is a lane for every fourth.
+ */
+static void make_saved(struct drain *d, uint64_t wait)
+{
+	if (!d->saves || !d->sink->save || !wait ||
+	    (drain_keeps_back(d) && wait <= d->lanes->chunks.limit / 8))
+		return;
+	d->sink->save(d->ctx);
+	give_back_all(d);
+}
+
 void drain_look(struct drain *d, struct drain_look *out)
 {
 	uint64_t events = d->totals.transitions + d->totals.marks, lost = d->totals.lost;
@@ -303,18 +364,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 		take_in_order(d);
 	else
 		take_lane_by_lane(d);
-	for (i = 0; i < d->nr_cursors; i++) {
-		struct drain_lane *c = &d->cursors[i];
-
-		if (!c->open || c->broken)
-			continue;
-		ctp_store_relaxed(&lanes_lane(d->lanes, i)->tail,
-				  c->read * sizeof(struct ctp_record));
-		if (c->orphan && c->read == c->head)
-			lane_release(d, i);
-		else if (c->held && !drain_keeps_back(d))
-			lane_return(d, i, 0);
-	}
+	make_saved(d, give_back_all(d));
 	look_at_counts(d);
 	out->events = d->totals.transitions + d->totals.marks - events;
 	out->lost = d->totals.lost - lost;

@@ -35,6 +35,10 @@ struct drain_sink {
 	void (*gap)(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 		    uint64_t transitions, uint64_t others);
 	void (*site)(void *ctx, const struct trace_site *site);
+	/* With drain.saves: memory is short, out with everything that was handed on.  Or NULL. */
+	void (*save)(void *ctx);
+	/* With drain.saves: the lane is free for another thread, from its first record on. */
+	void (*freed)(void *ctx, uint32_t lane);
 };
 
 struct drain_totals {
@@ -60,15 +64,18 @@ struct drain_lane {
 	bool open, broken, orphan;
 	uint32_t pid;
 	uint64_t tid;
-	uint32_t ticks; /* CTP_TICKS_* */
-	uint32_t chunk; /* the one being read */
-	uint32_t at;    /* the next record in it */
-	uint32_t held; /* 1 + the chunk before, kept for who looks at what happened last; 0: none */
+	uint32_t ticks;   /* CTP_TICKS_* */
+	uint32_t chunk;   /* the one being read */
+	uint32_t at;      /* the next record in it */
+	bool dirty;       /* on the list of those with events that are not saved */
+	uint32_t oldest;  /* the first chunk that was not given back */
+	uint32_t nr_held; /* chunks from there to the one being read */
 	uint32_t returned;
-	uint64_t head; /* as of this look */
-	uint64_t read; /* records */
-	uint64_t next; /* the time of the next event, when it is known to be there */
-	uint64_t last; /* the time of the last one: a lane's time does not go back */
+	uint64_t head;  /* as of this look */
+	uint64_t read;  /* records */
+	uint64_t saved; /* of these: are in the trace's files, with drain.saves */
+	uint64_t next;  /* the time of the next event, when it is known to be there */
+	uint64_t last;  /* the time of the last one: a lane's time does not go back */
 	uint64_t lost, lost_marks, blocked_ns;
 	uint32_t blocked;
 	uint64_t told_lost, told_marks;         /* of these, as gaps */
@@ -90,8 +97,17 @@ struct drain {
 	uint32_t room;
 	uint32_t *heap; /* lanes with an event, the earliest first */
 	uint32_t nr_heap;
-	uint32_t *owner;     /* by chunk: 1 + its lane */
-	uint32_t sites_seen; /* told, or among the skipped */
+	uint32_t *owner; /* by chunk: 1 + its lane */
+	uint32_t *after; /* by chunk of a lane: the next one */
+	/*
+	 * Chunks and lanes are given back only once their events are in the trace's files: should
+	 * the collector be killed, whatever is not in the files is in the region (journal.h).
+	 */
+	bool saves;
+	uint32_t *dirty; /* lanes with events that are not saved; there may be more */
+	uint32_t nr_dirty;
+	uint64_t left_lost, left_lost_marks; /* of lanes that were given back */
+	uint32_t sites_seen;                 /* told, or among the skipped */
 	uint32_t skipped[DRAIN_SKIPPED], nr_skipped;
 	struct site_table sites; /* told: each place once */
 	uint64_t wild[8];        /* counts of the region that cannot be, as they were last seen */
@@ -125,6 +141,10 @@ void drain_look(struct drain *d, struct drain_look *out);
 
 /* The process is gone: what it had is nobody's any more, once it is read. */
 void drain_orphans(struct drain *d, uint32_t pid);
+
+/* With saves: everything that was read of @lane is in the files; of all lanes. */
+void drain_saved(struct drain *d, uint32_t lane);
+void drain_all_saved(struct drain *d);
 
 /* The run is over: count what was never read. */
 void drain_finish(struct drain *d);

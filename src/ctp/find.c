@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "ctp/control.h"
+#include "ctp/journal.h"
 #include "ctp/region.h"
 #include "ctp/room.h"
 
@@ -176,6 +177,7 @@ static int refuse_live(const char *path, struct err *err)
 int region_remove(const char *path, struct err *err)
 {
 	char *dir = own_dir(path), *control = control_path(path), *wake = NULL;
+	char *journal = journal_path(path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
 
 	if (fd < 0)
@@ -188,12 +190,15 @@ int region_remove(const char *path, struct err *err)
 		close(fd);
 	if (rc == 0 && control)
 		unlink(control);
+	if (rc == 0 && journal)
+		unlink(journal);
 	if (rc == 0 && dir && asprintf(&wake, "%s/" REGION_SOCKET, dir) >= 0)
 		unlink(wake);
 	if (rc == 0 && dir && rmdir(dir) < 0)
 		rc = err_errno(err, "cannot remove '%s'", dir);
 	free(wake);
 	free(control);
+	free(journal);
 	free(dir);
 	return rc;
 }

@@ -99,20 +99,53 @@ bool drain_keeps_back(const struct drain *d)
 	return !d->lanes->starved && (uint64_t)d->nr_open * 4 <= d->lanes->chunks.limit;
 }
 
-/* The chunk that was kept goes back, and @keep instead of it does not: 1 + a number, or 0. */
-void lane_return(struct drain *d, uint32_t i, uint32_t keep)
+bool lane_is_saved(const struct drain *d, uint32_t i)
+{
+	return !d->saves || d->cursors[i].saved == d->cursors[i].read;
+}
+
+/* The oldest chunk goes back; the one behind it is the oldest then. */
+static void return_oldest(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
-	uint32_t held = c->held;
+	uint32_t number = c->oldest;
 
-	c->held = keep;
+	c->oldest = d->after[number];
+	c->nr_held--;
 	/* First: should we die, nobody is to be sent into a chunk that is another's by then. */
-	ctp_store_relaxed(&lane->oldest, (uint64_t)(keep ? keep : c->chunk + 1));
-	if (held)
-		give_back(d, c, held - 1);
+	ctp_store_relaxed(&lane->oldest, (uint64_t)c->oldest + 1);
+	give_back(d, c, number);
 	/* The writer may have as many more.  (J) pairs with the acquire load in ctp_lane_held(). */
 	ctp_store_release(&lane->returned, c->returned);
+}
+
+void lane_give_back(struct drain *d, uint32_t i)
+{
+	struct drain_lane *c = &d->cursors[i];
+	uint32_t keep = drain_keeps_back(d) ? 1 : 0;
+	uint64_t saved = d->saves ? c->saved : c->read;
+
+	while (c->nr_held > keep && ((uint64_t)c->returned + 1) * CTP_CHUNK_RECORDS <= saved)
+		return_oldest(d, i);
+}
+
+/*
+ * An event of lane @i was handed on: the next save has it.  After every event, as a save may
+ * come with any, and clears the list.
+ */
+static inline void mark_dirty(struct drain *d, struct drain_lane *c, uint32_t i)
+{
+	if (c->dirty || !d->saves)
+		return;
+	c->dirty = true;
+	d->dirty[d->nr_dirty++] = i;
+}
+
+void lane_touched(struct drain *d, uint32_t i)
+{
+	if (d->cursors[i].saved != d->cursors[i].read)
+		mark_dirty(d, &d->cursors[i], i);
 }
 
 static bool own(struct drain *d, uint32_t i, uint32_t link)
@@ -136,7 +169,7 @@ static void broken(struct drain *d, struct drain_lane *c)
 static bool turn_over(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
-	uint32_t link, before = c->chunk + 1;
+	uint32_t link;
 
 	/* Published with the head that goes past it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
@@ -144,9 +177,11 @@ static bool turn_over(struct drain *d, uint32_t i)
 		broken(d, c);
 		return false;
 	}
+	d->after[c->chunk] = link - 1;
+	c->nr_held++;
 	c->chunk = link - 1;
 	c->at = 0;
-	lane_return(d, i, before);
+	lane_give_back(d, i);
 	return true;
 }
 
@@ -421,6 +456,7 @@ void lane_take(struct drain *d, uint32_t i)
 		memset(ev, 0, sizeof(*ev));
 	c->last = c->next;
 	advance(c, 1 + followers(rec));
+	mark_dirty(d, c, i);
 }
 
 /* One record, and nothing about it that needs a second look. */
@@ -468,14 +504,25 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 		fill_transition(&rec, ev);
 		d->totals.kinds[ev->kind]++;
 		d->sink->event(d->ctx, i, ev);
+		c->read++; /* at once: a full buffer is written with the next event */
+		mark_dirty(d, c, i);
 	}
 	c->last = last;
 	d->may_take -= n;
 	d->totals.transitions += n;
-	advance(c, (uint32_t)n);
+	c->at += (uint32_t)n;
 }
 
 /* ---- lanes ------------------------------------------------------------------- */
+
+/* Nothing of it is known any more, but that it is on the list of those to be saved. */
+static void forget(struct drain_lane *c)
+{
+	bool dirty = c->dirty;
+
+	memset(c, 0, sizeof(*c));
+	c->dirty = dirty;
+}
 
 /* A thread has opened it: whose is it? */
 static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
@@ -484,7 +531,7 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	struct trace_lane told;
 	uint32_t first = ctp_load_relaxed(&lane->first);
 
-	memset(c, 0, sizeof(*c));
+	forget(c);
 	c->open = true;
 	c->pid = ctp_load_relaxed(&lane->pid);
 	c->tid = ctp_load_relaxed(&lane->tid);
@@ -496,7 +543,7 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 		broken(d, c);
 		return;
 	}
-	c->chunk = first - 1;
+	c->chunk = c->oldest = first - 1;
 	told = (struct trace_lane){ i, c->pid, c->tid };
 	d->sink->lane(d->ctx, &told);
 }
@@ -605,13 +652,18 @@ void lane_release(struct drain *d, uint32_t i)
 	uint32_t unused = unused_chunk(d, i);
 
 	lane_tell_last_gap(d, i);
-	if (c->held)
-		give_back(d, c, c->held - 1);
+	d->left_lost += c->lost;
+	d->left_lost_marks += c->lost_marks;
+	/* First: should we die, nobody is to look for chunks that are another's by then. */
+	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
+	for (; c->nr_held; c->nr_held--, c->oldest = d->after[c->oldest])
+		give_back(d, c, c->oldest);
 	give_back(d, c, c->chunk);
 	if (unused)
 		give_back(d, c, unused - 1);
 	d->nr_open--;
-	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
-	memset(c, 0, sizeof(*c));
+	forget(c);
+	if (d->sink->freed)
+		d->sink->freed(d->ctx, i);
 	ctp_pool_give(&d->lanes->lanes, i);
 }

@@ -32,8 +32,14 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until);
 /* Is a chunk that was read kept for who wants to see what happened last? */
 bool drain_keeps_back(const struct drain *d);
 
-/* The chunk that was kept goes back, and @keep instead of it does not: 1 + a number, or 0. */
-void lane_return(struct drain *d, uint32_t i, uint32_t keep);
+/* Is everything that was read of lane @i in the trace's files?  True without drain.saves. */
+bool lane_is_saved(const struct drain *d, uint32_t i);
+
+/* Give back chunks that were read and are saved, but for one that may be kept back. */
+void lane_give_back(struct drain *d, uint32_t i);
+
+/* Lane @i was read, perhaps: the next save is of interest to it. */
+void lane_touched(struct drain *d, uint32_t i);
 
 /* What of its losses was not told yet. */
 void lane_tell_last_gap(struct drain *d, uint32_t i);

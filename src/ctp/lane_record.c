@@ -42,6 +42,20 @@ static void sink_site(void *ctx, const struct trace_site *site)
 	record_site(l->record, site);
 }
 
+static void sink_save(void *ctx)
+{
+	struct lane_record *l = ctx;
+
+	record_flush(l->record);
+}
+
+static void sink_freed(void *ctx, uint32_t lane)
+{
+	struct lane_record *l = ctx;
+
+	journal_reset_lane(&l->journal, lane);
+}
+
 int lane_record_open(struct lane_record *l, struct record *record, struct lanes *lanes,
 		     struct tickclock *clock, struct err *err)
 {
@@ -52,6 +66,8 @@ int lane_record_open(struct lane_record *l, struct record *record, struct lanes 
 		.event = sink_event,
 		.gap = sink_gap,
 		.site = sink_site,
+		.save = sink_save,
+		.freed = sink_freed,
 	};
 	l->record = record;
 	l->lanes = lanes;
@@ -59,8 +75,22 @@ int lane_record_open(struct lane_record *l, struct record *record, struct lanes 
 	return drain_open(&l->drain, lanes, clock, &l->sink, l, err);
 }
 
+void lane_record_keep_journal(struct lane_record *l, const char *region, const char *trace,
+			      enum trace_format format)
+{
+	struct err ignored = { 0 };
+
+	if (!l->lanes->ext ||
+	    journal_open(&l->journal, region, trace, format, &l->drain, &ignored) < 0)
+		return;
+	l->record->writer->saver = &l->journal.saver;
+}
+
 void lane_record_close(struct lane_record *l)
 {
+	if (l->record && l->record->writer)
+		l->record->writer->saver = NULL;
+	journal_close(&l->journal);
 	drain_close(&l->drain);
 }
 

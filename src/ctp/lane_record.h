@@ -9,6 +9,7 @@
 #define CTP_LANE_RECORD_H
 
 #include "ctp/drain.h"
+#include "ctp/journal.h"
 #include "ctp/lives.h"
 #include "ctp/record.h"
 #include "ctp/worst.h"
@@ -16,6 +17,7 @@
 struct lane_record {
 	struct drain_sink sink;
 	struct drain drain;
+	struct journal journal;
 	struct record *record;
 	struct lanes *lanes;
 	struct tickclock *clock;
@@ -26,6 +28,13 @@ struct lane_record {
 int lane_record_open(struct lane_record *l, struct record *record, struct lanes *lanes,
 		     struct tickclock *clock, struct err *err);
 void lane_record_close(struct lane_record *l);
+
+/*
+ * Keep account beside @region of what is in @trace, for who finds the region when we were
+ * killed.  Without memory for it there is none.
+ */
+void lane_record_keep_journal(struct lane_record *l, const char *region, const char *trace,
+			      enum trace_format format);
 
 /* A process is gone: tell of its coroutines, and let others have what it had. */
 void lane_record_bury(struct lane_record *l, uint32_t pid);

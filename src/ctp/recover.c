@@ -21,6 +21,7 @@
 #include "ctp/lane_record.h"
 #include "ctp/lives.h"
 #include "ctp/place.h"
+#include "ctp/recover_join.h"
 
 /* What is only needed while it is being read. */
 struct reading {
@@ -28,8 +29,9 @@ struct reading {
 	struct drain drain;
 	struct place place;
 	struct trace_writer *writer; /* NULL: no trace is written */
-	uint32_t *thread_of_lane;    /* 1 + index; 0: none */
-	struct u64map by_tid;        /* of threads that wrote into stations: 1 + index */
+	struct join join;
+	uint32_t *thread_of_lane; /* 1 + index; 0: none */
+	struct u64map by_tid;     /* of threads that wrote into stations: 1 + index */
 	struct u64map pids;
 	struct u64map woken_at, woken_after; /* by id: when last, and after how many transitions */
 	struct u64map tids;                  /* by id: where it ran last */
@@ -158,11 +160,30 @@ static struct recover_thread *thread_of(struct reading *in, uint32_t lane)
 	return at ? &in->r->threads[at - 1] : NULL;
 }
 
+/* Is the event at @record not in the collector's trace?  Without a journal: was it not read? */
+static bool count_unsaved(struct recover *r, uint32_t lane, uint64_t record,
+			  const struct trace_event *ev, bool unread)
+{
+	bool transition = trace_is_transition(ev);
+
+	if (!r->journal.found)
+		return unread;
+	if (record < journal_position(&r->journal, lane, transition))
+		return false;
+	if (transition)
+		r->account.unsaved++;
+	else
+		r->account.others_unsaved++;
+	return true;
+}
+
 static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
 	struct reading *in = ctx;
-	const struct image_lane *at = &in->r->image.at[lane];
-	bool unread = at->skip + in->drain.cursors[lane].read >= at->read;
+	uint64_t record = in->r->image.at[lane].skip + in->drain.cursors[lane].read;
+	bool unread = record >= in->r->image.at[lane].read;
+	bool unsaved = count_unsaved(in->r, lane, record, ev, unread);
+	struct trace_event later = *ev;
 
 	if (ev->kind == TRACE_WAKE)
 		note_wake(in, ev);
@@ -170,8 +191,10 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	    u64map_put(&in->tids, ev->probe_id, ev->tid) < 0)
 		in->r->short_of_memory = true;
 	note_event(in->r, thread_of(in, lane), ev, unread);
-	if (in->writer && (unread || in->r->options.all))
-		trace_put_event(in->writer, lane, ev);
+	if (in->join.active)
+		later.ts = join_time(&in->join, ev);
+	if (in->writer && (unsaved || (in->r->options.all && !in->join.active)))
+		trace_put_event(in->writer, lane, &later);
 }
 
 static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
@@ -179,7 +202,9 @@ static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 {
 	struct reading *in = ctx;
 
-	if (in->writer)
+	if (in->join.active)
+		transitions = join_untold(&in->join, in->drain.cursors[lane].tid, transitions);
+	if (in->writer && (transitions || others))
 		trace_put_gap(in->writer, lane, from_ts, to_ts, transitions, others);
 }
 
@@ -213,7 +238,7 @@ static void sink_station(void *ctx, const struct trace_event *ev)
 	struct reading *in = ctx;
 
 	note_event(in->r, thread_of_tid(in, ev->tid), ev, true);
-	if (in->writer)
+	if (in->writer && !join_has_station_event(&in->join, ev))
 		trace_put_event(in->writer, TRACE_LANE_STATIONS, ev);
 }
 
@@ -241,6 +266,7 @@ static void read_sites(struct reading *in)
 {
 	struct recover *r = in->r;
 	uint32_t nr = r->image.lanes.ext ? lanes_used(&r->image.lanes.sites) : 0, i;
+	uint64_t told;
 
 	r->sites = calloc(nr + 1u, sizeof(*r->sites));
 	if (!r->sites) {
@@ -255,7 +281,8 @@ static void read_sites(struct reading *in)
 			continue;
 		if (!copy_site(r, site, i + 1, &r->sites[i]))
 			r->short_of_memory = true;
-		else if (in->writer && site_table_id(&r->places, i + 1) == i + 1)
+		else if (in->writer && site_table_id(&r->places, i + 1) == i + 1 &&
+			 !u64map_get(&in->join.sites, i + 1, &told))
 			trace_put_site(in->writer, &r->sites[i]);
 	}
 }
@@ -268,6 +295,16 @@ const struct trace_site *recover_site(const struct recover *r, uint32_t id)
 }
 
 /* ---- lanes and stations ---------------------------------------------------------------- */
+
+/* Records of lane @i that are neither in the trace nor in the region. */
+static uint64_t gone_of(const struct recover *r, uint32_t i, uint64_t saved)
+{
+	const struct image_lane *at = &r->image.at[i];
+
+	if (at->broken)
+		return at->head > saved ? at->head - saved : 0;
+	return at->skip > saved ? at->skip - saved : 0;
+}
 
 static void note_lane(struct reading *in, uint32_t i)
 {
@@ -285,6 +322,8 @@ static void note_lane(struct reading *in, uint32_t i)
 	t->written = at->head;
 	t->read = at->read;
 	t->kept = !at->broken && at->read > at->skip ? at->read - at->skip : 0;
+	t->saved = in->r->journal.found ? journal_position(&in->r->journal, i, true) : at->read;
+	in->r->account.gone += gone_of(in->r, i, t->saved);
 	t->dropped = lane->dropped;
 	t->dropped_others = lane->dropped_marks;
 	in->thread_of_lane[i] = (uint32_t)in->r->nr_threads;
@@ -293,7 +332,13 @@ static void note_lane(struct reading *in, uint32_t i)
 
 static int drain_lanes(struct reading *in, struct err *err)
 {
-	struct drain_sink sink = { true, sink_lane, sink_event, sink_gap, sink_site };
+	const struct drain_sink sink = {
+		.ordered = true,
+		.lane = sink_lane,
+		.event = sink_event,
+		.gap = sink_gap,
+		.site = sink_site,
+	};
 	struct recover *r = in->r;
 	struct drain_look look;
 	uint32_t i;
@@ -575,7 +620,10 @@ static int begin_trace(struct reading *in, struct err *err)
 	in->writer = trace_writer_open(&out, err);
 	if (!in->writer)
 		return err->code;
-	trace_put_run(in->writer, &run);
+	if (r->options.join && join_trace(&in->join, &r->journal, &r->image, in->writer, err) < 0)
+		return err->code;
+	if (!in->join.has_run)
+		trace_put_run(in->writer, &run);
 	return 0;
 }
 
@@ -583,23 +631,33 @@ static void end_trace(struct reading *in)
 {
 	struct recover *r = in->r;
 	struct sidecar_totals totals = { .exit_status = -1 };
+	uint64_t told;
 	size_t i;
 
 	if (!in->writer)
 		return;
-	for (i = 0; i < r->nr_processes; i++)
-		trace_put_process(in->writer,
-				  &(struct sidecar_process){ .pid = r->processes[i].pid });
+	for (i = 0; i < r->nr_processes; i++) {
+		if (!u64map_get(&in->join.pids, r->processes[i].pid, &told))
+			trace_put_process(in->writer,
+					  &(struct sidecar_process){ .pid = r->processes[i].pid });
+	}
 	trace_put_horizon(in->writer, UINT64_MAX);
 	trace_flush(in->writer);
 	trace_writer_counts(in->writer, &r->written);
 	totals.collected = r->written.written;
 	totals.lost_output = r->written.unwritten;
 	totals.lost_full = r->lanes.lost + r->lanes.homeless;
+	if (in->join.active) {
+		totals.lost_full = r->account.lost;
+		totals.lost_output = r->account.missing + r->written.unwritten;
+		totals.complete = !r->account.gone && !r->account.missing && !recover_goes_on(r);
+	}
 	totals.lost = totals.lost_full + totals.lost_output;
 	totals.written = totals.collected + totals.lost;
 	totals.others_collected = r->written.others_written;
 	totals.others_lost = r->lanes.lost_marks + r->written.others_unwritten;
+	if (in->join.active)
+		totals.others_lost = r->account.others_lost + r->written.others_unwritten;
 	totals.others_written = totals.others_collected + totals.others_lost;
 	totals.garbage = r->lanes.garbage + r->stations.garbage;
 	totals.unfinished = r->stations.unfinished;
@@ -644,6 +702,43 @@ uint64_t recover_moment(const struct recover *r)
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
+static void finish_account(struct reading *in)
+{
+	struct recover *r = in->r;
+	struct recover_account *a = &r->account;
+
+	if (!r->journal.found)
+		return;
+	a->saved = r->journal.save.transitions;
+	a->others_saved = r->journal.save.others;
+	a->lost = r->journal.lost + r->lanes.lost + r->lanes.homeless;
+	a->others_lost = r->journal.lost_others + r->lanes.lost_marks + r->lanes.homeless_marks;
+	if (in->join.active && in->join.transitions < a->saved)
+		a->missing = a->saved - in->join.transitions;
+}
+
+/* A collector that lives has more in its buffers than its journal says, and will write it. */
+static int read_journal(struct reading *in, struct err *err)
+{
+	struct recover *r = in->r;
+
+	if (!r->image.live)
+		journal_read(&r->journal, in->path, r->image.collector_pid, r->image.nr_lanes,
+			     r->options.joined);
+	if (!r->options.join || (r->journal.found && r->journal.has_trace))
+		return 0;
+	if (r->image.live)
+		err_set(err, -EBUSY, "the collector of '%s' is running", in->path);
+	else if (!r->journal.found)
+		err_set(err, -ENOENT, "the collector of '%s' left no account of its trace",
+			in->path);
+	else
+		err_set(err, -ENOENT, "cannot read the collector's trace '%s'", r->journal.trace);
+	err_hint(err, "without --join what the region has is written; --trace names the trace if "
+		      "it was moved");
+	return err->code;
+}
+
 static int read_all(struct reading *in, struct err *err)
 {
 	struct recover *r = in->r;
@@ -651,7 +746,7 @@ static int read_all(struct reading *in, struct err *err)
 	r->now_ns = clock_now_ns();
 	r->now_realtime_ns = clock_ns(CLOCK_REALTIME);
 	r->same_time = r->image.clock_from != IMAGE_CLOCK_ELSEWHERE;
-	if (begin_trace(in, err) < 0)
+	if (read_journal(in, err) < 0 || begin_trace(in, err) < 0)
 		return err->code;
 	read_sites(in);
 	if (drain_lanes(in, err) < 0 || harvest_stations(in, err) < 0)
@@ -659,6 +754,7 @@ static int read_all(struct reading *in, struct err *err)
 	lives_each(&r->image.lanes, 0, tell_life, in);
 	look_at_processes(in);
 	put_in_order(r);
+	finish_account(in);
 	end_trace(in);
 	return 0;
 }
@@ -681,6 +777,7 @@ static int account_for(struct recover *r, const char *path, struct err *err)
 		place_undo(&in->place);
 	place_close(&in->place);
 	drain_close(&in->drain);
+	join_release(&in->join);
 	u64map_release(&in->by_tid);
 	u64map_release(&in->pids);
 	u64map_release(&in->woken_at);
@@ -729,6 +826,7 @@ void recover_close(struct recover *r)
 	free(r->threads);
 	free(r->coroutines);
 	free(r->processes);
+	journal_copy_release(&r->journal);
 	image_close(&r->image);
 	memset(r, 0, sizeof(*r));
 }

@@ -18,11 +18,14 @@
 #include "ctp/drain.h"
 #include "ctp/harvest.h"
 #include "ctp/image.h"
+#include "ctp/journal.h"
 #include "trace/writer.h"
 
 struct recover_options {
 	uint32_t last;      /* so many events of each thread are kept */
 	bool all;           /* the trace has what the collector read already, too */
+	bool join;          /* the trace begins with what the killed collector had written */
+	const char *joined; /* where that is; NULL: where the collector wrote it */
 	const char *output; /* NULL: no trace is written */
 	enum trace_format format;
 	const char *tool; /* who writes it */
@@ -47,7 +50,8 @@ struct recover_thread {
 	bool closed;   /* it is over */
 	bool broken;   /* its lane cannot be read */
 	uint64_t written, read,
-		kept; /* records ever; read by the collector; of these still there */
+		kept;   /* records ever; read by the collector; of these still there */
+	uint64_t saved; /* of those read: in its trace, as far as that is known; else as read */
 	uint64_t dropped, dropped_others;
 	uint64_t events;            /* found */
 	struct recover_event *last; /* in order of time */
@@ -70,8 +74,19 @@ struct recover_process {
 	char command[32];       /* of one that is there */
 };
 
+/* Which event is where: written = in the trace + not in it + lost + gone. */
+struct recover_account {
+	uint64_t saved, others_saved;     /* in the collector's trace */
+	uint64_t unsaved, others_unsaved; /* found in the region, and not in that trace */
+	uint64_t lost, others_lost;       /* dropped by the program, all lanes ever */
+	uint64_t gone;                    /* records in neither: of broken lanes, or given back */
+	uint64_t missing;                 /* transitions that the trace should have and has not */
+};
+
 struct recover {
 	struct image image;
+	struct journal_copy journal;
+	struct recover_account account; /* only with a journal */
 	struct recover_options options;
 	struct recover_thread *threads;
 	size_t nr_threads;

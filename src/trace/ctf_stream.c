@@ -117,6 +117,34 @@ static void finish_head(const struct ctf_files *f, struct ctf_stream *s, size_t 
 	memcpy(s->buf, &head, sizeof(head));
 }
 
+/* Only packets of lanes are of interest: what else there is the region has no part of. */
+static const struct trace_saver *saver_of(const struct ctf_files *f, const struct ctf_stream *s)
+{
+	return f->saver && s->lane != UINT32_MAX ? *f->saver : NULL;
+}
+
+static void announce(const struct ctf_files *f, const struct ctf_stream *s, size_t size)
+{
+	const struct trace_saver *saver = saver_of(f, s);
+	struct trace_save save = {
+		.lane = s->lane,
+		.trace_size = s->file_size + size,
+		.transitions = f->written + s->transitions,
+		.others = f->others_written + s->others,
+	};
+
+	if (saver)
+		saver->begin(saver->ctx, &save);
+}
+
+static void announce_end(const struct ctf_files *f, const struct ctf_stream *s, bool complete)
+{
+	const struct trace_saver *saver = saver_of(f, s);
+
+	if (saver)
+		saver->end(saver->ctx, complete);
+}
+
 static int write_packet(struct ctf_files *f, struct ctf_stream *s)
 {
 	size_t size = (size_t)(s->at - s->buf);
@@ -125,7 +153,9 @@ static int write_packet(struct ctf_files *f, struct ctf_stream *s)
 	if (rc < 0)
 		return rc;
 	finish_head(f, s, size);
+	announce(f, s, size);
 	rc = write_all(s->fd, s->buf, size);
+	announce_end(f, s, rc == 0);
 	if (rc < 0) {
 		/* Half a packet would end the stream for other readers. */
 		if (ftruncate(s->fd, (off_t)s->file_size) < 0)

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "trace/ctf.h"
+#include "trace/writer.h"
 
 #define CTF_OPEN_MAX 256
 
@@ -49,6 +50,8 @@ struct ctf_files {
 	uint64_t written, unwritten;
 	uint64_t others_written, others_unwritten;
 	int error; /* negative errno of the write that failed; 0 while all is well */
+	const struct trace_saver *const
+		*saver; /* the writer's; *saver NULL: nobody wants to know */
 };
 
 /* The file is made with the first packet. */

@@ -696,6 +696,7 @@ struct trace_writer *ctf_writer_open(const struct trace_output *output, struct e
 
 	if (w) {
 		w->writer.ops = &ops;
+		w->files.saver = &w->writer.saver;
 		w->files.dir = output->fd;
 		w->totals_fd = -1;
 		w->start_ts = output->run.start_ts;

@@ -84,6 +84,8 @@ static void put_event(struct trace_writer *w, uint32_t lane, const struct trace_
 		sidecar_put_event(&o->sidecar, ev);
 }
 
+static void write_both(void *ctx);
+
 /* Lines stand as they come. */
 static void put_horizon(struct trace_writer *w, uint64_t ts)
 {
@@ -100,7 +102,7 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 	switch (fact->type) {
 	case TRACE_ITEM_RUN:
 		sidecar_put_run(&o->sidecar, &fact->run);
-		sidecar_flush(&o->sidecar); /* that much is there if we are killed */
+		write_both(o); /* that much is there if we are killed */
 		break;
 	case TRACE_ITEM_PROCESS:
 		sidecar_put_process(&o->sidecar, &fact->process);
@@ -118,7 +120,7 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 		sidecar_put_coroutine(&o->sidecar, &fact->coroutine);
 		break;
 	case TRACE_ITEM_TOTALS:
-		jsonl_flush(&o->events);
+		write_both(o);
 		sidecar_put_totals(&o->sidecar, &fact->totals);
 		break;
 	case TRACE_ITEM_EVENT:
@@ -127,24 +129,48 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 	}
 }
 
+static void describe_save(const struct jsonl_output *o, struct trace_save *save)
+{
+	const struct jsonl_writer *e = &o->events;
+	const struct sidecar_writer *s = &o->sidecar;
+
+	*save = (struct trace_save){
+		.lane = TRACE_SAVE_ALL,
+		.trace_size = e->bytes + (uint64_t)(e->at - e->buf),
+		.sidecar_size = o->has_sidecar
+					? s->end + (uint64_t)(s->at - s->buf) + SIDECAR_ROOM_SIZE
+					: 0,
+		.transitions = e->written + e->buffered,
+		.others = s->events_written + s->events,
+	};
+}
+
 /*
  * Whoever follows both files counts on it: what was told before a line is in the sidecar when
  * that line is in the trace.
  */
-static void sidecar_first(void *ctx)
+static void write_both(void *ctx)
 {
 	struct jsonl_output *o = ctx;
+	const struct trace_saver *saver = o->writer.saver;
+	struct trace_save save;
+	int rc = 0;
 
+	if (o->events.at == o->events.buf && (!o->has_sidecar || o->sidecar.at == o->sidecar.buf))
+		return;
+	describe_save(o, &save);
+	if (saver)
+		saver->begin(saver->ctx, &save);
 	if (o->has_sidecar)
-		sidecar_flush(&o->sidecar);
+		rc = sidecar_flush(&o->sidecar);
+	rc = jsonl_flush(&o->events) < 0 || rc < 0;
+	if (saver)
+		saver->end(saver->ctx, !rc);
 }
 
 static void flush(struct trace_writer *w)
 {
-	struct jsonl_output *o = output_of(w);
-
-	sidecar_first(o);
-	jsonl_flush(&o->events);
+	write_both(output_of(w));
 }
 
 static void tell_counts(const struct trace_writer *w, struct trace_counts *counts)
@@ -193,6 +219,9 @@ static int open_sidecar(struct jsonl_output *o, const char *trace_path, struct e
 		return err_set(err, -ENOMEM, "no memory for a path");
 	rc = sidecar_writer_open(&o->sidecar, path, err);
 	o->has_sidecar = rc == 0;
+	/* Both are written at the same points: a full buffer of one is a flush of both. */
+	o->sidecar.before = write_both;
+	o->sidecar.before_ctx = o;
 	free(path);
 	return rc;
 }
@@ -215,7 +244,7 @@ struct trace_writer *jsonl_output_open(const struct trace_output *output, struct
 	o->writer.ops = &ops;
 	o->writer.wants_order = true;
 	o->events.stop = output->stop;
-	o->events.before = sidecar_first;
+	o->events.before = write_both;
 	o->events.before_ctx = o;
 	if (output->has_sidecar && open_sidecar(o, output->path, err) < 0) {
 		close_output(&o->writer, &counts, &ignored, &ignored);

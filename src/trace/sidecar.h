@@ -63,6 +63,9 @@ struct sidecar_writer {
 	int fd;
 	int error; /* negative errno of the write that failed; 0 while all is well */
 	bool cut;  /* the file ends inside a line, and we could not take that back */
+	/* Called before a full buffer goes out by itself, with @before_ctx; NULL: nothing to do. */
+	void (*before)(void *ctx);
+	void *before_ctx;
 	char *path;
 };
 

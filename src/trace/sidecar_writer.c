@@ -139,6 +139,8 @@ int sidecar_flush(struct sidecar_writer *w)
 
 static cold bool make_room(struct sidecar_writer *w)
 {
+	if (w->before)
+		w->before(w->before_ctx);
 	return !w->error && sidecar_flush(w) == 0;
 }
 

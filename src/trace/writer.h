@@ -45,6 +45,28 @@ struct trace_counts {
 	uint64_t clamped;
 };
 
+/* One write to the trace's files: see struct trace_saver. */
+struct trace_save {
+	/* Whose events it has; TRACE_SAVE_ALL: all that were put. */
+	uint32_t lane;
+	uint64_t trace_size;   /* of the file (ctf: of the lane's stream) once it is written */
+	uint64_t sidecar_size; /* likewise */
+	uint64_t transitions;  /* in the trace then */
+	uint64_t others;
+};
+
+#define TRACE_SAVE_ALL UINT32_MAX
+
+/*
+ * Told about every write that has events of lanes in it: begin() before it, end() after it.  No
+ * event is put between the two.  An event that is being put when begin() is called is not in it.
+ */
+struct trace_saver {
+	void (*begin)(void *ctx, const struct trace_save *save);
+	void (*end)(void *ctx, bool complete);
+	void *ctx;
+};
+
 struct trace_writer;
 
 struct trace_writer_ops {
@@ -62,7 +84,8 @@ struct trace_writer_ops {
 /* The head of every format's own. */
 struct trace_writer {
 	const struct trace_writer_ops *ops;
-	bool wants_order; /* events of all lanes in one order of time */
+	bool wants_order;                /* events of all lanes in one order of time */
+	const struct trace_saver *saver; /* NULL: nobody wants to know */
 };
 
 /* "trace.ctf" and "dir/" ask for ctf, all else for jsonl. */

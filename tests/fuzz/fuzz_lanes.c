@@ -89,8 +89,8 @@ static void on_site(void *ctx, const struct trace_site *site)
 }
 
 static const struct drain_sink sinks[] = {
-	{ true, on_lane, on_event, on_gap, on_site },
-	{ false, on_lane, on_event, on_gap, on_site },
+	{ .ordered = true, .lane = on_lane, .event = on_event, .gap = on_gap, .site = on_site },
+	{ .lane = on_lane, .event = on_event, .gap = on_gap, .site = on_site },
 };
 
 /* ---- what must be so -------------------------------------------------------------------- */

@@ -74,8 +74,19 @@ static void on_site(void *ctx, const struct trace_site *site)
 	snprintf(got->function, sizeof(got->function), "%s", site->function);
 }
 
-static const struct drain_sink in_order = { true, on_lane, on_event, on_gap, on_site };
-static const struct drain_sink by_lane = { false, on_lane, on_event, on_gap, on_site };
+static const struct drain_sink in_order = {
+	.ordered = true,
+	.lane = on_lane,
+	.event = on_event,
+	.gap = on_gap,
+	.site = on_site,
+};
+static const struct drain_sink by_lane = {
+	.lane = on_lane,
+	.event = on_event,
+	.gap = on_gap,
+	.site = on_site,
+};
 
 static void open_with(const struct drain_sink *sink)
 {

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""test_recover.py - a killed collector: its trace and its region together have every event once.
+
+Programs whose every event is known are traced, the collector is killed with SIGKILL at some
+moment, the programs run to their end.  Then the trace that was left, what `recover` finds in the
+region, and both put together are compared with what was written, event by event.
+"""
+import random
+import re
+
+from harness import *
+
+LINE = re.compile(rb'\{"probe_id":(\d+),"tid":(\d+),"addr":"0x([0-9a-f]+)","seq":(\d+),"is_active":(true|false),"ts":(\d+)')
+
+
+def transitions(path):
+    """By coroutine: its events, in the order of the file."""
+    found = {}
+    with open(path, "rb") as f:
+        for line in f:
+            m = LINE.match(line)
+            assert m, line
+            found.setdefault(int(m[1]), []).append((m[5] == b"true", int(m[3], 16), int(m[4])))
+    return found
+
+
+def wanted(events):
+    return [(k % 2 == 0, 0 if k % 2 == 0 else k + 1, 2 * (k // 8) + 2) for k in range(events)]
+
+
+def kill_collector(dir, output, pause_s, processes, coroutines, events, us):
+    """Returns the region that the killed collector left; the programs have ended."""
+    done = dir + "/done"
+    one = words(TARGET, "events", coroutines, events, us)
+    p = popen(TOOL, "run", "-q", "-o", output, "--", "sh", "-c",
+              " & ".join([one] * processes) + f" & wait; echo > {done}")
+    grows = output if output.endswith(".jsonl") else output + "/lane_0"
+    wait_until(lambda: os.path.exists(done) or (os.path.exists(grows) and os.path.getsize(grows)), "events")
+    time.sleep(pause_s)
+    p.kill()
+    p.communicate()
+    wait_until(lambda: os.path.exists(done), "the programs' end")
+    os.unlink(done)
+    _, out, _ = tool("recover", "--json")
+    left = [r["region"] for r in json.loads(out) if r["collector_pid"] == p.pid]
+    return left[0] if left else None  # None: it was done before
+
+
+def check(dir, output, region, processes, coroutines, events):
+    written = processes * coroutines * events
+    status, out, err = tool("recover", "--json", "-o", dir + "/rest.jsonl", region)
+    equal(status, 0, f"status: {err}")
+    account = json.loads(out)["account"]
+    equal((account["unaccounted"], account["missing"], account["lost"]), (0, 0, 0), f"unaccounted, missing, lost in {account}")
+    equal(account["saved"] + account["unsaved"], written, f"saved + unsaved in {account}")
+    equal(os.path.realpath(account["trace"]), os.path.realpath(output), "the trace's path")
+    equal(sum(len(t) for t in transitions(dir + "/rest.jsonl").values()), account["unsaved"], "events in the rest")
+    status, out, err = tool("recover", "--json", "--join", "--remove", "-o", dir + "/whole.jsonl", region)
+    equal(status, 0, f"status of --join: {err}")
+    whole = transitions(dir + "/whole.jsonl")
+    equal(len(whole), processes * coroutines, "coroutines")
+    for events_of_one in whole.values():
+        assert events_of_one == wanted(events), "events are missing, double or out of order"
+    with open(dir + "/whole.jsonl.meta", encoding="utf-8") as f:
+        meta = [json.loads(line) for line in f]
+    for kind in ("birth", "end"):
+        equal(sorted(m["probe_id"] for m in meta if m["type"] == kind), sorted(whole), kind)
+    totals = meta[-1]
+    equal((totals["written"], totals["collected"], totals["lost"], totals["complete"]), (written, written, 0, True), "totals")
+    equal([m["type"] for m in meta].count("run"), 1, "runs")
+    equal(os.path.exists(os.path.dirname(region)), False, "the region is removed")
+    equal(tool("info", dir + "/whole.jsonl")[0], 0, "status of info")
+    return account["saved"]
+
+
+def kill_often(dir, suffix, rounds, seed, *program, longest):
+    rng = random.Random(seed)
+    partly = 0
+    for k in range(rounds):
+        output = f"{dir}/t{seed}-{k}{suffix}"
+        region = kill_collector(dir, output, rng.random() * longest, *program)
+        if not region:
+            continue
+        processes, coroutines, events, _ = program
+        saved = check(dir, output, region, processes, coroutines, events)
+        partly += 0 < saved < processes * coroutines * events
+    assert partly, "no collector was killed while it was at work: nothing was tested"
+
+
+@test
+def nothing_is_lost_or_double_at_full_speed(dir):
+    kill_often(dir, ".jsonl", 4, 1, 2, 4, 40000, 0, longest=0.03)
+
+
+@test
+def nothing_is_lost_or_double_at_a_leisurely_pace(dir):
+    kill_often(dir, ".jsonl", 10, 2, 3, 5, 400, 100, longest=0.15)
+
+
+@test
+def nothing_is_lost_or_double_with_ctf(dir):
+    kill_often(dir, ".ctf", 3, 3, 2, 4, 40000, 0, longest=0.03)
+    kill_often(dir, ".ctf", 4, 4, 3, 5, 400, 100, longest=0.15)
+
+
+@test
+def a_trace_that_was_moved_is_named_and_one_that_is_gone_is_refused(dir):
+    output = dir + "/t.jsonl"
+    region = kill_collector(dir, output, 0.05, 1, 2, 2000, 100)
+    os.rename(output, dir + "/moved.jsonl")
+    os.rename(output + ".meta", dir + "/moved.jsonl.meta")
+    status, _, err = tool("recover", "--join", "-o", dir + "/whole.jsonl", region)
+    equal(status, 1, "status")
+    contains(err, "cannot read the collector's trace")
+    check_moved = tool("recover", "--join", "--trace", dir + "/moved.jsonl", "--remove", "-o", dir + "/whole.jsonl", region)
+    equal(check_moved[0], 0, check_moved)
+    for one in transitions(dir + "/whole.jsonl").values():
+        assert one == wanted(2000), "events are missing or double"
+    equal(tool("recover", "--join", region)[0], 2, "status without -o")
+
+
+@test
+def threads_that_come_and_go_leave_nothing_out(dir):
+    """Lanes are given back and taken again while the collector reads: by one program after another."""
+    output, done = dir + "/t.jsonl", dir + "/done"
+    one = words(TARGET, "events", 2, 3000, 0)
+    p = popen(TOOL, "run", "-q", "-o", output, "--", "sh", "-c",
+              f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {one}; done; echo > {done}")
+    wait_until(lambda: os.path.exists(output) and os.path.getsize(output) > 500000, "events")
+    p.kill()
+    p.communicate()
+    wait_until(lambda: os.path.exists(done), "the programs' end")
+    _, out, _ = tool("recover", "--json")
+    region = [r["region"] for r in json.loads(out) if r["collector_pid"] == p.pid][0]
+    check(dir, output, region, 12, 2, 3000)
+
+
+if __name__ == "__main__":
+    main()
