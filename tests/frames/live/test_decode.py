@@ -200,17 +200,21 @@ def counters_have_their_names_and_the_others_are_left_out(dir):
                                  {"tag": "LKMember", "contents": [c, {"tag": tag, "contents": [i, 2]}]}))
     pad = entry("__pad_4", 4, 4, BYTE, {"tag": "LKPadding", "contents": 4})
     frames = [frame("count", [c], layout([pad, *entries], 1, 60))]
-    data = struct.pack("<II6QI", 1, 0, 10, 25, 2**64 - 1, 4, 1, 2, 1)
+    data = struct.pack("<II6QI", 1, 0, 10, 25, 2**64 - 2, 4, 1, 2, 1)
     out, _ = decoded(dir, header(frames, counters=["cycles", "instructions"]) + data)
     equal(rows(out, "count"), [{
         "ppt_seqno": "1", "c_0_start[cycles]": "10", "c_0_end[cycles]": "25", "c_0_delta[cycles]": "15",
-        "c_1_start[instructions]": str(2**64 - 1), "c_1_end[instructions]": "4", "c_1_delta[instructions]": "5"}], "the row")
+        "c_1_start[instructions]": str(2**64 - 2), "c_1_end[instructions]": "4", "c_1_delta[instructions]": "6"}], "the row")
     # A database's integers are signed; what does not fit is there to the digit all the same.
     database = os.path.join(dir, "count.sqlite")
     equal(tool("decode", "-q", "-f", "sqlite", os.path.join(dir, "hand.ppt"), database)[0], 0, "status")
     with contextlib.closing(sqlite3.connect(database)) as db:
         row, = db.execute("SELECT * FROM count").fetchall()
-    equal([v.decode() if isinstance(v, bytes) else v for v in row], [1, 10, 25, 15, str(2**64 - 1), 4, 5], "the row in a database")
+    equal([v.decode() if isinstance(v, bytes) else v for v in row], [1, 10, 25, 15, str(2**64 - 2), 4, 6], "the row in a database")
+    # All ones: it was not measured.
+    data = struct.pack("<II6QI", 1, 0, 2**64 - 1, 25, 7, 2**64 - 1, 1, 2, 1)
+    out, _ = decoded(dir, header(frames, counters=["cycles", "instructions"]) + data)
+    equal(list(rows(out, "count")[0].values()), ["1", "", "25", "", "7", "", ""], "a row that was not measured")
 
 
 @test
