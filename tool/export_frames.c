@@ -23,10 +23,15 @@ static uint64_t lost(const struct recfile_stats *s)
 	return s->ended ? s->end.c : s->gaps;
 }
 
-/* Records that are in the file and not in the export. */
+/* Frames that the last mark of the recording counts and the file does not have. */
+static uint64_t missing(const struct recfile_stats *s)
+{
+	return s->ended && s->end.b > s->frames ? s->end.b - s->frames : 0;
+}
+
 static bool is_whole(const struct recfile_stats *s)
 {
-	return !s->torn && !s->foreign && !s->cut_bytes;
+	return !s->torn && !s->foreign && !s->cut_bytes && !missing(s);
 }
 
 static void put_json(const struct export_job *job, const struct decode_result *r)
@@ -48,6 +53,7 @@ static void put_json(const struct export_job *job, const struct decode_result *r
 	jw_field_u64(&w, "torn", r->stats.torn);
 	jw_field_u64(&w, "foreign", r->stats.foreign);
 	jw_field_u64(&w, "cut_bytes", r->stats.cut_bytes);
+	jw_field_u64(&w, "missing", missing(&r->stats));
 	jw_field_u64(&w, "lost", lost(&r->stats));
 	jw_object_end(&w);
 	jw_newline(&w);
@@ -93,6 +99,9 @@ static void put_warnings(const struct export_job *job, const struct decode_resul
 	if (r->stats.foreign)
 		say(job->command, "%s frames of unknown types are left out",
 		    text_count(text, r->stats.foreign));
+	if (missing(&r->stats))
+		say(job->command, "%s frames were recorded and are not in the file",
+		    text_count(text, missing(&r->stats)));
 	if (r->stats.cut_bytes)
 		say(job->command, "the last %s bytes are no whole record, and are left out",
 		    text_count(text, r->stats.cut_bytes));
