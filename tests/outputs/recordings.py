@@ -39,14 +39,14 @@ def frame(name, members, entries):
             "_flFrame": {"_frameName": name, "_frameElements": [{"tag": "FMemberElem", "contents": m} for m in members]}}
 
 
-def header(frames, clock="ETimeClockMonotonic"):
+def header(frames, clock="ETimeClockMonotonic", **more):
     desc = {"abi": "1.0.0", "frames": frames, "tags": [], "metadata": [],
             "emit": {"_eBuffer": {"ebName": "Hand", "ebMinElements": None}, "_eLanguage": "ELangCpp",
                      "_eTimeRep": {"tag": "ETimeSpec", "contents": clock},
                      "_eRuntime": {"erMultithread": True}, "_eTags": [], "_eOptions": []},
             "target": {"tDouble": 8, "tFloat": 4, "tInt": 4, "tTime": 16, "tCounter": 8, "tPadTo": 4, "tCounterCount": 3}}
     text = json.dumps({"frFormat": "1.0.0", "frDate": "now", "frComment": "", "frDeltaTime": 0,
-                       "frCounters": [], "frJson": desc}).encode()
+                       "frCounters": [], "frJson": desc, **more}).encode()
     return b"PPT1" + struct.pack(">I", len(text)) + text
 
 
@@ -66,6 +66,12 @@ def job(n, start_ns, end_ns, load):
 
 def tick(n, at_ns, depth):
     return struct.pack("<IIqqi20xI", n, 2, *divmod(at_ns, 10**9), depth, n)
+
+
+def mark(kind, a=0, b=0, c=0, d=0, time_ns=0):
+    """A mark between frames, in as many records as it takes."""
+    data = struct.pack("<4sIQQQQQ", b"CTMK", kind, time_ns, a, b, c, d)
+    return b"".join(struct.pack("<II40sI", 0, 0, data[i:i + 40], 0xFFFFFFFF) for i in range(0, len(data), 40))
 
 
 def body(nr, first=1, at_ns=5 * 10**9):

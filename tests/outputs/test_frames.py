@@ -220,5 +220,17 @@ def damage_is_said_and_the_rest_is_exported(dir):
     equal(sum(1 for p in track_events(dir + "/d.trace").packet if p.track_event.type == 1), 300, "slices")
 
 
+@test
+def frames_that_the_recording_counts_and_does_not_hold_are_missing(dir):
+    path = os.path.join(dir, "m.ppt")
+    for recorded, status in ((100, 0), (107, 1)):
+        with open(path, "wb") as f:
+            f.write(recordings.header(recordings.FRAMES, corotracer={"format": 1}) + recordings.body(100) + recordings.mark(4, a=110, b=recorded, c=3))
+        got, _, err = tool("export", "jsonl", "--json", "-i", path, "-o", dir + "/m.jsonl")
+        summary = json.loads(next(line for line in err.splitlines() if line.startswith("{")))
+        equal((got, summary["missing"], summary["lost"], summary["torn"]), (status, recorded - 100, 3, 0), "status, missing, lost, torn")
+    contains(err, "7 frames were recorded and are not in the file")
+
+
 if __name__ == "__main__":
     main()
