@@ -155,6 +155,9 @@ class Numbers:
                 continue
             self.equal(path, value)
 
+    def has(self, path):
+        return path in self.values
+
     def done(self):
         """Every number of the output was compared."""
         left = sorted(set(self.values) - self.compared)

@@ -52,6 +52,7 @@ def export_counts_what_it_read(n, r, trace):
     written, held = r.truth.transitions, len(trace.transitions)
     n.equal_all("", {"transitions": held, "other_events": len(trace.others), "left_out": 0, "garbage": 0,
                      "lost": written - held, "others_lost": r.truth.others - len(trace.others)})
+    compare_completeness(n, trace)
 
 
 def check_export(dir, kind, r, trace, *options):
@@ -104,6 +105,7 @@ def html_counts_what_it_drew(n, r, trace, page):
     # A coroutine whose resume was lost runs, too: a slice without a beginning.
     n.within("slices", slices, slices + min(lost, len(r.truth.coroutines) + lost))
     n.equal("findings", len(output_of("report", "--json", r.trace)["findings"]))
+    compare_completeness(n, trace)
 
 
 @test

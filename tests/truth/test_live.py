@@ -173,6 +173,12 @@ def recover_counts_what_the_collector_had_not_read(n, w, unread, written_to):
         trace = read_json_lines(written_to)
         equal((len(trace.transitions), len(trace.others)), (w.truth.transitions, w.truth.others), "events in the trace")
         n.equal_all("", {"trace_events": len(trace.transitions), "trace_others": len(trace.others)})
+    if n.has("account.saved"):
+        # In the trace of the collector, only in the region, lost, unaccounted: together what was written.
+        parts = {"saved": 0, "others_saved": 0, "unsaved": 0, "others_unsaved": 0}
+        parts.update({"unsaved": w.truth.transitions, "others_unsaved": w.truth.others} if unread else
+                     {"saved": w.truth.transitions, "others_saved": w.truth.others})
+        n.equal_all("account", dict(parts, lost=0, others_lost=0, unaccounted=0, missing=0))
 
 
 @check

@@ -39,6 +39,8 @@ def run_gives_each_lost_event_one_cause(n, run, stations):
     n.equal("lost_overwritten", lost if stations else 0)
     n.equal("lost_full", 0 if stations else lost)
     n.equal("lost_output", 0)
+    if n.has("lost_untraced"):
+        n.equal("lost_untraced", 0)
 
 
 @check
@@ -63,6 +65,8 @@ def run_tells_how_the_program_ended(n, run, exit_status, signal_number):
 def run_takes_the_time_that_passed_outside(n, run, processor_ns):
     n.within("duration_ns", run.truth.exit - run.truth.start, run.ended - run.began)
     n.within("collector_cpu_ns", 1, processor_ns)
+    if n.has("collecting_ns"):
+        n.within("collecting_ns", n["duration_ns"], run.ended - run.began)
 
 
 @check

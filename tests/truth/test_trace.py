@@ -59,6 +59,7 @@ def info_counts_what_the_trace_holds(n, r):
     n.equal("first_ts", min(r.times))
     n.equal("last_ts", max(r.times))
     n.equal("duration_ns", max(r.times) - min(r.times))
+    compare_completeness(n, r.trace)
 
 
 @check
@@ -273,6 +274,9 @@ def report_counts_what_the_trace_holds(n, r, suppressed=0, below=0):
         "others_lost": r.truth.others - len(r.trace.others), "garbage": 0})
     n.equal("suppressed", suppressed)
     n.equal("below", below)
+    compare_completeness(n, r.trace)
+    if n.has("totals.missing"):
+        n.equal("totals.missing", 0)
 
 
 BLOCKING_NS = 10_000_000  # a slice of running that is worth a finding

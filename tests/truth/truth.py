@@ -247,6 +247,13 @@ def output_of(*args, status=0, stream="stdout"):
     return json.loads(text)
 
 
+def compare_completeness(n, trace):
+    """A trace that is whole: as many events as its totals say."""
+    if n.has("completeness.read"):
+        n.equal_all("completeness", {"expected": len(trace.transitions), "expected_others": len(trace.others),
+                                     "read": len(trace.transitions), "read_others": len(trace.others), "unreadable_files": 0})
+
+
 # ---- the end of a test file ---------------------------------------------------------------------
 
 
