@@ -60,16 +60,23 @@ jobs=$(($(nproc) + 1)) # some tests mostly sleep
 logs=()
 status=0
 
-# suite PRESET CTEST ARGUMENT...: build it, run its tests, keep the log for the tally.
+# suite PRESET CTEST ARGUMENT...: build it, and run its tests.
 suite() {
-	local preset=$1 dir=build
+	say "== $1: building"
+	build "$1"
+	again "$@"
+}
+
+# again PRESET CTEST ARGUMENT...: run tests of a build, keep the log for the tally.
+again() {
+	local preset=$1 dir=build log
 	shift
 	[ "$preset" = dev ] || dir=build/$preset
-	say "== $preset: building"
-	build "$preset"
 	say "== $preset: testing"
 	ctest --test-dir "$dir" --output-on-failure -j "$jobs" "$@" >&2 || status=1
-	logs+=("$dir/Testing/Temporary/LastTest.log")
+	log=$dir/Testing/Temporary/LastTest-${#logs[@]}.log
+	cp "$dir/Testing/Temporary/LastTest.log" "$log"
+	logs+=("$log")
 }
 
 # The fuzzers under libFuzzer.  Debian's packages are installed above; other systems may lack it.
@@ -77,7 +84,8 @@ fuzz() {
 	if command -v dpkg-query >/dev/null 2>&1 || has_libfuzzer; then
 		suite fuzz
 	else
-		say "skipped: fuzz: clang has no libFuzzer here"
+		say "skipped: libfuzzer: clang has no libFuzzer here"
+		[ $full = yes ] || again asan -R '^fuzz/'
 	fi
 }
 
@@ -86,17 +94,17 @@ has_libfuzzer() {
 		clang -x c -fsanitize=fuzzer -o /dev/null - >/dev/null 2>&1
 }
 
-# The asan build runs the fuzzers of the dev build on the same inputs.
 if [ $quick = yes ]; then
 	suite dev -L quick -LE '^full$'
 elif [ $full = yes ]; then
-	suite dev -E '^fuzz/'
+	suite dev
 	suite asan -LE '^once$'
 	suite tsan -L threads
 	fuzz
 else
-	suite dev -LE '^full$' -E '^fuzz/'
-	suite asan -LE '^(once|full)$'
+	suite dev -LE '^full$'
+	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
+	suite asan -LE '^(once|full)$' -E '^fuzz/'
 	suite tsan -L threads -LE '^full$'
 	fuzz
 fi
