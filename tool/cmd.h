@@ -37,11 +37,15 @@ struct command {
 	const char *details;               /* a few lines below the options; may be NULL */
 	const struct opt *opts;            /* may be NULL */
 	const struct command *const *subs; /* commands of its own ("mem check"), or NULL */
+	bool reads_debug_info;             /* of files that are not to be trusted: see guard.c */
 	bool starts_program; /* the first word that is no option begins the program's */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
 extern const struct command *const commands[]; /* ends with NULL */
+
+/* Run it: its exit status.  One that reads debug information runs in a process of its own. */
+int command_start(const struct command *cmd, int argc, char **argv);
 
 extern const struct command command_run;
 extern const struct command command_collect;

@@ -90,5 +90,6 @@ const struct command command_html = {
 		"\n"
 		"Exit status: 0 done; 1 failed, or done and the trace is incomplete; 2 usage.\n",
 	.opts = options,
+	.reads_debug_info = true,
 	.run = run,
 };

@@ -73,7 +73,7 @@ static int run_mem(int argc, char **argv)
 	}
 	sub = command_find_sub(&command_mem, argv[1]);
 	if (sub)
-		return sub->run(argc - 1, argv + 1);
+		return command_start(sub, argc - 1, argv + 1);
 	say("mem", "there is no command '%s'", argv[1]);
 	fputs("hint: see 'corotracer help mem'\n", stderr);
 	return EXIT_USAGE;

@@ -192,5 +192,6 @@ const struct command command_mem_html = {
 		   "program's debug information (-g), those of malloc's blocks from annotations\n"
 		   "(cacheray.h), source lines from the code addresses in the trace.\n",
 	.opts = options,
+	.reads_debug_info = true,
 	.run = run,
 };

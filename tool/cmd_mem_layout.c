@@ -133,5 +133,6 @@ const struct command command_mem_layout = {
 		"of the same accesses with the other layout.  A remap file has lines like\n"
 		"  struct node=key,0;next,8;name,16,32;sizeof=64\n",
 	.opts = options,
+	.reads_debug_info = true,
 	.run = run,
 };

@@ -354,5 +354,6 @@ const struct command command_mem_sim = {
 	.summary = "run a memory trace through simulated caches",
 	.details = "WORDs: policies, prefetch, share=N; corotracer(1) has them all.\n",
 	.opts = options,
+	.reads_debug_info = true,
 	.run = run,
 };

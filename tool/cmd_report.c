@@ -131,5 +131,6 @@ const struct command command_report = {
 		"Exit status: 0 done; 1 the gate (--fail-on) was hit, the trace is incomplete\n"
 		"(with --fail-on: or has no end), or it could not be done; 2 usage.\n",
 	.opts = options,
+	.reads_debug_info = true,
 	.run = run,
 };

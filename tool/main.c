@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 		return completion_print();
 	cmd = command_find(usual_name(argv[1]));
 	if (cmd)
-		return cmd->run(argc - 1, argv + 1);
+		return command_start(cmd, argc - 1, argv + 1);
 	if (legacy_wanted(argc, argv))
 		return legacy_main(argc, argv);
 	say(NULL, "there is no command '%s'", argv[1]);

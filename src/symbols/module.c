@@ -11,6 +11,34 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct module_watch *watch;
+
+void module_set_watch(struct module_watch *to)
+{
+	watch = to;
+}
+
+static bool is_known_damaged(const char *path)
+{
+	unsigned i;
+
+	for (i = 0; watch && i < watch->nr_damaged && i < MODULE_WATCH_MAX; i++) {
+		if (!strncmp(watch->damaged[i], path, MODULE_WATCH_PATH - 1))
+			return true;
+	}
+	return false;
+}
+
+static void tell_watch(const struct module_file *f)
+{
+	static const struct module_file *last;
+
+	if (!watch || (last == f && watch->reading[0]))
+		return;
+	last = f;
+	snprintf(watch->reading, sizeof(watch->reading), "%s", f->module.path);
+}
+
 int module_file_init(struct module_file *f, const struct symbol_module *module)
 {
 	*f = (struct module_file){ .module = *module };
@@ -100,6 +128,10 @@ static enum module_state open_file(struct module_file *f)
 
 bool module_file_ready(struct module_file *f)
 {
+	if (f->state == MODULE_UNTRIED && is_known_damaged(f->module.path))
+		f->state = MODULE_DAMAGED;
+	if (f->state == MODULE_UNTRIED || f->state == MODULE_READY)
+		tell_watch(f);
 	if (f->state == MODULE_UNTRIED)
 		f->state = open_file(f);
 	return f->state == MODULE_READY;
@@ -113,6 +145,7 @@ const char *module_state_words(enum module_state state)
 		[MODULE_NO_FILE] = "is not there any more",
 		[MODULE_OTHER_BUILD] = "was built anew since",
 		[MODULE_NO_ELF] = "is no program that can be read",
+		[MODULE_DAMAGED] = "is damaged",
 	};
 
 	return words[state];

@@ -31,6 +31,7 @@ enum module_state {
 	MODULE_NO_FILE,     /* not there any more */
 	MODULE_OTHER_BUILD, /* another build by now */
 	MODULE_NO_ELF,      /* nothing that can be read */
+	MODULE_DAMAGED,     /* reading it ended the process that did */
 };
 
 struct module_file {
@@ -39,6 +40,22 @@ struct module_file {
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
 };
+
+#define MODULE_WATCH_PATH 4096
+#define MODULE_WATCH_MAX  8
+
+/*
+ * Between a process that reads modules and the one that watches it, in memory that both have.
+ * Files are not to be trusted, and neither are the libraries that read them.
+ */
+struct module_watch {
+	char reading[MODULE_WATCH_PATH]; /* the module that was used last; "": none */
+	unsigned nr_damaged;
+	char damaged[MODULE_WATCH_MAX][MODULE_WATCH_PATH]; /* are not to be opened */
+};
+
+/* Tell @watch which module is used from now on; NULL: nobody watches. */
+void module_set_watch(struct module_watch *watch);
 
 /* 0 or -ENOMEM. */
 int module_file_init(struct module_file *f, const struct symbol_module *module);

@@ -70,7 +70,8 @@ namespace net::deeply_nested
 template <class T> struct connection_of_a_pool_with_a_name_of_its_own {
 	Task serve(std::vector<T>, const std::vector<std::vector<T>> &) const
 	{
-		say("member", "net::deeply_nested::connection_of_a_pool_with_a_name_of_its_own::serve");
+		say("member",
+		    "net::deeply_nested::connection_of_a_pool_with_a_name_of_its_own::serve");
 		co_await Park{};
 	}
 };

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard.c - commands that read debug information run in a process of their own.
+ *
+ * The files may be anybody's, and libraries that read them have faults: where the process ends by
+ * a signal, the file that it read last is damaged.  It is said to be, and the command runs once
+ * more without it.  Until then nothing was printed: the output waits in memory.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "symbols/module.h"
+
+/* A report is far shorter. */
+#define OUTPUT_BYTES (8u << 20)
+
+static bool is_crash(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGFPE || sig == SIGILL;
+}
+
+/* In the new process: does not return. */
+static void run_apart(const struct command *cmd, int argc, char **argv, struct module_watch *watch,
+		      pid_t parent)
+{
+	const struct rlimit none = { 0, 0 };
+	static char *output;
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_FAILED);
+	setrlimit(RLIMIT_CORE, &none);
+	output = malloc(OUTPUT_BYTES);
+	if (output)
+		setvbuf(stdout, output, _IOFBF, OUTPUT_BYTES);
+	module_set_watch(watch);
+	status = cmd->run(argc, argv);
+	fflush(stdout);
+	exit(status);
+}
+
+/* Wait for its end; what the terminal sends is for it, and decides for us when it has ended. */
+static int wait_for(pid_t pid)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, intr, quit;
+	int status;
+
+	sigaction(SIGINT, &ignore, &intr);
+	sigaction(SIGQUIT, &ignore, &quit);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &intr, NULL);
+	sigaction(SIGQUIT, &quit, NULL);
+	return status;
+}
+
+/* Ends as the process did that ran in our place. */
+static int end_like(int status)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+static bool reads_standard_input(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "-"))
+			return true;
+	}
+	return false;
+}
+
+/* True: the last file that was read is to be left out from now on. */
+static bool leave_out_last(const struct command *cmd, struct module_watch *watch, int sig)
+{
+	if (!watch->reading[0] || watch->nr_damaged == MODULE_WATCH_MAX)
+		return false;
+	watch->reading[sizeof(watch->reading) - 1] = '\0';
+	memcpy(watch->damaged[watch->nr_damaged++], watch->reading, sizeof(watch->reading));
+	say(cmd->name, "cannot read the debug information of '%s': the file is damaged (%s)",
+	    watch->reading, strsignal(sig));
+	watch->reading[0] = '\0';
+	return true;
+}
+
+int command_start(const struct command *cmd, int argc, char **argv)
+{
+	struct module_watch *watch;
+	pid_t parent = getpid(), pid;
+	int status;
+
+	watch = cmd->reads_debug_info ? mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+				      : MAP_FAILED;
+	if (watch == MAP_FAILED)
+		return cmd->run(argc, argv);
+	for (;;) {
+		fflush(NULL);
+		pid = fork();
+		if (pid < 0)
+			return cmd->run(argc, argv);
+		if (pid == 0)
+			run_apart(cmd, argc, argv, watch, parent);
+		status = wait_for(pid);
+		if (!WIFSIGNALED(status) || !is_crash(WTERMSIG(status)) ||
+		    !leave_out_last(cmd, watch, WTERMSIG(status)))
+			return end_like(status);
+		if (reads_standard_input(argc, argv)) {
+			fputs("hint: write the trace to a file: it is then read without that "
+			      "module\n",
+			      stderr);
+			return EXIT_FAILED;
+		}
+	}
+}
