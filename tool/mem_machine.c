@@ -48,7 +48,7 @@ bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o,
 	return true;
 }
 
-static int choose(struct mem_machine *m, struct err *err)
+static int choose(struct mem_machine *m, const struct command *cmd, struct err *err)
 {
 	struct sim_config given = m->config;
 
@@ -69,9 +69,12 @@ static int choose(struct mem_machine *m, struct err *err)
 		return 0;
 	if (m->host)
 		return err->code;
-	/* A container or another kernel does not tell: a usual machine will do. */
+	/* Another machine than this one is simulated: that must not go unseen. */
+	say(cmd->name, "%s: simulating the default machine", err->text);
+	fputs("hint: name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE\n",
+	      stderr);
 	*err = (struct err){ 0 };
-	snprintf(m->words, sizeof(m->words), "built in; this computer does not tell its own");
+	snprintf(m->words, sizeof(m->words), "the default machine: no cache information in /sys");
 	sim_config_default(&m->config);
 	return 0;
 }
@@ -85,7 +88,7 @@ bool mem_machine_settle(struct mem_machine *m, const struct command *cmd)
 		say(cmd->name, "--cache, --config and --host exclude each other");
 		return false;
 	}
-	if (choose(m, &err) == 0) {
+	if (choose(m, cmd, &err) == 0) {
 		if (m->cores)
 			m->config.cores = m->cores;
 		if (sim_config_check(&m->config, &err) == 0)

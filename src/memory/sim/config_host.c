@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory/sim/config.h"
 
 #define INDEX_MAX 16
+#define HINT      "name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE"
 
 /* One line of a small file; false: there is none. */
 static bool line_of(const char *root, unsigned index, const char *name, char *out, size_t size)
@@ -75,15 +77,38 @@ static uint32_t online(const char *root)
 	return cpus_in(text);
 }
 
-/* False: an instruction cache, or none of that number. */
-static bool take_index(const char *root, unsigned index, uint32_t cpus, struct sim_level_config *l,
-		       uint64_t *level)
+/* A cache that cannot be read must not be left out: the rest would be another machine. */
+static int incomplete(const char *root, unsigned index, const char *what, struct err *err)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u/%s", root, index, what);
+	if (access(path, R_OK) < 0)
+		return err_errno(err, "cannot read '%s'", path);
+	return err_set(err, -EINVAL, "'%s' holds no number", path);
+}
+
+static bool has_index(const char *root, unsigned index)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u", root, index);
+	return access(path, F_OK) == 0;
+}
+
+/* 1: a data cache; 0: an instruction cache, or none of that number; a negative errno. */
+static int take_index(const char *root, unsigned index, uint32_t cpus, struct sim_level_config *l,
+		      uint64_t *level, struct err *err)
 {
 	char text[1024];
 	uint32_t shared = 1;
 
-	if (!line_of(root, index, "type", text, sizeof(text)) || !strcmp(text, "Instruction"))
-		return false;
+	if (!has_index(root, index))
+		return 0;
+	if (!line_of(root, index, "type", text, sizeof(text)))
+		return incomplete(root, index, "type", err);
+	if (!strcmp(text, "Instruction"))
+		return 0;
 	memset(l, 0, sizeof(*l));
 	*level = number_of(root, index, "level");
 	snprintf(l->name, sizeof(l->name), "L%u", (unsigned)(*level % 100));
@@ -98,7 +123,9 @@ static bool take_index(const char *root, unsigned index, uint32_t cpus, struct s
 	/* What the kernel tells as 0, or in sets that do not add up, is not known. */
 	if (l->line && l->ways && l->size % ((uint64_t)l->line * l->ways))
 		l->ways = 0;
-	return l->size && l->line;
+	if (!l->size || !l->line)
+		return incomplete(root, index, l->size ? "coherency_line_size" : "size", err);
+	return 1;
 }
 
 static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
@@ -126,13 +153,17 @@ int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 
 	sim_config_default(c);
 	for (index = 0; index < INDEX_MAX && nr < SIM_LEVELS_MAX; index++) {
-		if (take_index(root, index, cpus, &c->level[nr], &level[nr]))
-			nr++;
+		int got = take_index(root, index, cpus, &c->level[nr], &level[nr], err);
+
+		if (got < 0) {
+			err_hint(err, HINT);
+			return err->code;
+		}
+		nr += (uint32_t)got;
 	}
 	if (!nr) {
 		err_set(err, -ENOENT, "%s/cpu0/cache tells of no data cache", root);
-		err_hint(err,
-			 "name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE");
+		err_hint(err, HINT);
 		return err->code;
 	}
 	by_level(c->level, level, nr);
