@@ -179,11 +179,29 @@ def a_stream_that_cannot_be_read_is_named(dir):
     says_incomplete(trace, dir, words=(f"'{name}'",))
     os.unlink(path)
     os.rename(os.path.join(dir, "kept"), path)
+    os.chmod(path, 0)
     if os.getuid() != 0:
-        os.chmod(path, 0)
         says_incomplete(trace, dir, words=(f"'{name}'", "Permission denied"))
-        os.chmod(path, 0o600)
+    else:
+        denied_to_another_user(trace, dir, name)
+    os.chmod(path, 0o600)
     says_complete(trace, dir)
+
+
+def denied_to_another_user(trace, dir, name):
+    """What root may not read does not exist: somebody else looks."""
+    os.chmod(dir, 0o755)
+    os.chmod(trace, 0o755)
+    for file in os.listdir(trace):
+        if file != name:
+            os.chmod(os.path.join(trace, file), 0o644)
+    for command in ("info", "report"):
+        try:
+            status, out, err = tool(command, "--json", trace, user=65534, group=65534)
+        except PermissionError:
+            return  # the tool lies where only root can look
+        equal(status, 1, f"status of {command}: {err}")
+        contains(json.loads(out)["completeness"]["missing"], f"'{name}' cannot be read: Permission denied")
 
 
 @test
