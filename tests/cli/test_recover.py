@@ -76,6 +76,8 @@ def check(dir, output, region, processes, coroutines, events):
 def kill_often(dir, suffix, rounds, seed, *program, longest):
     rng = random.Random(seed)
     partly = 0
+    if os.environ.get("COROTRACER_FULL"):
+        rounds *= 10
     for k in range(rounds):
         output = f"{dir}/t{seed}-{k}{suffix}"
         region = kill_collector(dir, output, rng.random() * longest, *program)
@@ -89,18 +91,18 @@ def kill_often(dir, suffix, rounds, seed, *program, longest):
 
 @test
 def nothing_is_lost_or_double_at_full_speed(dir):
-    kill_often(dir, ".jsonl", 4, 1, 2, 4, 40000, 0, longest=0.03)
+    kill_often(dir, ".jsonl", 3, 1, 2, 4, 40000, 0, longest=0.03)
 
 
 @test
 def nothing_is_lost_or_double_at_a_leisurely_pace(dir):
-    kill_often(dir, ".jsonl", 10, 2, 3, 5, 400, 100, longest=0.15)
+    kill_often(dir, ".jsonl", 5, 2, 3, 5, 400, 100, longest=0.15)
 
 
 @test
 def nothing_is_lost_or_double_with_ctf(dir):
-    kill_often(dir, ".ctf", 3, 3, 2, 4, 40000, 0, longest=0.03)
-    kill_often(dir, ".ctf", 4, 4, 3, 5, 400, 100, longest=0.15)
+    kill_often(dir, ".ctf", 2, 3, 2, 4, 40000, 0, longest=0.03)
+    kill_often(dir, ".ctf", 3, 4, 3, 5, 400, 100, longest=0.15)
 
 
 @test
