@@ -175,7 +175,7 @@ static void put_totals(struct json_writer *j, const struct recover *r)
 	jw_field_u64(j, "dropped_others", r->lanes.lost_marks);
 	jw_field_u64(j, "garbage", r->lanes.garbage + r->stations.garbage);
 	jw_field_u64(j, "unfinished", r->stations.unfinished);
-	jw_field_u64(j, "untraced", r->lanes.unborn);
+	jw_field_u64(j, "untraced", r->lanes.unborn + r->lanes.later);
 	jw_field_bool(j, "cut", r->image.cut);
 	jw_field_bool(j, "complete", !r->short_of_memory && !r->image.cut);
 	put_account(j, r);

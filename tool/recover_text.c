@@ -151,6 +151,10 @@ static void put_trouble(const struct recover *r)
 	if (r->lanes.unborn)
 		printf("  untraced      %s coroutine%s that found no room\n",
 		       number(r->lanes.unborn), plural(r->lanes.unborn));
+	if (r->lanes.later)
+		printf("  untraced      %s coroutine%s that began before the program had joined "
+		       "the collector\n",
+		       number(r->lanes.later), plural(r->lanes.later));
 	if (r->short_of_memory)
 		puts("  incomplete    there was no memory for all of it");
 }

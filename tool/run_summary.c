@@ -47,8 +47,15 @@ static void line_totals(const struct session *s, const struct collector_result *
 	fprintf(stderr, " -> %s\n", output_name(s));
 }
 
+/* Transitions from before the program had joined the collector: part of lost_full. */
+static uint64_t lost_untraced(const struct collector_result *r)
+{
+	return r->lanes.untraced < r->lost_full ? r->lanes.untraced : r->lost_full;
+}
+
 static void line_loss(const struct collector_result *r)
 {
+	uint64_t untraced = lost_untraced(r);
 	char share[TEXT_SIZE];
 
 	if (!r->lost) {
@@ -61,8 +68,12 @@ static void line_loss(const struct collector_result *r)
 	if (r->lost_output)
 		fprintf(stderr, ", %s because the trace could not be written",
 			number(r->lost_output));
-	if (r->lost_full)
-		fprintf(stderr, ", %s for want of room in the buffer", number(r->lost_full));
+	if (untraced)
+		fprintf(stderr, ", %s before the program had joined the collector",
+			number(untraced));
+	if (r->lost_full > untraced)
+		fprintf(stderr, ", %s for want of room in the buffer",
+			number(r->lost_full - untraced));
 	if (r->lost > r->lost_output + r->lost_full)
 		fprintf(stderr, ", %s overwritten before they were read",
 			number(r->lost - r->lost_output - r->lost_full));
@@ -100,7 +111,12 @@ static void hint_place(const struct session *s, const struct collector_result *r
 /* How to lose less next time. */
 static void hint_loss(const struct session *s, const struct collector_result *r)
 {
-	if (r->lost_full && (r->starved || r->place_holds))
+	if (r->lost_full && r->lost_full == lost_untraced(r))
+		fputs("hint: the program's first call of the SDK took long; call "
+		      "corotracer_init(), "
+		      "InitTracer() or init_tracer() before it starts threads\n",
+		      stderr);
+	else if (r->lost_full && (r->starved || r->place_holds))
 		hint_place(s, r);
 	else if (r->lost_full && s->config.lanes.on_full == CTP_ON_FULL_DROP)
 		fputs("hint: --buffer SIZE holds more, --on-full block makes the program wait\n",
@@ -174,13 +190,23 @@ static void lines_worst(const struct collector_result *r)
 
 static void line_without_station(const struct session *s, const struct collector_result *r)
 {
-	uint64_t enough = (uint64_t)s->config.nr_stations + r->totals.without_station;
+	uint64_t enough = (uint64_t)s->config.nr_stations + r->totals.without_station -
+			  r->lanes.later;
 
 	if (!r->totals.without_station)
 		return;
+	if (r->lanes.later)
+		fprintf(stderr,
+			"corotracer: not seen at all: %s coroutine%s that ended or stayed "
+			"suspended "
+			"before the program had joined the collector\n",
+			number(r->lanes.later), plural(r->lanes.later));
+	if (r->lanes.later == r->totals.without_station)
+		return;
 	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no room\n",
-		number(r->totals.without_station), plural(r->totals.without_station));
-	if (r->lanes.unborn == r->totals.without_station)
+		number(r->totals.without_station - r->lanes.later),
+		plural(r->totals.without_station - r->lanes.later));
+	if (r->lanes.unborn + r->lanes.later == r->totals.without_station)
 		return;
 	if (enough <= CTP_MAX_STATIONS)
 		fprintf(stderr, "hint: -n %" PRIu64 " would have been enough\n", enough);
@@ -332,6 +358,7 @@ static void json_totals(struct json_writer *w, const struct collector_result *r)
 	jw_field_u64(w, "lost", r->lost);
 	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output - r->lost_full);
 	jw_field_u64(w, "lost_full", r->lost_full);
+	jw_field_u64(w, "lost_untraced", lost_untraced(r));
 	jw_field_u64(w, "lost_output", r->lost_output);
 	jw_field_u64(w, "forgotten", r->forgotten);
 	jw_field_u64(w, "garbage", r->totals.garbage);

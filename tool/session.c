@@ -190,7 +190,7 @@ static int exit_status(const struct session *s, const struct collector_result *r
 		return r->exit_status;
 	if (r->output.code || r->sidecar.code)
 		return EXIT_FAILED;
-	if (s->fail_on_loss && (r->lost || r->totals.without_station))
+	if (s->fail_on_loss && (r->lost || r->others_lost || r->totals.without_station))
 		return EXIT_FAILED;
 	return EXIT_OK;
 }

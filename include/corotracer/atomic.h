@@ -15,6 +15,7 @@
 #define ctp_store_relaxed(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define ctp_store_release(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define ctp_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define ctp_exchange_relaxed(p, v)  __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
 
 /* 1 if *@p was @from and is now @to. */
 #define ctp_cas_relaxed(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELAXED)

@@ -4,7 +4,8 @@
  *
  * Life of a session
  *   Nothing, until ctp_attach().  It reads the environment, maps and checks the
- *   region, connects the socket and publishes the session by its generation.  A
+ *   region and publishes the session by its generation; then it connects the socket and
+ *   asks for membarriers, which may take long, and other threads write meanwhile.  A
  *   session is never taken down while the process lives, so no thread ever uses
  *   unmapped memory.  A forked child finds its session wiped and attaches anew, at
  *   another address; the parent's mapping becomes private memory there, so that
@@ -13,8 +14,10 @@
  * Manners, since this runs in somebody else's program
  *   Never prints unless CTP_VERBOSE asks, never blocks, never raises SIGPIPE,
  *   installs no signal handler, is no cancellation point, keeps errno, takes no
- *   lock.  Only one thread attaches; others that begin coroutines meanwhile wait for
- *   it, some 100 us once in the life of a process and 50 ms at the very most.
+ *   lock.  Only one thread attaches; others that begin coroutines meanwhile wait until
+ *   the session is published, some 100 us.  They do not wait once the attach has taken
+ *   50 ms: coroutines that begin later than that are traced from their first event under
+ *   the session on, and what they did before is counted (later.h).
  *
  * Trust
  *   The header is the collector's, perhaps of another make: each field is read
@@ -48,12 +51,11 @@
 extern "C" {
 #endif
 
-enum ctp_attach_state {
-	CTP_ATTACH_NEVER = 0, /* also: in a child, after the fork wiped the page */
-	CTP_ATTACH_BUSY,      /* some thread is at it */
-	CTP_ATTACH_DONE,
-	CTP_ATTACH_FAILED, /* no collector, or none that we understand */
-};
+/*
+ * A thread that begins a coroutine while another attaches waits for it, in all threads together
+ * no longer than this after the attach began.  See later.h for what happens then.
+ */
+#define CTP_ATTACH_WAIT_NS UINT64_C(50000000)
 
 /* ---- threads ------------------------------------------------------------- */
 
@@ -73,7 +75,7 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 	t->mark_ns = 0;
 	t->mark_mult = 0;
 	t->counts_ns = !s->counter_usable;
-	t->always_slow = t->counts_ns || s->needs_fence;
+	t->always_slow = t->counts_ns || ctp_load_relaxed(&s->needs_fence);
 	t->nr_stash = 0; /* in a child: the parent's */
 	ctp_lane_forget(t);
 	if (s->has_key)
@@ -123,7 +125,8 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 /* The collector sleeps: whoever clears the flag sends the byte. */
 CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 {
-	uint32_t *sleeping = ctp_load_relaxed(&s->sleeping);
+	/* (F) pairs with the release store in ctp_session_wakeups(): the socket is there, too. */
+	uint32_t *sleeping = ctp_load_acquire(&s->sleeping);
 	const char byte = CTP_WAKE_BYTE;
 	int saved = errno, usable = 1, sock = ctp_load_relaxed(&s->sock);
 	long sent;
@@ -330,6 +333,9 @@ CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *
 	/* (F) pairs with the acquire load in ctp_thread_join(). */
 	ctp_store_release(&s->generation, generation);
 	ctp_store_relaxed(&s->state, CTP_ATTACH_DONE);
+	/* (O) pairs with the fence in ctp_later_count(). */
+	ctp_fence_full();
+	ctp_later_deliver(s);
 }
 
 /* Remember the socket by identity, here and for a child. */
@@ -337,26 +343,47 @@ CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s
 {
 	struct stat st;
 
-	s->sock = fd;
-	if (fd >= 0 && fstat(fd, &st) == 0) {
-		s->sock_dev = (uint64_t)st.st_dev;
-		s->sock_ino = (uint64_t)st.st_ino;
-	}
-	proc->sock = s->sock;
-	proc->sock_dev = s->sock_dev;
-	proc->sock_ino = s->sock_ino;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	ctp_store_relaxed(&s->sock_dev, (uint64_t)st.st_dev);
+	ctp_store_relaxed(&s->sock_ino, (uint64_t)st.st_ino);
+	ctp_store_relaxed(&s->sock, fd);
+	proc->sock = fd;
+	proc->sock_dev = (uint64_t)st.st_dev;
+	proc->sock_ino = (uint64_t)st.st_ino;
 }
 
-/* Which flag tells that the collector sleeps, and who pays for reading it in time. */
+/*
+ * The socket is there: from now on whoever writes an event looks whether the collector sleeps.
+ * It may have fallen asleep over what was written before, so look here, too.
+ */
 CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 {
-	s->needs_fence = !((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register());
-	if (s->sock < 0)
-		s->sleeping = &s->never_sleeping;
-	else if (s->features & CTP_EXT_SLEEPING)
-		s->sleeping = &ctp_header_ext(s->header)->sleeping;
-	else
-		s->sleeping = &s->header->tracer_sleeping;
+	uint32_t *flag = s->features & CTP_EXT_SLEEPING ? &ctp_header_ext(s->header)->sleeping
+							: &s->header->tracer_sleeping;
+
+	/* (F) pairs with the acquire load in ctp_wake(). */
+	ctp_store_release(&s->sleeping, flag);
+	/* (C) pairs with the barrier in the collector's sleep_announce(). */
+	ctp_fence_full();
+	if (ctp_load_relaxed(flag))
+		ctp_wake(s);
+}
+
+/*
+ * What may take long and nobody has to wait for: membarrier(2) asks all processors, connect(2) a
+ * machine that may be busy.  The session is published; its other threads write already, with
+ * fences and without waking the collector, which looks by itself now and then.
+ */
+CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *s)
+{
+	if ((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register())
+		ctp_store_relaxed(&s->needs_fence, 0u);
+	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
+	if (s->sock >= 0)
+		ctp_session_wakeups(s);
+	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", s->shm_path,
+		s->needs_fence ? "a fence per event" : "no fence per event");
 }
 
 /* One pool, if it is where it can be and its units are what we take them for. */
@@ -446,16 +473,15 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	s->stations = ctp_stations(s->header);
 	s->counter_usable = ctp_counter_usable();
 	s->pair_ticks = ctp_clock_pair(10, 0, &s->base_ticks, &s->base_ns);
-	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
 	s->features = ctp_ext_features(s->header);
-	ctp_session_wakeups(s);
+	s->sock = -1;
+	s->sleeping = &s->never_sleeping;
+	s->needs_fence = 1;
 	s->clock_published = (s->features & CTP_EXT_CLOCK) && ctp_clock_agrees(s);
 	s->has_key = proc->has_key;
 	s->thread_key = proc->thread_key;
 	if (s->features & CTP_EXT_LANES)
 		ctp_session_lanes(proc, s, size);
-	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", path,
-		s->needs_fence ? "a fence per event" : "no fence per event");
 	return 1;
 }
 
@@ -517,33 +543,40 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
 	int attached, cancel;
 
 	/* open() and close() are cancellation points; a call of ours is none. */
+	ctp_store_relaxed(&s->busy_ns, ctp_clock_ns());
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ctp_process_key(proc, hooks);
 	attached = ctp_disown_parent(proc) && ctp_session_fill(proc, s);
-	if (attached)
+	if (attached) {
 		ctp_session_publish(proc, s);
-	else
+		ctp_session_connect(proc, s);
+	} else {
 		ctp_store_relaxed(&s->state, CTP_ATTACH_FAILED);
+	}
 	pthread_setcancelstate(cancel, NULL);
 	return attached;
 }
 
 /*
- * Somebody is at it, for some 100 us.  Not to wait would leave this thread's first
- * coroutines untraced and uncounted; to wait without end might be for ever (we may be
- * in a signal handler that interrupted the very thread).
+ * Another thread attaches, for some 100 us.  Not to wait would leave this thread's first events
+ * untraced; to wait without end might be for ever (this may be a signal handler that interrupted
+ * the very thread).  -1: it is still at it.
  */
 CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 {
 	/* Ever longer: fifty threads that look every 20 us would keep the one from running. */
 	struct timespec ts = { 0, 20000 };
-	int tries;
+	uint64_t start = ctp_clock_ns(), since = ctp_load_relaxed(&s->busy_ns);
 
-	for (tries = 0; tries < 17 && ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY; tries++) {
+	if (!since || since > start)
+		since = start;
+	while (ctp_is_attaching(s) && ctp_clock_ns() - since < CTP_ATTACH_WAIT_NS) {
 		syscall(SYS_nanosleep, &ts, NULL);
 		if (ts.tv_nsec < 5000000)
 			ts.tv_nsec *= 2;
 	}
+	if (ctp_is_attaching(s))
+		return -1;
 	/* (F) pairs with the release store in ctp_session_publish(). */
 	return ctp_load_acquire(&s->generation) != 0;
 }
@@ -551,7 +584,7 @@ CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 /*
  * Attach the process, unless it is, or was found not to be traced.  Any thread, any
  * number of times: after the first it is two loads.  Returns 1 when there is a session
- * to write into.
+ * to write into, -1 when another thread has not finished attaching (later.h).
  */
 CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 {
@@ -656,10 +689,70 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 	return ctp_station_begin(p, t, s, id, name);
 }
 
+/*
+ * Can @p be traced now?  Then its life begins.  1: @p is a probe like any other now, traced or
+ * not; 0: it is still to be traced later.
+ */
+CTP_SLOW int ctp_later_resolve(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+{
+	struct ctp_probe was = *p;
+	int ours = was.last_ns == (uint64_t)getpid();
+
+	if (ours && ctp_is_attaching(s) && !ctp_load_relaxed(&s->generation))
+		return 0;
+	memset(p, 0, sizeof(*p));
+	if (!ours || !ctp_thread_ready(t, s))
+		return 1;
+	if (s->lanes)
+		ctp_fetch_add_relaxed(&s->lanes->later, ~UINT64_C(0));
+	if (ctp_probe_begin(p, t, s, 0, NULL, 0, 0) && p->life) {
+		ctp_store_relaxed(&p->life->events, was.nr_events);
+		ctp_store_relaxed(&p->life->dropped, was.nr_events);
+	}
+	return 1;
+}
+
+/* A transition of a coroutine that is to be traced later.  1: it can be written now. */
+CTP_SLOW int ctp_later_transition(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
+{
+	if (ctp_later_resolve(p, t, s))
+		return 1;
+	p->nr_events++;
+	ctp_later_count(s, 1, 0, 0);
+	return 0;
+}
+
+/* Whatever the fast path did not want to know about. */
+CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
+				     struct ctp_session *s, uint64_t addr, uint32_t what,
+				     uint64_t resource)
+{
+	if (ctp_is_later(p) && !ctp_later_transition(p, t, s))
+		return;
+	if (p->life)
+		ctp_life_write(p->life, t, s, addr, what, resource);
+	else if (p->station)
+		ctp_probe_write(p, t, s, addr, (what & 0xff) == CTP_REC_RESUME);
+}
+
+CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *to,
+				      struct ctp_thread *t, struct ctp_session *s, uint64_t addr,
+				      uint32_t what)
+{
+	if ((from->station || to->station) && !ctp_is_later(from) && !ctp_is_later(to)) {
+		ctp_probe_switch(from, to, t, s, addr);
+		return;
+	}
+	ctp_event_slow(from, t, s, addr, what, 0);
+	ctp_event_slow(to, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
+}
+
 /* It has come to its end, its frame is still there. */
 CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			     uint32_t flags)
 {
+	if (ctp_is_later(p) && !ctp_later_resolve(p, t, s))
+		ctp_later_mark(s);
 	if (p->life)
 		ctp_life_done(p->life, t, s, flags);
 }
@@ -668,8 +761,13 @@ CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct c
 CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			    uint32_t flags)
 {
-	struct ctp_probe was = *p;
+	struct ctp_probe was;
 
+	if (ctp_is_later(p) && !ctp_later_resolve(p, t, s)) {
+		ctp_later_mark(s);
+		memset(p, 0, sizeof(*p));
+	}
+	was = *p;
 	memset(p, 0, sizeof(*p));
 	if (was.life)
 		ctp_life_end(was.life, t, s, flags);
@@ -682,6 +780,8 @@ CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
 {
 	if (p->life)
 		return ctp_load_relaxed(&p->life->id);
+	if (ctp_is_later(p))
+		return 0;
 	return p->station ? ctp_load_relaxed(&p->station->probe_id) : 0;
 }
 

@@ -32,7 +32,9 @@
  * No function prints, exits, changes errno or installs a signal handler, and none waits
  * for the collector, unless whoever started it asked for that (--on-full block);
  * threads that begin coroutines while another is still joining it wait for that
- * thread, once (some 100 us, 50 ms at most).  Set CTP_VERBOSE=1 to be told on stderr
+ * thread, once (some 100 us).  Should it take longer than 50 ms they go on: these
+ * coroutines are traced from when it has succeeded, and the trace says how many
+ * events were lost until then.  Set CTP_VERBOSE=1 to be told on stderr
  * why a program stays untraced.
  *
  * After a fork the child may begin coroutines of its own: they are traced into the
@@ -72,7 +74,8 @@ struct corotracer_site {
 
 /*
  * Join the collector that the environment names.  Returns 0 when traced, -ENOENT
- * when there is none (or none that we understand).  Idempotent.  corotracer_begin()
+ * when there is none (or none that we understand), -EAGAIN when another thread has
+ * not finished joining it.  Idempotent.  corotracer_begin()
  * does it by itself for a program that did not.
  */
 COROTRACER_API int corotracer_init(void);
@@ -82,8 +85,9 @@ COROTRACER_API int corotracer_enabled(void);
 
 /*
  * A coroutine is born.  @name may be NULL; it is copied (408 bytes of it at most).
- * @co is overwritten.  Returns 0 when it is traced, -ENOENT when the program is
- * not, -ENOSPC when the collector has no room left; all fine to ignore.
+ * @co is overwritten.  Returns 0 when it is traced, -EAGAIN when it will be (another
+ * thread has not finished joining the collector), -ENOENT when the program is not traced,
+ * -ENOSPC when the collector has no room left; all fine to ignore.
  */
 COROTRACER_API int corotracer_begin(struct corotracer_coro *co, const char *name);
 

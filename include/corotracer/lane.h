@@ -21,6 +21,7 @@
 #define COROTRACER_LANE_H
 
 #include <corotracer/clock.h>
+#include <corotracer/later.h>
 #include <corotracer/pool.h>
 #include <corotracer/probe.h>
 
@@ -324,7 +325,7 @@ CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 {
 	int saved = errno, ready;
 
-	if (!ctp_thread_ready(t, s))
+	if (!ctp_thread_ready(t, s) || !s->lanes)
 		return 0;
 	if (t->lane)
 		return 1;
@@ -347,8 +348,13 @@ CTP_SLOW struct ctp_record *ctp_lane_room(struct ctp_thread *t, struct ctp_sessi
 CTP_SLOW void ctp_lane_publish_slow(struct ctp_thread *t, struct ctp_session *s, uint32_t nr)
 {
 	ctp_lane_publish(t, s, nr);
-	if (s->needs_fence)
+	if (ctp_load_relaxed(&s->needs_fence)) {
 		ctp_wake_if_asleep(s);
+	} else if (t->always_slow && !t->counts_ns) {
+		/* The collector took over the fences after this thread had joined the session. */
+		t->always_slow = 0;
+		t->limit = t->end;
+	}
 }
 
 /* ---- what found no room --------------------------------------------------------- */
@@ -415,29 +421,6 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 	if (nr == 2)
 		ctp_record_put_more(r + 1, resource, 0);
 	ctp_lane_publish_slow(t, s, nr);
-}
-
-/* Whatever the fast path did not want to know about. */
-CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
-				     struct ctp_session *s, uint64_t addr, uint32_t what,
-				     uint64_t resource)
-{
-	if (p->life)
-		ctp_life_write(p->life, t, s, addr, what, resource);
-	else if (p->station)
-		ctp_probe_write(p, t, s, addr, (what & 0xff) == CTP_REC_RESUME);
-}
-
-CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *to,
-				      struct ctp_thread *t, struct ctp_session *s, uint64_t addr,
-				      uint32_t what)
-{
-	if (!s->lanes) {
-		ctp_probe_switch(from, to, t, s, addr);
-		return;
-	}
-	ctp_event_slow(from, t, s, addr, what, 0);
-	ctp_event_slow(to, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 }
 
 /* ---- lives ------------------------------------------------------------------------ */
@@ -563,7 +546,7 @@ static inline uint32_t ctp_life_was_suspended(const struct ctp_life *l)
 CTP_SLOW void ctp_life_done(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 			    uint32_t flags)
 {
-	if (!ctp_lane_ready(t, s) || !ctp_load_relaxed(&l->id) || ctp_life_kind(l) == CTP_REC_END)
+	if (!ctp_thread_ready(t, s) || !ctp_load_relaxed(&l->id) || ctp_life_kind(l) == CTP_REC_END)
 		return;
 	flags |= ctp_life_was_suspended(l);
 	ctp_store_relaxed(&l->state, CTP_LIFE_STATE(CTP_REC_END, 0, 0));
@@ -624,7 +607,11 @@ CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t
 {
 	struct ctp_record *r;
 
-	if (!ctp_lane_ready(t, s))
+	if (!ctp_thread_ready(t, s)) {
+		ctp_later_mark(s);
+		return;
+	}
+	if (!s->lanes)
 		return;
 	r = ctp_lane_room(t, s, 1);
 	if (!r) {

@@ -57,8 +57,9 @@ struct ctp_ext_lanes {
 	uint32_t block_ms;       /* CTP_ON_FULL_BLOCK: wait so long at most */
 	uint64_t homeless;       /* [shared] transitions of threads that found no lane, */
 	uint64_t homeless_marks; /* [shared] and other events of theirs */
-	uint8_t reserved0[16];
-	uint64_t last_id; /* [shared] the id that was given out last, from 1 */
+	uint64_t untraced; /* [shared] of homeless: written before the program had joined us */
+	uint64_t later;    /* [shared] coroutines begun by then, less those traced since */
+	uint64_t last_id;  /* [shared] the id that was given out last, from 1 */
 	uint8_t reserved1[56];
 	struct ctp_pool lanes, chunks, lives, sites;
 } __attribute__((aligned(64)));
@@ -244,7 +245,8 @@ CTP_FIELD(ctp_ext_lanes, lane_chunks, 0x18, 4);
 CTP_FIELD(ctp_ext_lanes, block_ms, 0x1C, 4);
 CTP_FIELD(ctp_ext_lanes, homeless, 0x20, 8);
 CTP_FIELD(ctp_ext_lanes, homeless_marks, 0x28, 8);
-CTP_FIELD(ctp_ext_lanes, reserved0, 0x30, 16);
+CTP_FIELD(ctp_ext_lanes, untraced, 0x30, 8);
+CTP_FIELD(ctp_ext_lanes, later, 0x38, 8);
 CTP_FIELD(ctp_ext_lanes, last_id, 0x40, 8);
 CTP_FIELD(ctp_ext_lanes, reserved1, 0x48, 56);
 CTP_FIELD(ctp_ext_lanes, lanes, 0x80, 64);

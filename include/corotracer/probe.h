@@ -58,10 +58,17 @@ struct ctp_arena {
 
 #define CTP_PATH_SIZE 1024
 
+enum ctp_attach_state {
+	CTP_ATTACH_NEVER = 0, /* also: in a child, after the fork wiped the page */
+	CTP_ATTACH_BUSY,      /* some thread is at it */
+	CTP_ATTACH_DONE,
+	CTP_ATTACH_FAILED, /* no collector, or none that we understand */
+};
+
 struct ctp_session {
 	uint64_t generation;  /* 0: not attached, or wiped by a fork */
 	uint32_t *sleeping;   /* the flag that the collector sets before it sleeps */
-	uint32_t needs_fence; /* 1: the collector does not membarrier for us */
+	uint32_t needs_fence; /* 1: the collector does not membarrier for us, or not yet */
 	uint32_t state;       /* enum ctp_attach_state */
 	struct ctp_station *stations;
 	struct ctp_header *header;
@@ -86,6 +93,10 @@ struct ctp_session {
 	uint32_t lane_chunks, on_full, block_ms;
 	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
 	uint32_t thread_key;
+	/* While state is CTP_ATTACH_BUSY: see later.h. */
+	uint64_t busy_ns;                  /* since when */
+	uint64_t untraced, untraced_marks; /* events that could not be written, not told yet */
+	uint64_t later;                    /* coroutines that began meanwhile, not told yet */
 };
 
 /*

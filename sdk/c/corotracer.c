@@ -36,7 +36,11 @@ static struct ctp_session *session(void)
 
 int corotracer_init(void)
 {
-	return ctp_attach(&corotracer__process, &hooks) ? 0 : -ENOENT;
+	int attached = ctp_attach(&corotracer__process, &hooks);
+
+	if (attached < 0)
+		return -EAGAIN;
+	return attached ? 0 : -ENOENT;
 }
 
 int corotracer_enabled(void)
@@ -52,7 +56,8 @@ uint32_t corotracer__site(struct corotracer_site *site)
 	struct ctp_session *s = session();
 	uint32_t id;
 
-	if (!s || !ctp_load_relaxed(&s->generation) || !s->lanes)
+	/* (F) pairs with the release store in ctp_session_publish(). */
+	if (!s || !ctp_load_acquire(&s->generation) || !s->lanes)
 		return 0;
 	id = ctp_site_enter(s, site->file, site->line, site->function);
 	/* Another thread was first: its number is as good, and the same for all from now on. */
@@ -65,10 +70,13 @@ int corotracer_begin_at(struct corotracer_coro *co, const char *name,
 			const struct corotracer_coro *parent, struct corotracer_site *site)
 {
 	uint64_t parent_id;
+	int rc = corotracer_init();
 
-	if (corotracer_init() < 0) {
+	if (rc < 0) {
 		memset(co, 0, sizeof(*co));
-		return -ENOENT;
+		if (rc == -EAGAIN)
+			ctp_later_begin(&co->probe, session());
+		return rc;
 	}
 	parent_id = parent ? ctp_probe_id(&parent->probe) : 0;
 	return ctp_probe_begin(&co->probe, &corotracer__thread, session(), 0, name, parent_id,
@@ -97,7 +105,9 @@ void corotracer_end(struct corotracer_coro *co)
 static void wake(const struct corotracer_coro *co, const struct corotracer_coro *waker,
 		 struct corotracer_site *site, uint32_t reason, const uint64_t *resource)
 {
-	if (co->probe.life)
+	if (ctp_is_later(&co->probe))
+		ctp_later_mark(session());
+	else if (co->probe.life)
 		ctp_life_wake(co->probe.life, &corotracer__thread, session(),
 			      waker ? ctp_probe_id(&waker->probe) : 0, corotracer__site_id(site),
 			      reason, resource);

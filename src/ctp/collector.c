@@ -383,7 +383,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->totals.lost += t->lost + t->homeless;
 	r->totals.garbage += t->garbage;
 	r->totals.coroutines += t->coroutines;
-	r->totals.without_station += t->unborn;
+	r->totals.without_station += t->unborn + t->later;
 	r->lost_full = t->lost + t->homeless;
 	r->others_lost = t->lost_marks + t->homeless_marks;
 	r->waits = t->blocked;

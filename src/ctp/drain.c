@@ -265,6 +265,16 @@ static void look_at_count(struct drain *d, unsigned nr, const uint64_t *shared, 
 	}
 }
 
+/* Unlike the others it also sinks; below 0 for a moment while a program is joining us. */
+static void look_at_later(struct drain *d)
+{
+	uint64_t now = ctp_load_relaxed(&d->lanes->ext->later);
+
+	d->totals.later = 0;
+	if ((int64_t)now > 0)
+		look_at_count(d, 6, &now, &d->totals.later);
+}
+
 static void look_at_counts(struct drain *d)
 {
 	struct ctp_ext_lanes *ext = d->lanes->ext;
@@ -274,6 +284,8 @@ static void look_at_counts(struct drain *d)
 	look_at_count(d, 2, &ext->last_id, &d->totals.coroutines);
 	look_at_count(d, 3, &ext->lives.refused, &d->totals.unborn);
 	look_at_count(d, 4, &ext->sites.refused, &d->totals.lost_sites);
+	look_at_count(d, 5, &ext->untraced, &d->totals.untraced);
+	look_at_later(d);
 }
 
 static void count_left(const struct drain *d, struct drain_look *out)

@@ -52,6 +52,8 @@ struct drain_totals {
 	uint64_t kinds[NR_TRACE_KINDS];
 	uint64_t coroutines; /* ever begun */
 	uint64_t unborn;     /* coroutines that found no room */
+	uint64_t untraced;   /* of homeless: before their program had joined us */
+	uint64_t later;      /* coroutines that began before that, and were never traced */
 	uint64_t lost_sites; /* places that found no room */
 	uint64_t blocked_ns;
 	uint64_t blocked;

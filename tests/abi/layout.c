@@ -171,7 +171,8 @@ static void print_lane_pools(void)
 	FIELD(ctp_ext_lanes, block_ms);
 	FIELD(ctp_ext_lanes, homeless);
 	FIELD(ctp_ext_lanes, homeless_marks);
-	FIELD(ctp_ext_lanes, reserved0);
+	FIELD(ctp_ext_lanes, untraced);
+	FIELD(ctp_ext_lanes, later);
 	FIELD(ctp_ext_lanes, last_id);
 	FIELD(ctp_ext_lanes, reserved1);
 	FIELD(ctp_ext_lanes, lanes);

@@ -34,6 +34,23 @@ static void expect_event(const struct ctp_station *st, uint64_t k, uint64_t addr
 	CHECK_EQ(slot->tid, own_tid());
 }
 
+/* A station has no place for them, and the program must not notice. */
+static void closes_and_locks_are_left_out(void)
+{
+	struct corotracer_coro co;
+	struct region r;
+
+	region_open(&r, 4, 0);
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	corotracer_closing(&co, 7);
+	corotracer_acquired(&co, 8);
+	corotracer_released(NULL, 8);
+	corotracer_done(&co);
+	CHECK_EQ(station_writes(&r.stations[0]), 0);
+	corotracer_end(&co);
+	CHECK_EQ(r.stations[0].is_dead, 1);
+}
+
 static void events_take_the_slots_in_turn(void)
 {
 	struct corotracer_coro co;
@@ -294,6 +311,7 @@ int main(void)
 {
 	scratch_make();
 	RUN_ALONE(events_take_the_slots_in_turn);
+	RUN_ALONE(closes_and_locks_are_left_out);
 	RUN_ALONE(a_switch_is_two_events_of_one_moment);
 	RUN_ALONE(a_switch_to_or_from_the_untraced_is_one_event);
 	RUN_ALONE(probe_ids_are_unique);

@@ -240,7 +240,7 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	t->at = p->at + p->nr;
 	/*
 	 * Seen by whoever resumes the coroutine: the program hands it over after this.
-	 * (N) pairs with the acquire load in write_resume(), by one whose turn it was before.
+	 * (N) pairs with the acquire load in settle_turn(), by one whose turn it was before.
 	 */
 	ctp_store_release(&p->turn->nr, c->nr_turn);
 	return true;
@@ -249,7 +249,7 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 /* The turn is over: nobody helps from now on. */
 inline void turn_end(Turn *turn)
 {
-	/* (N) pairs with the acquire load in write_resume(). */
+	/* (N) pairs with the acquire load in settle_turn(). */
 	ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 }
 
@@ -419,8 +419,11 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 {
 	Thread &t = *self();
 	ctp_session *s;
+	int attached = attach();
 
-	if (!attach())
+	if (attached < 0)
+		ctp_later_begin(&c->my_station, session());
+	if (attached <= 0)
 		return;
 	s = session();
 	t.passed = nullptr; /* that frame may be this one's memory now */
@@ -465,7 +468,9 @@ CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
 {
 	ctp_session *s = session();
 
-	if (c->my_station.life)
+	if (ctp_is_later(&c->my_station))
+		ctp_later_mark(s);
+	else if (c->my_station.life)
 		ctp_life_wake(c->my_station.life, &self()->ctp, s, self()->current,
 			      site_id(s, where), from.reason,
 			      from.has_resource ? &from.resource : nullptr);

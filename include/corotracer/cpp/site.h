@@ -87,7 +87,9 @@ CTP_CPP_HIDDEN SiteEntry *site_entry(SiteEntry *table, const void *key)
 
 CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 {
-	SiteEntry *table = s && s->lanes ? site_table_get() : nullptr;
+	/* (F) pairs with the release store in ctp_session_publish(). */
+	bool attached = s && ctp_load_acquire(&s->generation);
+	SiteEntry *table = attached && s->lanes ? site_table_get() : nullptr;
 	SiteEntry *entry = table ? site_entry(table, site_key(where)) : nullptr;
 	char name[1024];
 	uint32_t id;

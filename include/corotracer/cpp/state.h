@@ -45,6 +45,9 @@
 #ifndef CTP_SLOW
 #define CTP_SLOW CTP_CPP_HIDDEN
 #endif
+#ifndef CTP_LATER_LINKAGE
+#define CTP_LATER_LINKAGE inline __attribute__((visibility("default")))
+#endif
 
 #include <corotracer/probe.h>
 #include <corotracer/attach.h>
@@ -140,7 +143,7 @@ inline void leave_thread(void *leaving)
 
 		/* It may end in the middle of an await_suspend(). */
 		ctp_lane_publish(t, s, 0);
-		/* (N) pairs with the acquire load in write_resume(). */
+		/* (N) pairs with the acquire load in settle_turn(). */
 		ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 		/* (N) pairs with the fence in help_publish(). */
 		ctp_fence_full();
@@ -153,9 +156,10 @@ inline void leave_thread(void *leaving)
 
 inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread };
 
-inline bool attach()
+/* As ctp_attach(): 1 attached, 0 not, -1 another thread has not finished. */
+inline int attach()
 {
-	return ctp_attach(&process, &hooks) != 0;
+	return ctp_attach(&process, &hooks);
 }
 
 } // namespace detail

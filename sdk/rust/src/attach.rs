@@ -3,7 +3,9 @@
 //!
 //! Manners, since this runs in somebody else's program: never prints unless `CTP_VERBOSE` asks,
 //! never blocks, never raises SIGPIPE, installs no signal handler, keeps errno.  One thread
-//! attaches; others that begin coroutines meanwhile wait for it, 50 ms at the very most.
+//! attaches; others that begin coroutines meanwhile wait until the session is published, some
+//! 100 us.  They do not wait once the attach has taken 50 ms: see later.rs.  What may take long,
+//! the socket and membarriers, comes after that.
 //!
 //! Trust: the header is the collector's, perhaps of another make.  Each field is read once and
 //! checked, and the file must really have the bytes that will be used.
@@ -230,33 +232,52 @@ fn disown_parent() -> bool {
 fn socket_open(s: &Session, path: &[u8]) {
     match sys::connect_unix(path) {
         Ok(fd) => s.sock_remember(fd),
-        Err(0) => {
-            say!("no usable {}; tracing without wake-ups", ENV_SOCK);
-            s.sock.store(-1, Ordering::Relaxed);
-        }
-        Err(why) => {
-            say!("cannot connect '{}': {}; tracing without wake-ups", text(path), os_error(why));
-            s.sock.store(-1, Ordering::Relaxed);
-        }
+        Err(0) => say!("no usable {}; tracing without wake-ups", ENV_SOCK),
+        Err(why) => say!("cannot connect '{}': {}; tracing without wake-ups", text(path), os_error(why)),
     }
     PROCESS.sock.store(s.sock.load(Ordering::Relaxed), Ordering::Relaxed);
     PROCESS.sock_dev.store(s.sock_dev.load(Ordering::Relaxed), Ordering::Relaxed);
     PROCESS.sock_ino.store(s.sock_ino.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Which flag tells that the collector sleeps, and who pays for reading it in time.
-fn wakeups_choose(s: &Session, info: &mut Info) {
-    // SAFETY: mapped and checked.
-    let header = unsafe { &*info.header };
-    info.needs_fence = !(info.features & EXT_MEMBARRIER != 0 && sys::membarrier_register());
-    let flag: &AtomicU32 = if s.sock.load(Ordering::Relaxed) < 0 {
-        &s.never_sleeping
-    } else if info.features & EXT_SLEEPING != 0 {
+/// The socket is there: from now on whoever writes an event looks whether the collector sleeps.
+/// It may have fallen asleep over what was written before, so look here, too.
+fn wakeups_choose(s: &Session) {
+    let header = s.header();
+    let flag: &AtomicU32 = if s.info().features & EXT_SLEEPING != 0 {
         &ext_header(header).sleeping
     } else {
         &header.tracer_sleeping
     };
-    s.sleeping.store(flag as *const AtomicU32 as *mut AtomicU32, Ordering::Relaxed);
+    // (F) pairs with the acquire load in Session::wake().
+    s.sleeping.store(flag as *const AtomicU32 as *mut AtomicU32, Ordering::Release);
+    // (C) pairs with the barrier in the collector's sleep_announce().
+    order::fence_full();
+    if s.collector_sleeps() {
+        s.wake();
+    }
+}
+
+/// What may take long and nobody has to wait for: the session is published, and other threads
+/// write already, with fences and without waking the collector, which looks by itself now and then.
+fn session_connect(s: &Session) {
+    let info = s.info();
+
+    if info.features & EXT_MEMBARRIER != 0 && sys::membarrier_register() {
+        s.needs_fence.store(0, Ordering::Relaxed);
+    }
+    // SAFETY: leaked when the session was filled in.
+    unsafe { socket_open(s, &*info.sock_path) };
+    if s.sock.load(Ordering::Relaxed) >= 0 {
+        wakeups_choose(s);
+    }
+    say!(
+        "traced: {} in '{}', {}",
+        if info.lanes.is_null() { "stations" } else { "lanes" },
+        // SAFETY: as above.
+        text(unsafe { &*info.shm_path }),
+        if s.needs_fence.load(Ordering::Relaxed) != 0 { "a fence per event" } else { "no fence per event" }
+    );
 }
 
 /// The leading digits, as strtoull() takes them.
@@ -288,20 +309,16 @@ fn session_fill(s: &Session, info: &mut Info) -> bool {
     PROCESS.map_size.store(size, Ordering::Relaxed);
     info.counter_usable = order::counter_usable();
     clock::base(info);
-    socket_open(s, &sock_path);
     // SAFETY: mapped and checked.
     info.features = ext_features(unsafe { &*info.header });
-    wakeups_choose(s, info);
+    s.sock.store(-1, Ordering::Relaxed);
+    s.needs_fence.store(1, Ordering::Relaxed);
+    let never: *const AtomicU32 = &s.never_sleeping;
+    s.sleeping.store(never as *mut AtomicU32, Ordering::Relaxed);
     info.clock_published = info.features & EXT_CLOCK != 0 && clock::agrees(info);
     if info.features & EXT_LANES != 0 && lanes_open(info, size) {
         seen_make(info);
     }
-    say!(
-        "traced: {} in '{}', {}",
-        if info.lanes.is_null() { "stations" } else { "lanes" },
-        text(&path),
-        if info.needs_fence { "a fence per event" } else { "no fence per event" }
-    );
     info.shm_path = leak(path);
     info.sock_path = leak(sock_path);
     true
@@ -339,6 +356,7 @@ fn session_get() -> Option<&'static Session> {
 
 /// Join the collector, if there is one.  Only the thread that set ATTACH_BUSY comes here.
 fn attach_now(s: &Session) -> bool {
+    s.busy_ns.store(sys::clock_ns(), Ordering::Relaxed);
     if PROCESS.has_key.load(Ordering::Relaxed) == 0 {
         if let Some(key) = sys::key_create(thread::leave_by_key) {
             PROCESS.thread_key.store(key, Ordering::Relaxed);
@@ -355,21 +373,30 @@ fn attach_now(s: &Session) -> bool {
         // (F) pairs with the acquire load in thread::join().
         s.generation.store(generation, Ordering::Release);
         s.state.store(ATTACH_DONE, Ordering::Relaxed);
+        // (O) pairs with the fence in Session::later_count().
+        order::fence_full();
+        s.later_deliver();
+        session_connect(s);
     } else {
         s.state.store(ATTACH_FAILED, Ordering::Relaxed);
     }
     attached
 }
 
-/// Somebody is at it, for some 100 us.  Not to wait would leave this thread's first coroutines
+/// In all threads together, no longer than this after the attach began.
+const ATTACH_WAIT_NS: u64 = 50_000_000;
+
+/// Another thread attaches, for some 100 us.  Not to wait would leave this thread's first events
 /// untraced; to wait without end might be for ever.
 fn attach_await(s: &Session) {
     // Ever longer: many threads that look every 20 us would keep the one from running.
     let mut pause = 20_000;
-    for _ in 0..17 {
-        if s.state.load(Ordering::Relaxed) != ATTACH_BUSY {
-            return;
-        }
+    let now = sys::clock_ns();
+    let since = match s.busy_ns.load(Ordering::Relaxed) {
+        0 => now,
+        since => since.min(now),
+    };
+    while s.is_attaching() && sys::clock_ns() - since < ATTACH_WAIT_NS {
         sys::nanosleep(pause);
         if pause < 5_000_000 {
             pause *= 2;
@@ -378,7 +405,8 @@ fn attach_await(s: &Session) {
 }
 
 /// Attach the process, unless it is, or was found not to be traced.  Any thread, any number of
-/// times: after the first it is two loads.  The session, when there is one to write into.
+/// times: after the first it is two loads.  The session, when there is one to write into, or when
+/// another thread has not finished attaching (Session::is_attaching(), later.rs).
 pub(crate) fn attach() -> Option<&'static Session> {
     // Whoever runs his program under Miri shall be able to: it has no mappings like ours.
     if cfg!(miri) {
@@ -399,5 +427,5 @@ pub(crate) fn attach() -> Option<&'static Session> {
         }
     }
     // (F) pairs with the release store in attach_now().
-    (s.generation.load(Ordering::Acquire) != 0).then_some(s)
+    (s.generation.load(Ordering::Acquire) != 0 || s.is_attaching()).then_some(s)
 }

@@ -69,8 +69,12 @@ impl Thread {
     /// The same, also where the collector cannot make us pass a barrier.
     pub(crate) fn publish_slow(&self, s: &Session, nr: usize) {
         self.publish(s, nr);
-        if s.info().needs_fence {
+        if s.needs_fence.load(Ordering::Relaxed) != 0 {
             s.wake_if_asleep();
+        } else if self.always_slow.get() && !self.counts_ns.get() {
+            // The collector took over the fences after this thread had joined the session.
+            self.always_slow.set(false);
+            self.limit.set(self.end.get());
         }
     }
 

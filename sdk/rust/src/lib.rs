@@ -28,7 +28,9 @@
 //!
 //! Nothing here prints, blocks, panics, changes errno, installs a signal handler or takes a lock;
 //! none of it waits for the collector, unless whoever started that asked for it (`--on-full
-//! block`).  A collector that is killed is not noticed.  Without a collector, and on platforms
+//! block`).  Futures that are made while another thread joins the collector wait for that thread,
+//! 50 ms at most in the life of a process; then they are traced from when it has succeeded, and
+//! what they did until then is counted as lost.  A collector that is killed is not noticed.  Without a collector, and on platforms
 //! other than 64-bit Linux, everything compiles and does nothing.
 //!
 //! # Orderings inside the crate
@@ -48,6 +50,7 @@ mod attach;
 mod clock;
 mod future;
 mod lane;
+mod later;
 mod life;
 mod order;
 mod poll_trace;

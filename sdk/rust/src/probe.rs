@@ -3,8 +3,9 @@
 //! station under any other, nothing without one.
 
 use crate::attach;
+use crate::later;
 use crate::life;
-use crate::session::session;
+use crate::session::{session, Session};
 use crate::site;
 use crate::station;
 use crate::thread::{self, Note, Thread};
@@ -39,23 +40,66 @@ impl Probe {
             None => return Probe::UNTRACED,
         };
         thread::with(|t| {
-            let mut probe = Probe::UNTRACED;
             if !t.ready(s) {
-                return probe;
+                return Probe::begin_later(s);
             }
-            if s.info().lanes.is_null() {
-                if let Some((station, now)) = station::begin(t, s, name.as_bytes()) {
-                    probe.station = station;
-                    probe.last_ns = now;
-                }
-                return probe;
-            }
-            probe.site = site::number(s, place, function);
-            if let Some(life) = life::begin(t, s, name.as_bytes(), t.current.get(), probe.site) {
-                probe.life = life;
-            }
-            probe
+            let site = if s.info().lanes.is_null() { 0 } else { site::number(s, place, function) };
+            Probe::begin_in(t, s, name, t.current.get(), site)
         })
+    }
+
+    /// The same in a thread that is ready.
+    fn begin_in(t: &Thread, s: &Session, name: &str, parent: u64, site: u32) -> Probe {
+        let mut probe = Probe { site, ..Probe::UNTRACED };
+        if s.info().lanes.is_null() {
+            if let Some((station, now)) = station::begin(t, s, name.as_bytes()) {
+                probe.station = station;
+                probe.last_ns = now;
+            }
+        } else if let Some(life) = life::begin(t, s, name.as_bytes(), parent, site) {
+            probe.life = life;
+        }
+        probe
+    }
+
+    /// Another thread has not finished joining the collector: it will be traced later.
+    #[cold]
+    fn begin_later(s: &Session) -> Probe {
+        if !s.is_attaching() && s.generation.load(Ordering::Relaxed) == 0 {
+            return Probe::UNTRACED;
+        }
+        s.later_count(0, 0, 1);
+        // The process, because in a forked child it is the parent's.
+        Probe { station: later::station(), last_ns: u64::from(std::process::id()), ..Probe::UNTRACED }
+    }
+
+    #[inline(always)]
+    fn is_later(&self) -> bool {
+        ptr::eq(self.station, later::station())
+    }
+
+    /// Can it be traced now?  Then its life begins.  True: it is a probe like any other now, traced
+    /// or not.
+    #[cold]
+    fn resolve(&mut self, t: &Thread, s: &Session) -> bool {
+        let ours = self.last_ns == u64::from(std::process::id());
+        if ours && s.is_attaching() {
+            return false;
+        }
+        let was = std::mem::replace(self, Probe::UNTRACED);
+        if !ours || !t.ready(s) {
+            return true;
+        }
+        if !s.info().lanes.is_null() {
+            s.lanes().later.fetch_sub(1, Ordering::Relaxed);
+        }
+        *self = Probe::begin_in(t, s, "", 0, 0);
+        // SAFETY: points into the region, which stays mapped.
+        if let Some(l) = unsafe { self.life.as_ref() } {
+            l.events.store(was.nr_events, Ordering::Relaxed);
+            l.dropped.store(was.nr_events, Ordering::Relaxed);
+        }
+        true
     }
 
     #[inline(always)]
@@ -73,6 +117,8 @@ impl Probe {
         unsafe {
             if let Some(l) = self.life.as_ref() {
                 l.id.load(Ordering::Relaxed)
+            } else if self.is_later() {
+                0
             } else if let Some(st) = self.station.as_ref() {
                 st.probe_id.load(Ordering::Relaxed)
             } else {
@@ -100,8 +146,32 @@ impl Probe {
         // SAFETY: points into the region, which stays mapped.
         match unsafe { self.life.as_ref() } {
             Some(l) => life::write(l, t, s, addr, what, resource),
+            None if self.is_later() => self.write_later(t, s, addr, what, resource),
             None => self.write_station(t, addr, what & 0xff == REC_RESUME),
         }
+    }
+
+    #[cold]
+    fn write_later(&mut self, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
+        if self.resolve(t, s) {
+            self.write(t, addr, what, resource);
+            return;
+        }
+        self.nr_events += 1;
+        s.later_count(1, 0, 0);
+    }
+
+    /// For what is no transition.  False: it is still to be traced later, and the event counted.
+    fn resolve_or_count(&mut self) -> bool {
+        let s = match session() {
+            Some(s) if self.is_later() => s,
+            _ => return true,
+        };
+        let resolved = thread::with(|t| self.resolve(t, s));
+        if !resolved {
+            s.later_mark();
+        }
+        resolved
     }
 
     #[inline(never)]
@@ -117,6 +187,9 @@ impl Probe {
 
     /// It has come to its end, its frame is still there.  A station has no word for that but dead.
     pub(crate) fn done(&mut self, flags: u32) {
+        if !self.resolve_or_count() {
+            return;
+        }
         // SAFETY: as above.
         match (unsafe { self.life.as_ref() }, session()) {
             (Some(l), Some(s)) => thread::with(|t| life::done(l, t, s, flags)),
@@ -126,6 +199,10 @@ impl Probe {
 
     /// It is gone; untraced afterwards.
     pub(crate) fn end(&mut self, flags: u32) {
+        if !self.resolve_or_count() {
+            *self = Probe::UNTRACED;
+            return;
+        }
         let was = std::mem::replace(self, Probe::UNTRACED);
         let s = match session() {
             Some(s) => s,

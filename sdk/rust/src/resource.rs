@@ -42,7 +42,11 @@ fn tell(kind: u32, resource: u64, place: &'static Location<'static>) {
     };
     thread::with(|t| {
         // Before anything of the session is looked at: in a forked child it is the parent's.
-        if !t.ready(s) || s.info().lanes.is_null() {
+        if !t.ready(s) {
+            s.later_mark();
+            return;
+        }
+        if s.info().lanes.is_null() {
             return;
         }
         let site = site::number(s, place, "");

@@ -27,7 +27,6 @@ pub(crate) struct Info {
     pub(crate) lanes: *const ExtLanes, // null: stations it is
     pub(crate) nr_stations: u32,
     pub(crate) features: u32,
-    pub(crate) needs_fence: bool, // the collector does not membarrier for us
     pub(crate) counter_usable: bool,
     pub(crate) clock_published: bool,
     pub(crate) base_ticks: u64, // where the counter's rate is measured from
@@ -65,6 +64,13 @@ pub(crate) struct Session {
     pub(crate) sock_ino: AtomicU64,
     /// When the kernel last had no memory for us.
     pub(crate) refused_ns: AtomicU64,
+    /// 1: the collector does not membarrier for us, or not yet.
+    pub(crate) needs_fence: AtomicU32,
+    // While the state is ATTACH_BUSY: see later.rs.
+    pub(crate) busy_ns: AtomicU64,        // since when
+    pub(crate) untraced: AtomicU64,       // transitions that could not be written, not told yet,
+    pub(crate) untraced_marks: AtomicU64, // other events likewise,
+    pub(crate) later: AtomicU64,          // and coroutines that began meanwhile
     pub(crate) info: UnsafeCell<Info>,
 }
 
@@ -168,7 +174,7 @@ impl Session {
         // (C) pairs with the barrier in the collector's sleep_announce().  A store and a later
         // load of something else must not change places: its membarrier does that for us, in
         // every running thread, just when it matters.  Where it cannot, we pay.
-        if self.info().needs_fence {
+        if self.needs_fence.load(Ordering::Relaxed) != 0 {
             order::fence_full();
         }
         if self.collector_sleeps() {
@@ -181,7 +187,8 @@ impl Session {
     pub(crate) fn wake(&self) {
         let _errno = sys::KeepErrno::new();
         // SAFETY: as in collector_sleeps().
-        let sleeping = match unsafe { self.sleeping.load(Ordering::Relaxed).as_ref() } {
+        // (F) pairs with the release store in attach::wakeups_choose(): the socket is there, too.
+        let sleeping = match unsafe { self.sleeping.load(Ordering::Acquire).as_ref() } {
             Some(flag) => flag,
             None => return,
         };

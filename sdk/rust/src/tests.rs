@@ -84,10 +84,10 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
     info.header = map.cast();
     info.nr_stations = STATIONS;
     info.features = EXT_LANES;
-    info.needs_fence = true; // nobody membarriers here
     assert!(lanes_open(info, size as u64));
     let never = &session.never_sleeping as *const _ as *mut _;
     session.sleeping.store(never, Ordering::Relaxed);
+    session.needs_fence.store(1, Ordering::Relaxed); // nobody membarriers here
     session.state.store(ATTACH_DONE, Ordering::Relaxed);
     // (F) pairs with the acquire in Thread::join(), as attach's does.
     session.generation.store(1, Ordering::Release);

@@ -135,7 +135,7 @@ impl Thread {
         self.tid.set(sys::gettid());
         self.clock.forget();
         self.counts_ns.set(!info.counter_usable);
-        self.always_slow.set(!info.counter_usable || info.needs_fence);
+        self.always_slow.set(!info.counter_usable || s.needs_fence.load(Ordering::Relaxed) != 0);
         self.nr_stash.set(0); // in a child: the parent's
         lane::forget(self);
         if info.has_key {

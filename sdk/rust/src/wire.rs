@@ -229,7 +229,8 @@ wire! {
         block_ms: AtomicU32 = 0x1C, 4;
         homeless: AtomicU64 = 0x20, 8;
         homeless_marks: AtomicU64 = 0x28, 8;
-        reserved0: Opaque<16> = 0x30, 16;
+        untraced: AtomicU64 = 0x30, 8;
+        later: AtomicU64 = 0x38, 8;
         last_id: AtomicU64 = 0x40, 8;
         reserved1: Opaque<56> = 0x48, 56;
         lanes: Pool = 0x80, 64;

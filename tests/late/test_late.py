@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""test_late.py - the program's first call of the SDK takes long, and its other threads do not wait.
+
+slow.c, preloaded, delays open() of the region or connect() by half a second.  What the program
+itself counted is what was written: all of it is collected, or counted as lost, and --fail-on-loss
+makes an exit status of it.
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import *  # noqa: E402
+
+PROGRAM = os.environ["LATE_PROGRAM"]
+SLOW = os.environ["LATE_SLOW"]
+THREADS = 8
+# A sanitizer's runtime wants to be the first of all libraries; here slow.c is.
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+
+
+class Late(Run):
+    def __init__(self, dir, call, ms=500, options=(), env=os.environ):
+        trace = os.path.join(dir, "t.jsonl")
+        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms))
+        status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, *options, "--", "env",
+                                f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
+        super().__init__(status, out, err, trace)
+        contains(err, f"slow: {call}\n")  # or nothing was tested
+        said = re.search(r"^target: (\d+) events of (\d+)$", err, re.M)
+        if not said:
+            raise AssertionError(f"status {status}; stderr was\n{err}")
+        self.written, self.begun = int(said[1]), int(said[2])
+
+
+def accounted(r):
+    s = r.summary
+    equal(s["written"], r.written, "written, by the program's own count")
+    equal(s["collected"] + s["lost"], r.written, "collected + lost")
+    equal(s["coroutines"] + s["without_station"], r.begun, "traced and untraced coroutines")
+    equal(len(r.events), s["collected"], "events in the trace")
+    equal(s["garbage"], 0, "garbage")
+    lost = s["lost"] or s["others"]["lost"] or s["without_station"]
+    equal(r.status, 1 if lost else 0, f"status where {lost} are lost")
+
+
+@test
+def nobody_waits_for_a_slow_connection_and_all_is_accounted_for(dir):
+    r = Late(dir, "connect")
+    accounted(r)
+    equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
+
+
+@test
+def what_happens_before_the_region_is_mapped_is_counted(dir):
+    r = Late(dir, "open")
+    accounted(r)
+    s = r.summary
+    assert s["lost"] > 0 and s["lost_untraced"] == s["lost"], f"nothing was lost before the attach: {s}"
+    equal(s["lost_full"], s["lost"], "lost for want of a place to write to")
+    equal(r.status, 1, "status")
+
+
+@test
+def coroutines_of_a_slow_start_are_traced_from_the_attach_on(dir):
+    r = Late(dir, "open")
+    accounted(r)
+    equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
+    # One coroutine of each thread was there all the time: it ends in the trace, with its losses told.
+    ends = [e for e in r.sidecar if e["type"] == "end" and e.get("lost", 0) > 0]
+    assert len(ends) >= THREADS - 1, f"{len(ends)} coroutines that were begun before the attach ended in the trace"
+    for e in ends:
+        assert e["lost"] < e["written"], f"no event of this coroutine was traced: {e}"
+
+
+@test
+def the_summary_says_when_it_was_lost(dir):
+    trace = os.path.join(dir, "t.jsonl")
+    env = dict(os.environ, SLOW_CALL="open", SLOW_MS="300")
+    status, _, err = tool("run", "-o", trace, "--", "env", f"LD_PRELOAD={SLOW}", PROGRAM, "2", "400", env=env)
+    equal(status, 0, "status without --fail-on-loss")
+    contains(err, "before the program had joined the collector")
+    contains(err, "hint: the program's first call of the SDK took long")
+
+
+@test
+def under_a_collector_without_lanes_the_program_runs_as_well(dir):
+    r = Late(dir, "open", 200, env=STATIONS_ONLY, options=["-n", "4096"])
+    assert r.summary["collected"] > 0, "nothing was collected"
+    equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
+
+
+@test
+def without_a_collector_it_is_untraced(dir):
+    env = dict(os.environ, LD_PRELOAD=SLOW, SLOW_CALL="open", SLOW_MS="100", CTP_SHM_PATH=dir + "/none")
+    p = popen(PROGRAM, str(THREADS), "300", env=env)
+    _, err = p.communicate(timeout=60)
+    equal(p.returncode, 0, err)
+
+
+if not os.path.exists(PROGRAM):
+    print(f"skipped: {PROGRAM} was not built")
+    sys.exit(77)
+main()
