@@ -11,6 +11,12 @@ CPU = "TASK-CLOCK"  # nanoseconds of the thread
 START, END, DELTA = f"cpu_0_start[{CPU}]", f"cpu_0_end[{CPU}]", f"cpu_0_delta[{CPU}]"
 
 
+def limit_files(p, most):
+    """Its limit of open files; where it was before with most=None."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (soft if most is None else most, hard))
+
+
 def works(file):
     return [f for f in decode(file)[0] if f["frame"] == "work"]
 
@@ -112,7 +118,7 @@ def threads_that_come_and_go_count_for_themselves(dir):
 def counters_that_cannot_be_opened_are_not_measured(dir):
     for name in ("live_intervals_Wall", "live_intervals_Single"):
         p = start(name, "nest", 2 if "Wall" in name else 1)
-        resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (3, 3))
+        limit_files(p, 3)
         a = attach(dir, p, "-c", CPU, "--count", 30)
         contains(a.err, f"could not open counter '{CPU}': Too many open files")
         equal(a.summary["unmeasured"], [CPU], "unmeasured")
@@ -128,6 +134,7 @@ def counters_that_cannot_be_opened_are_not_measured(dir):
         with sqlite3.connect(db) as c:
             got = c.execute(f'SELECT DISTINCT "{START}", "{END}", "{DELTA}" FROM work').fetchall()
         equal(got, [(None, None, None)], "cells of SQLite")
+        limit_files(p, None)
         end(p)
 
 
@@ -145,7 +152,7 @@ def a_counter_without_a_snapshot_is_not_measured(dir):
 @test
 def a_program_of_another_generator_that_opens_none_is_not_measured(dir):
     p = start("live_existing", 0, 100)
-    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (3, 3))
+    limit_files(p, 3)
     a = attach(dir, p, "--count", 100, "-c", CPU)
     contains(a.err, f"counter '{CPU}' was not measured: the program could not open it")
     for f in works(a.file):
