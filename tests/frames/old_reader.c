@@ -14,7 +14,7 @@
 #include "ppt-Old.h"
 
 /* frame f { double d; int n; }: numbers in front and at the back. */
-#define FRAME_SIZE 24u
+#define FRAME_SIZE ((size_t)24)
 
 struct entry {
 	uint32_t ecx, reserved;
@@ -107,16 +107,16 @@ static size_t behind(size_t block)
 static void ppt_reads_128_slots_behind_392_bytes(void)
 {
 	/* No counter, one, three; attrs of 112 and of 136 bytes. */
-	attach_to(behind(56) + 128u * FRAME_SIZE, 56, 0, behind(392), 128);
-	attach_to(behind(176) + 128u * FRAME_SIZE, 176, 1, behind(392), 128);
-	attach_to(behind(416) + 128u * FRAME_SIZE, 416, 3, behind(392), 128);
-	attach_to(behind(488) + 128u * FRAME_SIZE, 488, 3, behind(392), 128);
+	attach_to(behind(56) + 128 * FRAME_SIZE, 56, 0, behind(392), 128);
+	attach_to(behind(176) + 128 * FRAME_SIZE, 176, 1, behind(392), 128);
+	attach_to(behind(416) + 128 * FRAME_SIZE, 416, 3, behind(392), 128);
+	attach_to(behind(488) + 128 * FRAME_SIZE, 488, 3, behind(392), 128);
 }
 
 static void a_ring_of_any_size_is_used(void)
 {
 	/* As many slots as fit, rounded down to a power of two. */
-	attach_to(416 + 4100u * FRAME_SIZE, 56, 0, behind(392), 4096);
+	attach_to(416 + 4100 * FRAME_SIZE, 56, 0, behind(392), 4096);
 	attach_to(4096, 416, 0, behind(416), 128);
 	attach_to(1000, 56, 0, behind(392), 16);
 	attach_to((size_t)1 << 20, 488, 0, behind(488), 32768);

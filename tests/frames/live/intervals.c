@@ -166,7 +166,7 @@ static void *nest(void *arg)
 	struct timespec pause = { 0, 1000000 };
 	struct NAME(work) outer;
 
-	thread = (uint32_t)(uintptr_t)arg;
+	thread = *(const uint32_t *)arg;
 	while (!stop) {
 		begin(&outer);
 		outer.outer = true;
@@ -251,6 +251,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "nest";
 	unsigned nr = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1, i;
+	uint32_t numbers[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	pthread_t threads[8];
 
 	signal(SIGTERM, on_term);
@@ -263,7 +264,7 @@ int main(int argc, char **argv)
 		pthread_join(threads[0], NULL);
 	}
 	for (i = 0; !strcmp(mode, "nest") && i < nr && i < 8; i++)
-		pthread_create(&threads[i], NULL, nest, (void *)(uintptr_t)i);
+		pthread_create(&threads[i], NULL, nest, &numbers[i]);
 	while (i-- > 0)
 		pthread_join(threads[i], NULL);
 	print_windows();
