@@ -14,7 +14,7 @@
  * outfile_commit(); an earlier file of that name stays untouched until then.  Without a commit,
  * and when a signal ends the process, the temporary file is removed.  Standard output ("-"),
  * devices, pipes and open files (/dev/fd/N) are written directly.  The first write that fails is
- *remembered, and reported by outfile_settle() or outfile_commit().
+ * remembered, and reported by outfile_settle() or outfile_commit().
  *
  * Files that belong together: outfile_settle() all of them, then outfile_commit() all of them.
  * A full disk then leaves every earlier file as it was.
