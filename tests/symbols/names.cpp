@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+static const char member[] =
+	"net::deeply_nested::connection_of_a_pool_with_a_name_of_its_own::serve";
+
 static void say(const char *name, const char *function,
 		std::source_location where = std::source_location::current())
 {
@@ -70,8 +73,7 @@ namespace net::deeply_nested
 template <class T> struct connection_of_a_pool_with_a_name_of_its_own {
 	Task serve(std::vector<T>, const std::vector<std::vector<T>> &) const
 	{
-		say("member",
-		    "net::deeply_nested::connection_of_a_pool_with_a_name_of_its_own::serve");
+		say("member", member);
 		co_await Park{};
 	}
 };

@@ -573,7 +573,7 @@ static void write_small(void)
 			n++;
 		}
 		trace_put_gap(o.w, 2, 2000, 2000 + n, 1, 1);
-		trace_put_site(o.w, &(struct trace_site){ p + 1, 1, 1, "f.c", "f" });
+		trace_put_site(o.w, &(struct trace_site){ p + 1, p + 1, 1, "f.c", "f" });
 		trace_flush(o.w);
 	}
 	trace_put_coroutine(o.w, &(struct sidecar_coroutine){ .probe_id = 1, .name = "c" });

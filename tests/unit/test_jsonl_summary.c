@@ -250,7 +250,7 @@ static void adds_up_gaps_by_thread_and_knows_places(void)
 	item.site = (struct trace_site){ 6, 18, 1, "", NULL };
 	CHECK_EQ(summary_add(&s, &item), 0);
 	CHECK_STR(summary_place(&s, 5), "a.c:17 main");
-	CHECK_STR(summary_place(&s, 6), "?:18");
+	CHECK_STR(summary_place(&s, 6), "(unknown file):18");
 	CHECK(!summary_place(&s, 0) && !summary_place(&s, 7));
 	summary_release(&s);
 }
