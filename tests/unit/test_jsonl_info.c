@@ -401,8 +401,7 @@ static void puts_those_who_had_not_ended_together_by_place(void)
 	CHECK_EQ(number(side, "not_ended_places"), 3);
 	part = json_array_get(json_object_get(side, "not_ended_by_place"), 0);
 	CHECK_EQ(number(part, "coroutines"), 48);
-	CHECK_STR(json_string_value(json_object_get(part, "place")),
-		  "a b/net.cpp:65 net::serve");
+	CHECK_STR(json_string_value(json_object_get(part, "place")), "a b/net.cpp:65 net::serve");
 	CHECK_STR(json_string_value(json_object_get(part, "reason")), "io-read");
 	CHECK_EQ(number(part, "oldest_ts"), 4000000000);
 	CHECK_EQ(number(part, "newest_ts"), 4047000000);

@@ -95,11 +95,13 @@ fn remember(
 
 /// The end of the text, if it is too long: from a whole directory or module on, where there is one.
 fn tail(text: &str, room: usize) -> &str {
-    let Some(skip) = text.len().checked_sub(room).filter(|skip| *skip > 0) else {
+    let skip = text.len().saturating_sub(room);
+    if skip == 0 {
         return text;
-    };
+    }
     let bytes = text.as_bytes();
-    let whole = (skip..bytes.len()).find(|at| bytes[at - 1] == b'/' || (*at > 1 && &bytes[at - 2..*at] == b"::"));
+    let whole =
+        (skip..bytes.len()).find(|at| bytes[at - 1] == b'/' || (*at > 1 && &bytes[at - 2..*at] == b"::"));
     let cut = whole.or_else(|| (skip..bytes.len()).find(|at| text.is_char_boundary(*at)));
     &text[cut.unwrap_or(bytes.len())..]
 }
@@ -152,7 +154,8 @@ mod tests {
     fn long_names_are_cut_between_words() {
         assert_eq!(tail("src/net/io.rs", 13), "src/net/io.rs");
         assert_eq!(tail("src/net/io.rs", 12), "net/io.rs");
-        assert_eq!(tail("a::bcd::efg", 8), "efg");
+        assert_eq!(tail("a::bcd::efg", 8), "bcd::efg");
+        assert_eq!(tail("a::bcd::efg", 7), "efg");
         assert_eq!(tail("abcdef", 4), "cdef");
         assert_eq!(tail("ab\u{e4}\u{e4}", 3), "\u{e4}");
     }
