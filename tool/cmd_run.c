@@ -35,7 +35,7 @@ const struct command command_run = {
 	.details =
 		"The program keeps its standard input and output (with -o - its output goes to\n"
 		"standard error); signals reach it once; the exit status is the program's, and a\n"
-		"signal that ended it ends this, too.  Beside the trace lies FILE.meta with totals,\n"
+		"signal that ended it ends this, too.  Beside the trace lies FILE.meta: totals,\n"
 		"names, births and deaths.  A trace that is there already is kept as FILE.old.\n",
 	.opts = opts,
 	.run = run_run,

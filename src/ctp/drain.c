@@ -318,11 +318,11 @@ void drain_all_saved(struct drain *d)
 	}
 }
 
-/* What was read and saved goes back.  Returns chunks that cannot yet, and lanes likewise. */
+/* What was read and saved goes back.  Returns how many lanes have something that cannot yet. */
 static uint64_t give_back_all(struct drain *d)
 {
 	uint64_t wait = 0;
-	uint32_t i;
+	uint32_t i, keep = drain_keeps_back(d) ? 1 : 0;
 
 	for (i = 0; i < d->nr_cursors; i++) {
 		struct drain_lane *c = &d->cursors[i];
@@ -337,19 +337,19 @@ static uint64_t give_back_all(struct drain *d)
 			continue;
 		}
 		lane_give_back(d, i);
-		wait += c->nr_held + (c->orphan && c->read == c->head);
+		wait += c->nr_held > keep || (c->orphan && c->read == c->head);
 	}
 	return wait;
 }
 
 /*
- * Where memory is short, what waits for being saved does not wait for the next flush.  An eighth
- * of the chunks may wait, and none if there is a lane for every fourth.
+ * Where memory is short, what waits for being saved does not wait for the next flush.  A few
+ * chunks may wait, and none if there is a lane for every fourth.
  */
 static void make_saved(struct drain *d, uint64_t wait)
 {
 	if (!d->saves || !d->sink->save || !wait ||
-	    (drain_keeps_back(d) && wait <= d->lanes->chunks.limit / 8))
+	    (drain_keeps_back(d) && wait <= d->lanes->chunks.limit / 32))
 		return;
 	d->sink->save(d->ctx);
 	give_back_all(d);

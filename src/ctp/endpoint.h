@@ -21,7 +21,7 @@ struct peer {
 	uint32_t pid;
 	uint32_t uid;
 	uint64_t connected_ns;
-	uint64_t hung_up_ns; /* when that was noticed; 0: it has not */
+	uint64_t hung_up_ns;    /* when that was noticed; 0: it has not */
 	uint64_t look_again_ns; /* for libraries that it has loaded since */
 };
 

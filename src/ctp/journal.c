@@ -147,6 +147,7 @@ static int map(struct journal *j, struct err *err)
 	if (p == MAP_FAILED)
 		return err_errno(err, "cannot map '%s'", j->path);
 	region_guard(p, size, PROT_READ | PROT_WRITE);
+	j->map = p;
 	j->head = p;
 	j->lanes = (volatile struct journal_lane *)(void *)((char *)p + LANES_AT);
 	return 0;
@@ -187,9 +188,8 @@ int journal_open(struct journal *j, const char *region, const char *trace, enum 
 
 void journal_close(struct journal *j)
 {
-	/* A cast, not a const: nobody else has it mapped. */
-	if (j->head)
-		munmap((void *)(uintptr_t)j->head, LANES_AT + LANES_MAX * sizeof(*j->lanes));
+	if (j->map)
+		munmap(j->map, LANES_AT + LANES_MAX * sizeof(*j->lanes));
 	if (j->fd > 0) {
 		close(j->fd);
 		unlink(j->path);

@@ -65,6 +65,7 @@ struct journal_lane {
 struct journal {
 	char *path;
 	int fd;
+	void *map;
 	volatile struct journal_head *head; /* NULL: there is none */
 	volatile struct journal_lane *lanes;
 	uint32_t nr_ready; /* lanes that there is memory for */

@@ -465,6 +465,38 @@ static void chunks_are_followed_and_given_back_but_for_the_last_two(void)
 	drain_close(&drain);
 }
 
+/* Should the collector be killed now, the region must still have what no file has. */
+static void chunks_and_lanes_are_given_back_only_when_they_are_saved(void)
+{
+	uint64_t ticks = 0;
+	uint32_t i;
+
+	open_with(&in_order);
+	drain.saves = true;
+	lane_open(0, 0);
+	for (i = 1; i <= 5; i++) {
+		fill_chunk(0, &ticks, 1);
+		go_on_in(0, i);
+	}
+	put_event(0, ++ticks, 1);
+	CHECK_EQ(look().events, 5 * CTP_CHUNK_RECORDS + 1);
+	CHECK_EQ(bed_lanes[0].returned, 0);
+	CHECK_EQ(bed_lanes[0].oldest, 0);
+	CHECK_EQ(free_chunks(), 0);
+	drain_all_saved(&drain);
+	put_event(0, ++ticks, 1);
+	bed_lanes[0].state = CTP_LANE_CLOSED;
+	look();
+	CHECK_EQ(bed_lanes[0].returned, 4);
+	CHECK_EQ(bed_lanes[0].oldest, 5);
+	CHECK_EQ(bed_lanes[0].state, CTP_LANE_CLOSED); /* its last event is not saved */
+	drain_all_saved(&drain);
+	look();
+	CHECK_EQ(bed_lanes[0].state, CTP_LANE_FREE);
+	CHECK_EQ(free_chunks(), 6);
+	drain_close(&drain);
+}
+
 /* Each thread has one chunk that it writes into; what more it keeps, others may need. */
 static void nothing_is_kept_back_when_lanes_are_many(void)
 {
@@ -1064,6 +1096,7 @@ int main(void)
 	RUN(a_gap_of_another_time_is_of_this_run);
 	RUN(losses_that_no_gap_told_are_told_at_the_end);
 	RUN(chunks_are_followed_and_given_back_but_for_the_last_two);
+	RUN(chunks_and_lanes_are_given_back_only_when_they_are_saved);
 	RUN(nothing_is_kept_back_when_lanes_are_many);
 	RUN(a_chunk_that_was_linked_and_never_used_goes_back);
 	RUN(a_full_chunk_without_a_next_is_no_fault);
