@@ -129,7 +129,9 @@ static bool find_format(const char *kind, enum decode_format *format)
 
 int export_frames(const struct export_job *job, const char *kind)
 {
-	struct decode_config config = { .path = job->options.trace, .out = job->options.output };
+	struct decode_config config = { .path = job->options.trace,
+					.out = job->options.output,
+					.exact_text = job->options.exact_text };
 	struct decode_result result;
 	struct err err = { 0 };
 	int rc, status = EXIT_OK;
