@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_symbols.c - whatever an ELF file says of its functions and lines, nothing breaks and
- * everything ends.
+ * fuzz_symbols.c - lookups of addresses in damaged ELF files return and do not crash.
  *
- *	fuzz_symbols COUNT FILE...
+ * The input is an ELF file; functions and lines of many addresses are looked up in it.
  *
- * Fields of headers and bytes of sections are changed, files are cut; then addresses are asked for.
+ * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
+ * Without:      fuzz_symbols COUNT FILE... changes fields of headers and bytes of sections of
+ *               good files, and truncates them.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -19,9 +20,9 @@
 #include "check.h"
 #include "symbols/symbols.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static uint64_t seed;
-static uint8_t *good, *data;
-static size_t size;
 
 static uint32_t some(uint32_t below)
 {
@@ -29,16 +30,22 @@ static uint32_t some(uint32_t below)
 	return (uint32_t)(seed >> 33) % below;
 }
 
+#ifndef FUZZ_LIBFUZZER
+#include "fuzz/own_input.h"
+
+static uint8_t *good, *changed;
+static size_t good_size;
+
 static void load(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
 	CHECK(fd >= 0 && fstat(fd, &st) == 0);
-	size = (size_t)st.st_size;
-	good = malloc(size);
-	data = malloc(size);
-	CHECK(good && data && read(fd, good, size) == (ssize_t)size);
+	good_size = (size_t)st.st_size;
+	good = malloc(good_size);
+	changed = malloc(good_size);
+	CHECK(good && changed && read(fd, good, good_size) == (ssize_t)good_size);
 	close(fd);
 }
 
@@ -46,12 +53,11 @@ static void load(const char *path)
 
 static uint64_t some_value(void)
 {
-	const uint64_t nasty[] = {
-		0,    1,        2,          0x800,      0x7fffffff, 0xffffffff,
-		size, size - 1, UINT64_MAX, 1ull << 63, some(20),   some(65536)
-	};
+	const uint64_t nasty[] = { 0,          1,          2,         0x800,
+				   0x7fffffff, 0xffffffff, good_size, good_size - 1,
+				   UINT64_MAX, 1ull << 63, some(20),  some(65536) };
 
-	return some(3) ? nasty[some(sizeof(nasty) / sizeof(nasty[0]))] : some((uint32_t)size);
+	return some(3) ? nasty[some(sizeof(nasty) / sizeof(nasty[0]))] : some((uint32_t)good_size);
 }
 
 static size_t pick_section_byte(void)
@@ -90,20 +96,23 @@ static void damage_once(void)
 		at = pick_section_byte();
 		break;
 	}
-	if (at + len <= size)
-		memcpy(data + at, &value, len);
+	if (at + len <= good_size)
+		memcpy(changed + at, &value, len);
 }
+
+#endif
 
 /* ---- questions ----------------------------------------------------------- */
 
-static void ask(size_t length)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC), i;
 	struct symbols *s = symbols_new();
 	struct symbol_module module = { .pid = 1, .start = 0x1000, .end = 0x400000 };
 	char path[64];
 
-	CHECK(s && fd >= 0 && write(fd, data, length) == (ssize_t)length);
+	seed = size;
+	CHECK(s && fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	module.path = path;
 	module.has_bias = some(2);
@@ -123,8 +132,10 @@ static void ask(size_t length)
 	symbols_problem(s);
 	symbols_free(s);
 	close(fd);
+	return 0;
 }
 
+#ifndef FUZZ_LIBFUZZER
 int main(int argc, char **argv)
 {
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 100, i;
@@ -136,15 +147,16 @@ int main(int argc, char **argv)
 			unsigned nr;
 
 			seed = i * 7919 + (uint64_t)file;
-			memcpy(data, good, size);
+			memcpy(changed, good, good_size);
 			for (nr = i ? 1 + some(some(3) ? 3 : 30) : 0; nr; nr--)
 				damage_once();
 			alarm(60); /* an endless loop is a failure, not a wait */
-			ask(i && !some(20) ? some((uint32_t)size) : size);
+			own_input(changed, i && !some(20) ? some((uint32_t)good_size) : good_size);
 		}
 		free(good);
-		free(data);
+		free(changed);
 	}
 	printf("%d files, each damaged in %lu ways\n", argc - 2, count);
 	return 0;
 }
+#endif
