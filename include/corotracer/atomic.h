@@ -20,6 +20,7 @@
 /* 1 if *@p was @from and is now @to. */
 #define ctp_cas_relaxed(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELAXED)
 #define ctp_cas_release(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELEASE)
+#define ctp_cas_acquire(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_ACQUIRE)
 #define ctp_cas_as(p, from, to, order)                                                             \
 	__extension__({                                                                            \
 		__typeof__(*(p)) ctp_cas_from = (from);                                            \

@@ -403,18 +403,27 @@ CTP_SLOW int ctp_arena_open(struct ctp_arena *a, struct ctp_session *s, struct c
 	return 1;
 }
 
-/* A byte per chunk; without it a chunk's pages are had one by one. */
+/*
+ * A byte per chunk; without it a chunk's pages are had one by one.  Before it, places for lanes
+ * of threads that have ended: each keeps a chunk from others, so they are a few of all there are.
+ */
 CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
 {
-	uint64_t size = s->chunk_pool.limit;
+	uint32_t spares = s->chunk_pool.limit / 32 < CTP_SPARES ? s->chunk_pool.limit / 32
+								: CTP_SPARES;
+	uint64_t size = spares * sizeof(struct ctp_spare) + s->chunk_pool.limit;
 	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (map == MAP_FAILED)
 		return;
-	s->seen_chunks = (uint8_t *)map;
-	proc->seen_chunks = s->seen_chunks;
+	s->seen_chunks = (uint8_t *)map + spares * sizeof(struct ctp_spare);
+	proc->seen_chunks = (uint8_t *)map;
 	proc->seen_size = size;
+	if (!(s->features & CTP_EXT_HANDOVER))
+		return;
+	s->spares = (struct ctp_spare *)map;
+	s->nr_spares = spares;
 }
 
 /* Does the collector offer lanes that we understand?  Then they are what we use. */

@@ -3,9 +3,11 @@
  * corotracer/lane.h - the slow side of lanes: open, next chunk, full, close; lives; sites.
  *
  * A thread's lane
- *   Opened by the thread's first event, closed when the thread ends.  Its memory is a
- *   chain of chunks: the writer takes one from the pool when the last is full, the
- *   collector gives back those it has read.  So a thread that writes little has one
+ *   Opened by the thread's first event.  When the thread ends, the next new thread of the
+ *   process takes the lane over and goes on in the same chunk, so that threads that come
+ *   and go cost a record each, and not a chunk; where there is no place to keep the lane
+ *   it is closed.  Its memory is a chain of chunks: the writer takes one from the pool when the
+ * last is full, the collector gives back those it has read.  So a thread that writes little has one
  *   chunk, one that writes in bursts has as many as the collector is behind, and
  *   lane_chunks of them at most.
  *
@@ -43,6 +45,17 @@
 #define CTP_GROW_BYTES 262144u
 
 #define CTP_REFUSED_NS 20000000u
+
+/* A lane whose thread has ended, for the next that needs one.  In memory of this process. */
+#define CTP_SPARES      512u
+#define CTP_SPARE_EMPTY 0u
+#define CTP_SPARE_BUSY  1u /* a thread puts one here, or takes it */
+#define CTP_SPARE_FULL  2u
+
+struct ctp_spare {
+	uint32_t state;           /* CTP_SPARE_* */
+	uint32_t lane, chunk, at; /* numbers: the next record of this chunk */
+};
 
 /* Waiting for room: look that often. */
 #define CTP_BLOCK_STEP_NS 50000
@@ -131,6 +144,9 @@ CTP_SLOW uint32_t ctp_chunk_take(struct ctp_thread *t, struct ctp_session *s)
 	ctp_store_relaxed(&chunk->link, 0u);
 	chunk->lane = (uint32_t)(t->lane - (struct ctp_lane *)(void *)s->lane_pool.units);
 	ctp_store_relaxed(&t->lane->taken, ctp_load_relaxed(&t->lane->taken) + 1);
+	chunk->tid = t->tid;
+	chunk->pid = t->lane->pid;
+	chunk->nr = ctp_load_relaxed(&t->lane->taken);
 	return number;
 }
 
@@ -166,6 +182,57 @@ CTP_SLOW void ctp_lane_forget(struct ctp_thread *t)
 	t->head_bias = 0;
 	t->gap_ticks = t->gap_transitions = t->gap_marks = 0;
 	t->gave_up = 0;
+}
+
+/* Keep the lane of a thread that ends for another.  0: there is no place for it. */
+CTP_SLOW int ctp_lane_keep(const struct ctp_thread *t, struct ctp_session *s)
+{
+	uint32_t i;
+
+	/* Without room for another record, or with losses to be told, it is closed. */
+	if (t->at == t->end || t->gap_ticks)
+		return 0;
+	for (i = 0; i < s->nr_spares; i++) {
+		struct ctp_spare *spare = &s->spares[i];
+
+		/* (P) pairs with the release store in ctp_lane_take_over(), of who emptied it. */
+		if (ctp_load_relaxed(&spare->state) != CTP_SPARE_EMPTY ||
+		    !ctp_cas_acquire(&spare->state, CTP_SPARE_EMPTY, CTP_SPARE_BUSY))
+			continue;
+		spare->lane = (uint32_t)(t->lane - (struct ctp_lane *)(void *)s->lane_pool.units);
+		spare->chunk = (uint32_t)(t->chunk -
+					  (struct ctp_chunk *)(void *)s->chunk_pool.units);
+		spare->at = (uint32_t)(t->at - t->chunk->records);
+		/* (P) pairs with the acquire in ctp_lane_take_over(). */
+		ctp_store_release(&spare->state, CTP_SPARE_FULL);
+		return 1;
+	}
+	return 0;
+}
+
+/* Go on where a thread that has ended left off.  0: none has left a lane. */
+CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr_spares; i++) {
+		struct ctp_spare *spare = &s->spares[i];
+
+		/* (P) pairs with the release store in ctp_lane_keep(). */
+		if (ctp_load_relaxed(&spare->state) != CTP_SPARE_FULL ||
+		    !ctp_cas_acquire(&spare->state, CTP_SPARE_FULL, CTP_SPARE_BUSY))
+			continue;
+		t->lane = (struct ctp_lane *)ctp_unit(&s->lane_pool, spare->lane);
+		ctp_chunk_use(t, s, spare->chunk + 1, ctp_load_relaxed(&t->lane->head));
+		t->at += spare->at;
+		t->head_bias -= spare->at * sizeof(struct ctp_record);
+		/* (P) pairs with the acquire in ctp_lane_keep(), of who fills it next. */
+		ctp_store_release(&spare->state, CTP_SPARE_EMPTY);
+		ctp_record_put(t->at, ctp_lane_ticks(t), 0, t->tid, 0, CTP_REC_THREAD);
+		ctp_lane_publish(t, s, 1);
+		return 1;
+	}
+	return 0;
 }
 
 CTP_SLOW int ctp_lane_open(struct ctp_thread *t, struct ctp_session *s)
@@ -329,7 +396,7 @@ CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 		return 0;
 	if (t->lane)
 		return 1;
-	ready = ctp_lane_open(t, s) || ctp_lane_await(t, s);
+	ready = ctp_lane_take_over(t, s) || ctp_lane_open(t, s) || ctp_lane_await(t, s);
 	errno = saved;
 	return ready;
 }
@@ -686,7 +753,7 @@ CTP_SLOW void ctp_thread_leave(struct ctp_thread *t, struct ctp_session *s)
 		return;
 	while (t->nr_stash)
 		ctp_pool_give(&s->life_pool, t->stash[--t->nr_stash]);
-	if (t->lane)
+	if (t->lane && !ctp_lane_keep(t, s))
 		/* (I) pairs with the acquire load in the collector's lane_look(). */
 		ctp_store_release(&t->lane->state, CTP_LANE_CLOSED);
 	ctp_lane_forget(t);

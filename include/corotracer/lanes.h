@@ -6,7 +6,8 @@
  * the stations need.  A program that knows them maps all of it and uses these instead
  * of stations; one that does not maps what it always did, and never sees them.
  *
- *	lanes    one per thread that writes: every event, in order, in chunks
+ *	lanes    one per thread that writes, one thread after another: every event, in
+ *	         order, in chunks
  *	chunks   64 KiB each, a lane's memory: taken when one is full, given back when read
  *	lives    one per coroutine alive: who it is, and its last state
  *	sites    places in the source, told once
@@ -24,6 +25,7 @@
 #include <corotracer/ctp.h>
 
 #define CTP_EXT_LANES        0x8u                         /* in ctp_ext_header.features */
+#define CTP_EXT_HANDOVER     0x10u                        /* CTP_REC_THREAD is understood */
 #define CTP_LANES_MAGIC      UINT64_C(0x31454e414c505443) /* "CTPLANE1" in memory */
 #define CTP_LANES_VERSION    1u
 #define CTP_EXT_LANES_OFFSET 0xC0u
@@ -83,7 +85,7 @@ struct ctp_lane {
 	uint32_t taken;         /* [shared] chunks taken since it was opened */
 	uint64_t reserved0;
 	/* Whose it is, and what the collector says. */
-	uint64_t tid;
+	uint64_t tid; /* of the thread that opened it */
 	uint32_t pid;
 	uint32_t first;    /* 1 + number of its first chunk */
 	uint32_t ticks;    /* CTP_TICKS_* */
@@ -107,7 +109,8 @@ struct ctp_lane {
 #define CTP_REC_CLOSE    11u /* value: what was closed; id: the coroutine that did it, or 0 */
 #define CTP_REC_ACQUIRE  12u /* value: the lock; id: who holds it now */
 #define CTP_REC_RELEASE  13u /* value: the lock; id: who held it */
-#define CTP_REC_KINDS    14u
+#define CTP_REC_THREAD   14u /* value: from here on the records are of this thread */
+#define CTP_REC_KINDS    15u
 
 #define CTP_REC_HAS_MORE 0x80u /* with a kind: a CTP_REC_MORE follows */
 
@@ -171,7 +174,12 @@ struct ctp_record_text {
 struct ctp_chunk {
 	uint32_t link; /* [shared] the pool's; in a lane, 1 + number of the next */
 	uint32_t lane;
-	uint8_t reserved[24];
+	/* Whose the first record is, if pid is the lane's and nr is right; else as the lane says.
+	 */
+	uint64_t tid;
+	uint32_t pid;
+	uint32_t nr; /* of this chunk, from 1, among those the lane has had */
+	uint8_t reserved[8];
 	struct ctp_record records[CTP_CHUNK_RECORDS];
 };
 
@@ -302,7 +310,10 @@ CTP_FIELD(ctp_record_text, reserved2, 0x1F, 1);
 CTP_SIZE(ctp_chunk, CTP_CHUNK_SIZE);
 CTP_FIELD(ctp_chunk, link, 0x00, 4);
 CTP_FIELD(ctp_chunk, lane, 0x04, 4);
-CTP_FIELD(ctp_chunk, reserved, 0x08, 24);
+CTP_FIELD(ctp_chunk, tid, 0x08, 8);
+CTP_FIELD(ctp_chunk, pid, 0x10, 4);
+CTP_FIELD(ctp_chunk, nr, 0x14, 4);
+CTP_FIELD(ctp_chunk, reserved, 0x18, 8);
 CTP_FIELD(ctp_chunk, records, 0x20, UINT64_C(32) * CTP_CHUNK_RECORDS);
 
 CTP_SIZE(ctp_life, 128);

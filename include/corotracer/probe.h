@@ -97,7 +97,12 @@ struct ctp_session {
 	uint64_t busy_ns;                  /* since when */
 	uint64_t untraced, untraced_marks; /* events that could not be written, not told yet */
 	uint64_t later;                    /* coroutines that began meanwhile, not told yet */
+	struct ctp_spare *spares;          /* lanes of threads that have ended: see lane.h */
+	uint32_t nr_spares;
 };
+
+/* The page may be that of an object of the program that knows fewer fields. */
+CTP_STATIC_ASSERT(sizeof(struct ctp_session) <= 4096, "a session has a page");
 
 /*
  * What outlives a fork: everything else about a session is in the wiped

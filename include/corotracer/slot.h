@@ -29,6 +29,7 @@
  *   (M) if a reader of a life sees the same id before and after, what it read is of that id
  *   (N) if a thread publishes for another, the other's lane is still its own (C++: events.h)
  *   (O) what a program counts before it has joined the collector reaches the collector
+ *   (P) a thread that takes over a lane sees all that the thread before it wrote
  *
  * A release *store* of the odd value does not give (A): it orders what comes before
  * it, and the payload comes after.  An acquire load of s2 would not either: it

@@ -126,7 +126,9 @@ static void scan(struct collector *c, struct harvest_scan *found)
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
-	record_scanned(&c->record, c->harvest.now_ns);
+	/* What is left from before this look may still be put in order with what follows. */
+	if (!look.cut)
+		record_scanned(&c->record, c->harvest.now_ns);
 }
 
 static void flush(struct collector *c, uint64_t now_ns)

@@ -380,6 +380,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 	look_at_counts(d);
 	out->events = d->totals.transitions + d->totals.marks - events;
 	out->lost = d->totals.lost - lost;
+	out->cut = !d->may_take;
 	count_left(d, out);
 }
 

@@ -58,7 +58,7 @@ struct drain_totals {
 	uint64_t blocked_ns;
 	uint64_t blocked;
 	uint32_t broken; /* lanes */
-	uint32_t lanes;  /* opened, one after another */
+	uint32_t lanes;  /* opened or taken over: threads that wrote */
 };
 
 /* What we know of one lane.  Private memory. */
@@ -133,6 +133,7 @@ struct drain_look {
 	uint64_t events; /* of all kinds */
 	uint64_t lost;
 	uint64_t left; /* records that are there and were not taken */
+	bool cut;      /* of these, some are from before the look */
 };
 
 int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,

@@ -368,6 +368,13 @@ static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 	return given + (now.oldest != lanes_lane(&im->lanes, i)->oldest);
 }
 
+/* Whose is the first record of @chunk, number @nr of those that the lane ever had? */
+static uint64_t thread_at(const struct ctp_lane *lane, const struct ctp_chunk *chunk, uint64_t nr)
+{
+	return nr && chunk->pid == lane->pid && chunk->nr == (uint32_t)(nr + 1) ? chunk->tid
+										: lane->tid;
+}
+
 /* Begin with chunk @skip of the chain, whose first is number @first of the lane's. */
 static void begin_at(struct copier *c, uint32_t i, uint64_t first, uint64_t skip)
 {
@@ -376,6 +383,7 @@ static void begin_at(struct copier *c, uint32_t i, uint64_t first, uint64_t skip
 
 	at->skip = (first + skip) * CTP_CHUNK_RECORDS;
 	lane->first = c->chain[skip] + 1;
+	lane->tid = thread_at(lane, lanes_chunk(&c->im->lanes, c->chain[skip]), first + skip);
 	lane->head -= at->skip * sizeof(struct ctp_record);
 	lane->taken = lane->returned = 0;
 	lane->tail = 0;

@@ -232,7 +232,7 @@ static bool is_event(const struct ctp_record *rec)
 {
 	uint32_t kind = rec->kind & ~CTP_REC_HAS_MORE;
 
-	if (kind >= CTP_REC_CLOSE && kind < CTP_REC_KINDS)
+	if (kind >= CTP_REC_CLOSE && kind <= CTP_REC_RELEASE)
 		return kind == rec->kind; /* nothing follows; nobody need have done it */
 	return kind >= CTP_REC_SUSPEND && kind <= CTP_REC_DESTROY && rec->id &&
 	       rec->reason < CTP_REASONS &&
@@ -266,6 +266,20 @@ static void note_gap(struct drain *d, struct drain_lane *c)
 	c->gap_marks += rec->id;
 }
 
+/* Another thread of the process has taken the lane over. */
+static void take_over(struct drain *d, struct drain_lane *c)
+{
+	struct trace_lane told = { (uint32_t)(c - d->cursors), c->pid, c->rec.value };
+
+	if (told.tid > INT32_MAX) {
+		d->totals.garbage++;
+		return;
+	}
+	c->tid = told.tid;
+	d->totals.lanes++;
+	d->sink->lane(d->ctx, &told);
+}
+
 /* What is no event is dealt with here and now.  True: there is one, in c->rec. */
 static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
@@ -277,8 +291,8 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 		advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read) : left);
 		return false;
 	}
-	if (c->rec.kind == CTP_REC_GAP) {
-		note_gap(d, c);
+	if (c->rec.kind == CTP_REC_GAP || c->rec.kind == CTP_REC_THREAD) {
+		c->rec.kind == CTP_REC_GAP ? note_gap(d, c) : take_over(d, c);
 		advance(c, 1);
 		return false;
 	}

@@ -227,7 +227,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	}
 	/* (E) pairs with the acquire load in ctp_session_lanes(). */
 	ctp_store_release(&ext->magic, CTP_LANES_MAGIC);
-	ctp_header_ext(r->header)->features |= CTP_EXT_LANES;
+	ctp_header_ext(r->header)->features |= CTP_EXT_LANES | CTP_EXT_HANDOVER;
 	return 0;
 }
 

@@ -77,7 +77,7 @@ static inline void record_coroutine(struct record *r, const struct sidecar_corou
 /* A harvest_sink, for events of stations: @ctx is the record. */
 void record_station_event(void *ctx, const struct trace_event *event);
 
-/* A scan of all stations that began at @start_ns is over: see trace_put_horizon(). */
+/* A scan of all stations and lanes that began at @start_ns is over: see trace_put_horizon(). */
 static inline void record_scanned(struct record *r, uint64_t start_ns)
 {
 	trace_put_horizon(r->writer, start_ns);

@@ -145,19 +145,23 @@ static void note_wake(struct reading *in, const struct trace_event *ev)
 		in->r->short_of_memory = true;
 }
 
-static void sink_lane(void *ctx, const struct trace_lane *lane)
-{
-	struct reading *in = ctx;
-
-	if (in->writer)
-		trace_put_lane(in->writer, lane);
-}
-
 static struct recover_thread *thread_of(struct reading *in, uint32_t lane)
 {
 	uint32_t at = in->thread_of_lane[lane];
 
 	return at ? &in->r->threads[at - 1] : NULL;
+}
+
+static void sink_lane(void *ctx, const struct trace_lane *lane)
+{
+	struct reading *in = ctx;
+	struct recover_thread *t = thread_of(in, lane->number);
+
+	/* Threads take a lane over from each other: it is the last one's. */
+	if (t)
+		t->tid = lane->tid;
+	if (in->writer)
+		trace_put_lane(in->writer, lane);
 }
 
 /* Is the event at @record not in the collector's trace?  Without a journal: was it not read? */

@@ -5,8 +5,8 @@
  * A trace is a directory:
  *
  *	metadata   what follows, in TSDL, for other tools (ctf_metadata.c)
- *	lane_N     a stream of events: one thread's at a time
- *	stations   a stream of events: of programs that write no lanes
+ *	lane_N     a stream of events: of threads one after another, N below CTF_LANE_FILES
+ *	stations   a stream of events: of programs that write no lanes, and of further lanes
  *	stations_late   the same: those that came to us out of order
  *	facts      a stream of facts: run, processes, sites, coroutines
  *	totals     one packet of facts: empty until the run is over, and then the totals
@@ -43,7 +43,8 @@
 #define CTF_STATIONS    "stations"
 #define CTF_LATE        "stations_late"
 #define CTF_LANE_PREFIX "lane_"
-#define CTF_NAME_SIZE   24 /* of a stream's file */
+#define CTF_LANE_FILES  256 /* a trace of more threads at a time does not have more files */
+#define CTF_NAME_SIZE   24  /* of a stream's file */
 
 #define CTF_MAGIC       UINT32_C(0xC1FC1FC1)
 
@@ -110,7 +111,8 @@ CTF_FIELD(tid, 80, 8);
  *	end, destroy  u64 written, u64 lost
  *	close, acquire, release  u64 resource, u32 pid
  *
- * Where there is no tid it is the packet's, where there is no station there is none.
+ * Where there is no tid it is the packet's, which may hold records of other threads, too; where
+ * there is no station there is none.
  */
 enum ctf_event_id {
 	CTF_PLAIN = 0,

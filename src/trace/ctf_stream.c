@@ -25,6 +25,8 @@
  */
 #define FIRST_SIZE  ((size_t)16 * 1024)
 #define PACKET_SIZE ((size_t)256 * 1024)
+/* A packet of fewer bytes does not end because another thread goes on in its lane. */
+#define SHORT_PACKET ((size_t)8 * 1024)
 /* Behind the limit: the longest event is a birth with its name. */
 #define SLACK ((size_t)4096 + 256)
 
@@ -192,27 +194,39 @@ static void put_out(struct ctf_files *f, struct ctf_stream *s)
 	forget_packet(s);
 }
 
+static void make_clean(struct ctf_stream *s)
+{
+	*s->dirty_link = s->next_dirty;
+	if (s->next_dirty)
+		s->next_dirty->dirty_link = s->dirty_link;
+	s->next_dirty = NULL;
+	s->dirty_link = NULL;
+}
+
+static void make_dirty(struct ctf_files *f, struct ctf_stream *s)
+{
+	s->next_dirty = f->dirty;
+	if (s->next_dirty)
+		s->next_dirty->dirty_link = &s->next_dirty;
+	f->dirty = s;
+	s->dirty_link = &f->dirty;
+}
+
 void ctf_files_flush(struct ctf_files *f)
 {
 	while (f->dirty) {
 		struct ctf_stream *s = f->dirty;
 
-		f->dirty = s->next_dirty;
-		s->next_dirty = NULL;
+		make_clean(s);
 		put_out(f, s);
 	}
 }
 
 void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s)
 {
-	struct ctf_stream **link = &f->dirty;
-
-	while (*link && *link != s)
-		link = &(*link)->next_dirty;
-	if (!*link)
+	if (!s->dirty_link)
 		return;
-	*link = s->next_dirty;
-	s->next_dirty = NULL;
+	make_clean(s);
 	put_out(f, s);
 	/* After a failure nobody fills a packet any more: they all come to us. */
 	if (f->error)
@@ -242,14 +256,22 @@ static bool begin_packet(struct ctf_files *f, struct ctf_stream *s, uint64_t ts)
 	s->at = s->buf + sizeof(struct ctf_packet);
 	s->limit = s->buf + s->size - SLACK;
 	s->begin_ts = s->last_ts = ts;
-	s->next_dirty = f->dirty;
-	f->dirty = s;
+	s->tid = s->next_tid;
+	make_dirty(f, s);
 	return true;
 }
 
 static bool is_begun(const struct ctf_stream *s)
 {
 	return s->at != s->buf;
+}
+
+void ctf_stream_set_thread(struct ctf_files *f, struct ctf_stream *s, uint32_t pid, uint64_t tid)
+{
+	if (s->pid != pid || (s->next_tid != tid && (size_t)(s->at - s->buf) >= SHORT_PACKET))
+		ctf_stream_end_packet(f, s);
+	s->pid = pid;
+	s->next_tid = tid;
 }
 
 static bool has_room(const struct ctf_stream *s, size_t size)

@@ -21,9 +21,10 @@ struct ctf_stream {
 	uint8_t *at;      /* where the next record goes */
 	uint8_t *limit;   /* none may begin here or beyond; buf while no packet is begun */
 	uint64_t last_ts; /* of the last record, in this packet or in the one before */
-	uint64_t tid;
+	uint64_t tid;     /* of the packet */
 	uint64_t transitions, others; /* in the packet */
 
+	uint64_t next_tid; /* of the next packet */
 	uint32_t lane;
 	uint32_t pid;
 	uint32_t stream_id;
@@ -36,6 +37,7 @@ struct ctf_stream {
 	uint64_t file_size;
 	uint64_t used; /* when it was last written, in packets of all streams */
 	struct ctf_stream *next_dirty;
+	struct ctf_stream **dirty_link; /* what points to it in the list; NULL: not in it */
 	char name[CTF_NAME_SIZE];
 };
 
@@ -67,6 +69,12 @@ bool ctf_stream_room(struct ctf_files *f, struct ctf_stream *s, uint64_t ts, siz
 
 /* The packet is whole: out with it.  Nothing to do where none is begun. */
 void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s);
+
+/*
+ * The records from here on are of another thread.  A short packet goes on, with the thread's
+ * number in each record; a longer one, or one of another process, is ended.
+ */
+void ctf_stream_set_thread(struct ctf_files *f, struct ctf_stream *s, uint32_t pid, uint64_t tid);
 
 /* All packets that are begun. */
 void ctf_files_flush(struct ctf_files *f);

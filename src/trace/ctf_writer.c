@@ -37,11 +37,11 @@ struct ctf_writer {
 	struct ctf_stream **lanes;  /* by number; nobody's, where there is none yet */
 	uint32_t nr_lanes;
 	/*
-	 * Events of stations, in order of time; and those that came too late for that, which
-	 * are in order among themselves.
+	 * Events of stations and of lanes without a file, in order of time; and those that came too
+	 * late for that, which are in order among themselves.
 	 */
 	struct ctf_stream *stations, *late;
-	struct ctf_held held; /* events of stations that are not in the stream yet */
+	struct ctf_held held; /* those that are not in the stream yet */
 	bool has_horizon;     /* since the last flush */
 	struct ctf_stream *facts;
 	struct ctf_stream nobody; /* never has a packet: its events go the slow way */
@@ -322,6 +322,12 @@ static void put_horizon(struct trace_writer *tw, uint64_t ts)
 
 static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane);
 
+/* Do its events go into a stream of many, each with its thread, put in order here? */
+static bool is_shared(uint32_t lane)
+{
+	return lane >= CTF_LANE_FILES; /* TRACE_LANE_STATIONS, too */
+}
+
 /* The lane has no packet, or none that takes this. */
 static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t lane,
 						 const struct trace_event *ev)
@@ -329,8 +335,11 @@ static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t 
 	struct ctf_stream *s;
 	uint64_t ts = ev->ts;
 
-	if (lane == TRACE_LANE_STATIONS && ev->kind < NR_TRACE_KINDS) {
-		hold(w, ev);
+	if (is_shared(lane) && ev->kind < NR_TRACE_KINDS) {
+		if (lane < TRACE_LANES_MAX || lane == TRACE_LANE_STATIONS)
+			hold(w, ev);
+		else
+			count_unwritten(w, ev);
 		return;
 	}
 	s = lane_of(w, lane);
@@ -376,7 +385,7 @@ static bool make_room_for(struct ctf_writer *w, uint32_t number)
 
 	if (number < w->nr_lanes)
 		return true;
-	if (number >= TRACE_LANES_MAX)
+	if (number >= CTF_LANE_FILES)
 		return false;
 	while (nr <= number)
 		nr *= 2;
@@ -395,7 +404,7 @@ static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
 {
 	char name[CTF_NAME_SIZE];
 
-	if (lane == TRACE_LANE_STATIONS)
+	if (is_shared(lane))
 		return stream_at(&w->stations, CTF_STATIONS);
 	if (!make_room_for(w, lane))
 		return NULL;
@@ -415,13 +424,10 @@ static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
 static void put_lane(struct trace_writer *tw, const struct trace_lane *lane)
 {
 	struct ctf_writer *w = writer_of(tw);
-	struct ctf_stream *s = lane_of(w, lane->number);
+	struct ctf_stream *s = is_shared(lane->number) ? NULL : lane_of(w, lane->number);
 
-	if (!s || (s->tid == lane->tid && s->pid == lane->pid))
-		return;
-	ctf_stream_end_packet(&w->files, s); /* it was the other thread's */
-	s->tid = lane->tid;
-	s->pid = lane->pid;
+	if (s)
+		ctf_stream_set_thread(&w->files, s, lane->pid, lane->tid);
 }
 
 static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
@@ -432,11 +438,14 @@ static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 
 	if (!s)
 		return;
-	if (gap->lane == TRACE_LANE_STATIONS)
+	if (is_shared(gap->lane))
 		release_held(w, ts);
 	if (ts < s->last_ts)
 		ts = s->last_ts;
 	s->discarded += gap->transitions + gap->others;
+	/* A gap has no thread of its own but that of its packet. */
+	if (s->tid != s->next_tid)
+		ctf_stream_end_packet(&w->files, s);
 	if (!ctf_stream_room(&w->files, s, ts, CTF_EVENT_HEADER + CTF_GAP_SIZE))
 		return;
 	p = put_header(s->at, ts, CTF_GAP);

@@ -127,9 +127,9 @@ static inline void trace_put_event(struct trace_writer *w, uint32_t lane,
 }
 
 /*
- * Events of stations come in order of time only within a station.  No event of any
- * station from before @ts will come any more: say so once a scan, with the time at which
- * it began.  Without this they wait for the flush.
+ * Events of stations come in order of time only within a station, and those of lanes within a
+ * lane.  No event of any of them from before @ts will come any more: say so once a scan, with the
+ * time at which it began.  Without this they wait for the flush.
  */
 static inline void trace_put_horizon(struct trace_writer *w, uint64_t ts)
 {

@@ -96,6 +96,7 @@ static void print_extensions(void)
 static void print_lane_constants(void)
 {
 	CONSTANT(CTP_EXT_LANES);
+	CONSTANT(CTP_EXT_HANDOVER);
 	CONSTANT(CTP_LANES_MAGIC);
 	CONSTANT(CTP_LANES_VERSION);
 	CONSTANT(CTP_EXT_LANES_OFFSET);
@@ -119,6 +120,7 @@ static void print_lane_constants(void)
 	CONSTANT(CTP_REC_CLOSE);
 	CONSTANT(CTP_REC_ACQUIRE);
 	CONSTANT(CTP_REC_RELEASE);
+	CONSTANT(CTP_REC_THREAD);
 	CONSTANT(CTP_REC_KINDS);
 	CONSTANT(CTP_REC_HAS_MORE);
 	CONSTANT(CTP_REASON_UNKNOWN);
@@ -231,6 +233,9 @@ static void print_lane_records(void)
 	STRUCT(ctp_chunk);
 	FIELD(ctp_chunk, link);
 	FIELD(ctp_chunk, lane);
+	FIELD(ctp_chunk, tid);
+	FIELD(ctp_chunk, pid);
+	FIELD(ctp_chunk, nr);
 	FIELD(ctp_chunk, reserved);
 	FIELD(ctp_chunk, records);
 }

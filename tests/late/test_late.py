@@ -91,6 +91,22 @@ def under_a_collector_without_lanes_the_program_runs_as_well(dir):
 
 
 @test
+def threads_that_come_and_go_take_lanes_over_from_each_other(dir):
+    threads = 60
+    trace = os.path.join(dir, "t.jsonl")
+    status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, "--", PROGRAM, str(threads), "0")
+    r = Run(status, out, err, trace)
+    said = re.search(r"^target: (\d+) events of (\d+)$", err, re.M)
+    equal((status, len(r.events), r.summary["lost"]), (0, int(said[1]), 0), "status, events in the trace, lost")
+    equal(r.summary["lanes"]["opened"], threads, "threads that wrote")
+    tids = {}
+    for e in r.events:
+        tids.setdefault(e["probe_id"], set()).add(e["tid"])
+    equal({len(t) for t in tids.values()}, {1}, "threads of a coroutine")
+    equal(len({next(iter(t)) for t in tids.values()}), threads, "threads in the trace")
+
+
+@test
 def without_a_collector_it_is_untraced(dir):
     env = dict(os.environ, LD_PRELOAD=SLOW, SLOW_CALL="open", SLOW_MS="100", CTP_SHM_PATH=dir + "/none")
     p = popen(PROGRAM, str(THREADS), "300", env=env)

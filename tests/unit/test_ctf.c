@@ -266,7 +266,31 @@ static void a_lane_that_another_thread_takes_over_says_so(void)
 	close_out(&o, 0);
 	f = read_trace();
 	CHECK(f.by_lane[0] == 1 && f.by_lane[5] == 1 && f.by_lane[6] == 1);
-	CHECK_EQ(f.stats.packets, 3); /* two of events, one of totals */
+	CHECK_EQ(f.stats.packets, 2); /* one of events, one of totals */
+}
+
+/* A packet for each of many threads with few events would be a system call for each. */
+static void a_long_packet_ends_where_another_thread_goes_on(void)
+{
+	struct out o = open_out();
+	struct trace_event ev;
+	struct found f;
+	unsigned i;
+
+	for (i = 0; i < 1200; i++) {
+		ev = plain(0, i, 10 + i);
+		ev.tid = 1000 + i / 400;
+		if (i % 400 == 0)
+			trace_put_lane(o.w, &(struct trace_lane){ 0, 1, ev.tid });
+		trace_put_event(o.w, 0, &ev);
+	}
+	trace_put_lane(o.w, &(struct trace_lane){ 0, 2, 1002 }); /* another process */
+	ev.ts++;
+	trace_put_event(o.w, 0, &ev);
+	close_out(&o, 0);
+	f = read_trace();
+	CHECK(f.by_lane[0] == 400 && f.by_lane[1] == 400 && f.by_lane[2] == 401);
+	CHECK_EQ(f.stats.packets, 5); /* four of events, one of totals */
 }
 
 static void put_station(struct out *o, unsigned station, uint64_t n, uint64_t ts)
@@ -384,7 +408,9 @@ static void more_lanes_than_descriptors_do_not_matter(void)
 	f = read_trace(); /* under the same limit */
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 	CHECK(f.events == NR * ROUNDS && f.in_order && is_clean(&f));
-	CHECK_EQ(f.stats.packets, NR * ROUNDS + 1);
+	/* One for each lane with a file, one for all others; and the totals. */
+	CHECK_EQ(f.stats.packets, (CTF_LANE_FILES + 1) * ROUNDS + 1);
+	CHECK_EQ(f.stats.streams, CTF_LANE_FILES + 1 + 1);
 }
 
 static void long_names_and_long_commands_fit(void)
@@ -769,6 +795,7 @@ int main(void)
 	RUN(a_silence_of_any_length_is_told);
 	RUN(time_that_goes_back_in_a_lane_is_moved_and_counted);
 	RUN(a_lane_that_another_thread_takes_over_says_so);
+	RUN(a_long_packet_ends_where_another_thread_goes_on);
 	RUN(stations_come_in_order_of_time);
 	RUN(stations_that_come_too_late_have_a_stream_of_their_own);
 	RUN(stations_without_a_horizon_wait_for_the_flush_only);

@@ -210,6 +210,54 @@ static uint32_t free_chunks(void)
 
 /* ---- one lane ---------------------------------------------------------------------------- */
 
+static void threads_take_a_lane_over_from_each_other(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	put_event(0, 10, 7);
+	put(0, 11, 0, CTP_REC_THREAD)->value = 201;
+	put_event(0, 12, 7);
+	put_event(0, 13, 8);
+	put(0, 14, 0, CTP_REC_THREAD)->value = 202;
+	put(0, 15, 0, CTP_REC_THREAD)->value = UINT64_C(1) << 40; /* no thread can be */
+	put_event(0, 16, 9);
+	CHECK_EQ(look().events, 4);
+	CHECK_EQ(events[0].ev.tid, 100);
+	CHECK_EQ(events[1].ev.tid, 201);
+	CHECK_EQ(events[2].ev.tid, 201);
+	CHECK_EQ(events[3].ev.tid, 202);
+	CHECK_EQ(nr_told_lanes, 3);
+	CHECK(told_lanes[1].number == 0 && told_lanes[1].tid == 201 && told_lanes[1].pid == 42);
+	CHECK_EQ(told_lanes[2].tid, 202);
+	CHECK_EQ(drain.totals.lanes, 3);
+	CHECK_EQ(drain.totals.garbage, 1);
+	drain_close(&drain);
+}
+
+static void coroutines_that_began_before_the_attach_are_counted_while_they_are_untraced(void)
+{
+	open_with(&in_order);
+	bed_ext.homeless = 9;
+	bed_ext.untraced = 8;
+	bed_ext.later = 5;
+	look();
+	CHECK_EQ(drain.totals.homeless, 9);
+	CHECK_EQ(drain.totals.untraced, 8);
+	CHECK_EQ(drain.totals.later, 5);
+	bed_ext.later = 2;
+	look();
+	CHECK_EQ(drain.totals.later, 2);
+	bed_ext.later = UINT64_MAX; /* one is traced before another thread has told of it */
+	look();
+	CHECK_EQ(drain.totals.later, 0);
+	CHECK_EQ(drain.totals.garbage, 0);
+	bed_ext.later = UINT64_C(1) << 60;
+	look();
+	CHECK_EQ(drain.totals.later, 0);
+	CHECK_EQ(drain.totals.garbage, 1);
+	drain_close(&drain);
+}
+
 static void transitions_come_out_as_they_went_in(void)
 {
 	struct ctp_record *r;
@@ -1089,6 +1137,8 @@ static void a_site_never_finished_does_not_keep_the_others(void)
 int main(void)
 {
 	RUN(transitions_come_out_as_they_went_in);
+	RUN(threads_take_a_lane_over_from_each_other);
+	RUN(coroutines_that_began_before_the_attach_are_counted_while_they_are_untraced);
 	RUN(the_other_kinds_come_out_as_they_went_in);
 	RUN(names_of_every_length_are_whole);
 	RUN(a_gap_is_told_before_the_event_behind_it);

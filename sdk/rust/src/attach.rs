@@ -11,6 +11,7 @@
 //! checked, and the file must really have the bytes that will be used.
 
 use crate::clock;
+use crate::lane::{Spare, SPARES};
 use crate::order;
 use crate::pool::Arena;
 use crate::session::{
@@ -193,11 +194,18 @@ pub(crate) fn lanes_open(info: &mut Info, size: u64) -> bool {
     true
 }
 
-/// A byte per chunk; without it a chunk's pages are had one by one.
+/// A byte per chunk; without it a chunk's pages are had one by one.  Before it, places for lanes of
+/// threads that have ended: each keeps a chunk from others, so they are a few of all there are.
 fn seen_make(info: &mut Info) {
-    let size = info.chunk_pool.limit as usize;
+    let nr = (info.chunk_pool.limit as usize / 32).min(SPARES);
+    let size = nr * size_of::<Spare>() + info.chunk_pool.limit as usize;
     if let Some(map) = sys::map_zeros(size) {
-        info.seen_chunks = map as *const AtomicU8;
+        // SAFETY: inside the mapping.
+        info.seen_chunks = unsafe { map.add(nr * size_of::<Spare>()) } as *const AtomicU8;
+        if info.features & EXT_HANDOVER != 0 {
+            info.spares = map.cast();
+            info.nr_spares = nr;
+        }
         PROCESS.seen_chunks.store(map, Ordering::Relaxed);
         PROCESS.seen_size.store(size as u64, Ordering::Relaxed);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! lane - a thread's lane: records, the next chunk, full, closed.
 //!
-//! Opened by the thread's first event, closed when the thread ends.  Its memory is a chain of
-//! chunks: the writer takes one from the pool when the last is full, the collector gives back
+//! Opened by the thread's first event.  When the thread ends, the next new thread of the process
+//! takes the lane over and goes on in the same chunk; where there is no place to keep it, the lane
+//! is closed.  Its memory is a chain of chunks: the writer takes one from the pool when the last is full, the collector gives back
 //! those it has read.
 //!
 //! Full: dropped, by default, and counted for the lane and for the coroutine; the first record
@@ -23,6 +24,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A pool that has run out grows by so much.
 const GROW_BYTES: u32 = 262_144;
 const REFUSED_NS: u64 = 20_000_000;
+/// At most as many lanes of threads that have ended are kept for others.
+pub(crate) const SPARES: usize = 512;
+
+const SPARE_EMPTY: u32 = 0;
+const SPARE_BUSY: u32 = 1; // a thread puts one here, or takes it
+const SPARE_FULL: u32 = 2;
+
+/// A lane whose thread has ended, for the next that needs one.  In memory of this process.
+pub(crate) struct Spare {
+    state: AtomicU32,
+    lane: AtomicU32,
+    chunk: AtomicU32,
+    at: AtomicU32,
+}
+
 /// Waiting for room: look that often.
 const BLOCK_STEP_NS: i64 = 50_000;
 
@@ -203,6 +219,9 @@ fn chunk_take(t: &Thread, s: &Session) -> u32 {
     chunk.lane.store(lane as u32, Ordering::Relaxed);
     let taken = &t.the_lane().taken;
     taken.store(taken.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    chunk.tid.store(t.tid.get(), Ordering::Relaxed);
+    chunk.pid.store(t.the_lane().pid.load(Ordering::Relaxed), Ordering::Relaxed);
+    chunk.nr.store(taken.load(Ordering::Relaxed), Ordering::Relaxed);
     number
 }
 
@@ -234,6 +253,72 @@ pub(crate) fn forget(t: &Thread) {
     t.gap_transitions.set(0);
     t.gap_marks.set(0);
     t.gave_up.set(false);
+}
+
+fn spares(s: &Session) -> &[Spare] {
+    let info = s.info();
+    if info.spares.is_null() {
+        return &[];
+    }
+    // SAFETY: mapped with the session, atomics only, and never unmapped while it is there.
+    unsafe { std::slice::from_raw_parts(info.spares, info.nr_spares) }
+}
+
+/// Keep the lane of a thread that ends for another.  False: there is no place for it.
+fn keep(t: &Thread, s: &Session) -> bool {
+    // Without room for another record, or with losses to be told, it is closed.
+    if records_left(t) == 0 || t.gap_ticks.get() != 0 {
+        return false;
+    }
+    for spare in spares(s) {
+        // (P) pairs with the release store in take_over(), of who emptied it.
+        if spare.state.load(Ordering::Relaxed) != SPARE_EMPTY
+            || spare
+                .state
+                .compare_exchange(SPARE_EMPTY, SPARE_BUSY, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+        {
+            continue;
+        }
+        let lane = (t.lane.get() as usize - s.info().lane_pool.units as usize) / size_of::<Lane>();
+        let chunk = (t.chunk.get() as usize - s.info().chunk_pool.units as usize) / size_of::<Chunk>();
+        spare.lane.store(lane as u32, Ordering::Relaxed);
+        spare.chunk.store(chunk as u32, Ordering::Relaxed);
+        spare.at.store((CHUNK_RECORDS - records_left(t)) as u32, Ordering::Relaxed);
+        // (P) pairs with the acquire in take_over().
+        spare.state.store(SPARE_FULL, Ordering::Release);
+        return true;
+    }
+    false
+}
+
+/// Go on where a thread that has ended left off.  False: none has left a lane.
+fn take_over(t: &Thread, s: &Session) -> bool {
+    for spare in spares(s) {
+        // (P) pairs with the release store in keep().
+        if spare.state.load(Ordering::Relaxed) != SPARE_FULL
+            || spare
+                .state
+                .compare_exchange(SPARE_FULL, SPARE_BUSY, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+        {
+            continue;
+        }
+        let at = spare.at.load(Ordering::Relaxed) as usize;
+        t.lane.set(s.info().lane_pool.unit_at(spare.lane.load(Ordering::Relaxed)) as *const Lane);
+        let head = t.the_lane().head.load(Ordering::Relaxed);
+        chunk_use(t, s, spare.chunk.load(Ordering::Relaxed) + 1, head);
+        // SAFETY: inside the chunk, as keep() found it.
+        t.at.set(unsafe { t.at.get().add(at) });
+        t.head_bias.set(head.wrapping_sub(t.at.get() as u64));
+        // (P) pairs with the acquire in keep(), of who fills it next.
+        spare.state.store(SPARE_EMPTY, Ordering::Release);
+        // SAFETY: keep() left room for a record.
+        unsafe { put(t.at.get(), t.ticks(), 0, t.tid.get(), 0, REC_THREAD) };
+        t.publish(s, 1);
+        return true;
+    }
+    false
 }
 
 #[cold]
@@ -280,7 +365,7 @@ pub(crate) fn leave(t: &Thread, s: &Session) {
         t.nr_stash.set(t.nr_stash.get() - 1);
         s.info().life_pool.give(t.stash[t.nr_stash.get()].get());
     }
-    if !t.lane.get().is_null() {
+    if !t.lane.get().is_null() && !keep(t, s) {
         // (I) pairs with the acquire load in the collector's lane_look().
         t.the_lane().state.store(LANE_CLOSED, Ordering::Release);
     }
@@ -412,7 +497,7 @@ pub(crate) fn ready(t: &Thread, s: &Session) -> bool {
         return true;
     }
     let _errno = sys::KeepErrno::new();
-    open(t, s) || wait_for_lane(t, s)
+    take_over(t, s) || open(t, s) || wait_for_lane(t, s)
 }
 
 /// Room for `nr` records in a row, made if need be.

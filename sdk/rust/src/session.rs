@@ -6,6 +6,7 @@
 //! published by its generation, and never taken down while the process lives, so that no thread
 //! ever uses memory that is no longer mapped.
 
+use crate::lane::Spare;
 use crate::order;
 use crate::pool::Arena;
 use crate::sys;
@@ -40,6 +41,8 @@ pub(crate) struct Info {
     pub(crate) on_full: u32,
     pub(crate) block_ms: u32,
     pub(crate) seen_chunks: *const std::sync::atomic::AtomicU8, // by number: this process has its pages
+    pub(crate) spares: *const Spare, // lanes of threads that have ended: see lane.rs
+    pub(crate) nr_spares: usize,
     pub(crate) shm_dev: u64,
     pub(crate) shm_ino: u64,
     pub(crate) shm_path: *const Vec<u8>, // leaked: the environment may change later
