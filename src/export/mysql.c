@@ -88,19 +88,19 @@ static char *load_statement(struct mysql_state *s, enum table_id id)
 /* LOCAL makes warnings of errors: a value that did not fit is none that we let pass. */
 static int check_warnings(struct mysql_server *m, struct err *err)
 {
-	unsigned nr = mysql_warning_count(m->conn);
+	unsigned nr = libmariadb.mysql_warning_count(m->conn);
 	MYSQL_RES *r;
 	MYSQL_ROW row;
 
 	if (!nr)
 		return 0;
 	err_set(err, -EIO, "the server warns of %u values", nr);
-	if (mysql_query(m->conn, "SHOW WARNINGS LIMIT 1") == 0 &&
-	    (r = mysql_store_result(m->conn))) {
-		row = mysql_fetch_row(r);
+	if (libmariadb.mysql_query(m->conn, "SHOW WARNINGS LIMIT 1") == 0 &&
+	    (r = libmariadb.mysql_store_result(m->conn))) {
+		row = libmariadb.mysql_fetch_row(r);
 		if (row && row[2])
 			err_set(err, -EIO, "the server warns of %u values: %s", nr, row[2]);
-		mysql_free_result(r);
+		libmariadb.mysql_free_result(r);
 	}
 	err_hint(err, "nothing of it is in the database");
 	return err->code;
@@ -119,14 +119,14 @@ static void *load_events(void *arg)
 	struct mysql_state *s = arg;
 	struct mysql_server *m = &s->server;
 
-	mysql_set_local_infile_handler(m->conn, infile_init, read_handoff, infile_end, infile_error,
-				       &s->handoff);
-	if (mysql_query(m->conn, s->load) != 0)
+	libmariadb.mysql_set_local_infile_handler(m->conn, infile_init, read_handoff, infile_end,
+						  infile_error, &s->handoff);
+	if (libmariadb.mysql_query(m->conn, s->load) != 0)
 		load_failed(m, &s->load_err);
 	else
 		check_warnings(m, &s->load_err);
 	handoff_refuse(&s->handoff);
-	mysql_thread_end();
+	libmariadb.mysql_thread_end();
 	return NULL;
 }
 
@@ -180,9 +180,9 @@ static int load_spool(struct mysql_state *s, enum table_id id, struct err *err)
 
 	if (!sql)
 		return err_set(err, -ENOMEM, "no memory for a statement");
-	mysql_set_local_infile_handler(m->conn, infile_init, read_spool, infile_end, infile_error,
-				       &s->spools[id]);
-	rc = mysql_query(m->conn, sql) ? load_failed(m, err) : check_warnings(m, err);
+	libmariadb.mysql_set_local_infile_handler(m->conn, infile_init, read_spool, infile_end,
+						  infile_error, &s->spools[id]);
+	rc = libmariadb.mysql_query(m->conn, sql) ? load_failed(m, err) : check_warnings(m, err);
 	free(sql);
 	return rc;
 }
@@ -193,7 +193,8 @@ static int send_insert(void *to, const char *sql, size_t size, struct err *err)
 {
 	struct mysql_state *s = to;
 
-	return mysql_real_query(s->server.conn, sql, size) ? load_failed(&s->server, err) : 0;
+	return libmariadb.mysql_real_query(s->server.conn, sql, size) ? load_failed(&s->server, err)
+								      : 0;
 }
 
 /* ---- the sink ------------------------------------------------------------ */
@@ -258,8 +259,10 @@ static int begin(struct sink_job *job, struct err *err)
 
 static int mysql_sink_open(struct sink_job *job, struct err *err)
 {
-	int rc;
+	int rc = libmariadb_load(err);
 
+	if (rc < 0)
+		return rc;
 	job->state = calloc(1, sizeof(struct mysql_state));
 	if (!job->state)
 		return err_set(err, -ENOMEM, "no memory for a connection");

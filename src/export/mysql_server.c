@@ -13,7 +13,7 @@
 
 int mysql_server_failed(struct mysql_server *m, const char *what, struct err *err)
 {
-	return err_set(err, -EIO, "%s: %s", what, mysql_error(m->conn));
+	return err_set(err, -EIO, "%s: %s", what, libmariadb.mysql_error(m->conn));
 }
 
 int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct err *err)
@@ -22,7 +22,7 @@ int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct
 
 	if (!sql)
 		return err_set(err, -ENOMEM, "no memory for a statement");
-	if (mysql_query(m->conn, sql) != 0)
+	if (libmariadb.mysql_query(m->conn, sql) != 0)
 		rc = mysql_server_failed(m, what, err);
 	free(sql);
 	return rc;
@@ -35,7 +35,7 @@ static MYSQL_RES *ask(struct mysql_server *m, char *sql, struct err *err)
 
 	if (mysql_server_run(m, sql, "cannot look at the server", err) < 0)
 		return NULL;
-	r = mysql_store_result(m->conn);
+	r = libmariadb.mysql_store_result(m->conn);
 	if (!r)
 		mysql_server_failed(m, "cannot look at the server", err);
 	return r;
@@ -49,16 +49,16 @@ static int connect_server(struct mysql_server *m, const struct export_options *o
 	const char *host = o->mysql_socket ? "localhost" : o->host;
 	unsigned local = 1, seconds = CONNECT_SECONDS;
 
-	m->conn = mysql_init(NULL);
+	m->conn = libmariadb.mysql_init(NULL);
 	if (!m->conn)
 		return err_set(err, -ENOMEM, "no memory for a connection");
 	/* What is not told here, ~/.my.cnf may tell. */
-	mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer");
-	mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local);
-	mysql_options(m->conn, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-	if (mysql_real_connect(m->conn, host, o->user, password, NULL,
-			       o->mysql_socket ? 0 : o->port, o->mysql_socket, 0))
+	libmariadb.mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer");
+	libmariadb.mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	libmariadb.mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local);
+	libmariadb.mysql_options(m->conn, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+	if (libmariadb.mysql_real_connect(m->conn, host, o->user, password, NULL,
+					  o->mysql_socket ? 0 : o->port, o->mysql_socket, 0))
 		return 0;
 	mysql_server_failed(m, "cannot connect to MySQL", err);
 	err_hint(err,
@@ -79,9 +79,9 @@ static int set_session(struct mysql_server *m, struct err *err)
 	r = ask(m, strdup("SELECT @@local_infile"), err);
 	if (!r)
 		return err->code;
-	row = mysql_fetch_row(r);
+	row = libmariadb.mysql_fetch_row(r);
 	m->allows_local = row && row[0] && !strcmp(row[0], "1");
-	mysql_free_result(r);
+	libmariadb.mysql_free_result(r);
 	return 0;
 }
 
@@ -90,10 +90,10 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 	struct sql sql;
 
 	/* Who may use it may not be allowed to make it. */
-	if (mysql_select_db(m->conn, name) == 0)
+	if (libmariadb.mysql_select_db(m->conn, name) == 0)
 		return 0;
-	if (mysql_errno(m->conn) != ER_BAD_DB_ERROR &&
-	    mysql_errno(m->conn) != ER_DBACCESS_DENIED_ERROR)
+	if (libmariadb.mysql_errno(m->conn) != ER_BAD_DB_ERROR &&
+	    libmariadb.mysql_errno(m->conn) != ER_DBACCESS_DENIED_ERROR)
 		return mysql_server_failed(m, "cannot use the database", err);
 	if (sql_begin(&sql)) {
 		fputs("CREATE DATABASE IF NOT EXISTS ", sql.out);
@@ -103,7 +103,7 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 		err_hint(err, "name one that is there, and yours: --db-name");
 		return err->code;
 	}
-	return mysql_select_db(m->conn, name)
+	return libmariadb.mysql_select_db(m->conn, name)
 		       ? mysql_server_failed(m, "cannot use the database", err)
 		       : 0;
 }
@@ -117,7 +117,7 @@ static void put_string(struct mysql_server *m, FILE *out, const char *text)
 	char *escaped = malloc(2 * size + 1);
 
 	if (escaped) {
-		mysql_real_escape_string(m->conn, escaped, text, size);
+		libmariadb.mysql_real_escape_string(m->conn, escaped, text, size);
 		fprintf(out, "'%s'", escaped);
 	}
 	free(escaped);
@@ -149,8 +149,8 @@ static int compare_columns(MYSQL_RES *r, enum table_id id, const char *name, str
 		const char *is = "not there";
 		MYSQL_ROW row;
 
-		mysql_data_seek(r, 0);
-		while ((row = mysql_fetch_row(r))) {
+		libmariadb.mysql_data_seek(r, 0);
+		while ((row = libmariadb.mysql_fetch_row(r))) {
 			if (!strcasecmp(row[0], c->name))
 				is = row[1];
 		}
@@ -180,10 +180,10 @@ static int look_at_table(struct mysql_server *m, enum table_id id, struct err *e
 	r = ask(m, sql_end(&sql), err);
 	if (!r)
 		return err->code;
-	rc = mysql_num_rows(r) ? compare_columns(r, id, m->names[id], err) : 0;
+	rc = libmariadb.mysql_num_rows(r) ? compare_columns(r, id, m->names[id], err) : 0;
 	if (!rc)
-		rc = mysql_num_rows(r) > 0;
-	mysql_free_result(r);
+		rc = libmariadb.mysql_num_rows(r) > 0;
+	libmariadb.mysql_free_result(r);
 	return rc;
 }
 
@@ -220,8 +220,8 @@ static bool has_index(MYSQL_RES *there, const char *columns)
 {
 	MYSQL_ROW row;
 
-	mysql_data_seek(there, 0);
-	while ((row = mysql_fetch_row(there))) {
+	libmariadb.mysql_data_seek(there, 0);
+	while ((row = libmariadb.mysql_fetch_row(there))) {
 		if (!strcasecmp(row[0], columns))
 			return true;
 	}
@@ -264,7 +264,7 @@ int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct e
 			any = true;
 		}
 	}
-	mysql_free_result(there);
+	libmariadb.mysql_free_result(there);
 	if (!any) {
 		free(sql_end(&sql));
 		return 0;
@@ -292,7 +292,7 @@ void mysql_server_close(struct mysql_server *m)
 	size_t t;
 
 	if (m->conn)
-		mysql_close(m->conn);
+		libmariadb.mysql_close(m->conn);
 	for (t = 0; t < NR_TABLES; t++)
 		free(m->names[t]);
 	memset(m, 0, sizeof(*m));

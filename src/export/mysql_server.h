@@ -8,8 +8,7 @@
 #ifndef EXPORT_MYSQL_SERVER_H
 #define EXPORT_MYSQL_SERVER_H
 
-#include <mysql.h>
-
+#include "export/libmariadb_loader.h"
 #include "export/sink.h"
 #include "export/tables.h"
 

@@ -6,12 +6,12 @@
  * the server knows nothing of it.
  */
 #include <errno.h>
-#include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/client.h"
 #include "export/copy_rows.h"
+#include "export/libpq_loader.h"
 #include "export/row_spool.h"
 #include "export/rows.h"
 #include "export/sink.h"
@@ -45,10 +45,10 @@ static int run(PGconn *conn, char *sql, ExecStatusType wanted, const char *what,
 
 	if (!sql)
 		return err_set(err, -ENOMEM, "no memory for a statement");
-	r = PQexec(conn, sql);
-	if (PQresultStatus(r) != wanted)
-		rc = failed(what, PQerrorMessage(conn), err);
-	PQclear(r);
+	r = libpq.PQexec(conn, sql);
+	if (libpq.PQresultStatus(r) != wanted)
+		rc = failed(what, libpq.PQerrorMessage(conn), err);
+	libpq.PQclear(r);
 	free(sql);
 	return rc;
 }
@@ -83,25 +83,25 @@ static PGconn *connect_to(const struct export_options *o, const char *database)
 				 NULL };
 
 	snprintf(port, sizeof(port), "%u", o->port);
-	return PQconnectdbParams(keys, values, 0);
+	return libpq.PQconnectdbParams(keys, values, 0);
 }
 
 static bool is_connected(const PGconn *conn)
 {
-	return conn && PQstatus(conn) == CONNECTION_OK;
+	return conn && libpq.PQstatus(conn) == CONNECTION_OK;
 }
 
 /* 1: it was made; 0: it is there already, or nobody could tell. */
 static int make_database(PGconn *conn, const char *name, struct err *err)
 {
 	const char *values[] = { name };
-	PGresult *r = PQexecParams(conn, "SELECT 1 FROM pg_database WHERE datname = $1", 1, NULL,
-				   values, NULL, NULL, 0);
-	bool is_missing = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 0;
+	PGresult *r = libpq.PQexecParams(conn, "SELECT 1 FROM pg_database WHERE datname = $1", 1,
+					 NULL, values, NULL, NULL, 0);
+	bool is_missing = libpq.PQresultStatus(r) == PGRES_TUPLES_OK && libpq.PQntuples(r) == 0;
 	struct sql sql;
 	int rc;
 
-	PQclear(r);
+	libpq.PQclear(r);
 	if (!is_missing)
 		return 0;
 	if (sql_begin(&sql)) {
@@ -120,15 +120,15 @@ static int connect_by_way(struct pg_state *s, const struct export_options *o, st
 	PGconn *by = connect_to(o, o->pg_maintenance_db ? o->pg_maintenance_db : "postgres");
 	int rc = is_connected(by) ? make_database(by, database_of(o), err) : 0;
 
-	PQfinish(by);
+	libpq.PQfinish(by);
 	if (rc > 0) {
-		PQfinish(s->conn);
+		libpq.PQfinish(s->conn);
 		s->conn = connect_to(o, database_of(o));
 	}
 	if (rc < 0 || is_connected(s->conn))
 		return rc < 0 ? rc : 0;
-	failed("cannot connect to PostgreSQL", s->conn ? PQerrorMessage(s->conn) : "no memory",
-	       err);
+	failed("cannot connect to PostgreSQL",
+	       s->conn ? libpq.PQerrorMessage(s->conn) : "no memory", err);
 	err_hint(err, "see --db-host, --db-port, --db-user; the password: PGPASSWORD or ~/.pgpass");
 	return err->code;
 }
@@ -181,9 +181,9 @@ static int compare_columns(const PGresult *r, enum table_id id, const char *name
 		const struct column *c = &tables[id].columns[i];
 		const char *is = "not there";
 
-		for (row = 0; row < PQntuples(r); row++) {
-			if (!strcmp(PQgetvalue(r, row, 0), c->name))
-				is = PQgetvalue(r, row, 1);
+		for (row = 0; row < libpq.PQntuples(r); row++) {
+			if (!strcmp(libpq.PQgetvalue(r, row, 0), c->name))
+				is = libpq.PQgetvalue(r, row, 1);
 		}
 		if (!type_fits(c->type, is))
 			return other_shape(name, c->name, is,
@@ -195,20 +195,21 @@ static int compare_columns(const PGresult *r, enum table_id id, const char *name
 static int check_shape(struct pg_state *s, enum table_id id, struct err *err)
 {
 	const char *values[] = { s->names[id] };
-	PGresult *r = PQexecParams(s->conn,
-				   "SELECT a.attname, format_type(a.atttypid, a.atttypmod)"
-				   " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
-				   " JOIN pg_namespace n ON n.oid = c.relnamespace"
-				   " WHERE n.nspname = 'public' AND c.relname = $1"
-				   " AND a.attnum > 0 AND NOT a.attisdropped",
-				   1, NULL, values, NULL, NULL, 0);
+	PGresult *r = libpq.PQexecParams(
+		s->conn,
+		"SELECT a.attname, format_type(a.atttypid, a.atttypmod)"
+		" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+		" JOIN pg_namespace n ON n.oid = c.relnamespace"
+		" WHERE n.nspname = 'public' AND c.relname = $1"
+		" AND a.attnum > 0 AND NOT a.attisdropped",
+		1, NULL, values, NULL, NULL, 0);
 	int rc;
 
-	if (PQresultStatus(r) != PGRES_TUPLES_OK)
-		rc = failed("cannot look at the table", PQerrorMessage(s->conn), err);
+	if (libpq.PQresultStatus(r) != PGRES_TUPLES_OK)
+		rc = failed("cannot look at the table", libpq.PQerrorMessage(s->conn), err);
 	else
 		rc = compare_columns(r, id, s->names[id], err);
-	PQclear(r);
+	libpq.PQclear(r);
 	return rc;
 }
 
@@ -243,22 +244,23 @@ static PGresult *list_indexes(struct pg_state *s, enum table_id id)
 {
 	const char *values[] = { s->names[id] };
 
-	return PQexecParams(s->conn,
-			    "SELECT string_agg(a.attname, ', ' ORDER BY k.nr)"
-			    " FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
-			    " JOIN pg_namespace n ON n.oid = c.relnamespace,"
-			    " unnest(i.indkey) WITH ORDINALITY k(att, nr), pg_attribute a"
-			    " WHERE n.nspname = 'public' AND c.relname = $1"
-			    " AND a.attrelid = c.oid AND a.attnum = k.att GROUP BY i.indexrelid",
-			    1, NULL, values, NULL, NULL, 0);
+	return libpq.PQexecParams(
+		s->conn,
+		"SELECT string_agg(a.attname, ', ' ORDER BY k.nr)"
+		" FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+		" JOIN pg_namespace n ON n.oid = c.relnamespace,"
+		" unnest(i.indkey) WITH ORDINALITY k(att, nr), pg_attribute a"
+		" WHERE n.nspname = 'public' AND c.relname = $1"
+		" AND a.attrelid = c.oid AND a.attnum = k.att GROUP BY i.indexrelid",
+		1, NULL, values, NULL, NULL, 0);
 }
 
 static bool has_index(const PGresult *r, const char *columns)
 {
 	int row;
 
-	for (row = 0; row < PQntuples(r); row++) {
-		if (!strcmp(PQgetvalue(r, row, 0), columns))
+	for (row = 0; row < libpq.PQntuples(r); row++) {
+		if (!strcmp(libpq.PQgetvalue(r, row, 0), columns))
 			return true;
 	}
 	return false;
@@ -279,7 +281,7 @@ static int make_indexes(struct pg_state *s, enum table_id id, struct err *err)
 			table_put_index(sql.out, DIALECT_POSTGRESQL, s->names[id], *columns);
 		rc = run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make an index", err);
 	}
-	PQclear(there);
+	libpq.PQclear(there);
 	return rc;
 }
 
@@ -291,25 +293,25 @@ static int copy_failed(struct pg_state *s, struct err *err)
 	PGresult *r;
 	bool said = false;
 
-	PQputCopyEnd(s->conn, "the export failed");
-	while ((r = PQgetResult(s->conn))) {
-		if (PQresultStatus(r) == PGRES_FATAL_ERROR && !said) {
-			failed("the load failed", PQresultErrorMessage(r), err);
+	libpq.PQputCopyEnd(s->conn, "the export failed");
+	while ((r = libpq.PQgetResult(s->conn))) {
+		if (libpq.PQresultStatus(r) == PGRES_FATAL_ERROR && !said) {
+			failed("the load failed", libpq.PQresultErrorMessage(r), err);
 			said = true;
 		}
-		PQclear(r);
-		if (PQstatus(s->conn) == CONNECTION_BAD)
+		libpq.PQclear(r);
+		if (libpq.PQstatus(s->conn) == CONNECTION_BAD)
 			break;
 	}
 	if (!said)
-		failed("the load failed", PQerrorMessage(s->conn), err);
+		failed("the load failed", libpq.PQerrorMessage(s->conn), err);
 	err_hint(err, "nothing of it is in the database");
 	return err->code;
 }
 
 static int send_bytes(struct pg_state *s, const void *data, size_t size, struct err *err)
 {
-	return PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
+	return libpq.PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
 }
 
 static int begin_copy(struct pg_state *s, enum table_id id, struct err *err)
@@ -337,15 +339,15 @@ static int end_copy(struct pg_state *s, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	if (PQputCopyEnd(s->conn, NULL) != 1)
+	if (libpq.PQputCopyEnd(s->conn, NULL) != 1)
 		return copy_failed(s, err);
-	while ((r = PQgetResult(s->conn))) {
-		if (PQresultStatus(r) != PGRES_COMMAND_OK && !rc) {
-			rc = failed("the load failed", PQerrorMessage(s->conn), err);
+	while ((r = libpq.PQgetResult(s->conn))) {
+		if (libpq.PQresultStatus(r) != PGRES_COMMAND_OK && !rc) {
+			rc = failed("the load failed", libpq.PQerrorMessage(s->conn), err);
 			err_hint(err, "nothing of it is in the database");
 		}
-		PQclear(r);
-		if (PQstatus(s->conn) == CONNECTION_BAD)
+		libpq.PQclear(r);
+		if (libpq.PQstatus(s->conn) == CONNECTION_BAD)
 			break;
 	}
 	return rc;
@@ -403,7 +405,7 @@ static void pg_close(struct sink_job *job)
 	struct pg_state *s = job->state;
 	size_t t;
 
-	PQfinish(s->conn); /* what is not committed is undone by that */
+	libpq.PQfinish(s->conn); /* what is not committed is undone by that */
 	for (t = 0; t < NR_TABLES; t++) {
 		free(s->names[t]);
 		row_spool_release(&s->spools[t]);
@@ -425,7 +427,7 @@ static int begin(struct sink_job *job, struct err *err)
 	rc = connect_server(s, job->options, err);
 	if (rc < 0)
 		return rc;
-	PQsetNoticeProcessor(s->conn, quiet, NULL);
+	libpq.PQsetNoticeProcessor(s->conn, quiet, NULL);
 	rc = command(s, "BEGIN", err);
 	if (!rc)
 		rc = make_tables(s, job->options, err);
@@ -436,8 +438,10 @@ static int begin(struct sink_job *job, struct err *err)
 
 static int pg_open(struct sink_job *job, struct err *err)
 {
-	int rc;
+	int rc = libpq_load(err);
 
+	if (rc < 0)
+		return rc;
 	job->state = calloc(1, sizeof(struct pg_state));
 	if (!job->state)
 		return err_set(err, -ENOMEM, "no memory for a connection");
@@ -474,7 +478,7 @@ static int pg_commit(struct sink_job *job, struct err *err)
 	if (!rc)
 		rc = command(s, "COMMIT", err);
 	if (!rc)
-		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", PQdb(s->conn),
+		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", libpq.PQdb(s->conn),
 			 s->names[TABLE_EVENTS]);
 	job->extra = s->rows ? rows_count(s->rows) : 0;
 	return rc;

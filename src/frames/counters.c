@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <perfmon/pfmlib.h>
-#include <perfmon/pfmlib_perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "frames/libpfm_loader.h"
 
 /* ---- one counter --------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static int encode(const char *name, struct perf_event_attr *attr)
 	memset(&arg, 0, sizeof(arg));
 	arg.attr = attr;
 	arg.size = sizeof(arg);
-	return pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	return libpfm.pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
 }
 
 /* These happen in the kernel only: without it they count nothing. */
@@ -92,12 +92,13 @@ static void walk(bool (*each)(void *arg, const char *name), void *arg)
 	for (p = 0; p < PFM_PMU_MAX; p++) {
 		memset(&pmu, 0, sizeof(pmu));
 		pmu.size = sizeof(pmu);
-		if (pfm_get_pmu_info((pfm_pmu_t)p, &pmu) != PFM_SUCCESS || !pmu.is_present)
+		if (libpfm.pfm_get_pmu_info((pfm_pmu_t)p, &pmu) != PFM_SUCCESS || !pmu.is_present)
 			continue;
-		for (i = pmu.first_event; i != -1; i = pfm_get_event_next(i)) {
+		for (i = pmu.first_event; i != -1; i = libpfm.pfm_get_event_next(i)) {
 			memset(&info, 0, sizeof(info));
 			info.size = sizeof(info);
-			if (pfm_get_event_info(i, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+			if (libpfm.pfm_get_event_info(i, PFM_OS_PERF_EVENT_EXT, &info) !=
+			    PFM_SUCCESS)
 				continue;
 			snprintf(name, sizeof(name), "%s::%s", pmu.name, info.name);
 			if (works(name) && !each(arg, name))
@@ -139,11 +140,15 @@ static bool print_name(void *arg, const char *name)
 
 static int begin(struct err *err)
 {
-	int rc = pfm_initialize();
+	int rc = libpfm_load(err);
 
+	if (rc < 0)
+		return rc;
+	rc = libpfm.pfm_initialize();
 	if (rc == PFM_SUCCESS)
 		return 0;
-	return err_set(err, -ENOSYS, "libpfm4 does not know this processor: %s", pfm_strerror(rc));
+	return err_set(err, -ENOSYS, "libpfm4 does not know this processor: %s",
+		       libpfm.pfm_strerror(rc));
 }
 
 int counters_list(FILE *out, struct err *err)
@@ -212,7 +217,7 @@ static int resolve_one(struct counters *c, unsigned i, bool privileged, struct e
 	bool with_kernel;
 
 	if (rc != PFM_SUCCESS)
-		return lacks(c->names[i], pfm_strerror(rc), err);
+		return lacks(c->names[i], libpfm.pfm_strerror(rc), err);
 	with_kernel = is_kernels(attr) && (privileged || paranoia() <= 1);
 	if (is_kernels(attr) && !with_kernel)
 		snprintf(c->warning, sizeof(c->warning),

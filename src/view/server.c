@@ -26,7 +26,7 @@
 
 static void put_header(struct MHD_Response *r, const char *name, const char *value)
 {
-	MHD_add_response_header(r, name, value);
+	libmicrohttpd.MHD_add_response_header(r, name, value);
 }
 
 #define NO_POLICY "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -51,15 +51,15 @@ static enum MHD_Result send_it(struct MHD_Connection *c, unsigned status, struct
 
 	if (!r)
 		return MHD_NO;
-	rc = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+	rc = libmicrohttpd.MHD_queue_response(c, status, r);
+	libmicrohttpd.MHD_destroy_response(r);
 	return rc;
 }
 
 static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *words)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(words), (void *)words,
-								 MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
+		strlen(words), (void *)words, MHD_RESPMEM_MUST_COPY);
 
 	if (!r)
 		return MHD_NO;
@@ -77,8 +77,8 @@ static enum MHD_Result say_nothing_there(struct MHD_Connection *c)
 /* Takes the bytes over. */
 static struct MHD_Response *response_of(struct bytes *b)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(b->size, b->data,
-								 MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
+		b->size, b->data, MHD_RESPMEM_MUST_FREE);
 
 	if (!r)
 		bytes_release(b);
@@ -94,7 +94,8 @@ static enum MHD_Result send_page(struct MHD_Connection *c)
 	size_t size;
 
 	page_find(&page, &size, policy);
-	r = MHD_create_response_from_buffer(size, (void *)page, MHD_RESPMEM_PERSISTENT);
+	r = libmicrohttpd.MHD_create_response_from_buffer(size, (void *)page,
+							  MHD_RESPMEM_PERSISTENT);
 	if (r)
 		put_common(r, "text/html; charset=utf-8", policy);
 	return send_it(c, MHD_HTTP_OK, r);
@@ -120,7 +121,7 @@ static struct cached *find_cached(struct server *s, const char *name, uint64_t t
 static void drop_cached(struct cached *at)
 {
 	if (at->response)
-		MHD_destroy_response(at->response);
+		libmicrohttpd.MHD_destroy_response(at->response);
 	memset(at, 0, sizeof(*at));
 }
 
@@ -145,8 +146,8 @@ static struct cached *make_room(struct server *s, size_t size)
 
 static bool accepts_gzip(struct MHD_Connection *c)
 {
-	const char *list = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
-						       MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	const char *list = libmicrohttpd.MHD_lookup_connection_value(
+		c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 
 	/* Nobody who says "gzip;q=0" has been seen; it would get what it does not want. */
 	return list && strcasestr(list, "gzip");
@@ -195,7 +196,7 @@ static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, c
 	at = make_room(s, size);
 	*at = (struct cached){ .tick = tick, .used = ++s->uses, .size = size, .response = r };
 	snprintf(at->name, sizeof(at->name), "%s", name);
-	return MHD_queue_response(c, MHD_HTTP_OK, r);
+	return libmicrohttpd.MHD_queue_response(c, MHD_HTTP_OK, r);
 }
 
 static enum MHD_Result send_section(struct server *s, struct MHD_Connection *c, const char *name)
@@ -212,7 +213,7 @@ static enum MHD_Result send_section(struct server *s, struct MHD_Connection *c, 
 	feed_state(s->feed, &tick, &ended);
 	at = accepts_gzip(c) ? find_cached(s, name, tick) : NULL;
 	if (at)
-		return MHD_queue_response(c, MHD_HTTP_OK, at->response);
+		return libmicrohttpd.MHD_queue_response(c, MHD_HTTP_OK, at->response);
 	rc = feed_section(s->feed, name, &section, &tick, &err);
 	if (rc < 0) {
 		bytes_release(&section);
@@ -235,17 +236,19 @@ static uint64_t number_in(const char *text)
 /* A browser that lost the connection says where it was. */
 static uint64_t wanted_since(struct MHD_Connection *c)
 {
-	const char *last = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Last-Event-ID");
+	const char *last = libmicrohttpd.MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+								     "Last-Event-ID");
 
 	if (last)
 		return number_in(last);
-	return number_in(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since"));
+	return number_in(
+		libmicrohttpd.MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since"));
 }
 
 static enum MHD_Result send_stream(struct server *s, struct MHD_Connection *c, bool head_only)
 {
-	struct MHD_Response *r = head_only ? MHD_create_response_from_buffer(0, (void *)"",
-									     MHD_RESPMEM_PERSISTENT)
+	struct MHD_Response *r = head_only ? libmicrohttpd.MHD_create_response_from_buffer(
+						     0, (void *)"", MHD_RESPMEM_PERSISTENT)
 					   : stream_response(s, c, wanted_since(c));
 
 	if (r)
@@ -269,8 +272,8 @@ static const char *past_token(const struct server *s, const char *url)
 
 static enum MHD_Result redirect(struct server *s, struct MHD_Connection *c)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"",
-								 MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
+		0, (void *)"", MHD_RESPMEM_PERSISTENT);
 	char where[SERVER_TOKEN_SIZE + 3];
 
 	if (!r)
@@ -305,7 +308,8 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 {
 	static int first;
 	struct server *s = ctx;
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	const char *host = libmicrohttpd.MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+								     MHD_HTTP_HEADER_HOST);
 	const char *path = past_token(s, url);
 	bool head_only = !strcmp(method, MHD_HTTP_METHOD_HEAD);
 
@@ -353,9 +357,12 @@ static unsigned connection_limit(void)
 
 struct server *server_start(const struct listener *l, struct feed *f, struct err *err)
 {
-	struct server *s = calloc(1, sizeof(*s));
+	struct server *s;
 	int fd;
 
+	if (libmicrohttpd_load(err) < 0)
+		return NULL;
+	s = calloc(1, sizeof(*s));
 	if (!s) {
 		err_set(err, -ENOMEM, "no memory for a server");
 		return NULL;
@@ -369,14 +376,14 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	 */
 	fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 3);
 	s->daemon = fd < 0 ? NULL
-			   : MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD |
-						      MHD_ALLOW_SUSPEND_RESUME,
-					      0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET,
-					      fd, MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
-					      MHD_OPTION_NOTIFY_CONNECTION, guests_notify, s,
-					      MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-					      MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
-					      MHD_OPTION_END);
+			   : libmicrohttpd.MHD_start_daemon(
+				     MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+				     NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
+				     MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
+				     MHD_OPTION_NOTIFY_CONNECTION, guests_notify, s,
+				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+				     MHD_OPTION_END);
 	if (s->daemon)
 		return s;
 	err_errno(err, "the server cannot be started");
@@ -425,7 +432,7 @@ void server_stop(struct server *s)
 	s->stopping = true; /* nobody goes to sleep any more */
 	streams_wake(s);
 	pthread_mutex_unlock(&s->lock);
-	MHD_stop_daemon(s->daemon);
+	libmicrohttpd.MHD_stop_daemon(s->daemon);
 	for (i = 0; i < SERVER_CACHED; i++)
 		drop_cached(&s->cached[i]);
 	streams_release(s);
@@ -435,5 +442,10 @@ void server_stop(struct server *s)
 
 const char *server_library(void)
 {
-	return MHD_get_version();
+	static char version[32];
+
+	/* Of the header: the library is not loaded for this.  Two hexadecimal digits each. */
+	snprintf(version, sizeof(version), "%x.%x.%x", (unsigned)MHD_VERSION >> 24,
+		 (unsigned)MHD_VERSION >> 16 & 0xff, (unsigned)MHD_VERSION >> 8 & 0xff);
+	return version;
 }

@@ -63,7 +63,7 @@ static void enter_list(struct server *s, struct guest *g)
 
 static void begin(struct server *s, struct MHD_Connection *c, void **context)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+	const union MHD_ConnectionInfo *info = libmicrohttpd.MHD_get_connection_info(
 		c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct guest *g = info ? calloc(1, sizeof(*g)) : NULL;
 
@@ -98,7 +98,7 @@ void guests_notify(void *ctx, struct MHD_Connection *c, void **context,
 
 void guest_has_secret(struct server *s, struct MHD_Connection *c)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+	const union MHD_ConnectionInfo *info = libmicrohttpd.MHD_get_connection_info(
 		c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	if (!info || !info->socket_context)

@@ -3,9 +3,9 @@
 #ifndef VIEW_SERVER_INTERNAL_H
 #define VIEW_SERVER_INTERNAL_H
 
-#include <microhttpd.h>
 #include <pthread.h>
 
+#include "view/libmicrohttpd_loader.h"
 #include "view/server.h"
 
 struct guest;

@@ -160,7 +160,7 @@ static ssize_t give(void *ctx, uint64_t pos, char *buf, size_t max)
 		given = MHD_CONTENT_READER_END_OF_STREAM;
 	} else {
 		st->asleep = true;
-		MHD_suspend_connection(st->connection);
+		libmicrohttpd.MHD_suspend_connection(st->connection);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return given;
@@ -206,7 +206,8 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 		s->streams->at = &st->next;
 	s->streams = st;
 	pthread_mutex_unlock(&s->lock);
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give, st, forget);
+	response = libmicrohttpd.MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give,
+								   st, forget);
 	if (!response)
 		forget(st);
 	return response;
@@ -220,7 +221,7 @@ void streams_wake(struct server *s)
 		if (!st->asleep)
 			continue;
 		st->asleep = false;
-		MHD_resume_connection(st->connection);
+		libmicrohttpd.MHD_resume_connection(st->connection);
 	}
 }
 

@@ -7,7 +7,6 @@
  */
 #include "view/top_screen.h"
 
-#include <curses.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "view/ncursesw_loader.h"
 
 #define KEY_ESCAPE 27
 
@@ -288,7 +288,7 @@ static bool press_all(struct top *t)
 {
 	int key;
 
-	while ((key = getch()) != ERR) {
+	while ((key = ncursesw.getch()) != ERR) {
 		if (!press(t, key))
 			return false;
 	}

@@ -2,7 +2,6 @@
 /* top_details.c - one coroutine in full, and the help: lines that scroll. */
 #include "view/top_screen.h"
 
-#include <curses.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "analyze/report.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "view/ncursesw_loader.h"
 
 #define CHAIN_MAX 16
 

@@ -7,7 +7,6 @@
  */
 #include "view/top_screen.h"
 
-#include <curses.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "ctp/running.h"
+#include "view/ncursesw_loader.h"
 
 #define HEAD_LINES 4 /* with the titles of the columns */
 
@@ -43,11 +43,11 @@ static void put_char(const struct top *t, uint32_t cp)
 
 	if (cp < 0x20 || cp == 0x7f || (cp >= 0x80 && !t->is_utf8) ||
 	    (cp >= 0x80 && wcwidth((wchar_t)cp) < 0))
-		addch('?');
+		ncursesw.addch('?');
 	else if (cp < 0x80)
-		addch(cp);
+		ncursesw.addch(cp);
 	else
-		addwstr(wide);
+		ncursesw.addwstr(wide);
 }
 
 void top_put(const struct top *t, int y, int x, int width, const char *text)
@@ -55,10 +55,10 @@ void top_put(const struct top *t, int y, int x, int width, const char *text)
 	size_t size = strlen(text);
 	int used = 0;
 
-	if (width <= 0 || y >= LINES || x >= COLS || move(y, x) == ERR)
+	if (width <= 0 || y >= *ncursesw.LINES || x >= *ncursesw.COLS || ncursesw.move(y, x) == ERR)
 		return;
-	if (width > COLS - x)
-		width = COLS - x;
+	if (width > *ncursesw.COLS - x)
+		width = *ncursesw.COLS - x;
 	while (size) {
 		uint32_t cp;
 		size_t len = utf8_next(text, size, &cp);
@@ -67,7 +67,7 @@ void top_put(const struct top *t, int y, int x, int width, const char *text)
 		/* The last column says that there is more. */
 		if (columns && used + columns > width - (size > len)) {
 			if (used < width)
-				addch(size > len ? '>' : ' ');
+				ncursesw.addch(size > len ? '>' : ' ');
 			used++;
 			break;
 		}
@@ -78,7 +78,7 @@ void top_put(const struct top *t, int y, int x, int width, const char *text)
 		size -= len;
 	}
 	for (; used < width; used++)
-		addch(' ');
+		ncursesw.addch(' ');
 }
 
 void top_putf(const struct top *t, int y, int x, int width, const char *fmt, ...)
@@ -97,11 +97,11 @@ void top_color(const struct top *t, enum top_color color, bool on)
 	attr_t attr = color == TOP_BAD || color == TOP_HEAD ? A_BOLD : A_NORMAL;
 
 	if (t->has_colors && color != TOP_PLAIN)
-		attr |= (attr_t)COLOR_PAIR(color);
+		attr |= (attr_t)ncursesw.COLOR_PAIR(color);
 	if (on)
-		attron(attr);
+		ncursesw.attron((int)attr);
 	else
-		attroff(attr);
+		ncursesw.attroff((int)attr);
 }
 
 enum top_color top_state_color(uint8_t state)
@@ -287,15 +287,15 @@ static void draw_titles(struct top *t, const struct columns *c, int y, int width
 	};
 	int i;
 
-	attron(A_REVERSE);
-	mvhline(y, 0, ' ', width);
+	ncursesw.attron(A_REVERSE);
+	ncursesw.mvhline(y, 0, ' ', width);
 	for (i = 0; i < NR_COLUMNS; i++) {
 		if (sorts[i] == t->choice.sort)
-			attron(A_BOLD | A_UNDERLINE);
+			ncursesw.attron(A_BOLD | A_UNDERLINE);
 		top_put(t, y, c->at[i], c->width[i] ? (int)strlen(titles[i]) : 0, titles[i]);
-		attroff(A_BOLD | A_UNDERLINE);
+		ncursesw.attroff(A_BOLD | A_UNDERLINE);
 	}
-	attroff(A_REVERSE);
+	ncursesw.attroff(A_REVERSE);
 }
 
 static void draw_row(struct top *t, const struct columns *c, int y, const struct top_row *row,
@@ -307,8 +307,8 @@ static void draw_row(struct top *t, const struct columns *c, int y, const struct
 	uint64_t age = top_row_age(row, &t->picture);
 
 	if (selected) {
-		attron(A_REVERSE);
-		mvhline(y, 0, ' ', width);
+		ncursesw.attron(A_REVERSE);
+		ncursesw.mvhline(y, 0, ' ', width);
 	}
 	top_putf(t, y, c->at[COL_ID], c->width[COL_ID], "%8" PRIu64, co->co.probe_id);
 	if (!selected)
@@ -325,12 +325,12 @@ static void draw_row(struct top *t, const struct columns *c, int y, const struct
 		top_row_place(row, &t->picture, &t->places));
 	top_why(co, why, sizeof(why));
 	top_put(t, y, c->at[COL_WHY], c->width[COL_WHY], why);
-	attroff(A_REVERSE);
+	ncursesw.attroff(A_REVERSE);
 }
 
 int top_screen_page(void)
 {
-	int page = LINES - HEAD_LINES - 1;
+	int page = *ncursesw.LINES - HEAD_LINES - 1;
 
 	return page > 1 ? page : 1;
 }
@@ -361,7 +361,7 @@ static void draw_list(struct top *t, int top, int height, int width)
 static void draw_foot(struct top *t, int width)
 {
 	char n[TEXT_SIZE];
-	int y = LINES - 1;
+	int y = *ncursesw.LINES - 1;
 
 	if (t->typing) {
 		top_putf(t, y, 0, width, "filter by name or place: %s_", t->choice.filter);
@@ -387,9 +387,9 @@ static void draw_foot(struct top *t, int width)
 
 void top_screen_draw(struct top *t)
 {
-	int width = COLS, height = LINES - (HEAD_LINES - 1) - 1;
+	int width = *ncursesw.COLS, height = *ncursesw.LINES - (HEAD_LINES - 1) - 1;
 
-	erase();
+	ncursesw.erase();
 	draw_target(t, width);
 	draw_states(t, width);
 	draw_rates(t, width);
@@ -400,5 +400,5 @@ void top_screen_draw(struct top *t)
 	else if (height > 0)
 		draw_list(t, HEAD_LINES - 1, height, width);
 	draw_foot(t, width);
-	refresh();
+	ncursesw.refresh();
 }

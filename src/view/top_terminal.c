@@ -2,7 +2,6 @@
 /* top_terminal.c - take the terminal, and give it back.  By itself: term.h has macros for words. */
 #include "view/top_screen.h"
 
-#include <curses.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <stdio.h>
@@ -10,21 +9,38 @@
 #include <string.h>
 #include <term.h>
 
+#include "view/ncursesw_loader.h"
+
+/* The terminfo functions and the current terminal: term.h declares them, ncurses exports them. */
+#define TERMINFO_SYMBOLS(X)   X(cur_term) X(del_curterm) X(setupterm) X(tigetstr)
+#define TERMINFO_SYMBOL(name) { #name, &terminfo.name },
+
+static struct {
+	DYNLIB_POINTERS(TERMINFO_SYMBOLS)
+} terminfo;
+static const struct dynlib_symbol terminfo_symbols[] = { TERMINFO_SYMBOLS(TERMINFO_SYMBOL) };
+static struct dynlib terminfo_file = {
+	.file = LIBNCURSESW_SONAME,
+	.package = "libncursesw6",
+	.symbols = terminfo_symbols,
+	.nr_symbols = sizeof(terminfo_symbols) / sizeof(terminfo_symbols[0]),
+};
+
 static SCREEN *screen;
 
 static void open_colors(struct top *t)
 {
 	const char *no = getenv("NO_COLOR");
 
-	t->has_colors = !(no && *no) && has_colors() && start_color() == OK;
+	t->has_colors = !(no && *no) && ncursesw.has_colors() && ncursesw.start_color() == OK;
 	if (!t->has_colors)
 		return;
-	use_default_colors();
-	init_pair(TOP_QUIET, COLOR_CYAN, -1);
-	init_pair(TOP_GOOD, COLOR_GREEN, -1);
-	init_pair(TOP_WARN, COLOR_YELLOW, -1);
-	init_pair(TOP_BAD, COLOR_RED, -1);
-	init_pair(TOP_HEAD, COLOR_CYAN, -1);
+	ncursesw.use_default_colors();
+	ncursesw.init_pair(TOP_QUIET, COLOR_CYAN, -1);
+	ncursesw.init_pair(TOP_GOOD, COLOR_GREEN, -1);
+	ncursesw.init_pair(TOP_WARN, COLOR_YELLOW, -1);
+	ncursesw.init_pair(TOP_BAD, COLOR_RED, -1);
+	ncursesw.init_pair(TOP_HEAD, COLOR_CYAN, -1);
 }
 
 /*
@@ -44,37 +60,41 @@ static void know_both_forms(void)
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		text[2] = keys[i].letter;
 		text[1] = '[';
-		define_key(text, keys[i].key);
+		ncursesw.define_key(text, keys[i].key);
 		text[1] = 'O';
-		define_key(text, keys[i].key);
+		ncursesw.define_key(text, keys[i].key);
 	}
 }
 
 int top_screen_open(struct top *t, struct err *err)
 {
 	const char *term = getenv("TERM");
-	int rc;
+	int rc = ncursesw_load(err);
 
+	if (!rc)
+		rc = dynlib_load(&terminfo_file, err);
+	if (rc < 0)
+		return rc;
 	/* NULL: it cannot move the cursor; (char *)-1 only for what is no name of a string. */
-	if (setupterm(NULL, fileno(stdout), &rc) != OK || !tigetstr("cup")) {
+	if (terminfo.setupterm(NULL, fileno(stdout), &rc) != OK || !terminfo.tigetstr("cup")) {
 		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
 	}
-	del_curterm(cur_term); /* newterm() makes its own */
-	screen = newterm(NULL, stdout, stdin);
+	terminfo.del_curterm(*terminfo.cur_term); /* newterm() makes its own */
+	screen = ncursesw.newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err_set(err, -ENOTTY, "the terminal '%s' cannot be used", term);
 	t->is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	open_colors(t);
-	cbreak();
-	noecho();
-	nonl();
-	keypad(stdscr, TRUE);
+	ncursesw.cbreak();
+	ncursesw.noecho();
+	ncursesw.nonl();
+	ncursesw.keypad(*ncursesw.stdscr, TRUE);
 	know_both_forms();
-	nodelay(stdscr, TRUE);
-	set_escdelay(50);
-	curs_set(0);
+	ncursesw.nodelay(*ncursesw.stdscr, TRUE);
+	ncursesw.set_escdelay(50);
+	ncursesw.curs_set(0);
 	return 0;
 }
 
@@ -83,11 +103,11 @@ void top_screen_close(void)
 	if (!screen)
 		return;
 	/* Where a terminal has no other screen to go back to, a line for whoever comes next. */
-	move(LINES - 1, 0);
-	clrtoeol();
-	refresh();
-	endwin();
-	delscreen(screen);
+	ncursesw.move(*ncursesw.LINES - 1, 0);
+	ncursesw.clrtoeol();
+	ncursesw.refresh();
+	ncursesw.endwin();
+	ncursesw.delscreen(screen);
 	screen = NULL;
 }
 

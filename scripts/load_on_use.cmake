@@ -1,0 +1,20 @@
+# ct_load_on_use(TARGET PREFIX NAME): compile TARGET against the library NAME (found by pkg-config as
+# PREFIX) without linking it.  LIB<NAME>_SONAME is what the code passes to dlopen().
+function(ct_load_on_use target prefix name)
+	find_library(${prefix}_FILE ${name} REQUIRED)
+	file(READ ${${prefix}_FILE} start LIMIT 256)
+	if(start MATCHES "INPUT\\(([^ )]+)") # a linker script names the file
+		set(soname ${CMAKE_MATCH_1})
+	else()
+		execute_process(COMMAND ${CMAKE_READELF} -d ${${prefix}_FILE} OUTPUT_VARIABLE dynamic)
+		if(NOT dynamic MATCHES "SONAME[^[]*\\[([^]]+)\\]")
+			message(FATAL_ERROR "${${prefix}_FILE} has no soname")
+		endif()
+		set(soname ${CMAKE_MATCH_1})
+	endif()
+	string(TOUPPER ${name} upper)
+	target_compile_definitions(${target} PRIVATE LIB${upper}_SONAME="${soname}")
+	target_include_directories(${target} SYSTEM PRIVATE ${${prefix}_INCLUDE_DIRS})
+	target_compile_options(${target} PRIVATE ${${prefix}_CFLAGS_OTHER})
+	target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+endfunction()
