@@ -256,7 +256,7 @@ static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
 {
 	uint64_t offset = offset_of(c->im, lanes_lane(&c->im->lanes, i));
 
-	/* (J) pairs with the release store in the collector's return_oldest(): if a chunk was
+	/* (J) pairs with the release store in the collector's lane_return(): if a chunk was
 	 * another's when we read it, we see now that it was given back: by `returned`, or, if the
 	 * collector is just at it, by `oldest`, which it stores before. */
 	ctp_fence_load_load();

@@ -135,6 +135,8 @@ static int map(struct journal *j, struct err *err)
 	int rc;
 	void *p;
 
+	/* Left by a collector that was killed; the region is ours, so this name is, too. */
+	unlink(j->path);
 	j->fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (j->fd < 0)
 		return err_errno(err, "cannot create '%s'", j->path);

@@ -105,7 +105,7 @@ bool lane_is_saved(const struct drain *d, uint32_t i)
 }
 
 /* The oldest chunk goes back; the one behind it is the oldest then. */
-static void return_oldest(struct drain *d, uint32_t i)
+static void lane_return(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct ctp_lane *lane = lanes_lane(d->lanes, i);
@@ -127,7 +127,7 @@ void lane_give_back(struct drain *d, uint32_t i)
 	uint64_t saved = d->saves ? c->saved : c->read;
 
 	while (c->nr_held > keep && ((uint64_t)c->returned + 1) * CTP_CHUNK_RECORDS <= saved)
-		return_oldest(d, i);
+		lane_return(d, i);
 }
 
 /*
