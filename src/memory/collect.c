@@ -214,7 +214,10 @@ static int begin(struct collect *c, struct err *err)
 	    signals_open(&c->signals, true, err) < 0)
 		return err->code;
 	env[0].value = c->shm.path;
-	return launch_start(&c->launch, config->argv, env, &c->signals, false, err);
+	if (launch_start(&c->launch, config->argv, env, &c->signals, false, err) < 0)
+		return err->code;
+	signals_watch(&c->signals, c->launch.pid);
+	return 0;
 }
 
 static void end(struct collect *c)
@@ -224,11 +227,21 @@ static void end(struct collect *c)
 	signals_close(&c->signals);
 }
 
+/* The program's exit, not the end of what was left to write. */
+static uint64_t end_of_program(struct collect *c)
+{
+	uint64_t now = clock_now_ns();
+	uint64_t ours = c->launch.ended ? c->launch.ended_ns : now;
+	uint64_t noted = signals_end_of(&c->signals, c->launch.pid, now);
+
+	return noted > c->start_ns && noted < ours ? noted : ours;
+}
+
 static void tell(struct collect *c)
 {
 	struct collect_result *r = c->result;
 
-	r->duration_ns = clock_now_ns() - c->start_ns;
+	r->duration_ns = end_of_program(c) - c->start_ns;
 	r->exit_status = launch_exit_status(&c->launch);
 	r->signal = launch_signal(&c->launch);
 	r->threads = c->slots.nr_threads;
