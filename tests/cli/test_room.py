@@ -82,5 +82,21 @@ def a_region_in_a_roomier_place_is_found_and_removed(dir):
     equal([name for name in os.listdir(dir) if name.startswith("corotracer-")], [], "left behind")
 
 
+@test
+def a_program_whose_memory_is_traced_does_not_die_of_a_full_dev_shm(dir):
+    needs_room("/tmp", 1 << 30)
+    with open(dir + "/m.c", "w", encoding="ascii") as f:
+        f.write("int main(void) { static volatile int a[1000]; for (int j = 0; j < 2000; j++)"
+                " for (int i = 0; i < 1000; i++) a[i]++; return 0; }\n")
+    status, _, err = tool("mem", "cc", "-O1", dir + "/m.c", "-o", dir + "/m")
+    if status:
+        raise Skip("mem cc does not work here: " + err.strip()[-200:])
+    p = in_namespace("mount -t tmpfs -o size=512k small /dev/shm; "
+                     + words(TOOL, "mem", "run", "--json", "-o", dir + "/m.cray", "--", dir + "/m"), TMPDIR="/tmp",
+                     XDG_RUNTIME_DIR="")
+    s = json.loads(p.stderr.splitlines()[-1])
+    equal((p.returncode, s["signal"], s["files"][0]["lost"]), (0, 0, 0), f"status, signal, lost: {p.stderr}")
+
+
 if __name__ == "__main__":
     main()
