@@ -3,7 +3,6 @@
 from truth import *
 
 CLOCK_SLACK_NS = 50_000
-BIRTH_LINE = re.compile(r"corotracer_spawn")
 
 
 class Waiting:
@@ -151,12 +150,9 @@ def the_text_of_top_has_the_same_numbers(dir):
     text.line(r"^(\d+) coroutines: (\d+) running (\d+) suspended$", len(w.truth.left), states["running"], states["suspended"])
     text.line(r"^([\d,]+) events, lost (\d+); (\d+) records behind; (\d+) thread", count_text(w.truth.transitions), 0, 0,
               len(w.truth.threads))
-    for _ in w.truth.left:
-        line = next(line for i, line in enumerate(text.lines) if i not in text.claimed and re.match(r"^ +\d+  ", line))
-        id = int(line.split()[0])
-        place = rf"program.c:({w.truth.coroutines[id]['line']})" if w.truth.coroutines[id]["state"] == "suspended" else "()"
-        text.line(rf"^ +(\d+)  (\w+) .* (t\d-c\d)\b.*{place}", id, w.truth.coroutines[id]["state"], w.truth.coroutines[id]["name"],
-                  w.truth.coroutines[id]["line"] if "line" in place or "program" in place else "")
+    for id, co in w.truth.left.items():
+        place = f"program.c:{co['line']} " if co["state"] == "suspended" else ""
+        text.line(rf"^ +({id})  (\w+) .* ({co['name']})\b.*{place}", id, co["state"], co["name"])
     text.done()
     w.end()
 
