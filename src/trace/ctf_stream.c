@@ -194,13 +194,17 @@ static void put_out(struct ctf_files *f, struct ctf_stream *s)
 	forget_packet(s);
 }
 
-static void make_clean(struct ctf_stream *s)
+/* Off the list of streams with a packet begun.  False: it is not on it. */
+static bool make_clean(struct ctf_stream *s)
 {
+	if (!s->dirty_link)
+		return false;
 	*s->dirty_link = s->next_dirty;
 	if (s->next_dirty)
 		s->next_dirty->dirty_link = s->dirty_link;
 	s->next_dirty = NULL;
 	s->dirty_link = NULL;
+	return true;
 }
 
 static void make_dirty(struct ctf_files *f, struct ctf_stream *s)
@@ -224,9 +228,8 @@ void ctf_files_flush(struct ctf_files *f)
 
 void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s)
 {
-	if (!s->dirty_link)
+	if (!make_clean(s))
 		return;
-	make_clean(s);
 	put_out(f, s);
 	/* After a failure nobody fills a packet any more: they all come to us. */
 	if (f->error)
