@@ -16,7 +16,7 @@ int sites_add(struct sites *s, const struct trace_site *site)
 		return -ENOMEM;
 	if (*number)
 		return 0;
-	if (!site_table_add(&s->places, &told))
+	if (told.id && !site_table_add(&s->places, &told))
 		return -ENOMEM;
 	if (s->nr == s->room) {
 		size_t room = s->room ? s->room * 2 : 64;

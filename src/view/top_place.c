@@ -38,7 +38,8 @@ static const char *place_of_site(struct top_places *t, const struct trace_site *
 	}
 	/* A site never changes: it is filled before it is told. */
 	if (!t->sites[i]) {
-		site_text(text, sizeof(text), site->file, site->line, site->function);
+		/* A table has no room for directories. */
+		site_text(text, sizeof(text), base_name(site->file), site->line, site->function);
 		t->sites[i] = strdup(text);
 	}
 	return t->sites[i] ? t->sites[i] : "";
@@ -69,7 +70,8 @@ static char *words_of(struct top_places *t, uint32_t pid, uint64_t addr)
 	if (!t->symbols || !symbols_find_resume(t->symbols, pid, addr, &sym))
 		rc = asprintf(&text, "0x%" PRIx64, addr);
 	else if (sym.file && sym.function)
-		rc = asprintf(&text, "%s:%" PRIu32 " %s", sym.file, sym.line, sym.function);
+		rc = asprintf(&text, "%s:%" PRIu32 " %s", base_name(sym.file), sym.line,
+			      sym.function);
 	else if (sym.function)
 		rc = asprintf(&text, "%s+0x%" PRIx64 " in %s", sym.function, sym.offset,
 			      base_name(sym.module));
