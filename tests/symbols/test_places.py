@@ -127,8 +127,7 @@ def a_place_has_one_number(dir):
         for format in ("t.jsonl", "t.ctf"):
             status, out, err = tool("run", "-q", "-o", os.path.join(dir, format), "--", program)
             equal((status, err), (0, ""), "status, stderr of run")
-            status, out, err = tool("report", "--json", "--min-confidence", "info", os.path.join(dir, format))
-            header = [f for f in json.loads(out)["findings"] if f["place"] and "places.h" in f["place"]["text"]]
+            header = [f for f in reported(os.path.join(dir, format)) if "places.h" in f["place"]["text"]]
             equal([(f["count"], f["place"]["text"]) for f in header],
                   [(6, header[0]["place"]["text"])], f"{cc}: coroutines that wait in the header, in {format}")
         told = sites(os.path.join(dir, "t.jsonl"))
