@@ -241,6 +241,8 @@ static void settle(struct journal_copy *c, const struct journal_head *head)
 	if (next->number != head->done + 1 || !c->has_trace)
 		return;
 	look_at_files(c, next, &trace, &sidecar);
+	if (c->format == TRACE_FORMAT_CTF && !trace)
+		c->cut_lane = next->lane;
 	c->trace_number += trace;
 	c->sidecar_number += sidecar;
 	if (trace)
@@ -287,6 +289,7 @@ void journal_read(struct journal_copy *c, const char *region, uint32_t collector
 	struct stat st;
 
 	memset(c, 0, sizeof(*c));
+	c->cut_lane = UINT32_MAX;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
 		read_file(c, fd, collector_pid, nr_lanes, trace);
 	if (fd >= 0)

@@ -97,6 +97,7 @@ struct journal_copy {
 	struct journal_lane *lanes;
 	uint32_t nr_lanes;
 	uint64_t trace_number, sidecar_number; /* of the last save that is in that file */
+	uint32_t cut_lane; /* ctf: its stream may end with a part of a packet; UINT32_MAX: none */
 };
 
 /* @trace: NULL, or where the trace is now. */

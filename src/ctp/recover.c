@@ -195,6 +195,9 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	    u64map_put(&in->tids, ev->probe_id, ev->tid) < 0)
 		in->r->short_of_memory = true;
 	note_event(in->r, thread_of(in, lane), ev, unread);
+	if (unsaved &&
+	    join_has_cut_event(&in->join, &in->r->journal, lane, trace_is_transition(ev)))
+		return;
 	if (in->join.active)
 		later.ts = join_time(&in->join, ev);
 	if (in->writer && (unsaved || (in->r->options.all && !in->join.active)))

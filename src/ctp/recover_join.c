@@ -124,6 +124,31 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	}
 }
 
+/*
+ * A reader of CTF takes what it can of a packet that was cut by the kill: so much more than the
+ * last save says.  Stations are written without a save: beside them the number means nothing.
+ */
+static void count_cut(struct join *j, const struct journal_copy *journal, const struct image *image)
+{
+	if (journal->cut_lane == UINT32_MAX || image->nr_stations)
+		return;
+	if (j->transitions > journal->save.transitions)
+		j->cut_transitions = j->transitions - journal->save.transitions;
+	if (j->others > journal->save.others)
+		j->cut_others = j->others - journal->save.others;
+}
+
+bool join_has_cut_event(struct join *j, const struct journal_copy *journal, uint32_t lane,
+			bool transition)
+{
+	uint64_t *left = transition ? &j->cut_transitions : &j->cut_others;
+
+	if (lane != journal->cut_lane || !*left)
+		return false;
+	(*left)--;
+	return true;
+}
+
 int join_trace(struct join *j, const struct journal_copy *journal, const struct image *image,
 	       struct trace_writer *writer, struct err *err)
 {
@@ -138,6 +163,7 @@ int join_trace(struct join *j, const struct journal_copy *journal, const struct 
 	while ((rc = trace_next(reader, &item, err)) > 0)
 		copy_item(j, journal, writer, &item);
 	trace_reader_close(reader);
+	count_cut(j, journal, image);
 	return rc;
 }
 

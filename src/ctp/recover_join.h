@@ -21,6 +21,8 @@ struct join {
 	struct u64map gaps;           /* by thread: transitions that it is told to have lost */
 	struct u64map stations;       /* events in the region's stations: 2 if in the trace */
 	struct u64map sites, pids;    /* that were told */
+	/* Events of the lane whose packet was cut: they are in the trace beyond the last save. */
+	uint64_t cut_transitions, cut_others;
 	bool short_of_memory;
 };
 
@@ -37,6 +39,10 @@ uint64_t join_time(const struct join *j, const struct trace_event *ev);
 
 /* Is this event of a station in the trace already? */
 bool join_has_station_event(const struct join *j, const struct trace_event *ev);
+
+/* Is the next event of @lane one of a packet that was cut, which the trace has all the same? */
+bool join_has_cut_event(struct join *j, const struct journal_copy *journal, uint32_t lane,
+			bool transition);
 
 /* Of @transitions that thread @tid lost, those that the trace does not tell. */
 uint64_t join_untold(struct join *j, uint64_t tid, uint64_t transitions);

@@ -44,7 +44,7 @@ static void flood(long events)
 	corotracer_begin(&co, "busy");
 	for (i = 0; i < events; i++) {
 		if (i % 2)
-			corotracer_suspend(&co, (void *)(uintptr_t)1);
+			corotracer_suspend(&co, &co);
 		else
 			corotracer_resume(&co);
 	}
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		corotracer_begin(&left[i], name);
 		corotracer_resume(&left[i]);
 		since[i] = now_ns();
-		corotracer_suspend(&left[i], (void *)(uintptr_t)(0x1000 + i));
+		corotracer_suspend(&left[i], &left[i]);
 		wait_ms(ms);
 	}
 	if (argc > 3)
