@@ -85,8 +85,7 @@ struct wait_place {
 	uint64_t owner; /* the coroutine that waited here last */
 	uint32_t pid;   /* its process, as far as known */
 	bool is_shared; /* two coroutines waited here at the same time */
-	bool is_settled;
-	uint32_t into; /* settled: the place that it belongs to */
+	uint32_t into;  /* settled: the place that it belongs to */
 };
 
 /* A kind of coroutine: born at one place, or with one name. */

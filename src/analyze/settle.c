@@ -97,7 +97,6 @@ static int move_all(struct settling *s)
 
 	for (i = 1; i < m->nr_places; i++) {
 		m->places[i].into = s->into[i];
-		m->places[i].is_settled = true;
 		if (s->into[i] == i)
 			continue;
 		m->own_addresses += !s->into[i];
@@ -116,7 +115,7 @@ int analysis_settle(struct analysis *a)
 	bool moved = false;
 	int rc;
 
-	if (!a->model.nr_places)
+	if (!a->model.nr_places || a->options.keep_places)
 		return 0;
 	s.into = calloc(a->model.nr_places, sizeof(*s.into));
 	rc = s.into ? find_places(&s, &moved) : -ENOMEM;

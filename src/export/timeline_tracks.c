@@ -156,13 +156,15 @@ int tracks_run(struct timeline *tl, const struct sidecar_run *run)
 
 int tracks_site(struct timeline *tl, const struct trace_site *site)
 {
+	const char *slash = site->file ? strrchr(site->file, '/') : NULL;
 	char text[2 * SITE_NAME_SIZE + 16];
 	uint64_t known;
 	int64_t number;
 
 	if (!site->id || u64map_get(&tl->sites, site->id, &known))
 		return 0;
-	site_text(text, sizeof(text), site->file, site->line, site->function);
+	/* A slice has no room for directories. */
+	site_text(text, sizeof(text), slash ? slash + 1 : site->file, site->line, site->function);
 	number = strtab_intern(&tl->places, text);
 	if (number < 0 || u64map_put(&tl->sites, site->id, (uint64_t)number + 1) < 0)
 		return -ENOMEM;

@@ -45,16 +45,13 @@ static struct waiting *find_waiting(const struct view *v)
 
 	for (i = 0; all && i < v->records.nr; i++) {
 		const struct record *rec = &v->records.all[i];
-		uint32_t place = rec->site;
 
-		if (place >= nr_places)
+		if (rec->site >= nr_places)
 			continue;
-		if (!all[place].pid)
-			all[place].pid = rec->pid;
-		if (view_model(v)->places[place].is_settled)
-			place = view_model(v)->places[place].into;
+		if (!all[rec->site].pid)
+			all[rec->site].pid = rec->pid;
 		if (rec->state == TRACE_STATE_SUSPENDED || rec->state == TRACE_STATE_READY)
-			add_waiting(v, &all[place], i);
+			add_waiting(v, &all[rec->site], i);
 	}
 	return all;
 }

@@ -70,7 +70,7 @@ def named(dir):
     path = os.path.join(dir, "named.jsonl")
     meta = [{"type": "run", "format": 1, "tool": "test", "command": ["x"], "pid": 5, "start_ts": 1, "start_realtime": 77, "hostname": "h",
              "arch": "x86_64", "stations": 1},
-            {"type": "site", "id": 1, "file": "a'b\\c.c", "line": 10, "function": "f<\"x\">", "pid": 5},
+            {"type": "site", "id": 1, "file": "a'b\\c.c", "line": 10, "function": "f\"x\"", "pid": 5},
             {"type": "site", "id": 2, "file": "", "line": 4294967295, "function": "", "pid": 5}]
     lines = []
     for i, (name, _) in NAMES.items():
@@ -111,7 +111,7 @@ def check_full(coroutines, details, sites):
     equal([told[0][k] for k in ("site", "reason", "resource", "station")], ["2", "io-read", "0", None], "the first suspend")
     equal([told[1][k] for k in ("site", "reason", "resource", "station")], [None, "200", str(MAX), "3"], "the second suspend")
     equal([(s["site"], s["file"], s["line"], s["function"]) for s in sites],
-          [("1", "a'b\\c.c", "10", 'f<"x">'), ("2", "", "4294967295", "")], "sites")
+          [("1", "a'b\\c.c", "10", 'f"x"'), ("2", "", "4294967295", "")], "sites")
 
 
 def as_text(rows):
