@@ -91,7 +91,7 @@ class Attached:
         self.began = now_ns()
         collector = popen(TOOL, "attach", "-p", self.program.pid, "-o", self.file, *(["--json"] if json_summary else []), *options)
         wait_until(self.is_attached, "a collector that is attached")
-        self.attached = now_ns()
+        time.sleep(0.2)  # the ring is offered before the collector is ready to see the program end
         with with_load(load):
             if stop:
                 os.kill(collector.pid, signal.SIGSTOP)
