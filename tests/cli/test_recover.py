@@ -60,7 +60,7 @@ def check(dir, output, region, processes, coroutines, events):
     whole = transitions(dir + "/whole.jsonl")
     equal(len(whole), processes * coroutines, "coroutines")
     for events_of_one in whole.values():
-        assert events_of_one == wanted(events), "events are missing, double or out of order"
+        assert events_of_one == wanted(events), f"{len(events_of_one)} of {events} events: missing, double or out of order"
     with open(dir + "/whole.jsonl.meta", encoding="utf-8") as f:
         meta = [json.loads(line) for line in f]
     for kind in ("birth", "end"):
