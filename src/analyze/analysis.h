@@ -33,7 +33,6 @@ struct analysis_observer {
 
 struct analysis_options {
 	uint64_t min_age_ns; /* younger suspensions are nothing unusual; 0: one second */
-	bool keep_places;    /* for who tells every address apart: places are not settled */
 	bool of_a_test;      /* nobody should be left when the program ends */
 };
 

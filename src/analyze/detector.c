@@ -96,7 +96,7 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
 	/* Place 0 is many places; it says something only where no coroutine tells one. */
 	if (!co->place && !(m->own_addresses && !m->told_suspends))
 		return NULL;
-	return &m->places[co->place];
+	return m->settled ? &m->settled[co->place] : &m->places[co->place];
 }
 
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns)

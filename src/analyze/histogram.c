@@ -57,17 +57,16 @@ uint64_t histogram_quantile(const struct histogram *h, unsigned permille)
 	return h->max;
 }
 
-void histogram_move(struct histogram *to, struct histogram *from)
+int histogram_join(struct histogram *to, const struct histogram *from)
 {
 	unsigned i;
 
 	if (!from->steps)
-		return;
-	if (!to->steps) {
-		*to = *from;
-		*from = (struct histogram){ 0 };
-		return;
-	}
+		return 0;
+	if (!to->steps)
+		to->steps = calloc(HISTOGRAM_STEPS, sizeof(*to->steps));
+	if (!to->steps)
+		return -ENOMEM;
 	for (i = 0; i < HISTOGRAM_STEPS; i++) {
 		uint64_t sum = (uint64_t)to->steps[i] + from->steps[i];
 
@@ -76,7 +75,7 @@ void histogram_move(struct histogram *to, struct histogram *from)
 	to->nr += from->nr;
 	if (from->max > to->max)
 		to->max = from->max;
-	histogram_release(from);
+	return 0;
 }
 
 void histogram_release(struct histogram *h)

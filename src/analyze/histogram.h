@@ -24,8 +24,8 @@ int histogram_add(struct histogram *h, uint64_t ns);
 /* No more than a quarter above the value that @permille of all do not exceed; 0 of none. */
 uint64_t histogram_quantile(const struct histogram *h, unsigned permille);
 
-/* All of @from becomes part of @to; @from is empty then. */
-void histogram_move(struct histogram *to, struct histogram *from);
+/* @to has all of @from, too.  0 or -ENOMEM. */
+int histogram_join(struct histogram *to, const struct histogram *from);
 
 void histogram_release(struct histogram *h);
 

@@ -85,7 +85,6 @@ struct wait_place {
 	uint64_t owner; /* the coroutine that waited here last */
 	uint32_t pid;   /* its process, as far as known */
 	bool is_shared; /* two coroutines waited here at the same time */
-	uint32_t into;  /* settled: the place that it belongs to */
 };
 
 /* A kind of coroutine: born at one place, or with one name. */
@@ -134,6 +133,8 @@ struct model {
 	size_t nr_coros; /* there is room for */
 
 	struct wait_place *places;
+	struct wait_place
+		*settled; /* their waits, of those that are one together; NULL: none are */
 	size_t nr_places, places_room;
 	struct u64map place_numbers; /* site, or address with the top bit, to the number */
 

@@ -329,12 +329,15 @@ void tables_release(struct model *m)
 		histogram_release(&m->places[i].waits);
 		histogram_release(&m->places[i].ready);
 		histogram_release(&m->places[i].slices);
+		if (m->settled)
+			histogram_release(&m->settled[i].waits);
 	}
 	free(m->places);
 	free(m->spawns);
 	free(m->resources);
 	free(m->thread_counts);
 	u64map_release(&m->place_numbers);
+	free(m->settled);
 	u64map_release(&m->spawn_numbers);
 	u64map_release(&m->resource_numbers);
 	u64map_release(&m->threads);

@@ -81,13 +81,25 @@ static int find_places(struct settling *s, bool *moved)
 	return 0;
 }
 
-static void move_waits(struct wait_place *to, struct wait_place *from)
+/* What was seen at a place, with all that belong to it: for comparison.  Places stay as they are.
+ */
+static int join_waits(struct model *m, const uint32_t *into)
 {
-	if (from->last_resumed_ts > to->last_resumed_ts)
-		to->last_resumed_ts = from->last_resumed_ts;
-	histogram_move(&to->waits, &from->waits);
-	histogram_move(&to->ready, &from->ready);
-	histogram_move(&to->slices, &from->slices);
+	size_t i;
+	int rc = 0;
+
+	m->settled = calloc(m->nr_places, sizeof(*m->settled));
+	if (!m->settled)
+		return -ENOMEM;
+	for (i = 0; i < m->nr_places && !rc; i++) {
+		struct wait_place *to = &m->settled[into[i]];
+
+		m->own_addresses += i && !into[i];
+		if (m->places[i].last_resumed_ts > to->last_resumed_ts)
+			to->last_resumed_ts = m->places[i].last_resumed_ts;
+		rc = histogram_join(&to->waits, &m->places[i].waits);
+	}
+	return rc;
 }
 
 static int move_all(struct settling *s)
@@ -95,13 +107,8 @@ static int move_all(struct settling *s)
 	struct model *m = &s->a->model;
 	size_t i;
 
-	for (i = 1; i < m->nr_places; i++) {
-		m->places[i].into = s->into[i];
-		if (s->into[i] == i)
-			continue;
-		m->own_addresses += !s->into[i];
-		move_waits(&m->places[s->into[i]], &m->places[i]);
-	}
+	if (join_waits(m, s->into) < 0)
+		return -ENOMEM;
 	for (i = 0; i < m->nr_coros; i++) {
 		if (m->coros[i].in_use)
 			m->coros[i].place = s->into[m->coros[i].place];
@@ -115,7 +122,7 @@ int analysis_settle(struct analysis *a)
 	bool moved = false;
 	int rc;
 
-	if (!a->model.nr_places || a->options.keep_places)
+	if (!a->model.nr_places)
 		return 0;
 	s.into = calloc(a->model.nr_places, sizeof(*s.into));
 	rc = s.into ? find_places(&s, &moved) : -ENOMEM;

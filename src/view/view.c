@@ -110,8 +110,7 @@ static int keep_findings(void *arg)
 
 struct view *view_new(const struct view_options *options)
 {
-	/* Records and slices refer to places by their number, before all are known. */
-	struct analysis_options how = { .min_age_ns = options->min_age_ns, .keep_places = true };
+	struct analysis_options how = { .min_age_ns = options->min_age_ns };
 	struct view *v = calloc(1, sizeof(*v));
 
 	if (!v)
@@ -128,6 +127,7 @@ struct view *view_new(const struct view_options *options)
 		return NULL;
 	}
 	v->series.tick = 1;
+	v->analysis->symbols = v->symbols;
 	v->analysis->model.observer = (struct model_observer){ view_told, v };
 	v->analysis->observer = (struct analysis_observer){ found, v };
 	return v;
