@@ -4,12 +4,26 @@
 
 #include <string.h>
 
+#include "trace/ctf.h"
+
 /* ---- events ------------------------------------------------------------------- */
+
+/* No journal from now on: chunks are given back when they are read. */
+static void drop_journal(struct lane_record *l)
+{
+	l->record->writer->saver = NULL;
+	l->drain.saves = false;
+	journal_close(&l->journal);
+}
 
 static void sink_lane(void *ctx, const struct trace_lane *lane)
 {
 	struct lane_record *l = ctx;
 
+	/* Lanes beyond these share a stream, whose packets belong to no single lane. */
+	if (l->journal.head && l->journal.head->format == TRACE_FORMAT_CTF &&
+	    lane->number >= CTF_LANE_FILES)
+		drop_journal(l);
 	record_lane(l->record, lane);
 }
 
