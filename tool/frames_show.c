@@ -245,7 +245,7 @@ static void json_place(struct json_writer *w, struct target *t, const struct pla
 	}
 	owner = live_owner(&b);
 	jw_field_i64(w, "owner", owner);
-	jw_field_bool(w, "attached", owner && live_owner_works(&b, owner));
+	jw_field_bool(w, "attached", live_is_attached(&b, owner));
 	show_desc_json(w, &b.desc);
 	jw_object_end(w);
 	desc_release(&b.desc);

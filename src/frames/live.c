@@ -266,6 +266,15 @@ bool live_owner_works(struct live_buffer *b, pid_t owner)
 	return !strcmp(name, "corotracer") || !strcmp(name, "ppt");
 }
 
+bool live_is_attached(struct live_buffer *b, pid_t owner)
+{
+	struct err ignored = { 0 };
+	int32_t id = 0;
+
+	return owner && live_get_handle(b, &id, &ignored) == 0 && id > 0 &&
+	       live_owner_works(b, owner);
+}
+
 static int refuse(struct live_buffer *b, pid_t owner, struct err *err)
 {
 	char name[32];

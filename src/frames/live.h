@@ -45,6 +45,9 @@ pid_t live_owner(struct live_buffer *b);
 /* Is that process a collector that is attached to this buffer? */
 bool live_owner_works(struct live_buffer *b, pid_t owner);
 
+/* Has @owner, as live_owner() gives it, offered a ring?  A claim alone is not enough. */
+bool live_is_attached(struct live_buffer *b, pid_t owner);
+
 /* The program's reason for the last attach that failed, an errno; 0: none. */
 int live_client_error(struct live_buffer *b);
 
