@@ -69,12 +69,14 @@ static void put_histogram(struct json_writer *j, const char *key, const struct h
 	jw_field_u64(j, "p99", histogram_quantile(h, 990));
 	jw_key(j, "steps");
 	jw_array_begin(j);
-	for (i = 0; h->steps && i < HISTOGRAM_STEPS; i++) {
-		if (!h->steps[i])
+	for (i = 0; h->nr && i < HISTOGRAM_COARSE; i++) {
+		uint64_t nr = histogram_coarse(h, i);
+
+		if (!nr)
 			continue;
 		jw_array_begin(j);
 		jw_u64(j, i);
-		jw_u64(j, h->steps[i]);
+		jw_u64(j, nr);
 		jw_array_end(j);
 	}
 	jw_array_end(j);
