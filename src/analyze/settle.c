@@ -25,8 +25,8 @@ static bool may_be_code(const struct analysis *a, const struct wait_place *p)
 {
 	if (a->symbols && symbols_has(a->symbols, p->pid, p->addr))
 		return true;
-	/* Without a list of modules nothing is known of a program of ours. */
-	return a->model.is_ours && !(a->symbols && symbols_count(a->symbols));
+	/* Our SDKs write addresses of code; without its modules they cannot be checked. */
+	return a->model.is_ours && !(a->symbols && symbols_has_process(a->symbols, p->pid));
 }
 
 /* The first place with the same line and function; @place itself if it has none. 0: no memory. */

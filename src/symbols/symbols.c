@@ -184,9 +184,15 @@ bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr)
 	return file_of(s, pid, addr) != NULL;
 }
 
-size_t symbols_count(const struct symbols *s)
+bool symbols_has_process(const struct symbols *s, uint32_t pid)
 {
-	return s->nr;
+	size_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		if (!pid || s->files[i].m.module.pid == pid)
+			return true;
+	}
+	return false;
 }
 
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)

@@ -43,8 +43,11 @@ bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct 
 /* It lies in a module that the trace tells of. */
 bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr);
 
-/* Modules. */
-size_t symbols_count(const struct symbols *s);
+/*
+ * Does the trace list modules of process @pid (0: of any process)?  A process that ends before the
+ * collector reads its maps has none.
+ */
+bool symbols_has_process(const struct symbols *s, uint32_t pid);
 
 /* What could not be had for the addresses asked so far, a sentence; NULL: nothing to say. */
 const char *symbols_problem(const struct symbols *s);

@@ -84,5 +84,7 @@ int main(int argc, char **argv)
 	other_file();
 	if (argc < 2)
 		child(argv[0]);
+	/* The collector lists the modules of a process that connects; it must find it alive. */
+	usleep(300000);
 	return 0;
 }

@@ -137,6 +137,22 @@ def a_place_has_one_number(dir):
 
 
 @test
+def an_address_of_a_process_without_modules_is_a_place(dir):
+    """A process can end before the collector reads its maps: what it wrote as an address is shown as one."""
+    sources = [os.path.join(SOURCE, f) for f in ("places.c", "places_other.c")]
+    trace, _ = run(dir, compiled(dir, compilers(False)[0], sources, "-O1", "-g"))
+    with open(trace + ".meta", encoding="utf-8") as f:
+        lines = f.readlines()
+    child = [json.loads(line)["pid"] for line in lines if '"type":"process"' in line][-1]
+    with open(trace + ".meta", "w", encoding="utf-8") as f:
+        f.writelines(line for line in lines if '"type":"module"' not in line or json.loads(line)["pid"] != child)
+    found = reported(trace)
+    assert all(f["place"] for f in found), [f for f in found if not f["place"]]
+    bare = [f["example"]["pid"] for f in found if f["place"]["text"].startswith("0x")]
+    assert bare and set(bare) == {child}, f"processes with bare addresses: {bare}, wanted {child}"
+
+
+@test
 def an_older_trace_with_a_place_told_twice_has_it_once(dir):
     trace = os.path.join(dir, "old.jsonl")
     with open(trace, "w", encoding="ascii") as f:
