@@ -717,7 +717,7 @@ CTP_SLOW void ctp_site_text(uint8_t *to, size_t size, const char *text)
 	size_t skip = ctp_site_skip(text, len, size);
 
 	len -= skip;
-	if (len)
+	if (text && len)
 		memcpy(to, text + skip, len);
 	if (len < size)
 		to[len] = 0;
