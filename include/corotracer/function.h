@@ -147,6 +147,7 @@ CTP_FUNCTION_CODE void ctp_function_end(struct ctp_function_out *o)
  * The plain name of @name in @to, terminated; cut if it is longer than @size allows (use as many
  * bytes as @name has).  Where nothing would be left, @name as it is.
  */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through o.to */
 CTP_FUNCTION_CODE void ctp_function_plain(const char *name, char *to, size_t size)
 {
 	struct ctp_function_out o = { to, size, 0 };

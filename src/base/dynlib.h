@@ -34,6 +34,7 @@ struct dynlib {
 	void *handle; /* NULL: not loaded */
 };
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration takes none */
 #define DYNLIB_POINTER(name)       __typeof__(name) *name;
 #define DYNLIB_POINTERS(functions) functions(DYNLIB_POINTER)
 

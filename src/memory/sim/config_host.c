@@ -147,7 +147,7 @@ static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
 
 int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 {
-	uint64_t level[SIM_LEVELS_MAX];
+	uint64_t level[SIM_LEVELS_MAX] = { 0 };
 	uint32_t cpus = online(root), nr = 0, smt, k;
 	unsigned index;
 
