@@ -114,10 +114,11 @@ static void end(void *ctx, bool complete)
 
 void journal_reset_lane(struct journal *j, uint32_t i)
 {
-	volatile struct journal_lane *lane = &j->lanes[i];
+	volatile struct journal_lane *lane;
 
 	if (!j->head)
 		return;
+	lane = &j->lanes[i];
 	j->head->lost = j->drain->left_lost;
 	j->head->lost_others = j->drain->left_lost_marks;
 	if (i >= j->nr_ready)
@@ -190,8 +191,10 @@ int journal_open(struct journal *j, const char *region, const char *trace, enum 
 
 void journal_close(struct journal *j)
 {
-	if (j->map)
+	if (j->map) {
+		region_unguard(j->map);
 		munmap(j->map, LANES_AT + LANES_MAX * sizeof(*j->lanes));
+	}
 	if (j->fd > 0) {
 		close(j->fd);
 		unlink(j->path);

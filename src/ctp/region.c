@@ -77,6 +77,16 @@ void region_guard(void *map, uint64_t size, int prot)
 	sigaction(SIGBUS, &act, NULL);
 }
 
+void region_unguard(void *map)
+{
+	unsigned i;
+
+	for (i = 0; i < guard.nr_parts && guard.part[i].map != map; i++)
+		;
+	if (i < guard.nr_parts)
+		guard.part[i] = guard.part[--guard.nr_parts];
+}
+
 bool region_shrunk(void)
 {
 	return guard.shrunk;

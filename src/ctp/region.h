@@ -54,6 +54,9 @@ void region_close(struct region *r);
 /* From now on a file that ends before this mapping does reads as zeros there. */
 void region_guard(void *map, uint64_t size, int prot);
 
+/* Before @map is unmapped: another mapping may get its address. */
+void region_unguard(void *map);
+
 /* Did somebody cut the file while we read it? */
 bool region_shrunk(void);
 
