@@ -330,7 +330,8 @@ static void draw_row(struct top *t, const struct columns *c, int y, const struct
 
 int top_screen_page(void)
 {
-	int page = *ncursesw.LINES - HEAD_LINES - 1;
+	/* Before the screen is opened there is no library, and no size. */
+	int page = ncursesw.LINES ? *ncursesw.LINES - HEAD_LINES - 1 : 0;
 
 	return page > 1 ? page : 1;
 }
