@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* births.c - the births of coroutines that are still of interest, by id. */
+/* births.c - create events that the flight recorder keeps, by coroutine id. */
 #include "ctp/births.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static size_t home(const struct births *b, uint64_t id)
 	return (size_t)(product ^ product >> 64) & (b->size - 1);
 }
 
-/* Where @id is, or would go. */
+/* Index of @id, or of the empty entry where it belongs. */
 static size_t find(const struct births *b, uint64_t id)
 {
 	size_t at = home(b, id);
@@ -63,7 +63,7 @@ static bool grow(struct births *b)
 	return true;
 }
 
-/* As much as malloc will take for it, and its share of the table. */
+/* Estimated malloc size of one birth plus its share of the table. */
 static uint64_t weight(uint32_t name_size)
 {
 	return (sizeof(struct birth) + name_size + 16 + 15) / 16 * 16 + 2 * sizeof(struct birth *);
@@ -77,7 +77,7 @@ bool births_keep(struct births *b, uint32_t lane, const struct trace_event *ev)
 	if (b->bytes + weight(ev->name_size) > b->limit || !grow(b))
 		return false;
 	at = find(b, ev->probe_id);
-	if (b->table[at]) /* told twice, which no program of ours does */
+	if (b->table[at]) /* a duplicate id: no correct program writes one */
 		return false;
 	birth = malloc(sizeof(*birth) + ev->name_size);
 	if (!birth)
@@ -101,7 +101,7 @@ bool births_keep(struct births *b, uint32_t lane, const struct trace_event *ev)
 	return true;
 }
 
-/* Whoever came behind moves up, so that no search stops before it. */
+/* Linear probing: move entries behind the hole up, so that every search still reaches them. */
 static void close_ranks(struct births *b, size_t hole)
 {
 	size_t at = hole;
@@ -110,7 +110,10 @@ static void close_ranks(struct births *b, size_t hole)
 		at = (at + 1) & (b->size - 1);
 		if (!b->table[at])
 			return;
-		/* Is its home not between the hole and here?  Then it may fill the hole. */
+		/*
+		 * The entry may fill the hole if its home is not between the hole and its own
+		 * index.
+		 */
 		if (((at - home(b, b->table[at]->id)) & (b->size - 1)) >=
 		    ((at - hole) & (b->size - 1))) {
 			b->table[hole] = b->table[at];

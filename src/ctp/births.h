@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * births.h - the births of coroutines that are still of interest, by id.
+ * births.h - create events that the flight recorder keeps, by coroutine id.
  *
- * Kept when the event itself is forgotten, let go when the coroutine's end is.  Bounded:
- * what does not fit is not kept, and the caller counts it.
+ * A birth is added when its create event is discarded from the ring, and removed when the
+ * coroutine's last event is.  The memory is bounded: a birth that does not fit is not kept, and
+ * the caller counts it.
  */
 #ifndef CTP_BIRTHS_H
 #define CTP_BIRTHS_H
@@ -21,25 +22,28 @@ struct birth {
 	char name[]; /* not terminated */
 };
 
-/* All zero is an empty one that keeps nothing. */
+/* All zero: an empty table that keeps nothing. */
 struct births {
 	struct birth **table; /* by hash; open addressing */
 	size_t size;          /* a power of two, or 0 */
 	size_t nr;
 	uint64_t bytes, limit;
-	uint64_t seed[2]; /* ids come from programs: nobody can choose where they fall */
+	uint64_t seed[2]; /* secret: programs choose the ids and must not choose the hash bucket */
 };
 
 void births_init(struct births *b, uint64_t limit);
 void births_release(struct births *b);
 
-/* False: there was no room. */
+/* False: no room, no memory, or the id is already in the table. */
 bool births_keep(struct births *b, uint32_t lane, const struct trace_event *ev);
 
-/* True if it was there. */
+/* True if @id was in the table. */
 bool births_drop(struct births *b, uint64_t id);
 
-/* All of them, the earliest first; to be freed.  NULL if there are none, or no memory. */
+/*
+ * All births, earliest first; the caller frees the array.  NULL if the table is empty or memory
+ * is exhausted.
+ */
 const struct birth **births_sorted(const struct births *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collector.c - the loop: look, write, wait, sleep; and the end of a run. */
+/* collector.c - the main loop (poll, write, wait, sleep) and the end of a run. */
 #include "ctp/collector.h"
 
 #include <corotracer/atomic.h>
@@ -26,13 +26,13 @@
 #include "ctp/tickclock.h"
 #include "ctp/timebase.h"
 
-/* While hurrying from scan to scan: look up that often. */
+/* While polling without a wait: serve signals and connections at this interval. */
 #define LOOK_UP_NS (1 * NS_PER_MS)
 
-/* Who follows the file with another program should not wait longer than this. */
+/* Upper bound on the delay for programs that follow the output file. */
 #define FLUSH_NS (100 * NS_PER_MS)
 
-/* The witness's note of a process that has ended comes within this time, or not at all. */
+/* The witness reports the exit of a process within this time, or not at all. */
 #define WITNESS_LATE_NS (500 * NS_PER_MS)
 
 struct collector {
@@ -42,7 +42,7 @@ struct collector {
 	struct signals signals;
 	struct launch launch;
 	struct lanes lanes;
-	struct err no_lanes; /* why there are none */
+	struct err no_lanes; /* why lanes are not offered */
 	struct tickclock clock;
 	struct harvest harvest;
 	struct record record;
@@ -50,12 +50,12 @@ struct collector {
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
-	uint64_t cost_ns; /* of the last scan */
+	uint64_t cost_ns; /* duration of the last scan */
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
 	uint64_t start_ns;
-	uint64_t end_ns;     /* of the run; 0: it goes on */
-	uint32_t nr_watched; /* of the endpoint's peers, by the witness */
+	uint64_t end_ns;     /* end of the run; 0: it still goes on */
+	uint32_t nr_watched; /* peers of the endpoint that the witness watches */
 };
 
 /* ---- processes ---------------------------------------------------------------- */
@@ -70,8 +70,9 @@ static int serve_endpoint(struct collector *c)
 }
 
 /*
- * When process @pid ended.  The witness saw it first, unless it could not watch or the number
- * is of an earlier process (before @born_ns): then it is @noticed_ns, our own time.
+ * Time when process @pid ended: the witness's time, unless the witness could not watch the
+ * process or its report is about an earlier process with the same pid (before @born_ns).
+ * Otherwise @noticed_ns, the time at which the collector noticed.
  */
 static uint64_t end_of_process(struct collector *c, uint32_t pid, uint64_t born_ns,
 			       uint64_t noticed_ns, uint64_t until_ns)
@@ -84,7 +85,10 @@ static uint64_t end_of_process(struct collector *c, uint32_t pid, uint64_t born_
 static uint64_t end_of_peer(struct collector *c, const struct peer *p, uint64_t now_ns,
 			    uint64_t until_ns)
 {
-	/* A process that hung up and lives is not traced any more: no note will come. */
+	/*
+	 * A process that closed its connection and still runs is not traced any more: do not wait
+	 * for a report.
+	 */
 	uint64_t wait_ns = endpoint_process_is_gone(p->pid) ? until_ns : 0;
 
 	return end_of_process(c, p->pid, p->connected_ns, p->hung_up_ns ? p->hung_up_ns : now_ns,
@@ -92,8 +96,8 @@ static uint64_t end_of_peer(struct collector *c, const struct peer *p, uint64_t 
 }
 
 /*
- * The end of the run: the exit of the last process that was traced, or this moment if one
- * goes on.  What the collector still has to read does not make the run longer.
+ * End of the run: the exit of the last traced process, or now if one still runs.  The time that
+ * the collector needs to read the rest does not extend the run.
  */
 static uint64_t end_of_run(struct collector *c)
 {
@@ -111,7 +115,7 @@ static uint64_t end_of_run(struct collector *c)
 	return end_of_process(c, (uint32_t)c->launch.pid, c->start_ns, c->launch.ended_ns, until);
 }
 
-/* ---- looking ---------------------------------------------------------------- */
+/* ---- polling ---------------------------------------------------------------- */
 
 static void scan(struct collector *c, struct harvest_scan *found)
 {
@@ -126,7 +130,10 @@ static void scan(struct collector *c, struct harvest_scan *found)
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
-	/* What is left from before this look may still be put in order with what follows. */
+	/*
+	 * If the poll was cut, records from before it remain and must still be ordered with
+	 * later events.
+	 */
 	if (!look.cut)
 		record_scanned(&c->record, c->harvest.now_ns);
 }
@@ -146,7 +153,7 @@ static void flush(struct collector *c, uint64_t now_ns)
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-/* Wait @ns at most; then tend to signals and connections. */
+/* Wait at most @ns, then handle signals, connections and snapshot requests. */
 static void wait_for(struct collector *c, uint64_t ns)
 {
 	int more[SNAPSHOTS_FDS];
@@ -196,21 +203,24 @@ static bool still_sleeping(const struct collector *c)
 }
 
 /*
- * Say that we are about to sleep.  Whoever writes an event afterwards wakes us; what
- * was written before, the scan that follows must see.
+ * Announce that the collector is about to sleep.  A thread that writes an event afterwards
+ * wakes the collector; the scan that follows the announcement sees every event written before.
  */
 static void sleep_announce(struct collector *c)
 {
 	set_sleeping(c, 1);
 	/*
-	 * (C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread
-	 * of a registered program pass a full barrier, here and now, and us too; programs
-	 * that are not registered pass one of their own after each event.
+	 * (C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread of a
+	 * registered program, and the collector, execute a full barrier before it returns;
+	 * programs that are not registered execute their own after each event.
 	 */
 	if (!c->region.has_membarrier)
 		ctp_fence_full(); /* (C) pairs with the fence in ctp_wake_if_asleep() */
 	else if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
-		/* (C) the same for everybody, slowly: it was announced, so it must be done. */
+		/*
+		 * (C) the same for all threads, slowly: the region promises a membarrier, so it
+		 * must happen.
+		 */
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
@@ -219,15 +229,18 @@ static bool done(struct collector *c)
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
 	if (!c->launch.ended && launch_ended(&c->launch)) {
-		c->signals.asked_to_stop = false; /* that was for the program */
-		/* Who connected before it ended may not have been let in yet. */
+		c->signals.asked_to_stop = false; /* the signal was meant for the program */
+		/*
+		 * A process that connected before the program ended may still be in the listen
+		 * queue.
+		 */
 		serve_endpoint(c);
 	}
 	return c->launch.ended &&
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
 }
 
-/* Until somebody wakes us, something is found on patrol, or the run is over. */
+/* Sleep until a program wakes the collector, a patrol scan finds something, or the run is over. */
 static void sleep_until_woken(struct collector *c)
 {
 	struct harvest_scan found;
@@ -249,7 +262,10 @@ static void collect(struct collector *c)
 	struct harvest_scan found;
 	uint64_t now, wait_ns;
 
-	/* By default a wait of 20 us may take 70.  Set here: the program must not inherit it. */
+	/*
+	 * The default slack turns a wait of 20 us into 70 us.  Set after launch: the program
+	 * must not inherit it.
+	 */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	sleep_until_woken(c);
 	while (!done(c)) {
@@ -296,7 +312,7 @@ static int launch(struct collector *c, struct err *err)
 		{ NULL, NULL },
 	};
 
-	/* A line of the program between two of the trace, or in one, would spoil it. */
+	/* Output of the program on the same stdout would corrupt the trace. */
 	bool moved = c->record.place.is_stdout;
 
 	if (moved && c->config->stdout_moved)
@@ -312,7 +328,10 @@ static int begin(struct collector *c, struct err *err)
 	c->start_ns = clock_now_ns();
 	if (config->flight_size && snapshot_check_output(config, err) < 0)
 		return err->code;
-	/* First, while a signal still ends us: a fifo waits for its reader. */
+	/*
+	 * Open the output first, while a signal still terminates the collector: opening a fifo
+	 * blocks until it has a reader.
+	 */
 	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
 	    signals_open(&c->signals, true, err) < 0 ||
 	    region_create(&c->region, config->nr_stations, lanes_wanted(&config->lanes),
@@ -322,7 +341,7 @@ static int begin(struct collector *c, struct err *err)
 			 record_station_event, &c->record, err) < 0)
 		return err->code;
 	tickclock_open(&c->clock);
-	/* Without lanes there are still stations: less, but not nothing. */
+	/* Without lanes the collector still serves stations. */
 	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
 		c->harvest.lane_ids_below = LANES_IDS_BELOW;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
@@ -374,7 +393,7 @@ static void find_worst(const struct collector *c, struct collector_result *r)
 	}
 }
 
-/* The lanes' part of the totals. */
+/* Add the lanes' part of the totals. */
 static void tell_lanes(const struct collector *c, struct collector_result *r)
 {
 	const struct drain_totals *t = &c->lane_record.drain.totals;
@@ -397,7 +416,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	snprintf(r->place, sizeof(r->place), "%s", c->region.shm);
 }
 
-/* Everything but what the files came to, which closing them tells. */
+/* Fill in everything except the file results, which are known only after the files are closed. */
 static void tell(void *ctx, struct collector_result *r)
 {
 	struct collector *c = ctx;
@@ -430,7 +449,7 @@ static void finish(struct collector *c, struct collector_result *r)
 	uint32_t rounds = 0;
 
 	set_sleeping(c, 0);
-	/* Who came, called and left needs a round for each. */
+	/* A process that connected, sent a wake-up and closed needs one round for each step. */
 	while (serve_endpoint(c) > 0 && ++rounds < 10000)
 		;
 	c->end_ns = end_of_run(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* control.c - the socket at which a running collector takes requests. */
+/* control.c - the socket where a running collector accepts requests. */
 #include "ctp/control.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define LISTENER UINT64_MAX /* in place of a client's index */
 
-/* Who has not asked by then may have to go for another. */
+/* A client without a complete request after this time may be dropped for a new one. */
 #define PATIENCE_NS (1 * NS_PER_SEC)
 
 #define ANSWER_MAX  ((size_t)1 << 20)
@@ -42,7 +42,10 @@ static int address(const char *path, struct sockaddr_un *sun, struct err *err)
 
 /* ---- open, close --------------------------------------------------------------- */
 
-/* Left by a collector that was killed; the region is ours, so its socket's place is, too. */
+/*
+ * A killed collector leaves its socket.  The region belongs to this process, so the path does
+ * too.
+ */
 static void remove_stale(const char *path, const struct sockaddr_un *sun)
 {
 	struct stat st;
@@ -58,7 +61,7 @@ static void remove_stale(const char *path, const struct sockaddr_un *sun)
 	close(fd);
 }
 
-/* Mode 0600 from the first moment. */
+/* The umask gives the socket mode 0600 from its creation on. */
 static int bind_private(int fd, const struct sockaddr_un *sun)
 {
 	mode_t mask = umask(0177);
@@ -117,7 +120,10 @@ int control_open(struct control *c, const char *region, control_handler *handle,
 
 static void drop(struct control_client *client)
 {
-	/* A forked child may still have it: closing alone would not end it. */
+	/*
+	 * A forked child may hold a copy of the descriptor: close() alone would not end the
+	 * connection.
+	 */
 	shutdown(client->fd, SHUT_RDWR);
 	close(client->fd);
 	client->fd = -1;
@@ -146,7 +152,7 @@ void control_close(struct control *c)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-/* A free place, or that of somebody who only sits there. */
+/* A free client entry, or the entry of an idle client, which is dropped. */
 static struct control_client *place_for(struct control *c, uint64_t now_ns)
 {
 	uint32_t i;
@@ -196,7 +202,10 @@ static void let_in(struct control *c)
 	client->ticket = ++c->tickets;
 }
 
-/* A line has come, or too much of one, or something behind it. */
+/*
+ * Handle a complete line.  Drop the client if the line is too long, contains NUL or is followed
+ * by more data.
+ */
 static void take_request(struct control *c, struct control_client *client)
 {
 	char *end = memchr(client->line, '\n', client->used);
@@ -218,7 +227,10 @@ static void hear(struct control *c, struct control_client *client)
 	char more;
 	ssize_t got;
 
-	/* Who waits for an answer has nothing to say; but may have left. */
+	/*
+	 * A client that waits for its answer sends nothing more; a read only detects that it
+	 * disconnected.
+	 */
 	if (client->asked)
 		got = read(client->fd, &more, 1) < 0 ? -1 : 0;
 	else
@@ -259,13 +271,16 @@ void control_answer(struct control *c, uint64_t ticket, const char *text)
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
 		if (c->clients[i].fd < 0 || c->clients[i].ticket != ticket)
 			continue;
-		/* All of it fits into an empty socket, or the rest is lost with the connection. */
+		/*
+		 * The empty socket buffer takes the whole answer, or the rest is lost with the
+		 * connection.
+		 */
 		sendmsg(c->clients[i].fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 		drop(&c->clients[i]);
 	}
 }
 
-/* ---- the other side ------------------------------------------------------------------ */
+/* ---- client side --------------------------------------------------------------------- */
 
 static int no_answer(const char *region, int why, struct err *err)
 {
@@ -296,14 +311,14 @@ static int connect_to(const char *region, struct err *err)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
 		return fd;
-	/* EAGAIN: others wait in front of us, and it does not let them in. */
+	/* EAGAIN: the listen queue is full and the collector does not accept. */
 	rc = no_answer(region, errno == EAGAIN ? ETIMEDOUT : errno, err);
 	if (fd >= 0)
 		close(fd);
 	return rc;
 }
 
-/* 0, or a positive errno. */
+/* Returns 0 or a positive errno. */
 static int receive(int fd, int timeout_ms, char **answer)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };

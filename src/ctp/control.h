@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h - the socket at which a running collector takes requests.
+ * control.h - the socket where a running collector accepts requests.
  *
- * Beside the region, as REGION.control.  A connection carries one line of request and
- * gets one line of answer:
+ * The socket is REGION.control.  A connection carries one request line and gets one answer
+ * line:
  *
- *	status              what is being collected
- *	snapshot [PATH]     write what the flight recorder has, there or where it would go
+ * 	status              what is being collected
+ * 	snapshot [PATH]     write the flight recorder's events to PATH or to the output
  *
  * Trust
- *   Only our own user (or root) is let in, as the kernel vouches for them.  Nothing here
- *   waits: who is slow, talks too much or does not read the answer is dropped.
+ *   Only the same user and root may connect, checked with SO_PEERCRED.  Nothing here blocks: a
+ *   client that is slow, sends too much or does not read the answer is dropped.
  */
 #ifndef CTP_CONTROL_H
 #define CTP_CONTROL_H
@@ -20,19 +20,22 @@
 
 #include "base/err.h"
 
-#define CONTROL_LINE_MAX 8192u /* of a request */
+#define CONTROL_LINE_MAX 8192u /* bytes of a request line */
 #define CONTROL_CLIENTS  16u
 
 struct control_client {
 	int fd; /* -1: free */
 	bool asked;
-	uint64_t ticket; /* nobody else ever has the same */
+	uint64_t ticket; /* unique among all clients ever accepted */
 	uint64_t since_ns;
 	uint32_t used;
 	char line[CONTROL_LINE_MAX];
 };
 
-/* A whole request, without its newline.  To be answered now or later, by its ticket. */
+/*
+ * Handles a complete request, without its newline.  Answer it now or later with
+ * control_answer().
+ */
 typedef void control_handler(void *ctx, uint64_t ticket, const char *request);
 
 struct control {
@@ -40,31 +43,31 @@ struct control {
 	int epoll_fd;
 	char *path;
 	uint64_t tickets;
-	uint32_t nr_refused; /* of another user */
+	uint32_t nr_refused; /* connections of other users */
 	control_handler *handle;
 	void *ctx;
 	struct control_client clients[CONTROL_CLIENTS];
 };
 
-/* "REGION.control", to be freed; NULL without memory. */
+/* Returns "REGION.control", which the caller frees; NULL without memory. */
 char *control_path(const char *region);
 
-/* Listens; epoll_fd becomes readable when somebody calls. */
+/* Start to listen; epoll_fd becomes readable when there is work for control_serve(). */
 int control_open(struct control *c, const char *region, control_handler *handle, void *ctx,
 		 struct err *err);
 void control_close(struct control *c);
 
-/* Let in who knocks, hear and handle requests.  Never waits. */
+/* Accept connections, read and handle requests.  Never blocks. */
 void control_serve(struct control *c);
 
-/* The answer, a line without its newline; ends the connection.  Nothing if they have left. */
+/* Send @text as one line and close the connection.  Does nothing if the client has disconnected. */
 void control_answer(struct control *c, uint64_t ticket, const char *text);
 
-/* ---- the other side ---------------------------------------------------------- */
+/* ---- client side ------------------------------------------------------------- */
 
 /*
- * Ask the collector that serves @region, and wait for the answer: @timeout_ms at most,
- * or for as long as it takes (-1).  The answer is to be freed.
+ * Send @request to the collector that serves @region and wait for the answer, at most
+ * @timeout_ms (-1: no limit).  The caller frees the answer.
  */
 int control_ask(const char *region, const char *request, int timeout_ms, char **answer,
 		struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drain.c - all lanes: put in order, and what lies beside them. */
+/* drain.c - read all lanes in time order; sites and the counters of the region. */
 #include "ctp/drain.h"
 
 #include <corotracer/atomic.h>
@@ -11,12 +11,12 @@
 #include "base/clock.h"
 #include "ctp/lane_reader.h"
 
-/* An event may be a little older than the first look at the clock. */
+/* An event may be slightly older than the collector's first clock reading. */
 #define PAST_NS (1 * NS_PER_SEC)
 
 /*
- * A look takes no more than this: some ms, so that signals and requests are not kept
- * waiting by programs that write faster than we read.  The rest is for the next look.
+ * Upper bound on events per poll, a few ms of work: a program that writes faster than the
+ * collector reads must not delay signals and requests.  The next poll continues.
  */
 #define LOOK_MOST (UINT64_C(1) << 18)
 
@@ -32,7 +32,7 @@ int drain_open(struct drain *d, struct lanes *lanes, struct tickclock *clock,
 	d->ctx = ctx;
 	d->start_ns = tickclock_last(clock)->ns;
 	d->first_ns = d->start_ns > PAST_NS ? d->start_ns - PAST_NS : 0;
-	/* No counter has more than 64 ticks a nanosecond. */
+	/* No cycle counter exceeds 64 ticks per nanosecond. */
 	d->first_ticks = tickclock_last(clock)->ticks;
 	d->first_ticks -= d->first_ticks > 64 * PAST_NS ? 64 * PAST_NS : d->first_ticks;
 	if (!lanes->ext)
@@ -55,7 +55,7 @@ void drain_close(struct drain *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Cursors for @nr lanes; those that there is no memory for are looked at another time. */
+/* Grow the cursors to @nr lanes; without memory the new lanes wait for a later poll. */
 static void make_room(struct drain *d, uint32_t nr)
 {
 	uint32_t room = d->room ? d->room : 64;
@@ -83,9 +83,12 @@ static void make_room(struct drain *d, uint32_t nr)
 	}
 }
 
-/* ---- many lanes, one order ----------------------------------------------------- */
+/* ---- merge of all lanes -------------------------------------------------------- */
 
-/* The same time in ns may still be two in ticks: then a coroutine's events keep their order. */
+/*
+ * Equal times in ns may differ in ticks: compare ticks too, so that one coroutine's events keep
+ * their order.
+ */
 static bool lane_earlier(const struct drain *d, uint32_t a, uint32_t b)
 {
 	const struct drain_lane *x = &d->cursors[a], *y = &d->cursors[b];
@@ -135,7 +138,7 @@ static void heap_push(struct drain *d, uint32_t lane)
 	}
 }
 
-/* The lane whose turn it is when it is no longer the first one's; that one, if there is none. */
+/* The lane with the second earliest event; the first lane if it is the only one. */
 static uint32_t second_lane(const struct drain *d)
 {
 	if (d->nr_heap < 2)
@@ -220,7 +223,7 @@ static bool site_read(struct drain *d, uint32_t number)
 	return true;
 }
 
-/* Those that were not finished when the others were told. */
+/* Retry sites that were not complete in an earlier poll. */
 static void tell_skipped(struct drain *d)
 {
 	uint32_t i, left = 0;
@@ -233,8 +236,9 @@ static void tell_skipped(struct drain *d)
 }
 
 /*
- * Sites are entered before the events that name them: told before these, too.  A
- * program may die over one; that must not keep us from the others.
+ * A program registers a site before it writes an event that names it, so sites are reported
+ * before events.  A program may be killed while it registers a site: such a site must not block
+ * the others.
  */
 static void tell_sites(struct drain *d)
 {
@@ -250,9 +254,9 @@ static void tell_sites(struct drain *d)
 	}
 }
 
-/* ---- a look ------------------------------------------------------------------ */
+/* ---- poll -------------------------------------------------------------------- */
 
-/* One of the counts that any program can write: only what it can be is believed. */
+/* Any program can write these counters: accept only plausible values. */
 static void look_at_count(struct drain *d, unsigned nr, const uint64_t *shared, uint64_t *total)
 {
 	uint64_t now = ctp_load_relaxed(shared);
@@ -265,7 +269,10 @@ static void look_at_count(struct drain *d, unsigned nr, const uint64_t *shared, 
 	}
 }
 
-/* Unlike the others it also sinks; below 0 for a moment while a program is joining us. */
+/*
+ * Unlike the other counters, @later also decreases, and is negative for a moment while a
+ * program connects.
+ */
 static void look_at_later(struct drain *d)
 {
 	uint64_t now = ctp_load_relaxed(&d->lanes->ext->later);
@@ -300,7 +307,7 @@ static void count_left(const struct drain *d, struct drain_look *out)
 	}
 }
 
-/* ---- saved ------------------------------------------------------------------- */
+/* ---- saved records ----------------------------------------------------------- */
 
 void drain_saved(struct drain *d, uint32_t lane)
 {
@@ -318,7 +325,10 @@ void drain_all_saved(struct drain *d)
 	}
 }
 
-/* What was read and saved goes back.  Returns how many lanes have something that cannot yet. */
+/*
+ * Give back chunks and lanes that were read and saved.  Returns the number of lanes that still
+ * hold unsaved ones.
+ */
 static uint64_t give_back_all(struct drain *d)
 {
 	uint64_t wait = 0;
@@ -343,8 +353,8 @@ static uint64_t give_back_all(struct drain *d)
 }
 
 /*
- * Where memory is short, what waits for being saved does not wait for the next flush.  A few
- * chunks may wait, and none if there is a lane for every fourth.
+ * When memory is short, save now instead of at the next flush.  Up to limit / 32 lanes may wait
+ * for the flush; none may while chunks are scarce (drain_keeps_back()).
  */
 static void make_saved(struct drain *d, uint64_t wait)
 {
@@ -366,7 +376,10 @@ void drain_look(struct drain *d, struct drain_look *out)
 	used = lanes_used(&d->lanes->lanes);
 	if (used > d->nr_cursors)
 		make_room(d, used);
-	/* First the time, then the lanes: what was written before it is there to be seen. */
+	/*
+	 * Read the clock before the lane heads: everything written before that time is then
+	 * visible.
+	 */
 	drain_set_limit(d);
 	for (i = 0; i < d->nr_cursors; i++)
 		d->cursors[i].orphan |= lane_look(d, i);

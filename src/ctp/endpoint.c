@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* endpoint.c - the wake-up socket, and who is connected to it. */
+/* endpoint.c - the wake-up socket and the processes connected to it. */
 #include "ctp/endpoint.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 
 #define LISTENER UINT32_MAX /* in place of a peer's index */
-/* After this long a program that loads libraries has loaded most of them. */
+/* By this time a program has usually loaded most of its libraries. */
 #define FIRST_LOOK_NS (UINT64_C(1000000000))
 
 static int watch(struct endpoint *e, int fd, uint32_t who)
@@ -26,7 +26,10 @@ static int watch(struct endpoint *e, int fd, uint32_t who)
 	return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* bind() never follows or replaces what is there; mode 0600 from the first moment. */
+/*
+ * bind() neither follows nor replaces an existing file; the umask gives mode 0600 from creation
+ * on.
+ */
 static int bind_private(int fd, const char *path)
 {
 	struct sockaddr_un sun;
@@ -132,7 +135,7 @@ static void admit(struct endpoint *e, int fd)
 	p->connected_ns = clock_now_ns();
 	p->look_again_ns = p->connected_ns + FIRST_LOOK_NS;
 	e->nr_connected++;
-	/* At once: it may not live long. */
+	/* Read the mappings immediately: the process may be short-lived. */
 	modules_read(&e->modules, p->pid);
 }
 
@@ -146,14 +149,15 @@ void endpoint_look_again(struct endpoint *e, uint64_t now_ns)
 		if (p->fd < 0 || now_ns < p->look_again_ns)
 			continue;
 		modules_read(&e->modules, p->pid);
-		/* Ten times as long: a run of a day is looked at six times. */
+		/* Each interval is ten times the last: a run of one day is read six times. */
 		p->look_again_ns = now_ns + 9 * (now_ns - p->connected_ns);
 	}
 }
 
 /*
- * Out of descriptors.  Who is left waiting would take our "asleep" as its own to clear,
- * and call where nobody hears; who is turned away knows, and leaves it to the others.
+ * Out of descriptors: accept and close.  A process left in the listen queue would clear the
+ * "sleeping" flag and send a wake-up that the collector never reads; a process whose connection
+ * is closed knows that it is not connected and leaves the flag to others.
  */
 static bool turn_away(struct endpoint *e)
 {
@@ -205,9 +209,9 @@ static void hear(struct endpoint *e, uint32_t who)
 }
 
 /*
- * A zombie does nothing any more, though there is a process of that number; but one whose
- * main thread has left looks like one and goes on.  "pid (any name) S ...": the state is the
- * third field, the number of threads the twentieth.
+ * A zombie no longer runs although its pid exists.  A process whose main thread has exited has
+ * the same state and still runs.  Format "pid (any name) S ...": the state is the third field,
+ * the number of threads the twentieth.
  */
 static bool is_zombie(const char *stat)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* find.c - the regions of this user: those of running collectors, and those left behind. */
+/* find.c - list the regions of this user: of running collectors, and left behind. */
 #include "ctp/find.h"
 
 #include <corotracer/ctp.h>
@@ -24,7 +24,7 @@ bool region_is_live(int fd)
 	return io_is_locked(fd);
 }
 
-/* ---- look ------------------------------------------------------------------- */
+/* ---- find ------------------------------------------------------------------- */
 
 static uint32_t collector_of(int fd)
 {
@@ -65,7 +65,7 @@ static int add(struct found *found, const char *path, int fd, const struct stat 
 	return 0;
 }
 
-/* @place/@name: a directory of ours with a region in it? */
+/* Add the region in directory @place/@name if the directory belongs to this user. */
 static int look_into(struct found *found, const char *place, const char *name)
 {
 	struct stat st;
@@ -78,12 +78,12 @@ static int look_into(struct found *found, const char *place, const char *name)
 		free(dir);
 		return -ENOMEM;
 	}
-	/* Somebody else's directory may have anything in it. */
+	/* A directory of another user may contain anything. */
 	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && is_region(fd, &st)) {
 		rc = add(found, path, fd, &st);
-		/* The directory changed last when the collector made its files. */
+		/* The mtime of the directory is the time when the collector created its files. */
 		if (rc == 0 && lstat(dir, &st) == 0)
 			found->at[found->nr - 1].made = st.st_mtime;
 	}
@@ -148,7 +148,7 @@ void found_release(struct found *found)
 
 /* ---- remove ------------------------------------------------------------------ */
 
-/* The directory of a region, if it is one that a collector of ours made; to be freed. */
+/* The directory of a region if its name shows that a collector created it; the caller frees it. */
 static char *own_dir(const char *path)
 {
 	char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL, *name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * find.h - the regions of this user: those of running collectors, and those left behind.
+ * find.h - list the regions of this user: of running collectors, and left behind.
  *
- * A collector holds a lock on its region as long as it lives.  One that was killed
- * leaves its directory, and with it everything that its programs had written.
+ * A collector locks its region as long as it runs.  A killed collector leaves its directory,
+ * and with it all events that its programs had written.
  */
 #ifndef CTP_FIND_H
 #define CTP_FIND_H
@@ -16,10 +16,10 @@
 #include "base/err.h"
 
 struct found_region {
-	char *path;             /* of the region */
-	bool live;              /* a collector has it */
-	uint32_t collector_pid; /* as the region says; 0: it does not */
-	uint64_t bytes;         /* of memory that it takes */
+	char *path;             /* path of the region */
+	bool live;              /* a collector holds its lock */
+	uint32_t collector_pid; /* as stored in the region; 0: unknown */
+	uint64_t bytes;         /* memory in use */
 	time_t made;
 };
 
@@ -28,16 +28,16 @@ struct found {
 	size_t nr;
 };
 
-/* All in the places where region.c makes directories, the newest last. */
+/* All regions in the directories where region.c creates them, oldest first. */
 int find_regions(struct found *found, struct err *err);
 void found_release(struct found *found);
 
-/* Does a collector have the region that is open as @fd? */
+/* True if a collector holds the lock of the region open as @fd. */
 bool region_is_live(int fd);
 
 /*
- * Remove a region that was left behind: its files, and its directory if it is one of
- * ours.  Refuses while a collector has it.
+ * Remove a region that a collector left behind: its files, and its directory if a collector
+ * created it.  Fails while a collector holds the region.
  */
 int region_remove(const char *path, struct err *err);
 

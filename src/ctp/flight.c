@@ -3,10 +3,10 @@
  * flight.c - the newest events of a run, packed into a ring of segments.
  *
  * An entry
- *   16 bits of head: what it is (3 bits), and which fields follow.  Then the fields, each a
- *   number of 7 bits a byte; time, id, address, seq and thread as differences to the entry
- *   before (which are small), with the sign in the lowest bit.  A segment starts from
- *   zeros, and tells its lanes again, so that it needs no other.
+ *   A head of 16 bits: the type of the entry (4 bits) and which fields follow.  Then the
+ *   fields, as variable-length numbers of 7 bits per byte; time, id, address, seq and thread
+ *   are differences to the entry before (which are small), with the sign in the lowest bit.  A
+ *   segment starts from zeros and repeats its lanes, so that it can be read on its own.
  */
 #include "ctp/flight.h"
 
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What an entry is: an event of that trace_kind, or */
+/* Type of an entry: an event with that trace_kind, or */
 #define ENTRY_GAP    14u
-#define ENTRY_OTHER  15u /* with HAS_LANE: a lane; else a horizon */
+#define ENTRY_OTHER  15u /* HAS_LANE: a lane; HAS_OTHERS: a coroutine; neither: a horizon */
 #define ENTRY_MASK   15u
 
 #define HAS_LANE     (1u << 4)
@@ -29,7 +29,7 @@
 #define HAS_FLAGS    (1u << 10)
 #define HAS_RESOURCE (1u << 11)
 #define HAS_STATION  (1u << 12)
-#define HAS_OTHERS   (1u << 13) /* all that only births, wakes and ends have */
+#define HAS_OTHERS   (1u << 13) /* fields of events that are not transitions */
 
 _Static_assert((int)NR_TRACE_KINDS <= (int)ENTRY_GAP, "an entry's kind has four bits");
 
@@ -43,7 +43,7 @@ _Static_assert((int)NR_TRACE_KINDS <= (int)ENTRY_GAP, "an entry's kind has four 
 #define SEGMENT_HIGHEST (UINT64_C(1) << 20)
 #define SEGMENTS        64u
 
-/* Births that outlive their segment may take so much of the size besides. */
+/* Create events that outlive their segment may use another 1/4 of the size. */
 #define BIRTHS_SHARE 4u
 
 /* ---- numbers ----------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static inline const char *get_number(const char *p, uint64_t *v)
 	return p;
 }
 
-/* The difference to *@last, which becomes @v. */
+/* Store the difference between @v and *@last, then set *@last to @v. */
 static inline char *put_step(char *p, uint64_t *last, uint64_t v)
 {
 	int64_t step = (int64_t)(v - *last);
@@ -223,11 +223,11 @@ static const char *get_event(const char *p, unsigned head, struct flight_state *
 	return head & HAS_OTHERS ? get_others(p, ev) : p;
 }
 
-/* Where a replay goes, and what it has told. */
+/* Destination of a replay, and the lanes already delivered. */
 struct replay {
 	const struct flight_sink *sink;
 	void *ctx;
-	struct trace_lane *told; /* by number; NULL: tell every time */
+	struct trace_lane *told; /* by lane number; NULL: deliver lanes every time */
 	uint32_t nr_told;
 };
 
@@ -236,7 +236,7 @@ static bool same_lane(const struct trace_lane *a, const struct trace_lane *b)
 	return a->pid == b->pid && a->tid == b->tid && a->number == b->number;
 }
 
-/* Segments repeat whose a lane is; a trace does not. */
+/* Segments repeat the owner of a lane; a trace contains it once. */
 static void replay_lane(const struct replay *r, const struct trace_lane *lane)
 {
 	if (r->told && lane->number < r->nr_told) {
@@ -258,7 +258,7 @@ static const char *replay_gap(const char *p, const struct replay *r)
 	return p;
 }
 
-/* The struct as it is, and its name: there are few of them. */
+/* Stored as the raw struct and its name: there are few of them. */
 static const char *replay_coroutine(const char *p, const struct replay *r)
 {
 	struct sidecar_coroutine co;
@@ -294,7 +294,7 @@ static const char *replay_other(const char *p, unsigned head, const struct repla
 	return p;
 }
 
-/* Segment number @nr, of those that are there. */
+/* Replay segment @nr, which must still be in the ring. */
 static void replay_segment(const struct flight *f, uint64_t nr, const struct replay *r)
 {
 	const char *p = f->ring + nr % f->nr_segments * f->segment_size;
@@ -317,7 +317,7 @@ static void replay_segment(const struct flight *f, uint64_t nr, const struct rep
 	}
 }
 
-/* ---- forgetting ---------------------------------------------------------------- */
+/* ---- discarding ---------------------------------------------------------------- */
 
 static bool is_last(const struct trace_event *ev)
 {
@@ -325,7 +325,7 @@ static bool is_last(const struct trace_event *ev)
 	       (ev->kind == TRACE_END && (ev->flags & TRACE_DESTROYED));
 }
 
-/* An event is forgotten: but not the birth of one that may still be met. */
+/* An event is discarded; keep the create event of a coroutine that later entries may refer to. */
 static void forget_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
 	struct flight *f = ctx;
@@ -391,7 +391,7 @@ static struct flight *flight_of(struct trace_writer *w)
 	return (struct flight *)w;
 }
 
-/* Segment number head is the one to fill. */
+/* Start to fill segment number head. */
 static void begin_segment(struct flight *f)
 {
 	f->current = &f->segments[f->head % f->nr_segments];
@@ -407,7 +407,7 @@ static void next_segment(struct flight *f)
 	begin_segment(f);
 }
 
-/* Where an entry of @size bytes at most goes. */
+/* Position for an entry of at most @size bytes. */
 static inline char *room(struct flight *f, uint64_t size)
 {
 	if (f->current->used + size > f->segment_size)
@@ -420,9 +420,9 @@ static inline void took(struct flight *f, const char *end)
 	f->current->used = (uint32_t)(end - f->start);
 }
 
-/* ---- what comes in ------------------------------------------------------------------ */
+/* ---- input -------------------------------------------------------------------------- */
 
-/* False: no memory.  Such a lane's thread stays unnamed. */
+/* False: no memory.  The thread of that lane then stays unnamed. */
 static bool know_lane(struct flight *f, uint32_t number)
 {
 	uint32_t nr = f->nr_lanes ? f->nr_lanes : 64;
@@ -443,7 +443,7 @@ static bool know_lane(struct flight *f, uint32_t number)
 	return true;
 }
 
-/* Each segment tells whose a lane is before it has anything of it. */
+/* Each segment stores the owner of a lane before the lane's first entry. */
 static void tell_lane(struct flight *f, uint32_t number)
 {
 	struct flight_lane *lane = &f->lanes[number];
@@ -465,20 +465,23 @@ static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
 	f->lanes[lane->number] = (struct flight_lane){ lane->tid, lane->pid, 0 };
 }
 
-/* Room for @size bytes, in a segment that knows @lane. */
+/* Position for @size bytes, in a segment that has stored the owner of @lane. */
 static char *room_in_lane(struct flight *f, uint32_t lane, uint64_t size)
 {
 	char *p = room(f, size);
 
 	if (lane >= f->nr_lanes || f->lanes[lane].told == f->head + 1)
 		return p;
-	/* So that both fit into the same segment. */
+	/* Ensure that both entries fit into the same segment. */
 	room(f, size + ENTRY_MAX);
 	tell_lane(f, lane);
 	return room(f, size);
 }
 
-/* No collector of ours hands on a longer name; a segment has room for this much. */
+/*
+ * Names from the collector are never longer than NAME_MOST; a segment always has room for that
+ * much.
+ */
 static struct trace_event cut_name(const struct trace_event *ev)
 {
 	struct trace_event cut = *ev;
@@ -522,7 +525,7 @@ static void add_gap(struct flight *f, const struct trace_gap *gap)
 	took(f, put_number(p, gap->others));
 }
 
-/* One whose process is gone. */
+/* A coroutine whose process has ended. */
 static void add_coroutine(struct flight *f, const struct sidecar_coroutine *co)
 {
 	size_t size = co->name ? strnlen(co->name, NAME_MOST) : 0;
@@ -538,7 +541,7 @@ static void add_coroutine(struct flight *f, const struct sidecar_coroutine *co)
 	took(f, p + size);
 }
 
-/* Sites are few, and told once: they are kept for good. */
+/* Sites are few and reported once: they are never discarded. */
 static void add_site(struct flight *f, const struct trace_site *site)
 {
 	struct trace_site copy = *site, *sites;
@@ -556,7 +559,7 @@ static void add_site(struct flight *f, const struct trace_site *site)
 	f->sites[f->nr_sites++] = copy;
 }
 
-/* The run, its processes and totals are known elsewhere. */
+/* The run, its processes and totals come from other sources (snapshot.h). */
 static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 {
 	struct flight *f = flight_of(w);
@@ -595,16 +598,16 @@ static void put_horizon(struct trace_writer *w, uint64_t ts)
 {
 	struct flight *f = flight_of(w);
 
-	/* Of use only where something waits for it. */
+	/* A horizon is useful only after station events, which wait for it. */
 	if (!f->has_stations)
 		return;
 	f->has_stations = false;
 	took(f, put_number(put_head(room(f, ENTRY_MAX), ENTRY_OTHER), ts));
 }
 
-/* ---- what goes out ------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------- */
 
-/* Births that outlived their segments, each in the lane it was told by. */
+/* Create events that outlived their segments, each in the lane that reported it. */
 static void replay_births(const struct birth *const *births, size_t nr, const struct replay *r)
 {
 	size_t i;
@@ -662,7 +665,7 @@ uint64_t flight_used(const struct flight *f)
 	return sum;
 }
 
-/* ---- life ---------------------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------------------ */
 
 static const struct trace_writer_ops ops = {
 	.lane = put_lane,
@@ -680,7 +683,7 @@ int flight_open(struct flight *f, uint64_t size, struct err *err)
 
 	memset(f, 0, sizeof(*f));
 	f->writer.ops = &ops;
-	f->writer.wants_order = true; /* so that the oldest come first */
+	f->writer.wants_order = true; /* so that the oldest events come first */
 	f->segment_size = size / SEGMENTS;
 	if (f->segment_size < SEGMENT_LEAST)
 		f->segment_size = SEGMENT_LEAST;

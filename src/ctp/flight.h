@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flight.h - the newest events of a run, in memory: a flight recorder.
+ * flight.h - flight recorder: the newest events of a run, in memory.
  *
- * To the collector it is a trace being written (writer.h); it just goes nowhere, until
- * somebody asks for what is in it (snapshot.h).
+ * The collector uses it as a trace writer (writer.h) that writes no file; a snapshot
+ * (snapshot.h) writes its contents on request.
  *
- * Events are kept as they come, packed: fields as differences to the event before, a
- * transition in some ten bytes.  The memory is a ring of segments, each of which can be
- * read by itself; the oldest is forgotten whole when room is needed, and what was in it
- * is counted.  Forgotten is not lost: it was collected, and let go on purpose.
+ * Events are stored in order of arrival, packed: fields as differences to the event before, a
+ * transition in about ten bytes.  The memory is a ring of segments, each readable on its own;
+ * when room is needed, the oldest segment is discarded as a whole and its events are counted as
+ * forgotten.  Forgotten events are not lost: they were collected and discarded on purpose.
  *
- * A birth is not forgotten as long as the coroutine can still be met: not before its
- * end is.  So everything in the recorder has a name (births.h; bounded, too).
+ * The create event of a coroutine is kept until the coroutine's last event is discarded, so
+ * that every coroutine in the recorder has a name (births.h, also bounded).
  */
 #ifndef CTP_FLIGHT_H
 #define CTP_FLIGHT_H
@@ -27,24 +27,24 @@
 #define FLIGHT_LEAST   UINT64_C(65536)
 #define FLIGHT_HIGHEST (UINT64_C(1) << 40)
 
-/* One stretch of the ring, and what is in it. */
+/* One segment of the ring and its counts. */
 struct flight_segment {
 	uint64_t transitions, others;
-	uint32_t used;  /* bytes */
-	bool has_lives; /* births or ends */
+	uint32_t used;  /* in bytes */
+	bool has_lives; /* create, end or destroy events */
 };
 
-/* What the next entry is a difference to. */
+/* The values to which the next entry stores differences. */
 struct flight_state {
 	uint64_t ts, id, addr, seq, tid;
 	uint32_t lane;
 };
 
-/* Who writes a lane, and the segment that last said so. */
+/* The thread of a lane, and the last segment that stored it. */
 struct flight_lane {
 	uint64_t tid;
 	uint32_t pid;
-	uint64_t told; /* 1 + number of the segment */
+	uint64_t told; /* 1 + number of the segment; 0: no segment yet */
 };
 
 struct flight_totals {
@@ -53,27 +53,27 @@ struct flight_totals {
 };
 
 struct flight {
-	struct trace_writer writer; /* first: one is the other */
+	struct trace_writer writer; /* first member: flight_of() casts the writer */
 	char *ring;
 	uint64_t size;
 	uint64_t segment_size;
 	uint32_t nr_segments;
 	struct flight_segment *segments;
-	uint64_t head; /* number of the segment being filled; head % nr_segments is its place */
+	uint64_t head; /* number of the segment being filled; its index is head % nr_segments */
 	struct flight_segment *current;
-	char *start; /* of it, in the ring */
+	char *start; /* of the current segment, in the ring */
 	struct flight_state state;
 	struct flight_lane *lanes;
 	uint32_t nr_lanes;
-	bool has_stations; /* an event of a station came since */
+	bool has_stations; /* a station event was added since the last horizon */
 	struct births births;
-	struct trace_site *sites; /* all that were told */
+	struct trace_site *sites; /* all reported sites */
 	uint32_t nr_sites;
-	bool finishing; /* the run is over: coroutines that are left are the snapshot's to tell */
+	bool finishing; /* the run is over: the snapshot reports the remaining coroutines itself */
 	struct flight_totals totals;
 };
 
-/* @size bytes are used for events at most; memory is taken as it fills. */
+/* Use at most @size bytes for events; memory is allocated as the ring fills. */
 int flight_open(struct flight *f, uint64_t size, struct err *err);
 void flight_close(struct flight *f);
 
@@ -86,11 +86,14 @@ struct flight_sink {
 	void (*coroutine)(void *ctx, const struct sidecar_coroutine *coroutine);
 };
 
-/* Everything, in the order it came; the births that were kept come first.  -ENOMEM, before any. */
+/*
+ * Deliver everything in order of arrival; create events that were kept come first.  Returns
+ * -ENOMEM before the first delivery.
+ */
 int flight_replay(const struct flight *f, const struct flight_sink *sink, void *ctx,
 		  struct err *err);
 
-/* Bytes that hold events now. */
+/* Bytes in use for events. */
 uint64_t flight_used(const struct flight *f);
 
 #endif

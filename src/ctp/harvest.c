@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* harvest.c - read what programs write into the stations, and know what was missed. */
+/* harvest.c - read the events that programs write into stations, and count what is lost. */
 #include "ctp/harvest.h"
 
 #include <corotracer/slot.h>
@@ -10,13 +10,13 @@
 
 #include "base/clock.h"
 
-/* How long a slot that may be being overwritten must stay as it is. */
+/* How long a slot that may be being overwritten must stay unchanged. */
 #define DOUBT_MS 200u
 
-/* Events beyond one per nanosecond that we would still believe. */
+/* Plausibility: accept this many events beyond one per nanosecond. */
 #define BELIEF_SLACK (UINT64_C(1) << 20)
 
-/* So many stations before their turn. */
+/* Stations to prefetch ahead of the scan. */
 #define LOOK_AHEAD 16u
 
 const char *harvest_writer_name(enum harvest_writer w)
@@ -44,7 +44,10 @@ int harvest_open(struct harvest *h, struct ctp_header *header, const struct ctp_
 	h->start_ns = clock_now_ns();
 	h->now_ns = h->start_ns;
 	h->last_count_ns = h->start_ns;
-	/* Zero pages until a station is claimed: memory follows the coroutines. */
+	/*
+	 * calloc() gives zero pages until a station is claimed: memory grows with the
+	 * coroutines.
+	 */
 	h->cursors = calloc(nr_stations, sizeof(*h->cursors));
 	if (!h->cursors)
 		return err_set(err, -ENOMEM, "no memory for %u stations", nr_stations);
@@ -62,7 +65,7 @@ void harvest_close(struct harvest *h)
 
 /* ---- event numbers, slots and seqs ---------------------------------------- */
 
-/* Event k (from 0) of a seed 000 writer has seq k + 1, in slot seq % 8. */
+/* Event k (from 0) of a per-station seq writer has seq k + 1, in slot seq % 8. */
 static uint32_t slot_of(const struct cursor *c, uint64_t k)
 {
 	return (uint32_t)((c->writer == WRITER_SEED_000 ? k + 1 : k) % CTP_SLOTS);
@@ -73,7 +76,10 @@ static uint64_t seq_of(const struct cursor *c, uint64_t k)
 	return c->writer == WRITER_SEED_000 ? k + 1 : 2 * (k / CTP_SLOTS) + 2;
 }
 
-/* The event that @seq in @slot belongs to, complete or (odd, seed 002) being written. */
+/*
+ * Number of the event with @seq in @slot: complete, or being written (odd seq, per-slot seq
+ * writer).
+ */
 static uint64_t event_of(const struct cursor *c, uint32_t slot, uint64_t seq)
 {
 	if (c->writer == WRITER_SEED_000)
@@ -81,13 +87,13 @@ static uint64_t event_of(const struct cursor *c, uint32_t slot, uint64_t seq)
 	return slot + CTP_SLOTS * ((seq + 1) / 2 - 1);
 }
 
-/* Nobody writes more than an event per nanosecond. */
+/* No writer exceeds one event per nanosecond. */
 static bool believable(const struct harvest *h, uint64_t k)
 {
 	return k <= h->now_ns - h->start_ns + BELIEF_SLACK;
 }
 
-/* Could @seq stand in @slot of a writer like this one?  What is larger would also overflow. */
+/* True if this writer can have stored @seq in @slot.  Larger values would also overflow. */
 static bool seq_fits(const struct harvest *h, const struct cursor *c, uint32_t slot, uint64_t seq)
 {
 	if (!believable(h, seq))
@@ -97,9 +103,12 @@ static bool seq_fits(const struct harvest *h, const struct cursor *c, uint32_t s
 	return believable(h, event_of(c, slot, seq));
 }
 
-/* ---- who writes this station? --------------------------------------------- */
+/* ---- kind of writer ------------------------------------------------------- */
 
-/* Seed 000 leaves slot i with a seq of i modulo 8; seed 002's are all about equal. */
+/*
+ * A per-station seq writer leaves slot i with seq % 8 == i; a per-slot seq writer leaves all
+ * seqs about equal.
+ */
 static bool looks_like_seed_000(const struct ctp_station *st)
 {
 	uint32_t i;
@@ -122,14 +131,18 @@ static bool has_extension(const struct ctp_station *st)
 }
 
 /*
- * Seed 002 starts with slot 0, seed 000 with slot 1.  Slot 1 is read first: by the
- * time a seed 002 writer touches it, a fence has passed since it marked slot 0.
+ * A per-slot seq writer starts with slot 0, a per-station seq writer with slot 1.  Slot 1 is
+ * read first: a per-slot seq writer executes a fence between marking slot 0 and touching slot
+ * 1.
  */
 static enum harvest_writer tell_writer(const struct ctp_station *st)
 {
 	/* (A) pairs with the store-store fence in ctp_slot_write(), of the event in slot 0. */
 	uint64_t second = ctp_load_acquire(&st->slots[1].seq);
-	/* (B) pairs with the release store in ctp_slot_write(): a whole event has its station's. */
+	/*
+	 * (B) pairs with the release store in ctp_slot_write(): with a complete event the
+	 * extension of its station is visible.
+	 */
 	uint64_t first = ctp_load_acquire(&st->slots[0].seq);
 
 	if (!first && !second)
@@ -138,13 +151,16 @@ static enum harvest_writer tell_writer(const struct ctp_station *st)
 		return WRITER_COROTRACER;
 	if (second && looks_like_seed_000(st))
 		return WRITER_SEED_000;
-	/* The first mark may be seen before the extension; the first whole event is not. */
+	/*
+	 * The first odd mark may be visible before the extension; the first complete event is
+	 * not.
+	 */
 	if (first == 1 && !second)
 		return WRITER_UNKNOWN;
 	return WRITER_SEED_002;
 }
 
-/* First sign of life: who is it, what is its id, has another station the same? */
+/* Determine the kind of writer from its first slots.  False: nothing is written yet. */
 static bool meet_writer(struct harvest *h, uint32_t i)
 {
 	const struct ctp_station *st = &h->stations[i];
@@ -157,7 +173,7 @@ static bool meet_writer(struct harvest *h, uint32_t i)
 	return true;
 }
 
-/* The id is known to be there once an event is: (B) orders it before that. */
+/* The id is valid once an event is: (B) orders it before the event. */
 static void learn_id(struct harvest *h, uint32_t i)
 {
 	struct cursor *c = &h->cursors[i];
@@ -167,7 +183,7 @@ static void learn_id(struct harvest *h, uint32_t i)
 	if (u64map_get(&h->ids, c->probe_id, &other))
 		c->shares_id = other != i;
 	else if (u64map_put(&h->ids, c->probe_id, i) < 0)
-		c->shares_id = 1; /* out of memory: rather say too much than merge two */
+		c->shares_id = 1; /* out of memory: do not merge two coroutines */
 	if (c->probe_id < h->lane_ids_below)
 		c->shares_id = 1;
 }
@@ -186,7 +202,7 @@ static void count_garbage(struct harvest *h, struct cursor *c)
 	h->totals.garbage++;
 }
 
-/* An event was read whole: hand it on, unless it cannot be one. */
+/* Deliver a complete event, unless it is corrupt. */
 static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 {
 	struct cursor *c = &h->cursors[i];
@@ -212,9 +228,10 @@ static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 }
 
 /*
- * Whose copies can be of two events?  A seed 000 writer does not mark a slot before
- * it overwrites it.  A seed 002 writer does, but nothing makes the mark visible
- * before what follows, except where the processor keeps all stores in order.
+ * True if a copy can mix two events.  A per-station seq writer does not mark a slot before it
+ * overwrites it.  A per-slot seq writer does, but without the fence of corotracer's SDK nothing
+ * makes the mark visible before the payload, except where the processor keeps all stores in
+ * order.
  */
 static bool may_tear(const struct cursor *c)
 {
@@ -226,10 +243,10 @@ static bool may_tear(const struct cursor *c)
 }
 
 /*
- * But such a writer has finished seven other slots since, and (the existing SDKs)
- * passed a full fence: while the last of the seven is not there, our copy is good.
- * After that it is good only if the writer has paused just there: we wait and see.
- * The copy was followed by a fence, so what we look at here is no older than it.
+ * Such a writer completes seven other slots before it overwrites this one and, in the existing
+ * SDKs, executes a full fence: while the last of the seven is not complete, the copy is valid.
+ * After that it is valid only if the writer paused right there, so wait DOUBT_MS.  A fence
+ * follows the copy, so the load here is not older than the copy.
  */
 static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_station *st)
 {
@@ -244,13 +261,13 @@ static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_stati
 		c->doubt_ms = now_ms;
 	if (now_ms - c->doubt_ms < DOUBT_MS)
 		return true;
-	c->doubt_ms = 0; /* of this event; the next one's begins when it does */
+	c->doubt_ms = 0; /* for this event; the next event starts its own doubt */
 	return false;
 }
 
 /*
- * Half of another event, told by its time: that of a later one, when the next is earlier.
- * A writer may have died, or been stopped for long, between its payload stores.
+ * A mix of two events shows in its time, which is later than that of the next event.  The
+ * writer may have been killed, or stopped for long, between its payload stores.
  */
 static bool is_torn(const struct cursor *c, const struct ctp_station *st,
 		    const struct ctp_event *ev)
@@ -262,7 +279,10 @@ static bool is_torn(const struct cursor *c, const struct ctp_station *st,
 	       next.time_ns < ev->time_ns;
 }
 
-/* A later event of this station is there: the next one was written, whatever its slot says. */
+/*
+ * True if a later event of this station exists: the next one was then written, whatever its
+ * slot holds.
+ */
 static bool later_event_exists(const struct harvest *h, const struct cursor *c,
 			       const struct ctp_station *st)
 {
@@ -280,10 +300,10 @@ static bool later_event_exists(const struct harvest *h, const struct cursor *c,
 }
 
 enum slot_state {
-	SLOT_READY,   /* holds the event by now */
-	SLOT_IDLE,    /* still as its last turn left it */
+	SLOT_READY,   /* holds the event */
+	SLOT_IDLE,    /* still holds the event eight before it, or nothing */
 	SLOT_WRITING, /* the event is being written */
-	SLOT_BEYOND,  /* holds a later event: the one we want is gone */
+	SLOT_BEYOND,  /* holds a later event: the wanted one is lost */
 	SLOT_JUNK,
 };
 
@@ -304,7 +324,10 @@ static enum slot_state slot_state(const struct harvest *h, const struct cursor *
 	return SLOT_JUNK;
 }
 
-/* Whoever began event @k has completed k - 2: a lone seq is a stray store, not progress. */
+/*
+ * A writer that has begun event @k has completed k - 2: a lone seq is a stray store, not
+ * progress.
+ */
 static bool has_company(const struct harvest *h, const struct cursor *c,
 			const struct ctp_station *st, uint64_t k)
 {
@@ -317,7 +340,7 @@ static bool has_company(const struct harvest *h, const struct cursor *c,
 	return seq >= seq_of(c, k - 2) && seq_fits(h, c, slot, seq);
 }
 
-/* What should be the next event's slot is not; count each such thing once. */
+/* The slot of the next event holds a corrupt seq; count each value once. */
 static void note_junk(struct harvest *h, struct cursor *c, uint64_t seq)
 {
 	if (c->junk_seq == seq)
@@ -327,8 +350,8 @@ static void note_junk(struct harvest *h, struct cursor *c, uint64_t seq)
 }
 
 /*
- * The slot of the next event did not give it.  Returns true when it is worth trying
- * again: the cursor moved on (so many were lost), or the event has come.
+ * The slot of the next event does not hold it.  Returns true if another attempt is useful: the
+ * cursor skipped lost events, or the event has arrived.
  */
 static bool skip_missing(struct harvest *h, uint32_t i)
 {
@@ -347,14 +370,15 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 		state = SLOT_JUNK;
 	if (state == SLOT_BEYOND) {
 		/*
-		 * Event e was begun in this slot: of those before it, seven may be left.
-		 * The oldest of a writer that may tear would be in doubt again and again.
+		 * Event e was begun in this slot, so up to seven events before it may remain.
+		 * Of a writer whose copies may mix events, try only four: the oldest would be
+		 * in doubt again and again.
 		 */
 		count_lost(c, event_of(c, slot, seq) - (may_tear(c) ? 4 : 7) - c->next);
 		c->doubt_ms = 0;
 		return true;
 	}
-	/* Look at the others first: an honest writer's slot would be ready after that. */
+	/* Read the other slots first: the slot of a correct writer is ready after that. */
 	later = later_event_exists(h, c, st);
 	seq = ctp_load_relaxed(&st->slots[slot].seq);
 	state = slot_state(h, c, slot, seq);
@@ -394,7 +418,7 @@ static bool take_next(struct harvest *h, uint32_t i, struct harvest_scan *out)
 static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out)
 {
 	struct cursor *c = &h->cursors[i];
-	/* A writer at full speed must not keep us from the other stations. */
+	/* A writer at full speed must not keep the collector from the other stations. */
 	uint32_t tries = 2 * CTP_SLOTS;
 	uint64_t before = c->next, lost = c->lost, taken;
 
@@ -414,7 +438,7 @@ static void scan_station(struct harvest *h, uint32_t i, struct harvest_scan *out
 
 /* ---- all stations --------------------------------------------------------- */
 
-/* A claim takes a few ns at least: a count that grew by more is no count. */
+/* A claim takes a few ns at least: a count that grew faster is corrupt. */
 static bool count_believable(const struct harvest *h, uint32_t count)
 {
 	uint64_t grown = count > h->last_count ? count - h->last_count : 0;
@@ -422,7 +446,10 @@ static bool count_believable(const struct harvest *h, uint32_t count)
 	return grown * 4 <= h->now_ns - h->last_count_ns + BELIEF_SLACK;
 }
 
-/* The count goes on past the stations there are; that is how many found none. */
+/*
+ * The count continues past the last station; the excess is the number of coroutines without a
+ * station.
+ */
 static void look_at_claims(struct harvest *h)
 {
 	uint32_t count = ctp_load_relaxed(&h->header->allocated_count);
@@ -441,7 +468,10 @@ static void look_at_claims(struct harvest *h)
 		h->nr_claimed = claimed;
 }
 
-/* The slot that station @i will be asked for: a scan of many waits for memory, not for us. */
+/*
+ * Prefetch the slot that station @i needs next: a scan of many stations is bound by memory
+ * latency.
+ */
 static void look_ahead(const struct harvest *h, uint32_t i)
 {
 	const struct cursor *c;
@@ -468,7 +498,10 @@ void harvest_scan(struct harvest *h, struct harvest_scan *out)
 	h->totals.lost += out->lost;
 }
 
-/* After the last scan: a write that was begun, or slots that no writer we know fills so. */
+/*
+ * After the last scan: count writes that were begun, and slots that no known kind of writer
+ * fills so.
+ */
 static void look_at_rest(struct harvest *h, uint32_t i)
 {
 	const struct ctp_station *st = &h->stations[i];
@@ -494,7 +527,7 @@ void harvest_finish(struct harvest *h)
 	uint32_t i, rounds = 0;
 
 	h->last = true;
-	/* A process that outlives the run may go on writing; it does not keep us. */
+	/* A process that outlives the run may continue to write: limit the rounds. */
 	do {
 		harvest_scan(h, &scan);
 	} while ((scan.events || scan.lost) && ++rounds < 64);
@@ -504,9 +537,9 @@ void harvest_finish(struct harvest *h)
 	}
 }
 
-/* ---- what a station says of its coroutine ---------------------------------- */
+/* ---- description of a station's coroutine ---------------------------------- */
 
-/* The name as far as it is there, one read of each byte; a NUL ends it early. */
+/* Copy the name, as much as is stored, reading each byte once; a NUL ends it early. */
 static void describe_name(const struct ctp_ext_station *ext, struct harvest_coroutine *out)
 {
 	uint32_t size = ctp_load_relaxed(&ext->name_size), i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c - a private copy of a region that somebody else has, or had. */
+/* image.c - a private copy of the region of another process. */
 #include "ctp/image.h"
 
 #include <corotracer/atomic.h>
@@ -17,24 +17,27 @@
 #include "ctp/find.h"
 #include "ctp/region.h"
 
-/* Addresses, not memory. */
+/* Limit for address space, not memory. */
 #define IMAGE_MAX (2 * BUFFER_HIGHEST)
 
-/* A rate measured over less is worse than the published one. */
+/* A rate measured over a shorter time is less accurate than the published one. */
 #define RATE_NS  (1 * NS_PER_SEC)
 
 #define SLEW_PPM 500u
 
-/* A chain that changes while we walk it: so often we try; for a glance, which comes again. */
+/*
+ * Attempts to walk a chain that changes meanwhile; fewer when only the newest chunks are
+ * copied, because the caller repeats that periodically.
+ */
 #define WALKS        32
 #define WALKS_GLANCE 2
 
-/* Copied at a time. */
+/* Bytes to copy at a time. */
 #define PIECE (UINT64_C(1) << 20)
 
 /* ---- bytes ------------------------------------------------------------------- */
 
-/* Copy from the file what is there; the rest of the image is zeros already. */
+/* Copy what the file contains; the rest of the image is already zero. */
 static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
 {
 	while (size) {
@@ -50,8 +53,8 @@ static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
 }
 
 /*
- * The same without large holes: a file of nothing but holes is no work.  Where a hole
- * begins is not asked: the kernel would look at every page up to there, each time.
+ * Copy a range without its large holes: a sparse file costs little.  The end of the data is not
+ * determined (SEEK_HOLE): the kernel would inspect every page up to it, each time.
  */
 static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
 {
@@ -61,7 +64,7 @@ static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
 		off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
 		uint64_t part;
 
-		if (data < 0 && errno == ENXIO) /* no more */
+		if (data < 0 && errno == ENXIO) /* no more data */
 			return;
 		if (data > (off_t)offset)
 			offset = (uint64_t)data;
@@ -75,7 +78,7 @@ static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
 
 /* ---- header and stations -------------------------------------------------------- */
 
-/* The header, with a clock that was not just being written. */
+/* Read the header at a moment when its clock is not being written. */
 static bool load_header(int fd, struct ctp_header *header)
 {
 	off_t at = CTP_EXT_HEADER_OFFSET + (off_t)offsetof(struct ctp_ext_header, clock_seq);
@@ -91,7 +94,10 @@ static bool load_header(int fd, struct ctp_header *header)
 		    seq == ctp_header_ext(header)->clock_seq)
 			return true;
 	}
-	/* Whoever wrote it was killed meanwhile: open_clock() finds it odd, or we mark it so. */
+	/*
+	 * The collector was killed while it stored the clock.  Make the seq odd: open_clock()
+	 * then rejects the clock.
+	 */
 	ctp_header_ext(header)->clock_seq |= 1;
 	return true;
 }
@@ -117,7 +123,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How long the region would be, all of it there. */
+/* Size of the region if the file is complete. */
 static uint64_t whole_size(const struct ctp_header *header)
 {
 	const struct ctp_ext_lanes *ext = (const void *)((const char *)header +
@@ -156,7 +162,7 @@ static void copy_stations(struct image *im, int fd)
 
 /* ---- lanes ----------------------------------------------------------------------- */
 
-/* More than a collector of ours ever offers is not to be believed. */
+/* Larger values than a collector ever offers are corrupt. */
 static void limit_pool(struct ctp_pool *pool, uint32_t most)
 {
 	if (pool->limit > most)
@@ -187,21 +193,23 @@ static void open_lanes(struct image *im, int fd)
 	copy_pool(im, fd, &ext->lanes);
 	copy_pool(im, fd, &ext->lives);
 	copy_pool(im, fd, &ext->sites);
-	/* (H) pairs with the release store in ctp_lane_publish(): the heads we have, their records
-	 * we shall see. */
+	/*
+	 * (H) pairs with the release store in ctp_lane_publish(): the records below the heads
+	 * read above are visible.
+	 */
 	ctp_fence_load_load();
 }
 
-/* What is needed to copy lanes, one after another. */
+/* State for copying lanes, one after another. */
 struct copier {
 	struct image *im;
 	int fd;
-	uint32_t *chain; /* the chunks of a lane, by number, the oldest first */
+	uint32_t *chain; /* numbers of the lane's chunks, oldest first */
 	uint32_t nr, room;
-	uint32_t *seen; /* by number: the walk that last came by */
+	uint32_t *seen; /* by chunk: the last walk that visited it */
 	uint32_t walk;
-	uint32_t used;   /* chunks of the image, from the first on */
-	uint32_t newest; /* so many of each lane; 0: all */
+	uint32_t used;   /* chunks in use in the image, from the first on */
+	uint32_t newest; /* number of chunks to copy per lane; 0: all */
 };
 
 static uint64_t offset_of(const struct image *im, const void *unit)
@@ -225,7 +233,7 @@ static bool add_to_chain(struct copier *c, uint32_t number)
 	return true;
 }
 
-/* Which chunks has lane @i, from its oldest on?  Only their heads are read: that is quick. */
+/* List the chunks of lane @i, oldest first.  Reads only the head of each chunk, which is fast. */
 static bool walk_chain(struct copier *c, uint32_t i)
 {
 	const struct image *im = c->im;
@@ -251,14 +259,17 @@ static bool walk_chain(struct copier *c, uint32_t i)
 	return true;
 }
 
-/* The lane as it is now. */
+/* Read the lane as it is now. */
 static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
 {
 	uint64_t offset = offset_of(c->im, lanes_lane(&c->im->lanes, i));
 
-	/* (J) pairs with the release store in the collector's lane_return(): if a chunk was
-	 * another's when we read it, we see now that it was given back: by `returned`, or, if the
-	 * collector is just at it, by `oldest`, which it stores before. */
+	/*
+	 * (J) pairs with the release store in the collector's lane_return(): if a chunk
+	 * belonged to another lane when it was read, this read shows that it was given back: in
+	 * `returned` or, if the collector is between the two stores, in `oldest`, which it
+	 * stores first.
+	 */
 	ctp_fence_load_load();
 	return pread(c->fd, now, sizeof(*now), (off_t)offset) == (ssize_t)sizeof(*now);
 }
@@ -269,7 +280,7 @@ static bool same_owner(const struct ctp_lane *a, const struct ctp_lane *b)
 	       a->returned <= b->returned;
 }
 
-/* The lane and its chain, from a moment when no chunk was given back in between. */
+/* Read the lane and its chain consistently: no chunk is given back between the two reads. */
 static bool read_chain(struct copier *c, uint32_t i)
 {
 	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i), now;
@@ -278,7 +289,7 @@ static bool read_chain(struct copier *c, uint32_t i)
 	do {
 		if (!walk_chain(c, i))
 			return false;
-		/* Of a file that nobody writes once is enough, and of one cut short too. */
+		/* A file without a running collector, or a truncated one, needs only one walk. */
 		if (!c->im->live || !lane_now(c, i, &now))
 			return true;
 		if (same_owner(lane, &now) && now.returned == lane->returned &&
@@ -291,7 +302,7 @@ static bool read_chain(struct copier *c, uint32_t i)
 	return false;
 }
 
-/* Forget the older chunks of the chain; *@first is the number of its first. */
+/* Drop all but the newest chunks of the chain; *@first is the number of its first chunk. */
 static void keep_newest(struct copier *c, uint64_t *first)
 {
 	uint32_t older = c->newest && c->nr > c->newest ? c->nr - c->newest : 0;
@@ -303,7 +314,7 @@ static void keep_newest(struct copier *c, uint64_t *first)
 	*first += older;
 }
 
-/* Is the last of @nr chunks the one that the head is in, if the first is number @first? */
+/* True if the head is in the last of @nr chunks when the first is number @first. */
 static bool fits(uint64_t first, uint32_t nr, uint64_t head)
 {
 	uint64_t last = first + nr - 1;
@@ -312,9 +323,9 @@ static bool fits(uint64_t first, uint32_t nr, uint64_t head)
 }
 
 /*
- * Which of the lane's chunks, counted since it was opened, is the oldest?  As many were
- * before it as the collector gave back; if it was killed just then it may have moved on
- * by one without saying so.
+ * Number of the oldest chunk, counted since the lane was opened: the number of chunks given
+ * back.  A collector that was killed between storing `oldest` and `returned` leaves that count
+ * one too low.
  */
 static bool find_first(const struct ctp_lane *lane, uint32_t nr, uint64_t *first)
 {
@@ -337,9 +348,9 @@ static void read_chunk(const struct copier *c, uint32_t number, struct ctp_chunk
 }
 
 /*
- * Copy the chunks, of which the first is number @first of those that the lane ever had.
- * In the image they are numbered anew: one may have been another lane's when that was
- * copied.  Returns how many were given back meanwhile: these may be another's by now.
+ * Copy the chunks; the first is number @first since the lane was opened.  They get new numbers
+ * in the image: a chunk may have belonged to another lane when that lane was copied.  Returns
+ * how many chunks were given back meanwhile: these may contain records of another lane.
  */
 static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 {
@@ -354,7 +365,7 @@ static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 		struct ctp_chunk *chunk = lanes_chunk(&im->lanes, c->used + k);
 
 		read_chunk(c, c->chain[k], chunk);
-		/* As when we walked: the last may have got a next one since. */
+		/* As of the walk: the last chunk may have got a successor since. */
 		chunk->link = k + 1 < c->nr ? c->used + k + 2 : 0;
 		c->chain[k] = c->used + k;
 	}
@@ -364,18 +375,18 @@ static uint64_t copy_chain(struct copier *c, uint32_t i, uint64_t first)
 	if (!same_owner(lanes_lane(&im->lanes, i), &now))
 		return c->nr;
 	given = now.returned > first ? now.returned - first : 0;
-	/* One more may have gone that is not counted yet. */
+	/* One more may be given back and not counted yet. */
 	return given + (now.oldest != lanes_lane(&im->lanes, i)->oldest);
 }
 
-/* Whose is the first record of @chunk, number @nr of those that the lane ever had? */
+/* Thread of the first record of @chunk, number @nr since the lane was opened. */
 static uint64_t thread_at(const struct ctp_lane *lane, const struct ctp_chunk *chunk, uint64_t nr)
 {
 	return nr && chunk->pid == lane->pid && chunk->nr == (uint32_t)(nr + 1) ? chunk->tid
 										: lane->tid;
 }
 
-/* Begin with chunk @skip of the chain, whose first is number @first of the lane's. */
+/* Start the lane with chunk @skip of the chain, whose first chunk is number @first of the lane. */
 static void begin_at(struct copier *c, uint32_t i, uint64_t first, uint64_t skip)
 {
 	struct ctp_lane *lane = lanes_lane(&c->im->lanes, i);
@@ -429,7 +440,7 @@ static int copy_lanes(struct image *im, int fd, uint32_t newest, struct err *err
 	}
 	for (i = 0; i < im->nr_lanes; i++) {
 		copy_lane(&c, i);
-		/* What is not to be read must not look as if it were. */
+		/* A lane that cannot be read must not look as if it could. */
 		if (!im->at[i].used || im->at[i].broken)
 			lanes_lane(&im->lanes, i)->state = CTP_LANE_FREE;
 	}
@@ -441,7 +452,7 @@ static int copy_lanes(struct image *im, int fd, uint32_t newest, struct err *err
 
 /* ---- time ------------------------------------------------------------------------ */
 
-/* (ns << 32) / ticks; 0 where that says nothing. */
+/* (ns << 32) / ticks; 0 if the marks give no rate. */
 static uint64_t rate(const struct tick_mark *from, const struct tick_mark *to)
 {
 	unsigned __int128 mult;
@@ -452,14 +463,14 @@ static uint64_t rate(const struct tick_mark *from, const struct tick_mark *to)
 	return mult >> 42 ? 0 : (uint64_t)mult;
 }
 
-/* The counter and the clock, now; zeros where there is no counter. */
+/* Read counter and clock now; zeros without a usable counter. */
 static struct tick_mark read_both(struct image *im)
 {
 	tickclock_open(&im->clock);
 	return im->clock.usable ? *tickclock_last(&im->clock) : (struct tick_mark){ 0, 0, 0 };
 }
 
-/* Only the present is known: how fast is the counter, and what does it say? */
+/* Nothing was published: measure the counter's rate now. */
 static void measure_clock(struct image *im)
 {
 	struct timespec moment = { 0, 20000000 };
@@ -472,13 +483,13 @@ static void measure_clock(struct image *im)
 	tickclock_freeze(&im->clock, &from, to.ticks > from.ticks ? to.ticks : from.ticks + 1);
 }
 
-/* Is the counter that the collector read the one that we read, and was it never set back? */
+/* True if the collector's counter is this machine's counter and was not set back since. */
 static bool same_counter(const struct tick_mark *then, const struct tick_mark *now)
 {
 	uint64_t mult = rate(then, now);
 	uint64_t apart = mult > then->mult ? mult - then->mult : then->mult - mult;
 
-	/* Too near for a rate to tell; or slewed, which stays within 2000 ppm. */
+	/* Too close for a rate to decide; or slewed, which stays within 2000 ppm. */
 	return mult && (now->ns - then->ns < 50 * NS_PER_MS || apart <= mult / 512);
 }
 
@@ -495,7 +506,7 @@ static void open_clock(struct image *im)
 	im->last_look_ns = then.ns;
 	now = read_both(im);
 	if (!same_counter(&then, &now)) {
-		/* Far enough for whatever was written after the collector's last look. */
+		/* Far enough for every event written after the collector's last poll. */
 		im->clock_from = IMAGE_CLOCK_ELSEWHERE;
 		tickclock_freeze(&im->clock, &then, then.ticks + (UINT64_C(1) << 44));
 		return;
@@ -516,9 +527,9 @@ uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
 	return far / (1000000 / SLEW_PPM) + 1000;
 }
 
-/* ---- all of it --------------------------------------------------------------------- */
+/* ---- open and close ---------------------------------------------------------------- */
 
-/* Where the file system remembers it; otherwise when its inode last changed. */
+/* Creation time if the file system stores it; otherwise the last change of the inode. */
 static time_t file_made(int fd, const struct stat *st)
 {
 	struct statx x;
@@ -560,7 +571,7 @@ int image_read(struct image *im, int fd, const char *path, uint32_t newest, stru
 		image_close(im);
 		return err->code;
 	}
-	/* Last: then no event that we have is later than now. */
+	/* Last: then no copied event is later than the clock. */
 	open_clock(im);
 	return 0;
 }
@@ -583,7 +594,7 @@ int image_open(struct image *im, const char *path, uint32_t newest, struct err *
 	memset(im, 0, sizeof(*im));
 	if (!file)
 		return err_set(err, -ENOMEM, "no memory for a path");
-	/* A fifo must not keep us. */
+	/* O_NONBLOCK: opening a fifo must not block. */
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
 		rc = err_errno(err, "cannot open the region '%s'", file);

@@ -19,9 +19,9 @@
 #define JOURNAL_MAGIC   UINT64_C(0x3145564153505443) /* "CTPSAVE1" in memory */
 #define JOURNAL_VERSION 1u
 
-/* Where the lanes begin. */
+/* File offset of the lanes. */
 #define LANES_AT UINT64_C(8192)
-/* Memory is reserved for so many at a time. */
+/* File space is reserved for this many lanes at a time. */
 #define LANES_STEP 2048u
 
 _Static_assert(sizeof(struct journal_head) <= LANES_AT, "the head must fit before the lanes");
@@ -35,7 +35,7 @@ char *journal_path(const char *region)
 
 /* ---- saves ---------------------------------------------------------------------- */
 
-/* Without memory for it the journal says nothing any more, and the collector goes on. */
+/* Without space the journal is marked failed, and the collector continues. */
 static bool is_ready(struct journal *j, uint32_t lane)
 {
 	uint32_t nr = (lane / LANES_STEP + 1) * LANES_STEP;
@@ -55,7 +55,7 @@ static void give_up(struct journal *j)
 	j->drain->saves = false;
 }
 
-/* At no moment between these stores is the position wrong: see journal_position(). */
+/* After each of these stores the position is valid: see journal_position(). */
 static void begin_lane(struct journal *j, uint32_t i, uint64_t number)
 {
 	volatile struct journal_lane *lane = &j->lanes[i];
@@ -136,7 +136,7 @@ static int map(struct journal *j, struct err *err)
 	int rc;
 	void *p;
 
-	/* Left by a collector that was killed; the region is ours, so this name is, too. */
+	/* Left by a killed collector; the region belongs to this process, so this name does too. */
 	unlink(j->path);
 	j->fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (j->fd < 0)
@@ -156,7 +156,7 @@ static int map(struct journal *j, struct err *err)
 	return 0;
 }
 
-/* The user may look at it from anywhere. */
+/* Store an absolute path: the reader's working directory may differ. */
 static void put_path(volatile struct journal_head *head, const char *trace)
 {
 	char *whole = realpath(trace, NULL);
@@ -203,7 +203,7 @@ void journal_close(struct journal *j)
 	memset(j, 0, sizeof(*j));
 }
 
-/* ---- after the collector's death -------------------------------------------------- */
+/* ---- after the collector was killed ----------------------------------------------- */
 
 static uint64_t size_of(const char *path)
 {
@@ -212,7 +212,7 @@ static uint64_t size_of(const char *path)
 	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Is the save in the files? */
+/* Whether the save is complete in the trace and in the sidecar. */
 static void look_at_files(const struct journal_copy *c, const struct journal_save *save,
 			  bool *trace, bool *sidecar)
 {
@@ -231,7 +231,7 @@ static void look_at_files(const struct journal_copy *c, const struct journal_sav
 	free(path);
 }
 
-/* The last complete save, or the one after it as far as the files have it. */
+/* Determine the last complete save, or the one after it as far as the files contain it. */
 static void settle(struct journal_copy *c, const struct journal_head *head)
 {
 	const struct journal_save *last = &head->save[head->done % 2];

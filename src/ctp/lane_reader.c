@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lane_reader.c - one lane: its chunks, its records, and the events that they make. */
+/* lane_reader.c - read one lane: its chunks, its records and their events. */
 #include "ctp/lane_reader.h"
 
 #include <corotracer/atomic.h>
@@ -8,13 +8,13 @@
 
 #include "base/clock.h"
 
-/* So far ahead of the clock no event can be (a second at least, by any counter). */
+/* No event can be this far ahead of the clock (at least one second with any counter). */
 #define FUTURE_TICKS (64 * NS_PER_SEC)
 
-/* From reading the counter to publishing, if nobody comes in between. */
+/* Time from reading the counter to publishing, for a thread that is not preempted. */
 #define MOMENT_NS (2 * NS_PER_US)
 
-/* Records are in another core's cache, or in none: ask for them a little ahead. */
+/* Records are in another core's cache or in none: prefetch this many ahead. */
 #define AHEAD UINT64_C(16)
 
 /* ---- time -------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ uint64_t drain_time(const struct drain *d, uint32_t ticks_kind, uint64_t ticks)
 	return ticks_kind == CTP_TICKS_COUNTER ? tickclock_ns(d->clock, ticks) : ticks;
 }
 
-/* Is @ticks in the stretch between two marks that we are in, or can we go where it is? */
+/* Move to the interval between two marks that contains @ticks.  False: no interval does. */
 static inline bool in_stretch(struct drain *d, uint64_t ticks)
 {
 	if (ticks - d->stretch.ticks <= d->stretch_ticks)
@@ -39,7 +39,7 @@ static inline uint64_t stretch_time(const struct drain *d, uint64_t ticks)
 	       (uint64_t)(((unsigned __int128)(ticks - d->stretch.ticks) * d->stretch.mult) >> 32);
 }
 
-/* As drain_time(), quickly: one event is mostly in the stretch of the one before. */
+/* As drain_time(), but fast: most events are in the same interval as the event before. */
 static inline uint64_t lane_time(struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
 	if (c->ticks == CTP_TICKS_COUNTER && in_stretch(d, ticks))
@@ -48,8 +48,8 @@ static inline uint64_t lane_time(struct drain *d, const struct drain_lane *c, ui
 }
 
 /*
- * An event that is being published while we look may be older than one that we take:
- * those of the last moment wait for the next look, unless there is none.
+ * An event that is being published during the poll may be older than one that is taken: events
+ * of the last moment wait for the next poll, unless this is the last one.
  */
 void drain_set_limit(struct drain *d)
 {
@@ -73,7 +73,10 @@ static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
 	return c->ticks == CTP_TICKS_COUNTER ? d->limit_ticks : d->limit_ns;
 }
 
-/* What no time of an event can be: far in the future, or before there was a region. */
+/*
+ * True if @ticks cannot be the time of an event: far in the future, or before the region
+ * existed.
+ */
 static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
 	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
@@ -91,8 +94,8 @@ static void give_back(struct drain *d, struct drain_lane *c, uint32_t number)
 }
 
 /*
- * Of what a lane has read, the last chunk is kept for who wants to see what happened last;
- * but not when threads are many, or memory is short: it could be the one that is needed.
+ * Of the chunks that were read the last one is kept, so that its events can still be inspected;
+ * not when threads are many or memory is short, because another lane may need the chunk.
  */
 bool drain_keeps_back(const struct drain *d)
 {
@@ -104,7 +107,7 @@ bool lane_is_saved(const struct drain *d, uint32_t i)
 	return !d->saves || d->cursors[i].saved == d->cursors[i].read;
 }
 
-/* The oldest chunk goes back; the one behind it is the oldest then. */
+/* Give back the oldest chunk; its successor becomes the oldest. */
 static void lane_return(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -113,10 +116,16 @@ static void lane_return(struct drain *d, uint32_t i)
 
 	c->oldest = d->after[number];
 	c->nr_held--;
-	/* First: should we die, nobody is to be sent into a chunk that is another's by then. */
+	/*
+	 * Before giving it back: if the collector is killed, `oldest` must not name a chunk of
+	 * another lane.
+	 */
 	ctp_store_relaxed(&lane->oldest, (uint64_t)c->oldest + 1);
 	give_back(d, c, number);
-	/* The writer may have as many more.  (J) pairs with the acquire load in ctp_lane_held(). */
+	/*
+	 * The writer may take one more chunk.  (J) pairs with the acquire load in
+	 * ctp_lane_held().
+	 */
 	ctp_store_release(&lane->returned, c->returned);
 }
 
@@ -131,8 +140,8 @@ void lane_give_back(struct drain *d, uint32_t i)
 }
 
 /*
- * An event of lane @i was handed on: the next save has it.  After every event, as a save may
- * come with any, and clears the list.
+ * An event of lane @i was delivered: the next save contains it.  Called after every event,
+ * because any event can trigger a save, which clears the list.
  */
 static inline void mark_dirty(struct drain *d, struct drain_lane *c, uint32_t i)
 {
@@ -156,7 +165,7 @@ static bool own(struct drain *d, uint32_t i, uint32_t link)
 	return true;
 }
 
-/* Not read any further: what is left in it is garbage to us. */
+/* Stop reading the lane; its remaining records count as corrupt. */
 static void broken(struct drain *d, struct drain_lane *c)
 {
 	c->broken = true;
@@ -165,13 +174,13 @@ static void broken(struct drain *d, struct drain_lane *c)
 	c->head = c->read;
 }
 
-/* At the end of a chunk, go on with the next.  False: there is none that can be. */
+/* Continue with the next chunk at the end of one.  False: the link is corrupt. */
 static bool turn_over(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	uint32_t link;
 
-	/* Published with the head that goes past it: (H). */
+	/* The link is published with the head that passes it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	if (!own(d, i, link)) {
 		broken(d, c);
@@ -187,7 +196,7 @@ static bool turn_over(struct drain *d, uint32_t i)
 
 /* ---- records ----------------------------------------------------------------- */
 
-/* Each word once; four variables, because an array in memory would be written and read back. */
+/* Load each word once.  Four variables: an array in memory would be written and read back. */
 static inline void copy_record(const struct ctp_record *from, struct ctp_record *to)
 {
 	const uint64_t *word = (const uint64_t *)(const void *)from;
@@ -206,7 +215,7 @@ static const struct ctp_record *record_at(const struct drain *d, const struct dr
 	return &lanes_chunk(d->lanes, c->chunk)->records[c->at + ahead];
 }
 
-/* Ask for the record that is read AHEAD records later, or for the last of the @left from @from. */
+/* Prefetch the record that is AHEAD records later, or the last of the @left records from @from. */
 static inline void prefetch(const struct ctp_record *from, uint64_t left)
 {
 	__builtin_prefetch(from + (left > AHEAD ? AHEAD : left - 1));
@@ -218,7 +227,7 @@ static void advance(struct drain_lane *c, uint32_t nr)
 	c->read += nr;
 }
 
-/* Records behind the next one that belong to it. */
+/* Number of continuation records of @rec. */
 static uint32_t followers(const struct ctp_record *rec)
 {
 	if (rec->kind & CTP_REC_HAS_MORE)
@@ -233,14 +242,14 @@ static bool is_event(const struct ctp_record *rec)
 	uint32_t kind = rec->kind & ~CTP_REC_HAS_MORE;
 
 	if (kind >= CTP_REC_CLOSE && kind <= CTP_REC_RELEASE)
-		return kind == rec->kind; /* nothing follows; nobody need have done it */
+		return kind == rec->kind; /* no continuation record; the id may be 0 */
 	return kind >= CTP_REC_SUSPEND && kind <= CTP_REC_DESTROY && rec->id &&
 	       rec->reason < CTP_REASONS &&
 	       !(kind == CTP_REC_BIRTH &&
 		 (rec->seq > CTP_EXT_NAME_SIZE || (rec->kind & CTP_REC_HAS_MORE)));
 }
 
-/* When a gap began that is said to have begun at @ticks: not before the lane's last event. */
+/* Start of a gap that is dated @ticks: not before the lane's last event. */
 static uint64_t gap_start(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
 	uint64_t least = c->last > d->start_ns ? c->last : d->start_ns, from = least;
@@ -250,7 +259,7 @@ static uint64_t gap_start(const struct drain *d, const struct drain_lane *c, uin
 	return from > least ? from : least;
 }
 
-/* No more than the lane's own count of what was dropped. */
+/* A gap record must not exceed the lane's own count of lost events. */
 static void note_gap(struct drain *d, struct drain_lane *c)
 {
 	const struct ctp_record *rec = &c->rec;
@@ -266,7 +275,7 @@ static void note_gap(struct drain *d, struct drain_lane *c)
 	c->gap_marks += rec->id;
 }
 
-/* Another thread of the process has taken the lane over. */
+/* Another thread of the process took over the lane. */
 static void take_over(struct drain *d, struct drain_lane *c)
 {
 	struct trace_lane told = { (uint32_t)(c - d->cursors), c->pid, c->rec.value };
@@ -280,7 +289,7 @@ static void take_over(struct drain *d, struct drain_lane *c)
 	d->sink->lane(d->ctx, &told);
 }
 
-/* What is no event is dealt with here and now.  True: there is one, in c->rec. */
+/* Process records that are not events.  True: c->rec holds an event. */
 static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
 	uint32_t left = CTP_CHUNK_RECORDS - c->at;
@@ -304,7 +313,6 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 	return false;
 }
 
-/* Find the next event of lane @i, and its time.  False: there is none until the limit. */
 bool lane_next(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -315,7 +323,10 @@ bool lane_next(struct drain *d, uint32_t i)
 		if (c->rec.ticks > limit_of(d, c))
 			return false;
 		c->next = lane_time(d, c, c->rec.ticks);
-		/* Two marks of the clock may disagree by some ns; a thread's time goes on. */
+		/*
+		 * Adjacent intervals may disagree by some ns; times within a lane must not
+		 * decrease.
+		 */
 		if (c->next < c->last)
 			c->next = c->last;
 		return true;
@@ -338,7 +349,7 @@ _Static_assert((int)CTP_REASON_USER == (int)TRACE_REASON_USER &&
 		       (int)CTP_REASONS == (int)NR_TRACE_REASONS,
 	       "the reasons on the wire are those of the trace");
 
-/* A birth's name, from the records behind it. */
+/* Read the name of a create event from its continuation records. */
 static void fill_name(struct drain *d, const struct drain_lane *c, struct trace_event *ev)
 {
 	uint32_t nr = followers(&c->rec), i;
@@ -418,7 +429,7 @@ static void tell_gap(struct drain *d, uint32_t i, uint64_t to)
 	c->gap_lost = c->gap_marks = 0;
 }
 
-/* The fields that every event has; @ev is all zero but for what a transition left in it. */
+/* Fill in the common fields; @ev is all zero except for what a transition left in it. */
 static void fill_event(const struct site_table *sites, const struct drain_lane *c,
 		       struct trace_event *ev)
 {
@@ -437,16 +448,15 @@ static void fill_transition(const struct ctp_record *rec, struct trace_event *ev
 	ev->addr = rec->value;
 	ev->is_active = ev->kind == TRACE_RESUME;
 	ev->reason = rec->reason;
-	/* What the eight slots of a station would have said. */
+	/* The seq that a station with eight slots would have. */
 	ev->seq = 2 * ((uint64_t)rec->seq / CTP_SLOTS) + 2;
 }
 
-/* Hand on the event in c->rec. */
 void lane_take(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	const struct ctp_record *rec = &c->rec;
-	/* One for all, because clearing one costs as much as filling it. */
+	/* One struct for all events, because clearing one costs as much as filling it. */
 	struct trace_event *ev = &d->event;
 	bool plain = rec->kind <= CTP_REC_RESUME;
 
@@ -473,7 +483,7 @@ void lane_take(struct drain *d, uint32_t i)
 	mark_dirty(d, c, i);
 }
 
-/* One record, and nothing about it that needs a second look. */
+/* True for a valid transition without a continuation record. */
 static inline bool is_plain(const struct ctp_record *rec)
 {
 	return (rec->kind == CTP_REC_SUSPEND || rec->kind == CTP_REC_RESUME) && rec->id &&
@@ -481,8 +491,8 @@ static inline bool is_plain(const struct ctp_record *rec)
 }
 
 /*
- * What nearly all of a lane is, in one go: plain transitions, earlier than @until.  Stops
- * where it is not so.
+ * Fast path for nearly all records of a lane: plain transitions before @until.  Stops at the
+ * first other record.
  */
 void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 {
@@ -518,7 +528,7 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 		fill_transition(&rec, ev);
 		d->totals.kinds[ev->kind]++;
 		d->sink->event(d->ctx, i, ev);
-		c->read++; /* at once: a full buffer is written with the next event */
+		c->read++; /* now: a save during the next event must include this one */
 		mark_dirty(d, c, i);
 	}
 	c->last = last;
@@ -529,7 +539,7 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 
 /* ---- lanes ------------------------------------------------------------------- */
 
-/* Nothing of it is known any more, but that it is on the list of those to be saved. */
+/* Clear the cursor, but keep its membership in the dirty list. */
 static void forget(struct drain_lane *c)
 {
 	bool dirty = c->dirty;
@@ -538,7 +548,7 @@ static void forget(struct drain_lane *c)
 	c->dirty = dirty;
 }
 
-/* A thread has opened it: whose is it? */
+/* A thread has opened the lane: read its owner and its first chunk. */
 static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -562,13 +572,12 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	d->sink->lane(d->ctx, &told);
 }
 
-/* No counter grows faster than time passes. */
 bool drain_believes(const struct drain *d, uint64_t before, uint64_t now)
 {
 	return now >= before && now - before <= d->limit_ns - d->start_ns + NS_PER_SEC;
 }
 
-/* What did not find room since the last look. */
+/* Count what was lost since the last poll. */
 static void count_drops(struct drain *d, struct drain_lane *c, const struct ctp_lane *lane)
 {
 	uint64_t lost = ctp_load_relaxed(&lane->dropped);
@@ -591,7 +600,6 @@ static void count_drops(struct drain *d, struct drain_lane *c, const struct ctp_
 	c->blocked = times;
 }
 
-/* How much is in lane @i?  Returns whether its thread has left it. */
 bool lane_look(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -609,7 +617,7 @@ bool lane_look(struct drain *d, uint32_t i)
 	c->head = ctp_load_acquire(&lane->head) / sizeof(struct ctp_record);
 	if (c->head < c->read ||
 	    c->head - c->read > (uint64_t)d->lanes->chunks.limit * CTP_CHUNK_RECORDS) {
-		c->head = c->read; /* that says nothing about how much there is */
+		c->head = c->read; /* the corrupt head does not say how many records are left */
 		broken(d, c);
 		return false;
 	}
@@ -617,7 +625,7 @@ bool lane_look(struct drain *d, uint32_t i)
 	return state == CTP_LANE_CLOSED || c->orphan;
 }
 
-/* When a gap ends that no event follows: now, or with the run. */
+/* End of a gap that no event follows: now, or the end of the run. */
 static uint64_t gap_end(const struct drain *d, const struct drain_lane *c)
 {
 	uint64_t least = c->gap_from > c->last ? c->gap_from : c->last;
@@ -627,7 +635,6 @@ static uint64_t gap_end(const struct drain *d, const struct drain_lane *c)
 	return d->end_ns > least ? d->end_ns : least;
 }
 
-/* The end of a lane's time with one thread: what of its losses was not told yet. */
 void lane_tell_last_gap(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -645,7 +652,7 @@ void lane_tell_last_gap(struct drain *d, uint32_t i)
 	tell_gap(d, i, gap_end(d, c));
 }
 
-/* A thread may have linked a chunk and left before it wrote: 1 + its number, or 0. */
+/* A thread may have linked a chunk and ended before using it: 1 + number of that chunk, or 0. */
 static uint32_t unused_chunk(struct drain *d, uint32_t i)
 {
 	const struct drain_lane *c = &d->cursors[i];
@@ -653,12 +660,11 @@ static uint32_t unused_chunk(struct drain *d, uint32_t i)
 
 	if (c->at < CTP_CHUNK_RECORDS)
 		return 0;
-	/* Stored before the lane was closed: (I). */
+	/* The link was stored before the lane was closed: (I). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	return own(d, i, link) ? link : 0;
 }
 
-/* All of it is read, and its thread is gone: it is free for another. */
 void lane_release(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
@@ -668,7 +674,10 @@ void lane_release(struct drain *d, uint32_t i)
 	lane_tell_last_gap(d, i);
 	d->left_lost += c->lost;
 	d->left_lost_marks += c->lost_marks;
-	/* First: should we die, nobody is to look for chunks that are another's by then. */
+	/*
+	 * Before giving chunks back: if the collector is killed, the lane must not refer to
+	 * chunks of another lane.
+	 */
 	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
 	for (; c->nr_held; c->nr_held--, c->oldest = d->after[c->oldest])
 		give_back(d, c, c->oldest);

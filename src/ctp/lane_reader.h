@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane_reader.h - the drain's view of one lane: how much is in it, its next event, its end.
+ * lane_reader.h - read one lane: available records, next event, release.
  *
- * Part of the drain (drain.h): lanes are known by their number, and what is known of one is
- * in its cursor.  Everything here reads what a program may be writing, and believes nothing
- * that cannot be.
+ * Part of the drain (drain.h): lanes are identified by number, and the state of a lane is in
+ * its cursor.  All functions read memory that a program may be writing, and reject impossible
+ * values.
  */
 #ifndef CTP_LANE_READER_H
 #define CTP_LANE_READER_H
 
 #include "ctp/drain.h"
 
-/* Read the clock: no event that is later is taken before the next time. */
+/* Read the clock: later events wait for the next poll. */
 void drain_set_limit(struct drain *d);
 
-/* Can a counter that was @before be @now?  None grows faster than time passes. */
+/* True if a counter can grow from @before to @now: counters grow at most once per nanosecond. */
 bool drain_believes(const struct drain *d, uint64_t before, uint64_t now);
 
-/* How much is in lane @i?  Returns whether its thread has left it. */
+/* Read head and counters of lane @i.  Returns true if its thread has left the lane. */
 bool lane_look(struct drain *d, uint32_t i);
 
-/* Find the next event of lane @i, and its time.  False: there is none until the limit. */
+/* Find the next event of lane @i and its time.  False: none before the limit. */
 bool lane_next(struct drain *d, uint32_t i);
 
-/* Hand on the event that lane_next() found. */
+/* Deliver the event that lane_next() found. */
 void lane_take(struct drain *d, uint32_t i);
 
-/* And those behind it, in one go, as long as they are plain transitions earlier than @until. */
+/* Deliver the following events, as long as they are plain transitions before @until. */
 void lane_take_run(struct drain *d, uint32_t i, uint64_t until);
 
-/* Is a chunk that was read kept for who wants to see what happened last? */
+/* True if each lane keeps the last chunk that was read, for later inspection. */
 bool drain_keeps_back(const struct drain *d);
 
-/* Is everything that was read of lane @i in the trace's files?  True without drain.saves. */
+/* True if everything read of lane @i is in the trace's files, or without drain.saves. */
 bool lane_is_saved(const struct drain *d, uint32_t i);
 
-/* Give back chunks that were read and are saved, but for one that may be kept back. */
+/* Give back chunks that were read and saved, except one that may be kept. */
 void lane_give_back(struct drain *d, uint32_t i);
 
-/* Lane @i was read, perhaps: the next save is of interest to it. */
+/* Lane @i may have been read: include it in the next save. */
 void lane_touched(struct drain *d, uint32_t i);
 
-/* What of its losses was not told yet. */
+/* Report the losses of lane @i that are not reported yet. */
 void lane_tell_last_gap(struct drain *d, uint32_t i);
 
-/* All of it is read, and its thread is gone: it is free for another. */
+/* The lane is read completely and its thread has left it: free it for another thread. */
 void lane_release(struct drain *d, uint32_t i);
 
 #endif

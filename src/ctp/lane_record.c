@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lane_record.c - from lanes and lives to the record: what the trace is told of them. */
+/* lane_record.c - write events of lanes and descriptions of coroutines to the trace. */
 #include "ctp/lane_record.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- events ------------------------------------------------------------------- */
 
-/* No journal from now on: chunks are given back when they are read. */
+/* Stop the journal: from now on chunks are given back once they are read. */
 static void drop_journal(struct lane_record *l)
 {
 	l->record->writer->saver = NULL;
@@ -20,7 +20,7 @@ static void sink_lane(void *ctx, const struct trace_lane *lane)
 {
 	struct lane_record *l = ctx;
 
-	/* Lanes beyond these share a stream, whose packets belong to no single lane. */
+	/* Lanes from this number on share a stream, whose packets belong to no single lane. */
 	if (l->journal.head && l->journal.head->format == TRACE_FORMAT_CTF &&
 	    lane->number >= CTF_LANE_FILES)
 		drop_journal(l);
@@ -200,13 +200,16 @@ void lane_record_bury(struct lane_record *l, uint32_t pid)
 
 	if (!l->lanes->ext)
 		return;
-	/* A lane that it opened since the last look is its own, too. */
+	/* A lane that the process opened since the last poll belongs to it, too. */
 	drain_look(&l->drain, &look);
 	drain_orphans(&l->drain, pid);
 	lives_each(l->lanes, pid, bury_life, l);
 }
 
-/* What the lanes still have; a process that outlives the run does not keep us. */
+/*
+ * Drain the lanes; limit the rounds, because a process that outlives the run may continue to
+ * write.
+ */
 void lane_record_finish(struct lane_record *l)
 {
 	struct drain_look look;

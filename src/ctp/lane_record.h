@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane_record.h - from lanes and lives to the record: what the trace is told of them.
+ * lane_record.h - write events of lanes and descriptions of coroutines to the trace.
  *
- * Nothing is kept per coroutine.  A birth and an end are events like others; of those
- * that have not ended their lives tell, at the end of the run or of their process.
+ * Nothing is stored per coroutine.  Create and end are events like others; coroutines that have
+ * not ended are described from the region (struct ctp_life), at the end of the run or of their
+ * process.
  */
 #ifndef CTP_LANE_RECORD_H
 #define CTP_LANE_RECORD_H
@@ -21,8 +22,8 @@ struct lane_record {
 	struct record *record;
 	struct lanes *lanes;
 	struct tickclock *clock;
-	struct worst worst;  /* coroutines that lost the most */
-	uint64_t unreported; /* ends that found no room in a lane, found in a life */
+	struct worst worst;  /* coroutines with the most lost events */
+	uint64_t unreported; /* ended coroutines whose end event was lost, found in a ctp_life */
 };
 
 int lane_record_open(struct lane_record *l, struct record *record, struct lanes *lanes,
@@ -30,19 +31,19 @@ int lane_record_open(struct lane_record *l, struct record *record, struct lanes 
 void lane_record_close(struct lane_record *l);
 
 /*
- * Keep account beside @region of what is in @trace, for who finds the region when we were
- * killed.  Without memory for it there is none.
+ * Keep a journal of what is in @trace (REGION.saved), for recovery after the collector was
+ * killed.  Without memory for it there is no journal.
  */
 void lane_record_keep_journal(struct lane_record *l, const char *region, const char *trace,
 			      enum trace_format format);
 
-/* A process is gone: tell of its coroutines, and let others have what it had. */
+/* A process has ended: describe its coroutines in the trace and release its lanes and lives. */
 void lane_record_bury(struct lane_record *l, uint32_t pid);
 
-/* The run is over: take the rest, tell of all coroutines that are still there. */
+/* The run is over: drain the lanes and describe all coroutines that have not ended. */
 void lane_record_finish(struct lane_record *l);
 
-/* A life as the trace tells it; @sites: the places that the trace tells. */
+/* Describe a coroutine for the trace; @sites: the sites in the trace. */
 void life_describe(const struct life *life, const struct tickclock *clock,
 		   const struct site_table *sites, struct sidecar_coroutine *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lanes.c - offer lanes: their place in the file, and memory ahead of its use. */
+/* lanes.c - offer lanes: their layout in the file, and memory ahead of its use. */
 #include "ctp/lanes.h"
 
 #include <corotracer/atomic.h>
@@ -12,9 +12,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define PAGE UINT64_C(65536) /* a multiple of every page size there is */
+#define PAGE UINT64_C(65536) /* a multiple of every page size */
 
-/* At the start, and ahead of what is in use. */
+/* Units to commit at the start and ahead of those in use. */
 #define LANES_AHEAD  32u
 #define CHUNKS_AHEAD 32u
 #define LIVES_AHEAD  1024u
@@ -41,7 +41,7 @@ static uint32_t committed(const struct ctp_arena *a)
 	return n < a->limit ? n : a->limit;
 }
 
-/* Memory for @nr units of @a in all. */
+/* Commit memory for @nr units of @a in total. */
 static void commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
 {
 	uint32_t before = committed(a);
@@ -57,11 +57,14 @@ static void commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
 			l->starved = errno;
 		return;
 	}
-	/* A program may have been faster: then it is there twice over. */
+	/*
+	 * A program may have committed the same units meanwhile; reserving them twice is
+	 * harmless.
+	 */
 	ctp_pool_committed(a->pool, before, nr);
 }
 
-/* A quarter more than is in use, in steps that are worth the call. */
+/* Commit a quarter more than is in use, in steps large enough to be worth the system call. */
 static void keep_ahead(struct lanes *l, struct ctp_arena *a, uint32_t ahead)
 {
 	uint32_t used = lanes_used(a), there = committed(a);
@@ -92,7 +95,7 @@ uint64_t lanes_committed(const struct lanes *l)
 	return sum;
 }
 
-/* ---- where things are --------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------- */
 
 uint64_t lanes_wanted(const struct lanes_config *config)
 {
@@ -103,7 +106,7 @@ uint64_t lanes_wanted(const struct lanes_config *config)
 	return ram / 4 < BUFFER_MOST ? ram / 4 : BUFFER_MOST;
 }
 
-/* What was asked for; otherwise what is wanted, but not more than half of what is free. */
+/* The size that the user asked for; otherwise the default, limited to half of the free space. */
 static uint64_t choose_buffer(struct lanes *l, int fd, const struct lanes_config *config)
 {
 	uint64_t wanted = lanes_wanted(config), most;
@@ -185,7 +188,7 @@ static int map(struct lanes *l, int fd, uint64_t from, uint64_t to, int prot, st
 	return 0;
 }
 
-/* What there is at the start. */
+/* Commit the units for the start. */
 static int commit_first(struct lanes *l, const struct lanes_config *config, const char *shm,
 			struct err *err)
 {
@@ -212,7 +215,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	ext->on_full = config->on_full;
 	ext->block_ms = config->block_ms;
 	ext->map_size = size;
-	/* A lane may have all but a few: what others need to start. */
+	/* One lane may take 7/8 of the chunks; the rest lets other lanes start. */
 	ext->lane_chunks = ext->chunks.limit - ext->chunks.limit / 8;
 	if (ftruncate(r->fd, (off_t)size) < 0)
 		return err_errno(err, "cannot make room for lanes (%llu MiB of addresses)",
@@ -221,7 +224,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	    open_arenas(l, ext, err) < 0 || commit_first(l, config, r->shm, err) < 0) {
 		lanes_close(l);
 		l->place_holds = holds;
-		/* Programs map the whole file, however long: best no longer than it has to be. */
+		/* Programs map the whole file: restore the size without lanes. */
 		(void)!ftruncate(r->fd, (off_t)r->size);
 		return err->code;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - start the program to be traced, and tell how it ended. */
+/* launch.c - start the program and report how it ended. */
 #include "ctp/launch.h"
 
 #include <errno.h>
@@ -13,13 +13,16 @@
 
 #include "base/clock.h"
 
-/* In the child.  exec closes the pipe; only a failure ever writes into it. */
+/* In the child. exec closes the pipe; only a failure writes to it. */
 static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
 		   bool stdout_to_stderr, int failure_fd)
 {
 	int why;
 
-	/* Without a standard error it has no standard output, either: never the trace. */
+	/*
+	 * Without a standard error close standard output, so that the program cannot write into
+	 * the trace.
+	 */
 	if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		close(STDOUT_FILENO);
 

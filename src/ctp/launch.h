@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h - start the program to be traced, and tell how it ended. */
+/* launch.h - start the program and report how it ended. */
 #ifndef CTP_LAUNCH_H
 #define CTP_LAUNCH_H
 
@@ -13,26 +13,26 @@
 struct launch {
 	pid_t pid;
 	bool ended;
-	int status;        /* of wait(2), once ended */
-	uint64_t ended_ns; /* CLOCK_MONOTONIC, when that was found out */
+	int status;        /* status of wait(2), once ended */
+	uint64_t ended_ns; /* CLOCK_MONOTONIC, when the end was noticed */
 };
 
-/* What the program finds in its environment; a list ends with a zero entry. */
+/* Environment variables for the program; an entry with NULL ends the list. */
 struct launch_env {
 	const char *name, *value;
 };
 
 /*
- * The program's standard files, signals and limits are those we were given.  One exception:
- * with @stdout_to_stderr its standard output is our standard error.
+ * The program inherits the collector's standard files, original signals and limits, with one
+ * exception: with @stdout_to_stderr its standard output is the collector's standard error.
  */
 int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
 		 const struct signals *signals, bool stdout_to_stderr, struct err *err);
 
-/* Has it ended?  Never waits. */
+/* True if the program has ended.  Never blocks. */
 bool launch_ended(struct launch *l);
 
-/* As a shell would put it: 0..255, 128 + signal. */
+/* As a shell reports it: 0..255, or 128 + signal. */
 int launch_exit_status(const struct launch *l);
 int launch_signal(const struct launch *l); /* 0: none */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lives.c - the coroutines that there are, as their lives in the region tell. */
+/* lives.c - read the state of every coroutine from the region. */
 #include "ctp/lives.h"
 
 #include <corotracer/atomic.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives.h - the coroutines that there are, as their lives in the region tell.
+ * lives.h - read the state of every coroutine from the region.
  *
- * Whoever runs a coroutine keeps its last state in its life, so that a look at the
- * region tells of every coroutine what it does, whenever its last event was: at the
- * end of a run, when its process has died, or when the collector has.
+ * The thread that runs a coroutine keeps the coroutine's last state in a struct ctp_life of the
+ * region.  So the state of every coroutine can be read there, however old its last event is: at
+ * the end of a run, and after its process or the collector was killed.
  */
 #ifndef CTP_LIVES_H
 #define CTP_LIVES_H
@@ -14,15 +14,15 @@
 
 #include "ctp/lanes.h"
 
-/* One coroutine, read whole.  Times are ticks of the kind that ticks_kind says. */
+/* A consistent copy of one coroutine's state.  Times are ticks of the kind ticks_kind. */
 struct life {
 	uint32_t number;
 	uint64_t id;
-	uint32_t state; /* CTP_REC_*, of its last event */
-	uint8_t reason; /* enum trace_reason: why it is suspended */
+	uint32_t state; /* CTP_REC_* of its last event */
+	uint8_t reason; /* enum trace_reason, if suspended */
 	bool has_resource;
-	bool unreported;    /* it is over; its end found no room in a lane */
-	uint32_t end_flags; /* CTP_END_*, of one that is over */
+	bool unreported;    /* ended, and the lane had no room for its end event */
+	uint32_t end_flags; /* CTP_END_*, if ended */
 	uint64_t events, dropped;
 	uint64_t birth_ticks, last_ticks;
 	uint32_t ticks_kind; /* CTP_TICKS_* */
@@ -33,14 +33,14 @@ struct life {
 	char name[CTP_LIFE_NAME_SIZE + 1];
 };
 
-/* False: nobody lives there, or somebody is just moving in or out. */
+/* False if the slot is free or being claimed or released. */
 bool life_read(const struct lanes *l, uint32_t number, struct life *out);
 
-/* Every coroutine there is, or of process @pid (0: of any). */
+/* Visit every coroutine, or those of process @pid (0: of any). */
 typedef void life_visitor(void *ctx, const struct life *life);
 void lives_each(const struct lanes *l, uint32_t pid, life_visitor *visit, void *ctx);
 
-/* Nobody touches it any more: it is free for another. */
+/* No process uses the ctp_life any more: free it for another coroutine. */
 void life_free(struct lanes *l, uint32_t number);
 
 #endif

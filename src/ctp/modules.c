@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line of maps; a path may have any byte but a newline. */
+/* One line of /proc/PID/maps; a path may contain any byte but a newline. */
 #define LINE_SIZE (PATH_MAX + 128)
 
 /* ---- build-ids ----------------------------------------------------------- */
@@ -28,7 +28,7 @@ static char *hex_of(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* NULL: it has none, or cannot be read. */
+/* NULL: no build-id, or the file cannot be read. */
 static char *build_id_of(uint32_t pid, const char *path)
 {
 	char name[PATH_MAX + 64];
@@ -38,7 +38,7 @@ static char *build_id_of(uint32_t pid, const char *path)
 	Elf *elf;
 	int fd;
 
-	/* As the process sees it: it may be in a container. */
+	/* The path as the process sees it: it may be in a container. */
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root%s", pid, path);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
@@ -69,7 +69,7 @@ static bool is_known(const struct modules *m, const struct sidecar_module *new)
 	return false;
 }
 
-/* A forked child has what its parent had; NULL: not known. */
+/* Reuse the build-id of the same mapping of another process, as after fork(); NULL: unknown. */
 static char *known_build_id(const struct modules *m, const struct sidecar_module *new)
 {
 	size_t i;
@@ -110,7 +110,7 @@ static void add(struct modules *m, const struct sidecar_module *new)
 		free((void *)at->build_id);
 }
 
-/* One line; false if it is no mapping of a file.  @path is where the path is in it. */
+/* Parse one line; false if it does not map a file.  *@path points to the path in @line. */
 static bool parse_line(char *line, struct sidecar_module *out, bool *is_code, char **path)
 {
 	uint64_t start, end, offset;
@@ -130,7 +130,7 @@ static bool parse_line(char *line, struct sidecar_module *out, bool *is_code, ch
 	return true;
 }
 
-/* Lines of one file are neighbours: one module, from its first to its last. */
+/* Consecutive lines of the same file form one module, from the first to the last. */
 struct run_of_lines {
 	struct sidecar_module module;
 	char path[LINE_SIZE];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.h - programs and libraries that a traced process has mapped, for whoever wants
- * to know later which function an address was in.
+ * modules.h - programs and libraries that a traced process has mapped.
  *
- * Read from outside, /proc/PID/maps and the heads of the files: the process does nothing
- * for it.  Where that is not allowed, or the process is gone, there are none.
+ * Needed to resolve addresses to functions later.  Read from outside, from /proc/PID/maps and
+ * the ELF files: the process does nothing for it.  Without permission, or after the process has
+ * ended, the list stays empty.
  */
 #ifndef CTP_MODULES_H
 #define CTP_MODULES_H
@@ -14,17 +14,17 @@
 
 #include "trace/item.h"
 
-/* A process may map very many files; more than that are left out. */
+/* Further mappings of a process are not recorded. */
 #define MODULES_PER_PROCESS 512
-#define MODULES_MAX         16384 /* of all */
+#define MODULES_MAX         16384 /* of all processes */
 
-/* All zero is none. */
+/* All zero: an empty list. */
 struct modules {
-	struct sidecar_module *list; /* of all processes, as they were found */
+	struct sidecar_module *list; /* of all processes, in the order they were found */
 	size_t nr, room;
 };
 
-/* Add those of @pid that are not in yet.  How many there are now; memory that lacks is no error. */
+/* Add the new modules of @pid.  Returns the number of modules; without memory some are missing. */
 size_t modules_read(struct modules *m, uint32_t pid);
 
 void modules_release(struct modules *m);

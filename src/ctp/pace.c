@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* pace.c - when to look again. */
+/* pace.c - when to poll again. */
 #include "ctp/pace.h"
 
 #include "base/clock.h"
 
 #define TICK_SHORT  (20 * NS_PER_US)
 #define TICK_NORMAL (1 * NS_PER_MS)
-#define TICK_LAZY   (4 * NS_PER_MS)   /* when events are rarer than that */
-#define LAZY_AFTER  (20 * NS_PER_MS)  /* nothing for so long: ticks may be lazy */
-#define SLEEP_AFTER (500 * NS_PER_MS) /* nothing for so long: sleep */
+#define TICK_LAZY   (4 * NS_PER_MS)   /* maximum while events are rare */
+#define LAZY_AFTER  (20 * NS_PER_MS)  /* without events for this long: up to TICK_LAZY */
+#define SLEEP_AFTER (500 * NS_PER_MS) /* without events for this long: sleep */
 
 /*
- * Once in a hurry, stay so for a while: who filled a station fills it again.  But rest
- * now and then even so: on a machine with more to do than cores, who never sleeps is
- * the last to be woken, and loses more than by resting.
+ * Once hurrying, continue for a while: a program that filled a station fills it again.  But
+ * wait a moment now and then: on a machine with more runnable threads than cores, the scheduler
+ * delays a thread that never sleeps, and that loses more events than the wait.
  */
 #define HURRY_FOR  (2 * NS_PER_MS)
 #define REST_AFTER (100 * NS_PER_US)
 
-/* Of eight slots: so many waiting is a reason to hurry, so few none. */
+/* Of eight slots: hurry at DEEP or more waiting events, slow down at SHALLOW or fewer. */
 #define DEEP    6u
 #define SHALLOW 2u
 
-/* From lanes, which hold more than a station: so many at a time are worth no wait. */
+/* Lanes hold more than a station: poll again at once after this many events. */
 #define MANY 4096u
 
-/* Looking at stations takes at most this part of our time while little happens. */
+/* While events are rare, scans take at most one part in this many of the time. */
 #define IDLE_SHARE 16u
 
-/* Patrols while asleep: at most one part in this many. */
+/* While asleep, patrol scans take at most one part in this many of the time. */
 #define PATROL_SHARE 500u
 #define PATROL_LEAST (1 * NS_PER_SEC)
 
@@ -54,7 +54,7 @@ uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now
 	quiet_ns = now_ns - p->last_event_ns;
 	if (quiet_ns >= SLEEP_AFTER)
 		return PACE_SLEEP;
-	/* A lane that had so many has as many again by now. */
+	/* The lane has probably received as many events again during this poll. */
 	if (scan->lane_events >= MANY)
 		return 0;
 	if (scan->deepest >= DEEP || scan->lost) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c - where a trace goes: the earlier one kept, the new one locked. */
+/* place.c - the output of a trace: rename an earlier one, lock the new one. */
 #include "ctp/place.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static int cannot_write(const char *path, struct err *err)
 	return err->code;
 }
 
-/* An earlier file of that name is kept; that there is none is no failure. */
+/* Rename an earlier file to NAME.old; a missing file is not an error. */
 static int keep_old(const char *path, bool *kept, struct err *err)
 {
 	char *old = old_name(path);
@@ -66,7 +66,7 @@ static void bring_back_old(const char *path)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* A link stays what it is: /dev/stdout is one, and not ours to rename. */
+/* Never rename a link: /dev/stdout is one. */
 static bool is_plain_file(const char *path)
 {
 	struct stat st;
@@ -74,7 +74,7 @@ static bool is_plain_file(const char *path)
 	return strcmp(path, "-") != 0 && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* "-", or what it is called elsewhere: /dev/stdout, /dev/fd/1, /proc/self/fd/1. */
+/* "-" or another name of standard output: /dev/stdout, /dev/fd/1, /proc/self/fd/1. */
 static bool is_stdout(const char *path)
 {
 	struct stat named, out;
@@ -91,7 +91,7 @@ static bool is_filled_file(const char *path)
 	return is_plain_file(path) && stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* Somebody who writes it holds a lock on it: see open_file(). */
+/* A collector that writes the file holds a lock on it: see open_file(). */
 static int refuse_in_use(const char *path, struct err *err)
 {
 	int rc = 0, fd = is_plain_file(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -103,7 +103,7 @@ static int refuse_in_use(const char *path, struct err *err)
 	return rc;
 }
 
-/* Trace and sidecar belong together; a sidecar of nothing is not kept. */
+/* Rename trace and sidecar together.  An empty trace is not kept, and neither is its sidecar. */
 static int keep_earlier_file(struct place *p, struct err *err)
 {
 	char *sidecar;
@@ -113,7 +113,7 @@ static int keep_earlier_file(struct place *p, struct err *err)
 		return err->code;
 	if (is_filled_file(p->path) && keep_old(p->path, &p->kept_trace, err) < 0)
 		return err->code;
-	if (is_stdout(p->path) || is_plain_file(p->path)) /* empty, or none of ours */
+	if (is_stdout(p->path) || is_plain_file(p->path)) /* no sidecar, or an empty trace */
 		return 0;
 	sidecar = sidecar_path(p->path);
 	rc = sidecar ? keep_old(sidecar, &p->kept_sidecar, err) : no_memory(err);
@@ -135,7 +135,7 @@ static int open_file(struct place *p, struct err *err)
 	p->is_open = true;
 	if (p->is_stdout || fstat(p->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	/* Held as long as we write it; emptied only once it is ours. */
+	/* Hold the lock while writing; truncate only after locking. */
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return in_use(p->path, err);
 	p->is_file = true;
@@ -148,7 +148,7 @@ static void undo_file(struct place *p)
 {
 	char *sidecar = sidecar_path(p->path);
 
-	/* Only a plain file has a sidecar: anything else we have not made. */
+	/* Only a plain file has a sidecar; this process created nothing else. */
 	if (p->kept_trace)
 		bring_back_old(p->path);
 	else if (p->is_file)
@@ -174,7 +174,7 @@ static int open_dir(const char *path, int flags)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 }
 
-/* The place of an earlier trace that was kept has to be free. */
+/* Remove an older NAME.old to make room for the rename. */
 static int clear_old(const char *old, struct err *err)
 {
 	int dir = open_dir(old, O_NOFOLLOW);
@@ -210,7 +210,7 @@ static int keep_earlier_dir(struct place *p, struct err *err)
 	return rc < 0 ? rc : keep_old(p->path, &p->kept_trace, err);
 }
 
-/* An empty one stays; one with a trace is kept under its other name. */
+/* Keep an empty directory; rename one that contains a trace. */
 static int make_way(struct place *p, struct err *err)
 {
 	int rc = 0, dir = open_dir(p->path, 0);
@@ -237,7 +237,7 @@ static int make_dir(struct place *p, struct err *err)
 	p->fd = open_dir(p->path, 0);
 	if (p->fd < 0)
 		return cannot_write(p->path, err);
-	/* Held as long as we write it; ours only now. */
+	/* Hold the lock while writing; the directory belongs to this process from here on. */
 	if (flock(p->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		close(p->fd);
 		return in_use(p->path, err);
@@ -263,7 +263,7 @@ static int refuse_stdout(struct err *err)
 	return err->code;
 }
 
-/* ---- both ---------------------------------------------------------------- */
+/* ---- files and directories ----------------------------------------------- */
 
 static char *without_slashes(const char *path)
 {

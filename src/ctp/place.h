@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where a trace goes: a file, a directory, a pipe.
+ * place.h - the output of a trace: a file, a directory or a pipe.
  *
- * A trace is of one run: one of that name that is there already is kept as NAME.old,
- * never mixed into.  Only what is a trace, or empty, is ever renamed or removed.  Who
- * writes a trace holds a lock on it.
+ * A trace holds one run: an existing trace of the same name is renamed to NAME.old, never
+ * appended to.  Only traces and empty files or directories are ever renamed or removed.  A
+ * process that writes a trace holds a lock on it.
  */
 #ifndef CTP_PLACE_H
 #define CTP_PLACE_H
@@ -14,22 +14,22 @@
 #include "base/err.h"
 #include "trace/writer.h"
 
-/* All zero is none. */
+/* All zero: no output. */
 struct place {
-	char *path; /* without slashes at its end */
+	char *path; /* without trailing slashes */
 	enum trace_format format;
 	bool is_open;
-	int fd;          /* a file's is to be taken over, a directory's stays ours */
-	bool is_file;    /* a plain one: a sidecar goes beside it */
-	bool is_stdout;  /* standard output, under any of its names */
-	bool kept_trace; /* an earlier one is NAME.old now */
+	int fd; /* of a file: passed on to the writer; of a directory: closed by place_close() */
+	bool is_file;    /* a regular file, which gets a sidecar */
+	bool is_stdout;  /* standard output, under any name */
+	bool kept_trace; /* an earlier trace was renamed to NAME.old */
 	bool kept_sidecar;
-	bool made; /* the directory was not there */
+	bool made; /* the directory was created */
 };
 
 int place_open(struct place *p, const char *path, enum trace_format format, struct err *err);
 
-/* There was no run after all: as if place_open() had never been. */
+/* The run could not start: undo place_open(). */
 void place_undo(struct place *p);
 
 void place_close(struct place *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - what of a run becomes a trace: events, and the facts around them. */
+/* record.c - write a run to a trace: events, and the description of the run. */
 #include "ctp/record.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-/* ---- facts --------------------------------------------------------------- */
+/* ---- description of the run ---------------------------------------------- */
 
 static size_t count_words(char *const *argv)
 {
@@ -20,7 +20,7 @@ static size_t count_words(char *const *argv)
 	return nr;
 }
 
-/* @uts keeps the strings. */
+/* @uts holds the strings. */
 static struct sidecar_run describe_run(const struct record *r, uint64_t pid, struct utsname *uts)
 {
 	struct sidecar_run run = {
@@ -112,11 +112,11 @@ static void put_totals(struct record *r, const struct collector_result *result)
 	trace_put_totals(r->writer, &totals);
 }
 
-/* ---- the record --------------------------------------------------------------- */
+/* ---- open, events, close ------------------------------------------------------ */
 
 /*
- * Somebody wants us to end, and we cannot take the signal while we wait for a reader.
- * Blocked signals are pending until the loop takes them.
+ * Makes the writer stop waiting for a slow reader of a pipe.  Signals are blocked during the
+ * wait and pending until the main loop reads them.
  */
 static bool stop_is_pending(void)
 {
@@ -140,7 +140,7 @@ static int open_writer(struct record *r, struct err *err)
 	};
 
 	if (r->place.format == TRACE_FORMAT_JSONL)
-		r->place.fd = -1; /* the writer's now */
+		r->place.fd = -1; /* owned by the writer now */
 	r->writer = trace_writer_open(&output, err);
 	return r->writer ? 0 : err->code;
 }
@@ -183,7 +183,7 @@ void record_station_event(void *ctx, const struct trace_event *event)
 }
 
 /*
- * What the files took and what not; once everything is out.  An event that was read and is not
+ * Compute what is in the files, once everything is written.  An event that was read and is not
  * in the file is lost, whatever the writer counted: written = collected + lost + forgotten.
  */
 static void count(struct collector_result *result, const struct trace_counts *c)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.h - what of a run becomes a trace: events, and the facts around them.
+ * record.h - write a run to a trace: events, and the description of the run.
  *
- * When the trace takes no more (disk full), what is in it stays whole, the run goes on,
- * and the rest is counted as lost.
+ * When writing fails (disk full), the trace stays valid up to there, the run continues, and the
+ * rest is counted as lost.
  */
 #ifndef CTP_RECORD_H
 #define CTP_RECORD_H
@@ -23,11 +23,11 @@ struct record {
 	const struct collector_config *config;
 	struct place place;
 	struct trace_writer *writer; /* NULL: closed */
-	struct flight flight;        /* the writer, where nothing is written while it runs */
+	struct flight flight;        /* the writer, with a flight recorder */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
-	uint32_t nr_processes; /* of the endpoint, that were told */
-	size_t nr_modules;     /* likewise */
+	uint32_t nr_processes; /* processes of the endpoint that are in the trace */
+	size_t nr_modules;     /* likewise for modules */
 	bool has_run;
 };
 
@@ -35,13 +35,13 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 		struct err *err);
 void record_close(struct record *r);
 
-/* There was no run after all: as if record_open() had never been. */
+/* The run could not start: undo record_open(). */
 void record_undo(struct record *r);
 
-/* The program runs, as @pid (0: there is none): what the trace says first. */
+/* The program runs as @pid (0: no program): write the description of the run. */
 void record_start(struct record *r, uint64_t pid);
 
-/* Do the events of all lanes have to come in one order of time? */
+/* True if the events of all lanes must be delivered in one time order. */
 static inline bool record_wants_order(const struct record *r)
 {
 	return r->writer->wants_order;
@@ -68,22 +68,22 @@ static inline void record_site(struct record *r, const struct trace_site *site)
 	trace_put_site(r->writer, site);
 }
 
-/* One that is still there at the end of the run.  Before record_finish(). */
+/* Describe a coroutine that has not ended at the end of the run.  Call before record_finish(). */
 static inline void record_coroutine(struct record *r, const struct sidecar_coroutine *coroutine)
 {
 	trace_put_coroutine(r->writer, coroutine);
 }
 
-/* A harvest_sink, for events of stations: @ctx is the record. */
+/* A harvest_sink for station events: @ctx is the record. */
 void record_station_event(void *ctx, const struct trace_event *event);
 
-/* A scan of all stations and lanes that began at @start_ns is over: see trace_put_horizon(). */
+/* A scan of all stations and lanes that began at @start_ns is complete: see trace_put_horizon(). */
 static inline void record_scanned(struct record *r, uint64_t start_ns)
 {
 	trace_put_horizon(r->writer, start_ns);
 }
 
-/* Whoever has connected since the last call. */
+/* Write the processes that connected since the last call. */
 void record_processes(struct record *r, const struct endpoint *e);
 
 static inline void record_flush(struct record *r)
@@ -92,8 +92,8 @@ static inline void record_flush(struct record *r)
 }
 
 /*
- * The run is over: tell of the coroutines in stations, fill in what became of it all in
- * @result, close the trace.
+ * The run is over: describe the coroutines in stations, fill in the file results of @result,
+ * close the trace.
  */
 void record_finish(struct record *r, const struct harvest *h, const struct endpoint *e,
 		   struct collector_result *result);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.c - what a region tells of a run.
+ * recover.c - analyze the region of a run.
  *
- * Reads a private copy (image.h) with the collector's own code: lanes are drained,
- * stations harvested, lives read.  What comes out goes two ways: into the account that
- * recover.h describes, and into a trace if one is wanted.
+ * Reads a private copy (image.h) with the collector's own code: lanes are drained, stations
+ * harvested, coroutine states read.  The result goes to struct recover and, on request, to a
+ * trace.
  */
 #include "ctp/recover.h"
 
@@ -23,25 +23,25 @@
 #include "ctp/place.h"
 #include "ctp/recover_join.h"
 
-/* What is only needed while it is being read. */
+/* State that is needed only while reading. */
 struct reading {
 	struct recover *r;
 	struct drain drain;
 	struct place place;
 	struct trace_writer *writer; /* NULL: no trace is written */
 	struct join join;
-	uint32_t *thread_of_lane; /* 1 + index; 0: none */
-	struct u64map by_tid;     /* of threads that wrote into stations: 1 + index */
+	uint32_t *thread_of_lane; /* 1 + index into threads; 0: none */
+	struct u64map by_tid;     /* threads that wrote into stations: 1 + index */
 	struct u64map pids;
-	struct u64map woken_at, woken_after; /* by id: when last, and after how many transitions */
-	struct u64map tids;                  /* by id: where it ran last */
+	struct u64map woken_at, woken_after; /* by id: last wake; transitions before it */
+	struct u64map tids;                  /* by id: thread of the last transition */
 	size_t thread_room, coroutine_room;
 	const char *path;
 };
 
-/* ---- lists that grow ------------------------------------------------------------- */
+/* ---- growing arrays -------------------------------------------------------------- */
 
-/* Room for one more of @size bytes; false: no memory, which is noted. */
+/* Make room for one more entry of @size bytes; false: no memory, which sets short_of_memory. */
 static bool grow(struct recover *r, void **at, size_t *room, size_t nr, size_t size)
 {
 	size_t more = *room ? *room * 2 : 64;
@@ -92,7 +92,7 @@ static void copy_name(char *to, size_t size, const char *name, size_t len)
 	to[len] = '\0';
 }
 
-/* Keep it if it is one of the newest; events of stations come in no order. */
+/* Keep the event if it is among the newest; station events arrive in any order. */
 static void keep_last(struct recover *r, struct recover_thread *t, const struct trace_event *ev,
 		      bool unread)
 {
@@ -108,7 +108,7 @@ static void keep_last(struct recover *r, struct recover_thread *t, const struct 
 	for (at = t->nr_last; at > 0 && t->last[at - 1].ev.ts > ev->ts; at--)
 		;
 	if (t->nr_last == most) {
-		if (!at) /* older than all */
+		if (!at) /* older than all kept events */
 			return;
 		memmove(&t->last[0], &t->last[1], --at * sizeof(*t->last));
 	} else {
@@ -137,7 +137,7 @@ static void note_event(struct recover *r, struct recover_thread *t, const struct
 	keep_last(r, t, ev, unread);
 }
 
-/* Somebody made it ready to run: has it run since? */
+/* Remember the wake, to see later whether the coroutine has run since. */
 static void note_wake(struct reading *in, const struct trace_event *ev)
 {
 	if (u64map_put(&in->woken_at, ev->probe_id, ev->ts) < 0 ||
@@ -157,14 +157,17 @@ static void sink_lane(void *ctx, const struct trace_lane *lane)
 	struct reading *in = ctx;
 	struct recover_thread *t = thread_of(in, lane->number);
 
-	/* Threads take a lane over from each other: it is the last one's. */
+	/* Threads take over lanes from each other: the lane belongs to the last one. */
 	if (t)
 		t->tid = lane->tid;
 	if (in->writer)
 		trace_put_lane(in->writer, lane);
 }
 
-/* Is the event at @record not in the collector's trace?  Without a journal: was it not read? */
+/*
+ * True if the event at @record is not in the collector's trace; without a journal: if it was
+ * not read.
+ */
 static bool count_unsaved(struct recover *r, uint32_t lane, uint64_t record,
 			  const struct trace_event *ev, bool unread)
 {
@@ -215,7 +218,7 @@ static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 		trace_put_gap(in->writer, lane, from_ts, to_ts, transitions, others);
 }
 
-/* Read by ourselves: one that was never finished must not hide those behind it. */
+/* read_sites() reads the sites: a site that was never completed must not hide later ones. */
 static void sink_site(void *ctx, const struct trace_site *site)
 {
 	(void)ctx;
@@ -239,7 +242,7 @@ static struct recover_thread *thread_of_tid(struct reading *in, uint64_t tid)
 	return t;
 }
 
-/* What the collector has read of a station it took with it: all of it may be new. */
+/* How far the collector had read a station is unknown: treat every event as unread. */
 static void sink_station(void *ctx, const struct trace_event *ev)
 {
 	struct reading *in = ctx;
@@ -251,7 +254,7 @@ static void sink_station(void *ctx, const struct trace_event *ev)
 
 /* ---- sites ------------------------------------------------------------------------- */
 
-/* False without memory. */
+/* False: no memory. */
 static bool copy_site(struct recover *r, const struct ctp_site *from, uint32_t id,
 		      struct trace_site *to)
 {
@@ -357,7 +360,7 @@ static int drain_lanes(struct reading *in, struct err *err)
 		note_lane(in, i);
 	if (drain_open(&in->drain, &r->image.lanes, &r->image.clock, &sink, in, err) < 0)
 		return err->code;
-	/* It is not our business how old an event can be. */
+	/* Accept events of any age. */
 	in->drain.start_ns = in->drain.first_ns = in->drain.first_ticks = 0;
 	in->drain.last = true;
 	drain_look(&in->drain, &look);
@@ -425,7 +428,7 @@ static void tell_station(struct reading *in, const struct harvest *h, uint32_t i
 	if (!harvest_describe(h, i, &co))
 		return;
 	harvest_tell(&co, &out);
-	out.lost = 0; /* those that a collector may have read count as neither */
+	out.lost = 0; /* the collector may have read what is overwritten now */
 	out.state = state_of_station(&h->stations[i], &co, &out, &tid);
 	if (!co.dead)
 		add_coroutine(in, &out, i, in->r->options.threads ? tid : 0);
@@ -465,7 +468,10 @@ static void tell_life(void *ctx, const struct life *life)
 	if (co.state != TRACE_STATE_SUSPENDED || !u64map_get(&in->woken_at, co.probe_id, &at) ||
 	    !u64map_get(&in->woken_after, co.probe_id, &after))
 		return;
-	/* By whoever had seen its last transition, or after it. */
+	/*
+	 * Woken by a thread that had seen the coroutine's last transition, or after that
+	 * transition.
+	 */
 	if ((at >= co.since_ts || after == (uint32_t)co.written) && in->r->nr_coroutines)
 		in->r->coroutines[in->r->nr_coroutines - 1].woken_ts = at;
 }
@@ -502,7 +508,7 @@ static void read_command(uint32_t pid, char *to, size_t size)
 	to[strcspn(to, "\n")] = '\0';
 }
 
-/* Dead, and its parent has not taken notice. */
+/* The process has ended and its parent has not waited for it. */
 static bool is_zombie(uint32_t pid)
 {
 	char path[64];
@@ -511,7 +517,7 @@ static bool is_zombie(uint32_t pid)
 	return file_has(path, "State:\tZ") || file_has(path, "State:\tX");
 }
 
-/* A number may be somebody else's by now; who has the region mapped is the one. */
+/* The pid may have been reused: accept it only if that process maps the region. */
 static void look_at_process(const struct reading *in, uint32_t pid, struct recover_process *p)
 {
 	char maps[64];
@@ -550,7 +556,7 @@ static void look_at_processes(struct reading *in)
 
 /* ---- order ------------------------------------------------------------------------------- */
 
-/* Who waits the longest is of the most interest; who has ended of the least. */
+/* Coroutines that wait the longest come first, ended ones last. */
 static int rank(const struct recover_coroutine *c)
 {
 	switch (c->co.state) {
@@ -586,9 +592,9 @@ static void put_in_order(struct recover *r)
 		r->by_state[r->coroutines[i].co.state]++;
 }
 
-/* ---- the trace ------------------------------------------------------------------------------ */
+/* ---- trace output -------------------------------------------------------------------- */
 
-/* When the region was made, by the clock of its events; 0 if that cannot be told. */
+/* Creation time of the region on the clock of its events; 0: unknown. */
 static uint64_t start_of(const struct recover *r)
 {
 	uint64_t made = (uint64_t)r->image.made * NS_PER_SEC;
@@ -623,7 +629,7 @@ static int begin_trace(struct reading *in, struct err *err)
 	out.has_sidecar = in->place.is_file;
 	out.run = run;
 	if (out.format == TRACE_FORMAT_JSONL)
-		in->place.fd = -1; /* the writer's now */
+		in->place.fd = -1; /* owned by the writer now */
 	in->writer = trace_writer_open(&out, err);
 	if (!in->writer)
 		return err->code;
@@ -675,7 +681,7 @@ static void end_trace(struct reading *in)
 	in->writer = NULL;
 }
 
-/* ---- when ----------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------------------- */
 
 bool recover_goes_on(const struct recover *r)
 {
@@ -695,10 +701,13 @@ uint64_t recover_moment(const struct recover *r)
 
 	if (r->same_time && recover_goes_on(r))
 		return r->now_ns;
-	/* Whoever looked at it then found it going on. */
+	/* The collector's last poll proves that the run continued until then. */
 	if (r->same_time && r->image.last_look_ns > moment)
 		moment = r->image.last_look_ns;
-	/* Events that were read are gone, but states tell when they came about. */
+	/*
+	 * Events that were read are no longer in the region, but coroutine states have times,
+	 * too.
+	 */
 	for (i = 0; i < r->nr_coroutines; i++) {
 		if (r->coroutines[i].co.since_ts > moment)
 			moment = r->coroutines[i].co.since_ts;
@@ -706,8 +715,7 @@ uint64_t recover_moment(const struct recover *r)
 	return moment;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- open and close ------------------------------------------------------------------ */
 
 static void finish_account(struct reading *in)
 {
@@ -724,7 +732,7 @@ static void finish_account(struct reading *in)
 		a->missing = a->saved - in->join.transitions;
 }
 
-/* A collector that lives has more in its buffers than its journal says, and will write it. */
+/* A running collector has events in its buffers beyond its journal, and will write them. */
 static int read_journal(struct reading *in, struct err *err)
 {
 	struct recover *r = in->r;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.h - what a region tells of a run: every coroutine's state, every thread's last
- * events, what nobody has read yet.
+ * recover.h - analyze the region of a run.
  *
- * Of a run whose collector or program died, or of one that goes on (then it is as of one
- * moment, roughly).  Nothing is changed.
+ * Determines the state of every coroutine, the last events of every thread and the events that
+ * are not read yet: for a run whose collector or program was killed, or for a current run (then
+ * approximately as of one moment).  The region is not changed.
  */
 #ifndef CTP_RECOVER_H
 #define CTP_RECOVER_H
@@ -22,109 +22,109 @@
 #include "trace/writer.h"
 
 struct recover_options {
-	uint32_t last;      /* so many events of each thread are kept */
-	bool all;           /* the trace has what the collector read already, too */
-	bool join;          /* the trace begins with what the killed collector had written */
-	const char *joined; /* where that is; NULL: where the collector wrote it */
+	uint32_t last;      /* number of events to keep per thread */
+	bool all;           /* include events in the trace that the collector has already read */
+	bool join;          /* start the trace with what the killed collector had written */
+	const char *joined; /* path of that trace; NULL: from the journal */
 	const char *output; /* NULL: no trace is written */
 	enum trace_format format;
-	const char *tool; /* who writes it */
-	/* For a glance at a run that goes on, once a second or so: */
-	uint32_t newest; /* chunks of each thread that are looked at; 0: all */
-	bool threads;    /* tell which thread a coroutine was last seen on */
-	bool unordered;  /* coroutines come as they lie in the region */
-	uint64_t of;     /* not 0: of all events only this coroutine's are kept */
+	const char *tool; /* name and version for the sidecar */
+	/* For frequent inspection of a current run, about once a second: */
+	uint32_t newest; /* chunks to read per thread; 0: all */
+	bool threads;    /* determine the last thread of each coroutine */
+	bool unordered;  /* leave coroutines in the order of the region */
+	uint64_t of;     /* not 0: keep only events of this coroutine */
 };
 
 struct recover_event {
 	struct trace_event ev; /* without its name */
 	char name[CTP_LIFE_NAME_SIZE + 1];
-	bool unread; /* by the collector; always so where that is not known */
+	bool unread; /* by the collector; true if unknown */
 };
 
-/* One that writes a lane, or that wrote into stations. */
+/* A thread that writes a lane, or that wrote into stations. */
 struct recover_thread {
 	uint64_t tid;
-	uint32_t pid;  /* 0: not known */
-	uint32_t lane; /* TRACE_LANE_STATIONS: none */
-	bool closed;   /* it is over */
-	bool broken;   /* its lane cannot be read */
+	uint32_t pid;  /* 0: unknown */
+	uint32_t lane; /* TRACE_LANE_STATIONS: no lane */
+	bool closed;   /* the thread has ended */
+	bool broken;   /* the lane is corrupt */
 	uint64_t written, read,
-		kept;   /* records ever; read by the collector; of these still there */
-	uint64_t saved; /* of those read: in its trace, as far as that is known; else as read */
+		kept;   /* records ever; read by the collector; of these still in the region */
+	uint64_t saved; /* records in the collector's trace; equal to read if unknown */
 	uint64_t dropped, dropped_others;
-	uint64_t events;            /* found */
-	struct recover_event *last; /* in order of time */
+	uint64_t events;            /* found in the region */
+	struct recover_event *last; /* in time order */
 	uint32_t nr_last;
 };
 
 struct recover_coroutine {
 	struct sidecar_coroutine co; /* its name is below */
 	char name[CTP_LIFE_NAME_SIZE + 1];
-	uint64_t woken_ts; /* it was woken since it suspended; 0: not that we know */
-	uint64_t tid;      /* where it ran last, if that was asked for; 0: not known */
-	uint32_t unit;     /* number of its life or station: nobody else has it meanwhile */
+	uint64_t woken_ts; /* when it was woken since it suspended; 0: not known to be */
+	uint64_t tid;      /* thread of its last transition, if requested; 0: unknown */
+	uint32_t unit; /* number of its ctp_life or station, unique while the coroutine exists */
 };
 
 enum recover_life { PROCESS_GONE, PROCESS_THERE, PROCESS_OTHER };
 
 struct recover_process {
 	uint32_t pid;
-	enum recover_life life; /* OTHER: the number is another's by now */
-	char command[32];       /* of one that is there */
+	enum recover_life life; /* OTHER: the pid was reused */
+	char command[32];       /* of a process that is THERE */
 };
 
-/* Which event is where: written = in the trace + not in it + lost + gone. */
+/* Location of every event: written = saved + unsaved + lost + gone. */
 struct recover_account {
 	uint64_t saved, others_saved;     /* in the collector's trace */
-	uint64_t unsaved, others_unsaved; /* found in the region, and not in that trace */
-	uint64_t lost, others_lost;       /* dropped by the program, all lanes ever */
-	uint64_t gone;                    /* records in neither: of broken lanes, or given back */
-	uint64_t missing;                 /* transitions that the trace should have and has not */
+	uint64_t unsaved, others_unsaved; /* in the region and not in that trace */
+	uint64_t lost, others_lost;       /* lost by the program, all lanes ever */
+	uint64_t gone;                    /* records in neither: of corrupt lanes, or given back */
+	uint64_t missing; /* transitions that the trace should contain and does not */
 };
 
 struct recover {
 	struct image image;
 	struct journal_copy journal;
-	struct recover_account account; /* only with a journal */
+	struct recover_account account; /* valid only with a journal */
 	struct recover_options options;
 	struct recover_thread *threads;
 	size_t nr_threads;
-	struct recover_coroutine *coroutines; /* suspended the longest first, then the others */
+	struct recover_coroutine *coroutines; /* longest suspended first, then the others */
 	size_t nr_coroutines;
 	size_t by_state[NR_TRACE_STATES];
 	struct recover_process *processes;
 	size_t nr_processes;
-	struct trace_site *sites; /* by number; no file where there is none */
+	struct trace_site *sites; /* by number; file is NULL if missing */
 	uint32_t nr_sites;
-	struct site_table places; /* has their strings */
+	struct site_table places; /* owns their strings */
 	struct drain_totals lanes;
 	struct harvest_totals stations;
 	uint64_t first_ts, last_ts;  /* of all events found */
-	uint64_t now_ns;             /* CLOCK_MONOTONIC, */
-	uint64_t now_realtime_ns;    /* and the time of day then */
-	bool same_time;              /* times are of this machine's clock, since it was started */
+	uint64_t now_ns;             /* CLOCK_MONOTONIC at the time of reading */
+	uint64_t now_realtime_ns;    /* time of day at the same moment */
+	bool same_time;              /* times are of this machine's clock since its last boot */
 	struct trace_counts written; /* into the trace */
-	struct err output, sidecar;  /* why it could not be */
-	bool short_of_memory;        /* not everything is here */
+	struct err output, sidecar;  /* why writing failed */
+	bool short_of_memory;        /* the result is incomplete */
 };
 
-/* @path: a region, or a directory with one. */
+/* @path: a region, or a directory that contains one. */
 int recover_open(struct recover *r, const char *path, const struct recover_options *options,
 		 struct err *err);
 
-/* The same of an open file. */
+/* The same for an open file. */
 int recover_read(struct recover *r, int fd, const char *path, const struct recover_options *options,
 		 struct err *err);
 void recover_close(struct recover *r);
 
-/* The moment that ages are counted to: now, or the last sign of life. */
+/* The moment that ages refer to: now, or the last known activity. */
 uint64_t recover_moment(const struct recover *r);
 
-/* Is any of the programs still there? */
+/* True if one of the programs still runs. */
 bool recover_goes_on(const struct recover *r);
 
-/* NULL: not told. */
+/* NULL: unknown site. */
 const struct trace_site *recover_site(const struct recover *r, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recover_join.c - the trace of a killed collector, put in front of what its region still has. */
+/* recover_join.c - the trace of a killed collector, followed by the rest of its region. */
 #include "ctp/recover_join.h"
 
 #include <errno.h>
@@ -16,7 +16,10 @@ static void put(struct join *j, struct u64map *map, uint64_t key, uint64_t value
 
 /* ---- events of stations --------------------------------------------------------- */
 
-/* Times of stations are the program's own, to the nanosecond: with the rest they name an event. */
+/*
+ * Station times are the program's own, in nanoseconds: with the other fields they identify an
+ * event.
+ */
 static uint64_t key_of(uint64_t probe_id, uint64_t tid, uint64_t seq, uint64_t ts)
 {
 	uint64_t key = probe_id * UINT64_C(0x9e3779b97f4a7c15) ^ ts;
@@ -50,7 +53,7 @@ bool join_has_station_event(const struct join *j, const struct trace_event *ev)
 	       found == 2;
 }
 
-/* ---- what the trace has ---------------------------------------------------------- */
+/* ---- events in the trace --------------------------------------------------------- */
 
 static void note_event(struct join *j, const struct trace_event *ev)
 {
@@ -67,7 +70,7 @@ static void note_event(struct join *j, const struct trace_event *ev)
 		put(j, &j->stations, key, 2);
 }
 
-/* A write that was cut short by the kill may have left more than the last save counts. */
+/* A write that the kill interrupted may have left more events than the last save counts. */
 static bool is_saved(const struct join *j, const struct journal_copy *journal,
 		     const struct trace_event *ev)
 {
@@ -118,15 +121,15 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 		note_event(j, &item->event);
 		trace_put_event(writer, TRACE_LANE_STATIONS, &item->event);
 		break;
-	case TRACE_ITEM_TOTALS: /* of the whole: at the end */
+	case TRACE_ITEM_TOTALS: /* of the whole run: written at the end */
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}
 }
 
 /*
- * A reader of CTF takes what it can of a packet that was cut by the kill: so much more than the
- * last save says.  Stations are written without a save: beside them the number means nothing.
+ * A CTF reader takes what it can of a packet that the kill cut: the events beyond the last
+ * save.  Stations are written without a save, so with stations the difference has no meaning.
  */
 static void count_cut(struct join *j, const struct journal_copy *journal, const struct image *image)
 {
@@ -176,7 +179,7 @@ void join_release(struct join *j)
 	u64map_release(&j->pids);
 }
 
-/* ---- what follows ---------------------------------------------------------------- */
+/* ---- events of the region -------------------------------------------------------- */
 
 uint64_t join_time(const struct join *j, const struct trace_event *ev)
 {

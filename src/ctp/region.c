@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region.c - create, reserve and map the region; its directory; its end. */
+/* region.c - create, reserve, map and remove the region and its directory. */
 #include "ctp/region.h"
 
 #include <corotracer/atomic.h>
@@ -22,9 +22,9 @@
 #include "ctp/room.h"
 #include "ctp/timebase.h"
 
-/* ---- a file that gets shorter while we read it ----------------------------- */
+/* ---- truncation of a mapped file ------------------------------------------- */
 
-/* A signal handler has no other way to find them. */
+/* Global, because the signal handler has no other access to it. */
 static struct {
 	struct {
 		char *map;
@@ -36,7 +36,7 @@ static struct {
 	volatile sig_atomic_t shrunk;
 } guard;
 
-/* Put a page of zeros where the file ended; the scan goes on and finds nothing there. */
+/* Map a page of zeros where the file ended; the scan continues and finds nothing there. */
 static bool mend(char *addr)
 {
 	char *page = addr - (uintptr_t)addr % (uintptr_t)guard.page;
@@ -58,7 +58,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 	if (mend(info->si_addr))
 		guard.shrunk = 1;
 	else
-		signal(sig, SIG_DFL); /* not ours: die of it where it happened */
+		signal(sig, SIG_DFL); /* not a guarded mapping: let the fault kill the process */
 }
 
 void region_guard(void *map, uint64_t size, int prot)
@@ -101,7 +101,7 @@ static char *path_in(const char *dir, const char *name)
 	return asprintf(&out, "%s/%s", dir, name) < 0 ? NULL : out;
 }
 
-/* The program may run elsewhere: relative to where we are now. */
+/* The program may run in another directory: relative to the collector's. */
 static char *absolute(const char *path)
 {
 	char *cwd, *out = NULL;
@@ -115,7 +115,7 @@ static char *absolute(const char *path)
 	return out;
 }
 
-/* Fill in dir, shm and sock. */
+/* Set dir, shm and sock. */
 static int choose_paths(struct region *r, uint64_t buffer, const char *shm, const char *sock,
 			struct err *err)
 {
@@ -141,7 +141,7 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 	return 0;
 }
 
-/* Why the path is taken, and what to do. */
+/* Explain why the path cannot be used. */
 static int explain_taken(const char *path, struct err *err)
 {
 	struct stat st;
@@ -177,7 +177,7 @@ static int reserve(struct region *r, struct err *err)
 	return err->code;
 }
 
-/* Whoever looks for regions may have it for a moment (region_is_live()). */
+/* Take the lock.  A process that lists regions may hold it for a moment (region_is_live()). */
 static void hold(int fd)
 {
 	struct timespec moment = { 0, 1000000 };
@@ -198,7 +198,7 @@ static int create_file(struct region *r, struct err *err)
 			 "name a folder that is there and yours, or none: the default is private");
 		return err->code;
 	}
-	/* Held as long as we live: tells a region in use from one left behind. */
+	/* Held while the collector runs: distinguishes a region in use from one left behind. */
 	hold(r->fd);
 	return reserve(r, err);
 }
@@ -220,10 +220,10 @@ static int map_file(struct region *r, struct err *err)
 	return 0;
 }
 
-/* Can we make every running thread of a registered process pass a barrier? */
+/* True if membarrier() can execute a barrier on every running thread of registered processes. */
 static bool membarrier_works(void)
 {
-	/* (C) pairs with ctp_wake_if_asleep(): only asked here, done in sleep_announce(). */
+	/* (C) pairs with ctp_wake_if_asleep(): only queried here, executed in sleep_announce(). */
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 
 	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) &&
@@ -273,7 +273,7 @@ void region_close(struct region *r)
 	if (r->map)
 		munmap(r->map, r->size);
 	if (r->fd >= 0) {
-		unlink(r->shm); /* only what we made: O_EXCL */
+		unlink(r->shm); /* O_EXCL: this process created it */
 		close(r->fd);
 	}
 	if (r->dir)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.h - the collector's side of the shared region and where it lives.
+ * region.h - create, map and remove the shared region.
  *
- * By default region and socket lie in a fresh directory of ours (mode 0700) on
- * tmpfs, so that nobody else can have been there before, and two collectors never
- * meet.  A path that the user names must not exist: what is there may be somebody's.
+ * By default region and socket are in a new private directory (mode 0700) on tmpfs, so that no
+ * other user can create files there first, and two collectors never collide.  A path that the
+ * user names must not exist: an existing file may belong to another program.
  *
- * The backing store is reserved up front: a full tmpfs is an error of ours at the
+ * The backing store is reserved in advance: a full tmpfs is an error of the collector at the
  * start, not a SIGBUS in the program later.
  *
- * The stations are mapped read-only; the header's page is the only one we write.
- * A program can still shorten the file under us; then zeros are read instead, and
- * region_shrunk() says so.
+ * Stations are mapped read-only; the collector writes only the header's page.  A program can
+ * still truncate the file while it is mapped; the collector then reads zeros, and
+ * region_shrunk() returns true.
  */
 #ifndef CTP_REGION_H
 #define CTP_REGION_H
@@ -23,13 +23,13 @@
 
 #include "base/err.h"
 
-/* What a private place consists of. */
+/* Names in a private directory. */
 #define REGION_DIR_PREFIX "corotracer-"
 #define REGION_FILE       "region"
 #define REGION_SOCKET     "wake"
 
 struct region {
-	char *dir;  /* our own directory, or NULL when the user named both paths */
+	char *dir;  /* private directory, or NULL if the user named both paths */
 	char *shm;  /* absolute */
 	char *sock; /* absolute; created by the endpoint */
 	int fd;
@@ -42,22 +42,25 @@ struct region {
 };
 
 /*
- * @shm and @sock are what the user asked for, or NULL: then a place is chosen that has room for
- * @buffer bytes beside the stations, as far as there is one (room.h).
+ * @shm and @sock are the paths that the user named, or NULL: then a directory is chosen that
+ * has room for @buffer bytes in addition to the stations, if there is one (room.h).
  */
 int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
 		  const char *sock, struct err *err);
 
-/* Unmaps, and removes everything region_create() made (and the socket).  NULL-safe parts. */
+/*
+ * Unmap, and remove the file and the directory.  Accepts a partly created region; close the
+ * endpoint first.
+ */
 void region_close(struct region *r);
 
-/* From now on a file that ends before this mapping does reads as zeros there. */
+/* From now on the part of this mapping beyond the end of the file reads as zeros. */
 void region_guard(void *map, uint64_t size, int prot);
 
 /* Before @map is unmapped: another mapping may get its address. */
 void region_unguard(void *map);
 
-/* Did somebody cut the file while we read it? */
+/* True if the file was truncated while mapped. */
 bool region_shrunk(void);
 
 #endif

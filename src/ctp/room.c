@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* room.c - where shared memory has room: in memory if possible, otherwise the roomiest place. */
+/* room.c - choose a directory with room for shared memory: tmpfs if possible, else the largest. */
 #include "ctp/room.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The longest name of a file in the directory, with its slash. */
+/* The longest name of a file in the directory, including its slash. */
 #define FILE_NAME_MOST 16u
 
-/* What a pool grows by; not every file system can reserve it. */
+/* The step by which a pool grows; not every file system can reserve it. */
 #define PROBE_SIZE 65536
 
 struct room {
 	const char *path;
-	uint64_t room;  /* bytes free, up to what is wanted */
-	bool preferred; /* in memory, and there is room for all that is wanted */
+	uint64_t room;  /* free bytes, at most the wanted size */
+	bool preferred; /* tmpfs with room for the wanted size */
 };
 
 void room_places(const char *places[ROOM_PLACES])
@@ -55,11 +55,11 @@ static bool in_memory(const char *path)
 {
 	struct statfs fs;
 
-	/* A ramfs has no limit and says that it has no room: it is not a candidate. */
+	/* A ramfs has no limit and reports no free space: it is not a candidate. */
 	return statfs(path, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-/* Sockets have short paths. */
+/* The path of a socket is limited to sizeof(sun_path). */
 static bool is_short(const char *path, const char *prefix)
 {
 	return strlen(path) + 1 + strlen(prefix) + 6 + FILE_NAME_MOST <
@@ -73,7 +73,7 @@ static bool better(const struct room *a, const struct room *b)
 	return !a->preferred && a->room > b->room;
 }
 
-/* The best first; equals stay in order. */
+/* Best first; stable for equal ones. */
 static size_t list_rooms(struct room rooms[ROOM_PLACES], const char *prefix, uint64_t least,
 			 uint64_t wanted)
 {
@@ -99,7 +99,7 @@ static size_t list_rooms(struct room rooms[ROOM_PLACES], const char *prefix, uin
 	return nr;
 }
 
-/* Can files there be given room ahead of their use?  Without it a full disk is a SIGBUS. */
+/* True if the file system can reserve space in advance.  Without that, a full disk means SIGBUS. */
 static bool can_reserve(const char *dir)
 {
 	char *path = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.h - where shared memory has room.
+ * room.h - choose a directory with room for shared memory.
  *
- * A file that a program and a collector map goes to a directory in memory (tmpfs) if one has
- * the room that is wanted.  Containers often have a /dev/shm of 64 MiB beside a /tmp of many
- * GiB: then it goes where the most room is.
+ * A file that a program and a collector map goes to a directory on tmpfs if one has the wanted
+ * room.  Containers often have a /dev/shm of 64 MiB and a /tmp of many GiB: then the file goes
+ * to the directory with the most room.
  */
 #ifndef CTP_ROOM_H
 #define CTP_ROOM_H
@@ -16,13 +16,13 @@
 /* /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR, /tmp, /var/tmp. */
 #define ROOM_PLACES 5u
 
-/* The places, in order of preference; NULL: not set, or named before. */
+/* The directories in order of preference; NULL: not set, not absolute, or a duplicate. */
 void room_places(const char *places[ROOM_PLACES]);
 
 /*
- * Make a directory of mode 0700, named @prefix and six characters, in a place that has @wanted
- * bytes free, or else in the one that has the most; never in one that has less than @least.
- * Paths of sockets in it are short enough.  The caller frees the path; NULL: no place.
+ * Create a directory of mode 0700, named @prefix plus six characters, where @wanted bytes are
+ * free, or else where the most bytes are free; never where less than @least are.  Paths of
+ * sockets in it are short enough.  The caller frees the path; NULL: no directory qualifies.
  */
 char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* running.c - the collectors of this user that are running, and what each says of itself. */
+/* running.c - the running collectors of this user, and the status of each. */
 #include "ctp/running.h"
 
 #include <errno.h>
@@ -10,7 +10,10 @@
 #include "ctp/control.h"
 #include "ctp/find.h"
 
-/* A collector looks up every second at least; one that does not is stopped, or stuck. */
+/*
+ * A collector serves its control socket at least every second; after this time it is stopped or
+ * stuck.
+ */
 #define STATUS_TIMEOUT_MS 10000
 
 uint64_t running_number(const json_t *object, const char *key)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * running.h - the collectors of this user that are running, and what each says of itself.
+ * running.h - the running collectors of this user, and the status of each.
  *
- * What a collector answers is JSON of its own making, in a socket that only this user can
- * have made; it is read as a stranger's all the same.
+ * An answer is JSON from a collector, over a socket that only this user can have created; it is
+ * parsed as untrusted input nevertheless.
  */
 #ifndef CTP_RUNNING_H
 #define CTP_RUNNING_H
@@ -18,30 +18,33 @@
 
 struct running {
 	char *region;
-	json_t *status; /* NULL: it did not answer */
-	struct err err; /* why not */
+	json_t *status; /* NULL: no answer */
+	struct err err; /* why there is none */
 };
 
-/* All zero is nobody. */
+/* All zero: an empty list. */
 struct all_running {
 	struct running *at;
 	size_t nr;
 };
 
-/* Everybody, or the one with @region (NULL: any).  *@left: regions that nobody has any more. */
+/*
+ * List all running collectors, or only the one of @region (NULL: all).  *@left: number of
+ * regions without a collector.
+ */
 int running_look(struct all_running *all, const char *region, size_t *left, struct err *err);
 void running_release(struct all_running *all);
 
-/* Is @pid its own, or of a program that it traces? */
+/* True if @pid is the collector's or belongs to a program that it traces. */
 bool running_traces(const struct running *r, unsigned long long pid);
 
 /*
- * Ask the collector of @region and wait for its answer, an object: @timeout_ms at most, or for
- * as long as it takes (-1).  NULL and why.
+ * Send @request to the collector of @region and wait for its answer, a JSON object, at most
+ * @timeout_ms (-1: no limit).  NULL on failure, with @err set.
  */
 json_t *running_ask(const char *region, const char *request, int timeout_ms, struct err *err);
 
-/* Members of an answer; 0 and "" where there is none of that kind. */
+/* Members of an answer; 0 or "" if missing or of another type. */
 uint64_t running_number(const json_t *object, const char *key);
 const char *running_text(const json_t *object, const char *key);
 

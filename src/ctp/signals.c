@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* signals.c - what the user does to us, the program should feel exactly once. */
+/* signals.c - deliver each signal from the user to the program exactly once. */
 #include "ctp/signals.h"
 
 #include <poll.h>
@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 
-/* How long the witness may take to note what the whole group got. */
+/* Time for the witness to note a signal that the whole group received. */
 #define WITNESS_NS (30 * NS_PER_MS)
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 #define NR_PASSED_ON (sizeof(passed_on) / sizeof(passed_on[0]))
 
-/* Writes that fail should fail with a word, not kill us. */
+/* Failing writes must return an error instead of killing the collector. */
 static const int ignored[] = { SIGPIPE, SIGXFSZ };
 #define NR_IGNORED 2
 
@@ -99,11 +99,14 @@ int signals_open(struct signals *s, bool with_witness, struct err *err)
 	ignore.sa_handler = SIG_IGN;
 	sigaction(ignored[0], &ignore, &s->inherited[0]);
 	sigaction(ignored[1], &ignore, &s->inherited[1]);
-	/* Ignored (a launcher's habit), our children would vanish and never be waited for. */
+	/* If SIGCHLD were ignored (inherited from a launcher), children could not be waited for. */
 	ignore.sa_handler = SIG_DFL;
 	sigaction(SIGCHLD, &ignore, &s->inherited[2]);
 	note_unwanted(s);
-	/* Before anything else is open, so that the witness inherits as little as can be. */
+	/*
+	 * Before other files are opened, so that the witness inherits as few descriptors as
+	 * possible.
+	 */
 	passed_on_set(&noted);
 	if (with_witness)
 		witness_start(&s->witness, &noted);
@@ -120,7 +123,10 @@ void signals_close(struct signals *s)
 
 	if (s->fd < 0)
 		return;
-	/* What came while the files were finished must not end us before the summary. */
+	/*
+	 * A signal that arrived while the files were closed must not end the process before the
+	 * summary.
+	 */
 	while (read(s->fd, &late, sizeof(late)) == sizeof(late))
 		;
 	close(s->fd);
@@ -163,7 +169,7 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (sig == SIGCHLD) /* it woke us, which is all it is for */
+		if (sig == SIGCHLD) /* only needed to end the wait */
 			continue;
 		if (sig == s->kept) {
 			s->kept_came = true;
@@ -173,7 +179,7 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 			s->asked_to_stop = true;
 			s->stop_signal = sig;
 		}
-		/* From a terminal: that is always the whole group. */
+		/* From a terminal: such a signal always goes to the whole group. */
 		if (info.ssi_code == SI_KERNEL)
 			s->noted_ns[sig] = now_ns;
 		if (!s->due_ns[sig])
@@ -181,10 +187,10 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 	}
 }
 
-/* Did the program get it by itself, as a member of the group? */
+/* True if the program received the signal itself, as a member of the group. */
 static bool reached_the_group(const struct signals *s, int sig, pid_t program)
 {
-	/* However long ago: we may have been stopped, or busy with a slow disk. */
+	/* However long ago: the collector may have been stopped, or blocked by a slow disk. */
 	return s->noted_ns[sig] > s->handled_ns[sig] && getpgid(program) == getpgrp();
 }
 

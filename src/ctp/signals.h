@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.h - what the user does to us, the program should feel exactly once.
+ * signals.h - deliver each signal from the user to the program exactly once.
  *
- * Program and collector share a process group, so that pipelines and job control
- * work as without us.  Hence a Ctrl-C, or a kill of the whole group, reaches the
- * program by itself, and passing it on would deliver it twice (which, to many
- * programs, means "now really quit").  A signal sent to the collector alone must be
- * passed on.  The kernel does not tell which it was.  So there is a witness: a child
- * in the same group that does nothing but note which signals it gets.  What it got
- * too was meant for the group.
+ * Program and collector share a process group, so that pipelines and job control work as
+ * without the collector.  Hence a Ctrl-C, or a kill of the whole group, reaches the program
+ * directly, and forwarding it would deliver it twice (which many programs take as "quit
+ * immediately").  A signal sent to the collector alone must be forwarded.  The kernel does not
+ * report which of the two it was.  So there is a witness: a child in the same group that only
+ * notes which signals it receives.  A signal that the witness also received was sent to the
+ * group.
  */
 #ifndef CTP_SIGNALS_H
 #define CTP_SIGNALS_H
@@ -27,43 +27,43 @@ struct signals {
 	struct witness witness;
 	struct u64map ends; /* by pid: when the witness saw it end */
 	sigset_t inherited_mask;
-	struct sigaction inherited[3]; /* what SIGPIPE, SIGXFSZ and SIGCHLD did before us */
-	sigset_t unwanted;             /* were ignored before us: no reason to stop; never SIGINT */
-	uint64_t due_ns[NSIG];         /* pass on then, unless the witness got it too; 0: nothing */
-	uint64_t noted_ns[NSIG];       /* when the witness last got it */
-	uint64_t handled_ns[NSIG];     /* when we last decided about it */
-	bool asked_to_stop;            /* one of SIGINT, SIGTERM, SIGHUP came */
-	int stop_signal;               /* which came last */
-	int kept;                      /* one that is for us, and not passed on; 0: none */
+	struct sigaction inherited[3]; /* original actions of SIGPIPE, SIGXFSZ and SIGCHLD */
+	sigset_t unwanted;     /* originally ignored: do not stop the collector; never SIGINT */
+	uint64_t due_ns[NSIG]; /* when to forward, unless the witness received it too; 0: nothing */
+	uint64_t noted_ns[NSIG];   /* when the witness last received it */
+	uint64_t handled_ns[NSIG]; /* when the collector last handled it */
+	bool asked_to_stop;        /* SIGINT, SIGTERM or SIGHUP was received */
+	int stop_signal;           /* the last of these */
+	int kept;                  /* handled by the collector and not forwarded; 0: none */
 	bool kept_came;
 };
 
-/* From here on signals come through signals_serve().  @with_witness: a program will run. */
+/* From here on signals arrive through signals_serve().  @with_witness: a program will run. */
 int signals_open(struct signals *s, bool with_witness, struct err *err);
 void signals_close(struct signals *s);
 
-/* Take the witness's notes: it waits when a few thousand were not taken. */
+/* Read the witness's notes: the witness blocks after a few thousand unread ones. */
 void signals_hear_witness(struct signals *s);
 
-/* Note when @pid ends, with a witness: see signals_end_of(). */
+/* Let the witness note when @pid ends: see signals_end_of(). */
 void signals_watch(struct signals *s, pid_t pid);
 
 /* When the watched @pid ended; 0: unknown.  Waits until @until_ns for the witness's note. */
 uint64_t signals_end_of(struct signals *s, pid_t pid, uint64_t until_ns);
 
-/* In the forked child, before exec: as if we had never been there. */
+/* In the forked child, before exec: restore the inherited signal state. */
 void signals_restore_in_child(const struct signals *s);
 
-/* @sig is for us from now on: it is not passed on. */
+/* From now on the collector handles @sig itself and does not forward it. */
 void signals_keep(struct signals *s, int sig);
 
-/* Did it come since the last call? */
+/* True if that signal arrived since the last call. */
 bool signals_kept(struct signals *s);
 
-/* Take what came.  Never waits. */
+/* Read pending signals.  Never blocks. */
 void signals_serve(struct signals *s, uint64_t now_ns);
 
-/* Pass on to @program what is due; returns when the next is (UINT64_MAX: nothing). */
+/* Forward due signals to @program; returns when the next one is due (UINT64_MAX: none). */
 uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - write what the flight recorder has, while the program runs or at its end. */
+/* snapshot.c - write the flight recorder's events, while the program runs or at its end. */
 #include "ctp/snapshot.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "ctp/lane_record.h"
 #include "ctp/lives.h"
 
-/* Connected processes that a status names at most. */
+/* Maximum number of connected processes in a status answer. */
 #define STATUS_PIDS 4096u
 
 /* ---- one snapshot ------------------------------------------------------------- */
 
-/* Coroutines as they were at one moment: events go on while we write. */
+/* Copies of all coroutine states at one moment: the program continues meanwhile. */
 struct census {
 	struct life *lives;
 	size_t nr, room;
@@ -97,7 +97,7 @@ static void put_lives(struct record *to, const struct census *census,
 	}
 }
 
-/* Coroutines in stations: those ever, and those that have not ended. */
+/* Coroutines in stations: returns those that have not ended; *@ever counts all. */
 static uint64_t count_stations(const struct harvest *h, uint64_t *ever)
 {
 	struct harvest_coroutine co;
@@ -114,7 +114,7 @@ static uint64_t count_stations(const struct harvest *h, uint64_t *ever)
 	return there;
 }
 
-/* The trace could not even be begun. */
+/* The trace could not be opened or begun. */
 static void write_nothing(const struct flight *f, const struct err *why, struct collector_result *r)
 {
 	r->output = *why;
@@ -137,7 +137,7 @@ static int write_events(const struct snapshot_source *s, struct record *to,
 	return 0;
 }
 
-/* @r: as the collector tells it; filled in is what the files came to. */
+/* @r comes from the collector; the file results are added here. */
 static void write_trace(const struct snapshot_source *s, const char *path,
 			const struct census *census, struct collector_result *r)
 {
@@ -170,7 +170,7 @@ static void write_trace(const struct snapshot_source *s, const char *path,
 	record_close(&record);
 }
 
-/* @last: the run is over.  Otherwise how the program ended is not known yet. */
+/* @last: the run is over.  Otherwise the exit status of the program is not known yet. */
 static void take_snapshot(const struct snapshot_source *s, const char *path, bool last,
 			  struct collector_result *r, struct snapshot_result *out)
 {
@@ -178,7 +178,7 @@ static void take_snapshot(const struct snapshot_source *s, const char *path, boo
 	uint64_t ever, there;
 
 	lives_each(s->lanes, 0, count_in, &census);
-	tickclock_mark(s->clock); /* so that no coroutine's last time is later */
+	tickclock_mark(s->clock); /* so that no coroutine has a later time than the last mark */
 	there = census.nr + count_stations(s->harvest, &ever);
 	if (!last) {
 		memset(r, 0, sizeof(*r));
@@ -228,7 +228,7 @@ static void answer_error(struct snapshots *s, uint64_t ticket, const struct err 
 	answer(s, ticket, &j);
 }
 
-/* Relative to where we are, which is not where they are. */
+/* Make the path absolute: the client's working directory may differ. */
 static void json_path(struct json_writer *j, const char *key, const char *path)
 {
 	char *whole = path[0] == '/' ? NULL : realpath(path, NULL);
@@ -267,7 +267,7 @@ static void json_command(struct json_writer *j, char *const *argv)
 	jw_array_end(j);
 }
 
-/* Programs that are there, as far as they connected. */
+/* The processes that are connected, and the program. */
 static void json_pids(struct json_writer *j, const struct endpoint *e, int program)
 {
 	uint32_t i, nr = 0;
@@ -322,7 +322,10 @@ static void enqueue(struct snapshots *s, uint64_t ticket, const char *path)
 	struct snapshot_request *q;
 	struct err err = { 0 };
 
-	/* Clients are fewer than places; of a signal one in the queue is enough. */
+	/*
+	 * There are fewer clients than queue entries, and at most one waiting entry is from a
+	 * signal.
+	 */
 	if (s->nr_queue == sizeof(s->queue) / sizeof(s->queue[0])) {
 		err_set(&err, -EBUSY, "too many wait for a snapshot already");
 		answer_error(s, ticket, &err);
@@ -375,7 +378,7 @@ void snapshots_want(struct snapshots *s)
 {
 	uint32_t i;
 
-	/* One that has not begun yet will do for this one, too. */
+	/* A queued request that has not started also covers this signal. */
 	for (i = s->child ? 1 : 0; i < s->nr_queue; i++) {
 		if (!s->queue[i].ticket)
 			return;
@@ -410,7 +413,7 @@ static void child_main(const struct snapshots *s, int out)
 	_exit(0);
 }
 
-/* Without a child the collector stands still meanwhile: still better than no snapshot. */
+/* Without a child the collector cannot collect meanwhile; that is better than no snapshot. */
 static void take_it_ourselves(struct snapshots *s)
 {
 	struct collector_result *r = calloc(1, sizeof(*r));
@@ -449,7 +452,7 @@ static void start_next(struct snapshots *s)
 	s->got = 0;
 }
 
-/* The child has said all it will: it is done, or dead. */
+/* The child has written its whole result, or was killed. */
 static void child_done(struct snapshots *s)
 {
 	int status = 0;
@@ -473,7 +476,7 @@ static void child_done(struct snapshots *s)
 	dequeue(s);
 }
 
-/* False: it is still at it. */
+/* False: the child is still writing. */
 static bool hear_child(struct snapshots *s)
 {
 	ssize_t n;
@@ -492,14 +495,14 @@ static bool hear_child(struct snapshots *s)
 	}
 }
 
-/* ---- all of them ------------------------------------------------------------------- */
+/* ---- open, serve, close ------------------------------------------------------------ */
 
 void snapshots_open(struct snapshots *s, const struct snapshot_source *source, const char *region)
 {
 	memset(s, 0, sizeof(*s));
 	s->source = *source;
 	s->result_fd = -1;
-	/* Without it the collector does its work all the same; signals still ask. */
+	/* Without the control socket the collector still works; signals can request snapshots. */
 	control_open(&s->control, region, handle, s, &s->no_control);
 }
 
@@ -536,7 +539,7 @@ void snapshots_finish(struct snapshots *s, struct collector_result *r)
 		hear_child(s);
 		child_done(s);
 	}
-	/* Elsewhere, for who asked for that; the output itself is what comes last. */
+	/* Snapshots to other paths first; the output is written last. */
 	while (s->nr_queue && s->queue[0].path)
 		take_it_ourselves(s);
 	if (s->source.config->flight_size)
@@ -559,7 +562,7 @@ static int refuse_output(const char *path, struct err *err)
 	return err->code;
 }
 
-/* Is it of a kind that can be, and in a place that is there and ours? */
+/* Check the kind of file, and that its directory exists and is writable. */
 int snapshot_check_output(const struct collector_config *config, struct err *err)
 {
 	const char *path = config->output, *slash;

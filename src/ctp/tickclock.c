@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* tickclock.c - from the cycle counter to CLOCK_MONOTONIC. */
+/* tickclock.c - convert the cycle counter to CLOCK_MONOTONIC. */
 #include "ctp/tickclock.h"
 
 #include <string.h>
 
-/* The clock and counter reading is the SDK's own. */
+/* Reading clock and counter uses the SDK's code. */
 #define CTP_SLOW_LINKAGE static __attribute__((unused, noinline, cold))
 #include <corotracer/attach.h>
 
 #include "base/clock.h"
 
-/* Of marks nearer than this only one is kept for long. */
+/* Minimum distance of marks in the coarse ring. */
 #define APART_NS (1 * NS_PER_MS)
 
-/* Somebody came in between, again and again: so often we try. */
+/* Attempts to read both without being preempted in between. */
 #define TRIES 16
 
 static struct tick_mark *newest(struct tick_ring *r)
@@ -40,7 +40,7 @@ void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns)
 {
 	const struct tick_mark *last = newest(&tc->fine), *kept = newest(&tc->coarse);
 
-	/* Neither goes back; if the counter did, all before it is of another time. */
+	/* Both must increase: ignore a reading after the counter was set back. */
 	if (last && (ticks <= last->ticks || ns <= last->ns))
 		return;
 	append(&tc->fine, ticks, ns);
@@ -98,12 +98,12 @@ static uint64_t oldest(const struct tick_ring *r)
 	return r->nr > TICKCLOCK_MARKS ? r->nr - TICKCLOCK_MARKS : 0;
 }
 
-/* The mark that @ticks comes after, as far back as we know. */
+/* The last mark before @ticks, or the oldest mark. */
 static const struct tick_mark *mark_before(const struct tick_ring *r, uint64_t ticks)
 {
 	uint64_t low = oldest(r), high = r->nr - 1;
 
-	/* Nearly always it is the last stretch. */
+	/* Nearly always it is the last interval. */
 	if (high > low && mark_nr(r, high - 1)->ticks <= ticks)
 		return mark_nr(r, high - 1);
 	while (high - low > 1) {
@@ -139,7 +139,7 @@ uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 
 	if (ticks >= m->ticks)
 		return m->ns + (uint64_t)(((unsigned __int128)(ticks - m->ticks) * m->mult) >> 32);
-	/* Older than all we remember; perhaps than the clock itself. */
+	/* Older than the oldest mark, possibly before time 0 of the clock. */
 	back = ((unsigned __int128)(m->ticks - ticks) * m->mult) >> 32;
 	return back < m->ns ? m->ns - (uint64_t)back : 0;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tickclock.h - from the cycle counter to CLOCK_MONOTONIC.
+ * tickclock.h - convert the cycle counter to CLOCK_MONOTONIC.
  *
- * Lanes carry the counter as it was.  The collector reads clock and counter together,
- * each time before it looks at the lanes, and interpolates between these marks: exact
- * at every mark, and in between wrong by no more than the clock's rate changes from
- * one to the next.  There is nothing to calibrate and nothing that drifts; a machine
- * that was suspended, or a clock that is slewed, is followed at the next mark.
+ * Lanes carry raw counter values.  Before each poll of the lanes the collector reads clock and
+ * counter together, and interpolates between these marks: exact at every mark, and in between
+ * wrong by at most the change of the clock's rate from one mark to the next.  Nothing needs
+ * calibration and nothing drifts; the suspension of the machine, or slewing of the clock, takes
+ * effect at the next mark.
  *
- * What was given out is never taken back: a mark, once made, stays where it is, so that
- * whoever goes on with a coroutine on another thread is not earlier than it was.  The
- * newest are all kept, which is a while even if the collector looks all the time; of
- * the older ones a few.
+ * A conversion never changes later: a mark stays as it is once made, so that a coroutine that
+ * continues on another thread never gets an earlier time.  The newest marks are all kept,
+ * enough for a while even if the collector polls continuously; of the older ones some.
  */
 #ifndef CTP_TICKCLOCK_H
 #define CTP_TICKCLOCK_H
@@ -23,46 +22,46 @@
 
 struct tick_mark {
 	uint64_t ticks, ns;
-	uint64_t mult; /* from here to the next mark: ns = ticks * mult >> 32 */
+	uint64_t mult; /* until the next mark: ns = ticks * mult >> 32 */
 };
 
 struct tick_ring {
 	struct tick_mark marks[TICKCLOCK_MARKS];
-	uint64_t nr; /* ever made; the last is the newest */
+	uint64_t nr; /* number of marks ever made */
 };
 
 struct tickclock {
-	struct tick_ring fine;   /* the newest */
-	struct tick_ring coarse; /* of all marks, some: further back */
-	uint64_t pair_ticks;     /* how long reading both takes, undisturbed */
-	bool usable;             /* there is a counter worth reading */
-	bool frozen;             /* of another time: there are no new marks */
+	struct tick_ring fine;   /* the newest marks */
+	struct tick_ring coarse; /* some of all marks, further back */
+	uint64_t pair_ticks;     /* ticks that reading both takes without preemption */
+	bool usable;             /* the machine has a suitable counter */
+	bool frozen;             /* readings of a past run: no new marks */
 };
 
 void tickclock_open(struct tickclock *tc);
 
-/* Read both.  False: we were disturbed every time; the last mark stands. */
+/* Read both and add a mark.  False: preempted in every attempt; the last mark remains. */
 bool tickclock_mark(struct tickclock *tc);
 
-/* The same with given readings: for who has them, and for tests. */
+/* Add a mark with given readings: for callers that have them, and for tests. */
 void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns);
 
-/* Of another time: @from and its rate are all that is known, until @to_ticks. */
+/* Use the readings of a past run: @from and its rate, valid until @to_ticks. */
 void tickclock_freeze(struct tickclock *tc, const struct tick_mark *from, uint64_t to_ticks);
 
-/* The newest mark: what is later cannot be converted yet. */
+/* The newest mark: later ticks cannot be converted yet. */
 static inline const struct tick_mark *tickclock_last(const struct tickclock *tc)
 {
 	return &tc->fine.marks[(tc->fine.nr - 1) % TICKCLOCK_MARKS];
 }
 
-/* The stretch between two marks that @ticks lies in: where it begins, and *@length in ticks. */
+/* The interval between two marks that contains @ticks: its start, and *@length in ticks. */
 struct tick_mark tickclock_stretch(const struct tickclock *tc, uint64_t ticks, uint64_t *length);
 
-/* So many ticks @ns are, by the last stretch; 0 while that is not known. */
+/* Number of ticks in @ns at the rate of the last interval; 0 while unknown. */
 uint64_t tickclock_ticks(const struct tickclock *tc, uint64_t ns);
 
-/* The time of @ticks, which is not later than the newest mark. */
+/* Time of @ticks, which must not be later than the newest mark. */
 uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks);
 
 #endif

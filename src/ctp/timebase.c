@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* timebase.c - keep the clock in the region, so that programs need not ask for it. */
+/* timebase.c - publish the clock in the region, so that programs need no system clock call. */
 #include "ctp/timebase.h"
 
-/* The clock and counter reading is the SDK's own. */
+/* Reading clock and counter uses the SDK's code. */
 #define CTP_SLOW_LINKAGE static __attribute__((unused, noinline, cold))
 #include <corotracer/attach.h>
 
 #include "base/clock.h"
 
-/* Well within the window that a program may use it for. */
+/* Well within the window in which programs may use it. */
 #define PUBLISH_NS (10 * NS_PER_MS)
 
-/* A change of the clock's rate (NTP) is followed within so long. */
+/* A change of the clock's rate (NTP) takes effect within about this time. */
 #define BASE_NS (1 * NS_PER_SEC)
 
 int timebase_usable(void)
@@ -29,12 +29,15 @@ void timebase_open(struct timebase *tb, struct ctp_ext_header *ext)
 	tb->ext = ext;
 	tb->pair_ticks = ctp_clock_pair(10, 0, &tb->base.ticks, &tb->base.ns);
 	tb->mid = tb->base;
-	/* A millisecond gives a rate good enough to tell whether a program's clock is ours. */
+	/*
+	 * One millisecond gives a rate good enough to check whether a program has the same
+	 * clock.
+	 */
 	nanosleep(&settle, NULL);
 	timebase_publish(tb, clock_now_ns());
 }
 
-/* Forget a rate that is older than it needs to be. */
+/* Limit the age of the interval over which the rate is measured. */
 static void move_base(struct timebase *tb, const struct timebase_pair *now)
 {
 	if (now->ns - tb->mid.ns < BASE_NS)
@@ -59,7 +62,7 @@ static void store(struct ctp_ext_header *ext, const struct timebase_pair *at, ui
 	ctp_store_release(&ext->clock_seq, seq + 2);
 }
 
-/* The machine was suspended, or the counter jumped: what we knew is no longer so. */
+/* The machine was suspended, or the counter jumped: measure from the start again. */
 static void start_over(struct timebase *tb, const struct timebase_pair *now)
 {
 	tb->base = tb->mid = *now;
@@ -74,7 +77,7 @@ void timebase_publish(struct timebase *tb, uint64_t now_ns)
 
 	if (!tb->ext || now_ns - tb->published_ns < PUBLISH_NS)
 		return;
-	/* Disturbed in between: the next scan tries again. */
+	/* Preempted in between: the next scan tries again. */
 	if (ctp_clock_pair(3, 2 * tb->pair_ticks, &now.ticks, &now.ns) > 8 * tb->pair_ticks)
 		return;
 	tb->published_ns = now_ns;
@@ -86,7 +89,7 @@ void timebase_publish(struct timebase *tb, uint64_t now_ns)
 	window_ns = 2 * (now.ns - tb->base.ns);
 	if (window_ns > CTP_CLOCK_WINDOW_NS)
 		window_ns = CTP_CLOCK_WINDOW_NS;
-	/* Until a second stretch agrees with the first, it only serves to compare clocks. */
+	/* Until a second rate agrees with the first, the rate only serves to compare clocks. */
 	store(tb->ext, &now, mult, tb->mult ? (window_ns << CTP_CLOCK_SHIFT) / mult : 0);
 	tb->mult = mult;
 	move_base(tb, &now);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timebase.h - keep the clock in the region, so that programs need not ask for it.
+ * timebase.h - publish the clock in the region, so that programs need no system clock call.
  *
- * Asking for the time costs a program more than all the rest of an event, above all
- * when events are rare and everything is cold.  The collector has the time, and a
- * core of its own: while awake it publishes, every few milliseconds, what the cycle
- * counter said when CLOCK_MONOTONIC was so many nanoseconds, and the rate between
- * the two.  All threads of all programs then measure with one rule.
+ * Reading the clock costs a program more than the rest of an event, especially when events are
+ * rare and caches are cold.  The collector has the time and a core of its own: while awake it
+ * publishes, every few milliseconds, a pair of cycle counter and CLOCK_MONOTONIC, and the rate
+ * between the two.  So all threads of all programs measure time in the same way.
  */
 #ifndef CTP_TIMEBASE_H
 #define CTP_TIMEBASE_H
@@ -20,21 +19,21 @@ struct timebase_pair {
 };
 
 struct timebase {
-	struct ctp_ext_header *ext; /* [shared] NULL: the counter is not usable here */
-	struct timebase_pair base;  /* the rate is measured from here, a second or two ago */
+	struct ctp_ext_header *ext; /* [shared] NULL: the counter is not usable */
+	struct timebase_pair base;  /* start of the rate measurement, one or two seconds ago */
 	struct timebase_pair mid;   /* the next base */
 	uint64_t published_ns;
-	uint64_t mult;       /* as last published; 0: none to be trusted */
-	uint64_t pair_ticks; /* how long reading both takes, undisturbed */
+	uint64_t mult;       /* as last published; 0: no reliable rate */
+	uint64_t pair_ticks; /* ticks that reading both takes without preemption */
 };
 
-/* Is there a counter to publish in terms of?  Then CTP_EXT_CLOCK may be announced. */
+/* True if the machine has a suitable counter; only then CTP_EXT_CLOCK may be announced. */
 int timebase_usable(void);
 
-/* Starts publishing; call before any program runs. */
+/* Start to publish; call before any program runs. */
 void timebase_open(struct timebase *tb, struct ctp_ext_header *ext);
 
-/* Publish anew if the last is some milliseconds old. */
+/* Publish again if the last time was at least 10 ms ago. */
 void timebase_publish(struct timebase *tb, uint64_t now_ns);
 
 #endif

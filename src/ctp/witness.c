@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-/* Where the child has its two pipes; everything else is closed. */
+/* Descriptors of the two pipes in the child; all others are closed. */
 #define WATCH_FD 0
 #define NOTES_FD 1
 
@@ -35,7 +35,7 @@ static bool keep_pipes(int watch, int notes)
 	return true;
 }
 
-/* Waits for room: the collector reads the notes once it runs again. */
+/* Blocks while the pipe is full: the collector reads the notes once it runs again. */
 static void put_note(int sig, pid_t pid)
 {
 	struct witness_note note = { .time_ns = clock_now_ns(), .sig = sig, .pid = pid };
@@ -160,7 +160,7 @@ void witness_watch(const struct witness *w, pid_t pid)
 {
 	int32_t number = pid;
 
-	/* A full pipe costs a note: the collector's own time then counts. */
+	/* If the pipe is full there is no note: the collector's own time is used instead. */
 	if (w->pid)
 		(void)!write(w->watch_fd, &number, sizeof(number));
 }

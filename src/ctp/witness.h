@@ -25,7 +25,7 @@ struct witness {
 
 struct witness_note {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	int32_t sig;      /* that the group got; 0: a process ended */
+	int32_t sig;      /* that the group received; 0: a process ended */
 	int32_t pid;      /* of that process */
 };
 
@@ -36,7 +36,7 @@ void witness_stop(struct witness *w);
 /* Note when @pid ends. */
 void witness_watch(const struct witness *w, pid_t pid);
 
-/* The next note, if there is one.  Never waits. */
+/* The next note, if there is one.  Never blocks. */
 bool witness_next(const struct witness *w, struct witness_note *note);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worst.h - the few coroutines that lost the most. */
+/* worst.h - the few coroutines with the most lost events. */
 #ifndef CTP_WORST_H
 #define CTP_WORST_H
 
@@ -13,13 +13,13 @@
 struct worst_coroutine {
 	uint32_t station; /* TRACE_NO_STATION: none */
 	uint64_t probe_id, written, lost;
-	const char *name; /* NULL or "": it has none, or none that is still known */
+	const char *name; /* NULL or "": none, or no longer known */
 };
 
-/* All zero is nobody. */
+/* All zero: an empty list. */
 struct worst {
 	uint32_t nr;
-	struct worst_coroutine at[WORST_MAX]; /* most lost first; their names lie below */
+	struct worst_coroutine at[WORST_MAX]; /* most lost first; name points into names[] */
 	char names[WORST_MAX][CTP_EXT_NAME_SIZE + 1];
 };
 
@@ -43,7 +43,7 @@ static inline void worst_note(struct worst *w, const struct worst_coroutine *co)
 		worst_place(w, at, co);
 }
 
-/* Names belong to the struct that holds them. */
+/* The copies must point to their own names[]. */
 static inline void worst_copy(struct worst *to, const struct worst *from)
 {
 	uint32_t i;
