@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* completeness.c - is everything that was recorded in what was read? */
+/* completeness.c - does the trace hold everything that was recorded? */
 #include "trace/completeness.h"
 
 #include <stdarg.h>
@@ -18,7 +18,7 @@ bool trace_totals_agree(const struct trace_stats *stats)
 	return !c->has_totals || (c->expected == c->read && c->expected_others == c->read_others);
 }
 
-/* Parts of the files that were not read, whatever the totals say. */
+/* Parts of the files that could not be read, independent of the totals. */
 static bool has_holes(const struct trace_stats *s)
 {
 	return s->completeness.unreadable || s->ctf.damaged || s->ctf.missing || s->ctf.torn ||
@@ -35,7 +35,7 @@ enum trace_verdict trace_verdict(const struct trace_stats *stats)
 		return TRACE_INCOMPLETE;
 	if (c->has_totals)
 		return TRACE_COMPLETE;
-	/* A CTF trace that we can read is always one of ours. */
+	/* The CTF reader accepts only corotracer traces: missing totals mean an unfinished run. */
 	return c->has_run || stats->format == TRACE_FORMAT_CTF ? TRACE_UNFINISHED : TRACE_UNKNOWN;
 }
 
@@ -64,7 +64,7 @@ uint64_t trace_missing_events(const struct trace_stats *stats)
 	return less(c->read, c->expected) + less(c->read_others, c->expected_others);
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 /* Clauses, joined by "; ". */
 struct clauses {
@@ -133,7 +133,7 @@ static void say_holes(struct clauses *out, const struct trace_stats *s)
 		say(out, "the last line is cut off");
 }
 
-/* Nothing that is there is damaged, so a whole part is gone. */
+/* Events are missing and no file is damaged: a whole file or its end was removed. */
 static bool lacks_a_stream(const struct trace_stats *s)
 {
 	return s->format == TRACE_FORMAT_CTF && trace_missing_events(s) && !has_holes(s) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * completeness.h - is everything that was recorded in what was read?
+ * completeness.h - does the trace hold everything that was recorded?
  *
- * A collector ends a trace with totals: how many events it wrote.  The reader (reader.h) counts
- * what it gives and compares the two, so that every command that reads a trace has the same
- * verdict and the same words for it.
+ * The collector ends a trace with totals: the number of events it wrote.  The reader (reader.h)
+ * counts the events it returns and compares both numbers, so every command that reads a trace
+ * prints the same verdict in the same words.
  *
  * The verdict is final when trace_next() has returned 0.
  */
@@ -22,26 +22,29 @@
 struct trace_stats;
 
 enum trace_verdict {
-	TRACE_COMPLETE,   /* what the totals say was read, and nothing is damaged */
-	TRACE_UNKNOWN,    /* a trace of another tool, or without its sidecar: it has no totals */
-	TRACE_GROWING,    /* it is followed, and is still being written */
-	TRACE_UNFINISHED, /* the run is described and has no totals: see trace_shortage() */
+	TRACE_COMPLETE,   /* as many events were read as the totals say, and nothing is damaged */
+	TRACE_UNKNOWN,    /* no totals: a trace of another tool, or its sidecar is missing */
+	TRACE_GROWING,    /* the trace is followed while it is being written */
+	TRACE_UNFINISHED, /* the trace describes its run and has no totals: see trace_shortage() */
 	TRACE_INCOMPLETE, /* events or parts of the trace are missing */
 };
 
-/* Kept by the reader. */
+/* Maintained by the reader. */
 struct trace_completeness {
 	bool has_run, has_totals;
-	/* Transitions, and all other events: as the totals have them, and as they were read. */
+	/*
+	 * Transitions and other events: the counts of the totals, and the counts of what was
+	 * read.
+	 */
 	uint64_t expected, expected_others;
 	uint64_t read, read_others;
-	/* Files of the trace that are there and cannot be read; the first of them, and why. */
+	/* Files of the trace that exist and cannot be read; name and errno of the first one. */
 	uint64_t unreadable;
 	char unreadable_name[CTF_NAME_SIZE];
 	int unreadable_errno;
 };
 
-/* The reader gives @item. */
+/* Called by the reader for each @item that it returns. */
 static inline void trace_completeness_count(struct trace_completeness *c,
 					    const struct trace_item *item)
 {
@@ -61,25 +64,26 @@ static inline void trace_completeness_count(struct trace_completeness *c,
 
 enum trace_verdict trace_verdict(const struct trace_stats *stats);
 
-/* The trace holds as many events as its totals say; true if it has none. */
+/* True if the trace holds as many events as its totals say, or has no totals. */
 bool trace_totals_agree(const struct trace_stats *stats);
 
-/* "incomplete" */
+/* Returns a name such as "incomplete". */
 const char *trace_verdict_name(enum trace_verdict verdict);
 
-/* Events that the totals tell of and that were not read, of all kinds. */
+/* Number of events of all kinds that the totals count and that were not read. */
 uint64_t trace_missing_events(const struct trace_stats *stats);
 
 /*
- * What is missing, a clause without a full stop: "19,900 of 20,000 transitions are missing".
- * NULL for a verdict that has nothing to say of it: complete, unknown, growing.  Returns @buf.
+ * Writes what is missing into @buf, as a clause without a full stop: "19,900 of 20,000
+ * transitions are missing".  Returns @buf, or NULL if the verdict is complete, unknown or
+ * growing.
  */
 const char *trace_shortage(const struct trace_stats *stats, char *buf, size_t size);
 
-/* Long enough for every shortage. */
+/* Large enough for every text of trace_shortage(). */
 #define TRACE_SHORTAGE_SIZE 512
 
-/* "completeness": { ... } into an object that is open in @j. */
+/* Writes "completeness": { ... } into an object that is open in @j. */
 void trace_put_completeness(struct json_writer *j, const struct trace_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coro_ids.c - number the coroutines of a trace that are there. */
+/* coro_ids.c - number the live coroutines of a trace. */
 #include "trace/coro_ids.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 /* ---- numbers ------------------------------------------------------------- */
 
-/* -ENOMEM: 2^32 of them do not fit into any memory, but into a pair neither. */
+/* Returns -ENOMEM at 2^32 numbers: they fit neither in memory nor in a key of `pairs`. */
 static int64_t take_number(struct numbers *n)
 {
 	if (n->nr_free)
@@ -15,7 +15,7 @@ static int64_t take_number(struct numbers *n)
 	return n->next < UINT32_MAX ? (int64_t)n->next++ : -ENOMEM;
 }
 
-/* Without memory the number is not given out again, which only costs memory. */
+/* If memory runs out the number is not reused, which only costs memory. */
 static void give_back(struct numbers *n, uint64_t number)
 {
 	if (n->nr_free == n->room) {
@@ -51,7 +51,7 @@ static uint64_t pair(uint64_t number, uint32_t station)
 
 /* ---- coroutines ---------------------------------------------------------- */
 
-/* The place of the probe_id, with a number; NULL without memory. */
+/* Returns the map entry of the probe_id, with a number assigned; NULL: no memory. */
 static uint64_t *enter_probe(struct coro_ids *ids, uint64_t probe_id)
 {
 	uint64_t *probe = u64map_at(&ids->probes, probe_id);
@@ -102,7 +102,7 @@ void coro_ids_leave(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
 
 	if (number < 0)
 		return;
-	probe = u64map_at(&ids->probes, probe_id); /* is in: needs no memory */
+	probe = u64map_at(&ids->probes, probe_id); /* exists: allocates nothing */
 	u64map_remove(&ids->pairs, pair(number_of(*probe), station));
 	give_back(&ids->coroutine_numbers, (uint64_t)number);
 	*probe -= ONE_USER;

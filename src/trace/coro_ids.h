@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coro_ids.h - number the coroutines of a trace that are there, from 0 on.
+ * coro_ids.h - number the live coroutines of a trace, from 0 on.
  *
- * A coroutine is known by its probe_id; where the trace names a station, by both,
- * because programs use addresses as ids and allocators use addresses again.
+ * The key of a coroutine is its probe_id; where the trace has a station, probe_id and station,
+ * because programs use addresses as ids and allocators reuse addresses.
  *
- * Who has left gives its number to another: numbers are as many as were there at a time.
+ * The number of an ended coroutine is reused: there are as many numbers as coroutines were
+ * alive at one time.
  */
 #ifndef TRACE_CORO_IDS_H
 #define TRACE_CORO_IDS_H
@@ -13,31 +14,31 @@
 #include "base/u64map.h"
 #include "trace/event.h"
 
-/* Numbers, given out and taken back. */
+/* Allocator of numbers with a free list. */
 struct numbers {
-	uint32_t *free; /* taken back */
+	uint32_t *free; /* released numbers */
 	size_t nr_free, room;
-	uint64_t next; /* never given out yet */
+	uint64_t next; /* the lowest number that was never allocated */
 };
 
 /* All zero is empty. */
 struct coro_ids {
-	struct u64map probes; /* probe_id to its number, and how many coroutines have it */
-	struct u64map pairs;  /* that number and the station to 1 + the coroutine's number */
+	struct u64map probes; /* probe_id to its number and the number of coroutines with it */
+	struct u64map pairs;  /* that number and the station, to 1 + the number of the coroutine */
 	struct numbers probe_numbers, coroutine_numbers;
-	uint64_t entered; /* coroutines, ever */
+	uint64_t entered; /* coroutines entered since the start */
 };
 
-/* The number of the coroutine, a new one if it is new; -ENOMEM. */
+/* Returns the number of the coroutine, allocating one if it is not known; -ENOMEM. */
 int64_t coro_ids_enter(struct coro_ids *ids, uint64_t probe_id, uint32_t station);
 
-/* Its number; -ENOENT if it is not in. */
+/* Returns the number of the coroutine; -ENOENT if it is not known. */
 int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t station);
 
-/* It has ended.  Its number is another's from now on.  Nothing to do if it is not in. */
+/* The coroutine has ended: frees its number for reuse.  No effect if it is not known. */
 void coro_ids_leave(struct coro_ids *ids, uint64_t probe_id, uint32_t station);
 
-/* As many as ever entered. */
+/* Number of coroutines ever entered. */
 uint64_t coro_ids_count(const struct coro_ids *ids);
 
 void coro_ids_release(struct coro_ids *ids);

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf.h - our traces in the Common Trace Format 1.8: the layout, byte by byte.
+ * ctf.h - corotracer traces in the Common Trace Format 1.8: the layout, byte by byte.
  *
  * A trace is a directory:
  *
- *	metadata   what follows, in TSDL, for other tools (ctf_metadata.c)
- *	lane_N     a stream of events: of threads one after another, N below CTF_LANE_FILES
- *	stations   a stream of events: of programs that write no lanes, and of further lanes
- *	stations_late   the same: those that came to us out of order
+ *	metadata   this layout in TSDL, for other tools (ctf_metadata.c)
+ *	lane_N     a stream of events: threads that used the lane in turn, N below CTF_LANE_FILES
+ *	stations   a stream of events: programs that write no lanes, and lanes beyond CTF_LANE_FILES
+ *	stations_late   the same: events that arrived out of order
  *	facts      a stream of facts: run, processes, sites, coroutines
- *	totals     one packet of facts: empty until the run is over, and then the totals
+ *	totals     one packet of facts: empty until the run is over, then the totals
  *
- * A stream is packets, a packet is a head (struct ctf_packet) and then records without
- * padding, little-endian.  A record is a header and a payload:
+ * A stream is a sequence of packets.  A packet is a head (struct ctf_packet) followed by
+ * records without padding, little-endian.  A record is a header and a payload:
  *
  *	events   u32 time, u8 id;            then as the id says
  *	facts    u64 time, u8 id, u32 size;  then `size` bytes as the id says
  *
- * An event's time is the low half of its ts; the packet's begin and the records before it
- * give the rest: within a packet times never go back, nor forward by 2^32 ns or more.
+ * The time of an event is the low half of its ts.  The timestamp_begin of the packet and the
+ * preceding records give the high half: within a packet times never decrease, and never advance
+ * by 2^32 ns or more.
  *
- * Growing the format
- *   What an id means never changes.  New events take ids from CTF_FIRST_SIZED on, and
- *   their payload begins with a u16: the bytes that follow it.  New members of a fact
- *   go to its end.  So a reader of this version finds its way past what it does not
- *   know.  Anything else is another CTF_FORMAT.
+ * Extending the format
+ *   The meaning of an id never changes.  New events take ids from CTF_FIRST_SIZED on, and
+ *   their payload begins with a u16: the number of bytes that follow it.  New members of a
+ *   fact are appended.  A reader of this version can therefore skip what it does not know.
+ *   Any other change needs a new CTF_FORMAT.
  */
 #ifndef TRACE_CTF_H
 #define TRACE_CTF_H
@@ -43,16 +44,16 @@
 #define CTF_STATIONS    "stations"
 #define CTF_LATE        "stations_late"
 #define CTF_LANE_PREFIX "lane_"
-#define CTF_LANE_FILES  256 /* a trace of more threads at a time does not have more files */
-#define CTF_NAME_SIZE   24  /* of a stream's file */
+#define CTF_LANE_FILES  256 /* limit of files: a trace of more threads at a time shares streams */
+#define CTF_NAME_SIZE   24  /* size of the file name of a stream */
 
 #define CTF_MAGIC       UINT32_C(0xC1FC1FC1)
 
-/* The first two lines of the metadata: that it is CTF, and of ours. */
+/* The first two lines of the metadata: the CTF version, and the corotracer format. */
 #define CTF_FIRST_LINE  "/* CTF 1.8 */\n"
 #define CTF_SECOND_LINE "/* corotracer-ctf "
 
-/* The file of the totals: never longer, never shorter. */
+/* Size of the totals file; it never changes. */
 #define CTF_TOTALS_SIZE 1024
 
 enum ctf_stream_id { CTF_STREAM_EVENTS, CTF_STREAM_FACTS, NR_CTF_STREAMS };
@@ -63,12 +64,12 @@ struct ctf_packet {
 	uint8_t uuid[16];
 	uint32_t stream_id;
 	uint64_t timestamp_begin; /* of the first event */
-	uint64_t timestamp_end;   /* of the last */
+	uint64_t timestamp_end;   /* of the last event */
 	uint64_t content_size;    /* in bits, with this head */
-	uint64_t packet_size;     /* likewise, and what is unused behind it */
+	uint64_t packet_size;     /* in bits: content_size and the unused bytes after it */
 	uint64_t packet_seq_num;
-	uint64_t events_discarded; /* in this stream, from its beginning */
-	uint32_t lane;             /* UINT32_MAX: none */
+	uint64_t events_discarded; /* in this stream, since its beginning */
+	uint32_t lane;             /* UINT32_MAX: no lane */
 	uint32_t pid;
 	uint64_t tid;
 };
@@ -93,8 +94,8 @@ CTF_FIELD(pid, 76, 4);
 CTF_FIELD(tid, 80, 8);
 
 /*
- * Events.  A transition takes the shortest form that holds it; a form's two ids are
- * those of suspend and resume.  Payloads:
+ * Events.  A transition takes the shortest form that holds it; the two ids of a form are for
+ * suspend and resume.  Payloads:
  *
  *	plain   u64 probe_id, u64 addr, u32 seq
  *	at      the same; u32 site, u8 reason, u8 flags, u64 resource
@@ -102,17 +103,17 @@ CTF_FIELD(tid, 80, 8);
  *	wake    u64 probe_id, u64 waker, u32 site, u32 seen, u8 reason
  *	gap     u64 from_ts, u64 to_ts, u64 transitions, u64 others
  *
- * The others begin alike: u64 probe_id, u64 tid, u64 addr, u32 station, u32 site, u8 flags;
+ * All others begin with u64 probe_id, u64 tid, u64 addr, u32 station, u32 site, u8 flags; then
  *
  *	full          u64 seq, u8 reason, u64 resource
  *	wake_full     u64 waker, u32 seen, u8 reason, u64 resource
  *	birth         u64 parent, u32 pid
- *	birth_named   the same; u16 name_size, and the name, of a byte at least
+ *	birth_named   the same; u16 name_size, and the name, of one byte at least
  *	end, destroy  u64 written, u64 lost
  *	close, acquire, release  u64 resource, u32 pid
  *
- * Where there is no tid it is the packet's, which may hold records of other threads, too; where
- * there is no station there is none.
+ * A record without a tid has the tid of its packet; a packet may also hold records of other
+ * threads.  A record without a station is not from a station.
  */
 enum ctf_event_id {
 	CTF_PLAIN = 0,
@@ -135,7 +136,7 @@ enum ctf_event_id {
 
 #define CTF_EVENT_HEADER 5
 
-/* Sizes of payloads; of a named birth without the name. */
+/* Sizes of payloads; a named birth without the name. */
 #define CTF_PLAIN_SIZE     20
 #define CTF_AT_SIZE        (CTF_PLAIN_SIZE + 14)
 #define CTF_IN_SIZE        (CTF_PLAIN_SIZE + 8)
@@ -149,7 +150,7 @@ enum ctf_event_id {
 #define CTF_GAP_SIZE       32
 #define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 12)
 
-/* Facts.  Their members are in ctf_facts.c, in one table for writer, reader and metadata. */
+/* Facts.  ctf_facts.c has one table of their members for writer, reader and metadata. */
 enum ctf_fact_id {
 	CTF_RUN,
 	CTF_PROCESS,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_cursor.c - walk through a stream file of a CTF trace, packet by packet.
+ * ctf_cursor.c - read a stream file of a CTF trace, packet by packet.
  *
  * Invariants
  *   - pos <= end <= size, and base + end <= file_size
  *   - in a packet: content_end <= packet_end, content_end <= file_size
- *   - every call of ctf_cursor_packet() that returns 1 has moved on by a packet's head at
- *     least: nothing in a file makes a walk last longer than the file is
+ *   - every call of ctf_cursor_packet() that returns 1 advances by at least a packet head:
+ *     no file content makes the reading take longer than the file size allows
  */
 #include "trace/ctf_cursor.h"
 
@@ -17,14 +17,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A record longer than this is none: a command line is 2 MiB at most. */
+/* A longer record is corrupt: a command line is 2 MiB at most. */
 #define RECORD_MAX ((size_t)16 * 1024 * 1024)
-/* And a packet longer than this: ours are a few hundred KiB, or as long as one record. */
+/*
+ * A longer packet is corrupt: the writer's packets are a few hundred KiB, or as long as one
+ * record.
+ */
 #define PACKET_MAX (UINT64_C(1) << 32)
 
 /* ---- the window ----------------------------------------------------------- */
 
-/* A fifo or a device would make us wait, a link lead us elsewhere. */
+/*
+ * O_NONBLOCK: a fifo or a device must not block.  O_NOFOLLOW: a link must not lead out of the
+ * trace.
+ */
 static int open_file(const struct ctf_walk *walk, const struct ctf_cursor *c)
 {
 	return openat(walk->dir, c->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -62,7 +68,7 @@ static bool grow(struct ctf_cursor *c, size_t size)
 	return true;
 }
 
-/* Bytes from pos on, up to @size of them or the end of the file.  -errno. */
+/* Loads bytes from pos on, up to @size of them or the end of the file.  Returns 0 or -errno. */
 static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 {
 	ssize_t got;
@@ -79,14 +85,17 @@ static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 		if (got < 0)
 			return (int)got;
 		if (got == 0)
-			c->file_size = c->base + c->end; /* somebody cut it */
+			c->file_size = c->base + c->end; /* the file was truncated */
 		c->end += (size_t)got;
 		*walk->bytes += (uint64_t)got;
 	}
 	return 0;
 }
 
-/* How many bytes there are from pos on: @size, or fewer at the end of the file.  -errno. */
+/*
+ * Returns the number of bytes available from pos on: @size, or fewer at the end of the file;
+ * -errno.
+ */
 static ssize_t look(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 {
 	int rc = c->end - c->pos < size ? fill(walk, c, size) : 0;
@@ -118,7 +127,7 @@ static bool head_makes_sense(const struct ctf_walk *walk, const struct ctf_packe
 }
 
 struct head {
-	uint8_t bytes[20]; /* magic and uuid: what every packet of the trace begins with */
+	uint8_t bytes[20]; /* magic and uuid: every packet of the trace begins with them */
 };
 
 static struct head head_of(const struct ctf_walk *walk)
@@ -131,7 +140,7 @@ static struct head head_of(const struct ctf_walk *walk)
 	return h;
 }
 
-/* From here to the next thing that looks like a head: 1, 0 at the end of the file, -errno. */
+/* Searches the next packet head from pos on.  Returns 1; 0: the end of the file; -errno. */
 static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
 	struct head head = head_of(walk);
@@ -198,7 +207,7 @@ int ctf_cursor_packet(const struct ctf_walk *walk, struct ctf_cursor *c)
 			enter(walk, c);
 			return 1;
 		}
-		/* However long the rubbish is, it was one packet as far as we can tell. */
+		/* Corrupt bytes of any length count as one damaged packet. */
 		walk->stats->damaged += !lost;
 		lost = true;
 		c->pos++;
@@ -218,7 +227,7 @@ int ctf_cursor_need(const struct ctf_walk *walk, struct ctf_cursor *c, size_t si
 	return got < 0 ? (int)got : (size_t)got == size;
 }
 
-/* Another packet begins at @offset, be it cut off; or the file ends there. */
+/* True if another packet begins at @offset, even a truncated one, or if the file ends there. */
 static bool is_boundary(const struct ctf_walk *walk, struct ctf_cursor *c, uint64_t offset)
 {
 	struct head head = head_of(walk);
@@ -232,8 +241,8 @@ static bool is_boundary(const struct ctf_walk *walk, struct ctf_cursor *c, uint6
 }
 
 /*
- * The next packet is where this one says that it ends; unless it is not: then it was
- * damaged, and what it says of its size may be what was.
+ * The next packet begins where this one ends according to its head.  If no packet begins there,
+ * this one is damaged, and its size may be the damaged member.
  */
 void ctf_cursor_leave(const struct ctf_walk *walk, struct ctf_cursor *c, bool damaged)
 {
@@ -251,7 +260,7 @@ void ctf_cursor_leave(const struct ctf_walk *walk, struct ctf_cursor *c, bool da
 		walk->stats->damaged++;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const char *name)
 {

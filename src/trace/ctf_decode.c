@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_decode.c - the next event or gap of a stream of events.
+ * ctf_decode.c - decode the next event or gap of a stream of events.
  *
- * Every record is in memory as a whole, and known to be, before a byte of its payload
- * is looked at: its size is that of its id, and of a named birth also what it says of its
- * name.
+ * A record is loaded completely and its size is checked before its payload is read: the id
+ * gives the size, and a named birth also has the size of its name.
  */
 #include "trace/ctf_decode.h"
 
@@ -153,7 +152,7 @@ static void get_gap(const uint8_t *p, const struct ctf_packet *packet, struct tr
 /* ---- records ------------------------------------------------------------- */
 
 static const struct {
-	size_t size; /* 0: no such id */
+	size_t size; /* 0: unknown id */
 	uint8_t kind;
 	void (*get)(const uint8_t *p, struct trace_event *ev);
 } forms[NR_CTF_EVENTS] = {
@@ -203,12 +202,12 @@ static void get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)
 }
 
 /*
- * The bytes of the record at the cursor, all of them in memory.  0: it is not whole or
- * makes no sense; -errno.
+ * Returns the size of the record at the cursor, which is loaded completely.  0: the record is
+ * truncated or corrupt; -errno.
  */
 static int64_t record_size(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
-	size_t size = CTF_EVENT_HEADER + 2; /* the shortest payload: the size of an unknown one */
+	size_t size = CTF_EVENT_HEADER + 2; /* shortest payload: a u16 size */
 	const uint8_t *p;
 	uint16_t more = 0;
 	unsigned id;
@@ -235,13 +234,13 @@ static int64_t record_size(const struct ctf_walk *walk, struct ctf_cursor *c)
 	return rc <= 0 ? rc : (int64_t)size;
 }
 
-/* Low bits that are smaller than those before have been once around. */
+/* Low bits that are smaller than the previous ones have wrapped around. */
 static uint64_t next_time(uint64_t last, uint32_t low)
 {
 	return last + (uint32_t)(low - (uint32_t)last);
 }
 
-/* 1: an item; 0: none, look again; -errno. */
+/* Returns 1: an item; 0: no item, call again; -errno. */
 static int take_record(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
 	int64_t size = record_size(walk, c);

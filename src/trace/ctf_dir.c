@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_dir.c - what is in a directory that a CTF trace is to go to. */
+/* ctf_dir.c - inspect and clear the output directory of a CTF trace. */
 #include "trace/ctf_dir.h"
 
 #include <dirent.h>
@@ -91,6 +91,6 @@ int ctf_dir_sync(int dir)
 	if (d)
 		closedir(d);
 	if (rc == 0)
-		fsync(dir); /* some file systems cannot; the files are safe */
+		fsync(dir); /* some file systems cannot; the files are synced */
 	return rc;
 }

@@ -15,7 +15,7 @@
 		NULL, CTF_U64, 0 \
 	}
 
-/* New ones only at the end: see ctf.h. */
+/* New members are appended: see ctf.h. */
 
 static const struct ctf_member run_members[] = {
 	MEMBER("format", run.format, CTF_U64),
@@ -127,7 +127,7 @@ int ctf_fact_of(enum trace_item_type type)
 	return -1;
 }
 
-/* ---- out ----------------------------------------------------------------- */
+/* ---- write --------------------------------------------------------------- */
 
 static size_t fixed_size(enum ctf_type type)
 {
@@ -211,9 +211,9 @@ uint8_t *ctf_fact_encode(uint8_t *p, const struct trace_item *item)
 	return p;
 }
 
-/* ---- in ------------------------------------------------------------------ */
+/* ---- read ---------------------------------------------------------------- */
 
-/* What is left of a payload.  Nothing goes past its end. */
+/* The rest of a payload.  Nothing reads past its end. */
 struct payload {
 	const uint8_t *at, *end;
 	bool no_memory;
@@ -243,7 +243,7 @@ static bool take_command(struct payload *p, struct sidecar_run *run, const char 
 {
 	uint32_t nr, i;
 
-	/* A word takes a byte at least: a count beyond that is none. */
+	/* A word takes at least one byte: a larger count is corrupt. */
 	if (!take(p, &nr, sizeof(nr)) || nr > (size_t)(p->end - p->at))
 		return false;
 	free((void *)*words);
@@ -268,7 +268,7 @@ static bool take_byte(struct payload *p, const struct ctf_member *m, char *out)
 	if (!take(p, &byte, 1))
 		return false;
 	if (m->type == CTF_BOOL)
-		*(bool *)out = byte != 0; /* any other byte would be no bool at all */
+		*(bool *)out = byte != 0; /* any other byte is not a valid bool */
 	else
 		*(uint8_t *)out = byte;
 	return true;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_facts.h - facts about a run as records of a CTF stream: one table, three uses of it. */
+/*
+ * ctf_facts.h - facts about a run as records of a CTF stream: one table for writer, reader,
+ * metadata.
+ */
 #ifndef TRACE_CTF_FACTS_H
 #define TRACE_CTF_FACTS_H
 
@@ -17,11 +20,11 @@ enum ctf_type {
 	CTF_STATE,   /* a u8, enum trace_state */
 	CTF_TEXT,    /* a string with its NUL */
 	CTF_TEXT_OR, /* the same; empty for NULL */
-	CTF_COMMAND, /* a u32, and so many strings */
+	CTF_COMMAND, /* a u32 count, and that number of strings */
 };
 
 struct ctf_member {
-	const char *name; /* NULL: the end */
+	const char *name; /* NULL: the end of the table */
 	enum ctf_type type;
 	size_t offset; /* in struct trace_item */
 };
@@ -34,19 +37,20 @@ struct ctf_fact {
 
 extern const struct ctf_fact ctf_facts[NR_CTF_FACTS];
 
-/* The fact that says @type; -1: none does. */
+/* Returns the fact id for @type; -1: there is none. */
 int ctf_fact_of(enum trace_item_type type);
 
-/* Bytes of the payload. */
+/* Size of the payload in bytes. */
 size_t ctf_fact_size(const struct trace_item *item);
 
-/* The payload to @p.  Returns its end. */
+/* Writes the payload to @p.  Returns its end. */
 uint8_t *ctf_fact_encode(uint8_t *p, const struct trace_item *item);
 
 /*
- * A payload of @size bytes that anybody may have written.  What is not there is missing in
- * @item; what is there more is left alone.  Strings point into the payload; @words is for
- * those of a command, to be freed by the caller also on failure.  1; 0: it makes no sense; -ENOMEM.
+ * Decodes an untrusted payload of @size bytes.  Members that the payload does not have keep the
+ * value for "missing" in @item; bytes after the last known member are ignored.  Strings point
+ * into the payload.  @words holds the strings of a command; the caller frees it, also on
+ * failure.  Returns 1; 0: the payload is corrupt; -ENOMEM.
  */
 int ctf_fact_decode(const uint8_t *p, size_t size, unsigned id, struct trace_item *item,
 		    const char ***words);

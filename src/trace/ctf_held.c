@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_held.c - records that wait until nothing earlier can come any more. */
+/* ctf_held.c - hold records back until no earlier record can arrive. */
 #include "trace/ctf_held.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void held_keep(struct ctf_held *h, uint64_t ts, size_t size, bool is_transition)
 	h->used += size;
 }
 
-/* What was kept later lies further behind. */
+/* A record that was added later has a higher offset. */
 static int compare(const void *a, const void *b)
 {
 	const struct held_record *x = a, *y = b;
@@ -74,7 +74,7 @@ void held_sort(struct ctf_held *h)
 	}
 }
 
-/* Those that stay move together; they are few. */
+/* The remaining records are compacted; they are few. */
 void held_drop(struct ctf_held *h, size_t nr)
 {
 	size_t left = h->nr - nr, used = 0, i;
@@ -90,7 +90,7 @@ void held_drop(struct ctf_held *h, size_t nr)
 	}
 	bytes = malloc(h->size);
 	if (!bytes)
-		return; /* their bytes stay where they are */
+		return; /* the bytes are not compacted */
 	for (i = 0; i < left; i++) {
 		struct held_record *r = &h->records[i];
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_held.h - records that wait until nothing earlier can come any more.
+ * ctf_held.h - hold records back until no earlier record can arrive.
  *
- * Stations are read one after the other, so their events arrive in order of time only
- * within each; a CTF stream wants them in order among all.  Whoever reads the stations
- * knows how far back an event can still come from, and says so (the horizon).
+ * The collector reads stations one after the other, so events are in order of time only within
+ * a station; a CTF stream needs them in order across all stations.  The collector knows how old
+ * an event of a later poll can be and announces that time (the horizon).
  */
 #ifndef TRACE_CTF_HELD_H
 #define TRACE_CTF_HELD_H
@@ -15,7 +15,7 @@
 
 struct held_record {
 	uint64_t ts;
-	uint64_t at; /* in bytes */
+	uint64_t at; /* offset in bytes */
 	uint32_t size;
 	bool is_transition;
 };
@@ -28,16 +28,16 @@ struct ctf_held {
 	size_t used, size;
 };
 
-/* Room for a record of up to @size bytes; NULL without memory. */
+/* Returns room for a record of up to @size bytes; NULL: no memory. */
 uint8_t *held_room(struct ctf_held *h, size_t size);
 
-/* So many bytes were written there. */
+/* Adds the record of @size bytes that the caller wrote to held_room(). */
 void held_keep(struct ctf_held *h, uint64_t ts, size_t size, bool is_transition);
 
-/* In order of time; of those of one time the first stays first. */
+/* Sorts by time; records with equal times keep their order. */
 void held_sort(struct ctf_held *h);
 
-/* The first @nr are gone. */
+/* Removes the first @nr records. */
 void held_drop(struct ctf_held *h, size_t nr);
 
 void held_release(struct ctf_held *h);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_metadata.c - the text that tells other tools how our streams are laid out.
+ * ctf_metadata.c - the metadata text that describes the streams to other tools.
  *
- * TSDL, from the same tables that writer and reader use.  Our own reader does not parse
- * it: the second line names the format, and with it all that ctf.h says; only the uuid
- * is looked for.
+ * The text is TSDL, generated from the tables that writer and reader use.  The corotracer
+ * reader does not parse it: the second line names the format, and ctf.h defines that format;
+ * the reader searches only the uuid.
  */
 #include "trace/ctf_metadata.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- strings ------------------------------------------------------------- */
 
-/* Valid UTF-8 within quotes whatever goes in; controls as octal escapes. */
+/* Writes valid UTF-8 in quotes for any input; control characters become octal escapes. */
 static void put_string(FILE *f, const char *text)
 {
 	size_t size = strlen(text), at, len;
@@ -92,8 +92,8 @@ static void put_trace(FILE *f, const uint8_t uuid[16])
 }
 
 /*
- * Times are CLOCK_MONOTONIC; the offset makes them times of day.  It is that of the
- * start: where somebody sets the time during the run the trace does not jump.
+ * Times are CLOCK_MONOTONIC; the offset converts them to times of day.  It is the offset at the
+ * start of the run: the trace does not jump if the system time is set during the run.
  */
 static void put_clock(FILE *f, const struct sidecar_run *run)
 {
@@ -183,7 +183,10 @@ static const struct {
 	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
 	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
 	{ CTF_BIRTH, "birth", BIRTH },
-	/* Never empty: babeltrace2 shows the name of the one before for a sequence of length 0. */
+	/*
+	 * Never empty: babeltrace2 shows the name of the previous event for a sequence of
+	 * length 0.
+	 */
 	{ CTF_BIRTH_NAMED, "birth_named", BIRTH " u16 name_size; utf8 name[name_size];" },
 	{ CTF_END, "end", OVER },
 	{ CTF_DESTROY, "destroy", OVER },
@@ -257,7 +260,7 @@ char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, s
 	return text;
 }
 
-/* ---- in ------------------------------------------------------------------ */
+/* ---- read ---------------------------------------------------------------- */
 
 static const char *find(const char *text, size_t size, const char *what)
 {
@@ -268,7 +271,7 @@ enum ctf_whose ctf_metadata_whose(const char *text, size_t size)
 {
 	static const char head[] = CTF_FIRST_LINE CTF_SECOND_LINE;
 	size_t at = strlen(head);
-	/* The packetised form of other tracers begins with another magic. */
+	/* The packetised form of other tracers begins with another magic number. */
 	static const unsigned char packetised[] = { 0x57, 0x1d, 0xd1, 0x75 };
 
 	if (size > at + 3 && !memcmp(text, head, at)) {

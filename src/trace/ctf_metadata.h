@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_metadata.h - the text that tells other tools how our streams are laid out. */
+/* ctf_metadata.h - the metadata text that describes the streams to other tools. */
 #ifndef TRACE_CTF_METADATA_H
 #define TRACE_CTF_METADATA_H
 
@@ -9,22 +9,22 @@
 #include "trace/ctf.h"
 #include "trace/item.h"
 
-#define CTF_METADATA_MAX ((size_t)8 * 1024 * 1024) /* the environment holds a command line */
+#define CTF_METADATA_MAX ((size_t)8 * 1024 * 1024) /* its env holds a command line */
 
-/* The text, to be freed; NULL without memory. */
+/* Returns the text, which the caller frees; NULL: no memory. */
 char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, size_t *size);
 
 enum ctf_whose { CTF_OURS, CTF_NEWER, CTF_OF_OTHERS, CTF_NONE };
 
-/* Whose is a metadata file that begins with @text? */
+/* Which tool wrote a metadata file that begins with @text. */
 enum ctf_whose ctf_metadata_whose(const char *text, size_t size);
 
-/* What a file in the directory of a trace of ours is, by its name. */
+/* Kind of a file in the directory of a corotracer trace, by its name. */
 enum ctf_file { CTF_FILE_STRANGE, CTF_FILE_METADATA, CTF_FILE_FACTS, CTF_FILE_EVENTS };
 
 enum ctf_file ctf_file_of(const char *name);
 
-/* What a reader has to know of a text of ours.  False: it is not to be found. */
+/* Finds the uuid in the metadata of a corotracer trace.  False: there is none. */
 bool ctf_metadata_uuid(const char *text, size_t size, uint8_t uuid[16]);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_reader.c - read a CTF trace of ours.
+ * ctf_reader.c - read a corotracer CTF trace.
  *
- * Exactly what ctf_writer.c writes, which the second line of the metadata says it is.  A
- * trace of another tool is for babeltrace2.
+ * Reads exactly what ctf_writer.c writes; the second line of the metadata identifies it.
+ * Traces of other tools need babeltrace2.
  */
 #include "trace/ctf_reader.h"
 
@@ -20,31 +20,34 @@
 #include "trace/ctf_facts.h"
 #include "trace/ctf_metadata.h"
 
-/* Windows of all streams together; of one at most and at least. */
+/* Size of the windows of all streams together; maximum and minimum of one window. */
 #define WINDOWS     ((size_t)64 * 1024 * 1024)
 #define WINDOW_MAX  ((size_t)256 * 1024)
 #define WINDOW_MIN  ((size_t)4 * 1024)
 #define STREAMS_MAX ((size_t)1 << 17)
 #define OPEN_MAX    ((size_t)256)
-#define NR_FACTS    2 /* files */
+#define NR_FACTS    2 /* number of files */
 
 enum phase { FACTS, EVENTS, REST, DONE };
 
 struct ctf_reader {
-	struct trace_reader reader; /* first: one is the other */
+	struct trace_reader reader; /* first member: cast to and from */
 	enum phase phase;
 	struct ctf_walk walk;
 	char *path;
 
 	struct ctf_cursor facts[NR_FACTS];
-	unsigned fact; /* which of them is being read */
+	unsigned fact; /* index of the file that is being read */
 	const char **words;
-	struct ctf_stats counted; /* of the facts, the first time */
+	struct ctf_stats counted; /* statistics of the second pass over the facts, discarded */
 	uint64_t counted_bytes;
 
 	struct ctf_cursor *streams;
 	size_t nr_streams, room;
-	/* Those with an item, the earliest on top; the top's was handed out if so. */
+	/*
+	 * Min-heap of the streams by the time of their next item; handed_out: the item of
+	 * heap[0] was returned.
+	 */
 	struct ctf_cursor **heap;
 	size_t nr_heap;
 	bool handed_out;
@@ -64,7 +67,7 @@ static int cannot_read(const struct ctf_reader *r, const char *name, int rc, str
 
 /* ---- facts --------------------------------------------------------------- */
 
-/* 1: *@item is the fact at the cursor; 0: none, look again; -errno. */
+/* Returns 1: *@item is the fact at the cursor; 0: no fact, call again; -errno. */
 static int take_fact(struct ctf_reader *r, struct ctf_cursor *c, struct trace_item *item)
 {
 	const uint8_t *p;
@@ -140,7 +143,7 @@ static int next_fact(struct ctf_reader *r, struct trace_item *item, struct err *
 	return 0;
 }
 
-/* Once more from the start.  What was odd has been counted. */
+/* Reads the facts a second time.  Their problems were counted in the first pass. */
 static void rewind_facts(struct ctf_reader *r)
 {
 	unsigned i;
@@ -156,10 +159,10 @@ static void rewind_facts(struct ctf_reader *r)
 
 static uint64_t time_of(const struct ctf_cursor *c)
 {
-	return c->last_ts; /* of the record that was decoded last, which is its item's */
+	return c->last_ts; /* of the last decoded record, which is the item */
 }
 
-/* Of one time: the stream that comes first in the list. */
+/* At equal times the stream that comes first in the list wins. */
 static bool is_earlier(const struct ctf_cursor *a, const struct ctf_cursor *b)
 {
 	return time_of(a) != time_of(b) ? time_of(a) < time_of(b) : a < b;
@@ -189,7 +192,7 @@ static void sink(struct ctf_reader *r, size_t at)
 	}
 }
 
-/* The first item of every stream, and the heap over them. */
+/* Decodes the first item of every stream and builds the heap. */
 static int begin_events(struct ctf_reader *r, struct err *err)
 {
 	size_t i;
@@ -279,7 +282,10 @@ static const struct trace_reader_ops ops = { .next = next, .close = close_reader
 
 /* ---- open ---------------------------------------------------------------- */
 
-/* All of an open file up to CTF_METADATA_MAX, to be freed.  NULL and *@rc: why not. */
+/*
+ * Reads an open file up to CTF_METADATA_MAX; the caller frees it.  Returns NULL and sets *@rc
+ * on failure.
+ */
 static char *read_text(int fd, size_t *size, int *rc)
 {
 	struct stat st;
@@ -368,12 +374,12 @@ static int add_stream(struct ctf_reader *r, const char *name, struct err *err)
 	}
 	more = &r->streams[r->nr_streams++];
 	memset(more, 0, sizeof(*more));
-	memcpy(more->name, name, strlen(name) + 1); /* a name of ours: it fits */
+	memcpy(more->name, name, strlen(name) + 1); /* ctf_file_of() has checked its length */
 	more->fd = -1;
 	return 0;
 }
 
-/* Only names so far: how many there are decides how they are opened. */
+/* Collects the names only: their number decides how the files are opened. */
 static int list_streams(struct ctf_reader *r, struct err *err)
 {
 	int fd = openat(r->walk.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -394,7 +400,7 @@ static int list_streams(struct ctf_reader *r, struct err *err)
 	return rc;
 }
 
-/* lane_2 before lane_10, whatever the directory says. */
+/* lane_2 before lane_10, independent of the directory order. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct ctf_cursor *x = a, *y = b;
@@ -425,7 +431,7 @@ static void note_unreadable(struct ctf_reader *r, const char *name, int rc)
 	}
 }
 
-/* A file that cannot be read is noted, and the others are read. */
+/* A file that cannot be read is recorded, and the other files are read. */
 static void open_cursor(struct ctf_reader *r, struct ctf_cursor *c, const char *name)
 {
 	int rc = ctf_cursor_open(&r->walk, c, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_reader.h - read a CTF trace of ours: a format of reader.h. */
+/* ctf_reader.h - read a corotracer CTF trace: a format of reader.h. */
 #ifndef TRACE_CTF_READER_H
 #define TRACE_CTF_READER_H
 

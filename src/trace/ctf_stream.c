@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_stream.c - the stream files of a CTF trace being written, packet by packet.
+ * ctf_stream.c - write the stream files of a CTF trace, packet by packet.
  *
  * Invariants
- *   - limit is buf, and at too, exactly where no packet is begun or writing has ended; a
- *     stream with a packet is on the dirty list, once
- *   - a file holds whole packets, file_size bytes of them; what a failed write left
- *     behind them is cut off
- *   - written + unwritten is every event that was put, less those in begun packets
+ *   - limit == at == buf exactly if no packet is begun or writing has ended; a stream with a
+ *     packet is on the dirty list, once
+ *   - a file holds whole packets, file_size bytes in total; the rest of a failed write is
+ *     truncated
+ *   - written + unwritten is every event that was put, except those in begun packets
  */
 #include "trace/ctf_stream.h"
 
@@ -20,14 +20,14 @@
 #include "base/io.h"
 
 /*
- * Buffers start small, as most lanes of a program with many threads are nearly idle, and
- * double as long as they are filled between two flushes.
+ * Buffers start small, because most lanes of a program with many threads are nearly idle, and
+ * double as long as they fill up between two flushes.
  */
 #define FIRST_SIZE  ((size_t)16 * 1024)
 #define PACKET_SIZE ((size_t)256 * 1024)
-/* A packet of fewer bytes does not end because another thread goes on in its lane. */
+/* A shorter packet continues when another thread takes over its lane. */
 #define SHORT_PACKET ((size_t)8 * 1024)
-/* Behind the limit: the longest event is a birth with its name. */
+/* Slack after the limit: the longest event is a birth with its name. */
 #define SLACK ((size_t)4096 + 256)
 
 /* ---- descriptors ---------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void forget_open(struct ctf_files *f, unsigned i)
 {
 	struct ctf_stream *s = f->open[i];
 
-	/* A file system that tells only now that a write failed. */
+	/* Some file systems report a failed write only at close. */
 	if (close(s->fd) < 0 && errno != EINTR && !f->error)
 		f->error = -errno;
 	s->fd = -1;
@@ -78,13 +78,13 @@ static int open_stream(struct ctf_files *f, struct ctf_stream *s)
 			break;
 		if ((errno != EMFILE && errno != ENFILE) || !f->nr_open)
 			return -errno;
-		close_oldest(f); /* we have fewer than we thought */
+		close_oldest(f); /* fewer descriptors are available than CTF_OPEN_MAX */
 	}
 	f->open[f->nr_open++] = s;
 	return 0;
 }
 
-/* ---- out ----------------------------------------------------------------- */
+/* ---- write --------------------------------------------------------------- */
 
 static int write_all(int fd, const uint8_t *from, size_t size)
 {
@@ -119,7 +119,7 @@ static void finish_head(const struct ctf_files *f, struct ctf_stream *s, size_t 
 	memcpy(s->buf, &head, sizeof(head));
 }
 
-/* Only packets of lanes are of interest: what else there is the region has no part of. */
+/* Only packets of a single lane are announced: a packet of a shared stream belongs to no lane. */
 static const struct trace_saver *saver_of(const struct ctf_files *f, const struct ctf_stream *s)
 {
 	return f->saver && s->lane != UINT32_MAX ? *f->saver : NULL;
@@ -159,7 +159,7 @@ static int write_packet(struct ctf_files *f, struct ctf_stream *s)
 	rc = write_all(s->fd, s->buf, size);
 	announce_end(f, s, rc == 0);
 	if (rc < 0) {
-		/* Half a packet would end the stream for other readers. */
+		/* Part of a packet would end the stream for other readers. */
 		if (ftruncate(s->fd, (off_t)s->file_size) < 0)
 			rc = rc ? rc : -errno;
 		return rc;
@@ -176,7 +176,7 @@ static void forget_packet(struct ctf_stream *s)
 	s->transitions = s->others = 0;
 }
 
-/* The packet of a stream that is off the dirty list. */
+/* Writes the packet of a stream that is off the dirty list. */
 static void put_out(struct ctf_files *f, struct ctf_stream *s)
 {
 	int rc = f->error ? f->error : write_packet(f, s);
@@ -194,7 +194,7 @@ static void put_out(struct ctf_files *f, struct ctf_stream *s)
 	forget_packet(s);
 }
 
-/* Off the list of streams with a packet begun.  False: it is not on it. */
+/* Removes the stream from the dirty list.  False: it is not on the list. */
 static bool make_clean(struct ctf_stream *s)
 {
 	if (!s->dirty_link)
@@ -231,7 +231,7 @@ void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s)
 	if (!make_clean(s))
 		return;
 	put_out(f, s);
-	/* After a failure nobody fills a packet any more: they all come to us. */
+	/* After a failure no packet is filled again: drop all of them and count their events. */
 	if (f->error)
 		ctf_files_flush(f);
 }
@@ -282,7 +282,7 @@ static bool has_room(const struct ctf_stream *s, size_t size)
 	return s->at < s->limit && size <= (size_t)(s->buf + s->size - s->at);
 }
 
-/* Larger while that is allowed; a single record may be larger than any packet should be. */
+/* Doubles up to PACKET_SIZE; a single record may be larger than PACKET_SIZE. */
 static bool enlarge(struct ctf_stream *s, size_t size)
 {
 	size_t wanted = s->size * 2, needed = (size_t)(s->at - s->buf) + size + SLACK;
@@ -303,7 +303,7 @@ bool ctf_stream_room(struct ctf_files *f, struct ctf_stream *s, uint64_t ts, siz
 {
 	if (f->error)
 		return false;
-	/* Times in a packet are 32 bits: a longer silence begins another one. */
+	/* Times in a packet have 32 bits: a longer pause begins a new packet. */
 	if (is_begun(s) &&
 	    (ts - s->last_ts > UINT32_MAX || (!has_room(s, size) && s->size >= PACKET_SIZE)))
 		ctf_stream_end_packet(f, s);
@@ -316,7 +316,7 @@ bool ctf_stream_room(struct ctf_files *f, struct ctf_stream *s, uint64_t ts, siz
 	return true;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 struct ctf_stream *ctf_stream_new(enum ctf_stream_id id, const char *name)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_writer.c - a trace as a CTF directory.
+ * ctf_writer.c - write a trace as a CTF directory.
  *
- * Why it is fast
- *   An event becomes 25 bytes: four stores behind each other in its lane's packet, found
- *   through one table.  Everything that is rare (no packet begun, packet full, a long
- *   silence, time going back) fails one of two comparisons and goes another way.
+ * Performance
+ *   An event becomes 25 bytes: four stores to consecutive addresses in the packet of its
+ *   lane, which one table lookup finds.  Every rare case (no packet begun, packet full, a
+ *   long pause, time going back) fails one of two comparisons and takes a slow path.
  */
 #include "trace/ctf_writer.h"
 
@@ -29,22 +29,22 @@
 
 /* The longest record of an event: a birth with its name. */
 #define RECORD_MAX (CTF_EVENT_HEADER + CTF_NAMED_SIZE + TRACE_NAME_MAX + 8)
-/* Nobody says how far it is: do not wait for ever. */
+/* Limit for a caller that announces no horizon: the records are then released. */
 #define HELD_MAX ((size_t)1 << 20)
 
 struct ctf_writer {
-	struct trace_writer writer; /* first: one is the other */
-	struct ctf_stream **lanes;  /* by number; nobody's, where there is none yet */
+	struct trace_writer writer; /* first member: cast to and from */
+	struct ctf_stream **lanes;  /* by number; the placeholder below until a stream exists */
 	uint32_t nr_lanes;
 	/*
-	 * Events of stations and of lanes without a file, in order of time; and those that came too
-	 * late for that, which are in order among themselves.
+	 * Events of stations and of lanes without a file, in order of time; and the events that
+	 * came too late for that order, which are in order among themselves.
 	 */
 	struct ctf_stream *stations, *late;
-	struct ctf_held held; /* those that are not in the stream yet */
+	struct ctf_held held; /* events that are not in the stream yet */
 	bool has_horizon;     /* since the last flush */
 	struct ctf_stream *facts;
-	struct ctf_stream nobody; /* never has a packet: its events go the slow way */
+	struct ctf_stream nobody; /* never has a packet: its events take the slow path */
 	struct ctf_files files;
 	uint64_t clamped;
 	uint64_t start_ts;
@@ -86,7 +86,7 @@ static inline uint8_t *put_u8(uint8_t *p, uint8_t value)
 	return p + 1;
 }
 
-/* The header of an event: three bytes more are written than it has, and then written over. */
+/* Writes the header of an event.  Stores three bytes too many, which the payload overwrites. */
 static inline uint8_t *put_header(uint8_t *p, uint64_t ts, unsigned id)
 {
 	put_u64(p, (uint32_t)ts | (uint64_t)id << 32);
@@ -104,9 +104,9 @@ static inline uint8_t *put_plain(uint8_t *p, uint64_t ts, unsigned id, const str
 /* ---- events -------------------------------------------------------------- */
 
 /*
- * Does a plain record have a place for everything?  The fields are looked at one by one:
- * they were stored one by one just now, and a load of several at once would wait until all
- * of these are in the cache.
+ * True if a plain record holds every member of the event.  Reads the fields one by one: they
+ * were stored one by one just before, and a wider load would stall until all of these stores
+ * are in the cache.
  */
 static inline bool is_plain(const struct ctf_stream *s, const struct trace_event *ev)
 {
@@ -126,7 +126,7 @@ static uint8_t *put_head(uint8_t *p, uint64_t ts, unsigned id, const struct trac
 	return put_u8(p, ev->flags);
 }
 
-/* Who did it, and in which station: that of the stream? */
+/* The thread and the station of the event equal those of the stream. */
 static bool fits_stream(const struct ctf_stream *s, const struct trace_event *ev)
 {
 	return ev->tid == s->tid && ev->station == TRACE_NO_STATION;
@@ -250,7 +250,7 @@ static struct ctf_stream *stream_at(struct ctf_stream **place, const char *name)
 	return *place;
 }
 
-/* The stream that @ts comes in order in; *@ts is changed if there is none. */
+/* Returns the stream in which @ts is in order; *@ts is raised if there is none. */
 static struct ctf_stream *stream_for(struct ctf_writer *w, uint64_t *ts)
 {
 	struct ctf_stream *s = stream_at(&w->stations, CTF_STATIONS);
@@ -282,7 +282,7 @@ static void release_record(struct ctf_writer *w, const struct held_record *r)
 	s->others += !r->is_transition;
 }
 
-/* Those from before @ts; UINT64_MAX: all, also an event that has this time itself. */
+/* Releases records from before @ts; UINT64_MAX: all records, also those of this time. */
 static void release_held(struct ctf_writer *w, uint64_t ts)
 {
 	size_t i;
@@ -322,13 +322,16 @@ static void put_horizon(struct trace_writer *tw, uint64_t ts)
 
 static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane);
 
-/* Do its events go into a stream of many, each with its thread, put in order here? */
+/*
+ * True if the events go to a stream of several lanes, where each has its tid and the writer
+ * sorts.
+ */
 static bool is_shared(uint32_t lane)
 {
-	return lane >= CTF_LANE_FILES; /* TRACE_LANE_STATIONS, too */
+	return lane >= CTF_LANE_FILES; /* also TRACE_LANE_STATIONS */
 }
 
-/* The lane has no packet, or none that takes this. */
+/* The lane has no packet, or none that accepts this event. */
 static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t lane,
 						 const struct trace_event *ev)
 {
@@ -361,7 +364,7 @@ static void put_event(struct trace_writer *tw, uint32_t lane, const struct trace
 	struct ctf_stream *s = lane < w->nr_lanes ? w->lanes[lane] : &w->nobody;
 	uint64_t ts = ev->ts;
 
-	/* Back in time is far ahead, too. */
+	/* The difference wraps for an earlier time, so one comparison finds both cases. */
 	if (unlikely(s->at >= s->limit || ts - s->last_ts > UINT32_MAX ||
 		     ev->kind >= NR_TRACE_KINDS)) {
 		put_slowly(w, lane, ev);
@@ -399,7 +402,7 @@ static bool make_room_for(struct ctf_writer *w, uint32_t number)
 	return true;
 }
 
-/* Made with the first word of it; NULL: there is no memory, or no such lane. */
+/* Creates the stream on first use; NULL: no memory, or no such lane. */
 static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
 {
 	char name[CTF_NAME_SIZE];
@@ -443,7 +446,7 @@ static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 	if (ts < s->last_ts)
 		ts = s->last_ts;
 	s->discarded += gap->transitions + gap->others;
-	/* A gap has no thread of its own but that of its packet. */
+	/* A gap has no tid in its record: it takes the tid of its packet. */
 	if (s->tid != s->next_tid)
 		ctf_stream_end_packet(&w->files, s);
 	if (!ctf_stream_room(&w->files, s, ts, CTF_EVENT_HEADER + CTF_GAP_SIZE))
@@ -458,7 +461,7 @@ static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 
 /* ---- facts --------------------------------------------------------------- */
 
-/* When it was, as far as a fact has a time. */
+/* The time of a fact, if it has one; otherwise the newest time written. */
 static uint64_t time_of(const struct ctf_writer *w, const struct trace_item *fact)
 {
 	switch (fact->type) {
@@ -496,8 +499,8 @@ static void put_plain_fact(struct ctf_writer *w, const struct trace_item *fact)
 }
 
 /*
- * The file of the totals has one packet and its full size from the start, so that it can
- * be written over when the disk is full.
+ * The totals file has one packet and its full size from the start, so that it can be
+ * overwritten when the disk is full.
  */
 static int write_totals(struct ctf_writer *w, const struct trace_item *totals)
 {
@@ -537,7 +540,7 @@ static void put_fact(struct trace_writer *tw, const struct trace_item *fact)
 	case TRACE_ITEM_RUN:
 		run.run.format = CTF_FORMAT;
 		put_plain_fact(w, &run);
-		ctf_stream_end_packet(&w->files, w->facts); /* there if we are killed */
+		ctf_stream_end_packet(&w->files, w->facts); /* on disk if the collector is killed */
 		break;
 	case TRACE_ITEM_GAP:
 		put_gap(w, &fact->gap);
@@ -562,7 +565,10 @@ static void flush(struct trace_writer *tw)
 {
 	struct ctf_writer *w = writer_of(tw);
 
-	/* With a horizon the last few may wait for it; nobody waits for one that is not told. */
+	/*
+	 * With a horizon the newest events may be held back; without one nothing else releases
+	 * them.
+	 */
 	if (!w->has_horizon)
 		release_held(w, UINT64_MAX);
 	w->has_horizon = false;
@@ -582,7 +588,7 @@ static void tell_counts(const struct trace_writer *tw, struct trace_counts *coun
 	};
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static void release(struct ctf_writer *w)
 {
@@ -622,7 +628,7 @@ static void close_writer(struct trace_writer *tw, struct trace_counts *counts, s
 	struct ctf_writer *w = writer_of(tw);
 
 	flush_all(w);
-	release(w); /* may find out about a failure */
+	release(w); /* may detect a failed write */
 	tell_counts(tw, counts);
 	if (w->files.error)
 		say_failure(w, trace);
@@ -648,12 +654,12 @@ static void make_uuid(uint8_t uuid[16])
 	uint64_t time[2] = { clock_now_ns(), clock_ns(CLOCK_REALTIME) ^ (uint64_t)getpid() << 40 };
 
 	if (getrandom(uuid, 16, GRND_NONBLOCK) != 16)
-		memcpy(uuid, time, 16); /* early at boot, or a sandbox: unique is good enough */
+		memcpy(uuid, time, 16); /* early at boot, or in a sandbox: unique is sufficient */
 	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
-/* A file of ours in the directory, with all of @text; the descriptor, or -errno. */
+/* Creates a file with @text in the directory.  Returns the descriptor, or -errno. */
 static int create(const struct ctf_writer *w, const char *name, const char *text, size_t size)
 {
 	int rc = 0, fd = openat(w->files.dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf_writer.h - a trace as a CTF directory: a format of writer.h. */
+/* ctf_writer.h - write a trace as a CTF directory: a format of writer.h. */
 #ifndef TRACE_CTF_WRITER_H
 #define TRACE_CTF_WRITER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - the names of what happens, and what cannot be an event. */
+/* event.c - names of events, reasons and states, and the check for corrupt events. */
 #include "trace/event.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.h - one thing that happened to one coroutine, as a trace holds it.
+ * event.h - one event of a coroutine or of a resource, as a trace holds it.
  *
- * Transitions (suspended, running again) are what every cTP writer tells, and all that
- * a plain trace has.  Programs that know our extensions tell more: births, wakes, ends,
- * and of a suspension where, why and on what.  What was not told is 0.
+ * Every cTP writer reports transitions (suspend, resume); a plain trace has nothing else.
+ * Programs that use the corotracer extensions also report birth, wake and end events, and for a
+ * suspension the site, the reason and the resource.  A member that was not reported is 0.
  */
 #ifndef TRACE_EVENT_H
 #define TRACE_EVENT_H
@@ -16,28 +16,28 @@
 #define TRACE_NO_STATION UINT32_MAX
 
 /*
- * A collector that read a slot from the wrong place has the is_active byte where the
- * top of ts is: 2^56, or two years of uptime to the nanosecond.  No time has these
- * bits all clear.
+ * A collector that reads a slot at the wrong offset finds the is_active byte in the top byte of
+ * ts: 2^56, which as a time is two years of uptime to the nanosecond.  No valid time has all of
+ * these bits clear.
  */
 #define TRACE_TS_LOW UINT64_C(0xffffffffffff)
 
-/* The first two are the transitions, and equal is_active. */
+/* The first two are the transitions, and their values equal is_active. */
 enum trace_kind {
 	TRACE_SUSPEND,
 	TRACE_RESUME,
 	TRACE_BIRTH,
-	TRACE_WAKE,    /* somebody made it ready to run; it may not even have suspended yet */
-	TRACE_END,     /* it returned, or was given up: no transition follows */
-	TRACE_DESTROY, /* its frame is gone */
-	/* Of a resource, by a coroutine or (probe_id 0) by none: */
-	TRACE_CLOSE,   /* whoever waits for it waits in vain */
-	TRACE_ACQUIRE, /* probe_id holds it now */
+	TRACE_WAKE,    /* the coroutine was made ready to run; it may not have suspended yet */
+	TRACE_END,     /* it returned or was abandoned: no transition follows */
+	TRACE_DESTROY, /* its frame is freed */
+	/* Events of a resource, by a coroutine or (probe_id 0) by no coroutine: */
+	TRACE_CLOSE,   /* waiting for it never succeeds from now on */
+	TRACE_ACQUIRE, /* probe_id holds it from now on */
 	TRACE_RELEASE,
 	NR_TRACE_KINDS,
 };
 
-/* Why it waits, or (of a wake) where the wake came from. */
+/* Why a coroutine waits, or (for a wake) the source of the wake. */
 enum trace_reason {
 	TRACE_REASON_UNKNOWN,
 	TRACE_REASON_IO_READ,
@@ -57,43 +57,43 @@ enum trace_reason {
 };
 
 enum trace_flag {
-	TRACE_HAS_RESOURCE = 1,  /* resource was told; it may be 0 (a file descriptor is) */
-	TRACE_DESTROYED = 2,     /* of an end: the frame went with it, no destroy follows */
-	TRACE_NAME_CUT = 4,      /* of a birth: the name was longer */
-	TRACE_WAS_SUSPENDED = 8, /* of an end or destroy: it was suspended then */
-	TRACE_CANCELLED = 16,    /* of an end: it did not come to its own */
+	TRACE_HAS_RESOURCE = 1,  /* resource is set; it may be 0 (file descriptor 0) */
+	TRACE_DESTROYED = 2,     /* for an end: the frame was freed with it, no destroy follows */
+	TRACE_NAME_CUT = 4,      /* for a birth: the name was longer */
+	TRACE_WAS_SUSPENDED = 8, /* for an end or destroy: the coroutine was suspended */
+	TRACE_CANCELLED = 16,    /* for an end: the coroutine was cancelled before it returned */
 };
 
 struct trace_event {
-	uint64_t probe_id; /* whom it happened to: of a wake, the one that is woken */
-	uint64_t tid;      /* the thread that did it */
+	uint64_t probe_id; /* the coroutine; for a wake, the coroutine that is woken */
+	uint64_t tid;      /* the thread that caused the event */
 	uint64_t addr;
-	uint64_t seq; /* of a transition, the slot's: it repeats across slots, order by ts */
+	uint64_t seq; /* for a transition, of its slot: repeats across slots, order by ts */
 	uint64_t ts;  /* CLOCK_MONOTONIC ns */
 	bool is_active;
 	uint8_t kind;   /* enum trace_kind */
-	uint8_t reason; /* enum trace_reason: of a suspend or a wake */
+	uint8_t reason; /* enum trace_reason, for a suspend or a wake */
 	uint8_t flags;  /* enum trace_flag */
 	/*
-	 * Which station the event came from, where probe_id alone does not tell two
-	 * coroutines apart; TRACE_NO_STATION otherwise.
+	 * The station that the event came from, where probe_id alone does not identify the
+	 * coroutine; TRACE_NO_STATION otherwise.
 	 */
 	uint32_t station;
-	uint32_t site;     /* number in the trace's site table; 0: not told */
-	uint32_t pid;      /* of a birth */
-	uint64_t resource; /* fd, lock, timer's deadline, child: what it waits on */
-	uint64_t peer;     /* of a birth the parent, of a wake the waker; 0: none */
-	/* of a wake: how many transitions its target had made by then, as the waker saw it */
+	uint32_t site;     /* number in the site table of the trace; 0: not reported */
+	uint32_t pid;      /* for a birth */
+	uint64_t resource; /* what it waits on: descriptor, lock, deadline of a timer, child */
+	uint64_t peer;     /* for a birth the parent, for a wake the waker; 0: none */
+	/* for a wake: the number of transitions of its target that the waker saw */
 	uint32_t seen;
 	uint32_t name_size;
-	const char *name; /* of a birth; not terminated, valid as long as the event is */
-	uint64_t written; /* of an end or destroy that is the last: transitions in all, */
-	uint64_t lost;    /* and of these lost */
+	const char *name; /* for a birth; not terminated, valid as long as the event is */
+	uint64_t written; /* for the last end or destroy: number of transitions, */
+	uint64_t lost;    /* and how many of these were lost */
 };
 
 /*
- * An event of which nothing was told.  Field by field: compilers make "rep stos" of a
- * struct assigned at once, which takes longer than the rest of an event.
+ * Initializes an event with no member reported.  Assigns field by field: compilers turn a
+ * struct assignment into "rep stos", which takes longer than the rest of an event.
  */
 static inline void trace_event_init(struct trace_event *ev)
 {
@@ -108,7 +108,7 @@ static inline void trace_event_init(struct trace_event *ev)
 	ev->written = ev->lost = 0;
 }
 
-/* Of a resource, and of a coroutine only so far as one did it. */
+/* The event is about a resource; the coroutine, if there is one, is only the cause. */
 static inline bool trace_is_of_resource(const struct trace_event *ev)
 {
 	return ev->kind >= TRACE_CLOSE && ev->kind <= TRACE_RELEASE;
@@ -119,22 +119,22 @@ static inline bool trace_is_transition(const struct trace_event *ev)
 	return ev->kind <= TRACE_RESUME;
 }
 
-/* "suspend", "io-read"; NULL for what is none.  And back: -1 for what is none. */
+/* "suspend", "io-read"; NULL for an unknown value.  And back: -1 for an unknown name. */
 const char *trace_kind_name(unsigned kind);
 const char *trace_reason_name(unsigned reason);
 int trace_reason_from_name(const char *name);
 
-/* The kind whose name is the first @size bytes of @name; -1 for what is none. */
+/* Returns the kind whose name is the first @size bytes of @name; -1 for an unknown name. */
 int trace_kind_from_name(const char *name, size_t size);
 
 /*
- * NULL, or why this cannot be a transition: records that were never written, or read
- * from the wrong place, as older collectors left them in traces.  Whether probe_id
- * is 0 says nothing; a program may count from there.
+ * Returns NULL, or why the event cannot be a transition: a slot that was never written or was
+ * read at a wrong offset, as older collectors left them in traces.  probe_id 0 is valid: a
+ * program may number its coroutines from 0.
  */
 const char *trace_event_problem(const struct trace_event *ev);
 
-/* The same as a question, for who needs no reason: one is the other's negation. */
+/* The negation of trace_event_problem(), for callers that need no reason. */
 static inline bool trace_event_is_possible(const struct trace_event *ev)
 {
 	return (ev->ts & TRACE_TS_LOW) && ev->seq && ev->tid <= INT32_MAX;

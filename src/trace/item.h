@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * item.h - what a trace consists of: events, and facts about the run around them.
+ * item.h - the items of a trace: events, and facts about the run.
  *
- * The same whichever format holds them.  Strings belong to whoever made the item.
+ * The items are the same in every format.  Strings belong to the creator of the item.
  */
 #ifndef TRACE_ITEM_H
 #define TRACE_ITEM_H
@@ -14,24 +14,27 @@
 #include "trace/event.h"
 #include "trace/site.h"
 
-/* The lane of events that came from stations, not from a thread's lane. */
+/* The lane of events that came from stations, not from the lane of a thread. */
 #define TRACE_LANE_STATIONS UINT32_MAX
 
-/* A longer name is cut, and said to be. */
+/* A longer name is cut and flagged (TRACE_NAME_CUT, name_truncated). */
 #define TRACE_NAME_MAX 4096
 
-/* What a coroutine is doing. */
+/* State of a coroutine. */
 enum trace_state {
 	TRACE_STATE_UNKNOWN,
-	TRACE_STATE_NEW,   /* born, and has not run yet */
-	TRACE_STATE_READY, /* was woken, and has not run since */
+	TRACE_STATE_NEW,   /* created, has not run */
+	TRACE_STATE_READY, /* woken, has not run since */
 	TRACE_STATE_RUNNING,
 	TRACE_STATE_SUSPENDED,
-	TRACE_STATE_ENDED, /* but not destroyed */
+	TRACE_STATE_ENDED, /* and not destroyed */
 	NR_TRACE_STATES,
 };
 
-/* "suspended"; NULL for what is none, and for the unknown one.  And back: 0 for what is none. */
+/*
+ * "suspended"; NULL for an unknown value and for TRACE_STATE_UNKNOWN.  And back: 0 for an
+ * unknown name.
+ */
 const char *trace_state_name(unsigned state);
 uint8_t trace_state_from_name(const char *name);
 
@@ -54,19 +57,18 @@ struct sidecar_process {
 	uint64_t connected_ts;
 };
 
-/* A file that a process had mapped with code in it, from the first to the last of its lines. */
+/* A file that a process had mapped with code in it, from its first mapping to its last. */
 struct sidecar_module {
 	uint64_t pid;
 	uint64_t start, end;
-	uint64_t offset;      /* in the file, of start */
+	uint64_t offset;      /* of start in the file */
 	const char *path;     /* as the process sees it */
-	const char *build_id; /* in hexadecimal; NULL: it has none, or it could not be read */
+	const char *build_id; /* in hexadecimal; NULL: the file has none, or it could not be read */
 };
 
 /*
- * A coroutine that stood in a station, or that was still there at the end of the run.
- * What it did last is told where it is known: state, since when, and of a suspension
- * what for.
+ * A coroutine that used a station, or that still existed at the end of the run.  The state, its
+ * time, and for a suspension its cause are set if they are known.
  */
 struct sidecar_coroutine {
 	uint64_t station; /* TRACE_NO_STATION: none */
@@ -84,17 +86,17 @@ struct sidecar_coroutine {
 	uint64_t garbage;
 	uint8_t state;     /* enum trace_state */
 	uint8_t reason;    /* enum trace_reason, of a suspension */
-	bool has_resource; /* resource was told; it may be 0 */
-	uint32_t site;     /* where it is suspended; 0: not told */
+	bool has_resource; /* resource is set; it may be 0 */
+	uint32_t site;     /* where it is suspended; 0: not reported */
 	uint32_t birth_site;
-	uint64_t since_ts; /* of its state */
+	uint64_t since_ts; /* begin of its state */
 	uint64_t resource;
-	uint64_t addr;   /* where it is suspended, as a transition tells it */
-	uint64_t parent; /* 0: none, or not told */
+	uint64_t addr;   /* where it is suspended, as in a transition */
+	uint64_t parent; /* 0: none, or not reported */
 };
 
 struct sidecar_totals {
-	bool complete; /* everything that was written was looked at */
+	bool complete; /* the collector read everything that was written */
 	uint64_t written;
 	uint64_t collected;
 	uint64_t lost;
@@ -104,20 +106,22 @@ struct sidecar_totals {
 	uint64_t unfinished;
 	uint64_t coroutines;
 	uint64_t without_station;
-	int exit_status; /* -1: it did not exit */
-	int signal;      /* 0: none killed it */
+	int exit_status; /* -1: the program did not exit */
+	int signal;      /* 0: not killed by a signal */
 	uint64_t end_ts;
-	uint64_t lost_full; /* of the transitions: there was no room in their lane */
-	/* Births, wakes, ends, destroys: counted apart, so that transitions add up by themselves.
+	uint64_t lost_full; /* transitions that found no room in their lane */
+	/*
+	 * Births, wakes, ends, destroys: counted apart, so that the sums of the transitions
+	 * hold.
 	 */
 	uint64_t others_written;
 	uint64_t others_collected;
 	uint64_t others_lost;
-	/* A flight recorder kept the newest: these it collected, and let go. */
+	/* A flight recorder keeps the newest events: collected events that it overwrote. */
 	uint64_t forgotten;
 	uint64_t others_forgotten;
-	uint64_t waits;   /* times that a writer waited for room, where it was told to */
-	uint64_t wait_ns; /* so long in all */
+	uint64_t waits;   /* times that a writer waited for room, if it is set to wait */
+	uint64_t wait_ns; /* total time of these waits */
 };
 
 /* Events of a lane that are missing between these times. */
@@ -127,7 +131,7 @@ struct trace_gap {
 	uint64_t tid;
 	uint64_t from_ts, to_ts;
 	uint64_t transitions; /* lost */
-	uint64_t others;      /* lost: births, wakes, ends, destroys */
+	uint64_t others;      /* lost births, wakes, ends, destroys */
 };
 
 enum trace_item_type {
@@ -142,7 +146,10 @@ enum trace_item_type {
 	NR_TRACE_ITEM_TYPES,
 };
 
-/* What is missing is 0, NULL, false; exit_status -1, station TRACE_NO_STATION. */
+/*
+ * A missing member is 0, NULL or false; a missing exit_status is -1, a missing station
+ * TRACE_NO_STATION.
+ */
 struct trace_item {
 	enum trace_item_type type;
 	union {
@@ -157,7 +164,7 @@ struct trace_item {
 	};
 };
 
-/* An item of that type with everything missing. */
+/* Initializes an item of @type with every member missing. */
 void trace_item_init(struct trace_item *item, enum trace_item_type type);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_line.c - a line of JSON by jansson, with 64-bit numbers unharmed. */
+/* json_line.c - parse a line of JSON with jansson, keeping 64-bit numbers exact. */
 #include "trace/json_line.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "base/json_parse.h"
 
-/* 10^18 - 1 fits for sure, 19 digits may not. */
+/* 10^18 - 1 always fits in 64 signed bits, a number of 19 digits may not. */
 #define LONG_DIGITS 19
 
 static bool is_digit(char c)
@@ -16,7 +16,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Behind the string that starts at @p, or @end if it does not end. */
+/* Returns the end of the string that starts at @p, or @end if it is not terminated. */
 static const char *skip_string(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++) {
@@ -26,7 +26,7 @@ static const char *skip_string(const char *p, const char *end)
 	return p < end ? p + 1 : end;
 }
 
-/* Behind anything that a number may consist of. */
+/* Skips every character that a number may contain. */
 static const char *skip_number(const char *p, const char *end)
 {
 	while (p < end &&
@@ -36,8 +36,8 @@ static const char *skip_number(const char *p, const char *end)
 }
 
 /*
- * Is this a whole number in JSON's spelling, too long for jansson, and a value?  In
- * front of a colon it is nothing that JSON has, and quotes would make a key of it.
+ * True if this is an integer in JSON spelling, too long for jansson, and a value.  Before a
+ * colon a number is not valid JSON, and quotes would turn it into a key.
  */
 static bool is_long_integer(const char *p, const char *stop, const char *end)
 {
@@ -54,7 +54,10 @@ static bool is_long_integer(const char *p, const char *stop, const char *end)
 	return stop == end || *stop != ':';
 }
 
-/* The first integer from @p on that jansson cannot hold, and its end; NULL: there is none. */
+/*
+ * Finds the first integer from @p on that jansson may not hold, and its end; NULL: there is
+ * none.
+ */
 static const char *find_long_integer(const char *p, const char *end, const char **stop)
 {
 	while (p < end) {
@@ -72,10 +75,10 @@ static const char *find_long_integer(const char *p, const char *end, const char 
 	return NULL;
 }
 
-/* The line with such integers in quotes, or NULL without memory. */
+/* Returns the line with such integers in quotes; NULL: no memory. */
 static char *quote_long_integers(const char *text, size_t size, size_t *quoted_size)
 {
-	/* Each pair of quotes comes with so many digits at least. */
+	/* Each pair of quotes encloses at least LONG_DIGITS digits. */
 	char *quoted = malloc(size + 2 * (size / LONG_DIGITS) + 1), *out = quoted;
 	const char *p = text, *end = text + size, *number, *stop;
 
@@ -122,7 +125,7 @@ static unsigned digit_value(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
 }
 
-/* Digits of @base, at least one, at most what fits. */
+/* Digits of @base, at least one; false on overflow. */
 static bool string_u64(const char *s, size_t size, unsigned base, uint64_t *out)
 {
 	uint64_t number = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonl_input.c - read lines of JSON, and the sidecar beside them.
+ * jsonl_input.c - read JSON lines and their sidecar.
  *
- * The sidecar holds what comes first, what is in between and what comes last, in the
- * order in which it was known.  It is read three times, each time for one of these; what
- * is of another type is passed over without a look inside.
+ * The sidecar holds the facts that come first, the events, and the items that come last, in the
+ * order in which the collector learned them.  The reader makes three passes over it, one for
+ * each group; lines of other groups are skipped without parsing.
  *
- * Following a trace that is being written, the first two are one: what comes first is told
- * when it comes.  That is soon enough, since the writer has the sidecar written before the
- * lines that need it (jsonl_output.c).  So with a line in hand, a look at the sidecar that
- * finds no more means: nothing that belongs before the line is missing.  The other way round
- * there is no such order, only a time: see PATIENCE_NS.
+ * While following a trace that is being written, the first two passes are one: facts are
+ * returned when they appear.  That is early enough, because the writer writes the sidecar
+ * before the lines that need it (jsonl_output.c).  If a line has been read and a later read of
+ * the sidecar finds nothing more, every item that belongs before the line is known.  In the
+ * other direction no such order exists, only a time limit: see PATIENCE_NS.
  *
- * The end of a sidecar that is being written is a room (sidecar.h), over which the next lines
- * go.  Up to there it is final.  While there is no room at its end, somebody is just writing,
- * and nothing can be said.
+ * A sidecar that is being written ends with a room (sidecar.h), which the next lines overwrite.
+ * The file is final up to there.  While it does not end with a room, a write is in progress and
+ * its final part is not known.
  */
 #include "trace/jsonl_input.h"
 
@@ -26,15 +26,15 @@
 #include "base/io.h"
 
 /*
- * Something was told, and the lines from before it are not there yet: a collector writes what it
- * has ten times a second, both files at once.  One that is stopped between the two is waited for
- * no longer than this; then lines may come that are older.
+ * An item of the sidecar was read, and the older lines may not be in the trace yet: a collector
+ * writes both files ten times a second.  If it is stopped between the two writes, the item
+ * waits for this long; older lines that appear later are then out of order.
  */
 #define PATIENCE_NS (300 * NS_PER_MS)
 
 enum phase { FACTS, EVENTS, REST, DONE };
 
-/* What of the sidecar belongs to a phase. */
+/* Types of sidecar items by phase. */
 static const unsigned wanted[] = {
 	[FACTS] = 1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_MODULE |
 		  1u << TRACE_ITEM_SITE,
@@ -43,24 +43,24 @@ static const unsigned wanted[] = {
 };
 
 struct jsonl_input {
-	struct trace_reader reader; /* first: one is the other */
+	struct trace_reader reader; /* first member: cast to and from */
 	enum phase phase;
 	struct jsonl_reader lines;
 	struct sidecar_reader sidecar;
 	bool sidecar_is_open;
-	uint64_t sidecar_bytes; /* of the passes before */
+	uint64_t sidecar_bytes; /* of the previous passes */
 
-	/* While events are merged: the next of each, if there is one. */
+	/* While events are merged: the next item of each file. */
 	bool has_line, has_told;
-	bool only_lines; /* the sidecar has no more of them */
+	bool only_lines; /* the sidecar has no more events */
 	struct trace_event line;
 	struct trace_item told;
 
 	/* While following: */
-	bool told_unknown;    /* whether something was told that is not there yet */
-	uint64_t told_dry_at; /* the sidecar had no more when so many times lines had been read */
-	uint64_t told_fills;  /* times that the sidecar had been read, */
-	uint64_t told_ns;     /* and when it last was */
+	bool told_unknown;    /* the sidecar may hold an item that was not read */
+	uint64_t told_dry_at; /* value of `fills` of the lines when the sidecar was exhausted */
+	uint64_t told_fills;  /* `fills` of the sidecar at its last read, */
+	uint64_t told_ns;     /* and the time of that read */
 	uint64_t patience_ns;
 };
 
@@ -72,8 +72,8 @@ static struct jsonl_input *input_of(struct trace_reader *r)
 /* ---- the sidecar --------------------------------------------------------- */
 
 /*
- * What is wrong with a line shows whenever it is read: the first pass counts that.  Only a line
- * that begins as one of a later pass is left to that pass, which finds it damaged.
+ * The first pass counts the corrupt lines.  Only a line that begins like a type of a later pass
+ * is left to that pass, which counts it as damaged.
  */
 static void add_stats(struct jsonl_input *in)
 {
@@ -101,7 +101,7 @@ static int open_sidecar(struct jsonl_input *in, struct err *err)
 	rc = sidecar_reader_open(&in->sidecar, in->reader.stats.sidecar_path, err);
 	if (rc == -ENOENT) {
 		*err = (struct err){ 0 };
-		return 0; /* other tools write none */
+		return 0; /* other tools write no sidecar */
 	}
 	if (rc < 0)
 		return rc;
@@ -124,7 +124,7 @@ static void close_sidecar(struct jsonl_input *in)
 	in->sidecar_is_open = false;
 }
 
-/* Read on to where it is final by now.  False: that cannot be said. */
+/* Allow reading up to the final part of the sidecar.  False: its end is not known. */
 static bool raise_limit(struct jsonl_input *in)
 {
 	uint64_t end;
@@ -135,7 +135,9 @@ static bool raise_limit(struct jsonl_input *in)
 	return true;
 }
 
-/* 1: *@item; 0: the end; -EAGAIN: no more for now, and if *@dry nothing that was told is missing.
+/*
+ * Returns 1: *@item is set; 0: the end; -EAGAIN: no more for now, and if *@dry is set, the
+ * final part of the sidecar was read completely.
  */
 static int next_told(struct jsonl_input *in, struct trace_item *item, bool *dry, struct err *err)
 {
@@ -163,7 +165,7 @@ static bool is_fact(const struct trace_item *item)
 	return item->type != TRACE_ITEM_EVENT && item->type != TRACE_ITEM_GAP;
 }
 
-/* Of one time: first it is born and woken, then it runs and stops, then it ends. */
+/* At equal times births, wakes and resource events come first, then transitions, then ends. */
 static bool told_is_first(const struct jsonl_input *in)
 {
 	const struct trace_item *told = &in->told;
@@ -190,7 +192,7 @@ static int fetch_told(struct jsonl_input *in, struct err *err)
 	bool dry;
 	int rc;
 
-	/* No need to look for each line of a buffer. */
+	/* Once per buffer of lines is sufficient. */
 	if (in->has_told || (in->has_line && in->told_dry_at == fills && fills))
 		return 0;
 	rc = next_told(in, &in->told, &dry, err);
@@ -205,7 +207,7 @@ static int fetch_told(struct jsonl_input *in, struct err *err)
 	return rc == -EAGAIN ? 0 : rc;
 }
 
-/* Lines first: what is told before them is looked for after they were seen. */
+/* Lines first: the sidecar must be read after the line was seen. */
 static int fetch(struct jsonl_input *in, struct err *err)
 {
 	int rc = fetch_line(in, err);
@@ -213,14 +215,14 @@ static int fetch(struct jsonl_input *in, struct err *err)
 	return rc < 0 ? rc : fetch_told(in, err);
 }
 
-/* What was told may have to wait for lines that are older. */
+/* An item of the sidecar may have to wait for older lines. */
 static bool must_wait(const struct jsonl_input *in)
 {
 	return in->reader.stats.growing && !in->has_line && !is_fact(&in->told) &&
 	       clock_now_ns() - in->told_ns < in->patience_ns;
 }
 
-/* Nothing left to merge: lines only, which need not wait anywhere. */
+/* Nothing left to merge: lines are returned directly. */
 static int next_line(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
 	item->type = TRACE_ITEM_EVENT;
@@ -267,14 +269,14 @@ static void tell_progress(struct jsonl_input *in)
 		       (in->sidecar_is_open ? in->sidecar.lines.bytes : 0);
 }
 
-/* What was odd so far, for who looks at it meanwhile. */
+/* Publishes the problems so far, for readers of the statistics during the run. */
 static void tell_meanwhile(struct jsonl_input *in)
 {
 	in->reader.stats.lines = in->lines.stats;
 	in->reader.stats.sidecar.garbage = in->sidecar.stats.garbage;
 }
 
-/* Nobody writes it any more: what is there now is all there will be. */
+/* True if the trace has no writer any more: its contents are final. */
 static bool settled(struct jsonl_input *in)
 {
 	if (io_is_locked(in->lines.lines.fd))
@@ -322,7 +324,7 @@ static void close_input(struct trace_reader *r)
 
 static const struct trace_reader_ops ops = { .next = next, .close = close_input };
 
-/* Somebody writes it: read on where it ends, until he is gone. */
+/* The trace has a writer: continue at its end until the writer closes it. */
 static void follow(struct jsonl_input *in)
 {
 	in->reader.stats.growing = true;

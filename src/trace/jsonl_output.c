@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonl_output.c - a trace as lines of JSON, with a sidecar beside them.
+ * jsonl_output.c - write a trace as JSON lines with a sidecar.
  *
- * Transitions are lines of the trace, everything else goes to the sidecar.  Where there
- * is none (a pipe, a device) everything else has no place: it is left out, and that is
- * no loss.
+ * Transitions are lines of the trace; everything else goes to the sidecar.  Without a sidecar
+ * (a pipe, a device) everything else is not written, and is not counted as lost.
  */
 #include "trace/jsonl_output.h"
 
@@ -17,11 +16,11 @@
 #include "trace/sidecar.h"
 
 struct jsonl_output {
-	struct trace_writer writer; /* first: one is the other */
+	struct trace_writer writer; /* first member: cast to and from */
 	struct jsonl_writer events;
 	struct sidecar_writer sidecar;
 	bool has_sidecar;
-	struct trace_lane *lanes; /* by number: gaps tell whose lane it is */
+	struct trace_lane *lanes; /* by number: pid and tid for gaps */
 	uint32_t nr_lanes;
 };
 
@@ -86,7 +85,7 @@ static void put_event(struct trace_writer *w, uint32_t lane, const struct trace_
 
 static void write_both(void *ctx);
 
-/* Lines stand as they come. */
+/* Lines are written in the order of the calls. */
 static void put_horizon(struct trace_writer *w, uint64_t ts)
 {
 	(void)w;
@@ -102,7 +101,7 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 	switch (fact->type) {
 	case TRACE_ITEM_RUN:
 		sidecar_put_run(&o->sidecar, &fact->run);
-		write_both(o); /* that much is there if we are killed */
+		write_both(o); /* on disk if the collector is killed */
 		break;
 	case TRACE_ITEM_PROCESS:
 		sidecar_put_process(&o->sidecar, &fact->process);
@@ -146,8 +145,8 @@ static void describe_save(const struct jsonl_output *o, struct trace_save *save)
 }
 
 /*
- * Whoever follows both files counts on it: what was told before a line is in the sidecar when
- * that line is in the trace.
+ * Readers that follow both files rely on this order: an item that comes before a line is in the
+ * sidecar when that line is in the trace.
  */
 static void write_both(void *ctx)
 {
@@ -185,7 +184,7 @@ static void tell_counts(const struct trace_writer *w, struct trace_counts *count
 	};
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static void close_output(struct trace_writer *w, struct trace_counts *counts, struct err *trace,
 			 struct err *facts)
@@ -219,7 +218,7 @@ static int open_sidecar(struct jsonl_output *o, const char *trace_path, struct e
 		return err_set(err, -ENOMEM, "no memory for a path");
 	rc = sidecar_writer_open(&o->sidecar, path, err);
 	o->has_sidecar = rc == 0;
-	/* Both are written at the same points: a full buffer of one is a flush of both. */
+	/* Both files are written at the same points: a full buffer of one flushes both. */
 	o->sidecar.before = write_both;
 	o->sidecar.before_ctx = o;
 	free(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jsonl_output.h - a trace as lines of JSON, with a sidecar beside them: a format of writer.h. */
+/* jsonl_output.h - write a trace as JSON lines with a sidecar: a format of writer.h. */
 #ifndef TRACE_JSONL_OUTPUT_H
 #define TRACE_JSONL_OUTPUT_H
 

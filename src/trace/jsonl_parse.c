@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jsonl_parse.c - one line of a trace. */
+/* jsonl_parse.c - parse one line of a trace. */
 #include "trace/jsonl_parse.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 /* ---- our own form -------------------------------------------------------- */
 
 /*
- * Steps of a parser that may be at the end of the line at any time.  None goes past
- * it: the newline there is no digit and no character of any word that is asked for.
- * A NULL goes through them all.
+ * Steps of a parser that may reach the end of the line at any point.  No step goes past it: the
+ * newline there is neither a digit nor part of an expected word.  Each step passes a NULL
+ * through.
  */
 static inline const char *word(const char *p, const char *expect, size_t size)
 {
@@ -40,7 +40,7 @@ static inline const char *boolean(const char *p, bool *out)
 	return behind ? behind : WORD(p, "false");
 }
 
-/* A key that may be missing: *@out as it was. */
+/* An optional key: *@out is unchanged if the key is missing. */
 static inline const char *optional_u32(const char *p, const char *key, size_t size, uint32_t *out)
 {
 	const char *behind = word(p, key, size);
@@ -55,7 +55,7 @@ static inline const char *optional_u32(const char *p, const char *key, size_t si
 	return behind;
 }
 
-/* By name, or by number if it is one that its writer had no name for. */
+/* A reason by name, or by number if its writer had no name for it. */
 static const char *reason(const char *p, uint8_t *out)
 {
 	char name[16];
@@ -68,7 +68,7 @@ static const char *reason(const char *p, uint8_t *out)
 		*out = (uint8_t)value;
 		return p && value <= UINT8_MAX ? p : NULL;
 	}
-	/* A newline is the last thing there is. */
+	/* The line ends with a newline. */
 	for (end = ++p; *end != '"' && *end != '\n'; end++)
 		;
 	if (*end != '"' || (size_t)(end - p) >= sizeof(name))
@@ -179,7 +179,7 @@ static void get_u32(const json_t *object, const char *key, uint32_t *out)
 		*out = (uint32_t)value;
 }
 
-/* Not among the six, so they may be missing, or somebody else's. */
+/* Optional keys; another tool may use the same keys for other values. */
 static void get_told(const json_t *object, struct trace_event *ev)
 {
 	const json_t *value = json_object_get(object, "reason");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jsonl_reader.c - read a trace as a stream. */
+/* jsonl_reader.c - read the JSON lines of a trace as a stream. */
 #include "trace/jsonl_reader.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void note_garbage(struct jsonl_stats *s, const char *reason)
 	s->nr_first++;
 }
 
-/* What to call it.  NULL: it is an event. */
+/* Returns the problem of the line; NULL: the line is an event. */
 static const char *problem_of(struct line *line, struct trace_event *ev)
 {
 	const char *problem;

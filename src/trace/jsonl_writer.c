@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonl_writer.c - write a trace, one JSON object a line.
+ * jsonl_writer.c - write a trace, one JSON object per line.
  *
- * Why it is fast
- *   Of two lines most is the same: probe_id and tid are those of a coroutine met
- *   before, seq is that of the slot before, ts changes in its last digits only.  The
- *   pieces are kept as text, and a line is five copies of fixed size, each over the
- *   rubbish that the one before left behind its end, plus two numbers that really
- *   are new: addr and the last eight digits of ts.  Nothing in the usual way calls a
- *   function.  About 11 ns an event where fprintf() takes 220.
+ * Performance
+ *   Consecutive lines are mostly equal: probe_id and tid are those of a known coroutine, seq
+ *   is that of the previous slot, ts changes only in its last digits.  The pieces are cached
+ *   as text.  A line is five copies of fixed size, each overwriting the excess bytes of the
+ *   previous one, and two numbers that are new: addr and the last eight digits of ts.  The
+ *   fast path calls no function.  About 11 ns per event; fprintf() takes 220.
  *
  * Invariants
  *   - buf holds whole lines, `buffered` of them, from buf to at
- *   - the kept pieces are always those of the values beside them, from the open on
+ *   - the cached pieces always match the values stored with them, from the open on
  *   - 10^8 <= ts_base < 2^63, so ts - ts_base is small only for a ts that is near it
- *   - after a failure limit is buf, so that every jsonl_put() comes to make_room()
+ *   - after a failure limit is buf, so that every jsonl_put() calls make_room()
  */
 #include "trace/jsonl_writer.h"
 
@@ -28,17 +27,17 @@
 #include "base/io.h"
 
 #define BUFFER_SIZE ((size_t)256 * 1024)
-/* A line at most, and what the last copy writes behind it. */
+/* The longest line, and the excess bytes of the last copy. */
 #define LINE_MAX_SIZE 320
 
-/* What put_told() adds at most. */
+/* The most bytes that put_told() adds. */
 #define TOLD_MAX_SIZE (21 + 18 + 24 + 32 + 2 + FMT_SLACK)
 
 _Static_assert(JSONL_WHO_SIZE + 16 + 8 + FMT_U64_MAX + JSONL_STATE_SIZE + 8 + TOLD_MAX_SIZE <=
 		       LINE_MAX_SIZE,
 	       "a line must fit behind the limit");
 
-/* Coroutines whose text is kept: 4096 times 96 bytes are well in a second-level cache. */
+/* Cached coroutines: 4096 times 96 bytes fit well in a second-level cache. */
 #define WHO_BITS    12
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -111,9 +110,12 @@ static cold void keep_ts(struct jsonl_writer *w, uint64_t ts)
 	w->ts_base = high * FMT_1E8;
 }
 
-/* ---- out ----------------------------------------------------------------- */
+/* ---- write --------------------------------------------------------------- */
 
-/* Take back the last @size bytes of the file, if they are ours and the last. */
+/*
+ * Truncates the last @size bytes of the file, if it is a regular file that ends at this
+ * position.
+ */
 static cold bool take_back(int fd, size_t size)
 {
 	struct stat st;
@@ -124,7 +126,10 @@ static cold bool take_back(int fd, size_t size)
 	return ftruncate(fd, at - (off_t)size) == 0 && lseek(fd, at - (off_t)size, SEEK_SET) >= 0;
 }
 
-/* The bytes of whole lines among the first @size of the buffer, and how many lines. */
+/*
+ * Returns the size of the whole lines in the first @size bytes of the buffer; *@nr is their
+ * number.
+ */
 static cold size_t whole_lines(const struct jsonl_writer *w, size_t size, uint64_t *nr)
 {
 	const char *p = w->buf, *end = w->buf + size, *newline;
@@ -193,15 +198,16 @@ static cold bool make_room(struct jsonl_writer *w)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* One compare for three: in a plain trace all are 0. */
+/* One comparison for three members: in a plain trace all are 0. */
 static inline bool is_told_more(const struct trace_event *ev)
 {
 	return ev->site | ev->reason | ev->flags;
 }
 
 /*
- * More digits in seq than are kept, a ts with leading zeros to leave out, or one that
- * is no time: a base up there would have small ts "behind" it, 2^64 further on.
+ * More digits in seq than are cached, a ts with leading zeros to omit, or one that is not a
+ * time: for a base that high, a small ts would seem to follow it (the difference wraps at
+ * 2^64).
  */
 static bool is_odd(const struct trace_event *ev)
 {
@@ -214,7 +220,7 @@ static char *put_reason(char *p, unsigned reason)
 
 	p = stpcpy(p, ",\"reason\":");
 	if (!name)
-		return fmt_u64(p, reason); /* one that we have no word for */
+		return fmt_u64(p, reason); /* no name known */
 	*p++ = '"';
 	p = stpcpy(p, name);
 	*p++ = '"';
@@ -253,7 +259,7 @@ static cold void put_odd(struct jsonl_writer *w, const struct trace_event *ev)
 	w->buffered++;
 }
 
-/* Up to the tail, of kept pieces that are those of the event. */
+/* Writes the line up to the tail, from cached pieces that match the event. */
 static inline __attribute__((always_inline)) char *put_pieces(struct jsonl_writer *w,
 							      const struct trace_event *ev)
 {
@@ -272,7 +278,7 @@ static inline __attribute__((always_inline)) char *put_pieces(struct jsonl_write
 	return fmt_8digits(p, (uint32_t)(ev->ts - w->ts_base));
 }
 
-/* Something is not as in the lines before: see to it, then write the line. */
+/* A cached piece does not match: update it, then write the line. */
 static __attribute__((noinline)) void put_slowly(struct jsonl_writer *w,
 						 const struct trace_event *ev)
 {
@@ -314,7 +320,7 @@ void jsonl_put(struct jsonl_writer *w, const struct trace_event *ev)
 	w->buffered++;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 int jsonl_writer_open(struct jsonl_writer *w, int fd, const char *name, struct err *err)
 {
@@ -335,7 +341,9 @@ int jsonl_writer_open(struct jsonl_writer *w, int fd, const char *name, struct e
 	}
 	w->at = w->buf;
 	w->limit = w->buf + BUFFER_SIZE - LINE_MAX_SIZE;
-	/* The other places are zero, which is the text of nobody: only this one is found for 0, 0.
+	/*
+	 * The other entries are all zero and match probe_id 0 and tid 0: only this entry is
+	 * looked up for them.
 	 */
 	keep_who(who_place(w, &nobody), &nobody);
 	keep_seq(w, 0);
@@ -364,7 +372,10 @@ int jsonl_close(struct jsonl_writer *w, struct err *err)
 		return 0;
 	if (jsonl_flush(w))
 		rc = say_failure(w, err);
-	/* Some filesystems say only now that a write failed.  EINTR: it is closed all the same. */
+	/*
+	 * Some file systems report a failed write only at close.  EINTR: the file is closed
+	 * nevertheless.
+	 */
 	if (close(w->fd) < 0 && errno != EINTR && !rc)
 		rc = err_errno(err, "cannot write '%s' to its end", w->name);
 	free(w->buf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leftover.c - coroutines that had not ended when the run did, by what they do and where. */
+/* leftover.c - coroutines that had not ended at the end of the run, grouped by state and site. */
 #include "trace/leftover.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ bool summary_is_more_stuck(const struct summary_last *a, const struct summary_la
 
 /* ---- which group --------------------------------------------------------------- */
 
-/* Where it is: a place of the source, or the address that was told instead. */
+/* The group has this state, reason and location: a source location, or the address without one. */
 static bool is_at(const struct leftover_group *g, const struct summary_last *last, uint64_t place)
 {
 	if (g->last.state != last->state || g->last.reason != last->reason || g->place != place)
@@ -25,7 +25,7 @@ static bool is_at(const struct leftover_group *g, const struct summary_last *las
 	return place || last->state != TRACE_STATE_SUSPENDED || g->last.addr == last->addr;
 }
 
-/* Two places may share one: the caller looks, and tries the next. */
+/* Two locations may have the same key: the caller compares, and tries the next key. */
 static uint64_t key_of(const struct summary_last *last, uint64_t place)
 {
 	uint64_t where = place ? place << 1 : last->addr << 1 | 1;
@@ -54,7 +54,7 @@ static struct leftover_group *add_group(struct leftovers *l, uint64_t key)
 	return more;
 }
 
-/* 0, -ENOMEM, or -ENOSPC: too many already. */
+/* Returns 0, -ENOMEM, or -ENOSPC: there are LEFTOVER_GROUPS groups already. */
 static int find_group(struct leftovers *l, const struct summary_last *last, uint64_t place,
 		      struct leftover_group **out)
 {
@@ -73,7 +73,7 @@ static int find_group(struct leftovers *l, const struct summary_last *last, uint
 
 /* ---- its members --------------------------------------------------------------- */
 
-/* Sorted as it grows; when there are too many the highest goes. */
+/* Kept sorted; if the array is full, the highest resource is removed. */
 static void add_resource(struct leftover_group *g, uint64_t resource)
 {
 	unsigned at = g->nr_resources;
@@ -137,7 +137,7 @@ static bool comes_before(const struct leftover_group *a, const struct leftover_g
 	return a->nr != b->nr ? a->nr > b->nr : summary_is_more_stuck(&a->last, &b->last);
 }
 
-/* Sorted as it grows: @max is a handful. */
+/* Insertion into a sorted list: @max is small. */
 size_t leftovers_top(const struct leftovers *l, size_t *numbers, size_t max)
 {
 	size_t nr = 0, i, at;

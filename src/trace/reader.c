@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reader.c - read a trace as a stream of items: which format is it? */
+/* reader.c - open a trace for reading: detect its format. */
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -25,7 +25,10 @@ static bool begins_like_metadata(const char *path)
 	return size > 0 && ctf_metadata_whose(text, (size_t)size) != CTF_NONE;
 }
 
-/* Its directory, to be freed; NULL: it is no metadata of a CTF trace, or there is no memory. */
+/*
+ * Returns the directory of the metadata file, which the caller frees.  NULL: @path is not the
+ * metadata of a CTF trace, or memory ran out.
+ */
 static char *directory_of_metadata(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -58,7 +61,7 @@ static struct trace_reader *open_ctf(const char *dir, bool may_grow, struct err 
 	return NULL;
 }
 
-/* Files of the other instruments, by their first bytes. */
+/* Rejects files of the other instruments, by their first bytes. */
 static int refuse_others(const char *path, struct err *err)
 {
 	static const struct {
@@ -96,7 +99,7 @@ static struct trace_reader *open_any(const char *path, bool may_grow, struct err
 	char *dir;
 
 	if (!strcmp(path, "-") || stat(path, &st) < 0)
-		return jsonl_input_open(path, false, err); /* says that it is not there */
+		return jsonl_input_open(path, false, err); /* reports that it does not exist */
 	if (S_ISDIR(st.st_mode))
 		return open_ctf(path, may_grow, err);
 	if (S_ISREG(st.st_mode) && refuse_others(path, err) < 0)

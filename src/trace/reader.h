@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.h - read a trace as a stream of items, in whichever format.
+ * reader.h - read a trace in any format as a stream of items.
  *
  *	struct trace_reader *r = trace_reader_open(path, &err);
  *	struct trace_item item;
@@ -13,18 +13,18 @@
  *	trace_reader_close(r);
  *
  * Order
- *   Run, processes and sites first; then events and gaps, in order of time; then
- *   coroutines; the totals last.  So what an event refers to is known when it comes.
- *   Transitions of JSON lines come as they stand there: a trace of another tool may be in
- *   no order at all.
+ *   Run, processes and sites first; then events and gaps, in order of time; then coroutines;
+ *   the totals last.  An event therefore comes after the facts that it refers to.
+ *   Transitions of JSON lines come in the order of the file: a trace of another tool may be
+ *   unordered.
  *
- * Memory does not grow with the number of events: a window per stream.
+ * Memory does not grow with the number of events: there is one window per stream.
  *
  * Trust
- *   None.  What cannot be read is left out and counted, the rest is given: lines that are
- *   no events, packets that are damaged, a file that ends too early.  At the end
- *   trace_verdict() says whether anything is missing: a command that prints what it read
- *   prints that too.
+ *   The input is not trusted.  Corrupt parts are skipped and counted, the rest is returned:
+ *   lines that are not events, damaged packets, truncated files.  At the end
+ *   trace_verdict() says whether anything is missing; a command that prints what it read
+ *   prints the verdict too.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -36,29 +36,29 @@
 #include "trace/sidecar.h"
 #include "trace/writer.h"
 
-/* What was odd about a CTF trace, so far. */
+/* Problems of a CTF trace, so far. */
 struct ctf_stats {
 	uint64_t streams;   /* files */
-	uint64_t packets;   /* with a head that makes sense */
-	uint64_t damaged;   /* packets whose end was not reached, or that have no head */
+	uint64_t packets;   /* with a valid head */
+	uint64_t damaged;   /* packets without a valid head, or whose content ends early */
 	uint64_t torn;      /* files that end inside a packet: their writer was killed */
-	uint64_t missing;   /* packets that their numbers tell of */
-	uint64_t unknown;   /* records of a kind that we do not know, skipped */
-	uint64_t discarded; /* events that their writer said it did not write */
+	uint64_t missing;   /* packets, according to the sequence numbers */
+	uint64_t unknown;   /* records of an unknown kind, skipped */
+	uint64_t discarded; /* events that the writer counted as not written */
 };
 
 struct trace_stats {
 	enum trace_format format;
 	bool is_stdin;
-	bool growing;       /* it is followed, and somebody still writes it */
-	char *sidecar_path; /* jsonl: where it is, or would be; NULL: there can be none */
+	bool growing;       /* the trace is followed and still being written */
+	char *sidecar_path; /* jsonl: where it is or would be; NULL: there can be no sidecar */
 	bool has_sidecar;
 	struct jsonl_stats lines;     /* jsonl */
 	struct sidecar_stats sidecar; /* jsonl */
 	struct ctf_stats ctf;
 	struct trace_completeness completeness;
 	uint64_t bytes; /* read so far */
-	uint64_t total; /* of all files; 0: not known */
+	uint64_t total; /* size of all files; 0: not known */
 };
 
 struct trace_reader;
@@ -68,7 +68,7 @@ struct trace_reader_ops {
 	void (*close)(struct trace_reader *r);
 };
 
-/* The head of every format's own. */
+/* First member of the reader of every format. */
 struct trace_reader {
 	const struct trace_reader_ops *ops;
 	struct trace_stats stats;
@@ -76,29 +76,29 @@ struct trace_reader {
 };
 
 /*
- * @path: a file of JSON lines, with a sidecar beside it or without; "-" for standard
- * input; a directory with a CTF trace of ours, or its metadata file.  NULL and words if
- * it cannot be read.
+ * @path: a file of JSON lines, with or without a sidecar; "-" for standard input; the directory
+ * of a corotracer CTF trace, or its metadata file.  Returns NULL and sets @err if it cannot be
+ * read.
  */
 struct trace_reader *trace_reader_open(const char *path, struct err *err);
 
 /*
- * The same of a trace that may still be written (somebody holds the lock that writers hold, see
- * ctp/place.h): then trace_next() gives -EAGAIN, without words, where there is no more for now,
- * and goes on from there at the next call; 0 once its writer has ended, however.  Facts come
- * when they become known, but before the events that need them; coroutines and totals come last
- * as always.  Of a finished trace it is the same as the above.  A CTF trace can only be read
- * when it is finished.
+ * The same for a trace that may still be written (its writer holds the lock, see ctp/place.h).
+ * trace_next() then returns -EAGAIN, with @err not set, if nothing more is available, and
+ * continues at the next call; it returns 0 when the writer has ended.  Facts come when they
+ * become known, but before the events that need them; coroutines and totals come last.  A
+ * finished trace is read as with trace_reader_open().  A CTF trace can only be read when it is
+ * finished.
  */
 struct trace_reader *trace_reader_follow(const char *path, struct err *err);
 
 /*
- * Give a site its one name, and what refers to a site the number of its place.  False: a site
- * whose place has been told before.
+ * Normalizes the names of a site, and replaces the site ids in other items by the first id of
+ * their source location.  False: the item is a site whose source location is already known.
  */
 bool trace_reader_settle(struct trace_reader *r, struct trace_item *item);
 
-/* 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
+/* Returns 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
 static inline int trace_next(struct trace_reader *r, struct trace_item *item, struct err *err)
 {
 	int rc;
@@ -112,13 +112,13 @@ static inline int trace_next(struct trace_reader *r, struct trace_item *item, st
 	return rc;
 }
 
-/* Whole once trace_next() has returned 0; gone with the close. */
+/* Final once trace_next() has returned 0; freed by the close. */
 static inline const struct trace_stats *trace_reader_stats(const struct trace_reader *r)
 {
 	return &r->stats;
 }
 
-/* Nothing that was read was odd: no garbage, nothing damaged, nothing missing. */
+/* True if nothing that was read is corrupt, damaged or missing. */
 bool trace_stats_are_clean(const struct trace_stats *stats);
 
 /* Accepts NULL. */

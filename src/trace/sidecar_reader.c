@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sidecar_reader.c - read what a trace does not say itself.
+ * sidecar_reader.c - read the sidecar of a trace.
  *
  * Trust
- *   None: the file may be of a newer tool, damaged, or made up.  A record is
- *   described by a table of its fields; a field that is missing or of another type
- *   keeps its default, and the rest of the record counts.
+ *   The input is not trusted: the file may be written by a newer tool, damaged, or forged.
+ *   A table describes the fields of a record; a field that is missing or has another type
+ *   keeps its default, and the rest of the record is used.
  */
 #include "trace/sidecar.h"
 
@@ -30,8 +30,8 @@ enum kind {
 	KIND_COMMAND,
 	KIND_REASON,
 	KIND_STATE,
-	KIND_RESOURCE, /* of an event: a flag says that it was told */
-	KIND_WAITED,   /* the same of a coroutine */
+	KIND_RESOURCE, /* of an event: sets TRACE_HAS_RESOURCE */
+	KIND_WAITED,   /* of a coroutine: sets has_resource */
 	KIND_NAME,     /* of an event: with its size */
 	KIND_FLAG,
 };
@@ -180,7 +180,7 @@ struct type {
 	const struct field *fields;
 };
 
-/* The frequent ones first. */
+/* The frequent types first. */
 static const struct type types[] = {
 	{ "wake", TRACE_ITEM_EVENT, TRACE_WAKE, event_fields },
 	{ "birth", TRACE_ITEM_EVENT, TRACE_BIRTH, event_fields },
@@ -198,7 +198,7 @@ static const struct type types[] = {
 	{ "totals", TRACE_ITEM_TOTALS, 0, totals_fields },
 };
 
-/* The words of the command line; what is no string in it is an empty one. */
+/* The words of the command line; a word that is not a string becomes an empty one. */
 static bool get_command(struct sidecar_reader *r, const json_t *value, struct trace_item *item)
 {
 	size_t i, nr = json_array_size(value);
@@ -240,7 +240,7 @@ static bool get_u32(const json_t *value, uint32_t *out)
 	return true;
 }
 
-/* By name; or by number, where its writer knew more of them than we do. */
+/* By name, or by number if its writer is newer and has more reasons. */
 static bool get_reason(const json_t *value, uint8_t *out)
 {
 	const char *name = json_string_value(value);
@@ -279,7 +279,7 @@ static bool get_flag(const json_t *value, uint8_t flag, uint8_t *out)
 	return json_is_boolean(value);
 }
 
-/* False: the value is not what belongs there, and nothing was stored. */
+/* False: the value has the wrong type and the field counts as missing. */
 static bool get_field(struct sidecar_reader *r, const struct field *f, const json_t *value,
 		      struct trace_item *item)
 {
@@ -296,7 +296,7 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 		*(bool *)out = json_is_true(value);
 		return json_is_boolean(value);
 	case KIND_STRING:
-		*(const char **)out = json_string_value(value); /* NULL if it is none */
+		*(const char **)out = json_string_value(value); /* NULL if it is not a string */
 		return json_is_string(value);
 	case KIND_COMMAND:
 		return get_command(r, value, item);
@@ -341,14 +341,14 @@ static void get_item(struct sidecar_reader *r, const json_t *object, const struc
 /* ---- our own form -------------------------------------------------------- */
 
 /*
- * Events may be as many as transitions, so those that our writer wrote are read without
- * a tree: a flat object, members in the order of the table, names without escapes.  All
- * else is somebody else's, and goes the other way.  Every line has a newline at its end
- * and slack behind that, so that nothing here looks for the end of the line.
+ * Events may be as many as transitions, so events in the form of sidecar_writer.c are read
+ * without a tree: a flat object, members in the order of the table, names without escapes.
+ * Other lines take the general path.  Every line ends with a newline followed by slack, so no
+ * step checks for the end of the line.
  */
 static const char head[] = "{\"type\":\"";
 
-/* The type that the line says it is, and in *@behind what follows; NULL: look closer. */
+/* Returns the type of the line, and in *@behind the text after it; NULL: needs the general path. */
 static const struct type *type_of_ours(const struct line *line, const char **behind)
 {
 	const char *p = line->text;
@@ -368,7 +368,7 @@ static const struct type *type_of_ours(const struct line *line, const char **beh
 	return NULL;
 }
 
-/* Behind ,"key": if that is what is here; NULL if it is not. */
+/* Returns the position after ,"key": if it is at @p; NULL otherwise. */
 static const char *past_key(const char *p, const char *key)
 {
 	size_t size = strlen(key);
@@ -389,7 +389,7 @@ static const char *scan_number(const char *p, uint64_t max, uint64_t *out)
 	return p + is_hex;
 }
 
-/* A string that stands for itself. */
+/* A string without escapes. */
 static const char *scan_plain(const char *p, const char **text, size_t *size)
 {
 	if (*p++ != '"')
@@ -433,7 +433,7 @@ static const char *scan_name(const char *p, struct trace_event *ev)
 	size_t size = 0;
 
 	p = scan_plain(p, &ev->name, &size);
-	ev->name_size = (uint32_t)size; /* a line is shorter than that */
+	ev->name_size = (uint32_t)size; /* a line is shorter than 2^32 bytes */
 	return p;
 }
 
@@ -461,11 +461,11 @@ static const char *scan_field(const char *p, const struct field *f, struct trace
 		item->event.flags |= f->flag;
 		return strncmp(p, "true", 4) != 0 ? NULL : p + 4;
 	default:
-		return NULL; /* not in an event */
+		return NULL; /* not used in events */
 	}
 }
 
-/* False: it is in another form, and *@item is anything. */
+/* False: the line has another form, and *@item is undefined. */
 static bool parse_ours(const struct line *line, const char *p, struct trace_event *ev,
 		       struct trace_item *item)
 {
@@ -505,7 +505,7 @@ static void forget_item(struct sidecar_reader *r)
 	r->command = NULL;
 }
 
-/* Kept free for the totals; nothing that anybody asked for. */
+/* Reserved for the totals; not counted as unknown. */
 static bool is_room(const char *name)
 {
 	return !strcmp(name, "room");
@@ -516,7 +516,7 @@ static bool is_wanted(const struct sidecar_reader *r, const struct type *type)
 	return !r->wanted || r->wanted & 1u << type->type;
 }
 
-/* True: the line is an item, now in *@item. */
+/* True: the line is an item, stored in *@item. */
 static bool parse_any(struct sidecar_reader *r, const struct line *line, bool has_begun,
 		      struct trace_item *item)
 {
@@ -589,7 +589,7 @@ int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *
 	return rc;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 int sidecar_reader_open(struct sidecar_reader *r, const char *path, struct err *err)
 {
@@ -631,7 +631,7 @@ bool sidecar_final_end(int fd, uint64_t *end)
 	*end = (uint64_t)st.st_size - SIDECAR_ROOM_SIZE;
 	if (begins(tail, "room\""))
 		return true;
-	/* The totals took its place: that is the end. */
+	/* The totals have replaced the room: the file is complete. */
 	last = memrchr(tail, '\n', SIDECAR_ROOM_SIZE - 1);
 	*end = (uint64_t)st.st_size;
 	return last && begins(last + 1, "totals\"");

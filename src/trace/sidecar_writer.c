@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sidecar_writer.c - write what the lines of a trace do not say.
+ * sidecar_writer.c - write the sidecar of a trace.
  *
  * Invariants
  *   - buf holds whole lines, `lines` of them, from buf to at
- *   - the file is whole lines up to `end`, and then the room, SIDECAR_ROOM_SIZE bytes of
- *     it; once the totals are in, the totals and nothing else
- *   - after a failure limit is buf, so that every event comes to make_room()
+ *   - the file holds whole lines up to `end`, then the room of SIDECAR_ROOM_SIZE bytes; after
+ *     the totals are written, the totals and nothing else
+ *   - after a failure limit is buf, so that every event calls make_room()
  */
 #include "trace/sidecar.h"
 
@@ -20,7 +20,7 @@
 #include "base/fmt.h"
 
 #define BUFFER_SIZE ((size_t)256 * 1024)
-/* An event: 18 members of 40 bytes at most, and a name whose every byte takes six. */
+/* An event: 18 members of at most 40 bytes, and a name with six bytes per character. */
 #define EVENT_MAX_SIZE (18 * 40 + 6 * TRACE_NAME_MAX + 64)
 
 #define cold           __attribute__((noinline, cold))
@@ -32,9 +32,12 @@ char *sidecar_path(const char *trace_path)
 	return asprintf(&path, "%s" SIDECAR_SUFFIX, trace_path) < 0 ? NULL : path;
 }
 
-/* ---- out ----------------------------------------------------------------- */
+/* ---- write --------------------------------------------------------------- */
 
-/* All of it at @at, or a negative errno; *@sent says how much went in either case. */
+/*
+ * Writes all bytes at @at.  Returns 0 or a negative errno; *@sent is the number of bytes
+ * written.
+ */
 static int write_at(int fd, const char *from, size_t size, uint64_t at, size_t *sent)
 {
 	*sent = 0;
@@ -50,7 +53,7 @@ static int write_at(int fd, const char *from, size_t size, uint64_t at, size_t *
 	return 0;
 }
 
-/* A line that says nothing, as long as the totals can get. */
+/* A line without meaning, as long as the longest totals. */
 static void make_room_line(char line[SIDECAR_ROOM_SIZE])
 {
 	static const char head[] = "{\"type\":\"room\",\"for\":\"totals\",\"pad\":\"";
@@ -72,7 +75,7 @@ static int write_room(struct sidecar_writer *w)
 	return write_at(w->fd, line, sizeof(line), w->end, &sent);
 }
 
-/* A line of the buffer: every one begins with its type, and a newline follows. */
+/* A line of the buffer: it begins with its type and ends with a newline. */
 static bool is_event_line(const char *line)
 {
 	const char *type = line + strlen("{\"type\":\"");
@@ -80,7 +83,7 @@ static bool is_event_line(const char *line)
 	return trace_kind_from_name(type, strcspn(type, "\"\n")) >= 0;
 }
 
-/* Of the first @size bytes of the buffer, keep the lines that are whole. */
+/* Counts the whole lines in the first @size bytes of the buffer as written. */
 static cold void keep_whole_lines(struct sidecar_writer *w, size_t size)
 {
 	const char *p = w->buf, *end = w->buf + size, *newline;
@@ -103,8 +106,8 @@ static void forget_buffer(struct sidecar_writer *w)
 }
 
 /*
- * A write failed after @sent bytes of the buffer.  What went out lies over the room, and
- * maybe beyond it: as much as leaves room for the totals stays.
+ * A write failed after @sent bytes of the buffer.  The bytes overwrote the room and may go
+ * beyond it: only lines that leave space for the totals are kept.
  */
 static cold void give_up(struct sidecar_writer *w, int error, size_t sent)
 {
@@ -124,7 +127,7 @@ int sidecar_flush(struct sidecar_writer *w)
 
 	if (!size)
 		return w->error;
-	/* In one go with the room behind them: buf has space for it. */
+	/* One write with the room after the lines: buf has space for it. */
 	make_room_line(w->at);
 	rc = write_at(w->fd, w->buf, size + SIDECAR_ROOM_SIZE, w->end, &sent);
 	if (rc < 0) {
@@ -153,7 +156,7 @@ static cold bool grow(struct sidecar_writer *w, size_t line)
 
 	if (size <= w->size)
 		return true;
-	bigger = realloc(w->buf, size); /* it is empty */
+	bigger = realloc(w->buf, size); /* buf is empty */
 	if (!bigger)
 		return false;
 	w->buf = w->at = bigger;
@@ -294,7 +297,7 @@ static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t val
 		jw_field_null(j, key);
 }
 
-/* What was told, in the order of a transition's members. */
+/* Reported members, in the order of a transition's members. */
 static void put_state(struct json_writer *j, const struct sidecar_coroutine *c)
 {
 	char addr[2 + 16 + FMT_SLACK] = "0x";
@@ -370,7 +373,7 @@ void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 	jw_field_u64(j, "end_ts", t->end_ts);
 }
 
-/* Over the room, which goes. */
+/* Overwrites the room and truncates the rest of it. */
 static bool write_totals(struct sidecar_writer *w, const char *line, size_t size)
 {
 	size_t sent;
@@ -460,7 +463,7 @@ static bool is_plain(const char *text, size_t size)
 	return true;
 }
 
-/* Any bytes may be in a name: what is not plain goes the way of all other strings. */
+/* A name may contain any bytes: a name that needs escapes goes through the JSON writer. */
 static char *put_name(char *p, const struct trace_event *ev)
 {
 	size_t size = ev->name_size < TRACE_NAME_MAX ? ev->name_size : TRACE_NAME_MAX;
@@ -529,7 +532,7 @@ void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev)
 	w->events++;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static int release(struct sidecar_writer *w, int rc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* site.c - one name, one path and one number for each place in a program's source. */
+/* site.c - normalize names and paths of source locations, and find duplicates. */
 #include "trace/site.h"
 
 #include <corotracer/function.h>
@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 
-/* Ids beyond have no doubles: a record has 16 bits for a site. */
+/* Higher ids are not deduplicated: a record has 16 bits for a site. */
 #define IDS_MAX 65536u
 
 /* ---- names --------------------------------------------------------------- */
@@ -73,7 +73,7 @@ bool site_same_path(const char *a, const char *b)
 
 /* ---- the table ------------------------------------------------------------- */
 
-/* What places that may be the same have in common. */
+/* The part that is equal in all locations that may be the same. */
 static void key_text(char *buf, size_t size, const char *file, uint32_t line, const char *function)
 {
 	snprintf(buf, size, "%" PRIu32 ":%s:%s", line, last_part(file), function);

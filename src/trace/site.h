@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - a place in a program's source, told once and then known by its number.
+ * site.h - a source location of the program, registered once and then referred to by number.
  *
- * A program may tell one place several times: a function in a header is in several translation
- * units, a place is reached by two threads at once, a child process tells it again.  A
- * site_table finds the number under which the place was told first; events carry that one.
+ * A program may register one location several times: a function in a header is in several
+ * translation units, two threads reach a location at the same time, a child process registers
+ * it again.  A site_table finds the id under which the location was registered first; events
+ * carry that id.
  */
 #ifndef TRACE_SITE_H
 #define TRACE_SITE_H
@@ -17,32 +18,32 @@
 #include "base/u64map.h"
 
 struct trace_site {
-	uint32_t id; /* from 1; of the whole trace, not of one process */
+	uint32_t id; /* from 1; unique in the trace, not per process */
 	uint32_t line;
 	uint32_t pid;
-	const char *file;     /* as the compiler was given it; "" if not told */
-	const char *function; /* likewise */
+	const char *file;     /* as passed to the compiler; "" if not reported */
+	const char *function; /* the same */
 };
 
 #define SITE_NAME_SIZE 512
 
-/* A place with its names in their one form: path and function are normalised. */
+/* The normalized names of a source location. */
 struct site_names {
 	char file[SITE_NAME_SIZE], function[SITE_NAME_SIZE];
 };
 
-/* Either may be NULL: "". */
+/* Either may be NULL: treated as "". */
 void site_names_of(struct site_names *names, const char *file, const char *function);
 
 /* "src/io.c:42 wait"; "src/io.c:42" without a function.  @file and @function may be NULL. */
 void site_text(char *buf, size_t size, const char *file, uint32_t line, const char *function);
 
-/* One path is the end of the other, from a whole directory on: "net/io.c" of "/src/net/io.c". */
+/* True if one path is the end of the other, in whole components: "net/io.c" of "/src/net/io.c". */
 bool site_same_path(const char *a, const char *b);
 
 struct site_place {
 	uint32_t id, line;
-	uint32_t next; /* 1 + the next with the same last part of the path; 0: none */
+	uint32_t next; /* 1 + the next place with the same last path component; 0: none */
 	uint32_t file, function;
 };
 
@@ -52,22 +53,23 @@ struct site_table {
 	struct site_place *places;
 	size_t nr, room;
 	struct u64map by_key; /* file name, line and function to 1 + number in places */
-	uint32_t *first; /* by id: the number under which its place was told first; 0: its own */
+	uint32_t *first;      /* by id: the first id of its source location; 0: its own */
 	size_t nr_first;
 	bool has_doubles;
 };
 
 /*
- * Enter @site.  Its names become their one form (valid until the release); its id stays.  The
- * id of its place: @site->id, or an earlier one.  0 without memory: then @site is as it was.
+ * Adds @site.  Its names are normalized (valid until the release); its id is unchanged.
+ * Returns the id of its source location: @site->id, or an earlier one.  Returns 0 if memory ran
+ * out; @site is then unchanged.
  */
 uint32_t site_table_add(struct site_table *t, struct trace_site *site);
 
-/* The site that was told for this place, by whatever end of its path; false: none. */
+/* Finds the site of a source location by any end of its path.  False: there is none. */
 bool site_table_find(const struct site_table *t, const char *file, uint32_t line,
 		     const char *function, struct trace_site *out);
 
-/* The id under which the place of @id was told first. */
+/* Returns the id under which the source location of @id was registered first. */
 static inline uint32_t site_table_id(const struct site_table *t, uint32_t id)
 {
 	return t->has_doubles && id < t->nr_first && t->first[id] ? t->first[id] : id;

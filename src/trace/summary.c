@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.c - what is in a trace, gathered item by item. */
+/* summary.c - summary of a trace, collected item by item. */
 #include "trace/summary.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static struct summary_last *last_of(struct trace_summary *s, const struct trace_
 	return &s->last[number];
 }
 
-/* It leaves nothing behind: whoever gets its number starts anew. */
+/* Clears the state: the number will be reused by another coroutine. */
 static void forget_coroutine(struct trace_summary *s, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_find(&s->coroutines, ev->probe_id, ev->station);
@@ -46,7 +46,7 @@ static void forget_coroutine(struct trace_summary *s, const struct trace_event *
 	coro_ids_leave(&s->coroutines, ev->probe_id, ev->station);
 }
 
-/* The latest by time: a trace need not be in order. */
+/* Keeps the latest state by time: a trace need not be in order. */
 static int add_transition(struct trace_summary *s, const struct trace_event *ev)
 {
 	struct summary_last *last = last_of(s, ev);
@@ -90,7 +90,7 @@ static int add_birth(struct trace_summary *s, const struct trace_event *ev)
 	return rc;
 }
 
-/* An end, and maybe a destruction after it, or that alone; the last one tells what was lost. */
+/* An end with or without a later destroy, or a destroy alone; the last one carries the losses. */
 static int add_end(struct trace_summary *s, const struct trace_event *ev)
 {
 	struct summary_last *last = last_of(s, ev);
@@ -121,7 +121,7 @@ static int add_other(struct trace_summary *s, const struct trace_event *ev)
 	case TRACE_DESTROY:
 		return add_end(s, ev);
 	default:
-		return 0; /* a wake says nothing of whether its target is there */
+		return 0; /* a wake does not prove that its target exists */
 	}
 }
 
@@ -160,7 +160,7 @@ uint64_t summary_duration_ns(const struct trace_summary *s)
 
 static struct summary_gaps *gaps_of(struct trace_summary *s, const struct trace_gap *gap)
 {
-	/* A thread has one lane at a time; mixing two that collide costs a line in a list. */
+	/* A thread has one lane at a time; a collision of two keys merges two lines of a list. */
 	uint64_t *number = u64map_at(&s->gap_numbers, gap->tid ^ (uint64_t)gap->lane << 32);
 	struct summary_gaps *more;
 
@@ -200,7 +200,7 @@ static uint64_t lost_in(const struct summary_gaps *gaps)
 	return gaps->transitions + gaps->others;
 }
 
-/* Sorted as it grows: @max is a handful. */
+/* Insertion into a sorted list: @max is small. */
 size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t max)
 {
 	size_t nr = 0, i, at;
@@ -233,7 +233,7 @@ static int add_site(struct trace_summary *s, const struct trace_site *site)
 	return rc;
 }
 
-/* 1 + its number in places; 0: nobody told. */
+/* Returns 1 + its number in places; 0: not reported. */
 static uint64_t place_of(const struct trace_summary *s, uint32_t site)
 {
 	uint64_t number;
@@ -295,7 +295,7 @@ static int add_run(struct trace_summary *s, const struct sidecar_run *run)
 	return failed ? -ENOMEM : 0;
 }
 
-/* Where in the list of the worst one with @lost events goes. */
+/* Position in the sorted list `worst` for a coroutine with @lost events. */
 static unsigned worst_place(const struct trace_summary *s, uint64_t lost)
 {
 	unsigned place = s->nr_worst;
@@ -329,7 +329,7 @@ static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
 	return failed ? -ENOMEM : 0;
 }
 
-/* *@which: 1 + its number in names; 0: there are too many. */
+/* *@which: 1 + its number in names; 0: there are too many names. */
 static int add_name(struct trace_summary *s, const char *name, uint32_t *which)
 {
 	int64_t number = s->names.nr < SUMMARY_NAMES ? strtab_intern(&s->names, name)
@@ -349,7 +349,7 @@ static int add_name(struct trace_summary *s, const char *name, uint32_t *which)
 	return 0;
 }
 
-/* As its own events tell; a trace names the station only where the id alone does not do. */
+/* The state from its events; a trace has the station only where the id alone is ambiguous. */
 static struct summary_last find_last(const struct trace_summary *s,
 				     const struct sidecar_coroutine *c)
 {
@@ -361,7 +361,7 @@ static struct summary_last find_last(const struct trace_summary *s,
 							    : s->last[number];
 }
 
-/* What the fact says of it comes from the coroutine itself, and knows of lost events too. */
+/* The state in the fact comes from the coroutine itself and includes lost events. */
 static struct summary_last last_told(const struct trace_summary *s,
 				     const struct sidecar_coroutine *c)
 {
@@ -378,7 +378,7 @@ static struct summary_last last_told(const struct trace_summary *s,
 	};
 }
 
-/* The whole of it where the birth was seen: the region has room for the start of a name only. */
+/* Returns the full name if the birth was read: the region holds only the start of a name. */
 static const char *name_of(const struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	uint32_t number = c->name_truncated ? find_last(s, c).name : 0;
@@ -420,7 +420,7 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 	s->nr_in_stations += in_station;
 	s->nr_dead += c->dead;
 	s->nr_garbage += c->garbage;
-	/* Those without a station were born in an event, which told the name. */
+	/* A coroutine without a station got its name counted with its birth event. */
 	if (c->name && *c->name && (in_station || !s->kinds[TRACE_BIRTH]))
 		rc = add_name(s, c->name, &which);
 	if (!rc && c->lost)
@@ -459,7 +459,10 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 	return 0;
 }
 
-/* In a station one is told of at the end; else in an event, or, if that was lost, if it lives. */
+/*
+ * A coroutine in a station has a fact at the end; others have a birth event, or, if that was
+ * lost, a fact if they still exist at the end.
+ */
 uint64_t summary_born(const struct trace_summary *s)
 {
 	uint64_t others = s->nr_described - s->nr_in_stations;
@@ -473,7 +476,7 @@ uint64_t summary_ended(const struct trace_summary *s)
 	return s->nr_dead + s->nr_ended;
 }
 
-/* Sorted as it grows: @max is a handful. */
+/* Insertion into a sorted list: @max is small. */
 size_t summary_top_names(const struct trace_summary *s, size_t *numbers, size_t max)
 {
 	uint64_t counts[SUMMARY_WORST], number, count;
@@ -483,7 +486,7 @@ size_t summary_top_names(const struct trace_summary *s, size_t *numbers, size_t 
 		max = SUMMARY_WORST;
 	while (u64map_next(&s->name_counts, &pos, &number, &count)) {
 		for (at = nr; at > 0; at--) {
-			/* Of two with as many bearers the one that came first. */
+			/* At equal counts the name that came first wins. */
 			if (counts[at - 1] > count ||
 			    (counts[at - 1] == count && numbers[at - 1] < number))
 				break;

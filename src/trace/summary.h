@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.h - what is in a trace, gathered item by item.
+ * summary.h - summary of a trace, collected item by item.
  *
- * Memory is per coroutine that is alive, per thread and per site, never per event.  Feed
- * it the items in the order in which trace_next() gives them.
+ * Memory is per live coroutine, per thread and per site, never per event.  Add the items in the
+ * order in which trace_next() returns them.
  */
 #ifndef TRACE_SUMMARY_H
 #define TRACE_SUMMARY_H
@@ -22,24 +22,24 @@
 #define SUMMARY_WORST     10
 #define SUMMARY_PROCESSES 64
 #define SUMMARY_ALIVE     10
-/* Different names that are told apart; beyond, they are only counted. */
+/* Number of distinct names; further names are only counted. */
 #define SUMMARY_NAMES 65536
 
 /* A coroutine that lost events. */
 struct summary_worst {
 	uint64_t station; /* TRACE_NO_STATION: none */
 	uint64_t probe_id, written, collected, lost;
-	char *name; /* NULL: it has none, or it is not known any more */
+	char *name; /* NULL: it has none, or the name is not known any more */
 };
 
-/* A coroutine that had not ended when the run did. */
+/* A coroutine that had not ended at the end of the run. */
 struct summary_alive {
 	uint64_t probe_id;
 	char *name; /* NULL: it has none */
 	struct summary_last last;
 };
 
-/* Events that are missing in one thread's lane. */
+/* Missing events of the lane of one thread. */
 struct summary_gaps {
 	uint32_t lane; /* TRACE_LANE_STATIONS: of the stations */
 	uint32_t pid;
@@ -47,18 +47,18 @@ struct summary_gaps {
 	uint64_t gaps, transitions, others;
 };
 
-/* All zero is the summary of nothing. */
+/* All zero is an empty summary. */
 struct trace_summary {
 	/* from the events */
 	uint64_t events;                /* transitions */
 	uint64_t others;                /* all others */
 	uint64_t kinds[NR_TRACE_KINDS]; /* both, by kind */
-	uint64_t first_ts, last_ts;     /* if there are events */
+	uint64_t first_ts, last_ts;     /* valid if there are events */
 	struct coro_ids coroutines;
-	struct summary_last *last; /* by the coroutine's number */
+	struct summary_last *last; /* by the number of the coroutine */
 	size_t last_room;
 	struct u64map threads;
-	uint64_t nr_ended; /* coroutines, by their events */
+	uint64_t nr_ended; /* coroutines, according to their events */
 
 	/* from gaps, by thread */
 	struct u64map gap_numbers; /* tid and lane to 1 + the number */
@@ -70,44 +70,49 @@ struct trace_summary {
 	struct sidecar_run run; /* its strings are copies */
 	struct sidecar_totals totals;
 	uint64_t nr_processes;
-	struct sidecar_process processes[SUMMARY_PROCESSES]; /* the first of them */
-	uint64_t nr_described;                               /* coroutines that facts tell of */
+	struct sidecar_process processes[SUMMARY_PROCESSES]; /* the first ones */
+	uint64_t nr_described;                               /* coroutines that have a fact */
 	uint64_t nr_in_stations;                             /* of these */
-	uint64_t nr_dead;                                    /* of these: said to be dead */
+	uint64_t nr_dead;                                    /* of these: reported as dead */
 	uint64_t nr_named, nr_losers, nr_garbage;
-	unsigned nr_alive; /* of those below: have not ended, longest suspended first */
+	unsigned nr_alive; /* valid entries of alive: not ended, longest suspended first */
 	struct summary_alive alive[SUMMARY_ALIVE];
-	struct leftovers leftovers; /* all of them, by place */
+	struct leftovers leftovers; /* all of them, by site */
 	unsigned nr_worst;
 	struct summary_worst worst[SUMMARY_WORST]; /* most lost first */
 	struct strtab names;
 	struct u64map name_counts; /* number in names to coroutines */
-	uint64_t nr_unnamed;       /* names that were too many to be told apart */
+	uint64_t nr_unnamed;       /* names beyond SUMMARY_NAMES */
 	struct strtab places;      /* "file:line function" */
 	struct u64map sites;       /* id to 1 + the number in places */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int summary_add(struct trace_summary *s, const struct trace_item *item);
 
-/* Coroutines that began and that ended, by all that is known. */
+/* Number of coroutines that were created and that ended, from events and facts. */
 uint64_t summary_born(const struct trace_summary *s);
 uint64_t summary_ended(const struct trace_summary *s);
 
-/* "file.c:12 function"; NULL: nobody told. */
+/* "file.c:12 function"; NULL: not reported. */
 const char *summary_place(const struct trace_summary *s, uint32_t site);
 
-/* The same by the place's number, as leftovers have it. */
+/* The same by the number of the source location, as leftovers store it. */
 const char *summary_place_text(const struct trace_summary *s, uint64_t place);
 
-/* The @max names that most coroutines have, most first, as numbers in @s->names.  Returns how many.
+/*
+ * Stores the indexes in @s->names of the @max most frequent names, most frequent first.
+ * Returns their number.
  */
 size_t summary_top_names(const struct trace_summary *s, size_t *numbers, size_t max);
 
-/* The @max lanes that lost most, most first, as numbers in @s->gaps.  Returns how many. */
+/*
+ * Stores the indexes in @s->gaps of the @max lanes that lost most, most first.  Returns their
+ * number.
+ */
 size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t max);
 
-/* From @ts to the end of the run, as far as that is known. */
+/* Time from @ts to the end of the run or to the last event, whichever is later. */
 uint64_t summary_age_ns(const struct trace_summary *s, uint64_t ts);
 
 uint64_t summary_duration_ns(const struct trace_summary *s);

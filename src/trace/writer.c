@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* writer.c - a trace being written: which format, and the facts around the events. */
+/* writer.c - write a trace: choose the format, and put facts. */
 #include "trace/writer.h"
 
 #include <errno.h>
