@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - a trace in the trace event format (JSON) of chrome://tracing and many viewers.
+ * chrome.c - write the trace event format (JSON) of chrome://tracing and other viewers.
  *
  *	threads      B and E, and i for instants
  *	coroutines   b, e and n ("nestable async"), an id each
- *	wakes        s where it was woken, f where it runs
+ *	wakes        s at the wake, f where the coroutine runs
  *	counters     C
  *
- * The format has no groups, and names tracks of coroutines by their first slice.  It is for
- * small traces: viewers read all of it into memory, several times its size.
+ * The format has no groups, and names the track of a coroutine by its first slice.  It is for
+ * small traces: viewers read the whole file into memory, at several times its size.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,12 +19,12 @@
 #include "export/sink.h"
 #include "export/viewer.h"
 
-/* From here on a viewer has trouble, and we say so. */
+/* Above these limits viewers have problems, and the note says so. */
 #define LARGE_EVENTS UINT64_C(1000000)
 #define LARGE_BYTES  (UINT64_C(200) << 20)
 
 struct chrome {
-	struct timeline_view view; /* first: one is the other */
+	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
 	struct json_writer w;
 	uint64_t events; /* objects in the file */
@@ -43,7 +43,7 @@ static bool is_async(const struct timeline_track *t)
 	       t->type == TRACK_LOST;
 }
 
-/* An async track is known by category and id together, so all of it has one category. */
+/* Category and id together identify an async track, so all of its events have one category. */
 static const char *category_of(const struct timeline_track *t, enum timeline_category category)
 {
 	if (t->type == TRACK_LOST)
@@ -60,7 +60,7 @@ static struct json_writer *begin_event(struct chrome *x, const char *phase,
 	jw_object_begin(w);
 	jw_field_string(w, "ph", phase);
 	jw_field_u64(w, "pid", t->pid ? t->pid : 1);
-	/* Who has no thread of his own is drawn as his process. */
+	/* A track without a thread is drawn on its process. */
 	if (!is_async(t) && t->type != TRACK_COUNTER)
 		jw_field_u64(w, "tid", t->tid ? t->tid : t->pid);
 	return w;
@@ -145,7 +145,7 @@ static void put_args(struct chrome *x, const struct timeline_mark *m)
 	jw_object_end(w);
 }
 
-/* A flow has events of its own, on threads; they hold on to the slice around them. */
+/* A flow has its own events, on threads; they bind to the enclosing slice. */
 static void draw_flow(struct chrome *x, const struct timeline_track *t, uint64_t ts,
 		      const struct timeline_mark *m)
 {
@@ -232,14 +232,14 @@ static void draw_track(struct timeline_view *v, const struct timeline_track *t)
 	end_event(x);
 }
 
-/* The format has no place for it. */
+/* The format has no element for it. */
 static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
 {
 	(void)v;
 	(void)run;
 }
 
-/* Told with each event. */
+/* Sites are written with each event. */
 static void draw_site(struct timeline_view *v, const struct trace_site *site)
 {
 	(void)v;
@@ -270,7 +270,10 @@ static int chrome_open(struct sink_job *job, struct err *err)
 	}
 	jw_init_buffer(&x->w);
 	jw_object_begin(&x->w);
-	/* No displayTimeUnit: some take it for the unit of the times, which are microseconds. */
+	/*
+	 * No displayTimeUnit: some viewers read it as the unit of the times, which are
+	 * microseconds.
+	 */
 	jw_key(&x->w, "traceEvents");
 	jw_array_begin(&x->w);
 	job->state = x;

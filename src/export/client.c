@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client.c - start a command line client, feed it, and tell how it ended. */
+/* client.c - start a command line client, send it a script, and report how it ended. */
 #include "export/client.h"
 
 #include <errno.h>
@@ -38,7 +38,10 @@ void client_args_release(struct client_args *args)
 		free(args->words[--args->nr]);
 }
 
-/* Ours and the password; to be freed, and its first entry too.  NULL without memory. */
+/*
+ * The environment of this process and the password; the caller frees it and its first entry.
+ * NULL: no memory.
+ */
 static char **make_environment(const char *variable, const char *password)
 {
 	size_t nr = 0, at = 1, i;
@@ -60,7 +63,10 @@ static char **make_environment(const char *variable, const char *password)
 
 /* ---- starting ------------------------------------------------------------ */
 
-/* Signals as if we had never been there, our end of the pipe and a file for what it says. */
+/*
+ * Starts the shell with default signal handling, @input as standard input and c->output as
+ * output.
+ */
 static int spawn(struct client *c, int input, char **argv, char **env)
 {
 	posix_spawn_file_actions_t files;
@@ -72,7 +78,7 @@ static int spawn(struct client *c, int input, char **argv, char **env)
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-	/* What it prints is no result of ours. */
+	/* The output of the client is not output of the export. */
 	posix_spawn_file_actions_adddup2(&files, c->output, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&files, c->output, STDERR_FILENO);
 	posix_spawnattr_init(&attr);
@@ -87,7 +93,7 @@ static int spawn(struct client *c, int input, char **argv, char **env)
 	return -rc;
 }
 
-/* The command's words are the shell's to split, ours are not. */
+/* The shell splits the words of the command, but not the words of @args. */
 static int start_shell(struct client *c, int input, const struct client_args *args, char **env)
 {
 	char *argv[CLIENT_ARGS_MAX + 5] = { 0 }, *script;
@@ -155,7 +161,7 @@ int client_settle(struct client *c, bool all, struct err *err)
 		ssize_t put = io_write(c->input, c->bytes.data + done, c->bytes.size - done);
 
 		if (put < 0) {
-			/* It stopped listening; why is its own to say. */
+			/* The client closed its input; its own message says why. */
 			if (client_finish(c, err) == 0)
 				err_set(err, (int)put, "'%s' ended before it had all", c->command);
 			return err->code;
@@ -168,7 +174,7 @@ int client_settle(struct client *c, bool all, struct err *err)
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* The last words of what it said, on one line. */
+/* The end of its output, on one line. */
 static void last_words(struct client *c, char *text, size_t size)
 {
 	off_t end = lseek(c->output, 0, SEEK_END);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client_sql.c - the scripts that sqlite3, psql and mysql get.
+ * client_sql.c - the scripts for sqlite3, psql and mysql.
  *
- * Each ends with the COMMIT and a word that the client prints back: whoever ends well without
- * it is not the client we took it for.
+ * Each script ends with the COMMIT and a word that the client prints: a command that exits with
+ * status 0 and does not print the word is not a database client.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@ struct client_state {
 	struct client client;
 	enum dialect dialect;
 	char *names[NR_TABLES];
-	struct rows *rows;                  /* NULL: not asked for */
+	struct rows *rows;                  /* NULL: not requested */
 	struct inserts inserts;             /* sqlite3, mysql */
-	struct row_spool spools[NR_TABLES]; /* psql: COPY takes one table after the other */
+	struct row_spool spools[NR_TABLES]; /* psql: COPY loads one table after the other */
 	struct outfile file;                /* sqlite3 */
 };
 
@@ -47,7 +47,7 @@ static int no_memory(struct err *err)
 
 /* ---- the script ---------------------------------------------------------- */
 
-/* @text is freed. */
+/* Frees @text. */
 static int put_freed(struct client_state *s, char *text, struct err *err)
 {
 	bool good = text && bytes_put(&s->client.bytes, text, strlen(text));
@@ -83,7 +83,7 @@ static int put_indexes(struct client_state *s, const struct export_options *o, s
 	size_t t;
 
 	if (s->dialect == DIALECT_MYSQL)
-		return 0; /* its tables have them */
+		return 0; /* its tables are created with them */
 	if (sql_begin(&sql)) {
 		for (t = 0; t < tables_count(o->full); t++) {
 			for (columns = tables[t].indexes; *columns; columns++) {
@@ -295,10 +295,10 @@ static int begin_mysql(struct sink_job *job, struct client_state *s, struct err 
 	return rc ? rc : put_text(s, "START TRANSACTION;\n", err);
 }
 
-/* A variable of psql's: there quotes in a name do no harm. */
+/* A variable of psql: quotes in a name are harmless there. */
 #define GOAL "corotracer_goal"
 
-/* A value of a conninfo string, or of SQL where @quote_only. */
+/* A value of a conninfo string, or of SQL with @quote_only. */
 static void put_value(FILE *out, const char *text, bool quote_only)
 {
 	putc('\'', out);
@@ -312,7 +312,7 @@ static void put_value(FILE *out, const char *text, bool quote_only)
 	putc('\'', out);
 }
 
-/* "dbname='x' sslmode='disable'": through whatever lies between us and psql. */
+/* "dbname='x' sslmode='disable'": reaches psql through any wrapper command. */
 static char *conninfo(const struct export_options *o, const char *database)
 {
 	struct sql sql;
@@ -328,7 +328,7 @@ static char *conninfo(const struct export_options *o, const char *database)
 	return sql_end(&sql);
 }
 
-/* Made where it is missing; psql goes there by itself. */
+/* Creates the database if it is missing; the script then connects psql to it. */
 static int put_pg_database(struct client_state *s, const char *database, struct err *err)
 {
 	struct sql sql, create;
@@ -354,7 +354,7 @@ static int put_pg_database(struct client_state *s, const char *database, struct 
 	return put_freed(s, sql_end(&sql), err);
 }
 
-/* The same for \\connect, which takes it for an identifier first. */
+/* The same for \connect, which reads its argument as an identifier first. */
 static char *quoted_conninfo(const struct export_options *o, const char *database)
 {
 	char *info = conninfo(o, database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy_rows.c - rows as databases load them. */
+/* copy_rows.c - rows in the formats of bulk loaders. */
 #include "export/copy_rows.h"
 
 #include <arpa/inet.h>
@@ -7,7 +7,7 @@
 
 #include "base/fmt.h"
 
-/* ---- text: tabs between, backslashes before what would mislead ------------------ */
+/* ---- text: fields separated by tabs, special characters escaped ------------------- */
 
 char *copy_event_text(char *p, const struct trace_event *ev)
 {
@@ -99,7 +99,10 @@ static char *put_i32(char *p, uint32_t v)
 	return p + sizeof(big);
 }
 
-/* NUMERIC: digits of base 10000, the weight of the first, sign, digits behind the point. */
+/*
+ * NUMERIC: digits of base 10000, the weight of the first, the sign, digits after the decimal
+ * point.
+ */
 #define NUMERIC_MAX (4 + 8 + 5 * 2)
 
 static char *put_numeric(char *p, uint64_t v)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - the events as comma-separated values, header and columns as the existing tool has them.
+ * csv.c - write the events as comma-separated values, with the header and columns of the
+ * existing coroTracer.
  *
- * With --full a file for each of the other tables: trace.csv, trace.details.csv, ...  Their text
- * is quoted as RFC 4180 has it, and what was not told is empty.
+ * With --full there is a file for each of the other tables: trace.csv, trace.details.csv, ...
+ * Their text is quoted as in RFC 4180, and a value that was not reported is empty.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 struct csv_state {
 	struct outfile files[NR_TABLES];
 	size_t nr_files;
-	struct rows *rows; /* NULL: not asked for */
+	struct rows *rows; /* NULL: not requested */
 };
 
 static int no_memory(struct err *err)
@@ -85,7 +86,7 @@ static int put_row(void *to, enum table_id id, const struct cell *cells, struct 
 			put_number(f, cells[i].u);
 	}
 	outfile_put(f, "\n", 1);
-	return f->error ? outfile_commit(f, err) : 0; /* which says what failed */
+	return f->error ? outfile_commit(f, err) : 0; /* sets the error */
 }
 
 static void put_header(struct outfile *f, enum table_id id)
@@ -102,7 +103,7 @@ static void put_header(struct outfile *f, enum table_id id)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* "trace.csv" becomes "trace.sites.csv"; to be freed, NULL without memory. */
+/* "trace.csv" becomes "trace.sites.csv"; the caller frees it; NULL: no memory. */
 static char *file_name(const char *events, enum table_id id)
 {
 	const char *dot = strrchr(events, '.');
@@ -187,17 +188,17 @@ static int csv_item(struct sink_job *job, const struct trace_item *item, struct 
 		return rc;
 	f->at = put_event(outfile_room(f), &item->event);
 	job->rows++;
-	return f->error ? outfile_commit(f, err) : 0; /* which says what failed */
+	return f->error ? outfile_commit(f, err) : 0; /* sets the error */
 }
 
-/* The events last: who sees that file sees the others beside it. */
+/* The events last: when that file has its name, the others have theirs. */
 static int csv_commit(struct sink_job *job, struct err *err)
 {
 	struct csv_state *s = job->state;
 	size_t t;
 	int rc = s->rows ? rows_finish(s->rows, err) : 0;
 
-	/* A full disk shows before the first file is replaced. */
+	/* Detects a full disk before the first file is replaced. */
 	for (t = 0; !rc && t < s->nr_files; t++)
 		rc = outfile_settle(&s->files[t], err);
 	for (t = s->nr_files; !rc && t > 0; t--) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf.c - a trace as a CTF directory, for babeltrace2 and Trace Compass.
+ * ctf.c - write a trace as a CTF directory, for babeltrace2 and Trace Compass.
  *
- * Written under a temporary name beside the one it gets.  A trace of ours that has that
- * name is replaced, at once, only when the new one is whole; anything else is refused.
+ * The directory is written under a temporary name next to its final name.  An existing
+ * corotracer trace of that name is replaced atomically, and only when the new one is complete;
+ * anything else is refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +24,11 @@
 struct ctf_export {
 	struct rewrite rewrite;
 	int dir;
-	char *path;      /* what it will be */
-	char *temporary; /* what it is until then; NULL: it is not there any more */
+	char *path;      /* the final name */
+	char *temporary; /* the current name; NULL: renamed */
 };
 
-/* ---- the place ----------------------------------------------------------- */
+/* ---- the output directory ------------------------------------------------- */
 
 static char *without_slashes(const char *path)
 {
@@ -38,7 +39,7 @@ static char *without_slashes(const char *path)
 	return strndup(path, size);
 }
 
-/* Behind a symbolic link is the directory that is meant. */
+/* Follows a symbolic link to the directory. */
 static char *real_name(const char *path)
 {
 	char *plain = without_slashes(path), *real = plain ? realpath(plain, NULL) : NULL;
@@ -56,7 +57,10 @@ static int refuse(const char *path, struct err *err)
 	return err->code;
 }
 
-/* The directory that is read, or the one whose metadata is? */
+/*
+ * True if @path is the directory that is being read, or the directory of the metadata being
+ * read.
+ */
 static bool is_the_trace(const char *trace, const char *path)
 {
 	const char *slash = strrchr(trace, '/'), *name = slash ? slash + 1 : trace;
@@ -108,7 +112,7 @@ static void set_mode(int dir)
 	mode_t mask = umask(0);
 
 	umask(mask);
-	fchmod(dir, 0777 & ~mask); /* else it stays private, which harms nobody */
+	fchmod(dir, 0777 & ~mask); /* on failure the directory stays private, which is harmless */
 }
 
 static int make_dir(struct ctf_export *x, struct err *err)
@@ -188,8 +192,8 @@ static int ctf_item(struct sink_job *job, const struct trace_item *item, struct 
 }
 
 /*
- * Over nothing or an empty directory by its new name; over a trace by exchanging the two,
- * so that there is one at every moment, and then the old one goes.
+ * Renames over a missing or an empty directory; exchanges the names with an existing trace, so
+ * that a trace exists at every moment, and then the old one is removed.
  */
 static int take_place(struct ctf_export *x, struct err *err)
 {
@@ -201,7 +205,7 @@ static int take_place(struct ctf_export *x, struct err *err)
 	if (errno != ENOTEMPTY && errno != EEXIST)
 		return err_errno(err, "cannot replace '%s'", x->path);
 	if (renameat2(AT_FDCWD, x->temporary, AT_FDCWD, x->path, RENAME_EXCHANGE) == 0)
-		return 0; /* what has the temporary name now is removed with it */
+		return 0; /* the old trace has the temporary name now and is removed with it */
 	err_errno(err, "cannot replace '%s'", x->path);
 	err_hint(err, "remove it first, or choose another directory with -o");
 	return err->code;
@@ -219,7 +223,7 @@ static int ctf_commit(struct sink_job *job, struct err *err)
 		errno = -rc;
 		return err_errno(err, "cannot write '%s'", x->path);
 	}
-	if (check_place(x, job, err) < 0) /* it may have changed meanwhile */
+	if (check_place(x, job, err) < 0) /* it may have changed since the open */
 		return err->code;
 	if (!job->note[0])
 		snprintf(job->note, sizeof(job->note),

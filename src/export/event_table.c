@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_table.c - a batch of events, as a table that SQLite reads by itself. */
+/* event_table.c - a batch of events as a virtual table of SQLite. */
 #include "export/event_table.h"
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 enum { PROBE_ID, TID, ADDR, SEQ, IS_ACTIVE, TS };
 
 struct event_vtab {
-	sqlite3_vtab base; /* first: one is the other */
+	sqlite3_vtab base; /* first member: cast to and from */
 	struct event_batch *batch;
 };
 
 struct event_cursor {
-	sqlite3_vtab_cursor base; /* likewise */
+	sqlite3_vtab_cursor base; /* first member: cast to and from */
 	size_t at;
 };
 
@@ -149,7 +149,7 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 	return SQLITE_OK;
 }
 
-/* Without xCreate: it is there by its name, and in no schema. */
+/* Without xCreate: an eponymous table that is in no schema. */
 static const sqlite3_module module = {
 	.xConnect = connect,
 	.xBestIndex = best_index,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_table.h - a batch of events, as a table that SQLite reads by itself.
+ * event_table.h - a batch of events as a virtual table of SQLite.
  *
- * An INSERT of one row costs SQLite more than the row: values are bound, copied, and the
+ * An INSERT of one row costs SQLite more than the row: values are bound and copied, and the
  * sequence of ids is read and written again.  "INSERT INTO t SELECT * FROM batch" does that
  * once per batch.
  */
@@ -23,16 +23,19 @@ struct event_row {
 
 struct event_batch {
 	size_t nr;
-	uint64_t large; /* numbers, so far, that INTEGER does not hold */
+	uint64_t large; /* numbers so far that do not fit in INTEGER */
 	struct event_row rows[EVENT_TABLE_BATCH];
 };
 
-/* SELECT * FROM corotracer_batch gives what @batch holds then.  An SQLite error code. */
+/*
+ * SELECT * FROM corotracer_batch returns the current rows of @batch.  Returns an SQLite error
+ * code.
+ */
 int event_table_register(sqlite3 *db, struct event_batch *batch);
 
 /*
- * Digits that SQLite leaves alone: as text it would make a floating point number of them in a
- * column of integers, and 2^64-1 is none.
+ * Numbers above 2^63-1 are stored as a blob of digits: SQLite would convert text in an integer
+ * column to floating point, which cannot represent 2^64-1.
  */
 static inline bool sqlite_number_is_large(uint64_t u)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c - read a trace once, and hand it to a sink. */
+/* export.c - read a trace once and pass its items to a sink. */
 #include "export/export.h"
 
 #include <errno.h>
@@ -15,14 +15,14 @@
 
 /* ---- the name of the output ---------------------------------------------- */
 
-/* "dir/trace.jsonl" and ".csv" make "dir/trace.csv"; NULL without memory. */
+/* "dir/trace.jsonl" and ".csv" give "dir/trace.csv"; NULL: no memory. */
 static char *derive_name(const char *trace, const char *suffix)
 {
 	size_t size = strlen(trace);
 	const char *slash, *dot;
 	char *name;
 
-	while (size > 1 && trace[size - 1] == '/') /* a directory of CTF */
+	while (size > 1 && trace[size - 1] == '/') /* the directory of a CTF trace */
 		size--;
 	slash = memrchr(trace, '/', size);
 	dot = memrchr(trace, '.', size);
@@ -130,7 +130,7 @@ static void take_stats(struct export_result *r, const struct trace_stats *s)
 	}
 }
 
-/* A table of nothing would be an answer to another question. */
+/* A file without events is an error: it is probably not a trace. */
 static int check_is_trace(const struct run *run, struct err *err)
 {
 	const struct export_result *r = run->result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handoff.c - buffers from the thread that makes rows to the one that loads them. */
+/* handoff.c - pass buffers from the thread that creates rows to the thread that loads them. */
 #include "export/handoff.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ int handoff_take(struct handoff *h, char *data, size_t size)
 		return -1;
 	if (!has_some)
 		return 0;
-	/* The buffer is the taker's until it counts it. */
+	/* The consumer owns the buffer until it increments `taken`. */
 	left = h->used[which] - h->at;
 	if (size > left)
 		size = left;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handoff.h - buffers from the thread that makes rows to the one that loads them.
+ * handoff.h - pass buffers from the thread that creates rows to the thread that loads them.
  *
- * LOAD DATA asks for its data when it wants some; the driver brings items when it has some.
- * Between them are a few buffers, so that both run.
+ * LOAD DATA requests data when it needs some; the driver delivers items when it has some.  A
+ * few buffers between them let both threads run.
  */
 #ifndef EXPORT_HANDOFF_H
 #define EXPORT_HANDOFF_H
@@ -20,23 +20,23 @@ struct handoff {
 	pthread_cond_t changed;
 	char *data[HANDOFF_BUFFERS];
 	size_t used[HANDOFF_BUFFERS];
-	unsigned long given, taken; /* buffers so far; under the lock, as all below */
-	bool is_over;               /* nothing more is given */
-	bool is_given_up;           /* by the giver: what there is, is not to be used */
-	bool is_refused;            /* by the taker: nothing more is taken */
-	size_t at;                  /* the taker's place in its buffer */
+	unsigned long given, taken; /* buffers so far; under the lock, with the flags */
+	bool is_over;               /* the producer passes nothing more */
+	bool is_given_up;           /* set by the producer: the load must be aborted */
+	bool is_refused;            /* set by the consumer: it takes nothing more */
+	size_t at; /* position of the consumer in its buffer; used by the consumer only */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int handoff_init(struct handoff *h);
 void handoff_release(struct handoff *h);
 
-/* The giver's: a buffer of HANDOFF_SIZE to fill, waited for; NULL: the taker is gone. */
+/* For the producer: waits for a buffer of HANDOFF_SIZE to fill; NULL: the consumer has stopped. */
 char *handoff_buffer(struct handoff *h);
 void handoff_give(struct handoff *h, size_t used);
 void handoff_end(struct handoff *h, bool give_up);
 
-/* The taker's: up to @size bytes; 0 at the end, -1 if the giver gave up. */
+/* For the consumer: up to @size bytes; 0 at the end, -1 if the producer aborted. */
 int handoff_take(struct handoff *h, char *data, size_t size);
 void handoff_refuse(struct handoff *h);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inserts.c - rows as INSERT statements of many rows each. */
+/* inserts.c - rows as multi-row INSERT statements. */
 #include "export/inserts.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "base/fmt.h"
 
-/* Servers and clients take a megabyte and more. */
+/* Servers and clients accept a megabyte and more. */
 #define STATEMENT_SIZE ((size_t)256 * 1024)
 
 static int no_memory(struct err *err)
@@ -35,7 +35,7 @@ static bool put_number(struct inserts *in, struct bytes *b, enum column_type typ
 	       (!as_blob || put_word(b, " AS BLOB)"));
 }
 
-/* Quotes are doubled; a backslash means something to MySQL only. */
+/* Quotes are doubled; a backslash is special only in MySQL. */
 static bool put_text(struct inserts *in, struct bytes *b, const char *text, size_t size)
 {
 	char *start = bytes_room(b, 2 * size + 2), *p = start;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonl.c - a trace as lines of JSON with their sidecar, for whoever has it as CTF.
+ * jsonl.c - write a trace as JSON lines with their sidecar, for example from CTF.
  *
- * Both files are written under temporary names; the sidecar gets its name first, so that
- * lines never stand beside the facts of another trace for longer than a moment.
+ * Both files are written under temporary names.  The sidecar is renamed first, so that new
+ * lines never have the sidecar of an older trace; old lines have the new sidecar only for a
+ * moment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,7 @@ static int jsonl_commit(struct sink_job *job, struct err *err)
 
 	if (rc < 0 || x->to_stdout)
 		return rc;
-	/* A full disk shows before the first file is replaced. */
+	/* Detects a full disk before the first file is replaced. */
 	rc = outfile_settle(&x->lines, err);
 	if (!rc)
 		rc = commit_sidecar(x, err);

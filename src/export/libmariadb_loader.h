@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libmariadb_loader.h - the functions of libmariadb that are in use, loaded on first use. */
+/* libmariadb_loader.h - the functions of libmariadb in use, loaded on first use. */
 #ifndef EXPORT_LIBMARIADB_LOADER_H
 #define EXPORT_LIBMARIADB_LOADER_H
 

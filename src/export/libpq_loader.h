@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libpq_loader.h - the functions of libpq that are in use, loaded on first use. */
+/* libpq_loader.h - the functions of libpq in use, loaded on first use. */
 #ifndef EXPORT_LIBPQ_LOADER_H
 #define EXPORT_LIBPQ_LOADER_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mysql.c - a trace into a MySQL or MariaDB server.
+ * mysql.c - load a trace into a MySQL or MariaDB server.
  *
- * By LOAD DATA LOCAL, which measures faster than INSERT of many rows (bench/export.sh has both): a
- * thread of its own talks to the server while the rows are made.  Where the server does not allow
- * it (MySQL's default), by INSERT.  Either way one transaction.
+ * LOAD DATA LOCAL is used, which measures faster than multi-row INSERT (bench/export.sh has
+ * both): a separate thread talks to the server while the rows are created.  If the server does
+ * not allow it (the default of MySQL), INSERT is used.  Both load the rows in one transaction.
  */
 #include <errmsg.h>
 #include <errno.h>
@@ -22,24 +22,24 @@
 
 struct mysql_state {
 	struct mysql_server server;
-	struct rows *rows; /* NULL: not asked for */
+	struct rows *rows; /* NULL: not requested */
 
-	/* LOAD DATA: of the first table through the thread, of the others from their spools. */
+	/* LOAD DATA: the first table through the thread, the others from their spools. */
 	struct handoff handoff;
 	bool has_handoff, loads;
 	pthread_t thread;
 	char *load;          /* the statement */
-	struct err load_err; /* the thread's, to be read when it has ended */
+	struct err load_err; /* of the thread, valid after it has ended */
 	char *buffer;        /* being filled; NULL: none */
 	size_t used;
 	struct row_spool spools[NR_TABLES];
 
-	struct inserts inserts; /* where LOAD DATA is not allowed */
+	struct inserts inserts; /* if LOAD DATA is not allowed */
 };
 
 /* ---- LOAD DATA ----------------------------------------------------------- */
 
-/* What the server asks for by name is of no interest: it gets our rows, whatever it says. */
+/* The file name from the server is ignored: the server can only get the rows of the export. */
 static int infile_init(void **handle, const char *name, void *from)
 {
 	(void)name;
@@ -85,7 +85,7 @@ static char *load_statement(struct mysql_state *s, enum table_id id)
 	return sql_end(&sql);
 }
 
-/* LOCAL makes warnings of errors: a value that did not fit is none that we let pass. */
+/* LOCAL turns errors into warnings: a value that did not fit must fail the export. */
 static int check_warnings(struct mysql_server *m, struct err *err)
 {
 	unsigned nr = libmariadb.mysql_warning_count(m->conn);
@@ -113,7 +113,7 @@ static int load_failed(struct mysql_server *m, struct err *err)
 	return err->code;
 }
 
-/* The thread: all of the connection is its own until it has ended. */
+/* The thread owns the connection until it has ended. */
 static void *load_events(void *arg)
 {
 	struct mysql_state *s = arg;
@@ -167,7 +167,7 @@ static int put_event(struct mysql_state *s, const struct trace_event *ev, struct
 	if (!s->buffer)
 		s->buffer = handoff_buffer(&s->handoff);
 	if (!s->buffer)
-		return end_load(s, true, err); /* which says why */
+		return end_load(s, true, err); /* sets the error */
 	s->used = (size_t)(copy_event_text(s->buffer + s->used, ev) - s->buffer);
 	return 0;
 }

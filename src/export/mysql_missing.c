@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mysql_missing.c - stands for mysql.c in a build without libmariadb. */
+/* mysql_missing.c - replaces mysql.c in a build without libmariadb. */
 #include "export/client.h"
 #include "export/sink.h"
 

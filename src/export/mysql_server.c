@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mysql_server.c - the server's side of an export to MySQL. */
+/* mysql_server.c - connection, database and tables of an export to MySQL. */
 #include "export/mysql_server.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct
 	return rc;
 }
 
-/* The same for a question.  NULL: it failed, with words. */
+/* Runs a query and returns its result.  NULL: it failed, and @err is set. */
 static MYSQL_RES *ask(struct mysql_server *m, char *sql, struct err *err)
 {
 	MYSQL_RES *r;
@@ -52,7 +52,7 @@ static int connect_server(struct mysql_server *m, const struct export_options *o
 	m->conn = libmariadb.mysql_init(NULL);
 	if (!m->conn)
 		return err_set(err, -ENOMEM, "no memory for a connection");
-	/* What is not told here, ~/.my.cnf may tell. */
+	/* ~/.my.cnf supplies options that are not given here. */
 	libmariadb.mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer");
 	libmariadb.mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	libmariadb.mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local);
@@ -67,7 +67,7 @@ static int connect_server(struct mysql_server *m, const struct export_options *o
 	return err->code;
 }
 
-/* Nothing that the server, or its user, has set is to change what values mean. */
+/* Settings of the server or of its user must not change the meaning of values. */
 static int set_session(struct mysql_server *m, struct err *err)
 {
 	MYSQL_RES *r;
@@ -89,7 +89,7 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 {
 	struct sql sql;
 
-	/* Who may use it may not be allowed to make it. */
+	/* A user with access to the database may not have the right to create it. */
 	if (libmariadb.mysql_select_db(m->conn, name) == 0)
 		return 0;
 	if (libmariadb.mysql_errno(m->conn) != ER_BAD_DB_ERROR &&
@@ -110,7 +110,7 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 
 /* ---- tables -------------------------------------------------------------- */
 
-/* A string in SQL; what the name is made of is escaped. */
+/* Writes a string literal with special characters escaped. */
 static void put_string(struct mysql_server *m, FILE *out, const char *text)
 {
 	size_t size = strlen(text);
@@ -123,7 +123,7 @@ static void put_string(struct mysql_server *m, FILE *out, const char *text)
 	free(escaped);
 }
 
-/* "decimal(20,0)" for what we call DECIMAL(20,0), "tinyint(1)" for BOOLEAN. */
+/* "decimal(20,0)" is DECIMAL(20,0) here, "tinyint(1)" is BOOLEAN. */
 static bool type_fits(enum column_type type, const char *is)
 {
 	switch (type) {
@@ -164,7 +164,7 @@ static int compare_columns(MYSQL_RES *r, enum table_id id, const char *name, str
 	return 0;
 }
 
-/* 1: it is there, and ours; 0: it is not there. */
+/* Returns 1: the table exists with the right columns; 0: it does not exist; negative: an error. */
 static int look_at_table(struct mysql_server *m, enum table_id id, struct err *err)
 {
 	struct sql sql;
@@ -228,7 +228,7 @@ static bool has_index(MYSQL_RES *there, const char *columns)
 	return false;
 }
 
-/* The columns of each index that the table has, "probe_id, seq": names tell nothing. */
+/* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
 static MYSQL_RES *list_indexes(struct mysql_server *m, enum table_id id, struct err *err)
 {
 	struct sql sql;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mysql_server.h - the server's side of an export to MySQL: connection, database, tables.
+ * mysql_server.h - connection, database and tables of an export to MySQL.
  *
- * A statement that makes a table ends the transaction there, so tables come before it and
- * indexes after: between them is what must happen as a whole, the rows.
+ * In MySQL a statement that creates a table or an index commits the transaction.  Tables are
+ * therefore created before the transaction and indexes after it; the rows are loaded in one
+ * transaction between them.
  */
 #ifndef EXPORT_MYSQL_SERVER_H
 #define EXPORT_MYSQL_SERVER_H
@@ -18,19 +19,19 @@ struct mysql_server {
 	bool allows_local; /* LOAD DATA LOCAL */
 };
 
-/* Connected, the database chosen, the tables there and of our shape. */
+/* Connects, selects the database, and creates or checks the tables. */
 int mysql_server_open(struct mysql_server *m, const struct export_options *o, struct err *err);
 
-/* Those that the tables do not have yet. */
+/* Creates the indexes that the table does not have. */
 int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct err *err);
 
-/* Run @sql, which is freed; NULL is for want of memory. */
+/* Runs @sql and frees it; NULL means that memory ran out. */
 int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct err *err);
 
-/* What the server says, behind @what. */
+/* Sets @err to @what and the message of the server. */
 int mysql_server_failed(struct mysql_server *m, const char *what, struct err *err);
 
-/* What is not committed is undone.  Harmless on one that is all zero. */
+/* The server rolls back what is not committed.  Harmless on a struct that is all zero. */
 void mysql_server_close(struct mysql_server *m);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto.c - a trace for ui.perfetto.dev, as track events in Perfetto's own format.
+ * perfetto.c - write a trace for ui.perfetto.dev, as track events in the format of Perfetto.
  *
- * One sequence of packets.  The first clears the incremental state, says that times are
- * CLOCK_MONOTONIC, and names what comes again and again (interning); all others rely on
- * it.  Numbers of fields are those of Perfetto's published schema, by message:
- * trace_packet, track_descriptor, track_event, debug_annotation, interned_data.
+ * There is one sequence of packets.  The first packet clears the incremental state, sets
+ * CLOCK_MONOTONIC as the clock, and defines frequent strings (interning); all others depend on
+ * it.  Field numbers are those of the published Perfetto schema, by message: trace_packet,
+ * track_descriptor, track_event, debug_annotation, interned_data.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 #define SEQUENCE 1 /* there is one writer */
 
 struct perfetto {
-	struct timeline_view view; /* first: one is the other */
+	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
 	struct proto p;
 	bool is_begun;
@@ -72,7 +72,7 @@ static void put_clock(struct proto *p, enum clock clock, uint64_t time)
 	proto_end(p);
 }
 
-/* With the time of day, where it is known: viewers show either. */
+/* Includes the time of day if it is known: viewers show either. */
 static void put_clocks(struct proto *p, const struct sidecar_run *run)
 {
 	proto_begin(p, TRACE_PACKET);
@@ -140,7 +140,7 @@ static void put_process(struct proto *p, const struct timeline_track *t)
 	proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
 }
 
-/* Whose process is not known, or whose number is not, is a track like others. */
+/* A thread without a known process or a valid tid becomes a generic track. */
 static bool is_real_thread(const struct timeline_track *t)
 {
 	return t->pid && t->tid && t->tid <= INT32_MAX;
@@ -156,7 +156,7 @@ static void put_thread(struct proto *p, const struct timeline_track *t)
 	proto_begin(p, DESCRIPTOR_THREAD);
 	proto_u64(p, 1, t->pid);
 	proto_u64(p, 2, t->tid);
-	put_text(p, 5, "thread"); /* viewers put the number behind it */
+	put_text(p, 5, "thread"); /* viewers append the tid */
 	proto_end(p);
 }
 
@@ -257,7 +257,7 @@ static struct proto *begin_event(struct perfetto *x, const struct timeline_track
 	return p;
 }
 
-/* A name is told in the packet that needs it first. */
+/* A name is defined in the first packet that uses it. */
 static void end_event(struct perfetto *x, struct timeline_name *name)
 {
 	struct proto *p = &x->p;
@@ -298,7 +298,7 @@ static void draw_end(struct timeline_view *v, const struct timeline_track *t, ui
 {
 	struct perfetto *x = perfetto_of(v);
 
-	(void)name; /* it ends what is open there */
+	(void)name; /* ends the open slice of the track */
 	begin_event(x, t, ts, SLICE_END);
 	end_event(x, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * postgresql.c - a trace into a PostgreSQL server, by binary COPY.
+ * postgresql.c - load a trace into a PostgreSQL server, by binary COPY.
  *
- * One transaction from the first table to the last index: whatever happens before its end,
- * the server knows nothing of it.
+ * One transaction covers everything from the first table to the last index: a failure before
+ * its end leaves nothing in the database.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,12 +23,12 @@ struct pg_state {
 	char *names[NR_TABLES];
 	struct bytes bytes;                 /* of the first table, not sent yet */
 	struct row_spool spools[NR_TABLES]; /* of the others */
-	struct rows *rows;                  /* NULL: not asked for */
+	struct rows *rows;                  /* NULL: not requested */
 };
 
 /* ---- talking ------------------------------------------------------------- */
 
-/* What libpq says, without the newline that it ends with. */
+/* Sets @err to the message of libpq, without its trailing newline. */
 static int failed(const char *what, const char *says, struct err *err)
 {
 	size_t size = strlen(says);
@@ -68,7 +68,7 @@ static const char *database_of(const struct export_options *o)
 static PGconn *connect_to(const struct export_options *o, const char *database)
 {
 	char port[16];
-	/* What is NULL is up to libpq: its environment, pgpass, its defaults. */
+	/* libpq replaces NULL by its environment, pgpass, or its defaults. */
 	const char *keys[] = { "host",
 			       "port",
 			       "user",
@@ -91,7 +91,7 @@ static bool is_connected(const PGconn *conn)
 	return conn && libpq.PQstatus(conn) == CONNECTION_OK;
 }
 
-/* 1: it was made; 0: it is there already, or nobody could tell. */
+/* Returns 1: it was created; 0: it exists, or the query failed; negative: an error. */
 static int make_database(PGconn *conn, const char *name, struct err *err)
 {
 	const char *values[] = { name };
@@ -114,7 +114,7 @@ static int make_database(PGconn *conn, const char *name, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
-/* The database is not to be had: it may only be missing. */
+/* The connection failed: the database may only be missing. */
 static int connect_by_way(struct pg_state *s, const struct export_options *o, struct err *err)
 {
 	PGconn *by = connect_to(o, o->pg_maintenance_db ? o->pg_maintenance_db : "postgres");
@@ -156,7 +156,7 @@ static int other_shape(const char *table, const char *column, const char *is, co
 	return err->code;
 }
 
-/* "numeric(20,0)" for what we call NUMERIC(20,0); one without limits will do as well. */
+/* "numeric(20,0)" is NUMERIC(20,0) here; one without limits is accepted too. */
 static bool type_fits(enum column_type type, const char *is)
 {
 	switch (type) {
@@ -239,7 +239,7 @@ static int make_tables(struct pg_state *s, const struct export_options *o, struc
 	return rc;
 }
 
-/* The columns of each index that the table has, "probe_id, seq": names tell nothing. */
+/* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
 static PGresult *list_indexes(struct pg_state *s, enum table_id id)
 {
 	const char *values[] = { s->names[id] };
@@ -287,7 +287,7 @@ static int make_indexes(struct pg_state *s, enum table_id id, struct err *err)
 
 /* ---- COPY ---------------------------------------------------------------- */
 
-/* Why it failed is the server's to say: it did, or the connection is gone. */
+/* Reports the error of the server, or of the connection if it is closed. */
 static int copy_failed(struct pg_state *s, struct err *err)
 {
 	PGresult *r;
@@ -361,7 +361,7 @@ static int send_rows(struct pg_state *s, struct err *err)
 	return rc;
 }
 
-/* A table whose rows have waited. */
+/* Loads a table whose rows were spooled. */
 static int copy_spool(struct pg_state *s, enum table_id id, struct err *err)
 {
 	int rc = begin_copy(s, id, err);
@@ -391,7 +391,7 @@ static int pg_item(struct sink_job *job, const struct trace_item *item, struct e
 {
 	struct pg_state *s = job->state;
 	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
-	char *at = (char *)s->bytes.data + s->bytes.size; /* there is room: pg_open() */
+	char *at = (char *)s->bytes.data + s->bytes.size; /* begin() made room for it */
 
 	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
 		return rc;
@@ -405,7 +405,7 @@ static void pg_close(struct sink_job *job)
 	struct pg_state *s = job->state;
 	size_t t;
 
-	libpq.PQfinish(s->conn); /* what is not committed is undone by that */
+	libpq.PQfinish(s->conn); /* the server rolls back what is not committed */
 	for (t = 0; t < NR_TABLES; t++) {
 		free(s->names[t]);
 		row_spool_release(&s->spools[t]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* postgresql_missing.c - stands for postgresql.c in a build without libpq. */
+/* postgresql_missing.c - replaces postgresql.c in a build without libpq. */
 #include "export/client.h"
 #include "export/sink.h"
 

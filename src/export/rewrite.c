@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rewrite.c - a trace written once more, in another format. */
+/* rewrite.c - write a trace again in another format. */
 #include "export/rewrite.h"
 
 #include <dirent.h>
@@ -13,13 +13,13 @@
 
 #include "trace/sidecar.h"
 
-/* Station events between two words to the writer on how far they are. */
+/* Number of events of the shared stream between two horizons. */
 #define HORIZON_EVENTS 32768
 #define CHECK_ITEMS    4096
 
 /* ---- the writer ---------------------------------------------------------- */
 
-/* The first item tells when it began: later the file's head is written. */
+/* Opens the writer at the first item, which has the start time that the head of the file needs. */
 static int open_writer(struct rewrite *r, const struct trace_item *item, struct err *err)
 {
 	if (r->writer)
@@ -31,7 +31,7 @@ static int open_writer(struct rewrite *r, const struct trace_item *item, struct 
 		r->output.run.start_ts = item->event.ts;
 	}
 	r->writer = trace_writer_open(&r->output, err);
-	memset(&r->output.run, 0, sizeof(r->output.run)); /* its strings are the reader's */
+	memset(&r->output.run, 0, sizeof(r->output.run)); /* the reader owns its strings */
 	r->output.fd = -1;
 	return r->writer ? 0 : err->code;
 }
@@ -55,7 +55,7 @@ static uint32_t pid_of(const struct rewrite *r, uint64_t pid)
 	return (uint32_t)(pid ? pid : r->nr_processes == 1 ? r->pid : 0);
 }
 
-/* The lane of the thread; where there are too many they take turns.  -ENOMEM. */
+/* Returns the lane of the thread; beyond REWRITE_LANES threads share lanes in turn.  -ENOMEM. */
 static int64_t lane_of(struct rewrite *r, uint64_t tid, uint64_t pid)
 {
 	uint64_t *number = u64map_at(&r->lane_numbers, tid);
@@ -81,7 +81,7 @@ static int64_t lane_of(struct rewrite *r, uint64_t tid, uint64_t pid)
 
 /* ---- items --------------------------------------------------------------- */
 
-/* Of what is this much older than the newest nothing more is expected. */
+/* Announces the newest time of the previous interval: older events are not expected any more. */
 static void tell_horizon(struct rewrite *r, uint64_t ts)
 {
 	if (ts > r->newest_ts)
@@ -170,7 +170,7 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 		return 0;
 	trace_writer_counts(r->writer, &counts);
 	if (counts.unwritten || counts.others_unwritten)
-		return close_writer(r, &counts, err); /* which says why */
+		return close_writer(r, &counts, err); /* sets the error */
 	return 0;
 }
 
@@ -196,7 +196,7 @@ static uint64_t directory_bytes(const char *path)
 	return bytes;
 }
 
-/* Of the files that were written; 0 for standard output. */
+/* Size of the files that were written; 0 for standard output. */
 static uint64_t written_bytes(const struct trace_output *output)
 {
 	char *sidecar;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* row_spool.c - rows whose turn comes later. */
+/* row_spool.c - temporary storage for rows that are loaded later. */
 #include "export/row_spool.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_spool.h - rows whose turn comes later.
+ * row_spool.h - temporary storage for rows that are loaded later.
  *
- * A connection loads one table at a time, but a trace tells of all at once: what is not of
- * the first table waits in a file without a name, so memory does not grow.
+ * A connection loads one table at a time, but a trace has rows of all tables mixed: rows of the
+ * other tables are stored in an unnamed file, so that memory does not grow.
  */
 #ifndef EXPORT_ROW_SPOOL_H
 #define EXPORT_ROW_SPOOL_H
@@ -15,21 +15,21 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-/* All zero is an empty one. */
+/* All zero is empty. */
 struct row_spool {
-	int fd; /* if there is one */
+	int fd; /* valid if has_file */
 	bool has_file;
 	struct bytes bytes; /* not in the file yet */
 	uint64_t size;      /* of the file */
-	uint64_t at;        /* while it is read */
+	uint64_t at;        /* read position */
 };
 
-/* What was put into s->bytes goes to the file if it is much.  Call it after each row. */
+/* Writes s->bytes to the file once there are enough of them.  Call it after each row. */
 int row_spool_settle(struct row_spool *s, struct err *err);
 
 bool row_spool_is_empty(const struct row_spool *s);
 
-/* From the beginning: the next bytes, at most @size.  0 at the end, or a negative errno. */
+/* Reads from the beginning on, at most @size bytes.  Returns 0 at the end, or a negative errno. */
 int64_t row_spool_read(struct row_spool *s, void *data, size_t size);
 
 void row_spool_release(struct row_spool *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - what a trace tells beside its transitions, as rows. */
+/* rows.c - everything in a trace except the transitions, as rows. */
 #include "export/rows.h"
 
 #include <errno.h>
@@ -12,14 +12,14 @@
 #include "base/utf8.h"
 #include "trace/coro_ids.h"
 
-/* A coroutine that is there, or was until its row is written. */
+/* A coroutine whose row is not written yet. */
 struct life {
 	bool used;
 	uint64_t probe_id, parent;
-	uint64_t birth_ts, end_ts, destroy_ts; /* 0: not told */
+	uint64_t birth_ts, end_ts, destroy_ts; /* 0: not reported */
 	uint32_t station, pid, birth_site;
 	uint64_t written, lost;
-	bool is_counted; /* written and lost were told */
+	bool is_counted; /* written and lost are valid */
 	char *name;      /* NULL: it has none */
 	size_t name_size;
 };
@@ -27,15 +27,15 @@ struct life {
 struct rows {
 	rows_put *put;
 	void *to;
-	uint64_t run; /* tells several traces in one table apart */
+	uint64_t run; /* identifies the trace in a table of several traces */
 	uint64_t count;
 	struct coro_ids ids;
 	struct life *lives; /* by number */
 	size_t room;
-	char *texts[4]; /* of the row that is being made: names in clean UTF-8 */
+	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
 	size_t sizes[4];
 	unsigned nr_texts;
-	char reason[12]; /* likewise */
+	char reason[12]; /* the same for a reason */
 	bool guard;      /* against formulas */
 };
 
@@ -90,19 +90,19 @@ static struct cell number(uint64_t u)
 	return (struct cell){ .u = u };
 }
 
-/* Where 0 is what was not told. */
+/* For values where 0 means not reported. */
 static struct cell number_if(uint64_t u)
 {
 	return u ? number(u) : null_cell;
 }
 
-/* A constant of ours. */
+/* A constant string. */
 static struct cell word(const char *text)
 {
 	return text ? (struct cell){ .text = text, .size = strlen(text) } : null_cell;
 }
 
-/* Somebody's text: what is not UTF-8, and NUL, become U+FFFD.  False without memory. */
+/* Untrusted text: invalid UTF-8 and NUL become U+FFFD.  False: no memory. */
 static bool stranger(struct rows *r, const char *text, size_t size, struct cell *cell)
 {
 	unsigned nr = r->nr_texts++;
@@ -174,7 +174,7 @@ static const char *flags_of(const struct trace_event *ev)
 		     (ev->flags & TRACE_CANCELLED ? 4 : 0)];
 }
 
-/* By name, or by number if it is a later version's. */
+/* By name, or by number for a reason of a later version. */
 static struct cell reason_cell(struct rows *r, unsigned reason)
 {
 	const char *name = trace_reason_name(reason);
@@ -233,7 +233,7 @@ static bool make_room(struct rows *r, size_t number)
 	return true;
 }
 
-/* Of the coroutine that is meant; entered if it is new.  NULL without memory. */
+/* Returns the entry of the coroutine, created if it is new; NULL: no memory. */
 static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 {
 	int64_t nr = coro_ids_enter(&r->ids, probe_id, station);
@@ -251,7 +251,7 @@ static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 	return l;
 }
 
-/* What it did last is told by @last, where there is one. */
+/* Writes the row; @last has its last state and may be NULL. */
 static int put_life(struct rows *r, struct life *l, const struct sidecar_coroutine *last,
 		    struct err *err)
 {
@@ -285,7 +285,7 @@ static int put_life(struct rows *r, struct life *l, const struct sidecar_corouti
 	return good ? put_row(r, TABLE_COROUTINES, c, err) : no_memory(err);
 }
 
-/* False without memory. */
+/* False: no memory. */
 static bool set_name(struct life *l, const char *name, size_t size)
 {
 	free(l->name);
@@ -305,7 +305,7 @@ static int add_birth(struct rows *r, const struct trace_event *ev, struct err *e
 	struct life *l = life_of(r, ev->probe_id, ev->station);
 	int rc;
 
-	/* An id that is born again belongs to another from now on. */
+	/* A second birth with the same id is another coroutine. */
 	if (l && l->birth_ts) {
 		rc = put_life(r, l, NULL, err);
 		if (rc < 0)
@@ -356,7 +356,7 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 		l->pid = (uint32_t)fact->pid;
 	if (fact->dead)
 		l->destroy_ts = fact->death_ts;
-	/* The region has room for the start of a name only; the birth told all of it. */
+	/* The region holds only the start of a name; the birth event has the full name. */
 	if (fact->name && !(fact->name_truncated && l->name) &&
 	    !set_name(l, fact->name, strlen(fact->name)))
 		return no_memory(err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - what a trace tells beside its transitions, as rows of the tables of tables.h.
+ * rows.h - everything in a trace except the transitions, as rows of the tables of tables.h.
  *
- * Feed it the items in the order in which trace_next() gives them.  Sites and details become
- * rows at once; a coroutine does when it is gone, or in the end: memory is per coroutine that
- * is there.
+ * Pass the items in the order in which trace_next() returns them.  Sites and details become
+ * rows at once; a coroutine becomes a row when it is destroyed, or at the end: memory is per
+ * live coroutine.
  */
 #ifndef EXPORT_ROWS_H
 #define EXPORT_ROWS_H
@@ -14,24 +14,27 @@
 
 struct rows;
 
-/* Takes a row of @table, one cell per column.  0 or a negative errno with words. */
+/*
+ * Takes a row of @table, one cell per column.  Returns 0, or a negative errno with a message in
+ * @err.
+ */
 typedef int rows_put(void *to, enum table_id table, const struct cell *cells, struct err *err);
 
-/* NULL without memory. */
+/* Returns NULL if memory ran out. */
 struct rows *rows_new(rows_put *put, void *to);
 
 /*
- * Text of the program that a spreadsheet would take for a formula gets an apostrophe in front
+ * Text of the program that a spreadsheet would read as a formula gets an apostrophe prefix
  * (base/text.h): for files that spreadsheets open.
  */
 void rows_guard_formulas(struct rows *rows);
 
 int rows_item(struct rows *rows, const struct trace_item *item, struct err *err);
 
-/* After the last item: those that are still there. */
+/* After the last item: writes the rows of the coroutines that still exist. */
 int rows_finish(struct rows *rows, struct err *err);
 
-/* Rows so far. */
+/* Number of rows so far. */
 uint64_t rows_count(const struct rows *rows);
 
 /* Accepts NULL. */

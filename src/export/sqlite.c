@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite.c - a trace as an SQLite database.
+ * sqlite.c - write a trace as an SQLite database.
  *
- * Made under a temporary name in one transaction, indexes after the rows, then synced and
- * renamed: an existing file is replaced only when all went well.
+ * The database is created under a temporary name in one transaction, with indexes after the
+ * rows, then synced and renamed: an existing file is replaced only on success.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@ struct sqlite_state {
 	sqlite3 *db;
 	struct outfile file;
 	char *names[NR_TABLES];
-	sqlite3_stmt *inserts[NR_TABLES]; /* of the first: from the batch */
-	struct rows *rows;                /* NULL: not asked for */
+	sqlite3_stmt *inserts[NR_TABLES]; /* for the first table: from the batch */
+	struct rows *rows;                /* NULL: not requested */
 	struct event_batch batch;
 };
 
@@ -147,7 +147,7 @@ static int put_batch(struct sqlite_state *s, struct err *err)
 	return rc;
 }
 
-/* TRANSIENT where the text is ours only for now. */
+/* SQLITE_TRANSIENT: the text is valid only during the call. */
 static int bind(struct sqlite_state *s, sqlite3_stmt *st, int at, enum column_type type,
 		const struct cell *c)
 {
@@ -218,9 +218,9 @@ static void sqlite_close(struct sink_job *job)
 }
 
 /*
- * The file is new and nobody else's: no way back is kept, nothing synced before the end, and
- * no lock let go.  A cache of 2 MB, which what is sorted for the indexes takes as well: more is
- * not faster.
+ * The file is new and not shared: no journal, no sync before the end, and the lock is never
+ * released.  The cache is 2 MB, which the sort for the indexes uses as well: more is not
+ * faster.
  */
 static char settings[] = "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;"
 			 "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"

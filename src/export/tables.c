@@ -83,8 +83,9 @@ void table_put_name(FILE *out, enum dialect dialect, const char *name)
 }
 
 /*
- * "idx_TABLE_probe_id_seq".  PostgreSQL and SQLite have the names of indexes beside those of
- * tables, so the table's is part of it; of a long one only the beginning, and its length.
+ * "idx_TABLE_probe_id_seq".  In PostgreSQL and SQLite indexes and tables share one namespace,
+ * so the name of the table is part of it; a long name is shortened to its beginning and its
+ * length.
  */
 static void put_index_name(FILE *out, enum dialect dialect, const char *name, const char *columns)
 {
@@ -95,7 +96,7 @@ static void put_index_name(FILE *out, enum dialect dialect, const char *name, co
 		snprintf(text, sizeof(text), "idx_%.28s%zu_%s", name, len, columns);
 	else
 		snprintf(text, sizeof(text), "idx_%s_%s", name, columns);
-	/* Half a character of UTF-8 at the cut is none. */
+	/* Bytes of UTF-8 are replaced: the cut may split a character. */
 	for (c = to = text; *c; c++) {
 		if (*c != ' ')
 			*to++ = *c == ',' || *c & 0x80 ? '_' : *c;

@@ -2,8 +2,9 @@
 /*
  * tables.h - the tables of an export, the same in every database.
  *
- * The first is that of the existing tool, to the column: users' queries rely on it.  The
- * others are ours, and only made when asked for (--full); docs/export.md explains them.
+ * The first has exactly the columns of the existing coroTracer: queries of users rely on them.
+ * The others belong to corotracer and are created only on request (--full); docs/export.md
+ * explains them.
  */
 #ifndef EXPORT_TABLES_H
 #define EXPORT_TABLES_H
@@ -39,7 +40,7 @@ struct column {
 #define TABLE_COLUMNS_MAX 20
 
 struct table {
-	const char *suffix; /* behind the name of the first */
+	const char *suffix; /* appended to the name of the first */
 	const struct column *columns;
 	size_t nr_columns;
 	const char *const *indexes; /* their columns, "probe_id, seq"; ends with NULL */
@@ -47,24 +48,24 @@ struct table {
 
 extern const struct table tables[NR_TABLES];
 
-/* One value of a row; of the column's type, or nothing. */
+/* One value of a row, of the type of its column, or NULL. */
 struct cell {
 	bool is_null;
-	uint64_t u;       /* numbers and truths */
+	uint64_t u;       /* numbers and booleans */
 	const char *text; /* UTF-8 without NUL */
 	size_t size;
 };
 
-/* How many of the tables there are: the first, or all. */
+/* Number of tables: one, or all. */
 static inline size_t tables_count(bool full)
 {
 	return full ? NR_TABLES : 1;
 }
 
-/* "coro_trace_events_sites", to be freed; NULL without memory. */
+/* "coro_trace_events_sites"; the caller frees it; NULL: no memory. */
 char *table_name(const char *events, enum table_id id);
 
-/* @name as an identifier, whatever is in it. */
+/* Writes @name as an identifier, with any character in it quoted. */
 void table_put_quoted(FILE *out, enum dialect dialect, const char *name);
 /* The same, with the schema where there is one. */
 void table_put_name(FILE *out, enum dialect dialect, const char *name);
@@ -72,23 +73,29 @@ void table_put_name(FILE *out, enum dialect dialect, const char *name);
 /* "probe_id, tid, ...". */
 void table_put_columns(FILE *out, enum table_id id);
 
-/* "CREATE TABLE ..." without a semicolon.  @name is the table's own; @with_keys: of MySQL. */
+/*
+ * "CREATE TABLE ..." without a semicolon.  @name is the name of the table; @with_keys: for
+ * MySQL.
+ */
 void table_put_create(FILE *out, enum dialect dialect, const char *name, enum table_id id,
 		      bool with_keys);
 
 /* The same for an index of it, over @columns. */
 void table_put_index(FILE *out, enum dialect dialect, const char *name, const char *columns);
 
-/* MySQL makes several at once: "ADD INDEX ...", behind ALTER TABLE. */
+/* MySQL creates several at once: "ADD INDEX ...", after ALTER TABLE. */
 void table_put_add_index(FILE *out, const char *name, const char *columns);
 
-/* What the database calls the type of a column. */
+/* Name of the column type in the database. */
 const char *table_type_name(enum dialect dialect, enum column_type type);
 
-/* Everything, for people to read: what `export schema` prints. */
+/* The complete schema, as `export schema` prints it. */
 void tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full);
 
-/* A text that is made by the functions above; NULL without memory, else to be freed. */
+/*
+ * Collects a statement from the functions above.  sql_end() returns the text, which the caller
+ * frees; NULL: no memory.
+ */
 struct sql {
 	FILE *out;
 	char *text;

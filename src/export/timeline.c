@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.c - from the items of a trace to what a timeline viewer draws.
+ * timeline.c - convert the items of a trace to the elements of a timeline viewer.
  *
- * What is drawn of a coroutine nests: its life, in it the state, in a suspension that it
- * is ready.  On a thread turns nest as they do in the program (who resumes another runs
- * on afterwards); where they do not, those above are cut in two, so that a slice never
- * ends another's.
+ * The slices of a coroutine nest: its lifetime, in it the state, in a suspension the ready
+ * state.  On a thread turns nest as in the program (a coroutine that resumes another continues
+ * afterwards).  Turns that overlap without nesting are cut in two, so that a slice never ends
+ * another one.
  */
 #include "export/timeline.h"
 
@@ -20,8 +20,8 @@
 /* ---- onto a track --------------------------------------------------------- */
 
 /*
- * On each track time goes forward.  Where it would not (a loss or an end that is told later
- * than it was) what comes is as late as what is there.
+ * Time increases on each track.  An element that is earlier (a loss or an end that is reported
+ * late) gets the time of the last element on the track.
  */
 static uint64_t time_on(struct timeline_track *t, uint64_t ts)
 {
@@ -78,8 +78,9 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 }
 
 /*
- * Who is above it is cut in two.  Where that are many it is not turns within turns that the
- * trace tells of: they end here as well, or each event would draw all of them once more.
+ * The turns nested in it are cut in two.  If there are more than TIMELINE_CUTS, they do not
+ * nest in the program: they end here as well, otherwise each event would draw all of them
+ * again.
  */
 static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
@@ -122,7 +123,7 @@ static void count_state(struct timeline *tl, const struct timeline_coro *co, int
 		tracks_count(tl, co->process, COUNT_SUSPENDED, change, ts);
 }
 
-/* Its state is over: nothing is drawn in its life. */
+/* Ends the slice of its state: none is open in its lifetime. */
 static void end_state(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	if (co->state == TRACE_STATE_UNKNOWN)
@@ -169,7 +170,7 @@ static int make_room_for(struct timeline *tl, size_t number)
 	return 0;
 }
 
-/* Begins its life, as far as the trace tells of it. */
+/* Begins its lifetime, at the first event in the trace. */
 static int enter(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
 {
 	bool is_birth = ev->kind == TRACE_BIRTH;
@@ -204,11 +205,11 @@ static int enter(struct timeline *tl, struct timeline_coro *co, const struct tra
 	return 0;
 }
 
-/* Nothing of it is drawn any more: its number is another's from now on. */
+/* Ends its track: the number will be reused by another coroutine. */
 static void forget(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	end(tl, &co->track, ts, &co->name);
-	if (!co->track.name) { /* nobody has told it */
+	if (!co->track.name) { /* no name was set */
 		co->track.name = co->text;
 		tl->view->track(tl->view, &co->track);
 	}
@@ -218,7 +219,7 @@ static void forget(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 	memset(co, 0, sizeof(*co));
 }
 
-/* It has ended, or another has taken its place. */
+/* It has ended, or another coroutine with the same id has begun. */
 static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	bool was_alive = co->state != TRACE_STATE_ENDED;
@@ -228,7 +229,7 @@ static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 		tracks_count(tl, co->process, COUNT_ALIVE, -1, ts);
 }
 
-/* By its id, as a wake or a waker tells it; NULL: there is none. */
+/* Finds a coroutine by its id, as in a wake; NULL: there is none. */
 static struct timeline_coro *find(const struct timeline *tl, uint64_t probe_id, uint32_t station)
 {
 	int64_t number = coro_ids_find(&tl->ids, probe_id, station);
@@ -238,7 +239,7 @@ static struct timeline_coro *find(const struct timeline *tl, uint64_t probe_id, 
 	return &tl->coros[number];
 }
 
-/* Made if it is new; NULL without memory. */
+/* Creates the coroutine if it is new; NULL: no memory. */
 static struct timeline_coro *coro_of(struct timeline *tl, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_enter(&tl->ids, ev->probe_id, ev->station);
@@ -332,7 +333,7 @@ static int add_birth(struct timeline *tl, const struct trace_event *ev)
 	struct timeline_coro *co = find(tl, ev->probe_id, ev->station);
 	struct timeline_mark m;
 
-	/* Born again: that the one before has gone was not told. */
+	/* Second birth of an id: the destroy event of the previous coroutine is missing. */
 	if (co && co->is_born) {
 		end_life(tl, co, ev->ts);
 		forget(tl, co, ev->ts);
@@ -340,7 +341,7 @@ static int add_birth(struct timeline *tl, const struct trace_event *ev)
 	co = coro_of(tl, ev);
 	if (!co)
 		return -ENOMEM;
-	if (!co->is_born) { /* it had been seen before its birth was told */
+	if (!co->is_born) { /* it has events before its birth event */
 		co->is_born = true;
 		if (tracks_rename(tl, co, ev->name, ev->name_size) < 0)
 			return -ENOMEM;
@@ -396,7 +397,7 @@ static int add_wake(struct timeline *tl, const struct trace_event *ev)
 		return 0;
 	}
 	if (co->woken)
-		return 0; /* a second wake brings nothing */
+		return 0; /* a second wake has no effect */
 	co->woken = m.flow;
 	co->is_ready = true;
 	mark_wake(tl, &m, WORD_READY, CATEGORY_READY, ev);
@@ -493,7 +494,7 @@ static int add_event(struct timeline *tl, const struct trace_event *ev)
 
 /* ---- what is missing ------------------------------------------------------ */
 
-/* Whoever ran there when events began to be lost: what he did since is not known. */
+/* Ends the turns that were running when events were lost: their later states are not known. */
 static void forget_turns(struct timeline *tl, struct timeline_thread *t, uint64_t ts)
 {
 	while (t->nr_turns)
@@ -527,7 +528,10 @@ static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struc
 	t->lost_to = to;
 }
 
-/* Nothing of its thread is to be drawn any more from before its end: the others may wait. */
+/*
+ * First draws the held events from before the end of the gap: no earlier event of its thread
+ * may follow.
+ */
 static int add_gap(struct timeline *tl, const struct trace_gap *gap)
 {
 	int64_t process, thread;
@@ -549,7 +553,7 @@ static int add_gap(struct timeline *tl, const struct trace_gap *gap)
 
 /* ---- the last facts ------------------------------------------------------- */
 
-/* One that stood there all the time: no event of it is in the trace. */
+/* A coroutine that was suspended during the whole trace: the trace has no event of it. */
 static int add_bystander(struct timeline *tl, const struct sidecar_coroutine *c)
 {
 	struct trace_event ev;
@@ -592,7 +596,10 @@ static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
 		return add_bystander(tl, c);
 	if (!co->track.name && tracks_rename(tl, co, c->name, c->name ? strlen(c->name) : 0) < 0)
 		return -ENOMEM;
-	/* When it ended; as long as it has not, or nobody knows, the end of all. */
+	/*
+	 * The time of its end; if it has not ended or the time is not known, the end of the
+	 * trace.
+	 */
 	if (c->dead && c->death_ts > co->since_ts && is_time(c->death_ts))
 		ts = c->death_ts;
 	if (c->lost) {
@@ -630,7 +637,7 @@ static void arg_totals(struct timeline_mark *m, const struct sidecar_totals *t)
 						  .number = (uint64_t)(int64_t)t->exit_status });
 }
 
-/* On the first process: there is one even if nothing happened. */
+/* On the first process: it exists even if there are no events. */
 static int add_totals(struct timeline *tl, const struct sidecar_totals *t)
 {
 	uint64_t ts = t->end_ts > tl->last_ts && is_time(t->end_ts) ? t->end_ts : tl->last_ts;

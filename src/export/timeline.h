@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.h - from the items of a trace to what a timeline viewer draws.
+ * timeline.h - convert the items of a trace to the elements of a timeline viewer.
  *
- * Tracks, slices on them, instants, flows and counters, for any viewer that knows these:
+ * Tracks, slices on them, instants, flows and counters, for any viewer that supports these:
  *
- *	process      one per program; the end of the run and what is missing is told here
- *	thread       what ran on it: a slice per coroutine and turn, wakes as instants
- *	group        coroutines of one kind (born at one place, or alike in name), by process
- *	coroutine    its life as a slice, with its states in it: new, running, suspended
- *	             (with the place, the reason, what for), ready (woken, not yet running),
- *	             ended; birth, end and destruction as instants
- *	counter      alive, running, suspended, of a process
+ *	process      one per process; the end of the run and missing parts are shown here
+ *	thread       what ran on it: a slice per turn of a coroutine, wakes as instants
+ *	group        coroutines of one kind (created at one site, or with similar names), by process
+ *	coroutine    its lifetime as a slice, with its states in it: new, running, suspended
+ *	             (with site, reason and resource), ready (woken, not yet running), ended;
+ *	             birth, end and destroy as instants
+ *	counter      alive, running, suspended, per process
  *	lost         where events of a thread are missing
  *
- * A flow leads from a wake to the turn it brought.
+ * A flow leads from a wake to the turn that it caused.
  *
- * Times are those of the trace.  Slices that have not ended when the trace does stay open:
- * viewers draw them to the end, and say so.
+ * Times are those of the trace.  Slices that have not ended at the end of the trace stay open:
+ * viewers draw them to the end and mark them.
  *
- * Memory is per coroutine that is there, per thread, per place and per group.
+ * Memory is per live coroutine, per thread, per site and per group.
  */
 #ifndef EXPORT_TIMELINE_H
 #define EXPORT_TIMELINE_H
@@ -33,19 +33,19 @@
 #include "trace/coro_ids.h"
 #include "trace/item.h"
 
-/* A counter is told so often at most; in between it may lag behind by as much. */
+/* Minimum interval between two values of a counter; a value may be late by this time. */
 #define TIMELINE_COUNTER_NS 20000
-/* Coroutines of a group that have a row of their own; those after them share rows, */
+/* Coroutines of a group that have a row of their own; later ones share rows, */
 #define TIMELINE_OWN_ROWS 100
-/* so many in a group of their own. */
+/* in subgroups of this size. */
 #define TIMELINE_BUCKET 1000
-/* Turns that are drawn inside each other on one thread; viewers have limits, too. */
+/* Maximum nesting of turns on one thread; viewers have limits, too. */
 #define TIMELINE_DEPTH 64
-/* Turns above another that are cut in two when that one ends. */
+/* Maximum number of nested turns that are cut in two when the outer turn ends. */
 #define TIMELINE_CUTS      4
 #define TIMELINE_GROUPS    4096
 #define TIMELINE_PROCESSES 256
-#define TIMELINE_NAME_MAX  200 /* bytes of a coroutine's name that are shown */
+#define TIMELINE_NAME_MAX  200 /* bytes of the name of a coroutine that are shown */
 
 /* ---- what the view is given ---------------------------------------------- */
 
@@ -63,11 +63,11 @@ struct timeline_track {
 	uint64_t id;     /* from 1, unique */
 	uint64_t parent; /* 0: none */
 	enum timeline_track_type type;
-	unsigned rank; /* place among its siblings */
+	unsigned rank; /* position among its siblings */
 	uint32_t pid;  /* 0: not known */
 	uint64_t tid;
-	const char *name; /* NULL: not known yet; told by and by, with the same id */
-	uint64_t last_ts; /* of what is drawn on it */
+	const char *name; /* NULL: not known yet; sent later with the same id */
+	uint64_t last_ts; /* of the last element on it */
 };
 
 enum timeline_word {
@@ -94,11 +94,11 @@ enum timeline_word {
 
 const char *timeline_word_name(enum timeline_word word);
 
-/* A text that comes again and again: of a word (timeline_word_name()), or a coroutine's. */
+/* A text that is used often: a word (timeline_word_name()), or the name of a coroutine. */
 struct timeline_name {
-	uint64_t id; /* from 1; of a word one more than its number */
+	uint64_t id; /* from 1; for a word its number + 1 */
 	const char *text;
-	bool told; /* the view's, false at first */
+	bool told; /* owned by the view, false at first */
 };
 
 enum timeline_category {
@@ -177,15 +177,17 @@ struct timeline_mark {
 	struct timeline_arg args[TIMELINE_ARGS_MAX];
 };
 
-/* Whoever draws.  Times go forward on each track, not over all.  A view remembers its failures by
- * itself. */
+/*
+ * The output of a timeline.  Times increase on each track, not across tracks.  A view records
+ * its own failures.
+ */
 struct timeline_view {
 	void (*run)(struct timeline_view *v, const struct sidecar_run *run);
 	void (*site)(struct timeline_view *v, const struct trace_site *site);
 	void (*track)(struct timeline_view *v, const struct timeline_track *t);
 	void (*begin)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 		      const struct timeline_mark *m);
-	/* @name is that of the slice, which is the innermost that is open there. */
+	/* @name is the name of the slice, which is the innermost open slice of the track. */
 	void (*end)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 		    const struct timeline_name *name);
 	void (*instant)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
@@ -222,7 +224,7 @@ struct timeline_thread {
 
 struct timeline_group {
 	struct timeline_track track, bucket;
-	uint64_t nr; /* coroutines in it, ever */
+	uint64_t nr; /* coroutines in it since the start */
 	char *name;
 };
 
@@ -230,16 +232,16 @@ struct timeline_coro {
 	struct timeline_track track;
 	struct timeline_name name;
 	char *text;  /* of the name */
-	char *label; /* of the track, where that was told later; NULL: the same */
+	char *label; /* of the track, if it was set later; NULL: the same */
 	uint64_t probe_id;
-	uint64_t since_ts; /* of its state */
+	uint64_t since_ts; /* begin of its state */
 	uint64_t early;    /* flow of a wake that came while it ran */
 	uint64_t woken;    /* flow of the first wake of this suspension */
-	uint64_t thread;   /* number of the one it runs on */
+	uint64_t thread;   /* number of the thread it runs on */
 	uint32_t station;
 	uint32_t process;
-	uint8_t state; /* enum trace_state; UNKNOWN: nothing is drawn in its life */
-	uint8_t word;  /* enum timeline_word: how that is called */
+	uint8_t state; /* enum trace_state; UNKNOWN: no state slice is open */
+	uint8_t word;  /* enum timeline_word: the name of that slice */
 	bool in_use, is_born, is_ready, has_turn;
 };
 
@@ -265,32 +267,32 @@ struct timeline {
 	struct u64map sites;  /* id to 1 + the number in places */
 
 	uint64_t run_pid;
-	char *program; /* of the run: the last part of its first word */
+	char *program; /* of the run: last path component of its first word */
 	uint64_t next_track, next_name, next_flow;
 	uint64_t first_ts, last_ts;
 	bool is_begun, has_totals;
 
 	/* For the summary. */
 	uint64_t events, tracks, flows;
-	uint64_t unknown_wakes; /* of nobody that is there */
-	uint64_t missteps;      /* transitions that do not follow from the one before */
-	uint64_t impossible;    /* events at no possible time */
+	uint64_t unknown_wakes; /* target unknown */
+	uint64_t missteps;      /* transitions that do not follow from the previous one */
+	uint64_t impossible;    /* events with an invalid time */
 	uint64_t too_deep;      /* turns that are not drawn on their thread, or not to their end */
 	uint64_t lost, garbage;
 };
 
-/* What the reader of the trace could not make sense of. */
+/* Corrupt parts of the trace, from its reader. */
 struct timeline_damage {
 	uint64_t lines, packets;
 };
 
-/* 0 or -ENOMEM.  The items come in the order of trace/reader.h. */
+/* Returns 0 or -ENOMEM.  The items come in the order of trace/reader.h. */
 int timeline_add(struct timeline *tl, const struct trace_item *item);
 
 /* After the last item.  @damage may be NULL. */
 int timeline_finish(struct timeline *tl, const struct timeline_damage *damage);
 
-/* "file.c:12 function"; NULL: nobody told. */
+/* "file.c:12 function"; NULL: not reported. */
 const char *timeline_site(const struct timeline *tl, uint32_t site);
 
 void timeline_release(struct timeline *tl);

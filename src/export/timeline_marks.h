@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_marks.h - what is written on a slice or an instant, put together. */
+/* timeline_marks.h - build the arguments of a slice or an instant. */
 #ifndef EXPORT_TIMELINE_MARKS_H
 #define EXPORT_TIMELINE_MARKS_H
 
@@ -16,7 +16,7 @@ static inline void arg_number(struct timeline_mark *m, enum timeline_key key, ui
 	add_arg(m, (struct timeline_arg){ .key = key, .number = number });
 }
 
-/* Where 0 says that there is none. */
+/* For values where 0 means none. */
 static inline void arg_if(struct timeline_mark *m, enum timeline_key key, uint64_t number)
 {
 	if (number)
@@ -48,7 +48,7 @@ static inline void arg_resource(struct timeline_mark *m, const struct trace_even
 		arg_number(m, KEY_RESOURCE, ev->resource);
 }
 
-/* The array is not cleared: an event makes several of these. */
+/* The array is not cleared, for speed: an event creates several of these. */
 static inline void mark_init(struct timeline *tl, struct timeline_mark *m, enum timeline_word word,
 			     enum timeline_category category)
 {

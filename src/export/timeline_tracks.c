@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_tracks.c - the tracks of a timeline, made as they are needed. */
+/* timeline_tracks.c - the tracks of a timeline, created on demand. */
 #include "export/timeline_tracks.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* Where siblings stand. */
+/* Order of siblings. */
 enum rank { RANK_COUNTERS, RANK_LOST = NR_TIMELINE_COUNTERS, RANK_GROUPS };
 
 static const char *const words[] = {
@@ -139,7 +139,7 @@ int tracks_begin(struct timeline *tl)
 	return tl->processes && tl->groups ? 0 : -ENOMEM;
 }
 
-/* ---- run and places ------------------------------------------------------- */
+/* ---- run and sites -------------------------------------------------------- */
 
 int tracks_run(struct timeline *tl, const struct sidecar_run *run)
 {
@@ -215,7 +215,7 @@ int64_t tracks_process(struct timeline *tl, uint64_t pid)
 {
 	uint64_t *number;
 
-	if (pid > INT32_MAX) /* is no pid */
+	if (pid > INT32_MAX) /* not a valid pid */
 		pid = 0;
 	if (!pid && tl->nr_processes)
 		return 0;
@@ -265,7 +265,7 @@ static int threads_room(struct timeline *tl)
 	if (!threads)
 		return -ENOMEM;
 	memset(threads + tl->nr_threads, 0, (room - tl->nr_threads) * sizeof(*threads));
-	for (i = 0; i < tl->nr_threads; i++) { /* they have moved */
+	for (i = 0; i < tl->nr_threads; i++) { /* the array has moved */
 		threads[i].track.name = threads[i].name;
 		threads[i].lost.name = threads[i].lost_name;
 	}
@@ -284,7 +284,7 @@ int64_t tracks_thread(struct timeline *tl, uint64_t tid, uint32_t process)
 		return (int64_t)*number - 1;
 	if (threads_room(tl) < 0)
 		return -ENOMEM;
-	/* The first thread of a process has its number. */
+	/* The tid of the first thread of a process is its pid. */
 	if (u64map_get(&tl->process_numbers, tid, &own) && tid)
 		process = (uint32_t)own - 1;
 	make_thread(tl, &tl->threads[tl->nr_threads], tid, process);
@@ -294,7 +294,7 @@ int64_t tracks_thread(struct timeline *tl, uint64_t tid, uint32_t process)
 
 /* ---- groups --------------------------------------------------------------- */
 
-/* "worker" of "worker-17": those that differ in a number are of one kind. */
+/* "worker" of "worker-17": names that differ in a number are of one kind. */
 static size_t kind_size(const char *name, size_t size)
 {
 	while (size && strchr("0123456789 #-_:.[](){}/", name[size - 1]) && name[size - 1])
@@ -302,7 +302,7 @@ static size_t kind_size(const char *name, size_t size)
 	return size;
 }
 
-/* The number of that kind; -ENOENT: there are too many. */
+/* Returns the number of that kind; -ENOENT: there are too many. */
 static int64_t kind_of(struct timeline *tl, const char *name, size_t size)
 {
 	char text[TIMELINE_NAME_MAX + 1];
@@ -346,7 +346,7 @@ static int make_group(struct timeline *tl, struct timeline_group *g, uint32_t pr
 	return 0;
 }
 
-/* NULL without memory; the last group takes all that have no place of their own. */
+/* Returns NULL if memory ran out; the last group takes all coroutines beyond the limit. */
 static struct timeline_group *group_of(struct timeline *tl, uint32_t process, uint32_t site,
 				       const char *name, size_t size)
 {
@@ -377,7 +377,7 @@ static struct timeline_group *group_of(struct timeline *tl, uint32_t process, ui
 	return &tl->groups[*number - 1];
 }
 
-/* Whom the next coroutine of the group stands under. */
+/* Returns the parent track of the next coroutine in the group. */
 static const struct timeline_track *parent_in(struct timeline *tl, struct timeline_group *g)
 {
 	uint64_t nr = g->nr++ - TIMELINE_OWN_ROWS;
@@ -403,7 +403,7 @@ static const struct timeline_track *parent_in(struct timeline *tl, struct timeli
 
 /* ---- coroutines ----------------------------------------------------------- */
 
-/* As much of @name as is shown, cut between characters. */
+/* Number of bytes of @name that are shown, cut between characters. */
 static size_t shown_size(const char *name, size_t size)
 {
 	size_t at = 0, len;
@@ -420,7 +420,7 @@ static size_t shown_size(const char *name, size_t size)
 	return at;
 }
 
-/* "worker #7", to be freed; NULL without memory. */
+/* "worker #7"; the caller frees it; NULL: no memory. */
 static char *text_of(const struct timeline_coro *co, const char *name, size_t size)
 {
 	const char *end = name ? memchr(name, 0, size) : NULL;
@@ -456,14 +456,14 @@ int tracks_coroutine(struct timeline *tl, struct timeline_coro *co, uint32_t sit
 		.parent = parent->id,
 		.pid = parent->pid,
 		.rank = (unsigned)g->nr,
-		/* Where no birth was told the name may still come, with the last facts. */
+		/* Without a birth event the name may still come, with the last facts. */
 		.name = co->is_born ? co->text : NULL,
 	};
 	show(tl, &co->track);
 	return 0;
 }
 
-/* What is drawn already keeps its name: a slice ends under the one it began with. */
+/* Slices that are drawn keep their name: a slice ends with the name it began with. */
 int tracks_rename(struct timeline *tl, struct timeline_coro *co, const char *name, size_t size)
 {
 	char *label = text_of(co, name, size);
@@ -492,10 +492,10 @@ void tracks_count(struct timeline *tl, uint32_t process, enum timeline_counter c
 {
 	struct timeline_counter_state *c = &tl->processes[process].counters[counter];
 
-	/* A death that is told only with the last facts: what was counted since stays. */
+	/* An end that is reported only with the last facts: later counts stay. */
 	if (ts < c->changed_ts)
 		ts = c->changed_ts;
-	/* The value that held until now, if nobody was told of it. */
+	/* Writes the value that held until now, if it was not written. */
 	if (c->is_told && c->value != c->told_value && ts - c->told_ts >= TIMELINE_COUNTER_NS &&
 	    c->changed_ts != ts)
 		tell(tl, c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* viewer.c - what the exports to timeline viewers have in common: the timeline and the file. */
+/* viewer.c - shared by the exports to timeline viewers: the timeline and the file. */
 #include "export/viewer.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ int viewer_item(struct viewer *v, struct sink_job *job, const struct trace_item 
 	if (timeline_add(&v->timeline, item) < 0)
 		return viewer_no_memory(err);
 	job->rows += item->type == TRACE_ITEM_EVENT;
-	return v->file.error ? outfile_commit(&v->file, err) : 0; /* which says what failed */
+	return v->file.error ? outfile_commit(&v->file, err) : 0; /* sets the error */
 }
 
 int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* viewer.h - what the exports to timeline viewers have in common: the timeline and the file. */
+/* viewer.h - shared by the exports to timeline viewers: the timeline and the file. */
 #ifndef EXPORT_VIEWER_H
 #define EXPORT_VIEWER_H
 
@@ -12,19 +12,19 @@ struct viewer {
 	struct outfile file;
 };
 
-/* 0, or nothing is left behind. */
+/* Returns 0, or an error with nothing left behind. */
 int viewer_open(struct viewer *v, struct timeline_view *view, struct sink_job *job,
 		struct err *err);
 int viewer_item(struct viewer *v, struct sink_job *job, const struct trace_item *item,
 		struct err *err);
 
-/* After the last item: the view is given all that is left. */
+/* After the last item: passes everything that is left to the view. */
 int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err);
 
-/* How to open it. */
+/* Sets the note that says how to open the output. */
 void viewer_note(struct sink_job *job, const char *how);
 
-/* The file gets its name. */
+/* Renames the file to its final name. */
 int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err);
 void viewer_close(struct viewer *v);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch.c - Ctrl-C while an export is under way. */
+/* watch.c - handle Ctrl-C during an export. */
 #include "export/watch.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define PATIENCE_MS 1000
 
-/* Those that mean "end", unless whoever started us had them ignored (nohup). */
+/* Signals that request the end, except those ignored by the parent process (nohup). */
 static void wanted_signals(sigset_t *set)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
@@ -25,7 +25,7 @@ static void wanted_signals(sigset_t *set)
 	}
 }
 
-/* Does @fd have something within that time? */
+/* True if @fd becomes readable within that time. */
 static bool has_come(int fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -59,7 +59,7 @@ static void *watch(void *arg)
 		;
 	if (p[1].revents || read(w->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return NULL;
-	/* Nothing but the number is told: no pair. */
+	/* Only the number is published, no other data: no pair. */
 	atomic_store_explicit(&w->came, (int)info.ssi_signo, memory_order_relaxed);
 	if (!has_come(w->done, PATIENCE_MS))
 		end_process(w, (int)info.ssi_signo);
@@ -75,7 +75,7 @@ void watch_start(struct watch *w, const struct sink *sink, struct sink_job *job)
 	w->sink = sink;
 	w->job = job;
 	pthread_mutex_init(&w->lock, NULL);
-	/* Clients and pipes that go away are errors with words. */
+	/* Clients and pipes that close are reported as errors with a message. */
 	sigaction(SIGPIPE, &ignore, &w->old_pipe);
 	wanted_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &w->old_mask);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - Ctrl-C while an export is under way.
+ * watch.h - handle Ctrl-C during an export.
  *
- * A thread takes the signals.  First it only asks (watch_stop()); whoever does not answer
- * within a second hangs somewhere, in a read from a pipe or in a server, and then the thread
- * removes what would stay behind and ends the process by that signal.
+ * A thread receives the signals.  First it requests the end (watch_came()).  If the export has
+ * not ended within a second, it hangs in a read from a pipe or in a server; the thread then
+ * removes the temporary files and ends the process with that signal.
  */
 #ifndef EXPORT_WATCH_H
 #define EXPORT_WATCH_H
@@ -17,10 +17,10 @@
 #include "export/sink.h"
 
 struct watch {
-	const struct sink *sink; /* whose files are to go */
+	const struct sink *sink; /* its files are removed */
 	struct sink_job *job;
 	_Atomic int came;     /* the signal; 0: none */
-	pthread_mutex_t lock; /* of is_open; whoever ends the process never gives it back */
+	pthread_mutex_t lock; /* protects is_open; never released if the process is being ended */
 	bool is_open;         /* the sink has something to drop */
 	pthread_t thread;
 	bool runs;
@@ -29,16 +29,16 @@ struct watch {
 	struct sigaction old_pipe;
 };
 
-/* Where that cannot be had signals do what they always do. */
+/* If the thread cannot be started, signals have their default effect. */
 void watch_start(struct watch *w, const struct sink *sink, struct sink_job *job);
 
-/* The signal that asked for the end; 0: none did. */
+/* The signal that requested the end; 0: none. */
 static inline int watch_came(struct watch *w)
 {
 	return atomic_load_explicit(&w->came, memory_order_relaxed);
 }
 
-/* From the end of open() to the beginning of close() there is something to drop. */
+/* Set between the end of open() and the beginning of close(), when there is something to drop. */
 void watch_set_open(struct watch *w, bool is_open);
 
 void watch_end(struct watch *w);

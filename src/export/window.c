@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* window.c - put the events of a trace in order of time, as far as they are not. */
+/* window.c - sort the events of a trace by time within a window. */
 #include "export/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A name belongs to the reader, who has moved on by the time the event goes on. */
+/* The reader owns the name and reuses it before the event is passed on. */
 static int keep_name(struct trace_event *ev)
 {
 	char *copy;
@@ -30,7 +30,7 @@ static void drop_name(struct trace_event *ev)
 	ev->name = NULL;
 }
 
-/* ---- those that came too late for the queue ------------------------------- */
+/* ---- events out of order ---------------------------------------------------- */
 
 static bool is_earlier(const struct window_late *a, const struct window_late *b)
 {
@@ -145,7 +145,7 @@ int window_add(struct window *w, const struct trace_event *ev, window_give *give
 	}
 	if (heap_room(w) < 0 || keep_name(&mine) < 0)
 		return -ENOMEM;
-	/* The queue always has a place: fewer than it holds are kept. */
+	/* The queue always has room: fewer than WINDOW_EVENTS events are held. */
 	if (w->nr && ev->ts < w->queue[place(w, w->nr - 1)].ts) {
 		heap_put(w, &mine);
 	} else {
