@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cacheray.h - the name under which programs know corotracer/cacheray.h.
+ * cacheray.h - includes corotracer/cacheray.h, under the name that existing programs include.
  */
 #include "corotracer/cacheray.h"

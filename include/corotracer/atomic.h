@@ -2,10 +2,10 @@
 /*
  * corotracer/atomic.h - the atomic accesses that cTP needs, with the order in the name.
  *
- * Fields of the region are plain integers, so that C, C++ and other languages see
- * the same struct; they are accessed through these only.  Every acquire, release
- * and fence in this project carries a comment that names its pair: see the table
- * in corotracer/slot.h.  scripts/check-barriers enforces it.
+ * Fields of the region are plain integers, so that C, C++ and other languages use the same
+ * struct layout; they are accessed only through these macros.  Every acquire, release and fence
+ * in this project has a comment that names its pair: see the table in corotracer/slot.h.
+ * scripts/check-barriers enforces it.
  */
 #ifndef COROTRACER_ATOMIC_H
 #define COROTRACER_ATOMIC_H
@@ -17,7 +17,7 @@
 #define ctp_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define ctp_exchange_relaxed(p, v)  __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
 
-/* 1 if *@p was @from and is now @to. */
+/* 1 if *@p was @from and is now @to; 0 if *@p had another value (never spuriously). */
 #define ctp_cas_relaxed(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELAXED)
 #define ctp_cas_release(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_RELEASE)
 #define ctp_cas_acquire(p, from, to) ctp_cas_as(p, from, to, __ATOMIC_ACQUIRE)
@@ -28,11 +28,10 @@
 	})
 
 /*
- * ctp_fence_store_store() keeps the stores before it before the stores after it.
- * It is what a C11 release fence gives, less the ordering of earlier loads, which
- * no user of it needs: on aarch64 "dmb ishst" instead of "dmb ish", 3.9 against
- * 7.0 ns for a whole slot.  On x86 stores are ordered, and only the compiler has
- * to be told.
+ * ctp_fence_store_store() orders the stores before it before the stores after it.  It is a C11
+ * release fence without the ordering of earlier loads, which no user of it needs: "dmb ishst"
+ * instead of "dmb ish" on aarch64, which takes 3.9 instead of 7.0 ns for a whole slot.  x86 keeps
+ * stores in order: there it is only a compiler barrier.
  */
 #if defined(__aarch64__)
 #define ctp_fence_store_store() __asm__ volatile("dmb ishst" ::: "memory")
@@ -43,8 +42,8 @@
 #endif
 
 /*
- * ctp_fence_load_load() keeps the loads before it before the loads after it: a C11
- * acquire fence ("dmb ishld" on aarch64), spelled out for the same reason.
+ * ctp_fence_load_load() orders the loads before it before the loads after it: a C11 acquire fence
+ * ("dmb ishld" on aarch64), as inline assembly to match the store-store fence.
  */
 #if defined(__aarch64__)
 #define ctp_fence_load_load() __asm__ volatile("dmb ishld" ::: "memory")
@@ -55,9 +54,9 @@
 #endif
 
 /*
- * ctp_fence_full() orders everything, a store against a later load included.
- * ThreadSanitizer does not model fences, and says so at each of them; nothing of
- * ours relies on it seeing this one, so it gets the instruction without the name.
+ * ctp_fence_full() orders all accesses, including a store before a later load.  It is inline
+ * assembly because the compiler warns at every __atomic_thread_fence() under ThreadSanitizer, which
+ * does not model fences.  No code here needs ThreadSanitizer to see this fence.
  */
 #if defined(__aarch64__)
 #define ctp_fence_full() __asm__ volatile("dmb ish" ::: "memory")

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/attach.h - the slow path: join a collector, claim and leave stations.
+ * corotracer/attach.h - the slow path: attach to a collector, claim and release stations.
  *
- * Life of a session
- *   Nothing, until ctp_attach().  It reads the environment, maps and checks the
- *   region and publishes the session by its generation; then it connects the socket and
- *   asks for membarriers, which may take long, and other threads write meanwhile.  A
- *   session is never taken down while the process lives, so no thread ever uses
- *   unmapped memory.  A forked child finds its session wiped and attaches anew, at
- *   another address; the parent's mapping becomes private memory there, so that
- *   coroutines which the child inherited write into the void.
+ * Lifetime of a session
+ *   ctp_attach() creates it.  It reads the environment, maps and checks the region and
+ *   publishes the session by its generation.  Then it connects the socket and registers
+ *   for membarrier(), which may take long; other threads write meanwhile.  A session is
+ *   never torn down while the process exists, so no thread ever accesses unmapped memory.
+ *   A forked child finds its session wiped and attaches again, at another address.  The
+ *   parent's mapping becomes private memory in the child, so that writes of inherited
+ *   coroutines have no effect.
  *
- * Manners, since this runs in somebody else's program
- *   Never prints unless CTP_VERBOSE asks, never blocks, never raises SIGPIPE,
- *   installs no signal handler, is no cancellation point, keeps errno, takes no
- *   lock.  Only one thread attaches; others that begin coroutines meanwhile wait until
- *   the session is published, some 100 us.  They do not wait once the attach has taken
- *   50 ms: coroutines that begin later than that are traced from their first event under
- *   the session on, and what they did before is counted (later.h).
+ * Guarantees to the program
+ *   This code prints only if CTP_VERBOSE is set, does not block, raises no SIGPIPE,
+ *   installs no signal handler, has no cancellation point, keeps errno and takes no lock.
+ *   Only one thread attaches; other threads that create coroutines meanwhile wait until
+ *   the session is published, about 100 us.  They stop waiting once the attach has taken
+ *   50 ms: coroutines that are created after that are traced from their first event under
+ *   the session, and their earlier events are counted (later.h).
  *
  * Trust
- *   The header is the collector's, perhaps of another make: each field is read
- *   once and checked, and the file must really have the bytes that will be used.
+ *   The header belongs to the collector, which may be another implementation: each field
+ *   is read once and checked, and the file must have all bytes that will be used.
  *
- * Included once by the C library, which exports the three functions that probe.h
- * calls.  Who wants no library defines CTP_SLOW_LINKAGE as static and includes this.
+ * The C library includes this file once and exports the functions that probe.h calls.  An SDK
+ * without a library defines CTP_SLOW_LINKAGE as static and includes it.
  */
 #ifndef COROTRACER_ATTACH_H
 #define COROTRACER_ATTACH_H
@@ -52,14 +52,17 @@ extern "C" {
 #endif
 
 /*
- * A thread that begins a coroutine while another attaches waits for it, in all threads together
- * no longer than this after the attach began.  See later.h for what happens then.
+ * A thread that creates a coroutine while another thread attaches waits for it, until this time
+ * after the start of the attach (one deadline for all threads).  later.h has what happens then.
  */
 #define CTP_ATTACH_WAIT_NS UINT64_C(50000000)
 
 /* ---- threads ------------------------------------------------------------- */
 
-/* First event of a thread under this session.  0: there is no session (any more). */
+/*
+ * First event of a thread under this session.  Returns 0 without a session, for example in a forked
+ * child.
+ */
 CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_session *s)
 {
 	/* (F) pairs with the release store in ctp_session_publish(). */
@@ -76,7 +79,7 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 	t->mark_mult = 0;
 	t->counts_ns = !s->counter_usable;
 	t->always_slow = t->counts_ns || ctp_load_relaxed(&s->needs_fence);
-	t->nr_stash = 0; /* in a child: the parent's */
+	t->nr_stash = 0; /* in a forked child: units of the parent's region */
 	ctp_lane_forget(t);
 	if (s->has_key)
 		pthread_setspecific((pthread_key_t)s->thread_key, t);
@@ -98,8 +101,9 @@ CTP_SLOW int ctp_sock_is(int fd, uint64_t dev, uint64_t ino)
 CTP_SLOW int ctp_sock_connect(const char *path);
 
 /*
- * The program closed it: a daemon does, all of them.  One thread calls again, a few
- * times in all.  1: there is a socket; 0: there will be none; -1: another is at it.
+ * The program closed the socket, as daemons do with all descriptors.  One thread reconnects, up to
+ * four times per session.  Returns 1 if there is a socket, 0 if there will be none, -1 if another
+ * thread is reconnecting.
  */
 CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 {
@@ -111,7 +115,7 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = s->renewals++ < 4 ? ctp_sock_connect(s->sock_path) : -1;
 	pthread_setcancelstate(cancel, NULL);
-	/* Who reads half of this finds that it is not the socket, and leaves it. */
+	/* A thread that sees only some of these stores takes the socket for closed. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {
 		ctp_store_relaxed(&s->sock_dev, (uint64_t)st.st_dev);
 		ctp_store_relaxed(&s->sock_ino, (uint64_t)st.st_ino);
@@ -122,10 +126,10 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	return renewed;
 }
 
-/* The collector sleeps: whoever clears the flag sends the byte. */
+/* The collector sleeps: the thread that clears the flag sends the byte. */
 CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 {
-	/* (F) pairs with the release store in ctp_session_wakeups(): the socket is there, too. */
+	/* (F) pairs with the release store in ctp_session_wakeups(): the socket is valid, too. */
 	uint32_t *sleeping = ctp_load_acquire(&s->sleeping);
 	const char byte = CTP_WAKE_BYTE;
 	int saved = errno, usable = 1, sock = ctp_load_relaxed(&s->sock);
@@ -136,11 +140,11 @@ CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 		sock = ctp_load_relaxed(&s->sock);
 	}
 	if (usable > 0 && ctp_cas_relaxed(sleeping, 1u, 0u)) {
-		/* Not send(): that is a cancellation point. */
+		/* Not send(), which is a cancellation point. */
 		sent = syscall(SYS_sendto, sock, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
-		/* A full buffer is fine: the collector has bytes to wake up for. */
+		/* A full buffer is not an error: the collector has bytes to wake up for. */
 		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-			/* Nobody was woken by us: leave it to the next who can. */
+			/* The collector was not woken: leave that to another thread or process. */
 			ctp_cas_relaxed(sleeping, 0u, 1u);
 			usable = 0;
 		}
@@ -150,7 +154,7 @@ CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 	errno = saved;
 }
 
-/* Connect without ever waiting.  -1: no wake-ups; the collector looks by itself now and then. */
+/* Connect without blocking.  Returns -1 on failure: the collector then polls without wake-ups. */
 CTP_SLOW int ctp_sock_connect(const char *path)
 {
 	struct sockaddr_un sun;
@@ -172,7 +176,7 @@ CTP_SLOW int ctp_sock_connect(const char *path)
 		close(fd);
 		return -1;
 	}
-	/* Out of the way of programs that count on low numbers. */
+	/* Use a high number: some programs rely on low descriptor numbers. */
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
 	if (high < 0)
 		return fd;
@@ -182,7 +186,7 @@ CTP_SLOW int ctp_sock_connect(const char *path)
 
 /* ---- the region ---------------------------------------------------------- */
 
-/* Is the header one that we can work with?  Fills in @nr, the stations there really are. */
+/* 1 if the header is usable.  Sets @nr to the number of stations that the file really has. */
 CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_t promised,
 			      uint32_t *nr)
 {
@@ -211,9 +215,8 @@ CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_
 }
 
 /*
- * Map @size bytes.  Behind the stations a file may be long and mostly empty: mapped in
- * two steps, because a program that has locked all its future memory would otherwise
- * be given all of it here and now.
+ * Map @size bytes.  After the stations the file may be long and sparse.  It is mapped in two steps,
+ * PROT_NONE first, because after mlockall(MCL_FUTURE) a writable mapping would allocate all pages.
  */
 CTP_SLOW void *ctp_file_map(int fd, uint64_t size)
 {
@@ -229,8 +232,8 @@ CTP_SLOW void *ctp_file_map(int fd, uint64_t size)
 }
 
 /*
- * Map all of it, *@size bytes; or, where the program may not have so many addresses (or
- * has locked its memory), as much as the stations need, which *@size is then.
+ * Map the whole file, *@size bytes.  If the address space or the limit of locked memory does not
+ * allow it, map only the stations and set *@size to their size.
  */
 CTP_SLOW void *ctp_file_map_some(int fd, uint64_t *size)
 {
@@ -250,7 +253,7 @@ CTP_SLOW void *ctp_file_map_some(int fd, uint64_t *size)
 	return ctp_file_map(fd, less);
 }
 
-/* Map the region at @path.  NULL: not there, or not one. */
+/* Map the region at @path.  Returns NULL if the file is missing or not a valid region. */
 CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *path,
 					   uint64_t promised, uint64_t *size)
 {
@@ -287,7 +290,7 @@ CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *pa
 	return NULL;
 }
 
-/* Does the collector know our extensions, and which? */
+/* The features of the collector's header extension; 0 if it has none. */
 CTP_SLOW uint32_t ctp_ext_features(struct ctp_header *h)
 {
 	struct ctp_ext_header *ext = ctp_header_ext(h);
@@ -305,7 +308,7 @@ CTP_SLOW int ctp_membarrier_register(void)
 
 /* ---- attach -------------------------------------------------------------- */
 
-/* In a child: what the parent mapped is not ours to write. */
+/* In a child: replace the parent's mapping, into which the child must not write. */
 CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
 {
 	void *map;
@@ -338,7 +341,7 @@ CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *
 	ctp_later_deliver(s);
 }
 
-/* Remember the socket by identity, here and for a child. */
+/* Store the socket with its device and inode, also in @proc for a forked child. */
 CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s, int fd)
 {
 	struct stat st;
@@ -354,8 +357,8 @@ CTP_SLOW void ctp_session_socket(struct ctp_process *proc, struct ctp_session *s
 }
 
 /*
- * The socket is there: from now on whoever writes an event looks whether the collector sleeps.
- * It may have fallen asleep over what was written before, so look here, too.
+ * The socket is connected: from now on every event checks whether the collector sleeps.  The
+ * collector may have gone to sleep after earlier events, so check here, too.
  */
 CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 {
@@ -371,9 +374,9 @@ CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 }
 
 /*
- * What may take long and nobody has to wait for: membarrier(2) asks all processors, connect(2) a
- * machine that may be busy.  The session is published; its other threads write already, with
- * fences and without waking the collector, which looks by itself now and then.
+ * The parts of the attach that may take long and that no other thread waits for: membarrier(2)
+ * involves all processors, and connect(2) may be slow on a busy machine.  The session is already
+ * published; other threads write with fences and without waking the collector, which polls.
  */
 CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *s)
 {
@@ -386,7 +389,7 @@ CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *
 		s->needs_fence ? "a fence per event" : "no fence per event");
 }
 
-/* One pool, if it is where it can be and its units are what we take them for. */
+/* Open one pool, if its position in the file is valid and its unit size is as expected. */
 CTP_SLOW int ctp_arena_open(struct ctp_arena *a, struct ctp_session *s, struct ctp_pool *pool,
 			    uint64_t size, uint32_t unit)
 {
@@ -404,8 +407,9 @@ CTP_SLOW int ctp_arena_open(struct ctp_arena *a, struct ctp_session *s, struct c
 }
 
 /*
- * A byte per chunk; without it a chunk's pages are had one by one.  Before it, places for lanes
- * of threads that have ended: each keeps a chunk from others, so they are a few of all there are.
+ * Allocate a byte per chunk; without it the pages of a chunk are faulted in one by one.  In front
+ * of these bytes: places for lanes of threads that have ended.  Each such lane holds a chunk, so
+ * there are places for at most 1/32 of all chunks.
  */
 CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
 {
@@ -426,7 +430,7 @@ CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
 	s->nr_spares = spares;
 }
 
-/* Does the collector offer lanes that we understand?  Then they are what we use. */
+/* Use the collector's lanes, if it offers lanes of a known version and layout. */
 CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s, uint64_t size)
 {
 	struct ctp_ext_lanes *lanes = ctp_header_lanes(s->header);
@@ -445,14 +449,14 @@ CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s,
 	ctp_session_seen(proc, s);
 	s->on_full = lanes->on_full;
 	s->block_ms = lanes->block_ms;
-	/* One to write, one that is read, one that the collector may keep. */
+	/* One chunk to write, one to read, one that the collector may keep. */
 	s->lane_chunks = lanes->lane_chunks > 3 ? lanes->lane_chunks : 3;
 	s->lanes = lanes;
 }
 
 /*
- * Paths are kept: later another thread may be changing the environment.  One that is
- * too long is as good as none.
+ * Paths are copied: another thread may change the environment later.  A path that is too long is
+ * ignored.
  */
 CTP_SLOW void ctp_session_path(char *to, const char *path)
 {
@@ -462,7 +466,7 @@ CTP_SLOW void ctp_session_path(char *to, const char *path)
 		memcpy(to, path ? path : "", len + 1);
 }
 
-/* Fill the session from the environment.  0: there is nothing to join. */
+/* Fill the session from the environment.  Returns 0 without a usable collector. */
 CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 {
 	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
@@ -494,13 +498,13 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	return 1;
 }
 
-/* What a process lends us, because it has to know its own state's names. */
+/* Callbacks of the SDK: they need the names of its process and thread state. */
 struct ctp_hooks {
-	void (*wipe_in_child)(void);   /* zero the session: where the kernel does not */
-	void (*leave_thread)(void *t); /* ctp_thread_leave(): a thread ends */
+	void (*wipe_in_child)(void);   /* zero the session, for kernels that do not */
+	void (*leave_thread)(void *t); /* calls ctp_thread_leave() when a thread ends */
 };
 
-/* The page that a fork wipes.  NULL: no such page to be had. */
+/* Map the page that a fork wipes.  Returns NULL on failure. */
 CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 {
 	void *page = mmap(NULL, sizeof(struct ctp_session), PROT_READ | PROT_WRITE,
@@ -509,19 +513,19 @@ CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 	if (page == MAP_FAILED)
 		return NULL;
 	/*
-	 * Any fork, by whatever call; but not before Linux 4.14, and an emulator may only
-	 * say that it does.  So fork(3), at least, wipes it once more.
+	 * Covers every way to fork.  But Linux before 4.14 does not have it, and an emulator may
+	 * accept it without effect.  So the atfork handler wipes the page again after fork(3).
 	 */
 	madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK);
 	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	return (struct ctp_session *)page;
 }
 
-/* The process's page, made by whoever comes first. */
+/* The session page of the process, created by the first caller. */
 CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
 					     const struct ctp_hooks *hooks)
 {
-	/* (F) pairs with the release below: whoever sees the page sees that it is empty. */
+	/* (F) pairs with the release below: a thread that sees the page sees it zeroed. */
 	struct ctp_session *s = ctp_load_acquire(&proc->session);
 
 	if (s)
@@ -531,10 +535,10 @@ CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
 	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
 	munmap(s, sizeof(*s));
-	return ctp_load_acquire(&proc->session); /* (F) pairs with the release of who was first */
+	return ctp_load_acquire(&proc->session); /* (F) pairs with the first thread's release */
 }
 
-/* Once per process and its children: how we learn that a thread ends. */
+/* Create the key whose destructor runs at thread exit.  Once per process; children inherit it. */
 CTP_SLOW void ctp_process_key(struct ctp_process *proc, const struct ctp_hooks *hooks)
 {
 	pthread_key_t key;
@@ -545,13 +549,13 @@ CTP_SLOW void ctp_process_key(struct ctp_process *proc, const struct ctp_hooks *
 	proc->has_key = 1;
 }
 
-/* Join the collector, if there is one.  Only the thread that set CTP_ATTACH_BUSY comes here. */
+/* Attach, if there is a collector.  Called only by the thread that set CTP_ATTACH_BUSY. */
 CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
 			    const struct ctp_hooks *hooks)
 {
 	int attached, cancel;
 
-	/* open() and close() are cancellation points; a call of ours is none. */
+	/* open() and close() are cancellation points; SDK functions must not be. */
 	ctp_store_relaxed(&s->busy_ns, ctp_clock_ns());
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ctp_process_key(proc, hooks);
@@ -567,13 +571,13 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
 }
 
 /*
- * Another thread attaches, for some 100 us.  Not to wait would leave this thread's first events
- * untraced; to wait without end might be for ever (this may be a signal handler that interrupted
- * the very thread).  -1: it is still at it.
+ * Another thread attaches, for about 100 us.  Without a wait the first events of this thread would
+ * be lost.  An unlimited wait could deadlock: this may be a signal handler that interrupted the
+ * attaching thread.  Returns -1 if the attach is still running.
  */
 CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 {
-	/* Ever longer: fifty threads that look every 20 us would keep the one from running. */
+	/* Back off: fifty threads that check every 20 us would starve the attaching thread. */
 	struct timespec ts = { 0, 20000 };
 	uint64_t start = ctp_clock_ns(), since = ctp_load_relaxed(&s->busy_ns);
 
@@ -591,9 +595,9 @@ CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 }
 
 /*
- * Attach the process, unless it is, or was found not to be traced.  Any thread, any
- * number of times: after the first it is two loads.  Returns 1 when there is a session
- * to write into, -1 when another thread has not finished attaching (later.h).
+ * Attach the process, unless it is attached or known to have no collector.  Any thread may call it
+ * any number of times; after the first call it costs two loads.  Returns 1 if there is a session, 0
+ * if the process is not traced, -1 if another thread has not finished its attach (later.h).
  */
 CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 {
@@ -617,7 +621,7 @@ CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 
 /* ---- stations ------------------------------------------------------------ */
 
-/* The count also tells how many found none; it must not wrap into stations in use. */
+/* The count includes claims that found no station; it must not wrap into stations in use. */
 CTP_SLOW struct ctp_station *ctp_station_claim(struct ctp_session *s, uint32_t *index)
 {
 	uint32_t *count = &s->header->allocated_count;
@@ -628,7 +632,7 @@ CTP_SLOW struct ctp_station *ctp_station_claim(struct ctp_session *s, uint32_t *
 	return *index < s->nr_stations ? &s->stations[*index] : NULL;
 }
 
-/* What the plain protocol has no place for goes behind the slots. */
+/* Write the fields that the plain protocol does not have into the extension. */
 CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 {
 	struct ctp_ext_station *ext = ctp_station_ext(st);
@@ -643,7 +647,7 @@ CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
-/* A coroutine is born under a collector without lanes.  @id 0: number it by its station. */
+/* A coroutine is created under a collector without lanes.  @id 0: use the station's number. */
 CTP_SLOW int ctp_station_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			       uint64_t id, const char *name)
 {
@@ -663,7 +667,7 @@ CTP_SLOW int ctp_station_begin(struct ctp_probe *p, struct ctp_thread *t, struct
 	return 1;
 }
 
-/* A coroutine is gone. */
+/* The coroutine is destroyed. */
 CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct ctp_thread *t,
 			      struct ctp_session *s)
 {
@@ -683,9 +687,8 @@ CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct c
 /* ---- coroutines ------------------------------------------------------------ */
 
 /*
- * A coroutine is born.  @id is for stations; 0 numbers it.  Under a collector with
- * lanes the id is given out, and no two coroutines of a trace have the same.  Returns 1
- * when it will be traced.
+ * A coroutine is created.  @id is for stations; 0 assigns one.  With lanes the id always comes from
+ * the region, so ids are unique in a trace.  Returns 1 if the coroutine is traced.
  */
 CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			     uint64_t id, const char *name, uint64_t parent, uint32_t site)
@@ -699,8 +702,8 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 }
 
 /*
- * Can @p be traced now?  Then its life begins.  1: @p is a probe like any other now, traced or
- * not; 0: it is still to be traced later.
+ * Start to trace @p if that is possible now.  Returns 1 if @p is an ordinary probe afterwards,
+ * traced or not; 0 if it is still to be traced later.
  */
 CTP_SLOW int ctp_later_resolve(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
 {
@@ -721,7 +724,10 @@ CTP_SLOW int ctp_later_resolve(struct ctp_probe *p, struct ctp_thread *t, struct
 	return 1;
 }
 
-/* A transition of a coroutine that is to be traced later.  1: it can be written now. */
+/*
+ * A transition of a coroutine that is to be traced later.  Returns 1 if it can be written now;
+ * otherwise it is counted as lost.
+ */
 CTP_SLOW int ctp_later_transition(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
 {
 	if (ctp_later_resolve(p, t, s))
@@ -731,7 +737,7 @@ CTP_SLOW int ctp_later_transition(struct ctp_probe *p, struct ctp_thread *t, str
 	return 0;
 }
 
-/* Whatever the fast path did not want to know about. */
+/* Every event that the fast path does not handle. */
 CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
 				     struct ctp_session *s, uint64_t addr, uint32_t what,
 				     uint64_t resource)
@@ -756,7 +762,7 @@ CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *
 	ctp_event_slow(to, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 }
 
-/* It has come to its end, its frame is still there. */
+/* The coroutine has returned or was cancelled; its frame still exists. */
 CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			     uint32_t flags)
 {
@@ -766,7 +772,7 @@ CTP_SLOW void ctp_probe_done(struct ctp_probe *p, struct ctp_thread *t, struct c
 		ctp_life_done(p->life, t, s, flags);
 }
 
-/* It is gone.  The probe is untraced afterwards. */
+/* The coroutine is destroyed.  The probe is untraced afterwards. */
 CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			    uint32_t flags)
 {
@@ -784,7 +790,7 @@ CTP_SLOW void ctp_probe_end(struct ctp_probe *p, struct ctp_thread *t, struct ct
 		ctp_station_end(was.station, was.last_ns, t, s);
 }
 
-/* The id by which a trace knows it; 0: untraced. */
+/* The id of the coroutine in the trace; 0: untraced. */
 CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
 {
 	if (p->life)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cacheray.h - tell a memory trace about types, and steer it.
+ * cacheray.h - annotate memory with types, and start and stop the recording of accesses.
  *
  *	#include <cacheray.h>
  *
  *	struct node *n = cacheray_malloc(struct node);        a typed allocation
  *	struct node *a = cacheray_calloc(struct node, 100);   an array
  *	...
- *	free(n);                                              takes the annotation with it
+ *	free(n);                                              also removes the annotation
  *
- *	cacheray_rtta_add(pool, sizeof(struct node), 64, "struct node");    anything else
+ *	cacheray_rtta_add(pool, sizeof(struct node), 64, "struct node");    any other memory
  *	cacheray_mark(1, "second phase");
  *
- * Build the program with `corotracer mem cc` and it is traced; without it, link with
- * -lcacheray, or define CACHERAY_OFF and all of this becomes plain malloc and nothing.
+ * A program that is built with `corotracer mem cc` is traced.  Other programs link with
+ * -lcacheray, or define CACHERAY_OFF: then the macros become plain malloc(), calloc() and
+ * reallocarray(), and the functions do nothing.
  *
- * All functions may be called from any thread.  They never fail in a way that the program
- * would have to care about, never print (but see CACHERAY_OPTIONS), never change errno.
+ * All functions may be called from any thread.  They report no error that the program has to
+ * handle, do not print (except as CACHERAY_OPTIONS requests), and do not change errno.
  */
 #ifndef CACHERAY_H
 #define CACHERAY_H
@@ -31,20 +32,23 @@ extern "C" {
 #ifndef CACHERAY_OFF
 
 /*
- * [address, address + elem_size * elem_count) holds values of @type from here on.  Replaces an
+ * [address, address + elem_size * elem_count) holds values of @type from now on.  Replaces an
  * annotation that starts at the same address.  NULL and sizes of 0 are ignored.
  */
 void cacheray_rtta_add(const void *address, size_t elem_size, size_t elem_count, const char *type);
 
-/* No longer.  free, realloc and delete of the block do it by themselves. */
+/* Remove the annotation.  free, realloc and delete of the block also remove it. */
 void cacheray_rtta_remove(const void *address);
 
-/* Record accesses, or not, in all threads.  start: 0, or -1 if there is nothing to start. */
+/*
+ * Start and stop the recording of accesses in all threads.  cacheray_start() returns 0, or -1 if
+ * recording cannot be started.
+ */
 int cacheray_start(void);
 void cacheray_stop(void);
 int cacheray_recording(void);
 
-/* A remark in the trace, where this thread is. */
+/* Write a mark into the trace, at the current position of the calling thread. */
 void cacheray_mark(unsigned long value, const char *text);
 
 #else
@@ -76,7 +80,7 @@ static inline void cacheray_mark(unsigned long value, const char *text)
 
 #endif
 
-/* What @p points to is @count values of @type; returns @p, which may be NULL. */
+/* Annotate @count values of @type at @p.  Returns @p, which may be NULL. */
 static inline void *cacheray_typed(void *p, size_t size, size_t count, const char *type)
 {
 	if (p)
@@ -87,7 +91,7 @@ static inline void *cacheray_typed(void *p, size_t size, size_t count, const cha
 #define cacheray_malloc(type) ((type *)cacheray_typed(malloc(sizeof(type)), sizeof(type), 1, #type))
 #define cacheray_calloc(type, count) \
 	((type *)cacheray_typed(calloc((count), sizeof(type)), sizeof(type), (count), #type))
-/* @p, an array of @type or NULL, grows or shrinks to @count; NULL: it is as it was. */
+/* Resize @p, an array of @type or NULL, to @count values.  On NULL the old array is unchanged. */
 #define cacheray_realloc(p, type, count)                                                         \
 	((type *)cacheray_typed(reallocarray((p), (count), sizeof(type)), sizeof(type), (count), \
 				#type))
@@ -106,7 +110,7 @@ static inline void *cacheray_typed(void *p, size_t size, size_t count, const cha
 namespace cacheray
 {
 
-/* The name of T as one writes it, found once per type. */
+/* The name of T as in source code, demangled once per type. */
 template <class T> inline const char *type_name()
 {
 #if defined(__GNUG__) && defined(__GXX_RTTI)
@@ -118,7 +122,7 @@ template <class T> inline const char *type_name()
 #endif
 }
 
-/* @count values of T start at @p. */
+/* Annotate @count values of T at @p. */
 template <class T> inline T *annotate(T *p, std::size_t count = 1)
 {
 	if (p)
@@ -126,13 +130,13 @@ template <class T> inline T *annotate(T *p, std::size_t count = 1)
 	return p;
 }
 
-/* new T(args...), annotated; delete it as usual. */
+/* new T(args...), annotated; a normal delete frees it. */
 template <class T, class... Args> inline T *make(Args &&...args)
 {
 	return annotate(new T(std::forward<Args>(args)...));
 }
 
-/* An annotation as long as the object that holds it: for arrays, arenas and members. */
+/* An annotation for the lifetime of the scope object: for arrays, arenas and members. */
 class scope
 {
       public:

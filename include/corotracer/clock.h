@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/clock.h - the slow side of time: clock and cycle counter, and what one tells
- * of the other.
+ * corotracer/clock.h - the slow path of time: the clock, the cycle counter, and the rate between
+ * them.
  *
- * Part of the slow path: see attach.h for who includes it, and for its manners.
+ * Part of the slow path: attach.h describes how it is included and what it guarantees.
  */
 #ifndef COROTRACER_CLOCK_H
 #define COROTRACER_CLOCK_H
@@ -21,19 +21,19 @@
 #include <cpuid.h>
 #endif
 
-/* Who includes this in many places at once may want one copy instead of one each. */
+/* An SDK that includes this in many translation units may define CTP_SLOW for a single copy. */
 #ifndef CTP_SLOW
 #define CTP_SLOW static __attribute__((unused, noinline, cold))
 #endif
 
-/* Rare, but on the way of every second event of a slow program: not far away, and in one piece. */
+/* Rare in a fast program, but every second event of a slow one comes here: inline, not cold. */
 #define CTP_WARM static inline __attribute__((unused))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Why we are not traced; only for those who asked. */
+/* Print why the program is not traced, if CTP_VERBOSE is set. */
 CTP_SLOW __attribute__((format(printf, 1, 2))) void ctp_say(const char *fmt, ...)
 {
 	char line[512];
@@ -50,7 +50,7 @@ CTP_SLOW __attribute__((format(printf, 1, 2))) void ctp_say(const char *fmt, ...
 	if ((size_t)len > sizeof(line) - 2)
 		len = (int)sizeof(line) - 2;
 	line[len] = '\n';
-	/* Not write(): that is a cancellation point. */
+	/* Not write(), which is a cancellation point. */
 	syscall(SYS_write, 2, line, (size_t)len + 1);
 }
 
@@ -64,7 +64,7 @@ CTP_SLOW uint64_t ctp_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Does the counter run at one rate, always, and alike on all cores? */
+/* 1 if the counter has a constant rate and is synchronised between all cores. */
 CTP_SLOW uint32_t ctp_counter_usable(void)
 {
 #if defined(__x86_64__)
@@ -80,9 +80,9 @@ CTP_SLOW uint32_t ctp_counter_usable(void)
 }
 
 /*
- * The clock, and the counter at that moment.  Somebody may come in between: the
- * tightest of @tries counts, and one that took @good_ticks at most is good enough.
- * Returns how long the one that counts took.
+ * Read the clock, and the counter at the same moment.  The thread may be interrupted between the
+ * two: of up to @tries attempts the shortest counts, and an attempt of at most @good_ticks ends the
+ * loop.  Returns the duration of the attempt that counts, in ticks.
  */
 CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks, uint64_t *ns)
 {
@@ -102,7 +102,7 @@ CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks
 	return best;
 }
 
-/* What the collector has published, read whole.  0: nothing yet, or it is just at it. */
+/* Read the published clock consistently.  Returns 0 if it is unpublished or being updated. */
 CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 {
 	const struct ctp_ext_header *ext = ctp_header_ext(h);
@@ -120,7 +120,7 @@ CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 	return ctp_load_relaxed(&ext->clock_seq) == seq;
 }
 
-/* Is the collector's clock ours?  In a time namespace it would not be. */
+/* 1 if this process has the same clock as the collector; in a time namespace it has not. */
 CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
 {
 	struct ctp_thread t;
@@ -131,21 +131,21 @@ CTP_SLOW int ctp_clock_agrees(const struct ctp_session *s)
 		if (--tries == 0)
 			return 0;
 	}
-	/* It may have been published before or after our own first look at the clock. */
+	/* The clock may have been published before or after base_ns was read. */
 	apart = (double)(int64_t)(s->base_ticks - t.anchor_ticks) * (double)t.mult / 4294967296.0 +
 		(double)(int64_t)(t.anchor_ns - s->base_ns);
-	/* Seconds may have passed since, so this is only roughly so. */
+	/* Seconds may lie between the two readings: 1 ms of tolerance. */
 	return apart < 1e6 && apart > -1e6;
 }
 
-/* The published clock, if there is one and it is still good at @now (ticks). */
+/* Use the published clock, if there is one and its window includes @now (ticks). */
 CTP_WARM int ctp_clock_published(const struct ctp_session *s, uint64_t now, struct ctp_thread *t)
 {
 	return s->clock_published && ctp_clock_load(s->header, t) &&
 	       now - t->anchor_ticks < t->window_ticks;
 }
 
-/* Do two rates agree, to 2000 ppm?  Slewing stays within that, a suspended machine does not. */
+/* 1 if two rates agree to 2000 ppm.  Slewing stays within that, a suspended machine does not. */
 CTP_SLOW int ctp_clock_rates_agree(uint64_t a, uint64_t b)
 {
 	uint64_t apart = a > b ? a - b : b - a;
@@ -153,20 +153,20 @@ CTP_SLOW int ctp_clock_rates_agree(uint64_t a, uint64_t b)
 	return apart <= a / 512;
 }
 
-/* (ns << 32) / ticks, or 0 where that says nothing. */
+/* (ns << 32) / ticks, or 0 if the measurement is unusable. */
 CTP_SLOW uint64_t ctp_clock_rate(uint64_t ns, uint64_t ticks)
 {
 	double ns_per_tick = (double)ns / (double)(ticks ? ticks : 1);
 
-	/* Too near, or a counter that jumped. */
+	/* The measurement is too short, or the counter jumped. */
 	if (ns < 50000 || ns_per_tick < 0.01 || ns_per_tick > 1000.0)
 		return 0;
 	return (uint64_t)(ns_per_tick * 4294967296.0);
 }
 
 /*
- * Ask the clock, and measure the counter's rate since the mark.  The mark moves on
- * when it is half a window old, so the rate is that of now.
+ * Read the clock, and compute the counter's rate since the mark.  The mark moves forward when it is
+ * half a window old, so that the rate is recent.
  */
 CTP_SLOW void ctp_clock_measured(const struct ctp_session *s, struct ctp_thread *t)
 {
@@ -194,9 +194,9 @@ CTP_SLOW void ctp_clock_measured(const struct ctp_session *s, struct ctp_thread 
 }
 
 /*
- * What we extrapolated has run ahead, to @reached at @ticks where it should be @now
- * (the clock is being slowed).  Time does not go back, but it may go slower: so that
- * both meet at the end of the window.
+ * The extrapolated time has run ahead: it is @reached at @ticks, and the clock says @now (the clock
+ * is being slowed down).  Time must not go back, so it runs slower until both meet at the end of
+ * the window.
  */
 CTP_SLOW void ctp_clock_slow_down(struct ctp_thread *t, uint64_t ticks, uint64_t now,
 				  uint64_t reached)
@@ -210,7 +210,7 @@ CTP_SLOW void ctp_clock_slow_down(struct ctp_thread *t, uint64_t ticks, uint64_t
 	t->mult -= less < t->mult / 2 ? less : t->mult / 2;
 }
 
-/* The window is over, or was never opened: open the next.  Returns the time. */
+/* The window has ended, or none was open: open the next one.  Returns the time. */
 CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ctp_session *s)
 {
 	uint64_t reached = t->anchor_ns + ((t->window_ticks * t->mult) >> CTP_CLOCK_SHIFT);

@@ -18,9 +18,9 @@
  *
  * Run the program under the tool: corotracer run -o trace.jsonl -- ./program
  *
- * Header-only: nothing to link.  docs/cpp.md has the other ways in, and what each of them
- * sees.  The manners are those of the C SDK (corotracer.h): nothing here prints, waits for
- * the collector, throws, changes errno or installs a signal handler.
+ * Header-only: no library to link.  docs/cpp.md describes the other ways to trace a promise type
+ * and what each of them records.  The guarantees are those of the C SDK (corotracer.h): the SDK
+ * does not print, wait for the collector, throw, change errno or install a signal handler.
  */
 #ifndef COROTRACER_COROTRACER_CPP_H
 #define COROTRACER_COROTRACER_CPP_H

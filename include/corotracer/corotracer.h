@@ -8,37 +8,36 @@
  *	};
  *
  *	corotracer_init();				// once, early in main
- *	corotracer_begin(&co->trace, "reader");		// born
- *	corotracer_resume(&co->trace);			// about to run it
+ *	corotracer_begin(&co->trace, "reader");		// created
+ *	corotracer_resume(&co->trace);			// before it runs
  *	corotracer_suspend(&co->trace, co->pc);		// it gave up the thread
- *	corotracer_end(&co->trace);			// gone
+ *	corotracer_end(&co->trace);			// destroyed
  *
- * That is enough to find the coroutine that never woke up.  A scheduler that knows more
- * can say more, and the report will be able to say why:
+ * These calls are enough to find a coroutine that is never resumed.  A scheduler can pass more
+ * information, and the report then explains why:
  *
- *	corotracer_spawn(&co->trace, "reader", &parent->trace);	     // whose child, and where
- *	corotracer_await(&co->trace, CTP_REASON_IO_READ, fd);	     // here, for this
- *	corotracer_wake(&co->trace, &self->trace);		     // woken, by whom, where
- *	corotracer_done(&co->trace);				     // returned; frame still there
+ *	corotracer_spawn(&co->trace, "reader", &parent->trace);	     // parent and site
+ *	corotracer_await(&co->trace, CTP_REASON_IO_READ, fd);	     // site, reason and resource
+ *	corotracer_wake(&co->trace, &self->trace);		     // waker and site
+ *	corotracer_done(&co->trace);				     // returned; frame still exists
  *
  * Run the program under the tool: corotracer run -o trace.jsonl -- ./program
  *
- * Without the tool every call is a load and a branch.  Any thread may call, a
- * coroutine may move between threads, and the calls for one coroutine follow each
- * other as its own steps do (the scheduler's hand-over orders them; no more is
- * needed); only corotracer_wake() may come at any time while the coroutine is there.
- * Not from a signal handler that may have interrupted another call.
+ * Without the tool every call is a load and a branch.  Any thread may call.  A coroutine may move
+ * between threads.  The calls for one coroutine must not overlap: they follow each other like the
+ * steps of the coroutine, ordered by the scheduler's hand-over.  Only corotracer_wake() may be
+ * called at any time while the coroutine exists.  Do not call from a signal handler that may have
+ * interrupted another call.
  *
- * No function prints, exits, changes errno or installs a signal handler, and none waits
- * for the collector, unless whoever started it asked for that (--on-full block);
- * threads that begin coroutines while another is still joining it wait for that
- * thread, once (some 100 us).  Should it take longer than 50 ms they go on: these
- * coroutines are traced from when it has succeeded, and the trace says how many
- * events were lost until then.  Set CTP_VERBOSE=1 to be told on stderr
- * why a program stays untraced.
+ * No function prints, exits, changes errno or installs a signal handler.  No function waits for
+ * the collector, unless the collector was started with --on-full block.  Threads that create
+ * coroutines while another thread attaches wait for that thread, once (about 100 us).  If the
+ * attach takes longer than 50 ms they continue: these coroutines are traced once the attach has
+ * succeeded, and the trace has the number of events that were lost until then.  With
+ * CTP_VERBOSE=1 the program prints on stderr why it is not traced.
  *
- * After a fork the child may begin coroutines of its own: they are traced into the
- * same trace.  Coroutines that it inherited are untraced there; the parent's go on.
+ * After a fork the child may create coroutines: they are traced into the same trace.  Coroutines
+ * that the child inherited are untraced there; in the parent they stay traced.
  */
 #ifndef COROTRACER_COROTRACER_H
 #define COROTRACER_COROTRACER_H
@@ -51,20 +50,20 @@ extern "C" {
 
 #define COROTRACER_API __attribute__((visibility("default")))
 
-/* Inside the program's own coroutine; all zero means untraced. */
+/* Embedded in the program's coroutine struct; all zero means untraced. */
 struct corotracer_coro {
 	struct ctp_probe probe;
 };
 
-/* A place in the source.  Static: its number is found out once. */
+/* A site.  Static storage: it is registered once, at its first use. */
 struct corotracer_site {
 	const char *file;
 	const char *function;
 	uint32_t line;
-	uint32_t id; /* 0: not entered yet */
+	uint32_t id; /* 0: not registered yet */
 };
 
-/* The place where this stands, as a struct corotracer_site *. */
+/* The current source location, as a struct corotracer_site *. */
 #define COROTRACER_HERE                                                                         \
 	__extension__({                                                                         \
 		static struct corotracer_site corotracer_here = { __FILE__, __func__, __LINE__, \
@@ -73,44 +72,43 @@ struct corotracer_site {
 	})
 
 /*
- * Join the collector that the environment names.  Returns 0 when traced, -ENOENT
- * when there is none (or none that we understand), -EAGAIN when another thread has
- * not finished joining it.  Idempotent.  corotracer_begin()
- * does it by itself for a program that did not.
+ * Attach to the collector that the environment names.  Returns 0 when traced, -ENOENT without a
+ * compatible collector, -EAGAIN when another thread has not finished its attach.  Idempotent.
+ * corotracer_begin() calls it if the program did not.
  */
 COROTRACER_API int corotracer_init(void);
 
-/* 1 when new coroutines will be traced, as far as there is room. */
+/* 1 when new coroutines are traced, as far as there is room. */
 COROTRACER_API int corotracer_enabled(void);
 
 /*
- * A coroutine is born.  @name may be NULL; it is copied (408 bytes of it at most).
- * @co is overwritten.  Returns 0 when it is traced, -EAGAIN when it will be (another
- * thread has not finished joining the collector), -ENOENT when the program is not traced,
- * -ENOSPC when the collector has no room left; all fine to ignore.
+ * A coroutine is created.  @name may be NULL; up to 408 bytes of it are copied.  @co is
+ * overwritten.  Returns 0 when it is traced, -EAGAIN when it will be traced later (another thread
+ * has not finished its attach), -ENOENT when the program is not traced, -ENOSPC when the collector
+ * has no room left.  The program may ignore all of these.
  */
 COROTRACER_API int corotracer_begin(struct corotracer_coro *co, const char *name);
 
-/* The same, telling whose child it is and where it was born; both may be NULL. */
+/* As corotracer_begin(), with the parent and the site of the creation; both may be NULL. */
 COROTRACER_API int corotracer_begin_at(struct corotracer_coro *co, const char *name,
 				       const struct corotracer_coro *parent,
 				       struct corotracer_site *site);
 #define corotracer_spawn(co, name, parent) \
 	corotracer_begin_at((co), (name), (parent), COROTRACER_HERE)
 
-/* A coroutine is gone, finished or not.  @co is untraced afterwards and may be reused. */
+/* A coroutine is destroyed, finished or not.  @co is untraced afterwards and may be reused. */
 COROTRACER_API void corotracer_end(struct corotracer_coro *co);
 
 /*
- * A coroutine returned, or (@flags CTP_END_CANCELLED) will never be resumed again; its
- * frame is still there, and corotracer_end() will tell when it no longer is.
+ * A coroutine returned, or (@flags CTP_END_CANCELLED) will never be resumed again.  Its frame still
+ * exists: corotracer_end() follows when the frame is destroyed.
  */
 COROTRACER_API void corotracer_finish(struct corotracer_coro *co, uint32_t flags);
 #define corotracer_done(co) corotracer_finish((co), 0)
 
 /*
- * @co was made ready to run: by @waker, or by none (NULL: a timer, the poller), at
- * @site (may be NULL), because of @reason (CTP_REASON_*).
+ * @co was made ready to run by @waker (NULL: by no coroutine, for example by a timer or a poller)
+ * at @site (may be NULL), because of @reason (CTP_REASON_*).
  */
 COROTRACER_API void corotracer_wake_at(const struct corotracer_coro *co,
 				       const struct corotracer_coro *waker,
@@ -118,21 +116,27 @@ COROTRACER_API void corotracer_wake_at(const struct corotracer_coro *co,
 #define corotracer_wake(co, waker) \
 	corotracer_wake_at((co), (waker), COROTRACER_HERE, CTP_REASON_UNKNOWN)
 
-/* The same by something that has a number: a file descriptor that became ready, say. */
+/*
+ * As corotracer_wake_at(), with the resource that caused it: a ready file descriptor, for example.
+ */
 COROTRACER_API void corotracer_wake_by(const struct corotracer_coro *co,
 				       const struct corotracer_coro *waker,
 				       struct corotracer_site *site, uint32_t reason,
 				       uint64_t resource);
 
 /*
- * The descriptor is about to be closed, by @co or by none (NULL); afterwards its number may be
- * another's.  Whoever still waits for it will never be woken: 'corotracer report' names them.
+ * The descriptor @resource is about to be closed by @co (NULL: by no coroutine); its number may be
+ * reused afterwards.  A coroutine that still waits for it is never woken: 'corotracer report' lists
+ * such coroutines.
  */
 COROTRACER_API void corotracer_closing_at(const struct corotracer_coro *co, uint64_t resource,
 					  struct corotracer_site *site);
 #define corotracer_closing(co, fd) corotracer_closing_at((co), (uint64_t)(fd), COROTRACER_HERE)
 
-/* @co holds the lock now, or no longer: so that a ring of waiters can be told from a queue. */
+/*
+ * @co holds the lock @resource from now on, or no longer.  With these events the report can
+ * distinguish a deadlock from a queue of waiters.
+ */
 COROTRACER_API void corotracer_acquired_at(const struct corotracer_coro *co, uint64_t resource,
 					   struct corotracer_site *site);
 COROTRACER_API void corotracer_released_at(const struct corotracer_coro *co, uint64_t resource,
@@ -142,13 +146,13 @@ COROTRACER_API void corotracer_released_at(const struct corotracer_coro *co, uin
 #define corotracer_released(co, lock) \
 	corotracer_released_at((co), (uint64_t)(lock), COROTRACER_HERE)
 
-/* The number by which a trace knows @co; 0 while untraced. */
+/* The id of @co in the trace; 0 while untraced. */
 COROTRACER_API uint64_t corotracer_id(const struct corotracer_coro *co);
 
 /* "1.2.3" */
 COROTRACER_API const char *corotracer_version(void);
 
-/* For the inline functions below, not for you: what the fast path must see. */
+/* Private: for the inline functions below. */
 COROTRACER_API extern struct ctp_process corotracer__process;
 COROTRACER_API extern __thread struct ctp_thread corotracer__thread
 	__attribute__((tls_model("initial-exec")));
@@ -166,7 +170,7 @@ static inline uint32_t corotracer__site_id(struct corotracer_site *site)
 	return ctp_likely(id || !site) ? id : corotracer__site(site);
 }
 
-/* The coroutine gives up its thread at @addr: where it will go on, or its frame. */
+/* The coroutine gives up its thread.  @addr is the address where it will continue, or its frame. */
 static inline void corotracer_suspend(struct corotracer_coro *co, const void *addr)
 {
 	if (corotracer__is_traced(co))
@@ -175,7 +179,7 @@ static inline void corotracer_suspend(struct corotracer_coro *co, const void *ad
 			    (uint64_t)(uintptr_t)addr, 0, CTP_REASON_UNKNOWN);
 }
 
-/* The same, telling where in the source and why (CTP_REASON_*). */
+/* As corotracer_suspend(), with the site and the reason (CTP_REASON_*). */
 static inline void corotracer_suspend_at(struct corotracer_coro *co, const void *addr,
 					 struct corotracer_site *site, uint32_t reason)
 {
@@ -185,7 +189,10 @@ static inline void corotracer_suspend_at(struct corotracer_coro *co, const void 
 			    (uint64_t)(uintptr_t)addr, corotracer__site_id(site), reason);
 }
 
-/* And on what: a file descriptor, the address of a lock, a deadline, the id of a child. */
+/*
+ * As corotracer_suspend_at(), with what the coroutine waits for: a file descriptor, the address of
+ * a lock, a deadline, the id of a child.
+ */
 static inline void corotracer_suspend_on(struct corotracer_coro *co, const void *addr,
 					 struct corotracer_site *site, uint32_t reason,
 					 uint64_t resource)
@@ -209,8 +216,8 @@ static inline void corotracer_resume(struct corotracer_coro *co)
 }
 
 /*
- * @from gives up the thread and @to goes on with it, in one step: a scheduler that
- * switches directly pays for one look at the clock instead of two.
+ * @from gives up the thread and @to continues on it, in one step.  A scheduler that switches
+ * directly pays for one read of the clock instead of two.
  */
 static inline void corotracer_switch(struct corotracer_coro *from, const void *addr,
 				     struct corotracer_coro *to)

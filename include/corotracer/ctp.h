@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/ctp.h - cTP, the coroTracer protocol: what lies in the shared region.
+ * corotracer/ctp.h - cTP, the coroTracer protocol: the layout of the shared region.
  *
  *	0x000   struct ctp_header    1024 bytes
  *	0x400   struct ctp_station   1024 bytes, one per coroutine
  *	0x800   struct ctp_station   ...
  *
- * The collector creates the region and fills the header.  A traced program maps
- * it, claims a station per coroutine and writes each transition into the station's
- * eight slots, in turn.  The collector reads.  docs/ctp.md is the specification.
+ * The collector creates the region and fills the header.  A program maps the region, claims a
+ * station per coroutine and writes each transition into the station's eight slots, in turn.  The
+ * collector reads.  docs/ctp.md is the specification.
  *
  * Rules for editing this file
  *   - only fixed-width integers; no pointers, bool, enum, size_t or bitfields
- *   - a field never moves and never changes its meaning; new fields come out of
- *     reserved space, which writers set to zero and readers ignore
- *   - an extension has a magic of its own, and works without the other side
- *     knowing it; the struct that carries it is named ctp_ext_*
+ *   - a field never moves and never changes its meaning; new fields use reserved
+ *     space, which writers set to zero and readers ignore
+ *   - an extension has its own magic and works when the other side does not know
+ *     it; the struct that carries it is named ctp_ext_*
  *   - fields marked [shared] are written by one process while another reads them:
- *     accessed through corotracer/atomic.h only
+ *     access them only through corotracer/atomic.h
  *   - tests/abi/v1.txt holds the layout as text; C, C++ and every other language
- *     print theirs and are compared to it
+ *     print their layout, and the tests compare it to this file
  */
 #ifndef COROTRACER_CTP_H
 #define COROTRACER_CTP_H
@@ -37,60 +37,60 @@
 #define CTP_VERSION 1u
 #define CTP_SLOTS   8u
 
-/* SDKs in the field compute 1024 + n * 1024 in 31 bits; more would wreck them. */
+/* Existing SDKs compute 1024 + n * 1024 in 31 bits; a larger limit overflows there. */
 #define CTP_MAX_STATIONS 2097150u
 
-/* How a program finds its collector. */
+/* Environment variables through which a program finds its collector. */
 #define CTP_ENV_SHM      "CTP_SHM_PATH"
 #define CTP_ENV_SOCK     "CTP_SOCK_PATH"
 #define CTP_ENV_STATIONS "CTP_MAX_STATIONS"
-#define CTP_ENV_VERBOSE  "CTP_VERBOSE" /* ours: say on stderr why we stay untraced */
+#define CTP_ENV_VERBOSE  "CTP_VERBOSE" /* extension: print why the program is untraced */
 
 /* The byte that wakes a sleeping collector. */
 #define CTP_WAKE_BYTE '1'
 
-/* Written by the collector before the program starts, but for the two atomics. */
+/* Written by the collector before the program starts, except for the two [shared] fields. */
 struct ctp_header {
 	uint64_t magic_number;
 	uint32_t version;
 	uint32_t max_stations;
-	uint32_t allocated_count; /* [shared] stations asked for; goes on past max_stations */
+	uint32_t allocated_count; /* [shared] claims so far; counts on past max_stations */
 	uint32_t tracer_sleeping; /* [shared] 1: send CTP_WAKE_BYTE after the next event */
-	uint8_t reserved[1000];   /* ours starts at CTP_EXT_HEADER_OFFSET */
+	uint8_t reserved[1000];   /* extensions start at CTP_EXT_HEADER_OFFSET */
 } __attribute__((aligned(64)));
 
-/* One transition.  Written by whoever runs the coroutine; see slot.h for the order. */
+/* One transition.  Written by the thread that runs the coroutine; slot.h has the order. */
 struct ctp_epoch {
 	uint64_t timestamp; /* [shared] CLOCK_MONOTONIC, ns */
 	uint64_t tid;       /* [shared] the kernel's thread id */
-	uint64_t addr;      /* [shared] where it suspended; 0 on a resume */
+	uint64_t addr;      /* [shared] where the coroutine suspended; 0 on a resume */
 	uint64_t seq;       /* [shared] odd while being written */
 	uint8_t reserved[31];
-	uint8_t is_active; /* [shared] 1: running now, 0: suspended now */
+	uint8_t is_active; /* [shared] 1: the coroutine runs; 0: it is suspended */
 } __attribute__((aligned(64)));
 
-/* One coroutine, from its birth to the end of the run. */
+/* One coroutine.  A station is never reused within a run. */
 struct ctp_station {
 	uint64_t probe_id; /* [shared] */
 	uint64_t birth_ts; /* [shared] CLOCK_MONOTONIC, ns */
-	uint8_t is_dead;   /* [shared] 1 once the coroutine is gone */
+	uint8_t is_dead;   /* [shared] 1 once the coroutine is destroyed */
 	uint8_t pad[47];
 	struct ctp_epoch slots[CTP_SLOTS];
-	uint8_t flexible[448]; /* ours: struct ctp_ext_station */
+	uint8_t flexible[448]; /* extension: struct ctp_ext_station */
 } __attribute__((aligned(64)));
 
 /*
- * Extensions.  A collector that offers them stores CTP_EXT_MAGIC; a program that
- * does not know it never looks.  A program that does, and does not find it, keeps
- * to the plain protocol.
+ * Extensions.  A collector that offers them stores CTP_EXT_MAGIC.  A program that does not know the
+ * extensions never reads it.  A program that knows them and does not find the magic uses the plain
+ * protocol.
  */
 #define CTP_EXT_MAGIC         UINT64_C(0x3130545845505443) /* "CTPEXT01" in memory */
 #define CTP_EXT_VERSION       1u
 #define CTP_EXT_HEADER_OFFSET 0x40u
 
-#define CTP_EXT_SLEEPING      0x1u /* ctp_ext_header.sleeping is kept, too */
-#define CTP_EXT_MEMBARRIER    0x2u /* membarrier(2) before sleeping: who registered needs no fence */
-#define CTP_EXT_CLOCK         0x4u /* the clock_* fields are kept while the collector is awake */
+#define CTP_EXT_SLEEPING      0x1u /* ctp_ext_header.sleeping is valid, too */
+#define CTP_EXT_MEMBARRIER    0x2u /* membarrier(2) before sleep: no fence if registered */
+#define CTP_EXT_CLOCK         0x4u /* the clock_* fields are updated while the collector is awake */
 
 struct ctp_ext_header {
 	uint64_t magic; /* [shared] stored last */
@@ -98,30 +98,31 @@ struct ctp_ext_header {
 	uint32_t features; /* CTP_EXT_*; unknown bits are ignored */
 	uint32_t collector_pid;
 	uint8_t reserved0[44];
-	/* On a line of its own: a claim dirties the line of tracer_sleeping. */
-	uint32_t sleeping; /* [shared] as tracer_sleeping, for programs that know us */
+	/* On a separate cache line: a claim of a station dirties the line of tracer_sleeping. */
+	uint32_t sleeping; /* [shared] as tracer_sleeping, for programs that know extensions */
 	uint32_t reserved1;
 	/*
-	 * The clock in terms of the cycle counter, so that a program need not ask for it.
-	 * On this line because every event looks at it anyway; a seqlock as a slot's.
+	 * CLOCK_MONOTONIC as a function of the cycle counter, so that a program needs no
+	 * clock_gettime().  The fields share the cache line of `sleeping`, which every event reads
+	 * anyway.  Protected by a seqlock like that of a slot.
 	 */
 	uint64_t clock_seq;    /* [shared] odd while being written */
-	uint64_t clock_ticks;  /* [shared] the counter, when CLOCK_MONOTONIC was */
-	uint64_t clock_ns;     /* [shared] this many ns; */
-	uint64_t clock_mult;   /* [shared] ns = ticks * mult >> 32 from there on, */
-	uint64_t clock_window; /* [shared] for so many ticks */
+	uint64_t clock_ticks;  /* [shared] the counter at the time clock_ns */
+	uint64_t clock_ns;     /* [shared] CLOCK_MONOTONIC, ns */
+	uint64_t clock_mult;   /* [shared] ns = clock_ns + ((ticks - clock_ticks) * mult >> 32) */
+	uint64_t clock_window; /* [shared] valid for this number of ticks */
 	uint8_t reserved2[16];
 } __attribute__((aligned(64)));
 
-/* Behind the slots of a station whose program knows the extensions. */
+/* The extension after the slots of a station, written by a program that knows extensions. */
 #define CTP_EXT_NAME_SIZE 408u
 
 struct ctp_ext_station {
 	uint64_t magic; /* [shared] stored last */
 	uint32_t version;
-	uint32_t pid;       /* of the process that claimed the station */
+	uint32_t pid;       /* process that claimed the station */
 	uint64_t death_ts;  /* [shared] valid once is_dead is 1 */
-	uint32_t name_size; /* bytes the name had; at most CTP_EXT_NAME_SIZE are here */
+	uint32_t name_size; /* length of the name; at most CTP_EXT_NAME_SIZE bytes are stored */
 	uint32_t reserved0;
 	uint64_t reserved1;
 	uint8_t name[CTP_EXT_NAME_SIZE]; /* UTF-8, not terminated */
@@ -143,7 +144,7 @@ CTP_FIELD(ctp_header, allocated_count, 0x10, 4);
 CTP_FIELD(ctp_header, tracer_sleeping, 0x14, 4);
 CTP_FIELD(ctp_header, reserved, 0x18, 1000);
 
-CTP_SIZE(ctp_epoch, 64); /* one cache line: two slots never share one */
+CTP_SIZE(ctp_epoch, 64); /* one cache line: two slots never share a line */
 CTP_FIELD(ctp_epoch, timestamp, 0x00, 8);
 CTP_FIELD(ctp_epoch, tid, 0x08, 8);
 CTP_FIELD(ctp_epoch, addr, 0x10, 8);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/function.h - the plain name of a C or C++ function: one name, however it is spelled.
+ * corotracer/function.h - the plain name of a C or C++ function, independent of the compiler.
  *
- * gcc, clang and demanglers spell one function in different ways:
+ * gcc, clang and demanglers write the name of one function in different ways:
  *
  *	Task net::Pool<T>::serve(int) [T = long]			clang, source_location
  *	void net::Pool<T>::serve(net::Pool<T>::serve(int)::_Z1fi.Frame*)	gcc, in a coroutine
  *	net::Pool<long>::serve(int) [clone .resume]			demangled symbol
  *
- * The plain name is "net::Pool::serve": scopes and name, without the type it returns, parameters,
- * template arguments, qualifiers and what compilers append.  A lambda is "<lambda>".
+ * The plain name is "net::Pool::serve": scopes and name, without the return type, parameters,
+ * template arguments, qualifiers and compiler suffixes.  A lambda is "<lambda>".
  *
  * Text only: no allocation, no system call, no state.
  */
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* As the rest of the slow path, where that is included too. */
+/* Same linkage as the rest of the slow path, if that is included, too. */
 #ifdef CTP_SLOW
 #define CTP_FUNCTION_CODE CTP_SLOW
 #else
@@ -45,7 +45,7 @@ CTP_FUNCTION_CODE void ctp_function_put(struct ctp_function_out *o, const char *
 	}
 }
 
-/* Behind the bracket that closes the one at @p; the end of the text if none does. */
+/* Returns the position after the bracket that closes the one at @p, or the end of the text. */
 CTP_FUNCTION_CODE const char *ctp_function_skip(const char *p)
 {
 	const char *from = p;
@@ -60,7 +60,10 @@ CTP_FUNCTION_CODE const char *ctp_function_skip(const char *p)
 	return p;
 }
 
-/* What has no name of its own: lambdas, nameless namespaces.  Behind it; NULL: it is none. */
+/*
+ * Write the placeholder of a lambda or an unnamed namespace at @p.  Returns the position after it,
+ * or NULL if there is neither at @p.
+ */
 CTP_FUNCTION_CODE const char *ctp_function_nameless(struct ctp_function_out *o, const char *p)
 {
 	static const char *const lambdas[] = { "<lambda", "{lambda", "(lambda", "(anonymous class",
@@ -90,7 +93,10 @@ CTP_FUNCTION_CODE const char *ctp_function_nameless(struct ctp_function_out *o, 
 	return NULL;
 }
 
-/* "operator()", "operator<<", "operator new[]", "operator bool".  Behind it. */
+/*
+ * Copy "operator()", "operator<<", "operator new[]" or "operator bool".  Returns the position after
+ * it.
+ */
 CTP_FUNCTION_CODE const char *ctp_function_operator(struct ctp_function_out *o, const char *p)
 {
 	size_t len;
@@ -112,7 +118,7 @@ CTP_FUNCTION_CODE int ctp_function_is_operator(const char *p)
 	return strncmp(p, "operator", 8) == 0 && !ctp_function_is_word(p[8]);
 }
 
-/* One word, with what it is of: behind it. */
+/* Copy one word, or one operator name.  Returns the position after it. */
 CTP_FUNCTION_CODE const char *ctp_function_word(struct ctp_function_out *o, const char *p)
 {
 	size_t len = 0;
@@ -126,13 +132,13 @@ CTP_FUNCTION_CODE const char *ctp_function_word(struct ctp_function_out *o, cons
 	return p + len;
 }
 
-/* "decltype(auto)" stands before a name. */
+/* 1 if the output is "decltype": "decltype(auto)" is a return type, not a function. */
 CTP_FUNCTION_CODE int ctp_function_is_decltype(const struct ctp_function_out *o)
 {
 	return o->len == 8 && memcmp(o->to, "decltype", 8) == 0;
 }
 
-/* "main::<lambda>::operator()" is the lambda. */
+/* Terminate the output.  "main::<lambda>::operator()" becomes "main::<lambda>". */
 CTP_FUNCTION_CODE void ctp_function_end(struct ctp_function_out *o)
 {
 	static const char call[] = "<lambda>::operator()";
@@ -144,8 +150,9 @@ CTP_FUNCTION_CODE void ctp_function_end(struct ctp_function_out *o)
 }
 
 /*
- * The plain name of @name in @to, terminated; cut if it is longer than @size allows (use as many
- * bytes as @name has).  Where nothing would be left, @name as it is.
+ * Write the plain name of @name to @to, terminated; truncated if @size is too small (the length of
+ * @name plus 1 is enough, unless an unnamed scope gets a longer placeholder).  If the plain name is
+ * empty, @name is copied unchanged.
  */
 /* NOLINTNEXTLINE(readability-non-const-parameter): written through o.to */
 CTP_FUNCTION_CODE void ctp_function_plain(const char *name, char *to, size_t size)
@@ -163,7 +170,7 @@ CTP_FUNCTION_CODE void ctp_function_plain(const char *name, char *to, size_t siz
 		if (next) {
 			p = next;
 		} else if (*p == ' ') {
-			/* Before the name: what it returns.  Behind it: const, [T = int]. */
+			/* In front of the name: the return type.  After it: const, [T = int]. */
 			if (had_parameters || p[1] == '[')
 				break;
 			o.len = 0;

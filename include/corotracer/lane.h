@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/lane.h - the slow side of lanes: open, next chunk, full, close; lives; sites.
+ * corotracer/lane.h - the slow path of lanes: open, next chunk, full, close; lives; sites.
  *
  * A thread's lane
- *   Opened by the thread's first event.  When the thread ends, the next new thread of the
- *   process takes the lane over and goes on in the same chunk, so that threads that come
- *   and go cost a record each, and not a chunk; where there is no place to keep the lane
- *   it is closed.  Its memory is a chain of chunks: the writer takes one from the pool when the
- * last is full, the collector gives back those it has read.  So a thread that writes little has one
- *   chunk, one that writes in bursts has as many as the collector is behind, and
- *   lane_chunks of them at most.
+ *   The thread's first event opens it.  When the thread ends, the next new thread of the
+ *   process takes the lane over and continues in the same chunk, so that short-lived
+ *   threads cost one record each, and not one chunk.  If the process has no place to keep
+ *   the lane, the lane is closed.  The memory of a lane is a chain of chunks: the writer
+ *   takes one from the pool when the last one is full, and the collector gives back those
+ *   that it has read.  So a thread that writes little holds one chunk, and a thread that
+ *   writes in bursts holds as many as the collector is behind, up to lane_chunks.
  *
  * Full
- *   Dropped, by default: counted for the lane and for the coroutine, and the first
- *   record that finds room again is preceded by one that says how many are missing and
- *   since when.  Or the thread waits, as long as the collector allows (block_ms), and
- *   once in vain it drops until something has been read.
+ *   By default events are lost: they are counted in the lane and in the coroutine, and
+ *   the next record that finds room is preceded by a gap record with the number of lost
+ *   events and the start of the gap.  With CTP_ON_FULL_BLOCK the thread waits for up to
+ *   block_ms; after one timeout further events are lost until the collector has read some.
  *
  * Included by attach.h.
  */
@@ -41,23 +41,23 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* A pool that has run out grows by so much. */
+/* A pool without free units grows by this size. */
 #define CTP_GROW_BYTES 262144u
 
 #define CTP_REFUSED_NS 20000000u
 
-/* A lane whose thread has ended, for the next that needs one.  In memory of this process. */
+/* A lane whose thread has ended, kept for the next thread.  In private memory of the process. */
 #define CTP_SPARES      512u
 #define CTP_SPARE_EMPTY 0u
-#define CTP_SPARE_BUSY  1u /* a thread puts one here, or takes it */
+#define CTP_SPARE_BUSY  1u /* a thread is storing or taking a lane */
 #define CTP_SPARE_FULL  2u
 
 struct ctp_spare {
 	uint32_t state;           /* CTP_SPARE_* */
-	uint32_t lane, chunk, at; /* numbers: the next record of this chunk */
+	uint32_t lane, chunk, at; /* unit numbers, and the index of the next record in the chunk */
 };
 
-/* Waiting for room: look that often. */
+/* Interval between two attempts while a thread waits for room. */
 #define CTP_BLOCK_STEP_NS 50000
 
 #ifdef __cplusplus
@@ -66,7 +66,10 @@ extern "C" {
 
 /* ---- memory ---------------------------------------------------------------- */
 
-/* The region's file once more.  A program may have closed what we had, or be elsewhere now. */
+/*
+ * Open the region's file again: the program may have closed the descriptor.  Returns -1 if the path
+ * no longer leads to the same file.
+ */
 CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 {
 	struct stat st;
@@ -82,17 +85,17 @@ CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 	return -1;
 }
 
-/* The collector has not kept ahead of us: ask the kernel ourselves. */
+/* The collector has not allocated far enough ahead: allocate here. */
 CTP_SLOW int ctp_session_grow(void *ctx, struct ctp_arena *a)
 {
 	struct ctp_session *s = (struct ctp_session *)ctx;
-	/* (K) pairs with the release in ctp_pool_committed(), of whoever grew it last. */
+	/* (K) pairs with the release in ctp_pool_committed(), by the last process that grew it. */
 	uint32_t before = ctp_load_acquire(&a->pool->committed);
 	uint32_t step = a->unit < CTP_GROW_BYTES ? CTP_GROW_BYTES / a->unit : 1;
 	uint64_t now = ctp_clock_ns();
 	int fd, cancel, grown;
 
-	/* Having been refused, do not ask again at every event. */
+	/* After a failed allocation, do not retry at every event. */
 	if (before >= a->limit || now - ctp_load_relaxed(&s->refused_ns) < CTP_REFUSED_NS)
 		return 0;
 	if (step > a->limit - before)
@@ -114,8 +117,8 @@ CTP_SLOW int ctp_session_grow(void *ctx, struct ctp_arena *a)
 }
 
 /*
- * A page that this process has not touched yet costs a fault, which is as much as 50
- * events; so all pages of a chunk are had at once, when it is taken for the first time.
+ * The first access to a page costs a page fault, as much as 50 events: populate all pages of a
+ * chunk at once, when this process takes the chunk for the first time.
  */
 CTP_SLOW void ctp_chunk_touch(struct ctp_session *s, uint32_t number)
 {
@@ -131,7 +134,7 @@ CTP_SLOW void ctp_chunk_touch(struct ctp_session *s, uint32_t number)
 		ctp_store_relaxed((uint32_t *)(void *)(chunk + at), 0u);
 }
 
-/* 1 + the number of a chunk for @t; 0: none. */
+/* 1 + the number of a chunk for @t; 0 if the pool is empty. */
 CTP_SLOW uint32_t ctp_chunk_take(struct ctp_thread *t, struct ctp_session *s)
 {
 	uint32_t number = ctp_pool_take(&s->chunk_pool, ctp_session_grow, s);
@@ -150,14 +153,14 @@ CTP_SLOW uint32_t ctp_chunk_take(struct ctp_thread *t, struct ctp_session *s)
 	return number;
 }
 
-/* Go on in chunk @number, at @head of the lane. */
+/* Continue in chunk @number; the lane's head is @head. */
 CTP_SLOW void ctp_chunk_use(struct ctp_thread *t, struct ctp_session *s, uint32_t number,
 			    uint64_t head)
 {
 	t->chunk = (struct ctp_chunk *)ctp_unit(&s->chunk_pool, number - 1);
 	t->at = t->chunk->records;
 	t->end = t->chunk->records + CTP_CHUNK_RECORDS;
-	/* Who cannot write inline finds no room there, ever. */
+	/* A thread that must not write inline gets a limit that never leaves room. */
 	t->limit = t->always_slow ? NULL : t->end;
 	t->head_bias = head - (uint64_t)(uintptr_t)t->at;
 }
@@ -184,18 +187,18 @@ CTP_SLOW void ctp_lane_forget(struct ctp_thread *t)
 	t->gave_up = 0;
 }
 
-/* Keep the lane of a thread that ends for another.  0: there is no place for it. */
+/* Keep the lane of a thread that ends, for another thread.  Returns 0 if no place is free. */
 CTP_SLOW int ctp_lane_keep(const struct ctp_thread *t, struct ctp_session *s)
 {
 	uint32_t i;
 
-	/* Without room for another record, or with losses to be told, it is closed. */
+	/* A full chunk, or losses that have no gap record yet: close the lane instead. */
 	if (t->at == t->end || t->gap_ticks)
 		return 0;
 	for (i = 0; i < s->nr_spares; i++) {
 		struct ctp_spare *spare = &s->spares[i];
 
-		/* (P) pairs with the release store in ctp_lane_take_over(), of who emptied it. */
+		/* (P) pairs with the release store in ctp_lane_take_over() that emptied it. */
 		if (ctp_load_relaxed(&spare->state) != CTP_SPARE_EMPTY ||
 		    !ctp_cas_acquire(&spare->state, CTP_SPARE_EMPTY, CTP_SPARE_BUSY))
 			continue;
@@ -210,7 +213,7 @@ CTP_SLOW int ctp_lane_keep(const struct ctp_thread *t, struct ctp_session *s)
 	return 0;
 }
 
-/* Go on where a thread that has ended left off.  0: none has left a lane. */
+/* Continue in the lane of a thread that has ended.  Returns 0 if none is kept. */
 CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
 {
 	uint32_t i;
@@ -226,7 +229,7 @@ CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
 		ctp_chunk_use(t, s, spare->chunk + 1, ctp_load_relaxed(&t->lane->head));
 		t->at += spare->at;
 		t->head_bias -= spare->at * sizeof(struct ctp_record);
-		/* (P) pairs with the acquire in ctp_lane_keep(), of who fills it next. */
+		/* (P) pairs with the acquire in ctp_lane_keep() that fills it next. */
 		ctp_store_release(&spare->state, CTP_SPARE_EMPTY);
 		ctp_record_put(t->at, ctp_lane_ticks(t), 0, t->tid, 0, CTP_REC_THREAD);
 		ctp_lane_publish(t, s, 1);
@@ -271,20 +274,20 @@ CTP_SLOW int ctp_lane_open(struct ctp_thread *t, struct ctp_session *s)
 
 /* ---- full --------------------------------------------------------------------- */
 
-/* Chunks of this lane that are not given back yet. */
+/* Chunks of this lane that the collector has not given back. */
 static inline uint32_t ctp_lane_held(const struct ctp_lane *lane)
 {
 	/* (J) pairs with the release store in the collector's lane_return(). */
 	return ctp_load_relaxed(&lane->taken) - ctp_load_acquire(&lane->returned);
 }
 
-/* 1 + the number of the next chunk, if the lane may have one and there is one. */
+/* 1 + the number of the next chunk; 0 if the lane is at its limit or the pool is empty. */
 CTP_SLOW uint32_t ctp_lane_extend(struct ctp_thread *t, struct ctp_session *s)
 {
 	return ctp_lane_held(t->lane) < s->lane_chunks ? ctp_chunk_take(t, s) : 0;
 }
 
-/* Is it any use to wait?  Not if nobody reads, or if it was in vain and nothing changed. */
+/* Wait only with CTP_ON_FULL_BLOCK, and after a timeout only once a chunk was given back. */
 CTP_SLOW int ctp_lane_may_block(struct ctp_thread *t, const struct ctp_session *s)
 {
 	if (s->on_full != CTP_ON_FULL_BLOCK)
@@ -295,7 +298,7 @@ CTP_SLOW int ctp_lane_may_block(struct ctp_thread *t, const struct ctp_session *
 	return 1;
 }
 
-/* Wait for a chunk, but not for ever. */
+/* Wait for a chunk, for block_ms at most. */
 CTP_SLOW uint32_t ctp_lane_block(struct ctp_thread *t, struct ctp_session *s)
 {
 	struct timespec step = { 0, CTP_BLOCK_STEP_NS };
@@ -317,7 +320,7 @@ CTP_SLOW uint32_t ctp_lane_block(struct ctp_thread *t, struct ctp_session *s)
 	return number;
 }
 
-/* After a while without room there is some again: say what is missing here. */
+/* There is room again after a gap: write the gap record. */
 CTP_SLOW void ctp_lane_tell_gap(struct ctp_thread *t, struct ctp_session *s)
 {
 	ctp_record_put(t->at, t->gap_ticks, t->gap_marks, t->gap_transitions, 0, CTP_REC_GAP);
@@ -326,7 +329,7 @@ CTP_SLOW void ctp_lane_tell_gap(struct ctp_thread *t, struct ctp_session *s)
 	ctp_lane_publish(t, s, 1);
 }
 
-/* The rest of the chunk is too short for what comes: leave it. */
+/* Pad the rest of the chunk: it is too short for the next event. */
 CTP_SLOW void ctp_lane_pad(struct ctp_thread *t, struct ctp_session *s)
 {
 	if (t->at == t->end)
@@ -335,13 +338,13 @@ CTP_SLOW void ctp_lane_pad(struct ctp_thread *t, struct ctp_session *s)
 	ctp_lane_publish(t, s, (uint32_t)(t->end - t->at));
 }
 
-/* The chunk is full: link the next. */
+/* The chunk is full: take and link the next one. */
 CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 {
 	int saved = errno;
 	uint32_t number;
 
-	/* In any case: should this event be dropped, none may slip in before the gap is told. */
+	/* Also if this event is lost: a shorter one must not get ahead of the gap record. */
 	ctp_lane_pad(t, s);
 	number = ctp_lane_extend(t, s);
 	if (!number && ctp_lane_may_block(t, s))
@@ -349,7 +352,7 @@ CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 	errno = saved;
 	if (!number)
 		return 0;
-	/* Seen by the collector with the head that goes past it: (H). */
+	/* The collector reads the link after a head past it: (H). */
 	ctp_store_relaxed(&t->chunk->link, number);
 	ctp_chunk_use(t, s, number, ctp_lane_head(t));
 	if (t->gap_ticks)
@@ -357,13 +360,13 @@ CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 	return 1;
 }
 
-/* What was given back so far: worth another look when it changes. */
+/* Changes when a chunk is given back to the pool: then another attempt is worthwhile. */
 static inline uint32_t ctp_chunk_tag(const struct ctp_session *s)
 {
 	return (uint32_t)(ctp_load_relaxed(&s->chunk_pool.pool->free) >> 32);
 }
 
-/* As ctp_lane_block(), for a thread that has no lane yet because others hold all there is. */
+/* As ctp_lane_block(), for a thread that has no lane because other threads hold all units. */
 CTP_SLOW int ctp_lane_await(struct ctp_thread *t, struct ctp_session *s)
 {
 	struct timespec step = { 0, CTP_BLOCK_STEP_NS };
@@ -387,7 +390,7 @@ CTP_SLOW int ctp_lane_await(struct ctp_thread *t, struct ctp_session *s)
 	return opened;
 }
 
-/* Has this thread a lane under this session, or can it have one? */
+/* 1 if this thread has a lane under this session, or gets one now. */
 CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 {
 	int saved = errno, ready;
@@ -401,7 +404,7 @@ CTP_SLOW int ctp_lane_ready(struct ctp_thread *t, struct ctp_session *s)
 	return ready;
 }
 
-/* Room for @nr records in a row, made if need be.  NULL: none to be had. */
+/* Make room for @nr contiguous records.  Returns NULL if there is none. */
 CTP_SLOW struct ctp_record *ctp_lane_room(struct ctp_thread *t, struct ctp_session *s, uint32_t nr)
 {
 	if (!ctp_lane_ready(t, s))
@@ -411,22 +414,22 @@ CTP_SLOW struct ctp_record *ctp_lane_room(struct ctp_thread *t, struct ctp_sessi
 	return NULL;
 }
 
-/* As ctp_lane_publish(), also where the collector cannot make us pass a barrier. */
+/* As ctp_lane_publish(), also if the collector does not call membarrier() for this process. */
 CTP_SLOW void ctp_lane_publish_slow(struct ctp_thread *t, struct ctp_session *s, uint32_t nr)
 {
 	ctp_lane_publish(t, s, nr);
 	if (ctp_load_relaxed(&s->needs_fence)) {
 		ctp_wake_if_asleep(s);
 	} else if (t->always_slow && !t->counts_ns) {
-		/* The collector took over the fences after this thread had joined the session. */
+		/* The process registered for membarrier() after this thread had joined. */
 		t->always_slow = 0;
 		t->limit = t->end;
 	}
 }
 
-/* ---- what found no room --------------------------------------------------------- */
+/* ---- lost events ---------------------------------------------------------------- */
 
-/* Count what this thread could not write. */
+/* Count events that this thread could not write. */
 CTP_SLOW void ctp_lane_count(struct ctp_thread *t, struct ctp_session *s, uint32_t transitions,
 			     uint32_t marks)
 {
@@ -448,7 +451,7 @@ CTP_SLOW void ctp_lane_count(struct ctp_thread *t, struct ctp_session *s, uint32
 	ctp_wake_if_asleep(s);
 }
 
-/* A transition of @l found no room.  Its life goes on all the same. */
+/* A transition of @l is lost.  The ctp_life is updated all the same. */
 CTP_SLOW void ctp_lane_drop(struct ctp_thread *t, struct ctp_session *s, struct ctp_life *l,
 			    uint64_t addr, uint32_t what)
 {
@@ -462,7 +465,7 @@ CTP_SLOW void ctp_lane_drop(struct ctp_thread *t, struct ctp_session *s, struct 
 	ctp_lane_count(t, s, 1, 0);
 }
 
-/* One transition, whatever stands in its way. */
+/* Write one transition on the slow path; count it as lost if the lane is full. */
 CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 			     uint64_t addr, uint32_t what, uint64_t resource)
 {
@@ -470,7 +473,7 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 	struct ctp_record *r = ctp_lane_room(t, s, nr);
 	uint64_t id;
 
-	/* Without a session, in a forked child, the life is not even ours to look at. */
+	/* Without a session, in a forked child, @l must not be read either. */
 	if (!ctp_thread_ready(t, s) || !(id = ctp_load_relaxed(&l->id)))
 		return;
 	if (nr == 2)
@@ -481,7 +484,7 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 	}
 	if ((what & 0xff) == CTP_REC_RESUME) {
 		ctp_life_resume(l, r, id, ctp_lane_ticks(t));
-		r->value = addr; /* not in the life, which has where it was last suspended */
+		r->value = addr; /* the ctp_life keeps the last suspend's address */
 	} else {
 		ctp_life_suspend(l, r, id, ctp_lane_ticks(t), addr, what);
 	}
@@ -492,7 +495,7 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 
 /* ---- lives ------------------------------------------------------------------------ */
 
-/* 1 + the number of a life for a new coroutine: one that this thread ended, if it can be. */
+/* 1 + the number of a ctp_life for a new coroutine; prefers one that this thread has freed. */
 CTP_SLOW uint32_t ctp_life_take(struct ctp_thread *t, struct ctp_session *s)
 {
 	if (t->nr_stash)
@@ -518,7 +521,7 @@ CTP_SLOW void ctp_life_name(struct ctp_life *l, const char *name, size_t len)
 		memcpy(l->name, name, len < sizeof(l->name) ? len : sizeof(l->name));
 }
 
-/* The birth of @l as records: one, and as many as the name needs. */
+/* Write the creation of @l: one record, followed by as many text records as the name needs. */
 CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 				  const char *name, size_t len)
 {
@@ -542,7 +545,7 @@ CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, stru
 	ctp_lane_publish_slow(t, s, nr);
 }
 
-/* A coroutine is born; 1 when it will be traced. */
+/* A coroutine is created.  Returns 1 if it is traced. */
 CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			    const char *name, uint64_t parent, uint32_t site)
 {
@@ -556,8 +559,9 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 		return 0;
 	l = p->life = (struct ctp_life *)ctp_unit(&s->life_pool, number - 1);
 	/*
-	 * (M) pairs with the load-load fence in the collector's life_read().  Here, and not where
-	 * a life ends: that may have been another thread, whose fence orders nothing of ours.
+	 * (M) pairs with the load-load fence in the collector's life_read().  The fence is here and
+	 * not in ctp_life_end(): the unit may have been freed by another thread, whose fence does
+	 * not order the stores of this thread.
 	 */
 	ctp_fence_store_store();
 	ctp_store_relaxed(&l->events, UINT64_C(0));
@@ -579,7 +583,7 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	return 1;
 }
 
-/* The last record of @l, a CTP_REC_END or _DESTROY.  0: it found no room. */
+/* Write the end record of @l, CTP_REC_END or CTP_REC_DESTROY.  Returns 0 if the lane is full. */
 CTP_SLOW int ctp_life_tell_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 			       uint32_t kind, uint32_t flags)
 {
@@ -609,7 +613,7 @@ static inline uint32_t ctp_life_was_suspended(const struct ctp_life *l)
 	return ctp_life_kind(l) == CTP_REC_SUSPEND ? CTP_END_SUSPENDED : 0;
 }
 
-/* It has come to its end, but its frame is still there. */
+/* The coroutine has returned or was cancelled; its frame still exists. */
 CTP_SLOW void ctp_life_done(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 			    uint32_t flags)
 {
@@ -621,7 +625,10 @@ CTP_SLOW void ctp_life_done(struct ctp_life *l, struct ctp_thread *t, struct ctp
 		ctp_lane_count(t, s, 0, 1);
 }
 
-/* It is gone.  If that cannot be told, its life stays behind for the collector to find. */
+/*
+ * The coroutine is destroyed.  If the end record finds no room, the ctp_life stays in use, marked
+ * CTP_LIFE_UNREPORTED for the collector.
+ */
 CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_session *s,
 			   uint32_t flags)
 {
@@ -640,13 +647,13 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 		ctp_store_relaxed(&l->state, CTP_LIFE_STATE(kind, flags, CTP_LIFE_UNREPORTED));
 		return;
 	}
-	/* In whatever order: a reader takes a life without a state for none. */
+	/* The order does not matter: a reader treats a ctp_life without a state as unused. */
 	ctp_store_relaxed(&l->id, UINT64_C(0));
 	ctp_store_relaxed(&l->state, 0u);
 	ctp_life_give(t, s, l);
 }
 
-/* Somebody made @target ready to run. */
+/* @target was made ready to run, by the coroutine @waker (0: by no coroutine). */
 CTP_SLOW void ctp_life_wake(struct ctp_life *target, struct ctp_thread *t, struct ctp_session *s,
 			    uint64_t waker, uint32_t site, uint32_t reason,
 			    const uint64_t *resource)
@@ -668,7 +675,7 @@ CTP_SLOW void ctp_life_wake(struct ctp_life *target, struct ctp_thread *t, struc
 	ctp_lane_publish_slow(t, s, nr);
 }
 
-/* CTP_REC_CLOSE, _ACQUIRE or _RELEASE: by coroutine @id (0: by none), of @resource. */
+/* Write CTP_REC_CLOSE, _ACQUIRE or _RELEASE of @resource by coroutine @id (0: by no coroutine). */
 CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t kind, uint64_t id,
 			   uint64_t resource, uint32_t site)
 {
@@ -692,8 +699,8 @@ CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t
 /* ---- sites -------------------------------------------------------------------------- */
 
 /*
- * How much of @text to leave out at its front so that the rest fits into @size bytes: whole
- * directories or scopes where it has such, so that no word and no character is cut in two.
+ * The number of bytes to omit at the front of @text so that the rest fits into @size bytes.  Whole
+ * directories or scopes are omitted if possible; a UTF-8 character is never split.
  */
 CTP_SLOW size_t ctp_site_skip(const char *text, size_t len, size_t size)
 {
@@ -710,7 +717,7 @@ CTP_SLOW size_t ctp_site_skip(const char *text, size_t len, size_t size)
 	return skip;
 }
 
-/* The end of @text, if it is too long for @size bytes. */
+/* Copy @text, or its end if it does not fit into @size bytes. */
 CTP_SLOW void ctp_site_text(uint8_t *to, size_t size, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -723,7 +730,7 @@ CTP_SLOW void ctp_site_text(uint8_t *to, size_t size, const char *text)
 		to[len] = 0;
 }
 
-/* Enter a place.  Its number, from 1; 0: the table is full. */
+/* Register a site.  Returns its number, from 1, or 0 if the table is full. */
 CTP_SLOW uint32_t ctp_site_enter(struct ctp_session *s, const char *file, uint32_t line,
 				 const char *function)
 {
@@ -746,7 +753,7 @@ CTP_SLOW uint32_t ctp_site_enter(struct ctp_session *s, const char *file, uint32
 
 /* ---- the end of a thread -------------------------------------------------------------- */
 
-/* Give back what the thread has.  It may write again afterwards: then it joins anew. */
+/* Give back the units of a thread that ends.  If it writes again afterwards, it joins again. */
 CTP_SLOW void ctp_thread_leave(struct ctp_thread *t, struct ctp_session *s)
 {
 	if (!s || t->ticket != ~ctp_load_relaxed(&s->generation))

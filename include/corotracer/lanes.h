@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/lanes.h - what lies behind the stations: cTP without its two limits.
+ * corotracer/lanes.h - the region after the stations: cTP without the limits of stations.
  *
- * A collector that offers lanes (CTP_EXT_LANES) makes the region's file longer than
- * the stations need.  A program that knows them maps all of it and uses these instead
- * of stations; one that does not maps what it always did, and never sees them.
+ * A collector that offers lanes (CTP_EXT_LANES) makes the region's file longer than the stations
+ * need.  A program that knows lanes maps the whole file and uses lanes instead of stations.  A
+ * program that does not know them maps only the stations and never reads the rest.
  *
- *	lanes    one per thread that writes, one thread after another: every event, in
- *	         order, in chunks
- *	chunks   64 KiB each, a lane's memory: taken when one is full, given back when read
- *	lives    one per coroutine alive: who it is, and its last state
- *	sites    places in the source, told once
+ *	lanes    one per writing thread, reused by later threads: every event, in order,
+ *	         in chunks
+ *	chunks   64 KiB each, the memory of a lane: taken when the last one is full, given back
+ *	         by the collector after it has read them
+ *	lives    one ctp_life per live coroutine: its identity and its last state
+ *	sites    source locations, each registered once
  *
- * Each of the four is a pool of equal units: a stack of those given back, and an end
- * that nobody has used.  Memory is there for `committed` of them and no more: whoever
- * needs another asks the kernel for it first (fallocate), so a full disk is an answer
- * and not a SIGBUS.  The collector does so ahead of time.
+ * Each of the four is a pool of units of one size: a stack of units that were given back, and a
+ * tail of units that were never used.  Memory is allocated for the first `committed` units only.
+ * A program that needs more allocates it first (fallocate), so that a full disk is an error code
+ * and not a SIGBUS.  The collector allocates ahead of demand.
  *
- * The rules for editing are those of ctp.h.
+ * The editing rules of ctp.h apply.
  */
 #ifndef COROTRACER_LANES_H
 #define COROTRACER_LANES_H
@@ -30,23 +31,26 @@
 #define CTP_LANES_VERSION    1u
 #define CTP_EXT_LANES_OFFSET 0xC0u
 
-/* What a program does when a lane can take no more. */
+/* What a program does when a lane has no room. */
 #define CTP_ON_FULL_DROP  0u
-#define CTP_ON_FULL_BLOCK 1u /* wait, but not for ever; then drop */
+#define CTP_ON_FULL_BLOCK 1u /* wait for block_ms at most; then the event is lost */
 
-/* What a lane's ticks are. */
+/* The unit of a lane's ticks. */
 #define CTP_TICKS_NS      0u /* CLOCK_MONOTONIC, ns */
 #define CTP_TICKS_COUNTER 1u /* the cycle counter: TSC; 32 * cntvct_el0 */
 
-/* A pool: `free` is tag << 32 | 1 + number of the unit on top, its low half 0 for none. */
+/*
+ * A pool.  `free` is tag << 32 | 1 + number of the top unit; the low half is 0 if the stack is
+ * empty.
+ */
 struct ctp_pool {
 	uint64_t free;      /* [shared] */
-	uint32_t used;      /* [shared] units that were ever in use: those before it */
-	uint32_t committed; /* [shared] units that there is memory for */
-	uint32_t limit;     /* there are never more */
-	uint32_t unit;      /* bytes of one */
-	uint64_t offset;    /* of the first, in the file */
-	uint64_t refused;   /* [shared] so often there was none to be had */
+	uint32_t used;      /* [shared] units 0 to used - 1 have been in use */
+	uint32_t committed; /* [shared] units with allocated memory */
+	uint32_t limit;     /* maximum number of units */
+	uint32_t unit;      /* bytes per unit */
+	uint64_t offset;    /* file offset of the first unit */
+	uint64_t refused;   /* [shared] requests that found no unit */
 	uint8_t reserved[24];
 } __attribute__((aligned(64)));
 
@@ -54,14 +58,14 @@ struct ctp_ext_lanes {
 	uint64_t magic; /* [shared] stored last */
 	uint32_t version;
 	uint32_t on_full;        /* CTP_ON_FULL_* */
-	uint64_t map_size;       /* bytes of the file that a program maps */
-	uint32_t lane_chunks;    /* a lane has no more of them at a time, read or not */
-	uint32_t block_ms;       /* CTP_ON_FULL_BLOCK: wait so long at most */
-	uint64_t homeless;       /* [shared] transitions of threads that found no lane, */
-	uint64_t homeless_marks; /* [shared] and other events of theirs */
-	uint64_t untraced; /* [shared] of homeless: written before the program had joined us */
-	uint64_t later;    /* [shared] coroutines begun by then, less those traced since */
-	uint64_t last_id;  /* [shared] the id that was given out last, from 1 */
+	uint64_t map_size;       /* bytes of the file to map */
+	uint32_t lane_chunks;    /* chunks that a lane may hold at a time, read or not */
+	uint32_t block_ms;       /* CTP_ON_FULL_BLOCK: maximum wait */
+	uint64_t homeless;       /* [shared] lost transitions of threads without a lane */
+	uint64_t homeless_marks; /* [shared] other lost events of threads without a lane */
+	uint64_t untraced; /* [shared] part of homeless: lost before the program had attached */
+	uint64_t later;    /* [shared] coroutines created before the attach and not yet traced */
+	uint64_t last_id;  /* [shared] last id that was assigned; ids start at 1 */
 	uint8_t reserved1[56];
 	struct ctp_pool lanes, chunks, lives, sites;
 } __attribute__((aligned(64)));
@@ -70,51 +74,51 @@ struct ctp_ext_lanes {
 
 #define CTP_LANE_FREE   0u
 #define CTP_LANE_OPEN   1u
-#define CTP_LANE_CLOSED 2u /* its thread is gone: the collector drains it and gives it back */
+#define CTP_LANE_CLOSED 2u /* thread has ended: the collector drains it and gives it back */
 
 struct ctp_lane {
-	/* The writer's line. */
-	uint32_t link;          /* [shared] the pool's */
+	/* The writer's cache line. */
+	uint32_t link;          /* [shared] used by the pool */
 	uint32_t state;         /* [shared] CTP_LANE_* */
-	uint64_t head;          /* [shared] bytes of records written since it was opened */
-	uint64_t dropped;       /* [shared] transitions that found it full */
-	uint64_t dropped_at;    /* [shared] when that began, if it has not ended: ticks */
-	uint64_t dropped_marks; /* [shared] other events likewise */
-	uint64_t blocked_ns;    /* [shared] its thread waited so long for room, */
-	uint32_t blocked;       /* [shared] so often */
-	uint32_t taken;         /* [shared] chunks taken since it was opened */
+	uint64_t head;          /* [shared] bytes of records written since the lane was opened */
+	uint64_t dropped;       /* [shared] transitions lost because the lane was full */
+	uint64_t dropped_at;    /* [shared] ticks at the start of the current gap; 0: no gap */
+	uint64_t dropped_marks; /* [shared] other events lost because the lane was full */
+	uint64_t blocked_ns;    /* [shared] total time that its thread waited for room */
+	uint32_t blocked;       /* [shared] number of these waits */
+	uint32_t taken;         /* [shared] chunks taken since the lane was opened */
 	uint64_t reserved0;
-	/* Whose it is, and what the collector says. */
-	uint64_t tid; /* of the thread that opened it */
+	/* The owner, and the fields that the collector writes. */
+	uint64_t tid; /* thread that opened the lane */
 	uint32_t pid;
 	uint32_t first;    /* 1 + number of its first chunk */
 	uint32_t ticks;    /* CTP_TICKS_* */
 	uint32_t returned; /* [shared] chunks that the collector gave back */
-	uint64_t tail;     /* [shared] as head: what the collector has read */
+	uint64_t tail;     /* [shared] as head: bytes that the collector has read */
 	uint64_t oldest;   /* [shared] 1 + number of the oldest chunk not given back */
 	uint8_t reserved1[24];
 } __attribute__((aligned(64)));
 
-/* Kinds of records.  0 is none. */
+/* Kinds of records.  0 is not a kind. */
 #define CTP_REC_SUSPEND  1u
 #define CTP_REC_RESUME   2u
-#define CTP_REC_BIRTH    3u  /* value: the parent; seq: bytes of the name that follow as text */
-#define CTP_REC_WAKE     4u  /* id: who is woken; value: the waker; seq: events of it as seen */
-#define CTP_REC_END      5u  /* value: transitions in all; reason: CTP_END_* */
-#define CTP_REC_DESTROY  6u  /* the same */
-#define CTP_REC_GAP      7u  /* value: transitions dropped, id: other events, since ticks */
+#define CTP_REC_BIRTH    3u  /* value: parent; seq: bytes of the name that follow as text */
+#define CTP_REC_WAKE     4u  /* id: coroutine woken; value: waker; seq: transitions of id so far */
+#define CTP_REC_END      5u  /* value: number of transitions; reason: CTP_END_* */
+#define CTP_REC_DESTROY  6u  /* as CTP_REC_END */
+#define CTP_REC_GAP      7u  /* lost since ticks: value: transitions; id: other events */
 #define CTP_REC_PAD      8u  /* the rest of the chunk is empty */
-#define CTP_REC_MORE     9u  /* belongs to the record before it: struct ctp_record_more */
-#define CTP_REC_TEXT     10u /* likewise: struct ctp_record_text */
-#define CTP_REC_CLOSE    11u /* value: what was closed; id: the coroutine that did it, or 0 */
-#define CTP_REC_ACQUIRE  12u /* value: the lock; id: who holds it now */
-#define CTP_REC_RELEASE  13u /* value: the lock; id: who held it */
-#define CTP_REC_THREAD   14u /* value: from here on the records are of this thread */
+#define CTP_REC_MORE     9u  /* part of the record before it: struct ctp_record_more */
+#define CTP_REC_TEXT     10u /* part of the record before it: struct ctp_record_text */
+#define CTP_REC_CLOSE    11u /* value: what is closed; id: coroutine that closes it, or 0 */
+#define CTP_REC_ACQUIRE  12u /* value: lock; id: coroutine that holds it from now on */
+#define CTP_REC_RELEASE  13u /* value: lock; id: coroutine that held it */
+#define CTP_REC_THREAD   14u /* value: tid of the thread that writes the records after this one */
 #define CTP_REC_KINDS    15u
 
 #define CTP_REC_HAS_MORE 0x80u /* with a kind: a CTP_REC_MORE follows */
 
-/* Why a coroutine waits, or where a wake came from.  The same in traces, by name. */
+/* Why a coroutine waits, or what caused a wake.  Traces contain the names of these reasons. */
 #define CTP_REASON_UNKNOWN      0u
 #define CTP_REASON_IO_READ      1u
 #define CTP_REASON_IO_WRITE     2u
@@ -131,23 +135,23 @@ struct ctp_lane {
 #define CTP_REASON_USER         13u
 #define CTP_REASONS             14u
 
-#define CTP_END_DESTROYED       1u /* the frame went with it */
-#define CTP_END_SUSPENDED       2u /* it was suspended */
-#define CTP_END_CANCELLED       4u /* it did not come to its own end */
+#define CTP_END_DESTROYED       1u /* the frame was destroyed at the same time */
+#define CTP_END_SUSPENDED       2u /* the coroutine was suspended */
+#define CTP_END_CANCELLED       4u /* the coroutine did not run to completion */
 
 struct ctp_record {
 	uint64_t ticks;
-	uint64_t id;    /* of the coroutine */
-	uint64_t value; /* of a transition: addr */
-	uint32_t seq;   /* of a transition: its number, from 0, modulo 2^32 */
-	uint16_t site;  /* 0: not told */
+	uint64_t id;    /* coroutine */
+	uint64_t value; /* transition: addr; other kinds: see CTP_REC_* */
+	uint32_t seq;   /* transition: its number, from 0, modulo 2^32 */
+	uint16_t site;  /* 0: unknown */
 	uint8_t kind;   /* CTP_REC_* */
 	uint8_t reason; /* CTP_REASON_* */
 };
 
 struct ctp_record_more {
-	uint64_t resource; /* of a suspend or wake */
-	uint64_t lost;     /* of an end: transitions of this coroutine that were dropped */
+	uint64_t resource; /* suspend: what the coroutine waits for; wake: its cause */
+	uint64_t lost;     /* end: lost transitions of this coroutine */
 	uint64_t reserved0;
 	uint32_t reserved1;
 	uint16_t reserved2;
@@ -172,13 +176,15 @@ struct ctp_record_text {
 #define CTP_CHUNK_RECORDS 2047u
 
 struct ctp_chunk {
-	uint32_t link; /* [shared] the pool's; in a lane, 1 + number of the next */
+	uint32_t link; /* [shared] used by the pool; in a lane, 1 + number of the next chunk */
 	uint32_t lane;
-	/* Whose the first record is, if pid is the lane's and nr is right; else as the lane says.
+	/*
+	 * The thread of the first record, if pid equals the lane's pid and nr is the chunk's
+	 * number; otherwise the lane's tid applies.
 	 */
 	uint64_t tid;
 	uint32_t pid;
-	uint32_t nr; /* of this chunk, from 1, among those the lane has had */
+	uint32_t nr; /* position of this chunk in the lane, from 1 */
 	uint8_t reserved[8];
 	struct ctp_record records[CTP_CHUNK_RECORDS];
 };
@@ -188,45 +194,45 @@ struct ctp_chunk {
 #define CTP_LIFE_NAME_SIZE 32u
 
 struct ctp_life {
-	/* Touched at every event, by whoever runs the coroutine. */
-	uint32_t link;       /* [shared] the pool's */
-	uint32_t state;      /* [shared] CTP_LIFE_STATE(); 0: nobody lives here */
-	uint64_t id;         /* [shared] 0: nobody lives here */
-	uint64_t events;     /* [shared] transitions, dropped ones too */
-	uint64_t last_ticks; /* [shared] of its last event */
-	uint64_t addr;       /* [shared] where it last suspended */
-	uint64_t resource;   /* [shared] what on */
-	uint64_t dropped;    /* [shared] transitions that found no room */
-	uint32_t site;       /* [shared] where it last suspended */
+	/* Written at every event by the thread that runs the coroutine. */
+	uint32_t link;       /* [shared] used by the pool */
+	uint32_t state;      /* [shared] CTP_LIFE_STATE(); 0: unused */
+	uint64_t id;         /* [shared] of the coroutine; 0: unused */
+	uint64_t events;     /* [shared] transitions, including lost ones */
+	uint64_t last_ticks; /* [shared] time of the last event */
+	uint64_t addr;       /* [shared] of the last suspend */
+	uint64_t resource;   /* [shared] what the coroutine last waited for */
+	uint64_t dropped;    /* [shared] lost transitions */
+	uint32_t site;       /* [shared] of the last suspend */
 	uint32_t birth_site;
-	/* Filled at birth. */
+	/* Written once, when the coroutine is created. */
 	uint64_t birth_ticks;
-	uint64_t parent; /* 0: none told */
+	uint64_t parent; /* 0: unknown */
 	uint32_t pid;
-	uint32_t name_size; /* bytes the name had */
+	uint32_t name_size; /* length of the whole name */
 	uint32_t ticks;     /* CTP_TICKS_* */
 	uint32_t reserved;
-	uint8_t name[CTP_LIFE_NAME_SIZE]; /* its first; not terminated */
+	uint8_t name[CTP_LIFE_NAME_SIZE]; /* the first bytes of the name; not terminated */
 } __attribute__((aligned(64)));
 
-/* In one word: CTP_REC_* of its last event (with CTP_REC_HAS_MORE), reason, CTP_LIFE_*. */
+/* One word: CTP_REC_* of the last event (with CTP_REC_HAS_MORE), reason, CTP_LIFE_* flags. */
 #define CTP_LIFE_STATE(kind, reason, flags) \
 	((uint32_t)(kind) | (uint32_t)(reason) << 8 | (uint32_t)(flags) << 16)
 
-#define CTP_LIFE_UNREPORTED 1u /* over, but its end found no room: the collector buries it */
+#define CTP_LIFE_UNREPORTED 1u /* ended, but the end record was lost: freed by the collector */
 
 /* ---- sites ------------------------------------------------------------------ */
 
 #define CTP_SITE_FILE_SIZE     144u
 #define CTP_SITE_FUNCTION_SIZE 96u
 
-/* Of a name that is too long the end is kept: it says more. */
+/* A name that is too long is stored without its beginning: its end is more specific. */
 struct ctp_site {
 	uint32_t link;
-	uint32_t ready; /* [shared] 1 once the rest is there */
+	uint32_t ready; /* [shared] 1 once the other fields are valid */
 	uint32_t line;
 	uint32_t pid;
-	uint8_t file[CTP_SITE_FILE_SIZE]; /* terminated if shorter */
+	uint8_t file[CTP_SITE_FILE_SIZE]; /* terminated with 0 if shorter */
 	uint8_t function[CTP_SITE_FUNCTION_SIZE];
 };
 

@@ -2,14 +2,15 @@
 /*
  * corotracer/pool.h - take and give back the units of a shared pool.
  *
- * Any number of threads of any number of processes, and the collector.  A stack of
- * those given back, whose top carries a tag that changes with every step: who took a
- * look at the top and was overtaken finds another tag, even if the same unit is on
- * top again.  A thread that dies in between takes with it what it has just taken.
+ * Used by any number of threads of any number of processes, and by the collector.  Units that
+ * were given back form a stack.  Its top carries a tag that changes with every operation: a
+ * thread that has read the top and was overtaken finds another tag, even if the same unit is on
+ * top again.  If a thread is killed in the middle of an operation, the unit that it has just
+ * taken is lost.
  *
  * Trust
- *   What the stack says is written by others: a number beyond the pool's limit is not
- *   followed, and no loop is longer than it needs to be.
+ *   Other processes write the stack: a number beyond the pool's limit is not used, and every
+ *   loop has a limit.
  */
 #ifndef COROTRACER_POOL_H
 #define COROTRACER_POOL_H
@@ -20,7 +21,7 @@
 
 #define CTP_POOL_TRIES 1000u
 
-/* More memory for @a, at least one unit.  0: there is none. */
+/* Allocate memory for @a, at least one unit.  Returns 0 if that is impossible. */
 typedef int ctp_pool_grow(void *ctx, struct ctp_arena *a);
 
 static inline void *ctp_unit(const struct ctp_arena *a, uint32_t number)
@@ -28,7 +29,7 @@ static inline void *ctp_unit(const struct ctp_arena *a, uint32_t number)
 	return a->units + (uint64_t)number * a->unit;
 }
 
-/* Every unit starts with its link. */
+/* The first field of every unit is its link. */
 static inline uint32_t *ctp_unit_link(const struct ctp_arena *a, uint32_t number)
 {
 	return (uint32_t *)ctp_unit(a, number);
@@ -39,7 +40,7 @@ static inline uint64_t ctp_pool_top(uint64_t before, uint32_t link)
 	return ((before >> 32) + 1) << 32 | link;
 }
 
-/* One of those given back: 1 + its number, or 0. */
+/* Take a unit that was given back.  Returns 1 + its number, or 0. */
 static inline uint32_t ctp_pool_pop(struct ctp_arena *a)
 {
 	uint32_t tries;
@@ -59,7 +60,7 @@ static inline uint32_t ctp_pool_pop(struct ctp_arena *a)
 	return 0;
 }
 
-/* One that nobody has had yet: 1 + its number, or 0. */
+/* Take a unit that was never used.  Returns 1 + its number, or 0. */
 static inline uint32_t ctp_pool_extend(struct ctp_arena *a, ctp_pool_grow *grow, void *ctx)
 {
 	uint32_t tries;
@@ -80,7 +81,7 @@ static inline uint32_t ctp_pool_extend(struct ctp_arena *a, ctp_pool_grow *grow,
 	return 0;
 }
 
-/* 1 + the number of a unit that is now the caller's; 0: none to be had, which is counted. */
+/* Take a unit for the caller.  Returns 1 + its number, or 0 if there is none, which is counted. */
 static inline uint32_t ctp_pool_take(struct ctp_arena *a, ctp_pool_grow *grow, void *ctx)
 {
 	uint32_t number = ctp_pool_pop(a);
@@ -92,7 +93,7 @@ static inline uint32_t ctp_pool_take(struct ctp_arena *a, ctp_pool_grow *grow, v
 	return number;
 }
 
-/* The unit is nobody's any more. */
+/* Give back a unit.  After CTP_POOL_TRIES failed attempts the unit is leaked. */
 static inline void ctp_pool_give(struct ctp_arena *a, uint32_t number)
 {
 	uint32_t tries;
@@ -107,7 +108,7 @@ static inline void ctp_pool_give(struct ctp_arena *a, uint32_t number)
 	}
 }
 
-/* There is memory for @now units where there was for @before. */
+/* Memory is now allocated for @now units instead of @before. */
 static inline void ctp_pool_committed(struct ctp_pool *pool, uint32_t before, uint32_t now)
 {
 	/* (K) pairs with the acquire in ctp_pool_extend(). */

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/probe.h - the fast path: what runs in the traced program at every event.
+ * corotracer/probe.h - the fast path: the code that a program runs at every event.
  *
- * Three small structs and who owns them
- *   struct ctp_session   one per process: where the collector is.  Written by the
- *                        attaching thread, then only read.
+ * Three structs and their owners
+ *   struct ctp_session   one per process: the connection to the collector.  Written by
+ *                        the attaching thread, then only read.
  *   struct ctp_thread    one per thread, thread-local: its id, its lane, its clock.
- *   struct ctp_probe     one per coroutine, inside the coroutine: its life, or its
- *                        station.  Touched by whoever runs the coroutine; the
- *                        program's own hand-over between threads orders those.
+ *   struct ctp_probe     one per coroutine, embedded in the coroutine: a pointer to its
+ *                        ctp_life or to its station.  Accessed by the thread that runs
+ *                        the coroutine; the hand-over between threads in the program's
+ *                        scheduler orders these accesses.
  *
  * Two ways to write
- *   Under a collector that offers lanes an event is a record in the thread's lane, and
- *   a line of the coroutine's own (its life) says what it did last.  That costs a
- *   counter read, a dozen stores into lines that nobody else writes and four predicted
- *   branches; no fence, no system call, and nothing is lost while there is memory.
- *   Under any other collector an event goes into a slot of the coroutine's station.
- *   What is rare is out of line, in attach.h and lane.h.
+ *   Under a collector that offers lanes, an event is a record in the thread's lane, and
+ *   a cache line of the coroutine (its ctp_life) holds its last state.  The cost is a
+ *   counter read, a dozen stores into cache lines that no other thread writes and four
+ *   predicted branches; no fence, no system call, and no event is lost while there is
+ *   memory.  Under any other collector an event goes into a slot of the coroutine's
+ *   station.  Rare cases are out of line, in attach.h and lane.h.
  *
  * Time
- *   A record carries the cycle counter as it is; the collector makes it a time.  A
- *   slot carries the time itself:
- *   Timestamps are CLOCK_MONOTONIC nanoseconds.  Reading the cycle counter is
- *   cheaper than asking for them, so a thread anchors its counter to the clock and
- *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, so that even a
- *   clock being slewed by 500 ppm is followed within 8 us).  A rate is used once two
- *   stretches agree on it: one over which the machine was suspended does not.  A
- *   collector of ours does the measuring and publishes it; without one the thread
- *   does.  Within a coroutine timestamps strictly increase, whichever threads it
- *   visits.
+ *   A record carries the raw cycle counter; the collector converts it to a time.  A slot
+ *   carries the time itself, in CLOCK_MONOTONIC nanoseconds.  A read of the cycle counter
+ *   is cheaper than a read of the clock, so a thread anchors its counter to the clock and
+ *   extrapolates for a short window (at most CTP_CLOCK_WINDOW_NS, so that even a clock
+ *   that is slewed by 500 ppm is followed within 8 us).  A rate is used once two
+ *   measurements agree on it: a measurement during which the machine was suspended does
+ *   not agree.  A collector with CTP_EXT_CLOCK measures the rate and publishes it;
+ *   otherwise the thread measures.  Timestamps of a coroutine strictly increase, also
+ *   when it moves between threads.
  *
  * Fork
- *   The session lies in a page that the kernel wipes in a forked child.  There the
- *   generation is 0, no thread's ticket fits, and nothing is written: a child never
- *   touches its parent's stations.
+ *   The session is in a page that the kernel wipes in a forked child.  There the
+ *   generation is 0, no thread's ticket matches, and no event is written: a child
+ *   never writes into the stations of its parent.
  */
 #ifndef COROTRACER_PROBE_H
 #define COROTRACER_PROBE_H
@@ -48,74 +48,73 @@
 #define CTP_CLOCK_WINDOW_NS 16000000u
 #define CTP_CLOCK_SHIFT     32
 
-/* A pool of the region, as this process reaches it. */
+/* A pool of the region, as mapped by this process. */
 struct ctp_arena {
 	struct ctp_pool *pool; /* [shared] */
 	char *units;
 	uint32_t unit;  /* bytes */
-	uint32_t limit; /* as the collector said it at the start */
+	uint32_t limit; /* as the collector stored it at the start */
 };
 
 #define CTP_PATH_SIZE 1024
 
 enum ctp_attach_state {
-	CTP_ATTACH_NEVER = 0, /* also: in a child, after the fork wiped the page */
-	CTP_ATTACH_BUSY,      /* some thread is at it */
+	CTP_ATTACH_NEVER = 0, /* also in a child, after the fork wiped the page */
+	CTP_ATTACH_BUSY,      /* a thread is attaching */
 	CTP_ATTACH_DONE,
-	CTP_ATTACH_FAILED, /* no collector, or none that we understand */
+	CTP_ATTACH_FAILED, /* no collector, or an incompatible one */
 };
 
 struct ctp_session {
 	uint64_t generation;  /* 0: not attached, or wiped by a fork */
 	uint32_t *sleeping;   /* the flag that the collector sets before it sleeps */
-	uint32_t needs_fence; /* 1: the collector does not membarrier for us, or not yet */
+	uint32_t needs_fence; /* 1: no membarrier() by the collector for this process (yet) */
 	uint32_t state;       /* enum ctp_attach_state */
 	struct ctp_station *stations;
 	struct ctp_header *header;
 	uint32_t nr_stations;
-	int32_t sock;                 /* -1: no wake-ups */
-	uint64_t sock_dev, sock_ino;  /* is the descriptor still our socket? */
-	uint64_t base_ticks, base_ns; /* where the counter's rate is measured from */
-	uint64_t pair_ticks;          /* how long reading clock and counter takes, undisturbed */
+	int32_t sock;                 /* -1: the collector is not woken */
+	uint64_t sock_dev, sock_ino;  /* identify the socket: the program may have closed it */
+	uint64_t base_ticks, base_ns; /* start of the first rate measurement */
+	uint64_t pair_ticks;          /* shortest time to read clock and counter */
 	uint32_t counter_usable;
-	uint32_t clock_published; /* 1: the collector keeps the clock in the header */
-	uint32_t features;        /* CTP_EXT_*: 0 under a collector that knows no extension */
-	uint32_t renewing;        /* 1: a thread is connecting the socket anew */
-	uint32_t renewals;        /* so often was that done */
-	uint32_t never_sleeping;  /* always 0: what sleeping points to once waking is pointless */
-	struct ctp_ext_lanes *lanes; /* [shared] NULL: stations it is */
+	uint32_t clock_published;    /* 1: the collector publishes the clock in the header */
+	uint32_t features;           /* CTP_EXT_*; 0 under a collector without extensions */
+	uint32_t renewing;           /* 1: a thread is reconnecting the socket */
+	uint32_t renewals;           /* number of reconnects */
+	uint32_t never_sleeping;     /* always 0: target of sleeping once wake-ups are impossible */
+	struct ctp_ext_lanes *lanes; /* [shared] NULL: fall back to stations */
 	struct ctp_arena lane_pool, chunk_pool, life_pool, site_pool;
-	/* The region's file and the socket, should they be needed again. */
+	/* The region's file and the socket, to open them again. */
 	uint64_t shm_dev, shm_ino;
 	char shm_path[CTP_PATH_SIZE], sock_path[CTP_PATH_SIZE];
-	uint8_t *seen_chunks; /* by number: this process has its pages */
-	uint64_t refused_ns;  /* when the kernel last had no memory for us */
+	uint8_t *seen_chunks; /* by chunk number: 1 if this process has its pages mapped */
+	uint64_t refused_ns;  /* time of the last failed fallocate() */
 	uint32_t lane_chunks, on_full, block_ms;
-	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
+	uint32_t has_key; /* 1: thread_key exists; its destructor runs when a thread ends */
 	uint32_t thread_key;
-	/* While state is CTP_ATTACH_BUSY: see later.h. */
-	uint64_t busy_ns;                  /* since when */
-	uint64_t untraced, untraced_marks; /* events that could not be written, not told yet */
-	uint64_t later;                    /* coroutines that began meanwhile, not told yet */
+	/* Used while state is CTP_ATTACH_BUSY: see later.h. */
+	uint64_t busy_ns;                  /* start of the attach */
+	uint64_t untraced, untraced_marks; /* lost events, not yet added to the region */
+	uint64_t later;                    /* new coroutines, not yet added to the region */
 	struct ctp_spare *spares;          /* lanes of threads that have ended: see lane.h */
 	uint32_t nr_spares;
 };
 
-/* The page may be that of an object of the program that knows fewer fields. */
+/* The page may have been mapped by another object of the program, built with fewer fields. */
 CTP_STATIC_ASSERT(sizeof(struct ctp_session) <= 4096, "a session has a page");
 
 /*
- * What outlives a fork: everything else about a session is in the wiped
- * page.  One of these per process.
+ * State that survives a fork; all other state of a session is in the wiped page.  One per process.
  */
 struct ctp_process {
 	struct ctp_session *session; /* NULL until the first attach */
-	uint64_t generations;        /* so many sessions so far, the parents' included */
-	void *map;                   /* the region as last mapped */
+	uint64_t generations;        /* sessions so far, also of parent processes */
+	void *map;                   /* the last mapping of the region */
 	uint64_t map_size;
-	uint8_t *seen_chunks; /* likewise */
+	uint8_t *seen_chunks; /* the last mapping of seen_chunks */
 	uint64_t seen_size;
-	uint32_t has_key; /* 1: thread_key is there, and tells when a thread ends */
+	uint32_t has_key; /* 1: thread_key exists; its destructor runs when a thread ends */
 	uint32_t thread_key;
 	int32_t sock;
 	uint64_t sock_dev, sock_ino;
@@ -124,43 +123,43 @@ struct ctp_process {
 #define CTP_STASH 32u
 
 struct ctp_thread {
-	uint64_t ticket; /* ~generation of the session this thread joined */
+	uint64_t ticket; /* ~generation of the session that this thread joined */
 	uint64_t tid;
-	/* The lane; none while these are 0. */
-	struct ctp_record *at;    /* the next record */
-	struct ctp_record *limit; /* the end of what may be written inline */
-	uint64_t head_bias;       /* at plus this is the lane's head */
+	/* The lane; all 0 if the thread has none. */
+	struct ctp_record *at;    /* where the next record goes */
+	struct ctp_record *limit; /* end of the space for the inline fast path */
+	uint64_t head_bias;       /* at + head_bias is the lane's head */
 	struct ctp_lane *lane;    /* [shared] */
-	struct ctp_record *end;   /* of the chunk */
+	struct ctp_record *end;   /* end of the chunk */
 	struct ctp_chunk *chunk;
-	uint32_t counts_ns;   /* 1: the cycle counter is no use here, records carry the clock */
-	uint32_t always_slow; /* 1: for that reason, or because a fence is needed */
+	uint32_t counts_ns;   /* 1: the cycle counter is unusable, records carry clock ns */
+	uint32_t always_slow; /* 1: no inline writes: counts_ns is set or a fence is needed */
 	uint32_t nr_stash;
-	uint32_t stash[CTP_STASH]; /* lives given back here: numbers */
-	/* While the lane is full. */
+	uint32_t stash[CTP_STASH]; /* numbers of ctp_life units that this thread has freed */
+	/* Used while the lane is full. */
 	uint64_t gap_ticks, gap_transitions, gap_marks;
-	uint32_t gave_up;    /* 1: waited in vain once; not again before something was read */
-	uint32_t gave_up_at; /* chunks given back by then */
-	/* The clock, for those who write into stations. */
+	uint32_t gave_up; /* 1: a wait timed out; do not wait again before a chunk is given back */
+	uint32_t gave_up_at; /* chunks given back at the time of the timeout */
+	/* The clock, for events in stations. */
 	uint64_t anchor_ticks;
-	uint64_t window_ticks; /* 0: ask the clock every time */
+	uint64_t window_ticks; /* 0: read the clock at every event */
 	uint64_t anchor_ns;
 	uint64_t mult; /* ns = ticks * mult >> CTP_CLOCK_SHIFT */
-	/* While it measures by itself: from where, and what the last stretch came to. */
+	/* Used when the thread measures the rate: start of the measurement, and the last rate. */
 	uint64_t mark_ticks, mark_ns, mark_mult;
 };
 
 /* All zero: not traced. */
 struct ctp_probe {
-	struct ctp_life *life;       /* under a collector that offers lanes */
-	struct ctp_station *station; /* under any other */
+	struct ctp_life *life;       /* set under a collector that offers lanes */
+	struct ctp_station *station; /* set under any other collector */
 	uint64_t nr_events;
 	uint64_t last_ns;
 };
 
 /*
- * Out of line: once per thread, once per window, once per sleep.  They come from
- * libcorotracer, unless whoever includes this says that they are its own.
+ * Out of line: once per thread, once per window, once per sleep.  libcorotracer defines these
+ * functions, unless the including file sets CTP_SLOW_LINKAGE to define its own.
  */
 #ifndef CTP_SLOW_LINKAGE
 #define CTP_SLOW_LINKAGE extern
@@ -183,9 +182,9 @@ CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *
 #endif
 
 /*
- * The cycle counter.  On aarch64 it may be as slow as 19 MHz, 50 ns a tick: in units of
- * a 32nd, so that a coroutine whose events must differ in time, and follow each other
- * within a tick, does not run ahead of the clock.
+ * The cycle counter.  The aarch64 counter may be as slow as 19 MHz, 50 ns per tick, so ticks are
+ * units of 1/32 of its period: the events of a coroutine need different times, and with whole
+ * periods a burst of events within one period would run ahead of the clock.
  */
 #define CTP_TICKS_SHIFT 5
 
@@ -203,7 +202,7 @@ static inline uint64_t ctp_ticks(void)
 #endif
 }
 
-/* Is this thread known to the session, or can it be made so? */
+/* 1 if this thread has joined the session, or joins it now. */
 static inline int ctp_thread_ready(struct ctp_thread *t, const struct ctp_session *s)
 {
 	if (ctp_likely(t->ticket == ~ctp_load_relaxed(&s->generation)))
@@ -220,13 +219,13 @@ static inline uint64_t ctp_now_ns(struct ctp_thread *t, const struct ctp_session
 	return t->anchor_ns + ((passed * t->mult) >> CTP_CLOCK_SHIFT);
 }
 
-/* Write one transition at @now.  The probe has a station, the thread is ready. */
+/* Write one transition at @now.  The probe must have a station and the thread must be ready. */
 static inline void ctp_probe_put(struct ctp_probe *p, const struct ctp_thread *t, uint64_t now,
 				 uint64_t addr, uint8_t is_active)
 {
 	uint64_t k = p->nr_events;
 
-	/* Two threads' clocks may differ by a few ns; a coroutine's time goes forward. */
+	/* Two threads' clocks may differ by a few ns; the times of a coroutine must increase. */
 	if (ctp_unlikely(now <= p->last_ns))
 		now = p->last_ns + 1;
 	p->last_ns = now;
@@ -238,10 +237,9 @@ static inline void ctp_probe_put(struct ctp_probe *p, const struct ctp_thread *t
 static inline void ctp_wake_if_asleep(struct ctp_session *s)
 {
 	/*
-	 * (C) pairs with the barrier in the collector's sleep_announce().  A store and
-	 * a later load of something else must not change places: the collector's
-	 * membarrier does that for us, in every running thread, just when it matters.
-	 * Where it cannot, we pay.
+	 * (C) pairs with the barrier in the collector's sleep_announce().  The event's store must
+	 * not be reordered with the load of `sleeping`.  The collector's membarrier() ensures it in
+	 * every running thread when it goes to sleep; without membarrier() this fence does.
 	 */
 	if (ctp_unlikely(s->needs_fence))
 		ctp_fence_full();
@@ -249,7 +247,6 @@ static inline void ctp_wake_if_asleep(struct ctp_session *s)
 		ctp_wake(s);
 }
 
-/* One transition of a traced coroutine. */
 static inline void ctp_probe_write(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 				   uint64_t addr, uint8_t is_active)
 {
@@ -259,7 +256,7 @@ static inline void ctp_probe_write(struct ctp_probe *p, struct ctp_thread *t, st
 	ctp_wake_if_asleep(s);
 }
 
-/* One coroutine hands the thread to another: two transitions, one look at the clock. */
+/* One coroutine hands the thread to another: two transitions with one read of the clock. */
 static inline void ctp_probe_switch(struct ctp_probe *from, struct ctp_probe *to,
 				    struct ctp_thread *t, struct ctp_session *s, uint64_t addr)
 {
@@ -277,11 +274,11 @@ static inline void ctp_probe_switch(struct ctp_probe *from, struct ctp_probe *to
 
 /* ---- lanes ------------------------------------------------------------------ */
 
-/* An event in a word: its record's kind, reason and site. */
+/* An event in one word: its record's kind, reason and site. */
 #define CTP_WHAT(kind, reason, site) \
 	((uint32_t)(kind) | (uint32_t)(reason) << 8 | (uint32_t)(site) << 16)
 
-/* May this thread write @nr records here and now? */
+/* 1 if this thread can write @nr records inline. */
 static inline int ctp_lane_fits(const struct ctp_thread *t, const struct ctp_session *s,
 				uint32_t nr)
 {
@@ -290,7 +287,7 @@ static inline int ctp_lane_fits(const struct ctp_thread *t, const struct ctp_ses
 		       (int64_t)(nr * sizeof(struct ctp_record));
 }
 
-/* The @nr records at t->at are written: the collector may have them. */
+/* Make the @nr records at t->at visible to the collector. */
 static inline void ctp_lane_publish(struct ctp_thread *t, struct ctp_session *s, uint32_t nr)
 {
 	struct ctp_record *at = t->at + nr;
@@ -298,7 +295,7 @@ static inline void ctp_lane_publish(struct ctp_thread *t, struct ctp_session *s,
 	t->at = at;
 	/* (H) pairs with the acquire load in the collector's lane_look(). */
 	ctp_store_release(&t->lane->head, (uint64_t)(uintptr_t)at + t->head_bias);
-	/* (C) pairs with the barrier in the collector's sleep_announce(), which we need here. */
+	/* (C) pairs with the barrier in the collector's sleep_announce(), needed by this load. */
 	if (ctp_unlikely(ctp_load_relaxed(ctp_load_relaxed(&s->sleeping))))
 		ctp_wake(s);
 }
@@ -324,7 +321,7 @@ static inline void ctp_record_put_more(struct ctp_record *r, uint64_t resource, 
 	more->kind = CTP_REC_MORE;
 }
 
-/* A coroutine's time goes forward, whichever threads it visits and however these count. */
+/* The times of a coroutine increase, also across threads whose counters differ. */
 static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t now)
 {
 	uint64_t last = ctp_load_relaxed(&l->last_ticks);
@@ -335,7 +332,7 @@ static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t now)
 	return now;
 }
 
-/* The life's next transition: its number. */
+/* Count one transition; returns its number. */
 static inline uint32_t ctp_life_count(struct ctp_life *l)
 {
 	uint64_t k = ctp_load_relaxed(&l->events);
@@ -344,7 +341,7 @@ static inline uint32_t ctp_life_count(struct ctp_life *l)
 	return (uint32_t)k;
 }
 
-/* One transition of @l, as a record at @r.  The caller publishes. */
+/* Write one transition of @l as a record at @r.  The caller publishes it. */
 static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_record *r, uint64_t id,
 				    uint64_t now, uint64_t addr, uint32_t what)
 {
@@ -365,7 +362,7 @@ static inline void ctp_life_resume(struct ctp_life *l, struct ctp_record *r, uin
 
 /* ---- what the SDKs call ------------------------------------------------------- */
 
-/* In a forked child an inherited coroutine has no id: it is its parent's. */
+/* In a forked child an inherited coroutine reads id 0: it belongs to the parent process. */
 static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			       uint64_t addr, uint32_t site, uint32_t reason)
 {
@@ -384,7 +381,7 @@ static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct
 	ctp_lane_publish(t, s, 1);
 }
 
-/* The same with what is waited for, in a second record. */
+/* As ctp_suspend(), with a second record for what the coroutine waits for. */
 static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 				  uint64_t addr, uint32_t site, uint32_t reason, uint64_t resource)
 {
@@ -421,7 +418,7 @@ static inline void ctp_resume(struct ctp_probe *p, struct ctp_thread *t, struct 
 	ctp_lane_publish(t, s, 1);
 }
 
-/* One coroutine hands the thread to another: two transitions, one look at the counter. */
+/* One coroutine hands the thread to another: two transitions with one read of the counter. */
 static inline void ctp_switch(struct ctp_probe *from, struct ctp_probe *to, struct ctp_thread *t,
 			      struct ctp_session *s, uint64_t addr, uint32_t site, uint32_t reason)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/slot.h - one slot, written and read: the seqlock of cTP.
+ * corotracer/slot.h - write and read one slot: the seqlock of cTP.
  *
  *   writer (ctp_slot_write)              reader (ctp_slot_read)
  *   seq = odd        relaxed             s1 = seq         acquire   (B)
@@ -9,7 +9,7 @@
  *   seq = even       release   (B)       s2 = seq         relaxed
  *                                        keep the copy if s1 == s2 and even
  *
- * The pairs of the whole protocol; an ordered access cites its letter
+ * The ordering pairs of the whole protocol.  The comment at an ordered access cites its letter.
  *
  *   (A) if the reader saw any payload of write n, it sees seq >= odd(n)
  *   (B) if the reader saw seq == even(n), it sees the whole payload of write n
@@ -18,26 +18,27 @@
  *   (E) if the reader saw a station's or header's extension magic, it sees the
  *       fields that the magic announces
  *   (F) if a thread saw a session's generation, it sees the session
- *   (G) the published clock is read whole: (A) and (B) once more, with the collector
- *       writing and the programs reading
- *   (H) if the collector saw a lane's head at n, it sees n records and their chunks' links
- *   (I) if the collector saw a lane open or closed, it sees whose it is, and its last head
- *   (J) whoever takes a unit from a pool comes after everything that was done to it before
- *       it was given back; so does a lane that sees its chunks returned
- *   (K) if a program saw a pool's committed memory, the memory is there
+ *   (G) the published clock is read consistently: as (A) and (B), but the collector
+ *       writes and the programs read
+ *   (H) if the collector saw a lane's head at n, it sees n bytes of records and the links of
+ *       their chunks
+ *   (I) if the collector saw a lane open or closed, it sees the lane's owner and its last head
+ *   (J) a thread that takes a unit from a pool sees every access to the unit from before the
+ *       unit was given back; so does a lane that sees its chunks returned
+ *   (K) if a program saw a pool's committed count, the memory of these units is allocated
  *   (L) if the collector saw a site ready, it sees the site
- *   (M) if a reader of a life sees the same id before and after, what it read is of that id
- *   (N) if a thread publishes for another, the other's lane is still its own (C++: events.h)
- *   (O) what a program counts before it has joined the collector reaches the collector
- *   (P) a thread that takes over a lane sees all that the thread before it wrote
+ *   (M) if a reader of a ctp_life sees the same id before and after, its copy belongs to that id
+ *   (N) if a thread publishes for another thread, that thread still owns its lane (C++: events.h)
+ *   (O) what a program counts before it has attached reaches the collector
+ *   (P) a thread that takes over a lane sees everything that the lane's last thread wrote
  *
- * A release *store* of the odd value does not give (A): it orders what comes before
- * it, and the payload comes after.  An acquire load of s2 would not either: it
- * orders what comes after it, and the payload comes before.  tests/stress/seqlock.c
- * shows both forms on real cores.
+ * A release *store* of the odd value does not give (A): it orders the accesses before it, and
+ * the payload comes after.  An acquire load of s2 does not give (A) either: it orders the
+ * accesses after it, and the payload comes before.  tests/stress/seqlock.c shows both forms on
+ * real cores.
  *
- * Write n (from 1) of a slot leaves seq at 2n, so seq / 2 counts the slot's writes:
- * that is how the collector knows what it missed.
+ * Write n (from 1) of a slot leaves seq at 2n, so seq / 2 counts the slot's writes.  The
+ * collector computes the number of lost events from it.
  */
 #ifndef COROTRACER_SLOT_H
 #define COROTRACER_SLOT_H
@@ -45,16 +46,16 @@
 #include <corotracer/atomic.h>
 #include <corotracer/ctp.h>
 
-/* A slot's payload, in private memory. */
+/* A copy of a slot's payload, in private memory. */
 struct ctp_event {
 	uint64_t time_ns;
 	uint64_t tid;
 	uint64_t addr;
-	uint64_t seq; /* as it stood in the slot */
+	uint64_t seq; /* seq of the slot when the copy was taken */
 	uint8_t is_active;
 };
 
-/* Write the event that leaves @slot at @seq (even).  One writer at a time. */
+/* Write the event that leaves @slot at @seq (even).  A slot has one writer at a time. */
 static inline void ctp_slot_write(struct ctp_epoch *slot, uint64_t seq, uint64_t time_ns,
 				  uint64_t tid, uint64_t addr, uint8_t is_active)
 {
@@ -71,7 +72,7 @@ static inline void ctp_slot_write(struct ctp_epoch *slot, uint64_t seq, uint64_t
 	ctp_store_release(&slot->seq, seq);
 }
 
-/* Copy the payload, whatever it is; the caller decides what the copy is worth. */
+/* Copy the payload without a check: the caller compares seq to accept or reject the copy. */
 static inline void ctp_slot_copy(const struct ctp_epoch *slot, struct ctp_event *out)
 {
 	out->time_ns = ctp_load_relaxed(&slot->timestamp);
@@ -81,8 +82,8 @@ static inline void ctp_slot_copy(const struct ctp_epoch *slot, struct ctp_event 
 }
 
 /*
- * Read the slot if it holds the write that leaves seq at @seq, whole.  Returns 1
- * with @out filled, or 0 when seq differs or the writer came by meanwhile.
+ * Read the slot if it holds the complete write that leaves seq at @seq.  Returns 1 with @out
+ * filled, or 0 if seq differs or the writer changed the slot during the copy.
  */
 static inline int ctp_slot_read(const struct ctp_epoch *slot, uint64_t seq, struct ctp_event *out)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/awaiter.h - TracedAwaiter: stands between a coroutine and what it awaits.
+ * corotracer/cpp/awaiter.h - TracedAwaiter: a wrapper around what a coroutine awaits.
  *
- * It calls what the compiler would have called, in the same order, with the same
- * arguments, and adds two events: one before await_suspend(), while the coroutine is still
- * ours, and one before await_resume().  If the awaitable is ready there are none.  It holds
- * references to what lives longer than itself and makes the awaiter of an operator
- * co_await in place: nothing is copied or moved.
+ * It calls the functions that the compiler would have called, in the same order, with the same
+ * arguments, and adds two events: one before await_suspend(), while the coroutine cannot be
+ * resumed yet, and one before await_resume().  If the awaitable is ready there are no events.  It
+ * holds references to objects that outlive it, and constructs the awaiter of an operator co_await
+ * in place: nothing is copied or moved.
  *
  * CTP_CPP_AWAIT
- *   Inlined into the coroutine, what await_suspend() has on its stack may be moved into the
- *   frame by clang before 19: memory that is no longer ours when it returns.  And it looks
- *   for this thread's state: see state.h.
+ *   Keeps await_suspend() from being inlined into the coroutine.  If it is inlined, clang
+ *   before 19 may move its local variables into the frame, which another thread may have
+ *   destroyed when it returns.  It also uses the state of this thread: see state.h.
  */
 #ifndef COROTRACER_CPP_AWAITER_H
 #define COROTRACER_CPP_AWAITER_H
@@ -37,11 +37,11 @@ namespace detail
 
 inline Coro *coro_of(PromiseMixin *promise);
 
-/* A constructor's argument: what follows makes it. */
+/* Tag of a constructor: its next argument is a function that makes the awaitable. */
 struct Made {
 };
 
-/* Of a promise that Traced<> made of another, that other: its awaiters want to see it. */
+/* For a promise type that is Traced<P>: P, which its awaiters expect. */
 template <class Promise> struct Untraced {
 	using type = Promise;
 };
@@ -61,7 +61,7 @@ concept TakesHandle = requires(Awaiter &a, std::coroutine_handle<Promise> h)
 	a.await_suspend(h);
 };
 
-/* The handle that @Awaiter would have been given. */
+/* The handle type that @Awaiter would get without tracing. */
 template <class Awaiter, class Promise> auto handle_for(std::coroutine_handle<Promise> h)
 {
 	using Other = typename Untraced<Promise>::type;
@@ -75,7 +75,7 @@ template <class Awaiter, class Promise> auto handle_for(std::coroutine_handle<Pr
 template <class A>
 concept IsItsAwaiter = !HasMemberCoAwait<A> && !HasFreeCoAwait<A>;
 
-/* What is awaited, or a reference to it; and its awaiter, made in place. */
+/* The awaitable, or a reference to it, and its awaiter, constructed in place. */
 template <class Inner> struct Awaited {
 	using Awaiter = decltype(awaiter_of(std::declval<Inner &&>()));
 
@@ -131,8 +131,9 @@ template <class Inner> struct IsTracedFinal<TracedFinal<Inner>> : std::true_type
 };
 
 /*
- * Do we see every way out of a coroutine of this promise?  If its end is traced, or its
- * frame goes with it, yes: then the thread can be known to be free again.
+ * Is every suspension and the end of a coroutine with this promise traced?  Yes if its end is
+ * traced, or if the frame is destroyed at its end.  Only then the thread's current coroutine is
+ * reliable.
  */
 template <class Promise> constexpr bool holds_thread()
 {
@@ -142,8 +143,8 @@ template <class Promise> constexpr bool holds_thread()
 }
 
 /*
- * Enter the frame of @h for wake(std::coroutine_handle<>), if @tracer is in it: an awaiter that a
- * program makes by itself may be given the PromiseMixin of something else.
+ * Enter the frame of @h for wake(std::coroutine_handle<>), if @tracer is in the frame: an awaiter
+ * that the program constructs itself may have been given the PromiseMixin of another coroutine.
  */
 template <class Promise>
 void enter_handle(Coro *c, const PromiseMixin *tracer, std::coroutine_handle<Promise> h)
@@ -155,7 +156,7 @@ void enter_handle(Coro *c, const PromiseMixin *tracer, std::coroutine_handle<Pro
 	c->entered = true;
 }
 
-/* While await_suspend() runs: should it throw, the coroutine goes on. */
+/* Calls @undo if await_suspend() throws: then the coroutine continues. */
 template <class Undo> struct OnThrow {
 	Undo undo;
 	bool armed = true;
@@ -180,7 +181,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	using detail::Awaited<Inner>::awaiter;
 	using Awaiter = typename detail::Awaited<Inner>::Awaiter;
 
-	PromiseMixin *tracer; /* whose coroutine awaits */
+	PromiseMixin *tracer; /* of the coroutine that awaits */
 
 	TracedAwaiter(Inner &&awaitable, PromiseMixin *promise,
 		      std::source_location place = std::source_location::current())
@@ -196,7 +197,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	{
 	}
 
-	/* An awaiter may refer to what it was made of. */
+	/* An awaiter may refer to its awaitable, so neither may move. */
 	TracedAwaiter(const TracedAwaiter &) = delete;
 	TracedAwaiter &operator=(const TracedAwaiter &) = delete;
 
@@ -234,10 +235,10 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	}
 
       protected:
-	const void *frame = nullptr; /* suspended as this */
+	const void *frame = nullptr; /* frame of the suspended coroutine; NULL: not suspended */
 
       private:
-	/* Why, as far as anybody says: what is awaited, its awaiter; or it is a child. */
+	/* The reason, from the awaitable, its awaiter or the child coroutine, in this order. */
 	Wait why()
 	{
 		Wait said = detail::wait_of(this->inner);
@@ -285,7 +286,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 							  why());
 		detail::OnThrow not_at_all([&p, c] { detail::perhaps_retract(p, c); });
 
-		/* From here on the frame is not ours, unless it says no. */
+		/* From here on the frame must not be accessed, unless the result is false. */
 		if (!awaiter().await_suspend(detail::handle_for<Awaiter>(h))) {
 			frame = nullptr;
 			return false;
@@ -298,7 +299,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	std::source_location where;
 };
 
-/* What initial_suspend() returns.  If it does not suspend, the coroutine runs from here on. */
+/* The result of initial_suspend().  If it does not suspend, the coroutine runs from here on. */
 template <class Inner> struct TracedInitial : TracedAwaiter<Inner> {
 	using TracedAwaiter<Inner>::TracedAwaiter;
 
@@ -311,7 +312,7 @@ template <class Inner> struct TracedInitial : TracedAwaiter<Inner> {
 	}
 };
 
-/* What final_suspend() returns: a coroutine that suspends here is over. */
+/* The result of final_suspend(): a coroutine that suspends here has ended. */
 template <class Inner> struct TracedFinal : detail::Awaited<Inner> {
 	using detail::Awaited<Inner>::awaiter;
 	using Awaiter = typename detail::Awaited<Inner>::Awaiter;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/child.h - is what a coroutine awaits a coroutine of ours, and which?
+ * corotracer/cpp/child.h - find the traced coroutine behind an awaited task object.
  *
- * In "co_await child()" the awaited object is somebody's task type.  Its promise_type says
- * that it is traced, but which of its members leads to the promise is the type's secret.
- * Yet somewhere it holds the frame's address, or the promise's; and the frames of those who
- * were born on this thread lately are known.  So the object's words are compared with
- * these: no word is followed, and a match is a coroutine that still lives, because its
- * life says so.  A task that was born longer ago, or elsewhere, is not recognised; its type
- * can tell by itself (corotracer_wait(), see wait.h).
+ * In "co_await child()" the awaited object has a task type of the program.  Its promise_type
+ * shows that it is traced, but not which member leads to the promise.  One of its words holds the
+ * address of the frame or of the promise, and the thread keeps a list of the coroutines that it
+ * created last.  So the words of the object are compared with that list.  No word is dereferenced,
+ * and a match is accepted only if the coroutine still exists according to its ctp_life.  A task
+ * that was created earlier, or on another thread, is not recognised; its type can provide a
+ * corotracer_wait() instead (wait.h).
  */
 #ifndef COROTRACER_CPP_CHILD_H
 #define COROTRACER_CPP_CHILD_H
@@ -33,13 +33,13 @@ namespace detail
 template <class T>
 concept TracedTask = std::is_base_of_v<PromiseMixin, typename T::promise_type>;
 
-/* Bytes from a frame's start to its promise: behind two pointers, aligned. */
+/* Bytes from the start of a frame to its promise, which follows two pointers, aligned. */
 template <class Promise> constexpr uintptr_t promise_offset()
 {
 	return (2 * sizeof(void *) + alignof(Promise) - 1) / alignof(Promise) * alignof(Promise);
 }
 
-/* And from there to the part that is ours. */
+/* Bytes from the promise to its PromiseMixin. */
 template <class Promise> uintptr_t mixin_offset()
 {
 	constexpr uintptr_t somewhere = alignof(Promise) * 4096;
@@ -49,7 +49,7 @@ template <class Promise> uintptr_t mixin_offset()
 	       somewhere;
 }
 
-/* The id of the newborn whose PromiseMixin is at @address; 0: none that lives. */
+/* The id of the recent coroutine whose PromiseMixin is at @address; 0 if there is none. */
 inline uint64_t newborn_id(uintptr_t address)
 {
 	for (const Newborn &n : self()->newborn)

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/events.h - what a coroutine writes when it leaves its thread, comes back,
- * and ends; and who it was that ran here meanwhile.
+ * corotracer/cpp/events.h - the events of a coroutine: suspend, resume and end; and the coroutine
+ * that runs on each thread.
  *
- * Who runs here
- *   A thread knows which traced coroutine runs on it, so that one that is born has a parent
- *   and one that is resumed knows by whom.  Each remembers whom it displaced and puts it
- *   back when it leaves.  That works only for a coroutine of which we see every way out
- *   (see holds_thread()): of others nothing is claimed beyond the await itself.
+ * The current coroutine
+ *   A thread knows the traced coroutine that runs on it: the parent of a coroutine that is
+ *   created there, and the waker of a coroutine that is resumed there.  A coroutine stores
+ *   the id of the one that it displaced, and restores it when it suspends.  That works only
+ *   for a coroutine whose every suspension and end is traced (see holds_thread()); for
+ *   others only the await itself is recorded.
  *
  * Before, not after
- *   The suspend is written before await_suspend() is called: as soon as that has handed the
- *   coroutine on, another thread may run and destroy it.  So nothing of the coroutine may be
- *   touched afterwards, only what is in struct Left, on the stack.
+ *   The suspend is written before await_suspend() is called: as soon as await_suspend() has
+ *   handed the coroutine on, another thread may run and destroy it.  So the coroutine must
+ *   not be accessed afterwards, only struct Left, which is on the stack.
  *
  * Perhaps
- *   An await_suspend() that returns bool may say that there was no suspension after all.
- *   Its record is written before, as any other, but published after (perhaps_publish), or
- *   taken back.  In between, another thread may resume the coroutine, and must not publish
- *   that before the suspend: it publishes the suspend, too (help_publish).  For that it has
- *   to know that the first thread is still at it, and that its lane is not given to another
- *   meanwhile: struct Turn.
+ *   An await_suspend() that returns bool may report that the coroutine did not suspend.  Its
+ *   record is written before the call, as any other, but published after it
+ *   (perhaps_publish), or taken back (perhaps_retract).  In between, another thread may
+ *   resume the coroutine, and must not publish the resume before the suspend: that thread
+ *   publishes the suspend, too (help_publish).  It has to know that the first thread has not
+ *   finished, and that its lane is not taken over meanwhile: struct Turn.
  */
 #ifndef COROTRACER_CPP_EVENTS_H
 #define COROTRACER_CPP_EVENTS_H
@@ -39,8 +40,8 @@ namespace detail
 {
 
 /*
- * Where a coroutine writes; true if it does.  Under a collector with lanes that is no
- * station, and there is nothing behind the pointer.
+ * The probe of a coroutine; true if the coroutine is traced.  Under a collector with lanes
+ * `station` is NULL and operator-> must not be used.
  */
 struct Station : ctp_probe {
 	explicit operator bool() const
@@ -59,39 +60,39 @@ struct Station : ctp_probe {
 	}
 };
 
-/* What a coroutine carries.  Two of the names are those that programs know. */
+/* The per-coroutine state.  my_station and event_count are public API: programs use these names. */
 struct Coro {
 	Station my_station;
 	uint64_t event_count; /* transitions */
-	uint64_t below;       /* who ran on its thread when it came: an id */
-	bool holds;           /* it is known when it leaves its thread */
-	bool entered;         /* its frame's kind is in the table of handle.h */
-	/* Of its last suspend, if it was one of those that may not have been: see Perhaps. */
+	uint64_t below;       /* id of the coroutine that it displaced on its thread */
+	bool holds;           /* all its suspensions and its end are traced */
+	bool entered;         /* its coroutine function is in the table of handle.h */
+	/* The last suspend, if its await_suspend() returned bool: see Perhaps. */
 	Turn *turn;
 	ctp_lane *lane;
 	uint64_t nr_turn, head, next_head;
 };
 
 /*
- * The function that resumes a frame is its first word, with gcc and with clang: it tells
- * whose code this is, and can be symbolised.
+ * The first word of a frame is the function that resumes it, with gcc and with clang.  It
+ * identifies the coroutine function and can be symbolised.
  */
 inline uint64_t resume_function(const void *frame)
 {
 	return static_cast<uint64_t>(*static_cast<const uintptr_t *>(frame));
 }
 
-/* ---- who runs here ---------------------------------------------------------- */
+/* ---- the current coroutine -------------------------------------------------- */
 
-/* A coroutine on its way out: all that is still known of it afterwards. */
+/* A coroutine that is suspending: everything that may be used after await_suspend(). */
 struct Left {
-	uint64_t id;     /* 0: not known, or not traced into lanes */
-	uint64_t was;    /* who ran here when it began to leave */
-	uint64_t before; /* who ran here before it */
+	uint64_t id;     /* 0: unknown, or not traced into a lane */
+	uint64_t was;    /* current coroutine before the suspend */
+	uint64_t before; /* current coroutine after the suspend */
 	uint32_t site;
 };
 
-/* It is about to leave; what await_suspend() does still counts as done by it. */
+/* The coroutine is about to suspend; await_suspend() still runs as this coroutine. */
 inline Left leave_begin(const Coro *c, uint32_t site)
 {
 	Thread &t = *self();
@@ -100,7 +101,7 @@ inline Left leave_begin(const Coro *c, uint32_t site)
 
 	if (id)
 		t.current = id;
-	t.passed = nullptr; /* whoever it was passed to did not say so */
+	t.passed = nullptr; /* no traced await resumed that frame */
 	return left;
 }
 
@@ -109,7 +110,7 @@ inline void leave_end(const Left &left)
 	self()->current = left.before;
 }
 
-/* It leaves by passing its thread directly to @frame. */
+/* The coroutine suspends and passes its thread directly to @frame. */
 inline void leave_to(const Left &left, const void *frame)
 {
 	Thread &t = *self();
@@ -120,13 +121,13 @@ inline void leave_to(const Left &left, const void *frame)
 	t.passed_at = left.site;
 }
 
-/* It did not leave. */
+/* The coroutine did not suspend. */
 inline void leave_not(const Left &left)
 {
 	self()->current = left.was;
 }
 
-/* It runs here from now on. */
+/* The coroutine runs on this thread from now on. */
 inline void enter(Coro *c)
 {
 	Thread &t = *self();
@@ -138,13 +139,13 @@ inline void enter(Coro *c)
 	t.current = id;
 }
 
-/* The same of one that did not suspend before it began. */
+/* As enter(), for a coroutine whose initial_suspend() did not suspend. */
 template <class = void> CTP_CPP_EVENT void start(Coro *c)
 {
 	enter(c);
 }
 
-/* It is gone, or over. */
+/* The coroutine is destroyed or has ended. */
 inline void forget(const Coro *c, uint64_t id)
 {
 	Thread &t = *self();
@@ -153,7 +154,7 @@ inline void forget(const Coro *c, uint64_t id)
 		t.current = c->below;
 }
 
-/* ---- leaving ------------------------------------------------------------------ */
+/* ---- suspend ------------------------------------------------------------------ */
 
 template <class = void>
 CTP_CPP_LEAVE Left write_suspend(Coro *c, uint64_t addr, std::source_location where, Wait wait)
@@ -170,18 +171,18 @@ CTP_CPP_LEAVE Left write_suspend(Coro *c, uint64_t addr, std::source_location wh
 	return leave_begin(c, site);
 }
 
-/* A suspend that may not have been one. */
+/* A suspend whose await_suspend() returns bool: the coroutine may not suspend. */
 struct Perhaps {
 	Left left;
-	Turn *turn;     /* NULL: published already */
-	ctp_lane *lane; /* in this lane, */
-	uint64_t head;  /* here, */
-	ctp_record *at; /* as this record, */
-	uint32_t nr;    /* of so many */
-	uint32_t state; /* what its life said before */
+	Turn *turn;     /* NULL: already published */
+	ctp_lane *lane; /* lane of the record */
+	uint64_t head;  /* head of the lane in front of the record */
+	ctp_record *at; /* the record */
+	uint32_t nr;    /* number of records */
+	uint32_t state; /* state of the ctp_life before the suspend */
 };
 
-/* The turns of all lanes, made by whoever comes first.  NULL: no memory for them. */
+/* The turns of all lanes, created by the first caller.  Returns NULL if mmap() fails. */
 CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
 {
 	size_t size = s->lane_pool.limit * sizeof(Turn);
@@ -194,12 +195,12 @@ CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
 	if (ctp_cas_release(&turns, static_cast<Turn *>(nullptr), static_cast<Turn *>(map)))
 		return static_cast<Turn *>(map);
 	munmap(map, size);
-	return ctp_load_acquire(&turns); /* (F) pairs with the release of who was first */
+	return ctp_load_acquire(&turns); /* (F) pairs with the first thread's release */
 }
 
 inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
 {
-	/* (F) pairs with the release in turns_make(): who sees the turns sees them empty. */
+	/* (F) pairs with the release in turns_make(): the turns are zeroed. */
 	Turn *all = ctp_load_acquire(&turns);
 
 	if (ctp_unlikely(!all) && !(all = turns_make(s)))
@@ -207,7 +208,10 @@ inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
 	return all + (lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units));
 }
 
-/* Write it, but not yet for the collector.  False: it has no place to wait in. */
+/*
+ * Write the suspend without publishing it.  Returns false if it cannot wait unpublished: the
+ * coroutine has no ctp_life, the lane has no room, or turns_make() failed.
+ */
 template <class = void>
 bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 {
@@ -223,7 +227,10 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 							     : ctp_lane_room(t, s, p->nr)) ||
 	    !(id = ctp_load_relaxed(&l->id)) || !(p->turn = turn_of(s, t->lane)))
 		return false;
-	/* One that this thread has begun before, and is still at: nobody may publish past it. */
+	/*
+	 * An earlier suspend of this thread that is still unpublished: publish it, so that a
+	 * helper's compare-and-swap of the head starts at this record.
+	 */
 	if (ctp_unlikely(ctp_load_relaxed(&t->lane->head) != ctp_lane_head(t)))
 		ctp_lane_publish_slow(t, s, 0);
 	c->turn = p->turn;
@@ -239,14 +246,15 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
 	t->at = p->at + p->nr;
 	/*
-	 * Seen by whoever resumes the coroutine: the program hands it over after this.
-	 * (N) pairs with the acquire load in settle_turn(), by one whose turn it was before.
+	 * A thread that resumes the coroutine sees this: the program hands the coroutine over
+	 * afterwards.  (N) pairs with the acquire load in settle_turn(), of a coroutine with an
+	 * earlier turn.
 	 */
 	ctp_store_release(&p->turn->nr, c->nr_turn);
 	return true;
 }
 
-/* The turn is over: nobody helps from now on. */
+/* The turn ends: other threads must not publish for it any more. */
 inline void turn_end(Turn *turn)
 {
 	/* (N) pairs with the acquire load in settle_turn(). */
@@ -269,7 +277,7 @@ CTP_CPP_LEAVE Perhaps write_perhaps(Coro *c, uint64_t addr, std::source_location
 	return p;
 }
 
-/* It was one.  The coroutine may be gone. */
+/* The coroutine has suspended.  It may already be destroyed. */
 template <class = void> CTP_CPP_LEAVE void perhaps_publish(const Perhaps &p)
 {
 	ctp_thread *t = &self()->ctp;
@@ -284,9 +292,9 @@ template <class = void> CTP_CPP_LEAVE void perhaps_publish(const Perhaps &p)
 	leave_end(p.left);
 }
 
-/* ---- coming back ----------------------------------------------------------------- */
+/* ---- resume ---------------------------------------------------------------------- */
 
-/* Woken by @waker and resumed, in one step. */
+/* Write a wake by @waker and the resume in one step. */
 inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 {
 	ctp_life *l = c->my_station.life;
@@ -310,35 +318,37 @@ inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 }
 
 /*
- * Another thread wrote the suspend of @c, and may not have published it yet: then do it.  The
- * head moves only if it is still where that record begins, so it does not matter who is
- * first; and a lane's head is never the same twice, unless the lane is given to another
- * thread, which its own thread sees to (leave_thread).
+ * Another thread wrote the suspend of @c and may not have published it yet: publish it.  The head
+ * moves only if it is still at the start of that record, so either thread may be first.  A lane
+ * never has the same head twice, unless it is given to another thread; leave_thread() prevents that
+ * while there are helpers.
  */
 CTP_CPP_HIDDEN void help_publish(const Coro *c)
 {
 	ctp_fetch_add_relaxed(&c->turn->helpers, 1u);
-	/* (N) pairs with the fence in leave_thread(): it sees us, or we see that it is over. */
+	/*
+	 * (N) pairs with the fence in leave_thread(): it sees this helper, or the turn has ended.
+	 */
 	ctp_fence_full();
 	if (ctp_load_relaxed(&c->turn->nr) == c->nr_turn)
 		/* (H) pairs with the acquire load in the collector's lane_look(). */
 		ctp_cas_release(&c->lane->head, c->head, c->next_head);
-	/* (N) pairs with the acquire in leave_thread(): what we did to the lane is done. */
+	/* (N) pairs with the acquire in leave_thread(): the access to the lane is complete. */
 	__atomic_fetch_sub(&c->turn->helpers, 1u, __ATOMIC_RELEASE);
 }
 
-/* If the suspend of @c is one that its thread may not have published yet: publish it. */
+/* Publish the suspend of @c, if its thread may not have published it yet. */
 inline void settle_turn(Coro *c, const Thread &t)
 {
 	if (!c->turn)
 		return;
-	/* (N) pairs with the release in turn_end(): then it is published. */
+	/* (N) pairs with the release in turn_end(): then the suspend is published. */
 	if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
 		help_publish(c);
 	c->turn = nullptr;
 }
 
-/* The coroutine that was suspended as @frame runs again, on this thread. */
+/* The coroutine of @frame runs again, on this thread. */
 template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *frame)
 {
 	Thread &t = *self();
@@ -355,7 +365,7 @@ template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *fra
 	enter(c);
 }
 
-/* It was none: the coroutine is still here, and runs. */
+/* The coroutine did not suspend: it continues on this thread. */
 template <class = void> CTP_CPP_LEAVE void perhaps_retract(const Perhaps &p, Coro *c)
 {
 	ctp_life *l = c->my_station.life;
@@ -367,7 +377,7 @@ template <class = void> CTP_CPP_LEAVE void perhaps_retract(const Perhaps &p, Cor
 		turn_end(p.turn);
 	if (!p.turn || t->lane != p.lane || t->at != p.at + p.nr ||
 	    ctp_load_relaxed(&p.lane->head) != p.head) {
-		/* Too late, others came after it: then it was one, and is over. */
+		/* Other records follow it, or it is published: write a resume, too. */
 		ctp_resume(&c->my_station, t, session());
 		c->event_count++;
 		return;
@@ -378,7 +388,7 @@ template <class = void> CTP_CPP_LEAVE void perhaps_retract(const Perhaps &p, Cor
 	c->event_count--;
 }
 
-/* await_suspend() threw: the coroutine runs on, with the exception. */
+/* await_suspend() threw: the coroutine continues with the exception. */
 CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 {
 	leave_not(left);
@@ -386,7 +396,7 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 	ctp_resume(&c->my_station, &self()->ctp, session());
 }
 
-/* A resume with an address, which only write_trace() has. */
+/* A resume with an address, from write_trace(). */
 CTP_CPP_HIDDEN void write_resume_at(Coro *c, uint64_t addr)
 {
 	Thread &t = *self();
@@ -401,7 +411,7 @@ CTP_CPP_HIDDEN void write_resume_at(Coro *c, uint64_t addr)
 	enter(c);
 }
 
-/* A transition that somebody tells by hand. */
+/* A transition that the program reports through write_trace(). */
 template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr, bool is_active)
 {
 	if (is_active && addr)
@@ -412,7 +422,7 @@ template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr,
 		leave_not(write_suspend(c, addr, std::source_location(), Wait{}));
 }
 
-/* ---- birth and end ------------------------------------------------------------------ */
+/* ---- create and end ----------------------------------------------------------------- */
 
 CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 			  std::source_location where)
@@ -426,7 +436,7 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 	if (attached <= 0)
 		return;
 	s = session();
-	t.passed = nullptr; /* that frame may be this one's memory now */
+	t.passed = nullptr; /* the memory of that frame may have been reused for this coroutine */
 	if (!name)
 		name = t.birth_name;
 	t.birth_name = nullptr;
@@ -438,7 +448,7 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 						ctp_load_relaxed(&c->my_station.life->id) };
 }
 
-/* It came to its end; its frame is still there. */
+/* The coroutine has returned or was cancelled; its frame still exists. */
 template <class = void> CTP_CPP_LEAVE Left finish(Coro *c, uint32_t flags)
 {
 	if (c->my_station)
@@ -451,7 +461,7 @@ CTP_CPP_HIDDEN void cancel(Coro *c)
 	leave_not(finish(c, CTP_END_CANCELLED));
 }
 
-/* The name of whoever is born here next. */
+/* Set the name of the next coroutine that is created on this thread. */
 CTP_CPP_HIDDEN void name_next(const char *name)
 {
 	self()->birth_name = name;
@@ -463,7 +473,7 @@ CTP_CPP_HIDDEN void end(Coro *c)
 	ctp_probe_end(&c->my_station, &self()->ctp, session(), 0);
 }
 
-/* Somebody makes it ready to run. */
+/* The coroutine is made ready to run, by the current coroutine of this thread if there is one. */
 CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
 {
 	ctp_session *s = session();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/handle.h - from a std::coroutine_handle<> to the PromiseMixin in its frame.
+ * corotracer/cpp/handle.h - find the PromiseMixin in the frame of a std::coroutine_handle<>.
  *
  * A handle without a promise type carries only the frame's address.  The first word of a frame
  * is the function that resumes it, one for each coroutine function, and all frames of one
  * coroutine function hold their PromiseMixin at the same offset.  So the first traced suspension
  * of a coroutine enters (function, offset) into a table, and wake() looks the function up.
  *
- * A coroutine function of which no coroutine has been suspended at a traced await is not in the
- * table, and neither is an untraced one: then nothing is known, and no other word of the frame
- * is read.  Entries are never removed.
+ * The table has no entry for an untraced coroutine function, or for one whose coroutines have not
+ * been suspended at a traced await yet.  Then the lookup fails, and no other word of the frame is
+ * read.  Entries are never removed.
  */
 #ifndef COROTRACER_CPP_HANDLE_H
 #define COROTRACER_CPP_HANDLE_H
@@ -24,7 +24,7 @@ namespace detail
 {
 
 struct FrameKind {
-	uintptr_t resume; /* 0: a free entry */
+	uintptr_t resume; /* 0: unused entry */
 	uintptr_t offset; /* bytes from the frame to its PromiseMixin; 0: not stored yet */
 };
 
@@ -38,7 +38,7 @@ inline uintptr_t frame_resume(const void *frame)
 	return ctp_load_relaxed(static_cast<const uintptr_t *>(frame));
 }
 
-/* The entry of @resume; @enter: made if there is none.  NULL: none, or no room for it. */
+/* The entry of @resume; with @enter it is added.  Returns NULL if there is none, or no room. */
 CTP_CPP_HIDDEN FrameKind *frame_kind(uintptr_t resume, bool enter)
 {
 	uint32_t at = static_cast<uint32_t>((resume >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
@@ -55,18 +55,18 @@ CTP_CPP_HIDDEN FrameKind *frame_kind(uintptr_t resume, bool enter)
 	return nullptr;
 }
 
-/* The coroutine of @frame is about to be suspended, and @mixin is in its promise. */
+/* The coroutine of @frame is about to be suspended; @mixin is in its promise. */
 CTP_CPP_HIDDEN void frame_enter(const void *frame, const void *mixin)
 {
 	FrameKind *kind = frame_kind(frame_resume(frame), true);
 
-	/* Always the same number, whichever coroutine of the function stores it. */
+	/* All coroutines of the function store the same offset. */
 	if (kind)
 		ctp_store_relaxed(&kind->offset, reinterpret_cast<uintptr_t>(mixin) -
 							 reinterpret_cast<uintptr_t>(frame));
 }
 
-/* The PromiseMixin in @frame; NULL: not known. */
+/* The PromiseMixin in @frame; NULL if unknown. */
 CTP_CPP_HIDDEN const void *frame_mixin(const void *frame)
 {
 	const FrameKind *kind = frame ? frame_kind(frame_resume(frame), false) : nullptr;

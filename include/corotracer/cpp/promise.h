@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/promise.h - PromiseMixin: what makes a promise_type a traced one.
+ * corotracer/cpp/promise.h - PromiseMixin: the base class that makes a promise_type traced.
  *
- * Inherit it, and every co_await in those coroutines is traced.  The compiler does not show
- * us the other ways in and out of a coroutine; a promise that wants them seen, too, says so:
+ * A promise that inherits from it has every co_await of its coroutines traced.  The mixin cannot
+ * intercept other ways to suspend, start and end; a promise that wants them traced wraps them:
  *
  *	auto initial_suspend() { return trace_initial(std::suspend_always{}); }
  *	auto final_suspend() noexcept { return trace_final(FinalAwaiter{}); }
@@ -14,7 +14,7 @@
  *		return trace_await(my_own_idea_of(a), where);
  *	}
  *
- * Or it leaves all of that to Traced<> (traced.h).
+ * Traced<> (traced.h) does all of this for a promise.
  */
 #ifndef COROTRACER_CPP_PROMISE_H
 #define COROTRACER_CPP_PROMISE_H
@@ -33,7 +33,7 @@ inline namespace v1
 class PromiseMixin : private detail::Coro
 {
       public:
-	/* A coroutine is born.  @name is copied (408 bytes of it at most). */
+	/* A coroutine is created.  Up to 408 bytes of @name are copied. */
 	PromiseMixin() : Coro()
 	{
 		detail::begin(this, this, nullptr, std::source_location());
@@ -45,7 +45,7 @@ class PromiseMixin : private detail::Coro
 		detail::begin(this, this, name, where);
 	}
 
-	/* A copy is not a coroutine: it is untraced, and what is assigned to stays who it is. */
+	/* A copy of a promise is untraced, and an assignment does not change the coroutine. */
 	PromiseMixin(const PromiseMixin &) noexcept : Coro()
 	{
 	}
@@ -61,7 +61,7 @@ class PromiseMixin : private detail::Coro
 			detail::end(this);
 	}
 
-	/* Every co_await of a promise that has no await_transform of its own. */
+	/* Called for every co_await of a promise without its own await_transform(). */
 	template <class A>
 	TracedAwaiter<A &&>
 	await_transform(A &&awaitable, std::source_location where = std::source_location::current())
@@ -70,8 +70,8 @@ class PromiseMixin : private detail::Coro
 	}
 
 	/*
-	 * For an await_transform of one's own: what it would have returned, traced.  A
-	 * temporary is moved into the result, since it would not live long enough.
+	 * For a custom await_transform(): wraps the awaitable that it would have returned.  A
+	 * temporary is moved into the result, because it would not live long enough.
 	 */
 	template <class A>
 	TracedAwaiter<A> trace_await(A &&awaitable,
@@ -80,7 +80,7 @@ class PromiseMixin : private detail::Coro
 		return { static_cast<A &&>(awaitable), this, where };
 	}
 
-	/* The same of what @make returns, which need not be movable then. */
+	/* As trace_await(), for the result of @make, which need not be movable. */
 	template <class Make>
 	TracedAwaiter<std::invoke_result_t<Make>>
 	trace_made(Make &&make, std::source_location where = std::source_location::current())
@@ -88,7 +88,7 @@ class PromiseMixin : private detail::Coro
 		return { detail::Made{}, static_cast<Make &&>(make), this, where };
 	}
 
-	/* What initial_suspend(), yield_value() and final_suspend() return, traced. */
+	/* Wrap the awaitables that initial_suspend(), yield_value() and final_suspend() return. */
 	template <class A>
 	TracedInitial<A> trace_initial(A &&awaitable,
 				       std::source_location where = std::source_location())
@@ -109,8 +109,8 @@ class PromiseMixin : private detail::Coro
 	}
 
 	/*
-	 * One transition, told by hand: suspended at @addr, or running again.  The event has
-	 * @addr either way.
+	 * Write one transition: suspended at @addr, or running again.  The event carries @addr in
+	 * both cases.
 	 */
 	void write_trace(uint64_t addr, bool is_active)
 	{
@@ -119,9 +119,9 @@ class PromiseMixin : private detail::Coro
 	}
 
 	/*
-	 * Somebody is about to make this coroutine ready to run: the coroutine that runs on
-	 * this thread, if one does.  @from says what brought it about: reading(fd), say.  To be
-	 * called before it is done, by any thread, as long as the coroutine is there.
+	 * This coroutine is about to be made ready to run, by the coroutine that runs on this
+	 * thread, if there is one.  @from is the cause: reading(fd), for example.  Call it before
+	 * the coroutine is made ready, from any thread, while the coroutine exists.
 	 */
 	void wake(Wait from = {},
 		  std::source_location where = std::source_location::current()) const
@@ -129,7 +129,7 @@ class PromiseMixin : private detail::Coro
 		detail::wake(this, from, where);
 	}
 
-	/* It will never be resumed again, and somebody is about to destroy it. */
+	/* The coroutine will never be resumed again, and is about to be destroyed. */
 	void cancelled()
 	{
 		detail::cancel(this);
@@ -140,13 +140,13 @@ class PromiseMixin : private detail::Coro
 		return static_cast<bool>(my_station);
 	}
 
-	/* The number by which a trace knows this coroutine; 0 while untraced. */
+	/* The id of this coroutine in the trace; 0 while untraced. */
 	uint64_t id() const
 	{
 		return ctp_probe_id(&my_station);
 	}
 
-	/* As programs know them: is it traced (true or false), how many transitions has it made? */
+	/* API of the existing coroTracer: traced (true or false), number of transitions. */
 	using Coro::event_count;
 	using Coro::my_station;
 
@@ -165,9 +165,9 @@ inline Coro *coro_of(PromiseMixin *promise)
 } // namespace detail
 
 /*
- * PromiseMixin::wake() of a handle that does not say of what promise.  The coroutine is known
- * once it, or another of the same coroutine function, has been suspended at a traced await; an
- * untraced one, a null handle and std::noop_coroutine() are left alone.
+ * PromiseMixin::wake() for a handle without a promise type.  The coroutine is known once it, or
+ * another coroutine of the same function, has been suspended at a traced await.  An untraced
+ * coroutine, a null handle and std::noop_coroutine() are ignored.
  */
 inline void wake(std::coroutine_handle<> h, Wait from = {},
 		 std::source_location where = std::source_location::current())
@@ -178,7 +178,7 @@ inline void wake(std::coroutine_handle<> h, Wait from = {},
 		static_cast<const PromiseMixin *>(mixin)->wake(from, where);
 }
 
-/* The same of a handle that does; of a promise that is not traced itself, as the one above. */
+/* As above, for a handle with a promise type; an untraced promise type uses the lookup above. */
 template <class Promise>
 void wake(std::coroutine_handle<Promise> h, Wait from = {},
 	  std::source_location where = std::source_location::current())
@@ -190,7 +190,7 @@ void wake(std::coroutine_handle<Promise> h, Wait from = {},
 }
 
 /*
- * Call @function with @args; the coroutine that is born first meanwhile has this name.
+ * Call @function with @args; the first coroutine that is created during the call has this name.
  *
  *	corotracer::named("session 7", session, fd);
  */
@@ -203,7 +203,7 @@ decltype(auto) named(const char *name, F &&function, Args &&...args)
 			detail::name_next(name_);
 		}
 
-		/* None was born: the next is another's. */
+		/* If no coroutine was created: the name must not apply to a later one. */
 		~Named()
 		{
 			detail::name_next(nullptr);

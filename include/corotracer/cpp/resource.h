@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/resource.h - what becomes of the things that coroutines wait for.
+ * corotracer/cpp/resource.h - events of resources: descriptors closed, locks taken and released.
  *
- *	corotracer::closing(fd);	// before close(): whoever waits for it waits in vain
- *	corotracer::acquired(&lock);	// the coroutine that runs here holds it now
+ *	corotracer::closing(fd);	// before close(): coroutines that wait for it are not woken
+ *	corotracer::acquired(&lock);	// the coroutine that runs here holds it from now on
  *	corotracer::released(&lock);
  *
- * Which coroutine runs here is known from its first resume on.
+ * The coroutine that runs here is known after its first resume.
  *
- * Nobody has to.  Who does gets proof where the report could only suspect: of descriptors
- * closed under a waiter, and of deadlocks.
+ * Optional.  With these events the report can prove what it could otherwise only suspect:
+ * descriptors that are closed while a coroutine waits for them, and deadlocks.
  */
 #ifndef COROTRACER_CPP_RESOURCE_H
 #define COROTRACER_CPP_RESOURCE_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/site.h - from std::source_location to the number of a site.
+ * corotracer/cpp/site.h - map a std::source_location to the number of a site.
  *
- * A source_location is a pointer to something that the compiler made for that place, so the
- * pointer is the key.  The table is twice as large as there can be sites: it never fills.
- * It lies in memory of its own, of which only the touched pages exist; places of one file
- * are near each other there, too.
+ * A source_location is a pointer to a constant that the compiler emits for each location, so the
+ * pointer is the key.  The hash table has twice as many entries as there can be sites: it is
+ * never full.  It is a separate mapping, of which only the touched pages exist; the sites of one
+ * file are close to each other in the table, too.
  */
 #ifndef COROTRACER_CPP_SITE_H
 #define COROTRACER_CPP_SITE_H
@@ -26,7 +26,7 @@ namespace detail
 
 struct SiteEntry {
 	const void *key;
-	uint32_t id; /* 0: not entered yet */
+	uint32_t id; /* 0: not registered yet */
 	uint32_t reserved;
 };
 
@@ -47,10 +47,10 @@ inline uint32_t site_slot(const void *key)
 	return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(key) >> 3) % site_entries;
 }
 
-/* The table, made by whoever comes first.  NULL: no memory for it. */
+/* The table, created by the first caller.  Returns NULL if mmap() fails. */
 CTP_CPP_HIDDEN SiteEntry *site_table_get()
 {
-	/* (F) pairs with the release below: who sees the table sees it empty. */
+	/* (F) pairs with the release below: a thread that sees the table sees it zeroed. */
 	SiteEntry *table = ctp_load_acquire(&site_table);
 	void *map;
 
@@ -65,10 +65,10 @@ CTP_CPP_HIDDEN SiteEntry *site_table_get()
 	if (ctp_cas_release(&site_table, static_cast<SiteEntry *>(nullptr), table))
 		return table;
 	munmap(map, site_entries * sizeof(SiteEntry));
-	return ctp_load_acquire(&site_table); /* (F) pairs with the release of who was first */
+	return ctp_load_acquire(&site_table); /* (F) pairs with the first thread's release */
 }
 
-/* The entry of @key: found, or made. */
+/* Find or add the entry of @key. */
 CTP_CPP_HIDDEN SiteEntry *site_entry(SiteEntry *table, const void *key)
 {
 	uint32_t at = site_slot(key);
@@ -101,13 +101,13 @@ CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 		return id;
 	ctp_function_plain(where.function_name(), name, sizeof(name));
 	id = ctp_site_enter(s, where.file_name(), where.line(), name);
-	/* Another thread was first: its number is as good, and the same for all from now on. */
+	/* Another thread was first: use its number, which is final. */
 	if (id && !ctp_cas_relaxed(&entry->id, 0u, id))
 		id = ctp_load_relaxed(&entry->id);
 	return id;
 }
 
-/* The number of @where; 0 where it cannot have one. */
+/* The number of @where; 0 if it has none. */
 inline uint32_t site_id(ctp_session *s, const std::source_location &where)
 {
 	/* (F) pairs with the release in site_table_get(). */
@@ -118,7 +118,7 @@ inline uint32_t site_id(ctp_session *s, const std::source_location &where)
 		const SiteEntry *entry = &table[site_slot(key)];
 		uint32_t id = ctp_load_relaxed(&entry->id);
 
-		/* A key never changes, and an id is of the key that was there before it. */
+		/* A key never changes once set, and the id is stored after the key. */
 		if (ctp_likely(ctp_load_relaxed(&entry->key) == key && id))
 			return id;
 	}

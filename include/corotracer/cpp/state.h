@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/state.h - what a C++ program has of the tracer: one session, one struct per
- * thread, and the slow path, all without a library.
+ * corotracer/cpp/state.h - the state of the C++ SDK: one session, one struct per thread, and the
+ * slow path, without a library.
  *
  * One copy
- *   Everything here is inline, so that any number of translation units share one session
- *   and one copy of the slow path.  Functions are hidden: those of a libcorotracer that the
- *   program links, too, stay its own, and so does its session.  Variables are not: shared
- *   objects of one program share them, too.  Their names carry a version, because two
- *   objects may have been built with different headers.
+ *   Everything here is inline, so that all translation units share one session and one copy
+ *   of the slow path.  Functions are hidden: a libcorotracer in the same program keeps its
+ *   own functions and its own session.  Variables are visible: the shared objects of a
+ *   program share them.  Their names carry a version, because two objects may have been
+ *   built with different headers.
  *
  * Never destroyed
- *   Nothing here has a constructor or a destructor that runs.  A coroutine may be older
- *   than main() and outlive it, and a thread may end one in its last breath.
+ *   No constructor or destructor here runs at startup or exit.  A coroutine may be created
+ *   before main() and outlive it, and may be destroyed while its thread exits.
  */
 #ifndef COROTRACER_CPP_STATE_H
 #define COROTRACER_CPP_STATE_H
 
 /*
- * Whatever looks for this thread's state must not become part of a coroutine: clang may keep
- * the address over a suspension, and it is another thread's then.  gcc does not, and does not
- * want to hear of functions that are inline and never inlined.
+ * A function that computes the address of this thread's state must not be inlined into a coroutine:
+ * clang may keep the address across a suspension, after which the coroutine may run on another
+ * thread.  gcc does not, and warns about functions that are both inline and noinline.
  */
 #if defined(__clang__)
 #define CTP_CPP_HIDDEN inline __attribute__((noinline, cold, visibility("hidden")))
@@ -33,13 +33,13 @@
 #endif
 
 /*
- * Templates need no "inline" to be there once.  The code of an event is too much to have it
- * at every co_await, and a call costs a nanosecond: one call, so with clang the events that
- * await_suspend() writes are part of that.
+ * Templates need no "inline" to be emitted once.  The code of an event is too large to be inlined
+ * at every co_await, and a call costs a nanosecond.  There is one call per event: with clang the
+ * events that await_suspend() writes are inlined into await_suspend().
  */
 #define CTP_CPP_EVENT __attribute__((noinline, visibility("hidden")))
 
-/* The C SDK's header may have been here first, and declared them as its library's. */
+/* The C SDK's header may have been included first, and has declared these as extern. */
 #undef CTP_SLOW_LINKAGE
 #define CTP_SLOW_LINKAGE CTP_CPP_HIDDEN
 #ifndef CTP_SLOW
@@ -63,32 +63,33 @@ namespace detail
 
 inline constexpr uint32_t nr_newborn = 4;
 
-/* A coroutine that was born here not long ago. */
+/* A coroutine that was recently created on this thread. */
 struct Newborn {
-	uintptr_t promise; /* its PromiseMixin, inverted: no leak is to hide behind us */
+	uintptr_t promise; /* its PromiseMixin, inverted so that it hides no leak */
 	const ctp_life *life;
 	uint64_t id;
 };
 
 struct Thread {
 	ctp_thread ctp;
-	uint64_t current;       /* the coroutine that runs here, as far as that is known: its id */
-	const void *passed;     /* the frame to which a coroutine has just passed this thread, */
-	uint64_t passed_by;     /* that coroutine's id, */
-	uint32_t passed_at;     /* and the site */
-	uint32_t nr_born;       /* so many were born here */
-	const char *birth_name; /* of the next that will be */
+	uint64_t current;       /* id of the coroutine that runs here, if known; else 0 */
+	const void *passed;     /* frame to which a coroutine has just passed this thread, */
+	uint64_t passed_by;     /* id of the coroutine that passed it, */
+	uint32_t passed_at;     /* and its site */
+	uint32_t nr_born;       /* number of coroutines created here */
+	const char *birth_name; /* name of the next coroutine */
 	Newborn newborn[nr_newborn];
 };
 
 /*
- * One per lane and process, never unmapped: the number of the suspend that the lane's thread has
- * written but perhaps not published, or one that no suspend has.  It counts on, whoever has the
- * lane: once it is another, what had this number is published.
+ * One per lane and process, never unmapped.  `nr` is the number of the suspend that the lane's
+ * thread has written but may not have published, or a number that no suspend has.  It increases
+ * also when the lane changes its thread.  Once it differs from the number of a suspend, that
+ * suspend is published.
  */
 struct Turn {
 	uint64_t nr;
-	uint32_t helpers; /* threads that are just about to publish for it */
+	uint32_t helpers; /* threads that are publishing for the lane's thread */
 	uint8_t reserved[52];
 };
 
@@ -107,9 +108,9 @@ CTP_CPP_STATE inline constinit thread_local Thread thread
 	__attribute__((tls_model("initial-exec"))) = {};
 
 /*
- * This thread's.  Not by its name: the address of an inline variable might be null, as far as
- * a compiler knows, and UBSan's check for it takes the flags of an addition that the linker
- * replaces by an instruction without flags (gcc 12, binutils 2.40).
+ * The state of this thread.  A function and not the variable: for the compiler the address of an
+ * inline variable may be null, and UBSan's check for that uses the flags of an addition which the
+ * linker replaces by an instruction without flags (gcc 12, binutils 2.40).
  */
 __attribute__((returns_nonnull, no_sanitize("undefined"))) inline Thread *self()
 {
@@ -121,7 +122,7 @@ inline ctp_session *session()
 	return ctp_load_relaxed(&process.session);
 }
 
-/* For where the kernel does not wipe the page: see ctp_session_page(). */
+/* For kernels that do not wipe the page: see ctp_session_page(). */
 inline void wipe_in_child()
 {
 	if (process.session)
@@ -129,8 +130,8 @@ inline void wipe_in_child()
 }
 
 /*
- * A thread ends, and its lane will be another's.  If somebody is just publishing for it (see
- * events.h) the lane must not be: it stays open then, which costs a lane.
+ * A thread ends, and another thread may take over its lane.  If a thread is publishing for it at
+ * this moment (see events.h), the lane must not be reused: it stays open and is lost.
  */
 inline void leave_thread(void *leaving)
 {
@@ -141,13 +142,13 @@ inline void leave_thread(void *leaving)
 	if (s && all && t->lane && t->ticket == ~ctp_load_relaxed(&s->generation)) {
 		Turn *turn = all + (t->lane - reinterpret_cast<ctp_lane *>(s->lane_pool.units));
 
-		/* It may end in the middle of an await_suspend(). */
+		/* The thread may end in the middle of an await_suspend(). */
 		ctp_lane_publish(t, s, 0);
 		/* (N) pairs with the acquire load in settle_turn(). */
 		ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 		/* (N) pairs with the fence in help_publish(). */
 		ctp_fence_full();
-		/* (N) pairs with the release in help_publish(): whoever it was has finished. */
+		/* (N) pairs with the release in help_publish(): the helpers have finished. */
 		if (ctp_load_acquire(&turn->helpers))
 			ctp_lane_forget(t);
 	}
@@ -156,7 +157,7 @@ inline void leave_thread(void *leaving)
 
 inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread };
 
-/* As ctp_attach(): 1 attached, 0 not, -1 another thread has not finished. */
+/* As ctp_attach(): 1 attached, 0 not traced, -1 another thread has not finished. */
 inline int attach()
 {
 	return ctp_attach(&process, &hooks);
@@ -165,16 +166,16 @@ inline int attach()
 } // namespace detail
 
 /*
- * Join the collector that the environment names.  Once, early in main(); any number of
- * times is fine, and a program that never does joins with its first coroutine.  Without a
- * collector nothing happens, now or later; CTP_VERBOSE=1 says why on stderr.
+ * Attach to the collector that the environment names.  Call it once, early in main(); more calls do
+ * no harm, and without a call the first coroutine attaches.  Without a collector it has no effect;
+ * CTP_VERBOSE=1 prints the reason on stderr.
  */
 inline void InitTracer()
 {
 	detail::attach();
 }
 
-/* True when new coroutines will be traced, as far as there is room. */
+/* True if new coroutines are traced, as far as there is room. */
 inline bool enabled()
 {
 	/* (F) pairs with the release in ctp_session_get(). */

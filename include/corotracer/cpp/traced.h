@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/traced.h - Traced<Promise>: a promise type, seen whole, without touching it.
+ * corotracer/cpp/traced.h - Traced<Promise>: trace a promise type completely, without changing it.
  *
  *	struct task {
- *		struct promise { ... };				// as it was
+ *		struct promise { ... };				// unchanged
  *		using promise_type = corotracer::Traced<promise>;
  *	};
  *
- * or, for a type that is somebody else's:
+ * or, for a type of a library:
  *
  *	template <class... Args> struct std::coroutine_traits<theirs::task, Args...> {
  *		using promise_type = corotracer::Traced<theirs::task::promise_type>;
  *	};
  *
- * It derives from the promise and stands in front of it: what the promise returns from
- * initial_suspend(), await_transform(), yield_value() and final_suspend() is traced, and all
- * else is inherited.  The promise and its awaiters see the handles that they always saw:
- * it is the first thing in the frame's promise, at the same place, so that
- * coroutine_handle<promise>::from_promise(*this) means what it did.
+ * Traced<> derives from the promise and overrides some of its functions: the awaitables that the
+ * promise returns from initial_suspend(), await_transform(), yield_value() and final_suspend() are
+ * traced, and everything else is inherited.  The promise and its awaiters get the same handle types
+ * as before: the promise is the first base class, at the same offset in the frame, so that
+ * coroutine_handle<promise>::from_promise(*this) still works.
  */
 #ifndef COROTRACER_CPP_TRACED_H
 #define COROTRACER_CPP_TRACED_H
@@ -34,7 +34,7 @@ inline namespace v1
 namespace detail
 {
 
-/* Has @P a member of that name, whatever it is?  If so, the name is ambiguous here. */
+/* Does @P have a member of that name, of any kind?  If so, the name is ambiguous here. */
 struct NamesAwaitTransform {
 	int await_transform;
 };
@@ -73,7 +73,7 @@ template <class Inner> struct IsTraced<TracedInitial<Inner>> : std::true_type {
 template <class Inner> struct IsTraced<TracedFinal<Inner>> : std::true_type {
 };
 
-/* The parameter of a yield_value() that is not overloaded; of others nothing is known. */
+/* The parameter type of a yield_value() that is not overloaded; Unknown for others. */
 struct Unknown {
 };
 
@@ -93,7 +93,7 @@ struct YieldParameter<P> {
 	using type = decltype(parameter_of(&P::yield_value));
 };
 
-/* The promise, and behind it what makes it traced, unless it has that already. */
+/* The promise, followed by a PromiseMixin unless the promise already has one. */
 template <class P, bool = std::is_base_of_v<PromiseMixin, P>> struct WithMixin : P, PromiseMixin {
 	template <class... Args>
 	explicit WithMixin(std::source_location where, Args &...args)
@@ -110,8 +110,8 @@ template <class P> struct WithMixin<P, true> : P {
 };
 
 /*
- * What a promise's functions make, traced; made in place.  Not members of Traced<>, where a
- * name of ours might be one of the promise's.
+ * Wrap the awaitables that the promise's functions return, constructed in place.  These are not
+ * members of Traced<>, where their names could conflict with names of the promise.
  */
 template <class Make>
 auto trace_transformed(Make &&make, PromiseMixin *p, std::source_location where)
@@ -180,7 +180,7 @@ template <class P> class Traced : public detail::WithMixin<P>
 		detail::coro_of(this)->holds = true;
 	}
 
-	/* A promise may have a constructor that takes what its coroutine was called with. */
+	/* A promise may have a constructor that takes the arguments of its coroutine. */
 	template <class... Args>
 	requires(sizeof...(Args) > 0 && !std::is_aggregate_v<P> &&
 		 std::is_constructible_v<P, Args &...>) Traced(Args &...ctp_args)
@@ -222,7 +222,7 @@ template <class P> class Traced : public detail::WithMixin<P>
 				this, ctp_where);
 	}
 
-	/* For "co_yield { 1, 2 }", which says nothing of its type. */
+	/* For "co_yield { 1, 2 }", whose type cannot be deduced. */
 	auto
 	yield_value(typename detail::YieldParameter<P>::type &&ctp_v,
 		    ctp_place ctp_where = ctp_place::

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/wait.h - why a coroutine waits, and on what: reading(fd) and its kind.
+ * corotracer/cpp/wait.h - why a coroutine waits, and for what: reading(fd) and similar.
  *
- * Nothing of this is needed.  It makes the difference between "waits at line 41" and
- * "waits at line 41 to read from descriptor 12".  Three ways to say it:
+ * Optional.  It changes "waits at line 41" into "waits at line 41 to read from descriptor 12".
+ * There are three ways:
  *
- *	co_await corotracer::reading(fd, socket.read(buffer));	// here, for this one
+ *	co_await corotracer::reading(fd, socket.read(buffer));	// for this co_await
  *
- *	struct ReadAwaiter {				// once, for all who await one of these
+ *	struct ReadAwaiter {				// for every await of this type
  *		corotracer::Wait corotracer_wait() const { return corotracer::reading(fd); }
  *		...
  *
- *	corotracer::Wait corotracer_wait(const theirs::Read &r);   // a type of somebody else's
+ *	corotracer::Wait corotracer_wait(const theirs::Read &r);   // for a type of a library
  */
 #ifndef COROTRACER_CPP_WAIT_H
 #define COROTRACER_CPP_WAIT_H
@@ -27,11 +27,11 @@ namespace corotracer
 inline namespace v1
 {
 
-/* A CTP_REASON_*, and the number of what is waited for, if it has one. */
+/* A CTP_REASON_*, and the number of the resource, if there is one. */
 struct Wait {
 	uint64_t resource = 0;
 	uint32_t reason = CTP_REASON_UNKNOWN;
-	uint32_t has_resource = 0; /* 0 or 1; as wide as it is, so that both are stored at once */
+	uint32_t has_resource = 0; /* 0 or 1; 32 bits: stored together with reason */
 
 	constexpr explicit operator bool() const
 	{
@@ -69,7 +69,7 @@ concept HasFreeCoAwait = requires(A &&a)
 	operator co_await(static_cast<A &&>(a));
 };
 
-/* What the compiler would await: the awaitable, or what its operator co_await makes of it. */
+/* The awaiter that the compiler would use: the awaitable or what its operator co_await returns. */
 template <class A> constexpr decltype(auto) awaiter_of(A &&a)
 {
 	if constexpr (HasMemberCoAwait<A>)
@@ -83,8 +83,9 @@ template <class A> constexpr decltype(auto) awaiter_of(A &&a)
 } // namespace detail
 
 /*
- * An awaitable that says why it is waited for.  As the functions below return it, it holds a
- * reference: it is of one expression.  In a coroutine that is not traced it is what it holds.
+ * An awaitable with the reason of the wait.  The functions below return it with a reference to the
+ * awaitable: use it only within one expression.  In an untraced coroutine it behaves like the
+ * awaitable.
  */
 template <class A> struct Annotated {
 	A awaitable;
@@ -101,7 +102,7 @@ template <class A> struct Annotated {
 	}
 };
 
-/* Any reason there is, with what is waited for or without. */
+/* Any CTP_REASON_*, with or without a resource. */
 constexpr Wait waiting(uint32_t reason)
 {
 	return Wait{ 0, reason, 0 };
@@ -117,7 +118,7 @@ template <class A> constexpr Annotated<A &&> because(Wait wait, A &&awaitable)
 	return { static_cast<A &&>(awaitable), wait };
 }
 
-/* NAME(resource) says why; NAME(resource, awaitable) awaits it for that reason. */
+/* NAME(resource) is a Wait; NAME(resource, awaitable) awaits @awaitable for that reason. */
 #define CTP_CPP_WAIT(name, reason)                                                            \
 	template <class R> constexpr Wait name(R resource)                                    \
 	{                                                                                     \
@@ -132,16 +133,16 @@ CTP_CPP_WAIT(reading, CTP_REASON_IO_READ)      /* a descriptor */
 CTP_CPP_WAIT(writing, CTP_REASON_IO_WRITE)     /* a descriptor */
 CTP_CPP_WAIT(accepting, CTP_REASON_ACCEPT)     /* a descriptor */
 CTP_CPP_WAIT(connecting, CTP_REASON_CONNECT)   /* a descriptor */
-CTP_CPP_WAIT(sleeping, CTP_REASON_TIMER)       /* until: CLOCK_MONOTONIC ns; 0 if not known */
+CTP_CPP_WAIT(sleeping, CTP_REASON_TIMER)       /* deadline: CLOCK_MONOTONIC ns; 0 if unknown */
 CTP_CPP_WAIT(locking, CTP_REASON_MUTEX)        /* the address of the lock */
-CTP_CPP_WAIT(acquiring, CTP_REASON_SEMAPHORE)  /* its address */
+CTP_CPP_WAIT(acquiring, CTP_REASON_SEMAPHORE)  /* address of the semaphore */
 CTP_CPP_WAIT(sending, CTP_REASON_CHANNEL_SEND) /* the address of the channel */
 CTP_CPP_WAIT(receiving, CTP_REASON_CHANNEL_RECV)
-CTP_CPP_WAIT(joining, CTP_REASON_JOIN)     /* the id of the coroutine: PromiseMixin::id() */
-CTP_CPP_WAIT(signalled, CTP_REASON_SIGNAL) /* its number */
+CTP_CPP_WAIT(joining, CTP_REASON_JOIN)     /* coroutine id: PromiseMixin::id() */
+CTP_CPP_WAIT(signalled, CTP_REASON_SIGNAL) /* number of the signal */
 #undef CTP_CPP_WAIT
 
-/* Gives way to others, and waits for nothing. */
+/* The coroutine yields to others and waits for nothing. */
 constexpr Wait yielding()
 {
 	return waiting(CTP_REASON_YIELD);
@@ -166,7 +167,7 @@ concept SomebodySaysWhy = requires(const std::remove_reference_t<A> &a)
 		} -> std::convertible_to<Wait>;
 };
 
-/* What @a itself, or whoever knows its type, says. */
+/* The reason according to @a itself, or to a free function corotracer_wait() for its type. */
 template <class A> constexpr Wait wait_of(const A &a)
 {
 	if constexpr (SaysWhy<A>)
