@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer.c - the part of the C SDK that is not worth inlining.
+ * corotracer.c - the out-of-line part of the C SDK.
  *
- * The mechanism is in corotracer/attach.h, shared with the SDKs that have no
- * library; here it gets its one process-wide and its thread-local state, and names
- * that a linker can find.
+ * The implementation is in corotracer/attach.h, which the SDKs without a library use, too.  This
+ * file adds the process-wide state, the thread-local state and the exported symbols.
  */
 #define CTP_SLOW_LINKAGE __attribute__((visibility("default"), noinline))
 
@@ -15,7 +14,7 @@
 struct ctp_process corotracer__process = { .sock = -1 };
 __thread struct ctp_thread corotracer__thread;
 
-/* For where the kernel does not wipe the page: see ctp_session_page(). */
+/* For kernels that do not wipe the page: see ctp_session_page(). */
 static void wipe_in_child(void)
 {
 	if (corotracer__process.session)
@@ -60,7 +59,7 @@ uint32_t corotracer__site(struct corotracer_site *site)
 	if (!s || !ctp_load_acquire(&s->generation) || !s->lanes)
 		return 0;
 	id = ctp_site_enter(s, site->file, site->line, site->function);
-	/* Another thread was first: its number is as good, and the same for all from now on. */
+	/* Another thread was first: use its number, which is final. */
 	if (id && !ctp_cas_relaxed(&site->id, 0u, id))
 		id = ctp_load_relaxed(&site->id);
 	return id;
