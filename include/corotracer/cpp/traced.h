@@ -13,7 +13,7 @@
  *		using promise_type = corotracer::Traced<theirs::task::promise_type>;
  *	};
  *
- * Traced<> derives from the promise and overrides some of its functions: the awaitables that the
+ * Traced<> derives from the promise and wraps some of its functions: the awaitables that the
  * promise returns from initial_suspend(), await_transform(), yield_value() and final_suspend() are
  * traced, and everything else is inherited.  The promise and its awaiters get the same handle types
  * as before: the promise is the first base class, at the same offset in the frame, so that
