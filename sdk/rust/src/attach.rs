@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-//! attach - join a collector: read the environment, map and check the region, connect the socket.
+//! attach - attach to a collector: read the environment, map and check the region, connect the
+//! socket.
 //!
-//! Manners, since this runs in somebody else's program: never prints unless `CTP_VERBOSE` asks,
-//! never blocks, never raises SIGPIPE, installs no signal handler, keeps errno.  One thread
-//! attaches; others that begin coroutines meanwhile wait until the session is published, some
-//! 100 us.  They do not wait once the attach has taken 50 ms: see later.rs.  What may take long,
-//! the socket and membarriers, comes after that.
+//! This runs inside the program, so it prints only if `CTP_VERBOSE` is set, does not block, does
+//! not raise SIGPIPE, installs no signal handler and preserves errno.  One thread attaches.  Other
+//! threads that create coroutines meanwhile wait until the session is published, about 100 us.
+//! They stop waiting once the attach has taken 50 ms: see later.rs.  The steps that may take long,
+//! the socket and the membarrier registration, run after the session is published.
 //!
-//! Trust: the header is the collector's, perhaps of another make.  Each field is read once and
-//! checked, and the file must really have the bytes that will be used.
+//! The header is untrusted: the collector wrote it, possibly another implementation.  Each field is
+//! read once and checked, and the file must be large enough for every byte that is used.
 
 use crate::clock;
 use crate::lane::{Spare, SPARES};
@@ -28,7 +29,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
 
-/// Why we are not traced; only for those who asked.
+/// Print why the process is not traced, or with which limits; only if `CTP_VERBOSE` is set.
 macro_rules! say {
     ($($arg:tt)*) => {
         if sys::env(ENV_VERBOSE).is_some() {
@@ -47,7 +48,7 @@ fn text(path: &[u8]) -> std::borrow::Cow<'_, str> {
 
 // ---- the region -------------------------------------------------------------------
 
-/// Is the header one that we can work with?  The number of stations there really are.
+/// Check the header.  Returns the number of usable stations, or None if the header is not usable.
 fn header_check(header: &Header, size: u64, promised: u64) -> Option<u32> {
     let magic = header.magic_number.load(Ordering::Relaxed);
     let version = header.version.load(Ordering::Relaxed);
@@ -75,7 +76,7 @@ fn header_check(header: &Header, size: u64, promised: u64) -> Option<u32> {
     Some(if promised != 0 && promised < u64::from(max) { promised as u32 } else { max })
 }
 
-/// Map all of it; or, where the program may not have so many addresses, what the stations need.
+/// Map the whole file; if the program's address space limit forbids it, only the stations.
 fn map_some(file: &File, size: u64) -> Option<(*mut u8, u64)> {
     if let Some(map) = sys::map_shared(file, size) {
         return Some((map, size));
@@ -91,7 +92,7 @@ fn map_some(file: &File, size: u64) -> Option<(*mut u8, u64)> {
     sys::map_shared(file, less).map(|map| (map, less))
 }
 
-/// Open and map the region at `path`; its size.
+/// Open and map the region at `path`.  Returns the number of mapped bytes.
 fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
     let opened = sys::open_region(path).and_then(|file| sys::identify(&file).map(|id| (file, id)));
     let (file, id) = match opened {
@@ -112,7 +113,7 @@ fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
             return None;
         }
     };
-    // SAFETY: mapped, page-aligned, at least a header long, and made of atomics.
+    // SAFETY: mapped, page-aligned, at least one header long; the header consists of atomics.
     match header_check(unsafe { &*map.cast::<Header>() }, size, promised) {
         Some(nr) => {
             info.header = map.cast();
@@ -122,14 +123,14 @@ fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
             Some(size)
         }
         None => {
-            // SAFETY: just mapped, and nobody has seen it.
+            // SAFETY: mapped above and not published.
             unsafe { sys::unmap(map, size as usize) };
             None
         }
     }
 }
 
-/// Does the collector know our extensions, and which?
+/// The extensions that the collector supports; 0 if it supports no extension of this version.
 fn ext_features(header: &Header) -> u32 {
     let ext = ext_header(header);
     // (E) pairs with the release store in the collector's region_create().
@@ -139,7 +140,7 @@ fn ext_features(header: &Header) -> u32 {
     ext.features.load(Ordering::Relaxed)
 }
 
-/// One pool, if it is where it can be and its units are what we take them for.
+/// Open one pool.  None if its offset, its limit or its unit size is not valid.
 fn arena_open(info: &Info, pool: &Pool, size: u64, unit: usize) -> Option<Arena> {
     let offset = pool.offset.load(Ordering::Relaxed);
     let limit = pool.limit.load(Ordering::Relaxed);
@@ -157,7 +158,7 @@ fn arena_open(info: &Info, pool: &Pool, size: u64, unit: usize) -> Option<Arena>
     Some(Arena { pool, units, unit: unit as u32, limit })
 }
 
-/// Does the collector offer lanes that we understand?  Then they are what we use.
+/// Use the lanes that the collector offers.  False if it offers no lanes of this version.
 pub(crate) fn lanes_open(info: &mut Info, size: u64) -> bool {
     // SAFETY: mapped and checked.
     let lanes = ext_lanes(unsafe { &*info.header });
@@ -188,14 +189,15 @@ pub(crate) fn lanes_open(info: &mut Info, size: u64) -> bool {
     info.site_pool = site;
     info.on_full = lanes.on_full.load(Ordering::Relaxed);
     info.block_ms = lanes.block_ms.load(Ordering::Relaxed);
-    // One to write, one that is read, one that the collector may keep.
+    // A lane needs one chunk to write, one that is being read and one that the collector may hold.
     info.lane_chunks = lanes.lane_chunks.load(Ordering::Relaxed).max(3);
     info.lanes = lanes;
     true
 }
 
-/// A byte per chunk; without it a chunk's pages are had one by one.  Before it, places for lanes of
-/// threads that have ended: each keeps a chunk from others, so they are a few of all there are.
+/// Map one byte per chunk, which records that the chunk's pages are already faulted in; without it
+/// the pages are faulted in one by one.  The spare lanes of threads that have ended precede these
+/// bytes.  Each spare lane holds a chunk, so there is at most one for every 32 chunks.
 fn seen_make(info: &mut Info) {
     let nr = (info.chunk_pool.limit as usize / 32).min(SPARES);
     let size = nr * size_of::<Spare>() + info.chunk_pool.limit as usize;
@@ -213,20 +215,20 @@ fn seen_make(info: &mut Info) {
 
 // ---- the session --------------------------------------------------------------------
 
-/// In a child: what the parent mapped is not ours to write.
+/// In a forked child: replace the parent's mapping, which the child must not write to.
 fn disown_parent() -> bool {
     let map = PROCESS.map.load(Ordering::Relaxed);
     if map.is_null() {
         return true;
     }
-    // SAFETY: ours since before the fork.  Coroutines that came along look at it and find no id.
+    // SAFETY: this SDK mapped it before the fork.  Inherited coroutines read zeros and find no id.
     if !unsafe { sys::map_zeros_over(map, PROCESS.map_size.load(Ordering::Relaxed) as usize) } {
         return false;
     }
     PROCESS.map.store(ptr::null_mut(), Ordering::Relaxed);
     let seen = PROCESS.seen_chunks.swap(ptr::null_mut(), Ordering::Relaxed);
     if !seen.is_null() {
-        // SAFETY: only the wiped session knew of it.
+        // SAFETY: only the wiped session pointed to it.
         unsafe { sys::unmap(seen, PROCESS.seen_size.load(Ordering::Relaxed) as usize) };
     }
     let sock = PROCESS.sock.swap(-1, Ordering::Relaxed);
@@ -236,7 +238,7 @@ fn disown_parent() -> bool {
     true
 }
 
-/// Connect the socket and remember it by identity, here and for a child.
+/// Connect the socket and store its identity, in the session and for a forked child.
 fn socket_open(s: &Session, path: &[u8]) {
     match sys::connect_unix(path) {
         Ok(fd) => s.sock_remember(fd),
@@ -248,8 +250,9 @@ fn socket_open(s: &Session, path: &[u8]) {
     PROCESS.sock_ino.store(s.sock_ino.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// The socket is there: from now on whoever writes an event looks whether the collector sleeps.
-/// It may have fallen asleep over what was written before, so look here, too.
+/// The socket is connected: from now on each thread that writes an event checks whether the
+/// collector sleeps.  The collector may have gone to sleep after events that were written earlier,
+/// so check here, too.
 fn wakeups_choose(s: &Session) {
     let header = s.header();
     let flag: &AtomicU32 = if s.info().features & EXT_SLEEPING != 0 {
@@ -266,8 +269,8 @@ fn wakeups_choose(s: &Session) {
     }
 }
 
-/// What may take long and nobody has to wait for: the session is published, and other threads
-/// write already, with fences and without waking the collector, which looks by itself now and then.
+/// The slow steps, after the session is published.  Other threads already write; until these steps
+/// are done they use fences and do not wake the collector, which polls at intervals anyway.
 fn session_connect(s: &Session) {
     let info = s.info();
 
@@ -288,7 +291,7 @@ fn session_connect(s: &Session) {
     );
 }
 
-/// The leading digits, as strtoull() takes them.
+/// The leading digits, parsed as strtoull() does.
 fn number(text: &[u8]) -> u64 {
     let digits = text.iter().skip_while(|c| c.is_ascii_whitespace()).take_while(|c| c.is_ascii_digit());
     digits.fold(0u64, |n, c| n.saturating_mul(10).saturating_add(u64::from(c - b'0')))
@@ -298,7 +301,7 @@ fn leak(bytes: Vec<u8>) -> *const Vec<u8> {
     Box::leak(Box::new(bytes))
 }
 
-/// Fill the session from the environment.  False: there is nothing to join.
+/// Fill the session from the environment.  False if there is no usable region.
 fn session_fill(s: &Session, info: &mut Info) -> bool {
     let path = match sys::env(ENV_SHM) {
         Some(path) if !path.is_empty() => path,
@@ -332,7 +335,7 @@ fn session_fill(s: &Session, info: &mut Info) -> bool {
     true
 }
 
-/// For where the kernel does not wipe the page.
+/// Wipe the session in a forked child, for kernels that do not wipe the page.
 unsafe extern "C" fn wipe_in_child() {
     let s = PROCESS.session.load(Ordering::Relaxed);
     if !s.is_null() {
@@ -340,13 +343,14 @@ unsafe extern "C" fn wipe_in_child() {
     }
 }
 
-/// The process's page, made by whoever comes first.
+/// The session page of the process; the first thread creates it.
 fn session_get() -> Option<&'static Session> {
     if let Some(s) = session_acquire() {
         return Some(s);
     }
     let page = sys::map_zeros(size_of::<Session>())?;
-    // Any fork, by whatever call; but not before Linux 4.14.  So fork(3) wipes it once more.
+    // MADV_WIPEONFORK covers every kind of fork, but needs Linux 4.14.  On older kernels the atfork
+    // handler covers fork(3).
     sys::wipe_on_fork(page, size_of::<Session>());
     sys::at_fork_in_child(wipe_in_child);
     // (F) pairs with the acquire in session_acquire().
@@ -355,14 +359,14 @@ fn session_get() -> Option<&'static Session> {
         // SAFETY: all zero is a valid session, and the page is never unmapped.
         Ok(_) => Some(unsafe { &*page.cast::<Session>() }),
         Err(_) => {
-            // SAFETY: nobody has seen it.
+            // SAFETY: never published.
             unsafe { sys::unmap(page, size_of::<Session>()) };
             session_acquire()
         }
     }
 }
 
-/// Join the collector, if there is one.  Only the thread that set ATTACH_BUSY comes here.
+/// Attach to the collector, if there is one.  Only the thread that set ATTACH_BUSY calls this.
 fn attach_now(s: &Session) -> bool {
     s.busy_ns.store(sys::clock_ns(), Ordering::Relaxed);
     if PROCESS.has_key.load(Ordering::Relaxed) == 0 {
@@ -371,7 +375,7 @@ fn attach_now(s: &Session) -> bool {
             PROCESS.has_key.store(1, Ordering::Relaxed);
         }
     }
-    // SAFETY: the generation is 0, so nobody reads it; and nobody else writes while we are BUSY.
+    // SAFETY: the generation is 0, so no thread reads `info`; ATTACH_BUSY excludes other writers.
     let info = unsafe { &mut *s.info.get() };
     info.has_key = PROCESS.has_key.load(Ordering::Relaxed) != 0;
     info.thread_key = PROCESS.thread_key.load(Ordering::Relaxed);
@@ -391,13 +395,14 @@ fn attach_now(s: &Session) -> bool {
     attached
 }
 
-/// In all threads together, no longer than this after the attach began.
+/// The longest time that any thread waits, counted from the begin of the attach.
 const ATTACH_WAIT_NS: u64 = 50_000_000;
 
-/// Another thread attaches, for some 100 us.  Not to wait would leave this thread's first events
-/// untraced; to wait without end might be for ever.
+/// Wait while another thread attaches, about 100 us.  Without the wait this thread's first events
+/// would be lost; the wait is limited because the attach may hang.
 fn attach_await(s: &Session) {
-    // Ever longer: many threads that look every 20 us would keep the one from running.
+    // Exponential backoff: many threads that poll every 20 us would keep the attaching thread from
+    // running.
     let mut pause = 20_000;
     let now = sys::clock_ns();
     let since = match s.busy_ns.load(Ordering::Relaxed) {
@@ -412,11 +417,12 @@ fn attach_await(s: &Session) {
     }
 }
 
-/// Attach the process, unless it is, or was found not to be traced.  Any thread, any number of
-/// times: after the first it is two loads.  The session, when there is one to write into, or when
-/// another thread has not finished attaching (Session::is_attaching(), later.rs).
+/// Attach the process, unless it is attached already or a previous attach failed.  Any thread may
+/// call this any number of times; after the first call it costs two loads.  Returns the session if
+/// it can be written to, or if another thread is still attaching (Session::is_attaching(),
+/// later.rs).
 pub(crate) fn attach() -> Option<&'static Session> {
-    // Whoever runs his program under Miri shall be able to: it has no mappings like ours.
+    // Miri does not support the mappings, so programs under Miri run untraced.
     if cfg!(miri) {
         return None;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! attach - where there is no collector to join.
+//! attach - stub for platforms without a collector.
 
 use crate::session::Session;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! clock - CLOCK_MONOTONIC in terms of the cycle counter, for those who write into stations.
+//! clock - CLOCK_MONOTONIC computed from the cycle counter, for writers of stations.
 //!
-//! A record carries the counter as it is, and the collector makes it a time.  A slot carries the
-//! time itself: a thread anchors its counter to the clock and extrapolates for a short window.  A
-//! collector of ours does the measuring and publishes it; without one the thread does.
+//! A record in a lane carries the raw counter, and the collector converts it to a time.  A slot of
+//! a station carries the time itself: the thread anchors its counter to the clock and extrapolates
+//! for a short window.  A collector with the EXT_CLOCK extension measures and publishes the rate;
+//! without it each thread measures the rate itself.
 
 use crate::order::{self, ticks};
 use crate::session::{ext_header, Info, Session};
@@ -18,8 +19,8 @@ fn scaled(passed: u64, mult: u64) -> u64 {
     passed.wrapping_mul(mult) >> SHIFT
 }
 
-/// The clock, and the counter at that moment: the tightest of `tries` counts, and one that took
-/// `good` ticks at most is good enough.  (took, ticks, ns)
+/// Read the clock and the counter together: the tightest pair of `tries`.  A pair that took at most
+/// `good` ticks ends the search.  Returns (took, ticks, ns).
 fn pair(tries: u32, good: u64) -> (u64, u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..tries {
@@ -36,7 +37,7 @@ fn pair(tries: u32, good: u64) -> (u64, u64, u64) {
     best
 }
 
-/// Where the counter's rate is measured from.
+/// The point from which the counter's rate is measured.
 pub(crate) fn base(info: &mut Info) {
     let (took, at, ns) = pair(10, 0);
     info.pair_ticks = took;
@@ -44,9 +45,9 @@ pub(crate) fn base(info: &mut Info) {
     info.base_ns = ns;
 }
 
-/// What the collector has published, read whole: (ticks, ns, mult, window).
+/// The published clock as one consistent set: (ticks, ns, mult, window).
 fn published(info: &Info) -> Option<(u64, u64, u64, u64)> {
-    // SAFETY: a session that is being filled in, or is, has a header.
+    // SAFETY: a session has a header from the moment on that it is filled in.
     let ext = ext_header(unsafe { &*info.header });
     // (G) pairs with the release store in the collector's timebase.c: store().
     let seq = ext.clock_seq.load(Ordering::Acquire);
@@ -64,19 +65,19 @@ fn published(info: &Info) -> Option<(u64, u64, u64, u64)> {
     (ext.clock_seq.load(Ordering::Relaxed) == seq).then_some(clock)
 }
 
-/// Is the collector's clock ours?  In a time namespace it would not be.
+/// Does the collector use the same clock?  In another time namespace it does not.
 pub(crate) fn agrees(info: &Info) -> bool {
     let clock = (0..3).find_map(|_| published(info));
     clock.map_or(false, |(at, ns, mult, _)| {
-        // It may have been published before or after our own first look at the clock.
+        // The collector may have published its pair before or after `base` was taken.
         let apart = info.base_ticks.wrapping_sub(at) as i64 as f64 * mult as f64 / 4294967296.0
             + ns.wrapping_sub(info.base_ns) as i64 as f64;
-        // Seconds may have passed since, so this is only roughly so.
+        // Seconds may have passed between the two pairs, so the limit is coarse: 1 ms.
         apart.abs() < 1e6
     })
 }
 
-/// The published clock, if there is one and it is still good at `now` (ticks).
+/// Use the published clock, if there is one and its window still covers `now` (ticks).
 fn use_published(info: &Info, now: u64, c: &Clock) -> bool {
     if !info.clock_published {
         return false;
@@ -93,23 +94,23 @@ fn use_published(info: &Info, now: u64, c: &Clock) -> bool {
     }
 }
 
-/// Do two rates agree, to 2000 ppm?  Slewing stays within that, a suspended machine does not.
+/// Do two rates agree to 2000 ppm?  Clock slewing stays within that, a suspended machine does not.
 fn rates_agree(a: u64, b: u64) -> bool {
     a.max(b) - a.min(b) <= a / 512
 }
 
-/// (ns << 32) / ticks, or 0 where that says nothing.
+/// (ns << 32) / ticks, or 0 if the rate is not usable.
 fn rate(ns: u64, ticks: u64) -> u64 {
     let ns_per_tick = ns as f64 / ticks.max(1) as f64;
-    // Too near, or a counter that jumped.
+    // Reject an interval that is too short, and a counter that jumped.
     if ns < 50_000 || !(0.01..=1000.0).contains(&ns_per_tick) {
         return 0;
     }
     (ns_per_tick * 4294967296.0) as u64
 }
 
-/// Ask the clock, and measure the counter's rate since the mark.  The mark moves on when it is
-/// half a window old, so the rate is that of now.
+/// Read the clock and measure the counter's rate since the mark.  The mark moves once it is half a
+/// window old, so the rate stays current.
 fn measure(info: &Info, c: &Clock) {
     let (_, at, ns) = pair(4, info.pair_ticks.wrapping_mul(2));
     if c.mark_ns.get() == 0 {
@@ -133,8 +134,8 @@ fn measure(info: &Info, c: &Clock) {
     }
 }
 
-/// What we extrapolated has run ahead, to `reached` at `at` where it should be `now`.  Time does
-/// not go back, but it may go slower: so that both meet at the end of the window.
+/// The extrapolated time is ahead: it is `reached` at `at` where the clock says `now`.  Time must
+/// not go back, so run slower until both agree at the end of the window.
 fn slow_down(c: &Clock, at: u64, now: u64, reached: u64) {
     let window = c.window_ticks.get();
     let left = window.wrapping_sub(at.wrapping_sub(c.anchor_ticks.get()));
@@ -146,7 +147,7 @@ fn slow_down(c: &Clock, at: u64, now: u64, reached: u64) {
     c.mult.set(mult - less.min(mult / 2));
 }
 
-/// The window is over, or was never opened: open the next.  The time.
+/// The window is over, or this is the first call: open the next window.  Returns the time.
 #[cold]
 fn anchor(c: &Clock, info: &Info) -> u64 {
     let reached = c.anchor_ns.get().wrapping_add(scaled(c.window_ticks.get(), c.mult.get()));
@@ -167,7 +168,7 @@ fn anchor(c: &Clock, info: &Info) -> u64 {
     reached
 }
 
-/// CLOCK_MONOTONIC, in a thread that is ready.
+/// CLOCK_MONOTONIC, in a thread that has joined the session.
 #[inline]
 pub(crate) fn now_ns(t: &Thread, s: &Session) -> u64 {
     let c = &t.clock;

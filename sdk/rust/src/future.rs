@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! future - futures that tell what they do, and awaits that tell why.
+//! future - futures whose transitions are traced, and awaits that record the reason.
 
 use crate::attach;
 use crate::poll_trace::PollTrace;
@@ -13,39 +13,39 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future whose transitions are traced.  It is `Send` if the future is, and `Unpin` if it is.
+/// A future whose transitions are traced.  It is `Send` if `F` is, and `Unpin` if `F` is.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct TracedFuture<F> {
-    // First: what it drops ends before it does.
+    // Declared first, so dropped first: coroutines that the future owns end before this one.
     future: F,
     trace: PollTrace,
 }
 
 impl<F> TracedFuture<F> {
-    /// A coroutine is born: here.
+    /// Create a coroutine; the caller's location is its creation site.
     #[track_caller]
     pub fn new(future: F) -> TracedFuture<F> {
         TracedFuture { trace: PollTrace::born("", Location::caller(), type_name::<F>()), future }
     }
 
-    /// The same with a name, of which the first 408 bytes are kept.
+    /// As [`new`](TracedFuture::new), with a name.  The first 408 bytes of the name are kept.
     #[track_caller]
     pub fn named(name: &str, future: F) -> TracedFuture<F> {
         TracedFuture { trace: PollTrace::born(name, Location::caller(), type_name::<F>()), future }
     }
 
-    /// The future alone.  The trace ends here: it is told as cancelled, unless it has returned.
+    /// Return the inner future.  The trace of it ends here, as cancelled unless it has returned.
     pub fn into_inner(self) -> F {
         self.future
     }
 
-    /// What is traced of it.
+    /// The trace of this future.
     pub fn trace(&self) -> &PollTrace {
         &self.trace
     }
 
-    /// The same, to add to it.
+    /// The trace of this future, mutable.
     pub fn trace_mut(&mut self) -> &mut PollTrace {
         &mut self.trace
     }
@@ -56,8 +56,8 @@ impl<F: Future> Future for TracedFuture<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with us and never moved (into_inner() takes what is not
-        // pinned any more); `trace` is not.
+        // SAFETY: `future` is pinned with `self` and never moved (into_inner() takes `self` by
+        // value, so it is not pinned); `trace` is not pinned.
         let (future, trace) = unsafe {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), &mut this.trace)
@@ -81,13 +81,13 @@ pub fn trace_future_named<F: Future>(name: &str, future: F) -> TracedFuture<F> {
 
 /// `.traced()` on every future.
 pub trait TraceFutureExt: Future + Sized {
-    /// Trace this future: it is born here.
+    /// Trace this future.  The caller's location is its creation site.
     #[track_caller]
     fn traced(self) -> TracedFuture<Self> {
         TracedFuture::new(self)
     }
 
-    /// The same with a name.
+    /// As [`traced`](TraceFutureExt::traced), with a name.
     #[track_caller]
     fn traced_as(self, name: &str) -> TracedFuture<Self> {
         TracedFuture::named(name, self)
@@ -98,10 +98,10 @@ impl<F: Future> TraceFutureExt for F {}
 
 // ---- awaits ---------------------------------------------------------------------------
 
-/// `.awaiting(...)` on what a traced future awaits: where, why and on what it waits.
+/// `.awaiting(...)` on what a traced future awaits records the site, the reason and the resource.
 ///
-/// A compiled `async fn` does not say at which `.await` it stands.  This does, for the line it is
-/// written on:
+/// A compiled `async fn` does not expose at which `.await` it is suspended.  This trait records it,
+/// for the line it is written on:
 ///
 /// ```
 /// use corotracer::{AwaitExt, Reason};
@@ -112,13 +112,14 @@ impl<F: Future> TraceFutureExt for F {}
 ///
 /// Outside of a traced future, and without a collector, it does nothing.
 pub trait AwaitExt: Future + Sized {
-    /// Should this be pending, then here, for this reason.
+    /// If this future is pending, record this site and `reason` for the suspension.
     #[track_caller]
     fn awaiting(self, reason: Reason) -> Awaiting<Self> {
         Awaiting { future: self, place: Location::caller(), reason, resource: None }
     }
 
-    /// The same with what is waited for: a file descriptor, the address of a lock, a deadline.
+    /// As [`awaiting`](AwaitExt::awaiting), with the resource: a file descriptor, the address of a
+    /// lock, a deadline.
     #[track_caller]
     fn awaiting_on(self, reason: Reason, resource: u64) -> Awaiting<Self> {
         Awaiting { future: self, place: Location::caller(), reason, resource: Some(resource) }
@@ -127,7 +128,7 @@ pub trait AwaitExt: Future + Sized {
 
 impl<F: Future> AwaitExt for F {}
 
-/// What [`AwaitExt`] makes.
+/// The future that [`AwaitExt`] returns.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Awaiting<F> {
@@ -142,7 +143,7 @@ impl<F: Future> Future for Awaiting<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with us and never moved; the rest is Unpin.
+        // SAFETY: `future` is pinned with `self` and never moved; the other fields are Unpin.
         let (future, place, reason, resource) = unsafe {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), this.place, this.reason, this.resource)
@@ -155,7 +156,7 @@ impl<F: Future> Future for Awaiting<F> {
     }
 }
 
-/// The traced future that runs here is about to be suspended.
+/// Store the site, reason and resource for the suspension of the traced future that runs here.
 fn note(place: &'static Location<'static>, reason: Reason, resource: Option<u64>, function: &'static str) {
     thread::with(|t| {
         if let (true, Some(s)) = (t.current.get() != 0, session()) {
@@ -165,21 +166,22 @@ fn note(place: &'static Location<'static>, reason: Reason, resource: Option<u64>
     });
 }
 
-/// Join the collector that the environment names, if there is one.  Any number of times, from any
-/// thread; the first traced future does it by itself in a program that did not.
+/// Attach to the collector that the environment names, if there is one.  Any thread may call it any
+/// number of times; if the program does not, the first traced future does.
 ///
-/// Says nothing and waits for nobody.  `CTP_VERBOSE=1` tells on stderr why a program stays untraced.
+/// It prints nothing and does not wait for the collector.  With `CTP_VERBOSE=1` it prints on stderr
+/// why a program stays untraced.
 pub fn init_tracer() {
     attach::attach();
 }
 
-/// Will new futures be traced, as far as there is room?
+/// Is the process attached, so that new futures are traced as far as there is room?
 pub fn tracer_enabled() -> bool {
     crate::session::session_acquire()
         .map_or(false, |s| s.generation.load(std::sync::atomic::Ordering::Relaxed) != 0)
 }
 
-/// The number of the traced future that is being polled on this thread; 0: none.
+/// The id of the traced future that is being polled on this thread; 0 if there is none.
 pub fn current_id() -> u64 {
     thread::with(|t| t.current.get())
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-//! lane - a thread's lane: records, the next chunk, full, closed.
+//! lane - the lane of a thread: write records, take the next chunk, handle a full lane, close.
 //!
-//! Opened by the thread's first event.  When the thread ends, the next new thread of the process
-//! takes the lane over and goes on in the same chunk; where there is no place to keep it, the lane
-//! is closed.  Its memory is a chain of chunks: the writer takes one from the pool when the last is full, the collector gives back
-//! those it has read.
+//! The thread's first event opens the lane.  When the thread ends, the next new thread of the
+//! process takes the lane over and continues in the same chunk; if there is no spare slot for the
+//! lane, it is closed.  A lane's memory is a chain of chunks: the writer takes a chunk from the
+//! pool when the last one is full, and the collector returns the chunks that it has read.
 //!
-//! Full: dropped, by default, and counted for the lane and for the coroutine; the first record
-//! that finds room again is preceded by one that says how many are missing and since when.  Or
-//! the thread waits, as long as the collector allows, and once in vain it drops until something
-//! has been read.
+//! When the lane is full, events are lost by default, and counted for the lane and for the
+//! coroutine.  The first record that finds room again is preceded by a record with the number of
+//! lost events and the time of the first.  With `--on-full block` the thread waits instead, as long
+//! as the collector allows; after a wait that timed out it loses events until a chunk is returned.
 
 use crate::order;
 use crate::pool::Arena;
@@ -21,17 +21,17 @@ use std::mem::size_of;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A pool that has run out grows by so much.
+/// An exhausted pool grows by this many bytes.
 const GROW_BYTES: u32 = 262_144;
 const REFUSED_NS: u64 = 20_000_000;
-/// At most as many lanes of threads that have ended are kept for others.
+/// The maximum number of lanes of ended threads that are kept for new threads.
 pub(crate) const SPARES: usize = 512;
 
 const SPARE_EMPTY: u32 = 0;
-const SPARE_BUSY: u32 = 1; // a thread puts one here, or takes it
+const SPARE_BUSY: u32 = 1; // a thread fills or empties this spare
 const SPARE_FULL: u32 = 2;
 
-/// A lane whose thread has ended, for the next that needs one.  In memory of this process.
+/// A lane whose thread has ended, kept for a new thread.  In private memory of this process.
 pub(crate) struct Spare {
     state: AtomicU32,
     lane: AtomicU32,
@@ -39,11 +39,11 @@ pub(crate) struct Spare {
     at: AtomicU32,
 }
 
-/// Waiting for room: look that often.
+/// Polling interval while a thread waits for room.
 const BLOCK_STEP_NS: i64 = 50_000;
 
 impl Thread {
-    /// The lane.  Only for who knows that there is one.
+    /// The thread's lane.  The caller has checked that there is one.
     #[inline(always)]
     pub(crate) fn the_lane(&self) -> &Lane {
         debug_assert!(!self.lane.get().is_null());
@@ -51,7 +51,7 @@ impl Thread {
         unsafe { &*self.lane.get() }
     }
 
-    /// May this thread write `nr` records here and now?
+    /// Can this thread write `nr` records inline?
     #[inline(always)]
     pub(crate) fn fits(&self, s: &Session, nr: usize) -> bool {
         self.ticket.get() == !s.generation.load(Ordering::Relaxed)
@@ -59,7 +59,7 @@ impl Thread {
                 >= (nr * size_of::<Record>()) as isize
     }
 
-    /// The counter, or the clock where that is no use.
+    /// The cycle counter, or the clock if the counter is not usable.
     pub(crate) fn ticks(&self) -> u64 {
         if self.counts_ns.get() {
             clock_ns()
@@ -68,7 +68,7 @@ impl Thread {
         }
     }
 
-    /// The `nr` records at `at` are written: the collector may have them.
+    /// Publish the `nr` records at `at` to the collector.
     #[inline(always)]
     pub(crate) fn publish(&self, s: &Session, nr: usize) {
         // SAFETY: at most the end of the chunk: the caller had that much room.
@@ -76,19 +76,20 @@ impl Thread {
         self.at.set(at);
         // (H) pairs with the acquire load in the collector's lane_look().
         self.the_lane().head.store((at as u64).wrapping_add(self.head_bias.get()), Ordering::Release);
-        // (C) pairs with the barrier in the collector's sleep_announce(), which we need here.
+        // (C) pairs with the barrier in the collector's sleep_announce(), which this path relies
+        // on.
         if s.collector_sleeps() {
             s.wake();
         }
     }
 
-    /// The same, also where the collector cannot make us pass a barrier.
+    /// As publish(), also if the collector cannot issue a membarrier for this process.
     pub(crate) fn publish_slow(&self, s: &Session, nr: usize) {
         self.publish(s, nr);
         if s.needs_fence.load(Ordering::Relaxed) != 0 {
             s.wake_if_asleep();
         } else if self.always_slow.get() && !self.counts_ns.get() {
-            // The collector took over the fences after this thread had joined the session.
+            // The membarrier registration succeeded after this thread had joined the session.
             self.always_slow.set(false);
             self.limit.set(self.end.get());
         }
@@ -99,10 +100,10 @@ impl Thread {
     }
 }
 
-/// One record; `what` is its kind, reason and site in a word.
+/// Write one record; `what` packs its kind, reason and site.
 ///
 /// # Safety
-/// `at` is a record of this thread's that was not published yet.
+/// `at` is a record of this thread that is not published yet.
 #[inline(always)]
 pub(crate) unsafe fn put(at: *mut Record, ticks: u64, id: u64, value: u64, seq: u32, what: u32) {
     at.write(Record {
@@ -143,14 +144,14 @@ pub(crate) unsafe fn put_text(at: *mut Record, part: &[u8]) {
 
 // ---- memory -----------------------------------------------------------------------
 
-/// The collector has not kept ahead of us: ask the kernel ourselves.
+/// The collector has not committed memory ahead of the writers: this thread asks the kernel.
 #[cold]
 pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
-    // (K) pairs with the release in Arena::committed(), of whoever grew it last.
+    // (K) pairs with the release in Arena::committed(), of the thread that last grew the pool.
     let before = a.pool().committed.load(Ordering::Acquire);
     let now = clock_ns();
 
-    // Having been refused, do not ask again at every event.
+    // After a failure, do not ask again at every event.
     if before >= a.limit || now.wrapping_sub(s.refused_ns.load(Ordering::Relaxed)) < REFUSED_NS {
         return false;
     }
@@ -166,10 +167,11 @@ pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
     grown
 }
 
-/// The region's file once more.  The program may be elsewhere now, or another file there.
+/// Open the region's file again.  The program may have changed its directory, or the path may name
+/// another file: check the identity.
 fn reopen(s: &Session) -> Option<std::fs::File> {
     let info = s.info();
-    // SAFETY: leaked when the session was filled in; null in a test's.
+    // SAFETY: leaked when the session was filled in; null in the sessions of tests.
     let file = sys::open_region(unsafe { info.shm_path.as_ref() }?).ok()?;
     let id = sys::identify(&file).ok()?;
     (id.dev == info.shm_dev && id.ino == info.shm_ino).then_some(file)
@@ -179,8 +181,8 @@ pub(crate) fn take(s: &Session, a: &Arena) -> u32 {
     a.take(|a| grow(s, a))
 }
 
-/// A page that this process has not touched yet costs a fault, as much as 50 events; so all pages
-/// of a chunk are had at once, when it is taken for the first time.
+/// The first access to a page costs a page fault, as much as 50 events; so all pages of a chunk are
+/// faulted in at once, when this process takes the chunk for the first time.
 fn chunk_touch(s: &Session, number: u32) {
     let seen = s.info().seen_chunks;
     if seen.is_null() {
@@ -196,7 +198,7 @@ fn chunk_touch(s: &Session, number: u32) {
         return;
     }
     for at in (0..CHUNK_SIZE).step_by(4096) {
-        // SAFETY: inside a chunk that is ours alone now.
+        // SAFETY: inside a chunk that only this thread owns.
         unsafe { (*chunk.add(at).cast::<AtomicU32>()).store(0, Ordering::Relaxed) };
     }
 }
@@ -205,14 +207,14 @@ fn chunk_at(s: &Session, number: u32) -> *const Chunk {
     s.info().chunk_pool.unit_at(number - 1).cast()
 }
 
-/// 1 + the number of a chunk for the thread's lane; 0: none.
+/// Take a chunk for the thread's lane.  Returns 1 + its number, or 0.
 fn chunk_take(t: &Thread, s: &Session) -> u32 {
     let number = take(s, &s.info().chunk_pool);
     if number == 0 {
         return 0;
     }
     chunk_touch(s, number - 1);
-    // SAFETY: ours alone until it is linked.
+    // SAFETY: only this thread owns the chunk until it is linked.
     let chunk = unsafe { &*chunk_at(s, number) };
     let lane = (t.lane.get() as usize - s.info().lane_pool.units as usize) / size_of::<Lane>();
     chunk.link.store(0, Ordering::Relaxed);
@@ -225,7 +227,7 @@ fn chunk_take(t: &Thread, s: &Session) -> u32 {
     number
 }
 
-/// Go on in chunk `number`, at `head` of the lane.
+/// Continue in chunk `number`, at `head` of the lane.
 fn chunk_use(t: &Thread, s: &Session, number: u32, head: u64) {
     let chunk = chunk_at(s, number);
     t.chunk.set(chunk);
@@ -235,12 +237,12 @@ fn chunk_use(t: &Thread, s: &Session, number: u32, head: u64) {
         t.at.set(records);
         t.end.set(records.add(CHUNK_RECORDS));
     }
-    // Who cannot write inline finds no room there, ever.
+    // A thread that must not write inline gets a limit that never leaves room.
     t.limit.set(if t.always_slow.get() { ptr::null_mut() } else { t.end.get() });
     t.head_bias.set(head.wrapping_sub(t.at.get() as u64));
 }
 
-// ---- a lane's life ------------------------------------------------------------------
+// ---- opening and closing a lane -----------------------------------------------------
 
 pub(crate) fn forget(t: &Thread) {
     t.at.set(ptr::null_mut());
@@ -260,18 +262,18 @@ fn spares(s: &Session) -> &[Spare] {
     if info.spares.is_null() {
         return &[];
     }
-    // SAFETY: mapped with the session, atomics only, and never unmapped while it is there.
+    // SAFETY: mapped with the session, atomics only, and not unmapped while the session exists.
     unsafe { std::slice::from_raw_parts(info.spares, info.nr_spares) }
 }
 
-/// Keep the lane of a thread that ends for another.  False: there is no place for it.
+/// Keep the lane of a thread that ends for another thread.  False if no spare is empty.
 fn keep(t: &Thread, s: &Session) -> bool {
-    // Without room for another record, or with losses to be told, it is closed.
+    // A lane without room for another record, or with lost events to report, is closed.
     if records_left(t) == 0 || t.gap_ticks.get() != 0 {
         return false;
     }
     for spare in spares(s) {
-        // (P) pairs with the release store in take_over(), of who emptied it.
+        // (P) pairs with the release store in take_over(), of the thread that emptied the spare.
         if spare.state.load(Ordering::Relaxed) != SPARE_EMPTY
             || spare
                 .state
@@ -292,7 +294,7 @@ fn keep(t: &Thread, s: &Session) -> bool {
     false
 }
 
-/// Go on where a thread that has ended left off.  False: none has left a lane.
+/// Take over the lane of a thread that has ended.  False if there is none.
 fn take_over(t: &Thread, s: &Session) -> bool {
     for spare in spares(s) {
         // (P) pairs with the release store in keep().
@@ -311,7 +313,7 @@ fn take_over(t: &Thread, s: &Session) -> bool {
         // SAFETY: inside the chunk, as keep() found it.
         t.at.set(unsafe { t.at.get().add(at) });
         t.head_bias.set(head.wrapping_sub(t.at.get() as u64));
-        // (P) pairs with the acquire in keep(), of who fills it next.
+        // (P) pairs with the acquire in keep(), of the thread that fills the spare next.
         spare.state.store(SPARE_EMPTY, Ordering::Release);
         // SAFETY: keep() left room for a record.
         unsafe { put(t.at.get(), t.ticks(), 0, t.tid.get(), 0, REC_THREAD) };
@@ -355,7 +357,8 @@ fn open(t: &Thread, s: &Session) -> bool {
     true
 }
 
-/// The thread ends.  Give back what it has; should it write again, it joins anew.
+/// The thread ends: release its stash and its lane.  If it writes again, it joins the session
+/// again.
 pub(crate) fn leave(t: &Thread, s: &Session) {
     let generation = s.generation.load(Ordering::Relaxed);
     if generation == 0 || t.ticket.get() != !generation {
@@ -375,7 +378,7 @@ pub(crate) fn leave(t: &Thread, s: &Session) {
 
 // ---- full ---------------------------------------------------------------------------
 
-/// 1 + the number of the next chunk, if the lane may have one and there is one.
+/// 1 + the number of the next chunk; 0 if the lane is at its limit or the pool is empty.
 fn extend(t: &Thread, s: &Session) -> u32 {
     let lane = t.the_lane();
     // (J) pairs with the release store in the collector's lane_return().
@@ -387,7 +390,8 @@ fn extend(t: &Thread, s: &Session) -> u32 {
     }
 }
 
-/// Is it any use to wait?  Not if nobody reads, or if it was in vain and nothing changed.
+/// May the thread wait for room?  Only with ON_FULL_BLOCK, and not if the last wait timed out and
+/// no chunk was returned since.
 fn may_block(t: &Thread, s: &Session) -> bool {
     if s.info().on_full != ON_FULL_BLOCK {
         return false;
@@ -399,7 +403,7 @@ fn may_block(t: &Thread, s: &Session) -> bool {
     true
 }
 
-/// Try `again` every now and then, as long as the collector allows.  (what came of it, ns waited)
+/// Call `again` at intervals, for at most `block_ms`.  Returns (its result, ns waited).
 fn wait_for<T: Default + PartialEq>(s: &Session, again: impl Fn() -> T) -> (T, u64) {
     let start = clock_ns();
     let (mut got, mut waited) = (T::default(), 0);
@@ -412,7 +416,7 @@ fn wait_for<T: Default + PartialEq>(s: &Session, again: impl Fn() -> T) -> (T, u
     (got, waited)
 }
 
-/// Wait for a chunk, but not for ever.
+/// Wait for a chunk, for at most `block_ms`.
 fn block(t: &Thread, s: &Session) -> u32 {
     let (number, waited) = wait_for(s, || extend(t, s));
     let lane = t.the_lane();
@@ -425,12 +429,12 @@ fn block(t: &Thread, s: &Session) -> u32 {
     number
 }
 
-/// What was given back so far: worth another look when it changes.
+/// Changes with every step of the chunk pool: waiting makes sense again when it has changed.
 fn chunk_tag(s: &Session) -> u32 {
     (s.info().chunk_pool.pool().free.load(Ordering::Relaxed) >> 32) as u32
 }
 
-/// As block(), for a thread that has no lane yet because others hold all there is.
+/// As block(), for a thread that has no lane yet because other threads hold all chunks.
 fn wait_for_lane(t: &Thread, s: &Session) -> bool {
     if s.info().on_full != ON_FULL_BLOCK || (t.gave_up.get() && t.gave_up_at.get() == chunk_tag(s)) {
         return false;
@@ -445,7 +449,7 @@ fn wait_for_lane(t: &Thread, s: &Session) -> bool {
     opened
 }
 
-/// After a while without room there is some again: say what is missing here.
+/// There is room again after a loss: write a record with the number of lost events.
 fn tell_gap(t: &Thread, s: &Session) {
     // SAFETY: the first record of a new chunk.
     unsafe { put(t.at.get(), t.gap_ticks.get(), t.gap_marks.get(), t.gap_transitions.get(), 0, REC_GAP) };
@@ -460,14 +464,14 @@ fn records_left(t: &Thread) -> usize {
     (t.end.get() as usize - t.at.get() as usize) / size_of::<Record>()
 }
 
-/// The chunk is full: link the next.
+/// The chunk is full: link the next one.
 #[cold]
 fn advance(t: &Thread, s: &Session) -> bool {
     let _errno = sys::KeepErrno::new();
-    // In any case: should this event be dropped, none may slip in before the gap is told.
+    // Pad even if this event is lost: no later event may be written before the gap record.
     let left = records_left(t);
     if left != 0 {
-        // SAFETY: a record of ours that was not published yet.
+        // SAFETY: a record of this thread that is not published yet.
         unsafe { put(t.at.get(), 0, 0, 0, 0, REC_PAD) };
         t.publish(s, left);
     }
@@ -478,8 +482,8 @@ fn advance(t: &Thread, s: &Session) -> bool {
     if number == 0 {
         return false;
     }
-    // Seen by the collector with the head that goes past it: (H).
-    // SAFETY: the lane's last chunk, which the collector leaves to us.
+    // The collector sees the link with the head that goes past it: (H).
+    // SAFETY: the last chunk of the lane, which only this thread writes to.
     unsafe { (*t.chunk.get()).link.store(number, Ordering::Relaxed) };
     chunk_use(t, s, number, t.head());
     if t.gap_ticks.get() != 0 {
@@ -488,7 +492,7 @@ fn advance(t: &Thread, s: &Session) -> bool {
     true
 }
 
-/// Has this thread a lane under this session, or can it have one?
+/// Has this thread a lane under this session?  Opens one if it has none.
 pub(crate) fn ready(t: &Thread, s: &Session) -> bool {
     if !t.ready(s) {
         return false;
@@ -500,12 +504,12 @@ pub(crate) fn ready(t: &Thread, s: &Session) -> bool {
     take_over(t, s) || open(t, s) || wait_for_lane(t, s)
 }
 
-/// Room for `nr` records in a row, made if need be.
+/// Room for `nr` consecutive records; links the next chunk if necessary.
 pub(crate) fn room(t: &Thread, s: &Session, nr: usize) -> Option<*mut Record> {
     (ready(t, s) && (records_left(t) >= nr || advance(t, s))).then(|| t.at.get())
 }
 
-/// Count what this thread could not write.
+/// Count events that this thread could not write.
 pub(crate) fn count(t: &Thread, s: &Session, transitions: u64, marks: u64) {
     if t.lane.get().is_null() {
         s.lanes().homeless.fetch_add(transitions, Ordering::Relaxed);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-//! later - futures that are made while another thread still joins the collector.
+//! later - futures that are created while another thread is still attaching to the collector.
 //!
-//! Joining takes some 100 us, and longer on a machine with too much to do.  Other threads do not
-//! wait for it longer than attach_await() does: then their futures begin untraced, to be traced
-//! later.  What they do before the session is published is counted, in the probe and here; their
-//! first event after that begins their life, and tells their earlier transitions as lost.
+//! Attaching takes about 100 us, and longer on an overloaded machine.  Other threads wait no longer
+//! than attach_await() does: after that their futures begin untraced, and are traced later.  Their
+//! events before the session is published are counted, in the probe and here.  The first event
+//! after that creates the coroutine in the trace and reports the earlier transitions as lost.
 //!
-//! The counts go to the region as soon as there is one: events to `homeless` and `homeless_marks`,
-//! where every collector looks for them; coroutines to `later`, from which those that are traced
-//! after all are taken away again.
+//! The counts are added to the region as soon as it is mapped: events to `homeless` and
+//! `homeless_marks`, which every collector reads; coroutines to `later`, which is decremented for
+//! each coroutine that is traced after all.
 
 use crate::order;
 use crate::session::{Session, ATTACH_BUSY};
 use crate::wire::Station;
 use std::sync::atomic::Ordering;
 
-/// Only its address means something: what a probe's station is while it is to be traced later.
+/// Only its address is used: the station pointer of a probe that is to be traced later.
 static LATER: u8 = 0;
 
 pub(crate) fn station() -> *const Station {
@@ -23,18 +23,18 @@ pub(crate) fn station() -> *const Station {
 }
 
 impl Session {
-    /// Is some thread still joining the collector?
+    /// Is a thread still attaching to the collector?
     pub(crate) fn is_attaching(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ATTACH_BUSY && self.generation.load(Ordering::Relaxed) == 0
     }
 
-    /// Hand the counts to the collector.  Only once the session is published.
+    /// Add the counts to the region.  The session must be published.
     pub(crate) fn later_deliver(&self) {
         let transitions = self.untraced.swap(0, Ordering::Relaxed);
         let marks = self.untraced_marks.swap(0, Ordering::Relaxed);
         let coroutines = self.later.swap(0, Ordering::Relaxed);
 
-        // A station has no place for them.
+        // The station protocol has no field for these counts.
         if self.info().lanes.is_null() || transitions | marks | coroutines == 0 {
             return;
         }
@@ -45,14 +45,14 @@ impl Session {
         lanes.later.fetch_add(coroutines, Ordering::Relaxed);
     }
 
-    /// Count what could not be written because there is no session yet.
+    /// Count events that could not be written because the session is not published yet.
     #[cold]
     pub(crate) fn later_count(&self, transitions: u64, marks: u64, coroutines: u64) {
         self.untraced.fetch_add(transitions, Ordering::Relaxed);
         self.untraced_marks.fetch_add(marks, Ordering::Relaxed);
         self.later.fetch_add(coroutines, Ordering::Relaxed);
-        // (O) pairs with the fence in attach::attach_now(): the thread that attaches finds the
-        // counts, or this one finds the session.
+        // (O) pairs with the fence in attach::attach_now(): either the thread that attaches sees
+        // the counts, or this thread sees the session.
         order::fence_full();
         // (F) pairs with the release store in attach::attach_now().
         if self.generation.load(Ordering::Acquire) != 0 {
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// An event that belongs to no future, or to one that stays untraced for now.
+    /// Count an event that belongs to no future, or to one that is not traced yet.
     pub(crate) fn later_mark(&self) {
         if self.is_attaching() || self.generation.load(Ordering::Relaxed) != 0 {
             self.later_count(0, 1, 0);

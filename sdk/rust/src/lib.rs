@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! See from outside what a running program's futures do, at a cost it cannot feel.
+//! Trace what a program's futures do, from another process and at negligible cost.
 //!
 //! ```
 //! use corotracer::{init_tracer, TraceFutureExt};
@@ -11,35 +11,35 @@
 //! ```
 //!
 //! Run the program under the tool: `corotracer run -o trace.jsonl -- ./program`; then
-//! `corotracer info trace.jsonl` says who never woke up.  Without the tool a traced future costs a
-//! load and a branch per poll.
+//! `corotracer info trace.jsonl` lists the futures that are still suspended.  Without the tool a
+//! traced future costs a load and a branch per poll.
 //!
-//! | what the trace says | how |
+//! | in the trace | how |
 //! |---|---|
-//! | each suspension and resumption, on which thread | `.traced()`, [`trace_future`], or [`PollTrace`] in a runtime of your own |
-//! | where a future was spawned, its type, its parent | by itself |
+//! | each suspension and resumption, its thread | `.traced()`, [`trace_future`]; [`PollTrace`] in a runtime |
+//! | where a future was spawned, its type, its parent | automatic |
 //! | its name | [`traced_as`](TraceFutureExt::traced_as) |
-//! | who woke it, and whether before it was suspended | by itself: the waker is wrapped |
+//! | which coroutine woke it, and whether before it was suspended | automatic: the waker is wrapped |
 //! | where, why and on what it waits | [`awaiting`](AwaitExt::awaiting), [`awaiting_on`](AwaitExt::awaiting_on) |
-//! | what was closed under it, who holds what it waits for | [`closing`], [`acquired`], [`released`] |
-//! | that it returned, was dropped half-way, or panicked | by itself |
+//! | that a resource it waits for was closed, or which coroutine holds it | [`closing`], [`acquired`], [`released`] |
+//! | that it returned, was dropped before its end, or panicked | automatic |
 //!
-//! # Manners
+//! # Guarantees
 //!
-//! Nothing here prints, blocks, panics, changes errno, installs a signal handler or takes a lock;
-//! none of it waits for the collector, unless whoever started that asked for it (`--on-full
-//! block`).  Futures that are made while another thread joins the collector wait for that thread,
-//! 50 ms at most in the life of a process; then they are traced from when it has succeeded, and
-//! what they did until then is counted as lost.  A collector that is killed is not noticed.  Without a collector, and on platforms
-//! other than 64-bit Linux, everything compiles and does nothing.
+//! The SDK does not print, panic, change errno, install a signal handler or take a lock.  It does
+//! not wait for the collector, except with `--on-full block`.  Futures that are created while
+//! another thread attaches to the collector wait for that thread, at most 50 ms per process in
+//! total; then they are traced from the moment the attach succeeds, and their earlier events are
+//! counted as lost.  A program continues unchanged when the collector is killed.  Without a
+//! collector, and on platforms other than 64-bit Linux, everything compiles and does nothing.
 //!
 //! # Orderings inside the crate
 //!
-//! The pairs of the protocol have the letters of `include/corotracer/slot.h`; two more are ours:
+//! The pairs of the protocol have the letters of `include/corotracer/slot.h`; this crate adds two:
 //!
 //! ```text
-//!   (S) if a thread saw a place in a list of places, it sees its number
-//!   (W) the executor's waker in a cell is put there and dropped by one thread at a time
+//!   (S) a thread that sees an entry in a list of sites also sees the site's number
+//!   (W) the executor's waker in a cell is stored and dropped by one thread at a time
 //! ```
 
 #![cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), allow(dead_code))]

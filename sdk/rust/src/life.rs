@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! life - a coroutine under a collector that offers lanes: born, suspended, resumed, woken, gone.
+//! life - a coroutine under a collector that offers lanes: create, suspend, resume, wake, destroy.
 //!
-//! Its life is a line of shared memory that says what it did last; its events are records in the
-//! lanes of the threads that run it.
+//! Its `Life` in shared memory holds its latest state; its events are records in the lanes of the
+//! threads that run it.
 
 use crate::lane::{self, put, put_more, put_text};
 use crate::order;
@@ -13,7 +13,7 @@ use crate::wire::*;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// An event in a word: its record's kind, reason and site.
+/// Pack the kind, reason and site of a record into one word.
 #[inline(always)]
 pub(crate) fn what(kind: u32, reason: u32, site: u32) -> u32 {
     life_state(kind, reason, site)
@@ -22,7 +22,7 @@ pub(crate) fn what(kind: u32, reason: u32, site: u32) -> u32 {
 // ---- transitions --------------------------------------------------------------------
 
 impl Life {
-    /// A coroutine's time goes forward, whichever threads it visits and however these count.
+    /// Timestamps of a coroutine increase strictly, even if its threads' counters differ.
     #[inline(always)]
     fn tick(&self, now: u64) -> u64 {
         let last = self.last_ticks.load(Ordering::Relaxed);
@@ -31,7 +31,7 @@ impl Life {
         now
     }
 
-    /// The next transition: its number.
+    /// Count one transition.  Returns its sequence number.
     #[inline(always)]
     fn count(&self) -> u32 {
         let k = self.events.load(Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Life {
         k as u32
     }
 
-    /// What it does from now on; the record's time, value and number.
+    /// Update the state.  Returns the record's ticks, value and sequence number.
     #[inline(always)]
     fn transit(&self, now: u64, addr: u64, what: u32) -> (u64, u64, u32) {
         if what & 0xff == REC_RESUME {
@@ -57,7 +57,7 @@ impl Life {
     }
 }
 
-/// One transition.  In a forked child an inherited coroutine has no id: it is its parent's.
+/// Write one transition.  In a forked child an inherited coroutine has no id and writes nothing.
 #[inline(always)]
 pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
     let nr = if resource.is_some() { 2 } else { 1 };
@@ -75,7 +75,7 @@ pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, res
         l.resource.store(resource, Ordering::Relaxed);
     }
     let (ticks, value, seq) = l.transit(order::ticks(), addr, what);
-    // SAFETY: there is room for nr records that were not published yet.
+    // SAFETY: there is room for nr records that are not published yet.
     unsafe {
         put(t.at.get(), ticks, id, value, seq, what);
         if let Some(resource) = resource {
@@ -85,14 +85,14 @@ pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, res
     t.publish(s, nr);
 }
 
-/// The same, whatever stands in its way.
+/// As write(), if the inline path is not possible: no lane, full chunk, fence or clock needed.
 #[cold]
 #[inline(never)]
 fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
     let nr = if resource.is_some() { 2 } else { 1 };
     let room = lane::room(t, s, nr);
 
-    // Without a session, in a forked child, the life is not even ours to look at.
+    // Without a session, in a forked child, the life belongs to the parent: do not read it.
     if !t.ready(s) {
         return;
     }
@@ -120,9 +120,9 @@ fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource:
     }
 }
 
-// ---- birth --------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------
 
-/// 1 + the number of a life for a new coroutine: one that this thread ended, if it can be.
+/// 1 + the number of a life for a new coroutine, preferably from this thread's stash; 0 if none.
 fn take(t: &Thread, s: &Session) -> u32 {
     match t.nr_stash.get() {
         0 => lane::take(s, &s.info().life_pool),
@@ -152,7 +152,7 @@ fn name_store(l: &Life, name: &[u8]) {
     }
 }
 
-/// The birth as records: one, and as many as the name needs.
+/// Write the birth records: one, plus as many as the name needs.
 fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
     let told = &name[..name.len().min(EXT_NAME_SIZE)];
     let nr = 1 + (told.len() + TEXT_SIZE - 1) / TEXT_SIZE;
@@ -179,7 +179,8 @@ fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
     t.publish_slow(s, nr);
 }
 
-/// A coroutine is born in a thread that is ready.  None: there is no room for it, which is counted.
+/// Create a coroutine in a thread that has joined the session.  None if there is no room for it;
+/// the pool counts that.
 #[cold]
 pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32) -> Option<*const Life> {
     let _errno = sys::KeepErrno::new();
@@ -188,10 +189,10 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
         return None;
     }
     let life: *const Life = s.info().life_pool.unit_at(number - 1).cast();
-    // SAFETY: a unit that is ours now; atomics only, whoever looks on.
+    // SAFETY: this thread owns the unit; it consists of atomics, so others may read it.
     let l = unsafe { &*life };
     // (M) pairs with the load-load fence in the collector's life_read(), and in wake() below.
-    // Here, and not where a life ends: that may have been another thread.
+    // The fence belongs here, not in end(): another thread may have ended the previous coroutine.
     order::fence_store_store();
     for counter in [&l.events, &l.addr, &l.resource, &l.dropped] {
         counter.store(0, Ordering::Relaxed);
@@ -215,7 +216,7 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
 
 // ---- the end ------------------------------------------------------------------------
 
-/// The last record, a REC_END or REC_DESTROY.  False: it found no room.
+/// Write the last record, a REC_END or REC_DESTROY.  False if it does not fit.
 fn tell_end(l: &Life, t: &Thread, s: &Session, kind: u32, flags: u32) -> bool {
     let dropped = l.dropped.load(Ordering::Relaxed);
     let nr = if dropped != 0 { 2 } else { 1 };
@@ -251,10 +252,10 @@ fn was_suspended(l: &Life) -> u32 {
     }
 }
 
-/// It has come to its end, but its frame is still there.
+/// The coroutine has returned, but its frame still exists.
 #[cold]
 pub(crate) fn done(l: &Life, t: &Thread, s: &Session, flags: u32) {
-    // A lane is opened for it if need be; without one it is counted below.
+    // This opens a lane if necessary; without a lane the event is counted as lost below.
     let _ = lane::ready(t, s);
     if !t.ready(s) || l.id.load(Ordering::Relaxed) == 0 || l.kind() == REC_END {
         return;
@@ -266,7 +267,8 @@ pub(crate) fn done(l: &Life, t: &Thread, s: &Session, flags: u32) {
     }
 }
 
-/// It is gone.  If that cannot be told, its life stays behind for the collector to find.
+/// The coroutine is destroyed.  If the event does not fit, its life stays in the table, marked
+/// LIFE_UNREPORTED, and the collector reports it.
 #[cold]
 pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
     if !t.ready(s) || l.id.load(Ordering::Relaxed) == 0 {
@@ -285,7 +287,7 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
         l.state.store(life_state(kind, flags, LIFE_UNREPORTED), Ordering::Relaxed);
         return;
     }
-    // In whatever order: a reader takes a life without a state for none.
+    // The order of these stores does not matter: a reader skips a life without a state.
     l.id.store(0, Ordering::Relaxed);
     l.state.store(0, Ordering::Relaxed);
     give(t, s, l);
@@ -293,8 +295,8 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
 
 // ---- wakes --------------------------------------------------------------------------
 
-/// How many transitions the coroutine `id` has made; None: it is over, and its life perhaps
-/// somebody else's.  A waker may outlive what it wakes.
+/// The number of transitions of the coroutine `id`; None if it has ended and the life may belong to
+/// another coroutine.  A waker may outlive the coroutine that it wakes.
 fn events_of(l: &Life, id: u64) -> Option<u32> {
     // (M) pairs with the release store in begin().
     if l.id.load(Ordering::Acquire) != id || l.kind() == REC_END {
@@ -306,9 +308,9 @@ fn events_of(l: &Life, id: u64) -> Option<u32> {
     (l.id.load(Ordering::Relaxed) == id).then_some(events as u32)
 }
 
-/// Somebody made the coroutine `id`, whose life was `l`, ready to run.
+/// Record that the coroutine `id`, whose life was `l`, was made ready to run.
 pub(crate) fn wake(l: &Life, id: u64, t: &Thread, s: &Session, waker: u64, site: u32, reason: u32) {
-    // Before anything of the region is looked at: in a forked child it is the parent's.
+    // Check this before reading the region: in a forked child the region is the parent's.
     if !t.ready(s) {
         return;
     }
@@ -338,7 +340,7 @@ fn wake_slow(id: u64, t: &Thread, s: &Session, waker: u64, seen: u32, what: u32)
     }
 }
 
-/// Bytes of a text into shared memory.
+/// Copy bytes into shared memory, one relaxed store per byte.
 pub(crate) fn bytes_store(to: &[AtomicU8], from: &[u8]) {
     for (to, byte) in to.iter().zip(from) {
         to.store(*byte, Ordering::Relaxed);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! order - fences and the cycle counter, as cheap as the machine has them.
+//! order - memory fences and the cycle counter, in their cheapest form per architecture.
 
 #[cfg(any(miri, not(target_arch = "aarch64")))]
 use std::sync::atomic::fence;
 #[cfg(any(miri, not(target_arch = "aarch64")))]
 use std::sync::atomic::Ordering;
 
-/// Keeps the stores before it before the stores after it.
+/// Orders the stores before it before the stores after it.
 ///
-/// A release fence gives that and more; on aarch64 what nobody here needs costs half of a slot,
-/// so there it is `dmb ishst`.  On x86-64 stores are ordered and only the compiler is told.
+/// A release fence is stronger than needed; on aarch64 the extra ordering costs half as much as
+/// writing a slot, so `dmb ishst` is used there.  On x86-64 stores are ordered, and this is only a
+/// compiler barrier.
 #[inline(always)]
 pub(crate) fn fence_store_store() {
     #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -17,12 +18,12 @@ pub(crate) fn fence_store_store() {
     unsafe {
         std::arch::asm!("dmb ishst", options(nostack, preserves_flags));
     }
-    // Names only: its users say what it pairs with, (A) and (M).
+    // The callers name the pairs of this fence: (A) and (M).
     #[cfg(any(miri, not(target_arch = "aarch64")))]
     fence(Ordering::Release);
 }
 
-/// Keeps the loads before it before the loads after it.
+/// Orders the loads before it before the loads after it.
 #[inline(always)]
 pub(crate) fn fence_load_load() {
     #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -30,19 +31,19 @@ pub(crate) fn fence_load_load() {
     unsafe {
         std::arch::asm!("dmb ishld", options(nostack, preserves_flags));
     }
-    // Names only: its users say what it pairs with, (G) and (M).
+    // The callers name the pairs of this fence: (G) and (M).
     #[cfg(any(miri, not(target_arch = "aarch64")))]
     fence(Ordering::Acquire);
 }
 
-/// Orders everything, a store against a later load included.
+/// Orders all accesses, including a store before a later load.
 #[inline(always)]
 pub(crate) fn fence_full() {
-    // Names only: its user says what it pairs with, (C).
+    // The callers name the pairs of this fence: (C) and (O).
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// On aarch64 the counter may be as slow as 19 MHz: told in units of a 32nd.
+/// On aarch64 the counter may run at only 19 MHz: ticks are 32nds of its period.
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 const TICKS_SHIFT: u32 = 5;
 
@@ -65,12 +66,12 @@ pub(crate) fn ticks() -> u64 {
     0
 }
 
-/// Does the counter run at one rate, always, and alike on all cores?
+/// Does the counter run at one constant rate, in step on all cores?
 pub(crate) fn counter_usable() -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         // CPUID 80000007H, EDX bit 8: invariant TSC.
-        #[allow(unused_unsafe)] // newer compilers take it for safe
+        #[allow(unused_unsafe)] // newer compilers declare it safe
         // SAFETY: every x86-64 has CPUID.
         unsafe {
             std::arch::x86_64::__cpuid(0x8000_0000).eax >= 0x8000_0007

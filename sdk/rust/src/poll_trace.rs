@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! poll_trace - the transitions of one future, for who owns the poll loop.
+//! poll_trace - the transitions of one future, for code that owns the poll loop.
 
 use crate::probe::Probe;
 use crate::thread::{self, Note};
@@ -10,7 +10,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The transitions of one future, told by whoever polls it.
+/// The transitions of one future, reported by the code that polls it.
 ///
 /// A runtime that has its own task type puts one of these into each task:
 ///
@@ -35,36 +35,36 @@ use std::task::{Context, Poll};
 /// }
 /// ```
 ///
-/// or calls [`poll_with`](PollTrace::poll_with), which does the same and more: it also tells who
-/// wakes the future, and knows it as the parent of what it spawns.
+/// or calls [`poll_with`](PollTrace::poll_with), which does the same and more: it also records
+/// which coroutine wakes the future, and makes the future the parent of what it spawns.
 ///
-/// It is `Send`, and not `Sync`: one thread at a time runs a future.
+/// It is `Send` but not `Sync`: one thread at a time runs a future.
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
 /// shared::<corotracer::PollTrace>();
 /// ```
 ///
-/// Dropped before [`on_ready`](PollTrace::on_ready), the trace says that the future was cancelled.
-/// Without a collector everything here is a load and a branch.
+/// If it is dropped before [`on_ready`](PollTrace::on_ready), the trace records a cancelled future.
+/// Without a collector each call is a load and a branch.
 pub struct PollTrace {
     probe: Probe,
     slot: Slot,
-    /// It was suspended: the next poll is a resume.
+    /// The future is suspended: the next poll is a resume.
     pending: bool,
-    /// It returned, or panicked: whatever follows is not told.
+    /// The future returned or panicked: later calls record nothing.
     finished: bool,
 }
 
 impl PollTrace {
-    /// A coroutine is born: here, as a child of the traced future that is being polled on this
-    /// thread.
+    /// Create a coroutine; the caller's location is its creation site, and its parent is the traced
+    /// future that is being polled on this thread.
     #[track_caller]
     pub fn new() -> PollTrace {
         PollTrace::born("", Location::caller(), "")
     }
 
-    /// The same with a name, of which the first 408 bytes are kept.
+    /// As [`new`](PollTrace::new), with a name.  The first 408 bytes of the name are kept.
     #[track_caller]
     pub fn named(name: &str) -> PollTrace {
         PollTrace::born(name, Location::caller(), "")
@@ -79,19 +79,20 @@ impl PollTrace {
         }
     }
 
-    /// Is it traced?  Not without a collector, nor when a foreign one has no room left, nor after
-    /// [`mark_dead`](PollTrace::mark_dead).
+    /// Is the future traced?  Not without a collector, nor when the region has no room left, nor
+    /// after [`mark_dead`](PollTrace::mark_dead).
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.probe.is_traced()
     }
 
-    /// The number by which the trace knows it; 0 while untraced.
+    /// The id of the future in the trace; 0 while it is not traced.
     pub fn id(&self) -> u64 {
         self.probe.id()
     }
 
-    /// It is about to be polled.  An event only if it was suspended before: the first poll is none.
+    /// Call before each poll.  Records an event only if the future was suspended: not for the first
+    /// poll.
     #[inline]
     pub fn on_resume(&mut self) {
         if !self.probe.is_traced() {
@@ -106,13 +107,14 @@ impl PollTrace {
         });
     }
 
-    /// It returned `Pending`.  Where it is pinned is what identifies it.
+    /// Call after a poll that returned `Pending`.  The address of the pinned future identifies it.
     #[inline]
     pub fn on_pending<F: ?Sized>(&mut self, future: Pin<&mut F>) {
         self.on_pending_addr(&*future as *const F as *const () as u64);
     }
 
-    /// The same with an address of your own, the program counter perhaps.
+    /// As [`on_pending`](PollTrace::on_pending), with an address of your choice, such as a program
+    /// counter.
     #[inline]
     pub fn on_pending_addr(&mut self, addr: u64) {
         if !self.probe.is_traced() || self.finished {
@@ -125,12 +127,12 @@ impl PollTrace {
         });
     }
 
-    /// It returned `Ready`.
+    /// Call after a poll that returned `Ready`.
     pub fn on_ready(&mut self) {
         self.finish(0);
     }
 
-    /// It is gone, whatever it was doing; untraced afterwards.
+    /// The future is destroyed, in whatever state; it is not traced afterwards.
     pub fn mark_dead(&mut self) {
         if self.probe.is_traced() {
             self.finished = true;
@@ -146,9 +148,9 @@ impl PollTrace {
     }
 
     /// One poll, from resume to suspension or end: `poll` is called with a context whose waker
-    /// tells whom it wakes.  `addr` is where the future is.
+    /// records wakes.  `addr` is the address of the future.
     ///
-    /// If `poll` panics the trace says that the future was cancelled, and the panic goes on.
+    /// If `poll` panics, the trace records a cancelled future, and the panic continues.
     #[inline]
     pub fn poll_with<T>(
         &mut self,
@@ -161,7 +163,7 @@ impl PollTrace {
         }
         let mut run = Run::enter(self);
         let polled = if run.trace.probe.life().is_null() {
-            poll(cx) // a station has no place for wakes
+            poll(cx) // the station protocol has no wake event
         } else {
             let probe = &run.trace.probe;
             let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id());
@@ -172,10 +174,10 @@ impl PollTrace {
     }
 }
 
-/// A poll that is under way on this thread.
+/// A poll in progress on this thread.
 struct Run<'a> {
     trace: &'a mut PollTrace,
-    /// Who ran here before, and goes on afterwards; and what that one was about to say.
+    /// The traced future that was running on this thread before this poll, and its pending note.
     outer: u64,
     outer_note: Note,
     returned: bool,
@@ -191,7 +193,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The poll returned.
+    /// Record the result of the poll.
     fn came_to(&mut self, ready: bool, addr: u64) {
         self.returned = true;
         if ready {
@@ -199,7 +201,7 @@ impl<'a> Run<'a> {
             return;
         }
         self.trace.on_pending_addr(addr);
-        // Should the outer one suspend, too, then because of this one.
+        // If the outer future suspends, too, it waits for this one.
         self.outer_note =
             Note { site: self.trace.probe.site, reason: REASON_JOIN, resource: Some(self.trace.probe.id()) };
     }
@@ -217,7 +219,7 @@ impl Drop for Run<'_> {
     }
 }
 
-// A panic elsewhere leaves it as it is.
+// A panic elsewhere does not affect it.
 impl UnwindSafe for PollTrace {}
 impl RefUnwindSafe for PollTrace {}
 

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: MIT
-//! pool - take and give back the units of a shared pool.
+//! pool - take and return units of a shared pool.
 //!
-//! Any number of threads of any number of processes, and the collector.  A stack of those given
-//! back, whose top carries a tag that changes with every step; and an end that nobody has used.
-//! What the stack says is written by others: a number beyond the limit is not followed, and no
-//! loop is longer than it needs to be.
+//! Any number of threads of any number of processes, and the collector, use a pool at the same
+//! time.  It consists of a stack of returned units, whose top carries a tag that changes with every
+//! step, and of a tail of units that were never used.  The stack is untrusted shared memory: a
+//! number beyond the limit is not followed, and every loop is bounded.
 
 use crate::wire::Pool;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const TRIES: u32 = 1000;
 
-/// A pool of the region, as this process reaches it.  All zero: none.
+/// A pool of the region, as mapped in this process.  All zero: none.
 #[derive(Clone, Copy)]
 pub(crate) struct Arena {
     pub(crate) pool: *const Pool,
     pub(crate) units: *mut u8,
     pub(crate) unit: u32,
-    /// As the collector said it at the start.
+    /// The value at the time of the attach.
     pub(crate) limit: u32,
 }
 
 impl Arena {
     pub(crate) fn pool(&self) -> &Pool {
-        // SAFETY: whoever made the arena checked that the pool is there; regions stay mapped.
+        // SAFETY: the creator of the arena checked that the pool is inside the region, which stays
+        // mapped.
         unsafe { &*self.pool }
     }
 
     pub(crate) fn unit_at(&self, number: u32) -> *mut u8 {
         debug_assert!(number < self.limit);
-        // SAFETY: `limit` units lie behind `units`.
+        // SAFETY: `limit` units follow `units`.
         unsafe { self.units.add(number as usize * self.unit as usize) }
     }
 
     /// Every unit starts with its link.
     fn link(&self, number: u32) -> &AtomicU32 {
-        // SAFETY: units are aligned to 32 bytes at least, and their first field is this.
+        // SAFETY: units are aligned to at least 32 bytes, and the link is their first field.
         unsafe { &*self.unit_at(number).cast() }
     }
 
-    /// One of those given back: 1 + its number, or 0.
+    /// Take a unit that was returned: 1 + its number, or 0.
     fn pop(&self) -> u32 {
         for _ in 0..TRIES {
             // (J) pairs with the release in give().
@@ -56,14 +57,15 @@ impl Arena {
         0
     }
 
-    /// One that nobody has had yet: 1 + its number, or 0.  `grow` gets more memory, or cannot.
+    /// Take a unit that was never used: 1 + its number, or 0.  `grow` commits more memory, or
+    /// fails.
     fn extend(&self, grow: impl Fn(&Arena) -> bool) -> u32 {
         for _ in 0..TRIES {
             let used = self.pool().used.load(Ordering::Relaxed);
             if used >= self.limit {
                 return 0;
             }
-            // (K) pairs with the release in committed(), of whoever got the memory.
+            // (K) pairs with the release in committed(), of the thread that committed the memory.
             if used >= self.pool().committed.load(Ordering::Acquire) {
                 if !grow(self) {
                     return 0;
@@ -80,7 +82,7 @@ impl Arena {
         0
     }
 
-    /// 1 + the number of a unit that is now the caller's; 0: none to be had, which is counted.
+    /// 1 + the number of a unit that the caller now owns; 0 if there is none, which is counted.
     pub(crate) fn take(&self, grow: impl Fn(&Arena) -> bool) -> u32 {
         let mut number = self.pop();
         if number == 0 {
@@ -92,7 +94,7 @@ impl Arena {
         number
     }
 
-    /// The unit is nobody's any more.
+    /// Return the unit to the pool.
     pub(crate) fn give(&self, number: u32) {
         for _ in 0..TRIES {
             let top = self.pool().free.load(Ordering::Relaxed);
@@ -105,7 +107,7 @@ impl Arena {
         }
     }
 
-    /// There is memory for `now` units where there was for `before`.
+    /// Memory is now committed for `now` units instead of `before`.
     pub(crate) fn committed(&self, before: u32, now: u32) {
         // (K) pairs with the acquire in extend().
         let _ = self.pool().committed.compare_exchange(before, now, Ordering::Release, Ordering::Relaxed);

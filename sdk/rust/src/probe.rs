@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! probe - one coroutine, wherever it is written: its life under a collector with lanes, its
-//! station under any other, nothing without one.
+//! probe - one coroutine, whatever the protocol: a life under a collector with lanes, a station
+//! under any other collector, untraced without one.
 
 use crate::attach;
 use crate::later;
@@ -14,26 +14,26 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-/// Touched by whoever runs the coroutine; the program's own hand-over between threads orders those.
+/// Used by the thread that runs the coroutine; the program orders the hand-over between threads.
 pub(crate) struct Probe {
     life: *const Life,
     station: *const Station,
     nr_events: u64,
     last_ns: u64,
-    /// Where it was born.
+    /// The creation site.
     pub(crate) site: u32,
 }
 
-// SAFETY: points to shared memory that stays mapped and is made of atomics; used by one thread at
-// a time, as &mut self says.
+// SAFETY: points to shared memory that stays mapped and consists of atomics; used by one thread at
+// a time, as &mut self requires.
 unsafe impl Send for Probe {}
 
 impl Probe {
     const UNTRACED: Probe =
         Probe { life: ptr::null(), station: ptr::null(), nr_events: 0, last_ns: 0, site: 0 };
 
-    /// A coroutine is born, a child of whichever runs on this thread.  Attaches the process, if
-    /// nobody has done so.
+    /// Create a coroutine, as a child of the coroutine that runs on this thread.  Attaches the
+    /// process if it is not attached yet.
     pub(crate) fn begin(name: &str, place: &'static Location<'static>, function: &'static str) -> Probe {
         let s = match attach::attach() {
             Some(s) => s,
@@ -48,7 +48,7 @@ impl Probe {
         })
     }
 
-    /// The same in a thread that is ready.
+    /// As begin(), in a thread that has joined the session.
     fn begin_in(t: &Thread, s: &Session, name: &str, parent: u64, site: u32) -> Probe {
         let mut probe = Probe { site, ..Probe::UNTRACED };
         if s.info().lanes.is_null() {
@@ -62,14 +62,14 @@ impl Probe {
         probe
     }
 
-    /// Another thread has not finished joining the collector: it will be traced later.
+    /// Another thread is still attaching to the collector: trace the coroutine later.
     #[cold]
     fn begin_later(s: &Session) -> Probe {
         if !s.is_attaching() && s.generation.load(Ordering::Relaxed) == 0 {
             return Probe::UNTRACED;
         }
         s.later_count(0, 0, 1);
-        // The process, because in a forked child it is the parent's.
+        // Keep the pid: in a forked child this probe belongs to the parent.
         Probe { station: later::station(), last_ns: u64::from(std::process::id()), ..Probe::UNTRACED }
     }
 
@@ -78,8 +78,8 @@ impl Probe {
         ptr::eq(self.station, later::station())
     }
 
-    /// Can it be traced now?  Then its life begins.  True: it is a probe like any other now, traced
-    /// or not.
+    /// If the coroutine can be traced now, create it in the trace.  True if the probe is not
+    /// pending: it is traced, or untraced for the rest of its lifetime.
     #[cold]
     fn resolve(&mut self, t: &Thread, s: &Session) -> bool {
         let ours = self.last_ns == u64::from(std::process::id());
@@ -111,7 +111,7 @@ impl Probe {
         self.life
     }
 
-    /// The id by which a trace knows it; 0: untraced.
+    /// The coroutine's id in the trace; 0 if it is not traced.
     pub(crate) fn id(&self) -> u64 {
         // SAFETY: both point into the region, which stays mapped.
         unsafe {
@@ -161,7 +161,8 @@ impl Probe {
         s.later_count(1, 0, 0);
     }
 
-    /// For what is no transition.  False: it is still to be traced later, and the event counted.
+    /// Resolve before an event that is not a transition.  False if the coroutine is still to be
+    /// traced later; then the event is counted.
     fn resolve_or_count(&mut self) -> bool {
         let s = match session() {
             Some(s) if self.is_later() => s,
@@ -185,7 +186,8 @@ impl Probe {
         }
     }
 
-    /// It has come to its end, its frame is still there.  A station has no word for that but dead.
+    /// The coroutine has returned, its frame still exists.  The station protocol only has "dead"
+    /// for that.
     pub(crate) fn done(&mut self, flags: u32) {
         if !self.resolve_or_count() {
             return;
@@ -197,7 +199,7 @@ impl Probe {
         }
     }
 
-    /// It is gone; untraced afterwards.
+    /// The coroutine is destroyed; the probe is untraced afterwards.
     pub(crate) fn end(&mut self, flags: u32) {
         if !self.resolve_or_count() {
             *self = Probe::UNTRACED;

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: MIT
-//! reason - why a coroutine waits.
+//! reason - why a coroutine is suspended.
 
 use crate::wire::*;
 
-/// Why a future waits.  The same words in every trace.
+/// Why a future is suspended.  Every trace uses the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Reason {
-    /// Not told.
+    /// No reason was given.
     Unknown = REASON_UNKNOWN as u8,
-    /// For something to read.
+    /// Data to read.
     IoRead = REASON_IO_READ as u8,
-    /// For room to write.
+    /// Room to write.
     IoWrite = REASON_IO_WRITE as u8,
-    /// For a connection to accept.
+    /// A connection to accept.
     Accept = REASON_ACCEPT as u8,
-    /// For a connection to be made.
+    /// A connection to be established.
     Connect = REASON_CONNECT as u8,
-    /// For a time.
+    /// A point in time.
     Timer = REASON_TIMER as u8,
-    /// For a lock.
+    /// A lock.
     Mutex = REASON_MUTEX as u8,
-    /// For a permit.
+    /// A permit of a semaphore.
     Semaphore = REASON_SEMAPHORE as u8,
-    /// For room in a channel.
+    /// Room in a channel.
     ChannelSend = REASON_CHANNEL_SEND as u8,
-    /// For something in a channel.
+    /// A message in a channel.
     ChannelRecv = REASON_CHANNEL_RECV as u8,
-    /// For another task.
+    /// The end of another task.
     Join = REASON_JOIN as u8,
-    /// For nothing: it lets others go first.
+    /// Nothing: the future yields to others.
     Yield = REASON_YIELD as u8,
-    /// For a signal.
+    /// A signal.
     Signal = REASON_SIGNAL as u8,
-    /// For something of the program's own.
+    /// A reason that the program defines.
     User = REASON_USER as u8,
 }
 
-// A reason that the wire gets needs a word here.
+// A reason that is added to the wire format must be added here, too.
 const _: () = assert!(Reason::User as u32 + 1 == REASONS);

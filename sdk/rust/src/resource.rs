@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! resource - what becomes of the things that futures wait for.
+//! resource - events of the resources that futures wait for: close, acquire, release.
 
 use crate::life::what;
 use crate::session::session_acquire;
@@ -7,29 +7,30 @@ use crate::wire::*;
 use crate::{lane, site, thread};
 use std::panic::Location;
 
-/// Call it before a descriptor is closed: whoever waits for it waits in vain.
+/// Call this before a descriptor is closed: coroutines that wait for it will not be woken.
 ///
 /// ```
 /// # let fd = 7;
 /// corotracer::closing(fd); // then drop what owns it
 /// ```
 ///
-/// Nobody has to.  Who does gets proof where the report could only suspect: of descriptors closed
-/// under a waiter, and, with [`acquired`] and [`released`], of deadlocks.
+/// The call is optional.  With it the report can prove that a descriptor was closed under a waiter,
+/// and, with [`acquired`] and [`released`], that there is a deadlock; without it these findings are
+/// only suspicions.
 #[track_caller]
 pub fn closing(resource: u64) {
     tell(REC_CLOSE, resource, Location::caller());
 }
 
-/// The traced future that runs here holds this lock now.
+/// The traced future that runs on this thread now holds this lock.
 ///
-/// The number is the one that [`awaiting_on`](crate::AwaitExt::awaiting_on) is given for it.
+/// Pass the same number as to [`awaiting_on`](crate::AwaitExt::awaiting_on).
 #[track_caller]
 pub fn acquired(lock: u64) {
     tell(REC_ACQUIRE, lock, Location::caller());
 }
 
-/// And now no longer.
+/// The traced future that runs on this thread has released this lock.
 #[track_caller]
 pub fn released(lock: u64) {
     tell(REC_RELEASE, lock, Location::caller());
@@ -41,7 +42,7 @@ fn tell(kind: u32, resource: u64, place: &'static Location<'static>) {
         None => return,
     };
     thread::with(|t| {
-        // Before anything of the session is looked at: in a forked child it is the parent's.
+        // Check this before reading the session: in a forked child the session is the parent's.
         if !t.ready(s) {
             s.later_mark();
             return;

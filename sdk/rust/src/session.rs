@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! session - what a process knows of its collector, and who may know it.
+//! session - the state that a process shares with its collector, and the rules to access it.
 //!
-//! The session lies in a page that the kernel wipes in a forked child: there the generation is 0,
-//! no thread's ticket fits, and nothing is written.  It is filled in by the thread that attaches,
-//! published by its generation, and never taken down while the process lives, so that no thread
-//! ever uses memory that is no longer mapped.
+//! The session is in a page that the kernel wipes in a forked child: there the generation is 0, no
+//! thread's ticket matches, and nothing is written.  The thread that attaches fills the session in
+//! and publishes it by its generation.  The session is never unmapped while the process runs, so no
+//! thread can use memory that is not mapped.
 
 use crate::lane::Spare;
 use crate::order;
@@ -15,24 +15,24 @@ use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// What `Session::state` says.
+/// Values of `Session::state`.
 pub(crate) const ATTACH_NEVER: u32 = 0; // also: in a child, after the fork wiped the page
-pub(crate) const ATTACH_BUSY: u32 = 1; // some thread is at it
+pub(crate) const ATTACH_BUSY: u32 = 1; // a thread is attaching
 pub(crate) const ATTACH_DONE: u32 = 2;
-pub(crate) const ATTACH_FAILED: u32 = 3; // no collector, or none that we understand
+pub(crate) const ATTACH_FAILED: u32 = 3; // no collector, or an unsupported one
 
-/// Filled in once, before the generation is published; then only read.  All zero is a valid value.
+/// Written once, before the generation is published; then read-only.  All zero is a valid value.
 #[derive(Clone, Copy)]
 pub(crate) struct Info {
     pub(crate) header: *const Header,
-    pub(crate) lanes: *const ExtLanes, // null: stations it is
+    pub(crate) lanes: *const ExtLanes, // null: use stations
     pub(crate) nr_stations: u32,
     pub(crate) features: u32,
     pub(crate) counter_usable: bool,
     pub(crate) clock_published: bool,
-    pub(crate) base_ticks: u64, // where the counter's rate is measured from
+    pub(crate) base_ticks: u64, // the pair from which the counter's rate is measured
     pub(crate) base_ns: u64,
-    pub(crate) pair_ticks: u64, // how long reading clock and counter takes, undisturbed
+    pub(crate) pair_ticks: u64, // the shortest time to read clock and counter together
     pub(crate) lane_pool: Arena,
     pub(crate) chunk_pool: Arena,
     pub(crate) life_pool: Arena,
@@ -40,7 +40,7 @@ pub(crate) struct Info {
     pub(crate) lane_chunks: u32,
     pub(crate) on_full: u32,
     pub(crate) block_ms: u32,
-    pub(crate) seen_chunks: *const std::sync::atomic::AtomicU8, // by number: this process has its pages
+    pub(crate) seen_chunks: *const std::sync::atomic::AtomicU8, // by number: pages are mapped here
     pub(crate) spares: *const Spare, // lanes of threads that have ended: see lane.rs
     pub(crate) nr_spares: usize,
     pub(crate) shm_dev: u64,
@@ -57,55 +57,56 @@ pub(crate) struct Session {
     /// The flag that the collector sets before it sleeps.
     pub(crate) sleeping: AtomicPtr<AtomicU32>,
     pub(crate) state: AtomicU32,
-    /// Always 0: what `sleeping` points to once waking is pointless.
+    /// Always 0; `sleeping` points to it when no wake-up can be sent.
     pub(crate) never_sleeping: AtomicU32,
     pub(crate) sock: AtomicI32,
     pub(crate) renewing: AtomicU32,
     pub(crate) renewals: AtomicU32,
-    /// Is the descriptor still our socket?
+    /// The identity of the socket: the program may close it and reuse the descriptor number.
     pub(crate) sock_dev: AtomicU64,
     pub(crate) sock_ino: AtomicU64,
-    /// When the kernel last had no memory for us.
+    /// When the kernel last refused memory for a pool.
     pub(crate) refused_ns: AtomicU64,
-    /// 1: the collector does not membarrier for us, or not yet.
+    /// 1: the collector does not issue membarriers for this process, or not yet.
     pub(crate) needs_fence: AtomicU32,
     // While the state is ATTACH_BUSY: see later.rs.
-    pub(crate) busy_ns: AtomicU64,        // since when
-    pub(crate) untraced: AtomicU64,       // transitions that could not be written, not told yet,
-    pub(crate) untraced_marks: AtomicU64, // other events likewise,
-    pub(crate) later: AtomicU64,          // and coroutines that began meanwhile
+    pub(crate) busy_ns: AtomicU64,        // start time
+    pub(crate) untraced: AtomicU64,       // transitions that could not be written, to deliver
+    pub(crate) untraced_marks: AtomicU64, // other events that could not be written, to deliver
+    pub(crate) later: AtomicU64,          // coroutines that were created meanwhile
     pub(crate) info: UnsafeCell<Info>,
 }
 
-// SAFETY: atomics, and `info`, which is written by one thread before the generation says so.
+// SAFETY: atomics, and `info`, which one thread writes before the generation is published.
 unsafe impl Sync for Session {}
 
 impl Session {
-    /// Only for who has seen a generation, or comes after somebody who has.
+    /// The caller has seen a nonzero generation, or runs after a thread that has.
     #[inline(always)]
     pub(crate) fn info(&self) -> &Info {
-        // SAFETY: not written any more; and all zero, should a fork have come between, is valid.
+        // SAFETY: not written any more; all zero, if a fork wiped the page, is valid.
         unsafe { &*self.info.get() }
     }
 
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: a session that is published has a region, which stays mapped.
+        // SAFETY: a published session has a region, which stays mapped.
         unsafe { &*self.info().header }
     }
 
     pub(crate) fn station(&self, index: u32) -> *const Station {
-        // SAFETY: the caller is below nr_stations, and the file was checked to have as many.
+        // SAFETY: the caller checked index < nr_stations, and the file has at least that many
+        // stations.
         unsafe { self.info().header.add(1).cast::<Station>().add(index as usize) }
     }
 
     pub(crate) fn lanes(&self) -> &ExtLanes {
         debug_assert!(!self.info().lanes.is_null());
-        // SAFETY: callers have seen that it is there.
+        // SAFETY: the callers checked that the collector offers lanes.
         unsafe { &*self.info().lanes }
     }
 }
 
-/// Where the collector's extension is, if it is one.
+/// The extension header of the region; valid only if its magic matches.
 pub(crate) fn ext_header(header: &Header) -> &ExtHeader {
     // SAFETY: inside the header's reserved bytes, aligned, and made of atomics only.
     unsafe { &*(header as *const Header).cast::<u8>().add(EXT_HEADER_OFFSET).cast() }
@@ -116,11 +117,11 @@ pub(crate) fn ext_lanes(header: &Header) -> &ExtLanes {
     unsafe { &*(header as *const Header).cast::<u8>().add(EXT_LANES_OFFSET).cast() }
 }
 
-/// What outlives a fork.
+/// State that a forked child inherits.
 pub(crate) struct Process {
     pub(crate) session: AtomicPtr<Session>, // null until the first attach
-    pub(crate) generations: AtomicU64,      // so many sessions so far, the parents' included
-    pub(crate) map: AtomicPtr<u8>,          // the region as last mapped
+    pub(crate) generations: AtomicU64,      // sessions so far, including those of the parents
+    pub(crate) map: AtomicPtr<u8>,          // the latest mapping of the region
     pub(crate) map_size: AtomicU64,
     pub(crate) seen_chunks: AtomicPtr<u8>,
     pub(crate) seen_size: AtomicU64,
@@ -145,17 +146,18 @@ pub(crate) static PROCESS: Process = Process {
     sock_ino: AtomicU64::new(0),
 };
 
-/// The process's session page, if there is one.  For who has a probe: whoever gave it one has
-/// seen the page, and handed over the probe as programs do.
+/// The session page of the process, if there is one.  For callers that have a probe: the thread
+/// that created the probe has seen the page, and the hand-over of the probe orders the two.
 #[inline(always)]
 pub(crate) fn session() -> Option<&'static Session> {
     // SAFETY: the page is never unmapped, and valid all zero.
     unsafe { PROCESS.session.load(Ordering::Relaxed).as_ref() }
 }
 
-/// The same for who comes from nowhere.
+/// As session(), for callers that have no probe.
 pub(crate) fn session_acquire() -> Option<&'static Session> {
-    // (F) pairs with the release in attach::session_get(): whoever sees the page sees it empty.
+    // (F) pairs with the release in attach::session_get(): a thread that sees the page sees it
+    // zeroed.
     // SAFETY: as above.
     unsafe { PROCESS.session.load(Ordering::Acquire).as_ref() }
 }
@@ -174,9 +176,10 @@ impl Session {
 
     #[inline]
     pub(crate) fn wake_if_asleep(&self) {
-        // (C) pairs with the barrier in the collector's sleep_announce().  A store and a later
-        // load of something else must not change places: its membarrier does that for us, in
-        // every running thread, just when it matters.  Where it cannot, we pay.
+        // (C) pairs with the barrier in the collector's sleep_announce().  The store of the event
+        // and the later load of the flag must not be reordered.  The collector's membarrier orders
+        // them in every running thread, only when it goes to sleep.  Without membarrier each event
+        // needs a fence.
         if self.needs_fence.load(Ordering::Relaxed) != 0 {
             order::fence_full();
         }
@@ -185,12 +188,12 @@ impl Session {
         }
     }
 
-    /// The collector sleeps: whoever clears the flag sends the byte.
+    /// The collector sleeps: the thread that clears the flag sends the wake-up byte.
     #[cold]
     pub(crate) fn wake(&self) {
         let _errno = sys::KeepErrno::new();
         // SAFETY: as in collector_sleeps().
-        // (F) pairs with the release store in attach::wakeups_choose(): the socket is there, too.
+        // (F) pairs with the release store in attach::wakeups_choose(): the socket is visible, too.
         let sleeping = match unsafe { self.sleeping.load(Ordering::Acquire).as_ref() } {
             Some(flag) => flag,
             None => return,
@@ -202,7 +205,7 @@ impl Session {
         if let Renewed::Yes = usable {
             let cleared = sleeping.compare_exchange(1, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok();
             if cleared && !sys::send_byte(self.sock.load(Ordering::Relaxed), crate::wire::WAKE_BYTE) {
-                // Nobody was woken by us: leave it to the next who can.
+                // The byte was not sent: set the flag again for another thread.
                 let _ = sleeping.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
                 usable = Renewed::Never;
             }
@@ -213,7 +216,7 @@ impl Session {
         }
     }
 
-    /// Programs close descriptors that they did not open, and reuse the numbers.
+    /// A program may close descriptors that it did not open, and reuse their numbers.
     fn sock_is_ours(&self) -> bool {
         sock_is(
             self.sock.load(Ordering::Relaxed),
@@ -222,7 +225,8 @@ impl Session {
         )
     }
 
-    /// The program closed it: a daemon does, all of them.  One thread calls again, a few times in all.
+    /// The program closed the socket, as daemons do.  One thread connects again, at most 4 times in
+    /// all.
     fn sock_renew(&self) -> Renewed {
         if self.renewing.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return Renewed::ByAnother;
@@ -232,7 +236,8 @@ impl Session {
             // SAFETY: leaked when the session was filled in.
             let path = unsafe { self.info().sock_path.as_ref() };
             if let Some(Ok(fd)) = path.map(|p| sys::connect_unix(p)) {
-                // Who reads half of this finds that it is not the socket, and leaves it.
+                // A thread that reads a mix of old and new values sees a mismatch and does not use
+                // it.
                 self.sock_remember(fd);
                 renewed = Renewed::Yes;
             }

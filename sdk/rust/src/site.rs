@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! site - places in the source: each is told to the collector once.
+//! site - source locations: each is registered with the collector once.
 //!
-//! A place is a `Location` and what is born or waits there.  Both live as long as the program, so
-//! their addresses are the key.  Numbers are kept in lists that only grow.
+//! The key of a site is the address of a `Location` and of the name of the type that is created or
+//! awaited there; both are static.  The numbers are kept in lists that only grow.
 
 use crate::lane;
 use crate::life::bytes_store;
@@ -22,11 +22,11 @@ struct Known {
     next: *const Known,
 }
 
-#[allow(clippy::declare_interior_mutable_const)] // each bucket is one of its own, as it should
+#[allow(clippy::declare_interior_mutable_const)] // each bucket needs its own copy
 const EMPTY: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
 static KNOWN: [AtomicPtr<Known>; BUCKETS] = [EMPTY; BUCKETS];
 
-/// Places that found the table full: not looked for again at every event.
+/// The number of registrations that failed because the table was full; after 100 no more are tried.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
 fn bucket(place: &'static Location<'static>, function: &'static str) -> &'static AtomicPtr<Known> {
@@ -36,7 +36,7 @@ fn bucket(place: &'static Location<'static>, function: &'static str) -> &'static
 }
 
 fn find(mut at: *const Known, place: &'static Location<'static>, function: &'static str) -> Option<u32> {
-    // SAFETY: nodes are leaked, and complete once they can be seen.
+    // SAFETY: nodes are leaked, and complete once they are visible.
     while let Some(known) = unsafe { at.as_ref() } {
         if ptr::eq(known.place, place) && ptr::eq(known.function.as_ptr(), function.as_ptr()) {
             return Some(known.id);
@@ -46,7 +46,7 @@ fn find(mut at: *const Known, place: &'static Location<'static>, function: &'sta
     None
 }
 
-/// The number of a place; 0: the table is full, or there is none.
+/// The number of a site, registered if necessary; 0 if the table is full or there are no lanes.
 pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &'static str) -> u32 {
     if s.info().lanes.is_null() {
         return 0;
@@ -76,15 +76,15 @@ fn remember(
     }
     let node = Box::into_raw(Box::new(Known { place, function, id, next: ptr::null() }));
     loop {
-        // (S) pairs with the release below, of whoever was here before.
+        // (S) pairs with the release below, of a thread that added a node before.
         let first = head.load(Ordering::Acquire);
-        // Another thread was first: its number is as good, and ours stays unused.
+        // Another thread was faster: use its number; the number from enter() stays unused.
         if let Some(theirs) = find(first, place, function) {
-            // SAFETY: nobody has seen it.
+            // SAFETY: not published.
             drop(unsafe { Box::from_raw(node) });
             return theirs;
         }
-        // SAFETY: nobody has seen it yet.
+        // SAFETY: not published yet.
         unsafe { (*node).next = first };
         // (S) pairs with the acquire in number() and above.
         if head.compare_exchange(first, node, Ordering::Release, Ordering::Relaxed).is_ok() {
@@ -93,7 +93,7 @@ fn remember(
     }
 }
 
-/// The end of the text, if it is too long: from a whole directory or module on, where there is one.
+/// The end of a text that is too long, cut at a directory or module boundary if there is one.
 fn tail(text: &str, room: usize) -> &str {
     let skip = text.len().saturating_sub(room);
     if skip == 0 {
@@ -114,12 +114,12 @@ fn text_store(to: &[AtomicU8], text: &str) {
     }
 }
 
-/// What `type_name` says, as one would say it: no paths, and of an async fn its name.
+/// Shorten what `type_name` returns: no paths, and the bare name of an async fn.
 fn plain(function: &str) -> String {
     let named = function.replace("::{{closure}}", "");
     let mut out = String::new();
     for part in named.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
-        // "a::b::C<" is "C<"; "<A as B>::c" keeps its colons, for they follow no name.
+        // "a::b::C<" becomes "C<"; "<A as B>::c" keeps its colons, which do not follow a name.
         match part.rfind("::") {
             Some(at) if at > 0 => out.push_str(&part[at + 2..]),
             _ => out.push_str(part),
@@ -135,7 +135,7 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
     if number == 0 {
         return 0;
     }
-    // SAFETY: a unit that is ours now.
+    // SAFETY: this thread owns the unit.
     let site = unsafe { &*pool.unit_at(number - 1).cast::<Site>() };
     site.line.store(place.line(), Ordering::Relaxed);
     site.pid.store(std::process::id(), Ordering::Relaxed);

@@ -10,7 +10,7 @@ use crate::wire::*;
 use std::sync::atomic::Ordering;
 
 impl Epoch {
-    /// Write the event that leaves the slot at `seq` (even).  One writer at a time.
+    /// Write the event that sets the slot's sequence to `seq` (even).  One writer at a time.
     #[inline]
     pub(crate) fn write(&self, seq: u64, time_ns: u64, tid: u64, addr: u64, is_active: bool) {
         self.seq.store(seq.wrapping_sub(1), Ordering::Relaxed);
@@ -29,12 +29,12 @@ impl Epoch {
 
 impl Station {
     fn ext(&self) -> &ExtStation {
-        // SAFETY: fills `flexible`, is aligned there, and made of atomics only.
+        // SAFETY: fills `flexible`, is aligned there, and consists of atomics.
         unsafe { &*self.flexible.get().cast() }
     }
 }
 
-/// The count also tells how many found none; it must not wrap into stations in use.
+/// The count also includes coroutines that found no station; it must not wrap around.
 fn claim(s: &Session) -> Option<(u32, *const Station)> {
     let count = &s.header().allocated_count;
     if count.load(Ordering::Relaxed) >= u32::MAX - (1 << 20) {
@@ -44,7 +44,7 @@ fn claim(s: &Session) -> Option<(u32, *const Station)> {
     (index < s.info().nr_stations).then(|| (index, s.station(index)))
 }
 
-/// What the plain protocol has no place for goes behind the slots.
+/// Fields that the plain protocol lacks are stored behind the slots.
 fn describe(st: &Station, name: &[u8]) {
     let ext = st.ext();
     ext.version.store(EXT_VERSION, Ordering::Relaxed);
@@ -55,7 +55,7 @@ fn describe(st: &Station, name: &[u8]) {
     ext.magic.store(EXT_MAGIC, Ordering::Release);
 }
 
-/// A coroutine is born in a thread that is ready.  The station and the time.
+/// Create a coroutine in a thread that has joined the session.  Returns the station and the time.
 #[cold]
 pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8]) -> Option<(*const Station, u64)> {
     let (index, station) = claim(s)?;
@@ -70,7 +70,7 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8]) -> Option<(*const Stat
     Some((station, now))
 }
 
-/// Event `k` of the station, after `last_ns`.  The time; None: nothing was written.
+/// Write event `k` of the station, after `last_ns`.  Returns its time; None if nothing was written.
 pub(crate) fn write(
     st: &Station,
     t: &Thread,
@@ -83,7 +83,7 @@ pub(crate) fn write(
     if !t.ready(s) {
         return None;
     }
-    // Two threads' clocks may differ by a few ns; a coroutine's time goes forward.
+    // The clocks of two threads may differ by a few ns; a coroutine's timestamps increase strictly.
     let now = clock::now_ns(t, s).max(last_ns.wrapping_add(1));
     let slot = &st.slots[k as usize % SLOTS];
     slot.write(2 * (k / SLOTS as u64) + 2, now, t.tid.get(), addr, is_active);
@@ -91,7 +91,7 @@ pub(crate) fn write(
     Some(now)
 }
 
-/// A coroutine is gone.
+/// The coroutine is destroyed.
 #[cold]
 pub(crate) fn end(st: &Station, t: &Thread, s: &Session, last_ns: u64) {
     if !t.ready(s) {

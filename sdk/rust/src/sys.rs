@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! sys - the few things of the operating system that `std` does not offer.
+//! sys - the operating system interfaces that `std` lacks.
 //!
-//! Linux with 64-bit pointers; everywhere else this crate compiles and traces nothing.
+//! Linux with 64-bit pointers; on other platforms this crate compiles and traces nothing.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{File, OpenOptions};
@@ -83,12 +83,12 @@ mod number {
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod number {
-    // The numbers that every newer architecture shares.
+    // The numbers that all newer architectures share.
     pub(super) const GETTID: i64 = 178;
     pub(super) const MEMBARRIER: i64 = 283;
 }
 
-/// What the caller's own code finds in errno is not our doing: it is as it was once this is gone.
+/// Restores errno when it is dropped, so that the SDK does not change what the program reads there.
 pub(crate) struct KeepErrno(c_int);
 
 impl KeepErrno {
@@ -99,7 +99,7 @@ impl KeepErrno {
 
 impl Drop for KeepErrno {
     fn drop(&mut self) {
-        // SAFETY: errno is this thread's own.
+        // SAFETY: errno is thread-local.
         unsafe { *__errno_location() = self.0 };
     }
 }
@@ -109,21 +109,21 @@ pub(crate) fn errno() -> c_int {
     unsafe { *__errno_location() }
 }
 
-/// The environment, but not that of whoever runs us with more rights than he has.  Read through
-/// libc: `std::env` takes a lock, which a forked child may find taken for ever.
+/// Read the environment, except in a setuid or setgid program.  Uses libc: `std::env` takes a lock,
+/// which may stay locked for ever in a forked child.
 pub(crate) fn env(name: &str) -> Option<Vec<u8>> {
     let mut terminated = [0u8; 32];
     terminated[..name.len()].copy_from_slice(name.as_bytes());
-    // SAFETY: the name is terminated; the value is copied at once.
+    // SAFETY: the name is terminated; the value is copied immediately.
     unsafe {
         let value = secure_getenv(terminated.as_ptr().cast());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes().to_vec())
     }
 }
 
-/// A line for stderr, in one piece and past the locks of `std`.
+/// Write a line to stderr with one write(2), without the locks of `std`.
 pub(crate) fn say(line: &str) {
-    // SAFETY: the bytes are ours for as long as the call takes.
+    // SAFETY: the bytes are borrowed for the duration of the call.
     unsafe { write(2, line.as_ptr().cast(), line.len()) };
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn gettid() -> u64 {
     if cfg!(miri) {
         return 1;
     }
-    // SAFETY: no arguments, no effects.
+    // SAFETY: no arguments, no side effects.
     unsafe { syscall(number::GETTID as c_long) as u64 }
 }
 
@@ -144,21 +144,21 @@ pub(crate) fn clock_ns() -> u64 {
 
 pub(crate) fn nanosleep(ns: i64) {
     let ts = Timespec { sec: 0, nsec: ns };
-    // SAFETY: ts outlives the call; what is left of it does not matter.
+    // SAFETY: ts outlives the call; the remaining time is not used.
     unsafe { libc_nanosleep(&ts, ptr::null_mut()) };
 }
 
 pub(crate) fn membarrier_register() -> bool {
-    // SAFETY: registers the process, nothing else.
+    // SAFETY: only registers the process.
     unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
 // ---- memory ---------------------------------------------------------------------
 
-/// Map `size` bytes of `file`.  In two steps: a program that has locked all its future memory
-/// would otherwise be given all of it here and now.
+/// Map `size` bytes of `file`, first PROT_NONE, then read-write: under mlockall(MCL_FUTURE) a
+/// read-write mmap() would allocate all pages at once.
 pub(crate) fn map_shared(file: &File, size: u64) -> Option<*mut u8> {
-    // SAFETY: a fresh mapping, of a place that the kernel chooses.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     unsafe {
         let map =
             mmap(ptr::null_mut(), size as usize, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file.as_raw_fd(), 0);
@@ -174,7 +174,7 @@ pub(crate) fn map_shared(file: &File, size: u64) -> Option<*mut u8> {
     None
 }
 
-/// Private zeros.
+/// Map private zeroed memory.
 pub(crate) fn map_zeros(size: usize) -> Option<*mut u8> {
     // SAFETY: as above.
     let map = unsafe {
@@ -183,42 +183,42 @@ pub(crate) fn map_zeros(size: usize) -> Option<*mut u8> {
     (map as isize != -1).then(|| map.cast())
 }
 
-/// Private zeros instead of what is at `at` now.
+/// Replace the mapping at `at` by private zeroed memory.
 ///
 /// # Safety
-/// `at` is a mapping of ours of that size, and nobody relies on what it holds.
+/// `at` is a mapping of the SDK of that size, and its content is not needed any more.
 pub(crate) unsafe fn map_zeros_over(at: *mut u8, size: usize) -> bool {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
     mmap(at.cast(), size, PROT_READ_WRITE, flags, -1, 0) as isize != -1
 }
 
 /// # Safety
-/// `at` is a mapping of ours of that size that nobody uses any more.
+/// `at` is a mapping of the SDK of that size that no thread uses any more.
 pub(crate) unsafe fn unmap(at: *mut u8, size: usize) {
     munmap(at.cast(), size);
 }
 
-/// Have the kernel wipe it in a forked child.
+/// The kernel zeroes this memory in a forked child.
 pub(crate) fn wipe_on_fork(at: *mut u8, size: usize) {
-    // SAFETY: a hint about memory; it changes nothing here.
+    // SAFETY: affects only forked children.
     unsafe { madvise(at.cast(), size, MADV_WIPEONFORK) };
 }
 
-/// All pages of it, at once.  False: the kernel does not know how.
+/// Fault in all pages at once.  False if the kernel does not support it.
 pub(crate) fn populate(at: *mut u8, size: usize) -> bool {
-    // SAFETY: faults pages in, keeps what they hold.
+    // SAFETY: faults pages in and keeps their content.
     unsafe { madvise(at.cast(), size, MADV_POPULATE_WRITE) == 0 }
 }
 
-/// Memory for that part of the file, or the kernel's no.
+/// Allocate memory for this part of the file.  False if the kernel refuses.
 pub(crate) fn reserve(file: &File, offset: u64, len: u64) -> bool {
-    // SAFETY: the descriptor is the file's.
+    // SAFETY: the descriptor belongs to `file`.
     unsafe { fallocate(file.as_raw_fd(), FALLOC_FL_KEEP_SIZE, offset as i64, len as i64) == 0 }
 }
 
 // ---- files and sockets ------------------------------------------------------------
 
-/// Which file this is, and how long.
+/// The identity, size and type of a file.
 pub(crate) struct Identity {
     pub(crate) dev: u64,
     pub(crate) ino: u64,
@@ -246,29 +246,29 @@ pub(crate) fn identify(file: &File) -> std::io::Result<Identity> {
     })
 }
 
-/// The same of a descriptor that may not be ours any more, or anybody's.
+/// As identify(), for a descriptor that the program may have closed or reused.
 pub(crate) fn identify_fd(fd: RawFd) -> Option<Identity> {
     if fd < 0 {
         return None;
     }
-    // SAFETY: never closed through this, and only asked what it is.
+    // SAFETY: ManuallyDrop never closes it, and it is only used for fstat().
     let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
     identify(&file).ok()
 }
 
 pub(crate) fn close_fd(fd: RawFd) {
-    // SAFETY: the caller says that it is ours.
+    // SAFETY: the caller owns the descriptor.
     unsafe { close(fd) };
 }
 
-/// Connect without ever waiting.
+/// Connect without blocking.  Err(0) if the path is empty or too long, otherwise errno.
 pub(crate) fn connect_unix(path: &[u8]) -> Result<RawFd, c_int> {
     let mut sun = SockaddrUn { family: AF_UNIX as u16, path: [0; 108] };
     if path.is_empty() || path.len() >= sun.path.len() {
         return Err(0);
     }
     sun.path[..path.len()].copy_from_slice(path);
-    // SAFETY: plain calls on a descriptor that is ours.
+    // SAFETY: plain calls on a descriptor that this function owns.
     unsafe {
         let fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if fd < 0 {
@@ -279,7 +279,7 @@ pub(crate) fn connect_unix(path: &[u8]) -> Result<RawFd, c_int> {
             close(fd);
             return Err(why);
         }
-        // Out of the way of programs that count on low numbers.
+        // Move it to a high number: some programs rely on low descriptor numbers.
         let high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
         if high < 0 {
             return Ok(fd);
@@ -289,10 +289,10 @@ pub(crate) fn connect_unix(path: &[u8]) -> Result<RawFd, c_int> {
     }
 }
 
-/// One byte, without waiting and without SIGPIPE.  A full buffer is fine: whoever reads has
-/// bytes to wake up for.
+/// Send one byte, without blocking and without SIGPIPE.  A full socket buffer is a success: the
+/// collector has bytes to wake up for.
 pub(crate) fn send_byte(fd: RawFd, byte: u8) -> bool {
-    // SAFETY: one byte of ours.
+    // SAFETY: one byte on the stack.
     let sent = unsafe { send(fd, (&byte as *const u8).cast(), 1, MSG_DONTWAIT | MSG_NOSIGNAL) };
     sent >= 0 || errno() == EAGAIN || errno() == EINTR
 }
@@ -301,12 +301,12 @@ pub(crate) fn send_byte(fd: RawFd, byte: u8) -> bool {
 
 pub(crate) fn key_create(leave: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
     let mut key: c_uint = 0;
-    // SAFETY: the function lives as long as the program.
+    // SAFETY: the function is never unloaded while the key exists.
     unsafe { (pthread_key_create(&mut key, Some(leave)) == 0).then_some(key) }
 }
 
 pub(crate) fn key_set(key: u32, value: *const c_void) {
-    // SAFETY: a key that key_create() made.
+    // SAFETY: a key from key_create().
     unsafe { pthread_setspecific(key, value) };
 }
 

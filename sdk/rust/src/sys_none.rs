@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! sys - where nothing is traced: never called, but it has to compile.
+//! sys - stub for platforms without tracing: it only has to compile.
 
 use std::fs::File;
 use std::io;

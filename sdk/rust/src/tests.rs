@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! tests - the protocol's writing side against a reading side, in one process, made for Miri.
+//! tests - the writers of the protocol against a reader, in one process, for Miri.
 //!
-//! Miri has no shared files and no cycle counter, but it has weak memory and sees every race: so
-//! the region is plain memory here, and the reader does what the collector does, in Rust.
+//! Miri has no shared files and no cycle counter, but it simulates weak memory and detects every
+//! race: so the region is plain memory here, and the reader does in Rust what the collector does.
 //!
 //!     cargo +nightly miri test          (MIRIFLAGS=-Zmiri-many-seeds=0..16 for more orders)
 
@@ -25,7 +25,7 @@ use std::thread;
 
 const STATIONS: u32 = 2;
 
-/// Rounds: Miri is some thousand times slower.
+/// The number of rounds; fewer under Miri, which is about a thousand times slower.
 const fn rounds(n: u64) -> u64 {
     if cfg!(miri) {
         n / 100 + 20
@@ -34,20 +34,21 @@ const fn rounds(n: u64) -> u64 {
     }
 }
 
-/// What sessions are made of stays, as mappings do; kept here, so that no leak is reported but real ones.
+/// Keeps the memory of sessions reachable, which is never freed, so that Miri reports only real
+/// leaks.
 struct Kept(Vec<*mut u8>);
-// SAFETY: never looked at.
+// SAFETY: the pointers are never dereferenced.
 unsafe impl Send for Kept {}
 static KEPT: Mutex<Kept> = Mutex::new(Kept(Vec::new()));
 
 fn zeros(layout: Layout) -> *mut u8 {
-    // SAFETY: nothing here has size 0.
+    // SAFETY: no layout here has size 0.
     let map = unsafe { alloc_zeroed(layout) };
     KEPT.lock().unwrap().0.push(map);
     map
 }
 
-/// A region in memory with so many chunks and lives, as a collector would have made it.
+/// A region in memory with this many chunks and lives, initialized as by a collector.
 fn session_with(chunks: u32, lives: u32) -> &'static Session {
     let units = [
         (4, size_of::<Lane>()),
@@ -58,7 +59,7 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
     let start = region_size(u64::from(STATIONS)) as usize;
     let size = start + units.iter().map(|(nr, unit)| *nr as usize * unit).sum::<usize>();
     let map = zeros(Layout::from_size_align(size, 4096).unwrap());
-    // SAFETY: all zero is a valid header, and a valid session.
+    // SAFETY: all zero is a valid header and a valid session.
     let (header, session) =
         unsafe { (&*map.cast::<Header>(), &*zeros(Layout::new::<Session>()).cast::<Session>()) };
 
@@ -76,10 +77,10 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
         pool.committed.store(nr, Ordering::Relaxed);
         offset += nr as usize * unit;
     }
-    // (E) pairs with the acquire in lanes_open(), as the collector's does.
+    // (E) pairs with the acquire in lanes_open(), like the store in the collector.
     lanes.magic.store(LANES_MAGIC, Ordering::Release);
 
-    // SAFETY: nobody else has it yet.
+    // SAFETY: not published yet.
     let info = unsafe { &mut *session.info.get() };
     info.header = map.cast();
     info.nr_stations = STATIONS;
@@ -87,16 +88,16 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
     assert!(lanes_open(info, size as u64));
     let never = &session.never_sleeping as *const _ as *mut _;
     session.sleeping.store(never, Ordering::Relaxed);
-    session.needs_fence.store(1, Ordering::Relaxed); // nobody membarriers here
+    session.needs_fence.store(1, Ordering::Relaxed); // no membarrier in this test
     session.state.store(ATTACH_DONE, Ordering::Relaxed);
-    // (F) pairs with the acquire in Thread::join(), as attach's does.
+    // (F) pairs with the acquire in Thread::join(), like the store in attach_now().
     session.generation.store(1, Ordering::Release);
     session
 }
 
 // ---- a reader of lanes ------------------------------------------------------------------
 
-/// One lane, read as the collector does: up to the head, chunk by chunk, which are given back.
+/// Reads one lane as the collector does: up to the head, chunk by chunk, returning read chunks.
 struct LaneReader {
     s: &'static Session,
     lane: &'static Lane,
@@ -105,9 +106,9 @@ struct LaneReader {
 }
 
 impl LaneReader {
-    /// Waits for the lane to be opened.
+    /// Wait until the lane is opened.
     fn open(s: &'static Session, number: u32) -> LaneReader {
-        // SAFETY: a unit of the pool, made of atomics.
+        // SAFETY: a unit of the pool, which consists of atomics.
         let lane = unsafe { &*s.info().lane_pool.unit_at(number).cast::<Lane>() };
         // (I) pairs with the release in lane::open().
         while lane.state.load(Ordering::Acquire) == LANE_FREE {
@@ -121,7 +122,7 @@ impl LaneReader {
         self.lane.state.load(Ordering::Acquire) == LANE_CLOSED
     }
 
-    /// All records up to the head.
+    /// Read all records up to the head.
     fn look(&mut self, mut each: impl FnMut(Record)) {
         // (H) pairs with the release in Thread::publish().
         let head = self.lane.head.load(Ordering::Acquire);
@@ -130,7 +131,7 @@ impl LaneReader {
             if nr == 0 && self.at > 0 {
                 self.next_chunk();
             }
-            // SAFETY: published, so nobody writes it any more.
+            // SAFETY: published, so it is not written any more.
             let record = unsafe { self.chunk().records.get().cast::<Record>().add(nr).read() };
             if u32::from(record.kind) == REC_PAD {
                 self.at += 32 * (CHUNK_RECORDS - nr) as u64;
@@ -142,7 +143,7 @@ impl LaneReader {
     }
 
     fn chunk(&self) -> &'static Chunk {
-        // SAFETY: a number of the lane's own.
+        // SAFETY: the number of a chunk of this lane.
         unsafe { &*self.s.info().chunk_pool.unit_at(self.chunk - 1).cast::<Chunk>() }
     }
 
@@ -156,7 +157,7 @@ impl LaneReader {
     }
 }
 
-/// A thread that never was one of ours, and the end of it.
+/// Run `f` as a new thread of the program that ends afterwards.
 fn as_thread<R>(s: &'static Session, f: impl FnOnce(&Thread) -> R) -> R {
     let t = Thread::new();
     assert!(t.ready(s));
@@ -170,7 +171,7 @@ fn born(t: &Thread, s: &'static Session, name: &str) -> &'static Life {
     unsafe { &*life::begin(t, s, name.as_bytes(), 0, 0).expect("room for a life") }
 }
 
-/// Suspend and resume in turns, so often.
+/// Write `nr` transitions from number `from`, suspend and resume in turn.
 fn turns(l: &Life, t: &Thread, s: &Session, from: u64, nr: u64) {
     for k in from..from + nr {
         if k % 2 == 0 {
@@ -182,10 +183,11 @@ fn turns(l: &Life, t: &Thread, s: &Session, from: u64, nr: u64) {
     }
 }
 
-/// Everything a thread writes comes out, once, in order and whole, while chunks go round.
+/// The reader gets everything that a thread writes, once, in order and intact, while chunks are
+/// reused.
 #[test]
 fn a_lane_that_is_read_while_it_is_written() {
-    const CHUNKS: u64 = 3; // four rounds at least
+    const CHUNKS: u64 = 3; // every chunk is used at least four times
     let nr = if cfg!(miri) { 2500 } else { 50_000 };
     let s = session_with(CHUNKS as u32 + 3, 2);
     let written = Arc::new(AtomicU64::new(0));
@@ -194,7 +196,7 @@ fn a_lane_that_is_read_while_it_is_written() {
         as_thread(s, |t| {
             let l = born(t, s, "a name that takes more than one record to tell");
             for k in 0..nr {
-                // Never so far ahead that something would have to be dropped.
+                // Stay close enough to the reader that no event is lost.
                 while k > progress.load(Ordering::Relaxed) + 2047 {
                     thread::yield_now();
                 }
@@ -241,7 +243,7 @@ fn a_lane_that_is_read_while_it_is_written() {
     assert!(reader.lane.returned.load(Ordering::Relaxed) >= 1, "no chunk went round: nothing was tested");
 }
 
-/// Without a reader a lane fills up; what does not fit is counted, for the lane and the coroutine.
+/// Without a reader a lane fills up; lost events are counted, for the lane and the coroutine.
 #[test]
 #[cfg_attr(miri, ignore)] // one thread, and thousands of events
 fn a_full_lane_counts_what_it_drops_and_says_so_later() {
@@ -253,11 +255,11 @@ fn a_full_lane_counts_what_it_drops_and_says_so_later() {
             life::write(l, t, s, k, REC_SUSPEND, None);
         }
         let lane = t.the_lane();
-        // One record was the birth.
+        // One record is the birth.
         assert_eq!(lane.dropped.load(Ordering::Relaxed), 101);
         assert_eq!(l.dropped.load(Ordering::Relaxed), 101);
         assert_eq!(l.events.load(Ordering::Relaxed), nr, "its life goes on all the same");
-        // Room again: the gap is told before anything else.
+        // There is room again: the gap record precedes all other records.
         let mut reader = LaneReader::open(s, 0);
         let mut seen = 0;
         reader.look(|r| seen += u64::from(u32::from(r.kind) == REC_SUSPEND));
@@ -270,7 +272,7 @@ fn a_full_lane_counts_what_it_drops_and_says_so_later() {
     });
 }
 
-/// An end that cannot be told leaves the life behind, marked, for the collector to find.
+/// If the end of a coroutine does not fit, its life is marked and left for the collector.
 #[test]
 #[cfg_attr(miri, ignore)] // one thread, and thousands of events
 fn an_end_without_room_leaves_the_life_behind() {
@@ -285,7 +287,7 @@ fn an_end_without_room_leaves_the_life_behind() {
     });
 }
 
-/// No more lives than there are: counted, and given out again once one has ended.
+/// A new coroutine without a free life is counted; a life is reused once its coroutine has ended.
 #[test]
 fn lives_are_given_back_and_ids_are_not() {
     let s = session_with(3, 2);
@@ -298,14 +300,14 @@ fn lives_are_given_back_and_ids_are_not() {
         let c = born(t, s, "c");
         assert!(std::ptr::eq(a, c), "the same life");
         assert_eq!((first, b.id.load(Ordering::Relaxed), c.id.load(Ordering::Relaxed)), (1, 2, 3));
-        // A second end of the same is none of ours to tell.
+        // The second end of the same coroutine writes nothing.
         life::end(b, t, s, 0);
         life::end(b, t, s, 0);
         life::end(c, t, s, 0);
     });
 }
 
-/// Wakers outlive what they wake: a wake names whom it was meant for, or is not told.
+/// A waker may outlive its coroutine: a wake carries the id of that coroutine, or is not written.
 #[test]
 fn a_wake_is_never_taken_for_somebody_elses() {
     let s = session_with(30, 2);
@@ -314,10 +316,10 @@ fn a_wake_is_never_taken_for_somebody_elses() {
         let (target, stop) = (target.clone(), stop.clone());
         move || {
             as_thread(s, |t| {
-                // SAFETY: the first life of the pool: it is the only one in use.
+                // SAFETY: the first life of the pool, the only one in use.
                 let l = unsafe { &*s.info().life_pool.unit_at(0).cast::<Life>() };
                 while !stop.load(Ordering::Relaxed) {
-                    let id = target.load(Ordering::Acquire); // (M) pairs with the test's own release below
+                    let id = target.load(Ordering::Acquire); // (M) pairs with the release below
                     if id != 0 {
                         life::wake(l, id, t, s, 0, 0, 0);
                     }
@@ -329,7 +331,7 @@ fn a_wake_is_never_taken_for_somebody_elses() {
     as_thread(s, |t| {
         for i in 0..rounds(3000) {
             let l = born(t, s, "");
-            // Coroutine i has i transitions more than its number says, when it can be woken.
+            // Coroutine i + 1 has made 1 + i % 7 transitions when it can be woken.
             turns(l, t, s, 0, 1 + i % 7);
             target.store(l.id.load(Ordering::Relaxed), Ordering::Release); // (M) pairs with the acquire above
             thread::yield_now();
@@ -352,7 +354,8 @@ fn a_wake_is_never_taken_for_somebody_elses() {
 
 // ---- pools ------------------------------------------------------------------------------
 
-/// A unit is one thread's at a time: each writes what Miri would call a race if it were not.
+/// One thread at a time owns a unit: each thread writes to it, and Miri reports a race if two own
+/// it.
 #[test]
 fn a_unit_of_a_pool_is_one_threads_at_a_time() {
     let s = session_with(3, 3);
@@ -367,7 +370,7 @@ fn a_unit_of_a_pool_is_one_threads_at_a_time() {
                         continue;
                     }
                     got += 1;
-                    // SAFETY: ours until it is given back; plain memory behind the link.
+                    // SAFETY: owned until it is given back; plain memory behind the link.
                     unsafe {
                         let mine = pool.unit_at(number - 1).add(64).cast::<u64>();
                         mine.write(me << 32 | round);
@@ -384,7 +387,7 @@ fn a_unit_of_a_pool_is_one_threads_at_a_time() {
     assert!(s.info().life_pool.pool().used.load(Ordering::Relaxed) <= 3);
 }
 
-/// A stack that lies is not followed.
+/// A corrupt stack is not followed.
 #[test]
 fn a_pool_whose_top_is_nonsense_gives_nothing() {
     let s = session_with(3, 2);
@@ -397,7 +400,7 @@ fn a_pool_whose_top_is_nonsense_gives_nothing() {
 
 // ---- stations ---------------------------------------------------------------------------
 
-/// The reader of slot.h: the payload of write `seq`, or nothing.
+/// The reader of slot.h: the payload of write `seq`, or None.
 fn slot_read(slot: &Epoch, seq: u64) -> Option<(u64, u64, u8)> {
     // (B) pairs with the release store in Epoch::write().
     if slot.seq.load(Ordering::Acquire) != seq {
@@ -413,7 +416,7 @@ fn slot_read(slot: &Epoch, seq: u64) -> Option<(u64, u64, u8)> {
     (slot.seq.load(Ordering::Relaxed) == seq).then_some(copy)
 }
 
-/// What is accepted is whole.
+/// Every accepted copy is consistent.
 #[test]
 fn a_slot_is_read_whole_or_not_at_all() {
     let s = session_with(3, 2);
@@ -472,7 +475,7 @@ impl Wake for Counter {
     }
 }
 
-/// A poll of a future that keeps its waker.
+/// Poll a future that keeps its waker.
 fn arm(slot: &mut Slot, theirs: &Waker) -> Waker {
     slot.lend(theirs, std::ptr::null(), 0).clone()
 }
@@ -483,7 +486,7 @@ fn a_waker_stays_the_same_while_the_executors_does() {
     let (first, second) = (Waker::from(one.clone()), Waker::from(two.clone()));
     let mut slot = Slot::EMPTY;
     let kept = arm(&mut slot, &first);
-    // Under Miri std's own wakers do not know each other: it gives their tables many addresses.
+    // Under Miri will_wake() of std's wakers is false: it gives a vtable several addresses.
     assert!(cfg!(miri) || kept.will_wake(&arm(&mut slot, &first)));
     let other = arm(&mut slot, &second);
     assert!(!kept.will_wake(&other), "another executor's");
@@ -496,7 +499,7 @@ fn a_waker_stays_the_same_while_the_executors_does() {
     assert_eq!((Arc::strong_count(&one), Arc::strong_count(&two)), (1, 1), "wakers still held");
 }
 
-/// Between polls the future does not keep the executor's waker: an executor may count on that.
+/// Between polls the future holds no waker of the executor, which may rely on that.
 #[test]
 fn a_future_keeps_no_waker_of_its_executor() {
     let counter = Arc::new(Counter::default());
@@ -506,7 +509,7 @@ fn a_future_keeps_no_waker_of_its_executor() {
         drop(arm(&mut slot, &theirs));
         assert_eq!(Arc::strong_count(&counter), 2, "ours, and theirs");
     }
-    // A poll that keeps none does not even touch it.
+    // A poll that keeps no waker does not clone it.
     slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
     assert_eq!((Arc::strong_count(&counter), counter.0.swap(0, Ordering::Relaxed)), (2, 1));
     let out = arm(&mut slot, &theirs);
@@ -516,7 +519,8 @@ fn a_future_keeps_no_waker_of_its_executor() {
     assert_eq!((Arc::strong_count(&counter), counter.0.load(Ordering::Relaxed)), (2, 1));
 }
 
-/// Polled, woken, cloned and dropped by several threads at once; the task's own waker in the end.
+/// Several threads poll, wake, clone and drop at once; in the end only the task's own waker is
+/// left.
 #[test]
 fn wakers_on_many_threads_are_all_accounted_for() {
     let counter = Arc::new(Counter::default());
@@ -538,7 +542,7 @@ fn wakers_on_many_threads_are_all_accounted_for() {
             .collect();
         woken += (0..2).filter(|i| (round + i) % 3 != 2).count() as u64;
         drop(waker);
-        // The next poll may come while they are at it.
+        // The next poll may run concurrently with these threads.
         match round % 3 {
             0 => drop(arm(&mut slot, &theirs)),
             1 => {
@@ -559,7 +563,7 @@ fn wakers_on_many_threads_are_all_accounted_for() {
 
 // ---- bounds -----------------------------------------------------------------------------
 
-/// A traced future may go wherever the future in it may.
+/// A traced future has the same auto traits and bounds as the future in it.
 #[test]
 fn a_traced_future_is_what_its_future_is() {
     fn is<T: Send + Unpin + std::panic::UnwindSafe>() {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! thread - what a thread of the program has of its own: its id, its lane, its clock, and which
-//! coroutine it is just running.
+//! thread - the state of one thread: its id, its lane, its clock, and the coroutine that it runs.
 
 use crate::lane;
 use crate::session::{session, Session};
@@ -13,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 pub(crate) const STASH: usize = 32;
 
-/// Where, why and on what the coroutine that runs here is about to wait, as far as it was told.
+/// The site, reason and resource of the next suspension on this thread, as far as known.
 #[derive(Clone, Copy)]
 pub(crate) struct Note {
     pub(crate) site: u32,
@@ -25,11 +24,11 @@ impl Note {
     pub(crate) const NONE: Note = Note { site: 0, reason: 0, resource: None };
 }
 
-/// Thread-local.  The session's ticket first: no other field says anything without it.
+/// Thread-local state.  The other fields are valid only if the ticket matches the session.
 pub(crate) struct Thread {
-    /// ~generation of the session this thread joined.
+    /// ~generation of the session that this thread has joined.
     pub(crate) ticket: Cell<u64>,
-    // The lane; none while these are null.
+    // The lane; these are null if there is none.
     pub(crate) at: Cell<*mut Record>,    // the next record
     pub(crate) limit: Cell<*mut Record>, // the end of what may be written inline
     pub(crate) head_bias: Cell<u64>,     // `at` plus this is the lane's head
@@ -37,32 +36,32 @@ pub(crate) struct Thread {
     pub(crate) end: Cell<*mut Record>, // of the chunk
     pub(crate) chunk: Cell<*const Chunk>,
     pub(crate) tid: Cell<u64>,
-    /// The cycle counter is no use here, records carry the clock.
+    /// The cycle counter is not usable: records carry the clock.
     pub(crate) counts_ns: Cell<bool>,
-    /// For that reason, or because a fence is needed.
+    /// Never write inline: the counter is not usable, or every event needs a fence.
     pub(crate) always_slow: Cell<bool>,
-    // Lives given back here: numbers.
+    // Numbers of the lives that coroutines ended on this thread have freed.
     pub(crate) nr_stash: Cell<usize>,
     pub(crate) stash: [Cell<u32>; STASH],
     // While the lane is full.
     pub(crate) gap_ticks: Cell<u64>,
     pub(crate) gap_transitions: Cell<u64>,
     pub(crate) gap_marks: Cell<u64>,
-    pub(crate) gave_up: Cell<bool>, // waited in vain; not again before something was read
+    pub(crate) gave_up: Cell<bool>, // a wait timed out: lose events until a chunk is returned
     pub(crate) gave_up_at: Cell<u32>,
     pub(crate) clock: Clock,
-    /// The coroutine that runs here; 0: none that is traced.
+    /// The id of the coroutine that runs on this thread; 0 if it is not traced.
     pub(crate) current: Cell<u64>,
     pub(crate) note: Cell<Note>,
 }
 
-/// The clock, for those who write into stations.
+/// The clock, for writers of stations.
 pub(crate) struct Clock {
     pub(crate) anchor_ticks: Cell<u64>,
-    pub(crate) window_ticks: Cell<u64>, // 0: ask the clock every time
+    pub(crate) window_ticks: Cell<u64>, // 0: read the clock every time
     pub(crate) anchor_ns: Cell<u64>,
     pub(crate) mult: Cell<u64>, // ns = ticks * mult >> 32
-    // While it measures by itself: from where, and what the last stretch came to.
+    // If the thread measures the rate itself: the start point, and the rate of the last interval.
     pub(crate) mark_ticks: Cell<u64>,
     pub(crate) mark_ns: Cell<u64>,
     pub(crate) mark_mult: Cell<u64>,
@@ -91,7 +90,7 @@ impl Clock {
 
 impl Thread {
     pub(crate) const fn new() -> Thread {
-        #[allow(clippy::declare_interior_mutable_const)] // each use is a cell of its own, as it should
+        #[allow(clippy::declare_interior_mutable_const)] // each use needs its own cell
         const EMPTY: Cell<u32> = Cell::new(0);
         Thread {
             ticket: Cell::new(0),
@@ -117,13 +116,13 @@ impl Thread {
         }
     }
 
-    /// Is this thread known to the session, or can it be made so?
+    /// Has this thread joined the session?  Joins it if possible.
     #[inline(always)]
     pub(crate) fn ready(&self, s: &Session) -> bool {
         self.ticket.get() == !s.generation.load(Ordering::Relaxed) || self.join(s)
     }
 
-    /// First event of a thread under this session.  False: there is no session (any more).
+    /// The first event of a thread under this session.  False without a session.
     #[cold]
     pub(crate) fn join(&self, s: &Session) -> bool {
         // (F) pairs with the release store in attach::attach_now().
@@ -136,7 +135,7 @@ impl Thread {
         self.clock.forget();
         self.counts_ns.set(!info.counter_usable);
         self.always_slow.set(!info.counter_usable || s.needs_fence.load(Ordering::Relaxed) != 0);
-        self.nr_stash.set(0); // in a child: the parent's
+        self.nr_stash.set(0); // in a forked child these are the parent's
         lane::forget(self);
         if info.has_key {
             sys::key_set(info.thread_key, (self as *const Thread).cast());
@@ -146,7 +145,7 @@ impl Thread {
     }
 }
 
-// No destructor, so that it is there for whatever other destructors of the thread do.
+// It has no destructor, so that other destructors of the thread can still use it.
 thread_local! {
     static THREAD: Thread = const { Thread::new() };
 }
@@ -156,8 +155,8 @@ pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> R {
     THREAD.with(f)
 }
 
-/// The thread ends: give back what it has.  Runs after all destructors of `std`, and once more
-/// should a later one have written again.
+/// The thread ends: release its lane.  Runs after all destructors of `std`, and again if a later
+/// destructor wrote an event.
 pub(crate) unsafe extern "C" fn leave_by_key(thread: *mut c_void) {
     if let Some(s) = session() {
         lane::leave(&*thread.cast::<Thread>(), s);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-//! waker - a waker that says whom it wakes, and who did it, before it wakes.
+//! waker - a waker that records which coroutine is woken, and by which one, before it wakes.
 //!
-//! A future is polled with a waker of ours around the executor's.  Four things must stay as they
-//! were without us:
+//! A future is polled with a waker that wraps the executor's waker.  Four properties must be the
+//! same as without tracing:
 //!
-//! * `will_wake`.  As long as the executor's waker stays the same, so does ours: futures that
-//!   keep a waker and compare go on doing nothing.  So a future has one cell for its whole life.
-//! * Who keeps whom alive.  An executor may drop a task once nobody holds a waker of it.  So the
-//!   future holds the cell, but the cell holds the executor's waker only while wakers of ours are
-//!   out; the last of them to go takes it along.
-//! * Wakers outlive futures, and are used by any thread.  A cell remembers the coroutine's id, not
-//!   only where its life was.
-//! * A poll that keeps no waker costs none.  What a poll is given is not counted as out, and
-//!   borrows the executor's; only its first clone clones that, too.
+//! * `will_wake`.  The wrapper stays the same as long as the executor's waker does: futures that
+//!   store a waker and compare it still skip the clone.  So a future has one cell during its
+//!   whole lifetime.
+//! * Ownership.  An executor may drop a task when all its wakers are dropped.  So the future holds
+//!   the cell, but the cell holds the executor's waker only while wrappers are out; the last
+//!   wrapper to be dropped drops it.
+//! * Wakers outlive futures, and any thread may use them.  A cell stores the coroutine's id, not
+//!   only a pointer to its life.
+//! * A poll that keeps no waker costs no clone.  The waker that is lent to a poll is not counted as
+//!   out and borrows the executor's; only its first clone clones that one, too.
 //!
-//! A cell's state: is it a future's (`HELD`), is the executor's waker just being put there or
-//! taken (`BUSY`), and how many wakers are out (the rest).
+//! The state of a cell: it belongs to a future (`HELD`), the executor's waker is being stored or
+//! taken (`BUSY`), and the number of wrappers that are out (the other bits).
 //!
 //! ```text
 //!   0 out --- first clone, in a poll --> BUSY --> 1 out <== clone, drop ==> n out
@@ -23,7 +24,7 @@
 //!     +-------------------- BUSY <------------------+  the last one
 //! ```
 //!
-//! With none out, whoever uses the cell's waker does so inside the poll that it was made for.
+//! If none is out, the cell's waker is only used inside the poll that it was lent to.
 
 use crate::life;
 use crate::session::session;
@@ -43,21 +44,21 @@ const OUT: usize = BUSY - 1;
 
 struct Cell {
     state: AtomicUsize,
-    /// The executor's, of the poll that is under way.
+    /// The executor's waker for the poll in progress.
     lent: AtomicPtr<Waker>,
-    /// The executor's, while wakers are out.
+    /// A clone of the executor's waker, while wrappers are out.
     kept: UnsafeCell<Option<Waker>>,
     life: *const Life,
     id: u64,
 }
 
-/// A future's hold on its cell.
+/// A future's reference to its cell.
 pub(crate) struct Slot(Option<NonNull<Cell>>);
 
-// SAFETY: the cell is made for threads; the slot itself is used by one at a time (&mut self).
+// SAFETY: the cell is thread-safe; the slot itself is used by one thread at a time (&mut self).
 unsafe impl Send for Slot {}
 
-/// The waker of a poll, and not of those that are out: never dropped.
+/// The waker of one poll.  It is not counted as out, so it is never dropped.
 pub(crate) struct Lent<'a> {
     waker: ManuallyDrop<Waker>,
     _theirs: std::marker::PhantomData<&'a Waker>,
@@ -74,7 +75,7 @@ impl Deref for Lent<'_> {
 impl Slot {
     pub(crate) const EMPTY: Slot = Slot(None);
 
-    /// A waker for one poll of the coroutine `id` that wakes as `theirs` does.
+    /// A waker for one poll of the coroutine `id`, which wakes `theirs`.
     #[inline]
     pub(crate) fn lend<'a>(&mut self, theirs: &'a Waker, life: *const Life, id: u64) -> Lent<'a> {
         let cell = match self.0 {
@@ -103,11 +104,12 @@ impl Slot {
 
     fn release(&mut self) {
         if let Some(cell) = self.0.take() {
-            // (W) pairs with itself, here and in take_only(): who frees comes after all others.
-            // SAFETY: held by the slot until this.
+            // (W) pairs with itself, here and in take_only(): the thread that frees the cell runs
+            // last.
+            // SAFETY: the slot holds the cell until this point.
             let before = unsafe { cell.as_ref() }.state.fetch_and(!HELD, Ordering::AcqRel);
             if before & (BUSY | OUT) == 0 {
-                // SAFETY: nobody else has it.
+                // SAFETY: the last reference.
                 drop(unsafe { Box::from_raw(cell.as_ptr()) });
             }
         }
@@ -120,7 +122,7 @@ impl Drop for Slot {
     }
 }
 
-/// Do the wakers that are out, if any, belong to `theirs`?
+/// Do the wrappers that are out, if any, wake `theirs`?
 ///
 /// # Safety
 /// The caller's slot holds the cell.
@@ -128,9 +130,9 @@ impl Drop for Slot {
 unsafe fn can_serve(cell: NonNull<Cell>, theirs: &Waker) -> bool {
     let state = &cell.as_ref().state;
     let mut now = state.load(Ordering::Relaxed);
-    // One of those that are out has to be ours while we look at what they wake.
+    // Take one of the wrappers that are out, so that `kept` stays valid while it is read.
     while now & OUT != 0 {
-        // (W) pairs with the release in keep(): who has one sees what it wakes.
+        // (W) pairs with the release in keep(): the owner of a wrapper sees `kept`.
         match state.compare_exchange_weak(now, now + 1, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
                 let _one = from_cell(cell);
@@ -143,17 +145,17 @@ unsafe fn can_serve(cell: NonNull<Cell>, theirs: &Waker) -> bool {
 }
 
 impl Cell {
-    /// One more is out.
+    /// Count one more wrapper as out.
     fn keep(&self) {
         let mut theirs = None;
         loop {
             let state = self.state.load(Ordering::Relaxed);
             if state & BUSY != 0 {
-                spin_loop(); // a few instructions of another thread's
+                spin_loop(); // another thread is a few instructions from clearing it
                 continue;
             }
             if state & OUT != 0 {
-                // (W) pairs with the release below: who has one sees what it wakes.
+                // (W) pairs with the release below: the owner of a wrapper sees `kept`.
                 let more =
                     self.state.compare_exchange_weak(state, state + 1, Ordering::Acquire, Ordering::Relaxed);
                 if more.is_ok() {
@@ -161,16 +163,16 @@ impl Cell {
                 }
                 continue;
             }
-            // None is out: we are in the poll that `lent` is of.  Theirs is cloned before the cell
-            // is BUSY, for that may take its time, or panic.
-            // SAFETY: lent for the time of the poll.
+            // None is out, so this runs inside the poll that `lent` belongs to.  Clone the
+            // executor's waker before the cell is BUSY: the clone may be slow, or panic.
+            // SAFETY: lent for the duration of the poll.
             theirs = theirs.or_else(|| unsafe { self.lent.load(Ordering::Relaxed).as_ref() }.cloned());
-            // (W) pairs with the release in take_only(): what was kept before is gone.
+            // (W) pairs with the release in take_only(): the previous `kept` was taken.
             if self.state.compare_exchange(state, state | BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
-                // SAFETY: BUSY is ours alone.
+                // SAFETY: only the thread that set BUSY accesses `kept`.
                 unsafe { *self.kept.get() = theirs.take() };
-                // (W) pairs with the acquire in take_only(), through the wakers that are out.
+                // (W) pairs with the acquire in take_only(), through the wrappers that are out.
                 self.state.fetch_sub(BUSY - 1, Ordering::Release);
                 return;
             }
@@ -178,19 +180,21 @@ impl Cell {
     }
 }
 
-/// The executor's waker, if the caller's is the only one that is out; then that is no more.
+/// Take the executor's waker if the caller's wrapper is the only one that is out, and release that
+/// wrapper.
 ///
 /// # Safety
-/// The caller has one that is out.  If it was the only one, neither it nor the cell is used again.
+/// The caller owns a wrapper.  If it was the only one, neither it nor the cell is used again.
 unsafe fn take_only(cell: NonNull<Cell>) -> Option<Option<Waker>> {
     let state = &cell.as_ref().state;
     let mut now = state.load(Ordering::Relaxed);
     while now & OUT == 1 {
-        // (W) pairs with the releases in keep() and forget(): the last comes after all others.
+        // (W) pairs with the releases in keep() and forget(): the last owner runs after all others.
         match state.compare_exchange_weak(now, (now - 1) | BUSY, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
                 let theirs = (*cell.as_ref().kept.get()).take();
-                // (W) pairs with the acquire in keep(), and with release(): not ours any more.
+                // (W) pairs with the acquire in keep(), and with release(): this thread is done
+                // with the cell.
                 if state.fetch_and(!BUSY, Ordering::AcqRel) & HELD == 0 {
                     drop(Box::from_raw(cell.as_ptr()));
                 }
@@ -203,11 +207,11 @@ unsafe fn take_only(cell: NonNull<Cell>) -> Option<Option<Waker>> {
 }
 
 fn from_cell(cell: NonNull<Cell>) -> Waker {
-    // SAFETY: the vtable below keeps RawWaker's contract.
+    // SAFETY: the vtable below fulfills the contract of RawWaker.
     unsafe { Waker::from_raw(RawWaker::new(cell.as_ptr() as *const (), &VTABLE)) }
 }
 
-// ---- what a waker does ------------------------------------------------------------------
+// ---- the vtable -------------------------------------------------------------------------
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, forget);
 
@@ -220,7 +224,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     RawWaker::new(data, &VTABLE)
 }
 
-/// Say it before it is done: the trace has the wake before what came of it.
+/// Record the wake before it happens, so that it precedes its effects in the trace.
 fn tell(cell: &Cell) {
     // SAFETY: a life of the region, which stays mapped.
     if let (Some(l), Some(s)) = (unsafe { cell.life.as_ref() }, session()) {
@@ -228,7 +232,7 @@ fn tell(cell: &Cell) {
     }
 }
 
-/// Wake by one that is out; it is no more afterwards, even if theirs panics.
+/// Wake through a wrapper that is out, and drop the wrapper, even if the executor's waker panics.
 unsafe fn wake_and_forget(cell: NonNull<Cell>) {
     let _one = from_cell(cell);
     if let Some(theirs) = &*cell.as_ref().kept.get() {
@@ -240,11 +244,11 @@ unsafe fn wake_by_ref(data: *const ()) {
     let cell = the_cell(data);
     tell(cell.as_ref());
     if cell.as_ref().state.load(Ordering::Relaxed) & OUT != 0 {
-        // Perhaps ours is the poll's, and those that are out are just leaving.
+        // `data` may be the poll's waker, while the last wrappers are being dropped.
         cell.as_ref().keep();
         wake_and_forget(cell);
     } else if let Some(theirs) = cell.as_ref().lent.load(Ordering::Relaxed).as_ref() {
-        // None is out: we are in the poll that it is lent for.
+        // None is out, so this runs inside the poll that the waker is lent to.
         theirs.wake_by_ref();
     }
 }
@@ -262,12 +266,12 @@ unsafe fn forget(data: *const ()) {
     let cell = the_cell(data);
     loop {
         if let Some(theirs) = take_only(cell) {
-            drop(theirs); // which may drop the task, and the future that held the cell
+            drop(theirs); // this may drop the task, and the future that holds the cell
             return;
         }
         let state = &cell.as_ref().state;
         let now = state.load(Ordering::Relaxed);
-        // (W) pairs with the acquire in take_only(), of whoever is the last.
+        // (W) pairs with the acquire in take_only(), of the last owner.
         if now & OUT > 1
             && state.compare_exchange_weak(now, now - 1, Ordering::Release, Ordering::Relaxed).is_ok()
         {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-//! wire - what lies in the shared region: `ctp.h` and `lanes.h`, restated.
+//! wire - the layout of the shared region, as in `ctp.h` and `lanes.h`.
 //!
-//! Every struct is declared through `wire!`, which asserts at compile time that it has the size,
-//! and each field the place and size, that all other languages have; `repr(C)` keeps the order,
-//! and sizes that add up to the whole leave no room for padding.  A test prints the same as text
+//! Every struct is declared through `wire!`, which asserts at compile time that its size, and the
+//! offset and size of each field, equal those of the other languages; `repr(C)` keeps the order,
+//! and sizes that add up to the total leave no room for padding.  A test prints the same as text
 //! and compares it with `tests/abi/v1.txt`.
 //!
-//! Fields that another process may read or write while we are there are atomics.  Records are
-//! not: theirs is memory that only its writer sees until it is published.
+//! Fields that another process may read or write concurrently are atomics.  Records are not: only
+//! their writer accesses them until they are published.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8};
 
-/// Bytes that are somebody else's, or an extension's: never touched through this.
+/// Bytes of the other side or of an extension: never accessed through this field.
 pub(crate) type Opaque<const N: usize> = UnsafeCell<[u8; N]>;
 
 macro_rules! constants {
@@ -96,7 +96,7 @@ constants! {
     SITE_FUNCTION_SIZE: usize = 96;
 }
 
-/// A life's state in one word; the same word describes an event: kind, reason, site.
+/// A life's state packed into one word; the same word describes an event: kind, reason, site.
 pub(crate) const fn life_state(kind: u32, reason: u32, flags: u32) -> u32 {
     kind | reason << 8 | flags << 16
 }
@@ -106,7 +106,7 @@ macro_rules! wire {
         $($(#[$fmeta:meta])* $field:ident: $ty:ty = $offset:expr, $fsize:expr;)*
     }) => {
         $(#[$meta])*
-        #[allow(dead_code)] // fields that only the other side uses
+        #[allow(dead_code)] // some fields are only used by the collector
         pub(crate) struct $name {
             $($(#[$fmeta])* pub(crate) $field: $ty,)*
         }
@@ -133,7 +133,7 @@ macro_rules! wire {
 }
 
 wire! {
-    /// Written by the collector before the program starts, but for the two counters.
+    /// Written by the collector before the program starts, except for the two counters.
     #[repr(C, align(64))]
     struct Header, "ctp_header", 1024, {
         magic_number: AtomicU64 = 0x00, 8;
@@ -191,7 +191,7 @@ wire! {
 }
 
 wire! {
-    /// Behind the slots of a station whose program knows the extensions.
+    /// Behind the slots of a station, if the program supports the extensions.
     #[repr(C)]
     struct ExtStation, "ctp_ext_station", 448, {
         magic: AtomicU64 = 0x00, 8;
@@ -206,7 +206,7 @@ wire! {
 }
 
 wire! {
-    /// `free` is tag << 32 | 1 + number of the unit on top, its low half 0 for none.
+    /// `free` is tag << 32 | 1 + number of the top unit; the low half is 0 if the stack is empty.
     #[repr(C, align(64))]
     struct Pool, "ctp_pool", 64, {
         free: AtomicU64 = 0x00, 8;
@@ -243,7 +243,8 @@ wire! {
 }
 
 wire! {
-    /// One per thread that writes.  The writer's line, then whose it is and what the collector says.
+    /// One per thread that writes: the writer's cache line, then the identity and the collector's
+    /// fields.
     #[repr(C, align(64))]
     struct Lane, "ctp_lane", 128, {
         link: AtomicU32 = 0x00, 4;
@@ -268,7 +269,7 @@ wire! {
 }
 
 wire! {
-    /// One event.  Its writer's alone until the lane's head goes past it.
+    /// One event.  Only its writer accesses it until the lane's head goes past it.
     #[derive(Clone, Copy)]
     #[repr(C)]
     struct Record, "ctp_record", 32, {
@@ -322,7 +323,7 @@ wire! {
 }
 
 wire! {
-    /// One per coroutine alive: what it does at every event, then what was filled in at birth.
+    /// One per live coroutine: the fields that every event changes, then those set at creation.
     #[repr(C, align(64))]
     struct Life, "ctp_life", 128, {
         link: AtomicU32 = 0x00, 4;
@@ -346,7 +347,7 @@ wire! {
 }
 
 wire! {
-    /// A place in the source, told once.  Of a name that is too long the end is kept.
+    /// A source location, registered once.  Names that are too long keep their end.
     #[repr(C)]
     struct Site, "ctp_site", 256, {
         link: AtomicU32 = 0x00, 4;
@@ -375,7 +376,7 @@ mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// In the order of the file that all languages are compared to.
+    /// In the order of the file that all languages are compared with.
     fn constants(out: &mut String) {
         macro_rules! print {
             ($($name:ident)*) => { $(writeln!(out, "CTP_{} {:#x}", stringify!($name), $name as u64).unwrap();)* };
@@ -427,13 +428,13 @@ mod tests {
         out
     }
 
-    /// The sums that `wire!` asserts are the offsets that the compiler chose.
+    /// The offsets that `wire!` asserts are those that the compiler chose.
     #[test]
     fn offsets_are_what_the_macro_says() {
         macro_rules! check {
             ($($ty:ident: $($field:ident)*;)*) => { $($(
                 let at = std::mem::MaybeUninit::<$ty>::uninit();
-                // SAFETY: an address, nothing is read.
+                // SAFETY: only the address is computed, nothing is read.
                 let field = unsafe { std::ptr::addr_of!((*at.as_ptr()).$field) } as usize;
                 let said = $ty::WIRE.2.iter().find(|f| f.0 == stringify!($field)).unwrap().1;
                 assert_eq!(field - at.as_ptr() as usize, said, stringify!($ty.$field));
@@ -454,9 +455,9 @@ mod tests {
         }
     }
 
-    /// The text that C and C++ print, too.
+    /// The same text as from C and C++.
     #[test]
-    #[cfg_attr(miri, ignore)] // sees no files
+    #[cfg_attr(miri, ignore)] // Miri cannot read files
     fn the_layout_is_that_of_all_languages() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/abi/v1.txt");
         let wanted = match std::fs::read_to_string(path) {
