@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// asio.cpp - what a traced co_await of Asio's costs, against the same one untraced.
+// asio.cpp - the cost of a traced co_await of Asio, against the same one untraced.
 //
 //	asio [ROUNDS]			// without a collector
-//	corotracer run -- asio [ROUNDS]	// with one
+//	corotracer run -- asio [ROUNDS]	// with a collector
 //
-// One coroutine, one thread, nothing to wait for: it posts itself to its executor, which is
-// about the least that an asynchronous operation can be.  The two kinds take turns, and the
-// best of each counts.  Prints ns of both and their ratio.
+// One coroutine, one thread, no waiting: the coroutine posts itself to its executor, about the
+// cheapest asynchronous operation.  The two kinds take turns, and the best run of each counts.
+// Prints ns of both and their ratio.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

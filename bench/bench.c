@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c - what the benchmark programs share. */
+/* bench.c - helpers that the benchmark programs share. */
 #include "bench.h"
 
 #include <corotracer/corotracer.h>
@@ -22,7 +22,7 @@ void bench_die(const char *why)
 	exit(1);
 }
 
-/* ---- time and place --------------------------------------------------------- */
+/* ---- time and CPU ----------------------------------------------------------- */
 
 uint64_t bench_now_ns(void)
 {
@@ -151,11 +151,11 @@ static uint64_t place(struct ctp_pool *pool, uint64_t offset, uint32_t unit, uin
 	pool->offset = offset;
 	pool->unit = unit;
 	pool->limit = limit;
-	pool->committed = limit; /* a file in memory has what is written to */
+	pool->committed = limit; /* a memfd allocates pages when they are written */
 	return (offset + (uint64_t)unit * limit + 4095) / 4096 * 4096;
 }
 
-/* Behind @from; returns where it ends.  @h may be NULL: only how large it will be. */
+/* Place the pools behind @from; returns the end.  @h NULL: compute only the size. */
 static uint64_t lanes_fill(struct ctp_header *h, uint64_t from, uint32_t nr_lives)
 {
 	struct ctp_header nowhere;
@@ -192,7 +192,7 @@ static bool region_make(uint32_t nr_stations, uint32_t nr_lives)
 	if (nr_lives)
 		lanes_fill(map, stations, nr_lives);
 	munmap(map, size);
-	/* The descriptor stays open: it is the path's other end. */
+	/* The descriptor stays open: the path refers to it. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(count, sizeof(count), "%" PRIu32, nr_stations);
 	unsetenv(CTP_ENV_SOCK);
@@ -219,7 +219,7 @@ pid_t bench_collector_pid(void)
 	return ext->magic == CTP_EXT_MAGIC ? (pid_t)ext->collector_pid : 0;
 }
 
-/* The first number of schedstat: nanoseconds on a CPU. */
+/* The first number in schedstat: nanoseconds on a CPU. */
 static uint64_t task_cpu_ns(pid_t pid, const char *task)
 {
 	unsigned long long ns = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h - what the benchmark programs share.
+ * bench.h - helpers that the benchmark programs share.
  *
  * A program measures and writes "key value" lines, to stdout or to the file that
- * BENCH_OUT names (its stdout may belong to somebody else while it is collected).
- * run.sh puts them into relation to each other.
+ * BENCH_OUT names (while the program is collected, its stdout may be in use).
+ * run.sh computes the ratios.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -14,37 +14,38 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The compiler knows nothing about *@p or any other memory after this. */
+/* The compiler forgets what it knows about *@p and all other memory. */
 #define BENCH_LAUNDER(p) __asm__ volatile("" : "+r"(p) : : "memory")
 
 uint64_t bench_now_ns(void);
 
-/* Onto the CPU that BENCH_CPU names, if it does: the collector has another one. */
+/* Pin the process to the CPU that BENCH_CPU names, if set: the collector uses another one. */
 void bench_pin(void);
 
-/* Nanoseconds per step of ctp_ticks(), measured for 20 ms. */
+/* Nanoseconds per step of ctp_ticks(), measured during 20 ms. */
 double bench_ns_per_tick(void);
 
-/* One result.  The key is made like printf's. */
+/* Write one result.  @key is a printf format. */
 void bench_emit(double value, const char *key, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A region of our own that nobody looks at, in the environment for corotracer_init().
- * It offers what our collector offers, so that the SDK works as it would there.
+ * Create a region without a collector and put it into the environment for corotracer_init(). It
+ * offers the same extensions as the collector, so that the SDK takes the same paths.
  */
 bool bench_region_alone(uint32_t nr_stations);
 
-/* The same with lanes: room for @nr_lives coroutines, and a few chunks that the caller gives back.
+/* As bench_region_alone(), with lanes: room for @nr_lives coroutines, and a few chunks, which
+ * the caller returns to the pool.
  */
 bool bench_region_lanes(uint32_t nr_lives);
 
-/* The collector we are connected to; 0: none. */
+/* The pid of the collector of this process; 0 if there is none. */
 pid_t bench_collector_pid(void);
 
-/* CPU time that all threads of @pid have had; 0 when there is no telling. */
+/* CPU time of all threads of @pid in ns; 0 if it is unknown. */
 uint64_t bench_cpu_ns(pid_t pid);
 
-/* Repeated measurements of one thing. */
+/* Repeated measurements of one quantity. */
 struct bench_samples {
 	double *values;
 	size_t nr, room;
@@ -55,10 +56,10 @@ double bench_best(struct bench_samples *s);
 double bench_median(struct bench_samples *s);
 double bench_quantile(struct bench_samples *s, double part);
 
-/* What the command line says after @name as "--name=VALUE", or @otherwise. */
+/* The value of "--name=VALUE" on the command line, or @otherwise. */
 double bench_option(int argc, char **argv, const char *name, double otherwise);
 
-/* "bench-x: why", and out. */
+/* Print "bench-x: why" and exit. */
 void bench_die(const char *why) __attribute__((noreturn));
 
 #endif

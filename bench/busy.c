@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.c - what a collector costs while a few of very many coroutines are busy.
+ * busy.c - the cost of the collector while a few of very many coroutines are busy.
  *
  *	corotracer run -- bench-busy --idle=1000000 --busy=1000 --rate=100000 --seconds=5
  *
- * So many that ran once and wait; then a thousand that have events at a steady rate, a
- * millisecond's worth at a time.  The collector's CPU is counted from when it has
- * settled on.
+ * Creates --idle coroutines that run once and stay suspended; then --busy coroutines have
+ * events at a steady rate, in batches of one millisecond.  The collector's CPU time is
+ * counted after a warm-up of two seconds.
  */
 #include "bench.h"
 
@@ -17,7 +17,8 @@
 
 static struct corotracer_coro *busy;
 
-/* @rate a second over @nr coroutines, for @seconds. */
+/* Write @rate events per second, spread over @nr coroutines, for @seconds.  Returns their
+ * number. */
 static uint64_t be_busy(unsigned nr, double rate, double seconds)
 {
 	uint64_t start = bench_now_ns(), end = start + (uint64_t)(seconds * 1e9), k = 0;

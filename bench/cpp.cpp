@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// cpp.cpp - what one event costs a C++20 coroutine, against one of the C SDK.
+// cpp.cpp - the cost of one event of a C++20 coroutine, against one of the C SDK.
 //
-// Alone: a region that nobody looks at.  Runs of 1,000 events take turns; the chunks that are full
-// are given back in between, as a collector would.  A traced coroutine is suspended and
-// resumed, and so is its twin that is not traced: the difference is what tracing costs.  The
-// C SDK does the same two events, telling the place, too, in a loop of its own.
+// The region has no collector.  Runs of 1,000 events take turns; full chunks are returned to the
+// pool in between, as a collector does.  A traced coroutine is suspended and resumed, and so is an
+// identical one that is not traced: the difference is the cost of tracing.  The C SDK writes the
+// same two events, also with a site, in its own loop.
 extern "C" {
 #include "bench.h"
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctf.c - from events in memory to CTF packets in files on tmpfs, against memcpy() of as
- * many 32-byte records, which is what a lane holds of an event: to as much memory as they
- * are, as a trace is memory that was not there before; and, for the record, round and round
- * in a few that stay in the cache.
+ * many 32-byte records, the size of an event in a lane.  One memcpy() writes to memory of the
+ * full size, because a trace also takes new memory; another, for reference, writes repeatedly
+ * to a few pages that stay in the cache.
  *
  *	bench-ctf [--seconds=S] [--lanes=N] [--told=1]
  *
- * A round is a million events in bursts of a lane each, as a collector drains lanes, into
- * a new directory; opening and removing it is not timed.  With --told every suspension
- * says where, why and on what.
+ * A round writes a million events in bursts of one lane each, as a collector drains lanes,
+ * to a new directory; creating and removing it is not timed.  With --told every suspension
+ * has a site, a reason and a resource.
  */
 #include "bench.h"
 
@@ -27,7 +27,7 @@
 #define NR_BURSTS   256u
 #define NR_EVENTS   ((double)BURST * NR_BURSTS)
 #define RECORD_SIZE 32u
-/* What memcpy() copies from, as large as a lane: it is in the cache, as the events are. */
+/* The source of memcpy(), as large as a lane: like the events, it stays in the cache. */
 #define RING_SIZE  ((size_t)BURST * RECORD_SIZE * 8)
 #define TOTAL_SIZE ((size_t)BURST * RECORD_SIZE * NR_BURSTS)
 
@@ -91,7 +91,7 @@ static void remove_trace(const struct rig *r, int dir)
 	rmdir(r->dir);
 }
 
-/* The time of an event is new each time; all else is as it was. */
+/* Each round changes only the time of an event. */
 static void put_burst(struct rig *r, struct trace_writer *w, unsigned lane)
 {
 	unsigned i;
@@ -127,7 +127,7 @@ static void measure_writer(struct rig *r)
 		bench_die("not every event got into the trace");
 }
 
-/* Every burst to its own place in @room bytes, or to that of an earlier one. */
+/* Copy every burst to its own offset in @room bytes, wrapping around. */
 static void measure_memcpy(struct rig *r, struct bench_samples *samples, size_t room)
 {
 	size_t burst = BURST * RECORD_SIZE, at;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c - what one event costs in a loop that does nothing else.
+ * event.c - the cost of one event in a loop that does nothing else.
  *
- *	bench-event				alone: a region that nobody looks at
- *	corotracer run -- bench-event		while being collected
+ *	bench-event				alone: a region without a collector
+ *	corotracer run -- bench-event		while it is collected
  *
- * Everything is measured in short runs that take turns, so that whatever else the
- * machine does meets all of them alike; the best and the median of each are told.
- * What the bare loop takes is subtracted from each.
+ * All subjects are measured in short runs that take turns, so that other load on the machine
+ * affects all of them alike; the best and the median of each are printed.  The cost of the
+ * empty loop is subtracted.
  */
 #include "bench.h"
 
@@ -20,9 +20,9 @@
 #define EVENTS_A_RUN  1000u
 
 static struct corotracer_coro coroutines[NR_COROUTINES];
-static struct corotracer_coro untraced; /* never began */
+static struct corotracer_coro untraced; /* never begun */
 
-/* The loop of run_pairs() without what is in it. */
+/* The empty loop of run_pairs(). */
 static void run_nothing(void)
 {
 	struct corotracer_coro *co = &untraced;
@@ -56,7 +56,7 @@ static void run_ticks(void)
 	}
 }
 
-/* Suspend and resume in turns. */
+/* Suspend and resume alternately. */
 static inline __attribute__((always_inline)) void run_pairs(struct corotracer_coro *co)
 {
 	unsigned i;
@@ -94,7 +94,7 @@ static void run_hundred(void)
 	}
 }
 
-/* Each hands over to the next: two events a call. */
+/* Each coroutine switches to the next: two events per call. */
 static void run_switch(void)
 {
 	unsigned i;
@@ -114,7 +114,7 @@ static struct subject {
 	void (*run)(void);
 	struct bench_samples samples; /* ns per event */
 } subjects[] = {
-	{ .key = "loop", .run = run_nothing }, /* the first: the others' overhead */
+	{ .key = "loop", .run = run_nothing }, /* must be the first: the overhead of the others */
 	{ .key = "clock", .run = run_clock },       { .key = "ticks", .run = run_ticks },
 	{ .key = "untraced", .run = run_untraced }, { .key = "one", .run = run_one },
 	{ .key = "hundred", .run = run_hundred },   { .key = "switch", .run = run_switch },

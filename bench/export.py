@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""export.py - the measuring part of export.sh; see there."""
+"""export.py - the measurements of export.sh; see there."""
 import json
 import os
 import shutil
@@ -35,7 +35,7 @@ def seconds(function, *args, **kwargs):
 
 
 def compare(what, ours, theirs, name, wanted, rate=None, before=lambda: None, times=None):
-    """Both take turns; the best of each."""
+    """Both sides take turns; the best run of each counts."""
     say(what)
     best = [1e9, 1e9]
     for _ in range(times or RUNS):
@@ -88,7 +88,7 @@ def bench_sqlite(dir, trace, csv):
     if not shutil.which("sqlite3"):
         return say("left out: no sqlite3 here")
     other = dir + "/theirs.sqlite"
-    # An import has no way to leave out the id: its table is one column narrower.
+    # An import cannot leave out the id column: its table has one column less.
     script = (f"CREATE TABLE t (probe_id TEXT NOT NULL, tid INTEGER NOT NULL, addr TEXT NOT NULL, seq INTEGER NOT NULL,"
               f" is_active INTEGER NOT NULL, ts INTEGER NOT NULL);\n.mode csv\n.import --skip 1 {csv} t\n"
               + indexes("sqlite", "t"))
@@ -161,7 +161,7 @@ def bench_mysql(trace, csv):
 
 
 def peak(kind, trace, output):
-    """Kilobytes, as the kernel has it."""
+    """Peak memory in kilobytes, as the kernel reports it."""
     code = ("import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], check=True)\n"
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
     p = subprocess.run([sys.executable, "-c", code, TOOL, "export", kind, "-q", "-i", trace, "-o", output],

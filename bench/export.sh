@@ -7,8 +7,8 @@
 #
 # Yardsticks, in the same run, of the equal CSV: `wc -l` of the JSON lines; sqlite3's .import;
 # psql's \copy; LOAD DATA LOCAL of the mariadb client; each with the same indexes.  Both sides take
-# turns, the best of each counts.  Servers are started here with data directories that are thrown
-# away, and left out where the packages are missing.  Times are reported and never judged.
+# turns, the best run of each counts.  The servers are started here with temporary data directories,
+# and skipped where the packages are missing.  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flight.c - events into a flight recorder that is full, so that as many are forgotten,
- * against memcpy() of as many 32-byte records, which is what a lane holds of an event.
+ * flight.c - events into a full flight recorder, which discards an old event for each new
+ * one, against memcpy() of as many 32-byte records, the size of an event in a lane.
  *
  *	bench-flight [--seconds=S] [--told=1]
  *
- * A thousand coroutines of four threads in turns of eight events.  With --told every
- * suspension says where, why and on what.  Also: bytes that an event takes.
+ * A thousand coroutines on four threads, eight events at a time.  With --told every
+ * suspension has a site, a reason and a resource.  Also measures the bytes per event.
  */
 #include "bench.h"
 
@@ -18,7 +18,7 @@
 #define NR_EVENTS   (1u << 20)
 #define NR_LANES    4u
 #define RECORD_SIZE 32u
-#define RING_SIZE   (UINT64_C(4) << 20) /* fewer than there are events in a round */
+#define RING_SIZE   (UINT64_C(4) << 20) /* holds fewer events than one round writes */
 
 static void fill(struct trace_event *ev, unsigned i, bool told)
 {
@@ -37,7 +37,7 @@ static void fill(struct trace_event *ev, unsigned i, bool told)
 	}
 }
 
-/* The time of an event is new each time; all else is as it was. */
+/* Each round changes only the time of an event. */
 static double put_all(struct flight *f, struct trace_event *events, uint64_t *now_ns)
 {
 	uint64_t start = bench_now_ns();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood.c - as many events as it can write, for the collector to keep up with.
+ * flood.c - write as many events as possible, to measure the collector's throughput.
  *
  *	corotracer run -n 1000 -- bench-flood --coroutines=1000 --seconds=2
  *	corotracer run -o x.ctf -- bench-flood --events=10000000
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define EVENTS_A_LOOK 1000u /* at the clock */
+#define EVENTS_A_LOOK 1000u /* between two reads of the clock */
 
 int main(int argc, char **argv)
 {

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# frames.sh - how fast a recording of frames is decoded, and how long an attach stops a program.
+# frames.sh - how fast a recording of frames is decoded, and how long an attach stops the program.
 #
 # usage: bench/frames.sh [--build DIR] [--json]
 #
-# The yardstick for decoding is `wc -c` reading the same file through a pipe (of a file it would
-# only ask for the size).  Times are reported and never judged.
+# The yardstick for decoding is `wc -c` reading the same file through a pipe (for a file it would only read
+# the size).  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,7 +33,7 @@ pid=
 trap 'rm -rf "$dir"; [ -z "$pid" ] || kill "$pid"' EXIT
 values=$dir/values
 
-# best KEY COMMAND...: MB/s of the recording, the best of three.
+# best KEY COMMAND...: MB/s of the recording, the best of three runs.
 best()
 {
 	local key=$1 from to

@@ -4,8 +4,8 @@
  *
  *	bench-frames-recording FILE FRAMES
  *
- * Two types of frames of 84 bytes: intervals of time, integers, a double with all of its
- * digits; what a server would save per request.
+ * Two types of frames of 84 bytes: time intervals, integers, a double with all of its digits;
+ * typical of what a server saves per request.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		i.bytes_start = (int32_t)(n * 7);
 		i.bytes_end = i.bytes_start + 512;
 		if (n % 4 == 0)
-			memcpy(&i.end_s, &n, 4); /* the tick's number lies there */
+			memcpy(&i.end_s, &n, 4); /* the offset of the tick's n */
 		recording_frame(&r, n, (const uint8_t *)&i);
 	}
 	if (recording_close(&r, &info, &err) < 0) {

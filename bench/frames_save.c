@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames_save.c - what a frame costs: snapshot of the time, and save().
+ * frames_save.c - the cost of a frame: snapshot of the time, and save().
  *
- * Built once for each kind of generated code; KIND is its name in the keys.  Attached
- * means: a ring of 4096 slots that nobody reads.  As in event.c, everything is measured
- * in short runs that take turns, and what the bare loop takes is subtracted.
+ * Built once for each kind of generated code; KIND is its name in the keys.  Attached means a
+ * ring of 4096 slots that is never read.  As in event.c, all subjects are measured in short
+ * runs that take turns, and the cost of the empty loop is subtracted.
  */
 #include "bench.h"
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# html.sh - how fast a page is made of a large trace, how large it is, and how much memory that takes.
+# html.sh - how fast a page is made from a large trace, its size, and the memory that it takes.
 #
 # usage: bench/html.sh [--build DIR] [--json] [--events N] [--coroutines N] [--keep DIR]
 #
-# The yardstick is `report --json` on the same trace, which reads and thinks and writes nothing.
-# With --keep the page stays in DIR, for a browser.  Times are reported and never judged.
+# The yardstick is `report --json` on the same trace, which reads and analyzes it and writes no page. With
+# --keep the page stays in DIR, for a browser.  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,7 +43,7 @@ if ! "$tool" version --json | grep -q '"page":true'; then
 	options=(--page "$dir/page.html")
 fi
 
-# spent COMMAND...: seconds of the clock, seconds of the processor, kilobytes at the peak.
+# spent COMMAND...: wall clock seconds, CPU seconds, peak memory in kilobytes.
 spent()
 {
 	python3 -c 'import resource, subprocess, sys, time

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle.c - what a collector costs while nothing happens.
+ * idle.c - the cost of the collector while nothing happens.
  *
  *	corotracer run -n 1000000 -- bench-idle --stations=1000000
  *
- * So many coroutines that ran once and wait, and then nothing for ten seconds.  A
- * sleeping collector still looks at all of them once in a while; with very many that
- * may be less than once in the time measured here (--seconds=S measures longer).
+ * Creates --stations coroutines that run once and stay suspended, then nothing happens for ten
+ * seconds.  A sleeping collector still polls all of them at long intervals; with very many
+ * coroutines an interval may be longer than the time measured here (--seconds=S measures longer).
  */
 #include "bench.h"
 
@@ -14,7 +14,7 @@
 
 #include <time.h>
 
-#define SETTLE_S 20 /* how long the collector may take over what there was */
+#define SETTLE_S 20 /* the time that the collector may need to read the initial events */
 
 static void sleep_s(double seconds)
 {
@@ -24,7 +24,7 @@ static void sleep_s(double seconds)
 	nanosleep(&ts, NULL);
 }
 
-/* Until the collector has taken everything and announced that it sleeps. */
+/* Wait until the collector has read everything and announced that it sleeps. */
 static bool settle(void)
 {
 	uint32_t *sleeping = corotracer__process.session->sleeping;
@@ -36,7 +36,7 @@ static bool settle(void)
 	return ctp_load_relaxed(sleeping);
 }
 
-/* Returns how many found a station. */
+/* Returns the number of coroutines that got a station. */
 static unsigned populate(unsigned nr)
 {
 	struct corotracer_coro co;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jsonl.c - the collector's own path from full stations to JSON lines, against
- * fprintf() with the same six fields of the same events.
+ * jsonl.c - the collector's path from full stations to JSON lines, against fprintf() with the
+ * same six fields of the same events.
  *
  *	bench-jsonl [--seconds=S]
  *
- * Everything is in this process: the SDK fills every slot of a thousand stations
- * (not timed), the harvest takes the events and the writer writes them (timed).  Both
- * sides write to /dev/null, and then over and over into a file on tmpfs whose pages
- * are there already.
+ * Everything runs in this process: the SDK fills every slot of a thousand stations (not timed),
+ * the harvest reads the events and the writer writes them (timed).  Both sides write to
+ * /dev/null, and then repeatedly to a file on tmpfs whose pages are already allocated.
  */
 #include "bench.h"
 
@@ -30,12 +29,12 @@
 struct rig {
 	struct corotracer_coro coroutines[NR_COROUTINES];
 	struct harvest harvest;
-	struct jsonl_writer *writer;          /* of the sink that it is the turn of */
+	struct jsonl_writer *writer;          /* of the current output */
 	struct trace_event events[NR_EVENTS]; /* of the last scan, for fprintf() */
 	size_t nr_events;
 };
 
-/* One kind of output, and both ways into it. */
+/* One kind of output, with both ways to write to it. */
 struct output {
 	const char *key;
 	struct jsonl_writer writer;
@@ -43,7 +42,7 @@ struct output {
 	struct bench_samples writer_ns, fprintf_ns; /* per event */
 };
 
-/* Every slot of every station, all in turn as a scheduler would. */
+/* Fill every slot of every station, in round-robin order as a scheduler would. */
 static void refill(struct rig *r)
 {
 	unsigned i, k;
@@ -134,7 +133,7 @@ static void output_tell(struct output *o)
 	fclose(o->file);
 }
 
-/* The harvest is opened on the session's own mapping of the region. */
+/* The harvest reads the session's own mapping of the region. */
 static void rig_open(struct rig *r)
 {
 	const struct ctp_session *s;

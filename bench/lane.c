@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane.c - what one event costs that goes through a lane.
+ * lane.c - the cost of one event that is written to a lane.
  *
- *	bench-lane				alone: a region that nobody looks at
- *	corotracer run -- bench-lane		while being collected
+ *	bench-lane				alone: a region without a collector
+ *	corotracer run -- bench-lane		while it is collected
  *
- * Alone, runs of 1,000 events take turns with the others as in bench-event; the chunks
- * that are full are given back in between, as a collector would.
+ * Alone, runs of 1,000 events take turns as in bench-event; full chunks are returned to the
+ * pool in between, as a collector does.
  *
- * Collected, the same events come in bursts of 100,000, so many that the collector is
- * busy with them all the while and so few that the buffer holds them; between two bursts
- * it may finish.  The mean is that of all events, run by run of 1,000; runs in which
- * somebody else took the CPU (over ten times the median) are counted and left out, and
- * the mean of all is told, too.  Then events one by one, with the counter before and
- * after, less what that takes by itself: the 99.9th percentile of those.
+ * Collected, the same events come in bursts of 100,000: enough to keep the collector busy
+ * throughout the burst, few enough to fit into the buffer; between two bursts the collector
+ * may finish.  The mean is over all events, in runs of 1,000; runs in which another process
+ * took the CPU (over ten times the median) are counted and excluded, and the mean of all runs
+ * is printed, too.  Then single events are timed with the counter before and after, less the
+ * cost of the counter itself: the result is their 99.9th percentile.
  */
 #include "bench.h"
 
@@ -30,7 +30,7 @@
 
 static struct corotracer_coro coroutines[NR_COROUTINES];
 
-/* ---- what is measured ------------------------------------------------------------------ */
+/* ---- the subjects ---------------------------------------------------------------------- */
 
 static void run_nothing(void)
 {
@@ -93,7 +93,7 @@ static void run_hundred(void)
 	}
 }
 
-/* Each hands over to the next: two events a call. */
+/* Each coroutine switches to the next: two events per call. */
 static void run_switch(void)
 {
 	unsigned i;
@@ -108,7 +108,7 @@ static void run_switch(void)
 	}
 }
 
-/* Telling where, why and on what: two records. */
+/* With site, reason and resource: two records. */
 static void run_await(void)
 {
 	struct corotracer_coro *co = &coroutines[0];
@@ -127,7 +127,7 @@ static struct subject {
 	void (*run)(void);
 	struct bench_samples samples; /* ns per event */
 } subjects[] = {
-	{ .key = "loop", .run = run_nothing }, /* the first: the others' overhead */
+	{ .key = "loop", .run = run_nothing }, /* must be the first: the overhead of the others */
 	{ .key = "clock", .run = run_clock },   { .key = "ticks", .run = run_ticks },
 	{ .key = "one", .run = run_one },       { .key = "hundred", .run = run_hundred },
 	{ .key = "switch", .run = run_switch }, { .key = "await", .run = run_await },
@@ -184,7 +184,7 @@ static void run_alone(double seconds)
 	}
 	for (i = 0; i < NR_SUBJECTS; i++)
 		tell_alone(&subjects[i]);
-	/* Where reading the counter is dear, this is what the lane itself costs. */
+	/* Where reading the counter is expensive, this is the cost of the lane itself. */
 	bench_emit(bench_best(&subjects[3].samples) - bench_best(&subjects[2].samples),
 		   "lane.alone.one_less_ns");
 }
@@ -192,7 +192,7 @@ static void run_alone(double seconds)
 /* ---- while being collected
  * ----------------------------------------------------------------------- */
 
-/* Until the collector has read all of it; a second at most, should it not be there any more. */
+/* Wait until the collector has read all events; at most a second, in case it has ended. */
 static void wait_until_read(void)
 {
 	const struct ctp_lane *lane = corotracer__thread.lane;
@@ -214,7 +214,7 @@ static void burst(struct subject *s)
 		measure(s);
 }
 
-/* The mean, and that without the runs that somebody disturbed. */
+/* The mean of all runs, and the mean without the disturbed ones. */
 static void tell_mean(struct subject *s)
 {
 	double median = bench_median(&s->samples), all = 0, calm = 0;
@@ -233,7 +233,7 @@ static void tell_mean(struct subject *s)
 		   "lane.collected.%s_disturbed_percent", s->key);
 }
 
-/* What two looks at the counter take when nothing is between them. */
+/* The cost of two consecutive reads of the counter. */
 static uint64_t counter_cost(void)
 {
 	uint64_t least = UINT64_MAX;

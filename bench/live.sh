@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# live.sh BUILD - what looking at a run costs: the run itself, and whoever looks.
+# live.sh BUILD - the cost of observing a run: for the run itself and for the observer.
 #
-#   program   wall time of a flood of events under `run`: alone, with --serve, with `top` beside it
-#   top       CPU of one picture with 100 coroutines and with 100,000, against `recover --json`
+#   program   wall time of a flood of events under `run`: alone, with --serve, with `top` running
+#   top       CPU of one screen with 100 coroutines and with 100,000, against `recover --json`
 #
 # Median of five, taken in turns; the first of each block is the yardstick.
 set -eu
@@ -22,7 +22,7 @@ TIMEFORMAT='%R %U %S'
 
 median() { sort -n "$1" | sed -n '3p'; }
 
-# seconds WHAT COMMAND...: how long the program took, as a line in the file WHAT
+# timed_run WHAT COMMAND...: append the run time of the program in ms to the file WHAT
 timed_run() {
 	local what=$1 start end
 	shift
@@ -38,7 +38,7 @@ timed_run() {
 	while [ ! -s "$dir/end" ]; do sleep 0.02; done
 	end=$(cat "$dir/end")
 	rm -f "$dir/end"
-	# A page stays until it is told to go.
+	# The server of the page runs until it gets a signal.
 	sleep 0.2
 	kill -INT "$run" 2>/dev/null || true
 	wait "$run" 2>/dev/null || true

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# memory.sh [--quick] [--json] [--build DIR] [--compiler NAME] - what a memory trace costs.
+# memory.sh [--quick] [--json] [--build DIR] [--compiler NAME] - the cost of a memory trace.
 #
-# A matrix product, a quicksort and a hash table (bench/memory/work.c), each compiled five times: plain,
-# with empty callbacks, for real ThreadSanitizer, and with our runtime, which runs switched off and
-# writing a complete trace, alone and under `mem run`. Everything in turn, several rounds, the median
-# of each; a slowdown is against the plain program of the same run. The time is that from the start
+# A matrix product, a quicksort and a hash table (bench/memory/work.c), each compiled four times: plain, with
+# empty callbacks, for real ThreadSanitizer, and with the runtime, which runs disabled and writing a complete
+# trace, alone and under `mem run`. All variants take turns, several rounds, the median of each; a slowdown is
+# against the plain program of the same run. The time is that from the start
 # of the work to its end as the program sees it; "whole" is the process, trace complete on disk.
 set -eu
 
@@ -27,11 +27,11 @@ dir=$(mktemp -d /dev/shm/corotracer-bench.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 export TSAN_OPTIONS=report_bugs=0
 
-# Real ThreadSanitizer of some systems dies of address space randomisation.
+# On some systems real ThreadSanitizer fails under address space randomisation.
 still=()
 if setarch -R true 2>/dev/null; then still=(setarch -R); fi
 
-# empty NAME: callbacks that do nothing, for whatever this compiler calls.
+# empty NAME: empty callbacks for every function that this compiler calls.
 empty()
 {
 	nm -u "$dir/$1.o" | awk '/__tsan_/ { print "void " $2 "(void);\nvoid " $2 "(void) {}" }' >"$dir/empty.c"

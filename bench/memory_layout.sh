@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# memory_layout.sh [--quick] [--json] [--build DIR] - what following `mem layout` gains, and what asking it costs.
+# memory_layout.sh [--quick] [--json] [--build DIR] - the gain from `mem layout`, and its cost.
 #
-# The two examples of examples/memory, each as it was and with the record that `mem layout` printed for it: simulated
-# cost (of `mem layout --json` on a trace of each), and real time of the program without any tracing, in turn,
-# several rounds, the best of each (what a busy machine adds is never negative). Then the peak memory of
+# The two examples of examples/memory, each with its original record and with the one that `mem layout`
+# printed: simulated cost (`mem layout --json` on a trace of each), and real time of the program without
+# tracing, in turns, several rounds, the best of each (other load only adds time). Then the peak memory of
 # `mem layout` on a trace, and on one ten times as long.
 set -eu
 
@@ -26,7 +26,7 @@ dir=$(mktemp -d /dev/shm/corotracer-bench.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 caches=(--cache "L1=32K,8" --cache "L2=256K,8" --cache "LL=8M,16")
 
-# cost NAME FLAG ARGS...: what a traced run of the example costs in the simulator.
+# cost NAME FLAG ARGS...: the simulated cost of a traced run of the example.
 cost()
 {
 	local name=$1 flag=$2

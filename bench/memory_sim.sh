@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# memory_sim.sh [--quick] [--json] [--build DIR] - how fast `mem sim` is, and whether its memory stays flat.
+# memory_sim.sh [--quick] [--json] [--build DIR] - the speed of `mem sim`, and whether its memory stays constant.
 #
-# The yardstick is cachegrind, with the same two levels, on the same programs (bench/memory/work.c, built
-# by gcc): data accesses over user CPU time, of both. Ours reads the trace from tmpfs, decompresses, decodes
-# and simulates, in one thread. Cachegrind also simulates the instruction cache and runs the program; that
-# is what it takes to get its figures. Everything in turn, several rounds, the least CPU time of each: whoever
-# else uses the machine only ever adds. Memory: peak resident size with the same records ten times.
+# The yardstick is cachegrind, with the same two levels, on the same programs (bench/memory/work.c, built by
+# gcc): data accesses per user CPU time, for both. `mem sim` reads the trace from tmpfs, decompresses, decodes
+# and simulates, in one thread. Cachegrind also simulates the instruction cache and runs the program, which is
+# the price of its figures. Both take turns, several rounds, the least CPU time of each: other load on the
+# machine only adds time. Memory: peak resident size with the same records ten times.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -62,7 +62,7 @@ for work in matmul:400 quicksort:2000000 hash:1000000; do
 	echo "$kind $ours $theirs $(least grind) $(least full) $(least bare)" >>"$results"
 done
 
-# The same accesses once and ten times: raw records can simply be strung together.
+# The same accesses once and ten times: raw records can be concatenated.
 "$tool" mem run -q -o "$dir/trace" -- "$dir/traced" hash $((200000 / scale)) >/dev/null
 "$tool" mem convert --format raw -o "$dir/once" "$dir/trace" 2>/dev/null
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat "$dir/once"; done >"$dir/tenfold"

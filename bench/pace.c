@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pace.c - what one event costs a program that has other things to do.
+ * pace.c - the cost of one event in a program that does other work in between.
  *
  *	corotracer run -- bench-pace --rate=10000 --seconds=3
  *
- * Writes events at a steady rate in all, over 100 coroutines in turn, and sleeps in
- * between (--spin=1: waits busily), as servers do: caches are cold then, and the
- * collector may be asleep and have to be woken.  Each event is timed by itself with
- * the cycle counter, less what the counter takes.  Likewise, at the same pace but
- * without events, one clock_gettime(): it is slower than in a tight loop, too.
+ * Writes events at a steady total rate, over 100 coroutines in turn, and sleeps in between
+ * (--spin=1: busy-waits), as servers do: the caches are cold then, and the collector may be
+ * asleep and must be woken.  Each event is timed with the cycle counter, less the cost of the
+ * counter.  One clock_gettime() is timed in the same way, at the same pace but without events:
+ * it is also slower than in a tight loop.
  *
- * Somebody else may take the CPU in the middle of an event.  What took longer than
- * DISTURBED_NS, and made no system call, is counted as disturbed and left out of the
- * mean; the mean of all is told, too.
+ * Another process may take the CPU in the middle of an event.  An event that took longer than
+ * DISTURBED_NS and made no system call is counted as disturbed and excluded from the mean; the
+ * mean of all events is printed, too.
  *
  * Linked with --wrap=ctp_wake, to count the events that made a system call.
  */
@@ -62,8 +62,8 @@ struct paced {
 	bool spin;
 	double ns_per_tick;
 	uint64_t overhead;                      /* counter_cost() */
-	uint64_t nr, ticks;                     /* all that was done, and how long it took */
-	uint64_t nr_disturbed, ticks_disturbed; /* of these */
+	uint64_t nr, ticks;                     /* all events, and their total time */
+	uint64_t nr_disturbed, ticks_disturbed; /* the disturbed ones among them */
 };
 
 static void wait_until(uint64_t ns, bool spin)
@@ -73,13 +73,13 @@ static void wait_until(uint64_t ns, bool spin)
 
 	if (!spin) {
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		return; /* without a look at the clock: that would warm it up */
+		return; /* do not read the clock here: that would warm it up */
 	}
 	while (bench_now_ns() < ns)
 		;
 }
 
-/* What two looks at the counter take when nothing is between them. */
+/* The cost of two consecutive reads of the counter. */
 static uint64_t counter_cost(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -115,7 +115,7 @@ static void account(struct paced *p, uint64_t ticks, bool woke)
 	}
 }
 
-/* What is due at once is done at once: above some 10,000/s that is several in a row. */
+/* Run everything that is due: above about 10,000/s that is several actions in a row. */
 static inline __attribute__((always_inline)) void run_paced(struct paced *p, void (*act)(uint64_t),
 							    double seconds)
 {
@@ -163,7 +163,7 @@ static void measure(const struct paced *how, double seconds)
 
 	run_paced(&clocks, read_clock, seconds / 4);
 
-	/* After nothing for a while the collector is asleep, once: not counted. */
+	/* After a pause the collector is asleep; do not count its first wake-up. */
 	run_paced(&warmup, write_event, 0.1);
 	nr_wakes = 0;
 	cpu = bench_cpu_ns(collector);

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# report.sh - how fast a report is made, and whether its memory follows the coroutines.
+# report.sh - how fast a report is made, and whether its memory depends on the coroutines only.
 #
 # usage: bench/report.sh [--build DIR] [--json]
 #
-# The yardstick is `wc -l` on the same JSON lines.  Times are reported and never judged.
+# The yardstick is `wc -l` on the same JSON lines.  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,13 +33,13 @@ done
 dir=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# make NAME EVENTS: a trace of a thousand coroutines with so many events each.
+# make NAME EVENTS: a trace of a thousand coroutines with EVENTS events each.
 make()
 {
 	"$tool" run -q -o "$dir/$1" -- "$target" events 1000 "$2" 0
 }
 
-# best COMMAND...: milliseconds, the best of five.
+# best COMMAND...: milliseconds, the best of five runs.
 best()
 {
 	local from to
@@ -51,7 +51,7 @@ best()
 	done | awk '{ ms = ($2 - $1) * 1000; if (!n++ || ms < top) top = ms } END { printf "%.1f", top }'
 }
 
-# peak COMMAND...: kilobytes, as the kernel has it.
+# peak COMMAND...: peak memory in kilobytes, as the kernel reports it.
 peak()
 {
 	python3 -c 'import resource, subprocess, sys

@@ -3,7 +3,7 @@
 #
 # run.sh - run all benchmarks, print one table.  See README.md.
 #
-# Times are reported and never judged: the exit status is 0 whatever they are.
+# Times are reported; the exit status is 0 whatever they are.
 set -euo pipefail
 
 usage()
@@ -54,7 +54,7 @@ say()
 	echo "bench: $*" >&2
 }
 
-# The first two CPUs we may use: one for the collector, one for the program.
+# The first two CPUs of the affinity mask: one for the collector, one for the program.
 allowed_cpus()
 {
 	awk '/^Cpus_allowed_list:/ {
@@ -79,7 +79,7 @@ fi
 
 options=()
 
-# collected_to FILE PROGRAM [ARGUMENTS]: under the collector; its summary in $dir/summary.
+# collected_to FILE PROGRAM [ARGUMENTS]: run under the collector; its summary goes to $dir/summary.
 collected_to()
 {
 	local file=$1 program=$2
@@ -96,13 +96,13 @@ collected()
 	collected_to /dev/null "$@"
 }
 
-# summary KEY: a number from that summary; the first of that name.
+# summary KEY: a number from that summary; the first with that name.
 summary()
 {
 	grep -o "\"$1\":[0-9][0-9]*" "$dir/summary" | head -n 1 | cut -d: -f2
 }
 
-# value KEY NUMBER: one more result.
+# value KEY NUMBER: add a result.
 value()
 {
 	echo "$1 $2" >>"$BENCH_OUT"
@@ -114,7 +114,7 @@ per()
 	awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'
 }
 
-# seconds N: less when in a hurry.
+# seconds N: N, or a quarter of it with --quick.
 seconds()
 {
 	awk -v n="$1" -v quick="$quick" 'BEGIN { print quick ? n / 4 : n }'
@@ -161,7 +161,7 @@ run_jsonl()
 	"$build/bench/bench-flight" --seconds="$(seconds 2)" --told=1
 }
 
-# flood KEY FILE: a program that writes flat out, and how fast that gets into FILE.
+# flood KEY FILE: a program that writes as fast as it can; measures how fast FILE gets the events.
 flood()
 {
 	local events=10000000
@@ -181,7 +181,7 @@ run_flood()
 	COROTRACER_NO_LANES=1 flood stations "$shm/flood.jsonl"
 }
 
-# How many coroutines are very many here?  One takes some 160 bytes of tmpfs.
+# The number of idle coroutines that fits this machine.  One takes about 160 bytes of tmpfs.
 crowd()
 {
 	local available
@@ -228,8 +228,8 @@ run_jsonl
 run_flood
 run_idle
 
-# What is compared with what.  The wanted figure is one for the ratio, or for the
-# measured value where there is no yardstick.
+# The comparisons.  The wanted figure applies to the ratio, or to the measured value if there is
+# no yardstick.
 rows()
 {
 	cat <<-'END'

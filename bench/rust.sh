@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# rust.sh - what an event of the Rust SDK costs, beside one of the C SDK in the same process.
+# rust.sh - the cost of an event of the Rust SDK, and of one of the C SDK in the same process.
 #
 # usage: bench/rust.sh [--build DIR] [--json] [--seconds N]
 #
-# Everything that cargo makes goes to the build folder.  Times are reported and never judged.
+# All output of cargo goes to the build folder.  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,7 +33,7 @@ if ! command -v cargo >/dev/null; then
 	exit 1
 fi
 
-# As tests/rust/rust.py does it: a workspace in the build folder, laid out as the tree is.
+# As in tests/rust/rust.py: a workspace in the build folder with the layout of the source tree.
 stage=$build/rust/bench
 mkdir -p "$stage/sdk" "$stage/bench"
 ln -sfn "$tree/sdk/rust" "$stage/sdk/rust"

@@ -29,7 +29,7 @@ int bench_rust_begin(void)
 	return bench_region_lanes(64) && corotracer_begin(&coroutine, NULL) == 0 ? 0 : -1;
 }
 
-/* All full chunks of a lane. */
+/* Return all full chunks of a lane to the pool. */
 static void give_back(struct ctp_lane *lane, struct ctp_arena *chunks)
 {
 	while (lane->taken - lane->returned > 1) {
@@ -41,7 +41,7 @@ static void give_back(struct ctp_lane *lane, struct ctp_arena *chunks)
 	}
 }
 
-/* Of every lane of the region: ours, and that of the other SDK. */
+/* For every lane of the region: that of the C SDK and that of the Rust SDK. */
 void bench_rust_give_back(void)
 {
 	struct ctp_session *s = corotracer__process.session;

@@ -2,8 +2,8 @@
 #
 # table.awk - "key value" lines and then rows of what to compare: a table, or JSON.
 #
-# A row is: what|measured|unit|yardstick|name of the yardstick|wanted, the second and
-# the fourth being keys.  A row whose measured key has no value is left out.
+# A row is: what|measured|unit|yardstick|name of the yardstick|wanted; the second and the
+# fourth field are keys.  A row whose measured key has no value is skipped.
 
 function human(x, unit) {
 	if (unit == "/s")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// web.mjs - how the page feels with a large trace.  See web.sh.
+// web.mjs - how responsive the page is with a large trace.  See web.sh.
 import { withBrowser } from "../tests/web/browser.mjs";
 import { openMeasured, panAndZoom } from "../tests/web/measure.mjs";
 
 const [big, small, json] = process.argv.slice(2);
 const VIEWS = { threads: "#view=timeline", coroutines: "#view=timeline&by=coroutine" };
 
-// The best of three: others use the machine, too.
+// The best of three, because other processes use the machine.
 async function opened(browser, file) {
 	let best = null;
 	for (let i = 0; i < 3; i++) {
@@ -25,7 +25,7 @@ async function panned(browser, file, hash) {
 	return pan;
 }
 
-// From the press of a key in the filter to the rows.
+// From the input event in the filter to the updated rows.
 async function filtered(browser, file) {
 	const o = await openMeasured(browser, file, "#view=coroutines");
 	const ms = await o.page.evaluate(async () => {

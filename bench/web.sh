@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# web.sh - how the dashboard feels with a large trace, in Chromium.
+# web.sh - how responsive the dashboard is with a large trace, in Chromium.
 #
 # usage: bench/web.sh [--build DIR] [--json] [--events N] [--coroutines N]
 #
-# The yardstick is the same page of a trace of 1,000 events, in the same browser.  A task is what keeps the
-# page from answering; those below 50 ms are not told and count as 0.  Times are reported and never judged.
+# The yardstick is the page of a trace of 1,000 events, in the same browser.  A task keeps the page from
+# responding; tasks below 50 ms are not reported and count as 0.  Times are reported; no time fails the
+# benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.c - what bench/memory.sh traces: a matrix product, a quicksort, a hash table.
+ * work.c - the workloads of bench/memory.sh: a matrix product, a quicksort, a hash table.
  *
  *	work matmul|quicksort|hash SCALE
  *
- * Prints the seconds that the work itself took (CLOCK_MONOTONIC) and a checksum, so that
- * nothing is optimised away and a wrong run shows.  Compiled four times: plain, for
- * ThreadSanitizer, with empty callbacks, with the runtime.
+ * Prints the seconds that the work itself took (CLOCK_MONOTONIC) and a checksum, which keeps
+ * the compiler from removing the work and shows a wrong result.  Compiled four times: plain,
+ * for ThreadSanitizer, with empty callbacks, with the runtime.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* n x n doubles, rows times columns: the inner loop loads twice, and adds up in a register. */
+/* n x n doubles, rows times columns: the inner loop has two loads and sums in a register. */
 static uint64_t matmul(size_t n)
 {
 	double *a = malloc(n * n * sizeof(*a)), *b = malloc(n * n * sizeof(*b));
@@ -118,7 +118,7 @@ struct entry {
 	uint64_t value;
 };
 
-/* Chains of allocated entries: insert, look up three times as often. */
+/* Chains of allocated entries: n insertions, then 3n lookups. */
 static uint64_t hash(size_t n)
 {
 	size_t buckets = 1, i;
@@ -154,7 +154,7 @@ static uint64_t hash(size_t n)
 			}
 		}
 	}
-	return sum; /* the entries go with the process */
+	return sum; /* the entries are not freed: the process exits */
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! bench-rust - what one event of the Rust SDK costs, and one of the C SDK, in one process.
+//! bench-rust - the cost of one event of the Rust SDK and of the C SDK, in one process.
 //!
-//! Both write into lanes of one region that nobody looks at, from one thread, in short runs that
-//! take turns; the chunks that are full are given back in between, as a collector would.  The best
-//! of each is told, less what the bare loop takes.
+//! Both write to lanes of one region without a collector, from one thread, in short runs that take
+//! turns; full chunks are returned to the pool in between, as a collector does.  The best run of
+//! each is printed, less the cost of the empty loop.
 
 use corotracer::{PollTrace, TracedFuture};
 use std::future::Future;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// As many as in the C loops of rust_loops.c.
+/// The same number as in the C loops of rust_loops.c.
 const EVENTS_A_RUN: u32 = 1000;
 
 extern "C" {
@@ -42,7 +42,7 @@ impl Future for Never {
     }
 }
 
-/// The same, having woken itself by a waker that it cloned.
+/// Never ready; wakes itself through a clone of its waker.
 struct Wakes;
 
 impl Future for Wakes {
@@ -56,7 +56,7 @@ impl Future for Wakes {
 
 struct Subject {
     key: &'static str,
-    /// In so many events, or polls.
+    /// The number of events, or polls, per run.
     per: u32,
     run: Box<dyn FnMut()>,
     best_ns: f64,
@@ -110,7 +110,7 @@ fn subjects() -> Vec<Subject> {
 
 fn main() {
     let seconds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(2.0);
-    // SAFETY: once, before any thread is there.
+    // SAFETY: called once, before any other thread exists.
     if unsafe { bench_rust_begin() } != 0 {
         eprintln!("bench-rust: cannot make a region, or not traced in it");
         std::process::exit(1);
@@ -123,7 +123,7 @@ fn main() {
             (s.run)();
             let ns = start.elapsed().as_nanos() as f64 / f64::from(s.per);
             s.best_ns = s.best_ns.min(ns);
-            // SAFETY: nobody writes meanwhile.
+            // SAFETY: no thread writes to the lanes meanwhile.
             unsafe { bench_rust_give_back() };
         }
     }
