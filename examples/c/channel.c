@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.c - a ring of messages and two lists of those who wait.
+ * channel.c - a ring of messages and two lists of waiters.
  *
- * A waiter lies on its coroutine's stack.  It is in a list, and then the lock guards
- * it; or somebody took it out and will call coro_ready(), once, and until then it is
- * that somebody's alone.  The waiting coroutine does not look at it before it is
- * ready again: nothing has to be checked twice, and no wakeup can be lost.
+ * A waiter is on the stack of its coroutine.  While it is in a list, the lock guards it.
+ * The thread that takes it out of the list owns it until that thread calls coro_ready(),
+ * once.  The waiting coroutine does not access it before it is ready again: so nothing is
+ * checked twice, and no wake-up can be lost.
  *
- * A message for a receiver that waits goes straight to it, past the ring; so the ring
- * is empty whenever receivers wait, and full whenever senders do.
+ * A message for a waiting receiver is copied to it directly, not through the ring; so the
+ * ring is empty whenever receivers wait, and full whenever senders do.
  */
 #include "channel.h"
 
@@ -20,8 +20,8 @@
 
 struct waiter {
 	struct coro *co;
-	void *message; /* to take from (senders) or to fill (receivers) */
-	bool served;   /* false: the channel closed instead */
+	void *message; /* source (senders) or destination (receivers) */
+	bool served;   /* false: the channel was closed */
 	struct waiter *next;
 };
 
@@ -101,7 +101,7 @@ void channel_free(struct channel *ch)
 	free(ch);
 }
 
-/* With the lock held, which it drops.  Returns when somebody has served us. */
+/* Called with the lock held, releases it.  Returns when @w is served or the channel closes. */
 static bool wait_in(struct channel *ch, struct waiters *list, void *message,
 		    const struct coro_wait *wait)
 {
@@ -113,7 +113,7 @@ static bool wait_in(struct channel *ch, struct waiters *list, void *message,
 	return w.served;
 }
 
-/* With the lock held, which it drops: @w is out of its list and has its message. */
+/* Called with the lock held, releases it: @w is not in a list any more and has its message. */
 static bool serve(struct channel *ch, struct waiter *w, struct corotracer_site *site)
 {
 	w->served = true;
@@ -136,7 +136,7 @@ CORO_WAITS bool channel_send_at(struct channel *ch, const void *message,
 		return serve(ch, receiver, site);
 	}
 	if (!ch->closed && ch->nr == ch->capacity)
-		/* The cast is safe: a sender's message is only read. */
+		/* The cast is safe: the message of a sender is only read. */
 		return wait_in(ch, &ch->senders, (void *)message, &wait);
 	closed = ch->closed;
 	if (!closed)
@@ -158,7 +158,7 @@ CORO_WAITS bool channel_recv_at(struct channel *ch, void *message, struct corotr
 	sender = waiters_take(&ch->senders);
 	if (sender) {
 		if (got)
-			ring_put(ch, sender->message); /* its turn, but behind the others */
+			ring_put(ch, sender->message); /* keeps the order of the messages */
 		else
 			memcpy(message, sender->message, ch->message_size);
 		return serve(ch, sender, site);
@@ -169,13 +169,13 @@ CORO_WAITS bool channel_recv_at(struct channel *ch, void *message, struct corotr
 	return got;
 }
 
-/* They were taken out of the channel: nobody else can reach them any more. */
+/* The waiters are not in the channel any more: no other thread can access them. */
 static void wake_all(struct waiter *w, struct corotracer_site *site)
 {
 	struct waiter *next;
 
 	for (; w; w = next) {
-		next = w->next; /* once it is ready, it is gone */
+		next = w->next; /* @w is not valid after coro_ready() */
 		coro_ready(w->co, site);
 	}
 }

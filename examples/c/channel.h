@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - bounded channels between coroutines, on whatever threads they run.
+ * channel.h - bounded channels between coroutines, on any threads.
  *
  *	struct channel *ch = channel_new(16, sizeof(struct job));
  *
- *	channel_send(ch, &job);			// waits while it is full
+ *	channel_send(ch, &job);			// waits while the channel is full
  *	while (channel_recv(ch, &job))		// waits while it is empty
  *		...
  *	channel_close(ch);			// receivers get the rest, then false
  *
- * Messages are copied.  First come, first served, on both sides.  Capacity 0 is
- * allowed: then a send waits for its receiver.
+ * Messages are copied.  Both sides are served in FIFO order.  With capacity 0 a send waits
+ * for its receiver.
  */
 #ifndef EXAMPLES_CHANNEL_H
 #define EXAMPLES_CHANNEL_H
@@ -22,26 +22,26 @@
 
 struct channel;
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 struct channel *channel_new(size_t capacity, size_t message_size);
 
-/* Nobody waits in it any more, or ever will again.  Accepts NULL. */
+/* No coroutine waits in the channel or uses it again.  Accepts NULL. */
 void channel_free(struct channel *ch);
 
-/* false: closed, and the message went nowhere. */
+/* false: the channel is closed, and the message was not sent. */
 #define channel_send(ch, message) channel_send_at((ch), (message), COROTRACER_HERE)
 bool channel_send_at(struct channel *ch, const void *message, struct corotracer_site *site);
 
-/* false: closed, and nothing is left in it. */
+/* false: the channel is closed and empty. */
 #define channel_recv(ch, message) channel_recv_at((ch), (message), COROTRACER_HERE)
 bool channel_recv_at(struct channel *ch, void *message, struct corotracer_site *site);
 
-/* Wakes everybody who waits in it. */
+/* Wakes all coroutines that wait in the channel. */
 #define channel_close(ch) channel_close_forgetting((ch), 0)
 
 /*
- * The bug that corotracer is there to find, on purpose: as channel_close(), but
- * @nr of the receivers that wait are dropped from the list and not woken.
+ * The bug for corotracer to find, on purpose: as channel_close(), but
+ * @nr of the waiting receivers are removed from the list and not woken.
  */
 #define channel_close_forgetting(ch, nr) channel_close_at((ch), (nr), COROTRACER_HERE)
 void channel_close_at(struct channel *ch, unsigned nr_forgotten, struct corotracer_site *site);

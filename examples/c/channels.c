@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels.c - a pipeline of coroutines on a few threads, to be looked at.
+ * channels.c - a pipeline of coroutines on a few threads, to be traced.
  *
  *	corotracer run -o trace.jsonl -- channels
  *	corotracer run -o trace.jsonl -- channels --lose-wakeup
  *
- * The second leaves a few coroutines waiting forever; the trace tells which, and
- * where they wait.
+ * The second run leaves a few coroutines suspended forever; the trace shows which ones,
+ * and their sites.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 #define LOST_WAKEUPS_DEFAULT 3
 
 struct options {
-	unsigned nr_coroutines; /* of one batch */
+	unsigned nr_coroutines; /* per batch */
 	unsigned nr_threads;
 	double seconds;
 	unsigned nr_lost_wakeups;
@@ -107,7 +107,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
 	return true;
 }
 
-/* One collector; of the others a third produces, and the rest works. */
+/* One collector; a third of the others are producers, the rest are workers. */
 static struct pipeline_opts pipeline_opts(const struct options *o)
 {
 	unsigned nr_producers = (o->nr_coroutines - 1) / 3;
@@ -139,7 +139,7 @@ static void print_result(const struct pipeline_totals *t, const struct options *
 		       o->nr_lost_wakeups ? ", as --lose-wakeup asked" : "");
 }
 
-/* All that was sent was answered, and nobody waits who was not meant to. */
+/* Every request was answered, and only the workers of --lose-wakeup are still suspended. */
 static bool is_sound(const struct pipeline_totals *t, const struct options *o, long nr_left)
 {
 	return t->nr_batches == PIPELINE_BATCHES && t->answered == t->sent &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - stacks, and jumping between them.
+ * context.c - stacks, and switching between them.
  *
- * The sanitizers watch stacks and threads, and have to be told that we change
- * stacks: AddressSanitizer before and after each switch, ThreadSanitizer before it.
- * Without them these calls are nothing.
+ * The sanitizers track stacks and threads, and must be notified of a change of stacks:
+ * AddressSanitizer before and after each switch, ThreadSanitizer before it.  Without
+ * sanitizers these calls are empty.
  */
 #include "context.h"
 
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #ifndef __has_feature
-#define __has_feature(x) 0 /* gcc says it by a macro instead */
+#define __has_feature(x) 0 /* gcc defines a macro instead */
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define WITH_ASAN 1
@@ -56,8 +56,8 @@ static void fiber_free(void *fiber)
 }
 
 /*
- * About to run on @to's stack.  @fake_stack NULL: and not to come back.  Inlined, or
- * ThreadSanitizer would see us enter this function here and leave it over there.
+ * About to switch to @to's stack.  @fake_stack NULL: for the last time.  Always inlined,
+ * or ThreadSanitizer would see this function entered on one stack and left on another.
  */
 static inline __attribute__((always_inline)) void announce_departure(void **fake_stack,
 								     const struct context *to)
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void announce_departure(void **fake
 	(void)fake_stack, (void)to;
 }
 
-/* Now running on our own stack (again). */
+/* Now running on this context's stack (again). */
 static inline void announce_arrival(void *fake_stack)
 {
 #ifdef WITH_ASAN
@@ -80,14 +80,14 @@ static inline void announce_arrival(void *fake_stack)
 	(void)fake_stack;
 }
 
-/* makecontext(3) passes ints: a pointer travels in two of them. */
+/* makecontext(3) passes ints: the pointer is split into two of them. */
 static void trampoline(unsigned high, unsigned low)
 {
 	struct context *c = (struct context *)((uintptr_t)high << 32 | (uintptr_t)low);
 
 	announce_arrival(NULL);
 	c->entry(c->arg);
-	abort(); /* an entry ends with context_leave() */
+	abort(); /* an entry function ends with context_leave() */
 }
 
 static int stack_map(struct context *c, size_t size)
@@ -163,5 +163,5 @@ void context_leave(struct context *from, struct context *to)
 	(void)from;
 	announce_departure(NULL, to);
 	setcontext(&to->uc);
-	abort(); /* setcontext() comes back only when @to is no context */
+	abort(); /* setcontext() returns only if @to is not a context */
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.h - a stack of its own and a way to jump there and back.
+ * context.h - a context with its own stack, and switching between contexts.
  *
- * Thin over ucontext(3).  A stack has a page below it that nobody may touch, so that
- * an overflow is a crash where it happens and not somebody else's broken data.
+ * A thin layer over ucontext(3).  A stack has a guard page below it, so that an overflow
+ * crashes at once instead of corrupting other data.
  *
- * One rule for code that runs on such a stack: a switch may come back on another
- * thread, so nothing thread-local may be carried across it, errno included.
+ * Code that runs on such a stack must follow one rule: a switch may return on another
+ * thread, so no thread-local value may be kept across it, errno included.
  */
 #ifndef EXAMPLES_CONTEXT_H
 #define EXAMPLES_CONTEXT_H
@@ -16,32 +16,32 @@
 
 struct context {
 	ucontext_t uc;
-	void *map; /* stack and guard page; NULL when this is a thread's own stack */
+	void *map; /* stack and guard page; NULL for a thread's own stack */
 	size_t map_size;
 	void *stack; /* lowest usable byte */
 	size_t stack_size;
 	void (*entry)(void *arg);
 	void *arg;
-	void *fiber;      /* what ThreadSanitizer calls this context */
-	void *fake_stack; /* AddressSanitizer's, while we are away */
+	void *fiber;      /* ThreadSanitizer's name of this context */
+	void *fake_stack; /* AddressSanitizer's, while another context runs */
 };
 
 /*
- * A context that will run entry(arg) on @stack_size bytes when first switched to.
+ * Create a context that runs entry(arg) on @stack_size bytes when first switched to.
  * @entry never returns; it ends with context_leave().  Returns 0 or a negative errno.
  */
 int context_init(struct context *c, size_t stack_size, void (*entry)(void *arg), void *arg);
 
-/* The calling thread as it is, to be switched from and back to. */
+/* A context for the calling thread, to switch from and back to. */
 void context_init_thread(struct context *c);
 
-/* Not while it runs.  Does nothing to a thread's own. */
+/* Free the stack.  Not while the context runs.  Does nothing for a thread's own stack. */
 void context_release(struct context *c);
 
-/* Go on with @to; returns when somebody goes on with @from. */
+/* Continue with @to; returns when another context switches to @from. */
 void context_switch(struct context *from, struct context *to);
 
-/* Go on with @to for good: @from will not run again. */
+/* Continue with @to; @from does not run again. */
 void context_leave(struct context *from, struct context *to) __attribute__((noreturn));
 
 #endif

@@ -3,14 +3,14 @@
  * pipeline.c - producers, workers and a collector around two channels.
  *
  * How a batch ends
- *   Each producer, when its time is over, tells the collector how much it sent.  When
- *   the collector has heard them all it closes the requests, which sends the workers
- *   home, and it is done once as many answers have come in as requests were sent.
+ *   Each producer, when its time is over, sends the collector the number of its requests.
+ *   When all producers have done so, the collector closes the requests channel, which ends
+ *   the workers.  The collector ends once every request is answered.
  *
- * What --lose-wakeup does
- *   In the first batch that close forgets some of the workers that wait for a request.
- *   Nothing depends on them, so the program goes on, and only a trace shows that they
- *   are still there.
+ * The effect of --lose-wakeup
+ *   In the first batch that close does not wake some of the workers that wait for a
+ *   request.  Nothing depends on them, so the program continues, and only a trace shows
+ *   that they are still suspended.
  */
 #include "pipeline.h"
 
@@ -31,7 +31,7 @@ struct request {
 	char text[TEXT_SIZE]; /* a few lines */
 };
 
-/* From a worker: one answer.  From a producer (is_last): how much it sent. */
+/* From a worker: one answer.  From a producer (is_last): the number of its requests. */
 struct reply {
 	bool is_last;
 	uint64_t requests, words, latency_ns;
@@ -41,9 +41,9 @@ struct batch {
 	struct pipeline *pipeline;
 	struct channel *requests, *replies;
 	uint64_t end_ns;
-	unsigned nr_producers; /* that really started */
+	unsigned nr_producers; /* that were spawned */
 	unsigned nr_to_forget;
-	struct pipeline_totals totals; /* the collector's */
+	struct pipeline_totals totals; /* written by the collector */
 };
 
 struct ticker {
@@ -71,7 +71,7 @@ static uint32_t random_next(uint32_t *state) /* xorshift */
 	return *state;
 }
 
-/* Fill @text with words, a few to a line; returns how many. */
+/* Fill @text with words, a few per line; returns their number. */
 static uint64_t compose(char *text, uint32_t *seed)
 {
 	static const char *const vocabulary[] = { "a",       "coroutine", "waits",  "for",   "the",
@@ -94,7 +94,7 @@ static uint64_t compose(char *text, uint32_t *seed)
 	return words;
 }
 
-/* Words of the line at *@text, which moves on to the next. */
+/* Count the words of the line at *@text, and advance to the next line. */
 static uint64_t count_line(const char **text)
 {
 	const char *p = *text;
@@ -117,7 +117,7 @@ static uint64_t count_words(const char *text)
 		words += count_line(&text);
 		if (!*text)
 			return words;
-		coro_yield(); /* a long text does not keep the thread to itself */
+		coro_yield(); /* let other coroutines run during a long text */
 	}
 }
 
@@ -148,7 +148,7 @@ static void worker(void *arg)
 	while (channel_recv(b->requests, &rq)) {
 		struct reply rp = { .requests = 1, .words = count_words(rq.text) };
 
-		coro_sleep((1 + rp.words % 4) * MS); /* a database, say */
+		coro_sleep((1 + rp.words % 4) * MS); /* stands for a database access */
 		rp.latency_ns = sched_now_ns() - rq.sent_ns;
 		channel_send(b->replies, &rp);
 	}
@@ -191,7 +191,7 @@ static void ticker(void *arg)
 	}
 }
 
-/* ---- putting it together ------------------------------------------------- */
+/* ---- start and result ---------------------------------------------------- */
 
 static unsigned spawn_many(struct pipeline *p, unsigned nr, void (*fn)(void *arg), void *arg,
 			   const char *name, unsigned first)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline.h - something to do for coroutines: count the words of requests.
+ * pipeline.h - work for the coroutines: count the words of requests.
  *
  *	producers --> requests --> workers --> replies --> collector
  *
- * The work comes in batches, one after the other, each with coroutines and channels
- * of its own.  Tickers, which only sleep and wake, run through all of them.
+ * The work comes in consecutive batches, each with its own coroutines and channels.
+ * Tickers, which only sleep and wake up, run during all of them.
  */
 #ifndef EXAMPLES_PIPELINE_H
 #define EXAMPLES_PIPELINE_H
@@ -18,31 +18,31 @@ struct sched;
 #define PIPELINE_TICKERS 3
 
 struct pipeline_opts {
-	unsigned nr_producers; /* per batch, as the next */
+	unsigned nr_producers; /* per batch, like the next */
 	unsigned nr_workers;
-	uint64_t run_ns;          /* all batches together, about */
-	unsigned nr_lost_wakeups; /* so many workers of the first batch are forgotten */
+	uint64_t run_ns;          /* of all batches together, approximately */
+	unsigned nr_lost_wakeups; /* workers of the first batch that are not woken */
 };
 
-/* What was done, and what should have been. */
+/* The results, next to the expected values. */
 struct pipeline_totals {
 	uint64_t sent, answered;    /* requests */
-	uint64_t words_sent, words; /* by the producers' count, by the workers' */
+	uint64_t words_sent, words; /* counted by the producers, by the workers */
 	uint64_t latency_ns;        /* summed over the answers */
 	uint64_t ticks;
-	unsigned nr_batches; /* that came to their end */
+	unsigned nr_batches; /* that have ended */
 	unsigned nr_failed;  /* coroutines that could not be spawned */
 };
 
 struct pipeline;
 
-/* Spawns what drives the pipeline; the rest follows while @s runs.  NULL: no memory. */
+/* Spawns the coroutines that drive the pipeline; they spawn the rest.  NULL: out of memory. */
 struct pipeline *pipeline_new(struct sched *s, const struct pipeline_opts *opts);
 
-/* Once @s has run. */
+/* Call after @s has run. */
 struct pipeline_totals pipeline_result(const struct pipeline *p);
 
-/* Once @s is gone.  Accepts NULL. */
+/* Call after sched_free().  Accepts NULL. */
 void pipeline_free(struct pipeline *p);
 
 #endif

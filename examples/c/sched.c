@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched.c - the run queue, the threads that serve it, and the tracing of it all.
+ * sched.c - the run queue, the threads that serve it, and the tracing.
  *
- * A thread (struct worker) takes a coroutine from the run queue, switches to it, and
- * gets control back when the coroutine switches away, having said what it wants
- * (enum wish).  Only then, with the coroutine's context safely stored, does the
- * worker let others see it: back in the queue, among the timers, or parked.  That is
- * why no thread can resume a coroutine that is still on its way out on another one.
+ * A thread (struct worker) takes a coroutine from the run queue, switches to it, and gets
+ * control back when the coroutine switches away with a request (enum wish).  Only then,
+ * with the coroutine's context saved, does the worker make it visible to other threads:
+ * in the queue, among the timers, or parked.  So no thread can resume a coroutine that
+ * is still switching away on another thread.
  *
- * What orders all this is one lock.  A coroutine changes hands only under it, so
- * whatever one thread did for a coroutine, the next one sees, on any machine.
+ * One lock orders all of this.  A coroutine is handed over only under the lock, so each
+ * thread sees what the previous thread did for a coroutine, on any machine.
  *
- * Where the tracing is
- *   In run_coroutine(), on the worker's own stack: a resume before the switch to the
+ * The tracing
+ *   It is in run_coroutine(), on the worker's own stack: a resume before the switch to the
  *   coroutine, a suspend (or the end) after the switch back and before the hand-over.
- *   The worker never changes threads, so nothing thread-local goes wrong there, and
- *   one coroutine's events cannot overtake each other.
+ *   A worker stays on its thread, so thread-local state is safe there, and the events of
+ *   one coroutine stay in order.
  */
 #include "sched.h"
 
@@ -33,15 +33,15 @@
 #define STACK_SIZE (128u << 10)
 #define NAME_SIZE  64
 
-/* Where a coroutine is.  Guarded by the scheduler's lock. */
+/* The state of a coroutine.  Guarded by the scheduler's lock. */
 enum state {
 	READY,    /* in the run queue */
-	RUNNING,  /* on a worker, or on its way out there */
+	RUNNING,  /* on a worker, or switching away from it */
 	SLEEPING, /* among the timers */
-	PARKED,   /* nowhere: whoever wants it back has a pointer to it */
+	PARKED,   /* in no list: the waker has a pointer to it */
 };
 
-/* What it asked for when it switched away; between the coroutine and its worker. */
+/* The request of a coroutine that switches away; only it and its worker access this. */
 enum wish { TO_YIELD, TO_SLEEP, TO_PARK, TO_END };
 
 struct coro {
@@ -51,7 +51,7 @@ struct coro {
 	void (*fn)(void *arg);
 	void *arg;
 
-	/* between the coroutine and the worker that runs it */
+	/* accessed by the coroutine and the worker that runs it */
 	struct worker *worker; /* the last one, while it waits */
 	enum wish wish;
 	uint64_t wake_ns; /* TO_SLEEP */
@@ -59,9 +59,9 @@ struct coro {
 
 	/* guarded by sched->lock */
 	enum state state;
-	bool woken;        /* a coro_ready() came before the park that it is for */
+	bool woken;        /* coro_ready() was called before the park */
 	struct coro *next; /* in the run queue */
-	struct coro **at;  /* what points to us in the list of all */
+	struct coro **at;  /* the pointer to this one in the list of all */
 	struct coro *next_all;
 };
 
@@ -74,24 +74,24 @@ struct worker {
 
 struct sched {
 	pthread_mutex_t lock;
-	pthread_cond_t work; /* something to run, an earlier timer, or the end */
+	pthread_cond_t work; /* work to run, an earlier timer, or the end */
 
 	/* guarded by lock */
 	struct coro *first, **last; /* the run queue */
 	struct timers timers;
 	struct coro *all;
 	size_t nr_all;
-	size_t nr_active; /* ready, running or sleeping: while there are any, it goes on */
+	size_t nr_active; /* ready, running or sleeping; the scheduler ends at 0 */
 
-	uint64_t nr_migrations; /* written by sched_run() only */
+	uint64_t nr_migrations; /* only written by sched_run() */
 };
 
 /* The coroutine that this thread runs. */
 static __thread struct coro *current;
 
 /*
- * Out of line, and it stays there: inlined, the compiler could keep the address of
- * one thread's variable over a switch that ends on another thread.
+ * Never inlined: the compiler could keep the address of one thread's variable across a
+ * switch that returns on another thread.
  */
 __attribute__((noinline)) struct coro *coro_self(void)
 {
@@ -142,7 +142,7 @@ static void queue_push_due(struct sched *s)
 	}
 }
 
-/* Until there is something to run, or a timer is due; the caller looks again. */
+/* Wait until there is something to run or a timer is due; the caller checks again. */
 static void queue_wait(struct sched *s)
 {
 	struct timespec ts;
@@ -157,7 +157,7 @@ static void queue_wait(struct sched *s)
 	pthread_cond_timedwait(&s->work, &s->lock, &ts);
 }
 
-/* ---- birth and death ----------------------------------------------------- */
+/* ---- create and destroy -------------------------------------------------- */
 
 static void coro_entry(void *arg)
 {
@@ -193,7 +193,7 @@ static void coro_free(struct coro *co)
 	free(co);
 }
 
-/* Enter it into the books and let it run. */
+/* Add the coroutine to the list of all and to the run queue. */
 static int sched_admit(struct sched *s, struct coro *co)
 {
 	int err;
@@ -286,13 +286,13 @@ void coro_ready(struct coro *co, struct corotracer_site *site)
 	struct coro *waker = coro_self();
 
 	pthread_mutex_lock(&s->lock);
-	/* Before others can see it: after that it may be gone. */
+	/* Before other threads can see it: after that it may be freed. */
 	corotracer_wake_at(&co->trace, waker ? &waker->trace : NULL, site, CTP_REASON_UNKNOWN);
 	if (co->state == PARKED) {
 		s->nr_active++;
 		queue_push(s, co);
 	} else {
-		co->woken = true; /* not there yet; its worker will find it */
+		co->woken = true; /* still running; its worker checks the flag */
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -301,7 +301,7 @@ static void settle_sleep(struct sched *s, struct coro *co)
 {
 	uint64_t next;
 
-	/* Others may be waiting for a later timer: one of them has to look again. */
+	/* Other workers may wait for a later timer: one of them must check again. */
 	if (!timers_next(&s->timers, &next) || co->wake_ns < next)
 		pthread_cond_signal(&s->work);
 	co->state = SLEEPING;
@@ -319,7 +319,7 @@ static void settle_park(struct sched *s, struct coro *co)
 	}
 }
 
-/* The coroutine's context is stored: give it what it wished for, and to the others. */
+/* The coroutine's context is saved: carry out its request and hand it over. */
 static void settle(struct sched *s, struct coro *co)
 {
 	pthread_mutex_lock(&s->lock);
@@ -334,7 +334,7 @@ static void settle(struct sched *s, struct coro *co)
 
 /* ---- the workers --------------------------------------------------------- */
 
-/* NULL: nothing can run any more, ever. */
+/* NULL: no coroutine can run any more. */
 static struct coro *next_coroutine(struct sched *s)
 {
 	struct coro *co;
@@ -353,7 +353,7 @@ static struct coro *next_coroutine(struct sched *s)
 	return co;
 }
 
-/* What it waits for is told where there is something to tell. */
+/* Pass the resource only if there is one. */
 static void trace_wait(struct coro *co)
 {
 	const struct coro_wait *wait = &co->wait;
@@ -425,7 +425,7 @@ long sched_run(struct sched *s, unsigned nr_threads)
 		workers[nr].sched = s;
 		err = pthread_create(&workers[nr].thread, NULL, worker_main, &workers[nr]);
 		if (err)
-			break; /* fewer will do */
+			break; /* continue with fewer threads */
 	}
 	for (i = 0; i < nr; i++) {
 		pthread_join(workers[i].thread, NULL);
@@ -447,8 +447,8 @@ void sched_free(struct sched *s)
 	if (!s)
 		return;
 	/*
-	 * Their stacks go, but no corotracer_end(): they never ended, and a trace that
-	 * shows them waiting to the last is the one that helps.
+	 * Free the stacks without corotracer_end(): these coroutines never ended, and the
+	 * trace must show them as suspended until the end.
 	 */
 	while ((co = s->all)) {
 		s->all = co->next_all;

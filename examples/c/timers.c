@@ -42,7 +42,7 @@ void timers_add(struct timers *t, uint64_t when_ns, struct coro *co)
 	t->heap[i] = (struct timer){ when_ns, co };
 }
 
-/* The top is gone: let @last, the former end of the heap, sink to its place. */
+/* The top was removed: move @last, the former end of the heap, down from the top to its place. */
 static void sink(struct timers *t, struct timer last)
 {
 	size_t i = 0, child;

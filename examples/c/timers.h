@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timers.h - who wants to be woken when: a binary heap, the earliest on top.
+ * timers.h - the coroutines that sleep: a binary heap, the earliest deadline on top.
  *
  * Room is reserved beforehand (timers_reserve), so that going to sleep cannot fail.
- * No locking of its own.
+ * The caller provides the locking.
  */
 #ifndef EXAMPLES_TIMERS_H
 #define EXAMPLES_TIMERS_H
@@ -24,16 +24,16 @@ struct timers {
 	size_t nr, room;
 };
 
-/* Make room for @nr timers in all.  Returns 0 or -ENOMEM. */
+/* Make room for @nr timers in total.  Returns 0 or -ENOMEM. */
 int timers_reserve(struct timers *t, size_t nr);
 void timers_release(struct timers *t);
 
 void timers_add(struct timers *t, uint64_t when_ns, struct coro *co);
 
-/* Take the earliest out if it is due at @now_ns; NULL if none is. */
+/* Remove the earliest timer if it is due at @now_ns; NULL if none is. */
 struct coro *timers_take_due(struct timers *t, uint64_t now_ns);
 
-/* When the earliest is due; false if there is none. */
+/* The deadline of the earliest timer; false if the heap is empty. */
 bool timers_next(const struct timers *t, uint64_t *when_ns);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.c - a little HTTP-like server that tells about each of its requests.
+ * server.c - a small HTTP-like server that saves a frame for each request.
  *
  *	server [SECONDS [WORKERS]]
  *
- * It listens on a port of the loopback that the kernel chooses, and brings its own
- * clients along: a thread that asks for things.  Each worker takes a connection, answers
- * one request and saves a frame.  Nobody attached: that costs it nothing.  Try
+ * It listens on a loopback port that the kernel chooses, and contains its own client: a
+ * thread that sends requests.  Each worker accepts a connection, answers one request and
+ * saves a frame.  While no collector is attached, frames cost almost nothing.  Try
  *
  *	corotracer attach -p PID -b Server -o server.ppt
  *	corotracer decode server.ppt -
@@ -38,7 +38,7 @@ static void parse(const char *line, struct ppt_Server_request *frame)
 {
 	char method[8] = "";
 
-	/* One character less than the member has: it is text here, too. */
+	/* One character less than the size of the member, for the terminating zero. */
 	if (sscanf(line, "%7s %23s", method, frame->path) < 2)
 		frame->path[0] = 0;
 	frame->how = !strcmp(method, "GET")   ? ppt_Server_method_get
@@ -46,7 +46,7 @@ static void parse(const char *line, struct ppt_Server_request *frame)
 					      : ppt_Server_method_other;
 }
 
-/* Something to do: the sum of a page of numbers that depends on the path. */
+/* Some work: a sum over numbers that depend on the path. */
 static unsigned long work(const char *path)
 {
 	unsigned long sum = strlen(path) * 1000;
@@ -104,7 +104,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* ---- asking ----------------------------------------------------------------- */
+/* ---- the client -------------------------------------------------------------- */
 
 static void ask(const char *request)
 {

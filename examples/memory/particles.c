@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * particles.c - a simulation whose record is laid out as one thinks of it, not as it is used.
+ * particles.c - a simulation whose record is in logical order, not in order of use.
  *
  *	corotracer mem cc -O2 -g -o particles particles.c
  *	corotracer mem run -o particles.trace -- ./particles 20000 10
  *	corotracer mem layout particles.trace
  *
- * particles [COUNT [STEPS]] prints the time per step; built with -DAFTER it uses the record that
+ * particles [COUNT [STEPS]] prints the time per step; with -DAFTER it uses the record that
  * `mem layout` printed.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "particles.h"
 
-/* One after the other as their cells come, which is not as they lie in memory. */
+/* In the order of their cells, which is not the order in memory. */
 static void step(struct particle *all, const unsigned *order, size_t nr)
 {
 	size_t i;

@@ -2,7 +2,7 @@
 /*
  * particles.h - the record of particles.c, before and after.
  *
- * The second one is what `corotracer mem layout` printed for the first.
+ * The second one is the output of `corotracer mem layout` for the first.
  */
 #ifndef PARTICLES_H
 #define PARTICLES_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally.c - threads that count what they find, each in a counter of its own: next to each other.
+ * tally.c - threads that each increment their own counters, which share cache lines.
  *
  *	corotracer mem cc -O2 -g -pthread -o tally tally.c
  *	corotracer mem run -o tally.trace -- ./tally 2 20000 100
  *	corotracer mem layout tally.trace
  *
- * tally [THREADS [COUNT [MEET]]] prints the time per item; built with -DAFTER it uses the record
- * that `mem layout` printed.  Every MEET items the threads wait for each other, so that they also
- * run side by side where the machine has other things to do; 0: never.
+ * tally [THREADS [COUNT [MEET]]] prints the time per item; with -DAFTER it uses the record that
+ * `mem layout` printed.  Every MEET items the threads meet at a barrier, so that they run at the
+ * same time even on a busy machine; 0: never.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// main.cpp - asio-redis: the small Redis again, on Asio's coroutines.
+// main.cpp - asio-redis: the same small Redis, on Asio's coroutines.
 //
 //	corotracer run -o trace.jsonl -- asio-redis --port 6379
 #include <cerrno>

@@ -23,9 +23,9 @@ using Socket = std::shared_ptr<tcp::socket>;
 
 static constexpr auto WHEN_NONE_ARE_LEFT = std::chrono::milliseconds(20);
 
-// ---- who is there ------------------------------------------------------------------
+// ---- connected clients -----------------------------------------------------------------
 
-// Sockets are closed on their own strand: there nobody uses them meanwhile.
+// A socket is closed on its own strand, where no other handler uses it at the same time.
 static void close_socket(const Socket &socket)
 {
 	asio::post(socket->get_executor(), [socket] {
@@ -35,7 +35,7 @@ static void close_socket(const Socket &socket)
 	});
 }
 
-// False: it is over, and who comes now comes too late.
+// False: the server is stopping, and the client is too late.
 static bool enter(Server *server, uint64_t id, const Socket &socket)
 {
 	std::lock_guard guard(server->lock);
@@ -58,14 +58,14 @@ static void stop(Server *server)
 	asio::error_code ignored;
 
 	server->is_stopping = true;
-	server->acceptor.close(ignored); // we are on its strand
+	server->acceptor.close(ignored); // this runs on its strand
 	for (auto &[id, socket] : server->sockets)
 		close_socket(socket);
 }
 
 // ---- coroutines ----------------------------------------------------------------------
 
-// Its own books, to hold the trace against: each co_await below is one of each.
+// Counters of the server itself, to compare with the trace: each co_await below adds one of each.
 struct Counted {
 	explicit Counted(Tally *tally) : tally_(tally)
 	{
@@ -122,7 +122,7 @@ static asio::awaitable<void> serve(Server *server, Socket socket, uint64_t id)
 	leave(server, id);
 }
 
-// What a coroutine throws ends it, and nothing else.
+// An exception ends only the coroutine that throws it.
 static void tell_failure(std::exception_ptr failure)
 {
 	try {
@@ -156,7 +156,7 @@ static asio::awaitable<void> accept_clients(Server *server)
 				asio::co_spawn(socket->get_executor(), serve(server, socket, id),
 					       tell_failure);
 		} else if (server->acceptor.is_open()) {
-			// No descriptor is left, most likely: asking again at once is no use.
+			// Probably out of descriptors: an immediate retry would fail, too.
 			pause.expires_after(WHEN_NONE_ARE_LEFT);
 			books.waits();
 			co_await pause.async_wait(asio::redirect_error(

@@ -24,17 +24,17 @@ struct Server {
 
 	asio::io_context context;
 	asio::ip::tcp::acceptor acceptor{ asio::make_strand(
-		context) }; // who accepts, and who stops
+		context) }; // the strand of accept and stop
 	asio::signal_set signals{ acceptor.get_executor(), SIGINT, SIGTERM };
 	Census *census;
 	Keyspace keys;
 	std::atomic<uint64_t> nr_accepted{ 0 };
 
-	// Who is connected, so that all can be told when it is over.
+	// The connected sockets, to close them when the server stops.
 	std::mutex lock;
 	std::map<uint64_t, std::shared_ptr<asio::ip::tcp::socket>> sockets;
 	bool is_stopping = false;
 };
 
-// On so many threads, until SIGTERM or SIGINT comes and all have gone.
+// Run on @nr_threads threads, until SIGTERM or SIGINT arrives and all clients are disconnected.
 void serve_until_told(Server *server, unsigned nr_threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tagged.h - coroutines of Asio's in the trace, without a word at any co_await.
+// tagged.h - trace Asio's coroutines without a change at any co_await.
 //
 //	asio::awaitable<void> serve(traced::Tag, tcp::socket socket)
 //	{
@@ -7,14 +7,14 @@
 //	}
 //	asio::co_spawn(context, serve(traced::Tag(), std::move(socket)), asio::detached);
 //
-// The first parameter makes the compiler look for the promise here, and it gets Asio's own
-// inside corotracer::Traced<>: births, every co_await with its line, awaited awaitables as
-// coroutines of their own, ends.
+// The first parameter makes the compiler look up the promise here: it is Asio's promise inside
+// corotracer::Traced<>.  The trace has the creation, every co_await with its line, awaited
+// awaitables as separate coroutines, and the end.
 //
-// Against the token (traced.h) it sees more with less to write, but not what is waited
-// for: which descriptor an operation is about is known to Asio only.  And it leans on more:
-// Asio finds a frame by the address of its promise, which is right as long as Asio's promise is
-// the first thing in ours.  That holds with gcc and clang; no document promises it.
+// Compared with the token (traced.h) it records more with less code, but not the resource:
+// only Asio knows the descriptor of an operation.  And it relies on more: Asio finds a frame by
+// the address of its promise, which is correct as long as Asio's promise is the first member of
+// the wrapper.  That is true of gcc and clang, but not documented.
 #pragma once
 
 #include <coroutine>

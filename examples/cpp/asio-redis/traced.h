@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// traced.h - coroutines of Asio's, in the trace.
+// traced.h - trace Asio's coroutines with a completion token.
 //
 //	asio::awaitable<void> serve(tcp::socket socket)
 //	{
@@ -8,19 +8,19 @@
 //		co_await socket.async_read_some(buffer, self.reading(socket.native_handle()));
 //	}
 //
-// The promise of an asio::awaitable is Asio's own: it takes no base class of ours, and its
-// await_transform takes nothing but what Asio knows.  What Asio does offer is the completion
-// token, and that sees just what is needed: it is called to start the operation, when the
-// coroutine has been suspended and nothing can have resumed it yet, and what it passes as the
-// handler is called on the thread that is about to resume the coroutine.
+// The promise of an asio::awaitable belongs to Asio: it cannot have another base class, and its
+// await_transform accepts only Asio's types.  Asio does offer the completion token, which is
+// sufficient: it is called to start the operation, when the coroutine is suspended and cannot be
+// resumed yet, and the handler that it passes is called on the thread that is about to resume the
+// coroutine.
 //
-// A coroutine in the trace is one flow of control, from the line where it is made to the end
-// of its scope: an awaitable that is awaited by another is part of it, as it is of Asio's
-// "thread of execution".  What is not seen: a co_await that is given another token, and
-// the time between co_spawn() and the first line.
+// A coroutine in the trace is one flow of control, from the line where it is created to the end of
+// its scope: an awaitable that another one awaits is part of it, as it is of Asio's "thread of
+// execution".  Not recorded: a co_await with another token, and the time between co_spawn() and
+// the first line.
 //
-// The cost, beside that of the two events: a token of 48 bytes by value, and one pointer more
-// in the handler.  No allocation, no lock, no type erasure.
+// The cost in addition to the two events: a token of 48 bytes by value, and one more pointer in the
+// handler.  No allocation, no lock, no type erasure.
 #pragma once
 
 #include <optional>
@@ -38,32 +38,32 @@ namespace traced
 
 class Coroutine;
 
-// What to give an asynchronous operation instead of asio::use_awaitable.
+// Passed to an asynchronous operation instead of asio::use_awaitable.
 struct Token {
 	Coroutine *self;
 	corotracer::Wait why;
 	std::source_location where;
-	const void *code; // the same, as an address
+	const void *code; // the site as an address
 };
 
-// A function of this kind is called by the coroutine itself, and takes its address.
+// Marks a function that the coroutine itself calls and that takes the caller's address.
 #define TRACED_HERE    [[gnu::noinline]]
 #define TRACED_ADDRESS __builtin_return_address(0)
 
-// Lies in the frame of the coroutine that it stands for, as a variable of its own.
+// A local variable of the coroutine that it represents.
 class Coroutine
 {
       public:
 	using Where = std::source_location;
 
-	// Born where it stands, and running.
+	// Created at this line, and running.
 	explicit Coroutine(const char *name, Where where = Where::current()) : life_(name, where)
 	{
 		life_.write_trace(0, true);
 	}
 	Coroutine(const Coroutine &) = delete;
 
-	// On a descriptor, for that.
+	// Wait for a descriptor, with this reason.
 	TRACED_HERE Token reading(int fd, Where where = Where::current())
 	{
 		return { this, corotracer::reading(fd), where, TRACED_ADDRESS };
@@ -76,13 +76,13 @@ class Coroutine
 	{
 		return { this, corotracer::accepting(fd), where, TRACED_ADDRESS };
 	}
-	// For any other reason.
+	// Wait for any other reason.
 	TRACED_HERE Token waiting(corotracer::Wait why = {}, Where where = Where::current())
 	{
 		return { this, why, where, TRACED_ADDRESS };
 	}
 
-	// For the handler below.
+	// Called by the handler below.
 	void suspended(const Token &token)
 	{
 		wait_.emplace(Nothing{ token.why }, &life_, token.where);
@@ -96,14 +96,14 @@ class Coroutine
 	}
 
       private:
-	// Asio does not tell which frame it is that is suspended.  What the trace takes from a
-	// frame is its first word, the address of its code: here that is all there is of it.
+	// Asio does not say which frame is suspended.  The trace reads only the first word of a
+	// frame, the address of its code: this stands for a frame with nothing but that word.
 	struct Unknown {
 		std::suspend_always final_suspend() noexcept;
 	};
 	using Frame = std::coroutine_handle<Unknown>;
 
-	// All there is to await is the wait itself: Asio does the rest.
+	// An awaiter that only carries the reason: Asio does the rest.
 	struct Nothing {
 		corotracer::Wait why;
 
@@ -128,7 +128,7 @@ class Coroutine
 	std::optional<corotracer::TracedAwaiter<Nothing>> wait_;
 };
 
-// The operation is complete, and this thread is where the coroutine goes on.
+// The operation is complete, and this thread resumes the coroutine.
 template <typename Handler> struct Resuming {
 	Coroutine *self;
 	Handler handler;
@@ -147,7 +147,7 @@ static_assert(sizeof(Token) <= 48);
 
 } // namespace traced
 
-// As the handler inside: its executor, its allocator, its cancellation slot.
+// Forwards the inner handler's executor, allocator and cancellation slot.
 template <template <typename, typename> class Associator, typename Handler, typename Default>
 struct asio::associator<Associator, traced::Resuming<Handler>, Default>
     : Associator<Handler, Default> {
@@ -176,7 +176,7 @@ template <typename R, typename... Args> class asio::async_result<traced::Token, 
 	}
 
       private:
-	// The coroutine is suspended; once the operation has begun it may go on any time.
+	// The coroutine is suspended; once the operation has started it may be resumed at any time.
 	template <typename Initiation> struct Starting {
 		Initiation initiation;
 		traced::Token token;

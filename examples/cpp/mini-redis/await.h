@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// await.h - what a coroutine of the server waits for.
+// await.h - the awaiters of the server.
 //
-// First comes the wait, then the call: a client that was just answered has nothing to say
-// yet, so asking it right away would be a system call for nothing.
+// The wait comes first, then the system call: a client that was just answered has usually not
+// sent anything yet, so an immediate call would be wasted.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include "client.h"
 #include "scheduler.h"
 
-// Until something can be done with a descriptor.
+// Wait until a descriptor is ready.
 class AsyncWait
 {
       public:
@@ -34,15 +34,15 @@ class AsyncWait
 		waiter_.trace = &self.promise();
 		waiter_.tally = self.promise().tally();
 		count_suspend(waiter_.tally);
-		// It may go on before this returns, on another thread: nothing of us after it.
+		// Another thread may resume the coroutine before this returns: do not use *this.
 		scheduler_->wait(&waiter_);
 	}
-	// For the trace: what for, and on what.
+	// For the trace: the reason and the resource.
 	corotracer::Wait corotracer_wait() const
 	{
 		return waiter_.why;
 	}
-	// 0, or why there is no use in trying.
+	// 0, or a negative errno if the call would fail.
 	int await_resume() const noexcept
 	{
 		return -waiter_.error;
@@ -63,7 +63,7 @@ class AsyncWait
 	Waiter waiter_;
 };
 
-// Until the client has said something: as Client::receive().
+// Wait until the client has sent something; returns as Client::receive().
 class AsyncRead : public AsyncWait
 {
       public:
@@ -81,7 +81,7 @@ class AsyncRead : public AsyncWait
 	Client *client_;
 };
 
-// Until there is room to send: 0 or a negative errno.
+// Wait until there is room to send: 0 or a negative errno.
 class AsyncWritable : public AsyncWait
 {
       public:
@@ -91,7 +91,7 @@ class AsyncWritable : public AsyncWait
 	}
 };
 
-// Until somebody connects: a descriptor, or a negative errno.
+// Wait until a client connects: a descriptor, or a negative errno.
 class AsyncAccept : public AsyncWait
 {
       public:
@@ -110,7 +110,7 @@ class AsyncAccept : public AsyncWait
 	}
 };
 
-// Until one of the signals came that @fd, a signalfd, is for: 0 or a negative errno.
+// Wait until one of the signals of @fd, a signalfd, arrives: 0 or a negative errno.
 class AsyncSignal : public AsyncWait
 {
       public:
@@ -120,7 +120,7 @@ class AsyncSignal : public AsyncWait
 	}
 };
 
-// Let the others go first.
+// Let other coroutines run first.
 class Yield
 {
       public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// client.cpp - one connection: a session over a socket, without any waiting.
+// client.cpp - one connection: a session over a socket, non-blocking.
 #include "client.h"
 
 #include <cerrno>
@@ -7,7 +7,7 @@
 
 static constexpr size_t RECEIVE = 64 * 1024;
 
-// One buffer a thread: ten thousand clients who say nothing need none.
+// One buffer per thread: ten thousand silent clients need no memory for it.
 ssize_t Client::receive()
 {
 	static thread_local char buffer[RECEIVE];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// client.h - one connection: a session over a socket, without any waiting.
+// client.h - one connection: a session over a socket, non-blocking.
 #pragma once
 
 #include "fd.h"
@@ -25,10 +25,10 @@ class Client
 		return session_.answer();
 	}
 
-	// What is there now.  0: the other side has closed; -EAGAIN: nothing yet; -errno.
+	// Reads what is available.  0: the client has closed; -EAGAIN: nothing yet; other -errno.
 	ssize_t receive();
 
-	// Nothing is left to be sent; the other side is slow; it is gone.
+	// Everything is sent; the client reads slowly; the client is disconnected.
 	enum Sent { ALL, SOME, GONE };
 	Sent send();
 

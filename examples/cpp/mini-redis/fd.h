@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fd.h - a descriptor that is closed when its owner goes.
+// fd.h - a descriptor that is closed with its owner.
 #pragma once
 
 #include <corotracer/coroTracer.h>
@@ -26,7 +26,7 @@ class Fd
 	{
 		if (fd_ < 0)
 			return;
-		corotracer::closing(fd_); // afterwards the number is another's
+		corotracer::closing(fd_); // the number is reused after close()
 		close(fd_);
 	}
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// main.cpp - mini-redis: a small Redis on coroutines, to be looked at.
+// main.cpp - mini-redis: a small Redis on coroutines, to be traced.
 //
 //	corotracer run -o trace.jsonl -- mini-redis --port 6379
 //	corotracer run -o trace.jsonl -- mini-redis --port 6379 --lose-wakeups
 //
-// The second forgets every coroutine whose client goes away; the trace tells which these are,
-// where they wait, and on which descriptor.
+// The second one never wakes a coroutine whose client has disconnected; the trace shows these
+// coroutines, their sites and their descriptors.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -33,7 +33,7 @@ static const Program program = {
 	true,
 };
 
-// SIGINT and SIGTERM come through a descriptor, like everything else.
+// SIGINT and SIGTERM arrive through a descriptor, like all other events.
 static int open_signals()
 {
 	sigset_t set;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 		return 2;
 	corotracer::InitTracer();
 
-	// Static: what was forgotten still points to these when main() is over.
+	// Static: coroutines that were never woken still point to these after main() returns.
 	static Census census(!o.census.empty());
 	static Scheduler scheduler({ o.nr_threads, o.lose_wakeups });
 	static Server server(&scheduler, &census);

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <thread>
 
-// Taken from epoll at once; what one thread does not run itself, others take.
+// Taken from epoll at once; other threads run those that this thread does not run itself.
 static constexpr int EVENTS = 16;
-// Those who always have something to do do not keep the others from being noticed.
+// Poll at this interval even if the queue is never empty, so that new events are noticed.
 static constexpr unsigned LOOK_EVERY = 64;
 
 int Scheduler::open()
@@ -21,7 +21,7 @@ int Scheduler::open()
 	bell_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (epoll_.get() < 0 || bell_.get() < 0)
 		return -errno;
-	// Every ring wakes one thread; nobody needs to read it.
+	// Edge-triggered: every write wakes one thread, and the counter is never read.
 	event.events = EPOLLIN | EPOLLET;
 	event.data.fd = bell_.get();
 	if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, bell_.get(), &event) != 0)
@@ -31,7 +31,7 @@ int Scheduler::open()
 
 // ---- waiting --------------------------------------------------------------------
 
-// Whoever pushes is a worker and will come to take() soon; there it wakes others if need be.
+// The caller is a worker and calls take() soon, which wakes other workers if necessary.
 void Scheduler::push(const Ready &ready)
 {
 	queue_.push_back(ready);
@@ -44,7 +44,7 @@ void Scheduler::post(std::coroutine_handle<> coroutine, Tally *tally)
 	push({ coroutine, tally });
 }
 
-// Armed for one event.  A descriptor that is new, or new again, epoll does not know yet.
+// Arm for one event.  A descriptor that is new, or was closed and reopened, must be added first.
 static int arm(int epoll, const Waiter &waiter)
 {
 	epoll_event event = {};
@@ -74,7 +74,7 @@ void Scheduler::wait(Waiter *waiter)
 	nr_waiting_++;
 }
 
-// Who waits for @fd, and from now on no longer does.
+// Remove and return the waiter of @fd.
 Waiter *Scheduler::take_waiter(int fd)
 {
 	auto i = static_cast<size_t>(fd);
@@ -117,11 +117,11 @@ void Scheduler::wake_a_worker()
 	uint64_t one = 1;
 
 	if (write(bell_.get(), &one, sizeof(one)) < 0) {
-		// It has been rung 2^64 times.
+		// The counter is at its maximum.
 	}
 }
 
-// Something happened at @fd: whoever waits for it may go on.
+// @fd is ready: make its waiter ready to run.
 void Scheduler::dispatch(int fd, uint32_t events)
 {
 	Waiter *waiter = take_waiter(fd);
@@ -129,13 +129,13 @@ void Scheduler::dispatch(int fd, uint32_t events)
 	if (!waiter)
 		return;
 	if (opts_.lose_wakeups && events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-		// The bug: the other side has gone, so the descriptor goes, too.  The one who
-		// waits for it is not told, and nobody else knows it any more.
+		// The bug: the client has disconnected, so the descriptor is closed.  The waiting
+		// coroutine is not woken, and nothing else refers to it any more.
 		corotracer::closing(fd);
 		close(fd);
 		return;
 	}
-	// Before others can see it: after that it may be gone.
+	// Before other threads can see it: after that it may be freed.
 	waiter->trace->wake(waiter->why);
 	push({ waiter->coroutine, waiter->tally });
 }
@@ -155,12 +155,12 @@ void Scheduler::poll(std::unique_lock<std::mutex> &guard, int timeout_ms)
 			dispatch(events[i].data.fd, events[i].events);
 }
 
-// False: stopped, and nothing is left that could still run.
+// False: the scheduler is stopping, and nothing can run any more.
 bool Scheduler::take(std::unique_lock<std::mutex> &guard, Ready *next)
 {
 	while (queue_.empty()) {
 		if (is_stopping_ && !nr_waiting_ && !nr_running_) {
-			wake_a_worker(); // who will come here, and wake the next
+			wake_a_worker(); // that worker returns here, too, and wakes the next
 			return false;
 		}
 		poll(guard, -1);
@@ -183,7 +183,7 @@ void Scheduler::work()
 		guard.unlock();
 		count_resume(next.tally);
 		next.coroutine.resume();
-		// It may be gone by now, or run elsewhere.
+		// The coroutine may be destroyed, or running on another thread.
 		guard.lock();
 		nr_running_--;
 		if (++turns % LOOK_EVERY == 0)
@@ -200,7 +200,7 @@ int Scheduler::run()
 		for (unsigned i = 1; i < opts_.nr_workers; i++)
 			others.emplace_back([this] { work(); });
 	} catch (const std::system_error &e) {
-		error = -e.code().value(); // fewer will do
+		error = -e.code().value(); // continue with fewer threads
 	}
 	work();
 	for (std::thread &other : others)

@@ -2,13 +2,13 @@
 // scheduler.h - many coroutines on a few threads, around one epoll.
 //
 //	Scheduler scheduler(opts);
-//	scheduler.open(&error);
+//	scheduler.open();
 //	scheduler.spawn(accept_clients(...));
-//	scheduler.run();	// until stop(), and until all who wait were told of it
+//	scheduler.run();	// until stop(), and until all waiters have returned
 //
-// A coroutine waits for a descriptor (await.h), lets others go first, or awaits another
-// one; it goes on on whichever thread is free.  One lock guards it all: what happens under
-// it is short, and what a server does between two waits is not.
+// A coroutine waits for a descriptor (await.h), yields, or awaits another coroutine; it continues
+// on any free thread.  One lock guards everything: the critical sections are short compared with
+// the work of a server between two waits.
 #pragma once
 
 #include <coroutine>
@@ -22,15 +22,15 @@
 #include "fd.h"
 #include "task.h"
 
-// Somebody who waits for a descriptor; lies in the frame of the coroutine that does.
+// A coroutine that waits for a descriptor; stored in the frame of that coroutine.
 struct Waiter {
 	int fd = -1;
 	uint32_t events = 0; // EPOLLIN or EPOLLOUT
 	std::coroutine_handle<> coroutine;
 	const corotracer::PromiseMixin *trace = nullptr;
-	corotracer::Wait why; // as the trace tells it
+	corotracer::Wait why; // for the trace
 	Tally *tally = nullptr;
-	int error = 0; // when it goes on: 0, or why there is no use in trying
+	int error = 0; // result of the wait: 0, or an errno if the call would fail
 };
 
 struct SchedulerOptions {
@@ -48,16 +48,16 @@ class Scheduler
 	// 0 or a negative errno.
 	int open();
 
-	// @task runs from now on, by itself; from any thread, before run() or from within.
+	// Run @task, detached; from any thread, before run() or during it.
 	void spawn(Task<> task);
 
-	// On so many threads, until stopped.  Returns 0 or a negative errno.
+	// Run on nr_workers threads, until stopped.  Returns 0 or a negative errno.
 	int run();
 
-	// Whoever waits goes on with ECANCELED, now and from now on.  From any thread.
+	// Current and future waits end with ECANCELED.  From any thread.
 	void stop();
 
-	// For awaiters.  @coroutine may run, end and be gone before these return.
+	// For awaiters.  @coroutine may run, end and be destroyed before these return.
 	void wait(Waiter *waiter);
 	void post(std::coroutine_handle<> coroutine, Tally *tally);
 
@@ -70,7 +70,7 @@ class Scheduler
 	void work();
 	void wake_a_worker();
 
-	// With the lock held.
+	// Called with the lock held.
 	bool take(std::unique_lock<std::mutex> &guard, Ready *next);
 	void poll(std::unique_lock<std::mutex> &guard, int timeout_ms);
 	void dispatch(int fd, uint32_t events);
@@ -78,7 +78,7 @@ class Scheduler
 	void push(const Ready &ready);
 
 	const SchedulerOptions opts_;
-	Fd epoll_, bell_; // the bell is an eventfd: somebody look at the queue
+	Fd epoll_, bell_; // bell_ is an eventfd: written to make a worker check the queue
 
 	std::mutex lock_;               // guards all below
 	std::vector<Waiter *> waiting_; // by descriptor

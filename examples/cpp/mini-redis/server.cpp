@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// server.cpp - accepts clients, serves each in a coroutine of its own, ends on a signal.
+// server.cpp - accepts clients, serves each in its own coroutine, ends on a signal.
 #include "server.h"
 
 #include <csignal>
@@ -11,7 +11,7 @@
 
 #include "await.h"
 
-// Whoever is connected counts, however the coroutine ends.
+// Counts a connected client, however the coroutine ends.
 class Seat
 {
       public:
@@ -29,7 +29,7 @@ class Seat
 	Server *server_;
 };
 
-// A coroutine of that name, in the trace and in the books.
+// Create a coroutine with this name, in the trace and in the census.
 template <typename T, typename... Parameters, typename... Args>
 static Task<T> make(Server *server, const std::string &name,
 		    Task<T> (*body)(Server *, Parameters...), Args &&...args)
@@ -40,7 +40,7 @@ static Task<T> make(Server *server, const std::string &name,
 	return task;
 }
 
-// The rest of the answers, as fast as the client takes them.  False: it is gone.
+// Send the remaining answers as fast as the client reads.  False: the client is disconnected.
 static Task<bool> drain(Server *server, Client *client)
 {
 	Client::Sent sent = Client::SOME;
@@ -53,8 +53,8 @@ static Task<bool> drain(Server *server, Client *client)
 	co_return sent == Client::ALL;
 }
 
-// Answer all that has come in.  A client that asks faster than it reads is made to wait, and
-// one that has asked a lot lets the others go first.
+// Answer all requests that have arrived.  A client that sends faster than it reads is made to wait,
+// and one with many requests yields to the others.
 static Task<> serve(Server *server, Fd fd, uint64_t id)
 {
 	Client client(&server->keys, std::move(fd), id);
@@ -86,7 +86,7 @@ static Task<> serve(Server *server, Fd fd, uint64_t id)
 	}
 }
 
-// A new client, or one too many: told so, as Redis does.
+// Serve a new client; above the limit it gets an error reply, as from Redis.
 static void welcome(Server *server, Fd fd)
 {
 	static const char full[] = "-ERR max number of clients reached\r\n";
@@ -104,7 +104,7 @@ static void welcome(Server *server, Fd fd)
 		make(server, "client " + std::to_string(id), serve, std::move(fd), id));
 }
 
-// No descriptor is left for who wants to come in: take the spare one, to turn them away.
+// No descriptor is left for a new client: close the spare one, to accept and disconnect the client.
 static void turn_away(Server *server)
 {
 	server->spare = Fd();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// server.h - accepts clients, serves each in a coroutine of its own, ends on a signal.
+// server.h - accepts clients, serves each in its own coroutine, ends on a signal.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ struct Server {
 	Scheduler *scheduler;
 	Census *census;
 	Keyspace keys;
-	Fd listener, signals, spare; // the spare one is for when there are no more
+	Fd listener, signals, spare; // spare: closed when descriptors run out
 	uint64_t max_clients = 10000;
 	std::atomic<uint64_t> nr_clients{ 0 };  // connected now
 	std::atomic<uint64_t> nr_accepted{ 0 }; // so far
 	std::atomic<uint64_t> nr_refused{ 0 };
 };
 
-// Two coroutines; they spawn the others.
+// Spawn the two coroutines that spawn the others.
 void start(Server *server);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// task.h - a coroutine: spawned and left to itself, or awaited by another.
+// task.h - a coroutine: spawned detached, or awaited by another.
 //
 //	Task<bool> drain(Client *client);
-//	bool went_well = co_await drain(&client);	// runs it, goes on when it has ended
-//	scheduler.spawn(serve(...));			// runs by itself; its frame goes with it
+//	bool went_well = co_await drain(&client);	// runs it, continues when it has ended
+//	scheduler.spawn(serve(...));			// runs detached; its end frees the frame
 //
-// It starts when somebody wants it to.  An exception in one that is awaited goes on in the
-// awaiting one; in one that is left to itself it ends that coroutine, and is told on stderr.
+// A task starts when it is awaited or spawned.  An exception in an awaited task continues in the
+// awaiting one; in a detached task it ends that coroutine and is printed on stderr.
 #pragma once
 
 #include <coroutine>
@@ -20,8 +20,8 @@
 
 #include "redis/census.h"
 
-// All tasks that there are, in a list, for a debugger to walk.  It is also why no leak checker
-// says anything about a task that was forgotten: it is still in here.
+// A list of all existing tasks, for a debugger.  It is also the reason why a leak checker does not
+// report a task that is never woken: the list still refers to it.
 struct TaskLink {
 	TaskLink *next = this, *before = this;
 };
@@ -51,7 +51,7 @@ class Everybody
 	static inline TaskLink all_;
 };
 
-// What the promises of all tasks have in common.
+// The common base of all task promises.
 class TaskPromise : public corotracer::PromiseMixin
 {
       public:
@@ -65,7 +65,7 @@ class TaskPromise : public corotracer::PromiseMixin
 		Everybody::leave(&link_);
 	}
 
-	// When it ends, whoever awaits it goes on; nobody: its frame goes.
+	// At its end it resumes the awaiting coroutine; a detached task destroys its frame.
 	struct Ending {
 		bool await_ready() const noexcept
 		{
@@ -91,7 +91,7 @@ class TaskPromise : public corotracer::PromiseMixin
 		}
 	};
 
-	// The compiler shows a base class only what is awaited: these two have to be told.
+	// The base class sees only co_await expressions: these two must be wrapped explicitly.
 	auto initial_suspend()
 	{
 		return trace_initial(std::suspend_always());
@@ -109,7 +109,7 @@ class TaskPromise : public corotracer::PromiseMixin
 	{
 		return tally_;
 	}
-	// It was born suspended.
+	// A task is created suspended.
 	void set_tally(Tally *tally)
 	{
 		tally_ = tally;
@@ -196,13 +196,13 @@ template <typename T = void> class [[nodiscard]] Task
 		self_.promise().set_tally(tally);
 	}
 
-	// From now on it is its own; whoever asked resumes it.
+	// The coroutine owns itself from now on; the caller resumes it.
 	Handle detach()
 	{
 		return std::exchange(self_, nullptr);
 	}
 
-	// Awaited: it runs at once, on this thread.
+	// An awaited task runs at once, on this thread.
 	bool await_ready() const noexcept
 	{
 		return false;

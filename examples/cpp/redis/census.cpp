@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// census.cpp - what the program itself counted of its coroutines, to hold a trace against.
+// census.cpp - counts that the program keeps of its own coroutines, to compare with a trace.
 #include "census.h"
 
 #include <cinttypes>
@@ -22,7 +22,7 @@ bool Census::write(const std::string &path) const
 
 	if (!f)
 		return false;
-	// Names are ours: letters, digits, spaces.
+	// The program chooses the names: letters, digits, spaces.
 	for (const Tally &t : all_)
 		std::fprintf(f,
 			     "{\"name\":\"%s\",\"suspends\":%" PRIu64 ",\"resumes\":%" PRIu64

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// census.h - what the program itself counted of its coroutines, to hold a trace against.
+// census.h - counts that the program keeps of its own coroutines, to compare with a trace.
 //
-// Off unless asked for (--census FILE).  It knows nothing of the tracer: the scheduler and
-// the awaiters count, each at the place where it does the thing.
+// Disabled without --census FILE.  It is independent of the tracer: the scheduler and the
+// awaiters count, each where it performs the action.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-// Of one coroutine.  Written by whoever runs it, or is about to; these follow each other.
+// The counts of one coroutine.  Written by the thread that runs or resumes it, one at a time.
 struct Tally {
 	std::string name;
 	uint64_t suspends = 0;
@@ -25,10 +25,10 @@ class Census
 	{
 	}
 
-	// For a coroutine of that name; nullptr: nobody counts.  It stays when the coroutine goes.
+	// The entry for a coroutine of that name; nullptr: disabled.  It outlives the coroutine.
 	Tally *enter(const std::string &name);
 
-	// A line of JSON per coroutine.  When no thread counts any more.  False: see errno.
+	// Writes a JSON line per coroutine, when no thread counts any more.  False: see errno.
 	bool write(const std::string &path) const;
 
       private:

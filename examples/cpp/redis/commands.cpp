@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// commands.cpp - what the server can do: one table, one function each.
+// commands.cpp - the commands of the server: one table, one function each.
 //
-// CONFIG, COMMAND, INFO, CLIENT and SELECT are there because redis-cli and redis-benchmark
-// ask such things when they connect.  They are answered truthfully, and shortly.
+// CONFIG, COMMAND, INFO, CLIENT and SELECT exist because redis-cli and redis-benchmark send
+// them when they connect.  The answers are correct and short.
 #include "commands.h"
 
 #include <span>
@@ -100,7 +100,7 @@ void run_get(const Call &call)
 		reply_nil(call.out);
 }
 
-// NX, XX and GET; what never expires knows no EX.  False: it is wrong.
+// NX, XX and GET; keys never expire, so EX is not supported.  False: syntax error.
 bool parse_set_options(const Args &args, Store::When *when, bool *wants_old)
 {
 	for (size_t i = 3; i < args.size(); i++) {
@@ -203,7 +203,7 @@ void run_flushall(const Call &call)
 
 // ---- the server -------------------------------------------------------------------
 
-// What redis-benchmark prints above its figures.
+// The settings that redis-benchmark prints above its figures.
 void run_config(const Call &call)
 {
 	static const char *const known[][2] = { { "save", "" },
@@ -243,7 +243,7 @@ void reply_docs(const Call &call)
 	}
 }
 
-// Name, arity, flags, and where its keys are: of the latter we keep no record.
+// Name, arity, flags, and the positions of its keys, which are not recorded here.
 void reply_command_list(const Call &call)
 {
 	reply_array(call.out, all_commands().size());
@@ -319,7 +319,7 @@ bool fits(int arity, size_t words)
 			  : words >= static_cast<size_t>(-arity);
 }
 
-// As Redis words it; the first few arguments only, whoever sent them.
+// The wording of Redis; only the first few arguments are quoted.
 std::string unknown_command(const Args &args)
 {
 	std::string text = "ERR unknown command '" + std::string(args[0].substr(0, 128)) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// commands.h - what the server can do: one table, one function each.
+// commands.h - the commands of the server: one table, one function each.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@
 
 using Args = std::vector<std::string_view>;
 
-// What all clients of a server share.
+// State that all clients of a server share.
 struct Keyspace {
 	Store store;
 	std::atomic<uint64_t> commands{ 0 }; // answered so far
 };
 
-// What is a client's own.
+// State of one client.
 struct ClientState {
 	uint64_t id = 0;
-	bool wants_to_leave = false; // it said QUIT: answer, then close
+	bool wants_to_leave = false; // after QUIT: answer, then close
 };
 
-// The answer to @args, which has a word at least, is appended to @out.
+// Append the answer to @args, which has at least one word, to @out.
 void run_command(Keyspace *keys, ClientState *client, const Args &args, std::string *out);

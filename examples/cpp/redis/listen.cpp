@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// listen.cpp - a port of this machine's, for clients of this machine.
+// listen.cpp - a listening socket on the loopback interface.
 #include "listen.h"
 
 #include <arpa/inet.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// listen.h - a port of this machine's, for clients of this machine.
+// listen.h - a listening socket on the loopback interface.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-// A listening socket on 127.0.0.1; @port 0 becomes the one that was free.  -1: see errno.
+// A listening socket on 127.0.0.1; @port 0 is replaced by the chosen port.  -1: see errno.
 int listen_on_loopback(uint16_t *port);
 
-// For a script that waits for it: the file is there only when the port is in it.
+// For a script that waits for the file: it appears only when the port is in it.
 bool write_port(const std::string &path, uint16_t port);

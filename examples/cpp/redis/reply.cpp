@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reply.cpp - what a Redis server sends (RESP2), appended to a string.
+// reply.cpp - the replies of a Redis server (RESP2), appended to a string.
 #include "reply.h"
 
 #include <charconv>
@@ -21,7 +21,7 @@ void reply_status(std::string *out, std::string_view text)
 	out->append("\r\n");
 }
 
-// It may quote what the client sent: an end of line in there would be taken for ours.
+// The text may quote the client: an end of line in it would end the reply.
 void reply_error(std::string *out, std::string_view text)
 {
 	out->push_back('-');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reply.h - what a Redis server sends (RESP2), appended to a string.
+// reply.h - the replies of a Redis server (RESP2), appended to a string.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 void reply_status(std::string *out, std::string_view text); // +OK
-void reply_error(std::string *out, std::string_view text);  // -ERR ..., in one line whatever it has
+void reply_error(std::string *out, std::string_view text);  // -ERR ..., always one line
 void reply_integer(std::string *out, int64_t value);
 void reply_bulk(std::string *out, std::string_view bytes);
 void reply_nil(std::string *out);

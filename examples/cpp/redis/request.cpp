@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// request.cpp - what a Redis client sends, cut into commands as the bytes come in.
+// request.cpp - splits the bytes of a Redis client into commands as they arrive.
 #include "request.h"
 
 #include <cstdint>
 
 #include "words.h"
 
-// What was answered is dropped when it is worth a move, or when nothing else is left.
+// Answered bytes are removed when that is worth a memmove(), or when nothing else is left.
 static constexpr size_t DROP_AT = 64 * 1024;
-// A buffer that one large command needed is not kept for the small ones after it.
+// A buffer that one large command needed is not kept for small ones.
 static constexpr size_t KEEP_ROOM = 256 * 1024;
 static constexpr size_t KEEP_ARGS = 1024;
 
@@ -32,7 +32,7 @@ void RequestReader::drop_answered()
 void RequestReader::append(const char *bytes, size_t size)
 {
 	if (is_broken_)
-		return; // whatever it is, nobody will read it
+		return; // the rest is never read
 	if (spans_.empty())
 		drop_answered();
 	buffer_.append(bytes, size);
@@ -47,8 +47,8 @@ RequestReader::Result RequestReader::broken(std::string why)
 	return BROKEN;
 }
 
-// A line from at_ on, without its end; the CR is optional, as with Redis.  What is too long
-// is so however it is cut: with its end in sight, or while one waits for it.
+// A line from at_ on, without its end; the CR is optional, as in Redis.  A line that is too long is
+// an error whether or not its end has arrived.
 RequestReader::Result RequestReader::take_line(std::string_view *line, const char *too_long)
 {
 	size_t end = buffer_.find('\n', scanned_);
@@ -66,7 +66,7 @@ RequestReader::Result RequestReader::take_line(std::string_view *line, const cha
 	return COMMAND;
 }
 
-// "*3": so many bulk strings follow.  None, or fewer than none, is no command at all.
+// "*3": three bulk strings follow.  Zero or a negative number is not a command.
 RequestReader::Result RequestReader::read_array_header()
 {
 	std::string_view line;
@@ -94,7 +94,7 @@ static std::string printable(char c)
 	return std::string("\\x") + hex[byte >> 4] + hex[byte & 15];
 }
 
-// "$3", then as many bytes and an end of line; until all of them are there.
+// "$3", then three bytes and an end of line; until all of them have arrived.
 RequestReader::Result RequestReader::read_bulks()
 {
 	while (bulks_left_) {
@@ -154,7 +154,7 @@ RequestReader::Result RequestReader::read_inline()
 	return COMMAND;
 }
 
-// Empty lines and empty arrays are passed over: nobody waits for an answer to them.
+// Empty lines and empty arrays are skipped: they have no answer.
 RequestReader::Result RequestReader::next()
 {
 	Result result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// request.h - what a Redis client sends, cut into commands as the bytes come in.
+// request.h - splits the bytes of a Redis client into commands as they arrive.
 //
 //	RequestReader in;
 //	in.append(bytes, n);
@@ -7,11 +7,11 @@
 //		answer(in.args());
 //
 // Both forms of a command: an array of bulk strings ("*2\r\n$3\r\nGET\r\n$1\r\nx\r\n"),
-// and a line of words ("GET x\r\n", for people with telnet).
+// and a line of words ("GET x\r\n", for telnet).
 //
-// The bytes come from strangers.  Nothing is reserved because a client announces it: what
-// is kept is what has arrived, up to Limits::command bytes, and a byte is looked at once
-// however small the pieces are that it comes in.
+// The bytes are untrusted.  No memory is reserved for an announced size: only bytes that have
+// arrived are kept, up to Limits::command, and each byte is scanned once, however small the
+// pieces are in which it arrives.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ struct Limits {
 	size_t line = 64 * 1024;           // of an inline command, or of a length
 	size_t args = 1024 * 1024;         // of one command
 	size_t bulk = 64 * 1024 * 1024;    // of one argument
-	size_t command = 96 * 1024 * 1024; // of all that belongs to one command
+	size_t command = 96 * 1024 * 1024; // of all bytes of one command
 };
 
 class RequestReader
 {
       public:
 	enum Result {
-		MORE,    // not all of it is there yet
+		MORE,    // incomplete
 		COMMAND, // args() are its words, until the next call of any other function
-		BROKEN,  // no command, and there will be none any more: error() says why
+		BROKEN,  // corrupt, and no command can follow: error() says why
 	};
 
 	explicit RequestReader(const Limits &limits = Limits()) : limits_(limits)
@@ -47,13 +47,13 @@ class RequestReader
 		return args_;
 	}
 
-	// As it is sent to the client: "ERR Protocol error: ..."
+	// In the form that is sent to the client: "ERR Protocol error: ..."
 	const std::string &error() const
 	{
 		return error_;
 	}
 
-	// Bytes that it holds, for whoever wants to know what a client costs.
+	// The number of bytes that it holds.
 	size_t size() const
 	{
 		return buffer_.size();
@@ -75,8 +75,8 @@ class RequestReader
 	Limits limits_;
 	std::string buffer_;
 	size_t start_ = 0;   // of the command that is being read
-	size_t at_ = 0;      // up to here it is understood
-	size_t scanned_ = 0; // up to here there is no end of line, from at_ on
+	size_t at_ = 0;      // the end of the parsed bytes
+	size_t scanned_ = 0; // no end of line between at_ and here
 	bool in_array_ = false;
 	size_t bulks_left_ = 0;
 	bool has_bulk_size_ = false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// session.cpp - what one client said and what it will be told.
+// session.cpp - the requests of one client and the answers to them.
 #include "session.h"
 
 #include "reply.h"
 
-// Answers that wait to be sent; a client that does not read them gets no further ones.
+// The limit of unsent answers; a client that does not read gets no further answers.
 static constexpr size_t OUT_AT_MOST = 64 * 1024;
-// Commands of one client in a row.
+// The limit of consecutive commands of one client.
 static constexpr unsigned IN_A_ROW = 256;
-// Room that is kept between two answers.
+// The capacity that is kept between two answers.
 static constexpr size_t KEEP_ROOM = 256 * 1024;
 
 bool Session::answer()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// session.h - what one client said and what it will be told; how the bytes travel is not its story.
+// session.h - the requests of one client and the answers to them; without any I/O.
 #pragma once
 
 #include <string>
@@ -21,18 +21,18 @@ class Session
 		in_.append(bytes, size);
 	}
 
-	// Answer what has come in, but not more than others would want to wait for, and no
-	// more than may wait to be sent.  True: there is more.
+	// Answer the requests that have arrived, limited so that other clients do not wait too long
+	// and unsent answers do not grow.  True: there are more requests.
 	bool answer();
 
-	// Of the answers, what was not sent yet.
+	// The part of the answers that is not sent yet.
 	std::string_view to_send() const
 	{
 		return std::string_view(out_).substr(sent_);
 	}
 	void sent(size_t size);
 
-	// It said goodbye, or something that nobody can understand.
+	// The client sent QUIT, or corrupt data.
 	bool is_leaving() const
 	{
 		return is_leaving_;

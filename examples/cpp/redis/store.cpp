@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// store.cpp - keys and values, for many threads at once.
+// store.cpp - keys and values, thread-safe.
 #include "store.h"
 
 #include "words.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// store.h - keys and values, for many threads at once.
+// store.h - keys and values, thread-safe.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Store
 
 	std::optional<std::string> get(std::string_view key) const;
 
-	// What was there before goes to @before, if that is wanted.  False: it stays as it was.
+	// Stores the old value in @before, if not null.  False: the value was not changed.
 	bool set(std::string_view key, std::string_view value, When when = ALWAYS,
 		 std::optional<std::string> *before = nullptr);
 	bool remove(std::string_view key);
@@ -31,7 +31,7 @@ class Store
 	void clear();
 
       private:
-	// Found by a view, without a string made for it.
+	// Allows lookups by string_view, without a temporary string.
 	struct Hash {
 		using is_transparent = void;
 		size_t operator()(std::string_view key) const
@@ -41,7 +41,7 @@ class Store
 	};
 	using Map = std::unordered_map<std::string, std::string, Hash, std::equal_to<>>;
 
-	// Two clients meet at a lock only if their keys do.
+	// Sharded, so that clients share a lock only if their keys share a shard.
 	struct Shard {
 		mutable std::mutex lock;
 		Map map;

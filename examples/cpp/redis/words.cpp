@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// words.cpp - a line as people type it, cut into words; and numbers as Redis takes them.
+// words.cpp - splits a line into words, with quotes; and parses integers as Redis does.
 #include "words.h"
 
 #include <charconv>
@@ -38,7 +38,7 @@ static char unescape(char c)
 	}
 }
 
-// What follows a backslash between double quotes; @at is on it, and then behind.
+// The escape sequence after a backslash in double quotes; @at is at its start, then behind it.
 static void take_escape(std::string_view line, size_t *at, std::string *word)
 {
 	size_t i = *at;

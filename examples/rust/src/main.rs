@@ -10,7 +10,7 @@
 //!
 //! Four kinds of tasks: one accepts, one per connection serves, one counts (the others ask it
 //! through a channel), one ticks.  Tracing is `.traced_as(name)` where a task is spawned, and
-//! `.awaiting_on(why, what)` where it waits and the reader of the trace should know more.
+//! `.awaiting_on(why, what)` on an await that should have a reason and a resource in the trace.
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use std::io;
@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot, Notify};
 use tokio::time::sleep;
 
-/// What connections ask of the counting task: the next number, please.
+/// A request of a connection to the counting task: the next number.
 type Ask = oneshot::Sender<u64>;
 
 struct Server {
@@ -35,7 +35,7 @@ struct Server {
     ticks: AtomicU64,
 }
 
-/// The path of the next request; None: the client is done.
+/// The path of the next request; None: the client has closed the connection.
 async fn read_request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> io::Result<Option<String>> {
     let fd = stream.as_raw_fd() as u64;
     loop {
@@ -86,13 +86,13 @@ async fn accept(listener: TcpListener, server: Arc<Server>) {
     loop {
         let stream = match listener.accept().awaiting_on(Reason::Accept, fd).await {
             Ok((stream, _)) => stream,
-            Err(_) => continue, // of one connection, not of the listener
+            Err(_) => continue, // an error of one connection, not of the listener
         };
         server.accepted.fetch_add(1, Ordering::Relaxed);
         server.connected.fetch_add(1, Ordering::Relaxed);
         let server = server.clone();
         let connection = async move {
-            // A client that goes away in the middle is no concern of the others.
+            // A client that disconnects early does not affect the others.
             let _ = serve(stream, server.clone()).await;
             server.connected.fetch_sub(1, Ordering::Relaxed);
         };
@@ -145,7 +145,7 @@ fn main() -> io::Result<()> {
     init_tracer();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(run(port))?;
-    // Whoever is still connected stays so until the process ends, and the trace says it.
+    // Connections that are still open stay open until the process ends, and the trace shows them.
     std::mem::forget(runtime);
     Ok(())
 }
