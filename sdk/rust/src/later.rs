@@ -6,7 +6,7 @@
 //! events before the session is published are counted, in the probe and here.  The first event
 //! after that creates the coroutine in the trace and reports the earlier transitions as lost.
 //!
-//! The counts are added to the region as soon as it is mapped: events to `homeless` and
+//! The counts are added to the region as soon as the session is published: events to `homeless` and
 //! `homeless_marks`, which every collector reads; coroutines to `later`, which is decremented for
 //! each coroutine that is traced after all.
 

@@ -40,7 +40,7 @@ pub(crate) struct Thread {
     pub(crate) counts_ns: Cell<bool>,
     /// Never write inline: the counter is not usable, or every event needs a fence.
     pub(crate) always_slow: Cell<bool>,
-    // Numbers of the lives that coroutines ended on this thread have freed.
+    // Numbers of free lives, of coroutines that ended on this thread, for reuse.
     pub(crate) nr_stash: Cell<usize>,
     pub(crate) stash: [Cell<u32>; STASH],
     // While the lane is full.
