@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone.c - the consumer of a program that runs without a collector: a thread of its own.
+ * alone.c - the consumer of a program that runs without a collector: a background thread.
  *
- * It sleeps until a ring has a block's worth, takes it, packs it and writes it (take.h, feed.h,
- * file.h).  It allocates nothing and has all signals blocked, so the program does not meet
- * it, except as one thread more.
+ * The thread sleeps until a ring holds enough chunks for a block, then takes, packs and writes
+ * them (take.h, feed.h, file.h).  It does not call the allocator and blocks all signals, so the
+ * only effect on the program is one more thread.
  *
- * The region is a file on tmpfs named after the trace's own file, so that what a killed
- * program had not yet written can be found: `corotracer mem recover TRACE`.  It is removed
- * when the trace is complete.
+ * The region is a file on tmpfs whose name derives from the trace file, so that `corotracer mem
+ * recover TRACE` finds what a killed program had not yet written.  The file is removed when the
+ * trace is complete.
  */
 #include "alone.h"
 
@@ -31,20 +31,20 @@
 #include "session.h"
 #include "sys.h"
 
-#define BATCH   16u                 /* chunks that make a block */
-#define LOOK_MS 100u                /* how long it sleeps if nobody rings */
-#define STALE   UINT64_C(500000000) /* ns after which a ring is taken however little is in it */
+#define BATCH   16u                 /* chunks per block */
+#define LOOK_MS 100u                /* sleep at most this long without a wakeup */
+#define STALE   UINT64_C(500000000) /* ns: take a ring after this time, even if little is in it */
 
-/* One slot, as the consumer knows it. */
+/* The consumer's state for one slot. */
 struct source {
 	struct crw_cursor cursor;
 	struct crw_feed feed;
 	struct cray_thread thread;
-	uint64_t seq;      /* of its next block */
-	uint64_t serial;   /* whose it is; 0: nobody's yet */
+	uint64_t seq;      /* sequence number of the next block */
+	uint64_t serial;   /* of the process that owns the slot; 0: no owner seen yet */
 	uint64_t id;       /* number of the thread in that process */
-	uint64_t taken_ns; /* when something was taken, or we looked whether it lives */
-	uint64_t told;     /* holes and broken ones that are in the file's account */
+	uint64_t taken_ns; /* last take, or last check that the thread exists */
+	uint64_t told;     /* corrupt units and ranges already reported as lost */
 };
 
 enum { NOTHING, CHECKPOINT, FINISH };
@@ -55,16 +55,16 @@ struct consumer {
 	struct crt_maker *maker;
 	struct source *sources;
 	uint32_t nr_sources;
-	uint32_t high;        /* slots that were ever in use, at least */
-	uint32_t next_thread; /* numbers of threads in the file */
-	uint32_t request;     /* [threads] what somebody waits for */
-	uint32_t served;      /* [threads] futex: requests done */
-	uint64_t now_ns;      /* of this round */
-	uint32_t dead;        /* nothing more can be written */
+	uint32_t high;        /* one past the highest slot seen in use */
+	uint32_t next_thread; /* next thread number in the file */
+	uint32_t request;     /* [threads] CHECKPOINT or FINISH while a thread waits for it */
+	uint32_t served;      /* [threads] futex: number of requests served */
+	uint64_t now_ns;      /* start of the current poll */
+	uint32_t dead;        /* 1: writing failed, nothing more is written */
 };
 static struct consumer the;
 
-/* Two threads may find something at a time. */
+/* The consumer and the second thread (second.h) both call aside(). */
 static uint32_t aside_lock;
 
 static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload, uint32_t size)
@@ -86,7 +86,7 @@ static void say_error(const char *what, int error)
 	crt_say(what, ": ", strerror(error), "; the program goes on without tracing", NULL);
 }
 
-/* No more of this: the file has an end, and the program is told. */
+/* Stop tracing after a write error: complete the file and switch recording off in the program. */
 static void give_up(void)
 {
 	int error = crt_file_error(the.file);
@@ -106,7 +106,7 @@ static void give_up(void)
 	crt_file_tail(the.file);
 }
 
-/* Somebody sleeps until this ring has room? */
+/* True while the program's thread sleeps until this ring has room. */
 static bool hurry(const struct crw_slot_view *v)
 {
 	const struct crw_slot *slot = &crt_session.region.slots[v->index];
@@ -114,7 +114,7 @@ static bool hurry(const struct crw_slot_view *v)
 	return __atomic_load_n(&slot->waiting, __ATOMIC_RELAXED) != 0;
 }
 
-/* A block that is made; then its chunks go back, and not before. */
+/* Write a finished block.  The caller returns its chunks to the ring only after this. */
 static void store_block(struct source *s, struct crt_maker *maker, uint32_t accesses)
 {
 	if (the.dead)
@@ -144,7 +144,7 @@ static void begin_block(struct source *s)
 	cray_pack_weight(the.pack, s->feed.weight_256);
 }
 
-/* Somebody new in this slot. */
+/* Start to follow a thread that claimed this slot. */
 static void meet(struct source *s, const struct crw_slot_view *v)
 {
 	__builtin_memset(s, 0, sizeof(*s));
@@ -160,7 +160,7 @@ static void meet(struct source *s, const struct crw_slot_view *v)
 	crt_file_thread(the.file, &s->thread, v->name);
 }
 
-/* What could not be read is lost, in an unknown number. */
+/* Report corrupt chunks, units and ranges as lost; the number of accesses in them is unknown. */
 static void account(struct source *s)
 {
 	uint64_t bad = s->cursor.broken + s->feed.broken + s->feed.ranges;
@@ -171,8 +171,8 @@ static void account(struct source *s)
 }
 
 /*
- * Two blocks' worth at a time, by two threads.  False: it got nowhere.  A hole in the
- * first half, or more in it than a block holds: then the second half was in vain.
+ * Pack two blocks at a time, on two threads.  False: no progress.  If the first half has a hole,
+ * or holds more than a block, the work on the second half is discarded.
  */
 static bool drain_two(struct source *s, const struct crw_slot_view *v)
 {
@@ -226,11 +226,11 @@ static uint64_t ready(const struct source *s, uint32_t index)
 	return __atomic_load_n(&slot->sealed, __ATOMIC_RELAXED) - s->cursor.taken;
 }
 
-/* Everything that is in a slot's ring now; true if there was something. */
+/* Take everything that is in a slot's ring now; true if there was something. */
 static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 {
 	const struct crw_region *r = &crt_session.region;
-	uint32_t most = CRT_HALF; /* not for ever: others have rings, and there may be two of us */
+	uint32_t most = CRT_HALF; /* bounded: other rings wait, and drain_two() may be faster */
 	struct crw_taken run;
 	bool any = false;
 
@@ -254,7 +254,7 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 			begin_block(s);
 		}
 	}
-	while (s->feed.piece_left) { /* the last unit may have been a long range */
+	while (s->feed.piece_left) { /* a long range may still be incomplete */
 		run.nr = 0;
 		run.new_chunk = 0;
 		crw_feed(&s->feed, the.pack, &run);
@@ -266,7 +266,7 @@ static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
 	return any;
 }
 
-/* What is missing of a thread and in none of its gaps. */
+/* Report accesses that a thread lost or left out and that no gap unit covers. */
 static void untold(struct source *s, uint32_t index)
 {
 	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
@@ -282,7 +282,7 @@ static void untold(struct source *s, uint32_t index)
 	}
 }
 
-/* The thread has ended and its ring is empty. */
+/* The thread has ended and its ring is empty: write its end and free the slot. */
 static void part(struct source *s, const struct crw_slot_view *v)
 {
 	untold(s, v->index);
@@ -300,7 +300,7 @@ static bool worth_it(struct source *s, const struct crw_slot_view *v)
 	return nr >= (batch < BATCH ? batch : BATCH) || (nr && the.now_ns - s->taken_ns > STALE);
 }
 
-/* One slot.  True: something was taken. */
+/* Poll one slot.  True: something was taken. */
 static bool serve(uint32_t i, bool all)
 {
 	struct crw_slot_view v;
@@ -340,11 +340,14 @@ static bool serve_all(bool all)
 	return any;
 }
 
-/* What a thread in its midst has stored is there for us, as if it had been sealed. */
+/*
+ * Make the stores of running threads into their open chunks visible here, as if the chunks were
+ * sealed.
+ */
 static void settle(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (A) pairs with what the threads stored */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (A) pairs with the stores of the threads */
 }
 
 static void answer(uint32_t request)
@@ -359,23 +362,26 @@ static void answer(uint32_t request)
 		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
 	if (!the.dead && !crt_file_tail(the.file))
 		say_error("cannot complete the trace", crt_file_error(the.file));
-	/* All is in the file: nobody has to recover anything, even if an exec fails now. */
+	/* Everything is in the file: nothing to recover, even if a following exec fails. */
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
-	/* (J) pairs with the acquire in ask(): the file is as complete as it gets. */
+	/* (J) pairs with the acquire in ask(): the file is complete. */
 	__atomic_fetch_add(&the.served, 1, __ATOMIC_RELEASE);
 	crt_futex_wake(&the.served);
 }
 
-/* Until somebody rings, or a while. */
+/* Sleep until a thread rings the bell, at most LOOK_MS. */
 static void doze(void)
 {
 	struct crw_header *h = crt_session.region.header;
 	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
-	/* (C) pairs with the fence of the threads, between `sealed` and their look at `asleep`. */
+	/*
+	 * (C) pairs with the fence of the threads, between the store of `sealed` and the load of
+	 * `asleep`.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!serve_all(false) && !__atomic_load_n(&the.request, __ATOMIC_RELAXED))
 		crt_futex_wait(&h->bell, bell, LOOK_MS);
@@ -388,7 +394,7 @@ static void *consume(void *unused)
 
 	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
 	for (;;) {
-		/* (J) pairs with the release in ask(): what that thread recorded is there. */
+		/* (J) pairs with the release in ask(): what that thread recorded is visible. */
 		request = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
 		if (request)
 			answer(request);
@@ -408,7 +414,10 @@ static void ask(uint32_t what)
 	/* (J) pairs with the acquire in consume(). */
 	while (!__atomic_compare_exchange_n(&the.request, &none, what, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED)) {
-		/* Another thread is asking: after it, the answer to us is there as well. */
+		/*
+		 * Another thread has a request pending.  If it is FINISH, it covers this one as
+		 * well.
+		 */
 		if (none == FINISH)
 			break;
 		crt_futex_wait(&the.served, served, LOOK_MS);
@@ -441,7 +450,7 @@ void crt_alone_finish(void)
 
 void crt_alone_forget(void)
 {
-	/* The parent's: not a byte of it is ours, and its file stays open in the parent only. */
+	/* The state belongs to the parent; close only this process's copy of its descriptor. */
 	if (the.file)
 		close(crt_file_fd(the.file));
 	__builtin_memset(&the, 0, sizeof(the));
@@ -451,7 +460,7 @@ void crt_alone_forget(void)
 	crt_session.region.base = NULL;
 }
 
-/* The region's own file: its name follows from the trace's. */
+/* Create the region's file; its name derives from the trace file. */
 static int live_file(int trace)
 {
 	struct crt_session *s = &crt_session;
@@ -468,7 +477,7 @@ static int live_file(int trace)
 		crt_text_hex(&t, st.st_dev);
 		crt_text_add(&t, "-");
 		crt_text_hex(&t, st.st_ino);
-		unlink(s->live_path); /* of an earlier run into the same file, which is gone */
+		unlink(s->live_path); /* left by an earlier run into the same trace file */
 		fd = open(s->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	}
 	if (fd < 0) {
@@ -505,7 +514,7 @@ static bool make_region(void)
 	return crw_region_open(memory, size, &s->region) == NULL;
 }
 
-/* The name; never that of what this process wrote before it called exec. */
+/* Open the trace file.  Never reuse a file that this process wrote before it called exec. */
 static bool open_file(bool child)
 {
 	struct crt_session *s = &crt_session;

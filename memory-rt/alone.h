@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone.h - the file of a program that runs without a collector.
+ * alone.h - the consumer of a program that runs without a collector.
  */
 #ifndef MEMORY_RT_ALONE_H
 #define MEMORY_RT_ALONE_H
@@ -8,21 +8,23 @@
 #include <stdbool.h>
 
 /*
- * Open the file, make the region, start the background thread.  @child: after fork.  False:
- * said on stderr, there is no session.
+ * Open the file, create the region and start the background thread.  @child: called after fork.
+ * False: the failure is printed on stderr and this process has no session.
  */
 bool crt_alone_begin(bool child);
 
 /*
- * All that was recorded until now gets into the file, which is complete for the moment.  For
- * those who are about to replace the program, and may fail to.
+ * Write everything recorded so far and complete the file.  Recording continues after it: called
+ * before exec, which may fail.
  */
 void crt_alone_checkpoint(void);
 
-/* The same, for good: the background thread ends. */
+/* Write everything recorded, complete the file and end the background thread. */
 void crt_alone_finish(void);
 
-/* In a child: the parent's thread and file are none of its business. */
+/*
+ * In a child of fork: release the state that it inherited.  The parent keeps its thread and file.
+ */
 void crt_alone_forget(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.c - types of memory: added, removed, found again when the memory is freed.
+ * annotate.c - type annotations: added, removed, and removed when the memory is freed.
  *
- * Each annotation takes a ticket and changes the word that every thread looks at (record.h),
- * so that no access of any thread ends up on the wrong side of it.
+ * Each annotation takes a ticket and changes the word that every thread checks before an access
+ * (record.h), so no access of any thread is recorded on the wrong side of it.
  *
- * The table has a cell per annotated address, found by the address itself: neighbours in
- * memory are neighbours in the table, so it takes memory in proportion to what is annotated.
- * Cells are taken and given up by compare-and-swap; nothing is ever moved, so whoever frees
- * memory can look without a lock.
+ * The table has a cell per annotated address, indexed by the address itself: neighbours in memory
+ * are neighbours in the table, so its resident memory is in proportion to what is annotated.
+ * Cells are claimed and released by compare-and-swap and never move, so a thread that frees
+ * memory looks them up without a lock.
  */
 #include "annotate.h"
 
@@ -16,12 +16,12 @@
 #include "session.h"
 #include "sys.h"
 
-#define CELLS (UINT64_C(1) << 22) /* 32 MiB of addresses, of which what is used is there */
-#define WALK  256u                /* cells to look at */
-#define TOMB  UINT64_C(1)         /* was one: walks go on */
+#define CELLS (UINT64_C(1) << 22) /* 32 MiB of address space; pages in use take memory */
+#define WALK  256u                /* cells to probe */
+#define TOMB  UINT64_C(1)         /* released cell: probing continues past it */
 
 uint64_t crt_annotated;
-static uint64_t *cells; /* [threads] made when first needed */
+static uint64_t *cells; /* [threads] allocated on first use */
 static uint32_t full_said;
 
 static uint64_t *table(void)
@@ -34,7 +34,7 @@ static uint64_t *table(void)
 	t = crt_memory(CELLS * sizeof(*t));
 	if (!t)
 		return NULL;
-	/* (I) pairs with the acquire above: whoever finds the table finds zeros in it. */
+	/* (I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
 	if (!__atomic_compare_exchange_n(&cells, &none, t, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
 		crt_memory_free(t, CELLS * sizeof(*t));
@@ -48,7 +48,7 @@ static uint64_t *cell(uint64_t *t, uint64_t address, uint64_t i)
 	return &t[((address >> 4) + i) & (CELLS - 1)];
 }
 
-/* True if @address was there, and is no longer. */
+/* Remove @address from the table.  True if it was there. */
 static bool forget(uint64_t address)
 {
 	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with table() */
@@ -83,7 +83,7 @@ static void remember(uint64_t address)
 			__atomic_fetch_add(&crt_annotated, 1, __ATOMIC_RELAXED);
 			return;
 		}
-		i--; /* somebody took it: look at it again */
+		i--; /* another thread claimed it: check it again */
 	}
 	if (!__atomic_exchange_n(&full_said, 1, __ATOMIC_RELAXED))
 		crt_say("too many annotations: some will not be removed when their memory is freed",
@@ -109,7 +109,7 @@ void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const ch
 		return;
 	if (length > CRW_NAME_MAX)
 		length = CRW_NAME_MAX;
-	/* A handler's annotation between ticket and record would turn the order round. */
+	/* An annotation from a signal handler between ticket and record would reverse the order. */
 	mask = crt_signals_off();
 	if (forget(address))
 		put_remove(address, pc);
@@ -154,7 +154,7 @@ CRT_API void cacheray_mark(unsigned long value, const char *text)
 		     (uint32_t)(length > CRW_PAYLOAD_MAX ? CRW_PAYLOAD_MAX : length), NULL, 0);
 }
 
-/* What the existing compiler pass calls, after each call of the allocator. */
+/* Called by the existing Cacheray compiler pass after each call of the allocator. */
 CRT_API void __malloc_recorded(long bytes, char *type, void *p);
 CRT_API void __calloc_recorded(long nmemb, long size, char *type, void *p);
 CRT_API void __realloc_recorded(void *old, long size, char *type, void *p);
@@ -180,7 +180,7 @@ void __realloc_recorded(void *old, long size, char *type, void *p)
 		crt_annotate(CRT_AT(p), (uint64_t)size, 1, type, CRT_PC);
 }
 
-/* free() itself has done it, unless it was not ours. */
+/* Needed only when free() is not the one in heap.c, which already removes the annotation. */
 void __free_recorded(void *p)
 {
 	if (p)

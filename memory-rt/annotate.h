@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.h - which addresses carry an annotation, for those who free them.
+ * annotate.h - annotations of memory blocks, and their removal when a block is freed.
  */
 #ifndef MEMORY_RT_ANNOTATE_H
 #define MEMORY_RT_ANNOTATE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* [threads] annotations in force: while it is 0, nobody has to look further. */
+/* [threads] annotations in force; 0: free() needs no lookup */
 extern uint64_t crt_annotated;
 
 void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const char *type,
@@ -16,7 +16,7 @@ void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const ch
 /* Remove the annotation that starts at @address, if there is one. */
 void crt_unannotate(uint64_t address, uint64_t pc);
 
-/* For whoever is about to free @p: the removal comes before anybody else can get it. */
+/* Call before @p is freed: the removal is recorded before another thread can allocate the block. */
 static inline void crt_freeing(const void *p, uint64_t pc)
 {
 	if (__atomic_load_n(&crt_annotated, __ATOMIC_RELAXED) && p)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomics.c - atomic operations of the program: recorded, and really done.
+ * atomics.c - atomic operations of the program: recorded and executed.
  *
- * The compiler leaves the operation itself to these callbacks.  The memory order comes as a
- * number (0..5: relaxed, consume, acquire, release, acq_rel, seq_cst).  Loads and plain stores
- * are done with the order asked for; everything that reads and writes is done sequentially
- * consistent, which is as good as any weaker order and the same instruction on x86.
+ * The compiler leaves the operation itself to these callbacks.  The memory order is a number
+ * (0..5: relaxed, consume, acquire, release, acq_rel, seq_cst).  Loads and plain stores use the
+ * requested order; read-modify-write operations are always sequentially consistent, which
+ * satisfies any weaker order and is the same instruction on x86.
  *
- * Recorded are what the program touches: a load reads, a store writes, exchange and
- * fetch-and-op read and write, compare-exchange reads and, if it succeeds, writes.  The
- * variable that holds the expected value is the compiler's business, and is not recorded.
+ * What is recorded: a load reads, a store writes, exchange and fetch-and-op read and write,
+ * compare-exchange reads and, if it succeeds, writes.  The variable that holds the expected value
+ * is not recorded.
  *
- * 128 bits: done here with the machine's own instruction, so that no program needs libatomic
- * because of us.
+ * 128-bit operations use the machine's instruction directly, so that a traced program does not
+ * need libatomic.
  */
 #include <stdbool.h>
 
 #include "record.h"
 
-/* The program's orders: each pairs with whatever the program pairs it with. */
+/* Orders as the program passes them; each pairs with the program's own counterpart. */
 enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 
 #define READ  CRW_IS_ATOMIC
@@ -66,7 +66,7 @@ enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 		return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                       \
 	}
 
-/* gcc's forms have the expected value in memory, clang's as an argument. */
+/* gcc passes the expected value in memory, clang as an argument. */
 #define COMPARE(bits, type, class)                                                          \
 	static inline __attribute__((always_inline)) bool compare##bits(                    \
 		volatile type *p, type *expected, type v, uint64_t pc)                      \
@@ -128,7 +128,7 @@ ALL(64, uint64_t, 3)
 #if defined(__SIZEOF_INT128__) && (defined(__x86_64__) || defined(__aarch64__))
 typedef unsigned __int128 u128;
 
-/* If *@p is *@expected it becomes @v; else *@expected becomes what it is. */
+/* If *@p equals *@expected, store @v; else load *@p into *@expected. */
 static bool swap128(volatile u128 *p, u128 *expected, u128 v)
 {
 #if defined(__x86_64__)
@@ -147,7 +147,10 @@ static bool swap128(volatile u128 *p, u128 *expected, u128 v)
 	bool same;
 	uint32_t failed;
 
-	/* Also written back when it is another: only then were both halves read at once. */
+	/*
+	 * Write back even if the value differs: only a successful store proves that both halves
+	 * were read atomically.
+	 */
 	do {
 		__asm__ volatile("ldaxp %0, %1, %2" : "=&r"(low), "=&r"(high) : "Q"(*p) : "memory");
 		same = low == want_low && high == want_high;
@@ -163,7 +166,7 @@ static bool swap128(volatile u128 *p, u128 *expected, u128 v)
 #endif
 }
 
-/* *@p becomes NEXT, made of what it was. */
+/* Replace *@p by NEXT, computed from the old value. */
 #define UPDATE128(name, next)                                                      \
 	CRT_API u128 __tsan_atomic128_##name(volatile u128 *p, u128 v, int order); \
 	u128 __tsan_atomic128_##name(volatile u128 *p, u128 v, int order)          \
@@ -193,7 +196,7 @@ u128 __tsan_atomic128_load(const volatile u128 *p, int order)
 
 	(void)order;
 	crt_access(CRT_AT(p), READ | 4, CRT_PC);
-	/* As libatomic does where it has no better instruction: it must be writable. */
+	/* Same as libatomic without a better instruction: the memory must be writable. */
 	swap128((volatile u128 *)p, &value, 0);
 	return value;
 }

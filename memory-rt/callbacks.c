@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callbacks.c - what compilers call before loads and stores (-fsanitize=thread).
+ * callbacks.c - callbacks that compilers insert before loads and stores (-fsanitize=thread).
  *
- * One line each; the list is what gcc 12 and clang 14 to 19 emit, and what a program may call
- * by hand.  The sizes of the plain ones are part of their names, so that the code of a unit is
- * a constant.  Functions entered and left are not recorded: the address that a callback
- * returns to says where the program is.
+ * The list covers what gcc 12 and clang 14 to 19 emit, and what a program may call by hand.  The
+ * size of a plain access is part of the callback's name, so the code of its unit is a constant.
+ * Function entry and exit are not recorded: the return address of a callback is the code address
+ * of the access.
  */
 #include "record.h"
 
@@ -74,7 +74,7 @@ void __tsan_write_range_pc(void *p, unsigned long size, void *pc)
 	crt_extent(CRT_AT(p), CRW_RANGE | CRW_IS_WRITE, CRT_AT(pc), size, 1);
 }
 
-/* The pointer to an object's table of virtual functions. */
+/* Access to the virtual table pointer of a C++ object. */
 CRT_API void __tsan_vptr_update(void **vptr, void *value);
 CRT_API void __tsan_vptr_read(void **vptr);
 
@@ -103,7 +103,7 @@ void __tsan_func_exit(void)
 {
 }
 
-/* Said of functions in which races are wanted: no reason to be blind. */
+/* Marks functions with intended races; their accesses are recorded all the same. */
 void __tsan_ignore_thread_begin(void)
 {
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.h - the file of a memory trace, to the byte.
+ * container.h - the binary layout of a memory trace file.
  *
- * docs/memory-format.md tells what the fields mean and how a block's payload is coded
- * (pack.h writes it, src/memory/unpack.c reads it).  This header is data only: it needs
- * stdint.h and stddef.h and nothing else, because the runtime in the traced program
- * includes it, too.
+ * docs/memory-format.md explains the fields and the coding of a block's payload (pack.h writes
+ * it, src/memory/unpack.c reads it).  This header only declares data and includes only stdint.h
+ * and stddef.h, because the runtime in the traced program includes it too.
  *
  *	file  = cray_file, then chunks
  *	chunk = cray_chunk, head (cray_block for blocks, else nothing), stored bytes
  *
  * Rules for editing this file
  *   - only fixed-width integers, all little-endian; no pointers, bools, enums, bitfields
- *   - a field never moves and never changes meaning; new ones come out of reserved
+ *   - a field never moves and never changes meaning; new fields use reserved
  *     space, which writers set to zero and readers ignore
  *   - a compatible change (new chunk types, event codes, keys, causes: all of these are
  *     skipped by readers that do not know them) raises the minor number, any other the
@@ -28,87 +27,87 @@
 #define CRAY_MINOR 0
 
 /*
- * No raw trace starts like this: a first byte of 0x89 would be a record of kind 9.  The
- * line ends show a file that went through a text-mode transfer.
+ * No raw trace starts with these bytes: a first byte of 0x89 would be a record of kind 9.  The
+ * line ends reveal a file that went through a text-mode transfer.
  */
 #define CRAY_MAGIC       "\211CRT\r\n\032\n"
 #define CRAY_CHUNK_MAGIC "\213CRchunk"
 #define CRAY_FOOT_MAGIC  "\215CRfoot\n"
 #define CRAY_BYTE_ORDER  UINT32_C(0x01020304)
 
-/* Nothing that a reader has to hold at a time is larger. */
-#define CRAY_STORED_MAX  (8u << 20) /* bytes of a chunk as they are in the file */
-#define CRAY_PLAIN_MAX   (8u << 20) /* and decompressed */
+/* Upper bounds of everything that a reader has to hold in memory at a time. */
+#define CRAY_STORED_MAX  (8u << 20) /* bytes of a chunk in the file */
+#define CRAY_PLAIN_MAX   (8u << 20) /* the same, decompressed */
 #define CRAY_RECORDS_MAX (1u << 20) /* per block */
 #define CRAY_SITES_MAX   (1u << 14) /* per block */
-#define CRAY_NAME_MAX    65535u     /* bytes of a type name, a mark, a thread's name */
+#define CRAY_NAME_MAX    65535u     /* bytes of a type name, a mark or a thread name */
 
 enum { CRAY_CODEC_NONE = 0, CRAY_CODEC_ZSTD = 1 };
 
 /* cray_file.flags */
-#define CRAY_ORDERED UINT64_C(1) /* records are in their order as they stand: do not merge */
+#define CRAY_ORDERED UINT64_C(1) /* records are stored in trace order: do not merge */
 
 /* The first 64 bytes of the file. */
 struct cray_file {
 	uint8_t magic[8];       /* CRAY_MAGIC, without its NUL */
 	uint16_t major;         /* CRAY_MAJOR */
 	uint16_t minor;         /* CRAY_MINOR */
-	uint32_t size;          /* of this header: the first chunk starts there */
-	uint32_t byte_order;    /* CRAY_BYTE_ORDER; read as 0x04030201: not for this reader */
-	uint16_t pointer;       /* bytes of an address in the program: 8 */
-	uint16_t codec;         /* what the writer could do best; each chunk tells its own */
+	uint32_t size;          /* bytes of this header: the first chunk starts there */
+	uint32_t byte_order;    /* CRAY_BYTE_ORDER; 0x04030201: the other byte order */
+	uint16_t pointer;       /* bytes per address in the program: 8 */
+	uint16_t codec;         /* best codec of the writer; each chunk has its own codec */
 	uint64_t flags;         /* CRAY_ORDERED */
-	uint64_t start_ns;      /* CLOCK_MONOTONIC when tracing began: what times are of */
-	uint64_t start_wall_ns; /* CLOCK_REALTIME at the same moment */
+	uint64_t start_ns;      /* CLOCK_MONOTONIC when tracing began; origin of all times */
+	uint64_t start_wall_ns; /* CLOCK_REALTIME at the same time */
 	uint64_t reserved;
 	uint32_t reserved2;
 	uint32_t crc; /* crc32c of all bytes before */
 };
 
-/* cray_chunk.type; a reader skips what it does not know. */
+/* cray_chunk.type; a reader skips unknown types. */
 enum {
 	CRAY_INFO = 1,    /* facts about the process: key, length, bytes */
-	CRAY_MODULES = 2, /* what is mapped where: cray_module and its path, each */
-	CRAY_THREADS = 3, /* who is who: cray_thread and its name, each */
+	CRAY_MODULES = 2, /* mapped files: cray_module and its path, each */
+	CRAY_THREADS = 3, /* threads: cray_thread and its name, each */
 	CRAY_BLOCK = 4,   /* records */
-	CRAY_LOST = 5,    /* what is not in any block: cray_lost, each */
-	CRAY_INDEX = 6,   /* where blocks are: cray_index, then cray_entry, each */
-	CRAY_END = 7,     /* the sums: cray_end.  Its absence: the writer was cut short */
+	CRAY_LOST = 5,    /* losses that no block counts: cray_lost, each */
+	CRAY_INDEX = 6,   /* offsets of blocks: cray_index, then cray_entry, each */
+	CRAY_END = 7,     /* the totals: cray_end.  Missing if the writer was interrupted */
 };
 
 /* In front of each chunk; 40 bytes. */
 struct cray_chunk {
-	uint8_t magic[8]; /* CRAY_CHUNK_MAGIC: where a reader finds its way again */
+	uint8_t magic[8]; /* CRAY_CHUNK_MAGIC: a reader resynchronizes here after corrupt data */
 	uint16_t type;
 	uint8_t codec; /* of the stored bytes */
 	uint8_t flags; /* 0 */
-	uint16_t head; /* bytes between this and the stored ones: cray_block, or 0 */
+	uint16_t head; /* bytes between this header and the stored bytes: cray_block, or 0 */
 	uint16_t reserved;
-	uint32_t stored;     /* bytes in the file, behind the head */
+	uint32_t stored;     /* bytes in the file, after the head */
 	uint32_t plain;      /* bytes after decompression; = stored with CRAY_CODEC_NONE */
-	uint32_t number;     /* 0, 1, 2 ... in the file, modulo 2^32: one missing shows */
+	uint32_t number;     /* 0, 1, 2 ... in the file, modulo 2^32: reveals a missing chunk */
 	uint32_t stored_crc; /* crc32c of the stored bytes */
 	uint32_t reserved2;
-	uint32_t crc; /* crc32c of all bytes before, and then of the head */
+	uint32_t crc; /* crc32c of all bytes before it, then of the head */
 };
 
 /* The head of a block; 88 bytes. */
 struct cray_block {
-	uint32_t thread;        /* number in the table of threads; events may change it */
-	uint32_t nr_records;    /* what the seed has records for: accesses and annotations */
-	uint32_t nr_accesses;   /* of these, reads and writes */
-	uint32_t weight_256;    /* each access stands for so many / 256; 256: all are there */
-	uint64_t order_first;   /* annotations that had happened at its start */
-	uint64_t order_last;    /* and at its end */
-	uint64_t time_first_ns; /* CLOCK_MONOTONIC of its first record, or a little before */
-	uint64_t time_last_ns;  /* of its last, or a little after */
-	uint64_t lost;          /* accesses that its gaps tell of as lost (causes below 16) */
-	uint64_t left_out;      /* as left out on purpose (causes from 16 on) */
-	uint64_t thread_seq;    /* 0, 1, 2 ... of this thread: one missing shows */
+	uint32_t thread;      /* number in the table of threads; THREAD events change it */
+	uint32_t nr_records;  /* accesses and annotations */
+	uint32_t nr_accesses; /* of these, accesses */
+	uint32_t weight_256;  /* accesses that each access stands for, in 1/256; 256: no sampling */
+	uint64_t order_first; /* number of annotations before its first record */
+	uint64_t order_last;  /* number of annotations at its end */
+	uint64_t time_first_ns; /* CLOCK_MONOTONIC of its first record or slightly earlier */
+	uint64_t time_last_ns;  /* of its last record or slightly later */
+	uint64_t lost;          /* accesses lost in its gaps (causes below 16) */
+	uint64_t left_out;      /* accesses left out on purpose in its gaps (causes from 16 on) */
+	uint64_t thread_seq;    /* 0, 1, 2 ... per thread: reveals a missing block */
 	uint64_t reserved[2];
 };
 
-/* CRAY_INFO: repeated `struct cray_fact`, bytes, nothing between. */
+/* CRAY_INFO: repeated `struct cray_fact`, each followed by its bytes, without padding. */
 struct cray_fact {
 	uint16_t key;
 	uint16_t reserved;
@@ -118,63 +117,66 @@ enum {
 	CRAY_FACT_PID = 1,     /* u64 */
 	CRAY_FACT_PARENT = 2,  /* u64: the parent's pid */
 	CRAY_FACT_EXE = 3,     /* text: path of the program */
-	CRAY_FACT_COMMAND = 4, /* text: arguments, each ended by a NUL */
+	CRAY_FACT_COMMAND = 4, /* text: arguments, each terminated by a NUL */
 	CRAY_FACT_CWD = 5,     /* text */
 	CRAY_FACT_MACHINE = 6, /* text: "x86_64", "aarch64" */
-	CRAY_FACT_WRITER = 7,  /* text: who wrote the file, with version */
-	CRAY_FACT_OPTIONS = 8, /* text: CACHERAY_OPTIONS as it was */
-	CRAY_FACT_NOTE = 9,    /* text: what the reader should be told; may be repeated */
+	CRAY_FACT_WRITER = 7,  /* text: name and version of the writer */
+	CRAY_FACT_OPTIONS = 8, /* text: value of CACHERAY_OPTIONS */
+	CRAY_FACT_NOTE = 9,    /* text: a note for the user; may be repeated */
 	CRAY_FACT_LINE = 10,   /* u64: bytes of a cache line */
 	CRAY_FACT_PAGE = 11,   /* u64: bytes of a page */
 };
 
-/* CRAY_MODULES: repeated, each followed by path_size bytes.  Later ones add to earlier ones. */
+/* CRAY_MODULES: repeated, each followed by path_size bytes.  Later entries add to earlier ones. */
 struct cray_module {
-	uint64_t bias;    /* address in the process = address in the file's symbol table + bias */
-	uint64_t start;   /* the span it covers: from the first segment */
-	uint64_t end;     /* to behind the last */
-	uint64_t order;   /* cray_block.order_first when it was seen */
-	uint64_t time_ns; /* when */
+	uint64_t bias;    /* address in the process = address in the symbol table + bias */
+	uint64_t start;   /* address of the first segment */
+	uint64_t end;     /* first address after the last segment */
+	uint64_t order;   /* number of annotations when it was found */
+	uint64_t time_ns; /* CLOCK_MONOTONIC at that time */
 	uint8_t build_id[32];
-	uint8_t build_id_size; /* 0: it has none */
+	uint8_t build_id_size; /* 0: no build-id */
 	uint8_t gone;          /* 1: unloaded at that time */
 	uint16_t path_size;
 	uint32_t reserved;
 };
 
-/* CRAY_THREADS: repeated, each followed by name_size bytes.  A later one of a number replaces. */
+/*
+ * CRAY_THREADS: repeated, each followed by name_size bytes.  A later entry of the same number
+ * replaces the earlier one.
+ */
 struct cray_thread {
 	uint32_t number; /* as in cray_block.thread, from 0 */
 	uint32_t name_size;
-	uint64_t id;       /* the seed's thread id; of programs we trace, the kernel's */
-	uint64_t start_ns; /* when first seen; 0: not known */
-	uint64_t end_ns;   /* when it ended; 0: not known, or still there */
+	uint64_t id;       /* thread id of the raw format; for traced programs, the kernel's tid */
+	uint64_t start_ns; /* start of the thread; 0: unknown */
+	uint64_t end_ns;   /* end of the thread; 0: unknown or still running */
 };
 
-/* Why accesses are missing, in CRAY_LOST chunks and gap events. */
+/* Why accesses are missing; used in CRAY_LOST chunks and gap events. */
 enum {
 	CRAY_GAP_FULL = 1,   /* the buffer was full and the program did not wait */
-	CRAY_GAP_RING = 2,   /* overwritten by newer ones (ring mode) */
+	CRAY_GAP_RING = 2,   /* overwritten by newer blocks (ring mode) */
 	CRAY_GAP_CAP = 3,    /* the size cap was reached */
 	CRAY_GAP_DISK = 4,   /* the file could not be written */
-	CRAY_GAP_BROKEN = 5, /* the buffer was unreadable: torn, overwritten by the program */
+	CRAY_GAP_BROKEN = 5, /* the buffer was corrupt: incomplete or overwritten by the program */
 	CRAY_GAP_NESTED = 6, /* in a signal handler that interrupted the recorder */
-	/* From 16 on: on purpose. */
+	/* From 16 on: left out on purpose. */
 	CRAY_GAP_SAMPLED = 16,  /* between two bursts */
-	CRAY_GAP_FILTERED = 17, /* outside the regions asked for */
+	CRAY_GAP_FILTERED = 17, /* outside the requested regions */
 	CRAY_GAP_STOPPED = 18,  /* while the program had switched tracing off */
 };
 
-/* CRAY_LOST: repeated.  What no gap event tells, in addition to those. */
+/* CRAY_LOST: repeated.  Losses in addition to those in gap events. */
 struct cray_lost {
-	uint32_t thread; /* number, or ~0: not known whose */
+	uint32_t thread; /* number, or ~0: thread unknown */
 	uint32_t cause;  /* CRAY_GAP_* */
-	uint64_t count;  /* accesses and annotations; 0: an unknown number */
+	uint64_t count;  /* accesses and annotations; 0: count unknown */
 };
 
-/* CRAY_INDEX: this, then nr entries.  Index chunks form a chain, newest first. */
+/* CRAY_INDEX: this header, then nr entries.  Index chunks form a chain, newest first. */
 struct cray_index {
-	uint64_t previous; /* offset of the index chunk before this one; 0: none */
+	uint64_t previous; /* offset of the previous index chunk; 0: none */
 	uint64_t nr;
 };
 struct cray_entry {
@@ -190,11 +192,11 @@ struct cray_end {
 	uint64_t nr_blocks;
 	uint64_t nr_records;
 	uint64_t nr_accesses;
-	uint64_t lost;         /* all causes below 16, gaps and CRAY_LOST together */
+	uint64_t lost;         /* all causes below 16, in gaps and CRAY_LOST */
 	uint64_t left_out;     /* all causes from 16 on */
-	uint64_t time_ns;      /* CLOCK_MONOTONIC when the writer ended */
-	uint32_t status;       /* wait status of the program, if the writer outlived it */
-	uint32_t status_known; /* 1: it did */
+	uint64_t time_ns;      /* CLOCK_MONOTONIC when the writer finished */
+	uint32_t status;       /* wait status of the program */
+	uint32_t status_known; /* 1: `status` is valid: the writer outlived the program */
 	uint64_t reserved;
 };
 
@@ -208,35 +210,35 @@ struct cray_foot {
 };
 
 /*
- * A block's payload, decompressed, starts with this; then the streams, in this order and
- * without anything between.  See docs/memory-format.md.
+ * A block's decompressed payload starts with this header; then the streams follow in this order,
+ * without padding.  See docs/memory-format.md.
  */
 struct cray_streams {
 	uint32_t symbols; /* bytes: one symbol per access and event */
-	uint32_t sites;   /* bytes: who accesses how */
-	uint32_t own;     /* bytes: address against the last one of the same site */
-	uint32_t near;    /* bytes: address against the access before */
-	uint32_t events;  /* bytes: all that is not an access */
+	uint32_t sites;   /* bytes: code address and kind of each site */
+	uint32_t own;     /* bytes: address relative to the site's last access */
+	uint32_t near;    /* bytes: address relative to the previous access */
+	uint32_t events;  /* bytes: everything that is not an access */
 	uint32_t nr_sites;
 	uint32_t nr_symbols;
 	uint32_t reserved;
 };
 
-/* The two low bits of a symbol: where the address comes from. */
+/* The two low bits of a symbol: how the address is coded. */
 enum {
 	CRAY_STRIDE = 0, /* the site's last address + the site's last stride */
-	CRAY_FOLLOW = 1, /* the address before + the site's last distance to it */
-	CRAY_OWN = 2,    /* the site's last address + the next of the `own` stream */
-	CRAY_NEAR = 3,   /* the address before + the next of the `near` stream */
+	CRAY_FOLLOW = 1, /* the previous address + the site's last distance */
+	CRAY_OWN = 2,    /* the site's last address + the next value of `own` */
+	CRAY_NEAR = 3,   /* the previous address + the next value of `near` */
 };
-/* The bits above: which site. */
+/* The bits above them: which site. */
 enum {
-	CRAY_NEXT = 0,  /* the one that came after this one the last time */
-	CRAY_EVENT = 1, /* none: an event */
-	CRAY_SITE = 2,  /* number + 2; if that is the number of sites so far, a new one */
+	CRAY_NEXT = 0,  /* the site that followed this site the last time */
+	CRAY_EVENT = 1, /* no site: an event */
+	CRAY_SITE = 2,  /* number + 2; equal to the number of sites so far: a new site */
 };
 
-/* Event codes; the body's length is in front of it, so unknown ones are skipped. */
+/* Event codes.  The body's length precedes the body, so unknown events are skipped. */
 enum {
 	CRAY_EV_THREAD = 1, /* number */
 	CRAY_EV_STAMP = 2,  /* order +, time + */
@@ -246,7 +248,7 @@ enum {
 	CRAY_EV_GAP = 6,    /* cause, count */
 };
 
-/* Tags of accesses and annotations, as in the seed. */
+/* Tags of accesses and annotations, as in the raw Cacheray format. */
 enum {
 	CRAY_READ = 0x00,
 	CRAY_WRITE = 0x01,
@@ -257,13 +259,13 @@ enum {
 	CRAY_UNALIGNED = 0x80,
 };
 
-/* What else is known of a site; raw traces have no place for these. */
+/* Attributes of a site; the raw format cannot store them. */
 enum {
 	CRAY_ATTR_VOLATILE = 0x01,
-	CRAY_ATTR_VPTR = 0x02,     /* a C++ object's table pointer */
-	CRAY_ATTR_RANGE = 0x04,    /* a part of one longer access: struct copy, range */
-	CRAY_ATTR_LIBRARY = 0x08,  /* made by memcpy, memset and their like */
-	CRAY_ATTR_COMPOUND = 0x10, /* half of x++: a read and a write, recorded as two */
+	CRAY_ATTR_VPTR = 0x02,     /* virtual table pointer of a C++ object */
+	CRAY_ATTR_RANGE = 0x04,    /* part of one longer access: struct copy, range */
+	CRAY_ATTR_LIBRARY = 0x08,  /* made by memcpy, memset and similar functions */
+	CRAY_ATTR_COMPOUND = 0x10, /* half of x++: a read and a write, two records */
 };
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - memcpy, memmove and memset that nobody wraps.
+ * copy.c - memcpy, memmove and memset that are not wrapped.
  *
- * Written so that compilers do not turn them into calls of what they are.
+ * Written so that compilers do not replace the loops by calls of the same functions.
  */
 #include "copy.h"
 
 #if defined(__x86_64__)
-/* Fast for what we do with them: chunks and blocks of tens of kilobytes. */
+/* Fast for the sizes in use here: chunks and blocks of tens of kilobytes. */
 void *crt_memcpy(void *to, const void *from, size_t n)
 {
 	void *d = to;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h - memcpy and its like, for the runtime itself and for the program's calls.
+ * copy.h - memcpy, memmove and memset of the runtime, and recording of the program's calls.
  *
  * The static library is linked with --wrap=memcpy and so on, so that the program's calls are
- * seen.  Our own must not be: the build renames them in the archive to the crt_ names here.
+ * recorded.  The runtime's own calls must not be: the build renames them in the archive to the
+ * crt_ names here.
  */
 #ifndef MEMORY_RT_COPY_H
 #define MEMORY_RT_COPY_H
@@ -15,7 +16,7 @@ void *crt_memcpy(void *to, const void *from, size_t n);
 void *crt_memmove(void *to, const void *from, size_t n);
 void *crt_memset(void *to, int c, size_t n);
 
-/* memcalls.c: what a call that copies or fills does, recorded. */
+/* memcalls.c: record a call that copies or fills memory. */
 __attribute__((visibility("default"))) void __cacheray_copied(const void *to, const void *from,
 							      size_t n, uint64_t pc);
 __attribute__((visibility("default"))) void __cacheray_filled(const void *to, size_t n,

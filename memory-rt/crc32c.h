@@ -8,7 +8,7 @@
  *	crc = cray_crc32c(&t, 0, data, size);
  *	crc = cray_crc32c(&t, crc, more, more_size);
  *
- * The table is the caller's: no constructor, no lock, no libc.
+ * The caller owns the table: no constructor, no lock, no libc.
  */
 #ifndef MEMORY_RT_CRC32C_H
 #define MEMORY_RT_CRC32C_H
@@ -37,7 +37,7 @@ static inline void cray_crc_init(struct cray_crc *c)
 	}
 }
 
-/* The checksum of what @crc is the checksum of (nothing: 0), followed by @data. */
+/* Extend @crc, the checksum of the preceding bytes (0: none), by @data. */
 static inline uint32_t cray_crc32c(const struct cray_crc *c, uint32_t crc, const void *data,
 				   size_t size)
 {

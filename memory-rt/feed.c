@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.c - units of the wire into a packer.
+ * feed.c - pass units of the wire to a packer.
  *
- * Nearly all units are plain accesses: these go through a table and the packer's inline
- * path, as many at a time as are sure to fit.  All else is in functions of its own.
+ * Nearly all units are plain accesses: they use a table and the packer's inline path, as many at
+ * a time as are certain to fit.  Separate functions handle all other units.
  */
 #include "feed.h"
 
 #include "plain.h"
 
-/* What the container knows of a range, by the code of its unit. */
+/* Tag and attributes in the container for the code of a range unit. */
 #define TAG(c)                                                                                     \
 	((((c)&CRW_IS_WRITE) ? CRAY_WRITE : CRAY_READ) | (((c)&CRW_IS_ATOMIC) ? CRAY_ATOMIC : 0) | \
 	 (((c)&CRW_IS_UNALIGNED) ? CRAY_UNALIGNED : 0))
@@ -24,7 +24,10 @@ static struct crw_unit read_once(const struct crw_unit *u)
 	return copy;
 }
 
-/* The payload behind a header unit: units it takes, 0 if it is not all there or nonsense. */
+/*
+ * Read the payload after a header unit.  Returns the units it takes; 0 if it is incomplete or
+ * corrupt.
+ */
 static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out, uint32_t *size)
 {
 	uint32_t want, i;
@@ -48,7 +51,7 @@ static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
 	return want;
 }
 
-/* As much of a range as fits; true when nothing of it is left. */
+/* Pack as much of a range as fits; true when nothing of it is left. */
 static bool pieces(struct crw_feed *f, struct cray_pack *p)
 {
 	while (f->piece_left) {
@@ -65,7 +68,7 @@ static bool pieces(struct crw_feed *f, struct cray_pack *p)
 	return true;
 }
 
-/* A range: two units.  It may go on in the next block, and the one after that. */
+/* A range: two units.  It may continue in the following blocks. */
 static uint32_t range(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
 		      uint32_t nr)
 {
@@ -77,7 +80,10 @@ static uint32_t range(struct crw_feed *f, struct cray_pack *p, const struct crw_
 	extent = read_once(&units[1]);
 	if (CRW_CODE(extent.w1) != CRW_EXTENT)
 		return 0;
-	/* No memory is larger; and it bounds what a hostile program can make of one unit. */
+	/*
+	 * No memory is larger.  This also bounds the work that one unit of a hostile program
+	 * causes.
+	 */
 	if (extent.w0 > UINT64_C(1) << 36) {
 		f->ranges++;
 		return 2;
@@ -105,7 +111,7 @@ static uint32_t clip(uint64_t v)
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-/* Headers with a payload.  Units used; 0: the packer is full; ~0: nonsense. */
+/* Headers with a payload.  Returns the units used; 0: the packer is full; ~0: corrupt. */
 static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
 			 uint32_t nr)
 {
@@ -146,7 +152,7 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 
 static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint64_t time_ns)
 {
-	/* First here: if it does not fit any more, the next block begins with it. */
+	/* Update the feed first: if the stamp does not fit, the next block starts with it. */
 	f->order = order > f->order ? order : f->order;
 	f->time_ns = time_ns > f->time_ns ? time_ns : f->time_ns;
 	return cray_pack_stamp(p, order, time_ns);
@@ -200,7 +206,7 @@ uint64_t crw_untold(const struct crw_feed *f, const struct crw_slot_view *view, 
 	return all > in_gaps ? all - in_gaps : 0;
 }
 
-/* Another weight holds for the block as a whole: what is in it comes to an end first. */
+/* A weight applies to a whole block: end a non-empty block before the weight changes. */
 static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
 {
 	uint32_t w = clip(weight_256) ? clip(weight_256) : 256;
@@ -214,7 +220,10 @@ static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
 	return true;
 }
 
-/* A unit that is no plain access.  Units used; 0: the packer is full; ~0: nonsense. */
+/*
+ * Handle a unit other than a plain access.  Returns the units used; 0: the packer is full; ~0:
+ * corrupt.
+ */
 static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
 		       uint32_t nr)
 {
@@ -250,7 +259,10 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	}
 	if (cray_pack_room(p) < 2)
 		return 0;
-	/* A compound: it reads, then it writes.  (Or not: the program may change it under us.) */
+	/*
+	 * A compound access: a read, then a write.  (The program may have changed the unit since:
+	 * then it is a single access.)
+	 */
 	cray_pack_access(p, u.w1 & CRW_LOW, u.w0, crw_how[code] & ~CRW_CLOSER);
 	if (code & CRW_IS_COMPOUND)
 		cray_pack_access(p, u.w1 & CRW_LOW, u.w0,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.c - a container, written from inside the traced program.
+ * file.c - write a container from inside the traced program.
  *
- * zstd is used if the system has it: loaded at run time, with memory that we give it, so
- * that the program's allocator (which may be traced itself) never hears of it.
+ * zstd is used if the system has it: it is loaded at run time and works in memory that this file
+ * provides, so that it never calls the program's allocator, which may be traced itself.
  */
 #include "file.h"
 
@@ -29,20 +29,20 @@ typedef unsigned (*is_error_fn)(size_t code);
 typedef size_t (*estimate_fn)(int level);
 typedef void *(*init_fn)(void *memory, size_t size);
 
-/* Chunks of one type that wait to be written; kept in ring mode, when all is written anew. */
+/* Entries of one chunk type that wait to be written.  All are kept: ring mode rewrites the file. */
 struct aside {
 	uint32_t used;    /* bytes */
-	uint32_t written; /* of these, in the file */
+	uint32_t written; /* of these, already in the file */
 	uint8_t bytes[ASIDE_MAX];
 };
 
 struct crt_maker {
 	int level;
-	void *zstd; /* its context; NULL: none */
+	void *zstd; /* zstd context; NULL: no compression */
 	uint64_t zstd_size;
 	compress_fn compress;
 	is_error_fn is_error;
-	uint64_t size; /* of the block in out[] */
+	uint64_t size; /* bytes of the block in out[] */
 	uint8_t plain[CRAY_PACK_PLAIN_MAX];
 	uint8_t out[HEAD + STORED_MAX];
 };
@@ -52,10 +52,10 @@ struct crt_file {
 	int error;
 	int level;
 	bool compresses;
-	uint64_t at; /* where the next chunk goes */
+	uint64_t at; /* offset of the next chunk */
 	uint64_t max, ring;
-	uint64_t index_at; /* of the newest index */
-	uint32_t number;   /* of the next chunk */
+	uint64_t index_at; /* offset of the newest index */
+	uint32_t number;   /* number of the next chunk */
 	uint32_t nr_entries, nr_lost;
 	struct cray_end end;
 	struct cray_file header;
@@ -64,16 +64,16 @@ struct crt_file {
 	struct cray_entry entries[ENTRIES];
 	struct aside facts, modules, threads;
 
-	/* Ring mode: blocks one after the other in kept[], the oldest at `oldest`. */
-	uint64_t *seqs; /* of each thread, when all is written */
+	/* Ring mode: consecutive blocks in kept[], the oldest at `oldest`. */
+	uint64_t *seqs; /* next block number of each thread while the ring is written */
 	uint8_t *kept;
-	uint64_t oldest, newest; /* positions that only grow */
+	uint64_t oldest, newest; /* positions increase monotonically */
 
-	uint8_t plain[CRAY_PACK_PLAIN_MAX]; /* of chunks that are no blocks, */
-	uint8_t out[HEAD + STORED_MAX];     /* and of blocks that were kept */
+	uint8_t plain[CRAY_PACK_PLAIN_MAX]; /* for chunks other than blocks */
+	uint8_t out[HEAD + STORED_MAX];     /* and for blocks of the ring */
 };
 
-/* A statically linked program has none. */
+/* NULL in a statically linked program. */
 void *dlopen(const char *path, int flags) __attribute__((weak));
 void *dlsym(void *handle, const char *name) __attribute__((weak));
 
@@ -112,7 +112,7 @@ struct crt_maker *crt_maker_new(const struct crt_file *f)
 	return m;
 }
 
-/* All of it or nothing: what is in the file ends with a whole chunk. */
+/* Write all bytes or none: the file always ends after a whole chunk. */
 static bool put(struct crt_file *f, const void *bytes, uint64_t size)
 {
 	if (f->error)
@@ -123,7 +123,7 @@ static bool put(struct crt_file *f, const void *bytes, uint64_t size)
 	}
 	if (!crt_write_all(f->fd, bytes, size)) {
 		f->error = errno ? errno : EIO;
-		/* A pipe has no end to cut; a reader of one finds its way by itself. */
+		/* A pipe cannot be truncated; its reader resynchronizes at the next chunk. */
 		if (ftruncate(f->fd, (off_t)f->at) == 0)
 			lseek(f->fd, (off_t)f->at, SEEK_SET);
 		return false;
@@ -144,7 +144,7 @@ static bool chunk(struct crt_file *f, uint16_t type, const void *bytes, size_t s
 	return true;
 }
 
-/* What is new of facts, modules and threads. */
+/* Write the entries that are not in the file yet. */
 static bool put_aside(struct crt_file *f, uint16_t type, struct aside *a)
 {
 	if (a->written == a->used)
@@ -165,7 +165,7 @@ static void keep(struct aside *a, const void *head, size_t head_size, const void
 		 size_t size)
 {
 	if (a->used + head_size + size > ASIDE_MAX)
-		return; /* a million threads: the rest has numbers, and no names */
+		return; /* full: later threads have numbers but no names */
 	__builtin_memcpy(a->bytes + a->used, head, head_size);
 	if (size)
 		__builtin_memcpy(a->bytes + a->used + head_size, bytes, size);
@@ -202,7 +202,7 @@ void crt_file_lost(struct crt_file *f, uint32_t thread, uint32_t cause, uint64_t
 		if (f->lost[i].thread == thread && f->lost[i].cause == cause)
 			break;
 	}
-	if (i == f->nr_lost && i == LOST_MAX) { /* nobody's in particular */
+	if (i == f->nr_lost && i == LOST_MAX) { /* table full: count it without a thread */
 		i = LOST_MAX - 1;
 		f->lost[i].thread = ~0u;
 	}
@@ -237,7 +237,7 @@ static bool put_index(struct crt_file *f)
 	return true;
 }
 
-/* A block as it is in out[] or kept[]. */
+/* Write a sealed block. */
 static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 {
 	const struct cray_block *b = (const struct cray_block *)(bytes + sizeof(struct cray_chunk));
@@ -262,8 +262,8 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 }
 
 /*
- * While the program waits for us, is this block worth the time?  One that is small as it is
- * is not, unless it is all alike: then compressing takes no time.
+ * While the program waits, compress only large blocks, and blocks of mostly equal symbols, which
+ * compress in almost no time.
  */
 static bool worth_compressing(const struct cray_pack *p, size_t plain)
 {
@@ -295,7 +295,7 @@ void crt_maker_make(struct crt_maker *m, struct cray_pack *p, bool hurry)
 	m->size = HEAD + stored;
 }
 
-/* Header and checksums of a block whose codec, plain size, head and bytes are there. */
+/* Fill in header and checksums of a block whose codec, plain size, head and bytes are set. */
 static void seal_block(struct crt_file *f, uint8_t *block, uint64_t size)
 {
 	struct cray_chunk *c = (struct cray_chunk *)block;
@@ -304,7 +304,7 @@ static void seal_block(struct crt_file *f, uint8_t *block, uint64_t size)
 			sizeof(struct cray_block), block + HEAD, size - HEAD, c->plain);
 }
 
-/* Bytes of kept[] at a position that only grows. */
+/* Copy to (@in) or from kept[] at position @at, modulo the ring's size. */
 static void ring_copy(struct crt_file *f, uint64_t at, uint8_t *bytes, uint64_t size, bool in)
 {
 	uint64_t from = at % f->ring, first = size < f->ring - from ? size : f->ring - from;
@@ -318,7 +318,7 @@ static void ring_copy(struct crt_file *f, uint64_t at, uint8_t *bytes, uint64_t 
 	}
 }
 
-/* Ring mode: room for @size bytes, at the cost of the oldest blocks. */
+/* Ring mode: make room for @size bytes by overwriting the oldest blocks. */
 static void ring_room(struct crt_file *f, uint64_t size)
 {
 	struct cray_block b;
@@ -329,7 +329,7 @@ static void ring_room(struct crt_file *f, uint64_t size)
 		ring_copy(f, f->oldest + sizeof(bytes) + sizeof(struct cray_chunk), (uint8_t *)&b,
 			  sizeof(b), false);
 		crt_file_lost(f, b.thread, CRAY_GAP_RING, b.nr_accesses);
-		/* Its own gaps go with it. */
+		/* The gaps in the block are lost with it. */
 		f->end.lost += b.lost;
 		f->end.left_out += b.left_out;
 		f->oldest += sizeof(bytes) + bytes;
@@ -359,14 +359,17 @@ static bool begin(struct crt_file *f)
 	return put(f, &f->header, sizeof(f->header));
 }
 
-/* Blocks that were overwritten are told as lost; that they were numbered is nobody's business. */
+/*
+ * Renumber the kept blocks per thread from 0: overwritten blocks are counted as lost, and must
+ * not appear as missing numbers.
+ */
 static void number_anew(struct crt_file *f, struct cray_block *b)
 {
 	if (b->thread < SEQS)
 		b->thread_seq = f->seqs[b->thread]++;
 }
 
-/* Everything that is kept, as one file. */
+/* Write everything that the ring holds as one file. */
 static bool ring_write(struct crt_file *f)
 {
 	uint64_t at = f->oldest;
@@ -405,7 +408,7 @@ bool crt_file_block(struct crt_file *f, struct crt_maker *m, uint64_t thread_seq
 		ring_keep(f, m->out, m->size);
 		return f->error == 0;
 	}
-	/* What a reader should know before it, and what is due. */
+	/* Pending facts, modules and threads precede the block; so does an index that is full. */
 	if (!put_asides(f) || (f->nr_entries == ENTRIES && !put_index(f)))
 		return false;
 	seal_block(f, m->out, m->size);
@@ -421,7 +424,7 @@ bool crt_file_tail(struct crt_file *f)
 	int error = f->error;
 	bool good;
 
-	/* Below the cap room is kept for this; on a full disk a little may still fit. */
+	/* put() reserves room for the tail below the cap; on a full disk the tail may still fit. */
 	f->error = 0;
 	f->max = 0;
 	good = f->ring ? ring_write(f) : put_asides(f);
@@ -436,7 +439,7 @@ bool crt_file_tail(struct crt_file *f)
 	good = good && chunk(f, CRAY_END, &f->end, sizeof(f->end));
 	cray_foot_seal(&f->crc, &foot, f->index_at, end_at);
 	good = good && put(f, &foot, sizeof(foot));
-	/* The next block, if there is one, is written over all this. */
+	/* The next block, if any, overwrites the tail. */
 	f->at = at;
 	f->number = number;
 	f->nr_entries = entries;
@@ -501,7 +504,7 @@ void crt_file_close(struct crt_file *f)
 	crt_memory_free(f, sizeof(*f));
 }
 
-/* When this process began, on CLOCK_MONOTONIC, or a little before. */
+/* Start time of this process on CLOCK_MONOTONIC, or slightly earlier. */
 static uint64_t process_start(void)
 {
 	char text[1024], *c;
@@ -509,7 +512,7 @@ static uint64_t process_start(void)
 	size_t n = crt_read_file("/proc/self/stat", text, sizeof(text)), i;
 	int field;
 
-	/* Behind the last ')': the name may have anything in it. */
+	/* The fields follow the last ')': the process name may contain any byte. */
 	for (i = n; i > 0 && text[i] != ')'; i--)
 		;
 	for (c = text + i, field = 2; *c && field < 22; c++)
@@ -532,7 +535,7 @@ bool crt_file_is_ours(const char *path)
 	if (n < at || __builtin_memcmp(file->magic, CRAY_MAGIC, 8) != 0 || c->type != CRAY_INFO ||
 	    c->codec != CRAY_CODEC_NONE || file->start_ns < process_start())
 		return false;
-	/* Ours begin with the pid. */
+	/* The first fact is the pid (alone.c). */
 	if (n < at + sizeof(fact) + sizeof(pid))
 		return false;
 	__builtin_memcpy(&fact, head + at, sizeof(fact));

@@ -2,10 +2,10 @@
 /*
  * heap.c - free and realloc of an annotated block remove its annotation.
  *
- * These stand in front of the allocator's own (operator delete calls free as well).  The real
- * ones are looked up before anything else runs: a lookup from within free could come from
- * within another lookup (dlsym frees the words of an earlier error), and free the same thing
- * twice.  A program that brings its own free never gets these.
+ * These functions interpose the allocator's own (operator delete calls free as well).  The real
+ * functions are looked up before anything else runs: a lookup inside free could be nested in
+ * another lookup (dlsym frees the text of an earlier error) and free the same block twice.  A
+ * program that defines its own free does not use these.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void look_up(void)
 }
 
 #ifdef CRT_EXECUTABLE
-/* Before the constructors of all libraries. */
+/* Runs before the constructors of all libraries. */
 __attribute__((section(".preinit_array"), used)) static void (*const early)(void) = look_up;
 #else
 __attribute__((constructor(101))) static void early(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c - ways out of a program that no destructor sees: _exit and exec.
+ * leave.c - complete the trace at _exit and exec, which run no destructors.
  *
- * A program that runs alone writes its trace by a thread of its own, which these would end in
- * mid-work.  So they stand in front of libc's: the file is completed first.  Under a
- * collector, and in a child of vfork, there is nothing to do.
+ * Without a collector, a background thread of the program writes the trace, and _exit and exec
+ * would kill it at any point.  So these functions interpose libc's and complete the file first.
+ * Under a collector, and in a child of vfork, there is nothing to do.
  *
- * The search along PATH is done here, because libc's functions call each other by names
- * that nobody can stand in front of.
+ * The PATH search is done here, because libc's functions call each other by internal names that
+ * cannot be interposed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static int replace(const char *path, char *const argv[], char *const envp[])
 	return run(path, argv, envp);
 }
 
-/* A file that is no program is one for the shell. */
+/* ENOEXEC: run the file as a shell script, as libc does. */
 static void by_shell(const char *path, char *const argv[], char *const envp[])
 {
 	size_t n = 0, i;
@@ -158,7 +158,7 @@ int fexecve(int fd, char *const argv[], char *const envp[])
 	return (int)syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
 }
 
-/* The forms with their arguments in a row; @with_env: the environment comes behind them. */
+/* The variadic forms.  @with_env: the environment follows the arguments. */
 #define IN_A_ROW(first, call, with_env)                       \
 	do {                                                  \
 		size_t nr = 1, i;                             \

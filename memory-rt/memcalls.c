@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memcalls.c - memcpy, memmove and memset of the program: a read and a write of a range.
+ * memcalls.c - record memcpy, memmove and memset as a read and a write of a range.
  *
- * Newer clangs call __tsan_memcpy; for older ones and gcc, wrap.c stands before the library's.
+ * Newer clangs call __tsan_memcpy; for older ones and gcc, wrap.c wraps the library's functions.
  *
- * gcc tells of a structure that it copies by __tsan_read_range and __tsan_write_range, and may
- * then call memcpy to do it.  That is one copy, not two: a call whose ranges are the last
- * that this thread has recorded is not recorded again.
+ * gcc calls __tsan_read_range and __tsan_write_range for a structure copy, and may then call
+ * memcpy for the copy itself.  That is one copy, not two: a call whose ranges are the last ones
+ * that this thread recorded is not recorded again.
  */
 #include "copy.h"
 #include "record.h"
@@ -14,14 +14,14 @@
 void *dlsym(void *handle, const char *name) __attribute__((weak));
 #define NEXT ((void *)-1L)
 
-/* The units that lie @back behind the next one of this thread, or NULL. */
+/* The last @back units of this thread; NULL: they are not all in the current chunk. */
 static const struct crw_unit *recent(uint32_t back)
 {
 	uint64_t cur = crt_self.cur, in = cur & (CRW_CHUNK_SIZE - 1);
 
 	if ((cur & CRT_OVER) || in < 64 + (uint64_t)back * CRW_UNIT)
 		return NULL;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): that is what a position is */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a position is an address */
 	return (const struct crw_unit *)(cur - (uint64_t)back * CRW_UNIT);
 }
 
@@ -51,7 +51,7 @@ void __cacheray_filled(const void *to, size_t n, uint64_t pc)
 	crt_extent(CRT_AT(to), CRW_RANGE | CRW_IS_WRITE, pc, n, 3);
 }
 
-/* libc's own, once they are found: faster than ours for small sizes. */
+/* libc's functions once they are found: faster than the runtime's for small sizes. */
 typedef void *copier(void *, const void *, size_t);
 typedef void *filler(void *, int, size_t);
 static copier *libc_memcpy = crt_memcpy, *libc_memmove = crt_memmove;

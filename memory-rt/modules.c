@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.c - what is mapped where, and who we are: told in the stream of the thread that asks.
+ * modules.c - record mapped modules and facts about the process in the calling thread's stream.
  *
- * Addresses of code mean nothing without it.  Told at the start, and again whenever an
- * instrumented library is loaded: its own __tsan_init() brings us here.
+ * Code addresses cannot be resolved without the modules.  They are recorded at the start, and
+ * again whenever an instrumented library is loaded: its __tsan_init() leads here.
  */
 #include <elf.h>
 #include <link.h>
@@ -14,7 +14,7 @@
 #include "session.h"
 #include "sys.h"
 
-/* The build-id in the notes of one segment; its size, or 0. */
+/* Find the build-id in the notes of one segment.  Returns its size, or 0. */
 static uint32_t build_id(const uint8_t *at, uint64_t size, uint8_t *out)
 {
 	while (size >= sizeof(ElfW(Nhdr))) {
@@ -51,7 +51,7 @@ static void look_at(const struct dl_phdr_info *info, struct cray_module *m)
 			m->start = from < m->start ? from : m->start;
 			m->end = from + p->p_memsz > m->end ? from + p->p_memsz : m->end;
 		} else if (p->p_type == PT_NOTE && !m->build_id_size) {
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put it */
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address from the loader */
 			const uint8_t *note = (const uint8_t *)(uintptr_t)from;
 
 			m->build_id_size = (uint8_t)build_id(note, p->p_memsz, m->build_id);
@@ -59,7 +59,7 @@ static void look_at(const struct dl_phdr_info *info, struct cray_module *m)
 	}
 }
 
-/* What was told already: by address and size of name, as much as the loader tells apart. */
+/* Start addresses of the modules that are recorded already. */
 #define TOLD_MAX 1024u
 static uint64_t told[TOLD_MAX];
 static uint32_t nr_told, told_generation;
@@ -108,7 +108,7 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Nothing was loaded since? */
+/* *@changed: a module was loaded since the last call. */
 static int ask(struct dl_phdr_info *info, size_t size, void *changed)
 {
 	(void)size;
@@ -121,7 +121,7 @@ void crt_tell_modules(void)
 	static uint32_t busy; /* [threads] */
 	bool changed = true;
 
-	/* Two dlopens at a time: the loader's lock is held by one of them. */
+	/* Another thread is recording modules, or two dlopen calls overlap: one pass is enough. */
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_RELAXED) &&
 	    told_generation == crt_session.generation)
 		return;

@@ -2,8 +2,8 @@
 /*
  * options.c - CACHERAY_OPTIONS: key=value, separated by colons.
  *
- * What cannot be understood is said, and tracing stays off: a trace that is not the one that
- * was asked for is worse than none, and a program is never ended over an option.
+ * An invalid option is reported and tracing stays off: a trace other than the requested one is
+ * worse than none, and the runtime never ends a program because of an option.
  */
 #include "options.h"
 
@@ -71,7 +71,10 @@ static const char *hex(const char *text, uint64_t *out)
 
 static bool flag(const char *text, bool *out)
 {
-	/* As the existing runtime has it: everything but 0 is on; empty is a mistake here. */
+	/*
+	 * As in the existing Cacheray runtime, everything but 0 is on; an empty value is an error
+	 * here.
+	 */
 	if (!*text)
 		return false;
 	*out = !crt_equal(text, "0") && !crt_equal(text, "no") && !crt_equal(text, "off");
@@ -108,7 +111,7 @@ static bool sample(struct crt_options *o, const char *text)
 	for (n = 0; text[n] && text[n] != '/' && n < sizeof(first) - 1; n++)
 		first[n] = text[n];
 	first[n] = '\0';
-	/* The weight is kept in 32 bits, in 1/256. */
+	/* The weight is stored in 32 bits, in 1/256. */
 	return text[n] == '/' && size(first, &o->burst) && size(text + n + 1, &o->period) &&
 	       o->burst >= 1 && o->burst <= o->period && o->period / o->burst < (1u << 23);
 }
@@ -145,7 +148,7 @@ static bool buffer(struct crt_options *o, const char *text)
 	       o->buffer <= (UINT64_C(4) << 30);
 }
 
-/* NULL: fine; else what would have been. */
+/* NULL: valid; else a description of valid values. */
 static const char *set(struct crt_options *o, const char *key, const char *value)
 {
 	if (crt_equal(key, "tracefile"))
@@ -244,5 +247,5 @@ bool crt_options_path(const struct crt_options *o, uint32_t pid, bool child, cha
 		crt_text_add(&t, ".");
 		crt_text_number(&t, pid);
 	}
-	return t.at < t.end; /* full: perhaps cut */
+	return t.at < t.end; /* full: the name may be truncated */
 }

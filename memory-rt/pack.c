@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.c - records in, blocks of the container out.
+ * pack.c - encode records into blocks of the container.
  *
- * The access path is in the header, for whoever has a loop over records.  Here is what
- * happens seldom: a site that was not guessed, events, the block's end.  The coding is
- * told in docs/memory-format.md, "The payload of a block".
+ * The access path is inline in the header.  This file has the rare cases: a site that was not
+ * predicted, events, the end of a block. docs/memory-format.md, "The payload of a block", defines
+ * the coding.
  */
 #include "pack.h"
 
-#define GAP_MAX   (UINT64_C(1) << 47) /* accesses: a block's gaps never add up to 2^64 */
-#define EVENT_MAX 128u                /* bytes of an event without its name, its length included */
+#define GAP_MAX   (UINT64_C(1) << 47) /* accesses per gap: a block's sum stays below 2^64 */
+#define EVENT_MAX 128u                /* bytes of an event without its name, including its length */
 
 void cray_pack_init(struct cray_pack *p)
 {
@@ -25,7 +25,7 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->head.time_first_ns = p->time_ns = time_ns > p->time_ns ? time_ns : p->time_ns;
 
 	p->none.next = p->none.other = &p->none;
-	p->none.how = ~0u; /* no access is like this: the first site is never guessed */
+	p->none.how = ~0u; /* matches no access: the first site is never predicted */
 	p->here = &p->none;
 	p->before = 0;
 	p->symbol = p->symbols;
@@ -70,7 +70,7 @@ struct cray_pack_site *cray_pack_find(struct cray_pack *p, uint64_t pc, uint32_t
 	uint32_t i = site_hash(pc, how);
 	struct cray_pack_site *site;
 
-	/* There are four times as many places as sites: a free one is always met. */
+	/* The table has four entries per site: the loop always finds a free one. */
 	for (; p->hash[i] != 0; i = (i + 1) % CRAY_PACK_HASH) {
 		site = &p->sites[p->hash[i] - 1];
 		if (site->pc == pc && site->how == how) {
@@ -88,7 +88,7 @@ struct cray_pack_site *cray_pack_another(struct cray_pack *p, uint64_t pc, uint3
 	return site_new(p, pc, how, who);
 }
 
-/* Room for an event with a name of @name_size bytes, or NULL. */
+/* The position for an event with a name of @name_size bytes; NULL: no room. */
 static uint8_t *event_begin(struct cray_pack *p, size_t name_size)
 {
 	if (p->nr_accesses + p->nr_events >= CRAY_PACK_RECORDS ||
@@ -97,7 +97,7 @@ static uint8_t *event_begin(struct cray_pack *p, size_t name_size)
 	return p->events + p->events_used;
 }
 
-/* The body's length goes in front of it, when the body is known. */
+/* Append an event; its length precedes the body. */
 static void event_end(struct cray_pack *p, uint32_t code, const uint8_t *body, size_t size,
 		      const char *name, size_t name_size)
 {
@@ -181,7 +181,10 @@ static bool same(const uint8_t *a, const char *b, size_t size)
 	return true;
 }
 
-/* The number of a name that this block has told already; else 0, with the place to keep it. */
+/*
+ * The number of a name that this block has stored; else 0, and *@slot is a free table entry or
+ * NULL.
+ */
 static uint32_t name_find(struct cray_pack *p, const char *name, size_t size, uint32_t hash,
 			  struct cray_pack_name **slot)
 {
@@ -196,12 +199,12 @@ static uint32_t name_find(struct cray_pack *p, const char *name, size_t size, ui
 		if (n->hash == hash && n->size == size && same(p->events + n->at, name, size))
 			return n->number;
 	}
-	if (p->nr_known < CRAY_PACK_NAMES / 2) /* the table stays half empty: walks end soon */
+	if (p->nr_known < CRAY_PACK_NAMES / 2) /* half empty: short probe sequences */
 		*slot = &p->names[i];
 	return 0;
 }
 
-/* A body that ends with a name: told, or pointed to. */
+/* Append an event that ends with a name: the text at its first use, later its number. */
 static void event_named(struct cray_pack *p, uint32_t code, uint8_t *body, uint8_t *at,
 			const char *name, size_t size)
 {
@@ -226,7 +229,7 @@ static void event_named(struct cray_pack *p, uint32_t code, uint8_t *body, uint8
 	}
 }
 
-/* What both annotations start with. */
+/* The common start of ADD and REMOVE. */
 static uint8_t *annotation(struct cray_pack *p, uint8_t *at, uint32_t tag, uint64_t ticket,
 			   uint64_t pc, uint64_t address)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.h - records in, blocks of the container out.
+ * pack.h - encode records into blocks of the container.
  *
- * Used by whoever writes a trace: the background thread in the traced program, the
- * collector, `mem convert`.  Plain C: no libc but memcpy and memset (which compilers may
- * call), no allocation, no globals, no locks.  A packer belongs to one thread of the
- * trace, and is used by one thread at a time.
+ * Used by all writers of a trace: the background thread in the traced program, the collector and
+ * `mem convert`.  Plain C: no libc except memcpy and memset (which compilers may call), no
+ * allocation, no globals, no locks.  A packer belongs to one thread of the trace and is used by
+ * one thread at a time.
  *
  *	struct cray_pack *p = ...;              sizeof(*p) bytes; a few MB, touched as needed
  *
@@ -24,7 +24,7 @@
  *			stored_size, plain_size);
  *	write chunk, head, stored.
  *
- * Orders and times must not go backwards; where they do, the newest one is kept.
+ * Orders and times must not decrease; if they do, the highest value is kept.
  */
 #ifndef MEMORY_RT_PACK_H
 #define MEMORY_RT_PACK_H
@@ -36,28 +36,31 @@
 #include "container.h"
 #include "crc32c.h"
 
-/* Of a block: enough for zstd to find what repeats, little enough to hold one per thread. */
+/*
+ * Limits of a block: large enough for zstd to find repetitions, small enough to hold one per
+ * thread.
+ */
 #define CRAY_PACK_RECORDS 65536u
 #define CRAY_PACK_SITES   4096u
-#define CRAY_PACK_HASH    16384u /* places for them; a power of two */
+#define CRAY_PACK_HASH    16384u /* hash table of sites; a power of two */
 #define CRAY_PACK_EVENTS  (256u << 10)
-#define CRAY_PACK_NAMES   1024u /* remembered, each in a few bytes; others are told again */
+#define CRAY_PACK_NAMES   1024u /* names in the table; other names are stored again each time */
 
-/* Room that cray_pack_finish() needs. */
+/* Size of the output buffer of cray_pack_finish(). */
 #define CRAY_PACK_PLAIN_MAX \
 	(32u + CRAY_PACK_RECORDS * (3u + 10u) + CRAY_PACK_SITES * 13u + CRAY_PACK_EVENTS)
 
-/* What a site is known by, besides its code address. */
+/* The identity of a site, in addition to its code address. */
 #define CRAY_HOW(tag, size, attr) ((uint32_t)(tag) | (uint32_t)(size) << 8 | (uint32_t)(attr) << 16)
 
 struct cray_pack_site {
 	uint64_t pc;
 	uint64_t last;               /* address of its last access */
-	uint64_t stride;             /* from the one before that */
-	uint64_t distance;           /* from the access before that one, whoever's */
-	struct cray_pack_site *next; /* who came after it the last time */
+	uint64_t stride;             /* distance of its last two accesses */
+	uint64_t distance;           /* from the access of any site before its last one */
+	struct cray_pack_site *next; /* the site that followed it the last time */
 	struct cray_pack_site
-		*other; /* and who did before that was so: sooner found than by hash */
+		*other; /* the site that followed it before `next`: faster than a hash lookup */
 	uint32_t how;
 	uint32_t number;
 };
@@ -68,14 +71,13 @@ struct cray_pack_name {
 };
 
 struct cray_pack {
-	/* What an access touches. */
+	/* Fields that every access uses. */
 	struct cray_pack_site *here;
 	uint64_t before;
-	uint8_t *symbol, *own, *near; /* where the next byte goes */
+	uint8_t *symbol, *own, *near; /* position of the next byte */
 	uint32_t nr_accesses;
 	uint32_t nr_sites;
 
-	/* The rest of the block's state. */
 	struct cray_block head;
 	uint64_t order, time_ns, event_pc, event_address;
 	uint32_t nr_events, nr_annotations, events_used, sites_used, nr_names, nr_known;
@@ -92,19 +94,19 @@ struct cray_pack {
 	uint8_t nears[CRAY_PACK_RECORDS * 10u];
 };
 
-/* Once; @p may be anything before.  Touches little of it. */
+/* Initialize @p once; touches only a small part of it. */
 void cray_pack_init(struct cray_pack *p);
 
-/* A new block.  The stamps are of its start. */
+/* Start a new block.  @order and @time_ns are the stamps of its start. */
 void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint64_t time_ns);
 
-/* Each access stands for @weight_256 / 256.  Of the whole block; 256 after begin. */
+/* Each access of the whole block stands for @weight_256 / 256 accesses; 256 after begin. */
 static inline void cray_pack_weight(struct cray_pack *p, uint32_t weight_256)
 {
 	p->head.weight_256 = weight_256;
 }
 
-/* How many accesses fit, whatever they are. */
+/* Number of accesses that fit in any case. */
 static inline uint32_t cray_pack_room(const struct cray_pack *p)
 {
 	uint32_t records = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events;
@@ -118,10 +120,13 @@ static inline bool cray_pack_empty(const struct cray_pack *p)
 	return p->nr_accesses + p->nr_events == 0;
 }
 
-/* For cray_pack_at(): the site of (@pc, @how), made if it is new; *@who says how to tell it. */
+/*
+ * For cray_pack_at(): find or create the site of (@pc, @how); *@who is the site part of its
+ * symbol.
+ */
 struct cray_pack_site *cray_pack_find(struct cray_pack *p, uint64_t pc, uint32_t how,
 				      uint32_t *who);
-/* The same, always new: another site with the same name. */
+/* Create another site with the same code address and kind. */
 struct cray_pack_site *cray_pack_another(struct cray_pack *p, uint64_t pc, uint32_t how,
 					 uint32_t *who);
 
@@ -139,8 +144,9 @@ static inline uint8_t *cray_varint(uint8_t *at, uint64_t v)
 }
 
 /*
- * An access of @site, which @who tells, as a symbol; what does not follow goes behind @own or
- * @near.  One piece for all packers: the decoder knows one coding.
+ * Code an access of @site, whose symbol part is @who.  An address that is not predicted is
+ * appended to @own_at or @near_at.  All packers share this function: the decoder knows only one
+ * coding.
  */
 static inline __attribute__((always_inline)) uint32_t
 cray_pack_code(struct cray_pack_site *site, uint32_t who, uint64_t address, uint64_t before,
@@ -168,7 +174,7 @@ cray_pack_code(struct cray_pack_site *site, uint32_t who, uint64_t address, uint
 	return v;
 }
 
-/* An access of @site; there must be room. */
+/* Add an access of @site; there must be room. */
 static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site, uint32_t who,
 				uint64_t address)
 {
@@ -181,7 +187,7 @@ static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site
 	p->nr_accesses++;
 }
 
-/* An access; there must be room. */
+/* Add an access; there must be room. */
 static inline void cray_pack_access(struct cray_pack *p, uint64_t pc, uint64_t address,
 				    uint32_t how)
 {
@@ -200,11 +206,11 @@ static inline void cray_pack_access(struct cray_pack *p, uint64_t pc, uint64_t a
 	cray_pack_at(p, site, who, address);
 }
 
-/* Events.  False: no room, finish the block first.  In an empty block each of them fits. */
+/* Add an event.  False: no room, finish the block first.  Every event fits into an empty block. */
 bool cray_pack_thread(struct cray_pack *p, uint32_t number);
 bool cray_pack_stamp(struct cray_pack *p, uint64_t order, uint64_t time_ns);
 bool cray_pack_gap(struct cray_pack *p, uint32_t cause, uint64_t count);
-/* @ticket 0: it has none.  Names are cut to CRAY_NAME_MAX. */
+/* @ticket 0: none.  Names are cut to CRAY_NAME_MAX. */
 bool cray_pack_add(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64_t pc,
 		   uint64_t address, uint32_t elem_size, uint32_t elem_count, const char *name,
 		   size_t name_size);
@@ -213,12 +219,12 @@ bool cray_pack_remove(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64
 bool cray_pack_mark(struct cray_pack *p, uint64_t value, const char *text, size_t text_size);
 
 /*
- * The block's payload, uncompressed, to @plain, which has CRAY_PACK_PLAIN_MAX bytes; its
- * head to @head.  Returns the bytes.  What comes next is cray_pack_begin().
+ * Write the block's uncompressed payload to @plain, which has CRAY_PACK_PLAIN_MAX bytes, and its
+ * head to @head.  Returns the bytes written.  The next call must be cray_pack_begin().
  */
 size_t cray_pack_finish(struct cray_pack *p, uint8_t *plain, struct cray_block *head);
 
-/* The header of a chunk, checksums and all. */
+/* Fill in a chunk header, a file header or a foot, with checksums. */
 void cray_chunk_seal(const struct cray_crc *crc, struct cray_chunk *chunk, uint16_t type,
 		     uint8_t codec, uint32_t number, const void *head, size_t head_size,
 		     const void *stored, size_t stored_size, size_t plain_size);

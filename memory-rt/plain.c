@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain.c - plain accesses into a packer: the loop that has to keep up with the program.
+ * plain.c - the fast path from plain accesses to a packer, which has to keep up with the program.
  *
- * The inner loop of most programs makes the same few accesses again and again, each a step
- * further than the last time.  Once that shows, a unit needs no site and no state: it has to
- * differ from the one a period ago as that one from the one before.  Then it is the cheapest
- * symbol there is, 0, and the sites are brought up to date when the row ends.  The trace is
- * the same, to the byte, as cray_pack_access() would make.
+ * The inner loop of most programs repeats the same few accesses, each one stride further than the
+ * last time.  Once a period is detected, a unit needs no site lookup and no state: its difference
+ * to the unit one period before must equal that unit's difference to the one two periods before.
+ * Then its symbol is 0, the cheapest one, and the sites are updated when the sequence ends.  The
+ * output is byte-identical to that of cray_pack_access().
  *
- * Units may change while we look (the program can write them).  What is worked out at the end
- * of a row is therefore reckoned from the sites, as a reader will do, not read again.
+ * The program can overwrite units while they are read.  The state at the end of a sequence is
+ * therefore computed from the sites, as a reader does, and not from the units again.
  */
 #include "plain.h"
 
@@ -32,16 +32,16 @@
 #define HOW64(c) HOW16(c), HOW16((c) + 16), HOW16((c) + 32), HOW16((c) + 48)
 const uint32_t crw_how[256] = { HOW64(0), HOW64(64), HOW64(128), HOW64(192) };
 
-#define PERIOD_MAX 8u  /* accesses in a loop that we look for; a power of two */
-#define ROW        24u /* cheapest symbols in a row before we look */
+#define PERIOD_MAX 8u  /* accesses kept; a period of half as many is found; a power of two */
+#define ROW        24u /* symbols 0 in sequence before a period is searched */
 
-/* The last few accesses. */
+/* The sites of the last accesses. */
 struct recent {
 	struct cray_pack_site *sites[PERIOD_MAX];
-	uint32_t row; /* how many of the last ones were the cheapest symbol */
+	uint32_t row; /* number of consecutive symbols 0 up to now */
 };
 
-/* How long is the loop whose accesses these are?  0: that does not show. */
+/* The period of the last accesses, in accesses; 0: none found. */
 static uint32_t period(const struct recent *r, uint32_t i)
 {
 	uint32_t n, a, b;
@@ -53,7 +53,7 @@ static uint32_t period(const struct recent *r, uint32_t i)
 	if (n > PERIOD_MAX / 2)
 		return 0;
 	for (a = 1; a <= n; a++) {
-		/* It is the same before, and no site comes twice in it. */
+		/* The period before it has the same sites, and no site occurs twice in it. */
 		if (r->sites[(i - a) % PERIOD_MAX] != r->sites[(i - a - n) % PERIOD_MAX])
 			return 0;
 		for (b = 1; b < a; b++) {
@@ -74,7 +74,7 @@ static inline uint64_t w1(const struct crw_unit *u)
 	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED);
 }
 
-/* How many of the units from @u on go on with a loop of @n accesses? */
+/* Number of units from @u on that continue a loop of @n accesses. */
 static uint32_t follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
 {
 	uint32_t i;
@@ -89,9 +89,9 @@ static uint32_t follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
 }
 
 /*
- * @nr accesses of a loop of @n, all of them as foreseen.  Site j of it, counted from the one
- * that is next, comes (nr - j) / n times, rounded up; before it each time site j - 1, or
- * the last one of the round before.
+ * Update packer and sites for @nr accesses of a loop of @n, all as predicted.  Site j, counted
+ * from the next one, occurs (nr - j) / n times, rounded up; each time site j - 1 precedes it, or
+ * the last site of the previous iteration.
  */
 static void repeat(struct cray_pack *p, const struct recent *r, uint32_t i, uint32_t nr, uint32_t n)
 {
@@ -118,21 +118,21 @@ static void repeat(struct cray_pack *p, const struct recent *r, uint32_t i, uint
 	p->nr_accesses += nr;
 }
 
-/* A row of accesses that go on with a loop, if there is one; how many. */
+/* Pack the accesses that continue a loop, if there is one.  Returns how many. */
 static uint32_t loop(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
 		     uint32_t i, uint32_t nr)
 {
 	uint32_t n = period(r, i), room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events, done,
 		 k;
 
-	r->row = 0; /* not again at once, if it does not go on */
+	r->row = 0; /* do not search again at once if the loop does not continue */
 	if (!n || i < 2 * n)
 		return 0;
 	done = follow(units + i, nr - i < room ? nr - i : room, n);
 	if (!done)
 		return 0;
 	repeat(p, r, i, done, n);
-	/* The sites of the last accesses are where those who come after look for them. */
+	/* Update the sites of the last accesses for the next search. */
 	{
 		struct cray_pack_site *site[PERIOD_MAX];
 
@@ -145,8 +145,8 @@ static uint32_t loop(struct cray_pack *p, struct recent *r, const struct crw_uni
 }
 
 /*
- * What changes with every access, in registers: through @p it would be loaded and stored each
- * time, because the bytes that are written might be any of it.
+ * The fields that change with every access, kept in registers: through @p they would be loaded
+ * and stored each time, because the byte stores might alias them.
  */
 struct hot {
 	struct cray_pack_site *here;
@@ -170,7 +170,7 @@ static inline void hot_to(struct cray_pack *p, const struct hot *h)
 	p->nr_accesses = h->nr;
 }
 
-/* The site of an access that is not the one foreseen; told by its number. */
+/* The site of an access that was not predicted; coded by its number. */
 static inline struct cray_pack_site *unforeseen(struct cray_pack *p, struct cray_pack_site *here,
 						uint64_t pc, uint32_t how, uint32_t *who)
 {
@@ -183,7 +183,7 @@ static inline struct cray_pack_site *unforeseen(struct cray_pack *p, struct cray
 	return site;
 }
 
-/* As cray_pack_access(); whether it was the cheapest symbol. */
+/* As cray_pack_access().  True if the symbol was 0. */
 static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t address,
 		       uint32_t how)
 {
@@ -201,7 +201,7 @@ static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t
 	return v == 0;
 }
 
-/* Until there is no room, something else comes, or a row shows (then *@r tells). */
+/* Pack accesses up to @end, to another kind of unit, or until r->row reaches ROW. */
 static uint32_t some(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
 		     uint32_t i, uint32_t end)
 {
@@ -225,14 +225,14 @@ uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t n
 	struct recent r = { .row = 0 };
 	uint32_t room, end, i = 0;
 
-	/* Room for new sites is less than room for accesses, and is mostly not needed. */
+	/* The room for new sites is smaller than that for accesses, and is rarely needed. */
 	while (i < nr && (room = cray_pack_room(p)) > 0) {
 		end = nr - i < room ? nr : i + room;
 		i = some(p, &r, units, i, end);
 		if (r.row >= ROW)
 			i += loop(p, &r, units, i, nr);
 		else if (i < end)
-			break; /* not a plain one */
+			break; /* not a plain access */
 	}
 	return i;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain.h - plain accesses into a packer, as fast as a program can make them.
+ * plain.h - the fast path from plain accesses to a packer.
  */
 #ifndef MEMORY_RT_PLAIN_H
 #define MEMORY_RT_PLAIN_H
@@ -8,11 +8,17 @@
 #include "pack.h"
 #include "wire.h"
 
-/* How an access is told, by the code of its unit; with this bit it is not a plain one. */
+/*
+ * CRAY_HOW of an access by the code of its unit; with this bit set, the unit is not a plain
+ * access.
+ */
 #define CRW_CLOSER UINT32_C(0x80000000)
 extern const uint32_t crw_how[256];
 
-/* Units of @units, up to the first that is no plain access, or until @p has no room for sure. */
+/*
+ * Pack units up to the first that is not a plain access, or until @p may be full.  Returns how
+ * many.
+ */
 uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder.c - a thread and its ring: a slot, chunks, order stamps, what to do when full.
+ * recorder.c - a thread and its ring: slot, chunks, order stamps, full rings.
  *
- * All of it runs in the program's threads, in callbacks, perhaps in a signal handler, perhaps
- * in one that interrupted this very file.  What must not be interrupted (a change of chunk,
- * taking a slot) happens with signals off, which costs two system calls per 4092 units; what may
- * take long (waiting for room) happens with signals on, and looks at everything anew afterwards.
+ * All of it runs in callbacks on the program's threads, possibly in a signal handler that
+ * interrupted this file.  Steps that must not be interrupted (changing the chunk, claiming a
+ * slot) run with signals blocked, which costs two system calls per 4092 units.  Steps that may
+ * take long (waiting for room) run with signals enabled and check all state again afterwards.
  */
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -17,12 +17,12 @@
 
 __thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = { .cur = CRT_OVER };
 
-/* Chunks that gather before a sleeping consumer is woken: a block's worth, or half a ring. */
+/* Ready chunks before a sleeping consumer is woken: one block, or half a ring. */
 #define BATCH       16u
 #define PATIENCE_MS 100u
-#define RETRY       4096u /* accesses between looks for a free slot when there was none */
+#define RETRY       4096u /* accesses between searches for a free slot */
 
-/* What came of asking for a chunk. */
+/* The result of advance(). */
 enum outcome { GOT_ONE, NO_ROOM, NO_SLOT, OFF };
 
 void crt_ring_bell(void)
@@ -33,7 +33,7 @@ void crt_ring_bell(void)
 	crt_futex_wake(&h->bell);
 }
 
-/* The consumer sleeps, and there is enough for it? */
+/* Wake the consumer if it sleeps and enough chunks are ready.  @now: however few. */
 static void wake_consumer(const struct crt_thread *t, bool now)
 {
 	uint32_t batch = crt_session.region.nr_chunks / 2;
@@ -41,7 +41,10 @@ static void wake_consumer(const struct crt_thread *t, bool now)
 
 	if (!now && ready < (batch < BATCH ? batch : BATCH))
 		return;
-	/* (C) pairs with the fence of the consumer, between `asleep` and its look at `sealed`. */
+	/*
+	 * (C) pairs with the fence of the consumer, between the store of `asleep` and the load of
+	 * `sealed`.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&crt_session.region.header->asleep, __ATOMIC_RELAXED))
 		crt_ring_bell();
@@ -98,14 +101,14 @@ static void at_thread_end(void *unused)
 	crt_thread_end();
 }
 
-/* Called once, from a constructor: so early, the key is one that needs no allocation. */
+/* Called once, from a constructor: a key created this early needs no allocation. */
 void crt_thread_hook(void)
 {
 	if (!end_key_made)
 		end_key_made = pthread_key_create(&end_key, at_thread_end) == 0;
 }
 
-/* A slot for this thread. */
+/* Claim a slot for this thread. */
 static bool attach(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
@@ -136,7 +139,7 @@ static bool attach(struct crt_thread *t)
 	return true;
 }
 
-/* A unit at the start of a new chunk, where there is room for sure. */
+/* Add a unit at the start of a new chunk, where there is always room. */
 static void note(struct crt_thread *t, unsigned code, uint64_t w0, uint64_t low)
 {
 	crt_fill(t->cur, w0, CRW_W1(code, low));
@@ -155,8 +158,8 @@ static void note_gaps(struct crt_thread *t)
 }
 
 /*
- * The order that a thread may tell now.  While it has a ticket and has not told it, no
- * more than was before: others may have taken later ones meanwhile.
+ * The order that a thread may record now.  While it holds a ticket that it has not recorded, the
+ * order stays below the ticket: other threads may have taken later tickets.
  */
 static uint64_t order_now(const struct crt_thread *t)
 {
@@ -184,13 +187,13 @@ static void begin_chunk(struct crt_thread *t)
 	note_gaps(t);
 }
 
-/* With signals off: seal what is full, begin the next. */
+/* Seal a full chunk and begin the next one.  Signals are blocked. */
 static enum outcome advance(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
 
 	if (t->open && !(t->cur & CRT_OVER))
-		return GOT_ONE; /* a handler was here meanwhile */
+		return GOT_ONE; /* a signal handler has already begun the chunk */
 	if (!r->base)
 		return OFF;
 	if (t->slot && t->generation != crt_session.generation)
@@ -201,14 +204,14 @@ static enum outcome advance(struct crt_thread *t)
 		seal(t);
 	if (__atomic_load_n(&r->header->closed, __ATOMIC_RELAXED))
 		return OFF;
-	/* (B) pairs with the release in take.c: nobody looks at that chunk any more. */
+	/* (B) pairs with the release in take.c: the consumer no longer reads that chunk. */
 	if (t->number - __atomic_load_n(&t->slot->taken, __ATOMIC_ACQUIRE) >= r->nr_chunks)
 		return NO_ROOM;
 	begin_chunk(t);
 	return GOT_ONE;
 }
 
-/* The collector is gone, or nobody can tell?  Asked after a while without room. */
+/* True while the consumer exists.  Called after a second without room. */
 static bool consumer_lives(uint32_t *heartbeat)
 {
 	const struct crw_header *h = crt_session.region.header;
@@ -226,7 +229,7 @@ static bool consumer_lives(uint32_t *heartbeat)
 	return access(path, F_OK) == 0;
 }
 
-/* Sleep until there is room.  False: there will be none. */
+/* Sleep until there is room.  False: the region is closed or the consumer has ended. */
 static bool wait_for_room(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
@@ -238,7 +241,10 @@ static bool wait_for_room(struct crt_thread *t)
 		uint32_t room = __atomic_load_n(&s->room, __ATOMIC_RELAXED);
 
 		__atomic_store_n(&s->waiting, 1, __ATOMIC_RELAXED);
-		/* (D) pairs with the fence in take.c, between `taken` and its look at `waiting`. */
+		/*
+		 * (D) pairs with the fence in take.c, between the store of `taken` and the load
+		 * of `waiting`.
+		 */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		if (t->number - __atomic_load_n(&s->taken, __ATOMIC_RELAXED) < r->nr_chunks) {
 			__atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
@@ -246,7 +252,7 @@ static bool wait_for_room(struct crt_thread *t)
 		}
 		wake_consumer(t, true);
 		crt_futex_wait(&s->room, room, PATIENCE_MS);
-		if (t->slot != s) /* a handler ended it */
+		if (t->slot != s) /* a signal handler ended the slot */
 			return true;
 		if (++rounds % 10 == 0 && !consumer_lives(&heartbeat)) {
 			crt_end("the collector is gone; the program goes on without tracing");
@@ -256,7 +262,7 @@ static bool wait_for_room(struct crt_thread *t)
 	return false;
 }
 
-/* An access that is not recorded because there is no place for it. */
+/* Count an access that is lost for lack of room. */
 static void drop(struct crt_thread *t)
 {
 	t->lost++;
@@ -268,7 +274,7 @@ static void drop(struct crt_thread *t)
 				   __ATOMIC_RELAXED);
 }
 
-/* A chunk with room.  False: nothing can be recorded now. */
+/* Get a chunk with room.  False: nothing can be recorded now. */
 static bool make_room(struct crt_thread *t)
 {
 	for (;;) {
@@ -280,7 +286,7 @@ static bool make_room(struct crt_thread *t)
 		case GOT_ONE:
 			return true;
 		case NO_ROOM:
-			/* (B), (D): room is looked for again in there, and then in advance(). */
+			/* (B), (D): both wait_for_room() and advance() check for room again. */
 			if (!crt_session.drop && wait_for_room(t))
 				continue;
 			drop(t);
@@ -296,7 +302,7 @@ static bool make_room(struct crt_thread *t)
 	}
 }
 
-/* Room for @nr units in a row, or 0. */
+/* Reserve @nr consecutive units; 0: not possible. */
 static uint64_t reserve(struct crt_thread *t, uint32_t nr)
 {
 	for (;;) {
@@ -305,7 +311,7 @@ static uint64_t reserve(struct crt_thread *t, uint32_t nr)
 		if (!(at & CRT_OVER)) {
 			if (!((at + (uint64_t)nr * CRW_UNIT - 1) & CRT_OVER))
 				return at;
-			for (; !(at & CRT_OVER); at += CRW_UNIT) /* ours, and too short */
+			for (; !(at & CRT_OVER); at += CRW_UNIT) /* reserved, but too few: pad */
 				crt_fill(at, 0, CRW_W1(CRW_PAD, 1));
 		}
 		if (!make_room(t))
@@ -313,7 +319,7 @@ static uint64_t reserve(struct crt_thread *t, uint32_t nr)
 	}
 }
 
-/* What other threads annotated since: this stream's order goes on from there. */
+/* Record the current order if other threads have added annotations since. */
 static bool catch_up(struct crt_thread *t)
 {
 	uint64_t order = order_now(t), at;
@@ -347,12 +353,12 @@ static void left_out(uint64_t *since, uint64_t *ever)
 	__atomic_store_n(ever, *ever + 1, __ATOMIC_RELAXED);
 }
 
-/* The next burst, or the rest between two of them. */
+/* Switch between a burst and the pause after it. */
 static void turn(struct crt_thread *t)
 {
 	const struct crt_options *o = &crt_session.options;
 
-	/* With a period of one burst there is nothing to rest for. */
+	/* No pause if the burst fills the period. */
 	t->resting = t->period_begun && !t->resting && o->period > o->burst;
 	t->period_begun = 1;
 	t->left = t->resting ? o->period - o->burst : o->burst;
@@ -364,10 +370,10 @@ static void turn(struct crt_thread *t)
 	}
 }
 
-/* Bursts and regions.  False: this access is left out, and counted. */
+/* Apply bursts and regions.  False: this access is left out and counted. */
 static bool wanted(struct crt_thread *t, uint64_t address)
 {
-	/* Somewhere the count must go. */
+	/* The count needs a slot. */
 	if ((!t->slot || t->generation != crt_session.generation) && !make_room(t))
 		return false;
 	if (!wanted_address(address)) {
@@ -399,8 +405,8 @@ bool crt_put(const struct crw_unit *units, uint32_t nr)
 		return false;
 	for (i = 1; i < nr; i++)
 		crt_fill(at + (uint64_t)i * CRW_UNIT, units[i].w0, units[i].w1);
-	crt_fill(at, units[0].w0, units[0].w1); /* last: it makes a record of the others */
-	if (t->ticket) /* what others did since, is noticed at the next access */
+	crt_fill(at, units[0].w0, units[0].w1); /* last: it makes the units a record */
+	if (t->ticket) /* later tickets of other threads are noticed at the next access */
 		t->order = t->ticket;
 	else if (!crt_session.guarded)
 		t->seen = word;
@@ -465,7 +471,7 @@ void crt_thread_end(void)
 	mask = crt_signals_off();
 	t->slot->end_ns = crt_now();
 	prctl(PR_GET_NAME, t->slot->name, 0, 0, 0);
-	/* (E) pairs with the acquire in crw_slot_look(): the open chunk is complete as it is. */
+	/* (E) pairs with the acquire in crw_slot_look(): the open chunk is final. */
 	__atomic_store_n(&t->slot->state, CRW_ENDED, __ATOMIC_RELEASE);
 	wake_consumer(t, true);
 	crt_thread_forget();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * second.c - a second pair of hands for the consumer, when the program is faster than it.
+ * second.c - a second packing thread, for programs that are faster than the consumer.
  */
 #include "second.h"
 
@@ -82,7 +82,7 @@ static void *hands(void *unused)
 	(void)unused;
 	prctl(PR_SET_NAME, "cacheray-2", 0, 0, 0);
 	for (;;) {
-		/* (K) pairs with the release in crt_second_start(): the job is there. */
+		/* (K) pairs with the release in crt_second_start(): the job is visible. */
 		uint32_t state = __atomic_load_n(&second.state, __ATOMIC_ACQUIRE);
 
 		if (state != WORK) {
@@ -90,7 +90,7 @@ static void *hands(void *unused)
 			continue;
 		}
 		work();
-		/* (K) pairs with the acquire in crt_second_join(): the block is there. */
+		/* (K) pairs with the acquire in crt_second_join(): the block is visible. */
 		__atomic_store_n(&second.state, DONE, __ATOMIC_RELEASE);
 		crt_futex_wake(&second.state);
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - the beginning and the end of tracing in a process, and what fork does to it.
+ * session.c - start and end of tracing in a process, and fork.
  *
  * The first __tsan_init() (every instrumented file calls it before its constructors) reads the
- * options and joins the collector's region, or makes one and a background thread.  There is
- * no end under a collector: what is in the rings is its business, however the program ends.
+ * options and attaches to the collector's region, or creates a region and a background thread.
+ * Under a collector the program only closes the slot of its last thread: the collector drains the
+ * rings, however the program ends.
  */
 #include "session.h"
 
@@ -24,7 +25,7 @@
 struct crt_state crt_state __attribute__((visibility("hidden"), aligned(4096)));
 struct crt_session crt_session;
 
-static uint32_t begun; /* [threads] 1: crt_init() was called; 2: it is done */
+static uint32_t begun; /* [threads] 1: crt_init() runs; 2: done; 3: tracing is off */
 
 uint64_t crt_ticket(void)
 {
@@ -46,7 +47,7 @@ void crt_end(const char *why)
 		crt_say(why, NULL);
 }
 
-/* The region's pages at a multiple of the chunk size: positions depend on it. */
+/* Map the region at a multiple of the chunk size: positions depend on it. */
 static void *map_aligned(int fd, uint64_t size)
 {
 	uint8_t *room = mmap(NULL, size + CRW_CHUNK_SIZE, PROT_NONE,
@@ -114,7 +115,7 @@ static bool join(const char *path)
 	return true;
 }
 
-/* A place in the region's table of processes. */
+/* Claim an entry in the region's table of processes. */
 static bool enter(void)
 {
 	struct crt_session *s = &crt_session;
@@ -176,7 +177,7 @@ static void session_begin(bool child)
 	crt_switch(s->options.start);
 }
 
-/* fork: the child's thread has its parent's ring in its hands. */
+/* Runs in a child of fork, whose thread still refers to the parent's ring. */
 static void in_child(void)
 {
 	struct crt_session *s = &crt_session;
@@ -201,12 +202,12 @@ void crt_init(void)
 
 	if (!__atomic_compare_exchange_n(&begun, &first, 1, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED)) {
-		/* A library was loaded: what is in it should be found in the trace. */
+		/* A library was loaded: record it as a module. */
 		if (__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) && first == 2)
 			crt_tell_modules();
 		return;
 	}
-	/* A program with more rights than its user does not let the user choose files. */
+	/* A set-uid program must not let its user choose the files it writes. */
 	if (getauxval(AT_SECURE) || !crt_options_read(&s->options, getenv("CACHERAY_OPTIONS"))) {
 		begun = 3;
 		return;
@@ -219,7 +220,7 @@ void crt_init(void)
 		session_begin(false);
 }
 
-/* The last thing of all: after exit handlers and destructors of the program. */
+/* Runs last: after the program's exit handlers and destructors. */
 __attribute__((destructor)) static void at_end(void)
 {
 	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) || crt_session.pid != crt_pid())
@@ -243,7 +244,10 @@ CRT_API int cacheray_start(void)
 {
 	crt_init();
 	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED)) {
-		/* enabled=0, and now wanted; after an end there is no second beginning. */
+		/*
+		 * With enabled=0 the session starts here; a session that has ended is not
+		 * restarted.
+		 */
 		if (begun != 2 || crt_session.region.base)
 			return -1;
 		crt_session.options.start = true;

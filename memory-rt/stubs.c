@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stubs.c - what programs call when they know that ThreadSanitizer looks at them.
+ * stubs.c - empty versions of functions that programs call under ThreadSanitizer.
  *
- * Code under __SANITIZE_THREAD__ tells a race detector about locks, fibers and orders.  We detect
- * no races, so these do nothing; without them such a program would not link.
+ * Code under __SANITIZE_THREAD__ informs a race detector about locks, fibers and orders.  This
+ * runtime detects no races, so these do nothing; without them such a program would not link.
  */
 #include <stddef.h>
 
@@ -53,11 +53,11 @@ NOTHING(AnnotateThreadName, const char *f, int l, const char *name)
 API unsigned __tsan_mutex_pre_unlock(void *p, unsigned f);
 API unsigned __tsan_mutex_pre_unlock(void *p, unsigned f)
 {
-	return 0; /* levels of recursion that were unlocked */
+	return 0; /* recursion levels that were unlocked */
 }
 NOTHING(__tsan_mutex_post_unlock, void *p, unsigned f)
 
-/* A fiber is whatever is not NULL. */
+/* Any pointer other than NULL serves as a fiber. */
 API void *__tsan_get_current_fiber(void);
 API void *__tsan_get_current_fiber(void)
 {

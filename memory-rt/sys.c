@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys.c - system calls and words, without stdio and without allocation.
+ * sys.c - system calls and text output, without stdio and without allocation.
  */
 #include "sys.h"
 
@@ -56,7 +56,7 @@ void crt_futex_wait(uint32_t *word, uint32_t value, uint32_t ms)
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 	int saved = errno;
 
-	/* Woken, changed already, timed out, interrupted: the caller looks again, anyway. */
+	/* Woken, value changed, timed out or interrupted: the caller checks again in any case. */
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
 	errno = saved;
 }
@@ -74,7 +74,7 @@ struct crt_mask crt_signals_off(void)
 	struct crt_mask m = { .saved_errno = errno };
 	uint64_t all = ~UINT64_C(0);
 
-	/* The system call itself: libc's keeps some signals for itself. */
+	/* The raw system call: libc's wrapper leaves some signals enabled. */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &m.old, sizeof(all));
 	return m;
 }

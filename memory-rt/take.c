@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * take.c - the consumer's half of the wire: chunks out of a region, checked word by word.
+ * take.c - the consumer's half of the wire: take chunks from a region and check every word.
  *
  * Every loop here is bounded by the geometry that crw_region_open() checked; every offset is
- * made from it.  What a program wrote decides only which of the chunks are looked at.
+ * computed from it.  What a program wrote decides only which chunks are read.
  */
 #include "take.h"
 
@@ -31,7 +31,10 @@ static bool possible(uint32_t processes, uint32_t slots, uint32_t chunks, uint32
 	       chunk_size >= CRW_CHUNK_MIN && chunk_size <= CRW_CHUNK_MAX;
 }
 
-/* Where the parts are; every sum fits in 64 bits: 2^16 slots x 2^16 chunks x 2^20 bytes. */
+/*
+ * Compute the offsets of the parts; every sum fits in 64 bits: 2^16 slots x 2^16 chunks x 2^20
+ * bytes.
+ */
 static void places(struct crw_header *h)
 {
 	h->processes_at = round_up(sizeof(*h));
@@ -113,7 +116,7 @@ void crw_slot_look(const struct crw_region *r, uint32_t index, struct crw_slot_v
 	uint32_t i;
 
 	out->index = index;
-	/* (E) pairs with the releases of the slot's thread: what it says is there. */
+	/* (E) pairs with the releases of the slot's thread: the slot's fields are visible. */
 	out->state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
 	if (out->state > CRW_ENDED)
 		out->state = CRW_FREE;
@@ -142,7 +145,7 @@ static uint8_t *chunk_of(const struct crw_region *r, uint32_t slot, uint64_t num
 	return r->rings + at * r->chunk_size;
 }
 
-/* Read the head of the current chunk; false if it is not the one that should be there. */
+/* Read the head of the current chunk; false if it is not the expected one. */
 static bool chunk_begin(const struct crw_region *r, const struct crw_slot_view *view,
 			struct crw_cursor *c, struct crw_taken *out)
 {
@@ -157,9 +160,12 @@ void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cur
 
 	if (__atomic_load_n(&s->taken, __ATOMIC_RELAXED) == c->taken)
 		return;
-	/* (B) pairs with the acquire of `taken` by the thread, which then writes over it. */
+	/* (B) pairs with the acquire of `taken` by the thread, which then overwrites the chunk. */
 	__atomic_store_n(&s->taken, c->taken, __ATOMIC_RELEASE);
-	/* (D) pairs with the fence of the thread, between `waiting` and its look at `taken`. */
+	/*
+	 * (D) pairs with the fence of the thread, between the store of `waiting` and the load of
+	 * `taken`.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->waiting, __ATOMIC_RELAXED)) {
 		__atomic_fetch_add(&s->room, 1, __ATOMIC_RELAXED);
@@ -167,7 +173,7 @@ void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cur
 	}
 }
 
-/* The current chunk is done with. */
+/* The current chunk is done. */
 static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_cursor *c)
 {
 	c->taken++;
@@ -177,7 +183,7 @@ static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_curs
 		crw_publish(r, slot, c);
 }
 
-/* Filled units from @from on, at most @max. */
+/* Number of consecutive filled units from @from on, at most @max. */
 static uint32_t filled(const struct crw_unit *from, uint32_t max)
 {
 	uint32_t n;
@@ -189,7 +195,7 @@ static uint32_t filled(const struct crw_unit *from, uint32_t max)
 	return n;
 }
 
-/* From @offset over units that nobody filled; to @units if there is nothing more. */
+/* Skip unfilled units from @offset on; returns @units if no filled unit follows. */
 static uint32_t past_hole(const struct crw_unit *all, uint32_t offset, uint32_t units)
 {
 	while (offset < units && __atomic_load_n(&all[offset].w1, __ATOMIC_RELAXED) == 0)
@@ -197,7 +203,7 @@ static uint32_t past_hole(const struct crw_unit *all, uint32_t offset, uint32_t 
 	return offset;
 }
 
-/* Units of the current chunk.  0: none for now; *@end: none for ever. */
+/* Find units in the current chunk.  0: none now; *@end: the chunk is done. */
 static uint32_t look_into(const struct crw_region *r, const struct crw_slot_view *view,
 			  struct crw_cursor *c, uint32_t max, bool skip, bool open,
 			  struct crw_taken *out, bool *end)
@@ -210,7 +216,7 @@ static uint32_t look_into(const struct crw_region *r, const struct crw_slot_view
 	if (nr == 0 && skip) {
 		uint32_t next = past_hole(all, c->offset, units);
 
-		/* Behind the last filled unit of a chunk that was never sealed is no hole. */
+		/* In an unsealed chunk, the units after the last filled one are not a hole. */
 		if (!open || next < units) {
 			c->holes += next - c->offset;
 			c->offset = next;
@@ -230,11 +236,11 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 	uint32_t rounds;
 
 	for (rounds = 0; rounds <= r->nr_chunks; rounds++) {
-		/* (A) pairs with the release of `sealed` by the thread: the units are there. */
+		/* (A) pairs with the release of `sealed` by the thread: the units are visible. */
 		uint64_t ready = __atomic_load_n(&s->sealed, __ATOMIC_ACQUIRE) - c->taken;
 		bool open = ready == 0, end;
 
-		if (ready > r->nr_chunks) { /* nonsense: look at what there is, once */
+		if (ready > r->nr_chunks) { /* corrupt: of an ended thread, read each chunk once */
 			c->broken++;
 			if (!gone)
 				return false;
@@ -253,7 +259,7 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 		c->begun = 1;
 		if (look_into(r, view, c, max, gone || ready > r->nr_chunks / 2, open, out, &end))
 			return true;
-		/* The head is told with the first units, even if a hole delays them. */
+		/* Return the head together with the first units, even if a hole delays them. */
 		if (out->new_chunk)
 			c->begun = 0;
 		if (!end || open)

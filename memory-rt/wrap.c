@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.c - the program's calls of memcpy and its like, when it is linked with --wrap for them.
+ * wrap.c - record the program's calls of memcpy, memmove and memset, linked with --wrap.
  *
- * An object of its own in the archive: it is linked only if it is asked for, and then the
- * __real_ names exist.  The list is the one in wrap.txt.
+ * A separate object in the archive: it is linked only if the command has --wrap, and then the
+ * __real_ names exist. src/memory/wrap.c and CMakeLists.txt have the same list of functions.
  */
 #include "copy.h"
 #include "record.h"
