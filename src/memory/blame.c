@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blame.c - count every access and its misses for whom they belong to. */
+/* blame.c - attribute every access and its misses to an owner and a site. */
 #include "memory/blame.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "memory/blame_state.h"
 
 #define TYPE_LINES_MAX 256u
-#define TOUCHED_MAX    256u /* fields of one access: its size is 255 at most */
+#define TOUCHED_MAX    256u /* fields of one access, which has at most 255 bytes */
 
 struct blame *blame_new(const struct sim_config *config, struct err *err)
 {
@@ -124,7 +124,7 @@ static struct blame_site *site_of(struct blame *b, uint64_t pc)
 		site->owner = UINT32_MAX;
 		*at = (uint64_t)(uintptr_t)site;
 	}
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): what we put in above */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): stored above */
 	b->last_site = (struct blame_site *)(uintptr_t)*at;
 	return b->last_site;
 }
@@ -139,7 +139,7 @@ static void count_access(struct blame_counts *c, bool write, uint64_t weight)
 		c->reads += weight;
 }
 
-/* One part of @parts of what the access missed; the first parts take what does not divide. */
+/* Part @index of @parts of the misses of an access; the first parts take the remainder. */
 static uint64_t part(uint64_t whole, uint32_t index, uint32_t parts)
 {
 	if (parts == 1)
@@ -165,12 +165,12 @@ static void count_misses(const struct blame *b, struct blame_counts *c,
 
 /* ---- one access ---------------------------------------------------------- */
 
-/* What of an access lies in one field. */
+/* The part of an access that is in one field. */
 struct touched {
 	struct blame_owner *owner;
 	struct place place;
 	uint64_t address, end;
-	uint32_t field; /* UINT32_MAX: the owner has none */
+	uint32_t field; /* UINT32_MAX: the owner has no fields */
 	bool missed;
 };
 
@@ -190,7 +190,7 @@ static uint32_t field_of(const struct blame *b, const struct blame_owner *o,
 	return leaf == LEAF_BEYOND ? o->nr_fields - 1 : leaf;
 }
 
-/* Take the access apart into the fields that it touches.  Returns how many; -ENOMEM. */
+/* Split the access into the fields that it touches.  Returns how many; -ENOMEM. */
 static int take_apart(struct blame *b, const struct mem_record *r, struct touched *list)
 {
 	uint64_t address = r->address, left = r->size;
@@ -209,7 +209,7 @@ static int take_apart(struct blame *b, const struct mem_record *r, struct touche
 		t->address = address;
 		if (end != UINT64_MAX && end - t->place.offset < take)
 			take = end - t->place.offset;
-		/* The element's end, and that of the block, bound it as well. */
+		/* The end of the element and of the block are bounds as well. */
 		if (t->place.stride && t->owner->fields) {
 			rest = t->place.stride - t->place.offset;
 			take = rest < take ? rest : take;
@@ -223,7 +223,7 @@ static int take_apart(struct blame *b, const struct mem_record *r, struct touche
 	return nr;
 }
 
-/* Which of the fields lie in lines that missed; all, where nobody can tell. */
+/* Mark the fields in lines that missed; all fields if no line is known.  Returns how many. */
 static uint32_t mark_missed(const struct blame *b, struct touched *list, int nr,
 			    const struct sim_outcome *out)
 {
@@ -308,7 +308,7 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	if (out->level[0].misses && nr)
 		parts = mark_missed(b, list, nr, out);
 	for (i = 0; i < nr; i++) {
-		/* One access, however many of the owner's fields it touches. */
+		/* Count one access per owner, however many of its fields the access touches. */
 		if (i == 0 || list[i].owner != list[i - 1].owner)
 			count_access(&list[i].owner->counts, write, weight);
 		count_field(b, r, &list[i], weight, out, index, parts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blame_tables.c - shared lines by name; owners and source lines, the most expensive first. */
+/* blame_tables.c - shared lines; owners and source lines sorted by cost. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ size_t blame_shared(struct blame *b, const struct blame_shared **out, size_t nr)
 
 	if (b->nr_shared)
 		qsort(b->shared, b->nr_shared, sizeof(struct blame_shared *), by_sharing);
-	for (i = 0; i < b->nr_shared; i++) /* entered before: it needs no memory */
+	for (i = 0; i < b->nr_shared; i++) /* the key exists: needs no memory */
 		u64map_put(&b->shared_by_line, b->shared[i]->address / line, i + 1);
 	for (i = 0; i < b->nr_shared && i < nr; i++)
 		out[i] = b->shared[i];
@@ -209,7 +209,7 @@ static void resolve(struct blame *b, struct blame_site *site)
 {
 	struct symbol symbol;
 
-	/* What is recorded is the address behind the call. */
+	/* The recorded address is that after the call. */
 	if (!site->pc || !symbols_find(b->symbols, 0, site->pc - 1, &symbol))
 		return;
 	site->function = symbol.function;
@@ -218,7 +218,7 @@ static void resolve(struct blame *b, struct blame_site *site)
 	site->module = symbol.module;
 }
 
-/* The line that @site belongs to: one of those that are there, or a new one. */
+/* Add the counts of @site to its source line, which is created if it is new. */
 static void add_line(struct blame *b, struct u64map *known, struct strtab *keys,
 		     const struct blame_site *site)
 {
@@ -278,7 +278,7 @@ size_t blame_sites(struct blame *b, const struct blame_site **out, size_t nr)
 	return b->nr_lines;
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- accessors ------------------------------------------------------------ */
 
 const struct blame_counts *blame_total(const struct blame *b)
 {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 
-#define SMALL 256u /* bytes of facts that are not worth compressing */
+#define SMALL 256u /* facts up to this size are not compressed */
 
 static bool put(struct cfile *f, const void *data, size_t size)
 {
@@ -24,7 +24,7 @@ static bool put(struct cfile *f, const void *data, size_t size)
 
 		if (done < 0) {
 			f->failed = true;
-			if (f->err.code) /* the first one is the one to tell */
+			if (f->err.code) /* keep the first error */
 				return false;
 			errno = (int)-done;
 			err_errno(&f->err, "cannot write '%s'", f->path);
@@ -44,7 +44,7 @@ static bool put(struct cfile *f, const void *data, size_t size)
 	return !f->failed;
 }
 
-/* The half of a chunk that went to the file before the disk was full would be damage. */
+/* Write a chunk; on failure truncate the file, because a partial chunk would be corrupt. */
 static bool put_whole(struct cfile *f, const struct cray_chunk *chunk, const void *head,
 		      const void *stored)
 {
@@ -55,7 +55,7 @@ static bool put_whole(struct cfile *f, const struct cray_chunk *chunk, const voi
 		f->number++;
 		return true;
 	}
-	/* Best effort: of a pipe there is nothing to take back. */
+	/* Best effort: a pipe cannot be truncated. */
 	if (ftruncate(f->fd, (off_t)start) == 0 && lseek(f->fd, (off_t)start, SEEK_SET) >= 0) {
 		f->offset = start;
 		f->taken_back = true;
@@ -92,7 +92,7 @@ static bool write_chunk(struct cfile *f, uint16_t type, const void *plain, size_
 	return write_stored(f, type, NULL, 0, plain, size, f->stored, job.stored_size);
 }
 
-/* What a job works on; false without memory. */
+/* Allocate the buffers of a job.  False: out of memory. */
 static bool job_room(struct cfile *f, struct cfile_job *job)
 {
 	if (!job->plain)
@@ -184,7 +184,7 @@ static void note_block(struct cfile *f, const struct cray_block *head, uint64_t 
 		write_index(f);
 }
 
-/* Its gaps are lost with it, and still losses. */
+/* The accesses of the block and its gaps are lost. */
 static void block_lost(struct cfile *f, const struct cray_block *head)
 {
 	if (head->nr_accesses + head->lost)
@@ -193,7 +193,7 @@ static void block_lost(struct cfile *f, const struct cray_block *head)
 	f->end.left_out += head->left_out;
 }
 
-/* The oldest block that is under way, into the file. */
+/* Write the oldest block in progress. */
 static void write_block(struct cfile *f)
 {
 	struct cfile_job *job = &f->jobs[f->first_job];
@@ -216,7 +216,7 @@ void cfile_settle(struct cfile *f)
 		write_block(f);
 }
 
-/* The next one that is free; older ones are written until there is one. */
+/* The next free job; writes older blocks until there is one. */
 static struct cfile_job *next_job(struct cfile *f)
 {
 	unsigned most = f->press ? CFILE_JOBS : 1;
@@ -227,7 +227,7 @@ static struct cfile_job *next_job(struct cfile *f)
 	job = &f->jobs[(f->first_job + f->nr_jobs) % CFILE_JOBS];
 	if (job_room(f, job))
 		return job;
-	/* No memory for another: those that are there will do. */
+	/* No memory for another job: reuse the first one. */
 	cfile_settle(f);
 	f->first_job = 0;
 	return &f->jobs[0];
@@ -286,7 +286,7 @@ void cfile_fact(struct cfile *f, uint16_t key, const void *data, size_t size)
 		return;
 	both = malloc(sizeof(fact) + size);
 	if (!both)
-		return; /* a fact less; records matter more */
+		return; /* this fact is lost; records matter more */
 	memcpy(both, &fact, sizeof(fact));
 	if (size)
 		memcpy(both + sizeof(fact), data, size);
@@ -308,7 +308,7 @@ void cfile_thread(struct cfile *f, const struct cray_thread *t, const char *name
 		return;
 	memcpy(both, &head, sizeof(head));
 	if (size)
-		memcpy(both + sizeof(head), name, size); /* NOLINT: no text, so many bytes */
+		memcpy(both + sizeof(head), name, size); /* NOLINT: bytes, not a string */
 	cfile_chunk(f, CRAY_THREADS, both, sizeof(head) + size);
 	free(both);
 }
@@ -411,7 +411,7 @@ int cfile_close(struct cfile *f, int status, struct err *err)
 
 	cfile_settle(f);
 	if (f->failed && f->taken_back) {
-		/* What the half chunk had taken may be room enough to tell what is missing. */
+		/* The space of the truncated chunk may suffice for the losses and the end. */
 		f->failed = false;
 		write_end(f, status);
 		f->failed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c - is a memory trace sound?  Structure, pairing of annotations, counts. */
+/* check.c - validate a memory trace: structure, pairing of annotations, counts. */
 #include "memory/check.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - is a memory trace sound?  Structure, pairing of annotations, counts.
+ * check.h - validate a memory trace: structure, pairing of annotations, counts.
  *
- * Faults of structure come from the reader; this adds those of annotations, and counts.
- * Not faults: annotations that still hold at the end, and those of address 0 (an allocation
- * that failed, free(NULL)), which existing runtimes write.
+ * The reader reports faults of structure; this adds faults of annotations, and counts.  Not
+ * faults: annotations still in force at the end, and annotations of address 0 (a failed
+ * allocation, free(NULL)), which existing runtimes write.
  */
 #ifndef MEMORY_CHECK_H
 #define MEMORY_CHECK_H
@@ -19,28 +19,28 @@ struct mem_check_thread {
 };
 
 struct mem_check {
-	uint64_t by_tag[256];   /* accesses and annotations, by the seed's tag */
+	uint64_t by_tag[256];   /* accesses and annotations, by raw tag */
 	uint64_t sizes[2][256]; /* of reads, of writes */
 	uint64_t bytes[2];
 	uint64_t with_pc, with_attr;
 	uint64_t marks;
-	uint64_t gaps, lost, left_out; /* all: gaps, and what no gap tells */
+	uint64_t gaps, lost, left_out; /* gap events; losses in gaps and outside of them */
 	uint64_t by_cause[MEM_CAUSES];
 	bool lost_unknown;
 	uint64_t null_adds, null_removes;
-	uint64_t left;              /* annotations that hold at the end */
-	uint64_t most;              /* that held at a time */
+	uint64_t left;              /* annotations in force at the end */
+	uint64_t most;              /* maximum in force at a time */
 	uint64_t first_ns, last_ns; /* 0: no times */
 	struct mem_check_thread *threads;
 	size_t nr_threads, threads_size;
 	struct u64map by_number;
 };
 
-/* Reads @r to its end.  Faults of annotations are added to the reader's.  0 or -ENOMEM. */
+/* Read @r to its end.  Faults of annotations are added to the reader's.  0 or -ENOMEM. */
 int mem_check_run(struct mem_check *c, struct mem_reader *r, struct err *err);
 void mem_check_release(struct mem_check *c);
 
-/* Sums over by_tag. */
+/* Sum of by_tag over the flags of @kind. */
 uint64_t mem_check_kind(const struct mem_check *c, unsigned kind);
 
 #endif

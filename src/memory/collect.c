@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect.c - run a program, and write what it and its children do to memory.
+ * collect.c - run a program and write the memory accesses of it and its children.
  *
- * The loop: take what is ready; if nothing is, sleep until the bell rings or a little while
- * has passed (the program's end has no bell).  Sleeping is announced: see (C) in wire.h.
+ * The loop takes what is ready; if nothing is, it sleeps until the bell rings or NAP_NS has
+ * passed (the program's end does not ring the bell).  The collector announces that it sleeps: see
+ * (C) in wire.h.
  */
 #include "memory/collect.h"
 
@@ -24,8 +25,8 @@
 #include "memory/slots.h"
 #include "memory/writer.h"
 
-#define NAP_NS   (20 * NS_PER_MS)  /* asleep at most, while the program lives */
-#define FILES_NS (500 * NS_PER_MS) /* between two looks whether a process is gone */
+#define NAP_NS   (20 * NS_PER_MS)  /* maximum sleep while the program runs */
+#define FILES_NS (500 * NS_PER_MS) /* between two checks whether a process has ended */
 #define CHUNK    CRW_CHUNK_SIZE
 
 struct collect {
@@ -47,7 +48,10 @@ static void nap(struct collect *c)
 	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
-	/* (C) pairs with the fence of a thread that sealed, between `sealed` and `asleep`. */
+	/*
+	 * (C) pairs with the fence of a thread that sealed a chunk, between `sealed` and
+	 * `asleep`.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!slots_ready(&c->slots))
 		syscall(SYS_futex, &h->bell, FUTEX_WAIT, bell, &wait, NULL, 0);
@@ -56,7 +60,7 @@ static void nap(struct collect *c)
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Nothing more can be kept: programs need not go on writing. */
+/* Nothing more can be stored: make the programs stop recording. */
 static void close_region(struct collect *c, uint32_t why)
 {
 	struct crw_header *h = c->shm.region.header;
@@ -113,10 +117,13 @@ static void collect_until_it_ends(struct collect *c)
 	}
 }
 
-/* The program is gone.  Its children may be there still: they are told to stop. */
+/* The program has ended.  Its children may still run: make them stop recording, and drain. */
 static void collect_the_rest(struct collect *c)
 {
-	/* Files of processes that ended long ago have been closed; the program's knows how. */
+	/*
+	 * Files of processes that ended earlier are closed already; that of the program gets its
+	 * status.
+	 */
 	close_region(c, CRW_CLOSED_END);
 	slots_take(&c->slots, clock_now_ns(), true, true);
 	slots_end_files(&c->slots, (uint32_t)c->launch.pid, c->launch.status, true);
@@ -132,7 +139,7 @@ static bool move_sidecar(const char *from, const char *to)
 	       snprintf(b, sizeof(b), "%s.meta", to) < (int)sizeof(b) && rename(a, b) == 0;
 }
 
-/* The seed's records of @out at @path. */
+/* Write @out to @path in the raw format. */
 static int write_raw(const struct output *out, const char *path, struct err *err)
 {
 	struct mem_writer_config config = { .format = MEM_FORMAT_RAW };
@@ -151,7 +158,7 @@ static int write_raw(const struct output *out, const char *path, struct err *err
 	return err->code;
 }
 
-/* Replaces a container by the seed's records, or says why it could not. */
+/* Replace a container by a raw trace; on failure keep the container and set its error. */
 static void make_raw(struct output *out)
 {
 	struct err err = { 0 };
@@ -189,7 +196,7 @@ static uint32_t chunks_for(uint64_t buffer)
 {
 	uint32_t nr = CRW_CHUNKS_MIN;
 
-	/* Half of a chunk is never used, see wire.h. */
+	/* Half of each chunk is never used, see wire.h. */
 	while (nr < CRW_CHUNKS_MAX && (uint64_t)nr * CHUNK / 2 < buffer)
 		nr *= 2;
 	return nr;
@@ -227,7 +234,7 @@ static void end(struct collect *c)
 	signals_close(&c->signals);
 }
 
-/* The program's exit, not the end of what was left to write. */
+/* The time of the program's exit, not of the drain after it. */
 static uint64_t end_of_program(struct collect *c)
 {
 	uint64_t now = clock_now_ns();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container_reader.c - the records of a container, its threads merged.
+ * container_reader.c - read the records of a container and merge its threads.
  *
- * Opening walks over all chunks: facts are taken, blocks noted (16 bytes each) in a list
- * per thread.  Reading then merges the threads by their stamps with a heap of lanes.  A
- * lane's block is read when its turn comes near, and let go at its end, so that memory
- * follows the threads that were active at the same time.
+ * Opening walks over all chunks: it reads facts and notes blocks (16 bytes each) in a list per
+ * thread.  Reading merges the threads by their stamps with a heap of lanes.  A lane's block is
+ * read when the lane reaches the top of the heap and released at its end, so that memory use
+ * depends on the number of threads that were active at the same time.
  */
 #include "memory/reader.h"
 
@@ -18,42 +18,42 @@
 #include "memory/walk.h"
 
 #define NO_BLOCK UINT64_MAX
-#define RUN_MAX  4096u                /* accesses of a lane that are decoded at a time */
-#define PACE_256 (UINT64_C(16) * 256) /* ns per access, in 1/256, while nothing is known */
-#define SPAN_MAX (UINT64_C(1) << 40)  /* ns; whatever a file says */
+#define RUN_MAX  4096u                /* accesses of a lane decoded at a time */
+#define PACE_256 (UINT64_C(16) * 256) /* ns per access in 1/256, initial estimate */
+#define SPAN_MAX (UINT64_C(1) << 40)  /* ns: upper bound for a span from the file */
 
-/* A block that was seen; they form a list per lane. */
+/* A block of the file; blocks form a list per lane. */
 struct seen {
 	uint64_t offset;
 	uint64_t next; /* index, or NO_BLOCK */
 };
 
-/* What decides whose turn it is. */
+/* The sort key of a lane's next record. */
 struct turn {
 	uint64_t order;
-	uint64_t time_ns; /* 0 for annotations with a ticket: they go first */
+	uint64_t time_ns; /* 0 for annotations with a ticket: they sort first */
 	bool is_access;
 };
 
 /* The blocks of one thread; of all threads if the file is ordered. */
 struct lane {
 	uint32_t thread;
-	uint64_t first, last; /* in seen[] */
+	uint64_t first, last; /* indices in seen[] */
 	uint64_t next_seq;
-	struct turn turn;  /* in the heap */
-	struct turn stamp; /* as the file tells it; within a run, turns go on from there */
-	bool loaded;       /* a block is being read, `record` is its next */
-	bool began, loose; /* stamps: met any; went backwards, said once */
-	uint64_t offset;   /* of that block */
+	struct turn turn;  /* key in the heap */
+	struct turn stamp; /* key from the file; within a run, `turn` advances from it */
+	bool loaded;       /* a block is being read; `record` is its next record */
+	bool began, loose; /* stamps: any seen; decreased (reported once) */
+	uint64_t offset;   /* offset of that block */
 	struct unpack unpack;
 	struct walk_buffer plain;
 	struct mem_record record;
 
-	/* Runs: accesses of one stamp, evenly spaced over `span` ns from `start` on. */
+	/* A run: accesses of one stamp, evenly spaced over `span` ns from `start` on. */
 	struct mem_access *run; /* RUN_MAX of them */
 	uint32_t run_at, run_nr;
 	uint64_t start, span;
-	uint64_t pace_256; /* ns per access in 1/256, of late; 0: not known */
+	uint64_t pace_256; /* recent ns per access in 1/256; 0: unknown */
 };
 
 struct container {
@@ -64,10 +64,10 @@ struct container {
 	uint64_t nr_seen, seen_size;
 	struct lane **lanes;
 	size_t nr_lanes, lanes_size;
-	struct u64map by_thread; /* thread to 1 + lane */
+	struct u64map by_thread; /* thread to 1 + index of its lane */
 	struct lane **heap;
 	size_t nr_heap;
-	struct lane *current; /* whose record was given out last */
+	struct lane *current; /* lane of the last record returned */
 };
 
 /* ---- opening: chunks to lanes --------------------------------------------- */
@@ -166,8 +166,8 @@ static int note_block(struct container *c, const struct walk_chunk *chunk)
 }
 
 /*
- * The index is for those who look for one block; we walk.  It must tell the last blocks that
- * were met, unless something is missing anyhow.
+ * The index serves random access; this reader walks over all chunks.  Check that the index
+ * matches the last blocks found, unless a fault was reported already.
  */
 static void check_index(struct container *c, const struct walk_chunk *chunk,
 			const struct walk_buffer *plain)
@@ -219,7 +219,7 @@ static void check_end(struct container *c)
 
 	c->base.blocks.complete = c->base.facts.has_end && c->walk.has_foot;
 	if (!c->base.blocks.complete) {
-		/* The walk has said so if it met half a chunk. */
+		/* The walk has already reported a partial chunk. */
 		if (!c->base.faults.by_kind[MEM_FAULT_TRUNCATED])
 			mem_fault_add(&c->base.faults, MEM_FAULT_TRUNCATED, c->walk.size,
 				      "the file has no end: its writer was cut short, or is still "
@@ -311,7 +311,7 @@ static struct turn turn_of(const struct mem_record *r)
 	return (struct turn){ r->order, ticket ? 0 : r->time_ns, !ticket };
 }
 
-/* A record's turn; never before that of the record before it. */
+/* Set the key of the lane's next record.  Keys never decrease: a smaller one is a fault. */
 static void set_turn(struct container *c, struct lane *lane, struct turn t)
 {
 	if (lane->began && (t.order < lane->stamp.order ||
@@ -333,7 +333,7 @@ static bool begin_block(struct container *c, struct lane *lane)
 {
 	struct walk_chunk chunk;
 
-	/* The list says where; the header is read again, from there. */
+	/* The list has only the offset: read the header again. */
 	lane->offset = c->seen[lane->first].offset;
 	lane->first = c->seen[lane->first].next;
 	if (!walk_chunk_at(&c->walk, lane->offset, &chunk) || chunk.chunk.type != CRAY_BLOCK) {
@@ -362,7 +362,7 @@ static void lane_empty(struct lane *lane)
 	lane->loaded = false;
 }
 
-/* The lane's block is done.  False: it was the last. */
+/* Start the lane's next block.  False: there are no more. */
 static bool next_block(struct container *c, struct lane *lane)
 {
 	if (lane->loaded && lane->unpack.fault)
@@ -379,7 +379,7 @@ static bool next_block(struct container *c, struct lane *lane)
 	return true;
 }
 
-/* The next record of the lane's block, or of its next block.  False: it has no more. */
+/* Decode the lane's next record, from this block or the next.  False: no more. */
 static bool lane_advance(struct container *c, struct lane *lane)
 {
 	for (;;) {
@@ -392,10 +392,13 @@ static bool lane_advance(struct container *c, struct lane *lane)
 	}
 }
 
-/* Whose turn is it?  Who has not begun does so by @advance. */
+/* Select the lane with the smallest key.  A lane that has not begun is loaded by @advance. */
 static void choose(struct container *c, bool (*advance)(struct container *, struct lane *))
 {
-	/* A lane that has not begun has the stamps of its first block: no record is earlier. */
+	/*
+	 * The key of a lane that has not begun is that of its first block: no record of it is
+	 * earlier.
+	 */
 	while (c->nr_heap && !c->heap[0]->loaded) {
 		if (!advance(c, c->heap[0]))
 			c->heap[0] = c->heap[--c->nr_heap];
@@ -412,7 +415,7 @@ static const struct mem_record *container_next(struct mem_source *s)
 	struct container *c = (struct container *)s;
 	struct lane *lane = c->current;
 
-	/* The record that was given out last is still its lane's: now it moves on. */
+	/* The last record returned belongs to this lane: advance it. */
 	if (lane) {
 		struct turn t = lane->turn;
 
@@ -432,8 +435,8 @@ static const struct mem_record *container_next(struct mem_source *s)
 /* ---- runs ------------------------------------------------------------------ */
 
 /*
- * How long the run took.  The next stamp tells, unless the thread was kept from running before
- * it: then its usual pace does.
+ * The duration of the run, from the next stamp.  If that is much longer than the thread's usual
+ * pace, the thread was probably preempted: then use a multiple of the pace.
  */
 static void set_span(struct container *c, struct lane *lane)
 {
@@ -458,7 +461,7 @@ static void set_span(struct container *c, struct lane *lane)
 		lane->span = t->end_ns - lane->start;
 }
 
-/* It begins at its stamp, or where the run before it was taken to end. */
+/* A run begins at its stamp, or at the assumed end of the previous run if that is later. */
 static void begin_run(struct container *c, struct lane *lane)
 {
 	struct turn was = lane->turn;
@@ -471,13 +474,13 @@ static void begin_run(struct container *c, struct lane *lane)
 	lane->turn.time_ns = lane->start;
 }
 
-/* When access @i of the run happened. */
+/* The assumed time of access @i of the run. */
 static uint64_t run_time(const struct lane *lane, uint32_t i)
 {
 	return lane->start + lane->span * i / lane->run_nr;
 }
 
-/* The lane's next run or record.  False: it has no more. */
+/* Decode the lane's next run or record.  False: no more. */
 static bool lane_load(struct container *c, struct lane *lane)
 {
 	for (;;) {
@@ -508,7 +511,7 @@ static bool lane_load(struct container *c, struct lane *lane)
 	}
 }
 
-/* How many of the run come before anything of another lane. */
+/* Number of accesses of the run that precede the next record of any other lane. */
 static uint32_t run_until_other(const struct container *c, const struct lane *lane)
 {
 	uint32_t rest = lane->run_nr - lane->run_at;
@@ -535,7 +538,7 @@ static bool container_run(struct mem_source *s, struct mem_run *out)
 	struct container *c = (struct container *)s;
 	struct lane *lane = c->current;
 
-	/* What was given out last is still its lane's: now it moves on. */
+	/* The last run or record returned belongs to this lane: advance it. */
 	if (lane) {
 		if (lane->run_nr)
 			lane->turn.time_ns = run_time(lane, lane->run_at);
@@ -591,7 +594,7 @@ struct mem_source *mem_container_open(int fd, const char *path, struct err *err)
 		err_set(err, -ENOMEM, "no memory for '%s'", path);
 		return NULL;
 	}
-	c->fd = -1; /* the caller's until we succeed */
+	c->fd = -1; /* owned by the caller until this function succeeds */
 	c->base.next = container_next;
 	c->base.run = container_run;
 	c->base.close = container_close;

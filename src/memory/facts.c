@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.c - what a memory trace tells besides its records: process, modules, threads, losses. */
+/* facts.c - metadata of a memory trace: process, modules, threads, losses. */
 #include "memory/facts.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FACT_MAX (1u << 20) /* bytes of one; longer ones are cut */
+#define FACT_MAX (1u << 20) /* bytes per fact; longer facts are cut */
 
-/* A copy with a NUL behind it; inner NULs stay. */
+/* A copy with a terminating NUL; embedded NULs stay. */
 static char *copy(const void *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -32,7 +32,7 @@ static int replace(char **where, const void *data, size_t size)
 	return 0;
 }
 
-/* Room for one more of @width bytes. */
+/* Grow @array to hold one more element of @width bytes. */
 static int grow(void **array, size_t nr, size_t *size, size_t width)
 {
 	size_t more = *size ? *size * 2 : 16;
@@ -109,7 +109,7 @@ static int one_fact(struct mem_facts *f, uint16_t key, const uint8_t *data, size
 	case CRAY_FACT_NOTE:
 		return mem_facts_add_note(f, (const char *)data, size);
 	}
-	return 0; /* of a later version */
+	return 0; /* unknown key of a later version */
 }
 
 static int info(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
@@ -197,7 +197,7 @@ uint64_t mem_facts_id(const struct mem_facts *f, uint32_t thread)
 	return t ? t->id : thread;
 }
 
-/* A key that was entered, and nothing came of it. */
+/* Remove a key whose entry could not be created. */
 static int undo(struct u64map *map, uint64_t key, int why)
 {
 	u64map_remove(map, key);

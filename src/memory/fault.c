@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.c - what is wrong with a trace, where, and what that means for the rest. */
+/* fault.c - faults of a trace: kind, offset and text. */
 #include "memory/fault.h"
 
 #include <stdarg.h>

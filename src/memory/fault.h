@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault.h - what is wrong with a trace, where, and what that means for the rest.
+ * fault.h - faults of a trace: kind, offset and text.
  *
- * A fault is no error: the reader goes on as well as it can, and says so.  The first few are
- * kept with their words, of all others the number.
+ * A fault is not an error: the reader continues as far as possible and reports the fault.  The
+ * first MEM_FAULTS_KEPT faults are kept with their texts, the others are only counted.
  */
 #ifndef MEMORY_FAULT_H
 #define MEMORY_FAULT_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 enum mem_fault_kind {
-	MEM_FAULT_DAMAGE = 0,    /* bytes that are not what they should be */
-	MEM_FAULT_TRUNCATED = 1, /* the file ends too early */
-	MEM_FAULT_MISSING = 2,   /* a block that must have been there is not */
-	MEM_FAULT_ORDER = 3,     /* stamps go backwards */
+	MEM_FAULT_DAMAGE = 0,    /* corrupt bytes */
+	MEM_FAULT_TRUNCATED = 1, /* the file is incomplete */
+	MEM_FAULT_MISSING = 2,   /* a block is missing */
+	MEM_FAULT_ORDER = 3,     /* stamps decrease */
 	MEM_FAULT_COUNT = 4,     /* counts do not agree */
-	MEM_FAULT_PAIRING = 5,   /* annotations: removed without being there, overlapping */
+	MEM_FAULT_PAIRING = 5,   /* annotations that overlap, or removals without an annotation */
 };
 #define MEM_FAULT_KINDS 6
 #define MEM_FAULTS_KEPT 32

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* guess.c - sites for accesses whose code address nobody knows. */
+/* guess.c - sites for accesses without a code address. */
 #include "memory/guess.h"
 
 #include <string.h>
 
-#define NEAR 2048u /* bytes: a walk does not take longer steps */
+#define NEAR 2048u /* bytes: longest step of a walk */
 
 void guess_begin(struct guess *g)
 {
@@ -20,7 +20,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 static struct guess_group *group_of(struct guess *g, uint32_t how)
 {
-	uint32_t i = (how * 2654435761u) >> 26; /* of GUESS_GROUPS */
+	uint32_t i = (how * 2654435761u) >> 26; /* 6 bits: GUESS_GROUPS */
 	uint32_t tries;
 
 	for (tries = 0; tries < GUESS_GROUPS; tries++, i = (i + 1) % GUESS_GROUPS) {
@@ -32,7 +32,7 @@ static struct guess_group *group_of(struct guess *g, uint32_t how)
 	return NULL;
 }
 
-/* The walk that foretells @address, else the nearest; NULL: none is near. */
+/* The walk that predicts @address, else the nearest one; NULL: none is near. */
 static struct cray_pack_site *best(const struct guess_group *group, const struct cray_pack *p,
 				   uint64_t address)
 {
@@ -54,11 +54,11 @@ static struct cray_pack_site *best(const struct guess_group *group, const struct
 	return found;
 }
 
-/* None is near: a new one, as long as there may be more; else the oldest takes another way. */
+/* No walk is near: a new site while the limit allows, else reuse the oldest. */
 static struct cray_pack_site *other(struct guess_group *group, struct cray_pack *p, uint32_t how)
 {
 	struct cray_pack_site *site;
-	uint32_t who; /* its number tells the same */
+	uint32_t who; /* unused: site->number has the same information */
 
 	if (group->nr < GUESS_WALKS)
 		return group->walks[group->nr++] = cray_pack_another(p, 0, how, &who);

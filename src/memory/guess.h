@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guess.h - sites for accesses whose code address nobody knows.
+ * guess.h - sites for accesses without a code address.
  *
- * A raw trace does not tell who accesses.  Yet a loop over two arrays alternates between
- * two walks, and each of them is easily foretold if they are told apart.  So accesses of one
- * tag and size are spread over a few sites, each following one walk.  What is guessed
- * wrongly costs bytes, nothing else.
+ * A raw trace has no code addresses.  But a loop over two arrays alternates between two sequences
+ * of addresses, and each is easy to predict once they are separated.  So accesses of one tag and
+ * size are distributed over a few sites, each of which follows one sequence (a walk).  A wrong
+ * guess only costs bytes.
  */
 #ifndef MEMORY_GUESS_H
 #define MEMORY_GUESS_H
 
 #include "pack.h"
 
-#define GUESS_WALKS  12 /* told apart, of one tag and size */
-#define GUESS_GROUPS 64 /* tags and sizes; others share */
+#define GUESS_WALKS  12 /* walks per tag and size */
+#define GUESS_GROUPS 64 /* combinations of tag and size; further ones use one site each */
 
 struct guess_group {
 	uint32_t how;
@@ -25,10 +25,10 @@ struct guess {
 	struct guess_group groups[GUESS_GROUPS];
 };
 
-/* With each new block of the packer. */
+/* Call at the start of each block of the packer. */
 void guess_begin(struct guess *g);
 
-/* An access without a code address; there must be room. */
+/* Add an access without a code address; there must be room. */
 void guess_access(struct guess *g, struct cray_pack *p, uint64_t address, uint32_t how);
 
 #endif

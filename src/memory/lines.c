@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lines.c - what is known of each cache line: uses, users, reuse distances. */
+/* lines.c - statistics per cache line: uses, threads, reuse distances. */
 #include "memory/lines.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static uint64_t hash(const struct lines *l, uint64_t line)
 	return h ^ h >> 32;
 }
 
-/* Which lines the sample has does not depend on the random numbers: two runs agree. */
+/* The sample does not depend on the random seed: two runs give the same result. */
 static bool is_sampled(const struct lines *l, uint64_t line)
 {
 	uint64_t h = line * UINT64_C(0xD1B54A32D192ED03);
@@ -34,10 +34,10 @@ static bool is_sampled(const struct lines *l, uint64_t line)
 static void tree_add(struct lines *l, uint32_t slot, uint32_t by)
 {
 	for (slot++; slot <= l->nr_slots; slot += slot & (0 - slot))
-		l->tree[slot] += by; /* -1 wraps, as it should */
+		l->tree[slot] += by; /* adding ~0 subtracts 1 */
 }
 
-/* Last uses in slots 0 to @slot. */
+/* Number of last uses in slots 0 to @slot. */
 static uint32_t tree_sum(const struct lines *l, uint32_t slot)
 {
 	uint32_t sum = 0;
@@ -47,7 +47,7 @@ static uint32_t tree_sum(const struct lines *l, uint32_t slot)
 	return sum;
 }
 
-/* All slots up to now are in use: a tree of ones. */
+/* Rebuild the tree: all slots up to `now` are in use. */
 static void tree_fill(struct lines *l)
 {
 	uint32_t i;
@@ -62,7 +62,7 @@ static void tree_fill(struct lines *l)
 	}
 }
 
-/* The slots of last uses move together, in their order; those that are free are behind. */
+/* Compact the slots of last uses in order; free slots are at the end. */
 static void close_up(struct lines *l)
 {
 	uint32_t slot, to = 0;
@@ -103,7 +103,7 @@ static struct line *find(struct lines *l, uint64_t line)
 	return NULL;
 }
 
-/* Room for @size lines: table, places (half empty at least), slots (as many again). */
+/* Resize for @size lines: table, hash table (at least half empty), slots (four per line). */
 static int resize(struct lines *l, uint32_t size)
 {
 	struct line *lines = realloc(l->lines, size * sizeof(*lines));
@@ -135,14 +135,14 @@ static int resize(struct lines *l, uint32_t size)
 	return 0;
 }
 
-/* Too many lines: from now on every second one of them. */
+/* Too many lines: halve the sample. */
 static void thin_out(struct lines *l)
 {
 	uint32_t i, to = 0;
 
 	if (l->one_in < UINT64_C(1) << 32)
 		l->one_in *= 2;
-	/* The owners are numbers of lines: close_up() needs them as they were. */
+	/* close_up() needs the old line indices in owner[]. */
 	for (i = 0; i < l->now; i++) {
 		struct line *line = &l->lines[l->owner[i]];
 
@@ -168,7 +168,7 @@ int lines_init(struct lines *l, uint32_t max)
 	memset(l, 0, sizeof(*l));
 	if (getrandom(&l->seed, sizeof(l->seed), GRND_NONBLOCK) != sizeof(l->seed))
 		l->seed = (uint64_t)(uintptr_t)l;
-	/* Sizes are powers of two, so that places can be counted by masking. */
+	/* Sizes are powers of two, so that hash positions can be masked. */
 	for (l->max = 64; l->max < (max ? max : LINES_MAX);)
 		l->max *= 2;
 	l->one_in = 1;
@@ -189,13 +189,16 @@ uint64_t lines_bucket_start(unsigned b)
 	return b ? UINT64_C(1) << (b - 1) : 0;
 }
 
-/* 0 with the line, or NULL if the sample does not have it; -ENOMEM. */
+/* Add a line.  0 with the line, or NULL if it is not in the sample; -ENOMEM. */
 static int first_use(struct lines *l, uint64_t number, struct line **out)
 {
 	unsigned tries;
 
 	*out = NULL;
-	/* Halving may not help at once; a trace made for it can see to it that it never does. */
+	/*
+	 * One halving may not be enough; for a hostile trace it may never be, so the tries are
+	 * bounded.
+	 */
 	for (tries = 0; l->nr == l->max && tries < 4; tries++)
 		thin_out(l);
 	if (l->nr == l->max || (l->one_in > 1 && !is_sampled(l, number)))
@@ -210,7 +213,7 @@ static int first_use(struct lines *l, uint64_t number, struct line **out)
 	return 0;
 }
 
-/* It is the newest now. */
+/* Make it the most recently used line. */
 static void move_to_front(struct lines *l, struct line *line)
 {
 	if (l->now == l->nr_slots)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.c - the files of a run: one container per traced process. */
+/* outputs.c - the output files of a run: one container per traced process. */
 #include "memory/outputs.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static bool is_taken(const struct outputs *o, const char *path)
 	return false;
 }
 
-/* The name for the next process; one that this run has not used. */
+/* A name for the next process that this run has not used. */
 static char *next_name(const struct outputs *o, uint32_t pid)
 {
 	const char *pattern = strstr(o->name, "%p");
@@ -63,7 +63,7 @@ static char *next_name(const struct outputs *o, uint32_t pid)
 	return path;
 }
 
-/* Empty, or one of ours: may be moved away. */
+/* True if the file is a memory trace, which may be renamed. */
 static bool is_trace(const char *path)
 {
 	struct err err = { 0 };
@@ -81,7 +81,7 @@ static bool is_trace(const char *path)
 	return is;
 }
 
-/* What is there already becomes NAME.old; a device or pipe is left as it is. */
+/* Rename an existing trace to NAME.old; a device or pipe is left as it is. */
 static int make_room(const char *path, struct err *err)
 {
 	struct stat st;
@@ -150,7 +150,10 @@ static void tell_process(struct outputs *o, struct output *out)
 		cfile_fact(&out->file, CRAY_FACT_CWD, target, (size_t)size);
 }
 
-/* The arguments: from the process itself if it is still there, else what we started. */
+/*
+ * Write the arguments: those of the process if it still exists, else those of the started
+ * program.
+ */
 static void tell_command(struct outputs *o, struct output *out)
 {
 	char path[64], text[65536];
@@ -179,7 +182,10 @@ static void tell_command(struct outputs *o, struct output *out)
 		cfile_fact(&out->file, CRAY_FACT_COMMAND, text, used);
 }
 
-/* A cap is kept to the block: each must be in its file before the next, so nobody helps. */
+/*
+ * A size limit is exact to the block: each block must be written before the next one starts, so
+ * no thread compresses in parallel.
+ */
 static struct press *outputs_press(struct outputs *o)
 {
 	if (!o->press && o->level && !o->max_size)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outputs.h - the files of a run: one container per traced process.
+ * outputs.h - the output files of a run: one container per traced process.
  *
- * The first process gets the name that the user gave, each further one (a child of fork, the
- * next program after exec) that name with its pid behind it; %p in the name is the pid for
- * all.  A trace that is there already is kept as NAME.old.
+ * The file of the first process has the name that the user gave; that of each further process (a
+ * child of fork, the next program after exec) has its pid appended. %p in the name is replaced by
+ * the pid for all processes.  An existing trace is kept as NAME.old.
  */
 #ifndef MEMORY_OUTPUTS_H
 #define MEMORY_OUTPUTS_H
@@ -15,50 +15,50 @@ struct output {
 	struct output *next;
 	uint64_t serial; /* of the process in the region */
 	uint32_t pid;
-	uint32_t nr_threads; /* numbers given out */
+	uint32_t nr_threads; /* thread numbers assigned */
 	char *path;
 	bool open;
 	struct cfile file;
-	uint64_t size; /* of the file, once closed */
+	uint64_t size; /* size of the file, valid once it is closed */
 	uint64_t accesses, annotations, lost, left_out;
 	bool lost_unknown;
-	struct err err; /* why it is not complete; code 0: it is */
+	struct err err; /* why the file is incomplete; code 0: complete */
 };
 
 struct outputs {
-	const char *name;  /* as the user gave it */
-	int level;         /* of zstd */
-	uint64_t max_size; /* of all files together; 0: none */
+	const char *name;  /* as given by the user */
+	int level;         /* zstd level */
+	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t closed_size;
-	struct press *press; /* compresses for all files; NULL: each for itself */
+	struct press *press; /* compresses for all files; NULL: each compresses synchronously */
 	struct output *first, **last;
 	size_t nr;
-	uint64_t highest; /* serial */
-	char **command;   /* the program and its arguments, for the files to tell */
+	uint64_t highest; /* highest serial of a process */
+	char **command;   /* the program and its arguments, a fact in the files */
 	const char *writer;
 };
 
 void outputs_init(struct outputs *o);
 
-/* Can the first file be written?  Says so before the program is started. */
+/* Check that the first file can be written, before the program is started. */
 int outputs_check(struct outputs *o, struct err *err);
 
-/* The file of a process; made if it is new.  NULL without memory. */
+/* The file of a process, created if it is new.  NULL: out of memory. */
 struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint64_t start_ns);
 
-/* No more comes of it.  @status: of wait(2), -1: not known. */
+/* Complete and close a file.  @status: from wait(2), -1: unknown. */
 void output_end(struct outputs *o, struct output *out, int status);
 
-/* Whatever was handed to the files is in them now. */
+/* Write all blocks that are in progress. */
 void outputs_settle(struct outputs *o);
 
 /* Bytes written so far. */
 uint64_t outputs_size(const struct outputs *o);
 
-/* The size cap is reached: no block may be begun. */
+/* The size limit is reached: no further block may be started. */
 bool outputs_full(const struct outputs *o);
 
-/* The first error of any. */
+/* The first error of any file; NULL: none. */
 const struct err *outputs_error(const struct outputs *o);
 
 void outputs_release(struct outputs *o);

@@ -10,11 +10,11 @@
 
 struct press {
 	pthread_t thread;
-	pthread_mutex_t lock; /* all that follows */
+	pthread_mutex_t lock; /* protects all fields below except `zstd` */
 	pthread_cond_t work, done;
 	struct press_job *first, **last;
 	bool over;
-	ZSTD_CCtx *zstd; /* the worker's alone */
+	ZSTD_CCtx *zstd; /* used only by the worker */
 };
 
 void press_job_do(struct press_job *job, ZSTD_CCtx *zstd)
@@ -57,7 +57,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that looks out for them. */
+/* Start the worker with all signals blocked: the main thread handles them. */
 static bool start(struct press *p)
 {
 	sigset_t all, before;

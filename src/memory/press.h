@@ -2,8 +2,8 @@
 /*
  * press.h - a thread that compresses blocks while the next ones are packed.
  *
- * It is given bytes and gives bytes back; what becomes of them, and in which order, is its
- * owner's affair.  A job is the worker's from press_give() to press_wait().
+ * The thread only compresses; the caller decides what to do with the results and in which order.
+ * A job belongs to the worker from press_give() to press_wait().
  */
 #ifndef MEMORY_PRESS_H
 #define MEMORY_PRESS_H
@@ -20,25 +20,25 @@ struct press_job {
 	uint8_t *stored; /* room for ZSTD_compressBound(size) */
 	size_t room;
 	int level;
-	size_t stored_size; /* 0: it does not get smaller */
-	/* the worker's */
+	size_t stored_size; /* 0: compression does not make it smaller */
+	/* used by the worker */
 	struct press_job *next;
 	bool done;
 };
 
 struct press;
 
-/* NULL: there is no thread to be had, do it yourself. */
+/* NULL: no thread could be started; compress synchronously. */
 struct press *press_new(void);
 
-/* Jobs are done in the order given. */
+/* Jobs are processed in the order given. */
 void press_give(struct press *p, struct press_job *job);
 void press_wait(struct press *p, const struct press_job *job);
 
-/* Accepts NULL.  All jobs have been waited for. */
+/* Accepts NULL.  The caller must have waited for all jobs. */
 void press_free(struct press *p);
 
-/* The same here and now. */
+/* Compress a job synchronously. */
 void press_job_do(struct press_job *job, struct ZSTD_CCtx_s *zstd);
 
 #endif

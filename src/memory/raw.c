@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* raw.c - the seed's records, to the byte. */
+/* raw.c - encode and decode records of the raw Cacheray format. */
 #include "memory/raw.h"
 
-/* Little-endian, as every machine is that this runs on. */
+/* Little-endian, like every supported machine. */
 static void put64(uint8_t *at, uint64_t v)
 {
 	memcpy(at, &v, sizeof(v));
@@ -81,7 +81,7 @@ long raw_decode(const uint8_t *in, size_t size, struct mem_record *out, uint64_t
 		*what = "a kind of record that there is not";
 		return -1;
 	}
-	/* The shortest record has 17 bytes: tag, address, and what follows them. */
+	/* The shortest record has 17 bytes: tag, address and thread. */
 	if (size < RAW_REMOVE_SIZE)
 		return 0;
 	out->kind = (uint8_t)kind;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw_reader.c - the records of a raw trace, plain or inside zstd frames.
+ * raw_reader.c - read the records of a raw trace, plain or in zstd frames.
  *
- * Nothing in a raw trace tells where a record begins: after a byte that cannot be a tag there
- * is no safe way on, and reading ends there, with the offset.  All before it is good.
+ * A raw trace has no marks where records begin: after a byte that cannot be a tag the reader
+ * cannot resynchronize, so it stops there and reports the offset.  All records before it are
+ * valid.
  */
 #include "memory/reader.h"
 
@@ -18,23 +19,23 @@
 #include "memory/raw.h"
 #include "memory/sidecar.h"
 
-#define BUFFER_SIZE (1u << 20) /* some dozens of the longest record */
+#define BUFFER_SIZE (1u << 20) /* about 16 of the longest records */
 
 struct raw {
 	struct mem_source base;
 	int fd;
 	const char *path;
 	uint8_t *buf;
-	size_t at, used;   /* of buf: what was given out, what is in */
+	size_t at, used;   /* in buf: bytes returned, bytes valid */
 	uint64_t consumed; /* bytes of the trace before buf[0] */
 	bool at_end;
 
-	ZSTD_DCtx *zstd; /* NULL: plain */
+	ZSTD_DCtx *zstd; /* NULL: not compressed */
 	uint8_t *in;
 	ZSTD_inBuffer zin;
-	bool in_frame; /* the input must not end now */
+	bool in_frame; /* inside a frame: end of input is a fault */
 
-	uint64_t last_id; /* the thread of the last record, */
+	uint64_t last_id; /* thread id and number of the last record */
 	uint32_t last_number;
 	bool any;
 	struct mem_record record;
@@ -58,7 +59,7 @@ static ssize_t fill_input(struct raw *r)
 	return got;
 }
 
-/* Some bytes out of the frames; 0 at the end. */
+/* Decompress some bytes; 0 at the end. */
 static ssize_t read_zstd(struct raw *r, void *to, size_t size)
 {
 	ZSTD_outBuffer out = { to, size, 0 };
@@ -98,7 +99,7 @@ static ssize_t read_plain(struct raw *r, uint8_t *to, size_t size)
 	return got;
 }
 
-/* More of the trace into the buffer, what is left of it first.  False: there is no more. */
+/* Move the rest of the buffer to its start and read more.  False: no more data. */
 static bool refill(struct raw *r)
 {
 	ssize_t got;

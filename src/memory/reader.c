@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reader.c - a memory trace, whatever its format: which one it is, and who reads it. */
+/* reader.c - detect the format of a memory trace and select its reader. */
 #include "memory/reader.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ struct mem_reader {
 	struct mem_source *source;
 	enum mem_format format;
 	char *path;
-	struct mem_access *run;        /* of formats that know no runs; RUN_MAX of them */
-	const struct mem_record *next; /* read, and not given out */
+	struct mem_access *run;        /* for formats without runs; RUN_MAX elements */
+	const struct mem_record *next; /* read but not returned yet */
 };
 
 static int cannot_keep(struct err *err)
@@ -31,7 +31,7 @@ static int cannot_keep(struct err *err)
 	return err->code;
 }
 
-/* A container is read here and there: from a pipe it goes to a file without a name first. */
+/* A container needs random access: copy a pipe to an unnamed temporary file first. */
 static int spool(int fd, const uint8_t *start, size_t nr_start, struct err *err)
 {
 	int copy = io_temporary(err);
@@ -69,7 +69,7 @@ static enum mem_format sniff(const uint8_t *start, size_t nr)
 	return MEM_FORMAT_RAW;
 }
 
-/* A file that is none of ours: say so at once, not as a fault at offset 0. */
+/* Reject a file that is not a trace at once, instead of reporting a fault at offset 0. */
 static int check_raw(const char *path, const uint8_t *start, size_t nr, struct err *err)
 {
 	if (nr == 0 || (start[0] & CRAY_KIND) <= CRAY_RTTA_REMOVE)
@@ -150,7 +150,7 @@ const struct mem_record *mem_reader_next(struct mem_reader *r)
 	return r->source->next(r->source);
 }
 
-/* Formats that know no runs: accesses are gathered while they are of one thread. */
+/* For formats without runs: gather consecutive accesses of one thread. */
 static bool gather(struct mem_reader *r, struct mem_run *out)
 {
 	const struct mem_record *rec = r->next ? r->next : r->source->next(r->source);

@@ -2,11 +2,10 @@
 /*
  * recover.c - complete the trace of a program that was killed while it ran alone.
  *
- * The chunks of the trace are copied as they are; behind them come the records of the
- * region, a few blocks per thread.  The region tells how many chunks of a ring are in the
- * file as a whole; of the one after them the file may have the beginning.  Every chunk starts
- * with a time stamp of its own, so that beginning is what the file has of this thread from
- * that time on.
+ * The chunks of the trace are copied unchanged; the records of the region follow, a few blocks
+ * per thread.  The region has the number of chunks of a ring that are completely in the file; the
+ * file may also have the first records of the next chunk.  Every chunk starts with a time stamp,
+ * so these records are the ones that the file has of this thread from that time on.
  */
 #include "memory/recover.h"
 
@@ -31,7 +30,7 @@
 struct had {
 	uint32_t number;
 	uint64_t next_seq;
-	uint64_t order, time_ns; /* of its last block's end */
+	uint64_t order, time_ns; /* at the end of its last block */
 	bool known;
 };
 
@@ -42,10 +41,10 @@ struct recover {
 	uint64_t size;
 	void *map;
 	struct crw_region region;
-	struct mem_reader *reader; /* of the trace as it is: facts, times */
+	struct mem_reader *reader; /* of the existing trace: facts, times */
 	struct cfile file;
 	struct outfile target;
-	struct u64map seqs; /* thread number to blocks that the trace has */
+	struct u64map seqs; /* thread number to number of its blocks in the trace */
 	struct cray_pack *in, *out;
 	uint8_t *plain;
 	struct unpack unpack;
@@ -63,7 +62,7 @@ static int no_region(struct recover *r, struct err *err)
 	return err->code;
 }
 
-/* A private copy: whoever else has it sees nothing of what we do. */
+/* Map the region privately: other processes that map it do not see changes made here. */
 static int open_region(struct recover *r, struct err *err)
 {
 	const char *wrong;
@@ -89,7 +88,10 @@ static int open_region(struct recover *r, struct err *err)
 	return wrong ? err_set(err, -EPROTO, "'%s': %s", r->region_path, wrong) : 0;
 }
 
-/* Somebody who still writes would be cut off. */
+/*
+ * Fail if the program still runs.  The pid may have been reused: only a process that maps the
+ * region counts.
+ */
 static int still_runs(struct recover *r, struct err *err)
 {
 	struct crw_slot_view view;
@@ -119,11 +121,11 @@ static int still_runs(struct recover *r, struct err *err)
 	return 0;
 }
 
-/* ---- the trace as it is -------------------------------------------------- */
+/* ---- the existing trace --------------------------------------------------- */
 
 static int copy_trace(struct recover *r, struct err *err)
 {
-	struct mem_faults ignored = { 0 }; /* the reader has told them, or will */
+	struct mem_faults ignored = { 0 }; /* the reader reports them */
 	struct walk_chunk c;
 	struct walk w;
 	int ret = 0;
@@ -153,7 +155,7 @@ static int copy_trace(struct recover *r, struct err *err)
 	return ret;
 }
 
-/* The number of the thread in the trace, if the trace knows it. */
+/* Find the number of the thread in the trace.  False: not in the trace. */
 static bool find_thread(const struct recover *r, const struct crw_slot_view *view, uint32_t *number)
 {
 	const struct mem_facts *f = mem_reader_facts(r->reader);
@@ -168,7 +170,7 @@ static bool find_thread(const struct recover *r, const struct crw_slot_view *vie
 	return false;
 }
 
-/* Records that the trace has of @number from @time_ns on. */
+/* Count the records of thread @number in the trace from @time_ns on. */
 static int count_since(struct recover *r, uint32_t number, uint64_t time_ns, uint64_t *count,
 		       struct err *err)
 {
@@ -184,7 +186,7 @@ static int count_since(struct recover *r, uint32_t number, uint64_t time_ns, uin
 	return 0;
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- records of the region ------------------------------------------------ */
 
 static void put_record(struct recover *r, uint32_t number, const struct mem_record *rec)
 {
@@ -219,7 +221,10 @@ static void put_record(struct recover *r, uint32_t number, const struct mem_reco
 	r->result->records++;
 }
 
-/* What was fed so far, as records; the first *@skip of them are in the trace already. */
+/*
+ * Decode the block in r->in and write its records; skip the first *@skip, which the trace already
+ * has.
+ */
 static void pass_on(struct recover *r, uint32_t number, uint64_t *skip)
 {
 	struct cray_block head;
@@ -263,7 +268,7 @@ static void tell_thread(struct recover *r, const struct crw_slot_view *view, uin
 	cfile_thread(&r->file, &t, view->name);
 }
 
-/* All units of one ring from the first chunk that is not in the trace as a whole. */
+/* Take all units of one ring, from the first chunk that is not completely in the trace. */
 static int take_slot(struct recover *r, const struct crw_slot_view *view, struct err *err)
 {
 	struct crw_cursor cursor = { .hold = 1 };
@@ -333,7 +338,7 @@ static int take_all(struct recover *r, struct err *err)
 	return 0;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- recovery ------------------------------------------------------------- */
 
 static int begin_file(struct recover *r, struct err *err)
 {

@@ -2,8 +2,8 @@
 /*
  * recover.h - complete the trace of a program that was killed while it ran alone.
  *
- * Its background thread died with it.  What the thread had written is in the trace; what the
- * program had recorded after that is in a region on tmpfs, named after the trace's file.
+ * Its background thread was killed too.  The trace has what the thread had written; what the
+ * program recorded after that is in a region on tmpfs, whose name derives from the trace file.
  */
 #ifndef MEMORY_RECOVER_H
 #define MEMORY_RECOVER_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 struct mem_recovered {
-	uint64_t before, records; /* in the trace; found in the region */
-	uint64_t threads;         /* that had some */
-	uint64_t broken;          /* things in the region that made no sense */
+	uint64_t before, records; /* records in the trace; records found in the region */
+	uint64_t threads;         /* threads with records in the region */
+	uint64_t broken;          /* corrupt entries in the region */
 };
 
-/* Replaces the trace at @path, and then removes the region.  -ENOENT: there is no region. */
+/* Replace the trace at @path, then remove the region.  -ENOENT: there was no region. */
 int mem_recover(const char *path, struct mem_recovered *result, struct err *err);
 
 #endif

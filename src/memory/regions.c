@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* regions.c - which type lies where: a treap by start address. */
+/* regions.c - the annotations in force: a treap by start address. */
 #include "memory/regions.h"
 
 #include <errno.h>
@@ -36,7 +36,10 @@ static void give(struct regions *r, struct region *n)
 	r->nr--;
 }
 
-/* @t into those that start before @key and the others.  Depth is that of the tree. */
+/*
+ * Split @t into regions that start before @key and the others, in as many steps as the tree is
+ * deep.
+ */
 static void split(struct region *t, uint64_t key, struct region **less, struct region **rest)
 {
 	while (t) {
@@ -53,7 +56,7 @@ static void split(struct region *t, uint64_t key, struct region **less, struct r
 	*less = *rest = NULL;
 }
 
-/* All of @a starts before all of @b. */
+/* Join two trees; all of @a starts before all of @b. */
 static struct region *join(struct region *a, struct region *b)
 {
 	struct region *root = NULL, **at = &root;
@@ -73,7 +76,7 @@ static struct region *join(struct region *a, struct region *b)
 	return root;
 }
 
-/* The last one that starts at or before @address. */
+/* The last region that starts at or before @address. */
 static struct region *at_or_before(struct region *t, uint64_t address)
 {
 	struct region *found = NULL;
@@ -102,7 +105,7 @@ bool regions_remove(struct regions *r, uint64_t start)
 	return true;
 }
 
-/* Takes all of @t out, however deep. */
+/* Free all nodes of @t without recursion.  Returns how many. */
 static int drop_all(struct regions *r, struct region *t)
 {
 	int nr = 0;
@@ -110,7 +113,7 @@ static int drop_all(struct regions *r, struct region *t)
 	while (t) {
 		struct region *n = t;
 
-		if (t->left) { /* turn it until nothing is on the left */
+		if (t->left) { /* rotate until the left child is NULL */
 			t = n->left;
 			n->left = t->right;
 			t->right = n;

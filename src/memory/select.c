@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* select.c - which records somebody wants to see. */
+/* select.c - filter records by kind, thread, address range and type. */
 #include "memory/select.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ bool mem_select_range(struct mem_select *s, const char *text)
 	return !*end && !errno && s->to >= s->from;
 }
 
-/* The type's name has no NUL in the record; types with one inside are cut there. */
+/* The type name in the record has no terminating NUL; a name with an embedded NUL is cut there. */
 static int64_t name_number(struct mem_select *s, const struct mem_record *r)
 {
 	char *text = strndup(r->name, r->name_size);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.h - which records somebody wants to see.
+ * select.h - filter records by kind, thread, address range and type.
  *
- * Types need the annotations that hold at the moment, so every record must pass by, wanted
- * or not.
+ * Types depend on the annotations in force, so every record must be passed to the filter.
  */
 #ifndef MEMORY_SELECT_H
 #define MEMORY_SELECT_H
@@ -15,26 +14,29 @@
 
 struct mem_select {
 	unsigned kinds; /* bit per enum mem_kind; 0: all */
-	bool atomic;    /* only those */
-	bool by_thread; /* only that of this id */
+	bool atomic;    /* only atomic accesses */
+	bool by_thread; /* only the thread with this id */
 	uint64_t thread_id;
-	bool by_range; /* only what touches [from, to] */
+	bool by_range; /* only records that touch [from, to] */
 	uint64_t from, to;
-	const char *type; /* only accesses to, and annotations of, this type; NULL: all */
-	bool want_types;  /* tell types even if none is asked for */
+	const char *type; /* only accesses to and annotations of this type; NULL: all */
+	bool want_types;  /* look up types even without a type filter */
 
 	struct strtab names;
 	struct regions regions;
 	bool no_memory;
 };
 
-/* "read,write", "add" ...  False: not understood. */
+/* Parse "read,write", "add" ...  False: invalid. */
 bool mem_select_kinds(struct mem_select *s, const char *list);
 
-/* "0x1000-0x2000", "0x1000+64" or one address.  False: not understood. */
+/* Parse "0x1000-0x2000", "0x1000+64" or one address.  False: invalid. */
 bool mem_select_range(struct mem_select *s, const char *text);
 
-/* Is it wanted?  *@type: what lies there (NULL: unknown), valid until the next call. */
+/*
+ * True if the record passes the filter.  *@type: the type at its address (NULL: unknown), valid
+ * until the next call.
+ */
 bool mem_select_wants(struct mem_select *s, const struct mem_record *r,
 		      const struct mem_facts *facts, const char **type, uint64_t *offset);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shm.c - the shared memory of `mem run`: a file in a directory of ours, removed at the end.
+ * shm.c - the shared memory of `mem run`: a file in a private directory, removed at the end.
  *
- * The file is sparse: there is a ring for every thread that may come, and memory only for
- * those that did.
+ * The file is sparse: it has a ring for every possible thread, and memory only for rings in use.
  */
 #include "memory/shm.h"
 
@@ -34,7 +33,7 @@ static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
 		m->map = NULL;
 		return err_errno(err, "cannot map '%s'", m->path);
 	}
-	/* Whoever cuts the file short shall not take us with it. */
+	/* Survive truncation of the file: map zeros on SIGBUS. */
 	region_guard(m->map, m->size, PROT_READ | PROT_WRITE);
 	crw_region_init(m->map, g);
 	wrong = crw_region_open(m->map, m->size, &m->region);
@@ -46,7 +45,7 @@ int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
 	memset(m, 0, sizeof(*m));
 	m->fd = -1;
 	m->size = crw_region_size(g);
-	/* The program writes into the file without asking for room first: all of it must fit. */
+	/* The program cannot handle a full file system when it writes: all of the file must fit. */
 	m->dir = room_make_dir("coromem-", m->size, m->size, err);
 	if (!m->dir) {
 		err_hint(err, "ask for less with --buffer, or set TMPDIR to a directory with room");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shm.h - the shared memory of `mem run`: a file in a directory of ours, removed at the end. */
+/* shm.h - the shared memory of `mem run`: a file in a private directory, removed at the end. */
 #ifndef MEMORY_SHM_H
 #define MEMORY_SHM_H
 

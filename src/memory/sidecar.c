@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sidecar.c - FILE.meta beside a raw trace: what the seed's records have no place for. */
+/* sidecar.c - FILE.meta of a raw trace: the facts that raw records cannot store. */
 #include "memory/sidecar.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static uint32_t number32(const json_t *object, const char *key)
 	return v > UINT32_MAX ? 0 : (uint32_t)v;
 }
 
-/* Addresses and ids need all 64 bits: they are texts. */
+/* Addresses and ids need all 64 bits: they are stored as strings. */
 static uint64_t wide(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));

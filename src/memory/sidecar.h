@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sidecar.h - FILE.meta beside a raw trace: what the seed's records have no place for.
+ * sidecar.h - FILE.meta of a raw trace: the facts that raw records cannot store.
  *
- * One JSON object.  It may be missing, and it may be wrong: the records do not need it.
+ * One JSON object.  It may be missing or corrupt: the records do not depend on it.
  */
 #ifndef MEMORY_SIDECAR_H
 #define MEMORY_SIDECAR_H
@@ -10,13 +10,13 @@
 #include "base/err.h"
 #include "memory/facts.h"
 
-/* Of the trace at @path.  What is wrong with it is a fault, unless there is none. */
+/* Read the sidecar of the trace at @path.  A corrupt sidecar is a fault, a missing one is not. */
 void sidecar_read(const char *path, struct mem_facts *facts, struct mem_faults *faults);
 
-/* @missing: records of the trace that raw could not carry, for the reader to know. */
+/* Write the sidecar.  @missing: counts of what the raw format could not store. */
 struct sidecar_missing {
-	uint64_t pcs, attrs, marks, gaps; /* accesses with a pc, with attributes; events */
-	uint64_t lost, left_out;          /* what the gaps told */
+	uint64_t pcs, attrs, marks, gaps; /* accesses with a pc, with attributes; marks; gaps */
+	uint64_t lost, left_out;          /* sums of the gaps */
 };
 int sidecar_write(const char *path, const struct mem_facts *facts,
 		  const struct sidecar_missing *missing, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slots.c - what threads of traced programs wrote into the region, into files. */
+/* slots.c - move records from the slots of the region to the output files. */
 #include "memory/slots.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 
 #include "base/clock.h"
 
-#define GATHER    16u                /* chunks: a full block, worth the trip */
-#define LATE_NS   (200 * NS_PER_MS)  /* less is taken when it is this old */
-#define STALE_NS  (1000 * NS_PER_MS) /* and written to the file when it is this old */
-#define CHECK_NS  (200 * NS_PER_MS)  /* between two looks whether a thread lives */
-#define FILES_MAX 4096u              /* processes: more are none of ours */
-#define RUNS_MAX  4096u              /* taken from one slot before others have their turn */
+#define GATHER    16u                /* chunks of a full block */
+#define LATE_NS   (200 * NS_PER_MS)  /* fewer chunks are taken after this time */
+#define STALE_NS  (1000 * NS_PER_MS) /* an incomplete block is written after this time */
+#define CHECK_NS  (200 * NS_PER_MS)  /* between two checks whether a thread exists */
+#define FILES_MAX 4096u              /* maximum number of processes: more are corrupt */
+#define RUNS_MAX  4096u              /* runs taken from one slot per poll */
 
 int slots_open(struct slots *s, struct crw_region *region, struct outputs *outputs, struct err *err)
 {
@@ -28,9 +28,9 @@ int slots_open(struct slots *s, struct crw_region *region, struct outputs *outpu
 	return s->slot ? 0 : err_set(err, -ENOMEM, "no memory for %u threads", region->nr_slots);
 }
 
-/* ---- who is gone --------------------------------------------------------- */
+/* ---- ended threads and processes ------------------------------------------ */
 
-/* Of a process or thread: no entry, or one that only waits to be taken note of. */
+/* True if a thread has no entry in /proc or is a zombie. */
 static bool is_gone(uint32_t pid, uint32_t tid)
 {
 	char path[64], text[512];
@@ -51,7 +51,7 @@ static bool is_gone(uint32_t pid, uint32_t tid)
 	return end && (end[2] == 'Z' || end[2] == 'X');
 }
 
-/* The pid is somebody else's by now: the next program after exec. */
+/* True if a process with the same pid and a higher serial exists: the earlier one called exec. */
 static bool is_replaced(const struct slots *s, const struct slot *slot)
 {
 	uint32_t i;
@@ -79,7 +79,7 @@ static bool thread_gone(const struct slots *s, struct slot *slot, uint64_t now_n
 
 /* ---- beginning and end of a slot ------------------------------------------ */
 
-/* Modules and facts, beside the blocks.  The bytes are the program's. */
+/* Write modules and facts, which are not part of blocks.  The bytes are untrusted. */
 static void aside(void *context, unsigned code, uint64_t key, const uint8_t *payload, uint32_t size)
 {
 	struct output *out = context;
@@ -104,7 +104,7 @@ static struct cray_pack *new_pack(struct slots *s)
 
 	s->spare = NULL;
 	if (!p) {
-		/* Mostly never touched: memory that is asked for page by page. */
+		/* mmap: most of its pages are never touched. */
 		p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
@@ -135,7 +135,7 @@ static void tell_thread(struct slot *slot, uint64_t end_ns)
 		cfile_thread(&slot->out->file, &t, slot->name);
 }
 
-/* Whoever claims a slot has an entry in the table of processes. */
+/* True if the slot's process has an entry in the table of processes. */
 static bool is_known(const struct slots *s, const struct crw_slot_view *view)
 {
 	const struct crw_process *p = &s->region->processes[view->process];
@@ -194,7 +194,7 @@ static void next_block(struct slots *s, struct slot *slot, uint64_t now_ns)
 	slot->written_ns = now_ns;
 }
 
-/* A program that ends by itself says so for its threads, too. */
+/* A process in state CRW_ENDED has closed the buffers of all its threads. */
 static bool process_said_so(const struct slots *s, const struct crw_slot_view *view)
 {
 	/* (F) pairs with the release of the process that ended. */
@@ -202,7 +202,7 @@ static bool process_said_so(const struct slots *s, const struct crw_slot_view *v
 	       CRW_ENDED;
 }
 
-/* What is missing of a thread and in none of its gaps. */
+/* Report accesses that a thread lost or left out and that no gap unit covers. */
 static void tell_untold(struct cfile *file, const struct slot *slot,
 			const struct crw_region *region, uint32_t index)
 {
@@ -210,7 +210,7 @@ static void tell_untold(struct cfile *file, const struct slot *slot,
 	struct crw_slot_view last;
 	size_t i;
 
-	crw_slot_look(region, index, &last); /* it counts on while its ring is drained */
+	crw_slot_look(region, index, &last); /* it changes while the ring is drained */
 	for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
 		uint64_t count = crw_untold(&slot->feed, &last, causes[i]);
 
@@ -233,7 +233,7 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 		if (slot->feed.broken)
 			cfile_lost(file, CRAY_GAP_BROKEN, slot->feed.broken);
 		if (slot->cursor.broken || slot->feed.ranges)
-			cfile_lost(file, CRAY_GAP_BROKEN, 0); /* nobody knows how many */
+			cfile_lost(file, CRAY_GAP_BROKEN, 0); /* unknown number */
 	}
 	s->broken += slot->feed.broken + slot->cursor.broken + slot->feed.ranges;
 	s->nr_recovered += view->state != CRW_ENDED && !process_said_so(s, view);
@@ -244,7 +244,7 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 
 /* ---- taking -------------------------------------------------------------- */
 
-/* True: something came. */
+/* Take runs of units from a slot.  True: something was taken. */
 static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_view *view,
 		      bool gone, uint64_t now_ns)
 {
@@ -254,14 +254,14 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 	uint32_t used;
 	bool any = false;
 
-	/* Of one that is gone, all there can be; a program that goes on all the same waits. */
+	/* Of an ended thread take everything, bounded in case the program still writes. */
 	for (runs = 0; runs < (gone ? most : RUNS_MAX); runs++) {
 		if (!crw_take(s->region, view, &slot->cursor, UINT32_MAX, gone, &run))
 			break;
 		used = crw_feed(&slot->feed, slot->pack, &run);
 		if (used < run.nr)
 			next_block(s, slot, now_ns);
-		while (slot->feed.piece_left) { /* a long range fills blocks by itself */
+		while (slot->feed.piece_left) { /* a long range can fill several blocks */
 			run.nr = run.new_chunk = 0;
 			if (crw_feed(&slot->feed, slot->pack, &run), slot->feed.piece_left)
 				next_block(s, slot, now_ns);
@@ -276,7 +276,7 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 
 static uint64_t waiting_chunks(const struct slots *s, const struct slot *slot, uint32_t index)
 {
-	/* (A) is for whoever reads the units: here only the number counts. */
+	/* (A) is needed only to read units: here only the number matters. */
 	return __atomic_load_n(&s->region->slots[index].sealed, __ATOMIC_RELAXED) -
 	       slot->cursor.taken;
 }
@@ -296,7 +296,7 @@ static bool take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hur
 		return false;
 	if (slot->in_use && (view.serial != slot->serial || view.thread != slot->thread ||
 			     view.state == CRW_FREE || view.state == CRW_MAKING)) {
-		/* Nobody but us gives it away: the program wrote over it. */
+		/* Only the collector frees slots: the program overwrote it. */
 		view.serial = slot->serial;
 		view.thread = slot->thread;
 		view.state = CRW_ENDED;
@@ -332,7 +332,7 @@ bool slots_ready(const struct slots *s)
 
 	for (i = 0; i < s->region->nr_slots; i++) {
 		const struct slot *slot = &s->slot[i];
-		/* What it says is looked at again, in order, by crw_slot_look(). */
+		/* A hint only: crw_slot_look() reads the state again, with acquire. */
 		uint32_t state = __atomic_load_n(&s->region->slots[i].state, __ATOMIC_RELAXED);
 
 		if (!slot->refused && (state == CRW_ENDED || (state == CRW_LIVE && !slot->in_use)))
@@ -365,7 +365,7 @@ static void process_end(struct slots *s, struct crw_process *p, uint64_t serial,
 	for (out = s->outputs->first; out && out->serial != serial; out = out->next)
 		;
 	if (out && out->open) {
-		if (lost) /* of threads that found no slot */
+		if (lost) /* of threads without a slot */
 			cfile_lost(&out->file, CRAY_GAP_FULL, lost);
 		output_end(s->outputs, out, pid == child ? status : -1);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slots.h - what threads of traced programs wrote into the region, into files.
+ * slots.h - move records from the slots of the region to the output files.
  *
- * memory-rt/wire.h is the contract, take.h and feed.h the way through it.  Here is who is
- * read when, who is gone, and what becomes of the rest of them.
+ * memory-rt/wire.h defines the protocol, take.h and feed.h read it.  This module decides which
+ * slot is read when, detects ended threads and processes, and drains their slots.
  */
 #ifndef MEMORY_SLOTS_H
 #define MEMORY_SLOTS_H
@@ -12,13 +12,13 @@
 #include "memory/outputs.h"
 #include "take.h"
 
-/* A slot that somebody has, as we follow it. */
+/* The collector's state for one slot. */
 struct slot {
 	bool in_use;
-	bool refused; /* it makes no sense, or there is no memory: not followed until it is free */
-	uint64_t serial, thread; /* whose it was when we began */
+	bool refused;            /* corrupt, or out of memory: ignored until the slot is free */
+	uint64_t serial, thread; /* process and thread that owned the slot at the start */
 	uint32_t pid, tid;
-	uint32_t number; /* in the file */
+	uint32_t number; /* thread number in the file */
 	uint64_t start_ns;
 	char name[17];
 	struct crw_cursor cursor;
@@ -26,16 +26,16 @@ struct slot {
 	struct cray_pack *pack;
 	struct output *out;
 	uint64_t taken_ns;   /* when units were last taken */
-	uint64_t written_ns; /* when its last block was begun */
-	uint64_t checked_ns; /* when we last looked whether its thread lives */
+	uint64_t written_ns; /* when its current block was begun */
+	uint64_t checked_ns; /* when the thread was last checked */
 };
 
 struct slots {
 	struct crw_region *region;
 	struct outputs *outputs;
-	struct slot *slot;                 /* region->nr_slots of them */
-	struct cray_pack *spare;           /* of a thread that ended */
-	uint64_t nr_threads, nr_recovered; /* ever; of them, gone without saying so */
+	struct slot *slot;                 /* region->nr_slots elements */
+	struct cray_pack *spare;           /* packer of an ended thread, for reuse */
+	uint64_t nr_threads, nr_recovered; /* ever; ended without closing their buffer */
 	uint64_t broken;
 	bool no_memory;
 };
@@ -44,15 +44,18 @@ int slots_open(struct slots *s, struct crw_region *region, struct outputs *outpu
 	       struct err *err);
 
 /*
- * Take what there is.  @hurry: also what is too little to be worth it.  @last: the run is
- * over, everybody's rest is taken.  Returns whether there was anything.
+ * Take records from all slots.  @hurry: even if few are ready.  @last: the run is over, drain all
+ * slots.  Returns whether anything was taken.
  */
 bool slots_take(struct slots *s, uint64_t now_ns, bool hurry, bool last);
 
-/* Is a chunk ready anywhere, or a slot new or ended?  For the moment before sleeping. */
+/*
+ * True if enough chunks are ready, or a slot is new or ended.  Called before the collector
+ * sleeps.
+ */
 bool slots_ready(const struct slots *s);
 
-/* End the files of processes of which nobody is left.  @child: its wait status is known. */
+/* Complete the files of ended processes (@last: of all).  @child: the pid that @status is for. */
 void slots_end_files(struct slots *s, uint32_t child, int status, bool last);
 
 void slots_close(struct slots *s);

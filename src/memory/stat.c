@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stat.c - what a memory trace says about its program: lines, types, strides, reuse. */
+/* stat.c - statistics of a memory trace: lines, types, strides, reuse. */
 #include "memory/stat.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static uint32_t count_type(struct mem_stat *s, const struct mem_record *r)
 
 /* ---- windows ------------------------------------------------------------- */
 
-/* How many accesses the trace has, if that can be known before it is read. */
+/* Number of accesses in the trace, estimated before it is read; 0: unknown. */
 static uint64_t expected(struct mem_reader *r)
 {
 	if (mem_reader_blocks(r)->nr)
@@ -150,7 +150,7 @@ static int use_lines(struct mem_stat *s, struct mem_stat_thread *t, const struct
 	uint64_t last = (r->address + (r->size ? r->size - 1u : 0u)) / s->config.line_size;
 	bool write = r->kind == MEM_WRITE;
 
-	if (last < first) /* around the end of all addresses */
+	if (last < first) /* wraps around the end of the address space */
 		last = first;
 	s->straddles += last > first;
 	for (; first <= last; first++) {

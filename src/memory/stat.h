@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat.h - what a memory trace says about its program: lines, types, strides, reuse.
+ * stat.h - statistics of a memory trace: lines, types, strides, reuse.
  */
 #ifndef MEMORY_STAT_H
 #define MEMORY_STAT_H
@@ -11,15 +11,15 @@
 #include "memory/strides.h"
 #include "base/strtab.h"
 
-#define MEM_WINDOWS      32 /* wanted, where the length of the trace is known */
+#define MEM_WINDOWS      32 /* number of windows if the length of the trace is known */
 #define MEM_WINDOWS_MAX  4096
-#define MEM_STAT_THREADS 64 /* with lines of their own, if asked for */
+#define MEM_STAT_THREADS 64 /* threads with separate line statistics (per_thread) */
 
 struct mem_stat_config {
 	uint32_t line_size; /* a power of two */
-	uint64_t window;    /* accesses; 0: so that there are MEM_WINDOWS */
+	uint64_t window;    /* accesses per window; 0: the trace has MEM_WINDOWS of them */
 	uint32_t lines_max; /* 0: LINES_MAX */
-	bool per_thread;    /* reuse as each thread by itself would have it */
+	bool per_thread;    /* also compute reuse distances per thread */
 };
 
 struct mem_stat_thread {
@@ -35,7 +35,7 @@ struct mem_stat_type {
 
 struct mem_stat_window {
 	uint64_t accesses, lines;
-	uint64_t time_ns; /* of its first access; 0: not known */
+	uint64_t time_ns; /* of its first access; 0: unknown */
 };
 
 struct mem_stat {
@@ -47,18 +47,18 @@ struct mem_stat {
 	struct strides strides;
 	struct regions regions;
 	struct strtab names;
-	struct mem_stat_type *types; /* by number in names */
+	struct mem_stat_type *types; /* by number in `names` */
 	size_t types_size;
 	struct mem_stat_thread *threads;
 	size_t nr_threads, threads_size;
 	struct u64map by_number;
 	struct mem_stat_window windows[MEM_WINDOWS_MAX];
 	size_t nr_windows;
-	uint64_t window; /* accesses of one */
+	uint64_t window; /* accesses per window */
 	bool windows_full;
 };
 
-/* Reads @r to its end.  0 or -ENOMEM. */
+/* Read @r to its end.  0 or -ENOMEM. */
 int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struct mem_reader *r,
 		 struct err *err);
 void mem_stat_release(struct mem_stat *s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* strides.c - how each place in the code walks through memory. */
+/* strides.c - the strides of the accesses of each site. */
 #include "memory/strides.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The index of the place of @r; -1: not followed; -ENOMEM. */
+/* The index of the site of @r; -1: ignored; -ENOMEM. */
 static int64_t site_of(struct strides *s, const struct mem_record *r, bool *is_new)
 {
 	uint64_t key = (r->pc ? r->pc : r->kind) ^ (uint64_t)r->thread << 48, *at, known;
@@ -100,7 +100,7 @@ int strides_access(struct strides *s, const struct mem_record *r)
 void strides_sort(struct strides *s)
 {
 	qsort(s->kept, s->nr_kept, sizeof(s->kept[0]), by_count);
-	u64map_release(&s->by_stride); /* its numbers are no longer right */
+	u64map_release(&s->by_stride); /* its indices are no longer valid */
 }
 
 void strides_release(struct strides *s)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strides.h - how each place in the code walks through memory.
+ * strides.h - the strides of the accesses of each site.
  *
- * A stride is the distance from one access to the next of the same place (code address and
- * thread; without code addresses, thread and kind).  Which strides are frequent is counted
- * in a bounded table: when it is full, the rarer half is dropped.  So a count may be too low,
- * by `under` at most: the sum of the largest counts that were dropped each time.
+ * A stride is the distance from one access to the next of the same site (code address and thread;
+ * without code addresses, thread and kind).  Frequent strides are counted in a bounded table:
+ * when it is full, the less frequent half is removed.  So a count may be too low, at most by
+ * `under`: the sum of the largest counts removed each time.
  */
 #ifndef MEMORY_STRIDES_H
 #define MEMORY_STRIDES_H
@@ -14,7 +14,7 @@
 #include "memory/record.h"
 
 #define STRIDES_KEPT  4096
-#define STRIDES_SITES (1u << 18) /* places followed; later ones are not */
+#define STRIDES_SITES (1u << 18) /* maximum number of sites; later sites are ignored */
 
 struct stride {
 	int64_t stride;
@@ -22,22 +22,22 @@ struct stride {
 };
 
 struct strides {
-	struct u64map sites; /* place to 1 + index */
+	struct u64map sites; /* site to 1 + index */
 	struct strides_site {
 		uint64_t last;
 		int64_t stride;
-		bool walks; /* has a stride */
+		bool walks; /* `stride` is valid */
 	} * site;
 	size_t nr_sites, sites_size;
 	struct stride kept[STRIDES_KEPT];
 	size_t nr_kept;
 	struct u64map by_stride; /* stride to 1 + index in kept */
-	uint64_t all;            /* strides */
-	uint64_t same;           /* equal to the one before of that place */
-	uint64_t zero;           /* the same address again */
-	uint64_t next;           /* exactly behind the last access: sequential */
-	uint64_t under;          /* counts may be that much too low */
-	uint64_t unknown;        /* accesses of places that are not followed */
+	uint64_t all;            /* number of strides */
+	uint64_t same;           /* strides equal to the previous one of the site */
+	uint64_t zero;           /* strides of 0: the same address again */
+	uint64_t next;           /* sequential: directly after the last access */
+	uint64_t under;          /* counts may be too low by this */
+	uint64_t unknown;        /* accesses of ignored sites */
 };
 
 int strides_access(struct strides *s, const struct mem_record *r);

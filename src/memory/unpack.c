@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unpack.c - the payload of a block, record by record.
+ * unpack.c - decode the payload of a block record by record.
  *
- * docs/memory-format.md, "The payload of a block", is what this does; the order of the
- * steps after an access matters.
+ * docs/memory-format.md, "The payload of a block", defines the coding; the order of the steps
+ * after an access matters.
  */
 #include "memory/unpack.h"
 
@@ -19,7 +19,7 @@ static bool wrong(struct unpack *u, const char *what)
 	return false;
 }
 
-/* At most 10 bytes; what does not fit into 64 bits is cut. */
+/* At most 10 bytes; excess bits are cut. */
 static bool varint(struct unpack_stream *s, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -329,7 +329,7 @@ static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_r
 	return true;
 }
 
-/* Takes the next event.  True: *@is_record tells whether it is one for the caller. */
+/* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
 static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
 {
 	struct unpack_stream body;
@@ -365,14 +365,14 @@ static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
 		return thread_event(u, &body);
 	if (code == CRAY_EV_STAMP)
 		return stamp_event(u, &body);
-	return true; /* of a later version */
+	return true; /* unknown event of a later version */
 }
 
 /* ---- many accesses at once ------------------------------------------------ */
 
 /*
- * Seven bits from each byte up to the first without its top bit, all in one word.  The
- * stream must have 8 bytes.  Returns how many it took; 0: more than 8.
+ * Decode a varint of at most 8 bytes with word operations.  The stream must have 8 bytes.
+ * Returns the bytes used; 0: longer than 8.
  */
 static inline unsigned varint_word(const uint8_t *at, uint64_t *out)
 {
@@ -403,7 +403,7 @@ static inline bool delta_of(struct unpack_stream *s, uint64_t *out)
 	return true;
 }
 
-/* The symbol that comes next; nothing is taken.  False: there is none, or it is an event. */
+/* Read the next symbol without consuming it.  False: there is none, or it is an event. */
 static inline bool peek_access(const struct unpack *u, struct unpack_stream *symbols, uint64_t *v)
 {
 	*symbols = u->symbols;
@@ -415,8 +415,8 @@ static inline bool peek_access(const struct unpack *u, struct unpack_stream *sym
 }
 
 /*
- * The ways in which an access tells its address, without a branch for which of them: which one it
- * is can hardly be foretold, and is most of what decoding costs.
+ * Compute the address of an access without a branch on the way it is coded: that branch is hard
+ * to predict and would be most of the decoding cost.
  */
 static inline bool address_of(struct unpack *u, const struct unpack_site *site, unsigned way,
 			      uint64_t before, uint64_t *address)
@@ -514,7 +514,7 @@ static bool block_end(struct unpack *u)
 	return false;
 }
 
-/* The next symbol.  False: too few bytes. */
+/* Consume the next symbol.  False: too few bytes. */
 static inline bool next_symbol(struct unpack *u, uint64_t *v)
 {
 	u->nr_symbols--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* walk.c - from chunk to chunk through a container, over damage too. */
+/* walk.c - iterate over the chunks of a container and skip corrupt bytes. */
 #include "memory/walk.h"
 
 #include <errno.h>
@@ -10,10 +10,10 @@
 
 #include <zstd.h>
 
-#define SEARCH_SIZE (256u << 10) /* looked through at a time after damage */
-#define HEAD_MAX    1024u /* bytes of a head; later versions may have longer ones than ours */
+#define SEARCH_SIZE (256u << 10) /* bytes searched at a time after corrupt data */
+#define HEAD_MAX    1024u        /* bytes of a head; later versions may have longer heads */
 
-/* As many bytes as there are, up to @size. */
+/* Read up to @size bytes; fewer at the end of the file. */
 static size_t read_at(const struct walk *w, void *buf, size_t size, uint64_t offset)
 {
 	size_t done = 0;
@@ -51,7 +51,7 @@ static int check_file(struct walk *w, size_t got, struct err *err)
 	}
 	if (f->crc != cray_crc32c(&w->crc, 0, f, sizeof(*f) - 4)) {
 		mem_fault_add(w->faults, MEM_FAULT_DAMAGE, 0, "the file's header is damaged");
-		w->file.size = sizeof(*f); /* the one field that leads astray if it is wrong */
+		w->file.size = sizeof(*f); /* misleads the walk if it is corrupt */
 	}
 	w->offset = f->size >= sizeof(*f) ? f->size : sizeof(*f);
 	return 0;
@@ -134,7 +134,7 @@ static uint64_t chunk_size(const struct walk_chunk *c)
 	return sizeof(c->chunk) + (uint64_t)c->chunk.head + c->chunk.stored;
 }
 
-/* The first offset after @from where a chunk begins; the size of the file: nowhere. */
+/* The first offset after @from with a valid chunk header; the size of the file if there is none. */
 static uint64_t search(const struct walk *w, uint64_t from, struct walk_chunk *out)
 {
 	uint8_t *buf = malloc(SEARCH_SIZE);
@@ -152,13 +152,13 @@ static uint64_t search(const struct walk *w, uint64_t from, struct walk_chunk *o
 			}
 			at++;
 		}
-		offset += got - 7; /* a magic may lie across */
+		offset += got - 7; /* the magic may cross the buffer boundary */
 	}
 	free(buf);
 	return w->size;
 }
 
-/* The walk met something that is no chunk. */
+/* Skip bytes that are not a valid chunk.  False: no chunk follows. */
 static bool over_damage(struct walk *w, struct walk_chunk *out)
 {
 	uint64_t found = search(w, w->offset, out);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h - from chunk to chunk through a container, over damage too.
+ * walk.h - iterate over the chunks of a container and skip corrupt bytes.
  *
- * The file must be seekable.  Headers are read on the way, payloads only on request.  A
- * chunk whose header is wrong is a fault; the walk goes on at the next one whose header is
- * right, wherever that is.
+ * The file must be seekable.  Headers are always read, payloads only on request.  A chunk with a
+ * corrupt header is a fault; the walk continues at the next valid header.
  */
 #ifndef MEMORY_WALK_H
 #define MEMORY_WALK_H
@@ -19,45 +18,45 @@ struct ZSTD_DCtx_s;
 struct walk {
 	int fd;
 	const char *path;
-	uint64_t size;   /* of the file when it was opened: what grows behind it is not read */
-	uint64_t offset; /* of the next chunk */
+	uint64_t size;   /* of the file when it was opened: bytes added later are not read */
+	uint64_t offset; /* offset of the next chunk */
 	struct cray_file file;
 	struct mem_faults *faults;
 	struct cray_crc crc;
 	uint32_t next_number;
-	bool ended; /* END and foot were met */
+	bool ended; /* END and foot were reached */
 	bool has_foot;
 	struct cray_foot foot;
 	struct ZSTD_DCtx_s *zstd;
-	uint8_t *stored; /* of the last payload */
+	uint8_t *stored; /* bytes of the last payload */
 	size_t stored_size;
 };
 
 struct walk_chunk {
-	uint64_t offset; /* of its header */
+	uint64_t offset; /* offset of its header */
 	struct cray_chunk chunk;
 	struct cray_block block; /* of CRAY_BLOCK chunks */
 };
 
-/* Checks the file's header.  Faults found on the way go to @faults.  0 or a negative errno. */
+/* Check the file header.  Faults found by the walk go to @faults.  0 or a negative errno. */
 int walk_open(struct walk *w, int fd, const char *path, struct mem_faults *faults, struct err *err);
 void walk_close(struct walk *w);
 
-/* The next chunk that is whole.  False at the end. */
+/* The next complete chunk.  False at the end. */
 bool walk_next(struct walk *w, struct walk_chunk *out);
 
-/* Is what lies at @offset a chunk?  Its payload is not looked at. */
+/* True if @offset holds a valid chunk header.  The payload is not checked. */
 bool walk_chunk_at(const struct walk *w, uint64_t offset, struct walk_chunk *out);
 
-/* Decompressed bytes of a chunk, checked: a buffer that grows as needed. */
+/* A growable buffer for the decompressed bytes of a chunk. */
 struct walk_buffer {
 	uint8_t *data;
 	size_t size, room;
 };
-/* False: a fault was noted. */
+/* Read, check and decompress a payload.  False: a fault was added. */
 bool walk_payload(struct walk *w, const struct walk_chunk *c, struct walk_buffer *out);
 
-/* The bytes as they are in the file, unchecked; NULL: they cannot be read.  Ours until the next. */
+/* The stored bytes of a chunk, unchecked; NULL: cannot be read.  Valid until the next call. */
 const uint8_t *walk_stored(struct walk *w, const struct walk_chunk *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - a list of words that grows; response files. */
+/* words.c - a growable list of words; response files. */
 #include "words.h"
 
 #include <ctype.h>
@@ -80,7 +80,7 @@ static char *read_all(FILE *f)
 	return text;
 }
 
-/* The next word, in place; NULL at the end. */
+/* The next word, unquoted in place; NULL at the end. */
 static char *next_word(char **at)
 {
 	char *in = *at, *out, *word, quote = 0;

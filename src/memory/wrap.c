@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.c - a command for a compiler, turned into one that makes a traced program.
+ * wrap.c - translate a compiler command into commands that build a traced program.
  *
- * Life of a command: response files are read, words are sorted (an input, an option, an
- * option's argument), the command's end is found (compile, preprocess, link, or nothing such
- * as --version), and the new commands are written down.  Nothing is run here.
+ * Steps: read response files, classify words (an input, an option, an option's argument), find
+ * the goal of the command (compile, preprocess, link, or none such as --version), and generate
+ * the new commands.  Nothing is run here.
  */
 #include "wrap.h"
 
@@ -15,11 +15,11 @@
 
 enum goal {
 	GOAL_LINK,
-	GOAL_COMPILE, /* -c, -S, -E, -M: one command, no linking */
-	GOAL_ASK      /* --version and the like: as it is */
+	GOAL_COMPILE, /* -c, -S, -E, -M: one command without linking */
+	GOAL_ASK      /* --version and similar: unchanged */
 };
 
-/* What one word of the command is. */
+/* The class of one word of the command. */
 enum kind {
 	W_OPTION,  /* for compiling and for linking */
 	W_LINK,    /* for linking only */
@@ -27,8 +27,8 @@ enum kind {
 	W_SOURCE,  /* an input that has to be compiled */
 	W_OBJECT,  /* an input of the linker */
 	W_OUTPUT,  /* -o and its argument */
-	W_GOAL,    /* -c and so on: not for both parts */
-	W_LEFT_OUT /* -fsanitize=thread at linking */
+	W_GOAL,    /* -c and so on: not passed on when a command is split */
+	W_LEFT_OUT /* -fsanitize=thread: removed when linking */
 };
 
 struct sorted {
@@ -36,14 +36,14 @@ struct sorted {
 	struct words in;
 	enum kind *kind;       /* of each word */
 	const char **language; /* -x of each source, or NULL */
-	const char *output;    /* or NULL */
+	const char *output;    /* NULL: none */
 	enum goal goal;
 	size_t nr_sources, nr_inputs;
 	bool shared, is_static, relocatable, no_lib, dep_file, dep;
 	bool thread; /* -fsanitize=thread was given */
 };
 
-/* Options whose argument is the next word, by what they are for. */
+/* Options whose argument is the next word: for compiling and linking, and for linking only. */
 static const char *const both_with[] = { "-D",
 					 "-U",
 					 "-I",
@@ -110,7 +110,7 @@ static bool is_source(const char *word)
 	return dot && (!slash || dot > slash) && one_of(dot + 1, suffixes);
 }
 
-/* Options that ask the compiler something, or let it do something that is none of ours. */
+/* Options that query the compiler; such a command is run unchanged. */
 static bool asks(const char *w)
 {
 	static const char *const words[] = { "--version",
@@ -153,7 +153,7 @@ static bool for_linker(const char *w)
 	       starts(w, "-fuse-ld=");
 }
 
-/* Goals and facts that one option tells. */
+/* Classify one option and note its effect on the goal. */
 static enum kind option(struct sorted *s, const char *w)
 {
 	if (!strcmp(w, "-c") || !strcmp(w, "-S") || !strcmp(w, "-E") || !strcmp(w, "-M") ||
@@ -178,7 +178,7 @@ static enum kind option(struct sorted *s, const char *w)
 	return starts(w, "-M") || starts(w, "-Wp,") ? W_COMPILE : W_OPTION;
 }
 
-/* The word at @i, and its argument if that is the next one; where to go on. */
+/* Classify the word at @i, and its argument if that is the next word.  Returns the next index. */
 static size_t sort_one(struct sorted *s, size_t i, const char **language)
 {
 	const char *w = s->in.word[i];
@@ -189,7 +189,7 @@ static size_t sort_one(struct sorted *s, size_t i, const char **language)
 		s->output = s->in.word[i + 1];
 		return i + 2;
 	}
-	if (w[0] == '-' && w[1] == 'o' && w[2]) { /* -ofile: no option begins like that */
+	if (w[0] == '-' && w[1] == 'o' && w[2]) { /* -ofile: no option starts with -o */
 		s->kind[i] = W_OUTPUT;
 		s->output = w + 2;
 		return i + 1;
@@ -252,7 +252,7 @@ static int sort(struct sorted *s, char *const *args, size_t nr, struct err *err)
 	return 0;
 }
 
-/* What compiling needs in addition. */
+/* Add the options for instrumentation. */
 static void instrument(const struct wrap_setup *setup, struct words *out)
 {
 	words_add(out, "-fsanitize=thread");
@@ -269,7 +269,7 @@ static void instrument(const struct wrap_setup *setup, struct words *out)
 	} else {
 		words_add(out, "--param=tsan-instrument-func-entry-exit=0");
 		words_add(out, "--param=tsan-distinguish-volatile=1");
-		/* With it, gcc compiles anew when it links, and then without all this. */
+		/* With LTO, gcc compiles again when it links, without the instrumentation. */
 		words_add(out, "-fno-lto");
 	}
 	if (setup->includedir) {
@@ -289,7 +289,7 @@ static void wrapped_calls(struct words *out)
 		words_join(out, "-Wl,--wrap=", names[i]);
 }
 
-/* What linking needs in addition. */
+/* Add the runtime and its linker options. */
 static void runtime(const struct sorted *s, struct words *out)
 {
 	static const char *const wanted[] = { "__tsan_read1",
@@ -306,7 +306,7 @@ static void runtime(const struct sorted *s, struct words *out)
 
 	if (s->relocatable || s->no_lib)
 		return;
-	if (s->is_static && !s->shared) { /* libc is part of it, and would be traced as well */
+	if (s->is_static && !s->shared) { /* libc is linked in and would be traced as well */
 		words_join(out, libdir, "/libcacheray.a");
 		words_add(out, "-lpthread");
 		return;
@@ -318,7 +318,7 @@ static void runtime(const struct sorted *s, struct words *out)
 		words_join(out, "-Wl,-rpath,", libdir);
 		return;
 	}
-	/* Everything a library may call that is loaded later, and what stands before libc's. */
+	/* Symbols that a library loaded later may call, and the interposed libc functions. */
 	for (i = 0; wanted[i]; i++)
 		words_join(out, "-Wl,-u,", wanted[i]);
 	words_add(out, "-Wl,--export-dynamic-symbol=__tsan_*");
@@ -330,7 +330,7 @@ static void runtime(const struct sorted *s, struct words *out)
 	words_add(out, "-ldl");
 }
 
-/* -fsanitize=thread,undefined without the thread; nothing if nothing is left. */
+/* Add the sanitizers other than thread, if there are any. */
 static void other_sanitizers(const char *option, struct words *out)
 {
 	char rest[256] = "-fsanitize=", *copy = strdup(strchr(option, '=') + 1), *at = copy, *one;
@@ -358,7 +358,10 @@ static struct words *new_command(struct wrap_plan *plan, const struct wrap_setup
 	return &more[plan->nr++];
 }
 
-/* -MD of a command that also links would name its file after an object that is ours. */
+/*
+ * With -MD, a split command would derive the dependency file's name from the temporary object:
+ * set -MF to the name that the user expects.
+ */
 static void dependencies(const struct sorted *s, const char *source, struct words *out)
 {
 	const char *name = s->output ? s->output : source, *slash = strrchr(source, '/');
@@ -377,7 +380,7 @@ static void dependencies(const struct sorted *s, const char *source, struct word
 	words_join(out, path, ".d");
 }
 
-/* One source of a command that links as well, to an object of ours. */
+/* Compile one source of a command that also links; the output is a temporary object. */
 static bool compile_part(const struct sorted *s, size_t at, const char *object,
 			 struct wrap_plan *plan)
 {
@@ -435,7 +438,7 @@ static void link_remarks(const struct sorted *s, struct wrap_plan *plan)
 			  "it, and a trace that the program writes alone is not compressed");
 }
 
-/* The link, with @objects in place of the sources (NULL: there are none). */
+/* Generate the link command with @objects in place of the sources. */
 static bool link_part(const struct sorted *s, const struct words *objects, struct wrap_plan *plan)
 {
 	struct words *c = new_command(plan, s->setup);
@@ -490,7 +493,7 @@ static bool make_link(const struct sorted *s, struct wrap_plan *plan)
 	return good;
 }
 
-/* One command with everything the user said, and more. */
+/* Generate one command with the user's arguments, and instrumentation if it compiles. */
 static bool make_simple(const struct sorted *s, bool compile, struct wrap_plan *plan)
 {
 	struct words *c = new_command(plan, s->setup);

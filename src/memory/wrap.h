@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.h - a command for a compiler, turned into one that makes a traced program.
+ * wrap.h - translate a compiler command into commands that build a traced program.
  *
- * Compiling wants -fsanitize=thread, linking must not see it: with it, compilers link their
- * own runtime, which wins silently.  So a command that does both is taken apart.
+ * Compiling needs -fsanitize=thread, linking must not have it: with it, compilers link their own
+ * runtime, which silently takes precedence.  So a command that does both is split.
  */
 #ifndef MEMORY_WRAP_H
 #define MEMORY_WRAP_H
@@ -15,22 +15,22 @@
 enum wrap_family { WRAP_GCC, WRAP_CLANG };
 
 struct wrap_setup {
-	const char *compiler; /* the real one */
+	const char *compiler; /* the real compiler */
 	enum wrap_family family;
-	const char *libdir;     /* where libcacheray is */
-	const char *includedir; /* where cacheray.h is, or NULL if compilers look there anyway */
-	const char *tmpdir;     /* where objects may go; exists */
+	const char *libdir;     /* directory of libcacheray */
+	const char *includedir; /* directory of cacheray.h; NULL: a default include directory */
+	const char *tmpdir;     /* existing directory for object files */
 };
 
-/* What to run, one after the other; the last one's status is the command's. */
+/* The commands to run in sequence; the status of the last one is that of the whole. */
 struct wrap_plan {
 	struct words *commands;
 	size_t nr;
-	struct words remarks; /* what the user should be told */
+	struct words remarks; /* messages for the user */
 	bool needs_tmpdir;
 };
 
-/* @args: what the user's build passes to the compiler (without its name). */
+/* @args: the arguments of the user's compiler command, without the compiler's name. */
 int wrap_make(const struct wrap_setup *setup, char *const *args, size_t nr, struct wrap_plan *plan,
 	      struct err *err);
 void wrap_release(struct wrap_plan *plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* writer.c - records into a file, in the format that is wanted. */
+/* writer.c - write records to a file in a given format. */
 #include "memory/writer.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct mem_writer {
 	char *path;
 	bool standard;
 	struct outfile target;
-	struct err err; /* the first */
+	struct err err; /* the first error */
 	struct sidecar_missing missing;
 
 	/* raw */
@@ -35,8 +35,8 @@ struct mem_writer {
 	struct cfile file;
 	struct cray_pack *pack;
 	struct guess guess;
-	uint32_t thread;     /* of the last record */
-	struct u64map known; /* threads that the file tells of */
+	uint32_t thread;     /* thread of the last record */
+	struct u64map known; /* threads that are in the file's table */
 };
 
 /* ---- raw ----------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static int open_raw(struct mem_writer *w)
 	return w->buf ? 0 : -ENOMEM;
 }
 
-/* The sidecar gets its name first: a trace without it would look complete and is not. */
+/* The sidecar is written before the trace gets its name: a trace without it would look complete. */
 static int close_raw(struct mem_writer *w)
 {
 	if (!w->err.code && flush_raw(w, true) == 0 && outfile_settle(&w->target, &w->err) == 0 &&
@@ -117,7 +117,7 @@ static int close_raw(struct mem_writer *w)
 
 /* ---- container ----------------------------------------------------------- */
 
-/* The table has to know a thread before its block comes. */
+/* Write the thread's table entry before its first block. */
 static int know_thread(struct mem_writer *w, uint32_t number)
 {
 	const struct mem_thread *t = mem_facts_thread(w->facts, number);
@@ -147,13 +147,13 @@ static void next_block(struct mem_writer *w, const struct mem_record *r)
 	w->thread = r->thread;
 }
 
-/* False: it needs a new block. */
+/* Pack a record.  False: it needs a new block. */
 static bool pack_record(struct mem_writer *w, const struct mem_record *r)
 {
 	struct cray_pack *p = w->pack;
 	uint64_t ticket = r->has_ticket ? r->order : 0;
 
-	/* Room for a stamp, a change of threads and what comes then. */
+	/* Room for a stamp, a thread event and the record. */
 	if (cray_pack_room(p) < 4 || p->head.weight_256 != r->weight_256)
 		return false;
 	if (r->thread != w->thread && !cray_pack_thread(p, r->thread))
@@ -191,7 +191,7 @@ static int put_container(struct mem_writer *w, const struct mem_record *r)
 		return w->err.code;
 	if (!pack_record(w, r)) {
 		next_block(w, r);
-		pack_record(w, r); /* fits into an empty one */
+		pack_record(w, r); /* every record fits into an empty block */
 	}
 	if (w->file.failed)
 		w->err = w->file.err;
@@ -213,7 +213,7 @@ static int open_container(struct mem_writer *w)
 		return -ENOMEM;
 	cray_pack_init(w->pack);
 	cray_pack_begin(w->pack, 0, 0, 0);
-	w->pack->head.weight_256 = 0; /* of no record: the first one begins its own block */
+	w->pack->head.weight_256 = 0; /* matches no record: the first record starts a new block */
 	fd = fcntl(w->target.fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return err_errno(&w->err, "cannot write '%s'", w->path);
