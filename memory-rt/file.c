@@ -338,8 +338,7 @@ static void ring_room(struct crt_file *f, uint64_t size)
 
 static void ring_keep(struct crt_file *f, uint8_t *block, uint64_t size)
 {
-	const struct cray_block *b = (const struct cray_block *)(f->out +
-								 sizeof(struct cray_chunk));
+	const struct cray_block *b = (const struct cray_block *)(block + sizeof(struct cray_chunk));
 	uint32_t bytes = (uint32_t)size;
 
 	if (size + sizeof(bytes) > f->ring) {

@@ -64,6 +64,16 @@ def a_ring_keeps_the_newest(dir, cc, _cxx):
 
 
 @each_compiler
+def blocks_that_do_not_fit_into_the_ring_are_counted(dir, cc, _cxx):
+    program = compile(dir, "threads.c", cc)
+    trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")
+    alone(program, 2, 1000000, trace=trace, options="ring=4K:level=0")
+    alone(program, 2, 1000000, trace=whole)
+    c, all = check(trace), check(whole)
+    equal(c["accesses"] + c["lost"], all["accesses"], "kept and lost together")
+
+
+@each_compiler
 def bursts_have_weights_and_count_what_they_skip(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")
