@@ -202,7 +202,7 @@ static uint64_t written_bytes(const struct trace_output *output)
 	char *sidecar;
 	uint64_t bytes;
 
-	if (!output->path)
+	if (!output->path || !strcmp(output->path, "-"))
 		return 0;
 	if (output->format == TRACE_FORMAT_CTF)
 		return directory_bytes(output->path);

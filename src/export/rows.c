@@ -150,8 +150,9 @@ static int put_site(struct rows *r, const struct trace_site *site, struct err *e
 	struct cell c[] = { number(r->run), number(site->id), null_cell, number(site->line),
 			    null_cell };
 
-	if (!stranger(r, site->file, strlen(site->file), &c[2]) ||
-	    !stranger(r, site->function, strlen(site->function), &c[4]))
+	/* A damaged sidecar may name neither. */
+	if ((site->file && !stranger(r, site->file, strlen(site->file), &c[2])) ||
+	    (site->function && !stranger(r, site->function, strlen(site->function), &c[4])))
 		return no_memory(err);
 	return put_row(r, TABLE_SITES, c, err);
 }

@@ -274,7 +274,13 @@ int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const cha
 	c->fd = open_file(walk, c);
 	if (c->fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (fstat(c->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (fstat(c->fd, &st) < 0) {
+		int error = errno;
+
+		ctf_cursor_close(c);
+		return -error;
+	}
+	if (!S_ISREG(st.st_mode)) {
 		ctf_cursor_close(c);
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	}
