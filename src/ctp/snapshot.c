@@ -545,8 +545,10 @@ void snapshots_finish(struct snapshots *s, struct collector_result *r)
 	if (s->source.config->flight_size)
 		take_snapshot(&s->source, NULL, true, r, &s->result);
 	while (s->nr_queue) {
-		if (s->queue[0].path)
-			take_snapshot(&s->source, s->queue[0].path, false, r, &s->result);
+		if (s->queue[0].path) {
+			take_it_ourselves(s); /* its result is not the run's, which is in @r */
+			continue;
+		}
 		tell_requester(s, &s->queue[0], &s->result);
 		dequeue(s);
 	}
