@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c - one cache: which lines it has, and which one goes when another comes. */
+/* cache.c - one cache: the lines that it holds, and the replacement policies. */
 #include "memory/sim/cache.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ void cache_release(struct cache *c)
 	u64map_release(&c->lost);
 }
 
-/* A number below @nr. */
+/* A pseudo-random number below @nr. */
 static uint32_t random_below(struct cache *c, uint32_t nr)
 {
 	c->random ^= c->random << 13;
@@ -118,7 +118,7 @@ static uint64_t *pool_insert(struct cache *c, uint64_t value, uint64_t *victim)
 
 	*victim = 0;
 	if (pool_full(p)) {
-		/* Full, all nodes are in use: any number is one. */
+		/* The pool is full, so every node number from 1 to its size is in use. */
 		if (c->policy == SIM_RANDOM)
 			node = 1 + random_below(c, p->size);
 		else
@@ -136,7 +136,7 @@ static bool is_ordered(const struct cache *c)
 	return c->policy == SIM_LRU || c->policy == SIM_FIFO || c->policy == SIM_LIFO;
 }
 
-/* @nr slots, and what is beside them. */
+/* Move @nr slots, and their entries in the nodes array. */
 static void move(struct cache *c, const uint64_t *from, uint64_t *to, size_t nr)
 {
 	size_t i;

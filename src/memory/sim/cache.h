@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - one cache: which lines it has, and which one goes when another comes.
+ * cache.h - one cache: the lines that it holds, and the replacement policies.
  *
- * A slot is a word: (line + 1) << 4 and four flags; 0 is empty.  Where the order of uses or
- * arrivals decides (LRU, FIFO, LIFO), a set is kept in that order, newest first and
- * empty slots last, so that the victim is at an end and most lookups end at the first
- * comparison.  Else (tree-PLRU, random) lines stay where they are.  A fully associative
- * cache of more than CACHE_WAYS_MAX lines is a pool.
+ * A slot is a word: (line + 1) << 4 and four flags; 0 is empty.  If the policy depends on the
+ * order of uses or insertions (LRU, FIFO, LIFO), a set is kept in that order, newest first and
+ * empty slots last: the victim is at an end, and most lookups stop at the first comparison.
+ * With tree-PLRU and random replacement, lines do not move.  A fully associative cache of more
+ * than CACHE_WAYS_MAX lines is a pool.
  *
- * A pointer to a slot is good until the cache is changed.
+ * A pointer to a slot is valid until the cache changes.
  */
 #ifndef MEMORY_SIM_CACHE_H
 #define MEMORY_SIM_CACHE_H
@@ -23,8 +23,8 @@
 
 #define SLOT_DIRTY      UINT64_C(1)
 #define SLOT_SHARED     UINT64_C(2) /* caches of other cores may have the line */
-#define SLOT_FOLLOWED   UINT64_C(4) /* every use is told to sharing.h; first level only */
-#define SLOT_PREFETCH   UINT64_C(8) /* nobody asked for it so far */
+#define SLOT_FOLLOWED   UINT64_C(4) /* every use is reported to sharing.h; first level only */
+#define SLOT_PREFETCH   UINT64_C(8) /* prefetched, and not used since */
 #define SLOT_FLAGS      UINT64_C(15)
 
 #define SLOT_OF(line)   (((line) + 1) << 4)
@@ -32,7 +32,7 @@
 
 struct cache {
 	uint64_t *slots;
-	uint32_t *nodes; /* beside each slot: its place in the shadow, or where it once was */
+	uint32_t *nodes; /* per slot: the line's node in the shadow, possibly out of date */
 	uint64_t *trees; /* PLRU: a bit per inner node of a set's tree */
 	uint64_t nr_sets, mask;
 	uint32_t ways;
@@ -40,22 +40,22 @@ struct cache {
 	uint8_t level;
 	enum sim_policy policy;
 	bool is_pool;
-	bool power_of_two; /* of sets */
+	bool power_of_two; /* nr_sets is a power of two */
 	uint64_t random;
 	struct pool pool;
 
-	/* What tells misses apart; see classes.h. */
+	/* For the classes of misses; see classes.h. */
 	bool classes;
 	struct pool shadow;
-	struct u64map seen, lost; /* line / 64 to a bit per line */
+	struct u64map seen, lost; /* key: line / 64; value: a bit per line */
 };
 
-/* @lines: of 2^@shift bytes; @ways 0: fully associative.  0 or -ENOMEM. */
+/* @lines lines of 2^@shift bytes; @ways 0: fully associative.  Returns 0 or -ENOMEM. */
 int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	       enum sim_policy policy, uint64_t seed, bool classes);
 void cache_release(struct cache *c);
 
-/* What is not in the fast path below. */
+/* The slow paths of the inline functions below. */
 uint64_t *cache_pool_find(const struct cache *c, uint64_t line);
 uint64_t *cache_used_elsewhere(struct cache *c, uint64_t *slot);
 
@@ -69,7 +69,7 @@ static inline uint64_t *cache_set(const struct cache *c, uint64_t line)
 	return c->slots + cache_set_number(c, line) * c->ways;
 }
 
-/* The slot of @line, or NULL. */
+/* The slot that holds @line, or NULL. */
 static inline uint64_t *cache_find(const struct cache *c, uint64_t line)
 {
 	uint64_t *set, want = SLOT_OF(line);
@@ -85,7 +85,7 @@ static inline uint64_t *cache_find(const struct cache *c, uint64_t line)
 	return NULL;
 }
 
-/* The line in @slot, one of an LRU set, goes to its front. */
+/* Move the line in @slot to the front of its LRU set. */
 static inline uint64_t *cache_to_front(struct cache *c, uint64_t *set, uint64_t *slot)
 {
 	uint64_t value = *slot;
@@ -104,7 +104,7 @@ static inline uint64_t *cache_to_front(struct cache *c, uint64_t *set, uint64_t 
 	return set;
 }
 
-/* The line in @slot is used.  Returns where it is now. */
+/* Record a use of the line in @slot.  Returns the slot that holds the line afterwards. */
 static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
 {
 	if (c->policy == SIM_FIFO || c->policy == SIM_LIFO || c->policy == SIM_RANDOM)
@@ -115,14 +115,15 @@ static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
 }
 
 /*
- * Enter a line that is not there.  Returns its slot; *@victim is what had to go, 0 if nothing.
+ * Insert a line that is not in the cache.  Returns its slot.  *@victim is the slot value that
+ * was evicted, or 0.
  */
 uint64_t *cache_insert(struct cache *c, uint64_t value, uint64_t *victim);
 
-/* Take it out.  Returns what was in the slot. */
+/* Remove the line.  Returns the value of the slot. */
 uint64_t cache_remove(struct cache *c, uint64_t *slot);
 
-/* Walk over all lines: *@at starts at 0; 0 at the end. */
+/* Iterate over all lines: *@at starts at 0; returns 0 at the end. */
 uint64_t cache_next(const struct cache *c, uint64_t *at);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* classes.c - why a cache did not have a line. */
+/* classes.c - classify misses: cold, capacity, conflict or coherence. */
 #include "memory/sim/classes.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ bool classes_was_lost(struct cache *c, uint64_t line)
 
 	if (!u64map_get(&c->lost, line / 64, &bits) || !(bits & bit))
 		return false;
-	*u64map_at(&c->lost, line / 64) &= ~bit; /* it is in: no memory is needed */
+	*u64map_at(&c->lost, line / 64) &= ~bit; /* the key exists: this call allocates nothing */
 	return true;
 }
 

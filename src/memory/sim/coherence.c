@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coherence.c - who else has a line: MESI between the cores.
+ * coherence.c - MESI between the cores, with a directory of the cores that hold a line.
  *
- * The directory has a bit per core for each line that is in a cache of the core's own way, up to
- * the first level that all share.  The states are told by the slots: dirty is M; neither
- * dirty nor shared is E; shared is S.  (A line whose other holders have all lost it stays S
- * until its core asks again: by a write, or by a miss of the first level.)
+ * The directory has a bit per core for each line that a cache on the core's path holds, up to
+ * the first level that all cores share.  The slots encode the states: dirty is M; neither dirty
+ * nor shared is E; shared is S.  (A line that all other holders have lost stays S until its core
+ * asks again: by a write, or by a miss of the first level.)
  *
- * Where some cores share a cache that others do not, a write takes the line from all
- * caches that are not on the writer's way, and from no other.
+ * If some cores share a cache that other cores do not use, a write takes the line from all
+ * caches that are not on the writer's path, and from no other cache.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 #include "memory/sim/machine.h"
 
 struct directory {
-	struct u64map by_line; /* to 1 + index of its words */
+	struct u64map by_line; /* line to 1 + index of its words */
 	uint64_t *words;
 	uint32_t nr_words; /* per line */
-	uint64_t nr, size; /* lines ever in use at a time; that there is room for */
-	uint64_t spare;    /* list of free ones, 1 + index, linked by the first word */
+	uint64_t nr, size; /* lines: highest number in use at a time; capacity */
+	uint64_t spare;    /* free list: 1 + index, linked by the first word */
 };
 
 static uint64_t *holders(const struct directory *d, uint64_t line)
@@ -136,7 +136,7 @@ static bool has_anywhere(const struct sim *s, const struct core *core, uint64_t 
 	return false;
 }
 
-/* Calls for each core of a set of them: *@i starts at -1; false at the end. */
+/* Iterate over the cores of a set: *@i starts at -1; returns false at the end. */
 static bool next_core(const struct directory *d, const uint64_t *words, int64_t *i)
 {
 	uint64_t at = (uint64_t)(*i + 1);
@@ -182,7 +182,7 @@ bool coherence_elsewhere(const struct sim *s, const struct core *core, uint64_t 
 	return false;
 }
 
-/* The first level whose cache both have; nr_levels: none. */
+/* The first level at which both cores use the same cache; nr_levels if there is none. */
 static uint32_t common_level(const struct sim *s, const struct core *a, const struct core *b)
 {
 	uint32_t k;
@@ -192,7 +192,7 @@ static uint32_t common_level(const struct sim *s, const struct core *a, const st
 	return k;
 }
 
-/* @other's caches, as far as they are not ours, lose the line. */
+/* Remove the line from @other's caches that are not on the path of u->core. */
 static int take_away(struct use *u, const struct core *other, struct peers *peers)
 {
 	struct sim *s = u->sim;
@@ -226,7 +226,7 @@ static int take_away(struct use *u, const struct core *other, struct peers *peer
 	return s->sharing ? sharing_taken(u, other) : 0;
 }
 
-/* @other's caches, as far as they are not ours, have it shared and clean. */
+/* Make the line shared and clean in @other's caches that are not on the path of u->core. */
 static void make_shared(struct use *u, const struct core *other, struct peers *peers)
 {
 	struct sim *s = u->sim;
@@ -269,7 +269,7 @@ int coherence_ask(struct use *u, struct peers *peers)
 			continue;
 		}
 		ret = take_away(u, other, peers);
-		if (!has_anywhere(u->sim, other, u->line)) /* it may share a cache with us */
+		if (!has_anywhere(u->sim, other, u->line)) /* it may share a cache with u->core */
 			words[i / 64] &= ~(UINT64_C(1) << i % 64);
 	}
 	if (words && u->is_write)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.c - what a machine may look like: the default, and what is refused. */
+/* config.c - the default machine, and the checks of a configuration. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,7 +186,7 @@ static int check_level(const struct sim_config *c, uint32_t k, struct err *err)
 	return 0;
 }
 
-/* ---- all of it --------------------------------------------------------------- */
+/* ---- the whole machine ------------------------------------------------------- */
 
 static int check_tlb(const struct sim_tlb_config *t, struct err *err)
 {
@@ -204,7 +204,7 @@ static int check_tlb(const struct sim_tlb_config *t, struct err *err)
 	return 0;
 }
 
-/* Cores of their own lines: they take them from each other line by line. */
+/* Caches that are not shared by all cores need one line size: coherence works line by line. */
 static int check_coherence(const struct sim_config *c, struct err *err)
 {
 	uint32_t k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config_host.c - this computer's data caches, from what the kernel tells in sysfs. */
+/* config_host.c - read this computer's data caches from sysfs. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define INDEX_MAX 16
 #define HINT      "name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE"
 
-/* One line of a small file; false: there is none. */
+/* Read the first line of a small file.  Returns false if there is none. */
 static bool line_of(const char *root, unsigned index, const char *name, char *out, size_t size)
 {
 	char path[512];
@@ -45,7 +45,7 @@ static uint64_t number_of(const char *root, unsigned index, const char *name)
 	return n;
 }
 
-/* How many CPUs are in "0-3,8". */
+/* The number of CPUs in a list such as "0-3,8". */
 static uint32_t cpus_in(const char *list)
 {
 	uint32_t nr = 0;
@@ -77,7 +77,7 @@ static uint32_t online(const char *root)
 	return cpus_in(text);
 }
 
-/* A cache that cannot be read must not be left out: the rest would be another machine. */
+/* A cache that cannot be read is an error: without it the result would be another machine. */
 static int incomplete(const char *root, unsigned index, const char *what, struct err *err)
 {
 	char path[512];
@@ -96,7 +96,10 @@ static bool has_index(const char *root, unsigned index)
 	return access(path, F_OK) == 0;
 }
 
-/* 1: a data cache; 0: an instruction cache, or none of that number; a negative errno. */
+/*
+ * Returns 1 for a data cache, 0 for an instruction cache or a missing index, or a negative
+ * errno.
+ */
 static int take_index(const char *root, unsigned index, uint32_t cpus, struct sim_level_config *l,
 		      uint64_t *level, struct err *err)
 {
@@ -120,7 +123,7 @@ static int take_index(const char *root, unsigned index, uint32_t cpus, struct si
 	l->share = shared >= cpus && cpus > 1 ? 0 : shared;
 	if (l->share == 0 && shared == 0)
 		l->share = 1;
-	/* What the kernel tells as 0, or in sets that do not add up, is not known. */
+	/* Associativity that does not match the size is unknown. */
 	if (l->line && l->ways && l->size % ((uint64_t)l->line * l->ways))
 		l->ways = 0;
 	if (!l->size || !l->line)
@@ -168,7 +171,10 @@ int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 	}
 	by_level(c->level, level, nr);
 	c->nr_levels = nr;
-	/* Threads of one core share its first cache; here they have cores of their own. */
+	/*
+	 * Hardware threads of a core share its first cache; the simulation gives each its own
+	 * core.
+	 */
 	smt = c->level[0].share ? c->level[0].share : 1;
 	for (k = 0; k < nr; k++)
 		c->level[k].share /= smt;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config_json.c - a machine from JSON, ours or the existing suite's.
+ * config_json.c - read a machine from JSON, in the corotracer or the Cacheray suite format.
  *
- * A key that is not known is an error: it may be a misspelt one, and a simulation of another
- * machine than the one that was meant looks just as well.
+ * An unknown key is an error: it may be misspelt, and the simulation of a machine that the user
+ * did not mean looks just as plausible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define FILE_MAX (1u << 20)
 
-/* Where we are in the document, for messages: "cache.json: levels[1]". */
+/* The current position in the document, for messages: "cache.json: levels[1]". */
 struct place {
 	const char *file;
 	char path[96];
@@ -55,7 +55,7 @@ static int get_number(const struct place *p, const char *key, const json_t *v, u
 	return 0;
 }
 
-/* A number or the word that stands for one. */
+/* A number, or the word that stands for @meaning. */
 static int get_number_or(const struct place *p, const char *key, const json_t *v, const char *word,
 			 uint32_t meaning, uint32_t *out)
 {
@@ -108,7 +108,7 @@ static int get_bool(const struct place *p, const char *key, const json_t *v, boo
 	return 0;
 }
 
-/* ---- ours ---------------------------------------------------------------------- */
+/* ---- corotracer format --------------------------------------------------------- */
 
 static int write_policy(const struct place *p, const json_t *v, struct sim_level_config *l)
 {
@@ -168,7 +168,7 @@ static int level_key(const struct place *p, const char *key, const json_t *v,
 	return level_words(p, key, v, l);
 }
 
-/* What a list of ours is made of; NULL: it is one. */
+/* Check that @v is a list of at most @max entries.  Returns NULL with *@ret set if it is not. */
 static const json_t *list_of(const struct place *p, const json_t *v, const char *key, size_t max,
 			     int *ret)
 {
@@ -288,9 +288,9 @@ static int parse_ours(struct place *p, const json_t *root, struct sim_config *c)
 	return 0;
 }
 
-/* ---- the existing suite's -------------------------------------------------------- */
+/* ---- Cacheray suite format ------------------------------------------------------- */
 
-/* Its numbers 2 and 3 (last in, first out; first in, last out) are two names of one thing. */
+/* The suite's policies 2 (last in, first out) and 3 (first in, last out) are the same policy. */
 static const enum sim_policy suite_policies[] = { SIM_LRU, SIM_FIFO, SIM_LIFO, SIM_LIFO,
 						  SIM_RANDOM };
 
@@ -325,7 +325,7 @@ static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct 
 	return 0;
 }
 
-/* One chain of caches for all threads, as there. */
+/* One chain of caches for all threads, as in the suite. */
 static int parse_suite(struct place *p, const json_t *root, struct sim_config *c)
 {
 	const json_t *list, *entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config_text.c - a level or a TLB from the command line: "L1=32K,8,64,fifo,share=all". */
+/* config_text.c - parse a level or a TLB of the command line: "L1=32K,8,64,fifo,share=all". */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool number_of(const char *text, uint32_t *out)
 	return true;
 }
 
-/* A word behind the numbers.  False: it is none. */
+/* Parse a word after the numbers.  Returns false if it is unknown. */
 static bool take_word(struct sim_level_config *l, const char *word)
 {
 	int n;
@@ -73,7 +73,7 @@ static int take_part(struct sim_level_config *l, unsigned i, const char *part, c
 	return err->code;
 }
 
-/* Takes the name off the front: "L1=". */
+/* Remove a name such as "L1=" from the front. */
 static const char *name_of(const char *text, char *name)
 {
 	size_t len = strcspn(text, "=,");
@@ -84,7 +84,7 @@ static const char *name_of(const char *text, char *name)
 	return text + len + 1;
 }
 
-/* Calls for each part between commas; returns how many there were, or a negative errno. */
+/* Call @take for each part between commas.  Returns the number of parts, or a negative errno. */
 static int each_part(const char *text, int (*take)(void *, unsigned, const char *, struct err *),
 		     void *to, struct err *err)
 {

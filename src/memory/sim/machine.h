@@ -2,7 +2,7 @@
 /*
  * machine.h - what the parts of the simulator share: cores, threads, counters.
  *
- * Counters are in 1/256: a sampled access stands for more than one.
+ * Counters are in units of 1/256: a sampled access stands for more than one.
  */
 #ifndef MEMORY_SIM_MACHINE_H
 #define MEMORY_SIM_MACHINE_H
@@ -10,14 +10,14 @@
 #include "memory/sim/cache.h"
 #include "memory/sim/sim.h"
 
-#define SIM_THREADS_MAX 16384u /* counted apart */
+#define SIM_THREADS_MAX 16384u /* counted separately */
 
 struct core {
 	uint32_t number;
-	struct thread *last;                /* that ran on it; NULL: none so far */
+	struct thread *last;                /* thread that ran on it last; NULL: none yet */
 	struct cache *path[SIM_LEVELS_MAX]; /* from the first level outwards */
 	struct cache *tlb[SIM_TLBS_MAX];
-	uint64_t last_page; /* + 1; 0: none yet */
+	uint64_t last_page; /* page + 1; 0: none yet */
 };
 
 struct thread {
@@ -29,22 +29,22 @@ struct thread {
 struct sim {
 	struct sim_config config;
 	uint32_t nr_levels;
-	uint32_t nr_private; /* levels before the first that all cores share */
+	uint32_t nr_private; /* levels before the first one that all cores share */
 	uint32_t line_shift[SIM_LEVELS_MAX];
 	uint32_t page_shift;
 	uint32_t max_cores;
 	uint64_t weight;
 
 	struct core *cores[SIM_CORES_MAX];
-	struct core *list[SIM_CORES_MAX]; /* the same, without holes */
+	struct core *list[SIM_CORES_MAX]; /* the same cores, without gaps */
 	uint32_t nr_cores;
 	struct cache **caches[SIM_LEVELS_MAX]; /* [level][core / share] */
 
 	struct thread **threads;
 	uint32_t nr_threads, threads_size;
-	struct u64map by_number; /* to 1 + index in threads */
-	struct u64map mapped;    /* thread to 1 + core */
-	struct thread *last;     /* of the last access */
+	struct u64map by_number; /* thread number to 1 + index in threads */
+	struct u64map mapped;    /* thread number to 1 + core */
+	struct thread *last;     /* thread of the last access */
 	uint32_t next_core;
 
 	struct directory *directory; /* NULL while only one core has been used */
@@ -52,19 +52,19 @@ struct sim {
 	struct sim_totals totals;
 	struct sim_traffic traffic[SIM_LEVELS_MAX];
 	struct sim_tlb_counts tlb[SIM_TLBS_MAX];
-	bool missing; /* of late, many accesses missed the first level */
+	bool missing; /* many recent accesses missed the first level */
 	int failed;
 };
 
-/* One line that is being looked up. */
+/* The lookup of one line. */
 struct use {
 	struct sim *sim;
 	struct thread *thread;
 	struct core *core;
-	struct sim_outcome *out; /* or NULL */
+	struct sim_outcome *out; /* may be NULL */
 	uint64_t line;           /* of the first level */
-	uint64_t mask;           /* which 64ths of it */
-	uint32_t index;          /* of the line in its access */
+	uint64_t mask;           /* which 64ths of the line */
+	uint32_t index;          /* of the line within its access */
 	bool is_write;
 };
 
@@ -73,7 +73,7 @@ struct thread *sim_thread_of(struct sim *s, uint32_t number);
 int sim_access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t size, bool is_write,
 		  struct sim_outcome *out);
 
-/* What line of @level that is. */
+/* The line of @level that contains first-level line @line. */
 static inline uint64_t line_at(const struct sim *s, uint32_t level, uint64_t line)
 {
 	return line >> (s->line_shift[level] - s->line_shift[0]);
@@ -81,58 +81,64 @@ static inline uint64_t line_at(const struct sim *s, uint32_t level, uint64_t lin
 
 /* ---- path.c: from level to level ----------------------------------------- */
 
-/* The line is not in the first level.  0 or -ENOMEM. */
+/* Handle a miss of the first level.  Returns 0 or -ENOMEM. */
 int path_miss(struct use *u);
 
-/* It is, but there is more to it: a flag, or a write that goes on. */
+/*
+ * Handle a hit of the first level that has a flag set, or a write that also goes to the next
+ * level.
+ */
 int path_hit(struct use *u, uint64_t *slot);
 
 /*
- * A dirty line leaves level @from: the next level on @core's way that has it is dirty now, or
- * memory is written.
+ * A dirty line leaves level @from: mark it dirty in the next level of @core's path that holds
+ * it, or count a memory write.
  */
 void path_write_back(struct sim *s, const struct core *core, uint32_t from, uint64_t line);
 
-/* ---- coherence.c: who else has a line -------------------------------------- */
+/* ---- coherence.c: MESI between the cores ----------------------------------- */
 
-/* What others had, and did. */
+/* State of the other cores' caches for a line. */
 struct peers {
 	bool had;                    /* another core has, or had, the line */
-	bool dirty;                  /* one of them dirty */
-	uint32_t common;             /* then: the first level that it shares with us */
-	bool remain[SIM_LEVELS_MAX]; /* caches outside of ours at that level have it */
+	bool dirty;                  /* one of them holds it dirty */
+	uint32_t common;             /* if dirty: the first level that it shares with this core */
+	bool remain[SIM_LEVELS_MAX]; /* caches of other cores at that level hold the line */
 };
 
-/* A second core comes: from now on it is known who has what. */
+/* Create the directory when a second core is used, and enter the lines that caches already hold. */
 int coherence_start(struct sim *s);
 void coherence_release(struct sim *s);
 
-/* Before lines are filled: take it away from others (write), or make it shared (read). */
+/* Before lines are filled: remove the line from other cores (write), or make it shared (read). */
 int coherence_ask(struct use *u, struct peers *peers);
 
-/* @core has it now. */
+/* Enter @core as a holder of the line. */
 int coherence_has(struct sim *s, const struct core *core, uint64_t line);
 
-/* A private cache of @level on @core's way lost the line: who has it still? */
+/*
+ * A private cache of @level on @core's path lost the line: clear the cores that no longer hold
+ * it.
+ */
 void coherence_left(struct sim *s, const struct core *core, uint32_t level, uint64_t line);
 
-/* Does any other core have it? */
+/* True if any other core holds the line. */
 bool coherence_elsewhere(const struct sim *s, const struct core *core, uint64_t line);
 
-/* ---- sharing.c: lines that several want ------------------------------------ */
+/* ---- sharing.c: lines that several cores use ------------------------------- */
 
 int sharing_start(struct sim *s);
 void sharing_release(struct sim *s);
 
-/* @victim's caches lose the line to the write @u. */
+/* The write @u removed the line from @victim's caches. */
 int sharing_taken(const struct use *u, const struct core *victim);
 
 /*
- * A use, hit or miss.  @was_lost: a miss of a core that lost the line.  True: it is followed.
+ * Record a use, hit or miss.  @was_lost: the miss of a core that lost the line.  Returns true if
+ * the line is followed.
  */
 bool sharing_use(const struct use *u, bool was_lost);
 
-/* Is the line followed? */
 bool sharing_follows(const struct sim *s, uint64_t line);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - from level to level: where a line is found, where it is kept, and what has to go.
+ * path.c - an access through the levels: lookup, fill, eviction.
  *
- * A use goes outwards until the line is found and, if it is a write, until some level keeps
- * what was written.  Then caches of other cores are asked, then lines are filled from the outside
- * in, so that an inclusive level has a line before those above it.
+ * A use goes outwards until a level holds the line and, if it is a write, until a level keeps
+ * the written data.  Then the caches of other cores are asked.  Then lines are filled from the
+ * outermost level inwards, so that an inclusive level holds a line before the levels above it.
  */
 #include <errno.h>
 
@@ -13,20 +13,20 @@
 
 #define NO_LEVEL UINT32_MAX
 
-/* What is known of a use on its way. */
+/* State of one use on its way through the levels. */
 struct walk {
 	struct use *u;
-	uint32_t first_hit, last_hit; /* NO_LEVEL: none so far */
-	uint32_t kept;                /* the level that keeps what is written */
-	uint32_t fills;               /* bit per level */
-	uint32_t prefetches;          /* bit per level that wants the next line, too */
-	bool carries;                 /* a write that no level has kept so far */
-	bool needs;                   /* the line was not found so far */
-	bool moved_dirty;             /* an exclusive level gave it, dirty */
+	uint32_t first_hit, last_hit; /* NO_LEVEL: none yet */
+	uint32_t kept;                /* the level that keeps the written data */
+	uint32_t fills;               /* levels to fill, a bit each */
+	uint32_t prefetches;          /* levels that also fetch the next line, a bit each */
+	bool carries;                 /* a write that no level has kept yet */
+	bool needs;                   /* no level has held the line yet */
+	bool moved_dirty;             /* an exclusive level gave it up, dirty */
 	bool was_shared, was_lost;
 };
 
-/* ---- lines that go --------------------------------------------------------- */
+/* ---- lines that leave a cache ---------------------------------------------- */
 
 void path_write_back(struct sim *s, const struct core *core, uint32_t from, uint64_t line)
 {
@@ -46,7 +46,7 @@ void path_write_back(struct sim *s, const struct core *core, uint32_t from, uint
 	s->totals.memory_writes += s->weight;
 }
 
-/* One copy in a level above an inclusive one.  True: it was dirty. */
+/* Remove a copy in a level above an inclusive one.  Returns true if the copy was dirty. */
 static bool drop_above(struct sim *s, const struct core *core, uint32_t level, uint64_t line)
 {
 	uint64_t value, *slot = cache_find(core->path[level], line);
@@ -84,7 +84,7 @@ static bool drop_all_above(struct sim *s, const struct cache *cache, uint32_t le
 	return dirty;
 }
 
-/* An exclusive level gives a line to the levels above.  True: it was dirty. */
+/* An exclusive level gives a line to the levels above.  Returns true if the line was dirty. */
 static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint64_t *slot)
 {
 	uint64_t value = cache_remove(core->path[level], slot);
@@ -97,11 +97,11 @@ static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint
 static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
 		 uint64_t flags);
 
-/* @value had to leave the cache of @level. */
+/* @value was evicted from the cache of @level. */
 static void evict(struct sim *s, const struct core *core, uint32_t level, uint64_t value)
 {
 	uint64_t line = SLOT_LINE(value);
-	/* Of the first level; all the same where it matters (config.c). */
+	/* The first-level line.  Line sizes are equal wherever it matters (check_coherence()). */
 	uint64_t first = line << (s->line_shift[level] - s->line_shift[0]);
 
 	s->traffic[level].evictions += s->weight;
@@ -120,7 +120,7 @@ static void evict(struct sim *s, const struct core *core, uint32_t level, uint64
 		path_write_back(s, core, level, first);
 }
 
-/* @line: of that level.  It may be there already: two cores gave the same line back. */
+/* @line is a line of @level.  It may be there already: two cores evicted the same line. */
 static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
 		 uint64_t flags)
 {
@@ -149,7 +149,7 @@ static void prefetch(struct use *u, uint32_t level)
 	uint64_t next = line_at(s, level, u->line) + 1, flags = SLOT_PREFETCH;
 	uint64_t first = next << (shift - s->line_shift[0]);
 
-	/* Nor over the end of memory: then the page is another one as well. */
+	/* No prefetch across a page, nor past the end of memory, which is another page as well. */
 	if (next << shift >> s->page_shift != (next - 1) << shift >> s->page_shift)
 		return;
 	if (cache_find(u->core->path[level], next) ||
@@ -176,7 +176,7 @@ static void prefetch(struct use *u, uint32_t level)
 	}
 }
 
-/* ---- looking up ------------------------------------------------------------ */
+/* ---- lookup ---------------------------------------------------------------- */
 
 static void hit(struct walk *w, uint32_t k, uint64_t *slot)
 {
@@ -254,9 +254,9 @@ static int miss(struct walk *w, uint32_t k, uint64_t line)
 	return count_miss(w, k, line);
 }
 
-/* ---- the whole way --------------------------------------------------------- */
+/* ---- the complete path ----------------------------------------------------- */
 
-/* Our own copies: shared as long as somebody else has the line. */
+/* Set the shared flag of this core's copies to whether other cores still hold the line. */
 static void set_shared(struct use *u, const struct peers *peers)
 {
 	uint32_t k;
@@ -277,7 +277,7 @@ static void note_served(struct walk *w, bool from_peer, bool from_memory)
 
 	if (from_peer && w->first_hit != 0)
 		served = SIM_SERVED_PEER;
-	/* Levels in order, then a peer, then memory. */
+	/* Order: levels, then a peer, then memory. */
 	if (served == w->u->sim->nr_levels || out->served == w->u->sim->nr_levels)
 		out->served = (uint8_t)w->u->sim->nr_levels;
 	else if (served > out->served)
@@ -290,7 +290,7 @@ static void note_served(struct walk *w, bool from_peer, bool from_memory)
 	out->fetched = (uint16_t)(out->fetched + from_memory);
 }
 
-/* Where the line comes from if no level had it, and what becomes of a peer's changes. */
+/* Count the source of the line (a peer or memory) if no level of this core held it. */
 static void bring(struct walk *w, const struct peers *peers)
 {
 	struct sim *s = w->u->sim;
@@ -329,7 +329,7 @@ static void fill_all(struct walk *w, const struct peers *peers)
 		s->totals.memory_writes += s->weight;
 }
 
-/* Behind a use in a machine of many cores. */
+/* After a use, with several cores: record it if the line is followed. */
 static void follow_up(struct use *u, bool was_lost)
 {
 	uint64_t *slot;
@@ -394,7 +394,7 @@ int path_miss(struct use *u)
 	fill_all(&w, &peers);
 	if (peers.dirty && (!u->is_write || w.kept >= peers.common))
 		path_write_back(u->sim, u->core, peers.common - 1, u->line);
-	/* A cache that several share may have had it for another of them. */
+	/* A cache that several cores share may have held the line for another core. */
 	if (u->sim->directory && w.first_hit < u->sim->nr_private &&
 	    cache_find(u->core->path[w.first_hit], u->line))
 		ret = coherence_has(u->sim, u->core, u->line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - lines in one long list, found by a hash: a fully associative cache of any size. */
+/* pool.c - a fully associative cache of any size: one list of lines, with a hash. */
 #include "memory/sim/pool.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.h - lines in one long list, found by a hash: a fully associative cache of any size.
+ * pool.h - a fully associative cache of any size: one list of lines, with a hash.
  *
- * It is the cache itself where a level is fully associative, and beside every other cache it is the
- * yardstick that tells conflict from capacity (LRU, then).  Newest, or last used, is in front.
+ * A pool is the cache itself if a level is fully associative.  It is also the LRU shadow of
+ * every cache, which separates conflict misses from capacity misses.  The newest or most
+ * recently used line is first.
  */
 #ifndef MEMORY_SIM_POOL_H
 #define MEMORY_SIM_POOL_H
@@ -14,38 +15,39 @@
 
 #define POOL_NONE 0u
 
-/* Values are whatever the caller stores; those with the same key (value >> 4) are one line. */
+/* The caller chooses the values; values with the same key (value >> 4) are one line. */
 #define POOL_KEY(value) ((value) >> 4)
 
 struct pool_node {
 	uint64_t value;
 	uint32_t newer, older; /* in the list; POOL_NONE at the ends */
-	uint32_t chain;        /* the next of the same bucket; of the free ones */
+	uint32_t chain;        /* the next node of the bucket, or of the free list */
 };
 
 struct pool {
-	struct pool_node *nodes; /* from 1 on */
+	struct pool_node *nodes; /* numbered from 1 */
 	uint32_t *buckets;
 	uint32_t nr_buckets; /* a power of two */
 	uint32_t size;       /* lines */
 	uint32_t nr;         /* in use now */
-	uint32_t fresh;      /* nodes that were never used start here */
-	uint32_t spare;      /* nodes that were given back */
+	uint32_t fresh;      /* first node that was never used */
+	uint32_t spare;      /* list of freed nodes */
 	uint32_t newest, oldest;
-	uint64_t seed; /* of the hash: nobody shall choose addresses that collide */
+	uint64_t seed; /* of the hash: random, so that no program can choose addresses that collide
+			*/
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int pool_init(struct pool *p, uint64_t size);
 void pool_release(struct pool *p);
 
 /* The node of the line of @value, or POOL_NONE. */
 uint32_t pool_find(const struct pool *p, uint64_t value);
 
-/* It will be looked for soon. */
+/* Prefetch the bucket: the line will be looked up soon. */
 void pool_fetch(const struct pool *p, uint64_t value);
 
-/* Enter at the front; there must be room. */
+/* Insert at the front.  The pool must not be full. */
 uint32_t pool_add(struct pool *p, uint64_t value);
 
 void pool_remove(struct pool *p, uint32_t node);

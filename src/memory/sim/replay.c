@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.c - a trace through a simulator. */
+/* replay.c - run a trace through a simulator. */
 #include "memory/sim/replay.h"
 
 #include <errno.h>
@@ -7,17 +7,17 @@
 
 #include "base/progress.h"
 
-#define PROGRESS_STEP (1u << 20) /* accesses between two looks at the clock */
+#define PROGRESS_STEP (1u << 20) /* accesses between two progress updates */
 
 struct replaying {
 	struct replay *p;
 	struct sim *s;
 	const struct mem_facts *facts;
-	bool on; /* between the marks */
+	bool on; /* between from_mark and to_mark */
 	uint32_t weight_256;
 };
 
-/* A thread is met for the first time: where is it to run? */
+/* On the first access of a thread: map it to its core. */
 static int place_thread(struct replaying *g, uint32_t thread)
 {
 	uint64_t *known, id;
@@ -69,12 +69,12 @@ static int other_record(struct replaying *g, const struct mem_record *r)
 	} else if (r->kind == MEM_GAP) {
 		g->p->left_out += r->value;
 	}
-	if (g->p->select) /* it follows the annotations */
+	if (g->p->select) /* the selection follows the annotations */
 		mem_select_wants(g->p->select, r, g->facts, &type, &offset);
 	return g->p->each ? g->p->each(g->p->context, r, NULL) : 0;
 }
 
-/* One by one: somebody chooses, or wants to be told. */
+/* Access by access: there is a selection or a callback. */
 static int run_slowly(struct replaying *g, const struct mem_run *run)
 {
 	struct mem_record rec = { .thread = run->thread,
@@ -131,7 +131,7 @@ static int accesses(struct replaying *g, const struct mem_run *run)
 	return sim_run(g->s, run->thread, run->access, run->nr);
 }
 
-/* What is missing and stands in no gap. */
+/* Add the losses that the trace counts without a gap record. */
 static void untold(struct replay *p, const struct mem_facts *facts)
 {
 	uint32_t i;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - many accesses in a row, on the short way.
+ * run.c - many accesses in a row: the fast path.
  *
- * What is simulated most is simple: one core so far, every level write-back, allocating and
- * non-inclusive, LRU in the first one, no TLB, no prefetch.  For that, this does what path.c does,
- * with nothing to decide.  Whatever is not that simple goes the long way.  Both come to the
+ * The most common machine is simple: one core so far, every level write-back, allocating and
+ * non-inclusive, LRU in the first level, no TLB, no prefetch.  For it, this file does what
+ * path.c does, without the decisions.  Every other case takes the general path.  Both give the
  * same counts (tests/memory/sim).
  */
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "memory/sim/classes.h"
 #include "memory/sim/machine.h"
 
-#define AHEAD  16 /* accesses: so early the second level's set is fetched */
-#define CLOSER 8  /* and what its shadow knows of the line */
+#define AHEAD  16 /* accesses: distance at which the second level's set is prefetched */
+#define CLOSER 8  /* the same for the line's node in its shadow */
 
 static bool is_simple(const struct sim *s, const struct cache *first)
 {
@@ -31,7 +31,7 @@ static bool is_simple(const struct sim *s, const struct cache *first)
 	return true;
 }
 
-/* A level lost a line for another. */
+/* Count the eviction of @victim from level @k. */
 static inline void lose(struct sim *s, const struct core *core, uint32_t k, uint64_t victim)
 {
 	s->traffic[k].evictions += s->weight;
@@ -57,7 +57,7 @@ static inline int miss_at(struct sim *s, struct thread *t, struct cache *c, uint
 	return 0;
 }
 
-/* The first level does not have the line. */
+/* Handle a miss of the first level. */
 static int miss(struct sim *s, struct thread *t, uint64_t line, bool is_write)
 {
 	struct core *core = t->core;
@@ -115,8 +115,9 @@ static inline int use(struct sim *s, struct thread *t, struct cache *c, uint64_t
 }
 
 /*
- * Where many accesses miss the first level, most of the time is spent waiting for what is known of
- * the second: it is asked for while others are simulated.
+ * If many accesses miss the first level, most of the time goes into cache misses of the
+ * simulator itself, on the data of the second level.  Prefetch that data while other accesses
+ * are simulated.
  */
 static inline void fetch_ahead(const struct cache *c, const struct mem_access *a, size_t left)
 {
@@ -166,7 +167,7 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 		ret = use(s, t, first, line, a->is_write);
 	}
 	s->totals.bytes += bytes * s->weight;
-	/* Fetching ahead pays where more than a few in a hundred miss. */
+	/* Prefetching pays off if more than about 3 % of the accesses miss. */
 	before = t->level[0].misses[0] + t->level[0].misses[1] - before;
 	s->missing = before > nr * s->weight / 32;
 	return ret;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sharing.c - lines that several cores want: who takes them from whom, and whether for a reason.
+ * sharing.c - lines that several cores use: true and false sharing.
  *
- * A line is followed from the first time that a write takes it from another core.  From then
- * on every use of it comes here, hits as well.  Per core that lost it, `stale` collects what
- * others wrote meanwhile.  If the core misses the line and touches any of that, then or
- * as long as it has the line, the miss was needed: true sharing.  If it never does, the two only
- * happened to be neighbours: false sharing.  (M. Dubois et al. told them apart like this.)  A miss
- * counts as false until it is known better.
+ * A line is followed from the first time that a write takes it from another core.  From then on
+ * every use of it is reported here, hits too.  For each core that lost the line, `stale`
+ * collects the bytes that other cores wrote since.  If the core misses the line and touches any
+ * of these bytes, at the miss or while it holds the line, the miss was needed: true sharing.  If
+ * it never does, the data only happened to be in the same line: false sharing.  (The definition
+ * of M. Dubois et al.)  A miss counts as false until it turns out to be true.
  *
- * At most `max` lines are followed at a time; then the half that was taken least often is
- * dropped, and counted.
+ * At most `max` lines are followed at a time.  Beyond that, the half with the fewest false
+ * misses (then the fewest invalidations) is dropped, and counted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,21 +18,21 @@
 #include "memory/sim/machine.h"
 
 #define LINES_KEPT 16384u
-#define CORES_KEPT 64u /* that lost it, followed per line */
+#define CORES_KEPT 64u /* cores that lost the line, followed per line */
 
-/* A core that had the line. */
+/* A core that has held the line. */
 struct loser {
 	uint32_t core;
 	uint32_t by;    /* the thread that took it */
-	uint32_t theft; /* index in thefts; SIM_NOBODY: not told apart */
-	bool lost;      /* and does not have it again */
-	bool undecided; /* it has, by a miss that looks false so far */
-	uint64_t stale; /* what others wrote meanwhile */
+	uint32_t theft; /* index in thefts; SIM_NOBODY: not counted separately */
+	bool lost;      /* and does not hold it again */
+	bool undecided; /* it holds it again; the miss counts as false so far */
+	uint64_t stale; /* bytes that other cores wrote since the loss */
 };
 
 struct followed {
-	struct sim_shared_line public; /* must be first: by_weight() looks at it */
-	struct sim_shared_line told;   /* the same with whole counts, for those who asked */
+	struct sim_shared_line public; /* must be first: by_weight() reads it */
+	struct sim_shared_line told;   /* a copy with whole counts, for sim_shared_lines() */
 	uint64_t line;
 	struct loser *losers;
 	uint32_t nr_losers;
@@ -146,9 +146,9 @@ static struct followed *follow(struct sim *s, uint64_t line)
 	return f;
 }
 
-/* ---- who ------------------------------------------------------------------ */
+/* ---- threads and cores of a line ------------------------------------------ */
 
-/* One more in an array that grows by doubling; NULL: no memory. */
+/* Append an element to an array that grows by doubling.  NULL: no memory. */
 static void *one_more(void **array, uint32_t *nr, size_t size)
 {
 	char *more = *array;
@@ -216,7 +216,7 @@ static uint32_t theft_of(struct sim_shared_line *p, uint32_t by, uint32_t from)
 	return i;
 }
 
-/* ---- what happens ----------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------- */
 
 int sharing_taken(const struct use *u, const struct core *victim)
 {
@@ -237,12 +237,12 @@ int sharing_taken(const struct use *u, const struct core *victim)
 		f->public.thefts[theft].invalidations += s->weight;
 	l = loser_of(f, victim->number, true);
 	if (!l)
-		return 0; /* one of too many: its next miss is of unknown kind */
+		return 0; /* too many cores: the kind of its next miss is unknown */
 	l->by = by;
 	l->theft = theft;
 	l->lost = true;
 	l->undecided = false;
-	l->stale = 0; /* this write is added by the use that it is */
+	l->stale = 0; /* sharing_use() adds this write */
 	return 0;
 }
 
@@ -278,7 +278,7 @@ static void decide(struct sim *s, struct followed *f, struct loser *l, bool need
 		t->false_misses += s->weight;
 }
 
-/* What looked false was true.  Weights may differ: no count goes below 0. */
+/* Correct a miss that counted as false.  Weights may differ, so clamp at 0. */
 static void less(uint64_t *count, uint64_t by)
 {
 	*count -= *count < by ? *count : by;
@@ -335,15 +335,15 @@ bool sharing_follows(const struct sim *s, uint64_t line)
 	return find(s->sharing, line) != NULL;
 }
 
-/* ---- telling ----------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------- */
 
-/* Counters are in 1/256. */
+/* Round a counter in units of 1/256. */
 static uint64_t whole(uint64_t count)
 {
 	return count / 256 + (count % 256 >= 128);
 }
 
-/* False: no memory. */
+/* Make the copy for the caller.  Returns false if there is no memory. */
 static bool tell(struct followed *f)
 {
 	struct sim_shared_line *to = &f->told;

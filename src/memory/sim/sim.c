@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sim.c - caches, and what a program's accesses do to them: cores, threads, and the way in. */
+/* sim.c - the simulator: cores, threads, and the entry points for accesses. */
 #include "memory/sim/sim.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "memory/sim/classes.h"
 #include "memory/sim/machine.h"
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- create and free ------------------------------------------------------- */
 
 static uint32_t log2_of(uint64_t v)
 {
@@ -187,7 +187,7 @@ struct thread *sim_thread_of(struct sim *s, uint32_t number)
 	if (!index)
 		return NULL;
 	if (!*index && s->nr_threads >= SIM_THREADS_MAX) {
-		/* Too many: they are one. */
+		/* Too many threads: count the rest as one. */
 		u64map_remove(&s->by_number, number);
 		index = u64map_at(&s->by_number, SIM_NOBODY);
 		number = SIM_NOBODY;
@@ -243,7 +243,7 @@ static void tlb_look(struct sim *s, struct thread *t, uint64_t page, struct sim_
 	}
 }
 
-/* Which 64ths of its line. */
+/* The 64ths of @line that the bytes @first to @last touch. */
 static uint64_t part_of(const struct sim *s, uint64_t line, uint64_t first, uint64_t last)
 {
 	uint32_t shift = s->line_shift[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* totals.c - what came of a simulation: counts, whole again. */
+/* totals.c - results of a simulation, rounded to whole counts. */
 #include "memory/sim/machine.h"
 
-/* Counters are in 1/256. */
+/* Round counters in units of 1/256. */
 static void whole(uint64_t *count, size_t nr)
 {
 	size_t i;
