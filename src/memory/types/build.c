@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.c - from an entry of the DWARF to a type.
+ * build.c - build a type from a DWARF entry.
  *
- * References in a damaged file may lead round in circles: every chain has a bound, and a
- * record that contains itself is cut where it does.
+ * References in a corrupt file may form cycles: every chain has a bound, and a record that
+ * contains itself is cut at that point.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "memory/types/model.h"
 
 #define BUILDING  UINT64_MAX
-#define SIZE_MAX_ (UINT64_C(1) << 46) /* no object is larger than an address space */
+#define SIZE_MAX_ (UINT64_C(1) << 46) /* larger than any address space */
 
 bool die_flag(Dwarf_Die *die, unsigned name)
 {
@@ -154,7 +154,7 @@ uint64_t die_array_count(Dwarf_Die *die)
 	return count;
 }
 
-/* Where it begins; false: that is computed (a virtual base), or nonsense. */
+/* The offset of a member.  Returns false if it is computed (a virtual base) or corrupt. */
 static bool member_offset(Dwarf_Die *die, uint64_t *out)
 {
 	Dwarf_Attribute attr;
@@ -187,7 +187,8 @@ static bool member_bits(Dwarf_Die *die, struct type_member *m)
 		return false;
 	if (attr_u64(die, DW_AT_data_bit_offset, &offset)) { /* from the start of the record */
 		offset += m->offset * 8;
-	} else if (attr_u64(die, DW_AT_bit_offset, &offset)) { /* from the top of its unit */
+	} else if (attr_u64(die, DW_AT_bit_offset,
+			    &offset)) { /* from the most significant bit of its unit */
 		attr_u64(die, DW_AT_byte_size, &unit);
 		if (offset + size > unit * 8)
 			return false;
@@ -205,7 +206,7 @@ static bool member_bits(Dwarf_Die *die, struct type_member *m)
 	return true;
 }
 
-/* Without a word it is what the kind of record has. */
+/* Without DW_AT_accessibility, the default of the kind of record applies. */
 static unsigned access_flags(Dwarf_Die *die, enum type_kind kind)
 {
 	uint64_t access;
@@ -225,7 +226,7 @@ static const char *bits_text(struct types *t, const char *declaration, uint32_t 
 	return types_keep(t, text);
 }
 
-/* An alignment that was asked for is part of the declaration. */
+/* An explicit alignment is part of the declaration. */
 static void align_member(struct types *t, struct type_member *m, uint32_t align, bool cxx)
 {
 	char text[4200];
@@ -236,7 +237,7 @@ static void align_member(struct types *t, struct type_member *m, uint32_t align,
 	m->text = types_keep(t, text);
 }
 
-/* False: it takes no place that we could tell. */
+/* Returns false if the member has no known place in the record. */
 static bool read_member(struct types *t, Dwarf_Die *die, enum type_kind kind, struct type_member *m)
 {
 	const char *name = dwarf_diename(die);
@@ -318,13 +319,13 @@ static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
 			break;
 		child = next;
 	} while (more == 0 && type->nr_members < TYPE_MEMBERS_MAX);
-	/* Members of a union have the order of the source; they all begin where they begin. */
+	/* Members of a union keep the order of the source: all have the same offset. */
 	if (type->nr_members > 1 && type->kind != TYPE_UNION)
 		qsort(type->members, type->nr_members, sizeof(*type->members), by_offset);
 	return 0;
 }
 
-/* clang may only announce a base or a member's class: it goes as far as the next one at most. */
+/* clang may only declare a base or a member's class: its size is at most up to the next member. */
 static void bound_unknown(struct type *type)
 {
 	uint32_t i;
@@ -361,7 +362,7 @@ static void align_record(Dwarf_Die *die, struct type *type)
 	type->align = (uint32_t)align;
 }
 
-/* Not dwarf_decl_file(): that asserts what a split or damaged file need not keep. */
+/* Not dwarf_decl_file(): it asserts conditions that a split or corrupt file may violate. */
 const char *die_file(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -373,7 +374,7 @@ const char *die_file(Dwarf_Die *die)
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) ||
 	    dwarf_formudata(&attr, &number) != 0 || !dwarf_diecu(die, &unit, NULL, NULL))
 		return NULL;
-	/* From DWARF 5 on number 0 is the file of the unit. */
+	/* From DWARF 5 on, number 0 is the file of the unit. */
 	if (number == 0)
 		return dwarf_diename(&unit);
 	if (dwarf_getsrcfiles(&unit, &files, &nr) != 0 || number >= nr)
@@ -406,7 +407,7 @@ static int build_array(struct types *t, Dwarf_Die *die, struct type *type)
 	if (__builtin_mul_overflow(type->count, element->size, &type->size) ||
 	    type->size > SIZE_MAX_)
 		type->size = type->count = 0;
-	/* An array of arrays (a typedef of one) is one of what is below. */
+	/* An array of arrays (through a typedef) becomes one array of the innermost element. */
 	if (element->kind == TYPE_ARRAY) {
 		type->count *= element->count;
 		type->element = element->element;
@@ -475,7 +476,7 @@ static int fill(struct types *t, Dwarf_Die *die, struct type *type)
 	return types_make_leaves(t, type);
 }
 
-/* The same in another translation unit: a name, a size and a place make it the same. */
+/* Types of different translation units are the same if name, size and source location agree. */
 static int64_t identity(struct types *t, const struct type *type)
 {
 	char text[4400];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index.c - one walk through a file's DWARF: its variables by address, its types by name.
+ * index.c - one pass over a file's DWARF: variables by address, types by name.
  *
- * Nothing is built on the way.  The file may be anything: the walk goes forward only (a
- * sibling that lies before its brother is where it stops), to a depth, and over no more entries
- * than a large program has.
+ * The pass builds no types.  The file may be corrupt, so the pass only goes forward (it stops at
+ * a sibling that is not after its predecessor), to a limited depth, and over at most as many
+ * entries as a large program has.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -23,8 +23,8 @@ struct walk_state {
 	struct types_module *m;
 	Dwarf_Addr bias;
 	uint64_t nr;
-	const char *last;      /* of the entries of this unit */
-	char scope[NAME_MAX_]; /* "ns::Class::" of where we are */
+	const char *last;      /* the last entry visited in this unit */
+	char scope[NAME_MAX_]; /* "ns::Class::" of the current entry */
 	size_t scope_size;
 	bool broken, no_memory;
 };
@@ -65,7 +65,7 @@ static uint64_t add_entry(struct types *t, const Dwarf_Die *die)
 	return t->nr_entries;
 }
 
-/* The first of a name stays: the same type comes once per translation unit. */
+/* The first entry of a name is kept: the same type occurs once per translation unit. */
 static bool enter(struct u64map *map, uint64_t text, uint64_t entry)
 {
 	uint64_t *at = u64map_at(map, text);
@@ -75,7 +75,7 @@ static bool enter(struct u64map *map, uint64_t text, uint64_t entry)
 	return at != NULL;
 }
 
-/* By its last word: several different ones of that word are none. */
+/* Index by the last part of the name.  If several different types share it, the entry is 0. */
 static bool enter_last(struct walk_state *w, const char *name, uint64_t text, uint64_t entry)
 {
 	int64_t last = strtab_intern(&w->t->texts, name);
@@ -106,7 +106,7 @@ static void add_type(struct walk_state *w, Dwarf_Die *die, const char *name, boo
 	if (plain < 0 || text < 0 ||
 	    u64map_put(&w->t->scoped, die_key(die), (uint64_t)plain + 1) < 0)
 		goto no_memory;
-	/* One that is only announced leads nowhere. */
+	/* A declaration has no members. */
 	if (die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_signature))
 		return;
 	if (u64map_get(map, (uint64_t)text, &known) && known)
@@ -121,7 +121,7 @@ no_memory:
 	w->no_memory = true;
 }
 
-/* typedef struct { ... } name: the name of the typedef is as good as its own. */
+/* typedef struct { ... } name: the name of the typedef becomes the name of the struct. */
 static void name_nameless(struct walk_state *w, Dwarf_Die *die, const char *name)
 {
 	char full[NAME_MAX_ * 2];
@@ -143,7 +143,7 @@ static void name_nameless(struct walk_state *w, Dwarf_Die *die, const char *name
 
 /* ---- variables ----------------------------------------------------------- */
 
-/* A fixed address; thread-local and register variables have none. */
+/* The fixed address of a variable; thread-local and register variables have none. */
 static bool fixed_address(Dwarf_Die *die, Dwarf_Addr *out)
 {
 	Dwarf_Attribute attr, address;
@@ -176,7 +176,10 @@ static struct variable *new_variable(struct types_module *m)
 	return &m->variables[m->nr_variables];
 }
 
-/* A static member is declared in its class and defined outside: its class is where it belongs. */
+/*
+ * A static member is declared in its class and defined outside of it: use the name from the
+ * class.
+ */
 static const char *scoped_name(struct walk_state *w, Dwarf_Die *die, char *out, size_t size)
 {
 	Dwarf_Attribute attr;
@@ -219,7 +222,7 @@ static void add_variable(struct walk_state *w, Dwarf_Die *die)
 	w->m->nr_variables++;
 }
 
-/* Static members: remembered by their class, for the definition that follows. */
+/* Record the name of a static member with its class, for its definition. */
 static void remember_member(struct walk_state *w, Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
@@ -308,7 +311,7 @@ static void walk_children(struct walk_state *w, Dwarf_Die *parent, unsigned dept
 
 	if (dwarf_child(parent, &die) != 0)
 		return;
-	/* To find the next one behind so many costs their number each time: no program has them. */
+	/* dwarf_siblingof() may walk over all nested entries; no program nests this deep. */
 	if (depth > DEPTH_MAX) {
 		w->broken = true;
 		return;
@@ -316,7 +319,7 @@ static void walk_children(struct walk_state *w, Dwarf_Die *parent, unsigned dept
 	do {
 		if (w->no_memory || w->broken)
 			return;
-		/* In this order entries lie one behind the other; none is met twice. */
+		/* Entries are visited in the order of the file, so none is visited twice. */
 		if (++w->nr > ENTRIES_MAX || (const char *)die.addr <= w->last) {
 			w->broken = true;
 			return;

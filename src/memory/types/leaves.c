@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leaves.c - the fields of a type by path, and which of them lies at an offset. */
+/* leaves.c - the fields of a type by path, and the field at an offset. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "memory/types/model.h"
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- build --------------------------------------------------------------- */
 
 struct leaves {
 	struct types *t;
@@ -40,7 +40,7 @@ static struct type_leaf *add(struct leaves *l, const char *path, const char *typ
 	return &l->list[l->nr++];
 }
 
-/* A record whose leaves stand for the member, itself or as the element of an array. */
+/* The record whose leaves replace the member: the member's type, or the element of its array. */
 static const struct type *record_of(const struct types *t, const struct type_member *m,
 				    bool *is_array)
 {
@@ -52,7 +52,7 @@ static const struct type *record_of(const struct types *t, const struct type_mem
 	return type_is_record(type) && type->nr_leaves ? type : NULL;
 }
 
-/* std::atomic<int> and its kind: one field that is all of it.  The member's name says enough. */
+/* std::atomic<int> and similar: one field that fills the record.  The member's name is enough. */
 static bool is_wrapper(const struct type *inner)
 {
 	return inner->nr_leaves == 1 && inner->leaves[0].size == inner->size;
@@ -79,7 +79,7 @@ static void add_record(struct leaves *l, const struct type_member *m, uint32_t i
 	}
 }
 
-/* Bit-fields that lie next to each other, from member @first on; returns how many. */
+/* Make one leaf of adjacent bit-fields, from member @first on.  Returns their number. */
 static uint32_t add_bits(struct leaves *l, struct type *type, uint32_t first)
 {
 	const struct type_member *m = &type->members[first];
@@ -135,7 +135,7 @@ int types_make_leaves(struct types *t, struct type *type)
 		m->first_leaf = l.nr;
 		inner = record_of(t, m, &is_array);
 		if (m->flags & MEMBER_INHERITED && !inner && m->type) {
-			i++; /* a base without members takes no place of its own */
+			i++; /* an empty base takes no space */
 			continue;
 		}
 		if (inner && l.nr + inner->nr_leaves + (type->nr_members - i) <= TYPE_LEAVES_MAX)
@@ -150,11 +150,11 @@ int types_make_leaves(struct types *t, struct type *type)
 	return l.no_memory ? -ENOMEM : 0;
 }
 
-/* ---- finding ------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------- */
 
 struct found {
 	uint32_t leaf;
-	uint64_t start, end; /* offsets, of the occurrence that was hit */
+	uint64_t start, end; /* offsets of the occurrence that contains the access */
 };
 
 static struct found find(const struct types *t, const struct type *type, uint64_t offset,
@@ -209,7 +209,7 @@ static struct found find_in_union(const struct types *t, const struct type *type
 	return best;
 }
 
-/* The last member that begins at @offset or before; nr_members: none does. */
+/* The last member that starts at @offset or before; nr_members if there is none. */
 static uint32_t member_before(const struct type *type, uint64_t offset)
 {
 	uint32_t low = 0, high = type->nr_members;
@@ -238,7 +238,10 @@ static struct found find(const struct types *t, const struct type *type, uint64_
 		padding.end = type->members[at + 1].offset;
 	if (at == type->nr_members && at)
 		padding.end = type->members[0].offset;
-	/* Empty members (a base without members, an array of none) lie where others do. */
+	/*
+	 * Empty members (an empty base, an array without elements) share their offset with
+	 * others.
+	 */
 	for (i = at; i < type->nr_members && at - i < 8; i--) {
 		const struct type_member *m = &type->members[i];
 
@@ -263,7 +266,7 @@ uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, 
 	f = find(t, type, offset, size, 0);
 	if (f.leaf != LEAF_PADDING && f.leaf >= type->nr_leaves)
 		f.leaf = LEAF_PADDING;
-	/* Whatever the file says: forward. */
+	/* Even for corrupt debug information, make progress. */
 	*end = f.end > offset ? f.end : offset + 1;
 	return f.leaf;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c - what lies at an address: annotations, variables, kinds of memory. */
+/* places.c - the data at an address: annotation, variable or kind of memory. */
 #include "memory/types/places.h"
 
 #include <errno.h>
@@ -12,19 +12,19 @@
 
 #define CACHE_SIZE 1024u /* a power of two */
 
-/* A run of elements of one type. */
+/* Consecutive elements of one type. */
 struct span {
 	uint64_t start, end, stride;
-	uint32_t type; /* of an element; 0: not known */
+	uint32_t type; /* of an element; 0: unknown */
 	uint32_t owner;
 	bool annotated, has_inner;
 	const struct type_variable *variable;
 };
 
-/* A type's name in annotations. */
+/* A type name that annotations use. */
 struct named {
 	uint32_t type;  /* of an element */
-	uint32_t owner; /* 1 + number, once it is needed */
+	uint32_t owner; /* 1 + number; 0: not needed yet */
 	bool is_known;
 };
 
@@ -41,14 +41,14 @@ struct mem_places {
 	size_t named_size;
 	struct owner *owners;
 	uint32_t nr_owners, owners_size;
-	struct strtab identities; /* of owners: same numbers */
+	struct strtab identities; /* of owners: the same numbers */
 	uint32_t *by_type;        /* 1 + owner of a record type */
-	uint8_t *inner;           /* 0: not looked; 1: no array of records inside; 2: there is */
+	uint8_t *inner;           /* 0: unknown; 1: no array of records inside; 2: there is one */
 	uint32_t by_type_size;
 	uint64_t generation;
 	struct cached *cache;
-	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, of the kinds before modules */
-	const char *last_module;            /* the last file whose data was met, and */
+	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, for the kinds before OWNER_MODULE */
+	const char *last_module;            /* the module of the last access to module data */
 	uint32_t last_module_owner;
 };
 
@@ -69,7 +69,7 @@ struct mem_places *mem_places_new(struct types *types)
 
 /* ---- owners -------------------------------------------------------------- */
 
-/* The number of the owner that @identity means; entered as @owner if it is new.  -ENOMEM. */
+/* The owner number of @identity; a new identity is entered as @owner.  -ENOMEM. */
 static int64_t owner_number(struct mem_places *p, const char *identity, const struct owner *owner)
 {
 	int64_t number = strtab_intern(&p->identities, identity);
@@ -148,7 +148,10 @@ static int64_t owner_of_variable(struct mem_places *p, const struct type_variabl
 	return owner_number(p, identity, &owner);
 }
 
-/* Most accesses of a program without annotations come here: no look at texts the second time. */
+/*
+ * Most accesses of a program without annotations end here: cache the result, without text
+ * lookups.
+ */
 static int64_t owner_of_kind(struct mem_places *p, enum owner_kind kind, const char *name)
 {
 	struct owner owner = { .kind = kind, .name = name };
@@ -172,7 +175,7 @@ static int64_t owner_of_kind(struct mem_places *p, enum owner_kind kind, const c
 	return number;
 }
 
-/* ---- what is inside ------------------------------------------------------ */
+/* ---- arrays inside records ----------------------------------------------- */
 
 static const struct type *array_of_records(const struct types *t, const struct type_member *m)
 {
@@ -208,7 +211,7 @@ static int has_inner(struct mem_places *p, uint32_t type)
 	return p->inner[type] == 2;
 }
 
-/* The array of records inside a record of @type that @offset falls in; *@at: where it begins. */
+/* The array of records inside a record of @type that contains @offset; *@at is its start. */
 static const struct type *inner_array(const struct types *t, const struct type *type,
 				      uint64_t offset, uint64_t *at)
 {
@@ -331,7 +334,7 @@ static bool is_open_ended(const struct type *type)
 	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
 }
 
-/* malloc(n * sizeof(x)) may be told as one element of n times the size. */
+/* malloc(n * sizeof(x)) may be annotated as one element of n times the size. */
 static uint64_t stride_of(const struct type *type, uint32_t elem_size)
 {
 	if (type->size && elem_size > type->size && elem_size % type->size == 0 &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spell.c - types and members as C and C++ write them, so that the text can be compiled again.
+ * spell.c - types and members in C and C++ syntax that can be compiled again.
  *
- * C declarations grow from the name outwards: pointers before it, arrays and parameters
- * behind it, the name of the innermost type first of all.  A `struct spell` holds both sides.
+ * C declarations grow from the name outwards: pointers before it, arrays and parameters after
+ * it, the name of the innermost type at the very front.  A `struct spell` holds both sides.
  */
 #include <dwarf.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void prepend(struct spell *s, const char *text)
 	memcpy(s->before, text, more);
 }
 
-/* A word before what is there: "int" before "*x", "const" before "int". */
+/* Put a word in front: "int" before "*x", "const" before "int". */
 static void prepend_word(struct spell *s, const char *word)
 {
 	if (s->before[0])
@@ -53,7 +53,7 @@ static void prepend_word(struct spell *s, const char *word)
 	prepend(s, word);
 }
 
-/* Does the type bind to the name from behind, so that a pointer to it needs parentheses? */
+/* True if the type binds to the right of the name: a pointer to it needs parentheses. */
 static bool binds_behind(Dwarf_Die *die)
 {
 	int tag = dwarf_tag(die);
@@ -158,7 +158,7 @@ static void spell_member_pointer(struct spell *s, Dwarf_Die *die)
 	spell_type(s, &of);
 }
 
-/* ---- what has a name ------------------------------------------------------ */
+/* ---- named types ---------------------------------------------------------- */
 
 static const char *word_of(int tag)
 {
@@ -174,7 +174,7 @@ static const char *word_of(int tag)
 	}
 }
 
-/* "struct { int a; int b; }": as it was declared, in a line. */
+/* "struct { int a; int b; }": the declaration of an unnamed type on one line. */
 static void spell_body(struct spell *s, Dwarf_Die *die)
 {
 	char text[SIDE_MAX];
@@ -251,7 +251,7 @@ static void spell_qualified(struct spell *s, Dwarf_Die *die, const char *word)
 	}
 	peeled = of;
 	pointer = dwarf_tag(&peeled) == DW_TAG_pointer_type;
-	/* Of a pointer it stands behind the star, of all else before the name. */
+	/* A qualifier of a pointer goes after the star, any other before the name. */
 	if (pointer) {
 		prepend_word(s, word);
 		prepend(s, " ");
@@ -308,7 +308,10 @@ static void spell_type(struct spell *s, Dwarf_Die *die)
 
 static const char *spelled(struct types *t, Dwarf_Die *die, const char *name)
 {
-	/* A parameter that is a pointer to a function with such a parameter, and so on. */
+	/*
+	 * Limits nesting: a parameter that is a pointer to a function with such a parameter, and
+	 * so on.
+	 */
 	static _Thread_local unsigned depth;
 	char text[SIDE_MAX * 2];
 	struct spell s;

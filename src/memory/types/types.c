@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types.c - the types of a traced program by number, name and address. */
+/* types.c - the types of a program by number, name and address. */
 #include "memory/types/types.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ const char *types_keep(struct types *t, const char *text)
 	return number < 0 ? NULL : strtab_text(&t->texts, (size_t)number);
 }
 
-/* The first problem is what leads to the others. */
+/* Only the first problem is kept: it usually causes the others. */
 void types_say(struct types *t, const char *fmt, ...)
 {
 	va_list ap;
@@ -50,7 +50,7 @@ uint32_t types_count(const struct types *t)
 
 /* ---- modules ------------------------------------------------------------- */
 
-/* Where the program ends, and between where its libraries lie. */
+/* Record the end of the program, and the span of its libraries. */
 static void note_place(struct types *t, const struct symbol_module *m)
 {
 	struct types_span *all = &t->mapped;
@@ -117,7 +117,7 @@ static struct types_module *module_at(const struct types *t, uint64_t address)
 {
 	size_t i;
 
-	/* The latest first: what was loaded later lies over what was there before. */
+	/* The latest first: a module that was loaded later replaces what was mapped there. */
 	for (i = t->nr_modules; i-- > 0;) {
 		const struct symbol_module *m = &t->modules[i]->file.module;
 
@@ -135,8 +135,9 @@ const char *types_module_at(const struct types *t, uint64_t address)
 }
 
 /*
- * The program comes first in the trace's table; the break follows it, libraries and mappings lie
- * far above and grow downwards, the stack is above them all (and only the kernel's vdso above it).
+ * The program comes first in the trace's table.  The break follows it; libraries and mappings
+ * are far above and grow downwards; the stack is above all of them (only the kernel's vdso is
+ * higher).
  */
 enum types_memory types_memory_at(const struct types *t, uint64_t address)
 {
@@ -155,7 +156,7 @@ static bool ready(struct types *t, struct types_module *m)
 	if (!m->indexed) {
 		m->indexed = true;
 		if (!module_file_ready(&m->file) && m->file.module.path[0] != '/')
-			return false; /* the kernel's vdso: nobody expects a file */
+			return false; /* the kernel's vdso has no file */
 		if (m->file.state != MODULE_READY)
 			types_say(t, "'%.400s' %s: its variables and types have no names",
 				  m->file.module.path, module_state_words(m->file.state));
@@ -188,7 +189,7 @@ static uint32_t find_folded(struct types *t, const char *name, bool only_tags)
 	return number;
 }
 
-/* "struct node", "struct.node" as LLVM says it, and the like: the name behind. */
+/* The name without its tag: "struct node", or "struct.node" as LLVM writes it. */
 static const char *without_tag(const char *name)
 {
 	static const char *const words[] = { "struct", "class", "union", "enum" };
@@ -215,7 +216,7 @@ static uint32_t find_name(struct types *t, const char *name)
 	number = find_folded(t, tag ? tag : folded, tag != NULL);
 	if (number || !tag)
 		return number;
-	/* LLVM tells types of one name apart by numbers: "struct.node.17". */
+	/* LLVM numbers types that have the same name: "struct.node.17". */
 	dot = strrchr(folded, '.');
 	if (!dot || dot < tag || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0')
 		return 0;
@@ -277,7 +278,7 @@ static struct type_variable *keep_symbol(struct types *t, const struct type_vari
 	return kept;
 }
 
-/* Neither types nor names: only the program's own data is worth a word. */
+/* Reported for the program only: libraries are usually stripped. */
 static void say_stripped(struct types *t, const struct types_module *m)
 {
 	if (m->no_debug && m == t->modules[0])
@@ -288,7 +289,7 @@ static void say_stripped(struct types *t, const struct types_module *m)
 			m->file.module.path);
 }
 
-/* What the symbol table says, where no DWARF does: a name and a size. */
+/* The variable from the symbol table, if DWARF has none: a name and a size. */
 static const struct type_variable *from_symbol(struct types *t, struct types_module *m,
 					       uint64_t address)
 {
@@ -302,8 +303,7 @@ static const struct type_variable *from_symbol(struct types *t, struct types_mod
 		say_stripped(t, m);
 		return NULL;
 	}
-	/* Pointers and the like of libc lie in every program; what is larger somebody wants to
-	 * know. */
+	/* Small variables of libc occur in every program; only larger ones are worth a message. */
 	if (m->no_debug || sym.st_size >= 64)
 		types_say(t,
 			  "'%.400s' has no debug information of '%.100s': variables have names, "
