@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pieces.c - the movable parts of a record, and where an order of them puts each. */
+/* pieces.c - the movable parts of a record, and their offsets in a given order. */
 #include "memory/layout/pieces.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTES_MAX (1u << 16) /* of a type with a table of its bytes */
+#define BYTES_MAX (1u << 16) /* largest type that gets a table of its bytes */
 
 /* ---- pieces -------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ const char *pieces_obstacle(const struct type *type)
 	return NULL;
 }
 
-/* How many members from @first on are one piece: bit-fields of one leaf, else one. */
+/* The number of members from @first on that form one piece: the bit-fields of one leaf, else 1. */
 static uint32_t run_of(const struct type *type, uint32_t first)
 {
 	uint32_t n = 1;
@@ -217,7 +217,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 	return to > 1 ? (value + to - 1) / to * to : value;
 }
 
-/* Where bit-fields of a run that follows @at begin, as the ABI has it: in the unit they share. */
+/* The start of bit-fields that follow @at.  As in the ABI, they share a unit if they fit. */
 static uint64_t place_bits(const struct type *type, const struct piece *p, uint64_t at)
 {
 	const struct type_member *m = &type->members[p->first];
@@ -252,7 +252,7 @@ void shape_settle(struct shape *s, uint32_t align, uint32_t line)
 	uint64_t at = 0;
 
 	s->align = 1;
-	align = max32(align, p->of->align); /* what the type asks for by itself, it keeps */
+	align = max32(align, p->of->align); /* the type keeps its own alignment */
 	for (i = 0; i < hot; i++) {
 		uint32_t n = s->order[i];
 

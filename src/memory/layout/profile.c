@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile.c - visits, affinities and used bytes of each type, as the trace goes by. */
+/* profile.c - visits, affinities and used bytes of each type, computed while the trace is read. */
 #include "memory/layout/profile.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ struct profile {
 	struct blame *b;
 	struct profile_type **types;
 	uint32_t nr_types;
-	uint32_t *by_owner; /* 1 + index; 0: none; UINT32_MAX: not wanted */
+	uint32_t *by_owner; /* 1 + index; 0: not seen yet; UINT32_MAX: not profiled */
 	uint32_t by_owner_size;
 	uint64_t now;
 	struct u64map lines; /* line to 1 + index */
 	struct resident *residents;
 	uint32_t nr_residents;
-	unsigned sample; /* lines whose hash ends in so many zeros are followed */
+	unsigned sample; /* lines whose hash ends in this number of zero bits are followed */
 };
 
 struct profile *profile_new(struct blame *b, struct err *err)
@@ -68,7 +68,7 @@ static int new_type(struct profile *p, uint32_t owner, uint32_t *out)
 	return 0;
 }
 
-/* NULL and *@failed false: a place that is of no type with fields. */
+/* NULL with *@failed false: the owner is not a type with fields. */
 static struct profile_type *type_of(struct profile *p, uint32_t owner, bool *failed)
 {
 	uint32_t size = p->by_owner_size ? p->by_owner_size : 64, *more;
@@ -145,7 +145,7 @@ static void end_residence(struct profile *p, const struct resident *r)
 	t->used += (uint64_t)__builtin_popcountll(r->mask) * (unit ? unit : 1);
 }
 
-/* The table is full: half of the lines are no longer followed. */
+/* The table is full: stop following half of the lines. */
 static int thin_out(struct profile *p)
 {
 	struct u64map kept = { 0 };
@@ -204,7 +204,7 @@ static int use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed
 		return 0;
 	}
 	if (!missed)
-		return 0; /* fetched before anybody looked */
+		return 0; /* fetched before the profile followed it */
 	if (p->nr_residents == PROFILE_LINES_MAX) {
 		if (thin_out(p) < 0)
 			return -ENOMEM;
@@ -343,7 +343,7 @@ size_t profile_types(struct profile *p, struct profile_type **out, size_t nr)
 {
 	size_t i;
 
-	/* From here on by cost: nobody looks by owner any more. */
+	/* This invalidates by_owner: no access may follow. */
 	if (p->nr_types)
 		qsort(p->types, p->nr_types, sizeof(struct profile_type *), by_cost);
 	for (i = 0; i < p->nr_types && i < nr; i++)

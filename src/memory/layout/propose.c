@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLD_MIN 16u /* bytes that a split must take out */
+#define COLD_MIN 16u /* bytes that a split must remove at least */
 
 struct proposal {
 	const struct profile_type *t;
@@ -19,7 +19,7 @@ struct proposal {
 
 /* ---- orders -------------------------------------------------------------- */
 
-/* In front, then hot ones, cold ones, and what must be last. */
+/* Sort class: fixed in front, hot, cold, fixed at the end. */
 static int class_of(const struct proposal *q, uint32_t n, bool by_heat)
 {
 	if (q->p->list[n].in_front)
@@ -52,7 +52,10 @@ static int by_align(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Largest alignment first: no holes.  Hot and cold ones apart if @by_heat. */
+/*
+ * Largest alignment first, which leaves no holes.  With @by_heat, cold pieces follow the hot
+ * ones.
+ */
 static void order_packed(const struct proposal *q, struct shape *s, bool by_heat)
 {
 	struct sorting sorting = { q, by_heat };
@@ -60,7 +63,7 @@ static void order_packed(const struct proposal *q, struct shape *s, bool by_heat
 	qsort_r(s->order, q->p->nr, sizeof(*s->order), by_align, &sorting);
 }
 
-/* How much @n belongs to what lies in the line already: used together, and used at all. */
+/* How well @n fits the pieces of the line: visits shared with them, and its own visits. */
 static double attraction(const struct proposal *q, const uint32_t *in, uint32_t nr, uint32_t n)
 {
 	double together = 0;
@@ -71,7 +74,7 @@ static double attraction(const struct proposal *q, const uint32_t *in, uint32_t 
 	return together + (double)q->p->list[n].visits * 1e-3;
 }
 
-/* The piece that fits into @room and belongs there most; NO_PIECE: none. */
+/* The unplaced piece of at most @room bytes that fits the line best; NO_PIECE if there is none. */
 static uint32_t next_for_line(const struct proposal *q, const uint32_t *in, uint32_t nr,
 			      uint64_t room, const bool *placed)
 {
@@ -106,7 +109,7 @@ static int line_by_align(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Fill line after line with what is used together, the hottest first. */
+/* Fill line after line with pieces that are used together, the hottest first. */
 static bool order_lines(const struct proposal *q, struct shape *s)
 {
 	bool *placed = calloc(q->p->nr + 1, sizeof(*placed));
@@ -132,7 +135,7 @@ static bool order_lines(const struct proposal *q, struct shape *s)
 			room = q->line;
 			continue;
 		}
-		if (n == NO_PIECE) /* longer than a line, the hottest first; then what is last */
+		if (n == NO_PIECE) /* longer than a line, the hottest first */
 			n = next_for_line(q, NULL, 0, UINT64_MAX, placed);
 		if (n == NO_PIECE)
 			break;
@@ -161,7 +164,7 @@ static struct shape *start(struct proposal *q, const char *name)
 	return s;
 }
 
-/* Takes @s: kept if it is new, else freed. */
+/* Takes ownership of @s: kept if it is new, else freed. */
 static void offer(struct proposal *q, struct shape *s)
 {
 	int i;
@@ -201,7 +204,7 @@ static void propose_orders(struct proposal *q)
 	}
 }
 
-/* The alignment that keeps an element of @bytes from lying over more lines than it must. */
+/* The alignment at which an element of @bytes spans no more lines than necessary. */
 static uint32_t fitting(uint64_t bytes, uint32_t line)
 {
 	uint32_t align = 1;
@@ -239,7 +242,7 @@ static int by_writer(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* What one thread writes in lines of its own; what nobody writes in front. */
+/* Pieces with the same writers get lines of their own; pieces without a writer come first. */
 static void propose_apart(struct proposal *q)
 {
 	struct shape *s = start(q, "threads in lines of their own");

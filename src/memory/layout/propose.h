@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * propose.h - layouts that may be better than what is there.
+ * propose.h - propose layouts that may be better than the current one.
  *
- * Guesses, each with its reason; which one is good, a replay of the trace decides.
+ * Proposals are guesses from the profile; a replay of the trace decides which are better.
  */
 #ifndef MEMORY_LAYOUT_PROPOSE_H
 #define MEMORY_LAYOUT_PROPOSE_H
@@ -12,8 +12,8 @@
 #define PROPOSE_MAX 10
 
 /*
- * Shapes that differ from each other and from what is, the caller's to free.  Returns how
- * many; -ENOMEM.
+ * Fills @out with shapes that differ from each other and from the current layout; the caller
+ * frees them.  Returns their number, or -ENOMEM.
  */
 int propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remap.c - a file of layouts to try, read and checked. */
+/* remap.c - read and check a file of layouts to try. */
 #include "memory/layout/remap.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct reading {
 	const char *path;
 	uint64_t line;
 	struct err *err;
-	bool *given; /* pieces that were named */
+	bool *given; /* pieces that the line names */
 	bool size_given;
 };
 
@@ -55,7 +55,7 @@ static int number(struct reading *r, const char *text, uint64_t *out)
 	return 0;
 }
 
-/* A piece by the name of one of its members, or of a field of an anonymous one. */
+/* Find a piece by the name of a member, or of a field of an anonymous member. */
 static uint32_t find_piece(const struct pieces *p, const char *name)
 {
 	uint32_t i, j;

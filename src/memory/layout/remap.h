@@ -2,12 +2,12 @@
 /*
  * remap.h - layouts that the user wants to try, from a file.
  *
- *	struct node=key,0;next,8;name,16                 the existing suite's: member, new offset
- *	struct node=sizeof=64;align=64;name,16,32        a new size of the whole, of a member
+ *	struct node=key,0;next,8;name,16                 Cacheray suite syntax: member, new offset
+ *	struct node=sizeof=64;align=64;name,16,32        new size of the record, of a member
  *
- * A line per type; "#" starts a remark.  Numbers are decimal, 0x hexadecimal or 0 octal.
- * Members that are not named stay where they are.  Whole members move, with all that is in
- * them; one with a new size is stretched or shrunk evenly.
+ * One line per type; "#" starts a comment.  Numbers are decimal, 0x hexadecimal or 0 octal.
+ * Members that are not named keep their offset.  A member moves as a whole; a member with a new
+ * size is stretched or shrunk evenly.
  */
 #ifndef MEMORY_LAYOUT_REMAP_H
 #define MEMORY_LAYOUT_REMAP_H
@@ -22,12 +22,12 @@ struct remap {
 	struct remap_type {
 		struct pieces pieces;
 		struct shape *shape;
-		uint64_t line; /* in the file */
+		uint64_t line; /* number of the line in the file */
 	} * types;
 	size_t nr;
 };
 
-/* 0, or a negative errno with the line and what is wrong with it. */
+/* Returns 0, or a negative errno with a message that names the line. */
 int remap_read(struct remap *m, const char *path, struct types *types, struct err *err);
 void remap_release(struct remap *m);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rerun.c - accesses of a trace to where they would go, and to a simulator. */
+/* rerun.c - map the accesses of a trace to new layouts, and simulate them. */
 #include "memory/layout/rerun.h"
 
 #include <errno.h>
@@ -8,16 +8,16 @@
 
 #include "base/u64map.h"
 
-#define NEW_SPACE  (UINT64_C(1) << 52) /* where nothing of a program lies */
+#define NEW_SPACE  (UINT64_C(1) << 52) /* addresses that no program uses */
 #define COLD_SPACE (UINT64_C(1) << 53)
-#define LONG_BLOCK (128u << 10) /* an allocator maps such ones by themselves */
+#define LONG_BLOCK (128u << 10) /* allocators map blocks of this size separately */
 #define PAGE       4096u
 #define BATCH      4096u
 
-/* A block that has moved. */
+/* A block at a new address. */
 struct moved {
-	uint64_t start, end; /* where it was */
-	uint64_t hot, cold;  /* where it is; cold 0: no cold part */
+	uint64_t start, end; /* old address */
+	uint64_t hot, cold;  /* new addresses; cold 0: no cold part */
 	uint64_t hot_room, cold_room;
 	uint32_t next_free;
 };
@@ -29,12 +29,12 @@ struct reshaped {
 
 struct rerun {
 	struct sim *sim;
-	struct reshaped *types; /* by number of the type; shape NULL: as it is */
+	struct reshaped *types; /* by type number; shape NULL: unchanged */
 	uint32_t types_size;
 	struct moved *blocks;
 	uint32_t nr_blocks, blocks_size, free_block; /* 1 + index */
-	struct u64map by_start;                      /* of a block that moved: 1 + index */
-	struct u64map free_rooms;                    /* room to 1 + index of a place to use again */
+	struct u64map by_start;                      /* old start of a moved block to 1 + index */
+	struct u64map free_rooms;                    /* room_of() to 1 + index of a freed range */
 	struct moved *rooms;
 	uint32_t nr_rooms, rooms_size, free_room;
 	uint64_t next_hot, next_cold;
@@ -91,7 +91,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 	return (value + to - 1) / to * to;
 }
 
-/* Room in a space of ours: long blocks and variables keep their place in a page. */
+/* Allocate a range of new addresses.  Long blocks and variables keep their offset in a page. */
 static uint64_t take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_t align, bool packed)
 {
 	uint64_t at;
@@ -112,7 +112,7 @@ static uint64_t room_of(const struct moved *m)
 	return m->hot_room << 20 ^ m->cold_room;
 }
 
-/* A place of that size that was given back, the last one first. */
+/* Reuse a freed range of the same size, the most recently freed first. */
 static bool use_again(struct rerun *r, struct moved *m)
 {
 	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
@@ -179,7 +179,7 @@ static struct moved *new_block(struct rerun *r, uint32_t *index)
 	return &r->blocks[*index - 1];
 }
 
-/* Forget where the block that began at @start went. */
+/* Remove the mapping of the block that started at @start. */
 static int forget(struct rerun *r, uint64_t start)
 {
 	uint64_t index;
@@ -196,7 +196,7 @@ static int forget(struct rerun *r, uint64_t start)
 	return 0;
 }
 
-/* Bytes of the hot part: what lies behind the type in a longer element stays behind it. */
+/* Bytes of the hot part.  Bytes after the type in a longer element stay after it. */
 static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 {
 	uint64_t behind = stride > s->pieces->of->size ? stride - s->pieces->of->size : 0;
@@ -254,7 +254,10 @@ static int put(struct rerun *r, uint64_t address, uint64_t size, bool write)
 	return r->nr_batch == BATCH ? flush(r) : 0;
 }
 
-/* Where offset @at of an element is now, how far it goes on so, and whether in the cold part. */
+/*
+ * The new offset of offset @at of an element.  *@run: bytes that stay contiguous; *@cold: it is
+ * in the cold part.
+ */
 static uint64_t shifted(const struct shape *s, uint64_t at, uint64_t *run, bool *cold)
 {
 	const struct pieces *p = s->pieces;
@@ -262,13 +265,13 @@ static uint64_t shifted(const struct shape *s, uint64_t at, uint64_t *run, bool 
 	uint64_t inside;
 
 	*cold = false;
-	if (n == NO_PIECE) { /* padding, or behind the type */
+	if (n == NO_PIECE) { /* padding, or past the type */
 		*run = 1;
 		return at >= p->of->size ? at - p->of->size + s->bytes : at < s->bytes ? at : 0;
 	}
 	inside = at - p->list[n].offset;
 	*run = p->list[n].size - inside;
-	if (s->size[n] != p->list[n].size) { /* another size: as far into it */
+	if (s->size[n] != p->list[n].size) { /* resized member: scale the offset */
 		*run = 1;
 		inside = inside * s->size[n] / p->list[n].size;
 	}
@@ -299,7 +302,7 @@ static int find_target(struct rerun *r, const struct reshaped *t, uint64_t addre
 	return 0;
 }
 
-/* What of an access lies in one element: from @at to @end. */
+/* The part of an access that is in one element: offsets @at to @end. */
 static int put_element(struct rerun *r, const struct shape *s, const struct target *target,
 		       uint64_t at, uint64_t end, bool write)
 {
@@ -308,7 +311,7 @@ static int put_element(struct rerun *r, const struct shape *s, const struct targ
 
 	while (at < end) {
 		to = shifted(s, at, &run, &cold);
-		/* Neighbours that stay neighbours are one access. */
+		/* Bytes that stay adjacent are one access. */
 		while (at + run < end && shifted(s, at + run, &more, &next_cold) == to + run &&
 		       next_cold == cold)
 			run += more;

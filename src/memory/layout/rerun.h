@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rerun.h - the trace once more, as if some types had other layouts.
+ * rerun.h - replay a trace as if some types had other layouts.
  *
- * Every replay has a simulator of its own; many run beside each other over one reading of the
- * trace.  Accesses to records of a reshaped type go where their field lies now; all others
- * go where they went.
+ * Every replay has its own simulator; many replays share one pass over the trace.  Accesses to
+ * records of a reshaped type go to the new address of their field; all other accesses keep their
+ * address.
  *
- * Blocks whose elements change their size or alignment cannot stay where they are.  They move to
- * an address space of our own: variables and long blocks keep their offset in a page, short
- * blocks lie as an allocator would put them, one after the other, freed ones used again.  The
- * difference that moving makes is not the layout's merit, so what such a shape is compared with
- * is the layout as it is, moved in the same way.
+ * Blocks whose elements change their size or alignment cannot stay at their address.  They move
+ * to a separate address range: variables and long blocks keep their offset in a page; short
+ * blocks are placed as an allocator would place them, one after the other, with reuse of freed
+ * ones.  Moving alone changes the number of misses, and the layout must not get credit for that.
+ * So such a shape is compared with the current layout, moved in the same way.
  */
 #ifndef MEMORY_LAYOUT_RERUN_H
 #define MEMORY_LAYOUT_RERUN_H
@@ -22,22 +22,28 @@
 
 struct rerun;
 
-/* The configuration is copied.  NULL: no memory, or the configuration is impossible. */
+/* Copies the configuration.  NULL: no memory, or the configuration is invalid. */
 struct rerun *rerun_new(const struct sim_config *config, struct err *err);
 
-/* Of this type from now on; @moved: its blocks move even if they need not.  0 or -ENOMEM. */
+/*
+ * Use @s for its type from now on; @moved: move its blocks even if they could stay.  Returns 0
+ * or -ENOMEM.
+ */
 int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
 
-/* A record of the trace; for accesses, what lies there.  0 or -ENOMEM. */
+/*
+ * Process a record of the trace.  For an access, @place and @owner describe its data.  Returns 0
+ * or -ENOMEM.
+ */
 int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
 		 const struct owner *owner);
 
-/* At the end. */
+/* Call it once, after the last record. */
 int rerun_finish(struct rerun *r);
 
 struct sim *rerun_sim(struct rerun *r);
 
-/* Where an access would go, for tests: the address of its first byte.  0 or -ENOMEM. */
+/* For tests: the new address of the first byte of an access.  Returns 0 or -ENOMEM. */
 int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
 		  const struct owner *owner, uint64_t *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study.c - the readings of a trace, and what is chosen between them. */
+/* study.c - the passes over a trace, and the choice of layouts between them. */
 #include "memory/layout/study.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void take_run(const struct sim *sim, uint32_t nr_levels, struct study_run
 	out->cost += out->from_peer * BLAME_PEER_COST;
 }
 
-/* ---- the first reading ---------------------------------------------------- */
+/* ---- the first pass ------------------------------------------------------- */
 
 struct watching {
 	struct study *s;
@@ -154,7 +154,7 @@ static int replay_accesses(struct mem_places *places, struct replays *all,
 	return 0;
 }
 
-/* As the first reading saw them: threads take turns in the same way. */
+/* Reads runs like the first pass, so that threads alternate in the same order. */
 static int replay_all(struct mem_reader *reader, struct mem_places *places, struct replays *all,
 		      const char *what, uint64_t *accesses)
 {
@@ -229,7 +229,7 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	return 0;
 }
 
-/* The yardstick of shapes that move their blocks. */
+/* The reference for shapes that move their blocks: the current layout, moved. */
 static int plan_moved(struct study *s, struct study_type *t, struct replays *all,
 		      struct shape **identity, struct err *err)
 {
@@ -252,7 +252,10 @@ static double gain_of(const struct study_type *t, const struct study_candidate *
 	return own > 0 ? ((double)c->base->cost - (double)c->run.cost) / own : 0;
 }
 
-/* Of those that are nearly as good as the best: the smallest, and of those the first. */
+/*
+ * Among candidates with at least 97 % of the best gain: the smallest, then one without a raised
+ * alignment, then the first.
+ */
 static int choose(const struct study *s, const struct study_type *t, bool split)
 {
 	double most = STUDY_GAIN_OF_TYPE;
@@ -293,7 +296,7 @@ static void choose_all(struct study *s)
 		t->best = choose(s, t, false);
 		t->split = choose(s, t, true);
 		got = t->best >= 0 ? t->candidates[t->best].gain : 0;
-		/* More work than pasting must be worth it. */
+		/* A split takes more work than a paste, so it must gain more. */
 		if (t->split >= 0 && t->candidates[t->split].gain < got + STUDY_GAIN_OF_TYPE)
 			t->split = -1;
 	}
@@ -321,7 +324,7 @@ static int propose_and_replay(struct study *s, const char *path, struct err *err
 	return ret;
 }
 
-/* ---- all together -------------------------------------------------------- */
+/* ---- all changes together ------------------------------------------------ */
 
 struct change {
 	const struct shape *shape;

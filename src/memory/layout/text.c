@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - a shape as C or C++, ready to paste. */
+/* text.c - write a shape as C or C++, ready to paste. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *plain_name(const struct type *type)
 	return type->name;
 }
 
-/* In C++ the last word is what stands in the declaration. */
+/* A C++ declaration has the last part of the name only. */
 static const char *last_name(const struct type *type)
 {
 	const char *name = plain_name(type), *at, *last = name;
@@ -99,7 +99,7 @@ static void put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t t
 		int cold = pieces_is_cold(p, n);
 
 		if (piece->in_front)
-			continue; /* a base or the compiler's own: written elsewhere */
+			continue; /* a base class or the compiler's own: not a member declaration */
 		if (!is_in_cold(s, n))
 			put_access(f, p->of, p->of->members[piece->first].flags, &access);
 		if (cold != heat && total)
