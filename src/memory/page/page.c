@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.c - the page: its head, the caches, the threads, the source lines. */
+/* page.c - the HTML page: head, caches, threads, source lines. */
 #include "memory/page/page.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* ---- pieces of text ------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------- */
 
 void page_text(FILE *out, const char *text)
 {
@@ -30,7 +30,8 @@ void page_text(FILE *out, const char *text)
 		else if (cp == '\'')
 			fputs("&#39;", out);
 		else if (cp == UTF8_BAD || (text_is_unsafe(cp) && cp != '\t'))
-			fputs("&#xfffd;", out); /* nothing that steers the reader's eye, either */
+			fputs("&#xfffd;", out); /* includes characters that change the text
+						   direction or are invisible */
 		else
 			fwrite(text, 1, taken, out);
 	}

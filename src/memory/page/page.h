@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - a simulation and whose misses they were, as one page of HTML.
+ * page.h - a simulation and the owners of its misses, as one HTML page.
  *
- * Self-contained: no script, no network (its content policy forbids both), light and dark.
- * Whatever names a trace has in it, they are text.
+ * The page is self-contained: no script, no network (its content security policy forbids both),
+ * light and dark.  Names from the trace are escaped.
  */
 #ifndef MEMORY_PAGE_PAGE_H
 #define MEMORY_PAGE_PAGE_H
@@ -16,31 +16,32 @@
 
 struct page {
 	const char *title;
-	const char *machine; /* where the caches come from */
+	const char *machine; /* description of the cache configuration */
 	const struct mem_facts *facts;
 	struct sim *sim;
 	struct blame *blame;
 	uint64_t accesses, lost, left_out;
-	unsigned top; /* types, lines and so on */
+	unsigned top; /* maximum number of types, source lines, threads and shared lines; at most
+			 PAGE_TOP_MAX */
 };
 
 #define PAGE_TOP_MAX 200u
 
-/* 0, or -EIO. */
+/* Returns 0 or -EIO. */
 int page_write(FILE *out, const struct page *page);
 
 /* ---- for the parts of the page --------------------------------------------- */
 
-/* @text as HTML text or attribute value: nothing in it is markup. */
+/* Write @text escaped, as HTML text or attribute value. */
 void page_text(FILE *out, const char *text);
 
-/* "1,234", of 1/256. */
+/* Format a count in units of 1/256: "1,234". */
 const char *page_count(char buf[32], uint64_t in_256);
 
-/* The cell of a table with a bar: @part of @whole. */
+/* Table cells with a percentage and a bar: @part of @whole. */
 void page_bar(FILE *out, uint64_t part, uint64_t whole);
 
-/* "worker (1234)" */
+/* Write the name and id of a thread: "worker (1234)". */
 void page_thread(FILE *out, const struct page *page, uint32_t number);
 
 void page_types(FILE *out, const struct page *page);   /* page_types.c */

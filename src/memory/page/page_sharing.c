@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_sharing.c - lines that threads take from each other: what lies in them, and who does it. */
+/* page_sharing.c - shared lines: their fields, and the threads that take them from each other. */
 #include <inttypes.h>
 #include <stdio.h>
 

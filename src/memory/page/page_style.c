@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_style.c - how the page looks.
+ * page_style.c - style sheet of the page.
  *
- * Heat is one hue from light to dark (from dark to light on a dark page), which the colour-blind
- * see as well; every block also carries its figures as text.
+ * Heat is one hue from light to dark (from dark to light on a dark page), which colour-blind
+ * readers can distinguish; every block also has its numbers as text.
  */
 #include "memory/page/page.h"
 

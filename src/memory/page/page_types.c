@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_types.c - whose misses they are, and where in its lines each type is hot.
+ * page_types.c - misses per type, and a map of each type's cache lines.
  *
- * A type with fields is drawn as the cache lines of an element that begins one, its fields as
- * blocks in them; the same figures follow as a table.
+ * A type with fields is drawn as the cache lines of an element that starts at a line, with its
+ * fields as blocks.  A table with the same numbers follows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define ROWS_MAX  64u /* lines of a type that are drawn */
 #define HEATS     6u
-#define FIELD_BIG 8u /* lines; of a longer field only the first one is drawn */
+#define FIELD_BIG 8u /* lines; of a longer field only the first FIELD_BIG lines are drawn */
 
 static const char *name_of(const struct page *page, const struct blame_owner *o)
 {
@@ -79,7 +79,7 @@ static unsigned heat(const struct drawing *d, const struct blame_counts *c)
 
 	if (!cost || !d->most)
 		return 0;
-	/* Each step is twice the one before: what is warm does not drown beside what is hot. */
+	/* Each step is twice the previous one: logarithmic, so that medium costs remain visible. */
 	for (step = HEATS; step > 1 && cost * 2 <= d->most >> (HEATS - step); step--)
 		;
 	return step;
@@ -102,7 +102,7 @@ static void put_figures(const struct drawing *d, const struct blame_counts *c)
 		fprintf(d->out, "\nfalsely shared: %s", page_count(text, c->false_sharing));
 }
 
-/* The part of leaf @n that lies in line @row. */
+/* The part of leaf @n that is in line @row. */
 static void put_block(const struct drawing *d, uint32_t n, uint64_t row)
 {
 	const struct type_leaf *leaf = &d->type->leaves[n];
@@ -127,7 +127,10 @@ static void put_block(const struct drawing *d, uint32_t n, uint64_t row)
 	fputs("</em></div>", d->out);
 }
 
-/* Is it drawn in @row?  Union members lie over each other: only the most expensive is. */
+/*
+ * True if leaf @n is drawn in @row.  Of union members that overlap, only the most expensive is
+ * drawn.
+ */
 static bool is_drawn(const struct drawing *d, uint32_t n, uint64_t row)
 {
 	const struct type_leaf *leaf = &d->type->leaves[n];
