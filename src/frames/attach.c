@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach.c - the life of an attach. */
+/* attach.c - attach to a buffer, poll its ring, detach. */
 #include "frames/attach.h"
 
 #include <dirent.h>
@@ -19,21 +19,21 @@
 #include "frames/attach_resize.h"
 #include "frames/ticks.h"
 
-/* A ring of about this size, if nobody says otherwise. */
+/* Default size of a ring, in bytes. */
 #define RING_BYTES        (4u << 20)
 #define SLOTS_DEFAULT_MIN 1024u
 
-/* How long between two looks: short while much comes, longer while nothing does. */
+/* Interval between two polls: short while frames arrive fast, longer while there are none. */
 #define DELAY_MIN  (20 * NS_PER_US)
 #define DELAY_BUSY (2 * NS_PER_MS)
 #define DELAY_IDLE (20 * NS_PER_MS)
 
-/* Does somebody else own the buffer by now? */
+/* How often to check whether another collector took the buffer over. */
 #define CHECK_EVERY (500 * NS_PER_MS)
-/* The program lets go at its next save(); longer than this we do not wait for one. */
+/* The program detaches at its next save(); wait at most this long for it. */
 #define LET_GO_WAIT (250 * NS_PER_MS)
 
-/* Existing tool's rings have their tickets from here on (ring_find_start()). */
+/* Tickets of the existing ppt tool's rings start here (ring_find_start()). */
 #define OLD_TICKETS UINT64_C(0x100000000)
 
 void attach_say(struct attach *a, int level, const char *fmt, ...)
@@ -49,14 +49,14 @@ void attach_say(struct attach *a, int level, const char *fmt, ...)
 	a->config.sink.say(a->config.sink.arg, level, text);
 }
 
-/* ---- frames on their way ------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 static bool is_enough(const struct attach *a)
 {
 	return a->config.count && a->stats.recorded >= a->config.count;
 }
 
-/* The frame of @image; NULL: none of those that there are. */
+/* The type of the frame in @image; NULL if the type number is invalid. */
 static const struct desc_frame *frame_of(const struct desc *d, const uint8_t *image)
 {
 	uint32_t type = 1;
@@ -66,7 +66,7 @@ static const struct desc_frame *frame_of(const struct desc *d, const uint8_t *im
 	return type >= 1 && type <= d->nr_frames ? &d->frames[type - 1] : NULL;
 }
 
-/* What the program left in counters that it does not measure is not a reading. */
+/* Replace values of counters that the program does not measure: they are not readings. */
 static void erase_unmeasured(const struct attach *a, uint8_t *image)
 {
 	const struct desc_frame *f = frame_of(&a->live.desc, image);
@@ -132,7 +132,7 @@ int attach_check_slots(struct attach *a, uint64_t slots, struct err *err)
 		       (unsigned long long)slots, a->live.desc.stride);
 }
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- open ---------------------------------------------------------------- */
 
 int attach_open(struct attach *a, const struct attach_config *config, struct err *err)
 {
@@ -162,7 +162,7 @@ void attach_release(struct attach *a)
 	live_release(&a->live);
 }
 
-/* ---- starting ------------------------------------------------------------ */
+/* ---- start --------------------------------------------------------------- */
 
 bool attach_is_resizable(const struct attach *a)
 {
@@ -178,7 +178,7 @@ static size_t segment_size(const struct attach *a)
 		return control;
 	if (d->extended)
 		return ppt_slot0_offset(control, d->stride) + data;
-	/* Where slot 0 will be, the program decides: at most a slot further on. */
+	/* The program chooses the offset of slot 0: at most one slot further on. */
 	return control + d->stride + data;
 }
 
@@ -198,8 +198,9 @@ static int make_segments(struct attach *a, struct err *err)
 }
 
 /*
- * A program of the existing tool does not notice another handle while it has one: what it
- * holds on to is what we have to read.  True if there is such a ring, and it is ours now.
+ * A program of the existing ppt tool does not notice a new handle while it has a ring: the
+ * collector must read the ring that the program holds.  Returns true if there is one; it is
+ * adopted.
  */
 static bool adopt_ring(struct attach *a, int32_t id)
 {
@@ -222,7 +223,7 @@ static bool adopt_ring(struct attach *a, int32_t id)
 	a->control_segment.id = id;
 	a->control_segment.map = map;
 	a->control_segment.size = ds.shm_segsz;
-	shmctl(id, IPC_RMID, NULL); /* the last one to go removes it */
+	shmctl(id, IPC_RMID, NULL); /* removed when the last process detaches */
 	a->adopted = true;
 	attach_say(a, 1,
 		   "the program still holds the ring of an earlier collector; reading on there");
@@ -261,7 +262,7 @@ static bool has_one_thread(pid_t pid)
 		nr++;
 	if (dir)
 		closedir(dir);
-	return nr == 3; /* with . and .. */
+	return nr == 3; /* with "." and ".." */
 }
 
 static int take_signals(struct attach *a, struct err *err)
@@ -281,7 +282,7 @@ static int take_signals(struct attach *a, struct err *err)
 	return a->signal_fd < 0 ? err_errno(err, "cannot wait for signals") : 0;
 }
 
-/* Code of another generator opens the counters once, in the thread that maps the ring. */
+/* Code of other generators opens the counters once, in the thread that maps the ring. */
 static void say_whose_counters(struct attach *a)
 {
 	if (!a->live.desc.extended && a->config.counters.nr && !has_one_thread(a->live.target.pid))
@@ -333,7 +334,7 @@ const struct recording_clock *attach_clock(struct attach *a)
 	return clock;
 }
 
-/* ---- the program has mapped it ------------------------------------------- */
+/* ---- the program has mapped the ring ------------------------------------- */
 
 static int nonsense(struct attach *a, const char *what, struct err *err)
 {
@@ -344,7 +345,7 @@ static int nonsense(struct attach *a, const char *what, struct err *err)
 	return -EBADMSG;
 }
 
-/* Slots of a program that knows our part: it uses exactly what we made for it. */
+/* A program that knows the extension uses exactly the slots that the collector made. */
 static int open_ours(struct attach *a, const struct control_answer *answer, struct err *err)
 {
 	uint32_t stride = a->live.desc.stride;
@@ -361,7 +362,7 @@ static int open_ours(struct attach *a, const struct control_answer *answer, stru
 	return 0;
 }
 
-/* The distance between slots that @nr of them in @room bytes tell; 0: they tell none. */
+/* The stride at which @nr slots fill @room bytes; 0 if both strides are possible. */
 static uint32_t stride_by_room(const struct desc *d, uint64_t room, uint64_t nr)
 {
 	bool wide = room / d->stride == nr, narrow = room / d->frame_size == nr;
@@ -374,9 +375,10 @@ static uint32_t stride_by_room(const struct desc *d, uint64_t room, uint64_t nr)
 }
 
 /*
- * Slots of the existing generator are as far apart as its C++ class is long, which may be
- * more than the frame in its layout; other programs go by the layout.  A program that
- * uses all of the room shows which it is; otherwise the first two frames do.  0: too early.
+ * The existing generator's stride is the size of its C++ class, which may exceed the frame in
+ * the layout; other programs use the layout.  If a program uses all of the room, its stride
+ * follows from that; otherwise from the first two frames.  Returns 0 if it is too early to
+ * decide.
  */
 static uint32_t choose_stride(const struct attach *a, const uint8_t *slots, uint64_t room,
 			      uint32_t nr)
@@ -408,7 +410,7 @@ static int misfit(struct attach *a, const struct control_answer *answer, uint64_
 	return -EBADMSG;
 }
 
-/* A program of another implementation: the last bits of its address tell where slot 0 is. */
+/* A program of another implementation: the offset of slot 0 is its address modulo the page size. */
 static int open_theirs(struct attach *a, const struct control_answer *answer, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), offset = answer->data_block % page;
@@ -435,11 +437,11 @@ static int open_ring(struct attach *a, const struct control_answer *answer, stru
 	if (rc < 0)
 		return rc;
 	a->stats.attached = true;
-	/* Where the numbering starts is seen only when the first frame is there. */
+	/* The first sequence number is known only when the first frame is there. */
 	if (!a->live.desc.extended && (!a->ring.now.nr || !ring_find_start(&a->ring)))
 		return 0;
 	if (a->adopted)
-		a->ring.next = ring_probe_head(&a->ring); /* what lies there is from before us */
+		a->ring.next = ring_probe_head(&a->ring); /* skip frames from before this attach */
 	a->head = a->ring.next;
 	a->ring_open = true;
 	attach_say(a, 1, "the program has attached %s%u slots",
@@ -448,7 +450,7 @@ static int open_ring(struct attach *a, const struct control_answer *answer, stru
 	return a->config.sink.begin(a->config.sink.arg, err);
 }
 
-/* The program makes the handle 0 when it cannot use what we offer. */
+/* The program sets the handle to 0 if it cannot use the ring. */
 static int check_refusal(struct attach *a, struct err *err)
 {
 	struct control_answer answer;
@@ -457,7 +459,7 @@ static int check_refusal(struct attach *a, struct err *err)
 
 	if (rc < 0 || id == a->handle)
 		return rc;
-	/* Or it has attached, saved and let go since the last look. */
+	/* Or it attached, saved and detached since the last poll. */
 	if (control_attached(&a->control, &answer))
 		return open_ring(a, &answer, err);
 	if (live_owner(&a->live) != getpid()) {
@@ -472,7 +474,7 @@ static int check_refusal(struct attach *a, struct err *err)
 	return -ECONNREFUSED;
 }
 
-/* 1: the run is over. */
+/* Returns 1 if the run is over. */
 static int await_program(struct attach *a, struct err *err)
 {
 	struct control_answer answer;
@@ -480,11 +482,11 @@ static int await_program(struct attach *a, struct err *err)
 	if (control_attached(&a->control, &answer))
 		return open_ring(a, &answer, err);
 	if (!target_alive(&a->live.target))
-		return 0; /* the loop sees it, too */
+		return 0; /* attach_run() notices it, too */
 	return check_refusal(a, err);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- poll ---------------------------------------------------------------- */
 
 static int find_head(struct attach *a, struct err *err)
 {
@@ -495,7 +497,7 @@ static int find_head(struct attach *a, struct err *err)
 		return 0;
 	}
 	head = control_next_ticket(&a->control);
-	/* No program on earth saves that many between two looks. */
+	/* No program saves this many frames between two polls. */
 	if (head < a->head || head - a->head > UINT64_C(1) << 40)
 		return nonsense(a, "its number of frames jumps", err);
 	a->head = head;
@@ -557,9 +559,9 @@ static int look(struct attach *a, bool patient, struct err *err)
 	return a->config.sink.flush(a->config.sink.arg, err);
 }
 
-/* ---- waiting ------------------------------------------------------------- */
+/* ---- wait ---------------------------------------------------------------- */
 
-/* True if a signal says that we should go. */
+/* Returns true if a signal asks to stop. */
 static bool serve_signals(struct attach *a)
 {
 	struct signalfd_siginfo info;
@@ -577,7 +579,7 @@ static bool serve_signals(struct attach *a)
 	return stop;
 }
 
-/* True if there was a signal to go, or the program is gone. */
+/* Returns true if a signal asks to stop, or if the program ended. */
 static bool wait_a_little(struct attach *a, uint64_t ns)
 {
 	struct pollfd fds[2] = { { .fd = a->signal_fd, .events = POLLIN },
@@ -598,7 +600,7 @@ static bool wait_a_little(struct attach *a, uint64_t ns)
 	return false;
 }
 
-/* Somebody may have forced his way in. */
+/* Returns false if another collector took the buffer over, or if the program ended. */
 static bool is_still_ours(struct attach *a, uint64_t now)
 {
 	pid_t owner;
@@ -639,7 +641,7 @@ static uint64_t next_delay(const struct attach *a, uint64_t now)
 	return delay;
 }
 
-/* 0: go on, 1: enough, or a negative errno. */
+/* Returns 0 to continue, 1 to stop, or a negative errno. */
 static int step(struct attach *a, struct err *err)
 {
 	uint64_t now;
@@ -661,7 +663,10 @@ static int step(struct attach *a, struct err *err)
 	return wait_a_little(a, next_delay(a, now));
 }
 
-/* Has the program ever mapped the segment?  The kernel keeps the last pid that came or went. */
+/*
+ * True if the program ever mapped the segment: the kernel keeps the pid of the last shmat or
+ * shmdt.
+ */
 static bool was_mapped(const struct attach *a)
 {
 	struct shmid_ds ds;
@@ -670,7 +675,7 @@ static bool was_mapped(const struct attach *a)
 	       ds.shm_lpid == a->live.target.pid;
 }
 
-/* A program of another implementation may use the ring and not say where its frames are. */
+/* A program of another implementation may use the ring without saying where its slots are. */
 static int check_readable(const struct attach *a, struct err *err)
 {
 	struct control_answer answer;
@@ -695,7 +700,7 @@ int attach_run(struct attach *a, struct err *err)
 	} while (!rc);
 	if (rc > 0)
 		return check_readable(a, err);
-	/* A program that died while we wrote into it has ended, not failed us. */
+	/* A failed access to a program that has ended is a normal end, not an error. */
 	if (!target_alive(&a->live.target)) {
 		a->stats.end = ATTACH_EXITED;
 		return 0;
@@ -708,7 +713,7 @@ int attach_run(struct attach *a, struct err *err)
 	return rc;
 }
 
-/* ---- stopping ------------------------------------------------------------ */
+/* ---- stop ---------------------------------------------------------------- */
 
 static bool has_counters(const struct desc *d)
 {
@@ -724,9 +729,9 @@ static bool has_counters(const struct desc *d)
 }
 
 /*
- * Code of the existing generator crashes when it is detached while several threads save,
- * and closes descriptor 0 if it has counters.  Then it keeps the ring: that is safe, and
- * the next collector reads on there.
+ * Code of the existing generator crashes when it is detached while several threads save, and
+ * closes descriptor 0 if it has counters.  Such a program keeps the ring: that is safe, and the
+ * next collector continues there.
  */
 static bool must_park(const struct attach *a)
 {
@@ -742,7 +747,10 @@ static void look_once_more(struct attach *a, bool patient)
 		look(a, patient, &ignored);
 }
 
-/* Until the program has let go, or for a moment: one that saves nothing cannot. */
+/*
+ * Wait until the program has detached, for a limited time: a program that saves nothing cannot
+ * detach.
+ */
 static void await_let_go(struct attach *a)
 {
 	uint64_t until = clock_now_ns() + LET_GO_WAIT;
@@ -785,7 +793,7 @@ static void settle(struct attach *a)
 
 	a->settling = true;
 	a->stats.mapped = a->stats.attached || was_mapped(a);
-	/* It may have attached and ended between two looks. */
+	/* It may have attached and ended between two polls. */
 	if (!a->ring_open && a->control.block && control_attached(&a->control, &answer))
 		open_ring(a, &answer, &ignored);
 	look_once_more(a, false);

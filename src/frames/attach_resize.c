@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_resize.c - another number of slots while attached, by ourselves or on request. */
+/* attach_resize.c - change the number of slots while attached, automatically or on request. */
 #include "frames/attach_resize.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ void resize_start(struct attach *a, uint64_t slots)
 		   a->ring.now.nr);
 }
 
-/* The program could not: everything is as before. */
+/* The program could not map the new slots: restore the old ones. */
 static void undo_resize(struct attach *a)
 {
 	int why = live_client_error(&a->live);
@@ -81,7 +81,10 @@ void resize_follow(struct attach *a)
 		}
 	}
 	if (a->ring.old.nr && control_left_data(&a->control) == a->old_segment.id) {
-		/* Read behind the news that they are left: all that is in there is below it. */
+		/*
+		 * Loaded after the id of the block that was left: all frames in that block are
+		 * below it.
+		 */
 		ring_resized(&a->ring, control_next_ticket(&a->control));
 		segment_release(&a->old_segment);
 		attach_say(a, 1, "nobody is left in the old slots");
@@ -94,7 +97,7 @@ void resize_on_loss(struct attach *a)
 {
 	uint64_t slots = (uint64_t)a->ring.now.nr * 2;
 
-	/* What was lost in the last ring is often noticed only when this one is full. */
+	/* A loss in the last ring is often noticed only when this one is full. */
 	if (a->ring.overrun == a->overrun_seen)
 		return;
 	a->overrun_seen = a->ring.overrun;
@@ -105,7 +108,7 @@ void resize_on_loss(struct attach *a)
 
 /* ---- from another process ------------------------------------------------ */
 
-/* A signal that nobody waits for would end the process that gets it. */
+/* A process that does not expect the signal would be killed by it. */
 static bool waits_for_usr1(pid_t pid)
 {
 	char path[64], line[256];

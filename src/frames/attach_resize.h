@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_resize.h - another number of slots while attached; and what that shares with the
- * rest of an attach.
+ * attach_resize.h - change the number of slots while attached.
  *
- * The collector makes the new slots and tells the program, which takes them at its next
- * save().  Until nobody is left in the old ones both are read.
+ * The collector makes the new slots and stores their id; the program switches to them at its
+ * next save().  Both blocks are read until no thread is left in the old one.
  */
 #ifndef FRAMES_ATTACH_RESIZE_H
 #define FRAMES_ATTACH_RESIZE_H
 
 #include "frames/attach.h"
 
-/* More than this is not made by itself. */
+/* The collector never makes a larger ring on its own. */
 #define RING_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Ask the program for so many; later, if it is not the time. */
+/* Ask the program to use @slots slots; queued if another resize is in progress. */
 void resize_start(struct attach *a, uint64_t slots);
 
-/* See how far it is.  Before every look. */
+/* Check the progress of a resize.  Call it before every poll. */
 void resize_follow(struct attach *a);
 
-/* After a loss: twice as many, if that was wanted. */
+/* After a loss: double the number of slots, if auto_resize is set. */
 void resize_on_loss(struct attach *a);
 
-/* ---- attach.c's --------------------------------------------------------------- */
+/* ---- attach.c ----------------------------------------------------------------- */
 
 void attach_say(struct attach *a, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

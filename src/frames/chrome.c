@@ -10,7 +10,7 @@
 #include "frames/timeline.h"
 
 struct chrome {
-	struct frame_timeline timeline; /* first: one is the other */
+	struct frame_timeline timeline; /* must be first: the struct is cast */
 	struct json_writer w;
 	struct outfile file;
 	FILE *stream;
@@ -66,7 +66,7 @@ static void put_args(struct json_writer *w, const struct frame_shown *f)
 
 /* ---- events -------------------------------------------------------------- */
 
-/* The format counts in microseconds; three digits behind the point keep every nanosecond. */
+/* The format counts microseconds; three decimals keep every nanosecond. */
 static void begin_event(struct chrome *x, const char *phase, const char *name, const char *category,
 			uint64_t ns)
 {
@@ -82,7 +82,7 @@ static void begin_event(struct chrome *x, const char *phase, const char *name, c
 	jw_thousandths(&x->w, ns);
 }
 
-/* Slices of different threads overlap: each has an id, and gets a row of its own. */
+/* Slices of different threads overlap: each has an id, and viewers give it a row of its own. */
 static void put_slice(struct frame_timeline *t, const struct frame_shown *f,
 		      const struct row_cell *cell, uint64_t from, uint64_t to)
 {

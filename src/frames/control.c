@@ -20,14 +20,17 @@ static struct ppt_old_control *old_view(const struct control *c)
 
 size_t control_size(const struct desc *d)
 {
-	/* Somebody else's struct has the attr of his kernel headers: three of up to 136 bytes. */
+	/*
+	 * Other implementations use the attr size of their kernel headers: three of up to 136
+	 * bytes.
+	 */
 	return d->extended ? PPT_CONTROL_SIZE : 80 + 3 * 136;
 }
 
 /*
- * Entry @i of the existing order.  Behind the first one, entries lie where the program's kernel
- * headers put them; ours of 112 bytes are what extended programs read.  For the others the size
- * of today's headers is the best guess.
+ * Counter @i in the existing ppt tool's order.  The offsets of entries after the first depend on
+ * the program's kernel headers.  Extended programs read entries with attrs of 112 bytes.  For
+ * other programs the size in today's headers is the best guess.
  */
 static uint8_t *old_counter(const struct control *c, unsigned i)
 {
@@ -88,8 +91,8 @@ uint64_t control_flags(const struct control *c)
 }
 
 /*
- * The flag says that the program is attached; it is cleared when the program lets go or exits.
- * Tickets stay: a program that took one was attached, and its frames are in the ring.
+ * The flag is cleared when the program detaches or exits.  Tickets remain: a program that took
+ * one was attached, and its frames are in the ring.
  */
 static bool was_ever_attached(const struct control *c)
 {
@@ -111,7 +114,7 @@ bool control_attached(const struct control *c, struct control_answer *answer)
 		answer->data_offset = LOAD(seed->data_offset);
 		answer->stride = LOAD(seed->stride);
 		answer->client_pid = LOAD(seed->client_pid);
-		/* A ticket may be seen before the rest of the answer: then it is too early. */
+		/* A ticket may be visible before the rest of the answer: then it is too early. */
 		return answer->stride != 0;
 	}
 	return true;
@@ -126,7 +129,10 @@ unsigned control_unmeasured(const struct control *c, const struct counters *coun
 	if (c->extended) {
 		uint64_t flags = control_flags(c);
 
-		/* No thread has opened any; code of an earlier generator then saves zeros. */
+		/*
+		 * No thread has opened any counter; code of an earlier generator saves zeros
+		 * then.
+		 */
 		if ((flags & PPT_CLIENT_FLAG_COUNTERS_FAILED) &&
 		    !(flags & PPT_CLIENT_FLAG_COUNTERS_SETUP))
 			opened = 0;
@@ -135,8 +141,7 @@ unsigned control_unmeasured(const struct control *c, const struct counters *coun
 		const uint8_t *attr = c->old_order ? old_counter(c, i) + 8
 						   : seed_view(c)->counterdata[i];
 
-		/* A program of another implementation sets the number to 0 if it cannot open them.
-		 */
+		/* A program of another implementation stores 0 if it cannot open them. */
 		if (i >= opened ||
 		    (adopted && memcmp(attr, &counters->attrs[i], PPT_ATTR_SIZE) != 0))
 			mask |= 1u << i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counters.c - names of counters to what perf_event_open(2) wants, tried out. */
+/* counters.c - counter names to perf_event_open(2) attributes, tested on this machine. */
 #include "frames/counters.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static long paranoia(void)
 	return strtol(text, NULL, 10);
 }
 
-/* What libpfm makes of @name; a PFM_ error. */
+/* Encode @name with libpfm.  Returns a PFM_ error. */
 static int encode(const char *name, struct perf_event_attr *attr)
 {
 	pfm_perf_encode_arg_t arg;
@@ -48,7 +48,7 @@ static int encode(const char *name, struct perf_event_attr *attr)
 	return libpfm.pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
 }
 
-/* These happen in the kernel only: without it they count nothing. */
+/* These events happen in the kernel only: without kernel mode the count stays 0. */
 static bool is_kernels(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&
@@ -79,7 +79,7 @@ static bool works(const char *name)
 	return open_here(&attr) == 0;
 }
 
-/* ---- all that there are -------------------------------------------------- */
+/* ---- all counters of the machine ----------------------------------------- */
 
 /* Calls @each with every counter that works, until it returns false. */
 static void walk(bool (*each)(void *arg, const char *name), void *arg)
@@ -113,7 +113,7 @@ struct names {
 	unsigned left_out;
 };
 
-/* As many as fit; a name's PMU is left out where it is the general one. */
+/* Append as many names as fit; the prefix of the generic PMU is omitted. */
 static bool append_name(void *arg, const char *name)
 {
 	struct names *n = arg;
@@ -121,7 +121,7 @@ static bool append_name(void *arg, const char *name)
 
 	if (!strncmp(name, "perf::", 6))
 		name += 6;
-	if (!strncmp(name, "PERF_COUNT_", 11)) /* has a shorter name as well */
+	if (!strncmp(name, "PERF_COUNT_", 11)) /* the same event has a shorter name */
 		return true;
 	if (n->left_out || n->used + strlen(name) + 3 > n->size) {
 		n->left_out++;
@@ -160,7 +160,7 @@ int counters_list(FILE *out, struct err *err)
 	return rc;
 }
 
-/* ---- those that were asked for ------------------------------------------- */
+/* ---- requested counters -------------------------------------------------- */
 
 static int add_one(struct counters *c, const char *name, size_t len, struct err *err)
 {
@@ -183,7 +183,7 @@ int counters_add(struct counters *c, const char *list, struct err *err)
 	int rc = 0;
 
 	while (!rc) {
-		/* A colon starts a modifier or a PMU's event; only commas separate. */
+		/* A colon starts a modifier or an event of a PMU; only commas separate names. */
 		size_t len = strcspn(list, ",");
 
 		rc = add_one(c, list, len, err);

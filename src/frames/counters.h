@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counters.h - the processor's and the kernel's counters, by the names of libpfm4.
+ * counters.h - counters of the processor and the kernel, by their libpfm4 names.
  *
- * The program opens them, in each of its threads, from the descriptions that we put into
- * the control block.  We try each of them first, on ourselves: a counter that this
- * machine lacks is an error here and not zeros there.
+ * Each thread of the program opens them from the attributes in the control block.  The collector
+ * first opens each counter for itself: a counter that this machine lacks is an error in the
+ * collector and not zeros in the program.
  */
 #ifndef FRAMES_COUNTERS_H
 #define FRAMES_COUNTERS_H
@@ -22,19 +22,16 @@ struct counters {
 	unsigned nr;
 	char *names[COUNTERS_MAX]; /* as typed */
 	struct perf_event_attr attrs[COUNTERS_MAX];
-	char warning[256]; /* what a user should know about them; "" */
+	char warning[256]; /* a warning for the user; "" if none */
 };
 
 /* Adds the names of @list, separated by commas; may be called again. */
 int counters_add(struct counters *c, const char *list, struct err *err);
 
-/*
- * Looks them up, and tries them.  @privileged: the program may count what the kernel does
- * on its behalf.
- */
+/* Look up and test the counters.  @privileged: the program may count kernel mode on its behalf. */
 int counters_resolve(struct counters *c, bool privileged, struct err *err);
 
-/* Those that work on this machine, a line each. */
+/* Print the counters that work on this machine, one per line. */
 int counters_list(FILE *out, struct err *err);
 
 void counters_release(struct counters *c);

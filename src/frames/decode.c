@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c - read a recording, and hand its frames to a writer. */
+/* decode.c - read a recording, and pass its frames to a writer. */
 #include "frames/decode.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ void decode_result_release(struct decode_result *result)
 	memset(result, 0, sizeof(*result));
 }
 
-/* The number of the type that is wanted; -1: all. */
+/* The number of the requested type, or a negative errno. */
 static int find_type(const struct recfile *f, const char *name, struct err *err)
 {
 	char names[256] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - a recording to files that other programs read.
+ * decode.h - convert a recording to files for other programs.
  *
  *	csv        a file per frame type, RFC 4180 with lines that end in LF
  *	jsonl      a JSON object per frame, one file
@@ -8,7 +8,7 @@
  *	perfetto   a trace in Perfetto's own format
  *	chrome     trace events in JSON
  *
- * As a stream: memory does not grow with the recording.
+ * Streaming: memory use does not grow with the recording.
  */
 #ifndef FRAMES_DECODE_H
 #define FRAMES_DECODE_H
@@ -27,11 +27,11 @@ enum decode_format {
 
 struct decode_config {
 	const char *path; /* the recording; "-": standard input */
-	const char *out;  /* folder, file or "-"; NULL: beside the recording */
+	const char *out;  /* folder, file or "-"; NULL: next to the recording */
 	enum decode_format format;
 	const char *frame; /* only frames of this type; NULL: all */
-	bool exact_text;   /* CSV and SQLite: text that looks like a formula stays as it is */
-	bool crlf;         /* CSV lines end with CR LF, as RFC 4180 has it, not with LF */
+	bool exact_text;   /* CSV and SQLite: keep text that looks like a formula unchanged */
+	bool crlf;         /* CSV lines end with CR LF, as in RFC 4180, not with LF */
 };
 
 struct decode_result {
@@ -39,16 +39,16 @@ struct decode_result {
 	uint64_t *frames; /* per type; nr_types of them */
 	char **names;
 	size_t nr_types;
-	char *out; /* where it went */
+	char *out; /* path of the output */
 	uint64_t bytes_in, bytes_out;
-	struct frame_counts counts; /* perfetto and chrome */
+	struct frame_counts counts; /* for perfetto and chrome */
 };
 
-/* What was read until an error is in the result as well. */
+/* On an error, the result describes what was read until then. */
 int decode_run(const struct decode_config *config, struct decode_result *result, struct err *err);
 void decode_result_release(struct decode_result *result);
 
-/* ---- how a format is written --------------------------------------------- */
+/* ---- writer of a format -------------------------------------------------- */
 
 struct decode_writer {
 	const char *name;
@@ -56,7 +56,7 @@ struct decode_writer {
 	int (*frame)(struct decode_writer *w, unsigned type, const uint8_t *image, uint64_t ticket,
 		     struct err *err);
 	void (*mark)(struct decode_writer *w, const struct recording_mark *mark); /* may be NULL */
-	/* @complete: everything was written; otherwise there was an error already. */
+	/* @complete: everything was written; otherwise there was an error before. */
 	int (*close)(struct decode_writer *w, bool complete, struct err *err);
 	/* Set by the caller. */
 	const struct recfile *file;

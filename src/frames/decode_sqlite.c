@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_sqlite.c - frames as tables of a database.
+ * decode_sqlite.c - frames as tables of a SQLite database.
  *
- * A table per frame type, named and with columns as the CSV has them, but for names that
- * the database takes for others: it does not tell 'a' from 'A', and has some of its own.
- * A table "recording" of what the header tells.  One transaction: a database is whole, or empty.
+ * One table per frame type, with the names and columns of the CSV, except for names that SQLite
+ * treats as equal (it ignores case) or reserves.  A table "recording" has the data of the
+ * header.  Everything is one transaction: a database is complete or empty.
  */
 #include <errno.h>
 #include <math.h>
@@ -70,7 +70,7 @@ static bool is_taken(char *const *names, size_t nr, const char *name)
 	return false;
 }
 
-/* @name, or if it is one of @names already, with a number behind it.  NULL: no memory. */
+/* @name, with a number appended if @names has it already.  NULL: no memory. */
 static char *free_name(char *const *names, size_t nr, const char *name)
 {
 	char *made = strdup(name);
@@ -84,7 +84,7 @@ static char *free_name(char *const *names, size_t nr, const char *name)
 	return made;
 }
 
-/* The name of the table of type @nr: not one of the database's own, or of ours. */
+/* The name of the table of type @nr: never a reserved name of SQLite, nor "recording". */
 static char *table_name(struct sqlite_state *s, const struct row_plan *p, size_t nr)
 {
 	const char *name = p->frame->name;
@@ -218,7 +218,7 @@ static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err
 	return rc;
 }
 
-/* ---- opening, closing ---------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 {
@@ -254,7 +254,7 @@ static int make_tables(struct decode_writer *w, struct err *err)
 	size_t i;
 	int rc;
 
-	/* A file that is made anew needs no way back. */
+	/* The file is new, so there is nothing to roll back to. */
 	rc = execute(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", err);
 	if (!rc)
 		rc = put_facts(s, w->file, err);
@@ -309,8 +309,8 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 /* ---- rows ---------------------------------------------------------------- */
 
 /*
- * The database's integers are signed.  What does not fit goes in as a blob of its digits:
- * text it would take for a number, and round it.
+ * SQLite's integers are signed.  A larger value is stored as a blob of its digits: SQLite would
+ * convert text to a number, and round it.
  */
 static int bind_unsigned(sqlite3_stmt *st, int at, uint64_t u)
 {

@@ -12,11 +12,11 @@
 #include "frames/decode.h"
 #include "frames/rows.h"
 
-/* One file that is written. */
+/* One output file. */
 struct out {
 	struct outfile file;
-	size_t room; /* the longest row */
-	char *row;   /* a buffer for rows that are longer than OUTFILE_ROOM; else NULL */
+	size_t room; /* length of the longest row */
+	char *row;   /* buffer for rows longer than OUTFILE_ROOM; else NULL */
 	bool open;
 };
 
@@ -24,7 +24,7 @@ struct text_state {
 	struct out *outs; /* CSV: one per type; JSON lines: one */
 	size_t nr;
 	char *folder; /* CSV; NULL: standard output */
-	bool made;    /* the folder: it is removed if nothing comes of it */
+	bool made;    /* the folder was created: it is removed on failure */
 };
 
 /* ---- one file ------------------------------------------------------------ */
@@ -36,14 +36,14 @@ static int out_open(struct out *o, const char *path, size_t room, struct err *er
 	if (rc < 0)
 		return rc;
 	o->open = true;
-	o->room = room + 64; /* fmt.h writes beyond the end of what it returns */
+	o->room = room + 64; /* fmt.h writes past the end that it returns */
 	o->row = o->room > OUTFILE_ROOM ? malloc(o->room) : NULL;
 	if (o->room > OUTFILE_ROOM && !o->row)
 		return err_set(err, -ENOMEM, "no memory to write '%s'", path);
 	return 0;
 }
 
-/* Where the next row is written. */
+/* The buffer for the next row. */
 static char *out_begin(struct out *o)
 {
 	return o->row ? o->row : outfile_room(&o->file);
@@ -58,7 +58,7 @@ static int out_end(struct out *o, const char *end, struct err *err)
 	return o->file.error ? outfile_settle(&o->file, err) : 0;
 }
 
-/* All files, or none. */
+/* Commit all files, or none. */
 static int commit_all(struct decode_writer *w, struct err *err)
 {
 	struct text_state *s = w->state;
@@ -135,7 +135,7 @@ static int csv_open(struct decode_writer *w, const char *out, struct err *err)
 	return rc;
 }
 
-/* A file appears with its first frame: a type that has none has no file. */
+/* A file is created with its first frame: a type without frames has no file. */
 static int csv_begin(struct decode_writer *w, unsigned type, struct err *err)
 {
 	struct text_state *s = w->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* desc.c - the types of a buffer's fields, and the end of a description. */
+/* desc.c - the types of a buffer's fields, and releasing a description. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -57,7 +57,7 @@ int desc_clock_id(const struct desc *d)
 	return -1;
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- release -------------------------------------------------------------- */
 
 static void values_free(struct desc_enum_value *values, size_t nr)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc_read.c - a description from JSON that may hold anything.
+ * desc_read.c - parse a description from untrusted JSON.
  *
- * The text comes out of another process or a file.  Everything is checked here, so that
- * the others can index by what a description says (the invariants are in desc.h).  What
- * we do not know but can skip we skip; what contradicts itself we refuse.
+ * The text comes from another process or a file.  Everything is checked here, so that other code
+ * can rely on the description (the invariants are in desc.h).  Unknown parts are skipped where
+ * possible; contradictions are errors.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 struct reading {
 	struct desc *d;
 	struct err *err;
-	const char *frame; /* where we are, for messages; NULL: outside */
-	int code;          /* the first failure */
+	const char *frame; /* current frame, for messages; NULL: none */
+	int code;          /* the first error */
 };
 
-/* ---- failing -------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------- */
 
 static bool refuse(struct reading *r, const char *what)
 {
@@ -52,8 +52,8 @@ static bool copy(struct reading *r, char **to, const char *text)
 }
 
 /*
- * A letter, digit or underscore; what is beyond ASCII is a letter to the existing tool, unless it
- * changes how the text around it is shown.
+ * Letters, digits and underscores.  The existing ppt tool allows letters beyond ASCII;
+ * characters that change how the surrounding text is displayed are rejected.
  */
 static bool is_name(const char *text)
 {
@@ -76,7 +76,7 @@ static bool copy_name(struct reading *r, char **to, const json_t *value, const c
 {
 	const char *text = json_string_value(value);
 
-	/* jansson lets no NUL into a string unless asked to. */
+	/* jansson allows no NUL in a string by default. */
 	if (!is_name(text))
 		return refuse(r, what);
 	return copy(r, to, text);
@@ -98,7 +98,7 @@ static const char *get_text(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-/* "" if there is none, so that it can be compared. */
+/* "" if there is no tag, so that it can be compared. */
 static const char *tag_of(const json_t *object)
 {
 	const char *tag = get_text(object, "tag");
@@ -126,7 +126,7 @@ static bool type_by_name(const char *name, enum desc_type *type)
 	return false;
 }
 
-/* The existing tool's type.  *@counter: of an expanded one, which. */
+/* Parse a type of the existing ppt tool.  *@counter: index of an expanded counter. */
 static bool classic_type(const json_t *ty, enum desc_type *type, uint32_t *counter)
 {
 	const char *tag = tag_of(ty), *word = json_string_value(contents(ty, 0));
@@ -148,7 +148,7 @@ static bool classic_type(const json_t *ty, enum desc_type *type, uint32_t *count
 	return true;
 }
 
-/* An enum's names.  @nr and @values are where they go. */
+/* Read the names of an enum into @values and @nr. */
 static bool read_values(struct reading *r, const json_t *object, char **type_name,
 			struct desc_enum_value **values, size_t *nr)
 {
@@ -198,7 +198,7 @@ static bool foreign_field(struct reading *r, struct desc_field *f, const char *t
 	return copy(r, &f->type_name, type && is_name(type) ? type : "unknown");
 }
 
-/* One of ours, hidden from older readers. */
+/* A field of the extension, hidden from older readers. */
 static bool ext_field(struct reading *r, struct desc_field *f, const json_t *ext)
 {
 	const char *type = get_text(ext, "type"), *role = get_text(ext, "role");
@@ -277,7 +277,7 @@ static bool read_kind(struct reading *r, struct desc_field *f, const json_t *ent
 	return true;
 }
 
-/* The existing tool calls the three fields of a plain counter all the same. */
+/* The existing ppt tool gives the three fields of a plain counter the same name. */
 static bool name_field(struct reading *r, struct desc_field *f)
 {
 	char name[DESC_NAME_MAX + 16];
@@ -341,7 +341,7 @@ static bool check_names(struct reading *r, const struct desc_frame *f)
 	return ok;
 }
 
-/* Are hidden fields where they belong, and does nothing lie on something else? */
+/* Check that hidden fields are at their offsets, and that no fields overlap. */
 static bool check_places(struct reading *r, const struct desc_frame *f, bool has_type)
 {
 	size_t i, last = f->nr_fields - 1;
@@ -437,8 +437,8 @@ static bool read_frame(struct reading *r, struct desc_frame *f, const json_t *ob
 }
 
 /*
- * A single frame may have a type all the same: a program that wants to be read by the
- * existing decoder claims two.
+ * A single frame may have a type field too: a program that wants to be read by the existing
+ * decoder claims two.
  */
 static bool claims_type(const json_t *frames)
 {
@@ -587,7 +587,7 @@ static bool read_tags(struct reading *r, const json_t *tags)
 	return true;
 }
 
-/* The existing generator's slots are of its first class, which the compiler rounds up. */
+/* The existing generator's stride is the size of its first class, which the compiler rounds up. */
 static uint32_t old_stride(const struct desc *d)
 {
 	const struct desc_frame *first = &d->frames[0];

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc_write.c - a description as JSON, in the encoding of the existing tool.
+ * desc_write.c - write a description as JSON, in the encoding of the existing ppt tool.
  *
- * Its sum types are {"tag": constructor, "contents": value or array}; keys that it does
- * not know it ignores.  So what it cannot express is padding to it, with the truth in
- * an "ext" beside.
+ * Its sum types are {"tag": constructor, "contents": value or array}; it ignores unknown keys.
+ * So a type that it cannot express is padding to it, with the real type in a key "ext".
  */
 #include <string.h>
 
 #include "frames/desc.h"
 
-/* Whether the existing tool has this type. */
+/* True if the existing ppt tool has this type. */
 static bool classic(enum desc_type type, bool is_array)
 {
 	return !is_array && (type == DESC_INT32 || type == DESC_FLOAT || type == DESC_DOUBLE ||
@@ -35,7 +34,7 @@ static void tagged_pair(struct json_writer *w, const char *tag, const char *firs
 	jw_object_end(w);
 }
 
-/* The type; @counter: which one, or -1 for all. */
+/* Write a type; @counter: index, or -1 for all. */
 static void put_type(struct json_writer *w, enum desc_type type, int counter)
 {
 	switch (type) {
@@ -375,7 +374,7 @@ static void put_target(struct json_writer *w)
 	jw_object_end(w);
 }
 
-/* What the seed leaves to "the version of ppt that generated the JSON". */
+/* Data that the base protocol leaves to the generator's version. */
 static void put_metadata(struct json_writer *w, const struct desc *d)
 {
 	static const char *const times[] = { "timeval", "timespec", "counter" };
@@ -411,8 +410,10 @@ void desc_to_json(const struct desc *d, enum desc_dialect dialect, struct json_w
 		jw_key(w, "metadata");
 		put_metadata(w, d);
 	} else {
-		/* Both as the existing reader wants them: what it writes for a full one it cannot
-		 * read. */
+		/*
+		 * Empty, because the existing reader cannot parse what it writes for non-empty
+		 * ones.
+		 */
 		jw_array_begin(w);
 		jw_array_end(w);
 		jw_key(w, "metadata");

@@ -10,10 +10,10 @@
 
 #define VALUE_SIZE 320
 
-/* What one file is written with. */
+/* State of one output file. */
 struct filling {
 	const struct emit *e;
-	char value[VALUE_SIZE]; /* of the last word asked for */
+	char value[VALUE_SIZE]; /* of the last placeholder */
 };
 
 const char *emit_header_suffix(const struct desc *d)
@@ -26,7 +26,7 @@ const char *emit_source_suffix(const struct desc *d)
 	return emit_is_cpp(d) ? ".cc" : ".c";
 }
 
-/* ---- words ------------------------------------------------------------------ */
+/* ---- placeholders ----------------------------------------------------------- */
 
 static bool holds(const void *context, const char *word)
 {
@@ -81,7 +81,7 @@ static const char *clock_macro(const struct desc *d)
 	return "CLOCK_MONOTONIC";
 }
 
-/* The spec's name in a comment must not end it. */
+/* The spec's name goes into a comment and must not end it. */
 static const char *spec_name(struct filling *f)
 {
 	const char *slash = strrchr(f->e->spec, '/'), *from = slash ? slash + 1 : f->e->spec;
@@ -147,7 +147,7 @@ static const char *value(const void *context, const char *word)
 
 /* ---- the description as a literal --------------------------------------------- */
 
-/* In octal what an editor, a trigraph or a quote could make something else of. */
+/* Escape everything that an editor, a trigraph or a quote could change. */
 static int put_escaped(FILE *out, unsigned char c)
 {
 	if (c == '"' || c == '\\' || c == '?')

@@ -2,9 +2,9 @@
 /*
  * emit_frames.c - the part of generated code that depends on the frames.
  *
- * Frames are copied member by member, so that what lies between them is never read:
- * padding in the ring is zero because nobody wrote it, or because we write zeros where
- * another frame's members may have been.
+ * Frames are copied member by member, so that the bytes between members are never read.  Padding
+ * in the ring is zero because it was never written, or because generated code writes zeros where
+ * another frame type has members.
  */
 #include <string.h>
 
@@ -70,13 +70,13 @@ static const char *c_type(const struct desc *d, const struct desc_field *f)
 	}
 }
 
-/* Is there a hidden field behind the frame that says when the member's interval began? */
+/* True if the struct has a hidden field after the frame that records the start of the interval. */
 static bool has_beginning(const struct desc_member *m)
 {
 	return m->type == DESC_COUNTER || (m->interval && is_timed(m->type));
 }
 
-/* A clock that each thread has for itself, as counters are. */
+/* A clock that each thread has for itself, like counters. */
 static bool is_thread_clock(const struct desc *d)
 {
 	return d->time == DESC_TIMESPEC && d->clock && !strcmp(d->clock, "thread_cputime");
@@ -91,7 +91,7 @@ static void put_class(const struct emit *e, const struct desc_frame *f, FILE *ou
 		fprintf(out, "struct ppt_%s_%s", e->d->name, f->name);
 }
 
-/* ---- the comment -------------------------------------------------------------- */
+/* ---- usage comment ------------------------------------------------------------ */
 
 static const struct desc_member *first_timed(const struct desc_frame *f)
 {
@@ -126,7 +126,7 @@ void emit_usage(const struct emit *e, FILE *out)
 
 /* ---- enums -------------------------------------------------------------------- */
 
-/* Was it declared for a member before this one? */
+/* True if an earlier member has already declared this enum. */
 static bool seen_before(const struct desc *d, const struct desc_member *m)
 {
 	size_t i, j;
@@ -157,7 +157,7 @@ static void put_enum(const struct emit *e, const struct desc_member *m, FILE *ou
 			fprintf(out, "\t%s", m->values[i].name);
 		else
 			fprintf(out, "\tppt_%s_%s_%s", e->d->name, m->type_name, m->values[i].name);
-		/* The most negative number is no literal. */
+		/* The smallest number cannot be written as a literal. */
 		if (m->values[i].value == INT32_MIN)
 			fprintf(out, " = -2147483647 - 1,\n");
 		else
@@ -206,8 +206,8 @@ static void put_field(const struct emit *e, const struct desc_field *f, FILE *ou
 }
 
 /*
- * Behind the back number, where save() does not look: the thread's stamp (or the last one of any
- * thread) when an interval began, 0 if it never did.
+ * After the back number, where save() does not look: the thread's stamp (or the last stamp of
+ * any thread) when the interval began; 0 if it never began.
  */
 static void put_beginnings(const struct emit *e, const struct desc_frame *f, FILE *out)
 {
@@ -220,7 +220,7 @@ static void put_beginnings(const struct emit *e, const struct desc_frame *f, FIL
 	}
 }
 
-/* A C header is also included by C++, which has another word: the header has a macro for it. */
+/* C++ also includes C headers, and has another keyword for it: the header defines a macro. */
 static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *out)
 {
 	size_t i;
@@ -241,7 +241,7 @@ static void put_asserts(const struct emit *e, const struct desc_frame *f, FILE *
 
 /* ---- snapshots -------------------------------------------------------------------- */
 
-/* The body of a snapshot: how far it is indented, and how it names the frame. */
+/* The body of a snapshot: its indentation, and the prefix of the frame's members. */
 static const char *tab_of(const struct emit *e)
 {
 	return emit_is_cpp(e->d) ? "\t\t" : "\t";
@@ -252,7 +252,7 @@ static const char *frame_of(const struct emit *e)
 	return emit_is_cpp(e->d) ? "" : "frame->";
 }
 
-/* "if (attached())", which has a longer name in C; or with the thread set up as well. */
+/* "if (attached())", which has a longer name in C; @begin: also set the thread up. */
 static void put_condition(const struct emit *e, bool begin, const char *brace, FILE *out)
 {
 	fprintf(out, "%sif (", tab_of(e));
@@ -270,7 +270,7 @@ static void put_now(const struct emit *e, const char *name, const char *end, FIL
 	fprintf(out, "%s\tppt_%s_now_(&%s%s%s);\n", tab_of(e), e->d->name, frame_of(e), name, end);
 }
 
-/* This time was not taken.  @extra: a tab more. */
+/* Mark this time as not taken.  @extra: additional indentation. */
 static void put_no_time(const struct emit *e, const char *extra, const char *name, const char *end,
 			FILE *out)
 {
@@ -291,7 +291,7 @@ static void put_time_or_none(const struct emit *e, const char *name, const char 
 	put_no_time(e, "\t", name, end, out);
 }
 
-/* All that takes long is done in begin_(), before the clock is read. */
+/* begin_() does all slow work before the clock is read. */
 static void put_time_start(const struct emit *e, const char *name, FILE *out)
 {
 	put_condition(e, true, " {", out);
@@ -306,9 +306,9 @@ static void put_time_start(const struct emit *e, const char *name, FILE *out)
 }
 
 /*
- * An interval that generated code was at work in has no start, nor has one that began in another
- * thread if each thread has a clock of its own.  A start that the program stored itself has no
- * stamp, and is kept.
+ * The interval has no start if generated code had to set something up during it, or if it began
+ * in another thread and each thread has its own clock.  A start that the program stored itself
+ * has no stamp, and is kept.
  */
 static void put_time_end(const struct emit *e, const char *name, FILE *out)
 {
@@ -325,7 +325,7 @@ static void put_time_end(const struct emit *e, const char *name, FILE *out)
 	put_no_time(e, "\t", name, "_start", out);
 }
 
-/* All three of a member: what was read, or all ones where nothing was. */
+/* Store all three counters of a member: the values read, or all ones if not measured. */
 static void put_counters(const struct emit *e, const char *extra, const char *name, const char *end,
 			 bool measured, FILE *out)
 {
@@ -340,7 +340,7 @@ static void put_counters(const struct emit *e, const char *extra, const char *na
 	}
 }
 
-/* Counters are a thread's own: an interval that began in another one has no start. */
+/* Each thread has its own counters: an interval that began in another thread has no start. */
 static void put_counter_body(const struct emit *e, const struct desc_member *m, const char *end,
 			     FILE *out)
 {
@@ -453,7 +453,7 @@ void emit_frames(const struct emit *e, FILE *out)
 
 /* ---- storing fields ------------------------------------------------------------------ */
 
-/* How a field gets into the slot. */
+/* How a field is stored into the slot. */
 enum put { PUT8, PUT16, PUT32, PUT64, PUT_FLOAT, PUT_DOUBLE, PUT_TEXT, PUT_ZEROS, NR_PUTS };
 
 static enum put put_of(const struct desc_field *f)
@@ -484,7 +484,7 @@ static enum put put_of(const struct desc_field *f)
 	}
 }
 
-/* With one kind of frame only, padding is as it was in the fresh segment: zero. */
+/* With a single frame type, padding keeps the zeros of the new segment. */
 static bool is_written(const struct desc *d, const struct desc_field *f)
 {
 	if (f->role == DESC_PADDING)
@@ -506,7 +506,7 @@ static void find_puts(const struct desc *d, bool used[NR_PUTS])
 	used[PUT8] |= used[PUT_TEXT] || used[PUT_ZEROS];
 	used[PUT32] |= used[PUT_FLOAT];
 	used[PUT64] |= used[PUT_DOUBLE];
-	/* Slots at multiples of four only: words are stored by halves. */
+	/* Slots are aligned to four bytes only: 64-bit words are stored as two halves. */
 	used[PUT32] |= used[PUT64] && d->stride % 8;
 }
 
@@ -619,7 +619,7 @@ static void put_time(const struct emit *e, const struct desc_frame *f,
 		e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec");
 }
 
-/* What save() calls to store the members. */
+/* Emit the function with which save() stores the members. */
 static void put_fill(const struct emit *e, const struct desc_frame *f, unsigned type, FILE *out)
 {
 	bool cpp = emit_is_cpp(e->d), arrays = false;

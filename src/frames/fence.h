@@ -2,8 +2,8 @@
 /*
  * fence.h - two fences, as instructions.
  *
- * Those of C11 mean the same, but ThreadSanitizer does not know them and refuses to
- * compile them; and the store fence of C11 orders earlier loads as well, which nobody needs.
+ * The C11 fences mean the same, but ThreadSanitizer does not support them and refuses to compile
+ * them; and the C11 release fence also orders earlier loads, which is not needed here.
  */
 #ifndef FRAMES_FENCE_H
 #define FRAMES_FENCE_H

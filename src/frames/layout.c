@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - where the members of a frame lie.
+ * layout.c - compute the offsets of a frame's members.
  *
- * The same rules as the existing tool's, so that a spec means the same bytes:
- * biggest first, then turned around while that packs no worse, each at a multiple of its
- * size, the sequence numbers around them all, and all frames of a buffer equally long.
+ * The rules are those of the existing ppt tool, so that a spec gives the same bytes: largest
+ * first, then rotated while that packs no worse, each member at a multiple of its size, the
+ * sequence numbers around them, and all frames of a buffer of the same length.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,14 +22,14 @@ struct layout {
 	int code;
 };
 
-/* ---- the order ------------------------------------------------------------ */
+/* ---- order ---------------------------------------------------------------- */
 
 static uint32_t align_of(const struct desc_member *m)
 {
 	return desc_type_size(m->type);
 }
 
-/* Bins of @room bytes that front, members and back take, filled from left to right. */
+/* The number of bins of @room bytes that front, members and back need, filled in order. */
 static unsigned bins(const struct layout *l, const struct desc_member *members, const size_t *order,
 		     size_t nr, uint32_t room)
 {
@@ -50,7 +50,7 @@ static unsigned bins(const struct layout *l, const struct desc_member *members, 
 	return count;
 }
 
-/* Stable: what is equally big stays as it was declared. */
+/* Stable: members of equal size keep the order of their declaration. */
 static void sort_by_size(const struct desc_member *members, size_t *order, size_t nr)
 {
 	size_t i, j;
@@ -180,7 +180,7 @@ static bool copy_values(struct desc_field *to, const struct desc_member *m)
 	return to->values != NULL;
 }
 
-/* One field of member @m, behind what is there. */
+/* Append one field of member @m. */
 static void place(struct layout *l, struct desc_frame *f, const struct desc_member *m,
 		  const char *name, enum desc_role role, uint32_t counter)
 {
@@ -268,7 +268,7 @@ static void layout_frame(struct layout *l, struct desc_frame *f)
 	free(order);
 }
 
-/* All frames end at the same place. */
+/* Make all frames the same length. */
 static void close_frames(struct layout *l)
 {
 	struct desc *d = l->d;
@@ -280,7 +280,7 @@ static void close_frames(struct layout *l)
 		if (end_of(&d->frames[i]) > end)
 			end = end_of(&d->frames[i]);
 	}
-	/* The types that the existing tool has leave a multiple of four anyway. */
+	/* The types of the existing ppt tool always end at a multiple of four. */
 	end = (end + 3) & ~UINT32_C(3);
 	for (i = 0; i < d->nr_frames && !l->code; i++) {
 		gap = end - end_of(&d->frames[i]);
@@ -291,11 +291,14 @@ static void close_frames(struct layout *l)
 		add_hidden(l, &d->frames[i], "__ppt_seqno_back", DESC_BACK_SEQ);
 	}
 	d->frame_size = end + SEQNO_SIZE;
-	/* Whole words in our ring; none wasted where the existing collector counts slots. */
+	/*
+	 * Aligned words in the base dialect; no padding where the existing collector counts
+	 * slots.
+	 */
 	d->stride = d->dialect == DESC_SEED ? (d->frame_size + 7) & ~UINT32_C(7) : d->frame_size;
 }
 
-/* Before anything can overflow. */
+/* Checked first, so that nothing can overflow. */
 static bool too_big(const struct desc *d)
 {
 	size_t i, j;

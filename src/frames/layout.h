@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.h - give the members of a description their places in the frame. */
+/* layout.h - compute the offsets of a description's members. */
 #ifndef FRAMES_LAYOUT_H
 #define FRAMES_LAYOUT_H
 
 #include "frames/desc.h"
 
 /*
- * Fill in the fields of all frames, the frame's size and the stride.  The rules are
- * those of the existing tool, and docs/frames.md has them in words.
+ * Fill in the fields of all frames, the frame size and the stride.  The rules are those of the
+ * existing ppt tool; docs/frames.md describes them.
  */
 int layout_make(struct desc *d, struct err *err);
 

@@ -16,14 +16,14 @@
 
 /* ---- the description ----------------------------------------------------- */
 
-/* Terminated text at @addr, at most DESC_JSON_MAX bytes; to be freed. */
+/* Read terminated text at @addr, at most DESC_JSON_MAX bytes; the caller frees it. */
 static int read_text(struct target *t, uint64_t addr, char **out, size_t *len, struct err *err)
 {
 	size_t size = 0, used = 0;
 	char *text = NULL, *more;
 
 	for (;;) {
-		/* To the end of a page: what lies behind it may not be there. */
+		/* Up to the end of a page: the next page may not be mapped. */
 		size_t piece = 4096 - (size_t)((addr + used) & 4095);
 		ssize_t got;
 
@@ -56,7 +56,7 @@ static int read_text(struct target *t, uint64_t addr, char **out, size_t *len, s
 	return 0;
 }
 
-/* The symbol is a pointer to the text; where somebody made it the text itself, fine. */
+/* The symbol is a pointer to the text; a symbol that is the text itself is accepted, too. */
 static int find_text(struct target *t, const struct place *place, uint64_t *addr, struct err *err)
 {
 	uint64_t word;
@@ -100,7 +100,7 @@ int live_describe(struct target *t, const struct place *place, struct desc *d, s
 			       (int)t->pid, why);
 	}
 	rc = check_abi(place, d, err);
-	/* Numbers in front and at the back are read as such. */
+	/* The front and back numbers are read as aligned words. */
 	if (!rc && (d->frame_size % 4 || d->stride % 4))
 		rc = err_set(err, -EBADMSG, "buffer '%s': frames of %u bytes are not aligned",
 			     place->name, d->frame_size);
@@ -109,9 +109,9 @@ int live_describe(struct target *t, const struct place *place, struct desc *d, s
 	return rc;
 }
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- open ---------------------------------------------------------------- */
 
-/* In a container the program has another number for itself: the last of NSpid. */
+/* In a container the program has another pid for itself: the last one of NSpid. */
 static pid_t own_pid(pid_t pid)
 {
 	char path[64], line[256];
@@ -203,9 +203,9 @@ int live_client_error(struct live_buffer *b)
 	return stat.client_error;
 }
 
-/* ---- is the owner a collector, and this program's? ----------------------- */
+/* ---- check the owner ----------------------------------------------------- */
 
-/* In a process's map, shared memory of System V has its id where files have their inode. */
+/* In /proc/PID/maps, System V shared memory has its id in the inode column. */
 static bool maps_segment(pid_t pid, int32_t id, bool *known)
 {
 	char path[64], line[512];
@@ -261,7 +261,7 @@ bool live_owner_works(struct live_buffer *b, pid_t owner)
 		mapped = maps_segment(owner, id, &known);
 		return known ? mapped && !(b->desc.extended && handle_is_inherited(b, id)) : true;
 	}
-	/* About to attach, or about to go. */
+	/* No ring yet, or no longer: go by the name. */
 	target_name(owner, name);
 	return !strcmp(name, "corotracer") || !strcmp(name, "ppt");
 }
@@ -285,7 +285,7 @@ static int refuse(struct live_buffer *b, pid_t owner, struct err *err)
 	return -EBUSY;
 }
 
-/* Two of us at the same moment: one at a time.  Freed by the close. */
+/* Serializes two collectors that start at the same time.  The close releases the lock. */
 static int lock_target(pid_t pid)
 {
 	char path[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - a buffer in a running process: its description, its handle, its owner.
+ * live.h - a buffer in a running process: its description, handle and owner.
  *
- * The owner is the collector that is attached; its pid stands in the program's _stat.
+ * The owner is the attached collector; its pid is in the program's _stat.
  */
 #ifndef FRAMES_LIVE_H
 #define FRAMES_LIVE_H
@@ -16,39 +16,39 @@ struct live_buffer {
 	struct places places;
 	const struct place *place;
 	struct desc desc;
-	bool owned;       /* the program's _stat has our pid */
-	char notice[256]; /* something a user should know; "" */
+	bool owned;       /* the program's _stat has the pid of this process */
+	char notice[256]; /* a message for the user; "" if none */
 };
 
 /*
- * Finds @name (NULL: the only one) in process @pid, and reads its description, in which
- * nothing is left unchecked.  On failure there is nothing to release.
+ * Find @name (NULL: the only one) in process @pid, and read and check its description.  On
+ * failure there is nothing to release.
  */
 int live_open(struct live_buffer *b, pid_t pid, const char *name, struct err *err);
 void live_release(struct live_buffer *b);
 
-/* The description of one of several buffers of a process. */
+/* Read the description of one of several buffers of a process. */
 int live_describe(struct target *t, const struct place *place, struct desc *d, struct err *err);
 
 /*
- * Make it ours.  Refused while another collector is attached, unless @force; one that is dead, or
- * never was a collector, is said in b->notice and taken over from.
+ * Become the owner.  Fails while another collector is attached, unless @force.  An owner that is
+ * dead, or not a collector, is reported in b->notice and replaced.
  */
 int live_claim(struct live_buffer *b, bool force, struct err *err);
 
-/* Gives it back, if it still is ours. */
+/* Clear the owner, if it still is this process. */
 void live_unclaim(struct live_buffer *b);
 
-/* Whose pid is in _stat; 0: nobody's, or it cannot be read. */
+/* The pid in _stat; 0 if there is none, or if it cannot be read. */
 pid_t live_owner(struct live_buffer *b);
 
-/* Is that process a collector that is attached to this buffer? */
+/* True if that process is a collector attached to this buffer. */
 bool live_owner_works(struct live_buffer *b, pid_t owner);
 
-/* Has @owner, as live_owner() gives it, offered a ring?  A claim alone is not enough. */
+/* True if @owner, from live_owner(), has offered a ring.  A claim alone is not enough. */
 bool live_is_attached(struct live_buffer *b, pid_t owner);
 
-/* The program's reason for the last attach that failed, an errno; 0: none. */
+/* The errno of the program's last attach that failed; 0: none. */
 int live_client_error(struct live_buffer *b);
 
 int live_get_handle(struct live_buffer *b, int32_t *id, struct err *err);

@@ -2,10 +2,9 @@
 /*
  * perfetto.c - frames for ui.perfetto.dev, as track events in Perfetto's own format.
  *
- * A track per frame type below that of the process; below it rows of slices, and a track per
- * counter.  Slices of a row do not overlap: one that does goes to the next row that is free, and
- * beyond ROWS_MAX to a row that it has for itself.  Viewers show the rows of a member as one
- * group.
+ * Each frame type has a track below that of the process; below it are rows of slices, and a
+ * track per counter.  Slices of a row do not overlap: an overlapping slice goes to the next free
+ * row, and beyond ROWS_MAX to a row of its own.  Viewers show the rows of a member as one group.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,29 +22,29 @@
 #define SEQUENCE 1 /* there is one writer */
 #define ROWS_MAX 256
 
-/* Numbers of tracks. */
+/* Track ids. */
 #define TRACK_PROCESS UINT64_C(1)
 #define TRACK_LOST    UINT64_C(2)
 #define TRACK_FRAMES  UINT64_C(3)         /* plus the type */
 #define TRACK_COUNTER (UINT64_C(1) << 32) /* plus the number of the cell */
-#define TRACK_ROW     (UINT64_C(1) << 40) /* plus that times ROWS_MAX, plus the row */
-#define TRACK_SINGLE  (UINT64_C(1) << 60) /* plus a count */
+#define TRACK_ROW     (UINT64_C(1) << 40) /* plus cell number * ROWS_MAX, plus the row */
+#define TRACK_SINGLE  (UINT64_C(1) << 60) /* plus a counter */
 
-/* What was written of a column already. */
+/* What has been written for a column. */
 struct cell_state {
 	bool key_told, name_told, counter_told;
 	uint32_t nr_rows;
-	uint64_t *ends; /* per row: where its last slice ends */
+	uint64_t *ends; /* end of the last slice, per row */
 };
 
 struct type_state {
-	uint64_t first_cell; /* cells are numbered over all types */
+	uint64_t first_cell; /* cells are numbered across all types */
 	struct cell_state *cells;
 	bool track_told, category_told, name_told;
 };
 
 struct perfetto {
-	struct frame_timeline timeline; /* first: one is the other */
+	struct frame_timeline timeline; /* must be first: the struct is cast */
 	struct outfile file;
 	struct proto p;
 	struct type_state *types;
@@ -108,7 +107,7 @@ static void put_clock(struct proto *p, enum clock clock, uint64_t time)
 	proto_end(p);
 }
 
-/* Coarse clocks are the others, read less exactly. */
+/* Coarse clocks are less exact readings of the others. */
 static enum clock clock_of(const struct desc *d)
 {
 	switch (desc_clock_id(d)) {
@@ -124,7 +123,7 @@ static enum clock clock_of(const struct desc *d)
 	}
 }
 
-/* The start of the recording on both clocks, where it is known and times are not shifted. */
+/* The start of the recording on both clocks, if it is known and times have no offset. */
 static void put_clocks(struct perfetto *x, enum clock clock)
 {
 	const struct recording_info *info = &x->timeline.file->info;
@@ -198,7 +197,7 @@ static void end_track(struct perfetto *x)
 	end_packet(x);
 }
 
-/* The track of a frame type; instants are on it, all others below it. */
+/* The track of a frame type; it has the instants, and the other tracks are below it. */
 static uint64_t frame_track(struct perfetto *x, const struct frame_shown *f)
 {
 	struct type_state *type = &x->types[f->type];
@@ -244,7 +243,7 @@ static void put_row(struct perfetto *x, const struct frame_shown *f, const struc
 	end_track(x);
 }
 
-/* A row that has nothing behind @from. */
+/* A row without a slice that ends after @from. */
 static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
 			 const struct row_cell *cell, uint64_t from, uint64_t to)
 {
@@ -309,7 +308,7 @@ static void put_value(struct proto *p, const struct row_value *v)
 	}
 }
 
-/* A value that was not taken is left out; an array stays an array. */
+/* A value that was not taken is omitted; an array stays an array. */
 static void put_annotation(struct perfetto *x, const struct frame_shown *f,
 			   const struct row_cell *cell)
 {
@@ -334,7 +333,7 @@ static void put_annotation(struct perfetto *x, const struct frame_shown *f,
 	proto_end(p);
 }
 
-/* Texts that this packet is the first to use. */
+/* Texts that this packet uses for the first time. */
 static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
 			  const struct row_cell *named)
 {
@@ -361,7 +360,7 @@ static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
 	*(s ? &s->name_told : &type->name_told) = true;
 }
 
-/* @named: the interval whose slice it is; NULL: an instant of the frame. */
+/* @named: the interval of the slice; NULL: an instant of the frame. */
 static void put_frame(struct perfetto *x, const struct frame_shown *f, const struct row_cell *named)
 {
 	struct type_state *type = &x->types[f->type];

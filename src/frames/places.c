@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Names longer than this are nobody's. */
+/* Longer names are not buffer names. */
 #define NAME_LEN_MAX 255
 
-/* One line of /proc/PID/maps that has a file behind it. */
+/* A line of /proc/PID/maps with a file. */
 struct mapping {
 	uint64_t start, end, offset;
 	char *path;
@@ -27,10 +27,10 @@ struct mapping {
 struct image {
 	struct target *target;
 	struct places *out;
-	const struct mapping *maps; /* all of one file */
+	const struct mapping *maps; /* all mappings of one file */
 	size_t nr_maps;
 	uint64_t bias;
-	size_t first; /* places before this one are of other files */
+	size_t first; /* earlier places belong to other files */
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -38,7 +38,7 @@ struct image {
 enum kind { KIND_NONE, KIND_JSON, KIND_HMEM, KIND_STAT };
 
 static const struct {
-	const char *word; /* five characters, to be found before or behind the buffer's name */
+	const char *word; /* five characters, before or after the buffer's name */
 	enum kind kind;
 } kinds[] = { { "_json", KIND_JSON }, { "_hmem", KIND_HMEM }, { "_stat", KIND_STAT } };
 
@@ -53,7 +53,7 @@ static enum kind kind_of(const char *word)
 	return KIND_NONE;
 }
 
-/* Takes a symbol's name apart: @buffer points into it, @len characters. */
+/* Split a symbol's name: @buffer points to the @len characters of the buffer's name. */
 static enum kind take_apart(const char *symbol, const char **buffer, size_t *len, bool *existing)
 {
 	size_t all;
@@ -99,7 +99,7 @@ static struct place *place_of(struct image *img, const char *name, size_t len, b
 	p->name = strndup(name, len);
 	p->file = strdup(img->maps[0].path);
 	p->existing = existing;
-	out->nr++; /* released with the rest, also if a name is missing */
+	out->nr++; /* released with the rest, even if a name is missing */
 	return p->name && p->file ? p : NULL;
 }
 
@@ -183,7 +183,7 @@ static int scan_table(struct image *img, Elf *elf, Elf_Scn *scn, const GElf_Shdr
 	return rc;
 }
 
-/* *@full: there was a .symtab, so that nothing is hidden from us. */
+/* *@full: there is a .symtab, so no symbol is hidden. */
 static int scan_tables(struct image *img, Elf *elf, bool *full)
 {
 	Elf_Scn *scn = NULL;
@@ -201,7 +201,10 @@ static int scan_tables(struct image *img, Elf *elf, bool *full)
 	return rc;
 }
 
-/* What is added to the file's addresses to get the process's; false if the two do not fit. */
+/*
+ * Find the difference between addresses of the process and of the file.  Returns false if the
+ * mappings do not match the file.
+ */
 static bool find_bias(struct image *img, Elf *elf)
 {
 	size_t nr, i, m;
@@ -215,7 +218,7 @@ static bool find_bias(struct image *img, Elf *elf)
 		for (m = 0; m < img->nr_maps; m++) {
 			const struct mapping *map = &img->maps[m];
 
-			/* A mapping starts at the page that the segment starts in. */
+			/* A mapping starts at the page that contains the start of the segment. */
 			if (map->offset > ph.p_offset ||
 			    ph.p_offset - map->offset >= map->end - map->start)
 				continue;
@@ -249,7 +252,7 @@ static bool same_build(Elf *a, Elf *b)
 	return len_a <= 0 || len_b <= 0 || (len_a == len_b && !memcmp(id_a, id_b, (size_t)len_a));
 }
 
-/* True if @path is the debug info of @elf, and was scanned. */
+/* Returns true if @path is the debug info of @elf, and was scanned. */
 static bool scan_debug_file(struct image *img, Elf *elf, const char *path, int *rc)
 {
 	int fd = open_beneath(img->target->pid, path);
@@ -291,7 +294,7 @@ static bool scan_by_link(struct image *img, Elf *elf, int *rc)
 	char full[PATH_MAX];
 	size_t i;
 
-	/* The name is the file's own word: it leads nowhere but into the three folders. */
+	/* The file provides the name: it must not lead out of the three folders. */
 	if (!link || !slash || strchr(link, '/') || !*link)
 		return false;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -316,7 +319,10 @@ static int open_image(const struct image *img)
 	ssize_t len;
 	int fd;
 
-	/* The very file, also if it was deleted or replaced since; only root may. */
+	/*
+	 * The mapped file itself, even if it was deleted or replaced since; only root may open
+	 * it.
+	 */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 (int)img->target->pid, map->start, map->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -338,14 +344,14 @@ static void cannot_read(struct places *out, const char *path, const char *why)
 		snprintf(out->unreadable_first, sizeof(out->unreadable_first), "%s: %s", path, why);
 }
 
-/* The process's first page of the file against the file's: was it replaced meanwhile? */
+/* Compare the first page in the process with the file: the file may have been replaced. */
 static bool is_still_that_file(const struct image *img, int fd)
 {
 	char here[1024], there[sizeof(here)];
 	ssize_t got;
 
 	if (img->maps[0].offset)
-		return true; /* its start is not mapped; nothing to compare */
+		return true; /* the start of the file is not mapped: nothing to compare */
 	got = pread(fd, here, sizeof(here), 0);
 	return got > 0 &&
 	       target_read_some(img->target, img->maps[0].start, there, (size_t)got) == got &&
@@ -395,7 +401,7 @@ static int scan_image(struct image *img)
 	return rc;
 }
 
-/* ---- the map ------------------------------------------------------------- */
+/* ---- mappings of the process --------------------------------------------- */
 
 struct map_list {
 	struct mapping *at;
@@ -454,7 +460,7 @@ static int read_maps(pid_t pid, struct map_list *maps, struct err *err)
 		maps->at[maps->nr++] = map;
 	}
 	if (!rc && ferror(file))
-		rc = -EPERM; /* the file opens for everybody, and reads for few */
+		rc = -EPERM; /* the file opens for every user, but read needs permission */
 	free(line);
 	fclose(file);
 	return rc;
@@ -491,7 +497,7 @@ int places_find(struct target *t, struct places *list, struct err *err)
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return err_set(err, -ENOSYS, "libelf is of another age: %s", elf_errmsg(-1));
 	rc = read_maps(t->pid, &maps, err);
-	/* An unreadable or empty map: reading anything at all gives the reason in words. */
+	/* An unreadable or empty map: read some memory, only for the error message. */
 	if (rc == -EPERM || (!rc && !maps.nr))
 		rc = target_read(t, maps.nr ? maps.at[0].start : 4096, &byte, 1, err);
 	if (!rc && maps.nr)
@@ -503,7 +509,7 @@ int places_find(struct target *t, struct places *list, struct err *err)
 	return rc;
 }
 
-/* ---- choosing ------------------------------------------------------------ */
+/* ---- choose a buffer ----------------------------------------------------- */
 
 static const char *last_part(const char *path)
 {

@@ -31,7 +31,7 @@ static uint64_t count_of(const json_t *object, const char *key)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Names beyond those that a frame has room for are nobody's. */
+/* Names beyond the number of counters in a frame are ignored. */
 static void take_counters(struct recording_info *info, const json_t *names)
 {
 	size_t i;
@@ -101,7 +101,10 @@ static int parse_header(struct recfile *f, const char *text, size_t size, struct
 
 /* ---- bytes --------------------------------------------------------------- */
 
-/* At least @want bytes from f->at on, unless the file ends; a negative errno. */
+/*
+ * Read until there are at least @want bytes at f->at, or the file ends.  Returns a negative
+ * errno on failure.
+ */
 static int fill(struct recfile *f, size_t want, struct err *err)
 {
 	if (f->at) {
@@ -122,7 +125,7 @@ static int fill(struct recfile *f, size_t want, struct err *err)
 	return 0;
 }
 
-/* Grows with what is really there: a length in the file is a claim. */
+/* Grows with the data that is really there: a length in the file is not trusted. */
 static int grow(struct recfile *f, size_t want, struct err *err)
 {
 	while (f->end - f->at < want && !f->eof) {
@@ -177,7 +180,7 @@ static int read_header(struct recfile *f, struct err *err)
 	return rc;
 }
 
-/* Room for whole records, and not more than that. */
+/* Make the buffer large enough for records. */
 static int size_for_records(struct recfile *f, struct err *err)
 {
 	size_t size = BUF_SIZE > 2 * (size_t)f->desc.frame_size ? BUF_SIZE
@@ -247,7 +250,7 @@ void recfile_close(struct recfile *f)
 	recording_info_release(&f->info);
 }
 
-/* The first bytes of a pipe, which stay in it: waits for them. */
+/* Peek at the first bytes of a pipe; waits for them and leaves them in it. */
 static ssize_t peek_pipe(int fd, char *data, size_t size)
 {
 	int copy[2];
@@ -270,7 +273,7 @@ static ssize_t peek_stdin(char *data, size_t size)
 	return at < 0 ? peek_pipe(STDIN_FILENO, data, size) : pread(STDIN_FILENO, data, size, at);
 }
 
-/* Opening a named pipe would let its writer begin. */
+/* Only regular files: opening a named pipe would unblock its writer. */
 static ssize_t peek_file(const char *path, char *data, size_t size)
 {
 	struct stat st;
@@ -311,7 +314,7 @@ static bool is_mark(const struct recfile *f, const uint8_t *record)
 	       word_at(record, f->desc.frame_size - 4) == RECORDING_MARK_BACK;
 }
 
-/* 1: the mark is complete, and believable. */
+/* Returns 1 if the mark is complete and valid. */
 static int add_to_mark(struct recfile *f, const uint8_t *record, struct recording_mark *mark)
 {
 	size_t room = recording_mark_room(&f->desc), left = sizeof(f->mark) - f->mark_used;
@@ -354,7 +357,7 @@ static void heed_mark(struct recfile *f, const struct recording_mark *mark)
 
 static void follow_ticket(struct recfile *f, uint32_t seqno)
 {
-	/* Nothing is known about the first one but its number. */
+	/* For the first frame, only its 32-bit number is known. */
 	if (f->any || f->placed)
 		f->ticket += (uint64_t)(int64_t)(int32_t)(seqno - (uint32_t)f->ticket);
 	else
@@ -365,7 +368,7 @@ static void follow_ticket(struct recfile *f, uint32_t seqno)
 		f->stats.gaps += f->ticket - f->highest - 1;
 		f->highest = f->ticket;
 	} else if (f->stats.gaps) {
-		f->stats.gaps--; /* it came late: its place was counted as a gap */
+		f->stats.gaps--; /* a late frame: it was counted as a gap */
 		f->stats.repeated++;
 	} else {
 		f->stats.repeated++;
@@ -373,7 +376,7 @@ static void follow_ticket(struct recfile *f, uint32_t seqno)
 	f->any = true;
 }
 
-/* 1: a good frame. */
+/* Returns 1 for a valid frame. */
 static int sort_frame(struct recfile *f, const uint8_t *record, struct recfile_item *item)
 {
 	uint32_t front = word_at(record, 0), type = 1;
@@ -424,7 +427,7 @@ int recfile_next(struct recfile *f, struct recfile_item *item, struct err *err)
 			}
 			continue;
 		}
-		if (f->mark_used) { /* cut off by something else */
+		if (f->mark_used) { /* interrupted by another record */
 			f->mark_used = 0;
 			f->stats.torn++;
 		}

@@ -16,7 +16,7 @@
 #include "base/json_writer.h"
 
 #define BUF_SIZE (1u << 20)
-/* Blanks behind the header, for numbers that grow until the end. */
+/* Blanks after the header, for numbers that grow until the end. */
 #define HEADER_ROOM 256
 
 void recording_info_release(struct recording_info *info)
@@ -45,7 +45,7 @@ uint32_t recording_mark_room(const struct desc *d)
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* The new name of what was there; NULL: nothing worth keeping. */
+/* Rename an earlier file.  Returns its new name, or NULL if there was nothing to keep. */
 static char *keep_earlier(const char *path)
 {
 	struct stat st;
@@ -194,7 +194,7 @@ int recording_begin(struct recording *r, const struct desc *desc, const struct r
 	return r->error ? failed(r, err) : 0;
 }
 
-/* Only what fits: a header that grew too much stays as it was. */
+/* Only if it fits: a header that grew too much stays unchanged. */
 static void patch_header(struct recording *r, const struct recording_info *info)
 {
 	struct json_writer w;
@@ -264,7 +264,7 @@ static uint8_t *reserve(struct recording *r, size_t size)
 	return r->buf + r->used - size;
 }
 
-/* Would a reader take @ticket's 32 bits for another ticket? */
+/* True if a reader would assign @ticket's low 32 bits to another ticket. */
 static bool is_far(const struct recording *r, uint64_t ticket)
 {
 	int64_t step = (int64_t)(ticket - r->last_ticket);

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - the file that frames are recorded in.
+ * recording.h - the file format of recorded frames.
  *
  *	"PPT1"        4 bytes
  *	k             4 bytes, big-endian
- *	header        k bytes of JSON; blanks behind it are room for what is known later
+ *	header        k bytes of JSON; blanks after it are room for a later update
  *	records       frame_size bytes each, until the end
  *
- * The header has the six keys of the existing tool (frFormat, frDate, frComment,
- * frDeltaTime, frCounters, frJson), so that it can read the file, and one of ours,
- * "corotracer", which it skips.
+ * The header has the six keys of the existing ppt tool (frFormat, frDate, frComment,
+ * frDeltaTime, frCounters, frJson), so that it can read the file, and the key "corotracer",
+ * which it skips.
  *
- * A record is a frame as it lay in its slot: front number, type where there are several
- * frames, members, back number; front and back are equal.  Between frames there may be
- * *marks*, which tell what happened meanwhile: a frame was lost, the ring was resized,
- * the recording ended.  A mark's records have front 0 and back 0xffffffff (and type 0), so
- * that a reader that knows only frames drops them as torn; what is between is the
- * mark's piece of a struct recording_mark, cut into as many records as it takes.  Frames that are
- * too small to carry a byte have no marks.
+ * A record is a frame as it was in its slot: front number, type if there are several frames,
+ * members, back number; front and back are equal.  Between frames there may be *marks* for
+ * events: frames were lost, the ring was resized, the recording ended.  A mark's records have
+ * front 0 and back 0xffffffff (and type 0), so that a reader that knows only frames drops them
+ * as torn.  The bytes between hold part of a struct recording_mark, split over as many records
+ * as necessary.  If frames are too small to carry a byte, there are no marks.
  *
- * The sequence numbers in the file are 32 bits of a ticket that has 64: each belongs to
- * the ticket nearest to that of the frame before it; where that would be wrong a mark
- * says so (RECORDING_TICKET).  A file without the last mark, RECORDING_END, is of a
- * collector that was killed, or is being written.
+ * The sequence numbers in the file are the low 32 bits of a 64-bit ticket: each belongs to the
+ * ticket nearest to that of the previous frame; a mark (RECORDING_TICKET) precedes a frame for
+ * which that would be wrong.  A file without the last mark, RECORDING_END, is still being
+ * written, or its collector was killed.
  */
 #ifndef FRAMES_RECORDING_H
 #define FRAMES_RECORDING_H
@@ -38,7 +37,7 @@
 
 #define RECORDING_MAGIC      "PPT1"
 #define RECORDING_HEADER_MAX (32u << 20)
-#define RECORDING_FORMAT     1 /* of our key and our marks */
+#define RECORDING_FORMAT     1 /* of the key "corotracer" and the marks */
 
 #define RECORDING_MARK_BACK  UINT32_MAX
 #define RECORDING_MARK_MAGIC UINT32_C(0x4b4d5443) /* "CTMK" */
@@ -47,10 +46,10 @@ enum recording_mark_kind {
 	RECORDING_TICKET = 1, /* a: ticket of the next frame */
 	RECORDING_LOSS = 2,   /* a: frames lost since the last such mark */
 	RECORDING_RESIZE = 3, /* a: slots before, b: slots from now on */
-	RECORDING_END = 4, /* a: frames issued, b: recorded, c: lost, d: given up by the program */
+	RECORDING_END = 4,    /* a: issued, b: recorded, c: lost, d: dropped by the program */
 };
 
-/* As it lies in the file; little-endian. */
+/* A mark as stored in the file; little-endian. */
 struct recording_mark {
 	uint32_t magic;
 	uint32_t kind;
@@ -65,14 +64,14 @@ struct recording_clock {
 	double ns_per_tick;
 };
 
-/* What the header says beside the description. */
+/* Data of the header besides the description. */
 struct recording_info {
 	char *comment;
 	char *date;      /* of the start, as written */
-	int64_t delta_s; /* to be added to every time */
+	int64_t delta_s; /* to add to every time */
 	char *counters[COUNTERS_MAX];
 	unsigned nr_counters;
-	/* Ours; zero in a file of the existing tool. */
+	/* From the key "corotracer"; zero in a file of the existing ppt tool. */
 	uint32_t format;
 	pid_t pid;
 	char *program;
@@ -85,7 +84,7 @@ void recording_info_release(struct recording_info *info);
 /* Bytes of a mark that one record of @d carries; 0: none. */
 uint32_t recording_mark_room(const struct desc *d);
 
-/* Where the members begin: behind the front number and the type. */
+/* Offset of the members: after the front number and the type. */
 uint32_t recording_front_size(const struct desc *d);
 
 /* ---- writing ------------------------------------------------------------- */
@@ -93,21 +92,21 @@ uint32_t recording_front_size(const struct desc *d);
 struct recording {
 	int fd;
 	char *path;
-	char *kept; /* what the earlier file is called now; NULL: there was none */
+	char *kept; /* new name of the earlier file; NULL: there was none */
 	const struct desc *desc;
 	uint8_t *buf;
 	size_t used;
-	off_t header_at; /* where the JSON begins; -1: cannot be patched */
+	off_t header_at; /* offset of the JSON; -1: it cannot be updated */
 	size_t header_size;
 	uint64_t last_ticket;
 	uint64_t frames, bytes;
-	int error; /* of the first write that failed; everything after it is dropped */
+	int error; /* of the first write that failed; later data is discarded */
 };
 
 /* Creates @path ("-": standard output); an earlier file is kept as PATH.old. */
 int recording_create(struct recording *r, const char *path, struct err *err);
 
-/* Before the first frame.  @desc is borrowed until the close. */
+/* Call it before the first frame.  Borrows @desc until the close. */
 int recording_begin(struct recording *r, const struct desc *desc, const struct recording_info *info,
 		    struct err *err);
 
@@ -115,13 +114,16 @@ void recording_frame(struct recording *r, uint64_t ticket, const uint8_t *image)
 void recording_mark(struct recording *r, enum recording_mark_kind kind, uint64_t a, uint64_t b,
 		    uint64_t c, uint64_t d);
 
-/* So that those who read the file meanwhile see it.  0, or what went wrong. */
+/*
+ * Write buffered records, so that other readers of the file see them.  Returns 0 or a negative
+ * errno.
+ */
 int recording_flush(struct recording *r, struct err *err);
 
-/* Writes the header anew, with what is known at the end, where the file allows it. */
+/* Also rewrites the header with the final values, if the file is seekable. */
 int recording_close(struct recording *r, const struct recording_info *info, struct err *err);
 
-/* Nothing was recorded, and nothing will: as if there had been no recording. */
+/* Remove the file, because nothing was recorded, and restore an earlier file. */
 void recording_abandon(struct recording *r);
 
 #endif

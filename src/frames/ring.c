@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring.c - take frames out of a ring, by ticket. */
+/* ring.c - read frames from a ring, by ticket. */
 #include "frames/ring.h"
 
 #include <errno.h>
@@ -8,11 +8,11 @@
 
 #include "frames/fence.h"
 
-/* More than these would be a program with as many threads asleep in save(). */
+/* More pending tickets would mean as many threads stopped inside save(). */
 #define PENDING_MAX (1u << 20)
-/* Polls that we wait at an unfinished frame before we go past it. */
+/* Polls to wait for an unfinished frame before skipping it. */
 #define PATIENCE 3
-/* How far behind an unwritten slot a probe looks for written ones. */
+/* How far after an unwritten slot a probe searches for written ones. */
 #define LOOK_AHEAD 64
 
 int ring_init(struct ring *r, uint32_t stride, uint32_t frame_size, ring_frame_fn *each, void *arg)
@@ -63,7 +63,7 @@ static bool is_newer(uint32_t seqno, uint32_t than)
 	return seqno && (int32_t)(seqno - than) > 0;
 }
 
-/* Somebody may be writing what we copy; who looks at the numbers afterwards knows. */
+/* The program may be writing the slot; the caller checks the sequence numbers afterwards. */
 static void copy_slot(struct ring *r, const uint8_t *slot)
 {
 	uint32_t at, word;
@@ -93,7 +93,7 @@ static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ti
 									  : LOOK_NOT_YET;
 }
 
-/* In the new block, and as long as there is an old one, there as well. */
+/* Search the new block and, during a resize, the old block too. */
 static enum look look_for(struct ring *r, uint64_t ticket)
 {
 	enum look found = look_at(r, &r->now, ticket);
@@ -102,7 +102,7 @@ static enum look look_for(struct ring *r, uint64_t ticket)
 		return found;
 	if (look_at(r, &r->old, ticket) == LOOK_TAKEN)
 		return LOOK_TAKEN;
-	/* Gone from the one says nothing about the other; the end of the old block will. */
+	/* A frame overwritten in one block may still arrive in the other until the resize ends. */
 	return LOOK_NOT_YET;
 }
 
@@ -152,7 +152,7 @@ static void ask_again(struct ring *r)
 	r->nr_pending = kept;
 }
 
-/* Frames among the tickets from @from on, @nr of them: those with 32 zero bits are none. */
+/* Frames among the @nr tickets from @from on: tickets whose low 32 bits are 0 are not frames. */
 static uint64_t frames_among(uint64_t from, uint64_t nr)
 {
 	uint64_t last = from + nr - 1;
@@ -160,7 +160,7 @@ static uint64_t frames_among(uint64_t from, uint64_t nr)
 	return nr ? nr - ((last >> 32) - ((from - 1) >> 32)) : 0;
 }
 
-/* What the writers have lapped is gone; no need to ask slot by slot. */
+/* Frames that writers have overwritten are lost; no need to check their slots. */
 static void skip_lapped(struct ring *r, uint64_t head)
 {
 	uint64_t room = (uint64_t)r->now.nr + r->old.nr, lapped;
@@ -173,7 +173,7 @@ static void skip_lapped(struct ring *r, uint64_t head)
 	r->next += lapped;
 }
 
-/* Is there time to wait for the thread that is writing the next one? */
+/* True if there is time to wait for the thread that is writing the next frame. */
 static bool may_wait(struct ring *r, uint64_t head)
 {
 	return r->stalled < PATIENCE && (head - r->next) * 4 < r->now.nr;
@@ -210,7 +210,7 @@ void ring_poll(struct ring *r, uint64_t head, bool patient)
 
 /* ---- without a ticket counter -------------------------------------------- */
 
-/* The ticket of @seqno that is nearest to @near. */
+/* The ticket nearest to @near whose low 32 bits are @seqno. */
 static uint64_t widen(uint32_t seqno, uint64_t near)
 {
 	return near + (uint64_t)(int64_t)(int32_t)(seqno - (uint32_t)near);
@@ -249,7 +249,7 @@ bool ring_find_start(struct ring *r)
 		if (front && (int32_t)(oldest - front) > 0)
 			oldest = front;
 	}
-	/* A lap of room below, so that neither goes under zero. */
+	/* One lap above zero, so that neither becomes negative. */
 	r->now.anchor = UINT64_C(0x100000000) + first;
 	r->next = widen(oldest, r->now.anchor);
 	return true;
@@ -263,7 +263,7 @@ uint32_t ring_count_run(const uint8_t *slots, uint32_t nr, uint32_t stride, uint
 		const uint8_t *slot = slots + (size_t)i * stride;
 		uint32_t front = load_front(slot);
 
-		/* Of this lap, or of the one before. */
+		/* Of this lap, or of the previous one. */
 		if (front != load_word(slot + frame_size - 4) ||
 		    (front != first + i && front != first + i - nr))
 			break;

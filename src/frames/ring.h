@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h - take frames out of a ring that a program goes on writing.
+ * ring.h - read frames from a ring while a program writes it.
  *
- * Every save() of the program takes a ticket, 1, 2, 3 ...; a frame carries its ticket's
- * low 32 bits in front and at its back, and lies in the slot that the ticket says.  So the
- * reader knows for each ticket where to look, and looks once it was issued: the frame is
- * there, or not yet (a thread is writing it, or sleeps in the middle of it), or a later
- * one lies in its place.  Tickets that are not there yet are remembered and asked again;
- * a thread that sleeps holds up nobody else's frames.
+ * Every save() of the program takes a ticket, 1, 2, 3 ...  A frame has its ticket's low 32 bits
+ * in front and at its back, and the ticket determines its slot.  So for each issued ticket the
+ * reader knows the slot: the frame is there, or not yet (a thread is writing it, or sleeps while
+ * it does), or a later frame has overwritten it.  Tickets whose frame is not there yet are kept
+ * and checked again; a sleeping thread does not delay the frames of other threads.
  *
- * Programs of the existing generator do not say how many tickets they gave out; there the
- * highest number that lies in the ring takes its place.
+ * Programs of the existing generator do not publish their ticket counter; for them the highest
+ * number in the ring replaces it.
  *
- * The memory is the program's: whatever lies there, nothing is read outside of the slots.
+ * The program owns the memory: whatever it contains, nothing is read outside of the slots.
  */
 #ifndef FRAMES_RING_H
 #define FRAMES_RING_H
@@ -25,60 +24,60 @@
 struct ring_block {
 	const uint8_t *slots;
 	uint32_t nr;     /* of slots; 0: no block */
-	uint64_t anchor; /* a ticket that belongs into slot 0 */
+	uint64_t anchor; /* a ticket that belongs to slot 0 */
 };
 
-/* What was taken: a copy of ours, valid during the call. */
+/* Receives a copy of a frame, valid during the call. */
 typedef void ring_frame_fn(void *arg, uint64_t ticket, const uint8_t *image);
 
 struct ring {
 	struct ring_block now;
-	struct ring_block old; /* while a resize is under way: some are still writing there */
+	struct ring_block old; /* during a resize: threads may still write there */
 	uint32_t stride, frame_size;
-	uint64_t next;     /* ticket to look for next */
-	uint64_t *pending; /* tickets before it that were not there yet */
+	uint64_t next;     /* next ticket to read */
+	uint64_t *pending; /* tickets below next whose frame was not there yet */
 	size_t nr_pending, size_pending;
 	unsigned stalled; /* polls that ended at the same ticket */
 	uint8_t *copy;
 	ring_frame_fn *each;
 	void *arg;
 	uint64_t taken, missed;
-	uint64_t overrun; /* of the missed ones: the writers were faster than we were */
+	uint64_t overrun; /* of the missed ones: overwritten before they were read */
 };
 
-/* @next: the first ticket of interest.  -ENOMEM. */
+/* Reading starts at ticket 1.  Returns 0 or -ENOMEM. */
 int ring_init(struct ring *r, uint32_t stride, uint32_t frame_size, ring_frame_fn *each, void *arg);
 void ring_release(struct ring *r);
 
 /*
- * Takes what is there of the tickets below @head.  @patient: leave one that is being
- * written for the next time, so that frames come in order; not at the end.
+ * Read the frames of tickets below @head.  @patient: leave a frame that is being written for the
+ * next poll, so that frames stay in order; false for the last poll.
  */
 void ring_poll(struct ring *r, uint64_t head, bool patient);
 
-/* Where the head must be, by the numbers in the ring. */
+/* The head of the ring, derived from the sequence numbers in it. */
 uint64_t ring_probe_head(const struct ring *r);
 
 /*
- * For a ring whose first ticket nobody told: find the oldest frame, and begin there.
- * False while there is none.
+ * For a ring without a known first ticket: start at the oldest frame.  Returns false while there
+ * is none.
  */
 bool ring_find_start(struct ring *r);
 
 /*
- * How many slots from the first one on hold whole frames with numbers that follow each
- * other, if slots are @stride apart.  Stops at 64.
+ * The number of slots from the first on that hold complete frames with consecutive numbers, if
+ * the stride is @stride.  Stops at 64.
  */
 uint32_t ring_count_run(const uint8_t *slots, uint32_t nr, uint32_t stride, uint32_t frame_size);
 
 /*
- * From now on new frames go to @block.  ring_resized() ends the time of the old one, when
- * nobody writes there any more: what lies in it below @head is taken first.
+ * From now on new frames go to @block.  ring_resized() drops the old block when no thread writes
+ * there any more: it first reads the frames below @head.
  */
 void ring_resize(struct ring *r, const struct ring_block *block);
 void ring_resized(struct ring *r, uint64_t head);
 
-/* Tickets that will never come: those still pending.  After the last poll. */
+/* Count tickets that are still pending as lost.  Call it after the last poll. */
 void ring_finish(struct ring *r);
 
 #endif

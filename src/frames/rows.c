@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - frames to rows. */
+/* rows.c - convert frames to rows of values. */
 #include "frames/rows.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool is_time(const struct desc_field *f)
 	return f->type == DESC_TIME || f->type == DESC_TICKS;
 }
 
-/* "NAME", "NAME[counter]"; of a difference "duration" or "delta" in the place of "end". */
+/* "NAME", "NAME[counter]"; for a difference "duration" or "delta" replaces "end". */
 static char *cell_name(const struct desc_field *f, bool difference, const char *counter)
 {
 	const char *suffix = !difference ? "" : is_time(f) ? "_duration" : "_delta";
@@ -66,7 +66,7 @@ static size_t longest_enum(const struct desc_field *f)
 	return longest;
 }
 
-/* In JSON each byte may become six. */
+/* In JSON a byte may take six characters. */
 static size_t value_max(const struct desc_field *f)
 {
 	if (!f)
@@ -154,7 +154,7 @@ static int add_field(struct row_plan *p, const struct desc_field *f,
 	return rc;
 }
 
-/* Counters of a member come pair by pair, the rest as it lies. */
+/* Counters of a member come in pairs, other fields in memory order. */
 static int add_member(struct row_plan *p, const char *member, const struct recording_info *info)
 {
 	size_t i;
@@ -187,7 +187,7 @@ static int add_members(struct row_plan *p, const struct recording_info *info)
 
 	for (i = 0; i < p->frame->nr_members && !rc; i++)
 		rc = add_member(p, p->frame->members[i].name, info);
-	/* A header may tell the layout only. */
+	/* A header may have the layout without the members. */
 	for (i = 0; i < p->frame->nr_fields && !rc; i++) {
 		const struct desc_field *f = &p->frame->fields[i];
 
@@ -251,7 +251,7 @@ static void set_unsigned(struct row_value *v, uint64_t u)
 	v->u = u;
 }
 
-/* Nanoseconds, in arithmetic that wraps: the numbers are a stranger's. */
+/* Nanoseconds, in wrapping arithmetic: the values are untrusted. */
 static bool get_time(const struct row_plan *p, enum desc_type type, const uint8_t *at, uint64_t *ns)
 {
 	uint64_t seconds, rest;
@@ -275,7 +275,7 @@ static bool get_time(const struct row_plan *p, enum desc_type type, const uint8_
 	return seconds || rest;
 }
 
-/* False: it was not measured. */
+/* Returns false if it was not measured. */
 static bool get_counter(const uint8_t *at, uint64_t *value)
 {
 	*value = RAW(uint64_t, at);
@@ -457,7 +457,7 @@ static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)
 	return at + len;
 }
 
-/* Only what needs quotes gets them. */
+/* Only text that needs quotes gets them. */
 static char *put_csv_text(char *at, const char *text, size_t size, bool guard)
 {
 	bool quote = !size || text[0] == ' ' || text[size - 1] == ' ';

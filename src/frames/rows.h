@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - a frame as a row of values: what the columns are called, and their text.
+ * rows.h - a frame as a row of values: names of the columns, and their text.
  *
- * A plan is made once per frame type and lists the cells: the sequence number, then the
- * members in the order of the spec.  An interval has three cells: start, end, and what lies
- * between (NAME_duration for times, NAME_delta for everything else).  A counter's cells
- * bear the name of the counter, and those that nobody counted are left out.  Times are
- * nanoseconds, with the recording's offset added; a time that was never taken is empty, and so is
- * a counter that was not measured.
+ * A plan is made once per frame type and lists the cells: the sequence number, then the members
+ * in the order of the spec.  An interval has three cells: start, end, and the difference
+ * (NAME_duration for times, NAME_delta for everything else).  A counter's cells have the name of
+ * the counter; counters that were not requested are omitted.  Times are nanoseconds, with the
+ * recording's offset added.  A time that was never taken is empty, and so is a counter that was
+ * not measured.
  */
 #ifndef FRAMES_ROWS_H
 #define FRAMES_ROWS_H
@@ -17,31 +17,32 @@
 
 struct row_cell {
 	char *name;
-	char *json_key; /* ,"NAME": as JSON lines have it */
+	char *json_key; /* ,"NAME": as in JSON lines */
 	size_t json_key_size;
 	const struct desc_field *field; /* NULL: the sequence number */
-	const struct desc_field *start; /* of a difference: field is the end; else NULL */
-	uint32_t count;                 /* of columns: more than 1 for arrays */
+	const struct desc_field
+		*start; /* of a difference: its start, and field is the end; else NULL */
+	uint32_t count; /* columns: more than 1 for arrays */
 };
 
 struct row_plan {
 	const struct desc_frame *frame;
 	struct row_cell *cells;
 	size_t nr_cells;
-	size_t text_max; /* a row in any format is not longer */
+	size_t text_max; /* length limit of a row in any format */
 	bool micro;      /* times are seconds and microseconds */
 	int64_t delta_ns;
 	struct recording_clock clock;
 	bool crlf;
-	bool guard; /* text that a spreadsheet takes for a formula gets an apostrophe */
+	bool guard; /* put an apostrophe before text that a spreadsheet takes for a formula */
 };
 
-/* @d and @info are borrowed. */
+/* Borrows @d and @info. */
 int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
 		  const struct recording_info *info);
 void row_plan_release(struct row_plan *p);
 
-/* The value of element @i of a cell.  Differences are those of the type. */
+/* The value of element @i of a cell.  A difference has the kind of its type. */
 enum row_kind { ROW_NONE, ROW_SIGNED, ROW_UNSIGNED, ROW_BOOL, ROW_FLOAT, ROW_DOUBLE, ROW_TEXT };
 struct row_value {
 	enum row_kind kind;
@@ -55,15 +56,15 @@ struct row_value {
 void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, const uint8_t *image,
 	     uint64_t ticket, struct row_value *v);
 
-/* Columns in all, and the name of one; @buf for array elements.  RFC 4180 headings. */
+/* The number of columns, and the name of one; @buf is for array elements. */
 size_t row_columns(const struct row_plan *p);
 const char *row_column_name(const struct row_cell *c, uint32_t i, char *buf, size_t size);
 
-/* Text, at most p->text_max bytes; returns the end. */
+/* Write a row of at most p->text_max bytes; returns its end. */
 char *row_csv(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at);
 char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at);
 
-/* The heading of a CSV file; to be freed. */
+/* The heading of a CSV file; the caller frees it. */
 char *row_csv_heading(const struct row_plan *p, size_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segment.c - make shared memory that removes itself. */
+/* segment.c - create shared memory that removes itself. */
 #include "frames/segment.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "base/io.h"
 #include "frames/target.h"
 
-/* ---- the helper's part --------------------------------------------------- */
+/* ---- the helper process -------------------------------------------------- */
 
-/* 0 is a number like any other to the kernel, and the first one of a fresh namespace. */
+/* The kernel may return id 0: it is the first id of a new namespace. */
 static int make_nonzero(size_t size)
 {
 	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | IPC_EXCL | 0600), second;
@@ -33,7 +33,7 @@ static int make_nonzero(size_t size)
 	return second;
 }
 
-/* Root's segment for a user's program is that user's. */
+/* A segment that root makes for a user's program must belong to that user. */
 static int give_to(int id, uid_t uid, gid_t gid)
 {
 	struct shmid_ds ds;
@@ -47,21 +47,21 @@ static int give_to(int id, uid_t uid, gid_t gid)
 	return shmctl(id, IPC_SET, &ds);
 }
 
-/* A number, or a negative errno. */
+/* Returns the id, or a negative errno. */
 static int make_marked(size_t size, uid_t uid, gid_t gid)
 {
 	int id = make_nonzero(size), error = 0;
 
 	if (id < 0)
 		return -errno;
-	/* Attached first: without anybody attached the mark is the end. */
+	/* Attach first: a segment without attached processes is removed as soon as it is marked. */
 	if (give_to(id, uid, gid) < 0 || (intptr_t)shmat(id, NULL, 0) == -1) // NOLINT
 		error = errno;
 	shmctl(id, IPC_RMID, NULL);
 	return error ? -error : id;
 }
 
-/* Holds the segment until the other side has it as well, or is dead. */
+/* Keep the segment attached until the parent has attached it, or has died. */
 __attribute__((noreturn)) static void help(int fd, size_t size, uid_t uid, gid_t gid)
 {
 	int id = make_marked(size, uid, gid);
@@ -72,7 +72,7 @@ __attribute__((noreturn)) static void help(int fd, size_t size, uid_t uid, gid_t
 	_exit(0);
 }
 
-/* ---- ours ---------------------------------------------------------------- */
+/* ---- the collector ------------------------------------------------------- */
 
 static long long limit(const char *name)
 {
@@ -107,7 +107,7 @@ static int refuse(int code, size_t size, struct err *err)
 	return code;
 }
 
-/* Whose the segment must be: the effective user and group of @pid. */
+/* The owner of the segment: the effective user and group of @pid. */
 static void owner_of(pid_t pid, uid_t *uid, gid_t *gid)
 {
 	char path[64], line[256];

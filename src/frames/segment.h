@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment.h - a piece of System V shared memory that cannot be left behind.
+ * segment.h - System V shared memory that cannot be left behind.
  *
- * It is marked for removal before anybody knows its number: Linux keeps it, and lets
- * others attach it by number, for as long as somebody has it attached.  So the last one
- * to go removes it, whichever way that one goes.  The moments between making and
- * marking belong to a helper process, which finishes them also if we are killed.
+ * The segment is marked for removal before its id is known to any other process.  Linux keeps a
+ * marked segment, and lets other processes attach it by id, for as long as it is attached.  So
+ * it is removed when the last process detaches, however that process ends.  A helper process
+ * creates and marks the segment, so that both happen even if the collector is killed.
  */
 #ifndef FRAMES_SEGMENT_H
 #define FRAMES_SEGMENT_H
@@ -16,20 +16,20 @@
 #include "base/err.h"
 
 struct segment {
-	int id; /* never 0, which means "nobody attached" to the program */
+	int id; /* never 0, which means "not attached" to the program */
 	void *map;
 	size_t size;
 };
 
-/* All zero.  @pid's user may attach it too. */
+/* The memory is all zero.  The user of @pid may attach it, too. */
 int segment_create(struct segment *s, size_t size, pid_t pid, struct err *err);
 
-/* Harmless on one that is all zero, or released. */
+/* Has no effect on one that is all zero, or released. */
 void segment_release(struct segment *s);
 
 /*
- * Segments are numbered per IPC namespace: go where @pid's are.  For the rest of our life;
- * nothing else that we do depends on it.
+ * Enter the IPC namespace of @pid, because ids of segments are per namespace.  The collector stays
+ * there; nothing else that it does depends on it.
  */
 int segment_join_namespace(pid_t pid, struct err *err);
 

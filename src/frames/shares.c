@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shares.c - how often each of a few texts came. */
+/* shares.c - count how often texts occur. */
 #include "frames/shares.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shares.h - how often each of a few texts came: enums, booleans, strings.
+ * shares.h - count how often texts occur: enums, booleans, strings.
  *
- * The first SHARES_MAX different texts are counted one by one, all others together.  Texts are
- * told apart by their first SHARES_TEXT bytes.
+ * The first SHARES_MAX different texts are counted separately, all others together.  Texts are
+ * equal if their first SHARES_TEXT bytes are.
  */
 #ifndef FRAMES_SHARES_H
 #define FRAMES_SHARES_H
@@ -30,13 +30,13 @@ struct share {
 /* @text is not terminated.  0 or -ENOMEM. */
 int shares_add(struct shares *s, const char *text, size_t size);
 
-/* The @max most frequent ones, most frequent first; returns how many there are. */
+/* The @max most frequent texts, most frequent first.  Returns their number. */
 size_t shares_top(const struct shares *s, struct share *top, size_t max);
 
-/* Different texts since the last reset, those that are counted together not included. */
+/* Different texts since the last reset, without those that are counted together. */
 size_t shares_different(const struct shares *s);
 
-/* Empty again; keeps its memory unless it is full. */
+/* Reset the counts; frees memory only if the table is full. */
 void shares_reset(struct shares *s);
 void shares_release(struct shares *s);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec.c - read a spec.
+ * spec.c - parse a spec.
  *
- * The grammar: what follows what.  Words are spec_lex.c's, names spec_names.c's.  The first
- * error ends it, with the place it is at: names twice, text after the last frame.
+ * This file has the grammar; spec_lex.c has the tokens, spec_names.c the names.  The first error
+ * ends the parse, with its location: duplicate names, text after the last frame.
  */
 #include "frames/spec.h"
 
@@ -26,14 +26,14 @@ struct spec_enum {
 struct parser {
 	struct desc *d;
 	struct lexer lex;
-	/* What was there already. */
+	/* Options that were given. */
 	bool has_emit, has_buffer, has_time, has_runtime, has_resize, overriding;
 	struct spec_enum *enums;
 	size_t nr_enums;
 	struct spec_symbols symbols;
 };
 
-/* ---- small things --------------------------------------------------------------- */
+/* ---- helpers -------------------------------------------------------------------- */
 
 static bool semicolon(struct parser *p)
 {
@@ -72,7 +72,7 @@ static bool once(struct parser *p, bool *has, const char *what, const char *wher
 
 static bool clock_name(struct parser *p)
 {
-	/* The existing tool knows "monotonic_course" only. */
+	/* The existing ppt tool accepts only the misspelling "monotonic_course". */
 	static const char *const words[][2] = {
 		{ "realtime", "realtime" },
 		{ "realtime_coarse", "realtime_coarse" },
@@ -136,7 +136,7 @@ static bool option_buffer(struct parser *p, const char *where)
 	return lex_advance(&p->lex);
 }
 
-/* A word, a number or a quoted text, or nothing where ';' comes. */
+/* A word, a number or a quoted text; empty before ';'. */
 static bool tag_text(struct parser *p, char **out)
 {
 	if (p->lex.token == TOKEN_SIGN || p->lex.token == TOKEN_END) {
@@ -158,7 +158,7 @@ static bool option_tag(struct parser *p)
 	p->d->tags = tags;
 	tags += p->d->nr_tags++;
 	if (!tag_text(p, &tags->key) || !tag_text(p, &tags->value)) {
-		/* Both are there, for whoever releases them. */
+		/* The tag is in the list, so desc_release() frees it. */
 		return false;
 	}
 	return true;
@@ -381,7 +381,7 @@ static bool length(struct parser *p, struct desc_member *m, const char *where)
 	return lex_take_sign(&p->lex, "]", "']'");
 }
 
-/* The names that @m takes in its frame, one after the other; NULL: no more. */
+/* The names that @m takes in its frame, by index; NULL after the last. */
 static const char *name_of(const struct desc_member *m, unsigned i, char buf[DESC_NAME_MAX + 32])
 {
 	static const char *const interval[] = { "_start", "_end" };
@@ -401,7 +401,7 @@ static const char *name_of(const struct desc_member *m, unsigned i, char buf[DES
 	return buf;
 }
 
-/* Does a name of @m collide with one of an earlier member, or with what is generated? */
+/* Check that no name of @m collides with an earlier member or with generated code. */
 static bool names_free(struct parser *p, const struct desc_frame *f, const char *where)
 {
 	const struct desc_member *m = &f->members[f->nr_members - 1];
@@ -445,7 +445,7 @@ static bool add_snapshots(struct parser *p, const struct desc_frame *f, const ch
 	return true;
 }
 
-/* One of the names behind a type; *@like has the type. */
+/* One of the names after a type; *@like has the type. */
 static bool one_member(struct parser *p, struct desc_frame *f, const struct desc_member *like,
 		       const struct spec_enum *e)
 {
@@ -644,7 +644,7 @@ int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error 
 	return p.lex.code;
 }
 
-/* A time that was counted in ticks, or was not, is so for all members. */
+/* The option applies to the time members of all frames. */
 static void retype_times(struct desc *d)
 {
 	size_t i, j;

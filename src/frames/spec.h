@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec.h - the language in which buffers are specified.
+ * spec.h - the language that specifies buffers.
  *
  *	emit C;
  *	buffer Server 4096;
@@ -14,36 +14,36 @@
  *		string path[32];
  *	}
  *
- * The parser makes a description whose frames have members and no places yet: that is
- * the layout's part (layout.h).
+ * The parser makes a description whose frames have members without offsets; layout.h computes
+ * the offsets.
  */
 #ifndef FRAMES_SPEC_H
 #define FRAMES_SPEC_H
 
 #include "frames/desc.h"
 
-#define SPEC_SIZE_MAX (4u << 20) /* bytes of a spec */
-#define SPEC_NAME_MAX 100        /* leaves room for what is put behind a name */
+#define SPEC_SIZE_MAX (4u << 20) /* maximum size of a spec in bytes */
+#define SPEC_NAME_MAX 100        /* leaves room for suffixes */
 
-/* What is wrong, and where: line and column count from 1, columns in bytes. */
+/* An error and its location: line and column count from 1, columns in bytes. */
 struct spec_error {
 	unsigned line, column;
 	char text[256];
 	char hint[256];
-	char source[256]; /* the line, or what fits of it, and ... */
-	unsigned caret;   /* ... the place in it, from 0 */
+	char source[256]; /* the line, or the part of it that fits */
+	unsigned caret;   /* position of the error in source, from 0 */
 };
 
 /*
- * Parse @text.  0, or -EINVAL with *@error, or -ENOMEM.  On failure there is nothing to
+ * Parse @text.  Returns 0, -EINVAL with *@error, or -ENOMEM.  On failure there is nothing to
  * release.
  */
 int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error *error);
 
-/* One option as in the file, without "option" and ';', on top of what the file says. */
+/* Apply one option as in the file, without "option" and ';', in addition to the file's. */
 int spec_override(struct desc *d, const char *words, struct spec_error *error);
 
-/* A tag more. */
+/* Add a tag. */
 int spec_add_tag(struct desc *d, const char *key, const char *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_lex.c - the words of a spec, and the place of what is wrong with it. */
+/* spec_lex.c - tokens of a spec, and locations of errors. */
 #include "frames/spec_lex.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- saying what is wrong -------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------- */
 
 static void locate(struct lexer *l, const char *where)
 {
@@ -29,14 +29,14 @@ static void locate(struct lexer *l, const char *where)
 	stop = memchr(where, '\n', (size_t)(l->end - where));
 	if (!stop)
 		stop = l->end;
-	/* Of a long line the part around the place. */
+	/* Of a long line, only the part around the location. */
 	from = before > 150 ? before - 100 : 0;
 	len = (size_t)(stop - line) - from;
 	if (len > sizeof(e->source) - 1)
 		len = sizeof(e->source) - 1;
 	memcpy(e->source, line + from, len);
 	e->source[len] = 0;
-	/* The caret points into a C string: a NUL byte of the spec must not end it. */
+	/* The source line is a C string: a NUL byte of the spec must not end it. */
 	while ((nul = memchr(e->source, 0, len)))
 		*nul = '?';
 	e->caret = (unsigned)(before - from);
@@ -70,7 +70,7 @@ bool lex_no_memory(struct lexer *l)
 	return false;
 }
 
-/* "got 'x'", for people. */
+/* The current token, for messages. */
 static const char *got(const struct lexer *l, char buf[64])
 {
 	if (l->token == TOKEN_END)
@@ -89,7 +89,7 @@ bool lex_expected(struct lexer *l, const char *what)
 	return lex_fail_at(l, l->start, "expected %s, got %s", what, got(l, buf));
 }
 
-/* An array one longer; NULL: no memory. */
+/* Grow an array by one element; NULL: no memory. */
 void *lex_grow(struct lexer *l, void *array, size_t nr, size_t size)
 {
 	void *grown = reallocarray(array, nr + 1, size);
@@ -119,7 +119,7 @@ static bool is_wordy(char c)
 	return is_letter(c) || is_digit(c) || c == '_';
 }
 
-/* A comment in a comment ends before the outer one does. */
+/* Comments nest. */
 static bool skip_comment(struct lexer *l)
 {
 	const char *begin = l->at;
@@ -177,7 +177,6 @@ static bool quoted(struct lexer *l)
 	return true;
 }
 
-/* The next token in hand. */
 bool lex_advance(struct lexer *l)
 {
 	if (l->code || !skip_blank(l))
@@ -195,7 +194,7 @@ bool lex_advance(struct lexer *l)
 		l->token = TOKEN_WORD;
 		while (l->at < l->end && is_wordy(*l->at))
 			l->at++;
-		/* C++ is a word, too. */
+		/* C++ is one word, too. */
 		if (l->at - l->start == 1 && *l->start == 'C' && l->end - l->at >= 2 &&
 		    l->at[0] == '+' && l->at[1] == '+')
 			l->at += 2;

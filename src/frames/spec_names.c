@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_names.c - what may be a name in a spec, and what becomes of it in C. */
+/* spec_names.c - valid names of a spec, and the C symbols made from them. */
 #include "frames/spec_names.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool is_reserved(const char *word, size_t len)
 	return strstr(words, padded) != NULL;
 }
 
-/* Of C11 and C++20, and macros of the headers that generated code includes. */
+/* Keywords of C11 and C++20, and macros of the headers that generated code includes. */
 static bool is_keyword(const char *word, size_t len)
 {
 	static const char words[] =
@@ -71,7 +71,7 @@ bool spec_name(struct lexer *l, char out[SPEC_NAME_MAX + 1], const char *what)
 	return lex_advance(l);
 }
 
-/* ---- what names become ------------------------------------------------------ */
+/* ---- symbols ---------------------------------------------------------------- */
 
 bool spec_symbol_add(struct spec_symbols *s, struct lexer *l, const char *where, const char *first,
 		     const char *second)
@@ -97,7 +97,7 @@ static int compare_symbols(const void *a, const void *b)
 	return order ? order : (x->where > y->where) - (x->where < y->where);
 }
 
-/* C has one space for all functions and enum values: 'a_snapshot' 'x' and 'a' 'snapshot_x'. */
+/* C has one name space for functions and enum values: 'a_snapshot' 'x' equals 'a' 'snapshot_x'. */
 bool spec_symbols_differ(struct spec_symbols *s, struct lexer *l, const struct desc *d)
 {
 	size_t i;
@@ -115,7 +115,7 @@ bool spec_symbols_differ(struct spec_symbols *s, struct lexer *l, const struct d
 	return true;
 }
 
-/* Names of types that generated code of this language has itself. */
+/* Names of types that generated code of this language defines itself. */
 bool spec_type_name_free(struct lexer *l, const struct desc *d, const char *text, const char *where)
 {
 	bool taken = !strcmp(d->language, "C") ? !strcmp(text, "handle")

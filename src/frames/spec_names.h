@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec_names.h - what may be a name in a spec, and what becomes of it in C.
+ * spec_names.h - valid names of a spec, and the C symbols made from them.
  *
- * What would not compile, or mean something else than it looks like, is refused: C and
- * C++ keywords, names of the compiler's, two that become one when they are joined.
+ * Names that would not compile, or would be ambiguous, are errors: C and C++ keywords, names
+ * reserved for the compiler, two names that give the same symbol.
  */
 #ifndef FRAMES_SPEC_NAMES_H
 #define FRAMES_SPEC_NAMES_H
 
 #include "frames/spec_lex.h"
 
-/* Take a name; @what is what people are told when it is something else. */
+/* Take a name; @what: the name of the expected token for an error message. */
 bool spec_name(struct lexer *l, char out[SPEC_NAME_MAX + 1], const char *what);
 
-/* Names of types that generated code of this language has itself are not free. */
+/* Fails for names of types that generated code of this language defines itself. */
 bool spec_type_name_free(struct lexer *l, const struct desc *d, const char *text,
 			 const char *where);
 
-/* What a name of the spec becomes in C, behind the buffer's name. */
+/* The C symbol of a name of the spec, without the buffer's name. */
 struct spec_symbol {
 	char *name;
 	const char *where;
@@ -28,11 +28,11 @@ struct spec_symbols {
 	size_t nr;
 };
 
-/* "first_second", which stands for what is at @where. */
+/* Add "first_second" for the name at @where. */
 bool spec_symbol_add(struct spec_symbols *s, struct lexer *l, const char *where, const char *first,
 		     const char *second);
 
-/* C has one space for all functions and enum values: no two may be the same. */
+/* C has one name space for functions and enum values: check that all symbols differ. */
 bool spec_symbols_differ(struct spec_symbols *s, struct lexer *l, const struct desc *d);
 void spec_symbols_release(struct spec_symbols *s);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers in the order of the values: sign, exponent and the first bits behind the point. */
+/* An integer that sorts like the value: sign, exponent and the first bits of the fraction. */
 static uint64_t order_of(double value)
 {
 	uint64_t bits;
@@ -69,7 +69,7 @@ void spread_release(struct spread *s)
 	*s = (struct spread){ 0 };
 }
 
-/* Sums of very large values overflow, and those of many values round. */
+/* Clamp: sums of very large values overflow, and sums of many values are rounded. */
 static double mean_of(const struct spread *s, const struct spread_step *step)
 {
 	double mean = step->sum / (double)step->nr;

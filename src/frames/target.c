@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c - read and write another process's memory, and explain why that is refused. */
+/* target.c - read and write another process's memory, and explain refusals. */
 #include "frames/target.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 
 #include "base/clock.h"
 
-/* ---- what /proc tells ---------------------------------------------------- */
+/* ---- /proc --------------------------------------------------------------- */
 
-/* The start of a small file; false if there is none. */
+/* Read the start of a small file.  Returns false if there is none. */
 static bool slurp(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static bool slurp(const char *path, char *buf, size_t size)
 	return true;
 }
 
-/* The number behind "Key:" in /proc/PID/status; -1 if it cannot be told. */
+/* The number after "Key:" in /proc/PID/status; -1 if it is missing. */
 static long long status_number(const char *status, const char *key, int base)
 {
 	const char *at = strstr(status, key);
@@ -68,11 +68,11 @@ bool target_shares_namespace(pid_t pid, const char *kind)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
 	if (stat(path, &theirs) < 0)
-		return true; /* not to be told; whatever fails next has words of its own */
+		return true; /* unknown: the next operation reports its own error */
 	return ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
 
-/* ---- why not ------------------------------------------------------------- */
+/* ---- explain refusals ---------------------------------------------------- */
 
 static bool explain_tracer(pid_t pid, const char *status, struct err *err)
 {
@@ -129,7 +129,7 @@ static bool explain_yama(pid_t pid, struct err *err)
 	return true;
 }
 
-/* prctl(PR_SET_DUMPABLE, 0), set-uid and file capabilities give /proc/PID to root. */
+/* prctl(PR_SET_DUMPABLE, 0), set-uid and file capabilities make root the owner of /proc/PID. */
 static bool explain_undumpable(pid_t pid, const char *status, struct err *err)
 {
 	char path[64];
@@ -157,7 +157,7 @@ static void explain_the_rest(pid_t pid, struct err *err)
 		err_hint(err, "root in a container needs the capability CAP_SYS_PTRACE");
 }
 
-/* @by_ptrace: the refusal was ptrace's, so another debugger may be the reason. */
+/* @by_ptrace: ptrace was refused, so another debugger may be the reason. */
 static int explain(pid_t pid, bool by_ptrace, struct err *err)
 {
 	char path[64], status[4096];
@@ -176,7 +176,7 @@ static int explain(pid_t pid, bool by_ptrace, struct err *err)
 	return -EPERM;
 }
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- open ---------------------------------------------------------------- */
 
 static int no_process(pid_t pid, struct err *err)
 {
@@ -207,7 +207,7 @@ static bool is_kernel_thread_or_zombie(pid_t pid)
 	return got < 0 && errno == ENOENT;
 }
 
-/* 0 if it cannot be read. */
+/* Returns 0 if it cannot be read. */
 static size_t read_auxv(pid_t pid, uint8_t *buf)
 {
 	char path[64];
@@ -266,13 +266,13 @@ bool target_alive(const struct target *t)
 	return poll(&p, 1, 0) <= 0;
 }
 
-/* An address over there, for system calls that want it as a pointer. */
+/* An address of the other process, for system calls that take a pointer. */
 static void *there_at(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* ---- by ptrace, where nothing else works --------------------------------- */
+/* ---- ptrace, if nothing else works --------------------------------------- */
 
 static int trace_begin(struct target *t, uint64_t *since_ns, struct err *err)
 {
@@ -301,7 +301,7 @@ static void trace_end(struct target *t, uint64_t since_ns)
 	t->stops++;
 }
 
-/* One aligned word with the bytes of @buf that fall into it exchanged. */
+/* Replace the bytes of one aligned word that @buf covers. */
 static int poke(pid_t pid, uint64_t word_addr, uint64_t addr, const char *buf, size_t size)
 {
 	unsigned long word;
@@ -341,7 +341,7 @@ static int write_by_ptrace(struct target *t, uint64_t addr, const void *buf, siz
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Where process_vm_readv() is forbidden, /proc/PID/mem often is not; reading stops nobody. */
+/* /proc/PID/mem is often allowed where process_vm_readv() is forbidden; reading stops no thread. */
 static ssize_t read_proc_mem(pid_t pid, uint64_t addr, void *buf, size_t size)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* template.c - fill in a template, line by line. */
+/* template.c - expand a template, line by line. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool writing(const struct filling *f)
 	return true;
 }
 
-/* @word@ at @text: its value, and where it ends. */
+/* @word@ at @text: returns its value, and sets *@behind to its end. */
 static const char *hole(const struct filling *f, const char *text, const char *end,
 			const char **behind)
 {
@@ -59,7 +59,7 @@ static void put_line(struct filling *f, const char *line, const char *end)
 			line = behind;
 			continue;
 		}
-		/* An '@' that is meant: in a comment about a parameter. */
+		/* A literal '@': in a comment about a parameter. */
 		at += at < end;
 		fwrite(line, 1, (size_t)(at - line), f->out);
 		line = at;

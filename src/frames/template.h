@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template.h - text with holes, for code that is written by a program.
+ * template.h - templates for generated code.
  *
- * Lines that begin with '@' are for us: "@if WORD", "@else", "@end", which nest, and
- * "@call WORD".  Elsewhere @word@ is replaced.
+ * Lines that start with '@' are directives: "@if WORD", "@else", "@end", which nest, and "@call
+ * WORD".  In other lines @word@ is replaced.
  */
 #ifndef FRAMES_TEMPLATE_H
 #define FRAMES_TEMPLATE_H
@@ -13,14 +13,14 @@
 #include <stdio.h>
 
 struct template_host {
-	/* What is behind the words; @context is for them. */
+	/* Meaning of the words; @context is passed to the callbacks. */
 	bool (*holds)(const void *context, const char *word);
 	const char *(*value)(const void *context, const char *word); /* NULL: no such word */
 	bool (*call)(const void *context, const char *word, FILE *out);
 	const void *context;
 };
 
-/* 0, or -EINVAL: the template is wrong, which is a fault of this program. */
+/* Returns 0, or -EINVAL if the template is invalid, which is a bug in this program. */
 int template_write(const char *text, size_t size, const struct template_host *host, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ticks.h - the cycle counter and the clock at one moment. */
+/* ticks.h - read the cycle counter and the clock at the same time. */
 #ifndef FRAMES_TICKS_H
 #define FRAMES_TICKS_H
 
@@ -21,7 +21,7 @@ static inline uint64_t ticks_read(void)
 #endif
 }
 
-/* The narrowest of a few pairs: what comes in between is the error. */
+/* Take the narrowest of a few pairs: the time between the two readings is the error. */
 static inline void ticks_now(uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;

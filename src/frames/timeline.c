@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline.c - where the frames of a recording go on a time line. */
+/* timeline.c - place the frames of a recording on a time line. */
 #include "frames/timeline.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static bool is_time(const struct desc_field *f)
 	return f && (f->type == DESC_TIME || f->type == DESC_TICKS);
 }
 
-/* Infinity and "not a number" have no place on a track. */
+/* Infinity and NaN cannot be drawn. */
 static bool is_number(const struct row_value *v)
 {
 	return v->kind == ROW_SIGNED || v->kind == ROW_UNSIGNED ||
@@ -36,7 +36,7 @@ static void put_instant(struct frame_timeline *t, const struct frame_shown *f, u
 	t->counts.instants++;
 }
 
-/* Times are positions, not values; durations are values where there are no positions. */
+/* Times are positions, not values; durations are values if frames are placed by number. */
 static bool is_counter(const struct frame_timeline *t, const struct row_cell *cell)
 {
 	if (!cell->field || cell->count != 1)
@@ -62,7 +62,7 @@ static void put_counters(struct frame_timeline *t, const struct frame_shown *f, 
 	}
 }
 
-/* A time that was taken, and that viewers can place. */
+/* A time that was taken and is not negative. */
 static bool get_time(const struct frame_shown *f, const struct desc_field *field, uint64_t *at)
 {
 	const struct row_cell cell = { .field = field, .count = 1 };
@@ -73,7 +73,7 @@ static bool get_time(const struct frame_shown *f, const struct desc_field *field
 	return v.kind == ROW_SIGNED && v.i >= 0;
 }
 
-/* The number of slices; an interval whose end is before its start is an instant. */
+/* Returns the number of intervals; one whose end is before its start becomes an instant. */
 static unsigned put_slices(struct frame_timeline *t, const struct frame_shown *f)
 {
 	unsigned nr = 0;
@@ -127,7 +127,7 @@ void frame_timeline_frame(struct frame_timeline *t, const struct frame_shown *f)
 	put_counters(t, f, at);
 }
 
-/* The time of a mark is CLOCK_MONOTONIC: it fits frames of that clock only. */
+/* The time of a mark is CLOCK_MONOTONIC: it matches frames of that clock only. */
 void frame_timeline_mark(struct frame_timeline *t, const struct recording_mark *mark)
 {
 	const struct recfile *file = t->file;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.h - where the frames of a recording go on a time line; the viewer is unknown here.
+ * timeline.h - place the frames of a recording on a time line, for any viewer.
  *
  * An interval of time becomes a slice; the other values of its frame are its arguments.  A frame
- * without an interval becomes an instant at its first time, and its numbers become counters.
- * A frame without any time has no place, and is counted.
+ * without an interval becomes an instant at its first time, and its numbers become counters.  A
+ * frame without any time is only counted.
  *
- * CPU clocks (proc_cputime, thread_cputime) measure work: a value of them is no position.  Frames
- * of such a buffer are placed by their number, FRAME_STEP_NS apart, as instants; the durations
- * of their intervals are counters.
+ * CPU clocks (proc_cputime, thread_cputime) measure work: their values are not positions in
+ * time.  Frames of such a buffer are placed by their number, FRAME_STEP_NS apart, as instants;
+ * the durations of their intervals are counters.
  */
 #ifndef FRAMES_TIMELINE_H
 #define FRAMES_TIMELINE_H
@@ -29,14 +29,14 @@ struct frame_shown {
 struct frame_counts {
 	uint64_t slices, instants, counters;
 	uint64_t without_time;
-	bool by_number; /* see above */
+	bool by_number; /* frames are placed by their number */
 };
 
 struct frame_timeline;
 
-/* How a viewer draws; times are nanoseconds. */
+/* Callbacks of a viewer; times are nanoseconds. */
 struct frame_view {
-	/* @cell: the difference of an interval of time; from <= to. */
+	/* @cell: the difference cell of an interval of time; from <= to. */
 	void (*slice)(struct frame_timeline *t, const struct frame_shown *f,
 		      const struct row_cell *cell, uint64_t from, uint64_t to);
 	void (*instant)(struct frame_timeline *t, const struct frame_shown *f, uint64_t at);
@@ -47,7 +47,7 @@ struct frame_view {
 	void (*lost)(struct frame_timeline *t, uint64_t frames, uint64_t at);
 };
 
-/* The first member of a viewer's own struct. */
+/* Must be the first member of a viewer's struct. */
 struct frame_timeline {
 	const struct frame_view *view;
 	const struct recfile *file;
