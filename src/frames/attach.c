@@ -600,7 +600,10 @@ static bool wait_a_little(struct attach *a, uint64_t ns)
 	return false;
 }
 
-/* Returns false if another collector took the buffer over, or if the program ended. */
+/*
+ * Returns false if the program ended or was replaced, or if another collector took the buffer
+ * over.
+ */
 static bool is_still_ours(struct attach *a, uint64_t now)
 {
 	pid_t owner;

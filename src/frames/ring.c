@@ -82,8 +82,10 @@ static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ti
 	if (front != seqno)
 		return is_newer(front, seqno) ? LOOK_GONE : LOOK_NOT_YET;
 	copy_slot(r, slot);
-	/* (A) of docs/frames.md pairs with the release fence behind the back number in the
-	 * generated save(). */
+	/*
+	 * (A) of docs/frames.md pairs with the release fence after the back number in the
+	 * generated save().
+	 */
 	fence_load_load();
 	memcpy(&back_copied, r->copy + r->frame_size - 4, 4);
 	front = load_word(slot);

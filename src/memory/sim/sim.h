@@ -38,7 +38,7 @@
  *   conflict    a fully associative LRU cache of the same size holds the line
  *   capacity    such a cache does not hold it either
  *
- * Memory use: the caches, a tag store of the same size for each (classes), and two maps of lines
+ * Memory use: the caches, a tag store of the same size for each (classes), and maps of the lines
  * that were ever used: 16 bytes per 64 adjacent lines and cache.  It grows with the memory that
  * the program touched, not with the length of the trace.
  */

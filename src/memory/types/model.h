@@ -65,7 +65,7 @@ struct types {
 
 /* ---- types.c ------------------------------------------------------------- */
 
-/* Copy a string; it lives as long as @t.  NULL without memory (t->no_memory is set). */
+/* Copy a string, which is valid as long as @t.  NULL without memory (t->no_memory is set). */
 const char *types_keep(struct types *t, const char *text);
 void types_say(struct types *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
