@@ -30,8 +30,7 @@ void page_text(FILE *out, const char *text)
 		else if (cp == '\'')
 			fputs("&#39;", out);
 		else if (cp == UTF8_BAD || (text_is_unsafe(cp) && cp != '\t'))
-			fputs("&#xfffd;", out); /* includes characters that change the text
-						   direction or are invisible */
+			fputs("&#xfffd;", out); /* also bidi and invisible characters */
 		else
 			fwrite(text, 1, taken, out);
 	}

@@ -21,8 +21,7 @@ struct page {
 	struct sim *sim;
 	struct blame *blame;
 	uint64_t accesses, lost, left_out;
-	unsigned top; /* maximum number of types, source lines, threads and shared lines; at most
-			 PAGE_TOP_MAX */
+	unsigned top; /* rows per table; at most PAGE_TOP_MAX */
 };
 
 #define PAGE_TOP_MAX 200u

@@ -33,8 +33,7 @@ struct pool {
 	uint32_t fresh;      /* first node that was never used */
 	uint32_t spare;      /* list of freed nodes */
 	uint32_t newest, oldest;
-	uint64_t seed; /* of the hash: random, so that no program can choose addresses that collide
-			*/
+	uint64_t seed; /* of the hash: random, so that a trace cannot cause collisions */
 };
 
 /* Returns 0 or -ENOMEM. */

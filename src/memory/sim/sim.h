@@ -122,8 +122,7 @@ struct sim_outcome {
 	uint64_t first_line; /* address / line size of the first level */
 	uint32_t nr_lines;   /* touched */
 	uint8_t served;      /* slowest source of its lines: memory, then a peer, then levels */
-	bool truly_shared; /* the core that took the line away wrote bytes that this access touched
-			    */
+	bool truly_shared;   /* the core that took the line wrote bytes of this access */
 	uint16_t tlb_misses[SIM_TLBS_MAX];
 	uint16_t invalidated; /* copies of other cores that it invalidated */
 	uint16_t from_peer;   /* lines that came from another core's cache */
@@ -131,8 +130,7 @@ struct sim_outcome {
 	uint32_t lost_to; /* coherence miss: the thread that took the line away; else SIM_NOBODY */
 	struct {
 		uint16_t hits, misses;
-		uint16_t by_class[SIM_CLASSES]; /* of the misses; 0 with no_classes, except
-						   coherence */
+		uint16_t by_class[SIM_CLASSES]; /* no_classes: coherence only */
 	} level[SIM_LEVELS_MAX];
 	uint64_t missed_first; /* bit i: line first_line + i missed the first level; i < 64 */
 	uint64_t missed_all;   /* the same for a miss of all levels of its core */
@@ -180,11 +178,10 @@ void sim_level_thread(const struct sim *s, uint32_t index, uint32_t level, struc
 
 /* Counts of a level that belong to no thread. */
 struct sim_traffic {
-	uint64_t evictions;          /* lines evicted to make room */
-	uint64_t write_backs;        /* dirty lines that left the level */
-	uint64_t writes_through;     /* writes that it passed on */
-	uint64_t back_invalidations; /* lines that it removed from levels above, because it is
-					inclusive */
+	uint64_t evictions;                   /* lines evicted to make room */
+	uint64_t write_backs;                 /* dirty lines that left the level */
+	uint64_t writes_through;              /* writes that it passed on */
+	uint64_t back_invalidations;          /* inclusive: lines removed from levels above */
 	uint64_t prefetches, useful, useless; /* prefetched; used later; lost before any use */
 };
 void sim_level_traffic(const struct sim *s, uint32_t level, struct sim_traffic *out);
