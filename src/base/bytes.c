@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bytes.c - bytes that become more. */
+/* bytes.c - growable byte buffer. */
 #include "base/bytes.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dynlib.c - shared libraries that are loaded when a command first needs them. */
+/* dynlib.c - load shared libraries when a command first needs them. */
 #include "base/dynlib.h"
 
 #include <dlfcn.h>

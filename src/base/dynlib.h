@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynlib.h - shared libraries that are loaded when a command first needs them.
+ * dynlib.h - load shared libraries when a command first needs them.
  *
- * Database clients, the HTTP server and the terminal library bring some thirty other libraries
- * with them.  Commands that do not use them must not pay for mapping them, and the tool must
- * start on a machine that does not have them.
+ * Database clients, the HTTP server and the terminal library pull in about thirty other libraries.
+ * Commands that do not use them must not pay for mapping them, and the tool must start on a machine
+ * without them.
  *
- * A library's header lists the functions in use once, as X(name); DYNLIB_POINTERS() makes a struct
- *of pointers with their exact types, DYNLIB_SYMBOLS() the table that fills it:
+ * A library's header lists the functions in use once, as X(name).  DYNLIB_POINTERS() declares the
+ * struct members: pointers with the functions' exact types.  DYNLIB_SYMBOLS() makes the table that
+ * fills them:
  *
  *	#define LIBPQ_FUNCTIONS(X) X(PQexec) X(PQclear)
  *	struct libpq { DYNLIB_POINTERS(LIBPQ_FUNCTIONS) };
@@ -27,8 +28,8 @@ struct dynlib_symbol {
 };
 
 struct dynlib {
-	const char *file;    /* its soname */
-	const char *package; /* of Debian and Ubuntu, without the version at its end */
+	const char *file;    /* soname */
+	const char *package; /* Debian and Ubuntu package, without its version suffix */
 	const struct dynlib_symbol *symbols;
 	size_t nr_symbols;
 	void *handle; /* NULL: not loaded */
@@ -39,8 +40,8 @@ struct dynlib {
 #define DYNLIB_POINTERS(functions) functions(DYNLIB_POINTER)
 
 /*
- * Load @lib and set every pointer; does nothing when it is loaded.  The library stays loaded until
- * the process ends.  Called before threads are started.  -ENOENT: the library or one of its
+ * Load @lib and set every pointer; does nothing if @lib is loaded already.  The library stays
+ * loaded until the process ends.  Call before starting threads. -ENOENT: the library or one of its
  * functions is missing; the hint names the package.
  */
 int dynlib_load(struct dynlib *lib, struct err *err);

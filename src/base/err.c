@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* err.c - an error that carries words. */
+/* err.c - an error code with a message. */
 #include "base/err.h"
 
 #include <errno.h>

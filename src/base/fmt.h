@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fmt.h - integers to text and back, eight digits at a time.
+ * fmt.h - convert integers to text and back, eight digits at a time.
  *
- * A trace is millions of numbers, so neither direction loops over digits or divides
- * in a loop: eight digits live in one 64-bit word, a byte each, and are split or
- * joined by three multiplications ("SIMD within a register").  Plain C, the same on
- * x86_64 and aarch64.
+ * A trace holds millions of numbers, so neither direction loops over digits or divides in a loop:
+ * eight digits fit in one 64-bit word, a byte each, and three multiplications split or join them
+ * ("SIMD within a register").  Plain C, the same on x86_64 and aarch64.
  *
- * Slack: the formatters store whole words and may write up to FMT_SLACK bytes more
- * than the text they return; the scanners may read as many bytes past it.
+ * Slack: the formatters store whole words and may write up to FMT_SLACK bytes more than the text
+ * they return; the scanners may read FMT_SLACK bytes past their input.
  */
 #ifndef BASE_FMT_H
 #define BASE_FMT_H
@@ -24,7 +23,7 @@
 #define FMT_1E8     UINT32_C(100000000)
 #define FMT_1E16    UINT64_C(10000000000000000)
 
-/* A word in memory order: the first character is its lowest byte. */
+/* Load a word in memory order: the first character is its lowest byte. */
 static inline uint64_t fmt_load8(const char *p)
 {
 	uint64_t word;
@@ -39,7 +38,7 @@ static inline void fmt_store8(char *p, uint64_t word)
 	memcpy(p, &word, sizeof(word));
 }
 
-/* ---- out ----------------------------------------------------------------- */
+/* ---- formatting ---------------------------------------------------------- */
 
 /* The eight digits of @v < 10^8, values 0 to 9, first digit in the lowest byte. */
 static inline uint64_t fmt_split8(uint32_t v)
@@ -47,7 +46,7 @@ static inline uint64_t fmt_split8(uint32_t v)
 	uint64_t x = (uint64_t)(v / 10000) | (uint64_t)(v % 10000) << 32;
 	uint64_t tops;
 
-	/* 10486 / 2^20 is 1/100 for all up to 9999, 103 / 2^10 is 1/10 up to 99. */
+	/* 10486 / 2^20 is exact for 1/100 up to 9999, 103 / 2^10 for 1/10 up to 99. */
 	tops = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
 	x = tops | (x - 100 * tops) << 16;
 	tops = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
@@ -65,7 +64,7 @@ static inline char *fmt_8digits(char *p, uint32_t v)
 static inline char *fmt_upto8(char *p, uint32_t v)
 {
 	uint64_t digits = fmt_split8(v);
-	/* The last digit always stays, also of 0. */
+	/* Bit 56 keeps the last digit, so that 0 has one digit. */
 	unsigned skip = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
 
 	fmt_store8(p, (digits | UINT64_C(0x3030303030303030)) >> (skip * 8));
@@ -87,7 +86,7 @@ static inline char *fmt_u64(char *p, uint64_t v)
 	return fmt_8digits(p, (uint32_t)(v % FMT_1E8));
 }
 
-/* Sixteen bytes that are computed at once; compilers know which instructions the machine has. */
+/* 16-byte vectors: the compiler picks the machine's instructions. */
 typedef int8_t fmt_bytes __attribute__((vector_size(16)));
 typedef uint64_t fmt_words __attribute__((vector_size(16)));
 
@@ -112,13 +111,13 @@ static inline char *fmt_hex16(char *p, uint64_t v)
 	return p + 16;
 }
 
-/* ---- in ------------------------------------------------------------------ */
+/* ---- scanning ------------------------------------------------------------ */
 
-/* How many of the eight characters at @p are digits, from the first on; *@value is their number. */
+/* Number of leading digits among the eight characters at @p; *@value is their value. */
 static inline unsigned scan_upto8(const char *p, uint32_t *value)
 {
 	uint64_t x = fmt_load8(p) ^ UINT64_C(0x3030303030303030);
-	/* A byte over 9 gets its top bit; what carries out of it only disturbs later ones. */
+	/* A byte above 9 sets its top bit; a carry out of that byte affects only later bytes. */
 	uint64_t others = ((x + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
 	unsigned nr = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 
@@ -134,8 +133,8 @@ static inline unsigned scan_upto8(const char *p, uint32_t *value)
 }
 
 /*
- * A decimal number as JSON spells it: no sign, no leading zero.  Returns the first
- * character behind it, or NULL if there is none or it does not fit.
+ * Parse a decimal number as JSON spells it: no sign, no leading zero.  Returns the first character
+ * after the number, or NULL if the text is not a number or does not fit.
  */
 static inline const char *scan_u64(const char *p, uint64_t *out)
 {
@@ -169,7 +168,7 @@ static inline const char *scan_u64(const char *p, uint64_t *out)
 	return p + nr;
 }
 
-/* The number of eight lower-case hexadecimal digits; anything if they are none. */
+/* Value of eight lower-case hexadecimal digits; unspecified if they are not hexadecimal. */
 static inline uint32_t scan_hex8(const char *p)
 {
 	uint64_t x = fmt_load8(p);
@@ -187,7 +186,7 @@ static inline const char *scan_hex16(const char *p, uint64_t *out)
 	char again[16 + FMT_SLACK];
 
 	*out = (uint64_t)scan_hex8(p) << 32 | scan_hex8(p + 8);
-	/* Only the real digits come back as they were. */
+	/* Format the value again: only valid digits give the same text. */
 	fmt_hex16(again, *out);
 	if (fmt_load8(again) != fmt_load8(p) || fmt_load8(again + 8) != fmt_load8(p + 8))
 		return NULL;

@@ -2,11 +2,10 @@
 /*
  * fmt_double.c - shortest decimal digits of a binary number, without a loop over digits.
  *
- * The method is Schubfach (R. Giulietti, "The Schubfach way to render doubles"): scale the
- * number and the ends of its rounding interval by a power of ten so that the interval
- * holds one or two candidates, with one 64 x 128 bit product each, rounded to odd so that
- * comparisons stay right.  The powers of ten, 128 bits each, are computed once, from
- * exact big integers.
+ * The method is Schubfach (R. Giulietti, "The Schubfach way to render doubles"): scale the number
+ * and the ends of its rounding interval by a power of ten so that the interval holds one or two
+ * candidates.  Each scaling is one 64 x 128 bit product, rounded to odd so that comparisons stay
+ * correct.  The 128-bit powers of ten are computed once, from exact big integers.
  */
 #include "base/fmt_double.h"
 
@@ -28,7 +27,7 @@ static bool powers_ready;
 
 /* ---- powers of ten ------------------------------------------------------- */
 
-#define WORDS 30 /* 960 bits: 5^324 has 753, and 2^959 / 5^292 still 281 */
+#define WORDS 30 /* 960 bits: 5^324 has 753 bits, and 2^959 / 5^292 has 281 */
 
 struct big {
 	uint32_t word[WORDS]; /* lowest first */
@@ -50,7 +49,7 @@ static unsigned bit_of(const struct big *b, int at)
 	return at < 0 ? 0 : b->word[at / 32] >> (at % 32) & 1;
 }
 
-/* The highest 128 bits of @b, plus one where anything follows them or @inexact. */
+/* The highest 128 bits of @b, rounded up if lower bits are set or @inexact. */
 static struct pow10 top_bits(const struct big *b, bool inexact)
 {
 	struct pow10 p = { 0, 0 };
@@ -79,7 +78,7 @@ static void times_5(struct big *b)
 	}
 }
 
-/* Rounds down, and a quotient of a rounded quotient is the rounded quotient of the product. */
+/* Rounds down.  Repeated rounded division gives the same result as one rounded division. */
 static void over_5(struct big *b)
 {
 	uint64_t rest = 0;
@@ -99,7 +98,7 @@ void fmt_double_init(void)
 
 	if (powers_ready)
 		return;
-	/* A power of two more or less does not change the bits: 5^k has those of 10^k. */
+	/* 5^k and 10^k have the same significant bits: they differ by a power of two. */
 	for (k = 0; k <= POW_MAX; k++) {
 		powers[k - POW_MIN] = top_bits(&b, false);
 		times_5(&b);
@@ -115,7 +114,7 @@ void fmt_double_init(void)
 
 /* ---- digits -------------------------------------------------------------- */
 
-/* Right shifts of negative numbers are arithmetic with every compiler that we know. */
+/* Right shifts of negative numbers are arithmetic in every supported compiler. */
 static int floor_log10_pow2(int e)
 {
 	return (e * 1262611) >> 22;
@@ -131,13 +130,13 @@ static int floor_log2_pow10(int e)
 	return (e * 1741647) >> 19;
 }
 
-/* The upper 64 bits of @g * @c / 2^64, the lowest of them 1 if anything was cut off. */
+/* The upper 64 bits of @g * @c / 2^64; the lowest bit is 1 if a nonzero part was cut off. */
 static uint64_t round_to_odd(const struct pow10 *g, uint64_t c)
 {
 	unsigned __int128 low = (unsigned __int128)g->lo * c;
 	unsigned __int128 sum = (unsigned __int128)g->hi * c + (uint64_t)(low >> 64);
 
-	/* The power was rounded up, by less than one unit here. */
+	/* The power was rounded up, by less than one unit of this sum. */
 	return (uint64_t)(sum >> 64) | ((uint64_t)sum > 1);
 }
 
@@ -146,7 +145,10 @@ struct decimal {
 	int exponent;
 };
 
-/* @c * 2^@q; @irregular: the next smaller number is nearer than the next larger one. */
+/*
+ * Shortest decimal of @c * 2^@q.  @irregular: the next smaller double is nearer than the next
+ * larger one.
+ */
 static struct decimal shortest(uint64_t c, int q, bool irregular)
 {
 	int k = irregular ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
@@ -167,7 +169,7 @@ static struct decimal shortest(uint64_t c, int q, bool irregular)
 	}
 	down = lower <= 4 * s;
 	up = 4 * s + 4 <= upper;
-	if (down == up) /* both or none: the nearer one, and of two as near the even one */
+	if (down == up) /* both or neither: take the nearer one, the even one on a tie */
 		up = value > 4 * s + 2 || (value == 4 * s + 2 && (s & 1));
 	return (struct decimal){ s + up, k };
 }
@@ -197,7 +199,7 @@ static char *put_exponent(char *p, int e)
 	return fmt_u64(p, (uint64_t)e);
 }
 
-/* Not terminated, as everything here. */
+/* Does not terminate the text, like all formatters here. */
 static char *put_bytes(char *p, const char *from, int nr)
 {
 	int i;
@@ -214,7 +216,7 @@ static char *put_decimal(char *p, struct decimal d)
 
 	drop_zeros(&d);
 	len = (int)(fmt_u64(text, d.digits) - text);
-	point = len + d.exponent; /* digits before the point */
+	point = len + d.exponent; /* digits before the decimal point */
 	if (point > 16 || point < -4) {
 		*p++ = text[0];
 		if (len > 1) {

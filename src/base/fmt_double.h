@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fmt_double.h - floating point to the shortest text that reads back as the same number.
+ * fmt_double.h - format floating point as the shortest text that reads back as the same number.
  *
- * "0.1", "1.0", "-2.5e-07", "1e+300".  Not a number and infinities have no digits: the
- * caller deals with them.
+ * "0.1", "1.0", "-2.5e-07", "1e+300".  NaN and infinities have no digits: the caller handles them.
  */
 #ifndef BASE_FMT_DOUBLE_H
 #define BASE_FMT_DOUBLE_H
 
-/* Long enough for any number, with what the formatters write past its end (fmt.h). */
+/* Size for any number, including the bytes that the formatters write past the end (fmt.h). */
 #define FMT_DOUBLE_MAX 40
 
-/* Once before the first number; calling it again does no harm.  Not while another thread formats.
+/*
+ * Call before the first number; calling again is harmless.  Must not run while another thread
+ * formats.
  */
 void fmt_double_init(void);
 

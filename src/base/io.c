@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io.c - read(2) and write(2) that do not stop for trifles. */
+/* io.c - read/write wrappers that retry on EINTR and EAGAIN. */
 #include "base/io.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Is what just failed worth another try? */
+/* Decide by errno whether to retry; on EAGAIN, wait until @fd is ready. */
 static bool again(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -45,7 +45,7 @@ ssize_t io_write(int fd, const void *buf, size_t size)
 		put = write(fd, buf, size);
 	} while (put < 0 && again(fd, POLLOUT));
 	if (put == 0 && size)
-		return -EIO; /* nothing went, nothing failed: do not try for ever */
+		return -EIO; /* no progress and no error: avoid an endless loop */
 	return put < 0 ? -errno : put;
 }
 
@@ -54,14 +54,16 @@ ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void)
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	int ready;
 
-	/* The descriptor may be shared with others, so it is not ours to make non-blocking. */
+	/*
+	 * The descriptor may be shared with other processes, so O_NONBLOCK must not be set on it.
+	 */
 	while ((ready = poll(&p, 1, 100)) <= 0) {
 		if (ready < 0 && errno != EINTR)
-			break; /* write() will say */
+			break; /* write() reports the error */
 		if (stop())
 			return -ECANCELED;
 	}
-	/* A pipe that polls writable takes that much without waiting. */
+	/* A pipe that polls writable takes PIPE_BUF bytes without blocking. */
 	return io_write(fd, buf, size < PIPE_BUF ? size : PIPE_BUF);
 }
 
@@ -88,7 +90,7 @@ int io_temporary(struct err *err)
 
 	if (fd >= 0)
 		return fd;
-	/* Not every file system has files without a name. */
+	/* Not every file system supports O_TMPFILE. */
 	if ((size_t)snprintf(name, sizeof(name), "%s/corotracer-XXXXXX", folder) < sizeof(name)) {
 		fd = mkostemp(name, O_CLOEXEC);
 		if (fd >= 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io.h - read(2) and write(2) that do not stop for trifles. */
+/* io.h - read/write wrappers that retry on EINTR and EAGAIN. */
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
@@ -10,28 +10,29 @@
 #include "base/err.h"
 
 /*
- * One read or write that got somewhere: repeated after a signal, waited for where
- * the descriptor does not block (someone else's O_NONBLOCK on a shared stdout).
- * Returns the bytes, 0 at the end of input, or a negative errno.
+ * One read or write that makes progress: retries after a signal, and polls if the descriptor is
+ * non-blocking (another process may set O_NONBLOCK on a shared stdout).  Returns the number of
+ * bytes, 0 at the end of input, or a negative errno.
  */
 ssize_t io_read(int fd, void *buf, size_t size);
 ssize_t io_write(int fd, const void *buf, size_t size);
 
 /*
- * The same to something that somebody else reads, or does not: never waits in the
- * kernel, and asks @stop now and then whether to go on waiting.  -ECANCELED if not.
+ * As io_write(), for a reader that may stop reading: never blocks in the kernel.  While it waits,
+ * it calls @stop every 100 ms and returns -ECANCELED if @stop returns true.
  */
 ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void));
 
 /*
- * Has somebody else a lock (flock) on the file that is open as @fd?  Asked by trying: for that
- * moment who wants it for himself alone does not get it.
+ * True if another open file description holds an exclusive flock on the file of @fd.  The test
+ * takes a shared lock for a moment: an exclusive non-blocking lock fails during that moment.
  */
 bool io_is_locked(int fd);
 
 /*
- * A file without a name, gone with us: in TMPDIR, else /var/tmp (/tmp is memory on many
- * machines, which such files are to save).  The descriptor, or a negative errno with words.
+ * Create an unnamed file that disappears with its last descriptor: in TMPDIR, else in /var/tmp
+ * (/tmp is memory on many machines, and these files exist to save memory).  Returns the descriptor,
+ * or a negative errno with a message in @err.
  */
 int io_temporary(struct err *err);
 

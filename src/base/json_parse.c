@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_parse.c - parse JSON by jansson, and tell bad JSON from a lack of memory. */
+/* json_parse.c - parse JSON with jansson; distinguish invalid JSON from out of memory. */
 #include "base/json_parse.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 static _Thread_local bool failed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static json_malloc_t allocate; /* jansson's allocator before ours */
+static json_malloc_t allocate; /* jansson's allocator before ours was set */
 
 static void *allocate_or_remember(size_t size)
 {
@@ -34,7 +34,7 @@ json_t *json_parse(const char *text, size_t size, size_t flags, json_error_t *wh
 	pthread_once(&once, take_over);
 	failed = false;
 	value = json_loadb(text, size, flags, why);
-	/* A value that a failed allocation left incomplete is not the text's value. */
+	/* After a failed allocation the value may be incomplete. */
 	if (failed) {
 		json_decref(value);
 		value = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_parse.h - parse JSON by jansson, and tell bad JSON from a lack of memory.
+ * json_parse.h - parse JSON with jansson; distinguish invalid JSON from out of memory.
  *
- * jansson reports a failed allocation as it reports bad syntax, or not at all: its error code is
- * not enough.  So jansson allocates through a function that remembers a failure of this thread.
+ * jansson reports a failed allocation like bad syntax, or not at all: its error code is not enough.
+ * jansson therefore allocates through a function that records failures per thread.
  */
 #ifndef BASE_JSON_PARSE_H
 #define BASE_JSON_PARSE_H

@@ -66,7 +66,7 @@ static uint64_t level(const struct json_writer *w)
 	return UINT64_C(1) << (w->depth - 1);
 }
 
-/* A value comes: put the comma, and see that a value may stand here. */
+/* Write the comma before a value, and check that a value is allowed here. */
 static void before_value(struct json_writer *w)
 {
 	if (w->after_key) {
@@ -128,13 +128,13 @@ static void emit_escape(struct json_writer *w, uint32_t cp)
 	emit(w, text, sizeof(text));
 }
 
-/* Controls, C1 and DEL too: they are legal in JSON, but somebody will print this on a terminal. */
+/* Also DEL and C1 controls: JSON allows them, but the output may be printed on a terminal. */
 static bool needs_escape(uint32_t cp)
 {
 	return cp < 0x20 || cp == '"' || cp == '\\' || (cp >= 0x7f && cp < 0xa0);
 }
 
-/* Text goes out in runs, as long as nothing needs a change. */
+/* Writes runs of characters that need no escape in one piece. */
 static void emit_string(struct json_writer *w, const char *text, size_t size)
 {
 	size_t start = 0, at = 0, len;
@@ -158,7 +158,7 @@ static void emit_string(struct json_writer *w, const char *text, size_t size)
 	emit_char(w, '"');
 }
 
-/* ---- the public side ----------------------------------------------------- */
+/* ---- public functions ---------------------------------------------------- */
 
 void jw_init_file(struct json_writer *w, FILE *file)
 {
@@ -287,13 +287,13 @@ void jw_double(struct json_writer *w, double value)
 		return;
 	}
 	before_value(w);
-	/* As short as comes back the same. */
+	/* The shortest precision that reads back as the same value. */
 	for (precision = 15; precision <= 17; precision++) {
 		snprintf(text, sizeof(text), "%.*g", precision, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	/* Some locales write 0,5. */
+	/* The decimal point may be a comma in the locale. */
 	comma = strchr(text, ',');
 	if (comma)
 		*comma = '.';

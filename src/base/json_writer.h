@@ -16,10 +16,10 @@
  *	if (jw_release(&w))
  *		...
  *
- * The writer puts the commas, and escapes: the text is valid JSON and valid UTF-8
- * whatever strings go in; bytes that are not UTF-8 become U+FFFD, control characters
- * \u00XX.  The first failure (a full disk, no memory, a key where none goes) sticks,
- * and nothing is written after it: callers look once, at the end.
+ * The writer adds commas and escapes: the output is valid JSON and valid UTF-8 for any input
+ * strings.  Bytes that are not UTF-8 become U+FFFD, control characters \u00XX. The first failure (a
+ * full disk, no memory, a key in the wrong position) is kept, and nothing is written after it:
+ * callers check once, at the end.
  */
 #ifndef BASE_JSON_WRITER_H
 #define BASE_JSON_WRITER_H
@@ -37,21 +37,21 @@ struct json_writer {
 	size_t used, size;
 	int error; /* negative errno of the first failure */
 	unsigned depth;
-	uint64_t in_object;  /* bit d: level d is an object, else an array */
-	uint64_t has_member; /* bit d: level d needs a comma before the next */
+	uint64_t in_object;  /* bit d: level d is an object, otherwise an array */
+	uint64_t has_member; /* bit d: level d needs a comma before its next member */
 	bool after_key;
 };
 
 void jw_init_file(struct json_writer *w, FILE *file);
 void jw_init_buffer(struct json_writer *w);
 
-/* 0, or what went wrong first; flushes the FILE (does not close it), frees the memory. */
+/* Returns 0 or the first error.  Flushes the FILE (does not close it), frees the memory. */
 int jw_release(struct json_writer *w);
 
-/* The text so far, terminated; ours until the release.  NULL after a failure. */
+/* The text so far, terminated; owned by the writer until jw_release().  NULL after a failure. */
 const char *jw_text(const struct json_writer *w, size_t *size);
 
-/* It is somewhere else now: what comes next goes on behind it. */
+/* The caller has taken the text: empty the buffer; the document continues with the next call. */
 void jw_text_taken(struct json_writer *w);
 
 void jw_object_begin(struct json_writer *w);
@@ -60,16 +60,16 @@ void jw_array_begin(struct json_writer *w);
 void jw_array_end(struct json_writer *w);
 void jw_key(struct json_writer *w, const char *key);
 
-void jw_string(struct json_writer *w, const char *text); /* NULL: null */
+void jw_string(struct json_writer *w, const char *text); /* NULL: writes null */
 void jw_string_n(struct json_writer *w, const char *text, size_t size);
 void jw_u64(struct json_writer *w, uint64_t value);
 void jw_i64(struct json_writer *w, int64_t value);
-void jw_double(struct json_writer *w, double value);        /* not a number, infinite: null */
-void jw_thousandths(struct json_writer *w, uint64_t value); /* "1.234" of 1234, exactly */
+void jw_double(struct json_writer *w, double value);        /* NaN and infinity: null */
+void jw_thousandths(struct json_writer *w, uint64_t value); /* 1234 becomes "1.234", exactly */
 void jw_bool(struct json_writer *w, bool value);
 void jw_null(struct json_writer *w);
 
-/* Ends a document, for one document a line. */
+/* End a document, for one document per line. */
 void jw_newline(struct json_writer *w);
 
 void jw_field_string(struct json_writer *w, const char *key, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lines.c - a file as a stream of lines, in bounded memory. */
+/* lines.c - read a file as a stream of lines, in bounded memory. */
 #include "base/lines.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/io.h"
 
-/* Small enough to stay in a second-level cache, large enough that read(2) costs nothing. */
+/* Fits in a second-level cache and is large enough to make the cost of read(2) negligible. */
 #define FIRST_SIZE ((size_t)256 * 1024)
 
 int lines_open_fd(struct lines *l, int fd, const char *name, size_t max_line, struct err *err)
@@ -21,7 +21,7 @@ int lines_open_fd(struct lines *l, int fd, const char *name, size_t max_line, st
 	l->max = max_line;
 	l->size = max_line < FIRST_SIZE ? max_line : FIRST_SIZE;
 	l->name = strdup(name);
-	/* Zeroed: who loads whole words looks past the end. */
+	/* Zeroed: parsers that load whole words read past the end. */
 	l->buf = calloc(1, l->size + LINES_SLACK);
 	if (l->name && l->buf)
 		return 0;
@@ -60,7 +60,7 @@ static bool grow(struct lines *l)
 	return true;
 }
 
-/* So many bytes there are to be read, of @room at most. */
+/* Bytes to read now, at most @room. */
 static size_t readable(const struct lines *l, size_t room)
 {
 	if (!l->follow || l->limit - l->offset > room)
@@ -68,7 +68,7 @@ static size_t readable(const struct lines *l, size_t room)
 	return (size_t)(l->limit - l->offset);
 }
 
-/* More bytes behind those of the line that is not whole yet.  1, 0 at the end, -errno. */
+/* Read more bytes after those of the incomplete line. 1, 0 at the end, or a negative errno. */
 static int fill(struct lines *l)
 {
 	ssize_t got;
@@ -109,7 +109,7 @@ static void take(struct lines *l, struct line *line, size_t size, bool newline)
 		l->buf[l->pos] = '\n';
 }
 
-/* The line is longer than we hold: let it pass. */
+/* The line is longer than the maximum: skip it. */
 static int skip(struct lines *l, struct line *line)
 {
 	*line = (struct line){ .text = "\n", .too_long = true };
@@ -178,7 +178,7 @@ int lines_next(struct lines *l, struct line *line, struct err *err)
 void lines_follow(struct lines *l, uint64_t limit)
 {
 	l->follow = true;
-	/* What was read was read. */
+	/* The limit cannot be below what was already read. */
 	l->limit = limit > l->offset ? limit : l->offset;
 	l->eof = false;
 }
@@ -190,7 +190,7 @@ void lines_settle(struct lines *l)
 	if (!l->follow)
 		return;
 	l->follow = false;
-	/* Of a regular file: only such are followed. */
+	/* Seeking works: only regular files are followed. */
 	if (lseek(l->fd, (off_t)(l->offset - half), SEEK_SET) < 0)
 		return;
 	l->offset -= half;

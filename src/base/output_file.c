@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_file.c - a file that appears complete, or not at all. */
+/* output_file.c - write a file that appears complete or not at all. */
 #include "base/output_file.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/io.h"
 
-/* What is told of a file: "-" is no name. */
+/* The name for messages: "-" is standard output. */
 static const char *name_of(const struct outfile *f)
 {
 	return strcmp(f->path, "-") ? f->path : "standard output";
@@ -48,7 +48,7 @@ static int failed(const char *name, int code, struct err *err)
 
 /* ---- names --------------------------------------------------------------- */
 
-/* /dev/stdout and the like: a name of an open file, which may have no other name. */
+/* /dev/stdout and similar: the name of an open file, which may have no other name. */
 static bool is_descriptor(const char *path)
 {
 	return !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdout") ||
@@ -61,7 +61,7 @@ static bool is_stdout(const char *path)
 	       !strcmp(path, "/proc/self/fd/1");
 }
 
-/* Behind a symbolic link is the file that is meant. */
+/* Resolve symbolic links: the file they point to is written. */
 static char *real_name(const char *path)
 {
 	char *real = is_descriptor(path) ? NULL : realpath(path, NULL);
@@ -69,7 +69,7 @@ static char *real_name(const char *path)
 	return real ? real : strdup(path);
 }
 
-/* An existing file's mode is kept; a new one gets what open(2) would give it. */
+/* Keep an existing file's mode; give a new file the mode that open(2) would give it. */
 static void set_mode(int fd, const char *path)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static void set_mode(int fd, const char *path)
 		umask(mask);
 		mode = 0666 & ~mask;
 	}
-	fchmod(fd, mode); /* else it stays private, which harms nobody */
+	fchmod(fd, mode); /* on failure the file stays private, which is harmless */
 }
 
 static int make_temporary(struct outfile *f, struct err *err)
@@ -102,7 +102,7 @@ static int make_temporary(struct outfile *f, struct err *err)
 	return err->code;
 }
 
-/* Devices and pipes keep their name; open files are emptied, and keep theirs. */
+/* Devices and pipes keep their name; open files are truncated and keep theirs. */
 static int open_in_place(struct outfile *f, struct err *err)
 {
 	f->fd = open(f->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
@@ -209,7 +209,7 @@ static ssize_t stream_write(void *file, const char *data, size_t size)
 	if (!f->error)
 		return (ssize_t)size;
 	errno = -f->error;
-	return 0; /* fopencookie(3): 0 is a failure */
+	return 0; /* fopencookie(3): 0 means failure */
 }
 
 FILE *outfile_stream(struct outfile *f, struct err *err)
@@ -231,7 +231,7 @@ void outfile_end_stream(struct outfile *f, FILE *stream)
 		f->error = errno ? -errno : -EIO;
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- commit and close ---------------------------------------------------- */
 
 static void sync_directory(const char *path)
 {
@@ -239,7 +239,7 @@ static void sync_directory(const char *path)
 	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
-		fsync(fd); /* some file systems cannot; the file itself is safe */
+		fsync(fd); /* not every file system supports it; the file itself is synced */
 		close(fd);
 	}
 	free(copy);

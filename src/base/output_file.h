@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_file.h - a file that appears complete, or not at all.
+ * output_file.h - write a file that appears complete or not at all.
  *
  *	struct outfile f;
  *
@@ -11,12 +11,12 @@
  *	outfile_close(&f);
  *
  * The file is written under a temporary name in the same directory, synced, and renamed by
- * outfile_commit(); an earlier file of that name stays untouched until then.  Without a commit,
- * and when a signal ends the process, the temporary file is removed.  Standard output ("-"),
- * devices, pipes and open files (/dev/fd/N) are written directly.  The first write that fails is
- * remembered, and reported by outfile_settle() or outfile_commit().
+ * outfile_commit(); an earlier file of that name stays untouched until then.  Without a commit, and
+ * when a signal ends the process, the temporary file is removed.  Standard output ("-"), devices,
+ * pipes and open files (/dev/fd/N) are written directly.  The first write that fails is recorded
+ * and reported by outfile_settle() or outfile_commit().
  *
- * Files that belong together: outfile_settle() all of them, then outfile_commit() all of them.
+ * For files that belong together: outfile_settle() all of them, then outfile_commit() all of them.
  * A full disk then leaves every earlier file as it was.
  */
 #ifndef BASE_OUTPUT_FILE_H
@@ -32,31 +32,31 @@
 #include "base/temp_names.h"
 
 #define OUTFILE_BUFFER ((size_t)256 * 1024)
-/* Whoever fills in place may do so with as much as that at once, see outfile_room(). */
+/* Largest piece that a caller may write in place at once, see outfile_room(). */
 #define OUTFILE_ROOM ((size_t)8192)
 
 struct outfile {
-	char *at, *limit; /* of the buffer; beyond limit there is OUTFILE_ROOM */
+	char *at, *limit; /* in the buffer; OUTFILE_ROOM bytes follow limit */
 	char *buf;
 	int fd;
 	int error;               /* negative errno of the first write that failed */
-	uint64_t bytes;          /* out of the buffer so far */
-	char *path;              /* what it will be */
-	char *temporary;         /* what it is until then; NULL: it is that from the beginning */
-	struct temp_name *entry; /* removes it if a signal ends the process */
+	uint64_t bytes;          /* flushed from the buffer so far */
+	char *path;              /* final name */
+	char *temporary;         /* name until the commit; NULL: written directly */
+	struct temp_name *entry; /* removes the temporary file if a signal ends the process */
 	bool settled, committed;
 };
 
 int outfile_open(struct outfile *f, const char *path, struct err *err);
 
 /*
- * The temporary file without a buffer, for libraries that open files by their name or write to
- * a descriptor: "PATH.XXXXXX", created and empty.  outfile_commit() and outfile_close() as usual.
+ * Create the temporary file without a buffer, for libraries that open files by name or write to a
+ * descriptor: "PATH.XXXXXX", created and empty.  Use outfile_commit() and outfile_close() as usual.
  * @path must not be a device or a pipe.
  */
 int outfile_reserve(struct outfile *f, const char *path, struct err *err);
 
-/* Everything that is in the buffer goes out.  False after a failure. */
+/* Write out the buffer.  False after a failure. */
 bool outfile_flush(struct outfile *f);
 
 void outfile_put_large(struct outfile *f, const void *data, size_t size);
@@ -73,7 +73,7 @@ static inline void outfile_put(struct outfile *f, const void *data, size_t size)
 	f->at += size;
 }
 
-/* Where OUTFILE_ROOM bytes may be written; f->at moves behind what was. */
+/* Space for OUTFILE_ROOM bytes; the caller advances f->at past the bytes it wrote. */
 static inline char *outfile_room(struct outfile *f)
 {
 	if (f->at >= f->limit)
@@ -82,8 +82,8 @@ static inline char *outfile_room(struct outfile *f)
 }
 
 /*
- * A stdio stream that writes into the file's buffer; NULL with words.  It is closed by
- * outfile_end_stream(), which keeps its errors for outfile_settle(), before that is called.
+ * A stdio stream that writes into the file's buffer; NULL with a message in @err.  Close it with
+ * outfile_end_stream() before outfile_settle(), which reports the stream's errors.
  */
 FILE *outfile_stream(struct outfile *f, struct err *err);
 void outfile_end_stream(struct outfile *f, FILE *stream);
@@ -91,13 +91,13 @@ void outfile_end_stream(struct outfile *f, FILE *stream);
 /* Write the buffer and sync the file; the name stays temporary.  0 or a negative errno. */
 int outfile_settle(struct outfile *f, struct err *err);
 
-/* Add the hint that goes with err->code (a full disk, a missing directory), if there is one. */
+/* Add the hint for err->code (a full disk, a missing directory), if there is one. */
 void outfile_hint(struct err *err);
 
-/* Settle the file, and give it its name.  0 or a negative errno. */
+/* Settle the file and rename it to its final name. 0 or a negative errno. */
 int outfile_commit(struct outfile *f, struct err *err);
 
-/* Not committed: removed.  Harmless on a struct that is all zero, or closed. */
+/* Removes a file that was not committed.  Safe on a struct that is all zero or already closed. */
 void outfile_close(struct outfile *f);
 
 /* Remove the temporary file, from another thread; see sink.h. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* path.c - one form of a path, by its text alone. */
+/* path.c - normalize a path by its text alone. */
 #include "base/path.h"
 
 #include <string.h>
 
-/* Behind "./" and "/" repeated. */
+/* Skip repeated "./" and "/". */
 static const char *skip_empty(const char *p)
 {
 	while (*p == '/' || (p[0] == '.' && p[1] == '/'))
@@ -12,7 +12,7 @@ static const char *skip_empty(const char *p)
 	return p;
 }
 
-/* Where the last directory of the first @len bytes begins; @len: it is "..", or there is none. */
+/* Start of the last directory in the first @len bytes; @len if it is ".." or there is none. */
 static size_t last_directory(const char *path, size_t len)
 {
 	size_t at = len;

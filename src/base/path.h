@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* path.h - one form of a path, by its text alone. */
+/* path.h - normalize a path by its text alone. */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 
 #include <stddef.h>
 
 /*
- * @from without "./", "//" and "a/..", terminated; links are not followed.  Of a path of @size
- * bytes or more the end, as it is.
+ * Copy @from without "./", "//" and "a/..", terminated; symbolic links are not followed.  A path of
+ * @size bytes or more: only its end is copied, unchanged.
  */
 void path_plain(const char *from, char *to, size_t size);
 

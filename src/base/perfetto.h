@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto.h - numbers of fields and values in Perfetto's published schema, by message:
- * trace_packet, clock_snapshot, interned_data, track_descriptor, track_event, debug_annotation.
+ * perfetto.h - field numbers and values of Perfetto's published schema, by message: trace_packet,
+ * clock_snapshot, interned_data, track_descriptor, track_event, debug_annotation.
  */
 #ifndef BASE_PERFETTO_H
 #define BASE_PERFETTO_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.c - how far a long piece of work is, on stderr. */
+/* progress.c - progress of a long operation, on stderr. */
 #include "base/progress.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - how far a long piece of work is, on stderr.
+ * progress.h - progress of a long operation, on stderr.
  *
- * Silent for the first second, and always when stderr is not a terminal.
+ * Prints nothing during the first second, and nothing when stderr is not a terminal.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -19,10 +19,10 @@ struct progress {
 
 void progress_start(struct progress *p, const char *what, uint64_t total);
 
-/* Looks at the clock: call it every few thousand steps, not at each. */
+/* Reads the clock: call it every few thousand steps, not at each. */
 void progress_update(struct progress *p, uint64_t done);
 
-/* Wipes the line. */
+/* Clear the progress line. */
 void progress_end(struct progress *p);
 
 #endif

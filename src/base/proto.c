@@ -9,10 +9,10 @@
 
 #include "base/utf8.h"
 
-/* How a value lies in memory; the low bits of its tag. */
+/* Wire type of a value: the low bits of its tag. */
 enum wire { VARINT = 0, FIXED64 = 1, DELIMITED = 2 };
 
-#define VARINT_MAX 10 /* bytes of 64 bits, seven at a time */
+#define VARINT_MAX 10 /* bytes for 64 bits, seven per byte */
 #define TAG_MAX    5
 
 /* ---- bytes --------------------------------------------------------------- */
@@ -36,7 +36,9 @@ static __attribute__((noinline)) uint8_t *more_room(struct proto *p, size_t size
 	return buf + p->used;
 }
 
-/* @size bytes at the end, to be counted by who fills them; NULL: there are none. */
+/*
+ * Space for @size bytes at the end; the caller adds what it writes to the count.  NULL: no memory.
+ */
 static inline uint8_t *room(struct proto *p, size_t size)
 {
 	if (__builtin_expect(!p->error && size <= p->size - p->used, 1))
@@ -108,14 +110,14 @@ void proto_double(struct proto *p, uint32_t field, double value)
 	proto_fixed64(p, field, bits);
 }
 
-/* Bytes up to the first that is no UTF-8. */
+/* Number of bytes before the first invalid UTF-8. */
 static size_t valid_bytes(const char *text, size_t size)
 {
 	size_t at = 0, len;
 	uint32_t cp;
 
 	while (at < size) {
-		/* The replacement character itself is three bytes long, and fine. */
+		/* An encoded U+FFFD in the text is valid: three bytes. */
 		len = utf8_next(text + at, size - at, &cp);
 		if (cp == UTF8_BAD && (len != 3 || memcmp(text + at, "\xef\xbf\xbd", 3) != 0))
 			break;
@@ -134,7 +136,7 @@ static void put_bytes(struct proto *p, const void *bytes, size_t size)
 	filled(p, at + size);
 }
 
-/* The same text with U+FFFD for what is none. */
+/* Write the text with U+FFFD in place of invalid bytes. */
 static void put_mended(struct proto *p, const char *text, size_t size)
 {
 	size_t good, len;
@@ -159,7 +161,7 @@ void proto_string(struct proto *p, uint32_t field, const char *text, size_t size
 	uint8_t *at;
 
 	if (valid_bytes(text, size) != size) {
-		/* Its length is not known yet, as that of a message is not. */
+		/* The length is not known yet, as with a message. */
 		proto_begin(p, field);
 		put_mended(p, text, size);
 		proto_end(p);
@@ -184,7 +186,7 @@ void proto_begin(struct proto *p, uint32_t field)
 		p->error = -E2BIG;
 		return;
 	}
-	/* One byte for the length: most are short, and what is not moves. */
+	/* Reserve one byte for the length: most messages are short, and longer ones are moved. */
 	filled(p, put_tag(at, field, DELIMITED) + 1);
 	p->starts[p->depth++] = p->used;
 }

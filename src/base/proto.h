@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto.h - write protocol buffers, into memory that its owner empties now and then.
+ * proto.h - write protocol buffers into memory that the caller empties from time to time.
  *
  *	struct proto p = { 0 };
  *
@@ -11,11 +11,11 @@
  *	... p.buf has p.used bytes; take them, and set p.used to 0
  *	proto_release(&p);
  *
- * Messages are written as they will be read: fields in the order of the calls, lengths in
- * their shortest form.  The first failure (no memory, messages too deep) sticks in
- * p.error; what is written after it goes nowhere, and callers look once.
+ * Fields are written in the order of the calls, lengths in their shortest form.  The first failure
+ * (no memory, messages nested too deep) is kept in p.error; later writes do nothing, and callers
+ * check once.
  *
- * A string must be UTF-8 by the rules of the format: what is not becomes U+FFFD.
+ * The format requires strings to be UTF-8: invalid bytes become U+FFFD.
  */
 #ifndef BASE_PROTO_H
 #define BASE_PROTO_H
@@ -25,13 +25,13 @@
 
 #define PROTO_DEPTH_MAX 8
 
-/* All zero is empty. */
+/* All zero: empty. */
 struct proto {
 	uint8_t *buf;
 	size_t used, size;
 	int error; /* negative errno of the first failure */
 	unsigned depth;
-	size_t starts[PROTO_DEPTH_MAX]; /* of the messages that are open: behind their length */
+	size_t starts[PROTO_DEPTH_MAX]; /* open messages: the offset after their length */
 };
 
 void proto_u64(struct proto *p, uint32_t field, uint64_t value);
@@ -40,7 +40,7 @@ void proto_fixed64(struct proto *p, uint32_t field, uint64_t value);
 void proto_double(struct proto *p, uint32_t field, double value);
 void proto_string(struct proto *p, uint32_t field, const char *text, size_t size);
 
-/* A message as a field of the one that is open. */
+/* Begin and end a nested message as field @field. */
 void proto_begin(struct proto *p, uint32_t field);
 void proto_end(struct proto *p);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strtab.c - each different string once, numbered. */
+/* strtab.c - string interning: each different string has one number. */
 #include "base/strtab.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* FNV-1a, from a start of our own: names are chosen by others. */
+/* FNV-1a with a random seed per table: the traced program chooses the names. */
 static uint64_t hash(const struct strtab *tab, const char *text)
 {
 	uint64_t h = tab->seed ^ UINT64_C(0xcbf29ce484222325);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strtab.h - each different string once, numbered from 0 in order of appearance.
+ * strtab.h - string interning: each different string has one number, from 0 in order of appearance.
  *
- * Coroutines have few names and many bearers; a number per bearer is enough.
+ * Many coroutines share few names; a number per coroutine is enough.
  */
 #ifndef BASE_STRTAB_H
 #define BASE_STRTAB_H
@@ -11,10 +11,10 @@
 
 struct strtab_entry {
 	char *text;
-	int64_t next; /* with the same hash, -1: none */
+	int64_t next; /* next entry with the same hash; -1: none */
 };
 
-/* All zero is an empty table. */
+/* All zero: an empty table. */
 struct strtab {
 	struct strtab_entry *entries;
 	size_t nr, size;
@@ -22,13 +22,13 @@ struct strtab {
 	uint64_t seed;
 };
 
-/* The number of @text, entered if it is new; -ENOMEM. */
+/* The number of @text, added if new; -ENOMEM. */
 int64_t strtab_intern(struct strtab *tab, const char *text);
 
-/* The number of @text; -ENOENT if it is not in. */
+/* The number of @text; -ENOENT if it is not in the table. */
 int64_t strtab_find(const struct strtab *tab, const char *text);
 
-/* Ours until the release. */
+/* Owned by the table, valid until the release. */
 const char *strtab_text(const struct strtab *tab, size_t number);
 
 void strtab_release(struct strtab *tab);

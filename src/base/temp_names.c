@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* temp_names.c - temporary files that are removed when a signal ends the process. */
+/* temp_names.c - remove temporary files when a signal ends the process. */
 #include "base/temp_names.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * A handler on any thread may read the list at any time: entries are published whole, and
- * never changed (except @exists), freed or used again.
+ * A signal handler on any thread may read the list at any time: entries are published complete, and
+ * never changed (except @exists), freed or reused.
  */
 struct temp_name {
 	struct temp_name *next;
@@ -26,7 +26,7 @@ static _Atomic(struct temp_name *) names;
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define NR_ENDING (sizeof(ending) / sizeof(ending[0]))
 
-/* Calls only functions that are safe in a signal handler. */
+/* Calls only async-signal-safe functions. */
 static void remove_all(int sig)
 {
 	struct temp_name *t;
@@ -70,7 +70,7 @@ int temp_name_create(char *name, struct temp_name **entry)
 	if (!t)
 		return -1;
 	install_handlers();
-	/* No signal between the file and its entry. */
+	/* Block signals so that none arrives between creating the file and its entry. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	fd = mkostemp(name, O_CLOEXEC);

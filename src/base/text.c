@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - numbers and strangers' strings, for people to read. */
+/* text.c - format numbers and sanitize untrusted strings for a terminal. */
 #include "base/text.h"
 
 #include <limits.h>
@@ -50,7 +50,7 @@ const char *text_duration(char buf[TEXT_SIZE], uint64_t ns)
 	return buf;
 }
 
-/* Zero-width joiners are not among them: words of some scripts and emoji need them. */
+/* Zero-width joiners count as safe: some scripts and emoji need them. */
 bool text_is_unsafe(uint32_t cp)
 {
 	static const struct {
@@ -88,7 +88,7 @@ bool text_has_unsafe(const char *text)
 
 #define ESCAPE_SIZE 16
 
-/* The character at @text, of @len bytes, as it is to be shown; *@shown bytes, at least 1. */
+/* The text to show for the character at @text, which has @len bytes; *@shown bytes, at least 1. */
 static const char *shown_as(const char *text, size_t len, uint32_t cp, char buf[ESCAPE_SIZE],
 			    size_t *shown)
 {

@@ -14,7 +14,10 @@ static void choose_seed(struct u64map *map)
 	struct timespec now;
 
 	if (getrandom(map->seed, sizeof(map->seed), GRND_NONBLOCK) != sizeof(map->seed)) {
-		/* Early at boot, or a sandbox: hard to guess is good enough. */
+		/*
+		 * No random numbers (early boot, a sandbox): a value that is hard to guess is
+		 * enough.
+		 */
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		map->seed[0] = (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15);
 		map->seed[1] = (uint64_t)(uintptr_t)map ^ (uint64_t)now.tv_sec << 32;
@@ -22,7 +25,7 @@ static void choose_seed(struct u64map *map)
 	map->seed[1] |= 1;
 }
 
-/* Both halves of a 128-bit product: each bit of the key reaches each bit of the place. */
+/* Fold both halves of a 128-bit product: each bit of the key affects each bit of the index. */
 static uint64_t hash(const struct u64map *map, uint64_t key)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)(key ^ map->seed[0]) *
@@ -33,7 +36,7 @@ static uint64_t hash(const struct u64map *map, uint64_t key)
 	return folded ^ folded >> 32;
 }
 
-/* The entry of @key, or the free one where it would go. */
+/* The entry of @key, or the free entry where it would be inserted. */
 static struct u64map_entry *find(const struct u64map *map, uint64_t key)
 {
 	size_t at = (size_t)hash(map, key) & (map->size - 1);
@@ -95,8 +98,8 @@ int u64map_put(struct u64map *map, uint64_t key, uint64_t value)
 }
 
 /*
- * The place at @at is free: whoever was pushed beyond it by who stood there moves up, so
- * that a search never meets a hole before what it looks for.
+ * The entry at @at is free: move later entries of the same probe sequence up, so that a search does
+ * not stop at the gap before it reaches its key.
  */
 static void close_gap(struct u64map *map, size_t at)
 {
@@ -109,7 +112,7 @@ static void close_gap(struct u64map *map, size_t at)
 		if (!map->entries[next].key)
 			break;
 		home = (size_t)hash(map, map->entries[next].key) & mask;
-		/* Its way from home to next goes over the gap? */
+		/* Does the probe sequence from home to next cross the gap? */
 		if (((next - home) & mask) >= ((next - at) & mask)) {
 			map->entries[at] = map->entries[next];
 			at = next;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.c - take text apart that may not be UTF-8. */
+/* utf8.c - decode text that may not be valid UTF-8. */
 #include "base/utf8.h"
 
-/* Length by first byte, and the bounds of the second: that is where the exceptions are. */
+/* Length by the first byte, and the bounds of the second byte, where the exceptions are. */
 static size_t lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 {
 	*lo = 0x80;
 	*hi = 0xbf;
 	if (c < 0xc2)
-		return 0; /* a continuation, or overlong */
+		return 0; /* a continuation byte, or overlong */
 	if (c < 0xe0)
 		return 2;
 	if (c < 0xf0) {
