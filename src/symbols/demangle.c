@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* demangle.c - C++ and Rust symbols as they are written, within bounds. */
+/* demangle.c - demangle C++ and Rust symbols, with bounded output. */
 #include "symbols/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -13,7 +13,10 @@ struct output {
 	jmp_buf full;
 };
 
-/* The demanglers have no way to stop; they hold nothing when they call, so they are left. */
+/*
+ * The demanglers cannot be stopped; they own nothing when they call back, so longjmp() out of them
+ * is safe.
+ */
 static void take(const char *part, size_t len, void *arg)
 {
 	struct output *o = arg;
@@ -31,7 +34,7 @@ static int run(const char *name, struct output *o)
 
 	if (setjmp(o->full))
 		return 0;
-	/* Older symbols of Rust look like C++, so they come first. */
+	/* Legacy Rust symbols look like C++, so Rust is tried first. */
 	o->len = 0;
 	if (rust_demangle_callback(name, options, take, o))
 		return 1;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle.h - C++ and Rust symbols as they are written, within bounds.
+ * demangle.h - demangle C++ and Rust symbols, with bounded output.
  *
- * A name of 500 bytes can stand for one of 2^60: substitutions in it refer to each other.  The
- * file that has it may be anybody's.
+ * A name of 500 bytes can expand to 2^60 bytes, because its substitutions refer to each other, and
+ * the file that contains it is untrusted.
  */
 #ifndef SYMBOLS_DEMANGLE_H
 #define SYMBOLS_DEMANGLE_H
 
 #define DEMANGLED_MAX 16384
 
-/* To be freed; NULL: it is not mangled, its plain form is longer than the bound, or no memory. */
+/*
+ * The caller frees the result.  NULL: not mangled, the plain form exceeds the bound, or no memory.
+ */
 char *demangle(const char *name);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* line_index.c - from an address to its line and function, by the DWARF of one module. */
+/* line_index.c - map an address to its line and function with the DWARF of one module. */
 #include "symbols/line_index.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
-/* More than any program has; a file may claim what it likes. */
+/* More than any real program has; a corrupt file may claim any number. */
 #define SPANS_MAX (1u << 22)
 #define DIES_MAX  (1u << 22)
 #define DEPTH_MAX 512
@@ -84,7 +84,7 @@ static bool find_span(const struct line_index *x, uint64_t addr, Dwarf_Off *unit
 	return true;
 }
 
-/* The compilation unit of @addr, and how much higher the process has it. */
+/* The compilation unit of @addr, and its load bias in the process. */
 static bool find_unit(struct line_index *x, Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit,
 		      Dwarf_Addr *bias)
 {
@@ -92,7 +92,10 @@ static bool find_unit(struct line_index *x, Dwfl_Module *module, uint64_t addr, 
 	Dwarf *dwarf;
 	Dwarf_Off at;
 
-	/* In a gap between the ranges it knows libdwfl gives the unit before: is it the one? */
+	/*
+	 * In a gap between known ranges libdwfl returns the preceding unit: check that it contains
+	 * the address.
+	 */
 	if (known && dwarf_haspc(known, addr - *bias) > 0) {
 		*unit = *known;
 		return true;
@@ -107,7 +110,7 @@ static bool find_unit(struct line_index *x, Dwfl_Module *module, uint64_t addr, 
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Code of no line of its own (0) is of the one before it. */
+/* Code with line 0 belongs to the line before it. */
 static Dwarf_Line *line_before(Dwarf_Die *unit, Dwarf_Line *line)
 {
 	Dwarf_Lines *lines;
@@ -163,7 +166,7 @@ static const char *name_of(Dwarf_Die *die, bool *is_whole)
 	return name;
 }
 
-/* Where debug information is in a .dwo file, the unit there; the one in the program else. */
+/* With split DWARF the unit in the .dwo file, otherwise the unit in the program. */
 static Dwarf_Die whole_unit(Dwarf_Die *unit)
 {
 	Dwarf_Die die, sub;
@@ -177,7 +180,7 @@ static Dwarf_Die whole_unit(Dwarf_Die *unit)
 
 struct search {
 	Dwarf_Addr addr;
-	unsigned left; /* DIEs that may still be looked at */
+	unsigned left; /* DIEs that may still be visited */
 	const char *last;
 	struct line_found *out;
 };
@@ -199,8 +202,8 @@ static bool is_scope(int tag)
 }
 
 /*
- * The innermost function that has the address, below @parent; true once one was found.  Not
- * dwarf_getscopes(): that goes as deep as a file says, and so does its use of the stack.
+ * Find the innermost function below @parent that contains the address; true once one is found.
+ * Does not use dwarf_getscopes(): its recursion depth, and so its stack use, is set by the file.
  */
 static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 {
@@ -208,13 +211,18 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 
 	if (dwarf_child(parent, &die) != 0)
 		return false;
-	/* To find the next one behind so many costs their number each time: no program has them. */
+	/*
+	 * dwarf_siblingof() walks all DIEs nested below the current one, at every level: deep
+	 * nesting, which no real program has, would take quadratic time.
+	 */
 	if (depth > DEPTH_MAX)
 		s->left = 0;
 	for (; s->left; die = next) {
 		int tag = dwarf_tag(&die);
 
-		/* Entries lie one behind the other: none is met twice. */
+		/*
+		 * DIEs are stored one after the other: a lower address is a loop in a corrupt file.
+		 */
 		if ((const char *)die.addr <= s->last)
 			return false;
 		s->last = die.addr;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_index.h - from an address to its line and function, by the DWARF of one module.
+ * line_index.h - map an address to its line and function with the DWARF of one module.
  *
  * libdwfl finds the compilation unit of an address in .debug_aranges, which clang does not write:
- * where it finds none, the ranges that units tell of themselves are looked through.
+ * if libdwfl finds none, the ranges in the units themselves are searched.
  */
 #ifndef SYMBOLS_LINE_INDEX_H
 #define SYMBOLS_LINE_INDEX_H
@@ -14,27 +14,28 @@
 #include <stdint.h>
 
 struct line_span {
-	uint64_t start, end; /* as in the file */
+	uint64_t start, end; /* addresses as in the file */
 	Dwarf_Off unit;      /* the DIE of its compilation unit */
 };
 
-/* All zero: not looked at yet. */
+/* All zero: not read yet. */
 struct line_index {
 	bool made;
-	struct line_span *spans; /* by start; those of one module do not overlap */
+	struct line_span *spans; /* sorted by start; spans of one module do not overlap */
 	size_t nr, room;
 };
 
 struct line_found {
-	const char *file; /* of libdw, until the module is closed */
+	const char *file; /* owned by libdw, valid until the module is closed */
 	uint32_t line;
-	/* As DWARF has it, mangled or not; the innermost, inlined or not.  NULL: not known. */
+	/*
+	 * As DWARF has it, mangled or not; the innermost function, inlined or not.  NULL: unknown.
+	 */
 	const char *function;
-	bool is_whole; /* it is mangled, or the function is inlined: there is no symbol of it here
-			*/
+	bool is_whole; /* mangled, or inlined (an inlined function has no symbol here) */
 };
 
-/* False: no line is known for @addr, which is one of the process. */
+/* @addr is an address in the process.  False: its line is unknown. */
 bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 		     struct line_found *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c - one file that a traced process had mapped, found again and checked. */
+/* module.c - find and check a file that a traced process had mapped. */
 #include "symbols/module.h"
 
 #include <elfutils/libdwfl.h>
@@ -55,7 +55,7 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 };
 
-/* How much higher it was mapped than its file says: from the segment that the mapping shows. */
+/* Load bias: mapped address minus the file's address, from the segment that the mapping shows. */
 static bool bias_of(int fd, const struct symbol_module *m, uint64_t *bias)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -85,7 +85,7 @@ static bool same_build(Dwfl_Module *module, const char *wanted)
 	int size = dwfl_module_build_id(module, &bits, &ignored), i;
 	char hex[3];
 
-	/* Without an id on both sides there is nothing to compare. */
+	/* Without a build-id in the trace there is nothing to compare. */
 	if (!wanted)
 		return true;
 	if (size <= 0 || strlen(wanted) != (size_t)size * 2)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.h - one file that a traced process had mapped: its ELF and DWARF, if it is still that
- * file.
+ * module.h - one file that a traced process had mapped: its ELF and DWARF, if the file is
+ * unchanged.
  *
- * The trace tells where it was mapped and its build-id; the file, or a separate file of debug
- * information that the build-id leads to, has the rest.
+ * The trace gives the mapped address and the build-id; the file, or a separate debug file found by
+ * build-id, gives the rest.
  */
 #ifndef SYMBOLS_MODULE_H
 #define SYMBOLS_MODULE_H
@@ -18,20 +18,20 @@ struct Dwfl_Module;
 struct symbol_module {
 	uint64_t pid;
 	uint64_t start, end;
-	uint64_t offset; /* in the file, of start; where the bias is not known */
+	uint64_t offset; /* file offset of start; used if the bias is unknown */
 	bool has_bias;
 	uint64_t bias;        /* address in the process = address in the file + bias */
-	const char *path;     /* as the process saw it */
-	const char *build_id; /* in hexadecimal; NULL: it has none, or it could not be read */
+	const char *path;     /* as the process sees it */
+	const char *build_id; /* in hexadecimal; NULL: the file has none, or it could not be read */
 };
 
 enum module_state {
 	MODULE_UNTRIED,
 	MODULE_READY,
-	MODULE_NO_FILE,     /* not there any more */
-	MODULE_OTHER_BUILD, /* another build by now */
-	MODULE_NO_ELF,      /* nothing that can be read */
-	MODULE_DAMAGED,     /* reading it ended the process that did */
+	MODULE_NO_FILE,     /* the file no longer exists */
+	MODULE_OTHER_BUILD, /* the file is another build */
+	MODULE_NO_ELF,      /* not readable as ELF */
+	MODULE_DAMAGED,     /* the process that read it crashed */
 };
 
 struct module_file {
@@ -45,25 +45,25 @@ struct module_file {
 #define MODULE_WATCH_MAX  8
 
 /*
- * Between a process that reads modules and the one that watches it, in memory that both have.
- * Files are not to be trusted, and neither are the libraries that read them.
+ * Shared memory between a process that reads modules and the process that watches it.  Both the
+ * files and the libraries that read them are untrusted.
  */
 struct module_watch {
-	char reading[MODULE_WATCH_PATH]; /* the module that was used last; "": none */
+	char reading[MODULE_WATCH_PATH]; /* the module used last; "": none */
 	unsigned nr_damaged;
-	char damaged[MODULE_WATCH_MAX][MODULE_WATCH_PATH]; /* are not to be opened */
+	char damaged[MODULE_WATCH_MAX][MODULE_WATCH_PATH]; /* not to be opened again */
 };
 
-/* Tell @watch which module is used from now on; NULL: nobody watches. */
+/* Record in @watch which module is in use from now on; NULL: no watching process. */
 void module_set_watch(struct module_watch *watch);
 
 /* 0 or -ENOMEM. */
 int module_file_init(struct module_file *f, const struct symbol_module *module);
 
-/* Opens it at the first call; true if it can be used. */
+/* Opens the file at the first call; true if it can be used. */
 bool module_file_ready(struct module_file *f);
 
-/* "is not there any more" ... */
+/* "is not there any more", for example. */
 const char *module_state_words(enum module_state state);
 
 void module_file_release(struct module_file *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbols.c - addresses of a traced process to functions, files and lines. */
+/* symbols.c - resolve addresses of a traced process to functions, files and lines. */
 #include "symbols/symbols.h"
 
 #include <corotracer/function.h>
@@ -67,7 +67,7 @@ static struct file *file_of(const struct symbols *s, uint32_t pid, uint64_t addr
 {
 	size_t i;
 
-	/* The latest first: what was loaded later lies over what was there before. */
+	/* Latest first: a module loaded later replaces an earlier one at the same address. */
 	for (i = s->nr; i-- > 0;) {
 		struct file *f = &s->files[i];
 
@@ -85,7 +85,7 @@ static const char *keep(struct symbols *s, const char *text)
 	return number < 0 ? NULL : strtab_text(&s->texts, (size_t)number);
 }
 
-/* "server::serve::{{closure}}" is serve, as the Rust SDK has it; what is generic stays whole. */
+/* "server::serve::{{closure}}" becomes "serve", as in the Rust SDK; a generic name stays whole. */
 static void plain_rust(char *name)
 {
 	static const char *const bodies[] = { "::{{closure}}", "::{closure#" };
@@ -103,7 +103,7 @@ static void plain_rust(char *name)
 		memmove(name, last + 1, strlen(last + 1) + 1);
 }
 
-/* C++ and Rust, old and new; a name of C is its own. */
+/* Demangles C++ and Rust, legacy and v0; a C name is kept as it is. */
 static const char *plain_name(struct symbols *s, const char *name, const char *file)
 {
 	char *whole = demangle(name);
@@ -129,7 +129,10 @@ static bool is_mangled(const char *name)
 	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
 }
 
-/* File and line of @at; the function, too, which may be inlined into the one of symbol @name. */
+/*
+ * Set file and line of @at, and the function, which may be inlined into the function of symbol
+ * @name.
+ */
 static void find_line(struct symbols *s, struct file *f, uint64_t at, const char *name,
 		      struct symbol *out)
 {
@@ -142,7 +145,7 @@ static void find_line(struct symbols *s, struct file *f, uint64_t at, const char
 	path_plain(found.file, path, sizeof(path));
 	out->file = keep(s, path);
 	out->line = found.line;
-	/* A lambda's own name is "operator()": its symbol tells more. */
+	/* DWARF names a lambda "operator()": its mangled symbol is more specific. */
 	if (found.function && (found.is_whole || !name || !is_mangled(name)))
 		out->function = plain_name(s, found.function, path);
 }

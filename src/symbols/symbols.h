@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols.h - addresses of a traced process to functions, files and lines.
+ * symbols.h - resolve addresses of a traced process to functions, files and lines.
  *
- * Modules and where they were mapped come from the trace; their ELF and DWARF from the
- * files, if those are still the same (build-id).  Nothing is guessed: what is missing, or
- * another build by now, is said.
+ * The modules and their mapped addresses come from the trace; ELF and DWARF come from the files, if
+ * those are still the same (build-id).  Nothing is guessed: symbols_problem() reports a file that
+ * is missing or has been rebuilt.
  */
 #ifndef SYMBOLS_SYMBOLS_H
 #define SYMBOLS_SYMBOLS_H
@@ -16,31 +16,32 @@
 #include "symbols/module.h"
 
 struct symbol {
-	const char *function; /* its plain name (corotracer/function.h); NULL: not known */
+	const char *function; /* plain name (corotracer/function.h); NULL: unknown */
 	const char *file;     /* NULL: no line information */
 	const char *module;   /* path */
 	uint32_t line;
-	uint64_t offset; /* from the function's start, or from the module's */
+	uint64_t offset; /* from the start of the function, or of the module */
 };
 
 struct symbols;
 
-/* NULL without memory. */
+/* NULL: no memory. */
 struct symbols *symbols_new(void);
 
 /* 0 or -ENOMEM. */
 int symbols_add(struct symbols *s, const struct symbol_module *module);
 
-/* False: in no module that the trace tells of.  Strings are valid until the free. */
+/* False: @addr is in no module of the trace.  Strings are valid until symbols_free(). */
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);
 
 /*
- * The same of an address at which a coroutine goes on: mostly the one behind a call, so that the
- * call is what it waits in.  Only the first of a function is taken as it is.
+ * As symbols_find(), for an address where a coroutine continues: usually a return address, so the
+ * call before it is what the coroutine waits in.  The first address of a function is looked up as
+ * it is.
  */
 bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);
 
-/* It lies in a module that the trace tells of. */
+/* True if @addr is in a module of the trace. */
 bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr);
 
 /*
@@ -49,7 +50,7 @@ bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr);
  */
 bool symbols_has_process(const struct symbols *s, uint32_t pid);
 
-/* What could not be had for the addresses asked so far, a sentence; NULL: nothing to say. */
+/* A sentence on what could not be resolved so far; NULL: no problem. */
 const char *symbols_problem(const struct symbols *s);
 
 /* Accepts NULL. */
