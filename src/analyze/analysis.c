@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis.c - a finished trace goes in item by item, findings come out. */
+/* analysis.c - turn the items of a finished trace into findings. */
 #include "analyze/analysis.h"
 
 #include <errno.h>
@@ -19,7 +19,10 @@ static struct link link_of(const struct coro *co)
 	};
 }
 
-/* Whom it waits for, child by child; then who waits for it, parent by parent. */
+/*
+ * The coroutines that wait for the example: parent by parent, as far as each is in a join on the
+ * one before.
+ */
 static void follow_chain(const struct analysis *a, struct group *g)
 {
 	const struct coro *co = &g->example;
@@ -32,7 +35,10 @@ static void follow_chain(const struct analysis *a, struct group *g)
 			g->chain[g->nr_chain++] = link_of(co);
 		if (co->parent)
 			next = model_find(&a->model, co->parent);
-		/* Only one that waits for just this is waiting because of it. */
+		/*
+		 * The parent waits because of its child only if it is suspended in a join on that
+		 * child.
+		 */
 		if (next &&
 		    (next->state != TRACE_STATE_SUSPENDED || next->reason != TRACE_REASON_JOIN ||
 		     (next->has_resource && next->resource != co->probe_id)))
@@ -116,7 +122,7 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 	int rc;
 
 	if (item->type == TRACE_ITEM_EVENT) {
-		/* Ours are in order, coroutine by coroutine. */
+		/* Traces by this collector are already in order per coroutine. */
 		if (a->model.is_ours || !trace_is_transition(&item->event))
 			return model_add_event(&a->model, &item->event);
 		return reorder_add(&a->reorder, &item->event, give, a);
@@ -166,7 +172,10 @@ static void judge_groups(struct analysis *a)
 	}
 }
 
-/* All that detectors say at the end: changes findings, and whose stay is explained. */
+/*
+ * Run all detectors for the end of the trace: changes the findings, and marks stuck coroutines as
+ * explained.
+ */
 static void conclude(struct analysis *a)
 {
 	const struct detector *const *d;
@@ -182,7 +191,7 @@ static void conclude(struct analysis *a)
 	findings_sort(&a->findings);
 }
 
-/* Why findings that need events of the trace are suspicions; NULL: there is no reason. */
+/* Why findings that need events of the trace can only be suspicions; NULL: no reason. */
 static const char *doubt_of(const struct trace_stats *stats)
 {
 	switch (stats ? trace_verdict(stats) : TRACE_COMPLETE) {

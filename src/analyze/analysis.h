@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis.h - a finished trace goes in item by item, findings come out.
+ * analysis.h - turn the items of a finished trace into findings.
  *
  *	struct analysis *a = analysis_new(&options);
  *
@@ -22,52 +22,60 @@
 #include "trace/reader.h"
 #include "trace/summary.h"
 
-/* Called for each finding, with the coroutine as it is (NULL: of the program as a whole). */
+/*
+ * Called for each finding, with the current state of the coroutine (NULL: the finding is about the
+ * whole program).
+ */
 struct analysis_observer {
 	void (*found)(void *arg, const struct finding *finding);
 	void *arg;
 };
 
-/* Detectors that look at every suspend, or at every resume; and a NULL behind them. */
+/* Capacity for the detectors that check every suspend, or every resume, and a terminating NULL. */
 #define ANALYSIS_HOOKS 64
 
 struct analysis_options {
-	uint64_t min_age_ns; /* younger suspensions are nothing unusual; 0: one second */
-	bool of_a_test;      /* nobody should be left when the program ends */
+	uint64_t min_age_ns; /* ignore shorter suspensions; 0: one second */
+	bool of_a_test;      /* no coroutine should be left when the program ends */
 };
 
 struct analysis {
 	struct analysis_options options;
 	struct model model;
 	struct sites sites;
-	struct symbols *symbols;    /* set by who has them; may be NULL */
-	struct trace_summary facts; /* run, processes, totals, gaps: no events */
+	struct symbols *symbols;    /* set by the caller; may be NULL */
+	struct trace_summary facts; /* run, processes, totals, gaps; without events */
 	struct findings findings;
-	const char *doubt;                 /* of all findings that need events; NULL: none */
-	struct reorder reorder;            /* for traces in no order */
-	struct analysis_observer observer; /* set by who wants it; found may be NULL */
-	/* Those of the table that look at every transition: gathered once, since it is so often. */
+	const char *doubt;      /* applies to all findings that need events; NULL: none */
+	struct reorder reorder; /* for traces that are not in order */
+	struct analysis_observer observer; /* set by the caller; found may be NULL */
+	/* Hooks of the detectors that check every transition, collected once: this path is hot. */
 	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];
 };
 
-/* NULL without memory. */
+/* NULL: no memory. */
 struct analysis *analysis_new(const struct analysis_options *options);
 
 /* 0 or -ENOMEM. */
 int analysis_add(struct analysis *a, const struct trace_item *item);
 
-/* After the last item.  @stats is the reader's, which say what is missing; NULL: nothing is. */
+/*
+ * Call after the last item.  @stats comes from the reader and says what is missing; NULL: nothing
+ * is missing.
+ */
 int analysis_finish(struct analysis *a, const struct trace_stats *stats);
 
-/* Part of the finish: addresses become places of the source, or none.  0 or -ENOMEM. */
+/*
+ * Part of analysis_finish(): resolve addresses to source locations, where possible. 0 or -ENOMEM.
+ */
 int analysis_settle(struct analysis *a);
 
 /*
- * The findings as they are now, though the trace goes on: while @look runs, the analysis reads
- * as if it had been finished at @now_ts (or with the last event, if that is later).  What comes
- * afterwards is as if nobody had looked.  What @look returns, or -ENOMEM.
+ * Show the findings of a trace that is still growing: while @look runs, the analysis reads as if it
+ * had been finished at @now_ts (or at the last event, if that is later).  Afterwards the analysis
+ * continues unchanged.  Returns the result of @look, or -ENOMEM.
  *
- * Transitions that are held back to be put in order (traces of other tools) are not in yet.
+ * Transitions that are held back for sorting (traces of other tools) are not included yet.
  */
 int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), void *arg);
 

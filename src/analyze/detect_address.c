@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_address.c - suspended at an address where nothing can be.
+ * detect_address.c - a coroutine is suspended at an impossible address.
  *
- * Of a suspension only: a resume's address is 0, always.  And only in programs that tell
- * addresses at all: where nine of ten suspensions have one.
+ * Checks suspensions only: the address of a resume is always 0.  Applies only to programs that
+ * record addresses: at least nine of ten suspensions without a site have one.
  */
 #include <inttypes.h>
 
@@ -11,7 +11,10 @@
 
 static bool is_impossible(uint64_t addr)
 {
-	/* The first page is never mapped; from bit 56 on all bits are bit 47's, or the kernel's. */
+	/*
+	 * The first page is never mapped; addresses above 56 bits are non-canonical or the
+	 * kernel's.
+	 */
 	return addr < 4096 || (addr >> 56 && addr >> 56 != 0xff) || addr >> 63;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_after_end.c - it moves after its end: a use of what may be freed. */
+/* detect_after_end.c - a coroutine is used after its end: its memory may be freed. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"

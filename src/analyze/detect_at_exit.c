@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_at_exit.c - suspended when the program ended. */
+/* detect_at_exit.c - a coroutine is suspended when the program ends. */
 #include "analyze/detector.h"
 
 static void on_stuck(struct analysis *a, struct coro *co)
@@ -7,7 +7,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_at_exit, co);
 
-	/* A trace without totals ends where its collector did, not the program. */
+	/* A trace without totals ends where the collector stopped, not where the program ended. */
 	if (!m->has_totals)
 		return;
 	f.confidence = analysis_of_a_test(a) ? CONFIDENCE_STRONG : CONFIDENCE_INFO;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_blocking.c - a coroutine that keeps its thread to itself for long.
+ * detect_blocking.c - a coroutine occupies its thread for a long time.
  *
- * A thread that loses its processor looks the same, so one slice of 50 ms is a suspicion:
- * strong are half a second, and the third at the same place.
+ * A thread that is preempted looks the same, so a slice of 10 ms is only a suspicion.  Half a
+ * second is strong, and so is the third slice of 50 ms at the same place.
  */
 #include "analyze/detector.h"
 
@@ -23,7 +23,7 @@ static void report(struct analysis *a, struct coro *co, uint64_t tid, uint64_t s
 	finding_report(a, &f);
 }
 
-/* At every suspension: nothing here but the question. */
+/* Runs at every suspension: only the check is here. */
 static void on_suspend(struct analysis *a, struct coro *co, const struct trace_event *ev)
 {
 	if (co->state != TRACE_STATE_RUNNING || !co->resumed_ts || ev->ts < co->resumed_ts)
@@ -35,7 +35,7 @@ static void on_suspend(struct analysis *a, struct coro *co, const struct trace_e
 static void on_group(const struct analysis *a, struct group *g)
 {
 	(void)a;
-	/* Once is an accident, three times at one place is a habit. */
+	/* One long slice may be chance, three at one place are a pattern. */
 	if (g->place && g->confidence == CONFIDENCE_SUSPECT && g->large >= 3 && !g->finding.doubt)
 		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_busy_yield.c - a coroutine that wakes itself again and again. */
+/* detect_busy_yield.c - a coroutine wakes itself again and again. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
@@ -15,7 +15,7 @@ static void on_leave(struct analysis *a, struct coro *co)
 
 	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)
 		times = co->quick_yields;
-	/* More than a thousand a second, and not just for a moment. */
+	/* More than 1,000 per second, over at least 100 ms. */
 	if (times < 100 || life < 100 * MODEL_MS || (double)times * 1e9 / (double)life < 1000)
 		return;
 	f.confidence = CONFIDENCE_STRONG;
@@ -23,7 +23,7 @@ static void on_leave(struct analysis *a, struct coro *co)
 	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", times, (double)life / 1e6,
 		    times == co->quick_yields ? "yielded after less than a microsecond"
 					      : "was woken by itself");
-	/* Events that are missing could only make it more often. */
+	/* finding_doubt() is not needed: lost events could only increase the rate. */
 	finding_report(a, &f);
 }
 

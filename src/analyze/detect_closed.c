@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_closed.c - what a coroutine waits for is gone.
+ * detect_closed.c - the descriptor that a coroutine waits for was closed.
  *
- * Proven where the program told that it closed the descriptor.  Else strong when somebody
- * else began to wait for the same descriptor and was served: the number was used again, so
- * the first one's file was closed under it.
+ * Proven if the program recorded the close.  Otherwise strong if another coroutine began to wait
+ * for the same descriptor number and was served: the number was reused, so the first coroutine's
+ * file was closed while it waited.
  */
 #include <inttypes.h>
 
@@ -34,7 +34,10 @@ static void on_stuck(struct analysis *a, struct coro *co)
 			    co->resource, (double)(co->closed_ts - co->since_ts) / 1e6);
 	} else if (co->rival) {
 		rival = model_find(m, co->rival);
-		/* Born since: so it is not a second reader of the same connection. */
+		/*
+		 * Created after the wait began: so it is not a second reader of the same
+		 * connection.
+		 */
 		f.confidence = !rival || rival->birth_ts > co->since_ts ? CONFIDENCE_STRONG
 									: CONFIDENCE_SUSPECT;
 		finding_say(&f,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_deadlock.c - coroutines that wait for each other in a ring.
+ * detect_deadlock.c - coroutines wait for each other in a cycle.
  *
- * Edges are what the program declared: a join waits for the child that it names, a lock's
- * waiter for who said that it holds the lock.
+ * The program declares the edges: a join waits for the child that it names, a waiter of a lock for
+ * the coroutine that recorded acquiring the lock.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "analyze/model_tables.h"
 
 #define RING_MAX  64
-#define RING_TOLD 6 /* by their numbers */
+#define RING_TOLD 6 /* coroutines of the cycle that the message lists */
 
 static const struct coro *waits_for(const struct model *m, const struct coro *co)
 {
@@ -28,7 +28,7 @@ static const struct coro *waits_for(const struct model *m, const struct coro *co
 	return r && r->holder ? model_find(m, r->holder) : NULL;
 }
 
-/* How many are in the ring that @co is part of; 0: it is part of none. */
+/* Number of coroutines in the cycle that contains @co; 0: @co is not in a cycle. */
 static unsigned ring_of(const struct model *m, const struct coro *co)
 {
 	const struct coro *at = co;
@@ -68,7 +68,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 	unsigned nr = ring_of(m, co);
 	char ring[RING_TOLD * 24 + 8];
 
-	/* Woken since: it is about to leave the ring. */
+	/* Woken after it was suspended: it is about to leave the cycle. */
 	if (!nr || co->woken_since)
 		return;
 	f.confidence = CONFIDENCE_PROVEN;

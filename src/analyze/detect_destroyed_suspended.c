@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_destroyed_suspended.c - destroyed while it waited, and nobody said cancelled. */
+/* detect_destroyed_suspended.c - a coroutine is destroyed while suspended, without a cancel. */
 #include "analyze/detector.h"
 
 static void on_leave(struct analysis *a, struct coro *co)

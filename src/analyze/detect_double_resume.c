@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_double_resume.c - resumed while it was running. */
+/* detect_double_resume.c - a coroutine is resumed while it runs. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
@@ -13,12 +13,15 @@ static void on_leave(struct analysis *a, struct coro *co)
 		return;
 	f.confidence = CONFIDENCE_PROVEN;
 	f.ts = s->ts;
-	f.size_ns = s->nr; /* most often first */
+	f.size_ns = s->nr; /* sorts the most frequent first */
 	finding_say(&f, "resumed on thread %" PRIu64 " while it was running on %s%" PRIu64 "%s",
 		    s->tid, s->tid == s->other_tid ? "the same thread, " : "thread ", s->other_tid,
 		    s->nr > 1 ? "; more than once" : "");
 	finding_doubt(a, &f, NEED_TRANSITIONS);
-	/* Without the collector's word nobody knows whether the suspend between them was lost. */
+	/*
+	 * Without the collector's loss counts, the suspend between the two resumes may have been
+	 * lost.
+	 */
 	if (!co->loss_known && f.confidence > CONFIDENCE_SUSPECT) {
 		f.confidence = CONFIDENCE_SUSPECT;
 		f.doubt = "the trace does not tell whether a suspension between them was lost";

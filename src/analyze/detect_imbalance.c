@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_imbalance.c - some threads do most of the work. */
+/* detect_imbalance.c - few threads do most of the work. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
@@ -14,7 +14,7 @@ static void on_finish(struct analysis *a)
 	for (i = 0; i < m->nr_threads; i++) {
 		const struct thread_count *t = &m->thread_counts[i];
 
-		/* Who resumes next to nothing is no worker. */
+		/* A thread with less than 0.1 % of the resumes does not count as a worker. */
 		if (t->resumes * 1000 < m->resumes || !t->resumes)
 			continue;
 		workers++;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_leak.c - coroutines of a kind that become more and more, and never fewer.
+ * detect_leak.c - the number of coroutines of one kind keeps growing.
  *
- * The run, without its first quarter (things start then), is cut into six; the number
- * alive grows in at least five, and ends as its highest.  Strong when at least half of
- * them have not moved for a third of the run.
+ * The run without its first quarter (startup) is divided into six parts.  The number alive grows in
+ * at least five of them, never falls by more than a tenth, and is at the end within a tenth of its
+ * last value.  Strong if at least half of the coroutines have not moved for a third of the run.
  */
 #include <inttypes.h>
 
@@ -31,7 +31,7 @@ static bool grows(const struct model *m, const struct spawn *s)
 
 		grown += s->windows[at] > before;
 		if (s->windows[at] < before - before / 10)
-			return false; /* they do go */
+			return false; /* the number shrinks at times: not a leak */
 		before = s->windows[at];
 	}
 	return grown >= PARTS - 1 && before >= start + GROWTH_MIN &&

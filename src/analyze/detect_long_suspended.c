@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_long_suspended.c - a wait far longer than others at its place; it may yet end. */
+/* detect_long_suspended.c - a wait is far longer than others at its place; it may still end. */
 #include "analyze/detector.h"
 
 static void on_stuck(struct analysis *a, struct coro *co)
@@ -11,7 +11,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 
 	if (wait_may_be_long(a, co) || !wait_is_unusual(a, co, analysis_min_age(a)))
 		return;
-	/* Where nobody came through meanwhile, it is the program that waits. */
+	/* No other coroutine passed this place since then: the whole program waits. */
 	if (has_samples && p->last_resumed_ts <= co->since_ts)
 		return;
 	f.size_ns = model_age(m, co);

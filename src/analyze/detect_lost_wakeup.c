@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_lost_wakeup.c - suspended at the end of the trace, and something speaks for a
- * wake-up that should have been.
+ * detect_lost_wakeup.c - a coroutine is suspended at the end of the trace, and there is evidence
+ * that it should have been woken.
  *
- * What speaks for it, in this order: it was woken and never run; the deadline it waits for
- * has passed; the child it waits for has ended; all others of its kind came to their end;
- * later waiters of the same lock or channel were served; others went on from the same place.
- * Without any of these a long wait is only that.
+ * Evidence, in this order: it was woken and never ran; its deadline has passed; the child it waits
+ * for has ended; nine of ten coroutines of its kind have ended; later waiters of the same lock or
+ * channel were served; other coroutines continued from the same place.  Without such evidence a
+ * long wait is not reported here.
  */
 #include <inttypes.h>
 
@@ -15,7 +15,7 @@
 
 #define DISPATCH_NS (5 * MODEL_MS)
 
-/* Others ran on meanwhile, so it is not the program that stopped. */
+/* Other coroutines ran after @ts, so the program as a whole did not stop. */
 static bool was_busy_since(const struct model *m, uint64_t ts)
 {
 	return m->last_ts > ts;
@@ -88,7 +88,7 @@ static bool was_overtaken(struct analysis *a, const struct coro *co, struct find
 		nr += r->begun[i] > co->since_ts;
 	if (nr < 3 || !wait_is_unusual(a, co, 100 * MODEL_MS))
 		return false;
-	/* A pool that wakes who slept last leaves the others asleep, and is right to. */
+	/* LIFO worker pools starve old waiters by design: only a suspicion there. */
 	f->confidence = co->reason == TRACE_REASON_MUTEX || co->reason == TRACE_REASON_SEMAPHORE
 				? CONFIDENCE_STRONG
 				: CONFIDENCE_SUSPECT;
@@ -98,7 +98,7 @@ static bool was_overtaken(struct analysis *a, const struct coro *co, struct find
 	return true;
 }
 
-/* Of a program that ended by itself: who is left sleeps for ever. */
+/* For a program that ended by itself: a coroutine that is left never wakes. */
 static bool others_came_to_their_end(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
@@ -116,7 +116,10 @@ static bool others_came_to_their_end(struct analysis *a, const struct coro *co, 
 	return true;
 }
 
-/* The seed's own rule, with the site's distribution in place of one second for all. */
+/*
+ * The rule of the existing coroTracer, with the distribution at the site in place of one second for
+ * all.
+ */
 static bool others_went_on(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct wait_place *p = waits_to_compare(a, co);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_migration.c - coroutines that are resumed on another thread more often than not. */
+/* detect_migration.c - coroutines are mostly resumed on another thread. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_never_destroyed.c - it came to its end, and its frame was never freed. */
+/* detect_never_destroyed.c - a coroutine ended, and its frame was never freed. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
@@ -13,11 +13,11 @@ static void on_leave(struct analysis *a, struct coro *co)
 	struct finding f = FINDING_OF(&detector_never_destroyed, co);
 	uint64_t age = model_age(m, co);
 
-	/* While the trace goes on, whoever leaves is being destroyed. */
+	/* Before the end of the trace, a coroutine leaves only because it is destroyed. */
 	if (!m->end_ts || co->state != TRACE_STATE_ENDED || !m->is_ours ||
 	    co->station != TRACE_NO_STATION)
 		return;
-	/* A program of which nothing is ever destroyed does not tell. */
+	/* A program without any destroy event does not record them. */
 	if (!m->kinds[TRACE_DESTROY] && !s->destroyed)
 		return;
 	if (age < LONG_NS && !(m->has_totals && s->destroyed))

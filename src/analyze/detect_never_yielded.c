@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_never_yielded.c - running since long ago, and still at it when the trace ended. */
+/*
+ * detect_never_yielded.c - a coroutine has run for a long time and still runs at the end of the
+ * trace.
+ */
 #include "analyze/detector.h"
 
 static void on_leave(struct analysis *a, struct coro *co)
@@ -8,7 +11,7 @@ static void on_leave(struct analysis *a, struct coro *co)
 	struct finding f = FINDING_OF(&detector_never_yielded, co);
 	uint64_t slice;
 
-	/* Who does not tell its end may have come to it. */
+	/* Without life-cycle events the coroutine may have ended unnoticed. */
 	if (!m->end_ts || !co->tells_life || co->state != TRACE_STATE_RUNNING ||
 	    m->end_ts < co->resumed_ts)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_starvation.c - ready to run, and not run, while others are.
+ * detect_starvation.c - a coroutine is ready but does not run, while others do.
  *
- * One long delay may be the machine's; strong is when one in a hundred waits at the
- * place ends so, and at least five.
+ * One long delay may be caused by the machine.  Strong if at least five waits at the place, and at
+ * least one in a hundred, end this way.
  */
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ static void report(struct analysis *a, struct coro *co, uint64_t ready_ns, uint6
 	finding_report(a, &f);
 }
 
-/* At every resume: nothing here but the question. */
+/* Runs at every resume: only the check is here. */
 static void on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
 {
 	uint64_t others;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_wake_race.c - the wake-up came before the suspension, and no other did. */
+/* detect_wake_race.c - a coroutine is woken just before it suspends, and never after. */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
@@ -9,7 +9,7 @@ static void on_stuck(struct analysis *a, struct coro *co)
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_wake_race, co);
 
-	/* While it ran, after its resume and before it suspended. */
+	/* The wake came while the coroutine ran: after its resume and before its suspend. */
 	if (!co->woken_ts || co->woken_since || co->woken_ts < co->resumed_ts ||
 	    co->woken_ts > co->since_ts || co->waker == co->probe_id)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detector.c - the table of detectors, and what they may ask. */
+/* detector.c - the table of detectors, and the queries they use. */
 #include "analyze/detector.h"
 
 #include <stdarg.h>
@@ -93,7 +93,10 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
 {
 	const struct model *m = &a->model;
 
-	/* Place 0 is many places; it says something only where no coroutine tells one. */
+	/*
+	 * Place 0 collects all unknown places; it is comparable only if no suspend in the trace has
+	 * a place.
+	 */
 	if (!co->place && !(m->own_addresses && !m->told_suspends))
 		return NULL;
 	return m->settled ? &m->settled[co->place] : &m->places[co->place];
@@ -129,7 +132,7 @@ bool reason_is_external(unsigned reason)
 
 bool wait_may_be_long(const struct analysis *a, const struct coro *co)
 {
-	/* A deadline before the wait is none, or of another clock. */
+	/* A deadline before the wait is unset, or uses another clock. */
 	if (co->reason == TRACE_REASON_TIMER)
 		return !co->has_resource || co->resource < co->since_ts ||
 		       co->resource > a->model.end_ts;

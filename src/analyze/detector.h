@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detector.h - what a detector is, and what it may ask.
+ * detector.h - the interface of a detector, and the queries it may use.
  *
- * To add one: write detect_<name>.c with a `const struct detector detector_<name>` at
- * its end, declare it below and put it into the table in detector.c.  The order of the
- * table matters for those that explain why a coroutine is stuck: the first that has a
- * finding for it is the one that speaks.
+ * To add a detector: write detect_<name>.c with a `const struct detector detector_<name>` at its
+ * end, declare it below and add it to the table in detector.c.  The order of the table matters for
+ * detectors that explain why a coroutine is stuck: only the first one with a finding reports it.
  *
- * A detector never says more than the events support.  Whoever depends on something
- * *not* being in the trace goes through finding_doubt(): where events are missing that
- * could have been it, the finding is a suspicion at most, and says so (field E.4).
+ * A detector never claims more than the events support.  A detector that relies on something *not*
+ * being in the trace calls finding_doubt(): if events are missing that could have been that
+ * something, the finding is at most a suspicion, and says why.
  */
 #ifndef ANALYZE_DETECTOR_H
 #define ANALYZE_DETECTOR_H
@@ -22,25 +21,31 @@ struct analysis;
 typedef void transition_hook(struct analysis *a, struct coro *co, const struct trace_event *ev);
 
 struct detector {
-	const char *name;    /* "lost-wakeup", as --fail-on has it */
-	const char *code;    /* of field E.3 */
+	const char *name;    /* "lost-wakeup", as in --fail-on */
+	const char *code;    /* "L2", or several: "L5, L7" */
 	const char *title;   /* "Lost wakeup" */
 	const char *meaning; /* a sentence or two */
-	const char *advice;  /* what to look at */
-	bool is_fault;       /* worth failing a test, if it is sure enough */
+	const char *advice;  /* what to check */
+	bool is_fault;       /* may fail a test, if the confidence is high enough */
 
-	/* Each may be NULL.  Before the model has the event: @co is as it was. */
+	/*
+	 * Each hook may be NULL. The transition hooks run before the model applies the event: @co
+	 * has its previous state.
+	 */
 	transition_hook *on_suspend, *on_resume;
-	/* The coroutine goes, or the trace is over. */
+	/* The coroutine is destroyed, or the trace ends. */
 	void (*on_leave)(struct analysis *a, struct coro *co);
-	/* It is suspended at the end of the trace, and nobody before in the table knew why. */
+	/*
+	 * The coroutine is suspended at the end of the trace, and no earlier detector in the table
+	 * explained it.
+	 */
 	void (*on_stuck)(struct analysis *a, struct coro *co);
 	void (*on_finish)(struct analysis *a);
-	/* After all: the whole group may be more, or less, than its parts. */
+	/* Runs last: the confidence of a group may differ from that of its findings. */
 	void (*on_group)(const struct analysis *a, struct group *g);
 };
 
-extern const struct detector *const detectors[]; /* ends with NULL */
+extern const struct detector *const detectors[]; /* NULL-terminated */
 
 const struct detector *detector_find(const char *name);
 unsigned detector_number(const struct detector *d);
@@ -56,34 +61,36 @@ unsigned detector_number(const struct detector *d);
 
 void finding_say(struct finding *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What could be missing that would make a difference. */
+/* Events whose loss would change a finding. */
 enum need {
-	NEED_TRANSITIONS = 1, /* of the coroutine since it got into its state */
-	NEED_WAKES = 2,       /* of it since then */
-	NEED_LIVES = 4,       /* births and ends, of anybody */
+	NEED_TRANSITIONS = 1, /* of the coroutine, since it entered its state */
+	NEED_WAKES = 2,       /* of the coroutine, since then */
+	NEED_LIVES = 4,       /* creations and ends, of any coroutine */
 };
 
 /*
- * No surer than the gaps in the trace allow.  What the finding needs is kept with it: if the end
- * of the trace shows that events are missing, it becomes a suspicion then.
+ * Lower the confidence as far as gaps in the trace require.  The needs are stored with the finding:
+ * if the end of the trace shows that events are missing, the finding becomes a suspicion then.
  */
 void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs);
 
 void finding_report(struct analysis *a, const struct finding *f);
 
-/* What waits of @co compare with: of its place, of all where no place is told; NULL: nothing. */
+/*
+ * The waits to compare @co with: those of its place, or all if the trace has no places; NULL: none.
+ */
 const struct wait_place *waits_to_compare(const struct analysis *a, const struct coro *co);
 
 /*
- * The wait of @co is far longer than others at its place: ten times what 99 of 100 took,
- * @floor_ns at least, 20 of them at least; 10 s where there are fewer.
+ * True if the wait of @co is far longer than others at its place: longer than ten times their 99th
+ * percentile, or than 10 s if there are fewer than 20 waits, and longer than @floor_ns.
  */
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
 
-/* Waits for the outside world: only that knows for how long. */
+/* The wait depends on the outside world, so its length is unbounded. */
 bool reason_is_external(unsigned reason);
 
-/* It may wait as long as it likes: a timer that has not run out, accept, a signal. */
+/* The wait may be arbitrarily long: a timer that has not expired, accept, a signal. */
 bool wait_may_be_long(const struct analysis *a, const struct coro *co);
 
 const struct model *analysis_model(const struct analysis *a);

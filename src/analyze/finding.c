@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* finding.c - what detectors found, grouped by detector and place. */
+/* finding.c - findings, grouped by detector and place. */
 #include "analyze/finding.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 		g->has_coro = finding->co;
 		if (finding->co)
 			g->example = *finding->co;
-		g->finding.co = NULL; /* it may go any time; the copy stays */
+		g->finding.co = NULL; /* co may be destroyed at any time; the copy stays */
 	}
 	g->count++;
 	g->needs |= finding->needs;
@@ -126,7 +126,7 @@ int findings_copy(struct findings *copy, const struct findings *f)
 	return 0;
 }
 
-/* What is known of @from becomes part of @g, of the same detector, place and kind. */
+/* Merge @from into @g, which has the same detector, place and kind. */
 static void join(struct group *g, const struct group *from)
 {
 	struct group sum = is_better_example(g, &from->finding) ? *from : *g;
@@ -213,7 +213,7 @@ void findings_sort(struct findings *f)
 {
 	if (f->nr)
 		qsort(f->groups, f->nr, sizeof(*f->groups), compare);
-	u64map_release(&f->numbers); /* they are others' numbers now */
+	u64map_release(&f->numbers); /* the group numbers have changed */
 }
 
 void findings_release(struct findings *f)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finding.h - what detectors found, grouped by detector and place.
+ * finding.h - findings, grouped by detector and place.
  *
- * Of each group the number is kept and one example, the most certain and of these the
- * oldest: so memory does not grow with the findings.
+ * Each group keeps a count and one example, the most certain one and among equals the oldest:
+ * memory does not grow with the number of findings.
  */
 #ifndef ANALYZE_FINDING_H
 #define ANALYZE_FINDING_H
@@ -13,16 +13,16 @@
 
 #include "analyze/model.h"
 
-/* As sure as one can be of it (field E.3); in this order. */
+/* How sure a finding is, in ascending order. */
 enum confidence {
-	CONFIDENCE_INFO,    /* true, and may be as it should be */
-	CONFIDENCE_SUSPECT, /* looks wrong, can be right */
+	CONFIDENCE_INFO,    /* true, and possibly intended */
+	CONFIDENCE_SUSPECT, /* looks wrong, may be correct */
 	CONFIDENCE_STRONG,  /* wrong unless the program does something unusual */
-	CONFIDENCE_PROVEN,  /* what the program itself told cannot be right */
+	CONFIDENCE_PROVEN,  /* contradicts what the program itself recorded */
 	NR_CONFIDENCES,
 };
 
-/* "strong"; and back: -1 for what is none. */
+/* "strong"; and the reverse: -1 for an unknown name. */
 const char *confidence_name(enum confidence confidence);
 int confidence_from_name(const char *name);
 
@@ -33,7 +33,7 @@ struct detector;
 #define FINDING_GROUPS 4096
 #define FINDING_LARGE  (50 * MODEL_MS)
 
-/* A coroutine in the example's chain of waiting. */
+/* A coroutine in the chain of waiters of the example. */
 struct link {
 	uint64_t probe_id;
 	uint32_t name, site;
@@ -44,27 +44,27 @@ struct link {
 struct finding {
 	const struct detector *detector;
 	enum confidence confidence;
-	const struct coro *co;       /* NULL: of the program as a whole */
-	uint32_t place, spawn;       /* it belongs to */
-	uint64_t size_ns;            /* how long; orders groups and examples */
-	uint64_t ts;                 /* when */
-	unsigned needs;              /* what it relies on not being missing: enum need */
-	const char *doubt;           /* why it is not surer; NULL: no reason */
-	char detail[FINDING_DETAIL]; /* what was seen, a sentence */
+	const struct coro *co;       /* NULL: about the whole program */
+	uint32_t place, spawn;       /* that the finding belongs to */
+	uint64_t size_ns;            /* duration; orders groups and examples */
+	uint64_t ts;                 /* time of the finding */
+	unsigned needs;              /* events it relies on not being missing: enum need */
+	const char *doubt;           /* why the confidence is not higher; NULL: no reason */
+	char detail[FINDING_DETAIL]; /* what was observed, one sentence */
 };
 
 struct group {
 	const struct detector *detector;
-	enum confidence confidence; /* of the surest */
+	enum confidence confidence; /* highest confidence in the group */
 	uint32_t place, spawn;
 	uint64_t count, by_confidence[NR_CONFIDENCES];
 	uint64_t oldest_ns;
-	unsigned needs; /* of any of them */
-	uint64_t large; /* at least FINDING_LARGE long */
+	unsigned needs; /* union over the group */
+	uint64_t large; /* findings of at least FINDING_LARGE */
 	bool has_coro;
-	uint32_t suppressed_by; /* 1 + number of the rule; 0: none */
+	uint32_t suppressed_by; /* 1 + rule number; 0: none */
 	struct coro example;
-	struct finding finding; /* of the example */
+	struct finding finding; /* the example */
 	struct link chain[FINDING_CHAIN];
 	unsigned nr_chain;
 };
@@ -73,24 +73,31 @@ struct findings {
 	struct group *groups;
 	size_t nr, room;
 	struct u64map numbers; /* hash of detector, place and kind to 1 + number */
-	uint64_t beyond;       /* that belong to groups beyond the last */
+	uint64_t beyond;       /* findings of groups beyond the limit */
 };
 
-/* The group it went to, *@is_example if it became its example; NULL without memory or beyond all.
+/*
+ * Returns the group of the finding; *@is_example is set if the finding became its example.  NULL:
+ * no memory, or too many groups.
  */
 struct group *findings_add(struct findings *f, const struct finding *finding, bool *is_example);
 
-/* All of @f a second time, as it is before it is sorted; 0 or -ENOMEM. */
+/* Copy @f, before it is sorted. 0 or -ENOMEM. */
 int findings_copy(struct findings *copy, const struct findings *f);
 
-/* Places became others: @into by place.  Groups that are of one place now are one.  0 or -ENOMEM.
+/*
+ * Renumber places: @into is indexed by the old place.  Groups that now share a place are merged. 0
+ * or -ENOMEM.
  */
 int findings_move(struct findings *f, const uint32_t *into);
 
-/* Events of the trace are missing: what relies on them is a suspicion at most, because of @why. */
+/*
+ * Events of the trace are missing: lower findings that rely on them to a suspicion, for the reason
+ * @why.
+ */
 void findings_doubt(struct findings *f, const char *why);
 
-/* Surest first, then those that are most. */
+/* Sort by confidence, then in the order of the detectors, then by count. */
 void findings_sort(struct findings *f);
 
 void findings_release(struct findings *f);

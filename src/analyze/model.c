@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model.c - what a trace tells of a program, kept as it goes by. */
+/* model.c - the state of the traced program, updated event by event. */
 #include "analyze/model.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "analyze/model_tables.h"
 
-/* In less than this nothing useful is done before a yield. */
+/* Shorter slices do no useful work before a yield. */
 #define QUICK_YIELD_NS 1000
 
 /* ---- coroutines ---------------------------------------------------------- */
@@ -96,14 +96,14 @@ static int tell(const struct model *m, const struct coro *co, const struct trace
 /* ---- loss ---------------------------------------------------------------- */
 
 /*
- * The least number of transitions before this one, by its seq.  One that is odd counts
- * transitions from 1 (seed 000), one that is even the laps of a ring of eight.
+ * Lower bound of the number of transitions before this one, from its seq.  An odd seq counts
+ * transitions from 1 (cTP 0.x writer), an even seq counts laps of the ring of eight slots.
  */
 static uint64_t number_by_seq(const struct coro *co, uint64_t seq)
 {
 	if (seq & 1)
 		return seq - 1;
-	/* A counter that was odd before is not a lap now. */
+	/* After an odd counter, the next even value is still the counter, not a lap. */
 	if (co->next_seq && seq == co->next_seq + 1)
 		return co->next_seq;
 	return seq > 2 ? (seq / 2 - 1) * 8 : 0;
@@ -124,7 +124,7 @@ static void follow_seq(struct model *m, struct coro *co, uint64_t seq)
 
 /* ---- transitions --------------------------------------------------------- */
 
-/* Does an address belong to one coroutine, as that of its frame does, or to several? */
+/* Track whether an address belongs to one coroutine (the address of its frame) or to several. */
 static void note_owner(const struct model *m, struct wait_place *p, const struct coro *co,
 		       const struct trace_event *ev)
 {
@@ -174,7 +174,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	return rc;
 }
 
-/* A wait is over: how long it was, and what of it was spent ready to run. */
+/* Record a finished wait: its length, and the part of it spent ready to run. */
 static int end_wait(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	struct wait_place *p = &m->places[co->place];
@@ -222,7 +222,7 @@ static int add_transition(struct model *m, struct coro *co, const struct trace_e
 	follow_seq(m, co, ev->seq);
 	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
 	    co->state != TRACE_STATE_NEW) {
-		m->late++; /* of a trace in no order: the latest by time is what counts */
+		m->late++; /* the trace is out of order: the latest event by time wins */
 		return tell(m, co, ev, false);
 	}
 	if (co->state == TRACE_STATE_ENDED) {
@@ -277,7 +277,7 @@ static int add_birth(struct model *m, struct coro *co, const struct trace_event 
 
 static void add_wake(struct model *m, struct coro *co, const struct trace_event *ev)
 {
-	/* That it waits at all may be told a moment later. */
+	/* The suspend may arrive a moment later than the wake. */
 	co->woken_ts = ev->ts;
 	co->waker = ev->peer;
 	co->woken_tid = ev->tid;
@@ -356,7 +356,7 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 		m->others++;
 		return tables_resource_event(m, ev);
 	}
-	/* A wake of somebody who has gone does not bring him back. */
+	/* A wake must not recreate a coroutine that was destroyed. */
 	if (ev->kind == TRACE_WAKE)
 		co = model_find(m, ev->probe_id);
 	else
@@ -445,7 +445,7 @@ int model_add(struct model *m, const struct trace_item *item)
 void model_finish(struct model *m)
 {
 	if (!m->nr_places)
-		return; /* there was nothing */
+		return; /* no events */
 	m->end_ts = m->last_ts;
 	if (m->has_totals && m->totals.end_ts > m->end_ts)
 		m->end_ts = m->totals.end_ts;

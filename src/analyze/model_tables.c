@@ -9,10 +9,10 @@
 
 #define FIRST_WINDOW_NS (10 * MODEL_MS)
 #define NAMES_MAX       65536
-/* Tells a site from an address, in one map. */
+/* Distinguishes sites from addresses in one map. */
 #define KEY_SITE (UINT64_C(1) << 63)
 
-/* Room for one more of @size bytes, which starts as zeros. */
+/* Make room for one more zeroed element of @size bytes. */
 static int room_for_one(void **array, size_t nr, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 64;
@@ -94,7 +94,7 @@ int64_t tables_name(struct model *m, const char *name, size_t size)
 	return number;
 }
 
-/* "worker 12" and "worker-7" are workers. */
+/* "worker 12" and "worker-7" are of the same kind, "worker". */
 static size_t stem_of(const char *name, size_t size)
 {
 	size_t end = size;
@@ -120,7 +120,10 @@ int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t si
 	}
 	if (!site && stem < 0)
 		return 0;
-	/* One place may make coroutines of several names, and a name be used at several. */
+	/*
+	 * One site may create coroutines with several names, and one name may be used at several
+	 * sites.
+	 */
 	key |= (uint64_t)(stem + 1) << 32;
 	number = u64map_at(&m->spawn_numbers, key);
 	if (!number)
@@ -156,7 +159,7 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 
 /* ---- resources ----------------------------------------------------------- */
 
-/* Reading and writing one descriptor are two things to wait for; a process has its own. */
+/* Reading and writing one descriptor are two resources; descriptors are per process. */
 static uint64_t resource_key(uint32_t pid, uint64_t resource, bool is_writing)
 {
 	return (resource * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)pid << 8 ^ is_writing;
@@ -205,7 +208,7 @@ static int enter_resource(struct model *m, uint64_t key, struct resource **out)
 	return 0;
 }
 
-/* Who waits for @r, if it is known and still so. */
+/* The coroutine that waits for @r, if known and still waiting. */
 static struct coro *waiter_of(const struct model *m, const struct resource *r, uint64_t resource)
 {
 	struct coro *co = r && r->waiter && r->waiter <= m->nr_coros ? &m->coros[r->waiter - 1]
@@ -225,7 +228,7 @@ static void close_resource(struct model *m, const struct trace_event *ev)
 		uint64_t key = resource_key(ev->pid, ev->resource, is_writing);
 		struct coro *co = waiter_of(m, find_resource(m, key), ev->resource);
 
-		/* Who closes it itself knows. */
+		/* A coroutine that closes its own descriptor is not affected. */
 		if (co && co->probe_id != ev->probe_id && ev->ts >= co->since_ts)
 			co->closed_ts = ev->ts;
 	}
@@ -281,7 +284,7 @@ void tables_wait_ends(struct model *m, struct coro *co)
 
 /* ---- windows ------------------------------------------------------------- */
 
-/* Twice as long, half as many: so that any run fits. */
+/* Double the length of the windows and halve their number, so that any run fits. */
 static void merge_windows(struct model *m)
 {
 	size_t i;
@@ -319,7 +322,7 @@ void tables_windows(struct model *m, uint64_t ts)
 		close_window(m);
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- release ------------------------------------------------------------- */
 
 void tables_release(struct model *m)
 {

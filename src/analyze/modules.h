@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analyze/modules.h - the modules that a trace tells of, for whoever looks up symbols. */
+/* analyze/modules.h - add the modules listed in a trace to the symbol lookup. */
 #ifndef ANALYZE_MODULES_H
 #define ANALYZE_MODULES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reorder.c - put transitions of one coroutine in order of time, as far as they are not. */
+/* reorder.c - sort the transitions of each coroutine by time, within a bounded window. */
 #include "analyze/reorder.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static struct reorder_coro *coro_of(struct reorder *r, const struct trace_event 
 	return co->held ? co : NULL;
 }
 
-/* Those of the same time stay as they came. */
+/* Stable: events of the same time keep their order. */
 static void insert(struct reorder_coro *co, const struct trace_event *ev)
 {
 	unsigned at = co->nr;

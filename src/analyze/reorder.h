@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reorder.h - put transitions of one coroutine in order of time, as far as they are not.
+ * reorder.h - sort the transitions of each coroutine by time, within a bounded window.
  *
- * Collectors of other tools write the eight slots of a station as they lie in memory, so
- * a lap's later half may come first.  Twice as many are held back here, per coroutine;
- * what is further out of order than that stays so, and the model counts it.
+ * Collectors of other tools write the eight slots of a station in memory order, so the later half
+ * of a lap may come first.  Twice as many transitions are held back here per coroutine; events
+ * further out of order stay so, and the model counts them.
  */
 #ifndef ANALYZE_REORDER_H
 #define ANALYZE_REORDER_H
@@ -16,10 +16,10 @@
 
 struct reorder_coro {
 	unsigned nr;
-	struct trace_event *held; /* by time; REORDER_HELD of them */
+	struct trace_event *held; /* sorted by time; room for REORDER_HELD events */
 };
 
-/* All zero is empty. */
+/* All zero: empty. */
 struct reorder {
 	struct coro_ids ids;
 	struct reorder_coro *coros;
@@ -28,10 +28,10 @@ struct reorder {
 
 typedef int reorder_give(void *arg, const struct trace_event *ev);
 
-/* May give one that is older; 0, -ENOMEM, or what @give returned. */
+/* May give an older event. 0, -ENOMEM, or the result of @give. */
 int reorder_add(struct reorder *r, const struct trace_event *ev, reorder_give *give, void *arg);
 
-/* All that are still held. */
+/* Give all events that are still held. */
 int reorder_finish(struct reorder *r, reorder_give *give, void *arg);
 
 void reorder_release(struct reorder *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - what the forms of a report have in common: words and numbers. */
+/* report.c - texts and numbers that all forms of a report share. */
 #include "analyze/report.h"
 
 #include <inttypes.h>
@@ -60,7 +60,7 @@ static bool place_by_symbol(const struct report *r, uint32_t pid, uint64_t addr,
 	out->file = symbol.file;
 	out->function = symbol.function;
 	out->line = symbol.line;
-	/* One place has one path: the one that the program tells, if it tells the place too. */
+	/* One site has one path: the path recorded by the program takes precedence over DWARF. */
 	if (symbol.file &&
 	    sites_find_line(&r->analysis->sites, symbol.file, symbol.line, symbol.function, &told))
 		out->file = told.file;
@@ -142,7 +142,7 @@ void report_prepare(const struct report *r)
 	}
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 void report_coroutine(const struct report *r, uint64_t probe_id, uint32_t name, char *buf,
 		      size_t size)

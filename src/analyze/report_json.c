@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json.c - the report for programs: as JSON of our own, and as SARIF. */
+/* report_json.c - the report for programs: as corotracer's JSON, and as SARIF. */
 #include <corotracer/version.h>
 #include <inttypes.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static void put_message(struct json_writer *j, const char *key, const char *text
 {
 	char safe[2 * (FINDING_DETAIL + 512)];
 
-	/* For people: viewers of SARIF show it as it is. */
+	/* SARIF viewers show this text to users unchanged. */
 	jw_key(j, key);
 	jw_object_begin(j);
 	jw_field_string(j, "text", text_safe(text, safe, sizeof(safe)));
@@ -269,7 +269,7 @@ static void put_result(struct json_writer *j, const struct report *r, const stru
 	jw_object_end(j);
 }
 
-/* A viewer that shows no results should not read as "nothing found". */
+/* An incomplete trace must not look like "nothing found" in a viewer that shows only results. */
 static void put_invocation(struct json_writer *j, const struct report *r)
 {
 	char text[TRACE_SHORTAGE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_junit.c - the report as a JUnit test suite: a case per detector. */
+/* report_junit.c - the report as a JUnit test suite: one test case per detector. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "analyze/report.h"
 #include "base/text.h"
 
-/* XML allows no control characters, not even escaped, and nothing that is not UTF-8. */
+/* XML allows neither control characters, even escaped, nor invalid UTF-8. */
 static void put(FILE *out, const char *text)
 {
 	size_t size;
@@ -21,7 +21,7 @@ static void put(FILE *out, const char *text)
 	}
 }
 
-/* A failure is what fails a gate by default: a fault, and at least strong. */
+/* A failure is what --fail-on fails by default: a fault that is at least strong. */
 static bool is_failure(const struct report *r, const struct group *g, const struct detector *d)
 {
 	return g->detector == d && report_shows(r, g) && d->is_fault &&
@@ -73,7 +73,9 @@ static void put_case(const struct report *r, FILE *out, const struct detector *d
 	fputs("    </testcase>\n", out);
 }
 
-/* Findings of an incomplete trace are suspicions, which fail nothing: the trace itself does. */
+/*
+ * Findings of an incomplete trace are suspicions and fail no test case, so the trace has its own.
+ */
 static void put_trace_case(const struct report *r, FILE *out)
 {
 	char text[TRACE_SHORTAGE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_markdown.c - the report as Markdown, to be kept or pasted into an issue. */
+/* report_markdown.c - the report as Markdown, for a file or an issue. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "analyze/report.h"
 #include "base/text.h"
 
-/* Words of the traced program: nothing in them is Markdown, a line of its own, or hidden. */
+/* Escape text of the traced program: it must not act as Markdown, break the line or be hidden. */
 static void put(FILE *out, const char *text)
 {
 	size_t size;

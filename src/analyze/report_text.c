@@ -9,7 +9,7 @@
 
 #define WIDTH 92
 
-/* Words, broken into lines that begin with @indent blanks. */
+/* Wrap @text into lines that are indented by @indent blanks. */
 static void put_wrapped(FILE *out, int indent, const char *label, const char *text)
 {
 	int column = fprintf(out, "%*s%s", indent, "", label);

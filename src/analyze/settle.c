@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settle.c - after the last event: which places that are known by an address are one.
+ * settle.c - after the last event: merge places that are identified by addresses.
  *
- * An address of code is a place of the source: the same line of the same function is one place,
- * whatever the address, and the same that the program tells by name elsewhere.
+ * A code address is a source location: addresses of the same line of the same function are one
+ * place, also if the program recorded that line as a site.
  *
- * An address outside of all code is the coroutine's own: its frame, its future.  SDKs of others
- * write such addresses.  It is no place, unless two coroutines wait there at the same time.
+ * An address outside of all code belongs to one coroutine: its frame or its future.  SDKs of other
+ * tools record such addresses.  It is not a place, unless two coroutines wait there at the same
+ * time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 
 struct settling {
 	struct analysis *a;
-	uint32_t *into; /* by place: where it belongs */
+	uint32_t *into; /* indexed by place: the place it is merged into */
 	struct strtab lines;
-	struct u64map by_line; /* number in lines to the place */
+	struct u64map by_line; /* index in lines to the place */
 };
 
 static bool may_be_code(const struct analysis *a, const struct wait_place *p)
@@ -29,7 +30,10 @@ static bool may_be_code(const struct analysis *a, const struct wait_place *p)
 	return a->model.is_ours && !(a->symbols && symbols_has_process(a->symbols, p->pid));
 }
 
-/* The first place with the same line and function; @place itself if it has none. 0: no memory. */
+/*
+ * The first place with the same line and function; @place itself if the line is unknown.  0: no
+ * memory.
+ */
 static uint32_t place_of_line(struct settling *s, uint32_t place)
 {
 	const struct wait_place *p = &s->a->model.places[place];
@@ -81,7 +85,9 @@ static int find_places(struct settling *s, bool *moved)
 	return 0;
 }
 
-/* What was seen at a place, with all that belong to it: for comparison.  Places stay as they are.
+/*
+ * Sum the waits of each place and the places merged into it, for comparisons. m->places is
+ * unchanged.
  */
 static int join_waits(struct model *m, const uint32_t *into)
 {

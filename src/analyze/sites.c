@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sites.c - the places in the source that a trace names, by their number. */
+/* sites.c - the sites that a trace declares, by their id. */
 #include "analyze/sites.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sites.h - the places in the source that a trace names, by their number. */
+/* sites.h - the sites that a trace declares, by their id. */
 #ifndef ANALYZE_SITES_H
 #define ANALYZE_SITES_H
 
@@ -8,10 +8,10 @@
 #include "trace/site.h"
 
 struct sites {
-	struct u64map numbers; /* id to 1 + number */
+	struct u64map numbers; /* id to 1 + index */
 	struct site_entry {
 		uint32_t line;
-		uint32_t file, function; /* in texts */
+		uint32_t file, function; /* index in texts */
 	} * entries;
 	size_t nr, room;
 	struct strtab texts;
@@ -21,10 +21,10 @@ struct sites {
 /* 0 or -ENOMEM. */
 int sites_add(struct sites *s, const struct trace_site *site);
 
-/* False: nobody told.  The strings stay until the release. */
+/* False: the trace does not declare the site.  The strings are valid until the release. */
 bool sites_find(const struct sites *s, uint32_t id, struct trace_site *out);
 
-/* The place of that line as the program told it; false: it did not. */
+/* The declared site of this line; false: none is declared. */
 bool sites_find_line(const struct sites *s, const char *file, uint32_t line, const char *function,
 		     struct trace_site *out);
 

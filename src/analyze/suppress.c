@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suppress.c - findings that are known and meant. */
+/* suppress.c - suppress known findings. */
 #include "analyze/suppress.h"
 
 #include <errno.h>
