@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* axis.c - time in at most so many equal buckets, whatever comes. */
+/* axis.c - a time axis with a bounded number of equal buckets. */
 #include "view/axis.h"
 
 void axis_merge(struct axis *ax, const struct axis_owner *owner)

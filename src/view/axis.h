@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * axis.h - time in at most so many equal buckets, whatever comes.
+ * axis.h - a time axis with a bounded number of equal buckets.
  *
- * Bucket n covers n << shift to (n + 1) << shift, so two neighbours become one by doubling
- * the width, and nothing depends on the order in which times come.
+ * Bucket n covers n << shift to (n + 1) << shift, so doubling the width merges two neighbours into
+ * one, and the result does not depend on the order of the times.
  */
 #ifndef VIEW_AXIS_H
 #define VIEW_AXIS_H
@@ -13,23 +13,25 @@
 
 struct axis {
 	unsigned shift;
-	uint64_t first; /* bucket */
+	uint64_t first; /* number of the first bucket */
 	size_t nr, max;
 };
 
-/* What an axis does to the buckets of its owner. */
+/* Callbacks of the axis to change its owner's buckets. */
 struct axis_owner {
-	/* Two become one: bucket i goes to axis_merged(axis, i). The axis is still as before. */
+	/*
+	 * Merge pairs: bucket i goes to axis_merged(axis, i).  The axis still has its old values.
+	 */
 	void (*merge)(void *arg);
-	/* All go up by @by, empty ones come in at the front. */
+	/* Move all buckets up by @by; the first @by become empty. */
 	void (*move)(void *arg, size_t by);
 	void *arg;
 };
 
-/* Make a bucket for @ts. */
+/* Extend the axis to cover @ts. */
 void axis_stretch(struct axis *ax, uint64_t ts, const struct axis_owner *owner);
 
-/* Twice as wide. */
+/* Double the width of the buckets. */
 void axis_merge(struct axis *ax, const struct axis_owner *owner);
 
 static inline size_t axis_merged(const struct axis *ax, size_t i)
@@ -47,7 +49,7 @@ static inline uint64_t axis_start(const struct axis *ax, size_t i)
 	return (ax->first + i) << ax->shift;
 }
 
-/* Behind the last nanosecond; of the very last bucket that there can be, at it. */
+/* End of bucket i, exclusive; the last representable bucket ends at its last nanosecond. */
 static inline uint64_t axis_end(const struct axis *ax, size_t i)
 {
 	uint64_t end = (ax->first + i + 1) << ax->shift;
@@ -55,7 +57,7 @@ static inline uint64_t axis_end(const struct axis *ax, size_t i)
 	return end ? end : UINT64_MAX;
 }
 
-/* The bucket of @ts. */
+/* The bucket of @ts; extends the axis if necessary. */
 static inline size_t axis_at(struct axis *ax, uint64_t ts, const struct axis_owner *owner)
 {
 	uint64_t i = (ts >> ax->shift) - ax->first;

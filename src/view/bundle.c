@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c - the sections of a file, compressed, and how much room they take in it. */
+/* bundle.c - the compressed sections of a file, and their size in the file. */
 #include "view/bundle.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ int bundle_put(struct bundle *b, const char *name, const struct bytes *section, 
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Up to three bytes as four characters. */
+/* Encode up to three bytes as four characters. */
 static void encode(const unsigned char *in, size_t nr, char out[4])
 {
 	uint32_t bits = (uint32_t)in[0] << 16;
@@ -110,7 +110,7 @@ int bundle_write(const struct bundle *b, FILE *out)
 		const char *at;
 
 		fputs(OPEN_1, out);
-		/* "slices/3" is an id as slices-3. */
+		/* The section "slices/3" has the id slices-3. */
 		for (at = b->sections[i].name; *at; at++)
 			fputc(*at == '/' ? '-' : *at, out);
 		fputs(OPEN_2, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h - the sections of a file, compressed, and how much room they take in it. */
+/* bundle.h - the compressed sections of a file, and their size in the file. */
 #ifndef VIEW_BUNDLE_H
 #define VIEW_BUNDLE_H
 
@@ -12,23 +12,23 @@ struct bundle_section {
 	struct bytes gzip;
 };
 
-/* All zero is empty. */
+/* All zero: empty. */
 struct bundle {
 	struct bundle_section *sections;
 	size_t nr, room;
-	uint64_t size; /* in the file, of all */
+	uint64_t size; /* of all sections, as in the file */
 };
 
-/* So much room a section takes: its element, with base64 inside. */
+/* Size of a section in the file: its element with base64 content. */
 uint64_t bundle_cost(const char *name, size_t gzip_size);
 
-/* @section compressed, under that name; one of the same name is replaced. */
+/* Compress @section and store it as @name; replaces a section of the same name. */
 int bundle_put(struct bundle *b, const char *name, const struct bytes *section, struct err *err);
 
-/* The same of what is compressed already; takes @gzip. */
+/* As bundle_put(), for compressed data; takes ownership of @gzip. */
 int bundle_put_gzip(struct bundle *b, const char *name, struct bytes *gzip, struct err *err);
 
-/* In the order in which they were put.  0 or a negative errno. */
+/* Write the sections in the order of insertion. 0 or a negative errno. */
 int bundle_write(const struct bundle *b, FILE *out);
 
 void bundle_release(struct bundle *b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* columns.c - tables column by column. */
+/* columns.c - tables stored by column. */
 #include "view/columns.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 static const struct {
 	const char *name;
-	size_t size; /* 0: it varies */
+	size_t size; /* 0: variable */
 } types[] = {
 	[COLUMN_U8] = { "u8", 1 },   [COLUMN_U16] = { "u16", 2 }, [COLUMN_U32] = { "u32", 4 },
 	[COLUMN_F64] = { "f64", 8 }, [COLUMN_V] = { "v", 0 },     [COLUMN_DV] = { "dv", 0 },
@@ -23,7 +23,7 @@ void columns_begin(struct columns *c)
 	jw_object_begin(&c->header);
 }
 
-/* Space for a column, at a multiple of eight; NULL after a failure. */
+/* Reserve space for a column, aligned to eight bytes; NULL after a failure. */
 static unsigned char *place(struct columns *c, const char *name, enum column_type type,
 			    size_t count, size_t bytes)
 {

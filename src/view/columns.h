@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns.h - tables column by column, as docs/view-format.md has them.
+ * columns.h - tables stored by column, as in docs/view-format.md.
  *
  *	struct columns c;
  *	size_t at;
@@ -27,7 +27,7 @@ struct column {
 };
 
 struct columns {
-	struct json_writer header; /* more keys may be added until the end */
+	struct json_writer header; /* keys may be added until columns_end() */
 	struct bytes body;
 	struct column all[COLUMNS_MAX];
 	size_t nr;
@@ -35,15 +35,15 @@ struct columns {
 
 void columns_begin(struct columns *c);
 
-/* A column of a fixed width, all zero; its number. */
+/* Add a zeroed column of fixed width; returns its number. */
 size_t columns_add(struct columns *c, const char *name, enum column_type type, size_t count);
 void columns_set(struct columns *c, size_t column, size_t row, double value);
 
-/* A column of COLUMN_V or COLUMN_DV as it is encoded; or of any other type as it is in memory. */
+/* Add a column from its bytes: encoded for COLUMN_V and COLUMN_DV, as in memory for other types. */
 void columns_add_bytes(struct columns *c, const char *name, enum column_type type,
 		       const struct bytes *bytes, size_t count);
 
-/* Adds it all to @out, and releases it; 0 or -ENOMEM. */
+/* Append everything to @out and release @c. 0 or -ENOMEM. */
 int columns_end(struct columns *c, size_t rows, struct bytes *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* delta.c - what changed in a view since a tick, for pages that are looked at meanwhile. */
+/* delta.c - what changed in a view since a tick, for pages that show a running trace. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "view/view_data.h"
 
-/* If more coroutines changed, they are to be asked for as a section. */
+/* If more coroutines changed, the page requests the whole section. */
 #define ROWS_MAX 2000u
 
 static int put_series(struct json_writer *j, struct view *v, uint64_t since)
@@ -37,7 +37,7 @@ static void put_strings(struct json_writer *j, const struct view *v, uint64_t si
 
 	jw_key(j, "strings");
 	jw_object_begin(j);
-	jw_field_u64(j, "from", from + 1); /* the first is "" */
+	jw_field_u64(j, "from", from + 1); /* string 0 is "" */
 	jw_key(j, "add");
 	jw_array_begin(j);
 	for (i = from; i < names->nr; i++)
@@ -51,7 +51,7 @@ static bool is_new(const struct record *rec, uint64_t since)
 	return rec->changed > since;
 }
 
-/* False: too many, and none are put. */
+/* False: too many changed, and none were written. */
 static bool put_coros(struct json_writer *j, const struct view *v, uint64_t since)
 {
 	const struct records *r = &v->records;
@@ -88,7 +88,7 @@ static void put_reload(struct json_writer *j, bool coros)
 	jw_array_end(j);
 }
 
-/* The report is JSON already, and ends a line. */
+/* The report is already JSON, and ends with a newline. */
 static void add_report(const struct view *v, struct bytes *out)
 {
 	size_t size = v->report.size;
@@ -120,7 +120,7 @@ int view_delta(struct view *v, uint64_t since, struct bytes *out, struct err *er
 	else
 		jw_release(&j);
 	if (!rc && v->report_tick > since) {
-		out->size--; /* the brace */
+		out->size--; /* drop the closing brace */
 		add_report(v, out);
 		bytes_add_text(out, "}");
 		rc = out->error;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.c - from events to records, slices, series and levels of detail.
+ * feed.c - update records, slices, series and levels of detail from events.
  *
- * The model decides what an event means; here it is written down.
+ * The model interprets an event; this file stores the result.
  */
 #include <errno.h>
 
 #include "view/view_data.h"
 
-/* Counts stop at the highest. */
+/* Saturating increment. */
 static void count(uint32_t *nr)
 {
 	*nr += *nr != UINT32_MAX;
@@ -24,7 +24,7 @@ static uint64_t since(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-/* 1 + the number of the thread, as the view counts them. */
+/* 1 + the number of the thread in the view. */
 static uint32_t thread_of(const struct view *v, uint64_t tid)
 {
 	uint64_t number;
@@ -34,7 +34,7 @@ static uint32_t thread_of(const struct view *v, uint64_t tid)
 	return number <= VIEW_OTHER_THREADS ? (uint32_t)number : VIEW_OTHER_THREADS + 1;
 }
 
-/* 1 + the number of the coroutine with that id, if it is there; 0: it is not. */
+/* 1 + the number of the live coroutine with that id; 0: none. */
 static uint32_t number_of(const struct view *v, uint64_t probe_id)
 {
 	const struct model *m = view_model(v);
@@ -128,7 +128,7 @@ static int begin_slice(struct view *v, struct record *rec, const struct trace_ev
 	return 0;
 }
 
-/* What a suspension tells goes with the slice that it ends. */
+/* The site, reason and resource of a suspension are stored with the slice that it ends. */
 static void tell_where(struct record *rec, const struct coro *co)
 {
 	rec->site = co->place;
@@ -183,7 +183,7 @@ static int resume(struct view *v, struct record *rec, const struct coro *co,
 	return begin_slice(v, rec, ev, SLICE_OPEN);
 }
 
-/* ---- lives ---------------------------------------------------------------- */
+/* ---- create, wake, end ---------------------------------------------------- */
 
 static void wake(struct view *v, struct record *rec, const struct coro *co,
 		 const struct trace_event *ev)
@@ -232,7 +232,7 @@ static int end_by_event(struct view *v, struct record *rec, const struct trace_e
 	return rc;
 }
 
-/* What is told once, or only in the end. */
+/* Facts that the trace records once, or only at its end. */
 static void tell_facts(struct view *v, struct record *rec, const struct coro *co)
 {
 	rec->pid = co->pid;
@@ -270,14 +270,14 @@ static int told_event(struct view *v, struct record *rec, const struct coro *co,
 	}
 }
 
-/* Told in the end, of one that was still there. */
+/* A coroutine that was alive at the end of the trace is described there. */
 static int told_fact(struct view *v, struct record *rec, const struct coro *co)
 {
 	tell_facts(v, rec, co);
 	rec->lost = clip(co->lost);
 	if (co->state != TRACE_STATE_ENDED)
 		return 0;
-	/* What a sidecar says of the time is not to stretch the scale. */
+	/* A timestamp of the sidecar must not extend the time axis. */
 	return end(v, rec,
 		   co->since_ts < view_model(v)->last_ts ? co->since_ts : view_model(v)->last_ts);
 }
@@ -315,7 +315,7 @@ void view_gap(struct view *v, const struct trace_gap *gap)
 	uint64_t ts = gap->to_ts < m->last_ts ? gap->to_ts : m->last_ts;
 
 	if (!m->first_ts)
-		return; /* before any event: the totals have it */
+		return; /* before the first event: the totals count it */
 	series_count(&v->series, SERIES_LOST, gap->transitions + gap->others,
 		     ts > m->first_ts ? ts : m->first_ts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html.c - a view as one file that a browser opens from disk. */
+/* html.c - write a view as one file that a browser opens from disk. */
 #include "view/html.h"
 
 #include <errno.h>
@@ -11,21 +11,21 @@
 #include "view/bundle.h"
 #include "view/thin.h"
 
-/* For the sentences about what was left out, which are known last. */
+/* Reserve for the sentences about omitted data, which are known last. */
 #define META_SLACK 4096
 
-/* Fewer coroutines than that, or coarser levels, are no help. */
+/* Smaller values would save almost nothing. */
 #define COROS_MIN 100
 #define SKIP_MAX  8
 
 struct html {
 	struct view *v;
 	struct bundle bundle;
-	uint64_t room;  /* for all sections */
-	uint64_t taken; /* by all else */
+	uint64_t room;  /* available for all sections */
+	uint64_t taken; /* by everything else */
 	struct view_block *lines;
-	uint64_t kept; /* slices */
-	size_t whole;  /* blocks */
+	uint64_t kept; /* slices in the file */
+	size_t whole;  /* blocks kept whole */
 	struct html_result *result;
 };
 
@@ -37,7 +37,7 @@ static struct view_thinned *left_out(struct html *h, const char *what, uint64_t 
 	return t;
 }
 
-/* ---- what is in every file ---------------------------------------------------- */
+/* ---- sections in every file --------------------------------------------------- */
 
 static int put_plain(struct html *h, const char *name, struct err *err)
 {
@@ -85,7 +85,10 @@ static void tell_lod(struct html *h, unsigned skip)
 			 1u << skip);
 }
 
-/* Levels, then coroutines are made fewer until a quarter of the room is left for slices. */
+/*
+ * Reduce the levels of detail, then the coroutines, until a quarter of the space is left for
+ * slices.
+ */
 static int put_fixed(struct html *h, struct err *err)
 {
 	static const char *const names[] = { "report", "series", "sites", "strings" };
@@ -118,7 +121,7 @@ static void block_name(char name[32], size_t block)
 	snprintf(name, 32, "slices/%zu", block);
 }
 
-/* A block, compressed; @keep NULL: whole. */
+/* Build and compress a block; @keep NULL: with all slices. */
 static int make_block(struct html *h, size_t block, const uint8_t *keep, struct bytes *gzip,
 		      struct view_block *line, struct err *err)
 {
@@ -143,7 +146,7 @@ static int put_block(struct html *h, size_t block, struct bytes *gzip,
 	return bundle_put_gzip(&h->bundle, name, gzip, err);
 }
 
-/* Whole, if that fits in place of what is there; 1 if it did. */
+/* Replace a block by the whole block if that fits; 1 if it did. */
 static int try_whole(struct html *h, size_t block, struct err *err)
 {
 	struct bytes gzip = { 0 };
@@ -172,7 +175,7 @@ static int try_whole(struct html *h, size_t block, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
-/* After the first few it shows whether there is any hope for all. */
+/* Estimate after four blocks whether all blocks can fit. */
 static bool is_hopeless(const struct html *h, uint64_t fixed, size_t blocks)
 {
 	uint64_t each = (h->bundle.size - fixed) / blocks;
@@ -180,7 +183,7 @@ static bool is_hopeless(const struct html *h, uint64_t fixed, size_t blocks)
 	return blocks == 4 && fixed + each * h->v->spool.nr_blocks > h->room + h->room / 8;
 }
 
-/* All blocks whole; 0 as soon as one does not fit. */
+/* Add all blocks whole; 0 as soon as one does not fit. */
 static int put_all(struct html *h, struct err *err)
 {
 	uint64_t fixed = h->bundle.size;
@@ -215,7 +218,10 @@ static int put_marked(struct html *h, unsigned level, struct err *err)
 	return rc;
 }
 
-/* The most generous level that leaves two thirds of the room to whole blocks, or at least fits. */
+/*
+ * Use the most generous level that leaves two thirds of the space to whole blocks, else the last
+ * level.
+ */
 static int put_thinned(struct html *h, unsigned *level, struct err *err)
 {
 	uint64_t fixed = h->bundle.size, room = h->room > fixed ? h->room - fixed : 0;
@@ -322,7 +328,7 @@ static int put_meta(struct html *h, struct err *err)
 
 static int fill(struct html *h, struct err *err)
 {
-	/* Those known last have their place, and about their size, from the start. */
+	/* Sections that are known last are reserved first, with about their final size. */
 	if (put_meta(h, err) < 0 || put_plain(h, "index", err) < 0 || put_fixed(h, err) < 0)
 		return err->code;
 	if (h->bundle.size > h->room) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libmicrohttpd_loader.h - the functions of libmicrohttpd that are in use, loaded on first use. */
+/* libmicrohttpd_loader.h - the functions used from libmicrohttpd, loaded on first use. */
 #ifndef VIEW_LIBMICROHTTPD_LOADER_H
 #define VIEW_LIBMICROHTTPD_LOADER_H
 

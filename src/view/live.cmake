@@ -1,5 +1,5 @@
-# live: what looks at a run that goes on: the terminal view, and the server of the page.
-# Each needs a library that a build may do without; the command then says so.
+# live: views of a running program: the terminal view, and the server of the page.
+# Each needs an optional library; without it, the command reports that it is not available.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(NCURSES IMPORTED_TARGET ncursesw)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lod.c - how busy each thread was, bucket by bucket. */
+/* lod.c - how busy each thread is, per bucket. */
 #include "view/lod.h"
 
 #include <errno.h>
@@ -8,7 +8,10 @@
 
 #define FIRST_SHIFT 10 /* about a microsecond */
 
-/* Whoever has more than half of all time leads in the end, in whatever order it comes. */
+/*
+ * Majority vote (Boyer-Moore): a coroutine with more than half of the time leads at the end, in any
+ * order of additions.
+ */
 static void lead(struct lod_cell *cell, uint32_t coro, uint64_t weight)
 {
 	if (!weight)
@@ -75,7 +78,7 @@ void lod_merge(struct lod *lod)
 	axis_merge(&lod->axis, &lod->owner);
 }
 
-/* The more threads, the fewer buckets each. */
+/* More threads: fewer buckets per thread. */
 static void share_out(struct lod *lod, size_t nr_threads)
 {
 	while (lod->axis.max > LOD_BUCKETS_MIN && lod->axis.max * nr_threads > LOD_CELLS)
@@ -123,7 +126,7 @@ int lod_add(struct lod *lod, size_t thread, uint64_t start, uint64_t end, uint32
 		end = start;
 	axis_at(&lod->axis, start, &lod->owner);
 	last = axis_at(&lod->axis, end, &lod->owner);
-	first = axis_at(&lod->axis, start, &lod->owner); /* the width may be another now */
+	first = axis_at(&lod->axis, start, &lod->owner); /* the bucket width may have changed */
 	cells = lod->threads[thread];
 	cells[first].switches++;
 	if (!cells[first].coro)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* ncursesw_loader.h - the functions and variables of ncurses that are in use, loaded on first use.
- */
+/* ncursesw_loader.h - the functions and variables used from ncurses, loaded on first use. */
 #ifndef VIEW_NCURSESW_LOADER_H
 #define VIEW_NCURSESW_LOADER_H
 
-#define NCURSES_NOMACROS /* move() and its kind are functions of the library, too */
+#define NCURSES_NOMACROS /* move() and similar macros also exist as functions */
 #include <curses.h>
 
 #include "base/dynlib.h"

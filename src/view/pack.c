@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack.c - sections made small: gzip. */
+/* pack.c - compress sections with gzip. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "view/view.h"
 
-#define GZIP_WINDOW (15 + 16) /* the largest window, with a gzip head */
+#define GZIP_WINDOW (15 + 16) /* the largest window, with a gzip header */
 
 int view_gzip(const struct bytes *in, struct bytes *out, struct err *err)
 {

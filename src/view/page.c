@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.c - the page that was built in. */
+/* page.c - the embedded page. */
 #include "view/page.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 const unsigned char *view_page(size_t *size, struct err *err)
 {
 	*size = page_index_html_size;
-	/* An array of C has a byte at least: that one is no page. */
+	/* A C array has at least one byte: a single byte means that no page is embedded. */
 	if (*size > 1)
 		return page_index_html;
 	err_set(err, -ENOTSUP, "this corotracer was built without the dashboard's page");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.h - the dashboard's page as the build embeds it, or nothing where it was left out. */
+/* page.h - the dashboard's page as embedded by the build; empty if the build omits it. */
 #ifndef VIEW_PAGE_H
 #define VIEW_PAGE_H
 

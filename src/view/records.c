@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* records.c - a line about each coroutine that the trace told of. */
+/* records.c - one record per coroutine of the trace. */
 #include "view/records.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who is remarkable ------------------------------------------------------ */
+/* ---- scores ----------------------------------------------------------------- */
 
 #define SCORE_FINDING (UINT64_C(1) << 63)
 #define SCORE_ALIVE   (UINT64_C(1) << 62)
@@ -29,7 +29,7 @@ static int highest_first(const void *a, const void *b)
 	return *x > *y ? -1 : *x < *y;
 }
 
-/* At least @max of all score that or higher; *@ties of those that score just it are to be taken. */
+/* The lowest score among the best @max records, and how many with exactly that score to take. */
 static int limit_of(const struct records *r, size_t max, uint64_t *limit, size_t *ties)
 {
 	uint64_t *scores = malloc((r->nr + 1) * sizeof(*scores));
@@ -72,7 +72,7 @@ int64_t records_select(const struct records *r, size_t max, uint32_t **kept)
 
 /* ---- the table ------------------------------------------------------------- */
 
-/* Drop who has gone and does not get into the best. */
+/* Drop destroyed coroutines whose score is not among the best r->max. */
 static int thin_out(struct records *r)
 {
 	uint64_t limit;
@@ -108,7 +108,7 @@ static int make_room(struct records *r)
 	if (r->room >= 2 * r->max) {
 		if (thin_out(r) < 0)
 			return -ENOMEM;
-		/* Else most are alive, and have to be here. */
+		/* Otherwise most coroutines are alive and must stay: grow. */
 		if (r->nr <= r->room / 4 * 3)
 			return 0;
 	} else if (room > 2 * r->max) {
@@ -155,7 +155,7 @@ struct record *records_enter(struct records *r, const struct model *m, const str
 	size_t number = (size_t)(co - m->coros);
 	struct record *rec = records_of(r, m, co);
 
-	/* A number whose coroutine has gone is another's now. */
+	/* The model reuses the number of a destroyed coroutine. */
 	*is_new = !rec || rec->gone;
 	if (!*is_new)
 		return rec;
@@ -175,7 +175,7 @@ struct record *records_find(const struct records *r, uint64_t number)
 {
 	size_t low = 0, high = r->nr;
 
-	/* Nobody was dropped: its place is its number. */
+	/* No record was dropped: the index is the number. */
 	if (r->nr == r->next)
 		return number < r->nr ? &r->all[number] : NULL;
 	while (low < high) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records.h - a line about each coroutine that the trace told of.
+ * records.h - one record per coroutine of the trace.
  *
- * The model forgets who has gone; here they stay, up to a limit.  Over twice the limit those
- * that have gone and are least remarkable are dropped: first those without a finding, and of
- * these the ones whose longest wait was shortest.
+ * The model removes destroyed coroutines; their records stay here, up to a limit.  Above twice the
+ * limit, the least remarkable destroyed coroutines are dropped: first those without a finding, and
+ * among these the ones with the shortest longest wait.
  */
 #ifndef VIEW_RECORDS_H
 #define VIEW_RECORDS_H
@@ -14,7 +14,7 @@
 #include "analyze/model.h"
 #include "view/spool.h"
 
-/* As coros.flags has them. */
+/* Values of coros.flags (docs/view-format.md). */
 enum record_flag {
 	RECORD_HAS_RESOURCE = 1,
 	RECORD_DESTROYED = 2,
@@ -26,19 +26,19 @@ enum record_flag {
 
 struct record {
 	uint64_t probe_id;
-	uint64_t first, birth, end; /* 0: not told */
-	uint64_t since;             /* of the state */
-	uint64_t suspended;         /* last suspension */
-	uint64_t woken;             /* last wake */
+	uint64_t first, birth, end; /* 0: not recorded */
+	uint64_t since;             /* begin of the state */
+	uint64_t suspended;         /* time of the last suspend */
+	uint64_t woken;             /* time of the last wake */
 	uint64_t resource;
-	uint64_t waited, ready, ran, longest; /* of what is over */
-	uint64_t threads;                     /* a bit per thread that it ran on */
+	uint64_t waited, ready, ran, longest; /* finished waits and slices only */
+	uint64_t threads;                     /* bit set of the threads it ran on */
 	uint64_t nr_slices;
-	struct slice slice;    /* that is open */
-	uint64_t slice_number; /* 1 + its number in the spool; 0: none is open */
-	uint64_t changed;      /* tick */
-	uint32_t number;       /* in order of appearance */
-	uint32_t model_number; /* of the model, until it is gone */
+	struct slice slice;    /* the open slice */
+	uint64_t slice_number; /* 1 + its number in the spool; 0: no open slice */
+	uint64_t changed;      /* tick of the last change */
+	uint32_t number;       /* numbered in order of appearance */
+	uint32_t model_number; /* in the model, until it is destroyed */
 	uint32_t station, pid;
 	uint32_t name, kind;
 	uint32_t suspends, resumes, migrations, wakes;
@@ -46,36 +46,36 @@ struct record {
 	uint32_t thread;
 	uint32_t parent, waker, wake_thread; /* 1 + number; 0: none */
 	uint32_t lost;
-	uint32_t findings, findings_now; /* bits by detector: for good, and as of the last look */
+	uint32_t findings, findings_now; /* bits by detector: final, and as of the last tick */
 	uint16_t flags;
 	uint8_t state, reason;
-	bool gone;        /* the model has forgotten it */
-	bool wake_is_new; /* since the last resume */
+	bool gone;        /* the model has removed it */
+	bool wake_is_new; /* woken after the last resume */
 };
 
 struct records {
-	struct record *all; /* by number */
+	struct record *all; /* sorted by number */
 	size_t nr, room;
-	uint32_t *of_model; /* the model's number to 1 + place in all */
+	uint32_t *of_model; /* number in the model to 1 + index in all */
 	size_t of_model_room;
-	uint64_t next; /* number */
+	uint64_t next; /* next number to assign */
 	size_t max;
 };
 
-/* Of the coroutine, a new one if it is new (*@is_new); NULL without memory. */
+/* The record of @co, created if new (*@is_new).  NULL: no memory. */
 struct record *records_enter(struct records *r, const struct model *m, const struct coro *co,
 			     bool *is_new);
 
-/* NULL: there is none. */
+/* NULL: no record. */
 struct record *records_of(const struct records *r, const struct model *m, const struct coro *co);
 
-/* By number; NULL: it was dropped. */
+/* Find by number; NULL: dropped. */
 struct record *records_find(const struct records *r, uint64_t number);
 
 /*
- * Which @max to show when there are more: places in @all, ascending, in *@kept (the caller
- * frees).  First who has a finding, then who has not ended, then who waited longest.
- * Returns how many; -ENOMEM.
+ * Select the @max records to show: indexes in @all, ascending, in *@kept (freed by the caller).
+ * Coroutines with a finding first, then those that have not ended, then by the longest wait.
+ * Returns the count, or -ENOMEM.
  */
 int64_t records_select(const struct records *r, size_t max, uint32_t **kept);
 

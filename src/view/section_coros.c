@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* section_coros.c - the sections "coros" and "strings": a row per coroutine. */
+/* section_coros.c - the sections "coros" and "strings": one row per coroutine. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct row {
 	uint32_t findings;
 };
 
-/* Their order is that of the columns. */
+/* In the order of the columns. */
 #define COLUMN(type, name)                                       \
 	{                                                        \
 #name, COLUMN_##type, offsetof(struct row, name) \
@@ -47,7 +47,7 @@ static double value_of(const struct row *row, size_t column)
 	return (double)*(const uint32_t *)at;
 }
 
-/* What is going on counts up to the end of the picture. */
+/* Add the current wait or slice, up to the end of the view. */
 static void add_present(const struct view *v, const struct record *rec, struct row *row)
 {
 	uint64_t end = v->end_ts, since = rec->suspended;
@@ -142,7 +142,7 @@ void coros_put_names(struct json_writer *j)
 	jw_array_end(j);
 }
 
-/* Times of a hostile trace reach beyond 63 bits. */
+/* Timestamps of a corrupt trace may exceed 63 bits. */
 static void put_number(struct json_writer *j, double value)
 {
 	if (isnan(value))

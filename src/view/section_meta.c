@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* section_meta.c - the section "meta": the run, totals, threads, words for numbers. */
+/* section_meta.c - the section "meta": the run, totals, threads, names of values. */
 #include <corotracer/version.h>
 #include <inttypes.h>
 #include <string.h>

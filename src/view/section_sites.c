@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* section_sites.c - the section "sites": where coroutines wait, and kinds of coroutines. */
+/* section_sites.c - the section "sites": places where coroutines wait, and kinds of coroutines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 
 #define OLDEST 10
 
-/* Who waits there now. */
+/* Coroutines that wait at a place now. */
 struct waiting {
 	uint64_t nr;
 	uint32_t nr_oldest;
-	uint32_t oldest[OLDEST]; /* places in records, longest first */
-	uint32_t pid;            /* of anybody who waits there: for the symbols */
+	uint32_t oldest[OLDEST]; /* indexes in records, longest wait first */
+	uint32_t pid;            /* of any of them, to resolve symbols */
 };
 
 static uint64_t suspended_of(const struct view *v, uint32_t place)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* section_slices.c - the sections "slices/N" and "index": what ran where, block by block. */
+/* section_slices.c - the sections "slices/N" and "index": which coroutine ran where, by block. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -77,7 +77,7 @@ void series_put_points(struct json_writer *j, const struct series_point *points,
 
 /* ---- levels of detail -------------------------------------------------------- */
 
-/* Below this no screen needs less. */
+/* Coarser levels are not useful on any screen. */
 #define COARSEST 64
 
 struct cells {
@@ -112,7 +112,7 @@ static void put_level(struct json_writer *j, const struct view *v, const struct 
 	jw_object_end(j);
 }
 
-/* Who runs now has not been added yet. */
+/* Coroutines that run now are not in the levels of detail yet. */
 static int add_open_slices(struct view *v, struct lod *lod)
 {
 	size_t i;
@@ -130,7 +130,7 @@ static int add_open_slices(struct view *v, struct lod *lod)
 	return 0;
 }
 
-/* Every level of @lod, which is as coarse as can be then. */
+/* Write every level of @lod.  Leaves @lod at its coarsest level. */
 static void put_levels(struct view *v, struct lod *lod, unsigned skip, struct cells *cells,
 		       struct json_writer *j)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* series.c - how many coroutines there are of which sort, and how much happens, over time. */
+/* series.c - coroutines by state, and event counts, over time. */
 #include "view/series.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define FIRST_SHIFT 10 /* about a microsecond */
 
-/* The lower half's changes last through the upper half, too. */
+/* Changes in the lower half persist through the upper half. */
 static void join(struct series_bucket *to, const struct series_bucket *from, double area_after)
 {
 	unsigned k;
@@ -79,7 +79,7 @@ static double mean_of(int64_t before, const struct series_bucket *b, unsigned ga
 {
 	double area = (double)before * width + b->areas[gauge];
 
-	/* What lies behind the end was counted at the bucket's last value. */
+	/* The part after the end was counted with the bucket's last value. */
 	area -= (double)(before + b->changes[gauge]) * cut;
 	area /= width > cut ? width - cut : 1;
 	return area > 0 ? area : 0;
@@ -96,7 +96,7 @@ struct series_point *series_points(struct series *s, uint64_t end_ts, size_t *nr
 	if (s->axis.nr) {
 		size_t last = axis_at(&s->axis, end_ts, &s->owner);
 
-		/* It is cut there, and will be more the next time. */
+		/* The bucket is cut at the end, so it changes with the next tick. */
 		s->buckets[last].changed = s->tick;
 		*nr = last + 1;
 	}

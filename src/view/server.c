@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c - the dashboard's page and its data over HTTP: who may ask, and what they get. */
+/* server.c - serve the dashboard's page and its data over HTTP: access checks and responses. */
 #include "view/server_internal.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #define CONNECTIONS  500u
 #define IDLE_SECONDS 30u
 
-/* Of each connection: the request's head has to fit. */
+/* Per connection: the header of a request must fit. */
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
 
-/* What is kept ready to be sent again. */
+/* Total size of cached responses. */
 #define CACHE_BYTES ((size_t)64 << 20)
 
 /* Descriptors that are not connections: trace, sidecar, temporary file, epoll, standard ones. */
 #define OTHER_DESCRIPTORS 64u
 
-/* ---- answers ---------------------------------------------------------------------- */
+/* ---- responses -------------------------------------------------------------------- */
 
 static void put_header(struct MHD_Response *r, const char *name, const char *value)
 {
@@ -40,11 +40,11 @@ static void put_common(struct MHD_Response *r, const char *type, const char *pol
 	put_header(r, "X-Frame-Options", "DENY");
 	put_header(r, "Cross-Origin-Resource-Policy", "same-origin");
 	put_header(r, "Cross-Origin-Opener-Policy", "same-origin");
-	/* It is of a moment, and for one user. */
+	/* The content changes, and is for one user only. */
 	put_header(r, "Cache-Control", "no-store");
 }
 
-/* Queue @r and drop our hold on it. */
+/* Queue @r and drop this reference to it. */
 static enum MHD_Result send_it(struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
 {
 	enum MHD_Result rc;
@@ -74,7 +74,7 @@ static enum MHD_Result say_nothing_there(struct MHD_Connection *c)
 	return say(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
 }
 
-/* Takes the bytes over. */
+/* Takes ownership of the bytes. */
 static struct MHD_Response *response_of(struct bytes *b)
 {
 	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
@@ -125,7 +125,7 @@ static void drop_cached(struct cached *at)
 	memset(at, 0, sizeof(*at));
 }
 
-/* A place for @size bytes more: what was not asked for the longest goes. */
+/* Make room for @size bytes: evicts the least recently used entries. */
 static struct cached *make_room(struct server *s, size_t size)
 {
 	size_t i, sum = size;
@@ -149,7 +149,7 @@ static bool accepts_gzip(struct MHD_Connection *c)
 	const char *list = libmicrohttpd.MHD_lookup_connection_value(
 		c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 
-	/* Nobody who says "gzip;q=0" has been seen; it would get what it does not want. */
+	/* "gzip;q=0" is not handled: no known client sends it. */
 	return list && strcasestr(list, "gzip");
 }
 
@@ -158,7 +158,7 @@ static const char *type_of(const struct bytes *b)
 	return b->size && b->data[0] == '{' ? "application/json" : "application/octet-stream";
 }
 
-/* Not compressed, for who reads it with his eyes. */
+/* Uncompressed, for clients without gzip, such as a user with curl. */
 static enum MHD_Result send_plain(struct MHD_Connection *c, struct bytes *section)
 {
 	const char *type = type_of(section);
@@ -233,7 +233,7 @@ static uint64_t number_in(const char *text)
 	return n && !*end ? n : 0;
 }
 
-/* A browser that lost the connection says where it was. */
+/* A browser that lost the connection sends the last event it received. */
 static uint64_t wanted_since(struct MHD_Connection *c)
 {
 	const char *last = libmicrohttpd.MHD_lookup_connection_value(c, MHD_HEADER_KIND,
@@ -256,9 +256,9 @@ static enum MHD_Result send_stream(struct server *s, struct MHD_Connection *c, b
 	return send_it(c, MHD_HTTP_OK, r);
 }
 
-/* ---- who asks what ------------------------------------------------------------------ */
+/* ---- requests ----------------------------------------------------------------------- */
 
-/* Behind "/TOKEN", or NULL: the secret is not in it. */
+/* The part of @url after "/TOKEN"; NULL: the token is missing or wrong. */
 static const char *past_token(const struct server *s, const char *url)
 {
 	char token[SERVER_TOKEN_SIZE + 1];
@@ -315,7 +315,9 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 
 	(void)version;
 	(void)upload;
-	/* Answered before a body is read: nobody has to send us one. */
+	/*
+	 * Check before a request body is read, so that a client without the secret cannot send one.
+	 */
 	if (!host || !listener_is_called(s->listener, host))
 		return say(c, MHD_HTTP_FORBIDDEN, "this server is not called that\n");
 	if (!path)
@@ -328,15 +330,15 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 		return MHD_YES;
 	}
 	if (*upload_size) {
-		*upload_size = 0; /* what comes with a GET has no meaning */
+		*upload_size = 0; /* a body of a GET request has no meaning */
 		return MHD_YES;
 	}
 	return route(s, c, path, head_only);
 }
 
-/* ---- life -------------------------------------------------------------------------- */
+/* ---- start and stop ---------------------------------------------------------------- */
 
-/* As many connections as there are descriptors for. */
+/* Limit the connections to the available descriptors. */
 static unsigned connection_limit(void)
 {
 	struct rlimit limit;
@@ -371,8 +373,10 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	s->feed = f;
 	s->connection_limit = connection_limit();
 	pthread_mutex_init(&s->lock, NULL);
-	/* The listener's stays the listener's.  poll, not epoll: with that, who sends half a
-	 * request and closes at once was seen to be missed, and kept his place until the timeout.
+	/*
+	 * Duplicate the descriptor: the listener keeps its own.  Use poll instead of epoll: with
+	 * epoll, a client that sent half a request and closed at once was not noticed, and kept its
+	 * connection until the timeout.
 	 */
 	fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 3);
 	s->daemon = fd < 0 ? NULL
@@ -429,7 +433,7 @@ void server_stop(struct server *s)
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
-	s->stopping = true; /* nobody goes to sleep any more */
+	s->stopping = true; /* no stream may suspend its connection after this */
 	streams_wake(s);
 	pthread_mutex_unlock(&s->lock);
 	libmicrohttpd.MHD_stop_daemon(s->daemon);
@@ -444,7 +448,10 @@ const char *server_library(void)
 {
 	static char version[32];
 
-	/* Of the header: the library is not loaded for this.  Two hexadecimal digits each. */
+	/*
+	 * The version from the header: do not load the library for this.  Two hexadecimal digits
+	 * per part.
+	 */
 	snprintf(version, sizeof(version), "%x.%x.%x", (unsigned)MHD_VERSION >> 24,
 		 (unsigned)MHD_VERSION >> 16 & 0xff, (unsigned)MHD_VERSION >> 8 & 0xff);
 	return version;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_feed.c - from a trace, finished or growing, to a view that several may look at. */
+/* server_feed.c - build a view from a finished or growing trace, shared by several readers. */
 #include "view/server_feed.h"
 
 #include <errno.h>
@@ -8,17 +8,17 @@
 #include "base/clock.h"
 #include "base/progress.h"
 
-/* Whoever asks meanwhile waits for so many items at most. */
+/* Items added per lock: a request waits for at most this many. */
 #define BATCH 2048
 
-/* A page that moves three times a second is alive; looking may take a fifth of our time. */
+/* Three ticks per second keep the page lively; ticks may take at most a fifth of the time. */
 #define TICK_NS    (300 * NS_PER_MS)
 #define TICK_SHARE 5
 
-/* Even if nothing happens ages grow, and with them what is too long. */
+/* Without events ages still grow, and with them findings about long waits. */
 #define IDLE_TICK_NS (1 * NS_PER_SEC)
 
-/* So long at a time while there is always more. */
+/* Longest time of one feed_step() while data is available. */
 #define STEP_NS (200 * NS_PER_MS)
 
 int feed_open(struct feed *f, const char *path, struct err *err)
@@ -47,9 +47,12 @@ bool feed_grows(const struct feed *f)
 	return f->reader && trace_reader_stats(f->reader)->growing;
 }
 
-/* ---- feeding ---------------------------------------------------------------------- */
+/* ---- reading the trace ------------------------------------------------------------ */
 
-/* Some items.  1: there is more; 0: the end; -EAGAIN: no more for now; -errno and words. */
+/*
+ * Add up to BATCH items.  1: more to read; 0: the end; -EAGAIN: no more for now; a negative errno
+ * with a message in @err.
+ */
 static int add_some(struct feed *f, struct err *err)
 {
 	struct trace_item item;
@@ -70,8 +73,8 @@ static int add_some(struct feed *f, struct err *err)
 }
 
 /*
- * As of now only if nothing comes: while something does, a collector may be behind, or we, and
- * everybody would look as if he had waited since the last that we know of.
+ * Use the current time only if no events arrived: otherwise the collector or this process may lag
+ * behind, and every coroutine would appear to have waited since its last known event.
  */
 static int tick(struct feed *f, struct err *err)
 {
@@ -88,7 +91,7 @@ static int tick(struct feed *f, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
-/* There is no more: findings are final. */
+/* The trace is complete: findings are final. */
 static int finish(struct feed *f, struct err *err)
 {
 	int rc;
@@ -103,7 +106,7 @@ static int finish(struct feed *f, struct err *err)
 	return rc < 0 ? rc : 1;
 }
 
-/* Could not be read on: what is there stays, and the reason why is the first one. */
+/* Reading failed: keep the view as it is; the first error is the one returned. */
 static int give_up(struct feed *f, int rc)
 {
 	struct err ignored = { 0 };
@@ -156,7 +159,7 @@ int feed_step(struct feed *f, struct err *err)
 	return rc < 0 ? give_up(f, rc) : rc;
 }
 
-/* ---- asking ----------------------------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------------- */
 
 void feed_state(struct feed *f, uint64_t *ticks, bool *ended)
 {

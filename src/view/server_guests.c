@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_guests.c - connections that have not shown the secret: few, and not for long.
+ * server_guests.c - limit connections that have not shown the secret, in number and time.
  *
- * Anybody who reaches the port may open connections and send slowly.  A connection is a guest
- * until it has made one request with the secret.  There are at most GUESTS_MAX guests: one
- * more, and the oldest is dropped.  A guest is also dropped GUEST_NS after it came, whatever it
- * sends: the library's timeout begins again with every byte.
+ * Any client that reaches the port may open connections and send slowly.  A connection is a guest
+ * until it has made one request with the secret.  At most GUESTS_MAX guests are allowed: another
+ * one makes the oldest be dropped.  A guest is also dropped GUEST_NS after it connected, whatever
+ * it sends: the library's own timeout restarts with every byte.
  *
- * Dropping is shutdown(2): the library sees the end of the connection, and closes it.  The library
- * tells of the end before it closes the descriptor, so that under the lock no other connection
- * can have its number.
+ * Dropping is shutdown(2): the library sees the end of the connection and closes it.  The library
+ * notifies of the end before it closes the descriptor, so that no other connection can have the
+ * same number while the lock is held.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@
 #define GUEST_NS   (5 * NS_PER_SEC)
 
 struct guest {
-	struct guest *next, **at; /* oldest first; at NULL: no guest any more */
+	struct guest *next, **at; /* oldest first; at is NULL: not a guest any more */
 	int fd;
 	uint64_t since_ns;
 };
@@ -68,7 +68,7 @@ static void begin(struct server *s, struct MHD_Connection *c, void **context)
 	struct guest *g = info ? calloc(1, sizeof(*g)) : NULL;
 
 	*context = g;
-	if (!g) { /* it cannot be counted, so it cannot stay */
+	if (!g) { /* a connection that cannot be tracked is refused */
 		if (info)
 			shutdown(info->connect_fd, SHUT_RDWR);
 		return;

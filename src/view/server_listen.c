@@ -88,7 +88,7 @@ static int listen_at(struct listener *l, const struct addrinfo *at)
 	socklen_t size = sizeof(bound);
 	int one = 1;
 
-	/* The program that is traced must not have it. */
+	/* Close on exec: the traced program must not inherit the socket. */
 	l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -1;
@@ -131,9 +131,9 @@ void listener_close(struct listener *l)
 	l->fd = -1;
 }
 
-/* ---- the name --------------------------------------------------------------------- */
+/* ---- the host name ---------------------------------------------------------------- */
 
-/* A literal address: no name server can have made it ours. */
+/* A literal address: DNS cannot redirect it to this server. */
 static bool is_number(const char *name)
 {
 	unsigned char ignored[sizeof(struct in6_addr)];
@@ -155,7 +155,7 @@ bool listener_is_called(const struct listener *l, const char *host)
 	const char *colon = strrchr(host, ':');
 	size_t size = colon ? (size_t)(colon - host) : 0;
 
-	/* Without a port it would be another server's. */
+	/* Without the port, the name belongs to another server. */
 	snprintf(port, sizeof(port), "%u", l->port);
 	if (!colon || size >= sizeof(name) || strcmp(colon + 1, port) != 0)
 		return false;

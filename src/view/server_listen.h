@@ -2,9 +2,10 @@
 /*
  * server_listen.h - where the page is served: an address, a port, and a secret.
  *
- * The secret is part of every URL, so that other users of the machine, and pages of other sites
- * in the user's browser, cannot ask.  The name in the Host header is looked at for the same
- * reason: a site may have its own name point to this machine, but not make the browser say another.
+ * The secret is part of every URL, so that other users of the machine, and pages of other sites in
+ * the user's browser, cannot request data.  The Host header is checked for the same reason: a site
+ * can make its own name resolve to this machine (DNS rebinding), but cannot make the browser send
+ * another name.
  */
 #ifndef VIEW_SERVER_LISTEN_H
 #define VIEW_SERVER_LISTEN_H
@@ -22,20 +23,20 @@ struct listener {
 	int fd; /* -1: closed */
 	uint16_t port;
 	bool is_loopback;
-	bool is_any;   /* all addresses of this machine */
-	char name[64]; /* as a URL has it: "127.0.0.1", "[::1]" */
+	bool is_any;   /* bound to all addresses of the machine */
+	char name[64]; /* as in a URL: "127.0.0.1", "[::1]" */
 	char token[SERVER_TOKEN_SIZE + 1];
 	char url[192];
 };
 
-/* @address: in numbers, NULL: 127.0.0.1; @port: 0: any that is free.  Listens from now on. */
+/* @address: numeric; NULL: 127.0.0.1.  @port: 0: any free port.  Listens on return. */
 int listener_open(struct listener *l, const char *address, uint16_t port, struct err *err);
 void listener_close(struct listener *l);
 
-/* Is @host what a browser says who was given our URL, or one that means the same? */
+/* True if @host is the host of the URL given to the user, or an equivalent one. */
 bool listener_is_called(const struct listener *l, const char *host);
 
-/* In a time that does not depend on how much of it is right. */
+/* Compares in constant time. */
 bool listener_token_is(const struct listener *l, const char *token);
 
 #endif

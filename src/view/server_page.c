@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_page.c - the page as it is served, and the policy that goes with it.
+ * server_page.c - the page as it is served, and its content security policy.
  *
- * Scripts and styles are part of the one file, and the file says itself, by their hashes, that
- * only these may run.  Served, the same goes into a header: it then holds from the first byte,
- * and can also say what a file cannot, that nobody may put it in a frame.
+ * Scripts and styles are inline, and the page allows only these, by their hashes.  The server sends
+ * the same policy as a header: it then applies from the first byte, and can also forbid framing,
+ * which a policy in the file cannot.
  */
 #include "view/server_internal.h"
 
@@ -19,7 +19,7 @@ static const char without[] =
 	"<p>What it would show is at <a href=\"api/meta\">api/meta</a>, "
 	"<a href=\"api/report\">api/report</a> and the other sections.</p>";
 
-/* What the page says of itself; "default-src 'none'" if it says nothing. */
+/* The policy in the page; "default-src 'none'" if the page has none. */
 static void find_policy(const char *page, size_t size, char *policy, size_t room)
 {
 	const char *at = memmem(page, size, POLICY_MARK, strlen(POLICY_MARK)), *end;

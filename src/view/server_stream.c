@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_stream.c - server-sent events: what changed, to all who listen.
+ * server_stream.c - server-sent events: changes of the view, to every connected client.
  *
- * A stream has one text at a time on its way.  When that is sent it looks what is new since the
- * tick it has told; if there is nothing, its connection is put to sleep until server_ticked().
- * So a slow one skips ticks, and never has more in memory than one text.
+ * A stream sends one text at a time.  When the text is sent, the stream checks what changed since
+ * the last tick it sent; if nothing changed, its connection is suspended until server_ticked().  A
+ * slow client therefore skips ticks, and never has more than one text in memory.
  *
- * Nobody sleeps through a tick: looking and going to sleep are one under the lock, and so are
- * the tick's coming and the waking.
+ * No tick is missed: checking and suspending happen under one lock, and so do a new tick and the
+ * wake-up.
  */
 #include "view/server_internal.h"
 
@@ -18,7 +18,7 @@
 
 #define BLOCK ((size_t)64 * 1024)
 
-/* Sent to several: goes with the last of them. */
+/* Shared by several streams; freed with the last user. */
 struct text {
 	unsigned users;
 	size_t size;
@@ -29,10 +29,10 @@ struct stream {
 	struct server *server;
 	struct MHD_Connection *connection;
 	struct stream *next, **at;
-	uint64_t tick;     /* told so far */
-	uint64_t beat;     /* likewise */
-	struct text *text; /* on its way; NULL: none */
-	size_t sent;       /* of it */
+	uint64_t tick;     /* last tick sent */
+	uint64_t beat;     /* last beat sent */
+	struct text *text; /* being sent; NULL: none */
+	size_t sent;       /* bytes of text sent */
 	bool asleep;
 	bool told_end;
 };
@@ -73,9 +73,9 @@ static void text_drop(struct text *t)
 		free(t);
 }
 
-/* ---- what is new ------------------------------------------------------------------- */
+/* ---- updates ----------------------------------------------------------------------- */
 
-/* What changed since @since, shared with others who want the same; NULL: it cannot be told. */
+/* The changes after tick @since, shared with streams that need the same; NULL: not available. */
 static struct text *delta_since(struct server *s, uint64_t since, uint64_t ticks)
 {
 	struct bytes bytes = { 0 };
@@ -100,7 +100,7 @@ static struct text *delta_since(struct server *s, uint64_t since, uint64_t ticks
 	return made;
 }
 
-/* The next text for @st; NULL: nothing is new.  *@over: and nothing ever will be. */
+/* The next text for @st; NULL: nothing new.  *@over: the stream ends. */
 static struct text *next_text(struct stream *st, bool *over)
 {
 	struct server *s = st->server;
@@ -117,7 +117,7 @@ static struct text *next_text(struct stream *st, bool *over)
 		if (t)
 			st->tick = s->delta_tick;
 		else
-			*over = true; /* without memory: they will ask again */
+			*over = true; /* no memory: the client will reconnect */
 		return t;
 	}
 	if (ended) {
@@ -197,9 +197,9 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 		.connection = connection,
 		.next = s->streams,
 		.at = &s->streams,
-		.tick = since <= ticks ? since : 0, /* of another server's ticks */
+		.tick = since <= ticks ? since : 0, /* a higher tick comes from an earlier server */
 		.beat = s->beats,
-		/* So that they know at once that they are connected. */
+		/* Sent at once, so that the client knows that it is connected. */
 		.text = text_plain("retry: 1000\n\n"),
 	};
 	if (s->streams)

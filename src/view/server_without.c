@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_without.c - the server of a build that has no libmicrohttpd. */
+/* server_without.c - stubs for a build without libmicrohttpd. */
 #include "view/server.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spool.c - all slices of a trace, in blocks, in order of their coming. */
+/* spool.c - all slices of a trace, in blocks, in order of arrival. */
 #include "view/spool.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	/* The same whatever the sort: of one coroutine the first is the one that ended first. */
+	/* A total order: among slices of one coroutine, the one that ended first is first. */
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
 	return x->coro < y->coro ? -1 : x->coro > y->coro;

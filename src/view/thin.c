@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* thin.c - which slices stay when not all have room. */
+/* thin.c - select the slices to keep if not all fit. */
 #include "view/thin.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 static const struct {
-	bool found_whole; /* all of coroutines with a finding */
-	bool faults_only; /* of these: only faults count */
-	unsigned last;    /* of every coroutine */
+	bool found_whole; /* keep all slices of coroutines with a finding */
+	bool faults_only; /* count only findings that are faults */
+	unsigned last;    /* last slices of every coroutine */
 	const char *words;
 } levels[THIN_LEVELS] = {
 	{ true, false, 8, "all of coroutines with findings, the last 8 of each other" },
@@ -33,7 +33,7 @@ static uint32_t faults(void)
 	return bits;
 }
 
-/* How many of its last slices stay. */
+/* Number of last slices of the coroutine to keep. */
 static uint64_t last_of(const struct record *rec, unsigned level, uint32_t fault_bits)
 {
 	uint32_t found = rec->findings | rec->findings_now;
@@ -130,7 +130,7 @@ static void put_findings(struct order *o, const struct view *v)
 	}
 }
 
-/* Halves, quarters, eighths ... of the run: however many fit, they are spread over it. */
+/* Halves, quarters, eighths, ... of the run: any prefix of the order is spread over the run. */
 static void put_spread(struct order *o, size_t nr)
 {
 	size_t step, at;

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thin.h - which slices stay when not all have room.
+ * thin.h - select the slices to keep if not all fit.
  *
- * Two ways to be in: a slice that is worth it by itself (of a coroutine that a finding is
- * about, or among the last of its coroutine), and a block that is kept whole.
+ * A slice is kept for one of two reasons: by itself (its coroutine has a finding, or it is among
+ * the last slices of its coroutine), or as part of a block that is kept whole.
  */
 #ifndef VIEW_THIN_H
 #define VIEW_THIN_H
 
 #include "view/view_data.h"
 
-/* From generous to nothing. */
+/* From the most generous level to none. */
 #define THIN_LEVELS 5u
 
-/* Which slices stay by themselves at a level, as "the last 8 of each coroutine, ..."; NULL: none.
- */
+/* The rule of a level as text: "the last 8 of each coroutine, ..."; NULL: keeps none. */
 const char *thin_rule(unsigned level);
 
-/* How many slices that is. */
+/* Number of slices that the level keeps. */
 uint64_t thin_count(const struct view *v, unsigned level);
 
-/* A bit per slice: it stays.  NULL and words on failure; the caller frees. */
+/* One bit per slice: set if kept.  The caller frees it.  NULL with a message in @err. */
 uint8_t *thin_mark(struct view *v, unsigned level, struct err *err);
 
 /*
- * All blocks, those to be kept whole first in front: the last one, where findings are, the
- * first one, then spread over the run.  NULL without memory; the caller frees.
+ * All blocks in the order in which to keep them whole: the last one, those with findings, the first
+ * one, then spread over the run.  The caller frees it.  NULL: no memory.
  */
 size_t *thin_order(const struct view *v);
 

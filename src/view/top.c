@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.c - the loop: a picture now and then, keys, signals.
+ * top.c - the main loop of the terminal view: pictures, keys, signals.
  *
- * Signals that end us are blocked but for the one place where we wait, so that they always find
- * the terminal in a state that we can leave.  SIGTSTP and SIGWINCH are ncurses's own.
+ * Signals that end the process are blocked except where it waits, so that they always arrive with
+ * the terminal in a state that can be restored. ncurses handles SIGTSTP and SIGWINCH.
  */
 #include "view/top_screen.h"
 
@@ -62,7 +62,10 @@ static void release_signals(const struct held *h)
 
 /* ---- pictures -------------------------------------------------------------------- */
 
-/* The chosen one stays chosen wherever it goes; if it is gone, whoever has its place. */
+/*
+ * The selection follows its coroutine; if the coroutine is destroyed, the row in its position is
+ * selected.
+ */
 static void follow_selected(struct top *t)
 {
 	size_t i;
@@ -89,7 +92,7 @@ static void limit_cursor(struct top *t)
 		t->first = t->rows.nr > page ? t->rows.nr - page : 0;
 }
 
-/* What is shown has changed: make it anew. */
+/* The choice changed: rebuild the rows. */
 static void choose(struct top *t)
 {
 	if (top_rows_make(&t->rows, &t->picture, &t->places, &t->choice) < 0)
@@ -98,7 +101,7 @@ static void choose(struct top *t)
 	limit_cursor(t);
 }
 
-/* The last picture stays when there can be no other. */
+/* Keeps the last picture if no new one can be taken. */
 static void take_picture(struct top *t)
 {
 	struct top_picture p;
@@ -157,7 +160,7 @@ static void type(struct top *t, int key)
 		t->typing = false;
 		t->choice.filter[0] = '\0';
 	} else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && size) {
-		/* A whole character of several bytes. */
+		/* Remove a whole multi-byte character. */
 		while (size && (t->choice.filter[size - 1] & 0xc0) == 0x80)
 			size--;
 		t->choice.filter[size ? size - 1 : 0] = '\0';
@@ -178,7 +181,7 @@ static void enter_mode(struct top *t, enum top_mode mode)
 	}
 	t->mode = mode;
 	t->scroll = 0;
-	/* Its last events are not in the picture yet. */
+	/* The picture does not contain the coroutine's last events yet. */
 	if (mode == TOP_DETAILS && !t->over[0] && !t->paused)
 		take_picture(t);
 }
@@ -193,7 +196,7 @@ static void leave_mode(struct top *t)
 	t->scroll = 0;
 }
 
-/* True: it was one of moving. */
+/* True if @key moves the cursor. */
 static bool move_key(struct top *t, int key)
 {
 	switch (key) {
@@ -215,7 +218,7 @@ static bool move_key(struct top *t, int key)
 	case 'g':
 		move_by(t, -(1L << 40));
 		t->has_selected = t->mode != TOP_LIST &&
-				  t->has_selected; /* the first, whoever that is */
+				  t->has_selected; /* the first row, whichever it is */
 		return true;
 	case KEY_END:
 	case 'G':
@@ -226,10 +229,10 @@ static bool move_key(struct top *t, int key)
 	}
 }
 
-/* True: it was one of choosing. */
+/* True if @key changes the choice. */
 static bool choice_key(struct top *t, int key)
 {
-	static const char sorts[] = "arinste"; /* as enum top_sort */
+	static const char sorts[] = "arinste"; /* in the order of enum top_sort */
 	static const uint8_t states[] = { TRACE_STATE_RUNNING, TRACE_STATE_READY,
 					  TRACE_STATE_SUSPENDED, TRACE_STATE_NEW,
 					  TRACE_STATE_ENDED };
@@ -255,7 +258,7 @@ static void change_interval(struct top *t, bool longer)
 		t->interval_ms = ms;
 }
 
-/* False: enough. */
+/* False: quit. */
 static bool press(struct top *t, int key)
 {
 	if (key == KEY_RESIZE) {
@@ -297,7 +300,7 @@ static bool press_all(struct top *t)
 
 /* ---- the loop -------------------------------------------------------------------- */
 
-/* Until @until_ns, a key or a signal.  False: the terminal is gone. */
+/* Wait until @until_ns, a key or a signal.  False: the terminal was closed. */
 static bool wait_until(uint64_t until_ns, const struct held *held)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -318,7 +321,9 @@ static void loop(struct top *t, const struct held *held)
 
 		if (now >= next_ns && !t->paused && !t->over[0])
 			take_picture(t);
-		/* From now, not from then: on a slow machine pictures must not queue up. */
+		/*
+		 * Count from the end of this picture: on a slow machine pictures must not queue up.
+		 */
 		if (now >= next_ns)
 			next_ns = clock_now_ns() + (uint64_t)t->interval_ms * NS_PER_MS;
 		top_screen_draw(t);
@@ -336,7 +341,10 @@ int top_run(struct top_source *source, const struct top_options *options, int *s
 	struct held held;
 
 	*sig = 0;
-	/* While a failure can still be told on a terminal that is not ours yet. */
+	/*
+	 * Take the first picture before the terminal is taken over, so that an error can be printed
+	 * normally.
+	 */
 	if (top_picture_take(source, &t.picture, 0, err) < 0)
 		return err->code;
 	choose(&t);

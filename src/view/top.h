@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.h - a running program's coroutines in a terminal.
+ * top.h - show the coroutines of a running program in a terminal.
  *
- * The terminal is left as it was found, however it ends.  A run that is over stays on the
- * screen as it was last seen.
+ * The terminal is restored on every exit.  A run that is over stays on the screen as it was last
+ * seen.
  */
 #ifndef VIEW_TOP_H
 #define VIEW_TOP_H
@@ -15,17 +15,17 @@
 
 struct top_options {
 	uint32_t interval_ms;
-	struct top_choice choice; /* to begin with */
+	struct top_choice choice; /* initial choice */
 };
 
 /*
- * Show @source until the user has seen enough.  0, or -errno and words; *@sig is the signal
- * that ended it, 0: the user did.
+ * Show @source until the user quits. 0, or a negative errno with a message in @err; *@sig is the
+ * signal that ended it, 0: the user quit.
  */
 int top_run(struct top_source *source, const struct top_options *options, int *sig,
 	    struct err *err);
 
-/* The version of ncurses that this was built with; NULL: without. */
+/* The version of ncurses that this was built with; NULL: built without it. */
 const char *top_library(void);
 
 #endif

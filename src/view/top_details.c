@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_details.c - one coroutine in full, and the help: lines that scroll. */
+/* top_details.c - the details of one coroutine, and the help: text that scrolls. */
 #include "view/top_screen.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define CHAIN_MAX 16
 
-/* Lines are drawn as they come: those above the top and below the end are only counted. */
+/* Lines are drawn one by one; those above the top and below the end are only counted. */
 struct paper {
 	const struct top *t;
 	int top, height, width;
@@ -37,7 +37,7 @@ static void put_line(struct paper *p, const char *fmt, ...)
 	top_put(p->t, p->top + (int)(at - p->t->scroll), 0, p->width, text);
 }
 
-/* It does not help to scroll beyond the end. */
+/* Do not scroll beyond the end. */
 static void limit_scroll(struct top *t, const struct paper *p)
 {
 	size_t most = p->line > (size_t)p->height ? p->line - (size_t)p->height : 0;
@@ -101,7 +101,7 @@ static void put_life(struct paper *out, struct top *t, const struct top_row *row
 		 co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
 }
 
-/* Who made it, and who made them, as far as they are still there. */
+/* The chain of parents, as far as they are alive. */
 static void put_chain(struct paper *out, struct top *t, const struct top_row *row)
 {
 	uint64_t id = row->c->co.parent;
@@ -147,7 +147,7 @@ static void put_event(struct paper *out, struct top *t, const struct told_event 
 
 	report_waits_for(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource, why,
 			 sizeof(why));
-	/* What it did to another, or another to it. */
+	/* An event between this coroutine and another one. */
 	if (ev->probe_id != of->co.probe_id)
 		snprintf(whom, sizeof(whom), "of %" PRIu64, ev->probe_id);
 	else if (ev->kind == TRACE_WAKE && ev->peer)
@@ -158,7 +158,7 @@ static void put_event(struct paper *out, struct top *t, const struct told_event 
 		 why);
 }
 
-/* What is still in memory; the rest is in the trace. */
+/* Events still in shared memory; older ones are in the trace. */
 static void put_events(struct paper *out, struct top *t, const struct recover_coroutine *of)
 {
 	const struct recover *r = &t->picture.r;

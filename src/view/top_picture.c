@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* top_picture.c - a run that goes on as of one moment, and how fast since the moment before. */
+/*
+ * top_picture.c - the state of a running program at one moment, with rates since the previous
+ * picture.
+ */
 #include "view/top_picture.h"
 
 #include <errno.h>
@@ -12,10 +15,10 @@
 #include "ctp/find.h"
 #include "ctp/running.h"
 
-/* A collector that is awake answers within a scan; one that is stopped must not stop us. */
+/* A running collector answers within one poll; a stopped one must not block this process. */
 #define ASK_MS 100
 
-/* Chunks of each lane: for who runs where; and for what one coroutine did last. */
+/* Chunks to read per lane: to find what runs where, and for the last events of one coroutine. */
 #define CHUNKS    1
 #define CHUNKS_OF 8
 #define EVENTS_OF 64
@@ -35,7 +38,7 @@ int top_source_open(struct top_source *s, const char *region, struct err *err)
 
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
-	/* Programs are found by it in /proc/PID/maps: as it is there. */
+	/* Resolve the path: programs are found by comparing with /proc/PID/maps. */
 	s->region = file ? realpath(file, NULL) : NULL;
 	free(file);
 	if (!s->region) {
@@ -43,7 +46,7 @@ int top_source_open(struct top_source *s, const char *region, struct err *err)
 		err_hint(err, "'corotracer snapshot -l' lists the collectors that are running");
 		return err->code;
 	}
-	/* A fifo must not keep us. */
+	/* Do not block on a fifo. */
 	s->fd = open(s->region, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (s->fd < 0)
 		err_errno(err, "cannot open the region '%s'", s->region);
@@ -73,7 +76,7 @@ static double per_second(uint64_t count, uint64_t ns)
 	return ns ? (double)count * (double)NS_PER_SEC / (double)ns : 0;
 }
 
-/* Room for unit @number; NULL without memory, then its rate is that since its birth. */
+/* Slot for unit @number; NULL: no memory, and the rate is the one since its creation. */
 static struct top_past *past_of(struct top_pasts *p, uint32_t number)
 {
 	uint32_t nr = p->nr ? p->nr : 1024;
@@ -144,7 +147,7 @@ static void ask_collector(struct top_source *s, struct top_picture *p)
 	p->status = json_incref(s->status);
 }
 
-/* Without a collector's word: what lanes and lives say, which lacks those that are over. */
+/* Without the collector's answer: sums over lanes and live coroutines, without those destroyed. */
 static void count_events(struct top_picture *p)
 {
 	size_t i;
@@ -219,7 +222,7 @@ int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, s
 		return err->code;
 	}
 	p->moment = recover_moment(&p->r);
-	/* At its end a collector takes the lives out of the region: that is no picture. */
+	/* A collector that exits removes the coroutines from the region: discard such a picture. */
 	if (!region_is_live(s->fd))
 		refuse_dead(s->region, err);
 	else if (make_rows(s, p, err) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_place.c - where a coroutine of a running program waits, in words. */
+/* top_place.c - where a coroutine of a running program waits, as text. */
 #include "view/top_place.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "analyze/modules.h"
 
-/* A program that waits at ever new addresses must not fill our memory. */
+/* Bounds the memory for a program that waits at ever new addresses. */
 #define ADDRS_MAX 262144u
 
 static const char *base_name(const char *path)
@@ -36,9 +36,9 @@ static const char *place_of_site(struct top_places *t, const struct trace_site *
 		t->sites = more;
 		t->nr_sites = nr;
 	}
-	/* A site never changes: it is filled before it is told. */
+	/* A site never changes: it is complete before its id is published. */
 	if (!t->sites[i]) {
-		/* A table has no room for directories. */
+		/* The table has no space for directories. */
 		site_text(text, sizeof(text), base_name(site->file), site->line, site->function);
 		t->sites[i] = strdup(text);
 	}
@@ -97,7 +97,7 @@ static bool make_room(struct top_places *t)
 
 static const char *place_of_addr(struct top_places *t, uint32_t pid, uint64_t addr)
 {
-	/* Addresses of two processes that fall together are of one program, or nearly so. */
+	/* If the keys of two processes collide, the processes run (almost) the same program. */
 	uint64_t key = addr ^ (uint64_t)pid << 48, at;
 	char *text;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_place.h - where a coroutine of a running program waits, in words.
+ * top_place.h - where a coroutine of a running program waits, as text.
  *
- * By the site that the program told, else by its address: then the files that the program has
- * mapped are looked at, once for each address.
+ * Uses the site that the program registered, else the address: then the files that the program has
+ * mapped are read, once per address.
  */
 #ifndef VIEW_TOP_PLACE_H
 #define VIEW_TOP_PLACE_H
@@ -14,18 +14,18 @@
 #include "ctp/recover.h"
 
 struct top_places {
-	char **sites; /* by number - 1; NULL: not made yet */
+	char **sites; /* by id - 1; NULL: not formatted yet */
 	uint32_t nr_sites;
-	struct u64map addrs; /* of pid and address: 1 + index in texts */
+	struct u64map addrs; /* pid and address to 1 + index in texts */
 	char **texts;
 	size_t nr_texts, room;
 	struct modules modules;
-	size_t nr_modules; /* that symbols knows */
+	size_t nr_modules; /* already added to symbols */
 	struct symbols *symbols;
-	struct u64map pids; /* whose modules were read */
+	struct u64map pids; /* processes whose modules were read */
 };
 
-/* Before each picture: what was learnt of addresses is forgotten where it became too much. */
+/* Call before each picture: clears the cache of addresses if it has grown too large. */
 void top_places_begin(struct top_places *t);
 
 /*

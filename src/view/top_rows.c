@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_rows.c - which coroutines of a picture are shown, and in which order. */
+/* top_rows.c - select and sort the coroutines of a picture. */
 #include "view/top_rows.h"
 
 #include <endian.h>
@@ -50,7 +50,7 @@ struct sorting {
 	const struct top_choice *choice;
 };
 
-/* Who waits is of the most interest, who has ended of the least. */
+/* Waiting coroutines are most interesting, ended ones least. */
 static uint64_t rank(uint8_t state)
 {
 	static const uint8_t ranks[NR_TRACE_STATES] = {
@@ -61,7 +61,7 @@ static uint64_t rank(uint8_t state)
 	return ranks[state];
 }
 
-/* The first bytes of a text as a number that is ordered as they are; no text comes last. */
+/* The first bytes of a text as a number with the same order; an empty text sorts last. */
 static uint64_t prefix(const char *text)
 {
 	uint64_t word = 0;
@@ -72,7 +72,7 @@ static uint64_t prefix(const char *text)
 	return be64toh(word);
 }
 
-/* What comes first has the smallest. */
+/* The smallest key is shown first. */
 static uint64_t key_of(const struct sorting *s, const struct top_row *row)
 {
 	const struct recover_coroutine *c = row->c;
@@ -115,7 +115,7 @@ static int compare(const void *a, const void *b, void *arg)
 
 	if (!order)
 		order = compare_texts(s, p, q);
-	/* Always the same among equals: rows must not dance. */
+	/* A total order: rows must not change places between pictures. */
 	if (!order)
 		order = p->c->co.probe_id < q->c->co.probe_id
 				? -1

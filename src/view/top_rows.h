@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_rows.h - which coroutines of a picture are shown, and in which order. */
+/* top_rows.h - select and sort the coroutines of a picture. */
 #ifndef VIEW_TOP_ROWS_H
 #define VIEW_TOP_ROWS_H
 
@@ -7,7 +7,7 @@
 #include "view/top_place.h"
 
 enum top_sort {
-	TOP_BY_AGE, /* who waits comes first, the longest first */
+	TOP_BY_AGE, /* waiting coroutines first, longest wait first */
 	TOP_BY_RATE,
 	TOP_BY_ID,
 	TOP_BY_NAME,
@@ -23,15 +23,15 @@ struct top_choice {
 	enum top_sort sort;
 	bool reverse;
 	bool hidden[NR_TRACE_STATES];
-	char filter[TOP_FILTER_SIZE]; /* a part of the name or the place, whatever the case */
+	char filter[TOP_FILTER_SIZE]; /* part of the name or the place, case-insensitive */
 };
 
 struct top_shown {
 	uint64_t key;
-	uint32_t row; /* in the picture */
+	uint32_t row; /* index in the picture */
 };
 
-/* All zero is none. */
+/* All zero: empty. */
 struct top_rows {
 	struct top_shown *at;
 	size_t nr, room;
@@ -42,7 +42,7 @@ int top_rows_make(struct top_rows *rows, const struct top_picture *p, struct top
 		  const struct top_choice *choice);
 void top_rows_release(struct top_rows *rows);
 
-/* "age"; and back: NR_TOP_SORTS for what is none. */
+/* "age"; and the reverse: NR_TOP_SORTS for an unknown name. */
 const char *top_sort_name(enum top_sort sort);
 enum top_sort top_sort_from_name(const char *name);
 
@@ -50,7 +50,7 @@ enum top_sort top_sort_from_name(const char *name);
 const char *top_row_place(const struct top_row *row, const struct top_picture *p,
 			  struct top_places *places);
 
-/* How long it has been in its state; 0: not known. */
+/* Time in its state; 0: unknown. */
 uint64_t top_row_age(const struct top_row *row, const struct top_picture *p);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_screen.c - text that harms no terminal, the head, the list.
+ * top_screen.c - text that is safe for a terminal, the header, the list.
  *
- * Names come from a stranger's memory.  Only characters that take a column and do nothing else
- * reach the terminal, in whichever encoding it has.
+ * Names come from untrusted memory.  Only characters that occupy columns and do nothing else reach
+ * the terminal, in the terminal's encoding.
  */
 #include "view/top_screen.h"
 
@@ -20,11 +20,11 @@
 #include "ctp/running.h"
 #include "view/ncursesw_loader.h"
 
-#define HEAD_LINES 4 /* with the titles of the columns */
+#define HEAD_LINES 4 /* including the column titles */
 
 /* ---- text --------------------------------------------------------------------- */
 
-/* Columns of @cp as we show it; 0: it is left out. */
+/* Columns of @cp as shown; 0: omitted. */
 static int width_of(const struct top *t, uint32_t cp)
 {
 	int width;
@@ -32,7 +32,7 @@ static int width_of(const struct top *t, uint32_t cp)
 	if (cp < 0x80)
 		return 1;
 	if (!t->is_utf8)
-		return 1; /* a question mark */
+		return 1; /* shown as a question mark */
 	width = wcwidth((wchar_t)cp);
 	return width < 0 ? 1 : width;
 }
@@ -64,7 +64,7 @@ void top_put(const struct top *t, int y, int x, int width, const char *text)
 		size_t len = utf8_next(text, size, &cp);
 		int columns = width_of(t, cp);
 
-		/* The last column says that there is more. */
+		/* The last column shows that the text continues. */
 		if (columns && used + columns > width - (size > len)) {
 			if (used < width)
 				ncursesw.addch(size > len ? '>' : ' ');
@@ -124,9 +124,9 @@ void top_why(const struct recover_coroutine *c, char *buf, size_t size)
 	report_waits_for(c->co.reason, c->co.has_resource, c->co.resource, buf, size);
 }
 
-/* ---- the head ------------------------------------------------------------------ */
+/* ---- the header ---------------------------------------------------------------- */
 
-/* "./server --port 80"; strangers' words, put through top_put(). */
+/* "./server --port 80": untrusted text, to be written with top_put(). */
 static void command_of(const struct top *t, char *buf, size_t size)
 {
 	const json_t *words = json_object_get(t->picture.status, "command");
@@ -208,7 +208,7 @@ static const char *rate_text(char buf[TEXT_SIZE], double rate)
 	return buf;
 }
 
-/* Loss first: it must not be what a narrow screen cuts off. */
+/* Loss first: a narrow screen must not cut it off. */
 static void draw_rates(struct top *t, int width)
 {
 	const struct top_picture *p = &t->picture;
@@ -243,7 +243,7 @@ struct columns {
 	int at[NR_COLUMNS], width[NR_COLUMNS]; /* 0: not shown */
 };
 
-/* Less room: first the thread goes, then rate, why, name. */
+/* On a narrow screen, omit columns in this order: thread, rate, why, name. */
 static void lay_out(struct columns *c, int width)
 {
 	static const int fixed[NR_COLUMNS] = {
@@ -265,7 +265,7 @@ static void lay_out(struct columns *c, int width)
 	for (i = 0; i < NR_COLUMNS; i++) {
 		int w = fixed[i];
 
-		/* The place is the longest, and gets two shares. */
+		/* The place is the longest text, and gets two shares. */
 		if (!w)
 			w = i == COL_SITE ? left * 2 / flexible : left / flexible;
 		if (i == COL_WHY || (i == COL_SITE && !has[COL_WHY]))
@@ -357,7 +357,7 @@ static void draw_list(struct top *t, int top, int height, int width)
 			      : "no coroutine is there");
 }
 
-/* ---- the foot -------------------------------------------------------------------- */
+/* ---- the footer ------------------------------------------------------------------ */
 
 static void draw_foot(struct top *t, int width)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* top_terminal.c - take the terminal, and give it back.  By itself: term.h has macros for words. */
+/*
+ * top_terminal.c - set up and restore the terminal.  A separate file: term.h defines macros with
+ * common names.
+ */
 #include "view/top_screen.h"
 
 #include <errno.h>
@@ -44,8 +47,9 @@ static void open_colors(struct top *t)
 }
 
 /*
- * Terminals send arrows in two forms, by a mode that is set when a key is first waited for: after
- * a stop one may come before that, and must not be taken for an Escape and some letters.
+ * Terminals send arrow keys in two forms, depending on a mode that is set when a key is first
+ * waited for.  After a stop an arrow key may arrive before that, and must not be read as Escape and
+ * letters.
  */
 static void know_both_forms(void)
 {
@@ -75,13 +79,16 @@ int top_screen_open(struct top *t, struct err *err)
 		rc = dynlib_load(&terminfo_file, err);
 	if (rc < 0)
 		return rc;
-	/* NULL: it cannot move the cursor; (char *)-1 only for what is no name of a string. */
+	/*
+	 * NULL: the terminal cannot move the cursor. (char *)-1 is returned only for names that are
+	 * not string capabilities.
+	 */
 	if (terminfo.setupterm(NULL, fileno(stdout), &rc) != OK || !terminfo.tigetstr("cup")) {
 		err_set(err, -ENOTTY, "the terminal '%s' cannot show a screen", term ? term : "");
 		err_hint(err, "set TERM, or use 'corotracer top --once'");
 		return err->code;
 	}
-	terminfo.del_curterm(*terminfo.cur_term); /* newterm() makes its own */
+	terminfo.del_curterm(*terminfo.cur_term); /* newterm() creates its own */
 	screen = ncursesw.newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err_set(err, -ENOTTY, "the terminal '%s' cannot be used", term);
@@ -102,7 +109,7 @@ void top_screen_close(void)
 {
 	if (!screen)
 		return;
-	/* Where a terminal has no other screen to go back to, a line for whoever comes next. */
+	/* On a terminal without an alternate screen, leave an empty line for the next output. */
 	ncursesw.move(*ncursesw.LINES - 1, 0);
 	ncursesw.clrtoeol();
 	ncursesw.refresh();

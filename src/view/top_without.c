@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_without.c - the terminal view of a build that has no ncurses. */
+/* top_without.c - stubs for a build without ncurses. */
 #include "view/top.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c - what the dashboard shows of a trace, finished or still growing. */
+/* view.c - the data of the dashboard for a finished or growing trace. */
 #include "view/view.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---- findings --------------------------------------------------------------- */
 
-/* Which coroutines the findings are about. */
+/* Mark the coroutine of a finding. */
 static void found(void *arg, const struct finding *finding)
 {
 	struct view *v = arg;
@@ -62,7 +62,7 @@ static int write_report(struct view *v, struct bytes *out)
 	return rc ? rc : out->error;
 }
 
-/* Bits by detector for each place. */
+/* Collect bits by detector for each place. */
 static int note_sites(struct view *v)
 {
 	const struct model *m = view_model(v);
@@ -82,7 +82,7 @@ static int note_sites(struct view *v)
 	return 0;
 }
 
-/* The findings are as they are to be shown: keep what they say. */
+/* Called while the findings are in their final form: store the report. */
 static int keep_findings(void *arg)
 {
 	struct view *v = arg;
@@ -133,7 +133,7 @@ struct view *view_new(const struct view_options *options)
 	return v;
 }
 
-/* The words that the temporary file had, or that memory is short. */
+/* The error of the temporary file, or out of memory. */
 static int failed(struct view *v, int code, struct err *err)
 {
 	if (v->err.code) {
@@ -174,14 +174,14 @@ static void set_times(struct view *v, uint64_t end_ts)
 static void set_stats(struct view *v, const struct trace_stats *stats)
 {
 	v->stats = *stats;
-	v->stats.sidecar_path = NULL; /* the reader's own */
+	v->stats.sidecar_path = NULL; /* owned by the reader */
 }
 
 static void next_tick(struct view *v)
 {
 	v->tick++;
 	v->names_at[v->tick % VIEW_TICKS_KEPT] = (uint32_t)view_model(v)->names.nr;
-	/* What comes from now on belongs to the next. */
+	/* Changes from now on belong to the next tick. */
 	v->series.tick = v->tick + 1;
 }
 
@@ -270,7 +270,7 @@ int view_take_json(struct json_writer *j, struct bytes *out)
 	return rc ? rc : out->error;
 }
 
-/* The index of all blocks as they are. */
+/* The index with all blocks whole. */
 static int whole_index(struct view *v, struct bytes *out)
 {
 	size_t nr = v->spool.nr_blocks, i;

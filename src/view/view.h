@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - what the dashboard shows of a trace, finished or still growing.
+ * view.h - the data of the dashboard for a finished or growing trace.
  *
  *	struct view *v = view_new(&options);
  *
@@ -9,17 +9,17 @@
  *	view_finish(v, trace_reader_stats(reader), &err);
  *	view_section(v, "coros", &bytes, &err);
  *
- * and of a trace that is still being written
+ * and for a trace that is still being written
  *
- *	view_add(v, &item, &err) as they come, then now and then
+ *	view_add(v, &item, &err) for each item, then from time to time
  *	view_tick(v, trace_reader_stats(reader), now_ts, &err);
  *	view_delta(v, since, &bytes, &err);
  *
- * Sections are as docs/view-format.md has them.  Memory follows the coroutines that are kept
- * (view_options.coros_max, and all that are alive), not the events: slices beyond the last
- * 32,768 are in a temporary file without a name.
+ * Sections are described in docs/view-format.md.  Memory grows with the coroutines that are kept
+ * (view_options.coros_max, and all that are alive), not with the events: slices beyond the last
+ * 32,768 are in an unnamed temporary file.
  *
- * Not for two threads at a time: whoever has several locks around each call.
+ * Not thread-safe: a caller with several threads must lock around each call.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
@@ -35,39 +35,36 @@
 #define VIEW_COROS_MAX 200000u
 
 struct view_options {
-	const char *trace;   /* its name, for the page; must outlive the view */
-	uint64_t min_age_ns; /* as analysis_options has it; 0: as usual */
-	size_t coros_max;    /* listed; 0: VIEW_COROS_MAX */
+	const char *trace;   /* name for the page; must outlive the view */
+	uint64_t min_age_ns; /* as in analysis_options; 0: default */
+	size_t coros_max;    /* listed coroutines; 0: VIEW_COROS_MAX */
 };
 
 struct view;
 
-/* NULL without memory. */
+/* NULL: no memory. */
 struct view *view_new(const struct view_options *options);
 
-/* 0 or a negative errno, with words: no memory, or no room for the temporary file. */
+/* 0 or a negative errno with a message in @err: no memory, or no space for the temporary file. */
 int view_add(struct view *v, const struct trace_item *item, struct err *err);
 
-/* The trace is over: findings are final. @stats are copied. */
+/* The trace is complete: findings become final.  @stats is copied. */
 int view_finish(struct view *v, const struct trace_stats *stats, struct err *err);
 
 /*
- * The trace goes on: how it is at @now_ts (CLOCK_MONOTONIC; 0: at the last event) with the
+ * Update a growing trace to its state at @now_ts (CLOCK_MONOTONIC; 0: at the last event), with the
  * findings that are true then.  Sections and deltas show the last tick.  Each call is a tick,
- * numbered from 1 on.
+ * numbered from 1.
  */
 int view_tick(struct view *v, const struct trace_stats *stats, uint64_t now_ts, struct err *err);
 
-/* The number of the last tick; view_finish() is one, too. */
+/* The number of the last tick; view_finish() counts as a tick, too. */
 uint64_t view_ticks(const struct view *v);
 
-/*
- * The section @name ("meta", "slices/3"), not compressed, added to @out.  -ENOENT: there is no
- * such section.
- */
+/* Append the uncompressed section @name ("meta", "slices/3") to @out.  -ENOENT: unknown section. */
 int view_section(struct view *v, const char *name, struct bytes *out, struct err *err);
 
-/* What changed since tick @since (0: everything), one JSON object without a newline in it. */
+/* What changed since tick @since (0: everything), as one JSON object without newlines. */
 int view_delta(struct view *v, uint64_t since, struct bytes *out, struct err *err);
 
 /* As of the last tick; without the path of the sidecar. */
@@ -76,17 +73,17 @@ const struct trace_stats *view_stats(const struct view *v);
 /* Accepts NULL. */
 void view_free(struct view *v);
 
-/* ---- compressed ----------------------------------------------------------- */
+/* ---- compression ---------------------------------------------------------- */
 
-/* gzip, with no time and no name in it: the same bytes give the same. */
+/* gzip without a time or a name: the same input gives the same output. */
 int view_gzip(const struct bytes *in, struct bytes *out, struct err *err);
 
 /* ---- the page ------------------------------------------------------------- */
 
-/* Where the sections go in; once in the page. */
+/* Replaced by the sections; occurs once in the page. */
 #define VIEW_PAGE_MARK "<!--corotracer-data-->"
 
-/* The page that was built in; NULL and words if there is none (WITH_WEB=OFF). */
+/* The embedded page; NULL with a message in @err if there is none (WITH_WEB=OFF). */
 const unsigned char *view_page(size_t *size, struct err *err);
 
 #endif
