@@ -20,7 +20,7 @@ struct request {
 	struct attach_config config;
 	struct recording_info info;
 	const char *file;
-	char *made_name; /* of the buffer's, if nobody gave one */
+	char *made_name; /* from the buffer's name, if no file name is given */
 	uint64_t resize;
 	int verbose;
 	bool list, json, quiet;
@@ -31,11 +31,11 @@ struct session {
 	struct attach attach;
 	struct recording recording;
 	struct recording_info info;
-	bool live_line; /* a terminal: show how far we are */
+	bool live_line; /* stderr is a terminal: show progress */
 	uint64_t shown_ns;
 };
 
-/* ---- where the frames go ------------------------------------------------- */
+/* ---- output of frames ---------------------------------------------------- */
 
 static void wipe_line(struct session *s)
 {
@@ -105,7 +105,7 @@ static void talk(void *arg, int level, const char *text)
 	say("attach", "%s", text);
 }
 
-/* ---- afterwards ---------------------------------------------------------- */
+/* ---- summary ------------------------------------------------------------- */
 
 static const char *end_words(enum attach_end end)
 {
@@ -119,7 +119,7 @@ static const char *end_words(enum attach_end end)
 	return words[end];
 }
 
-/* Counters that the program opened in no thread: their columns are empty. */
+/* Counters that the program could not open in any thread: their columns are empty. */
 static void put_unmeasured(struct json_writer *w, const struct attach *a)
 {
 	const struct counters *c = &a->config.counters;
@@ -219,7 +219,7 @@ static void summary_text(const struct session *s)
 	tell_losses(s);
 }
 
-/* What the program told about its counters, and other oddities. */
+/* Warnings about counters and other irregularities of the program. */
 static void warnings(const struct session *s)
 {
 	const struct attach *a = &s->attach;
@@ -277,7 +277,7 @@ static int begin_info(struct session *s, struct err *err)
 	return 0;
 }
 
-/* The last mark, and the header with what is known now. */
+/* Write the last mark, and the header with the final values. */
 static int finish(struct session *s, struct err *err)
 {
 	const struct attach_stats *st = &s->attach.stats;
@@ -443,7 +443,7 @@ static bool read_comment(struct request *r, const char *path)
 	return true;
 }
 
-/* The first of -d and -D counts. */
+/* Only the first of -d and -D counts. */
 static bool take_comment(struct request *r, int which, const char *value)
 {
 	if (r->info.comment)

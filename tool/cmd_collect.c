@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_collect.c - corotracer collect: serve a region that programs join by themselves. */
+/* cmd_collect.c - corotracer collect: serve a region that programs attach to by themselves. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 
 static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
 
-/* `ready` has no context of its own; there is one session. */
+/* The `ready` callback has no context argument; there is only one session. */
 static bool trace_has_stdout;
 
-/* One line for a shell to take in, or a person to paste. */
+/* Print one line for a shell to evaluate, or for the user to paste. */
 static void print_environment(const char *shm, const char *sock, uint32_t nr_stations)
 {
 	FILE *to = trace_has_stdout ? stderr : stdout;

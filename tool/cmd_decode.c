@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_decode.c - corotracer decode: a recording of frames to CSV, JSON lines or SQLite. */
+/* cmd_decode.c - corotracer decode: convert a recording of frames to CSV, JSON lines or SQLite. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct opt options[] = {
 	[O_FRAME] = { 0, "frame", "NAME", "only frames of this type" },
 	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
 	[O_CRLF] = { 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF" },
-	[O_LF] = { 0, "lf", NULL, NULL }, /* the default; was an option when it was not */
+	[O_LF] = { 0, "lf", NULL, NULL }, /* now the default; kept for compatibility */
 	[O_EXACT] = { 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @" },
 	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
 	{ 0, NULL, NULL, NULL },
@@ -26,7 +26,7 @@ struct request {
 	bool json, quiet;
 };
 
-/* ---- afterwards ---------------------------------------------------------- */
+/* ---- summary ------------------------------------------------------------- */
 
 static bool is_sound(const struct decode_result *r)
 {
@@ -36,7 +36,7 @@ static bool is_sound(const struct decode_result *r)
 	       !(s->ended && (s->end.c || s->end.b != s->frames));
 }
 
-/* The last mark knows; without it, the numbers tell what is missing between frames. */
+/* The last mark has the exact number; without it, count the gaps in the tickets. */
 static uint64_t lost(const struct recfile_stats *s)
 {
 	return s->ended ? s->end.c : s->gaps;
@@ -153,7 +153,7 @@ static bool take_option(struct request *q, int which, const char *value)
 	return true;
 }
 
-/* Options may stand before and behind the names. */
+/* Options may precede or follow the operands. */
 static int parse(struct request *q, int *argc, char ***argv)
 {
 	struct opt_walk walk = { 0 };

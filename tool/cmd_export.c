@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_export.c - corotracer export KIND: a finished trace or recording for another program.
+ * cmd_export.c - corotracer export KIND: convert a finished trace or recording for another program.
  *
  * Traces go to the sinks of src/export, recordings of frames to the writers of src/frames
  * (export_frames.c).
@@ -37,7 +37,7 @@ enum {
 
 static const struct opt options[] = {
 	[O_IN] = { 'i', "in", "TRACE", "JSON lines, a CTF directory, a recording; - is stdin" },
-	[O_FILE] = { 'f', "file", "FILE", NULL }, /* the same, from when there were frames only */
+	[O_FILE] = { 'f', "file", "FILE", NULL }, /* older alias of -i */
 	[O_OUTPUT] = { 'o', "output", "FILE", "what is made of it; - is standard output" },
 	[O_FULL] = { 0, "full", NULL, "also tables of names, sites, wakes, births and ends" },
 	[O_EXACT] = { 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @" },
@@ -56,7 +56,7 @@ static const struct opt options[] = {
 	{ 0, NULL, NULL, NULL },
 };
 
-/* The place of an option that is just a text. */
+/* The field of an option that is a plain text. */
 static const char **text_of(struct export_options *o, int which)
 {
 	switch (which) {
@@ -119,7 +119,7 @@ static bool take(struct export_job *job, int which, const char *value)
 	}
 }
 
-/* Options may stand before and behind the kind. */
+/* Options may precede or follow the kind. */
 static int parse(struct export_job *job, int *argc, char ***argv)
 {
 	struct opt_walk walk = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_generate.c - `corotracer generate`: C or C++ from a spec.
+ * cmd_generate.c - `corotracer generate`: generate C or C++ from a spec.
  *
- * Both files are written under temporary names first (base/output_file.h): a spec with an
- * error, or a full disk, leaves earlier files unchanged.
+ * Both files are written under temporary names first (base/output_file.h): an error in the spec or
+ * a full disk leaves earlier files unchanged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ struct request {
 	const char *prefix, *folder;
 	enum desc_dialect dialect;
 	bool json, dry_run;
-	/* --tag and --option in their order: words of a spec. */
+	/* --tag and --option in the order given, as lines of a spec. */
 	char **overrides;
 	size_t nr_overrides;
 	struct desc_tag *tags;
@@ -39,7 +39,7 @@ struct request {
 
 /* ---- the spec ------------------------------------------------------------- */
 
-/* All of the file, or of standard input. */
+/* Read the whole file, or standard input. */
 static char *read_all(const char *path, size_t *size, struct err *err)
 {
 	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
@@ -50,7 +50,7 @@ static char *read_all(const char *path, size_t *size, struct err *err)
 		err_errno(err, "cannot open '%s'", path);
 		return NULL;
 	}
-	/* One byte more than a spec may have, so that it is seen to be too long. */
+	/* One byte more than the limit, to detect a spec that is too long. */
 	text = malloc(SPEC_SIZE_MAX + 1);
 	if (!text) {
 		err_set(err, -ENOMEM, "no memory for '%s'", path);
@@ -71,7 +71,7 @@ static char *read_all(const char *path, size_t *size, struct err *err)
 	return text;
 }
 
-/* As compilers do it: the place, the line, a caret. */
+/* Print the error as compilers do: location, line, caret. */
 static void say_where(const char *file, const struct spec_error *e)
 {
 	unsigned i;
@@ -80,14 +80,14 @@ static void say_where(const char *file, const struct spec_error *e)
 	fprintf(stderr, ":%u:%u: ", e->line, e->column);
 	text_put(stderr, e->text);
 	fputs("\n  ", stderr);
-	/* Tabs stay, so that the caret stands below its place. */
+	/* Keep tabs, so that the caret is below its column. */
 	for (i = 0; e->source[i]; i++)
 		fputc(e->source[i] == '\t' || (unsigned char)e->source[i] >= ' ' ? e->source[i]
 										 : '?',
 		      stderr);
 	fputs("\n  ", stderr);
 	for (i = 0; i < e->caret; i++) {
-		/* What continues a character of UTF-8 takes no column of its own. */
+		/* UTF-8 continuation bytes occupy no column. */
 		if (((unsigned char)e->source[i] & 0xc0) != 0x80)
 			fputc(e->source[i] == '\t' ? '\t' : ' ', stderr);
 	}
@@ -139,7 +139,7 @@ static bool apply(const struct request *req, struct desc *d)
 	return true;
 }
 
-/* The description of req->spec, with its layout; false after saying what is wrong. */
+/* Parse req->spec and compute its layout; false after an error message. */
 static bool understand(const struct request *req, struct desc *d)
 {
 	struct spec_error error;
@@ -191,7 +191,7 @@ static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE
 
 struct outputs {
 	char header[4096], source[4096];
-	char name[512]; /* without folder and suffix */
+	char name[512]; /* without directory and suffix */
 };
 
 static bool name_files(const struct request *req, const struct desc *d, struct outputs *o)
@@ -216,7 +216,7 @@ static bool write_files(const struct request *req, const struct desc *d, const s
 	struct err err = { 0 };
 	bool good;
 
-	/* Both or none: one alone would be compiled with its old half. */
+	/* Commit both or neither: one new file would be compiled with an old one. */
 	good = write_one(&e, emit_header, &header, o->header, &err) == 0 &&
 	       write_one(&e, emit_source, &source, o->source, &err) == 0 &&
 	       outfile_commit(&header, &err) == 0 && outfile_commit(&source, &err) == 0;
@@ -227,7 +227,7 @@ static bool write_files(const struct request *req, const struct desc *d, const s
 	return good;
 }
 
-/* ---- what is said about it ---------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
 static int print_json(const struct request *req, const struct desc *d, const struct outputs *o)
 {
@@ -281,7 +281,7 @@ static int generate(const struct request *req)
 
 enum { OPT_OUTPUT, OPT_PREFIX, OPT_TAG, OPT_OPTION, OPT_DIALECT, OPT_DRY_RUN, OPT_JSON };
 
-/* "--tag K V" as the existing tool has it, or "--tag K=V". */
+/* "--tag K V" as in the existing tool, or "--tag K=V". */
 static bool take_tag(struct request *req, const char *key, struct opt_walk *walk, int argc,
 		     char **argv)
 {
@@ -303,7 +303,7 @@ static bool take_tag(struct request *req, const char *key, struct opt_walk *walk
 	return (tags->key && tags->value) || no_memory();
 }
 
-/* How many words an option has, by those that are there. */
+/* Number of words that an option needs, from its first words. */
 static size_t words_wanted(const char *words)
 {
 	if (!strncmp(words, "runtime", 7) || !strncmp(words, "tag", 3) ||
@@ -321,7 +321,7 @@ static size_t words_in(const char *words)
 	return nr;
 }
 
-/* "--option debug true", in one argument or in as many as there are words. */
+/* "--option debug true", in one argument or in one argument per word. */
 static bool take_option(struct request *req, const char *first, struct opt_walk *walk, int argc,
 			char **argv)
 {
@@ -356,7 +356,7 @@ static bool take_dialect(struct request *req, const char *word)
 	return false;
 }
 
-/* A name of files, not a way to another place. */
+/* The prefix is part of a file name, and must not contain a path. */
 static bool take_prefix(struct request *req, const char *prefix)
 {
 	req->prefix = prefix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_help.c - corotracer help: the commands by instrument, or one of them in full. */
+/* cmd_help.c - corotracer help: list the commands by instrument, or describe one of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void print_instrument(const char *instrument)
 	}
 }
 
-/* Everybody knows what these do: a line for all. */
+/* These commands are well known: one line for all of them. */
 static void print_about(void)
 {
 	bool first = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_html.c - `corotracer html`: a trace as one page that opens in a browser. */
+/* cmd_html.c - `corotracer html`: write a trace as one page for a browser. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_info.c - `corotracer info`: what is in a trace, and is all of it there?
+ * cmd_info.c - `corotracer info`: show what is in a trace, and whether it is complete.
  *
- * The trace is read as a stream, so its size does not matter.  What was lost only
- * the collector knew; where it did not say so the answer is that nobody knows, not zero.
+ * The trace is read as a stream, so its size does not matter.  Only the collector knows what was
+ * lost; without its totals the answer is "unknown", not zero.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cmd.h"
 #include "info.h"
 
-/* ---- gather -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static int read_items(struct info *info, struct trace_reader *reader, struct err *err)
 {
@@ -73,7 +73,7 @@ static int show(const struct info *info, bool json)
 	return info_is_sound(info) ? EXIT_OK : EXIT_FAILED;
 }
 
-/* A report of zeros would be an answer to another question. */
+/* Only corrupt lines: an error is more useful than a report of zeros. */
 static bool is_no_trace(const struct info *info)
 {
 	return !info->sum.events && info->stats.lines.garbage;

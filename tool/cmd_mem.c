@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem.c - corotracer mem: the way to its commands, and what they have in common. */
+/* cmd_mem.c - corotracer mem: dispatch to its subcommands, and functions they share. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_mem_cc.c - corotracer mem cc, mem c++: a compiler that makes traced programs.
+ * cmd_mem_cc.c - corotracer mem cc, mem c++: a compiler wrapper that builds traced programs.
  *
- * Everything behind the command is the compiler's, word for word, so that it can stand where
- * CC and CXX stand; what is ours comes from the environment, or first.  src/memory/wrap.c
- * decides what to run; here is where the compiler and our libraries are found, and the running.
+ * All arguments are passed to the compiler unchanged, so that the command can be used as CC and
+ * CXX; the wrapper's own options come from the environment, or come first. src/memory/wrap.c
+ * decides what to run; this file finds the compiler and the libraries, and runs the commands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 struct request {
 	const struct command *cmd;
 	bool cxx;
-	bool show; /* print the commands, run nothing */
+	bool show; /* print the commands without running them */
 	char compiler[PATH_MAX];
 	char libdir[PATH_MAX];
 	char includedir[PATH_MAX];
@@ -39,7 +39,7 @@ static bool exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-/* @name as a shell would find it, to @out. */
+/* Find @name in PATH, as a shell does; the result is in @out. */
 static bool in_path(const char *name, char *out, size_t size)
 {
 	const char *path = getenv("PATH");
@@ -59,7 +59,7 @@ static bool in_path(const char *name, char *out, size_t size)
 	return false;
 }
 
-/* Our own file: libraries are found from where it lies. */
+/* The path of this executable: the libraries are found relative to it. */
 static bool self(char *out)
 {
 	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
@@ -95,7 +95,7 @@ static bool find_compiler(struct request *r, const char *chosen)
 	return true;
 }
 
-/* Is it there?  Then that is it, with the headers in @include. */
+/* If the library exists in @libdir, use it, with the headers in @include. */
 static bool library_in(struct request *r, const char *libdir, const char *include)
 {
 	char *path, *real;
@@ -114,7 +114,7 @@ static bool library_in(struct request *r, const char *libdir, const char *includ
 	return true;
 }
 
-/* Beside the tool as it is built, or as it is installed. */
+/* Search relative to the tool, in the build tree and as installed. */
 static bool find_library(struct request *r)
 {
 	static const char *const places[][2] = { { "lib", "include" },
@@ -142,7 +142,7 @@ static bool find_library(struct request *r)
 	return false;
 }
 
-/* gcc and clang want different words; who is it? */
+/* gcc and clang need different options: find out which one it is. */
 static enum wrap_family family(const char *compiler)
 {
 	char real[PATH_MAX], line[256] = "", *name, command[PATH_MAX + 32];
@@ -153,7 +153,7 @@ static enum wrap_family family(const char *compiler)
 		return WRAP_CLANG;
 	if (strstr(name, "gcc") || strstr(name, "g++"))
 		return WRAP_GCC;
-	/* A script, or a link of somebody's: it says who it is. */
+	/* A script or a link with another name: ask for its version. */
 	if (strchr(compiler, '\''))
 		return WRAP_GCC;
 	snprintf(command, sizeof(command), "'%s' --version 2>/dev/null", compiler);
@@ -178,7 +178,7 @@ static void show(const struct words *command)
 	putchar('\n');
 }
 
-/* So many words that the system would refuse them: as the compilers' own response file. */
+/* A command line near the system's limit is passed as a response file. */
 static bool shorten(const struct request *r, const struct words *command, struct words *out,
 		    char *path)
 {
@@ -245,7 +245,7 @@ static int run_one(const struct request *r, const struct words *command, bool la
 	return rc;
 }
 
-/* The objects that we asked for, and the directory. */
+/* Remove the intermediate objects and the temporary directory. */
 static void clean(const struct request *r, const struct wrap_plan *plan)
 {
 	size_t i;
@@ -301,7 +301,7 @@ static int compile(struct request *r, int argc, char **argv)
 		say_error(r->cmd->name, &err);
 		return EXIT_FAILED;
 	}
-	if (plan.needs_tmpdir) { /* now that we know it, with the right name */
+	if (plan.needs_tmpdir) { /* plan again, with the name of the directory */
 		wrap_release(&plan);
 		if (!make_tmpdir(r))
 			return EXIT_FAILED;

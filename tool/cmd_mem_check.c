@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_check.c - corotracer mem check: is a memory trace sound, and what is in it? */
+/* cmd_mem_check.c - corotracer mem check: check a memory trace and count its records. */
 #include <stdio.h>
 #include <string.h>
 

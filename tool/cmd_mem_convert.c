@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_convert.c - corotracer mem convert: a memory trace in the other format. */
+/* cmd_mem_convert.c - corotracer mem convert: convert a memory trace to the other format. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool set_format(struct request *q, const char *value)
 	return q->format_given;
 }
 
-/* Writing would empty it before it is read. */
+/* Opening the output would truncate the input before it is read. */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_dump.c - corotracer mem dump: the records of a memory trace, as text, JSON or CSV. */
+/*
+ * cmd_mem_dump.c - corotracer mem dump: print the records of a memory trace as text, JSON or CSV.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,28 +34,28 @@ enum form { TEXT, CSV, JSON };
 struct dump {
 	const char *path;
 	enum form form;
-	bool exact_text; /* CSV: what looks like a formula stays as it is */
+	bool exact_text; /* CSV: do not guard texts that look like formulas */
 	struct mem_select select;
 	uint64_t skip, count;
 	const struct mem_facts *facts;
 	struct json_writer json;
 };
 
-/* One record and what is known around it. */
+/* One record and its context. */
 struct row {
 	const struct mem_record *r;
 	uint64_t number; /* in the trace */
-	uint64_t thread; /* its id */
+	uint64_t thread; /* thread id */
 	const char *type;
 	uint64_t offset;
-	const struct mem_module *module; /* of the pc */
+	const struct mem_module *module; /* module of the pc */
 };
 
 static const struct mem_module *module_of(const struct mem_facts *f, uint64_t pc)
 {
 	size_t i;
 
-	/* The newest first: what was unloaded may have been followed by something else. */
+	/* Newest first: another module may have been loaded after one was unloaded. */
 	for (i = f->nr_modules; pc && i-- > 0;) {
 		const struct cray_module *m = &f->modules[i].m;
 

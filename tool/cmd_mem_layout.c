@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_layout.c - corotracer mem layout: better layouts of a program's records, and the proof.
+/*
+ * cmd_mem_layout.c - corotracer mem layout: propose better layouts of a program's records, verified
+ * by replay.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,13 +54,13 @@ static bool set_option(struct request *q, int o, const char *value)
 	}
 }
 
-/* It is read more than once. */
+/* The trace is read more than once. */
 static bool can_be_read_again(const char *path)
 {
 	struct stat st;
 
 	if (strcmp(path, "-") != 0 && (stat(path, &st) < 0 || S_ISREG(st.st_mode)))
-		return true; /* what is not there is said when it is opened */
+		return true; /* a missing file is reported when it is opened */
 	say("mem layout", "the trace is read several times, and '%s' can be read only once", path);
 	fputs("hint: put it into a file first\n", stderr);
 	return false;

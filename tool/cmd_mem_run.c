@@ -34,9 +34,9 @@ struct request {
 	bool json, quiet;
 };
 
-/* ---- what came of it ------------------------------------------------------ */
+/* ---- summary -------------------------------------------------------------- */
 
-static bool shown; /* a line of progress is on the terminal */
+static bool shown; /* a progress line is on the terminal */
 
 static void progress(uint64_t size, uint64_t elapsed_ns)
 {
@@ -162,7 +162,7 @@ static bool is_complete(const struct collect_result *r)
 	return true;
 }
 
-/* What the shell would have seen without us, down to the signal; but no second core file. */
+/* End by the same signal as the program, as a shell expects, without a second core file. */
 static void die_as_the_program_did(int sig)
 {
 	struct rlimit none = { 0, 0 };
@@ -192,7 +192,9 @@ static int collect(struct request *q)
 		return EXIT_FAILED;
 	}
 	complete = is_complete(&result);
-	/* Our own troubles turn success into failure; they never hide the program's. */
+	/*
+	 * A failure of the tool turns success into failure, and never hides the program's status.
+	 */
 	status = result.exit_status ? result.exit_status : complete ? EXIT_OK : EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
 	if (q->json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_sim.c - corotracer mem sim: a memory trace through simulated caches. */
+/* cmd_mem_sim.c - corotracer mem sim: replay a memory trace through simulated caches. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const struct opt options[] = {
 	[O_SHOW] = { 0, "show", NULL,
 		     "print the machine as JSON for --config, and simulate nothing" },
 	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, a line per thread and level" },
-	[O_EXACT] = { 0, "no-formula-guard", NULL, NULL }, /* in the manual: the screen is full */
+	[O_EXACT] = { 0, "no-formula-guard", NULL, NULL }, /* manual only: the help is full */
 	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -61,7 +61,7 @@ enum form { TEXT, CSV, JSON };
 
 struct request {
 	struct mem_machine machine;
-	struct sim_config extra; /* of the command line: TLBs, pages, classes */
+	struct sim_config extra; /* from the command line: TLBs, pages, classes */
 	bool has_page;
 	bool wants_blame;
 	struct blame *blame;
@@ -73,7 +73,7 @@ struct request {
 	unsigned top;
 	bool show;
 	enum form form;
-	bool exact_text; /* CSV: what looks like a formula stays as it is */
+	bool exact_text; /* CSV: do not guard texts that look like formulas */
 };
 
 /* ---- options ------------------------------------------------------------------ */
@@ -231,7 +231,7 @@ static int show_machine(const struct request *q)
 
 /* ---- the simulation ---------------------------------------------------------------- */
 
-/* A mark that never came is most likely misspelt: the result is of something else. */
+/* A mark that never occurs is probably misspelt, and the result would be about something else. */
 static int check_marks(const struct replay *p)
 {
 	const char *missing = p->from_mark && !p->met_from ? p->from_mark
@@ -258,7 +258,7 @@ static void print_result(const struct request *q, const struct mem_sim_result *r
 		mem_sim_text(result);
 }
 
-/* Each record, for those who want to know whose misses they are. */
+/* Called for each record, to attribute misses to types and lines. */
 static int blame_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct request *q = context;
@@ -325,7 +325,7 @@ static int sim_trace(struct request *q, const char *path)
 
 static int run(int argc, char **argv)
 {
-	static struct request q; /* large */
+	static struct request q; /* static: too large for the stack */
 	struct opt_walk walk = { 0 };
 	const char *value, *path;
 	int o, first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mem_stat.c - corotracer mem stat: what a memory trace says about its program. */
+/* cmd_mem_stat.c - corotracer mem stat: statistics of a memory trace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

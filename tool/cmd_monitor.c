@@ -2,8 +2,8 @@
 /*
  * cmd_monitor.c - corotracer monitor: watch the frames of a running program.
  *
- * As a table of rates and percentiles that is drawn anew every second, or as JSON lines,
- * one per frame, as they come.
+ * Shows a table of rates and percentiles that is redrawn every second, or writes JSON lines, one
+ * per frame, as the frames arrive.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,11 +31,11 @@ struct request {
 	bool json;
 };
 
-/* Of one type of frames. */
+/* State of one frame type. */
 struct view {
 	struct row_plan plan;
-	struct spread *spreads; /* per cell: numbers */
-	struct shares *shares;  /* per cell: everything else */
+	struct spread *spreads; /* per cell with numbers */
+	struct shares *shares;  /* per cell with other values */
 	uint64_t frames;        /* since the last table */
 	uint64_t total;
 };
@@ -46,7 +46,7 @@ struct monitor {
 	struct recording_info info;
 	struct view *views; /* per type; NULL until the program has attached */
 	size_t nr_views;
-	int only; /* type; -1: all */
+	int only; /* frame type; -1: all */
 	char *buf;
 	size_t used, size;
 	uint64_t drawn_ns, lost, lost_before;
@@ -155,14 +155,14 @@ static bool is_number(const struct row_value *v, double *out)
 	}
 }
 
-/* Enums, booleans and strings have no order: the table shows how often each value came. */
+/* Enums, booleans and strings have no order: the table shows the frequency of each value. */
 static bool has_shares(const struct row_cell *c)
 {
 	return c->field->type == DESC_STRING || c->field->type == DESC_ENUM ||
 	       c->field->type == DESC_BOOL;
 }
 
-/* Points in time grow and grow: only what lies between two of them is worth a table. */
+/* Timestamps only increase: only differences between them are shown. */
 static bool is_interesting(const struct row_cell *c)
 {
 	if (!c->field)
@@ -173,7 +173,7 @@ static bool is_interesting(const struct row_cell *c)
 	       c->field->type != DESC_TICKS && c->field->type != DESC_COUNTER;
 }
 
-/* An enum's number that has no name is counted by its digits. */
+/* An enum value without a name is counted by its number. */
 static int count_share(struct shares *s, const struct row_value *v)
 {
 	char text[TEXT_SIZE];
@@ -242,7 +242,7 @@ static void lost(void *arg, uint64_t nr)
 
 /* ---- the table ----------------------------------------------------------- */
 
-/* A value as short as it can be understood. */
+/* Print a value in its shortest readable form. */
 static void put_value(const struct row_cell *c, double value)
 {
 	char text[TEXT_SIZE];
@@ -260,7 +260,7 @@ static void put_value(const struct row_cell *c, double value)
 	printf(" %12s", text);
 }
 
-/* One for all, so that columns stand below each other. */
+/* One width for all tables, so that the columns align. */
 static int name_width(const struct monitor *m)
 {
 	int width = 16;
@@ -319,7 +319,7 @@ static void draw_spread(const struct row_cell *cell, const struct spread *s)
 	put_value(cell, s->max);
 }
 
-/* A line of the table, if there was a value. */
+/* Draw a line of the table; false if there was no value. */
 static bool draw_cell(struct view *v, size_t c, int width)
 {
 	const struct row_cell *cell = &v->plan.cells[c];
@@ -338,7 +338,7 @@ static bool draw_cell(struct view *v, size_t c, int width)
 		draw_shares(&v->shares[c]);
 	else
 		draw_spread(cell, &v->spreads[c]);
-	/* Some frames had no value there. */
+	/* Some frames had no value in this cell. */
 	if (nr < v->frames * cell->count)
 		printf("  of %.1f %%", 100.0 * (double)nr / (double)(v->frames * cell->count));
 	putchar('\n');
@@ -362,7 +362,7 @@ static int draw_view(struct view *v, double seconds, int width, int room)
 	return lines;
 }
 
-/* Also of what had no room on the screen. */
+/* Also resets cells that did not fit on the screen. */
 static void reset_view(struct view *v)
 {
 	size_t c;
@@ -442,7 +442,7 @@ static int flush(void *arg, struct err *err)
 			m->write_error = -EPIPE;
 	}
 	follow_clock(m);
-	/* Whoever read us has gone: that is an end like any other. */
+	/* The reader of stdout closed it: a normal end. */
 	if (m->write_error == -EPIPE)
 		return err_set(err, -EPIPE, "nobody reads any more");
 	if (m->write_error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_query.c - corotracer query: what buffers, frames and tags are in a process or a recording? */
+/* cmd_query.c - corotracer query: list the buffers, frames and tags of a process or a recording. */
 #include <stdio.h>
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include "recover.h"
 
 struct request {
-	const char *path; /* NULL: say which there are */
+	const char *path; /* NULL: list the regions */
 	struct recover_options options;
 	bool json, remove;
 };
@@ -27,7 +27,7 @@ static int failed(const struct err *err)
 	return EXIT_FAILED;
 }
 
-/* ---- which there are -------------------------------------------------------------- */
+/* ---- list of regions -------------------------------------------------------------- */
 
 static void list_json(const struct found *found)
 {
@@ -100,9 +100,9 @@ static int list(bool json)
 	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/* ---- one of them -------------------------------------------------------------------- */
+/* ---- one region --------------------------------------------------------------------- */
 
-/* What was printed and written is there: only then may the region go. */
+/* Called only after the output was written completely. */
 static int remove_region(const char *path)
 {
 	struct err err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_report.c - `corotracer report`: what is wrong in a trace, and where. */
+/* cmd_report.c - `corotracer report`: report problems found in a trace, and where they are. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_serve.c - corotracer serve: the dashboard's page from a server of ours, live while a run goes
- * on. */
+/*
+ * cmd_serve.c - corotracer serve: serve the dashboard's page over HTTP, live while a run is in
+ * progress.
+ */
 #include <stdio.h>
 #include <string.h>
 

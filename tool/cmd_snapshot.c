@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_snapshot.c - corotracer snapshot: have a running flight recorder write its trace. */
+/* cmd_snapshot.c - corotracer snapshot: make a running flight recorder write its trace. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct request {
 
 /* ---- the list ------------------------------------------------------------------ */
 
-/* As they answered, and where they are. */
+/* The collectors' answers, with their regions. */
 static int print_list_json(const struct all_running *all)
 {
 	json_t *list = json_array();
@@ -45,7 +45,7 @@ static int print_list_json(const struct all_running *all)
 	return rc < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- which one ------------------------------------------------------------------ */
+/* ---- choosing a collector ------------------------------------------------------- */
 
 static int no_good(bool json, const struct err *err)
 {
@@ -65,7 +65,7 @@ static int no_good(bool json, const struct err *err)
 	return EXIT_FAILED;
 }
 
-/* The one that is meant, or NULL and why. */
+/* The selected collector; NULL with a message in @err. */
 static const struct running *choose(const struct request *req, const struct all_running *all,
 				    size_t left, struct err *err)
 {
@@ -103,7 +103,7 @@ static const struct running *choose(const struct request *req, const struct all_
 
 /* ---- the snapshot ------------------------------------------------------------------ */
 
-/* "snapshot /where/it/goes"; to be freed.  NULL and why. */
+/* "snapshot /path/of/output"; the caller frees it.  NULL with a message in @err. */
 static char *request_line(const char *output, struct err *err)
 {
 	char *cwd = NULL, *line = NULL;
@@ -206,7 +206,7 @@ static const struct opt opts[] = {
 	{ 0, NULL, NULL, NULL },
 };
 
-/* False after saying what is wrong with it. */
+/* False after an error message. */
 static bool set(struct request *req, const struct opt *opt, const char *value)
 {
 	if (opt->arg && !*value) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_top.c - corotracer top: a running program's coroutines, in a terminal. */
+/* cmd_top.c - corotracer top: show a running program's coroutines in a terminal. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -18,10 +18,10 @@
 #define PRINTED_LINES 20u
 
 struct request {
-	const char *region;     /* NULL: whichever there is */
+	const char *region;     /* NULL: the only one that exists */
 	unsigned long long pid; /* 0: any */
-	char **program;         /* to be started; NULL: none */
-	const char *log;        /* where its output goes */
+	char **program;         /* to start; NULL: none */
+	const char *log;        /* file for the program's output */
 	const char *trace;
 	struct top_options top;
 	unsigned long long limit;
@@ -34,7 +34,7 @@ static int failed(const struct err *err)
 	return EXIT_FAILED;
 }
 
-/* ---- which one -------------------------------------------------------------------- */
+/* ---- choosing a collector --------------------------------------------------------- */
 
 static int say_which(const struct all_running *all, struct err *err)
 {
@@ -44,7 +44,7 @@ static int say_which(const struct all_running *all, struct err *err)
 	return err->code;
 }
 
-/* The region of the one that is meant, to be freed; NULL and why. */
+/* The region of the selected collector, freed by the caller; NULL with a message in @err. */
 static char *choose(const struct request *req, struct err *err)
 {
 	struct all_running all = { 0 };
@@ -76,7 +76,7 @@ static char *choose(const struct request *req, struct err *err)
 	return region;
 }
 
-/* ---- showing ----------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 static int print(const struct request *req, struct top_source *source, struct err *err)
 {
@@ -125,7 +125,7 @@ static int show(const struct request *req, const char *region, int *sig, struct 
 	return err->code;
 }
 
-/* As a shell would see it without us. */
+/* End by the same signal, as a shell expects. */
 static int end_as(int sig)
 {
 	if (!sig || sig == SIGINT)
@@ -147,7 +147,7 @@ static int top_of_running(const struct request *req)
 	return err.code ? failed(&err) : end_as(sig);
 }
 
-/* Started for this, and ended with it. */
+/* Start a program, show it, and end it on exit. */
 static int top_of_program(const struct request *req)
 {
 	struct top_target target;
@@ -216,7 +216,7 @@ static bool set_filter(struct request *req, const char *value)
 	return false;
 }
 
-/* False after saying what is wrong with it. */
+/* False after an error message. */
 static bool set(struct request *req, const char *name, const char *value)
 {
 	if (!strcmp(name, "pid"))
@@ -242,7 +242,7 @@ static bool set(struct request *req, const char *name, const char *value)
 	return true;
 }
 
-/* What the words behind the options mean: a region, or after "--" a program. */
+/* Operands: a region, or after "--" a program. */
 static bool take_words(struct request *req, int argc, char **argv, int first)
 {
 	bool is_program = first < argc && !strcmp(argv[first - 1], "--");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_version.c - corotracer version: which one, and what it was built with. */
+/* cmd_version.c - corotracer version: the version, and the libraries it was built with. */
 #include <stdio.h>
 #include <sys/utsname.h>
 

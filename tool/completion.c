@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c - the bash completion script, written from the command table. */
+/* completion.c - print the bash completion script from the command table. */
 #include <stdio.h>
 
 #include "cmd.h"
 
 static void print_options(const struct command *cmd);
 
-/* The commands of a command, and the options of each. */
+/* The subcommands of a command, and the options of each. */
 static void print_subs(const struct command *cmd)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_frames.c - a recording of frames as the source of an export. */
+/* export_frames.c - export a recording of frames. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static uint64_t lost(const struct recfile_stats *s)
 	return s->ended ? s->end.c : s->gaps;
 }
 
-/* Frames that the last mark of the recording counts and the file does not have. */
+/* Frames that the last mark counts and the file does not contain. */
 static uint64_t missing(const struct recfile_stats *s)
 {
 	return s->ended && s->end.b > s->frames ? s->end.b - s->frames : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_job.c - one export: which sink, and what to say of it. */
+/* export_job.c - run one export: select the sink, and print the summary. */
 #include "export_job.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void put_text(const struct export_result *r)
 	tell("lost", r->lost + r->others_lost);
 }
 
-/* What did not get over, whether somebody wants a summary or not. */
+/* Warn about data that was not exported, also without a summary. */
 static void put_warnings(const struct export_job *job, const struct export_result *r)
 {
 	char text[TEXT_SIZE];
@@ -107,7 +107,7 @@ static int usage(const struct export_job *job)
 	return EXIT_USAGE;
 }
 
-/* Who waits for us is told by what we died of, as usual. */
+/* End by the same signal, so that the parent process sees it. */
 static int interrupted(int sig)
 {
 	signal(sig, SIG_DFL);
@@ -136,7 +136,7 @@ static int export_trace(const struct export_job *job, const struct sink *sink)
 	return rc < 0 && result.signal ? interrupted(result.signal) : status;
 }
 
-/* -db-host "" is what a script writes that has none. */
+/* Scripts write -db-host "" for an unset value. */
 static void forget_empty(struct export_options *o)
 {
 	const char **texts[] = { &o->cli,          &o->host,     &o->user,

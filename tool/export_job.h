@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_job.h - one export, as `export` and the seeds' flags ask for it. */
+/* export_job.h - one export, for `export` and the flags of the existing coroTracer. */
 #ifndef TOOL_EXPORT_JOB_H
 #define TOOL_EXPORT_JOB_H
 
@@ -7,8 +7,8 @@
 #include "export/export.h"
 
 struct export_job {
-	const char *command; /* in messages; NULL: export, "": that of the old flags */
-	const char *kind;    /* NULL: not told */
+	const char *command; /* for messages; NULL: export, "": the existing coroTracer's flags */
+	const char *kind;    /* NULL: not given */
 	struct export_options options;
 	bool json;
 };
@@ -16,11 +16,14 @@ struct export_job {
 /* Returns the exit status. */
 int export_job_run(struct export_job *job);
 
-/* Is @path ("-": standard input) a recording of frames?  Then this is its export to @kind. */
+/*
+ * True if @path ("-": standard input) is a recording of frames; export_frames() then exports it as
+ * @kind.
+ */
 bool export_is_frames(const char *path);
 int export_frames(const struct export_job *job, const char *kind);
 
-/* The tables' SQL on stdout; the trace is the name of a database, or NULL for all. */
+/* Print the SQL of the tables; the operand is the name of a database, or NULL for all. */
 int export_schema(const struct export_job *job);
 
 #endif

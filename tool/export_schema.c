@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_schema.c - the SQL of the tables that an export makes, for each database. */
+/* export_schema.c - print the SQL of the tables that an export creates, for each database. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static bool is_known(const char *name)
 	return false;
 }
 
-/* One document: a text per database. */
+/* One document, with one text per database. */
 static int put_json(const struct export_job *job, const char *name, const char *table)
 {
 	struct json_writer w;

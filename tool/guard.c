@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c - commands that read debug information run in a process of their own.
+ * guard.c - run commands that read debug information in a separate process.
  *
- * The files may be anybody's, and libraries that read them have faults: where the process ends by
- * a signal, the file that it read last is damaged.  It is said to be, and the command runs once
- * more without it.  Until then nothing was printed: the output waits in memory.
+ * The files are untrusted, and the libraries that read them have bugs: if the process crashes, the
+ * file that it read last is considered damaged.  The tool reports the file and runs the command
+ * again without it.  The crashed process has printed nothing: its output is held in memory.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include "cmd.h"
 #include "symbols/module.h"
 
-/* A report is far shorter. */
+/* A report is much shorter. */
 #define OUTPUT_BYTES (8u << 20)
 
 static bool is_crash(int sig)
@@ -28,7 +28,7 @@ static bool is_crash(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGFPE || sig == SIGILL;
 }
 
-/* In the new process: does not return. */
+/* Runs in the new process; does not return. */
 static void run_apart(const struct command *cmd, int argc, char **argv, struct module_watch *watch,
 		      pid_t parent)
 {
@@ -49,7 +49,7 @@ static void run_apart(const struct command *cmd, int argc, char **argv, struct m
 	exit(status);
 }
 
-/* Wait for its end; what the terminal sends is for it, and decides for us when it has ended. */
+/* Wait for the process to end.  It receives the terminal's signals, and its end decides ours. */
 static int wait_for(pid_t pid)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, intr, quit;
@@ -64,7 +64,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-/* Ends as the process did that ran in our place. */
+/* End in the same way as the process that ran the command. */
 static int end_like(int status)
 {
 	const struct rlimit none = { 0, 0 };
@@ -88,7 +88,7 @@ static bool reads_standard_input(int argc, char **argv)
 	return false;
 }
 
-/* True: the last file that was read is to be left out from now on. */
+/* True: the file read last was recorded as damaged, and is omitted from now on. */
 static bool leave_out_last(const struct command *cmd, struct module_watch *watch, int sig)
 {
 	if (!watch->reading[0] || watch->nr_damaged == MODULE_WATCH_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_job.c - from a trace to a page in a file. */
+/* html_job.c - convert a trace to a page in a file. */
 #include "html_job.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "read_trace.h"
 #include "view/html.h"
 
-/* No page is larger. */
+/* Limit for the size of a page. */
 #define PAGE_MAX (16u << 20)
 
 /* ---- the page --------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static int name_output(const struct html_job *job, struct output *o, struct err 
 	size_t size = strlen(base);
 	int nr;
 
-	/* "trace.ctf/" is a directory's name. */
+	/* "trace.ctf/" names a directory: remove the slash. */
 	while (!job->output && size > 1 && base[size - 1] == '/')
 		size--;
 	nr = snprintf(o->path, sizeof(o->path), "%.*s%s", (int)size, base,
@@ -100,13 +100,13 @@ static int read_all(const struct html_job *job, struct trace_reader *reader, str
 	return rc ? rc : expect_events(job->trace, view_model(v)->events, stats, err);
 }
 
-/* ---- telling -------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------- */
 
 static int tell_json(const struct output *o, const struct view *v, const struct html_result *r)
 {
 	struct json_writer j;
 
-	/* Where the page itself goes to stdout, this does not. */
+	/* If the page goes to stdout, the summary must not. */
 	jw_init_file(&j, o->is_stdout ? stderr : stdout);
 	jw_object_begin(&j);
 	jw_field_string(&j, "page", o->is_stdout ? "-" : o->path);
@@ -123,7 +123,7 @@ static int tell_json(const struct output *o, const struct view *v, const struct 
 	return jw_release(&j);
 }
 
-/* True: something is missing in the trace, and was said to be. */
+/* True: the trace is known to be incomplete, and a message was printed. */
 static bool tell_shortage(const struct html_job *job, const struct trace_stats *stats)
 {
 	enum trace_verdict verdict = trace_verdict(stats);
@@ -158,7 +158,7 @@ static void tell_text(const struct html_job *job, const struct output *o, const 
 		fprintf(stderr, "thinned out: %s\n", r->thinned[i].text);
 }
 
-/* ---- all of it ------------------------------------------------------------------- */
+/* ---- the job --------------------------------------------------------------------- */
 
 static int fill_output(const struct html_job *job, struct view *v, const struct html_page *page,
 		       struct output *o, struct html_result *result, struct err *err)
@@ -171,7 +171,7 @@ static int fill_output(const struct html_job *job, struct view *v, const struct 
 		return err->code;
 	rc = html_write(v, page, job->max_size ? job->max_size : HTML_SIZE, stream, result, err);
 	outfile_end_stream(&o->file, stream);
-	/* What failed to be written has its reason, and a hint, here. */
+	/* outfile_settle() has the reason of a failed write, and a hint. */
 	if (o->file.error && outfile_settle(&o->file, &settled) < 0) {
 		*err = settled;
 		return err->code;
@@ -190,7 +190,7 @@ static int write_page(const struct html_job *job, struct view *v, const struct h
 		rc = outfile_open(&o.file, o.path, err);
 	if (rc < 0)
 		return rc;
-	/* Symbolic links are resolved. */
+	/* The path after symbolic links are resolved. */
 	snprintf(o.path, sizeof(o.path), "%s", o.file.path);
 	rc = fill_output(job, v, page, &o, &result, err);
 	outfile_close(&o.file);
@@ -208,7 +208,7 @@ static int make(const struct html_job *job, struct view *v, struct err *err)
 	struct bytes data = { 0 };
 	struct html_page page;
 	struct trace_reader *reader;
-	/* Said before a long trace is read. */
+	/* Fail before a long trace is read. */
 	int rc = find_page(job, &data, &page, err);
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);

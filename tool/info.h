@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.h - what `corotracer info` found out about a trace, and two ways to show it. */
+/* info.h - the data of `corotracer info`, printed as text or JSON. */
 #ifndef TOOL_INFO_H
 #define TOOL_INFO_H
 
@@ -8,35 +8,37 @@
 #include "trace/reader.h"
 #include "trace/summary.h"
 
-/* All that the trace said. */
+/* Everything known about the trace. */
 struct info {
 	const char *trace_path;
-	char *sidecar_path; /* of JSON lines: where it is, or would be; NULL: there can be none */
+	char *sidecar_path; /* JSON lines: where the sidecar is, or would be; NULL: cannot exist */
 	struct trace_stats stats;
 	struct trace_summary sum;
 };
 
-/* Somebody says what run it is of: a sidecar, or the facts of a CTF trace. */
+/* The trace describes its run: by a sidecar, or by the metadata of a CTF trace. */
 static inline bool info_has_facts(const struct info *info)
 {
 	return info->stats.has_sidecar || info->sum.has_run || info->sum.has_totals;
 }
 
-/* Everything that should be in the trace is there, as far as is known: the exit status. */
+/* The trace is complete and not corrupt, as far as known.  Decides the exit status. */
 static inline bool info_is_sound(const struct info *info)
 {
 	return trace_stats_are_clean(&info->stats) &&
 	       trace_verdict(&info->stats) != TRACE_INCOMPLETE;
 }
 
-/* On stdout.  info_print_json() returns 0 or a negative errno. */
+/* Print on stdout. info_print_json() returns 0 or a negative errno. */
 void info_print_text(const struct info *info);
 int info_print_json(const struct info *info);
 
-/* For the text: "  events        " without a newline; an empty one continues the one above. */
+/*
+ * For the text form: "  events        " without a newline; an empty label continues the line above.
+ */
 void info_label(const char *text);
 
-/* Those who were still there at the end, by place; most in number first. */
+/* Coroutines that had not ended, grouped by place, largest group first. */
 void info_print_leftovers(const struct trace_summary *sum);
 
 #endif

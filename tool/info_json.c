@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* info_json.c - what is in a trace, for programs. */
+/* info_json.c - the contents of a trace, as JSON. */
 #include <stdio.h>
 
 #include "base/json_writer.h"
 #include "info.h"
 
-/* Places where coroutines were left. */
+/* Limit for the places of coroutines that had not ended. */
 #define PLACES_SHOWN 100
 
-/* Known, or null. */
+/* Writes null if the value is unknown. */
 static void json_known(struct json_writer *j, const char *key, bool known, uint64_t value)
 {
 	if (known)
@@ -148,7 +148,7 @@ static void json_group(struct json_writer *j, const struct trace_summary *sum,
 	jw_object_end(j);
 }
 
-/* Who had not ended, by place. */
+/* Coroutines that had not ended, by place. */
 static void json_leftovers(struct json_writer *j, const struct trace_summary *sum)
 {
 	size_t top[PLACES_SHOWN], nr = leftovers_top(&sum->leftovers, top, PLACES_SHOWN), i;
@@ -184,7 +184,7 @@ static void json_worst(struct json_writer *j, const struct trace_summary *sum)
 	jw_array_end(j);
 }
 
-/* Events by kind, without the transitions. */
+/* Events by kind, without transitions. */
 static void json_others(struct json_writer *j, const struct trace_summary *sum)
 {
 	static const char *const keys[NR_TRACE_KINDS] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info_leftovers.c - who had not ended, by place, for people. */
+/* info_leftovers.c - coroutines that had not ended, by place, as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 #define GROUPS_SHOWN  10
 #define NAME_COLUMNS  40
-#define PLACE_COLUMNS 260 /* a whole path and a whole function */
+#define PLACE_COLUMNS 260 /* room for a path and a function */
 
-/* ---- where ------------------------------------------------------------------- */
+/* ---- place ------------------------------------------------------------------- */
 
 /* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
 static void put_state(const struct trace_summary *sum, const struct leftover_group *g)
@@ -35,9 +35,9 @@ static void put_state(const struct trace_summary *sum, const struct leftover_gro
 		printf(" (%s)", reason);
 }
 
-/* ---- on what ----------------------------------------------------------------- */
+/* ---- resource ---------------------------------------------------------------- */
 
-/* What the numbers are of; NULL: of nothing that one could look up. */
+/* What kind of number the resource is; NULL: not meaningful to a user. */
 static const char *word_for(uint8_t reason)
 {
 	switch (reason) {
@@ -61,7 +61,7 @@ static bool is_address(uint8_t reason)
 	       reason == TRACE_REASON_CHANNEL_SEND || reason == TRACE_REASON_CHANNEL_RECV;
 }
 
-/* How many from @from on follow each other: 9, 10, 11 are three. */
+/* Number of consecutive resources from @from on: 9, 10, 11 are three. */
 static unsigned run_length(const struct leftover_group *g, unsigned from)
 {
 	unsigned nr = 1;
@@ -100,7 +100,7 @@ static void put_numbers(const struct leftover_group *g, bool as_addresses)
 		fputs(" and more", stdout);
 }
 
-/* " on fds 9-31"; a timer's deadlines say nothing that its age does not. */
+/* " on fds 9-31"; the deadlines of timers are omitted, since the age says the same. */
 static void put_resources(const struct leftover_group *g)
 {
 	const char *word = word_for(g->last.reason);
@@ -114,7 +114,7 @@ static void put_resources(const struct leftover_group *g)
 	put_numbers(g, is_address(g->last.reason));
 }
 
-/* ---- who, and for how long ------------------------------------------------------ */
+/* ---- names and durations -------------------------------------------------------- */
 
 /* " for 330.104 ms to 583.715 ms" */
 static void put_ages(const struct trace_summary *sum, const struct leftover_group *g)
@@ -144,7 +144,7 @@ static void put_names(const struct leftover_group *g)
 		printf(" and %s more", text_count(count, g->nr - i));
 }
 
-/* One in a line, by its name: */
+/* A group of one: one line, by its name. */
 static void put_one(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	if (g->nr_names)
@@ -158,7 +158,7 @@ static void put_one(const struct trace_summary *sum, const struct leftover_group
 	putchar('\n');
 }
 
-/* and many in two or three, by their number. */
+/* A larger group: two or three lines, by count. */
 static void put_many(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];

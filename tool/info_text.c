@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info_text.c - what is in a trace, for people. */
+/* info_text.c - the contents of a trace, as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static void print_lost(const struct info *info)
 		return;
 	}
 	if (!info->sum.has_totals) {
-		/* The collector writes the run at its start, the totals at its end. */
+		/* The collector writes the run at its start, and the totals at its end. */
 		if (info_has_facts(info) || !info->sidecar_path)
 			puts("not known: the collector was killed, or is still at it");
 		else
@@ -116,7 +116,7 @@ static void print_garbage(const struct info *info)
 	}
 }
 
-/* Of a CTF trace: what could not be read. */
+/* CTF traces: packets that could not be read. */
 static void print_damage(const struct ctf_stats *c)
 {
 	if (c->damaged || c->missing) {

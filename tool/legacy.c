@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legacy.c - the flag style of the existing tool, word for word, translated.
+ * legacy.c - the command line of the existing coroTracer, translated.
  *
  *	corotracer -n 256 -cmd "./app --port 80" -out trace.jsonl
  *	corotracer -deepdive -out trace.jsonl
  *	corotracer -export sqlite -in trace.jsonl        (legacy_export.c)
  *	corotracer -html -out trace.jsonl
  *
- * A flag may be written -name value, -name=value, and with two dashes.  -cmd goes
- * through `sh -c`, as it does there; that is the only difference to `run`.
+ * A flag may be written -name value, -name=value, and with two dashes. -cmd is run by `sh -c`, as
+ * in the existing coroTracer; that is the only difference to `run`.
  */
 #include "legacy.h"
 
@@ -19,7 +19,7 @@
 #include "report_job.h"
 #include "session.h"
 
-/* The flags of tracing, and which option of `run` each is. */
+/* The flags for tracing, and the options of `run` that they stand for. */
 static const struct {
 	const char *flag;
 	const char *option; /* NULL: the command itself */
@@ -55,7 +55,7 @@ static int flag_find(const char *word, const char **attached)
 	return -1;
 }
 
-/* Any word that starts with a dash where a command should be. */
+/* A word that starts with a dash in place of a command. */
 bool legacy_wanted(int argc, char **argv)
 {
 	return argc > 1 && argv[1][0] == '-';
@@ -69,7 +69,7 @@ int legacy_unknown(const char *word)
 	return EXIT_USAGE;
 }
 
-/* What is done with a trace that is there: -deepdive -out trace.jsonl. */
+/* Flags that process an existing trace: -deepdive -out trace.jsonl. */
 static int deepdive(const char *trace)
 {
 	struct report_job job = { .trace = trace };
@@ -89,7 +89,7 @@ static const struct afterwards {
 	int (*run)(const char *trace);
 } afterwards[] = {
 	{ "deepdive", deepdive }, /* the report, as Markdown */
-	{ "html", html },         /* the page, beside the trace */
+	{ "html", html },         /* the page, in the directory of the trace */
 };
 
 static const struct afterwards *afterwards_find(const char *word)
@@ -125,7 +125,9 @@ static int run_afterwards(const struct afterwards *what, int argc, char **argv)
 	return what->run(trace);
 }
 
-/* Take the flags into @s and the command into *@cmd.  Returns -1 to go on, or the exit status. */
+/*
+ * Parse the flags into @s and the command into *@cmd.  Returns -1 to continue, or the exit status.
+ */
 static int parse(struct session *s, int argc, char **argv, char **cmd)
 {
 	int i = 1, f;

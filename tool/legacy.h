@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* legacy.h - what the flag style of the existing tool consists of. */
+/* legacy.h - shared by the files that translate the existing coroTracer's flags. */
 #ifndef TOOL_LEGACY_H
 #define TOOL_LEGACY_H
 
 #include <stdbool.h>
 
-/* Is @word -@flag, --@flag or one of these with =value, which *@attached is then? */
+/* True if @word is -@flag, --@flag, or one of these with =value; *@attached is the value then. */
 bool legacy_is_flag(const char *word, const char *flag, const char **attached);
 
-/* Says so; returns the exit status. */
+/* Print an error for an unknown flag; returns the exit status. */
 int legacy_unknown(const char *word);
 
 /* -export KIND ... */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legacy_export.c - the export flags of the existing tool, translated.
+ * legacy_export.c - the export flags of the existing coroTracer, translated.
  *
  *	corotracer -export sqlite -in trace.jsonl -sqlite-out trace.sqlite
  *
- * Without -in the value of -out is the trace, as it is there.
+ * Without -in, the value of -out is the trace, as in the existing coroTracer.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ enum { NOWHERE, PORT, OUT, CMD, TEXT };
 static const struct {
 	const char *flag;
 	int what;
-	size_t offset;    /* in the options, of a text */
-	const char *kind; /* for which it counts; NULL: for all */
+	size_t offset;    /* TEXT: offset in struct export_options */
+	const char *kind; /* export kind that uses the flag; NULL: all */
 } flags[] = {
 	{ "in", TEXT, offsetof(struct export_options, trace), NULL },
 	{ "sqlite-out", TEXT, offsetof(struct export_options, output), "sqlite" },
@@ -37,7 +37,7 @@ static const struct {
 	{ "pg-sslmode", TEXT, offsetof(struct export_options, pg_sslmode), NULL },
 	{ "out", OUT, 0, NULL },
 	{ "cmd", CMD, 0, NULL },
-	/* Of tracing; they have defaults there, and mean nothing here. */
+	/* Flags for tracing: they have defaults there, and are ignored here. */
 	{ "n", NOWHERE, 0, NULL },
 	{ "shm", NOWHERE, 0, NULL },
 	{ "sock", NOWHERE, 0, NULL },
@@ -63,7 +63,7 @@ bool legacy_is_export(const char *word)
 	return legacy_is_flag(word, "export", &attached);
 }
 
-/* "csv" and "dataframe" are one. */
+/* "csv" and "dataframe" name the same sink. */
 static bool counts_for(const char *flag_kind, const char *kind)
 {
 	const struct sink *sink = sink_find(kind);
@@ -79,7 +79,7 @@ static int with_cmd(void)
 	return EXIT_USAGE;
 }
 
-/* Returns -1 to go on, or the exit status. */
+/* Returns -1 to continue, or the exit status. */
 static int take(struct export_job *job, int flag, const char *value, const char **out)
 {
 	unsigned long long port;
@@ -106,7 +106,7 @@ static int take(struct export_job *job, int flag, const char *value, const char 
 	return -1;
 }
 
-/* The kind decides what some of the flags mean, so it is looked for first. */
+/* The kind decides the meaning of some flags, so it is parsed first. */
 static bool find_kind(struct export_job *job, int argc, char **argv)
 {
 	const char *value;

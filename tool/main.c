@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - the command table, and the way to the right row of it. */
+/* main.c - the command table and the dispatch. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ const struct command *command_find_sub(const struct command *cmd, const char *na
 	return NULL;
 }
 
-/* Spellings that people try before they read. */
+/* Common spellings that are accepted for commands. */
 static const char *usual_name(const char *word)
 {
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "-help"))
@@ -61,7 +61,10 @@ static const char *usual_name(const char *word)
 	return word;
 }
 
-/* A closed 0, 1 or 2 would become the region or the trace, and a message its first bytes. */
+/*
+ * Open descriptors 0 to 2 if they are closed: otherwise the region or the trace would get one of
+ * them, and a message would be written into that file.
+ */
 static void fill_standard_files(void)
 {
 	int fd;

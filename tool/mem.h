@@ -23,25 +23,25 @@ extern const struct command command_mem_html;
 extern const struct command command_mem_convert;
 extern const struct command command_mem_recover;
 
-/* What all readers of traces have in common: open, or say why not. */
+/* Open a trace, or print an error and return NULL. */
 struct mem_reader *mem_open(const struct command *cmd, const char *path);
 
-/* What is wrong with a trace, on stderr; true: nothing. */
+/* Print the faults of a trace on stderr; true: there are none. */
 bool mem_say_faults(const struct command *cmd, const struct mem_faults *f);
 
 /*
- * The end of a command that read all of @r: faults and errors on stderr.  EXIT_FAILED if
- * there were any.  Closes.
+ * End of a command that read all of @r: prints faults and errors on stderr and closes @r.  Returns
+ * EXIT_FAILED if there were any.
  */
 int mem_finish(const struct command *cmd, struct mem_reader *r);
 
-/* Exactly one operand: the trace.  NULL after saying what is wrong. */
+/* The only operand, the trace.  NULL after an error message. */
 const char *mem_operand(const struct command *cmd, int argc, char **argv, int first);
 
-/* ---- numbers for people; a few texts may be in use at a time ---------------- */
+/* ---- formatted numbers; a few results may be in use at a time --------------- */
 
 const char *mem_number(uint64_t n); /* "1,234" */
-const char *mem_bytes(uint64_t n);  /* "4 KiB", exact as long as it can be */
+const char *mem_bytes(uint64_t n);  /* "4 KiB", exact if possible */
 double mem_percent(uint64_t part, uint64_t whole);
 
 #endif

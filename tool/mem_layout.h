@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_layout.h - what a study of layouts came to, printed. */
+/* mem_layout.h - print the result of a layout study. */
 #ifndef TOOL_MEM_LAYOUT_H
 #define TOOL_MEM_LAYOUT_H
 
@@ -7,7 +7,7 @@
 
 struct mem_layout_result {
 	const char *path;
-	const char *machine; /* where it came from */
+	const char *machine; /* source of the machine's configuration */
 	const struct study *study;
 };
 

@@ -65,7 +65,7 @@ static void json_fields(struct json_writer *w, const struct study_type *t)
 	jw_array_end(w);
 }
 
-/* Every leaf by its path: what members are made of. */
+/* Every leaf field by its path: the parts of the members. */
 static void json_leaves(struct json_writer *w, const struct study *s, const struct study_type *t)
 {
 	const struct blame_owner **owners;

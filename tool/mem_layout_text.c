@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_layout_text.c - advice on layouts, for people. */
+/* mem_layout_text.c - advice on layouts, as text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "mem.h"
 #include "mem_layout.h"
 
-#define FIELDS_MAX   24 /* of a type */
-#define AFFINITY_MAX 6  /* pairs */
+#define FIELDS_MAX   24 /* shown per type */
+#define AFFINITY_MAX 6  /* pairs shown */
 
 static const char *whole(uint64_t in_256)
 {
@@ -26,7 +26,10 @@ static void put_change(const char *what, uint64_t before, uint64_t after)
 
 /* ---- before and after ----------------------------------------------------- */
 
-/* The type's own part: what it was, and what the whole run has less or more of. */
+/*
+ * The type's own count after the change: its count before, plus or minus the change of the whole
+ * run.
+ */
 static uint64_t own_after(uint64_t own, uint64_t base, uint64_t after)
 {
 	uint64_t less = base > after ? base - after : 0, more = after > base ? after - base : 0;
@@ -35,8 +38,7 @@ static uint64_t own_after(uint64_t own, uint64_t base, uint64_t after)
 }
 
 /*
- * Blocks that lie elsewhere change what other types miss, too: there the numbers are those of
- * the two replays as a whole.
+ * Moving blocks changes the misses of other types, too: show the numbers of the two whole replays.
  */
 static void put_gain_of_run(const struct study *s, const struct study_candidate *c)
 {
@@ -74,7 +76,7 @@ static void put_gain(const struct study *s, const struct study_type *t,
 			   own_after(before, c->base->from_peer, c->run.from_peer));
 }
 
-/* Lines to be pasted: their tabs stay, what else a name may contain is made harmless. */
+/* Text for the user to paste: keep the tabs, sanitize names. */
 static void put_text(const struct shape *shape, uint32_t line)
 {
 	char *text = shape_text(shape, line), *rest = text, *one;
@@ -139,7 +141,7 @@ static void put_fields(const struct study_type *t)
 		       text_count(text, p->nr - FIELDS_MAX));
 }
 
-/* The pairs that are used together most. */
+/* The pairs of fields that are used together most. */
 static void put_affinity(const struct study_type *t)
 {
 	const struct pieces *p = &t->profile->pieces;
@@ -218,7 +220,7 @@ static void put_type(const struct study *s, const struct study_type *t)
 		put_advice(s, t, &t->candidates[t->split], "more, with changes to the code");
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- the whole result ---------------------------------------------------- */
 
 static void put_total(const struct study *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_machine.c - simulated caches from --cache, --config or this computer. */
+/* mem_machine.c - the simulated caches, from --cache, --config or this computer. */
 #include "mem_machine.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ static int choose(struct mem_machine *m, const struct command *cmd, struct err *
 		return 0;
 	if (m->host)
 		return err->code;
-	/* Another machine than this one is simulated: that must not go unseen. */
+	/* Warn that the simulated machine is not this computer. */
 	say(cmd->name, "%s: simulating the default machine", err->text);
 	fputs("hint: name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE\n",
 	      stderr);

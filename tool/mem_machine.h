@@ -10,11 +10,11 @@
 #include "memory/sim/sim.h"
 
 struct mem_machine {
-	struct sim_config config; /* what was asked for by --cache, until the settling */
+	struct sim_config config; /* until mem_machine_settle(): only the caches from --cache */
 	const char *file;
 	bool host;
 	unsigned cores;
-	char words[128]; /* where it comes from */
+	char words[128]; /* description of its source */
 };
 
 #define MEM_MACHINE_OPT_CACHE                                                              \
@@ -35,13 +35,13 @@ struct mem_machine {
 	}
 
 /*
- * Take an option of a command, if it is one of the above (or false).  *@good: it went well, or
- * what is wrong was said.
+ * Handle an option if it is one of the above, else return false.  *@good is false after an error
+ * message.
  */
 bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o, const char *value,
 			bool *good);
 
-/* After all options: m->config is complete. */
+/* Call after all options: completes m->config.  False after an error message. */
 bool mem_machine_settle(struct mem_machine *m, const struct command *cmd);
 
 #endif

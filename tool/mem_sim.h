@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_sim.h - what a simulation came to, printed. */
+/* mem_sim.h - print the result of a simulation. */
 #ifndef TOOL_MEM_SIM_H
 #define TOOL_MEM_SIM_H
 
@@ -13,26 +13,26 @@
 
 struct mem_sim_result {
 	const char *path;
-	const char *machine; /* where it came from */
+	const char *machine; /* source of the machine's configuration */
 	struct sim *sim;
-	struct blame *blame; /* NULL: nobody asked whose misses they are */
+	struct blame *blame; /* NULL: misses are not attributed */
 	const struct replay *replay;
 	const struct mem_facts *facts;
-	unsigned top;    /* lines of each table */
-	bool exact_text; /* CSV: what looks like a formula stays as it is */
+	unsigned top;    /* lines per table */
+	bool exact_text; /* CSV: do not guard texts that look like formulas */
 };
 
 void mem_sim_text(const struct mem_sim_result *r);
 void mem_sim_json(const struct mem_sim_result *r);
 void mem_sim_csv(const struct mem_sim_result *r);
 
-/* Whose misses they are; nothing if nobody asked. */
+/* Print misses by type, field and source line; nothing if r->blame is NULL. */
 void mem_sim_blame_text(const struct mem_sim_result *r);
-/* A table of its own. */
+/* A separate table. */
 void mem_sim_blame_csv(const struct mem_sim_result *r);
 void mem_sim_blame_json(struct json_writer *w, const struct mem_sim_result *r);
 
-/* The machine as --config reads it. */
+/* Write the machine in the format of --config. */
 void mem_sim_machine(struct json_writer *w, const struct sim_config *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_sim_blame.c - whose misses they are: by type and field, by source line. */
+/* mem_sim_blame.c - misses by type and field, and by source line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define FIELDS_SHOWN 8
 
-/* Counts of blame are in 1/256. */
+/* Round a count of blame, which is in units of 1/256. */
 static uint64_t whole(uint64_t in_256)
 {
 	return in_256 / BLAME_ONE + (in_256 % BLAME_ONE >= BLAME_ONE / 2);
@@ -41,7 +41,7 @@ static void print_counts(const struct mem_sim_result *r, const struct blame_coun
 	       mem_number(whole(n->by_class[SIM_COHERENCE])), mem_number(whole(n->false_sharing)));
 }
 
-/* @text in a column of @width; a longer one is cut. */
+/* @text in a column of @width columns; cut if longer. */
 static void print_name(const char *text, int width)
 {
 	int used = text_width(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_sim_json.c - what a simulation came to, as one JSON object or as lines of CSV. */
+/* mem_sim_json.c - the result of a simulation, as one JSON object or as CSV. */
 #include <stdio.h>
 
 #include "mem_sim.h"
@@ -175,7 +175,7 @@ static void json_threads(struct json_writer *w, const struct mem_sim_result *r)
 
 /* ---- shared lines ------------------------------------------------------------------ */
 
-/* "0-7,16": which bytes of a line a mask stands for. */
+/* "0-7,16": the bytes of a line that a mask stands for. */
 static void json_bytes(struct json_writer *w, const char *key, uint64_t mask, uint32_t line)
 {
 	uint64_t grain = line > 64 ? line / 64 : 1;
@@ -272,7 +272,7 @@ static void json_sharing(struct json_writer *w, const struct mem_sim_result *r)
 	jw_array_end(w);
 }
 
-/* ---- all of it ------------------------------------------------------------------- */
+/* ---- the whole result ------------------------------------------------------------ */
 
 static void json_trace(struct json_writer *w, const struct mem_sim_result *r)
 {
@@ -335,7 +335,7 @@ static void csv_row(const char *thread, const char *level, const struct sim_coun
 {
 	unsigned c;
 
-	/* Names come from the user: a quote in one is doubled. */
+	/* Level names come from the user: double the quotes. */
 	printf("%s,\"", thread);
 	for (; *level; level++)
 		fputs(*level == '"' ? "\"\"" : (char[]){ *level, '\0' }, stdout);

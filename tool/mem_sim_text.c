@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_sim_text.c - what a simulation came to, for people. */
+/* mem_sim_text.c - the result of a simulation, as text. */
 #include <stdio.h>
 
 #include "base/text.h"
@@ -226,7 +226,7 @@ static void print_threads(const struct mem_sim_result *r)
 
 /* ---- shared lines ------------------------------------------------------------------ */
 
-/* "0-7 16-23". */
+/* "0-7 16-23" */
 static void print_bytes(uint64_t mask, uint32_t line)
 {
 	uint32_t grain = line > 64 ? line / 64 : 1, i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_stat.h - statistics of a memory trace, printed. */
+/* mem_stat.h - print the statistics of a memory trace. */
 #ifndef TOOL_MEM_STAT_H
 #define TOOL_MEM_STAT_H
 
@@ -12,7 +12,7 @@ void mem_stat_text(struct mem_stat *s, const struct mem_facts *facts, const char
 void mem_stat_json(struct mem_stat *s, const struct mem_facts *facts, const char *path,
 		   unsigned top);
 
-/* Types by accesses, most first, into @out; returns how many were accessed or added. */
+/* Fill @out with types, most accesses first; returns the number of types accessed or added. */
 size_t mem_stat_types(const struct mem_stat *s, uint32_t *out, size_t nr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_stat_text.c - statistics of a memory trace, for people. */
+/* mem_stat_text.c - statistics of a memory trace, as text. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_text.c - numbers of memory traces, for people. */
+/* mem_text.c - format the numbers of memory traces. */
 #include <stdio.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_page.c - show a URL in the user's browser, and to nobody else. */
+/* open_page.c - show a URL in the user's browser without exposing it to other users. */
 #include "open_page.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/io.h"
 
-/* XDG_RUNTIME_DIR if it is what it should be: this user's, and private. */
+/* XDG_RUNTIME_DIR, if it belongs to this user and is private. */
 static const char *runtime_folder(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -62,7 +62,7 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* The URL has no character that HTML would read as another. */
+/* The URL contains no character that needs escaping in HTML. */
 static int write_file(struct open_page *o, const char *url, struct err *err)
 {
 	char text[1024];
@@ -84,7 +84,7 @@ static int write_file(struct open_page *o, const char *url, struct err *err)
 	return rc;
 }
 
-/* A grandchild, so that the browser is not a child of this process. */
+/* Double fork, so that the browser is not a child of this process. */
 static void start_browser(const char *file)
 {
 	pid_t pid = fork();

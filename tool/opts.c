@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.c - walk a command's options by its table; messages and help from the same table. */
+/* opts.c - parse a command's options by its table; messages and help from the same table. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cmd.h"
 
-/* Messages quote names of files, programs and coroutines: none of them may steer the terminal. */
+/* Messages quote names of files, programs and coroutines: sanitize them for the terminal. */
 static void put_lines(const char *text)
 {
 	const char *end;
@@ -78,7 +78,7 @@ static int find_letter(const struct command *cmd, char letter)
 	return -1;
 }
 
-/* The option's argument: attached, or the next word. */
+/* The argument of an option: attached, or the next word. */
 static bool take_value(const struct opt *opt, const char *attached, struct opt_walk *walk, int argc,
 		       char **argv, const char **value)
 {
@@ -131,7 +131,7 @@ static int next_short(const struct command *cmd, struct opt_walk *walk, int argc
 	return i;
 }
 
-/* What was taken from @from on goes before the words that stand there. */
+/* Move the words taken from @from on before the operands that precede them. */
 static void put_before_words(struct opt_walk *walk, int from, char **argv)
 {
 	int first = from - walk->words, k;
@@ -192,7 +192,7 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 	return false;
 }
 
-/* 1024 for each step of K, M, G, T. */
+/* 10 bits per step of K, M, G, T. */
 static unsigned size_shift(const char *suffix)
 {
 	static const char letters[] = "KMGT";

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* read_trace.h - read a trace to its end, with progress: for the commands that do. */
+/* read_trace.h - read a trace to its end, with progress. */
 #ifndef TOOL_READ_TRACE_H
 #define TOOL_READ_TRACE_H
 
 #include "trace/reader.h"
 
-/* What becomes of an item; 0 or a negative errno, with words. */
+/* Handles one item. 0 or a negative errno, with a message in @err. */
 typedef int take_item(void *arg, const struct trace_item *item, struct err *err);
 
-/* All of @reader, which was opened as @name, through @take.  0 or a negative errno, with words. */
+/*
+ * Pass all items of @reader, opened as @name, to @take. 0 or a negative errno, with a message in
+ * @err.
+ */
 int read_trace(const char *name, struct trace_reader *reader, take_item *take, void *arg,
 	       struct err *err);
 
-/* A file of nothing but garbage is no trace: said with its first line.  0, or -EINVAL. */
+/*
+ * -EINVAL if the file has only corrupt lines, with the reason for the first line in @err; else 0.
+ */
 int expect_events(const char *name, uint64_t events, const struct trace_stats *stats,
 		  struct err *err);
 

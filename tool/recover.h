@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recover.h - what `corotracer recover` prints: for people, or as one JSON object. */
+/* recover.h - the output of `corotracer recover`: as text, or as one JSON object. */
 #ifndef TOOL_RECOVER_H
 #define TOOL_RECOVER_H
 
@@ -7,7 +7,7 @@
 
 #include "ctp/recover.h"
 
-/* More is printed only on request. */
+/* Default limits of the text output. */
 #define RECOVER_COROUTINES 20u
 #define RECOVER_THREADS    16u
 #define RECOVER_EVENTS     8u
@@ -20,14 +20,14 @@ void recover_print_text(const struct recover *r, const char *path, bool all);
 /* 0, or a negative errno. */
 int recover_print_json(const struct recover *r, const char *path);
 
-/* The largest error of the times that are shown, if the clock was slewed. */
+/* The largest error of the printed times, if the clock was slewed. */
 uint64_t recover_clock_error_ns(const struct recover *r);
 
-/* Members of an object that is open: all that is told of one coroutine at @moment. */
+/* Write the members of an open object: the state of one coroutine at @moment. */
 void recover_json_coroutine(struct json_writer *j, const struct recover *r,
 			    const struct recover_coroutine *c, uint64_t moment);
 
-/* Member "processes": those that were met, and whether they are there. */
+/* Write the member "processes": the known processes, and whether they still run. */
 void recover_json_processes(struct json_writer *j, const struct recover *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recover_json.c - what a region tells of a run, as one JSON object. */
+/* recover_json.c - the state of a run from its region, as one JSON object. */
 #include "recover.h"
 
 #include <stdio.h>
@@ -186,7 +186,7 @@ static void put_totals(struct json_writer *j, const struct recover *r)
 	jw_field_u64(j, "trace_others", r->written.others_written);
 }
 
-/* Without events, the times that are shown are those of the states. */
+/* Without events, the printed times are those of the states. */
 uint64_t recover_clock_error_ns(const struct recover *r)
 {
 	uint64_t moment = recover_moment(r);

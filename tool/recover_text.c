@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover_text.c - what a region tells of a run, for somebody who was woken by it.
+ * recover_text.c - the state of a run from its region, as text for the user on call.
  *
- * First what happened to whom, then who waits for what and since when, then what every
- * thread did last.
+ * First what happened to which process, then which coroutine waits for what and since when, then
+ * the last events of every thread.
  */
 #include "recover.h"
 
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* "1,234"; a few may be in use at a time. */
+/* "1,234"; a few results may be in use at a time. */
 static const char *number(uint64_t n)
 {
 	static char ring[8][TEXT_SIZE];
@@ -42,7 +42,7 @@ static void put_date(time_t at)
 		fputs("?", stdout);
 }
 
-/* Of a CLOCK_MONOTONIC time of this machine, since it was started. */
+/* Wall-clock time of a CLOCK_MONOTONIC time of this boot. */
 static uint64_t realtime_of(const struct recover *r, uint64_t ts)
 {
 	return r->now_realtime_ns - r->now_ns + ts;
@@ -71,7 +71,7 @@ static void put_time(const struct recover *r, uint64_t ts)
 		printf("%8" PRIu64 ".%06" PRIu64, ts / NS_PER_SEC, ts % NS_PER_SEC / NS_PER_US);
 }
 
-/* ---- head ------------------------------------------------------------------------ */
+/* ---- header ---------------------------------------------------------------------- */
 
 static void put_collector(const struct recover *r)
 {
@@ -119,7 +119,7 @@ static void put_clock(const struct recover *r)
 	char text[TEXT_SIZE];
 
 	if (!r->image.lanes.ext || !r->lanes.lanes)
-		return; /* stations have the time itself */
+		return; /* stations store the time itself */
 	printf("  times         %s off at most, if the clock was slewed meanwhile",
 	       text_duration(text, recover_clock_error_ns(r)));
 	if (r->image.clock_from == IMAGE_CLOCK_MEASURED)
@@ -172,7 +172,7 @@ static void put_trace(const struct recover *r)
 				  : "those that the collector had not read");
 }
 
-/* Where every event is, after a collector was killed. */
+/* Account for every event after a collector was killed. */
 static void put_account(const struct recover *r)
 {
 	const struct recover_account *a = &r->account;

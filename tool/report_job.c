@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_job.c - from a trace to a report and a verdict. */
+/* report_job.c - run one report: from a trace to a report and an exit status. */
 #include "report_job.h"
 
 #include <errno.h>
@@ -97,7 +97,9 @@ static void suppress(const struct report *r, struct analysis *a, struct suppress
 	}
 }
 
-/* A pattern that matches @text, on one line: a name may hold a line end, and a rule behind it. */
+/*
+ * Write a pattern that matches @text, on one line: a name may contain a newline followed by a rule.
+ */
 static void put_glob(FILE *out, const char *text)
 {
 	size_t size = strlen(text), taken;
@@ -113,7 +115,7 @@ static void put_glob(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
-/* A rule per group; by the function where there is one, since lines change. */
+/* One rule per group; by function where known, since line numbers change. */
 static int put_rules(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
@@ -229,7 +231,7 @@ static int write_report(const struct report_job *job, const struct report *r, st
 	return err_errno(err, "cannot write to 'standard output'");
 }
 
-/* A gate asks whether a run was good: of one whose end is missing nobody can say that. */
+/* A gate decides whether a run was good, which is impossible if the end of the trace is missing. */
 static bool is_too_short(const struct report_job *job, const struct report *r)
 {
 	enum trace_verdict verdict = trace_verdict(r->stats);

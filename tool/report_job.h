@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_job.h - from a trace to a report and a verdict: for `report` and `run --check`. */
+/* report_job.h - run one report: for `report` and `run --check`. */
 #ifndef TOOL_REPORT_JOB_H
 #define TOOL_REPORT_JOB_H
 
@@ -18,19 +18,22 @@ struct report_job {
 	const char *output; /* NULL: stdout */
 	enum report_form form;
 	const char *suppressions; /* file; NULL: none */
-	bool gen_suppressions;    /* print rules in place of the report */
-	bool quiet;               /* nothing unless the gate is hit */
+	bool gen_suppressions;    /* print rules instead of the report */
+	bool quiet;               /* no output unless the gate is hit */
 	bool of_a_test;           /* suspended at exit is a fault */
 	bool to_stderr;
-	enum confidence least;            /* to be shown, and to fail */
-	uint64_t min_age_ns;              /* 0: as usual */
-	bool fails[REPORT_DETECTORS_MAX]; /* by the detector's number */
+	enum confidence least;            /* to show, and to fail on */
+	uint64_t min_age_ns;              /* 0: default */
+	bool fails[REPORT_DETECTORS_MAX]; /* by detector number */
 };
 
-/* Of "lost-wakeup,leak", or "all" for every fault; false after saying what is wrong. */
+/* Parse "lost-wakeup,leak", or "all" for every fault; false after an error message. */
 bool report_job_fail_on(struct report_job *job, const char *list);
 
-/* Read, look, write.  The exit status: EXIT_FAILED when it cannot be, or when the gate is hit. */
+/*
+ * Read the trace, analyze it, write the report.  Returns EXIT_FAILED on an error, or if the gate is
+ * hit.
+ */
 int report_job_run(struct report_job *job);
 
 #endif

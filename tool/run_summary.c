@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_summary.c - what came of a run, on stderr.
+ * run_summary.c - the summary of a run, on stderr.
  *
- * Loss is always told, in a line of its own; what is as it should be takes no room.
+ * Loss always has its own line; lines without a problem are omitted.
  */
 #include "run_summary.h"
 
@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cmd.h"
 
-/* "1,234,567"; a few may be in use at a time. */
+/* "1,234,567"; a few results may be in use at a time. */
 static const char *number(uint64_t n)
 {
 	static char ring[8][TEXT_SIZE];
@@ -47,7 +47,7 @@ static void line_totals(const struct session *s, const struct collector_result *
 	fprintf(stderr, " -> %s\n", output_name(s));
 }
 
-/* Transitions from before the program had joined the collector: part of lost_full. */
+/* Transitions from before the program attached to the collector: part of lost_full. */
 static uint64_t lost_untraced(const struct collector_result *r)
 {
 	return r->lanes.untraced < r->lost_full ? r->lanes.untraced : r->lost_full;
@@ -80,7 +80,7 @@ static void line_loss(const struct collector_result *r)
 	fputc('\n', stderr);
 }
 
-/* Births, wakes and ends are events, too, but nobody counts with them. */
+/* Creations, wakes and ends are events, too, but are counted separately. */
 static void line_others_lost(const struct collector_result *r)
 {
 	if (r->others_lost)
@@ -91,7 +91,7 @@ static void line_others_lost(const struct collector_result *r)
 			number(r->lanes.lost_sites), plural(r->lanes.lost_sites));
 }
 
-/* The buffer was as large as the region's place allowed: --buffer would not help. */
+/* The buffer was as large as its file system allowed: --buffer would not help. */
 static void hint_place(const struct session *s, const struct collector_result *r)
 {
 	if (r->place_holds)
@@ -108,7 +108,7 @@ static void hint_place(const struct session *s, const struct collector_result *r
 		      stderr);
 }
 
-/* How to lose less next time. */
+/* How to avoid loss next time. */
 static void hint_loss(const struct session *s, const struct collector_result *r)
 {
 	if (r->lost_full && r->lost_full == lost_untraced(r))
@@ -140,7 +140,7 @@ static void line_waits(const struct collector_result *r)
 			number(r->waits), plural(r->waits), text_duration(took, r->wait_ns));
 }
 
-/* What should be there, and is not. */
+/* Lanes that are missing or corrupt. */
 static void lines_lanes(const struct collector_result *r)
 {
 	if (r->no_lanes.code)
@@ -152,7 +152,7 @@ static void lines_lanes(const struct collector_result *r)
 			r->lanes.broken, plural(r->lanes.broken));
 }
 
-/* Not a loss: it was asked for. */
+/* Not a loss: the user asked for it. */
 static void line_forgotten(const struct session *s, const struct collector_result *r)
 {
 	if (s->config.flight_size)
@@ -232,7 +232,7 @@ static void lines_garbage(const struct collector_result *r)
 		fputs("corotracer: the region's file was cut short while it was read\n", stderr);
 }
 
-/* Who wrote, when it was not all ours. */
+/* The writers of the stations, if some are of another SDK. */
 static void line_writers(const struct collector_result *r)
 {
 	uint32_t w;
@@ -248,7 +248,7 @@ static void line_writers(const struct collector_result *r)
 	fputc('\n', stderr);
 }
 
-/* Why, as far as we can guess; a program that could not run has said so itself. */
+/* A likely reason; a program that could not be run has already printed one. */
 static void hint_unconnected(const struct collector_result *r)
 {
 	if (!r->launched)
@@ -317,7 +317,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	lines_connected(r);
 }
 
-/* ---- the same as JSON -------------------------------------------------------- */
+/* ---- the summary as JSON ----------------------------------------------------- */
 
 static void json_worst(struct json_writer *w, const struct collector_result *r)
 {

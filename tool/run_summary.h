@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_summary.h - what came of a run, on stderr: for people, or as one JSON object. */
+/* run_summary.h - the summary of a run, on stderr: as text, or as one JSON object. */
 #ifndef TOOL_RUN_SUMMARY_H
 #define TOOL_RUN_SUMMARY_H
 
@@ -9,10 +9,10 @@
 void run_summary_text(const struct session *s, const struct collector_result *r);
 void run_summary_json(const struct session *s, const struct collector_result *r, int status);
 
-/* One that a signal asked for, in the middle of a run. */
+/* The summary of a snapshot requested by a signal during the run. */
 void run_summary_snapshot(const struct snapshot_result *r);
 
-/* There was no run. */
+/* The run could not be started. */
 void run_summary_json_error(const struct err *err);
 
 #endif

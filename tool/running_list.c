@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* running_list.c - the collectors that are running, for whoever has to choose one. */
+/* running_list.c - print the running collectors, for the user to choose one. */
 #include "running_list.h"
 
 #include <errno.h>

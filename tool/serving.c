@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serving.c - a trace on a page of a server of ours, until somebody ends it. */
+/* serving.c - serve a trace as a page over HTTP until the user ends it. */
 #include "serving.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@
 #include "base/text.h"
 #include "cmd.h"
 
-/* A trace that grows is looked at so often; a collector writes ten times a second. */
+/* Interval for reading a growing trace; a collector writes ten times a second. */
 #define LOOK_MS 50
 
-/* ---- where ---------------------------------------------------------------------------- */
+/* ---- address -------------------------------------------------------------------------- */
 
 bool serving_listen(struct serving *s, const char *address, uint16_t port)
 {
@@ -63,7 +63,7 @@ static void print_url(const struct serving *s, bool grows)
 	jw_release(&j);
 }
 
-/* Without a browser there is still the URL, which is printed. */
+/* Without a browser the user still has the URL, which is printed. */
 static void open_browser(struct serving *s)
 {
 	struct err err = { 0 };
@@ -76,7 +76,7 @@ static void open_browser(struct serving *s)
 
 /* ---- the loop -------------------------------------------------------------------------- */
 
-/* From here on signals come through the descriptor. */
+/* Signals are read from the returned descriptor from now on. */
 static int catch_signals(void)
 {
 	sigset_t set;
@@ -90,7 +90,7 @@ static int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* True: somebody wants us to end. */
+/* True: a signal asks this process to end. */
 static bool wait_a_moment(int signal_fd, int ms)
 {
 	struct pollfd fd = { .fd = signal_fd, .events = POLLIN };
@@ -98,7 +98,7 @@ static bool wait_a_moment(int signal_fd, int ms)
 	return poll(&fd, 1, ms) > 0;
 }
 
-/* What is missing in the trace, if anything is known to be. */
+/* Report what is missing in the trace, if it is known to be incomplete. */
 static void say_shortage(const struct serving *s, const struct feed *f)
 {
 	const struct trace_stats *stats = view_stats(f->view);
@@ -234,7 +234,7 @@ bool serving_can_follow(const char *command, const char *output, bool is_ctf, bo
 	return true;
 }
 
-/* In the child: until the trace is there; false: it never will be. */
+/* In the child: wait until the trace exists; false: it never will. */
 static bool wait_for_go(int fd)
 {
 	char go;
@@ -258,8 +258,10 @@ bool serving_fork(struct serving *s)
 	fflush(NULL);
 	s->child = fork();
 	if (s->child == 0) {
-		/* What the terminal's keys send is for the program; what ends the collector ends
-		 * us. */
+		/*
+		 * The terminal's signals are for the program; the end of the collector ends this
+		 * process.
+		 */
 		setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		close(fds[1]);
@@ -290,7 +292,7 @@ void serving_go(struct serving *s)
 	s->go_fd = -1;
 }
 
-/* It stays to be waited for. */
+/* Does not reap the child. */
 static bool has_ended(pid_t child)
 {
 	siginfo_t info = { 0 };
@@ -298,7 +300,7 @@ static bool has_ended(pid_t child)
 	return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid;
 }
 
-/* Until the user ends it, or the child does. */
+/* Wait until the user or the child ends it. */
 static void stay(const struct serving *s)
 {
 	int signal_fd = catch_signals();
@@ -308,7 +310,7 @@ static void stay(const struct serving *s)
 	while (!wait_a_moment(signal_fd, 500) && !has_ended(s->child))
 		;
 	close(signal_fd);
-	/* What ended it has done its work. */
+	/* Discard the pending signal that ended the wait. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -321,7 +323,7 @@ static void stay(const struct serving *s)
 void serving_end(struct serving *s, bool should_stay)
 {
 	if (s->go_fd >= 0)
-		close(s->go_fd); /* never told to go: it goes */
+		close(s->go_fd); /* without the go, the child exits at end of file */
 	s->go_fd = -1;
 	if (s->child <= 0)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serving.h - a trace on a page of a server of ours, until somebody ends it.
+ * serving.h - serve a trace as a page over HTTP until the user ends it.
  *
- * `serve` does it itself.  `run --serve` leaves it to a child: a collector must not wait for
- * anybody, and the page stays when the program is gone.
+ * `serve` runs the server itself. `run --serve` runs it in a child process: a collector must not
+ * wait for clients, and the page stays available after the program ended.
  */
 #ifndef TOOL_SERVING_H
 #define TOOL_SERVING_H
@@ -19,30 +19,30 @@ struct serving {
 	const char *trace;
 	struct listener listener;
 	bool quiet, json;
-	bool open; /* show it in a browser */
+	bool open; /* open a browser */
 	struct open_page opened;
 	pid_t child; /* of run --serve; 0: none */
-	int go_fd;   /* likewise: tells it that the trace is there; -1: told */
+	int go_fd;   /* of run --serve: signals the child that the trace exists; -1: done */
 };
 
-/* Take the port; says on stderr what is wrong with that, or with an address that others reach. */
+/* Bind the port.  Prints an error, or a warning if other machines can reach the address. */
 bool serving_listen(struct serving *s, const char *address, uint16_t port);
 
-/* Read, serve, print the URL, until a signal ends it.  The exit status. */
+/* Read, serve and print the URL until a signal ends it.  Returns the exit status. */
 int serving_run(struct serving *s);
 
 /* ---- for a collector ----------------------------------------------------------------- */
 
-/* Can a trace that goes to @output be followed?  If not, says why. */
+/* True if a trace written to @output can be followed; otherwise prints why not. */
 bool serving_can_follow(const char *command, const char *output, bool is_ctf, bool is_flight);
 
-/* The child; it waits for serving_go().  False after saying why not. */
+/* Start the child, which waits for serving_go().  False after an error message. */
 bool serving_fork(struct serving *s);
 
-/* The trace is there: read it. */
+/* The trace exists: the child may read it. */
 void serving_go(struct serving *s);
 
-/* The run is over.  @stay: until the user ends it; else at once. */
+/* The run is over.  @stay: keep serving until the user ends it; otherwise end at once. */
 void serving_end(struct serving *s, bool stay);
 
 #endif

@@ -16,7 +16,7 @@
 #include "ctp/flight.h"
 #include "run_summary.h"
 
-/* How long a thread waits at most, where it may at all; then it goes on without. */
+/* Default limit for a thread that waits for space; then it continues without its event. */
 #define BLOCK_MS 1000
 
 static const char *name_of(const struct session *s)
@@ -65,7 +65,7 @@ static bool set_buffer(struct session *s, const char *value)
 	return true;
 }
 
-/* A thread that finds its lane full: does it wait, and how long at most? */
+/* Whether a thread with a full lane waits, and for how long at most. */
 static bool set_on_full(struct session *s, const char *value)
 {
 	unsigned long long ms = BLOCK_MS;
@@ -86,7 +86,7 @@ static bool set_on_full(struct session *s, const char *value)
 	return true;
 }
 
-/* Only what is newest, and only when somebody asks: see 'corotracer snapshot'. */
+/* Keep only the newest events, and write them only on request: see 'corotracer snapshot'. */
 static bool set_flight(struct session *s, const char *value)
 {
 	unsigned long long size;
@@ -169,7 +169,7 @@ int session_options(struct session *s, int argc, char **argv, int *first)
 	return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
 }
 
-/* What the shell would have seen without us, down to the signal; but no second core file. */
+/* End by the same signal as the program, as a shell expects, without a second core file. */
 static void die_as_the_program_did(int sig)
 {
 	struct rlimit none = { 0, 0 };
@@ -183,7 +183,7 @@ static void die_as_the_program_did(int sig)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Our own troubles turn success into failure; they never hide the program's. */
+/* A failure of the tool turns success into failure, and never hides the program's status. */
 static int exit_status(const struct session *s, const struct collector_result *r)
 {
 	if (r->exit_status)
@@ -195,7 +195,7 @@ static int exit_status(const struct session *s, const struct collector_result *r
 	return EXIT_OK;
 }
 
-/* The gate of --check: every fault that is at least strong, and whoever is left. */
+/* The gate of --check: every fault that is at least strong, and coroutines suspended at exit. */
 static int check(const struct session *s)
 {
 	struct report_job job = {
@@ -223,7 +223,7 @@ static bool can_check(const struct session *s)
 
 /* ---- the page --------------------------------------------------------------- */
 
-/* The collector tells that its files are there, and has no more to say than that. */
+/* The collector's `ready` callback has no context argument. */
 static struct serving *waiting;
 
 static void trace_is_there(const char *shm, const char *sock, uint32_t nr_stations)
@@ -242,7 +242,10 @@ static bool is_ctf(const struct session *s)
 	       TRACE_FORMAT_CTF;
 }
 
-/* Before the program: if the page cannot be had, it is not started.  -1: go on, or the status. */
+/*
+ * Runs before the program: if the page cannot be served, the program is not started.  Returns -1 to
+ * continue, or the exit status.
+ */
 static int start_page(struct session *s)
 {
 	struct serving *page = &s->serving;
@@ -262,7 +265,7 @@ static int start_page(struct session *s)
 	return -1;
 }
 
-/* Who was asked to end, other than by Ctrl-C, does not stay. */
+/* Stop serving if a signal other than SIGINT (Ctrl-C) ended the run. */
 static void end_page(struct session *s, const struct collector_result *r)
 {
 	if (s->serve)
@@ -302,7 +305,7 @@ int session_run(struct session *s)
 		return EXIT_FAILED;
 	}
 	status = exit_status(s, &result);
-	/* Whoever read our stderr may have gone; the exit status still counts. */
+	/* The reader of stderr may have closed it; the exit status still counts. */
 	signal(SIGPIPE, SIG_IGN);
 	if (s->json)
 		run_summary_json(s, &result, status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h - what `run`, `collect` and the seeds' flags share: from options to a
+ * session.h - shared by `run`, `collect` and the existing coroTracer's flags: from options to a
  * collector, from its result to a summary and an exit status.
  */
 #ifndef TOOL_SESSION_H
@@ -12,23 +12,23 @@
 #include "ctp/collector.h"
 #include "serving.h"
 
-#define DEFAULT_STATIONS 128 /* as in seed 001 */
+#define DEFAULT_STATIONS 128 /* as in the existing coroTracer */
 #define DEFAULT_OUTPUT   "trace_output.jsonl"
 
 struct session {
-	const struct command *cmd; /* for messages; NULL: the seeds' flags */
+	const struct command *cmd; /* for messages; NULL: the existing coroTracer's flags */
 	struct collector_config config;
 	bool json;
 	bool quiet;
 	bool fail_on_loss;
-	bool check; /* look at the trace afterwards, and fail on what is wrong in it */
+	bool check; /* analyze the trace afterwards, and fail on faults */
 	const char *suppressions;
-	bool serve; /* on a page, meanwhile and afterwards */
+	bool serve; /* serve a page during and after the run */
 	uint16_t serve_port;
 	struct serving serving;
 };
 
-/* Rows of an option table that session_options() knows what to do with. */
+/* Rows of an option table that session_options() handles. */
 #define SESSION_OPTS                                                                              \
 	{ 'n', "stations", "N", "N coroutines are expected (128); there may be more" },           \
 		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared" }, \
@@ -63,13 +63,13 @@ struct session {
 
 void session_init(struct session *s, const struct command *cmd);
 
-/* Parse @cmd's options into @s.  Returns -1 to go on, or the exit status. */
+/* Parse @cmd's options into @s.  Returns -1 to continue, or the exit status. */
 int session_options(struct session *s, int argc, char **argv, int *first);
 
-/* Set one option by its long name; false after saying what is wrong with @value. */
+/* Set one option by its long name; false after an error message about @value. */
 bool session_set(struct session *s, const char *name, const char *value);
 
-/* Run, tell on stderr what came of it, return the exit status (or die as the program did). */
+/* Run, print the summary on stderr, return the exit status (or end by the program's signal). */
 int session_run(struct session *s);
 
 #endif

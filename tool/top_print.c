@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_print.c - one picture of a running program, printed: for scripts, or where there is no
- * screen. */
+/* top_print.c - print one picture of a running program, for scripts or without a terminal. */
 #include "top_print.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "recover.h"
 #include "running_list.h"
 
-/* ---- for scripts ------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------- */
 
 static void put_states(struct json_writer *j, const struct top_picture *p)
 {
@@ -86,7 +85,7 @@ int top_print_json(const struct top_source *s, const struct top_picture *p,
 	return jw_release(&j);
 }
 
-/* ---- for people ------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------- */
 
 static void put_head(const struct top_picture *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_target.c - a program that is started to be watched, under a collector of its own. */
+/* top_target.c - start a program to watch, under its own collector. */
 #include "top_target.h"
 
 #include <errno.h>
@@ -17,14 +17,14 @@
 #include "ctp/find.h"
 #include "session.h"
 
-/* How long a program may take to end when it is asked to; then it is made to. */
+/* Time for the program to end after SIGTERM; then it is killed. */
 #define PATIENCE_NS (5 * NS_PER_SEC)
 
 /* ---- in the child ------------------------------------------------------------------ */
 
 static int told_fd = -1;
 
-/* 'R' and the region's path, terminated; 'E' and a struct err, in the end. */
+/* Messages: 'R' and the region's path, terminated; 'E' and a struct err, at the end. */
 static void tell(char what, const void *text, size_t size)
 {
 	if (io_write(told_fd, &what, 1) == 1)
@@ -45,7 +45,7 @@ static int open_log(const char *log, struct err *err)
 	return fd < 0 ? err_errno(err, "cannot write to '%s'", log) : fd;
 }
 
-/* The terminal is the view's: the program gets none of it. */
+/* The view owns the terminal: the program must not use it. */
 static int leave_terminal(const char *log, struct err *err)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), out = open_log(log, err);
@@ -70,7 +70,7 @@ static void collect(char *const *argv, const char *trace, const char *log)
 	s.config.tool = "corotracer top";
 	s.config.ready = tell_region;
 	setpgid(0, 0);
-	/* Whatever becomes of the view: nobody is left behind. */
+	/* If the view dies, the collector and the program must not stay. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (leave_terminal(log, &err) == 0 && collector_run(&s.config, &result, &err) == 0)
 		_exit(result.signal ? 128 + result.signal : result.exit_status);
@@ -90,7 +90,7 @@ static bool read_whole(int fd, void *buf, size_t size)
 	return used == size;
 }
 
-/* What went wrong in the child, if it tells. */
+/* The error of the child, if it sent one. */
 static void hear_error(int fd, struct err *err)
 {
 	struct err told;
@@ -100,7 +100,7 @@ static void hear_error(int fd, struct err *err)
 		*err = told;
 }
 
-/* Its region, or why there is none. */
+/* Receive the region's path, or the error. */
 static int hear(struct top_target *t, struct err *err)
 {
 	char what = 0, path[4096];
@@ -149,7 +149,7 @@ static bool has_ended(pid_t pid, int *status)
 	return waitpid(pid, status, WNOHANG) != 0;
 }
 
-/* The collector is at its end by itself: it has let go of its region. */
+/* True if the collector is exiting by itself: it has released its region. */
 static bool is_over(const struct top_target *t)
 {
 	int fd = t->region ? open(t->region, O_RDONLY | O_CLOEXEC) : -1;
@@ -169,7 +169,9 @@ int top_target_end(struct top_target *t, struct err *err)
 	while (t->collector > 0 && !has_ended(t->collector, &status)) {
 		uint64_t now = clock_now_ns();
 
-		/* The collector passes it on, takes what is left, and goes when the program does.
+		/*
+		 * The collector forwards SIGTERM, drains the region, and exits when the program
+		 * does.
 		 */
 		if (!asked) {
 			asked = now;
@@ -183,11 +185,11 @@ int top_target_end(struct top_target *t, struct err *err)
 	}
 	hear_error(t->told_fd, err);
 	close(t->told_fd);
-	/* A collector that was killed could not. */
+	/* A collector that was killed could not remove its region. */
 	if (sent == SIGKILL && t->region)
 		region_remove(t->region, &(struct err){ 0 });
 	free(t->region);
 	t->region = NULL;
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	return sent && status == 128 + sent ? EXIT_OK : status; /* as we wanted */
+	return sent && status == 128 + sent ? EXIT_OK : status; /* as intended */
 }

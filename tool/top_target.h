@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_target.h - a program that is started to be watched, under a collector of its own.
+ * top_target.h - start a program to watch, under its own collector.
  *
- * The collector is a child of ours in a process group of its own: what the terminal's keys
- * send is for the view, not for the program.
+ * The collector is a child process in its own process group: the terminal's signals are for the
+ * view, not for the program.
  */
 #ifndef TOOL_TOP_TARGET_H
 #define TOOL_TOP_TARGET_H
@@ -14,17 +14,17 @@
 
 struct top_target {
 	pid_t collector;
-	int told_fd; /* what it tells */
+	int told_fd; /* pipe with the collector's messages */
 	char *region;
 };
 
-/* @trace: where it goes, NULL: nowhere; @log likewise of the program's output. */
+/* @trace: file of the trace, NULL: none; @log: file of the program's output, NULL: none. */
 int top_target_start(struct top_target *t, char *const *argv, const char *trace, const char *log,
 		     struct err *err);
 
 /*
- * Ends the program, if it has not ended.  Its exit status; 128 + a signal that we did not send.
- * *@err: why it was not started after all.
+ * End the program if it still runs.  Returns its exit status, or 128 + a signal that was not sent
+ * here.  *@err: why the program could not be started.
  */
 int top_target_end(struct top_target *t, struct err *err);
 
