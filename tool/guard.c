@@ -49,7 +49,7 @@ static void run_apart(const struct command *cmd, int argc, char **argv, struct m
 	exit(status);
 }
 
-/* Wait for the process to end.  It receives the terminal's signals, and its end decides ours. */
+/* Wait for the process to end.  It gets the terminal's signals; its end status is passed on. */
 static int wait_for(pid_t pid)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, intr, quit;
