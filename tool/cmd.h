@@ -79,6 +79,7 @@ const char *command_word(const struct command *cmd);
 /* Print the bash completion script. */
 int completion_print(void);
 
+/* The flag style of the existing coroTracer (-n 256 -cmd "./app" -out trace.jsonl), translated. */
 int legacy_main(int argc, char **argv);
 bool legacy_wanted(int argc, char **argv);
 

@@ -95,7 +95,7 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
 
 	/*
 	 * Place 0 collects all unknown places; it is comparable only if no suspend in the trace has
-	 * a place.
+	 * a site.
 	 */
 	if (!co->place && !(m->own_addresses && !m->told_suspends))
 		return NULL;

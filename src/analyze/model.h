@@ -22,7 +22,7 @@
 #include "trace/coro_ids.h"
 #include "trace/item.h"
 
-#define MODEL_STEPS     6u    /* last transitions kept per coroutine */
+#define MODEL_STEPS     6u    /* last events kept per coroutine */
 #define MODEL_PLACES    16384 /* distinct places; all others are place 0 */
 #define MODEL_SPAWNS    16384
 #define MODEL_RESOURCES (1u << 20)
@@ -135,8 +135,7 @@ struct model {
 	size_t nr_coros; /* allocated entries */
 
 	struct wait_place *places;
-	struct wait_place
-		*settled; /* waits of merged places, by place; NULL: no places were merged */
+	struct wait_place *settled; /* waits of merged places; NULL: no places were merged */
 	size_t nr_places, places_room;
 	struct u64map place_numbers; /* site with the top bit set, or address, to index */
 
