@@ -37,7 +37,8 @@ static __attribute__((noinline)) uint8_t *more_room(struct proto *p, size_t size
 }
 
 /*
- * Space for @size bytes at the end; the caller adds what it writes to the count.  NULL: no memory.
+ * Space for @size bytes at the end; the caller adds what it writes to the count.  NULL after a
+ * failure.
  */
 static inline uint8_t *room(struct proto *p, size_t size)
 {
