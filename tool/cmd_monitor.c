@@ -436,10 +436,11 @@ static int flush(void *arg, struct err *err)
 	if (m->request->json) {
 		write_lines(m);
 	} else if (now - m->drawn_ns >= every) {
+		errno = 0;
 		draw(m, (double)(now - m->drawn_ns) / 1e9);
 		m->drawn_ns = now;
-		if (ferror(stdout))
-			m->write_error = -EPIPE;
+		if (fflush(stdout) != 0 || ferror(stdout))
+			m->write_error = errno ? -errno : -EIO;
 	}
 	follow_clock(m);
 	/* The reader of stdout closed it: a normal end. */

@@ -40,9 +40,10 @@ static void tell_region(const char *shm, const char *sock, uint32_t nr_stations)
 
 static int open_log(const char *log, struct err *err)
 {
-	int fd = open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	const char *path = log ? log : "/dev/null";
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 
-	return fd < 0 ? err_errno(err, "cannot write to '%s'", log) : fd;
+	return fd < 0 ? err_errno(err, "cannot write to '%s'", path) : fd;
 }
 
 /* The view owns the terminal: the program must not use it. */

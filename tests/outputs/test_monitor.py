@@ -13,17 +13,20 @@ SHOWN = os.environ["SHOWN"]
 NR = 60000
 
 
-def collect(*args):
-    """Run a collector over one run of the program; its standard output."""
-    program = popen(SHOWN, NR, stdin=subprocess.PIPE)
-    equal(program.stdout.readline(), "ready\n", "first words of the program")
-    collector = popen(TOOL, *args, "-p", program.pid, "--size", 1 << 17)
-
+def wait_for_attach(program, collector):
     def attached():
         assert collector.poll() is None, f"it ended: {collector.communicate()}"
         _, out, _ = tool("query", "-p", program.pid, "-l", "--json")
         return any(b.get("owner") == collector.pid and b["attached"] for b in json.loads(out)["buffers"])
     wait_until(attached, "a collector that is attached")
+
+
+def collect(*args):
+    """Run a collector over one run of the program; its standard output."""
+    program = popen(SHOWN, NR, stdin=subprocess.PIPE)
+    equal(program.stdout.readline(), "ready\n", "first words of the program")
+    collector = popen(TOOL, *args, "-p", program.pid, "--size", 1 << 17)
+    wait_for_attach(program, collector)
     program.stdin.write("go\n")
     program.stdin.flush()
     equal(program.stdout.readline(), "done\n", "last words of the program")
@@ -91,6 +94,22 @@ def enums_booleans_and_strings_have_the_share_of_each_value(dir):
         if rest:
             wanted.append(f"{len(counts) - len(top)} others {100 * rest / NR:.1f} %")
         equal(lines[name], ", ".join(wanted), f"shares of {name}")
+
+
+@test
+def a_table_that_cannot_be_written_is_an_error(dir):
+    program = popen(SHOWN, NR, stdin=subprocess.PIPE)
+    equal(program.stdout.readline(), "ready\n", "first words of the program")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        monitor = popen(TOOL, "monitor", "-p", program.pid, "-i", 0.1, stdout=full)
+        wait_for_attach(program, monitor)
+        program.stdin.write("go\n")
+        program.stdin.flush()
+        _, err = monitor.communicate(timeout=60)
+    equal(monitor.returncode, 1, f"status of monitor ({err})")
+    contains(err, "No space left on device")
+    program.stdin.close()
+    equal(program.wait(60), 0, "status of the program")
 
 
 if __name__ == "__main__":
