@@ -72,6 +72,8 @@ CTP_CPP_HIDDEN const void *frame_mixin(const void *frame)
 	const FrameKind *kind = frame ? frame_kind(frame_resume(frame), false) : nullptr;
 	uintptr_t offset = kind ? ctp_load_relaxed(&kind->offset) : 0;
 
+	/* The compiler may know the size of this frame (std::noop_coroutine) and would warn. */
+	__asm__("" : "+r"(frame));
 	return offset ? static_cast<const char *>(frame) + offset : nullptr;
 }
 
