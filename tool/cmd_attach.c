@@ -416,7 +416,7 @@ static bool parse_real(const char *option, const char *text, double min, double 
 	*out = strtod(text, &end);
 	if (end != text && !*end && *out >= min && *out <= max)
 		return true;
-	say("attach", "'%s' is no good for %s: a number from %g to %g goes there", text, option,
+	say("attach", "invalid value '%s' for %s: expected a number from %g to %g", text, option,
 	    min, max);
 	return false;
 }

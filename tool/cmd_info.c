@@ -147,8 +147,8 @@ const struct command command_info = {
 	.summary = "say what is in a trace, and whether all of it is there",
 	.details =
 		"TRACE is a file of JSON lines, '-' for standard input, or the directory of a\n"
-		"CTF trace of ours.  JSON lines of other tools are fine; what was lost only a\n"
-		"trace with a sidecar (TRACE.meta) tells.\n"
+		"corotracer CTF trace.  JSON lines of other tools are accepted; only a trace with\n"
+		"a sidecar (TRACE.meta) says what was lost.\n"
 		"\n"
 		"Exit status: 0 sound; 1 the trace has lines that are no events or packets that\n"
 		"are damaged, or does not hold what its collector says, or some of it cannot be\n"

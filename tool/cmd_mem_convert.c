@@ -39,7 +39,7 @@ static bool set_format(struct request *q, const char *value)
 		q->format_given = false;
 	if (!q->format_given)
 		say("mem convert",
-		    "'%s' is no good for --format: raw, raw.zst or container goes there", value);
+		    "invalid value '%s' for --format: expected raw, raw.zst or container", value);
 	return q->format_given;
 }
 

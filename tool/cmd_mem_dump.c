@@ -304,7 +304,7 @@ static int dump(struct dump *d)
 
 static bool bad_value(const char *option, const char *value, const char *what)
 {
-	say("mem dump", "'%s' is no good for %s: %s goes there", value, option, what);
+	say("mem dump", "invalid value '%s' for %s: expected %s", value, option, what);
 	return false;
 }
 

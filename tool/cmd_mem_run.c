@@ -215,7 +215,8 @@ static bool one_of(const char *option, const char *value, const char *first, con
 	*is_second = !strcmp(value, second);
 	if (*is_second || !strcmp(value, first))
 		return true;
-	say("mem run", "'%s' is no good for %s: %s or %s goes there", value, option, first, second);
+	say("mem run", "invalid value '%s' for %s: expected %s or %s", value, option, first,
+	    second);
 	return false;
 }
 
@@ -228,7 +229,7 @@ static bool set_option(struct request *q, int o, const char *value)
 		q->config.output = value;
 		if (*value && strcmp(value, "-") != 0)
 			return true;
-		say("mem run", "'%s' is no good for --output: a file's name goes there", value);
+		say("mem run", "invalid value '%s' for --output: expected a file's name", value);
 		return false;
 	case O_FORMAT:
 		return one_of("--format", value, "container", "raw", &q->config.raw);

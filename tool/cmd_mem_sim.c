@@ -80,7 +80,7 @@ struct request {
 
 static bool bad_value(const char *option, const char *value, const char *what)
 {
-	say("mem sim", "'%s' is no good for %s: %s goes there", value, option, what);
+	say("mem sim", "invalid value '%s' for %s: expected %s", value, option, what);
 	return false;
 }
 

@@ -34,7 +34,7 @@ static bool set_option(struct request *q, int o, const char *value)
 		if (!opt_number("mem stat", "--line", value, 8, 1 << 20, &n))
 			return false;
 		if (n & (n - 1)) {
-			say("mem stat", "'%s' is no good for --line: a power of two goes there",
+			say("mem stat", "invalid value '%s' for --line: expected a power of two",
 			    value);
 			return false;
 		}

@@ -445,7 +445,7 @@ static int flush(void *arg, struct err *err)
 	follow_clock(m);
 	/* The reader of stdout closed it: a normal end. */
 	if (m->write_error == -EPIPE)
-		return err_set(err, -EPIPE, "nobody reads any more");
+		return err_set(err, -EPIPE, "standard output was closed");
 	if (m->write_error)
 		return err_set(err, m->write_error, "cannot write: %s", strerror(-m->write_error));
 	return 0;
@@ -552,7 +552,7 @@ static bool parse_seconds(const char *option, const char *text, double *out)
 	*out = strtod(text, &end);
 	if (end != text && !*end && *out >= 0.001 && *out <= 1e9)
 		return true;
-	say("monitor", "'%s' is no good for %s: seconds go there, 0.001 at least", text, option);
+	say("monitor", "invalid value '%s' for %s: expected seconds, at least 0.001", text, option);
 	return false;
 }
 

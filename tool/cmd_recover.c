@@ -163,7 +163,7 @@ static const struct opt opts[] = {
 	{ 0, "join", NULL, "with -o: the killed collector's own trace first, then the rest" },
 	{ 0, "trace", "FILE", "where that trace is, if it was moved" },
 	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there" },
-	{ 0, "remove", NULL, "afterwards remove the region, if nobody has it" },
+	{ 0, "remove", NULL, "afterwards remove the region, unless a process maps it" },
 	{ 0, "json", NULL, "as one JSON object" },
 	{ 0, NULL, NULL, NULL },
 };

@@ -210,7 +210,7 @@ static const struct opt opts[] = {
 static bool set(struct request *req, const struct opt *opt, const char *value)
 {
 	if (opt->arg && !*value) {
-		say("snapshot", "an empty name is no good for --%s", opt->name);
+		say("snapshot", "invalid value '' for --%s: expected a name", opt->name);
 		return false;
 	}
 	if (!strcmp(opt->name, "pid"))

@@ -189,7 +189,7 @@ static bool set_interval(struct request *req, const char *value)
 
 	if (end == value || *end || !(seconds * 1000 >= TOP_INTERVAL_LEAST_MS) ||
 	    !(seconds * 1000 <= TOP_INTERVAL_MOST_MS)) {
-		say("top", "'%s' is no good for -d: a number from 0.1 to 60 goes there", value);
+		say("top", "invalid value '%s' for -d: expected a number from 0.1 to 60", value);
 		return false;
 	}
 	req->top.interval_ms = (uint32_t)(seconds * 1000 + 0.5);
@@ -201,7 +201,8 @@ static bool set_sort(struct request *req, const char *value)
 	req->top.choice.sort = top_sort_from_name(value);
 	if (req->top.choice.sort != NR_TOP_SORTS)
 		return true;
-	say("top", "'%s' is no good for -s: age, rate, id, name, site, thread or events goes there",
+	say("top",
+	    "invalid value '%s' for -s: expected age, rate, id, name, site, thread or events",
 	    value);
 	return false;
 }

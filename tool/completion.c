@@ -53,7 +53,7 @@ int completion_print(void)
 	for (i = 0; commands[i]; i++)
 		printf("%s%s", i ? " " : "", commands[i]->name);
 	puts("' -- \"$cur\")\n\t\treturn\n\tfi\n"
-	     "\t# after '--' comes somebody else's command line\n"
+	     "\t# after '--' comes the command line of another program\n"
 	     "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	     "\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
 	     "\t\t\tif ((i + 1 == COMP_CWORD)); then\n"

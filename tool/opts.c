@@ -187,7 +187,7 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 	*out = strtoull(text, &end, 10);
 	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out >= min && *out <= max)
 		return true;
-	say(command, "'%s' is no good for %s: a whole number from %llu to %llu goes there", text,
+	say(command, "invalid value '%s' for %s: expected an integer from %llu to %llu", text,
 	    option, min, max);
 	return false;
 }
@@ -219,7 +219,7 @@ bool opt_size(const char *command, const char *option, const char *text, unsigne
 		*out <<= shift;
 		return true;
 	}
-	say(command, "'%s' is no good for %s: a size goes there, such as 64M, from %lluK to %lluG",
+	say(command, "invalid value '%s' for %s: expected a size such as 64M, from %lluK to %lluG",
 	    text, option, min >> 10, max >> 30);
 	return false;
 }

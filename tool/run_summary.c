@@ -122,7 +122,7 @@ static void hint_loss(const struct session *s, const struct collector_result *r)
 		fputs("hint: --buffer SIZE holds more, --on-full block makes the program wait\n",
 		      stderr);
 	else if (r->lost_full)
-		fputs("hint: the program waited in vain: --buffer SIZE holds more, "
+		fputs("hint: the program waited too short a time: --buffer SIZE holds more, "
 		      "--on-full block=MS waits longer\n",
 		      stderr);
 	else if (r->lost > r->lost_output)

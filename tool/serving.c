@@ -37,8 +37,8 @@ bool serving_listen(struct serving *s, const char *address, uint16_t port)
 	}
 	if (!s->listener.is_loopback)
 		say(s->command,
-		    "warning: others can reach %s: whoever gets to know the URL can read the "
-		    "trace, and nothing is encrypted",
+		    "warning: other machines can reach %s: with the URL they can read the "
+		    "trace, and the connection is not encrypted",
 		    address);
 	return true;
 }

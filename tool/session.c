@@ -51,7 +51,7 @@ static bool set_format(struct session *s, const char *value)
 	else if (!strcmp(value, "ctf"))
 		s->config.format = TRACE_FORMAT_CTF;
 	else
-		say(name_of(s), "'%s' is no good for --format: jsonl or ctf goes there", value);
+		say(name_of(s), "invalid value '%s' for --format: expected jsonl or ctf", value);
 	return s->config.format != TRACE_FORMAT_AUTO;
 }
 
@@ -75,8 +75,8 @@ static bool set_on_full(struct session *s, const char *value)
 		return true;
 	}
 	if (strncmp(value, "block", 5) != 0 || (value[5] && value[5] != '=')) {
-		say(name_of(s), "'%s' is no good for --on-full: drop, block or block=MS goes there",
-		    value);
+		say(name_of(s),
+		    "invalid value '%s' for --on-full: expected drop, block or block=MS", value);
 		return false;
 	}
 	if (value[5] && !opt_number(name_of(s), "--on-full block", value + 6, 1, 600000, &ms))
@@ -115,7 +115,7 @@ static bool set_path(struct session *s, const char **path, const char *name, con
 		*path = value;
 		return true;
 	}
-	say(name_of(s), "an empty name is no good for --%s", name);
+	say(name_of(s), "invalid value '' for --%s: expected a name", name);
 	return false;
 }
 

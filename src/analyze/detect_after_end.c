@@ -23,9 +23,9 @@ const struct detector detector_after_end = {
 	.name = "resume-after-end",
 	.code = "D1",
 	.title = "Resumed after its end",
-	.meaning = "The coroutine had ended, and was resumed or suspended again: its frame may be "
-		   "somebody else's by now.",
-	.advice = "A handle outlived its coroutine: who kept it?",
+	.meaning = "The coroutine had ended, and was resumed or suspended again: its frame may "
+		   "belong to another coroutine.",
+	.advice = "A handle outlived its coroutine: find the code that kept it.",
 	.is_fault = true,
 	.on_leave = on_leave,
 };

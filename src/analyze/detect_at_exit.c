@@ -24,10 +24,9 @@ const struct detector detector_at_exit = {
 	.name = "suspended-at-exit",
 	.code = "S2",
 	.title = "Suspended at exit",
-	.meaning = "The program ended while the coroutine was waiting. In a server that is as it "
-		   "should be; in a test it is not.",
-	.advice = "In a test: whoever ends the program should end its coroutines first, or wait "
-		  "for them.",
+	.meaning = "The program ended while the coroutine was waiting. In a server this is "
+		   "normal; in a test it is not.",
+	.advice = "In a test: end the coroutines, or wait for them, before the program ends.",
 	.is_fault = false,
 	.on_stuck = on_stuck,
 };

@@ -56,10 +56,10 @@ const struct detector detector_closed = {
 	.name = "closed-under-waiter",
 	.code = "L2",
 	.title = "Closed under a waiter",
-	.meaning = "The descriptor was closed while a coroutine waited for it. No event will ever "
-		   "come: it sleeps for ever.",
-	.advice = "Whoever closes a descriptor (on EOF, on an error, on a time-out) must resume or "
-		  "destroy the coroutine that waits for it.",
+	.meaning = "The descriptor was closed while a coroutine waited for it. No event will "
+		   "arrive: the coroutine is never resumed.",
+	.advice = "The code that closes the descriptor (on EOF, on an error, on a time-out) must "
+		  "resume or destroy the coroutine that waits for it.",
 	.is_fault = true,
 	.on_stuck = on_stuck,
 };

@@ -19,10 +19,12 @@ const struct detector detector_destroyed_suspended = {
 	.name = "destroyed-suspended",
 	.code = "K3",
 	.title = "Destroyed while suspended",
-	.meaning = "The frame was destroyed while the coroutine waited, without a word that it was "
-		   "cancelled.",
-	.advice = "Fine if it was meant. If somebody still holds its handle and resumes it, that "
-		  "is a use after free.",
+	.meaning = "The frame was destroyed while the coroutine waited, and the trace does not say "
+		   "that it "
+		   "was cancelled.",
+	.advice =
+		"No problem if it is intended. If its handle is still in use and is resumed, that "
+		"is a use after free.",
 	.is_fault = false,
 	.on_leave = on_leave,
 };

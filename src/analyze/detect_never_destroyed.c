@@ -35,7 +35,7 @@ const struct detector detector_never_destroyed = {
 	.code = "K2",
 	.title = "Ended, never destroyed",
 	.meaning = "The coroutine came to its end, but its frame stays in memory.",
-	.advice = "Whoever owns the handle must destroy it after the end, or the coroutine must "
+	.advice = "The owner of the handle must destroy it after the end, or the coroutine must "
 		  "not stop at its final suspension.",
 	.is_fault = true,
 	.on_leave = on_leave,

@@ -34,7 +34,7 @@ const struct detector detector_never_yielded = {
 	.title = "Never yielded",
 	.meaning = "The coroutine has been running for more than a second, to the end of the "
 		   "trace, without a suspension.",
-	.advice = "An endless loop, a blocking call, or a lock held by somebody who is waiting.",
+	.advice = "An endless loop, a blocking call, or a lock whose holder is waiting.",
 	.is_fault = true,
 	.on_leave = on_leave,
 };

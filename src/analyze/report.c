@@ -287,12 +287,12 @@ static bool no_totals(const struct report *r, char *buf, size_t size)
 			 "end of the trace was cut off: what was lost is not known.");
 	else if (m->skipped)
 		snprintf(buf, size,
-			 "The trace has no sidecar of ours: the events' numbers tell that at least "
+			 "The trace has no sidecar: its sequence numbers show that at least "
 			 "%s transitions are missing; what else was lost is not known.",
 			 text_count(count, m->skipped));
 	else
 		snprintf(buf, size,
-			 "The trace has no sidecar of ours: what was lost is known only as far as "
+			 "The trace has no sidecar: what was lost is known only as far as "
 			 "the events' numbers tell.");
 	return true;
 }

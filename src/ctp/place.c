@@ -164,8 +164,8 @@ static void undo_file(struct place *p)
 
 static int refuse_content(const char *path, struct err *err)
 {
-	err_set(err, -ENOTEMPTY, "'%s' is there, and is no trace of ours", path);
-	err_hint(err, "nothing of it was touched; choose another directory with -o");
+	err_set(err, -ENOTEMPTY, "'%s' exists and is not a corotracer trace", path);
+	err_hint(err, "it was not changed; choose another directory with -o");
 	return err->code;
 }
 

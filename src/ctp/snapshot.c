@@ -558,7 +558,8 @@ void snapshots_finish(struct snapshots *s, struct collector_result *r)
 
 static int refuse_output(const char *path, struct err *err)
 {
-	err_set(err, -EINVAL, "a flight recorder writes its trace anew each time, '%s' cannot be",
+	err_set(err, -EINVAL,
+		"a flight recorder replaces its trace each time, and '%s' cannot be replaced",
 		path);
 	err_hint(err, "name a file or directory with -o");
 	return err->code;

@@ -52,8 +52,8 @@ static char *real_name(const char *path)
 
 static int refuse(const char *path, struct err *err)
 {
-	err_set(err, -ENOTEMPTY, "'%s' is there, and is no trace of ours", path);
-	err_hint(err, "nothing of it was touched; choose another directory with -o");
+	err_set(err, -ENOTEMPTY, "'%s' exists and is not a corotracer trace", path);
+	err_hint(err, "it was not changed; choose another directory with -o");
 	return err->code;
 }
 

@@ -387,7 +387,7 @@ static int add_wake(struct timeline *tl, const struct trace_event *ev)
 		m.flow = ++tl->next_flow;
 	} else {
 		tl->unknown_wakes++;
-		arg_true(&m, KEY_NOBODY, true);
+		arg_true(&m, KEY_NOT_IN_TRACE, true);
 	}
 	instant(tl, &tl->threads[thread].track, ev->ts, &m);
 	if (!co)

@@ -87,7 +87,7 @@ void resize_follow(struct attach *a)
 		 */
 		ring_resized(&a->ring, control_next_ticket(&a->control));
 		segment_release(&a->old_segment);
-		attach_say(a, 1, "nobody is left in the old slots");
+		attach_say(a, 1, "the old slots are no longer in use");
 	}
 	if (a->queued_slots && !a->wanted_slots && !a->ring.old.nr)
 		resize_start(a, a->queued_slots);

@@ -28,10 +28,10 @@ static bool refuse(struct reading *r, const char *what)
 	if (r->code)
 		return false;
 	if (r->frame)
-		r->code = err_set(r->err, -EPROTO, "the description's frame '%s' is no good: %s",
+		r->code = err_set(r->err, -EPROTO, "the description's frame '%s' is invalid: %s",
 				  r->frame, what);
 	else
-		r->code = err_set(r->err, -EPROTO, "the description is no good: %s", what);
+		r->code = err_set(r->err, -EPROTO, "the description is invalid: %s", what);
 	err_hint(r->err, "it was not written by a generator that we know, or something else "
 			 "has written over it");
 	return false;

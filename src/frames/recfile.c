@@ -168,7 +168,7 @@ static int read_header(struct recfile *f, struct err *err)
 	size = ntohl(size);
 	f->at = 8;
 	if (size > RECORDING_HEADER_MAX)
-		return err_set(err, -EBADMSG, "'%s': a header of %u bytes is nobody's", f->name,
+		return err_set(err, -EBADMSG, "'%s': a header of %u bytes is not valid", f->name,
 			       size);
 	rc = grow(f, size, err);
 	if (rc < 0)

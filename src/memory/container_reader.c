@@ -247,7 +247,7 @@ static int take_all(struct container *c, struct err *err)
 	free(plain.data);
 	if (ret == -E2BIG) {
 		err_set(err, ret, "'%s' has more than %u threads", c->walk.path, MEM_THREADS_MAX);
-		err_hint(err, "no program of ours has: the file is damaged or no trace");
+		err_hint(err, "no runtime writes as many: the file is damaged or not a trace");
 	} else if (ret < 0) {
 		err_set(err, ret, "no memory for '%s'", c->walk.path);
 	}

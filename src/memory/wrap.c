@@ -416,8 +416,8 @@ static void link_remarks(const struct sorted *s, struct wrap_plan *plan)
 	for (i = 0; i < s->in.nr; i++)
 		lto = lto || (starts(s->in.word[i], "-flto") && s->setup->family == WRAP_GCC);
 	if (lto)
-		words_add(&plan->remarks, "-flto is switched off: gcc would compile anew when it "
-					  "links, and without the instrumentation");
+		words_add(&plan->remarks, "-flto is switched off: gcc would compile again when it "
+					  "links, without the instrumentation");
 	if (s->thread)
 		words_add(&plan->remarks, "-fsanitize=thread is left out when linking: it would "
 					  "bring ThreadSanitizer's "

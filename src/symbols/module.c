@@ -142,9 +142,9 @@ const char *module_state_words(enum module_state state)
 	static const char *const words[] = {
 		[MODULE_UNTRIED] = "was not looked at",
 		[MODULE_READY] = "is there",
-		[MODULE_NO_FILE] = "is not there any more",
-		[MODULE_OTHER_BUILD] = "was built anew since",
-		[MODULE_NO_ELF] = "is no program that can be read",
+		[MODULE_NO_FILE] = "no longer exists",
+		[MODULE_OTHER_BUILD] = "was rebuilt after the trace was recorded",
+		[MODULE_NO_ELF] = "cannot be read as a program",
 		[MODULE_DAMAGED] = "is damaged",
 	};
 

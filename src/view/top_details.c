@@ -109,7 +109,7 @@ static void put_chain(struct paper *out, struct top *t, const struct top_row *ro
 
 	put_line(out, " ");
 	if (!id)
-		put_line(out, "made by nobody that was told");
+		put_line(out, "parent unknown");
 	for (depth = 0; id && depth < CHAIN_MAX; depth++) {
 		const struct top_row *parent = find(&t->picture, id);
 		char why[128] = "";

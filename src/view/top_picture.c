@@ -27,8 +27,8 @@
 
 static int refuse_dead(const char *path, struct err *err)
 {
-	err_set(err, -ESRCH, "nobody has the region '%s': its collector is gone", path);
-	err_hint(err, "'corotracer recover %s' tells what it left", path);
+	err_set(err, -ESRCH, "the collector of region '%s' has ended", path);
+	err_hint(err, "'corotracer recover %s' shows what it left", path);
 	return err->code;
 }
 

@@ -227,7 +227,7 @@ def what_is_no_trace_is_refused_and_left_alone(dir):
     for name in ("precious.ctf", "precious.ctf/", "file.ctf", "link.ctf"):
         status, _, err = tool("run", "-o", dir + "/" + name, "--", "touch", ran)
         equal(status, 1, "status of " + name)
-        contains(err, "is no trace of ours")
+        contains(err, "is not a corotracer trace")
         contains(err, "hint: ")
     # A trace with something else in it, and one whose place for the earlier one is taken.
     with open(dir + "/t.ctf/notes", "w", encoding="ascii") as f:

@@ -21,8 +21,8 @@ def refused(args, status, *texts, **kwargs):
 @test
 def a_number_of_stations_that_cannot_be_is_refused(dir):
     for n in ("0", "-1", "2097151", "99999999999999999999", "many", "", "12x"):
-        refused(["run", "-n", n, "-o", dir + "/t", "--", "true"], 2, "is no good for -n")
-    refused(["-n", "0", "-cmd", "true", "-out", dir + "/t"], 2, "is no good for -n")
+        refused(["run", "-n", n, "-o", dir + "/t", "--", "true"], 2, "for -n: expected an integer")
+    refused(["-n", "0", "-cmd", "true", "-out", dir + "/t"], 2, "for -n: expected an integer")
     assert not os.path.exists(dir + "/t")
 
 

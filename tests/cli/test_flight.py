@@ -136,7 +136,7 @@ def every_coroutine_in_it_has_its_birth(dir):
 
 @test
 def a_size_or_an_output_that_cannot_be_is_refused(dir):
-    for options, part in ((["--flight-recorder", "1K"], "from 64K"), (["--flight-recorder", "x"], "a size goes there"),
+    for options, part in ((["--flight-recorder", "1K"], "from 64K"), (["--flight-recorder", "x"], "expected a size"),
                           (["--flight-recorder", "1M", "-o", "-"], "anew each time"),
                           (["--flight-recorder", "1M", "-o", "/dev/null"], "anew each time"),
                           (["--flight-recorder", "1M", "-o", dir + "/no/such"], "No such file")):

@@ -132,7 +132,7 @@ def what_cannot_be_shown_is_told(dir):
     p.wait()
     status, _, err = tool("top", "--once", region)
     equal(status, 1, "status of a region that was left behind")
-    contains(err, "nobody has the region")
+    contains(err, "the collector of region")
     contains(err, "corotracer recover")
     for bad in ("/nonexistent", os.path.join(dir, "stuck.jsonl"), "/dev/null"):
         status, _, err = tool("top", "--once", bad)
@@ -211,7 +211,7 @@ def details_tell_all_of_one(dir):
         s.wait("STATE")
         s.keys("End")
         s.keys("Enter")
-        s.wait("coroutine 1  runner", "made by nobody")
+        s.wait("coroutine 1  runner", "parent unknown")
         s.keys("Escape")
         s.keys("?")
         s.wait("Enter      details of one")

@@ -10,14 +10,14 @@ import { isServed, startEngine } from "./worker/client.ts";
 
 const HINTS: Record<string, string> = {
 	OldBrowserError: "Open it with a browser of 2023 or later: Chromium 80, Firefox 113, Safari 16.4.",
-	DamagedError: "The file is cut short or was changed. Make it anew with corotracer html.",
+	DamagedError: "The file is cut short or was changed. Create it again with corotracer html.",
 };
 
 function fail(error: unknown): void {
 	const e = error instanceof Error ? error : new Error(String(error));
 	const hint = HINTS[e.name] ?? (isServed()
 		? "Is corotracer serve still running? A file of its own is made by corotracer html."
-		: "The file may be cut short. Make it anew with corotracer html.");
+		: "The file may be cut short. Create it again with corotracer html.");
 	document.getElementById("app")?.replaceChildren(h("div", { class: "failure", role: "alert" },
 		h("h2", null, "The trace cannot be shown"), h("p", null, e.message), h("p", { class: "muted" }, hint)));
 }

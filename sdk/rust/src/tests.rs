@@ -349,7 +349,7 @@ fn a_wake_is_never_taken_for_somebody_elses() {
             }
         });
     }
-    assert!(wakes > 0, "nobody was woken: nothing was tested");
+    assert!(wakes > 0, "no future was woken: nothing was tested");
 }
 
 // ---- pools ------------------------------------------------------------------------------

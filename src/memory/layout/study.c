@@ -209,7 +209,7 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	struct rerun *r;
 	int i, nr;
 
-	t->obstacle = t->profile ? pieces_obstacle(t->profile->pieces.of) : "nobody uses it";
+	t->obstacle = t->profile ? pieces_obstacle(t->profile->pieces.of) : "it is not used";
 	if (t->obstacle)
 		return 0;
 	nr = propose(t->profile, s->config.sim.level[0].line, shapes);

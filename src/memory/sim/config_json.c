@@ -42,7 +42,7 @@ static int get_size(const struct place *p, const char *key, const json_t *v, uin
 	}
 	if (json_is_string(v) && sim_size_of(json_string_value(v), out))
 		return 0;
-	return wrong(p, key, "a size goes there: bytes, or a text such as \"32K\"");
+	return wrong(p, key, "expected a size: bytes, or a text such as \"32K\"");
 }
 
 static int get_number(const struct place *p, const char *key, const json_t *v, uint32_t *out)
@@ -50,7 +50,7 @@ static int get_number(const struct place *p, const char *key, const json_t *v, u
 	json_int_t n = json_integer_value(v);
 
 	if (!json_is_integer(v) || n < 0 || n > UINT32_MAX)
-		return wrong(p, key, "a whole number goes there, and not a negative one");
+		return wrong(p, key, "expected a whole number that is not negative");
 	*out = (uint32_t)n;
 	return 0;
 }
@@ -68,7 +68,7 @@ static int get_number_or(const struct place *p, const char *key, const json_t *v
 	}
 	if (!text)
 		return get_number(p, key, v, out);
-	snprintf(what, sizeof(what), "a number or \"%s\" goes there", word);
+	snprintf(what, sizeof(what), "expected a number or \"%s\"", word);
 	return wrong(p, key, what);
 }
 
@@ -78,10 +78,10 @@ static int get_name(const struct place *p, const char *key, const json_t *v, cha
 	size_t i;
 
 	if (!text || !*text || strlen(text) >= SIM_NAME_MAX)
-		return wrong(p, key, "a text of 1 to 15 bytes goes there");
+		return wrong(p, key, "expected a text of 1 to 15 bytes");
 	for (i = 0; text[i]; i++) {
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			return wrong(p, key, "a name without control characters goes there");
+			return wrong(p, key, "expected a name without control characters");
 	}
 	snprintf(out, SIM_NAME_MAX, "%s", text);
 	return 0;
@@ -96,14 +96,14 @@ static int get_word(const struct place *p, const char *key, const json_t *v,
 
 	if (n >= 0)
 		return n;
-	snprintf(what, sizeof(what), "one of %s goes there", which);
+	snprintf(what, sizeof(what), "expected one of %s", which);
 	return wrong(p, key, what);
 }
 
 static int get_bool(const struct place *p, const char *key, const json_t *v, bool *out)
 {
 	if (!json_is_boolean(v))
-		return wrong(p, key, "true or false goes there");
+		return wrong(p, key, "expected true or false");
 	*out = json_is_true(v);
 	return 0;
 }
@@ -115,7 +115,7 @@ static int write_policy(const struct place *p, const json_t *v, struct sim_level
 	const char *text = json_string_value(v);
 
 	if (!text || (strcmp(text, "back") != 0 && strcmp(text, "through") != 0))
-		return wrong(p, "write", "\"back\" or \"through\" goes there");
+		return wrong(p, "write", "expected \"back\" or \"through\"");
 	l->write_through = !strcmp(text, "through");
 	return 0;
 }
@@ -174,7 +174,7 @@ static const json_t *list_of(const struct place *p, const json_t *v, const char 
 {
 	*ret = 0;
 	if (!json_is_array(v))
-		*ret = wrong(p, key, "a list goes there");
+		*ret = wrong(p, key, "expected a list");
 	else if (json_array_size(v) > max)
 		*ret = wrong(p, key, "there are too many of them");
 	return *ret ? NULL : v;
@@ -187,7 +187,7 @@ static int parse_level(struct place *p, const json_t *entry, uint32_t i, struct 
 
 	snprintf(p->path, sizeof(p->path), "levels[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "an object goes there");
+		return wrong(p, "", "expected an object");
 	memset(l, 0, sizeof(*l));
 	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
 	l->line = 64;
@@ -212,7 +212,7 @@ static int parse_tlb(struct place *p, const json_t *entry, uint32_t i, struct si
 
 	snprintf(p->path, sizeof(p->path), "tlb[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "an object goes there");
+		return wrong(p, "", "expected an object");
 	memset(t, 0, sizeof(*t));
 	snprintf(t->name, sizeof(t->name), "TLB%u", i + 1);
 	if (!json_object_get(entry, "entries"))
@@ -301,7 +301,7 @@ static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct 
 
 	snprintf(p->path, sizeof(p->path), "caches[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "an object goes there");
+		return wrong(p, "", "expected an object");
 	memset(l, 0, sizeof(*l));
 	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
 	if ((name && get_name(p, "name", name, l->name) < 0) ||
@@ -318,7 +318,7 @@ static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct 
 			     "a power of two goes there, as its exponent: 6 is 64");
 	if (policy > 4)
 		return wrong(p, "rep_policy",
-			     "0 (LRU), 1 (FIFO), 2 (LIFO), 3 (FILO) or 4 (random) goes there");
+			     "expected 0 (LRU), 1 (FIFO), 2 (LIFO), 3 (FILO) or 4 (random)");
 	l->size = UINT64_C(1) << size;
 	l->line = 1u << line;
 	l->policy = suite_policies[policy];

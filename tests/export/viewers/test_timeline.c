@@ -414,7 +414,7 @@ static void a_wake_of_nobody_brings_nobody(void)
 	      "track coroutines running in program\n"
 	      "track coroutines suspended in program\n"
 	      "track thread 6 in program\n"
-	      "20 thread 6: instant wake (coroutine 99, nobody that is there)\n"
+	      "20 thread 6: instant wake (coroutine 99, not in the trace)\n"
 	      "20 program: instant end of the trace, the run's is not known\n"
 	      "\n");
 }

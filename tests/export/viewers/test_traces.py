@@ -102,7 +102,7 @@ def only_a_trace_of_ours_is_replaced(dir):
     os.makedirs(dir + "/mine/sub")
     status, _, err = tool("export", "ctf", "-i", trace, "-o", dir + "/mine")
     equal(status, 1, "status")
-    contains(err, "is there, and is no trace of ours")
+    contains(err, "exists and is not a corotracer trace")
     equal(files(dir + "/mine"), ["sub"], "what was there")
     write(dir + "/file", [b"precious"])
     equal(tool("export", "ctf", "-i", trace, "-o", dir + "/file")[0], 1, "over a file")

@@ -77,7 +77,7 @@ export class Head {
 		const t = this.trace.meta.totals;
 		if (t.lost === null) {
 			this.set("lost", this.trace.live === "live" ? "not known yet" : "not known",
-				this.trace.live === "live" ? "The collector tells its totals at the end" : "The trace has no totals of its collector, so nobody counted");
+				this.trace.live === "live" ? "The collector writes its totals at the end" : "The trace has no totals of its collector");
 			this.alarm("lost", false);
 		} else {
 			const all = t.lost + (t.others_lost ?? 0);

@@ -276,7 +276,7 @@ export class CoroutineView implements View {
 	private showWakees(found: Wakee[], last: number[]): void {
 		if (found.length === 0) {
 			replace(this.wakees.body, last.length > 0 ? h("p", { class: "links" }, ...last.map((nr) => this.link(nr)))
-				: empty("It has woken nobody, as far as the trace tells."));
+				: empty("The trace has no coroutine that it woke."));
 			return;
 		}
 		this.wakees.note.textContent = found.length > 30 ? `the 30 it woke most, of ${fmt.count(found.length)}` : "";

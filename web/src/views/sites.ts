@@ -187,7 +187,7 @@ export class SitesView implements View {
 		const stuck = panel("Waiting here now", {
 			note: site.waiting > site.oldest.length ? `the ${site.oldest.length} that wait longest, of ${fmt.count(site.waiting)}` : "",
 		});
-		stuck.body.append(site.oldest.length === 0 ? h("p", { class: "muted" }, "Nobody.") :
+		stuck.body.append(site.oldest.length === 0 ? h("p", { class: "muted" }, "None.") :
 			plainTable("Waiting here now", [
 				{ label: "Coroutine", show: (o) => h("a", { href: coroHref(o.id) }, this.ctx.trace.titleOfNr(o.nr)) },
 				{ label: "For", end: true, show: (o) => (o.since === null ? fmt.dash : fmt.duration(this.ctx.trace.now - o.since)) },
