@@ -137,8 +137,8 @@ def every_coroutine_in_it_has_its_birth(dir):
 @test
 def a_size_or_an_output_that_cannot_be_is_refused(dir):
     for options, part in ((["--flight-recorder", "1K"], "from 64K"), (["--flight-recorder", "x"], "expected a size"),
-                          (["--flight-recorder", "1M", "-o", "-"], "anew each time"),
-                          (["--flight-recorder", "1M", "-o", "/dev/null"], "anew each time"),
+                          (["--flight-recorder", "1M", "-o", "-"], "replaces its trace each time"),
+                          (["--flight-recorder", "1M", "-o", "/dev/null"], "replaces its trace each time"),
                           (["--flight-recorder", "1M", "-o", dir + "/no/such"], "No such file")):
         status, _, err = tool("run", *options, "--", "touch", dir + "/ran")
         assert status in (1, 2), status
