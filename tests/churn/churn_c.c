@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * churn_c.c - "churn_c TOTAL ALIVE": so many threads come and go, ALIVE of them at a time.
+ * churn_c.c - "churn_c TOTAL ALIVE": start and end TOTAL threads, ALIVE at a time.
  *
- * Each has one coroutine with six transitions, whose name is the thread's number.  Says
- * "target: EVENTS events of COROUTINES" on stderr, as it counted.
+ * Each thread has one coroutine with six transitions, named after the thread's number.  Prints
+ * "target: EVENTS events of COROUTINES" on stderr, from its own count.
  */
 #include <corotracer/corotracer.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flight_target.c - programs to be looked at while they run, or after they died.
+ * flight_target.c - programs to inspect while they run, or after they crashed.
  *
- *	flight_target stuck           coroutines that wait for this and that; says "ready", sleeps
+ *	flight_target stuck           coroutines with various wait reasons; prints "ready", sleeps
  *	flight_target flood T N       T threads with 16 coroutines each, N transitions a thread as
  *	                              fast as they can (0: until SIGTERM); prints how many in all
  *	flight_target later T N       the same, once there is a byte on stdin
- *	flight_target churn N         N coroutines that come, run and go; one that stays
+ *	flight_target churn N         N coroutines that are created, run and destroyed; one stays
  *
- * SIGUSR2 is told at once, and counted at the end.
+ * SIGUSR2 is reported at once, and counted at the end.
  */
 #include <corotracer/corotracer.h>
 

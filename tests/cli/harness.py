@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""harness.py - run the tool on the test target, and check what came of it.
+"""harness.py - run the tool on the test target, and check the result.
 
 A test is a function whose name is a sentence, registered by @test; main() runs them all and
 exits 0 (passed), 1 (failed) or 77 (every one skipped).  A test may raise Skip("why").
@@ -23,7 +23,7 @@ TESTS = []
 # A collector that offers stations only, as the plain protocol has them: eight slots each.
 STATIONS_ONLY = dict(os.environ, COROTRACER_NO_LANES="1")
 STARTED = []
-# Servers that several cases share; whoever started them ends them.
+# Servers that several cases share: end_all() does not kill them.
 KEPT = set()
 
 
@@ -111,7 +111,8 @@ def line_of(fd):
 
 
 def adopt_orphans():
-    """Whoever loses its parent (a collector that a case killed) becomes our child, not init's."""
+    """Make this process the subreaper: orphans (of a collector that a case killed) become its
+    children, not init's."""
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -123,7 +124,7 @@ def children():
 
 
 def end_all():
-    """A case leaves nobody behind, whether it went well or not."""
+    """Kill every process that a case left running, whether the case passed or failed."""
     for p in STARTED:
         if p.poll() is None:
             p.kill()
@@ -143,7 +144,7 @@ def end_all():
 
 
 def private_places():
-    """Folders of collectors, of ours or of others that run at the same time."""
+    """Private directories of collectors: those of this test and those of other tests that run in parallel."""
     return {"/dev/shm/" + name for name in os.listdir("/dev/shm") if name.startswith("corotracer-")}
 
 
@@ -191,7 +192,7 @@ def run(dir, *target, options=(), **kwargs):
 
 
 def wait_until(condition, what, tries=3000):
-    """Generous: a busy machine is no failure."""
+    """The timeout is generous: a slow machine must not fail the test."""
     for _ in range(tries):
         got = condition()
         if got:
@@ -222,7 +223,7 @@ def main():
             except Skip as why:
                 skipped += 1
                 print(f"skipped: {name}: {why}", flush=True)
-            except Exception:  # noqa: BLE001 - every failure is told, and the rest goes on
+            except Exception:  # noqa: BLE001 - every failure is reported, and the rest runs
                 failed += 1
                 traceback.print_exc()
                 print(f"not ok - {name}", flush=True)

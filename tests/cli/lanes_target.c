@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lanes_target.c - programs that break rings of eight, and a judge of their traces.
+ * lanes_target.c - programs that overrun rings of eight slots, and a checker of their traces.
  *
  *	lanes_target turns N EVENTS             N coroutines in turns, EVENTS in all
  *	lanes_target one-hot N EVENTS           one of N has nearly all of them
@@ -8,8 +8,8 @@
  *	lanes_target threads T EVENTS           T threads, EVENTS each, 16 coroutines each
  *	lanes_target short TOTAL ALIVE          TOTAL coroutines of four events, ALIVE at a time
  *	lanes_target alive N                    N coroutines of two events, all there at once
- *	lanes_target pass TOTAL                 born on one thread, ended on another
- *	lanes_target churn THREADS              so many threads come and go, ten at a time
+ *	lanes_target pass TOTAL                 created on one thread, destroyed on another
+ *	lanes_target churn THREADS              THREADS threads start and end, ten at a time
  *	lanes_target wander T N EVENTS          N coroutines wander between T threads
  *	lanes_target forks N EVENTS             N forked children, while the parent writes
  *	lanes_target clock EVENTS FILE          the time before and after each event, into FILE
@@ -19,14 +19,14 @@
  *	lanes_target endless N                  until killed; says "ready" first
  *	lanes_target untold N EVENTS            ends without ending its coroutines
  *
- * Event k of a coroutine, from 0: even a resume, odd a suspend at address k.  Says on
+ * Event k of a coroutine, from 0: even a resume, odd a suspend at address k.  Prints on
  * stderr what it wrote: "target: EVENTS events of COROUTINES".
  *
- *	lanes_target check                      judge JSON lines on standard input
+ *	lanes_target check                      check JSON lines on standard input
  *
  * One object on stdout: how many events of how many coroutines (ids); of these complete
  * (every event there, in order, from the first on), in_order (events missing, but none
- * twice and none out of order) and broken; how often time went back within a coroutine or
+ * twice and none out of order) and broken (corrupt); how often time went back within a coroutine or
  * a thread.
  */
 #include <corotracer/corotracer.h>
@@ -143,7 +143,7 @@ static int do_untold(char **argv)
 	struct co *cos = begin_all(nr);
 
 	take_turns(cos, nr, arg(argv, 3));
-	free(cos); /* and nobody told the collector */
+	free(cos); /* the collector sees no end of these coroutines */
 	return 0;
 }
 
@@ -433,7 +433,7 @@ static int do_pass(char **argv)
 	return 0;
 }
 
-/* Whoever finds a coroutine free has it for one or two events. */
+/* A thread that finds a coroutine free uses it for one or two events. */
 static struct wanderer {
 	struct co co;
 	uint32_t taken; /* [shared] */
@@ -481,7 +481,7 @@ static void live_as_child(struct co *inherited, uint64_t nr, uint64_t events)
 {
 	struct co *own;
 
-	/* What it inherited reaches nobody: these would be out of order. */
+	/* Inherited coroutines must write nothing: their events would be out of order. */
 	take_turns(inherited, nr, 100);
 	own = begin_all(4);
 	take_turns(own, 4, events);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named_target.c - coroutines with the names that it is told.
+ * named_target.c - coroutines with the names given as arguments.
  *
  *	named_target NAME... [left NAME...]
  *
- * Those before "left" end; those behind it are suspended when the program exits.
+ * Coroutines before "left" are destroyed; those after it are suspended at exit.
  */
 #include <corotracer/corotracer.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target.c - a program to be traced that behaves, or misbehaves, as it is told.
+ * target.c - a program to trace; its arguments select correct or faulty behaviour.
  *
  *	target events N M US        N coroutines, M events each, US microseconds apart
  *	target then-kill N M        the same at once, then SIGKILL to itself
  *	target then-exit N M CODE   the same, then exit CODE
- *	target wait                 one event, says "ready", then sleeps until killed
+ *	target wait                 one event, prints "ready", then sleeps until killed
  *	target signals FILE         counts SIGINT and SIGTERM until SIGUSR2, prints them; a byte
  *	                            goes to FILE for each
  *	target fork N M             N coroutines in the parent, as many in a forked child
  *	target orphan               leaves a child behind that stays connected for a while
- *	target scribble SEED MS     writes random bytes over what is used of the region, MS ms long
+ *	target scribble SEED MS     writes random bytes over the used part of the region for MS ms
  *	target wild-count           sets allocated_count to all ones
  *	target stuck-odd            leaves a slot half written
  *	target truncate             cuts the region's file to nothing
@@ -212,7 +212,7 @@ static uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
-/* A place in the region that somebody reads: the header, a station, or a unit of a pool. */
+/* A random offset in the region that is in use: the header, a station, or a unit of a pool. */
 static size_t random_place(const struct ctp_header *h, size_t size, uint64_t *state)
 {
 	struct ctp_header copy = *h;

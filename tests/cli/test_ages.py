@@ -2,7 +2,7 @@
 """test_ages.py - ages of coroutines run to the end of the program, not to that of the collector.
 
 The program prints the ages itself, at its last moment.  The collector is held up for HELD_S
-seconds over that moment.  What lies between the program's last look at the clock and its exit
+seconds over that moment.  The time between the program's last clock reading and its exit
 counts to the age: LATE_S bounds it, far below HELD_S and far above a busy machine's delays.
 """
 from harness import *

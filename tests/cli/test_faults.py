@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_faults.py - bad input and faults: a clear message, the right status, nobody harmed."""
+"""test_faults.py - invalid input and faults: a clear message, the right status, no damage to other processes."""
 from harness import *
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_flight.py - flight recorder, snapshots, and what is left when somebody dies.
+"""test_flight.py - flight recorder, snapshots, and what is left after the program or the collector is killed.
 
-Other collectors may run on the machine at the same time (other tests): ours are always
-named by pid or region.
+Other collectors may run on the machine at the same time (other tests): the tests
+here always name theirs by pid or region.
 """
 import shutil
 import socket
@@ -194,7 +194,7 @@ def a_snapshot_says_what_every_coroutine_does(dir):
     with open(SOURCE, encoding="utf-8") as f:
         line = [i for i, text in enumerate(f, 1) if "the reader waits here" in text][0]
     equal((sites[reader["site"]]["line"], sites[reader["site"]]["function"]), (line, "do_stuck"), "where")
-    # Once more: a snapshot has all sites again, though they were told long ago.
+    # Once more: a snapshot contains all sites again, though the program registered them long ago.
     status, s, _ = snapshot("-p", pid)
     equal(len([m for m in lines_of(dir + "/t.jsonl.meta") if m["type"] == "site"]), len(sites), "sites")
     end(p, pid)
@@ -342,7 +342,7 @@ def garbage_at_the_control_socket_harms_nobody(dir):
             s.connect(region + ".control")
         except BlockingIOError:
             pass
-    time.sleep(1.5)  # who only sits there has to go for others after a second
+    time.sleep(1.5)  # an idle connection is dropped after a second when another one needs its place
     wait_until(lambda: snapshot("--shm", region)[0] == 0, "an answer among idlers")
     for s in idle:
         s.close()
@@ -366,7 +366,7 @@ def as_nobody(function):
             os.setgid(65534)
             os.setuid(65534)
             answer = repr(function())
-        except BaseException as e:  # noqa: BLE001 - told to the parent
+        except BaseException as e:  # noqa: BLE001 - reported to the parent
             answer = type(e).__name__
         os.write(back, answer.encode())
         os._exit(0)
@@ -390,7 +390,7 @@ def another_user_is_not_served(dir):
     end(p, pid)
 
 
-# ---- what is left when somebody dies ------------------------------------------------------------
+# ---- what is left after a crash -----------------------------------------------------------------
 
 
 def kill_collector(p):
@@ -464,7 +464,8 @@ def both_killed_at_full_speed(dir):
     check_order(new)
     everything = recover("--all", "-o", dir + "/all.jsonl", region)
     equal(everything["trace_events"] >= r["trace_events"], True, "--all has no less")
-    # Not by its time: that is reckoned from the clock as it is now, and later comes out a little different.
+    # Not by its time: that is computed from the current state of the clock, and differs a little
+    # later.
     last = [(e["probe_id"], e["seq"], e["tid"]) for e in lines_of(dir + "/all.jsonl")]
     assert not new or (new[-1]["probe_id"], new[-1]["seq"], new[-1]["tid"]) in last[-64:], (new[-1], last[-3:])
     recover("--remove", region)
@@ -474,7 +475,7 @@ def both_killed_at_full_speed(dir):
 def the_state_of_every_coroutine_is_told(dir):
     p, pid = start(dir, "stuck", options=())
     region = region_of(pid)
-    time.sleep(0.2)  # all is read by now
+    time.sleep(0.2)  # everything has been read
     kill_collector(p)
     r = recover(region)
     states = {c.get("name"): c for c in r["coroutines"]}

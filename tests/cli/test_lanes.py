@@ -175,7 +175,7 @@ def threads_that_find_no_lane_are_counted_to_the_event(dir):
 
 @test
 def threads_that_need_all_of_the_buffer_wait_and_lose_nothing(dir):
-    """Six threads, eight chunks: what one keeps without need, another waits for in vain."""
+    """Six threads, eight chunks: a chunk that one thread keeps without need blocks another thread for ever."""
     check_all(judged("threads", 6, many(200000), options=["--buffer", "512K", "--on-full", "block=60000"]))
 
 
@@ -184,7 +184,7 @@ def threads_that_need_all_of_the_buffer_wait_and_lose_nothing(dir):
 
 @test
 def short_lived_coroutines_without_end_need_no_more_memory(dir):
-    """640, then a million (64 alive at a time), and what lies behind the stations stays as it is."""
+    """640, then a million (64 alive at a time); the memory behind the stations does not grow."""
     small = ["--buffer", "4M", "--on-full", "block=60000"]
     few = judged("short", 640, 64, options=small)
     lots = judged("short", many(1000000), 64, options=small)

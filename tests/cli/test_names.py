@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_names.py - names as hostile programs give them: whole, no formula, and nothing that hides.
+"""test_names.py - names from hostile programs: kept whole, never a formula, no hidden characters.
 
 A real program names its coroutines, the tool records and exports them, and other programs (the csv
-and sqlite3 modules, a JSON and an XML parser) read what came of it.
+and sqlite3 modules, a JSON and an XML parser) read the result.
 """
 import csv
 import shutil
@@ -48,7 +48,7 @@ def guarded(name):
 
 
 def as_it_was(cell):
-    """What docs/export.md tells a reader to do."""
+    """What docs/export.md advises a reader to do."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'")[:1] in tuple("=+-@\t\r\n") else cell
 
 
@@ -57,7 +57,8 @@ def as_it_was(cell):
 
 @test
 def a_long_name_is_whole_in_every_table(dir):
-    """Of a coroutine that had not ended the region keeps the first 32 bytes only; its birth told all."""
+    """For a coroutine that was not destroyed, the region keeps 32 bytes of the name; the create
+    event has all of it."""
     for trace in ("t.jsonl", "t.ctf"):
         path = record(dir, trace, LONG, LONG)
         for make in (names_in_csv, names_in_sqlite):

@@ -48,7 +48,7 @@ def foreign(dir, stuck=47, others=60):
     lines = []
     for co in range(1, others + 1):
         mine = []
-        for k in range(25):  # the last resume is its end, as far as a plain trace tells
+        for k in range(25):  # the last resume is its end, as far as a plain trace shows
             mine.append(line(co, k % 2 == 0, S + co * 1000 + k * 1000000, seq_of(k), addr=0 if k % 2 == 0 else 0x401000))
         for lap in range(0, 24, 8):
             lines += mine[lap + 4:lap + 8] + mine[lap:lap + 4]

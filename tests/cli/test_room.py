@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_room.py - the region goes where there is room; a hint says what helps when there is none.
+"""test_room.py - the region is placed where there is room; without room, a hint says what to do.
 
 Small file systems are mounted in a mount namespace of the test's own.  The collector is stopped
-while the program floods (the program's parent is the collector), so that what fits is decided by
-room alone and not by who is faster.
+while the program floods (the program's parent is the collector), so that room alone
+decides what fits, not the relative speed of the two.
 """
 from harness import *
 

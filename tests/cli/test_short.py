@@ -92,7 +92,7 @@ def page_of(trace, dir):
 
 
 def readings(trace, dir):
-    """(who, status, completeness, what it says to people) of every reader."""
+    """(command, status, completeness, text for people) of every reader."""
     yield "info", *info_of(trace)
     yield "report", *report_of(trace)
     for kind in FILE_SINKS:
@@ -189,7 +189,7 @@ def a_stream_that_cannot_be_read_is_named(dir):
 
 
 def denied_to_another_user(trace, dir, name):
-    """What root may not read does not exist: somebody else looks."""
+    """Root may read everything, so the tool runs as another user."""
     os.chmod(dir, 0o755)
     os.chmod(trace, 0o755)
     for file in os.listdir(trace):
@@ -199,7 +199,7 @@ def denied_to_another_user(trace, dir, name):
         try:
             status, out, err = tool(command, "--json", trace, user=65534, group=65534)
         except PermissionError:
-            return  # the tool lies where only root can look
+            return  # only root can reach the directory of the tool
         equal(status, 1, f"status of {command}: {err}")
         contains(json.loads(out)["completeness"]["missing"], f"'{name}' cannot be read: Permission denied")
 

@@ -12,7 +12,7 @@ def start(dir, **kwargs):
 
 
 def heard(dir, nr):
-    """The program got so many signals; and there is room for one too many, which there must not be."""
+    """Wait for nr signals, and 0.3 s longer: one signal too many would show."""
     wait_until(lambda: os.path.getsize(dir + "/heard") >= nr, f"{nr} signals")
     time.sleep(0.3)
 
@@ -162,7 +162,7 @@ def collecting_under_nohup_goes_on_after_a_hangup(dir):
 @test
 def a_reader_that_does_not_read_cannot_keep_the_tool(dir):
     p = popen(TOOL, "run", "--json", "-o", "-", "--", TARGET, "events", 100, 400, 50)
-    time.sleep(1)  # the pipe is full by now, and nobody reads it
+    time.sleep(1)  # the pipe is full and has no reader
     p.send_signal(signal.SIGTERM)
     wait_until(lambda: p.poll() is not None, "the tool's end")
     s = json.loads(p.stderr.read().splitlines()[-1])

@@ -70,7 +70,7 @@ static void lost_timer(void)
 	go_on(1000);
 }
 
-/* The child ends without looking whether somebody waits for it. */
+/* The child ends without a check for a waiter. */
 static void lost_join(void)
 {
 	corotracer_spawn(&coros[0], "parent", NULL);
@@ -82,7 +82,7 @@ static void lost_join(void)
 	go_on(300);
 }
 
-/* unlock() wakes who came last, and one is always there. */
+/* unlock() wakes the newest waiter, and there is always one more. */
 static void lost_mutex(void)
 {
 	come_and_go("worker", CTP_REASON_MUTEX, 0x1000, 25);
@@ -117,7 +117,7 @@ static void wake_race(void)
 	go_on(300);
 }
 
-/* On EOF the poller closes the descriptor and forgets who waits; its number is used again. */
+/* On EOF the poller closes the descriptor and drops its waiter; the number is reused. */
 static void closed(void)
 {
 	int first[2], second[2];
@@ -136,7 +136,7 @@ static void closed(void)
 	corotracer_end(&coros[1]);
 }
 
-/* The same, and whoever closes says so; nobody uses the number again. */
+/* The same, with a close event; the number is not reused. */
 static void closed_told(void)
 {
 	int fds[2];

@@ -48,7 +48,7 @@ static Task connection(Queue &queue, int fd)
 	co_await corotracer::reading(fd, queue.wait());
 }
 
-// The poller closes what the other side has left, and forgets who waits.
+// The poller closes a descriptor after the peer hung up, and drops its waiter.
 static void closed()
 {
 	static Queue queue;

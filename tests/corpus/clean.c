@@ -28,7 +28,7 @@ static void served(struct corotracer_coro *co, uint32_t reason, uint64_t resourc
 	corotracer_resume(co);
 }
 
-/* Connections that say nothing any more, when the server is told to end. */
+/* Idle connections, at the time when the server is asked to end. */
 static void idle_connections(void)
 {
 	int i, k;
@@ -48,7 +48,7 @@ static void idle_connections(void)
 	}
 }
 
-/* A pool that wakes who slept last: the others sleep on, and nothing is wrong. */
+/* A LIFO pool: it wakes the newest sleeper and leaves the others asleep by design. */
 static void idle_pool(void)
 {
 	int i;
@@ -101,7 +101,7 @@ static void early_wake_remembered(void)
 	corotracer_end(&coros[0]);
 }
 
-/* The descriptor is closed when nobody waits for it, and its number used again. */
+/* The descriptor is closed when no coroutine waits for it, and its number is reused. */
 static void descriptor_reused(void)
 {
 	int i, fds[2];
@@ -264,7 +264,7 @@ static void handed_on(void)
 	corotracer_end(&coros[0]);
 }
 
-/* A program that numbers its states, and tells these as addresses. */
+/* A program that numbers its states, and passes the numbers as addresses. */
 static void small_addresses(void)
 {
 	int i;

@@ -40,7 +40,7 @@ struct Task {
 	};
 };
 
-// Who waits, first come first served; whoever takes one out resumes it.
+// Waiting coroutines in FIFO order; the caller of take() resumes the one that it returns.
 struct Queue {
 	using Handle = std::coroutine_handle<Task::promise_type>;
 	std::vector<Handle> waiting;

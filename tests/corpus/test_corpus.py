@@ -23,7 +23,7 @@ WANTED = {
 }
 # Of two reasons for one thing the report gives the better one.
 ALSO = {"long-suspended": "lost-wakeup"}
-# A coroutine that nobody will resume is also a leak; here it is meant.
+# A coroutine that is never resumed is also a leak; here that is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
 
 

@@ -43,7 +43,7 @@ void run_init_late()
 	run_init_never();
 }
 
-// A promise outside a coroutine may be copied and moved: the copies are nobody.
+// A promise outside a coroutine may be copied and moved: the copies have no coroutine.
 void run_copies()
 {
 	using Promise = Eager::promise_type;

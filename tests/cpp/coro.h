@@ -14,7 +14,7 @@
 
 using corotracer::named;
 
-// Who waits to be resumed, in order; by hand, on one thread.
+// Coroutines that wait to be resumed, in order; by hand, on one thread.
 inline std::vector<std::coroutine_handle<>> parked;
 
 inline void resume_next()

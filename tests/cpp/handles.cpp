@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // handles.cpp - wakes of coroutines that are known by std::coroutine_handle<> only, and
-// transitions with an address that are told by hand.
+// transitions whose address the program passes by hand.
 #include "scenarios.h"
 
 namespace
 {
 
-// A queue as schedulers have it: it knows handles, and tells the tracer before it resumes one.
+// A queue of handles, as in a scheduler: it reports the wake before it resumes one.
 std::coroutine_handle<> queued;
 
 struct Queue {

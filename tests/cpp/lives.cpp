@@ -94,7 +94,7 @@ void run_eager()
 {
 	named("eager parent", eager_parent);
 	resume_all();
-	// Both are over: nobody is the parent of this one.
+	// Both are destroyed: this coroutine has no parent.
 	named("eager orphan", eager_child);
 	resume_all();
 }
@@ -293,7 +293,7 @@ struct Opinionated {
 			std::abort();
 		}
 
-		// Its coroutines may await a number: so many turns.
+		// Its coroutines may co_await a number N: N turns.
 		struct Turns : Park {
 			int nr;
 
@@ -462,7 +462,7 @@ void run_family()
 	resume_all();
 }
 
-// Told by a scheduler that has a queue: the waker is not the one that resumes.
+// Reported by a scheduler with a queue: the waker is not the one that resumes.
 Whole wakes_later(std::coroutine_handle<Eager::promise_type> other)
 {
 	corotracer::wake(other); // @wakes

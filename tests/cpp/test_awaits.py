@@ -101,7 +101,7 @@ def addr_is_the_function_that_resumes_it(dir):
     equal(len(addrs), 1, "addresses of one function")
     symbols = subprocess.run(["nm", "-C", CPP_TARGET], capture_output=True, text=True, check=True).stdout
     mine = [line.split(maxsplit=2) for line in symbols.splitlines() if "awaits_void" in line]
-    # Where the program lies in memory is not known, but not within a page.
+    # The load address is unknown, but the offset within a page is known.
     assert any(int(m[0], 16) % 4096 == int(next(iter(addrs)), 16) % 4096 for m in mine if len(m) == 3), (addrs, mine)
 
 
@@ -143,7 +143,8 @@ def parents_children_and_who_resumed_whom(dir):
     s = tells(dir, "family",
               parent="S@- R " + "S@calls child:join=child <child R " * 2 + "done gone",
               child=[child, child], grandchild=[grandchild, grandchild],
-              # The mixin alone does not see beginnings and ends, but it sees who awaits whom.
+              # The mixin alone does not see creation and destruction, but it sees which coroutine
+              # awaits which.
               plain_parent="S@calls plain child:join=plain child R end",
               plain_child="S@plain child R end",
               woken="S@- <waker R end", waker="S@- R S@resumed another R done gone")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_handles.py - wakes through std::coroutine_handle<>, and addresses that are told by hand."""
+"""test_handles.py - wakes through std::coroutine_handle<>, and addresses passed by hand."""
 from traces import *
 
 

@@ -286,7 +286,7 @@ void run_lock()
 	std::printf("contended %ld\n", lock.contended);
 }
 
-// A tree of tasks over threads: parents by symmetric transfer, whoever finishes last.
+// A tree of tasks over threads: the last child to finish resumes the parent (symmetric transfer).
 Whole leaf()
 {
 	co_await Hop{}; // @leaf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""servers.py - the C++ example servers: started, spoken to, ended, and what came of it."""
+"""servers.py - the C++ example servers: start them, talk to them, end them, read their traces."""
 import fcntl
 import glob
 import resource
@@ -34,7 +34,7 @@ class Server:
         port_file = os.path.join(dir, "port")
         command = [SERVER, "--port", 0, "--port-file", port_file, "--census", self.census_file, *args]
         if traced:
-            # Whoever counts wants all of them: rather wait than drop.
+            # The tests count events and need all of them: block instead of losing any.
             command = [TOOL, "run", "--json", "--on-full", "block", "-o", self.trace, *options, "--", *command]
         kwargs.setdefault("env", SANITIZERS)
         self.process = popen(*command, **kwargs)
@@ -96,7 +96,7 @@ class Server:
         return out
 
     def benchmark(self, *args):
-        """redis-benchmark, to its end; returns the tests that it tells a rate of."""
+        """Run redis-benchmark to its end; returns the tests for which it prints a rate."""
         needs("redis-benchmark")
         p = popen("redis-benchmark", "-p", self.port, "--csv", *args)
         out, err = p.communicate(timeout=300)
@@ -114,7 +114,7 @@ def bulk(*words):
 
 
 class Client:
-    """A client that says just what it is told to."""
+    """A client that sends exactly the bytes that the test passes."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)

@@ -191,7 +191,7 @@ def it_survives_a_lack_of_descriptors(dir):
         try:
             return s.connect().ask("ping") == b"PONG"
         except (OSError, AssertionError):
-            return False  # one more who was turned away
+            return False  # one more connection that was refused
     wait_until(answers, "an answer to one who comes later")
     s.end()
 

@@ -49,7 +49,7 @@ def check_lost_by(dir, leave):
     alive = {r["name"] for r in run.sidecar if r["type"] == "coroutine" and not r["dead"]}
     equal(alive, forgotten, "they are those")
     assert {f"client {i}" for i in range(1, 48)} <= forgotten
-    # Nobody woke them after they had suspended for the last time: that is the bug.
+    # They got no wake after their last suspend: that is the bug.
     ids = {r["probe_id"]: r for r in run.sidecar if r["type"] == "coroutine" and not r["dead"]}
     for r in run.sidecar:
         if r["type"] == "wake" and r["probe_id"] in ids:

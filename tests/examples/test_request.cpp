@@ -99,7 +99,7 @@ static void tells_what_is_wrong_with_a_request()
 		     "ERR Protocol error: too big bulk count string");
 }
 
-// A hundred megabytes for one command is what nobody gets, however they are divided.
+// A command of a hundred megabytes is refused, however the input is divided.
 static void ends_a_command_that_never_ends()
 {
 	std::string bulk = "$1048576\r\n" + std::string(1048576, 'x') + "\r\n";

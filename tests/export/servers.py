@@ -36,7 +36,7 @@ def free_port():
 
 
 def unprivileged():
-    """Popen's arguments to be nobody, if we are root."""
+    """Popen's arguments to run as the user nobody, if this process is root."""
     if os.getuid() != 0:
         return {}
     user = pwd.getpwnam(NOBODY)

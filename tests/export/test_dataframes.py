@@ -58,7 +58,7 @@ def pandas_and_duckdb_find_every_event(dir):
     want = [list(row) for row in traces.expected(trace)]
     for reader in ("pandas", "duckdb", "sqlite"):
         equal(got[reader], want, f"rows by {reader}")
-    # Without being told the types pandas finds numbers, not text.
+    # Without explicit types pandas infers numbers, not text.
     equal([got["guessed"][i] for i in (0, 1, 3, 4, 5)], ["uint64", "int64", "uint64", "bool", "uint64"], "types that pandas guessed")
     equal(got["auto"], len(want), "rows by duckdb alone")
     names = {str(i): wanted or "" for i, (_, wanted) in traces.NAMES.items()}

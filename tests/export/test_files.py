@@ -66,7 +66,7 @@ def values_at_the_limits_stay_what_they_are(dir):
     status, _, err = export("sqlite", trace, "-o", dir + "/l.sqlite")
     equal(status, 0, "status")
     equal(read_sqlite(dir + "/l.sqlite"), want, "rows of sqlite")
-    # They do not fit into a signed integer; the user is told what became of them.
+    # They do not fit into a signed integer; a message says how they are stored.
     contains(err, "5 numbers over 2^63-1 are blobs of digits")
     db = sqlite3.connect(dir + "/l.sqlite")
     types = db.execute("SELECT DISTINCT typeof(probe_id), typeof(addr), typeof(is_active) FROM coro_trace_events").fetchall()

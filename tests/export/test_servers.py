@@ -62,7 +62,7 @@ def exported(name, s, trace, *options):
 
 
 def count(s, name, table=TABLE):
-    """-1: there is no such table."""
+    """-1 if the table does not exist."""
     there = s.rows(f"SELECT count(*) FROM information_schema.tables WHERE table_name = '{table}'", "coro_tracer")
     return int(s.rows(f"SELECT count(*) FROM {quote(name, table)}", "coro_tracer")[0][0]) if there == [("1",)] else -1
 
@@ -328,7 +328,7 @@ def feed(dir, name, s, *more):
 def is_loading(s, name):
     if name == "postgresql":
         return s.query("SELECT coalesce(max(tuples_processed), 0) > 5000 FROM pg_stat_progress_copy") == "t\n"
-    # The server makes this table anew only if nobody has read it for 0.1 s.
+    # The server recomputes this table only if it was not read for 0.1 s.
     time.sleep(0.2)
     return int(s.query("SELECT coalesce(max(trx_rows_modified), 0) FROM information_schema.innodb_trx")) > 5000
 

@@ -29,7 +29,7 @@ def write(path, *lines):
 
 
 def many(path, nr, coroutines=100):
-    """A trace of so many events, quickly."""
+    """A trace of nr events, written quickly."""
     with open(path, "w", encoding="ascii") as f:
         for start in range(0, nr, 10000):
             f.write("".join(line(i % coroutines + 1, 100 + i % 3, 0x7F0000000000 + i % 7 * 16, i // coroutines // 8 * 2 + 2,

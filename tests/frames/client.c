@@ -161,7 +161,7 @@ struct worker {
 	pthread_t thread;
 	int number;
 	atomic_ullong saved;
-	uint64_t limit; /* 0: until told to stop */
+	uint64_t limit; /* 0: until asked to stop */
 };
 
 static struct worker workers[8];
@@ -222,7 +222,7 @@ static void wait_attached(struct collector *c)
 	}
 }
 
-/* Attach while nobody else saves; takes no ticket. */
+/* Attach while no other thread saves; takes no ticket. */
 static void attach_quietly(struct collector *c, uint32_t slots)
 {
 	EVENT e;
@@ -380,7 +380,7 @@ static void numbers_pass_32_bits(void)
 		collector_drain(&c, check_frame, &got);
 	}
 	CHECK_EQ(got.frames, 250);
-	/* One ticket, that with 32 zero bits, is no frame. */
+	/* One ticket, the one with 32 zero bits, is not used for a frame. */
 	CHECK_EQ(c.control->next_ticket, (UINT64_C(1) << 32) + 151);
 	CHECK_EQ(ppt_frames_issued(c.control->next_ticket) -
 			 ppt_frames_issued((UINT64_C(1) << 32) - 100),
@@ -430,7 +430,7 @@ static void may_be_detached_at_any_moment(void)
 			collector_offer(&next);
 			wait_attached(&next);
 		}
-		/* The client lets go of the old ring when nobody is in it. */
+		/* The client unmaps the old ring when no thread is in it. */
 		while (__atomic_load_n(&c.control->client_flags, __ATOMIC_ACQUIRE) &
 		       PPT_CLIENT_FLAG_ATTACHED) {
 			sched_yield();
@@ -603,7 +603,7 @@ static int child_saves(void)
 	return 0;
 }
 
-/* Somebody attached to the child before its first save(). */
+/* A collector attached to the child before its first save(). */
 static int child_is_attached_to(void)
 {
 	struct received got = { 0 };
@@ -697,7 +697,7 @@ static void leaves_strangers_segments_alone(void)
 	map = collector_segment(100, &id);
 	refuse(id);
 	shmdt(map);
-	/* Gone by now. */
+	/* The segment no longer exists. */
 	refuse(id);
 	refuse(0x7ffffff0);
 	refuse(-2);

@@ -40,7 +40,7 @@ static inline void collector_die(const char *what)
 	exit(1);
 }
 
-/* A segment that is gone when nobody is attached any more.  Never id 0. */
+/* A segment that is removed with its last detach. Never id 0. */
 static inline void *collector_segment(size_t size, int *id)
 {
 	void *map;
@@ -59,10 +59,7 @@ static inline void *collector_segment(size_t size, int *id)
 	return map;
 }
 
-/*
- * Atomic for ThreadSanitizer's sake: it does not notice that an address is another
- * segment's by now.
- */
+/* Atomic for ThreadSanitizer's sake: it does not notice when another segment reuses an address. */
 #define COLLECTOR_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define COLLECTOR_GET(field)        __atomic_load_n(&(field), __ATOMIC_RELAXED)
 

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 		CHECK(a.hmem != b.hmem);
 		collector_offer(&a.c);
 		a.save(1);
-		b.save(2); /* nobody has attached to it */
+		b.save(2); /* no collector has attached to it */
 		collector_offer(&b.c);
 		b.save(2);
 		CHECK(pthread_create(&thread, NULL, save_and_wait, &a) == 0);
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		CHECK(dlclose(a.library) == 0 && dlclose(b.library) == 0);
 		sem_post(&unloaded);
 		CHECK(pthread_join(thread, NULL) == 0);
-		/* Unmapped with the library: nobody has the segments any more. */
+		/* Unmapped with the library: no process has the segments attached any more. */
 		CHECK(collector_close(&a.c));
 		CHECK(collector_close(&b.c));
 	}

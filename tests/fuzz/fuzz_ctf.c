@@ -7,9 +7,9 @@
  *               every run, so that a sanitizer build has it as a test.
  *
  * An input is the content of three files of a trace, one after the other: a stream of
- * events, one of facts, and the totals; its first four bytes say where it is divided.
- * Behind every magic the right uuid is filled in, which is another in every run.
- * Beyond "does not crash": what is read is no more than can be in that many bytes, every
+ * events, one of the other records, and the totals; its first four bytes say where it is divided.
+ * The run's uuid, which differs in every run, is filled in after every magic.
+ * Beyond "does not crash": the reader returns at most what fits into that many bytes, every
  * string ends inside, and what was read, written again and read again, is the same.
  */
 #include <errno.h>
@@ -277,7 +277,7 @@ static void remember_seed(void)
 	memcpy(seed_input + 2, &second, 2);
 }
 
-/* Metadata of a trace of ours stays; the streams are the fuzzer's. */
+/* The metadata of a valid trace stays; the fuzzer replaces the streams. */
 static void make_places(void)
 {
 	static const char *const words[] = { "./app", "x" };
@@ -325,7 +325,7 @@ static size_t roll(size_t limit)
 	return (size_t)(state % limit);
 }
 
-/* A number that somebody might trip over, of 1, 2, 4 or 8 bytes. */
+/* A boundary value of 1, 2, 4 or 8 bytes. */
 static void put_number(uint8_t *at, size_t room)
 {
 	static const uint64_t numbers[] = { 0,    1,      7,          8,          0x7f,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_lanes.c - whatever a program puts into its lanes, the drain goes on.
+ * fuzz_lanes.c - the drain survives any content of the lanes.
  *
  * The input is a list of steps: events as a program writes them, chunks that fill up,
  * lanes that are closed and opened, bytes anywhere in the header's pools, the lanes, the
- * chunks and the sites; time that passes; and looks.  Checked: nothing that cannot be an
- * event is handed on; a lane's time does not go back, nor ahead of the look; what was
- * handed on is what is counted, and no more is told as lost than was; no chunk is read by two
+ * chunks and the sites; time that passes; and polls.  Checked: nothing that cannot be an
+ * event is handed on; a lane's time does not go back, nor ahead of the poll; what was
+ * handed on is what is counted, and never more lost than written; no chunk is read by two
  * lanes; no count that cannot be.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer -Wl,--wrap=tickclock_mark.  Otherwise
@@ -207,7 +207,7 @@ static void overwrite_chunk(const uint8_t *data)
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-/* A step is so many bytes: what, and how. */
+/* Bytes of one step: its kind and its arguments. */
 enum { STEP = 16 };
 
 static void step(const uint8_t *data)

@@ -187,7 +187,7 @@ static void make_base(void)
 		fail("no memory file");
 }
 
-/* ---- what came of it ---------------------------------------------------------------- */
+/* ---- the result --------------------------------------------------------------------- */
 
 static void check_events(const struct recover *r)
 {

@@ -39,7 +39,7 @@ static double number(const json_t *object, const char *key)
 	return json_number_value(value);
 }
 
-/* Where a column begins; NULL: there is none of that name. */
+/* The begin of a column; NULL if no column has that name. */
 static const unsigned char *column(const struct bytes *b, const json_t *head, size_t head_size,
 				   const char *name)
 {

@@ -97,7 +97,7 @@ static inline void make_item(const uint8_t *p, struct trace_item *item)
 	}
 }
 
-/* For who makes up the bytes himself. */
+/* For a fuzzer that generates its own bytes. */
 static uint64_t state;
 
 static inline uint32_t next_random(void)
@@ -106,7 +106,7 @@ static inline uint32_t next_random(void)
 	return (uint32_t)(state >> 33);
 }
 
-/* Returns how many of @size bytes; every other time they are of a trace of ours. */
+/* Returns how many of @size bytes are filled; every other time they come from a valid trace. */
 static inline size_t fill_random(uint8_t *data, size_t size)
 {
 	size_t nr = next_random() % size, k;

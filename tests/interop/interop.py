@@ -72,7 +72,7 @@ def together(*commands):
 
 
 def place_of(coroutine):
-    """Its station; under a collector with lanes it has none, but an id that is nobody else's."""
+    """Its station; under a collector with lanes it has no station, but an id of its own."""
     return coroutine["station"] if coroutine["station"] >= 0 else f"id {coroutine['probe_id']}"
 
 

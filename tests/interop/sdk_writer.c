@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sdk_writer.c - a program traced by our C SDK, for collectors of any kind.
+ * sdk_writer.c - a program traced by the C SDK, for collectors of any kind.
  *
  * A queue of coroutines and a few threads that take from it: each step is one event
  * of one coroutine, so coroutines wander between the threads.  usage:
@@ -12,7 +12,7 @@
  *   -x     exec itself once in another child, without -f and -x
  *
  * Event k of coroutine i is as in writer.h: even a suspend at (i + 1) << 32 | k, odd a
- * resume.  At the end one JSON object on stdout tells what was really written.
+ * resume.  At the end one JSON object on stdout says what was really written.
  */
 #include <corotracer/corotracer.h>
 
@@ -85,7 +85,7 @@ static void one_event(struct coro *co)
 		corotracer_suspend(&co->trace, (void *)(uintptr_t)((co->nr + 1) << 32 | k));
 }
 
-/* A coroutine with events left goes back into the queue, for whoever comes next. */
+/* A coroutine with events left goes back into the queue, for the next thread. */
 static void *run_queue(void *arg)
 {
 	struct coro *co;
@@ -161,7 +161,7 @@ static void live(struct coro *coros)
 
 /* ---- children ----------------------------------------------------------------------------- */
 
-/* Uses and ends what it inherited, which must reach nobody; then lives a life of its own. */
+/* Uses and ends inherited coroutines, whose events must be lost; then writes events of its own. */
 static void live_as_child(struct coro *inherited)
 {
 	struct coro *own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seed.h - cTP as its documents put it, restated without a header of ours.
+ * seed.h - cTP 0.x as its documents specify it, without corotracer's headers.
  *
- * For programs that stand for everybody else's: if ctp.h and the documents ever
- * part ways, the tests that use this fail.  Nothing here may include or be taken
+ * For programs that stand for other implementations: if ctp.h and the documents
+ * ever differ, the tests that use this file fail.  Nothing here may include or be taken
  * from include/corotracer.
  */
 #ifndef INTEROP_SEED_H

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_foreign.py - our SDK under a collector that knows the seeds only.
+"""test_foreign.py - corotracer's SDK under a cTP 0.x collector.
 
 Such a collector keeps no count of what it lost, so losses show in the numbers that the program
-reports.  A raw writer runs beside the SDK as a control: what it cannot do there, nobody can.
+reports.  A raw writer runs next to the SDK as a control: what it cannot do, no writer can.
 """
 from interop import *  # noqa: F403
 

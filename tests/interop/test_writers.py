@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_writers.py - programs that know nothing of ours, under our collector.
+"""test_writers.py - programs without corotracer's SDK under its collector.
 
 At a gentle pace every event is there, once and in order; at full speed what is missing is
 counted to the last one; and the collector says by which document a program was written.

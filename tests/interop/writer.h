@@ -11,7 +11,7 @@
  *   --die  kill itself at the end     --leave-odd  leave the last write half done
  *
  * Event k (from 0) of coroutine i: even a suspend at (i + 1) << 32 | k, odd a resume.
- * At the end one JSON object on stdout tells what was really written.
+ * At the end one JSON object on stdout says what was really written.
  */
 #ifndef INTEROP_WRITER_H
 #define INTEROP_WRITER_H

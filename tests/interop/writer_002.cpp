@@ -5,12 +5,12 @@
  *
  * await_transform() wraps what is awaited: a suspend event with the frame's address,
  * a resume event with 0.  The probe id is the promise's address, so the allocator
- * gives it out again; death is the promise's destructor.  Written anew, in that
- * header's order of stores, without a header of ours.
+ * gives it out again; the destroy event comes from the promise's destructor.  Rewritten with that
+ * header's order of stores, without corotracer's headers.
  *
  * usage: -c coroutines -e events of each (even) -p pause after each step in us
- *        -t threads -r rounds: all coroutines anew, after the last round's are gone
- * At the end one JSON object on stdout tells what was really written.
+ *        -t threads -r rounds: all coroutines again, after those of the last round are destroyed
+ * At the end one JSON object on stdout says what was really written.
  */
 #include <atomic>
 #include <chrono>
@@ -131,7 +131,7 @@ void wake_collector()
 		return; // a full socket has woken it already
 }
 
-// What each coroutine wrote, told by its promise when it goes.
+// What each coroutine wrote, stored by its promise's destructor.
 struct Written {
 	uint64_t probe_id;
 	long station;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slow.c - preloaded into a program: its first open() of the region, or its first connect() to the
- * collector, takes as long as it may take on a machine that is busy.
+ * collector, is delayed, as on a busy machine.
  *
  *	SLOW_CALL	open or connect
- *	SLOW_MS		so many milliseconds
+ *	SLOW_MS		the delay in milliseconds
  */
 #include <dlfcn.h>
 #include <fcntl.h>

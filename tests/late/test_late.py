@@ -66,7 +66,8 @@ def coroutines_of_a_slow_start_are_traced_from_the_attach_on(dir):
     r = Late(dir, "open")
     accounted(r)
     equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
-    # One coroutine of each thread was there all the time: it ends in the trace, with its losses told.
+    # One coroutine of each thread exists from the start: it ends in the trace, with its losses
+    # counted.
     ends = [e for e in r.sidecar if e["type"] == "end" and e.get("lost", 0) > 0]
     assert len(ends) >= THREADS - 1, f"{len(ends)} coroutines that were begun before the attach ended in the trace"
     for e in ends:

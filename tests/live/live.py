@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""live.py - programs that do what they are told, servers, and a terminal to look at them in.
+"""live.py - programs that execute commands, servers, and a terminal to show them in.
 
-    LIVE_TARGET: the program that is told; FLIGHT_TARGET: one that is stuck
+LIVE_TARGET: the program that executes commands; FLIGHT_TARGET: one with stuck coroutines
 """
 import gzip
 import http.client
@@ -18,7 +18,7 @@ from harness import STARTED, TESTS  # noqa: E402
 LIVE_TARGET = os.environ.get("LIVE_TARGET", "build/tests/live/live_target")
 FLIGHT_TARGET = os.environ.get("FLIGHT_TARGET", "build/tests/flight_target")
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures")
-# A coroutine that nobody will end is also a leak; here it is meant.
+# A coroutine that is never destroyed is also a leak; here that is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
 
 
@@ -53,7 +53,7 @@ def end_gently():
 
 
 class Told:
-    """`corotracer run` of a program that does what it is told."""
+    """`corotracer run` of a program that executes commands."""
 
     def __init__(self, dir, *options, trace="trace.jsonl", before=""):
         """before: a shell command to be done before, in mounts of its own."""

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_target.c - a program that does to its coroutines what it is told, line by line.
+ * live_target.c - a program that executes commands from stdin on its coroutines.
  *
- *	begin NAME        born, and runs and suspends at once
+ *	begin NAME        create; it runs and suspends at once
  *	resume NAME
  *	suspend NAME
  *	await NAME FD     suspends for reading from FD
@@ -10,7 +10,7 @@
  *	close FD          which may be awaited
  *	end NAME
  *	spin N            N transitions of a coroutine of its own
- *	many N            N more coroutines that are born and wait
+ *	many N            create N more coroutines, which wait
  *	fds               prints which descriptors are open
  *	quit STATUS
  *

@@ -35,7 +35,7 @@ class Screen:
         return "\n".join(self.lines())
 
     def wait(self, *parts, without=()):
-        """Until all of these are on the screen, and none of those."""
+        """Wait until all of the parts are on the screen, and no part of without."""
         def there():
             text = self.text()
             return text if all(p in text for p in parts) and not any(p in text for p in without) else None
@@ -63,7 +63,7 @@ class Screen:
         return self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{keypad_flag} #{keypad_cursor_flag} #{wrap_flag} #{insert_flag}").strip()
 
     def modes(self):
-        """Of the terminal, as stty tells them in the shell."""
+        """The terminal's modes, as stty prints them in the shell."""
         self.run("sh", "-c", "stty -g; echo told")
         text = self.wait("told\nshell>")
         self.run("clear")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_guests.py - clients without the secret lock nobody out; --open shows the secret to nobody."""
+"""test_guests.py - clients without the secret do not block others; --open does not expose the secret."""
 import socket
 import stat
 import textwrap

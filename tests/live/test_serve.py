@@ -123,7 +123,7 @@ def only_get_and_head_are_allowed(dir):
     status, headers, body = server.request("api/report", method="HEAD")
     equal((status, body), (200, b""), "HEAD")
     equal(server.request("api/live", method="HEAD")[0], 200, "HEAD of the stream")
-    # Who announces a body is answered before it comes.
+    # A client that announces a body is answered before the body arrives.
     with socket.create_connection((server.host, server.port), timeout=60) as s:
         s.sendall(f"POST {server.path} HTTP/1.1\r\nHost: {server.netloc}\r\nContent-Length: 100000000000\r\n\r\n".encode())
         contains(s.recv(4096).decode().split("\r\n")[0], " 405 ")
@@ -216,7 +216,7 @@ def slow_clients_keep_nobody_waiting(dir):
         slow.append(s)
         if i % 3 == 0:  # a request that never ends
             s.sendall(f"GET {server.path} HT".encode())
-        elif i % 3 == 1:  # an answer that nobody reads
+        elif i % 3 == 1:  # an answer that is never read
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             s.sendall(f"GET {server.path}api/coros HTTP/1.1\r\nHost: {server.netloc}\r\n\r\n".encode())
         else:  # and one that never ends, not read either
@@ -264,7 +264,7 @@ def the_stream_of_a_finished_trace_ends(dir):
     equal([d["tick"] for d in stream.deltas()], [tick], "ticks")
     equal(stream.events[-1].get("event"), "ended", "the last event")
     assert "id" in stream.events[1], stream.events[1].keys()
-    # Who has it all already is only told that it is over; so is a browser that comes back.
+    # A client that is up to date only receives the end; so does a browser that reconnects.
     for stream in (Stream(server, tick), Stream(server, 0, {"Last-Event-ID": str(tick)}), Stream(server, tick, {})):
         wait_until(lambda: stream.closed, "the end of the stream")
         equal((stream.deltas(), stream.ended()), ([], True), "what it was told")

@@ -61,7 +61,7 @@ def a_picture_tells_what_recover_tells(dir):
     equal((top["lost"], top["events"], top["births"], top["collector_answers"]), (0, 8, 6, True), "totals")
     running = [c for c in top["coroutines"] if c["state"] == "running"]
     equal([c["tid"] for c in running], [top["processes"][0]["pid"]], "thread of the one that runs")
-    # Who waits longest comes first.
+    # The longest wait comes first.
     names = [c["name"] for c in top["coroutines"]]
     equal(names[:3], ["reader", "locker", "woken"], "order")
 
@@ -397,7 +397,7 @@ def names_do_nothing_to_the_terminal(dir):
 def colour_only_where_it_is_wanted(dir):
     p = stuck(dir)
     color = re.compile("\x1b\\[[0-9;]*3[1-7][;m]")
-    # On a vt100 there is no other screen: the picture stays.
+    # A vt100 has no alternate screen: the picture stays.
     for env, wanted in (({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "vt100"}, False)):
         with screen(dir) as s:
             s.run("export", *(f"{k}={v}" for k, v in env.items()))

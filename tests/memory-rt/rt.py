@@ -18,7 +18,7 @@ CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "
 
 
 def compilers():
-    """(cc, c++) pairs that are there; newer clangs too if somebody installed them."""
+    """The (cc, c++) pairs that are installed, newer clangs included."""
     pairs = [("gcc", "g++"), ("clang", "clang++")] + [(f"clang-{v}", f"clang++-{v}") for v in (15, 16, 17, 18, 19)]
     found = [p for p in pairs if shutil.which(p[0]) and shutil.which(p[1])]
     if not found:

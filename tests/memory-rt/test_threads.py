@@ -70,7 +70,7 @@ def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
 def no_access_crosses_an_annotation(dir, cc, _cxx):
     program = compile(dir, "order.c", cc)
     blocks = 3000
-    for under in ("alone", "collected", "alone", "alone", "alone"):  # who meets whom is chance
+    for under in ("alone", "collected", "alone", "alone", "alone"):  # which threads meet is chance
         trace = os.path.join(dir, f"{cc}-{under}")
         alone(program, blocks, trace=trace) if under == "alone" else collected(program, blocks, trace=trace)
         c = check(trace)

@@ -110,7 +110,7 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     with open(os.path.join(dir, "bad.c"), "w", encoding="utf-8") as f:
         f.write("int main(void) { return nonsense; }\n")
     contains(mem(cc, "bad.c", "-o", "bad", cwd=dir, status=1).stderr, "nonsense")
-    # A dependency file lies where make looks for it.
+    # The dependency file is where make expects it.
     mem(cc, "-O1", "-MMD", "main.c", "one.c", "-o", "prog", cwd=dir)
     equal(os.path.exists(os.path.join(dir, "prog-main.d")), True, f"prog-main.d among {os.listdir(dir)}")
 

@@ -87,7 +87,7 @@ def a_killed_collector_does_not_harm_the_program(dir):
     wait_until(lambda: os.path.exists(trace) and os.path.getsize(trace) > 64, "the trace")
     p.kill()
     p.wait()
-    # Four times what a ring holds: it must not wait for ever for somebody who is gone.
+    # Four times what a ring holds: the program must not wait for ever for a dead collector.
     p.stdin.write("g")
     p.stdin.close()
     equal(p.stdout.read(), "done\n", "what the program says after that")

@@ -106,7 +106,7 @@ static void a_full_block_says_so(void)
 	memset(name, 'x', sizeof(name));
 	cray_pack_init(&pack);
 	cray_pack_begin(&pack, 0, 0, 0);
-	/* Different ones: a name that was told already takes a byte. */
+	/* Different names: a name that was written already takes one byte. */
 	for (;; n++) {
 		name[0] = (char)('a' + n);
 		if (!cray_pack_add(&pack, MEM_ADD, n + 1, 1, 2, 3, 4, name, sizeof(name)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ledger.py - hold a trace against what the program says that it did.
+"""ledger.py - compare a trace with the program's own record.
 
-Every test program keeps a ledger of its own, beside the SDK: how often each future was polled, how
-often it was pending, what became of it.  That, and never the collector's word, is what counts.
+Every test program keeps a ledger of its own, independent of the SDK: how often each future was
+polled, how often it was pending, how it ended.  The ledger decides, never the collector.
 """
 from rust import *  # noqa: F403
 
@@ -37,7 +37,7 @@ class Traced(Run):
 
 
 def collect(dir, name, *args, options=(), **kwargs):
-    """A program of ours under the tool."""
+    """Run a test program under the tool."""
     trace = os.path.join(dir, "trace.jsonl")
     status, out, err = tool("run", "--json", "-o", trace, *options, "--", program(name), *args, **kwargs)
     return Traced(status, out, err, trace)
@@ -106,7 +106,7 @@ def check_lives(run):
 
 
 def check_all(run):
-    """Nothing lost, nothing that nobody did."""
+    """No event is lost, and no event is made up."""
     equal(run.status, 0, f"status; stderr was\n{run.err}")
     equal(run.words["enabled"], True, "is it traced")
     s = run.summary

@@ -47,7 +47,7 @@ def stage(name, members):
 
 
 def cargo(*args, root, env=None, timeout=600):
-    """(status, what it said); its own settings, and none of the caller's target folder."""
+    """(status, output); with its own settings and target folder, not the caller's."""
     env = dict(os.environ, CARGO_TERM_COLOR="never", CARGO_NET_RETRY="1", CARGO_HTTP_TIMEOUT="20",
                **{"CARGO_TARGET_DIR": os.path.join(BUILD, "target"), **(env or {})})
     p = popen("cargo", *args, cwd=root, env=env, stderr=subprocess.STDOUT)
@@ -56,7 +56,7 @@ def cargo(*args, root, env=None, timeout=600):
 
 
 def need_cargo():
-    """Skip, with a word, where there is no Rust, or one that is too old."""
+    """Skip, with a reason, if Rust is missing or too old."""
     if not shutil.which("cargo") or not shutil.which("rustc"):
         raise Skip("no cargo here")
     said = subprocess.run(["rustc", "--version"], capture_output=True, text=True)

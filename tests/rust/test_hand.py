@@ -246,7 +246,7 @@ def what_is_no_region_is_left_alone_and_told_when_asked(dir):
 
 @test
 def lanes_that_cannot_be_where_they_say_are_not_used(dir):
-    """A hostile header: stations are used, whatever it says of lanes, and nobody crashes."""
+    """A hostile header: stations are used, whatever it says of lanes, and no process crashes."""
     ext = 0x3130545845505443.to_bytes(8, "little") + (1).to_bytes(4, "little") + (8).to_bytes(4, "little")
     for offset, limit, unit in (1 << 40, 4, 128), (5120, 1 << 31, 128), (0, 4, 128), (5121, 1, 128), (5120, 1, 64):
         pool = bytes(16) + limit.to_bytes(4, "little") + unit.to_bytes(4, "little") + offset.to_bytes(8, "little")

@@ -68,7 +68,8 @@ def what_every_resume_was_woken_for(dir):
     for kind in "multi", "current":
         run = collect(dir, "scenarios", kind, "twelve")
         wakes = run.by_id("wake")
-        # Who tells his own transitions tells of no wakes; and inner futures are polled with their outer ones.
+        # Programs that report their own transitions report no wakes; inner futures are polled with
+        # their outer ones.
         for row in run.rows:
             if row["name"] == "low-level" or row["name"].startswith("chain"):
                 continue

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handover.c - coroutines that wander between threads, with a collector looking on.
+ * handover.c - coroutines that wander between threads, while a collector reads.
  *
- * Each worker takes a coroutine that is free, resumes and suspends it, and lets it
- * go: the order between two workers is the hand-over's, as in any scheduler.  The
- * collector, here a thread, reads the stations all the while.  Event k tells its
+ * Each worker takes a coroutine that is free, resumes and suspends it, and releases
+ * it: the hand-over orders two workers, as in any scheduler.  The
+ * collector, here a thread, reads the stations all the while.  Event k holds its
  * own number, so a torn or misplaced one shows; time must go forward in each
- * coroutine; a resume and its suspend are the same thread's.
+ * coroutine; a resume and its suspend come from the same thread.
  *
  * It ends when enough was read and enough hand-overs were seen: a coroutine that
- * stayed where it was proves nothing.
+ * stays on one thread proves nothing.
  */
 #include <corotracer/corotracer.h>
 #include <corotracer/slot.h>
@@ -33,7 +33,7 @@ struct wanderer {
 	struct corotracer_coro trace;
 	uint64_t nr; /* 0, 1, ... */
 	uint32_t taken;
-	uint64_t nr_events; /* touched by whoever took it */
+	uint64_t nr_events; /* written by the thread that took it */
 };
 
 /* What the collector has seen of one station. */

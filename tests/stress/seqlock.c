@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seqlock.c - a slot under two real cores: the naive order tears, ours does not.
+ * seqlock.c - a slot under two real cores: the naive order tears, the SDK's does not.
  *
  * naive   seq odd by a release store, payload, seq even by a release store; read by
- *         an acquire load, a copy, an acquire load: what the SDKs and the collector
- *         in the field do.  On aarch64 the payload may be seen before the odd mark.
- * ours    ctp_slot_write() and ctp_slot_read().
+ *         an acquire load, a copy, an acquire load: the order of cTP 0.x SDKs and
+ *         collectors.  On aarch64 the payload may be seen before the odd mark.
+ * SDK     ctp_slot_write() and ctp_slot_read().
  *
  * The payload of write n is made from n, each field differently, so that a mix of
- * two writes shows.  is_active is the field to watch: it lies in the other half of
+ * two writes shows.  is_active is the field to watch: it is in the other half of
  * the line than seq.
  *
- * A race that never met proves nothing, so what is counted must be enough: reads
- * that were accepted, different writes among them, and reads that were turned away
- * because the writer came by.  On aarch64 the naive order must tear as well, or the
+ * A run without contention proves nothing, so three counts must be high enough:
+ * reads that were accepted, different writes among them, and reads that were rejected
+ * because of a concurrent write.  On aarch64 the naive order must tear as well, or the
  * test could not have seen it; x86 keeps stores in order, and there its figure is
  * only printed.
  *
  * usage: seqlock [--functional]
- *   --functional   do not ask the naive order to tear (under an emulator)
+ *   --functional   do not require the naive order to tear (under an emulator)
  */
 #include <corotracer/slot.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c - coroutines that wait at places told by name, by address, and by both. */
+/* places.c - coroutines that wait at sites given by name, by address, and by both. */
 #include "places.h"
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void race(void)
 	pthread_join(thread, NULL);
 }
 
-/* A child tells its places again, under numbers of its own. */
+/* A child registers its sites again, under numbers of its own. */
 static void child(const char *self)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h - a place in a header: each file that includes it tells it once more. */
+/* places.h - a site in a header: each file that includes it registers it once more. */
 #ifndef TESTS_SYMBOLS_PLACES_H
 #define TESTS_SYMBOLS_PLACES_H
 

@@ -40,7 +40,7 @@ def compiled(dir, cc, sources, *options, name="program"):
 
 
 def run(dir, program, *options):
-    """The trace, and the places that the program told of its coroutines: name to (file, line, function)."""
+    """The trace, and the sites that the program printed for its coroutines: name to (file, line, function)."""
     trace = os.path.join(dir, "t.jsonl")
     status, out, err = tool("run", "-q", *options, "-o", trace, "--", program)
     equal((status, err), (0, ""), "status, stderr of run")
@@ -108,7 +108,8 @@ def places_by_address_are_those_that_the_program_tells(dir):
             got = {f["example"]["name"]: short(f["place"]["text"]) for f in groups}
             for name in ("by_address", "inlined"):
                 equal(got.get(name), text_of(*told[name]), f"{cc} {options}: place of {name}")
-            # One line, told by name and by address: one place, two coroutines in each of two processes.
+            # One line, given by name and by address: one site, two coroutines in each of two
+            # processes.
             both = [f for f in groups if short(f["place"]["text"]) == text_of(*told["told"])]
             equal([f["count"] for f in both], [4], f"{cc} {options}: coroutines at the place told twice")
             equal(told["told"], told["untold"], "the program's own word")

@@ -19,7 +19,7 @@ def report(trace):
 
 
 def run(dir, coroutines, stop, rounds, pause_us, long_every):
-    """The trace as the other collector writes it: no sidecar.  And who stopped."""
+    """The trace as the existing coroTracer writes it (no sidecar), and the coroutines that stopped."""
     trace = os.path.join(dir, "t.jsonl")
     status, out, err = tool("run", "-q", "-n", coroutines, "-o", trace, "--", WRITER, coroutines, stop, rounds, pause_us,
                             long_every)

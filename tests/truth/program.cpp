@@ -100,7 +100,7 @@ Eager work(unsigned rounds)
 		co_await Park{};
 }
 
-// Suspends once; nobody resumes it.
+// Suspends once and is never resumed.
 Eager wait_for_ever()
 {
 	co_await Park{};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_clock.c - the cheap clock tells the same time as CLOCK_MONOTONIC.
+ * test_clock.c - the cheap clock agrees with CLOCK_MONOTONIC.
  *
- * Each reading is taken between two of the real clock, so that being interrupted
- * only makes the test milder, never wrong.  How many readings came from the counter
+ * Each reading is taken between two of the real clock, so that an interruption
+ * only weakens the test, and never fails it.  How many readings came from the counter
  * is counted: a clock that always asks the system is exact, too, and proves nothing.
  *
- * This is the SDK without its library: the slow path is our own here.
+ * This is the SDK without its library: this file defines the slow path.
  */
 #define CTP_SLOW_LINKAGE static
 #include <corotracer/attach.h>

@@ -260,7 +260,7 @@ static void a_lane_that_another_thread_takes_over_says_so(void)
 	ev.tid = 1005;
 	ev.ts = 11;
 	trace_put_event(o.w, 0, &ev);
-	ev.tid = 1006; /* nobody said so, but it is not lost */
+	ev.tid = 1006; /* no record says so, but it is not lost */
 	ev.ts = 12;
 	trace_put_event(o.w, 0, &ev);
 	close_out(&o, 0);

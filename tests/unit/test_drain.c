@@ -98,7 +98,7 @@ static void open_with(const struct drain_sink *sink)
 	CHECK(events != NULL);
 	nr_events = nr_gaps = nr_told_lanes = nr_sites = 0;
 	CHECK_EQ(drain_open(&drain, &bed, &bed_clock, sink, NULL, &err), 0);
-	drain.last = true; /* nobody is just publishing: up to now, and not a moment less */
+	drain.last = true; /* no thread is publishing: the limit is the present time */
 }
 
 static struct drain_look look(void)
@@ -247,7 +247,7 @@ static void coroutines_that_began_before_the_attach_are_counted_while_they_are_u
 	bed_ext.later = 2;
 	look();
 	CHECK_EQ(drain.totals.later, 2);
-	bed_ext.later = UINT64_MAX; /* one is traced before another thread has told of it */
+	bed_ext.later = UINT64_MAX; /* one is traced before another thread has reported it */
 	look();
 	CHECK_EQ(drain.totals.later, 0);
 	CHECK_EQ(drain.totals.garbage, 0);
@@ -434,7 +434,7 @@ static void a_gap_that_cannot_be_is_garbage(void)
 	lane_open(0, 0);
 	bed_lanes[0].dropped = 10;
 	put(0, 5, 0, CTP_REC_GAP)->value = UINT64_C(1) << 60;
-	put(0, 5, 3, CTP_REC_GAP)->value = 1; /* other events, which it lost none of */
+	put(0, 5, 3, CTP_REC_GAP)->value = 1; /* a gap of other events, of which it lost 0 */
 	put(0, 6, 0, CTP_REC_GAP)->value = 4;
 	put(0, 8, 0, CTP_REC_GAP)->value = 3;
 	put_event(0, 9, 1);
@@ -507,7 +507,7 @@ static void chunks_are_followed_and_given_back_but_for_the_last_two(void)
 	for (i = 0; i < nr_events; i++)
 		CHECK_EQ(events[i].ev.addr, i + 1);
 	CHECK_EQ(bed_lanes[0].returned, 4);
-	CHECK_EQ(bed_lanes[0].oldest, 5); /* 1 + number 4: kept for who looks from outside */
+	CHECK_EQ(bed_lanes[0].oldest, 5); /* 1 + number 4: kept for readers outside the process */
 	CHECK_EQ(free_chunks(), 4);
 	CHECK_EQ(drain.totals.garbage, 0);
 	drain_close(&drain);
@@ -646,7 +646,7 @@ static void expect_broken_at(uint32_t link)
 	put_event(1, ticks, 2);
 	CHECK_EQ(look().events, 1);
 	CHECK_EQ(drain.totals.broken, 1);
-	/* Not given back: who knows who writes there. */
+	/* Not given back: an unknown thread may write there. */
 	bed_lanes[0].state = CTP_LANE_CLOSED;
 	look();
 	CHECK_EQ(free_chunks(), 0);
@@ -659,7 +659,7 @@ static void a_link_that_leads_nowhere_breaks_its_lane_only(void)
 	expect_broken_at(0);
 	expect_broken_at(BED_CHUNKS + 1);
 	expect_broken_at(UINT32_MAX);
-	expect_broken_at(4); /* chunk 3: nobody has ever taken it */
+	expect_broken_at(4); /* chunk 3 was never taken */
 }
 
 static void a_link_to_a_chunk_in_use_breaks_its_lane_only(void)
@@ -704,7 +704,7 @@ static void what_is_later_than_the_look_waits(void)
 	drain_close(&drain);
 }
 
-/* Somebody may be about to publish an older one. */
+/* A thread may be about to publish an older event. */
 static void what_is_of_the_last_moment_waits_unless_it_is_the_last(void)
 {
 	open_with(&in_order);
@@ -877,7 +877,7 @@ static void a_closed_lane_is_free_once_it_is_read(void)
 	CHECK_EQ(free_chunks(), 2);
 	CHECK_EQ(nr_gaps, 1);
 	CHECK_EQ(gaps[0].transitions, 3);
-	/* Another thread takes it over: told anew, counted from 0. */
+	/* Another thread takes the lane over: reported again, counted from 0. */
 	bed_ext.lanes.free = 0;
 	bed_ext.chunks.free = 0;
 	lane_open(0, 1);
@@ -963,7 +963,7 @@ static void a_head_that_jumps_breaks_its_lane_only(void)
 	expect_head_breaks(UINT64_C(1) << 40);
 }
 
-/* Further than what was written, but not absurdly so: the rest is no event. */
+/* Beyond what was written, but in range: the rest holds no events. */
 static void a_head_beyond_what_was_written_finds_garbage(void)
 {
 	open_with(&in_order);
@@ -991,7 +991,7 @@ static void records_that_cannot_be_are_counted_and_passed(void)
 	put(0, 1, 1, CTP_REC_KINDS), nr++;
 	put(0, 1, 1, 0x7f), nr++;
 	put(0, 1, 1, 0xff), nr++;
-	put(0, 1, 0, CTP_REC_SUSPEND), nr++; /* of nobody */
+	put(0, 1, 0, CTP_REC_SUSPEND), nr++; /* without a coroutine */
 	put(0, 1, 1, CTP_REC_SUSPEND)->reason = CTP_REASONS, nr++;
 	r = put(0, 1, 1, CTP_REC_BIRTH);
 	r->seq = CTP_EXT_NAME_SIZE + 1, nr++;
@@ -1110,7 +1110,7 @@ static void sites_are_told_once_before_the_events_that_name_them(void)
 	drain_close(&drain);
 }
 
-/* Whoever took a site's place may have died there. */
+/* The thread that claimed a site's entry may have died there. */
 static void a_site_never_finished_does_not_keep_the_others(void)
 {
 	open_with(&in_order);

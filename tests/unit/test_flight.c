@@ -92,7 +92,7 @@ static void put(struct flight *f, const struct kept *k)
 struct check {
 	size_t at; /* in the model, of the next event */
 	size_t lanes, gaps, horizons, coroutines;
-	uint32_t told[8]; /* lanes: the tid last told, less 1000, plus 1 */
+	uint32_t told[8]; /* lanes: the tid last reported, less 1000, plus 1 */
 	uint64_t transitions, others;
 };
 
@@ -126,7 +126,7 @@ static void out_lane(void *ctx, const struct trace_lane *lane)
 	c->lanes++;
 	CHECK_EQ(lane->pid, 77);
 	CHECK(lane->number < 5);
-	/* Told once as long as it is the same thread's. */
+	/* Reported once for each thread. */
 	CHECK(c->told[lane->number] != lane->tid - 999);
 	c->told[lane->number] = (uint32_t)(lane->tid - 999);
 }

@@ -93,10 +93,10 @@ struct reading {
 	uint64_t *marks; /* of events and gaps, in order */
 	size_t nr, room;
 	uint64_t types[NR_TRACE_ITEM_TYPES];
-	uint32_t sites; /* told so far */
+	uint32_t sites; /* reported so far */
 	bool totals;
 	uint64_t while_growing; /* items that came while it was being written */
-	size_t kill_at;         /* having read so many, kill the victim; 0: do not */
+	size_t kill_at;         /* kill the victim after this many reads; 0: do not */
 	pid_t victim;
 };
 
@@ -237,7 +237,7 @@ static void follow_a_process(bool killed)
 		struct trace_writer *w = open_writer();
 		uint64_t ts = UINT64_C(1000000000), i;
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nobody */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no child */
 		trace_flush(w);
 		if (write(ready[1], "r", 1) != 1)
 			_exit(1);
@@ -245,7 +245,7 @@ static void follow_a_process(bool killed)
 			put_some(w, i, &ts);
 			if (i % 97 == 0)
 				trace_flush(w);
-			/* Somebody has read this much: however busy the machine is. */
+			/* The reader has read this much, however slow the machine is. */
 			if (i == 970 && read(seen[0], &c, 1) != 1)
 				_exit(1);
 		}

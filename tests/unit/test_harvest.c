@@ -48,7 +48,7 @@ static void begin(void)
 	region.header.allocated_count = 1;
 	for (i = 0; i < STATIONS; i++) {
 		station(i)->probe_id = 100 + i;
-		/* A writer of ours: what it takes with others differs between processors. */
+		/* Marks an SDK writer: cTP 0.x slots are accepted differently on each processor. */
 		ctp_station_ext(station(i))->magic = CTP_EXT_MAGIC;
 	}
 }
@@ -70,7 +70,7 @@ static struct harvest_scan scan(void)
 	return out;
 }
 
-/* Event k as seed 002 has it; the payload tells which it is. */
+/* Event k as a cTP 0.x writer (0.2 order) stores it; the payload identifies k. */
 static void write_002(uint32_t i, uint64_t k)
 {
 	ctp_slot_write(&station(i)->slots[k % 8], 2 * (k / 8) + 2, 1000 + k, 7, k, k % 2);

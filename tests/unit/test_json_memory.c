@@ -54,7 +54,7 @@ static int read_trace(uint64_t *events, uint64_t *garbage, struct err *err)
 	return rc;
 }
 
-/* Every allocation of a reading fails once; none of them makes garbage of a line. */
+/* Every allocation of a reading fails once; a failure never corrupts a line. */
 static void fail_each_allocation(uint64_t expected)
 {
 	uint64_t events, garbage;

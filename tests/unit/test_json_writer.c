@@ -140,7 +140,7 @@ static void keeps_good_utf8_and_replaces_bad(void)
 	CHECK_JSON(jw_string(&w, "\xff\xfe"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-/* Every pair of bytes, judged by somebody else's parser. */
+/* Every pair of bytes, checked by another parser. */
 static void writes_json_for_any_bytes(void)
 {
 	int a, b;

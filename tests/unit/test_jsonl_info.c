@@ -352,7 +352,7 @@ static void check_rich(char *path)
 	json_decref(out);
 }
 
-/* Fifty at one line, as a bug leaves them; the function as a C++ compiler tells it. */
+/* Fifty at one line, as a bug leaves them; the function as a C++ compiler spells it. */
 static void write_fifty(void)
 {
 	struct sidecar_totals totals = { .complete = true, .end_ts = 9000000000 };

@@ -115,7 +115,7 @@ static void understands_other_spellings(void)
 		     "\"is_active\":0,\"ts\":5,\"station\":3,\"x\":[{}]}  ",
 		     &ev));
 	CHECK(!ev.is_active && ev.station == 3 && ev.addr == 1);
-	/* Not one of the six: somebody else's key may be anything. */
+	/* Not one of the six: an unknown key may hold any value. */
 	CHECK(!parse("{\"probe_id\":1,\"tid\":2,\"addr\":\"0x1\",\"seq\":2,\"is_active\":false,"
 		     "\"ts\":5,\"station\":\"Paddington\"}",
 		     &ev));

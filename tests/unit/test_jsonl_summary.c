@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_jsonl_summary.c - coroutines are told apart, and sums are right. */
+/* test_jsonl_summary.c - coroutines are distinguished, and sums are right. */
 #include "trace/summary.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_leftover.c - who had not ended, put together by place, in bounded memory. */
+/* test_leftover.c - coroutines that had not ended, grouped by site, in bounded memory. */
 #include <string.h>
 
 #include "trace/item.h"
@@ -62,7 +62,7 @@ static void puts_those_at_one_place_together(void)
 	CHECK_EQ(l.nr, 0);
 }
 
-/* Where nobody told a place the address is one; of who does not wait it says nothing. */
+/* Without a site the address identifies it; it is ignored for a coroutine that does not wait. */
 static void goes_by_the_address_where_there_is_no_place(void)
 {
 	struct summary_last last = { .state = TRACE_STATE_SUSPENDED, .ts = 1 };

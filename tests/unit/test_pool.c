@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pool.c - a unit of a pool belongs to one at a time, and none is lost.
+ * test_pool.c - a unit of a pool has one owner at a time, and no unit is lost.
  *
- * The race is run until every thread has taken often enough and units have changed
- * hands: one that nobody contested proves nothing.  What is in a unit is written
- * plainly, so that ThreadSanitizer sees whether taking comes after giving (J).
+ * The race runs until every thread has taken often enough and units have changed
+ * owners: a race without contention proves nothing.  A unit's content is written by
+ * plain stores, so that ThreadSanitizer sees whether taking comes after giving (J).
  */
 #include <corotracer/pool.h>
 
@@ -19,9 +19,9 @@
 
 struct unit {
 	uint32_t link;
-	uint32_t owner; /* [shared] 0: nobody */
+	uint32_t owner; /* [shared] 0: free */
 	uint64_t value; /* plain: the owner's */
-	uint64_t last;  /* plain: who had it last, 1 + number */
+	uint64_t last;  /* plain: the last owner, 1 + number */
 	uint8_t rest[UNIT - 24];
 };
 
@@ -115,7 +115,7 @@ static void without_memory_what_there_is_is_used(void)
 	CHECK_EQ(ctp_pool_take(&arena, no_memory, NULL), 1);
 }
 
-/* The tag is what tells a top from the same unit on top again. */
+/* The tag distinguishes a top from the same unit on top again. */
 static void every_step_changes_the_tag(void)
 {
 	uint64_t seen[6];
@@ -209,7 +209,7 @@ static void take_one(struct racer *r)
 	}
 	CHECK(number <= arena.limit && number <= ctp_load_relaxed(&pool.committed));
 	u = &units[number - 1];
-	/* Nobody else has it. */
+	/* No other thread owns it. */
 	CHECK(ctp_cas_relaxed(&u->owner, 0u, (uint32_t)r->nr));
 	if (u->last) {
 		CHECK(u->value == ~u->last);

@@ -11,7 +11,7 @@
 
 #include "test_sdk_region.h"
 
-/* All calls on a coroutine, none of which may do anything. */
+/* All calls on a coroutine; without a collector they do nothing. */
 static void use_untraced(void)
 {
 	struct corotracer_coro a, b;
@@ -206,7 +206,7 @@ static void a_missing_socket_costs_only_the_wakeups(void)
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
 	corotracer_suspend(&co, &co);
 	CHECK_EQ(station_writes(&r.stations[0]), 1);
-	/* Whoever cannot send the byte must not take the flag from those who can. */
+	/* A thread that cannot send the byte must leave the flag to threads that can. */
 	CHECK_EQ(r.header->tracer_sleeping, 1);
 }
 

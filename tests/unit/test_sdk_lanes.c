@@ -95,7 +95,7 @@ static void a_life_is_told_in_order(void)
 	CHECK_EQ(more->resource, 17);
 	expect(8, CTP_REC_WAKE, 2);
 	CHECK_EQ(records[8].value, 1);
-	CHECK_EQ(records[8].seq, 4); /* it had made so many transitions */
+	CHECK_EQ(records[8].seq, 4); /* it had made this many transitions */
 	CHECK_EQ(records[8].reason, CTP_REASON_CHANNEL_SEND);
 	expect(9, CTP_REC_WAKE | CTP_REC_HAS_MORE, 2);
 	CHECK_EQ(records[9].value, 0);
@@ -428,7 +428,7 @@ static void when_a_lane_is_full_what_is_dropped_is_counted_and_told(void)
 	}
 	CHECK_EQ(lane_nr(&region, 0)->dropped_at, 0);
 	CHECK_EQ(lane_nr(&region, 0)->dropped, 1001);
-	/* The end tells what was lost of it. */
+	/* The end event holds the number of lost events. */
 	corotracer_end(&co);
 	CHECK_EQ(region.ext->chunks.used, 3);
 }
@@ -614,7 +614,7 @@ static void waiting_for_a_lane_is_bounded_and_in_vain_only_once(void)
 	pthread_join(thread, NULL);
 	took = clock_ns() - start;
 	CHECK(took >= 500000000u);
-	/* Eight events; who waited for each would have taken four seconds. */
+	/* Eight events; a wait for each would have taken four seconds. */
 	CHECK(took < 4000000000u);
 	CHECK_EQ(region.ext->homeless, 7);
 	CHECK_EQ(region.ext->homeless_marks, 1);
@@ -722,7 +722,7 @@ static void a_thousand_threads_have_a_lane_each(void)
 
 	shape.lanes = shape.chunks = shape.lives = NR_THREADS;
 	lanes_region_open(&region, shape);
-	/* Who begins while another thread attaches waits for it, but not for ever. */
+	/* A thread that begins while another thread attaches waits for it, but not for ever. */
 	CHECK_EQ(corotracer_init(), 0);
 	for (int i = 0; i < NR_THREADS / AT_ONCE; i++) {
 		for (int t = 0; t < AT_ONCE; t++)

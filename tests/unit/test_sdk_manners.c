@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sdk_manners.c - a guest in somebody else's program.
+ * test_sdk_manners.c - the SDK has no side effects on the program.
  *
  * No call changes errno, prints, installs a signal handler, changes the signal
- * mask or is a cancellation point; whether there is a collector or not.
+ * mask or is a cancellation point; with or without a collector.
  */
 #include <corotracer/corotracer.h>
 
@@ -122,7 +122,7 @@ static void collector_without_socket(void)
 	sleeping_flag = &ctp_header_ext(region.header)->sleeping;
 }
 
-/* Accepts nobody and is gone: the first wake-up fails. */
+/* Accepts no connection and exits: the first wake-up fails. */
 static void dead_collector(void)
 {
 	plain_collector();
@@ -244,7 +244,7 @@ static void no_call_is_a_cancellation_point(void)
 	in_all_surroundings(cancellation_check);
 }
 
-/* A thread cancelled while it attaches must not leave the others untraced for good. */
+/* A thread cancelled while it attaches must not leave the others untraced for ever. */
 static void cancellation_leaves_the_session_whole(void)
 {
 	struct corotracer_coro co;

@@ -66,7 +66,7 @@ UNUSED static void scratch_remove(void)
 	rmdir(scratch_dir);
 }
 
-/* Call first in main(): a directory for the files, and none of the caller's environment. */
+/* Call first in main(): makes a directory for the files, and clears the caller's environment. */
 UNUSED static void scratch_make(void)
 {
 	const char *tmp = getenv("TMPDIR");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sdk_wake.c - how a program wakes its collector, and that it never hurts itself.
+ * test_sdk_wake.c - how a program wakes its collector, without harm to itself.
  *
- * The socket lies in a program that closes and reuses descriptors as it likes, and
- * the collector may be gone: no byte goes anywhere else, no signal comes, nothing
- * blocks.
+ * The program may close and reuse any descriptor, the socket's included, and the
+ * collector may be dead: no byte goes to another descriptor, no signal is raised,
+ * nothing blocks.
  */
 #include <corotracer/corotracer.h>
 
@@ -121,7 +121,7 @@ static void a_full_socket_blocks_nobody(void)
 	CHECK_EQ(wakeups_count(w.conn), 1);
 }
 
-/* Waking stops for good: nobody reads the byte, so nobody is asked to pay for it. */
+/* Waking stops for the rest of the run: the byte has no reader, so no thread pays for it. */
 static void expect_no_more_waking(struct wake_case *w)
 {
 	for (int i = 0; i < 100; i++) {
@@ -311,7 +311,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Whoever clears the flag sends the byte: never two, and never none. */
+/* The thread that clears the flag sends the byte: never two, and never zero. */
 static void many_threads_send_one_byte_per_sleep(void)
 {
 	pthread_t threads[NR_WRITERS];

@@ -307,7 +307,7 @@ static char *slurp(size_t *size)
 	return text;
 }
 
-/* The file as somebody finds it whose collector was killed just now. */
+/* The file as it is right after its collector was killed. */
 static struct sidecar_stats read_all(bool *has_totals, struct sidecar_totals *last)
 {
 	struct sidecar_reader r;

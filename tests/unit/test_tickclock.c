@@ -249,7 +249,7 @@ static void a_counter_that_stands_or_goes_back_changes_nothing(void)
 	CHECK_EQ(tickclock_ns(&tc, 1015000000), 5025000000);
 }
 
-/* The real one: what lies between two looks at the clock comes out between them. */
+/* The real one: a time between two clock readings is converted to a value between them. */
 static void the_machines_own_clock_is_met(void)
 {
 	struct tickclock *tc = calloc(1, sizeof(*tc));
@@ -276,7 +276,7 @@ static void the_machines_own_clock_is_met(void)
 		CHECK(ns + 10000 >= before && ns <= after + 10000);
 		tight += after - before < 10000;
 	}
-	/* Where somebody always came in between, nothing was shown. */
+	/* Rounds with an interruption show nothing, so enough must be tight. */
 	CHECK(tight > 100);
 	free(tc);
 }

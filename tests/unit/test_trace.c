@@ -216,7 +216,7 @@ static void check_site(const struct trace_site *a, const struct trace_site *b)
 	CHECK_STR(a->function, b->function);
 }
 
-/* In the order in which they were told. */
+/* In the order in which they were written. */
 static void check_facts(struct trace_reader *r)
 {
 	struct trace_item item;
@@ -343,7 +343,7 @@ static void reasons_and_states_have_names_both_ways(void)
 	CHECK_EQ(trace_state_from_name("asleep"), 0);
 }
 
-/* As they were before anything else could be told: other tools read them. */
+/* As they were before other records existed: other tools read them. */
 static void plain_transitions_are_the_lines_they_always_were(void)
 {
 	struct trace_event ev;

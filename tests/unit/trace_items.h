@@ -19,7 +19,7 @@ static inline uint64_t next_random(void)
 	return state;
 }
 
-/* Any field may be told or not, and be of any length. */
+/* Any field may be present or not, and of any length. */
 static inline uint64_t any_number(void)
 {
 	return next_random() % 2 ? next_random() >> next_random() % 64 : 0;
@@ -30,7 +30,7 @@ static inline uint32_t any_u32(void)
 	return (uint32_t)any_number();
 }
 
-/* A transition, or what else happens; without what no event of its kind tells. */
+/* A transition, or another event; without fields that no event of its kind has. */
 static inline struct trace_event any_event(uint64_t ts)
 {
 	static const char *const names[] = { "x", "reader", "a \"b\"\n\x7f", "\xc3\xa9", "y z" };

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	print_delta(v, view_ticks(v) - 1);
 	plain = read_all(argv[1], 0, 0);
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		/* Who has looked into the future has wider steps of time. */
+		/* A view that has seen a later time has wider steps of time. */
 		if (!stall_ns || strcmp(sections[i], "series") != 0)
 			compare(v, plain, sections[i]);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_trace.c - a trace of any size, as a busy server's would be: for tests of scale.
+ * make_trace.c - a trace of any size, like that of a busy server: for tests of scale.
  *
  *	make_trace PATH EVENTS COROUTINES THREADS
  *
- * A quarter of the coroutines are there at a time; each runs for some microseconds, wakes
- * the one that has waited longest, and waits.  Who has had its share ends, and another is
- * born.  One in a thousand is never woken again; now and then one blocks its thread.
+ * A quarter of the coroutines exist at a time; each runs for some microseconds, wakes the
+ * one that has waited longest, and waits.  After its share of events it is destroyed, and
+ * another is created.  One in a thousand is never woken again; some block their thread.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,14 +25,14 @@
 struct thread {
 	uint64_t next_ts;
 	uint64_t coro;  /* running; 0: none */
-	uint64_t woken; /* to be run next; 0: whoever waits longest */
+	uint64_t woken; /* to run next; 0: the longest waiter */
 };
 
 struct world {
 	struct trace_writer *w;
 	unsigned long events, transitions, left, coros, born, share;
 	unsigned nr_threads;
-	uint64_t *ring; /* who waits, longest first */
+	uint64_t *ring; /* waiting coroutines, longest first */
 	size_t head, tail, size;
 	uint32_t *runs; /* by coroutine */
 	uint64_t *seqs;
@@ -148,7 +148,7 @@ static void start_running(struct world *world, unsigned t)
 	th->coro = th->woken ? th->woken : pop(world);
 	if (!th->coro)
 		th->coro = give_birth(world, t, th->next_ts, 0);
-	if (!th->coro) { /* nobody there: idle */
+	if (!th->coro) { /* no coroutine: idle */
 		th->next_ts += 100000;
 		world->left = 0;
 		return;

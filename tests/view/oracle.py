@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""oracle.py - what a page must show, reckoned once more from the trace itself, slowly and plainly.
+"""oracle.py - what a page must show, computed a second time from the trace, slowly and plainly.
 
 Knows the formats of traces (docs/trace.md) and of the bundle (docs/view-format.md), nothing of the C code.
 """
@@ -50,7 +50,7 @@ def told_event(r):
 
 
 def merge(lines, told):
-    """As they stand, each told one before the first line that is not earlier."""
+    """As they are in the file, each sidecar record before the first line that is not earlier."""
     out, t = [], 0
     for e in lines:
         while t < len(told) and (told[t].ts < e.ts or (told[t].ts == e.ts and told[t].kind not in LAST)):
@@ -150,7 +150,7 @@ class Coroutine:
 
 
 class World:
-    """All coroutines, the present ones by id, and what came of each event."""
+    """All coroutines, the present ones by id, and the effect of each event."""
 
     def __init__(self, trace):
         self.all, self.present, self.events, self.wakes = [], {}, [], []

@@ -16,7 +16,7 @@ from checks import Check  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FIXTURES = os.path.join(ROOT, "tests", "fixtures")
-# A coroutine that nobody will resume is also a leak; here it is meant.
+# A coroutine that is never resumed is also a leak; here that is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
 
 

@@ -19,7 +19,7 @@ def findings_appear_when_they_become_true(dir):
 
 @test
 def a_program_that_has_stopped_is_seen_to(dir):
-    """No event comes any more; only the time that passes tells."""
+    """No more events arrive; only the passing time shows it."""
     trace = trace_of(dir, "CORPUS_CLEAN", corpus("CORPUS_CLEAN")[0], "jsonl")
     events = [e for e in open(trace, encoding="utf-8")]
     stopped = os.path.join(dir, "stopped.jsonl")

@@ -117,7 +117,7 @@ def the_page_lies_beside_the_trace_and_is_whole_or_not_there(dir):
     equal(tool("html", "--page", os.path.join(FIXTURES, "README.md"), "-o", trace + ".html", trace)[0], 1, "status without a mark")
     with open(trace + ".html", encoding="ascii") as f:
         equal(f.read(), "old", "the page that was there")
-    # Through a link the file behind it is written; a device is no file to be replaced.
+    # Through a link the file behind it is written; a device must not be replaced.
     os.symlink(trace + ".html", os.path.join(dir, "link.html"))
     equal(tool("html", "--page", template, "-o", os.path.join(dir, "link.html"), trace)[0], 0, "status")
     assert os.path.islink(os.path.join(dir, "link.html"))

@@ -90,7 +90,7 @@ static void series_add_up(void)
 		size_t i;
 
 		CHECK_EQ(series_init(&s), 0);
-		/* Never below zero: whoever goes was there. */
+		/* Never below zero: a coroutine that leaves was counted before. */
 		for (i = 0; i < NR; i++) {
 			changes[i].ts = ts = next_time(ts, largest);
 			changes[i].by = 1;

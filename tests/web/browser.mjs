@@ -31,7 +31,7 @@ export async function withBrowser(fn) {
 // What went wrong on a page, as it comes; requests that left the file or the server's own address.
 export function watch(page, origin = null) {
 	const troubles = [];
-	page.setDefaultTimeout(120_000); // a busy machine is no failure
+	page.setDefaultTimeout(120_000); // a slow machine must not fail the test
 	page.on("console", (m) => {
 		if (m.type() === "error" || m.type() === "warning") troubles.push(`console: ${m.text()}`);
 	});

@@ -212,7 +212,7 @@ test("timeline: lanes, zoom, keys, table and CSV", async () => {
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press(".");
 		await page.waitForFunction(() => document.querySelector(".timeline-info b"));
-		// What was chosen stays chosen when the window changes and the pieces come anew.
+		// The selection stays when the window changes and the pieces are loaded again.
 		const chosen = await page.locator(".timeline-info").innerText();
 		await page.setViewportSize({ width: 1440, height: 820 });
 		await painted(page);

@@ -2,7 +2,7 @@
 """drawn.py - a Perfetto trace taken apart with Perfetto's own schema: tracks, slices, instants, flows, counters.
 
 Everything that the format asks of a writer is checked on the way: one sequence that begins with a
-cleared state, interned before used, tracks told, time in order on each, slices that nest.
+cleared state, interned before used, tracks declared, time in order on each, slices that nest.
 """
 from collections import defaultdict
 
@@ -92,7 +92,7 @@ class Drawn:
         return d.process.process_name or d.name
 
     def tid(self, uuid):
-        """Of a thread's track; None of others."""
+        """The tid of a thread's track; for other tracks None."""
         d = self.tracks[uuid]
         if d.HasField("thread"):
             return d.thread.tid

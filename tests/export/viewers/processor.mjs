@@ -92,7 +92,7 @@ const scope = {
 scope.self = scope.globalThis = scope;
 const sandbox = vm.createContext(scope);
 scope.Uint8Array = vm.runInContext("Uint8Array", sandbox);
-// What keeps the engine is nobody else's affair, but we want to know when it is ready.
+// The bundle keeps its bridge private: expose it, to see when the engine is ready.
 vm.runInContext(readFileSync(join(folder, "engine_bundle.js"), "utf8")
 	.replace("const wasmBridge = new", "const wasmBridge = self.bridge = new"), sandbox);
 scope.onmessage({ data: { enginePort: port } });
@@ -179,7 +179,7 @@ async function main() {
 	const answers = [];
 	for await (const line of createInterface({ input: process.stdin }))
 		answers.push(JSON.stringify(query(line)) + "\n");
-	// The engine would keep us alive; whoever reads a pipe must have all of it first.
+	// The engine keeps the process alive: exit explicitly, once the pipe has all of the output.
 	process.stdout.write(answers.join(""), () => process.exit(0));
 }
 

@@ -14,7 +14,7 @@ SERVER = os.environ.get("SERVER", "build/examples/cpp/mini-redis")
 FIXTURES = os.environ.get("FIXTURES", "tests/fixtures")
 TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
 LAG = 20000  # of a counter, at most
-# A coroutine that nobody will resume is a leak, and meant.
+# A coroutine that is never resumed is a leak, which is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
 
 
@@ -309,13 +309,13 @@ def what_is_too_late_is_told_and_not_drawn(dir):
     d = draw(dir + "/t.jsonl", status=1)
     told, = d.instants_named("unreadable parts of the trace")
     equal(told[4]["events too late to be drawn"], 1, "told in the trace")
-    # Fifty that run at once on one thread are not turns within turns, which is told as well.
+    # Fifty coroutines that run at once on one thread do not nest; the export reports that too.
     assert told[4]["turns too entangled to be drawn in full"] > 0, told
 
 
 @test
 def loss_is_drawn_where_it_was(dir):
-    """A gap ends what ran on its thread: what it did after that nobody knows."""
+    """A gap ends what ran on its thread: what the thread did afterwards is unknown."""
     write(dir + "/t.jsonl", [line(1, 1000, True, 7), line(2, 1500, True, 8), line(1, 9000, True, 7), line(1, 9500, False, 7)],
           [b'{"type":"run","format":1,"tool":"t","command":["a"],"pid":7,"start_ts":900,"start_realtime":1700000000000000900,"stations":1}',
            b'{"type":"gap","lane":0,"pid":7,"tid":7,"from_ts":2000,"to_ts":8000,"transitions":11,"others":2}',
@@ -330,7 +330,7 @@ def loss_is_drawn_where_it_was(dir):
 
 
 def peak(*command):
-    """In KiB, of a process of its own: who is forked from us has our size at first."""
+    """In KiB, from a separate process: a fork of this one would start with its size."""
     script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " \
              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     p = popen(sys.executable, "-S", "-c", script, *command)

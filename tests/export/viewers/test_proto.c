@@ -87,7 +87,7 @@ static void long_messages_have_long_lengths(void)
 		unsigned shift = 0;
 
 		memset(text, 'a' + (int)i, sizeof(text));
-		/* A string that is no UTF-8 takes the same way, so its inside is raw bytes. */
+		/* A string that is not UTF-8 is written in the same way: raw bytes. */
 		proto_begin(&p, 1);
 		for (k = 0; k < sizes[i]; k++)
 			text[k] = (char)('a' + k % 26);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_timeline.c - what is drawn of a trace, and that it can be drawn whatever the trace is.
+ * test_timeline.c - what the timeline draws, and that it draws any trace.
  *
- * A view that writes down what it is given, as text, for the cases below; and for any
- * trace checks what every viewer relies on: a track is told before it is used, time goes
- * forward on it, what ends is what began last, a flow ends once and after its begin.
+ * A view that writes its calls as text, for the cases below; and that for any
+ * trace checks what every viewer relies on: a track is declared before use, time goes
+ * forward on it, slices nest, a flow ends once and after its begin.
  */
 #include "export/timeline.h"
 
@@ -435,7 +435,7 @@ static void an_id_that_is_used_again_is_another_life(void)
 	draws(items, NR(items), "coroutine #1: end coroutine",
 	      "30 coroutine #1: end coroutine #1\n"
 	      "60 coroutine #1: end coroutine #1\n");
-	/* All of it happens faster than a counter tells. */
+	/* All of it happens within one step of the counter. */
 	draws(items, NR(items), " alive: ", "10 coroutines alive: 1\n");
 }
 

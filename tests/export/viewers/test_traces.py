@@ -152,7 +152,7 @@ def a_signal_leaves_nothing_and_what_was_there(dir):
         wait_until(lambda: len(files(dir + "/" + kind)) > len(before), "a temporary file")
         p.send_signal(signal.SIGINT)
         try:
-            for i in range(200):  # whoever waits in a read is woken by more, too
+            for i in range(200):  # the reader blocks in read() and is woken by the next line, too
                 p.stdin.write(line(1, 10**12 + i, True).decode() + "\n")
                 p.stdin.flush()
                 if p.poll() is not None:

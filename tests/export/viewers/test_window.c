@@ -11,7 +11,7 @@ struct seen {
 	uint64_t sum;
 };
 
-/* seq tells the order of coming among those of one time. */
+/* seq is the order of arrival among events of the same time. */
 static int see(void *arg, const struct trace_event *ev)
 {
 	struct seen *s = arg;

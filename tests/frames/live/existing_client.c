@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * existing_client.c - a program in the dialect of the existing generator, by hand.
+ * existing_client.c - a hand-written client of the existing generator's protocol.
  *
  *	existing_client FRAMES INTERVAL_US [LINGER_MS]
  *
  * Saves FRAMES frames (0: for ever), one every INTERVAL_US microseconds (0: as fast as it
  * can), then stays for LINGER_MS.  Written from the description of what that generator
- * emits, its habits included: the front number is published before the payload, slots
- * are wider than frames (120 and 116 bytes), slot 0 lies at C + C mod T, handle 0 detaches, a
+ * emits, quirks included: the front number is published before the payload, slots
+ * are wider than frames (120 and 116 bytes), slot 0 is at C + C mod T, handle 0 detaches, a
  * changed handle goes unnoticed.  Compiled with other values of STRIDE, SLOTS and DATA_BLOCK, it
  * is a client of another implementation of the protocol: slots as far apart as the layout says, a
- * fixed number of slots, no answer in the control block.  All of its fields tell the same number,
- *so that half a frame shows.
+ * fixed number of slots, no answer in the control block.  All of its fields hold the same number,
+ * so that half a frame shows.
  *
  *	frame work { interval time took; double load; interval counter events; int id, code; }
  *	frame tick { int n; float f; }

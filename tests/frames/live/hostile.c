@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostile.c - a program that wants to harm its collector.
+ * hostile.c - a program that attacks its collector.
  *
  *	hostile MODE [SEED]
  *
  * Buffer Evil has what MODE says in its description; with "scribble" it maps the ring that
  * it is handed and writes random bytes all over it, with "jump", "shrink" and
- * "elsewhere" it attaches properly and then lies in one field.
+ * "elsewhere" it attaches properly and then puts a false value into one field.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plus.cpp - a C++ program with a member of every type: frame n tells n in each of them.
+// plus.cpp - a C++ program with a member of every type: frame n holds n in each of them.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 	std::signal(SIGTERM, [](int) { stop = 1; });
 	std::puts("ready");
 	std::fflush(stdout);
-	// Nothing counts before somebody looks.
+	// Frames count only after a collector has attached.
 	while (!stop && !ppt::Plus::attached())
 		usleep(100);
 	for (long n = 1; !stop && (!frames || n <= frames); n++) {

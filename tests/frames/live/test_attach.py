@@ -381,7 +381,7 @@ def without_its_system_calls_it_stops_the_program_and_says_how_long(dir):
     equal(at["recorded"], 200, "recorded")
     check_busy(decode(file)[0])
     print(f"# {at['stops']} stops, {at['stopped_ns'] / at['stops'] / 1000:.0f} us each")
-    # Somebody who traces it already has the only place there is.
+    # A process can have one tracer only, and has one already.
     tracer = popen(sys.executable, "-c", "import ctypes,sys,time\nc = ctypes.CDLL(None)\n"
                    f"print(c.ptrace(0x4206, {p.pid}, 0, 0), flush=True)\ntime.sleep(60)")
     if tracer.stdout.readline() == "0\n":

@@ -139,7 +139,7 @@ def a_program_of_another_version_is_told_apart(dir):
     equal(status, 1, "status")
     contains(err, "speaks version '2.0.0' of the protocol, and we speak 1")
     p.kill()
-    # A newer minor version, with keys that nobody knows: the same protocol.
+    # A newer minor version with unknown keys: the same protocol.
     p = start("live_hostile", "newer")
     a = attach(dir, p, "-b", "Evil", "--duration", 0.2)
     equal(a.status, 0, f"status ({a.err})")

@@ -192,7 +192,7 @@ static void numbers_go_on_behind_32_bits(void)
 	r.next = UINT64_C(0x1fffffff0);
 	ring_poll(&r, UINT64_C(0x200000100), false);
 	ring_finish(&r);
-	CHECK_EQ(r.missed, 0x110 - 1); /* 2^33 is no frame */
+	CHECK_EQ(r.missed, 0x110 - 1); /* ticket 2^33 is not a frame */
 	ring_release(&r);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - a C program that uses the installed SDK, as somebody's first try would. */
+/* main.c - a minimal C program that uses the installed SDK. */
 #include <corotracer/corotracer.h>
 #include <corotracer/version.h>
 

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "kill")) {
 		work();
 		kill(getpid(), SIGKILL);
-	} else if (!strcmp(how, "flood")) { /* until somebody kills it */
+	} else if (!strcmp(how, "flood")) { /* until killed */
 		puts("ready");
 		fflush(stdout);
 		for (;;)

@@ -33,7 +33,7 @@ static uint64_t random_of(uint64_t *state)
 	return *state;
 }
 
-/* Large ones are allowed, and take memory as it is used: not for so many rounds. */
+/* Large ones are valid, and take memory as they are used: too slow for this many rounds. */
 static bool is_small(const struct sim_config *c)
 {
 	uint64_t size = 0;

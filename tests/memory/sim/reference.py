@@ -229,7 +229,7 @@ class Machine:
         return [c for c in self.used if c != core and (c, line) in self.asked]
 
     def ask(self, core, line, write):
-        """(somebody had it, dirty, the level in common, levels at which others keep it)"""
+        """(another core had it, dirty, the shared level, levels at which others keep it)"""
         had, dirty, common, remain = False, False, None, set()
         for other in sorted(self.others(core, line)):
             meet = self.common(core, other)

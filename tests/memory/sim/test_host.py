@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_host.py - where the kernel tells nothing of the caches, that is said: another machine is simulated.
+"""test_host.py - without cache information from the kernel, a default machine is simulated, and a message says so.
 
 In a mount namespace of its own, /sys/devices/system/cpu is a directory of the test.
 """

@@ -155,7 +155,8 @@ def false_and_true_sharing_worked_out_by_hand(dir):
         ("two counters in one line", two, "0w0+0 1w0+8 " * 10, {".false_sharing": 18, ".true_sharing": 0}),
         ("one counter", two, "0w0+0 1w0+0 " * 10, {".false_sharing": 0, ".true_sharing": 18}),
         ("two counters in two lines", two, "0w0 1w1 " * 10, {".false_sharing": 0, ".true_sharing": 0, ".invalidations": 0}),
-        # the miss is for a byte that nobody wrote, but one that somebody did is read before it is lost again
+        # the miss is for a byte that no core wrote, but a written byte is read before the line is
+        # lost again
         ("true, as it turns out", two, "0r0+0 0r0+8 1w0+8 0r0+0 0r0+8", {".false_sharing": 0, ".true_sharing": 1}),
         ("false, as nothing else is read", two, "0r0+0 0r0+8 1w0+8 0r0+0 0r0+16", {".false_sharing": 1, ".true_sharing": 0}),
     ])

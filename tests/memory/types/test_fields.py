@@ -65,7 +65,7 @@ def older_and_other_debug_information_says_the_same(dir, cc, _):
 
 @each_compiler
 def every_field_has_its_accesses_in_cxx(dir, _, cxx):
-    # clang leaves out what it thinks is described elsewhere, unless it is told not to.
+    # clang omits types that it assumes are described elsewhere, unless -fstandalone-debug is set.
     whole = ("-O1", "-fstandalone-debug") if "clang" in cxx else ("-O1",)
     result = layout(traced(dir, "fields.cc", cxx, *whole, cxx=True))
     item = fields(result, "shop::Item")

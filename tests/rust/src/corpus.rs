@@ -33,7 +33,7 @@ pub fn go<'a>(name: &str, future: impl Future<Output = ()> + 'a) -> Task<'a> {
     task
 }
 
-/// Who waits, first come first served.
+/// Waiting tasks in FIFO order.
 #[derive(Default, Clone)]
 pub struct Queue(Rc<RefCell<VecDeque<Waker>>>);
 
@@ -78,7 +78,7 @@ impl Future for Wait {
 pub struct Gate;
 
 impl Gate {
-    /// Waits in the queue so many times.
+    /// Waits in the queue N times.
     #[allow(clippy::new_ret_no_self)]
     pub fn new(queue: &Queue, times: u32) -> impl Future<Output = ()> {
         let queue = queue.clone();

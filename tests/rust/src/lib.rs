@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What the test programs share: a ledger of what each future really did.
 //!
-//! The ledger counts beside the SDK, from inside the traced future, so that a test can hold the
-//! trace against it.  A program ends by printing it as one JSON object.
+//! The ledger counts inside the traced future, independent of the SDK, so that a test can compare
+//! the trace with it. A program ends by printing it as one JSON object.
 
 pub mod corpus;
 
@@ -83,14 +83,14 @@ pub fn watch<F: Future>(name: &str, future: F) -> TracedFuture<Counted<F>> {
     traced
 }
 
-/// The same for who tells the transitions himself.
+/// The same for programs that report the transitions themselves.
 pub fn counted<F: Future>(name: &str, id: u64, future: F) -> Counted<F> {
     let row = enter(name);
     row.id.store(id, Ordering::Relaxed);
     Counted { future, row }
 }
 
-/// Have all whose names begin so been pending?  For who must not come too early, however busy the machine.
+/// Have all futures with this prefix been pending? Lets a test wait on a slow machine.
 pub fn all_pending(prefix: &str) -> bool {
     let ledger = LEDGER.lock().unwrap();
     let mut those = ledger.iter().filter(|row| row.name.starts_with(prefix));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* list.c - nodes from malloc: what a search needs lies in two lines of each. */
+/* list.c - nodes from malloc: the fields that a search needs are in two cache lines of each. */
 #include <stdio.h>
 #include <stdlib.h>
 

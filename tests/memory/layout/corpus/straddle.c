@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* straddle.c - elements of 40 bytes, visited at random: every other one lies over two lines. */
+/* straddle.c - elements of 40 bytes, visited at random: every other one spans two cache lines. */
 #include <stdio.h>
 
 /* layout */

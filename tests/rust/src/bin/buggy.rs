@@ -40,7 +40,7 @@ fn blocking() {
     queue.serve_all(task);
 }
 
-/// Closed while somebody reads from it.
+/// Closed while a coroutine reads from it.
 fn closed_told() {
     let queue = Queue::default();
     let task = go("connection", Gate::on(&queue, Reason::IoRead, 1234));

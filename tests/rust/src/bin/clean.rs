@@ -22,7 +22,7 @@ fn dropped_half_way() {
     busy_for(100);
 }
 
-/// A lock that is handed on, and a descriptor that is closed when nobody waits for it any more.
+/// A lock that is handed on, and a descriptor that is closed when no coroutine waits for it.
 fn locks_in_turn() {
     let queue = Queue::default();
     for _ in 0..20 {

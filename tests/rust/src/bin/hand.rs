@@ -19,7 +19,7 @@ use std::thread;
 
 type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A pool of threads.  A task lives as long as it is queued, is run, or somebody has its waker.
+/// A thread pool. A task lives while it is queued, runs, or a waker of it exists.
 #[derive(Default)]
 struct Pool {
     queue: Mutex<VecDeque<Arc<Task>>>,
@@ -92,7 +92,7 @@ impl Pool {
     }
 }
 
-/// Nobody to wake: whoever polls, polls.
+/// A waker without effect: the task is polled anyway.
 struct Nobody;
 
 impl Wake for Nobody {
@@ -103,7 +103,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(&Waker::from(Arc::new(Nobody))))
 }
 
-/// Suspends so often, without a word to anybody.
+/// Suspends N times, without waking anything.
 struct Pauses(u64);
 
 impl Future for Pauses {
@@ -132,7 +132,7 @@ fn pool() {
     pool.wait_all();
 }
 
-/// Nobody can ever wake these: their executor drops them, traced or not.
+/// These can never be woken: their executor drops them, traced or not.
 fn unwakeable() {
     let pool = Pool::start(2);
     for i in 0..10 {
@@ -323,7 +323,7 @@ fn polled_too_often() {
     future.trace_mut().mark_dead();
     assert!(!future.trace().is_enabled());
     let mut manual = corotracer::PollTrace::named("manual");
-    manual.on_resume(); // the first poll is no resume
+    manual.on_resume(); // the first poll is not a resume
     manual.on_pending_addr(0x1234);
     manual.on_resume();
     manual.on_resume(); // not suspended: nothing
@@ -332,7 +332,7 @@ fn polled_too_often() {
     manual.on_pending_addr(0x1234); // over: nothing
 }
 
-/// A line to whoever looks on, and one back: then go on.
+/// Prints a line to the test, and waits for one.
 fn hold() {
     let mut future = Box::pin(watch("held", Pauses(1_000_000)));
     let _ = poll_once(future.as_mut());

@@ -252,7 +252,7 @@ async fn burst() {
     all(spawn_many("burst", 10_000, |_| async { yield_now().await })).await;
 }
 
-/// Who wakes whom: by a traced task, by a thread that knows nothing, by itself before it suspends.
+/// Wakes by a traced task, by an untraced thread, and by the task itself before it suspends.
 async fn wakes() {
     let (tx, rx) = oneshot::channel();
     let woken = spawn(watch("woken-by-task", async { rx.awaiting(Reason::ChannelRecv).await.unwrap() }));
@@ -291,7 +291,7 @@ async fn timeouts() {
     }
 }
 
-/// Tasks that nobody waits for.
+/// Tasks that are never joined.
 async fn outlive() {
     for i in 0..5 {
         let gate = Notify::new();
@@ -321,7 +321,7 @@ fn main() {
             "root" => runtime.block_on(watch("root", async { yield_now().traced().await })),
             "outlive" => runtime.block_on(outlive()),
             "exit" => {
-                // main returns while they are there: nobody drops them.
+                // main returns while they exist: they are not dropped.
                 std::mem::forget(runtime);
                 report(&[]);
                 return;
