@@ -37,7 +37,7 @@ async function style() {
 
 const hash = (s) => `'sha256-${createHash("sha256").update(s).digest("base64")}'`;
 
-// What the page may do, wherever it comes from: run this one script, talk to whoever served it.
+// The page's policy, from a file or a server: run this one script, connect to its own server only.
 function policy(js, css) {
 	return [
 		"default-src 'none'",

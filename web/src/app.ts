@@ -111,7 +111,8 @@ export class App implements Context {
 		}
 		this.current = view;
 		view.el.hidden = false;
-		// Who works with keys goes on where he was in this view, else at its beginning.
+		// With keyboard use the focus returns to where it was in this view, else to its
+		// beginning.
 		const nowhere = focus === document.body || focus === this.main;
 		if (inside || (before !== null && nowhere)) (this.focused.get(view) ?? this.main).focus({ preventScroll: true });
 		this.main.classList.toggle("fill", view.fill);

@@ -44,7 +44,7 @@ export class LiveFeed {
 		void this.queue.then(() => this.trace.setLive(state));
 	}
 
-	// We connect anew by ourselves: the tick since which to tell has moved on.
+	// Reconnects by itself: the tick from which updates are needed has changed.
 	private lost(): void {
 		this.stop("lost");
 		this.tries++;

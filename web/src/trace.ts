@@ -65,7 +65,7 @@ export class Trace {
 		this.tell(["meta"]);
 	}
 
-	// What changed since the last; the engine is told first, so that queries see it.
+	// What changed since the last call; the engine is updated first, so that queries see it.
 	async apply(d: Delta): Promise<void> {
 		const parts = new Set<Part>();
 		if (d.meta) this.meta = d.meta;

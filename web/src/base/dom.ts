@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dom.ts - elements made by hand.  Whatever a trace tells arrives here as text and stays text.
+// dom.ts - creates DOM elements. Strings of a trace arrive here as text and stay text.
 
 import { UNSAFE, visible } from "./place.ts";
 
@@ -77,7 +77,7 @@ export function replace(parent: Element, ...children: Child[]): void {
 	append(parent, children);
 }
 
-// Writes only what differs: nothing is laid out anew, no selection is lost.
+// Writes only what differs: no new layout, and the selection stays.
 export function setText(el: Element, text: string): void {
 	const safe = shown(text);
 	if (el.textContent !== safe) el.textContent = safe;

@@ -24,7 +24,7 @@ export function theme(): Theme {
 
 let printing = false;
 
-// On paper everything is light, and there is no later frame to draw in.
+// Printed pages are always light, and have no later frame to draw in.
 export function isPrinting(): boolean {
 	return printing;
 }

@@ -18,7 +18,7 @@ export interface Block {
 	wake: ArrayLike<number>;
 	waker: ArrayLike<number>;
 	wakeThread: ArrayLike<number>;
-	n: ArrayLike<number> | null;   // which of its coroutine's slices; null: not told
+	n: ArrayLike<number> | null;   // which of its coroutine's slices; null: not recorded
 }
 
 const NEEDED = ["start", "dur", "thread", "coro", "flags"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// events.ts - a life told again as events, newest first.
+// events.ts - the events of one coroutine, newest first.
 
 import { FLAG, id64, SLICE, type Coros } from "./coros.ts";
 import type { Life } from "../worker/life.ts";
@@ -8,7 +8,7 @@ export interface LifeEvent {
 	ts: number;
 	delta: number;             // since the one before; NaN of the first
 	what: "birth" | "wake" | "resume" | "suspend" | "end";
-	thread: number;            // -1: not told
+	thread: number;            // -1: not recorded
 	site: number;
 	waker: number;             // 1 + number; 0: none
 	why: string;

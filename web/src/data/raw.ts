@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// raw.ts - sections as bytes: out of the file that the page is in, or from whoever served it.
+// raw.ts - sections as bytes: out of the file that the page is in, or from its server.
 
 export class OldBrowserError extends Error {
 	override name = "OldBrowserError";

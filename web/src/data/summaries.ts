@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// summaries.ts - a life added up: how long it waited where, who woke it.
+// summaries.ts - one coroutine in sums: how long it waited at which site, what woke it.
 
 import type { Coros } from "./coros.ts";
 import { SLICE } from "./coros.ts";
@@ -17,7 +17,7 @@ interface Known {
 	now: number;
 }
 
-// The wait it is in now counts, too.  What lies between slices that are no neighbours is not one wait.
+// The present wait counts, too. Time between slices that are not neighbours is not one wait.
 export function waitsBySite(life: Life, known: Known, row: number): SiteWaits[] {
 	const sums = new Map<number, SiteWaits>();
 	const add = (site: number, ns: number) => {

@@ -14,7 +14,7 @@ export interface Palette {
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
-// Ready is striped: told from running and suspended without its colour.
+// Ready is striped, to differ from running and suspended without colour.
 function stripes(ctx: CanvasRenderingContext2D, ink: string): CanvasPattern | string {
 	const tile = document.createElement("canvas");
 	tile.width = tile.height = 6;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// chart.ts - lines over time, on uPlot: shared cursor, our colours, numbers for those who cannot see them.
+// chart.ts - lines over time, on uPlot: shared cursor, the page's colours, numbers for screen
+// readers.
 
 import uPlot from "uplot";
 import { h } from "../base/dom.ts";
@@ -22,7 +23,7 @@ export interface ChartOptions {
 	height: number;
 	sync?: string;
 	unit?: (v: number) => string;
-	idle?: "last" | "peak";    // what the legend tells without a cursor
+	idle?: "last" | "peak";    // what the legend shows without a cursor
 	onRange?(from: number, to: number): void;
 }
 

@@ -217,7 +217,7 @@ export class LifeChart {
 		flush();
 	}
 
-	// A notch over the first slice on another thread, its number beside it if there is room.
+	// A notch over the first slice on another thread, with its number if there is room.
 	private drawThreads(ctx: CanvasRenderingContext2D, f: Frame, p: Palette): void {
 		const life = this.life!;
 		const scale = f.width / this.view.span;

@@ -8,8 +8,8 @@ export interface Context {
 	trace: Trace;
 	// To another view, which the back button leaves again.
 	go(route: Route): void;
-	// The same view with other filters: they are kept in the address, not in the history.  Of a view that is no
-	// longer shown (its timers may be late) they are nobody's business.
+	// The same view with other filters: they are kept in the address, not in the history.
+	// Ignored for a view that is not shown any more (its timers may be late).
 	setParams(view: View, params: Params): void;
 }
 

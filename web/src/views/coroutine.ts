@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// coroutine.ts - one coroutine, in a tab of its own: its life, its waits, who woke it, what it did last.
+// coroutine.ts - one coroutine, in a tab of its own: its slices, its waits, its wakers, its last
+// events.
 
 import { button, h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";

@@ -110,7 +110,7 @@ export class Overview implements View {
 
 	private drawCards(): void {
 		const { findings } = this.ctx.trace.report;
-		// What is as it was is not made anew: it may have the focus.
+		// Unchanged elements are not replaced: one of them may have the focus.
 		const made = JSON.stringify([this.ctx.trace.live, findings.map((f) => [f.detector, f.confidence, f.count, f.place, f.seen])]);
 		if (made === this.madeCards) return;
 		this.madeCards = made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sites.ts - places where coroutines wait: how many now, how long it takes, who is stuck.
+// sites.ts - sites where coroutines wait: how many now, how long they wait, which are stuck.
 
 import { h, replace, svg } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";

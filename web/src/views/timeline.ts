@@ -531,7 +531,7 @@ export class TimelineView implements View {
 		return true;
 	}
 
-	// ---- for those who cannot see it, and for other programs ----
+	// ---- for screen readers, and for other programs ----
 
 	private inSight(): { lane: number; piece: number }[] {
 		const s = this.scene;

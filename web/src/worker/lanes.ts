@@ -21,7 +21,7 @@ export interface LaneRequest {
 export interface Pieces {
 	request: LaneRequest;
 	exact: boolean;            // from slices; else from levels of detail or lives alone
-	blocks: number;            // that would have told all
+	blocks: number;            // that a complete picture would need
 	thinned: boolean;
 	first: Uint32Array;
 	x0: Float64Array;
@@ -54,7 +54,7 @@ class Lane {
 		this.step = step;
 	}
 
-	// Pieces that would share a pixel become one, which tells how much of it was running.
+	// Pieces that would share a pixel become one, which holds the share of it that was running.
 	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number): void {
 		const last = this.pieces[this.pieces.length - 1];
 		const [runs, busy] = type === PIECE.run ? [1, x1 - x0] : [0, 0];
@@ -219,8 +219,8 @@ async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 	const index = await store.index();
 	const lanes = q.lanes.map(() => new Lane(q.step));
 	const at = new Map(q.lanes.map((nr, i) => [nr, i]));
-	// A wait that began before the picture is told by a block before it: all that may know are
-	// asked, unless they are too many.
+	// A wait that began before the picture is in a block before it: all blocks that may hold it are
+	// read, unless they are too many.
 	let blocks = blocksWith(index, q.lanes, -Infinity, Infinity);
 	const all = blocks.length <= q.maxBlocks;
 	if (!all) blocks = blocksWith(index, q.lanes, q.from, q.to);

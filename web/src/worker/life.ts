@@ -15,7 +15,7 @@ export interface Life {
 	reason: Uint8Array;
 	resLo: Uint32Array;
 	resHi: Uint32Array;
-	wake: Float64Array;        // ns from the wake to the start; NaN: not told
+	wake: Float64Array;        // ns from the wake to the start; NaN: not recorded
 	waker: Uint32Array;        // 1 + number
 	wakeThread: Uint32Array;   // 1 + index
 	n: Uint32Array;            // which of its slices: where two are not neighbours, some are left out between them
@@ -93,7 +93,7 @@ export interface Wakee {
 	last: number;
 }
 
-// Whom it woke: any block may tell.
+// The coroutines that it woke: any block may hold such a wake.
 export async function wakeesOf(store: Store, nr: number, progress: (done: number, of: number) => void): Promise<Wakee[]> {
 	const index = await store.index();
 	const found = new Map<number, Wakee>();

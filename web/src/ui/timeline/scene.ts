@@ -98,7 +98,7 @@ export function laneTitle(s: Scene, lane: number): string {
 	return s.by === "thread" ? `thread ${s.trace.thread(s.lanes[lane])}` : s.trace.titleOfNr(s.lanes[lane]);
 }
 
-// Coroutines of a kind have a colour in common; where no kinds are told, each has its own.
+// Coroutines of a kind share a colour; without kinds, each has its own.
 export function colourIndex(trace: Trace, ref: number): number {
 	const row = ref > 0 ? trace.coros.rowOf(ref - 1) : -1;
 	if (row < 0) return 7;
