@@ -1,5 +1,5 @@
-# coroutines.cmake - has the C++ compiler coroutines?  COROTRACER_HAS_COROUTINES says so.  They
-# need gcc 11 or clang 16; with an older one, what is made of them is left out.
+# coroutines.cmake - set COROTRACER_HAS_COROUTINES if the C++ compiler supports coroutines.
+# They need gcc 11 or clang 16; with an older one, programs that use them are not built.
 if(CMAKE_CXX_COMPILER_LOADED)
 	include(CheckCXXSourceCompiles)
 	set(CMAKE_REQUIRED_FLAGS -std=c++20)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# lib.sh - what demo.sh and test.sh share: installing packages, and talking about it.
+# lib.sh - shared by demo.sh and test.sh: install packages, print messages.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -20,7 +20,7 @@ as_root() {
 }
 
 package_present() {
-	# One line per architecture that it is there for.
+	# One line per architecture for which it is installed.
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
@@ -33,11 +33,11 @@ apt_get() {
 		"$@" </dev/null
 }
 
-# need PACKAGE...: install what is not there yet; says nothing and needs nothing if all is.
+# need PACKAGE...: install missing packages; prints nothing and needs no rights if there are none.
 need() {
 	local p log
 	missing=()
-	command -v dpkg-query >/dev/null 2>&1 || return 0 # not Debian: CMake will say what it misses
+	command -v dpkg-query >/dev/null 2>&1 || return 0 # not Debian: CMake reports missing ones
 	for p in "$@"; do
 		package_present "$p" || missing+=("$p")
 	done
@@ -64,12 +64,12 @@ need_if_known() {
 	done
 }
 
-# shellcheck disable=SC2034 # used by those who source this
+# shellcheck disable=SC2034 # used by scripts that source this file
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
 	libelf-dev libdw-dev libiberty-dev libpfm4-dev libsqlite3-dev libpq-dev libmariadb-dev
 	libzstd-dev zlib1g-dev libncurses-dev libmicrohttpd-dev)
 
-# The C++ examples, and the clients that they serve.
+# The C++ examples, and clients for them.
 # shellcheck disable=SC2034
 EXAMPLE_PACKAGES=(g++ redis-tools)
 
