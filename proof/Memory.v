@@ -1,17 +1,17 @@
 (* SPDX-License-Identifier: MIT *)
 (*
-   Memory.v - a weak memory: histories, views, and what an access may see.
+   Memory.v - a weak memory: histories, views, and what an access may return.
 
    The model is the promise-free "view machine" in which the release/acquire and
    relaxed fragment of C11 (RC11) is usually given an operational form.
 
-     - Every location has a history: all that was ever stored there, oldest first.
-       The place in the history is the message's timestamp.
-     - A view says, for every location, how far somebody has come in its history.
+     - Every location has a history: every value stored there, oldest first.
+       The position in the history is the message's timestamp.
+     - A view is, for every location, a position in its history.
      - A thread has three views:
          cur   what it has seen: it cannot read anything older than that
-         acq   what it will have seen after an acquire fence: it also knows what the
-               messages that its relaxed loads read had to say
+         acq   what it will have seen after an acquire fence: it includes the
+               views of the messages that its relaxed loads returned
          rel   what its relaxed stores pass on: what it had seen at its last
                release fence
      - A message carries a view: what its reader learns, at once by an acquire load,
@@ -22,19 +22,19 @@
    stores become visible in any order, an acquire load does not hold back what comes
    before it, and a release store does not hold back what comes after it.
 
-   What is simpler here than in C11, and why that loses no behaviour of our programs:
+   What is simpler here than in C11, and why no behaviour of these programs is lost:
      - A store goes to the end of its history.  In C11 it may go anywhere after the
        storing thread's view; with one storing thread per location that is the end.
      - No load buffering (no promises).  A load can see a store that is later in
        program order only round a cycle in which the loading thread also stores.
-       Our readers store nothing shared, and our writer loads nothing shared.
+       The readers store nothing shared, and the writer loads nothing shared.
      - No release sequences: a relaxed store after a release store of the same
        thread passes on no more than rel.  C11 before C++20 promises more; leaving
        it out allows more behaviours, so what is proven holds there, too.  (The run
        in Torn.v does not depend on it: it has no relaxed store to a location that
        was release-stored before.)
      - "dmb ishst" is modelled as a release fence.  It is weaker by the order of
-       earlier loads; a thread that loads nothing cannot tell.
+       earlier loads; a thread that loads nothing is not affected.
 *)
 Require Import Arith List Lia Bool.
 Import ListNotations.
@@ -78,7 +78,7 @@ Definition at_ (l : loc) (t : nat) : view := fun l' => if loc_eqb l l' then t el
 Record msg := Msg { val : nat; carries : view }.
 Definition memory := loc -> list msg.
 
-(* Memory that the collector has just reserved: zeros that everybody has seen. *)
+(* Memory that the collector has just reserved: zeros that every thread has seen. *)
 Definition memory0 : memory := fun _ => [Msg 0 bottom].
 
 Definition append (m : memory) (l : loc) (x : msg) : memory :=
@@ -144,7 +144,7 @@ Proof.
   intros; unfold append; destruct (loc_eqb l l'); rewrite ?app_length; simpl; lia.
 Qed.
 
-(* What stands in a history after a store stood there before, or is what was stored. *)
+(* A message in a history after a store was there before, or is the stored one. *)
 Lemma append_nth : forall m l x l' t y,
   nth_error (append m l x l') t = Some y ->
   nth_error (m l') t = Some y \/ (l = l' /\ t = length (m l) /\ y = x).

@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: MIT *)
 (*
-   Reader.v - what a reader has, and has counted, whatever it reads.
+   Reader.v - the reader's invariant: its copy and its counts, for all results of its loads.
 
-   The heart is copy_ok: each field of the copy is the event's, or the reader will
+   The central part is copy_ok: each field of the copy is the event's, or the reader will
    know, once it has passed its fence, that the slot was marked again.
 *)
 Require Import Arith List Lia Bool ZArith ZifyNat Permutation Sorted.
@@ -31,7 +31,7 @@ Qed.
 
 (* ---- what has been begun ------------------------------------------------- *)
 
-(* So many events were begun; all but perhaps the last of them are complete. *)
+(* The number of events that were begun; all but perhaps the last are complete. *)
 Definition begun (w : writer) : nat := wk w + (if 0 <? wpc w then 1 else 0).
 
 (* Event k's slot has been marked for the next turn. *)
@@ -118,7 +118,7 @@ Proof.
   intro w; constructor; cbn; auto; try lia; try contradiction; constructor.
 Qed.
 
-(* The writer goes on: nothing the reader has becomes wrong. *)
+(* A step of the writer keeps the reader's invariant. *)
 Lemma reader_ok_later : forall w w' r,
   wk w <= wk w' -> begun w <= begun w' -> reader_ok w r -> reader_ok w' r.
 Proof.
@@ -140,7 +140,7 @@ Proof.
     cbn in H; inversion H; subst; unfold begun; cbn; lia.
 Qed.
 
-(* Move to another place, with a view that knows more. *)
+(* The invariant at another program counter, with a larger view. *)
 Lemma ok_at_pc : forall w r th p, reader_ok w r ->
   pc_ok w (at_pc r th p) -> reader_ok w (at_pc r th p).
 Proof. intros w r th p [N T So G A L Ga At] H; constructor; auto. Qed.
@@ -167,7 +167,7 @@ Proof.
   - rewrite app_length, seq_length; lia.
 Qed.
 
-(* The events that the program writes are such as the collector believes. *)
+(* The collector accepts the values of the events that the program writes. *)
 Hypothesis honest : forall k, ev k Time <> 0 /\ ev k Act <= 1.
 
 Lemma plausible_copy : forall c k, fields_ok c k -> plausible c = true.
@@ -212,7 +212,7 @@ Proof.
   pose proof (ok_at _ _ ROK) as AT; pose proof (ok_next _ _ ROK) as NX.
   pose proof (slot_lt (next r)) as SL.
   unfold rstep in H; unfold pc_ok in AT.
-  (* a mark beyond the expected one: what it tells of the event before the last *)
+  (* a mark beyond the expected one implies that the event before the last is complete *)
   assert (BEYOND : forall t x, nth_error (m (slot_of (next r), Seq)) t = Some x ->
             seq_of (next r) < t ->
             let e := event_of (slot_of (next r)) t in
@@ -254,7 +254,7 @@ Proof.
     destruct t as [|n]; [lia|].
     pose proof (ok_field _ _ _ MOK _ _ _ _ SL Hf X) as V.
     pose proof (ok_A _ _ _ MOK _ _ _ _ SL Hf X) as VA.
-    (* the field just read: of this event, or of a later one that brings its mark *)
+    (* the field just read: of this event, or of a later one whose mark it brings along *)
     assert (NEW : copy_ok (set_copied r th f (val x) RFence) (acq th) f).
     { unfold copy_ok, set_copied; cbn [copied next].
       destruct (field_eqb_spec f f) as [_|]; [|congruence].
@@ -287,7 +287,7 @@ Proof.
     destruct LD as (x & X & -> & C & _).
     rewrite (ok_seq _ _ _ MOK _ _ _ SL X).
     destruct (Nat.eqb_spec t (seq_of (next r))) as [E|E].
-    + (* s2 is still the mark: nobody can have told us of the next one *)
+    + (* s2 is still the mark: the reader's view does not contain the next one *)
       subst t; destruct AT as (Hk & Hcopy). apply ok_take; auto.
       intros f Hf; destruct (Hcopy f Hf) as [E|I]; [exact E|lia].
     + apply ok_at_pc; [assumption|exact I].
@@ -311,7 +311,7 @@ Proof.
         [apply ok_at_pc; [assumption|exact I]|].
       apply ok_count_lost; [assumption|lia|]. intros k Hk; unfold overwritten; lia.
     + destruct ((seq_of (e - 2) <=? v) && fits).
-      * (* what lies between is gone *)
+      * (* the events in between are overwritten *)
         apply ok_count_lost; [assumption|lia|]. intros k Hk; unfold overwritten; lia.
       * apply ok_at_pc; [assumption|]; unfold pc_ok; cbn [pc at_pc]; lia.
   - (* RLater *)

@@ -4,12 +4,12 @@
 
    They are written step by step as the code is; docs/proof.md has the table from
    each step to its function and the letter of its ordering.  One step is one access
-   to shared memory.  Whatever is not determined by the state is in the choice: who
-   moves, which message a load returns, and what the reader's own clock and the end
-   of the run have to say.
+   to shared memory.  What the state does not determine is in the choice: which
+   thread takes a step, which message a load returns, what the reader's clock says, and
+   whether the run ends.
 
    One writer, as many readers as there are numbers: a reader stores nothing, so
-   readers do not meet; the collector is reader 0.
+   readers do not interact; the collector is reader 0.
 *)
 Require Import Arith List Lia Bool.
 Require Import Memory.
@@ -24,7 +24,7 @@ Definition event_of (slot seq : nat) : nat := slot + slots * ((seq + 1) / 2 - 1)
 
 (* ---- the writer: ctp_slot_write() --------------------------------------- *)
 
-(* Ours is slot.h's.  Naive is the order of the SDKs in the field. *)
+(* Ours is the order of slot.h. Naive is the order of cTP 0.x SDKs. *)
 Inductive discipline := Ours | Naive.
 
 Inductive instr :=
@@ -69,7 +69,7 @@ Definition wstep (d : discipline) (m : memory) (w : writer) : option (memory * w
       Some (m', wnext d w th)
   end.
 
-(* ---- the reader: take_next() of harvest.c, for a writer of ours ---------- *)
+(* ---- the reader: take_next() of harvest.c, for an SDK writer --------------- *)
 
 Inductive rpc :=
 | RFirst                          (* ctp_slot_read(): s1 = seq *)
@@ -85,7 +85,7 @@ Inductive rpc :=
 
 Definition payload_fields := [Time; Tid; Addr; Act].
 
-(* What the reader hands on, and what it took it for. *)
+(* An event that the reader hands on, and the number that the reader takes it for. *)
 Record accepted := Accepted
   { a_event : nat; a_slot : nat; a_seq : nat; a_data : field -> nat }.
 
@@ -113,7 +113,7 @@ Definition count_lost (r : reader) (th : thread) (nr : nat) : reader :=
   Reader th RFirst (copied r) (next r + nr) (lost r + nr) (garbage r) (taken r)
          (List.seq (next r) nr ++ gone r).
 
-(* take(): hand it on, unless it cannot be an event. *)
+(* take(): hand it on, unless it cannot be an event (corrupt). *)
 Definition plausible (c : field -> nat) : bool := negb (c Time =? 0) && (c Act <=? 1).
 
 Definition take (r : reader) (th : thread) : reader :=
@@ -230,7 +230,7 @@ Fixpoint run (dw dr : discipline) (s : state) (cs : list choice) : option state 
       end
   end.
 
-(* A state that our programs can come to. *)
+(* A state that the programs in the Ours order can reach. *)
 Definition reachable (s : state) : Prop := exists cs, run Ours Ours state0 cs = Some s.
 
 Lemma run_app : forall dw dr cs1 cs2 s s1,

@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: MIT *)
 (*
-   Theorems.v - what holds of every run of our writer and our readers.
+   Theorems.v - what holds in every run of the writer and the readers.
 
-   s is any state that some run comes to, i any reader.  ev is what the program
-   writes, any events that the collector can believe in (a time that is not 0, an
+   s is any reachable state, i any reader.  ev is what the program
+   writes, any events that the collector accepts (a time that is not 0, an
    is_active that is 0 or 1).
 *)
 Require Import Arith List Lia Bool ZArith ZifyNat Permutation Sorted.
@@ -123,7 +123,7 @@ Corollary written_is_accepted_plus_lost : forall s i, reachable s ->
   wk (wr s) = length (taken (rd s i)) + lost (rd s i).
 Proof. intros s i R E; destruct (exact_loss s i R) as (A & _); lia. Qed.
 
-(* ---- nobody waits ---------------------------------------------------------------- *)
+(* ---- no thread waits ------------------------------------------------------------- *)
 
 Definition bounded (m : memory) (v : view) : Prop := forall l, v l < length (m l).
 
@@ -245,7 +245,7 @@ Proof.
   apply nth_error_None in E; specialize (B l); lia.
 Qed.
 
-(* The writer can always go on, and so can every reader. *)
+(* The writer and every reader can always take the next step. *)
 Theorem nobody_waits : forall s, reachable s ->
   (exists s', step s CWrite = Some s')
   /\ forall i fits last, exists t s', step s (CRead i t fits last) = Some s'.
@@ -397,9 +397,9 @@ Proof.
       * eapply IH; eauto. cbn. destruct (Nat.eqb_spec j i); [congruence|assumption].
 Qed.
 
-(* A reader that begins to look for a complete event, to which the event has become
-   visible, and that makes its seven steps before the event's slot is marked again,
-   accepts it; whatever everybody else does meanwhile. *)
+(* A reader that begins to look for a complete event, to which the event has become visible,
+   and that makes its seven steps before the event's slot is marked again, accepts it,
+   whatever all other threads do meanwhile. *)
 Theorem progress : forall s cs s' i, reachable s -> run s cs = Some s' ->
   let n := next (rd s i) in
   pc (rd s i) = RFirst ->
@@ -421,7 +421,7 @@ Qed.
 Definition up_to_date (m : memory) (r : reader) : Prop :=
   forall j, j < 8 -> length (m (j, Seq)) <= S (cur (rth r) (j, Seq)).
 
-(* So many steps at most until the cursor moves. *)
+(* An upper bound of the steps until the cursor moves. *)
 Definition to_go (m : memory) (r : reader) : nat :=
   let here := length (m (slot_of (next r), Seq)) =? S (seq_of (next r)) in
   match pc r with
@@ -462,7 +462,7 @@ Local Ltac count n len :=
   unfold measure, to_go; cbn [next at_pc set_copied pc];
   match goal with PC : pc _ = _ |- _ => rewrite PC end; fold n; fold len.
 
-(* Nobody writes, the newest is visible: what the reader finds where its event should be. *)
+(* The writer is at rest, the newest is visible: what the reader finds in its event's slot. *)
 Lemma rstep_decreases : forall m w r t last r',
   memory_ok ev m w -> reader_ok ev w r -> reader_ok ev w r' ->
   up_to_date m r -> next r < wk w ->
@@ -549,7 +549,7 @@ Proof.
       destruct (Nat.eqb_spec len (S (seq_of n))); lia.
 Qed.
 
-(* Only readers move, and a seq that an honest writer wrote is believed. *)
+(* Only readers take steps, and a seq that an honest writer wrote is accepted. *)
 Definition reader_step (c : choice) : Prop :=
   match c with CWrite => False | CRead _ _ fits _ => fits = true end.
 

@@ -17,7 +17,7 @@ Require Import Arith List Lia Bool.
 Require Import Memory Slot.
 Import ListNotations.
 
-(* Events that are told apart by each of their fields but one, which has two values. *)
+(* Every field but one differs between events; that one has two values. *)
 Definition example (k : nat) (f : field) : nat :=
   match f with
   | Seq => 0
@@ -27,7 +27,7 @@ Definition example (k : nat) (f : field) : nat :=
   | Act => k mod 2
   end.
 
-(* No event is this. *)
+(* A copy that equals no event. *)
 Definition torn (c : field -> nat) : Prop := forall k, exists f, c f <> example k f.
 
 Definition writes (n : nat) : list choice := List.repeat CWrite n.
@@ -43,7 +43,7 @@ Definition outcome (dw dr : discipline) (cs : list choice) : option (list nat) :
   | None => None
   end.
 
-(* Six instructions an event in their order, seven in ours. *)
+(* Six instructions per event in the Naive order, seven in Ours. *)
 Definition naive_run : list choice :=
   writes (8 * 6) ++ writes 4 ++
   [ read 2;               (* s1: the mark of event 0 *)
@@ -91,7 +91,7 @@ Proof.
   cbn in H; injection H; intros; apply mixture_is_torn; assumption.
 Qed.
 
-(* The SDKs' order accepts a record that nobody wrote. *)
+(* The existing SDKs' order accepts a record that was never written. *)
 Theorem necessity : exists cs s a,
   run example Naive Naive state0 cs = Some s
   /\ In a (taken (rd s 0)) /\ torn (a_data a).

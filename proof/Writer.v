@@ -1,10 +1,10 @@
 (* SPDX-License-Identifier: MIT *)
 (*
-   Writer.v - what memory looks like while our writer writes.
+   Writer.v - the state of memory while the writer writes.
 
    The point of the proof: in a slot's history of seq, the value of a message is its
    timestamp (0, 1, 2, ...), and write n of a field (from 1) has timestamp n.  So
-   "how far somebody has come" and "what he can still read" are the same number.
+   "the newest message seen" and "the oldest message readable" are the same number.
 *)
 Require Import Arith List Lia Bool ZArith ZifyNat.
 Require Import Memory Slot.
@@ -16,7 +16,7 @@ Ltac arith := unfold slot_of, seq_of, event_of, slots in *; lia.
 
 (* ---- counting ------------------------------------------------------------ *)
 
-(* Of the events before k, so many were in slot i. *)
+(* The number of events before k that were in slot i. *)
 Definition turns (k i : nat) : nat := (k + 7 - i) / 8.
 
 Lemma turns_here : forall k, turns k (slot_of k) = k / 8.
@@ -31,7 +31,7 @@ Qed.
 Lemma turns_past : forall k k', k < k' -> k / 8 + 1 <= turns k' (slot_of k).
 Proof. intros k k' H; unfold turns; arith. Qed.
 
-(* The instruction of our writer that stores a field for the first time. *)
+(* The writer's instruction that stores a field for the first time. *)
 Definition pos (f : field) : nat :=
   match f with Seq => 0 | Time => 2 | Tid => 3 | Addr => 4 | Act => 5 end.
 
@@ -40,7 +40,7 @@ Definition stores (k p i : nat) (f : field) : nat :=
   (match f with Seq => 2 | _ => 1 end) * turns k i
   + (if (i =? slot_of k) && (pos f <? p) then 1 else 0).
 
-(* The message at t in slot i's seq tells of all events before this one. *)
+(* The message at t in slot i's seq implies all events before this one. *)
 Definition tells (i t : nat) : nat :=
   if Nat.even t then event_of i t + 1 else event_of i t - 1.
 
@@ -138,7 +138,7 @@ Proof.
   pose proof (turns_past k (wk w) Hk). unfold stores, seq_of, slots in *. lia.
 Qed.
 
-(* Only one location of slot_of k gets a new message; the rest is as it was. *)
+(* Only one location of slot_of k gets a new message; the rest is unchanged. *)
 Lemma odd_step : forall m k th,
   memory_ok m (Writer k 0 th) ->
   forall m' th', store Relaxed (slot_of k, Seq) (seq_of k - 1) m th = (m', th') ->
@@ -314,7 +314,7 @@ Proof.
   - eapply even_step; eauto.
 Qed.
 
-(* The writer is never in anybody's way. *)
+(* The writer never waits. *)
 Lemma wstep_enabled : forall m w, memory_ok m w -> exists m' w', wstep ev Ours m w = Some (m', w').
 Proof.
   intros m [k p th] OK; pose proof (ok_pc _ _ OK) as Hp; cbn in Hp.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fastpath.c - what a traced program and the collector compile: for check-code, which
- * looks at the instructions.
+ * fastpath.c - the fast path of a traced program and of the collector, for check-code, which
+ * checks the instructions.
  */
 #include <corotracer/corotracer.h>
 
@@ -12,7 +12,7 @@ void lane_resume(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *
 void sdk_suspend(struct corotracer_coro *co, const void *addr);
 int slot_read(const struct ctp_epoch *slot, uint64_t seq, struct ctp_event *out);
 
-/* As in a program: the compiler might make one function of what is used twice here. */
+/* As in a program: the compiler might merge code that is used twice here. */
 #define INLINED __attribute__((flatten))
 
 /* Offsets that check-code knows. */
@@ -37,7 +37,7 @@ INLINED void lane_resume(struct ctp_probe *p, struct ctp_thread *t, struct ctp_s
 	ctp_resume(p, t, s);
 }
 
-/* All of it, as a program has it: looked at for what must not be in it. */
+/* The complete calls, as in a program: checked for instructions that must not occur. */
 INLINED void sdk_suspend(struct corotracer_coro *co, const void *addr)
 {
 	corotracer_suspend(co, addr);

@@ -8,41 +8,41 @@
  * Two threads make events, 1 .. EVENTS0 and 1 .. EVENTS1 or fewer, and end; thread 0 does
  * so THREADS0 times, each time as a new thread that opens a lane of its own.  A chunk has
  * two records (with PAIRS three, and some events need two in a row).  The collector
- * looks as often as it likes, and takes of what it finds as much as it likes: the rest is
- * later than the limit of that look.
+ * polls any number of times, and takes any part of what it finds: the rest is later than
+ * the limit of that poll.
  *
  * Memory
  *   A thread's stores into its lane and its chunks become visible to the collector in any
  *   order and at any time, each on its own.  A release store (head, state) passes on all
- *   that its thread stored before: who acquires it sees that, or later.  It forces nothing
- *   else; and even a value that is long there may be read late, as long as the reader has
- *   acquired nothing that says otherwise.  So each location keeps how new it is:
+ *   that its thread stored before: a thread that acquires it sees that, or later.  It orders
+ *   nothing else; even an old value may be returned late, as long as the reader has
+ *   acquired nothing that excludes it.  So each location keeps how new it is:
  *   ..._rel is 0 when the collector must see it, FRESH when nothing has passed it on, or
  *   the number of the release that did.  Old values are 0, but for head: what the lane's
  *   last thread left.  Death is a barrier.
  *
- *   A pool's stack is stepped through as it is: load the top, load the link, compare and
- *   swap.  All changes of a top are compare-and-swaps, those that give are releases, and who
- *   pops acquires, so who sees a unit on top sees its link, and all that was done to it.
- *   The tag is taken as never wrapping: it fits if nobody changed the top since it was
- *   loaded, stale[] tells.
+ *   The stack of a pool is modelled step by step: load the top, load the link, compare and
+ *   swap.  All changes of a top are compare-and-swaps, those that give are releases, and a
+ *   pop acquires, so a thread that sees a unit on top sees its link and all stores to it.
+ *   The tag never wraps in the model: it matches if the top did not change since it was
+ *   loaded; stale[] records a change.
  *
  * Verified, in every state of every run
  *   records     what the collector reads is the next event of the thread whose lane it is:
- *               each one, in order, once, and what was dropped is told where it is missing;
+ *               each one, in order, once; a gap is reported where events were dropped;
  *               when a lane is given back, written = read + dropped;
- *   chunks      nobody takes one that another has, no lane has more than LANE_CHUNKS,
+ *   chunks      a chunk has one owner, no lane has more than LANE_CHUNKS,
  *               nothing is read from one that was given back;
- *   lanes       nobody takes one that is not drained;
- *   room        when all has been read and nobody has taken a chunk since, there is one;
- *   the end     when all are gone, all chunks and lanes are in their pools again, but for
+ *   lanes       no thread takes a lane that is not drained;
+ *   room        when all has been read and no chunk was taken since, a chunk is free;
+ *   the end     when all threads have ended, all chunks and lanes are in their pools, except for
  *               the one chunk and the one lane that a thread was just taking when it was
  *               killed: popped, and not yet linked or open;
- *   deadlock    nobody is stuck.  With -DNP: nor in a loop, but for the collector's looks.
+ *   deadlock    no process is stuck.  With -DNP: nor in a loop, except for the collector's polls.
  *
  * Variants: KILL (thread 1 may be killed anywhere), PAIRS, LOST_ID (a thread may ask for
  * room and then not use it, as for a coroutine that a forked child inherited), OWNERS_ONLY
- * (neither room nor the end is looked at, so that what else is wrong shows).
+ * (room and the end are not checked, so that other errors show).
  * Mutations, each of which must be caught: NO_TAG, NO_RELOAD, GIVE_RELAXED, PUBLISH_RELAXED,
  * HEAD_FIRST, LINK_LATE, OPEN_RELAXED, CLOSE_RELAXED, STATE_LATE, GIVE_EARLY, LANE_EARLY,
  * RETURNED_EARLY, KEEP_ALWAYS, NO_GAP, LOSE_UNUSED with LOST_ID, PAD_LATE with PAIRS,
@@ -98,7 +98,7 @@
 
 byte top, ltop;  /* 1 + number, or 0 */
 byte used, lused;
-bool stale[3] = true, lstale[3] = true; /* by who loaded the top: has it changed since? */
+bool stale[3] = true, lstale[3] = true; /* per thread: has the top changed since it was loaded? */
 
 byte link[CHUNKS], link_rel[CHUNKS];
 byte rec[CHUNKS * RECORDS], rec_rel[CHUNKS * RECORDS];
@@ -117,13 +117,13 @@ short heads[LANES]; /* bit n: n was a head of this lane's */
 
 byte owner[CHUNKS];        /* 0: a pool's; 1 + lane */
 bool taken_lane[LANES];
-byte who[LANES];           /* the thread that has it */
+byte who[LANES];           /* the thread that owns it */
 byte expect[LANES];        /* the number of the next event to be read */
 byte written[LANES];       /* and of the next to be written */
-bool calm;                 /* all is read, and nobody has taken a chunk since */
-bool over[2];              /* the thread is gone */
+bool calm;                 /* all is read, and no chunk was taken since */
+bool over[2];              /* the thread has ended */
 bool dead;                 /* thread 1 was killed, */
-bool lost_chunk, lost_lane; /* while it had these in its hands only */
+bool lost_chunk, lost_lane; /* while only it knew of these */
 
 #define AT(chunk, at) ((chunk) * RECORDS + (at))
 #define OWNS(l, chunk) (owner[chunk] == (l) + 1)
@@ -180,7 +180,7 @@ inline acquire(l, nr)
 #define LFITS(me) (!lstale[me])
 #endif
 
-/* Whoever loaded a top before has an old one. */
+/* Every top that a thread loaded before is out of date. */
 #define CHANGED  stale[0] = true; stale[1] = true; stale[2] = true
 #define LCHANGED lstale[0] = true; lstale[1] = true; lstale[2] = true
 
@@ -275,7 +275,7 @@ inline had_lane()
 	taken_lane[got - 1] = true
 }
 
-/* The chunk's contents are forgotten: whoever reads them afterwards reads nothing. */
+/* The chunk's contents are cleared: a later read returns nothing. */
 inline give_chunk(number)
 {
 	do
@@ -346,8 +346,8 @@ inline give_lane(me, l)
 #endif
 
 /*
- * Thread 1 may be killed wherever that leaves something behind: after each step that
- * others can see.  It is the same as never to take another step.
+ * Thread 1 may be killed at every point that leaves something behind: after each step that
+ * others can see. To be killed is to take no further step.
  */
 #ifdef KILL
 #define MAY_DIE if :: me == 1 -> goto killed :: true fi
@@ -535,7 +535,7 @@ inline write_event(size)
 		number++;
 		written[lane] = number
 	   }
-	:: d_step { !room && !has_lane -> number++ } /* homeless */
+	:: d_step { !room && !has_lane -> number++ } /* no lane: lost */
 	fi;
 	room = false
 }
@@ -591,7 +591,7 @@ proctype thread(byte me)
 #ifdef KILL
 	goto gone;
 killed:	skip;
-	/* All that it stored is there; only then can anybody know. */
+	/* All its stores are visible; only then can the collector know that it is dead. */
 	d_step {
 		if
 		:: has_lane -> acquire(lane, FRESH)
@@ -610,11 +610,11 @@ gone:
 /* ---- the collector ---------------------------------------------------------------------- */
 
 /*
- * What it reads of a lane between two loads of head is there and stays as it is: these
- * steps are taken as one.  What it gives back, and tells, it gives step by step.
+ * What the collector reads of a lane between two loads of head is visible and does not change:
+ * these steps are one step. Giving back a chunk, and counting it, are separate steps.
  */
 
-/* Its thread is known to be gone, and so all that it stored is there. */
+/* Its thread is known to have ended, so all its stores are visible. */
 #define SETTLED(l) (last || (heard && who[l] == 1))
 
 /* Load the state, any that is not older than what was seen before; adopt(). */
@@ -835,7 +835,7 @@ inline lane_release(l)
 #define DRAINED(l) (c_read[l] == c_head[l])
 #endif
 
-/* The end of a look at lane l. */
+/* The end of a poll of lane l. */
 inline tidy(l)
 {
 	if
@@ -864,7 +864,7 @@ inline look()
 	d_step { calm = IS_READ(0) && IS_READ(1); c_head[0] = c_read[0]; c_head[1] = c_read[1] }
 }
 
-/* drain_orphans(), once, after a look that came after the death. */
+/* drain_orphans(), once, after a poll that follows the death. */
 inline bury()
 {
 #ifdef ORPHANS_EARLY
@@ -881,7 +881,7 @@ inline bury()
 	fi
 }
 
-/* Nobody is left: where are the units? */
+/* All threads have ended: where are the units? */
 inline count_units()
 {
 	d_step {
@@ -911,7 +911,7 @@ proctype collector()
 	byte state_seen[LANES], head_seen[LANES]; /* it does not see older ones */
 	bool c_open[LANES], c_orphan[LANES];
 	byte c_chunk[LANES], c_at[LANES], c_held[LANES], c_head[LANES], c_read[LANES];
-	byte c_told[LANES]; /* of the dropped, those that gaps told */
+	byte c_told[LANES]; /* of the dropped, those that gaps reported */
 	byte nr_open;
 
 	do

@@ -7,34 +7,34 @@
  * messages, per thread what it must see at least (its view), per message the view that it
  * passes on.  docs/proof.md has the table from each step to its function.
  *
- * LIVES coroutines, one after another, live in the same place.  Each is begun by either
- * of two threads, makes an event, and is ended by that thread, or buried by the collector
- * after the thread's death; the next has its life from the stash of the same thread or,
- * through the pool, from another.  A third thread reads, any number of times, at any
- * time, as old values as it may.
+ * LIVES coroutines use the same entry, one after another.  Each is created by either of
+ * two threads, makes an event, and is destroyed by that thread, or by the collector after
+ * the thread's death; the next coroutine gets the entry from the stash of the same thread
+ * or, through the pool, from another.  A third thread reads, any number of times, at any
+ * time, values as old as its view allows.
  *
  * Verified: if it sees the same id before and after, and a state, then all that it read in
  * between is of the coroutine with that id.
  *
  * Mutations, each of which must be caught: NO_WRITERS_FENCE, NO_READERS_FENCE, ID_RELAXED,
- * and FENCE_AT_END: a fence where a life ends orders nothing of who has it next.
+ * and FENCE_AT_END: a fence at the end of a life orders nothing of the entry's next owner.
  */
 #ifndef LIVES
 #define LIVES 3
 #endif
 
-#define THREADS   3 /* two that write, and the collector, which buries */
+#define THREADS   3 /* two writers, and the collector, which frees lives of dead threads */
 #define COLLECTOR 2
 
 /* Locations. */
 #define ID    0
-#define BIRTH 1 /* any field that is stored at birth */
+#define BIRTH 1 /* any field that is stored when the life begins */
 #define STATE 2 /* any that an event stores */
 #define PLACES 3
 
 #define MESSAGES 10 /* of one location; the first is what was there before */
 
-/* What an event leaves: whose, and the how manieth. */
+/* What an event stores: the coroutine's id and the event's number. */
 #define STATE_OF(id, nr) (2 * (id) + (nr))
 
 byte value[PLACES * MESSAGES];
@@ -139,7 +139,7 @@ inline fence_acquire()
 	}
 }
 
-/* ---- those who write ------------------------------------------------------------------ */
+/* ---- the writers ---------------------------------------------------------------------- */
 
 /* ctp_life_begin() */
 inline begin(t, id)
@@ -189,13 +189,13 @@ active proctype writers()
 		store_relaxed(t, STATE, STATE_OF(id, 1)); /* an event */
 		if
 		:: true
-		:: hand_over(t, COLLECTOR); t = COLLECTOR /* killed, and buried */
+		:: hand_over(t, COLLECTOR); t = COLLECTOR /* killed; the collector ends the life */
 		fi;
 		end_life(t)
 	od
 }
 
-/* ---- who reads: life_read() -------------------------------------------------------------- */
+/* ---- the reader: life_read() -------------------------------------------------------------- */
 
 active proctype reader()
 {

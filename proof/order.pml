@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * order.pml - a coroutine's events come out in order, whichever threads it visits.
+ * order.pml - the collector hands on a coroutine's events in order, whichever threads run it.
  *
- * One coroutine, two threads with a lane each.  Whoever runs it reads the counter, makes
- * the record, publishes it, and goes on or hands the coroutine over.  The collector's look:
- * first the time, then one head after the other; then, in order of time, what is not later
- * than a moment before that time.  docs/proof.md has the table from each step to its
- * function.
+ * One coroutine, two threads with a lane each.  The thread that runs it reads the counter,
+ * makes the record, publishes it, and continues or hands the coroutine over.  A poll of the
+ * collector reads first the time, then one head after the other; then, in order of time, what
+ * is not later than a moment before that time.  docs/proof.md has the table from each step to
+ * its function.
  *
- * Time is one counter for all, which moves on whenever it likes, or does not: two readings
- * may be equal.  A load that is made when a store is visible sees it.  The hand-over is the
+ * Time is one counter for all, which may advance at any step: two readings may be
+ * equal.  A load that is made when a store is visible sees it.  The hand-over is the
  * program's own and orders what comes before it: it is seen after the head.  Reading the
  * counter is ordered by nothing: it may be done up to EARLY ticks before its place.
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sleep.pml - sleep and wake: no event is left behind, and nobody is woken in vain.
+ * sleep.pml - sleep and wake: no event is left behind, and no wake-up is without a sleep.
  *
- * The collector of collector.c, writers of ours (no fence of their own, registered for
+ * The collector of collector.c, SDK writers (OURS: no fence of their own, registered for
  * membarrier) and foreign ones (the plain protocol: a full fence after each event, a
  * flag of their own).  docs/proof.md has the table from each step to its function.
  *
  * Memory
- *   A store is made at once for who made it, and seen by the others later: an event is
+ *   A store is visible to its thread at once, and to the others later: an event is
  *   unseen[] when its writer has made it and others cannot see it, waiting[] when the
  *   collector can see it and has not; a flag that the collector stores is in late[]
  *   until it is in flag[].  The process memory moves one thing on at any time, in any
@@ -16,16 +16,16 @@
  *   slot is read whole is Slot.v's subject: here an event is one store.  A
  *   compare-and-swap acts on flag[] and makes nothing else visible.
  *
- *   Not how many events there are, only that there are some, is kept: so a writer makes
- *   any number of them, and stops for ever whenever it likes.  With three writers that is
+ *   The model does not count events, it keeps whether there are any: so a writer makes
+ *   any number of them, and may stop for ever at any point.  With three writers that is
  *   too much to search in a test; there EVENTS bounds what each of them makes.
  *
  * Verified, in every state of every run
  *   left behind   never: the collector is in poll, no byte and no hang-up is there or on
- *                 its way, and an event has not been collected, visible or not.  There
- *                 is no patrol in this model: waking does not need it.
+ *                 its way, and an event has not been collected, visible or not.  The
+ *                 model has no patrol: waking does not need it.
  *   storm         never: more wake-ups than announcements of sleep, for either flag.
- *   deadlock      nobody is stuck; the writers never wait.
+ *   deadlock      no process is stuck; the writers never wait.
  *
  * Parameters (-D): OURS and WRITERS, how many there are; EVENTS, if each makes a few only.
  * Variants: WRITERS_DIE (one may be killed anywhere), COLLECTOR_DIES.
@@ -49,12 +49,12 @@ bool flag[2];
 bool late[2], late_value[2]; /* the collector's store that the others do not see yet */
 
 bool byte_in[WRITERS]; /* the socket has room for one byte */
-bool hangup[WRITERS];  /* the writer is gone, and the collector has not noticed */
-bool deaf[WRITERS];    /* the writer has found that the collector is gone */
+bool hangup[WRITERS];  /* the writer is dead, and the collector has not noticed */
+bool deaf[WRITERS];    /* the writer has found that the collector is dead */
 bool dying[WRITERS];   /* the writer is being killed */
 bool asleep;           /* the collector is in poll */
 bool gone;             /* the collector was killed */
-byte tokens[2];        /* sleeps announced that nobody has answered */
+byte tokens[2];        /* sleeps announced and not answered by a wake-up */
 
 #define SEEN(f) (late[f] -> late_value[f] : flag[f]) /* the collector's own view */
 
@@ -109,7 +109,7 @@ inline drain_flags()
 
 /* ---- a writer: ctp_probe_write(), ctp_wake_if_asleep(), ctp_wake() ---------------- */
 
-/* Whoever changes the flag from 1 to 0 sends the byte. */
+/* The thread that changes the flag from 1 to 0 sends the byte. */
 inline win(w)
 {
 	atomic {
@@ -126,8 +126,9 @@ inline win(w)
 }
 
 /*
- * One byte, without waiting.  A full socket (EAGAIN) has bytes to wake up for.  When the
- * collector is gone (EPIPE): put the flag back for who can, and never look again.
+ * One byte, without waiting. A full socket (EAGAIN) already holds bytes that wake the collector.
+ * When the collector is dead (EPIPE): set the flag again for other writers, and do not check it
+ * any more.
  */
 inline send_byte(w)
 {
@@ -245,7 +246,7 @@ inline set_sleeping(value)
 #define STILL_SLEEPING SEEN(0)
 #endif
 
-/* (C) a barrier of our own, and one in every registered writer, each at its moment. */
+/* (C) the collector's own barrier, and one in every registered writer, each at its own time. */
 inline membarrier()
 {
 #ifndef NO_OWN_BARRIER
@@ -289,7 +290,7 @@ end_poll:
 	set_sleeping(false)
 }
 
-/* Awake, it looks and perhaps hears, for as long as it likes. */
+/* Awake: it polls and perhaps serves its sockets, any number of times. */
 inline collect()
 {
 	do
@@ -313,7 +314,7 @@ proctype collector()
 	asleep = false
 }
 
-/* ---- who kills, and who watches ------------------------------------------------------ */
+/* ---- killing and observing ----------------------------------------------------------- */
 
 #ifdef WRITERS_DIE
 active proctype writers_killer()
