@@ -13,7 +13,7 @@ if ! "$program" | diff -u "$expected" -; then
 	exit 1
 fi
 
-# Every struct is asserted, field by field, or it would be missed below.
+# Every struct must be asserted field by field; the check below relies on that.
 cat "$@" | sed -n 's/^struct \([a-z_]*\) {$/\1/p' | {
 	missing=0
 	while read -r name; do

@@ -3,7 +3,7 @@
  * layout.c - print the layout of the region, as the compiler sees it.
  *
  * Compared with v1.txt, once as C and once as C++ (layout.cpp includes this file).
- * check-layout.sh sees to it that nothing in ctp.h and lanes.h is forgotten here.
+ * check-layout.sh checks that everything in ctp.h and lanes.h is listed here.
  */
 #include <corotracer/ctp.h>
 #include <corotracer/lanes.h>

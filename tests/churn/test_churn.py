@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_churn.py - threads that come and go: nothing is lost, and no file or buffer each is left behind.
+"""test_churn.py - threads that start and end: nothing is lost, and no file or buffer per thread is left.
 
-Every thread names its coroutine after itself, so that each event can be checked for whose it is.
+Every thread names its coroutine after itself, so that the thread of each event can be checked.
 COROTRACER_FULL=1: ten times as many threads.
 """
 import os
@@ -21,7 +21,7 @@ FILES = 256 + 5  # lanes, and stations, stations_late, facts, totals, metadata
 
 
 def churn(dir, output, total, alive, options=(), **kwargs):
-    """One run: all that the program says it wrote is collected."""
+    """One run: all events that the program counted are collected."""
     trace = os.path.join(dir, output)
     status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, *options, "--", PROGRAM, str(total),
                             str(alive), **kwargs)
@@ -37,7 +37,7 @@ def churn(dir, output, total, alive, options=(), **kwargs):
 
 
 def check_owners(events, total):
-    """Every event is of the thread that its coroutine is named after."""
+    """Every event comes from the thread that its coroutine is named after."""
     owners, transitions = {}, 0
     for e in events:
         if e["kind"] == "birth":

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ages_target.c - a program that writes faster than a collector reads, leaves coroutines behind,
- * and prints how old they are when it ends.
+ * ages_target.c - a program that writes faster than a collector reads, does not destroy its
+ * coroutines, and prints their ages when it ends.
  *
  *	ages_target EVENTS MS [FILE]
  *
  * EVENTS transitions at full speed, then three coroutines that suspend MS ms apart, then MS ms
- * of nothing.  Creates FILE before that silence, for a test that wants to act in it.  Prints one
+ * without events.  Creates FILE before that pause, for a test that acts in it.  Prints one
  * line per coroutine, "NAME AGE_NS", computed at the last moment, and ends with _exit().
  */
 #include <corotracer/corotracer.h>

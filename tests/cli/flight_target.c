@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	act.sa_handler = on_signal;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGUSR2, &act, NULL);
-	alarm(600); /* whatever becomes of the test */
+	alarm(600); /* if the test does not end it */
 	if (argc > 1 && !strcmp(argv[1], "stuck"))
 		return do_stuck(argv);
 	if (argc > 1 && (!strcmp(argv[1], "flood") || !strcmp(argv[1], "later")))

@@ -20,7 +20,7 @@ TOOL = os.environ.get("COROTRACER", "build/corotracer")
 TARGET = os.environ.get("TARGET", "build/tests/cli/target")
 TESTS = []
 
-# A collector that offers stations only, as the plain protocol has them: eight slots each.
+# A collector that offers stations only, as in the plain protocol: eight slots each.
 STATIONS_ONLY = dict(os.environ, COROTRACER_NO_LANES="1")
 STARTED = []
 # Servers that several cases share: end_all() does not kill them.
@@ -69,7 +69,7 @@ class Run:
             return [json.loads(line) for line in f]
 
     def coroutines(self):
-        """What the sidecar says of each: records of stations, and births, ends and leftovers of lanes."""
+        """The sidecar's records of each coroutine: station records, and create, end and leftover records of lanes."""
         lives, stations = {}, []
         for r in self.sidecar:
             if r["type"] == "coroutine" and r["station"] is not None:
@@ -93,14 +93,14 @@ def popen(*args, **kwargs):
     kwargs.setdefault("stdin", subprocess.DEVNULL)
     p = subprocess.Popen([str(a) for a in args], text=True, **kwargs)
     if p.stdout:
-        # As it is, it would take more than a line, and communicate() never see the rest.
+        # The default would read more than a line, and communicate() would not see the rest.
         p.stdout.readline = lambda: line_of(p.stdout.fileno())
     STARTED.append(p)
     return p
 
 
 def line_of(fd):
-    """A line, and not a byte more."""
+    """Exactly one line."""
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(fd, 1)
@@ -130,7 +130,7 @@ def end_all():
             p.kill()
             p.wait()
     STARTED.clear()
-    # Each may leave children of its own.
+    # Each process may leave children.
     for _ in range(100):
         left = children()
         for pid in left:
@@ -160,7 +160,7 @@ def is_left_behind(path):
 
 
 def sweep(*collectors):
-    """What these collectors, which a test killed, could not remove themselves; others' stays."""
+    """Remove the directories of these collectors, which a test killed; those of others stay."""
     pids = {p.pid for p in collectors}
     for path in private_places():
         if is_left_behind(path):

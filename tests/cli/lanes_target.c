@@ -7,7 +7,7 @@
  *	lanes_target bursts N EVENTS            64 at a time, one coroutine after another
  *	lanes_target threads T EVENTS           T threads, EVENTS each, 16 coroutines each
  *	lanes_target short TOTAL ALIVE          TOTAL coroutines of four events, ALIVE at a time
- *	lanes_target alive N                    N coroutines of two events, all there at once
+ *	lanes_target alive N                    N coroutines of two events, all alive at once
  *	lanes_target pass TOTAL                 created on one thread, destroyed on another
  *	lanes_target churn THREADS              THREADS threads start and end, ten at a time
  *	lanes_target wander T N EVENTS          N coroutines wander between T threads
@@ -15,9 +15,9 @@
  *	lanes_target clock EVENTS FILE          the time before and after each event, into FILE
  *	lanes_target stopped N EVENTS           while the collector is stopped
  *	lanes_target many-threads T EVENTS      T threads at once, EVENTS each
- *	lanes_target leader ROUNDS              a daemon whose first thread leaves before the rest
- *	lanes_target endless N                  until killed; says "ready" first
- *	lanes_target untold N EVENTS            ends without ending its coroutines
+ *	lanes_target leader ROUNDS              a daemon whose first thread ends before the others
+ *	lanes_target endless N                  until killed; prints "ready" first
+ *	lanes_target untold N EVENTS            exits without destroying its coroutines
  *
  * Event k of a coroutine, from 0: even a resume, odd a suspend at address k.  Prints on
  * stderr what it wrote: "target: EVENTS events of COROUTINES".
@@ -25,9 +25,9 @@
  *	lanes_target check                      check JSON lines on standard input
  *
  * One object on stdout: how many events of how many coroutines (ids); of these complete
- * (every event there, in order, from the first on), in_order (events missing, but none
- * twice and none out of order) and broken (corrupt); how often time went back within a coroutine or
- * a thread.
+ * (every event, in order, from the first on), in_order (events missing, but none
+ * twice and none out of order) and broken (corrupt); how often time went back within a
+ * coroutine or a thread.
  */
 #include <corotracer/corotracer.h>
 
@@ -195,7 +195,7 @@ static int do_endless(char **argv)
 	return 0;
 }
 
-/* ---- many, and not for long ------------------------------------------------------------------ */
+/* ---- many short-lived coroutines ------------------------------------------------------------- */
 
 static int do_short(char **argv)
 {
@@ -205,7 +205,7 @@ static int do_short(char **argv)
 	for (i = 0; i < total; i++) {
 		struct co *co = &ring[i % alive];
 
-		/* Two events when it is born, two before it makes room for the next. */
+		/* Two events after its creation, two before it makes room for the next. */
 		if (i >= alive) {
 			step(co);
 			step(co);
@@ -225,7 +225,7 @@ static int do_short(char **argv)
 	return 0;
 }
 
-/* What the collector has of memory that is not the region's, in bytes. */
+/* The collector's memory without the region, in bytes. */
 static uint64_t collector_memory(void)
 {
 	char path[64], line[256];
@@ -253,7 +253,7 @@ static int do_alive(char **argv)
 		step(&cos[i]);
 	}
 	count(2 * nr);
-	sleep_us(300000); /* for the collector to have seen them all */
+	sleep_us(300000); /* time for the collector to see them all */
 	fprintf(stderr, "collector grew by %llu bytes\n",
 		(unsigned long long)(collector_memory() - before));
 	end_all(cos, nr);
@@ -295,7 +295,7 @@ static int do_threads(char **argv)
 	return 0;
 }
 
-/* All of them have a lane at the same time, or would. */
+/* All threads have, or need, a lane at the same time. */
 static pthread_barrier_t together;
 
 static void *run_together(void *unused)
@@ -324,7 +324,7 @@ static void say(void)
 		(unsigned long long)nr_coroutines);
 }
 
-/* Slow enough for the collector to notice that the first thread is gone. */
+/* Slow enough for the collector to notice that the first thread has ended. */
 static void *run_rounds(void *rounds)
 {
 	uint64_t k;
@@ -340,7 +340,9 @@ static void *run_rounds(void *rounds)
 	return NULL;
 }
 
-/* As a daemon does it closes all that it did not open; then to the system it is a zombie. */
+/*
+ * As a daemon it closes all descriptors that it did not open; the process then looks like a zombie.
+ */
 static int do_leader(char **argv)
 {
 	static uint64_t rounds;
@@ -377,7 +379,7 @@ static int do_churn(char **argv)
 	return 0;
 }
 
-/* A queue of one place; the lock hands the coroutine over, as a scheduler's does. */
+/* A queue with one element; its lock hands the coroutine over, as in a scheduler. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -541,7 +543,7 @@ static int do_clock(char **argv)
 		before[k] = now_ns();
 		step(&co);
 		after[k] = now_ns();
-		/* Sometimes the collector sleeps in between, sometimes it hurries. */
+		/* Sometimes the collector sleeps in between, sometimes it polls fast. */
 		if (k % 1000 == 999)
 			sleep_us(k % 10000 == 9999 ? 300000 : 3000);
 	}
@@ -561,7 +563,7 @@ static int do_clock(char **argv)
 
 struct judged {
 	uint64_t events;
-	uint64_t next; /* the number that its next event can have at least */
+	uint64_t next; /* the lowest number that its next event can have */
 	uint64_t ts;
 	uint64_t missing;
 	bool broken;
@@ -603,7 +605,7 @@ static struct judged *judged_of(uint64_t id)
 	return &judged[id];
 }
 
-/* A suspend says its number; a resume is one that is even. */
+/* The address of a suspend is its number; the number of a resume is even. */
 static void judge_number(struct judged *j, uint64_t addr, bool is_active)
 {
 	uint64_t k = is_active ? j->next + j->next % 2 : addr;

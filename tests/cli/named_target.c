@@ -29,5 +29,5 @@ int main(int argc, char **argv)
 		if (!is_left)
 			corotracer_end(&cos[i]);
 	}
-	return 0; /* the coroutines are left as they are */
+	return 0; /* the coroutines are not destroyed */
 }

@@ -157,7 +157,7 @@ static int do_fork(char **argv)
 	pid_t child = fork();
 
 	if (child == 0) {
-		/* What it inherited must leave no trace in the parent's stations. */
+		/* Inherited coroutines must not write to the parent's stations. */
 		corotracer_suspend(&cos[0], (void *)(uintptr_t)0xbad);
 		end_all(make_events("child", nr, events, 100), nr);
 		corotracer_resume(&cos[0]);
@@ -222,7 +222,7 @@ static size_t random_place(const struct ctp_header *h, size_t size, uint64_t *st
 	const struct ctp_pool *pool = pools[random_next(state) % 4];
 	uint64_t end = ctp_region_size(64), from = 16;
 
-	/* What the pools say is scribbled over, too. */
+	/* The fields of the pools are overwritten, too. */
 	if (lanes->magic == CTP_LANES_MAGIC && random_next(state) % 2 &&
 	    pool->offset < size - 64 * CTP_CHUNK_SIZE && pool->used < 64 && pool->unit >= 32 &&
 	    pool->unit <= CTP_CHUNK_SIZE) {
@@ -232,7 +232,7 @@ static size_t random_place(const struct ctp_header *h, size_t size, uint64_t *st
 	return (size_t)(from + random_next(state) % (end - from - 8));
 }
 
-/* Everywhere but the 24 bytes that say that this is a region; sometimes with likely values. */
+/* Everywhere but in the 24 bytes that identify a region; sometimes with plausible values. */
 static int do_scribble(char **argv)
 {
 	uint64_t state = (uint64_t)arg(argv, 2) * 0x9E3779B97F4A7C15u + 1;

@@ -10,7 +10,7 @@ from harness import *
 AGES = os.environ.get("AGES_TARGET", os.path.join(os.path.dirname(TARGET), "ages_target"))
 HELD_S = 3
 LATE_S = 1.5
-# The counter is converted to the clock piece by piece.
+# The counter is converted to clock time piecewise.
 CLOCK_ERROR_S = 0.001
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_ctf.py - CTF traces as others see them: babeltrace2, full disks, killed collectors, earlier traces."""
+"""test_ctf.py - CTF traces in other tools: babeltrace2, full disks, killed collectors, earlier traces."""
 import re
 import shutil
 
@@ -14,7 +14,7 @@ LINE = re.compile(r"^\[(\d+)\] \(\+\S+\) (?:\S+ )?(\w+): (\{.*?\}), (\{.*\})$")
 
 
 def in_own_mounts(script):
-    """Root needs no user namespace for mounts of its own."""
+    """Root needs no user namespace for a private mount namespace."""
     flags = "-m" if os.geteuid() == 0 else "-rm"
     p = subprocess.run(["unshare", flags, "sh", "-c", script], capture_output=True, text=True, check=False)
     if "unshare:" in p.stderr or "mount:" in p.stderr:
@@ -31,7 +31,7 @@ def fields(text):
 
 
 def babeltrace(path):
-    """(events and gaps, facts) as babeltrace2 reads them; it must find nothing to warn of."""
+    """(events and gaps, other records) as babeltrace2 reads them; it must not print a warning."""
     if not shutil.which("babeltrace2"):
         raise Skip("no babeltrace2 here")
     p = subprocess.run(["babeltrace2", "--clock-cycles", path], capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ def babeltrace(path):
 
 
 def canonical(kind, ts, packet, f):
-    """An event of babeltrace2's as our own reader gives it."""
+    """An event of babeltrace2 in the form of the dump of trace_tool."""
     if kind == "gap":
         return {"kind": "gap", "tid": packet["tid"], **{k: f[k] for k in ("from_ts", "to_ts", "transitions", "others")}}
     e = {"kind": kind, "ts": ts, "tid": f.get("tid", packet["tid"]), "station": f.get("station", 0xFFFFFFFF),
@@ -67,7 +67,7 @@ def dump(path):
 
 
 def same_events(ours, theirs):
-    """Of one time the two may differ in the order."""
+    """Events of the same time may be in a different order."""
     def key(e):
         return (e.get("ts", e.get("to_ts")), json.dumps(e, sort_keys=True))
     times = [key(e)[0] for e in ours]
@@ -136,7 +136,7 @@ def a_real_run_is_the_same_for_babeltrace_and_for_us(dir):
 
 @test
 def both_formats_hold_the_same_run(dir):
-    """Not the same run, but one of the same program that does the same each time."""
+    """Not the same run, but another one of the same deterministic program."""
     a = ctf(dir, TARGET, "events", 5, 40, 10)
     b = run(dir, "events", 5, 40, 10)
 
@@ -208,7 +208,7 @@ def an_earlier_trace_is_kept_and_only_a_trace(dir):
     equal(info(dir + "/t.ctf")["events"], 30, "the last")
     equal(info(dir + "/t.ctf.old")["events"], 20, "the one before")
     equal(sorted(os.listdir(dir)), ["t.ctf", "t.ctf.old"], "what there is")
-    # Slashes make no difference; an empty directory is used as it is.
+    # Trailing slashes make no difference; an empty directory is used as it is.
     os.mkdir(dir + "/empty")
     equal(tool("run", "-o", dir + "/empty///", "--", TARGET, "events", 1, 4, 0)[0], 0, "status")
     equal(info(dir + "/empty")["events"], 4, "in the empty one")
@@ -229,7 +229,8 @@ def what_is_no_trace_is_refused_and_left_alone(dir):
         equal(status, 1, "status of " + name)
         contains(err, "is not a corotracer trace")
         contains(err, "hint: ")
-    # A trace with something else in it, and one whose place for the earlier one is taken.
+    # A trace directory with a foreign file, and one for which the name of the earlier trace is
+    # taken.
     with open(dir + "/t.ctf/notes", "w", encoding="ascii") as f:
         f.write("mine")
     equal(tool("run", "-o", dir + "/t.ctf", "--", "touch", ran)[0], 1, "status with notes")

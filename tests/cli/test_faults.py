@@ -4,7 +4,7 @@ from harness import *
 
 
 def in_own_mounts(script):
-    """Root needs no user namespace for mounts of its own."""
+    """Root needs no user namespace for a private mount namespace."""
     flags = "-m" if os.geteuid() == 0 else "-rm"
     return subprocess.run(["unshare", flags, "sh", "-c", script], capture_output=True, text=True, check=False)
 
@@ -57,7 +57,7 @@ def an_output_that_cannot_be_written_is_refused_before_the_program_runs(dir):
 
 @test
 def a_full_disk_keeps_whole_lines_and_lets_the_program_finish(dir):
-    # Both on the small file system: the trace, which fills it, and nothing else.
+    # Only the trace is on the small file system, and fills it.
     script = (f"mkdir {dir}/small && mount -t tmpfs -o size=256k none {dir}/small && "
               f"{words(TOOL)} run --json -o {dir}/small/t -- "
               + words("sh", "-c", f"{words(TARGET)} events 10 4000 10; echo done > {dir}/done") +
@@ -187,7 +187,7 @@ def random_bytes_all_over_the_region_are_survived_and_counted(dir):
         assert s["garbage"] > 0, s
         equal(s["collected"] + s["lost"], s["written"], "collected + lost")
         equal(len(r.events), s["collected"], "events in the file")
-        # Of some only the birth is left: their lives were scribbled over.
+        # Some have only a create event left: their lives were overwritten.
         for c in [c for c in r.coroutines() if "written" in c]:
             equal(c["collected"] + c["lost"], c["written"], "collected + lost of one")
             assert c["written"] < 1 << 40, c

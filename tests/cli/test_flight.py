@@ -20,7 +20,7 @@ def lines_of(path):
 
 
 def start(dir, *target, options=("--flight-recorder", "256K", "--buffer", "16M"), trace="t.jsonl", **kwargs):
-    """A collector and its program, which has said that it is ready; returns both pids, too."""
+    """A collector and its program, which has printed that it is ready; returns both pids, too."""
     p = popen(TOOL, "run", "--json", "-o", os.path.join(dir, trace), *options, "--", FLIGHT, *target, **kwargs)
     word, pid = p.stdout.readline().split()
     equal(word, "ready", "the program's first word")
@@ -28,7 +28,7 @@ def start(dir, *target, options=("--flight-recorder", "256K", "--buffer", "16M")
 
 
 def end(p, program=None):
-    """End the program, or wait for it; returns the collector's summary and what the program says it made."""
+    """End the program, or wait for it; returns the collector's summary and the program's own counts."""
     if program:
         os.kill(program, signal.SIGTERM)
     out, err = p.communicate(timeout=120)
@@ -43,7 +43,7 @@ def snapshot(*args, **kwargs):
 
 
 def wait_for_events(pid, nr=1, coroutines=1):
-    """Until the collector has read that many, of that many."""
+    """Wait until the collector has read nr events of that many coroutines."""
     def enough():
         all = json.loads(tool("snapshot", "-l", "--json")[1])
         return any(r["written"] >= nr and r["coroutines"] >= coroutines for r in all if pid in r.get("pids", ()))
@@ -65,7 +65,7 @@ def recover(*args):
 
 
 def check_snapshot(s, path):
-    """It adds up, and is what it says."""
+    """The snapshot's counts add up, and match the file."""
     equal(s["collected"] + s["lost"] + s["forgotten"], s["written"], "collected + lost + forgotten")
     events = lines_of(path)
     equal(len(events), s["collected"], "events in the snapshot")
@@ -310,7 +310,7 @@ def a_region_in_a_place_of_its_own_is_named(dir):
     equal(sorted(os.listdir(dir)), ["t.jsonl", "t.jsonl.meta", "t.jsonl.meta.old", "t.jsonl.old"], "what is left")
 
 
-# ---- trust -----------------------------------------------------------------------------------
+# ---- untrusted clients ------------------------------------------------------------------------
 
 
 def talk(region, text):
@@ -346,7 +346,7 @@ def garbage_at_the_control_socket_harms_nobody(dir):
     wait_until(lambda: snapshot("--shm", region)[0] == 0, "an answer among idlers")
     for s in idle:
         s.close()
-    gone = socket.socket(socket.AF_UNIX)  # asks and leaves
+    gone = socket.socket(socket.AF_UNIX)  # sends a request and disconnects
     gone.connect(region + ".control")
     gone.sendall(b"snapshot\n")
     gone.close()
@@ -357,7 +357,7 @@ def garbage_at_the_control_socket_harms_nobody(dir):
 
 
 def as_nobody(function):
-    """What it returns, or raises, for another user."""
+    """The result or the exception of the function, called as another user."""
     out, back = os.pipe()
     child = os.fork()
     if child == 0:
@@ -454,8 +454,8 @@ def both_killed_at_full_speed(dir):
     equal((r["garbage"], r["live"]), (0, False), "garbage, live")
     equal(len(r["coroutines"]), 32, "coroutines")
     assert all(t["written"] >= t["read"] > 0 and not t["broken"] for t in r["threads"]), r["threads"]
-    # A collector that is killed in the middle of a look has not said yet how far it was: what it
-    # had not read, as far as anybody knows, begins no later than its file ends, and goes on.
+    # A collector that is killed during a poll has not stored its position yet: the part that counts
+    # as unread begins no later than the end of its file, and continues from there.
     with open(dir + "/t.jsonl", encoding="utf-8") as f:
         old = [json.loads(line) for line in f if line.endswith("}\n")]
     new = lines_of(dir + "/new.jsonl")
@@ -609,7 +609,7 @@ def what_is_no_region_is_said_to_be_none(dir):
 
 
 def remove_what_is_left():
-    """A case that failed half-way leaves no region behind."""
+    """A case that failed half-way leaves no region."""
     for region in REGIONS:
         if os.path.exists(region) and is_left_behind(os.path.dirname(region)):
             shutil.rmtree(os.path.dirname(region), ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_help.py - help, manual and completion all tell of every command and option."""
+"""test_help.py - help, manual and completion mention every command and option."""
 import re
 
 from harness import *
@@ -14,7 +14,7 @@ def top_commands():
 
 
 def commands():
-    """All of them, those of `mem` as "mem check"."""
+    """All commands, those of `mem` as "mem check"."""
     _, out, _ = tool("help", "mem")
     return top_commands() + ["mem " + name for name in re.findall(r"^  ([\w+]+) +\S", out.split("\n\n", 3)[2], re.M)]
 

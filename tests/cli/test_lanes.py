@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_lanes.py - no loss and no limit: what breaks rings of eight slots, with real processes.
+"""test_lanes.py - no loss and no limit: patterns that overrun rings of eight slots, with real processes.
 
-Traces go through a pipe to a judge (lanes_target check), which looks at every event: is it
-there, once, in its coroutine's order, with time going forward.  What the program itself says
-that it wrote, and never the collector's word alone, is what counts as written.
+Traces go through a pipe to a checker (lanes_target check), which checks every event: it is
+present once, in its coroutine's order, with time going forward.  The program's own count, and
+never the collector's alone, is the number of events written.
 """
 import re
 
@@ -21,7 +21,7 @@ def many(n):
 
 
 class Judged:
-    """One run: the collector's summary, what the program said, what the judge says of the trace."""
+    """One run: the collector's summary, the program's output, the checker's result."""
 
     def __init__(self, status, err, report):
         self.status, self.err = status, err
@@ -34,7 +34,7 @@ class Judged:
 
 
 def judged(*target, options=(), **kwargs):
-    """`corotracer run -o -` on the target, the trace into the judge."""
+    """`corotracer run -o -` on the target, the trace piped into the checker."""
     judge = popen(PROGRAM, "check", stdin=subprocess.PIPE)
     p = popen(TOOL, "run", "--json", "-o", "-", *options, "--", PROGRAM, *target, stdout=judge.stdin, **kwargs)
     judge.stdin.close()
@@ -52,7 +52,7 @@ def judge_file(path):
 
 
 def check_counts(r):
-    """Nothing is lost in silence."""
+    """Every loss is counted."""
     s = r.summary
     equal(r.status, 0, f"status; stderr was\n{r.err}")
     equal(s["written"], r.events, "written, by the program's own count")
@@ -73,7 +73,7 @@ def check_all(r):
     equal((others["lost"], others["birth"], others["end"]), (0, r.coroutines, r.coroutines), "births and ends")
 
 
-# ---- what breaks rings of eight ------------------------------------------------------------
+# ---- patterns that overrun rings of eight ---------------------------------------------------
 
 
 @test
@@ -132,7 +132,7 @@ def without_membarrier_they_are_complete_too(dir):
     check_all(r)
 
 
-# ---- loss, to the event ------------------------------------------------------------------------
+# ---- exact loss ---------------------------------------------------------------------------------
 
 
 @test
@@ -141,7 +141,7 @@ def what_a_stopped_collector_missed_is_counted_in_all_and_for_each_coroutine(dir
     status, _, err = tool("run", "--json", "-o", trace, "--buffer", "512K", "--", PROGRAM, "stopped", 20, 200000)
     r = Judged(status, err, json.dumps(judge_file(trace)))
     check_counts(r)
-    # Eight chunks of 2047 records is all there is.
+    # The buffer holds eight chunks of 2047 records.
     assert r.summary["lost"] >= 200000 - 8 * 2047, r.summary
     each = {c["probe_id"]: c for c in Run(status, "", err, trace).coroutines()}
     equal(len(each), 20, "coroutines in the sidecar")
@@ -190,7 +190,7 @@ def short_lived_coroutines_without_end_need_no_more_memory(dir):
     lots = judged("short", many(1000000), 64, options=small)
     for r in few, lots:
         check_all(r)
-        # Ids are given out one after another: as many as the highest means all distinct.
+        # Ids are consecutive: as many ids as the highest id means that all are distinct.
         equal((r.report["ids"], r.report["max_id"]), (r.coroutines, r.coroutines), "distinct ids")
     most = few.summary["region_bytes"] + (4 << 20)
     assert lots.summary["region_bytes"] <= most, f"{few.summary['region_bytes']} then {lots.summary['region_bytes']}"
@@ -237,7 +237,7 @@ def a_thousand_threads_that_come_and_go_are_complete(dir):
 
 @test
 def a_thousand_threads_need_the_lanes_of_those_there_at_once(dir):
-    """Given back when their thread has ended and they are read; so a small buffer does."""
+    """Lanes are given back when their thread has ended and they are read, so a small buffer is enough."""
     r = judged("churn", 1000, options=["--buffer", "8M", "--on-full", "block=60000"])
     check_all(r)
 
@@ -281,7 +281,7 @@ def a_killed_program_leaves_all_that_it_wrote(dir):
         equal((s["signal"], s["lost"], s["garbage"]), (9, 0, 0), "signal, lost, garbage")
         equal(report["events"], s["written"], "events in the trace")
         assert s["written"] > 10000, s
-        # Whatever was published is there, and nothing that was not.
+        # Every published event is present, and no other.
         equal((report["complete"], report["ids"], report["broken"]), (64, 64, 0), "complete coroutines")
 
 
@@ -301,7 +301,7 @@ def a_killed_collector_does_not_keep_the_program(dir):
         os.unlink(done)
         p.stdout.close()
         p.stderr.close()
-        # A write may have been cut short; what comes before it is whole.
+        # The last write may be cut short; everything before it is whole.
         with open(dir + "/t", encoding="ascii") as f:
             lines = f.readlines()
         with open(dir + "/whole", "w", encoding="ascii") as f:
@@ -314,8 +314,8 @@ def a_killed_collector_does_not_keep_the_program(dir):
 
 @test
 def many_programs_one_after_another_use_the_same_lanes(dir):
-    """A thread that is still there when its process ends has no chance to give its lane back."""
-    # Room for half of them, and those that find none wait until what others left was found.
+    """A thread that runs when its process ends cannot give its lane back."""
+    # Room for half of them; the others wait until the collector has freed what the dead ones left.
     p = popen(TOOL, "collect", "--json", "-o", dir + "/t", "--buffer", "2M", "--on-full", "block=20000")
     line = p.stdout.readline()
     for i in range(60):
@@ -342,7 +342,7 @@ def on_small_tmpfs(dir, size, command):
 
 @test
 def a_full_tmpfs_is_no_reason_to_die(dir):
-    """Events first: chunks run out.  Then coroutines: lives do."""
+    """Events first: chunks run out.  Then coroutines: lives run out."""
     trace = dir + "/t"
     run_it = words(TOOL, "run", "--json", "-n", 16, "--shm", dir + "/small/r", "--buffer", "256M", "-o", trace, "--")
     p = on_small_tmpfs(dir, "4m", f"{run_it} {words(PROGRAM, 'stopped', 10, 1000000)}")
@@ -391,14 +391,15 @@ def every_event_has_the_time_of_the_clock_to_10_us(dir):
     equal(len(got), n, "events")
     equal(got, sorted(got), "order of time")
     off = [max(before - ts, ts - after, 0) for ts, (before, after) in zip(got, wanted)]
-    # Where the program was interrupted in between, any time would do.
+    # Where the program was interrupted in between, any time is right.
     tight = sum(1 for before, after in wanted if after - before < 10000)
     assert tight > n // 2, f"only {tight} of {n} events say anything"
     print(f"# {tight} of {n} events within 10 us of two looks at the clock, the worst {max(off)} ns off")
     assert max(off) <= 10000, f"an event {max(off)} ns off"
 
 
-# ---- a collector that knows the seeds only ---------------------------------------------------------------------
+# ---- a cTP 0.x collector
+# ---------------------------------------------------------------------------------------
 
 
 def foreign(dir, *target, stations=64):
@@ -417,7 +418,7 @@ def foreign(dir, *target, stations=64):
 
 
 def check_foreign(by_id):
-    """Whatever it caught of a coroutine is right: numbers, turns and times go together."""
+    """What it read of a coroutine is right: numbers, alternation and times match."""
     for events in by_id.values():
         events.sort(key=lambda e: e["ts"])
         last = -1

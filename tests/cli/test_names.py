@@ -121,7 +121,7 @@ def numbers_are_not_touched(dir):
                 raise AssertionError(f"an apostrophe in {name}")
 
 
-# ---- what hides ----------------------------------------------------------------------------
+# ---- hidden characters ----------------------------------------------------------------------
 
 UNSAFE = [chr(c) for c in [*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070),
                            0xFEFF] if chr(c) not in "\n\t"]

@@ -2,8 +2,8 @@
 """test_recover.py - a killed collector: its trace and its region together have every event once.
 
 Programs whose every event is known are traced, the collector is killed with SIGKILL at some
-moment, the programs run to their end.  Then the trace that was left, what `recover` finds in the
-region, and both put together are compared with what was written, event by event.
+moment, the programs run to their end.  Then the trace, the output of `recover` from the region,
+and both together are compared with what was written, event by event.
 """
 import random
 import re
@@ -43,7 +43,7 @@ def kill_collector(dir, output, pause_s, processes, coroutines, events, us):
     os.unlink(done)
     _, out, _ = tool("recover", "--json")
     left = [r["region"] for r in json.loads(out) if r["collector_pid"] == p.pid]
-    return left[0] if left else None  # None: it was done before
+    return left[0] if left else None  # None: it had finished before
 
 
 def check(dir, output, region, processes, coroutines, events):
@@ -123,7 +123,7 @@ def a_trace_that_was_moved_is_named_and_one_that_is_gone_is_refused(dir):
 
 @test
 def threads_that_come_and_go_leave_nothing_out(dir):
-    """Lanes are given back and taken again while the collector reads: by one program after another."""
+    """Programs that run one after another give lanes back and take them again while the collector reads."""
     output, done = dir + "/t.jsonl", dir + "/done"
     one = words(TARGET, "events", 2, 3000, 0)
     p = popen(TOOL, "run", "-q", "-o", output, "--", "sh", "-c",

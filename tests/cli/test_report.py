@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_report.py - the report: its forms, its gate, its caution, its names of places."""
+"""test_report.py - the report: its formats, its exit status, its confidence, its site names."""
 import shutil
 import xml.etree.ElementTree as xml
 
@@ -39,12 +39,12 @@ def write(path, *lines):
 
 
 def seq_of(k):
-    """As eight slots number the k-th transition."""
+    """The seq of the k-th transition in a ring of eight slots."""
     return 2 * (k // 8) + 2
 
 
 def foreign(dir, stuck=47, others=60):
-    """A trace as the existing tool leaves it: no sidecar, garbage, slots in the order of memory."""
+    """A trace as the existing coroTracer writes it: no sidecar, corrupt lines, slots in memory order."""
     lines = []
     for co in range(1, others + 1):
         mine = []
@@ -57,7 +57,7 @@ def foreign(dir, stuck=47, others=60):
         lines += [line(co, True, S + 5000000, 2), line(co, False, S + 6000000, 2, addr=0x401000)]
     lines.append(line(5000, True, 5 * S, 2))
     lines += [line(1, i % 2 == 1, 5 * S + i * 1000, seq_of(25 + i), addr=0 if i % 2 == 1 else 0x401000) for i in range(20)]
-    # What a collector read from the wrong place: no duration, no verdict.
+    # Lines with values from a wrong address: they must not affect durations or findings.
     lines += [line(0, False, 0, 9341), line(0, True, 1 << 56, 0, tid=0), "{not json}\n"]
     return write(dir + "/foreign.jsonl", *lines)
 

@@ -27,7 +27,7 @@ def mounts(*places):
 
 
 def flood(*options):
-    """The program, with its collector stopped meanwhile."""
+    """Run the program while its collector is stopped."""
     return words(TOOL, "run", *options, "-o", "/dev/null", "--", "sh", "-c",
                  "kill -STOP $PPID; " + words(AGES, EVENTS, 0) + "; kill -CONT $PPID")
 

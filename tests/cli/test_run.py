@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_run.py - `corotracer run` on programs that behave."""
+"""test_run.py - `corotracer run` on correct programs."""
 from harness import *
 
 
@@ -291,7 +291,7 @@ def collect_serves_programs_that_join(dir):
 
 @test
 def an_idle_collector_sleeps(dir):
-    """Hardly a switch to it over a second of idleness, where ticking would make hundreds."""
+    """Few context switches in a second of idleness, where a timer would cause hundreds."""
     p = popen(TOOL, "run", "-o", dir + "/t", "--", TARGET, "wait")
     p.stdout.readline()
     child = int(open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()[-1])

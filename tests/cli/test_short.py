@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_short.py - a trace of which a part is missing: every command that reads it says so.
+"""test_short.py - an incomplete trace: every command that reads it says so.
 
 What was recorded is known from the whole trace, counted by this script.  Then a part is removed,
 cut, or made unreadable, and every reader must say what is missing, in words and in JSON, and exit
@@ -15,21 +15,21 @@ from harness import *  # noqa: E402
 from bundle import Bundle  # noqa: E402
 
 LANES_TARGET = os.environ.get("LANES_TARGET", "build/tests/lanes_target")
-THREADS, EVENTS = 4, 1000  # a coroutine each
+THREADS, EVENTS = 4, 1000  # one coroutine each
 TRANSITIONS, OTHERS = THREADS * EVENTS, 2 * THREADS
 FILE_SINKS = ("csv", "sqlite", "perfetto", "chrome", "ctf", "jsonl")
 
 
 def record(dir, name):
     trace = os.path.join(dir, name)
-    # many-threads: all threads are alive at once, so that each has a stream of its own.
+    # many-threads: all threads are alive at once, so that each has its own stream.
     status, _, err = tool("run", "-q", "--fail-on-loss", "-o", trace, "--", LANES_TARGET, "many-threads", THREADS, EVENTS)
     equal(status, 0, f"status of run: {err}")
     return trace
 
 
 def counted(trace):
-    """Transitions and other events of a whole trace."""
+    """The number of transitions and of other events in a complete trace."""
     status, out, err = tool("info", "--json", trace)
     equal(status, 0, f"status of info: {err}")
     info = json.loads(out)
@@ -130,7 +130,7 @@ def lanes_of(trace):
 
 
 def without(trace, dir, name):
-    """What is missing when stream @name is removed: counted from the trace of the rest."""
+    """The result of removing stream @name: counted from the trace of the rest."""
     rest = copied(trace, os.path.join(dir, f"without-{name}"))
     os.unlink(os.path.join(rest, name))
     return rest
@@ -268,7 +268,7 @@ def a_sidecar_that_is_cut_or_gone_is_no_proof(dir):
     os.unlink(short + ".meta")
     for who, status, c, text in readings(short, dir):
         equal((status, c["verdict"], c["expected"]), (0, "unknown", None), f"status and verdict of {who}: {text}")
-    # Without a sidecar the numbers of the events tell that the start is missing.
+    # Without a sidecar the sequence numbers show that the start is missing.
     seen, kept = {}, []
     for text in read_text(short).splitlines(keepends=True):
         id = json.loads(text)["probe_id"]
@@ -317,7 +317,7 @@ def event(id, tid, active, ts, more=""):
 
 
 def woken_and_resumed(dir):
-    """Twenty coroutines wait for a mutex, are woken and run on, while another runs all the time: nothing is wrong."""
+    """Twenty coroutines wait for a mutex, are woken and continue, while another runs all the time: no bug."""
     path = os.path.join(dir, "woken.jsonl")
     lines, meta, last = [], [], []
     for i in range(1, 21):
@@ -344,7 +344,7 @@ def woken_and_resumed(dir):
 
 
 def without_the_resumes(trace):
-    """As if the stream of the thread that resumed them were gone."""
+    """As if the stream of the thread that resumed them were missing."""
     lines = read_text(trace).splitlines(keepends=True)
     kept = [text for text in lines if not ('"tid":7' in text and json.loads(text)["ts"] > T0 + SECOND)]
     equal(len(lines) - len(kept), 40, "lines that are removed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_signals.py - what the user does to the tool, the program feels exactly once."""
+"""test_signals.py - a signal to the tool reaches the program exactly once."""
 import pty
 
 from harness import *
@@ -122,7 +122,7 @@ def a_tool_killed_in_mid_run_leaves_the_program_unharmed(dir):
         p.stdout.close()
         p.stderr.close()
         sweep(p)
-    # The kernel may have cut the last write short; nothing before it.
+    # The kernel may have cut the last write short; everything before it is whole.
     lines = open(dir + "/t", encoding="ascii").readlines()
     equal([line for line in lines[:-1] if not line.endswith("}\n")], [], "cut lines")
 

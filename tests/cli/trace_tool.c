@@ -2,8 +2,8 @@
 /*
  * trace_tool.c - for tests that compare with babeltrace2.
  *
- *	trace_tool make DIR N   a CTF trace with N events of all kinds, and facts
- *	trace_tool dump TRACE   every event and gap that our reader gives, a JSON object each
+ *	trace_tool make DIR N   a CTF trace with N events of all kinds, and other records
+ *	trace_tool dump TRACE   every event and gap that the reader returns, a JSON object each
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static int fail(const struct err *err)
 	return 1;
 }
 
-/* Names that a text format can carry: what quotes and controls become is the other's affair. */
+/* Names without quotes and control characters, which babeltrace2 prints in its own way. */
 static struct trace_event plain_event(uint64_t ts)
 {
 	struct trace_event ev = any_event(ts);

@@ -2,7 +2,7 @@
 /*
  * buggy.c - programs with one bug each, named after the detector that must find it.
  *
- * After a "/" the variant: one detector may know several ways of going wrong.
+ * After a "/" comes the variant: one detector may find several bugs.
  */
 #include "corpus.h"
 
@@ -10,14 +10,14 @@
 
 static struct corotracer_coro coros[512];
 
-/* All are born at one place. */
+/* All coroutines are created at one site. */
 static void born_here(struct corotracer_coro *co, const char *name)
 {
 	corotracer_spawn(co, name, NULL);
 	corotracer_resume(co);
 }
 
-/* Everybody waits at one place; @nr come and go there before. */
+/* All coroutines wait at one site. */
 static void wait_here(struct corotracer_coro *co, uint32_t reason, uint64_t resource)
 {
 	corotracer_suspend_on(co, NULL, COROTRACER_HERE, reason, resource);
@@ -36,7 +36,7 @@ static void come_and_go(const char *name, uint32_t reason, uint64_t resource, in
 	}
 }
 
-/* Busy for a while: so that it is not the program that stands still. */
+/* Busy for a while, so that the program as a whole makes progress. */
 static void go_on(unsigned ms)
 {
 	while (ms >= 10) {
@@ -55,7 +55,7 @@ static void start_waiting(struct corotracer_coro *co, const char *name, uint32_t
 
 /* ---- stuck ----------------------------------------------------------------- */
 
-/* The scheduler takes it off the queue, and drops it. */
+/* The scheduler removes it from the queue, and drops it. */
 static void lost_never_run(void)
 {
 	start_waiting(&coros[0], "task", CTP_REASON_CHANNEL_RECV, 7);
@@ -63,7 +63,7 @@ static void lost_never_run(void)
 	go_on(1200);
 }
 
-/* The timer wheel loses a timer that falls on the boundary. */
+/* The timer wheel loses a timer that expires on the boundary. */
 static void lost_timer(void)
 {
 	start_waiting(&coros[0], "sleeper", CTP_REASON_TIMER, now_ns() + 100000000);
@@ -91,7 +91,7 @@ static void lost_mutex(void)
 	go_on(300);
 }
 
-/* Every twentieth wake-up gets lost; the others come to their end. */
+/* Every twentieth wake-up gets lost; the other coroutines end. */
 static void lost_channel(void)
 {
 	int i;
@@ -189,7 +189,7 @@ static void at_exit(void)
 	start_waiting(&coros[0], "forgotten", CTP_REASON_CHANNEL_RECV, 9);
 }
 
-/* ---- lives ----------------------------------------------------------------- */
+/* ---- lifetimes ------------------------------------------------------------- */
 
 static void leak(void)
 {
@@ -297,7 +297,7 @@ static void busy_yield(void)
 	corotracer_end(&coros[0]);
 }
 
-/* A queue that is last in, first out. */
+/* A LIFO queue. */
 static void starvation(void)
 {
 	int i;
@@ -372,7 +372,7 @@ static void migration(void)
 	corotracer_end(&coros[0]);
 }
 
-/* The frame was overwritten: it is to be resumed at 3. */
+/* The frame was overwritten: the resume address is 3. */
 static void address(void)
 {
 	int i;

@@ -18,7 +18,7 @@ static void busy_for(int ms)
 	}
 }
 
-// Every twentieth is taken out of the queue, and dropped.
+// Every twentieth is removed from the queue, and dropped.
 static void lost_channel()
 {
 	static Queue queue;

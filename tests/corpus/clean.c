@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clean.c - programs that are in order, and look a little as if they were not.
+ * clean.c - correct programs that resemble buggy ones.
  *
- * Each stands for a false alarm: the name says for whose.
+ * Each could cause a false finding; its name says of which detector.
  */
 #include "corpus.h"
 
@@ -87,7 +87,7 @@ static void timer_in_the_future(void)
 	quick_life("other", CTP_REASON_YIELD, 0, 50);
 }
 
-/* A wake-up that came too early, and was remembered: it goes on at once. */
+/* A wake-up that came too early and was stored: the coroutine continues at once. */
 static void early_wake_remembered(void)
 {
 	int i;
@@ -134,7 +134,7 @@ static void two_directions(void)
 	corotracer_end(&coros[1]);
 }
 
-/* A tree of joins, four deep, from the leaves up. */
+/* A tree of joins, four levels deep, from the leaves up. */
 static void joins(void)
 {
 	int i, round;
@@ -306,7 +306,7 @@ static void locks_in_order(void)
 		corotracer_end(&coros[i]);
 }
 
-/* A mutex with a queue: first come, first served. */
+/* A fair mutex with a FIFO queue. */
 static void fair_mutex(void)
 {
 	int i, round;
@@ -326,14 +326,14 @@ static void fair_mutex(void)
 		corotracer_end(&coros[i]);
 }
 
-/* Born, and the program ends before it ever runs. */
+/* Created, and the program ends before it ever runs. */
 static void never_started(void)
 {
 	corotracer_spawn(&coros[0], "lazy", NULL);
 	quick_life("other", CTP_REASON_YIELD, 0, 10);
 }
 
-/* Waits that are long as a rule. */
+/* Waits that are usually long. */
 static void slow_by_nature(void)
 {
 	int i, k;

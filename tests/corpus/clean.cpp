@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// clean.cpp - C++20 programs that are in order, and look a little as if they were not.
+// clean.cpp - correct C++20 programs that resemble buggy ones.
 #include "coro.h"
 
 static Task reader(Queue &queue)
@@ -26,7 +26,7 @@ static Task connection(Queue &queue, int fd, int times)
 	corotracer::closing(fd);
 }
 
-// Some say nothing any more when the program ends.
+// Some are idle when the program ends.
 static void idle_connections()
 {
 	static Queue busy, idle;
@@ -63,7 +63,7 @@ static void locks_in_order()
 		queue.serve_one();
 }
 
-// A wake-up that comes early, and is remembered by the queue.
+// A wake-up that comes early, and is stored by the queue.
 static Task eager_waker(Queue &queue)
 {
 	for (int i = 0; i < 50; i++)

@@ -15,7 +15,7 @@
 
 using corotracer::named;
 
-// Started at once, gone with its end.
+// Started at once, destroyed at its end.
 struct Task {
 	struct promise_type : corotracer::PromiseMixin {
 		Task get_return_object()

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corpus.h - what the programs of the corpus share.
+ * corpus.h - shared by the programs of the corpus.
  *
- * Each scenario plays a small program: its coroutines are resumed and suspended by a
- * scheduler that is written out in full, so that what goes wrong (or does not) can be
- * read off.  Times are real.
+ * Each scenario simulates a small program: its coroutines are resumed and suspended by
+ * explicit calls in the order of a scheduler, so that the bug is visible in the source.
+ * Times are real.
  */
 #ifndef TESTS_CORPUS_H
 #define TESTS_CORPUS_H
@@ -39,7 +39,7 @@ static inline uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A coroutine that is in order: born, waits @times for a moment, is gone. */
+/* A correct coroutine: created, waits @times briefly, destroyed. */
 static inline void quick_life(const char *name, uint32_t reason, uint64_t resource, int times)
 {
 	struct corotracer_coro co;

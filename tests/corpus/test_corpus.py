@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The corpus: every bug is found, and nothing strong is said of what is in order.
+"""The corpus: every bug is found, and correct programs have no strong finding.
 
     test_corpus.py BUGGY CLEAN
 
@@ -15,13 +15,13 @@ import tempfile
 
 TOOL = os.environ["COROTRACER"]
 LEVELS = ["info", "suspect", "strong", "proven"]
-# How sure a bug must be found to be; the others strong at least.
+# The least confidence with which a bug must be found; strong for the others.
 WANTED = {
     "suspended-at-exit": "info", "destroyed-suspended": "info", "imbalance": "info", "migration": "info",
     "long-suspended": "suspect", "suspicious-address": "suspect",
     "deadlock": "proven", "closed-under-waiter/told": "proven", "double-resume": "proven", "resume-after-end": "proven",
 }
-# Of two reasons for one thing the report gives the better one.
+# Of two findings with the same cause the report gives the better one.
 ALSO = {"long-suspended": "lost-wakeup"}
 # A coroutine that is never resumed is also a leak; here that is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
@@ -48,7 +48,7 @@ def judge_bug(scenario, findings):
     names = {name, ALSO.get(name)}
     got = [f for f in findings if f["detector"] in names]
     best = max((LEVELS.index(f["confidence"]) for f in got), default=-1)
-    # What else is strong must not be: a scenario has one bug.
+    # Other strong findings are errors: a scenario has one bug.
     wrong = [f for f in findings if f["detector"] not in names and LEVELS.index(f["confidence"]) >= 2]
     return best >= want, (LEVELS[best] if best >= 0 else "-"), wrong
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// abuses.cpp - scenarios: what a program should not do, and what happens to it.
+// abuses.cpp - scenarios: incorrect use, and its effect.
 #include "scenarios.h"
 
 #include <cerrno>
@@ -66,7 +66,7 @@ void run_copies()
 	original.write_trace(0, true);
 }
 
-// Destroyed by a destructor that runs after main(), and never destroyed at all.
+// Destroyed by a destructor that runs after main(), and never destroyed.
 struct Outlives {
 	std::coroutine_handle<> handle;
 
@@ -90,7 +90,7 @@ void run_outlives()
 	named("leaked", waits_twice);
 }
 
-// Threads that come and go, and know nothing of us.
+// Threads that start and end, and do not use the SDK.
 void run_strangers()
 {
 	for (int i = 0; i < 20; i++) {
@@ -101,7 +101,7 @@ void run_strangers()
 	}
 }
 
-// Resumed by the last thing that a thread does.
+// Resumed by the last destructor that a thread runs.
 void run_last_breath()
 {
 	struct Breath {
@@ -135,7 +135,7 @@ void run_many()
 	resume_all();
 }
 
-// Never stops by itself; says so when it runs.
+// Runs for ever; prints when it runs.
 void run_endless()
 {
 	struct sigaction act = {};
@@ -156,7 +156,7 @@ void run_endless()
 	}
 }
 
-// The child of a fork has coroutines of its own; those it inherited are the parent's.
+// The child of a fork has its own coroutines; the inherited ones belong to the parent.
 void run_fork()
 {
 	Eager e = named("inherited", waits_twice);

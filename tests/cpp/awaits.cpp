@@ -90,7 +90,7 @@ Eager awaits_bool()
 	co_await corotracer::locking(0x77, ReturnsBool{ true });  // @held
 }
 
-// Others write events of theirs while it makes up its mind.
+// Other coroutines write events before it returns.
 struct ResumesOther {
 	std::coroutine_handle<> other;
 
@@ -148,7 +148,7 @@ void run_handle()
 	stays.handle.destroy();
 }
 
-// An awaitable by operator co_await, member and free, of either kind of value.
+// An awaitable by operator co_await, member and free, as lvalue and rvalue.
 struct Member {
 	int value;
 
@@ -203,7 +203,7 @@ void run_operators()
 	resume_all();
 }
 
-// Counts what is done to it, and cannot be used when it is gone.
+// Counts copies and moves, and detects use after destruction.
 struct Counted {
 	static inline int copies, moves, alive;
 	int *magic;

@@ -48,7 +48,7 @@ struct Park {
 	}
 };
 
-// A promise as people write them: started at once, gone with its end.
+// A typical promise: started at once, destroyed at its end.
 struct Eager {
 	struct promise_type : corotracer::PromiseMixin {
 		Eager get_return_object()
@@ -79,7 +79,7 @@ struct Eager {
 	std::coroutine_handle<promise_type> handle;
 };
 
-// A promise that knows nothing of tracing: lazily started, awaited by symmetric transfer.
+// A promise without tracing: lazily started, awaited by symmetric transfer.
 template <class Tag> struct TaskPromise : Tag::Base {
 	std::coroutine_handle<> waiting;
 	std::exception_ptr failure;
@@ -132,7 +132,7 @@ template <class Tag> struct TaskPromise : Tag::Base {
 	}
 };
 
-// Its task; what it is awaited by is hidden, as it should be.
+// Its task; its awaiter is private.
 template <class Tag, class Promise> class BasicTask
 {
       public:
@@ -196,7 +196,7 @@ template <class Tag, class Promise> class BasicTask
 	std::coroutine_handle<TaskPromise<Tag>> handle;
 };
 
-// The same thrice: traced whole, by the mixin alone, not at all.
+// Three variants: traced completely, by the mixin alone, not at all.
 struct Nothing {
 };
 

@@ -64,7 +64,7 @@ void run_erased()
 	wake_and_resume();
 }
 
-// Nothing is written for any of these, and nothing but the first word of a frame is read.
+// These write nothing, and read only the first word of a frame.
 void run_not_known()
 {
 	Untraced untraced = waits_twice<Untraced>();
@@ -80,10 +80,10 @@ void run_not_known()
 	fresh.start();
 	wake_and_resume();
 	wake_and_resume();
-	corotracer::wake(queued); // it has come to its end, and its frame is still there
+	corotracer::wake(queued); // it is done, and its frame still exists
 }
 
-// Inside an awaiter the handle is that of the promise without its tracing.
+// Inside an awaiter the handle has the type of the promise without its tracing.
 struct WakesItself {
 	bool await_ready() const noexcept
 	{

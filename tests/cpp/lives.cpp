@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lives.cpp - scenarios: how coroutines begin, end, yield and belong together.
+// lives.cpp - scenarios: creation, end, yield and parents of coroutines.
 #include "scenarios.h"
 
 #include <memory>
@@ -40,7 +40,7 @@ void run_lazy()
 	}
 }
 
-// Eager, and seen whole.
+// Eager, and traced completely.
 struct EagerPromise {
 	struct Object {
 		std::coroutine_handle<EagerPromise> handle;
@@ -262,7 +262,7 @@ void run_generator()
 	expect(stopped.next() == 1, "it does not begin with one");
 }
 
-// ---- a promise with ideas of its own --------------------------------------------------
+// ---- a promise with its own await_transform() ------------------------------------------
 
 struct GetId {
 };
@@ -315,7 +315,7 @@ struct Opinionated {
 			return trace_await(p, where);
 		}
 
-		// What never suspends need not be traced.
+		// An await that never suspends need not be traced.
 		auto await_transform(GetId)
 		{
 			struct Ready : std::suspend_never {
@@ -345,7 +345,7 @@ Opinionated has_opinions(uint64_t *id)
 	co_await kept; // @kept
 }
 
-// The same idea, in a promise that knows nothing of us.
+// The same in a promise without tracing.
 struct TransformingPromise : EagerPromise {
 	struct Object {
 		std::coroutine_handle<> handle;
@@ -356,7 +356,7 @@ struct TransformingPromise : EagerPromise {
 		return { std::coroutine_handle<TransformingPromise>::from_promise(*this) };
 	}
 
-	// Cannot be moved: it must be made where it is awaited.
+	// Not movable: it must be constructed where it is awaited.
 	struct Turns : Park {
 		int nr;
 
@@ -411,7 +411,7 @@ void run_transform()
 	resume_all();
 }
 
-// ---- families -------------------------------------------------------------------------
+// ---- parents and children ---------------------------------------------------------------
 
 Whole grandchild()
 {

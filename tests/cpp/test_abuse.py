@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_abuse.py - what a program should not do, or cannot help: it goes on, and the trace is true."""
+"""test_abuse.py - incorrect or unusual use: the program continues, and the trace is true."""
 from traces import *
 
 # For the scenario that leaks one on purpose.
@@ -80,7 +80,7 @@ def a_child_of_fork_does_not_speak_for_its_parent(dir):
 
 @test
 def the_collector_is_gone(dir):
-    """Killed in the middle: the program goes on, and ends as it would have."""
+    """Killed in the middle: the program continues, and ends normally."""
     collector = popen(TOOL, "run", "-o", os.path.join(dir, "t.jsonl"), "--", CPP_TARGET, "endless")
     equal(collector.stdout.readline(), "running\n", "it runs")
     with open(f"/proc/{collector.pid}/task/{collector.pid}/children", encoding="ascii") as f:
@@ -110,7 +110,8 @@ def a_region_that_is_full_under_a_collector_without_lanes(dir):
 
 @test
 def the_plain_protocol_says_what_it_can(dir):
-    """Under a collector without lanes: transitions, in stations; a false costs a pair there."""
+    """Under a collector without lanes: transitions in stations; an await_suspend() that returns
+    false is a pair there."""
     def plain(scenario):
         trace = os.path.join(dir, f"{scenario}.jsonl")
         status, out, err = tool("run", "--json", "-o", trace, "--", CPP_TARGET, scenario, env=STATIONS_ONLY)

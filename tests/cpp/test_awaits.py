@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_awaits.py - every kind of await, and how coroutines begin and end: the trace says exactly that."""
+"""test_awaits.py - every kind of await, and creation and end of coroutines: the trace is exact."""
 from traces import *
 
 
@@ -28,7 +28,7 @@ def what_is_ready_leaves_no_event(dir):
 def false_is_not_a_suspension(dir):
     tells(dir, "bool",
           bool="S@yes R S@held:mutex=119 R end",
-          # Once others have come after it, it cannot be taken back: then it is a pair.
+          # Once other events follow it, it cannot be removed: then it is a pair.
           busily="S@busily R end",
           other="S@yes <busily R S@held:mutex=119 R end")
 
@@ -51,7 +51,7 @@ def operator_co_await_member_and_free(dir):
 def awaitables_are_neither_copied_nor_moved_and_live_long_enough(dir):
     seven = " ".join(["S@- R"] * 6 + ["S@-:io-read=7 R"])
     s = tells(dir, "values", values=f"{seven} end", values_whole=f"S@- R {seven} done gone")
-    # Without tracing there may be more: gcc 12 copies what is awaited as an xvalue.
+    # Without tracing there may be more: gcc 12 copies an awaited xvalue.
     for line in ("mixin", "whole"):
         contains(s.run.out, f"{line} copies 0 moves 0\n")
 
@@ -79,7 +79,7 @@ def reasons_and_resources(dir):
     equal(len(words), 2 * len(reasons) + 1, "words")
     for nr, reason in enumerate(reasons):
         assert words[2 * nr].startswith(f"S@{nr + 1}:{reason}"), words[2 * nr]
-    # What is said at the co_await counts more than what the awaiter says.
+    # The reason given at the co_await has priority over that of the awaiter.
     equal(s.one("says so"), "S@member:io-read=21 R S@adl:io-write=22 R S@here:accept=23 R end", "says so")
     equal(len(s.births), 2, "coroutines")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_threads.py - coroutines that wander between threads: every step is there, once, in order."""
+"""test_threads.py - coroutines that wander between threads: every step is traced, once, in order."""
 from traces import *
 
 

@@ -12,7 +12,7 @@
 namespace
 {
 
-// A queue, and threads that run what is in it.
+// A queue, and threads that run its coroutines.
 class Pool
 {
       public:
@@ -76,8 +76,8 @@ void one_less()
 		pool.stop();
 }
 
-// To another thread, perhaps; each form of await_suspend().  As soon as the handle is in the
-// queue the coroutine may be resumed, go on and be destroyed.
+// Continues on another thread, perhaps; each form of await_suspend().  As soon as the handle is in
+// the queue the coroutine may be resumed, continue and be destroyed.
 struct Hop {
 	bool await_ready()
 	{
@@ -105,7 +105,7 @@ struct PerhapsHop : Hop {
 	{
 		if (!stays)
 			return false;
-		pool.post(h); // and from here on neither the coroutine nor this is ours
+		pool.post(h); // from here on the coroutine and this awaiter may be destroyed
 		return true;
 	}
 };
@@ -118,7 +118,7 @@ struct HandleHop : Hop {
 	}
 };
 
-// 3 suspends a turn, and one that is none.
+// 3 suspends per turn, and one await that does not suspend.
 Eager wanders(int turns)
 {
 	for (int i = 0; i < turns; i++) {
@@ -138,13 +138,13 @@ void run_wander()
 	pool.run(4);
 }
 
-// Resumed, finished and destroyed by another thread before await_suspend() returns: what that
-// thread publishes must come after a suspend that this one has not published yet.
+// Resumed, finished and destroyed by another thread before await_suspend() returns: the events of
+// that thread must come after a suspend that this thread has not published yet.
 template <class Result> struct FinishedMeanwhile : Hop {
 	Result await_suspend(std::coroutine_handle<> h)
 	{
 		std::thread(h).join();
-		// The collector comes by, and finds what there is.
+		// Time for a poll of the collector.
 		std::this_thread::sleep_for(std::chrono::milliseconds(2));
 		if constexpr (std::is_same_v<Result, bool>)
 			return true;
@@ -198,7 +198,7 @@ void run_meanwhile()
 	}
 }
 
-// A lock whose await_suspend() says no when it finds it free: the usual reason for bool.
+// A lock whose await_suspend() returns false when the lock is free: the usual reason for bool.
 class Lock
 {
       public:
@@ -275,7 +275,7 @@ Eager contends(int turns)
 	one_less();
 }
 
-// How often the lock was busy is the schedule's affair; the program counts it.
+// How often the lock was busy depends on the schedule; the program counts it.
 void run_lock()
 {
 	running = 50;

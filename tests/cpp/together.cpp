@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// together.cpp - one program: two files with coroutines, the C library, a plugin of its own.
+// together.cpp - one program: two files with coroutines, the C library, and a plugin.
 //
-// The C SDK's header comes first here, and second in the other file: both orders must do.
+// The C SDK's header comes first here, and second in the other file: both orders must work.
 #include <corotracer/corotracer.h>
 #include "coro.h"
 #include "together.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// together.h - what the files of that program have of each other.
+// together.h - declarations that the files of that program share.
 #ifndef TESTS_CPP_TOGETHER_H
 #define TESTS_CPP_TOGETHER_H
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""traces.py - what a trace says of each coroutine, as a line of words that a test can compare.
+"""traces.py - the events of each coroutine in a trace, as a line of words that a test can compare.
 
-Words, in the order of what happened:
+Words, in order of time:
   S@place        suspended at the line that is marked "// @place" in the target's source
   S@place:io-read=7   for a reason, on a resource; of another coroutine, its name
-  R              resumed;  R<name  the waker stands before it
-  done           came to its end, frame still there;  gone  destroyed, as "gone(suspended)" if it was
+  R              resumed;  R<name  with the waker
+  done           ended, frame not freed yet;  gone  destroyed, "gone(suspended)" if it was suspended
   end            both at once
 """
 import os
@@ -37,7 +37,7 @@ MARKS = marks()
 
 
 class Story:
-    """One run: coroutines by name, each with its words, its parent and its birth place."""
+    """One run: coroutines by name, each with its words, its parent and its create site."""
 
     def __init__(self, run):
         self.run = run
@@ -56,7 +56,7 @@ class Story:
     def place(self, id):
         site = self.sites[id]
         where = (os.path.basename(site["file"]), site["line"])
-        return MARKS.get(where, "-")  # where a coroutine begins is its first line or its last
+        return MARKS.get(where, "-")  # a coroutine is created at its first or at its last line
 
     def word(self, e):
         kind = e.get("type")
@@ -77,7 +77,7 @@ class Story:
         return word
 
     def all(self, name):
-        """The words of every coroutine of that name, in order of birth."""
+        """The words of every coroutine of that name, in order of creation."""
         return [" ".join(self.words_of.get(id, [])) for id in sorted(self.births) if self.name(id) == name]
 
     def one(self, name):
@@ -90,7 +90,7 @@ class Story:
                 for id, b in sorted(self.births.items()) if self.name(id) == name]
 
     def complete(self):
-        """Nothing lost, every coroutine accounted for: born = ended + still there."""
+        """Nothing lost, every coroutine accounted for: created = ended + left."""
         s = self.run.summary
         equal((s["lost"], s["garbage"], s["others"]["lost"], s["status"]), (0, 0, 0, 0), "loss")
         equal(s["written"], len(self.run.events), "written and in the trace")

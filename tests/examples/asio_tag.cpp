@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// asio_tag.cpp - coroutines of Asio's, traced by their first parameter: a known number of awaits.
+// asio_tag.cpp - Asio coroutines, traced by their first parameter: a known number of awaits.
 //
 //	asio_tag FLOWS ROUNDS
 //
 // Each flow awaits, ROUNDS times, a timer and a child; the child awaits a turn of the executor and,
-// every second time, throws.  Three threads.  One flow more waits for a timer that never comes, and
-// goes with its context.
+// every second time, throws.  Three threads.  One more flow waits for a timer that never expires,
+// and is destroyed with its context.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fuzz_request.cpp - whatever a client sends, and however it is cut: the same commands, no more
-// memory than the limits allow, and every answer is one.
+// fuzz_request.cpp - any bytes of a client, divided in any way: the same commands, no more memory
+// than the limits allow, and only valid answers.
 //
 //	fuzz_request [ROUNDS [SEED]]
 //
@@ -25,7 +25,7 @@
 		}                                                                                 \
 	} while (0)
 
-// Small, so that they are met.
+// Small, so that inputs reach them.
 static const Limits tight = { .line = 64, .args = 16, .bulk = 100, .command = 300 };
 
 using Commands = std::vector<std::vector<std::string>>;
@@ -50,7 +50,7 @@ static bool take_all(RequestReader *in, Outcome *out)
 	return result == RequestReader::MORE;
 }
 
-// Cut into pieces of @size bytes, or of random ones.
+// Divided into pieces of @size bytes, or of random sizes.
 static Outcome read_in_pieces(const std::string &bytes, size_t size, std::mt19937 *random)
 {
 	RequestReader in(tight);
@@ -64,13 +64,13 @@ static Outcome read_in_pieces(const std::string &bytes, size_t size, std::mt1993
 		in.append(bytes.data() + at, piece);
 		if (!take_all(&in, &out))
 			break;
-		// What it holds is a command that may still come right, and what was just sent.
+		// It holds at most a command that may still become valid, and the last input.
 		CHECK(in.size() <= tight.command + tight.bulk + tight.line + 2 * piece + 64 * 1024);
 	}
 	return out;
 }
 
-// A reply, or several in a row: each complete, and of a kind there is.
+// A reply, or several in a row: each complete, and of a known kind.
 static size_t skip_reply(const std::string &text, size_t at)
 {
 	size_t end = text.find("\r\n", at), nr;

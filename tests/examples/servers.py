@@ -15,7 +15,7 @@ SOURCE = os.environ.get("SOURCE", ".")
 NAME = os.path.basename(SERVER)
 SANITIZED = bool(os.environ.get("SANITIZE"))
 
-# A report ends the server with a status of its own, so that no test overlooks it.
+# A sanitizer report ends the server with a status of its own, so that no test overlooks it.
 SANITIZERS = dict(os.environ, ASAN_OPTIONS="exitcode=99", TSAN_OPTIONS="exitcode=99:halt_on_error=1",
                   UBSAN_OPTIONS="print_stacktrace=1")
 
@@ -57,7 +57,7 @@ class Server:
         raise AssertionError("the server is no child of the tool")
 
     def is_at_rest(self):
-        """All threads sleep: whatever was to be done for a client is done."""
+        """All threads sleep: all work for clients is done."""
         for task in glob.glob(f"/proc/{self.pid}/task/*/stat"):
             with open(task, encoding="ascii") as f:
                 if f.read().rpartition(")")[2].split()[0] != "S":
@@ -157,7 +157,7 @@ class Client:
         return self.file.read() == b""
 
     def wait_until_nothing_comes(self):
-        """All buffers on the way are full, and the other side waits for us."""
+        """All buffers on the way are full, and the other side waits for this client."""
         there, same = 0, 0
         while not there or same < 30:
             time.sleep(0.01)
@@ -169,13 +169,13 @@ class Client:
         self.socket.close()
 
     def reset(self):
-        """Gone without a word: the other side gets a RST."""
+        """Close without a shutdown: the other side gets a RST."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
 
 def line_of(file, text):
-    """The number of the one line of that source file that has the text."""
+    """The number of the only line of that source file with the text."""
     with open(os.path.join(SOURCE, file), encoding="utf-8") as f:
         lines = [number for number, line in enumerate(f, 1) if text in line]
     equal(len(lines), 1, f"lines of {file} with {text!r}")
@@ -192,7 +192,7 @@ def counts(run):
 
 
 def check_counts(server, run):
-    """The trace has every coroutine that the server counted, with what it counted, and no other."""
+    """The trace has exactly the coroutines that the server counted, with the same counts."""
     census = server.census()
     equal(run.summary["lost"], 0, "events lost")
     found = counts(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_answers.py - the servers are what Redis clients take for a Redis, and survive what is none."""
+"""test_answers.py - Redis clients accept the servers as Redis, and the servers survive invalid clients."""
 import pty
 import random
 
@@ -36,7 +36,7 @@ def redis_cli_at_a_terminal_reads_the_table_of_commands(dir):
     try:
         while True:
             seen += os.read(master, 4096)
-    except OSError:  # the terminal is gone with the client
+    except OSError:  # the terminal ends with the client
         pass
     os.close(master)
     equal(p.wait(timeout=60), 0, "status of redis-cli")
@@ -152,7 +152,7 @@ def who_does_not_read_is_not_served_at_the_cost_of_others(dir):
     slow.send(bulk("get", "v") * 200)
     for _ in range(100):
         equal(other.ask("ping"), b"PONG", "ping meanwhile")
-    # Two hundred megabytes were asked for.  A sanitizer keeps what was freed.
+    # Two hundred megabytes were requested.  A sanitizer keeps freed memory.
     grown = resident(s.pid) - before
     assert SANITIZED or grown < 64 << 20, f"{grown >> 20} MiB for a client that reads nothing"
     for _ in range(200):

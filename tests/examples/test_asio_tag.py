@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_asio_tag.py - coroutines of Asio's, traced by their first parameter: just the awaits there are."""
+"""test_asio_tag.py - Asio coroutines, traced by their first parameter: exactly their awaits."""
 import collections
 
 from servers import *
@@ -24,7 +24,8 @@ def every_await_of_every_awaitable_is_there_once(dir):
     per = collections.defaultdict(lambda: [0, 0])
     for e in run.events:
         per[e["probe_id"]][1 if e["is_active"] else 0] += 1
-    # Suspended at the start, then at each co_await; the one that waits for ever is not resumed from there.
+    # Suspended at the start, then at each co_await; the one that waits for ever has no resume from
+    # there.
     equal(collections.Counter(map(tuple, per.values())),
           {(1 + 2 * ROUNDS, 1 + 2 * ROUNDS): FLOWS, (2, 2): FLOWS * ROUNDS, (2, 1): 1}, "suspends and resumes")
     kinds = collections.Counter(r["type"] for r in run.sidecar)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_phantoms.py - mini redis with its bug: each coroutine that it forgot is named, with place and descriptor."""
+"""test_phantoms.py - mini redis with its bug: each coroutine that it lost is named, with site and descriptor."""
 from servers import *
 
 FILE = "examples/cpp/mini-redis/server.cpp"
@@ -20,7 +20,7 @@ def lost(run):
 
 
 def go_and_wait(s, clients, leave):
-    """They leave; wait until the server has closed what they left.  Returns their descriptors."""
+    """The clients disconnect; waits until the server has closed their sockets.  Returns their descriptors."""
     listening = s.sockets()
     them = [s.connect() for _ in range(clients)]
     for c in them:
@@ -130,7 +130,7 @@ def no_more_clients_than_allowed(dir):
     clients[0].send(b"quit\r\n")
     equal(clients[0].reply(), b"OK", "quit")
     assert clients[0].is_closed()
-    # Whether it is gone when the next one comes is a matter of microseconds.
+    # Whether it is destroyed when the next one starts is a matter of microseconds.
     def enters():
         answer = None
         try:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_request.cpp - commands out of bytes: both forms, every error by its words, every limit.
+// test_request.cpp - parsing of commands: both forms, every error message, every limit.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ static void append(RequestReader *in, const std::string &bytes)
 	in->append(bytes.data(), bytes.size());
 }
 
-// What comes after the error is of no interest to anybody.
+// Bytes after the error are ignored.
 static void check_broken(const std::string &bytes, const char *error)
 {
 	RequestReader in;

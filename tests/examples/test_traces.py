@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_traces.py - the trace of a server under load is, coroutine by coroutine, what the server counted."""
+"""test_traces.py - the trace of a server under load equals the counts of the server, for each coroutine."""
 from servers import *
 
 
@@ -10,7 +10,8 @@ def every_suspend_and_resume_under_a_benchmark(dir):
     s.benchmark("-t", "set,get", "-n", "2000", "-P", "50", "-c", "5", "-d", "2000")
     run = s.end()
     census = check_counts(s, run)
-    # Each test of the benchmark has clients of its own, and it asks for the configuration first.
+    # Each test of the benchmark has its own clients, and the benchmark first asks for the
+    # configuration.
     equal(len(census), 2 + 5 * 25 + 1 + 2 * 5 + 1, "coroutines")
     equal({r["ended"] for r in census.values()}, {True}, "all of them ended")
     equal(info(run)["not_ended"], 0, "coroutines that had not ended")
@@ -55,7 +56,7 @@ def who_is_there_when_it_is_killed_is_told(dir):
     equal(len(births), 2 + 12 + 5, "born")
     equal(births, ended | set(alive), "born is ended and alive")
     equal(ended & set(alive), set(), "both ended and alive")
-    # One that quit may have closed its socket, and not have come to its end yet.
+    # One that quit may have closed its socket without having ended yet.
     assert len(ended) <= 5, f"{len(ended)} ended"
     waiting = [r for r in alive.values() if r["name"].startswith("client ") and r["state"] == "suspended"]
     equal(sorted(r["resource"] for r in waiting), sorted(fds), "descriptors that they wait for")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - the smallest test harness that prints what went wrong.
+ * check.h - a minimal test harness that prints failures.
  *
  * A test is a program; its functions are named as sentences.  Exit status 0
  * passed, 1 failed, 77 skipped (with the reason on stdout).

@@ -2,8 +2,8 @@
 /*
  * lane_bed.h - lanes in plain memory, a clock that tests set, and a drain over both.
  *
- * For programs that are linked with --wrap=tickclock_mark: the drain's look at the clock
- * is what bed_now() said last.  One tick is half a nanosecond, so that two ticks in a row
+ * For programs that are linked with --wrap=tickclock_mark: the drain reads the time that
+ * bed_now() set last.  One tick is half a nanosecond, so that two ticks in a row
  * can be the same time.
  */
 #ifndef LANE_BED_H
@@ -28,7 +28,7 @@
 #define BED_LIVES 8u
 #define BED_SITES 8u
 
-/* The first mark.  The counter may be much older than the clock: in a guest it often is. */
+/* The first mark.  The counter may be much older than the clock, as often in a virtual machine. */
 #define BED_TICKS0 UINT64_C(2000000000000000)
 #define BED_NS0    UINT64_C(5000000000000)
 
@@ -53,7 +53,7 @@ bool __wrap_tickclock_mark(struct tickclock *tc)
 	return true;
 }
 
-/* It is now @ticks since the beginning. */
+/* Set the time to @ticks since the beginning. */
 BED_UNUSED static void bed_now(uint64_t ticks)
 {
 	bed_ticks = BED_TICKS0 + ticks;

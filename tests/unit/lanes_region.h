@@ -2,9 +2,9 @@
 /*
  * lanes_region.h - a region with lanes for tests of the SDK, without a collector.
  *
- * As a collector makes it, but small, and with memory for nothing yet: whatever a test
- * does, the SDK has to ask the kernel for it first.  Tests read the lanes as they lie
- * there.
+ * As a collector makes it, but small, and without committed memory: whatever a test
+ * does, the SDK has to ask the kernel for memory first.  Tests read the lanes directly
+ * from the region.
  */
 #ifndef LANES_REGION_H
 #define LANES_REGION_H
@@ -46,7 +46,7 @@ UNUSED static uint64_t lanes_place(struct lanes_region *r, struct ctp_arena *a,
 	return (offset + (uint64_t)unit * limit + 65535) / 65536 * 65536;
 }
 
-/* Make it, and point the environment at it. */
+/* Create the region, and set the environment to it. */
 UNUSED static void lanes_region_open(struct lanes_region *r, struct shape s)
 {
 	uint64_t most = UINT64_C(1) << 20 | 65535, end = 65536;
@@ -114,7 +114,7 @@ UNUSED static uint64_t lane_records(struct lanes_region *r, uint32_t number, str
 	return nr;
 }
 
-/* As the collector does: the lane's oldest chunk is read. */
+/* Give back the lane's oldest chunk, as the collector does after reading it. */
 UNUSED static void lane_give_back(struct lanes_region *r, uint32_t number)
 {
 	struct ctp_lane *lane = lane_nr(r, number);

@@ -3,8 +3,8 @@
  * test_clock.c - the cheap clock agrees with CLOCK_MONOTONIC.
  *
  * Each reading is taken between two of the real clock, so that an interruption
- * only weakens the test, and never fails it.  How many readings came from the counter
- * is counted: a clock that always asks the system is exact, too, and proves nothing.
+ * only weakens the test, and never fails it.  The readings that came from the
+ * counter are counted: a clock that always asks the system is exact, too, and proves nothing.
  *
  * This is the SDK without its library: this file defines the slow path.
  */
@@ -40,12 +40,12 @@ struct reading {
 	const struct ctp_session *session;
 	uint64_t run_ns;
 	uint64_t reads;
-	uint64_t asked; /* of these: answered by the system's clock */
+	uint64_t asked; /* of these: read from the system's clock */
 	uint64_t worst_ns;
 	uint64_t backwards;
 };
 
-/* How far is @now outside of what the real clock said before and after? */
+/* The distance of @now from the interval between the two readings of the real clock. */
 static uint64_t distance(uint64_t before, uint64_t now, uint64_t after)
 {
 	if (now < before)
@@ -114,8 +114,8 @@ static void every_thread_tells_the_right_time(void)
 }
 
 /*
- * Look as if the session had begun @age_ns ago, and the counter's rate had been another
- * by @ppm on average since: what a thread sees when the system's clock is slewed
+ * Pretend that the session began @age_ns ago, and that the counter's rate has differed by
+ * @ppm on average since: what a thread sees when the system's clock is slewed
  * (adjtime(3) by up to 500 ppm), or when the machine slept while the counter ran on.
  */
 static void expect_right_after(const char *what, uint64_t age_ns, double ppm)
@@ -177,9 +177,9 @@ static void the_counter_is_not_needed(void)
 	CHECK_EQ(r.asked, r.reads);
 }
 
-/* ---- a collector that keeps the clock --------------------------------------------------- */
+/* ---- a collector that publishes the clock ----------------------------------------------- */
 
-/* What a collector puts into the header. */
+/* What a collector stores in the header. */
 struct clock {
 	uint64_t ticks, ns;
 	double ns_per_tick;
@@ -209,7 +209,7 @@ static void clock_publish(const struct clock *c, uint64_t window_ns)
 	ctp_store_release(&ext->clock_seq, seq + 2);
 }
 
-/* A region with a clock in it, right as of now; and the session that found it so. */
+/* A region with a correct clock, and a session that has found it. */
 static struct ctp_session *session_with_clock(struct clock *base, struct clock *now)
 {
 	if (!ctp_counter_usable())
@@ -224,7 +224,7 @@ static struct ctp_session *session_with_clock(struct clock *base, struct clock *
 	return process.session;
 }
 
-/* Off by so much that no thread can have measured it itself. */
+/* So wrong that no thread can have measured it itself. */
 static void a_published_clock_is_used(void)
 {
 	struct clock base, now;
@@ -244,7 +244,7 @@ static void a_published_clock_is_used(void)
 	CHECK(told > real + 3599 * SECOND && told < real + 3601 * SECOND);
 }
 
-/* The collector publishes whenever it likes, also between two looks of a program. */
+/* The collector may publish at any time, also between two readings of a program. */
 static void a_clock_published_while_attaching_is_used(void)
 {
 	struct clock base, now;
@@ -255,7 +255,7 @@ static void a_clock_published_while_attaching_is_used(void)
 	base = clock_measure(NULL);
 	usleep(100000);
 	now = clock_measure(&base);
-	/* A moment that is still to come when the program first reads its counter. */
+	/* A time in the future when the program first reads its counter. */
 	now.ticks += (uint64_t)(1e9 / now.ns_per_tick);
 	now.ns += SECOND;
 	clock_publish(&now, CTP_CLOCK_WINDOW_NS);
@@ -279,7 +279,7 @@ static void a_clock_of_another_machine_is_not_used(void)
 	CHECK_EQ(process.session->clock_published, 0);
 }
 
-/* The collector sleeps, or died half-way: threads help themselves. */
+/* The collector sleeps, or died while publishing: threads measure the clock themselves. */
 static void expect_right_by_itself(struct ctp_session *s, const char *what)
 {
 	struct reading r = { .session = s, .run_ns = RUN_NS / 20 };
@@ -314,7 +314,7 @@ static void a_half_written_clock_is_not_used(void)
 	expect_right_by_itself(s, "half-written clock");
 }
 
-/* ---- published all the while ---------------------------------------------------------------- */
+/* ---- published concurrently ------------------------------------------------------------------ */
 
 static struct {
 	struct clock base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ctf.c - CTF traces: exact counts whatever the disk does, order whatever comes when,
- * and a reader that gives what is there of a trace that was cut, damaged or made up.
+ * test_ctf.c - CTF traces: exact counts whatever the disk does, order whatever the order of
+ * arrival, and a reader that returns what is intact of a truncated, corrupt or forged trace.
  */
 #include "trace/ctf.h"
 #include "trace/reader.h"
@@ -127,7 +127,7 @@ static void find_event(struct found *f, const struct trace_event *ev, uint64_t *
 		f->by_lane[ev->tid - 1000]++;
 }
 
-/* Everything that the trace gives; that it can be opened is sure. */
+/* Reads everything in the trace; opening it must succeed. */
 static struct found read_trace(void)
 {
 	struct found f = { .in_order = true };
@@ -189,7 +189,7 @@ static uint8_t *slurp(const char *name, size_t *size)
 	return bytes;
 }
 
-/* Not emptied first: some file systems wait for the disk when such a file is closed. */
+/* Not truncated first: some file systems wait for the disk when such a file is closed. */
 static void spit(const char *name, const void *bytes, size_t size)
 {
 	int fd = open(path_of(name), O_WRONLY | O_CREAT, 0600);
@@ -239,7 +239,7 @@ static void time_that_goes_back_in_a_lane_is_moved_and_counted(void)
 	tell_lanes(&o, 2);
 	put_plain(&o, 0, 0, 5000);
 	put_plain(&o, 0, 1, 4999);
-	put_plain(&o, 1, 0, 100); /* another lane has a time of its own */
+	put_plain(&o, 1, 0, 100); /* another lane has its own time */
 	put_plain(&o, 0, 2, 5001);
 	trace_flush(o.w);
 	put_plain(&o, 0, 3, 10); /* in another packet, too */
@@ -269,7 +269,7 @@ static void a_lane_that_another_thread_takes_over_says_so(void)
 	CHECK_EQ(f.stats.packets, 2); /* one of events, one of totals */
 }
 
-/* A packet for each of many threads with few events would be a system call for each. */
+/* A packet for each of many threads with few events would cost a system call each. */
 static void a_long_packet_ends_where_another_thread_goes_on(void)
 {
 	struct out o = open_out();
@@ -311,7 +311,7 @@ static void stations_come_in_order_of_time(void)
 
 	for (scan = 0; scan < 100; scan++) {
 		for (i = 0; i < 8; i++) {
-			/* The last ones come from after the scan began. */
+			/* The last events are later than the begin of the scan. */
 			for (k = 0; k < 8; k++)
 				put_station(&o, i, n++, 10000 + scan * 1000 + k * 150 + i);
 		}
@@ -332,7 +332,7 @@ static void stations_that_come_too_late_have_a_stream_of_their_own(void)
 
 	put_station(&o, 1, 0, 5000);
 	trace_put_horizon(o.w, 6000);
-	put_station(&o, 2, 1, 3000); /* against the word */
+	put_station(&o, 2, 1, 3000); /* violates the horizon */
 	put_station(&o, 2, 2, 3001);
 	trace_put_horizon(o.w, 7000);
 	CHECK_EQ(close_out(&o, 0).clamped, 0);
@@ -352,16 +352,16 @@ static void stations_without_a_horizon_wait_for_the_flush_only(void)
 	CHECK_EQ(counts.written, 1);
 	trace_put_horizon(o.w, 5000);
 	put_station(&o, 1, 1, 6000);
-	trace_flush(o.w); /* there will be another horizon */
+	trace_flush(o.w); /* another horizon will follow */
 	trace_writer_counts(o.w, &counts);
 	CHECK_EQ(counts.written, 1);
-	trace_flush(o.w); /* or not */
+	trace_flush(o.w); /* or it will not */
 	trace_writer_counts(o.w, &counts);
 	CHECK_EQ(counts.written, 2);
 	close_out(&o, 0);
 }
 
-/* A program can write any time into its station; this one also means "no horizon". */
+/* A program can write any time into its station; the largest value also means "no horizon". */
 static void a_station_event_at_the_end_of_time_is_in_the_trace(void)
 {
 	struct out o = open_out();
@@ -450,7 +450,7 @@ static void long_names_and_long_commands_fit(void)
 
 /* ---- full disks ------------------------------------------------------------ */
 
-/* Until well after nothing goes any more; then the totals. */
+/* Write until well after the disk is full; then the totals. */
 static struct trace_counts fill_up(struct out *o, uint64_t nr, int error)
 {
 	struct sidecar_totals totals = { .complete = true, .end_ts = UINT64_C(1) << 50 };
@@ -520,7 +520,7 @@ static bool write_text(const char *path, const char *text)
 	return done;
 }
 
-/* Mounts of our own: as root, or as root of a namespace of our own. */
+/* A private mount namespace: as root, or as root of a user namespace. */
 static bool mount_small_disk(void)
 {
 	char uid_map[32], gid_map[32];
@@ -572,7 +572,7 @@ static void a_full_disk_keeps_whole_packets_and_exact_counts(void)
 
 #define SMALL_LANES   3
 #define SMALL_PACKETS 3
-#define SMALL_EVENTS  4 /* a lane and packet */
+#define SMALL_EVENTS  4 /* per lane and packet */
 #define PLAIN_RECORD  (CTF_EVENT_HEADER + CTF_PLAIN_SIZE)
 #define SMALL_PACKET  (sizeof(struct ctf_packet) + SMALL_EVENTS * PLAIN_RECORD)
 
@@ -700,7 +700,7 @@ static void packets_are_found_again_behind_rubbish(void)
 	f = read_trace();
 	CHECK_EQ(f.by_lane[0], SMALL_EVENTS * SMALL_PACKETS);
 	CHECK(f.stats.damaged == 1 && !f.stats.torn && !f.stats.missing);
-	/* And one that is missing is noticed. */
+	/* A missing packet is detected. */
 	memmove(with + SMALL_PACKET, bytes + 2 * SMALL_PACKET, SMALL_PACKET);
 	spit("lane_0", with, 2 * SMALL_PACKET);
 	f = read_trace();
@@ -730,12 +730,12 @@ static void what_a_later_version_tells_is_skipped(void)
 	struct found f;
 
 	write_small();
-	spit_record(CTF_FIRST_SIZED + 5, &rest, 2); /* says how long it is */
+	spit_record(CTF_FIRST_SIZED + 5, &rest, 2); /* has a size */
 	f = read_trace();
 	CHECK_EQ(f.by_lane[0], SMALL_EVENTS * SMALL_PACKETS - 1);
 	CHECK(f.stats.unknown == 1 && !f.stats.damaged);
 	write_small();
-	spit_record(NR_CTF_EVENTS, &rest, 2); /* does not: the rest of the packet is lost */
+	spit_record(NR_CTF_EVENTS, &rest, 2); /* has none: the packet's rest is lost */
 	f = read_trace();
 	CHECK_EQ(f.by_lane[0], SMALL_EVENTS * SMALL_PACKETS - (SMALL_EVENTS - 1));
 	CHECK_EQ(f.stats.damaged, 1);
@@ -777,7 +777,7 @@ static void what_is_no_file_is_left_alone(void)
 	struct found f;
 
 	write_small();
-	CHECK_EQ(mkfifo(path_of("lane_7"), 0600), 0); /* would wait for ever */
+	CHECK_EQ(mkfifo(path_of("lane_7"), 0600), 0); /* open() would block for ever */
 	CHECK_EQ(symlink("/dev/zero", path_of("lane_8")), 0);
 	CHECK_EQ(mkdir(path_of("lane_9"), 0700), 0);
 	spit("notes.txt", "mine", 4);

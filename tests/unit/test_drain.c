@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_drain.c - what is in lanes is read once, whole and in order; what cannot be, is not.
+ * test_drain.c - records in lanes are read once, whole and in order; corrupt ones are skipped.
  *
  * Lanes in plain memory, written here by hand: see lane_bed.h.
  */
@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-/* ---- what came out ------------------------------------------------------------------ */
+/* ---- output -------------------------------------------------------------------------- */
 
 enum { MOST = 20000 };
 
@@ -163,7 +163,7 @@ static struct ctp_record *put(uint32_t i, uint64_t ticks, uint64_t id, uint8_t k
 	return r;
 }
 
-/* A suspend of @id that says when it was, so that a mix shows. */
+/* A suspend of @id whose fields repeat its time, so that a mix of two events shows. */
 static void put_event(uint32_t i, uint64_t ticks, uint64_t id)
 {
 	put(i, ticks, id, CTP_REC_SUSPEND)->value = ticks;
@@ -219,7 +219,7 @@ static void threads_take_a_lane_over_from_each_other(void)
 	put_event(0, 12, 7);
 	put_event(0, 13, 8);
 	put(0, 14, 0, CTP_REC_THREAD)->value = 202;
-	put(0, 15, 0, CTP_REC_THREAD)->value = UINT64_C(1) << 40; /* no thread can be */
+	put(0, 15, 0, CTP_REC_THREAD)->value = UINT64_C(1) << 40; /* an impossible thread id */
 	put_event(0, 16, 9);
 	CHECK_EQ(look().events, 4);
 	CHECK_EQ(events[0].ev.tid, 100);
@@ -295,7 +295,7 @@ static void transitions_come_out_as_they_went_in(void)
 	CHECK_EQ(drain.totals.transitions, 2);
 	CHECK_EQ(drain.totals.garbage, 0);
 	CHECK_EQ(bed_lanes[0].tail, 2 * sizeof(struct ctp_record));
-	/* And once. */
+	/* And only once. */
 	CHECK_EQ(look().events, 0);
 	CHECK_EQ(nr_events, 2);
 	drain_close(&drain);
@@ -326,7 +326,7 @@ static void the_other_kinds_come_out_as_they_went_in(void)
 	publish(0);
 	CHECK_EQ(look().events, 5);
 	CHECK_EQ(events[0].ev.kind, TRACE_SUSPEND);
-	CHECK_EQ(events[0].ev.flags, TRACE_HAS_RESOURCE); /* it may be 0 */
+	CHECK_EQ(events[0].ev.flags, TRACE_HAS_RESOURCE); /* 0 is a valid resource */
 	CHECK_EQ(events[0].ev.resource, 0);
 	CHECK_EQ(events[1].ev.kind, TRACE_WAKE);
 	CHECK_EQ(events[1].ev.probe_id, 7);
@@ -405,13 +405,13 @@ static void a_gap_is_told_before_the_event_behind_it(void)
 	open_with(&in_order);
 	lane_open(0, 0);
 	put_event(0, 10, 1);
-	r = put(0, 20, 4, CTP_REC_GAP); /* its id: other events */
+	r = put(0, 20, 4, CTP_REC_GAP); /* its id means: other events */
 	r->value = 1000;
 	bed_lanes[0].dropped = 1000;
 	bed_lanes[0].dropped_marks = 4;
 	publish(0);
 	CHECK_EQ(look().events, 1);
-	CHECK_EQ(nr_gaps, 0); /* not before it is known where it ends */
+	CHECK_EQ(nr_gaps, 0); /* only once its end is known */
 	CHECK_EQ(drain.totals.lost, 1000);
 	CHECK_EQ(drain.totals.lost_marks, 4);
 	put_event(0, 50, 1);
@@ -427,7 +427,7 @@ static void a_gap_is_told_before_the_event_behind_it(void)
 	drain_close(&drain);
 }
 
-/* Only a lane's own count says what it lost. */
+/* The lane's counter of lost events bounds the value of a gap. */
 static void a_gap_that_cannot_be_is_garbage(void)
 {
 	open_with(&in_order);
@@ -447,7 +447,7 @@ static void a_gap_that_cannot_be_is_garbage(void)
 	drain_close(&drain);
 }
 
-/* Where the time of a gap cannot be, it began with the lane's last event, or the run. */
+/* If the time of a gap is impossible, it began with the lane's last event, or with the run. */
 static void a_gap_of_another_time_is_of_this_run(void)
 {
 	open_with(&in_order);
@@ -513,7 +513,7 @@ static void chunks_are_followed_and_given_back_but_for_the_last_two(void)
 	drain_close(&drain);
 }
 
-/* Should the collector be killed now, the region must still have what no file has. */
+/* If the collector is killed now, the region must still hold what is in no file. */
 static void chunks_and_lanes_are_given_back_only_when_they_are_saved(void)
 {
 	uint64_t ticks = 0;
@@ -545,7 +545,7 @@ static void chunks_and_lanes_are_given_back_only_when_they_are_saved(void)
 	drain_close(&drain);
 }
 
-/* Each thread has one chunk that it writes into; what more it keeps, others may need. */
+/* Each thread needs one chunk to write into; chunks that are kept back may be needed by others. */
 static void nothing_is_kept_back_when_lanes_are_many(void)
 {
 	uint64_t ticks[BED_LANES] = { 0 };
@@ -564,7 +564,7 @@ static void nothing_is_kept_back_when_lanes_are_many(void)
 		CHECK_EQ(bed_lanes[i].returned, 1);
 		CHECK_EQ(bed_lanes[i].oldest, 2 * i + 2);
 	}
-	/* One fewer, and there is enough for all. */
+	/* One lane fewer, and there are enough chunks for all. */
 	bed_lanes[0].state = CTP_LANE_CLOSED;
 	look();
 	CHECK_EQ(free_chunks(), many + 1);
@@ -576,7 +576,7 @@ static void nothing_is_kept_back_when_lanes_are_many(void)
 	drain_close(&drain);
 }
 
-/* A thread may be killed, or find nothing to write, just after it has linked a chunk. */
+/* A thread may be killed, or have nothing to write, just after it has linked a chunk. */
 static void a_chunk_that_was_linked_and_never_used_goes_back(void)
 {
 	uint64_t ticks = 0;
@@ -626,7 +626,7 @@ static void a_pad_leaves_the_rest_of_the_chunk(void)
 	drain_close(&drain);
 }
 
-/* A lane whose first chunk links to @link is read to there; lane 1 goes on. */
+/* Lane 0, whose first chunk links to @link, is read up to the link; lane 1 is not affected. */
 static void expect_broken_at(uint32_t link)
 {
 	uint64_t ticks = 0;
@@ -641,7 +641,7 @@ static void expect_broken_at(uint32_t link)
 	put_event(0, ++ticks, 1);
 	CHECK_EQ(look().events, CTP_CHUNK_RECORDS + 1);
 	CHECK_EQ(drain.totals.broken, 1);
-	CHECK_EQ(drain.totals.garbage, 2); /* the link, and the event behind it */
+	CHECK_EQ(drain.totals.garbage, 2); /* the link, and the event after it */
 	put_event(0, ++ticks, 1);
 	put_event(1, ticks, 2);
 	CHECK_EQ(look().events, 1);
@@ -797,7 +797,7 @@ static void events_of_many_lanes_are_in_one_order(void)
 	}
 	look();
 	CHECK_EQ(nr_events, 4000);
-	/* Within a look; later ones may have what was published late. */
+	/* Within a poll; later polls may find events that were published late. */
 	for (k = 3501; k < 4000; k++)
 		CHECK(events[k].ev.ts >= events[k - 1].ev.ts ||
 		      events[k].lane == events[k - 1].lane);
@@ -824,7 +824,7 @@ static void in_one_look_the_order_is_that_of_time(void)
 	drain_close(&drain);
 }
 
-/* A coroutine's next event is a tick later, though in nanoseconds it is the same time. */
+/* A coroutine's next event is one tick later, though in nanoseconds the time is the same. */
 static void a_tick_is_enough_to_come_later(void)
 {
 	uint32_t k;
@@ -858,7 +858,9 @@ static void lane_by_lane_each_is_in_order(void)
 	drain_close(&drain);
 }
 
-/* ---- lanes come and go ----------------------------------------------------------------------- */
+/*
+ * ---- lanes are opened and closed --------------------------------------------------------------
+ */
 
 static void a_closed_lane_is_free_once_it_is_read(void)
 {
@@ -1004,7 +1006,7 @@ static void records_that_cannot_be_are_counted_and_passed(void)
 	CHECK_EQ(look().events, 1);
 	CHECK_EQ(drain.totals.garbage, nr);
 	CHECK_EQ(drain.totals.broken, 0);
-	/* Its second record is not there. */
+	/* Its second record is missing. */
 	put(0, 3, 1, CTP_REC_SUSPEND | CTP_REC_HAS_MORE);
 	publish(0);
 	CHECK_EQ(look().events, 0);
@@ -1012,7 +1014,7 @@ static void records_that_cannot_be_are_counted_and_passed(void)
 	drain_close(&drain);
 }
 
-/* Records that belong together lie in one chunk. */
+/* Records that belong together are in one chunk. */
 static void a_record_cut_by_the_end_of_its_chunk_is_garbage(void)
 {
 	uint64_t ticks = 0;
@@ -1054,7 +1056,7 @@ static void counts_of_the_region_that_cannot_be_are_not_believed(void)
 	bed_ext.sites.refused = 7;
 	look();
 	bed_ext.homeless = UINT64_C(1) << 60;
-	bed_ext.homeless_marks = 7; /* less than it was */
+	bed_ext.homeless_marks = 7; /* a count that decreased */
 	bed_ext.last_id = UINT64_MAX;
 	bed_ext.lives.refused = UINT64_C(1) << 50;
 	bed_ext.sites.refused = 3;
@@ -1065,7 +1067,7 @@ static void counts_of_the_region_that_cannot_be_are_not_believed(void)
 	CHECK_EQ(drain.totals.coroutines, 100);
 	CHECK_EQ(drain.totals.unborn, 6);
 	CHECK_EQ(drain.totals.lost_sites, 7);
-	CHECK_EQ(drain.totals.garbage, 5); /* each once, not at every look */
+	CHECK_EQ(drain.totals.garbage, 5); /* each once, not at every poll */
 	drain_close(&drain);
 }
 
@@ -1095,7 +1097,7 @@ static void sites_are_told_once_before_the_events_that_name_them(void)
 	put_site(0, "a.c", 10, true);
 	put_event(0, 1, 1);
 	look();
-	put_site(1, NULL, 20, true); /* texts that fill their room have no end */
+	put_site(1, NULL, 20, true); /* texts that fill their field have no terminating zero */
 	put_event(0, 2, 1);
 	look();
 	CHECK_EQ(nr_sites, 2);

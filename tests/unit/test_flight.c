@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_flight.c - a flight recorder gives back exactly the newest, and counts the rest.
+ * test_flight.c - a flight recorder returns exactly the newest events, and counts the rest.
  *
- * Random events go in; a plain list keeps them all.  What comes out must be the end of
- * that list, field by field, but for births that outlived their segment.
+ * Random events are recorded, and kept in a plain list as well.  The output must be the end
+ * of that list, field by field, except for create events that outlived their segment.
  */
 #include "ctp/flight.h"
 
@@ -33,13 +33,13 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* Small ones are likelier, but every size comes. */
+/* Small numbers are likelier, but every size occurs. */
 static uint64_t any_number(void)
 {
 	return next_random() >> (next_random() % 64);
 }
 
-/* ---- going in --------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------ */
 
 static void make_event(struct kept *k)
 {
@@ -87,7 +87,7 @@ static void put(struct flight *f, const struct kept *k)
 	trace_put_event(&f->writer, k->lane, &k->ev);
 }
 
-/* ---- coming out ------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------- */
 
 struct check {
 	size_t at; /* in the model, of the next event */
@@ -207,7 +207,7 @@ static void keeps_everything_as_long_as_there_is_room(void)
 	flight_close(&f);
 }
 
-/* No births: then what comes out is the very end of what went in. */
+/* Without create events the output is exactly the end of the input. */
 static void forgets_the_oldest_first_and_counts_to_the_event(void)
 {
 	static const uint64_t sizes[] = { FLIGHT_LEAST, 100000, 1 << 20 };
@@ -242,7 +242,7 @@ static void forgets_the_oldest_first_and_counts_to_the_event(void)
 			}
 		}
 		CHECK(f.totals.forgotten > 0);
-		/* No more is given up than a segment and what did not fit its end. */
+		/* At most one segment is given up, and what did not fit into its end. */
 		CHECK(flight_used(&f) > f.size - f.size / 8);
 		flight_close(&f);
 	}
@@ -268,7 +268,7 @@ static void life_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	(void)lane;
 	CHECK(ev->ts > l->last_ts);
 	l->last_ts = ev->ts;
-	/* Nothing comes before its birth. */
+	/* No event comes before its coroutine's create event. */
 	CHECK(ev->kind == TRACE_BIRTH || l->born[ev->probe_id]);
 	if (ev->kind != TRACE_BIRTH)
 		return;
@@ -279,7 +279,7 @@ static void life_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	l->births++;
 }
 
-/* Coroutines come and go; each that is met in the recorder has its birth there. */
+/* Coroutines are created and destroyed; each one in the recorder has its create event there. */
 static void a_birth_is_kept_until_the_end_is_forgotten(void)
 {
 	const struct flight_sink to = { life_lane, life_event, out_gap, out_horizon,
@@ -307,14 +307,14 @@ static void a_birth_is_kept_until_the_end_is_forgotten(void)
 		for (k = 0; k < 200; k++) {
 			trace_event_init(&ev);
 			ev.kind = k % 2 ? TRACE_SUSPEND : TRACE_RESUME;
-			ev.probe_id = k % 20 ? id : id / 2 * 2 | 1; /* an odd one lives on */
+			ev.probe_id = k % 20 ? id : id / 2 * 2 | 1; /* odd: never destroyed */
 			if (ev.probe_id > id)
 				ev.probe_id = id;
 			ev.ts = ts++;
 			ev.tid = 1000;
 			trace_put_event(&f.writer, 0, &ev);
 		}
-		if (id % 2) /* those never end */
+		if (id % 2) /* those are never destroyed */
 			continue;
 		trace_event_init(&ev);
 		ev.kind = TRACE_END;
@@ -330,7 +330,7 @@ static void a_birth_is_kept_until_the_end_is_forgotten(void)
 	CHECK(f.totals.forgotten > 0 && f.births.nr > 100);
 	for (id = 1; id < 2000; id += 2)
 		CHECK(l.born[id]);
-	CHECK(!l.born[2]); /* of those that ended only the last */
+	CHECK(!l.born[2]); /* of the destroyed ones only the last */
 	CHECK(l.born[1998]);
 	flight_close(&f);
 }

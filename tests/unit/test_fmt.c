@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fmt.c - numbers come out as printf writes them, and back as they were.
+ * test_fmt.c - numbers are formatted as by printf, and parsed back to the same value.
  *
- * Every boundary where the number of digits or the way through the code changes, and
+ * Every boundary where the number of digits or the path in the code changes, and
  * a few million numbers of every length.
  */
 #include "base/fmt.h"
@@ -108,7 +108,7 @@ static void formats_all_four_digit_numbers(void)
 		check_number(v);
 }
 
-/* As the scanners want it: readable behind the end. */
+/* As the scanners need it: readable behind the end. */
 static const char *padded(const char *text)
 {
 	static char buf[128];

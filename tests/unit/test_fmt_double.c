@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fmt_double.c - the text reads back as the same number, and no shorter one does.
+ * test_fmt_double.c - the text parses to the same number, and no shorter text does.
  *
- * The yardstick is the C library: strtod() for reading back, and "%.*g" with growing
+ * The reference is the C library: strtod() for parsing, and "%.*g" with growing
  * precision for the fewest digits that do.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_follow.c - a trace that is still being written is read as it grows, and in the end all
- * of it was read, in the order in which the finished trace has it.
+ * test_follow.c - a trace is read while it is written, and in the end all of it was read, in
+ * the order of the finished trace.
  *
  * The writer is the real one, with the lock that a collector holds; in one test it is another
  * process that writes as fast as it can, so that the files change under the reader.
@@ -71,12 +71,12 @@ static void close_writer(struct trace_writer *w)
 	CHECK_EQ(facts.code, 0);
 }
 
-/* The @i-th of a run: a new site now and then, before the events that name it. */
+/* Item @i of a run: a new site now and then, before the events that name it. */
 static void put_some(struct trace_writer *w, uint64_t i, uint64_t *ts)
 {
 	struct trace_event ev;
 
-	*ts += 1 + next_random() % 1000; /* of one time, either order is right */
+	*ts += 1 + next_random() % 1000; /* events of the same time may be in either order */
 	ev = any_event(*ts);
 	ev.site = (uint32_t)(i / 500);
 	if (i % 500 == 0 && i)
@@ -88,14 +88,14 @@ static void put_some(struct trace_writer *w, uint64_t i, uint64_t *ts)
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-/* What was read: enough of each item to see that two readings are the same. */
+/* What was read: enough of each item to compare two readings. */
 struct reading {
 	uint64_t *marks; /* of events and gaps, in order */
 	size_t nr, room;
 	uint64_t types[NR_TRACE_ITEM_TYPES];
 	uint32_t sites; /* reported so far */
 	bool totals;
-	uint64_t while_growing; /* items that came while it was being written */
+	uint64_t while_growing; /* items that arrived while the trace was being written */
 	size_t kill_at;         /* kill the victim after this many reads; 0: do not */
 	pid_t victim;
 };
@@ -140,7 +140,7 @@ static void note(struct reading *r, const struct trace_item *item)
 	r->marks[r->nr++] = mark_of(item);
 }
 
-/* All there is for now; what trace_next() said last. */
+/* Read all that is available; returns the last result of trace_next(). */
 static int read_on(struct trace_reader *reader, struct reading *r)
 {
 	struct trace_item item;
@@ -222,7 +222,7 @@ static void gives_what_the_finished_trace_has_in_its_order(void)
 	free(r.marks);
 }
 
-/* Another process writes; @killed: until we kill it. */
+/* Another process writes; @killed: until the test kills it. */
 static void follow_a_process(bool killed)
 {
 	struct trace_reader *reader;
@@ -265,7 +265,7 @@ static void follow_a_process(bool killed)
 	CHECK_EQ(rc, 0);
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK_EQ(r.totals, !killed);
-	/* A write that a kill cut short leaves half a line, at most one in each file. */
+	/* A write cut short by a kill leaves half a line, at most one in each file. */
 	CHECK(trace_reader_stats(reader)->lines.garbage <= killed);
 	CHECK(trace_reader_stats(reader)->sidecar.garbage <= killed);
 	trace_reader_close(reader);
@@ -312,7 +312,7 @@ static void half_a_line_is_none_yet(void)
 	put_raw(fd, whole_line + 40, sizeof(whole_line) - 1 - 40);
 	CHECK_EQ(read_on(reader, &r), -EAGAIN);
 	CHECK_EQ(r.nr, 1);
-	/* On a full disk half a line is taken back; it was never there. */
+	/* On a full disk half a line is removed again. */
 	end = lseek(fd, 0, SEEK_CUR);
 	put_raw(fd, whole_line, 40);
 	CHECK_EQ(read_on(reader, &r), -EAGAIN);
@@ -365,7 +365,7 @@ static void a_line_that_is_too_long_passes_in_pieces(void)
 	free(r.marks);
 }
 
-/* Events of the sidecar whose lines are not there yet wait for them, but not for ever. */
+/* Events of the sidecar whose lines are missing wait for them, but not for ever. */
 static void what_was_told_waits_for_its_lines(void)
 {
 	struct trace_writer *w = open_writer();

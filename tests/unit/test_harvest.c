@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_harvest.c - cursors over stations: order, exact loss, two disciplines, garbage.
+ * test_harvest.c - cursors over stations: order, exact loss, two orders of stores, corrupt slots.
  *
  * The region is plain memory here and the writer a function, so every state that a
- * scan can come upon is made by hand.  Races with real writers are in tests/stress.
+ * scan can find is made by hand.  Races with real writers are in tests/stress.
  */
 #include <corotracer/slot.h>
 
@@ -44,7 +44,7 @@ static void begin(void)
 	CHECK_EQ(harvest_open(&h, &region.header, ctp_stations(&region.header), STATIONS, keep,
 			      NULL, &err),
 		 0);
-	h.start_ns -= NS_PER_SEC; /* a second ago: a thousand million events are believable */
+	h.start_ns -= NS_PER_SEC; /* a second ago: a thousand million events are plausible */
 	region.header.allocated_count = 1;
 	for (i = 0; i < STATIONS; i++) {
 		station(i)->probe_id = 100 + i;
@@ -53,7 +53,7 @@ static void begin(void)
 	}
 }
 
-/* Station 0 is that of a program that knows no extension. */
+/* Station 0 belongs to a program without the extension. */
 static void begin_foreign(void)
 {
 	begin();
@@ -70,13 +70,13 @@ static struct harvest_scan scan(void)
 	return out;
 }
 
-/* Event k as a cTP 0.x writer (0.2 order) stores it; the payload identifies k. */
+/* Event k as a cTP 0.x writer with odd and even marks stores it; the payload identifies k. */
 static void write_002(uint32_t i, uint64_t k)
 {
 	ctp_slot_write(&station(i)->slots[k % 8], 2 * (k / 8) + 2, 1000 + k, 7, k, k % 2);
 }
 
-/* Event k (from 0) as seed 000 has it: seq k + 1, stored last. */
+/* Event k (from 0) as a cTP 0.x writer with a plain count stores it: seq k + 1, stored last. */
 static void write_000(uint32_t i, uint64_t k)
 {
 	struct ctp_epoch *slot = &station(i)->slots[(k + 1) % 8];
@@ -197,7 +197,7 @@ static void goes_on_behind_a_seq_that_cannot_be(void)
 {
 	uint64_t i, k;
 
-	/* All powers of two that are too large, and what is near them. */
+	/* All powers of two that are too large, and their neighbours. */
 	for (i = 34 * 8; i < 64 * 8; i++) {
 		uint64_t bad = ((uint64_t)1 << i / 8) + i % 8 - 4;
 
@@ -209,7 +209,7 @@ static void goes_on_behind_a_seq_that_cannot_be(void)
 		CHECK_EQ(nr_got, 7);
 		CHECK_EQ(h.totals.written, 8);
 		CHECK_EQ(h.totals.garbage, 1);
-		/* The writer goes on and puts the slot right. */
+		/* The writer continues and overwrites the slot. */
 		for (; k < 16; k++)
 			write_002(0, k);
 		scan();
@@ -242,7 +242,7 @@ static void does_not_believe_a_lone_seq(void)
 static void waits_for_the_first_event_to_tell_whose_it_is(void)
 {
 	begin_foreign();
-	station(0)->slots[0].seq = 1; /* the mark is seen, the extension not yet */
+	station(0)->slots[0].seq = 1; /* the mark is visible, the extension is not yet */
 	scan();
 	ctp_station_ext(station(0))->magic = CTP_EXT_MAGIC;
 	write_002(0, 0);
@@ -256,7 +256,7 @@ static void sets_aside_what_cannot_be_an_event(void)
 {
 	begin();
 	ctp_slot_write(&station(0)->slots[0], 2, 0, 7, 0, 1);    /* no time */
-	ctp_slot_write(&station(0)->slots[1], 2, 1001, 7, 1, 9); /* neither active nor not */
+	ctp_slot_write(&station(0)->slots[1], 2, 1001, 7, 1, 9); /* neither active nor inactive */
 	write_002(0, 2);
 	scan();
 	CHECK_EQ(nr_got, 1);
@@ -316,7 +316,7 @@ static void tells_seed_002_however_late_it_comes(void)
 	}
 }
 
-/* Its last slot but one done, a seed 000 writer may be overwriting the oldest, unmarked. */
+/* After its last slot but one, a cTP 0.x writer may be overwriting the oldest slot, unmarked. */
 static void doubts_the_oldest_slot_of_seed_000_until_it_is_quiet(void)
 {
 	struct harvest_scan out;
@@ -356,7 +356,7 @@ static void never_takes_a_slot_that_seed_000_is_overwriting(void)
 	harvest_close(&h);
 }
 
-/* It died between its stores, or was stopped for longer than anybody waits. */
+/* It died between its stores, or was stopped for longer than the collector waits. */
 static void knows_half_an_event_of_seed_000_by_its_time(void)
 {
 	uint64_t k;

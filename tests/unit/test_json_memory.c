@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json_memory.c - an allocation fails inside the JSON parser: the reader says so, and calls
- * no line garbage for it.
+ * test_json_memory.c - an allocation fails inside the JSON parser: the reader reports that, and
+ * does not count a line as corrupt.
  *
  * jansson takes its memory from a function of this test, which fails at the allocation that the
  * test names.  Each case is run with every allocation of its work failing in turn.
@@ -36,7 +36,7 @@ static void write_file(const char *name, const char *text)
 	CHECK_EQ(fclose(f), 0);
 }
 
-/* Reads the trace to its end: 0 or the error.  What was garbage is in *@garbage. */
+/* Reads the trace to its end: 0 or the error. *@garbage is the number of corrupt lines. */
 static int read_trace(uint64_t *events, uint64_t *garbage, struct err *err)
 {
 	struct trace_reader *r = trace_reader_open(path, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_writer.c - what comes out is JSON, whatever goes in, and failures stick. */
+/* test_json_writer.c - the output is JSON for any input, and failures stick. */
 #include "base/json_writer.h"
 
 #include <errno.h>
@@ -238,7 +238,7 @@ static void remembers_that_the_disk_was_full(void)
 	fclose(full);
 }
 
-/* The other way for strangers' strings to reach a person. */
+/* The other way for untrusted strings to reach a terminal. */
 static void shows_no_control_characters_to_a_terminal(void)
 {
 	char *text = NULL;

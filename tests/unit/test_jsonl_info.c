@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_jsonl_info.c - `corotracer info`: totals, doubts and exit status, for people and as JSON. */
+/* test_jsonl_info.c - `corotracer info`: totals, doubts and exit status, as text and as JSON. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ static char text[65536];
 
 /* ---- helpers ------------------------------------------------------------- */
 
-/* Run the command with @fd as the given stream; what it writes goes to text[]. */
+/* Run the command with @stream redirected; the output goes to text[]. */
 static int run_captured(int stream, int argc, char **argv)
 {
 	int saved = dup(stream), fd = open(captured, O_RDWR | O_CREAT | O_TRUNC, 0600), status;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_jsonl_reader.c - every event comes back as it was, and garbage is counted, never fatal. */
+/*
+ * test_jsonl_reader.c - every event is read as it was written; corrupt lines are counted, never
+ * fatal.
+ */
 #include "trace/jsonl_reader.h"
 
 #include <errno.h>
@@ -36,7 +39,7 @@ static uint64_t random_number(void)
 	return next_random() >> next_random() % 64;
 }
 
-/* The folder of the fixtures is the neighbour of this file's. */
+/* The fixtures are in the directory next to this file's. */
 static const char *fixture(const char *name)
 {
 	static char path[4096];
@@ -167,7 +170,7 @@ static void says_what_is_wrong(void)
 		  "ts is 0");
 }
 
-/* Whatever the fast way takes, the slow way takes alike. */
+/* The fast parser and the slow parser accept the same lines. */
 static void both_ways_agree(void)
 {
 	char text[256 + LINES_SLACK];
@@ -219,7 +222,7 @@ static void both_ways_agree(void)
 	}
 }
 
-/* One byte changed: whatever becomes of it, the two ways say the same. */
+/* One byte changed: both parsers give the same result. */
 static void both_ways_agree_on_damaged_lines(void)
 {
 	static const char good[] = "{\"probe_id\":12345678901234567,\"tid\":4711,\"addr\":"
@@ -254,7 +257,7 @@ static void never_looks_behind_the_end_of_a_line(void)
 		char text[sizeof(good) + LINES_SLACK] = "";
 		struct trace_event ev;
 
-		/* The rest of the line is there, but it is the next line. */
+		/* The rest of the line exists, but as the next line. */
 		memcpy(text, good, sizeof(good));
 		text[cut] = '\n';
 		CHECK(!jsonl_parse_ours(text, cut, &ev));
@@ -419,7 +422,7 @@ static void counts_all_garbage_and_remembers_the_first(void)
 	jsonl_reader_close(&r);
 }
 
-/* A line of @size bytes that is an event, by spaces inside. */
+/* A line of @size bytes that is an event, padded with spaces inside. */
 static void add_wide_line(char *text, size_t *at, size_t size)
 {
 	size_t start = *at;
@@ -459,7 +462,7 @@ static void reads_lines_up_to_a_mebibyte_and_skips_longer_ones(void)
 	free(text);
 }
 
-/* Lines whose ends fall on every place around the end of the buffer. */
+/* Lines whose ends fall on every position around the end of the buffer. */
 static void reads_lines_across_the_ends_of_its_buffer(void)
 {
 	char *text = malloc(1024 * 1024);

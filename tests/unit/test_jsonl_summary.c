@@ -41,7 +41,7 @@ static void gives_the_number_of_who_left_to_another(void)
 	coro_ids_leave(&ids, 7, 3);
 	CHECK_EQ(coro_ids_enter(&ids, 7, 3), 1);
 	CHECK_EQ(coro_ids_count(&ids), 4);
-	/* A million one after the other, a hundred at a time, take the room of a hundred. */
+	/* A million one after the other, a hundred at a time, need the memory of a hundred. */
 	for (i = 100; i < 1000100; i++) {
 		CHECK(coro_ids_enter(&ids, i, TRACE_NO_STATION) < 110);
 		coro_ids_leave(&ids, i - 100, TRACE_NO_STATION);
@@ -116,7 +116,7 @@ static void counts_names_and_sorts_them(void)
 	char name[16];
 	int i, k;
 
-	/* Name k has k bearers; more names than are shown. */
+	/* k coroutines have name k; more names than are shown. */
 	for (k = 1; k <= 30; k++) {
 		snprintf(name, sizeof(name), "name %d", k);
 		for (i = 0; i < k; i++)
@@ -183,7 +183,7 @@ static void counts_lives_by_their_events(void)
 	for (i = 1; i <= 1000; i++) {
 		add_life(&s, i, TRACE_BIRTH, 0, "worker");
 		add_life(&s, i, TRACE_RESUME, 0, NULL);
-		if (i % 4 == 1) /* ends, and its frame goes later */
+		if (i % 4 == 1) /* ends, and its frame is freed later */
 			add_life(&s, i, TRACE_END, 0, NULL);
 		if (i % 4 == 1 || i % 4 == 2) /* is destroyed, ended or not */
 			add_life(&s, i, TRACE_DESTROY, 0, NULL);
@@ -202,7 +202,7 @@ static void counts_lives_by_their_events(void)
 	CHECK_EQ(s.events, 1000);
 	CHECK_EQ(s.others, 1000 + 250 + 500 + 250);
 	CHECK(s.nr_losers > 0 && s.worst[0].lost == 1 && s.worst[0].station == TRACE_NO_STATION);
-	/* What the one that is left did last is known, those that are gone are not in the way. */
+	/* The last state of the remaining one is known, and the destroyed ones do not count. */
 	CHECK_EQ(s.alive[0].last.state, TRACE_STATE_RUNNING);
 	CHECK(s.last_room <= 1024);
 	summary_release(&s);

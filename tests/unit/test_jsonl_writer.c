@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jsonl_writer.c - lines to the byte, and exact counts whatever the output does.
+ * test_jsonl_writer.c - exact bytes of each line, and exact counts for any failure of the output.
  *
  * Event n of a test has n as its seq, so that a line that is missing or twice in the
  * file shows.
@@ -201,7 +201,7 @@ static void writes_the_smallest_and_the_largest_event(void)
 	check_line(&large);
 }
 
-/* One field of an event at a time near a power of ten, the others as they were. */
+/* One field of an event at a time near a power of ten, the others unchanged. */
 static void disturb(struct trace_event *ev)
 {
 	uint64_t value = next_random() >> next_random() % 64, ten = 1;
@@ -242,14 +242,14 @@ static void disturb(struct trace_event *ev)
 		ev->addr = value;
 		break;
 	default:
-		/* What mostly happens: a little later, the other state. */
+		/* The common case: a little later, the other state. */
 		ev->ts += next_random() % 100000000;
 		ev->is_active = !ev->is_active;
 		break;
 	}
 }
 
-/* Kept pieces of earlier lines must never show up where they do not belong. */
+/* Cached pieces of earlier lines must never appear in a wrong line. */
 static void writes_random_events_as_printf_does(void)
 {
 	struct trace_event ev = event_number(1);
@@ -278,7 +278,9 @@ static void writes_random_events_as_printf_does(void)
 	free(theirs);
 }
 
-/* Found by the fuzzer: 5 is not far behind 2^64 - 1, if one counts round the corner. */
+/*
+ * Found by the fuzzer: 5 is not shortly after 2^64 - 1, though their unsigned difference is small.
+ */
 static void never_takes_a_wrapped_time_for_a_near_one(void)
 {
 	static const uint64_t times[] = { UINT64_MAX,    5, UINT64_MAX,        99999999, 100000000,
@@ -333,7 +335,7 @@ static void limit_file_size(rlim_t limit)
 	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &r), 0);
 }
 
-/* @nr events into a file that may not grow beyond @limit, behind @before. */
+/* @nr events into a file that must not grow beyond @limit, after @before. */
 static void check_limit(rlim_t limit, const char *before, int flags, uint64_t nr)
 {
 	struct jsonl_writer w;
@@ -361,7 +363,7 @@ static void check_limit(rlim_t limit, const char *before, int flags, uint64_t nr
 	check_file(path, before, w.written);
 	CHECK(stat(path, &st) == 0 && (rlim_t)st.st_size <= limit);
 	CHECK_EQ(w.bytes + strlen(before), st.st_size);
-	/* And no line that would have fitted is missing. */
+	/* No line that would have fitted is missing. */
 	CHECK(limit - (rlim_t)st.st_size < 256);
 }
 
@@ -403,7 +405,7 @@ static void counts_everything_after_a_failure_as_unwritten(void)
 	written = w.written;
 	CHECK(written > 0 && written < 50);
 	CHECK_EQ(w.written + w.unwritten, 50);
-	/* There is room again, but a trace with a hole in it is worse than a short one. */
+	/* There is room again, but a trace with a hole is worse than a short one. */
 	put_numbers(&w, 50, 20050);
 	CHECK_EQ(jsonl_flush(&w), -EFBIG);
 	CHECK_EQ(jsonl_close(&w, &err), -EFBIG);
@@ -435,7 +437,7 @@ static bool write_text(const char *name, const char *text)
 	return file && fputs(text, file) >= 0 && fclose(file) == 0;
 }
 
-/* Mounts of our own: as root, or as root of a namespace of our own. */
+/* A private mount namespace: as root, or as root of a user namespace. */
 static bool unshare_mounts(void)
 {
 	char uid_map[32], gid_map[32];
@@ -451,7 +453,7 @@ static bool unshare_mounts(void)
 	       mount("tmpfs", dir, "tmpfs", 0, "size=512k") == 0;
 }
 
-/* In a child: a file system that is really full half-way. */
+/* In a child: a file system that becomes full half-way. */
 static int fill_a_tmpfs(void)
 {
 	struct jsonl_writer w;
@@ -503,7 +505,7 @@ static void *read_pipe(void *arg)
 
 	while (r->got < r->stop_after && (n = read(r->fd, buf, sizeof(buf))) != 0) {
 		if (n < 0)
-			continue; /* the timer's signal found this thread */
+			continue; /* the timer's signal interrupted this thread */
 		if (r->copy)
 			fwrite(buf, 1, (size_t)n, r->copy);
 		r->got += (size_t)n;
@@ -530,7 +532,7 @@ static void counts_exactly_when_the_reader_goes_away(void)
 	CHECK_EQ(jsonl_close(&w, &err), -EPIPE);
 	pthread_join(thread, NULL);
 	CHECK_EQ(w.written + w.unwritten, 50000);
-	/* Whatever the reader took was counted; the rest is at most what fits into a pipe. */
+	/* All that the reader took was counted; the rest is at most what fits into a pipe. */
 	CHECK(w.bytes >= reader.got && w.bytes <= reader.got + 1024 * 1024);
 	CHECK(w.written >= 300000 / 160 && w.written < 50000);
 }
@@ -540,7 +542,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Half-full pipes give short writes, the timer interrupts them, O_NONBLOCK refuses them. */
+/* Half-full pipes give short writes, the timer interrupts them, O_NONBLOCK rejects them. */
 static void loses_nothing_to_signals_and_slow_readers(void)
 {
 	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = { 0 };
@@ -586,10 +588,10 @@ static void leaves_a_closed_pipe_as_it_is(void)
 	CHECK_EQ(jsonl_close(&w, &err), -EPIPE);
 	CHECK_EQ(w.written, 10);
 	CHECK_EQ(w.unwritten, 10);
-	CHECK(!w.cut); /* nothing of the second ten went out */
+	CHECK(!w.cut); /* nothing of the second ten was written */
 }
 
-/* A pipe that takes less than the buffer, and a reader that leaves in the middle. */
+/* A pipe with less room than the buffer, and a reader that closes it in the middle. */
 static void says_when_the_output_ends_inside_a_line(void)
 {
 	struct pipe_reader reader = { .stop_after = 5000 };
@@ -607,7 +609,7 @@ static void says_when_the_output_ends_inside_a_line(void)
 	CHECK_EQ(jsonl_close(&w, &err), -EPIPE);
 	pthread_join(thread, NULL);
 	CHECK_EQ(w.written + w.unwritten, 2000);
-	/* A pipe is filled by the page, and no line of these ends with one. */
+	/* A pipe is filled in pages, and no line of these ends at a page. */
 	CHECK(w.cut);
 }
 

@@ -39,7 +39,7 @@ static void puts_those_at_one_place_together(void)
 	for (i = 0; i < 47; i++)
 		add(&l, i, i % 2 ? "odd" : NULL, waits(TRACE_REASON_IO_READ, 1000 - i, 40 - i % 20),
 		    2);
-	/* The same place for another reason, and without a place. */
+	/* The same site for another reason, and without a site. */
 	add(&l, 101, NULL, waits(TRACE_REASON_IO_WRITE, 7, 3), 2);
 	add(&l, 102, NULL, waits(TRACE_REASON_IO_READ, 8, 3), 0);
 	CHECK_EQ(l.nr, 4);
@@ -54,7 +54,7 @@ static void puts_those_at_one_place_together(void)
 	CHECK(!top(&l, 0)->has_more_resources);
 	CHECK_EQ(top(&l, 0)->nr_names, LEFTOVER_NAMES);
 	CHECK_STR(top(&l, 0)->names[0], "odd");
-	/* Of those with as many the one that waits longest. */
+	/* Of equal groups the one with the longest wait comes first. */
 	CHECK_EQ(top(&l, 1)->last.ts, 5);
 	CHECK_EQ(top(&l, 2)->last.ts, 7);
 	CHECK_EQ(top(&l, 3)->last.ts, 8);
@@ -85,7 +85,7 @@ static void goes_by_the_address_where_there_is_no_place(void)
 	leftovers_release(&l);
 }
 
-/* Keys that run into each other on purpose: the groups stay apart. */
+/* Keys that collide on purpose: the groups stay separate. */
 static void is_not_confused_by_addresses_made_for_it(void)
 {
 	struct summary_last last = { .state = TRACE_STATE_SUSPENDED, .ts = 1 };
@@ -93,7 +93,7 @@ static void is_not_confused_by_addresses_made_for_it(void)
 	uint64_t i;
 
 	for (i = 0; i < 200; i++) {
-		/* Shifted by one, the top bit is lost: pairs have one key. */
+		/* Shifted by one, the top bit is lost: pairs share one key. */
 		last.addr = (i % 100) | (i % 2 ? UINT64_C(1) << 63 : 0);
 		add(&l, i, NULL, last, 0);
 		add(&l, i, NULL, last, i % 100 + 1);

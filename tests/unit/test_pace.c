@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pace.c - when to look again: seldom enough to cost nothing, often enough to lose little. */
+/* test_pace.c - the poll interval: long enough to cost little, short enough to lose little. */
 #include "base/clock.h"
 #include "check.h"
 #include "ctp/pace.h"
@@ -41,7 +41,7 @@ static void hurries_after_a_loss(void)
 	CHECK_EQ(pace_next(&p, &lossy, NS_PER_MS, 1000), 0);
 }
 
-/* Between two full looks a hot station may seem empty; waiting then would lose the rest. */
+/* Between two full polls a hot station may seem empty; waiting then would lose the rest. */
 static void stays_in_a_hurry_for_a_while_and_no_longer(void)
 {
 	struct harvest_scan lossy = { .events = 1, .lost = 1, .deepest = 2 };

@@ -41,7 +41,7 @@ static void open_pool(uint32_t limit, uint32_t committed)
 	nr_grown = 0;
 }
 
-/* Memory for two more at a time. */
+/* Commits memory for two more units at a time. */
 static int grow(void *ctx, struct ctp_arena *a)
 {
 	/* (K) pairs with the release in ctp_pool_committed(). */
@@ -138,7 +138,7 @@ static void every_step_changes_the_tag(void)
 	CHECK(pool.free == 4);
 }
 
-/* ---- what others may have written -------------------------------------------------- */
+/* ---- corrupt pools ----------------------------------------------------------------- */
 
 static void numbers_beyond_the_pool_are_not_followed(void)
 {
@@ -146,10 +146,10 @@ static void numbers_beyond_the_pool_are_not_followed(void)
 
 	open_pool(8, 8);
 	pool.free = 9;
-	CHECK_EQ(ctp_pool_take(&arena, grow, NULL), 1); /* from the end, then */
+	CHECK_EQ(ctp_pool_take(&arena, grow, NULL), 1); /* from the end of the pool */
 	pool.free = UINT64_MAX;
 	CHECK_EQ(ctp_pool_take(&arena, grow, NULL), 2);
-	/* A link that leads out: had is the unit itself, and then none. */
+	/* A link that leads outside: the pop returns the unit itself, and then nothing. */
 	pool.free = 5;
 	units[4].link = 0xdeadbeef;
 	number = ctp_pool_take(&arena, grow, NULL);
@@ -160,7 +160,7 @@ static void numbers_beyond_the_pool_are_not_followed(void)
 	pool.used = 8;
 	pool.committed = UINT32_MAX;
 	CHECK_EQ(ctp_pool_take(&arena, grow, NULL), 0);
-	/* The limit in shared memory is not asked again. */
+	/* The limit in shared memory is not read again. */
 	pool.limit = UINT32_MAX;
 	CHECK_EQ(ctp_pool_take(&arena, grow, NULL), 0);
 }
@@ -239,7 +239,7 @@ static void *race(void *arg)
 			take_one(r);
 		else
 			give_one(r);
-		/* On few cores: hand-overs in the middle of things. */
+		/* On few cores: hand-overs in the middle of an operation. */
 		if (next_random(&r->state) % 64 == 0)
 			sched_yield();
 	}
@@ -291,11 +291,11 @@ static void run_race(uint32_t limit, uint32_t committed)
 static void four_threads_never_have_the_same_unit(void)
 {
 	run_race(MOST, MOST);
-	/* Each holds five at most: never more than that many were needed. */
+	/* Each holds at most five: more were never needed. */
 	CHECK(pool.used <= NR_THREADS * HELD_MOST);
 }
 
-/* A handful of units: the same one is on top again and again, which is where ABA is. */
+/* Few units: the same one is on top again and again, which provokes ABA. */
 static void four_threads_on_three_units_never_have_the_same(void)
 {
 	run_race(3, 3);

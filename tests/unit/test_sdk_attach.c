@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sdk_attach.c - which regions a program joins, and which it leaves alone.
+ * test_sdk_attach.c - which regions a program attaches to, and which it does not touch.
  *
- * The program was not written for us: whatever the environment names, it runs on,
- * says nothing and touches no byte outside a sound region.
+ * Whatever the environment names, the program continues, prints nothing and writes no
+ * byte outside a valid region.
  */
 #include <corotracer/corotracer.h>
 
@@ -28,7 +28,7 @@ static void use_untraced(void)
 	CHECK_EQ(corotracer_enabled(), 0);
 }
 
-/* The environment is set; the program must stay untraced, and silent. */
+/* The environment is set; the program must stay untraced, and print nothing. */
 static void expect_untraced(void)
 {
 	struct quiet q;
@@ -130,7 +130,7 @@ static void a_header_without_a_station_is_refused(void)
 	expect_untraced();
 }
 
-/* A shorter file than its header says: the program would die of SIGBUS. */
+/* The file is shorter than its header says: an access would raise SIGBUS. */
 static void a_region_shorter_than_its_header_says_is_refused(void)
 {
 	struct region r;
@@ -245,7 +245,7 @@ static void beginning_a_coroutine_attaches(void)
 	CHECK_EQ(corotracer_enabled(), 1);
 }
 
-/* What belongs to a foreign collector stays as it was, but for the count. */
+/* A foreign collector's header stays unchanged, except for the count. */
 static void a_plain_header_is_left_alone(void)
 {
 	struct corotracer_coro co;

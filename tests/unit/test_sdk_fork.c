@@ -2,7 +2,7 @@
 /*
  * test_sdk_fork.c - a child never writes into its parent's stations.
  *
- * By every road to a child: fork(3), which runs handlers, and the two that run
+ * For every way to make a child: fork(3), which runs handlers, and the two that run
  * none, _Fork(3) and the bare system call.
  */
 #include <corotracer/corotracer.h>
@@ -37,7 +37,7 @@ static pid_t fork_by_system_call(void)
 
 static pid_t (*const roads[])(void) = { fork_plain, fork_without_handlers, fork_by_system_call };
 
-/* Run @body in a child made by @road, to its end. */
+/* Run @body to its end in a child made by @road. */
 static void in_child(pid_t (*road)(void), void (*body)(struct corotracer_coro *),
 		     struct corotracer_coro *co)
 {
@@ -46,7 +46,7 @@ static void in_child(pid_t (*road)(void), void (*body)(struct corotracer_coro *)
 	CHECK(pid >= 0);
 	if (pid == 0) {
 		body(co);
-		/* Not exit(): after a bare clone the C library's view is not whole. */
+		/* Not exit(): after a bare clone the C library's state is not consistent. */
 		_exit(0);
 	}
 	child_reap(pid);
@@ -69,7 +69,7 @@ static void use(struct corotracer_coro *co)
 	}
 }
 
-/* Does the kernel (or the emulator under us) wipe pages in a child? */
+/* Does the kernel (or an emulator) wipe such pages in a child? */
 static bool pages_are_wiped(void)
 {
 	int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,7 +119,7 @@ static void expect_untouched_by(void (*body)(struct corotracer_coro *))
 	CHECK_EQ(corotracer_begin(&co, "parent's"), 0);
 	use(&co);
 	for (size_t i = 0; i < sizeof(roads) / sizeof(roads[0]); i++) {
-		/* A child that wrote would also wake. */
+		/* A child that wrote an event would also wake the collector. */
 		ctp_store_relaxed(&ctp_header_ext(region.header)->sleeping, 1u);
 		before = region.stations[0];
 		in_child(roads[i], body, &co);
@@ -142,7 +142,7 @@ static void an_inherited_coroutine_does_not_die_in_the_child(void)
 	expect_untouched_by(inherited_end);
 }
 
-/* Without waking: the child's own session may wake, its inherited coroutines not write. */
+/* Without the wake-up check: the child may wake, but inherited coroutines must not write. */
 static void an_inherited_coroutine_writes_nothing_after_the_child_attached(void)
 {
 	struct ctp_station before;
@@ -202,7 +202,7 @@ static void a_childs_own_coroutine_has_a_new_station(void)
 		CHECK_EQ(region.stations[0].slots[0].tid, own_tid());
 	}
 	CHECK_EQ(region.header->allocated_count, 1 + sizeof(roads) / sizeof(roads[0]));
-	/* The parent goes on as if nothing had been. */
+	/* The parent is not affected. */
 	CHECK_EQ(corotracer_enabled(), 1);
 	own_coroutine(region.header->allocated_count);
 	corotracer_end(&co);
@@ -237,7 +237,7 @@ static void a_grandchild_is_a_process_of_its_own_too(void)
 	CHECK_EQ(region.header->allocated_count, 4);
 }
 
-/* The child found no session to inherit: it attaches as any program does. */
+/* The child inherits no session: it attaches as any program does. */
 static void child_first(struct corotracer_coro *none)
 {
 	(void)none;
@@ -274,7 +274,7 @@ static void a_child_that_finds_no_collector_is_untraced(void)
 	CHECK_EQ(station_writes(&region.stations[0]), 15);
 }
 
-/* Each process has its own connection, and the child's end does not close the parent's. */
+/* Each process has its own connection; the end of the child does not close the parent's. */
 static void child_connects(struct corotracer_coro *inherited)
 {
 	uint32_t *flag = &ctp_header_ext(region.header)->sleeping;

@@ -331,7 +331,7 @@ static void when_the_table_of_sites_is_full_events_go_on_without(void)
 /* ---- chunks, and when there are no more
  * ------------------------------------------------------------ */
 
-/* @nr transitions, each telling its number. */
+/* @nr transitions; the address of each is its number. */
 static void write_events(struct corotracer_coro *co, uint64_t from, uint64_t nr)
 {
 	for (uint64_t k = from; k < from + nr; k++)
@@ -363,7 +363,9 @@ static void what_belongs_together_is_not_cut_by_the_end_of_a_chunk(void)
 
 	open_lanes();
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
-	/* After the birth an even number is left: one more, and pairs do not fit. */
+	/*
+	 * After the create event an even number of records is left: one more, and pairs do not fit.
+	 */
 	write_events(&co, 0, 1);
 	for (k = 0; k < 3000; k++)
 		corotracer_suspend_on(&co, NULL, NULL, 0, k);
@@ -391,7 +393,7 @@ static struct shape tight(uint32_t on_full)
 static void when_a_lane_is_full_what_is_dropped_is_counted_and_told(void)
 {
 	struct corotracer_coro co, other;
-	uint64_t room = THREE_CHUNKS - 2; /* less the births */
+	uint64_t room = THREE_CHUNKS - 2; /* less the create events */
 
 	lanes_region_open(&region, tight(CTP_ON_FULL_DROP));
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
@@ -408,7 +410,7 @@ static void when_a_lane_is_full_what_is_dropped_is_counted_and_told(void)
 	CHECK_EQ(lane_nr(&region, 0)->blocked, 0);
 	CHECK_EQ(region.ext->chunks.used, 3);
 
-	/* Room again: first what is missing, then the event. */
+	/* Room again: first the gap, then the event. */
 	lane_give_back(&region, 0);
 	write_events(&co, room + 1000, 1);
 	{
@@ -433,7 +435,7 @@ static void when_a_lane_is_full_what_is_dropped_is_counted_and_told(void)
 	CHECK_EQ(region.ext->chunks.used, 3);
 }
 
-/* A pair finds no room where a single record would: nothing slips in before the gap. */
+/* A pair finds no room where a single record would: no record comes before the gap. */
 static void what_is_missing_is_told_before_all_that_comes_after_it(void)
 {
 	struct corotracer_coro co;
@@ -450,7 +452,7 @@ static void what_is_missing_is_told_before_all_that_comes_after_it(void)
 
 	lane_give_back(&region, 0);
 	write_events(&co, THREE_CHUNKS, 1);
-	last = ctp_unit(&region.chunks, 0); /* the one that was given back */
+	last = ctp_unit(&region.chunks, 0); /* the chunk that was given back */
 	CHECK_EQ(last->records[0].kind, CTP_REC_GAP);
 	CHECK_EQ(last->records[0].value, 2);
 	CHECK_EQ(last->records[1].seq, THREE_CHUNKS);
@@ -470,7 +472,7 @@ static void an_end_without_room_stays_to_be_found(void)
 				CTP_LIFE_UNREPORTED));
 	CHECK_EQ(life_nr(&region, 0)->dropped, 6);
 	CHECK_EQ(lane_nr(&region, 0)->dropped_marks, 1);
-	/* And is not given to anybody else meanwhile. */
+	/* It is not given to another coroutine meanwhile. */
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
 	CHECK(co.probe.life != life_nr(&region, 0));
 }
@@ -489,7 +491,7 @@ static void waiting_for_room_is_bounded_and_in_vain_only_once(void)
 	waited = lane_nr(&region, 0)->blocked_ns;
 	CHECK(waited >= 30000000u);
 	CHECK_EQ(lane_nr(&region, 0)->dropped, 1000);
-	/* Something was read: it is worth waiting again. */
+	/* A chunk was read: it is worth waiting again. */
 	lane_give_back(&region, 0);
 	write_events(&co, THREE_CHUNKS + 999, CTP_CHUNK_RECORDS - 1 + 10);
 	CHECK_EQ(lane_nr(&region, 0)->blocked, 2);
@@ -559,7 +561,7 @@ static void a_thread_without_a_lane_is_counted(void)
 	CHECK_EQ(region.ext->homeless_marks, 1);
 	CHECK_EQ(life_nr(&region, 0)->events, 7);
 	CHECK_EQ(life_nr(&region, 0)->dropped, 7);
-	/* The lane that found no chunk is free for the next. */
+	/* The lane that found no chunk is free for the next thread. */
 	CHECK(region.ext->lanes.used <= 2);
 }
 
@@ -570,7 +572,7 @@ static int no_more(void *ctx, struct ctp_arena *a)
 	return 0;
 }
 
-/* Where it may wait, it waits for a lane as for a chunk. */
+/* With --on-full block a thread waits for a lane as for a chunk. */
 static void a_thread_without_a_lane_waits_for_one(void)
 {
 	struct shape shape = SHAPE;
@@ -626,7 +628,7 @@ static void errno_is_kept_whatever_happens(void)
 	struct corotracer_coro co, more;
 
 	lanes_region_open(&region, tight(CTP_ON_FULL_BLOCK));
-	/* The kernel has no memory for anybody: it is not even the same file. */
+	/* Every call keeps errno, also when there are no more chunks. */
 	errno = 1234;
 	CHECK_EQ(corotracer_begin(&co, "name"), 0);
 	CHECK_EQ(errno, 1234);
@@ -667,7 +669,7 @@ static void a_thread_that_ends_gives_back_what_it_has(void)
 	pthread_join(thread, NULL);
 	CHECK_EQ(lane_nr(&region, 0)->state, CTP_LANE_CLOSED);
 	CHECK_EQ(read_lane(0), 3);
-	/* The life that it kept for its next coroutine. */
+	/* The life that the thread kept for its next coroutine. */
 	CHECK_EQ((uint32_t)region.ext->lives.free, 1);
 	CHECK_EQ(region.ext->lives.used, 1);
 }
@@ -693,14 +695,14 @@ static void *end_with_a_destructor(void *arg)
 	return NULL;
 }
 
-/* In a destructor that runs after ours: the thread has left, and comes back. */
+/* In a destructor that runs after the SDK's: the thread has left its lane, and needs one again. */
 static void events_of_a_thread_at_its_very_end_are_there(void)
 {
 	uint64_t nr = 0;
 	pthread_t thread;
 
 	open_lanes();
-	CHECK_EQ(corotracer_begin(&late, NULL), 0); /* makes our key first */
+	CHECK_EQ(corotracer_begin(&late, NULL), 0); /* creates the SDK's key first */
 	CHECK_EQ(pthread_key_create(&late_key, write_late), 0);
 	CHECK_EQ(pthread_create(&thread, NULL, end_with_a_destructor, NULL), 0);
 	pthread_join(thread, NULL);
@@ -739,7 +741,9 @@ static void a_thousand_threads_have_a_lane_each(void)
 		ids += records[0].id;
 	}
 	CHECK_EQ(ids, NR_THREADS * (NR_THREADS + 1) / 2);
-	/* Lives follow those alive at once, give or take what a thread had put by. */
+	/*
+	 * Lives are bounded by the coroutines alive at once, plus those in the stash of a thread.
+	 */
 	CHECK(region.ext->lives.used <= 2 * AT_ONCE);
 }
 
@@ -774,7 +778,7 @@ static void time_goes_forward_from_thread_to_thread(void)
 	}
 }
 
-/* A counter of few MHz stands still for many events; a coroutine's time must not run on. */
+/* A counter of few MHz stands still for many events; a coroutine's time must not run ahead. */
 static void a_hot_coroutine_does_not_run_ahead_of_the_counter(void)
 {
 	struct corotracer_coro co;
@@ -784,7 +788,7 @@ static void a_hot_coroutine_does_not_run_ahead_of_the_counter(void)
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
 	start = ctp_ticks();
 	write_events(&co, 0, THREE_CHUNKS - 1);
-	/* No more than a tenth of the time that passed, and a little. */
+	/* At most a tenth of the time that passed, and a little. */
 	CHECK(life_nr(&region, 0)->last_ticks <= ctp_ticks() + (ctp_ticks() - start) / 10 + 2000);
 }
 
@@ -932,7 +936,7 @@ static void with_membarrier_a_sleeper_is_woken_too(void)
 	CHECK_EQ(wakeups_count(conn), 1);
 }
 
-/* The whole way through chunks, full lanes and all, on the slow path. */
+/* All paths through chunks, full lanes included, on the slow path. */
 static void the_slow_path_fills_chunks_like_the_fast_one(void)
 {
 	struct shape shape = tight(CTP_ON_FULL_DROP);
@@ -978,7 +982,7 @@ static void without_a_counter_records_carry_the_clock(void)
 /* ---- regions that are not what they say
  * --------------------------------------------------------------------- */
 
-/* Traced, but by stations, and nothing behind them was touched. */
+/* Traced, but by stations; the memory behind them is unchanged. */
 static void expect_stations(void)
 {
 	struct corotracer_coro co;
@@ -1034,7 +1038,7 @@ EXPECT_STATIONS_AFTER(an_odd_offset_is_left_alone, region.ext->lives.offset += 8
 #define SANITIZED 0
 #endif
 
-/* A region as large as a real one is, with memory for hardly any of it. */
+/* A region as large as a real one, with hardly any memory committed. */
 static struct shape large(void)
 {
 	struct shape shape = SHAPE;
@@ -1065,7 +1069,7 @@ static void memory_locked_in_advance_is_not_all_of_the_region(void)
 	write_events(&co, 0, 10000);
 	CHECK(co.probe.life != NULL);
 	CHECK_EQ(read_lane(0), 10001);
-	/* Five chunks, and what a pool grows by at a time. */
+	/* Five chunks, and one growth step of a pool. */
 	CHECK(region_blocks() < 8u << 20);
 }
 

@@ -60,13 +60,13 @@ static void call_version(void)
 	corotracer_version();
 }
 
-/* A coroutine's whole life; the first call that needs it attaches. */
+/* All calls of a coroutine's life; the first call that needs it attaches. */
 static void (*const life[])(void) = {
 	call_begin,   call_suspend, call_resume, call_begin_second, call_switch, call_end,
 	call_suspend, call_resume,  call_switch, call_enabled,      call_init,   call_version,
 };
 
-static uint32_t *sleeping_flag; /* set before each call: every event has to wake */
+static uint32_t *sleeping_flag; /* set before each call: every event has to wake the collector */
 
 static void live(void)
 {
@@ -90,7 +90,7 @@ static void live_and_check_errno(void)
 	}
 }
 
-/* ---- surroundings: every kind of collector a program may meet --------------------- */
+/* ---- environments: every kind of collector ---------------------------------------- */
 
 static struct region region;
 
@@ -234,7 +234,7 @@ static void cancellation_check(void)
 	enter();
 	CHECK_EQ(pthread_create(&thread, NULL, live_while_cancelled, NULL), 0);
 	CHECK_EQ(pthread_join(thread, &result), 0);
-	/* It was cancelled, but not in one of our calls. */
+	/* It was cancelled, but not in a call of the SDK. */
 	CHECK(result == PTHREAD_CANCELED);
 	CHECK_EQ(survived, 1);
 }

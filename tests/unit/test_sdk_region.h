@@ -28,10 +28,10 @@
 
 #define UNUSED __attribute__((unused))
 
-/* What region_open() makes; the plain region of the seeds when none is given. */
+/* What region_open() makes; a plain cTP 0.x region when no flag is given. */
 enum {
 	REGION_EXT = 1,       /* announce the extensions */
-	REGION_NO_SOCKET = 2, /* CTP_SOCK_PATH names nothing */
+	REGION_NO_SOCKET = 2, /* CTP_SOCK_PATH names no socket */
 	REGION_CLOCK = 4,     /* announce that the clock is kept; the test keeps it */
 };
 
@@ -81,7 +81,7 @@ UNUSED static void scratch_make(void)
 	unsetenv(CTP_ENV_VERBOSE);
 }
 
-/* Wait for a child and hand on its failure. */
+/* Wait for a child; fails if the child failed. */
 UNUSED static void child_reap(pid_t pid)
 {
 	int status = -1;
@@ -107,7 +107,7 @@ UNUSED static void run_alone(void (*test)(void))
 	child_reap(pid);
 }
 
-/* TEST_ONLY=name in the environment: that one, without a child, for debuggers and emulators. */
+/* TEST_ONLY=name in the environment: run that test only, without a child, for debuggers. */
 UNUSED static void run_alone_or_only(const char *name, void (*test)(void))
 {
 	const char *only = getenv("TEST_ONLY");
@@ -204,13 +204,13 @@ UNUSED static int wakeups_count(int conn)
 	return count;
 }
 
-/* Writes that slot @nr of the station has had. */
+/* The number of writes to slot @nr of the station. */
 UNUSED static uint64_t slot_writes(const struct ctp_station *st, unsigned nr)
 {
 	return ctp_load_relaxed(&st->slots[nr].seq) / 2;
 }
 
-/* Events that the station has had: what the collector will say was written. */
+/* The number of events written to the station. */
 UNUSED static uint64_t station_writes(const struct ctp_station *st)
 {
 	uint64_t sum = 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_sdk_station.c - what a coroutine leaves in its station.
- */
+/* test_sdk_station.c - what a coroutine writes to its station. */
 #include <corotracer/corotracer.h>
 
 #include <pthread.h>
@@ -34,7 +32,7 @@ static void expect_event(const struct ctp_station *st, uint64_t k, uint64_t addr
 	CHECK_EQ(slot->tid, own_tid());
 }
 
-/* A station has no place for them, and the program must not notice. */
+/* A station cannot hold them, and the program must not notice. */
 static void closes_and_locks_are_left_out(void)
 {
 	struct corotracer_coro co;
@@ -145,7 +143,7 @@ static void who_finds_no_station_is_counted_and_untraced(void)
 	CHECK_EQ(r.header->allocated_count, 5);
 }
 
-/* A count that wraps would hand out stations that are in use. */
+/* A count that wraps would assign stations that are in use. */
 static void *begin_many(void *arg)
 {
 	struct corotracer_coro co;
@@ -282,7 +280,7 @@ static void *visit_once(void *arg)
 	return NULL;
 }
 
-/* A fresh thread each time: a clock just anchored against one that ran on. */
+/* A new thread each time: a newly anchored clock against one that has run for a while. */
 static void time_goes_forward_from_thread_to_thread(void)
 {
 	struct corotracer_coro co;

@@ -83,7 +83,7 @@ static void an_extended_collector_is_woken_by_its_own_flag(void)
 	struct wake_case w;
 
 	wake_open(&w, REGION_EXT);
-	/* For programs that know no extension; not ours to clear. */
+	/* For programs without the extension; the SDK must not clear it. */
 	w.region.header->tracer_sleeping = 1;
 	expect_one_byte_per_sleep(&w);
 	CHECK_EQ(w.region.header->tracer_sleeping, 1);
@@ -101,7 +101,7 @@ static void a_switch_wakes_too(void)
 	CHECK_EQ(wakeups_count(w.conn), 1);
 }
 
-/* ---- a collector that is slow, or gone ---------------------------------------- */
+/* ---- a slow or dead collector ------------------------------------------------- */
 
 static void a_full_socket_blocks_nobody(void)
 {
@@ -115,7 +115,7 @@ static void a_full_socket_blocks_nobody(void)
 	}
 	drained = wakeups_count(w.conn);
 	CHECK(drained > 0 && drained < 50000);
-	/* And when there is room again, waking works again. */
+	/* When there is room again, waking works again. */
 	fall_asleep(&w);
 	corotracer_suspend(&w.co, &w);
 	CHECK_EQ(wakeups_count(w.conn), 1);
@@ -180,7 +180,7 @@ static void the_socket_keeps_out_of_the_way(void)
 	CHECK_EQ(after, before);
 }
 
-/* The program closes our descriptor, and @fd takes its number. */
+/* The program closes the SDK's descriptor, and @fd takes its number. */
 static void replace_socket(int fd)
 {
 	int sock = sdk_socket();
@@ -203,7 +203,7 @@ static void expect_nothing_to_read(int fd)
 	CHECK_EQ(errno, EAGAIN);
 }
 
-/* Waking goes on, over a connection of its own. */
+/* Waking continues, over a new connection. */
 static void expect_woken_anew(struct wake_case *w)
 {
 	int conn;
@@ -219,7 +219,7 @@ static void expect_woken_anew(struct wake_case *w)
 	CHECK_EQ(wakeups_count(conn), 1);
 }
 
-/* A daemon closes what it did not open.  One that keeps doing so is left alone. */
+/* A daemon closes descriptors that it did not open.  After a few times the SDK gives up. */
 static void a_closed_descriptor_is_replaced_a_few_times(void)
 {
 	struct wake_case w;
@@ -251,14 +251,14 @@ static void a_socket_in_its_place_gets_no_byte(void)
 	int ends[2];
 
 	wake_open(&w, REGION_EXT);
-	/* Not of AF_UNIX's named kind, so that sdk_socket() knows ours from it. */
+	/* An unnamed socket, so that sdk_socket() can distinguish the two. */
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	replace_socket(ends[1]);
 	expect_woken_anew(&w);
 	expect_nothing_to_read(ends[0]);
 }
 
-/* Even one that leads to the very same collector: it is not ours any more. */
+/* Even one that is connected to the same collector: it is not the SDK's any more. */
 static void a_second_connection_in_its_place_gets_no_byte(void)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };

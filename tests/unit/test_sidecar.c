@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sidecar.c - the sidecar comes back as it was written, is whole lines at any time,
- * has its totals whatever the disk does, and is never trusted.
+ * test_sidecar.c - the sidecar is read as it was written, has whole lines at any time, has its
+ * totals on any disk failure, and is never trusted.
  */
 #include "trace/sidecar.h"
 
@@ -354,7 +354,7 @@ static void is_whole_lines_of_json_whenever_it_is_looked_at(void)
 	sidecar_put_totals(&w, &totals);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 	stats = read_all(&has_totals, NULL);
-	CHECK(stats.lines == 11 && has_totals); /* and no room any more */
+	CHECK(stats.lines == 11 && has_totals); /* and there is no more room */
 }
 
 static struct trace_event wake_number(uint64_t n)
@@ -368,7 +368,7 @@ static struct trace_event wake_number(uint64_t n)
 	};
 }
 
-/* As on a full disk: what is there can be written over, and nothing can be added. */
+/* As on a full disk: existing bytes can be overwritten, and none can be added. */
 static void limit_files_to(rlim_t size)
 {
 	struct rlimit limit = { size, RLIM_INFINITY };
@@ -412,7 +412,7 @@ static void gets_its_totals_in_when_nothing_else_goes_any_more(void)
 		stats = read_all(&has_totals, &last);
 		CHECK(has_totals && stats.garbage == 0);
 		check_totals(&last);
-		/* The run, the totals, and every event that is said to be in. */
+		/* The run, the totals, and every event that is counted as written. */
 		CHECK(stats.records >= w.events_written + 2);
 		CHECK(stats.records <= w.events_written + 2 + w.events_written / 100 + 1);
 		if (sizes[i] > 2000)
@@ -440,7 +440,7 @@ static void has_room_for_the_longest_totals(void)
 	CHECK(size <= SIDECAR_ROOM_SIZE);
 }
 
-/* Any field of any kind: the sidecar leaves out only what is 0. */
+/* Any field of any kind: the sidecar omits only fields that are 0. */
 static struct trace_event anything(void)
 {
 	struct trace_event ev = any_event(any_number());
@@ -636,7 +636,7 @@ static void skips_and_counts_what_it_does_not_know(void)
 	sidecar_reader_close(&r);
 }
 
-/* The folder of the fixtures is the neighbour of this file's. */
+/* The fixtures are in the directory next to this file's. */
 static const char *fixture(const char *name)
 {
 	static char buf[4096];

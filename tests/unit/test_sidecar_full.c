@@ -45,7 +45,7 @@ static uint64_t events_in_the_file(void)
 	return nr;
 }
 
-/* Writes events of @kind (NR_TRACE_KINDS: all in turn) and facts until the file is full. */
+/* Writes events of @kind (NR_TRACE_KINDS: all in turn) and other records until the file is full. */
 static void fill_with(unsigned kind, rlim_t room)
 {
 	static const struct sidecar_process process = { 7, 8, 9 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tickclock.c - a record's ticks become the time of the clock, to 10 us, in order.
+ * test_tickclock.c - a record's ticks are converted to clock time, within 10 us, in order.
  *
  * A machine is simulated: its counter runs evenly, its clock is slewed, it is suspended
  * (the counter stops or runs on, the clock stands), and reading both at once is off by
- * some hundred nanoseconds.  The collector looks as often as it does; between two looks
- * things happen, and each is converted at the look that follows it, as the drain does.
+ * some hundred nanoseconds.  The collector polls at its usual intervals; events happen between
+ * two polls, and each is converted at the poll that follows it, as the drain does.
  */
 #include "ctp/tickclock.h"
 
@@ -26,8 +26,8 @@ struct machine {
 	uint64_t now;     /* true time, ns */
 	double clock;     /* CLOCK_MONOTONIC, ns */
 	double counter;   /* ticks */
-	double ppm;       /* how much faster the clock is just now */
-	double jitter_ns; /* how far apart both may be read */
+	double ppm;       /* how much faster the clock is at present */
+	double jitter_ns; /* the error of reading both at once */
 	uint64_t random;
 };
 
@@ -67,7 +67,7 @@ static void machine_mark(struct machine *m, struct tickclock *tc)
 	tickclock_add(tc, (uint64_t)m->counter, (uint64_t)(m->clock + off));
 }
 
-/* ---- what happens between looks ---------------------------------------------------------- */
+/* ---- events between polls ----------------------------------------------------------------- */
 
 enum { A_LOOK = 20 };
 
@@ -96,13 +96,13 @@ static void watch_convert(struct watch *w, uint32_t i)
 	w->nr++;
 }
 
-/* @ns pass, with events all along; then the collector looks. */
+/* @ns pass, with events all along; then the collector polls. */
 static void watch_look(struct watch *w, struct machine *m, uint64_t ns)
 {
 	uint32_t i;
 
 	for (i = 0; i < A_LOOK; i++) {
-		/* The first just after the last look, the last just before this one. */
+		/* The first just after the last poll, the last just before this one. */
 		machine_run(m, i ? ns / A_LOOK : 10);
 		w->seen[i].ticks = (uint64_t)m->counter;
 		w->seen[i].clock = m->clock;
@@ -139,7 +139,7 @@ static void an_hour_with_a_clock_slewed_by_500_ppm_stays_within_10_us(void)
 	uint64_t k;
 
 	for (k = 0; m.now < 3600 * NS_PER_S; k++) {
-		/* Now faster, now slower, at once. */
+		/* Alternately faster and slower, without transition. */
 		if (k % 1000 == 0)
 			m.ppm = (random_part(&m) - 0.5) * 1000;
 		watch_look(w, &m, 1 + next_random(&m) % (20 * NS_PER_S / 1000));
@@ -147,7 +147,7 @@ static void an_hour_with_a_clock_slewed_by_500_ppm_stays_within_10_us(void)
 	watch_end(w, 10000);
 }
 
-/* Looks every 10 to 100 us: much nearer than marks are kept for long. */
+/* Polls every 10 to 100 us: much closer than the marks that are kept. */
 static void in_a_hurry_time_never_goes_back(void)
 {
 	struct machine m = machine_start(3.0, 300);
@@ -178,7 +178,7 @@ static void jitter_of_a_disturbed_reading_stays_what_it_was(void)
 	watch_end(w, 10000);
 }
 
-/* The clock stands while the machine is suspended, the counter may run on. */
+/* The clock stands while the machine is suspended; the counter may run on. */
 static void a_suspended_machine_is_followed_at_the_next_look(void)
 {
 	struct machine m = machine_start(2.1, 100);
@@ -189,7 +189,7 @@ static void a_suspended_machine_is_followed_at_the_next_look(void)
 		watch_look(w, &m, 1000000);
 	m.counter += 600.0 * 2.1e9;
 	watch_look(w, &m, 1000000);
-	w->worst = 0; /* the look that has the suspension in it cannot know where it was */
+	w->worst = 0; /* the poll after the suspension cannot know when it was */
 	for (i = 0; i < 1000; i++)
 		watch_look(w, &m, 1000000);
 	watch_end(w, 10000);
@@ -221,7 +221,7 @@ static void what_was_published_late_has_its_own_time(void)
 	watch_end(w, 10000);
 }
 
-/* Older than every mark: as the oldest stretch was. */
+/* Older than every mark: converted at the rate of the oldest interval. */
 static void what_is_older_than_all_marks_is_reckoned_back(void)
 {
 	struct tickclock tc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_trace.c - what goes into a trace comes out of it, in whichever format.
+ * test_trace.c - a trace in either format is read as it was written.
  *
- * A made-up run with everything in it is written through trace_writer and read through
- * trace_reader: every item once, as it was, in the promised order.
+ * A synthetic run with items of all kinds is written through trace_writer and read through
+ * trace_reader: every item once, unchanged, in the promised order.
  */
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -97,7 +97,7 @@ static const struct trace_gap gap = { 2, 4711, 1002, 0, 0, 17, 4 };
 static struct trace_event events[NR_EVENTS];
 static unsigned lanes[NR_EVENTS];
 
-/* In order of time, with pauses: some longer than a packet's times can tell. */
+/* In order of time, with pauses: some longer than a packet's time fields can hold. */
 static void make_events(void)
 {
 	uint64_t ts = 5000;
@@ -240,7 +240,7 @@ static void check_gap(const struct trace_gap *g)
 	CHECK_EQ(g->to_ts, g->from_ts + 1);
 }
 
-/* Times are all different, so the order is known. */
+/* All times differ, so the order is known. */
 static void check_events(struct trace_reader *r)
 {
 	struct trace_item item;
@@ -409,7 +409,7 @@ static void what_is_not_there_is_said_in_words(void)
 	trace_reader_close(NULL);
 }
 
-/* Same time: born and woken before it runs, ended after it stopped. */
+/* At the same time: create and wake come before the resume, destroy after the suspend. */
 static void of_one_moment_cause_comes_before_effect(void)
 {
 	static const uint8_t put[] = { TRACE_SUSPEND, TRACE_BIRTH, TRACE_WAKE, TRACE_END };

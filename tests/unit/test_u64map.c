@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_u64map.c - the map holds what was put in, whatever the keys; strings are numbered once. */
+/* test_u64map.c - the map returns what was stored, for any keys; strings are numbered once. */
 #include "base/u64map.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* Against a plain array: keys that come and go, among many that stand close together. */
+/* Compared with a plain array: keys are added and removed, among many dense ones. */
 static void forgets_what_is_removed_and_nothing_else(void)
 {
 	enum { NR = 3000 };
@@ -93,7 +93,7 @@ static void enters_a_new_key_as_zero(void)
 	u64map_release(&map);
 }
 
-/* Keys as programs have them: addresses a power of two apart, counters, high bits only. */
+/* Keys as in programs: addresses a power of two apart, counters, high bits only. */
 static uint64_t stride_key(uint64_t i, unsigned shift)
 {
 	return i << shift;
@@ -146,7 +146,7 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Entered in the order of another map's table, a map with the same hash would be one long run. */
+/* Inserted in the order of another map's table, a map with the same hash would be one long run. */
 static void is_not_slowed_down_by_the_order_of_another_map(void)
 {
 	struct u64map first = { 0 }, second = { 0 };
@@ -161,7 +161,7 @@ static void is_not_slowed_down_by_the_order_of_another_map(void)
 		CHECK_EQ(u64map_put(&first, i * 16, i), 0);
 	while (u64map_next(&first, &pos, &key, &value))
 		CHECK_EQ(u64map_put(&second, key, value), 0);
-	/* Generous: a long run would take minutes. */
+	/* The limit is generous: a long run would take minutes. */
 	CHECK(seconds() - start < 10);
 	u64map_release(&first);
 	u64map_release(&second);

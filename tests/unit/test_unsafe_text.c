@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unsafe_text.c - text of other programs: what is shown of it, and what a spreadsheet gets. */
+/* test_unsafe_text.c - untrusted text: how it is shown, and how a spreadsheet gets it. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_items.h - items for tests of writers and readers: any there can be, and are two the same?
+/*
+ * trace_items.h - random items of all kinds for tests of writers and readers, and their comparison.
  */
 #ifndef TRACE_ITEMS_H
 #define TRACE_ITEMS_H
