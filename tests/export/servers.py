@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""servers.py - real PostgreSQL and MariaDB servers with data directories that are thrown away.
+"""servers.py - real PostgreSQL and MariaDB servers with temporary data directories.
 
-Each listens on loopback and on a socket of its own, runs as a user that is not root (PostgreSQL
-insists), and is killed by its pid in the end.  Skip("why") where the packages are not there.
+Each listens on loopback and on its own socket, runs as a user other than root (PostgreSQL
+requires that), and is killed by its pid at the end.  Skip("why") without the packages.
 """
 import atexit
 import ctypes
@@ -44,14 +44,14 @@ def unprivileged():
 
 
 def die_with_parent():
-    """A test that is killed leaves no server: after the change of user, which would forget it."""
+    """A killed test leaves no server.  Called after the change of user, which would reset the setting."""
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT, 0, 0, 0)
 
 
 class Server:
     def __init__(self):
-        # Short: the name of a socket has 107 characters.
+        # Short: a socket path has at most 107 characters.
         self.dir = tempfile.mkdtemp(prefix="ct-db-", dir="/tmp")
         self.data, self.log = self.dir + "/data", self.dir + "/log"
         self.port = free_port()
@@ -79,7 +79,7 @@ class Server:
         return self.ping()
 
     def kill(self):
-        """As a crash would have it: all of it at once."""
+        """Kill all its processes at once, as a crash would."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
             workers = [int(pid) for pid in f.read().split()]
         for pid in (self.process.pid, *workers):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_dataframes.py - pandas and DuckDB load what an export made, and find every event in it.
+"""test_dataframes.py - pandas and DuckDB load an export, and find every event in it.
 
-They come from PyPI into a folder of the build's, once; skipped where they cannot be had.
+They come from PyPI into a folder of the build, once; skipped if they cannot be installed.
 """
 import traces
 from harness import *
@@ -30,7 +30,7 @@ print(json.dumps({
 
 
 def python():
-    """One that has both."""
+    """A Python with both packages."""
     place = os.environ.get("EXPORT_VENV", "build/tests/export/venv")
     interpreter = place + "/bin/python"
     if not os.path.exists(place + "/ready"):

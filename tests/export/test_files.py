@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_files.py - csv and sqlite, row for row; and what every export does when things go wrong."""
+"""test_files.py - csv and sqlite, row for row; and every export under failures."""
 import csv
 import resource
 import shutil
@@ -86,7 +86,7 @@ def the_table_is_the_one_that_queries_expect(dir):
     equal(indexes, [("probe_id", "seq"), ("tid", "ts"), ("ts",)], "indexes")
     equal(db.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity")
     equal(db.execute("SELECT seq FROM sqlite_sequence").fetchall(), [(10,)], "the next id")
-    # The SQL that `schema` prints makes the same.
+    # The SQL that `schema` prints creates the same tables.
     script = tool("export", "schema", "sqlite", "--full")[1]
     exported("sqlite", dir + "/t.jsonl", dir + "/f.sqlite", "--full")
     made, printed = sqlite3.connect(dir + "/f.sqlite"), sqlite3.connect(":memory:")
@@ -109,7 +109,7 @@ def a_trace_cut_in_mid_line_is_exported_up_to_there(dir):
         equal(status, 1, "status")
         contains(err, "ends in the middle of a line")
         equal(READERS[kind](dir + "/c" + suffix), want, f"rows of {kind}")
-    # A last line that only lacks its newline is whole.
+    # A last line without its newline is complete.
     equal(exported("csv", traces.write(dir + "/n.jsonl", text[:-1]), dir + "/n.csv"), traces.expected(whole), "rows")
 
 
@@ -217,7 +217,7 @@ def a_file_behind_a_link_is_replaced_and_keeps_its_mode(dir):
 
 
 def limited(size):
-    """A file that grows beyond it fails, as on a full disk."""
+    """Limits the file size: a write beyond it fails, as on a full disk."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
@@ -257,7 +257,7 @@ def a_real_file_system_that_is_full_is_told(dir):
 
 
 def wait_for_rows(path_part, dir):
-    """A temporary file that has grown."""
+    """Wait for a temporary file that has grown."""
     def grown():
         return any(path_part in name and os.path.getsize(f"{dir}/{name}") > 100000 for name in os.listdir(dir) if os.path.exists(f"{dir}/{name}"))
     wait_until(grown, "rows in a temporary file")
@@ -273,7 +273,7 @@ def ctrl_c_leaves_nothing_half_made(dir):
 
 
 def interrupt(dir, kind, output, sig, part, goes_on):
-    """While it works (@goes_on), and while it waits for a pipe that says nothing."""
+    """While it works (@goes_on), and while it waits for a silent pipe."""
     traces.write(output, "precious")
     p = popen(TOOL, "export", kind, "-i", "-", "-o", output, stdin=subprocess.PIPE)
     stop = threading.Event()

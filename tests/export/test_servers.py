@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_servers.py - real PostgreSQL and MariaDB servers get a trace: row for row, or not at all."""
+"""test_servers.py - export to real PostgreSQL and MariaDB servers: every row, or no row."""
 import threading
 import time
 
@@ -13,7 +13,7 @@ ODD = "we\"ird \\ `t'; --"
 
 
 def server(name):
-    """Started once, for all cases; Skip where it cannot be."""
+    """Started once, for all cases; Skip if it cannot be started."""
     if name not in SERVERS:
         try:
             SERVERS[name] = Postgres() if name == "postgresql" else MariaDB()
@@ -25,7 +25,7 @@ def server(name):
 
 
 def each(function):
-    """A case for either server."""
+    """Registers a case for each server."""
     for name in ("postgresql", "mysql"):
         def case(dir, name=name):
             fresh(server(name), name)
@@ -67,7 +67,7 @@ def count(s, name, table=TABLE):
     return int(s.rows(f"SELECT count(*) FROM {quote(name, table)}", "coro_tracer")[0][0]) if there == [("1",)] else -1
 
 
-# ---- what goes in --------------------------------------------------------------
+# ---- content -------------------------------------------------------------------
 
 
 @each
@@ -77,7 +77,7 @@ def every_event_of_a_real_run_is_a_row(dir, name, s):
     want = traces.expected(r.trace)
     assert len(want) >= 2000, len(want)
     equal(rows(s, name), want, "rows")
-    # Again: appended.
+    # The second export appends.
     exported(name, s, r.trace)
     equal(rows(s, name), want + want, "rows of two exports")
     exported(name, s, r.trace, "--db-cli", s.psql if name == "postgresql" else s.client + " --no-defaults")
@@ -229,11 +229,11 @@ def postgresql_takes_its_password_from_where_libpq_does(dir):
     status, _, err = tool("export", "postgres", trace, "--db-host", s.dir, "--db-port", s.port, "--db-user", s.user, env=dict(env, PGPASSWORD=PASSWORD))
     equal(status, 0, err)
     equal(count(s, "postgresql"), 9, "rows")
-    # A server without TLS is refused where TLS is wanted.
+    # A server without TLS is rejected if TLS is required.
     equal(export("postgresql", s, trace, "--pg-sslmode", "require")[0], 1, "status with sslmode=require")
 
 
-# ---- what goes wrong -----------------------------------------------------------
+# ---- failures ------------------------------------------------------------------
 
 
 @each
@@ -291,14 +291,15 @@ def a_table_of_another_shape_is_refused(dir, name, s):
 
 
 def feed(dir, name, s, *more):
-    """An export in mid-load: it reads a pipe, and the server has rows that are not committed."""
+    """An export in the middle of a load: it reads a pipe, and the server has uncommitted rows."""
     exported(name, s, traces.many(dir + "/first.jsonl", 3))
     p = popen(TOOL, "export", name, "-i", "-", *s.options(), *more, stdin=subprocess.PIPE)
     part = "".join(traces.line(i + 1, 1, 0, 2, True, 100 + i) for i in range(2000))
     stop = threading.Event()
 
     def write():
-        # Until the case is over, and a little more: a server that gave up a LOAD reads on to its end.
+        # Until the case is over, and a little longer: a server that aborted a LOAD reads to its
+        # end.
         left = 15
         try:
             while left:

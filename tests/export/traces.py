@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""traces.py - traces to export, and what must come of them."""
+"""traces.py - traces to export, and the expected results."""
 import json
 import os
 
 from harness import equal
 
 MAX = 2**64 - 1
-# What every column has to bear.
+# Extreme values of every column.
 LIMITS = [
     (0, 1, 0, 2, True, 1),
     (MAX, 2**31 - 1, MAX, MAX, False, MAX),
@@ -42,7 +42,7 @@ def limits(dir):
 
 
 def expected(path):
-    """The rows of the first table, as text: what an independent reader makes of the JSON lines."""
+    """The rows of the first table, as text, from an independent reader of the JSON lines."""
     rows = []
     with open(path, encoding="utf-8") as f:
         for text in f:
@@ -51,7 +51,7 @@ def expected(path):
     return rows
 
 
-# Names as a program may have them, and as a database must give them back.
+# Names as a program may have them, and as a database must return them.
 NAMES = {
     1: ("plain", "plain"),
     2: ("it's", "it's"),
@@ -66,7 +66,7 @@ NAMES = {
 
 
 def named(dir):
-    """A trace with a sidecar: births, wakes, ends, sites, and names of all sorts."""
+    """A trace with a sidecar: creates, wakes, ends, sites, and names of all kinds."""
     path = os.path.join(dir, "named.jsonl")
     meta = [{"type": "run", "format": 1, "tool": "test", "command": ["x"], "pid": 5, "start_ts": 1, "start_realtime": 77, "hostname": "h",
              "arch": "x86_64", "stations": 1},
@@ -94,7 +94,7 @@ def named(dir):
 
 
 def check_full(coroutines, details, sites):
-    """What every database must hold of named(); all values as text, None for nothing."""
+    """What every database must hold for named(); all values as text, None for NULL."""
     names = {int(c["probe_id"]): c["name"] for c in coroutines}
     equal(names, {i: wanted for i, (_, wanted) in NAMES.items()}, "names")
     by_id = {c["probe_id"]: c for c in coroutines}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client.c - generated code, in a program that does to it what programs do.
+ * client.c - generated code, used in all ways by a program.
  *
  * Built for a buffer with threads (Many), one that can be resized (Grow), and one for a
- * single thread (One); BUFFER says which.  What a frame holds follows from its thread
- * and serial number, so a frame of two halves shows, and so does padding that is not
+ * single thread (One); BUFFER says which.  The content of a frame follows from its thread
+ * and serial number, so a mix of two frames shows, and so does padding that is not
  * zero: frames are compared as a whole.
  */
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static void other_fill(OTHER *o, int thread, uint64_t serial)
 	o->check = mix(serial * 64 + (uint64_t)thread);
 }
 
-/* From memory that was something else before. */
+/* From memory with other content before. */
 static void save_one(int thread, uint64_t serial)
 {
 	EVENT e;
@@ -112,7 +112,7 @@ struct received {
 	uint64_t frames, last[64];
 };
 
-/* The frame as it has to be, to the last byte. */
+/* Compares the frame with its expected bytes. */
 static void check_frame(const unsigned char *frame, void *arg)
 {
 	struct received *got = arg;
@@ -254,7 +254,7 @@ static void saves_nothing_and_calls_nobody_until_attached(void)
 	pid_t pid;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return; /* sanitizers have threads and system calls of their own */
+	return; /* sanitizers make threads and system calls of their own */
 #endif
 	pid = fork();
 	CHECK(pid >= 0);
@@ -263,7 +263,7 @@ static void saves_nothing_and_calls_nobody_until_attached(void)
 		COUNTED c = { 0 };
 		int i;
 
-		/* From here on any system call but read, write and exit is the end. */
+		/* From here on any system call except read, write and exit kills the process. */
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 			_exit(77);
 		for (i = 0; i < 100; i++) {
@@ -338,7 +338,7 @@ static void threads_lose_nothing_uncounted(void)
 	detach_quietly(&c);
 }
 
-/* Two slots only: everybody is in everybody's way. */
+/* Two slots only, so that all threads compete for them. */
 static void a_slot_has_one_writer(void)
 {
 	struct received got = { 0 };
@@ -357,7 +357,7 @@ static void a_slot_has_one_writer(void)
 	for (i = 0; i < NR_THREADS; i++)
 		saved += workers[i].saved;
 	CHECK_EQ(got.frames + collector_lost(&c), saved + 1);
-	/* It was tried, or the test has tried nothing. */
+	/* There was contention, or the test has shown nothing. */
 	if (THREADED)
 		CHECK(c.control->dropped > 0);
 	printf("   %llu slots met in use, %llu frames taken\n",
@@ -395,7 +395,7 @@ static bool segment_exists(int id)
 	return shmctl(id, IPC_STAT, &info) == 0;
 }
 
-/* Rounds of attaching and letting go, in all ways, below threads that do not stop. */
+/* Rounds of attaching and detaching, in all ways, while threads save all the time. */
 static void may_be_detached_at_any_moment(void)
 {
 	struct collector c, next;
@@ -414,7 +414,7 @@ static void may_be_detached_at_any_moment(void)
 		collector_drain(&c, check_frame, &got);
 		open_collector(&next, round % 2 ? 64 : 512);
 		if (way == 0) {
-			/* Another handle, straight away. */
+			/* Another handle, at once. */
 			collector_offer(&next);
 			wait_attached(&next);
 		} else if (way == 1) {
@@ -440,7 +440,7 @@ static void may_be_detached_at_any_moment(void)
 		collector_drain(&c, check_frame, &got);
 		CHECK(collector_lost(&c) < UINT64_C(1) << 40);
 		frames += got.frames;
-		/* It has unmapped it, or is about to. */
+		/* The client has unmapped it, or is about to. */
 		collector_close(&c);
 		while (segment_exists(c.id)) {
 			sched_yield();
@@ -580,7 +580,7 @@ static void run_child(int *status, int (*child)(void))
 	CHECK(waitpid(pid, status, 0) == pid);
 }
 
-/* Saves nothing into its parent's ring, and can be attached to by itself. */
+/* Saves nothing into its parent's ring, and can be attached to. */
 static int child_saves(void)
 {
 	struct received got = { 0 };
@@ -659,7 +659,7 @@ static void may_fork_while_threads_save(void)
 	detach_quietly(&c);
 }
 
-/* ---- segments that are none ---- */
+/* ---- invalid segments ---- */
 
 static void refuse(int id)
 {
@@ -679,7 +679,7 @@ static void leaves_strangers_segments_alone(void)
 	map = collector_segment(4096, &id);
 	refuse(id);
 	CHECK(memcmp(map, zeros, 4096) == 0);
-	/* The magic and no room for a slot. */
+	/* The magic, but no room for a slot. */
 	control = (struct ppt_control *)(void *)map;
 	control->control_blk_sz = PPT_CONTROL_SIZE;
 	control->magic = PPT_EXT_MAGIC;
@@ -704,7 +704,7 @@ static void leaves_strangers_segments_alone(void)
 }
 
 #if !RESIZABLE
-/* A collector that knows the seed and nothing else. */
+/* A collector of the protocol's first version. */
 static void works_with_the_protocol_as_written(void)
 {
 	size_t offset = (PPT_CONTROL_SIZE_SEED + STRIDE - 1) / STRIDE * STRIDE;
@@ -822,14 +822,14 @@ static void counts_per_thread_and_closes_what_is_its_own(void)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 	}
 	CHECK_EQ(atomic_load(&counters_seen), THREADED ? 3 : 0);
-	/* Threads that ended took theirs along: two are ours. */
+	/* Threads that ended have closed theirs: two are left. */
 	CHECK_EQ(open_descriptors(), before + 2);
 	detach_quietly(&c);
 	CHECK_EQ(open_descriptors(), before);
 	CHECK(fcntl(0, F_GETFD) >= 0);
 }
 
-/* The program closes all it does not know, and gets those numbers for its own. */
+/* The program closes all descriptors that it does not know, and reuses their numbers. */
 static void never_closes_what_is_not_its_own(void)
 {
 	int pipes[2], taken = 0, kept = 0, fd;

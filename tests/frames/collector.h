@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector.h - the smallest collector, for tests of generated code.
+ * collector.h - a minimal collector, for tests of generated code.
  *
- * It lives in the process that it collects from, with a mapping of its own, and does
- * what docs/frames.md says a collector does: nothing here looks into generated code.
+ * It runs in the process that it collects from, with its own mapping, and follows
+ * docs/frames.md: it does not depend on generated code.
  */
 #ifndef TESTS_FRAMES_COLLECTOR_H
 #define TESTS_FRAMES_COLLECTOR_H
@@ -24,10 +24,10 @@ struct collector {
 	uint32_t frame_size, stride;
 	int id;
 	struct ppt_control *control;
-	int data_id; /* 0: the slots are behind the control block */
+	int data_id; /* 0: the slots follow the control block */
 	unsigned char *data;
 	size_t data_size; /* of the slots */
-	/* Filled in when the client has attached. */
+	/* Set when the client has attached. */
 	unsigned char *slots;
 	uint32_t nr_slots;
 	uint32_t *last; /* the last number taken from each slot */
@@ -63,7 +63,7 @@ static inline void *collector_segment(size_t size, int *id)
 #define COLLECTOR_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define COLLECTOR_GET(field)        __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-/* Make the segments.  @slots as a power of two. */
+/* Create the segments. @slots is a power of two. */
 static inline void collector_create(struct collector *c, uint32_t slots, int resizable)
 {
 	size_t offset = resizable ? PPT_CONTROL_SIZE
@@ -109,7 +109,7 @@ static inline void collector_found(struct collector *c)
 /* Has the client attached? */
 static inline int collector_attached(struct collector *c)
 {
-	/* The pair of this acquire is the client's last store. */
+	/* This acquire pairs with the client's last store. */
 	if (!(__atomic_load_n(&c->control->client_flags, __ATOMIC_ACQUIRE) &
 	      PPT_CLIENT_FLAG_ATTACHED))
 		return 0;
@@ -118,7 +118,7 @@ static inline int collector_attached(struct collector *c)
 	return 1;
 }
 
-/* One slot into @frame, if there is something new in it. */
+/* Copies one slot into @frame if it holds a new frame. */
 static inline int collector_slot(struct collector *c, uint32_t i, unsigned char *frame)
 {
 	unsigned char *slot = c->slots + (size_t)i * c->stride;
@@ -162,7 +162,7 @@ static inline int collector_slot(struct collector *c, uint32_t i, unsigned char 
 	return 1;
 }
 
-/* All that is new, each to @take. */
+/* Passes every new frame to @take. */
 static inline void collector_drain(struct collector *c,
 				   void (*take)(const unsigned char *frame, void *arg), void *arg)
 {
@@ -182,7 +182,7 @@ static inline uint64_t collector_lost(const struct collector *c)
 	       c->received;
 }
 
-/* Let go of what we have mapped.  1: the segments are gone. */
+/* Unmaps the collector's mappings. 1: the segments are removed. */
 static inline int collector_close(struct collector *c)
 {
 	struct shmid_ds info;

@@ -7,8 +7,8 @@
  *               every run, so that a sanitizer build has it as a test.
  *
  * Beyond "does not crash": an error has a place in the text; a spec that is accepted has
- * a layout whose JSON we read back to the same JSON; a description that is accepted keeps
- * what desc.h promises.
+ * a layout whose JSON parses back to the same JSON; a description that is accepted has the
+ * properties that desc.h promises.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                            \
 	} while (0)
 
-/* What the inputs were good for: a run that only ever saw garbage proves nothing. */
+/* What the inputs reached: a run with corrupt input only proves nothing. */
 static uint64_t nr_specs, nr_bad_specs, nr_descriptions, nr_bad_descriptions;
 
 static char *json_of(const struct desc *d, enum desc_dialect dialect, size_t *size)
@@ -51,7 +51,7 @@ static char *json_of(const struct desc *d, enum desc_dialect dialect, size_t *si
 	return copy;
 }
 
-/* What desc.h says about every description. */
+/* The properties that desc.h promises for every description. */
 static void check_promises(const struct desc *d)
 {
 	size_t i, j;

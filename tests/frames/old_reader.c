@@ -3,7 +3,7 @@
  * old_reader.c - collectors of the existing tool's protocol, and code of --dialect ppt.
  *
  * Such a collector chooses the size of the ring itself, and finds slot 0 and the number of
- * slots in the control block.  Only ppt itself assumes 128 slots behind 392 bytes, in a segment
+ * slots in the control block.  Only ppt itself assumes 128 slots after 392 bytes, in a segment
  * of one particular size.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin.c - a library with a buffer of its own, for unload.c. */
+/* plugin.c - a library with its own buffer, for unload.c. */
 #include "ppt-Plugin.h"
 
 void plugin_save(int value);

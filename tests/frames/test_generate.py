@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_generate.py - specs, and what becomes of them.
+"""test_generate.py - specs, and the code generated from them.
 
 The rules of the layout are stated here a second time, from their description and not from
-the code: 100 random specs (300 with COROTRACER_FULL=1) must come out the same, and their structs
-be compiled to it.
+the code: 100 random specs (300 with COROTRACER_FULL=1) must give the same layout, and the
+compiler must give their structs that layout.
 """
 import json
 import os
@@ -166,7 +166,7 @@ def the_existing_minimal_spec_has_its_layout(_dir):
 
 
 def all_of(jobs):
-    """Two at a time; the first failure is raised."""
+    """Run the jobs two at a time; raises the first failure."""
     with ThreadPoolExecutor(2) as pool:
         for _ in pool.map(lambda job: job(), jobs):
             pass
@@ -190,7 +190,7 @@ def random_specs_are_laid_out_by_the_rules(dir):
         equal(told(desc), wanted, text)
         equal(desc["metadata"]["frame_size"], size, "size of\n" + text)
         equal(desc["metadata"]["stride"], size + -size % 8, "stride of\n" + text)
-        if i % 7 == 0 or i < 20: # by turns of both dialects, languages and clocks
+        if i % 7 == 0 or i < 20: # alternating between dialects, languages and clocks
             compile_asserts(folder, language, compilers[(i + i // 7) % len(compilers)], wanted)
 
     specs = [random_frames(rng, classic=i % 2 == 0) for i in range(300 if FULL else 100)]
@@ -198,7 +198,7 @@ def random_specs_are_laid_out_by_the_rules(dir):
 
 
 def compile_asserts(folder, language, compiler, frames):
-    """What the compiler makes of the struct is what the rules say."""
+    """The compiler's layout of the struct equals that of the rules."""
     cpp = language == "C++"
     lines = ['#include "ppt-B.hh"' if cpp else '#include "ppt-B.h"']
     for name, fields in frames:
@@ -318,7 +318,7 @@ ERRORS = [
     (HEAD + "frame f { int a; } @", 3, 20, "does not belong here"),
     (HEAD + "frame f { int " + "x" * 101 + "; }", 3, 15, "more than 100"),
     ("emit C++; frame f { int f; }", 1, 25, "called like its class"),
-    # What would not compile.
+    # Specs that would not compile.
     (HEAD + "frame handle { int a; }", 3, 7, "generated C has itself"),
     (HEAD + "enum handle { a };\nframe f { int a; }", 3, 6, "generated C has itself"),
     ("emit C++; frame attached { int a; }", 1, 17, "generated C++ has itself"),
@@ -390,7 +390,7 @@ def files_go_where_they_are_wanted(dir):
     equal(sorted(os.listdir(dir)), ["my_B.c", "my_B.h"], "files")
     before = read(dir, "my_B.c")
     contains(before, '#include "my_B.h"')
-    # An error leaves them as they are.
+    # An error leaves the files unchanged.
     equal(generate(text + "x", "--prefix", "my_", folder=dir).returncode, 1, "status")
     equal(read(dir, "my_B.c"), before, "the file")
     p = generate(text, folder=os.path.join(dir, "nowhere"))
@@ -406,7 +406,7 @@ def both_files_are_new_or_none(dir):
     text = "emit C;\nbuffer B default;\nframe f { int a; }\n"
     equal(generate(text, folder=dir).returncode, 0, "status")
     before = [read(dir, name) for name in ("ppt-B.h", "ppt-B.c")]
-    # Room for the header, and not for the source: as on a disk that gets full.
+    # Room for the header, and not for the source: as on a disk that becomes full.
     room = len(before[0]) + 2000
     assert room < len(before[1]), (room, len(before[1]))
     p = subprocess.run([TOOL, "generate", "-o", dir, "-"], input=text.replace("int a", "double other"),

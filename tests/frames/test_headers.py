@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_headers.py - programs in C and C++ include a generated header, compile it without a warning and run."""
+"""test_headers.py - C and C++ programs include a generated header, compile it without a warning and run."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from harness import TOOL, Skip, equal, main, test
 
 WARN = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow"]
 CLOCKS = ("timespec monotonic", "timespec thread_cputime", "timeval", "counter")
-# A C header in a program of C++ is the usual case of a library in C.
+# A C header in a C++ program is the usual case of a C library.
 C_STANDARDS = (("gcc", "c11"), ("gcc", "c17"), ("gcc", "gnu11"), ("clang", "c11"), ("clang", "c17"))
 CPP_STANDARDS = (("g++", "c++17"), ("g++", "c++20"), ("clang++", "c++17"), ("clang++", "c++20"))
 
@@ -101,7 +101,8 @@ def matrix(dir, language, standards, main_file, text, source):
         with open(os.path.join(folder, main_file), "w", encoding="utf-8") as f:
             f.write(text)
         for k, (compiler, std) in enumerate(standards):
-            # By turns, so that every standard meets every compiler and two of the clocks.
+            # Alternating, so that every standard is tried with every compiler and two of the
+            # clocks.
             if shutil.which(compiler) and (i + k) % 2 == 0:
                 jobs.append(lambda folder=folder, compiler=compiler, std=std, i=i, k=k: build(
                     folder, compiler, std, main_file, source, f"p{k}", shared=(i + k) % 4 == 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_spec_nul.c - a NUL byte in a spec is an error with its place, wherever the byte is. */
+/* test_spec_nul.c - a NUL byte anywhere in a spec is an error that names its place. */
 #include "check.h"
 #include "frames/spec.h"
 

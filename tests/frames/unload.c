@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unload.c - libraries with buffers come and go.
+ * unload.c - libraries with buffers are loaded and unloaded.
  *
  *	unload PLUGIN OTHER
  *
- * Both have a buffer of the same name, generated in two ways.  Each is attached to by
- * itself; a library that goes away takes its mapping along, and threads that saved into
- * it end in peace.
+ * Both have a buffer of the same name, generated in two ways.  Each is attached
+ * separately; unloading a library removes its mapping, and threads that saved into it
+ * end normally.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static void *save_and_wait(void *arg)
 	p->save(1);
 	sem_post(&saved);
 	sem_wait(&unloaded);
-	return NULL; /* what the library left in this thread must not be called */
+	return NULL; /* the thread-exit hook of the unloaded library must not be called */
 }
 
 static void check_value(const unsigned char *frame, void *arg)

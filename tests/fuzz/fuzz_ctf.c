@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                            \
 	} while (0)
 
-/* What the inputs were good for: a run that only ever saw rubbish proves nothing. */
+/* What the inputs reached: a run with corrupt input only proves nothing. */
 static uint64_t nr_events, nr_facts, nr_damaged, nr_torn;
 
 static char dir[256], again[256];
@@ -111,7 +111,7 @@ static void touch_fact(const struct trace_item *item, size_t limit)
 	}
 }
 
-/* In order of time where nothing was damaged; copies what can be, and mixes it into *@check. */
+/* In order of time unless corrupt; copies what it can into @w, and mixes it into *@check. */
 static uint64_t read_trace(const char *path, struct trace_writer *w, size_t limit, uint64_t *check)
 {
 	struct trace_summary sum = { 0 };
@@ -130,7 +130,7 @@ static uint64_t read_trace(const char *path, struct trace_writer *w, size_t limi
 			continue;
 		}
 		if (item.event.ts < last)
-			continue; /* packets may lie about when they were: a lane cannot */
+			continue; /* packets may have false times, lanes cannot */
 		last = item.event.ts;
 		*check = mix(*check, &item.event);
 		events++;
@@ -146,7 +146,7 @@ static uint64_t read_trace(const char *path, struct trace_writer *w, size_t limi
 	return events;
 }
 
-static uint8_t uuid[16]; /* of the trace that the metadata is of */
+static uint8_t uuid[16]; /* of the trace of the metadata */
 
 static void fill_in_uuid(uint8_t *data, size_t size)
 {
@@ -289,7 +289,7 @@ static void make_places(void)
 
 	if (seed_size)
 		return;
-	/* In memory if we can: thousands of small files are slow elsewhere. */
+	/* In memory if possible: thousands of small files are slow elsewhere. */
 	place = getenv("TMPDIR");
 	if (!place)
 		place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
@@ -347,7 +347,7 @@ static size_t mutate(uint8_t *buf, size_t size, size_t max)
 		if (at < size)
 			buf[at] = (uint8_t)roll(256);
 		return size;
-	case 1: /* a number: mostly where the numbers are that decide */
+	case 1: /* a number, mostly at the decisive offsets */
 		if (roll(2))
 			at = 4 + roll(sizeof(struct ctf_packet) + 16);
 		if (at < size)

@@ -6,9 +6,9 @@
  * Without:      fuzz_jsonl [ITERATIONS [SEED]] mutates the inputs below, the same way
  *               in every run, so that a sanitizer build has it as a test.
  *
- * Beyond "does not crash": what the fast parsers take the slow ones take alike; an
- * event that was read comes back the same when it is written and read again; every
- * line that is not blank is an event or garbage, never both, never neither.
+ * Beyond "does not crash": the fast and the slow parsers accept the same lines; an
+ * event that was read is the same after it is written and read again; every line that
+ * is not blank is either an event or corrupt.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                            \
 	} while (0)
 
-/* What the inputs were good for: a run that only ever saw garbage proves nothing. */
+/* What the inputs reached: a run with corrupt input only proves nothing. */
 static uint64_t nr_events, nr_garbage, nr_records, nr_events_told;
 
 static int file_of(const void *data, size_t size)
@@ -171,7 +171,7 @@ static void fuzz_sidecar(const uint8_t *data, size_t size)
 	summary_release(&sum);
 }
 
-/* A line that our writer wrote is read without a tree; with a space in it, it is not. */
+/* A line of the sidecar writer is parsed without a tree; with a space in it, it is not. */
 static void fuzz_sidecar_line(const uint8_t *data, size_t size)
 {
 	const uint8_t *newline = memchr(data, '\n', size);
@@ -250,7 +250,7 @@ static const char *const seeds[] = {
 	"{\"type\":\"coroutine\",\"name\":{\"a\":\"b\"},\"lost\":-1}\n[[[[[[[[\n\"\\ud800\"\n",
 };
 
-/* Pieces that say something to one of the parsers. */
+/* Words that the parsers react to. */
 static const char *const words[] = {
 	"\"",
 	"\\",

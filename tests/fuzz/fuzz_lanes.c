@@ -20,14 +20,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* So long before the start nothing can have been, by any counter. */
+/* No event can be this long before the start, by any counter. */
 #define PAST_NS (64 * NS_PER_SEC)
 
 static struct drain drain;
 static uint64_t handed_on, gap_lost, last_ts[BED_LANES];
 static uint64_t now_ticks;
 
-/* What a program knows of its lane. */
+/* A program's state of its lane. */
 static struct {
 	uint32_t chunk, at;
 	uint64_t head;
@@ -39,7 +39,7 @@ static void fail(const char *what)
 	abort();
 }
 
-/* ---- what is handed on ----------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------- */
 
 static void on_lane(void *ctx, const struct trace_lane *lane)
 {
@@ -93,7 +93,7 @@ static const struct drain_sink sinks[] = {
 	{ .lane = on_lane, .event = on_event, .gap = on_gap, .site = on_site },
 };
 
-/* ---- what must be so -------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------ */
 
 static void check_chunks(void)
 {
@@ -143,7 +143,7 @@ static void look(void)
 	check();
 }
 
-/* ---- what programs do --------------------------------------------------------------------- */
+/* ---- actions of programs ----------------------------------------------------------------- */
 
 static void open_lane(uint32_t i, uint32_t chunk)
 {
@@ -180,7 +180,7 @@ static void append(uint32_t i, uint8_t kind, uint8_t how)
 	now_ticks += how % 8;
 }
 
-/* To the end of the chunk, and on into chunk @next. */
+/* Up to the end of the chunk, and on into chunk @next. */
 static void fill(uint32_t i, uint32_t next)
 {
 	while (writers[i].at < CTP_CHUNK_RECORDS)
@@ -197,7 +197,7 @@ static void overwrite(void *what, size_t what_size, const uint8_t *data)
 	memcpy((char *)what + at, data + 3, len);
 }
 
-/* Somewhere near what is being read: a chunk's head, or one of the first records. */
+/* Near the read position: a chunk's head, or one of the first records. */
 static void overwrite_chunk(const uint8_t *data)
 {
 	struct ctp_chunk *chunk = &bed_chunks[data[15] % BED_CHUNKS];
@@ -296,7 +296,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Small values are likelier than large ones: they are the ones that get far. */
+/* Small values are likelier than large ones: they pass more checks. */
 static size_t make_input(uint8_t *data, size_t size, uint64_t *state)
 {
 	size_t i;
@@ -305,7 +305,7 @@ static size_t make_input(uint8_t *data, size_t size, uint64_t *state)
 		uint64_t r = next_random(state);
 
 		data[i] = r & 0x300 ? (uint8_t)(r % 12) : (uint8_t)r;
-		/* Mostly what behaves: a lane that breaks at once shows little. */
+		/* Mostly correct steps: a lane that is corrupt at once shows little. */
 		if (i % STEP == 0 && r & 0x7000)
 			data[i] = (uint8_t)(r % 7);
 		else if (i % STEP < 4)
@@ -321,7 +321,9 @@ int main(int argc, char **argv)
 	static uint8_t data[200 * STEP];
 	uint64_t events = 0;
 
-	/* Each of them costs a fresh region and some thousand events: fewer than of the others. */
+	/*
+	 * Each round costs a new region and some thousand events: fewer rounds than for the others.
+	 */
 	rounds = rounds / 10 + 1;
 	for (i = 0; i < rounds; i++) {
 		size_t size = make_input(data, next_random(&state) % sizeof(data), &state);
@@ -330,7 +332,7 @@ int main(int argc, char **argv)
 		events += handed_on;
 	}
 	printf("%lu inputs, %llu events believed\n", rounds, (unsigned long long)events);
-	/* Inputs of which nothing is ever believed would test little. */
+	/* Inputs that are always rejected would test little. */
 	return events > rounds ? 0 : 1;
 }
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_recover.c - whatever is in a region that was left behind, it can be looked at.
+ * fuzz_recover.c - a region with any content can be inspected.
  *
  * The input is a list of writes into a region as a collector leaves it: stations, lanes
  * with their chunks, lives, sites.  The first byte says where the file is cut.  Checked:
- * that it ends, that no event is handed on that cannot be, that the account adds up.
+ * that it ends, that no impossible event is handed on, that the counts add up.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own
  * inputs: fuzz_recover [ROUNDS [SEED]].
@@ -44,7 +44,7 @@ static void fail(const char *what)
 	abort();
 }
 
-/* ---- a region that is as it should be -------------------------------------------- */
+/* ---- a valid region -------------------------------------------------------------- */
 
 static void fill_pool(struct ctp_pool *pool, uint64_t offset, uint32_t unit, uint32_t limit)
 {
@@ -233,7 +233,7 @@ static void check_coroutines(const struct recover *r)
 	coroutines += r->nr_coroutines;
 }
 
-/* Where it matters most: the header's pools, lanes, chunk headers and records. */
+/* At the decisive offsets: the header's pools, lanes, chunk headers and records. */
 static size_t place(const uint8_t *data)
 {
 	size_t at = (size_t)data[0] | (size_t)data[1] << 8;
@@ -311,7 +311,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Mostly whole files with few changes; small numbers get furthest. */
+/* Mostly complete files with few changes; small numbers pass more checks. */
 static size_t make_input(uint8_t *data, size_t most, uint64_t *state)
 {
 	size_t size = next_random(state) % (next_random(state) % 4 ? 40 : most) + 1, i;
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 		own_input(data, make_input(data, sizeof(data), &state));
 	printf("%lu inputs, %llu events and %llu coroutines believed\n", rounds,
 	       (unsigned long long)events, (unsigned long long)coroutines);
-	/* Inputs of which nothing is ever believed would test little. */
+	/* Inputs that are always rejected would test little. */
 	return events > rounds * 100 && coroutines > rounds ? 0 : 1;
 }
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_region.c - whatever a program puts into the region, the harvest goes on.
+ * fuzz_region.c - the station scan survives any content of the region.
  *
  * The input is a list of writes into a region of eight stations, with scans in
- * between.  Checked: written = collected + lost, per station and in all; nothing that
- * cannot be an event is handed on; no count that cannot be; no scan that takes more
- * than a station has to give.
+ * between.  Checked: written = collected + lost, per station and in all; no
+ * impossible event is handed on; no impossible count; no scan that takes more than a
+ * station holds.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own
  * inputs: fuzz_region [ROUNDS [SEED]].
@@ -71,7 +71,7 @@ static size_t step(struct harvest *h, const uint8_t *data, size_t size)
 		check(h);
 		return 3;
 	}
-	/* Mostly where it matters: seqs, in slots. */
+	/* Mostly at the decisive offsets: seqs, in slots. */
 	if (data[2] & 0x40)
 		at = sizeof(struct ctp_header) + (at / 1024 % STATIONS) * 1024 + 0x40 +
 		     (at % 8) * 64 + 0x18;
@@ -119,7 +119,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Small seqs are likelier than large ones: they are the ones that get far. */
+/* Small seqs are likelier than large ones: they pass more checks. */
 static size_t make_input(uint8_t *data, size_t size, uint64_t *state)
 {
 	size_t i;
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 		events += handed_on;
 	}
 	printf("%lu inputs, %llu events believed\n", rounds, (unsigned long long)events);
-	/* Inputs of which nothing is ever believed would test little. */
+	/* Inputs that are always rejected would test little. */
 	return events > rounds / 100 ? 0 : 1;
 }
 #endif

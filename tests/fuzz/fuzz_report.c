@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_report.c - the analysis and all forms of its report, on traces that make no sense.
+ * fuzz_report.c - the analysis and all forms of its report, on corrupt traces.
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_report [ITERATIONS [SEED]]
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A run that never found anything proves nothing. */
+/* A run without findings proves nothing. */
 static uint64_t nr_findings, nr_detectors_seen;
 static bool seen[64];
 

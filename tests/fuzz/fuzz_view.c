@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_view.c - what the dashboard shows of traces that make no sense.
+ * fuzz_view.c - the dashboard's view of corrupt traces.
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_view [ITERATIONS [SEED]]
  *
- * Eight bytes of the input are an item (items.h); now and then the view is looked at while it
- * grows.  Beyond "does not crash": all that is JSON can be read, columns lie within their
- * sections, every transition and every coroutine is in the series, and slices lie where the
+ * Eight bytes of the input are an item (items.h); now and then the view is read while it
+ * grows.  Beyond "does not crash": all JSON can be parsed, columns are within their
+ * sections, every transition and every coroutine is in the series, and slices are where the
  * index says.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A run that saw nothing proves nothing. */
+/* A run without slices proves nothing. */
 static uint64_t nr_slices, nr_dropped, nr_looks;
 
 static json_t *read_json(const void *text, size_t size)
@@ -105,7 +105,7 @@ static void check_series(struct view *v)
 	struct section s = columns_of(v, "series");
 
 	MUST(number(s.head, "rows") <= SERIES_BUCKETS);
-	/* The series ends with the picture, which is not before the last event. */
+	/* The series ends with the picture, at or after the last event. */
 	MUST(sum_of(&s, "events") == view_model(v)->events);
 	MUST(sum_of(&s, "births") == v->records.next);
 	release(&s);
@@ -187,7 +187,7 @@ static void write_html(struct view *v, uint8_t how)
 	uint64_t max = 9000 + how * UINT64_C(1000);
 
 	MUST(file != NULL);
-	/* Too small is said; else it fits. */
+	/* A size that is too small is reported; otherwise the page fits. */
 	if (html_write(v, &page, max, file, &result, &err) == 0) {
 		MUST(fflush(file) == 0 && size == result.bytes && size <= max);
 	} else {
@@ -218,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	MUST(view_finish(v, &stats, &err) == 0);
 	check_all(v);
-	/* They take much longer than all else. */
+	/* These take much longer than all others. */
 	if (how % 16 == 0)
 		check_lod(v);
 	if (how % 32 == 0)

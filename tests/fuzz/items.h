@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * items.h - bytes that a fuzzer made up as items of a trace.
+ * items.h - items of a trace from the bytes of a fuzzer.
  *
  * Eight bytes are an item: events of any kind in any order, of few coroutines so that they
- * meet, with times that jump; sites, gaps, coroutines, runs and totals among them.
+ * interact, with times that jump; sites, gaps, coroutines, runs and totals among them.
  */
 #ifndef FUZZ_ITEMS_H
 #define FUZZ_ITEMS_H
@@ -31,7 +31,7 @@ static inline uint64_t step_time(uint8_t byte)
 		0, 1, 100, 1000, 1000000, 60000000, 1000000000, 1ull << 62
 	};
 
-	if (byte >= 248) /* back, as foreign traces do */
+	if (byte >= 248) /* time goes back, as in foreign traces */
 		items_ts -= items_ts < 1000 ? items_ts : 1000;
 	else
 		items_ts += steps[byte % 8] * (1 + byte / 8 % 4);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install.sh SOURCE BUILD - install what is built, and use it as strangers would: C by
-# pkg-config, C++ by find_package(), C by add_subdirectory().  Every consumer runs, alone and
-# under the installed tool; the source tree is afterwards as it was before.
+# install.sh SOURCE BUILD - install the build, and use it as a user would: C by pkg-config, C++ by
+# find_package(), C by add_subdirectory().  Every consumer runs, alone and under the installed tool;
+# the source tree is unchanged afterwards.
 set -eu
 
 source=$1
@@ -44,7 +44,7 @@ version=$("$tool" version --json | tr -d ' \n' | sed 's/.*"version":"\([^"]*\)".
 "$tool" version | grep -q "$version" || fail "the installed tool does not tell its version"
 echo "ok - the installed tool is version $version"
 
-# check PROGRAM: runs by itself, and its two events arrive under the tool.
+# check PROGRAM: it runs alone, and its two events arrive under the tool.
 check() {
 	said=$("$1")
 	[ "$said" = "$version untraced" ] || fail "$1 said '$said'"
@@ -69,7 +69,7 @@ check "$tmp/pkg_config_static"
 LD_LIBRARY_PATH=$root$prefix/$libdir
 export LD_LIBRARY_PATH
 check "$tmp/pkg_config_shared"
-# C++20, by pkg-config, with nothing but the headers.
+# C++20, by pkg-config, with the headers only.
 coroutines=$(cached COROTRACER_HAS_COROUTINES)
 if [ -n "$coroutines" ]; then
 	# shellcheck disable=SC2046

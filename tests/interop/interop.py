@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""interop.py - run writers under collectors, and compare what came out with what went in.
+"""interop.py - run writers under collectors, and compare the trace with what was written.
 
 Every writer ends with a JSON object on stdout: which coroutines it had, and how many events it
-really wrote into each.  That, and never what the collector says, is what counts as written.
+really wrote into each.  This report, and never the collector's count, is the number written.
 """
 import os
 import sys
@@ -26,7 +26,7 @@ def program(name):
 
 
 class Interop(Run):
-    """A finished run of some writers: their reports, the trace, the collector's words."""
+    """A finished run of some writers: their reports, the trace, the collector's output."""
 
     def __init__(self, status, out, err, trace, started):
         super().__init__(status, out, err, trace)
@@ -42,7 +42,7 @@ class Interop(Run):
 
 
 class ForeignInterop(Interop):
-    """Its trace is in order of the slots; a coroutine's own order is that of time."""
+    """Its trace is in slot order; the order of a coroutine's events is that of time."""
 
     @property
     def events(self):
@@ -50,7 +50,7 @@ class ForeignInterop(Interop):
 
 
 def collect(dir, *command, stations=64, **kwargs):
-    """The command under our collector."""
+    """The command under corotracer's collector."""
     trace = os.path.join(dir, "trace.jsonl")
     started = time.monotonic_ns()
     status, out, err = tool("run", "--json", "-n", stations, "-o", trace, "--", *command, **kwargs)
@@ -58,7 +58,7 @@ def collect(dir, *command, stations=64, **kwargs):
 
 
 def collect_foreign(dir, *command, stations=64):
-    """The command under a collector that knows the seeds only."""
+    """The command under a cTP 0.x collector."""
     trace = os.path.join(dir, "foreign.jsonl")
     started = time.monotonic_ns()
     p = popen(program("reader_002"), "-n", stations, "-o", trace, *command)
@@ -67,7 +67,7 @@ def collect_foreign(dir, *command, stations=64):
 
 
 def together(*commands):
-    """Several commands at once, as words for a shell."""
+    """Several commands in parallel, as words for a shell."""
     return ["sh", "-c", " & ".join(words(*c) for c in commands) + " & wait"]
 
 
@@ -79,7 +79,7 @@ def place_of(coroutine):
 def by_place(run):
     """Events of each coroutine, in the order of the trace.
 
-    Where coroutines share an id, all but the first to be met tell their station.
+    Where coroutines share an id, all but the first one found have their station in the event.
     """
     named, unnamed = {}, {}
     for event in run.events:
@@ -96,7 +96,7 @@ def by_place(run):
 
 
 def number_of(coroutine, event, seq_kind):
-    """Which event of its coroutine is this?  By its own word, if it has one."""
+    """The number of this event in its coroutine: from its payload, if that holds it."""
     if seq_kind == "seed-000":
         return event["seq"] - 1
     addr = int(event["addr"], 16)
@@ -108,7 +108,7 @@ def number_of(coroutine, event, seq_kind):
 
 
 def check_event(coroutine, event, k, kind):
-    """Event k, payload and all."""
+    """Event k, with its payload."""
     equal(list(event)[:6], ["probe_id", "tid", "addr", "seq", "is_active", "ts"], "keys")
     equal(event["probe_id"], coroutine["probe_id"], "probe_id")
     equal(event["seq"], k + 1 if kind == "seed-000" else 2 * (k // 8) + 2, f"seq of event {k}")
@@ -146,7 +146,7 @@ def check_complete(run):
 
 
 def check_partial(run):
-    """What was collected is right, though much is missing."""
+    """The collected events are right, though many are missing."""
     stations = by_place(run)
     for report in run.reports:
         for coroutine in report["coroutines"]:
@@ -165,7 +165,7 @@ def check_partial(run):
 
 
 def check_counts(run):
-    """Nothing is lost in silence: each station's written is what the writer wrote."""
+    """Every loss is counted: the written count of each station is that of the writer."""
     summary = run.summary
     equal(summary["written"], run.total_written(), "written")
     equal(summary["collected"] + summary["lost"], summary["written"], "collected + lost")
@@ -182,10 +182,10 @@ def check_writers(run, **wanted):
 
 
 def collect_all(*args, status=0, **kwargs):
-    """A gentle run under our collector: nothing lost, everything right.
+    """A gentle run under corotracer's collector: nothing lost, everything right.
 
-    Eight slots last for some milliseconds, and a machine may be too busy to look in time: then what
-    is missing must be counted, and it is tried again.
+    Eight slots last for some milliseconds, and a busy machine may poll too late: then missing events
+    must be counted, and the run is repeated.
     """
     for _ in range(5):
         run = collect(*args, **kwargs)

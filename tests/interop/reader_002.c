@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader_002.c - a collector that works as seed 002 and the existing one do.
+ * reader_002.c - a collector that works like the existing coroTracer (cTP 0.x).
  *
  * It announces no extension: the rest of its header is zero, and stays so.  It
- * serves one connection at a time and harvests while it is open; when nothing is
- * found it sets tracer_sleeping, looks once more, and waits on the socket for 50 ms
- * at most.
+ * serves one connection at a time and scans while it is open; when nothing is found it
+ * sets tracer_sleeping, scans once more, and waits on the socket for at most 50 ms.
  *
  * usage: reader_002 -n STATIONS -o FILE COMMAND...     (words are joined with spaces)
  *
- * The command runs through "sh -c".  Events go to FILE as they are harvested; what
- * is found only after the command has ended (the existing collector would have lost
- * it) goes there too, and is counted apart.  Last, one JSON object on stderr.
+ * The command runs through "sh -c".  Events go to FILE as they are found; events
+ * that are found only after the command has ended (the existing collector would lose
+ * them) go there too, and are counted separately.  Last, one JSON object on stderr.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +46,7 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* ---- what the program finds --------------------------------------------------------- */
+/* ---- the region and the socket ------------------------------------------------------ */
 
 static void region_create(const char *path)
 {
@@ -101,7 +100,7 @@ static pid_t launch(const char *command, const char *shm, const char *sock)
 	return pid;
 }
 
-/* ---- harvesting ------------------------------------------------------------------------ */
+/* ---- scanning -------------------------------------------------------------------------- */
 
 static bool harvest_slot(const struct seed_station *st, unsigned nr, uint64_t *seen)
 {
@@ -224,7 +223,7 @@ static void report(int status)
 		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* The words of the command line, as one for the shell. */
+/* The words of the command line, joined for the shell. */
 static const char *join(char **words)
 {
 	static char command[4096];

@@ -8,7 +8,7 @@
  *   -c N   coroutines (4)             -e N   events of each (24)
  *   -p US  pause after each event (0) -t N   threads (1)
  *   -N     without names
- *   -f     fork first: the child does the same, with the inherited coroutines in hand
+ *   -f     fork first: the child does the same, and also uses the inherited coroutines
  *   -x     exec itself once in another child, without -f and -x
  *
  * Event k of coroutine i is as in writer.h: even a suspend at (i + 1) << 32 | k, odd a
@@ -127,7 +127,7 @@ static struct coro *begin_all(void)
 	return coros;
 }
 
-/* Stations are numbered from 0, probe ids by station from 1; -1: none, or none was left. */
+/* Stations are numbered from 0, probe ids by station from 1; -1: no station, or all were in use. */
 static long station_of(const struct coro *co)
 {
 	return co->trace.probe.station ? (long)co->trace.probe.station->probe_id - 1 : -1;
@@ -147,7 +147,7 @@ static void report(const struct coro *coros)
 	fflush(stdout);
 }
 
-/* A whole life: born, run to the end, gone. */
+/* A complete run: create, run to the end, destroy. */
 static void live(struct coro *coros)
 {
 	for (unsigned long i = 0; i < options.coroutines; i++)

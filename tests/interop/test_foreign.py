@@ -9,7 +9,7 @@ from interop import *  # noqa: F403
 
 
 def word(run):
-    """The foreign collector's last word."""
+    """The foreign collector's final report."""
     equal(run.status, 0, f"status of the collector; stderr was\n{run.err}")
     said = run.summary
     equal(said["exit_status"], 0, "exit status of the program")
@@ -44,7 +44,7 @@ def the_sdk_on_several_threads_is_complete(dir):
 
 @test
 def the_sdk_wakes_a_foreign_collector(dir):
-    """It looks by itself every 50 ms; at an event per millisecond that alone is 2 % of them."""
+    """It polls by itself every 50 ms; at an event per millisecond that alone is 2 % of them."""
     said = check_gentle(collect_foreign(dir, program("sdk_writer"), *GENTLE))
     equal(said["connections"], 1, "connections")
     assert said["wakeups"] >= 32 * 24 // 10, f"only {said['wakeups']} wake-ups for 768 events"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_writers.py - programs without corotracer's SDK under its collector.
 
-At a gentle pace every event is there, once and in order; at full speed what is missing is
-counted to the last one; and the collector says by which document a program was written.
+At a gentle pace every event is present, once and in order; at full speed missing events are
+counted exactly; and the collector reports which document a program follows.
 """
 import platform
 
@@ -103,7 +103,7 @@ def seed_000_at_full_speed_loses_nothing_in_silence(dir):
 
 @test
 def short_lives_are_counted_to_the_last_event(dir):
-    """Fewer events than slots, as many, and a few more: where counting goes wrong first."""
+    """Fewer events than slots, as many, and a few more: boundary cases of the counting."""
     for name in "writer_002", "writer_000":
         for events in 1, 2, 7, 8, 9, 16, 17:
             run = collect(dir, program(name), "-c", "5", "-e", events)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.h - what the raw writers have in common: options, joining, threads, the report.
+ * writer.h - shared by the raw writers: options, attaching, threads, the report.
  *
  * A writer defines write_event() and wake_collector() in its document's order and
  * calls writer_main().  usage:
@@ -35,7 +35,7 @@
 #include "seed.h"
 
 struct writer_coro {
-	struct seed_station *station; /* NULL: none was left */
+	struct seed_station *station; /* NULL: all were in use */
 	uint64_t nr;
 	uint64_t probe_id;
 	uint64_t nr_events;
@@ -53,12 +53,12 @@ static unsigned long max_stations;
 static int sock = -1;
 static struct writer_coro *coros;
 
-/* The document's order, the writer's own. */
+/* Stores in the order of its document; defined by each writer. */
 static void write_event(struct writer_coro *co, uint64_t addr, bool is_active);
 static void write_half(struct writer_coro *co);
 static void wake_collector(void);
 
-/* As the existing SDKs do: a system call each. */
+/* As in the existing SDKs: a system call for each event. */
 static uint64_t current_tid(void)
 {
 	return (uint64_t)syscall(SYS_gettid);
@@ -72,7 +72,7 @@ static uint64_t current_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- joining ---------------------------------------------------------------------- */
+/* ---- attaching -------------------------------------------------------------------- */
 
 static void connect_socket(const char *path)
 {

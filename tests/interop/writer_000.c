@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_000.c - a program that writes as seed 000 says.
+ * writer_000.c - a cTP 0.x writer with a plain count.
  *
  * One sequence number per station, from 1; slot = seq % 8; the payload first, and
  * seq last by a release store.  Nothing marks a write in progress.  Options in
@@ -25,7 +25,7 @@ static void write_event(struct writer_coro *co, uint64_t addr, bool is_active)
 	__atomic_store_n(&slot->seq, seq, __ATOMIC_RELEASE);
 }
 
-/* The next payload, over one that is there, and never its seq. */
+/* The next payload, over an existing one, without its seq. */
 static void write_half(struct writer_coro *co)
 {
 	struct seed_epoch *slot = &co->station->slots[(co->nr_events + 1) % 8];
@@ -34,7 +34,7 @@ static void write_half(struct writer_coro *co)
 	slot->tid = current_tid();
 }
 
-/* The collector clears the flag itself when the byte has come. */
+/* The collector clears the flag itself when it has received the byte. */
 static void wake_collector(void)
 {
 	if (__atomic_load_n(&header->tracer_sleeping, __ATOMIC_ACQUIRE) != 1)

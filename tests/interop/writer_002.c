@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_002.c - a program that writes as seed 002 and the existing SDKs do.
+ * writer_002.c - a cTP 0.x writer with odd and even marks, like the existing SDKs.
  *
- * To the letter, mistakes included: the odd mark is a release store, which orders
- * nothing that follows, and a dead collector means SIGPIPE.  Options in writer.h.
+ * Exactly, mistakes included: the odd mark is a release store, which orders nothing
+ * that follows, and a dead collector causes SIGPIPE.  Options in writer.h.
  */
 #include "writer.h"
 
@@ -25,7 +25,7 @@ static void write_event(struct writer_coro *co, uint64_t addr, bool is_active)
 	__atomic_store_n(&slot->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-/* Half of the next event, and then never more. */
+/* Half of the next event, and nothing after it. */
 static void write_half(struct writer_coro *co)
 {
 	struct seed_epoch *slot = next_slot(co);
@@ -45,7 +45,7 @@ static void wake_collector(void)
 	if (__atomic_compare_exchange_n(&header->tracer_sleeping, &asleep, 0, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
 	    sock >= 0 && write(sock, "1", 1) < 0)
-		return; /* a full socket has woken it already */
+		return; /* a full socket has already woken it */
 }
 
 int main(int argc, char **argv)

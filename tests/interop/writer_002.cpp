@@ -128,7 +128,7 @@ void wake_collector()
 		return;
 	if (header->tracer_sleeping.compare_exchange_strong(asleep, 0) && sock >= 0 &&
 	    write(sock, "1", 1) < 0)
-		return; // a full socket has woken it already
+		return; // a full socket has already woken it
 }
 
 // What each coroutine wrote, stored by its promise's destructor.
@@ -218,7 +218,7 @@ template <typename Awaiter> auto TracedAwaiter<Awaiter>::await_resume()
 	return inner.await_resume();
 }
 
-// The scheduler: a queue of coroutines that may go on, and threads that take from it.
+// The scheduler: a queue of ready coroutines, and threads that take from it.
 std::mutex queue_lock;
 std::deque<std::coroutine_handle<>> queue;
 std::atomic<unsigned long> running{ 0 };
@@ -246,7 +246,8 @@ struct Yield {
 	}
 };
 
-// Frames come from a pool, as in many schedulers: the next coroutine gets a dead one's address.
+// Frames come from a pool, as in many schedulers: a new coroutine gets the address of a destroyed
+// one.
 std::mutex pool_lock;
 std::vector<std::pair<size_t, void *>> pool;
 

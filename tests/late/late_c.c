@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * late_c.c - "late_c THREADS MS": threads that use coroutines from their first moment on, for so
- * long, while the program's first call of the SDK may take its time.
+ * late_c.c - "late_c THREADS MS": threads that use coroutines from their start, for MS
+ * milliseconds, while the program's first call of the SDK may be slow.
  *
  * Each thread has one coroutine all the time, one that is suspended once and never again touched,
- * and many that come and go.  Says "target: EVENTS events of COROUTINES" on stderr, as it counted.
+ * and many short ones.  Prints "target: EVENTS events of COROUTINES" on stderr, from its count.
  */
 #include <corotracer/corotracer.h>
 

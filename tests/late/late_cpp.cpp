@@ -58,7 +58,7 @@ Task waits(const bool *stop)
 	while (!*stop);
 }
 
-// Suspended already: once per co_await, and resumed by turn().
+// Suspended at once: one suspend per co_await, and resumed by turn().
 Task begin(const char *name, const bool *stop)
 {
 	Task task = corotracer::named(name, waits, stop);

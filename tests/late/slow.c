@@ -71,7 +71,7 @@ int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	return next(fd, addr, len);
 }
 
-/* The C SDK's way: its calls are not cancellation points. */
+/* The C SDK uses syscall(): its calls are not cancellation points. */
 long syscall(long number, ...)
 {
 	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_late.py - the program's first call of the SDK takes long, and its other threads do not wait.
+"""test_late.py - the program's first call of the SDK is slow, and its other threads do not wait.
 
-slow.c, preloaded, delays open() of the region or connect() by half a second.  What the program
-itself counted is what was written: all of it is collected, or counted as lost, and --fail-on-loss
-makes an exit status of it.
+slow.c, preloaded, delays open() of the region or connect() by half a second.  The program
+counts its events: all of them are collected, or counted as lost, and with --fail-on-loss a loss
+changes the exit status.
 """
 import os
 import re
@@ -26,7 +26,7 @@ class Late(Run):
         status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, *options, "--", "env",
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
-        contains(err, f"slow: {call}\n")  # or nothing was tested
+        contains(err, f"slow: {call}\n")  # otherwise nothing was tested
         said = re.search(r"^target: (\d+) events of (\d+)$", err, re.M)
         if not said:
             raise AssertionError(f"status {status}; stderr was\n{err}")

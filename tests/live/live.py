@@ -23,7 +23,7 @@ ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPT
 
 
 def test(function):
-    """As the harness has it; but collectors are asked to end, so that they remove their regions."""
+    """As in the harness; but collectors are asked to end, so that they remove their regions."""
     def case(dir):
         try:
             function(dir)
@@ -35,7 +35,7 @@ def test(function):
 
 
 def end_gently():
-    """Only what this case started, by pid; of a collector that was killed, its own region goes."""
+    """Ends only processes that this case started, by pid; removes the region of a killed collector."""
     mine = list(STARTED)
     for p in mine:
         if p.poll() is None:
@@ -56,7 +56,7 @@ class Told:
     """`corotracer run` of a program that executes commands."""
 
     def __init__(self, dir, *options, trace="trace.jsonl", before=""):
-        """before: a shell command to be done before, in mounts of its own."""
+        """before: a shell command to run first, in a private mount namespace."""
         self.trace = os.path.join(dir, trace)
         self.log = os.path.join(dir, "stderr")
         run = [TOOL, "run", *options, "-o", self.trace, "--", LIVE_TARGET]
@@ -70,7 +70,7 @@ class Told:
             return f.read()
 
     def tell(self, *lines):
-        """Done when it is done; what else it printed."""
+        """Send commands, wait until they are done; returns the other output."""
         more = []
         for line in lines:
             self.p.stdin.write(line + "\n")
@@ -96,7 +96,7 @@ class Told:
 
 
 class Server:
-    """What is at a URL."""
+    """A client of the server at a URL."""
 
     def __init__(self, url):
         self.url = url
@@ -108,7 +108,7 @@ class Server:
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def request(self, path, method="GET", headers=None, **kwargs):
-        """Status, headers, body; path without a slash in front is below the token."""
+        """Status, headers, body; a path without a leading slash is below the token."""
         c = self.connect()
         try:
             c.request(method, path if path.startswith("/") else self.path + path, headers=headers or {}, **kwargs)
@@ -118,7 +118,7 @@ class Server:
             c.close()
 
     def section(self, name):
-        """As it is packed, unpacked."""
+        """A section, uncompressed."""
         status, headers, body = self.request("api/" + name, headers={"Accept-Encoding": "gzip"})
         equal((status, headers["Content-Encoding"]), (200, "gzip"), f"section {name}")
         return gzip.decompress(body)
@@ -128,7 +128,7 @@ class Server:
 
 
 class Stream:
-    """The events of api/live, gathered by a thread."""
+    """The events of api/live, collected by a thread."""
 
     def __init__(self, server, since=0, headers=None):
         self.c = server.connect()
@@ -165,7 +165,7 @@ class Stream:
 
 
 def serve(*args, **kwargs):
-    """A server of a trace, once it says where it is."""
+    """A server of a trace, once it has printed its URL."""
     p = popen(TOOL, "serve", *args, **kwargs)
     url = p.stdout.readline().strip()
     if not url.startswith("http"):
@@ -176,5 +176,5 @@ def serve(*args, **kwargs):
 
 
 def url_of(told):
-    """Of `run --serve`."""
+    """The URL of `run --serve`."""
     return wait_until(lambda: re.search(r"http://\S+", told.said()), "the URL").group(0)

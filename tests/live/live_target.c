@@ -14,7 +14,7 @@
  *	fds               prints which descriptors are open
  *	quit STATUS
  *
- * Each line is answered by "ok" once it is done.  In a name "%" and two hexadecimal digits are
+ * Each command is answered by "ok" once it is done.  In a name "%" and two hexadecimal digits are
  * that byte.
  */
 #include <corotracer/corotracer.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""screen.py - a terminal in tmux, with a shell in it: keys go in, the screen comes out."""
+"""screen.py - a terminal in tmux with a shell: sends keys, reads the screen."""
 from live import *
 
 
@@ -11,7 +11,7 @@ class Screen:
         self.socket = os.path.join(dir, f"tmux{Screen.opened}")
         self.env = dict(os.environ, **(env or {}))
         self.env.pop("TMUX", None)
-        # A shell that prints nothing but what is asked of it.
+        # A shell that prints only the output of its commands.
         start = "stty -echoctl; PS1='shell>' exec bash --norc --noprofile -i"
         p = subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), start],
                            env=self.env, capture_output=True, text=True, check=False, cwd=dir)
@@ -45,7 +45,7 @@ class Screen:
             raise AssertionError(f"{why}; without {without}; on the screen:\n{self.text()}") from None
 
     def wait_any(self, *parts):
-        """Until one of these is on the screen."""
+        """Wait until one of the parts is on the screen."""
         try:
             wait_until(lambda: any(p in self.text() for p in parts), f"one of {parts}")
         except AssertionError as why:
@@ -59,7 +59,7 @@ class Screen:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def state(self):
-        """What a program must leave as it was: modes of the terminal, the screen, the cursor."""
+        """What a program must restore: modes of the terminal, the screen, the cursor."""
         return self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{keypad_flag} #{keypad_cursor_flag} #{wrap_flag} #{insert_flag}").strip()
 
     def modes(self):

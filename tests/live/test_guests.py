@@ -22,7 +22,7 @@ def connect(server):
 
 
 def is_closed(s):
-    """Has the other side ended it?"""
+    """Has the other side closed it?"""
     try:
         s.setblocking(False)
         while s.recv(65536):
@@ -51,7 +51,7 @@ def end(server):
 @test
 def slow_strangers_do_not_lock_out_who_has_the_secret(dir):
     server = serve(small_trace(dir))
-    kept = server.connect()  # has shown the secret before
+    kept = server.connect()  # has sent the secret before
     kept.request("GET", server.path + "api/meta")
     equal(kept.getresponse().read()[:1], b"{", "the first answer")
     slow = []
@@ -65,14 +65,14 @@ def slow_strangers_do_not_lock_out_who_has_the_secret(dir):
         client.request("GET", server.path + "api/meta")
         equal(client.getresponse().status, 200, f"status in round {round}")
         client.close()
-        for s in slow:  # each goes on, a byte at a time
+        for s in slow:  # each continues, a byte at a time
             s.setblocking(True)
             send(s, b"a")
     kept.request("GET", server.path + "api/meta")
     equal(kept.getresponse().status, 200, "status on the connection from before")
     gone = sum(is_closed(s) for s in slow)
     assert gone > SLOW / 2, f"only {gone} of {SLOW} were dropped"
-    # The oldest went first: of those at the end some are still there or timed out, those at the beginning are gone.
+    # The oldest are dropped first: some of the last may still be open, all of the first are closed.
     assert all(is_closed(s) for s in slow[:SLOW // 4]), "an old one is still there"
     for s in slow:
         s.close()
@@ -100,7 +100,7 @@ def a_head_has_to_come_within_its_time(dir):
 @test
 def connections_that_have_shown_the_secret_outlive_strangers(dir):
     server = serve(small_trace(dir))
-    kept = [server.connect() for _ in range(80)]  # more than strangers may have
+    kept = [server.connect() for _ in range(80)]  # more than clients without the secret may have
     for c in kept:
         c.request("GET", server.path + "api/meta")
         c.getresponse().read()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""test_live.py - a page of a run that goes on: run --serve, and serve of a trace that is being written."""
+"""test_live.py - a page of a running program: run --serve, and serve of a trace that is being written."""
 from live import *
 from bundle import Bundle, Columns  # noqa: E402 - found by way of live
 
 
 def names_on(server):
-    """By name: the state of each coroutine, as the sections tell it."""
+    """By name: the state of each coroutine, according to the sections."""
     coros = Columns(server.section("coros"))
-    meta, strings = server.json("meta"), server.json("strings")  # afterwards: there may be more by then
+    meta, strings = server.json("meta"), server.json("strings")  # last: there may be more by then
     return {strings[n]: meta["states"][s] for n, s in zip(coros["name"], coros["state"])}
 
 
@@ -20,7 +20,7 @@ def stays(told):
 
 
 def let_go(told, status):
-    """Ctrl-C, after the run; the status is the program's."""
+    """Ctrl-C, after the run; the exit status is that of the program."""
     told.p.send_signal(signal.SIGINT)
     equal(told.p.wait(60), status, f"status: {told.said()}")
     assert "Sanitizer" not in told.said(), told.said()
@@ -35,7 +35,7 @@ def gone(server):
 
 
 def check_final(server, trace):
-    """When all is over the page is that of the finished trace."""
+    """At the end the page is that of the finished trace."""
     page = trace + ".html"
     with open(trace + ".template", "w", encoding="utf-8") as f:
         f.write("<!--corotracer-data-->")
@@ -43,7 +43,7 @@ def check_final(server, trace):
     bundle = Bundle(page)
     for name, data in bundle.raw.items():
         got = server.section(name)
-        if name == "meta":  # it was looked at more than once
+        if name == "meta":  # it was polled more than once
             equal(dict(json.loads(got), tick=0), dict(bundle.meta, tick=0), "meta")
         else:
             equal(got == data, True, f"section {name} is that of the finished trace")
@@ -89,7 +89,7 @@ def a_stall_is_found_while_it_lasts_and_a_kill_is_told(dir):
     server = Server(url_of(told))
     told.tell("begin waiter", "resume waiter", "await waiter 7", "close 7")
     stream = Stream(server)
-    # What it waits for is gone: after a while that is a finding, without any event.
+    # It waits for a closed descriptor: after a while that is a finding, without any event.
     found = wait_until(lambda: [d for d in stream.deltas() if "report" in d and d["report"]["findings"]], "a finding in the stream")
     first = next(d for d in stream.deltas() if "report" in d)
     equal(first["report"]["findings"], [], "findings at the beginning")
@@ -243,7 +243,7 @@ def what_cannot_be_followed_is_refused_before_anything_runs(dir):
         contains(err, "hint: ")
     for bad in ("--serve=", "--serve=x", "--serve=0", "--serve=65536"):
         equal(tool("run", bad, "--", "touch", marker, cwd=dir)[0], 2, f"status of {bad}")
-    # What cannot be run leaves no server, and no trace, behind.
+    # A program that cannot be run leaves no server and no trace.
     status, _, err = tool("run", "--serve", "-o", os.path.join(dir, "t.jsonl"), "--", "/nonexistent/program")
     equal(status, 1, "status")
     contains(err, "cannot run")

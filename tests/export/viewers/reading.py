@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """reading.py - what a timeline of a trace must show, read from the JSON lines and their sidecar.
 
-An own reading, by the meaning of the events (docs/trace.md), that shares nothing with the tool:
+An independent reader, from the meaning of the events (docs/trace.md), without code of the tool:
 
     turns      (tid, coroutine) -> intervals in which it ran there
     states     per life: (name, begin, end), end None where the trace ends first
@@ -20,7 +20,7 @@ FIRST = ("birth", "wake", "close", "acquire", "release")
 
 
 def load(path):
-    """Events in order of time; of one time first births and wakes, then transitions, then ends."""
+    """Events in order of time; at the same time first creates and wakes, then transitions, then ends."""
     events, facts = [], []
     with open(path, encoding="utf-8", errors="replace") as f:
         for line in f:
@@ -47,7 +47,7 @@ class Life:
         self.is_born = event["kind"] == "birth"
         self.states, self.instants = [], []
         self.state, self.since, self.tid = None, None, None
-        self.ready = None       # since when
+        self.ready = None       # the time since when
         self.wake, self.early = None, None
 
     def enter(self, state, ts):
@@ -86,7 +86,7 @@ class Reading:
             life.tid = None
 
     def change(self, life, state, ts):
-        """From its state to another, or to none."""
+        """From the present state to another one, or to the end."""
         self.close_turn(life, ts)
         for name, sign, which in (("running", -1, life.state), ("suspended", -1, life.state),
                                   ("running", 1, state), ("suspended", 1, state)):
@@ -161,7 +161,7 @@ class Reading:
 
 
 def joined(intervals):
-    """Intervals that touch are one: where a slice was cut in two it still is one turn."""
+    """Intervals that touch are merged: a slice that was cut in two is one turn."""
     out = []
     for begin, end in sorted(intervals, key=lambda i: (i[0], i[1] is None, i[1] or 0)):
         if out and out[-1][1] == begin:

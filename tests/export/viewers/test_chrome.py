@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_chrome.py - trace events in JSON: valid, balanced, and the same as the Perfetto trace where the format has it."""
+"""test_chrome.py - trace events in JSON: valid, balanced, and equal to the Perfetto trace where the format allows."""
 import re
 from collections import Counter, defaultdict
 
@@ -22,7 +22,7 @@ def load(path):
 
 
 class Async:
-    """What is open on a track of its own, by category and id."""
+    """Open slices on async tracks, by category and id."""
 
     def __init__(self, events):
         self.open, self.done, self.instants = defaultdict(list), [], []
@@ -97,7 +97,7 @@ def bugs_of_the_corpus_are_balanced(dir):
 
 @test
 def the_trace_processor_reads_the_threads(dir):
-    """Perfetto's own of 2021, which passes over async events in JSON."""
+    """The version of 2021, which ignores async events in JSON."""
     trace = trace_of(dir, CHANNELS)
     export(trace, kind="chrome")
     r = reading.Reading(trace)
@@ -107,7 +107,7 @@ def the_trace_processor_reads_the_threads(dir):
         "select a.ts, b.ts from flow join slice a on slice_out = a.id join slice b on slice_in = b.id",
     ])
     equal(errors, [], "what the trace processor complains of")
-    # Its JSON times are floating point: to the microsecond they are right.
+    # Its JSON times are floating point: they are exact to the microsecond.
     wanted = sorted((tid, b // 1000) for (tid, _), all in r.turns.items() for b, e in all if e - b >= 1000)
     got = sorted((tid, ts // 1000) for tid, ts, dur, _ in slices if dur >= 1000)
     assert len(wanted) > 500 and abs(len(got) - len(wanted)) <= len(wanted) // 100, (len(got), len(wanted))

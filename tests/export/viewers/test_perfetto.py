@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_perfetto.py - every slice, flow and counter of a Perfetto trace, against an own reading of the JSON lines."""
+"""test_perfetto.py - every slice, flow and counter of a Perfetto trace, compared with an
+independent reading of the JSON lines."""
 import re
 import shutil
 
@@ -13,7 +14,7 @@ BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/corpus/corpus_buggy")
 SERVER = os.environ.get("SERVER", "build/examples/cpp/mini-redis")
 FIXTURES = os.environ.get("FIXTURES", "tests/fixtures")
 TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
-LAG = 20000  # of a counter, at most
+LAG = 20000  # the most that a counter lags, in ns
 # A coroutine that is never resumed is a leak, which is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
 
@@ -35,7 +36,7 @@ def draw(trace, **kwargs):
 
 
 def same(got, wanted, what):
-    """Two lists with the same in them, in whichever order."""
+    """Two lists have the same elements, in any order."""
     got, wanted = sorted(got, key=repr), sorted(wanted, key=repr)
     if got != wanted:
         more = [g for g in got if g not in wanted][:5]
@@ -44,7 +45,7 @@ def same(got, wanted, what):
 
 
 def check_counter(samples, steps, name):
-    """Each sample is a value that was, and none lags for longer than said."""
+    """Each sample is a value that occurred, and lags by at most LAG."""
     taken = {}
     for ts, value in steps:
         taken.setdefault(ts, set()).add(value)
@@ -66,7 +67,7 @@ def compare_turns(got, wanted):
 
 
 def compare(r, d):
-    """The reading and what is drawn."""
+    """Compare the reading with what is drawn."""
     compare_turns(d.turns(), r.turns)
     lives = {(s[4]["coroutine"], s[2]): t for t, s in d.lives().items()}
     same([(*k, d.lives()[t][3]) for k, t in lives.items()], [(v.id, v.begin, v.end) for v in r.lives], "lives")
@@ -151,7 +152,7 @@ def a_server_with_many_connections_is_drawn(dir):
     assert len(r.lives) > 300
     compare(r, d)
     check_sites(r, d)
-    # More than a hundred of a kind: those after them share rows, in a group of their own.
+    # More than a hundred of a kind: the others share rows, in a group of their own.
     packed = [t for t in d.tracks.values() if t.sibling_merge_key]
     assert len(packed) >= 100, len(packed)
     for t in packed:
@@ -160,12 +161,12 @@ def a_server_with_many_connections_is_drawn(dir):
 
 @test
 def stations_have_their_order_mended(dir):
-    """Programs without lanes: events as the scan found them, names and deaths with the last facts."""
+    """Programs without lanes: events in scan order, names and ends in the last records."""
     trace = trace_of(dir, TARGET, "events", 20, 50, 100, env=STATIONS_ONLY)
     r, d = reading.Reading(trace), draw(trace)
     assert [e["ts"] for e in map(json.loads, open(trace, encoding="utf-8"))] != sorted(e["ts"] for e in r.events), "in order already"
     ends = {f["probe_id"]: f for f in r.facts if f["type"] == "coroutine"}
-    # Twenty that run on one thread at once: each has its own track for that.
+    # Twenty that run on one thread at once: each has its own track.
     ran = {life[4]["coroutine"]: [(b, e) for name, b, e in d.states()[t] if name == "running"] for t, life in d.lives().items()}
     for v in r.lives:
         wanted = [(b, e if e is not None else ran[v.id][-1][1]) for name, b, e in v.states if name == "running"]
@@ -180,7 +181,7 @@ def stations_have_their_order_mended(dir):
 
 @test
 def the_trace_processor_finds_the_same(dir):
-    """Perfetto's own, of 2021: it knows all of it but the newer form of flows, which is put into the older one for it."""
+    """The version of 2021: it supports all but the newer form of flows, which is converted to the older one."""
     pb = packages.schema()
     trace = trace_of(dir, CHANNELS)
     r, d = reading.Reading(trace), draw(trace)
@@ -299,7 +300,7 @@ def a_pipe_will_do(dir):
 
 @test
 def what_is_too_late_is_told_and_not_drawn(dir):
-    """A window of 65,536 events is put in order; what is further out is counted."""
+    """A window of 65,536 events is sorted; events further out of order are counted."""
     lines = [line(i % 50, 10**9 + 1000 * i, (i // 50) % 2 == 0) for i in range(70000)]
     lines.append(line(1, 10**9 + 5, True))
     write(dir + "/t.jsonl", lines)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_proto.c - what the writer of protocol buffers writes, byte for byte. */
+/* test_proto.c - the output of the protocol buffer writer, byte for byte. */
 #include "base/proto.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static void nests_messages(void)
 		     "abc");
 }
 
-/* The length of a message is known last, and makes room for itself. */
+/* The length of a message is known at its end, and is inserted before it. */
 static void long_messages_have_long_lengths(void)
 {
 	static const size_t sizes[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152 };
@@ -122,7 +122,7 @@ static void mends_what_is_not_utf8(void)
 		     "b");
 	proto_string(&p, 1, "\xe2\x82", 2);
 	IS_BYTES(&p, "\x0a\x03\xef\xbf\xbd");
-	/* What is fine stays, the replacement character itself too, and a NUL. */
+	/* Valid text is unchanged, including the replacement character and NUL. */
 	proto_string(&p, 1, "\xef\xbf\xbd\xe2\x82\xac\0z", 8);
 	IS_BYTES(&p, "\x0a\x08\xef\xbf\xbd\xe2\x82\xac\0z");
 }

@@ -29,7 +29,7 @@ struct notes {
 	size_t nr_tracks, room;
 	struct u64map flows; /* id to 1: begun, 2: ended */
 	uint64_t begins, ends, instants, counters, flows_ended;
-	char *text; /* NULL: only checked */
+	char *text; /* NULL: checks only, no text */
 	size_t size;
 	FILE *file;
 };
@@ -75,7 +75,7 @@ static void note_track(struct timeline_view *v, const struct timeline_track *t)
 	s = &n->tracks[t->id];
 	CHECK(!t->parent || n->tracks[t->parent].name[0]);
 	CHECK(t->parent || t->type == TRACK_PROCESS);
-	if (s->name[0]) { /* a name that came later, and nothing else */
+	if (s->name[0]) { /* only a name, which arrived later */
 		CHECK_EQ(s->type, t->type);
 		CHECK_EQ(s->parent, t->parent);
 	} else {
@@ -237,7 +237,7 @@ static struct trace_item event(enum trace_kind kind, uint64_t ts, uint64_t id, u
 	return item;
 }
 
-/* Lines of the text that hold @part, one after the other. */
+/* The lines of the text that contain @part. */
 static char *lines_with(const struct notes *n, const char *part)
 {
 	char *out = NULL, *copy = strdup(n->text), *rest = copy, *line;
@@ -355,12 +355,12 @@ static void turns_nest_and_are_cut_where_they_do_not(void)
 	      "30 thread 5: end coroutine #1\n"
 	      "30 thread 5: begin coroutine #2 (coroutine 2)\n"
 	      "40 thread 5: end coroutine #2\n");
-	/* Resumed there while it ran here. */
+	/* Resumed on one thread while it ran on another. */
 	draws(crossed, NR(crossed), "resumed while",
 	      "40 ?: instant resumed while it ran (thread 6)\n");
 }
 
-/* First come, first gone: drawn over and over it would be as many slices as the square of it. */
+/* FIFO order: drawn again at each crossing, the slices would be quadratic. */
 static void many_that_cross_are_not_drawn_again_and_again(void)
 {
 	struct timeline tl = { 0 };
@@ -643,7 +643,7 @@ static void anything_can_be_drawn(void)
 	}
 }
 
-/* Ten times the coroutines, one after the other: as many numbers as are there at a time. */
+/* Ten times the coroutines, one after another: memory follows those alive at a time. */
 static void memory_follows_those_who_are_there(void)
 {
 	struct timeline tl = { 0 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_traces.py - a trace written once more: as CTF for babeltrace2, as JSON lines again; and nothing half-made."""
+"""test_traces.py - a trace converted: to CTF for babeltrace2, back to JSON lines; no partial output."""
 import shutil
 
 import test_ctf
@@ -21,7 +21,7 @@ def content(path):
 
 
 def facts(path):
-    """Of a sidecar, without the line that only keeps room."""
+    """The lines of a sidecar, without the line that only reserves room."""
     return sorted(text for text in content(path + ".meta").splitlines() if b'"type":"room"' not in text)
 
 
@@ -49,7 +49,7 @@ def babeltrace_reads_field_by_field_what_the_lines_hold(dir):
 
 @test
 def there_and_back_is_the_same(dir):
-    """Of lanes, which are in order: to the byte."""
+    """Traces of lanes are in order: identical to the byte."""
     for i, target in enumerate(([CHANNELS], [BUGGY, "deadlock/locks"])):
         trace = trace_of(dir, *target, name=f"{i}.jsonl", env=ENV)
         export(trace, trace + ".ctf", "ctf")
@@ -136,7 +136,7 @@ def a_full_disk_leaves_nothing(dir):
 
 @test
 def a_signal_leaves_nothing_and_what_was_there(dir):
-    """The trace comes through a pipe that never ends, so that the signal surely comes in the middle."""
+    """The trace comes through an endless pipe, so that the signal arrives in the middle."""
     for kind in ("perfetto", "chrome", "ctf", "jsonl"):
         os.mkdir(f"{dir}/{kind}")
         out = f"{dir}/{kind}/out"

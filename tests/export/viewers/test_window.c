@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_window.c - events come out in order of time, each once, or are counted as late. */
+/* test_window.c - events are returned in order of time, each once, or are counted as late. */
 #include "export/window.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static uint64_t next_random(void)
 	return random_state >> 33;
 }
 
-/* @jitter: so far may an event be from its place. */
+/* @jitter: how far an event may be from its place. */
 static struct seen run(uint64_t nr, uint64_t jitter, uint64_t *late, uint64_t *sum)
 {
 	struct window w = { 0 };
@@ -60,7 +60,7 @@ static struct seen run(uint64_t nr, uint64_t jitter, uint64_t *late, uint64_t *s
 		}
 		*sum += ev.ts;
 		CHECK_EQ(window_add(&w, &ev, see, &s), 0);
-		memset(name, 'x', 3); /* it was the reader's */
+		memset(name, 'x', 3); /* the string belonged to the reader */
 	}
 	CHECK_EQ(window_finish(&w, see, &s), 0);
 	*late = w.late;
@@ -102,7 +102,7 @@ static void what_comes_too_late_is_counted(void)
 	CHECK_EQ(s.nr + late, 300000);
 }
 
-/* From the last to the first: only as many as are held come out. */
+/* From the last to the first: only as many as the window holds are returned. */
 static void backwards_is_the_worst(void)
 {
 	struct window w = { 0 };

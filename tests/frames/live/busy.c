@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.c - a program with frames, at work.
+ * busy.c - a program that saves frames all the time.
  *
  *	busy_BUFFER THREADS INTERVAL_NS [FRAMES]
  *
  * Each thread saves frames, one every INTERVAL_NS (0: as fast as it can), FRAMES of them (0: until
- * SIGTERM).  A frame's members all tell the same number.  At the end it prints as one
+ * SIGTERM).  All members of a frame hold the same number.  At the end it prints as one
  * JSON object: how many saves each thread made, the longest time that one took, whether
- * standard input is still open.  SIGUSR1 makes all threads pause, SIGUSR2 go on.
+ * standard input is still open.  SIGUSR1 makes all threads pause, SIGUSR2 continue.
  */
 #include <errno.h>
 #include <fcntl.h>

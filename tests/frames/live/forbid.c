@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forbid.c - run a command without process_vm_readv(2) and process_vm_writev(2), as a sandbox
- *would.
+ * forbid.c - run a command without process_vm_readv(2) and process_vm_writev(2), as in
+ * a sandbox.
  *
  *	forbid COMMAND [ARGUMENTS]
  */

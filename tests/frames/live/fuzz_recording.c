@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                            \
 	} while (0)
 
-/* What the inputs were good for: a run that only ever saw garbage proves nothing. */
+/* What the inputs reached: a run with corrupt input only proves nothing. */
 static uint64_t nr_opened, nr_frames, nr_marks, nr_bad;
 
 static int file_of(const void *data, size_t size)
@@ -89,7 +89,7 @@ static void read_records(struct recfile *f)
 	free(plans);
 }
 
-/* The same file for viewers. */
+/* The same file as an export for viewers. */
 static void draw(const uint8_t *data, size_t size, enum decode_format format)
 {
 	struct decode_result result;
@@ -236,7 +236,7 @@ static size_t roll(size_t limit)
 	return (size_t)(state % limit);
 }
 
-/* A good file with @nr records, some of them marks.  Returns its size. */
+/* A valid file with @nr records, some of them marks.  Returns its size. */
 static size_t make_file(uint8_t *buf, unsigned nr)
 {
 	size_t size = sizeof(header) - 1;
@@ -299,7 +299,7 @@ static const char *const words[] = {
 
 static size_t mutate(uint8_t *buf, size_t size, size_t max)
 {
-	/* Mostly in the header: what follows is easy to reach. */
+	/* Mostly in the header: the rest is easy to reach. */
 	size_t at = roll(roll(3) ? (size < sizeof(header) ? size : sizeof(header)) + 1 : size + 1);
 	const char *word = words[roll(sizeof(words) / sizeof(words[0]))];
 	size_t len = strlen(word);
@@ -321,7 +321,7 @@ static size_t mutate(uint8_t *buf, size_t size, size_t max)
 		if (at < size)
 			buf[at] = (uint8_t)('0' + roll(10));
 		return size;
-	case 3: /* something in the place of something */
+	case 3: /* one piece overwritten by another */
 		if (at + len <= size)
 			memcpy(buf + at, word, len);
 		return size;
@@ -340,7 +340,7 @@ static size_t mutate(uint8_t *buf, size_t size, size_t max)
 	}
 }
 
-/* The length in front of the header again as it is: else little would be read. */
+/* Restore the length in front of the header: otherwise little would be read. */
 static void mend_length(uint8_t *buf, size_t before, size_t after)
 {
 	size_t size = sizeof(header) - 1 + after - before;

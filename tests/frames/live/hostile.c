@@ -4,8 +4,8 @@
  *
  *	hostile MODE [SEED]
  *
- * Buffer Evil has what MODE says in its description; with "scribble" it maps the ring that
- * it is handed and writes random bytes all over it, with "jump", "shrink" and
+ * MODE selects the description of buffer Evil; with "scribble" it maps the offered ring
+ * and writes random bytes all over it, with "jump", "shrink" and
  * "elsewhere" it attaches properly and then puts a false value into one field.
  */
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static void choose_json(const char *mode)
 		text[(1 << 20) - 1] = '\0';
 		__ppt_Evil_json = text;
 	} else if (!strcmp(mode, "endless")) {
-		/* Not terminated, and nothing is mapped behind it. */
+		/* Not terminated, and the memory behind it is not mapped. */
 		text = mmap(NULL, 64u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
 		memset(text, ' ', 64u << 20);
@@ -107,10 +107,10 @@ static uint8_t *await_ring(size_t *size)
 	return (intptr_t)map == -1 ? NULL : map;
 }
 
-/* As a good client would. */
+/* As a correct client would. */
 static void attach_well(struct ppt_control *c, size_t size)
 {
-	/* The metadata of the description tell; the test's buffer has this one. */
+	/* From the metadata of the description; the test's buffer has this one. */
 	const char *at = strstr(__ppt_Fixed_json, "\"stride\":");
 	uint32_t stride = at ? (uint32_t)strtoul(at + 9, NULL, 10) : 0;
 	uint64_t slots = 2;

@@ -6,9 +6,9 @@
  *	intervals_BUFFER move		every other interval ends in a second thread
  *	intervals_BUFFER fresh		every interval in a thread of its own
  *
- * Until SIGTERM.  Between start and end it uses BURN_NS of processor time, as its own clock says.
- * The calls by which generated code sets things up take 20 ms each here, and at the end it prints
- * when they happened, as {"windows": [[thread, call, from, to], ...]}.
+ * Until SIGTERM.  Between start and end it uses BURN_NS of processor time, by its own clock.
+ * The set-up calls of generated code take 20 ms each here, and at the end it prints when they
+ * happened, as {"windows": [[thread, call, from, to], ...]}.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static atomic_int stop;
 static atomic_ulong next_n;
 static __thread uint32_t thread = NO_THREAD;
 
-/* ---- calls that take long ------------------------------------------------ */
+/* ---- slow calls ---------------------------------------------------------- */
 
 static struct {
 	uint32_t thread;
@@ -78,7 +78,7 @@ static void window_end(const char *call, uint64_t from)
 	windows[i].to = now(CLOCK_MONOTONIC);
 }
 
-/* The program's own, before libc's. */
+/* The program's definition takes precedence over libc's. */
 void *shmat(int id, const void *addr, int flags)
 {
 	void *(*real)(int, const void *, int);

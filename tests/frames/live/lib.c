@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lib.c - a library that has a frame buffer of its own. */
+/* lib.c - a library with its own frame buffer. */
 #include <string.h>
 
 #include "ppt-Fixed.h"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""live.py - programs with frames, attached to: what the tests of this folder share."""
+"""live.py - shared by the tests of this folder: programs with frames, and attaches to them."""
 import ctypes
 import shutil
 
 from harness import *
 
-# Shared memory of our own, where we may: other tests make some, too.  Its first number is 0.
+# A private IPC namespace if permitted: other tests use shared memory, too.  Its first id is 0.
 CLONE_NEWIPC = 0x08000000
 ctypes.CDLL(None).unshare(CLONE_NEWIPC)
 
@@ -17,14 +17,14 @@ def program(name):
 
 
 def start(name, *args, prefix=(), **kwargs):
-    """A program of this folder that has said that it is ready."""
+    """A program of this folder that has printed that it is ready."""
     p = popen(*prefix, program(name), *args, **kwargs)
     equal(p.stdout.readline(), "ready\n", f"first words of {name}")
     return p
 
 
 def end(p):
-    """Ask it to end; returns what it printed, as JSON where it is."""
+    """Ask it to end; returns its output, as JSON if it is JSON."""
     p.terminate()
     out, err = p.communicate(timeout=60)
     equal(err, "", "stderr of the program")
@@ -59,7 +59,7 @@ def attach_start(dir, p, *options, file="frames.ppt", **kwargs):
 
 
 def attached(dir, collector, p, file="frames.ppt"):
-    """Wait until that collector has frames coming."""
+    """Wait until that collector receives frames."""
     def look():
         assert collector.poll() is None, f"it ended: {collector.communicate()}"
         if not os.path.exists(os.path.join(dir, file)) or not os.path.getsize(os.path.join(dir, file)):
@@ -77,14 +77,14 @@ def decode(file, *options):
 
 
 def segments():
-    """Numbers of the shared memory there is, with how many have it attached."""
+    """Ids of the shared memory segments, with the number of attaches of each."""
     with open("/proc/sysvipc/shm", encoding="ascii") as f:
         rows = [line.split() for line in f][1:]
     return {int(r[1]): int(r[6]) for r in rows}
 
 
 def check_busy(frames):
-    """Frames of busy.c: whole, none twice."""
+    """Frames of busy.c: whole, and each once."""
     seen = set()
     for f in frames:
         key = (f["thread"], f["n"])
@@ -98,7 +98,7 @@ def check_busy(frames):
 
 
 def check_exact(frames, summary, at):
-    """What attach counted is what the sequence numbers say, and what the threads did."""
+    """The counts of attach match the sequence numbers, and the saves of the threads."""
     equal(at["recorded"], len(frames), "frames in the file")
     equal(at["issued"], at["recorded"] + at["lost"], "issued")
     equal((summary["torn"], summary["foreign"], summary["cut_bytes"]), (0, 0, 0), "torn, foreign, cut")
@@ -107,7 +107,7 @@ def check_exact(frames, summary, at):
     equal(len(set(numbers)), len(numbers), "different numbers")
     if numbers:
         assert numbers[0] >= 1 and numbers[-1] <= at["issued"], (numbers[0], numbers[-1], at["issued"])
-    # Each thread numbers its frames itself: what is missing between them was lost.
+    # Each thread numbers its own frames: missing numbers were lost.
     threads = {}
     for f in frames:
         threads.setdefault(f["thread"], []).append(f["n"])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.c - a program that saves its frames at once when it is attached, and ends.
+ * quick.c - a program that saves its frames as soon as it is attached, and ends.
  *
  *	quick HOW FRAMES
  *
  * HOW it ends: return (from main), exit (in a second thread), _exit, kill (itself), exec
- * (another program), late (saves a frame more in a destructor that runs after those of the
+ * (another program), late (saves one more frame in a destructor that runs after those of the
  * generated code).
  */
 #include <pthread.h>
@@ -39,7 +39,7 @@ __attribute__((destructor(101))) static void save_late(void)
 	if (strcmp(how, "late") != 0)
 		return;
 	save(0);
-	nanosleep(&wait, NULL); /* the collector looks meanwhile */
+	nanosleep(&wait, NULL); /* the collector polls meanwhile */
 }
 
 static void *work(void *arg)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_attach.py - attach to programs of all kinds, and get exactly their frames."""
+"""test_attach.py - attach to programs of all kinds, and receive exactly their frames."""
 import csv
 import sqlite3
 import struct
@@ -119,7 +119,7 @@ def a_dead_collector_is_said_and_taken_over_from(dir):
         contains(a.err, f"its last collector, process {c.pid}, went without detaching")
         frames, summary = decode(a.file)
         check_busy(frames)
-        # The one that was killed left a file that can be read as far as it goes.
+        # The killed collector left a file that is readable up to its end.
         frames, summary = decode(os.path.join(dir, "frames.ppt"))
         equal(summary["ended"], False, "the last mark")
         check_busy(frames)
@@ -389,7 +389,7 @@ def without_its_system_calls_it_stops_the_program_and_says_how_long(dir):
         _, err = q.communicate(timeout=60)
         equal(q.returncode, 1, f"status ({err})")
         contains(err, f"already traced by process {tracer.pid}")
-        # With its own system calls it does not mind.
+        # process_vm_readv(2) does not need to trace it.
         equal(attach(dir, p, "--count", 10).status, 0, "status beside a debugger")
     tracer.kill()
     tracer.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_decode.py - recordings made here by hand, byte by byte, the way the existing tool writes them."""
+"""test_decode.py - recordings made by hand, byte by byte, in the format of the existing tool."""
 import contextlib
 import csv
 import resource
@@ -182,7 +182,7 @@ def lines_of_csv_end_with_lf_unless_crlf_is_asked_for(dir):
     for options, end in (([], b"\n"), (["--lf"], b"\n"), (["--crlf"], b"\r\n")):
         p = subprocess.run([TOOL, "decode", "-q", *options, "--frame", "whole", path, "-"], capture_output=True, check=True, timeout=60)
         equal(p.stdout, b"ppt_seqno,t,n" + end + b"2,1000000000,5" + end, f"CSV with {options}")
-    # What a shell makes of the last column is a number.
+    # A shell reads the last column as a number.
     p = subprocess.run(f"{TOOL} decode -q --frame whole {path} - | awk -F, 'NR > 1 {{ print $3 + 1 \"|\" $3 \"|\" }}'",
                        shell=True, capture_output=True, text=True, check=True, timeout=60)
     equal(p.stdout, "6|5|\n", "the last column in awk")
@@ -211,7 +211,7 @@ def counters_have_their_names_and_the_others_are_left_out(dir):
     with contextlib.closing(sqlite3.connect(database)) as db:
         row, = db.execute("SELECT * FROM count").fetchall()
     equal([v.decode() if isinstance(v, bytes) else v for v in row], [1, 10, 25, 15, str(2**64 - 2), 4, 6], "the row in a database")
-    # All ones: it was not measured.
+    # All ones: not measured.
     data = struct.pack("<II6QI", 1, 0, 2**64 - 1, 25, 7, 2**64 - 1, 1, 2, 1)
     out, _ = decoded(dir, header(frames, counters=["cycles", "instructions"]) + data)
     equal(list(rows(out, "count")[0].values()), ["1", "", "25", "", "7", "", ""], "a row that was not measured")

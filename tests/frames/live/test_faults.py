@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_faults.py - killed programs, killed collectors, full systems, liars."""
+"""test_faults.py - killed programs, killed collectors, full systems, hostile programs."""
 import random
 
 from live import *
@@ -21,7 +21,7 @@ def a_program_killed_while_attached_is_an_end_like_any_other(dir):
             frames, _ = decode(os.path.join(dir, "frames.ppt"))
             check_busy(frames)
         else:
-            # It died before it was looked at, or while.
+            # It died before it was inspected, or meanwhile.
             equal(c.returncode, 1, f"status ({err})")
             assert str(p.pid) in err, err
     equal(segments(), before, "shared memory")
@@ -36,7 +36,7 @@ def a_collector_killed_at_any_moment_leaves_no_memory(dir):
         time.sleep(random.random() * 0.02)
         c.kill()
         c.wait()
-    # What is left is what the program still has mapped; the next collector ends that.
+    # The program still has the old segment mapped; the next collector ends that.
     equal(attach(dir, p, "--count", 10).status, 0, "status of the one that lives")
     wait_until(lambda: segments() == before, "shared memory gone")
     end(p)
@@ -101,7 +101,7 @@ def limits_of_the_system_are_named(dir):
     err = limited(dir, shmall=2)
     contains(err, "kernel.shmall")
     equal(err.split()[-2:], ["1", "0"], "status, and segments left")
-    err = limited(dir)  # a fresh namespace: the first number is 0
+    err = limited(dir)  # a new namespace: the first id is 0
     contains(err, '"recorded":10')
     equal(err.split()[-2:], ["0", "0"], "status, and segments left")
 

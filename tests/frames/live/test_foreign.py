@@ -4,7 +4,7 @@ from live import *
 
 
 def check_frames(frames, lost=0):
-    """Whole frames of existing_client.c, one number after the other but for those that were lost."""
+    """Whole frames of existing_client.c, numbered consecutively except for lost ones."""
     numbers = [f["ppt_seqno"] for f in frames]
     equal(numbers, sorted(set(numbers)), "sequence numbers")
     missing = numbers[-1] - numbers[0] + 1 - len(numbers)
@@ -36,7 +36,7 @@ def a_client_that_uses_part_of_the_room_shows_its_stride_by_its_frames(dir):
         equal(a.status, 0, f"status with {name} ({a.err})")
         equal(a.summary["recorded"], 500, f"recorded of {name}")
         equal(a.summary["slots"], 128, "slots")
-        # A ring of 128 slots is small on a machine that is at work.
+        # A ring of 128 slots is small on a busy machine.
         check_frames(decode(a.file)[0], a.summary["lost"])
         p.kill()
 
@@ -45,7 +45,7 @@ def a_client_that_uses_part_of_the_room_shows_its_stride_by_its_frames(dir):
 def a_client_that_ends_between_two_looks_is_read(dir):
     for name in ("live_existing", "live_narrow", "live_wide_128", "live_narrow_128"):
         p = start(name, 100, 0)
-        # It saves nothing before it is attached, then all at once.
+        # It saves nothing before it is attached, then everything at once.
         a = attach(dir, p)
         equal(a.status, 0, f"status with {name} ({a.err})")
         equal((a.summary["recorded"], a.summary["lost"]), (100, 0), f"recorded and lost of {name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_intervals.py - an interval is what the program did in it, or it is not measured."""
+"""test_intervals.py - an interval covers what the program did in it, or is not measured."""
 import csv
 import resource
 import sqlite3
@@ -12,7 +12,7 @@ START, END, DELTA = f"cpu_0_start[{CPU}]", f"cpu_0_end[{CPU}]", f"cpu_0_delta[{C
 
 
 def limit_files(p, most):
-    """Its limit of open files; where it was before with most=None."""
+    """Set its limit of open files; most=None restores it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (soft if most is None else most, hard))
 
@@ -48,7 +48,7 @@ def no_interval_contains_the_attach(dir):
             a = attach(dir, p, "-c", CPU, "--count", 300, file=f"{i}.ppt")
             equal(a.status, 0, f"status ({a.err})")
             all_frames += works(a.file)
-        # Another collector takes over in the middle of intervals.
+        # Another collector attaches in the middle of intervals.
         first = attach_start(dir, p, "-c", CPU)
         attached(dir, first, p)
         a = attach(dir, p, "-c", CPU, "--force-attach", "--count", 300, file="second.ppt")

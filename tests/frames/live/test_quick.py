@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_quick.py - programs that save and end between two looks: every frame is recorded or counted as lost."""
+"""test_quick.py - programs that save and end between two polls: every frame is recorded or counted as lost."""
 from live import *
 
-# A program whose generated code is compiled for a library lets go when it exits.
+# A program whose generated code is compiled for a library detaches at exit.
 PROGRAMS = ("live_quick", "live_quick_pic")
 RUNS = {"return": 10, "exit": 4, "_exit": 4, "kill": 4, "exec": 1}
 ENDS = {"exec": "exec"}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_recording.c - what is recorded comes back: frames, tickets, marks, for frames of every
- * small size.
+ * test_recording.c - a recording is read as it was written: frames, tickets, marks, for frames of
+ * every small size.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 	"{\"fmName\":\"a\",\"fmDifferential\":false,\"fmType\":{\"tag\":\"PIntegral\"," \
 	"\"contents\":[\"PPInt\",null]}}"
 
-/* The smallest buffer that carries anything: one int, frames of 12 bytes. */
+/* The smallest buffer with a member: one int, frames of 12 bytes. */
 static const char json[] =
 	"{\"abi\":\"1.0.0\",\"emit\":{\"_eBuffer\":{\"ebName\":\"B\",\"ebMinElements\":null},"
 	"\"_eLanguage\":\"ELangC\",\"_eTimeRep\":{\"tag\":\"ETimeVal\"},"
@@ -85,7 +85,7 @@ static void record(void)
 	put(&r, 2);
 	recording_mark(&r, RECORDING_LOSS, 3, 0, 0, 0);
 	put(&r, 6);
-	put(&r, 5); /* came late */
+	put(&r, 5); /* arrived late */
 	put(&r, far);
 	recording_mark(&r, RECORDING_RESIZE, 8, 16, 0, 0);
 	put(&r, far + 1);
@@ -126,7 +126,7 @@ static void comes_back_as_it_went_in(void)
 	recfile_close(&f);
 }
 
-/* A reader that knows only frames drops the marks' records: front and back differ. */
+/* A reader that knows frames only skips the records of marks: front and back differ. */
 static void marks_are_torn_frames_to_others(void)
 {
 	struct recfile f;
@@ -143,7 +143,7 @@ static void marks_are_torn_frames_to_others(void)
 	recfile_close(&f);
 }
 
-/* Cut anywhere, it reads up to there. */
+/* Truncated at any byte, it is read up to there. */
 static void a_file_cut_anywhere_is_read_up_to_there(void)
 {
 	char data[8192];

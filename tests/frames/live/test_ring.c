@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ring.c - every ticket comes once, whole, or is counted as missed.
+ * test_ring.c - every ticket is read once, whole, or is counted as missed.
  *
- * The writers here follow docs/frames.md to the letter, in threads of this process;
+ * The writers here follow docs/frames.md exactly, in threads of this process;
  * the payload of ticket n is n in every word, so that a mix of two frames shows.
  */
 #include <pthread.h>
@@ -119,7 +119,7 @@ static void goes_past_a_writer_that_sleeps_and_comes_back_for_its_frame(void)
 		if (n != 5)
 			write_frame(memory, 64, n);
 	}
-	slot_at(memory, 64, 5)[WORDS - 1] = 5; /* began, and was put to sleep */
+	slot_at(memory, 64, 5)[WORDS - 1] = 5; /* began, and was descheduled */
 	for (i = 0; i < 10; i++)
 		ring_poll(&r, 21, true);
 	CHECK_EQ(nr_seen, 19);
@@ -159,7 +159,7 @@ static void refuses_half_frames(void)
 	slot[WORDS - 1] = 9; /* the next lap's writer has begun */
 	ring_poll(&r, 2, false);
 	CHECK_EQ(nr_seen, 0);
-	slot[0] = 0; /* as the existing tool's code begins */
+	slot[0] = 0; /* as the existing tool's code begins a frame */
 	ring_poll(&r, 2, false);
 	CHECK_EQ(nr_seen, 0);
 	ring_finish(&r);
@@ -178,7 +178,7 @@ static void numbers_go_on_behind_32_bits(void)
 	r.next = from;
 	for (n = from; n < from + 40; n++) {
 		if (!(uint32_t)n)
-			continue; /* passed over */
+			continue; /* skipped */
 		write_frame(memory, 8, n);
 		issued++;
 		if (n % 3 == 0)
@@ -207,7 +207,7 @@ static void a_resize_loses_nothing_that_was_written(void)
 	begin(&r, 8, 1000);
 	for (n = 1; n <= 6; n++)
 		write_frame(memory, 8, n);
-	/* 7 is taken by a thread that is still in the old block, 8 and 9 go to the new one. */
+	/* A thread that is still in the old block took 7; 8 and 9 go to the new block. */
 	write_frame(second, 64, 8);
 	write_frame(second, 64, 9);
 	ring_resize(&r, &block);
@@ -222,7 +222,7 @@ static void a_resize_loses_nothing_that_was_written(void)
 	ring_release(&r);
 }
 
-/* Everything may happen between two looks. */
+/* Both may happen between two polls. */
 static void a_resize_that_was_not_seen_coming_loses_nothing_either(void)
 {
 	static uint32_t second[64 * STRIDE / 4];
@@ -252,7 +252,7 @@ static void finds_its_place_in_a_ring_without_a_counter(void)
 	begin(&r, 10, 1000);
 	r.now.anchor = 0;
 	CHECK(!ring_find_start(&r));
-	/* The existing tool: ten slots, no power of two; the first number after attach is 35. */
+	/* The existing tool: ten slots, not a power of two; the first number after attach is 35. */
 	seen_from = UINT64_C(0x100000000);
 	for (n = 35; n < 40; n++) {
 		uint32_t *slot = memory + (n - 35) % 10 * (STRIDE / 4);
@@ -280,7 +280,7 @@ static void finds_its_place_in_a_ring_without_a_counter(void)
 	ring_release(&r);
 }
 
-/* ---- writers that really run --------------------------------------------- */
+/* ---- concurrent writers -------------------------------------------------- */
 
 #define STRESS_SLOTS   64u
 #define STRESS_TICKETS 3000000u
@@ -293,7 +293,7 @@ static void *writer(void *arg)
 	uint64_t n;
 
 	(void)arg;
-	/* One writer: a slot has one at a time then, and the ring's rule is kept. */
+	/* One writer: then a slot has one writer at a time, as the protocol requires. */
 	while ((n = atomic_fetch_add(&next_ticket, 1)) < STRESS_TICKETS) {
 		write_frame(memory, STRESS_SLOTS, n);
 		if (n % 1024 == 0)

@@ -10,7 +10,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "1000" if os.environ.get("COROTRACER_FULL"
 
 def rounds(dir, name, nr, interval):
     before = segments()
-    # Its threads take all there is of the machine; the collector need not queue up behind them.
+    # Its threads use the whole machine; nice keeps the collector from waiting behind them.
     p = start(name, 4, interval, prefix=("nice", "-n", "10"))
     total = lost = empty = 0
     for i in range(nr):
@@ -33,7 +33,7 @@ def rounds(dir, name, nr, interval):
         total += at["recorded"]
         lost += at["lost"]
         empty += not at["attached"]
-    # The last one to go removes a segment: the program, at its next frame.
+    # The last process that detaches removes a segment: the program, at its next frame.
     wait_until(lambda: segments() == before, f"shared memory gone: {segments()} but {before} before")
     told = end(p)
     equal(told["stdin_open"], True, "standard input of the program")

@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All percentiles of values[0..nr) against the sorted values. */
+/* Compares all percentiles of values[0..nr) with the sorted values. */
 static void check_bound(size_t nr)
 {
 	size_t i, p;

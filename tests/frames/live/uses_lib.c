@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uses_lib.c - a program without frames, on a library that has some. */
+/* uses_lib.c - a program without frames that uses a library with frames. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -10,7 +10,7 @@ int main(void)
 {
 	struct corotracer_coro co;
 
-	/* The header and the library are of one version. */
+	/* The header and the library have the same version. */
 	if (strcmp(corotracer_version(), COROTRACER_VERSION) != 0)
 		return 1;
 	corotracer_init();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// headers_only.cpp - the SDK without its library: the slow path is the program's own.
+// headers_only.cpp - the SDK without its library: the program defines the slow path.
 #define CTP_SLOW_LINKAGE static
 #include <corotracer/attach.h>
 #include <corotracer/version.h>
