@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rt.py - build programs with `mem cc`, run them traced, and look at what is in the trace."""
+"""rt.py - build programs with `mem cc`, run them traced, and inspect the trace."""
 import json
 import os
 import pathlib
@@ -71,7 +71,7 @@ def collected(program, *args, trace, options=(), status=0, env=None):
 
 
 def check(trace, *options, sound=True):
-    """What `mem check` says of a trace."""
+    """The result of `mem check` for a trace."""
     r = subprocess.run([TOOL, "mem", "check", "--json", *options, trace], capture_output=True, text=True)
     if not r.stdout:
         raise AssertionError(f"mem check {trace}: {r.stderr}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_counts.py - what programs access is what is in their traces: by kind, size and attribute."""
+"""test_counts.py - traces hold exactly the accesses of the program: by kind, size and attribute."""
 import os
 
 from rt import alone, check, collected, compile, dump, each_compiler, equal, main, sizes
@@ -25,7 +25,7 @@ def wanted(case, gcc):
     if case == "atomics128":
         return {16: (7, 6)}
     if case == "structs":
-        # 1000 bytes from some address on: pieces that end at multiples of 64.
+        # 1000 bytes from any address: pieces that end at multiples of 64.
         return None
     if case == "calls":
         return {100: (1, 1), 50: (1, 1), 30: (0, 1), 64: (0, 10)}
@@ -44,7 +44,7 @@ def run_case(case, program, dir, cc, under):
 
 
 def pieces(address, size):
-    """How a range is cut that is longer than a record can tell: at multiples of 64."""
+    """How a range longer than one record is split: at multiples of 64."""
     out = []
     while size:
         n = min(64 - address % 64, size)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_options.py - CACHERAY_OPTIONS: what is asked for happens; what is nonsense is said, and the program runs."""
+"""test_options.py - CACHERAY_OPTIONS: valid options take effect; invalid ones are reported, and the program runs."""
 import os
 
 from rt import alone, check, compile, contains, each_compiler, equal, main, sizes
@@ -29,10 +29,10 @@ def disabled_means_nothing_happens(dir, cc, _cxx):
     trace = os.path.join(dir, f"{cc}.trace")
     r = alone(program, 2, 1000, trace=trace, options="enabled=0")
     equal((r.stderr, os.path.exists(trace)), ("", False), "words and trace")
-    # Empty items are nothing.
+    # Empty items are ignored.
     alone(program, 2, 1000, options=f"::tracefile={trace}::enabled=1:")
     equal(sizes(check(trace))[4][1], 2000, "writes")
-    # The program starts it itself.
+    # The program starts recording itself.
     counts = compile(dir, "counts.c", cc)
     trace += "2"
     alone(counts, "writes", trace=trace, options="enabled=0")

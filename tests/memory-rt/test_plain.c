@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_plain.c - the fast way through plain accesses makes the bytes that the plain way makes.
+ * test_plain.c - the fast path for plain accesses writes the same bytes as the slow path.
  *
  * Streams of units that look like programs (loops in loops, jumps, several periods, strides
  * that change) go through crw_plain() in runs of random length, and through
- * cray_pack_access() one by one; the payloads must be equal.  The test counts how often the
- * fast way was taken: if the streams never made it, it would prove nothing.
+ * cray_pack_access() one by one; the payloads must be equal.  The test counts uses of the fast
+ * path: streams that never take it would prove nothing.
  */
 #include "check.h"
 #include "plain.h"
@@ -90,7 +90,7 @@ static void the_fast_way_makes_the_same_bytes(void)
 	}
 }
 
-/* A loop as a matrix product has it; and what must not be taken for one. */
+/* A loop as in a matrix product; and patterns that must not be taken for one. */
 static void a_row_ends_where_it_ends(void)
 {
 	uint32_t i, used;

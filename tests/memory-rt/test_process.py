@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_process.py - fork, exec, exit, death: each process has its trace, and what was recorded is in it."""
+"""test_process.py - fork, exec, exit, crash: each process has its trace, with all that was recorded."""
 import glob
 import json
 import os
@@ -61,7 +61,7 @@ def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
     equal(writes(trace), N, "writes before an execvp that fails")
     alone(program, "exec-fails", trace=trace)
     equal(writes(trace), 2 * N, "writes before and after an exec that fails")
-    # The new program is traced as well: it has the same pid, and must not overwrite.
+    # The new program is traced as well: it has the same pid, and must not overwrite the trace.
     alone(program, "exec", trace=trace)
     equal(writes(trace), N, "writes before exec")
     equal(writes(trace + ".1"), N, "writes after exec")
@@ -88,7 +88,7 @@ def a_kill_without_a_collector_leaves_what_can_be_recovered(dir, cc, _cxx):
     region = live_file(trace)
     equal(sorted(set(left_behind()) - set(before)), [region], "regions left behind")
     try:
-        # The trace itself says that it is cut short, and what is in it is readable.
+        # The trace says that it is cut short, and its content is readable.
         check(trace, sound=False)
         r = subprocess.run([TOOL, "mem", "recover", trace], capture_output=True, text=True)
         equal(r.returncode, 0, f"status of mem recover ({r.stderr})")
@@ -120,8 +120,8 @@ def what_is_recovered_joins_what_was_written(dir, cc, _cxx):
         told = json.loads(r.stdout)
         c = check(trace)
         equal(c["accesses"], told["before"] + told["recovered"], "accesses")
-        recovered += told["recovered"]  # may be none: killed while the ring was empty
-        # 1000 addresses in a row, again and again: nothing twice, nothing missing.
+        recovered += told["recovered"]  # may be 0: killed while the ring was empty
+        # 1000 consecutive addresses, again and again: nothing twice, nothing missing.
         raw = trace + ".raw"
         subprocess.run([TOOL, "mem", "convert", "-q", "--format", "raw", "-o", raw, trace], check=True)
         with open(raw, "rb") as f:
@@ -159,7 +159,7 @@ def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     try:
-        # It runs on: it was blocked by a full buffer for a moment, and then uses the CPU again.
+        # It continues: a full buffer blocked it for a moment, and then it uses the CPU again.
         start = cpu_ticks(child)
         wait_until(lambda: cpu_ticks(child) > start + 50, "the program goes on without its collector")
     finally:
@@ -181,7 +181,7 @@ def a_full_disk_is_said_and_the_program_goes_on(dir, cc, _cxx):
 def a_library_that_is_loaded_is_traced_too(dir, cc, _cxx):
     host = compile(dir, "host.c", cc)
     for late in (False, True):
-        # Linked with our shared runtime; the host has the static one, which is then used by both.
+        # Linked with the shared runtime; the host has the static one, which both then use.
         library = compile(dir, "plugin.c", cc, "-O1", "-fPIC", "-shared", out=f"plugin-{cc}.so")
         trace = os.path.join(dir, f"{cc}-{late}")
         r = alone(host, library, trace=trace) if late else collected(host, library, trace=trace)

@@ -4,8 +4,8 @@
 run their own tests under tracing.
 
 zlib, lz4, SQLite, and ninja (C++, 25,000 lines), each with gcc and clang if COROTRACER_FULL=1; else C with each
-compiler and C++ with one, and no SQLite.  The sources are fetched, never kept; without a way to get
-them the test is skipped.  Traces are bounded (a size cap, or bursts), so that this is about minutes.
+compiler and C++ with one, and no SQLite.  The sources are fetched and not kept; if they cannot be
+fetched the test is skipped.  Traces are bounded (a size cap, or bursts): the test takes minutes.
 """
 import glob
 import os
@@ -93,7 +93,7 @@ def wrapper(cc):
 
 
 def traced(dir, what, *command, cwd, options="maxsize=40M", least=1000):
-    """Run one of their tests; every trace that it leaves is sound, and not empty."""
+    """Run one of their tests; every trace of it is valid and not empty."""
     place = os.path.join(dir, what)
     os.makedirs(place)
     run(*command, cwd=cwd, env={"CACHERAY_OPTIONS": f"tracefile={place}/%p.trace:{options}"})
@@ -108,7 +108,7 @@ def traced(dir, what, *command, cwd, options="maxsize=40M", least=1000):
 
 
 def each(*short):
-    """Once per family of compilers, or with those in short; the first test fetches the sources."""
+    """Once per family of compilers, or with the given ones without --full; the first test fetches the sources."""
     def wrap(function):
         def one(dir):
             for cc in [c for c in compilers() if c[0] in (("gcc", "clang") if FULL else short)]:
@@ -144,7 +144,7 @@ def sqlite_passes_its_tests(dir, cc):
     if not shutil.which("tclsh"):
         raise Skip("SQLite's build needs tclsh")
     whole = os.path.join(dir, "sqlite")  # the same for both compilers
-    if not os.path.exists(whole):  # one file of C, made once
+    if not os.path.exists(whole):  # one C file, made once
         unpack(dir, "sqlite3", "sqlite")
         run("./configure", "--disable-tcl", cwd=whole)
         run("make", "sqlite3.c", cwd=whole)

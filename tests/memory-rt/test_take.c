@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_take.c - a region, taken apart: units in order, holes, the dead, and nonsense.
+ * test_take.c - reading a region: units in order, holes, dead threads, and corrupt data.
  *
- * A small region in plain memory; the test plays the program.  The last test is a fuzzer: it
- * writes anything anywhere while the consumer goes on, under AddressSanitizer in the suite
- * for it.
+ * A small region in plain memory; the test acts as the program.  The last test is a fuzzer: it
+ * writes random data anywhere while the consumer runs, under AddressSanitizer in that
+ * suite.
  */
 #include "check.h"
 #include "feed.h"
@@ -61,7 +61,7 @@ static void fill_chunk(uint64_t number)
 		u[i] = (struct crw_unit){ number * 1000 + i, CRW_W1(0, 1) };
 }
 
-/* Everything that comes now; checks that it goes on at *@next. */
+/* Takes everything available; checks that it continues at *@next. */
 static uint32_t take_all(uint64_t *next, bool gone)
 {
 	struct crw_taken run;
@@ -138,7 +138,9 @@ static void the_dead_leave_what_they_filled(void)
 	CHECK_EQ(take_all(NULL, true), 19);
 	CHECK_EQ(take_all(NULL, true), 0);
 	CHECK_EQ(cursor.holes, 1);
-	/* It was not dead after all (a checkpoint): what comes now goes on where we were. */
+	/*
+	 * It was not dead after all (a checkpoint): the following units continue at this position.
+	 */
 	u[20] = (struct crw_unit){ 20, CRW_W1(0, 1) };
 	CHECK_EQ(take_all(NULL, true), 1);
 }
@@ -181,7 +183,7 @@ static uint64_t random64(void)
 	return state;
 }
 
-/* A word that may mean something. */
+/* A word that may have a meaning. */
 static uint64_t wild(void)
 {
 	switch (random64() % 6) {
@@ -208,12 +210,12 @@ static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payl
 	uint32_t i;
 
 	(void)context;
-	for (i = 0; i < bytes; i++) /* all of it is ours to read */
+	for (i = 0; i < bytes; i++) /* all of it must be readable */
 		sum += payload[i];
 	asides += sum != 1;
 }
 
-/* One look of a consumer at what is there now. */
+/* One poll of a consumer. */
 static void consume(struct cray_pack *p, struct crw_feed *f, bool gone)
 {
 	static uint8_t plain[CRAY_PACK_PLAIN_MAX];
@@ -253,7 +255,7 @@ static void whatever_a_program_writes_the_consumer_goes_on(void)
 		cray_pack_begin(p, 0, 0, 0);
 		for (i = 0; i < 4; i++)
 			fill_chunk(i);
-		/* Something long to begin with, which may be damaged or not. */
+		/* A long record to begin with, which may be corrupted or not. */
 		{
 			struct crw_unit *u = (struct crw_unit *)(region.rings +
 								 sizeof(struct crw_chunk_head));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_threads.py - many threads, a storm of signals, and annotations that go from thread to thread."""
+"""test_threads.py - many threads, a storm of signals, and annotations that move between threads."""
 import os
 import re
 
@@ -30,7 +30,7 @@ def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
 def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
-    # 64 at a time is the most; small buffers, so that they wait for each other.
+    # At most 64 at a time; small buffers, so that they wait for each other.
     alone(program, 64, 20000, trace=trace, options="buffer=256K")
     c = check(trace)
     equal(sizes(c)[4][1], 64 * 20000, "writes")
@@ -43,7 +43,7 @@ def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
     trace = os.path.join(dir, f"{cc}.trace")
     alone(program, 4, MILLION, trace=trace, options="buffer=256K:onfull=drop")
     c = check(trace)
-    # `accesses` is read in each round, by some compilers; what was dropped may be either.
+    # Some compilers read `accesses` in each round; lost records may be of either kind.
     whole = c["reads"]["all"] + c["writes"]["all"] + c["lost"]
     trace = os.path.join(dir, f"{cc}-all.trace")
     alone(program, 4, MILLION, trace=trace)
@@ -77,7 +77,7 @@ def no_access_crosses_an_annotation(dir, cc, _cxx):
         equal(c["added"]["all"], blocks, "annotations added")
         equal(c["removed"]["all"], blocks, "annotations removed")
         equal(c["annotations_left"], 0, "annotations left")
-        # The reader merges threads: the type of each write is that of the block it was meant for.
+        # The reader merges threads: the type of each write is that of its block.
         seen = {}
         for r in dump(trace, "-k", "write"):
             if "type" not in r:

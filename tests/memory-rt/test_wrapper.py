@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_wrapper.py - `mem cc` stands where a compiler stands: by hand, in make, CMake and configure-like builds."""
+"""test_wrapper.py - `mem cc` in place of a compiler: by hand, in make, CMake and configure-like builds."""
 import os
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def every_shape_of_a_command_makes_a_traced_program(dir, cc, cxx):
     os.makedirs(tmp, exist_ok=True)
     private = {"TMPDIR": tmp}
     out = os.path.join(dir, "prog")
-    # Both at once, in either order, with a language and without.
+    # Compile and link at once, in either order, with a language and without.
     for command in (["one.c", "main.c", "-o", "prog", "-O1"], ["-oprog", "-O1", "main.c", "one.c", "-lm"],
                     ["-O1", "-x", "c", "one.c", "main.c", "-o", "prog"],
                     ["-O1", "-xc", "one.c", "-x", "none", "main.c", "-o", "prog"]):
@@ -69,7 +69,7 @@ def every_shape_of_a_command_makes_a_traced_program(dir, cc, cxx):
     traces(out, dir)
     mem(cxx, "-O1", "one.cc", "main.cc", "-o", "prog", cwd=dir, cxx=True, env=private)
     traces(out, dir)
-    # Nothing stays behind.
+    # No file is left.
     equal(os.listdir(tmp), [], "what is left in the temporary directory")
 
 
@@ -80,7 +80,7 @@ def a_sanitizer_asked_for_at_linking_is_left_out_and_said(dir, cc, _cxx):
     contains(r.stderr, "left out when linking")
     equal(has_tsan(os.path.join(dir, "prog")), False, "libtsan")
     traces(os.path.join(dir, "prog"), dir)
-    # Others stay.
+    # Other sanitizers stay.
     r = mem(cc, "--show", "-fsanitize=thread,undefined", "one.o", "-o", "prog", cwd=dir)
     contains(r.stdout, "-fsanitize=undefined")
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_trace.c - whatever a file has in it, every reader of memory traces comes to an end.
+ * fuzz_trace.c - every reader of memory traces ends on any file.
  *
  * The input is a file: a container, a raw trace, a raw trace in zstd frames, a sidecar, or
- * nonsense.  It is read by the reader, by check and by stat, and what was read is written
- * again in the other format and read back: the same records, and no fault in what we wrote.
+ * random bytes.  It is read by the reader, by check and by stat, and the records are written
+ * again in the other format and read back: the same records, and no fault in the new file.
  * With a first byte of 0xff the rest is a block's payload, for the decoder alone; with 0xfe,
- * chunks whose checksums are made right before they are read, so that the fuzzer gets
- * behind them; with 0xfd, a sidecar.
+ * chunks whose checksums are corrected before they are read, so that the fuzzer gets
+ * past them; with 0xfd, a sidecar.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own
- * inputs out of sound traces: fuzz_trace [ROUNDS [SEED]].
+ * inputs from valid traces: fuzz_trace [ROUNDS [SEED]].
  */
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ static void fail(const char *what)
 	abort();
 }
 
-/* A file without a name, to be opened by its number. */
+/* An unnamed file, to be opened through /proc by its number. */
 static int file_of(const uint8_t *data, size_t size, char path[64])
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -51,11 +51,11 @@ static void plausible(const struct mem_record *r)
 	if (r->kind >= MEM_KINDS || (mem_is_raw(r) && (r->tag & CRAY_KIND) != r->kind))
 		fail("a record that cannot be");
 	for (i = 0; (r->kind == MEM_ADD || r->kind == MEM_MARK) && i < r->name_size; i++)
-		sum = (char)(sum + r->name[i]); /* it must be there */
+		sum = (char)(sum + r->name[i]); /* it must be readable */
 	records_read++;
 }
 
-/* Everything read is written in the other format and must come back. */
+/* Everything that is read is written in the other format, and must be read back the same. */
 static void there_and_back(const char *path, enum mem_format format)
 {
 	struct mem_writer_config config = { format, 1 };
@@ -79,7 +79,7 @@ static void there_and_back(const char *path, enum mem_format format)
 		if (mem_writer_put(w, rec) < 0)
 			fail("cannot write a record");
 	}
-	/* The sidecar has nowhere to go here; that is all right. */
+	/* The sidecar cannot be written here, which is accepted. */
 	mem_writer_close(w, &err);
 	mem_reader_close(r);
 	back = mem_reader_open(copy, &err);
@@ -97,7 +97,7 @@ static void there_and_back(const char *path, enum mem_format format)
 	close(fd);
 }
 
-/* By runs, everything comes that comes one by one. */
+/* Reading in runs gives the same as reading record by record. */
 static void by_runs(const char *path)
 {
 	struct err err = { 0 };
@@ -178,7 +178,7 @@ static void one_payload(const uint8_t *data, size_t size)
 	free(exact);
 }
 
-/* Give every chunk the checksums that it should have. */
+/* Correct the checksums of every chunk. */
 static void make_right(uint8_t *data, size_t size)
 {
 	struct cray_file file;
@@ -279,7 +279,7 @@ static size_t slurp(int fd, uint8_t *data)
 	return (size_t)st.st_size;
 }
 
-/* A sound container: threads, or ordered; compressed, or not. */
+/* A valid container: by threads, or ordered; compressed, or not. */
 static size_t make_container(uint8_t *data, uint64_t *state)
 {
 	static struct cray_pack pack;
@@ -392,7 +392,7 @@ static size_t make_input(uint8_t *data, uint64_t *state)
 	case 3:
 		size = make_container(data, state);
 		break;
-	default: /* with the checksums right in the end */
+	default: /* with correct checksums at the end */
 		data[0] = 0xfe;
 		size = 1 + make_container(data + 1, state);
 	}
@@ -431,7 +431,7 @@ int main(int argc, char **argv)
 		own_input(data, damage(data, size, &state));
 	}
 	printf("%lu inputs, %llu records believed\n", rounds, (unsigned long long)records_read);
-	/* Inputs of which nothing is ever believed would test little. */
+	/* Inputs that are always rejected would test little. */
 	return records_read > rounds * 10 ? 0 : 1;
 }
 #endif

@@ -106,11 +106,11 @@ def a_full_disk_is_said_and_the_program_goes_on(dir):
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
-    # tmpfs files are limited as well: only the size of the region has to pass.
+    # Files in tmpfs are limited as well: only the region must fit.
     p = subprocess.run([TOOL, "mem", "run", "--level", "0", "-o", trace, "--", walk(dir), "3000000", "2"], capture_output=True,
                        text=True, env=CLEAN, preexec_fn=limit, timeout=300)
     if "cannot size" in p.stderr:
-        # The limit holds for shared memory, too: take a real full file system instead.
+        # The limit applies to shared memory, too: use a full file system instead.
         mount = os.path.join(dir, "small")
         os.mkdir(mount)
         if os.getuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", mount], capture_output=True).returncode:
@@ -136,7 +136,7 @@ def a_size_cap_ends_the_trace_and_not_the_program(dir):
     equal(summary(r)["capped"], True, "capped")
     c = check(trace)
     assert c["lost"] > 0 or c["lost_unknown"], c
-    # No block is begun beyond the cap, and none is larger than this.
+    # No block begins beyond the cap, and none is larger than this.
     assert c["size"] < 2 << 20, c["size"]
 
 
@@ -196,7 +196,7 @@ def dump_shows_what_is_asked_for(dir):
 
 @test
 def stat_tells_reuse_exactly(dir):
-    """A walk over 16 KiB of ints, round and round: all is known beforehand."""
+    """A walk over 16 KiB of ints, again and again: the result is known in advance."""
     trace = os.path.join(dir, "t")
     collected(walk(dir), 40960, 1, trace=trace)
     status, out, err = tool("mem", "stat", "--json", trace)
@@ -204,9 +204,10 @@ def stat_tells_reuse_exactly(dir):
     s = json.loads(out)
     equal(s["types"][0]["type"], "int", "the type")
     equal(s["types"][0]["writes"], 40960, "its writes")
-    lines = 256 + (s["lines"] - 256)  # the array is 256 lines, or 257 if it does not begin with one
+    lines = 256 + (s["lines"] - 256)  # the array has 256 lines, or 257 if it does not start at one
     reuse = {r["from"]: r["count"] for r in s["reuse"]}
-    # 10 rounds over 4096 ints: 15 of 16 accesses stay in the line, 9 rounds meet each line again after all others.
+    # 10 rounds over 4096 ints: 15 of 16 accesses stay in the line, 9 rounds reuse each line after
+    # all others.
     near, far = reuse[0], sum(reuse.get(b, 0) for b in (128, 256))
     assert 37500 <= near <= 38600, s["reuse"]
     assert 9 * 256 <= far <= 9 * 258 + 20, s["reuse"]

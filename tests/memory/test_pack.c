@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_pack.c - what is packed comes out again, record for record, and nothing else does.
- */
+/* test_pack.c - packed records are unpacked record for record, and nothing else is. */
 #include "check.h"
 #include "memory/guess.h"
 #include "memory/unpack.h"
@@ -64,7 +62,7 @@ static void every_record_comes_back(void)
 	}
 }
 
-/* Every symbol, address and site as long as it can be. */
+/* Every symbol, address and site of maximum length. */
 static void the_worst_records_fit(void)
 {
 	struct cray_block head;
@@ -139,7 +137,7 @@ static void stamps_hold_until_the_next(void)
 	cray_pack_access(&pack, 1, 104, CRAY_HOW(0, 4, 0));
 	CHECK(cray_pack_remove(&pack, MEM_REMOVE, 15, 9, 64));
 	cray_pack_access(&pack, 1, 108, CRAY_HOW(0, 4, 0));
-	CHECK(cray_pack_stamp(&pack, 3, 3)); /* backwards: nothing */
+	CHECK(cray_pack_stamp(&pack, 3, 3)); /* time goes back: ignored */
 	cray_pack_access(&pack, 1, 112, CRAY_HOW(0, 4, 0));
 	size = cray_pack_finish(&pack, plain, &head);
 	CHECK_EQ(head.order_first, 10);

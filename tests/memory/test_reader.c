@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reader.c - containers and raw traces are read as they were written, damaged ones as far
- * as they go.
+ * test_reader.c - containers and raw traces are read as they were written, corrupt ones as far as
+ * possible.
  */
 #include "check.h"
 #include "memory/raw.h"
@@ -104,7 +104,7 @@ static void write_threads(const char *path, int level, uint32_t blocks_end_at)
 	traces_end(&f);
 }
 
-/* Every record is stamped, so the merge must give exactly the order in which it was lived. */
+/* Every record is stamped, so the merge must give exactly the original order. */
 static void threads_are_merged_as_they_lived(void)
 {
 	static const uint32_t block_sizes[] = { 100, 5000, 1000000 };
@@ -140,8 +140,8 @@ static void threads_are_merged_as_they_lived(void)
 }
 
 /*
- * Thread 1 is idle with an early access in its buffer, which comes last into the file; thread
- * 0 annotates meanwhile.  The access must not cross the annotation.
+ * Thread 1 is idle with an early access in its buffer, which is written last to the file; thread 0
+ * annotates meanwhile.  The access must not cross the annotation.
  */
 static void an_access_does_not_cross_an_annotation(void)
 {
@@ -181,7 +181,7 @@ static void an_access_does_not_cross_an_annotation(void)
 
 /* ---- raw, and there and back ---------------------------------------------- */
 
-/* A raw trace of @nr records with whatever the format allows; returns its bytes. */
+/* A raw trace of @nr records with everything that the format allows; returns its bytes. */
 static size_t write_raw(const char *path, uint64_t nr)
 {
 	FILE *file = fopen(path, "we");
@@ -195,7 +195,7 @@ static size_t write_raw(const char *path, uint64_t nr)
 		traces_record(1, n, &r);
 		if (!mem_is_raw(&r))
 			continue;
-		if (n % 97 == 0) /* flags where they mean nothing */
+		if (n % 97 == 0) /* flags where they have no meaning */
 			r.tag |= CRAY_ATOMIC;
 		size = raw_encode(bytes, &r, n % 11 ? 17 : traces_random(&state) % 9);
 		CHECK_EQ(fwrite(bytes, 1, size, file), size);
@@ -259,7 +259,7 @@ static void a_container_of_threads_becomes_the_same_raw_twice(void)
 	convert(first, in_dir("made"), MEM_FORMAT_CONTAINER);
 	convert(in_dir("made"), second, MEM_FORMAT_RAW);
 	CHECK(same_files(first, second));
-	/* The sidecar carries what the records cannot. */
+	/* The sidecar holds what the records cannot. */
 	r = open_trace(in_dir("made"));
 	CHECK_STR(mem_facts_thread(mem_reader_facts(r), 2)->name, "worker");
 	CHECK_EQ(mem_facts_id(mem_reader_facts(r), 2), 4002);
@@ -299,7 +299,7 @@ static uint64_t count(const char *path, uint64_t *faults)
 	return n;
 }
 
-/* However short it is cut: what is left is read, and it is said that the rest is missing. */
+/* Truncated at any byte: the rest is read, and reported as incomplete. */
 static void a_cut_container_is_read_to_the_cut(void)
 {
 	const char *path = in_dir("cut"), *whole = in_dir("threads");
@@ -326,7 +326,7 @@ static void a_cut_container_is_read_to_the_cut(void)
 	CHECK(last > all / 2);
 }
 
-/* One byte wrong anywhere: most is read, nothing that was not written. */
+/* One corrupt byte anywhere: most is read, and nothing that was not written. */
 static void a_damaged_container_loses_only_what_is_damaged(void)
 {
 	const char *path = in_dir("threads");

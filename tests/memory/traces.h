@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.h - memory traces to test with: made up, and written to files.
+ * traces.h - synthetic memory traces for tests, written to files.
  *
- * A made-up program has threads that walk over arrays, jump about, and annotate; what it
- * does follows from a seed, so that what was read can be held against what was written.
+ * A synthetic program has threads that walk over arrays, jump, and annotate; its accesses
+ * follow from a seed, so that the records read can be compared with those written.
  */
 #ifndef TRACES_H
 #define TRACES_H
@@ -32,8 +32,8 @@ static const char *const traces_names[] = {
 };
 
 /*
- * Record @n of the made-up program: any kind, any address.  Deterministic in (@seed, @n).
- * Annotations have no tickets here; a caller that wants some sets them.
+ * Record @n of the synthetic program: any kind, any address.  Deterministic in (@seed, @n).
+ * Annotations have no tickets here; a caller that needs some sets them.
  */
 static inline void traces_record(uint64_t seed, uint64_t n, struct mem_record *r)
 {
@@ -109,7 +109,7 @@ static inline bool traces_pack(struct cray_pack *p, const struct mem_record *r)
 	}
 }
 
-/* All that a record says, besides order, time and thread. */
+/* Compares all fields of a record except order, time and thread. */
 static inline bool traces_same(const struct mem_record *a, const struct mem_record *b)
 {
 	if (a->kind != b->kind || a->tag != b->tag)

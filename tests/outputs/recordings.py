@@ -69,7 +69,7 @@ def tick(n, at_ns, depth):
 
 
 def mark(kind, a=0, b=0, c=0, d=0, time_ns=0):
-    """A mark between frames, in as many records as it takes."""
+    """A mark between frames, in as many records as it needs."""
     data = struct.pack("<4sIQQQQQ", b"CTMK", kind, time_ns, a, b, c, d)
     return b"".join(struct.pack("<II40sI", 0, 0, data[i:i + 40], 0xFFFFFFFF) for i in range(0, len(data), 40))
 

@@ -5,7 +5,7 @@
  *	shown FRAMES
  *
  * Saves frames "warm" until a line comes on standard input, so that a collector can attach; then
- * FRAMES frames "value", says "done", and goes on with "warm" until the end of the input.
+ * FRAMES frames "value", prints "done", and continues with "warm" until the end of input.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static uint64_t roll(uint64_t *x)
 	return *x;
 }
 
-/* Until there is something to read: a line or the end. */
+/* Until there is input: a line or the end. */
 static void warm_until_input(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_frames.py - recordings of frames as the source of every export; other commands refuse them."""
+"""test_frames.py - recordings of frames as the source of every export; other commands reject them."""
 import csv
 import sqlite3
 import struct
@@ -65,7 +65,8 @@ def perfetto_gets_its_own_format_and_its_processor_finds_every_frame(dir):
 
 @test
 def slices_that_overlap_are_in_rows_of_their_own(dir):
-    # As programs save them: by their end.  Three threads, nested starts, one that spans all, and one of no length.
+    # In the order in which programs save them: by their end.  Three threads, nested starts, one
+    # that spans all, one of length 0.
     spans = [(100, 200), (150, 250), (120, 300), (300, 400), (300, 300), (0, 1000), (250, 1000)]
     path = os.path.join(dir, "o.ppt")
     with open(path, "wb") as f:
@@ -124,7 +125,7 @@ def chrome_keeps_every_nanosecond_of_the_time_of_day(dir):
 @test
 def cpu_time_is_a_value_and_no_position(dir):
     for clock in ("ETimeClockThreadCputimeId", "ETimeClockProcessCputimeId"):
-        # As on threads that began at different times: the clocks of two of them have nothing to do with each other.
+        # As on threads that started at different times: their clocks are unrelated.
         path = os.path.join(dir, "c.ppt")
         frames = [(1, 5_000, 6_000), (2, 900, 1_000), (3, 6_000, 9_000), (4, 1_000, 1_050)]
         with open(path, "wb") as f:
@@ -173,7 +174,7 @@ def a_recording_may_come_from_standard_input(dir):
     with open(dir + "/piped", "wb") as f:
         f.write(p.stdout)
     equal(sum(1 for p in track_events(dir + "/piped").packet if p.track_event.type == 1), 300, "slices from a pipe")
-    # And a trace from a pipe is still a trace.
+    # A trace from a pipe is still a trace.
     p = subprocess.run([TOOL, "export", "csv", "-q", "-i", "-", "-o", "-"], capture_output=True, timeout=60, check=False,
                        input=b'{"probe_id":1,"tid":7,"addr":"0x0000000000000010","seq":2,"is_active":true,"ts":5}\n')
     equal((p.returncode, len(p.stdout.splitlines())), (0, 2), f"a trace from a pipe ({p.stderr})")

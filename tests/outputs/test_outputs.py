@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_outputs.py - every command that writes a file: the file is complete, or it is not there.
+"""test_outputs.py - every command that writes a file: the file is complete, or it does not exist.
 
-For each: a limit of the file size, a full file system, a signal, a pipe in the place of a file.
+For each: a limit of the file size, a full file system, a signal, a pipe in place of a file.
 """
 import atexit
 import resource
@@ -30,7 +30,7 @@ class Case:
 CASES = [
     Case("decode to CSV", ["decode", "-q", "{ppt}", "{place}"], "job.csv", "tick.csv"),
     Case("decode to JSON lines", ["decode", "-q", "-f", "jsonl", "{ppt}", "{place}/o.jsonl"], "o.jsonl"),
-    # An existing database is refused.
+    # An existing database is rejected.
     Case("decode to SQLite", ["decode", "-q", "-f", "sqlite", "{ppt}", "{place}/o.sqlite"], "o.sqlite", replaces=False),
     Case("mem convert to a container", ["mem", "convert", "-q", "--level", "0", "-o", "{place}/o.cray", "{raw}"], "o.cray"),
     Case("mem convert to raw", ["mem", "convert", "-q", "-o", "{place}/o.raw", "{cray}"], "o.raw", "o.raw.meta"),
@@ -75,7 +75,7 @@ def contents(place):
 
 
 def earlier(case, place):
-    """Files that have the names already."""
+    """Create earlier files with the same names."""
     os.mkdir(place)
     for name in case.files if case.replaces else ():
         traces.write(os.path.join(place, name), "precious")
@@ -124,12 +124,13 @@ def a_full_file_system_leaves_no_part_and_keeps_what_was_there(dir):
     inputs = make_inputs()
     place, copy = os.path.join(dir, "small"), os.path.join(dir, "copy")
     os.mkdir(place)
-    # A mount of its own, gone with its shell; 16 pages, of which the earlier files and a filler take all but two.
+    # A mount that ends with its shell; 16 pages, of which the earlier files and a filler take all
+    # but two.
     script = ('mount -t tmpfs -o size=64k tmpfs "$1" || exit 99; cp "$2"/* "$1"/ 2>/dev/null; head -c 49152 /dev/zero > "$1/filler"; '
               'place=$1 copy=$2; shift 2; "$@"; status=$?; rm -f "$place/filler"; rm -rf "$copy"; cp -r "$place" "$copy"; exit $status')
     for case in CASES:
         if case.limit < 8192:
-            continue # fits into what is left
+            continue # fits into the remaining room
         subprocess.run(["rm", "-rf", copy], check=True)
         before = earlier(case, copy)
         p = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", place, copy, TOOL, *case.command(inputs, place)],
@@ -140,7 +141,7 @@ def a_full_file_system_leaves_no_part_and_keeps_what_was_there(dir):
 
 
 def wait_for_temporary(place, names):
-    """A file with another name than those that are expected, with something in it."""
+    """Wait for a file with an unexpected name that is not empty."""
     wait_until(lambda: any(n not in names and os.path.getsize(os.path.join(place, n)) for n in os.listdir(place)), "a temporary file")
 
 

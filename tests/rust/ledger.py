@@ -44,7 +44,7 @@ def collect(dir, name, *args, options=(), **kwargs):
 
 
 def collect_foreign(dir, name, *args, stations=64):
-    """The same under a collector that knows the seeds only."""
+    """The same under a cTP 0.x collector."""
     trace = os.path.join(dir, "foreign.jsonl")
     p = popen(READER_002, "-n", stations, "-o", trace, program(name), *args)
     out, err = p.communicate(timeout=300)
@@ -60,12 +60,12 @@ def transitions(run):
 
 
 def resumes(row):
-    """Every poll but the first."""
+    """Every poll except the first."""
     return max(row["polls"] - 1, 0)
 
 
 def check_transitions(run, rows=None):
-    """Suspends and resumes of each coroutine are exactly what it did, and take turns."""
+    """Suspends and resumes of each coroutine match the ledger, and alternate."""
     events = transitions(run)
     for row in run.rows if rows is None else rows:
         mine = events.pop(row["id"], [])
@@ -81,7 +81,7 @@ def check_transitions(run, rows=None):
 
 
 def end_of(row):
-    """What the trace must say of the end: (cancelled, was_suspended, destroyed with it)."""
+    """The expected end in the trace: (cancelled, was_suspended, destroyed with it)."""
     if row["state"] == "returned":
         return (False, False, False)
     if row["state"] == "panicked":
@@ -90,7 +90,7 @@ def end_of(row):
 
 
 def check_lives(run):
-    """Each was born once, and ended as it did: returned, panicked, dropped; or is still there."""
+    """Each was created once, and ended as in the ledger: returned, panicked, dropped; or still exists."""
     births, ends, destroys = run.by_id("birth"), run.by_id("end"), run.by_id("destroy")
     for row in run.rows:
         birth = births.pop(row["id"])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""rust.py - build the Rust programs in the build folder, or say why that cannot be done here.
+"""rust.py - build the Rust programs in the build folder, or skip with a reason.
 
 The tree holds packages and no lock file: versions are pinned in the manifests.  They are built as
-workspaces in the build folder, laid out as the tree is (with links), so that places in the source
-read as they do there and nothing is ever written into it.  One of them needs nothing but a
-compiler; the other needs crates.
+workspaces in the build folder, laid out like the tree (with links), so that source
+paths are the same and nothing is written into the tree.  One of them needs only a compiler; the
+other needs crates.
 """
 import os
 import shutil
@@ -34,7 +34,7 @@ def stage(name, members):
     root = os.path.join(BUILD, name)
     for member in members:
         link = os.path.join(root, member)
-        if os.path.exists(link):  # or inside of one
+        if os.path.exists(link):  # or inside a folder that is linked
             continue
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(os.path.join(TREE, member), link)
@@ -69,7 +69,7 @@ def need_cargo():
 
 
 def need_tool(*args):
-    """A component of the toolchain that may not be there."""
+    """A component of the toolchain that may be missing."""
     need_cargo()
     if subprocess.run(["cargo", *args, "--version"], capture_output=True).returncode != 0:
         raise Skip(f"no cargo {' '.join(args)} here")
@@ -80,7 +80,7 @@ UNREACHABLE = ("failed to download", "failed to fetch", "Could not resolve host"
 
 
 def fetched(*args, root, **kwargs):
-    """Run cargo: with what is there already, and only if that is not enough with the network."""
+    """Run cargo offline, and with the network only if that is not enough."""
     status, out = cargo(args[0], "--offline", *args[1:], root=root, **kwargs)
     if status != 0:
         status, out = cargo(*args, root=root, **kwargs)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_build.py - the programs of the other tests, without a warning."""
+"""test_build.py - the programs of the other tests compile without a warning."""
 from rust import *
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_corpus.py - the report on futures with a bug each, and without: see tests/corpus."""
+"""test_corpus.py - the report on futures with one bug each, and on correct ones: see tests/corpus."""
 from rust import *
 
 

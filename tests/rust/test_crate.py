@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_crate.py - the crate itself: its own tests, its form, its documents, old compilers, Miri."""
+"""test_crate.py - the crate itself: its own tests, its format, its documentation, old compilers, Miri."""
 import re
 
 from rust import *
 
 
 def clean(*args, root=None, **kwargs):
-    """Cargo with the crate alone, which needs no crate from anywhere."""
+    """Cargo with the crate alone, which has no dependencies."""
     status, out = cargo(*args, root=root or plain(), **kwargs)
     equal(status, 0, f"status of cargo {' '.join(args)}, which said\n{out}")
     return out
 
 
 def toolchain(name):
-    """A toolchain that rustup has already, or none."""
+    """A toolchain that rustup has installed, or None."""
     need_cargo()
     if subprocess.run(["cargo", f"+{name}", "--version"], capture_output=True).returncode != 0:
         raise Skip(f"no toolchain {name} here")
@@ -22,7 +22,7 @@ def toolchain(name):
 
 @test
 def its_own_tests(dir):
-    """The layout against that of all languages among them, and the examples in its documents."""
+    """Among them the layout, which must equal that of the other languages, and the examples in the documentation."""
     need_cargo()
     out = clean("test", "-p", "corotracer")
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", out))
@@ -101,7 +101,7 @@ def other_platforms_build_it_and_trace_nothing(dir):
 
 @test
 def miri_finds_nothing(dir):
-    """Weak memory and every race: lanes, pools, lives, slots and wakers, each against a second thread."""
+    """Weak memory and data races: lanes, pools, lives, slots and wakers, each with a second thread."""
     toolchain("nightly")
     if subprocess.run(["cargo", "+nightly", "miri", "--version"], capture_output=True).returncode != 0:
         raise Skip("no Miri here")

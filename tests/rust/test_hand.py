@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_hand.py - executors written by hand, wakers as they must be, and the SDK used badly."""
+"""test_hand.py - executors written by hand, rules for wakers, and incorrect use of the SDK."""
 from ledger import *
 
 
@@ -59,7 +59,7 @@ def a_future_that_a_threads_destructors_drop(dir):
     equal([row["state"] for row in run.rows], ["dropped"] * 3, "states")
 
 
-# ---- bad use ---------------------------------------------------------------------------------
+# ---- incorrect use ---------------------------------------------------------------------------
 
 
 @test
@@ -131,7 +131,7 @@ def the_collector_is_killed_and_nobody_notices(dir):
 
 @test
 def a_stopped_collector_costs_events_and_each_is_counted(dir):
-    """Lanes that are full: what is dropped is dropped, and written = collected + lost."""
+    """Lanes that are full: written = collected + lost."""
     trace = os.path.join(dir, "t.jsonl")
     p = popen(TOOL, "run", "--json", "-o", trace, "--buffer", "512K", "--", program("hand"), "hold",
               stdin=subprocess.PIPE)
@@ -166,7 +166,7 @@ def without_membarrier_nothing_is_lost_either(dir):
 
 
 def check_stations(run, rows):
-    """A foreign collector counts nothing; it must have what fits its stations."""
+    """A foreign collector counts no losses; it must have what fits into its stations."""
     equal(run.status, 0, f"status of the collector; stderr was\n{run.err}")
     said = run.summary
     equal((said["exit_status"], said["strange_bytes"], said["bytes_beyond_protocol"]), (0, 0, 0), "manners")
@@ -205,7 +205,7 @@ def under_a_collector_of_ours_without_lanes(dir):
     equal([r["dead"] for r in run.sidecar if r["type"] == "coroutine"], [True] * 16, "dead")
 
 
-# ---- regions that are none ---------------------------------------------------------------------
+# ---- invalid regions ---------------------------------------------------------------------------
 
 
 def region(magic=0x434F524F54524352, version=1, stations=4, size=1024 + 4 * 1024):
@@ -214,7 +214,7 @@ def region(magic=0x434F524F54524352, version=1, stations=4, size=1024 + 4 * 1024
 
 
 def untraced(dir, text, promised="4"):
-    """Run with that for a region: what it says when asked."""
+    """Run with that file as region; returns its output."""
     path = os.path.join(dir, "region")
     with open(path, "wb") as f:
         f.write(text)

@@ -33,7 +33,7 @@ def check_scenarios(run):
             equal(row["pendings"], 10, f"suspends of {row}")
         if kind in ("aborted", "dropped-suspended"):
             equal((row["state"], row["pendings"]), ("dropped", 1), f"{row}")
-        if kind == "timeout":  # polled again when the time is over
+        if kind == "timeout":  # polled again after the timeout
             equal((row["state"], row["pendings"] >= 1), ("dropped", True), f"{row}")
         if kind in ("panic-at-once", "panic-later", "panic-nested"):
             equal(row["state"], "panicked", f"{row}")
@@ -64,7 +64,7 @@ def the_scenarios_on_the_current_thread_runtime_are_what_they_did(dir):
 
 @test
 def what_every_resume_was_woken_for(dir):
-    """Tokio polls a task because it was woken: each resume has a wake of its own before it."""
+    """Tokio polls a task because it was woken: each resume has its own wake before it."""
     for kind in "multi", "current":
         run = collect(dir, "scenarios", kind, "twelve")
         wakes = run.by_id("wake")
@@ -178,12 +178,12 @@ def ask(port, path):
 
 
 def until_left(port, connected):
-    """Until the clients that are gone are gone for the server, too: how often one had to ask."""
+    """Wait until the server has noticed that the clients left; returns the number of requests needed."""
     for asked in range(1, 1000):
         s, got = ask(port, "/")
         s.close()
         if f" {connected} connected" in got.decode():
-            # The last of them, which asked, has to go as well.
+            # The last client, which asked, must be gone as well.
             time.sleep(0.3)
             return asked
         time.sleep(0.02)
@@ -199,7 +199,7 @@ def every_task_of_a_server_under_load_is_accounted_for(dir):
     port = int(re.search(r":(\d+)$", p.stdout.readline().strip())[1])
     load(port, 2000, 20)
     load(port, 500, 5)
-    idle = [ask(port, "/") for _ in range(3)]  # stay connected, and silent
+    idle = [ask(port, "/") for _ in range(3)]  # stay connected, and send nothing
     asked = until_left(port, len(idle) + 1)
     last, _ = ask(port, "/quit")
     out, err = p.communicate(timeout=60)
@@ -215,7 +215,7 @@ def every_task_of_a_server_under_load_is_accounted_for(dir):
 
 
 def check_balance(run, accepted, connected):
-    """Born = ended + alive, in all and for each kind; and the trace has what each did, in turns."""
+    """Created = ended + alive, in all and for each kind; and each has alternating events in the trace."""
     births, ends, alive = {}, {}, {}
     for r in run.sidecar:
         if r["type"] == "birth":

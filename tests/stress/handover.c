@@ -54,7 +54,7 @@ static uint32_t stop;
 
 /* ---- the program ------------------------------------------------------------------ */
 
-/* Where event @k of coroutine @nr says it is; resumes say nothing. */
+/* The address of event @k of coroutine @nr; resumes have none. */
 static uint64_t event_addr(uint64_t nr, uint64_t k)
 {
 	return k % 2 ? (nr + 1) << 40 | k : 0;
@@ -194,7 +194,7 @@ static void collect(int conn)
 	CHECK(enough(spent));
 }
 
-/* All is quiet: the stations hold exactly the last events of each. */
+/* At rest the stations hold exactly the last events of each. */
 static void check_final_state(void)
 {
 	for (uint64_t nr = 0; nr < NR_COROUTINES; nr++) {

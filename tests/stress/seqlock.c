@@ -31,7 +31,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A sanitizer puts so much between two accesses that nothing tears. */
+/* A sanitizer adds so much code between two accesses that nothing tears. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -52,8 +52,8 @@
 #endif
 
 #define SLICE_MS        250
-#define OURS_BUDGET_MS  60000 /* for enough reads; a fraction of a second does, mostly */
-#define NAIVE_BUDGET_MS 20000 /* for the first torn read, where one is asked for */
+#define OURS_BUDGET_MS  60000 /* for enough reads; usually a fraction of a second is enough */
+#define NAIVE_BUDGET_MS 20000 /* for the first torn read, where one is required */
 
 #define ENOUGH_ACCEPTED 100000u
 #define ENOUGH_DISTINCT 10000u
@@ -61,7 +61,7 @@
 
 enum order { NAIVE, OURS };
 
-/* How the two meet. */
+/* How the two interfere. */
 struct setting {
 	const char *name;
 	unsigned nr_slots;
@@ -226,7 +226,7 @@ static void sleep_ms(long ms)
 		;
 }
 
-/* Let them race for a slice of time; adds to @sum. */
+/* Run both threads for a slice of time; adds to @sum. */
 static void race_once(enum order order, const struct setting *setting, const unsigned *cpu,
 		      struct counts *sum)
 {
@@ -252,7 +252,7 @@ static void race_once(enum order order, const struct setting *setting, const uns
 	counts_add(sum, &race.counts);
 }
 
-/* ---- the verdict --------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------------- */
 
 static void print_row(enum order order, const char *setting, const struct counts *c)
 {
@@ -268,7 +268,7 @@ static bool enough(const struct counts *c)
 	       c->rejected >= ENOUGH_REJECTED;
 }
 
-/* Once through all settings; a row each if @print. */
+/* All settings once; prints a row each if @print. */
 static void race_all(enum order order, const unsigned *cpu, bool print, struct counts *sum)
 {
 	for (size_t i = 0; i < NR_SETTINGS; i++) {
@@ -316,7 +316,7 @@ static bool check_ours(const unsigned *cpu)
 	return !sum.torn && enough(&sum);
 }
 
-/* The first two processors that we may use. */
+/* The first two processors that this process may use. */
 static bool pick_cpus(unsigned *cpu)
 {
 	cpu_set_t set;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faulty_dw.c - loaded before libdw: a fault in that library, at the second file that it reads.
+ * faulty_dw.c - preloaded before libdw: simulates a crash of that library at one file.
  *
- * FAULTY_DW=PATH: it ends the process when the debug information of that file is asked for.
+ * FAULTY_DW=PATH: the process ends when the debug information of that file is read.
  */
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>

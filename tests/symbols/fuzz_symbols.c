@@ -102,7 +102,7 @@ static void damage_once(void)
 
 #endif
 
-/* ---- questions ----------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 			memcpy(changed, good, good_size);
 			for (nr = i ? 1 + some(some(3) ? 3 : 30) : 0; nr; nr--)
 				damage_once();
-			alarm(60); /* an endless loop is a failure, not a wait */
+			alarm(60); /* an endless loop is a failure */
 			own_input(changed, i && !some(20) ? some((uint32_t)good_size) : good_size);
 		}
 		free(good);

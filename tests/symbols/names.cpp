@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // names.cpp - coroutines whose functions have long, nested and generic names.
 //
-// Prints "place NAME FILE LINE FUNCTION" for each that waits: the name as one would write it.
+// Prints "place NAME FILE LINE FUNCTION" for each that waits: the name as in the source.
 #include <corotracer/coroTracer.h>
 
 #include <coroutine>

@@ -35,7 +35,7 @@ __attribute__((noinline)) static void both_ways(struct corotracer_coro *co, int 
 }
 /* clang-format on */
 
-/* Two threads tell the same place at the same moment, as nearly as can be. */
+/* Two threads register the same site at almost the same time. */
 static void *racer(void *arg)
 {
 	struct corotracer_coro *co = arg;

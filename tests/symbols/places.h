@@ -6,10 +6,10 @@
 #include <corotracer/corotracer.h>
 #include <stdio.h>
 
-/* Tell the tests where a coroutine waits: "place NAME FILE LINE FUNCTION". */
+/* Print the site where a coroutine waits: "place NAME FILE LINE FUNCTION". */
 #define SAY(name, line) printf("place %s %s %d %s\n", (name), __FILE__, (line), __func__)
 
-/* A coroutine that is known by the address behind the call only. */
+/* A coroutine that waits at the return address of a call, without a site. */
 __attribute__((noinline, unused)) static void wait_by_address(struct corotracer_coro *co)
 {
 	corotracer_suspend(co, __builtin_return_address(0));

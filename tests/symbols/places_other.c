@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places_other.c - a second file with the place of the header. */
+/* places_other.c - a second file with the header's site. */
 #include "places.h"
 
 static struct corotracer_coro coro;

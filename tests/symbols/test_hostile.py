@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_hostile.py - a file at a module's path that is not the program any more, and means harm.
+"""test_hostile.py - a hostile file at the path of a module in place of the program.
 
-    FAULTY_DW_LIB: a library that makes libdw end the process
+FAULTY_DW_LIB: a library that makes libdw end the process
 """
 import os
 import re
@@ -35,7 +35,7 @@ def ask(*command, env=None):
 
 
 def traced(dir):
-    """A trace of accesses, and the path of the program that made them."""
+    """A trace of accesses, and the path of its program."""
     source, program, trace = (os.path.join(dir, n) for n in ("p.c", "program", "t.cray"))
     with open(source, "w", encoding="ascii") as f:
         f.write(PROGRAM)
@@ -57,7 +57,7 @@ def put(program, made):
 
 
 def bomb():
-    """A symbol of 466 bytes whose plain form has 2^44."""
+    """A symbol of 466 bytes whose demangled form has 2^44."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
     def ref(k):

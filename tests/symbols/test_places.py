@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_places.py - one place has one name, one path and one number, whatever compiles the program.
+"""test_places.py - one site has one name, one path and one number, with every compiler.
 
-The programs print where their coroutines wait; every command must say the same.
+The programs print the sites where their coroutines wait; every command must print the same.
 
     PLACES_SOURCE: the folder of the programs; PLACES_LIB: the C SDK, static; COROTRACER_FULL: all compilers
 """
@@ -21,7 +21,7 @@ FULL = os.environ.get("COROTRACER_FULL") == "1"
 
 
 def compilers(cxx):
-    """gcc, and each clang that can; of these the oldest and the newest without --full."""
+    """gcc, and each clang that supports it; without --full only the oldest and the newest of these."""
     oldest = 16 if cxx else 14
     name = "clang++" if cxx else "clang"
     clangs = [f"{name}-{v}" for v in range(oldest, 30) if shutil.which(f"{name}-{v}")]
@@ -52,7 +52,7 @@ def run(dir, program, *options):
 
 
 def reported(trace):
-    """Of each finding: the names of its example, its place, how many."""
+    """Of each finding: the names of its example, its site, the count."""
     status, out, err = tool("report", "--json", "--min-confidence", "info", trace)
     equal((status, err), (0, ""), "status, stderr of report")
     return [f for f in json.loads(out)["findings"] if f["detector"] == "suspended-at-exit"]
@@ -69,12 +69,12 @@ def sites(trace):
 
 
 def short(text):
-    """A place with the last part of its path."""
+    """A site with the last part of its path."""
     return re.sub(r"^\S*/", "", text)
 
 
 def same_everywhere(dir, trace, wanted):
-    """Whatever names a place names one of these, and nothing else."""
+    """Every site in any output is one of these."""
     status, out, _ = tool("info", "--json", trace)
     equal(status, 0, "status of info")
     status, _, err = tool("export", "sqlite", "-q", "-i", trace, "-o", os.path.join(dir, "t.sqlite"))

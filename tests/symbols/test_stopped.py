@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_stopped.py - of a trace of another SDK the report names the coroutines that stopped.
+"""test_stopped.py - for a trace of another SDK the report names the coroutines that stopped.
 
-    WRITER_STOPS: a program that writes as that SDK does
+WRITER_STOPS: a program that writes as that SDK does
 """
 import os
 import sys

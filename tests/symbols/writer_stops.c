@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_stops.c - a program with an SDK of another project in which most coroutines stop.
+ * writer_stops.c - a program with another project's SDK, in which most coroutines stop.
  *
  *	writer_stops COROUTINES STOP ROUNDS PAUSE_US LONG_EVERY
  *
  * COROUTINES take turns: suspend at their frame's address (from malloc), resume.  In the middle of
- * ROUNDS the first STOP of them suspend and are never resumed; the others go on.  After each
+ * ROUNDS the first STOP of them suspend and are never resumed; the others continue.  After each
  * round the program pauses; in every LONG_EVERY-th round a coroutine keeps the thread for 12 ms.
  */
 #include "../interop/writer.h"
@@ -36,7 +36,7 @@ static void wake_collector(void)
 	if (__atomic_compare_exchange_n(&header->tracer_sleeping, &asleep, 0, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
 	    sock >= 0 && write(sock, "1", 1) < 0)
-		return; /* a full socket has woken it already */
+		return; /* a full socket has already woken it */
 }
 
 static void turn(struct writer_coro *co, const void *frame, bool stops, bool is_long)

@@ -7,7 +7,7 @@
  * Each thread goes ROUNDS times over its own array of 64 annotated items: it reads the key
  * and writes the hits of each, and then adds to its own counter, which shares a cache line
  * with those of the other threads.  The threads run one after the other in turns of a round, so
- *that the order of accesses is always the same.  Prints what it did as one JSON object.
+ * that the order of accesses is always the same.  Prints its counts as one JSON object.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - a traced program that counts for itself what it does.
+ * program.c - a traced program that counts its own events.
  *
  *	truth_program FILE [KEY=VALUE ...]
  *
@@ -9,15 +9,15 @@
  *	rounds=40      of resume and suspend
  *	hold=0         milliseconds between the last event and the exit
  *	init=1         0: the threads attach, not main
- *	wait=0         1: after the last event, print "ready" and go on at a line of input;
- *	               the threads are there until then
+ *	wait=0         1: after the last event, print "ready" and continue at a line of input;
+ *	               the threads exist until then
  *	stop=0         1: the collector is stopped while the events are written, and while
  *	               the program waits
  *	kill=0         1: end by SIGKILL
  *	status=0       exit status
  *
  * FILE receives one JSON object before the program ends: every coroutine with the number of
- * its events and with the time of its birth and of its last transition, each as [before,
+ * its events and with the time of its creation and of its last transition, each as [before,
  * after] the call; the events of each kind; the threads; the time just before the end.  The
  * counts are of calls: whether the events arrive in the trace does not change them.  Times
  * are CLOCK_MONOTONIC in nanoseconds.
@@ -108,7 +108,7 @@ static void resume(struct coroutine *co)
 	co->resumes++;
 }
 
-/* Three places, so that a command which groups by place has something to group. */
+/* Three sites, so that a command which groups by site has several groups. */
 static void suspend(struct coroutine *co, unsigned number)
 {
 	co->resource = 100 + number % 4;
@@ -156,14 +156,13 @@ static void work(struct thread *t, struct coroutine *co, unsigned number, uint64
 }
 
 /*
- * Of four coroutines one finishes and is destroyed, one ends without having finished, and two
- * are left as they are.
+ * Of four coroutines one finishes and is destroyed, one ends unfinished, and two are not destroyed.
  */
 static void leave(struct thread *t, struct coroutine *co, unsigned number)
 {
 	co->gone = number % 4 >= 2;
 	if (number == 0)
-		resume(co); /* and runs when the program ends */
+		resume(co); /* and runs when the program exits */
 	if (number % 4 == 3) {
 		resume(co);
 		corotracer_done(&co->trace);
@@ -227,7 +226,7 @@ static void end_threads(void)
 		pthread_join(threads[i].handle, NULL);
 }
 
-/* ---- what it did ----------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------ */
 
 static void put_coroutine(FILE *f, const struct thread *t, const struct coroutine *co)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_connect.c - for LD_PRELOAD: the program's first connect(2) takes half a second, as on a
- * machine that is overloaded.  The SDK calls it through syscall().
+ * slow_connect.c - for LD_PRELOAD: the program's first connect(2) takes half a second, as on an
+ * overloaded machine.  The SDK calls it through syscall().
  */
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_cpp.py - C++20 coroutines that count themselves, against `run` and `info`."""
+"""test_cpp.py - C++20 coroutines that count themselves, compared with `run` and `info`."""
 from truth import *
 
 PROGRAM_CPP = os.environ.get("TRUTH_PROGRAM_CPP", "")
@@ -31,7 +31,7 @@ def check_cpp(run):
     trace, said = read_trace(run.trace), output_of("info", "--json", run.trace)
     held = collections.Counter(e["kind"] for e in trace.events)
     lost = run.summary["lost"]
-    # A coroutine that starts at once has a birth, and no resume before its first suspension.
+    # A coroutine that starts at once has a create event, and no resume before its first suspend.
     started = run.sum("created")
     equal(run.summary["written"], run.sum("suspends") + run.sum("resumes"), "written")
     equal(run.summary["collected"], held["suspend"] + held["resume"], "collected")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_export.py - summaries of `export` and `html`: the files that came out, counted by other programs."""
+"""test_export.py - summaries of `export` and `html`: the output files, counted by other programs."""
 import glob
 import sqlite3
 
@@ -40,7 +40,7 @@ def rows_in(kind, output):
 @check
 def export_counts_what_it_wrote(n, kind, output, trace, elapsed_ns):
     rows, extra = rows_in(kind, output)
-    # Viewers draw events; another reader of their files is the matter of other tests.
+    # Viewers draw events; other tests read their files with another reader.
     n.equal("rows", len(trace.events) if rows is None else rows)
     n.equal("extra_rows", extra)
     n.equal("bytes", sum(os.path.getsize(path) for path in files_of(kind, output)))
@@ -102,7 +102,7 @@ def html_counts_what_it_drew(n, r, trace, page):
     lost = r.truth.transitions - len(trace.transitions)
     n.equal_all("", {"bytes": os.path.getsize(page), "transitions": len(trace.transitions), "others": len(trace.others),
                      "coroutines": len(r.truth.coroutines)})
-    # A coroutine whose resume was lost runs, too: a slice without a beginning.
+    # A coroutine whose resume was lost runs, too: a slice without a begin.
     n.within("slices", slices, slices + min(lost, len(r.truth.coroutines) + lost))
     n.equal("findings", len(output_of("report", "--json", r.trace)["findings"]))
     compare_completeness(n, trace)

@@ -12,7 +12,7 @@ PERCENTILE_ERROR = 0.02
 
 
 def value_of(k):
-    """Member v of frame k, as frames.c has it."""
+    """Member v of frame k, as in frames.c."""
     return 1000 + (k * 7919 % 997) ** 3
 
 
@@ -91,7 +91,7 @@ class Attached:
         self.began = now_ns()
         collector = popen(TOOL, "attach", "-p", self.program.pid, "-o", self.file, *(["--json"] if json_summary else []), *options)
         wait_until(self.is_attached, "a collector that is attached")
-        time.sleep(0.2)  # the ring is offered before the collector is ready to see the program end
+        time.sleep(0.2)  # the ring is offered before the collector is ready to see the end of the program
         with with_load(load):
             if stop:
                 os.kill(collector.pid, signal.SIGSTOP)
@@ -148,7 +148,7 @@ def attach_knows_its_ring(n, a, slots):
     n.equal("slots", slots)
     n.equal("first_slots", slots)
     n.equal("resizes", 0)
-    # The ring can be full, and the program can have saved more before the collector looks.
+    # The ring can be full, and the program can have saved more before the collector polls.
     n.within("fullest", 1, a.saved)
     n.within("polls", 1, (a.ended - a.began) // 1000)
     n.within("threads", 1, a.threads + 1)
@@ -172,7 +172,7 @@ def check_attach(a, slots):
 
 
 def check_contents(a, recording):
-    """Every frame is one that the program saved, none is there twice; what the end mark says is the summary."""
+    """Every frame is one that the program saved, each once; the end mark equals the summary."""
     seen = collections.Counter((frame["thread"], frame["k"]) for frame in recording.frames)
     equal(max(seen.values(), default=1), 1, "times that a frame is there")
     for frame in recording.frames:
@@ -226,7 +226,7 @@ def check_decode(dir, a, recording, file=None):
 
 
 def check_rows(out, recording):
-    """The rows of the CSV files, against the bytes of the frames."""
+    """The rows of the CSV files, compared with the bytes of the frames."""
     import csv
     with open(os.path.join(out, "work.csv"), newline="", encoding="utf-8") as f:
         rows = [(int(r["k"]), int(r["v"]), int(r["thread"]), int(r["took_start"]), int(r["took_end"]), int(r["took_duration"]))
@@ -301,7 +301,7 @@ def the_text_of_attach_and_decode_has_the_same_numbers(dir):
 
 @check
 def query_knows_the_layout_of_the_generated_code(n, prefix):
-    """The layout, as a compiler lays the members out: each at a multiple of its size, none over another."""
+    """The layout, by the rules of a compiler: each member at a multiple of its size, without overlap."""
     buffer = n.output["buffers"][0] if prefix else n.output
     n.equal(f"{prefix}frame_size", max(f["offset"] + f["size"] for frame in buffer["frames"] for f in frame["fields"]))
     n.within(f"{prefix}stride", buffer["frame_size"], buffer["frame_size"] + 64)
@@ -411,7 +411,7 @@ def text_value(text):
 
 @test
 def percentiles_of_the_monitor_are_those_of_the_frames(dir):
-    """Frames of an interval are consecutive: least and most of k say which, and v follows from k."""
+    """Frames of an interval are consecutive: least and most of k identify them, and v follows from k."""
     seen = 0
     for load in False, True:
         out = monitored(["-i", "0.5", "--size", "65536"], 1, 12000, 20000, load)

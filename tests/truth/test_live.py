@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_live.py - `top`, `recover` and `snapshot`: what they say of a program that is still there, or of its remains."""
+"""test_live.py - `top`, `recover` and `snapshot`: a program that still runs, or the region that it left."""
 from truth import *
 
 CLOCK_SLACK_NS = 50_000
@@ -59,7 +59,7 @@ def site_line(word):
 
 
 def compare_coroutines(n, rows, w, low, high):
-    """Each coroutine that is there, with its state, at a moment between @low and @high."""
+    """Each coroutine that exists, with its state, at a moment between @low and @high."""
     parents = {co["name"]: co["name"].split("-")[0] + "-c0" for co in w.truth.all}
     ids = {co["name"]: id for id, co in w.truth.coroutines.items()}
     equal({row["id"] for row in rows}, set(w.truth.left), "coroutines that are there")
@@ -170,7 +170,8 @@ def recover_counts_what_the_collector_had_not_read(n, w, unread, written_to):
         equal((len(trace.transitions), len(trace.others)), (w.truth.transitions, w.truth.others), "events in the trace")
         n.equal_all("", {"trace_events": len(trace.transitions), "trace_others": len(trace.others)})
     if n.has("account.saved"):
-        # In the trace of the collector, only in the region, lost, unaccounted: together what was written.
+        # In the trace of the collector, only in the region, lost, unaccounted: together all that
+        # was written.
         parts = {"saved": 0, "others_saved": 0, "unsaved": 0, "others_unsaved": 0}
         parts.update({"unsaved": w.truth.transitions, "others_unsaved": w.truth.others} if unread else
                      {"saved": w.truth.transitions, "others_saved": w.truth.others})
@@ -216,7 +217,7 @@ def recover_counts_records_of_each_thread(n, w, unread):
 
 @check
 def recover_shows_the_last_events_of_each_thread(n, w, trace):
-    """As the recovered trace has them."""
+    """As in the recovered trace."""
     for i, t in enumerate(n.output["threads"]):
         mine = [e for e in trace.events if e["tid"] == t["tid"]][-len(t["last"]):]
         for k, (shown, e) in enumerate(zip(t["last"], mine)):

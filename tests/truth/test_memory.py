@@ -2,8 +2,8 @@
 """test_memory.py - `mem run`, `check`, `stat`, `sim`, `layout`, `html` and `recover`: raw records decoded here, a
 simulator in Python, and a program whose accesses are known.
 
-Between two annotations a trace does not know how threads took turns.  Whatever depends on that (coherence) is
-compared on raw traces, whose order is that of the file.
+Between two annotations the order of accesses of different threads is unknown.  Results that depend on it
+(coherence) are compared on raw traces, whose order is that of the file.
 """
 import atexit
 import struct
@@ -24,7 +24,7 @@ LEVELS = [{"name": "L1", "size": 4096, "line": 64, "ways": 4, "policy": "lru", "
 CACHES = ["-l", "L1=4K,4", "-l", "L2=32K,8"]
 # struct item of memory.c: name, offset, size.
 MEMBERS = [("key", 0, 8), ("cold", 8, 80), ("hits", 88, 4), ("value", 96, 8)]
-# What layout counts a miss as: of L1, of the last level, a line that comes from another core.
+# The cost of a miss in layout: of L1, of the last level, of a line from another core.
 COST = {"L1": 10, "L2": 200, "peer": 60}
 BUILT = {}
 
@@ -98,7 +98,7 @@ class Raw:
 
 
 class MemoryRun:
-    """One `mem run` of the program: what it said, its trace, and the trace as raw records."""
+    """One `mem run` of the program: its output, its trace, and the trace as raw records."""
 
     def __init__(self, dir, rounds=20, threads=2, options=(), end=(), load=False, name="m.trace", status=0):
         self.rounds, self.nr_threads = rounds, threads
@@ -125,7 +125,7 @@ class MemoryRun:
 
 
 def accesses_of_program(dir, rounds, threads):
-    """What the program does in @rounds: every round has the same accesses, so two short runs without loss say it."""
+    """The accesses of @rounds: every round has the same ones, so two short runs without loss give the number."""
     few, more = (len(MemoryRun(dir, rounds=r, threads=threads, name=f"short{r}.trace").raw.accesses) for r in (10, 30))
     equal((more - few) % 20, 0, "accesses of twenty rounds, by twenty")
     return few + (rounds - 10) * (more - few) // 20
@@ -201,7 +201,7 @@ def mem_check_counts_what_is_missing(n, run):
     equal(len(n.output["missing"]), int(lost > 0), "causes of loss")
     for i in range(len(n.output["threads"])):
         n.within(f"threads[{i}].lost", 0, lost)
-    # What a thread loses last is known for the trace as a whole only.
+    # The last losses of a thread are known for the trace as a whole only.
     assert sum(row["lost"] for row in n.output["threads"]) <= lost, n.output["threads"]
     n.within("gaps", int(lost > 0), lost)
 
@@ -317,7 +317,7 @@ def mem_stat_takes_the_working_set(n, raw, run):
 
 @check
 def mem_stat_counts_strides(n, raw):
-    """A raw trace has no code addresses: a place is a thread and a kind."""
+    """A raw trace has no code addresses: a site is a thread and a kind."""
     last, before, strides = {}, {}, collections.Counter()
     same = sequential = 0
     for r in raw.accesses:
@@ -359,7 +359,7 @@ def container_times(n, i, run):
 
 
 class Simulated:
-    """The raw trace through the simulator in Python, with what each access did."""
+    """The raw trace through the simulator in Python, with the outcome of each access."""
 
     CLASSES = ("hits", "misses", "read_misses", "write_misses", "cold", "capacity", "conflict", "coherence")
 
@@ -470,7 +470,7 @@ def mem_sim_names_lines_that_cores_take_from_each_other(n, s):
 
 
 def shared_threads(n, path, line, address, mine):
-    """What each thread did to a line since it was shared."""
+    """The accesses of each thread to a line since it was shared."""
     for k, thread in enumerate(line["threads"]):
         by = [step["access"] for step in mine if step["access"]["thread"] == thread["id"]]
         n.equal(f"{path}.threads[{k}].id", thread["id"])
@@ -502,7 +502,7 @@ def mem_sim_blames_types_and_fields(n, s):
     for i, row in enumerate(n.output["types"]):
         path = f"types[{i}]"
         if "item" not in row["name"]:
-            # Variables of the program: each is a part of the whole.
+            # Variables of the program: each is at most the whole.
             for key, most in whole.items():
                 n.within(f"{path}.{key}", 0, most)
             for k, _ in enumerate(row.get("fields", [])):
@@ -618,7 +618,7 @@ def mem_layout_proposes_what_its_replays_say(n):
 
 
 def layout_of(n, path, tried):
-    """Members of a proposed layout do not overlap, and lie inside it."""
+    """Members of a proposed layout do not overlap, and are inside it."""
     ends = {False: 0, True: 0}
     for k, member in enumerate(tried["offsets"]):
         n.within(f"{path}.offsets[{k}].offset", ends[member["cold"]], tried["cold_size"] if member["cold"] else tried["size"])
@@ -761,7 +761,7 @@ def the_text_of_mem_stat_has_the_same_numbers(dir):
 def the_text_of_mem_sim_has_the_same_numbers(dir):
     run = MemoryRun(dir)
     said, text = output_of("mem", "sim", "--json", *CACHES, "--blame", run.raw_path), text_of("sim", *CACHES, "--blame", run.raw_path)
-    text.skip(r"ways, lines of|^(thread|by type|by source) ")  # the machine that was asked for, and heads of tables
+    text.skip(r"ways, lines of|^(thread|by type|by source) ")  # the requested machine, and heads of tables
     text.skip(r"^    (written|read|thread)|^  0x")  # shared lines: the JSON form is checked
     text.line(r": ([\d,]+) accesses, ([\d.]+) % of them writes, (\d+) threads on (\d+) cores", count_text(said["accesses"]),
               f"{100 * said['writes'] / said['accesses']:.1f}", len(said["threads"]), said["cores"])
@@ -817,7 +817,7 @@ def the_text_of_mem_layout_has_the_same_numbers(dir):
 
 
 def own_change(t, tried):
-    """The misses of the type: what the run has less of, it has less of."""
+    """The misses of the type: the reduction of the run is that of the type."""
     before = {key: int(value) for key, value in t["misses"].items()}
     after = {key: before[key] - tried["before"]["misses"][key] + tried["after"]["misses"][key] for key in before}
     return {"misses": before}, {"misses": after}

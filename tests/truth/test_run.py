@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_run.py - the summary of `run`: the program's own counts and the raw trace against it."""
+"""test_run.py - the summary of `run`, compared with the program's own counts and the raw trace."""
 import resource
 
 from truth import *
@@ -49,7 +49,7 @@ def run_counts_births_wakes_and_ends(n, run, trace, stations, forgotten):
     n.equal("others.collected", len(trace.others))
     n.equal("others.lost", 0 if stations or forgotten else run.truth.others - len(trace.others))
     for kind in OTHER_KINDS:
-        # A flight recorder counts what it read; the trace has the newest of it.
+        # A flight recorder counts what it read; the trace has the newest part.
         n.equal(f"others.{kind}", 0 if stations else run.truth.kinds[kind] if forgotten else held[kind])
 
 
@@ -181,7 +181,7 @@ def a_run_that_waits_for_room_is_summed_up_exactly(dir):
 
 @test
 def coroutines_of_a_slow_attach_are_traced_or_counted(dir):
-    """One thread attaches for half a second; what the other threads do meanwhile is not lost in silence."""
+    """One thread attaches for half a second; events of the other threads are traced or counted as lost."""
     run = TracedRun(dir, program=["threads=4", "init=0", "hold=1500"], preload=SLOW_CONNECT)
     counted = run.summary["coroutines"] + run.summary["without_station"]
     equal(counted, len(run.truth.all), "coroutines: traced, and not traced")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_trace.py - `info` and `report` of a trace: the program's own times and the raw trace against them."""
+"""test_trace.py - `info` and `report` of a trace, compared with the program's own times and the raw trace."""
 import glob
 import struct
 
@@ -14,7 +14,7 @@ AT_EXIT = {"suspended-at-exit", "lost-wakeup", "closed-under-waiter", "long-susp
 
 
 class Read:
-    """A run and its trace, with what both say together."""
+    """A run and its trace, with values computed from both."""
 
     def __init__(self, run):
         self.run, self.truth, self.trace = run, run.truth, read_trace(run.trace)
@@ -36,7 +36,7 @@ class Read:
         return {id for id in self.truth.coroutines if self.lost(id)}
 
     def age_bounds(self, co):
-        """How long this coroutine had been as it was when the program ended."""
+        """How long this coroutine had been in its last state when the program ended."""
         return (self.truth.exit - co["last"][1] - CLOCK_SLACK_NS,
                 self.run.exit_seen + LATE_NS - co["last"][0] + CLOCK_SLACK_NS)
 
@@ -192,7 +192,7 @@ def info_groups_what_was_left_by_place(n, r, ages=True):
 
 @check
 def info_groups_stations_by_address(n, r):
-    """Without places in the source: the last transition that the trace has of each coroutine."""
+    """Without sites: the last transition of each coroutine in the trace."""
     left = {id: r.of[id][-1] for id in r.truth.left}
     n.equal("sidecar.not_ended", len(left))
     n.equal("sidecar.not_ended_places", len({e["addr"] if e["kind"] == "suspend" else None for e in left.values()}))
@@ -288,7 +288,7 @@ def kind_of(finding):
 
 
 def members_of(r, finding):
-    """The coroutines that a group can hold: its place, its kind, its state."""
+    """The coroutines that a group can hold: its site, its kind, its state."""
     is_left = finding["detector"] in AT_EXIT
     return [co for co in r.truth.coroutines.values()
             if co["line"] == finding["place"]["line"] and co["name"].startswith(kind_of(finding)) and co["gone"] != is_left
@@ -296,7 +296,7 @@ def members_of(r, finding):
 
 
 def slices_of(r, finding):
-    """(coroutine, nanoseconds) of every time that a coroutine of this kind ran before it suspended at this place."""
+    """(coroutine, nanoseconds) of every time that a coroutine of this kind ran before it suspended at this site."""
     for id, co in r.truth.coroutines.items():
         if co["name"].startswith(kind_of(finding)):
             for before, e in zip(r.of[id], r.of[id][1:]):
@@ -383,7 +383,7 @@ STEPS = ("wake", "resume", "suspend", "end", "destroy", "birth")
 
 
 def show_steps(n, path, steps, events, r):
-    """Consecutive events of a coroutine, as the raw trace has them."""
+    """Consecutive events of a coroutine, as in the raw trace."""
     last = next(i for i, e in enumerate(events) if (e["ts"], e["kind"]) == (steps[-1]["ts"], steps[-1]["kind"]))
     for k, (step, e) in enumerate(zip(steps, events[last + 1 - len(steps):])):
         equal(step["kind"], e["kind"], "kind of a step")
@@ -447,7 +447,7 @@ def a_trace_of_stations_is_told_exactly(dir):
 
 
 def stop_while_it_drains(tool_process, watch, run):
-    """The program is gone, the collector knows it and reads what is left: it is stopped there for a while."""
+    """The program has ended, the collector knows it and drains: it is stopped there for a while."""
     watch.join(60)
     pid = Truth(run.truth_path).pid
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "a collector that has seen the end of the program")
@@ -458,7 +458,7 @@ def stop_while_it_drains(tool_process, watch, run):
 
 @test
 def ages_end_with_the_program_and_not_with_the_collector(dir):
-    """The collector reads for a long time after the program ended: no age grows by that."""
+    """The collector drains for a long time after the program ended: no age grows by that."""
     run = TracedRun(dir, program=["rounds=40000", "stop=1"], options=["--buffer", "512M"], while_running=stop_while_it_drains)
     assert run.ended > run.exit_seen + 2 * LATE_NS, "the collector ended with the program, so nothing was tested"
     n = Numbers("info", output_of("info", "--json", run.trace))

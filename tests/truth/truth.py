@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""truth.py - runs of the program that counts for itself, and their traces read without the tool.
+"""truth.py - runs of the program that counts its own events, and their traces read without the tool.
 
 A Truth is what the program wrote about itself.  A Trace is the trace as an independent reader
 sees it: JSON lines by the json module, CTF by babeltrace2.  Nothing in here calls the readers
@@ -51,7 +51,7 @@ def with_load(load):
     return busy_machine() if load else contextlib.nullcontext()
 
 
-# ---- what the program says of itself -------------------------------------------------------
+# ---- what the program reports ----------------------------------------------------------------
 
 
 class Truth:
@@ -76,12 +76,12 @@ class Truth:
 
     @property
     def left(self):
-        """Coroutines that were there when the program ended."""
+        """Coroutines that existed when the program ended."""
         return {id: co for id, co in self.coroutines.items() if not co["gone"]}
 
 
 class ExitWatch(threading.Thread):
-    """Notes when a process is gone: the upper bound of its exit."""
+    """Records when a process has ended: the upper bound of its exit."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -131,7 +131,7 @@ class TracedRun:
 
 
 class Trace:
-    """Events and facts of a trace; events have "kind", "ts", "id", "tid" and what their kind has."""
+    """Events and other records of a trace; events have "kind", "ts", "id", "tid" and the fields of their kind."""
 
     def __init__(self):
         self.events, self.gaps = [], []
@@ -248,7 +248,7 @@ def output_of(*args, status=0, stream="stdout"):
 
 
 def compare_completeness(n, trace):
-    """A trace that is whole: as many events as its totals say."""
+    """A complete trace: as many events as its totals say."""
     if n.has("completeness.read"):
         n.equal_all("completeness", {"expected": len(trace.transitions), "expected_others": len(trace.others),
                                      "read": len(trace.transitions), "read_others": len(trace.others), "unreadable_files": 0})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bundle.py - read the bundle of a page, by docs/view-format.md and nothing else."""
+"""bundle.py - read the bundle of a page, from docs/view-format.md only."""
 import base64
 import gzip
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""checks.py - every number of a page against the trace it was made from."""
+"""checks.py - every number of a page compared with its trace."""
 from bundle import same_time
 from oracle import World, gauge_changes, mean, overlap
 
@@ -83,7 +83,7 @@ class Check:
             assert index > 0, what
 
     def pair(self):
-        """Which row is which coroutine: by id and station, in order of time."""
+        """Match rows with coroutines: by id and station, in order of time."""
         by = {}
         for nr, row in sorted(self.rows.items()):
             by.setdefault((row["id_lo"] | row["id_hi"] << 32, row["station"]), []).append(nr)
@@ -127,7 +127,7 @@ class Check:
             equal(self.tids[row["thread"]], co.tid, what + " thread")
 
     def check_sums(self, co, row, what):
-        """What is going on counts up to the end."""
+        """Present states count up to the end."""
         waited, ready, ran, longest, place = co.waited, co.ready, co.ran, co.longest, co.longest_place
         end = self.origin + self.end
         if co.state in ("suspended", "ready"):

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - a trace as a live page would get it.
+ * follow.c - a trace as a live page receives it.
  *
  *	follow TRACE EVERY STALL_NS
  *
- * Reads a trace with a look at it every EVERY items, one more as if nothing had come for
- * STALL_NS after the last event, then to its end.  Prints what changed at each, a JSON object
- * a line; a line {"looked":"twice"} behind them says that all sections are byte for byte those of
- * a view that was looked at only in the end.
+ * Reads a trace and polls the view every EVERY items, once more as if nothing had come for
+ * STALL_NS after the last event, then at its end.  Prints the changes of each poll, a JSON object
+ * a line; a final line {"looked":"twice"} says that all sections are byte for byte those of a
+ * view that was polled only at the end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void tick(struct view *v, struct trace_reader *reader, uint64_t now_ts)
 	print_delta(v, view_ticks(v) - 1);
 }
 
-/* @every 0: only in the end. */
+/* @every 0: only at the end. */
 static struct view *read_all(const char *path, unsigned long every, uint64_t stall_ns)
 {
 	struct view_options options = { .trace = path };
@@ -65,7 +65,7 @@ static struct view *read_all(const char *path, unsigned long every, uint64_t sta
 	if (!reader || !v)
 		die(&err);
 	while ((rc = trace_next(reader, &item, &err)) > 0) {
-		/* Behind the events come the facts of the end: a live page does not have them. */
+		/* After the events come the records of the end: a live page does not have them. */
 		if (every && !ended && item.type == TRACE_ITEM_COROUTINE) {
 			ended = true;
 			tick(v, reader, view_model(v)->last_ts + stall_ns);

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""live.py - a trace as a live page gets it: bit by bit, and all of it in the end.
+"""live.py - a trace as a live page receives it: in pieces, and complete at the end.
 
-    FOLLOW: the program that looks at a trace while it grows
+FOLLOW: the program that reads a trace while it grows
 """
 import math
 
 from pages import *
 
-# Sums of what is going on, which are up to the end of the picture that brought them.
+# Sums of present states, which count up to the end of their picture.
 GROWING = {"running": ["ran"], "suspended": ["waited"], "ready": ["waited", "ready"]}
 
 
@@ -20,7 +20,7 @@ def follow(trace, every, stall_ns=0):
 
 
 class Page:
-    """What a live page has after each delta."""
+    """The content of a live page after each delta."""
 
     def __init__(self):
         self.series, self.strings, self.coros, self.report, self.tick = [], [""], {}, None, 0
@@ -44,12 +44,12 @@ class Page:
             self.coros[row["nr"]] = row
 
     def row(self, nr):
-        """As it is now: what goes on has gone on since."""
+        """As of now: the present state has lasted since."""
         row = dict(self.coros[nr])
         since = self.meta["end"] - row.pop("at")
         for name in GROWING.get(self.meta["states"][row["state"]], []):
             row[name] += since
-            # The longest may be the one that goes on.
+            # The longest may be the present one.
             if name == "waited":
                 del row["longest"], row["longest_site"]
         return row
@@ -60,7 +60,7 @@ SERIES = ["alive", "running", "suspended", "ready", "alive_mean", "running_mean"
 
 
 def check_page(page, bundle):
-    """All that came bit by bit against the page of the whole trace."""
+    """Compares all pieces with the page of the complete trace."""
     equal(page.report, bundle.report, "report")
     equal(page.strings, bundle.strings, "strings")
     equal(page.header, {k: bundle.series.header[k] for k in page.header}, "axis of the series")
@@ -81,7 +81,7 @@ def check_page(page, bundle):
 
 
 def check_live(trace, bundle):
-    """Looked at while it grows, a trace comes to the same as looked at in the end."""
+    """A trace that is read while it grows gives the same result as at its end."""
     page = Page()
     for d in follow(trace, 1 + os.path.getsize(trace) % 300):
         page.take(d)

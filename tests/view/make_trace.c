@@ -24,7 +24,7 @@
 
 struct thread {
 	uint64_t next_ts;
-	uint64_t coro;  /* running; 0: none */
+	uint64_t coro;  /* running; 0: idle */
 	uint64_t woken; /* to run next; 0: the longest waiter */
 };
 
@@ -119,7 +119,7 @@ static void end(struct world *world, unsigned t, uint64_t coro, uint64_t ts)
 	put(world, t, &ev, ts);
 }
 
-/* The running one lets another run: wakes it, and waits or ends. */
+/* The running one yields: it wakes another one, and waits or ends. */
 static void stop_running(struct world *world, unsigned t)
 {
 	struct thread *th = &world->threads[t];
@@ -133,7 +133,7 @@ static void stop_running(struct world *world, unsigned t)
 		end(world, t, coro, ts + 200);
 	} else {
 		transition(world, t, coro, false, ts + 200);
-		/* Some are forgotten. */
+		/* Some are never woken. */
 		if (next_random() % 1000 || world->runs[coro] < world->share / 2)
 			push(world, coro);
 	}

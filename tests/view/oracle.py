@@ -11,7 +11,7 @@ import subprocess
 NO_STATION = 4294967295
 TRANSITIONS = ("suspend", "resume")
 RESOURCE_KINDS = ("close", "acquire", "release")
-# Of one time: born and woken first, then run, then ended.
+# At the same time: create and wake first, then resume, then end.
 LAST = ("end", "destroy")
 
 
@@ -25,7 +25,7 @@ class Event:
 
 
 class Trace:
-    """Events in the order of the reader, gaps, facts."""
+    """Events in the order of the reader, gaps, other records."""
 
     def __init__(self):
         self.events, self.gaps, self.coroutines, self.sites = [], [], [], {}
@@ -33,7 +33,7 @@ class Trace:
 
 
 def is_possible(e):
-    """Records that older collectors read from the wrong place are none."""
+    """Records that older collectors read from a wrong address are ignored."""
     return e["ts"] & 0xffffffffffff and e["seq"] and e["tid"] <= 0x7fffffff
 
 
@@ -271,7 +271,7 @@ def overlap(a, b, c, d):
 
 
 def gauge_changes(world):
-    """Of each gauge its changes: (ts, by)."""
+    """The changes of each gauge: (ts, by)."""
     changes = {"alive": [], "running": [], "suspended": [], "ready": []}
     for co in world.all:
         changes["alive"].append((co.first, 1))

@@ -21,7 +21,7 @@ ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPT
 
 
 def page(dir, trace, *options):
-    """The bundle of the page that the tool makes, and what it said of it."""
+    """The bundle of the page that the tool makes, and the output of the tool."""
     template, out = os.path.join(dir, "template.html"), os.path.join(dir, "page.html")
     with open(template, "w", encoding="utf-8") as f:
         f.write("<!doctype html><title>t</title>\n<!--corotracer-data-->\n<p>end</p>\n")
@@ -44,7 +44,7 @@ def check(dir, trace, parsed=None):
 
 
 def traces(dir, program, forms):
-    """A trace per scenario of the corpus.  Most of them sleep most of the time, so several at once."""
+    """A trace per scenario of the corpus.  Most of them sleep most of the time, so several run at once."""
     scenarios = corpus(program)
     with ThreadPoolExecutor(4) as pool:
         yield from zip(scenarios, pool.map(lambda i: trace_of(dir, program, scenarios[i], forms[i % 2]), range(len(scenarios))))

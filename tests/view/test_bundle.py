@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_bundle.py - pages of real traces: every number in them against the trace and the report,
-and against what a live page gets of the same trace bit by bit.
+"""test_bundle.py - pages of real traces: every number compared with the trace and the report,
+and with the pieces that a live page receives of the same trace.
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
@@ -56,7 +56,7 @@ def steps_that_programs_of_the_corpus_do_not_take(dir):
                {"type": "site", "id": 2, "file": "b.c", "line": 2, "function": "g", "pid": 7},
                told("birth", 900, 1, pid=7, name="one"), told("birth", 950, 3, pid=7, name="three", parent=1),
                told("wake", 1500, 1, waker=3), told("wake", 1700, 1), told("wake", 2050, 1, waker=3),
-               told("end", 2550, 1, written=5, destroyed=True),  # while it ran; its id comes again
+               told("end", 2550, 1, written=5, destroyed=True),  # while it ran; its id is reused
                told("wake", 3150, 99, waker=1), told("wake", 3250, 4, waker=3), told("end", 3260, 4, written=2),  # ready
                told("destroy", 3350, 4), told("end", 3500, 3, written=2), told("wake", 5300, 6), told("wake", 5350, 6, waker=5),
                told("end", 5400, 5, written=1, destroyed=True, cancelled=True, was_suspended=True)]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_far.c - durations of more than 63 bits, as a hostile trace has them, are not negative. */
+/* test_far.c - durations of more than 63 bits in a hostile trace are not negative. */
 #include "check.h"
 #include "view/view.h"
 

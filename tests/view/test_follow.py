@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_follow.py - findings of a trace that is looked at while it grows appear when they become true.
+"""test_follow.py - findings of a growing trace appear when they become true.
 
-That all which is sent adds up to what there is in the end is tested with each page of test_bundle.py.
+Each page of test_bundle.py also checks that all deltas add up to the final state.
 """
 from live import *
 
@@ -37,7 +37,7 @@ def a_program_that_has_stopped_is_seen_to(dir):
     findings = deltas[0]["report"]["findings"]
     assert any(f["fault"] for f in findings), findings
     assert all(f["oldest_ns"] >= 20_000_000_000 for f in findings if f["fault"]), findings
-    # In the end there was no such time: the trace has no totals.
+    # The final state has no such time: the trace has no totals.
     assert deltas[0]["meta"]["end"] - deltas[1]["meta"]["end"] == 20_000_000_000
 
 

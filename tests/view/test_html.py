@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_html.py - `corotracer html` on what traces and users come up with: hostile names, nothing, too much.
+"""test_html.py - `corotracer html` on unusual traces and arguments: hostile names, empty, too large.
 
-    MAKE_TRACE: makes traces of any size
+MAKE_TRACE: makes traces of any size
 """
 import pages
 from pages import *
@@ -24,7 +24,7 @@ def names_of_the_program_stay_strings(dir):
         assert got == wanted or (len(wanted) > 4096 and wanted.startswith(got)), (got, wanted)
     equal(bundle.sites["sites"][1]["function"], "<img src=x>", "function")
     equal(bundle.meta["run"]["command"], RUN_FACT["command"], "command")
-    # Outside of the elements there is the template, and nothing of the trace.
+    # Outside of the elements there is only the template, and no text of the trace.
     rest = re.sub(r"<script type=\"application/octet-stream\" id=\"ct-[a-z0-9-]+\">[A-Za-z0-9+/=]*</script>\n", "", bundle.html)
     equal(rest, "<!doctype html><title>t</title>\n\n<p>end</p>\n", "what else is in the page")
 
@@ -110,7 +110,7 @@ def the_page_lies_beside_the_trace_and_is_whole_or_not_there(dir):
     equal(tool("html", "--page", template, trace + "/")[0], 0, "status")
     Bundle(trace + ".html")
     before = set(os.listdir(dir))
-    # A page that is there stays when a new one cannot be made.
+    # An existing page stays when a new one cannot be made.
     with open(trace + ".html", "w", encoding="ascii") as f:
         f.write("old")
     equal(tool("html", "--page", template, "-o", trace + ".html", os.path.join(dir, "no-such-trace"))[0], 1, "status")
@@ -165,7 +165,7 @@ def what_does_not_fit_is_left_out_by_rule_and_said(dir):
     equal((t["kept"], t["of"]), (len(thin.slices()), len(all_slices)), "slices kept and in all")
     contains(t["text"], "slices are here")
     assert 0 < t["kept"] < t["of"]
-    # All else is whole; the slices that are there are the same; of every coroutine the last ones are.
+    # The rest is complete; the present slices are the same; every coroutine has its last ones.
     for name in ("report", "series", "sites", "strings", "coros", "lod"):
         equal(thin.raw[name] == whole.raw[name], True, f"{name} is as it was")
     last = {}

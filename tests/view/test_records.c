@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_records.c - of too many coroutines the right ones stay, and slices are read back as they
- * went in. */
+/*
+ * test_records.c - of too many coroutines the right ones are kept, and slices are read back
+ * unchanged.
+ */
 #include <stdbool.h>
 
 #include "check.h"
@@ -40,7 +42,9 @@ static void die(struct record *rec, uint64_t longest)
 	rec->gone = true;
 }
 
-/* Ten thousand come and go, ten stay; every hundredth has a finding, every fiftieth waited long. */
+/*
+ * Ten thousand are destroyed, ten stay; every hundredth has a finding, every fiftieth waited long.
+ */
 static void fill(struct records *r, struct model *m)
 {
 	uint64_t i;
@@ -53,7 +57,7 @@ static void fill(struct records *r, struct model *m)
 		if (i % 500 == 0)
 			rec->findings = 1;
 		die(rec, i % 300 == 7 ? 1000000 + i : i % 1000);
-		/* Whose number it was is still known, until another has it. */
+		/* The former owner of a number is known until another coroutine gets the number. */
 		CHECK(records_of(r, m, &m->coros[10 + i % 3]) == rec);
 	}
 }
@@ -131,7 +135,7 @@ static void who_lives_is_never_dropped(void)
 
 static struct slice some_slice(uint64_t i)
 {
-	/* Every second one comes before its turn. */
+	/* Every second slice comes before its turn. */
 	return (struct slice){ .start = 1000 + 10 * (i ^ 1),
 			       .end = 1000 + 10 * (i ^ 1),
 			       .coro = (uint32_t)(i % 10007),
@@ -160,7 +164,7 @@ static void check_block(struct spool *s, size_t block)
 	free(slices);
 }
 
-/* They end long after they began: most when their block has gone to the file. */
+/* They end long after they began: usually when their block is in the file. */
 static void slices_come_back_in_order(void)
 {
 	struct spool s;

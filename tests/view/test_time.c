@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_time.c - series and levels of detail are what one gets by adding up, however the times come.
+ * test_time.c - series and levels of detail equal plain sums, for any order of times.
  *
  * Each is fed at random, with steps from nanoseconds to hours and back, and compared with plain
  * sums over everything that was fed.
@@ -199,7 +199,7 @@ static void lod_adds_up(void)
 				compare_cell(&copy, next_random() % copy.nr_threads,
 					     next_random() % copy.axis.nr);
 		}
-		compare_cell(&lod, 0, 0); /* the copy was another's */
+		compare_cell(&lod, 0, 0); /* the copy belonged to another level */
 		lod_release(&copy);
 		lod_release(&lod);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// browser.mjs - Chromium without a screen, and a page in it that must not complain nor reach out.
+// browser.mjs - headless Chromium, and a page that must not log errors nor make outside requests.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const { chromium } = require("playwright-core");
 const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 	"--disable-sync", "--disable-dev-shm-usage"];
 
-// fn gets the browser; its profile is gone afterwards, and so is it.
+// fn gets the browser; the browser and its profile are removed afterwards.
 export async function withBrowser(fn) {
 	const profile = mkdtempSync(join(tmpdir(), "corotracer-web-"));
 	const args = process.getuid() === 0 ? [...FLAGS, "--no-sandbox"] : FLAGS;
@@ -28,7 +28,7 @@ export async function withBrowser(fn) {
 	}
 }
 
-// What went wrong on a page, as it comes; requests that left the file or the server's own address.
+// Errors of a page, as they occur; and requests outside of the file or the server's own address.
 export function watch(page, origin = null) {
 	const troubles = [];
 	page.setDefaultTimeout(120_000); // a slow machine must not fail the test
@@ -61,7 +61,7 @@ export async function ready(page) {
 	await page.waitForFunction(() => document.documentElement.dataset.ready === "true" || document.querySelector(".failure"), null, { timeout: 60_000 });
 }
 
-// Two frames: what was asked for is drawn.
+// Two frames later the change is drawn.
 export async function painted(page) {
 	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }

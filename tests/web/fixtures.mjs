@@ -19,7 +19,7 @@ export function freshOut() {
 
 const run = (file, ...args) => execFileSync(file, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
 
-// The same of a trace that may be incomplete, which is status 1 and an answer all the same.
+// The same for a trace that may be incomplete, which is status 1 and still an answer.
 const runShort = (file, ...args) => {
 	try {
 		return run(file, ...args);
@@ -37,7 +37,7 @@ export async function until(what, test, seconds = 60) {
 	throw new Error(`never happened: ${what}`);
 }
 
-// What the tool says of a trace, and the page that it makes of it.
+// The tool's report on a trace, and the page that it makes.
 export function pageOf(name, trace) {
 	const html = join(OUT, `${name}.html`);
 	runShort(TOOL, "html", "-q", "-o", html, trace);
@@ -46,7 +46,7 @@ export function pageOf(name, trace) {
 
 export const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.once("exit", done)));
 
-// The mini redis, forgetting those whose client has left; real clients come and go.
+// The mini redis, which loses coroutines whose client has left; real clients connect and leave.
 export async function redisTrace() {
 	const trace = join(OUT, "redis.jsonl");
 	const port = join(OUT, "redis.port");
@@ -77,7 +77,7 @@ export function bigTrace(events, coroutines) {
 	return trace;
 }
 
-// Names that would be code, markup or formulas if anybody took them for that.
+// Names that would be code, markup or formulas if they were not escaped.
 export const HOSTILE = [
 	"<script>window.pwned=1</script>", '"><img src=x onerror="window.pwned=1">', "</script><script>window.pwned=1</script>",
 	"=HYPERLINK(\"http://example.invalid\")", "a,b\"c\r\nd", "\u202egnp.exe", "x".repeat(500), "{{script}}", "<!--", "javascript:window.pwned=1", "🐙 ünï",

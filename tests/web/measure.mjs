@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// measure.mjs - how the page feels: time to the first view, tasks that hold up the hand, frames while panning.
+// measure.mjs - speed of the page: time to the first view, long tasks, frames while panning.
 import { painted, ready, watch } from "./browser.mjs";
 import { pathToFileURL } from "node:url";
 
@@ -10,7 +10,7 @@ const OBSERVE = () => {
 	}).observe({ type: "longtask", buffered: true });
 };
 
-// From the beginning of the load to the first chart, and to when all tables are there.
+// From the start of loading to the first chart, and to the last table.
 export async function openMeasured(browser, file, hash = "") {
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
 	const page = await context.newPage();
@@ -32,7 +32,7 @@ export async function openMeasured(browser, file, hash = "") {
 	return { page, troubles, firstMs, allMs, longest, close: () => context.close() };
 }
 
-// Drags and wheels over the timeline for @rounds; the longest task and the frames that came.
+// Drags and zooms the timeline for @rounds; returns the longest task and the number of frames.
 export async function panAndZoom(page, rounds) {
 	const box = await page.locator(".stage canvas").boundingBox();
 	const [cx, cy] = [box.x + box.width / 2, box.y + Math.min(120, box.height / 2)];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_live.mjs - the page of a program that runs: it starts, stalls, is killed; and the server is.
+// test_live.mjs - the page of a running program: it starts, stalls, is killed; and the server is
+// killed.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -28,7 +29,7 @@ before(async () => {
 
 after(() => finish?.());
 
-// A program whose words are gathered; ended with the test, whatever happens.
+// A program whose output is collected; ended with the test in any case.
 function start(t, args) {
 	const child = spawn(TOOL, args, { stdio: ["ignore", "pipe", "pipe"] });
 	const run = { child, said: "" };
@@ -62,7 +63,7 @@ const digits = (text) => Number(text.replace(/[^\d]/g, ""));
 const events = async (page) => digits(await page.locator("[data-fact=events] dd").innerText());
 const live = (page, state) => page.waitForSelector(`.live[data-state=${state}]`, { timeout: 60_000 });
 
-// The process that runs the program itself, below the tool.
+// The process of the program itself, below the tool.
 function programOf(pid) {
 	for (const entry of readdirSync("/proc")) {
 		if (!/^\d+$/.test(entry)) continue;
@@ -72,7 +73,7 @@ function programOf(pid) {
 			const command = readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0");
 			if (Number(parent) === pid && command[0] === REDIS) return Number(entry);
 		} catch {
-			// gone meanwhile
+			// it has ended meanwhile
 		}
 	}
 	return 0;
@@ -97,12 +98,12 @@ test("starts, works, stalls and is killed: the page follows", async (t) => {
 	assert.equal(await page.locator(".card[data-sure=proven]").count(), 0);
 	const before = await events(page);
 	clients(port, 2000, 9);
-	// What the clients left behind waits for ever: said without anybody asking.
+	// Coroutines of clients that left wait for ever: reported without a request.
 	await page.waitForSelector(".card[data-sure=proven]", { timeout: 60_000 });
 	assert.ok((await events(page)) > before);
 	assert.match(await page.locator("[aria-live=polite]").first().textContent(), /New finding/);
 
-	// In the table, what was chosen stays chosen while rows come.
+	// In the table the selection stays while rows are added.
 	await page.evaluate(() => (location.hash = "#view=coroutines&sort=id"));
 	await page.waitForSelector("[role=grid][aria-label=Coroutines] [role=row][aria-rowindex='4']");
 	await page.locator("[role=grid][aria-label=Coroutines]").focus();
@@ -126,7 +127,7 @@ test("starts, works, stalls and is killed: the page follows", async (t) => {
 	await page.evaluate(() => (location.hash = "#view=overview"));
 	await page.getByText("killed by signal 9").waitFor();
 	assert.deepEqual(troubles, []);
-	// The finished trace says the same.
+	// The finished trace has the same report.
 	const report = JSON.parse(execFileSync(TOOL, ["report", "--json", trace], { encoding: "utf8" }));
 	assert.equal(await events(page), report.totals.transitions + report.totals.others);
 	assert.equal(digits(await page.locator("[data-fact=lost] dd").innerText()), report.totals.lost + report.totals.others_lost);
@@ -146,7 +147,7 @@ test("the server goes away: said, and tried again", async (t) => {
 	server.child.kill("SIGKILL");
 	await live(page, "lost");
 	assert.equal(await page.locator(".live").innerText(), "connection lost, retrying");
-	// What was there still is.
+	// Earlier content is still there.
 	await page.evaluate(() => (location.hash = "#view=coroutines"));
 	await page.waitForFunction(() => Number(document.querySelector("[role=grid][aria-label=Coroutines]")?.getAttribute("aria-rowcount")) > 1);
 	run.child.kill("SIGTERM");

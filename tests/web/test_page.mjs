@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_page.mjs - the page in a real browser, from real traces: every view, against what the report says.
+// test_page.mjs - the page in a real browser, from real traces: every view, compared with the
+// report.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +29,7 @@ before(async () => {
 
 after(() => finish?.());
 
-// Opens it, does something there; the page must not have complained meanwhile.
+// Opens the page and calls fn; the page must not log an error meanwhile.
 async function on(html, hash, fn, options) {
 	const { page, troubles, close } = await openFile(browser, html, hash, options);
 	try {
@@ -49,7 +50,7 @@ async function waitRows(page, label, nr) {
 	await page.waitForFunction(([l, n]) => document.querySelector(`[role=grid][aria-label^="${l}"]`)?.getAttribute("aria-rowcount") === String(n + 1), [label, nr]);
 }
 
-// RFC 4180, by a reader of our own.
+// RFC 4180, by an independent reader.
 function parseCsv(text) {
 	const rows = [[]];
 	const cell = /("((?:[^"]|"")*)"|[^,\r\n]*)(,|\r\n|$)/gy;
@@ -167,7 +168,7 @@ test("coroutines: filters, order and CSV", async () => {
 		assert.ok(some.length > 0 && some.length < suspended.length);
 		await page.getByLabel("Suspended at least").fill("1000000");
 		await page.getByText("No coroutine matches the filter.").waitFor();
-		// What is in the address is what is shown, also after a reload.
+		// The address determines the view, also after a reload.
 		await page.reload();
 		await ready(page);
 		await page.getByText("No coroutine matches the filter.").waitFor();
@@ -237,7 +238,7 @@ test("timeline: lanes, zoom, keys, table and CSV", async () => {
 	});
 });
 
-// At the finest zoom every slice is there, as the trace has them.
+// At the finest zoom every slice of the trace is shown.
 test("timeline: slices in sight are those of the trace", async () => {
 	const events = readFileSync(redis.trace, "utf8").trim().split("\n").map((l) => JSON.parse(l));
 	const meta = readFileSync(`${redis.trace}.meta`, "utf8").trim().split("\n").map((l) => JSON.parse(l));
@@ -282,7 +283,7 @@ test("timeline: the pointer zooms, pans, chooses and opens", async () => {
 		assert.equal(await page.locator(".stage .band").isVisible(), true);
 		await page.mouse.up();
 		await page.keyboard.up("Shift");
-		// The names at the left open their coroutine.
+		// A name at the left opens its coroutine.
 		await page.mouse.click(box.x + 30, box.y + 36);
 		await page.waitForFunction(() => /coro=\d+/.test(location.hash));
 	});
@@ -371,7 +372,7 @@ test("on paper: no controls, all of the findings", async () => {
 		assert.equal(await page.locator(".finding").first().isVisible(), true);
 		writeFileSync(join(OUT, "findings.pdf"), await page.pdf({ format: "A4" }));
 	});
-	// Tables have all their rows there, not only those in sight; dark pages are light.
+	// In print, tables have all their rows, not only those in sight; dark pages are light.
 	await on(redis.html, "#view=coroutines", async (page) => {
 		await waitRows(page, "Coroutines", redis.report.totals.coroutines);
 		const shown = () => page.locator("[aria-label=Coroutines] .grid-row:not([hidden])").count();
@@ -453,7 +454,7 @@ test("findings of the corpus: a ring, a lock that nobody frees", async () => {
 	}
 });
 
-// A copy of the page with something done to it.
+// A corrupt copy of the page.
 function spoiled(name, change) {
 	const file = join(OUT, `${name}.html`);
 	writeFileSync(file, change(readFileSync(redis.html, "utf8")));
@@ -523,7 +524,7 @@ test("screenshots of every view, light and dark", async () => {
 			for (const [name, hash] of Object.entries(VIEWS)) {
 				await page.evaluate((h) => (location.hash = h), hash || "#view=overview");
 				await painted(page);
-				await page.waitForTimeout(300); // slices on their way; nothing is judged by it
+				await page.waitForTimeout(300); // slices are loading; not checked
 				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
 			}
 		}, { colorScheme });

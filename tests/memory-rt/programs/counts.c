@@ -4,8 +4,8 @@
  *
  *	counts CASE
  *
- * Recording is on only around the case.  Loops keep what they need in registers (-O1), so
- * that what is written here is what is accessed, and nothing else.
+ * Recording is on only around the case.  Loops keep their variables in registers (-O1), so
+ * that the accesses are exactly those written here.
  */
 #include <cacheray.h>
 #include <stdatomic.h>
@@ -37,7 +37,7 @@ static struct block blocks[2];
 static struct large larges[2];
 static char text[4096] __attribute__((aligned(64))), copy[4096] __attribute__((aligned(64)));
 
-/* Not a constant, and not known to be one. */
+/* Not a constant, and opaque to the compiler. */
 static size_t many(size_t n)
 {
 	__asm__ volatile("" : "+r"(n));

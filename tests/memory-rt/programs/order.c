@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * order.c - blocks that go from thread to thread: annotated by one, used by another, freed by
- * a third.  order BLOCKS
+ * order.c - blocks that are passed from thread to thread: annotated by one, used by another, freed
+ * by a third.  order BLOCKS
  *
  * Each block gets a type of its own number, and every access of its user comes between the two
  * annotations in the program; so it must in the trace.

@@ -34,7 +34,7 @@ static void forking(void)
 	waitpid(child, NULL, 0);
 }
 
-/* A fork that no library hears of: the child must not touch its parent's trace. */
+/* A fork without fork handlers: the child must not touch its parent's trace. */
 static void raw_forking(void)
 {
 	long child;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_study.c - traces that say anything about types which do exist: studied, and shown as a page.
+ * fuzz_study.c - traces with random annotations of existing types: studied, and shown as a page.
  *
- * The input is what is chosen where there is a choice: two bytes per choice, and numbers made of
- * the last choice when they are used up.  Annotations overlap, have sizes that do not fit, lie at
- * the end of all addresses; accesses are of any size, across all borders; blocks come and go under
- * the replays.  What must hold: it ends, the misses of types add up to those of the simulator, and
- * a layout that changes nothing changes nothing.
+ * The input selects the choices: two bytes per choice, and numbers derived from the last choice
+ * when they are used up.  Annotations overlap, have sizes that do not fit, are at
+ * the end of the address space; accesses are of any size, across all borders; blocks are added and
+ * removed during the replays.  What must hold: it ends, the misses of types add up to those of the
+ * simulator, and a layout equal to the present one changes no count.
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_study COUNT makes its own inputs.
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint64_t seed;
 static const uint8_t *choices;
 static size_t nr_choices;
-static unsigned long proposals; /* a fuzzer that never gets that far proves nothing */
+static unsigned long proposals; /* a fuzzer that makes no proposal proves nothing */
 
 static uint32_t some(uint32_t below)
 {
@@ -158,7 +158,7 @@ static void study_it(const char *path, const char *remap)
 	struct study s;
 
 	sim_config_default(&config.sim);
-	config.sim.level[0].size = 4096; /* so that something misses */
+	config.sim.level[0].size = 4096; /* so that there are misses */
 	if (study_run(&s, &config, path, &faults, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
@@ -166,7 +166,7 @@ static void study_it(const char *path, const char *remap)
 	check_sums(&s);
 	if (s.nr_types)
 		proposals += (unsigned long)s.types[0].nr_candidates;
-	if (remap) /* it says where everything is anyway */
+	if (remap) /* it has a place for everything anyway */
 		CHECK(!memcmp(&s.after, &s.base, sizeof(s.after)));
 	study_release(&s);
 }
@@ -201,7 +201,7 @@ static void show_it(const char *path)
 	fclose(out);
 }
 
-/* A file without a name, to be opened by its number. */
+/* An unnamed file, to be opened through /proc by its number. */
 static int file_of(char path[64])
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 		seed = i;
 		for (k = 0; k < sizeof(input); k++)
 			input[k] = (uint8_t)some(256);
-		alarm(120); /* an endless loop is a failure, not a wait */
+		alarm(120); /* an endless loop is a failure */
 		own_input(input, sizeof(input) - i % 2);
 	}
 	printf("%lu traces, %lu proposals\n", count, proposals);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_examples.py - the examples' second records are what the tool says of the first, and do what it says."""
+"""test_examples.py - the improved records of the examples have the advised layout, and its predicted effect."""
 from studies import HERE, advice, one_type, study
 from rt import collected, compile, equal, main, test
 
@@ -7,7 +7,7 @@ EXAMPLES = HERE.parent.parent.parent / "examples" / "memory"
 
 
 def before_and_after(dir, name, type_name, *args):
-    """Both of them, studied; that the second has the layout which was advised for the first is checked."""
+    """Studies both; checks that the second has the layout that was advised for the first."""
     results = []
     for flag in ("", "-DAFTER"):
         program = compile(dir, name, "gcc", "-O2", *([flag] if flag else []), source=EXAMPLES / name, out=name + flag)

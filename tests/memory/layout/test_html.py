@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_html.py - the page: whole, self-contained, readable without seeing it, and inert whatever names are in it."""
+"""test_html.py - the page: complete, self-contained, accessible, and inert for any names in it."""
 import html.parser
 import os
 import pathlib
@@ -17,7 +17,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
 
 class Page(html.parser.HTMLParser):
-    """The tree as far as tests want it: balanced, and what is in it."""
+    """The tree as far as the tests need it: balanced, with its content."""
 
     def __init__(self, text):
         super().__init__()
@@ -95,7 +95,7 @@ def the_page_is_whole_and_says_what_the_simulator_says(dir):
     equal(particle[3], level[2], "misses of the only type, and of the level")
     assert misses, sim[:300]
     contains(page.text, "hot_cold.c:")
-    # Every field is a block that can be reached by the keyboard, and a row of a table.
+    # Every field is a block that the keyboard can reach, and a row of a table.
     blocks = [a for t, a in page.attrs if t == "div" and a.get("class", "").startswith("f h")]
     assert len(blocks) >= 10 and all(b.get("tabindex") == "0" for b in blocks), blocks
     for field in ("x", "vx", "name[]", "created"):

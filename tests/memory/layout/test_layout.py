@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_layout.py - where a better layout exists it is found, and the program compiled with it confirms the replay."""
+"""test_layout.py - a better layout is found where one exists, and the program compiled with it
+confirms the replay."""
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ from rt import CLEAN, TOOL, contains, equal, main, test
 
 
 def pasted(dir, source, text, name):
-    """The program with the text in the place of its own layout."""
+    """The program with the text in place of its own layout."""
     with open(source, encoding="ascii") as f:
         code = f.read()
     if str(source).endswith(".cc"):  # a class: its members, between the braces
@@ -28,7 +29,7 @@ def pasted(dir, source, text, name):
 
 
 def confirm(dir, name, type_name, cc="gcc", tolerance=0.05, shared=False, least=0.2):
-    """Advice for the type of a program, and that the program which follows it does as predicted."""
+    """Checks the advice for a type, and that the program which follows it behaves as predicted."""
     source = CORPUS / name
     base = f"{source.stem}-{cc}"
     before = study(traced(dir, source, base, cc))
@@ -43,7 +44,7 @@ def confirm(dir, name, type_name, cc="gcc", tolerance=0.05, shared=False, least=
           {o["name"]: o["offset"] for o in best["offsets"]}, f"offsets of {type_name}")
     for level, was in best["before"]["misses"].items():
         predicted, measured = best["after"]["misses"][level], after["traced"]["misses"][level]
-        if shared:  # how threads take turns is another each time; that they no longer take lines is not
+        if shared:  # the schedule varies; that threads no longer take lines does not
             assert measured < 0.1 * before["traced"]["misses"]["L1"], f"{level}: {measured}"
         else:
             assert abs(measured - predicted) <= tolerance * predicted + 40, \
@@ -162,7 +163,7 @@ def a_layout_of_the_users_is_replayed(dir):
     assert result["after"]["misses"]["L1"] < 0.8 * result["before"]["misses"]["L1"], result["after"]
     wide = json.loads(with_file("struct particle=" + moved + ";sizeof=192;align=64\n").stdout)
     assert wide["after"]["misses"]["L1"] < 0.9 * result["after"]["misses"]["L1"], wide["after"]
-    # Nothing moves: nothing changes.
+    # Nothing moves: no count changes.
     same = json.loads(with_file("struct particle=name,0\n").stdout)
     equal(same["after"], same["before"], "the same layout")
     # A member of another size.

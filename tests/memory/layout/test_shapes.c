@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_shapes.c - arrangements of a record: offsets as a compiler gives them, addresses that never
- * collide, remap files that are understood or refused.
+ * collide, remap files that are accepted or rejected.
  *
- * The types are this program's own.
+ * The types are those of this program.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ struct block {
 	bool annotated;
 };
 
-/* Every byte of every field of every element has a place of its own. */
+/* Every byte of every field of every element has its own address. */
 static void check_block(struct rerun *r, const struct pieces *p, const struct block *b,
 			struct u64map *taken)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_machine.c - whatever a configuration says, it is refused with words or simulates.
+ * fuzz_machine.c - any configuration is rejected with a message, or simulated.
  *
  * The input is a JSON file.  A machine that is accepted runs a few hundred accesses from all
  * over memory: the counts must add up.  With a first byte of 0xff the rest is the text of an
  * option (--cache, --tlb).
  *
- * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own inputs out of
- * sound machines: fuzz_machine [ROUNDS [SEED]].
+ * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer.  Otherwise main() makes its own inputs from
+ * valid machines: fuzz_machine [ROUNDS [SEED]].
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static const char *const machines[] = {
 };
 #define NR_MACHINES (sizeof(machines) / sizeof(machines[0]))
 
-/* Numbers and words that fit, and such that do not. */
+/* Numbers and words, valid and invalid. */
 static const char *const words[] = { "0",
 				     "-1",
 				     "1",
@@ -171,7 +171,7 @@ static size_t mutate(char *text, size_t size, uint64_t *state)
 			text[at] = (char)(r >> 8);
 			continue;
 		}
-		/* A value becomes another one. */
+		/* Replace a value by another one. */
 		while (at < size && text[at] != ':' && text[at] != ',' && text[at] != '=')
 			at++;
 		for (end = at; end < size && !strchr(",}]", text[end]); end++)
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 		own_input((const uint8_t *)text, size);
 	}
 	printf("%lu inputs, %llu machines ran\n", rounds, (unsigned long long)machines_run);
-	/* If hardly any is accepted, little is tested. */
+	/* If few are accepted, little is tested. */
 	return machines_run > rounds / 20 ? 0 : 1;
 }
 #endif

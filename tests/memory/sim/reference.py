@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""reference.py - the cache model again, slowly and in plain words, to hold the engine against.
+"""reference.py - the cache model a second time, slow and plain, to compare the engine with.
 
-Nothing here is shared with the C code: sets are lists, the directory is a look into every cache, classes are
-worked out from lists of lines.  docs/memory-sim.md is what both implement.
+Nothing here is shared with the C code: sets are lists, the directory is a search of every cache, classes are
+computed from lists of lines.  Both implement docs/memory-sim.md.
 """
 
 MASK64 = (1 << 64) - 1
@@ -22,7 +22,7 @@ class Cache:
         self.dirty, self.shared, self.prefetched = set(), set(), set()
         self.random = ((seed + 1) * 0x9E3779B97F4A7C15) & MASK64 or 1
         # classes
-        self.shadow, self.shadow_size = {}, lines  # a dict keeps the order of entering: oldest first
+        self.shadow, self.shadow_size = {}, lines  # a dict keeps its order: oldest first
         self.seen, self.lost = set(), set()
 
     def places(self, line):
@@ -35,7 +35,7 @@ class Cache:
         return {line for places in self.sets.values() for line in places if line is not None}
 
     def tree_use(self, line, way):
-        """Every node on the way points away from it."""
+        """Every node on the path points away from it."""
         bits = self.trees.setdefault(line % self.nr_sets, {})
         low, high = 0, self.ways
         while high - low > 1:
@@ -133,10 +133,10 @@ class Machine:
         self.tlb_counts = [{"hits": 0, "misses": 0} for _ in self.tlbs]
         self.total = dict.fromkeys(("memory_reads", "memory_writes", "invalidations", "upgrades", "interventions",
                                     "dirty_transfers", "false_sharing", "true_sharing", "straddles"), 0)
-        self.asked = set()  # (core, line): it got the line, and its caches did not lose it since
+        self.asked = set()  # (core, line): it got the line, and its caches have not lost it since
         self.stale = {}    # (core, line): bytes that others wrote since it lost the line
-        self.lost = {}     # the same: it lost it, and did not ask again
-        self.pending = {}  # the same: missed it, and it looks false so far
+        self.lost = {}     # the same: it lost the line, and has not requested it again
+        self.pending = {}  # the same: missed it, and it looks like false sharing so far
 
     def cache(self, core, k):
         share = self.levels[k]["share"]
@@ -151,7 +151,7 @@ class Machine:
     def at(self, k, line):
         return line * self.levels[0]["line"] // self.levels[k]["line"]
 
-    # ---- lines that go
+    # ---- evictions
 
     def write_back(self, core, start, line):
         for k in range(start, self.n):
@@ -277,7 +277,7 @@ class Machine:
                 if at == line and lost:
                     self.stale[other, at] |= touched
 
-    # ---- the way of a line
+    # ---- the path of a line
 
     def classify(self, c, n, line, lost):
         in_shadow = c.shadow_use(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""simulate.py - traces for `mem sim` made by hand, and what it says of them."""
+"""simulate.py - traces for `mem sim` made by hand, and its results."""
 import json
 import os
 import pathlib
@@ -35,7 +35,7 @@ def sim(*args, status=0):
 
 
 def result(dir, config, accesses, *args):
-    """What `mem sim --json` says of @accesses on the machine @config."""
+    """The result of `mem sim --json` for @accesses on the machine @config."""
     machine, trace = os.path.join(dir, "machine.json"), os.path.join(dir, "trace")
     with open(machine, "w", encoding="utf-8") as f:
         json.dump(config, f)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_cachegrind.py - the same programs and caches, simulated by cachegrind and from a trace.
 
-Function by function: cachegrind sees the whole process, with libc, its loader and all that compilers put on the
-stack; a trace has what the program's own loads and stores do.  In functions that work on arrays and lists these are
-the same.
+Function by function: cachegrind sees the whole process, with libc, its loader and everything that
+compilers put on the stack; a trace has the loads and stores of the program itself.  In functions
+that work on arrays and lists both are the same.
 """
 import json
 import os
@@ -16,9 +16,11 @@ from simulate import CLEAN, HERE, Skip, TOOL, compile, main, sim, test
 
 WORK = HERE.parent.parent.parent / "bench" / "memory" / "work.c"
 OPTIONS = ("-O1", "-g", "-fno-inline")
-# The last level is small, so that no array fits: what misses then hardly depends on where arrays lie.
+# The last level is small, so that no array fits: then misses hardly depend on the addresses of
+# arrays.
 D1, LL = (32768, 8), (131072, 8)
-# A new block is touched first by malloc, which writes its head: the trace, without libc, has that miss in hash().
+# malloc touches a new block first and writes its head: the trace, without libc, has that miss in
+# hash().
 RUNS = (("matmul", 160, "matmul", ()), ("quicksort", 200000, "sort", ()),
         ("hash", 60000, "hash", ("malloc", "_int_malloc", "sysmalloc", "calloc")))
 TOLERANCE = 0.02

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_reference.py - the engine against another one, written for nothing but this, on random traces."""
+"""test_reference.py - the engine compared with an independent reference, on random traces."""
 import itertools
 import os
 import random
@@ -12,7 +12,7 @@ ROUNDS = int(os.environ.get("SIM_ROUNDS", "5" if os.environ.get("COROTRACER_FULL
 
 
 def trace(rng, nr, threads, lines, line=64):
-    """Walks, jumps and a few hot places; some accesses straddle."""
+    """Walks, jumps and a few hot lines; some accesses straddle."""
     out, at = [], [rng.randrange(lines) * line for _ in range(threads)]
     for _ in range(nr):
         t = rng.randrange(threads)

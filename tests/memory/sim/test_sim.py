@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_sim.py - mem sim: tiny traces that were worked out by hand, textbook cases, and the command itself."""
+"""test_sim.py - mem sim: tiny traces computed by hand, textbook cases, and the command itself."""
 import csv
 import io
 import json
@@ -36,9 +36,10 @@ def check_rows(dir, rows):
             equal(value, count, f"{what}: {key}")
 
 
-# ---- worked out by hand --------------------------------------------------------------
+# ---- computed by hand ----------------------------------------------------------------
 
-# One set of four lines.  0 1 2 3 fill it, then 0 is used again, 4 comes, and then all are asked for.
+# One set of four lines. 0 1 2 3 fill it, then 0 is used again, 4 is inserted, and then all are
+# requested.
 FOUR = "0r0 0r1 0r2 0r3 0r0 0r4 "
 
 
@@ -47,13 +48,13 @@ def replacement_worked_out_by_hand(dir):
     def one(policy):
         return [level(256, 4, policy=policy)]
     check_rows(dir, [
-        # 4 takes the place of 1, the least recently used
+        # 4 replaces 1, the least recently used
         ("lru", one("lru"), FOUR + "0r0 0r2 0r3 0r4", {"L1.misses": 5, "L1.hits": 5}),
         ("lru, the victim", one("lru"), FOUR + "0r1", {"L1.misses": 6}),
-        # 4 takes the place of 0, the first that came
+        # 4 replaces 0, the first inserted
         ("fifo", one("fifo"), FOUR + "0r1 0r2 0r3 0r4", {"L1.misses": 5, "L1.hits": 5}),
         ("fifo, the victim", one("fifo"), FOUR + "0r0", {"L1.misses": 6}),
-        # 4 takes the place of 3, the last that came
+        # 4 replaces 3, the last inserted
         ("lifo", one("lifo"), FOUR + "0r0 0r1 0r2 0r4", {"L1.misses": 5, "L1.hits": 5}),
         ("lifo, the victim", one("lifo"), FOUR + "0r3", {"L1.misses": 6}),
         # After 0 1 2 3 0 the root points to the right half, its node to the left one of it: 2
@@ -71,17 +72,18 @@ def replacement_worked_out_by_hand(dir):
 @test
 def writing_worked_out_by_hand(dir):
     check_rows(dir, [
-        # 0 is dirty, and leaves when 1 comes (one line); the second level has it, so memory is not written
+        # 0 is dirty, and is evicted by 1 (one line); the second level has it, so memory is not
+        # written
         ("write-back", [level(64, 1), level(512, 8)], "0w0 0r1 0r0",
          {"L1.misses": 3, "L1.write_backs": 1, "L2.hits": 1, "L2.misses": 2, "memory.writes": 0, "memory.reads": 2}),
-        # the same with nothing behind it
+        # the same without a second level
         ("write-back to memory", [level(64, 1)], "0w0 0r1 0w1 0r0", {"L1.write_backs": 2, "memory.writes": 2}),
-        # each write goes on; the line is clean when it leaves
+        # each write is passed on; the line is clean when it is evicted
         ("write-through", [level(64, 1, write="through")], "0w0 0w0 0r1", {"L1.hits": 1, "L1.writes_through": 2,
                                                                             "L1.write_backs": 0, "memory.writes": 2}),
         ("write-through into a second level", [level(64, 1, write="through"), level(512, 8)], "0w0 0w0 0r1",
          {"L2.hits": 1, "L2.misses": 2, "memory.writes": 0, "L1.writes_through": 2}),
-        # a write that misses brings nothing
+        # a write that misses inserts nothing
         ("no allocation", [level(256, 4, allocate=False)], "0w0 0w0 0r0 0w0", {"L1.misses": 3, "L1.hits": 1, "memory.reads": 1,
                                                                                "memory.writes": 2}),
         ("no allocation above one that does", [level(256, 4, allocate=False), level(512, 8)], "0w0 0w0 0r0",
@@ -93,11 +95,12 @@ def writing_worked_out_by_hand(dir):
 def inclusion_worked_out_by_hand(dir):
     def two(inclusion):
         return [level(128, 2), level(128, 2, inclusion=inclusion, share="all")]
-    # 0 stays in the first level by being used, and is the oldest of the second, which does not see that.
+    # 0 stays in the first level by being used, and is the oldest of the second, which does not see
+    # that use.
     text = "0r0 0r1 0r0 0r2 "
     check_rows(dir, [
         ("neither", two("non-inclusive"), text + "0r0", {"L1.misses": 3, "L1.hits": 2, "L2.back_invalidations": 0}),
-        # 2 makes the second level lose 0; and when 0 comes back, 1
+        # 2 evicts 0 from the second level; and when 0 is inserted again, it evicts 1
         ("inclusive", two("inclusive"), text, {"L1.misses": 3, "L1.hits": 1, "L2.back_invalidations": 1}),
         ("inclusive, asked again", two("inclusive"), text + "0r0", {"L1.misses": 4, "L1.hits": 1, "L2.back_invalidations": 2}),
         ("inclusive, dirty", two("inclusive"), "0w0 0r1 0r0 0r2", {"L2.back_invalidations": 1, "memory.writes": 1}),
@@ -139,7 +142,8 @@ def coherence_worked_out_by_hand(dir):
 
 @test
 def classes_worked_out_by_hand(dir):
-    # Two sets of one line: 0 and 2 fight for one while the other is free; 0 1 2 do not fit at all.
+    # Two sets of one line: 0 and 2 compete for one while the other is free; 0 1 2 do not fit at
+    # all.
     direct = [level(128, 1)]
     check_rows(dir, [
         ("conflict", direct, "0r0 0r2 0r0 0r2", {"L1.cold": 2, "L1.conflict": 2, "L1.capacity": 0}),

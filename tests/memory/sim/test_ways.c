@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ways.c - the ways into the simulator come to the same: many accesses at once, one by one,
- * and with each outcome added up; and simulators do not know of each other.
+ * test_ways.c - all interfaces of the simulator give the same result: many accesses at once, one by
+ * one, and with each outcome added up; and simulators are independent of each other.
  */
 #include "check.h"
 #include "memory/sim/config.h"
@@ -14,7 +14,7 @@
 static struct mem_access accesses[ACCESSES];
 static uint32_t threads[ACCESSES];
 
-/* Walks, jumps and hot places of a few threads. */
+/* Walks, jumps and hot lines of a few threads. */
 static void make_accesses(uint64_t *state, uint32_t nr_threads)
 {
 	static const uint8_t sizes[] = { 1, 4, 8, 8, 8, 16, 64, 200, 0 };
@@ -53,7 +53,7 @@ static void make_machine(uint64_t *state, struct sim_config *c)
 		l->size = 2048u << (2 * k);
 		l->ways = traces_random(state) % 4 ? 4 : 0;
 		l->share = k == 2 ? 0 : 1;
-		/* Half of the machines are of the simple kind that has a short way. */
+		/* Half of the machines are simple enough for the short path. */
 		if (c->seed % 2)
 			continue;
 		l->policy = (enum sim_policy)(traces_random(state) % 5);
@@ -101,7 +101,7 @@ static void same(struct sim *a, struct sim *b)
 	}
 }
 
-/* All that outcomes tell, added up. */
+/* The sums of all outcomes. */
 struct sums {
 	uint64_t hits[SIM_LEVELS_MAX], misses[SIM_LEVELS_MAX],
 		by_class[SIM_LEVELS_MAX][SIM_CLASSES];
@@ -250,7 +250,7 @@ static void threads_of_the_same_time_take_turns(void)
 	CHECK_EQ(nr[1], 10000);
 	CHECK(longest <= 4);
 	CHECK(turns > 9000);
-	/* So two counters in one line are taken away with nearly every turn. */
+	/* So two counters in one line are invalidated at nearly every turn. */
 	sim_config_default(&c);
 	s = new_sim(&c);
 	r = mem_reader_open(path, &err);

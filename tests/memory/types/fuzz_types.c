@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_types.c - whatever an ELF file says of its types, nothing breaks and everything ends.
+ * fuzz_types.c - types of any ELF file: no crash and no endless loop.
  *
- * The input is an ELF file.  All that can be asked is asked, and what is answered must hold
- * together.
+ * The input is an ELF file.  All queries are made, and the answers must be
+ * consistent.
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
- * Without:      fuzz_types COUNT FILE... changes bytes of good files, mostly in their debug
+ * Without:      fuzz_types COUNT FILE... changes bytes of valid files, mostly in their debug
  *               sections.
  */
 #include <elf.h>
@@ -89,7 +89,7 @@ static void damage(uint8_t *data, const uint8_t *good, size_t size)
 
 #endif
 
-/* ---- questions ----------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 static void ask_leaves(const struct types *t, uint32_t number)
 {
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 		for (i = 0; i < count; i++) {
 			seed = i * 1000 + (uint64_t)file;
 			damage(data, good, size);
-			alarm(60); /* an endless loop is a failure, not a wait */
+			alarm(60); /* an endless loop is a failure */
 			own_input(data, size);
 		}
 		free(good);

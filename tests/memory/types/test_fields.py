@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_fields.py - accesses come to the fields that they are of, and none to another."""
+"""test_fields.py - accesses are attributed to their fields, and to no other."""
 import html.parser
 import json
 import os
@@ -40,7 +40,8 @@ def check_c(result):
     equal(fields(result, "struct plain"), {
         "tag": (0, 100), "a": (200, 0), "pos.x": (0, 30), "pos.y": (0, 40), "whole": (0, 50), "half": (0, 60),
         "name[]": (0, 70)}, "struct plain")
-    # An array of records inside a record is theirs: of table, of around, and of two blocks.
+    # Elements of an array inside a record belong to their own type: of table, of around, and of two
+    # blocks.
     equal(fields(result, "struct inner"), {"weight": (0, 95), "kind": (0, 92)}, "struct inner")
     equal(fields(result, "struct around"), {"before": (0, 11), "after": (0, 13)}, "struct around")
     equal(fields(result, "nameless_t"), {"first": (0, 21), "second": (0, 14)}, "nameless_t")
@@ -69,7 +70,7 @@ def every_field_has_its_accesses_in_cxx(dir, _, cxx):
     whole = ("-O1", "-fstandalone-debug") if "clang" in cxx else ("-O1",)
     result = layout(traced(dir, "fields.cc", cxx, *whole, cxx=True))
     item = fields(result, "shop::Item")
-    # Constructors run before anybody counts: only those of volatile members are known.
+    # Constructors run before recording: only those of volatile members are known.
     equal({k: v[1] for k, v in item.items() if k in ("id", "state", "discount", "cost")},
           {"id": 60 + 4 * started(result), "state": 40 + 4 * started(result), "cost": 40 + 4 * started(result),
            "discount": 50 + 4 * started(result)}, "shop::Item")
@@ -146,7 +147,7 @@ def debug_information_may_lie_in_a_file_of_its_own(dir):
         subprocess.run(command, check=True, cwd=dir)
     collected(program, trace=program + ".trace")
     check_c(layout(program + ".trace"))
-    # Without that file there is nothing left but code.
+    # Without that file only code is left.
     os.remove(program + ".debug")
     r = subprocess.run([TOOL, "mem", "layout", *CACHES, program + ".trace"], capture_output=True, text=True, env=CLEAN)
     equal(r.returncode, 0, f"status: {r.stderr}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! What the corpus of futures with and without bugs is made of: a queue of wakers, and an executor of
-//! one task at a time.
+//! Parts of the corpus of futures with and without bugs: a queue of wakers, and an executor of one
+//! task at a time.
 
 use corotracer::{AwaitExt, Reason, TraceFutureExt};
 use std::cell::RefCell;
@@ -89,13 +89,13 @@ impl Gate {
         }
     }
 
-    /// Waits in the queue for what it says.
+    /// Waits in the queue for the given reason.
     pub fn on(queue: &Queue, reason: Reason, resource: u64) -> impl Future<Output = ()> {
         Wait { queue: queue.clone(), waited: false }.awaiting_on(reason, resource)
     }
 }
 
-/// Others come and go meanwhile.
+/// Other tasks run meanwhile.
 pub fn busy_for(ms: u64) {
     let queue = Queue::default();
     for _ in 0..ms / 10 {
@@ -104,7 +104,7 @@ pub fn busy_for(ms: u64) {
     }
 }
 
-/// Play the scenario that the command line names.
+/// Run the scenario that the command line names.
 pub fn play(scenarios: &[(&str, fn())]) {
     let wanted = std::env::args().nth(1);
     corotracer::init_tracer();

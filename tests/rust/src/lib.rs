@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-/// What one future did.
+/// The record of one future.
 pub struct Row {
     name: String,
     id: AtomicU64,
@@ -52,13 +52,13 @@ impl<F: Future> Future for Counted<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with us and not moved.
+        // SAFETY: `future` is pinned with this struct and not moved.
         let (future, row) = unsafe {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), &this.row)
         };
         row.polls.fetch_add(1, Ordering::Relaxed);
-        row.state.store(PANICKED, Ordering::Relaxed); // unless it comes back
+        row.state.store(PANICKED, Ordering::Relaxed); // unless poll() returns
         let polled = future.poll(cx);
         row.state.store(if polled.is_ready() { RETURNED } else { ALIVE }, Ordering::Relaxed);
         if polled.is_pending() {
@@ -97,7 +97,7 @@ pub fn all_pending(prefix: &str) -> bool {
     those.all(|row| row.pendings.load(Ordering::Relaxed) > 0)
 }
 
-/// The ledger and more of a program's own words (`"key":value` each), on stdout.
+/// Prints the ledger and further counts of the program (`"key":value` each) on stdout.
 pub fn report(more: &[(&str, u64)]) {
     let mut out = format!("{{\"enabled\":{}", corotracer::tracer_enabled());
     for (key, value) in more {
@@ -118,7 +118,7 @@ pub fn report(more: &[(&str, u64)]) {
     println!("{out}]}}");
 }
 
-/// Suspends once, having woken itself first: woken before suspended, on any executor.
+/// Suspends once, after it has woken itself: woken before suspended, on any executor.
 #[derive(Default)]
 pub struct WakeFirst(bool);
 

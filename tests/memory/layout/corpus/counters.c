@@ -11,7 +11,7 @@ struct counter {
 /* end */
 
 static struct counter counters[4];
-static pthread_barrier_t together; /* a busy machine must not run them one after the other */
+static pthread_barrier_t together; /* a busy machine must not run them one after another */
 
 static void *count(void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dense.c - nothing to gain: all of a record is used, in order, and it fits its lines. */
+/* dense.c - nothing to improve: all of a record is used, in order, and it fits its lines. */
 #include <stdio.h>
 
 struct dense {

@@ -12,7 +12,7 @@ struct queue {
 /* end */
 
 static struct queue queue = { .size = 1024 };
-static pthread_barrier_t together; /* a busy machine must not run them one after the other */
+static pthread_barrier_t together; /* a busy machine must not run them one after another */
 
 static void *produce(void *arg)
 {

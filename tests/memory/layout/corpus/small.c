@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* small.c - nothing to gain: everything is in the first level all the time. */
+/* small.c - nothing to improve: everything is in the first level all the time. */
 #include <stdio.h>
 
 struct small {

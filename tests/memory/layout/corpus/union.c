@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* union.c - nothing to arrange: the members of a union have one place. */
+/* union.c - nothing to rearrange: the members of a union have the same offset. */
 #include <stdio.h>
 
 union value {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields.c - a program whose accesses per field are known: every loop says how many.
+ * fields.c - a program with a known number of accesses per field: see each loop.
  *
- * Volatile, so that no compiler leaves one out or joins two.
+ * Volatile, so that no compiler omits or merges an access.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static void heap(void)
 	free((void *)ints);
 }
 
-/* A copy of a structure: each field is written as often. */
+/* A copy of a structure: each field is written once per copy. */
 static void copies(int n)
 {
 	for (int i = 0; i < n; i++) {

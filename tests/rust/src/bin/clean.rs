@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Futures that are in order, and look a little as if they were not.
+//! Correct futures that resemble buggy ones.
 
 use corotracer::Reason;
 use corotracer_rust_tests::corpus::{busy_for, go, Gate, Queue};
 
-/// All come to their end.
+/// All of them end.
 fn all_served() {
     let queue = Queue::default();
     for _ in 0..200 {
@@ -12,7 +12,7 @@ fn all_served() {
     }
 }
 
-/// Dropped half-way, as `select!` does it.
+/// Dropped half-way, as by `select!`.
 fn dropped_half_way() {
     let queue = Queue::default();
     for _ in 0..50 {

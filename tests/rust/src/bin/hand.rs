@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! Traced futures on executors written by hand, and the SDK used badly.
+//! Traced futures on executors written by hand, and incorrect use of the SDK.
 //!
-//! usage: hand WHAT...     (see main)
+//! usage: hand WHAT... (see main)
 
 use corotracer::{init_tracer, TracedFuture};
 use corotracer_rust_tests::{report, watch, WakeFirst};
@@ -118,7 +118,7 @@ impl Future for Pauses {
     }
 }
 
-// ---- what the executor may rely on ----------------------------------------------------------
+// ---- guarantees for the executor -------------------------------------------------------------
 
 fn pool() {
     let pool = Pool::start(3);
@@ -143,10 +143,10 @@ fn unwakeable() {
             Pauses(1000).await;
         }));
     }
-    pool.wait_all(); // for ever, if we kept their wakers
+    pool.wait_all(); // for ever, if the SDK kept their wakers
 }
 
-/// An executor's waker that counts.
+/// A waker of the executor that counts.
 #[derive(Default)]
 struct Counter {
     woken: AtomicU64,
@@ -158,7 +158,7 @@ impl Wake for Counter {
     }
 }
 
-/// Keeps the waker of its last poll, as real futures do, and counts how often it was another.
+/// Keeps the waker of its last poll, as real futures do, and counts how often it changed.
 struct Keeps {
     kept: Arc<Mutex<Option<Waker>>>,
     changed: Arc<AtomicU64>,
@@ -219,7 +219,7 @@ fn wakers() -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Each poll on a thread of its own, which never touched the SDK before and ends right after.
+/// Each poll on a new thread, which never used the SDK before and ends right after.
 fn threads() {
     let mut future = Box::pin(watch("wanderer", Pauses(20)));
     loop {
@@ -236,7 +236,7 @@ fn threads() {
     }
 }
 
-/// A future that is still there when its thread's destructors run.
+/// A future that still exists when its thread's destructors run.
 fn thread_local_future() {
     thread_local! {
         static KEPT: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>> = RefCell::new(None);
@@ -252,7 +252,7 @@ fn thread_local_future() {
     }
 }
 
-// ---- bad use ----------------------------------------------------------------------------------
+// ---- incorrect use -----------------------------------------------------------------------------
 
 fn run_some(prefix: &str, nr: u64, pauses: u64) {
     for i in 0..nr {
@@ -277,7 +277,7 @@ fn init_many_times() {
     init_tracer();
 }
 
-/// Traced futures exist, one is half-way, and only then is the tracer asked for.
+/// Traced futures exist, one is half-way, and only then is the tracer initialised.
 fn init_late() {
     let mut early = Box::pin(watch("early", Pauses(4)));
     let _ = poll_once(early.as_mut());
@@ -306,7 +306,7 @@ async fn pauses(n: u64) {
     Pauses(n).await
 }
 
-/// Polled again after it returned; its name on the ledger stays with what it did before.
+/// Polled again after it returned; its name in the ledger keeps what it did before.
 fn polled_too_often() {
     struct Always;
     impl Future for Always {
@@ -326,10 +326,10 @@ fn polled_too_often() {
     manual.on_resume(); // the first poll is not a resume
     manual.on_pending_addr(0x1234);
     manual.on_resume();
-    manual.on_resume(); // not suspended: nothing
+    manual.on_resume(); // not suspended: ignored
     manual.on_ready();
     manual.on_ready();
-    manual.on_pending_addr(0x1234); // over: nothing
+    manual.on_pending_addr(0x1234); // ended: ignored
 }
 
 /// Prints a line to the test, and waits for one.
@@ -353,11 +353,11 @@ extern "C" {
     fn _exit(status: i32) -> !;
 }
 
-/// A child has its parent's futures, and begins some of its own.
+/// A child inherits its parent's futures, and creates some of its own.
 fn fork() {
     let mut mine = Box::pin(watch("parent", Pauses(10)));
     let _ = poll_once(mine.as_mut());
-    // SAFETY: no other thread is there.
+    // SAFETY: there is no other thread.
     let pid = unsafe { fork_process() };
     if pid == 0 {
         let _ = poll_once(mine.as_mut()); // its parent's: untraced here
@@ -366,13 +366,13 @@ fn fork() {
         unsafe { _exit(0) };
     }
     let mut status = 0;
-    // SAFETY: our child.
+    // SAFETY: the pid is that of the child.
     unsafe { waitpid(pid, &mut status, 0) };
     assert_eq!(status, 0);
     while poll_once(mine.as_mut()).is_pending() {}
 }
 
-/// Written in a place that outlives main.
+/// Stored in a static, which outlives main.
 fn outlives_main() {
     for i in 0..3 {
         let mut future = Box::pin(watch(&format!("leaked-{i}"), Pauses(5)));

@@ -2,7 +2,7 @@
 //! late - tests/late/late_c.c in Rust: "late THREADS MS".
 //!
 //! Each thread has one future all the time, one that is suspended once and never again touched, and
-//! many that come and go.  Says "target: EVENTS events of COROUTINES" on stderr, as it counted.
+//! many short ones.  Prints "target: EVENTS events of COROUTINES" on stderr, from its own count.
 
 use corotracer::PollTrace;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! Traced futures on real Tokio: the twelve scenarios, and what goes wrong in real programs.
+//! Traced futures on real Tokio: the twelve scenarios, and failures of real programs.
 //!
-//! usage: scenarios multi|current WHAT...     (twelve, panic, abort, burst, wakes, outlive, timeout)
+//! usage: scenarios multi|current WHAT... (twelve, panic, abort, burst, wakes, outlive, timeout)
 
 use corotracer::{AwaitExt, PollTrace, Reason, TraceFutureExt};
 use corotracer_rust_tests::{all_pending, counted, report, watch, WakeFirst};
@@ -119,7 +119,7 @@ async fn mixed() {
             if (i + k) % 2 == 0 {
                 yield_now().await;
             } else {
-                std::thread::yield_now(); // runs on, as far as anybody can tell
+                std::thread::yield_now(); // continues, as far as the trace shows
             }
         }
         sleep(TICK).await;
@@ -149,7 +149,7 @@ async fn chain() {
     spawn(watch("chain-root", async move { watch("chain-middle", middle()).await })).await.unwrap();
 }
 
-/// A poll loop of one's own, with the low-level surface only.
+/// A hand-written poll loop with the low-level interface only.
 async fn low_level() {
     struct Manual<F> {
         future: Pin<Box<F>>,
@@ -275,7 +275,7 @@ async fn wakes() {
     thread.join().unwrap();
 
     spawn(watch("woken-first", WakeFirst::default())).await.unwrap();
-    // Spawned from a traced future: its child.  And one inside another.
+    // Spawned from a traced future: its child.  And one nested in another.
     let parent = watch("parent", async {
         spawn(watch("spawned-child", async { yield_now().await })).await.unwrap();
         watch("inline-child", sleep(TICK)).await;
@@ -283,7 +283,7 @@ async fn wakes() {
     spawn(parent).await.unwrap();
 }
 
-/// A future that is polled, dropped for another, and never heard of again.
+/// A future that is polled, then dropped for another.
 async fn timeouts() {
     for i in 0..5 {
         let slow = watch(&format!("timeout-{i}"), sleep(Duration::from_secs(3600)));
