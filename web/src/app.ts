@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// app.ts - the frame: head, tabs, the view that the address asks for.
+// app.ts - the frame: head, tabs, the view that the address names.
 
 import { button, h, setText } from "./base/dom.ts";
 import * as fmt from "./base/format.ts";
@@ -32,7 +32,7 @@ export class App implements Context {
 	private readonly shortage: HTMLElement;
 	private readonly notice: HTMLElement;
 	private readonly noticeText: HTMLElement;
-	private noticed = false;   // read, and put away
+	private noticed = false;   // read and dismissed
 	private readonly views = new Map<string, View>();
 	private current: View | null = null;
 	private readonly focused = new WeakMap<View, HTMLElement>();
@@ -155,7 +155,7 @@ export class App implements Context {
 		setText(this.noticeText, text === "" ? "" : `This file holds less than the trace: ${text}`);
 	}
 
-	// Said aloud, once each.
+	// For screen readers, once each.
 	private announce(): void {
 		const fresh = this.trace.report.findings.filter((f) => !this.known.has(keyOfFinding(f)));
 		for (const f of fresh) this.known.add(keyOfFinding(f));

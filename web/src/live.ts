@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// live.ts - updates from the server, one after another, and what to say when they stop.
+// live.ts - updates from the server, one after another, and messages when they stop.
 
 import { parseJson } from "./base/json.ts";
 import type { Delta } from "./data/types.ts";
@@ -32,7 +32,7 @@ export class LiveFeed {
 		source.addEventListener("error", () => this.lost());
 	}
 
-	// In their order; a delta that cannot be understood is one less, not the end.
+	// In their order; a delta that cannot be parsed is skipped.
 	private take(text: string): void {
 		if (!text || text === "{}") return;
 		this.queue = this.queue.then(() => this.trace.apply(parseJson(text) as Delta)).catch(() => {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// main.ts - starts the page, and says in words why it could not.
+// main.ts - starts the page, and shows a message if it cannot.
 
 import { h } from "./base/dom.ts";
 import { startTheme } from "./base/theme.ts";

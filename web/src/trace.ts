@@ -79,7 +79,7 @@ export class Trace {
 			this.stale.add(name);
 			parts.add(name);
 		}
-		// New names and states without new places would point nowhere.
+		// New names and states without new sites would have dangling indexes.
 		if (this.stale.delete("coros")) {
 			this.strings = (await this.engine.call<string[]>("reload", ["strings"])).map(visible);
 			this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
@@ -90,7 +90,8 @@ export class Trace {
 		this.refreshSites();
 	}
 
-	// Histograms of all places are much: asked for now and then, and never again before the last came.
+	// Histograms of all sites are large: requested now and then, and never before the last
+	// answer arrived.
 	private refreshSites(): void {
 		if (this.waitsForSites || !this.stale.delete("sites")) return;
 		this.waitsForSites = true;
@@ -104,7 +105,7 @@ export class Trace {
 		}, SITES_EVERY);
 	}
 
-	// ---- words ----
+	// ---- texts ----
 
 	site(index: number): Site | null {
 		return index > 0 ? (this.sites.sites[index] ?? null) : null;
@@ -165,7 +166,7 @@ export class Trace {
 		return this.report.findings.filter((f) => f.example && String(f.example.probe_id) === id);
 	}
 
-	// An offset from a time of the report, which counts from the machine's start.
+	// An offset from a time of the report, which counts from the boot of the machine.
 	offsetOf(ts: number | string): number {
 		return Number(BigInt(ts) - BigInt(this.meta.origin));
 	}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// csv.ts - tables as text for other programs: RFC 4180, and no formula a spreadsheet would run.
+// csv.ts - tables as text for other programs: RFC 4180, and no formula that a spreadsheet would
+// run.
 
 export type Cell = string | number | bigint | boolean | null | undefined;
 
-// Names come from programs: one that begins as a formula does gets an apostrophe before it, also behind
-// apostrophes, so that taking one away from such a text gives it back.
+// Names come from programs: a text that begins like a formula gets a leading apostrophe, also after
+// apostrophes, so that removing one apostrophe from such a text restores it.
 function inert(text: string): string {
 	return /^'*[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
 }

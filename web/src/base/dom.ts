@@ -3,7 +3,8 @@
 
 import { UNSAFE, visible } from "./place.ts";
 
-// Text for people.  What would change how the words around it read is spelled out; the page's own line ends stay.
+// Text for people.  Characters that would change the text around them are spelled out; line ends of
+// the page itself stay.
 export function shown(text: string): string {
 	return text.replace(UNSAFE, (c) => (c === "\n" || c === "\t" ? c : visible(c)));
 }
@@ -42,7 +43,7 @@ function setPlain(el: HTMLElement, props: Props): void {
 		const value = props[name];
 		if (value !== undefined) el.setAttribute(name, name === "title" ? shown(String(value)) : String(value));
 	}
-	// Only places of this page: a link never leads where a trace wants it to.
+	// Only links within this page: a trace cannot set the target of a link.
 	if (props.href !== undefined && props.href.startsWith("#")) el.setAttribute("href", props.href);
 	if (props.disabled) el.setAttribute("disabled", "");
 }

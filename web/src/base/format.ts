@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // format.ts - numbers and times as engineers read them.
 
-// A narrow space that does not break.
+// A narrow no-break space.
 const THIN = "\u202f";
 const NONE = "\u2013";
 
@@ -14,7 +14,7 @@ export function count(n: number): string {
 	return sign + digits.replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
 }
 
-// 12.3k, 4.56M: for axes and cards, where three figures do.
+// 12.3k, 4.56M: for axes and cards, where three digits are enough.
 export function short(n: number): string {
 	const abs = Math.abs(n);
 	if (abs < 1000) return trim(n, abs < 10 && !Number.isInteger(n) ? 1 : 0);
@@ -36,7 +36,7 @@ function figures(n: number): string {
 
 const UNITS: readonly (readonly [number, string])[] = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
-// Three figures and a unit: 812 ns, 3.42 ms, 61.0 s, 2 min 5 s.
+// Three digits and a unit: 812 ns, 3.42 ms, 61.0 s, 2 min 5 s.
 export function duration(ns: number): string {
 	if (!Number.isFinite(ns)) return NONE;
 	const abs = Math.abs(ns);
@@ -58,7 +58,7 @@ function long(ns: number): string {
 	return `${sign}${Math.floor(s / 86400)}${THIN}d ${Math.floor(s / 3600) % 24}${THIN}h`;
 }
 
-// An offset from the start of the trace, every digit that @step makes worth showing.
+// An offset from the start of the trace, with the digits that @step makes significant.
 export function offset(ns: number, step = 1): string {
 	const unit = [...UNITS].reverse().find(([size]) => Math.abs(ns) >= size || step >= size) ?? UNITS[0];
 	const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit[0] / Math.max(1, step)))));
@@ -66,7 +66,7 @@ export function offset(ns: number, step = 1): string {
 	return (whole === "-0" && !rest ? "0" : group(whole)) + (rest ? `.${rest}` : "") + THIN + unit[1];
 }
 
-// Seconds with all nine digits, in threes.
+// Seconds with all nine digits, in groups of three.
 export function stamp(ns: number): string {
 	const whole = Math.floor(ns / 1e9);
 	const rest = Math.round(ns - whole * 1e9).toString().padStart(9, "0");

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// place.ts - what a program calls its things, fit to be shown: in few letters, and nothing hidden in it.
+// place.ts - names of a program, for display: short, and without hidden characters.
 
 const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-// Characters that act instead of showing: controls, and those that reorder or hide the text around them.
+// Characters that are not displayed: controls, and those that reorder or hide the text around them.
 // The same as in src/base/text.c.
 export const UNSAFE =
 	/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-// They are spelled out.
+// Spells out unsafe characters.
 export function visible(text: string): string {
 	return text.replace(UNSAFE, (c) => SHORT[c] ?? `\\u${c.codePointAt(0)!.toString(16).padStart(4, "0")}`);
 }
 
-// "Task<> ns::serve(Server*, Fd)" is "ns::serve"; what is in <> or () is left out.
+// "Task<> ns::serve(Server*, Fd)" becomes "ns::serve"; the content of <> and () is omitted.
 export function shortFunction(text: string): string {
 	let depth = 0;
 	let out = "";

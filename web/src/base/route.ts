@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// route.ts - what is shown, as the part of the address behind #: so that it can be kept and sent.
+// route.ts - the view, as the part of the address after #, so that a link can be saved and sent.
 //
 //   #view=coroutines&q=conn&state=suspended     a view and its filters
 //   #coro=42                                    one coroutine

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// theme.ts - light or dark: as the system has it until the reader says otherwise.
+// theme.ts - light or dark: the setting of the system until the reader selects one.
 
 export type Theme = "auto" | "light" | "dark";
 
 const KEY = "corotracer-theme";
 const listeners = new Set<() => void>();
 
-// Storage may be refused (file://, private windows): the choice then lasts as long as the page.
+// Storage may be unavailable (file://, private windows): the choice then lasts as long as the page.
 function stored(): Theme {
 	try {
 		const value = localStorage.getItem(KEY);

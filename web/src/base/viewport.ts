@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// viewport.ts - the part of time in sight: zoomed, moved, kept within the run.
+// viewport.ts - the visible part of time: zoomed, moved, kept within the run.
 
 export const NARROWEST = 20; // ns
 
@@ -9,7 +9,7 @@ export class Viewport {
 	private low = 0;
 	private high = 1;
 
-	// A little room at both ends, so that what is there at the very beginning can be seen.
+	// A margin at both ends, so that the very beginning is visible.
 	setLimits(low: number, high: number): void {
 		const margin = Math.max(10, (high - low) * 0.01);
 		this.low = low - margin;
@@ -39,7 +39,7 @@ export class Viewport {
 		this.to = begin + span;
 	}
 
-	// @factor below 1 goes nearer; @at stays where it is on the screen.
+	// @factor below 1 zooms in; @at stays where it is on the screen.
 	zoom(factor: number, at: number): void {
 		const whole = this.high - this.low;
 		const span = Math.min(whole, Math.max(NARROWEST, this.span * factor));

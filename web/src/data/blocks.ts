@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// blocks.ts - slices: a coroutine on a thread, from a resume to what ended it.
+// blocks.ts - slices: a coroutine on a thread, from a resume to the event that ended it.
 
 import { DamagedError, need, numberOf, type Column, type Section } from "./columns.ts";
 
@@ -23,7 +23,7 @@ export interface Block {
 
 const NEEDED = ["start", "dur", "thread", "coro", "flags"];
 
-// 8 bytes a number where 4 or 2 do: memory for more blocks.
+// 8 bytes a number where 4 or 2 are enough: the saved memory holds more blocks.
 function narrow(column: Column | undefined, rows: number): ArrayLike<number> {
 	return column ? Uint32Array.from(column) : new Uint32Array(rows);
 }
@@ -70,7 +70,7 @@ export class BlockIndex {
 			throw new DamagedError("section index is damaged: its sets are too short");
 	}
 
-	// May hold a slice of it.
+	// May the block hold a slice of this coroutine?
 	has(block: number, coro: number): boolean {
 		if (this.bits === 0) return true;
 		const bit = coro % this.bits;

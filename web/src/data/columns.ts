@@ -23,7 +23,7 @@ interface Spec {
 
 const SIZES: Record<string, number> = { u8: 1, u16: 2, u32: 4, f64: 8 };
 
-// Text shows up in messages: little of it.
+// The text appears in messages: keep it short.
 function bad(section: string, what: string): DamagedError {
 	return new DamagedError(`section ${section} is damaged: ${what.slice(0, 200)}`);
 }
@@ -106,7 +106,7 @@ export function readSection(name: string, data: ArrayBuffer): Section {
 	return { rows, header, columns };
 }
 
-// Columns that must be there, each with at least a value per row.
+// Columns that must exist, each with at least a value per row.
 export function need(name: string, s: Section, wanted: readonly string[]): void {
 	for (const column of wanted) {
 		if (!s.columns[column] || s.columns[column].length < s.rows) throw bad(name, `column ${column} is missing or short`);

@@ -66,7 +66,7 @@ export class Coros {
 		this.ids = null;
 	}
 
-	// -1: it was left out.
+	// -1: it was omitted.
 	rowOf(nr: number): number {
 		if (this.dense) return nr < this.rows ? nr : -1;
 		return this.rowByNr.get(nr) ?? -1;
@@ -77,7 +77,7 @@ export class Coros {
 		return hi === 0 ? String(this.c.id_lo[row]) : id64(hi, this.c.id_lo[row]).toString();
 	}
 
-	// Of several with one id (foreign traces), the first.
+	// If several have the same id (foreign traces), the first.
 	rowOfId(id: string): number {
 		if (!this.ids) {
 			this.ids = new Map();
@@ -91,7 +91,7 @@ export class Coros {
 		return id64(this.c.res_hi[row], this.c.res_lo[row]).toString();
 	}
 
-	// Rows that are new, or as they are now.
+	// Rows that are new or changed.
 	apply(delta: CoroDelta): void {
 		const nrAt = delta.columns.indexOf("nr");
 		if (nrAt < 0) return;
@@ -126,7 +126,7 @@ export class Coros {
 		this.c = next;
 	}
 
-	// So long in its state. A finished one is in it no more.
+	// How long it has been in its state; NaN for a finished one.
 	inState(row: number, now: number): number {
 		return this.c.state[row] >= 5 ? NaN : Math.max(0, now - this.c.since[row]);
 	}

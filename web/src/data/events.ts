@@ -6,7 +6,7 @@ import type { Life } from "../worker/life.ts";
 
 export interface LifeEvent {
 	ts: number;
-	delta: number;             // since the one before; NaN of the first
+	delta: number;             // since the previous event; NaN for the first
 	what: "birth" | "wake" | "resume" | "suspend" | "end";
 	thread: number;            // -1: not recorded
 	site: number;

@@ -3,12 +3,13 @@
 
 import type { Histogram } from "./types.ts";
 
-// The least value of step @s.
+// The smallest value of step @s.
 export function lower(s: number): number {
 	return s < 4 ? s : (4 + (s % 4)) * 2 ** (Math.floor(s / 4) - 2);
 }
 
-// In @count bins that are equally wide on a logarithmic scale; what is outside goes to the ends.
+// In @count bins of equal width on a logarithmic scale; values outside go to the first and last
+// bin.
 export function rebin(hist: Histogram, low: number, high: number, count: number): number[] {
 	const bins = new Array<number>(count).fill(0);
 	const scale = count / Math.log(high / low);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lod.ts - how busy each thread was, in levels of detail: a screenful whatever the zoom.
+// lod.ts - how busy each thread was, in levels of detail: a bounded amount of data at any zoom.
 
 import { need, numberOf, DamagedError, type Section } from "./columns.ts";
 
@@ -42,7 +42,7 @@ export class Lod {
 		return this.levels[this.levels.length - 1] ?? null;
 	}
 
-	// Part of a bucket that was busy, 0 to 1.
+	// The busy share of a bucket, 0 to 1.
 	static busyPart(value: number): number {
 		return value === 0 ? 0 : Math.max(1 / 254, (value - 1) / 254);
 	}

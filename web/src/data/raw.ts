@@ -21,7 +21,7 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffe
 	return new Response(stream).arrayBuffer();
 }
 
-// @text: what the element of the section holds.
+// @text: the content of the section's element.
 export async function unpack(name: string, text: string | null): Promise<ArrayBuffer> {
 	if (text === null) throw new Error(`section ${name} is missing from the file`);
 	try {
@@ -32,7 +32,7 @@ export async function unpack(name: string, text: string | null): Promise<ArrayBu
 	}
 }
 
-// @base: the page's address, up to and with the last slash.
+// @base: the page's address, up to and including the last slash.
 export async function download(base: string, name: string): Promise<ArrayBuffer> {
 	const answer = await fetch(`${base}api/${name}`, { cache: "no-store" });
 	if (!answer.ok) throw new Error(`the server answered ${answer.status} to a request for ${name}`);

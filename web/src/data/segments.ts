@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// segments.ts - a life: from slices to what it did at every moment; nothing where slices were left out.
+// segments.ts - from the slices of a coroutine to its state at every moment; no state where slices
+// were omitted.
 
 import { SLICE } from "./coros.ts";
 import { isNext, type Life } from "../worker/life.ts";
@@ -9,7 +10,7 @@ export const DOES_WORDS = ["new", "suspended", "ready", "running"] as const;
 
 export interface Facts {
 	birth: number;             // or the first event
-	end: number;               // of it, or of the picture
+	end: number;               // of the coroutine, or of the picture
 	state: number;
 	since: number;
 }
@@ -19,7 +20,7 @@ export interface Segments {
 	t0: Float64Array;
 	t1: Float64Array;
 	does: Uint8Array;
-	slice: Int32Array;         // of a run, itself; of a wait, the slice it follows; -1: none
+	slice: Int32Array;         // of a run, itself; of a wait, the slice before it; -1: none
 }
 
 class Builder {
@@ -77,7 +78,7 @@ export function segmentAt(s: Segments, t: number): number {
 	return -1;
 }
 
-// The first that ends after @t.
+// The first segment that ends after @t.
 export function firstAfter(s: Segments, t: number): number {
 	let [lo, hi] = [0, s.rows];
 	while (lo < hi) {

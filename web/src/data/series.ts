@@ -46,7 +46,7 @@ export class Series {
 		return Float64Array.from({ length: this.rows }, (_, i) => this.start + i * this.width);
 	}
 
-	// Events a second; the last step ends where the run does.
+	// Events per second; the last step ends with the run.
 	rates(name: SeriesName): Float64Array {
 		return Float64Array.from(this.c[name], (n, i) => {
 			const from = this.start + i * this.width;

@@ -40,7 +40,7 @@ export function waitsBySite(life: Life, known: Known, row: number): SiteWaits[] 
 export interface Waker {
 	waker: number;             // 1 + number; 0: none
 	count: number;
-	delay: number;             // from wake to run, in all
+	delay: number;             // from wake to run, in total
 	longest: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// types.ts - the JSON sections, as docs/view-format.md has them.
+// types.ts - the JSON sections, as specified in docs/view-format.md.
 
 // 64-bit numbers that a double cannot hold arrive as strings (base/json.ts).
 export type Big = number | string;
@@ -46,7 +46,7 @@ export interface Garbage {
 	first?: { line: number; reason: string }[];
 }
 
-// Is all that was recorded in the trace?  missing: what is not, in words.
+// Is everything that was recorded in the trace? missing: the missing parts, as text.
 export interface Completeness {
 	verdict: "complete" | "unknown" | "growing" | "unfinished" | "incomplete";
 	expected: number | null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// canvas.ts - a canvas that is sharp on every screen, its colours, its axis of time.
+// canvas.ts - a canvas that is sharp on every screen, its colours, its time axis.
 
 import { shown } from "../base/dom.ts";
 import { colour } from "../base/theme.ts";
@@ -40,7 +40,7 @@ export function palette(ctx: CanvasRenderingContext2D): Palette {
 	};
 }
 
-// True if the size changed: what was drawn is gone.
+// True if the size changed: then the canvas is empty.
 export function fitCanvas(canvas: HTMLCanvasElement, width: number, height: number): boolean {
 	const ratio = Math.min(3, window.devicePixelRatio || 1);
 	const [w, t] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -60,7 +60,7 @@ export interface Frame {
 	height: number;
 }
 
-// Lines down the frame and times at its @edge. Narrow pictures get fewer.
+// Vertical lines and times at the @edge of the frame.  Narrow pictures get fewer.
 export function drawAxis(ctx: CanvasRenderingContext2D, v: Viewport, f: Frame, p: Palette, edge: "top" | "bottom"): void {
 	const { step, at } = ticks(v.from, v.to, Math.max(2, Math.floor(f.width / 92)));
 	const scale = f.width / v.span;
@@ -80,7 +80,7 @@ export function drawAxis(ctx: CanvasRenderingContext2D, v: Viewport, f: Frame, p
 	ctx.textAlign = "left";
 }
 
-// As much of @text as fits, with an ellipsis; "" if nothing sensible does.
+// As much of @text as fits, with an ellipsis; "" if too little fits.
 export function fitText(ctx: CanvasRenderingContext2D, name: string, width: number): string {
 	if (width < 14) return "";
 	const text = shown(name);

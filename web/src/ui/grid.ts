@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// grid.ts - a table of any length: only the rows in sight are elements.
+// grid.ts - a table of any length: only visible rows are elements.
 //
-// Rows are asked for by number and must be at hand; what takes long (sorting, filtering)
-// happens before, elsewhere, and ends in setRows().
+// Rows are requested by number and must be available at once; slow work (sorting, filtering) happens
+// before, elsewhere, and ends in setRows().
 
 import { freshId, h, setText, shown } from "../base/dom.ts";
 import { isPrinting, onTheme } from "../base/theme.ts";
@@ -11,12 +11,12 @@ export interface Column {
 	key: string;
 	label: string;
 	title?: string;
-	width: number;             // rem, at least
-	grow?: number;             // its share of what is left
+	width: number;             // rem, minimum
+	grow?: number;             // its share of the remaining width
 	align?: "start" | "end";
 	sortable?: boolean;
 	mono?: boolean;
-	// Fills the cell; it may have been another row's before.
+	// Fills the cell, which may have held another row before.
 	render(cell: HTMLElement, row: number): void;
 }
 
@@ -38,7 +38,7 @@ export interface GridOptions {
 	rowClass?(row: number): string;
 }
 
-// Into a cell that may say the same already; what may be cut off can be read in the title.
+// Into a cell that may already hold the text; the title has the full text if the cell cuts it off.
 export function putText(cell: HTMLElement, text: string, title = text): void {
 	setText(cell, text);
 	const full = title.length > 24 || title !== text ? shown(title) : "";
@@ -47,7 +47,7 @@ export function putText(cell: HTMLElement, text: string, title = text): void {
 
 const OVERSCAN = 6;
 const ON_PAPER = 500;
-const TALLEST = 8_000_000; // pixels an element may be high in every browser
+const TALLEST = 8_000_000; // the largest height in pixels of an element in every browser
 
 export class Grid {
 	readonly el: HTMLElement;
@@ -93,7 +93,7 @@ export class Grid {
 		return this.nr;
 	}
 
-	// The selected row stays selected, wherever it is now; the scroll stays where it is.
+	// The selected row stays selected at its new position; the scroll position stays.
 	setRows(nr: number, findKey?: (key: string) => number): void {
 		this.nr = nr;
 		this.el.setAttribute("aria-rowcount", String(nr + 1));
@@ -157,7 +157,7 @@ export class Grid {
 		return cell;
 	}
 
-	// Where there are more rows than pixels, a pixel of the scroll bar is several rows.
+	// With more rows than pixels, a pixel of the scroll bar stands for several rows.
 	private get scale(): number {
 		const full = this.nr * this.height;
 		const view = this.viewHeight;

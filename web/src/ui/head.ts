@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// head.ts - what is always in sight: which trace, how much of it, and what is missing from it.
+// head.ts - always visible: which trace, how much of it, and what is missing from it.
 
 import { button, h, setText, shown } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// life_chart.ts - one coroutine's life as steps: suspended, ready, running, over time; thread changes marked.
+// life_chart.ts - one coroutine's states as steps: suspended, ready, running, over time; thread
+// changes are marked.
 
 import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
@@ -37,7 +38,7 @@ export class LifeChart {
 	private colours: Palette | null = null;
 	private scheduled = false;
 	private asked = 0;
-	private made = "";         // what the life was asked for
+	private made = "";         // the request for which the life was made
 
 	constructor(ctx: Context, o: LifeOptions) {
 		this.ctx = ctx;
@@ -75,7 +76,7 @@ export class LifeChart {
 		return this.view;
 	}
 
-	// Shows coroutine @row; asked again (live) it keeps the part in sight.
+	// Shows coroutine @row; called again (live) it keeps the visible part.
 	load(row: number): void {
 		const { trace } = this.ctx;
 		const isNew = row !== this.row;
@@ -188,7 +189,7 @@ export class LifeChart {
 			const does = s.does[i];
 			const x0 = f.x + Math.max(-4, (s.t0[i] - this.view.from) * scale);
 			const x1 = f.x + Math.min(f.width + 4, (s.t1[i] - this.view.from) * scale);
-			// Several in one pixel are one stroke.
+			// Several in one pixel are drawn as one stroke.
 			if (x1 - lastX[does] < 0.35) continue;
 			ctx.fillStyle = inks[does];
 			ctx.fillRect(x0, this.level(does, f) - thick[does] / 2, Math.max(1, x1 - x0), thick[does]);
@@ -196,7 +197,7 @@ export class LifeChart {
 		}
 	}
 
-	// From one level to the next, where there is room to see it.
+	// From one level to the next, where there is room for it.
 	private drawRisers(ctx: CanvasRenderingContext2D, f: Frame, p: Palette): void {
 		const s = this.segments!;
 		const scale = f.width / this.view.span;
@@ -206,7 +207,7 @@ export class LifeChart {
 		for (let i = Math.max(1, firstAfter(s, this.view.from)); i < s.rows && s.t0[i] <= this.view.to; i++) {
 			const x = f.x + (s.t0[i] - this.view.from) * scale;
 			const [y0, y1] = [this.level(s.does[i - 1], f), this.level(s.does[i], f)].sort((a, b) => a - b);
-			// Those that are too near to each other are one.
+			// Risers that are too close together are drawn as one.
 			if (x0 >= 0 && x - x0 < 2.5) {
 				[top, bottom] = [Math.min(top, y0), Math.max(bottom, y1)];
 				continue;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// marks.ts - states and confidences: a shape, a colour and the word, never one of them alone.
+// marks.ts - states and confidences: a shape, a colour and the word, always together.
 
 import { h, svg } from "../base/dom.ts";
 import { viewHref } from "../base/route.ts";
 import type { Trace } from "../trace.ts";
 
-// As the bundle numbers them.
+// In the order of the bundle's numbers.
 export const STATES = ["unknown", "new", "ready", "running", "suspended", "ended", "destroyed"] as const;
 export type State = (typeof STATES)[number];
 
@@ -44,7 +44,7 @@ export function stateMark(state: string): HTMLElement {
 	return h("span", { class: "state", data: { state } }, make(), state);
 }
 
-// Into a cell that may hold the right mark already.
+// Into a cell that may already hold the right mark.
 export function putState(cell: HTMLElement, state: string): void {
 	if (cell.dataset.state === state) return;
 	cell.dataset.state = state;
@@ -56,7 +56,7 @@ export function sureMark(confidence: string): HTMLElement {
 	return h("span", { class: "badge", data: { sure: confidence } }, make(), confidence);
 }
 
-// To the findings of a detector; as sure as the surest of them.
+// A link to the findings of a detector, with the highest confidence among them.
 export function findingBadge(trace: Trace, detector: string): HTMLElement {
 	const sure = trace.report.findings.find((f) => f.detector === detector)?.confidence ?? "info";
 	const make = SURE_SHAPES[sure] ?? SURE_SHAPES.info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// parts.ts - panels, short tables, legends and tips: what the views are put together from.
+// parts.ts - panels, short tables, legends and tips that the views use.
 
 import { append, freshId, h } from "../base/dom.ts";
 import { sheetButtons, type SheetMaker } from "./save.ts";
@@ -57,7 +57,7 @@ export function keyValues(pairs: readonly (readonly [string, Node | string | nul
 	return list;
 }
 
-// A part of a whole, 0 to 1.
+// A share of a whole, 0 to 1.
 export function bar(part: number, ink = ""): HTMLElement {
 	const el = h("div", { class: `bar ${ink}` });
 	if (part > 0) el.style.minWidth = "1px";
@@ -73,7 +73,7 @@ export function sheetRows<T>(rows: readonly T[], pick: (row: T) => Cell[]): Cell
 	return rows.map(pick);
 }
 
-// What hangs at the pointer.
+// The box at the pointer.
 export class Tip {
 	private readonly el = h("div", { class: "tip", hidden: true, role: "presentation" });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// save.ts - out of the page: to the clipboard, to a file; and saying that it went there.
+// save.ts - copy to the clipboard, save to a file, and confirm it.
 
 import { button, h } from "../base/dom.ts";
 import { toCsv, type Cell } from "../base/csv.ts";
@@ -33,7 +33,7 @@ export function saveBlob(name: string, blob: Blob): void {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// Pages from a file have no clipboard API in some browsers: the old way serves them.
+// Pages from a file have no clipboard API in some browsers: use execCommand there.
 export async function copyText(text: string): Promise<boolean> {
 	try {
 		await navigator.clipboard.writeText(text);

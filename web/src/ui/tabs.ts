@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tabs.ts - the views, and a tab for each coroutine that was opened.
+// tabs.ts - the views, and a tab for each opened coroutine.
 
 import { h, setText, shown } from "../base/dom.ts";
 import { coroHref, viewHref } from "../base/route.ts";

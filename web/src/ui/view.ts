@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// view.ts - what a tab is to the frame around it.
+// view.ts - the interface between a tab and the frame around it.
 
 import type { Params, Route } from "../base/route.ts";
 import type { Part, Trace } from "../trace.ts";
 
 export interface Context {
 	trace: Trace;
-	// To another view, which the back button leaves again.
+	// Go to another view; the back button returns.
 	go(route: Route): void;
 	// The same view with other filters: they are kept in the address, not in the history.
 	// Ignored for a view that is not shown any more (its timers may be late).
@@ -15,7 +15,7 @@ export interface Context {
 
 export interface View {
 	readonly el: HTMLElement;
-	readonly fill: boolean;    // takes the window's height, and scrolls inside
+	readonly fill: boolean;    // fills the window's height, and scrolls inside
 	readonly title: string;
 	show(params: Params): void;
 	update(parts: ReadonlySet<Part>): void;

@@ -17,7 +17,7 @@ import { eventsOf, type LifeEvent } from "../data/events.ts";
 import type { Part } from "../trace.ts";
 import type { Life, Wakee } from "../worker/life.ts";
 
-const ASK_BLOCKS = 24; // more than these are searched only when asked for
+const ASK_BLOCKS = 24; // more blocks than this are searched only on request
 const CHILDREN = 24;
 
 export class CoroutineView implements View {
@@ -242,7 +242,7 @@ export class CoroutineView implements View {
 		], rows.slice(0, 30)));
 	}
 
-	// Any block may tell of it: not searched through many without being asked.
+	// Any block may hold such a wake: many blocks are not searched without a request.
 	private async drawWakees(): Promise<void> {
 		const { trace } = this.ctx;
 		const row = this.row;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// coroutines.ts - all of them, however many: filtered and sorted elsewhere, shown where the eye is.
+// coroutines.ts - all coroutines, however many: filtered and sorted in the worker, only visible
+// rows are drawn.
 
 import { button, h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
@@ -68,7 +69,7 @@ export class Coroutines implements View {
 		return el;
 	}
 
-	// Coming back to the same question, one finds the table where one left it.
+	// On return with the same filters the table is where it was left.
 	show(params: Params): void {
 		const isNew = JSON.stringify(params) !== JSON.stringify(this.params);
 		this.params = params;
@@ -121,7 +122,7 @@ export class Coroutines implements View {
 		this.grid.setSort(this.sort);
 	}
 
-	// Filters that other views set: shown, and taken away with a click.
+	// Filters that other views set: shown, and removed with a click.
 	private chipList(): HTMLElement[] {
 		const { trace } = this.ctx;
 		const chip = (key: string, text: string) => button(`${text} ×`, () => this.set({ [key]: "" }),

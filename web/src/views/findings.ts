@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// findings.ts - what the report found: filtered, each with what it means and the evidence for it.
+// findings.ts - the findings of the report: filtered, each with its meaning and its evidence.
 
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
@@ -17,7 +17,7 @@ export function findingKey(f: Finding): string {
 }
 
 interface Card {
-	json: string;              // what it was made of, but for what grows by itself
+	json: string;              // the finding, without the fields that grow by themselves
 	el: HTMLElement;
 	row: number;
 	chart?: LifeChart;
@@ -131,7 +131,7 @@ export class Findings implements View {
 		this.sync(shown.map((f) => this.card(f)));
 	}
 
-	// Elements that stay are not touched: no flicker, and what was selected stays selected.
+	// Elements that stay are not touched: no flicker, and the selection stays.
 	private sync(elements: HTMLElement[]): void {
 		const keep = new Set<Element>(elements);
 		for (const child of [...this.list.children]) if (!keep.has(child)) child.remove();
@@ -157,7 +157,7 @@ export class Findings implements View {
 		return el;
 	}
 
-	// What grows while one looks.
+	// Updates the fields that grow.
 	private refresh(card: Card, f: Finding): void {
 		const [longest, age] = [card.el.querySelector(".finding-longest"), card.el.querySelector(".finding-age")];
 		if (longest) setText(longest, `longest ${fmt.duration(f.oldest_ns)}`);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// overview.ts - the run at a glance: how many coroutines did what, how fast, and what is wrong.
+// overview.ts - summary of the run: how many coroutines are in which state, how fast, and what is
+// wrong.
 
 import { h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";

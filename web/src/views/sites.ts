@@ -54,7 +54,7 @@ export class SitesView implements View {
 		this.selectOne();
 	}
 
-	// The one that the address names; else the first.
+	// The site that the address names; else the first.
 	private selectOne(): void {
 		if (!this.params.site && this.rows.length > 0) this.params = { ...this.params, site: String(this.rows[0]) };
 		const at = this.rows.indexOf(Number(this.params.site ?? -1));
@@ -111,7 +111,7 @@ export class SitesView implements View {
 		const { sites } = this.ctx.trace.sites;
 		const words = (this.params.q ?? "").toLowerCase().split(/\s+/).filter((w) => w);
 		const { down } = this.sort;
-		// Place 0 stands for "not known": shown only if it has something to tell.
+		// Site 0 stands for "unknown": shown only if it has waits or slices.
 		this.rows = sites.map((_, i) => i).filter((i) => {
 			const s = sites[i];
 			if (i === 0 && s.waits.nr === 0 && s.waiting === 0 && s.slices.nr === 0) return false;
@@ -158,7 +158,7 @@ export class SitesView implements View {
 		];
 	}
 
-	// Small bars, all on one scale of time so that places compare.
+	// Small bars, all on one time scale so that sites can be compared.
 	private spark(cell: HTMLElement, hist: Histogram): void {
 		const key = `${hist.nr}/${hist.max}/${hist.p50}`;
 		if (cell.dataset.key === key) return;
@@ -231,7 +231,7 @@ function quantiles(hist: Histogram): string {
 	return `${fmt.count(hist.nr)}: median ${fmt.duration(hist.p50)}, p90 ${fmt.duration(hist.p90)}, p99 ${fmt.duration(hist.p99)}, longest ${fmt.duration(hist.max)}`;
 }
 
-// Bars on a logarithmic scale of time, from the shortest to the longest.
+// Bars on a logarithmic time scale, from the shortest to the longest.
 function bigHistogram(hist: Histogram, _now: number): HTMLElement {
 	if (hist.nr === 0) return h("p", { class: "muted" }, "No wait here has ended.");
 	const low = 10 ** Math.floor(Math.log10(Math.max(1, lower(hist.steps[0]?.[0] ?? 0))));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// timeline.ts - the run on a canvas: lanes by thread or by coroutine, from all of it down to nanoseconds.
+// timeline.ts - the run on a canvas: lanes by thread or by coroutine, from the whole run down to
+// nanoseconds.
 
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
@@ -68,8 +69,8 @@ export class TimelineView implements View {
 	private again = false;
 	private placed = false;
 	private selectedPiece = -1;
-	private revealed = "";     // the coroutine that was scrolled to
-	private wanted = -1;       // a lane to scroll to as soon as there is a window for it
+	private revealed = "";     // the coroutine that the view scrolled to
+	private wanted = -1;       // a lane to scroll to once the window exists
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 
@@ -164,7 +165,7 @@ export class TimelineView implements View {
 		});
 	}
 
-	// ---- what to show ----
+	// ---- parameters ----
 
 	show(params: Params): void {
 		this.params = params;
@@ -241,7 +242,7 @@ export class TimelineView implements View {
 		this.viewChanged(false);
 	}
 
-	// The lane of the coroutine that the address names, if it has just been named; else -1.
+	// The lane of the coroutine that the address names, if it was named just now; else -1.
 	private laneFromParams(): number {
 		const s = this.scene;
 		const row = this.params.sel ? this.ctx.trace.coros.rowOfId(this.params.sel) : -1;
@@ -304,14 +305,14 @@ export class TimelineView implements View {
 	private request(): LaneRequest {
 		const s = this.scene;
 		const { first, last } = visibleLanes(s);
-		// Half a screen more on each side: there is something to draw while the next comes.
+		// Half a screen more on each side: something to draw until the next answer arrives.
 		return {
 			by: s.by, lanes: s.lanes.slice(Math.max(0, first - 8), last + 8), from: s.view.from - s.view.span / 2,
 			to: s.view.to + s.view.span / 2, step: s.view.span / timeWidth(s), maxBlocks: MAX_BLOCKS[s.by],
 		};
 	}
 
-	// One request at a time; when it is answered, the next is for what is in sight by then.
+	// One request at a time; after its answer, the next one is for what is visible then.
 	private async fetch(): Promise<void> {
 		if (this.scene.lanes.length === 0 || this.scene.width === 0) return;
 		if (this.busy) {
@@ -346,7 +347,7 @@ export class TimelineView implements View {
 		this.settle();
 	}
 
-	// What is chosen, in words that hold for the next pieces as well.
+	// The selection, in a form that also holds for the next pieces.
 	private chosenNow(): { lane: number; x0: number; type: number } | null {
 		const { pieces, lanes, laneAt } = this.scene;
 		const i = this.selectedPiece;
@@ -392,7 +393,7 @@ export class TimelineView implements View {
 			: `Too much for single slices (${fmt.plural(p.blocks, "block")}): lives only, from birth to end. Zoom in for more.`;
 	}
 
-	// ---- hands ----
+	// ---- input ----
 
 	private scrollLanes(dy: number): void {
 		this.scroller.scrollTop += dy;
@@ -404,7 +405,7 @@ export class TimelineView implements View {
 		const room = s.height - AXIS;
 		this.wanted = room > 0 ? -1 : lane;
 		if (room <= 0) return;
-		// One that is far off comes to the middle.
+		// A lane that is far off is scrolled to the middle.
 		if (y < s.top - room || y > s.top + 2 * room) this.scroller.scrollTop = y - room / 2;
 		else if (y < s.top) this.scroller.scrollTop = y;
 		else if (y + s.lane > s.top + room) this.scroller.scrollTop = y + s.lane - room;
@@ -512,7 +513,7 @@ export class TimelineView implements View {
 		return false;
 	}
 
-	// To the next piece of the lane, which comes into sight.
+	// To the next piece of the lane, which is scrolled into view.
 	private step(by: number): boolean {
 		const s = this.scene;
 		if (!s.pieces || s.lanes.length === 0) return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// client.ts - the page's side: calls to the engine, in a worker or, where that is refused, right here.
+// client.ts - the page's side: calls to the engine, in a worker or, if workers are forbidden, in
+// the page.
 
 import workerSource from "worker-source";
 import { download, unpack } from "../data/raw.ts";
@@ -74,7 +75,7 @@ class WorkerCaller implements Caller {
 	}
 }
 
-// Slower to the hand, and all there is where workers are forbidden.
+// Less responsive; the only way where workers are forbidden.
 class LocalCaller implements Caller {
 	private readonly engine: Engine;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine.ts - everything that takes time, behind calls: runs in a worker, or in the page where there is none.
+// engine.ts - all slow operations, behind calls: runs in a worker, or in the page without one.
 
 import { Coros } from "../data/coros.ts";
 import type { Delta, Meta, Report, Sites } from "../data/types.ts";
@@ -8,7 +8,7 @@ import { lifeOf, wakeesOf } from "./life.ts";
 import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
 import { Store, type Raw } from "./store.ts";
 
-// Answers may hand over buffers instead of copying them.
+// Answers may transfer buffers instead of copying them.
 export interface Answer {
 	value: unknown;
 	transfer?: ArrayBuffer[];
@@ -28,7 +28,7 @@ export class Engine {
 		this.store = new Store(raw);
 	}
 
-	// What the first view needs.
+	// The sections of the first view.
 	private async head(): Promise<Answer> {
 		const meta = (await this.store.json("meta")) as Meta;
 		if (typeof meta !== "object" || meta === null || meta.format !== 1)
@@ -39,7 +39,7 @@ export class Engine {
 		return { value: { meta, report, series } };
 	}
 
-	// What the others need.
+	// The sections of the other views.
 	private async rest(): Promise<Answer> {
 		this.store.strings = (await this.store.json("strings")) as string[];
 		this.store.sites = (await this.store.json("sites")) as Sites;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// lanes.ts - what the timeline draws: for each lane in sight its pieces, none much smaller than a pixel.
+// lanes.ts - the data of the timeline: for each visible lane its pieces, none much smaller than a
+// pixel.
 
 import type { Block, BlockIndex } from "../data/blocks.ts";
 import { Lod, type Level } from "../data/lod.ts";
@@ -13,7 +14,7 @@ export interface LaneRequest {
 	lanes: number[];           // threads by index, or numbers of coroutines
 	from: number;
 	to: number;
-	step: number;              // ns a pixel
+	step: number;              // ns per pixel
 	maxBlocks: number;
 }
 
@@ -33,7 +34,7 @@ export interface Pieces {
 	reason: Uint8Array;
 	flags: Uint8Array;
 	count: Uint32Array;        // slices in it; none in a wait
-	part: Float32Array;        // of it that was busy
+	part: Float32Array;        // the busy share of it
 	// Wakes: from a thread (and perhaps a coroutine) at a time to the start of a slice.
 	wakes: { at: number; to: number; fromThread: number; toThread: number; waker: number; coro: number }[];
 }
@@ -120,7 +121,7 @@ function fromLevel(lod: Lod, level: Level, q: LaneRequest, thread: number, lane:
 	}
 }
 
-// How many slices the range holds, if blocks are even.
+// The estimated number of slices in the range, assuming even blocks.
 function estimate(index: BlockIndex, blocks: number[], q: LaneRequest): number {
 	return blocks.reduce((n, b) => {
 		const span = Math.max(1, index.to[b] - index.from[b]);
@@ -136,7 +137,8 @@ async function threadLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 	const lanes = q.lanes.map(() => new Lane(q.step));
 	const thinned = blocks.some((b) => index.nr[b] < index.of[b]);
 	const level = lod.levelFor(q.step);
-	// Slices where they are few enough to be seen one by one, or levels too coarse for the pixels.
+	// Slices if they are few enough to be seen one by one, or if levels are too coarse for the
+	// pixels.
 	const crowded = estimate(index, blocks, q) > q.lanes.length * MANY;
 	const fine = level !== null && level.width <= q.step * 3;
 	if (level && (blocks.length > q.maxBlocks || (fine && (crowded || thinned)))) {
@@ -161,25 +163,25 @@ async function threadLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 	return pack(q, lanes, wakes.length > MAX_WAKES ? [] : wakes, { exact: true, blocks: blocks.length, thinned });
 }
 
-// Where the last slice before the picture ended, so that its wait can be drawn from there.
+// The end of the last slice before the picture, so that its wait can be drawn from there.
 interface Before {
 	end: number;
 	site: number;
 	reason: number;
 	over: boolean;
-	n: number;                 // which of its slices it was; -1: not known
+	n: number;                 // its index among the coroutine's slices; -1: unknown
 }
 
 function addWait(lane: Lane, coro: number, before: Before, b: Block, r: number): void {
 	const start = b.start[r];
 	if (start < before.end || before.over) return;
-	if (b.n && before.n >= 0 && b.n[r] !== before.n + 1) return; // some between them were left out
+	if (b.n && before.n >= 0 && b.n[r] !== before.n + 1) return; // some were omitted
 	const woken = b.wake[r] > 0 ? Math.max(before.end, start - (b.wake[r] - 1)) : start;
 	if (woken > before.end) lane.add(before.end, woken, PIECE.wait, coro + 1, 0, before.site, before.reason, 0);
 	if (start > woken) lane.add(woken, start, PIECE.ready, coro + 1, 0, before.site, before.reason, 0);
 }
 
-// What it does now, behind its last slice.
+// Its present state, after its last slice.
 function addTail(store: Store, lane: Lane, coro: number, before: Before | null): void {
 	const row = store.coros.rowOf(coro);
 	if (row < 0) return;
@@ -200,14 +202,14 @@ function blocksWith(index: BlockIndex, lanes: number[], from: number, to: number
 	return index.overlapping(from, to).filter((b) => lanes.some((nr) => index.has(b, nr)));
 }
 
-// Alive before the picture begins, and what it did then is not asked: it waits, as most do.
+// Alive before the picture begins, in a state that is not looked up: assumed to wait, as most do.
 function alreadyThere(store: Store, nr: number, from: number): Before | null {
 	const row = store.coros.rowOf(nr);
 	if (row < 0 || !(store.coros.c.first[row] < from) || store.coros.c.end[row] < from) return null;
 	return { end: from, site: 0, reason: 0, over: false, n: -1 };
 }
 
-// Behind the last slice in sight, up to the edge of the picture or its end.
+// After the last visible slice, up to the edge of the picture or its end.
 function addWaitUntil(store: Store, lane: Lane, nr: number, last: Before, edge: number): void {
 	const row = store.coros.rowOf(nr);
 	if (row < 0) return;

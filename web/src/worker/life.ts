@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// life.ts - one coroutine: all its slices, out of the blocks that may have some.
+// life.ts - one coroutine: all its slices, from the blocks that may hold some.
 
 import type { Block, BlockIndex } from "../data/blocks.ts";
 import type { Store } from "./store.ts";
@@ -18,9 +18,9 @@ export interface Life {
 	wake: Float64Array;        // ns from the wake to the start; NaN: not recorded
 	waker: Uint32Array;        // 1 + number
 	wakeThread: Uint32Array;   // 1 + index
-	n: Uint32Array;            // which of its slices: where two are not neighbours, some are left out between them
-	thinned: boolean;          // a block it may be in is not whole
-	truncated: boolean;        // it has more than fit
+	n: Uint32Array;            // index among its slices; a jump: some are omitted
+	thinned: boolean;          // a block that may hold its slices is incomplete
+	truncated: boolean;        // it has more slices than fit
 }
 
 const MOST = 400_000;
@@ -63,7 +63,7 @@ function isThinned(index: BlockIndex): boolean {
 	return false;
 }
 
-// Nothing is left out between slice @i and the one before it (or the beginning).
+// Nothing is omitted between slice @i and the one before it (or the beginning).
 export function isNext(life: Life, i: number): boolean {
 	return i === 0 ? life.n[0] === 0 : life.n[i] === life.n[i - 1] + 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// messages.ts - what page and worker say to each other.
+// messages.ts - messages between page and worker.
 
 export type FromPage =
 	| { type: "begin"; base: string; served: boolean }

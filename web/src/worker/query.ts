@@ -5,7 +5,7 @@ import type { Coros, FloatName, IntName } from "../data/coros.ts";
 import type { Sites } from "../data/types.ts";
 
 export interface CoroFilter {
-	text: string;              // every word must be in the name, kind, place or id
+	text: string;              // every word must be in the name, kind, site or id
 	states: number;            // bits by state; 0: all
 	minInState: number;        // ns
 	minSuspends: number;
@@ -14,7 +14,7 @@ export interface CoroFilter {
 	kind: number;
 	thread: number;
 	parent: number;            // row of the parent
-	from: number;              // alive at some time in here
+	from: number;              // alive at some time in this range
 	to: number;
 }
 
@@ -72,7 +72,7 @@ export function select(t: Coros, names: Names, f: CoroFilter, now: number): Uint
 	return out.slice(0, nr);
 }
 
-// The place of each text in the alphabet; equal texts have equal places.
+// The rank of each text in alphabetical order; equal texts have equal ranks.
 function ranks(texts: readonly string[]): Float64Array {
 	const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 	const order = texts.map((_, i) => i).sort((a, b) => collator.compare(texts[a], texts[b]));
@@ -80,7 +80,7 @@ function ranks(texts: readonly string[]): Float64Array {
 	let place = 0;
 	order.forEach((at, i) => {
 		if (i > 0 && collator.compare(texts[order[i - 1]], texts[at]) !== 0) place = i;
-		// What has no name comes last.
+		// Empty names come last.
 		out[at] = texts[at] === "" ? texts.length : place;
 	});
 	return out;
@@ -122,7 +122,8 @@ function bits(n: number): number {
 	return count;
 }
 
-// Sorts @rows in place. What is not known comes last either way; equals stay in order of appearance.
+// Sorts @rows in place.  Unknown values come last in either order; equal ones stay in order of
+// appearance.
 export function sort(t: Coros, names: Names, rows: Uint32Array, order: CoroOrder, now: number): void {
 	const key = keyOf(t, names, order.key, now);
 	const keys = new Float64Array(t.rows);

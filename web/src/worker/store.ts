@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// store.ts - sections, decoded when first asked for; blocks of slices kept as long as there is room.
+// store.ts - sections, decoded on first use; blocks of slices are kept as long as there is room.
 
 import { BlockIndex, readBlock, type Block } from "../data/blocks.ts";
 import { readSection } from "../data/columns.ts";
@@ -12,7 +12,7 @@ export interface Raw {
 	bytes(name: string): Promise<ArrayBuffer>;
 }
 
-const KEPT_BLOCKS = 40; // of some two megabytes each
+const KEPT_BLOCKS = 40; // about two megabytes each
 
 export class Store {
 	coros = new Coros();
@@ -51,7 +51,7 @@ export class Store {
 		return this.indexOnce;
 	}
 
-	// Used last, thrown away last.
+	// An LRU cache.
 	block(nr: number): Promise<Block> {
 		let block = this.blocks.get(nr);
 		this.blocks.delete(nr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// worker.ts - the engine in a thread of its own: calls come as messages, answers go back.
+// worker.ts - the engine in its own thread: calls and answers are messages.
 
 import { download, unpack } from "../data/raw.ts";
 import { Engine } from "./engine.ts";
@@ -14,7 +14,7 @@ function send(message: ToPage, transfer: Transferable[] = []): void {
 	scope.postMessage(message, transfer);
 }
 
-// The file's sections are elements, which only the page can reach.
+// The sections of a file are elements, which only the page can access.
 function elementText(name: string): Promise<string | null> {
 	return new Promise((resolve) => {
 		const others = waiting.get(name);

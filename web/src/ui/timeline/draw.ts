@@ -7,7 +7,7 @@ import { PIECE } from "../../worker/lanes.ts";
 import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
 
 const MOST_ARROWS = 350;
-const FEW = 8; // slices of a piece that may still show whose they were
+const FEW = 8; // most slices of a piece that is still drawn in a coroutine's colour
 
 type Ctx = CanvasRenderingContext2D;
 
@@ -44,7 +44,7 @@ function drawStripes(ctx: Ctx, s: Scene, p: Palette): void {
 	}
 }
 
-// Names, over whatever has been drawn.
+// Names, drawn over the rest.
 function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
 	const { first, last } = visibleLanes(s);
 	ctx.fillStyle = p.surface;
@@ -75,7 +75,7 @@ function drawGutter(ctx: Ctx, s: Scene, p: Palette): void {
 	ctx.fillRect(0, AXIS - 1, s.width, 1);
 }
 
-// Where the picture begins, and how much it shows; in a narrow window only the latter.
+// The begin of the picture, and its length; in a narrow window only the latter.
 function rangeText(s: Scene): string {
 	if (s.view.isWhole) return fmt.duration(s.trace.now);
 	const step = 10 ** Math.floor(Math.log10(s.view.span / 100));
@@ -96,7 +96,7 @@ function drawMark(ctx: Ctx, x: number, y: number, p: Palette): void {
 	ctx.fill();
 }
 
-// From birth to end, under what is known in detail.
+// From creation to end, under the details.
 function drawLifeLine(ctx: Ctx, s: Scene, p: Palette, lane: number): void {
 	const { coros, now } = s.trace;
 	const row = coros.rowOf(s.lanes[lane]);
@@ -150,12 +150,14 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && type === PIECE.run) || i === s.hovered) outline(ctx, s, p, x, width, y);
 }
 
-// As high as it was busy: from the floor of a thread's lane, about the middle of a coroutine's.
+// The height is the busy share: from the bottom of a thread's lane, from the middle of a
+// coroutine's.
 function drawBusy(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: number, y: number): void {
 	const pieces = s.pieces!;
 	if (s.by === "thread") {
 		const t = 2 + (s.lane - 7) * pieces.part[i];
-		// Whole pixels: neighbours touch.  Of many, no one coroutine is worth a colour.
+		// Whole pixels: neighbours touch.  A piece of many coroutines has no coroutine's
+		// colour.
 		const [x0, x1] = [Math.round(x), Math.round(x + width)];
 		ctx.fillStyle = pieces.count[i] > FEW ? p.running : p.kinds[colourIndex(s.trace, pieces.coro[i])];
 		ctx.fillRect(x0, y + s.lane - 3 - t, Math.max(1, x1 - x0), t);
@@ -181,7 +183,7 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	const begin = Math.max(s.gutter, x);
 	const room = x + width - begin - 8;
 	ctx.font = FONT;
-	// The id alone says more than half a name.
+	// The id alone is more useful than half a name.
 	const shown = fitText(ctx, room < ctx.measureText(text).width ? text.slice(text.lastIndexOf("#")) : text, room);
 	if (shown === "" || (shown.endsWith("…") && room < 40)) return;
 	ctx.textBaseline = "middle";
@@ -189,14 +191,14 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	ctx.fillText(shown, begin + 4, y + s.lane / 2);
 }
 
-// Lanes whose arrows may reach into sight.
+// Lanes whose arrows may reach into the visible part.
 function nearLanes(s: Scene): Map<number, number> {
 	const { first, last } = visibleLanes(s);
 	const begin = Math.max(0, first - 20);
 	return new Map(s.lanes.slice(begin, last + 20).map((key, i) => [key, begin + i]));
 }
 
-// From the moment of the wake to the slice that it led to; only where few enough to follow.
+// From the time of the wake to the slice that it caused; only if there are few enough.
 function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 	const wakes = s.pieces?.request.by === s.by ? s.pieces.wakes : [];
 	const inSight = wakes.filter((w) => w.to >= s.view.from && w.at <= s.view.to);
@@ -213,7 +215,7 @@ function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
 		const y1 = laneY(s, toLane) + s.lane / 2;
 		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
 		const [x0, x1] = [xOf(s, w.at), xOf(s, w.to)];
-		// Too near to be an arrow: where it came from is in the tip.
+		// Too short for an arrow: the tip names the waker.
 		if (x1 - x0 < (fromLane === toLane ? 14 : fromLane === undefined ? 5 : 0)) continue;
 		arrow(ctx, s.lane, x0, y0, x1, y1, fromLane === toLane);
 	}
@@ -237,7 +239,7 @@ function arrow(ctx: Ctx, lane: number, x0: number, y0: number, x1: number, y1: n
 	ctx.fill();
 }
 
-// Behind the end of the trace there is nothing: said with shade.
+// The part after the end of the trace is shaded.
 function drawEnd(ctx: Ctx, s: Scene, p: Palette): void {
 	const x = xOf(s, s.trace.now);
 	const right = s.gutter + timeWidth(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// minimap.ts - the whole run in a strip, and which part of it is in sight.
+// minimap.ts - the whole run in a strip, with the visible part marked.
 
 import { h } from "../../base/dom.ts";
 import { fitCanvas, FONT, palette, type Palette } from "../canvas.ts";
@@ -13,7 +13,7 @@ export class Minimap {
 	private readonly scene: Scene;
 	private readonly changed: () => void;
 	private colours: Palette | null = null;
-	private readonly still = document.createElement("canvas"); // what does not move
+	private readonly still = document.createElement("canvas"); // the static part
 	private stillOf = "";
 	private dragging = false;
 
@@ -63,7 +63,7 @@ export class Minimap {
 		ctx.strokeRect(x0, 1, Math.max(2, x1 - x0), HEIGHT - 2);
 	}
 
-	// Drawn again when the run has grown, or the window.
+	// Drawn again when the run or the window has grown.
 	private drawStill(p: Palette, width: number, span: number): void {
 		const s = this.scene;
 		const key = `${s.width} ${s.gutter} ${span} ${s.trace.meta.totals.transitions} ${p.surface}`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scene.ts - what the timeline draws with: lanes, their pieces, where each is on the canvas.
+// scene.ts - the data that the timeline draws: lanes, their pieces, their positions on the canvas.
 
 import { Viewport } from "../../base/viewport.ts";
 import type { Pieces } from "../../worker/lanes.ts";
@@ -14,20 +14,20 @@ export interface Scene {
 	by: "thread" | "coroutine";
 	lanes: number[];           // threads by index, or numbers of coroutines
 	view: Viewport;
-	top: number;               // pixels that the lanes are scrolled by
+	top: number;               // scroll position of the lanes in pixels
 	width: number;
 	height: number;
-	gutter: number;            // for names, at the left
+	gutter: number;            // width for names, at the left
 	lane: number;              // height of one
 	pieces: Pieces | null;
-	laneAt: Map<number, number>;       // from a lane's thread or coroutine to its place in pieces
+	laneAt: Map<number, number>;       // from a thread or coroutine to its index in pieces
 	selectedLane: number;
 	selectedCoro: number;      // 1 + number; 0: none
 	hovered: number;           // piece; -1: none
 	arrows: boolean;
 }
 
-// Few lanes share the room, many scroll.
+// Few lanes share the height, many scroll.
 export function laneHeight(s: Scene): number {
 	return Math.max(LOW, Math.min(HIGH[s.by], Math.floor((s.height - AXIS) / Math.max(1, s.lanes.length))));
 }
@@ -62,14 +62,14 @@ export function maxTop(s: Scene): number {
 	return Math.max(0, s.lanes.length * s.lane - (s.height - AXIS));
 }
 
-// The range of pieces of a lane of the scene; empty where they have not arrived.
+// The range of pieces of a lane of the scene; empty if they have not arrived.
 export function laneRange(s: Scene, lane: number): { begin: number; end: number } {
 	const at = s.laneAt.get(s.lanes[lane]);
 	if (!s.pieces || at === undefined) return { begin: 0, end: 0 };
 	return { begin: s.pieces.first[at], end: s.pieces.first[at + 1] };
 }
 
-// The first piece of the range that ends behind @t.
+// The first piece of the range that ends after @t.
 export function firstBehind(p: Pieces, range: { begin: number; end: number }, t: number): number {
 	let [lo, hi] = [range.begin, range.end];
 	while (lo < hi) {
@@ -80,7 +80,7 @@ export function firstBehind(p: Pieces, range: { begin: number; end: number }, t:
 	return lo;
 }
 
-// What is under the pointer, give or take two pixels; of several the shortest.
+// The piece under the pointer, within two pixels; of several the shortest.
 export function pieceAt(s: Scene, x: number, y: number): number {
 	const lane = laneOfY(s, y);
 	if (lane < 0 || !s.pieces || x < s.gutter) return -1;
