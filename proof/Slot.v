@@ -95,7 +95,7 @@ Record reader := Reader
     copied : field -> nat;        (* the private copy *)
     next : nat;                   (* cursor.next *)
     lost : nat;                   (* cursor.lost, as the code adds it up *)
-    garbage : nat;                (* cursor.garbage, of take() *)
+    garbage : nat;                (* cursor.garbage, of take(): corrupt events *)
     taken : list accepted;        (* handed to the sink, the latest first *)
     gone : list nat }.            (* ghost: which events were counted as lost *)
 

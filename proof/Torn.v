@@ -4,14 +4,14 @@
 
    The existing SDKs mark the slot with a release store and the reader looks twice
    with acquire loads.  Below is a run of exactly that on the machine of Memory.v
-   which hands on a record that was never written: the time of one event and the rest
+   that hands on a record which was never written: the time of one event and the rest
    of another.  Two more runs show that either fence alone is not enough.
 
    The run, in words.  The writer completes events 0 to 7 and begins event 8, in slot
-   0 again: it marks the slot and stores the time.  A reader that has seen nothing of
-   that finds event 0 in slot 0, copies the new time and the old rest, looks again
-   and still finds the mark of event 0.  It may: a release store carries what came
-   before it, so the message with the new time carries nothing about the mark.
+   0 again: it marks the slot and stores the time.  A reader whose view does not contain
+   these stores finds event 0 in slot 0, copies the new time and the old rest, looks again
+   and still finds the mark of event 0.  The model allows that: a release store carries
+   what came before it, so the message with the new time carries nothing about the mark.
 *)
 Require Import Arith List Lia Bool.
 Require Import Memory Slot.

@@ -10,9 +10,9 @@
  *   A store is visible to its thread at once, and to the others later: an event is
  *   unseen[] when its writer has made it and others cannot see it, waiting[] when the
  *   collector can see it and has not; a flag that the collector stores is in late[]
- *   until it is in flag[].  The process memory moves one thing on at any time, in any
+ *   until it is in flag[].  The process memory makes one store visible at any time, in any
  *   order.  This is a store buffer that does not even keep its order; a load that
- *   overtakes an earlier store, which is all that matters here, looks the same.  How a
+ *   overtakes an earlier store, the only relevant effect here, has the same result.  How a
  *   slot is read whole is Slot.v's subject: here an event is one store.  A
  *   compare-and-swap acts on flag[] and makes nothing else visible.
  *
@@ -43,7 +43,7 @@
 
 bool unseen[WRITERS];  /* events that only their writer sees */
 bool waiting[WRITERS]; /* events that are there to be collected */
-bool busy[WRITERS];    /* between making an event and having looked at the flag */
+bool busy[WRITERS];    /* between making an event and checking the flag */
 
 bool flag[2];
 bool late[2], late_value[2]; /* the collector's store that the others do not see yet */

@@ -7,7 +7,7 @@
  * chunks and the sites; time that passes; and polls.  Checked: nothing that cannot be an
  * event is handed on; a lane's time does not go back, nor ahead of the poll; what was
  * handed on is what is counted, and never more lost than written; no chunk is read by two
- * lanes; no count that cannot be.
+ * lanes; no impossible count.
  *
  * With clang: -DFUZZ_LIBFUZZER -fsanitize=fuzzer -Wl,--wrap=tickclock_mark.  Otherwise
  * main() makes its own inputs: fuzz_lanes [ROUNDS [SEED]].
