@@ -858,9 +858,7 @@ static void lane_by_lane_each_is_in_order(void)
 	drain_close(&drain);
 }
 
-/*
- * ---- lanes are opened and closed --------------------------------------------------------------
- */
+/* ---- lanes are opened and closed ------------------------------------------------------- */
 
 static void a_closed_lane_is_free_once_it_is_read(void)
 {

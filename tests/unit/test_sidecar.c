@@ -354,7 +354,7 @@ static void is_whole_lines_of_json_whenever_it_is_looked_at(void)
 	sidecar_put_totals(&w, &totals);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 	stats = read_all(&has_totals, NULL);
-	CHECK(stats.lines == 11 && has_totals); /* and there is no more room */
+	CHECK(stats.lines == 11 && has_totals); /* and no room for more */
 }
 
 static struct trace_event wake_number(uint64_t n)

@@ -357,7 +357,7 @@ extern "C" {
 fn fork() {
     let mut mine = Box::pin(watch("parent", Pauses(10)));
     let _ = poll_once(mine.as_mut());
-    // SAFETY: there is no other thread.
+    // SAFETY: the process has one thread.
     let pid = unsafe { fork_process() };
     if pid == 0 {
         let _ = poll_once(mine.as_mut()); // its parent's: untraced here
