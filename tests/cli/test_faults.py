@@ -57,7 +57,7 @@ def an_output_that_cannot_be_written_is_refused_before_the_program_runs(dir):
 
 @test
 def a_full_disk_keeps_whole_lines_and_lets_the_program_finish(dir):
-    # Only the trace is on the small file system, and fills it.
+    # Only the trace and its sidecar are on the small file system, and fill it.
     script = (f"mkdir {dir}/small && mount -t tmpfs -o size=256k none {dir}/small && "
               f"{words(TOOL)} run --json -o {dir}/small/t -- "
               + words("sh", "-c", f"{words(TARGET)} events 10 4000 10; echo done > {dir}/done") +

@@ -101,7 +101,7 @@ void run_strangers()
 	}
 }
 
-// Resumed by the last destructor that a thread runs.
+// Resumed by a thread_local destructor, while the thread exits.
 void run_last_breath()
 {
 	struct Breath {

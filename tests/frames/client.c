@@ -704,7 +704,7 @@ static void leaves_strangers_segments_alone(void)
 }
 
 #if !RESIZABLE
-/* A collector of the protocol's first version. */
+/* A collector of the existing tool's protocol, without extensions. */
 static void works_with_the_protocol_as_written(void)
 {
 	size_t offset = (PPT_CONTROL_SIZE_SEED + STRIDE - 1) / STRIDE * STRIDE;

@@ -106,7 +106,7 @@ static inline uint32_t next_random(void)
 	return (uint32_t)(state >> 33);
 }
 
-/* Returns how many of @size bytes are filled; every other time they come from a valid trace. */
+/* Returns how many of @size bytes are filled.  Every other time a run item comes first. */
 static inline size_t fill_random(uint8_t *data, size_t size)
 {
 	size_t nr = next_random() % size, k;

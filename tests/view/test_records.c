@@ -42,9 +42,7 @@ static void die(struct record *rec, uint64_t longest)
 	rec->gone = true;
 }
 
-/*
- * Ten thousand are destroyed, ten stay; every hundredth has a finding, every fiftieth waited long.
- */
+/* Ten thousand are destroyed, ten stay; every 500th has a finding, every 300th waited long. */
 static void fill(struct records *r, struct model *m)
 {
 	uint64_t i;

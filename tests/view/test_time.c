@@ -199,7 +199,7 @@ static void lod_adds_up(void)
 				compare_cell(&copy, next_random() % copy.nr_threads,
 					     next_random() % copy.axis.nr);
 		}
-		compare_cell(&lod, 0, 0); /* the copy belonged to another level */
+		compare_cell(&lod, 0, 0); /* merging changed the copy only */
 		lod_release(&copy);
 		lod_release(&lod);
 	}

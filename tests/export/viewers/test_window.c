@@ -60,7 +60,7 @@ static struct seen run(uint64_t nr, uint64_t jitter, uint64_t *late, uint64_t *s
 		}
 		*sum += ev.ts;
 		CHECK_EQ(window_add(&w, &ev, see, &s), 0);
-		memset(name, 'x', 3); /* the string belonged to the reader */
+		memset(name, 'x', 3); /* the window must have its own copy */
 	}
 	CHECK_EQ(window_finish(&w, see, &s), 0);
 	*late = w.late;

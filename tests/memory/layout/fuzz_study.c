@@ -166,7 +166,7 @@ static void study_it(const char *path, const char *remap)
 	check_sums(&s);
 	if (s.nr_types)
 		proposals += (unsigned long)s.types[0].nr_candidates;
-	if (remap) /* it has a place for everything anyway */
+	if (remap) /* it repeats the present offsets */
 		CHECK(!memcmp(&s.after, &s.base, sizeof(s.after)));
 	study_release(&s);
 }

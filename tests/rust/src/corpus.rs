@@ -78,7 +78,7 @@ impl Future for Wait {
 pub struct Gate;
 
 impl Gate {
-    /// Waits in the queue N times.
+    /// Waits in the queue `times` times.
     #[allow(clippy::new_ret_no_self)]
     pub fn new(queue: &Queue, times: u32) -> impl Future<Output = ()> {
         let queue = queue.clone();

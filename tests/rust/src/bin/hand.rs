@@ -372,7 +372,7 @@ fn fork() {
     while poll_once(mine.as_mut()).is_pending() {}
 }
 
-/// Stored in a static, which outlives main.
+/// Leaked, so that they still exist when main returns.
 fn outlives_main() {
     for i in 0..3 {
         let mut future = Box::pin(watch(&format!("leaked-{i}"), Pauses(5)));
