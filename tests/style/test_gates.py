@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""test_gates.py - each check of the tree's style fails when its rule is broken in a copy."""
+from harness import *
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def check(name, *args):
+    p = subprocess.run([os.path.join(ROOT, "scripts", name), *args], capture_output=True, text=True, check=False, timeout=120)
+    return p.returncode, p.stdout
+
+
+def checkout(dir, files):
+    """A git checkout of its own with these files."""
+    subprocess.run(["git", "init", "-q", dir], check=True)
+    for name, text in files.items():
+        path = os.path.join(dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+@test
+def check_words_fails_on_comments_and_messages_in_the_old_vocabulary(dir):
+    plain = "/* a.c - counts events. */\nint a; /* never negative */\n"
+    cases = [
+        ({"src/a.c": plain}, 0),
+        ({"src/a.c": plain + "/* Whoever reads it frees it. */\n"}, 1),
+        ({"src/a.c": plain + 'const char *m = "nobody reads the file";\n'}, 1),
+        ({"src/a.c": plain + 'const char *user = "nobody";\n'}, 0),
+        ({"src/a.c": plain, "docs/a.md": "The trace is written anew.\n"}, 1),
+        ({"scripts/a.sh": "#!/bin/sh\n# So often it is read.\ntrue\n"}, 1),
+    ]
+    for i, (files, wanted) in enumerate(cases):
+        root = os.path.join(dir, str(i))
+        checkout(root, files)
+        status, out = check("check-words", "--root", root)
+        equal(status, wanted, f"status for {files}: {out}")
+
+
+@test
+def file_tables_fail_when_the_document_or_a_first_line_is_stale(dir):
+    head = "/* bytes.c - a growable buffer. */\n"
+    root = os.path.join(dir, "tree")
+    checkout(root, {"src/base/bytes.c": head, "docs/files.md": ""})
+    equal(check("file-tables", "--check", root)[0], 1, "status with an empty document")
+    equal(check("file-tables", root)[0], 0, "status of writing the document")
+    equal(check("file-tables", "--check", root)[0], 0, "status with the document just written")
+    with open(os.path.join(root, "src/base/bytes.c"), "w", encoding="utf-8") as f:
+        f.write("/* a buffer */\n")
+    equal(check("file-tables", "--check", root)[0], 1, "status with a file that does not say what it is for")
+
+
+if __name__ == "__main__":
+    main()
