@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# files.sh - which files the checks look at: those that git knows or would add, also when the
-# checkout is another user's.  Without git there is nothing to go by, and the check is skipped.
+# files.sh - the files that the checks read: those that git knows or would add, also when the checkout
+# belongs to another user.  Without git the check is skipped.
 
 files() { git -c safe.directory="$PWD" ls-files -co --exclude-standard "$@"; }
 

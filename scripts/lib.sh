@@ -73,7 +73,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
 # shellcheck disable=SC2034
 EXAMPLE_PACKAGES=(g++ redis-tools)
 
-# The dashboard's page is made by npm; whoever has a Node.js of his own has a newer one.
+# npm builds the dashboard page; a user-installed Node.js is newer than the package and is kept.
 need_npm() {
 	command -v npm >/dev/null 2>&1 || need nodejs npm
 }

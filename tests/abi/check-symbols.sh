@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-symbols.sh SHARED STATIC MAP INCLUDE_DIR - three lists of exported names are one:
+# check-symbols.sh SHARED STATIC MAP INCLUDE_DIR - three lists of exported names are equal:
 # what the shared library exports, what its map says, what the headers declare for it.
 # And no global of the static library can collide with one of the program's own.
 set -eu

@@ -590,7 +590,7 @@ static uint64_t member(const char *line, const char *key, int base)
 static struct judged *judged_of(uint64_t id)
 {
 	if (id > 200000000u)
-		die("an id that nobody can have");
+		die("an id that no coroutine can have");
 	while (id >= room) {
 		uint64_t more = room ? 2 * room : 1024;
 

@@ -136,7 +136,7 @@ Eager passes_to(std::coroutine_handle<> next)
 void run_handle()
 {
 	named("to itself", passes_to, nullptr);
-	Eager stays = named("to nobody", passes_to, std::noop_coroutine());
+	Eager stays = named("to none", passes_to, std::noop_coroutine());
 
 	Eager second = named("second", awaits_void);
 

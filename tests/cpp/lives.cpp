@@ -520,7 +520,7 @@ void run_names()
 	expect(named("arguments", takes_arguments, 4, "four").seen == "four4",
 	       "the promise did not see the arguments");
 	named(long_name.c_str(), takes_arguments, 1, "");
-	named("of nobody", [] {});
+	named("of none", [] {});
 	takes_arguments(2, "unnamed");
 }
 

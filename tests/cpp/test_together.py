@@ -18,7 +18,7 @@ def check(dir, program):
     equal(s.one("calls the plugin"), "S@- R S@plugin:join=in the plugin <in the plugin R done gone", "caller")
     equal(s.one("in the plugin"), "S@- <calls the plugin R S@in plugin R done gone", "the plugin")
     equal(s.parents("in the plugin"), ["calls the plugin"], "its parent")
-    # One thread: a lane of C++, the plugin's included, and one of the C SDK.
+    # One thread: a lane of C++, shared with the plugin, and one of the C SDK.
     equal((s.run.summary["lanes"]["opened"], s.run.summary["connected"]), (2, 2), "lanes and sessions")
 
 

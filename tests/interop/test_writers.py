@@ -9,8 +9,8 @@ import platform
 
 from interop import *  # noqa: F403
 
-# Seed 002's order of stores lets a payload be seen before its mark, except where the processor
-# keeps stores in order.  What such a writer tears, no reader can mend.
+# The store order of cTP 0.x writers lets a payload be seen before its mark, except where the
+# processor keeps stores in order.  A record that such a writer tears cannot be repaired by a reader.
 IN_ORDER = platform.machine() == "x86_64"
 
 FULL_SPEED = ["-c", "6", "-e", "100000"]

@@ -15,7 +15,7 @@ from harness import *  # noqa: E402
 PROGRAM = os.environ["LATE_PROGRAM"]
 SLOW = os.environ["LATE_SLOW"]
 THREADS = 8
-# A sanitizer's runtime wants to be the first of all libraries; here slow.c is.
+# The runtime of a sanitizer wants to be the first library; here slow.c is.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
 
 

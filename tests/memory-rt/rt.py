@@ -13,7 +13,7 @@ from harness import Skip, TOOL, contains, equal, main, test, wait_until  # noqa:
 
 TOOL = os.path.abspath(TOOL)
 PROGRAMS = HERE / "programs"
-# What is set for somebody else's run of ours must not reach these.
+# Settings of an outer traced run must not reach these programs.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
 
 

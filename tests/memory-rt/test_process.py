@@ -26,7 +26,7 @@ def a_child_of_fork_has_a_trace_of_its_own(dir, cc, _cxx):
     alone(program, "fork", trace=os.path.join(dir, f"{cc}-%p"))
     traces = glob.glob(os.path.join(dir, f"{cc}-[0-9]*"))
     equal(sorted(writes(t) for t in traces), [N, 2 * N], "writes of child and parent")
-    # And without a %p the child's has its pid behind the name.
+    # Without a %p the trace of the child has its pid after the name.
     trace = os.path.join(dir, f"{cc}.trace")
     alone(program, "fork", trace=trace)
     equal(writes(trace), 2 * N, "writes of the parent")

@@ -106,7 +106,7 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     mem(cc, "-S", "-O1", "one.c", "-o", "one.s", cwd=dir)
     with open(os.path.join(dir, "one.s"), encoding="utf-8") as f:
         contains(f.read(), "__tsan_write4")
-    # A program that does not compile fails as it would, with the compiler's words.
+    # A program that does not compile fails as usual, with the message of the compiler.
     with open(os.path.join(dir, "bad.c"), "w", encoding="utf-8") as f:
         f.write("int main(void) { return nonsense; }\n")
     contains(mem(cc, "bad.c", "-o", "bad", cwd=dir, status=1).stderr, "nonsense")

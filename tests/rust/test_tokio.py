@@ -77,7 +77,7 @@ def what_every_resume_was_woken_for(dir):
             woken = [e["ts"] for e in transitions(run).get(row["id"], []) if e["is_active"]]
             assert len(mine) >= len(woken), f"{row}: {len(woken)} resumes, wakes {mine}"
             for nr, ts in enumerate(woken):
-                # Seen: transitions of it by then.  2k or 2k+1 is this suspension's.
+                # Seen: its transitions at that time. 2k or 2k+1 belongs to this suspension.
                 assert any(w.get("seen", 0) in (2 * nr, 2 * nr + 1) and w["ts"] < ts for w in mine), \
                     f"{row}: nobody woke it for resume {nr}: {mine}"
 
@@ -158,7 +158,7 @@ def load(port, requests, clients):
     out, err = p.communicate(timeout=120)
     equal(p.returncode, 0, f"status of ab; it said\n{out}\n{err}")
     failed = re.search(r"^Failed requests:\s+(\d+)", out, re.M)
-    # The answer's length changes with its number; that is all that ab may complain of.
+    # The length of the answer changes with its number; ab may complain of nothing else.
     complete = int(re.search(r"^Complete requests:\s+(\d+)", out, re.M)[1])
     equal(complete, requests, f"requests that were answered; ab said\n{out}")
     return int(failed[1])

@@ -41,7 +41,7 @@ def check(r, stopped):
 def coroutines_of_another_sdk_that_stopped_are_one_suspicion(dir):
     trace, stopped = run(dir, 64, 47, 80, 35000, 8)
     equal(len(stopped), 47, "coroutines that stopped")
-    # Our collector knows of the program's code, so its addresses are no places either.
+    # The collector knows the code of the program, so its addresses are not sites either.
     check(report(trace), stopped)
     os.remove(trace + ".meta")
     check(report(trace), stopped)

@@ -76,7 +76,7 @@ def compare_coroutines(n, rows, w, low, high):
         if co["state"] == "suspended":
             n.equal_all(path, {"site.line": co["line"], "resource": co["resource"]})
         if "addr" in row:
-            # The address is the program's own: it lies in a file that the program has mapped.
+            # The address is in a file that the program has mapped.
             n.equal(f"{path}.addr", in_mapped_file(w.truth.pid, row["addr"]))
 
 

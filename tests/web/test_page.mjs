@@ -443,7 +443,7 @@ test("a trace of nothing has words in every view", async () => {
 	});
 });
 
-test("findings of the corpus: a ring, a lock that nobody frees", async () => {
+test("findings of the corpus: a ring, a lock that is never released", async () => {
 	for (const scenario of ["deadlock", "lost-wakeup/mutex"]) {
 		const made = pageOf(scenario.replace("/", "-"), corpusTrace(scenario));
 		await on(made.html, "#view=findings", async (page) => {

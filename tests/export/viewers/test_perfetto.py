@@ -208,7 +208,7 @@ def the_trace_processor_finds_the_same(dir):
     same([(t[0], t[1], t[2], t[3]) for t in turns], [(d.tid(s[0]), s[2], (s[3] or s[2]) - s[2], s[1]) for s in sliced], "slices of threads")
     others = [s for s in d.slices + d.instants if d.tid(s[0]) is None and not d.tracks[s[0]].HasField("process")]
     same([c for c in coroutines if c[3]], [(s[2], (s[3] or s[2]) - s[2], s[1], d.name(s[0])) for s in others], "slices of coroutines")
-    # A wake leads to "ready", and that to the turn.
+    # A flow leads from the wake to "ready", and from there to the turn.
     wakes = {(f[1], f[1]) for f in r.flows} | {(f[1], f[3]) for f in r.flows}
     assert flows and all(f in wakes for f in flows), "flows"
     assert {f[1] for f in r.flows} == {f[0] for f in flows}, "wakes that lead somewhere"

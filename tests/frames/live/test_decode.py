@@ -205,7 +205,7 @@ def counters_have_their_names_and_the_others_are_left_out(dir):
     equal(rows(out, "count"), [{
         "ppt_seqno": "1", "c_0_start[cycles]": "10", "c_0_end[cycles]": "25", "c_0_delta[cycles]": "15",
         "c_1_start[instructions]": str(2**64 - 2), "c_1_end[instructions]": "4", "c_1_delta[instructions]": "6"}], "the row")
-    # A database's integers are signed; what does not fit is there to the digit all the same.
+    # Integers of a database are signed; larger values are stored as blobs of digits.
     database = os.path.join(dir, "count.sqlite")
     equal(tool("decode", "-q", "-f", "sqlite", os.path.join(dir, "hand.ppt"), database)[0], 0, "status")
     with contextlib.closing(sqlite3.connect(database)) as db:

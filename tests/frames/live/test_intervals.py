@@ -93,7 +93,7 @@ def counters_of_an_interval_in_two_threads_are_not_measured(dir):
         equal(measured(moved, DELTA), [], f"counters of intervals in two threads ({name})")
         assert all(f[END] is not None for f in moved), "the end is a reading"
         equal(len(measured(stayed, DELTA)), len(stayed), f"counters of intervals in one thread ({name})")
-        # The clock of a thread is its own as well; the others are everybody's.
+        # The clock of a thread is its own as well; the other clocks are shared.
         if name == "live_intervals_Cpu":
             equal(measured(moved, "took_duration"), [], "processor time of intervals in two threads")
             assert all(f["took_duration"] >= 0.9 * BURN for f in stayed), "processor time in one thread"

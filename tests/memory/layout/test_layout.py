@@ -156,7 +156,7 @@ def a_layout_of_the_users_is_replayed(dir):
             f.write(text)
         return tool("mem", "layout", "--json", *CACHES, "--remap", remap, trace, status=status)
 
-    # The existing suite's form: members and new offsets.  Here the hot ones in front.
+    # The format of the existing suite: members and new offsets.  Here the hot ones come first.
     moved = "x,0;y,8;z,16;vx,24;vy,32;vz,40;name,48;note,88;id,0x98;created,0xa0"
     result = json.loads(with_file("# a remark\n\nstruct particle=" + moved + "\n").stdout)
     assert result["changed"]
