@@ -37,7 +37,7 @@ def false_is_not_a_suspension(dir):
 def symmetric_transfer_tells_who_passed_the_thread_to_whom(dir):
     tells(dir, "handle",
           to_itself="S@pass <to itself R end",
-          to_nobody="S@pass end(was_suspended)",
+          to_none="S@pass end(was_suspended)",
           to_second="S@pass R end",
           second="S@void <to second R S@always R end")
 
