@@ -19,13 +19,13 @@ show() {
 	"$@"
 }
 
-# Of what info tells, who was born and who never ended.
+# The part of info on coroutines that were created and that have not ended.
 show_lives() {
 	printf '\n$ build/corotracer info %s | grep -A 3 lives\n' "$1"
 	build/corotracer info "$1" | grep -A 3 lives
 }
 
-# What is wrong, as far as it is more than a suspicion.
+# Findings that are more than a suspicion.
 show_report() {
 	show build/corotracer report --text --min-confidence strong "$1"
 }
@@ -54,14 +54,14 @@ serve() {
 	server=
 }
 
-printf '\nAn M:N scheduler in C, its coroutines passing words through channels.  Traced from\n'
-printf 'another process while it runs:\n'
+printf '\nAn M:N scheduler in C whose coroutines pass words through channels, traced from another\n'
+printf 'process while it runs:\n'
 show build/corotracer run -o "$dir/trace.jsonl" -- build/examples/c/channels
-printf '\nThe trace: a line per transition.\n'
+printf '\nThe trace has one line per suspend and resume:\n'
 show head -n 4 "$dir/trace.jsonl"
-printf '\nWhat is in it, and what is not:\n'
+printf '\nWhat it contains, and whether it is complete:\n'
 show build/corotracer info "$dir/trace.jsonl"
-printf '\nThe same program, losing wake-ups on purpose.  Who sleeps for ever?\n'
+printf '\nThe same program with a bug: it loses wake-ups.  Which coroutines are never resumed?\n'
 show build/corotracer run -q -o "$dir/lost.jsonl" -- build/examples/c/channels --lose-wakeup
 show_lives "$dir/lost.jsonl"
 
@@ -69,15 +69,15 @@ printf '\n\nA small Redis in C++20, a coroutine per client on four threads, unde
 printf 'real redis-benchmark:\n'
 serve "$dir/redis.jsonl"
 show_lives "$dir/redis.jsonl"
-printf '\nAll who were born have ended.  Now with a bug: when a client goes, its descriptor is\n'
-printf 'closed, and the coroutine that waits for it is forgotten.  Every request is answered,\n'
-printf 'no sanitizer says a word.  But:\n'
+printf '\nEvery coroutine has ended.  Now with a bug: when a client disconnects, its descriptor is\n'
+printf 'closed and the coroutine that waits for it is not resumed.  Every request is answered,\n'
+printf 'and no sanitizer reports anything.  But:\n'
 serve "$dir/phantoms.jsonl" --lose-wakeups
 show_lives "$dir/phantoms.jsonl"
 
-printf '\nThese will never run again.  Why?\n'
+printf '\nThese coroutines will never run again.  Why?\n'
 show_report "$dir/phantoms.jsonl"
-printf '\nThe same as a page, to be opened in a browser:\n'
+printf '\nThe same as a page for a browser:\n'
 show build/corotracer html -o "$dir/phantoms.html" "$dir/phantoms.jsonl"
 printf '\nThe traces are in %s.  Next: ./test.sh runs every test; build/corotracer help shows\n' "$dir"
 printf 'the commands.\n'

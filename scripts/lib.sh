@@ -46,7 +46,7 @@ need() {
 	as_root true || die "sudo would not let us install packages" "$by_hand"
 	say "installing: ${missing[*]}"
 	log=$(mktemp)
-	apt_get update -qq >"$log" 2>&1 || say "apt-get update failed; trying with the lists there are"
+	apt_get update -qq >"$log" 2>&1 || say "apt-get update failed; using the package lists that exist"
 	if ! apt_get install -y -qq --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
 		cat "$log" >&2
 		rm -f "$log"
@@ -83,10 +83,10 @@ build() {
 	local preset=$1 log
 	shift
 	[ ! -e build ] || [ -w build ] ||
-		die "build/ belongs to somebody else" "remove it, and run this as yourself"
+		die "build/ is not writable: it belongs to another user" "remove it, or run this as that user"
 	if [ -f build/CMakeCache.txt ] &&
 		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" build/CMakeCache.txt; then
-		say "build/ is of another place; making it anew"
+		say "build/ belongs to another checkout; creating it again"
 		rm -rf build
 	fi
 	log=$(mktemp)
