@@ -78,7 +78,10 @@ def kill_often(dir, suffix, rounds, seed, *program, longest):
     partly = 0
     if os.environ.get("COROTRACER_FULL"):
         rounds *= 10
-    for k in range(rounds):
+    # As many rounds as asked for, and more until a kill comes while the collector is at work.
+    for k in range(rounds + 30):
+        if k >= rounds and partly:
+            break
         output = f"{dir}/t{seed}-{k}{suffix}"
         region = kill_collector(dir, output, rng.random() * longest, *program)
         if not region:
