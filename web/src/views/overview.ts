@@ -164,7 +164,7 @@ export class Overview implements View {
 				t.lost + (t.others_lost ?? 0) === 0 ? "nothing" :
 					`${fmt.count(t.lost)} transitions, ${fmt.count(t.others_lost ?? 0)} others`],
 			["garbage", t.garbage === 0 ? "none" : `${fmt.plural(t.garbage, "record")} set aside, in no other number`],
-			["thinned out", meta.thinned.length === 0 ? "nothing: all of the trace is here" : meta.thinned.map((x) => x.text).join(" ")],
+			["thinned out", meta.thinned.length === 0 ? "nothing: the page holds all events that were read" : meta.thinned.map((x) => x.text).join(" ")],
 		];
 		const first = (meta.garbage.first ?? []).slice(0, 5);
 		replace(this.missing.body, keyValues(pairs),
