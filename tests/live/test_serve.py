@@ -311,7 +311,7 @@ def another_address_is_warned_about(dir):
     for host, status in ((f"127.0.0.1:{server.port}", 200), (f"10.1.2.3:{server.port}", 200), (f"localhost:{server.port}", 200),
                          (f"evil.example:{server.port}", 403)):
         equal(server.request("", headers={"Host": host})[0], status, f"status for {host}")
-    contains(end(server), "warning: others can reach 0.0.0.0")
+    contains(end(server), "warning: other machines can reach 0.0.0.0")
     server = serve("--bind", "127.0.0.2", trace)
     equal(server.host, "127.0.0.2", "address")
     equal(server.request("")[0], 200, "status")

@@ -385,9 +385,9 @@ def bad_configurations_name_the_key(dir):
     path = os.path.join(dir, "m.json")
     good = {"size": "32K", "ways": 8}
     for config, words in (
-            ("", "line 1"), ("[]", "no \"levels\""), ("{}", "no \"levels\""), ("{\"levels\": 3}", "levels: a list"),
+            ("", "line 1"), ("[]", "no \"levels\""), ("{}", "no \"levels\""), ("{\"levels\": 3}", "levels: expected a list"),
             ("{\"levels\": []}", "0 levels"), ("{\"levels\": [{}]}", "levels[0].size: it is missing"),
-            ("{\"levels\": [1]}", "levels[0]: an object"), ("{\"levels\": [{\"size\": 1024}]}", "levels[0].ways"),
+            ("{\"levels\": [1]}", "levels[0]: expected an object"), ("{\"levels\": [{\"size\": 1024}]}", "levels[0].ways"),
             (json.dumps({"levels": [good] * 7}), "too many"), (json.dumps({"levels": [dict(good, sise=3)]}), "levels[0].sise"),
             (json.dumps({"levels": [good, dict(good, size=-1)]}), "levels[1].size"),
             (json.dumps({"levels": [dict(good, size=1.5)]}), "levels[0].size"),
