@@ -22,7 +22,7 @@ os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_
 class Late(Run):
     def __init__(self, dir, call, ms=500, options=(), env=os.environ):
         trace = os.path.join(dir, "t.jsonl")
-        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms))
+        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
         status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, *options, "--", "env",
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
