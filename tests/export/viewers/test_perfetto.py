@@ -53,7 +53,7 @@ def check_counter(samples, steps, name):
         assert value in taken.get(ts, ()), (name, ts, value)
     at = 0
     for i, (ts, value) in enumerate(steps):
-        if i + 1 < len(steps) and steps[i + 1][0] < ts + LAG:
+        if i + 1 < len(steps) and steps[i + 1][0] <= ts + LAG:
             continue
         while at < len(samples) and samples[at][0] <= ts + LAG:
             at += 1
