@@ -241,7 +241,7 @@ static inline void ctp_wake_if_asleep(struct ctp_session *s)
 	 * not be reordered with the load of `sleeping`.  The collector's membarrier() ensures it in
 	 * every running thread when it goes to sleep; without membarrier() this fence does.
 	 */
-	if (ctp_unlikely(s->needs_fence))
+	if (ctp_unlikely(ctp_load_relaxed(&s->needs_fence)))
 		ctp_fence_full();
 	if (ctp_unlikely(ctp_load_relaxed(ctp_load_relaxed(&s->sleeping))))
 		ctp_wake(s);
