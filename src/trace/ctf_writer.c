@@ -44,7 +44,7 @@ struct ctf_writer {
 	struct ctf_held held; /* events that are not in the stream yet */
 	bool has_horizon;     /* since the last flush */
 	struct ctf_stream *facts;
-	struct ctf_stream nobody; /* never has a packet: its events take the slow path */
+	struct ctf_stream no_stream; /* never has a packet: its events take the slow path */
 	struct ctf_files files;
 	uint64_t clamped;
 	uint64_t start_ts;
@@ -361,7 +361,7 @@ static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t 
 static void put_event(struct trace_writer *tw, uint32_t lane, const struct trace_event *ev)
 {
 	struct ctf_writer *w = writer_of(tw);
-	struct ctf_stream *s = lane < w->nr_lanes ? w->lanes[lane] : &w->nobody;
+	struct ctf_stream *s = lane < w->nr_lanes ? w->lanes[lane] : &w->no_stream;
 	uint64_t ts = ev->ts;
 
 	/* The difference wraps for an earlier time, so one comparison finds both cases. */
@@ -396,7 +396,7 @@ static bool make_room_for(struct ctf_writer *w, uint32_t number)
 	if (!more)
 		return false;
 	for (i = w->nr_lanes; i < nr; i++)
-		more[i] = &w->nobody;
+		more[i] = &w->no_stream;
 	w->lanes = more;
 	w->nr_lanes = nr;
 	return true;
@@ -411,7 +411,7 @@ static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
 		return stream_at(&w->stations, CTF_STATIONS);
 	if (!make_room_for(w, lane))
 		return NULL;
-	if (w->lanes[lane] == &w->nobody) {
+	if (w->lanes[lane] == &w->no_stream) {
 		struct ctf_stream *s;
 
 		snprintf(name, sizeof(name), CTF_LANE_PREFIX "%" PRIu32, lane);
@@ -595,7 +595,7 @@ static void release(struct ctf_writer *w)
 	uint32_t i;
 
 	for (i = 0; i < w->nr_lanes; i++) {
-		if (w->lanes[i] != &w->nobody)
+		if (w->lanes[i] != &w->no_stream)
 			ctf_stream_free(&w->files, w->lanes[i]);
 	}
 	ctf_stream_free(&w->files, w->stations);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! attach - stub for platforms without a collector.
+//! attach - empty functions for platforms without a collector.
 
 use crate::session::Session;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! sys - stub for platforms without tracing: it only has to compile.
+//! sys - empty functions for platforms without tracing; they only have to compile.
 
 use std::fs::File;
 use std::io;
