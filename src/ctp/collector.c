@@ -364,6 +364,8 @@ static int begin(struct collector *c, struct err *err)
 
 static void end(struct collector *c)
 {
+	/* Before the journal: recover needs the journal of every region that it finds. */
+	region_unlink(&c->region);
 	snapshots_close(&c->snapshots);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);

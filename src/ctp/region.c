@@ -264,6 +264,13 @@ int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const
 	return 0;
 }
 
+void region_unlink(struct region *r)
+{
+	if (r->fd >= 0 && !r->unlinked)
+		unlink(r->shm); /* O_EXCL: this process created it */
+	r->unlinked = true;
+}
+
 void region_close(struct region *r)
 {
 	memset(guard.part, 0, sizeof(guard.part));
@@ -272,10 +279,9 @@ void region_close(struct region *r)
 		munmap(r->header, sizeof(struct ctp_header));
 	if (r->map)
 		munmap(r->map, r->size);
-	if (r->fd >= 0) {
-		unlink(r->shm); /* O_EXCL: this process created it */
+	region_unlink(r);
+	if (r->fd >= 0)
 		close(r->fd);
-	}
 	if (r->dir)
 		rmdir(r->dir);
 	free(r->dir);

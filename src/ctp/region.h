@@ -36,6 +36,7 @@ struct region {
 	uint32_t nr_stations;
 	uint64_t size;
 	bool has_membarrier;
+	bool unlinked;
 	struct ctp_header *header;          /* writable: the first page */
 	const struct ctp_station *stations; /* read-only */
 	void *map;                          /* the read-only mapping */
@@ -47,6 +48,9 @@ struct region {
  */
 int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
 		  const char *sock, struct err *err);
+
+/* Remove the file's name; the mappings stay. */
+void region_unlink(struct region *r);
 
 /*
  * Unmap, and remove the file and the directory.  Accepts a partly created region; close the

@@ -140,5 +140,48 @@ def threads_that_come_and_go_leave_nothing_out(dir):
     check(dir, output, region, 12, 2, 3000)
 
 
+KILLER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int unlink(const char *path)
+{
+	static int count;
+	int (*next)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
+	const char *collector = getenv("KILL_COLLECTOR"), *at = getenv("KILL_AT");
+	int rc = next(path);
+
+	if (collector && at && access(collector, F_OK) == 0 && ++count == atoi(at))
+		raise(SIGKILL);
+	return rc;
+}
+"""
+
+
+@test
+def a_collector_killed_while_it_removes_its_files_leaves_no_region_without_a_journal(dir):
+    """The collector is killed after each unlink() that follows the program's end."""
+    if os.environ.get("SANITIZE"):
+        raise Skip("a sanitizer wants its own library preloaded first")
+    with open(dir + "/killer.c", "w", encoding="utf-8") as f:
+        f.write(KILLER)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", dir + "/killer.so", dir + "/killer.c", "-ldl"], check=True)
+    killed = 0
+    for at in range(1, 9):
+        done = f"{dir}/done{at}"
+        # The program runs without the library: only the collector is killed.
+        p = popen("env", "LD_PRELOAD=" + dir + "/killer.so", "KILL_COLLECTOR=" + done, f"KILL_AT={at}", TOOL,
+                  "run", "-q", "-o", f"{dir}/t{at}.jsonl", "--", "env", "-u", "LD_PRELOAD", "sh", "-c",
+                  words(TARGET, "events", 2, 100, 0) + f"; echo > {done}")
+        p.communicate()
+        killed += p.returncode == -signal.SIGKILL
+        for region in [r["region"] for r in json.loads(tool("recover", "--json")[1]) if r["collector_pid"] == p.pid]:
+            check(dir, f"{dir}/t{at}.jsonl", region, 1, 2, 100)
+    assert killed > 2, f"the collector was killed {killed} times only"
+
+
 if __name__ == "__main__":
     main()
