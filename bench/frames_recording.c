@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames/recording.h"
+#include "frames/file/recording_writer.h"
 
 #define INT    "{\"tag\":\"PIntegral\",\"contents\":[\"PPInt\",null]}"
 #define BYTE   "{\"tag\":\"PIntegral\",\"contents\":[\"PPByte\",null]}"

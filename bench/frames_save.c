@@ -15,7 +15,7 @@
 #include <corotracer/probe.h>
 
 #include HEADER
-#include "collector.h"
+#include "frames_collector.h"
 
 #define CAT_(a, b, c) a##b##c
 #define CAT(a, b, c)  CAT_(a, b, c)

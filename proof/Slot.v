@@ -69,7 +69,7 @@ Definition wstep (d : discipline) (m : memory) (w : writer) : option (memory * w
       Some (m', wnext d w th)
   end.
 
-(* ---- the reader: take_next() of harvest.c, for an SDK writer --------------- *)
+(* ---- the reader: take_next() of station_scan.c, for an SDK writer --------------- *)
 
 Inductive rpc :=
 | RFirst                          (* ctp_slot_read(): s1 = seq *)
@@ -127,7 +127,7 @@ Definition take (r : reader) (th : thread) : reader :=
 
 Inductive slot_state := Ready | Idle | Writing | Beyond | Junk.
 
-(* slot_state() of harvest.c; @fits is seq_fits(), which asks the clock. *)
+(* slot_state() of station_scan.c; @fits is seq_fits(), which asks the clock. *)
 Definition state_of (next seq : nat) (fits : bool) : slot_state :=
   let want := seq_of next in
   if seq =? want then Ready

@@ -2,7 +2,7 @@
 /*
  * lanes.pml - lanes, their chunks and the two pools: what was written is read, once.
  *
- * The writers of lane.h and probe.h, the pools of pool.h, the collector of drain.c and lane_reader.c.
+ * The writers of lane_slow.h and probe.h, the pools of pool.h, the collector of lane_scan.c and lane_reader.c.
  * docs/proof.md has the table from each step to its function.
  *
  * Two threads make events, 1 .. EVENTS0 and 1 .. EVENTS1 or fewer, and end; thread 0 does

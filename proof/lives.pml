@@ -2,8 +2,8 @@
 /*
  * lives.pml - a life is read whole, or not at all: (M).
  *
- * ctp_life_begin(), the events of a coroutine and ctp_life_end() of lane.h, life_free()
- * and life_read() of lives.c, on the memory of Memory.v: per location a history of
+ * ctp_life_begin(), the events of a coroutine and ctp_life_end() of lane_slow.h, life_free()
+ * and life_read() of coroutine_table.c, on the memory of Memory.v: per location a history of
  * messages, per thread what it must see at least (its view), per message the view that it
  * passes on.  docs/proof.md has the table from each step to its function.
  *

@@ -1,4 +1,4 @@
-# embed.cmake - cmake -DOUT=file.c -DHEADER=a/b.h -DPREFIX=page -DFILES=a;b -P embed.cmake: files as arrays of bytes.
+# embed.cmake - cmake -DOUT=container_file.c -DHEADER=a/b.h -DPREFIX=page -DFILES=a;b -P embed.cmake: files as arrays of bytes.
 #
 # With PREFIX template, template/ppt.h.in becomes template_ppt_h[] and template_ppt_h_size.
 set(text "/* Made by embed.cmake. */\n#include \"${HEADER}\"\n")

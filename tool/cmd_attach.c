@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/abi.h"
-#include "frames/attach.h"
+#include "frames/spec/frames_abi.h"
+#include "frames/live/attach_session.h"
 #include "frames_show.h"
 
 struct request {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "session.h"
+#include "run_collector.h"
 
 static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
 

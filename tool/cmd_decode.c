@@ -6,7 +6,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/decode.h"
+#include "frames/file/decode.h"
 
 enum { O_FORMAT, O_FRAME, O_JSON, O_CRLF, O_LF, O_EXACT, O_QUIET };
 

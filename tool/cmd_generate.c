@@ -18,10 +18,10 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/abi.h"
-#include "frames/emit.h"
-#include "frames/layout.h"
-#include "frames/spec.h"
+#include "frames/spec/frames_abi.h"
+#include "frames/spec/emit.h"
+#include "frames/spec/frame_layout.h"
+#include "frames/spec/spec.h"
 #include "frames_show.h"
 
 /* The command line. */

@@ -3,8 +3,9 @@
  * cmd_mem_cc.c - corotracer mem cc, mem c++: a compiler wrapper that builds traced programs.
  *
  * All arguments are passed to the compiler unchanged, so that the command can be used as CC and
- * CXX; the wrapper's own options come from the environment, or come first. src/memory/wrap.c
- * decides what to run; this file finds the compiler and the libraries, and runs the commands.
+ * CXX; the wrapper's own options come from the environment, or come first.
+ * src/memory/compiler/compiler_command.c decides what to run; this file finds the compiler and the
+ * libraries, and runs the commands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 #include "base/text.h"
 #include "mem.h"
-#include "memory/wrap.h"
+#include "memory/compiler/compiler_command.h"
 
 struct request {
 	const struct command *cmd;

@@ -6,7 +6,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/check.h"
+#include "memory/stat/mem_check.h"
 
 enum { O_STRUCTURE, O_JSON, O_QUIET };
 

@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/writer.h"
+#include "memory/format/mem_writer.h"
 
 enum { O_OUTPUT, O_FORMAT, O_LEVEL, O_QUIET };
 

@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/select.h"
+#include "memory/format/record_filter.h"
 
 enum { O_THREAD, O_KIND, O_RANGE, O_TYPE, O_ATOMIC, O_SKIP, O_COUNT, O_CSV, O_EXACT, O_JSON };
 

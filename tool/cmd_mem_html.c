@@ -8,7 +8,7 @@
 #include "base/output_file.h"
 #include "mem.h"
 #include "mem_machine.h"
-#include "memory/page/page.h"
+#include "memory/page/mem_page.h"
 #include "memory/sim/replay.h"
 
 enum { O_OUTPUT, O_TITLE, O_TOP, O_CACHE, O_CONFIG, O_HOST, O_CORES, O_JSON };

@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/recover.h"
+#include "memory/collect/mem_recover.h"
 
 static const struct opt options[] = {
 	{ 0, "json", NULL, "the result as one JSON object" },

@@ -11,7 +11,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "mem.h"
-#include "memory/collect.h"
+#include "memory/collect/mem_collector.h"
 
 #define DEFAULT_OUTPUT "memory.trace"
 

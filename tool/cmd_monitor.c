@@ -13,16 +13,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/fmt.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/abi.h"
-#include "frames/attach.h"
-#include "frames/rows.h"
-#include "frames/shares.h"
-#include "frames/spread.h"
+#include "frames/spec/frames_abi.h"
+#include "frames/live/attach_session.h"
+#include "frames/file/frame_columns.h"
+#include "frames/file/slot_shares.h"
+#include "frames/file/percentiles.h"
 
 struct request {
 	struct attach_config config;

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/live.h"
-#include "frames/recfile.h"
+#include "frames/live/live_buffer.h"
+#include "frames/file/recording_reader.h"
 #include "frames_show.h"
 
 enum { O_PID, O_FILE, O_BUFFER, O_LIST, O_DESCRIBE, O_TAGS, O_JSON };

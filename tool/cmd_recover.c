@@ -12,7 +12,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "ctp/find.h"
+#include "collect/region_list.h"
 #include "recover.h"
 
 struct request {

@@ -2,7 +2,7 @@
 /* cmd_run.c - corotracer run: launch a program and collect from it until it ends. */
 #include <stdio.h>
 
-#include "session.h"
+#include "run_collector.h"
 
 static const struct opt opts[] = {
 	SESSION_OPTS, SESSION_SERVE, SESSION_WAIT_ALL, SESSION_CHECK, { 0, NULL, NULL, NULL }

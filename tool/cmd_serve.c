@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "serving.h"
+#include "run_server.h"
 
 enum { O_PORT, O_BIND, O_OPEN, O_QUIET, O_JSON };
 static const struct opt options[] = {

@@ -11,8 +11,8 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "ctp/control.h"
-#include "ctp/running.h"
+#include "collect/control_socket.h"
+#include "collect/collector_client.h"
 #include "running_list.h"
 
 struct request {

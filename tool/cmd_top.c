@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctp/running.h"
+#include "collect/collector_client.h"
 #include "running_list.h"
-#include "session.h"
+#include "run_collector.h"
 #include "top_print.h"
 #include "top_target.h"
-#include "view/top.h"
+#include "top/top.h"
 
 #define PRINTED_LINES 20u
 

@@ -12,8 +12,8 @@
 #include "base/json_writer.h"
 #include "cmd.h"
 #include "export/sink.h"
-#include "view/server.h"
-#include "view/top.h"
+#include "serve/server.h"
+#include "top/top.h"
 #include "view/view.h"
 
 static const struct opt opts[] = {

@@ -7,7 +7,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "export_job.h"
-#include "frames/decode.h"
+#include "frames/file/decode.h"
 
 #define FORMATS "csv, jsonl, sqlite, perfetto and chrome"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cmd.h"
-#include "frames/live.h"
+#include "frames/live/live_buffer.h"
 
 /* ---- one description ----------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/json_writer.h"
-#include "frames/desc.h"
+#include "frames/spec/layout_json.h"
 
 /* Print every buffer of a process on stdout; returns the exit status. */
 int show_buffers(const char *command, pid_t pid, bool json);

@@ -12,7 +12,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "read_trace.h"
+#include "trace_foreach.h"
 #include "view/html.h"
 
 /* Limit for the size of a page. */

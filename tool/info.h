@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 #include "trace/summary.h"
 
 /* Everything known about the trace. */

@@ -17,7 +17,7 @@
 
 #include "html_job.h"
 #include "report_job.h"
-#include "session.h"
+#include "run_collector.h"
 
 /* The flags for tracing, and the options of `run` that they stand for. */
 static const struct {

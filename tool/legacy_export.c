@@ -12,7 +12,7 @@
 
 #include "export_job.h"
 #include "legacy.h"
-#include "session.h"
+#include "run_collector.h"
 
 enum { NOWHERE, PORT, OUT, CMD, TEXT };
 

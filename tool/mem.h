@@ -9,7 +9,7 @@
 #define TOOL_MEM_H
 
 #include "cmd.h"
-#include "memory/reader.h"
+#include "memory/format/mem_reader.h"
 
 extern const struct command command_mem_run;
 extern const struct command command_mem_cc;

@@ -3,7 +3,7 @@
 #ifndef TOOL_MEM_LAYOUT_H
 #define TOOL_MEM_LAYOUT_H
 
-#include "memory/layout/study.h"
+#include "memory/layout/advise.h"
 
 struct mem_layout_result {
 	const char *path;

@@ -4,8 +4,8 @@
 #define TOOL_MEM_SIM_H
 
 #include "base/json_writer.h"
-#include "memory/blame.h"
-#include "memory/facts.h"
+#include "memory/blame/blame.h"
+#include "memory/format/mem_facts.h"
 #include "memory/sim/config.h"
 #include "memory/sim/replay.h"
 

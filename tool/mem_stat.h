@@ -3,7 +3,7 @@
 #ifndef TOOL_MEM_STAT_H
 #define TOOL_MEM_STAT_H
 
-#include "memory/stat.h"
+#include "memory/stat/access_stat.h"
 
 #define MEM_STAT_TOP_MAX 1000
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ctp/recover.h"
+#include "collect/region_inspect.h"
 
 /* Default limits of the text output. */
 #define RECOVER_COROUTINES 20u

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/text.h"
 
 /* "1,234"; a few results may be in use at a time. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/modules.h"
+#include "analyze/module_table.h"
 #include "analyze/report.h"
 #include "base/output_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd.h"
-#include "read_trace.h"
+#include "trace_foreach.h"
 
 /* ---- the gate ------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"

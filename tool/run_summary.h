@@ -3,8 +3,8 @@
 #ifndef TOOL_RUN_SUMMARY_H
 #define TOOL_RUN_SUMMARY_H
 
-#include "ctp/snapshot.h"
-#include "session.h"
+#include "collect/snapshot.h"
+#include "run_collector.h"
 
 void run_summary_text(const struct session *s, const struct collector_result *r);
 void run_summary_json(const struct session *s, const struct collector_result *r, int status);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "ctp/running.h"
+#include "collect/collector_client.h"
 
 /* A table, one line per collector. */
 void running_print(FILE *out, const struct all_running *all);

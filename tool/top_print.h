@@ -3,7 +3,7 @@
 #ifndef TOOL_TOP_PRINT_H
 #define TOOL_TOP_PRINT_H
 
-#include "view/top_rows.h"
+#include "top/top_rows.h"
 
 /* Print at most @limit coroutines. 0, or a negative errno of the output. */
 int top_print_json(const struct top_source *s, const struct top_picture *p,

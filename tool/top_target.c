@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/io.h"
-#include "ctp/find.h"
-#include "session.h"
+#include "collect/region_list.h"
+#include "run_collector.h"
 
 /* Time for the program to end after SIGTERM; then it is killed. */
 #define PATIENCE_NS (5 * NS_PER_SEC)

@@ -30,7 +30,7 @@
 #define COROTRACER_ATTACH_H
 
 #include <corotracer/clock.h>
-#include <corotracer/lane.h>
+#include <corotracer/lane_slow.h>
 #include <corotracer/probe.h>
 
 #include <errno.h>

@@ -16,7 +16,7 @@
  * events to `homeless` and `homeless_marks`, which every collector reads; coroutines to `later`,
  * which decreases when one of them is traced after all.
  *
- * Included by lane.h.
+ * Included by lane_slow.h.
  */
 #ifndef COROTRACER_LATER_H
 #define COROTRACER_LATER_H

@@ -17,7 +17,7 @@
  *   counter read, a dozen stores into cache lines that no other thread writes and four
  *   predicted branches; no fence, no system call, and no event is lost while there is
  *   memory.  Under any other collector an event goes into a slot of the coroutine's
- *   station.  Rare cases are out of line, in attach.h and lane.h.
+ *   station.  Rare cases are out of line, in attach.h and lane_slow.h.
  *
  * Time
  *   A record carries the raw cycle counter; the collector converts it to a time.  A slot
@@ -97,7 +97,7 @@ struct ctp_session {
 	uint64_t busy_ns;                  /* start of the attach */
 	uint64_t untraced, untraced_marks; /* lost events, not yet added to the region */
 	uint64_t later;                    /* new coroutines, not yet added to the region */
-	struct ctp_spare *spares;          /* lanes of threads that have ended: see lane.h */
+	struct ctp_spare *spares;          /* lanes of threads that have ended: see lane_slow.h */
 	uint32_t nr_spares;
 };
 

@@ -19,7 +19,7 @@
 #include "analyze/reorder.h"
 #include "analyze/sites.h"
 #include "symbols/symbols.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 #include "trace/summary.h"
 
 /*

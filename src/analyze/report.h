@@ -13,7 +13,7 @@
 #include "analyze/analysis.h"
 #include "analyze/suppress.h"
 #include "symbols/symbols.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 struct report {
 	const char *trace; /* path of the trace */

@@ -5,7 +5,7 @@
 
 #include "base/strtab.h"
 #include "base/u64map.h"
-#include "trace/site.h"
+#include "trace/trace_site.h"
 
 struct sites {
 	struct u64map numbers; /* id to 1 + index */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/text.h"
 
 void progress_start(struct progress *p, const char *what, uint64_t total)

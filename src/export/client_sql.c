@@ -18,7 +18,7 @@
 #include "export/copy_rows.h"
 #include "export/row_spool.h"
 #include "export/inserts.h"
-#include "export/rows.h"
+#include "export/detail_rows.h"
 
 struct client_state {
 	struct client client;

@@ -12,7 +12,7 @@
 
 #include "base/fmt.h"
 #include "base/output_file.h"
-#include "export/rows.h"
+#include "export/detail_rows.h"
 #include "export/sink.h"
 
 struct csv_state {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/progress.h"
 #include "export/watch.h"
 

@@ -9,7 +9,7 @@
 #define EXPORT_EXPORT_H
 
 #include "export/sink.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 struct export_result {
 	char *output;        /* the file; NULL: the sink writes no file */

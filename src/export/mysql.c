@@ -17,7 +17,7 @@
 #include "export/handoff.h"
 #include "export/inserts.h"
 #include "export/mysql_server.h"
-#include "export/rows.h"
+#include "export/detail_rows.h"
 #include "export/sink.h"
 
 struct mysql_state {

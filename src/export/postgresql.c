@@ -13,7 +13,7 @@
 #include "export/copy_rows.h"
 #include "export/libpq_loader.h"
 #include "export/row_spool.h"
-#include "export/rows.h"
+#include "export/detail_rows.h"
 #include "export/sink.h"
 
 #define SEND_AT ((size_t)128 * 1024)

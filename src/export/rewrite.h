@@ -12,7 +12,7 @@
 
 #include "base/u64map.h"
 #include "export/sink.h"
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 /* Lanes in use at a time: each has a buffer. */
 #define REWRITE_LANES 256

@@ -6,7 +6,7 @@
  * declare it below, and add it to sinks[] in sinks.c and the file to CMakeLists.txt.
  *
  * The driver (export.h) reads the trace once and passes the items in the order of
- * trace/reader.h.  The output of a sink is not visible before commit(): a file gets its name
+ * trace/trace_reader.h.  The output of a sink is not visible before commit(): a file gets its name
  * there (base/output_file.h), a database commits its transaction.
  *
  *	open()    once; on failure it leaves nothing behind, and nothing else is called
@@ -23,7 +23,7 @@
 
 #include "base/err.h"
 #include "trace/item.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 /* Options of the user.  NULL, 0 and false: not given. */
 struct export_options {

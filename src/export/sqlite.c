@@ -16,7 +16,7 @@
 #include "base/sqlite_code.h"
 #include "export/client.h"
 #include "export/event_table.h"
-#include "export/rows.h"
+#include "export/detail_rows.h"
 #include "export/sink.h"
 
 struct sqlite_state {

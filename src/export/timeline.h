@@ -286,13 +286,13 @@ struct timeline_damage {
 	uint64_t lines, packets;
 };
 
-/* Returns 0 or -ENOMEM.  The items come in the order of trace/reader.h. */
+/* Returns 0 or -ENOMEM.  The items come in the order of trace/trace_reader.h. */
 int timeline_add(struct timeline *tl, const struct trace_item *item);
 
 /* After the last item.  @damage may be NULL. */
 int timeline_finish(struct timeline *tl, const struct timeline_damage *damage);
 
-/* "file.c:12 function"; NULL: not reported. */
+/* "container_file.c:12 function"; NULL: not reported. */
 const char *timeline_site(const struct timeline *tl, uint32_t site);
 
 void timeline_release(struct timeline *tl);

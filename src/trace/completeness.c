@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 /* ---- the verdict --------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "trace/ctf.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 struct ctf_cursor {
 	char name[CTF_NAME_SIZE];

@@ -3,7 +3,7 @@
 #ifndef TRACE_CTF_READER_H
 #define TRACE_CTF_READER_H
 
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 /* @path is the directory. */
 struct trace_reader *ctf_reader_open(const char *path, struct err *err);

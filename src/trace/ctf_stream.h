@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "trace/ctf.h"
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 #define CTF_OPEN_MAX 256
 

@@ -18,7 +18,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/io.h"
 #include "trace/ctf_facts.h"
 #include "trace/ctf_held.h"

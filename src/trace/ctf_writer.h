@@ -3,7 +3,7 @@
 #ifndef TRACE_CTF_WRITER_H
 #define TRACE_CTF_WRITER_H
 
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 struct trace_writer *ctf_writer_open(const struct trace_output *output, struct err *err);
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "trace/event.h"
-#include "trace/site.h"
+#include "trace/trace_site.h"
 
 /* The lane of events that came from stations, not from the lane of a thread. */
 #define TRACE_LANE_STATIONS UINT32_MAX

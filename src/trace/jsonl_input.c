@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "base/io.h"
 
 /*

@@ -3,7 +3,7 @@
 #ifndef TRACE_JSONL_INPUT_H
 #define TRACE_JSONL_INPUT_H
 
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 /* @may_grow: follow the trace while it is being written (reader.h). */
 struct trace_reader *jsonl_input_open(const char *path, bool may_grow, struct err *err);

@@ -3,7 +3,7 @@
 #ifndef TRACE_JSONL_OUTPUT_H
 #define TRACE_JSONL_OUTPUT_H
 
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 struct trace_writer *jsonl_output_open(const struct trace_output *output, struct err *err);
 

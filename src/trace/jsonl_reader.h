@@ -21,7 +21,7 @@
 #define TRACE_JSONL_READER_H
 
 #include "base/err.h"
-#include "base/lines.h"
+#include "base/line_reader.h"
 #include "trace/event.h"
 
 #define JSONL_LINE_MAX      ((size_t)1024 * 1024) /* a line of this length is corrupt */

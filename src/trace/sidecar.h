@@ -35,7 +35,7 @@
 
 #include "base/err.h"
 #include "base/json_writer.h"
-#include "base/lines.h"
+#include "base/line_reader.h"
 #include "trace/item.h"
 
 #define SIDECAR_FORMAT    1

@@ -94,7 +94,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item);
 uint64_t summary_born(const struct trace_summary *s);
 uint64_t summary_ended(const struct trace_summary *s);
 
-/* "file.c:12 function"; NULL: not reported. */
+/* "container_file.c:12 function"; NULL: not reported. */
 const char *summary_place(const struct trace_summary *s, uint32_t site);
 
 /* The same by the number of the source location, as leftovers store it. */

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "view/bundle.h"
-#include "view/thin.h"
+#include "view/slice_budget.h"
 
 /* Reserve for the sentences about omitted data, which are known last. */
 #define META_SLACK 4096

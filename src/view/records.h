@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "analyze/model.h"
-#include "view/spool.h"
+#include "view/slice_store.h"
 
 /* Values of coros.flags (docs/view-format.md). */
 enum record_flag {

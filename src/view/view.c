@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/modules.h"
+#include "analyze/module_table.h"
 #include "view/view_data.h"
 
 /* ---- findings --------------------------------------------------------------- */

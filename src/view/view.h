@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 #include "base/bytes.h"
 
 #define VIEW_COROS_MAX 200000u

@@ -8,11 +8,11 @@
 
 #include "analyze/report.h"
 #include "base/json_writer.h"
-#include "view/columns.h"
-#include "view/lod.h"
+#include "view/column_encoder.h"
+#include "view/mipmap.h"
 #include "view/records.h"
 #include "view/series.h"
-#include "view/spool.h"
+#include "view/slice_store.h"
 #include "view/view.h"
 
 /* Index that all threads beyond LOD_THREADS share. */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/json_writer.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 #include "unit/trace_items.h"
 
 static int fail(const struct err *err)

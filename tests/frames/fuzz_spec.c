@@ -8,7 +8,7 @@
  *
  * Beyond "does not crash": an error has a place in the text; a spec that is accepted has
  * a layout whose JSON parses back to the same JSON; a description that is accepted has the
- * properties that desc.h promises.
+ * properties that layout_json.h promises.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames/desc.h"
-#include "frames/emit.h"
-#include "frames/layout.h"
-#include "frames/spec.h"
+#include "frames/spec/layout_json.h"
+#include "frames/spec/emit.h"
+#include "frames/spec/frame_layout.h"
+#include "frames/spec/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,7 +51,7 @@ static char *json_of(const struct desc *d, enum desc_dialect dialect, size_t *si
 	return copy;
 }
 
-/* The properties that desc.h promises for every description. */
+/* The properties that layout_json.h promises for every description. */
 static void check_promises(const struct desc *d)
 {
 	size_t i, j;

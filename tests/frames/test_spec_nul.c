@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_spec_nul.c - a NUL byte anywhere in a spec is an error that names its place. */
 #include "check.h"
-#include "frames/spec.h"
+#include "frames/spec/spec.h"
 
 static struct spec_error error;
 

@@ -13,7 +13,7 @@
 #include <semaphore.h>
 
 #include "check.h"
-#include "collector.h"
+#include "frames_collector.h"
 
 #define FRAME_SIZE 12u
 #define STRIDE     16u

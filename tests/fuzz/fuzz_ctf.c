@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "trace/ctf.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 #include "trace/summary.h"
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -299,7 +299,7 @@ static void make_places(void)
 	w = open_writer(dir, &fd);
 	trace_put_run(w, &(struct sidecar_run){ .tool = "t", .command = words, .nr_command = 2 });
 	trace_put_lane(w, &(struct trace_lane){ 0, 1, 7 });
-	trace_put_site(w, &(struct trace_site){ 1, 2, 3, "file.c", "function" });
+	trace_put_site(w, &(struct trace_site){ 1, 2, 3, "container_file.c", "function" });
 	put_seed_events(w);
 	trace_put_coroutine(w, &(struct sidecar_coroutine){ .name = "c", .writer = "w" });
 	trace_put_totals(w, &(struct sidecar_totals){ .written = 1 });

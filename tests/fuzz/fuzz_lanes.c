@@ -16,7 +16,7 @@
 #define BED_CHUNKS 6u
 #include "lane_bed.h"
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "ctp/recover.h"
+#include "base/monotonic.h"
+#include "collect/region_inspect.h"
 
 #define STATIONS  4u
 #define LANES     4u

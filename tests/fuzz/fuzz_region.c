@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "ctp/harvest.h"
+#include "base/monotonic.h"
+#include "collect/station_scan.h"
 
 #define STATIONS 8u
 #define SIZE     (sizeof(struct ctp_header) + STATIONS * sizeof(struct ctp_station))

@@ -8,7 +8,7 @@
  * path: streams that never take it would prove nothing.
  */
 #include "check.h"
-#include "plain.h"
+#include "decode_accesses.h"
 
 static uint64_t state = 1;
 

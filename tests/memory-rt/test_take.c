@@ -7,8 +7,8 @@
  * suite.
  */
 #include "check.h"
-#include "feed.h"
-#include "take.h"
+#include "ring_decode.h"
+#include "ring_read.h"
 
 #define CHUNK  4096u
 #define CHUNKS 4u

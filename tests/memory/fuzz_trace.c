@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "memory/check.h"
-#include "memory/stat.h"
-#include "memory/unpack.h"
-#include "memory/writer.h"
+#include "memory/stat/mem_check.h"
+#include "memory/stat/access_stat.h"
+#include "memory/format/block_unpack.h"
+#include "memory/format/mem_writer.h"
 #include "traces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pack.c - packed records are unpacked record for record, and nothing else is. */
 #include "check.h"
-#include "memory/guess.h"
-#include "memory/unpack.h"
+#include "memory/format/site_predictor.h"
+#include "memory/format/block_unpack.h"
 #include "traces.h"
 
 static struct cray_pack pack;

@@ -4,8 +4,8 @@
  * possible.
  */
 #include "check.h"
-#include "memory/raw.h"
-#include "memory/writer.h"
+#include "memory/format/raw.h"
+#include "memory/format/mem_writer.h"
 #include "traces.h"
 
 #define THREADS 5u

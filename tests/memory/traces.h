@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memory/cfile.h"
-#include "memory/reader.h"
+#include "memory/format/container_writer.h"
+#include "memory/format/mem_reader.h"
 #include "pack.h"
 
 static inline uint64_t traces_random(uint64_t *state)

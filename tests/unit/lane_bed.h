@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctp/drain.h"
+#include "collect/lane_scan.h"
 
 #define BED_UNUSED __attribute__((unused))
 

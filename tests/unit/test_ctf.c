@@ -4,8 +4,8 @@
  * arrival, and a reader that returns what is intact of a truncated, corrupt or forged trace.
  */
 #include "trace/ctf.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 
 #include <dirent.h>
 #include <errno.h>

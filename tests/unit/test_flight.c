@@ -5,12 +5,12 @@
  * Random events are recorded, and kept in a plain list as well.  The output must be the end
  * of that list, field by field, except for create events that outlived their segment.
  */
-#include "ctp/flight.h"
+#include "collect/flight_recorder.h"
 
 #include <stdbool.h>
 
 #include "check.h"
-#include "ctp/births.h"
+#include "collect/birth_table.h"
 
 #define NAME_MAX_SIZE 408
 

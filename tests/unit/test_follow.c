@@ -6,8 +6,8 @@
  * The writer is the real one, with the lock that a collector holds; in one test it is another
  * process that writes as fast as it can, so that the files change under the reader.
  */
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

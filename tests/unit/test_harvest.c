@@ -7,9 +7,9 @@
  */
 #include <corotracer/slot.h>
 
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "check.h"
-#include "ctp/harvest.h"
+#include "collect/station_scan.h"
 
 #define STATIONS 4u
 

@@ -12,7 +12,7 @@
 
 #include "base/json_parse.h"
 #include "check.h"
-#include "trace/reader.h"
+#include "trace/trace_reader.h"
 
 static char dir[] = "/tmp/ct_test_XXXXXX", path[64], meta[80];
 

@@ -8,7 +8,7 @@
 #include "cmd.h"
 #include "trace/jsonl_writer.h"
 #include "trace/sidecar.h"
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pace.c - the poll interval: long enough to cost little, short enough to lose little. */
-#include "base/clock.h"
+#include "base/monotonic.h"
 #include "check.h"
-#include "ctp/pace.h"
+#include "collect/poll_interval.h"
 
 static const struct harvest_scan nothing;
 

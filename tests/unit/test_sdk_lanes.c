@@ -317,7 +317,7 @@ static void when_the_table_of_sites_is_full_events_go_on_without(void)
 	lanes_region_open(&region, shape);
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
 	for (uint32_t i = 0; i < 10; i++) {
-		here[i] = (struct corotracer_site){ "file.c", "function", i, 0 };
+		here[i] = (struct corotracer_site){ "container_file.c", "function", i, 0 };
 		corotracer_suspend_at(&co, NULL, &here[i], CTP_REASON_YIELD);
 	}
 	CHECK_EQ(read_lane(0), 11);

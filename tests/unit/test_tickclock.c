@@ -7,7 +7,7 @@
  * some hundred nanoseconds.  The collector polls at its usual intervals; events happen between
  * two polls, and each is converted at the poll that follows it, as the drain does.
  */
-#include "ctp/tickclock.h"
+#include "collect/tickclock.h"
 
 #include <corotracer/probe.h>
 

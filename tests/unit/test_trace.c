@@ -5,8 +5,8 @@
  * A synthetic run with items of all kinds is written through trace_writer and read through
  * trace_reader: every item once, unchanged, in the promised order.
  */
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
 
 #include <dirent.h>
 #include <errno.h>

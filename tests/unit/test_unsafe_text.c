@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "check.h"
-#include "frames/layout.h"
-#include "frames/rows.h"
-#include "frames/spec.h"
+#include "frames/spec/frame_layout.h"
+#include "frames/file/frame_columns.h"
+#include "frames/spec/spec.h"
 
 static void check_shown(const char *text, const char *expected)
 {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/writer.h"
+#include "trace/trace_writer.h"
 #include "unit/trace_items.h"
 
 #define THREADS_MAX 256

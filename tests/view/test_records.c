@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "view/records.h"
-#include "view/spool.h"
+#include "view/slice_store.h"
 
 #define MAX 50u
 

@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "trace_items.h"
-#include "view/lod.h"
+#include "view/mipmap.h"
 #include "view/series.h"
 
 #define NR 3000

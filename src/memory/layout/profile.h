@@ -13,8 +13,8 @@
 #ifndef MEMORY_LAYOUT_PROFILE_H
 #define MEMORY_LAYOUT_PROFILE_H
 
-#include "memory/blame.h"
-#include "memory/layout/pieces.h"
+#include "memory/blame/blame.h"
+#include "memory/layout/members.h"
 
 #define PROFILE_WINDOW    256u
 #define PROFILE_PIECES    64u /* counted separately; later ones count as the last */

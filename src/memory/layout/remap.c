@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lines.h"
+#include "base/line_reader.h"
 
 #define BYTES_MAX (UINT64_C(1) << 30)
 

@@ -13,7 +13,7 @@
 #define MEMORY_LAYOUT_REMAP_H
 
 #include "base/err.h"
-#include "memory/layout/pieces.h"
+#include "memory/layout/members.h"
 
 #define REMAP_TYPES_MAX 256u
 #define REMAP_LINE_MAX  (1u << 20)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "memory/page/page.h"
+#include "memory/page/mem_page.h"
 
 static void put_fields(FILE *out, const struct page *page, const struct blame_shared *s)
 {

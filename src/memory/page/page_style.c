@@ -5,7 +5,7 @@
  * Heat is one hue from light to dark (from dark to light on a dark page), which colour-blind
  * readers can distinguish; every block also has its numbers as text.
  */
-#include "memory/page/page.h"
+#include "memory/page/mem_page.h"
 
 const char page_style[] =
 	":root{--bg:#fff;--fg:#1b1d21;--dim:#5a616b;--line:#d9dde3;--card:#f6f7f9;--bar:#c2571a;"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/page/page.h"
+#include "memory/page/mem_page.h"
 
 #define ROWS_MAX  64u /* lines of a type that are drawn */
 #define HEATS     6u

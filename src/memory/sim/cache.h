@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/u64map.h"
-#include "memory/sim/pool.h"
+#include "memory/sim/line_pool.h"
 #include "memory/sim/sim.h"
 
 #define CACHE_WAYS_MAX  64u

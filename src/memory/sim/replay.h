@@ -9,8 +9,8 @@
 #ifndef MEMORY_SIM_REPLAY_H
 #define MEMORY_SIM_REPLAY_H
 
-#include "memory/reader.h"
-#include "memory/select.h"
+#include "memory/format/mem_reader.h"
+#include "memory/format/record_filter.h"
 #include "memory/sim/sim.h"
 
 /* A thread, by its id in the trace, and the core to run it on. */

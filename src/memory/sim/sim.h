@@ -50,7 +50,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "memory/record.h"
+#include "memory/format/mem_record.h"
 
 #define SIM_LEVELS_MAX 6
 #define SIM_TLBS_MAX   3

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/types/model.h"
+#include "memory/types/type_model.h"
 
 static const struct type unknown = { .kind = TYPE_UNKNOWN, .name = "?" };
 

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "memory/facts.h"
+#include "memory/format/mem_facts.h"
 
 #define TYPES_MAX        (1u << 20)
 #define TYPE_MEMBERS_MAX 4096u

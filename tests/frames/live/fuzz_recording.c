@@ -19,10 +19,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "frames/decode.h"
-#include "frames/recfile.h"
-#include "frames/ring.h"
-#include "frames/rows.h"
+#include "frames/file/decode.h"
+#include "frames/file/recording_reader.h"
+#include "frames/live/frame_ring.h"
+#include "frames/file/frame_columns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

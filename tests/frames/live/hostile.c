@@ -18,7 +18,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "abi.h"
+#include "frames/spec/frames_abi.h"
 #include "ppt-Fixed.h"
 
 extern const char *const __ppt_Fixed_json;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "frames/recfile.h"
+#include "frames/file/recording_reader.h"
 
 #define FIELD(name, offset, size, kind)                                                        \
 	"{\"_lName\":\"" name "\",\"_lOffset\":" #offset ",\"_lSize\":" #size                  \

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "frames/fence.h"
-#include "frames/ring.h"
+#include "frames/live/fence.h"
+#include "frames/live/frame_ring.h"
 
 #define SIZE   40u
 #define STRIDE 48u

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "frames/shares.h"
-#include "frames/spread.h"
+#include "frames/file/slot_shares.h"
+#include "frames/file/percentiles.h"
 
 #define NR 200000
 

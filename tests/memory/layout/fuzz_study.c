@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "memory/layout/study.h"
-#include "memory/page/page.h"
+#include "memory/layout/advise.h"
+#include "memory/page/mem_page.h"
 #include "memory/sim/replay.h"
-#include "memory/writer.h"
+#include "memory/format/mem_writer.h"
 
 struct leafy {
 	char a;

@@ -15,7 +15,7 @@
 #include "base/u64map.h"
 #include "check.h"
 #include "memory/layout/remap.h"
-#include "memory/layout/rerun.h"
+#include "memory/layout/replay_layout.h"
 
 struct sample {
 	char a;

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "memory/layout/pieces.h"
-#include "memory/types/places.h"
+#include "memory/layout/members.h"
+#include "memory/types/address_owner.h"
 #include "memory/types/types.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crc32c.h - the checksum of the container (Castagnoli), eight bytes at a time.
+ *
+ *	struct cray_crc t;
+ *
+ *	cray_crc_init(&t);
+ *	crc = cray_crc32c(&t, 0, data, size);
+ *	crc = cray_crc32c(&t, crc, more, more_size);
+ *
+ * The caller owns the table: no constructor, no lock, no libc.
+ */
+#ifndef RUNTIME_MEMORY_CRC32C_H
+#define RUNTIME_MEMORY_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cray_crc {
+	uint32_t t[8][256];
+};
+
+static inline void cray_crc_init(struct cray_crc *c)
+{
+	uint32_t i, j, k;
+
+	for (i = 0; i < 256; i++) {
+		uint32_t r = i;
+
+		for (j = 0; j < 8; j++)
+			r = r >> 1 ^ (UINT32_C(0x82F63B78) & (0u - (r & 1)));
+		c->t[0][i] = r;
+	}
+	for (k = 1; k < 8; k++) {
+		for (i = 0; i < 256; i++)
+			c->t[k][i] = c->t[k - 1][i] >> 8 ^ c->t[0][c->t[k - 1][i] & 0xff];
+	}
+}
+
+/* Extend @crc, the checksum of the preceding bytes (0: none), by @data. */
+static inline uint32_t cray_crc32c(const struct cray_crc *c, uint32_t crc, const void *data,
+				   size_t size)
+{
+	const unsigned char *p = (const unsigned char *)data;
+	uint64_t w;
+
+	crc = ~crc;
+	for (; size >= 8; size -= 8, p += 8) {
+		__builtin_memcpy(&w, p, 8);
+		w ^= crc;
+		crc = c->t[7][w & 0xff] ^ c->t[6][w >> 8 & 0xff] ^ c->t[5][w >> 16 & 0xff] ^
+		      c->t[4][w >> 24 & 0xff] ^ c->t[3][w >> 32 & 0xff] ^ c->t[2][w >> 40 & 0xff] ^
+		      c->t[1][w >> 48 & 0xff] ^ c->t[0][w >> 56];
+	}
+	for (; size > 0; size--)
+		crc = crc >> 8 ^ c->t[0][(crc ^ *p++) & 0xff];
+	return ~crc;
+}
+
+#endif

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inprocess_writer.c - the consumer of a program that runs without a collector: a background
+ * thread.
+ *
+ * The thread sleeps until a ring holds enough chunks for a block, then takes, packs and writes
+ * them (ring_read.h, ring_decode.h, container_file.h).  It does not call the allocator and blocks
+ * all signals, so the only effect on the program is one more thread.
+ *
+ * The region is a file on tmpfs whose name derives from the trace file, so that `corotracer mem
+ * recover TRACE` finds what a killed program had not yet written.  The file is removed when the
+ * trace is complete.
+ */
+#include "inprocess_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "corotracer/version.h"
+#include "ring_decode.h"
+#include "container_file.h"
+#include "pack_worker.h"
+#include "trace_session.h"
+#include "sys.h"
+
+#define BATCH   16u                 /* chunks per block */
+#define LOOK_MS 100u                /* sleep at most this long without a wakeup */
+#define STALE   UINT64_C(500000000) /* ns: take a ring after this time, even if little is in it */
+
+/* The consumer's state for one slot. */
+struct source {
+	struct crw_cursor cursor;
+	struct crw_feed feed;
+	struct cray_thread thread;
+	uint64_t seq;      /* sequence number of the next block */
+	uint64_t serial;   /* of the process that owns the slot; 0: no owner seen yet */
+	uint64_t id;       /* number of the thread in that process */
+	uint64_t taken_ns; /* last take, or last check that the thread exists */
+	uint64_t told;     /* corrupt units and ranges already reported as lost */
+};
+
+enum { NOTHING, CHECKPOINT, FINISH };
+
+struct consumer {
+	struct crt_file *file;
+	struct cray_pack *pack;
+	struct crt_maker *maker;
+	struct source *sources;
+	uint32_t nr_sources;
+	uint32_t high;        /* one past the highest slot seen in use */
+	uint32_t next_thread; /* next thread number in the file */
+	uint32_t request;     /* [threads] CHECKPOINT or FINISH while a thread waits for it */
+	uint32_t served;      /* [threads] futex: number of requests served */
+	uint64_t now_ns;      /* start of the current poll */
+	uint32_t dead;        /* 1: writing failed, nothing more is written */
+};
+static struct consumer the;
+
+/* The consumer and the second thread (pack_worker.h) both call aside(). */
+static uint32_t aside_lock;
+
+static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload, uint32_t size)
+{
+	(void)context;
+	/* (L) pairs with the release below. */
+	while (__atomic_exchange_n(&aside_lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+	if (code == CRW_FACT)
+		crt_file_fact(the.file, (uint16_t)w0, payload, size);
+	else
+		crt_file_module(the.file, payload, size);
+	/* (L) pairs with the acquire above. */
+	__atomic_store_n(&aside_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void say_error(const char *what, int error)
+{
+	crt_say(what, ": ", strerror(error), "; the program goes on without tracing", NULL);
+}
+
+/* Stop tracing after a write error: complete the file and switch recording off in the program. */
+static void give_up(void)
+{
+	int error = crt_file_error(the.file);
+
+	if (the.dead)
+		return;
+	the.dead = 1;
+	__atomic_store_n(&crt_session.region.header->closed,
+			 error == EFBIG ? CRW_CLOSED_CAP : CRW_CLOSED_DISK, __ATOMIC_RELAXED);
+	crt_switch(false);
+	if (error == EFBIG)
+		crt_say("the trace has reached its maxsize; the program goes on without tracing",
+			NULL);
+	else
+		say_error("cannot write the trace", error);
+	crt_file_lost(the.file, ~0u, error == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, 0);
+	crt_file_tail(the.file);
+}
+
+/* True while the program's thread sleeps until this ring has room. */
+static bool hurry(const struct crw_slot_view *v)
+{
+	const struct crw_slot *slot = &crt_session.region.slots[v->index];
+
+	return __atomic_load_n(&slot->waiting, __ATOMIC_RELAXED) != 0;
+}
+
+/* Write a finished block.  The caller returns its chunks to the ring only after this. */
+static void store_block(struct source *s, struct crt_maker *maker, uint32_t accesses)
+{
+	if (the.dead)
+		return;
+	if (crt_file_block(the.file, maker, s->seq)) {
+		s->seq++;
+		return;
+	}
+	crt_file_lost(the.file, s->thread.number,
+		      crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, accesses);
+	give_up();
+}
+
+static void write_block(struct source *s, const struct crw_slot_view *v)
+{
+	if (!cray_pack_empty(the.pack) && !the.dead) {
+		crt_maker_make(the.maker, the.pack, hurry(v));
+		store_block(s, the.maker, the.pack->nr_accesses);
+	}
+	crw_publish(&crt_session.region, v->index, &s->cursor);
+}
+
+static void begin_block(struct source *s)
+{
+	cray_pack_init(the.pack);
+	cray_pack_begin(the.pack, s->thread.number, s->feed.order, s->feed.time_ns);
+	cray_pack_weight(the.pack, s->feed.weight_256);
+}
+
+/* Start to follow a thread that claimed this slot. */
+static void meet(struct source *s, const struct crw_slot_view *v)
+{
+	__builtin_memset(s, 0, sizeof(*s));
+	s->serial = v->serial;
+	s->id = v->thread;
+	s->feed.weight_256 = 256;
+	s->feed.aside = aside;
+	s->cursor.hold = 1;
+	s->thread.number = the.next_thread++;
+	s->thread.id = v->tid;
+	s->thread.start_ns = v->start_ns;
+	s->taken_ns = the.now_ns;
+	crt_file_thread(the.file, &s->thread, v->name);
+}
+
+/* Report corrupt chunks, units and ranges as lost; the number of accesses in them is unknown. */
+static void account(struct source *s)
+{
+	uint64_t bad = s->cursor.broken + s->feed.broken + s->feed.ranges;
+
+	if (bad > s->told)
+		crt_file_lost(the.file, s->thread.number, CRAY_GAP_BROKEN, bad - s->told);
+	s->told = bad;
+}
+
+/*
+ * Pack two blocks at a time, on two threads.  False: no progress.  If the first half has a hole,
+ * or holds more than a block, the work on the second half is discarded.
+ */
+static bool drain_two(struct source *s, const struct crw_slot_view *v)
+{
+	struct crt_job mine = { .view = *v, .cursor = s->cursor, .feed = s->feed };
+	struct crt_job theirs = mine;
+	struct crt_maker *maker;
+	const struct crt_job *done;
+	uint64_t start = s->cursor.taken;
+	bool whole;
+
+	theirs.hurry = hurry(v);
+	theirs.thread = s->thread.number;
+	mine.end = s->cursor.taken + CRT_HALF;
+	theirs.cursor.taken = mine.end;
+	theirs.cursor.offset = theirs.cursor.begun = 0;
+	theirs.end = mine.end + CRT_HALF;
+	if (s->feed.piece_left || !crt_second_start(the.file, &theirs))
+		return false;
+	begin_block(s);
+	whole = !crt_job_pack(&mine, the.pack) && mine.cursor.taken == mine.end;
+	s->cursor = mine.cursor;
+	s->feed = mine.feed;
+	write_block(s, v);
+	done = crt_second_join(&maker);
+	if (whole && !done->empty) {
+		uint64_t full = mine.feed.told_full - theirs.feed.told_full;
+		uint64_t sampled = mine.feed.told_sampled - theirs.feed.told_sampled;
+		uint64_t filtered = mine.feed.told_filtered - theirs.feed.told_filtered;
+		uint64_t broken = mine.feed.broken - theirs.feed.broken;
+		uint64_t ranges = mine.feed.ranges - theirs.feed.ranges;
+
+		store_block(s, maker, done->nr_accesses);
+		s->cursor = done->cursor;
+		s->cursor.holes += mine.cursor.holes - theirs.cursor.holes;
+		s->cursor.broken += mine.cursor.broken - theirs.cursor.broken;
+		s->feed = done->feed;
+		s->feed.told_full += full;
+		s->feed.told_sampled += sampled;
+		s->feed.told_filtered += filtered;
+		s->feed.broken += broken;
+		s->feed.ranges += ranges;
+		crw_publish(&crt_session.region, v->index, &s->cursor);
+	}
+	return s->cursor.taken != start;
+}
+
+static uint64_t ready(const struct source *s, uint32_t index)
+{
+	const struct crw_slot *slot = &crt_session.region.slots[index];
+
+	return __atomic_load_n(&slot->sealed, __ATOMIC_RELAXED) - s->cursor.taken;
+}
+
+/* Take everything that is in a slot's ring now; true if there was something. */
+static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
+{
+	const struct crw_region *r = &crt_session.region;
+	uint32_t most = CRT_HALF; /* bounded: other rings wait, and drain_two() may be faster */
+	struct crw_taken run;
+	bool any = false;
+
+	while (r->nr_chunks > 2u * CRT_HALF && ready(s, v->index) >= 2u * CRT_HALF && !the.dead &&
+	       drain_two(s, v))
+		any = true;
+	begin_block(s);
+	while ((most || gone) && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
+		uint32_t used;
+
+		if (run.new_chunk && !crt_block_has_room(the.pack)) {
+			write_block(s, v);
+			begin_block(s);
+		}
+		used = crw_feed(&s->feed, the.pack, &run);
+		any = true;
+		most -= most ? run.new_chunk : 0;
+		crw_give_back(r, v, &s->cursor, used);
+		if (used < run.nr || s->feed.piece_left) {
+			write_block(s, v);
+			begin_block(s);
+		}
+	}
+	while (s->feed.piece_left) { /* a long range may still be incomplete */
+		run.nr = 0;
+		run.new_chunk = 0;
+		crw_feed(&s->feed, the.pack, &run);
+		write_block(s, v);
+		begin_block(s);
+	}
+	write_block(s, v);
+	account(s);
+	return any;
+}
+
+/* Report accesses that a thread lost or left out and that no gap unit covers. */
+static void untold(struct source *s, uint32_t index)
+{
+	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
+	struct crw_slot_view last;
+	uint32_t i;
+
+	crw_slot_look(&crt_session.region, index, &last);
+	for (i = 0; i < 3; i++) {
+		uint64_t count = crw_untold(&s->feed, &last, causes[i]);
+
+		if (count)
+			crt_file_lost(the.file, s->thread.number, causes[i], count);
+	}
+}
+
+/* The thread has ended and its ring is empty: write its end and free the slot. */
+static void part(struct source *s, const struct crw_slot_view *v)
+{
+	untold(s, v->index);
+	s->thread.end_ns = v->end_ns;
+	crt_file_thread(the.file, &s->thread, v->name);
+	s->serial = 0;
+	crw_slot_free(&crt_session.region, v->index);
+}
+
+static bool worth_it(struct source *s, const struct crw_slot_view *v)
+{
+	uint64_t nr = ready(s, v->index);
+	uint32_t batch = crt_session.region.nr_chunks / 2;
+
+	return nr >= (batch < BATCH ? batch : BATCH) || (nr && the.now_ns - s->taken_ns > STALE);
+}
+
+/* Poll one slot.  True: something was taken. */
+static bool serve(uint32_t i, bool all)
+{
+	struct crw_slot_view v;
+	struct source *s = &the.sources[i];
+	bool gone, old, any;
+
+	crw_slot_look(&crt_session.region, i, &v);
+	if (v.state != CRW_LIVE && v.state != CRW_ENDED)
+		return false;
+	if (i >= the.high)
+		the.high = i + 1;
+	if (s->serial != v.serial || s->id != v.thread)
+		meet(s, &v);
+	old = the.now_ns - s->taken_ns > STALE;
+	gone = v.state == CRW_ENDED || (old && !crt_thread_lives(v.tid));
+	if (!gone && !all && !worth_it(s, &v)) {
+		s->taken_ns = old ? the.now_ns : s->taken_ns;
+		return false;
+	}
+	s->taken_ns = the.now_ns;
+	any = drain(s, &v, gone || all);
+	if (gone && !all)
+		part(s, &v);
+	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
+		untold(s, i);
+	return any;
+}
+
+static bool serve_all(bool all)
+{
+	uint32_t i;
+	bool any = false;
+
+	the.now_ns = crt_now();
+	for (i = 0; i < crt_session.region.nr_slots && i < the.high + 64; i++)
+		any |= serve(i, all);
+	return any;
+}
+
+/*
+ * Make the stores of running threads into their open chunks visible here, as if the chunks were
+ * sealed.
+ */
+static void settle(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (A) pairs with the stores of the threads */
+}
+
+static void answer(uint32_t request)
+{
+	uint64_t refused;
+
+	settle();
+	serve_all(true);
+	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
+				  __ATOMIC_RELAXED);
+	if (request == FINISH && refused)
+		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
+	if (!the.dead && !crt_file_tail(the.file))
+		say_error("cannot complete the trace", crt_file_error(the.file));
+	/* Everything is in the file: nothing to recover, even if a following exec fails. */
+	if (crt_session.live_path[0])
+		unlink(crt_session.live_path);
+	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
+	/* (J) pairs with the acquire in ask(): the file is complete. */
+	__atomic_fetch_add(&the.served, 1, __ATOMIC_RELEASE);
+	crt_futex_wake(&the.served);
+}
+
+/* Sleep until a thread rings the bell, at most LOOK_MS. */
+static void doze(void)
+{
+	struct crw_header *h = crt_session.region.header;
+	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
+	/*
+	 * (C) pairs with the fence of the threads, between the store of `sealed` and the load of
+	 * `asleep`.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!serve_all(false) && !__atomic_load_n(&the.request, __ATOMIC_RELAXED))
+		crt_futex_wait(&h->bell, bell, LOOK_MS);
+	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
+}
+
+static void *consume(void *unused)
+{
+	uint32_t request;
+
+	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
+	for (;;) {
+		/* (J) pairs with the release in ask(): what that thread recorded is visible. */
+		request = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
+		if (request)
+			answer(request);
+		if (request == FINISH)
+			return unused;
+		if (!serve_all(false))
+			doze();
+	}
+}
+
+static void ask(uint32_t what)
+{
+	uint32_t served = __atomic_load_n(&the.served, __ATOMIC_RELAXED), none = NOTHING;
+
+	if (!the.file)
+		return;
+	/* (J) pairs with the acquire in consume(). */
+	while (!__atomic_compare_exchange_n(&the.request, &none, what, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {
+		/*
+		 * Another thread has a request pending.  If it is FINISH, it covers this one as
+		 * well.
+		 */
+		if (none == FINISH)
+			break;
+		crt_futex_wait(&the.served, served, LOOK_MS);
+		served = __atomic_load_n(&the.served, __ATOMIC_RELAXED);
+		none = NOTHING;
+	}
+	crt_ring_bell();
+	/* (J) pairs with the release in answer(). */
+	while (__atomic_load_n(&the.served, __ATOMIC_ACQUIRE) == served)
+		crt_futex_wait(&the.served, served, LOOK_MS);
+}
+
+void crt_alone_checkpoint(void)
+{
+	struct crt_mask mask = crt_signals_off();
+
+	ask(CHECKPOINT);
+	crt_signals_back(mask);
+}
+
+void crt_alone_finish(void)
+{
+	struct crt_mask mask = crt_signals_off();
+
+	crt_thread_end();
+	crt_end(NULL);
+	ask(FINISH);
+	crt_signals_back(mask);
+}
+
+void crt_alone_forget(void)
+{
+	/* The state belongs to the parent; close only this process's copy of its descriptor. */
+	if (the.file)
+		close(crt_file_fd(the.file));
+	__builtin_memset(&the, 0, sizeof(the));
+	crt_second_forget();
+	aside_lock = 0;
+	munmap(crt_session.region.base, crt_session.region.size);
+	crt_session.region.base = NULL;
+}
+
+/* Create the region's file; its name derives from the trace file. */
+static int live_file(int trace)
+{
+	struct crt_session *s = &crt_session;
+	struct crt_text t;
+	struct stat st;
+	int fd = -1;
+
+	s->live_path[0] = '\0';
+	if (fstat(trace, &st) == 0 && S_ISREG(st.st_mode)) {
+		crt_text_init(&t, s->live_path, sizeof(s->live_path));
+		crt_text_add(&t, "/dev/shm/cacheray-");
+		crt_text_number(&t, getuid());
+		crt_text_add(&t, "-");
+		crt_text_hex(&t, st.st_dev);
+		crt_text_add(&t, "-");
+		crt_text_hex(&t, st.st_ino);
+		unlink(s->live_path); /* left by an earlier run into the same trace file */
+		fd = open(s->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	}
+	if (fd < 0) {
+		s->live_path[0] = '\0';
+		fd = (int)syscall(SYS_memfd_create, "cacheray", 1 /* MFD_CLOEXEC */);
+	}
+	return fd;
+}
+
+static bool make_region(void)
+{
+	struct crt_session *s = &crt_session;
+	struct crw_geometry g = { .nr_processes = 1,
+				  .nr_slots = CRW_NR_SLOTS,
+				  .nr_chunks = CRW_CHUNKS_MIN,
+				  .chunk_size = CRW_CHUNK_SIZE,
+				  .on_full = s->options.drop ? CRW_DROP : CRW_BLOCK,
+				  .start_ns = crt_now() };
+	uint64_t size;
+	void *memory = NULL;
+	int fd = live_file(crt_file_fd(the.file));
+
+	while (g.nr_chunks < CRW_CHUNKS_MAX &&
+	       (uint64_t)g.nr_chunks * 2 * (g.chunk_size / 2) <= s->options.buffer)
+		g.nr_chunks *= 2;
+	size = crw_region_size(&g);
+	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+		memory = crt_map_region(fd, size);
+	if (fd >= 0)
+		close(fd);
+	if (!memory)
+		return false;
+	crw_region_init(memory, &g);
+	return crw_region_open(memory, size, &s->region) == NULL;
+}
+
+/* Open the trace file.  Never reuse a file that this process wrote before it called exec. */
+static bool open_file(bool child)
+{
+	struct crt_session *s = &crt_session;
+	char path[CRT_PATH_MAX + 64];
+	struct crt_text t;
+	uint32_t i;
+	size_t n;
+
+	if (!crt_options_path(&s->options, crt_pid(), child, path, sizeof(path) - 16)) {
+		crt_say("the name of the trace is too long; not tracing", NULL);
+		return false;
+	}
+	n = crt_length(path);
+	for (i = 1; i < 1000 && crt_file_is_ours(path); i++) {
+		crt_text_init(&t, path + n, sizeof(path) - n);
+		crt_text_add(&t, ".");
+		crt_text_number(&t, i);
+	}
+	the.file = crt_file_open(path, s->options.level, s->options.max_size, s->options.ring_size,
+				 crt_now());
+	if (!the.file)
+		crt_say("cannot open the trace '", path, "': ", strerror(errno), "; not tracing",
+			NULL);
+	return the.file != NULL;
+}
+
+static void tell_file(void)
+{
+	static const char writer[] = "libcacheray " COROTRACER_VERSION;
+	const char *options = getenv("CACHERAY_OPTIONS");
+	uint64_t pid = crt_pid();
+
+	crt_file_fact(the.file, CRAY_FACT_PID, &pid, sizeof(pid)); /* first: see container_file.c */
+	crt_file_fact(the.file, CRAY_FACT_WRITER, writer, sizeof(writer) - 1);
+	if (options)
+		crt_file_fact(the.file, CRAY_FACT_OPTIONS, options, crt_length(options));
+}
+
+bool crt_alone_begin(bool child)
+{
+	struct crt_session *s = &crt_session;
+
+	if (!open_file(child))
+		return false;
+	tell_file();
+	s->drop = s->options.drop;
+	the.pack = crt_memory(sizeof(*the.pack));
+	the.maker = crt_maker_new(the.file);
+	the.nr_sources = CRW_NR_SLOTS;
+	the.sources = crt_memory(the.nr_sources * sizeof(*the.sources));
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	if (!the.pack || !the.maker || !the.sources || !make_region() ||
+	    !crt_start_thread(consume)) {
+		crt_say("no memory or no thread for tracing; not tracing", NULL);
+		s->region.base = NULL;
+		crt_file_close(the.file);
+		the.file = NULL;
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* collector.c - the main loop (poll, write, wait, sleep) and the end of a run. */
+#include "collect/collector.h"
+
+#include <corotracer/atomic.h>
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "collect/wake_socket.h"
+#include "collect/lane_output.h"
+#include "collect/lane_memory.h"
+#include "process/launch.h"
+#include "collect/poll_interval.h"
+#include "collect/trace_output.h"
+#include "collect/region.h"
+#include "process/signals.h"
+#include "collect/snapshot.h"
+#include "collect/tickclock.h"
+#include "process/map_guard.h"
+#include "collect/timebase.h"
+
+/* While polling without a wait: serve signals and connections at this interval. */
+#define LOOK_UP_NS (1 * NS_PER_MS)
+
+/* Upper bound on the delay for programs that follow the output file. */
+#define FLUSH_NS (100 * NS_PER_MS)
+
+/* The witness reports the exit of a process within this time, or not at all. */
+#define WITNESS_LATE_NS (500 * NS_PER_MS)
+
+struct collector {
+	const struct collector_config *config;
+	struct region region;
+	struct endpoint endpoint;
+	struct signals signals;
+	struct launch launch;
+	struct lanes lanes;
+	struct err no_lanes; /* why lanes are not offered */
+	struct tickclock clock;
+	struct harvest harvest;
+	struct record record;
+	struct lane_record lane_record;
+	struct pace pace;
+	struct timebase timebase;
+	struct snapshots snapshots;
+	uint64_t cost_ns; /* duration of the last scan */
+	uint64_t looked_up_ns;
+	uint64_t flushed_ns;
+	uint64_t start_ns;
+	uint64_t end_ns;     /* end of the run; 0: it still goes on */
+	uint32_t nr_watched; /* peers of the endpoint that the witness watches */
+};
+
+/* ---- processes ---------------------------------------------------------------- */
+
+static int serve_endpoint(struct collector *c)
+{
+	int nr = endpoint_serve(&c->endpoint);
+
+	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++)
+		signals_watch(&c->signals, (pid_t)c->endpoint.peers[c->nr_watched].pid);
+	return nr;
+}
+
+/*
+ * Time when process @pid ended: the witness's time, unless the witness could not watch the
+ * process or its report is about an earlier process with the same pid (before @born_ns).
+ * Otherwise @noticed_ns, the time at which the collector noticed.
+ */
+static uint64_t end_of_process(struct collector *c, uint32_t pid, uint64_t born_ns,
+			       uint64_t noticed_ns, uint64_t until_ns)
+{
+	uint64_t end = signals_end_of(&c->signals, (pid_t)pid, until_ns);
+
+	return end > born_ns && end < noticed_ns ? end : noticed_ns;
+}
+
+static uint64_t end_of_peer(struct collector *c, const struct peer *p, uint64_t now_ns,
+			    uint64_t until_ns)
+{
+	/*
+	 * A process that closed its connection and still runs is not traced any more: do not wait
+	 * for a report.
+	 */
+	uint64_t wait_ns = endpoint_process_is_gone(p->pid) ? until_ns : 0;
+
+	return end_of_process(c, p->pid, p->connected_ns, p->hung_up_ns ? p->hung_up_ns : now_ns,
+			      wait_ns);
+}
+
+/*
+ * End of the run: the exit of the last traced process, or now if one still runs.  The time that
+ * the collector needs to read the rest does not extend the run.
+ */
+static uint64_t end_of_run(struct collector *c)
+{
+	uint64_t now = clock_now_ns(), until = now + WITNESS_LATE_NS, end = 0, one;
+	uint32_t i;
+
+	for (i = 0; i < c->endpoint.nr_peers; i++) {
+		one = end_of_peer(c, &c->endpoint.peers[i], now, until);
+		end = one > end ? one : end;
+	}
+	if (end)
+		return end;
+	if (!c->launch.ended)
+		return now;
+	return end_of_process(c, (uint32_t)c->launch.pid, c->start_ns, c->launch.ended_ns, until);
+}
+
+/* ---- polling ---------------------------------------------------------------- */
+
+static void scan(struct collector *c, struct harvest_scan *found)
+{
+	struct drain_look look;
+
+	harvest_scan(&c->harvest, found);
+	drain_look(&c->lane_record.drain, &look);
+	found->events += look.events;
+	found->lost += look.lost;
+	found->lane_events = look.events;
+	found->pending += look.left > 0;
+	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
+	timebase_publish(&c->timebase, c->harvest.now_ns);
+	lanes_keep_ahead(&c->lanes);
+	/*
+	 * If the poll was cut, records from before it remain and must still be ordered with
+	 * later events.
+	 */
+	if (!look.cut)
+		record_scanned(&c->record, c->harvest.now_ns);
+}
+
+static void flush(struct collector *c, uint64_t now_ns)
+{
+	uint32_t pid;
+
+	endpoint_look_again(&c->endpoint, now_ns);
+	record_processes(&c->record, &c->endpoint);
+	while ((pid = endpoint_gone(&c->endpoint)) != 0)
+		lane_record_bury(&c->lane_record, pid);
+	record_flush(&c->record);
+	signals_hear_witness(&c->signals);
+	c->flushed_ns = now_ns;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+/* Wait at most @ns, then handle signals, connections and snapshot requests. */
+static void wait_for(struct collector *c, uint64_t ns)
+{
+	int more[SNAPSHOTS_FDS];
+	struct pollfd fds[2 + SNAPSHOTS_FDS] = {
+		{ .fd = c->signals.fd, .events = POLLIN },
+		{ .fd = c->endpoint.epoll_fd, .events = POLLIN },
+	};
+	uint64_t now = clock_now_ns();
+	uint64_t due = signals_pass_on(&c->signals, c->launch.ended ? 0 : c->launch.pid, now);
+	struct timespec ts;
+
+	if (due != UINT64_MAX && due - now < ns)
+		ns = due - now;
+	ts.tv_sec = (time_t)(ns / NS_PER_SEC);
+	ts.tv_nsec = (long)(ns % NS_PER_SEC);
+	snapshots_fds(&c->snapshots, more);
+	fds[2] = (struct pollfd){ .fd = more[0], .events = POLLIN };
+	fds[3] = (struct pollfd){ .fd = more[1], .events = POLLIN };
+	ppoll(fds, 2 + SNAPSHOTS_FDS, &ts, NULL);
+	c->looked_up_ns = clock_now_ns();
+	if (fds[0].revents)
+		signals_serve(&c->signals, c->looked_up_ns);
+	if (fds[1].revents)
+		serve_endpoint(c);
+	if (signals_kept(&c->signals))
+		snapshots_want(&c->snapshots);
+	if (fds[2].revents || fds[3].revents || c->snapshots.nr_queue)
+		snapshots_serve(&c->snapshots);
+}
+
+/* ---- sleeping --------------------------------------------------------------- */
+
+static void set_sleeping(struct collector *c, uint32_t value)
+{
+	struct ctp_header *h = c->region.header;
+
+	ctp_store_relaxed(&h->tracer_sleeping, value);
+	ctp_store_relaxed(&ctp_header_ext(h)->sleeping, value);
+}
+
+static bool still_sleeping(const struct collector *c)
+{
+	struct ctp_header *h = c->region.header;
+
+	return ctp_load_relaxed(&h->tracer_sleeping) &&
+	       ctp_load_relaxed(&ctp_header_ext(h)->sleeping);
+}
+
+/*
+ * Announce that the collector is about to sleep.  A thread that writes an event afterwards
+ * wakes the collector; the scan that follows the announcement sees every event written before.
+ */
+static void sleep_announce(struct collector *c)
+{
+	set_sleeping(c, 1);
+	/*
+	 * (C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread of a
+	 * registered program, and the collector, execute a full barrier before it returns;
+	 * programs that are not registered execute their own after each event.
+	 */
+	if (!c->region.has_membarrier)
+		ctp_fence_full(); /* (C) pairs with the fence in ctp_wake_if_asleep() */
+	else if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
+		/*
+		 * (C) the same for all threads, slowly: the region promises a membarrier, so it
+		 * must happen.
+		 */
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+static bool done(struct collector *c)
+{
+	if (!c->config->argv)
+		return c->signals.asked_to_stop;
+	if (!c->launch.ended && launch_ended(&c->launch)) {
+		c->signals.asked_to_stop = false; /* the signal was meant for the program */
+		/*
+		 * A process that connected before the program ended may still be in the listen
+		 * queue.
+		 */
+		serve_endpoint(c);
+	}
+	return c->launch.ended &&
+	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
+}
+
+/* Sleep until a program wakes the collector, a patrol scan finds something, or the run is over. */
+static void sleep_until_woken(struct collector *c)
+{
+	struct harvest_scan found;
+
+	flush(c, clock_now_ns());
+	sleep_announce(c);
+	do {
+		scan(c, &found);
+		if (found.events || found.lost || found.pending)
+			break;
+		wait_for(c, pace_patrol(c->cost_ns));
+	} while (still_sleeping(c) && !done(c));
+	set_sleeping(c, 0);
+	pace_wake(&c->pace, clock_now_ns());
+}
+
+static void collect(struct collector *c)
+{
+	struct harvest_scan found;
+	uint64_t now, wait_ns;
+
+	/*
+	 * The default slack turns a wait of 20 us into 70 us.  Set after launch: the program
+	 * must not inherit it.
+	 */
+	prctl(PR_SET_TIMERSLACK, 1000);
+	sleep_until_woken(c);
+	while (!done(c)) {
+		scan(c, &found);
+		now = c->harvest.now_ns + c->cost_ns;
+		wait_ns = pace_next(&c->pace, &found, now, c->cost_ns);
+		if (now - c->flushed_ns >= FLUSH_NS)
+			flush(c, now);
+		if (wait_ns == PACE_SLEEP)
+			sleep_until_woken(c);
+		else if (wait_ns || now - c->looked_up_ns >= LOOK_UP_NS)
+			wait_for(c, wait_ns);
+	}
+}
+
+/* ---- begin and end ------------------------------------------------------------ */
+
+static void tell(void *ctx, struct collector_result *r);
+
+static void open_snapshots(struct collector *c)
+{
+	struct snapshot_source source = {
+		.config = c->config,
+		.record = &c->record,
+		.harvest = &c->harvest,
+		.endpoint = &c->endpoint,
+		.lanes = &c->lanes,
+		.clock = &c->clock,
+		.sites = &c->lane_record.drain.sites,
+		.tell = tell,
+		.collector = c,
+	};
+
+	snapshots_open(&c->snapshots, &source, c->region.shm);
+}
+
+static int launch(struct collector *c, struct err *err)
+{
+	char stations[16];
+	const struct launch_env env[] = {
+		{ CTP_ENV_SHM, c->region.shm },
+		{ CTP_ENV_SOCK, c->region.sock },
+		{ CTP_ENV_STATIONS, stations },
+		{ NULL, NULL },
+	};
+
+	/* Output of the program on the same stdout would corrupt the trace. */
+	bool moved = c->record.place.is_stdout;
+
+	if (moved && c->config->stdout_moved)
+		c->config->stdout_moved();
+	snprintf(stations, sizeof(stations), "%u", c->region.nr_stations);
+	return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
+}
+
+static int begin(struct collector *c, struct err *err)
+{
+	const struct collector_config *config = c->config;
+
+	c->start_ns = clock_now_ns();
+	if (config->flight_size && snapshot_check_output(config, err) < 0)
+		return err->code;
+	/*
+	 * Open the output first, while a signal still terminates the collector: opening a fifo
+	 * blocks until it has a reader.
+	 */
+	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
+	    signals_open(&c->signals, true, err) < 0 ||
+	    region_create(&c->region, config->nr_stations, lanes_wanted(&config->lanes),
+			  config->shm, config->sock, err) < 0 ||
+	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
+	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
+			 record_station_event, &c->record, err) < 0)
+		return err->code;
+	tickclock_open(&c->clock);
+	/* Without lanes the collector still serves stations. */
+	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
+		c->harvest.lane_ids_below = LANES_IDS_BELOW;
+	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
+		return err->code;
+	if (!config->flight_size)
+		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
+					 c->record.place.format);
+	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
+	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
+	open_snapshots(c);
+	if (config->ready)
+		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
+	if (config->argv && launch(c, err) < 0)
+		return err->code;
+	if (config->argv)
+		signals_watch(&c->signals, c->launch.pid);
+	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
+	return 0;
+}
+
+static void end(struct collector *c)
+{
+	/* Before the journal: recover needs the journal of every region that it finds. */
+	region_unlink(&c->region);
+	snapshots_close(&c->snapshots);
+	lane_record_close(&c->lane_record);
+	harvest_close(&c->harvest);
+	record_close(&c->record);
+	endpoint_close(&c->endpoint);
+	lanes_close(&c->lanes);
+	region_close(&c->region);
+	signals_close(&c->signals);
+}
+
+static void find_worst(const struct collector *c, struct collector_result *r)
+{
+	struct harvest_coroutine co;
+	uint32_t i;
+
+	worst_copy(&r->worst, &c->lane_record.worst);
+	for (i = 0; i < c->harvest.nr_claimed; i++) {
+		if (!c->harvest.cursors[i].lost || !harvest_describe(&c->harvest, i, &co))
+			continue;
+		worst_note(&r->worst, &(struct worst_coroutine){
+					      .station = co.station,
+					      .probe_id = co.probe_id,
+					      .written = co.written,
+					      .lost = co.lost,
+					      .name = co.name,
+				      });
+	}
+}
+
+/* Add the lanes' part of the totals. */
+static void tell_lanes(const struct collector *c, struct collector_result *r)
+{
+	const struct drain_totals *t = &c->lane_record.drain.totals;
+
+	r->lanes = *t;
+	r->totals.written += t->transitions + t->lost + t->homeless;
+	r->totals.collected += t->transitions;
+	r->totals.lost += t->lost + t->homeless;
+	r->totals.garbage += t->garbage;
+	r->totals.coroutines += t->coroutines;
+	r->totals.without_station += t->unborn + t->later;
+	r->lost_full = t->lost + t->homeless;
+	r->others_lost = t->lost_marks + t->homeless_marks;
+	r->waits = t->blocked;
+	r->wait_ns = t->blocked_ns;
+	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
+	r->no_lanes = c->no_lanes;
+	r->starved = c->lanes.starved;
+	r->place_holds = c->lanes.place_holds;
+	snprintf(r->place, sizeof(r->place), "%s", c->region.shm);
+}
+
+/* Fill in everything except the file results, which are known only after the files are closed. */
+static void tell(void *ctx, struct collector_result *r)
+{
+	struct collector *c = ctx;
+	uint64_t now_ns;
+
+	r->totals = c->harvest.totals;
+	tell_lanes(c, r);
+	r->wild_count = c->harvest.wild_count;
+	r->nr_connected = c->endpoint.nr_peers;
+	r->still_connected = c->endpoint.nr_connected;
+	r->nr_refused = c->endpoint.nr_refused;
+	r->nr_turned_away = c->endpoint.nr_turned_away;
+	r->nr_wakeups = c->endpoint.nr_wakeups;
+	r->region_shrunk = map_guard_shrunk();
+	r->launched = c->config->argv != NULL;
+	r->pid = c->launch.pid;
+	r->exit_status = launch_exit_status(&c->launch);
+	r->signal = launch_signal(&c->launch);
+	r->stop_signal = c->signals.stop_signal;
+	now_ns = clock_now_ns();
+	r->end_ns = c->end_ns ? c->end_ns : now_ns;
+	r->duration_ns = r->end_ns - c->start_ns;
+	r->collecting_ns = now_ns - c->start_ns;
+	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	find_worst(c, r);
+}
+
+static void finish(struct collector *c, struct collector_result *r)
+{
+	uint32_t rounds = 0;
+
+	set_sleeping(c, 0);
+	/* A process that connected, sent a wake-up and closed needs one round for each step. */
+	while (serve_endpoint(c) > 0 && ++rounds < 10000)
+		;
+	c->end_ns = end_of_run(c);
+	c->lane_record.drain.end_ns = c->end_ns;
+	harvest_finish(&c->harvest);
+	c->record.flight.finishing = true;
+	lane_record_finish(&c->lane_record);
+	tell(c, r);
+	snapshots_finish(&c->snapshots, r);
+	if (!c->config->flight_size)
+		record_finish(&c->record, &c->harvest, &c->endpoint, r);
+}
+
+int collector_run(const struct collector_config *config, struct collector_result *result,
+		  struct err *err)
+{
+	struct collector c;
+	int rc;
+
+	memset(&c, 0, sizeof(c));
+	memset(result, 0, sizeof(*result));
+	c.config = config;
+	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
+	rc = begin(&c, err);
+	if (rc == 0) {
+		collect(&c);
+		finish(&c, result);
+	} else {
+		record_undo(&c.record);
+	}
+	end(&c);
+	return rc;
+}

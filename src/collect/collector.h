@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector.h - collect from programs until they end.
+ *
+ * One thread, one loop: poll stations and lanes, write what they hold, then wait as long as
+ * poll_interval.h says or, when there are no events, announce sleep and wait for a wake-up. However
+ * the program ends, the collector drains the region before it closes the files.
+ */
+#ifndef COLLECT_COLLECTOR_H
+#define COLLECT_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "collect/lane_scan.h"
+#include "collect/station_scan.h"
+#include "collect/lane_memory.h"
+#include "base/top_n.h"
+#include "trace/trace_writer.h"
+
+struct snapshot_result;
+
+struct collector_config {
+	uint32_t nr_stations;
+	const char *shm;    /* NULL: in a private directory */
+	const char *sock;   /* NULL: in a private directory */
+	const char *output; /* "-": stdout */
+	enum trace_format format;
+	char *const *argv; /* the program; NULL: serve until a stop signal */
+	bool wait_all;     /* also wait until every connected process has disconnected */
+	struct lanes_config lanes;
+	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
+	const char *tool;     /* name and version for the sidecar: "corotracer 1.2.3" */
+	/* Called when region and socket exist, before the program is started. */
+	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
+	/* The trace uses standard output; the program's output goes to standard error. */
+	void (*stdout_moved)(void);
+	/* Called when a snapshot that a signal requested was written or has failed. */
+	void (*snapshot_taken)(const struct snapshot_result *result);
+};
+
+struct collector_result {
+	struct harvest_totals totals; /* stations and lanes */
+	struct drain_totals lanes;    /* the lanes' part of the totals */
+	struct err no_lanes;          /* why no lanes were offered; code 0: they were */
+	int starved;           /* errno of the failed attempt to grow the region; 0: none failed */
+	uint64_t place_holds;  /* room for the region if less than wanted; 0: enough */
+	char place[256];       /* path of the region, possibly truncated */
+	uint64_t region_bytes; /* memory of the region at the end */
+	uint64_t collected;    /* transitions in the trace */
+	uint64_t lost;         /* written - collected, for any reason */
+	uint64_t lost_output;  /* of these: read, but writing the file failed */
+	uint64_t lost_full;    /* of these: no room in their lane */
+	uint64_t others_collected; /* create, wake, end and destroy events in the trace */
+	uint64_t others_lost;      /* such events that are lost */
+	uint64_t waits, wait_ns;   /* times a thread waited for room in a lane */
+	uint64_t forgotten;        /* transitions that the flight recorder discarded */
+	uint64_t others_forgotten;
+	uint64_t clamped;      /* events whose time was raised to that of the event before */
+	struct err output;     /* why writing the trace failed; code 0: it did not */
+	struct err sidecar;    /* likewise for the sidecar */
+	uint32_t nr_connected; /* processes that ever connected */
+	uint32_t still_connected;
+	uint32_t nr_refused;     /* connections of other users, rejected */
+	uint32_t nr_turned_away; /* connections closed for lack of a descriptor */
+	uint64_t nr_wakeups;
+	bool region_shrunk;
+	bool wild_count;
+	bool launched;
+	int pid;         /* pid of the program */
+	int exit_status; /* as a shell reports it */
+	int signal;      /* signal that ended the program; 0: none */
+	int stop_signal; /* last signal that asked the collector to stop; 0: none */
+	uint64_t end_ns; /* end of the run: exit of the last traced process, or the last poll */
+	uint64_t duration_ns;   /* duration of the run */
+	uint64_t collecting_ns; /* until everything was read, possibly later than end_ns */
+	uint64_t cpu_ns;        /* CPU time of the collector */
+	struct worst worst;     /* coroutines with the most lost events */
+};
+
+/*
+ * Returns 0 if there was a run, however it ended: see @result.  Returns a negative errno and
+ * sets @err if the run could not start.
+ */
+int collector_run(const struct collector_config *config, struct collector_result *result,
+		  struct err *err);
+
+#endif

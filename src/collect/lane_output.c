@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* lane_output.c - write events of lanes and descriptions of coroutines to the trace. */
+#include "collect/lane_output.h"
+
+#include <string.h>
+
+#include "trace/ctf.h"
+
+/* ---- events ------------------------------------------------------------------- */
+
+/* Stop the journal: from now on chunks are given back once they are read. */
+static void drop_journal(struct lane_record *l)
+{
+	l->record->writer->saver = NULL;
+	l->drain.saves = false;
+	journal_close(&l->journal);
+}
+
+static void sink_lane(void *ctx, const struct trace_lane *lane)
+{
+	struct lane_record *l = ctx;
+
+	/* Lanes from this number on share a stream, whose packets belong to no single lane. */
+	if (l->journal.head && l->journal.head->format == TRACE_FORMAT_CTF &&
+	    lane->number >= CTF_LANE_FILES)
+		drop_journal(l);
+	record_lane(l->record, lane);
+}
+
+static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+{
+	struct lane_record *l = ctx;
+
+	if (ev->lost)
+		worst_note(&l->worst, &(struct worst_coroutine){
+					      .station = TRACE_NO_STATION,
+					      .probe_id = ev->probe_id,
+					      .written = ev->written,
+					      .lost = ev->lost,
+				      });
+	record_event(l->record, lane, ev);
+}
+
+static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+		     uint64_t transitions, uint64_t others)
+{
+	struct lane_record *l = ctx;
+
+	record_gap(l->record, lane, from_ts, to_ts, transitions, others);
+}
+
+static void sink_site(void *ctx, const struct trace_site *site)
+{
+	struct lane_record *l = ctx;
+
+	record_site(l->record, site);
+}
+
+static void sink_save(void *ctx)
+{
+	struct lane_record *l = ctx;
+
+	record_flush(l->record);
+}
+
+static void sink_freed(void *ctx, uint32_t lane)
+{
+	struct lane_record *l = ctx;
+
+	journal_reset_lane(&l->journal, lane);
+}
+
+int lane_record_open(struct lane_record *l, struct record *record, struct lanes *lanes,
+		     struct tickclock *clock, struct err *err)
+{
+	memset(l, 0, sizeof(*l));
+	l->sink = (struct drain_sink){
+		.ordered = record_wants_order(record),
+		.lane = sink_lane,
+		.event = sink_event,
+		.gap = sink_gap,
+		.site = sink_site,
+		.save = sink_save,
+		.freed = sink_freed,
+	};
+	l->record = record;
+	l->lanes = lanes;
+	l->clock = clock;
+	return drain_open(&l->drain, lanes, clock, &l->sink, l, err);
+}
+
+void lane_record_keep_journal(struct lane_record *l, const char *region, const char *trace,
+			      enum trace_format format)
+{
+	struct err ignored = { 0 };
+
+	if (!l->lanes->ext ||
+	    journal_open(&l->journal, region, trace, format, &l->drain, &ignored) < 0)
+		return;
+	l->record->writer->saver = &l->journal.saver;
+}
+
+void lane_record_close(struct lane_record *l)
+{
+	if (l->record && l->record->writer)
+		l->record->writer->saver = NULL;
+	journal_close(&l->journal);
+	drain_close(&l->drain);
+}
+
+/* ---- coroutines ------------------------------------------------------------------ */
+
+static uint8_t state_of(const struct life *life)
+{
+	switch (life->state) {
+	case CTP_REC_BIRTH:
+		return TRACE_STATE_NEW;
+	case CTP_REC_RESUME:
+		return TRACE_STATE_RUNNING;
+	case CTP_REC_SUSPEND:
+		return TRACE_STATE_SUSPENDED;
+	case CTP_REC_END:
+	case CTP_REC_DESTROY:
+		return TRACE_STATE_ENDED;
+	default:
+		return TRACE_STATE_UNKNOWN;
+	}
+}
+
+static uint64_t time_of(const struct tickclock *clock, const struct life *life, uint64_t ticks)
+{
+	if (life->ticks_kind != CTP_TICKS_COUNTER)
+		return ticks;
+	return ticks <= tickclock_last(clock)->ticks ? tickclock_ns(clock, ticks) : 0;
+}
+
+void life_describe(const struct life *life, const struct tickclock *clock,
+		   const struct site_table *sites, struct sidecar_coroutine *out)
+{
+	bool suspended = life->state == CTP_REC_SUSPEND;
+
+	*out = (struct sidecar_coroutine){
+		.station = TRACE_NO_STATION,
+		.probe_id = life->id,
+		.pid = life->pid,
+		.name = life->name[0] ? life->name : NULL,
+		.name_truncated = life->name_cut,
+		.birth_ts = time_of(clock, life, life->birth_ticks),
+		.dead = life->unreported,
+		.writer = "corotracer",
+		.written = life->events,
+		.collected = life->events -
+			     (life->dropped < life->events ? life->dropped : life->events),
+		.lost = life->dropped,
+		.state = state_of(life),
+		.since_ts = time_of(clock, life, life->last_ticks),
+		.birth_site = site_table_id(sites, life->birth_site),
+		.parent = life->parent,
+	};
+	if (life->unreported)
+		out->death_ts = out->since_ts;
+	if (!suspended)
+		return;
+	out->reason = life->reason;
+	out->has_resource = life->has_resource;
+	out->resource = life->has_resource ? life->resource : 0;
+	out->site = site_table_id(sites, life->site);
+	out->addr = life->addr;
+}
+
+static void tell_life(void *ctx, const struct life *life)
+{
+	struct lane_record *l = ctx;
+	struct sidecar_coroutine coroutine;
+
+	life_describe(life, l->clock, &l->drain.sites, &coroutine);
+	l->unreported += life->unreported;
+	if (life->dropped)
+		worst_note(&l->worst, &(struct worst_coroutine){
+					      .station = TRACE_NO_STATION,
+					      .probe_id = life->id,
+					      .written = life->events,
+					      .lost = life->dropped,
+					      .name = life->name,
+				      });
+	record_coroutine(l->record, &coroutine);
+}
+
+static void bury_life(void *ctx, const struct life *life)
+{
+	struct lane_record *l = ctx;
+
+	tell_life(l, life);
+	life_free(l->lanes, life->number);
+}
+
+void lane_record_bury(struct lane_record *l, uint32_t pid)
+{
+	struct drain_look look;
+
+	if (!l->lanes->ext)
+		return;
+	/* A lane that the process opened since the last poll belongs to it, too. */
+	drain_look(&l->drain, &look);
+	drain_orphans(&l->drain, pid);
+	lives_each(l->lanes, pid, bury_life, l);
+}
+
+/*
+ * Drain the lanes; limit the rounds, because a process that outlives the run may continue to
+ * write.
+ */
+void lane_record_finish(struct lane_record *l)
+{
+	struct drain_look look;
+	uint32_t rounds = 0;
+
+	l->drain.last = true;
+	do
+		drain_look(&l->drain, &look);
+	while ((look.events || look.left) && ++rounds < 64);
+	drain_finish(&l->drain);
+	lives_each(l->lanes, 0, tell_life, l);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* region.c - create, reserve, map and remove the region and its directory. */
+#include "collect/region.h"
+
+#include <corotracer/atomic.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/map_guard.h"
+#include "process/shm_space.h"
+#include "collect/timebase.h"
+
+/* ---- paths ------------------------------------------------------------------ */
+
+static char *path_in(const char *dir, const char *name)
+{
+	char *out = NULL;
+
+	return asprintf(&out, "%s/%s", dir, name) < 0 ? NULL : out;
+}
+
+/* The program may run in another directory: relative to the collector's. */
+static char *absolute(const char *path)
+{
+	char *cwd, *out = NULL;
+
+	if (path[0] == '/')
+		return strdup(path);
+	cwd = getcwd(NULL, 0);
+	if (cwd)
+		out = path_in(cwd, path);
+	free(cwd);
+	return out;
+}
+
+/* Set dir, shm and sock. */
+static int choose_paths(struct region *r, uint64_t buffer, const char *shm, const char *sock,
+			struct err *err)
+{
+	if (!shm || !sock) {
+		r->dir = room_make_dir(REGION_DIR_PREFIX, r->size, r->size + buffer, err);
+		if (!r->dir) {
+			err_hint(err, "ask for fewer stations with -n, name a place with --shm, or "
+				      "set TMPDIR to a directory with room");
+			return err->code;
+		}
+	}
+	r->shm = shm ? absolute(shm) : path_in(r->dir, REGION_FILE);
+	r->sock = sock ? absolute(sock) : path_in(r->dir, REGION_SOCKET);
+	if (!r->shm || !r->sock)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+		err_set(err, -ENAMETOOLONG,
+			"the socket's path is %zu bytes long, %zu are allowed: '%s'",
+			strlen(r->sock), sizeof(((struct sockaddr_un *)0)->sun_path) - 1, r->sock);
+		err_hint(err, "choose a shorter path with --sock");
+		return err->code;
+	}
+	return 0;
+}
+
+/* Explain why the path cannot be used. */
+static int explain_taken(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return err_errno(err, "cannot create '%s'", path);
+	if (S_ISLNK(st.st_mode)) {
+		err_set(err, -EEXIST, "'%s' is a symbolic link; a region is never made through one",
+			path);
+		err_hint(err, "choose another path, or none: the default is private");
+	} else if (st.st_uid != geteuid()) {
+		err_set(err, -EEXIST, "'%s' exists and belongs to user %u", path, st.st_uid);
+		err_hint(err, "choose another path, or none: the default is private");
+	} else {
+		err_set(err, -EEXIST, "'%s' exists: another collector may be using it", path);
+		err_hint(err, "if nothing uses it any more, remove it; or choose another path");
+	}
+	return err->code;
+}
+
+/* ---- the file ---------------------------------------------------------------- */
+
+static int reserve(struct region *r, struct err *err)
+{
+	int rc = posix_fallocate(r->fd, 0, (off_t)r->size);
+
+	if (rc == 0)
+		return 0;
+	errno = rc;
+	err_errno(err, "cannot reserve %llu MiB for %u stations in '%s'",
+		  (unsigned long long)(r->size >> 20) + 1, r->nr_stations, r->shm);
+	err_hint(err, "ask for fewer stations with -n, or name a larger place with --shm");
+	return err->code;
+}
+
+/* Take the lock.  A process that lists regions may hold it for a moment (region_is_live()). */
+static void hold(int fd)
+{
+	struct timespec moment = { 0, 1000000 };
+	int tries = 100;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK && --tries)
+		nanosleep(&moment, NULL);
+}
+
+static int create_file(struct region *r, struct err *err)
+{
+	r->fd = open(r->shm, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (r->fd < 0 && (errno == EEXIST || errno == ELOOP))
+		return explain_taken(r->shm, err);
+	if (r->fd < 0) {
+		err_errno(err, "cannot create region '%s'", r->shm);
+		err_hint(err,
+			 "name a folder that is there and yours, or none: the default is private");
+		return err->code;
+	}
+	/* Held while the collector runs: distinguishes a region in use from one left behind. */
+	hold(r->fd);
+	return reserve(r, err);
+}
+
+static int map_file(struct region *r, struct err *err)
+{
+	void *first;
+
+	r->map = mmap(NULL, r->size, PROT_READ, MAP_SHARED, r->fd, 0);
+	if (r->map == MAP_FAILED) {
+		r->map = NULL;
+		return err_errno(err, "cannot map region '%s'", r->shm);
+	}
+	first = mmap(NULL, sizeof(struct ctp_header), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (first == MAP_FAILED)
+		return err_errno(err, "cannot map region '%s'", r->shm);
+	r->header = first;
+	r->stations = ctp_stations(r->map);
+	return 0;
+}
+
+/* True if membarrier() can execute a barrier on every running thread of registered processes. */
+static bool membarrier_works(void)
+{
+	/* (C) pairs with ctp_wake_if_asleep(): only queried here, executed in sleep_announce(). */
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) &&
+	       !getenv("COROTRACER_NO_MEMBARRIER");
+}
+
+static void fill_header(struct region *r)
+{
+	struct ctp_ext_header *ext = ctp_header_ext(r->header);
+
+	r->header->version = CTP_VERSION;
+	r->header->max_stations = r->nr_stations;
+	r->header->magic_number = CTP_MAGIC;
+	r->has_membarrier = membarrier_works();
+	ext->version = CTP_EXT_VERSION;
+	ext->features = CTP_EXT_SLEEPING | (r->has_membarrier ? CTP_EXT_MEMBARRIER : 0) |
+			(timebase_usable() ? CTP_EXT_CLOCK : 0);
+	ext->collector_pid = (uint32_t)getpid();
+	/* (E) pairs with the acquire load in ctp_ext_features(). */
+	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
+}
+
+int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
+		  const char *sock, struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->nr_stations = nr_stations;
+	r->size = ctp_region_size(nr_stations);
+	if (choose_paths(r, buffer, shm, sock, err) < 0 || create_file(r, err) < 0 ||
+	    map_file(r, err) < 0) {
+		region_close(r);
+		return err->code;
+	}
+	fill_header(r);
+	map_guard_add(r->map, r->size, PROT_READ);
+	map_guard_add(r->header, sizeof(*r->header), PROT_READ | PROT_WRITE);
+	return 0;
+}
+
+void region_unlink(struct region *r)
+{
+	if (r->fd >= 0 && !r->unlinked)
+		unlink(r->shm); /* O_EXCL: this process created it */
+	r->unlinked = true;
+}
+
+void region_close(struct region *r)
+{
+	map_guard_remove(r->header);
+	map_guard_remove(r->map);
+	if (r->header)
+		munmap(r->header, sizeof(struct ctp_header));
+	if (r->map)
+		munmap(r->map, r->size);
+	region_unlink(r);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->dir)
+		rmdir(r->dir);
+	free(r->dir);
+	free(r->shm);
+	free(r->sock);
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* region_list.c - list the regions of this user: of running collectors, and left behind. */
+#include "collect/region_list.h"
+
+#include <corotracer/ctp.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "collect/control_socket.h"
+#include "collect/journal.h"
+#include "collect/region.h"
+#include "process/shm_space.h"
+
+bool region_is_live(int fd)
+{
+	return io_is_locked(fd);
+}
+
+/* ---- find ------------------------------------------------------------------- */
+
+static uint32_t collector_of(int fd)
+{
+	struct ctp_ext_header ext;
+
+	if (pread(fd, &ext, sizeof(ext), CTP_EXT_HEADER_OFFSET) != sizeof(ext) ||
+	    ext.magic != CTP_EXT_MAGIC)
+		return 0;
+	return ext.collector_pid;
+}
+
+static bool is_region(int fd, struct stat *st)
+{
+	uint64_t magic;
+
+	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == CTP_MAGIC;
+}
+
+static int add(struct found *found, const char *path, int fd, const struct stat *st)
+{
+	struct found_region *at = reallocarray(found->at, found->nr + 1, sizeof(*at));
+
+	if (!at)
+		return -ENOMEM;
+	found->at = at;
+	at = &found->at[found->nr];
+	*at = (struct found_region){
+		.path = strdup(path),
+		.live = region_is_live(fd),
+		.collector_pid = collector_of(fd),
+		.bytes = (uint64_t)st->st_blocks * 512,
+		.made = st->st_ctime,
+	};
+	if (!at->path)
+		return -ENOMEM;
+	found->nr++;
+	return 0;
+}
+
+/* Add the region in directory @place/@name if the directory belongs to this user. */
+static int look_into(struct found *found, const char *place, const char *name)
+{
+	struct stat st;
+	char *dir, *path;
+	int fd = -1, rc = 0;
+
+	if (asprintf(&dir, "%s/%s", place, name) < 0)
+		return -ENOMEM;
+	if (asprintf(&path, "%s/" REGION_FILE, dir) < 0) {
+		free(dir);
+		return -ENOMEM;
+	}
+	/* A directory of another user may contain anything. */
+	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && is_region(fd, &st)) {
+		rc = add(found, path, fd, &st);
+		/* The mtime of the directory is the time when the collector created its files. */
+		if (rc == 0 && lstat(dir, &st) == 0)
+			found->at[found->nr - 1].made = st.st_mtime;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	free(path);
+	return rc;
+}
+
+static int look_in(struct found *found, const char *place)
+{
+	DIR *d = opendir(place);
+	struct dirent *e;
+	int rc = 0;
+
+	while (d && rc == 0 && (e = readdir(d))) {
+		if (!strncmp(e->d_name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)))
+			rc = look_into(found, place, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct found_region *x = a, *y = b;
+
+	return x->made < y->made ? -1 : x->made > y->made;
+}
+
+int find_regions(struct found *found, struct err *err)
+{
+	const char *places[ROOM_PLACES];
+	size_t i;
+
+	memset(found, 0, sizeof(*found));
+	room_places(places);
+	for (i = 0; i < ROOM_PLACES; i++) {
+		if (!places[i])
+			continue;
+		if (look_in(found, places[i]) < 0) {
+			found_release(found);
+			return err_set(err, -ENOMEM, "no memory to look for regions");
+		}
+	}
+	if (found->nr)
+		qsort(found->at, found->nr, sizeof(*found->at), by_age);
+	return 0;
+}
+
+void found_release(struct found *found)
+{
+	size_t i;
+
+	for (i = 0; i < found->nr; i++)
+		free(found->at[i].path);
+	free(found->at);
+	memset(found, 0, sizeof(*found));
+}
+
+/* ---- remove ------------------------------------------------------------------ */
+
+/* The directory of a region if its name shows that a collector created it; the caller frees it. */
+static char *own_dir(const char *path)
+{
+	char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL, *name;
+
+	if (!slash || strcmp(slash + 1, REGION_FILE) != 0) {
+		free(dir);
+		return NULL;
+	}
+	*slash = '\0';
+	name = strrchr(dir, '/');
+	name = name ? name + 1 : dir;
+	if (strncmp(name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)) != 0) {
+		free(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+static int refuse_live(const char *path, struct err *err)
+{
+	err_set(err, -EBUSY, "a collector has the region '%s'", path);
+	err_hint(err, "end the collector: it removes its region itself");
+	return err->code;
+}
+
+int region_remove(const char *path, struct err *err)
+{
+	char *dir = own_dir(path), *control = control_path(path), *wake = NULL;
+	char *journal = journal_path(path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
+
+	if (fd < 0)
+		rc = err_errno(err, "cannot open the region '%s'", path);
+	else if (region_is_live(fd))
+		rc = refuse_live(path, err);
+	else if (unlink(path) < 0)
+		rc = err_errno(err, "cannot remove '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0 && control)
+		unlink(control);
+	if (rc == 0 && journal)
+		unlink(journal);
+	if (rc == 0 && dir && asprintf(&wake, "%s/" REGION_SOCKET, dir) >= 0)
+		unlink(wake);
+	if (rc == 0 && dir && rmdir(dir) < 0)
+		rc = err_errno(err, "cannot remove '%s'", dir);
+	free(wake);
+	free(control);
+	free(journal);
+	free(dir);
+	return rc;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* detail_rows.c - everything in a trace except the transitions, as rows. */
+#include "export/detail_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/monotonic.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "trace/coro_ids.h"
+
+/* A coroutine whose row is not written yet. */
+struct life {
+	bool used;
+	uint64_t probe_id, parent;
+	uint64_t birth_ts, end_ts, destroy_ts; /* 0: not reported */
+	uint32_t station, pid, birth_site;
+	uint64_t written, lost;
+	bool is_counted; /* written and lost are valid */
+	char *name;      /* NULL: it has none */
+	size_t name_size;
+};
+
+struct rows {
+	rows_put *put;
+	void *to;
+	uint64_t run; /* identifies the trace in a table of several traces */
+	uint64_t count;
+	struct coro_ids ids;
+	struct life *lives; /* by number */
+	size_t room;
+	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
+	size_t sizes[4];
+	unsigned nr_texts;
+	char reason[12]; /* the same for a reason */
+	bool guard;      /* against formulas */
+};
+
+struct rows *rows_new(rows_put *put, void *to)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->put = put;
+	r->to = to;
+	r->run = clock_ns(CLOCK_REALTIME);
+	return r;
+}
+
+void rows_free(struct rows *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->room; i++)
+		free(r->lives[i].name);
+	for (i = 0; i < sizeof(r->texts) / sizeof(r->texts[0]); i++)
+		free(r->texts[i]);
+	free(r->lives);
+	coro_ids_release(&r->ids);
+	free(r);
+}
+
+void rows_guard_formulas(struct rows *r)
+{
+	r->guard = true;
+}
+
+uint64_t rows_count(const struct rows *r)
+{
+	return r->count;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the coroutines of the trace");
+}
+
+/* ---- cells --------------------------------------------------------------- */
+
+static const struct cell null_cell = { .is_null = true };
+
+static struct cell number(uint64_t u)
+{
+	return (struct cell){ .u = u };
+}
+
+/* For values where 0 means not reported. */
+static struct cell number_if(uint64_t u)
+{
+	return u ? number(u) : null_cell;
+}
+
+/* A constant string. */
+static struct cell word(const char *text)
+{
+	return text ? (struct cell){ .text = text, .size = strlen(text) } : null_cell;
+}
+
+/* Untrusted text: invalid UTF-8 and NUL become U+FFFD.  False: no memory. */
+static bool stranger(struct rows *r, const char *text, size_t size, struct cell *cell)
+{
+	unsigned nr = r->nr_texts++;
+	size_t at = 0, used = 0, need = 3 * size + 2;
+
+	if (need > r->sizes[nr]) {
+		char *bigger = realloc(r->texts[nr], need);
+
+		if (!bigger)
+			return false;
+		r->texts[nr] = bigger;
+		r->sizes[nr] = need;
+	}
+	if (r->guard && text_is_formula(text, size))
+		r->texts[nr][used++] = '\'';
+	while (at < size) {
+		uint32_t cp;
+		size_t len = utf8_next(text + at, size - at, &cp);
+
+		if (cp == UTF8_BAD || !cp) {
+			memcpy(r->texts[nr] + used, "\xef\xbf\xbd", 3);
+			used += 3;
+		} else {
+			memcpy(r->texts[nr] + used, text + at, len);
+			used += len;
+		}
+		at += len;
+	}
+	r->texts[nr][used] = '\0';
+	*cell = (struct cell){ .text = r->texts[nr], .size = used };
+	return true;
+}
+
+static int put_row(struct rows *r, enum table_id table, const struct cell *cells, struct err *err)
+{
+	r->count++;
+	r->nr_texts = 0;
+	return r->put(r->to, table, cells, err);
+}
+
+/* ---- sites, details ------------------------------------------------------ */
+
+static int put_site(struct rows *r, const struct trace_site *site, struct err *err)
+{
+	struct cell c[] = { number(r->run), number(site->id), null_cell, number(site->line),
+			    null_cell };
+
+	/* A damaged sidecar may name neither. */
+	if ((site->file && !stranger(r, site->file, strlen(site->file), &c[2])) ||
+	    (site->function && !stranger(r, site->function, strlen(site->function), &c[4])))
+		return no_memory(err);
+	return put_row(r, TABLE_SITES, c, err);
+}
+
+static const char *flags_of(const struct trace_event *ev)
+{
+	static const char *const names[] = {
+		NULL,
+		"destroyed",
+		"was-suspended",
+		"destroyed,was-suspended",
+		"cancelled",
+		"destroyed,cancelled",
+		"was-suspended,cancelled",
+		"destroyed,was-suspended,cancelled",
+	};
+
+	return names[(ev->flags & TRACE_DESTROYED ? 1 : 0) |
+		     (ev->flags & TRACE_WAS_SUSPENDED ? 2 : 0) |
+		     (ev->flags & TRACE_CANCELLED ? 4 : 0)];
+}
+
+/* By name, or by number for a reason of a later version. */
+static struct cell reason_cell(struct rows *r, unsigned reason)
+{
+	const char *name = trace_reason_name(reason);
+
+	if (!reason)
+		return null_cell;
+	if (!name)
+		snprintf(r->reason, sizeof(r->reason), "%u", reason);
+	return word(name ? name : r->reason);
+}
+
+static bool tells_more(const struct trace_event *ev)
+{
+	return !trace_is_transition(ev) || ev->site || ev->reason || ev->flags ||
+	       ev->station != TRACE_NO_STATION;
+}
+
+static int put_details(struct rows *r, const struct trace_event *ev, struct err *err)
+{
+	bool is_transition = trace_is_transition(ev);
+	struct cell c[] = {
+		number(r->run),
+		number(ev->probe_id),
+		number(ev->ts),
+		word(trace_kind_name(ev->kind)),
+		number(ev->tid),
+		is_transition ? number(ev->seq) : null_cell,
+		ev->station != TRACE_NO_STATION ? number(ev->station) : null_cell,
+		number_if(ev->site),
+		reason_cell(r, ev->reason),
+		ev->flags & TRACE_HAS_RESOURCE ? number(ev->resource) : null_cell,
+		number_if(ev->peer),
+		word(flags_of(ev)),
+	};
+
+	return put_row(r, TABLE_DETAILS, c, err);
+}
+
+/* ---- coroutines ---------------------------------------------------------- */
+
+static bool make_room(struct rows *r, size_t number)
+{
+	size_t room = r->room ? r->room : 64;
+	struct life *bigger;
+
+	if (number < r->room)
+		return true;
+	while (room <= number)
+		room *= 2;
+	bigger = realloc(r->lives, room * sizeof(*bigger));
+	if (!bigger)
+		return false;
+	memset(bigger + r->room, 0, (room - r->room) * sizeof(*bigger));
+	r->lives = bigger;
+	r->room = room;
+	return true;
+}
+
+/* Returns the entry of the coroutine, created if it is new; NULL: no memory. */
+static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
+{
+	int64_t nr = coro_ids_enter(&r->ids, probe_id, station);
+	struct life *l;
+
+	if (nr < 0 || !make_room(r, (size_t)nr))
+		return NULL;
+	l = &r->lives[nr];
+	if (!l->used) {
+		memset(l, 0, sizeof(*l));
+		l->used = true;
+		l->probe_id = probe_id;
+		l->station = station;
+	}
+	return l;
+}
+
+/* Writes the row; @last has its last state and may be NULL. */
+static int put_life(struct rows *r, struct life *l, const struct sidecar_coroutine *last,
+		    struct err *err)
+{
+	static const struct sidecar_coroutine none;
+	const struct sidecar_coroutine *s = last ? last : &none;
+	struct cell c[] = {
+		number(r->run),
+		number(l->probe_id),
+		l->station != TRACE_NO_STATION ? number(l->station) : null_cell,
+		number_if(l->pid),
+		null_cell,
+		number_if(l->parent),
+		number_if(l->birth_ts),
+		number_if(l->birth_site),
+		number_if(l->end_ts),
+		number_if(l->destroy_ts),
+		word(trace_state_name(s->state)),
+		number_if(s->since_ts),
+		number_if(s->site),
+		reason_cell(r, s->reason),
+		s->has_resource ? number(s->resource) : null_cell,
+		l->is_counted ? number(l->written) : null_cell,
+		l->is_counted ? number(l->lost) : null_cell,
+	};
+	bool good = !l->name || stranger(r, l->name, l->name_size, &c[4]);
+
+	free(l->name);
+	l->name = NULL;
+	l->used = false;
+	coro_ids_leave(&r->ids, l->probe_id, l->station);
+	return good ? put_row(r, TABLE_COROUTINES, c, err) : no_memory(err);
+}
+
+/* False: no memory. */
+static bool set_name(struct life *l, const char *name, size_t size)
+{
+	free(l->name);
+	l->name = NULL;
+	if (!size)
+		return true;
+	l->name = malloc(size);
+	if (!l->name)
+		return false;
+	memcpy(l->name, name, size);
+	l->name_size = size;
+	return true;
+}
+
+static int add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
+{
+	struct life *l = life_of(r, ev->probe_id, ev->station);
+	int rc;
+
+	/* A second birth with the same id is another coroutine. */
+	if (l && l->birth_ts) {
+		rc = put_life(r, l, NULL, err);
+		if (rc < 0)
+			return rc;
+		l = life_of(r, ev->probe_id, ev->station);
+	}
+	if (!l)
+		return no_memory(err);
+	l->birth_ts = ev->ts;
+	l->birth_site = ev->site;
+	l->parent = ev->peer;
+	l->pid = ev->pid;
+	return set_name(l, ev->name, ev->name_size) ? 0 : no_memory(err);
+}
+
+static int add_end(struct rows *r, const struct trace_event *ev, struct err *err)
+{
+	struct life *l = life_of(r, ev->probe_id, ev->station);
+	bool is_gone = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
+
+	if (!l)
+		return no_memory(err);
+	if (ev->kind == TRACE_END)
+		l->end_ts = ev->ts;
+	if (is_gone) {
+		l->destroy_ts = ev->ts;
+		l->written = ev->written;
+		l->lost = ev->lost;
+		l->is_counted = true;
+	}
+	return is_gone ? put_life(r, l, NULL, err) : 0;
+}
+
+static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct err *err)
+{
+	uint32_t station = fact->station < UINT32_MAX ? (uint32_t)fact->station : TRACE_NO_STATION;
+	struct life *l = life_of(r, fact->probe_id, station);
+
+	if (!l)
+		return no_memory(err);
+	if (fact->birth_ts)
+		l->birth_ts = fact->birth_ts;
+	if (fact->birth_site)
+		l->birth_site = fact->birth_site;
+	if (fact->parent)
+		l->parent = fact->parent;
+	if (fact->pid && fact->pid <= UINT32_MAX)
+		l->pid = (uint32_t)fact->pid;
+	if (fact->dead)
+		l->destroy_ts = fact->death_ts;
+	/* The region holds only the start of a name; the birth event has the full name. */
+	if (fact->name && !(fact->name_truncated && l->name) &&
+	    !set_name(l, fact->name, strlen(fact->name)))
+		return no_memory(err);
+	l->written = fact->written;
+	l->lost = fact->lost;
+	l->is_counted = true;
+	return put_life(r, l, fact, err);
+}
+
+/* ---- items --------------------------------------------------------------- */
+
+static int add_event(struct rows *r, const struct trace_event *ev, struct err *err)
+{
+	int rc = tells_more(ev) ? put_details(r, ev, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (ev->kind == TRACE_BIRTH)
+		return add_birth(r, ev, err);
+	if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
+		return add_end(r, ev, err);
+	return 0;
+}
+
+int rows_item(struct rows *r, const struct trace_item *item, struct err *err)
+{
+	switch (item->type) {
+	case TRACE_ITEM_RUN:
+		if (item->run.start_realtime)
+			r->run = item->run.start_realtime;
+		return 0;
+	case TRACE_ITEM_SITE:
+		return put_site(r, &item->site, err);
+	case TRACE_ITEM_EVENT:
+		return add_event(r, &item->event, err);
+	case TRACE_ITEM_COROUTINE:
+		return add_fact(r, &item->coroutine, err);
+	default:
+		return 0;
+	}
+}
+
+int rows_finish(struct rows *r, struct err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < r->room; i++) {
+		if (r->lives[i].used)
+			rc = put_life(r, &r->lives[i], NULL, err);
+	}
+	return rc;
+}

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT */
+/* frame_columns.c - convert frames to rows of values. */
+#include "frames/file/frame_columns.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotonic.h"
+#include "base/fmt.h"
+#include "base/fmt_double.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "frames/spec/frames_abi.h"
+
+#define NUMBER_MAX (FMT_DOUBLE_MAX + 4)
+
+/* ---- the plan ------------------------------------------------------------ */
+
+static const char *counter_name(const struct recording_info *info, const struct desc_field *f)
+{
+	return f->type == DESC_COUNTER && f->counter < info->nr_counters
+		       ? info->counters[f->counter]
+		       : NULL;
+}
+
+static bool is_time(const struct desc_field *f)
+{
+	return f->type == DESC_TIME || f->type == DESC_TICKS;
+}
+
+/* "NAME", "NAME[counter]"; for a difference "duration" or "delta" replaces "end". */
+static char *cell_name(const struct desc_field *f, bool difference, const char *counter)
+{
+	const char *suffix = !difference ? "" : is_time(f) ? "_duration" : "_delta";
+	size_t len = strlen(f->name);
+	char *name = NULL;
+	int rc;
+
+	if (difference && len > 4 && !strcmp(f->name + len - 4, "_end"))
+		len -= 4;
+	if (counter)
+		rc = asprintf(&name, "%.*s%s[%s]", (int)len, f->name, suffix, counter);
+	else
+		rc = asprintf(&name, "%.*s%s", (int)len, f->name, suffix);
+	return rc < 0 ? NULL : name;
+}
+
+static uint32_t columns_of(const struct desc_field *f)
+{
+	return f->type == DESC_STRING ? 1 : f->count;
+}
+
+static size_t longest_enum(const struct desc_field *f)
+{
+	size_t i, longest = 0;
+
+	for (i = 0; i < f->nr_values; i++) {
+		size_t len = strlen(f->values[i].name);
+
+		if (len > longest)
+			longest = len;
+	}
+	return longest;
+}
+
+/* In JSON a byte may take six characters. */
+static size_t value_max(const struct desc_field *f)
+{
+	if (!f)
+		return NUMBER_MAX;
+	if (f->type == DESC_STRING)
+		return 6 * (size_t)f->count + NUMBER_MAX;
+	if (f->type == DESC_ENUM)
+		return 6 * longest_enum(f) + NUMBER_MAX;
+	return NUMBER_MAX;
+}
+
+static char *put_json_text(char *at, const char *text, size_t size);
+
+static int make_key(struct row_cell *c)
+{
+	size_t len = strlen(c->name);
+	char *at;
+
+	c->json_key = at = malloc(6 * len + 8);
+	if (!at)
+		return -ENOMEM;
+	*at++ = ',';
+	at = put_json_text(at, c->name, len);
+	*at++ = ':';
+	c->json_key_size = (size_t)(at - c->json_key);
+	return 0;
+}
+
+static int add_cell(struct row_plan *p, char *name, const struct desc_field *f,
+		    const struct desc_field *start)
+{
+	struct row_cell *c = &p->cells[p->nr_cells];
+
+	if (!name)
+		return -ENOMEM;
+	if (p->nr_cells == 2 * p->frame->nr_fields + 1) { /* a member listed twice */
+		free(name);
+		return -EBADMSG;
+	}
+	c->name = name;
+	c->field = f;
+	c->start = start;
+	c->count = f ? columns_of(f) : 1;
+	p->text_max += strlen(name) * 6 + 8 + c->count * (value_max(f) + 1);
+	p->nr_cells++;
+	return make_key(c);
+}
+
+static const struct desc_field *start_of(const struct desc_frame *frame,
+					 const struct desc_field *end)
+{
+	size_t i;
+
+	for (i = 0; i < frame->nr_fields; i++) {
+		const struct desc_field *f = &frame->fields[i];
+
+		if (f->role == DESC_START && f->member && !strcmp(f->member, end->member) &&
+		    f->counter == end->counter && f->type == end->type && f->count == end->count)
+			return f;
+	}
+	return NULL;
+}
+
+static bool has_difference(const struct desc_field *f)
+{
+	return f->role == DESC_END && f->type != DESC_STRING && f->type != DESC_BOOL &&
+	       f->type != DESC_ENUM && f->type != DESC_BYTES;
+}
+
+static int add_field(struct row_plan *p, const struct desc_field *f,
+		     const struct recording_info *info)
+{
+	const char *counter = counter_name(info, f);
+	const struct desc_field *start;
+	int rc;
+
+	if (f->role != DESC_PLAIN && f->role != DESC_START && f->role != DESC_END)
+		return 0;
+	if (f->type == DESC_BYTES || !f->member || (f->type == DESC_COUNTER && !counter))
+		return 0;
+	rc = add_cell(p, cell_name(f, false, counter), f, NULL);
+	start = !rc && has_difference(f) ? start_of(p->frame, f) : NULL;
+	if (start)
+		rc = add_cell(p, cell_name(f, true, counter), f, start);
+	return rc;
+}
+
+/* Counters of a member come in pairs, other fields in memory order. */
+static int add_member(struct row_plan *p, const char *member, const struct recording_info *info)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < p->frame->nr_fields && !rc; i++) {
+		const struct desc_field *f = &p->frame->fields[i];
+
+		if (f->member && !strcmp(f->member, member))
+			rc = add_field(p, f, info);
+	}
+	return rc;
+}
+
+static bool is_declared(const struct desc_frame *frame, const char *member)
+{
+	size_t i;
+
+	for (i = 0; i < frame->nr_members; i++) {
+		if (!strcmp(frame->members[i].name, member))
+			return true;
+	}
+	return false;
+}
+
+static int add_members(struct row_plan *p, const struct recording_info *info)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < p->frame->nr_members && !rc; i++)
+		rc = add_member(p, p->frame->members[i].name, info);
+	/* A header may have the layout without the members. */
+	for (i = 0; i < p->frame->nr_fields && !rc; i++) {
+		const struct desc_field *f = &p->frame->fields[i];
+
+		if (f->member && !is_declared(p->frame, f->member))
+			rc = add_field(p, f, info);
+	}
+	return rc;
+}
+
+int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
+		  const struct recording_info *info)
+{
+	int rc;
+
+	fmt_double_init();
+	memset(p, 0, sizeof(*p));
+	p->frame = &d->frames[type];
+	p->micro = d->time == DESC_TIMEVAL;
+	p->delta_ns = info->delta_s * (int64_t)NS_PER_SEC;
+	p->clock = info->clock;
+	p->text_max = 256 + 6 * strlen(p->frame->name);
+	p->cells = calloc(2 * p->frame->nr_fields + 1, sizeof(*p->cells));
+	if (!p->cells)
+		return -ENOMEM;
+	rc = add_cell(p, strdup("ppt_seqno"), NULL, NULL);
+	if (!rc)
+		rc = add_members(p, info);
+	if (rc < 0)
+		row_plan_release(p);
+	return rc;
+}
+
+void row_plan_release(struct row_plan *p)
+{
+	while (p->nr_cells) {
+		free(p->cells[--p->nr_cells].name);
+		free(p->cells[p->nr_cells].json_key);
+	}
+	free(p->cells);
+	p->cells = NULL;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+#define RAW(type, from)                            \
+	({                                         \
+		type raw_;                         \
+		memcpy(&raw_, from, sizeof(raw_)); \
+		raw_;                              \
+	})
+
+static void set_signed(struct row_value *v, int64_t i)
+{
+	v->kind = ROW_SIGNED;
+	v->i = i;
+}
+
+static void set_unsigned(struct row_value *v, uint64_t u)
+{
+	v->kind = ROW_UNSIGNED;
+	v->u = u;
+}
+
+/* Nanoseconds, in wrapping arithmetic: the values are untrusted. */
+static bool get_time(const struct row_plan *p, enum desc_type type, const uint8_t *at, uint64_t *ns)
+{
+	uint64_t seconds, rest;
+
+	if (type == DESC_TICKS) {
+		uint64_t ticks = RAW(uint64_t, at);
+		double since;
+
+		*ns = ticks;
+		if (!ticks || !p->clock.known)
+			return ticks != 0;
+		since = (double)(int64_t)(ticks - p->clock.ticks) * p->clock.ns_per_tick;
+		if (!(since > -9e18 && since < 9e18))
+			return false;
+		*ns = p->clock.ns + (uint64_t)(int64_t)since + (uint64_t)p->delta_ns;
+		return true;
+	}
+	seconds = RAW(uint64_t, at);
+	rest = RAW(uint64_t, at + 8);
+	*ns = seconds * NS_PER_SEC + rest * (p->micro ? 1000 : 1) + (uint64_t)p->delta_ns;
+	return seconds || rest;
+}
+
+/* Returns false if it was not measured. */
+static bool get_counter(const uint8_t *at, uint64_t *value)
+{
+	*value = RAW(uint64_t, at);
+	return *value != PPT_COUNTER_NONE;
+}
+
+static void get_difference(const struct row_plan *p, const struct row_cell *c, const uint8_t *start,
+			   const uint8_t *end, struct row_value *v)
+{
+	uint64_t from, to;
+
+	switch (c->field->type) {
+	case DESC_TIME:
+	case DESC_TICKS:
+		if (get_time(p, c->field->type, start, &from) &&
+		    get_time(p, c->field->type, end, &to))
+			set_signed(v, (int64_t)(to - from));
+		break;
+	case DESC_COUNTER:
+		if (get_counter(start, &from) && get_counter(end, &to))
+			set_signed(v, (int64_t)(to - from));
+		break;
+	case DESC_FLOAT:
+		v->kind = ROW_FLOAT;
+		v->f = RAW(float, end) - RAW(float, start);
+		break;
+	case DESC_DOUBLE:
+		v->kind = ROW_DOUBLE;
+		v->d = RAW(double, end) - RAW(double, start);
+		break;
+	case DESC_INT8:
+	case DESC_UINT8:
+		set_signed(v, (c->field->type == DESC_INT8)
+				      ? RAW(int8_t, end) - RAW(int8_t, start)
+				      : RAW(uint8_t, end) - RAW(uint8_t, start));
+		break;
+	case DESC_INT16:
+		set_signed(v, RAW(int16_t, end) - RAW(int16_t, start));
+		break;
+	case DESC_UINT16:
+		set_signed(v, RAW(uint16_t, end) - RAW(uint16_t, start));
+		break;
+	case DESC_INT32:
+		set_signed(v, (int64_t)RAW(int32_t, end) - RAW(int32_t, start));
+		break;
+	case DESC_UINT32:
+		set_signed(v, (int64_t)RAW(uint32_t, end) - RAW(uint32_t, start));
+		break;
+	default:
+		set_signed(v, (int64_t)(RAW(uint64_t, end) - RAW(uint64_t, start)));
+		break;
+	}
+}
+
+static void get_enum(const struct desc_field *f, int32_t value, struct row_value *v)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_values; i++) {
+		if (f->values[i].value != value)
+			continue;
+		v->kind = ROW_TEXT;
+		v->text = f->values[i].name;
+		v->size = strlen(v->text);
+		return;
+	}
+	set_signed(v, value);
+}
+
+static void get_plain(const struct row_plan *p, const struct desc_field *f, const uint8_t *at,
+		      struct row_value *v)
+{
+	switch (f->type) {
+	case DESC_INT8:
+		set_signed(v, RAW(int8_t, at));
+		break;
+	case DESC_INT16:
+		set_signed(v, RAW(int16_t, at));
+		break;
+	case DESC_INT32:
+		set_signed(v, RAW(int32_t, at));
+		break;
+	case DESC_INT64:
+		set_signed(v, RAW(int64_t, at));
+		break;
+	case DESC_UINT8:
+		set_unsigned(v, RAW(uint8_t, at));
+		break;
+	case DESC_UINT16:
+		set_unsigned(v, RAW(uint16_t, at));
+		break;
+	case DESC_UINT32:
+		set_unsigned(v, RAW(uint32_t, at));
+		break;
+	case DESC_UINT64:
+		set_unsigned(v, RAW(uint64_t, at));
+		break;
+	case DESC_COUNTER: {
+		uint64_t value;
+
+		if (get_counter(at, &value))
+			set_unsigned(v, value);
+		break;
+	}
+	case DESC_BOOL:
+		v->kind = ROW_BOOL;
+		v->u = RAW(uint8_t, at) != 0;
+		break;
+	case DESC_FLOAT:
+		v->kind = ROW_FLOAT;
+		v->f = RAW(float, at);
+		break;
+	case DESC_DOUBLE:
+		v->kind = ROW_DOUBLE;
+		v->d = RAW(double, at);
+		break;
+	case DESC_TIME:
+	case DESC_TICKS: {
+		uint64_t ns;
+
+		if (get_time(p, f->type, at, &ns))
+			set_signed(v, (int64_t)ns);
+		break;
+	}
+	case DESC_ENUM:
+		get_enum(f, RAW(int32_t, at), v);
+		break;
+	case DESC_STRING:
+		v->kind = ROW_TEXT;
+		v->text = (const char *)at;
+		v->size = strnlen(v->text, f->count);
+		break;
+	default:
+		break;
+	}
+}
+
+void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, const uint8_t *image,
+	     uint64_t ticket, struct row_value *v)
+{
+	size_t step;
+
+	v->kind = ROW_NONE;
+	if (!c->field) {
+		set_unsigned(v, ticket);
+		return;
+	}
+	step = (size_t)i * desc_type_size(c->field->type);
+	if (c->start)
+		get_difference(p, c, image + c->start->offset + step,
+			       image + c->field->offset + step, v);
+	else
+		get_plain(p, c->field, image + c->field->offset + step, v);
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+static char *put_signed(char *at, int64_t i)
+{
+	if (i < 0) {
+		*at++ = '-';
+		return fmt_u64(at, -(uint64_t)i);
+	}
+	return fmt_u64(at, (uint64_t)i);
+}
+
+static char *put_word(char *at, const char *word)
+{
+	while (*word)
+		*at++ = *word++;
+	return at;
+}
+
+static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)
+{
+	if (cp == UTF8_BAD)
+		return put_word(at, "\xef\xbf\xbd");
+	memcpy(at, text, len);
+	return at + len;
+}
+
+/* Only text that needs quotes gets them. */
+static char *put_csv_text(char *at, const char *text, size_t size, bool guard)
+{
+	bool quote = !size || text[0] == ' ' || text[size - 1] == ' ';
+	size_t i, len;
+	uint32_t cp;
+
+	for (i = 0; i < size && !quote; i++)
+		quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+	if (quote)
+		*at++ = '"';
+	if (guard && text_is_formula(text, size))
+		*at++ = '\'';
+	for (i = 0; i < size; i += len) {
+		len = utf8_next(text + i, size - i, &cp);
+		if (cp == '"')
+			*at++ = '"';
+		at = put_utf8(at, text + i, len, cp);
+	}
+	if (quote)
+		*at++ = '"';
+	return at;
+}
+
+static char *put_json_text(char *at, const char *text, size_t size)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t i, len;
+	uint32_t cp;
+
+	*at++ = '"';
+	for (i = 0; i < size; i += len) {
+		len = utf8_next(text + i, size - i, &cp);
+		if (cp < 0x20) {
+			at = put_word(at, "\\u00");
+			*at++ = hex[cp >> 4];
+			*at++ = hex[cp & 15];
+			continue;
+		}
+		if (cp == '"' || cp == '\\')
+			*at++ = '\\';
+		at = put_utf8(at, text + i, len, cp);
+	}
+	*at++ = '"';
+	return at;
+}
+
+static char *put_real(char *at, const struct row_value *v, bool json)
+{
+	double d = v->kind == ROW_FLOAT ? (double)v->f : v->d;
+
+	if (!isfinite(d))
+		return put_word(at, json ? "null" : isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
+	return v->kind == ROW_FLOAT ? fmt_float(at, v->f) : fmt_double(at, v->d);
+}
+
+static char *put_csv_value(char *at, const struct row_value *v, bool guard)
+{
+	switch (v->kind) {
+	case ROW_SIGNED:
+		return put_signed(at, v->i);
+	case ROW_UNSIGNED:
+		return fmt_u64(at, v->u);
+	case ROW_BOOL:
+		return put_word(at, v->u ? "true" : "false");
+	case ROW_FLOAT:
+	case ROW_DOUBLE:
+		return put_real(at, v, false);
+	case ROW_TEXT:
+		return put_csv_text(at, v->text, v->size, guard);
+	default:
+		return at;
+	}
+}
+
+static char *put_json_value(char *at, const struct row_value *v)
+{
+	switch (v->kind) {
+	case ROW_NONE:
+		return put_word(at, "null");
+	case ROW_FLOAT:
+	case ROW_DOUBLE:
+		return put_real(at, v, true);
+	case ROW_TEXT:
+		return put_json_text(at, v->text, v->size);
+	default:
+		return put_csv_value(at, v, false);
+	}
+}
+
+char *row_csv(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
+{
+	struct row_value v;
+	size_t c;
+	uint32_t i;
+
+	for (c = 0; c < p->nr_cells; c++) {
+		for (i = 0; i < p->cells[c].count; i++) {
+			row_get(p, &p->cells[c], i, image, ticket, &v);
+			at = put_csv_value(at, &v, p->guard);
+			*at++ = ',';
+		}
+	}
+	at--;
+	if (p->crlf)
+		*at++ = '\r';
+	*at++ = '\n';
+	return at;
+}
+
+char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
+{
+	struct row_value v;
+	size_t c;
+	uint32_t i;
+
+	at = put_word(at, "{\"frame\":");
+	at = put_json_text(at, p->frame->name, strlen(p->frame->name));
+	for (c = 0; c < p->nr_cells; c++) {
+		const struct row_cell *cell = &p->cells[c];
+		bool list = cell->field && cell->field->is_array &&
+			    cell->field->type != DESC_STRING;
+
+		memcpy(at, cell->json_key, cell->json_key_size);
+		at += cell->json_key_size;
+		if (list)
+			*at++ = '[';
+		for (i = 0; i < cell->count; i++) {
+			if (i)
+				*at++ = ',';
+			row_get(p, cell, i, image, ticket, &v);
+			at = put_json_value(at, &v);
+		}
+		if (list)
+			*at++ = ']';
+	}
+	*at++ = '}';
+	*at++ = '\n';
+	return at;
+}
+
+/* ---- headings ------------------------------------------------------------ */
+
+size_t row_columns(const struct row_plan *p)
+{
+	size_t c, nr = 0;
+
+	for (c = 0; c < p->nr_cells; c++)
+		nr += p->cells[c].count;
+	return nr;
+}
+
+const char *row_column_name(const struct row_cell *c, uint32_t i, char *buf, size_t size)
+{
+	if (!c->field || !c->field->is_array || c->field->type == DESC_STRING)
+		return c->name;
+	snprintf(buf, size, "%s[%u]", c->name, i);
+	return buf;
+}
+
+char *row_csv_heading(const struct row_plan *p, size_t *size)
+{
+	char name[DESC_NAME_MAX * 2 + 300], *text, *at;
+	size_t c, max = 8;
+	uint32_t i;
+
+	for (c = 0; c < p->nr_cells; c++)
+		max += p->cells[c].count * (strlen(p->cells[c].name) * 3 + 24);
+	text = at = malloc(max);
+	for (c = 0; text && c < p->nr_cells; c++) {
+		for (i = 0; i < p->cells[c].count; i++) {
+			const char *column = row_column_name(&p->cells[c], i, name, sizeof(name));
+
+			at = put_csv_text(at, column, strlen(column), p->guard);
+			*at++ = ',';
+		}
+	}
+	if (!text)
+		return NULL;
+	at--;
+	if (p->crlf)
+		*at++ = '\r';
+	*at++ = '\n';
+	*size = (size_t)(at - text);
+	return text;
+}

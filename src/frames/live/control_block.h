@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control_block.h - the control block, in the three layouts that programs use.
+ *
+ *	extended   base protocol's order, followed by the corotracer extension
+ *	base       base protocol's order, and nothing more
+ *	existing   the existing ppt tool's order
+ *
+ * Code of `generate --dialect ppt` has the existing order *and* the extension.  The program
+ * writes into the block: the caller checks everything read here.
+ */
+#ifndef FRAMES_LIVE_CONTROL_BLOCK_H
+#define FRAMES_LIVE_CONTROL_BLOCK_H
+
+#include "frames/live/counters.h"
+#include "frames/spec/layout_json.h"
+
+struct control {
+	void *block;
+	bool old_order; /* flags and number of counters come before the counters */
+	bool extended;
+};
+
+/* What the program stored when it attached. */
+struct control_answer {
+	uint64_t data_block, data_block_sz, data_offset;
+	uint32_t stride;
+	int32_t client_pid;
+};
+
+/* The most bytes that the program of @d reserves before slot 0. */
+size_t control_size(const struct desc *d);
+
+/* Fill in a block that is all zero. */
+void control_fill(struct control *c, void *block, const struct desc *d,
+		  const struct counters *counters, int data_id);
+
+/*
+ * True if the program has mapped the ring, now or earlier; *@answer is what it stored.  A
+ * program that has exited or detached since left its frames in the ring.
+ */
+bool control_attached(const struct control *c, struct control_answer *answer);
+
+uint64_t control_flags(const struct control *c);
+
+/*
+ * The counters of @counters that the program does not measure, a bit each: it opened none, or
+ * those of an earlier collector (@adopted).  In extended programs the frames also mark what a
+ * thread did not measure.
+ */
+unsigned control_unmeasured(const struct control *c, const struct counters *counters, bool adopted);
+
+/* Extended programs only. */
+uint64_t control_next_ticket(const struct control *c);
+uint64_t control_dropped(const struct control *c);
+uint32_t control_threads(const struct control *c);
+int control_counter_error(const struct control *c, unsigned *which);
+void control_calibration(const struct control *c, uint64_t *ticks, uint64_t *ns);
+
+/* Resizable buffers only. */
+void control_set_data(struct control *c, int id);
+int control_wanted_data(const struct control *c);
+int control_attached_data(const struct control *c);
+int control_left_data(const struct control *c);
+
+#endif

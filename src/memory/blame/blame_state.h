@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* blame_state.h - the state that blame.c and blame_tables.c share. */
+#ifndef MEMORY_BLAME_BLAME_STATE_H
+#define MEMORY_BLAME_BLAME_STATE_H
+
+#include "base/strtab.h"
+#include "base/u64map.h"
+#include "memory/blame/blame.h"
+
+struct blame {
+	struct sim_config config;
+	struct types *types;
+	struct mem_places *places;
+	struct symbols *symbols;
+	size_t nr_modules;
+
+	struct blame_owner **owners; /* by number in `places`; NULL: not accessed */
+	uint32_t owners_size;
+	struct u64map by_pc; /* pc to site */
+	struct blame_site *last_site;
+	struct blame_counts total;
+
+	struct blame_shared **shared;
+	uint32_t nr_shared;
+	struct u64map shared_by_line; /* line to 1 + index */
+	struct strtab texts;          /* names of shared fields */
+	uint64_t shared_dropped;
+
+	/* Computed on request. */
+	struct blame_owner **sorted_owners;
+	size_t nr_sorted_owners;
+	struct blame_site *lines, **sorted_lines;
+	size_t nr_lines;
+};
+
+/*
+ * Record an access that missed because of another core, or invalidated lines there. 0 or -ENOMEM.
+ */
+int blame_note_shared(struct blame *b, const struct mem_record *r, const struct place *place,
+		      const struct sim_outcome *out);
+
+void blame_tables_release(struct blame *b);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem_collector.c - run a program and write the memory accesses of it and its children.
+ *
+ * The loop takes what is ready; if nothing is, it sleeps until the bell rings or NAP_NS has
+ * passed (the program's end does not ring the bell).  The collector announces that it sleeps: see
+ * (C) in wire.h.
+ */
+#include "memory/collect/mem_collector.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "process/launch.h"
+#include "process/signals.h"
+#include "memory/collect/shared_region.h"
+#include "memory/collect/ring_consumer.h"
+#include "memory/format/mem_writer.h"
+
+#define NAP_NS   (20 * NS_PER_MS)  /* maximum sleep while the program runs */
+#define FILES_NS (500 * NS_PER_MS) /* between two checks whether a process has ended */
+#define CHUNK    CRW_CHUNK_SIZE
+
+struct collect {
+	const struct collect_config *config;
+	struct collect_result *result;
+	struct shm shm;
+	struct slots slots;
+	struct signals signals;
+	struct launch launch;
+	uint64_t start_ns, files_ns;
+};
+
+/* ---- sleeping ------------------------------------------------------------ */
+
+static void nap(struct collect *c)
+{
+	struct crw_header *h = c->shm.region.header;
+	struct timespec wait = { 0, (long)NAP_NS };
+	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
+	/*
+	 * (C) pairs with the fence of a thread that sealed a chunk, between `sealed` and
+	 * `asleep`.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!slots_ready(&c->slots))
+		syscall(SYS_futex, &h->bell, FUTEX_WAIT, bell, &wait, NULL, 0);
+	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
+}
+
+/* ---- the loop ------------------------------------------------------------ */
+
+/* Nothing more can be stored: make the programs stop recording. */
+static void close_region(struct collect *c, uint32_t why)
+{
+	struct crw_header *h = c->shm.region.header;
+
+	if (__atomic_load_n(&h->closed, __ATOMIC_RELAXED) == CRW_OPEN)
+		__atomic_store_n(&h->closed, why, __ATOMIC_RELAXED);
+}
+
+static void check_room(struct collect *c)
+{
+	struct outputs *o = &c->result->outputs;
+	struct output *out;
+
+	if (outputs_error(o))
+		close_region(c, CRW_CLOSED_DISK);
+	if (c->result->capped || !outputs_full(o))
+		return;
+	c->result->capped = true;
+	close_region(c, CRW_CLOSED_CAP);
+	for (out = o->first; out; out = out->next) {
+		if (out->open)
+			out->file.capped = true;
+	}
+}
+
+static void look_up(struct collect *c, uint64_t now_ns)
+{
+	struct crw_header *h = c->shm.region.header;
+
+	__atomic_store_n(&h->heartbeat, (uint32_t)(now_ns / NS_PER_MS), __ATOMIC_RELAXED);
+	signals_serve(&c->signals, now_ns);
+	signals_pass_on(&c->signals, c->launch.pid, now_ns);
+	check_room(c);
+	if (now_ns - c->files_ns > FILES_NS) {
+		c->files_ns = now_ns;
+		slots_end_files(&c->slots, 0, -1, false);
+		if (c->config->progress)
+			c->config->progress(outputs_size(&c->result->outputs),
+					    now_ns - c->start_ns);
+	}
+}
+
+static void collect_until_it_ends(struct collect *c)
+{
+	while (!launch_ended(&c->launch)) {
+		uint64_t now_ns = clock_now_ns();
+		bool any = slots_take(&c->slots, now_ns, false, false);
+
+		look_up(c, now_ns);
+		if (!any) {
+			outputs_settle(&c->result->outputs);
+			nap(c);
+		}
+	}
+}
+
+/* The program has ended.  Its children may still run: make them stop recording, and drain. */
+static void collect_the_rest(struct collect *c)
+{
+	/*
+	 * Files of processes that ended earlier are closed already; that of the program gets its
+	 * status.
+	 */
+	close_region(c, CRW_CLOSED_END);
+	slots_take(&c->slots, clock_now_ns(), true, true);
+	slots_end_files(&c->slots, (uint32_t)c->launch.pid, c->launch.status, true);
+}
+
+/* ---- raw ----------------------------------------------------------------- */
+
+static bool move_sidecar(const char *from, const char *to)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+
+	return snprintf(a, sizeof(a), "%s.meta", from) < (int)sizeof(a) &&
+	       snprintf(b, sizeof(b), "%s.meta", to) < (int)sizeof(b) && rename(a, b) == 0;
+}
+
+/* Write @out to @path in the raw format. */
+static int write_raw(const struct output *out, const char *path, struct err *err)
+{
+	struct mem_writer_config config = { .format = MEM_FORMAT_RAW };
+	struct mem_reader *r = mem_reader_open(out->path, err);
+	const struct mem_record *rec;
+	struct mem_writer *w;
+
+	if (!r)
+		return err->code;
+	w = mem_writer_open(path, &config, mem_reader_facts(r), err);
+	while (w && (rec = mem_reader_next(r)) && mem_writer_put(w, rec) == 0)
+		;
+	if (w && mem_writer_close(w, err) == 0)
+		mem_reader_error(r, err);
+	mem_reader_close(r);
+	return err->code;
+}
+
+/* Replace a container by a raw trace; on failure keep the container and set its error. */
+static void make_raw(struct output *out)
+{
+	struct err err = { 0 };
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s.raw", out->path) >= (int)sizeof(path))
+		err_set(&err, -ENAMETOOLONG, "its name is too long");
+	else if (write_raw(out, path, &err) == 0 &&
+		 (rename(path, out->path) < 0 || !move_sidecar(path, out->path)))
+		err_errno(&err, "cannot rename '%s'", path);
+	if (!err.code) {
+		if (stat(out->path, &st) == 0)
+			out->size = (uint64_t)st.st_size;
+		return;
+	}
+	unlink(path);
+	err_set(&out->err, err.code, "no raw trace was made of '%s': %.300s", out->path, err.text);
+	err_hint(&out->err, "the container is there: 'corotracer mem convert' makes it raw");
+}
+
+static void make_all_raw(struct collect *c)
+{
+	struct output *out;
+
+	for (out = c->result->outputs.first; out; out = out->next) {
+		if (!out->err.code)
+			make_raw(out);
+	}
+}
+
+/* ---- a run --------------------------------------------------------------- */
+
+static uint32_t chunks_for(uint64_t buffer)
+{
+	uint32_t nr = CRW_CHUNKS_MIN;
+
+	/* Half of each chunk is never used, see wire.h. */
+	while (nr < CRW_CHUNKS_MAX && (uint64_t)nr * CHUNK / 2 < buffer)
+		nr *= 2;
+	return nr;
+}
+
+static int begin(struct collect *c, struct err *err)
+{
+	const struct collect_config *config = c->config;
+	struct crw_geometry g = {
+		.nr_processes = CRW_NR_PROCESSES,
+		.nr_slots = CRW_NR_SLOTS,
+		.nr_chunks = config->buffer ? chunks_for(config->buffer) : CRW_NR_CHUNKS,
+		.chunk_size = CHUNK,
+		.on_full = config->drop ? CRW_DROP : CRW_BLOCK,
+		.consumer_pid = (uint32_t)getpid(),
+		.start_ns = c->start_ns,
+	};
+	struct launch_env env[] = { { CRW_ENV, NULL }, { NULL, NULL } };
+
+	if (outputs_check(&c->result->outputs, err) < 0 || shm_create(&c->shm, &g, err) < 0 ||
+	    slots_open(&c->slots, &c->shm.region, &c->result->outputs, err) < 0 ||
+	    signals_open(&c->signals, true, err) < 0)
+		return err->code;
+	env[0].value = c->shm.path;
+	if (launch_start(&c->launch, config->argv, env, &c->signals, false, err) < 0)
+		return err->code;
+	signals_watch(&c->signals, c->launch.pid);
+	return 0;
+}
+
+static void end(struct collect *c)
+{
+	slots_close(&c->slots);
+	shm_close(&c->shm);
+	signals_close(&c->signals);
+}
+
+/* The time of the program's exit, not of the drain after it. */
+static uint64_t end_of_program(struct collect *c)
+{
+	uint64_t now = clock_now_ns();
+	uint64_t ours = c->launch.ended ? c->launch.ended_ns : now;
+	uint64_t noted = signals_end_of(&c->signals, c->launch.pid, now);
+
+	return noted > c->start_ns && noted < ours ? noted : ours;
+}
+
+static void tell(struct collect *c)
+{
+	struct collect_result *r = c->result;
+
+	r->duration_ns = end_of_program(c) - c->start_ns;
+	r->exit_status = launch_exit_status(&c->launch);
+	r->signal = launch_signal(&c->launch);
+	r->threads = c->slots.nr_threads;
+	r->recovered = c->slots.nr_recovered;
+	r->broken = c->slots.broken;
+	r->no_memory = c->slots.no_memory;
+	r->refused = __atomic_load_n(&c->shm.region.header->refused, __ATOMIC_RELAXED);
+}
+
+int collect_run(const struct collect_config *config, struct collect_result *result, struct err *err)
+{
+	struct collect c = { .config = config, .result = result };
+
+	memset(result, 0, sizeof(*result));
+	outputs_init(&result->outputs);
+	result->outputs.name = config->output;
+	result->outputs.level = config->level;
+	result->outputs.max_size = config->max_size;
+	result->outputs.command = config->argv;
+	result->outputs.writer = config->tool;
+	c.signals.fd = -1;
+	c.shm.fd = -1;
+	c.start_ns = c.files_ns = clock_now_ns();
+	if (begin(&c, err) < 0) {
+		end(&c);
+		return err->code;
+	}
+	collect_until_it_ends(&c);
+	collect_the_rest(&c);
+	tell(&c);
+	if (config->raw)
+		make_all_raw(&c);
+	end(&c);
+	return 0;
+}
+
+void collect_result_release(struct collect_result *result)
+{
+	outputs_release(&result->outputs);
+}

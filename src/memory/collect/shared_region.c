@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared_region.c - the shared memory of `mem run`: a file in a private directory, removed at the
+ * end.
+ *
+ * The file is sparse: it has a ring for every possible thread, and memory only for rings in use.
+ */
+#include "memory/collect/shared_region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "process/map_guard.h"
+#include "process/shm_space.h"
+
+static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
+{
+	const char *wrong;
+
+	m->fd = open(m->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (m->fd < 0)
+		return err_errno(err, "cannot make '%s'", m->path);
+	if (!m->size)
+		return err_set(err, -EINVAL, "no region has such a size");
+	if (ftruncate(m->fd, (off_t)m->size) < 0)
+		return err_errno(err, "cannot size '%s'", m->path);
+	m->map = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
+	if (m->map == MAP_FAILED) {
+		m->map = NULL;
+		return err_errno(err, "cannot map '%s'", m->path);
+	}
+	/* Survive truncation of the file: map zeros on SIGBUS. */
+	map_guard_add(m->map, m->size, PROT_READ | PROT_WRITE);
+	crw_region_init(m->map, g);
+	wrong = crw_region_open(m->map, m->size, &m->region);
+	return wrong ? err_set(err, -EPROTO, "'%s': %s", m->path, wrong) : 0;
+}
+
+int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
+{
+	memset(m, 0, sizeof(*m));
+	m->fd = -1;
+	m->size = crw_region_size(g);
+	/* The program cannot handle a full file system when it writes: all of the file must fit. */
+	m->dir = room_make_dir("coromem-", m->size, m->size, err);
+	if (!m->dir) {
+		err_hint(err, "ask for less with --buffer, or set TMPDIR to a directory with room");
+		return err->code;
+	}
+	if (asprintf(&m->path, "%s/region", m->dir) < 0) {
+		m->path = NULL;
+		err_set(err, -ENOMEM, "no memory for a file name");
+	} else if (map(m, g, err) == 0) {
+		return 0;
+	}
+	shm_close(m);
+	return err->code;
+}
+
+void shm_close(struct shm *m)
+{
+	if (m->map) {
+		map_guard_remove(m->map);
+		munmap(m->map, m->size);
+	}
+	if (m->fd >= 0)
+		close(m->fd);
+	if (m->path)
+		unlink(m->path);
+	if (m->dir)
+		rmdir(m->dir);
+	free(m->path);
+	free(m->dir);
+	memset(m, 0, sizeof(*m));
+	m->fd = -1;
+}

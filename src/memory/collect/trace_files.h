@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_files.h - the output files of a run: one container per traced process.
+ *
+ * The file of the first process has the name that the user gave; that of each further process (a
+ * child of fork, the next program after exec) has its pid appended. %p in the name is replaced by
+ * the pid for all processes.  An existing trace is kept as NAME.old.
+ */
+#ifndef MEMORY_COLLECT_TRACE_FILES_H
+#define MEMORY_COLLECT_TRACE_FILES_H
+
+#include "memory/format/container_writer.h"
+
+struct output {
+	struct output *next;
+	uint64_t serial; /* of the process in the region */
+	uint32_t pid;
+	uint32_t nr_threads; /* thread numbers assigned */
+	char *path;
+	bool open;
+	struct cfile file;
+	uint64_t size; /* size of the file, valid once it is closed */
+	uint64_t accesses, annotations, lost, left_out;
+	bool lost_unknown;
+	struct err err; /* why the file is incomplete; code 0: complete */
+};
+
+struct outputs {
+	const char *name;  /* as given by the user */
+	int level;         /* zstd level */
+	uint64_t max_size; /* of all files together; 0: no limit */
+	uint64_t closed_size;
+	struct press *press; /* compresses for all files; NULL: each compresses synchronously */
+	struct output *first, **last;
+	size_t nr;
+	uint64_t highest; /* highest serial of a process */
+	char **command;   /* the program and its arguments, a fact in the files */
+	const char *writer;
+};
+
+void outputs_init(struct outputs *o);
+
+/* Check that the first file can be written, before the program is started. */
+int outputs_check(struct outputs *o, struct err *err);
+
+/* The file of a process, created if it is new.  NULL: out of memory. */
+struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint64_t start_ns);
+
+/* Complete and close a file.  @status: from wait(2), -1: unknown. */
+void output_end(struct outputs *o, struct output *out, int status);
+
+/* Write all blocks that are in progress. */
+void outputs_settle(struct outputs *o);
+
+/* Bytes written so far. */
+uint64_t outputs_size(const struct outputs *o);
+
+/* The size limit is reached: no further block may be started. */
+bool outputs_full(const struct outputs *o);
+
+/* The first error of any file; NULL: none. */
+const struct err *outputs_error(const struct outputs *o);
+
+void outputs_release(struct outputs *o);
+
+#endif

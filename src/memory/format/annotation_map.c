@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* annotation_map.c - the annotations in force: a treap by start address. */
+#include "memory/format/annotation_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static uint64_t priority(struct regions *r)
+{
+	if (!r->seed && getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) != sizeof(r->seed))
+		r->seed = (uint64_t)(uintptr_t)r;
+	r->seed |= 1;
+	r->seed ^= r->seed << 13;
+	r->seed ^= r->seed >> 7;
+	r->seed ^= r->seed << 17;
+	return r->seed;
+}
+
+static struct region *take(struct regions *r)
+{
+	struct region *n = r->spare;
+
+	if (n)
+		r->spare = n->left;
+	else
+		n = malloc(sizeof(*n));
+	return n;
+}
+
+static void give(struct regions *r, struct region *n)
+{
+	n->left = r->spare;
+	r->spare = n;
+	r->nr--;
+}
+
+/*
+ * Split @t into regions that start before @key and the others, in as many steps as the tree is
+ * deep.
+ */
+static void split(struct region *t, uint64_t key, struct region **less, struct region **rest)
+{
+	while (t) {
+		if (t->start < key) {
+			*less = t;
+			less = &t->right;
+			t = t->right;
+		} else {
+			*rest = t;
+			rest = &t->left;
+			t = t->left;
+		}
+	}
+	*less = *rest = NULL;
+}
+
+/* Join two trees; all of @a starts before all of @b. */
+static struct region *join(struct region *a, struct region *b)
+{
+	struct region *root = NULL, **at = &root;
+
+	while (a && b) {
+		if (a->priority > b->priority) {
+			*at = a;
+			at = &a->right;
+			a = a->right;
+		} else {
+			*at = b;
+			at = &b->left;
+			b = b->left;
+		}
+	}
+	*at = a ? a : b;
+	return root;
+}
+
+/* The last region that starts at or before @address. */
+static struct region *at_or_before(struct region *t, uint64_t address)
+{
+	struct region *found = NULL;
+
+	while (t) {
+		if (t->start <= address) {
+			found = t;
+			t = t->right;
+		} else {
+			t = t->left;
+		}
+	}
+	return found;
+}
+
+bool regions_remove(struct regions *r, uint64_t start)
+{
+	struct region **at = &r->root, *n;
+
+	while ((n = *at) && n->start != start)
+		at = start < n->start ? &n->left : &n->right;
+	if (!n)
+		return false;
+	*at = join(n->left, n->right);
+	give(r, n);
+	return true;
+}
+
+/* Free all nodes of @t without recursion.  Returns how many. */
+static int drop_all(struct regions *r, struct region *t)
+{
+	int nr = 0;
+
+	while (t) {
+		struct region *n = t;
+
+		if (t->left) { /* rotate until the left child is NULL */
+			t = n->left;
+			n->left = t->right;
+			t->right = n;
+			continue;
+		}
+		t = n->right;
+		give(r, n);
+		nr++;
+	}
+	return nr;
+}
+
+int regions_add(struct regions *r, uint64_t start, uint64_t size, uint32_t elem_size, uint32_t type,
+		struct region *met)
+{
+	uint64_t end = start + size < start ? UINT64_MAX : start + size;
+	struct region *n = take(r), *less, *rest, *inside, *before, *first;
+	int nr = 0;
+
+	if (!n)
+		return -ENOMEM;
+	*n = (struct region){ .start = start, .end = end, .elem_size = elem_size, .type = type };
+	n->priority = priority(r);
+	before = start ? at_or_before(r->root, start - 1) : NULL;
+	if (before && before->end > start && end > start) {
+		*met = *before;
+		regions_remove(r, before->start);
+		nr++;
+	}
+	split(r->root, start, &less, &rest);
+	split(rest, end > start ? end : start + (start < UINT64_MAX), &inside, &rest);
+	for (first = inside; first && first->left; first = first->left)
+		;
+	if (first && nr == 0)
+		*met = *first;
+	nr += drop_all(r, inside);
+	r->root = join(join(less, n), rest);
+	if (++r->nr > r->most)
+		r->most = r->nr;
+	return nr;
+}
+
+const struct region *regions_find(const struct regions *r, uint64_t address)
+{
+	const struct region *n = at_or_before(r->root, address);
+
+	return n && address < n->end ? n : NULL;
+}
+
+void regions_release(struct regions *r)
+{
+	drop_all(r, r->root);
+	while (r->spare) {
+		struct region *n = r->spare;
+
+		r->spare = n->left;
+		free(n);
+	}
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block_unpack.c - decode the payload of a block record by record.
+ *
+ * docs/memory-format.md, "The payload of a block", defines the coding; the order of the steps
+ * after an access matters.
+ */
+#include "memory/format/block_unpack.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SITE UINT32_MAX
+
+static bool wrong(struct unpack *u, const char *what)
+{
+	u->fault = what;
+	return false;
+}
+
+/* At most 10 bytes; excess bits are cut. */
+static bool varint(struct unpack_stream *s, uint64_t *out)
+{
+	uint64_t v = 0;
+	unsigned shift;
+
+	for (shift = 0; shift < 70 && s->at < s->end; shift += 7) {
+		uint8_t byte = *s->at++;
+
+		v |= (uint64_t)(byte & 0x7f) << (shift < 64 ? shift : 63);
+		if (byte < 0x80) {
+			*out = v;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool svarint(struct unpack_stream *s, uint64_t *out)
+{
+	uint64_t v;
+
+	if (!varint(s, &v))
+		return false;
+	*out = v >> 1 ^ (0 - (v & 1));
+	return true;
+}
+
+static bool byte(struct unpack_stream *s, uint8_t *out)
+{
+	if (s->at == s->end)
+		return false;
+	*out = *s->at++;
+	return true;
+}
+
+static struct unpack_stream cut(const uint8_t **at, uint32_t size)
+{
+	struct unpack_stream s = { *at, *at + size };
+
+	*at += size;
+	return s;
+}
+
+static bool room_for_sites(struct unpack *u, uint32_t nr)
+{
+	struct unpack_site *more;
+
+	if (nr > CRAY_SITES_MAX)
+		return wrong(u, "more sites than a block can have");
+	u->nr_sites_max = nr;
+	if (nr <= u->site_size)
+		return true;
+	more = realloc(u->site, nr * sizeof(*more));
+	if (!more)
+		return wrong(u, "no memory for its sites");
+	u->site = more;
+	u->site_size = nr;
+	return true;
+}
+
+bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_threads,
+		  const uint8_t *plain, size_t size)
+{
+	const uint8_t *at = plain + sizeof(struct cray_streams);
+	struct cray_streams s;
+
+	u->fault = NULL;
+	u->nr_symbols = u->nr_sites = u->nr_records = u->nr_accesses = 0;
+	u->lost = u->left_out = 0;
+	u->nr_names = 0;
+	u->here = NO_SITE;
+	u->before = u->event_pc = u->event_address = 0;
+	u->head = *head;
+	u->order = head->order_first;
+	u->time_ns = head->time_first_ns;
+	u->thread = head->thread;
+	u->weight_256 = head->weight_256 ? head->weight_256 : 256;
+	u->many_threads = many_threads;
+	if (size < sizeof(s))
+		return wrong(u, "a block without its table of streams");
+	memcpy(&s, plain, sizeof(s));
+	size -= sizeof(s);
+	if ((uint64_t)s.symbols + s.sites + s.own + s.near + s.events != size)
+		return wrong(u, "streams that are not as long as the block");
+	if (head->nr_records > CRAY_RECORDS_MAX)
+		return wrong(u, "more records than a block can have");
+	u->nr_symbols = s.nr_symbols;
+	u->symbols = cut(&at, s.symbols);
+	u->sites = cut(&at, s.sites);
+	u->own = cut(&at, s.own);
+	u->near = cut(&at, s.near);
+	u->events = cut(&at, s.events);
+	return room_for_sites(u, s.nr_sites);
+}
+
+void unpack_release(struct unpack *u)
+{
+	free(u->site);
+	free(u->names);
+	memset(u, 0, sizeof(*u));
+}
+
+/* ---- accesses ------------------------------------------------------------ */
+
+static struct unpack_site *new_site(struct unpack *u)
+{
+	struct unpack_site *site;
+	uint64_t pc;
+	uint8_t how[3];
+
+	if (u->nr_sites == u->nr_sites_max) {
+		wrong(u, "a site that it does not have");
+		return NULL;
+	}
+	if (!svarint(&u->sites, &pc) || !byte(&u->sites, &how[0]) || !byte(&u->sites, &how[1]) ||
+	    !byte(&u->sites, &how[2])) {
+		wrong(u, "too few bytes of sites");
+		return NULL;
+	}
+	if ((how[0] & CRAY_KIND) > CRAY_WRITE) {
+		wrong(u, "a site that neither reads nor writes");
+		return NULL;
+	}
+	site = &u->site[u->nr_sites];
+	site->pc = pc + (u->nr_sites ? site[-1].pc : 0);
+	site->tag = how[0];
+	site->size = how[1];
+	site->attr = how[2];
+	site->last = site->stride = site->distance = 0;
+	site->next = u->nr_sites++;
+	return site;
+}
+
+static struct unpack_site *site_of(struct unpack *u, uint64_t who)
+{
+	if (who == CRAY_NEXT) {
+		if (u->here == NO_SITE) {
+			wrong(u, "a site after none");
+			return NULL;
+		}
+		return &u->site[u->site[u->here].next];
+	}
+	if (who - CRAY_SITE < u->nr_sites)
+		return &u->site[who - CRAY_SITE];
+	if (who - CRAY_SITE == u->nr_sites)
+		return new_site(u);
+	wrong(u, "a site that it does not have");
+	return NULL;
+}
+
+static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
+{
+	struct unpack_site *site = site_of(u, v >> 2);
+	uint64_t address, delta;
+
+	if (!site)
+		return false;
+	switch (v & 3) {
+	case CRAY_STRIDE:
+		address = site->last + site->stride;
+		break;
+	case CRAY_FOLLOW:
+		address = u->before + site->distance;
+		break;
+	case CRAY_OWN:
+		if (!svarint(&u->own, &delta))
+			return wrong(u, "too few addresses");
+		address = site->last + delta;
+		break;
+	default:
+		if (!svarint(&u->near, &delta))
+			return wrong(u, "too few addresses");
+		address = u->before + delta;
+		break;
+	}
+	if (u->here != NO_SITE)
+		u->site[u->here].next = (uint32_t)(site - u->site);
+	u->here = (uint32_t)(site - u->site);
+	site->stride = address - site->last;
+	site->distance = address - u->before;
+	site->last = u->before = address;
+	u->nr_records++;
+	u->nr_accesses++;
+	out->kind = site->tag & CRAY_KIND;
+	out->tag = site->tag;
+	out->size = site->size;
+	out->attr = site->attr;
+	out->thread = u->thread;
+	out->address = address;
+	out->pc = site->pc;
+	out->order = u->order;
+	out->time_ns = u->time_ns;
+	out->weight_256 = u->weight_256;
+	return true;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static bool keep_name(struct unpack *u, const char *text, uint32_t size)
+{
+	if (u->nr_names == u->names_size) {
+		size_t more = u->names_size ? u->names_size * 2 : 64;
+		struct unpack_name *names = realloc(u->names, more * sizeof(*names));
+
+		if (!names)
+			return wrong(u, "no memory for its names");
+		u->names = names;
+		u->names_size = more;
+	}
+	u->names[u->nr_names++] = (struct unpack_name){ text, size };
+	return true;
+}
+
+static bool name_of(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t number, size;
+
+	if (!varint(body, &number))
+		return wrong(u, "an event without its name");
+	if (number > u->nr_names)
+		return wrong(u, "a name that it does not have");
+	if (number) {
+		out->name = u->names[number - 1].text;
+		out->name_size = u->names[number - 1].size;
+		return true;
+	}
+	if (!varint(body, &size) || size > CRAY_NAME_MAX || size > (size_t)(body->end - body->at))
+		return wrong(u, "a name longer than its event");
+	out->name = (const char *)body->at;
+	out->name_size = (uint32_t)size;
+	body->at += size;
+	return keep_name(u, out->name, out->name_size);
+}
+
+static bool thread_event(struct unpack *u, struct unpack_stream *body)
+{
+	uint64_t number;
+
+	if (!varint(body, &number) || number > UINT32_MAX)
+		return wrong(u, "a change to no thread");
+	if (!u->many_threads)
+		return wrong(u, "a change of threads in a block of one");
+	u->thread = (uint32_t)number;
+	return true;
+}
+
+static bool stamp_event(struct unpack *u, struct unpack_stream *body)
+{
+	uint64_t order, time_ns;
+
+	if (!varint(body, &order) || !varint(body, &time_ns))
+		return wrong(u, "a stamp without its numbers");
+	if (u->order + order < order || u->time_ns + time_ns < time_ns)
+		return wrong(u, "a stamp out of all bounds");
+	u->order += order;
+	u->time_ns += time_ns;
+	return true;
+}
+
+static bool annotation(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t order, pc, address;
+
+	if (!byte(body, &out->tag) || !varint(body, &order) || !svarint(body, &pc) ||
+	    !svarint(body, &address))
+		return wrong(u, "an annotation without its address");
+	if ((out->tag & CRAY_KIND) != out->kind)
+		return wrong(u, "an annotation with the tag of something else");
+	if (u->order + order < order)
+		return wrong(u, "a ticket out of all bounds");
+	out->has_ticket = order != 0;
+	out->order = u->order += order;
+	out->pc = u->event_pc += pc;
+	out->address = u->event_address += address;
+	u->nr_records++;
+	return true;
+}
+
+static bool add_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t size, count;
+
+	out->kind = MEM_ADD;
+	if (!annotation(u, body, out))
+		return false;
+	if (!varint(body, &size) || !varint(body, &count) || size > UINT32_MAX ||
+	    count > UINT32_MAX)
+		return wrong(u, "an annotation without its size");
+	out->elem_size = (uint32_t)size;
+	out->elem_count = (uint32_t)count;
+	return name_of(u, body, out);
+}
+
+static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t cause, count, *sum;
+
+	out->kind = MEM_GAP;
+	if (!varint(body, &cause) || !varint(body, &count) || cause > UINT32_MAX)
+		return wrong(u, "a gap without its count");
+	sum = cause < CRAY_GAP_SAMPLED ? &u->lost : &u->left_out;
+	if (*sum + count < count)
+		return wrong(u, "a gap out of all bounds");
+	*sum += count;
+	out->cause = (uint32_t)cause;
+	out->value = count;
+	return true;
+}
+
+/* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
+static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
+{
+	struct unpack_stream body;
+	uint64_t size;
+	uint8_t code;
+
+	if (!byte(&u->events, &code) || !varint(&u->events, &size) ||
+	    size > (size_t)(u->events.end - u->events.at))
+		return wrong(u, "too few bytes of events");
+	body.at = u->events.at;
+	body.end = u->events.at += size;
+	memset(out, 0, sizeof(*out));
+	out->thread = u->thread;
+	out->order = u->order;
+	out->time_ns = u->time_ns;
+	out->weight_256 = u->weight_256;
+	*is_record = true;
+	switch (code) {
+	case CRAY_EV_ADD:
+		return add_event(u, &body, out);
+	case CRAY_EV_REMOVE:
+		out->kind = MEM_REMOVE;
+		return annotation(u, &body, out);
+	case CRAY_EV_MARK:
+		out->kind = MEM_MARK;
+		return varint(&body, &out->value) ? name_of(u, &body, out)
+						  : wrong(u, "a mark without its value");
+	case CRAY_EV_GAP:
+		return gap_event(u, &body, out);
+	}
+	*is_record = false;
+	if (code == CRAY_EV_THREAD)
+		return thread_event(u, &body);
+	if (code == CRAY_EV_STAMP)
+		return stamp_event(u, &body);
+	return true; /* unknown event of a later version */
+}
+
+/* ---- many accesses at once ------------------------------------------------ */
+
+/*
+ * Decode a varint of at most 8 bytes with word operations.  The stream must have 8 bytes.
+ * Returns the bytes used; 0: longer than 8.
+ */
+static inline unsigned varint_word(const uint8_t *at, uint64_t *out)
+{
+	uint64_t x, stop;
+
+	memcpy(&x, at, sizeof(x));
+	x = le64toh(x);
+	stop = ~x & UINT64_C(0x8080808080808080);
+	if (!stop)
+		return 0;
+	x &= stop ^ (stop - 1);
+	x &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+	x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+	x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
+	*out = (x & UINT64_C(0x0fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
+	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
+}
+
+static inline bool delta_of(struct unpack_stream *s, uint64_t *out)
+{
+	uint64_t v;
+	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
+
+	if (!took)
+		return svarint(s, out);
+	s->at += took;
+	*out = v >> 1 ^ (0 - (v & 1));
+	return true;
+}
+
+/* Read the next symbol without consuming it.  False: there is none, or it is an event. */
+static inline bool peek_access(const struct unpack *u, struct unpack_stream *symbols, uint64_t *v)
+{
+	*symbols = u->symbols;
+	if (symbols->at < symbols->end && *symbols->at < 0x80)
+		*v = *symbols->at++;
+	else if (!varint(symbols, v))
+		return false;
+	return *v >> 2 != CRAY_EVENT;
+}
+
+/*
+ * Compute the address of an access without a branch on the way it is coded: that branch is hard
+ * to predict and would be most of the decoding cost.
+ */
+static inline bool address_of(struct unpack *u, const struct unpack_site *site, unsigned way,
+			      uint64_t before, uint64_t *address)
+{
+	uint64_t base = way & 1 ? before : site->last;
+	uint64_t delta = way & 1 ? site->distance : site->stride;
+
+	if (way & 2 && !delta_of(way & 1 ? &u->near : &u->own, &delta))
+		return wrong(u, "too few addresses");
+	*address = base + delta;
+	return true;
+}
+
+/* The site that a symbol names; NULL: a fault. */
+static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
+{
+	if (who == CRAY_NEXT) {
+		if (!here)
+			wrong(u, "a site after none");
+		return here ? &u->site[here->next] : NULL;
+	}
+	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
+		return &u->site[who - CRAY_SITE];
+	return site_of(u, who);
+}
+
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
+{
+	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here], *site;
+	struct unpack_stream symbols;
+	uint64_t v, address, before = u->before;
+	uint32_t nr = 0;
+
+	if (u->fault)
+		return 0;
+	if (max > u->nr_symbols)
+		max = u->nr_symbols;
+	for (; nr < max && peek_access(u, &symbols, &v); nr++) {
+		site = run_site(u, v >> 2, here);
+		if (!site || !address_of(u, site, v & 3, before, &address))
+			break;
+		u->symbols = symbols;
+		if (here)
+			here->next = (uint32_t)(site - u->site);
+		here = site;
+		site->stride = address - site->last;
+		site->distance = address - before;
+		site->last = before = address;
+		out[nr] = (struct mem_access){ .address = address,
+					       .pc = site->pc,
+					       .size = site->size,
+					       .is_write = site->tag & CRAY_KIND,
+					       .tag = site->tag,
+					       .attr = site->attr };
+	}
+	u->before = before;
+	u->here = here ? (uint32_t)(here - u->site) : NO_SITE;
+	u->nr_symbols -= nr;
+	u->nr_records += nr;
+	u->nr_accesses += nr;
+	return nr;
+}
+
+bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
+{
+	struct unpack_stream s = u->events;
+	uint64_t v, size, order, time;
+	uint8_t code;
+
+	if (u->fault || !u->nr_symbols || peek_access(u, &s, &v) || s.at == u->symbols.at)
+		return false;
+	s = u->events;
+	if (!byte(&s, &code) || code != CRAY_EV_STAMP || !varint(&s, &size) ||
+	    size > (size_t)(s.end - s.at) || !varint(&s, &order) || !varint(&s, &time))
+		return false;
+	*time_ns = u->time_ns + time;
+	return true;
+}
+
+/* ---- the block ----------------------------------------------------------- */
+
+static bool block_end(struct unpack *u)
+{
+	const struct cray_block *h = &u->head;
+
+	if (u->symbols.at != u->symbols.end || u->sites.at != u->sites.end ||
+	    u->own.at != u->own.end || u->near.at != u->near.end || u->events.at != u->events.end)
+		return wrong(u, "streams that are not used up at its end");
+	if (h->nr_records != u->nr_records || h->nr_accesses != u->nr_accesses)
+		return wrong(u, "another number of records than its head says");
+	if (h->lost != u->lost || h->left_out != u->left_out)
+		return wrong(u, "other gaps than its head says");
+	if (h->order_last < u->order || h->time_last_ns < u->time_ns)
+		return wrong(u, "stamps later than its head says");
+	return false;
+}
+
+/* Consume the next symbol.  False: too few bytes. */
+static inline bool next_symbol(struct unpack *u, uint64_t *v)
+{
+	u->nr_symbols--;
+	if (u->symbols.at < u->symbols.end && *u->symbols.at < 0x80)
+		*v = *u->symbols.at++;
+	else if (!varint(&u->symbols, v))
+		return wrong(u, "too few symbols");
+	return true;
+}
+
+bool unpack_next(struct unpack *u, struct mem_record *out)
+{
+	bool is_record;
+	uint64_t v;
+
+	if (u->fault)
+		return false;
+	out->has_ticket = false;
+	while (u->nr_symbols > 0) {
+		if (!next_symbol(u, &v))
+			return false;
+		if (v >> 2 != CRAY_EVENT)
+			return access_at(u, v, out);
+		if (!event(u, out, &is_record))
+			return false;
+		if (is_record)
+			return true;
+	}
+	return block_end(u);
+}
+
+enum unpack_step unpack_step(struct unpack *u, struct mem_record *out)
+{
+	bool is_record;
+	uint64_t v;
+
+	if (u->fault || !u->nr_symbols) {
+		if (!u->fault)
+			block_end(u);
+		return UNPACK_END;
+	}
+	if (!next_symbol(u, &v) || !event(u, out, &is_record))
+		return UNPACK_END;
+	return is_record ? UNPACK_RECORD : UNPACK_STATE;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block_unpack.h - decode the payload of a block record by record.
+ *
+ * The reverse of runtime/memory/pack.h.  The input is untrusted: nothing outside of it is read, the
+ * output is bounded by the input, and a fault ends the block with a description.
+ */
+#ifndef MEMORY_FORMAT_BLOCK_UNPACK_H
+#define MEMORY_FORMAT_BLOCK_UNPACK_H
+
+#include "memory/format/mem_record.h"
+
+struct unpack_site {
+	uint64_t pc, last, stride, distance;
+	uint32_t next;
+	uint8_t tag, size, attr;
+};
+
+struct unpack_name {
+	const char *text;
+	uint32_t size;
+};
+
+/* A stream of bytes; `at` never passes `end`. */
+struct unpack_stream {
+	const uint8_t *at, *end;
+};
+
+struct unpack {
+	struct unpack_stream symbols, sites, own, near, events;
+	struct unpack_site *site; /* nr_sites_max elements */
+	uint32_t nr_sites, nr_sites_max, site_size;
+	uint32_t here; /* UINT32_MAX: none yet */
+	uint32_t nr_symbols;
+	uint32_t nr_records, nr_accesses; /* so far */
+	uint64_t lost, left_out;          /* so far, sums of gaps */
+	uint64_t before, order, time_ns, event_pc, event_address;
+	uint32_t thread, weight_256;
+	bool many_threads;
+	struct unpack_name *names;
+	size_t nr_names, names_size;
+	struct cray_block head;
+	const char *fault; /* description of the fault; NULL: none */
+};
+
+/*
+ * Start a block.  @u is zeroed before the first block and reused for the next ones.  False: see
+ * `fault`.
+ */
+bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_threads,
+		  const uint8_t *plain, size_t size);
+
+/*
+ * Decode the next record.  False at the end of the block or at a fault. out->name points into the
+ * payload.
+ */
+bool unpack_next(struct unpack *u, struct mem_record *out);
+
+/*
+ * Decode up to @max consecutive accesses of one thread and stamp. 0: the next symbol is not an
+ * access, or a fault.
+ */
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max);
+
+/* The time of the next symbol if it is a stamp.  Does not consume it. */
+bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns);
+
+/* Decode what comes next if unpack_run() returned 0. */
+enum unpack_step {
+	UNPACK_END,    /* the end of the block, or a fault */
+	UNPACK_STATE,  /* thread, order or time has changed */
+	UNPACK_RECORD, /* a record in *out */
+};
+enum unpack_step unpack_step(struct unpack *u, struct mem_record *out);
+
+void unpack_release(struct unpack *u);
+
+#endif

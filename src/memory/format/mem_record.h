@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem_record.h - one record of a memory trace of any format.
+ *
+ * Kinds 0 to 3 have the numbers of the raw Cacheray format.
+ */
+#ifndef MEMORY_FORMAT_MEM_RECORD_H
+#define MEMORY_FORMAT_MEM_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "container.h"
+
+enum mem_kind {
+	MEM_READ = 0,
+	MEM_WRITE = 1,
+	MEM_ADD = 2,    /* type annotation added */
+	MEM_REMOVE = 3, /* type annotation removed */
+	MEM_MARK = 4,   /* a mark of the program; not in raw traces */
+	MEM_GAP = 5,    /* accesses are missing here; not in raw traces */
+};
+#define MEM_KINDS 6
+
+struct mem_record {
+	uint8_t kind;    /* enum mem_kind */
+	uint8_t tag;     /* raw tag with its flags; for MEM_READ to MEM_REMOVE */
+	uint8_t size;    /* bytes accessed */
+	uint8_t attr;    /* CRAY_ATTR_* */
+	uint32_t thread; /* number in the table of threads */
+	uint64_t address;
+	uint64_t pc;      /* 0: not known */
+	uint64_t order;   /* number of annotations, docs/memory-format.md; 0 in raw traces */
+	uint64_t time_ns; /* 0: not known */
+	uint64_t value;   /* gap: number of missing records; mark: its value */
+	uint32_t elem_size, elem_count; /* MEM_ADD */
+	uint32_t cause;                 /* gap: CRAY_GAP_* */
+	uint32_t weight_256;            /* accesses that an access stands for, in 1/256 */
+	const char *name;               /* MEM_ADD: the type; mark: the text.  Without a NUL */
+	uint32_t name_size;
+	bool has_ticket; /* annotations: @order is a unique ticket */
+};
+
+/* An access without the fields that a run has in common: see mem_reader_run(). */
+struct mem_access {
+	uint64_t address;
+	uint64_t pc;
+	uint8_t size;
+	uint8_t is_write;
+	uint8_t tag, attr;
+};
+
+static inline bool mem_is_access(const struct mem_record *r)
+{
+	return r->kind <= MEM_WRITE;
+}
+
+/* True if the raw format has a record for it. */
+static inline bool mem_is_raw(const struct mem_record *r)
+{
+	return r->kind <= MEM_REMOVE;
+}
+
+#endif

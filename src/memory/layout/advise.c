@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* advise.c - the passes over a trace, and the choice of layouts between them. */
+#include "memory/layout/advise.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/progress.h"
+#include "memory/layout/replay_layout.h"
+#include "memory/sim/replay.h"
+
+#define REPLAYS_MAX (STUDY_TYPES_MAX * (PROPOSE_MAX + 1) + 2)
+
+double study_change(uint64_t before, uint64_t after)
+{
+	return before ? (double)after / (double)before - 1 : 0;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory to study the layouts");
+}
+
+/* ---- counts -------------------------------------------------------------- */
+
+static void take_run(const struct sim *sim, uint32_t nr_levels, struct study_run *out)
+{
+	struct sim_counts counts;
+	struct sim_totals totals;
+	uint32_t i;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < nr_levels; i++) {
+		sim_level_totals(sim, i, &counts);
+		out->misses[i] = counts.misses[SIM_READS] + counts.misses[SIM_WRITES];
+		out->cost += out->misses[i] * blame_level_cost(i, nr_levels);
+	}
+	sim_totals(sim, &totals);
+	out->from_peer = totals.interventions;
+	out->invalidations = totals.invalidations;
+	out->false_sharing = totals.false_sharing;
+	out->cost += out->from_peer * BLAME_PEER_COST;
+}
+
+/* ---- the first pass ------------------------------------------------------- */
+
+struct watching {
+	struct study *s;
+	const struct mem_facts *facts;
+};
+
+static int watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
+{
+	struct watching *w = context;
+
+	if (blame_modules(w->s->blame, w->facts) < 0)
+		return -ENOMEM;
+	if (!out)
+		return blame_record(w->s->blame, r);
+	if (blame_access(w->s->blame, r, out) < 0)
+		return -ENOMEM;
+	return profile_access(w->s->profile, r, out);
+}
+
+static int first_reading(struct study *s, struct mem_reader *reader, struct err *err)
+{
+	struct watching w = { s, mem_reader_facts(reader) };
+	struct replay replay = { .each = watch, .context = &w };
+	struct sim *sim = sim_new(&s->config.sim, err);
+	int ret = sim ? replay_run(&replay, sim, reader, err) : err->code;
+
+	s->nr_accesses = replay.accesses;
+	s->lost = replay.lost;
+	s->left_out = replay.left_out;
+	replay_release(&replay);
+	if (ret == 0)
+		ret = profile_finish(s->profile);
+	if (ret == 0 && mem_reader_error(reader, err) < 0)
+		ret = err->code;
+	if (sim)
+		take_run(sim, s->config.sim.nr_levels, &s->before);
+	sim_free(sim);
+	return ret < 0 && !err->code ? no_memory(err) : ret;
+}
+
+/* ---- replays ------------------------------------------------------------- */
+
+struct running {
+	struct rerun *replay;
+	struct study_run *out;
+};
+
+struct replays {
+	struct running list[REPLAYS_MAX];
+	int nr;
+};
+
+static struct rerun *add_replay(const struct study *s, struct replays *all, struct study_run *out,
+				bool sharing, struct err *err)
+{
+	struct sim_config config = s->config.sim;
+	struct rerun *r;
+
+	config.no_classes = true;
+	config.no_sharing = !sharing;
+	r = rerun_new(&config, err);
+	if (r)
+		all->list[all->nr++] = (struct running){ r, out };
+	return r;
+}
+
+static void release_replays(struct replays *all)
+{
+	int i;
+
+	for (i = 0; i < all->nr; i++)
+		rerun_free(all->list[i].replay);
+	all->nr = 0;
+}
+
+static int replay_one(struct mem_places *places, struct replays *all, const struct mem_record *r)
+{
+	struct place place = { 0 };
+	const struct owner *owner = NULL;
+	int i, ret = mem_places_record(places, r);
+
+	if (ret == 0 && mem_is_access(r)) {
+		ret = mem_places_find(places, r->address, r->pc, &place);
+		if (ret == 0)
+			owner = mem_places_owner(places, place.owner);
+	}
+	for (i = 0; i < all->nr && ret == 0; i++)
+		ret = rerun_record(all->list[i].replay, r, &place, owner);
+	return ret;
+}
+
+/* A run of accesses, one by one. */
+static int replay_accesses(struct mem_places *places, struct replays *all,
+			   const struct mem_run *run)
+{
+	struct mem_record rec = { .thread = run->thread, .weight_256 = run->weight_256 };
+	uint32_t i;
+
+	for (i = 0; i < run->nr; i++) {
+		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
+		rec.size = run->access[i].size;
+		rec.address = run->access[i].address;
+		rec.pc = run->access[i].pc;
+		if (replay_one(places, all, &rec) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Reads runs like the first pass, so that threads alternate in the same order. */
+static int replay_all(struct mem_reader *reader, struct mem_places *places, struct replays *all,
+		      const char *what, uint64_t *accesses)
+{
+	struct progress progress;
+	struct mem_run run;
+	uint64_t next = 0;
+	int ret = 0, i;
+
+	progress_start(&progress, what, mem_reader_size(reader));
+	while (ret == 0 && mem_reader_run(reader, &run)) {
+		*accesses += run.nr;
+		ret = run.record ? replay_one(places, all, run.record)
+				 : replay_accesses(places, all, &run);
+		if (*accesses >= next) {
+			next = *accesses + 4096;
+			progress_update(&progress, mem_reader_done(reader));
+		}
+	}
+	progress_end(&progress);
+	for (i = 0; i < all->nr && ret == 0; i++)
+		ret = rerun_finish(all->list[i].replay);
+	return ret;
+}
+
+static int another_reading(struct study *s, struct replays *all, const char *path, const char *what,
+			   struct err *err)
+{
+	struct mem_reader *reader = mem_reader_open(path, err);
+	struct mem_places *places = mem_places_new(blame_types(s->blame));
+	uint64_t accesses = 0;
+	int ret = reader ? 0 : err->code, i;
+
+	if (ret == 0 && (!places || replay_all(reader, places, all, what, &accesses) < 0))
+		ret = no_memory(err);
+	if (ret == 0 && mem_reader_error(reader, err) < 0)
+		ret = err->code;
+	if (ret == 0 && accesses != s->nr_accesses)
+		ret = err_set(err, -EAGAIN, "'%s' changed while it was read", path);
+	for (i = 0; i < all->nr && ret == 0; i++)
+		take_run(rerun_sim(all->list[i].replay), s->config.sim.nr_levels, all->list[i].out);
+	mem_places_free(places);
+	if (reader)
+		mem_reader_close(reader);
+	return ret;
+}
+
+/* ---- proposals ----------------------------------------------------------- */
+
+static int plan_type(struct study *s, struct study_type *t, struct replays *all, struct err *err)
+{
+	struct shape *shapes[PROPOSE_MAX];
+	struct rerun *r;
+	int i, nr;
+
+	t->obstacle = t->profile ? pieces_obstacle(t->profile->pieces.of) : "it is not used";
+	if (t->obstacle)
+		return 0;
+	nr = propose(t->profile, s->config.sim.level[0].line, shapes);
+	if (nr < 0)
+		return no_memory(err);
+	for (i = 0; i < nr; i++)
+		t->candidates[t->nr_candidates++] = (struct study_candidate){ .shape = shapes[i] };
+	for (i = 0; i < nr; i++) {
+		struct study_candidate *c = &t->candidates[i];
+
+		r = add_replay(s, all, &c->run, false, err);
+		if (!r || rerun_shape(r, c->shape, false) < 0)
+			return r ? no_memory(err) : err->code;
+		t->has_moved |= shape_moves(c->shape);
+		c->base = shape_moves(c->shape) ? &t->moved : &s->before;
+	}
+	return 0;
+}
+
+/* The reference for shapes that move their blocks: the current layout, moved. */
+static int plan_moved(struct study *s, struct study_type *t, struct replays *all,
+		      struct shape **identity, struct err *err)
+{
+	struct rerun *r;
+
+	*identity = NULL;
+	if (!t->has_moved)
+		return 0;
+	*identity = shape_new(&t->profile->pieces, "as it is");
+	r = *identity ? add_replay(s, all, &t->moved, false, err) : NULL;
+	if (!r || rerun_shape(r, *identity, true) < 0)
+		return err->code ? err->code : no_memory(err);
+	return 0;
+}
+
+static double gain_of(const struct study_type *t, const struct study_candidate *c)
+{
+	double own = (double)t->profile->cost / BLAME_ONE;
+
+	return own > 0 ? ((double)c->base->cost - (double)c->run.cost) / own : 0;
+}
+
+/*
+ * Among candidates with at least 97 % of the best gain: the smallest, then one without a raised
+ * alignment, then the first.
+ */
+static int choose(const struct study *s, const struct study_type *t, bool split)
+{
+	double most = STUDY_GAIN_OF_TYPE;
+	double all = (double)(s->nr_accesses + s->before.cost) * STUDY_GAIN_OF_ALL;
+	int i, best = -1;
+
+	for (i = 0; i < t->nr_candidates; i++) {
+		const struct study_candidate *c = &t->candidates[i];
+
+		if ((c->shape->nr_cold > 0) == split && c->gain > most &&
+		    (double)c->base->cost - (double)c->run.cost >= all) {
+			most = c->gain;
+			best = i;
+		}
+	}
+	for (i = 0; i < t->nr_candidates && best >= 0; i++) {
+		const struct study_candidate *c = &t->candidates[i], *b = &t->candidates[best];
+
+		if ((c->shape->nr_cold > 0) == split && c->gain >= most * 0.97 &&
+		    (c->shape->bytes < b->shape->bytes ||
+		     (c->shape->bytes == b->shape->bytes && b->shape->raised && !c->shape->raised)))
+			best = i;
+	}
+	return best;
+}
+
+static void choose_all(struct study *s)
+{
+	size_t i;
+	int j;
+
+	for (i = 0; i < s->nr_types; i++) {
+		struct study_type *t = &s->types[i];
+		double got;
+
+		for (j = 0; j < t->nr_candidates; j++)
+			t->candidates[j].gain = gain_of(t, &t->candidates[j]);
+		t->best = choose(s, t, false);
+		t->split = choose(s, t, true);
+		got = t->best >= 0 ? t->candidates[t->best].gain : 0;
+		/* A split takes more work than a paste, so it must gain more. */
+		if (t->split >= 0 && t->candidates[t->split].gain < got + STUDY_GAIN_OF_TYPE)
+			t->split = -1;
+	}
+}
+
+static int propose_and_replay(struct study *s, const char *path, struct err *err)
+{
+	struct replays all = { 0 };
+	struct shape *identities[STUDY_TYPES_MAX] = { 0 };
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < s->nr_types && ret == 0; i++) {
+		ret = plan_type(s, &s->types[i], &all, err);
+		if (ret == 0)
+			ret = plan_moved(s, &s->types[i], &all, &identities[i], err);
+	}
+	if (ret == 0 && all.nr)
+		ret = another_reading(s, &all, path, "replaying the proposals", err);
+	release_replays(&all);
+	for (i = 0; i < STUDY_TYPES_MAX; i++)
+		shape_free(identities[i]);
+	if (ret == 0)
+		choose_all(s);
+	return ret;
+}
+
+/* ---- all changes together ------------------------------------------------ */
+
+struct change {
+	const struct shape *shape;
+	struct shape *identity;
+};
+
+static size_t changes(struct study *s, struct change *list)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < s->remap.nr; i++)
+		list[nr++].shape = s->remap.types[i].shape;
+	for (i = 0; i < s->nr_types && !s->remap.nr; i++) {
+		if (s->types[i].best >= 0)
+			list[nr++].shape = s->types[i].candidates[s->types[i].best].shape;
+	}
+	return nr;
+}
+
+static int replay_changes(struct study *s, const char *path, struct err *err)
+{
+	struct change list[REMAP_TYPES_MAX + STUDY_TYPES_MAX] = { 0 };
+	struct replays all = { 0 };
+	size_t nr = changes(s, list), i;
+	struct rerun *after, *base;
+	int ret = 0;
+
+	s->base = s->after = s->before;
+	if (!nr)
+		return 0;
+	s->has_after = true;
+	after = add_replay(s, &all, &s->after, true, err);
+	base = after ? add_replay(s, &all, &s->base, true, err) : NULL;
+	if (!base)
+		ret = err->code;
+	for (i = 0; i < nr && ret == 0; i++) {
+		list[i].identity = shape_new(list[i].shape->pieces, "as it is");
+		if (!list[i].identity || rerun_shape(after, list[i].shape, false) < 0 ||
+		    rerun_shape(base, list[i].identity, shape_moves(list[i].shape)) < 0)
+			ret = no_memory(err);
+	}
+	if (ret == 0)
+		ret = another_reading(s, &all, path, "replaying all together", err);
+	release_replays(&all);
+	for (i = 0; i < nr; i++)
+		shape_free(list[i].identity);
+	return ret;
+}
+
+/* ---- the study ----------------------------------------------------------- */
+
+static bool is_wanted(const struct study *s, const struct profile_type *p, uint32_t wanted)
+{
+	size_t i;
+
+	if (s->config.type)
+		return p->pieces.type == wanted;
+	for (i = 0; i < s->remap.nr; i++) {
+		if (s->remap.types[i].pieces.type == p->pieces.type)
+			return true;
+	}
+	return !s->remap.nr;
+}
+
+static int pick_types(struct study *s, struct err *err)
+{
+	struct profile_type **all;
+	uint32_t wanted = s->config.type ? types_by_name(blame_types(s->blame), s->config.type) : 0;
+	size_t i;
+
+	s->nr_all = profile_types(s->profile, NULL, 0);
+	all = calloc(s->nr_all + 1, sizeof(struct profile_type *));
+	s->types = calloc(STUDY_TYPES_MAX, sizeof(*s->types));
+	if (!all || !s->types) {
+		free(all);
+		return no_memory(err);
+	}
+	profile_types(s->profile, all, s->nr_all);
+	for (i = 0; i < s->nr_all && s->nr_types < s->config.top && s->nr_types < STUDY_TYPES_MAX;
+	     i++) {
+		if (!all[i] || !is_wanted(s, all[i], wanted))
+			continue;
+		s->types[s->nr_types++] = (struct study_type){
+			.profile = all[i], .name = all[i]->pieces.of->name, .best = -1, .split = -1
+		};
+	}
+	free(all);
+	if (!s->config.type || s->nr_types)
+		return 0;
+	if (wanted)
+		err_set(err, -ENOENT, "no access of the trace is to a '%s'", s->config.type);
+	else
+		err_set(err, -ENOENT, "'%s' is no type of the traced program", s->config.type);
+	err_hint(err, "%s",
+		 types_problem(blame_types(s->blame))
+			 ? types_problem(blame_types(s->blame))
+			 : "without --type, those that were used are listed");
+	return err->code;
+}
+
+static int start(struct study *s, struct err *err)
+{
+	s->blame = blame_new(&s->config.sim, err);
+	if (!s->blame)
+		return err->code;
+	s->profile = profile_new(s->blame, err);
+	return s->profile ? 0 : err->code;
+}
+
+int study_run(struct study *s, const struct study_config *config, const char *path,
+	      struct mem_faults *faults, struct err *err)
+{
+	struct mem_reader *reader;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->config = *config;
+	reader = mem_reader_open(path, err);
+	if (!reader)
+		return err->code;
+	ret = start(s, err);
+	if (ret == 0)
+		ret = first_reading(s, reader, err);
+	*faults = *mem_reader_faults(reader);
+	mem_reader_close(reader);
+	if (ret == 0 && config->remap)
+		ret = remap_read(&s->remap, config->remap, blame_types(s->blame), err);
+	if (ret == 0)
+		ret = pick_types(s, err);
+	if (ret == 0 && !config->remap)
+		ret = propose_and_replay(s, path, err);
+	if (ret == 0)
+		ret = replay_changes(s, path, err);
+	return ret;
+}
+
+void study_release(struct study *s)
+{
+	size_t i;
+	int j;
+
+	for (i = 0; i < s->nr_types; i++) {
+		for (j = 0; j < s->types[i].nr_candidates; j++)
+			shape_free(s->types[i].candidates[j].shape);
+	}
+	free(s->types);
+	remap_release(&s->remap);
+	profile_free(s->profile);
+	blame_free(s->blame);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* replay_layout.c - map the accesses of a trace to new layouts, and simulate them. */
+#include "memory/layout/replay_layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/u64map.h"
+
+#define NEW_SPACE  (UINT64_C(1) << 52) /* addresses that no program uses */
+#define COLD_SPACE (UINT64_C(1) << 53)
+#define LONG_BLOCK (128u << 10) /* allocators map blocks of this size separately */
+#define PAGE       4096u
+#define BATCH      4096u
+
+/* A block at a new address. */
+struct moved {
+	uint64_t start, end; /* old address */
+	uint64_t hot, cold;  /* new addresses; cold 0: no cold part */
+	uint64_t hot_room, cold_room;
+	uint32_t next_free;
+};
+
+struct reshaped {
+	const struct shape *shape;
+	bool moved;
+};
+
+struct rerun {
+	struct sim *sim;
+	struct reshaped *types; /* by type number; shape NULL: unchanged */
+	uint32_t types_size;
+	struct moved *blocks;
+	uint32_t nr_blocks, blocks_size, free_block; /* 1 + index */
+	struct u64map by_start;                      /* old start of a moved block to 1 + index */
+	struct u64map free_rooms;                    /* room_of() to 1 + index of a freed range */
+	struct moved *rooms;
+	uint32_t nr_rooms, rooms_size, free_room;
+	uint64_t next_hot, next_cold;
+
+	struct mem_access *batch;
+	uint32_t nr_batch, thread, weight_256;
+};
+
+struct rerun *rerun_new(const struct sim_config *config, struct err *err)
+{
+	struct rerun *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->batch = calloc(BATCH, sizeof(*r->batch));
+	if (!r || !r->batch) {
+		err_set(err, -ENOMEM, "no memory to replay the trace");
+		rerun_free(r);
+		return NULL;
+	}
+	r->next_hot = NEW_SPACE;
+	r->next_cold = COLD_SPACE;
+	r->weight_256 = 256;
+	r->sim = sim_new(config, err);
+	if (!r->sim) {
+		rerun_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+int rerun_shape(struct rerun *r, const struct shape *s, bool moved)
+{
+	uint32_t number = s->pieces->type, size = r->types_size ? r->types_size : 64;
+	struct reshaped *more;
+
+	while (size <= number)
+		size *= 2;
+	if (size > r->types_size) {
+		more = realloc(r->types, size * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + r->types_size, 0, (size - r->types_size) * sizeof(*more));
+		r->types = more;
+		r->types_size = size;
+	}
+	r->types[number] = (struct reshaped){ s, moved || shape_moves(s) };
+	return 0;
+}
+
+/* ---- blocks that move ---------------------------------------------------- */
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+	return (value + to - 1) / to * to;
+}
+
+/* Allocate a range of new addresses.  Long blocks and variables keep their offset in a page. */
+static uint64_t take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_t align, bool packed)
+{
+	uint64_t at;
+
+	if (packed) {
+		at = round_up(*next + 8, align > 16 ? align : 16);
+		*next = at + (bytes < 24 ? 24 : bytes);
+	} else {
+		at = round_up(*next, PAGE) +
+		     (align > 16 ? round_up(was % PAGE, align) : was % PAGE);
+		*next = at + bytes;
+	}
+	return at;
+}
+
+static uint64_t room_of(const struct moved *m)
+{
+	return m->hot_room << 20 ^ m->cold_room;
+}
+
+/* Reuse a freed range of the same size, the most recently freed first. */
+static bool use_again(struct rerun *r, struct moved *m)
+{
+	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
+	uint32_t index = head ? (uint32_t)*head : 0;
+	struct moved *room;
+
+	if (!index)
+		return false;
+	room = &r->rooms[index - 1];
+	if (room->hot_room != m->hot_room || room->cold_room != m->cold_room)
+		return false;
+	m->hot = room->hot;
+	m->cold = room->cold;
+	*head = room->next_free;
+	room->next_free = r->free_room;
+	r->free_room = index;
+	return true;
+}
+
+static int give_back(struct rerun *r, const struct moved *m)
+{
+	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
+	uint32_t index = r->free_room;
+
+	if (!head)
+		return -ENOMEM;
+	if (index) {
+		r->free_room = r->rooms[index - 1].next_free;
+	} else {
+		if (r->nr_rooms == r->rooms_size) {
+			uint32_t size = r->rooms_size ? r->rooms_size * 2 : 64;
+			void *more = realloc(r->rooms, size * sizeof(*r->rooms));
+
+			if (!more)
+				return -ENOMEM;
+			r->rooms = more;
+			r->rooms_size = size;
+		}
+		index = ++r->nr_rooms;
+	}
+	r->rooms[index - 1] = *m;
+	r->rooms[index - 1].next_free = (uint32_t)*head;
+	*head = index;
+	return 0;
+}
+
+static struct moved *new_block(struct rerun *r, uint32_t *index)
+{
+	if (r->free_block) {
+		*index = r->free_block;
+		r->free_block = r->blocks[*index - 1].next_free;
+		return &r->blocks[*index - 1];
+	}
+	if (r->nr_blocks == r->blocks_size) {
+		uint32_t size = r->blocks_size ? r->blocks_size * 2 : 64;
+		void *more = realloc(r->blocks, size * sizeof(*r->blocks));
+
+		if (!more)
+			return NULL;
+		r->blocks = more;
+		r->blocks_size = size;
+	}
+	*index = ++r->nr_blocks;
+	return &r->blocks[*index - 1];
+}
+
+/* Remove the mapping of the block that started at @start. */
+static int forget(struct rerun *r, uint64_t start)
+{
+	uint64_t index;
+	struct moved *m;
+
+	if (!u64map_get(&r->by_start, start, &index))
+		return 0;
+	u64map_remove(&r->by_start, start);
+	m = &r->blocks[index - 1];
+	if (give_back(r, m) < 0)
+		return -ENOMEM;
+	m->next_free = r->free_block;
+	r->free_block = (uint32_t)index;
+	return 0;
+}
+
+/* Bytes of the hot part.  Bytes after the type in a longer element stay after it. */
+static uint64_t element_bytes(const struct shape *s, uint64_t stride)
+{
+	uint64_t behind = stride > s->pieces->of->size ? stride - s->pieces->of->size : 0;
+
+	return behind ? round_up(s->bytes + behind, s->align) : s->bytes;
+}
+
+static const struct moved *moved_block(struct rerun *r, const struct shape *s,
+				       const struct place *place)
+{
+	uint64_t count = place->stride ? (place->end - place->start) / place->stride : 1, index;
+	struct moved *m, found = { .start = place->start, .end = place->end };
+	uint32_t number;
+	bool packed;
+
+	if (u64map_get(&r->by_start, place->start, &index)) {
+		m = &r->blocks[index - 1];
+		if (m->end == place->end)
+			return m;
+		if (forget(r, place->start) < 0)
+			return NULL;
+	}
+	count = count ? count : 1;
+	found.hot_room = count * element_bytes(s, place->stride);
+	found.cold_room = s->nr_cold ? count * s->cold_bytes : 0;
+	packed = place->annotated && found.hot_room < LONG_BLOCK;
+	if (!use_again(r, &found)) {
+		found.hot = take(&r->next_hot, found.hot_room, place->start, s->align, packed);
+		if (s->nr_cold)
+			found.cold = take(&r->next_cold, found.cold_room, place->start,
+					  s->cold_align, packed);
+	}
+	m = new_block(r, &number);
+	if (!m || u64map_put(&r->by_start, place->start, number) < 0)
+		return NULL;
+	*m = found;
+	return m;
+}
+
+/* ---- accesses ------------------------------------------------------------ */
+
+static int flush(struct rerun *r)
+{
+	int ret = r->nr_batch ? sim_run(r->sim, r->thread, r->batch, r->nr_batch) : 0;
+
+	r->nr_batch = 0;
+	return ret;
+}
+
+static int put(struct rerun *r, uint64_t address, uint64_t size, bool write)
+{
+	r->batch[r->nr_batch++] = (struct mem_access){ .address = address,
+						       .size = (uint8_t)size,
+						       .is_write = write };
+	return r->nr_batch == BATCH ? flush(r) : 0;
+}
+
+/*
+ * The new offset of offset @at of an element.  *@run: bytes that stay contiguous; *@cold: it is
+ * in the cold part.
+ */
+static uint64_t shifted(const struct shape *s, uint64_t at, uint64_t *run, bool *cold)
+{
+	const struct pieces *p = s->pieces;
+	uint32_t n = pieces_at(p, at), i;
+	uint64_t inside;
+
+	*cold = false;
+	if (n == NO_PIECE) { /* padding, or past the type */
+		*run = 1;
+		return at >= p->of->size ? at - p->of->size + s->bytes : at < s->bytes ? at : 0;
+	}
+	inside = at - p->list[n].offset;
+	*run = p->list[n].size - inside;
+	if (s->size[n] != p->list[n].size) { /* resized member: scale the offset */
+		*run = 1;
+		inside = inside * s->size[n] / p->list[n].size;
+	}
+	for (i = 0; i < s->nr_cold && !*cold; i++)
+		*cold = s->order[p->nr - 1 - i] == n;
+	return s->offset[n] + inside;
+}
+
+struct target {
+	uint64_t hot, cold; /* of the element */
+};
+
+static int find_target(struct rerun *r, const struct reshaped *t, uint64_t address,
+		       const struct place *place, struct target *out)
+{
+	const struct moved *m;
+
+	if (!t->moved) {
+		out->hot = address - place->offset;
+		out->cold = 0;
+		return 0;
+	}
+	m = moved_block(r, t->shape, place);
+	if (!m)
+		return -ENOMEM;
+	out->hot = m->hot + place->index * element_bytes(t->shape, place->stride);
+	out->cold = m->cold + place->index * t->shape->cold_bytes;
+	return 0;
+}
+
+/* The part of an access that is in one element: offsets @at to @end. */
+static int put_element(struct rerun *r, const struct shape *s, const struct target *target,
+		       uint64_t at, uint64_t end, bool write)
+{
+	uint64_t run, to, more;
+	bool cold, next_cold;
+
+	while (at < end) {
+		to = shifted(s, at, &run, &cold);
+		/* Bytes that stay adjacent are one access. */
+		while (at + run < end && shifted(s, at + run, &more, &next_cold) == to + run &&
+		       next_cold == cold)
+			run += more;
+		run = at + run > end ? end - at : run;
+		if (cold && s->by_pointer && put(r, target->hot + s->pointer, 8, false) < 0)
+			return -ENOMEM;
+		if (put(r, (cold ? target->cold : target->hot) + to, run, write) < 0)
+			return -ENOMEM;
+		at += run;
+	}
+	return 0;
+}
+
+static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct mem_record *rec,
+			const struct place *place)
+{
+	uint64_t address = rec->address, left = rec->size, end;
+	bool write = rec->kind == MEM_WRITE;
+	struct place here = *place;
+	struct target target;
+
+	while (left && address < place->end) {
+		if (find_target(r, t, address, &here, &target) < 0)
+			return -ENOMEM;
+		end = here.offset + left < here.stride ? here.offset + left : here.stride;
+		if (put_element(r, t->shape, &target, here.offset, end, write) < 0)
+			return -ENOMEM;
+		address += end - here.offset;
+		left -= end - here.offset;
+		here.index++;
+		here.offset = 0;
+	}
+	return left ? put(r, address, left, write) : 0;
+}
+
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+		 const struct owner *owner)
+{
+	const struct reshaped *t;
+
+	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE)
+		return forget(r, rec->address);
+	if (!mem_is_access(rec))
+		return 0;
+	if (rec->thread != r->thread || rec->weight_256 != r->weight_256) {
+		if (flush(r) < 0)
+			return -ENOMEM;
+		r->thread = rec->thread;
+		if (rec->weight_256 != r->weight_256)
+			sim_weight(r->sim, rec->weight_256 ? rec->weight_256 : 256);
+		r->weight_256 = rec->weight_256;
+	}
+	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
+								       : NULL;
+	if (!t || !t->shape || !rec->size)
+		return put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
+	return put_reshaped(r, t, rec, place);
+}
+
+int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+		  const struct owner *owner, uint64_t *out)
+{
+	const struct reshaped *t = owner->type < r->types_size ? &r->types[owner->type] : NULL;
+	struct target target;
+	uint64_t run, to;
+	bool cold;
+
+	*out = address;
+	if (owner->kind != OWNER_RECORD || !t || !t->shape)
+		return 0;
+	if (find_target(r, t, address, place, &target) < 0)
+		return -ENOMEM;
+	to = shifted(t->shape, place->offset, &run, &cold);
+	*out = (cold ? target.cold : target.hot) + to;
+	return 0;
+}
+
+int rerun_finish(struct rerun *r)
+{
+	return flush(r);
+}
+
+struct sim *rerun_sim(struct rerun *r)
+{
+	return r->sim;
+}
+
+void rerun_free(struct rerun *r)
+{
+	if (!r)
+		return;
+	sim_free(r->sim);
+	free(r->types);
+	free(r->blocks);
+	free(r->rooms);
+	free(r->batch);
+	u64map_release(&r->by_start);
+	u64map_release(&r->free_rooms);
+	free(r);
+}

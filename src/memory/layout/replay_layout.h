@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay_layout.h - replay a trace as if some types had other layouts.
+ *
+ * Every replay has its own simulator; many replays share one pass over the trace.  Accesses to
+ * records of a reshaped type go to the new address of their field; all other accesses keep their
+ * address.
+ *
+ * Blocks whose elements change their size or alignment cannot stay at their address.  They move
+ * to a separate address range: variables and long blocks keep their offset in a page; short
+ * blocks are placed as an allocator would place them, one after the other, with reuse of freed
+ * ones.  Moving alone changes the number of misses, and the layout must not get credit for that.
+ * So such a shape is compared with the current layout, moved in the same way.
+ */
+#ifndef MEMORY_LAYOUT_REPLAY_LAYOUT_H
+#define MEMORY_LAYOUT_REPLAY_LAYOUT_H
+
+#include "memory/layout/members.h"
+#include "memory/format/mem_record.h"
+#include "memory/sim/sim.h"
+#include "memory/types/address_owner.h"
+
+struct rerun;
+
+/* Copies the configuration.  NULL: no memory, or the configuration is invalid. */
+struct rerun *rerun_new(const struct sim_config *config, struct err *err);
+
+/*
+ * Use @s for its type from now on; @moved: move its blocks even if they could stay.  Returns 0
+ * or -ENOMEM.
+ */
+int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
+
+/*
+ * Process a record of the trace.  For an access, @place and @owner describe its data.  Returns 0
+ * or -ENOMEM.
+ */
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+		 const struct owner *owner);
+
+/* Call it once, after the last record. */
+int rerun_finish(struct rerun *r);
+
+struct sim *rerun_sim(struct rerun *r);
+
+/* For tests: the new address of the first byte of an access.  Returns 0 or -ENOMEM. */
+int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+		  const struct owner *owner, uint64_t *out);
+
+void rerun_free(struct rerun *r);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* access_stat.c - statistics of a memory trace: lines, types, strides, reuse. */
+#include "memory/stat/access_stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+
+#define NO_TYPE (~0u)
+
+/* ---- threads ------------------------------------------------------------- */
+
+static int thread_lines(struct mem_stat *s, struct mem_stat_thread *t)
+{
+	if (!s->config.per_thread || s->nr_threads > MEM_STAT_THREADS)
+		return 0;
+	t->lines = malloc(sizeof(*t->lines));
+	return t->lines ? lines_init(t->lines, s->config.lines_max) : -ENOMEM;
+}
+
+static struct mem_stat_thread *thread_of(struct mem_stat *s, uint32_t number)
+{
+	uint64_t *at = u64map_at(&s->by_number, number);
+
+	if (!at)
+		return NULL;
+	if (!*at) {
+		if (s->nr_threads == s->threads_size) {
+			size_t more = s->threads_size ? s->threads_size * 2 : 16;
+			void *bigger = realloc(s->threads, more * sizeof(*s->threads));
+
+			if (!bigger)
+				return NULL;
+			s->threads = bigger;
+			s->threads_size = more;
+		}
+		s->threads[s->nr_threads] = (struct mem_stat_thread){ .number = number };
+		*at = ++s->nr_threads;
+		if (thread_lines(s, &s->threads[*at - 1]) < 0)
+			return NULL;
+	}
+	return &s->threads[*at - 1];
+}
+
+/* ---- types --------------------------------------------------------------- */
+
+static struct mem_stat_type *type_of(struct mem_stat *s, uint32_t number)
+{
+	if (number >= s->types_size) {
+		size_t more = s->types_size ? s->types_size : 64;
+		struct mem_stat_type *bigger;
+
+		while (more <= number)
+			more *= 2;
+		bigger = realloc(s->types, more * sizeof(*bigger));
+		if (!bigger)
+			return NULL;
+		memset(bigger + s->types_size, 0, (more - s->types_size) * sizeof(*bigger));
+		s->types = bigger;
+		s->types_size = more;
+	}
+	return &s->types[number];
+}
+
+static int annotation(struct mem_stat *s, const struct mem_record *r)
+{
+	const struct region *region;
+	struct mem_stat_type *type;
+	struct region met;
+	int64_t number;
+	char *name;
+
+	s->annotations++;
+	if (r->address == 0)
+		return 0;
+	if (r->kind == MEM_REMOVE) {
+		region = regions_find(&s->regions, r->address);
+		if (region && region->start == r->address)
+			s->types[region->type].removed++;
+		regions_remove(&s->regions, r->address);
+		return 0;
+	}
+	name = strndup(r->name, r->name_size);
+	number = name ? strtab_intern(&s->names, name) : -ENOMEM;
+	free(name);
+	type = number < 0 ? NULL : type_of(s, (uint32_t)number);
+	if (!type)
+		return -ENOMEM;
+	type->added++;
+	return regions_add(&s->regions, r->address, (uint64_t)r->elem_size * r->elem_count,
+			   r->elem_size, (uint32_t)number, &met) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static uint32_t count_type(struct mem_stat *s, const struct mem_record *r)
+{
+	const struct region *region = regions_find(&s->regions, r->address);
+	struct mem_stat_type *type;
+
+	if (!region)
+		return NO_TYPE;
+	type = &s->types[region->type];
+	if (r->kind == MEM_WRITE)
+		type->writes++;
+	else
+		type->reads++;
+	type->bytes += r->size;
+	return region->type;
+}
+
+/* ---- windows ------------------------------------------------------------- */
+
+/* Number of accesses in the trace, estimated before it is read; 0: unknown. */
+static uint64_t expected(struct mem_reader *r)
+{
+	if (mem_reader_blocks(r)->nr)
+		return mem_reader_blocks(r)->nr_accesses;
+	return mem_reader_format(r) == MEM_FORMAT_RAW ? mem_reader_size(r) / 18 : 0;
+}
+
+static void window(struct mem_stat *s, const struct mem_record *r)
+{
+	struct mem_stat_window *w = s->nr_windows ? &s->windows[s->nr_windows - 1] : NULL;
+
+	if (w)
+		w->lines = s->lines.window_lines;
+	if (w && w->accesses < s->window) {
+		w->accesses++;
+		return;
+	}
+	if (s->nr_windows == MEM_WINDOWS_MAX) {
+		s->windows_full = true;
+		return;
+	}
+	if (w)
+		lines_window(&s->lines);
+	s->windows[s->nr_windows++] = (struct mem_stat_window){ .accesses = 1,
+								.time_ns = r->time_ns };
+}
+
+/* ---- accesses ------------------------------------------------------------ */
+
+static int use_lines(struct mem_stat *s, struct mem_stat_thread *t, const struct mem_record *r,
+		     uint32_t type)
+{
+	uint64_t first = r->address / s->config.line_size;
+	uint64_t last = (r->address + (r->size ? r->size - 1u : 0u)) / s->config.line_size;
+	bool write = r->kind == MEM_WRITE;
+
+	if (last < first) /* wraps around the end of the address space */
+		last = first;
+	s->straddles += last > first;
+	for (; first <= last; first++) {
+		if (lines_use(&s->lines, first, write, r->thread, type) < 0)
+			return -ENOMEM;
+		if (t->lines && lines_use(t->lines, first, write, r->thread, type) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int access_record(struct mem_stat *s, struct mem_stat_thread *t, const struct mem_record *r)
+{
+	uint32_t type = s->regions.nr ? count_type(s, r) : NO_TYPE;
+
+	if (r->kind == MEM_WRITE) {
+		s->writes++;
+		t->writes++;
+	} else {
+		s->reads++;
+		t->reads++;
+	}
+	s->bytes += r->size;
+	t->bytes += r->size;
+	s->weighted_256 += r->weight_256;
+	window(s, r);
+	if (strides_access(&s->strides, r) < 0)
+		return -ENOMEM;
+	return use_lines(s, t, r, type);
+}
+
+static int one_record(struct mem_stat *s, const struct mem_record *r)
+{
+	struct mem_stat_thread *t = thread_of(s, r->thread);
+
+	if (!t)
+		return -ENOMEM;
+	if (mem_is_access(r))
+		return access_record(s, t, r);
+	if (mem_is_raw(r))
+		return annotation(s, r);
+	if (r->kind == MEM_GAP) {
+		if (r->cause < CRAY_GAP_SAMPLED)
+			s->lost += r->value;
+		else
+			s->left_out += r->value;
+		t->missing += r->value;
+	}
+	return 0;
+}
+
+int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struct mem_reader *r,
+		 struct err *err)
+{
+	const struct mem_record *rec;
+	struct progress progress;
+	uint64_t n = 0;
+	uint32_t i;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->config = *config;
+	s->window = config->window ? config->window : expected(r) / MEM_WINDOWS + 1;
+	if (!config->window && !expected(r))
+		s->window = 1000000;
+	ret = lines_init(&s->lines, config->lines_max);
+	progress_start(&progress, "reading", mem_reader_size(r));
+	while (ret == 0 && (rec = mem_reader_next(r))) {
+		ret = one_record(s, rec);
+		if ((++n & 0xffff) == 0)
+			progress_update(&progress, mem_reader_done(r));
+	}
+	progress_end(&progress);
+	if (s->nr_windows)
+		s->windows[s->nr_windows - 1].lines = s->lines.window_lines;
+	for (i = 0; i < MEM_CAUSES; i++)
+		*(i < CRAY_GAP_SAMPLED ? &s->lost : &s->left_out) += mem_reader_facts(r)->lost[i];
+	strides_sort(&s->strides);
+	return ret < 0 ? err_set(err, -ENOMEM, "no memory for the statistics") : 0;
+}
+
+void mem_stat_release(struct mem_stat *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_threads; i++) {
+		if (s->threads[i].lines)
+			lines_release(s->threads[i].lines);
+		free(s->threads[i].lines);
+	}
+	free(s->threads);
+	free(s->types);
+	lines_release(&s->lines);
+	strides_release(&s->strides);
+	regions_release(&s->regions);
+	strtab_release(&s->names);
+	u64map_release(&s->by_number);
+}

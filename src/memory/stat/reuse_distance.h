@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reuse_distance.h - statistics per cache line: uses, threads, reuse distances.
+ *
+ * The reuse distance of an access is the number of different lines used since the previous use of
+ * the line: an LRU cache holds the line if and only if it has more than that many lines.  The
+ * distance is exact: a Fenwick tree over the order of last uses counts the lines used since.  An
+ * access costs O(log lines), unless it is to the same line as the access before.
+ *
+ * Memory is bounded.  Beyond LINES_MAX lines the table becomes a sample: only lines whose hash is
+ * below a threshold are followed, the threshold is halved as often as needed, and each sampled
+ * access counts `one_in` times; distances are scaled by the same factor.  (Sampling by address,
+ * not by time, keeps distances correct.)  `one_in` of 1 means exact.
+ */
+#ifndef MEMORY_STAT_REUSE_DISTANCE_H
+#define MEMORY_STAT_REUSE_DISTANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINES_MAX     (1u << 22) /* default maximum of lines followed at a time */
+#define LINES_BUCKETS 48         /* distances 0, 1, 2-3, 4-7 ... */
+
+struct line {
+	uint64_t line; /* address / line size */
+	uint64_t reads, writes;
+	uint64_t readers, writers; /* bit per thread number modulo 64 */
+	uint32_t slot;             /* position in the order of last uses */
+	uint32_t window;           /* 1 + the last window that used it */
+	uint32_t type;             /* type number of the caller at its last typed use */
+};
+
+struct lines {
+	struct line *lines;
+	uint32_t nr, size, max;
+	uint32_t *places; /* hash table: index + 1; 0: free */
+	uint32_t nr_places;
+	uint32_t *tree;  /* Fenwick tree: 1 if the slot is the last use of a line */
+	uint32_t *owner; /* slot to index of the line */
+	uint32_t nr_slots, now;
+	uint64_t seed;
+	uint64_t one_in;
+	struct line *last; /* line of the last access */
+
+	uint64_t uses; /* accesses to lines; an access that straddles two lines counts twice */
+	uint64_t cold; /* first uses, which have no distance */
+	uint64_t reuse[LINES_BUCKETS];
+	uint32_t window;       /* number of the current window */
+	uint64_t window_lines; /* distinct lines in it */
+	uint64_t distinct;     /* distinct lines in total, estimated when sampled */
+};
+
+/* @max: lines to follow, rounded up to a power of two; 0: LINES_MAX.  Returns 0 or -ENOMEM. */
+int lines_init(struct lines *l, uint32_t max);
+
+/* Count a use of a line.  @type ~0: none.  0 or -ENOMEM. */
+int lines_use(struct lines *l, uint64_t line, bool write, uint32_t thread, uint32_t type);
+
+/* Start the next window. */
+void lines_window(struct lines *l);
+
+/* The @nr most used lines, most used first; returns how many were stored. */
+size_t lines_hottest(struct lines *l, const struct line **out, size_t nr);
+
+/* The smallest distance in @bucket; the largest is one less than that of the next bucket. */
+uint64_t lines_bucket_start(unsigned bucket);
+
+void lines_release(struct lines *l);
+
+#endif

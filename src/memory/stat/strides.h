@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strides.h - the strides of the accesses of each site.
+ *
+ * A stride is the distance from one access to the next of the same site (code address and thread;
+ * without code addresses, thread and kind).  Frequent strides are counted in a bounded table:
+ * when it is full, the less frequent half is removed.  So a count may be too low, at most by
+ * `under`: the sum of the largest counts removed each time.
+ */
+#ifndef MEMORY_STAT_STRIDES_H
+#define MEMORY_STAT_STRIDES_H
+
+#include "base/u64map.h"
+#include "memory/format/mem_record.h"
+
+#define STRIDES_KEPT  4096
+#define STRIDES_SITES (1u << 18) /* maximum number of sites; later sites are ignored */
+
+struct stride {
+	int64_t stride;
+	uint64_t count;
+};
+
+struct strides {
+	struct u64map sites; /* site to 1 + index */
+	struct strides_site {
+		uint64_t last;
+		int64_t stride;
+		bool walks; /* `stride` is valid */
+	} * site;
+	size_t nr_sites, sites_size;
+	struct stride kept[STRIDES_KEPT];
+	size_t nr_kept;
+	struct u64map by_stride; /* stride to 1 + index in kept */
+	uint64_t all;            /* number of strides */
+	uint64_t same;           /* strides equal to the previous one of the site */
+	uint64_t zero;           /* strides of 0: the same address again */
+	uint64_t next;           /* sequential: directly after the last access */
+	uint64_t under;          /* counts may be too low by this */
+	uint64_t unknown;        /* accesses of ignored sites */
+};
+
+int strides_access(struct strides *s, const struct mem_record *r);
+
+/* Most frequent first. */
+void strides_sort(struct strides *s);
+void strides_release(struct strides *s);
+
+#endif

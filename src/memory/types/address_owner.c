@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/* address_owner.c - the data at an address: annotation, variable or kind of memory. */
+#include "memory/types/address_owner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strtab.h"
+#include "memory/format/annotation_map.h"
+
+#define CACHE_SIZE 1024u /* a power of two */
+
+/* Consecutive elements of one type. */
+struct span {
+	uint64_t start, end, stride;
+	uint32_t type; /* of an element; 0: unknown */
+	uint32_t owner;
+	bool annotated, has_inner;
+	const struct type_variable *variable;
+};
+
+/* A type name that annotations use. */
+struct named {
+	uint32_t type;  /* of an element */
+	uint32_t owner; /* 1 + number; 0: not needed yet */
+	bool is_known;
+};
+
+struct cached {
+	uint64_t pc, generation;
+	struct span span;
+};
+
+struct mem_places {
+	struct types *types;
+	struct regions regions;
+	struct strtab names;
+	struct named *named;
+	size_t named_size;
+	struct owner *owners;
+	uint32_t nr_owners, owners_size;
+	struct strtab identities; /* of owners: the same numbers */
+	uint32_t *by_type;        /* 1 + owner of a record type */
+	uint8_t *inner;           /* 0: unknown; 1: no array of records inside; 2: there is one */
+	uint32_t by_type_size;
+	uint64_t generation;
+	struct cached *cache;
+	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, for the kinds before OWNER_MODULE */
+	const char *last_module;            /* the module of the last access to module data */
+	uint32_t last_module_owner;
+};
+
+struct mem_places *mem_places_new(struct types *types)
+{
+	struct mem_places *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->cache = calloc(CACHE_SIZE, sizeof(*p->cache));
+	if (!p || !p->cache) {
+		free(p);
+		return NULL;
+	}
+	p->types = types;
+	p->generation = 1;
+	return p;
+}
+
+/* ---- owners -------------------------------------------------------------- */
+
+/* The owner number of @identity; a new identity is entered as @owner.  -ENOMEM. */
+static int64_t owner_number(struct mem_places *p, const char *identity, const struct owner *owner)
+{
+	int64_t number = strtab_intern(&p->identities, identity);
+
+	if (number < 0 || number < p->nr_owners)
+		return number;
+	if (p->nr_owners == p->owners_size) {
+		uint32_t size = p->owners_size ? p->owners_size * 2 : 32;
+		void *more = realloc(p->owners, size * sizeof(*p->owners));
+
+		if (!more)
+			return -ENOMEM;
+		p->owners = more;
+		p->owners_size = size;
+	}
+	p->owners[p->nr_owners++] = *owner;
+	return number;
+}
+
+static int grow_types(struct mem_places *p, uint32_t type)
+{
+	uint32_t size = p->by_type_size ? p->by_type_size : 64;
+	uint32_t *by_type;
+	uint8_t *inner;
+
+	if (type < p->by_type_size)
+		return 0;
+	while (size <= type)
+		size *= 2;
+	by_type = realloc(p->by_type, size * sizeof(*by_type));
+	if (by_type)
+		p->by_type = by_type;
+	inner = realloc(p->inner, size);
+	if (inner)
+		p->inner = inner;
+	if (!by_type || !inner)
+		return -ENOMEM;
+	memset(by_type + p->by_type_size, 0, (size - p->by_type_size) * sizeof(*by_type));
+	memset(inner + p->by_type_size, 0, size - p->by_type_size);
+	p->by_type_size = size;
+	return 0;
+}
+
+static int64_t owner_of_record(struct mem_places *p, uint32_t type)
+{
+	const struct type *known = types_get(p->types, type);
+	struct owner owner = { .kind = OWNER_RECORD,
+			       .name = known->name,
+			       .type = type,
+			       .size = known->size,
+			       .nr_leaves = known->nr_leaves };
+	char identity[32];
+	int64_t number;
+
+	if (grow_types(p, type) < 0)
+		return -ENOMEM;
+	if (p->by_type[type])
+		return p->by_type[type] - 1;
+	snprintf(identity, sizeof(identity), "T%u", type);
+	number = owner_number(p, identity, &owner);
+	if (number >= 0)
+		p->by_type[type] = (uint32_t)number + 1;
+	return number;
+}
+
+static int64_t owner_of_variable(struct mem_places *p, const struct type_variable *v,
+				 uint64_t stride)
+{
+	const struct owner owner = {
+		.kind = OWNER_VARIABLE, .name = v->name, .type = v->type, .size = stride
+	};
+	char identity[300];
+
+	snprintf(identity, sizeof(identity), "V%llx %.250s", (unsigned long long)v->address,
+		 v->name);
+	return owner_number(p, identity, &owner);
+}
+
+/*
+ * Most accesses of a program without annotations end here: cache the result, without text
+ * lookups.
+ */
+static int64_t owner_of_kind(struct mem_places *p, enum owner_kind kind, const char *name)
+{
+	struct owner owner = { .kind = kind, .name = name };
+	char identity[300];
+	int64_t number;
+
+	if (kind == OWNER_MODULE && p->last_module == name)
+		return p->last_module_owner;
+	if (kind < OWNER_MODULE && p->by_kind[kind])
+		return p->by_kind[kind] - 1;
+	snprintf(identity, sizeof(identity), "K%d %.250s", (int)kind, name);
+	number = owner_number(p, identity, &owner);
+	if (number < 0)
+		return number;
+	if (kind == OWNER_MODULE) {
+		p->last_module = name;
+		p->last_module_owner = (uint32_t)number;
+	} else {
+		p->by_kind[kind] = (uint32_t)number + 1;
+	}
+	return number;
+}
+
+/* ---- arrays inside records ----------------------------------------------- */
+
+static const struct type *array_of_records(const struct types *t, const struct type_member *m)
+{
+	const struct type *type = types_get(t, m->type), *element;
+
+	if (type->kind != TYPE_ARRAY || type->count < 2)
+		return NULL;
+	element = types_get(t, type->element);
+	return type_is_record(element) && element->size && element->nr_leaves ? type : NULL;
+}
+
+static bool look_inside(const struct types *t, const struct type *type, unsigned depth)
+{
+	uint32_t i;
+
+	if (type->kind == TYPE_UNION || depth > TYPE_DEPTH_MAX)
+		return false;
+	for (i = 0; i < type->nr_members; i++) {
+		const struct type_member *m = &type->members[i];
+
+		if (array_of_records(t, m) || look_inside(t, types_get(t, m->type), depth + 1))
+			return true;
+	}
+	return false;
+}
+
+static int has_inner(struct mem_places *p, uint32_t type)
+{
+	if (grow_types(p, type) < 0)
+		return -ENOMEM;
+	if (!p->inner[type])
+		p->inner[type] = look_inside(p->types, types_get(p->types, type), 0) ? 2 : 1;
+	return p->inner[type] == 2;
+}
+
+/* The array of records inside a record of @type that contains @offset; *@at is its start. */
+static const struct type *inner_array(const struct types *t, const struct type *type,
+				      uint64_t offset, uint64_t *at)
+{
+	unsigned depth;
+	uint32_t i;
+
+	*at = 0;
+	for (depth = 0; depth < TYPE_DEPTH_MAX && type_is_record(type); depth++) {
+		const struct type_member *m = NULL;
+		const struct type *array;
+
+		if (type->kind == TYPE_UNION)
+			return NULL;
+		for (i = 0; i < type->nr_members; i++) {
+			m = &type->members[i];
+			if (!(m->flags & MEMBER_BITS) && offset >= m->offset &&
+			    offset - m->offset < m->size)
+				break;
+		}
+		if (i == type->nr_members)
+			return NULL;
+		*at += m->offset;
+		offset -= m->offset;
+		array = array_of_records(t, m);
+		if (array)
+			return array;
+		type = types_get(t, m->type);
+	}
+	return NULL;
+}
+
+static int descend(struct mem_places *p, struct span *s, uint64_t address)
+{
+	unsigned depth;
+
+	for (depth = 0; s->has_inner && depth < TYPE_DEPTH_MAX; depth++) {
+		uint64_t offset = (address - s->start) % s->stride, at;
+		const struct type *array = inner_array(p->types, types_get(p->types, s->type),
+						       offset, &at);
+		int64_t owner;
+		int inner;
+
+		if (!array)
+			return 0;
+		s->start = address - offset + at;
+		s->end = s->start + array->size;
+		s->type = array->element;
+		s->stride = types_get(p->types, s->type)->size;
+		owner = owner_of_record(p, s->type);
+		inner = has_inner(p, s->type);
+		if (owner < 0 || inner < 0)
+			return -ENOMEM;
+		s->owner = (uint32_t)owner;
+		s->has_inner = inner;
+	}
+	return 0;
+}
+
+/* ---- annotations --------------------------------------------------------- */
+
+static struct named *named_of(struct mem_places *p, const struct mem_record *r, uint32_t *number)
+{
+	char *name = strndup(r->name, r->name_size);
+	int64_t got = name ? strtab_intern(&p->names, name) : -ENOMEM;
+	size_t size = p->named_size ? p->named_size : 64;
+	struct named *n;
+
+	free(name);
+	if (got < 0)
+		return NULL;
+	while (size <= (size_t)got)
+		size *= 2;
+	if (size > p->named_size) {
+		n = realloc(p->named, size * sizeof(*n));
+		if (!n)
+			return NULL;
+		memset(n + p->named_size, 0, (size - p->named_size) * sizeof(*n));
+		p->named = n;
+		p->named_size = size;
+	}
+	*number = (uint32_t)got;
+	return &p->named[got];
+}
+
+int mem_places_record(struct mem_places *p, const struct mem_record *r)
+{
+	struct region met;
+	struct named *n;
+	uint32_t number;
+
+	if (r->kind != MEM_ADD && r->kind != MEM_REMOVE)
+		return 0;
+	if (r->address == 0)
+		return 0;
+	p->generation++;
+	if (r->kind == MEM_REMOVE) {
+		regions_remove(&p->regions, r->address);
+		return 0;
+	}
+	n = named_of(p, r, &number);
+	if (!n)
+		return -ENOMEM;
+	if (!n->is_known) {
+		const struct type *type;
+
+		n->is_known = true;
+		n->type = types_by_name(p->types, strtab_text(&p->names, number));
+		type = types_get(p->types, n->type);
+		if (type->kind == TYPE_ARRAY)
+			n->type = type->element;
+	}
+	return regions_add(&p->regions, r->address, (uint64_t)r->elem_size * r->elem_count,
+			   r->elem_size, number, &met) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static bool is_open_ended(const struct type *type)
+{
+	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
+}
+
+/* malloc(n * sizeof(x)) may be annotated as one element of n times the size. */
+static uint64_t stride_of(const struct type *type, uint32_t elem_size)
+{
+	if (type->size && elem_size > type->size && elem_size % type->size == 0 &&
+	    !is_open_ended(type))
+		return type->size;
+	return elem_size;
+}
+
+static int span_of_region(struct mem_places *p, const struct region *r, struct span *s)
+{
+	struct named *n = &p->named[r->type];
+	const struct type *type = types_get(p->types, n->type);
+	bool fields = type_is_record(type) && type->nr_leaves;
+	int inner = 0;
+
+	if (!n->owner) {
+		const struct owner named = { .kind = OWNER_NAMED,
+					     .name = strtab_text(&p->names, r->type),
+					     .type = n->type,
+					     .size = type->size ? type->size : r->elem_size };
+		char identity[300];
+		int64_t owner;
+
+		snprintf(identity, sizeof(identity), "N%u", r->type);
+		owner = fields ? owner_of_record(p, n->type) : owner_number(p, identity, &named);
+		if (owner < 0)
+			return -ENOMEM;
+		n->owner = (uint32_t)owner + 1;
+	}
+	if (fields)
+		inner = has_inner(p, n->type);
+	if (inner < 0)
+		return -ENOMEM;
+	*s = (struct span){ .start = r->start,
+			    .end = r->end,
+			    .stride = stride_of(type, r->elem_size),
+			    .type = n->type,
+			    .owner = n->owner - 1,
+			    .annotated = true,
+			    .has_inner = inner };
+	return 0;
+}
+
+/* ---- variables and the rest ----------------------------------------------- */
+
+static int span_of_variable(struct mem_places *p, const struct type_variable *v, struct span *s)
+{
+	const struct type *type = types_get(p->types, v->type);
+	uint32_t number = type->kind == TYPE_ARRAY ? type->element : v->type;
+	const struct type *element = types_get(p->types, number);
+	bool fields = type_is_record(element) && element->nr_leaves && element->size;
+	uint64_t stride = element->size ? element->size : v->size;
+	int64_t owner = fields ? owner_of_record(p, number) : owner_of_variable(p, v, stride);
+	int inner = fields ? has_inner(p, number) : 0;
+
+	if (owner < 0 || inner < 0)
+		return -ENOMEM;
+	*s = (struct span){ .start = v->address,
+			    .end = v->address + v->size,
+			    .stride = stride,
+			    .type = number,
+			    .owner = (uint32_t)owner,
+			    .has_inner = inner,
+			    .variable = v };
+	return 0;
+}
+
+static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
+{
+	static const struct {
+		enum owner_kind kind;
+		const char *name;
+	} kinds[] = {
+		[TYPES_NO_IDEA] = { OWNER_UNKNOWN, "(unknown)" },
+		[TYPES_HEAP] = { OWNER_HEAP, "(heap, not annotated)" },
+		[TYPES_MAPPING] = { OWNER_MAPPING, "(mapping or thread's stack)" },
+		[TYPES_STACK] = { OWNER_STACK, "(stack)" },
+	};
+	const char *module = types_module_at(p->types, address);
+	enum types_memory memory = types_memory_at(p->types, address);
+	int64_t owner = module ? owner_of_kind(p, OWNER_MODULE, module)
+			       : owner_of_kind(p, kinds[memory].kind, kinds[memory].name);
+
+	if (owner < 0)
+		return -ENOMEM;
+	*s = (struct span){ .start = address, .end = UINT64_MAX, .owner = (uint32_t)owner };
+	return 0;
+}
+
+static int find_span(struct mem_places *p, uint64_t address, struct span *s)
+{
+	const struct region *region = regions_find(&p->regions, address);
+	const struct type_variable *v;
+
+	if (region && region->elem_size)
+		return span_of_region(p, region, s);
+	v = types_variable_at(p->types, address);
+	if (v && v->size && v->name)
+		return span_of_variable(p, v, s);
+	return span_of_rest(p, address, s);
+}
+
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out)
+{
+	struct cached *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
+	struct span s;
+
+	if (c->generation == p->generation && c->pc == pc && address >= c->span.start &&
+	    address < c->span.end) {
+		s = c->span;
+	} else {
+		if (find_span(p, address, &s) < 0)
+			return -ENOMEM;
+		if (s.stride)
+			*c = (struct cached){ pc, p->generation, s };
+	}
+	if (s.has_inner && descend(p, &s, address) < 0)
+		return -ENOMEM;
+	*out = (struct place){ .owner = s.owner,
+			       .start = s.start,
+			       .end = s.end,
+			       .stride = s.stride,
+			       .annotated = s.annotated,
+			       .variable = s.variable };
+	if (s.stride) {
+		out->index = (address - s.start) / s.stride;
+		out->offset = (address - s.start) % s.stride;
+	}
+	return 0;
+}
+
+const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number)
+{
+	return &p->owners[number];
+}
+
+uint32_t mem_places_count(const struct mem_places *p)
+{
+	return p->nr_owners;
+}
+
+const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
+			    size_t size)
+{
+	const struct owner *owner = &p->owners[place->owner];
+	const struct type_variable *v = place->variable;
+	bool is_all = v && v->address == place->start;
+	bool many = place->stride && place->end - place->start > place->stride;
+	uint64_t end;
+	uint32_t leaf = owner->kind == OWNER_RECORD
+				? types_leaf_at(p->types, owner->type, place->offset, 0, &end)
+				: LEAF_BEYOND;
+	char index[24] = "";
+
+	if (many)
+		snprintf(index, sizeof(index), "[%llu]", (unsigned long long)place->index);
+	snprintf(buf, size, "%s%s%s%s%s%s", is_all ? v->name : owner->name, index,
+		 leaf < LEAF_BEYOND     ? "."
+		 : leaf == LEAF_PADDING ? " "
+					: "",
+		 leaf < LEAF_BEYOND     ? types_get(p->types, owner->type)->leaves[leaf].path
+		 : leaf == LEAF_PADDING ? "(padding)"
+					: "",
+		 v && !is_all ? " in " : "", v && !is_all ? v->name : "");
+	return buf;
+}
+
+void mem_places_free(struct mem_places *p)
+{
+	if (!p)
+		return;
+	regions_release(&p->regions);
+	strtab_release(&p->names);
+	strtab_release(&p->identities);
+	free(p->named);
+	free(p->owners);
+	free(p->by_type);
+	free(p->inner);
+	free(p->cache);
+	free(p);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * address_owner.h - the data at an address, at the current point of the trace.
+ *
+ *	mem_places_record(p, rec);                   every record of the trace, in order
+ *	mem_places_find(p, rec->address, rec->pc, &place);
+ *	owner = mem_places_owner(p, place.owner);
+ *
+ * Annotations have priority, then variables, then the kind of memory.  Accesses are counted per
+ * *owner*: a record type (all its objects together), a variable that is not a record, an
+ * annotated type without known fields, or a kind of memory.  If records are elements of an array
+ * inside another record, the owner is the element type, not the record around it.
+ */
+#ifndef MEMORY_TYPES_ADDRESS_OWNER_H
+#define MEMORY_TYPES_ADDRESS_OWNER_H
+
+#include "memory/format/mem_record.h"
+#include "memory/types/types.h"
+
+enum owner_kind {
+	OWNER_UNKNOWN, /* the trace does not say what was mapped there */
+	OWNER_STACK,   /* stack of the main thread */
+	OWNER_HEAP,    /* the break: malloc, without an annotation */
+	OWNER_MAPPING, /* large blocks, stacks of other threads */
+	OWNER_MODULE,  /* data of a program or library, without a known variable */
+	OWNER_VARIABLE,
+	OWNER_RECORD, /* a type with fields */
+	OWNER_NAMED,  /* annotated, but without fields or debug information */
+};
+
+struct owner {
+	enum owner_kind kind;
+	const char *name; /* "struct node", "table", "(stack)" */
+	uint32_t type;    /* 0: unknown */
+	uint64_t size;    /* of an element; 0: unknown */
+	uint32_t nr_leaves;
+};
+
+struct place {
+	uint32_t owner;
+	uint64_t start, end;                  /* of the block or array; UINT64_MAX if unknown */
+	uint64_t stride;                      /* from element to element; 0: unknown */
+	uint64_t index;                       /* the element that contains the address */
+	uint64_t offset;                      /* from the start of the element */
+	bool annotated;                       /* in an annotated block */
+	const struct type_variable *variable; /* NULL: none */
+};
+
+struct mem_places;
+
+/* The caller owns @types and must free it later than this.  NULL without memory. */
+struct mem_places *mem_places_new(struct types *types);
+
+/* Processes annotations and their removal; ignores other records.  Returns 0 or -ENOMEM. */
+int mem_places_record(struct mem_places *p, const struct mem_record *r);
+
+/* Always finds an owner; its kind says how much is known.  Returns 0 or -ENOMEM. */
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out);
+
+const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number);
+uint32_t mem_places_count(const struct mem_places *p);
+
+/*
+ * The place in the syntax of the program: "table[3].hits", "struct node[17].next".  Returns
+ * @buf.
+ */
+const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
+			    size_t size);
+
+/* Accepts NULL. */
+void mem_places_free(struct mem_places *p);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * type_model.h - internal to types/: the tables behind types.h.
+ *
+ *	dwarf_index.c   one pass over a file's DWARF: variables, and entries by name
+ *	type_builder.c   builds a type from an entry, on demand
+ *	c_declaration.c   names and declarations in C syntax
+ *	field_paths.c  a type's fields by path, and the field at an offset
+ *	types.c   the tables, names and addresses
+ */
+#ifndef MEMORY_TYPES_TYPE_MODEL_H
+#define MEMORY_TYPES_TYPE_MODEL_H
+
+#include <elfutils/libdwfl.h>
+
+#include "base/strtab.h"
+#include "base/u64map.h"
+#include "memory/types/types.h"
+#include "symbols/module.h"
+
+#define REFERENCES_MAX 64u /* typedef of const of typedef of ... */
+
+struct variable {
+	struct type_variable v;
+	Dwarf_Die die;
+	bool built;
+};
+
+struct types_module {
+	struct module_file file;
+	bool indexed;
+	bool no_debug;              /* the file has no DWARF */
+	struct variable *variables; /* sorted by address */
+	size_t nr_variables, room;
+};
+
+struct types_span {
+	uint64_t start, end;
+};
+
+struct types {
+	uint64_t program_end;     /* end of the first module, the program; 0: none yet */
+	struct types_span mapped; /* span of all other modules; end 0: none */
+	struct type **types;
+	uint32_t nr, room;
+	struct types_module **modules;
+	size_t nr_modules, room_modules;
+	size_t nr_facts;           /* modules of the trace that were added */
+	struct strtab texts;       /* every string that the functions of types.h return */
+	struct u64map by_die;      /* die_key() to 1 + type number, or to BUILDING */
+	struct u64map by_identity; /* text that identifies a type to its number */
+	struct u64map scoped;      /* die_key() to 1 + text: the name with its scopes */
+	struct u64map nameless;    /* die_key() of an unnamed record that a typedef names */
+	struct u64map tags;        /* name to entry of a struct, class, union or enum */
+	struct u64map ordinary;    /* name to entry of a typedef or base type */
+	struct u64map last;        /* name without scopes to entry; 0: several types */
+	Dwarf_Die *entries;        /* the entries; maps above store 1 + index */
+	size_t nr_entries, room_entries;
+	struct type_variable **symbols; /* variables that only the symbol table has */
+	size_t nr_symbols, room_symbols;
+	struct u64map by_symbol; /* their address to 1 + index */
+	bool all_indexed, no_memory;
+	char problem[700];
+};
+
+/* ---- types.c ------------------------------------------------------------- */
+
+/* Copy a string, which is valid as long as @t.  NULL without memory (t->no_memory is set). */
+const char *types_keep(struct types *t, const char *text);
+void types_say(struct types *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The key of an entry: its address in memory, which is unique. */
+static inline uint64_t die_key(const Dwarf_Die *die)
+{
+	return (uint64_t)(uintptr_t)die->addr;
+}
+
+/* ---- dwarf_index.c ------------------------------------------------------------- */
+
+/* Returns 0 or -ENOMEM. */
+int types_index(struct types *t, struct types_module *m);
+
+/* The form of a name in the tables: spaces only between words.  Returns @out. */
+const char *types_fold_name(const char *name, char *out, size_t size);
+
+/* ---- type_builder.c ------------------------------------------------------------- */
+
+/* The number of the type that @die is or refers to; 0 if it cannot be read. */
+uint32_t types_build(struct types *t, Dwarf_Die *die);
+
+/* The type of what @die declares (DW_AT_type).  Returns false if it has none. */
+bool die_type(Dwarf_Die *die, Dwarf_Die *out);
+
+/* Skip typedef, const and similar.  Returns false for a cycle. */
+bool die_peel(Dwarf_Die *die, Dwarf_Die *out);
+
+/* The full definition of a struct that is only declared, or that is in a type unit. */
+bool die_complete(struct types *t, Dwarf_Die *die, Dwarf_Die *out);
+
+/* The elements of an array, over all dimensions; 0 if the size is missing or overflows. */
+uint64_t die_array_count(Dwarf_Die *die);
+
+bool die_is_cxx(Dwarf_Die *die);
+
+/* The source file of the declaration; NULL if unknown. */
+const char *die_file(Dwarf_Die *die);
+bool die_flag(Dwarf_Die *die, unsigned name);
+
+/* ---- c_declaration.c ------------------------------------------------------------- */
+
+/* The name of a type; NULL without memory. */
+const char *types_spell(struct types *t, Dwarf_Die *die);
+
+/* "char *name[3]" for a member or variable @name of type @die. */
+const char *types_declare(struct types *t, Dwarf_Die *die, const char *name);
+
+/* ---- field_paths.c ------------------------------------------------------------ */
+
+/* Fill leaves and first_leaf of a type that has its members.  Returns 0 or -ENOMEM. */
+int types_make_leaves(struct types *t, struct type *type);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c - start the program and report how it ended. */
+#include "process/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+
+/* In the child. exec closes the pipe; only a failure writes to it. */
+static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
+		   bool stdout_to_stderr, int failure_fd)
+{
+	int why;
+
+	/*
+	 * Without a standard error close standard output, so that the program cannot write into
+	 * the trace.
+	 */
+	if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		close(STDOUT_FILENO);
+
+	for (; env->name; env++)
+		setenv(env->name, env->value, 1);
+	signals_restore_in_child(signals);
+	signal(SIGBUS, SIG_DFL);
+	execvp(argv[0], argv);
+	why = errno;
+	if (write(failure_fd, &why, sizeof(why)) != sizeof(why))
+		_exit(126);
+	_exit(127);
+}
+
+static int explain(const char *name, int why, struct err *err)
+{
+	struct stat st;
+
+	errno = why;
+	err_errno(err, "cannot run '%s'", name);
+	if (why == ENOENT && strchr(name, ' '))
+		err_hint(err, "the program and its arguments are separate words; without quotes?");
+	else if (why == ENOENT && !strchr(name, '/'))
+		err_hint(err, "it is not in PATH; a program in this folder is './%s'", name);
+	else if (why == EACCES && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+		err_hint(err, "it is a directory");
+	else if (why == EACCES)
+		err_hint(err, "is it executable?  'chmod +x %s'", name);
+	return err->code;
+}
+
+int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
+		 const struct signals *signals, bool stdout_to_stderr, struct err *err)
+{
+	int failure[2], why = 0;
+	ssize_t got;
+
+	memset(l, 0, sizeof(*l));
+	if (pipe2(failure, O_CLOEXEC) < 0)
+		return err_errno(err, "cannot make a pipe");
+	l->pid = fork();
+	if (l->pid < 0) {
+		err_errno(err, "cannot start '%s'", argv[0]);
+		close(failure[0]);
+		close(failure[1]);
+		return err->code;
+	}
+	if (l->pid == 0)
+		become(argv, env, signals, stdout_to_stderr, failure[1]);
+	close(failure[1]);
+	do {
+		got = read(failure[0], &why, sizeof(why));
+	} while (got < 0 && errno == EINTR);
+	close(failure[0]);
+	if (got != sizeof(why))
+		return 0;
+	waitpid(l->pid, NULL, 0);
+	l->pid = 0;
+	return explain(argv[0], why, err);
+}
+
+bool launch_ended(struct launch *l)
+{
+	if (!l->ended && l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid) {
+		l->ended = true;
+		l->ended_ns = clock_now_ns();
+	}
+	return l->ended;
+}
+
+int launch_signal(const struct launch *l)
+{
+	return l->ended && WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
+}
+
+int launch_exit_status(const struct launch *l)
+{
+	if (!l->ended)
+		return 0;
+	return WIFSIGNALED(l->status) ? 128 + WTERMSIG(l->status) : WEXITSTATUS(l->status);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - start the program and report how it ended. */
+#ifndef PROCESS_LAUNCH_H
+#define PROCESS_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "process/signals.h"
+
+struct launch {
+	pid_t pid;
+	bool ended;
+	int status;        /* status of wait(2), once ended */
+	uint64_t ended_ns; /* CLOCK_MONOTONIC, when the end was noticed */
+};
+
+/* Environment variables for the program; an entry with NULL ends the list. */
+struct launch_env {
+	const char *name, *value;
+};
+
+/*
+ * The program inherits the collector's standard files, original signals and limits, with one
+ * exception: with @stdout_to_stderr its standard output is the collector's standard error.
+ */
+int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
+		 const struct signals *signals, bool stdout_to_stderr, struct err *err);
+
+/* True if the program has ended.  Never blocks. */
+bool launch_ended(struct launch *l);
+
+/* As a shell reports it: 0..255, or 128 + signal. */
+int launch_exit_status(const struct launch *l);
+int launch_signal(const struct launch *l); /* 0: none */
+
+#endif

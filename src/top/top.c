@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * top.c - the main loop of the terminal view: pictures, keys, signals.
+ *
+ * Signals that end the process are blocked except where it waits, so that they always arrive with
+ * the terminal in a state that can be restored. ncurses handles SIGTSTP and SIGWINCH.
+ */
+#include "top/top_screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "top/ncursesw_loader.h"
+
+#define KEY_ESCAPE 27
+
+/* ---- signals ------------------------------------------------------------------- */
+
+static volatile sig_atomic_t came;
+
+static void on_signal(int sig)
+{
+	came = sig;
+}
+
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define NR_ENDING (sizeof(ending) / sizeof(ending[0]))
+
+struct held {
+	sigset_t mask;
+	struct sigaction before[NR_ENDING];
+};
+
+static void hold_signals(struct held *h)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	sigset_t set;
+	size_t i;
+
+	came = 0;
+	sigemptyset(&set);
+	for (i = 0; i < NR_ENDING; i++)
+		sigaddset(&set, ending[i]);
+	sigprocmask(SIG_BLOCK, &set, &h->mask);
+	for (i = 0; i < NR_ENDING; i++)
+		sigaction(ending[i], &act, &h->before[i]);
+}
+
+static void release_signals(const struct held *h)
+{
+	size_t i;
+
+	for (i = 0; i < NR_ENDING; i++)
+		sigaction(ending[i], &h->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &h->mask, NULL);
+}
+
+/* ---- pictures -------------------------------------------------------------------- */
+
+/*
+ * The selection follows its coroutine; if the coroutine is destroyed, the row in its position is
+ * selected.
+ */
+static void follow_selected(struct top *t)
+{
+	size_t i;
+
+	for (i = 0; t->has_selected && i < t->rows.nr; i++) {
+		if (t->picture.rows[t->rows.at[i].row].c->co.probe_id == t->selected) {
+			t->cursor = i;
+			return;
+		}
+	}
+}
+
+static void limit_cursor(struct top *t)
+{
+	size_t page = (size_t)top_screen_page();
+
+	if (t->cursor >= t->rows.nr)
+		t->cursor = t->rows.nr ? t->rows.nr - 1 : 0;
+	if (t->cursor < t->first)
+		t->first = t->cursor;
+	if (t->cursor >= t->first + page)
+		t->first = t->cursor - page + 1;
+	if (t->first + page > t->rows.nr)
+		t->first = t->rows.nr > page ? t->rows.nr - page : 0;
+}
+
+/* The choice changed: rebuild the rows. */
+static void choose(struct top *t)
+{
+	if (top_rows_make(&t->rows, &t->picture, &t->places, &t->choice) < 0)
+		snprintf(t->over, sizeof(t->over), "no memory for the list.");
+	follow_selected(t);
+	limit_cursor(t);
+}
+
+/* Keeps the last picture if no new one can be taken. */
+static void take_picture(struct top *t)
+{
+	struct top_picture p;
+	struct err err = { 0 };
+
+	if (top_picture_take(t->source, &p, t->mode == TOP_DETAILS ? t->selected : 0, &err) < 0) {
+		snprintf(t->over, sizeof(t->over), "%s",
+			 err.code == -ESRCH ? "the run is over; this is how it was last seen."
+					    : err.text);
+		return;
+	}
+	top_picture_release(&t->picture);
+	top_places_begin(&t->places);
+	t->picture = p;
+	choose(t);
+}
+
+/* ---- keys ------------------------------------------------------------------------ */
+
+static void move_by(struct top *t, long by)
+{
+	if (t->mode != TOP_LIST) {
+		t->scroll = by < 0 && t->scroll < (size_t)-by ? 0 : t->scroll + (size_t)by;
+		return;
+	}
+	if (by < 0 && t->cursor < (size_t)-by)
+		t->cursor = 0;
+	else
+		t->cursor += (size_t)by;
+	limit_cursor(t);
+	t->has_selected = t->cursor < t->rows.nr;
+	if (t->has_selected)
+		t->selected = t->picture.rows[t->rows.at[t->cursor].row].c->co.probe_id;
+}
+
+static void sort_by(struct top *t, enum top_sort sort)
+{
+	t->choice.reverse = t->choice.sort == sort && !t->choice.reverse;
+	t->choice.sort = sort;
+	choose(t);
+}
+
+static void toggle_state(struct top *t, uint8_t state)
+{
+	t->choice.hidden[state] = !t->choice.hidden[state];
+	choose(t);
+}
+
+static void type(struct top *t, int key)
+{
+	size_t size = strlen(t->choice.filter);
+
+	if (key == '\r' || key == '\n' || key == KEY_ENTER) {
+		t->typing = false;
+	} else if (key == KEY_ESCAPE) {
+		t->typing = false;
+		t->choice.filter[0] = '\0';
+	} else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && size) {
+		/* Remove a whole multi-byte character. */
+		while (size && (t->choice.filter[size - 1] & 0xc0) == 0x80)
+			size--;
+		t->choice.filter[size ? size - 1 : 0] = '\0';
+	} else if (key >= ' ' && key < 256 && key != 127 && size + 1 < sizeof(t->choice.filter)) {
+		t->choice.filter[size] = (char)key;
+		t->choice.filter[size + 1] = '\0';
+	}
+	choose(t);
+}
+
+static void enter_mode(struct top *t, enum top_mode mode)
+{
+	if (mode == TOP_DETAILS) {
+		if (t->cursor >= t->rows.nr)
+			return;
+		t->selected = t->picture.rows[t->rows.at[t->cursor].row].c->co.probe_id;
+		t->has_selected = true;
+	}
+	t->mode = mode;
+	t->scroll = 0;
+	/* The picture does not contain the coroutine's last events yet. */
+	if (mode == TOP_DETAILS && !t->over[0] && !t->paused)
+		take_picture(t);
+}
+
+static void leave_mode(struct top *t)
+{
+	if (t->mode == TOP_LIST) {
+		t->choice.filter[0] = '\0';
+		choose(t);
+	}
+	t->mode = TOP_LIST;
+	t->scroll = 0;
+}
+
+/* True if @key moves the cursor. */
+static bool move_key(struct top *t, int key)
+{
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		move_by(t, -1);
+		return true;
+	case KEY_DOWN:
+	case 'j':
+		move_by(t, 1);
+		return true;
+	case KEY_PPAGE:
+		move_by(t, -top_screen_page());
+		return true;
+	case KEY_NPAGE:
+		move_by(t, top_screen_page());
+		return true;
+	case KEY_HOME:
+	case 'g':
+		move_by(t, -(1L << 40));
+		t->has_selected = t->mode != TOP_LIST &&
+				  t->has_selected; /* the first row, whichever it is */
+		return true;
+	case KEY_END:
+	case 'G':
+		move_by(t, t->mode == TOP_LIST ? (long)t->rows.nr : 1000);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* True if @key changes the choice. */
+static bool choice_key(struct top *t, int key)
+{
+	static const char sorts[] = "arinste"; /* in the order of enum top_sort */
+	static const uint8_t states[] = { TRACE_STATE_RUNNING, TRACE_STATE_READY,
+					  TRACE_STATE_SUSPENDED, TRACE_STATE_NEW,
+					  TRACE_STATE_ENDED };
+	const char *sort = key > 0 && key < 128 ? strchr(sorts, key) : NULL;
+
+	if (key >= '1' && key <= '5')
+		toggle_state(t, states[key - '1']);
+	else if (key == '0') {
+		memset(t->choice.hidden, 0, sizeof(t->choice.hidden));
+		choose(t);
+	} else if (sort)
+		sort_by(t, (enum top_sort)(sort - sorts));
+	else
+		return false;
+	return true;
+}
+
+static void change_interval(struct top *t, bool longer)
+{
+	uint32_t ms = longer ? t->interval_ms * 2 : t->interval_ms / 2;
+
+	if (ms >= TOP_INTERVAL_LEAST_MS && ms <= TOP_INTERVAL_MOST_MS)
+		t->interval_ms = ms;
+}
+
+/* False: quit. */
+static bool press(struct top *t, int key)
+{
+	if (key == KEY_RESIZE) {
+		limit_cursor(t);
+	} else if (t->typing) {
+		type(t, key);
+	} else if (key == 'q' || key == 'Q') {
+		return false;
+	} else if (key == KEY_ESCAPE || (t->mode != TOP_LIST && (key == KEY_LEFT || key == 'h'))) {
+		leave_mode(t);
+	} else if (key == '?' || key == 'h' || key == KEY_F(1)) {
+		enter_mode(t, TOP_HELP);
+	} else if (key == ' ' || key == 'p') {
+		t->paused = !t->paused;
+	} else if (key == '+' || key == '=' || key == '-') {
+		change_interval(t, key != '-');
+	} else if (move_key(t, key) || t->mode != TOP_LIST) {
+		return true;
+	} else if (key == '/') {
+		t->typing = true;
+	} else if (key == '\r' || key == '\n' || key == KEY_ENTER || key == KEY_RIGHT) {
+		enter_mode(t, TOP_DETAILS);
+	} else {
+		choice_key(t, key);
+	}
+	return true;
+}
+
+static bool press_all(struct top *t)
+{
+	int key;
+
+	while ((key = ncursesw.getch()) != ERR) {
+		if (!press(t, key))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the loop -------------------------------------------------------------------- */
+
+/* Wait until @until_ns, a key or a signal.  False: the terminal was closed. */
+static bool wait_until(uint64_t until_ns, const struct held *held)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
+	uint64_t now = clock_now_ns(), ns = until_ns > now ? until_ns - now : 0;
+	struct timespec ts = { (time_t)(ns / NS_PER_SEC), (long)(ns % NS_PER_SEC) };
+
+	return ppoll(&fd, 1, &ts, &held->mask) <= 0 ||
+	       !(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+static void loop(struct top *t, const struct held *held)
+{
+	uint64_t next_ns = clock_now_ns();
+	bool go_on = true;
+
+	while (go_on && !came) {
+		uint64_t now = clock_now_ns();
+
+		if (now >= next_ns && !t->paused && !t->over[0])
+			take_picture(t);
+		/*
+		 * Count from the end of this picture: on a slow machine pictures must not queue up.
+		 */
+		if (now >= next_ns)
+			next_ns = clock_now_ns() + (uint64_t)t->interval_ms * NS_PER_MS;
+		top_screen_draw(t);
+		go_on = wait_until(next_ns, held) && press_all(t);
+	}
+}
+
+int top_run(struct top_source *source, const struct top_options *options, int *sig, struct err *err)
+{
+	struct top t = {
+		.source = source,
+		.choice = options->choice,
+		.interval_ms = options->interval_ms,
+	};
+	struct held held;
+
+	*sig = 0;
+	/*
+	 * Take the first picture before the terminal is taken over, so that an error can be printed
+	 * normally.
+	 */
+	if (top_picture_take(source, &t.picture, 0, err) < 0)
+		return err->code;
+	choose(&t);
+	hold_signals(&held);
+	if (top_screen_open(&t, err) == 0) {
+		loop(&t, &held);
+		top_screen_close();
+		*sig = came;
+	}
+	release_signals(&held);
+	top_rows_release(&t.rows);
+	top_places_release(&t.places);
+	top_picture_release(&t.picture);
+	return err->code;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* top_details.c - the details of one coroutine, and the help: text that scrolls. */
+#include "top/top_screen.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/monotonic.h"
+#include "base/text.h"
+#include "top/ncursesw_loader.h"
+
+#define CHAIN_MAX 16
+
+/* Lines are drawn one by one; those above the top and below the end are only counted. */
+struct paper {
+	const struct top *t;
+	int top, height, width;
+	size_t line;
+};
+
+static void put_line(struct paper *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put_line(struct paper *p, const char *fmt, ...)
+{
+	size_t at = p->line++;
+	char text[1024];
+	va_list ap;
+
+	if (at < p->t->scroll || at - p->t->scroll >= (size_t)p->height)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	top_put(p->t, p->top + (int)(at - p->t->scroll), 0, p->width, text);
+}
+
+/* Do not scroll beyond the end. */
+static void limit_scroll(struct top *t, const struct paper *p)
+{
+	size_t most = p->line > (size_t)p->height ? p->line - (size_t)p->height : 0;
+
+	if (t->scroll > most)
+		t->scroll = most;
+}
+
+/* ---- one coroutine --------------------------------------------------------------- */
+
+static const struct top_row *find(const struct top_picture *p, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (p->rows[i].c->co.probe_id == id)
+			return &p->rows[i];
+	}
+	return NULL;
+}
+
+static const char *ago(char buf[TEXT_SIZE], const struct top_picture *p, uint64_t ts)
+{
+	if (!ts || ts > p->moment)
+		return "?";
+	return text_duration(buf, p->moment - ts);
+}
+
+static void put_state(struct paper *out, struct top *t, const struct top_row *row)
+{
+	const struct recover_coroutine *c = row->c;
+	const char *state = trace_state_name(row->state);
+	char age[TEXT_SIZE], why[128];
+
+	put_line(out, "coroutine %" PRIu64 "%s%s", c->co.probe_id, c->name[0] ? "  " : "", c->name);
+	put_line(out, " ");
+	put_line(out, "  state     %s for %s", state ? state : "?",
+		 text_duration(age, top_row_age(row, &t->picture)));
+	if (row->state == TRACE_STATE_SUSPENDED || row->state == TRACE_STATE_READY) {
+		top_why(c, why, sizeof(why));
+		put_line(out, "  where     %s", top_row_place(row, &t->picture, &t->places));
+		put_line(out, "  why       %s", why[0] ? why : "not told");
+		if (c->woken_ts)
+			put_line(out, "  woken     %s ago, and not seen to run since",
+				 ago(age, &t->picture, c->woken_ts));
+	}
+	if (c->tid)
+		put_line(out, "  thread    %" PRIu64, c->tid);
+	put_line(out, "  process   %" PRIu64, c->co.pid);
+}
+
+static void put_life(struct paper *out, struct top *t, const struct top_row *row)
+{
+	const struct sidecar_coroutine *co = &row->c->co;
+	char a[TEXT_SIZE], b[TEXT_SIZE];
+
+	put_line(out, "  born      %s ago%s%s", ago(a, &t->picture, co->birth_ts),
+		 co->birth_site ? " at " : "",
+		 top_place(&t->places, &t->picture.r, (uint32_t)co->pid, co->birth_site, 0));
+	put_line(out, "  events    %s, %.1f/s%s%s", text_count(a, co->written), row->rate,
+		 co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
+}
+
+/* The chain of parents, as far as they are alive. */
+static void put_chain(struct paper *out, struct top *t, const struct top_row *row)
+{
+	uint64_t id = row->c->co.parent;
+	unsigned depth;
+
+	put_line(out, " ");
+	if (!id)
+		put_line(out, "parent unknown");
+	for (depth = 0; id && depth < CHAIN_MAX; depth++) {
+		const struct top_row *parent = find(&t->picture, id);
+		char why[128] = "";
+
+		if (!parent) {
+			put_line(out, "made by %" PRIu64 ", which is gone", id);
+			return;
+		}
+		top_why(parent->c, why, sizeof(why));
+		put_line(out, "made by %" PRIu64 "  %s  %s  %s  %s", id, parent->c->name,
+			 trace_state_name(parent->state) ? trace_state_name(parent->state) : "?",
+			 top_row_place(parent, &t->picture, &t->places), why);
+		id = parent->c->co.parent;
+	}
+}
+
+struct told_event {
+	const struct recover_event *e;
+	uint64_t tid;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct told_event *x = a, *y = b;
+
+	return x->e->ev.ts < y->e->ev.ts ? -1 : x->e->ev.ts > y->e->ev.ts;
+}
+
+static void put_event(struct paper *out, struct top *t, const struct told_event *told,
+		      const struct recover_coroutine *of)
+{
+	const struct trace_event *ev = &told->e->ev;
+	const char *kind = trace_kind_name(ev->kind);
+	char age[TEXT_SIZE], why[128] = "", whom[64] = "";
+
+	report_waits_for(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource, why,
+			 sizeof(why));
+	/* An event between this coroutine and another one. */
+	if (ev->probe_id != of->co.probe_id)
+		snprintf(whom, sizeof(whom), "of %" PRIu64, ev->probe_id);
+	else if (ev->kind == TRACE_WAKE && ev->peer)
+		snprintf(whom, sizeof(whom), "by %" PRIu64, ev->peer);
+	put_line(out, "  %12s ago  thread %-8" PRIu64 "  %-8s %s %s  %s",
+		 ago(age, &t->picture, ev->ts), told->tid, kind ? kind : "?", whom,
+		 top_place(&t->places, &t->picture.r, (uint32_t)of->co.pid, ev->site, ev->addr),
+		 why);
+}
+
+/* Events still in shared memory; older ones are in the trace. */
+static void put_events(struct paper *out, struct top *t, const struct recover_coroutine *of)
+{
+	const struct recover *r = &t->picture.r;
+	struct told_event *all;
+	size_t i, nr = 0;
+	uint32_t k;
+
+	for (i = 0; i < r->nr_threads; i++)
+		nr += r->threads[i].nr_last;
+	all = calloc(nr + 1, sizeof(*all));
+	nr = 0;
+	for (i = 0; all && i < r->nr_threads; i++) {
+		for (k = 0; k < r->threads[i].nr_last; k++)
+			all[nr++] = (struct told_event){ &r->threads[i].last[k],
+							 r->threads[i].tid };
+	}
+	put_line(out, " ");
+	put_line(out, nr ? "last events still in memory, newest first"
+			 : "none of its events is still in memory: they are in the trace");
+	if (nr)
+		qsort(all, nr, sizeof(*all), by_time);
+	while (nr--)
+		put_event(out, t, &all[nr], of);
+	free(all);
+}
+
+void top_draw_details(struct top *t, int top, int height, int width)
+{
+	struct paper out = { t, top, height, width, 0 };
+	const struct top_row *row = find(&t->picture, t->selected);
+
+	if (!row) {
+		put_line(&out, "coroutine %" PRIu64 " is gone", t->selected);
+		return;
+	}
+	put_state(&out, t, row);
+	put_life(&out, t, row);
+	put_chain(&out, t, row);
+	put_events(&out, t, row->c);
+	limit_scroll(t, &out);
+}
+
+/* ---- help ------------------------------------------------------------------------- */
+
+void top_draw_help(struct top *t, int top, int height, int width)
+{
+	static const char *const lines[] = {
+		"up down PgUp PgDn Home End   move; also j k g G",
+		"Enter      details of one: place, reason, who made it, its last events",
+		"/          show only those with this in their name or place; Esc clears it",
+		"a r i n s t e   by age, rate, id, name, site, thread, events; again: reversed",
+		"1 2 3 4 5  show or hide: running, ready, suspended, new, ended; 0 shows all",
+		"space p    pause, and go on",
+		"+ -        look less or more often",
+		"q          quit; the program goes on",
+		" ",
+		"AGE   since when it is in its state    RATE/s   suspends and resumes a second",
+		"ready: woken, and not seen to run since    THREAD  where it ran last, if recently",
+		"behind: records that the collector has not read yet    lost ?: it does not answer",
+	};
+	struct paper out = { t, top, height, width, 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		put_line(&out, "%s", lines[i]);
+	limit_scroll(t, &out);
+}

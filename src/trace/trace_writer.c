@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_writer.c - write a trace: choose the format, and put facts. */
+#include "trace/trace_writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "trace/ctf_writer.h"
+#include "trace/jsonl_output.h"
+
+enum trace_format trace_format_of(const char *path)
+{
+	size_t size = strlen(path);
+
+	if (size && path[size - 1] == '/')
+		return TRACE_FORMAT_CTF;
+	if (size > 4 && !strcmp(path + size - 4, ".ctf"))
+		return TRACE_FORMAT_CTF;
+	return TRACE_FORMAT_JSONL;
+}
+
+struct trace_writer *trace_writer_open(const struct trace_output *output, struct err *err)
+{
+	enum trace_format format = output->format;
+
+	if (format == TRACE_FORMAT_AUTO)
+		format = trace_format_of(output->path);
+	return format == TRACE_FORMAT_CTF ? ctf_writer_open(output, err)
+					  : jsonl_output_open(output, err);
+}
+
+void trace_writer_close(struct trace_writer *w, struct trace_counts *counts, struct err *trace,
+			struct err *facts)
+{
+	w->ops->close(w, counts, trace, facts);
+}
+
+void trace_put_run(struct trace_writer *w, const struct sidecar_run *run)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_RUN, .run = *run });
+}
+
+void trace_put_gap(struct trace_writer *w, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+		   uint64_t transitions, uint64_t others)
+{
+	struct trace_gap gap = {
+		.lane = lane,
+		.from_ts = from_ts,
+		.to_ts = to_ts,
+		.transitions = transitions,
+		.others = others,
+	};
+
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_GAP, .gap = gap });
+}
+
+void trace_put_site(struct trace_writer *w, const struct trace_site *site)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_SITE, .site = *site });
+}
+
+void trace_put_module(struct trace_writer *w, const struct sidecar_module *module)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_MODULE, .module = *module });
+}
+
+void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });
+}
+
+void trace_put_coroutine(struct trace_writer *w, const struct sidecar_coroutine *coroutine)
+{
+	w->ops->fact(w,
+		     &(struct trace_item){ .type = TRACE_ITEM_COROUTINE, .coroutine = *coroutine });
+}
+
+void trace_put_totals(struct trace_writer *w, const struct sidecar_totals *totals)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_TOTALS, .totals = *totals });
+}
