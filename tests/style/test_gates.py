@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_gates.py - each check of the tree's style fails when its rule is broken in a copy."""
+import shutil
+
 from harness import *
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -49,6 +51,39 @@ def file_tables_fail_when_the_document_or_a_first_line_is_stale(dir):
     with open(os.path.join(root, "src/base/bytes.c"), "w", encoding="utf-8") as f:
         f.write("/* a buffer */\n")
     equal(check("file-tables", "--check", root)[0], 1, "status with a file that does not say what it is for")
+
+
+def copy_tree(dir, *folders):
+    """A copy of these folders of the real tree."""
+    for folder in folders:
+        shutil.copytree(os.path.join(ROOT, folder), os.path.join(dir, folder))
+
+
+def append(path, text):
+    with open(path, "a", encoding="utf-8") as f:
+        f.write(text)
+
+
+@test
+def check_layers_fails_on_an_include_that_points_upwards(dir):
+    copy_tree(dir, "include", "sdk/c", "runtime", "src", "tool", "docs")
+    equal(check("check-layers", "--root", dir)[0], 0, "status of the tree as it is")
+    cases = [
+        ("src/base/text.c", '#include "export/sink.h"\n'),
+        ("src/memory/format/raw.c", '#include "memory/stat/strides.h"\n'),
+        ("src/trace/event.c", '#include "collect/region.h"\n'),
+        ("runtime/memory/pack.c", '#include "base/err.h"\n'),
+        ("docs/architecture.md", "| `src/base` | again | trace |\n"),
+    ]
+    for name, text in cases:
+        path = os.path.join(dir, name)
+        shutil.copy(path, dir + "/kept")
+        append(path, text)
+        equal(check("check-layers", "--root", dir)[0], 1, f"status with {text!r} in {name}")
+        shutil.copy(dir + "/kept", path)
+    os.makedirs(dir + "/src/attic")
+    append(dir + "/src/attic/old.c", "/* old.c - a folder without a row. */\n")
+    equal(check("check-layers", "--root", dir)[0], 1, "status with a folder that has no row")
 
 
 if __name__ == "__main__":
