@@ -264,7 +264,7 @@ static int begin_info(struct session *s, struct err *err)
 	info->program = strdup(target_name(s->request->config.pid, name));
 	info->pid = s->request->config.pid;
 	info->start_monotonic_ns = clock_now_ns();
-	info->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+	info->start_realtime_ns = monotonic_clock_ns(CLOCK_REALTIME);
 	for (i = 0; i < s->request->config.counters.nr; i++)
 		info->counters[i] = strdup(s->request->config.counters.names[i]);
 	info->nr_counters = i;

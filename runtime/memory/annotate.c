@@ -24,7 +24,7 @@ uint64_t crt_annotated;
 static uint64_t *cells; /* [threads] allocated on first use */
 static uint32_t full_said;
 
-static uint64_t *table(void)
+static uint64_t *annotate_table(void)
 {
 	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with the one below */
 	uint64_t *none = NULL;
@@ -43,24 +43,25 @@ static uint64_t *table(void)
 	return t;
 }
 
-static uint64_t *cell(uint64_t *t, uint64_t address, uint64_t i)
+static uint64_t *annotate_cell(uint64_t *t, uint64_t address, uint64_t i)
 {
 	return &t[((address >> 4) + i) & (CELLS - 1)];
 }
 
 /* Remove @address from the table.  True if it was there. */
-static bool forget(uint64_t address)
+static bool annotate_remove(uint64_t address)
 {
-	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with table() */
+	uint64_t *t = __atomic_load_n(&cells,
+				      __ATOMIC_ACQUIRE); /* (I) pairs with annotate_table() */
 	uint64_t i;
 
 	for (i = 0; t && i < WALK; i++) {
-		uint64_t have = __atomic_load_n(cell(t, address, i), __ATOMIC_RELAXED);
+		uint64_t have = __atomic_load_n(annotate_cell(t, address, i), __ATOMIC_RELAXED);
 
 		if (have == 0)
 			return false;
 		if (have == address &&
-		    __atomic_compare_exchange_n(cell(t, address, i), &have, TOMB, false,
+		    __atomic_compare_exchange_n(annotate_cell(t, address, i), &have, TOMB, false,
 						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			__atomic_fetch_sub(&crt_annotated, 1, __ATOMIC_RELAXED);
 			return true;
@@ -69,16 +70,16 @@ static bool forget(uint64_t address)
 	return false;
 }
 
-static void remember(uint64_t address)
+static void annotate_remember(uint64_t address)
 {
-	uint64_t *t = table(), i;
+	uint64_t *t = annotate_table(), i;
 
 	for (i = 0; t && i < WALK; i++) {
-		uint64_t have = __atomic_load_n(cell(t, address, i), __ATOMIC_RELAXED);
+		uint64_t have = __atomic_load_n(annotate_cell(t, address, i), __ATOMIC_RELAXED);
 
 		if (have > TOMB)
 			continue;
-		if (__atomic_compare_exchange_n(cell(t, address, i), &have, address, false,
+		if (__atomic_compare_exchange_n(annotate_cell(t, address, i), &have, address, false,
 						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			__atomic_fetch_add(&crt_annotated, 1, __ATOMIC_RELAXED);
 			return;
@@ -111,11 +112,11 @@ void crt_annotate(uint64_t address, uint64_t elem_size, uint64_t count, const ch
 		length = CRW_NAME_MAX;
 	/* An annotation from a signal handler between ticket and record would reverse the order. */
 	mask = crt_signals_off();
-	if (forget(address))
+	if (annotate_remove(address))
 		put_remove(address, pc);
 	fields[0] = crt_self.ticket = crt_ticket();
 	if (crt_put_long(CRW_ADD, address, pc, fields, sizeof(fields), type, (uint32_t)length))
-		remember(address);
+		annotate_remember(address);
 	crt_self.ticket = 0;
 	crt_signals_back(mask);
 }
@@ -129,7 +130,7 @@ void crt_unannotate(uint64_t address, uint64_t pc)
 	if (!__atomic_load_n(&cells, __ATOMIC_RELAXED))
 		return;
 	mask = crt_signals_off();
-	if (forget(address))
+	if (annotate_remove(address))
 		put_remove(address, pc);
 	crt_signals_back(mask);
 }

@@ -68,7 +68,7 @@ enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 
 /* gcc passes the expected value in memory, clang as an argument. */
 #define COMPARE(bits, type, class)                                                          \
-	static inline __attribute__((always_inline)) bool compare##bits(                    \
+	static inline __attribute__((always_inline)) bool atomics_compare##bits(            \
 		volatile type *p, type *expected, type v, uint64_t pc)                      \
 	{                                                                                   \
 		bool done;                                                                  \
@@ -93,19 +93,19 @@ enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 							  int order, int f)                        \
 	{                                                                                          \
 		(void)order, (void)f;                                                              \
-		return compare##bits(p, e, v, CRT_PC);                                             \
+		return atomics_compare##bits(p, e, v, CRT_PC);                                     \
 	}                                                                                          \
 	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *e, type v,         \
 							int order, int f)                          \
 	{                                                                                          \
 		(void)order, (void)f;                                                              \
-		return compare##bits(p, e, v, CRT_PC);                                             \
+		return atomics_compare##bits(p, e, v, CRT_PC);                                     \
 	}                                                                                          \
 	type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type e, type v,          \
 							int order, int f)                          \
 	{                                                                                          \
 		(void)order, (void)f;                                                              \
-		compare##bits(p, &e, v, CRT_PC);                                                   \
+		atomics_compare##bits(p, &e, v, CRT_PC);                                           \
 		return e;                                                                          \
 	}
 
@@ -129,7 +129,7 @@ ALL(64, uint64_t, 3)
 typedef unsigned __int128 u128;
 
 /* If *@p equals *@expected, store @v; else load *@p into *@expected. */
-static bool swap128(volatile u128 *p, u128 *expected, u128 v)
+static bool atomics_swap128(volatile u128 *p, u128 *expected, u128 v)
 {
 #if defined(__x86_64__)
 	uint64_t low = (uint64_t)*expected, high = (uint64_t)(*expected >> 64);
@@ -175,7 +175,7 @@ static bool swap128(volatile u128 *p, u128 *expected, u128 v)
                                                                                    \
 		(void)order;                                                       \
 		crt_access(CRT_AT(p), BOTH | 4, CRT_PC);                           \
-		while (!swap128(p, &old, next))                                    \
+		while (!atomics_swap128(p, &old, next))                            \
 			;                                                          \
 		return old;                                                        \
 	}
@@ -197,7 +197,7 @@ u128 __tsan_atomic128_load(const volatile u128 *p, int order)
 	(void)order;
 	crt_access(CRT_AT(p), READ | 4, CRT_PC);
 	/* Same as libatomic without a better instruction: the memory must be writable. */
-	swap128((volatile u128 *)p, &value, 0);
+	atomics_swap128((volatile u128 *)p, &value, 0);
 	return value;
 }
 
@@ -207,17 +207,17 @@ void __tsan_atomic128_store(volatile u128 *p, u128 v, int order)
 
 	(void)order;
 	crt_access(CRT_AT(p), WRITE | 4, CRT_PC);
-	while (!swap128(p, &old, v))
+	while (!atomics_swap128(p, &old, v))
 		;
 }
 
-static inline __attribute__((always_inline)) bool compare128(volatile u128 *p, u128 *expected,
-							     u128 v, uint64_t pc)
+static inline __attribute__((always_inline)) bool
+atomics_compare128(volatile u128 *p, u128 *expected, u128 v, uint64_t pc)
 {
 	bool done;
 
 	crt_access(CRT_AT(p), READ | 4, pc);
-	done = swap128(p, expected, v);
+	done = atomics_swap128(p, expected, v);
 	if (done)
 		crt_access(CRT_AT(p), WRITE | 4, pc);
 	return done;

@@ -113,7 +113,7 @@ struct crt_maker *crt_maker_new(const struct crt_file *f)
 }
 
 /* Write all bytes or none: the file always ends after a whole chunk. */
-static bool put(struct crt_file *f, const void *bytes, uint64_t size)
+static bool container_file_put(struct crt_file *f, const void *bytes, uint64_t size)
 {
 	if (f->error)
 		return false;
@@ -132,13 +132,13 @@ static bool put(struct crt_file *f, const void *bytes, uint64_t size)
 	return true;
 }
 
-static bool chunk(struct crt_file *f, uint16_t type, const void *bytes, size_t size)
+static bool container_file_chunk(struct crt_file *f, uint16_t type, const void *bytes, size_t size)
 {
 	struct cray_chunk *c = (struct cray_chunk *)f->out;
 
 	cray_chunk_seal(&f->crc, c, type, CRAY_CODEC_NONE, f->number, NULL, 0, bytes, size, size);
 	__builtin_memcpy(f->out + sizeof(*c), bytes, size);
-	if (!put(f, f->out, sizeof(*c) + size))
+	if (!container_file_put(f, f->out, sizeof(*c) + size))
 		return false;
 	f->number++;
 	return true;
@@ -149,7 +149,7 @@ static bool put_aside(struct crt_file *f, uint16_t type, struct aside *a)
 {
 	if (a->written == a->used)
 		return true;
-	if (!chunk(f, type, a->bytes + a->written, a->used - a->written))
+	if (!container_file_chunk(f, type, a->bytes + a->written, a->used - a->written))
 		return false;
 	a->written = a->used;
 	return true;
@@ -161,8 +161,8 @@ static bool put_asides(struct crt_file *f)
 	       put_aside(f, CRAY_THREADS, &f->threads);
 }
 
-static void keep(struct aside *a, const void *head, size_t head_size, const void *bytes,
-		 size_t size)
+static void container_file_keep(struct aside *a, const void *head, size_t head_size,
+				const void *bytes, size_t size)
 {
 	if (a->used + head_size + size > ASIDE_MAX)
 		return; /* full: later threads have numbers but no names */
@@ -176,13 +176,13 @@ void crt_file_fact(struct crt_file *f, uint16_t key, const void *bytes, size_t s
 {
 	struct cray_fact head = { .key = key, .size = (uint32_t)size };
 
-	keep(&f->facts, &head, sizeof(head), bytes, size);
+	container_file_keep(&f->facts, &head, sizeof(head), bytes, size);
 }
 
 void crt_file_module(struct crt_file *f, const void *module_and_path, size_t size)
 {
 	if (size >= sizeof(struct cray_module))
-		keep(&f->modules, module_and_path, size, NULL, 0);
+		container_file_keep(&f->modules, module_and_path, size, NULL, 0);
 }
 
 void crt_file_thread(struct crt_file *f, const struct cray_thread *thread, const char *name)
@@ -190,7 +190,7 @@ void crt_file_thread(struct crt_file *f, const struct cray_thread *thread, const
 	struct cray_thread t = *thread;
 
 	t.name_size = (uint32_t)crt_length(name);
-	keep(&f->threads, &t, sizeof(t), name, t.name_size);
+	container_file_keep(&f->threads, &t, sizeof(t), name, t.name_size);
 }
 
 void crt_file_lost(struct crt_file *f, uint32_t thread, uint32_t cause, uint64_t count)
@@ -220,7 +220,7 @@ void crt_file_lost(struct crt_file *f, uint32_t thread, uint32_t cause, uint64_t
 		f->end.left_out += count;
 }
 
-static bool put_index(struct crt_file *f)
+static bool container_file_put_index(struct crt_file *f)
 {
 	struct cray_index head = { .previous = f->index_at, .nr = f->nr_entries };
 	uint64_t at = f->at;
@@ -230,7 +230,7 @@ static bool put_index(struct crt_file *f)
 		return true;
 	__builtin_memcpy(f->plain, &head, sizeof(head));
 	__builtin_memcpy(f->plain + sizeof(head), f->entries, size);
-	if (!chunk(f, CRAY_INDEX, f->plain, sizeof(head) + size))
+	if (!container_file_chunk(f, CRAY_INDEX, f->plain, sizeof(head) + size))
 		return false;
 	f->index_at = at;
 	f->nr_entries = 0;
@@ -238,7 +238,7 @@ static bool put_index(struct crt_file *f)
 }
 
 /* Write a sealed block. */
-static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
+static bool container_file_put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 {
 	const struct cray_block *b = (const struct cray_block *)(bytes + sizeof(struct cray_chunk));
 	struct cray_entry *e;
@@ -249,7 +249,7 @@ static bool put_block(struct crt_file *f, const uint8_t *bytes, uint64_t size)
 	e->nr_records = b->nr_records;
 	e->order_first = b->order_first;
 	e->time_first_ns = b->time_first_ns;
-	if (!put(f, bytes, size))
+	if (!container_file_put(f, bytes, size))
 		return false;
 	f->nr_entries++;
 	f->number++;
@@ -351,11 +351,11 @@ static void ring_keep(struct crt_file *f, uint8_t *block, uint64_t size)
 	f->newest += sizeof(bytes) + size;
 }
 
-static bool begin(struct crt_file *f)
+static bool container_file_begin(struct crt_file *f)
 {
 	f->at = 0;
 	f->number = 0;
-	return put(f, &f->header, sizeof(f->header));
+	return container_file_put(f, &f->header, sizeof(f->header));
 }
 
 /*
@@ -383,16 +383,16 @@ static bool ring_write(struct crt_file *f)
 	f->index_at = 0;
 	f->nr_entries = 0;
 	f->end.nr_blocks = f->end.nr_records = f->end.nr_accesses = 0;
-	if (!begin(f) || !put_asides(f))
+	if (!container_file_begin(f) || !put_asides(f))
 		return false;
 	for (; at < f->newest; at += sizeof(bytes) + bytes) {
 		ring_copy(f, at, (uint8_t *)&bytes, sizeof(bytes), false);
 		ring_copy(f, at + sizeof(bytes), f->out, bytes, false);
 		number_anew(f, (struct cray_block *)(f->out + sizeof(struct cray_chunk)));
 		seal_block(f, f->out, bytes);
-		if (!put_block(f, f->out, bytes))
+		if (!container_file_put_block(f, f->out, bytes))
 			return false;
-		if (f->nr_entries == ENTRIES && !put_index(f))
+		if (f->nr_entries == ENTRIES && !container_file_put_index(f))
 			return false;
 	}
 	return true;
@@ -408,10 +408,10 @@ bool crt_file_block(struct crt_file *f, struct crt_maker *m, uint64_t thread_seq
 		return f->error == 0;
 	}
 	/* Pending facts, modules and threads precede the block; so does an index that is full. */
-	if (!put_asides(f) || (f->nr_entries == ENTRIES && !put_index(f)))
+	if (!put_asides(f) || (f->nr_entries == ENTRIES && !container_file_put_index(f)))
 		return false;
 	seal_block(f, m->out, m->size);
-	return put_block(f, m->out, m->size);
+	return container_file_put_block(f, m->out, m->size);
 }
 
 bool crt_file_tail(struct crt_file *f)
@@ -423,21 +423,22 @@ bool crt_file_tail(struct crt_file *f)
 	int error = f->error;
 	bool good;
 
-	/* put() reserves room for the tail below the cap; on a full disk the tail may still fit. */
+	/* container_file_put() reserves room for the tail below the cap; on a full disk the tail
+	 * may still fit. */
 	f->error = 0;
 	f->max = 0;
 	good = f->ring ? ring_write(f) : put_asides(f);
 	if (f->ring)
 		number = f->number, entries = f->nr_entries, index_before = f->index_at;
 	at = f->at;
-	good = good &&
-	       (!f->nr_lost || chunk(f, CRAY_LOST, f->lost, f->nr_lost * sizeof(f->lost[0])));
-	good = good && put_index(f);
+	good = good && (!f->nr_lost || container_file_chunk(f, CRAY_LOST, f->lost,
+							    f->nr_lost * sizeof(f->lost[0])));
+	good = good && container_file_put_index(f);
 	end_at = f->at;
 	f->end.time_ns = crt_now();
-	good = good && chunk(f, CRAY_END, &f->end, sizeof(f->end));
+	good = good && container_file_chunk(f, CRAY_END, &f->end, sizeof(f->end));
 	cray_foot_seal(&f->crc, &foot, f->index_at, end_at);
-	good = good && put(f, &foot, sizeof(foot));
+	good = good && container_file_put(f, &foot, sizeof(foot));
 	/* The next block, if any, overwrites the tail. */
 	f->at = at;
 	f->number = number;
@@ -476,7 +477,7 @@ struct crt_file *crt_file_open(const char *path, int level, uint64_t max, uint64
 	f->compresses = level && dlopen && dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
 	cray_file_seal(&f->crc, &f->header, f->compresses ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE, 0,
 		       start_ns, crt_wall());
-	begin(f);
+	container_file_begin(f);
 	return f;
 }
 

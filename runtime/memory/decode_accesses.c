@@ -43,7 +43,7 @@ struct recent {
 };
 
 /* The period of the last accesses, in accesses; 0: none found. */
-static uint32_t period(const struct recent *r, uint32_t i)
+static uint32_t decode_accesses_period(const struct recent *r, uint32_t i)
 {
 	uint32_t n, a, b;
 
@@ -65,25 +65,27 @@ static uint32_t period(const struct recent *r, uint32_t i)
 	return n;
 }
 
-static inline uint64_t w0(const struct crw_unit *u)
+static inline uint64_t decode_accesses_w0(const struct crw_unit *u)
 {
 	return __atomic_load_n(&u->w0, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t w1(const struct crw_unit *u)
+static inline uint64_t decode_accesses_w1(const struct crw_unit *u)
 {
 	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED);
 }
 
 /* Number of units from @u on that continue a loop of @n accesses. */
-static uint32_t follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
+static uint32_t decode_accesses_follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
 		const struct crw_unit *a = u + i, *b = a - n, *c = b - n;
 
-		if ((w1(a) ^ w1(b)) | ((w0(a) - w0(b)) ^ (w0(b) - w0(c))))
+		if ((decode_accesses_w1(a) ^ decode_accesses_w1(b)) |
+		    ((decode_accesses_w0(a) - decode_accesses_w0(b)) ^
+		     (decode_accesses_w0(b) - decode_accesses_w0(c))))
 			break;
 	}
 	return i;
@@ -94,7 +96,8 @@ static uint32_t follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
  * from the next one, occurs (nr - j) / n times, rounded up; each time site j - 1 precedes it, or
  * the last site of the previous iteration.
  */
-static void repeat(struct cray_pack *p, const struct recent *r, uint32_t i, uint32_t nr, uint32_t n)
+static void decode_accesses_repeat(struct cray_pack *p, const struct recent *r, uint32_t i,
+				   uint32_t nr, uint32_t n)
 {
 	struct cray_pack_site *site[PERIOD_MAX];
 	uint64_t last[PERIOD_MAX];
@@ -120,19 +123,19 @@ static void repeat(struct cray_pack *p, const struct recent *r, uint32_t i, uint
 }
 
 /* Pack the accesses that continue a loop, if there is one.  Returns how many. */
-static uint32_t loop(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
-		     uint32_t i, uint32_t nr)
+static uint32_t decode_accesses_loop(struct cray_pack *p, struct recent *r,
+				     const struct crw_unit *units, uint32_t i, uint32_t nr)
 {
-	uint32_t n = period(r, i), room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events, done,
-		 k;
+	uint32_t n = decode_accesses_period(r, i),
+		 room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events, done, k;
 
 	r->row = 0; /* do not search again at once if the loop does not continue */
 	if (!n || i < 2 * n)
 		return 0;
-	done = follow(units + i, nr - i < room ? nr - i : room, n);
+	done = decode_accesses_follow(units + i, nr - i < room ? nr - i : room, n);
 	if (!done)
 		return 0;
-	repeat(p, r, i, done, n);
+	decode_accesses_repeat(p, r, i, done, n);
 	/* Update the sites of the last accesses for the next search. */
 	{
 		struct cray_pack_site *site[PERIOD_MAX];
@@ -172,8 +175,10 @@ static inline void hot_to(struct cray_pack *p, const struct hot *h)
 }
 
 /* The site of an access that was not predicted; coded by its number. */
-static inline struct cray_pack_site *unforeseen(struct cray_pack *p, struct cray_pack_site *here,
-						uint64_t pc, uint32_t how, uint32_t *who)
+static inline struct cray_pack_site *decode_accesses_unforeseen(struct cray_pack *p,
+								struct cray_pack_site *here,
+								uint64_t pc, uint32_t how,
+								uint32_t *who)
 {
 	struct cray_pack_site *site = here->other;
 
@@ -185,14 +190,14 @@ static inline struct cray_pack_site *unforeseen(struct cray_pack *p, struct cray
 }
 
 /* As cray_pack_access().  True if the symbol was 0. */
-static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t address,
-		       uint32_t how)
+static inline bool decode_accesses_one(struct cray_pack *p, struct hot *h, uint64_t pc,
+				       uint64_t address, uint32_t how)
 {
 	struct cray_pack_site *site = h->here->next;
 	uint32_t who = CRAY_NEXT, v;
 
 	if (site->pc != pc || site->how != how)
-		site = unforeseen(p, h->here, pc, how, &who);
+		site = decode_accesses_unforeseen(p, h->here, pc, how, &who);
 	v = cray_pack_code(site, who, address, h->before, &h->own, &h->near);
 	h->symbol = cray_varint(h->symbol, v);
 	h->here->next = site;
@@ -203,18 +208,21 @@ static inline bool one(struct cray_pack *p, struct hot *h, uint64_t pc, uint64_t
 }
 
 /* Pack accesses up to @end, to another kind of unit, or until r->row reaches ROW. */
-static uint32_t some(struct cray_pack *p, struct recent *r, const struct crw_unit *units,
-		     uint32_t i, uint32_t end)
+static uint32_t decode_accesses_some(struct cray_pack *p, struct recent *r,
+				     const struct crw_unit *units, uint32_t i, uint32_t end)
 {
 	struct hot h = hot_from(p);
 
 	for (; i < end && r->row < ROW; i++) {
-		uint64_t head = w1(&units[i]);
+		uint64_t head = decode_accesses_w1(&units[i]);
 		uint32_t how = crw_how[head >> 56];
 
 		if (__builtin_expect(how & CRW_CLOSER, 0))
 			break;
-		r->row = one(p, &h, head & CRW_LOW, w0(&units[i]), how) ? r->row + 1 : 0;
+		r->row = decode_accesses_one(p, &h, head & CRW_LOW, decode_accesses_w0(&units[i]),
+					     how)
+				 ? r->row + 1
+				 : 0;
 		r->sites[i % PERIOD_MAX] = h.here;
 	}
 	hot_to(p, &h);
@@ -229,9 +237,9 @@ uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t n
 	/* The room for new sites is smaller than that for accesses, and is rarely needed. */
 	while (i < nr && (room = cray_pack_room(p)) > 0) {
 		end = nr - i < room ? nr : i + room;
-		i = some(p, &r, units, i, end);
+		i = decode_accesses_some(p, &r, units, i, end);
 		if (r.row >= ROW)
-			i += loop(p, &r, units, i, nr);
+			i += decode_accesses_loop(p, &r, units, i, nr);
 		else if (i < end)
 			break; /* not a plain access */
 	}

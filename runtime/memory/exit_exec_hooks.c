@@ -20,15 +20,15 @@
 #include "trace_session.h"
 #include "sys.h"
 
-static bool ours(void)
+static bool exit_exec_hooks_is_own(void)
 {
 	return __atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) && crt_session.alone &&
 	       crt_session.pid == crt_pid();
 }
 
-static __attribute__((noreturn)) void gone(int status)
+static __attribute__((noreturn)) void exit_exec_hooks_is_gone(int status)
 {
-	if (ours())
+	if (exit_exec_hooks_is_own())
 		crt_alone_finish();
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -39,24 +39,24 @@ CRT_API void _Exit(int status);
 
 void _exit(int status)
 {
-	gone(status);
+	exit_exec_hooks_is_gone(status);
 }
 
 void _Exit(int status)
 {
-	gone(status);
+	exit_exec_hooks_is_gone(status);
 }
 
-static int run(const char *path, char *const argv[], char *const envp[])
+static int exit_exec_hooks_run(const char *path, char *const argv[], char *const envp[])
 {
 	return (int)syscall(SYS_execve, path, argv, envp);
 }
 
-static int replace(const char *path, char *const argv[], char *const envp[])
+static int exit_exec_hooks_replace(const char *path, char *const argv[], char *const envp[])
 {
-	if (ours())
+	if (exit_exec_hooks_is_own())
 		crt_alone_checkpoint();
-	return run(path, argv, envp);
+	return exit_exec_hooks_run(path, argv, envp);
 }
 
 /* ENOEXEC: run the file as a shell script, as libc does. */
@@ -74,11 +74,11 @@ static void by_shell(const char *path, char *const argv[], char *const envp[])
 		for (i = 1; i < n; i++)
 			args[i + 1] = argv[i];
 		args[n < 1 ? 2 : n + 1] = NULL;
-		run("/bin/sh", args, envp);
+		exit_exec_hooks_run("/bin/sh", args, envp);
 	}
 }
 
-static int search(const char *file, char *const argv[], char *const envp[])
+static int exit_exec_hooks_search(const char *file, char *const argv[], char *const envp[])
 {
 	const char *path = getenv("PATH");
 	bool denied = false;
@@ -97,7 +97,7 @@ static int search(const char *file, char *const argv[], char *const envp[])
 			crt_text_init(&t, full + n, sizeof(full) - n);
 			crt_text_add(&t, n ? "/" : "");
 			crt_text_add(&t, file);
-			run(full, argv, envp);
+			exit_exec_hooks_run(full, argv, envp);
 			if (errno == ENOEXEC)
 				by_shell(full, argv, envp);
 			denied = denied || errno == EACCES;
@@ -121,29 +121,29 @@ CRT_API int fexecve(int fd, char *const argv[], char *const envp[]);
 
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return replace(path, argv, envp);
+	return exit_exec_hooks_replace(path, argv, envp);
 }
 
 int execv(const char *path, char *const argv[])
 {
-	return replace(path, argv, environ);
+	return exit_exec_hooks_replace(path, argv, environ);
 }
 
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	const char *c;
 
-	if (ours())
+	if (exit_exec_hooks_is_own())
 		crt_alone_checkpoint();
 	for (c = file; *c; c++) {
 		if (*c == '/') {
-			run(file, argv, envp);
+			exit_exec_hooks_run(file, argv, envp);
 			if (errno == ENOEXEC)
 				by_shell(file, argv, envp);
 			return -1;
 		}
 	}
-	return search(file, argv, envp);
+	return exit_exec_hooks_search(file, argv, envp);
 }
 
 int execvp(const char *file, char *const argv[])
@@ -153,7 +153,7 @@ int execvp(const char *file, char *const argv[])
 
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	if (ours())
+	if (exit_exec_hooks_is_own())
 		crt_alone_checkpoint();
 	return (int)syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
 }
@@ -188,12 +188,12 @@ CRT_API int execlp(const char *path, const char *arg, ...);
 
 int execl(const char *path, const char *arg, ...)
 {
-	IN_A_ROW(arg, replace, 0);
+	IN_A_ROW(arg, exit_exec_hooks_replace, 0);
 }
 
 int execle(const char *path, const char *arg, ...)
 {
-	IN_A_ROW(arg, replace, 1);
+	IN_A_ROW(arg, exit_exec_hooks_replace, 1);
 }
 
 int execlp(const char *path, const char *arg, ...)

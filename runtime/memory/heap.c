@@ -23,7 +23,7 @@ static void (*real_free)(void *);
 static void *(*real_realloc)(void *, size_t);
 static __thread int looking;
 
-static void *find(const char *name)
+static void *heap_find(const char *name)
 {
 	void *f;
 
@@ -40,7 +40,7 @@ static void plain_free(void *p)
 	void (*f)(void *) = __atomic_load_n(&real_free, __ATOMIC_RELAXED);
 
 	if (!f) {
-		f = (void (*)(void *))find("free");
+		f = (void (*)(void *))heap_find("free");
 		if (f)
 			__atomic_store_n(&real_free, f, __ATOMIC_RELAXED);
 		else
@@ -55,7 +55,7 @@ static void *plain_realloc(void *p, size_t size)
 	void *(*f)(void *, size_t) = __atomic_load_n(&real_realloc, __ATOMIC_RELAXED);
 
 	if (!f) {
-		f = (void *(*)(void *, size_t))find("realloc");
+		f = (void *(*)(void *, size_t))heap_find("realloc");
 		if (f)
 			__atomic_store_n(&real_realloc, f, __ATOMIC_RELAXED);
 		else
@@ -64,20 +64,20 @@ static void *plain_realloc(void *p, size_t size)
 	return f ? f(p, size) : NULL;
 }
 
-static void look_up(void)
+static void heap_look_up(void)
 {
-	real_free = (void (*)(void *))find("free");
-	real_realloc = (void *(*)(void *, size_t))find("realloc");
+	real_free = (void (*)(void *))heap_find("free");
+	real_realloc = (void *(*)(void *, size_t))heap_find("realloc");
 }
 
 #ifdef CRT_EXECUTABLE
 /* Runs before the constructors of all libraries. */
-__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = look_up;
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = heap_look_up;
 #else
 __attribute__((constructor(101))) static void early(void)
 {
 	if (!real_free)
-		look_up();
+		heap_look_up();
 }
 #endif
 

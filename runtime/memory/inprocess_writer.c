@@ -65,10 +65,11 @@ struct consumer {
 };
 static struct consumer the;
 
-/* The consumer and the second thread (pack_worker.h) both call aside(). */
+/* The consumer and the second thread (pack_worker.h) both call inprocess_writer_aside(). */
 static uint32_t aside_lock;
 
-static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload, uint32_t size)
+static void inprocess_writer_aside(void *context, unsigned code, uint64_t w0,
+				   const uint8_t *payload, uint32_t size)
 {
 	(void)context;
 	/* (L) pairs with the release below. */
@@ -82,13 +83,13 @@ static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payl
 	__atomic_store_n(&aside_lock, 0, __ATOMIC_RELEASE);
 }
 
-static void say_error(const char *what, int error)
+static void inprocess_writer_say_error(const char *what, int error)
 {
 	crt_say(what, ": ", strerror(error), "; the program goes on without tracing", NULL);
 }
 
 /* Stop tracing after a write error: complete the file and switch recording off in the program. */
-static void give_up(void)
+static void inprocess_writer_give_up(void)
 {
 	int error = crt_file_error(the.file);
 
@@ -102,13 +103,13 @@ static void give_up(void)
 		crt_say("the trace has reached its maxsize; the program goes on without tracing",
 			NULL);
 	else
-		say_error("cannot write the trace", error);
+		inprocess_writer_say_error("cannot write the trace", error);
 	crt_file_lost(the.file, ~0u, error == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, 0);
 	crt_file_tail(the.file);
 }
 
 /* True while the program's thread sleeps until this ring has room. */
-static bool hurry(const struct crw_slot_view *v)
+static bool inprocess_writer_wake_up(const struct crw_slot_view *v)
 {
 	const struct crw_slot *slot = &crt_session.region.slots[v->index];
 
@@ -126,19 +127,19 @@ static void store_block(struct source *s, struct crt_maker *maker, uint32_t acce
 	}
 	crt_file_lost(the.file, s->thread.number,
 		      crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, accesses);
-	give_up();
+	inprocess_writer_give_up();
 }
 
-static void write_block(struct source *s, const struct crw_slot_view *v)
+static void inprocess_writer_write_block(struct source *s, const struct crw_slot_view *v)
 {
 	if (!cray_pack_empty(the.pack) && !the.dead) {
-		crt_maker_make(the.maker, the.pack, hurry(v));
+		crt_maker_make(the.maker, the.pack, inprocess_writer_wake_up(v));
 		store_block(s, the.maker, the.pack->nr_accesses);
 	}
 	crw_publish(&crt_session.region, v->index, &s->cursor);
 }
 
-static void begin_block(struct source *s)
+static void inprocess_writer_begin_block(struct source *s)
 {
 	cray_pack_init(the.pack);
 	cray_pack_begin(the.pack, s->thread.number, s->feed.order, s->feed.time_ns);
@@ -146,13 +147,13 @@ static void begin_block(struct source *s)
 }
 
 /* Start to follow a thread that claimed this slot. */
-static void meet(struct source *s, const struct crw_slot_view *v)
+static void inprocess_writer_find_thread(struct source *s, const struct crw_slot_view *v)
 {
 	__builtin_memset(s, 0, sizeof(*s));
 	s->serial = v->serial;
 	s->id = v->thread;
 	s->feed.weight_256 = 256;
-	s->feed.aside = aside;
+	s->feed.aside = inprocess_writer_aside;
 	s->cursor.hold = 1;
 	s->thread.number = the.next_thread++;
 	s->thread.id = v->tid;
@@ -162,7 +163,7 @@ static void meet(struct source *s, const struct crw_slot_view *v)
 }
 
 /* Report corrupt chunks, units and ranges as lost; the number of accesses in them is unknown. */
-static void account(struct source *s)
+static void inprocess_writer_account(struct source *s)
 {
 	uint64_t bad = s->cursor.broken + s->feed.broken + s->feed.ranges;
 
@@ -184,7 +185,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 	uint64_t start = s->cursor.taken;
 	bool whole;
 
-	theirs.hurry = hurry(v);
+	theirs.hurry = inprocess_writer_wake_up(v);
 	theirs.thread = s->thread.number;
 	mine.end = s->cursor.taken + CRT_HALF;
 	theirs.cursor.taken = mine.end;
@@ -192,11 +193,11 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 	theirs.end = mine.end + CRT_HALF;
 	if (s->feed.piece_left || !crt_second_start(the.file, &theirs))
 		return false;
-	begin_block(s);
+	inprocess_writer_begin_block(s);
 	whole = !crt_job_pack(&mine, the.pack) && mine.cursor.taken == mine.end;
 	s->cursor = mine.cursor;
 	s->feed = mine.feed;
-	write_block(s, v);
+	inprocess_writer_write_block(s, v);
 	done = crt_second_join(&maker);
 	if (whole && !done->empty) {
 		uint64_t full = mine.feed.told_full - theirs.feed.told_full;
@@ -220,7 +221,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 	return s->cursor.taken != start;
 }
 
-static uint64_t ready(const struct source *s, uint32_t index)
+static uint64_t inprocess_writer_is_ready(const struct source *s, uint32_t index)
 {
 	const struct crw_slot *slot = &crt_session.region.slots[index];
 
@@ -228,47 +229,48 @@ static uint64_t ready(const struct source *s, uint32_t index)
 }
 
 /* Take everything that is in a slot's ring now; true if there was something. */
-static bool drain(struct source *s, const struct crw_slot_view *v, bool gone)
+static bool inprocess_writer_drain(struct source *s, const struct crw_slot_view *v, bool gone)
 {
 	const struct crw_region *r = &crt_session.region;
 	uint32_t most = CRT_HALF; /* bounded: other rings wait, and drain_two() may be faster */
 	struct crw_taken run;
 	bool any = false;
 
-	while (r->nr_chunks > 2u * CRT_HALF && ready(s, v->index) >= 2u * CRT_HALF && !the.dead &&
+	while (r->nr_chunks > 2u * CRT_HALF &&
+	       inprocess_writer_is_ready(s, v->index) >= 2u * CRT_HALF && !the.dead &&
 	       drain_two(s, v))
 		any = true;
-	begin_block(s);
+	inprocess_writer_begin_block(s);
 	while ((most || gone) && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
 		uint32_t used;
 
 		if (run.new_chunk && !crt_block_has_room(the.pack)) {
-			write_block(s, v);
-			begin_block(s);
+			inprocess_writer_write_block(s, v);
+			inprocess_writer_begin_block(s);
 		}
 		used = crw_feed(&s->feed, the.pack, &run);
 		any = true;
 		most -= most ? run.new_chunk : 0;
 		crw_give_back(r, v, &s->cursor, used);
 		if (used < run.nr || s->feed.piece_left) {
-			write_block(s, v);
-			begin_block(s);
+			inprocess_writer_write_block(s, v);
+			inprocess_writer_begin_block(s);
 		}
 	}
 	while (s->feed.piece_left) { /* a long range may still be incomplete */
 		run.nr = 0;
 		run.new_chunk = 0;
 		crw_feed(&s->feed, the.pack, &run);
-		write_block(s, v);
-		begin_block(s);
+		inprocess_writer_write_block(s, v);
+		inprocess_writer_begin_block(s);
 	}
-	write_block(s, v);
-	account(s);
+	inprocess_writer_write_block(s, v);
+	inprocess_writer_account(s);
 	return any;
 }
 
 /* Report accesses that a thread lost or left out and that no gap unit covers. */
-static void untold(struct source *s, uint32_t index)
+static void inprocess_writer_untold(struct source *s, uint32_t index)
 {
 	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
 	struct crw_slot_view last;
@@ -284,9 +286,9 @@ static void untold(struct source *s, uint32_t index)
 }
 
 /* The thread has ended and its ring is empty: write its end and free the slot. */
-static void part(struct source *s, const struct crw_slot_view *v)
+static void inprocess_writer_part(struct source *s, const struct crw_slot_view *v)
 {
-	untold(s, v->index);
+	inprocess_writer_untold(s, v->index);
 	s->thread.end_ns = v->end_ns;
 	crt_file_thread(the.file, &s->thread, v->name);
 	s->serial = 0;
@@ -295,14 +297,14 @@ static void part(struct source *s, const struct crw_slot_view *v)
 
 static bool worth_it(struct source *s, const struct crw_slot_view *v)
 {
-	uint64_t nr = ready(s, v->index);
+	uint64_t nr = inprocess_writer_is_ready(s, v->index);
 	uint32_t batch = crt_session.region.nr_chunks / 2;
 
 	return nr >= (batch < BATCH ? batch : BATCH) || (nr && the.now_ns - s->taken_ns > STALE);
 }
 
 /* Poll one slot.  True: something was taken. */
-static bool serve(uint32_t i, bool all)
+static bool inprocess_writer_serve(uint32_t i, bool all)
 {
 	struct crw_slot_view v;
 	struct source *s = &the.sources[i];
@@ -314,7 +316,7 @@ static bool serve(uint32_t i, bool all)
 	if (i >= the.high)
 		the.high = i + 1;
 	if (s->serial != v.serial || s->id != v.thread)
-		meet(s, &v);
+		inprocess_writer_find_thread(s, &v);
 	old = the.now_ns - s->taken_ns > STALE;
 	gone = v.state == CRW_ENDED || (old && !crt_thread_lives(v.tid));
 	if (!gone && !all && !worth_it(s, &v)) {
@@ -322,11 +324,11 @@ static bool serve(uint32_t i, bool all)
 		return false;
 	}
 	s->taken_ns = the.now_ns;
-	any = drain(s, &v, gone || all);
+	any = inprocess_writer_drain(s, &v, gone || all);
 	if (gone && !all)
-		part(s, &v);
+		inprocess_writer_part(s, &v);
 	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
-		untold(s, i);
+		inprocess_writer_untold(s, i);
 	return any;
 }
 
@@ -337,7 +339,7 @@ static bool serve_all(bool all)
 
 	the.now_ns = crt_now();
 	for (i = 0; i < crt_session.region.nr_slots && i < the.high + 64; i++)
-		any |= serve(i, all);
+		any |= inprocess_writer_serve(i, all);
 	return any;
 }
 
@@ -345,35 +347,35 @@ static bool serve_all(bool all)
  * Make the stores of running threads into their open chunks visible here, as if the chunks were
  * sealed.
  */
-static void settle(void)
+static void inprocess_writer_settle(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (A) pairs with the stores of the threads */
 }
 
-static void answer(uint32_t request)
+static void inprocess_writer_answer(uint32_t request)
 {
 	uint64_t refused;
 
-	settle();
+	inprocess_writer_settle();
 	serve_all(true);
 	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
 				  __ATOMIC_RELAXED);
 	if (request == FINISH && refused)
 		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
 	if (!the.dead && !crt_file_tail(the.file))
-		say_error("cannot complete the trace", crt_file_error(the.file));
+		inprocess_writer_say_error("cannot complete the trace", crt_file_error(the.file));
 	/* Everything is in the file: nothing to recover, even if a following exec fails. */
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
-	/* (J) pairs with the acquire in ask(): the file is complete. */
+	/* (J) pairs with the acquire in inprocess_writer_ask(): the file is complete. */
 	__atomic_fetch_add(&the.served, 1, __ATOMIC_RELEASE);
 	crt_futex_wake(&the.served);
 }
 
 /* Sleep until a thread rings the bell, at most LOOK_MS. */
-static void doze(void)
+static void inprocess_writer_sleep(void)
 {
 	struct crw_header *h = crt_session.region.header;
 	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
@@ -389,30 +391,31 @@ static void doze(void)
 	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
 }
 
-static void *consume(void *unused)
+static void *inprocess_writer_consume(void *unused)
 {
 	uint32_t request;
 
 	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
 	for (;;) {
-		/* (J) pairs with the release in ask(): what that thread recorded is visible. */
+		/* (J) pairs with the release in inprocess_writer_ask(): what that thread recorded
+		 * is visible. */
 		request = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
 		if (request)
-			answer(request);
+			inprocess_writer_answer(request);
 		if (request == FINISH)
 			return unused;
 		if (!serve_all(false))
-			doze();
+			inprocess_writer_sleep();
 	}
 }
 
-static void ask(uint32_t what)
+static void inprocess_writer_ask(uint32_t what)
 {
 	uint32_t served = __atomic_load_n(&the.served, __ATOMIC_RELAXED), none = NOTHING;
 
 	if (!the.file)
 		return;
-	/* (J) pairs with the acquire in consume(). */
+	/* (J) pairs with the acquire in inprocess_writer_consume(). */
 	while (!__atomic_compare_exchange_n(&the.request, &none, what, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED)) {
 		/*
@@ -426,7 +429,7 @@ static void ask(uint32_t what)
 		none = NOTHING;
 	}
 	crt_ring_bell();
-	/* (J) pairs with the release in answer(). */
+	/* (J) pairs with the release in inprocess_writer_answer(). */
 	while (__atomic_load_n(&the.served, __ATOMIC_ACQUIRE) == served)
 		crt_futex_wait(&the.served, served, LOOK_MS);
 }
@@ -435,7 +438,7 @@ void crt_alone_checkpoint(void)
 {
 	struct crt_mask mask = crt_signals_off();
 
-	ask(CHECKPOINT);
+	inprocess_writer_ask(CHECKPOINT);
 	crt_signals_back(mask);
 }
 
@@ -445,7 +448,7 @@ void crt_alone_finish(void)
 
 	crt_thread_end();
 	crt_end(NULL);
-	ask(FINISH);
+	inprocess_writer_ask(FINISH);
 	crt_signals_back(mask);
 }
 
@@ -516,7 +519,7 @@ static bool make_region(void)
 }
 
 /* Open the trace file.  Never reuse a file that this process wrote before it called exec. */
-static bool open_file(bool child)
+static bool inprocess_writer_open_file(bool child)
 {
 	struct crt_session *s = &crt_session;
 	char path[CRT_PATH_MAX + 64];
@@ -542,7 +545,7 @@ static bool open_file(bool child)
 	return the.file != NULL;
 }
 
-static void tell_file(void)
+static void inprocess_writer_tell_file(void)
 {
 	static const char writer[] = "libcacheray " COROTRACER_VERSION;
 	const char *options = getenv("CACHERAY_OPTIONS");
@@ -558,9 +561,9 @@ bool crt_alone_begin(bool child)
 {
 	struct crt_session *s = &crt_session;
 
-	if (!open_file(child))
+	if (!inprocess_writer_open_file(child))
 		return false;
-	tell_file();
+	inprocess_writer_tell_file();
 	s->drop = s->options.drop;
 	the.pack = crt_memory(sizeof(*the.pack));
 	the.maker = crt_maker_new(the.file);
@@ -568,7 +571,7 @@ bool crt_alone_begin(bool child)
 	the.sources = crt_memory(the.nr_sources * sizeof(*the.sources));
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	if (!the.pack || !the.maker || !the.sources || !make_region() ||
-	    !crt_start_thread(consume)) {
+	    !crt_start_thread(inprocess_writer_consume)) {
 		crt_say("no memory or no thread for tracing; not tracing", NULL);
 		s->region.base = NULL;
 		crt_file_close(the.file);

@@ -16,7 +16,7 @@
 #include "sys.h"
 
 /* Find the build-id in the notes of one segment.  Returns its size, or 0. */
-static uint32_t build_id(const uint8_t *at, uint64_t size, uint8_t *out)
+static uint32_t loaded_modules_build_id(const uint8_t *at, uint64_t size, uint8_t *out)
 {
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)at;
@@ -39,7 +39,7 @@ static uint32_t build_id(const uint8_t *at, uint64_t size, uint8_t *out)
 	return 0;
 }
 
-static void look_at(const struct dl_phdr_info *info, struct cray_module *m)
+static void loaded_modules_look_at(const struct dl_phdr_info *info, struct cray_module *m)
 {
 	uint32_t i;
 
@@ -55,7 +55,8 @@ static void look_at(const struct dl_phdr_info *info, struct cray_module *m)
 			/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address from the loader */
 			const uint8_t *note = (const uint8_t *)(uintptr_t)from;
 
-			m->build_id_size = (uint8_t)build_id(note, p->p_memsz, m->build_id);
+			m->build_id_size = (uint8_t)loaded_modules_build_id(note, p->p_memsz,
+									    m->build_id);
 		}
 	}
 }
@@ -89,7 +90,7 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	(void)data;
 	adds_told = info->dlpi_adds;
-	look_at(info, &m);
+	loaded_modules_look_at(info, &m);
 	if (m.end <= m.start || is_told(m.start))
 		return 0;
 	if (!path || !*path) { /* the program itself */
@@ -110,7 +111,7 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* *@changed: a module was loaded since the last call. */
-static int ask(struct dl_phdr_info *info, size_t size, void *changed)
+static int loaded_modules_ask(struct dl_phdr_info *info, size_t size, void *changed)
 {
 	(void)size;
 	*(bool *)changed = info->dlpi_adds != adds_told;
@@ -130,14 +131,14 @@ void crt_tell_modules(void)
 		nr_told = 0;
 		told_generation = crt_session.generation;
 	} else {
-		dl_iterate_phdr(ask, &changed);
+		dl_iterate_phdr(loaded_modules_ask, &changed);
 	}
 	if (changed)
 		dl_iterate_phdr(tell_one, NULL);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELAXED);
 }
 
-static void fact(uint64_t key, const void *bytes, uint64_t size)
+static void loaded_modules_fact(uint64_t key, const void *bytes, uint64_t size)
 {
 	if (size)
 		crt_put_long(CRW_FACT, key, 1, bytes,
@@ -150,7 +151,7 @@ static void fact_link(uint64_t key, const char *path)
 	ssize_t n = readlink(path, text, sizeof(text));
 
 	if (n > 0)
-		fact(key, text, (uint64_t)n);
+		loaded_modules_fact(key, text, (uint64_t)n);
 }
 
 void crt_tell_facts(void)
@@ -162,14 +163,14 @@ void crt_tell_facts(void)
 	struct utsname name;
 	size_t n;
 
-	fact(CRAY_FACT_PID, &pid, sizeof(pid));
-	fact(CRAY_FACT_PARENT, &parent, sizeof(parent));
-	fact(CRAY_FACT_PAGE, &page, sizeof(page));
-	fact(CRAY_FACT_LINE, &line, sizeof(line));
+	loaded_modules_fact(CRAY_FACT_PID, &pid, sizeof(pid));
+	loaded_modules_fact(CRAY_FACT_PARENT, &parent, sizeof(parent));
+	loaded_modules_fact(CRAY_FACT_PAGE, &page, sizeof(page));
+	loaded_modules_fact(CRAY_FACT_LINE, &line, sizeof(line));
 	fact_link(CRAY_FACT_EXE, "/proc/self/exe");
 	fact_link(CRAY_FACT_CWD, "/proc/self/cwd");
 	n = crt_read_file("/proc/self/cmdline", text, sizeof(text));
-	fact(CRAY_FACT_COMMAND, text, n);
+	loaded_modules_fact(CRAY_FACT_COMMAND, text, n);
 	if (uname(&name) == 0)
-		fact(CRAY_FACT_MACHINE, name.machine, crt_length(name.machine));
+		loaded_modules_fact(CRAY_FACT_MACHINE, name.machine, crt_length(name.machine));
 }

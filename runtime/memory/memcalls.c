@@ -15,7 +15,7 @@ void *dlsym(void *handle, const char *name) __attribute__((weak));
 #define NEXT ((void *)-1L)
 
 /* The last @back units of this thread; NULL: they are not all in the current chunk. */
-static const struct crw_unit *recent(uint32_t back)
+static const struct crw_unit *memcalls_recent(uint32_t back)
 {
 	uint64_t cur = crt_self.cur, in = cur & (CRW_CHUNK_SIZE - 1);
 
@@ -33,7 +33,7 @@ static int is_range(const struct crw_unit *u, const void *at, size_t n, unsigned
 
 void __cacheray_copied(const void *to, const void *from, size_t n, uint64_t pc)
 {
-	const struct crw_unit *u = recent(4);
+	const struct crw_unit *u = memcalls_recent(4);
 
 	if (u && is_range(u, from, n, CRW_RANGE) &&
 	    is_range(u + 2, to, n, CRW_RANGE | CRW_IS_WRITE))
@@ -44,7 +44,7 @@ void __cacheray_copied(const void *to, const void *from, size_t n, uint64_t pc)
 
 void __cacheray_filled(const void *to, size_t n, uint64_t pc)
 {
-	const struct crw_unit *u = recent(2);
+	const struct crw_unit *u = memcalls_recent(2);
 
 	if (u && is_range(u, to, n, CRW_RANGE | CRW_IS_WRITE))
 		return;
@@ -57,7 +57,7 @@ typedef void *filler(void *, int, size_t);
 static copier *libc_memcpy = crt_memcpy, *libc_memmove = crt_memmove;
 static filler *libc_memset = crt_memset;
 
-__attribute__((constructor)) static void look_up(void)
+__attribute__((constructor)) static void memcalls_look_up(void)
 {
 	copier *c;
 	filler *f;

@@ -9,7 +9,7 @@
 
 #include "sys.h"
 
-static bool number(const char *text, uint64_t *out)
+static bool options_number(const char *text, uint64_t *out)
 {
 	uint64_t n = 0;
 
@@ -25,7 +25,7 @@ static bool number(const char *text, uint64_t *out)
 }
 
 /* 4096, 64K, 100M, 2G. */
-static bool size(const char *text, uint64_t *out)
+static bool options_size(const char *text, uint64_t *out)
 {
 	static const char suffixes[] = "KMGT";
 	char digits[24];
@@ -42,7 +42,7 @@ static bool size(const char *text, uint64_t *out)
 			break;
 		}
 	}
-	if (!number(digits, out) || *out > UINT64_MAX >> shift)
+	if (!options_number(digits, out) || *out > UINT64_MAX >> shift)
 		return false;
 	*out <<= shift;
 	return true;
@@ -56,7 +56,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static const char *hex(const char *text, uint64_t *out)
+static const char *options_hex(const char *text, uint64_t *out)
 {
 	uint64_t n = 0;
 	int digits = 0;
@@ -69,7 +69,7 @@ static const char *hex(const char *text, uint64_t *out)
 	return digits >= 1 && digits <= 16 ? text : NULL;
 }
 
-static bool flag(const char *text, bool *out)
+static bool options_flag(const char *text, bool *out)
 {
 	/*
 	 * As in the existing Cacheray runtime, everything but 0 is on; an empty value is an error
@@ -82,15 +82,15 @@ static bool flag(const char *text, bool *out)
 }
 
 /* LO-HI, hexadecimal, comma-separated; HI is the first byte outside. */
-static bool regions(struct crt_options *o, const char *text)
+static bool options_regions(struct crt_options *o, const char *text)
 {
 	for (;;) {
 		uint64_t from, to;
 
-		text = hex(text, &from);
+		text = options_hex(text, &from);
 		if (!text || *text++ != '-')
 			return false;
-		text = hex(text, &to);
+		text = options_hex(text, &to);
 		if (!text || to <= from || o->nr_regions == CRT_REGIONS_MAX)
 			return false;
 		o->regions[o->nr_regions].from = from;
@@ -103,7 +103,7 @@ static bool regions(struct crt_options *o, const char *text)
 }
 
 /* BURST/PERIOD */
-static bool sample(struct crt_options *o, const char *text)
+static bool options_sample(struct crt_options *o, const char *text)
 {
 	char first[24];
 	size_t n;
@@ -112,11 +112,12 @@ static bool sample(struct crt_options *o, const char *text)
 		first[n] = text[n];
 	first[n] = '\0';
 	/* The weight is stored in 32 bits, in 1/256. */
-	return text[n] == '/' && size(first, &o->burst) && size(text + n + 1, &o->period) &&
-	       o->burst >= 1 && o->burst <= o->period && o->period / o->burst < (1u << 23);
+	return text[n] == '/' && options_size(first, &o->burst) &&
+	       options_size(text + n + 1, &o->period) && o->burst >= 1 && o->burst <= o->period &&
+	       o->period / o->burst < (1u << 23);
 }
 
-static bool path(struct crt_options *o, const char *text)
+static bool options_path(struct crt_options *o, const char *text)
 {
 	size_t n = crt_length(text);
 
@@ -132,50 +133,53 @@ static bool on_full(struct crt_options *o, const char *text)
 	return o->drop || crt_equal(text, "block");
 }
 
-static bool level(struct crt_options *o, const char *text)
+static bool options_level(struct crt_options *o, const char *text)
 {
 	uint64_t n;
 
-	if (!number(text, &n) || n > 19)
+	if (!options_number(text, &n) || n > 19)
 		return false;
 	o->level = (int)n;
 	return true;
 }
 
-static bool buffer(struct crt_options *o, const char *text)
+static bool options_buffer(struct crt_options *o, const char *text)
 {
-	return size(text, &o->buffer) && o->buffer >= (256u << 10) &&
+	return options_size(text, &o->buffer) && o->buffer >= (256u << 10) &&
 	       o->buffer <= (UINT64_C(4) << 30);
 }
 
 /* NULL: valid; else a description of valid values. */
-static const char *set(struct crt_options *o, const char *key, const char *value)
+static const char *options_set(struct crt_options *o, const char *key, const char *value)
 {
 	if (crt_equal(key, "tracefile"))
-		return path(o, value) ? NULL : "a path of 1 to 1023 bytes";
+		return options_path(o, value) ? NULL : "a path of 1 to 1023 bytes";
 	if (crt_equal(key, "enabled"))
-		return flag(value, &o->enabled) ? NULL : "0 or 1";
+		return options_flag(value, &o->enabled) ? NULL : "0 or 1";
 	if (crt_equal(key, "start"))
-		return flag(value, &o->start) ? NULL : "0 or 1";
+		return options_flag(value, &o->start) ? NULL : "0 or 1";
 	if (crt_equal(key, "onfull"))
 		return on_full(o, value) ? NULL : "block or drop";
 	if (crt_equal(key, "maxsize"))
-		return size(value, &o->max_size) ? NULL : "a size such as 500M";
+		return options_size(value, &o->max_size) ? NULL : "a size such as 500M";
 	if (crt_equal(key, "ring"))
-		return size(value, &o->ring_size) ? NULL : "a size such as 64M";
+		return options_size(value, &o->ring_size) ? NULL : "a size such as 64M";
 	if (crt_equal(key, "sample"))
-		return sample(o, value) ? NULL : "BURST/PERIOD, accesses, such as 10000/1000000";
+		return options_sample(o, value) ? NULL
+						: "BURST/PERIOD, accesses, such as 10000/1000000";
 	if (crt_equal(key, "region"))
-		return regions(o, value) ? NULL : "LO-HI in hexadecimal, up to 16, comma-separated";
+		return options_regions(o, value)
+			       ? NULL
+			       : "LO-HI in hexadecimal, up to 16, comma-separated";
 	if (crt_equal(key, "buffer"))
-		return buffer(o, value) ? NULL : "256K to 4G";
+		return options_buffer(o, value) ? NULL : "256K to 4G";
 	if (crt_equal(key, "level"))
-		return level(o, value) ? NULL : "0 (not compressed) to 19";
+		return options_level(o, value) ? NULL : "0 (not compressed) to 19";
 	return "one of tracefile, enabled, start, onfull, maxsize, ring, sample, region, buffer, "
 	       "level";
 }
 
-static bool item(struct crt_options *o, const char *text, size_t n)
+static bool options_item(struct crt_options *o, const char *text, size_t n)
 {
 	char copy[CRT_PATH_MAX + 64], *value;
 	const char *wanted;
@@ -195,7 +199,7 @@ static bool item(struct crt_options *o, const char *text, size_t n)
 	}
 	copy[i] = '\0';
 	value = copy + i + 1;
-	wanted = set(o, copy, value);
+	wanted = options_set(o, copy, value);
 	if (wanted)
 		crt_say("CACHERAY_OPTIONS: '", copy, "=", value, "' should be ", wanted,
 			"; not tracing", NULL);
@@ -207,7 +211,7 @@ bool crt_options_read(struct crt_options *o, const char *text)
 	size_t n;
 
 	__builtin_memset(o, 0, sizeof(*o));
-	path(o, "cacheray.trace");
+	options_path(o, "cacheray.trace");
 	o->enabled = true;
 	o->start = true;
 	o->level = 1;
@@ -215,7 +219,7 @@ bool crt_options_read(struct crt_options *o, const char *text)
 	while (text && *text) {
 		for (n = 0; text[n] && text[n] != ':'; n++)
 			;
-		if (n && !item(o, text, n))
+		if (n && !options_item(o, text, n))
 			return false;
 		text += n + (text[n] == ':');
 	}

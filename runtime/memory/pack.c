@@ -170,7 +170,7 @@ static uint32_t name_hash(const char *name, size_t size)
 	return h;
 }
 
-static bool same(const uint8_t *a, const char *b, size_t size)
+static bool pack_is_same(const uint8_t *a, const char *b, size_t size)
 {
 	size_t i;
 
@@ -196,7 +196,8 @@ static uint32_t name_find(struct cray_pack *p, const char *name, size_t size, ui
 	for (; p->names[i].number != 0; i = (i + 1) % CRAY_PACK_NAMES) {
 		const struct cray_pack_name *n = &p->names[i];
 
-		if (n->hash == hash && n->size == size && same(p->events + n->at, name, size))
+		if (n->hash == hash && n->size == size &&
+		    pack_is_same(p->events + n->at, name, size))
 			return n->number;
 	}
 	if (p->nr_known < CRAY_PACK_NAMES / 2) /* half empty: short probe sequences */
@@ -230,8 +231,8 @@ static void event_named(struct cray_pack *p, uint32_t code, uint8_t *body, uint8
 }
 
 /* The common start of ADD and REMOVE. */
-static uint8_t *annotation(struct cray_pack *p, uint8_t *at, uint32_t tag, uint64_t ticket,
-			   uint64_t pc, uint64_t address)
+static uint8_t *pack_annotation(struct cray_pack *p, uint8_t *at, uint32_t tag, uint64_t ticket,
+				uint64_t pc, uint64_t address)
 {
 	uint64_t more = ticket > p->order ? ticket - p->order : 0;
 
@@ -256,7 +257,7 @@ bool cray_pack_add(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64_t 
 		name_size = CRAY_NAME_MAX;
 	if (!event_begin(p, name_size))
 		return false;
-	at = annotation(p, body, tag, ticket, pc, address);
+	at = pack_annotation(p, body, tag, ticket, pc, address);
 	at = cray_varint(at, elem_size);
 	at = cray_varint(at, elem_count);
 	event_named(p, CRAY_EV_ADD, body, at, name, name_size);
@@ -270,7 +271,7 @@ bool cray_pack_remove(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64
 
 	if (!event_begin(p, 0))
 		return false;
-	at = annotation(p, body, tag, ticket, pc, address);
+	at = pack_annotation(p, body, tag, ticket, pc, address);
 	event_end(p, CRAY_EV_REMOVE, body, (size_t)(at - body), NULL, 0);
 	return true;
 }
@@ -288,7 +289,7 @@ bool cray_pack_mark(struct cray_pack *p, uint64_t value, const char *text, size_
 	return true;
 }
 
-static uint8_t *stream(uint8_t *out, const uint8_t *from, size_t size)
+static uint8_t *pack_stream(uint8_t *out, const uint8_t *from, size_t size)
 {
 	__builtin_memcpy(out, from, size);
 	return out + size;
@@ -307,11 +308,11 @@ size_t cray_pack_finish(struct cray_pack *p, uint8_t *plain, struct cray_block *
 	s.nr_sites = p->nr_sites;
 	s.nr_symbols = p->nr_accesses + p->nr_events;
 	__builtin_memcpy(plain, &s, sizeof(s));
-	at = stream(at, p->symbols, s.symbols);
-	at = stream(at, p->site_bytes, s.sites);
-	at = stream(at, p->owns, s.own);
-	at = stream(at, p->nears, s.near);
-	at = stream(at, p->events, s.events);
+	at = pack_stream(at, p->symbols, s.symbols);
+	at = pack_stream(at, p->site_bytes, s.sites);
+	at = pack_stream(at, p->owns, s.own);
+	at = pack_stream(at, p->nears, s.near);
+	at = pack_stream(at, p->events, s.events);
 
 	p->head.nr_accesses = p->nr_accesses;
 	p->head.nr_records = p->nr_accesses + p->nr_annotations;

@@ -63,7 +63,7 @@ bool crt_job_pack(struct crt_job *job, struct cray_pack *p)
 	return false;
 }
 
-static void work(void)
+static void pack_worker_work(void)
 {
 	struct crt_job *job = &second.job;
 	struct cray_pack *p = second.pack;
@@ -77,7 +77,7 @@ static void work(void)
 	crt_maker_make(second.maker, p, job->hurry);
 }
 
-static void *hands(void *unused)
+static void *pack_worker_hands(void *unused)
 {
 	(void)unused;
 	prctl(PR_SET_NAME, "cacheray-2", 0, 0, 0);
@@ -89,7 +89,7 @@ static void *hands(void *unused)
 			crt_futex_wait(&second.state, state, 1000);
 			continue;
 		}
-		work();
+		pack_worker_work();
 		/* (K) pairs with the acquire in crt_second_join(): the block is visible. */
 		__atomic_store_n(&second.state, DONE, __ATOMIC_RELEASE);
 		crt_futex_wake(&second.state);
@@ -97,14 +97,14 @@ static void *hands(void *unused)
 	return NULL;
 }
 
-static bool there(const struct crt_file *f)
+static bool pack_worker_is_present(const struct crt_file *f)
 {
 	if (second.state != NOT_THERE)
 		return second.state != FAILED;
 	second.pack = crt_memory(sizeof(*second.pack));
 	second.maker = crt_maker_new(f);
 	second.state = IDLE;
-	if (!second.pack || !second.maker || !crt_start_thread(hands)) {
+	if (!second.pack || !second.maker || !crt_start_thread(pack_worker_hands)) {
 		second.state = FAILED;
 		return false;
 	}
@@ -113,10 +113,10 @@ static bool there(const struct crt_file *f)
 
 bool crt_second_start(const struct crt_file *f, const struct crt_job *job)
 {
-	if (!there(f))
+	if (!pack_worker_is_present(f))
 		return false;
 	second.job = *job;
-	/* (K) pairs with the acquire in hands(). */
+	/* (K) pairs with the acquire in pack_worker_hands(). */
 	__atomic_store_n(&second.state, WORK, __ATOMIC_RELEASE);
 	crt_futex_wake(&second.state);
 	return true;
@@ -126,7 +126,7 @@ const struct crt_job *crt_second_join(struct crt_maker **maker)
 {
 	uint32_t state;
 
-	/* (K) pairs with the release in hands(). */
+	/* (K) pairs with the release in pack_worker_hands(). */
 	while ((state = __atomic_load_n(&second.state, __ATOMIC_ACQUIRE)) != DONE)
 		crt_futex_wait(&second.state, state, 1000);
 	__atomic_store_n(&second.state, IDLE, __ATOMIC_RELAXED);

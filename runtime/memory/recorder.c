@@ -22,7 +22,7 @@ __thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = { .c
 #define PATIENCE_MS 100u
 #define RETRY       4096u /* accesses between searches for a free slot */
 
-/* The result of advance(). */
+/* The result of recorder_advance(). */
 enum outcome { GOT_ONE, NO_ROOM, NO_SLOT, OFF };
 
 void crt_ring_bell(void)
@@ -50,7 +50,7 @@ static void wake_consumer(const struct crt_thread *t, bool now)
 		crt_ring_bell();
 }
 
-static void seal(struct crt_thread *t)
+static void recorder_seal(struct crt_thread *t)
 {
 	t->open = 0;
 	t->cur = CRT_OVER;
@@ -60,7 +60,7 @@ static void seal(struct crt_thread *t)
 	wake_consumer(t, false);
 }
 
-static bool claim(struct crw_slot *s)
+static bool recorder_claim(struct crw_slot *s)
 {
 	uint32_t unused = CRW_FREE;
 
@@ -109,7 +109,7 @@ void crt_thread_hook(void)
 }
 
 /* Claim a slot for this thread. */
-static bool attach(struct crt_thread *t)
+static bool recorder_attach(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
 	uint32_t i;
@@ -119,7 +119,7 @@ static bool attach(struct crt_thread *t)
 		return false;
 	}
 	for (i = 0; i < r->nr_slots; i++) {
-		if (claim(&r->slots[i]))
+		if (recorder_claim(&r->slots[i]))
 			break;
 	}
 	if (i == r->nr_slots) {
@@ -140,7 +140,7 @@ static bool attach(struct crt_thread *t)
 }
 
 /* Add a unit at the start of a new chunk, where there is always room. */
-static void note(struct crt_thread *t, unsigned code, uint64_t w0, uint64_t low)
+static void recorder_note(struct crt_thread *t, unsigned code, uint64_t w0, uint64_t low)
 {
 	crt_fill(t->cur, w0, CRW_W1(code, low));
 	t->cur += CRW_UNIT;
@@ -149,11 +149,11 @@ static void note(struct crt_thread *t, unsigned code, uint64_t w0, uint64_t low)
 static void note_gaps(struct crt_thread *t)
 {
 	if (t->lost)
-		note(t, CRW_GAP, t->lost, CRAY_GAP_FULL);
+		recorder_note(t, CRW_GAP, t->lost, CRAY_GAP_FULL);
 	if (t->skipped)
-		note(t, CRW_GAP, t->skipped, CRAY_GAP_SAMPLED);
+		recorder_note(t, CRW_GAP, t->skipped, CRAY_GAP_SAMPLED);
 	if (t->filtered)
-		note(t, CRW_GAP, t->filtered, CRAY_GAP_FILTERED);
+		recorder_note(t, CRW_GAP, t->filtered, CRAY_GAP_FILTERED);
 	t->lost = t->skipped = t->filtered = 0;
 }
 
@@ -188,7 +188,7 @@ static void begin_chunk(struct crt_thread *t)
 }
 
 /* Seal a full chunk and begin the next one.  Signals are blocked. */
-static enum outcome advance(struct crt_thread *t)
+static enum outcome recorder_advance(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
 
@@ -198,10 +198,10 @@ static enum outcome advance(struct crt_thread *t)
 		return OFF;
 	if (t->slot && t->generation != crt_session.generation)
 		crt_thread_forget();
-	if (!t->slot && !attach(t))
+	if (!t->slot && !recorder_attach(t))
 		return NO_SLOT;
 	if (t->open)
-		seal(t);
+		recorder_seal(t);
 	if (__atomic_load_n(&r->header->closed, __ATOMIC_RELAXED))
 		return OFF;
 	/* (B) pairs with the release in ring_read.c: the consumer no longer reads that chunk. */
@@ -263,7 +263,7 @@ static bool wait_for_room(struct crt_thread *t)
 }
 
 /* Count an access that is lost for lack of room. */
-static void drop(struct crt_thread *t)
+static void recorder_drop(struct crt_thread *t)
 {
 	t->lost++;
 	t->cur = CRT_OVER;
@@ -275,24 +275,25 @@ static void drop(struct crt_thread *t)
 }
 
 /* Get a chunk with room.  False: nothing can be recorded now. */
-static bool make_room(struct crt_thread *t)
+static bool recorder_make_room(struct crt_thread *t)
 {
 	for (;;) {
 		struct crt_mask mask = crt_signals_off();
-		enum outcome o = advance(t);
+		enum outcome o = recorder_advance(t);
 
 		crt_signals_back(mask);
 		switch (o) {
 		case GOT_ONE:
 			return true;
 		case NO_ROOM:
-			/* (B), (D): both wait_for_room() and advance() check for room again. */
+			/* (B), (D): both wait_for_room() and recorder_advance() check for room
+			 * again. */
 			if (!crt_session.drop && wait_for_room(t))
 				continue;
-			drop(t);
+			recorder_drop(t);
 			return false;
 		case NO_SLOT:
-			drop(t);
+			recorder_drop(t);
 			return false;
 		default:
 			t->cur = CRT_OVER;
@@ -303,7 +304,7 @@ static bool make_room(struct crt_thread *t)
 }
 
 /* Reserve @nr consecutive units; 0: not possible. */
-static uint64_t reserve(struct crt_thread *t, uint32_t nr)
+static uint64_t recorder_reserve(struct crt_thread *t, uint32_t nr)
 {
 	for (;;) {
 		uint64_t at = crt_reserve((uint64_t)nr * CRW_UNIT);
@@ -314,7 +315,7 @@ static uint64_t reserve(struct crt_thread *t, uint32_t nr)
 			for (; !(at & CRT_OVER); at += CRW_UNIT) /* reserved, but too few: pad */
 				crt_fill(at, 0, CRW_W1(CRW_PAD, 1));
 		}
-		if (!make_room(t))
+		if (!recorder_make_room(t))
 			return 0;
 	}
 }
@@ -326,7 +327,7 @@ static bool catch_up(struct crt_thread *t)
 
 	if (t->order >= order)
 		return true;
-	at = reserve(t, 1);
+	at = recorder_reserve(t, 1);
 	if (!at)
 		return false;
 	t->order = order;
@@ -347,14 +348,14 @@ static bool wanted_address(uint64_t address)
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is stored to */
-static void left_out(uint64_t *since, uint64_t *ever)
+static void recorder_left_out(uint64_t *since, uint64_t *ever)
 {
 	++*since;
 	__atomic_store_n(ever, *ever + 1, __ATOMIC_RELAXED);
 }
 
 /* Switch between a burst and the pause after it. */
-static void turn(struct crt_thread *t)
+static void recorder_turn(struct crt_thread *t)
 {
 	const struct crt_options *o = &crt_session.options;
 
@@ -371,22 +372,22 @@ static void turn(struct crt_thread *t)
 }
 
 /* Apply bursts and regions.  False: this access is left out and counted. */
-static bool wanted(struct crt_thread *t, uint64_t address)
+static bool recorder_is_wanted(struct crt_thread *t, uint64_t address)
 {
 	/* The count needs a slot. */
-	if ((!t->slot || t->generation != crt_session.generation) && !make_room(t))
+	if ((!t->slot || t->generation != crt_session.generation) && !recorder_make_room(t))
 		return false;
 	if (!wanted_address(address)) {
-		left_out(&t->filtered, &t->slot->left_filtered);
+		recorder_left_out(&t->filtered, &t->slot->left_filtered);
 		return false;
 	}
 	if (!crt_session.options.period)
 		return true;
 	if (t->left == 0)
-		turn(t);
+		recorder_turn(t);
 	t->left--;
 	if (t->resting)
-		left_out(&t->skipped, &t->slot->left_sampled);
+		recorder_left_out(&t->skipped, &t->slot->left_sampled);
 	return !t->resting;
 }
 
@@ -400,7 +401,7 @@ bool crt_put(const struct crw_unit *units, uint32_t nr)
 		return false;
 	if (t->slot && t->generation != crt_session.generation)
 		crt_thread_forget();
-	at = catch_up(t) ? reserve(t, nr) : 0;
+	at = catch_up(t) ? recorder_reserve(t, nr) : 0;
 	if (!at)
 		return false;
 	for (i = 1; i < nr; i++)
@@ -417,7 +418,7 @@ void crt_slow(uint64_t address, uint64_t w1)
 {
 	struct crw_unit unit = { address, w1 };
 
-	if (crt_session.guarded && !wanted(&crt_self, address))
+	if (crt_session.guarded && !recorder_is_wanted(&crt_self, address))
 		return;
 	crt_put(&unit, 1);
 }
@@ -426,7 +427,7 @@ void crt_range(uint64_t address, uint64_t w1, uint64_t size, uint64_t flags)
 {
 	struct crw_unit units[2] = { { address, w1 }, { size, CRW_W1(CRW_EXTENT, flags) } };
 
-	if (crt_session.guarded && !wanted(&crt_self, address))
+	if (crt_session.guarded && !recorder_is_wanted(&crt_self, address))
 		return;
 	crt_put(units, 2);
 }

@@ -28,7 +28,8 @@ static struct crw_unit read_once(const struct crw_unit *u)
  * Read the payload after a header unit.  Returns the units it takes; 0 if it is incomplete or
  * corrupt.
  */
-static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out, uint32_t *size)
+static uint32_t ring_decode_payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
+				    uint32_t *size)
 {
 	uint32_t want, i;
 	struct crw_unit u;
@@ -52,7 +53,7 @@ static uint32_t payload(const struct crw_unit *units, uint32_t nr, uint8_t *out,
 }
 
 /* Pack as much of a range as fits; true when nothing of it is left. */
-static bool pieces(struct crw_feed *f, struct cray_pack *p)
+static bool ring_decode_pieces(struct crw_feed *f, struct cray_pack *p)
 {
 	while (f->piece_left) {
 		uint64_t n = f->piece_left, line = CRW_PIECE - f->piece_at % CRW_PIECE;
@@ -69,8 +70,8 @@ static bool pieces(struct crw_feed *f, struct cray_pack *p)
 }
 
 /* A range: two units.  It may continue in the following blocks. */
-static uint32_t range(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
-		      uint32_t nr)
+static uint32_t ring_decode_range(struct crw_feed *f, struct cray_pack *p,
+				  const struct crw_unit *units, uint32_t nr)
 {
 	struct crw_unit head = read_once(&units[0]), extent;
 	unsigned code = CRW_CODE(head.w1), attr = ATTR(code);
@@ -94,11 +95,11 @@ static uint32_t range(struct crw_feed *f, struct cray_pack *p, const struct crw_
 	f->piece_pc = head.w1 & CRW_LOW;
 	f->piece_at = head.w0;
 	f->piece_left = extent.w0;
-	pieces(f, p);
+	ring_decode_pieces(f, p);
 	return 2;
 }
 
-static uint64_t word(const uint8_t *at)
+static uint64_t ring_decode_word(const uint8_t *at)
 {
 	uint64_t v;
 
@@ -106,7 +107,7 @@ static uint64_t word(const uint8_t *at)
 	return v;
 }
 
-static uint32_t clip(uint64_t v)
+static uint32_t ring_decode_clip(uint64_t v)
 {
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
@@ -118,7 +119,7 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 	struct crw_unit u = read_once(&units[0]);
 	uint8_t bytes[CRW_PAYLOAD_MAX + 8];
 	uint64_t pc = u.w1 & CRW_LOW;
-	uint32_t size, used = payload(units + 1, nr - 1, bytes, &size);
+	uint32_t size, used = ring_decode_payload(units + 1, nr - 1, bytes, &size);
 
 	if (!used)
 		return ~0u;
@@ -126,17 +127,19 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 	case CRW_ADD:
 		if (size < 24)
 			return ~0u;
-		if (!cray_pack_add(p, CRAY_RTTA_ADD, word(bytes), pc, u.w0, clip(word(bytes + 8)),
-				   clip(word(bytes + 16)), (const char *)bytes + 24, size - 24))
+		if (!cray_pack_add(p, CRAY_RTTA_ADD, ring_decode_word(bytes), pc, u.w0,
+				   ring_decode_clip(ring_decode_word(bytes + 8)),
+				   ring_decode_clip(ring_decode_word(bytes + 16)),
+				   (const char *)bytes + 24, size - 24))
 			return 0;
-		f->order = word(bytes) > f->order ? word(bytes) : f->order;
+		f->order = ring_decode_word(bytes) > f->order ? ring_decode_word(bytes) : f->order;
 		break;
 	case CRW_REMOVE:
 		if (size < 8)
 			return ~0u;
-		if (!cray_pack_remove(p, CRAY_RTTA_REMOVE, word(bytes), pc, u.w0))
+		if (!cray_pack_remove(p, CRAY_RTTA_REMOVE, ring_decode_word(bytes), pc, u.w0))
 			return 0;
-		f->order = word(bytes) > f->order ? word(bytes) : f->order;
+		f->order = ring_decode_word(bytes) > f->order ? ring_decode_word(bytes) : f->order;
 		break;
 	case CRW_MARK:
 		if (!cray_pack_mark(p, u.w0, (const char *)bytes, size))
@@ -150,7 +153,8 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 	return 1 + used;
 }
 
-static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint64_t time_ns)
+static bool ring_decode_stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order,
+			      uint64_t time_ns)
 {
 	/* Update the feed first: if the stamp does not fit, the next block starts with it. */
 	f->order = order > f->order ? order : f->order;
@@ -158,7 +162,7 @@ static bool stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order, uint6
 	return cray_pack_stamp(p, order, time_ns);
 }
 
-static uint64_t *told(struct crw_feed *f, uint32_t cause)
+static uint64_t *ring_decode_told(struct crw_feed *f, uint32_t cause)
 {
 	switch (cause) {
 	case CRAY_GAP_FULL:
@@ -172,9 +176,9 @@ static uint64_t *told(struct crw_feed *f, uint32_t cause)
 	}
 }
 
-static bool gap(struct crw_feed *f, struct cray_pack *p, uint32_t cause, uint64_t count)
+static bool ring_decode_gap(struct crw_feed *f, struct cray_pack *p, uint32_t cause, uint64_t count)
 {
-	uint64_t *sum = told(f, cause);
+	uint64_t *sum = ring_decode_told(f, cause);
 
 	if (!cray_pack_gap(p, cause, count))
 		return false;
@@ -207,9 +211,9 @@ uint64_t crw_untold(const struct crw_feed *f, const struct crw_slot_view *view, 
 }
 
 /* A weight applies to a whole block: end a non-empty block before the weight changes. */
-static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
+static bool ring_decode_weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
 {
-	uint32_t w = clip(weight_256) ? clip(weight_256) : 256;
+	uint32_t w = ring_decode_clip(weight_256) ? ring_decode_clip(weight_256) : 256;
 
 	if (w == p->head.weight_256)
 		return true;
@@ -224,8 +228,8 @@ static bool weight(struct crw_feed *f, struct cray_pack *p, uint64_t weight_256)
  * Handle a unit other than a plain access.  Returns the units used; 0: the packer is full; ~0:
  * corrupt.
  */
-static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
-		       uint32_t nr)
+static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
+				   const struct crw_unit *units, uint32_t nr)
 {
 	struct crw_unit u = read_once(&units[0]);
 	unsigned code = CRW_CODE(u.w1);
@@ -235,11 +239,11 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	case CRW_PAD:
 		return 1;
 	case CRW_STAMP:
-		return stamp(f, p, u.w0, u.w1 & CRW_LOW);
+		return ring_decode_stamp(f, p, u.w0, u.w1 & CRW_LOW);
 	case CRW_GAP:
-		return gap(f, p, clip(u.w1 & CRW_LOW), u.w0);
+		return ring_decode_gap(f, p, ring_decode_clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:
-		return weight(f, p, u.w0);
+		return ring_decode_weight(f, p, u.w0);
 	case CRW_ADD:
 	case CRW_REMOVE:
 	case CRW_MARK:
@@ -254,7 +258,7 @@ static uint32_t closer(struct crw_feed *f, struct cray_pack *p, const struct crw
 	if ((code & CRW_SIZE_MASK) == CRW_RANGE) {
 		if (cray_pack_room(p) == 0)
 			return 0;
-		used = range(f, p, units, nr);
+		used = ring_decode_range(f, p, units, nr);
 		return used ? used : ~0u;
 	}
 	if (cray_pack_room(p) < 2)
@@ -274,19 +278,19 @@ uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_take
 {
 	uint32_t at = 0, used;
 
-	if (!pieces(f, p))
+	if (!ring_decode_pieces(f, p))
 		return 0;
 	if (run->new_chunk) {
-		bool fits = stamp(f, p, run->head.order, run->head.time_ns);
+		bool fits = ring_decode_stamp(f, p, run->head.order, run->head.time_ns);
 
-		if (!weight(f, p, run->head.weight_256) || !fits)
+		if (!ring_decode_weight(f, p, run->head.weight_256) || !fits)
 			return 0;
 	}
 	while (at < run->nr) {
 		at += crw_plain(p, run->units + at, run->nr - at);
 		if (at == run->nr || cray_pack_room(p) == 0)
 			break;
-		used = closer(f, p, run->units + at, run->nr - at);
+		used = ring_decode_closer(f, p, run->units + at, run->nr - at);
 		if (used == ~0u) {
 			f->broken++;
 			used = 1;

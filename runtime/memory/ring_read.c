@@ -13,7 +13,7 @@
 
 #define PAGE 4096u
 
-static uint64_t round_up(uint64_t n)
+static uint64_t ring_read_round_up(uint64_t n)
 {
 	return (n + PAGE - 1) / PAGE * PAGE;
 }
@@ -23,7 +23,8 @@ static bool power_of_two(uint32_t n)
 	return n != 0 && (n & (n - 1)) == 0;
 }
 
-static bool possible(uint32_t processes, uint32_t slots, uint32_t chunks, uint32_t chunk_size)
+static bool ring_read_is_possible(uint32_t processes, uint32_t slots, uint32_t chunks,
+				  uint32_t chunk_size)
 {
 	return processes >= 1 && processes <= CRW_PROCESSES_MAX && slots >= 1 &&
 	       slots <= CRW_SLOTS_MAX && power_of_two(chunks) && chunks >= CRW_CHUNKS_MIN &&
@@ -35,19 +36,19 @@ static bool possible(uint32_t processes, uint32_t slots, uint32_t chunks, uint32
  * Compute the offsets of the parts; every sum fits in 64 bits: 2^16 slots x 2^16 chunks x 2^20
  * bytes.
  */
-static void places(struct crw_header *h)
+static void ring_read_places(struct crw_header *h)
 {
-	h->processes_at = round_up(sizeof(*h));
-	h->slots_at = round_up(h->processes_at +
-			       sizeof(struct crw_process) * (uint64_t)h->nr_processes);
+	h->processes_at = ring_read_round_up(sizeof(*h));
+	h->slots_at = ring_read_round_up(h->processes_at +
+					 sizeof(struct crw_process) * (uint64_t)h->nr_processes);
 	h->rings_at = h->slots_at + sizeof(struct crw_slot) * (uint64_t)h->nr_slots;
 	h->rings_at = (h->rings_at + h->chunk_size - 1) / h->chunk_size * h->chunk_size;
 	h->size = h->rings_at + (uint64_t)h->nr_slots * h->nr_chunks * h->chunk_size;
 }
 
-static bool geometry(const struct crw_geometry *g, struct crw_header *h)
+static bool ring_read_geometry(const struct crw_geometry *g, struct crw_header *h)
 {
-	if (!possible(g->nr_processes, g->nr_slots, g->nr_chunks, g->chunk_size))
+	if (!ring_read_is_possible(g->nr_processes, g->nr_slots, g->nr_chunks, g->chunk_size))
 		return false;
 	h->version = CRW_VERSION;
 	h->header_size = sizeof(*h);
@@ -58,7 +59,7 @@ static bool geometry(const struct crw_geometry *g, struct crw_header *h)
 	h->on_full = g->on_full;
 	h->consumer_pid = g->consumer_pid;
 	h->start_ns = g->start_ns;
-	places(h);
+	ring_read_places(h);
 	return true;
 }
 
@@ -66,14 +67,14 @@ uint64_t crw_region_size(const struct crw_geometry *g)
 {
 	struct crw_header h = { 0 };
 
-	return geometry(g, &h) ? h.size : 0;
+	return ring_read_geometry(g, &h) ? h.size : 0;
 }
 
 void crw_region_init(void *memory, const struct crw_geometry *g)
 {
 	struct crw_header *header = memory;
 
-	geometry(g, header);
+	ring_read_geometry(g, header);
 	/* (G) pairs with the acquire of the magic in crw_region_open(). */
 	__atomic_store_n(&header->magic, CRW_MAGIC, __ATOMIC_RELEASE);
 }
@@ -90,10 +91,10 @@ const char *crw_region_open(void *memory, uint64_t size, struct crw_region *out)
 	__builtin_memcpy(&is, header, sizeof(is));
 	if (is.version != CRW_VERSION || is.header_size != sizeof(is))
 		return "it is of another version";
-	if (!possible(is.nr_processes, is.nr_slots, is.nr_chunks, is.chunk_size))
+	if (!ring_read_is_possible(is.nr_processes, is.nr_slots, is.nr_chunks, is.chunk_size))
 		return "its sizes are impossible";
 	should = is;
-	places(&should);
+	ring_read_places(&should);
 	if (is.processes_at != should.processes_at || is.slots_at != should.slots_at ||
 	    is.rings_at != should.rings_at || is.size != should.size || is.size > size)
 		return "its parts do not fit together";
@@ -184,7 +185,7 @@ static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_curs
 }
 
 /* Number of consecutive filled units from @from on, at most @max. */
-static uint32_t filled(const struct crw_unit *from, uint32_t max)
+static uint32_t ring_read_is_full(const struct crw_unit *from, uint32_t max)
 {
 	uint32_t n;
 
@@ -204,14 +205,15 @@ static uint32_t past_hole(const struct crw_unit *all, uint32_t offset, uint32_t 
 }
 
 /* Find units in the current chunk.  0: none now; *@end: the chunk is done. */
-static uint32_t look_into(const struct crw_region *r, const struct crw_slot_view *view,
-			  struct crw_cursor *c, uint32_t max, bool skip, bool open,
-			  struct crw_taken *out, bool *end)
+static uint32_t ring_read_look_into(const struct crw_region *r, const struct crw_slot_view *view,
+				    struct crw_cursor *c, uint32_t max, bool skip, bool open,
+				    struct crw_taken *out, bool *end)
 {
 	const struct crw_unit *all = (const struct crw_unit *)(chunk_of(r, view->index, c->taken) +
 							       sizeof(struct crw_chunk_head));
 	uint32_t units = CRW_UNITS(r->chunk_size);
-	uint32_t nr = filled(all + c->offset, units - c->offset < max ? units - c->offset : max);
+	uint32_t nr = ring_read_is_full(all + c->offset,
+					units - c->offset < max ? units - c->offset : max);
 
 	if (nr == 0 && skip) {
 		uint32_t next = past_hole(all, c->offset, units);
@@ -221,7 +223,8 @@ static uint32_t look_into(const struct crw_region *r, const struct crw_slot_view
 			c->holes += next - c->offset;
 			c->offset = next;
 		}
-		nr = filled(all + c->offset, units - c->offset < max ? units - c->offset : max);
+		nr = ring_read_is_full(all + c->offset,
+				       units - c->offset < max ? units - c->offset : max);
 	}
 	*end = c->offset == units;
 	out->units = all + c->offset;
@@ -257,7 +260,8 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 			continue;
 		}
 		c->begun = 1;
-		if (look_into(r, view, c, max, gone || ready > r->nr_chunks / 2, open, out, &end))
+		if (ring_read_look_into(r, view, c, max, gone || ready > r->nr_chunks / 2, open,
+					out, &end))
 			return true;
 		/* Return the head together with the first units, even if a hole delays them. */
 		if (out->new_chunk)

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t sys_clock_ns(clockid_t id)
 {
 	struct timespec ts = { 0 };
 
@@ -24,12 +24,12 @@ static uint64_t clock_ns(clockid_t id)
 
 uint64_t crt_now(void)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t crt_wall(void)
 {
-	return clock_ns(CLOCK_REALTIME);
+	return sys_clock_ns(CLOCK_REALTIME);
 }
 
 uint32_t crt_tid(void)
@@ -166,7 +166,7 @@ void crt_text_add(struct crt_text *t, const char *text)
 	*t->at = '\0';
 }
 
-static void number(struct crt_text *t, uint64_t n, unsigned base)
+static void sys_number(struct crt_text *t, uint64_t n, unsigned base)
 {
 	char digits[24], *d = digits + sizeof(digits) - 1;
 
@@ -180,12 +180,12 @@ static void number(struct crt_text *t, uint64_t n, unsigned base)
 
 void crt_text_number(struct crt_text *t, uint64_t n)
 {
-	number(t, n, 10);
+	sys_number(t, n, 10);
 }
 
 void crt_text_hex(struct crt_text *t, uint64_t n)
 {
-	number(t, n, 16);
+	sys_number(t, n, 16);
 }
 
 void crt_say(const char *first, ...)

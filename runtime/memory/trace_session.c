@@ -79,13 +79,13 @@ void *crt_map_region(int fd, uint64_t size)
 	return memory;
 }
 
-static bool refuse(const char *path, const char *why)
+static bool trace_session_refuse(const char *path, const char *why)
 {
 	crt_say("cannot join the collector's region '", path, "': ", why, "; not tracing", NULL);
 	return false;
 }
 
-static bool join(const char *path)
+static bool trace_session_join(const char *path)
 {
 	struct crt_session *s = &crt_session;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -94,29 +94,29 @@ static bool join(const char *path)
 	void *memory;
 
 	if (fd < 0)
-		return refuse(path, "it cannot be opened (has the collector ended?)");
+		return trace_session_refuse(path, "it cannot be opened (has the collector ended?)");
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return refuse(path, "it is no file");
+		return trace_session_refuse(path, "it is no file");
 	}
 	memory = crt_map_region(fd, (uint64_t)st.st_size);
 	close(fd);
 	if (!memory)
-		return refuse(path, "it cannot be mapped");
+		return trace_session_refuse(path, "it cannot be mapped");
 	wrong = crw_region_open(memory, (uint64_t)st.st_size, &s->region);
 	if (!wrong && s->region.chunk_size != CRW_CHUNK_SIZE)
 		wrong = "its chunks are of another size (collector and program of one release?)";
 	if (wrong) {
 		munmap(memory, (size_t)st.st_size);
 		s->region.base = NULL;
-		return refuse(path, wrong);
+		return trace_session_refuse(path, wrong);
 	}
 	s->drop = s->region.header->on_full == CRW_DROP;
 	return true;
 }
 
 /* Claim an entry in the region's table of processes. */
-static bool enter(void)
+static bool trace_session_enter(void)
 {
 	struct crt_session *s = &crt_session;
 	struct crw_region *r = &s->region;
@@ -162,14 +162,14 @@ static void session_begin(bool child)
 	s->guarded = s->options.nr_regions != 0 || s->options.period != 0;
 	if (path && *path) {
 		s->alone = 0;
-		if (!child && !join(path))
+		if (!child && !trace_session_join(path))
 			return;
 	} else {
 		s->alone = 1;
 		if (!crt_alone_begin(child))
 			return;
 	}
-	if (!enter())
+	if (!trace_session_enter())
 		return;
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);
 	crt_tell_facts();

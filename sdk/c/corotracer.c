@@ -21,14 +21,14 @@ static void wipe_in_child(void)
 		memset(corotracer__process.session, 0, sizeof(struct ctp_session));
 }
 
-static void leave_thread(void *thread)
+static void corotracer_leave_thread(void *thread)
 {
 	ctp_thread_leave(thread, ctp_load_relaxed(&corotracer__process.session));
 }
 
-static const struct ctp_hooks hooks = { wipe_in_child, leave_thread };
+static const struct ctp_hooks hooks = { wipe_in_child, corotracer_leave_thread };
 
-static struct ctp_session *session(void)
+static struct ctp_session *corotracer_session(void)
 {
 	return ctp_load_relaxed(&corotracer__process.session);
 }
@@ -52,7 +52,7 @@ int corotracer_enabled(void)
 
 uint32_t corotracer__site(struct corotracer_site *site)
 {
-	struct ctp_session *s = session();
+	struct ctp_session *s = corotracer_session();
 	uint32_t id;
 
 	/* (F) pairs with the release store in ctp_session_publish(). */
@@ -74,12 +74,12 @@ int corotracer_begin_at(struct corotracer_coro *co, const char *name,
 	if (rc < 0) {
 		memset(co, 0, sizeof(*co));
 		if (rc == -EAGAIN)
-			ctp_later_begin(&co->probe, session());
+			ctp_later_begin(&co->probe, corotracer_session());
 		return rc;
 	}
 	parent_id = parent ? ctp_probe_id(&parent->probe) : 0;
-	return ctp_probe_begin(&co->probe, &corotracer__thread, session(), 0, name, parent_id,
-			       corotracer__site_id(site))
+	return ctp_probe_begin(&co->probe, &corotracer__thread, corotracer_session(), 0, name,
+			       parent_id, corotracer__site_id(site))
 		       ? 0
 		       : -ENOSPC;
 }
@@ -92,22 +92,23 @@ int corotracer_begin(struct corotracer_coro *co, const char *name)
 void corotracer_finish(struct corotracer_coro *co, uint32_t flags)
 {
 	if (corotracer__is_traced(co))
-		ctp_probe_done(&co->probe, &corotracer__thread, session(), flags);
+		ctp_probe_done(&co->probe, &corotracer__thread, corotracer_session(), flags);
 }
 
 void corotracer_end(struct corotracer_coro *co)
 {
 	if (corotracer__is_traced(co))
-		ctp_probe_end(&co->probe, &corotracer__thread, session(), 0);
+		ctp_probe_end(&co->probe, &corotracer__thread, corotracer_session(), 0);
 }
 
-static void wake(const struct corotracer_coro *co, const struct corotracer_coro *waker,
-		 struct corotracer_site *site, uint32_t reason, const uint64_t *resource)
+static void corotracer_send_wake(const struct corotracer_coro *co,
+				 const struct corotracer_coro *waker, struct corotracer_site *site,
+				 uint32_t reason, const uint64_t *resource)
 {
 	if (ctp_is_later(&co->probe))
-		ctp_later_mark(session());
+		ctp_later_mark(corotracer_session());
 	else if (co->probe.life)
-		ctp_life_wake(co->probe.life, &corotracer__thread, session(),
+		ctp_life_wake(co->probe.life, &corotracer__thread, corotracer_session(),
 			      waker ? ctp_probe_id(&waker->probe) : 0, corotracer__site_id(site),
 			      reason, resource);
 }
@@ -115,19 +116,19 @@ static void wake(const struct corotracer_coro *co, const struct corotracer_coro 
 void corotracer_wake_at(const struct corotracer_coro *co, const struct corotracer_coro *waker,
 			struct corotracer_site *site, uint32_t reason)
 {
-	wake(co, waker, site, reason, NULL);
+	corotracer_send_wake(co, waker, site, reason, NULL);
 }
 
 void corotracer_wake_by(const struct corotracer_coro *co, const struct corotracer_coro *waker,
 			struct corotracer_site *site, uint32_t reason, uint64_t resource)
 {
-	wake(co, waker, site, reason, &resource);
+	corotracer_send_wake(co, waker, site, reason, &resource);
 }
 
-static void resource(uint32_t kind, const struct corotracer_coro *co, uint64_t number,
-		     struct corotracer_site *site)
+static void corotracer_resource(uint32_t kind, const struct corotracer_coro *co, uint64_t number,
+				struct corotracer_site *site)
 {
-	struct ctp_session *s = session();
+	struct ctp_session *s = corotracer_session();
 
 	if (s)
 		ctp_resource(&corotracer__thread, s, kind, co ? ctp_probe_id(&co->probe) : 0,
@@ -137,19 +138,19 @@ static void resource(uint32_t kind, const struct corotracer_coro *co, uint64_t n
 void corotracer_closing_at(const struct corotracer_coro *co, uint64_t number,
 			   struct corotracer_site *site)
 {
-	resource(CTP_REC_CLOSE, co, number, site);
+	corotracer_resource(CTP_REC_CLOSE, co, number, site);
 }
 
 void corotracer_acquired_at(const struct corotracer_coro *co, uint64_t number,
 			    struct corotracer_site *site)
 {
-	resource(CTP_REC_ACQUIRE, co, number, site);
+	corotracer_resource(CTP_REC_ACQUIRE, co, number, site);
 }
 
 void corotracer_released_at(const struct corotracer_coro *co, uint64_t number,
 			    struct corotracer_site *site)
 {
-	resource(CTP_REC_RELEASE, co, number, site);
+	corotracer_resource(CTP_REC_RELEASE, co, number, site);
 }
 
 uint64_t corotracer_id(const struct corotracer_coro *co)

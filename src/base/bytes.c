@@ -8,7 +8,7 @@
 
 #include "base/fmt.h"
 
-static int make_room(struct bytes *b, size_t size)
+static int bytes_make_room(struct bytes *b, size_t size)
 {
 	size_t room = b->room ? b->room : 256;
 	unsigned char *data;
@@ -30,7 +30,7 @@ static int make_room(struct bytes *b, size_t size)
 char *bytes_room(struct bytes *b, size_t size)
 {
 	if (!b->error)
-		b->error = make_room(b, size + FMT_SLACK);
+		b->error = bytes_make_room(b, size + FMT_SLACK);
 	return b->error ? NULL : (char *)b->data + b->size;
 }
 
@@ -39,7 +39,7 @@ unsigned char *bytes_more(struct bytes *b, size_t size)
 	unsigned char *at;
 
 	if (!b->error)
-		b->error = make_room(b, size);
+		b->error = bytes_make_room(b, size);
 	if (b->error)
 		return NULL;
 	at = b->data + b->size;

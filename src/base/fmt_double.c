@@ -149,7 +149,7 @@ struct decimal {
  * Shortest decimal of @c * 2^@q.  @irregular: the next smaller double is nearer than the next
  * larger one.
  */
-static struct decimal shortest(uint64_t c, int q, bool irregular)
+static struct decimal fmt_shortest(uint64_t c, int q, bool irregular)
 {
 	int k = irregular ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
 	int h = q + floor_log2_pow10(-k) + 1;
@@ -200,7 +200,7 @@ static char *put_exponent(char *p, int e)
 }
 
 /* Does not terminate the text, like all formatters here. */
-static char *put_bytes(char *p, const char *from, int nr)
+static char *fmt_put_bytes(char *p, const char *from, int nr)
 {
 	int i;
 
@@ -221,27 +221,27 @@ static char *put_decimal(char *p, struct decimal d)
 		*p++ = text[0];
 		if (len > 1) {
 			*p++ = '.';
-			p = put_bytes(p, text + 1, len - 1);
+			p = fmt_put_bytes(p, text + 1, len - 1);
 		}
 		return put_exponent(p, point - 1);
 	}
 	if (point <= 0) {
 		memcpy(p, "0.0000", 6);
-		return put_bytes(p + 2 - point, text, len);
+		return fmt_put_bytes(p + 2 - point, text, len);
 	}
 	if (point >= len) {
-		put_bytes(p, text, len);
+		fmt_put_bytes(p, text, len);
 		memset(p + len, '0', (size_t)(point - len));
-		return put_bytes(p + point, ".0", 2);
+		return fmt_put_bytes(p + point, ".0", 2);
 	}
-	p = put_bytes(p, text, point);
+	p = fmt_put_bytes(p, text, point);
 	*p++ = '.';
-	return put_bytes(p, text + point, len - point);
+	return fmt_put_bytes(p, text + point, len - point);
 }
 
 static char *put_zero(char *p)
 {
-	return put_bytes(p, "0.0", 3);
+	return fmt_put_bytes(p, "0.0", 3);
 }
 
 char *fmt_double(char *p, double v)
@@ -257,9 +257,9 @@ char *fmt_double(char *p, double v)
 	if (!fraction && !exponent)
 		return put_zero(p);
 	if (!exponent)
-		return put_decimal(p, shortest(fraction, -1074, false));
-	return put_decimal(p, shortest(fraction | UINT64_C(1) << 52, exponent - 1075,
-				       !fraction && exponent > 1));
+		return put_decimal(p, fmt_shortest(fraction, -1074, false));
+	return put_decimal(p, fmt_shortest(fraction | UINT64_C(1) << 52, exponent - 1075,
+					   !fraction && exponent > 1));
 }
 
 char *fmt_float(char *p, float v)
@@ -275,7 +275,7 @@ char *fmt_float(char *p, float v)
 	if (!fraction && !exponent)
 		return put_zero(p);
 	if (!exponent)
-		return put_decimal(p, shortest(fraction, -149, false));
-	return put_decimal(p, shortest(fraction | UINT32_C(1) << 23, exponent - 150,
-				       !fraction && exponent > 1));
+		return put_decimal(p, fmt_shortest(fraction, -149, false));
+	return put_decimal(p, fmt_shortest(fraction | UINT32_C(1) << 23, exponent - 150,
+					   !fraction && exponent > 1));
 }

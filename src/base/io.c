@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Decide by errno whether to retry; on EAGAIN, wait until @fd is ready. */
-static bool again(int fd, short events)
+static bool io_must_retry(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
@@ -33,7 +33,7 @@ ssize_t io_read(int fd, void *buf, size_t size)
 
 	do {
 		got = read(fd, buf, size);
-	} while (got < 0 && again(fd, POLLIN));
+	} while (got < 0 && io_must_retry(fd, POLLIN));
 	return got < 0 ? -errno : got;
 }
 
@@ -43,7 +43,7 @@ ssize_t io_write(int fd, const void *buf, size_t size)
 
 	do {
 		put = write(fd, buf, size);
-	} while (put < 0 && again(fd, POLLOUT));
+	} while (put < 0 && io_must_retry(fd, POLLOUT));
 	if (put == 0 && size)
 		return -EIO; /* no progress and no error: avoid an endless loop */
 	return put < 0 ? -errno : put;

@@ -19,7 +19,7 @@ static void *allocate_or_remember(size_t size)
 	return p;
 }
 
-static void take_over(void)
+static void json_take_over(void)
 {
 	json_free_t release;
 
@@ -31,7 +31,7 @@ json_t *json_parse(const char *text, size_t size, size_t flags, json_error_t *wh
 {
 	json_t *value;
 
-	pthread_once(&once, take_over);
+	pthread_once(&once, json_take_over);
 	failed = false;
 	value = json_loadb(text, size, flags, why);
 	/* After a failed allocation the value may be incomplete. */

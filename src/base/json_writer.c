@@ -10,7 +10,7 @@
 #include "base/fmt.h"
 #include "base/utf8.h"
 
-static void fail(struct json_writer *w, int code)
+static void jw_fail(struct json_writer *w, int code)
 {
 	if (!w->error)
 		w->error = code;
@@ -18,7 +18,7 @@ static void fail(struct json_writer *w, int code)
 
 /* ---- bytes --------------------------------------------------------------- */
 
-static bool make_room(struct json_writer *w, size_t more)
+static bool jw_make_room(struct json_writer *w, size_t more)
 {
 	size_t want = w->used + more + 1, size = w->size ? w->size : 256;
 	char *bigger;
@@ -29,7 +29,7 @@ static bool make_room(struct json_writer *w, size_t more)
 		size *= 2;
 	bigger = realloc(w->buf, size);
 	if (!bigger) {
-		fail(w, -ENOMEM);
+		jw_fail(w, -ENOMEM);
 		return false;
 	}
 	w->buf = bigger;
@@ -37,17 +37,17 @@ static bool make_room(struct json_writer *w, size_t more)
 	return true;
 }
 
-static void emit(struct json_writer *w, const char *bytes, size_t size)
+static void jw_emit(struct json_writer *w, const char *bytes, size_t size)
 {
 	if (w->error)
 		return;
 	if (w->file) {
 		errno = 0;
 		if (fwrite_unlocked(bytes, 1, size, w->file) != size)
-			fail(w, errno ? -errno : -EIO);
+			jw_fail(w, errno ? -errno : -EIO);
 		return;
 	}
-	if (!make_room(w, size))
+	if (!jw_make_room(w, size))
 		return;
 	memcpy(w->buf + w->used, bytes, size);
 	w->used += size;
@@ -56,12 +56,12 @@ static void emit(struct json_writer *w, const char *bytes, size_t size)
 
 static void emit_char(struct json_writer *w, char c)
 {
-	emit(w, &c, 1);
+	jw_emit(w, &c, 1);
 }
 
 /* ---- structure ----------------------------------------------------------- */
 
-static uint64_t level(const struct json_writer *w)
+static uint64_t jw_level(const struct json_writer *w)
 {
 	return UINT64_C(1) << (w->depth - 1);
 }
@@ -75,34 +75,34 @@ static void before_value(struct json_writer *w)
 	}
 	if (!w->depth)
 		return;
-	if (w->in_object & level(w)) {
-		fail(w, -EINVAL); /* a member without a key */
+	if (w->in_object & jw_level(w)) {
+		jw_fail(w, -EINVAL); /* a member without a key */
 		return;
 	}
-	if (w->has_member & level(w))
+	if (w->has_member & jw_level(w))
 		emit_char(w, ',');
-	w->has_member |= level(w);
+	w->has_member |= jw_level(w);
 }
 
-static void begin(struct json_writer *w, bool object)
+static void jw_begin(struct json_writer *w, bool object)
 {
 	before_value(w);
 	if (w->depth == JW_DEPTH_MAX) {
-		fail(w, -E2BIG);
+		jw_fail(w, -E2BIG);
 		return;
 	}
 	w->depth++;
-	w->has_member &= ~level(w);
-	w->in_object &= ~level(w);
+	w->has_member &= ~jw_level(w);
+	w->in_object &= ~jw_level(w);
 	if (object)
-		w->in_object |= level(w);
+		w->in_object |= jw_level(w);
 	emit_char(w, object ? '{' : '[');
 }
 
-static void end(struct json_writer *w, bool object)
+static void jw_end(struct json_writer *w, bool object)
 {
-	if (!w->depth || w->after_key || object != !!(w->in_object & level(w))) {
-		fail(w, -EINVAL);
+	if (!w->depth || w->after_key || object != !!(w->in_object & jw_level(w))) {
+		jw_fail(w, -EINVAL);
 		return;
 	}
 	emit_char(w, object ? '}' : ']');
@@ -121,11 +121,11 @@ static void emit_escape(struct json_writer *w, uint32_t cp)
 	for (s = shorts; *s; s += 2) {
 		if ((uint32_t)*s == cp) {
 			text[1] = s[1];
-			emit(w, text, 2);
+			jw_emit(w, text, 2);
 			return;
 		}
 	}
-	emit(w, text, sizeof(text));
+	jw_emit(w, text, sizeof(text));
 }
 
 /* Also DEL and C1 controls: JSON allows them, but the output may be printed on a terminal. */
@@ -145,16 +145,16 @@ static void emit_string(struct json_writer *w, const char *text, size_t size)
 		len = utf8_next(text + at, size - at, &cp);
 		if ((cp == UTF8_BAD && (len < 3 || (unsigned char)text[at] != 0xef)) ||
 		    needs_escape(cp)) {
-			emit(w, text + start, at - start);
+			jw_emit(w, text + start, at - start);
 			if (cp == UTF8_BAD)
-				emit(w, "\xef\xbf\xbd", 3);
+				jw_emit(w, "\xef\xbf\xbd", 3);
 			else
 				emit_escape(w, cp);
 			start = at + len;
 		}
 		at += len;
 	}
-	emit(w, text + start, size - start);
+	jw_emit(w, text + start, size - start);
 	emit_char(w, '"');
 }
 
@@ -174,9 +174,9 @@ void jw_init_buffer(struct json_writer *w)
 int jw_release(struct json_writer *w)
 {
 	if (w->depth || w->after_key)
-		fail(w, -EINVAL);
+		jw_fail(w, -EINVAL);
 	if (w->file && fflush(w->file) != 0)
-		fail(w, -errno);
+		jw_fail(w, -errno);
 	free(w->buf);
 	w->buf = NULL;
 	w->used = w->size = 0;
@@ -199,33 +199,33 @@ void jw_text_taken(struct json_writer *w)
 
 void jw_object_begin(struct json_writer *w)
 {
-	begin(w, true);
+	jw_begin(w, true);
 }
 
 void jw_object_end(struct json_writer *w)
 {
-	end(w, true);
+	jw_end(w, true);
 }
 
 void jw_array_begin(struct json_writer *w)
 {
-	begin(w, false);
+	jw_begin(w, false);
 }
 
 void jw_array_end(struct json_writer *w)
 {
-	end(w, false);
+	jw_end(w, false);
 }
 
 void jw_key(struct json_writer *w, const char *key)
 {
-	if (!w->depth || !(w->in_object & level(w)) || w->after_key) {
-		fail(w, -EINVAL);
+	if (!w->depth || !(w->in_object & jw_level(w)) || w->after_key) {
+		jw_fail(w, -EINVAL);
 		return;
 	}
-	if (w->has_member & level(w))
+	if (w->has_member & jw_level(w))
 		emit_char(w, ',');
-	w->has_member |= level(w);
+	w->has_member |= jw_level(w);
 	emit_string(w, key, strlen(key));
 	emit_char(w, ':');
 	w->after_key = true;
@@ -250,7 +250,7 @@ void jw_u64(struct json_writer *w, uint64_t value)
 	char text[FMT_U64_MAX + FMT_SLACK];
 
 	before_value(w);
-	emit(w, text, (size_t)(fmt_u64(text, value) - text));
+	jw_emit(w, text, (size_t)(fmt_u64(text, value) - text));
 }
 
 void jw_thousandths(struct json_writer *w, uint64_t value)
@@ -263,7 +263,7 @@ void jw_thousandths(struct json_writer *w, uint64_t value)
 	*p++ = (char)('0' + rest / 100);
 	*p++ = (char)('0' + rest / 10 % 10);
 	*p++ = (char)('0' + rest % 10);
-	emit(w, text, (size_t)(p - text));
+	jw_emit(w, text, (size_t)(p - text));
 }
 
 void jw_i64(struct json_writer *w, int64_t value)
@@ -273,8 +273,8 @@ void jw_i64(struct json_writer *w, int64_t value)
 	before_value(w);
 	if (value < 0)
 		*start++ = '-';
-	emit(w, text,
-	     (size_t)(fmt_u64(start, value < 0 ? 0 - (uint64_t)value : (uint64_t)value) - text));
+	jw_emit(w, text,
+		(size_t)(fmt_u64(start, value < 0 ? 0 - (uint64_t)value : (uint64_t)value) - text));
 }
 
 void jw_double(struct json_writer *w, double value)
@@ -297,25 +297,25 @@ void jw_double(struct json_writer *w, double value)
 	comma = strchr(text, ',');
 	if (comma)
 		*comma = '.';
-	emit(w, text, strlen(text));
+	jw_emit(w, text, strlen(text));
 }
 
 void jw_bool(struct json_writer *w, bool value)
 {
 	before_value(w);
-	emit(w, value ? "true" : "false", value ? 4 : 5);
+	jw_emit(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 void jw_null(struct json_writer *w)
 {
 	before_value(w);
-	emit(w, "null", 4);
+	jw_emit(w, "null", 4);
 }
 
 void jw_newline(struct json_writer *w)
 {
 	if (w->depth || w->after_key)
-		fail(w, -EINVAL);
+		jw_fail(w, -EINVAL);
 	emit_char(w, '\n');
 }
 

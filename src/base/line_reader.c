@@ -47,7 +47,7 @@ int lines_open(struct lines *l, const char *path, size_t max_line, struct err *e
 	return lines_open_fd(l, fd, name, max_line, err);
 }
 
-static bool grow(struct lines *l)
+static bool lines_grow(struct lines *l)
 {
 	size_t size = l->size * 2 < l->max ? l->size * 2 : l->max;
 	char *bigger = realloc(l->buf, size + LINES_SLACK);
@@ -61,7 +61,7 @@ static bool grow(struct lines *l)
 }
 
 /* Bytes to read now, at most @room. */
-static size_t readable(const struct lines *l, size_t room)
+static size_t lines_is_readable(const struct lines *l, size_t room)
 {
 	if (!l->follow || l->limit - l->offset > room)
 		return room;
@@ -69,7 +69,7 @@ static size_t readable(const struct lines *l, size_t room)
 }
 
 /* Read more bytes after those of the incomplete line. 1, 0 at the end, or a negative errno. */
-static int fill(struct lines *l)
+static int lines_fill(struct lines *l)
 {
 	ssize_t got;
 	size_t want;
@@ -82,9 +82,9 @@ static int fill(struct lines *l)
 		l->end -= l->pos;
 		l->pos = 0;
 	}
-	if (l->end == l->size && !grow(l))
+	if (l->end == l->size && !lines_grow(l))
 		return -ENOMEM;
-	want = readable(l, l->size - l->end);
+	want = lines_is_readable(l, l->size - l->end);
 	got = want ? io_read(l->fd, l->buf + l->end, want) : 0;
 	if (got < 0)
 		return (int)got;
@@ -96,7 +96,7 @@ static int fill(struct lines *l)
 	return got > 0;
 }
 
-static void take(struct lines *l, struct line *line, size_t size, bool newline)
+static void lines_take(struct lines *l, struct line *line, size_t size, bool newline)
 {
 	line->text = l->buf + l->pos;
 	line->size = size;
@@ -110,7 +110,7 @@ static void take(struct lines *l, struct line *line, size_t size, bool newline)
 }
 
 /* The line is longer than the maximum: skip it. */
-static int skip(struct lines *l, struct line *line)
+static int lines_skip(struct lines *l, struct line *line)
 {
 	*line = (struct line){ .text = "\n", .too_long = true };
 	for (;;) {
@@ -124,7 +124,7 @@ static int skip(struct lines *l, struct line *line)
 		l->skipping = !newline;
 		if (newline)
 			return 1;
-		rc = fill(l);
+		rc = lines_fill(l);
 		if (rc < 0)
 			return rc;
 		if (!rc && l->follow)
@@ -137,22 +137,22 @@ static int skip(struct lines *l, struct line *line)
 	}
 }
 
-static int next(struct lines *l, struct line *line)
+static int line_reader_next(struct lines *l, struct line *line)
 {
 	if (l->skipping)
-		return skip(l, line);
+		return lines_skip(l, line);
 	for (;;) {
 		const char *newline = memchr(l->buf + l->scanned, '\n', l->end - l->scanned);
 		int rc;
 
 		if (newline) {
-			take(l, line, (size_t)(newline - (l->buf + l->pos)), true);
+			lines_take(l, line, (size_t)(newline - (l->buf + l->pos)), true);
 			return 1;
 		}
 		l->scanned = l->end;
 		if (l->end - l->pos >= l->max)
-			return skip(l, line);
-		rc = fill(l);
+			return lines_skip(l, line);
+		rc = lines_fill(l);
 		if (rc < 0)
 			return rc;
 		if (!rc)
@@ -162,13 +162,13 @@ static int next(struct lines *l, struct line *line)
 		return -EAGAIN;
 	if (l->pos == l->end)
 		return 0;
-	take(l, line, l->end - l->pos, false);
+	lines_take(l, line, l->end - l->pos, false);
 	return 1;
 }
 
 int lines_next(struct lines *l, struct line *line, struct err *err)
 {
-	int rc = next(l, line);
+	int rc = line_reader_next(l, line);
 
 	if (rc < 0 && rc != -EAGAIN)
 		err_set(err, rc, "cannot read '%s': %s", l->name, strerror(-rc));

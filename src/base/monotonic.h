@@ -10,7 +10,7 @@
 #define NS_PER_MS  UINT64_C(1000000)
 #define NS_PER_US  UINT64_C(1000)
 
-static inline uint64_t clock_ns(clockid_t id)
+static inline uint64_t monotonic_clock_ns(clockid_t id)
 {
 	struct timespec ts;
 
@@ -20,7 +20,7 @@ static inline uint64_t clock_ns(clockid_t id)
 
 static inline uint64_t clock_now_ns(void)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	return monotonic_clock_ns(CLOCK_MONOTONIC);
 }
 
 #endif

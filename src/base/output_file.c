@@ -13,12 +13,12 @@
 #include "base/io.h"
 
 /* The name for messages: "-" is standard output. */
-static const char *name_of(const struct outfile *f)
+static const char *outfile_name_of(const struct outfile *f)
 {
 	return strcmp(f->path, "-") ? f->path : "standard output";
 }
 
-static int no_memory(struct err *err)
+static int outfile_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for an output file");
 }
@@ -38,7 +38,7 @@ void outfile_hint(struct err *err)
 }
 
 /* @code: a negative errno. */
-static int failed(const char *name, int code, struct err *err)
+static int outfile_set_failed(const char *name, int code, struct err *err)
 {
 	errno = -code;
 	err_errno(err, "cannot write '%s'", name);
@@ -49,28 +49,28 @@ static int failed(const char *name, int code, struct err *err)
 /* ---- names --------------------------------------------------------------- */
 
 /* /dev/stdout and similar: the name of an open file, which may have no other name. */
-static bool is_descriptor(const char *path)
+static bool outfile_is_descriptor(const char *path)
 {
 	return !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdout") ||
 	       !strcmp(path, "/dev/stderr") || !strncmp(path, "/proc/", 6);
 }
 
-static bool is_stdout(const char *path)
+static bool outfile_is_stdout(const char *path)
 {
 	return !strcmp(path, "-") || !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/fd/1") ||
 	       !strcmp(path, "/proc/self/fd/1");
 }
 
 /* Resolve symbolic links: the file they point to is written. */
-static char *real_name(const char *path)
+static char *outfile_real_name(const char *path)
 {
-	char *real = is_descriptor(path) ? NULL : realpath(path, NULL);
+	char *real = outfile_is_descriptor(path) ? NULL : realpath(path, NULL);
 
 	return real ? real : strdup(path);
 }
 
 /* Keep an existing file's mode; give a new file the mode that open(2) would give it. */
-static void set_mode(int fd, const char *path)
+static void outfile_set_mode(int fd, const char *path)
 {
 	struct stat st;
 	mode_t mask, mode;
@@ -89,14 +89,14 @@ static int make_temporary(struct outfile *f, struct err *err)
 {
 	if (asprintf(&f->temporary, "%s.XXXXXX", f->path) < 0) {
 		f->temporary = NULL;
-		return no_memory(err);
+		return outfile_no_memory(err);
 	}
 	f->fd = temp_name_create(f->temporary, &f->entry);
 	if (f->fd >= 0) {
-		set_mode(f->fd, f->path);
+		outfile_set_mode(f->fd, f->path);
 		return 0;
 	}
-	failed(f->path, -errno, err);
+	outfile_set_failed(f->path, -errno, err);
 	free(f->temporary);
 	f->temporary = NULL;
 	return err->code;
@@ -116,7 +116,7 @@ static int open_named(struct outfile *f, bool by_name, struct err *err)
 
 	if (is_there && S_ISDIR(st.st_mode))
 		return err_set(err, -EISDIR, "cannot write '%s': it is a directory", f->path);
-	if (!is_descriptor(f->path) && (!is_there || S_ISREG(st.st_mode)))
+	if (!outfile_is_descriptor(f->path) && (!is_there || S_ISREG(st.st_mode)))
 		return make_temporary(f, err);
 	if (!by_name)
 		return open_in_place(f, err);
@@ -126,14 +126,14 @@ static int open_named(struct outfile *f, bool by_name, struct err *err)
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int open_file(struct outfile *f, const char *path, bool by_name, struct err *err)
+static int outfile_open_file(struct outfile *f, const char *path, bool by_name, struct err *err)
 {
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
-	f->path = is_stdout(path) ? strdup("-") : real_name(path);
+	f->path = outfile_is_stdout(path) ? strdup("-") : outfile_real_name(path);
 	if (!f->path)
-		return no_memory(err);
-	if (!is_stdout(path))
+		return outfile_no_memory(err);
+	if (!outfile_is_stdout(path))
 		return open_named(f, by_name, err);
 	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return f->fd < 0 ? err_errno(err, "cannot write to standard output") : 0;
@@ -141,12 +141,12 @@ static int open_file(struct outfile *f, const char *path, bool by_name, struct e
 
 int outfile_open(struct outfile *f, const char *path, struct err *err)
 {
-	int rc = open_file(f, path, false, err);
+	int rc = outfile_open_file(f, path, false, err);
 
 	if (!rc) {
 		f->buf = malloc(OUTFILE_BUFFER + OUTFILE_ROOM);
 		if (!f->buf)
-			rc = no_memory(err);
+			rc = outfile_no_memory(err);
 	}
 	if (rc < 0) {
 		outfile_close(f);
@@ -159,7 +159,7 @@ int outfile_open(struct outfile *f, const char *path, struct err *err)
 
 int outfile_reserve(struct outfile *f, const char *path, struct err *err)
 {
-	int rc = open_file(f, path, true, err);
+	int rc = outfile_open_file(f, path, true, err);
 
 	if (rc < 0)
 		outfile_close(f);
@@ -168,7 +168,7 @@ int outfile_reserve(struct outfile *f, const char *path, struct err *err)
 
 /* ---- writing ------------------------------------------------------------- */
 
-static void write_out(struct outfile *f, const char *data, size_t size)
+static void outfile_write_out(struct outfile *f, const char *data, size_t size)
 {
 	while (size && !f->error) {
 		ssize_t put = io_write(f->fd, data, size);
@@ -185,7 +185,7 @@ static void write_out(struct outfile *f, const char *data, size_t size)
 
 bool outfile_flush(struct outfile *f)
 {
-	write_out(f, f->buf, (size_t)(f->at - f->buf));
+	outfile_write_out(f, f->buf, (size_t)(f->at - f->buf));
 	f->at = f->buf;
 	return !f->error;
 }
@@ -194,7 +194,7 @@ void outfile_put_large(struct outfile *f, const void *data, size_t size)
 {
 	outfile_flush(f);
 	if (size > OUTFILE_BUFFER) {
-		write_out(f, data, size);
+		outfile_write_out(f, data, size);
 		return;
 	}
 	memcpy(f->at, data, size);
@@ -217,7 +217,7 @@ FILE *outfile_stream(struct outfile *f, struct err *err)
 	FILE *stream = fopencookie(f, "w", (cookie_io_functions_t){ .write = stream_write });
 
 	if (!stream)
-		err_errno(err, "cannot write '%s'", name_of(f));
+		err_errno(err, "cannot write '%s'", outfile_name_of(f));
 	return stream;
 }
 
@@ -254,7 +254,7 @@ int outfile_settle(struct outfile *f, struct err *err)
 	if (!f->error && f->temporary && fsync(f->fd) < 0)
 		f->error = -errno;
 	if (f->error)
-		return failed(name_of(f), f->error, err);
+		return outfile_set_failed(outfile_name_of(f), f->error, err);
 	f->settled = true;
 	return 0;
 }

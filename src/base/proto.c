@@ -40,7 +40,7 @@ static __attribute__((noinline)) uint8_t *more_room(struct proto *p, size_t size
  * Space for @size bytes at the end; the caller adds what it writes to the count.  NULL after a
  * failure.
  */
-static inline uint8_t *room(struct proto *p, size_t size)
+static inline uint8_t *proto_room(struct proto *p, size_t size)
 {
 	if (__builtin_expect(!p->error && size <= p->size - p->used, 1))
 		return p->buf + p->used;
@@ -62,7 +62,7 @@ static inline uint8_t *put_tag(uint8_t *at, uint32_t field, enum wire wire)
 	return put_varint(at, (uint64_t)field << 3 | (uint64_t)wire);
 }
 
-static inline void filled(struct proto *p, const uint8_t *end)
+static inline void proto_is_full(struct proto *p, const uint8_t *end)
 {
 	p->used = (size_t)(end - p->buf);
 }
@@ -80,10 +80,10 @@ static unsigned varint_size(uint64_t value)
 
 void proto_u64(struct proto *p, uint32_t field, uint64_t value)
 {
-	uint8_t *at = room(p, TAG_MAX + VARINT_MAX);
+	uint8_t *at = proto_room(p, TAG_MAX + VARINT_MAX);
 
 	if (at)
-		filled(p, put_varint(put_tag(at, field, VARINT), value));
+		proto_is_full(p, put_varint(put_tag(at, field, VARINT), value));
 }
 
 void proto_i64(struct proto *p, uint32_t field, int64_t value)
@@ -93,14 +93,14 @@ void proto_i64(struct proto *p, uint32_t field, int64_t value)
 
 void proto_fixed64(struct proto *p, uint32_t field, uint64_t value)
 {
-	uint8_t *at = room(p, TAG_MAX + sizeof(value));
+	uint8_t *at = proto_room(p, TAG_MAX + sizeof(value));
 
 	if (!at)
 		return;
 	at = put_tag(at, field, FIXED64);
 	value = htole64(value);
 	memcpy(at, &value, sizeof(value));
-	filled(p, at + sizeof(value));
+	proto_is_full(p, at + sizeof(value));
 }
 
 void proto_double(struct proto *p, uint32_t field, double value)
@@ -127,14 +127,14 @@ static size_t valid_bytes(const char *text, size_t size)
 	return at;
 }
 
-static void put_bytes(struct proto *p, const void *bytes, size_t size)
+static void proto_put_bytes(struct proto *p, const void *bytes, size_t size)
 {
-	uint8_t *at = room(p, size);
+	uint8_t *at = proto_room(p, size);
 
 	if (!at || !size)
 		return;
 	memcpy(at, bytes, size);
-	filled(p, at + size);
+	proto_is_full(p, at + size);
 }
 
 /* Write the text with U+FFFD in place of invalid bytes. */
@@ -145,13 +145,13 @@ static void put_mended(struct proto *p, const char *text, size_t size)
 
 	for (;;) {
 		good = valid_bytes(text, size);
-		put_bytes(p, text, good);
+		proto_put_bytes(p, text, good);
 		if (good == size)
 			return;
 		text += good;
 		size -= good;
 		len = utf8_next(text, size, &cp);
-		put_bytes(p, "\xef\xbf\xbd", 3);
+		proto_put_bytes(p, "\xef\xbf\xbd", 3);
 		text += len;
 		size -= len;
 	}
@@ -168,18 +168,18 @@ void proto_string(struct proto *p, uint32_t field, const char *text, size_t size
 		proto_end(p);
 		return;
 	}
-	at = room(p, TAG_MAX + VARINT_MAX);
+	at = proto_room(p, TAG_MAX + VARINT_MAX);
 	if (!at)
 		return;
-	filled(p, put_varint(put_tag(at, field, DELIMITED), size));
-	put_bytes(p, text, size);
+	proto_is_full(p, put_varint(put_tag(at, field, DELIMITED), size));
+	proto_put_bytes(p, text, size);
 }
 
 /* ---- messages ------------------------------------------------------------ */
 
 void proto_begin(struct proto *p, uint32_t field)
 {
-	uint8_t *at = room(p, TAG_MAX + 1);
+	uint8_t *at = proto_room(p, TAG_MAX + 1);
 
 	if (!at)
 		return;
@@ -188,7 +188,7 @@ void proto_begin(struct proto *p, uint32_t field)
 		return;
 	}
 	/* Reserve one byte for the length: most messages are short, and longer ones are moved. */
-	filled(p, put_tag(at, field, DELIMITED) + 1);
+	proto_is_full(p, put_tag(at, field, DELIMITED) + 1);
 	p->starts[p->depth++] = p->used;
 }
 
@@ -207,7 +207,7 @@ void proto_end(struct proto *p)
 	size = p->used - start;
 	more = varint_size(size) - 1;
 	if (more) {
-		if (!room(p, more))
+		if (!proto_room(p, more))
 			return;
 		memmove(p->buf + start + more, p->buf + start, size);
 		p->used += more;

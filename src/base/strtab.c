@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 /* FNV-1a with a random seed per table: the traced program chooses the names. */
-static uint64_t hash(const struct strtab *tab, const char *text)
+static uint64_t strtab_hash(const struct strtab *tab, const char *text)
 {
 	uint64_t h = tab->seed ^ UINT64_C(0xcbf29ce484222325);
 
@@ -17,7 +17,7 @@ static uint64_t hash(const struct strtab *tab, const char *text)
 	return h;
 }
 
-static int64_t find(const struct strtab *tab, uint64_t first, const char *text)
+static int64_t strtab_strtab_find(const struct strtab *tab, uint64_t first, const char *text)
 {
 	int64_t i = (int64_t)first - 1;
 
@@ -26,7 +26,7 @@ static int64_t find(const struct strtab *tab, uint64_t first, const char *text)
 	return i;
 }
 
-static bool make_room(struct strtab *tab)
+static bool strtab_make_room(struct strtab *tab)
 {
 	size_t size = tab->size ? tab->size * 2 : 16;
 	struct strtab_entry *bigger;
@@ -49,14 +49,14 @@ int64_t strtab_intern(struct strtab *tab, const char *text)
 
 	if (!tab->nr && !tab->seed && getrandom(&tab->seed, sizeof(tab->seed), GRND_NONBLOCK) < 0)
 		tab->seed = (uint64_t)(uintptr_t)tab;
-	first = u64map_at(&tab->by_hash, hash(tab, text));
+	first = u64map_at(&tab->by_hash, strtab_hash(tab, text));
 	if (!first)
 		return -ENOMEM;
-	i = find(tab, *first, text);
+	i = strtab_strtab_find(tab, *first, text);
 	if (i >= 0)
 		return i;
 	copy = strdup(text);
-	if (!copy || !make_room(tab)) {
+	if (!copy || !strtab_make_room(tab)) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -70,9 +70,9 @@ int64_t strtab_find(const struct strtab *tab, const char *text)
 	uint64_t first;
 	int64_t i;
 
-	if (!u64map_get(&tab->by_hash, hash(tab, text), &first))
+	if (!u64map_get(&tab->by_hash, strtab_hash(tab, text), &first))
 		return -ENOENT;
-	i = find(tab, first, text);
+	i = strtab_strtab_find(tab, first, text);
 	return i < 0 ? -ENOENT : i;
 }
 

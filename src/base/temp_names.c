@@ -53,7 +53,7 @@ static void install_handlers(void)
 		signal(SIGXFSZ, SIG_IGN);
 }
 
-static void publish(struct temp_name *t)
+static void temp_name_publish(struct temp_name *t)
 {
 	t->next = atomic_load(&names);
 	while (!atomic_compare_exchange_weak(&names, &t->next, t))
@@ -77,7 +77,7 @@ int temp_name_create(char *name, struct temp_name **entry)
 	if (fd >= 0) {
 		memcpy(t->name, name, size);
 		atomic_init(&t->exists, true);
-		publish(t);
+		temp_name_publish(t);
 		*entry = t;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -111,7 +111,7 @@ static int char_width(uint32_t cp)
 }
 
 /* As much of @text as fits into @columns. */
-static void put(FILE *file, const char *text, size_t size, int columns)
+static void text_text_put(FILE *file, const char *text, size_t size, int columns)
 {
 	size_t at = 0;
 
@@ -131,12 +131,12 @@ static void put(FILE *file, const char *text, size_t size, int columns)
 
 void text_put(FILE *file, const char *text)
 {
-	put(file, text, strlen(text), INT_MAX);
+	text_text_put(file, text, strlen(text), INT_MAX);
 }
 
 void text_put_n(FILE *file, const char *text, size_t size)
 {
-	put(file, text, size, INT_MAX);
+	text_text_put(file, text, size, INT_MAX);
 }
 
 const char *text_safe(const char *text, char *buf, size_t size)
@@ -186,10 +186,10 @@ void text_put_csv(FILE *file, const char *text, size_t size, bool guard)
 void text_put_short(FILE *file, const char *text, int columns)
 {
 	if (text_width(text) <= columns) {
-		put(file, text, strlen(text), columns);
+		text_text_put(file, text, strlen(text), columns);
 		return;
 	}
-	put(file, text, strlen(text), columns - 3);
+	text_text_put(file, text, strlen(text), columns - 3);
 	fputs("...", file);
 }
 
@@ -207,7 +207,7 @@ int text_width(const char *text)
 	return width;
 }
 
-static int is_plain(const char *word)
+static int text_is_plain(const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_@%+=:,./-";
@@ -219,7 +219,7 @@ void text_put_word(FILE *file, const char *word)
 {
 	const char *quote;
 
-	if (is_plain(word)) {
+	if (text_is_plain(word)) {
 		fputs(word, file);
 		return;
 	}

@@ -23,7 +23,7 @@ struct worst {
 	char names[WORST_MAX][CTP_EXT_NAME_SIZE + 1];
 };
 
-static inline void worst_place(struct worst *w, uint32_t to, const struct worst_coroutine *co)
+static inline void top_n_worst_place(struct worst *w, uint32_t to, const struct worst_coroutine *co)
 {
 	w->at[to] = *co;
 	snprintf(w->names[to], sizeof(w->names[to]), "%s", co->name ? co->name : "");
@@ -36,11 +36,11 @@ static inline void worst_note(struct worst *w, const struct worst_coroutine *co)
 
 	while (at > 0 && w->at[at - 1].lost < co->lost) {
 		if (at < WORST_MAX)
-			worst_place(w, at, &w->at[at - 1]);
+			top_n_worst_place(w, at, &w->at[at - 1]);
 		at--;
 	}
 	if (at < WORST_MAX)
-		worst_place(w, at, co);
+		top_n_worst_place(w, at, co);
 }
 
 /* The copies must point to their own names[]. */

@@ -26,7 +26,7 @@ static void choose_seed(struct u64map *map)
 }
 
 /* Fold both halves of a 128-bit product: each bit of the key affects each bit of the index. */
-static uint64_t hash(const struct u64map *map, uint64_t key)
+static uint64_t u64map_hash(const struct u64map *map, uint64_t key)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)(key ^ map->seed[0]) *
 						  (map->seed[1] | UINT64_C(1) << 63);
@@ -37,16 +37,16 @@ static uint64_t hash(const struct u64map *map, uint64_t key)
 }
 
 /* The entry of @key, or the free entry where it would be inserted. */
-static struct u64map_entry *find(const struct u64map *map, uint64_t key)
+static struct u64map_entry *u64map_find(const struct u64map *map, uint64_t key)
 {
-	size_t at = (size_t)hash(map, key) & (map->size - 1);
+	size_t at = (size_t)u64map_hash(map, key) & (map->size - 1);
 
 	while (map->entries[at].key && map->entries[at].key != key)
 		at = (at + 1) & (map->size - 1);
 	return &map->entries[at];
 }
 
-static bool grow(struct u64map *map)
+static bool u64map_grow(struct u64map *map)
 {
 	struct u64map bigger = *map;
 	size_t i;
@@ -59,7 +59,7 @@ static bool grow(struct u64map *map)
 		choose_seed(&bigger);
 	for (i = 0; i < map->size; i++) {
 		if (map->entries[i].key)
-			*find(&bigger, map->entries[i].key) = map->entries[i];
+			*u64map_find(&bigger, map->entries[i].key) = map->entries[i];
 	}
 	free(map->entries);
 	*map = bigger;
@@ -75,13 +75,13 @@ uint64_t *u64map_at(struct u64map *map, uint64_t key)
 		return &map->zero_value;
 	}
 	if (map->size) {
-		entry = find(map, key);
+		entry = u64map_find(map, key);
 		if (entry->key)
 			return &entry->value;
 	}
-	if (map->used >= map->size / 4 * 3 && !grow(map))
+	if (map->used >= map->size / 4 * 3 && !u64map_grow(map))
 		return NULL;
-	entry = find(map, key);
+	entry = u64map_find(map, key);
 	entry->key = key;
 	map->used++;
 	return &entry->value;
@@ -111,7 +111,7 @@ static void close_gap(struct u64map *map, size_t at)
 		next = (next + 1) & mask;
 		if (!map->entries[next].key)
 			break;
-		home = (size_t)hash(map, map->entries[next].key) & mask;
+		home = (size_t)u64map_hash(map, map->entries[next].key) & mask;
 		/* Does the probe sequence from home to next cross the gap? */
 		if (((next - home) & mask) >= ((next - at) & mask)) {
 			map->entries[at] = map->entries[next];
@@ -131,7 +131,7 @@ bool u64map_remove(struct u64map *map, uint64_t key)
 		map->zero_value = 0;
 		return had_zero;
 	}
-	entry = map->size ? find(map, key) : NULL;
+	entry = map->size ? u64map_find(map, key) : NULL;
 	if (!entry || !entry->key)
 		return false;
 	close_gap(map, (size_t)(entry - map->entries));
@@ -149,7 +149,7 @@ bool u64map_get(const struct u64map *map, uint64_t key, uint64_t *value)
 	}
 	if (!map->size)
 		return false;
-	entry = find(map, key);
+	entry = u64map_find(map, key);
 	*value = entry->value;
 	return entry->key != 0;
 }

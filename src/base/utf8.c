@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 
 /* Length by the first byte, and the bounds of the second byte, where the exceptions are. */
-static size_t lead(unsigned char c, unsigned char *lo, unsigned char *hi)
+static size_t utf8_lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 {
 	*lo = 0x80;
 	*hi = 0xbf;
@@ -36,7 +36,7 @@ size_t utf8_next(const char *s, size_t size, uint32_t *cp)
 	*cp = u[0];
 	if (u[0] < 0x80)
 		return 1;
-	len = lead(u[0], &lo, &hi);
+	len = utf8_lead(u[0], &lo, &hi);
 	if (!len) {
 		*cp = UTF8_BAD;
 		return 1;

@@ -26,7 +26,7 @@ void births_release(struct births *b)
 	memset(b, 0, sizeof(*b));
 }
 
-static size_t home(const struct births *b, uint64_t id)
+static size_t births_home(const struct births *b, uint64_t id)
 {
 	unsigned __int128 product = (unsigned __int128)(id ^ b->seed[0]) * (b->seed[1] | 1);
 
@@ -34,16 +34,16 @@ static size_t home(const struct births *b, uint64_t id)
 }
 
 /* Index of @id, or of the empty entry where it belongs. */
-static size_t find(const struct births *b, uint64_t id)
+static size_t births_find(const struct births *b, uint64_t id)
 {
-	size_t at = home(b, id);
+	size_t at = births_home(b, id);
 
 	while (b->table[at] && b->table[at]->id != id)
 		at = (at + 1) & (b->size - 1);
 	return at;
 }
 
-static bool grow(struct births *b)
+static bool births_grow(struct births *b)
 {
 	struct births bigger = *b;
 	size_t i;
@@ -56,7 +56,7 @@ static bool grow(struct births *b)
 		return false;
 	for (i = 0; i < b->size; i++) {
 		if (b->table[i])
-			bigger.table[find(&bigger, b->table[i]->id)] = b->table[i];
+			bigger.table[births_find(&bigger, b->table[i]->id)] = b->table[i];
 	}
 	free(b->table);
 	*b = bigger;
@@ -64,7 +64,7 @@ static bool grow(struct births *b)
 }
 
 /* Estimated malloc size of one birth plus its share of the table. */
-static uint64_t weight(uint32_t name_size)
+static uint64_t births_weight(uint32_t name_size)
 {
 	return (sizeof(struct birth) + name_size + 16 + 15) / 16 * 16 + 2 * sizeof(struct birth *);
 }
@@ -74,9 +74,9 @@ bool births_keep(struct births *b, uint32_t lane, const struct trace_event *ev)
 	struct birth *birth;
 	size_t at;
 
-	if (b->bytes + weight(ev->name_size) > b->limit || !grow(b))
+	if (b->bytes + births_weight(ev->name_size) > b->limit || !births_grow(b))
 		return false;
-	at = find(b, ev->probe_id);
+	at = births_find(b, ev->probe_id);
 	if (b->table[at]) /* a duplicate id: no correct program writes one */
 		return false;
 	birth = malloc(sizeof(*birth) + ev->name_size);
@@ -97,7 +97,7 @@ bool births_keep(struct births *b, uint32_t lane, const struct trace_event *ev)
 		memcpy(birth->name, ev->name, ev->name_size);
 	b->table[at] = birth;
 	b->nr++;
-	b->bytes += weight(birth->name_size);
+	b->bytes += births_weight(birth->name_size);
 	return true;
 }
 
@@ -114,7 +114,7 @@ static void close_ranks(struct births *b, size_t hole)
 		 * The entry may fill the hole if its home is not between the hole and its own
 		 * index.
 		 */
-		if (((at - home(b, b->table[at]->id)) & (b->size - 1)) >=
+		if (((at - births_home(b, b->table[at]->id)) & (b->size - 1)) >=
 		    ((at - hole) & (b->size - 1))) {
 			b->table[hole] = b->table[at];
 			b->table[at] = NULL;
@@ -129,10 +129,10 @@ bool births_drop(struct births *b, uint64_t id)
 
 	if (!b->nr)
 		return false;
-	at = find(b, id);
+	at = births_find(b, id);
 	if (!b->table[at])
 		return false;
-	b->bytes -= weight(b->table[at]->name_size);
+	b->bytes -= births_weight(b->table[at]->name_size);
 	b->nr--;
 	free(b->table[at]);
 	b->table[at] = NULL;
@@ -140,7 +140,7 @@ bool births_drop(struct births *b, uint64_t id)
 	return true;
 }
 
-static int by_time(const void *a, const void *b)
+static int births_by_time(const void *a, const void *b)
 {
 	const struct birth *x = *(const struct birth *const *)a;
 	const struct birth *y = *(const struct birth *const *)b;
@@ -161,6 +161,6 @@ const struct birth **births_sorted(const struct births *b)
 		if (b->table[i])
 			all[nr++] = b->table[i];
 	}
-	qsort(all, nr, sizeof(const struct birth *), by_time);
+	qsort(all, nr, sizeof(const struct birth *), births_by_time);
 	return all;
 }

@@ -118,7 +118,7 @@ static uint64_t end_of_run(struct collector *c)
 
 /* ---- polling ---------------------------------------------------------------- */
 
-static void scan(struct collector *c, struct harvest_scan *found)
+static void collector_scan(struct collector *c, struct harvest_scan *found)
 {
 	struct drain_look look;
 
@@ -139,7 +139,7 @@ static void scan(struct collector *c, struct harvest_scan *found)
 		record_scanned(&c->record, c->harvest.now_ns);
 }
 
-static void flush(struct collector *c, uint64_t now_ns)
+static void collector_flush(struct collector *c, uint64_t now_ns)
 {
 	uint32_t pid;
 
@@ -155,7 +155,7 @@ static void flush(struct collector *c, uint64_t now_ns)
 /* ---- waiting ---------------------------------------------------------------- */
 
 /* Wait at most @ns, then handle signals, connections and snapshot requests. */
-static void wait_for(struct collector *c, uint64_t ns)
+static void collector_wait_for(struct collector *c, uint64_t ns)
 {
 	int more[SNAPSHOTS_FDS];
 	struct pollfd fds[2 + SNAPSHOTS_FDS] = {
@@ -225,7 +225,7 @@ static void sleep_announce(struct collector *c)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-static bool done(struct collector *c)
+static bool collector_is_done(struct collector *c)
 {
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
@@ -246,19 +246,19 @@ static void sleep_until_woken(struct collector *c)
 {
 	struct harvest_scan found;
 
-	flush(c, clock_now_ns());
+	collector_flush(c, clock_now_ns());
 	sleep_announce(c);
 	do {
-		scan(c, &found);
+		collector_scan(c, &found);
 		if (found.events || found.lost || found.pending)
 			break;
-		wait_for(c, pace_patrol(c->cost_ns));
-	} while (still_sleeping(c) && !done(c));
+		collector_wait_for(c, pace_patrol(c->cost_ns));
+	} while (still_sleeping(c) && !collector_is_done(c));
 	set_sleeping(c, 0);
 	pace_wake(&c->pace, clock_now_ns());
 }
 
-static void collect(struct collector *c)
+static void collector_collect(struct collector *c)
 {
 	struct harvest_scan found;
 	uint64_t now, wait_ns;
@@ -269,22 +269,22 @@ static void collect(struct collector *c)
 	 */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	sleep_until_woken(c);
-	while (!done(c)) {
-		scan(c, &found);
+	while (!collector_is_done(c)) {
+		collector_scan(c, &found);
 		now = c->harvest.now_ns + c->cost_ns;
 		wait_ns = pace_next(&c->pace, &found, now, c->cost_ns);
 		if (now - c->flushed_ns >= FLUSH_NS)
-			flush(c, now);
+			collector_flush(c, now);
 		if (wait_ns == PACE_SLEEP)
 			sleep_until_woken(c);
 		else if (wait_ns || now - c->looked_up_ns >= LOOK_UP_NS)
-			wait_for(c, wait_ns);
+			collector_wait_for(c, wait_ns);
 	}
 }
 
 /* ---- begin and end ------------------------------------------------------------ */
 
-static void tell(void *ctx, struct collector_result *r);
+static void collector_report(void *ctx, struct collector_result *r);
 
 static void open_snapshots(struct collector *c)
 {
@@ -296,14 +296,14 @@ static void open_snapshots(struct collector *c)
 		.lanes = &c->lanes,
 		.clock = &c->clock,
 		.sites = &c->lane_record.drain.sites,
-		.tell = tell,
+		.tell = collector_report,
 		.collector = c,
 	};
 
 	snapshots_open(&c->snapshots, &source, c->region.shm);
 }
 
-static int launch(struct collector *c, struct err *err)
+static int collector_launch(struct collector *c, struct err *err)
 {
 	char stations[16];
 	const struct launch_env env[] = {
@@ -322,7 +322,7 @@ static int launch(struct collector *c, struct err *err)
 	return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
 }
 
-static int begin(struct collector *c, struct err *err)
+static int collector_begin(struct collector *c, struct err *err)
 {
 	const struct collector_config *config = c->config;
 
@@ -355,7 +355,7 @@ static int begin(struct collector *c, struct err *err)
 	open_snapshots(c);
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
-	if (config->argv && launch(c, err) < 0)
+	if (config->argv && collector_launch(c, err) < 0)
 		return err->code;
 	if (config->argv)
 		signals_watch(&c->signals, c->launch.pid);
@@ -363,7 +363,7 @@ static int begin(struct collector *c, struct err *err)
 	return 0;
 }
 
-static void end(struct collector *c)
+static void collector_end(struct collector *c)
 {
 	/* Before the journal: recover needs the journal of every region that it finds. */
 	region_unlink(&c->region);
@@ -420,7 +420,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 }
 
 /* Fill in everything except the file results, which are known only after the files are closed. */
-static void tell(void *ctx, struct collector_result *r)
+static void collector_report(void *ctx, struct collector_result *r)
 {
 	struct collector *c = ctx;
 	uint64_t now_ns;
@@ -443,11 +443,11 @@ static void tell(void *ctx, struct collector_result *r)
 	r->end_ns = c->end_ns ? c->end_ns : now_ns;
 	r->duration_ns = r->end_ns - c->start_ns;
 	r->collecting_ns = now_ns - c->start_ns;
-	r->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	r->cpu_ns = monotonic_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	find_worst(c, r);
 }
 
-static void finish(struct collector *c, struct collector_result *r)
+static void collector_finish(struct collector *c, struct collector_result *r)
 {
 	uint32_t rounds = 0;
 
@@ -460,7 +460,7 @@ static void finish(struct collector *c, struct collector_result *r)
 	harvest_finish(&c->harvest);
 	c->record.flight.finishing = true;
 	lane_record_finish(&c->lane_record);
-	tell(c, r);
+	collector_report(c, r);
 	snapshots_finish(&c->snapshots, r);
 	if (!c->config->flight_size)
 		record_finish(&c->record, &c->harvest, &c->endpoint, r);
@@ -476,13 +476,13 @@ int collector_run(const struct collector_config *config, struct collector_result
 	memset(result, 0, sizeof(*result));
 	c.config = config;
 	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
-	rc = begin(&c, err);
+	rc = collector_begin(&c, err);
 	if (rc == 0) {
-		collect(&c);
-		finish(&c, result);
+		collector_collect(&c);
+		collector_finish(&c, result);
 	} else {
 		record_undo(&c.record);
 	}
-	end(&c);
+	collector_end(&c);
 	return rc;
 }

@@ -52,7 +52,7 @@ json_t *running_ask(const char *region, const char *request, int timeout_ms, str
 	return object;
 }
 
-static int add(struct all_running *all, const char *region)
+static int running_add(struct all_running *all, const char *region)
 {
 	struct running *at = reallocarray(all->at, all->nr + 1, sizeof(*at));
 
@@ -89,12 +89,12 @@ int running_look(struct all_running *all, const char *region, size_t *left, stru
 
 	*left = 0;
 	if (region)
-		return add(all, region) < 0 ? err_set(err, -ENOMEM, "no memory") : 0;
+		return running_add(all, region) < 0 ? err_set(err, -ENOMEM, "no memory") : 0;
 	if (find_regions(&found, err) < 0)
 		return err->code;
 	for (i = 0; i < found.nr && rc == 0; i++) {
 		if (found.at[i].live)
-			rc = add(all, found.at[i].path);
+			rc = running_add(all, found.at[i].path);
 		else
 			++*left;
 	}

@@ -29,7 +29,7 @@ char *control_path(const char *region)
 	return asprintf(&path, "%s.control", region) < 0 ? NULL : path;
 }
 
-static int address(const char *path, struct sockaddr_un *sun, struct err *err)
+static int control_address(const char *path, struct sockaddr_un *sun, struct err *err)
 {
 	memset(sun, 0, sizeof(*sun));
 	sun->sun_family = AF_UNIX;
@@ -62,7 +62,7 @@ static void remove_stale(const char *path, const struct sockaddr_un *sun)
 }
 
 /* The umask gives the socket mode 0600 from its creation on. */
-static int bind_private(int fd, const struct sockaddr_un *sun)
+static int control_bind_private(int fd, const struct sockaddr_un *sun)
 {
 	mode_t mask = umask(0177);
 	int rc = bind(fd, (const struct sockaddr *)sun, sizeof(*sun));
@@ -71,29 +71,29 @@ static int bind_private(int fd, const struct sockaddr_un *sun)
 	return rc;
 }
 
-static int watch(struct control *c, int fd, uint64_t who)
+static int control_watch(struct control *c, int fd, uint64_t who)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = who };
 
 	return epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
-static int listen_at(struct control *c, const char *path, struct err *err)
+static int control_listen_at(struct control *c, const char *path, struct err *err)
 {
 	struct sockaddr_un sun;
 
-	if (address(path, &sun, err) < 0)
+	if (control_address(path, &sun, err) < 0)
 		return err->code;
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->epoll_fd < 0 || c->listen_fd < 0)
 		return err_errno(err, "cannot make a socket");
 	remove_stale(path, &sun);
-	if (bind_private(c->listen_fd, &sun) < 0)
+	if (control_bind_private(c->listen_fd, &sun) < 0)
 		return err_errno(err, "cannot listen at '%s'", path);
 	c->path = strdup(path);
 	if (!c->path || listen(c->listen_fd, (int)CONTROL_CLIENTS) < 0 ||
-	    watch(c, c->listen_fd, LISTENER) < 0)
+	    control_watch(c, c->listen_fd, LISTENER) < 0)
 		return err_errno(err, "cannot listen at '%s'", path);
 	return 0;
 }
@@ -111,14 +111,14 @@ int control_open(struct control *c, const char *region, control_handler *handle,
 		c->clients[i].fd = -1;
 	c->handle = handle;
 	c->ctx = ctx;
-	rc = path ? listen_at(c, path, err) : err_set(err, -ENOMEM, "no memory for a path");
+	rc = path ? control_listen_at(c, path, err) : err_set(err, -ENOMEM, "no memory for a path");
 	free(path);
 	if (rc < 0)
 		control_close(c);
 	return rc;
 }
 
-static void drop(struct control_client *client)
+static void control_drop(struct control_client *client)
 {
 	/*
 	 * A forked child may hold a copy of the descriptor: close() alone would not end the
@@ -137,7 +137,7 @@ void control_close(struct control *c)
 		return;
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
 		if (c->clients[i].fd >= 0)
-			drop(&c->clients[i]);
+			control_drop(&c->clients[i]);
 	}
 	if (c->listen_fd >= 0)
 		close(c->listen_fd);
@@ -163,7 +163,7 @@ static struct control_client *place_for(struct control *c, uint64_t now_ns)
 	}
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
 		if (!c->clients[i].asked && now_ns - c->clients[i].since_ns > PATIENCE_NS) {
-			drop(&c->clients[i]);
+			control_drop(&c->clients[i]);
 			return &c->clients[i];
 		}
 	}
@@ -182,7 +182,7 @@ static bool may_ask(struct control *c, int fd)
 	return false;
 }
 
-static void let_in(struct control *c)
+static void control_let_in(struct control *c)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct control_client *client;
@@ -191,7 +191,7 @@ static void let_in(struct control *c)
 	if (fd < 0)
 		return;
 	client = may_ask(c, fd) ? place_for(c, now_ns) : NULL;
-	if (!client || watch(c, fd, (uint64_t)(client - c->clients)) < 0) {
+	if (!client || control_watch(c, fd, (uint64_t)(client - c->clients)) < 0) {
 		close(fd);
 		return;
 	}
@@ -214,7 +214,7 @@ static void take_request(struct control *c, struct control_client *client)
 		return;
 	if (!end || end != client->line + client->used - 1 ||
 	    memchr(client->line, '\0', client->used)) {
-		drop(client);
+		control_drop(client);
 		return;
 	}
 	*end = '\0';
@@ -222,7 +222,7 @@ static void take_request(struct control *c, struct control_client *client)
 	c->handle(c->ctx, client->ticket, client->line);
 }
 
-static void hear(struct control *c, struct control_client *client)
+static void control_receive(struct control *c, struct control_client *client)
 {
 	char more;
 	ssize_t got;
@@ -239,7 +239,7 @@ static void hear(struct control *c, struct control_client *client)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		drop(client);
+		control_drop(client);
 		return;
 	}
 	client->used += (uint32_t)got;
@@ -256,9 +256,9 @@ void control_serve(struct control *c)
 	nr = epoll_wait(c->epoll_fd, evs, (int)CONTROL_CLIENTS + 1, 0);
 	for (i = 0; i < nr; i++) {
 		if (evs[i].data.u64 == LISTENER)
-			let_in(c);
+			control_let_in(c);
 		else if (evs[i].data.u64 < CONTROL_CLIENTS && c->clients[evs[i].data.u64].fd >= 0)
-			hear(c, &c->clients[evs[i].data.u64]);
+			control_receive(c, &c->clients[evs[i].data.u64]);
 	}
 }
 
@@ -276,7 +276,7 @@ void control_answer(struct control *c, uint64_t ticket, const char *text)
 		 * connection.
 		 */
 		sendmsg(c->clients[i].fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-		drop(&c->clients[i]);
+		control_drop(&c->clients[i]);
 	}
 }
 
@@ -299,11 +299,12 @@ static int no_answer(const char *region, int why, struct err *err)
 	return err->code;
 }
 
-static int connect_to(const char *region, struct err *err)
+static int control_connect_to(const char *region, struct err *err)
 {
 	char *path = control_path(region);
 	struct sockaddr_un sun;
-	int fd = -1, rc = path ? address(path, &sun, err) : err_set(err, -ENOMEM, "no memory");
+	int fd = -1,
+	    rc = path ? control_address(path, &sun, err) : err_set(err, -ENOMEM, "no memory");
 
 	free(path);
 	if (rc < 0)
@@ -319,7 +320,7 @@ static int connect_to(const char *region, struct err *err)
 }
 
 /* Returns 0 or a positive errno. */
-static int receive(int fd, int timeout_ms, char **answer)
+static int control_socket_receive(int fd, int timeout_ms, char **answer)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	size_t used = 0, size = 0;
@@ -359,7 +360,7 @@ int control_ask(const char *region, const char *request, int timeout_ms, char **
 {
 	struct iovec parts[] = { { (void *)request, strlen(request) }, { "\n", 1 } };
 	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
-	int fd = connect_to(region, err), why = 0;
+	int fd = control_connect_to(region, err), why = 0;
 
 	*answer = NULL;
 	if (fd < 0)
@@ -367,7 +368,7 @@ int control_ask(const char *region, const char *request, int timeout_ms, char **
 	if (sendmsg(fd, &msg, MSG_NOSIGNAL) != (ssize_t)(parts[0].iov_len + 1))
 		why = EPIPE;
 	if (!why)
-		why = receive(fd, timeout_ms, answer);
+		why = control_socket_receive(fd, timeout_ms, answer);
 	close(fd);
 	return why ? no_answer(region, why, err) : 0;
 }

@@ -48,7 +48,7 @@ _Static_assert((int)NR_TRACE_KINDS <= (int)ENTRY_GAP, "an entry's kind has four 
 
 /* ---- numbers ----------------------------------------------------------------- */
 
-static inline char *put_number(char *p, uint64_t v)
+static inline char *flight_put_number(char *p, uint64_t v)
 {
 	while (v >= 0x80) {
 		*p++ = (char)(v | 0x80);
@@ -58,7 +58,7 @@ static inline char *put_number(char *p, uint64_t v)
 	return p;
 }
 
-static inline const char *get_number(const char *p, uint64_t *v)
+static inline const char *flight_get_number(const char *p, uint64_t *v)
 {
 	unsigned shift = 0;
 	uint64_t byte;
@@ -73,44 +73,44 @@ static inline const char *get_number(const char *p, uint64_t *v)
 }
 
 /* Store the difference between @v and *@last, then set *@last to @v. */
-static inline char *put_step(char *p, uint64_t *last, uint64_t v)
+static inline char *flight_put_step(char *p, uint64_t *last, uint64_t v)
 {
 	int64_t step = (int64_t)(v - *last);
 
 	*last = v;
-	return put_number(p, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
+	return flight_put_number(p, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
 }
 
 static inline const char *get_step(const char *p, uint64_t *last)
 {
 	uint64_t v;
 
-	p = get_number(p, &v);
+	p = flight_get_number(p, &v);
 	*last += v >> 1 ^ (0 - (v & 1));
 	return p;
 }
 
-static inline const char *get_u32(const char *p, uint32_t *out)
+static inline const char *flight_get_u32(const char *p, uint32_t *out)
 {
 	uint64_t v;
 
-	p = get_number(p, &v);
+	p = flight_get_number(p, &v);
 	*out = (uint32_t)v;
 	return p;
 }
 
-static inline const char *get_u8(const char *p, uint8_t *out)
+static inline const char *flight_get_u8(const char *p, uint8_t *out)
 {
 	uint64_t v;
 
-	p = get_number(p, &v);
+	p = flight_get_number(p, &v);
 	*out = (uint8_t)v;
 	return p;
 }
 
 /* ---- entries ------------------------------------------------------------------ */
 
-static inline char *put_head(char *p, unsigned head)
+static inline char *flight_put_head(char *p, unsigned head)
 {
 	p[0] = (char)head;
 	p[1] = (char)(head >> 8);
@@ -137,12 +137,12 @@ static unsigned event_head(const struct flight_state *s, uint32_t lane,
 
 static char *put_others(char *p, const struct trace_event *ev)
 {
-	p = put_number(p, ev->pid);
-	p = put_number(p, ev->peer);
-	p = put_number(p, ev->seen);
-	p = put_number(p, ev->written);
-	p = put_number(p, ev->lost);
-	p = put_number(p, ev->name_size);
+	p = flight_put_number(p, ev->pid);
+	p = flight_put_number(p, ev->peer);
+	p = flight_put_number(p, ev->seen);
+	p = flight_put_number(p, ev->written);
+	p = flight_put_number(p, ev->lost);
+	p = flight_put_number(p, ev->name_size);
 	if (ev->name_size)
 		memcpy(p, ev->name, ev->name_size);
 	return p + ev->name_size;
@@ -150,46 +150,47 @@ static char *put_others(char *p, const struct trace_event *ev)
 
 static const char *get_others(const char *p, struct trace_event *ev)
 {
-	p = get_u32(p, &ev->pid);
-	p = get_number(p, &ev->peer);
-	p = get_u32(p, &ev->seen);
-	p = get_number(p, &ev->written);
-	p = get_number(p, &ev->lost);
-	p = get_u32(p, &ev->name_size);
+	p = flight_get_u32(p, &ev->pid);
+	p = flight_get_number(p, &ev->peer);
+	p = flight_get_u32(p, &ev->seen);
+	p = flight_get_number(p, &ev->written);
+	p = flight_get_number(p, &ev->lost);
+	p = flight_get_u32(p, &ev->name_size);
 	ev->name = p;
 	return p + ev->name_size;
 }
 
-static char *put_event(char *p, struct flight_state *s, uint32_t lane, const struct trace_event *ev)
+static char *flight_put_event(char *p, struct flight_state *s, uint32_t lane,
+			      const struct trace_event *ev)
 {
 	unsigned head = event_head(s, lane, ev);
 
-	p = put_head(p, head);
-	p = put_step(p, &s->ts, ev->ts);
-	p = put_step(p, &s->id, ev->probe_id);
+	p = flight_put_head(p, head);
+	p = flight_put_step(p, &s->ts, ev->ts);
+	p = flight_put_step(p, &s->id, ev->probe_id);
 	if (head & HAS_LANE)
-		p = put_number(p, s->lane = lane);
+		p = flight_put_number(p, s->lane = lane);
 	if (head & HAS_TID)
-		p = put_step(p, &s->tid, ev->tid);
+		p = flight_put_step(p, &s->tid, ev->tid);
 	if (head & HAS_ADDR)
-		p = put_step(p, &s->addr, ev->addr);
+		p = flight_put_step(p, &s->addr, ev->addr);
 	if (head & HAS_SEQ)
-		p = put_step(p, &s->seq, ev->seq);
+		p = flight_put_step(p, &s->seq, ev->seq);
 	if (head & HAS_SITE)
-		p = put_number(p, ev->site);
+		p = flight_put_number(p, ev->site);
 	if (head & HAS_REASON)
-		p = put_number(p, ev->reason);
+		p = flight_put_number(p, ev->reason);
 	if (head & HAS_FLAGS)
-		p = put_number(p, ev->flags);
+		p = flight_put_number(p, ev->flags);
 	if (head & HAS_RESOURCE)
-		p = put_number(p, ev->resource);
+		p = flight_put_number(p, ev->resource);
 	if (head & HAS_STATION)
-		p = put_number(p, ev->station);
+		p = flight_put_number(p, ev->station);
 	return head & HAS_OTHERS ? put_others(p, ev) : p;
 }
 
-static const char *get_event(const char *p, unsigned head, struct flight_state *s,
-			     struct trace_event *ev)
+static const char *flight_get_event(const char *p, unsigned head, struct flight_state *s,
+				    struct trace_event *ev)
 {
 	memset(ev, 0, sizeof(*ev));
 	ev->kind = head & ENTRY_MASK;
@@ -198,7 +199,7 @@ static const char *get_event(const char *p, unsigned head, struct flight_state *
 	p = get_step(p, &s->ts);
 	p = get_step(p, &s->id);
 	if (head & HAS_LANE)
-		p = get_u32(p, &s->lane);
+		p = flight_get_u32(p, &s->lane);
 	if (head & HAS_TID)
 		p = get_step(p, &s->tid);
 	if (head & HAS_ADDR)
@@ -206,15 +207,15 @@ static const char *get_event(const char *p, unsigned head, struct flight_state *
 	if (head & HAS_SEQ)
 		p = get_step(p, &s->seq);
 	if (head & HAS_SITE)
-		p = get_u32(p, &ev->site);
+		p = flight_get_u32(p, &ev->site);
 	if (head & HAS_REASON)
-		p = get_u8(p, &ev->reason);
+		p = flight_get_u8(p, &ev->reason);
 	if (head & HAS_FLAGS)
-		p = get_u8(p, &ev->flags);
+		p = flight_get_u8(p, &ev->flags);
 	if (head & HAS_RESOURCE)
-		p = get_number(p, &ev->resource);
+		p = flight_get_number(p, &ev->resource);
 	if (head & HAS_STATION)
-		p = get_u32(p, &ev->station);
+		p = flight_get_u32(p, &ev->station);
 	ev->ts = s->ts;
 	ev->probe_id = s->id;
 	ev->tid = s->tid;
@@ -237,7 +238,7 @@ static bool same_lane(const struct trace_lane *a, const struct trace_lane *b)
 }
 
 /* Segments repeat the owner of a lane; a trace contains it once. */
-static void replay_lane(const struct replay *r, const struct trace_lane *lane)
+static void flight_replay_lane(const struct replay *r, const struct trace_lane *lane)
 {
 	if (r->told && lane->number < r->nr_told) {
 		if (same_lane(&r->told[lane->number], lane))
@@ -247,26 +248,26 @@ static void replay_lane(const struct replay *r, const struct trace_lane *lane)
 	r->sink->lane(r->ctx, lane);
 }
 
-static const char *replay_gap(const char *p, const struct replay *r)
+static const char *flight_replay_gap(const char *p, const struct replay *r)
 {
 	uint64_t v[5];
 	size_t i;
 
 	for (i = 0; i < 5; i++)
-		p = get_number(p, &v[i]);
+		p = flight_get_number(p, &v[i]);
 	r->sink->gap(r->ctx, (uint32_t)v[0], v[1], v[2], v[3], v[4]);
 	return p;
 }
 
 /* Stored as the raw struct and its name: there are few of them. */
-static const char *replay_coroutine(const char *p, const struct replay *r)
+static const char *flight_replay_coroutine(const char *p, const struct replay *r)
 {
 	struct sidecar_coroutine co;
 	char name[NAME_MOST + 1];
 	uint64_t size;
 
 	memcpy(&co, p, sizeof(co));
-	p = get_number(p + sizeof(co), &size);
+	p = flight_get_number(p + sizeof(co), &size);
 	memcpy(name, p, size);
 	name[size] = '\0';
 	if (co.name)
@@ -281,14 +282,14 @@ static const char *replay_other(const char *p, unsigned head, const struct repla
 	uint64_t ts;
 
 	if (head & HAS_OTHERS)
-		return replay_coroutine(p, r);
+		return flight_replay_coroutine(p, r);
 	if (head & HAS_LANE) {
-		p = get_u32(p, &lane.number);
-		p = get_u32(p, &lane.pid);
-		p = get_number(p, &lane.tid);
-		replay_lane(r, &lane);
+		p = flight_get_u32(p, &lane.number);
+		p = flight_get_u32(p, &lane.pid);
+		p = flight_get_number(p, &lane.tid);
+		flight_replay_lane(r, &lane);
 	} else {
-		p = get_number(p, &ts);
+		p = flight_get_number(p, &ts);
 		r->sink->horizon(r->ctx, ts);
 	}
 	return p;
@@ -307,11 +308,11 @@ static void replay_segment(const struct flight *f, uint64_t nr, const struct rep
 
 		p += 2;
 		if ((head & ENTRY_MASK) == ENTRY_GAP) {
-			p = replay_gap(p, r);
+			p = flight_replay_gap(p, r);
 		} else if ((head & ENTRY_MASK) == ENTRY_OTHER) {
 			p = replay_other(p, head, r);
 		} else {
-			p = get_event(p, head, &state, &ev);
+			p = flight_get_event(p, head, &state, &ev);
 			r->sink->event(r->ctx, state.lane, &ev);
 		}
 	}
@@ -362,7 +363,7 @@ static void forget_horizon(void *ctx, uint64_t ts)
 	(void)ts;
 }
 
-static void forget_coroutine(void *ctx, const struct sidecar_coroutine *coroutine)
+static void flight_forget_coroutine(void *ctx, const struct sidecar_coroutine *coroutine)
 {
 	(void)ctx;
 	(void)coroutine;
@@ -371,7 +372,7 @@ static void forget_coroutine(void *ctx, const struct sidecar_coroutine *coroutin
 static void forget_segment(struct flight *f, uint64_t nr)
 {
 	static const struct flight_sink sink = { forget_lane, forget_event, forget_gap,
-						 forget_horizon, forget_coroutine };
+						 forget_horizon, flight_forget_coroutine };
 	struct flight_segment *s = &f->segments[nr % f->nr_segments];
 	struct replay forget = { &sink, f, NULL, 0 };
 
@@ -408,14 +409,14 @@ static void next_segment(struct flight *f)
 }
 
 /* Position for an entry of at most @size bytes. */
-static inline char *room(struct flight *f, uint64_t size)
+static inline char *flight_room(struct flight *f, uint64_t size)
 {
 	if (f->current->used + size > f->segment_size)
 		next_segment(f);
 	return f->start + f->current->used;
 }
 
-static inline void took(struct flight *f, const char *end)
+static inline void flight_took(struct flight *f, const char *end)
 {
 	f->current->used = (uint32_t)(end - f->start);
 }
@@ -447,16 +448,16 @@ static bool know_lane(struct flight *f, uint32_t number)
 static void tell_lane(struct flight *f, uint32_t number)
 {
 	struct flight_lane *lane = &f->lanes[number];
-	char *p = room(f, ENTRY_MAX);
+	char *p = flight_room(f, ENTRY_MAX);
 
-	p = put_head(p, ENTRY_OTHER | HAS_LANE);
-	p = put_number(p, number);
-	p = put_number(p, lane->pid);
-	took(f, put_number(p, lane->tid));
+	p = flight_put_head(p, ENTRY_OTHER | HAS_LANE);
+	p = flight_put_number(p, number);
+	p = flight_put_number(p, lane->pid);
+	flight_took(f, flight_put_number(p, lane->tid));
 	lane->told = f->head + 1;
 }
 
-static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
+static void flight_put_lane(struct trace_writer *w, const struct trace_lane *lane)
 {
 	struct flight *f = flight_of(w);
 
@@ -468,14 +469,14 @@ static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
 /* Position for @size bytes, in a segment that has stored the owner of @lane. */
 static char *room_in_lane(struct flight *f, uint32_t lane, uint64_t size)
 {
-	char *p = room(f, size);
+	char *p = flight_room(f, size);
 
 	if (lane >= f->nr_lanes || f->lanes[lane].told == f->head + 1)
 		return p;
 	/* Ensure that both entries fit into the same segment. */
-	room(f, size + ENTRY_MAX);
+	flight_room(f, size + ENTRY_MAX);
 	tell_lane(f, lane);
-	return room(f, size);
+	return flight_room(f, size);
 }
 
 /*
@@ -491,7 +492,7 @@ static struct trace_event cut_name(const struct trace_event *ev)
 	return cut;
 }
 
-static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_event *ev)
+static void flight_add_event(struct trace_writer *w, uint32_t lane, const struct trace_event *ev)
 {
 	struct flight *f = flight_of(w);
 	struct trace_event cut;
@@ -502,7 +503,7 @@ static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_
 		ev = &cut;
 	}
 	p = room_in_lane(f, lane, ENTRY_MAX + ev->name_size);
-	took(f, put_event(p, &f->state, lane, ev));
+	flight_took(f, flight_put_event(p, &f->state, lane, ev));
 	if (trace_is_transition(ev)) {
 		f->current->transitions++;
 		f->totals.transitions++;
@@ -514,35 +515,36 @@ static void add_event(struct trace_writer *w, uint32_t lane, const struct trace_
 	f->has_stations |= lane == TRACE_LANE_STATIONS;
 }
 
-static void add_gap(struct flight *f, const struct trace_gap *gap)
+static void flight_add_gap(struct flight *f, const struct trace_gap *gap)
 {
-	char *p = put_head(room_in_lane(f, gap->lane, ENTRY_MAX), ENTRY_GAP);
+	char *p = flight_put_head(room_in_lane(f, gap->lane, ENTRY_MAX), ENTRY_GAP);
 
-	p = put_number(p, gap->lane);
-	p = put_number(p, gap->from_ts);
-	p = put_number(p, gap->to_ts);
-	p = put_number(p, gap->transitions);
-	took(f, put_number(p, gap->others));
+	p = flight_put_number(p, gap->lane);
+	p = flight_put_number(p, gap->from_ts);
+	p = flight_put_number(p, gap->to_ts);
+	p = flight_put_number(p, gap->transitions);
+	flight_took(f, flight_put_number(p, gap->others));
 }
 
 /* A coroutine whose process has ended. */
-static void add_coroutine(struct flight *f, const struct sidecar_coroutine *co)
+static void flight_add_coroutine(struct flight *f, const struct sidecar_coroutine *co)
 {
 	size_t size = co->name ? strnlen(co->name, NAME_MOST) : 0;
 	char *p;
 
 	if (f->finishing)
 		return;
-	p = put_head(room(f, ENTRY_MAX + sizeof(*co) + size), ENTRY_OTHER | HAS_OTHERS);
+	p = flight_put_head(flight_room(f, ENTRY_MAX + sizeof(*co) + size),
+			    ENTRY_OTHER | HAS_OTHERS);
 	memcpy(p, co, sizeof(*co));
-	p = put_number(p + sizeof(*co), size);
+	p = flight_put_number(p + sizeof(*co), size);
 	if (size)
 		memcpy(p, co->name, size);
-	took(f, p + size);
+	flight_took(f, p + size);
 }
 
 /* Sites are few and reported once: they are never discarded. */
-static void add_site(struct flight *f, const struct trace_site *site)
+static void flight_add_site(struct flight *f, const struct trace_site *site)
 {
 	struct trace_site copy = *site, *sites;
 
@@ -560,24 +562,24 @@ static void add_site(struct flight *f, const struct trace_site *site)
 }
 
 /* The run, its processes and totals come from other sources (snapshot.h). */
-static void put_fact(struct trace_writer *w, const struct trace_item *fact)
+static void flight_put_fact(struct trace_writer *w, const struct trace_item *fact)
 {
 	struct flight *f = flight_of(w);
 
 	if (fact->type == TRACE_ITEM_GAP)
-		add_gap(f, &fact->gap);
+		flight_add_gap(f, &fact->gap);
 	else if (fact->type == TRACE_ITEM_COROUTINE)
-		add_coroutine(f, &fact->coroutine);
+		flight_add_coroutine(f, &fact->coroutine);
 	else if (fact->type == TRACE_ITEM_SITE)
-		add_site(f, &fact->site);
+		flight_add_site(f, &fact->site);
 }
 
-static void flush(struct trace_writer *w)
+static void flight_flush(struct trace_writer *w)
 {
 	(void)w;
 }
 
-static void tell_counts(const struct trace_writer *w, struct trace_counts *counts)
+static void flight_tell_counts(const struct trace_writer *w, struct trace_counts *counts)
 {
 	const struct flight *f = (const struct flight *)w;
 
@@ -585,16 +587,16 @@ static void tell_counts(const struct trace_writer *w, struct trace_counts *count
 					 .others_written = f->totals.others };
 }
 
-static void close_writer(struct trace_writer *w, struct trace_counts *counts, struct err *trace,
-			 struct err *facts)
+static void flight_close_writer(struct trace_writer *w, struct trace_counts *counts,
+				struct err *trace, struct err *facts)
 {
 	(void)trace;
 	(void)facts;
-	tell_counts(w, counts);
+	flight_tell_counts(w, counts);
 	flight_close(flight_of(w));
 }
 
-static void put_horizon(struct trace_writer *w, uint64_t ts)
+static void flight_put_horizon(struct trace_writer *w, uint64_t ts)
 {
 	struct flight *f = flight_of(w);
 
@@ -602,7 +604,8 @@ static void put_horizon(struct trace_writer *w, uint64_t ts)
 	if (!f->has_stations)
 		return;
 	f->has_stations = false;
-	took(f, put_number(put_head(room(f, ENTRY_MAX), ENTRY_OTHER), ts));
+	flight_took(f,
+		    flight_put_number(flight_put_head(flight_room(f, ENTRY_MAX), ENTRY_OTHER), ts));
 }
 
 /* ---- output -------------------------------------------------------------------------- */
@@ -617,7 +620,7 @@ static void replay_births(const struct birth *const *births, size_t nr, const st
 		struct trace_lane lane = { b->lane, b->pid, b->tid };
 		struct trace_event ev;
 
-		replay_lane(r, &lane);
+		flight_replay_lane(r, &lane);
 		memset(&ev, 0, sizeof(ev));
 		ev.kind = TRACE_BIRTH;
 		ev.station = TRACE_NO_STATION;
@@ -668,13 +671,13 @@ uint64_t flight_used(const struct flight *f)
 /* ---- open and close ------------------------------------------------------------------ */
 
 static const struct trace_writer_ops ops = {
-	.lane = put_lane,
-	.event = add_event,
-	.horizon = put_horizon,
-	.fact = put_fact,
-	.flush = flush,
-	.counts = tell_counts,
-	.close = close_writer,
+	.lane = flight_put_lane,
+	.event = flight_add_event,
+	.horizon = flight_put_horizon,
+	.fact = flight_put_fact,
+	.flush = flight_flush,
+	.counts = flight_tell_counts,
+	.close = flight_close_writer,
 };
 
 int flight_open(struct flight *f, uint64_t size, struct err *err)

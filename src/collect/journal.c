@@ -50,7 +50,7 @@ static bool is_ready(struct journal *j, uint32_t lane)
 	return true;
 }
 
-static void give_up(struct journal *j)
+static void journal_give_up(struct journal *j)
 {
 	j->head->failed = 1;
 	j->drain->saves = false;
@@ -62,7 +62,7 @@ static void begin_lane(struct journal *j, uint32_t i, uint64_t number)
 	volatile struct journal_lane *lane = &j->lanes[i];
 
 	if (!is_ready(j, i)) {
-		give_up(j);
+		journal_give_up(j);
 		return;
 	}
 	lane->before = lane->after;
@@ -70,7 +70,7 @@ static void begin_lane(struct journal *j, uint32_t i, uint64_t number)
 	lane->after = j->drain->cursors[i].read;
 }
 
-static void begin(void *ctx, const struct trace_save *save)
+static void journal_begin(void *ctx, const struct trace_save *save)
 {
 	struct journal *j = ctx;
 	struct drain *d = j->drain;
@@ -93,7 +93,7 @@ static void begin(void *ctx, const struct trace_save *save)
 	slot->number = number;
 }
 
-static void end(void *ctx, bool complete)
+static void journal_end(void *ctx, bool complete)
 {
 	struct journal *j = ctx;
 	struct drain *d = j->drain;
@@ -103,7 +103,7 @@ static void end(void *ctx, bool complete)
 	if (!d->saves)
 		return;
 	if (!complete) {
-		give_up(j);
+		journal_give_up(j);
 		return;
 	}
 	j->head->done = number;
@@ -131,7 +131,7 @@ void journal_reset_lane(struct journal *j, uint32_t i)
 
 /* ---- open and close -------------------------------------------------------------- */
 
-static int map(struct journal *j, struct err *err)
+static int journal_map(struct journal *j, struct err *err)
 {
 	uint64_t size = LANES_AT + LANES_MAX * sizeof(*j->lanes);
 	int rc;
@@ -175,12 +175,12 @@ int journal_open(struct journal *j, const char *region, const char *trace, enum 
 	memset(j, 0, sizeof(*j));
 	j->fd = -1;
 	j->path = journal_path(region);
-	if (!j->path || map(j, err) < 0) {
+	if (!j->path || journal_map(j, err) < 0) {
 		journal_close(j);
 		return err->code ? err->code : err_set(err, -ENOMEM, "no memory for a path");
 	}
 	j->drain = drain;
-	j->saver = (struct trace_saver){ .begin = begin, .end = end, .ctx = j };
+	j->saver = (struct trace_saver){ .begin = journal_begin, .end = journal_end, .ctx = j };
 	put_path(j->head, trace);
 	j->head->version = JOURNAL_VERSION;
 	j->head->collector_pid = (uint32_t)getpid();
@@ -233,7 +233,7 @@ static void look_at_files(const struct journal_copy *c, const struct journal_sav
 }
 
 /* Determine the last complete save, or the one after it as far as the files contain it. */
-static void settle(struct journal_copy *c, const struct journal_head *head)
+static void journal_settle(struct journal_copy *c, const struct journal_head *head)
 {
 	const struct journal_save *last = &head->save[head->done % 2];
 	const struct journal_save *next = &head->save[(head->done + 1) % 2];
@@ -255,7 +255,7 @@ static void settle(struct journal_copy *c, const struct journal_head *head)
 		c->save.others = next->others;
 }
 
-static bool read_whole(int fd, void *to, size_t size, off_t at)
+static bool journal_read_whole(int fd, void *to, size_t size, off_t at)
 {
 	return pread(fd, to, size, at) == (ssize_t)size;
 }
@@ -265,7 +265,7 @@ static void read_file(struct journal_copy *c, int fd, uint32_t collector_pid, ui
 {
 	struct journal_head head;
 
-	if (!read_whole(fd, &head, sizeof(head), 0) || head.magic != JOURNAL_MAGIC ||
+	if (!journal_read_whole(fd, &head, sizeof(head), 0) || head.magic != JOURNAL_MAGIC ||
 	    head.version != JOURNAL_VERSION || head.collector_pid != collector_pid ||
 	    nr_lanes > LANES_MAX)
 		return;
@@ -273,7 +273,7 @@ static void read_file(struct journal_copy *c, int fd, uint32_t collector_pid, ui
 	c->trace = strdup(trace ? trace : head.path);
 	c->lanes = calloc(nr_lanes + 1u, sizeof(*c->lanes));
 	if (!c->trace || !c->lanes ||
-	    !read_whole(fd, c->lanes, nr_lanes * sizeof(*c->lanes), (off_t)LANES_AT))
+	    !journal_read_whole(fd, c->lanes, nr_lanes * sizeof(*c->lanes), (off_t)LANES_AT))
 		return;
 	c->nr_lanes = nr_lanes;
 	c->failed = head.failed != 0;
@@ -282,7 +282,7 @@ static void read_file(struct journal_copy *c, int fd, uint32_t collector_pid, ui
 	c->format = (enum trace_format)head.format;
 	c->has_trace = access(c->trace, R_OK) == 0;
 	c->found = true;
-	settle(c, &head);
+	journal_settle(c, &head);
 }
 
 void journal_read(struct journal_copy *c, const char *region, uint32_t collector_pid,

@@ -21,7 +21,7 @@
 #define LIVES_AHEAD  1024u
 #define SITES_AHEAD  16u
 
-static uint64_t round_up(uint64_t n)
+static uint64_t lanes_round_up(uint64_t n)
 {
 	return (n + PAGE - 1) / PAGE * PAGE;
 }
@@ -35,7 +35,7 @@ uint32_t lanes_used(const struct ctp_arena *a)
 	return used < a->limit ? used : a->limit;
 }
 
-static uint32_t committed(const struct ctp_arena *a)
+static uint32_t lane_memory_committed(const struct ctp_arena *a)
 {
 	uint32_t n = ctp_load_relaxed(&a->pool->committed);
 
@@ -43,9 +43,9 @@ static uint32_t committed(const struct ctp_arena *a)
 }
 
 /* Commit memory for @nr units of @a in total. */
-static void commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
+static void lanes_commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
 {
-	uint32_t before = committed(a);
+	uint32_t before = lane_memory_committed(a);
 	uint64_t from = (uint64_t)(a->units - l->map) + l->offset + (uint64_t)before * a->unit;
 
 	if (nr > a->limit)
@@ -68,11 +68,11 @@ static void commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
 /* Commit a quarter more than is in use, in steps large enough to be worth the system call. */
 static void keep_ahead(struct lanes *l, struct ctp_arena *a, uint32_t ahead)
 {
-	uint32_t used = lanes_used(a), there = committed(a);
+	uint32_t used = lanes_used(a), there = lane_memory_committed(a);
 	uint32_t least = used / 8 > ahead / 2 ? used / 8 : ahead / 2;
 
 	if (there < a->limit && there - (used < there ? used : there) < least)
-		commit(l, a, used + (used / 4 > ahead ? used / 4 : ahead));
+		lanes_commit(l, a, used + (used / 4 > ahead ? used / 4 : ahead));
 }
 
 void lanes_keep_ahead(struct lanes *l)
@@ -92,7 +92,7 @@ uint64_t lanes_committed(const struct lanes *l)
 	size_t i;
 
 	for (i = 0; l->ext && i < sizeof(all) / sizeof(all[0]); i++)
-		sum += (uint64_t)committed(all[i]) * all[i]->unit;
+		sum += (uint64_t)lane_memory_committed(all[i]) * all[i]->unit;
 	return sum;
 }
 
@@ -127,24 +127,25 @@ static uint64_t choose_buffer(struct lanes *l, int fd, const struct lanes_config
 	return wanted > BUFFER_LEAST ? wanted : BUFFER_LEAST;
 }
 
-static uint64_t place(struct ctp_pool *pool, uint64_t offset, uint32_t unit, uint32_t limit)
+static uint64_t lane_memory_place(struct ctp_pool *pool, uint64_t offset, uint32_t unit,
+				  uint32_t limit)
 {
 	pool->offset = offset;
 	pool->unit = unit;
 	pool->limit = limit;
-	return round_up(offset + (uint64_t)unit * limit);
+	return lanes_round_up(offset + (uint64_t)unit * limit);
 }
 
 /* Fill in the pools; returns the size of the file. */
-static uint64_t lay_out(struct ctp_ext_lanes *ext, uint64_t from, uint64_t buffer)
+static uint64_t lanes_lay_out(struct ctp_ext_lanes *ext, uint64_t from, uint64_t buffer)
 {
-	uint64_t end = round_up(from);
+	uint64_t end = lanes_round_up(from);
 	uint32_t chunks = (uint32_t)(buffer / CTP_CHUNK_SIZE);
 
-	end = place(&ext->lanes, end, sizeof(struct ctp_lane), LANES_MAX);
-	end = place(&ext->sites, end, sizeof(struct ctp_site), CTP_MAX_SITES);
-	end = place(&ext->lives, end, sizeof(struct ctp_life), LIVES_MAX);
-	return place(&ext->chunks, end, sizeof(struct ctp_chunk), chunks);
+	end = lane_memory_place(&ext->lanes, end, sizeof(struct ctp_lane), LANES_MAX);
+	end = lane_memory_place(&ext->sites, end, sizeof(struct ctp_site), CTP_MAX_SITES);
+	end = lane_memory_place(&ext->lives, end, sizeof(struct ctp_life), LIVES_MAX);
+	return lane_memory_place(&ext->chunks, end, sizeof(struct ctp_chunk), chunks);
 }
 
 static int open_arena(struct lanes *l, struct ctp_arena *a, struct ctp_pool *pool, uint32_t unit,
@@ -174,7 +175,7 @@ static int open_arenas(struct lanes *l, struct ctp_ext_lanes *ext, struct err *e
 	return 0;
 }
 
-static int map(struct lanes *l, int fd, uint64_t from, uint64_t to, int prot, struct err *err)
+static int lanes_map(struct lanes *l, int fd, uint64_t from, uint64_t to, int prot, struct err *err)
 {
 	void *p = mmap(NULL, to - from, prot, MAP_SHARED | MAP_NORESERVE, fd, (off_t)from);
 
@@ -193,7 +194,7 @@ static int map(struct lanes *l, int fd, uint64_t from, uint64_t to, int prot, st
 static int commit_first(struct lanes *l, const struct lanes_config *config, const char *shm,
 			struct err *err)
 {
-	commit(l, &l->lives, config->lives);
+	lanes_commit(l, &l->lives, config->lives);
 	lanes_keep_ahead(l);
 	if (!l->starved)
 		return 0;
@@ -208,7 +209,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	uint64_t size, holds;
 
 	memset(l, 0, sizeof(*l));
-	size = lay_out(ext, r->size, choose_buffer(l, r->fd, config));
+	size = lanes_lay_out(ext, r->size, choose_buffer(l, r->fd, config));
 	holds = l->place_holds;
 	if (getenv("COROTRACER_NO_LANES"))
 		return err_set(err, -EOPNOTSUPP, "COROTRACER_NO_LANES is set");
@@ -221,7 +222,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	if (ftruncate(r->fd, (off_t)size) < 0)
 		return err_errno(err, "cannot make room for lanes (%llu MiB of addresses)",
 				 (unsigned long long)(size >> 20));
-	if (map(l, r->fd, round_up(r->size), size, PROT_READ | PROT_WRITE, err) < 0 ||
+	if (lanes_map(l, r->fd, lanes_round_up(r->size), size, PROT_READ | PROT_WRITE, err) < 0 ||
 	    open_arenas(l, ext, err) < 0 || commit_first(l, config, r->shm, err) < 0) {
 		lanes_close(l);
 		l->place_holds = holds;

@@ -16,7 +16,7 @@ static void drop_journal(struct lane_record *l)
 	journal_close(&l->journal);
 }
 
-static void sink_lane(void *ctx, const struct trace_lane *lane)
+static void lane_record_sink_lane(void *ctx, const struct trace_lane *lane)
 {
 	struct lane_record *l = ctx;
 
@@ -27,7 +27,7 @@ static void sink_lane(void *ctx, const struct trace_lane *lane)
 	record_lane(l->record, lane);
 }
 
-static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+static void lane_record_sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
 	struct lane_record *l = ctx;
 
@@ -41,15 +41,15 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	record_event(l->record, lane, ev);
 }
 
-static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
-		     uint64_t transitions, uint64_t others)
+static void lane_record_sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+				 uint64_t transitions, uint64_t others)
 {
 	struct lane_record *l = ctx;
 
 	record_gap(l->record, lane, from_ts, to_ts, transitions, others);
 }
 
-static void sink_site(void *ctx, const struct trace_site *site)
+static void lane_record_sink_site(void *ctx, const struct trace_site *site)
 {
 	struct lane_record *l = ctx;
 
@@ -76,10 +76,10 @@ int lane_record_open(struct lane_record *l, struct record *record, struct lanes 
 	memset(l, 0, sizeof(*l));
 	l->sink = (struct drain_sink){
 		.ordered = record_wants_order(record),
-		.lane = sink_lane,
-		.event = sink_event,
-		.gap = sink_gap,
-		.site = sink_site,
+		.lane = lane_record_sink_lane,
+		.event = lane_record_sink_event,
+		.gap = lane_record_sink_gap,
+		.site = lane_record_sink_site,
 		.save = sink_save,
 		.freed = sink_freed,
 	};
@@ -110,7 +110,7 @@ void lane_record_close(struct lane_record *l)
 
 /* ---- coroutines ------------------------------------------------------------------ */
 
-static uint8_t state_of(const struct life *life)
+static uint8_t lane_record_state_of(const struct life *life)
 {
 	switch (life->state) {
 	case CTP_REC_BIRTH:
@@ -127,7 +127,8 @@ static uint8_t state_of(const struct life *life)
 	}
 }
 
-static uint64_t time_of(const struct tickclock *clock, const struct life *life, uint64_t ticks)
+static uint64_t lane_record_time_of(const struct tickclock *clock, const struct life *life,
+				    uint64_t ticks)
 {
 	if (life->ticks_kind != CTP_TICKS_COUNTER)
 		return ticks;
@@ -145,15 +146,15 @@ void life_describe(const struct life *life, const struct tickclock *clock,
 		.pid = life->pid,
 		.name = life->name[0] ? life->name : NULL,
 		.name_truncated = life->name_cut,
-		.birth_ts = time_of(clock, life, life->birth_ticks),
+		.birth_ts = lane_record_time_of(clock, life, life->birth_ticks),
 		.dead = life->unreported,
 		.writer = "corotracer",
 		.written = life->events,
 		.collected = life->events -
 			     (life->dropped < life->events ? life->dropped : life->events),
 		.lost = life->dropped,
-		.state = state_of(life),
-		.since_ts = time_of(clock, life, life->last_ticks),
+		.state = lane_record_state_of(life),
+		.since_ts = lane_record_time_of(clock, life, life->last_ticks),
 		.birth_site = site_table_id(sites, life->birth_site),
 		.parent = life->parent,
 	};
@@ -168,7 +169,7 @@ void life_describe(const struct life *life, const struct tickclock *clock,
 	out->addr = life->addr;
 }
 
-static void tell_life(void *ctx, const struct life *life)
+static void lane_record_tell_life(void *ctx, const struct life *life)
 {
 	struct lane_record *l = ctx;
 	struct sidecar_coroutine coroutine;
@@ -190,7 +191,7 @@ static void bury_life(void *ctx, const struct life *life)
 {
 	struct lane_record *l = ctx;
 
-	tell_life(l, life);
+	lane_record_tell_life(l, life);
 	life_free(l->lanes, life->number);
 }
 
@@ -220,5 +221,5 @@ void lane_record_finish(struct lane_record *l)
 		drain_look(&l->drain, &look);
 	while ((look.events || look.left) && ++rounds < 64);
 	drain_finish(&l->drain);
-	lives_each(l->lanes, 0, tell_life, l);
+	lives_each(l->lanes, 0, lane_record_tell_life, l);
 }

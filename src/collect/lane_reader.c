@@ -68,7 +68,7 @@ void drain_set_limit(struct drain *d)
 	d->limit_ticks -= d->moment_ticks;
 }
 
-static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
+static uint64_t lane_limit_of(const struct drain *d, const struct drain_lane *c)
 {
 	return c->ticks == CTP_TICKS_COUNTER ? d->limit_ticks : d->limit_ns;
 }
@@ -77,16 +77,17 @@ static uint64_t limit_of(const struct drain *d, const struct drain_lane *c)
  * True if @ticks cannot be the time of an event: far in the future, or before the region
  * existed.
  */
-static bool absurd(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
+static bool lane_is_corrupt(const struct drain *d, const struct drain_lane *c, uint64_t ticks)
 {
 	uint64_t first = c->ticks == CTP_TICKS_COUNTER ? d->first_ticks : d->first_ns;
 
-	return ticks < first || (ticks > limit_of(d, c) && ticks - limit_of(d, c) > FUTURE_TICKS);
+	return ticks < first ||
+	       (ticks > lane_limit_of(d, c) && ticks - lane_limit_of(d, c) > FUTURE_TICKS);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
 
-static void give_back(struct drain *d, struct drain_lane *c, uint32_t number)
+static void lane_reader_give_back(struct drain *d, struct drain_lane *c, uint32_t number)
 {
 	d->owner[number] = 0;
 	c->returned++;
@@ -121,7 +122,7 @@ static void lane_return(struct drain *d, uint32_t i)
 	 * another lane.
 	 */
 	ctp_store_relaxed(&lane->oldest, (uint64_t)c->oldest + 1);
-	give_back(d, c, number);
+	lane_reader_give_back(d, c, number);
 	/*
 	 * The writer may take one more chunk.  (J) pairs with the acquire load in
 	 * ctp_lane_held().
@@ -157,7 +158,7 @@ void lane_touched(struct drain *d, uint32_t i)
 		mark_dirty(d, &d->cursors[i], i);
 }
 
-static bool own(struct drain *d, uint32_t i, uint32_t link)
+static bool lane_own(struct drain *d, uint32_t i, uint32_t link)
 {
 	if (!link || link > lanes_used(&d->lanes->chunks) || d->owner[link - 1])
 		return false;
@@ -166,7 +167,7 @@ static bool own(struct drain *d, uint32_t i, uint32_t link)
 }
 
 /* Stop reading the lane; its remaining records count as corrupt. */
-static void broken(struct drain *d, struct drain_lane *c)
+static void lane_set_corrupt(struct drain *d, struct drain_lane *c)
 {
 	c->broken = true;
 	d->totals.broken++;
@@ -182,8 +183,8 @@ static bool turn_over(struct drain *d, uint32_t i)
 
 	/* The link is published with the head that passes it: (H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
-	if (!own(d, i, link)) {
-		broken(d, c);
+	if (!lane_own(d, i, link)) {
+		lane_set_corrupt(d, c);
 		return false;
 	}
 	d->after[c->chunk] = link - 1;
@@ -216,19 +217,19 @@ static const struct ctp_record *record_at(const struct drain *d, const struct dr
 }
 
 /* Prefetch the record that is AHEAD records later, or the last of the @left records from @from. */
-static inline void prefetch(const struct ctp_record *from, uint64_t left)
+static inline void lane_prefetch(const struct ctp_record *from, uint64_t left)
 {
 	__builtin_prefetch(from + (left > AHEAD ? AHEAD : left - 1));
 }
 
-static void advance(struct drain_lane *c, uint32_t nr)
+static void lane_reader_advance(struct drain_lane *c, uint32_t nr)
 {
 	c->at += nr;
 	c->read += nr;
 }
 
 /* Number of continuation records of @rec. */
-static uint32_t followers(const struct ctp_record *rec)
+static uint32_t lane_followers(const struct ctp_record *rec)
 {
 	if (rec->kind & CTP_REC_HAS_MORE)
 		return 1;
@@ -254,7 +255,7 @@ static uint64_t gap_start(const struct drain *d, const struct drain_lane *c, uin
 {
 	uint64_t least = c->last > d->start_ns ? c->last : d->start_ns, from = least;
 
-	if (ticks <= limit_of(d, c) && !absurd(d, c, ticks))
+	if (ticks <= lane_limit_of(d, c) && !lane_is_corrupt(d, c, ticks))
 		from = drain_time(d, c->ticks, ticks);
 	return from > least ? from : least;
 }
@@ -276,7 +277,7 @@ static void note_gap(struct drain *d, struct drain_lane *c)
 }
 
 /* Another thread of the process took over the lane. */
-static void take_over(struct drain *d, struct drain_lane *c)
+static void lane_take_over(struct drain *d, struct drain_lane *c)
 {
 	struct trace_lane told = { (uint32_t)(c - d->cursors), c->pid, c->rec.value };
 
@@ -294,22 +295,23 @@ static bool look_at_record(struct drain *d, struct drain_lane *c)
 {
 	uint32_t left = CTP_CHUNK_RECORDS - c->at;
 
-	prefetch(record_at(d, c, 0), left);
+	lane_prefetch(record_at(d, c, 0), left);
 	copy_record(record_at(d, c, 0), &c->rec);
 	if (c->rec.kind == CTP_REC_PAD) {
-		advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read) : left);
+		lane_reader_advance(c, c->head - c->read < left ? (uint32_t)(c->head - c->read)
+								: left);
 		return false;
 	}
 	if (c->rec.kind == CTP_REC_GAP || c->rec.kind == CTP_REC_THREAD) {
-		c->rec.kind == CTP_REC_GAP ? note_gap(d, c) : take_over(d, c);
-		advance(c, 1);
+		c->rec.kind == CTP_REC_GAP ? note_gap(d, c) : lane_take_over(d, c);
+		lane_reader_advance(c, 1);
 		return false;
 	}
-	if (is_event(&c->rec) && followers(&c->rec) < left &&
-	    followers(&c->rec) < c->head - c->read && !absurd(d, c, c->rec.ticks))
+	if (is_event(&c->rec) && lane_followers(&c->rec) < left &&
+	    lane_followers(&c->rec) < c->head - c->read && !lane_is_corrupt(d, c, c->rec.ticks))
 		return true;
 	d->totals.garbage++;
-	advance(c, 1);
+	lane_reader_advance(c, 1);
 	return false;
 }
 
@@ -320,7 +322,7 @@ bool lane_next(struct drain *d, uint32_t i)
 	while (c->read < c->head && (c->at < CTP_CHUNK_RECORDS || turn_over(d, i))) {
 		if (!look_at_record(d, c))
 			continue;
-		if (c->rec.ticks > limit_of(d, c))
+		if (c->rec.ticks > lane_limit_of(d, c))
 			return false;
 		c->next = lane_time(d, c, c->rec.ticks);
 		/*
@@ -352,7 +354,7 @@ _Static_assert((int)CTP_REASON_USER == (int)TRACE_REASON_USER &&
 /* Read the name of a create event from its continuation records. */
 static void fill_name(struct drain *d, const struct drain_lane *c, struct trace_event *ev)
 {
-	uint32_t nr = followers(&c->rec), i;
+	uint32_t nr = lane_followers(&c->rec), i;
 
 	for (i = 0; i < nr; i++) {
 		struct ctp_record text;
@@ -479,12 +481,12 @@ void lane_take(struct drain *d, uint32_t i)
 	if (!plain)
 		memset(ev, 0, sizeof(*ev));
 	c->last = c->next;
-	advance(c, 1 + followers(rec));
+	lane_reader_advance(c, 1 + lane_followers(rec));
 	mark_dirty(d, c, i);
 }
 
 /* True for a valid transition without a continuation record. */
-static inline bool is_plain(const struct ctp_record *rec)
+static inline bool lane_is_plain(const struct ctp_record *rec)
 {
 	return (rec->kind == CTP_REC_SUSPEND || rec->kind == CTP_REC_RESUME) && rec->id &&
 	       rec->reason < CTP_REASONS;
@@ -511,10 +513,10 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 	ev->tid = c->tid;
 	ev->station = TRACE_NO_STATION;
 	for (n = 0; n < most; n++, from++) {
-		prefetch(from, most - n);
+		lane_prefetch(from, most - n);
 		copy_record(from, &rec);
-		if (!is_plain(&rec) || rec.ticks > d->limit_ticks || !in_stretch(d, rec.ticks) ||
-		    rec.ticks < d->first_ticks)
+		if (!lane_is_plain(&rec) || rec.ticks > d->limit_ticks ||
+		    !in_stretch(d, rec.ticks) || rec.ticks < d->first_ticks)
 			break;
 		ev->ts = stretch_time(d, rec.ticks);
 		if (ev->ts < last)
@@ -540,7 +542,7 @@ void lane_take_run(struct drain *d, uint32_t i, uint64_t until)
 /* ---- lanes ------------------------------------------------------------------- */
 
 /* Clear the cursor, but keep its membership in the dirty list. */
-static void forget(struct drain_lane *c)
+static void lane_remove(struct drain_lane *c)
 {
 	bool dirty = c->dirty;
 
@@ -549,13 +551,13 @@ static void forget(struct drain_lane *c)
 }
 
 /* A thread has opened the lane: read its owner and its first chunk. */
-static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
+static void lane_adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 {
 	struct drain_lane *c = &d->cursors[i];
 	struct trace_lane told;
 	uint32_t first = ctp_load_relaxed(&lane->first);
 
-	forget(c);
+	lane_remove(c);
 	c->open = true;
 	c->pid = ctp_load_relaxed(&lane->pid);
 	c->tid = ctp_load_relaxed(&lane->tid);
@@ -563,8 +565,8 @@ static void adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	d->nr_open++;
 	d->totals.lanes++;
 	if (c->ticks > CTP_TICKS_COUNTER || c->tid > INT32_MAX ||
-	    (c->ticks == CTP_TICKS_COUNTER && !d->clock->usable) || !own(d, i, first)) {
-		broken(d, c);
+	    (c->ticks == CTP_TICKS_COUNTER && !d->clock->usable) || !lane_own(d, i, first)) {
+		lane_set_corrupt(d, c);
 		return;
 	}
 	c->chunk = c->oldest = first - 1;
@@ -587,7 +589,7 @@ static void count_drops(struct drain *d, struct drain_lane *c, const struct ctp_
 
 	if (!drain_believes(d, c->lost, lost) || !drain_believes(d, c->lost_marks, marks) ||
 	    !drain_believes(d, c->blocked_ns, waited)) {
-		broken(d, c);
+		lane_set_corrupt(d, c);
 		return;
 	}
 	d->totals.lost += lost - c->lost;
@@ -610,7 +612,7 @@ bool lane_look(struct drain *d, uint32_t i)
 	if (state != CTP_LANE_OPEN && state != CTP_LANE_CLOSED)
 		return false;
 	if (!c->open)
-		adopt(d, i, lane);
+		lane_adopt(d, i, lane);
 	if (c->broken)
 		return false;
 	/* (H) pairs with the release store in ctp_lane_publish(). */
@@ -618,7 +620,7 @@ bool lane_look(struct drain *d, uint32_t i)
 	if (c->head < c->read ||
 	    c->head - c->read > (uint64_t)d->lanes->chunks.limit * CTP_CHUNK_RECORDS) {
 		c->head = c->read; /* the corrupt head does not say how many records are left */
-		broken(d, c);
+		lane_set_corrupt(d, c);
 		return false;
 	}
 	count_drops(d, c, lane);
@@ -662,7 +664,7 @@ static uint32_t unused_chunk(struct drain *d, uint32_t i)
 		return 0;
 	/* The link was stored before the lane was closed: (I). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
-	return own(d, i, link) ? link : 0;
+	return lane_own(d, i, link) ? link : 0;
 }
 
 void lane_release(struct drain *d, uint32_t i)
@@ -680,12 +682,12 @@ void lane_release(struct drain *d, uint32_t i)
 	 */
 	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
 	for (; c->nr_held; c->nr_held--, c->oldest = d->after[c->oldest])
-		give_back(d, c, c->oldest);
-	give_back(d, c, c->chunk);
+		lane_reader_give_back(d, c, c->oldest);
+	lane_reader_give_back(d, c, c->chunk);
 	if (unused)
-		give_back(d, c, unused - 1);
+		lane_reader_give_back(d, c, unused - 1);
 	d->nr_open--;
-	forget(c);
+	lane_remove(c);
 	if (d->sink->freed)
 		d->sink->freed(d->ctx, i);
 	ctp_pool_give(&d->lanes->lanes, i);

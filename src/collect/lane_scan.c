@@ -56,7 +56,7 @@ void drain_close(struct drain *d)
 }
 
 /* Grow the cursors to @nr lanes; without memory the new lanes wait for a later poll. */
-static void make_room(struct drain *d, uint32_t nr)
+static void drain_make_room(struct drain *d, uint32_t nr)
 {
 	uint32_t room = d->room ? d->room : 64;
 	struct drain_lane *cursors;
@@ -98,12 +98,12 @@ static bool lane_earlier(const struct drain *d, uint32_t a, uint32_t b)
 	return x->ticks == y->ticks && x->rec.ticks < y->rec.ticks;
 }
 
-static bool earlier(const struct drain *d, uint32_t a, uint32_t b)
+static bool drain_is_earlier(const struct drain *d, uint32_t a, uint32_t b)
 {
 	return lane_earlier(d, d->heap[a], d->heap[b]);
 }
 
-static void swap(struct drain *d, uint32_t a, uint32_t b)
+static void drain_swap(struct drain *d, uint32_t a, uint32_t b)
 {
 	uint32_t lane = d->heap[a];
 
@@ -111,18 +111,18 @@ static void swap(struct drain *d, uint32_t a, uint32_t b)
 	d->heap[b] = lane;
 }
 
-static void sift_down(struct drain *d, uint32_t at)
+static void drain_sift_down(struct drain *d, uint32_t at)
 {
 	for (;;) {
 		uint32_t child = 2 * at + 1;
 
 		if (child >= d->nr_heap)
 			return;
-		if (child + 1 < d->nr_heap && earlier(d, child + 1, child))
+		if (child + 1 < d->nr_heap && drain_is_earlier(d, child + 1, child))
 			child++;
-		if (!earlier(d, child, at))
+		if (!drain_is_earlier(d, child, at))
 			return;
-		swap(d, at, child);
+		drain_swap(d, at, child);
 		at = child;
 	}
 }
@@ -132,8 +132,8 @@ static void heap_push(struct drain *d, uint32_t lane)
 	uint32_t at = d->nr_heap++;
 
 	d->heap[at] = lane;
-	while (at && earlier(d, at, (at - 1) / 2)) {
-		swap(d, at, (at - 1) / 2);
+	while (at && drain_is_earlier(d, at, (at - 1) / 2)) {
+		drain_swap(d, at, (at - 1) / 2);
 		at = (at - 1) / 2;
 	}
 }
@@ -143,7 +143,7 @@ static uint32_t second_lane(const struct drain *d)
 {
 	if (d->nr_heap < 2)
 		return d->heap[0];
-	return d->heap[d->nr_heap > 2 && earlier(d, 2, 1) ? 2 : 1];
+	return d->heap[d->nr_heap > 2 && drain_is_earlier(d, 2, 1) ? 2 : 1];
 }
 
 static void take_in_order(struct drain *d)
@@ -167,7 +167,7 @@ static void take_in_order(struct drain *d)
 		} while (more && d->may_take && !lane_earlier(d, second, lane));
 		if (!more)
 			d->heap[0] = d->heap[--d->nr_heap];
-		sift_down(d, 0);
+		drain_sift_down(d, 0);
 	}
 }
 
@@ -375,7 +375,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 		return;
 	used = lanes_used(&d->lanes->lanes);
 	if (used > d->nr_cursors)
-		make_room(d, used);
+		drain_make_room(d, used);
 	/*
 	 * Read the clock before the lane heads: everything written before that time is then
 	 * visible.

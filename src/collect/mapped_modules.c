@@ -57,7 +57,7 @@ static char *build_id_of(uint32_t pid, const char *path)
 
 /* ---- maps ---------------------------------------------------------------- */
 
-static bool is_known(const struct modules *m, const struct sidecar_module *new)
+static bool modules_is_known(const struct modules *m, const struct sidecar_module *new)
 {
 	size_t i;
 
@@ -83,7 +83,7 @@ static char *known_build_id(const struct modules *m, const struct sidecar_module
 	return NULL;
 }
 
-static void add(struct modules *m, const struct sidecar_module *new)
+static void modules_add(struct modules *m, const struct sidecar_module *new)
 {
 	struct sidecar_module *list = m->list, *at;
 
@@ -141,14 +141,14 @@ static void finish_run(struct modules *m, struct run_of_lines *run)
 {
 	if (run->has_code) {
 		run->module.path = run->path;
-		if (!is_known(m, &run->module))
-			add(m, &run->module);
+		if (!modules_is_known(m, &run->module))
+			modules_add(m, &run->module);
 	}
 	run->has_code = false;
 	run->path[0] = '\0';
 }
 
-static void read_maps(struct modules *m, uint32_t pid, FILE *maps)
+static void modules_read_maps(struct modules *m, uint32_t pid, FILE *maps)
 {
 	struct run_of_lines run = { .path = "" };
 	size_t most = m->nr + MODULES_PER_PROCESS;
@@ -180,7 +180,7 @@ size_t modules_read(struct modules *m, uint32_t pid)
 	maps = fopen(name, "re");
 	if (!maps)
 		return m->nr;
-	read_maps(m, pid, maps);
+	modules_read_maps(m, pid, maps);
 	fclose(maps);
 	return m->nr;
 }

@@ -21,7 +21,7 @@ static char *old_name(const char *path)
 	return asprintf(&old, "%s.old", path) < 0 ? NULL : old;
 }
 
-static int no_memory(struct err *err)
+static int place_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for a path");
 }
@@ -47,7 +47,7 @@ static int keep_old(const char *path, bool *kept, struct err *err)
 	int rc = 0;
 
 	if (!old)
-		return no_memory(err);
+		return place_no_memory(err);
 	*kept = rename(path, old) == 0;
 	if (!*kept && errno != ENOENT)
 		rc = err_errno(err, "cannot keep '%s' as '%s'", path, old);
@@ -75,7 +75,7 @@ static bool is_plain_file(const char *path)
 }
 
 /* "-" or another name of standard output: /dev/stdout, /dev/fd/1, /proc/self/fd/1. */
-static bool is_stdout(const char *path)
+static bool place_is_stdout(const char *path)
 {
 	struct stat named, out;
 
@@ -91,7 +91,7 @@ static bool is_filled_file(const char *path)
 	return is_plain_file(path) && stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* A collector that writes the file holds a lock on it: see open_file(). */
+/* A collector that writes the file holds a lock on it: see place_open_file(). */
 static int refuse_in_use(const char *path, struct err *err)
 {
 	int rc = 0, fd = is_plain_file(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -113,19 +113,19 @@ static int keep_earlier_file(struct place *p, struct err *err)
 		return err->code;
 	if (is_filled_file(p->path) && keep_old(p->path, &p->kept_trace, err) < 0)
 		return err->code;
-	if (is_stdout(p->path) || is_plain_file(p->path)) /* no sidecar, or an empty trace */
+	if (place_is_stdout(p->path) || is_plain_file(p->path)) /* no sidecar, or an empty trace */
 		return 0;
 	sidecar = sidecar_path(p->path);
-	rc = sidecar ? keep_old(sidecar, &p->kept_sidecar, err) : no_memory(err);
+	rc = sidecar ? keep_old(sidecar, &p->kept_sidecar, err) : place_no_memory(err);
 	free(sidecar);
 	return rc;
 }
 
-static int open_file(struct place *p, struct err *err)
+static int place_open_file(struct place *p, struct err *err)
 {
 	struct stat st;
 
-	p->is_stdout = is_stdout(p->path);
+	p->is_stdout = place_is_stdout(p->path);
 	if (p->is_stdout)
 		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
@@ -200,7 +200,7 @@ static int keep_earlier_dir(struct place *p, struct err *err)
 	int rc;
 
 	if (!old)
-		return no_memory(err);
+		return place_no_memory(err);
 	/* Renaming a link would leave the trace where it is. */
 	if (lstat(p->path, &st) == 0 && S_ISLNK(st.st_mode))
 		rc = refuse_content(p->path, err);
@@ -229,7 +229,7 @@ static int make_way(struct place *p, struct err *err)
 	return rc;
 }
 
-static int make_dir(struct place *p, struct err *err)
+static int place_make_dir(struct place *p, struct err *err)
 {
 	p->made = mkdir(p->path, 0777) == 0;
 	if (!p->made && errno != EEXIST)
@@ -265,7 +265,7 @@ static int refuse_stdout(struct err *err)
 
 /* ---- files and directories ----------------------------------------------- */
 
-static char *without_slashes(const char *path)
+static char *place_without_slashes(const char *path)
 {
 	size_t size = strlen(path);
 
@@ -279,14 +279,14 @@ int place_open(struct place *p, const char *path, enum trace_format format, stru
 	*p = (struct place){ .fd = -1, .format = format };
 	if (format == TRACE_FORMAT_AUTO)
 		p->format = trace_format_of(path);
-	p->path = p->format == TRACE_FORMAT_CTF ? without_slashes(path) : strdup(path);
+	p->path = p->format == TRACE_FORMAT_CTF ? place_without_slashes(path) : strdup(path);
 	if (!p->path)
-		return no_memory(err);
+		return place_no_memory(err);
 	if (p->format == TRACE_FORMAT_JSONL)
-		return keep_earlier_file(p, err) < 0 ? err->code : open_file(p, err);
+		return keep_earlier_file(p, err) < 0 ? err->code : place_open_file(p, err);
 	if (!strcmp(p->path, "-"))
 		return refuse_stdout(err);
-	return make_way(p, err) < 0 ? err->code : make_dir(p, err);
+	return make_way(p, err) < 0 ? err->code : place_make_dir(p, err);
 }
 
 void place_undo(struct place *p)

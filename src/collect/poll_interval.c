@@ -39,7 +39,7 @@ void pace_wake(struct pace *p, uint64_t now_ns)
 	p->hurry_until_ns = 0;
 }
 
-static uint64_t longer(uint64_t tick, uint64_t most)
+static uint64_t pace_lengthen(uint64_t tick, uint64_t most)
 {
 	return tick * 2 < most ? tick * 2 : most;
 }
@@ -72,7 +72,8 @@ uint64_t pace_next(struct pace *p, const struct harvest_scan *scan, uint64_t now
 	if (scan->deepest > SHALLOW)
 		p->tick_ns = p->tick_ns / 2 > TICK_SHORT ? p->tick_ns / 2 : TICK_SHORT;
 	else
-		p->tick_ns = longer(p->tick_ns, quiet_ns > LAZY_AFTER ? TICK_LAZY : TICK_NORMAL);
+		p->tick_ns = pace_lengthen(p->tick_ns,
+					   quiet_ns > LAZY_AFTER ? TICK_LAZY : TICK_NORMAL);
 	return p->tick_ns > cost_ns * IDLE_SHARE ? p->tick_ns : cost_ns * IDLE_SHARE;
 }
 

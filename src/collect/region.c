@@ -33,7 +33,7 @@ static char *path_in(const char *dir, const char *name)
 }
 
 /* The program may run in another directory: relative to the collector's. */
-static char *absolute(const char *path)
+static char *region_absolute(const char *path)
 {
 	char *cwd, *out = NULL;
 
@@ -58,8 +58,8 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 			return err->code;
 		}
 	}
-	r->shm = shm ? absolute(shm) : path_in(r->dir, REGION_FILE);
-	r->sock = sock ? absolute(sock) : path_in(r->dir, REGION_SOCKET);
+	r->shm = shm ? region_absolute(shm) : path_in(r->dir, REGION_FILE);
+	r->sock = sock ? region_absolute(sock) : path_in(r->dir, REGION_SOCKET);
 	if (!r->shm || !r->sock)
 		return err_set(err, -ENOMEM, "no memory for a path");
 	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
@@ -95,7 +95,7 @@ static int explain_taken(const char *path, struct err *err)
 
 /* ---- the file ---------------------------------------------------------------- */
 
-static int reserve(struct region *r, struct err *err)
+static int region_reserve(struct region *r, struct err *err)
 {
 	int rc = posix_fallocate(r->fd, 0, (off_t)r->size);
 
@@ -109,7 +109,7 @@ static int reserve(struct region *r, struct err *err)
 }
 
 /* Take the lock.  A process that lists regions may hold it for a moment (region_is_live()). */
-static void hold(int fd)
+static void region_hold(int fd)
 {
 	struct timespec moment = { 0, 1000000 };
 	int tries = 100;
@@ -130,8 +130,8 @@ static int create_file(struct region *r, struct err *err)
 		return err->code;
 	}
 	/* Held while the collector runs: distinguishes a region in use from one left behind. */
-	hold(r->fd);
-	return reserve(r, err);
+	region_hold(r->fd);
+	return region_reserve(r, err);
 }
 
 static int map_file(struct region *r, struct err *err)

@@ -102,7 +102,7 @@ static bool load_header(int fd, struct ctp_header *header)
 	return true;
 }
 
-static int read_header(int fd, const char *path, struct ctp_header *header, struct err *err)
+static int image_read_header(int fd, const char *path, struct ctp_header *header, struct err *err)
 {
 	if (!load_header(fd, header))
 		err_set(err, -EINVAL, "'%s' is too short to be a region", path);
@@ -118,7 +118,7 @@ static int read_header(int fd, const char *path, struct ctp_header *header, stru
 	return err->code;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t image_is_smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -128,7 +128,7 @@ static uint64_t whole_size(const struct ctp_header *header)
 {
 	const struct ctp_ext_lanes *ext = (const void *)((const char *)header +
 							 CTP_EXT_LANES_OFFSET);
-	uint64_t size = ctp_region_size(smaller(header->max_stations, CTP_MAX_STATIONS));
+	uint64_t size = ctp_region_size(image_is_smaller(header->max_stations, CTP_MAX_STATIONS));
 
 	if (ext->magic == CTP_LANES_MAGIC && ext->map_size > size && ext->map_size <= IMAGE_MAX)
 		size = ext->map_size;
@@ -153,8 +153,9 @@ static int make_map(struct image *im, const struct ctp_header *header, struct er
 
 static void copy_stations(struct image *im, int fd)
 {
-	uint64_t nr = smaller(im->header->allocated_count,
-			      smaller(im->header->max_stations, CTP_MAX_STATIONS));
+	uint64_t nr = image_is_smaller(im->header->allocated_count,
+				       image_is_smaller(im->header->max_stations,
+							CTP_MAX_STATIONS));
 
 	im->nr_stations = (uint32_t)nr;
 	copy_range(im, fd, sizeof(struct ctp_header), nr * sizeof(struct ctp_station));
@@ -315,7 +316,7 @@ static void keep_newest(struct copier *c, uint64_t *first)
 }
 
 /* True if the head is in the last of @nr chunks when the first is number @first. */
-static bool fits(uint64_t first, uint32_t nr, uint64_t head)
+static bool image_is_valid(uint64_t first, uint32_t nr, uint64_t head)
 {
 	uint64_t last = first + nr - 1;
 
@@ -333,7 +334,7 @@ static bool find_first(const struct ctp_lane *lane, uint32_t nr, uint64_t *first
 
 	for (k = 0; k < 2; k++) {
 		*first = (uint64_t)lane->returned + k;
-		if (nr && fits(*first, nr, head))
+		if (nr && image_is_valid(*first, nr, head))
 			return true;
 	}
 	return false;
@@ -453,7 +454,7 @@ static int copy_lanes(struct image *im, int fd, uint32_t newest, struct err *err
 /* ---- time ------------------------------------------------------------------------ */
 
 /* (ns << 32) / ticks; 0 if the marks give no rate. */
-static uint64_t rate(const struct tick_mark *from, const struct tick_mark *to)
+static uint64_t image_rate(const struct tick_mark *from, const struct tick_mark *to)
 {
 	unsigned __int128 mult;
 
@@ -478,7 +479,7 @@ static void measure_clock(struct image *im)
 
 	nanosleep(&moment, NULL);
 	to = read_both(im);
-	from.mult = rate(&from, &to);
+	from.mult = image_rate(&from, &to);
 	im->clock_from = IMAGE_CLOCK_MEASURED;
 	tickclock_freeze(&im->clock, &from, to.ticks > from.ticks ? to.ticks : from.ticks + 1);
 }
@@ -486,7 +487,7 @@ static void measure_clock(struct image *im)
 /* True if the collector's counter is this machine's counter and was not set back since. */
 static bool same_counter(const struct tick_mark *then, const struct tick_mark *now)
 {
-	uint64_t mult = rate(then, now);
+	uint64_t mult = image_rate(then, now);
 	uint64_t apart = mult > then->mult ? mult - then->mult : then->mult - mult;
 
 	/* Too close for a rate to decide; or slewed, which stays within 2000 ppm. */
@@ -512,7 +513,7 @@ static void open_clock(struct image *im)
 		return;
 	}
 	if (now.ns - then.ns >= RATE_NS)
-		then.mult = rate(&then, &now);
+		then.mult = image_rate(&then, &now);
 	tickclock_freeze(&im->clock, &then, now.ticks);
 }
 
@@ -523,7 +524,7 @@ uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
 	uint64_t far = ts > from ? ts - from : from - ts;
 
 	if (im->clock_from == IMAGE_CLOCK_PUBLISHED && b->ns > ts)
-		far = smaller(far, b->ns - ts);
+		far = image_is_smaller(far, b->ns - ts);
 	return far / (1000000 / SLEW_PPM) + 1000;
 }
 
@@ -562,7 +563,7 @@ int image_read(struct image *im, int fd, const char *path, uint32_t newest, stru
 		err_set(err, -EINVAL, "'%s' is no file, and so no region", path);
 		return err->code;
 	}
-	if (read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
+	if (image_read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
 		return err->code;
 	look_at_file(im, fd, &st);
 	copy_stations(im, fd);

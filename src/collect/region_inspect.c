@@ -42,7 +42,7 @@ struct reading {
 /* ---- growing arrays -------------------------------------------------------------- */
 
 /* Make room for one more entry of @size bytes; false: no memory, which sets short_of_memory. */
-static bool grow(struct recover *r, void **at, size_t *room, size_t nr, size_t size)
+static bool recover_grow(struct recover *r, void **at, size_t *room, size_t nr, size_t size)
 {
 	size_t more = *room ? *room * 2 : 64;
 	void *bigger;
@@ -65,7 +65,8 @@ static struct recover_thread *add_thread(struct reading *in, uint32_t lane, uint
 	struct recover *r = in->r;
 	struct recover_thread *t;
 
-	if (!grow(r, (void **)&r->threads, &in->thread_room, r->nr_threads, sizeof(*r->threads)))
+	if (!recover_grow(r, (void **)&r->threads, &in->thread_room, r->nr_threads,
+			  sizeof(*r->threads)))
 		return NULL;
 	t = &r->threads[r->nr_threads++];
 	memset(t, 0, sizeof(*t));
@@ -83,7 +84,7 @@ static void note_pid(struct reading *in, uint32_t pid)
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static void copy_name(char *to, size_t size, const char *name, size_t len)
+static void recover_copy_name(char *to, size_t size, const char *name, size_t len)
 {
 	if (len >= size)
 		len = size - 1;
@@ -119,11 +120,11 @@ static void keep_last(struct recover *r, struct recover_thread *t, const struct 
 	e->ev = *ev;
 	e->ev.name = NULL;
 	e->unread = unread;
-	copy_name(e->name, sizeof(e->name), ev->name, ev->name_size);
+	recover_copy_name(e->name, sizeof(e->name), ev->name, ev->name_size);
 }
 
-static void note_event(struct recover *r, struct recover_thread *t, const struct trace_event *ev,
-		       bool unread)
+static void recover_note_event(struct recover *r, struct recover_thread *t,
+			       const struct trace_event *ev, bool unread)
 {
 	if (!r->first_ts || ev->ts < r->first_ts)
 		r->first_ts = ev->ts;
@@ -145,17 +146,17 @@ static void note_wake(struct reading *in, const struct trace_event *ev)
 		in->r->short_of_memory = true;
 }
 
-static struct recover_thread *thread_of(struct reading *in, uint32_t lane)
+static struct recover_thread *recover_thread_of(struct reading *in, uint32_t lane)
 {
 	uint32_t at = in->thread_of_lane[lane];
 
 	return at ? &in->r->threads[at - 1] : NULL;
 }
 
-static void sink_lane(void *ctx, const struct trace_lane *lane)
+static void recover_sink_lane(void *ctx, const struct trace_lane *lane)
 {
 	struct reading *in = ctx;
-	struct recover_thread *t = thread_of(in, lane->number);
+	struct recover_thread *t = recover_thread_of(in, lane->number);
 
 	/* Threads take over lanes from each other: the lane belongs to the last one. */
 	if (t)
@@ -184,7 +185,7 @@ static bool count_unsaved(struct recover *r, uint32_t lane, uint64_t record,
 	return true;
 }
 
-static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
+static void recover_sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
 	struct reading *in = ctx;
 	uint64_t record = in->r->image.at[lane].skip + in->drain.cursors[lane].read;
@@ -197,7 +198,7 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	if (in->r->options.threads && trace_is_transition(ev) &&
 	    u64map_put(&in->tids, ev->probe_id, ev->tid) < 0)
 		in->r->short_of_memory = true;
-	note_event(in->r, thread_of(in, lane), ev, unread);
+	recover_note_event(in->r, recover_thread_of(in, lane), ev, unread);
 	if (unsaved &&
 	    join_has_cut_event(&in->join, &in->r->journal, lane, trace_is_transition(ev)))
 		return;
@@ -207,8 +208,8 @@ static void sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 		trace_put_event(in->writer, lane, &later);
 }
 
-static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
-		     uint64_t transitions, uint64_t others)
+static void recover_sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+			     uint64_t transitions, uint64_t others)
 {
 	struct reading *in = ctx;
 
@@ -219,7 +220,7 @@ static void sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 }
 
 /* read_sites() reads the sites: a site that was never completed must not hide later ones. */
-static void sink_site(void *ctx, const struct trace_site *site)
+static void recover_sink_site(void *ctx, const struct trace_site *site)
 {
 	(void)ctx;
 	(void)site;
@@ -247,7 +248,7 @@ static void sink_station(void *ctx, const struct trace_event *ev)
 {
 	struct reading *in = ctx;
 
-	note_event(in->r, thread_of_tid(in, ev->tid), ev, true);
+	recover_note_event(in->r, thread_of_tid(in, ev->tid), ev, true);
 	if (in->writer && !join_has_station_event(&in->join, ev))
 		trace_put_event(in->writer, TRACE_LANE_STATIONS, ev);
 }
@@ -344,10 +345,10 @@ static int drain_lanes(struct reading *in, struct err *err)
 {
 	const struct drain_sink sink = {
 		.ordered = true,
-		.lane = sink_lane,
-		.event = sink_event,
-		.gap = sink_gap,
-		.site = sink_site,
+		.lane = recover_sink_lane,
+		.event = recover_sink_event,
+		.gap = recover_sink_gap,
+		.site = recover_sink_site,
 	};
 	struct recover *r = in->r;
 	struct drain_look look;
@@ -367,8 +368,8 @@ static int drain_lanes(struct reading *in, struct err *err)
 	drain_finish(&in->drain);
 	r->lanes = in->drain.totals;
 	for (i = 0; i < in->drain.nr_cursors && i < r->image.nr_lanes; i++) {
-		if (in->drain.cursors[i].broken && thread_of(in, i))
-			thread_of(in, i)->broken = true;
+		if (in->drain.cursors[i].broken && recover_thread_of(in, i))
+			recover_thread_of(in, i)->broken = true;
 	}
 	drain_close(&in->drain);
 	return 0;
@@ -398,8 +399,8 @@ static uint8_t state_of_station(const struct ctp_station *st, const struct harve
 	return TRACE_STATE_SUSPENDED;
 }
 
-static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co, uint32_t unit,
-			  uint64_t tid)
+static void recover_add_coroutine(struct reading *in, const struct sidecar_coroutine *co,
+				  uint32_t unit, uint64_t tid)
 {
 	struct recover *r = in->r;
 	struct recover_coroutine *to;
@@ -407,8 +408,8 @@ static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co
 	if (in->writer)
 		trace_put_coroutine(in->writer, co);
 	note_pid(in, (uint32_t)co->pid);
-	if (!grow(r, (void **)&r->coroutines, &in->coroutine_room, r->nr_coroutines,
-		  sizeof(*r->coroutines)))
+	if (!recover_grow(r, (void **)&r->coroutines, &in->coroutine_room, r->nr_coroutines,
+			  sizeof(*r->coroutines)))
 		return;
 	to = &r->coroutines[r->nr_coroutines++];
 	memset(to, 0, sizeof(*to));
@@ -416,7 +417,7 @@ static void add_coroutine(struct reading *in, const struct sidecar_coroutine *co
 	to->co.name = NULL;
 	to->unit = unit;
 	to->tid = tid;
-	copy_name(to->name, sizeof(to->name), co->name, co->name ? strlen(co->name) : 0);
+	recover_copy_name(to->name, sizeof(to->name), co->name, co->name ? strlen(co->name) : 0);
 }
 
 static void tell_station(struct reading *in, const struct harvest *h, uint32_t i)
@@ -431,7 +432,7 @@ static void tell_station(struct reading *in, const struct harvest *h, uint32_t i
 	out.lost = 0; /* the collector may have read what is overwritten now */
 	out.state = state_of_station(&h->stations[i], &co, &out, &tid);
 	if (!co.dead)
-		add_coroutine(in, &out, i, in->r->options.threads ? tid : 0);
+		recover_add_coroutine(in, &out, i, in->r->options.threads ? tid : 0);
 	else if (in->writer)
 		trace_put_coroutine(in->writer, &out);
 }
@@ -456,7 +457,7 @@ static int harvest_stations(struct reading *in, struct err *err)
 	return 0;
 }
 
-static void tell_life(void *ctx, const struct life *life)
+static void recover_tell_life(void *ctx, const struct life *life)
 {
 	struct reading *in = ctx;
 	struct sidecar_coroutine co;
@@ -464,7 +465,7 @@ static void tell_life(void *ctx, const struct life *life)
 
 	life_describe(life, &in->r->image.clock, &in->r->places, &co);
 	u64map_get(&in->tids, co.probe_id, &tid);
-	add_coroutine(in, &co, life->number, tid);
+	recover_add_coroutine(in, &co, life->number, tid);
 	if (co.state != TRACE_STATE_SUSPENDED || !u64map_get(&in->woken_at, co.probe_id, &at) ||
 	    !u64map_get(&in->woken_after, co.probe_id, &after))
 		return;
@@ -509,7 +510,7 @@ static void read_command(uint32_t pid, char *to, size_t size)
 }
 
 /* The process has ended and its parent has not waited for it. */
-static bool is_zombie(uint32_t pid)
+static bool recover_is_zombie(uint32_t pid)
 {
 	char path[64];
 
@@ -523,7 +524,8 @@ static void look_at_process(const struct reading *in, uint32_t pid, struct recov
 	char maps[64];
 
 	p->pid = pid;
-	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) || is_zombie(pid))
+	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) ||
+	    recover_is_zombie(pid))
 		return;
 	snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
 	p->life = file_has(maps, in->path) ? PROCESS_THERE : PROCESS_OTHER;
@@ -557,7 +559,7 @@ static void look_at_processes(struct reading *in)
 /* ---- order ------------------------------------------------------------------------------- */
 
 /* Coroutines that wait the longest come first, ended ones last. */
-static int rank(const struct recover_coroutine *c)
+static int recover_rank(const struct recover_coroutine *c)
 {
 	switch (c->co.state) {
 	case TRACE_STATE_SUSPENDED:
@@ -575,14 +577,14 @@ static int by_patience(const void *a, const void *b)
 {
 	const struct recover_coroutine *x = a, *y = b;
 
-	if (rank(x) != rank(y))
-		return rank(x) - rank(y);
+	if (recover_rank(x) != recover_rank(y))
+		return recover_rank(x) - recover_rank(y);
 	if (x->co.since_ts != y->co.since_ts)
 		return x->co.since_ts < y->co.since_ts ? -1 : 1;
 	return x->co.probe_id < y->co.probe_id ? -1 : x->co.probe_id > y->co.probe_id;
 }
 
-static void put_in_order(struct recover *r)
+static void recover_put_in_order(struct recover *r)
 {
 	size_t i;
 
@@ -595,7 +597,7 @@ static void put_in_order(struct recover *r)
 /* ---- trace output -------------------------------------------------------------------- */
 
 /* Creation time of the region on the clock of its events; 0: unknown. */
-static uint64_t start_of(const struct recover *r)
+static uint64_t recover_start_of(const struct recover *r)
 {
 	uint64_t made = (uint64_t)r->image.made * NS_PER_SEC;
 	uint64_t ago = made < r->now_realtime_ns ? r->now_realtime_ns - made : 0;
@@ -603,13 +605,13 @@ static uint64_t start_of(const struct recover *r)
 	return r->same_time && ago < r->now_ns ? r->now_ns - ago : 0;
 }
 
-static int begin_trace(struct reading *in, struct err *err)
+static int recover_begin_trace(struct reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 	struct utsname uts;
 	struct sidecar_run run = {
 		.tool = r->options.tool,
-		.start_ts = start_of(r),
+		.start_ts = recover_start_of(r),
 		.start_realtime = (uint64_t)r->image.made * NS_PER_SEC,
 		.stations = r->image.header->max_stations,
 	};
@@ -754,21 +756,21 @@ static int read_journal(struct reading *in, struct err *err)
 	return err->code;
 }
 
-static int read_all(struct reading *in, struct err *err)
+static int recover_read_all(struct reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 
 	r->now_ns = clock_now_ns();
-	r->now_realtime_ns = clock_ns(CLOCK_REALTIME);
+	r->now_realtime_ns = monotonic_clock_ns(CLOCK_REALTIME);
 	r->same_time = r->image.clock_from != IMAGE_CLOCK_ELSEWHERE;
-	if (read_journal(in, err) < 0 || begin_trace(in, err) < 0)
+	if (read_journal(in, err) < 0 || recover_begin_trace(in, err) < 0)
 		return err->code;
 	read_sites(in);
 	if (drain_lanes(in, err) < 0 || harvest_stations(in, err) < 0)
 		return err->code;
-	lives_each(&r->image.lanes, 0, tell_life, in);
+	lives_each(&r->image.lanes, 0, recover_tell_life, in);
 	look_at_processes(in);
-	put_in_order(r);
+	recover_put_in_order(r);
 	finish_account(in);
 	end_trace(in);
 	return 0;
@@ -785,7 +787,7 @@ static int account_for(struct recover *r, const char *path, struct err *err)
 		return err_set(err, -ENOMEM, "no memory to read '%s'", path);
 	in->r = r;
 	in->path = path;
-	rc = read_all(in, err);
+	rc = recover_read_all(in, err);
 	if (in->writer)
 		trace_writer_close(in->writer, &counts, &ignored, &ignored);
 	if (rc < 0)

@@ -8,7 +8,7 @@
 
 #include "trace/trace_reader.h"
 
-static void put(struct join *j, struct u64map *map, uint64_t key, uint64_t value)
+static void join_put(struct join *j, struct u64map *map, uint64_t key, uint64_t value)
 {
 	if (u64map_put(map, key, value) < 0)
 		j->short_of_memory = true;
@@ -20,7 +20,7 @@ static void put(struct join *j, struct u64map *map, uint64_t key, uint64_t value
  * Station times are the program's own, in nanoseconds: with the other fields they identify an
  * event.
  */
-static uint64_t key_of(uint64_t probe_id, uint64_t tid, uint64_t seq, uint64_t ts)
+static uint64_t join_key_of(uint64_t probe_id, uint64_t tid, uint64_t seq, uint64_t ts)
 {
 	uint64_t key = probe_id * UINT64_C(0x9e3779b97f4a7c15) ^ ts;
 
@@ -39,8 +39,9 @@ static void list_stations(struct join *j, const struct image *im)
 			const struct ctp_epoch *e = &st->slots[k];
 
 			if (e->seq)
-				put(j, &j->stations,
-				    key_of(st->probe_id, e->tid, e->seq, e->timestamp), 1);
+				join_put(j, &j->stations,
+					 join_key_of(st->probe_id, e->tid, e->seq, e->timestamp),
+					 1);
 		}
 	}
 }
@@ -49,25 +50,26 @@ bool join_has_station_event(const struct join *j, const struct trace_event *ev)
 {
 	uint64_t found;
 
-	return u64map_get(&j->stations, key_of(ev->probe_id, ev->tid, ev->seq, ev->ts), &found) &&
+	return u64map_get(&j->stations, join_key_of(ev->probe_id, ev->tid, ev->seq, ev->ts),
+			  &found) &&
 	       found == 2;
 }
 
 /* ---- events in the trace --------------------------------------------------------- */
 
-static void note_event(struct join *j, const struct trace_event *ev)
+static void join_note_event(struct join *j, const struct trace_event *ev)
 {
 	uint64_t key, found;
 
-	put(j, &j->last_ts, ev->tid, ev->ts);
+	join_put(j, &j->last_ts, ev->tid, ev->ts);
 	if (!trace_is_transition(ev)) {
 		j->others++;
 		return;
 	}
 	j->transitions++;
-	key = key_of(ev->probe_id, ev->tid, ev->seq, ev->ts);
+	key = join_key_of(ev->probe_id, ev->tid, ev->seq, ev->ts);
 	if (u64map_get(&j->stations, key, &found))
-		put(j, &j->stations, key, 2);
+		join_put(j, &j->stations, key, 2);
 }
 
 /* A write that the kill interrupted may have left more events than the last save counts. */
@@ -80,12 +82,12 @@ static bool is_saved(const struct join *j, const struct journal_copy *journal,
 				       : j->others < journal->save.others;
 }
 
-static void add_gap(struct join *j, const struct trace_gap *gap)
+static void join_add_gap(struct join *j, const struct trace_gap *gap)
 {
 	uint64_t told = 0;
 
 	u64map_get(&j->gaps, gap->tid, &told);
-	put(j, &j->gaps, gap->tid, told + gap->transitions);
+	join_put(j, &j->gaps, gap->tid, told + gap->transitions);
 }
 
 static void copy_item(struct join *j, const struct journal_copy *journal,
@@ -97,18 +99,18 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 		trace_put_run(writer, &item->run);
 		break;
 	case TRACE_ITEM_PROCESS:
-		put(j, &j->pids, item->process.pid, 1);
+		join_put(j, &j->pids, item->process.pid, 1);
 		trace_put_process(writer, &item->process);
 		break;
 	case TRACE_ITEM_MODULE:
 		trace_put_module(writer, &item->module);
 		break;
 	case TRACE_ITEM_SITE:
-		put(j, &j->sites, item->site.id, 1);
+		join_put(j, &j->sites, item->site.id, 1);
 		trace_put_site(writer, &item->site);
 		break;
 	case TRACE_ITEM_GAP:
-		add_gap(j, &item->gap);
+		join_add_gap(j, &item->gap);
 		trace_put_gap(writer, TRACE_LANE_STATIONS, item->gap.from_ts, item->gap.to_ts,
 			      item->gap.transitions, item->gap.others);
 		break;
@@ -118,7 +120,7 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	case TRACE_ITEM_EVENT:
 		if (!is_saved(j, journal, &item->event))
 			break;
-		note_event(j, &item->event);
+		join_note_event(j, &item->event);
 		trace_put_event(writer, TRACE_LANE_STATIONS, &item->event);
 		break;
 	case TRACE_ITEM_TOTALS: /* of the whole run: written at the end */
@@ -195,6 +197,6 @@ uint64_t join_untold(struct join *j, uint64_t tid, uint64_t transitions)
 	if (!u64map_get(&j->gaps, tid, &told) || !told)
 		return transitions;
 	untold = transitions > told ? transitions - told : 0;
-	put(j, &j->gaps, tid, told - (transitions - untold));
+	join_put(j, &j->gaps, tid, told - (transitions - untold));
 	return untold;
 }

@@ -44,7 +44,7 @@ static bool is_region(int fd, struct stat *st)
 	       pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == CTP_MAGIC;
 }
 
-static int add(struct found *found, const char *path, int fd, const struct stat *st)
+static int region_list_add(struct found *found, const char *path, int fd, const struct stat *st)
 {
 	struct found_region *at = reallocarray(found->at, found->nr + 1, sizeof(*at));
 
@@ -66,7 +66,7 @@ static int add(struct found *found, const char *path, int fd, const struct stat 
 }
 
 /* Add the region in directory @place/@name if the directory belongs to this user. */
-static int look_into(struct found *found, const char *place, const char *name)
+static int region_list_look_into(struct found *found, const char *place, const char *name)
 {
 	struct stat st;
 	char *dir, *path;
@@ -82,7 +82,7 @@ static int look_into(struct found *found, const char *place, const char *name)
 	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && is_region(fd, &st)) {
-		rc = add(found, path, fd, &st);
+		rc = region_list_add(found, path, fd, &st);
 		/* The mtime of the directory is the time when the collector created its files. */
 		if (rc == 0 && lstat(dir, &st) == 0)
 			found->at[found->nr - 1].made = st.st_mtime;
@@ -102,7 +102,7 @@ static int look_in(struct found *found, const char *place)
 
 	while (d && rc == 0 && (e = readdir(d))) {
 		if (!strncmp(e->d_name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)))
-			rc = look_into(found, place, e->d_name);
+			rc = region_list_look_into(found, place, e->d_name);
 	}
 	if (d)
 		closedir(d);

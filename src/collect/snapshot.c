@@ -48,7 +48,7 @@ static void count_in(void *ctx, const struct life *life)
 	c->lives[c->nr++] = *life;
 }
 
-static void replay_lane(void *ctx, const struct trace_lane *lane)
+static void snapshots_replay_lane(void *ctx, const struct trace_lane *lane)
 {
 	record_lane(ctx, lane);
 }
@@ -58,8 +58,8 @@ static void replay_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	record_event(ctx, lane, ev);
 }
 
-static void replay_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
-		       uint64_t transitions, uint64_t others)
+static void snapshots_replay_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
+				 uint64_t transitions, uint64_t others)
 {
 	record_gap(ctx, lane, from_ts, to_ts, transitions, others);
 }
@@ -69,15 +69,16 @@ static void replay_horizon(void *ctx, uint64_t ts)
 	record_scanned(ctx, ts);
 }
 
-static void replay_coroutine(void *ctx, const struct sidecar_coroutine *coroutine)
+static void snapshots_replay_coroutine(void *ctx, const struct sidecar_coroutine *coroutine)
 {
 	record_coroutine(ctx, coroutine);
 }
 
-static const struct flight_sink into_record = { replay_lane, replay_event, replay_gap,
-						replay_horizon, replay_coroutine };
+static const struct flight_sink into_record = { snapshots_replay_lane, replay_event,
+						snapshots_replay_gap, replay_horizon,
+						snapshots_replay_coroutine };
 
-static void put_sites(struct record *to, const struct flight *f)
+static void snapshots_put_sites(struct record *to, const struct flight *f)
 {
 	uint32_t i;
 
@@ -130,7 +131,7 @@ static int write_events(const struct snapshot_source *s, struct record *to,
 	const struct flight *f = &s->record->flight;
 
 	record_processes(to, s->endpoint);
-	put_sites(to, f);
+	snapshots_put_sites(to, f);
 	if (flight_replay(f, &into_record, to, err) < 0)
 		return err->code;
 	put_lives(to, census, s);
@@ -209,7 +210,7 @@ static void json_error(struct json_writer *j, const struct err *err)
 		jw_field_string(j, "hint", err->hint);
 }
 
-static void answer(struct snapshots *s, uint64_t ticket, struct json_writer *j)
+static void snapshots_answer(struct snapshots *s, uint64_t ticket, struct json_writer *j)
 {
 	const char *text = jw_text(j, NULL);
 
@@ -225,7 +226,7 @@ static void answer_error(struct snapshots *s, uint64_t ticket, const struct err 
 	jw_object_begin(&j);
 	json_error(&j, err);
 	jw_object_end(&j);
-	answer(s, ticket, &j);
+	snapshots_answer(s, ticket, &j);
 }
 
 /* Make the path absolute: the client's working directory may differ. */
@@ -255,7 +256,7 @@ static void answer_snapshot(struct snapshots *s, uint64_t ticket, const struct s
 	if (r->err.code)
 		json_error(&j, &r->err);
 	jw_object_end(&j);
-	answer(s, ticket, &j);
+	snapshots_answer(s, ticket, &j);
 }
 
 static void json_command(struct json_writer *j, char *const *argv)
@@ -311,13 +312,13 @@ static void answer_status(struct snapshots *s, uint64_t ticket)
 	jw_field_u64(&j, "forgotten", f->totals.forgotten);
 	json_pids(&j, source->endpoint, r->pid);
 	jw_object_end(&j);
-	answer(s, ticket, &j);
+	snapshots_answer(s, ticket, &j);
 	free(r);
 }
 
 /* ---- requests ------------------------------------------------------------------- */
 
-static void enqueue(struct snapshots *s, uint64_t ticket, const char *path)
+static void snapshots_enqueue(struct snapshots *s, uint64_t ticket, const char *path)
 {
 	struct snapshot_request *q;
 	struct err err = { 0 };
@@ -336,7 +337,7 @@ static void enqueue(struct snapshots *s, uint64_t ticket, const char *path)
 	q->path = path ? strdup(path) : NULL;
 }
 
-static void dequeue(struct snapshots *s)
+static void snapshots_dequeue(struct snapshots *s)
 {
 	free(s->queue[0].path);
 	memmove(&s->queue[0], &s->queue[1], --s->nr_queue * sizeof(s->queue[0]));
@@ -347,7 +348,7 @@ static bool is_absolute_path(const char *path)
 	return path[0] == '/' && strlen(path) < PATH_MAX;
 }
 
-static void handle(void *ctx, uint64_t ticket, const char *request)
+static void snapshots_handle(void *ctx, uint64_t ticket, const char *request)
 {
 	struct snapshots *s = ctx;
 	struct err err = { 0 };
@@ -368,7 +369,7 @@ static void handle(void *ctx, uint64_t ticket, const char *request)
 		err_hint(&err, "start it with --flight-recorder SIZE; the trace so far is '%s'",
 			 s->source.config->output);
 	} else {
-		enqueue(s, ticket, request[8] ? request + 9 : NULL);
+		snapshots_enqueue(s, ticket, request[8] ? request + 9 : NULL);
 		return;
 	}
 	answer_error(s, ticket, &err);
@@ -383,7 +384,7 @@ void snapshots_want(struct snapshots *s)
 		if (!s->queue[i].ticket)
 			return;
 	}
-	enqueue(s, 0, NULL);
+	snapshots_enqueue(s, 0, NULL);
 }
 
 /* ---- the child ------------------------------------------------------------------- */
@@ -426,7 +427,7 @@ static void take_it_ourselves(struct snapshots *s)
 	}
 	free(r);
 	tell_requester(s, &s->queue[0], &s->result);
-	dequeue(s);
+	snapshots_dequeue(s);
 }
 
 static void start_next(struct snapshots *s)
@@ -473,7 +474,7 @@ static void child_done(struct snapshots *s)
 			err_set(&s->result.err, -ENOMEM, "no memory for a snapshot");
 	}
 	tell_requester(s, &s->queue[0], &s->result);
-	dequeue(s);
+	snapshots_dequeue(s);
 }
 
 /* False: the child is still writing. */
@@ -503,7 +504,7 @@ void snapshots_open(struct snapshots *s, const struct snapshot_source *source, c
 	s->source = *source;
 	s->result_fd = -1;
 	/* Without the control socket the collector still works; signals can request snapshots. */
-	control_open(&s->control, region, handle, s, &s->no_control);
+	control_open(&s->control, region, snapshots_handle, s, &s->no_control);
 }
 
 void snapshots_close(struct snapshots *s)
@@ -512,7 +513,7 @@ void snapshots_close(struct snapshots *s)
 		return;
 	control_close(&s->control);
 	while (s->nr_queue)
-		dequeue(s);
+		snapshots_dequeue(s);
 	s->source.config = NULL;
 }
 
@@ -550,7 +551,7 @@ void snapshots_finish(struct snapshots *s, struct collector_result *r)
 			continue;
 		}
 		tell_requester(s, &s->queue[0], &s->result);
-		dequeue(s);
+		snapshots_dequeue(s);
 	}
 }
 

@@ -66,7 +66,7 @@ void harvest_close(struct harvest *h)
 /* ---- event numbers, slots and seqs ---------------------------------------- */
 
 /* Event k (from 0) of a per-station seq writer has seq k + 1, in slot seq % 8. */
-static uint32_t slot_of(const struct cursor *c, uint64_t k)
+static uint32_t harvest_slot_of(const struct cursor *c, uint64_t k)
 {
 	return (uint32_t)((c->writer == WRITER_SEED_000 ? k + 1 : k) % CTP_SLOTS);
 }
@@ -88,7 +88,7 @@ static uint64_t event_of(const struct cursor *c, uint32_t slot, uint64_t seq)
 }
 
 /* No writer exceeds one event per nanosecond. */
-static bool believable(const struct harvest *h, uint64_t k)
+static bool harvest_is_plausible(const struct harvest *h, uint64_t k)
 {
 	return k <= h->now_ns - h->start_ns + BELIEF_SLACK;
 }
@@ -96,11 +96,11 @@ static bool believable(const struct harvest *h, uint64_t k)
 /* True if this writer can have stored @seq in @slot.  Larger values would also overflow. */
 static bool seq_fits(const struct harvest *h, const struct cursor *c, uint32_t slot, uint64_t seq)
 {
-	if (!believable(h, seq))
+	if (!harvest_is_plausible(h, seq))
 		return false;
 	if (c->writer == WRITER_SEED_000)
 		return seq % CTP_SLOTS == slot;
-	return believable(h, event_of(c, slot, seq));
+	return harvest_is_plausible(h, event_of(c, slot, seq));
 }
 
 /* ---- kind of writer ------------------------------------------------------- */
@@ -203,7 +203,7 @@ static void count_garbage(struct harvest *h, struct cursor *c)
 }
 
 /* Deliver a complete event, unless it is corrupt. */
-static void take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
+static void harvest_take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 {
 	struct cursor *c = &h->cursors[i];
 	struct trace_event *out = &h->event;
@@ -253,7 +253,8 @@ static bool in_doubt(struct harvest *h, struct cursor *c, const struct ctp_stati
 	uint64_t last = c->next + CTP_SLOTS - 1;
 	uint32_t now_ms = (uint32_t)(h->now_ns / NS_PER_MS) | 1;
 
-	if (h->last || ctp_load_relaxed(&st->slots[slot_of(c, last)].seq) < seq_of(c, last)) {
+	if (h->last ||
+	    ctp_load_relaxed(&st->slots[harvest_slot_of(c, last)].seq) < seq_of(c, last)) {
 		c->doubt_ms = 0;
 		return false;
 	}
@@ -275,7 +276,7 @@ static bool is_torn(const struct cursor *c, const struct ctp_station *st,
 	uint64_t after = c->next + 1;
 	struct ctp_event next;
 
-	return ctp_slot_read(&st->slots[slot_of(c, after)], seq_of(c, after), &next) &&
+	return ctp_slot_read(&st->slots[harvest_slot_of(c, after)], seq_of(c, after), &next) &&
 	       next.time_ns < ev->time_ns;
 }
 
@@ -289,7 +290,7 @@ static bool later_event_exists(const struct harvest *h, const struct cursor *c,
 	uint64_t k;
 
 	for (k = c->next + 1; k < c->next + CTP_SLOTS; k++) {
-		uint32_t slot = slot_of(c, k);
+		uint32_t slot = harvest_slot_of(c, k);
 		/* (B) pairs with the release store in ctp_slot_write(), of a later event. */
 		uint64_t seq = ctp_load_acquire(&st->slots[slot].seq);
 
@@ -331,7 +332,7 @@ static enum slot_state slot_state(const struct harvest *h, const struct cursor *
 static bool has_company(const struct harvest *h, const struct cursor *c,
 			const struct ctp_station *st, uint64_t k)
 {
-	uint32_t slot = slot_of(c, k - 2);
+	uint32_t slot = harvest_slot_of(c, k - 2);
 	uint64_t seq;
 
 	/* (A) pairs with the store-store fence in ctp_slot_write(), of event k - 1. */
@@ -357,7 +358,7 @@ static bool skip_missing(struct harvest *h, uint32_t i)
 {
 	const struct ctp_station *st = &h->stations[i];
 	struct cursor *c = &h->cursors[i];
-	uint32_t slot = slot_of(c, c->next);
+	uint32_t slot = harvest_slot_of(c, c->next);
 	uint64_t seq = ctp_load_relaxed(&st->slots[slot].seq);
 	enum slot_state state = slot_state(h, c, slot, seq);
 	bool later;
@@ -401,7 +402,7 @@ static bool take_next(struct harvest *h, uint32_t i, struct harvest_scan *out)
 	struct cursor *c = &h->cursors[i];
 	struct ctp_event ev;
 
-	if (!ctp_slot_read(&st->slots[slot_of(c, c->next)], seq_of(c, c->next), &ev))
+	if (!ctp_slot_read(&st->slots[harvest_slot_of(c, c->next)], seq_of(c, c->next), &ev))
 		return skip_missing(h, i);
 	if (may_tear(c) && in_doubt(h, c, st)) {
 		out->pending++;
@@ -411,7 +412,7 @@ static bool take_next(struct harvest *h, uint32_t i, struct harvest_scan *out)
 		count_lost(c, 1);
 		return true;
 	}
-	take(h, i, &ev);
+	harvest_take(h, i, &ev);
 	return true;
 }
 
@@ -479,7 +480,7 @@ static void look_ahead(const struct harvest *h, uint32_t i)
 	if (i >= h->nr_claimed)
 		return;
 	c = &h->cursors[i];
-	__builtin_prefetch(&h->stations[i].slots[slot_of(c, c->next)]);
+	__builtin_prefetch(&h->stations[i].slots[harvest_slot_of(c, c->next)]);
 }
 
 void harvest_scan(struct harvest *h, struct harvest_scan *out)
@@ -509,7 +510,7 @@ static void look_at_rest(struct harvest *h, uint32_t i)
 	uint32_t slot;
 
 	if (c->writer != WRITER_UNKNOWN) {
-		slot = slot_of(c, c->next);
+		slot = harvest_slot_of(c, c->next);
 		if (slot_state(h, c, slot, ctp_load_relaxed(&st->slots[slot].seq)) == SLOT_WRITING)
 			h->totals.unfinished++;
 		return;

@@ -16,36 +16,37 @@
 /* Attempts to read both without being preempted in between. */
 #define TRIES 16
 
-static struct tick_mark *newest(struct tick_ring *r)
+static struct tick_mark *tickclock_newest(struct tick_ring *r)
 {
 	return r->nr ? &r->marks[(r->nr - 1) % TICKCLOCK_MARKS] : NULL;
 }
 
-static uint64_t rate(const struct tick_mark *from, uint64_t ticks, uint64_t ns)
+static uint64_t tickclock_rate(const struct tick_mark *from, uint64_t ticks, uint64_t ns)
 {
 	return (uint64_t)(((unsigned __int128)(ns - from->ns) << 32) / (ticks - from->ticks));
 }
 
-static void append(struct tick_ring *r, uint64_t ticks, uint64_t ns)
+static void tickclock_append(struct tick_ring *r, uint64_t ticks, uint64_t ns)
 {
-	struct tick_mark *last = newest(r);
+	struct tick_mark *last = tickclock_newest(r);
 
 	if (last)
-		last->mult = rate(last, ticks, ns);
+		last->mult = tickclock_rate(last, ticks, ns);
 	r->marks[r->nr++ % TICKCLOCK_MARKS] = (struct tick_mark){ ticks, ns,
 								  last ? last->mult : 0 };
 }
 
 void tickclock_add(struct tickclock *tc, uint64_t ticks, uint64_t ns)
 {
-	const struct tick_mark *last = newest(&tc->fine), *kept = newest(&tc->coarse);
+	const struct tick_mark *last = tickclock_newest(&tc->fine),
+			       *kept = tickclock_newest(&tc->coarse);
 
 	/* Both must increase: ignore a reading after the counter was set back. */
 	if (last && (ticks <= last->ticks || ns <= last->ns))
 		return;
-	append(&tc->fine, ticks, ns);
+	tickclock_append(&tc->fine, ticks, ns);
 	if (!kept || ns - kept->ns >= APART_NS)
-		append(&tc->coarse, ticks, ns);
+		tickclock_append(&tc->coarse, ticks, ns);
 }
 
 void tickclock_open(struct tickclock *tc)
@@ -93,7 +94,7 @@ static const struct tick_mark *mark_nr(const struct tick_ring *r, uint64_t nr)
 	return &r->marks[nr % TICKCLOCK_MARKS];
 }
 
-static uint64_t oldest(const struct tick_ring *r)
+static uint64_t tickclock_oldest(const struct tick_ring *r)
 {
 	return r->nr > TICKCLOCK_MARKS ? r->nr - TICKCLOCK_MARKS : 0;
 }
@@ -101,7 +102,7 @@ static uint64_t oldest(const struct tick_ring *r)
 /* The last mark before @ticks, or the oldest mark. */
 static const struct tick_mark *mark_before(const struct tick_ring *r, uint64_t ticks)
 {
-	uint64_t low = oldest(r), high = r->nr - 1;
+	uint64_t low = tickclock_oldest(r), high = r->nr - 1;
 
 	/* Nearly always it is the last interval. */
 	if (high > low && mark_nr(r, high - 1)->ticks <= ticks)
@@ -117,14 +118,15 @@ static const struct tick_mark *mark_before(const struct tick_ring *r, uint64_t t
 	return mark_nr(r, low);
 }
 
-static const struct tick_ring *ring_of(const struct tickclock *tc, uint64_t ticks)
+static const struct tick_ring *tickclock_ring_of(const struct tickclock *tc, uint64_t ticks)
 {
-	return ticks >= mark_nr(&tc->fine, oldest(&tc->fine))->ticks ? &tc->fine : &tc->coarse;
+	return ticks >= mark_nr(&tc->fine, tickclock_oldest(&tc->fine))->ticks ? &tc->fine
+									       : &tc->coarse;
 }
 
 struct tick_mark tickclock_stretch(const struct tickclock *tc, uint64_t ticks, uint64_t *length)
 {
-	const struct tick_ring *r = ring_of(tc, ticks);
+	const struct tick_ring *r = tickclock_ring_of(tc, ticks);
 	const struct tick_mark *m = mark_before(r, ticks);
 	uint64_t at = (uint64_t)(m - r->marks), newest_at = (r->nr - 1) % TICKCLOCK_MARKS;
 
@@ -134,7 +136,7 @@ struct tick_mark tickclock_stretch(const struct tickclock *tc, uint64_t ticks, u
 
 uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 {
-	const struct tick_mark *m = mark_before(ring_of(tc, ticks), ticks);
+	const struct tick_mark *m = mark_before(tickclock_ring_of(tc, ticks), ticks);
 	unsigned __int128 back;
 
 	if (ticks >= m->ticks)

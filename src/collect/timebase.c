@@ -46,8 +46,8 @@ static void move_base(struct timebase *tb, const struct timebase_pair *now)
 	tb->mid = *now;
 }
 
-static void store(struct ctp_ext_header *ext, const struct timebase_pair *at, uint64_t mult,
-		  uint64_t window_ticks)
+static void timebase_store(struct ctp_ext_header *ext, const struct timebase_pair *at,
+			   uint64_t mult, uint64_t window_ticks)
 {
 	uint64_t seq = ctp_load_relaxed(&ext->clock_seq) & ~UINT64_C(1);
 
@@ -67,7 +67,7 @@ static void start_over(struct timebase *tb, const struct timebase_pair *now)
 {
 	tb->base = tb->mid = *now;
 	tb->mult = 0;
-	store(tb->ext, now, 0, 0);
+	timebase_store(tb->ext, now, 0, 0);
 }
 
 void timebase_publish(struct timebase *tb, uint64_t now_ns)
@@ -90,7 +90,7 @@ void timebase_publish(struct timebase *tb, uint64_t now_ns)
 	if (window_ns > CTP_CLOCK_WINDOW_NS)
 		window_ns = CTP_CLOCK_WINDOW_NS;
 	/* Until a second rate agrees with the first, the rate only serves to compare clocks. */
-	store(tb->ext, &now, mult, tb->mult ? (window_ns << CTP_CLOCK_SHIFT) / mult : 0);
+	timebase_store(tb->ext, &now, mult, tb->mult ? (window_ns << CTP_CLOCK_SHIFT) / mult : 0);
 	tb->mult = mult;
 	move_base(tb, &now);
 }

@@ -67,7 +67,7 @@ void record_processes(struct record *r, const struct endpoint *e)
 		trace_put_module(r->writer, &e->modules.list[r->nr_modules]);
 }
 
-static void put_coroutines(struct record *r, const struct harvest *h)
+static void record_put_coroutines(struct record *r, const struct harvest *h)
 {
 	struct harvest_coroutine co;
 	uint32_t i;
@@ -82,7 +82,7 @@ static void put_coroutines(struct record *r, const struct harvest *h)
 	}
 }
 
-static void put_totals(struct record *r, const struct collector_result *result)
+static void record_put_totals(struct record *r, const struct collector_result *result)
 {
 	struct sidecar_totals totals = {
 		.complete = true,
@@ -127,7 +127,7 @@ static bool stop_is_pending(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
-static int open_writer(struct record *r, struct err *err)
+static int record_open_writer(struct record *r, struct err *err)
 {
 	struct utsname uts;
 	struct trace_output output = {
@@ -150,7 +150,7 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 {
 	r->config = config;
 	r->start_ns = start_ns;
-	r->start_realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - start_ns);
+	r->start_realtime_ns = monotonic_clock_ns(CLOCK_REALTIME) - (clock_now_ns() - start_ns);
 	if (config->flight_size) {
 		if (flight_open(&r->flight, config->flight_size, err) == 0)
 			r->writer = &r->flight.writer;
@@ -158,7 +158,7 @@ int record_open(struct record *r, const struct collector_config *config, uint64_
 	}
 	if (place_open(&r->place, config->output, config->format, err) < 0)
 		return err->code;
-	return open_writer(r, err);
+	return record_open_writer(r, err);
 }
 
 void record_close(struct record *r)
@@ -186,7 +186,7 @@ void record_station_event(void *ctx, const struct trace_event *event)
  * Compute what is in the files, once everything is written.  An event that was read and is not
  * in the file is lost, whatever the writer counted: written = collected + lost + forgotten.
  */
-static void count(struct collector_result *result, const struct trace_counts *c)
+static void record_count(struct collector_result *result, const struct trace_counts *c)
 {
 	uint64_t given = result->totals.written - result->totals.lost - result->forgotten;
 
@@ -207,11 +207,11 @@ void record_finish(struct record *r, const struct harvest *h, const struct endpo
 	record_processes(r, e);
 	record_scanned(r, UINT64_MAX);
 	record_flush(r);
-	put_coroutines(r, h);
+	record_put_coroutines(r, h);
 	record_flush(r);
 	trace_writer_counts(r->writer, &counts);
-	count(result, &counts);
-	put_totals(r, result);
+	record_count(result, &counts);
+	record_put_totals(r, result);
 	trace_writer_close(r->writer, &counts, &result->output, &result->sidecar);
 	r->writer = NULL;
 }

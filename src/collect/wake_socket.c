@@ -19,7 +19,7 @@
 /* By this time a program has usually loaded most of its libraries. */
 #define FIRST_LOOK_NS (UINT64_C(1000000000))
 
-static int watch(struct endpoint *e, int fd, uint32_t who)
+static int endpoint_watch(struct endpoint *e, int fd, uint32_t who)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = who };
 
@@ -30,7 +30,7 @@ static int watch(struct endpoint *e, int fd, uint32_t who)
  * bind() neither follows nor replaces an existing file; the umask gives mode 0600 from creation
  * on.
  */
-static int bind_private(int fd, const char *path)
+static int endpoint_bind_private(int fd, const char *path)
 {
 	struct sockaddr_un sun;
 	mode_t mask;
@@ -56,7 +56,7 @@ int endpoint_open(struct endpoint *e, const char *path, struct err *err)
 		endpoint_close(e);
 		return err->code;
 	}
-	if (bind_private(e->listen_fd, path) < 0) {
+	if (endpoint_bind_private(e->listen_fd, path) < 0) {
 		err_errno(err, "cannot listen at '%s'", path);
 		if (err->code == -EADDRINUSE)
 			err_hint(err, "another collector may be using it; if not, remove it");
@@ -64,7 +64,7 @@ int endpoint_open(struct endpoint *e, const char *path, struct err *err)
 		return err->code;
 	}
 	e->path = path;
-	if (listen(e->listen_fd, SOMAXCONN) < 0 || watch(e, e->listen_fd, LISTENER) < 0) {
+	if (listen(e->listen_fd, SOMAXCONN) < 0 || endpoint_watch(e, e->listen_fd, LISTENER) < 0) {
 		err_errno(err, "cannot listen at '%s'", path);
 		endpoint_close(e);
 		return err->code;
@@ -95,7 +95,7 @@ void endpoint_close(struct endpoint *e)
 	e->epoll_fd = -1;
 }
 
-static bool make_room(struct endpoint *e)
+static bool endpoint_make_room(struct endpoint *e)
 {
 	uint32_t room = e->room ? e->room * 2 : 16;
 	struct peer *peers;
@@ -110,7 +110,7 @@ static bool make_room(struct endpoint *e)
 	return true;
 }
 
-static void admit(struct endpoint *e, int fd)
+static void endpoint_admit(struct endpoint *e, int fd)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -122,7 +122,7 @@ static void admit(struct endpoint *e, int fd)
 		close(fd);
 		return;
 	}
-	if (!make_room(e) || watch(e, fd, e->nr_peers) < 0) {
+	if (!endpoint_make_room(e) || endpoint_watch(e, fd, e->nr_peers) < 0) {
 		close(fd);
 		return;
 	}
@@ -175,20 +175,20 @@ static bool turn_away(struct endpoint *e)
 	return fd >= 0;
 }
 
-static void let_in(struct endpoint *e)
+static void endpoint_let_in(struct endpoint *e)
 {
 	int fd;
 
 	for (;;) {
 		fd = accept4(e->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0)
-			admit(e, fd);
+			endpoint_admit(e, fd);
 		else if ((errno != EMFILE && errno != ENFILE) || !turn_away(e))
 			break;
 	}
 }
 
-static void hear(struct endpoint *e, uint32_t who)
+static void endpoint_receive(struct endpoint *e, uint32_t who)
 {
 	struct peer *p = &e->peers[who];
 	char bytes[256];
@@ -213,7 +213,7 @@ static void hear(struct endpoint *e, uint32_t who)
  * the same state and still runs.  Format "pid (any name) S ...": the state is the third field,
  * the number of threads the twentieth.
  */
-static bool is_zombie(const char *stat)
+static bool endpoint_is_zombie(const char *stat)
 {
 	const char *at = strrchr(stat, ')');
 	int i;
@@ -240,7 +240,7 @@ bool endpoint_process_is_gone(uint32_t pid)
 	if (got <= 0)
 		return got == 0 || errno == ESRCH;
 	text[got] = '\0';
-	return is_zombie(text);
+	return endpoint_is_zombie(text);
 }
 
 uint32_t endpoint_gone(struct endpoint *e)
@@ -267,9 +267,9 @@ int endpoint_serve(struct endpoint *e)
 	nr = epoll_wait(e->epoll_fd, evs, 64, 0);
 	for (i = 0; i < nr; i++) {
 		if (evs[i].data.u32 == LISTENER)
-			let_in(e);
+			endpoint_let_in(e);
 		else if (evs[i].data.u32 < e->nr_peers && e->peers[evs[i].data.u32].fd >= 0)
-			hear(e, evs[i].data.u32);
+			endpoint_receive(e, evs[i].data.u32);
 	}
 	return nr;
 }

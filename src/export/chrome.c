@@ -51,8 +51,8 @@ static const char *category_of(const struct timeline_track *t, enum timeline_cat
 	return is_async(t) ? "coroutine" : timeline_category_name(category);
 }
 
-static struct json_writer *begin_event(struct chrome *x, const char *phase,
-				       const struct timeline_track *t)
+static struct json_writer *chrome_begin_event(struct chrome *x, const char *phase,
+					      const struct timeline_track *t)
 {
 	struct json_writer *w = &x->w;
 
@@ -66,7 +66,7 @@ static struct json_writer *begin_event(struct chrome *x, const char *phase,
 	return w;
 }
 
-static void end_event(struct chrome *x)
+static void chrome_end_event(struct chrome *x)
 {
 	size_t size;
 	const char *text;
@@ -80,7 +80,7 @@ static void end_event(struct chrome *x)
 	jw_text_taken(&x->w);
 }
 
-static void put_time(struct json_writer *w, uint64_t ts)
+static void chrome_put_time(struct json_writer *w, uint64_t ts)
 {
 	jw_key(w, "ts");
 	jw_thousandths(w, ts); /* microseconds */
@@ -94,12 +94,12 @@ static void put_id(struct json_writer *w, uint64_t id)
 	jw_field_string(w, "id", text);
 }
 
-static void put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
-		     const char *name, enum timeline_category category)
+static void chrome_put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
+			    const char *name, enum timeline_category category)
 {
 	jw_field_string(w, "name", name);
 	jw_field_string(w, "cat", category_of(t, category));
-	put_time(w, ts);
+	chrome_put_time(w, ts);
 	if (is_async(t))
 		put_id(w, t->id);
 }
@@ -129,7 +129,7 @@ static void put_arg(struct json_writer *w, const struct timeline_arg *a)
 	}
 }
 
-static void put_args(struct chrome *x, const struct timeline_mark *m)
+static void chrome_put_args(struct chrome *x, const struct timeline_mark *m)
 {
 	struct json_writer *w = &x->w;
 	unsigned i;
@@ -153,94 +153,95 @@ static void draw_flow(struct chrome *x, const struct timeline_track *t, uint64_t
 
 	if (!m->flow || t->type != TRACK_THREAD)
 		return;
-	w = begin_event(x, m->flow_ends ? "f" : "s", t);
-	put_head(w, t, ts, "wake", CATEGORY_WAKE);
+	w = chrome_begin_event(x, m->flow_ends ? "f" : "s", t);
+	chrome_put_head(w, t, ts, "wake", CATEGORY_WAKE);
 	put_id(w, m->flow);
 	if (m->flow_ends)
 		jw_field_string(w, "bp", "e");
-	end_event(x);
+	chrome_end_event(x);
 }
 
-static void draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-		       const struct timeline_mark *m)
+static void chrome_draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			      const struct timeline_mark *m)
 {
 	struct chrome *x = chrome_of(v);
 
-	put_head(begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text, m->category);
-	put_args(x, m);
-	end_event(x);
+	chrome_put_head(chrome_begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text,
+			m->category);
+	chrome_put_args(x, m);
+	chrome_end_event(x);
 	draw_flow(x, t, ts, m);
 }
 
-static void draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-		     const struct timeline_name *name)
+static void chrome_draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			    const struct timeline_name *name)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, is_async(t) ? "e" : "E", t);
+	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "e" : "E", t);
 
 	if (is_async(t))
-		put_head(w, t, ts, name->text, CATEGORY_LIFE);
+		chrome_put_head(w, t, ts, name->text, CATEGORY_LIFE);
 	else
-		put_time(w, ts);
-	end_event(x);
+		chrome_put_time(w, ts);
+	chrome_end_event(x);
 }
 
-static void draw_instant(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			 const struct timeline_mark *m)
+static void chrome_draw_instant(struct timeline_view *v, const struct timeline_track *t,
+				uint64_t ts, const struct timeline_mark *m)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, is_async(t) ? "n" : "i", t);
+	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "n" : "i", t);
 
-	put_head(w, t, ts, m->name->text, m->category);
+	chrome_put_head(w, t, ts, m->name->text, m->category);
 	if (!is_async(t))
 		jw_field_string(w, "s", t->type == TRACK_THREAD ? "t" : "p");
-	put_args(x, m);
-	end_event(x);
+	chrome_put_args(x, m);
+	chrome_end_event(x);
 	draw_flow(x, t, ts, m);
 }
 
-static void draw_counter(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			 uint64_t value)
+static void chrome_draw_counter(struct timeline_view *v, const struct timeline_track *t,
+				uint64_t ts, uint64_t value)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, "C", t);
+	struct json_writer *w = chrome_begin_event(x, "C", t);
 
 	jw_field_string(w, "name", t->name);
-	put_time(w, ts);
+	chrome_put_time(w, ts);
 	jw_key(w, "args");
 	jw_object_begin(w);
 	jw_field_u64(w, "value", value);
 	jw_object_end(w);
-	end_event(x);
+	chrome_end_event(x);
 }
 
 /* ---- tracks and facts ---------------------------------------------------- */
 
-static void draw_track(struct timeline_view *v, const struct timeline_track *t)
+static void chrome_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
 	struct chrome *x = chrome_of(v);
 	struct json_writer *w;
 
 	if (t->type != TRACK_PROCESS && t->type != TRACK_THREAD)
 		return;
-	w = begin_event(x, "M", t);
+	w = chrome_begin_event(x, "M", t);
 	jw_field_string(w, "name", t->type == TRACK_PROCESS ? "process_name" : "thread_name");
 	jw_key(w, "args");
 	jw_object_begin(w);
 	jw_field_string(w, "name", t->name);
 	jw_object_end(w);
-	end_event(x);
+	chrome_end_event(x);
 }
 
 /* The format has no element for it. */
-static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
+static void chrome_draw_run(struct timeline_view *v, const struct sidecar_run *run)
 {
 	(void)v;
 	(void)run;
 }
 
 /* Sites are written with each event. */
-static void draw_site(struct timeline_view *v, const struct trace_site *site)
+static void chrome_draw_site(struct timeline_view *v, const struct trace_site *site)
 {
 	(void)v;
 	(void)site;
@@ -248,16 +249,16 @@ static void draw_site(struct timeline_view *v, const struct trace_site *site)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int chrome_open(struct sink_job *job, struct err *err)
+static int chrome_chrome_open(struct sink_job *job, struct err *err)
 {
 	static const struct timeline_view view = {
-		.run = draw_run,
-		.site = draw_site,
-		.track = draw_track,
-		.begin = draw_begin,
-		.end = draw_end,
-		.instant = draw_instant,
-		.counter = draw_counter,
+		.run = chrome_draw_run,
+		.site = chrome_draw_site,
+		.track = chrome_draw_track,
+		.begin = chrome_draw_begin,
+		.end = chrome_draw_end,
+		.instant = chrome_draw_instant,
+		.counter = chrome_draw_counter,
 	};
 	struct chrome *x = calloc(1, sizeof(*x));
 
@@ -315,7 +316,7 @@ static int chrome_commit(struct sink_job *job, struct err *err)
 	return viewer_commit(&x->viewer, job, err);
 }
 
-static void chrome_close(struct sink_job *job)
+static void chrome_chrome_close(struct sink_job *job)
 {
 	struct chrome *x = job->state;
 
@@ -334,9 +335,9 @@ const struct sink sink_chrome = {
 	.about = "trace events in JSON, for chrome://tracing and other viewers; small traces",
 	.suffix = ".chrome.json",
 	.to_stdout = true,
-	.open = chrome_open,
+	.open = chrome_chrome_open,
 	.item = chrome_item,
 	.commit = chrome_commit,
-	.close = chrome_close,
+	.close = chrome_chrome_close,
 	.drop = chrome_drop,
 };

@@ -67,7 +67,7 @@ static char **make_environment(const char *variable, const char *password)
  * Starts the shell with default signal handling, @input as standard input and c->output as
  * output.
  */
-static int spawn(struct client *c, int input, char **argv, char **env)
+static int client_spawn(struct client *c, int input, char **argv, char **env)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -106,7 +106,7 @@ static int start_shell(struct client *c, int input, const struct client_args *ar
 	argv[1] = dash_c;
 	argv[2] = script;
 	memcpy(&argv[4], args->words, args->nr * sizeof(argv[0]));
-	rc = spawn(c, input, argv, env);
+	rc = client_spawn(c, input, argv, env);
 	free(script);
 	return rc;
 }
@@ -193,7 +193,7 @@ static void last_words(struct client *c, char *text, size_t size)
 	}
 }
 
-static int wait_for(struct client *c)
+static int client_wait_for(struct client *c)
 {
 	int status;
 
@@ -217,7 +217,7 @@ int client_finish(struct client *c, struct err *err)
 
 	if (!c->pid)
 		return 0;
-	status = wait_for(c);
+	status = client_wait_for(c);
 	if (status == 0)
 		return 0;
 	last_words(c, text, sizeof(text));
@@ -234,7 +234,7 @@ int client_finish(struct client *c, struct err *err)
 void client_close(struct client *c)
 {
 	if (c->pid)
-		wait_for(c);
+		client_wait_for(c);
 	if (c->input >= 0)
 		close(c->input);
 	if (c->output >= 0)

@@ -35,12 +35,12 @@ static const char *table_of(const struct export_options *o)
 	return o->table ? o->table : TABLES_EVENTS;
 }
 
-static const char *database_of(const struct export_options *o)
+static const char *client_sql_database_of(const struct export_options *o)
 {
 	return o->database ? o->database : TABLES_DATABASE;
 }
 
-static int no_memory(struct err *err)
+static int client_sql_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for a script");
 }
@@ -53,10 +53,10 @@ static int put_freed(struct client_state *s, char *text, struct err *err)
 	bool good = text && bytes_put(&s->client.bytes, text, strlen(text));
 
 	free(text);
-	return good ? client_settle(&s->client, false, err) : no_memory(err);
+	return good ? client_settle(&s->client, false, err) : client_sql_no_memory(err);
 }
 
-static int put_text(struct client_state *s, const char *text, struct err *err)
+static int client_sql_put_text(struct client_state *s, const char *text, struct err *err)
 {
 	return put_freed(s, strdup(text), err);
 }
@@ -97,7 +97,7 @@ static int put_indexes(struct client_state *s, const struct export_options *o, s
 
 /* ---- psql: COPY ---------------------------------------------------------- */
 
-static int begin_copy(struct client_state *s, enum table_id id, struct err *err)
+static int client_sql_begin_copy(struct client_state *s, enum table_id id, struct err *err)
 {
 	struct sql sql;
 
@@ -111,42 +111,42 @@ static int begin_copy(struct client_state *s, enum table_id id, struct err *err)
 	return put_freed(s, sql_end(&sql), err);
 }
 
-static int copy_spool(struct client_state *s, enum table_id id, struct err *err)
+static int client_sql_copy_spool(struct client_state *s, enum table_id id, struct err *err)
 {
 	char part[4096];
 	int64_t got;
-	int rc = begin_copy(s, id, err);
+	int rc = client_sql_begin_copy(s, id, err);
 
 	while (!rc && (got = row_spool_read(&s->spools[id], part, sizeof(part))) != 0) {
 		if (got < 0)
 			return err_set(err, (int)got, "cannot read a temporary file: %s",
 				       strerror((int)-got));
 		if (!bytes_put(&s->client.bytes, part, (size_t)got))
-			return no_memory(err);
+			return client_sql_no_memory(err);
 		rc = client_settle(&s->client, false, err);
 	}
-	return rc ? rc : put_text(s, "\\.\n", err);
+	return rc ? rc : client_sql_put_text(s, "\\.\n", err);
 }
 
 /* ---- rows ---------------------------------------------------------------- */
 
-static int send_insert(void *to, const char *sql, size_t size, struct err *err)
+static int client_sql_send_insert(void *to, const char *sql, size_t size, struct err *err)
 {
 	struct client_state *s = to;
 
 	if (!bytes_put(&s->client.bytes, sql, size) || !bytes_put(&s->client.bytes, ";\n", 2))
-		return no_memory(err);
+		return client_sql_no_memory(err);
 	return client_settle(&s->client, false, err);
 }
 
-static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int client_sql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct client_state *s = to;
 
 	if (s->dialect != DIALECT_POSTGRESQL)
 		return inserts_row(&s->inserts, id, cells, err);
 	if (!copy_row_text(&s->spools[id].bytes, id, cells))
-		return no_memory(err);
+		return client_sql_no_memory(err);
 	return row_spool_settle(&s->spools[id], err);
 }
 
@@ -155,7 +155,7 @@ static int put_copied(struct client_state *s, const struct trace_event *ev, stru
 	char *p = bytes_room(&s->client.bytes, COPY_EVENT_MAX);
 
 	if (!p)
-		return no_memory(err);
+		return client_sql_no_memory(err);
 	s->client.bytes.size += (size_t)(copy_event_text(p, ev) - p);
 	return client_settle(&s->client, false, err);
 }
@@ -196,19 +196,19 @@ static int make_state(struct sink_job *job, enum dialect dialect, struct err *er
 	size_t t;
 
 	if (!s)
-		return no_memory(err);
+		return client_sql_no_memory(err);
 	job->state = s;
 	s->dialect = dialect;
 	s->client.input = s->client.output = -1;
 	s->inserts = (struct inserts){
-		.dialect = dialect, .names = s->names, .send = send_insert, .to = s
+		.dialect = dialect, .names = s->names, .send = client_sql_send_insert, .to = s
 	};
 	for (t = 0; t < NR_TABLES; t++)
 		s->names[t] = table_name(table_of(job->options), (enum table_id)t);
 	if (job->options->full)
-		s->rows = rows_new(put_row, s);
+		s->rows = rows_new(client_sql_put_row, s);
 	if (!s->names[NR_TABLES - 1] || (job->options->full && !s->rows))
-		return no_memory(err);
+		return client_sql_no_memory(err);
 	if (s->rows && dialect == DIALECT_SQLITE && !job->options->exact_text)
 		rows_guard_formulas(s->rows);
 	return 0;
@@ -228,8 +228,8 @@ static int open_with(struct sink_job *job, enum dialect dialect, client_begin *b
 	return rc;
 }
 
-static int start(struct sink_job *job, struct client_args *args, const char *variable,
-		 struct err *err)
+static int client_sql_start(struct sink_job *job, struct client_args *args, const char *variable,
+			    struct err *err)
 {
 	struct client_state *s = job->state;
 	int rc = client_start(&s->client, job->options->cli, args, variable, job->options->password,
@@ -255,10 +255,10 @@ static int begin_sqlite(struct sink_job *job, struct client_state *s, struct err
 	client_arg(&args, "-bail", "");
 	client_arg(&args, "-batch", "");
 	client_arg(&args, "", s->file.temporary);
-	rc = start(job, &args, NULL, err);
+	rc = client_sql_start(job, &args, NULL, err);
 	if (!rc)
-		rc = put_text(s, "PRAGMA journal_mode = OFF;\nPRAGMA synchronous = OFF;\nBEGIN;\n",
-			      err);
+		rc = client_sql_put_text(
+			s, "PRAGMA journal_mode = OFF;\nPRAGMA synchronous = OFF;\nBEGIN;\n", err);
 	return rc ? rc : put_tables(s, job->options, err);
 }
 
@@ -278,28 +278,28 @@ static int begin_mysql(struct sink_job *job, struct client_state *s, struct err 
 	}
 	client_arg(&args, "--socket=", o->mysql_socket);
 	client_arg(&args, "--user=", o->user);
-	rc = start(job, &args, "MYSQL_PWD", err);
+	rc = client_sql_start(job, &args, "MYSQL_PWD", err);
 	if (rc < 0)
 		return rc;
 	if (sql_begin(&sql)) {
 		fputs("SET SESSION sql_mode = 'STRICT_ALL_TABLES';\nCREATE DATABASE IF NOT EXISTS ",
 		      sql.out);
-		table_put_quoted(sql.out, s->dialect, database_of(o));
+		table_put_quoted(sql.out, s->dialect, client_sql_database_of(o));
 		fputs(";\nUSE ", sql.out);
-		table_put_quoted(sql.out, s->dialect, database_of(o));
+		table_put_quoted(sql.out, s->dialect, client_sql_database_of(o));
 		fputs(";\n", sql.out);
 	}
 	rc = put_freed(s, sql_end(&sql), err);
 	if (!rc)
 		rc = put_tables(s, o, err);
-	return rc ? rc : put_text(s, "START TRANSACTION;\n", err);
+	return rc ? rc : client_sql_put_text(s, "START TRANSACTION;\n", err);
 }
 
 /* A variable of psql: quotes in a name are harmless there. */
 #define GOAL "corotracer_goal"
 
 /* A value of a conninfo string, or of SQL with @quote_only. */
-static void put_value(FILE *out, const char *text, bool quote_only)
+static void client_sql_put_value(FILE *out, const char *text, bool quote_only)
 {
 	putc('\'', out);
 	for (; *text; text++) {
@@ -313,16 +313,16 @@ static void put_value(FILE *out, const char *text, bool quote_only)
 }
 
 /* "dbname='x' sslmode='disable'": reaches psql through any wrapper command. */
-static char *conninfo(const struct export_options *o, const char *database)
+static char *client_sql_conninfo(const struct export_options *o, const char *database)
 {
 	struct sql sql;
 
 	if (sql_begin(&sql)) {
 		fputs("dbname=", sql.out);
-		put_value(sql.out, database, false);
+		client_sql_put_value(sql.out, database, false);
 		if (o->pg_sslmode) {
 			fputs(" sslmode=", sql.out);
-			put_value(sql.out, o->pg_sslmode, false);
+			client_sql_put_value(sql.out, o->pg_sslmode, false);
 		}
 	}
 	return sql_end(&sql);
@@ -343,9 +343,9 @@ static int put_pg_database(struct client_state *s, const char *database, struct 
 		fputs("SET client_min_messages = warning;\nSET standard_conforming_strings = on;\n"
 		      "SELECT ",
 		      sql.out);
-		put_value(sql.out, created, true);
+		client_sql_put_value(sql.out, created, true);
 		fputs(" WHERE NOT EXISTS (SELECT 1 FROM pg_database WHERE datname = ", sql.out);
-		put_value(sql.out, database, true);
+		client_sql_put_value(sql.out, database, true);
 		fputs(") \\gexec\n\\connect -reuse-previous=on :" GOAL "\n"
 		      "SET client_min_messages = warning;\nSET client_encoding = 'UTF8';\nBEGIN;\n",
 		      sql.out);
@@ -357,7 +357,7 @@ static int put_pg_database(struct client_state *s, const char *database, struct 
 /* The same for \connect, which reads its argument as an identifier first. */
 static char *quoted_conninfo(const struct export_options *o, const char *database)
 {
-	char *info = conninfo(o, database);
+	char *info = client_sql_conninfo(o, database);
 	struct sql sql;
 
 	if (sql_begin(&sql) && info)
@@ -371,7 +371,8 @@ static int begin_psql(struct sink_job *job, struct client_state *s, struct err *
 	const struct export_options *o = job->options;
 	const char *by = o->pg_maintenance_db ? o->pg_maintenance_db : "postgres";
 	struct client_args args = { .nr = 0 };
-	char port[16], *info = conninfo(o, by), *goal = quoted_conninfo(o, database_of(o));
+	char port[16], *info = client_sql_conninfo(o, by),
+		       *goal = quoted_conninfo(o, client_sql_database_of(o));
 	int rc;
 
 	client_arg(&args, "--no-psqlrc", "");
@@ -386,12 +387,12 @@ static int begin_psql(struct sink_job *job, struct client_state *s, struct err *
 	args.failed |= !info || !goal;
 	free(info);
 	free(goal);
-	rc = start(job, &args, "PGPASSWORD", err);
+	rc = client_sql_start(job, &args, "PGPASSWORD", err);
 	if (!rc)
-		rc = put_pg_database(s, database_of(o), err);
+		rc = put_pg_database(s, client_sql_database_of(o), err);
 	if (!rc)
 		rc = put_tables(s, o, err);
-	return rc ? rc : begin_copy(s, TABLE_EVENTS, err);
+	return rc ? rc : client_sql_begin_copy(s, TABLE_EVENTS, err);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -405,9 +406,10 @@ static int end_rows(struct client_state *s, struct err *err)
 	int rc = s->rows ? rows_finish(s->rows, err) : 0;
 
 	if (!rc)
-		rc = copies ? put_text(s, "\\.\n", err) : inserts_flush(&s->inserts, err);
+		rc = copies ? client_sql_put_text(s, "\\.\n", err)
+			    : inserts_flush(&s->inserts, err);
 	for (t = 1; !rc && copies && s->rows && t < NR_TABLES; t++)
-		rc = copy_spool(s, (enum table_id)t, err);
+		rc = client_sql_copy_spool(s, (enum table_id)t, err);
 	return rc;
 }
 
@@ -434,7 +436,7 @@ static int client_commit(struct sink_job *job, struct err *err)
 	if (!rc)
 		rc = put_indexes(s, job->options, err);
 	if (!rc)
-		rc = put_text(s, "COMMIT;\nSELECT '" DONE "';\n", err);
+		rc = client_sql_put_text(s, "COMMIT;\nSELECT '" DONE "';\n", err);
 	if (!rc)
 		rc = client_settle(&s->client, true, err);
 	if (!rc)

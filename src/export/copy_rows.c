@@ -28,7 +28,7 @@ char *copy_event_text(char *p, const struct trace_event *ev)
 	return p;
 }
 
-static bool put_escaped(struct bytes *b, const char *text, size_t size)
+static bool copy_put_escaped(struct bytes *b, const char *text, size_t size)
 {
 	char *start = bytes_room(b, 2 * size), *p = start;
 	size_t i;
@@ -47,7 +47,7 @@ static bool put_escaped(struct bytes *b, const char *text, size_t size)
 	return true;
 }
 
-static bool put_number(struct bytes *b, uint64_t u)
+static bool copy_put_number(struct bytes *b, uint64_t u)
 {
 	char *p = bytes_room(b, FMT_U64_MAX);
 
@@ -69,9 +69,9 @@ bool copy_row_text(struct bytes *b, enum table_id id, const struct cell *cells)
 		if (c->is_null)
 			good &= bytes_put(b, "\\N", 2);
 		else if (t->columns[i].type == COLUMN_TEXT)
-			good &= put_escaped(b, c->text, c->size);
+			good &= copy_put_escaped(b, c->text, c->size);
 		else
-			good &= put_number(b, c->u);
+			good &= copy_put_number(b, c->u);
 		if (!good)
 			return false;
 	}
@@ -136,7 +136,7 @@ char *copy_event_binary(char *p, const struct trace_event *ev)
 	return put_numeric(p, ev->ts);
 }
 
-static bool put_cell(struct bytes *b, enum column_type type, const struct cell *c)
+static bool copy_put_cell(struct bytes *b, enum column_type type, const struct cell *c)
 {
 	char *p = bytes_room(b, NUMERIC_MAX);
 
@@ -164,7 +164,7 @@ bool copy_row_binary(struct bytes *b, enum table_id id, const struct cell *cells
 		return false;
 	b->size += (size_t)(put_i16(p, (unsigned)t->nr_columns) - p);
 	for (i = 0; i < t->nr_columns; i++) {
-		if (!put_cell(b, t->columns[i].type, &cells[i]))
+		if (!copy_put_cell(b, t->columns[i].type, &cells[i]))
 			return false;
 	}
 	return true;

@@ -21,7 +21,7 @@ struct csv_state {
 	struct rows *rows; /* NULL: not requested */
 };
 
-static int no_memory(struct err *err)
+static int csv_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for an output file");
 }
@@ -29,7 +29,7 @@ static int no_memory(struct err *err)
 /* ---- events -------------------------------------------------------------- */
 
 /* The longest line is far shorter than OUTFILE_ROOM. */
-static inline char *put_event(char *p, const struct trace_event *ev)
+static inline char *csv_put_event(char *p, const struct trace_event *ev)
 {
 	static const char active[2][8] = { ",false,", ",true," };
 
@@ -64,12 +64,12 @@ static void put_quoted(struct outfile *f, const char *text, size_t size)
 	outfile_put(f, "\"", 1);
 }
 
-static void put_number(struct outfile *f, uint64_t u)
+static void csv_put_number(struct outfile *f, uint64_t u)
 {
 	f->at = fmt_u64(outfile_room(f), u);
 }
 
-static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int csv_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct csv_state *s = to;
 	struct outfile *f = &s->files[id];
@@ -83,13 +83,13 @@ static int put_row(void *to, enum table_id id, const struct cell *cells, struct 
 		if (tables[id].columns[i].type == COLUMN_TEXT)
 			put_quoted(f, cells[i].text, cells[i].size);
 		else
-			put_number(f, cells[i].u);
+			csv_put_number(f, cells[i].u);
 	}
 	outfile_put(f, "\n", 1);
 	return f->error ? outfile_commit(f, err) : 0; /* sets the error */
 }
 
-static void put_header(struct outfile *f, enum table_id id)
+static void csv_put_header(struct outfile *f, enum table_id id)
 {
 	size_t i;
 
@@ -118,16 +118,16 @@ static char *file_name(const char *events, enum table_id id)
 	return name;
 }
 
-static int open_file(struct csv_state *s, const char *output, enum table_id id, struct err *err)
+static int csv_open_file(struct csv_state *s, const char *output, enum table_id id, struct err *err)
 {
 	char *name = file_name(output, id);
-	int rc = name ? outfile_open(&s->files[id], name, err) : no_memory(err);
+	int rc = name ? outfile_open(&s->files[id], name, err) : csv_no_memory(err);
 
 	free(name);
 	if (rc < 0)
 		return rc;
 	s->nr_files++;
-	put_header(&s->files[id], id);
+	csv_put_header(&s->files[id], id);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static void csv_close(struct sink_job *job)
 	free(s);
 }
 
-static int open_files(struct sink_job *job, struct err *err)
+static int csv_open_files(struct sink_job *job, struct err *err)
 {
 	struct csv_state *s = job->state;
 	bool full = job->options->full;
@@ -154,25 +154,25 @@ static int open_files(struct sink_job *job, struct err *err)
 		err_hint(err, "name the first: -o trace.csv");
 		return err->code;
 	}
-	if (full && !(s->rows = rows_new(put_row, s)))
-		return no_memory(err);
+	if (full && !(s->rows = rows_new(csv_put_row, s)))
+		return csv_no_memory(err);
 	if (full && !job->options->exact_text)
 		rows_guard_formulas(s->rows);
 	for (t = 0; !rc && t < tables_count(full); t++)
-		rc = open_file(s, job->output, (enum table_id)t, err);
+		rc = csv_open_file(s, job->output, (enum table_id)t, err);
 	return rc;
 }
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int csv_open(struct sink_job *job, struct err *err)
+static int csv_csv_open(struct sink_job *job, struct err *err)
 {
 	int rc;
 
 	job->state = calloc(1, sizeof(struct csv_state));
 	if (!job->state)
-		return no_memory(err);
-	rc = open_files(job, err);
+		return csv_no_memory(err);
+	rc = csv_open_files(job, err);
 	if (rc < 0)
 		csv_close(job);
 	return rc;
@@ -186,7 +186,7 @@ static int csv_item(struct sink_job *job, const struct trace_item *item, struct 
 
 	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
 		return rc;
-	f->at = put_event(outfile_room(f), &item->event);
+	f->at = csv_put_event(outfile_room(f), &item->event);
 	job->rows++;
 	return f->error ? outfile_commit(f, err) : 0; /* sets the error */
 }
@@ -224,7 +224,7 @@ const struct sink sink_csv = {
 	.about = "comma-separated values, for pandas, polars, DuckDB and R",
 	.suffix = ".csv",
 	.to_stdout = true,
-	.open = csv_open,
+	.open = csv_csv_open,
 	.item = csv_item,
 	.commit = csv_commit,
 	.close = csv_close,

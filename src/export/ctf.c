@@ -30,7 +30,7 @@ struct ctf_export {
 
 /* ---- the output directory ------------------------------------------------- */
 
-static char *without_slashes(const char *path)
+static char *ctf_without_slashes(const char *path)
 {
 	size_t size = strlen(path);
 
@@ -40,9 +40,9 @@ static char *without_slashes(const char *path)
 }
 
 /* Follows a symbolic link to the directory. */
-static char *real_name(const char *path)
+static char *ctf_real_name(const char *path)
 {
-	char *plain = without_slashes(path), *real = plain ? realpath(plain, NULL) : NULL;
+	char *plain = ctf_without_slashes(path), *real = plain ? realpath(plain, NULL) : NULL;
 
 	if (!real)
 		return plain;
@@ -50,7 +50,7 @@ static char *real_name(const char *path)
 	return real;
 }
 
-static int refuse(const char *path, struct err *err)
+static int ctf_refuse(const char *path, struct err *err)
 {
 	err_set(err, -ENOTEMPTY, "'%s' exists and is not a corotracer trace", path);
 	err_hint(err, "it was not changed; choose another directory with -o");
@@ -87,7 +87,7 @@ static int check_place(const struct ctf_export *x, const struct sink_job *job, s
 	if (dir < 0 && errno == ENOENT)
 		return 0;
 	if (dir < 0 && errno == ENOTDIR)
-		return refuse(x->path, err);
+		return ctf_refuse(x->path, err);
 	if (dir < 0)
 		return err_errno(err, "cannot write '%s'", x->path);
 	content = ctf_dir_content(dir);
@@ -99,7 +99,7 @@ static int check_place(const struct ctf_export *x, const struct sink_job *job, s
 		return err->code;
 	}
 	if (content == CTF_DIR_SOMETHING)
-		return refuse(x->path, err);
+		return ctf_refuse(x->path, err);
 	if (!is_the_trace(job->options->trace, x->path))
 		return 0;
 	err_set(err, -EINVAL, "'%s' is the trace itself", x->path);
@@ -107,7 +107,7 @@ static int check_place(const struct ctf_export *x, const struct sink_job *job, s
 	return err->code;
 }
 
-static void set_mode(int dir)
+static void ctf_set_mode(int dir)
 {
 	mode_t mask = umask(0);
 
@@ -115,7 +115,7 @@ static void set_mode(int dir)
 	fchmod(dir, 0777 & ~mask); /* on failure the directory stays private, which is harmless */
 }
 
-static int make_dir(struct ctf_export *x, struct err *err)
+static int ctf_make_dir(struct ctf_export *x, struct err *err)
 {
 	if (asprintf(&x->temporary, "%s.XXXXXX", x->path) < 0) {
 		x->temporary = NULL;
@@ -132,7 +132,7 @@ static int make_dir(struct ctf_export *x, struct err *err)
 	x->dir = open(x->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->dir < 0)
 		return err_errno(err, "cannot write '%s'", x->temporary);
-	set_mode(x->dir);
+	ctf_set_mode(x->dir);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static void remove_dir(const char *path)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static void release(struct ctf_export *x)
+static void ctf_release(struct ctf_export *x)
 {
 	rewrite_release(&x->rewrite);
 	if (x->temporary)
@@ -169,12 +169,12 @@ static int ctf_open(struct sink_job *job, struct err *err)
 	if (!x)
 		return err_set(err, -ENOMEM, "no memory for an export");
 	x->dir = -1;
-	x->path = real_name(job->output);
+	x->path = ctf_real_name(job->output);
 	rc = x->path ? check_place(x, job, err) : err_set(err, -ENOMEM, "no memory for a path");
 	if (rc == 0)
-		rc = make_dir(x, err);
+		rc = ctf_make_dir(x, err);
 	if (rc < 0) {
-		release(x);
+		ctf_release(x);
 		return rc;
 	}
 	x->rewrite.output = (struct trace_output){ .path = x->temporary,
@@ -233,7 +233,7 @@ static int ctf_commit(struct sink_job *job, struct err *err)
 
 static void ctf_close(struct sink_job *job)
 {
-	release(job->state);
+	ctf_release(job->state);
 }
 
 static void ctf_drop(struct sink_job *job)

@@ -47,7 +47,7 @@ struct rows *rows_new(rows_put *put, void *to)
 		return NULL;
 	r->put = put;
 	r->to = to;
-	r->run = clock_ns(CLOCK_REALTIME);
+	r->run = monotonic_clock_ns(CLOCK_REALTIME);
 	return r;
 }
 
@@ -76,7 +76,7 @@ uint64_t rows_count(const struct rows *r)
 	return r->count;
 }
 
-static int no_memory(struct err *err)
+static int rows_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for the coroutines of the trace");
 }
@@ -85,7 +85,7 @@ static int no_memory(struct err *err)
 
 static const struct cell null_cell = { .is_null = true };
 
-static struct cell number(uint64_t u)
+static struct cell rows_number(uint64_t u)
 {
 	return (struct cell){ .u = u };
 }
@@ -93,17 +93,17 @@ static struct cell number(uint64_t u)
 /* For values where 0 means not reported. */
 static struct cell number_if(uint64_t u)
 {
-	return u ? number(u) : null_cell;
+	return u ? rows_number(u) : null_cell;
 }
 
 /* A constant string. */
-static struct cell word(const char *text)
+static struct cell rows_word(const char *text)
 {
 	return text ? (struct cell){ .text = text, .size = strlen(text) } : null_cell;
 }
 
 /* Untrusted text: invalid UTF-8 and NUL become U+FFFD.  False: no memory. */
-static bool stranger(struct rows *r, const char *text, size_t size, struct cell *cell)
+static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struct cell *cell)
 {
 	unsigned nr = r->nr_texts++;
 	size_t at = 0, used = 0, need = 3 * size + 2;
@@ -136,7 +136,8 @@ static bool stranger(struct rows *r, const char *text, size_t size, struct cell 
 	return true;
 }
 
-static int put_row(struct rows *r, enum table_id table, const struct cell *cells, struct err *err)
+static int rows_put_row(struct rows *r, enum table_id table, const struct cell *cells,
+			struct err *err)
 {
 	r->count++;
 	r->nr_texts = 0;
@@ -145,16 +146,16 @@ static int put_row(struct rows *r, enum table_id table, const struct cell *cells
 
 /* ---- sites, details ------------------------------------------------------ */
 
-static int put_site(struct rows *r, const struct trace_site *site, struct err *err)
+static int rows_put_site(struct rows *r, const struct trace_site *site, struct err *err)
 {
-	struct cell c[] = { number(r->run), number(site->id), null_cell, number(site->line),
-			    null_cell };
+	struct cell c[] = { rows_number(r->run), rows_number(site->id), null_cell,
+			    rows_number(site->line), null_cell };
 
 	/* A damaged sidecar may name neither. */
-	if ((site->file && !stranger(r, site->file, strlen(site->file), &c[2])) ||
-	    (site->function && !stranger(r, site->function, strlen(site->function), &c[4])))
-		return no_memory(err);
-	return put_row(r, TABLE_SITES, c, err);
+	if ((site->file && !rows_is_unknown(r, site->file, strlen(site->file), &c[2])) ||
+	    (site->function && !rows_is_unknown(r, site->function, strlen(site->function), &c[4])))
+		return rows_no_memory(err);
+	return rows_put_row(r, TABLE_SITES, c, err);
 }
 
 static const char *flags_of(const struct trace_event *ev)
@@ -184,7 +185,7 @@ static struct cell reason_cell(struct rows *r, unsigned reason)
 		return null_cell;
 	if (!name)
 		snprintf(r->reason, sizeof(r->reason), "%u", reason);
-	return word(name ? name : r->reason);
+	return rows_word(name ? name : r->reason);
 }
 
 static bool tells_more(const struct trace_event *ev)
@@ -197,26 +198,26 @@ static int put_details(struct rows *r, const struct trace_event *ev, struct err 
 {
 	bool is_transition = trace_is_transition(ev);
 	struct cell c[] = {
-		number(r->run),
-		number(ev->probe_id),
-		number(ev->ts),
-		word(trace_kind_name(ev->kind)),
-		number(ev->tid),
-		is_transition ? number(ev->seq) : null_cell,
-		ev->station != TRACE_NO_STATION ? number(ev->station) : null_cell,
+		rows_number(r->run),
+		rows_number(ev->probe_id),
+		rows_number(ev->ts),
+		rows_word(trace_kind_name(ev->kind)),
+		rows_number(ev->tid),
+		is_transition ? rows_number(ev->seq) : null_cell,
+		ev->station != TRACE_NO_STATION ? rows_number(ev->station) : null_cell,
 		number_if(ev->site),
 		reason_cell(r, ev->reason),
-		ev->flags & TRACE_HAS_RESOURCE ? number(ev->resource) : null_cell,
+		ev->flags & TRACE_HAS_RESOURCE ? rows_number(ev->resource) : null_cell,
 		number_if(ev->peer),
-		word(flags_of(ev)),
+		rows_word(flags_of(ev)),
 	};
 
-	return put_row(r, TABLE_DETAILS, c, err);
+	return rows_put_row(r, TABLE_DETAILS, c, err);
 }
 
 /* ---- coroutines ---------------------------------------------------------- */
 
-static bool make_room(struct rows *r, size_t number)
+static bool rows_make_room(struct rows *r, size_t number)
 {
 	size_t room = r->room ? r->room : 64;
 	struct life *bigger;
@@ -240,7 +241,7 @@ static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 	int64_t nr = coro_ids_enter(&r->ids, probe_id, station);
 	struct life *l;
 
-	if (nr < 0 || !make_room(r, (size_t)nr))
+	if (nr < 0 || !rows_make_room(r, (size_t)nr))
 		return NULL;
 	l = &r->lives[nr];
 	if (!l->used) {
@@ -253,15 +254,15 @@ static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 }
 
 /* Writes the row; @last has its last state and may be NULL. */
-static int put_life(struct rows *r, struct life *l, const struct sidecar_coroutine *last,
-		    struct err *err)
+static int rows_put_life(struct rows *r, struct life *l, const struct sidecar_coroutine *last,
+			 struct err *err)
 {
 	static const struct sidecar_coroutine none;
 	const struct sidecar_coroutine *s = last ? last : &none;
 	struct cell c[] = {
-		number(r->run),
-		number(l->probe_id),
-		l->station != TRACE_NO_STATION ? number(l->station) : null_cell,
+		rows_number(r->run),
+		rows_number(l->probe_id),
+		l->station != TRACE_NO_STATION ? rows_number(l->station) : null_cell,
 		number_if(l->pid),
 		null_cell,
 		number_if(l->parent),
@@ -269,21 +270,21 @@ static int put_life(struct rows *r, struct life *l, const struct sidecar_corouti
 		number_if(l->birth_site),
 		number_if(l->end_ts),
 		number_if(l->destroy_ts),
-		word(trace_state_name(s->state)),
+		rows_word(trace_state_name(s->state)),
 		number_if(s->since_ts),
 		number_if(s->site),
 		reason_cell(r, s->reason),
-		s->has_resource ? number(s->resource) : null_cell,
-		l->is_counted ? number(l->written) : null_cell,
-		l->is_counted ? number(l->lost) : null_cell,
+		s->has_resource ? rows_number(s->resource) : null_cell,
+		l->is_counted ? rows_number(l->written) : null_cell,
+		l->is_counted ? rows_number(l->lost) : null_cell,
 	};
-	bool good = !l->name || stranger(r, l->name, l->name_size, &c[4]);
+	bool good = !l->name || rows_is_unknown(r, l->name, l->name_size, &c[4]);
 
 	free(l->name);
 	l->name = NULL;
 	l->used = false;
 	coro_ids_leave(&r->ids, l->probe_id, l->station);
-	return good ? put_row(r, TABLE_COROUTINES, c, err) : no_memory(err);
+	return good ? rows_put_row(r, TABLE_COROUTINES, c, err) : rows_no_memory(err);
 }
 
 /* False: no memory. */
@@ -301,34 +302,34 @@ static bool set_name(struct life *l, const char *name, size_t size)
 	return true;
 }
 
-static int add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
+static int rows_add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
 {
 	struct life *l = life_of(r, ev->probe_id, ev->station);
 	int rc;
 
 	/* A second birth with the same id is another coroutine. */
 	if (l && l->birth_ts) {
-		rc = put_life(r, l, NULL, err);
+		rc = rows_put_life(r, l, NULL, err);
 		if (rc < 0)
 			return rc;
 		l = life_of(r, ev->probe_id, ev->station);
 	}
 	if (!l)
-		return no_memory(err);
+		return rows_no_memory(err);
 	l->birth_ts = ev->ts;
 	l->birth_site = ev->site;
 	l->parent = ev->peer;
 	l->pid = ev->pid;
-	return set_name(l, ev->name, ev->name_size) ? 0 : no_memory(err);
+	return set_name(l, ev->name, ev->name_size) ? 0 : rows_no_memory(err);
 }
 
-static int add_end(struct rows *r, const struct trace_event *ev, struct err *err)
+static int rows_add_end(struct rows *r, const struct trace_event *ev, struct err *err)
 {
 	struct life *l = life_of(r, ev->probe_id, ev->station);
 	bool is_gone = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 
 	if (!l)
-		return no_memory(err);
+		return rows_no_memory(err);
 	if (ev->kind == TRACE_END)
 		l->end_ts = ev->ts;
 	if (is_gone) {
@@ -337,7 +338,7 @@ static int add_end(struct rows *r, const struct trace_event *ev, struct err *err
 		l->lost = ev->lost;
 		l->is_counted = true;
 	}
-	return is_gone ? put_life(r, l, NULL, err) : 0;
+	return is_gone ? rows_put_life(r, l, NULL, err) : 0;
 }
 
 static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct err *err)
@@ -346,7 +347,7 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 	struct life *l = life_of(r, fact->probe_id, station);
 
 	if (!l)
-		return no_memory(err);
+		return rows_no_memory(err);
 	if (fact->birth_ts)
 		l->birth_ts = fact->birth_ts;
 	if (fact->birth_site)
@@ -360,25 +361,25 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 	/* The region holds only the start of a name; the birth event has the full name. */
 	if (fact->name && !(fact->name_truncated && l->name) &&
 	    !set_name(l, fact->name, strlen(fact->name)))
-		return no_memory(err);
+		return rows_no_memory(err);
 	l->written = fact->written;
 	l->lost = fact->lost;
 	l->is_counted = true;
-	return put_life(r, l, fact, err);
+	return rows_put_life(r, l, fact, err);
 }
 
 /* ---- items --------------------------------------------------------------- */
 
-static int add_event(struct rows *r, const struct trace_event *ev, struct err *err)
+static int rows_add_event(struct rows *r, const struct trace_event *ev, struct err *err)
 {
 	int rc = tells_more(ev) ? put_details(r, ev, err) : 0;
 
 	if (rc < 0)
 		return rc;
 	if (ev->kind == TRACE_BIRTH)
-		return add_birth(r, ev, err);
+		return rows_add_birth(r, ev, err);
 	if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
-		return add_end(r, ev, err);
+		return rows_add_end(r, ev, err);
 	return 0;
 }
 
@@ -390,9 +391,9 @@ int rows_item(struct rows *r, const struct trace_item *item, struct err *err)
 			r->run = item->run.start_realtime;
 		return 0;
 	case TRACE_ITEM_SITE:
-		return put_site(r, &item->site, err);
+		return rows_put_site(r, &item->site, err);
 	case TRACE_ITEM_EVENT:
-		return add_event(r, &item->event, err);
+		return rows_add_event(r, &item->event, err);
 	case TRACE_ITEM_COROUTINE:
 		return add_fact(r, &item->coroutine, err);
 	default:
@@ -407,7 +408,7 @@ int rows_finish(struct rows *r, struct err *err)
 
 	for (i = 0; !rc && i < r->room; i++) {
 		if (r->lives[i].used)
-			rc = put_life(r, &r->lives[i], NULL, err);
+			rc = rows_put_life(r, &r->lives[i], NULL, err);
 	}
 	return rc;
 }

@@ -23,8 +23,8 @@ static struct event_batch *batch_of(const struct event_cursor *c)
 	return ((struct event_vtab *)(void *)c->base.pVtab)->batch;
 }
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **vtab,
-		   char **error)
+static int event_table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			       sqlite3_vtab **vtab, char **error)
 {
 	struct event_vtab *v = calloc(1, sizeof(*v));
 
@@ -38,7 +38,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return sqlite3_declare_vtab(db, "CREATE TABLE x(probe_id, tid, addr, seq, is_active, ts)");
 }
 
-static int disconnect(sqlite3_vtab *vtab)
+static int event_table_disconnect(sqlite3_vtab *vtab)
 {
 	free(vtab);
 	return SQLITE_OK;
@@ -52,7 +52,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
+static int event_table_open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
 {
 	struct event_cursor *c = calloc(1, sizeof(*c));
 
@@ -74,8 +74,8 @@ static struct event_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
 	return (struct event_cursor *)(void *)cursor;
 }
 
-static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
-		  sqlite3_value **argv)
+static int event_table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
+			      sqlite3_value **argv)
 {
 	(void)number;
 	(void)text;
@@ -85,7 +85,7 @@ static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int
 	return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *cursor)
+static int event_table_next(sqlite3_vtab_cursor *cursor)
 {
 	cursor_of(cursor)->at++;
 	return SQLITE_OK;
@@ -98,12 +98,12 @@ static int is_at_end(sqlite3_vtab_cursor *cursor)
 	return c->at >= batch_of(c)->nr;
 }
 
-static void put_text(sqlite3_context *to, const char *text, const char *end)
+static void event_table_put_text(sqlite3_context *to, const char *text, const char *end)
 {
 	sqlite3_result_text(to, text, (int)(end - text), SQLITE_TRANSIENT);
 }
 
-static void put_number(sqlite3_context *to, struct event_batch *b, uint64_t u)
+static void event_table_put_number(sqlite3_context *to, struct event_batch *b, uint64_t u)
 {
 	char text[FMT_U64_MAX + FMT_SLACK];
 
@@ -115,7 +115,7 @@ static void put_number(sqlite3_context *to, struct event_batch *b, uint64_t u)
 	sqlite3_result_blob(to, text, (int)(fmt_u64(text, u) - text), SQLITE_TRANSIENT);
 }
 
-static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int nr)
+static int event_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int nr)
 {
 	struct event_batch *b = batch_of(cursor_of(cursor));
 	const struct event_row *row = &b->rows[cursor_of(cursor)->at];
@@ -123,27 +123,27 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int nr)
 
 	switch (nr) {
 	case PROBE_ID:
-		put_text(to, text, fmt_u64(text, row->probe_id));
+		event_table_put_text(to, text, fmt_u64(text, row->probe_id));
 		break;
 	case TID:
-		put_number(to, b, row->tid);
+		event_table_put_number(to, b, row->tid);
 		break;
 	case ADDR:
-		put_text(to, text, fmt_hex16(text + 2, row->addr));
+		event_table_put_text(to, text, fmt_hex16(text + 2, row->addr));
 		break;
 	case SEQ:
-		put_number(to, b, row->seq);
+		event_table_put_number(to, b, row->seq);
 		break;
 	case IS_ACTIVE:
 		sqlite3_result_int(to, row->is_active);
 		break;
 	default:
-		put_number(to, b, row->ts);
+		event_table_put_number(to, b, row->ts);
 	}
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+static int event_table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
 	*id = (sqlite3_int64)cursor_of(cursor)->at;
 	return SQLITE_OK;
@@ -151,16 +151,16 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 
 /* Without xCreate: an eponymous table that is in no schema. */
 static const sqlite3_module module = {
-	.xConnect = connect,
+	.xConnect = event_table_connect,
 	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xOpen = open_cursor,
+	.xDisconnect = event_table_disconnect,
+	.xOpen = event_table_open_cursor,
 	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
+	.xFilter = event_table_filter,
+	.xNext = event_table_next,
 	.xEof = is_at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+	.xColumn = event_table_column,
+	.xRowid = event_table_rowid,
 };
 
 int event_table_register(sqlite3 *db, struct event_batch *batch)

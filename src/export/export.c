@@ -31,7 +31,7 @@ static char *derive_name(const char *trace, const char *suffix)
 	return asprintf(&name, "%.*s%s", (int)size, trace, suffix) < 0 ? NULL : name;
 }
 
-static bool is_same_file(const char *a, const char *b)
+static bool export_is_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
@@ -58,7 +58,7 @@ static int choose_output(const struct sink *sink, const struct export_options *o
 	*output = given ? strdup(given) : derive_name(o->trace, sink->suffix);
 	if (!*output)
 		return err_set(err, -ENOMEM, "no memory for a file name");
-	if (!is_same_file(o->trace, *output))
+	if (!export_is_same_file(o->trace, *output))
 		return 0;
 	err_set(err, -EINVAL, "'%s' is the trace itself", *output);
 	err_hint(err, "name another file with -o");
@@ -75,7 +75,7 @@ struct run {
 	struct watch watch;
 };
 
-static void count(struct export_result *r, const struct trace_item *item)
+static void export_count(struct export_result *r, const struct trace_item *item)
 {
 	if (item->type == TRACE_ITEM_EVENT) {
 		if (trace_is_transition(&item->event))
@@ -89,7 +89,7 @@ static void count(struct export_result *r, const struct trace_item *item)
 	}
 }
 
-static int cancelled(struct err *err)
+static int export_is_cancelled(struct err *err)
 {
 	return err_set(err, -ECANCELED, "interrupted: nothing was exported");
 }
@@ -102,12 +102,12 @@ static int hand_over(struct run *run, struct progress *progress, struct err *err
 	int rc;
 
 	while ((rc = trace_next(run->reader, &item, err)) > 0) {
-		count(run->result, &item);
+		export_count(run->result, &item);
 		rc = run->sink->item(&run->job, &item, err);
 		if (rc < 0)
 			return rc;
 		if (watch_came(&run->watch))
-			return cancelled(err);
+			return export_is_cancelled(err);
 		if (++nr % 4096 == 0)
 			progress_update(progress, stats->bytes);
 	}
@@ -155,7 +155,7 @@ static int run_all(struct run *run, struct err *err)
 	if (!rc)
 		rc = check_is_trace(run, err);
 	if (!rc && watch_came(&run->watch))
-		rc = cancelled(err);
+		rc = export_is_cancelled(err);
 	if (!rc)
 		rc = run->sink->commit(&run->job, err);
 	return rc;

@@ -11,17 +11,18 @@
 /* Servers and clients accept a megabyte and more. */
 #define STATEMENT_SIZE ((size_t)256 * 1024)
 
-static int no_memory(struct err *err)
+static int inserts_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for a statement");
 }
 
-static bool put_word(struct bytes *b, const char *text)
+static bool inserts_put_word(struct bytes *b, const char *text)
 {
 	return bytes_put(b, text, strlen(text));
 }
 
-static bool put_number(struct inserts *in, struct bytes *b, enum column_type type, uint64_t u)
+static bool inserts_put_number(struct inserts *in, struct bytes *b, enum column_type type,
+			       uint64_t u)
 {
 	bool is_sqlite = in->dialect == DIALECT_SQLITE;
 	bool as_blob = is_sqlite && type == COLUMN_U64 && u > INT64_MAX;
@@ -30,13 +31,14 @@ static bool put_number(struct inserts *in, struct bytes *b, enum column_type typ
 	size_t size = (size_t)(fmt_u64(text, u) - text);
 
 	in->large += as_blob;
-	return (!as_blob || put_word(b, "CAST(")) && (!quoted || put_word(b, "'")) &&
-	       bytes_put(b, text, size) && (!quoted || put_word(b, "'")) &&
-	       (!as_blob || put_word(b, " AS BLOB)"));
+	return (!as_blob || inserts_put_word(b, "CAST(")) &&
+	       (!quoted || inserts_put_word(b, "'")) && bytes_put(b, text, size) &&
+	       (!quoted || inserts_put_word(b, "'")) &&
+	       (!as_blob || inserts_put_word(b, " AS BLOB)"));
 }
 
 /* Quotes are doubled; a backslash is special only in MySQL. */
-static bool put_text(struct inserts *in, struct bytes *b, const char *text, size_t size)
+static bool inserts_put_text(struct inserts *in, struct bytes *b, const char *text, size_t size)
 {
 	char *start = bytes_room(b, 2 * size + 2), *p = start;
 	size_t i;
@@ -68,19 +70,19 @@ static bool put_address(struct bytes *b, uint64_t addr)
 	return true;
 }
 
-static bool put_cell(struct inserts *in, struct bytes *b, enum column_type type,
-		     const struct cell *c)
+static bool inserts_put_cell(struct inserts *in, struct bytes *b, enum column_type type,
+			     const struct cell *c)
 {
 	if (c->is_null)
-		return put_word(b, "NULL");
+		return inserts_put_word(b, "NULL");
 	if (type == COLUMN_TEXT)
-		return put_text(in, b, c->text, c->size);
+		return inserts_put_text(in, b, c->text, c->size);
 	if (type == COLUMN_ADDR)
 		return put_address(b, c->u);
-	return put_number(in, b, type, c->u);
+	return inserts_put_number(in, b, type, c->u);
 }
 
-static bool begin(struct inserts *in, enum table_id id)
+static bool inserts_begin(struct inserts *in, enum table_id id)
 {
 	struct bytes *b = &in->statements[id];
 	struct sql sql;
@@ -88,7 +90,7 @@ static bool begin(struct inserts *in, enum table_id id)
 	bool good;
 
 	if (b->size)
-		return put_word(b, ",\n");
+		return inserts_put_word(b, ",\n");
 	if (sql_begin(&sql)) {
 		fputs("INSERT INTO ", sql.out);
 		table_put_name(sql.out, in->dialect, in->names[id]);
@@ -97,7 +99,7 @@ static bool begin(struct inserts *in, enum table_id id)
 		fputs(") VALUES\n", sql.out);
 	}
 	text = sql_end(&sql);
-	good = text && put_word(b, text);
+	good = text && inserts_put_word(b, text);
 	free(text);
 	return good;
 }
@@ -114,14 +116,14 @@ static int send_one(struct inserts *in, enum table_id id, struct err *err)
 int inserts_row(struct inserts *in, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct bytes *b = &in->statements[id];
-	bool good = begin(in, id) && put_word(b, "(");
+	bool good = inserts_begin(in, id) && inserts_put_word(b, "(");
 	size_t i;
 
 	for (i = 0; good && i < tables[id].nr_columns; i++)
-		good = (!i || put_word(b, ",")) &&
-		       put_cell(in, b, tables[id].columns[i].type, &cells[i]);
-	if (!good || !put_word(b, ")"))
-		return no_memory(err);
+		good = (!i || inserts_put_word(b, ",")) &&
+		       inserts_put_cell(in, b, tables[id].columns[i].type, &cells[i]);
+	if (!good || !inserts_put_word(b, ")"))
+		return inserts_no_memory(err);
 	return b->size >= STATEMENT_SIZE ? send_one(in, id, err) : 0;
 }
 

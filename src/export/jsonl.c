@@ -25,12 +25,12 @@ struct jsonl_export {
 	bool to_stdout;
 };
 
-static int no_memory(struct err *err)
+static int jsonl_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for an export");
 }
 
-static int open_files(struct jsonl_export *x, const char *path, struct err *err)
+static int jsonl_open_files(struct jsonl_export *x, const char *path, struct err *err)
 {
 	if (!strcmp(path, "-")) {
 		x->to_stdout = true;
@@ -44,14 +44,14 @@ static int open_files(struct jsonl_export *x, const char *path, struct err *err)
 	x->sidecar = sidecar_path(x->lines.path);
 	x->sidecar_temporary = sidecar_path(x->lines.temporary);
 	if (!x->sidecar || !x->sidecar_temporary)
-		return no_memory(err);
+		return jsonl_no_memory(err);
 	x->rewrite.output.path = x->lines.temporary;
 	x->rewrite.output.has_sidecar = true;
 	x->rewrite.output.fd = fcntl(x->lines.fd, F_DUPFD_CLOEXEC, 3);
 	return x->rewrite.output.fd < 0 ? err_errno(err, "cannot write '%s'", path) : 0;
 }
 
-static void release(struct jsonl_export *x)
+static void jsonl_release(struct jsonl_export *x)
 {
 	rewrite_release(&x->rewrite);
 	if (x->rewrite.output.fd >= 0)
@@ -69,11 +69,11 @@ static int jsonl_export_open(struct sink_job *job, struct err *err)
 	struct jsonl_export *x = calloc(1, sizeof(*x));
 
 	if (!x)
-		return no_memory(err);
+		return jsonl_no_memory(err);
 	x->rewrite.output.format = TRACE_FORMAT_JSONL;
 	x->rewrite.output.fd = -1;
-	if (open_files(x, job->output, err) < 0) {
-		release(x);
+	if (jsonl_open_files(x, job->output, err) < 0) {
+		jsonl_release(x);
 		return err->code;
 	}
 	job->state = x;
@@ -119,7 +119,7 @@ static int jsonl_commit(struct sink_job *job, struct err *err)
 
 static void jsonl_export_close(struct sink_job *job)
 {
-	release(job->state);
+	jsonl_release(job->state);
 }
 
 static void jsonl_drop(struct sink_job *job)

@@ -157,7 +157,7 @@ static int end_load(struct mysql_state *s, bool give_up, struct err *err)
 	return s->load_err.code;
 }
 
-static int put_event(struct mysql_state *s, const struct trace_event *ev, struct err *err)
+static int mysql_put_event(struct mysql_state *s, const struct trace_event *ev, struct err *err)
 {
 	if (s->used + COPY_EVENT_MAX > HANDOFF_SIZE) {
 		handoff_give(&s->handoff, s->used);
@@ -189,7 +189,7 @@ static int load_spool(struct mysql_state *s, enum table_id id, struct err *err)
 
 /* ---- INSERT -------------------------------------------------------------- */
 
-static int send_insert(void *to, const char *sql, size_t size, struct err *err)
+static int mysql_send_insert(void *to, const char *sql, size_t size, struct err *err)
 {
 	struct mysql_state *s = to;
 
@@ -199,7 +199,7 @@ static int send_insert(void *to, const char *sql, size_t size, struct err *err)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int mysql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct mysql_state *s = to;
 
@@ -218,7 +218,7 @@ static int mysql_item(struct sink_job *job, const struct trace_item *item, struc
 	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
 		return rc;
 	job->rows++;
-	return s->server.allows_local ? put_event(s, &item->event, err)
+	return s->server.allows_local ? mysql_put_event(s, &item->event, err)
 				      : inserts_event(&s->inserts, &item->event, err);
 }
 
@@ -239,17 +239,18 @@ static void mysql_sink_close(struct sink_job *job)
 	free(s);
 }
 
-static int begin(struct sink_job *job, struct err *err)
+static int mysql_begin(struct sink_job *job, struct err *err)
 {
 	struct mysql_state *s = job->state;
 	int rc = mysql_server_open(&s->server, job->options, err);
 
 	if (rc < 0)
 		return rc;
-	s->inserts = (struct inserts){
-		.dialect = DIALECT_MYSQL, .names = s->server.names, .send = send_insert, .to = s
-	};
-	if (job->options->full && !(s->rows = rows_new(put_row, s)))
+	s->inserts = (struct inserts){ .dialect = DIALECT_MYSQL,
+				       .names = s->server.names,
+				       .send = mysql_send_insert,
+				       .to = s };
+	if (job->options->full && !(s->rows = rows_new(mysql_put_row, s)))
 		return err_set(err, -ENOMEM, "no memory for rows");
 	rc = mysql_server_run(&s->server, strdup("START TRANSACTION"), "the server refuses", err);
 	if (!rc && s->server.allows_local)
@@ -266,7 +267,7 @@ static int mysql_sink_open(struct sink_job *job, struct err *err)
 	job->state = calloc(1, sizeof(struct mysql_state));
 	if (!job->state)
 		return err_set(err, -ENOMEM, "no memory for a connection");
-	rc = begin(job, err);
+	rc = mysql_begin(job, err);
 	if (rc < 0)
 		mysql_sink_close(job);
 	return rc;

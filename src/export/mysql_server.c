@@ -29,7 +29,7 @@ int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct
 }
 
 /* Runs a query and returns its result.  NULL: it failed, and @err is set. */
-static MYSQL_RES *ask(struct mysql_server *m, char *sql, struct err *err)
+static MYSQL_RES *mysql_server_ask(struct mysql_server *m, char *sql, struct err *err)
 {
 	MYSQL_RES *r;
 
@@ -43,7 +43,8 @@ static MYSQL_RES *ask(struct mysql_server *m, char *sql, struct err *err)
 
 /* ---- connection ---------------------------------------------------------- */
 
-static int connect_server(struct mysql_server *m, const struct export_options *o, struct err *err)
+static int mysql_server_connect_server(struct mysql_server *m, const struct export_options *o,
+				       struct err *err)
 {
 	const char *password = o->password ? o->password : getenv("MYSQL_PWD");
 	const char *host = o->mysql_socket ? "localhost" : o->host;
@@ -76,7 +77,7 @@ static int set_session(struct mysql_server *m, struct err *err)
 	if (mysql_server_run(m, strdup("SET SESSION sql_mode = 'STRICT_ALL_TABLES'"),
 			     "the server refuses", err) < 0)
 		return err->code;
-	r = ask(m, strdup("SELECT @@local_infile"), err);
+	r = mysql_server_ask(m, strdup("SELECT @@local_infile"), err);
 	if (!r)
 		return err->code;
 	row = libmariadb.mysql_fetch_row(r);
@@ -111,7 +112,7 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 /* ---- tables -------------------------------------------------------------- */
 
 /* Writes a string literal with special characters escaped. */
-static void put_string(struct mysql_server *m, FILE *out, const char *text)
+static void mysql_server_put_string(struct mysql_server *m, FILE *out, const char *text)
 {
 	size_t size = strlen(text);
 	char *escaped = malloc(2 * size + 1);
@@ -124,7 +125,7 @@ static void put_string(struct mysql_server *m, FILE *out, const char *text)
 }
 
 /* "decimal(20,0)" is DECIMAL(20,0) here, "tinyint(1)" is BOOLEAN. */
-static bool type_fits(enum column_type type, const char *is)
+static bool mysql_server_type_fits(enum column_type type, const char *is)
 {
 	switch (type) {
 	case COLUMN_ID:
@@ -140,7 +141,8 @@ static bool type_fits(enum column_type type, const char *is)
 	}
 }
 
-static int compare_columns(MYSQL_RES *r, enum table_id id, const char *name, struct err *err)
+static int mysql_server_compare_columns(MYSQL_RES *r, enum table_id id, const char *name,
+					struct err *err)
 {
 	size_t i;
 
@@ -154,7 +156,7 @@ static int compare_columns(MYSQL_RES *r, enum table_id id, const char *name, str
 			if (!strcasecmp(row[0], c->name))
 				is = row[1];
 		}
-		if (type_fits(c->type, is))
+		if (mysql_server_type_fits(c->type, is))
 			continue;
 		err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s",
 			name, c->name, is, table_type_name(DIALECT_MYSQL, c->type));
@@ -175,19 +177,20 @@ static int look_at_table(struct mysql_server *m, enum table_id id, struct err *e
 		fputs("SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS"
 		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
 		      sql.out);
-		put_string(m, sql.out, m->names[id]);
+		mysql_server_put_string(m, sql.out, m->names[id]);
 	}
-	r = ask(m, sql_end(&sql), err);
+	r = mysql_server_ask(m, sql_end(&sql), err);
 	if (!r)
 		return err->code;
-	rc = libmariadb.mysql_num_rows(r) ? compare_columns(r, id, m->names[id], err) : 0;
+	rc = libmariadb.mysql_num_rows(r) ? mysql_server_compare_columns(r, id, m->names[id], err)
+					  : 0;
 	if (!rc)
 		rc = libmariadb.mysql_num_rows(r) > 0;
 	libmariadb.mysql_free_result(r);
 	return rc;
 }
 
-static int make_table(struct mysql_server *m, enum table_id id, struct err *err)
+static int mysql_server_make_table(struct mysql_server *m, enum table_id id, struct err *err)
 {
 	struct sql sql;
 	int rc = look_at_table(m, id, err);
@@ -199,7 +202,8 @@ static int make_table(struct mysql_server *m, enum table_id id, struct err *err)
 	return mysql_server_run(m, sql_end(&sql), "cannot make the table", err);
 }
 
-static int make_tables(struct mysql_server *m, const struct export_options *o, struct err *err)
+static int mysql_server_make_tables(struct mysql_server *m, const struct export_options *o,
+				    struct err *err)
 {
 	const char *events = o->table ? o->table : TABLES_EVENTS;
 	size_t t;
@@ -209,14 +213,14 @@ static int make_tables(struct mysql_server *m, const struct export_options *o, s
 		m->names[t] = table_name(events, (enum table_id)t);
 		if (!m->names[t])
 			return err_set(err, -ENOMEM, "no memory for a name");
-		rc = make_table(m, (enum table_id)t, err);
+		rc = mysql_server_make_table(m, (enum table_id)t, err);
 	}
 	return rc;
 }
 
 /* ---- indexes ------------------------------------------------------------- */
 
-static bool has_index(MYSQL_RES *there, const char *columns)
+static bool mysql_server_has_index(MYSQL_RES *there, const char *columns)
 {
 	MYSQL_ROW row;
 
@@ -229,7 +233,8 @@ static bool has_index(MYSQL_RES *there, const char *columns)
 }
 
 /* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
-static MYSQL_RES *list_indexes(struct mysql_server *m, enum table_id id, struct err *err)
+static MYSQL_RES *mysql_server_list_indexes(struct mysql_server *m, enum table_id id,
+					    struct err *err)
 {
 	struct sql sql;
 
@@ -238,15 +243,15 @@ static MYSQL_RES *list_indexes(struct mysql_server *m, enum table_id id, struct 
 		      " FROM information_schema.STATISTICS"
 		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
 		      sql.out);
-		put_string(m, sql.out, m->names[id]);
+		mysql_server_put_string(m, sql.out, m->names[id]);
 		fputs(" GROUP BY INDEX_NAME", sql.out);
 	}
-	return ask(m, sql_end(&sql), err);
+	return mysql_server_ask(m, sql_end(&sql), err);
 }
 
 int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct err *err)
 {
-	MYSQL_RES *there = list_indexes(m, id, err);
+	MYSQL_RES *there = mysql_server_list_indexes(m, id, err);
 	const char *const *columns;
 	struct sql sql;
 	bool any = false;
@@ -257,7 +262,7 @@ int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct e
 		fputs("ALTER TABLE ", sql.out);
 		table_put_name(sql.out, DIALECT_MYSQL, m->names[id]);
 		for (columns = tables[id].indexes; *columns; columns++) {
-			if (has_index(there, *columns))
+			if (mysql_server_has_index(there, *columns))
 				continue;
 			fputs(any ? ", " : " ", sql.out);
 			table_put_add_index(sql.out, m->names[id], *columns);
@@ -276,14 +281,14 @@ int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct e
 
 int mysql_server_open(struct mysql_server *m, const struct export_options *o, struct err *err)
 {
-	int rc = connect_server(m, o, err);
+	int rc = mysql_server_connect_server(m, o, err);
 
 	if (!rc)
 		rc = set_session(m, err);
 	if (!rc)
 		rc = choose_database(m, o->database ? o->database : TABLES_DATABASE, err);
 	if (!rc)
-		rc = make_tables(m, o, err);
+		rc = mysql_server_make_tables(m, o, err);
 	return rc;
 }
 

@@ -35,18 +35,18 @@ static struct perfetto *perfetto_of(struct timeline_view *v)
 	return (struct perfetto *)v;
 }
 
-static void put_text(struct proto *p, uint32_t field, const char *text)
+static void perfetto_put_text(struct proto *p, uint32_t field, const char *text)
 {
 	proto_string(p, field, text, strlen(text));
 }
 
 /* ---- packets ------------------------------------------------------------- */
 
-static void put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
+static void perfetto_put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
 {
 	proto_begin(p, kind);
 	proto_u64(p, 1, iid);
-	put_text(p, 2, text);
+	perfetto_put_text(p, 2, text);
 	proto_end(p);
 }
 
@@ -56,15 +56,15 @@ static void put_constants(struct proto *p)
 
 	proto_begin(p, PACKET_INTERNED);
 	for (i = 0; i < NR_TIMELINE_CATEGORIES; i++)
-		put_interned(p, INTERNED_CATEGORIES, i + 1, timeline_category_name(i));
+		perfetto_put_interned(p, INTERNED_CATEGORIES, i + 1, timeline_category_name(i));
 	for (i = 0; i < NR_TIMELINE_WORDS; i++)
-		put_interned(p, INTERNED_NAMES, i + 1, timeline_word_name(i));
+		perfetto_put_interned(p, INTERNED_NAMES, i + 1, timeline_word_name(i));
 	for (i = 0; i < NR_TIMELINE_KEYS; i++)
-		put_interned(p, INTERNED_KEYS, i + 1, timeline_key_name(i));
+		perfetto_put_interned(p, INTERNED_KEYS, i + 1, timeline_key_name(i));
 	proto_end(p);
 }
 
-static void put_clock(struct proto *p, enum clock clock, uint64_t time)
+static void perfetto_put_clock(struct proto *p, enum clock clock, uint64_t time)
 {
 	proto_begin(p, 1);
 	proto_u64(p, 1, clock);
@@ -73,27 +73,27 @@ static void put_clock(struct proto *p, enum clock clock, uint64_t time)
 }
 
 /* Includes the time of day if it is known: viewers show either. */
-static void put_clocks(struct proto *p, const struct sidecar_run *run)
+static void perfetto_put_clocks(struct proto *p, const struct sidecar_run *run)
 {
 	proto_begin(p, TRACE_PACKET);
 	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
 	proto_begin(p, PACKET_CLOCK_SNAPSHOT);
-	put_clock(p, CLOCK_IS_MONOTONIC, run->start_ts);
+	perfetto_put_clock(p, CLOCK_IS_MONOTONIC, run->start_ts);
 	if (run->start_realtime)
-		put_clock(p, CLOCK_IS_REALTIME, run->start_realtime);
+		perfetto_put_clock(p, CLOCK_IS_REALTIME, run->start_realtime);
 	proto_u64(p, 2, CLOCK_IS_MONOTONIC);
 	proto_end(p);
 	proto_end(p);
 }
 
-static void begin_trace(struct perfetto *x)
+static void perfetto_begin_trace(struct perfetto *x)
 {
 	struct proto *p = &x->p;
 
 	if (x->is_begun)
 		return;
 	x->is_begun = true;
-	put_clocks(p, &x->run);
+	perfetto_put_clocks(p, &x->run);
 	proto_begin(p, TRACE_PACKET);
 	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
 	proto_u64(p, PACKET_FLAGS, STATE_CLEARED);
@@ -105,16 +105,16 @@ static void begin_trace(struct perfetto *x)
 	proto_end(p);
 }
 
-static struct proto *begin_packet(struct perfetto *x)
+static struct proto *perfetto_begin_packet(struct perfetto *x)
 {
-	begin_trace(x);
+	perfetto_begin_trace(x);
 	proto_begin(&x->p, TRACE_PACKET);
 	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
 	proto_u64(&x->p, PACKET_FLAGS, NEEDS_STATE);
 	return &x->p;
 }
 
-static void end_packet(struct perfetto *x)
+static void perfetto_end_packet(struct perfetto *x)
 {
 	struct proto *p = &x->p;
 
@@ -127,14 +127,14 @@ static void end_packet(struct perfetto *x)
 
 /* ---- tracks -------------------------------------------------------------- */
 
-static void put_process(struct proto *p, const struct timeline_track *t)
+static void perfetto_put_process(struct proto *p, const struct timeline_track *t)
 {
 	if (!t->pid) {
-		put_text(p, DESCRIPTOR_NAME, t->name);
+		perfetto_put_text(p, DESCRIPTOR_NAME, t->name);
 	} else {
 		proto_begin(p, DESCRIPTOR_PROCESS);
 		proto_u64(p, 1, t->pid);
-		put_text(p, 6, t->name);
+		perfetto_put_text(p, 6, t->name);
 		proto_end(p);
 	}
 	proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
@@ -150,13 +150,13 @@ static void put_thread(struct proto *p, const struct timeline_track *t)
 {
 	if (!is_real_thread(t)) {
 		proto_u64(p, DESCRIPTOR_PARENT, t->parent);
-		put_text(p, DESCRIPTOR_NAME, t->name);
+		perfetto_put_text(p, DESCRIPTOR_NAME, t->name);
 		return;
 	}
 	proto_begin(p, DESCRIPTOR_THREAD);
 	proto_u64(p, 1, t->pid);
 	proto_u64(p, 2, t->tid);
-	put_text(p, 5, "thread"); /* viewers append the tid */
+	perfetto_put_text(p, 5, "thread"); /* viewers append the tid */
 	proto_end(p);
 }
 
@@ -164,7 +164,7 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 {
 	proto_u64(p, DESCRIPTOR_PARENT, t->parent);
 	if (t->name)
-		put_text(p, DESCRIPTOR_NAME, t->name);
+		perfetto_put_text(p, DESCRIPTOR_NAME, t->name);
 	proto_u64(p, DESCRIPTOR_RANK, t->rank);
 	switch (t->type) {
 	case TRACK_COUNTER:
@@ -177,7 +177,7 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 		break;
 	case TRACK_COROUTINE_PACKED:
 		proto_u64(p, DESCRIPTOR_MERGE, MERGE_BY_KEY);
-		put_text(p, DESCRIPTOR_MERGE_KEY, "coroutines");
+		perfetto_put_text(p, DESCRIPTOR_MERGE_KEY, "coroutines");
 		break;
 	case TRACK_COROUTINE:
 	case TRACK_LOST:
@@ -188,26 +188,26 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 	}
 }
 
-static void draw_track(struct timeline_view *v, const struct timeline_track *t)
+static void perfetto_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
 	struct perfetto *x = perfetto_of(v);
-	struct proto *p = begin_packet(x);
+	struct proto *p = perfetto_begin_packet(x);
 
 	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
 	proto_u64(p, DESCRIPTOR_UUID, t->id);
 	if (t->type == TRACK_PROCESS)
-		put_process(p, t);
+		perfetto_put_process(p, t);
 	else if (t->type == TRACK_THREAD)
 		put_thread(p, t);
 	else
 		put_other(p, t);
 	proto_end(p);
-	end_packet(x);
+	perfetto_end_packet(x);
 }
 
 /* ---- events -------------------------------------------------------------- */
 
-static void put_annotation(struct proto *p, const struct timeline_arg *a)
+static void perfetto_put_annotation(struct proto *p, const struct timeline_arg *a)
 {
 	proto_begin(p, EVENT_ANNOTATION);
 	proto_u64(p, ANNOTATION_NAME, a->key + UINT64_C(1));
@@ -222,7 +222,7 @@ static void put_annotation(struct proto *p, const struct timeline_arg *a)
 		proto_u64(p, ANNOTATION_POINTER, a->number);
 		break;
 	case ARG_TEXT:
-		put_text(p, ANNOTATION_STRING, a->text);
+		perfetto_put_text(p, ANNOTATION_STRING, a->text);
 		break;
 	case ARG_TRUE:
 		proto_u64(p, ANNOTATION_BOOL, 1);
@@ -242,13 +242,13 @@ static void put_mark(struct proto *p, const struct timeline_mark *m)
 	if (m->site)
 		proto_u64(p, EVENT_PLACE, m->site);
 	for (i = 0; i < m->nr_args; i++)
-		put_annotation(p, &m->args[i]);
+		perfetto_put_annotation(p, &m->args[i]);
 }
 
-static struct proto *begin_event(struct perfetto *x, const struct timeline_track *t, uint64_t ts,
-				 enum event_type type)
+static struct proto *perfetto_begin_event(struct perfetto *x, const struct timeline_track *t,
+					  uint64_t ts, enum event_type type)
 {
-	struct proto *p = begin_packet(x);
+	struct proto *p = perfetto_begin_packet(x);
 
 	proto_u64(p, PACKET_TIMESTAMP, ts);
 	proto_begin(p, PACKET_TRACK_EVENT);
@@ -258,18 +258,18 @@ static struct proto *begin_event(struct perfetto *x, const struct timeline_track
 }
 
 /* A name is defined in the first packet that uses it. */
-static void end_event(struct perfetto *x, struct timeline_name *name)
+static void perfetto_end_event(struct perfetto *x, struct timeline_name *name)
 {
 	struct proto *p = &x->p;
 
 	proto_end(p);
 	if (name && !name->told && name->id > NR_TIMELINE_WORDS) {
 		proto_begin(p, PACKET_INTERNED);
-		put_interned(p, INTERNED_NAMES, name->id, name->text);
+		perfetto_put_interned(p, INTERNED_NAMES, name->id, name->text);
 		proto_end(p);
 		name->told = true;
 	}
-	end_packet(x);
+	perfetto_end_packet(x);
 }
 
 static void draw_mark(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
@@ -277,44 +277,44 @@ static void draw_mark(struct timeline_view *v, const struct timeline_track *t, u
 {
 	struct perfetto *x = perfetto_of(v);
 
-	put_mark(begin_event(x, t, ts, type), m);
-	end_event(x, m->name);
+	put_mark(perfetto_begin_event(x, t, ts, type), m);
+	perfetto_end_event(x, m->name);
 }
 
-static void draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-		       const struct timeline_mark *m)
+static void perfetto_draw_begin(struct timeline_view *v, const struct timeline_track *t,
+				uint64_t ts, const struct timeline_mark *m)
 {
 	draw_mark(v, t, ts, m, SLICE_BEGIN);
 }
 
-static void draw_instant(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			 const struct timeline_mark *m)
+static void perfetto_draw_instant(struct timeline_view *v, const struct timeline_track *t,
+				  uint64_t ts, const struct timeline_mark *m)
 {
 	draw_mark(v, t, ts, m, INSTANT);
 }
 
-static void draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-		     const struct timeline_name *name)
+static void perfetto_draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
+			      const struct timeline_name *name)
 {
 	struct perfetto *x = perfetto_of(v);
 
 	(void)name; /* ends the open slice of the track */
-	begin_event(x, t, ts, SLICE_END);
-	end_event(x, NULL);
+	perfetto_begin_event(x, t, ts, SLICE_END);
+	perfetto_end_event(x, NULL);
 }
 
-static void draw_counter(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			 uint64_t value)
+static void perfetto_draw_counter(struct timeline_view *v, const struct timeline_track *t,
+				  uint64_t ts, uint64_t value)
 {
 	struct perfetto *x = perfetto_of(v);
 
-	proto_u64(begin_event(x, t, ts, COUNTER), EVENT_COUNTER, value);
-	end_event(x, NULL);
+	proto_u64(perfetto_begin_event(x, t, ts, COUNTER), EVENT_COUNTER, value);
+	perfetto_end_event(x, NULL);
 }
 
 /* ---- facts --------------------------------------------------------------- */
 
-static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
+static void perfetto_draw_run(struct timeline_view *v, const struct sidecar_run *run)
 {
 	struct perfetto *x = perfetto_of(v);
 
@@ -323,34 +323,34 @@ static void draw_run(struct timeline_view *v, const struct sidecar_run *run)
 		x->run.start_realtime = run->start_realtime;
 }
 
-static void draw_site(struct timeline_view *v, const struct trace_site *site)
+static void perfetto_draw_site(struct timeline_view *v, const struct trace_site *site)
 {
 	struct perfetto *x = perfetto_of(v);
-	struct proto *p = begin_packet(x);
+	struct proto *p = perfetto_begin_packet(x);
 
 	proto_begin(p, PACKET_INTERNED);
 	proto_begin(p, INTERNED_PLACES);
 	proto_u64(p, 1, site->id);
-	put_text(p, 2, site->file ? site->file : "");
-	put_text(p, 3, site->function ? site->function : "");
+	perfetto_put_text(p, 2, site->file ? site->file : "");
+	perfetto_put_text(p, 3, site->function ? site->function : "");
 	proto_u64(p, 4, site->line);
 	proto_end(p);
 	proto_end(p);
-	end_packet(x);
+	perfetto_end_packet(x);
 }
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int perfetto_open(struct sink_job *job, struct err *err)
+static int perfetto_perfetto_open(struct sink_job *job, struct err *err)
 {
 	static const struct timeline_view view = {
-		.run = draw_run,
-		.site = draw_site,
-		.track = draw_track,
-		.begin = draw_begin,
-		.end = draw_end,
-		.instant = draw_instant,
-		.counter = draw_counter,
+		.run = perfetto_draw_run,
+		.site = perfetto_draw_site,
+		.track = perfetto_draw_track,
+		.begin = perfetto_draw_begin,
+		.end = perfetto_draw_end,
+		.instant = perfetto_draw_instant,
+		.counter = perfetto_draw_counter,
 	};
 	struct perfetto *x = calloc(1, sizeof(*x));
 
@@ -380,7 +380,7 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	begin_trace(x);
+	perfetto_begin_trace(x);
 	if (x->p.error)
 		return viewer_no_memory(err);
 	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
@@ -389,7 +389,7 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 	return viewer_commit(&x->viewer, job, err);
 }
 
-static void perfetto_close(struct sink_job *job)
+static void perfetto_perfetto_close(struct sink_job *job)
 {
 	struct perfetto *x = job->state;
 
@@ -408,9 +408,9 @@ const struct sink sink_perfetto = {
 	.about = "the timeline viewer at https://ui.perfetto.dev",
 	.suffix = ".perfetto-trace",
 	.to_stdout = true,
-	.open = perfetto_open,
+	.open = perfetto_perfetto_open,
 	.item = perfetto_item,
 	.commit = perfetto_commit,
-	.close = perfetto_close,
+	.close = perfetto_perfetto_close,
 	.drop = perfetto_drop,
 };

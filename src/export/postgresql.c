@@ -29,7 +29,7 @@ struct pg_state {
 /* ---- talking ------------------------------------------------------------- */
 
 /* Sets @err to the message of libpq, without its trailing newline. */
-static int failed(const char *what, const char *says, struct err *err)
+static int postgresql_set_failed(const char *what, const char *says, struct err *err)
 {
 	size_t size = strlen(says);
 
@@ -38,7 +38,8 @@ static int failed(const char *what, const char *says, struct err *err)
 	return err_set(err, -EIO, "%s: %.*s", what, (int)size, says);
 }
 
-static int run(PGconn *conn, char *sql, ExecStatusType wanted, const char *what, struct err *err)
+static int postgresql_run(PGconn *conn, char *sql, ExecStatusType wanted, const char *what,
+			  struct err *err)
 {
 	PGresult *r;
 	int rc = 0;
@@ -47,25 +48,25 @@ static int run(PGconn *conn, char *sql, ExecStatusType wanted, const char *what,
 		return err_set(err, -ENOMEM, "no memory for a statement");
 	r = libpq.PQexec(conn, sql);
 	if (libpq.PQresultStatus(r) != wanted)
-		rc = failed(what, libpq.PQerrorMessage(conn), err);
+		rc = postgresql_set_failed(what, libpq.PQerrorMessage(conn), err);
 	libpq.PQclear(r);
 	free(sql);
 	return rc;
 }
 
-static int command(struct pg_state *s, const char *sql, struct err *err)
+static int postgresql_command(struct pg_state *s, const char *sql, struct err *err)
 {
-	return run(s->conn, strdup(sql), PGRES_COMMAND_OK, "the server refuses", err);
+	return postgresql_run(s->conn, strdup(sql), PGRES_COMMAND_OK, "the server refuses", err);
 }
 
 /* ---- the database -------------------------------------------------------- */
 
-static const char *database_of(const struct export_options *o)
+static const char *postgresql_database_of(const struct export_options *o)
 {
 	return o->database ? o->database : TABLES_DATABASE;
 }
 
-static PGconn *connect_to(const struct export_options *o, const char *database)
+static PGconn *postgresql_connect_to(const struct export_options *o, const char *database)
 {
 	char port[16];
 	/* libpq replaces NULL by its environment, pgpass, or its defaults. */
@@ -108,7 +109,7 @@ static int make_database(PGconn *conn, const char *name, struct err *err)
 		fputs("CREATE DATABASE ", sql.out);
 		table_put_quoted(sql.out, DIALECT_POSTGRESQL, name);
 	}
-	rc = run(conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the database", err);
+	rc = postgresql_run(conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the database", err);
 	if (rc < 0)
 		err_hint(err, "name one that is there: --db-name");
 	return rc < 0 ? rc : 1;
@@ -117,31 +118,33 @@ static int make_database(PGconn *conn, const char *name, struct err *err)
 /* The connection failed: the database may only be missing. */
 static int connect_by_way(struct pg_state *s, const struct export_options *o, struct err *err)
 {
-	PGconn *by = connect_to(o, o->pg_maintenance_db ? o->pg_maintenance_db : "postgres");
-	int rc = is_connected(by) ? make_database(by, database_of(o), err) : 0;
+	PGconn *by = postgresql_connect_to(o, o->pg_maintenance_db ? o->pg_maintenance_db
+								   : "postgres");
+	int rc = is_connected(by) ? make_database(by, postgresql_database_of(o), err) : 0;
 
 	libpq.PQfinish(by);
 	if (rc > 0) {
 		libpq.PQfinish(s->conn);
-		s->conn = connect_to(o, database_of(o));
+		s->conn = postgresql_connect_to(o, postgresql_database_of(o));
 	}
 	if (rc < 0 || is_connected(s->conn))
 		return rc < 0 ? rc : 0;
-	failed("cannot connect to PostgreSQL",
-	       s->conn ? libpq.PQerrorMessage(s->conn) : "no memory", err);
+	postgresql_set_failed("cannot connect to PostgreSQL",
+			      s->conn ? libpq.PQerrorMessage(s->conn) : "no memory", err);
 	err_hint(err, "see --db-host, --db-port, --db-user; the password: PGPASSWORD or ~/.pgpass");
 	return err->code;
 }
 
-static int connect_server(struct pg_state *s, const struct export_options *o, struct err *err)
+static int postgresql_connect_server(struct pg_state *s, const struct export_options *o,
+				     struct err *err)
 {
-	s->conn = connect_to(o, database_of(o));
+	s->conn = postgresql_connect_to(o, postgresql_database_of(o));
 	return is_connected(s->conn) ? 0 : connect_by_way(s, o, err);
 }
 
 /* ---- tables -------------------------------------------------------------- */
 
-static void quiet(void *arg, const char *message)
+static void postgresql_quiet(void *arg, const char *message)
 {
 	(void)arg;
 	(void)message; /* "relation exists already, skipping" */
@@ -157,7 +160,7 @@ static int other_shape(const char *table, const char *column, const char *is, co
 }
 
 /* "numeric(20,0)" is NUMERIC(20,0) here; one without limits is accepted too. */
-static bool type_fits(enum column_type type, const char *is)
+static bool postgresql_type_fits(enum column_type type, const char *is)
 {
 	switch (type) {
 	case COLUMN_ID:
@@ -172,7 +175,8 @@ static bool type_fits(enum column_type type, const char *is)
 	}
 }
 
-static int compare_columns(const PGresult *r, enum table_id id, const char *name, struct err *err)
+static int postgresql_compare_columns(const PGresult *r, enum table_id id, const char *name,
+				      struct err *err)
 {
 	size_t i;
 	int row;
@@ -185,14 +189,14 @@ static int compare_columns(const PGresult *r, enum table_id id, const char *name
 			if (!strcmp(libpq.PQgetvalue(r, row, 0), c->name))
 				is = libpq.PQgetvalue(r, row, 1);
 		}
-		if (!type_fits(c->type, is))
+		if (!postgresql_type_fits(c->type, is))
 			return other_shape(name, c->name, is,
 					   table_type_name(DIALECT_POSTGRESQL, c->type), err);
 	}
 	return 0;
 }
 
-static int check_shape(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_check_shape(struct pg_state *s, enum table_id id, struct err *err)
 {
 	const char *values[] = { s->names[id] };
 	PGresult *r = libpq.PQexecParams(
@@ -206,25 +210,27 @@ static int check_shape(struct pg_state *s, enum table_id id, struct err *err)
 	int rc;
 
 	if (libpq.PQresultStatus(r) != PGRES_TUPLES_OK)
-		rc = failed("cannot look at the table", libpq.PQerrorMessage(s->conn), err);
+		rc = postgresql_set_failed("cannot look at the table",
+					   libpq.PQerrorMessage(s->conn), err);
 	else
-		rc = compare_columns(r, id, s->names[id], err);
+		rc = postgresql_compare_columns(r, id, s->names[id], err);
 	libpq.PQclear(r);
 	return rc;
 }
 
-static int make_table(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_make_table(struct pg_state *s, enum table_id id, struct err *err)
 {
 	struct sql sql;
 	int rc;
 
 	if (sql_begin(&sql))
 		table_put_create(sql.out, DIALECT_POSTGRESQL, s->names[id], id, false);
-	rc = run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the table", err);
-	return rc < 0 ? rc : check_shape(s, id, err);
+	rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the table", err);
+	return rc < 0 ? rc : postgresql_check_shape(s, id, err);
 }
 
-static int make_tables(struct pg_state *s, const struct export_options *o, struct err *err)
+static int postgresql_make_tables(struct pg_state *s, const struct export_options *o,
+				  struct err *err)
 {
 	const char *events = o->table ? o->table : TABLES_EVENTS;
 	size_t t;
@@ -234,13 +240,13 @@ static int make_tables(struct pg_state *s, const struct export_options *o, struc
 		s->names[t] = table_name(events, (enum table_id)t);
 		if (!s->names[t])
 			return err_set(err, -ENOMEM, "no memory for a name");
-		rc = make_table(s, (enum table_id)t, err);
+		rc = postgresql_make_table(s, (enum table_id)t, err);
 	}
 	return rc;
 }
 
 /* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
-static PGresult *list_indexes(struct pg_state *s, enum table_id id)
+static PGresult *postgresql_list_indexes(struct pg_state *s, enum table_id id)
 {
 	const char *values[] = { s->names[id] };
 
@@ -255,7 +261,7 @@ static PGresult *list_indexes(struct pg_state *s, enum table_id id)
 		1, NULL, values, NULL, NULL, 0);
 }
 
-static bool has_index(const PGresult *r, const char *columns)
+static bool postgresql_has_index(const PGresult *r, const char *columns)
 {
 	int row;
 
@@ -266,20 +272,21 @@ static bool has_index(const PGresult *r, const char *columns)
 	return false;
 }
 
-static int make_indexes(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_make_indexes(struct pg_state *s, enum table_id id, struct err *err)
 {
-	PGresult *there = list_indexes(s, id);
+	PGresult *there = postgresql_list_indexes(s, id);
 	const char *const *columns;
 	int rc = 0;
 
 	for (columns = tables[id].indexes; !rc && *columns; columns++) {
 		struct sql sql;
 
-		if (has_index(there, *columns))
+		if (postgresql_has_index(there, *columns))
 			continue;
 		if (sql_begin(&sql))
 			table_put_index(sql.out, DIALECT_POSTGRESQL, s->names[id], *columns);
-		rc = run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make an index", err);
+		rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COMMAND_OK,
+				    "cannot make an index", err);
 	}
 	libpq.PQclear(there);
 	return rc;
@@ -296,7 +303,8 @@ static int copy_failed(struct pg_state *s, struct err *err)
 	libpq.PQputCopyEnd(s->conn, "the export failed");
 	while ((r = libpq.PQgetResult(s->conn))) {
 		if (libpq.PQresultStatus(r) == PGRES_FATAL_ERROR && !said) {
-			failed("the load failed", libpq.PQresultErrorMessage(r), err);
+			postgresql_set_failed("the load failed", libpq.PQresultErrorMessage(r),
+					      err);
 			said = true;
 		}
 		libpq.PQclear(r);
@@ -304,7 +312,7 @@ static int copy_failed(struct pg_state *s, struct err *err)
 			break;
 	}
 	if (!said)
-		failed("the load failed", libpq.PQerrorMessage(s->conn), err);
+		postgresql_set_failed("the load failed", libpq.PQerrorMessage(s->conn), err);
 	err_hint(err, "nothing of it is in the database");
 	return err->code;
 }
@@ -314,7 +322,7 @@ static int send_bytes(struct pg_state *s, const void *data, size_t size, struct 
 	return libpq.PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
 }
 
-static int begin_copy(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_begin_copy(struct pg_state *s, enum table_id id, struct err *err)
 {
 	struct sql sql;
 	int rc;
@@ -326,7 +334,7 @@ static int begin_copy(struct pg_state *s, enum table_id id, struct err *err)
 		table_put_columns(sql.out, id);
 		fputs(") FROM STDIN BINARY", sql.out);
 	}
-	rc = run(s->conn, sql_end(&sql), PGRES_COPY_IN, "cannot load", err);
+	rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COPY_IN, "cannot load", err);
 	if (rc < 0)
 		return rc;
 	return send_bytes(s, copy_binary_head, sizeof(copy_binary_head), err);
@@ -343,7 +351,8 @@ static int end_copy(struct pg_state *s, struct err *err)
 		return copy_failed(s, err);
 	while ((r = libpq.PQgetResult(s->conn))) {
 		if (libpq.PQresultStatus(r) != PGRES_COMMAND_OK && !rc) {
-			rc = failed("the load failed", libpq.PQerrorMessage(s->conn), err);
+			rc = postgresql_set_failed("the load failed", libpq.PQerrorMessage(s->conn),
+						   err);
 			err_hint(err, "nothing of it is in the database");
 		}
 		libpq.PQclear(r);
@@ -362,9 +371,9 @@ static int send_rows(struct pg_state *s, struct err *err)
 }
 
 /* Loads a table whose rows were spooled. */
-static int copy_spool(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_copy_spool(struct pg_state *s, enum table_id id, struct err *err)
 {
-	int rc = begin_copy(s, id, err);
+	int rc = postgresql_begin_copy(s, id, err);
 	int64_t got;
 
 	while (!rc && (got = row_spool_read(&s->spools[id], s->bytes.data, SEND_AT)) != 0) {
@@ -378,7 +387,7 @@ static int copy_spool(struct pg_state *s, enum table_id id, struct err *err)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int postgresql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct pg_state *s = to;
 
@@ -391,7 +400,7 @@ static int pg_item(struct sink_job *job, const struct trace_item *item, struct e
 {
 	struct pg_state *s = job->state;
 	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
-	char *at = (char *)s->bytes.data + s->bytes.size; /* begin() made room for it */
+	char *at = (char *)s->bytes.data + s->bytes.size; /* postgresql_begin() made room for it */
 
 	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
 		return rc;
@@ -415,24 +424,24 @@ static void pg_close(struct sink_job *job)
 	free(s);
 }
 
-static int begin(struct sink_job *job, struct err *err)
+static int postgresql_begin(struct sink_job *job, struct err *err)
 {
 	struct pg_state *s = job->state;
 	int rc;
 
 	if (job->options->full)
-		s->rows = rows_new(put_row, s);
+		s->rows = rows_new(postgresql_put_row, s);
 	if (!bytes_room(&s->bytes, SEND_AT + COPY_EVENT_MAX) || (job->options->full && !s->rows))
 		return err_set(err, -ENOMEM, "no memory for rows");
-	rc = connect_server(s, job->options, err);
+	rc = postgresql_connect_server(s, job->options, err);
 	if (rc < 0)
 		return rc;
-	libpq.PQsetNoticeProcessor(s->conn, quiet, NULL);
-	rc = command(s, "BEGIN", err);
+	libpq.PQsetNoticeProcessor(s->conn, postgresql_quiet, NULL);
+	rc = postgresql_command(s, "BEGIN", err);
 	if (!rc)
-		rc = make_tables(s, job->options, err);
+		rc = postgresql_make_tables(s, job->options, err);
 	if (!rc)
-		rc = begin_copy(s, TABLE_EVENTS, err);
+		rc = postgresql_begin_copy(s, TABLE_EVENTS, err);
 	return rc;
 }
 
@@ -445,7 +454,7 @@ static int pg_open(struct sink_job *job, struct err *err)
 	job->state = calloc(1, sizeof(struct pg_state));
 	if (!job->state)
 		return err_set(err, -ENOMEM, "no memory for a connection");
-	rc = begin(job, err);
+	rc = postgresql_begin(job, err);
 	if (rc < 0)
 		pg_close(job);
 	return rc;
@@ -457,9 +466,9 @@ static int load_others(struct pg_state *s, struct err *err)
 	int rc = rows_finish(s->rows, err);
 
 	for (t = 1; !rc && t < NR_TABLES; t++) {
-		rc = copy_spool(s, (enum table_id)t, err);
+		rc = postgresql_copy_spool(s, (enum table_id)t, err);
 		if (!rc)
-			rc = make_indexes(s, (enum table_id)t, err);
+			rc = postgresql_make_indexes(s, (enum table_id)t, err);
 	}
 	return rc;
 }
@@ -472,11 +481,11 @@ static int pg_commit(struct sink_job *job, struct err *err)
 	if (!rc)
 		rc = end_copy(s, err);
 	if (!rc)
-		rc = make_indexes(s, TABLE_EVENTS, err);
+		rc = postgresql_make_indexes(s, TABLE_EVENTS, err);
 	if (!rc && s->rows)
 		rc = load_others(s, err);
 	if (!rc)
-		rc = command(s, "COMMIT", err);
+		rc = postgresql_command(s, "COMMIT", err);
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", libpq.PQdb(s->conn),
 			 s->names[TABLE_EVENTS]);

@@ -20,7 +20,7 @@
 /* ---- the writer ---------------------------------------------------------- */
 
 /* Opens the writer at the first item, which has the start time that the head of the file needs. */
-static int open_writer(struct rewrite *r, const struct trace_item *item, struct err *err)
+static int rewrite_open_writer(struct rewrite *r, const struct trace_item *item, struct err *err)
 {
 	if (r->writer)
 		return 0;
@@ -36,7 +36,7 @@ static int open_writer(struct rewrite *r, const struct trace_item *item, struct 
 	return r->writer ? 0 : err->code;
 }
 
-static int close_writer(struct rewrite *r, struct trace_counts *counts, struct err *err)
+static int rewrite_close_writer(struct rewrite *r, struct trace_counts *counts, struct err *err)
 {
 	struct err trace = { 0 }, facts = { 0 };
 
@@ -56,7 +56,7 @@ static uint32_t pid_of(const struct rewrite *r, uint64_t pid)
 }
 
 /* Returns the lane of the thread; beyond REWRITE_LANES threads share lanes in turn.  -ENOMEM. */
-static int64_t lane_of(struct rewrite *r, uint64_t tid, uint64_t pid)
+static int64_t rewrite_lane_of(struct rewrite *r, uint64_t tid, uint64_t pid)
 {
 	uint64_t *number = u64map_at(&r->lane_numbers, tid);
 	struct trace_lane *lane;
@@ -93,10 +93,10 @@ static void tell_horizon(struct rewrite *r, uint64_t ts)
 	r->since_horizon = 0;
 }
 
-static int put_event(struct rewrite *r, const struct trace_event *ev)
+static int rewrite_put_event(struct rewrite *r, const struct trace_event *ev)
 {
 	bool has_lane = r->is_ours && ev->station == TRACE_NO_STATION;
-	int64_t lane = has_lane ? lane_of(r, ev->tid, ev->pid) : TRACE_LANE_STATIONS;
+	int64_t lane = has_lane ? rewrite_lane_of(r, ev->tid, ev->pid) : TRACE_LANE_STATIONS;
 
 	if (lane < 0)
 		return -ENOMEM;
@@ -110,12 +110,12 @@ static int put_event(struct rewrite *r, const struct trace_event *ev)
 	return 0;
 }
 
-static int put_gap(struct rewrite *r, const struct trace_gap *gap)
+static int rewrite_put_gap(struct rewrite *r, const struct trace_gap *gap)
 {
 	int64_t lane = TRACE_LANE_STATIONS;
 
 	if (gap->lane != TRACE_LANE_STATIONS)
-		lane = lane_of(r, gap->tid, gap->pid);
+		lane = rewrite_lane_of(r, gap->tid, gap->pid);
 	if (lane < 0)
 		return -ENOMEM;
 	trace_put_gap(r->writer, (uint32_t)lane, gap->from_ts, gap->to_ts, gap->transitions,
@@ -141,9 +141,9 @@ static int put_item(struct rewrite *r, const struct trace_item *item)
 		trace_put_site(r->writer, &item->site);
 		return 0;
 	case TRACE_ITEM_EVENT:
-		return put_event(r, &item->event);
+		return rewrite_put_event(r, &item->event);
 	case TRACE_ITEM_GAP:
-		return put_gap(r, &item->gap);
+		return rewrite_put_gap(r, &item->gap);
 	case TRACE_ITEM_COROUTINE:
 		trace_put_coroutine(r->writer, &item->coroutine);
 		return 0;
@@ -161,7 +161,7 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 {
 	struct trace_counts counts;
 
-	if (open_writer(r, item, err) < 0)
+	if (rewrite_open_writer(r, item, err) < 0)
 		return err->code;
 	if (put_item(r, item) < 0)
 		return err_set(err, -ENOMEM, "no memory for the lanes of the threads");
@@ -170,7 +170,7 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 		return 0;
 	trace_writer_counts(r->writer, &counts);
 	if (counts.unwritten || counts.others_unwritten)
-		return close_writer(r, &counts, err); /* sets the error */
+		return rewrite_close_writer(r, &counts, err); /* sets the error */
 	return 0;
 }
 
@@ -218,7 +218,7 @@ int rewrite_finish(struct rewrite *r, struct sink_job *job, struct err *err)
 {
 	struct trace_counts counts = { 0 };
 
-	if (open_writer(r, NULL, err) < 0 || close_writer(r, &counts, err) < 0)
+	if (rewrite_open_writer(r, NULL, err) < 0 || rewrite_close_writer(r, &counts, err) < 0)
 		return err->code;
 	job->bytes = written_bytes(&r->output);
 	if (counts.clamped)
@@ -234,6 +234,6 @@ void rewrite_release(struct rewrite *r)
 	struct err ignored = { 0 };
 
 	if (r->writer)
-		close_writer(r, &counts, &ignored);
+		rewrite_close_writer(r, &counts, &ignored);
 	u64map_release(&r->lane_numbers);
 }

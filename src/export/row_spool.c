@@ -12,7 +12,7 @@
 
 #define SETTLE_AT ((size_t)256 * 1024)
 
-static int write_all(struct row_spool *s, struct err *err)
+static int row_spool_write_all(struct row_spool *s, struct err *err)
 {
 	size_t done = 0;
 
@@ -42,7 +42,7 @@ int row_spool_settle(struct row_spool *s, struct err *err)
 			return err->code;
 		s->has_file = true;
 	}
-	return write_all(s, err);
+	return row_spool_write_all(s, err);
 }
 
 bool row_spool_is_empty(const struct row_spool *s)

@@ -28,7 +28,7 @@ struct sqlite_state {
 	struct event_batch batch;
 };
 
-static int failed(const struct sqlite_state *s, struct err *err)
+static int sqlite_set_failed(const struct sqlite_state *s, struct err *err)
 {
 	err_set(err, sqlite_code(s->db), "cannot write '%s': %s", s->file.path,
 		sqlite3_errmsg(s->db));
@@ -36,27 +36,27 @@ static int failed(const struct sqlite_state *s, struct err *err)
 	return err->code;
 }
 
-static int execute(struct sqlite_state *s, char *sql, struct err *err)
+static int sqlite_execute(struct sqlite_state *s, char *sql, struct err *err)
 {
 	int rc = 0;
 
 	if (!sql)
 		return err_set(err, -ENOMEM, "no memory for a statement");
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		rc = failed(s, err);
+		rc = sqlite_set_failed(s, err);
 	free(sql);
 	return rc;
 }
 
 /* ---- tables -------------------------------------------------------------- */
 
-static int make_table(struct sqlite_state *s, enum table_id id, struct err *err)
+static int sqlite_make_table(struct sqlite_state *s, enum table_id id, struct err *err)
 {
 	struct sql sql;
 
 	if (sql_begin(&sql))
 		table_put_create(sql.out, DIALECT_SQLITE, s->names[id], id, false);
-	return execute(s, sql_end(&sql), err);
+	return sqlite_execute(s, sql_end(&sql), err);
 }
 
 static void put_insert(FILE *out, const struct sqlite_state *s, enum table_id id)
@@ -89,12 +89,13 @@ static int prepare_insert(struct sqlite_state *s, enum table_id id, struct err *
 	if (!text)
 		return err_set(err, -ENOMEM, "no memory for a statement");
 	if (sqlite3_prepare_v2(s->db, text, -1, &s->inserts[id], NULL) != SQLITE_OK)
-		rc = failed(s, err);
+		rc = sqlite_set_failed(s, err);
 	free(text);
 	return rc;
 }
 
-static int make_tables(struct sqlite_state *s, const struct export_options *o, struct err *err)
+static int sqlite_make_tables(struct sqlite_state *s, const struct export_options *o,
+			      struct err *err)
 {
 	const char *events = o->table ? o->table : TABLES_EVENTS;
 	size_t t;
@@ -104,14 +105,14 @@ static int make_tables(struct sqlite_state *s, const struct export_options *o, s
 		s->names[t] = table_name(events, (enum table_id)t);
 		if (!s->names[t])
 			return err_set(err, -ENOMEM, "no memory for a name");
-		rc = make_table(s, (enum table_id)t, err);
+		rc = sqlite_make_table(s, (enum table_id)t, err);
 		if (!rc)
 			rc = prepare_insert(s, (enum table_id)t, err);
 	}
 	return rc;
 }
 
-static int make_indexes(struct sqlite_state *s, bool full, struct err *err)
+static int sqlite_make_indexes(struct sqlite_state *s, bool full, struct err *err)
 {
 	size_t t, i;
 	int rc = 0;
@@ -123,7 +124,7 @@ static int make_indexes(struct sqlite_state *s, bool full, struct err *err)
 			if (sql_begin(&sql))
 				table_put_index(sql.out, DIALECT_SQLITE, s->names[t],
 						tables[t].indexes[i]);
-			rc = execute(s, sql_end(&sql), err);
+			rc = sqlite_execute(s, sql_end(&sql), err);
 		}
 	}
 	return rc;
@@ -136,7 +137,7 @@ static int run_insert(struct sqlite_state *s, enum table_id id, struct err *err)
 	if (sqlite3_step(s->inserts[id]) == SQLITE_DONE &&
 	    sqlite3_reset(s->inserts[id]) == SQLITE_OK)
 		return 0;
-	return failed(s, err);
+	return sqlite_set_failed(s, err);
 }
 
 static int put_batch(struct sqlite_state *s, struct err *err)
@@ -148,8 +149,8 @@ static int put_batch(struct sqlite_state *s, struct err *err)
 }
 
 /* SQLITE_TRANSIENT: the text is valid only during the call. */
-static int bind(struct sqlite_state *s, sqlite3_stmt *st, int at, enum column_type type,
-		const struct cell *c)
+static int sqlite_bind(struct sqlite_state *s, sqlite3_stmt *st, int at, enum column_type type,
+		       const struct cell *c)
 {
 	char text[FMT_U64_MAX + FMT_SLACK];
 	int size;
@@ -167,15 +168,15 @@ static int bind(struct sqlite_state *s, sqlite3_stmt *st, int at, enum column_ty
 	return sqlite3_bind_blob(st, at, text, size, SQLITE_TRANSIENT);
 }
 
-static int put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int sqlite_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
 {
 	struct sqlite_state *s = to;
 	size_t i;
 
 	for (i = 0; i < tables[id].nr_columns; i++) {
-		if (bind(s, s->inserts[id], (int)i + 1, tables[id].columns[i].type, &cells[i]) !=
-		    SQLITE_OK)
-			return failed(s, err);
+		if (sqlite_bind(s, s->inserts[id], (int)i + 1, tables[id].columns[i].type,
+				&cells[i]) != SQLITE_OK)
+			return sqlite_set_failed(s, err);
 	}
 	return run_insert(s, id, err);
 }
@@ -202,7 +203,7 @@ static int sqlite_item(struct sink_job *job, const struct trace_item *item, stru
 
 /* ---- opening, closing ---------------------------------------------------- */
 
-static void sqlite_close(struct sink_job *job)
+static void sqlite_sqlite_close(struct sink_job *job)
 {
 	struct sqlite_state *s = job->state;
 	size_t t;
@@ -226,7 +227,7 @@ static char settings[] = "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;"
 			 "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
 			 "PRAGMA cache_size = -2000; BEGIN";
 
-static int begin(struct sink_job *job, struct err *err)
+static int sqlite_begin(struct sink_job *job, struct err *err)
 {
 	struct sqlite_state *s = job->state;
 	int rc;
@@ -236,14 +237,14 @@ static int begin(struct sink_job *job, struct err *err)
 		return rc;
 	if (sqlite3_open_v2(s->file.temporary, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)
-		return failed(s, err);
-	rc = execute(s, strdup(settings), err);
+		return sqlite_set_failed(s, err);
+	rc = sqlite_execute(s, strdup(settings), err);
 	if (!rc && event_table_register(s->db, &s->batch) != SQLITE_OK)
-		rc = failed(s, err);
+		rc = sqlite_set_failed(s, err);
 	if (!rc)
-		rc = make_tables(s, job->options, err);
+		rc = sqlite_make_tables(s, job->options, err);
 	if (!rc && job->options->full) {
-		s->rows = rows_new(put_row, s);
+		s->rows = rows_new(sqlite_put_row, s);
 		if (!s->rows)
 			rc = err_set(err, -ENOMEM, "no memory for rows");
 		else if (!job->options->exact_text)
@@ -252,16 +253,16 @@ static int begin(struct sink_job *job, struct err *err)
 	return rc;
 }
 
-static int sqlite_open(struct sink_job *job, struct err *err)
+static int sqlite_sqlite_open(struct sink_job *job, struct err *err)
 {
 	int rc;
 
 	job->state = calloc(1, sizeof(struct sqlite_state));
 	if (!job->state)
 		return err_set(err, -ENOMEM, "no memory for a database");
-	rc = begin(job, err);
+	rc = sqlite_begin(job, err);
 	if (rc < 0)
-		sqlite_close(job);
+		sqlite_sqlite_close(job);
 	return rc;
 }
 
@@ -274,9 +275,9 @@ static int sqlite_commit(struct sink_job *job, struct err *err)
 	if (!rc && s->rows)
 		rc = rows_finish(s->rows, err);
 	if (!rc)
-		rc = make_indexes(s, job->options->full, err);
+		rc = sqlite_make_indexes(s, job->options->full, err);
 	if (!rc)
-		rc = execute(s, strdup("COMMIT"), err);
+		rc = sqlite_execute(s, strdup("COMMIT"), err);
 	if (!rc)
 		rc = outfile_commit(&s->file, err);
 	if (rc < 0)
@@ -303,9 +304,9 @@ const struct sink sink_sqlite = {
 	.about = "an SQLite database",
 	.suffix = ".sqlite",
 	.client = &client_sqlite,
-	.open = sqlite_open,
+	.open = sqlite_sqlite_open,
 	.item = sqlite_item,
 	.commit = sqlite_commit,
-	.close = sqlite_close,
+	.close = sqlite_sqlite_close,
 	.drop = sqlite_drop,
 };

@@ -30,20 +30,20 @@ static uint64_t time_on(struct timeline_track *t, uint64_t ts)
 	return t->last_ts;
 }
 
-static void begin(struct timeline *tl, struct timeline_track *t, uint64_t ts,
-		  const struct timeline_mark *m)
+static void timeline_begin(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+			   const struct timeline_mark *m)
 {
 	tl->view->begin(tl->view, t, time_on(t, ts), m);
 }
 
-static void end(struct timeline *tl, struct timeline_track *t, uint64_t ts,
-		const struct timeline_name *name)
+static void timeline_end(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+			 const struct timeline_name *name)
 {
 	tl->view->end(tl->view, t, time_on(t, ts), name);
 }
 
-static void instant(struct timeline *tl, struct timeline_track *t, uint64_t ts,
-		    const struct timeline_mark *m)
+static void timeline_instant(struct timeline *tl, struct timeline_track *t, uint64_t ts,
+			     const struct timeline_mark *m)
 {
 	tl->view->instant(tl->view, t, time_on(t, ts), m);
 }
@@ -60,7 +60,7 @@ static void begin_turn(struct timeline *tl, struct timeline_thread *t, struct ti
 	m.flow = flow;
 	m.flow_ends = true;
 	arg_number(&m, KEY_COROUTINE, co->probe_id);
-	begin(tl, &t->track, ts, &m);
+	timeline_begin(tl, &t->track, ts, &m);
 }
 
 static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts, uint64_t flow)
@@ -82,7 +82,7 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
  * nest in the program: they end here as well, otherwise each event would draw all of them
  * again.
  */
-static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+static void timeline_leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	struct timeline_thread *t = &tl->threads[co->thread];
 	uint32_t number = (uint32_t)(co - tl->coros);
@@ -96,7 +96,7 @@ static void leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 	if (!at)
 		return;
 	for (i = t->nr_turns; i >= at; i--)
-		end(tl, &t->track, ts, &tl->coros[t->turns[i - 1]].name);
+		timeline_end(tl, &t->track, ts, &tl->coros[t->turns[i - 1]].name);
 	above = t->nr_turns - at;
 	t->nr_turns = at - 1;
 	for (i = at; i < at + above; i++) {
@@ -129,11 +129,11 @@ static void end_state(struct timeline *tl, struct timeline_coro *co, uint64_t ts
 	if (co->state == TRACE_STATE_UNKNOWN)
 		return;
 	if (co->state == TRACE_STATE_RUNNING)
-		leave_thread(tl, co, ts);
+		timeline_leave_thread(tl, co, ts);
 	if (co->is_ready)
-		end(tl, &co->track, ts, &tl->words[WORD_READY]);
+		timeline_end(tl, &co->track, ts, &tl->words[WORD_READY]);
 	co->is_ready = false;
-	end(tl, &co->track, ts, &tl->words[co->word]);
+	timeline_end(tl, &co->track, ts, &tl->words[co->word]);
 	count_state(tl, co, -1, ts);
 	co->state = TRACE_STATE_UNKNOWN;
 	co->since_ts = ts;
@@ -145,13 +145,13 @@ static void begin_state(struct timeline *tl, struct timeline_coro *co, enum trac
 	co->state = (uint8_t)state;
 	co->word = (uint8_t)(m->name - tl->words);
 	co->since_ts = ts;
-	begin(tl, &co->track, ts, m);
+	timeline_begin(tl, &co->track, ts, m);
 	count_state(tl, co, 1, ts);
 }
 
 /* ---- coroutines ---------------------------------------------------------- */
 
-static int make_room_for(struct timeline *tl, size_t number)
+static int timeline_make_room_for(struct timeline *tl, size_t number)
 {
 	size_t room = tl->nr_coros ? tl->nr_coros : 64, i;
 	struct timeline_coro *coros;
@@ -171,7 +171,8 @@ static int make_room_for(struct timeline *tl, size_t number)
 }
 
 /* Begins its lifetime, at the first event in the trace. */
-static int enter(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+static int timeline_enter(struct timeline *tl, struct timeline_coro *co,
+			  const struct trace_event *ev)
 {
 	bool is_birth = ev->kind == TRACE_BIRTH;
 	struct timeline_mark m;
@@ -200,15 +201,15 @@ static int enter(struct timeline *tl, struct timeline_coro *co, const struct tra
 	} else {
 		arg_true(&m, KEY_NO_BIRTH, true);
 	}
-	begin(tl, &co->track, ev->ts, &m);
+	timeline_begin(tl, &co->track, ev->ts, &m);
 	tracks_count(tl, co->process, COUNT_ALIVE, 1, ev->ts);
 	return 0;
 }
 
 /* Ends its track: the number will be reused by another coroutine. */
-static void forget(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+static void timeline_remove(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
-	end(tl, &co->track, ts, &co->name);
+	timeline_end(tl, &co->track, ts, &co->name);
 	if (!co->track.name) { /* no name was set */
 		co->track.name = co->text;
 		tl->view->track(tl->view, &co->track);
@@ -230,7 +231,8 @@ static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 }
 
 /* Finds a coroutine by its id, as in a wake; NULL: there is none. */
-static struct timeline_coro *find(const struct timeline *tl, uint64_t probe_id, uint32_t station)
+static struct timeline_coro *timeline_find(const struct timeline *tl, uint64_t probe_id,
+					   uint32_t station)
 {
 	int64_t number = coro_ids_find(&tl->ids, probe_id, station);
 
@@ -240,38 +242,39 @@ static struct timeline_coro *find(const struct timeline *tl, uint64_t probe_id, 
 }
 
 /* Creates the coroutine if it is new; NULL: no memory. */
-static struct timeline_coro *coro_of(struct timeline *tl, const struct trace_event *ev)
+static struct timeline_coro *timeline_coro_of(struct timeline *tl, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_enter(&tl->ids, ev->probe_id, ev->station);
 
-	if (number < 0 || make_room_for(tl, (size_t)number) < 0)
+	if (number < 0 || timeline_make_room_for(tl, (size_t)number) < 0)
 		return NULL;
-	if (!tl->coros[number].in_use && enter(tl, &tl->coros[number], ev) < 0)
+	if (!tl->coros[number].in_use && timeline_enter(tl, &tl->coros[number], ev) < 0)
 		return NULL;
 	return &tl->coros[number];
 }
 
 /* ---- transitions --------------------------------------------------------- */
 
-static void misstep(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev,
-		    enum timeline_word word)
+static void timeline_count_misstep(struct timeline *tl, struct timeline_coro *co,
+				   const struct trace_event *ev, enum timeline_word word)
 {
 	struct timeline_mark m;
 
 	tl->missteps++;
 	mark_init(tl, &m, word, CATEGORY_TRACE);
 	arg_number(&m, KEY_THREAD, ev->tid);
-	instant(tl, &co->track, ev->ts, &m);
+	timeline_instant(tl, &co->track, ev->ts, &m);
 }
 
-static int resume(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+static int timeline_resume(struct timeline *tl, struct timeline_coro *co,
+			   const struct trace_event *ev)
 {
 	uint64_t flow = co->woken ? co->woken : co->early;
 	struct timeline_mark m;
 	int64_t thread;
 
 	if (co->state == TRACE_STATE_RUNNING)
-		misstep(tl, co, ev, WORD_TWICE);
+		timeline_count_misstep(tl, co, ev, WORD_TWICE);
 	end_state(tl, co, ev->ts);
 	thread = tracks_thread(tl, ev->tid, co->process);
 	if (thread < 0)
@@ -299,7 +302,8 @@ static void mark_suspension(struct timeline *tl, struct timeline_mark *m,
 		arg_pointer(m, KEY_ADDRESS, ev->addr);
 }
 
-static void suspend(struct timeline *tl, struct timeline_coro *co, const struct trace_event *ev)
+static void timeline_suspend(struct timeline *tl, struct timeline_coro *co,
+			     const struct trace_event *ev)
 {
 	struct timeline_mark m;
 
@@ -310,35 +314,35 @@ static void suspend(struct timeline *tl, struct timeline_coro *co, const struct 
 	begin_state(tl, co, TRACE_STATE_SUSPENDED, ev->ts, &m);
 }
 
-static int add_transition(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_transition(struct timeline *tl, const struct trace_event *ev)
 {
-	struct timeline_coro *co = coro_of(tl, ev);
+	struct timeline_coro *co = timeline_coro_of(tl, ev);
 
 	if (!co)
 		return -ENOMEM;
 	if (co->state == TRACE_STATE_ENDED) {
-		misstep(tl, co, ev, WORD_AFTER_END);
+		timeline_count_misstep(tl, co, ev, WORD_AFTER_END);
 		return 0;
 	}
 	if (ev->is_active)
-		return resume(tl, co, ev);
-	suspend(tl, co, ev);
+		return timeline_resume(tl, co, ev);
+	timeline_suspend(tl, co, ev);
 	return 0;
 }
 
 /* ---- other events -------------------------------------------------------- */
 
-static int add_birth(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_birth(struct timeline *tl, const struct trace_event *ev)
 {
-	struct timeline_coro *co = find(tl, ev->probe_id, ev->station);
+	struct timeline_coro *co = timeline_find(tl, ev->probe_id, ev->station);
 	struct timeline_mark m;
 
 	/* Second birth of an id: the destroy event of the previous coroutine is missing. */
 	if (co && co->is_born) {
 		end_life(tl, co, ev->ts);
-		forget(tl, co, ev->ts);
+		timeline_remove(tl, co, ev->ts);
 	}
-	co = coro_of(tl, ev);
+	co = timeline_coro_of(tl, ev);
 	if (!co)
 		return -ENOMEM;
 	if (!co->is_born) { /* it has events before its birth event */
@@ -350,7 +354,7 @@ static int add_birth(struct timeline *tl, const struct trace_event *ev)
 	arg_if(&m, KEY_PARENT, ev->peer);
 	arg_number(&m, KEY_THREAD, ev->tid);
 	mark_site(tl, &m, ev->site);
-	instant(tl, &co->track, ev->ts, &m);
+	timeline_instant(tl, &co->track, ev->ts, &m);
 	if (co->state == TRACE_STATE_UNKNOWN && co->since_ts == ev->ts) {
 		mark_init(tl, &m, WORD_NEW, CATEGORY_LIFE);
 		begin_state(tl, co, TRACE_STATE_NEW, ev->ts, &m);
@@ -361,7 +365,8 @@ static int add_birth(struct timeline *tl, const struct trace_event *ev)
 static void mark_wake(struct timeline *tl, struct timeline_mark *m, enum timeline_word word,
 		      enum timeline_category category, const struct trace_event *ev)
 {
-	const struct timeline_coro *waker = ev->peer ? find(tl, ev->peer, TRACE_NO_STATION) : NULL;
+	const struct timeline_coro *waker = ev->peer ? timeline_find(tl, ev->peer, TRACE_NO_STATION)
+						     : NULL;
 
 	mark_init(tl, m, word, category);
 	arg_if(m, KEY_WAKER, ev->peer);
@@ -371,9 +376,9 @@ static void mark_wake(struct timeline *tl, struct timeline_mark *m, enum timelin
 	mark_site(tl, m, ev->site);
 }
 
-static int add_wake(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_wake(struct timeline *tl, const struct trace_event *ev)
 {
-	struct timeline_coro *co = find(tl, ev->probe_id, ev->station);
+	struct timeline_coro *co = timeline_find(tl, ev->probe_id, ev->station);
 	int64_t process = co ? co->process : tracks_process(tl, 0);
 	int64_t thread = process < 0 ? process : tracks_thread(tl, ev->tid, (uint32_t)process);
 	struct timeline_mark m;
@@ -389,7 +394,7 @@ static int add_wake(struct timeline *tl, const struct trace_event *ev)
 		tl->unknown_wakes++;
 		arg_true(&m, KEY_NOT_IN_TRACE, true);
 	}
-	instant(tl, &tl->threads[thread].track, ev->ts, &m);
+	timeline_instant(tl, &tl->threads[thread].track, ev->ts, &m);
 	if (!co)
 		return 0;
 	if (co->state != TRACE_STATE_SUSPENDED && co->state != TRACE_STATE_NEW) {
@@ -402,14 +407,14 @@ static int add_wake(struct timeline *tl, const struct trace_event *ev)
 	co->is_ready = true;
 	mark_wake(tl, &m, WORD_READY, CATEGORY_READY, ev);
 	m.flow = co->woken;
-	begin(tl, &co->track, ev->ts, &m);
+	timeline_begin(tl, &co->track, ev->ts, &m);
 	return 0;
 }
 
-static int add_end(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_end(struct timeline *tl, const struct trace_event *ev)
 {
 	bool is_over = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
-	struct timeline_coro *co = coro_of(tl, ev);
+	struct timeline_coro *co = timeline_coro_of(tl, ev);
 	struct timeline_mark m;
 
 	if (!co)
@@ -422,9 +427,9 @@ static int add_end(struct timeline *tl, const struct trace_event *ev)
 	arg_true(&m, KEY_CANCELLED, ev->flags & TRACE_CANCELLED);
 	arg_true(&m, KEY_WAS_SUSPENDED, ev->flags & TRACE_WAS_SUSPENDED);
 	arg_true(&m, KEY_DESTROYED, ev->kind == TRACE_END && ev->flags & TRACE_DESTROYED);
-	instant(tl, &co->track, ev->ts, &m);
+	timeline_instant(tl, &co->track, ev->ts, &m);
 	if (is_over) {
-		forget(tl, co, ev->ts);
+		timeline_remove(tl, co, ev->ts);
 	} else {
 		mark_init(tl, &m, WORD_ENDED, CATEGORY_LIFE);
 		begin_state(tl, co, TRACE_STATE_ENDED, ev->ts, &m);
@@ -432,7 +437,7 @@ static int add_end(struct timeline *tl, const struct trace_event *ev)
 	return 0;
 }
 
-static int add_resource(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_resource(struct timeline *tl, const struct trace_event *ev)
 {
 	int64_t process = tracks_process(tl, ev->pid);
 	int64_t thread = process < 0 ? process : tracks_thread(tl, ev->tid, (uint32_t)process);
@@ -444,7 +449,7 @@ static int add_resource(struct timeline *tl, const struct trace_event *ev)
 	arg_number(&m, KEY_RESOURCE, ev->resource);
 	arg_if(&m, KEY_COROUTINE, ev->probe_id);
 	mark_site(tl, &m, ev->site);
-	instant(tl, &tl->threads[thread].track, ev->ts, &m);
+	timeline_instant(tl, &tl->threads[thread].track, ev->ts, &m);
 	return 0;
 }
 
@@ -459,18 +464,18 @@ static int draw_event(void *arg, const struct trace_event *ev)
 	switch ((enum trace_kind)ev->kind) {
 	case TRACE_SUSPEND:
 	case TRACE_RESUME:
-		return add_transition(tl, ev);
+		return timeline_add_transition(tl, ev);
 	case TRACE_BIRTH:
-		return add_birth(tl, ev);
+		return timeline_add_birth(tl, ev);
 	case TRACE_WAKE:
-		return add_wake(tl, ev);
+		return timeline_add_wake(tl, ev);
 	case TRACE_END:
 	case TRACE_DESTROY:
-		return add_end(tl, ev);
+		return timeline_add_end(tl, ev);
 	case TRACE_CLOSE:
 	case TRACE_ACQUIRE:
 	case TRACE_RELEASE:
-		return add_resource(tl, ev);
+		return timeline_add_resource(tl, ev);
 	case NR_TRACE_KINDS:
 		break;
 	}
@@ -478,14 +483,14 @@ static int draw_event(void *arg, const struct trace_event *ev)
 }
 
 /* Viewers have times of 63 bits. */
-static bool is_time(uint64_t ts)
+static bool timeline_is_time(uint64_t ts)
 {
 	return ts && ts <= INT64_MAX;
 }
 
-static int add_event(struct timeline *tl, const struct trace_event *ev)
+static int timeline_add_event(struct timeline *tl, const struct trace_event *ev)
 {
-	if (!is_time(ev->ts)) {
+	if (!timeline_is_time(ev->ts)) {
 		tl->impossible++;
 		return 0;
 	}
@@ -523,8 +528,8 @@ static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struc
 	mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
 	arg_number(&m, KEY_TRANSITIONS, gap->transitions);
 	arg_number(&m, KEY_OTHERS, gap->others);
-	begin(tl, &t->lost, from, &m);
-	end(tl, &t->lost, to, &tl->words[WORD_LOST]);
+	timeline_begin(tl, &t->lost, from, &m);
+	timeline_end(tl, &t->lost, to, &tl->words[WORD_LOST]);
 	t->lost_to = to;
 }
 
@@ -532,11 +537,11 @@ static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struc
  * First draws the held events from before the end of the gap: no earlier event of its thread
  * may follow.
  */
-static int add_gap(struct timeline *tl, const struct trace_gap *gap)
+static int timeline_add_gap(struct timeline *tl, const struct trace_gap *gap)
 {
 	int64_t process, thread;
 
-	if (!is_time(gap->to_ts) || gap->from_ts > gap->to_ts) {
+	if (!timeline_is_time(gap->to_ts) || gap->from_ts > gap->to_ts) {
 		tl->impossible++;
 		return 0;
 	}
@@ -561,7 +566,7 @@ static int add_bystander(struct timeline *tl, const struct sidecar_coroutine *c)
 	uint64_t ts = c->since_ts > tl->first_ts ? c->since_ts : tl->first_ts;
 	struct timeline_mark m;
 
-	if (c->dead || c->state != TRACE_STATE_SUSPENDED || !is_time(ts) ||
+	if (c->dead || c->state != TRACE_STATE_SUSPENDED || !timeline_is_time(ts) ||
 	    (tl->last_ts && ts > tl->last_ts))
 		return 0;
 	trace_event_init(&ev);
@@ -574,7 +579,7 @@ static int add_bystander(struct timeline *tl, const struct sidecar_coroutine *c)
 	ev.addr = c->addr;
 	ev.resource = c->resource;
 	ev.flags = c->has_resource ? TRACE_HAS_RESOURCE : 0;
-	co = coro_of(tl, &ev);
+	co = timeline_coro_of(tl, &ev);
 	if (!co)
 		return -ENOMEM;
 	mark_suspension(tl, &m, &ev);
@@ -583,15 +588,15 @@ static int add_bystander(struct timeline *tl, const struct sidecar_coroutine *c)
 	return c->name ? tracks_rename(tl, co, c->name, strlen(c->name)) : 0;
 }
 
-static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
+static int timeline_add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
 {
 	uint32_t station = c->station < TRACE_NO_STATION ? (uint32_t)c->station : TRACE_NO_STATION;
-	struct timeline_coro *co = find(tl, c->probe_id, station);
+	struct timeline_coro *co = timeline_find(tl, c->probe_id, station);
 	uint64_t ts = tl->last_ts;
 	struct timeline_mark m;
 
 	if (!co)
-		co = find(tl, c->probe_id, TRACE_NO_STATION);
+		co = timeline_find(tl, c->probe_id, TRACE_NO_STATION);
 	if (!co)
 		return add_bystander(tl, c);
 	if (!co->track.name && tracks_rename(tl, co, c->name, c->name ? strlen(c->name) : 0) < 0)
@@ -600,20 +605,20 @@ static int add_coroutine(struct timeline *tl, const struct sidecar_coroutine *c)
 	 * The time of its end; if it has not ended or the time is not known, the end of the
 	 * trace.
 	 */
-	if (c->dead && c->death_ts > co->since_ts && is_time(c->death_ts))
+	if (c->dead && c->death_ts > co->since_ts && timeline_is_time(c->death_ts))
 		ts = c->death_ts;
 	if (c->lost) {
 		mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
 		arg_number(&m, KEY_LOST, c->lost);
 		arg_number(&m, KEY_TRANSITIONS, c->written);
-		instant(tl, &co->track, ts, &m);
+		timeline_instant(tl, &co->track, ts, &m);
 	}
 	if (c->dead) {
 		end_life(tl, co, ts);
 		mark_init(tl, &m, WORD_END, CATEGORY_LIFE);
 		arg_true(&m, KEY_TIME_UNKNOWN, !c->death_ts);
-		instant(tl, &co->track, ts, &m);
-		forget(tl, co, ts);
+		timeline_instant(tl, &co->track, ts, &m);
+		timeline_remove(tl, co, ts);
 	}
 	return 0;
 }
@@ -640,7 +645,8 @@ static void arg_totals(struct timeline_mark *m, const struct sidecar_totals *t)
 /* On the first process: it exists even if there are no events. */
 static int add_totals(struct timeline *tl, const struct sidecar_totals *t)
 {
-	uint64_t ts = t->end_ts > tl->last_ts && is_time(t->end_ts) ? t->end_ts : tl->last_ts;
+	uint64_t ts = t->end_ts > tl->last_ts && timeline_is_time(t->end_ts) ? t->end_ts
+									     : tl->last_ts;
 	struct timeline_mark m;
 
 	tl->has_totals = true;
@@ -649,7 +655,7 @@ static int add_totals(struct timeline *tl, const struct sidecar_totals *t)
 	mark_init(tl, &m, WORD_RUN_ENDS, CATEGORY_TRACE);
 	arg_totals(&m, t);
 	if (ts)
-		instant(tl, &tl->processes[0].track, ts, &m);
+		timeline_instant(tl, &tl->processes[0].track, ts, &m);
 	if (t->lost + t->others_lost > tl->lost)
 		tl->lost = t->lost + t->others_lost;
 	tl->garbage += t->garbage;
@@ -672,12 +678,12 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 	case TRACE_ITEM_SITE:
 		return tracks_site(tl, &item->site);
 	case TRACE_ITEM_EVENT:
-		return add_event(tl, &item->event);
+		return timeline_add_event(tl, &item->event);
 	case TRACE_ITEM_GAP:
-		return add_gap(tl, &item->gap);
+		return timeline_add_gap(tl, &item->gap);
 	case TRACE_ITEM_COROUTINE:
 		rc = window_finish(&tl->window, draw_event, tl);
-		return rc < 0 ? rc : add_coroutine(tl, &item->coroutine);
+		return rc < 0 ? rc : timeline_add_coroutine(tl, &item->coroutine);
 	case TRACE_ITEM_TOTALS:
 		rc = window_finish(&tl->window, draw_event, tl);
 		return rc < 0 ? rc : add_totals(tl, &item->totals);
@@ -702,7 +708,7 @@ static void draw_damage(struct timeline *tl, const struct timeline_damage *damag
 	arg_if(&m, KEY_IMPOSSIBLE, tl->impossible);
 	arg_if(&m, KEY_TOO_DEEP, tl->too_deep);
 	if (m.nr_args && tl->last_ts)
-		instant(tl, &tl->processes[0].track, tl->last_ts, &m);
+		timeline_instant(tl, &tl->processes[0].track, tl->last_ts, &m);
 }
 
 int timeline_finish(struct timeline *tl, const struct timeline_damage *damage)
@@ -725,7 +731,7 @@ int timeline_finish(struct timeline *tl, const struct timeline_damage *damage)
 	draw_damage(tl, damage);
 	if (!tl->has_totals && tl->last_ts) {
 		mark_init(tl, &m, WORD_TRACE_ENDS, CATEGORY_TRACE);
-		instant(tl, &tl->processes[0].track, tl->last_ts, &m);
+		timeline_instant(tl, &tl->processes[0].track, tl->last_ts, &m);
 	}
 	return 0;
 }

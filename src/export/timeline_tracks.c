@@ -116,7 +116,7 @@ const char *timeline_category_name(enum timeline_category category)
 	return categories[category];
 }
 
-static void show(struct timeline *tl, struct timeline_track *t)
+static void tracks_show(struct timeline *tl, struct timeline_track *t)
 {
 	if (!t->id) {
 		t->id = ++tl->next_track;
@@ -197,7 +197,7 @@ static int make_process(struct timeline *tl, struct timeline_process *p, uint64_
 	p->track = (struct timeline_track){ .type = TRACK_PROCESS,
 					    .pid = (uint32_t)pid,
 					    .name = p->name };
-	show(tl, &p->track);
+	tracks_show(tl, &p->track);
 	for (i = 0; i < NR_TIMELINE_COUNTERS; i++) {
 		p->counters[i].track = (struct timeline_track){
 			.type = TRACK_COUNTER,
@@ -206,7 +206,7 @@ static int make_process(struct timeline *tl, struct timeline_process *p, uint64_
 			.pid = (uint32_t)pid,
 			.name = counter_names[i],
 		};
-		show(tl, &p->counters[i].track);
+		tracks_show(tl, &p->counters[i].track);
 	}
 	return 0;
 }
@@ -251,7 +251,7 @@ static void make_thread(struct timeline *tl, struct timeline_thread *t, uint64_t
 		.tid = tid,
 		.name = t->name,
 	};
-	show(tl, &t->track);
+	tracks_show(tl, &t->track);
 }
 
 static int threads_room(struct timeline *tl)
@@ -303,7 +303,7 @@ static size_t kind_size(const char *name, size_t size)
 }
 
 /* Returns the number of that kind; -ENOENT: there are too many. */
-static int64_t kind_of(struct timeline *tl, const char *name, size_t size)
+static int64_t tracks_kind_of(struct timeline *tl, const char *name, size_t size)
 {
 	char text[TIMELINE_NAME_MAX + 1];
 
@@ -342,20 +342,20 @@ static int make_group(struct timeline *tl, struct timeline_group *g, uint32_t pr
 		.rank = RANK_GROUPS + (unsigned)tl->nr_groups,
 		.name = g->name,
 	};
-	show(tl, &g->track);
+	tracks_show(tl, &g->track);
 	return 0;
 }
 
 /* Returns NULL if memory ran out; the last group takes all coroutines beyond the limit. */
-static struct timeline_group *group_of(struct timeline *tl, uint32_t process, uint32_t site,
-				       const char *name, size_t size)
+static struct timeline_group *tracks_group_of(struct timeline *tl, uint32_t process, uint32_t site,
+					      const char *name, size_t size)
 {
 	int64_t kind = -ENOENT;
 	uint64_t key = (uint64_t)process << 48, known, *number;
 
 	if (site)
 		key |= UINT64_C(1) << 40 | site;
-	else if (name && size && (kind = kind_of(tl, name, size)) >= 0)
+	else if (name && size && (kind = tracks_kind_of(tl, name, size)) >= 0)
 		key |= UINT64_C(2) << 40 | (uint64_t)kind;
 	if (kind == -ENOMEM)
 		return NULL;
@@ -395,7 +395,7 @@ static const struct timeline_track *parent_in(struct timeline *tl, struct timeli
 			.rank = (unsigned)(TIMELINE_OWN_ROWS + nr / TIMELINE_BUCKET),
 			.name = name,
 		};
-		show(tl, &g->bucket);
+		tracks_show(tl, &g->bucket);
 		g->bucket.name = NULL;
 	}
 	return &g->bucket;
@@ -421,7 +421,7 @@ static size_t shown_size(const char *name, size_t size)
 }
 
 /* "worker #7"; the caller frees it; NULL: no memory. */
-static char *text_of(const struct timeline_coro *co, const char *name, size_t size)
+static char *tracks_text_of(const struct timeline_coro *co, const char *name, size_t size)
 {
 	const char *end = name ? memchr(name, 0, size) : NULL;
 	size_t shown;
@@ -443,10 +443,10 @@ static char *text_of(const struct timeline_coro *co, const char *name, size_t si
 int tracks_coroutine(struct timeline *tl, struct timeline_coro *co, uint32_t site, const char *name,
 		     size_t name_size)
 {
-	struct timeline_group *g = group_of(tl, co->process, site, name, name_size);
+	struct timeline_group *g = tracks_group_of(tl, co->process, site, name, name_size);
 	const struct timeline_track *parent;
 
-	co->text = g ? text_of(co, name, name_size) : NULL;
+	co->text = g ? tracks_text_of(co, name, name_size) : NULL;
 	if (!co->text)
 		return -ENOMEM;
 	parent = parent_in(tl, g);
@@ -459,27 +459,27 @@ int tracks_coroutine(struct timeline *tl, struct timeline_coro *co, uint32_t sit
 		/* Without a birth event the name may still come, with the last facts. */
 		.name = co->is_born ? co->text : NULL,
 	};
-	show(tl, &co->track);
+	tracks_show(tl, &co->track);
 	return 0;
 }
 
 /* Slices that are drawn keep their name: a slice ends with the name it began with. */
 int tracks_rename(struct timeline *tl, struct timeline_coro *co, const char *name, size_t size)
 {
-	char *label = text_of(co, name, size);
+	char *label = tracks_text_of(co, name, size);
 
 	if (!label)
 		return -ENOMEM;
 	free(co->label);
 	co->label = label;
 	co->track.name = label;
-	show(tl, &co->track);
+	tracks_show(tl, &co->track);
 	return 0;
 }
 
 /* ---- counters ------------------------------------------------------------- */
 
-static void tell(struct timeline *tl, struct timeline_counter_state *c)
+static void tracks_report(struct timeline *tl, struct timeline_counter_state *c)
 {
 	tl->view->counter(tl->view, &c->track, c->changed_ts, c->value);
 	c->told_ts = c->changed_ts;
@@ -498,13 +498,13 @@ void tracks_count(struct timeline *tl, uint32_t process, enum timeline_counter c
 	/* Writes the value that held until now, if it was not written. */
 	if (c->is_told && c->value != c->told_value && ts - c->told_ts >= TIMELINE_COUNTER_NS &&
 	    c->changed_ts != ts)
-		tell(tl, c);
+		tracks_report(tl, c);
 	if (change < 0 && !c->value)
 		return;
 	c->value += (uint64_t)(int64_t)change;
 	c->changed_ts = ts;
 	if (!c->is_told || ts - c->told_ts >= TIMELINE_COUNTER_NS)
-		tell(tl, c);
+		tracks_report(tl, c);
 }
 
 void tracks_finish(struct timeline *tl)
@@ -516,7 +516,7 @@ void tracks_finish(struct timeline *tl)
 			struct timeline_counter_state *c = &tl->processes[p].counters[i];
 
 			if (c->is_told && c->value != c->told_value)
-				tell(tl, c);
+				tracks_report(tl, c);
 		}
 	}
 }

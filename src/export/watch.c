@@ -48,7 +48,7 @@ static void end_process(struct watch *w, int sig)
 	_exit(128 + sig);
 }
 
-static void *watch(void *arg)
+static void *watch_check(void *arg)
 {
 	struct watch *w = arg;
 	struct pollfd p[2] = { { .fd = w->signals, .events = POLLIN },
@@ -82,7 +82,7 @@ void watch_start(struct watch *w, const struct sink *sink, struct sink_job *job)
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	w->done = eventfd(0, EFD_CLOEXEC);
 	w->runs = w->signals >= 0 && w->done >= 0 &&
-		  pthread_create(&w->thread, NULL, watch, w) == 0;
+		  pthread_create(&w->thread, NULL, watch_check, w) == 0;
 	if (!w->runs)
 		pthread_sigmask(SIG_SETMASK, &w->old_mask, NULL);
 }

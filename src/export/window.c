@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The reader owns the name and reuses it before the event is passed on. */
-static int keep_name(struct trace_event *ev)
+static int window_keep_name(struct trace_event *ev)
 {
 	char *copy;
 
@@ -32,12 +32,12 @@ static void drop_name(struct trace_event *ev)
 
 /* ---- events out of order ---------------------------------------------------- */
 
-static bool is_earlier(const struct window_late *a, const struct window_late *b)
+static bool window_is_earlier(const struct window_late *a, const struct window_late *b)
 {
 	return a->event.ts != b->event.ts ? a->event.ts < b->event.ts : a->number < b->number;
 }
 
-static void swap(struct window_late *a, struct window_late *b)
+static void window_swap(struct window_late *a, struct window_late *b)
 {
 	struct window_late c = *a;
 
@@ -65,8 +65,8 @@ static void heap_put(struct window *w, const struct trace_event *ev)
 	uint32_t at = w->nr_heap++;
 
 	w->heap[at] = (struct window_late){ *ev, w->coming++ };
-	while (at && is_earlier(&w->heap[at], &w->heap[(at - 1) / 2])) {
-		swap(&w->heap[at], &w->heap[(at - 1) / 2]);
+	while (at && window_is_earlier(&w->heap[at], &w->heap[(at - 1) / 2])) {
+		window_swap(&w->heap[at], &w->heap[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
 }
@@ -78,18 +78,19 @@ static void heap_take(struct window *w, struct trace_event *ev)
 	*ev = w->heap[0].event;
 	w->heap[0] = w->heap[--w->nr_heap];
 	while ((child = 2 * at + 1) < w->nr_heap) {
-		if (child + 1 < w->nr_heap && is_earlier(&w->heap[child + 1], &w->heap[child]))
+		if (child + 1 < w->nr_heap &&
+		    window_is_earlier(&w->heap[child + 1], &w->heap[child]))
 			child++;
-		if (!is_earlier(&w->heap[child], &w->heap[at]))
+		if (!window_is_earlier(&w->heap[child], &w->heap[at]))
 			return;
-		swap(&w->heap[child], &w->heap[at]);
+		window_swap(&w->heap[child], &w->heap[at]);
 		at = child;
 	}
 }
 
 /* ---- all ----------------------------------------------------------------- */
 
-static uint32_t place(const struct window *w, uint32_t nr)
+static uint32_t window_place(const struct window *w, uint32_t nr)
 {
 	return (w->head + nr) & (WINDOW_EVENTS - 1);
 }
@@ -114,7 +115,7 @@ static int give_first(struct window *w, window_give *give, void *arg)
 		heap_take(w, &ev);
 	} else {
 		ev = w->queue[w->head];
-		w->head = place(w, 1);
+		w->head = window_place(w, 1);
 		w->nr--;
 	}
 	w->gone_ts = ev.ts;
@@ -143,14 +144,14 @@ int window_add(struct window *w, const struct trace_event *ev, window_give *give
 		w->late++;
 		return 0;
 	}
-	if (heap_room(w) < 0 || keep_name(&mine) < 0)
+	if (heap_room(w) < 0 || window_keep_name(&mine) < 0)
 		return -ENOMEM;
 	/* The queue always has room: fewer than WINDOW_EVENTS events are held. */
-	if (w->nr && ev->ts < w->queue[place(w, w->nr - 1)].ts) {
+	if (w->nr && ev->ts < w->queue[window_place(w, w->nr - 1)].ts) {
 		heap_put(w, &mine);
 	} else {
-		w->queue[place(w, w->nr)] = mine;
-		w->numbers[place(w, w->nr++)] = w->coming++;
+		w->queue[window_place(w, w->nr)] = mine;
+		w->numbers[window_place(w, w->nr++)] = w->coming++;
 	}
 	return w->nr + w->nr_heap < WINDOW_EVENTS ? 0 : give_first(w, give, arg);
 }
@@ -183,7 +184,7 @@ void window_release(struct window *w)
 	uint32_t i;
 
 	for (i = 0; i < w->nr; i++)
-		drop_name(&w->queue[place(w, i)]);
+		drop_name(&w->queue[window_place(w, i)]);
 	for (i = 0; i < w->nr_heap; i++)
 		drop_name(&w->heap[i].event);
 	free(w->queue);

@@ -70,7 +70,7 @@ static void start_watching(int epoll)
 		close(fd);
 }
 
-static void serve(int epoll, int signal_fd, const struct epoll_event *ev)
+static void witness_serve(int epoll, int signal_fd, const struct epoll_event *ev)
 {
 	struct signalfd_siginfo info;
 	int fd = (int)(uint32_t)ev->data.u64;
@@ -104,7 +104,7 @@ static void witness_main(const int watch[2], const int notes[2], const sigset_t 
 	for (;;) {
 		nr = epoll_wait(epoll, evs, sizeof(evs) / sizeof(evs[0]), -1);
 		for (i = 0; i < nr; i++)
-			serve(epoll, signal_fd, &evs[i]);
+			witness_serve(epoll, signal_fd, &evs[i]);
 	}
 }
 

@@ -14,8 +14,9 @@
 #include "base/monotonic.h"
 
 /* In the child. exec closes the pipe; only a failure writes to it. */
-static void become(char *const argv[], const struct launch_env *env, const struct signals *signals,
-		   bool stdout_to_stderr, int failure_fd)
+static void launch_exec_program(char *const argv[], const struct launch_env *env,
+				const struct signals *signals, bool stdout_to_stderr,
+				int failure_fd)
 {
 	int why;
 
@@ -37,7 +38,7 @@ static void become(char *const argv[], const struct launch_env *env, const struc
 	_exit(127);
 }
 
-static int explain(const char *name, int why, struct err *err)
+static int launch_explain(const char *name, int why, struct err *err)
 {
 	struct stat st;
 
@@ -71,7 +72,7 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 		return err->code;
 	}
 	if (l->pid == 0)
-		become(argv, env, signals, stdout_to_stderr, failure[1]);
+		launch_exec_program(argv, env, signals, stdout_to_stderr, failure[1]);
 	close(failure[1]);
 	do {
 		got = read(failure[0], &why, sizeof(why));
@@ -81,7 +82,7 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 		return 0;
 	waitpid(l->pid, NULL, 0);
 	l->pid = 0;
-	return explain(argv[0], why, err);
+	return launch_explain(argv[0], why, err);
 }
 
 bool launch_ended(struct launch *l)

@@ -67,7 +67,7 @@ static bool is_short(const char *path, const char *prefix)
 	       sizeof(((struct sockaddr_un *)0)->sun_path);
 }
 
-static bool better(const struct room *a, const struct room *b)
+static bool room_is_better(const struct room *a, const struct room *b)
 {
 	if (a->preferred != b->preferred)
 		return a->preferred;
@@ -92,7 +92,7 @@ static size_t list_rooms(struct room rooms[ROOM_PLACES], const char *prefix, uin
 
 		if (!free_bytes || free_bytes < least || !is_short(places[i], prefix))
 			continue;
-		for (at = nr; at > 0 && better(&one, &rooms[at - 1]); at--)
+		for (at = nr; at > 0 && room_is_better(&one, &rooms[at - 1]); at--)
 			rooms[at] = rooms[at - 1];
 		rooms[at] = one;
 		nr++;

@@ -22,7 +22,7 @@
 /* ---- /proc --------------------------------------------------------------- */
 
 /* Read the start of a small file.  Returns false if there is none. */
-static bool slurp(const char *path, char *buf, size_t size)
+static bool target_read_all(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
@@ -51,7 +51,7 @@ const char *target_name(pid_t pid, char buf[32])
 	size_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	if (!slurp(path, buf, 32) || !*buf)
+	if (!target_read_all(path, buf, 32) || !*buf)
 		memcpy(buf, "?", 2);
 	len = strcspn(buf, "\n");
 	buf[len] = '\0';
@@ -113,7 +113,7 @@ static bool explain_yama(pid_t pid, struct err *err)
 	char scope[16];
 	long level;
 
-	if (!slurp("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)))
+	if (!target_read_all("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)))
 		return false;
 	level = strtol(scope, NULL, 10);
 	if (level <= 0 || (level <= 2 && geteuid() == 0))
@@ -149,7 +149,7 @@ static void explain_the_rest(pid_t pid, struct err *err)
 	char self[4096];
 
 	err_set(err, -EPERM, "the kernel does not let us look into process %d", (int)pid);
-	if (slurp("/proc/self/status", self, sizeof(self)) &&
+	if (target_read_all("/proc/self/status", self, sizeof(self)) &&
 	    status_number(self, "\nSeccomp:", 10) > 0)
 		err_hint(err, "we are in a sandbox (seccomp); a container needs --cap-add "
 			      "SYS_PTRACE");
@@ -158,12 +158,12 @@ static void explain_the_rest(pid_t pid, struct err *err)
 }
 
 /* @by_ptrace: ptrace was refused, so another debugger may be the reason. */
-static int explain(pid_t pid, bool by_ptrace, struct err *err)
+static int target_explain(pid_t pid, bool by_ptrace, struct err *err)
 {
 	char path[64], status[4096];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!slurp(path, status, sizeof(status))) {
+	if (!target_read_all(path, status, sizeof(status))) {
 		err_set(err, -ESRCH, "there is no process %d", (int)pid);
 		err_hint(err, "'ps -e' or 'pgrep NAME' tells the numbers");
 		return -ESRCH;
@@ -184,7 +184,7 @@ static int no_process(pid_t pid, struct err *err)
 	long long leader;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (slurp(path, status, sizeof(status))) {
+	if (target_read_all(path, status, sizeof(status))) {
 		leader = status_number(status, "\nTgid:", 10);
 		if (leader > 0 && leader != pid) {
 			err_set(err, -EINVAL, "%d is a thread, of process %lld", (int)pid, leader);
@@ -279,7 +279,7 @@ static int trace_begin(struct target *t, uint64_t *since_ns, struct err *err)
 	int status;
 
 	if (ptrace(PTRACE_SEIZE, t->pid, NULL, NULL) < 0)
-		return errno == EPERM ? explain(t->pid, true, err)
+		return errno == EPERM ? target_explain(t->pid, true, err)
 				      : err_errno(err, "cannot trace process %d", (int)t->pid);
 	*since_ns = clock_now_ns();
 	if (ptrace(PTRACE_INTERRUPT, t->pid, NULL, NULL) < 0 ||
@@ -302,7 +302,8 @@ static void trace_end(struct target *t, uint64_t since_ns)
 }
 
 /* Replace the bytes of one aligned word that @buf covers. */
-static int poke(pid_t pid, uint64_t word_addr, uint64_t addr, const char *buf, size_t size)
+static int target_write_word(pid_t pid, uint64_t word_addr, uint64_t addr, const char *buf,
+			     size_t size)
 {
 	unsigned long word;
 	size_t i;
@@ -331,7 +332,7 @@ static int write_by_ptrace(struct target *t, uint64_t addr, const void *buf, siz
 	if (rc < 0)
 		return rc;
 	for (; !rc && word < addr + size; word += sizeof(long))
-		rc = poke(t->pid, word, addr, buf, size);
+		rc = target_write_word(t->pid, word, addr, buf, size);
 	trace_end(t, since);
 	if (rc < 0)
 		return err_set(err, rc, "cannot write the memory of process %d: %s", (int)t->pid,
@@ -385,7 +386,7 @@ int target_read(struct target *t, uint64_t addr, void *buf, size_t size, struct 
 	if (got == (ssize_t)size)
 		return 0;
 	if (got == -EPERM)
-		return explain(t->pid, false, err);
+		return target_explain(t->pid, false, err);
 	if (got == -ESRCH)
 		return err_set(err, -ESRCH, "process %d has ended", (int)t->pid);
 	return err_set(err, got < 0 ? (int)got : -EFAULT,

@@ -24,7 +24,7 @@
 
 /* ---- responses -------------------------------------------------------------------- */
 
-static void put_header(struct MHD_Response *r, const char *name, const char *value)
+static void server_put_header(struct MHD_Response *r, const char *name, const char *value)
 {
 	libmicrohttpd.MHD_add_response_header(r, name, value);
 }
@@ -33,15 +33,15 @@ static void put_header(struct MHD_Response *r, const char *name, const char *val
 
 static void put_common(struct MHD_Response *r, const char *type, const char *policy)
 {
-	put_header(r, "Content-Security-Policy", policy);
-	put_header(r, "Content-Type", type);
-	put_header(r, "X-Content-Type-Options", "nosniff");
-	put_header(r, "Referrer-Policy", "no-referrer");
-	put_header(r, "X-Frame-Options", "DENY");
-	put_header(r, "Cross-Origin-Resource-Policy", "same-origin");
-	put_header(r, "Cross-Origin-Opener-Policy", "same-origin");
+	server_put_header(r, "Content-Security-Policy", policy);
+	server_put_header(r, "Content-Type", type);
+	server_put_header(r, "X-Content-Type-Options", "nosniff");
+	server_put_header(r, "Referrer-Policy", "no-referrer");
+	server_put_header(r, "X-Frame-Options", "DENY");
+	server_put_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	server_put_header(r, "Cross-Origin-Opener-Policy", "same-origin");
 	/* The content changes, and is for one user only. */
-	put_header(r, "Cache-Control", "no-store");
+	server_put_header(r, "Cache-Control", "no-store");
 }
 
 /* Queue @r and drop this reference to it. */
@@ -56,7 +56,7 @@ static enum MHD_Result send_it(struct MHD_Connection *c, unsigned status, struct
 	return rc;
 }
 
-static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *words)
+static enum MHD_Result server_report(struct MHD_Connection *c, unsigned status, const char *words)
 {
 	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
 		strlen(words), (void *)words, MHD_RESPMEM_MUST_COPY);
@@ -65,13 +65,13 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
 		return MHD_NO;
 	put_common(r, "text/plain; charset=utf-8", NO_POLICY);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		put_header(r, "Allow", "GET, HEAD");
+		server_put_header(r, "Allow", "GET, HEAD");
 	return send_it(c, status, r);
 }
 
 static enum MHD_Result say_nothing_there(struct MHD_Connection *c)
 {
-	return say(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+	return server_report(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
 }
 
 /* Takes ownership of the bytes. */
@@ -126,7 +126,7 @@ static void drop_cached(struct cached *at)
 }
 
 /* Make room for @size bytes: evicts the least recently used entries. */
-static struct cached *make_room(struct server *s, size_t size)
+static struct cached *server_make_room(struct server *s, size_t size)
 {
 	size_t i, sum = size;
 	struct cached *oldest = &s->cached[0];
@@ -153,7 +153,7 @@ static bool accepts_gzip(struct MHD_Connection *c)
 	return list && strcasestr(list, "gzip");
 }
 
-static const char *type_of(const struct bytes *b)
+static const char *server_type_of(const struct bytes *b)
 {
 	return b->size && b->data[0] == '{' ? "application/json" : "application/octet-stream";
 }
@@ -161,12 +161,12 @@ static const char *type_of(const struct bytes *b)
 /* Uncompressed, for clients without gzip, such as a user with curl. */
 static enum MHD_Result send_plain(struct MHD_Connection *c, struct bytes *section)
 {
-	const char *type = type_of(section);
+	const char *type = server_type_of(section);
 	struct MHD_Response *r = response_of(section);
 
 	if (r) {
 		put_common(r, type, NO_POLICY);
-		put_header(r, "Vary", "Accept-Encoding");
+		server_put_header(r, "Vary", "Accept-Encoding");
 	}
 	return send_it(c, MHD_HTTP_OK, r);
 }
@@ -174,7 +174,7 @@ static enum MHD_Result send_plain(struct MHD_Connection *c, struct bytes *sectio
 static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, const char *name,
 				   uint64_t tick, struct bytes *section)
 {
-	const char *type = type_of(section);
+	const char *type = server_type_of(section);
 	struct bytes packed = { 0 };
 	struct MHD_Response *r;
 	struct err err = { 0 };
@@ -191,9 +191,9 @@ static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, c
 	if (!r)
 		return MHD_NO;
 	put_common(r, type, NO_POLICY);
-	put_header(r, "Vary", "Accept-Encoding");
-	put_header(r, "Content-Encoding", "gzip");
-	at = make_room(s, size);
+	server_put_header(r, "Vary", "Accept-Encoding");
+	server_put_header(r, "Content-Encoding", "gzip");
+	at = server_make_room(s, size);
 	*at = (struct cached){ .tick = tick, .used = ++s->uses, .size = size, .response = r };
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	return libmicrohttpd.MHD_queue_response(c, MHD_HTTP_OK, r);
@@ -217,8 +217,9 @@ static enum MHD_Result send_section(struct server *s, struct MHD_Connection *c, 
 	rc = feed_section(s->feed, name, &section, &tick, &err);
 	if (rc < 0) {
 		bytes_release(&section);
-		return rc == -ENOENT ? say_nothing_there(c)
-				     : say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
+		return rc == -ENOENT
+			       ? say_nothing_there(c)
+			       : server_report(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
 	}
 	return accepts_gzip(c) ? send_packed(s, c, name, tick, &section) : send_plain(c, &section);
 }
@@ -270,7 +271,7 @@ static const char *past_token(const struct server *s, const char *url)
 	return listener_token_is(s->listener, token) ? url + 1 + SERVER_TOKEN_SIZE : NULL;
 }
 
-static enum MHD_Result redirect(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_redirect(struct server *s, struct MHD_Connection *c)
 {
 	struct MHD_Response *r = libmicrohttpd.MHD_create_response_from_buffer(
 		0, (void *)"", MHD_RESPMEM_PERSISTENT);
@@ -280,15 +281,15 @@ static enum MHD_Result redirect(struct server *s, struct MHD_Connection *c)
 		return MHD_NO;
 	put_common(r, "text/plain", NO_POLICY);
 	snprintf(where, sizeof(where), "/%s/", s->listener->token);
-	put_header(r, "Location", where);
+	server_put_header(r, "Location", where);
 	return send_it(c, MHD_HTTP_PERMANENT_REDIRECT, r);
 }
 
-static enum MHD_Result route(struct server *s, struct MHD_Connection *c, const char *path,
-			     bool head_only)
+static enum MHD_Result server_route(struct server *s, struct MHD_Connection *c, const char *path,
+				    bool head_only)
 {
 	if (!*path)
-		return redirect(s, c);
+		return server_redirect(s, c);
 	if (!strcmp(path, "/")) {
 		pthread_mutex_lock(&s->lock);
 		s->was_visited = true;
@@ -302,9 +303,9 @@ static enum MHD_Result route(struct server *s, struct MHD_Connection *c, const c
 	return say_nothing_there(c);
 }
 
-static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_size, void **seen)
+static enum MHD_Result server_answer(void *ctx, struct MHD_Connection *c, const char *url,
+				     const char *method, const char *version, const char *upload,
+				     size_t *upload_size, void **seen)
 {
 	static int first;
 	struct server *s = ctx;
@@ -319,12 +320,12 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 	 * Check before a request body is read, so that a client without the secret cannot send one.
 	 */
 	if (!host || !listener_is_called(s->listener, host))
-		return say(c, MHD_HTTP_FORBIDDEN, "this server is not called that\n");
+		return server_report(c, MHD_HTTP_FORBIDDEN, "this server is not called that\n");
 	if (!path)
 		return say_nothing_there(c);
 	guest_has_secret(s, c);
 	if (!head_only && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return server_report(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!*seen) {
 		*seen = &first;
 		return MHD_YES;
@@ -333,7 +334,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 		*upload_size = 0; /* a body of a GET request has no meaning */
 		return MHD_YES;
 	}
-	return route(s, c, path, head_only);
+	return server_route(s, c, path, head_only);
 }
 
 /* ---- start and stop ---------------------------------------------------------------- */
@@ -382,7 +383,7 @@ struct server *server_start(const struct listener *l, struct feed *f, struct err
 	s->daemon = fd < 0 ? NULL
 			   : libmicrohttpd.MHD_start_daemon(
 				     MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
-				     NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
+				     NULL, NULL, server_answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
 				     MHD_OPTION_NOTIFY_CONNECTION, guests_notify, s,
 				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,

@@ -76,7 +76,7 @@ static int add_some(struct feed *f, struct err *err)
  * Use the current time only if no events arrived: otherwise the collector or this process may lag
  * behind, and every coroutine would appear to have waited since its last known event.
  */
-static int tick(struct feed *f, struct err *err)
+static int feed_tick(struct feed *f, struct err *err)
 {
 	uint64_t now = clock_now_ns();
 	int rc;
@@ -92,7 +92,7 @@ static int tick(struct feed *f, struct err *err)
 }
 
 /* The trace is complete: findings are final. */
-static int finish(struct feed *f, struct err *err)
+static int feed_finish(struct feed *f, struct err *err)
 {
 	int rc;
 
@@ -107,11 +107,11 @@ static int finish(struct feed *f, struct err *err)
 }
 
 /* Reading failed: keep the view as it is; the first error is the one returned. */
-static int give_up(struct feed *f, int rc)
+static int feed_give_up(struct feed *f, int rc)
 {
 	struct err ignored = { 0 };
 
-	finish(f, &ignored);
+	feed_finish(f, &ignored);
 	return rc;
 }
 
@@ -127,7 +127,7 @@ int feed_read_all(struct feed *f, const char *name, struct err *err)
 	progress_end(&progress);
 	if (rc < 0)
 		return rc;
-	return finish(f, err) < 0 ? err->code : 0;
+	return feed_finish(f, err) < 0 ? err->code : 0;
 }
 
 static bool tick_is_due(const struct feed *f)
@@ -150,13 +150,13 @@ int feed_step(struct feed *f, struct err *err)
 		rc = add_some(f, err);
 	while (rc > 0 && clock_now_ns() - start < STEP_NS && !tick_is_due(f));
 	if (rc == 0)
-		return finish(f, err);
+		return feed_finish(f, err);
 	if (rc < 0 && rc != -EAGAIN)
-		return give_up(f, rc);
+		return feed_give_up(f, rc);
 	if (!tick_is_due(f))
 		return 0;
-	rc = tick(f, err);
-	return rc < 0 ? give_up(f, rc) : rc;
+	rc = feed_tick(f, err);
+	return rc < 0 ? feed_give_up(f, rc) : rc;
 }
 
 /* ---- requests --------------------------------------------------------------------- */

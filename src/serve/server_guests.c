@@ -39,7 +39,7 @@ static void leave_list(struct server *s, struct guest *g)
 	s->nr_guests--;
 }
 
-static void drop(struct server *s, struct guest *g)
+static void guests_drop(struct server *s, struct guest *g)
 {
 	shutdown(g->fd, SHUT_RDWR);
 	leave_list(s, g);
@@ -58,10 +58,10 @@ static void enter_list(struct server *s, struct guest *g)
 	*g->at = g;
 	s->guests_end = &g->next;
 	if (++s->nr_guests > most_guests(s))
-		drop(s, s->guests);
+		guests_drop(s, s->guests);
 }
 
-static void begin(struct server *s, struct MHD_Connection *c, void **context)
+static void guests_begin(struct server *s, struct MHD_Connection *c, void **context)
 {
 	const union MHD_ConnectionInfo *info = libmicrohttpd.MHD_get_connection_info(
 		c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -86,7 +86,7 @@ void guests_notify(void *ctx, struct MHD_Connection *c, void **context,
 	struct server *s = ctx;
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		begin(s, c, context);
+		guests_begin(s, c, context);
 	} else if (*context) {
 		pthread_mutex_lock(&s->lock);
 		leave_list(s, *context);
@@ -114,6 +114,6 @@ void guests_sweep(struct server *s)
 
 	pthread_mutex_lock(&s->lock);
 	while (s->guests && now - s->guests->since_ns >= GUEST_NS)
-		drop(s, s->guests);
+		guests_drop(s, s->guests);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -43,7 +43,8 @@ bool listener_token_is(const struct listener *l, const char *token)
 
 /* ---- the address ------------------------------------------------------------------- */
 
-static int resolve(const char *address, uint16_t port, struct addrinfo **found, struct err *err)
+static int listener_resolve(const char *address, uint16_t port, struct addrinfo **found,
+			    struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
@@ -60,7 +61,7 @@ static int resolve(const char *address, uint16_t port, struct addrinfo **found, 
 	return err->code;
 }
 
-static void judge(struct listener *l, const struct sockaddr_storage *at)
+static void listener_check_address(struct listener *l, const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *v4 = (const void *)at;
 	struct sockaddr_in6 copy, *v6 = &copy;
@@ -82,7 +83,7 @@ static void judge(struct listener *l, const struct sockaddr_storage *at)
 	}
 }
 
-static int listen_at(struct listener *l, const struct addrinfo *at)
+static int listener_listen_at(struct listener *l, const struct addrinfo *at)
 {
 	struct sockaddr_storage bound = { 0 };
 	socklen_t size = sizeof(bound);
@@ -96,7 +97,7 @@ static int listen_at(struct listener *l, const struct addrinfo *at)
 	if (bind(l->fd, at->ai_addr, at->ai_addrlen) < 0 || listen(l->fd, BACKLOG) < 0 ||
 	    getsockname(l->fd, (struct sockaddr *)&bound, &size) < 0)
 		return -1;
-	judge(l, &bound);
+	listener_check_address(l, &bound);
 	return 0;
 }
 
@@ -108,9 +109,9 @@ int listener_open(struct listener *l, const char *address, uint16_t port, struct
 	l->fd = -1;
 	if (!address)
 		address = "127.0.0.1";
-	if (make_token(l, err) < 0 || resolve(address, port, &found, err) < 0)
+	if (make_token(l, err) < 0 || listener_resolve(address, port, &found, err) < 0)
 		return err->code;
-	if (listen_at(l, found) < 0) {
+	if (listener_listen_at(l, found) < 0) {
 		err_errno(err, "cannot serve at %s port %u", address, port);
 		if (err->code == -EADDRINUSE)
 			err_hint(err, "choose another port; without one a free one is taken");
@@ -134,7 +135,7 @@ void listener_close(struct listener *l)
 /* ---- the host name ---------------------------------------------------------------- */
 
 /* A literal address: DNS cannot redirect it to this server. */
-static bool is_number(const char *name)
+static bool listener_is_number(const char *name)
 {
 	unsigned char ignored[sizeof(struct in6_addr)];
 	char inner[INET6_ADDRSTRLEN];
@@ -164,7 +165,7 @@ bool listener_is_called(const struct listener *l, const char *host)
 	if (!strcasecmp(name, l->name))
 		return true;
 	if (l->is_any)
-		return is_number(name) || !strcasecmp(name, "localhost");
+		return listener_is_number(name) || !strcasecmp(name, "localhost");
 	return l->is_loopback && (!strcasecmp(name, "localhost") || !strcmp(name, "127.0.0.1") ||
 				  !strcmp(name, "[::1]"));
 }

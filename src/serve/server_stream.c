@@ -133,7 +133,7 @@ static struct text *next_text(struct stream *st, bool *over)
 
 /* ---- the connection ------------------------------------------------------------------ */
 
-static ssize_t give(void *ctx, uint64_t pos, char *buf, size_t max)
+static ssize_t streams_give_back(void *ctx, uint64_t pos, char *buf, size_t max)
 {
 	struct stream *st = ctx;
 	struct server *s = st->server;
@@ -166,7 +166,7 @@ static ssize_t give(void *ctx, uint64_t pos, char *buf, size_t max)
 	return given;
 }
 
-static void forget(void *ctx)
+static void streams_remove(void *ctx)
 {
 	struct stream *st = ctx;
 	struct server *s = st->server;
@@ -206,10 +206,10 @@ struct MHD_Response *stream_response(struct server *s, struct MHD_Connection *co
 		s->streams->at = &st->next;
 	s->streams = st;
 	pthread_mutex_unlock(&s->lock);
-	response = libmicrohttpd.MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give,
-								   st, forget);
+	response = libmicrohttpd.MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, BLOCK, streams_give_back, st, streams_remove);
 	if (!response)
-		forget(st);
+		streams_remove(st);
 	return response;
 }
 

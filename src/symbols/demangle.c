@@ -17,7 +17,7 @@ struct output {
  * The demanglers cannot be stopped; they own nothing when they call back, so longjmp() out of them
  * is safe.
  */
-static void take(const char *part, size_t len, void *arg)
+static void demangle_take(const char *part, size_t len, void *arg)
 {
 	struct output *o = arg;
 
@@ -28,7 +28,7 @@ static void take(const char *part, size_t len, void *arg)
 	o->text[o->len] = '\0';
 }
 
-static int run(const char *name, struct output *o)
+static int demangle_run(const char *name, struct output *o)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 
@@ -36,20 +36,20 @@ static int run(const char *name, struct output *o)
 		return 0;
 	/* Legacy Rust symbols look like C++, so Rust is tried first. */
 	o->len = 0;
-	if (rust_demangle_callback(name, options, take, o))
+	if (rust_demangle_callback(name, options, demangle_take, o))
 		return 1;
 	o->len = 0;
-	return cplus_demangle_v3_callback(name, options, take, o);
+	return cplus_demangle_v3_callback(name, options, demangle_take, o);
 }
 
-char *demangle(const char *name)
+char *symbol_demangle(const char *name)
 {
 	struct output o = { 0 };
 
 	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
 		return NULL;
 	o.text = malloc(DEMANGLED_MAX + 1);
-	if (!o.text || (run(name, &o) && o.len))
+	if (!o.text || (demangle_run(name, &o) && o.len))
 		return o.text;
 	free(o.text);
 	return NULL;

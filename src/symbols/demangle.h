@@ -13,6 +13,6 @@
 /*
  * The caller frees the result.  NULL: not mangled, the plain form exceeds the bound, or no memory.
  */
-char *demangle(const char *name);
+char *symbol_demangle(const char *name);
 
 #endif

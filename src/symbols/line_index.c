@@ -45,7 +45,7 @@ static bool add_unit(struct line_index *x, Dwarf_Die *unit)
 	return true;
 }
 
-static int by_start(const void *a, const void *b)
+static int line_index_by_start(const void *a, const void *b)
 {
 	const struct line_span *x = a, *y = b;
 
@@ -63,10 +63,10 @@ static void make_index(struct line_index *x, Dwarf *dwarf)
 			break;
 	}
 	if (x->nr)
-		qsort(x->spans, x->nr, sizeof(*x->spans), by_start);
+		qsort(x->spans, x->nr, sizeof(*x->spans), line_index_by_start);
 }
 
-static bool find_span(const struct line_index *x, uint64_t addr, Dwarf_Off *unit)
+static bool line_index_find_span(const struct line_index *x, uint64_t addr, Dwarf_Off *unit)
 {
 	size_t low = 0, high = x->nr;
 
@@ -105,7 +105,7 @@ static bool find_unit(struct line_index *x, Dwfl_Module *module, uint64_t addr, 
 		return false;
 	if (!x->made)
 		make_index(x, dwarf);
-	return find_span(x, addr - *bias, &at) && dwarf_offdie(dwarf, at, unit) != NULL;
+	return line_index_find_span(x, addr - *bias, &at) && dwarf_offdie(dwarf, at, unit) != NULL;
 }
 
 /* ---- lines --------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static Dwarf_Line *line_before(Dwarf_Die *unit, Dwarf_Line *line)
 	return last;
 }
 
-static bool find_line(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
+static bool line_index_find_line(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, addr);
 	int number = 0;
@@ -151,7 +151,7 @@ static bool find_line(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
 
 /* ---- functions ------------------------------------------------------------- */
 
-static const char *name_of(Dwarf_Die *die, bool *is_whole)
+static const char *line_index_name_of(Dwarf_Die *die, bool *is_whole)
 {
 	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
 	Dwarf_Attribute attr;
@@ -229,7 +229,7 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 		s->left--;
 		if ((is_function(tag) || is_block(tag)) && dwarf_haspc(&die, s->addr) > 0) {
 			if (is_function(tag))
-				s->out->function = name_of(&die, &s->out->is_whole);
+				s->out->function = line_index_name_of(&die, &s->out->is_whole);
 			search_below(s, &die, depth + 1);
 			return true;
 		}
@@ -256,7 +256,8 @@ bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 	Dwarf_Die unit;
 
 	*out = (struct line_found){ 0 };
-	if (!find_unit(x, module, addr, &unit, &bias) || !find_line(&unit, addr - bias, out))
+	if (!find_unit(x, module, addr, &unit, &bias) ||
+	    !line_index_find_line(&unit, addr - bias, out))
 		return false;
 	find_function(&unit, addr - bias, out);
 	return true;

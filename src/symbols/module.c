@@ -78,7 +78,7 @@ static bool bias_of(int fd, const struct symbol_module *m, uint64_t *bias)
 	return found;
 }
 
-static bool same_build(Dwfl_Module *module, const char *wanted)
+static bool module_same_build(Dwfl_Module *module, const char *wanted)
 {
 	const unsigned char *bits;
 	GElf_Addr ignored;
@@ -98,7 +98,7 @@ static bool same_build(Dwfl_Module *module, const char *wanted)
 	return true;
 }
 
-static enum module_state open_file(struct module_file *f)
+static enum module_state module_open_file(struct module_file *f)
 {
 	int fd = open(f->module.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	uint64_t bias;
@@ -123,7 +123,8 @@ static enum module_state open_file(struct module_file *f)
 		close(fd);
 		return MODULE_NO_ELF;
 	}
-	return same_build(f->dwfl_module, f->module.build_id) ? MODULE_READY : MODULE_OTHER_BUILD;
+	return module_same_build(f->dwfl_module, f->module.build_id) ? MODULE_READY
+								     : MODULE_OTHER_BUILD;
 }
 
 bool module_file_ready(struct module_file *f)
@@ -133,7 +134,7 @@ bool module_file_ready(struct module_file *f)
 	if (f->state == MODULE_UNTRIED || f->state == MODULE_READY)
 		tell_watch(f);
 	if (f->state == MODULE_UNTRIED)
-		f->state = open_file(f);
+		f->state = module_open_file(f);
 	return f->state == MODULE_READY;
 }
 

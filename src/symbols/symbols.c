@@ -78,7 +78,7 @@ static struct file *file_of(const struct symbols *s, uint32_t pid, uint64_t addr
 	return NULL;
 }
 
-static const char *keep(struct symbols *s, const char *text)
+static const char *symbols_keep(struct symbols *s, const char *text)
 {
 	int64_t number = strtab_intern(&s->texts, text);
 
@@ -104,9 +104,9 @@ static void plain_rust(char *name)
 }
 
 /* Demangles C++ and Rust, legacy and v0; a C name is kept as it is. */
-static const char *plain_name(struct symbols *s, const char *name, const char *file)
+static const char *symbols_plain_name(struct symbols *s, const char *name, const char *file)
 {
-	char *whole = demangle(name);
+	char *whole = symbol_demangle(name);
 	size_t size = strlen(whole ? whole : name) + 1, len = file ? strlen(file) : 0;
 	char *plain = malloc(size);
 	const char *kept = NULL;
@@ -118,7 +118,7 @@ static const char *plain_name(struct symbols *s, const char *name, const char *f
 		ctp_function_plain(whole ? whole : name, plain, size);
 	}
 	if (plain)
-		kept = keep(s, plain);
+		kept = symbols_keep(s, plain);
 	free(plain);
 	free(whole);
 	return kept;
@@ -133,8 +133,8 @@ static bool is_mangled(const char *name)
  * Set file and line of @at, and the function, which may be inlined into the function of symbol
  * @name.
  */
-static void find_line(struct symbols *s, struct file *f, uint64_t at, const char *name,
-		      struct symbol *out)
+static void symbols_find_line(struct symbols *s, struct file *f, uint64_t at, const char *name,
+			      struct symbol *out)
 {
 	struct line_found found;
 	char path[PATH_MAX];
@@ -143,15 +143,15 @@ static void find_line(struct symbols *s, struct file *f, uint64_t at, const char
 		return;
 	f->has_lines = true;
 	path_plain(found.file, path, sizeof(path));
-	out->file = keep(s, path);
+	out->file = symbols_keep(s, path);
 	out->line = found.line;
 	/* DWARF names a lambda "operator()": its mangled symbol is more specific. */
 	if (found.function && (found.is_whole || !name || !is_mangled(name)))
-		out->function = plain_name(s, found.function, path);
+		out->function = symbols_plain_name(s, found.function, path);
 }
 
-static bool find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
-		 struct symbol *out)
+static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
+				 struct symbol *out)
 {
 	struct file *f = file_of(s, pid, addr);
 	const char *name;
@@ -175,9 +175,9 @@ static bool find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_cal
 	}
 	if (name)
 		out->offset = offset;
-	find_line(s, f, addr, name, out);
+	symbols_find_line(s, f, addr, name, out);
 	if (!out->function && name)
-		out->function = plain_name(s, name, out->file);
+		out->function = symbols_plain_name(s, name, out->file);
 	f->asked = true;
 	return true;
 }
@@ -200,12 +200,12 @@ bool symbols_has_process(const struct symbols *s, uint32_t pid)
 
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
 {
-	return find(s, pid, addr, false, out);
+	return symbols_symbols_find(s, pid, addr, false, out);
 }
 
 bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
 {
-	return find(s, pid, addr, true, out);
+	return symbols_symbols_find(s, pid, addr, true, out);
 }
 
 const char *symbols_problem(const struct symbols *s)

@@ -93,7 +93,7 @@ static void limit_cursor(struct top *t)
 }
 
 /* The choice changed: rebuild the rows. */
-static void choose(struct top *t)
+static void top_choose(struct top *t)
 {
 	if (top_rows_make(&t->rows, &t->picture, &t->places, &t->choice) < 0)
 		snprintf(t->over, sizeof(t->over), "no memory for the list.");
@@ -116,7 +116,7 @@ static void take_picture(struct top *t)
 	top_picture_release(&t->picture);
 	top_places_begin(&t->places);
 	t->picture = p;
-	choose(t);
+	top_choose(t);
 }
 
 /* ---- keys ------------------------------------------------------------------------ */
@@ -141,16 +141,16 @@ static void sort_by(struct top *t, enum top_sort sort)
 {
 	t->choice.reverse = t->choice.sort == sort && !t->choice.reverse;
 	t->choice.sort = sort;
-	choose(t);
+	top_choose(t);
 }
 
 static void toggle_state(struct top *t, uint8_t state)
 {
 	t->choice.hidden[state] = !t->choice.hidden[state];
-	choose(t);
+	top_choose(t);
 }
 
-static void type(struct top *t, int key)
+static void top_type(struct top *t, int key)
 {
 	size_t size = strlen(t->choice.filter);
 
@@ -168,7 +168,7 @@ static void type(struct top *t, int key)
 		t->choice.filter[size] = (char)key;
 		t->choice.filter[size + 1] = '\0';
 	}
-	choose(t);
+	top_choose(t);
 }
 
 static void enter_mode(struct top *t, enum top_mode mode)
@@ -190,7 +190,7 @@ static void leave_mode(struct top *t)
 {
 	if (t->mode == TOP_LIST) {
 		t->choice.filter[0] = '\0';
-		choose(t);
+		top_choose(t);
 	}
 	t->mode = TOP_LIST;
 	t->scroll = 0;
@@ -242,7 +242,7 @@ static bool choice_key(struct top *t, int key)
 		toggle_state(t, states[key - '1']);
 	else if (key == '0') {
 		memset(t->choice.hidden, 0, sizeof(t->choice.hidden));
-		choose(t);
+		top_choose(t);
 	} else if (sort)
 		sort_by(t, (enum top_sort)(sort - sorts));
 	else
@@ -259,12 +259,12 @@ static void change_interval(struct top *t, bool longer)
 }
 
 /* False: quit. */
-static bool press(struct top *t, int key)
+static bool top_press(struct top *t, int key)
 {
 	if (key == KEY_RESIZE) {
 		limit_cursor(t);
 	} else if (t->typing) {
-		type(t, key);
+		top_type(t, key);
 	} else if (key == 'q' || key == 'Q') {
 		return false;
 	} else if (key == KEY_ESCAPE || (t->mode != TOP_LIST && (key == KEY_LEFT || key == 'h'))) {
@@ -292,7 +292,7 @@ static bool press_all(struct top *t)
 	int key;
 
 	while ((key = ncursesw.getch()) != ERR) {
-		if (!press(t, key))
+		if (!top_press(t, key))
 			return false;
 	}
 	return true;
@@ -311,7 +311,7 @@ static bool wait_until(uint64_t until_ns, const struct held *held)
 	       !(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-static void loop(struct top *t, const struct held *held)
+static void top_loop(struct top *t, const struct held *held)
 {
 	uint64_t next_ns = clock_now_ns();
 	bool go_on = true;
@@ -347,10 +347,10 @@ int top_run(struct top_source *source, const struct top_options *options, int *s
 	 */
 	if (top_picture_take(source, &t.picture, 0, err) < 0)
 		return err->code;
-	choose(&t);
+	top_choose(&t);
 	hold_signals(&held);
 	if (top_screen_open(&t, err) == 0) {
-		loop(&t, &held);
+		top_loop(&t, &held);
 		top_screen_close();
 		*sig = came;
 	}

@@ -22,8 +22,9 @@ struct paper {
 	size_t line;
 };
 
-static void put_line(struct paper *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put_line(struct paper *p, const char *fmt, ...)
+static void top_draw_put_line(struct paper *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void top_draw_put_line(struct paper *p, const char *fmt, ...)
 {
 	size_t at = p->line++;
 	char text[1024];
@@ -48,7 +49,7 @@ static void limit_scroll(struct top *t, const struct paper *p)
 
 /* ---- one coroutine --------------------------------------------------------------- */
 
-static const struct top_row *find(const struct top_picture *p, uint64_t id)
+static const struct top_row *top_draw_find(const struct top_picture *p, uint64_t id)
 {
 	size_t i;
 
@@ -59,69 +60,73 @@ static const struct top_row *find(const struct top_picture *p, uint64_t id)
 	return NULL;
 }
 
-static const char *ago(char buf[TEXT_SIZE], const struct top_picture *p, uint64_t ts)
+static const char *top_draw_ago(char buf[TEXT_SIZE], const struct top_picture *p, uint64_t ts)
 {
 	if (!ts || ts > p->moment)
 		return "?";
 	return text_duration(buf, p->moment - ts);
 }
 
-static void put_state(struct paper *out, struct top *t, const struct top_row *row)
+static void top_draw_put_state(struct paper *out, struct top *t, const struct top_row *row)
 {
 	const struct recover_coroutine *c = row->c;
 	const char *state = trace_state_name(row->state);
 	char age[TEXT_SIZE], why[128];
 
-	put_line(out, "coroutine %" PRIu64 "%s%s", c->co.probe_id, c->name[0] ? "  " : "", c->name);
-	put_line(out, " ");
-	put_line(out, "  state     %s for %s", state ? state : "?",
-		 text_duration(age, top_row_age(row, &t->picture)));
+	top_draw_put_line(out, "coroutine %" PRIu64 "%s%s", c->co.probe_id, c->name[0] ? "  " : "",
+			  c->name);
+	top_draw_put_line(out, " ");
+	top_draw_put_line(out, "  state     %s for %s", state ? state : "?",
+			  text_duration(age, top_row_age(row, &t->picture)));
 	if (row->state == TRACE_STATE_SUSPENDED || row->state == TRACE_STATE_READY) {
 		top_why(c, why, sizeof(why));
-		put_line(out, "  where     %s", top_row_place(row, &t->picture, &t->places));
-		put_line(out, "  why       %s", why[0] ? why : "not told");
+		top_draw_put_line(out, "  where     %s",
+				  top_row_place(row, &t->picture, &t->places));
+		top_draw_put_line(out, "  why       %s", why[0] ? why : "not told");
 		if (c->woken_ts)
-			put_line(out, "  woken     %s ago, and not seen to run since",
-				 ago(age, &t->picture, c->woken_ts));
+			top_draw_put_line(out, "  woken     %s ago, and not seen to run since",
+					  top_draw_ago(age, &t->picture, c->woken_ts));
 	}
 	if (c->tid)
-		put_line(out, "  thread    %" PRIu64, c->tid);
-	put_line(out, "  process   %" PRIu64, c->co.pid);
+		top_draw_put_line(out, "  thread    %" PRIu64, c->tid);
+	top_draw_put_line(out, "  process   %" PRIu64, c->co.pid);
 }
 
-static void put_life(struct paper *out, struct top *t, const struct top_row *row)
+static void top_draw_put_life(struct paper *out, struct top *t, const struct top_row *row)
 {
 	const struct sidecar_coroutine *co = &row->c->co;
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
-	put_line(out, "  born      %s ago%s%s", ago(a, &t->picture, co->birth_ts),
-		 co->birth_site ? " at " : "",
-		 top_place(&t->places, &t->picture.r, (uint32_t)co->pid, co->birth_site, 0));
-	put_line(out, "  events    %s, %.1f/s%s%s", text_count(a, co->written), row->rate,
-		 co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
+	top_draw_put_line(out, "  born      %s ago%s%s", top_draw_ago(a, &t->picture, co->birth_ts),
+			  co->birth_site ? " at " : "",
+			  top_place(&t->places, &t->picture.r, (uint32_t)co->pid, co->birth_site,
+				    0));
+	top_draw_put_line(out, "  events    %s, %.1f/s%s%s", text_count(a, co->written), row->rate,
+			  co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
 }
 
 /* The chain of parents, as far as they are alive. */
-static void put_chain(struct paper *out, struct top *t, const struct top_row *row)
+static void top_draw_put_chain(struct paper *out, struct top *t, const struct top_row *row)
 {
 	uint64_t id = row->c->co.parent;
 	unsigned depth;
 
-	put_line(out, " ");
+	top_draw_put_line(out, " ");
 	if (!id)
-		put_line(out, "parent unknown");
+		top_draw_put_line(out, "parent unknown");
 	for (depth = 0; id && depth < CHAIN_MAX; depth++) {
-		const struct top_row *parent = find(&t->picture, id);
+		const struct top_row *parent = top_draw_find(&t->picture, id);
 		char why[128] = "";
 
 		if (!parent) {
-			put_line(out, "made by %" PRIu64 ", which is gone", id);
+			top_draw_put_line(out, "made by %" PRIu64 ", which is gone", id);
 			return;
 		}
 		top_why(parent->c, why, sizeof(why));
-		put_line(out, "made by %" PRIu64 "  %s  %s  %s  %s", id, parent->c->name,
-			 trace_state_name(parent->state) ? trace_state_name(parent->state) : "?",
-			 top_row_place(parent, &t->picture, &t->places), why);
+		top_draw_put_line(out, "made by %" PRIu64 "  %s  %s  %s  %s", id, parent->c->name,
+				  trace_state_name(parent->state) ? trace_state_name(parent->state)
+								  : "?",
+				  top_row_place(parent, &t->picture, &t->places), why);
 		id = parent->c->co.parent;
 	}
 }
@@ -131,15 +136,15 @@ struct told_event {
 	uint64_t tid;
 };
 
-static int by_time(const void *a, const void *b)
+static int top_draw_by_time(const void *a, const void *b)
 {
 	const struct told_event *x = a, *y = b;
 
 	return x->e->ev.ts < y->e->ev.ts ? -1 : x->e->ev.ts > y->e->ev.ts;
 }
 
-static void put_event(struct paper *out, struct top *t, const struct told_event *told,
-		      const struct recover_coroutine *of)
+static void top_draw_put_event(struct paper *out, struct top *t, const struct told_event *told,
+			       const struct recover_coroutine *of)
 {
 	const struct trace_event *ev = &told->e->ev;
 	const char *kind = trace_kind_name(ev->kind);
@@ -152,14 +157,16 @@ static void put_event(struct paper *out, struct top *t, const struct told_event 
 		snprintf(whom, sizeof(whom), "of %" PRIu64, ev->probe_id);
 	else if (ev->kind == TRACE_WAKE && ev->peer)
 		snprintf(whom, sizeof(whom), "by %" PRIu64, ev->peer);
-	put_line(out, "  %12s ago  thread %-8" PRIu64 "  %-8s %s %s  %s",
-		 ago(age, &t->picture, ev->ts), told->tid, kind ? kind : "?", whom,
-		 top_place(&t->places, &t->picture.r, (uint32_t)of->co.pid, ev->site, ev->addr),
-		 why);
+	top_draw_put_line(
+		out, "  %12s ago  thread %-8" PRIu64 "  %-8s %s %s  %s",
+		top_draw_ago(age, &t->picture, ev->ts), told->tid, kind ? kind : "?", whom,
+		top_place(&t->places, &t->picture.r, (uint32_t)of->co.pid, ev->site, ev->addr),
+		why);
 }
 
 /* Events still in shared memory; older ones are in the trace. */
-static void put_events(struct paper *out, struct top *t, const struct recover_coroutine *of)
+static void top_draw_put_events(struct paper *out, struct top *t,
+				const struct recover_coroutine *of)
 {
 	const struct recover *r = &t->picture.r;
 	struct told_event *all;
@@ -175,29 +182,29 @@ static void put_events(struct paper *out, struct top *t, const struct recover_co
 			all[nr++] = (struct told_event){ &r->threads[i].last[k],
 							 r->threads[i].tid };
 	}
-	put_line(out, " ");
-	put_line(out, nr ? "last events still in memory, newest first"
-			 : "none of its events is still in memory: they are in the trace");
+	top_draw_put_line(out, " ");
+	top_draw_put_line(out, nr ? "last events still in memory, newest first"
+				  : "none of its events is still in memory: they are in the trace");
 	if (nr)
-		qsort(all, nr, sizeof(*all), by_time);
+		qsort(all, nr, sizeof(*all), top_draw_by_time);
 	while (nr--)
-		put_event(out, t, &all[nr], of);
+		top_draw_put_event(out, t, &all[nr], of);
 	free(all);
 }
 
 void top_draw_details(struct top *t, int top, int height, int width)
 {
 	struct paper out = { t, top, height, width, 0 };
-	const struct top_row *row = find(&t->picture, t->selected);
+	const struct top_row *row = top_draw_find(&t->picture, t->selected);
 
 	if (!row) {
-		put_line(&out, "coroutine %" PRIu64 " is gone", t->selected);
+		top_draw_put_line(&out, "coroutine %" PRIu64 " is gone", t->selected);
 		return;
 	}
-	put_state(&out, t, row);
-	put_life(&out, t, row);
-	put_chain(&out, t, row);
-	put_events(&out, t, row->c);
+	top_draw_put_state(&out, t, row);
+	top_draw_put_life(&out, t, row);
+	top_draw_put_chain(&out, t, row);
+	top_draw_put_events(&out, t, row->c);
 	limit_scroll(t, &out);
 }
 
@@ -223,6 +230,6 @@ void top_draw_help(struct top *t, int top, int height, int width)
 	size_t i;
 
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		put_line(&out, "%s", lines[i]);
+		top_draw_put_line(&out, "%s", lines[i]);
 	limit_scroll(t, &out);
 }

@@ -51,7 +51,7 @@ struct sorting {
 };
 
 /* Waiting coroutines are most interesting, ended ones least. */
-static uint64_t rank(uint8_t state)
+static uint64_t top_rank(uint8_t state)
 {
 	static const uint8_t ranks[NR_TRACE_STATES] = {
 		[TRACE_STATE_SUSPENDED] = 0, [TRACE_STATE_READY] = 1, [TRACE_STATE_NEW] = 2,
@@ -62,7 +62,7 @@ static uint64_t rank(uint8_t state)
 }
 
 /* The first bytes of a text as a number with the same order; an empty text sorts last. */
-static uint64_t prefix(const char *text)
+static uint64_t top_prefix(const char *text)
 {
 	uint64_t word = 0;
 
@@ -73,19 +73,20 @@ static uint64_t prefix(const char *text)
 }
 
 /* The smallest key is shown first. */
-static uint64_t key_of(const struct sorting *s, const struct top_row *row)
+static uint64_t top_key_of(const struct sorting *s, const struct top_row *row)
 {
 	const struct recover_coroutine *c = row->c;
 
 	switch (s->choice->sort) {
 	case TOP_BY_AGE:
-		return rank(row->state) << 60 | ((UINT64_MAX >> 4) - (top_row_age(row, s->p) >> 4));
+		return top_rank(row->state) << 60 |
+		       ((UINT64_MAX >> 4) - (top_row_age(row, s->p) >> 4));
 	case TOP_BY_RATE:
 		return UINT64_MAX - (uint64_t)(row->rate * 1000);
 	case TOP_BY_NAME:
-		return prefix(c->name);
+		return top_prefix(c->name);
 	case TOP_BY_SITE:
-		return prefix(top_row_place(row, s->p, s->places));
+		return top_prefix(top_row_place(row, s->p, s->places));
 	case TOP_BY_THREAD:
 		return c->tid ? c->tid : UINT64_MAX;
 	case TOP_BY_EVENTS:
@@ -106,7 +107,7 @@ static int compare_texts(const struct sorting *s, const struct top_row *x, const
 	return 0;
 }
 
-static int compare(const void *a, const void *b, void *arg)
+static int top_compare(const void *a, const void *b, void *arg)
 {
 	const struct top_shown *x = a, *y = b;
 	const struct sorting *s = arg;
@@ -152,11 +153,11 @@ int top_rows_make(struct top_rows *rows, const struct top_picture *p, struct top
 	}
 	for (i = 0; i < p->nr; i++) {
 		if (is_shown(&s, &p->rows[i]))
-			rows->at[rows->nr++] = (struct top_shown){ key_of(&s, &p->rows[i]),
+			rows->at[rows->nr++] = (struct top_shown){ top_key_of(&s, &p->rows[i]),
 								   (uint32_t)i };
 	}
 	if (rows->nr)
-		qsort_r(rows->at, rows->nr, sizeof(*rows->at), compare, &s);
+		qsort_r(rows->at, rows->nr, sizeof(*rows->at), top_compare, &s);
 	return 0;
 }
 

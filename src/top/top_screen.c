@@ -244,7 +244,7 @@ struct columns {
 };
 
 /* On a narrow screen, omit columns in this order: thread, rate, why, name. */
-static void lay_out(struct columns *c, int width)
+static void top_lay_out(struct columns *c, int width)
 {
 	static const int fixed[NR_COLUMNS] = {
 		[COL_ID] = 8, [COL_STATE] = 9, [COL_AGE] = 10, [COL_RATE] = 9, [COL_THREAD] = 8
@@ -341,7 +341,7 @@ static void draw_list(struct top *t, int top, int height, int width)
 	struct columns c;
 	int y;
 
-	lay_out(&c, width);
+	top_lay_out(&c, width);
 	draw_titles(t, &c, top, width);
 	for (y = 0; y < height - 1 && t->first + (size_t)y < t->rows.nr; y++) {
 		size_t at = t->first + (size_t)y;

@@ -12,7 +12,7 @@
 /* Bounds the memory for a program that waits at ever new addresses. */
 #define ADDRS_MAX 262144u
 
-static const char *base_name(const char *path)
+static const char *top_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -39,7 +39,8 @@ static const char *place_of_site(struct top_places *t, const struct trace_site *
 	/* A site never changes: it is complete before its id is published. */
 	if (!t->sites[i]) {
 		/* The table has no space for directories. */
-		site_text(text, sizeof(text), base_name(site->file), site->line, site->function);
+		site_text(text, sizeof(text), top_base_name(site->file), site->line,
+			  site->function);
 		t->sites[i] = strdup(text);
 	}
 	return t->sites[i] ? t->sites[i] : "";
@@ -70,17 +71,17 @@ static char *words_of(struct top_places *t, uint32_t pid, uint64_t addr)
 	if (!t->symbols || !symbols_find_resume(t->symbols, pid, addr, &sym))
 		rc = asprintf(&text, "0x%" PRIx64, addr);
 	else if (sym.file && sym.function)
-		rc = asprintf(&text, "%s:%" PRIu32 " %s", base_name(sym.file), sym.line,
+		rc = asprintf(&text, "%s:%" PRIu32 " %s", top_base_name(sym.file), sym.line,
 			      sym.function);
 	else if (sym.function)
 		rc = asprintf(&text, "%s+0x%" PRIx64 " in %s", sym.function, sym.offset,
-			      base_name(sym.module));
+			      top_base_name(sym.module));
 	else
-		rc = asprintf(&text, "%s+0x%" PRIx64, base_name(sym.module), sym.offset);
+		rc = asprintf(&text, "%s+0x%" PRIx64, top_base_name(sym.module), sym.offset);
 	return rc < 0 ? NULL : text;
 }
 
-static bool make_room(struct top_places *t)
+static bool top_make_room(struct top_places *t)
 {
 	size_t room = t->room ? t->room * 2 : 64;
 	char **more;
@@ -103,7 +104,7 @@ static const char *place_of_addr(struct top_places *t, uint32_t pid, uint64_t ad
 
 	if (u64map_get(&t->addrs, key, &at))
 		return t->texts[at - 1];
-	if (t->nr_texts >= ADDRS_MAX || !make_room(t))
+	if (t->nr_texts >= ADDRS_MAX || !top_make_room(t))
 		return "?";
 	text = words_of(t, pid, addr);
 	if (!text || u64map_put(&t->addrs, key, t->nr_texts + 1) < 0) {

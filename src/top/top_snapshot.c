@@ -177,7 +177,7 @@ static void count_threads(struct top_picture *p)
 		p->programs += p->r.processes[i].life == PROCESS_THERE;
 }
 
-static void reckon(struct top_source *s, struct top_picture *p)
+static void top_compute(struct top_source *s, struct top_picture *p)
 {
 	uint64_t began = running_number(p->status, "since_ns"), past;
 
@@ -226,7 +226,7 @@ int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, s
 	if (!region_is_live(s->fd))
 		refuse_dead(s->region, err);
 	else if (make_rows(s, p, err) == 0)
-		reckon(s, p);
+		top_compute(s, p);
 	if (err->code)
 		top_picture_release(p);
 	return err->code;

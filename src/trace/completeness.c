@@ -50,7 +50,7 @@ const char *trace_verdict_name(enum trace_verdict verdict)
 	return names[verdict];
 }
 
-static uint64_t less(uint64_t read, uint64_t expected)
+static uint64_t trace_is_less(uint64_t read, uint64_t expected)
 {
 	return expected > read ? expected - read : 0;
 }
@@ -61,7 +61,8 @@ uint64_t trace_missing_events(const struct trace_stats *stats)
 
 	if (!c->has_totals)
 		return 0;
-	return less(c->read, c->expected) + less(c->read_others, c->expected_others);
+	return trace_is_less(c->read, c->expected) +
+	       trace_is_less(c->read_others, c->expected_others);
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -72,7 +73,8 @@ struct clauses {
 	size_t size, used;
 };
 
-static void __attribute__((format(printf, 2, 3))) say(struct clauses *c, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+trace_report(struct clauses *c, const char *fmt, ...)
 {
 	va_list args;
 	int nr;
@@ -95,11 +97,12 @@ static void say_events(struct clauses *out, const char *what, uint64_t read, uin
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
 	if (read < expected)
-		say(out, "%s of %s %s are missing", text_count(a, expected - read),
-		    text_count(b, expected), what);
+		trace_report(out, "%s of %s %s are missing", text_count(a, expected - read),
+			     text_count(b, expected), what);
 	else if (read > expected)
-		say(out, "it has %s %s and its totals say %s: one of the two is of another run",
-		    text_count(a, read), what, text_count(b, expected));
+		trace_report(out,
+			     "it has %s %s and its totals say %s: one of the two is of another run",
+			     text_count(a, read), what, text_count(b, expected));
 }
 
 static void say_unreadable(struct clauses *out, const struct trace_completeness *c)
@@ -108,9 +111,10 @@ static void say_unreadable(struct clauses *out, const struct trace_completeness 
 
 	if (!c->unreadable)
 		return;
-	say(out, "file '%s' cannot be read: %s", c->unreadable_name, strerror(c->unreadable_errno));
+	trace_report(out, "file '%s' cannot be read: %s", c->unreadable_name,
+		     strerror(c->unreadable_errno));
 	if (c->unreadable > 1)
-		say(out, "so it is with %s more", text_count(count, c->unreadable - 1));
+		trace_report(out, "so it is with %s more", text_count(count, c->unreadable - 1));
 }
 
 static void say_count(struct clauses *out, uint64_t nr, const char *one, const char *many)
@@ -118,7 +122,7 @@ static void say_count(struct clauses *out, uint64_t nr, const char *one, const c
 	char count[TEXT_SIZE];
 
 	if (nr)
-		say(out, "%s %s", text_count(count, nr), nr == 1 ? one : many);
+		trace_report(out, "%s %s", text_count(count, nr), nr == 1 ? one : many);
 }
 
 static void say_holes(struct clauses *out, const struct trace_stats *s)
@@ -130,7 +134,7 @@ static void say_holes(struct clauses *out, const struct trace_stats *s)
 	say_count(out, s->sidecar.garbage, "line of the sidecar is damaged",
 		  "lines of the sidecar are damaged");
 	if (s->lines.cut)
-		say(out, "the last line is cut off");
+		trace_report(out, "the last line is cut off");
 }
 
 /* Events are missing and no file is damaged: a whole file or its end was removed. */
@@ -155,16 +159,18 @@ const char *trace_shortage(const struct trace_stats *stats, char *buf, size_t si
 	}
 	say_holes(&out, stats);
 	if (lacks_a_stream(stats))
-		say(&out, "a stream file was removed, or cut between two packets");
+		trace_report(&out, "a stream file was removed, or cut between two packets");
 	if (!c->has_totals && (c->has_run || stats->format == TRACE_FORMAT_CTF))
-		say(&out, "its totals are missing: the collector was killed or is still running, "
-			  "or the end of the trace was cut off");
+		trace_report(
+			&out,
+			"its totals are missing: the collector was killed or is still running, "
+			"or the end of the trace was cut off");
 	return buf;
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-static void put_known(struct json_writer *j, const char *key, bool known, uint64_t value)
+static void trace_put_known(struct json_writer *j, const char *key, bool known, uint64_t value)
 {
 	if (known)
 		jw_field_u64(j, key, value);
@@ -180,8 +186,8 @@ void trace_put_completeness(struct json_writer *j, const struct trace_stats *sta
 	jw_key(j, "completeness");
 	jw_object_begin(j);
 	jw_field_string(j, "verdict", trace_verdict_name(trace_verdict(stats)));
-	put_known(j, "expected", c->has_totals, c->expected);
-	put_known(j, "expected_others", c->has_totals, c->expected_others);
+	trace_put_known(j, "expected", c->has_totals, c->expected);
+	trace_put_known(j, "expected_others", c->has_totals, c->expected_others);
 	jw_field_u64(j, "read", c->read);
 	jw_field_u64(j, "read_others", c->read_others);
 	jw_field_u64(j, "unreadable_files", c->unreadable);

@@ -8,7 +8,7 @@
 /* ---- numbers ------------------------------------------------------------- */
 
 /* Returns -ENOMEM at 2^32 numbers: they fit neither in memory nor in a key of `pairs`. */
-static int64_t take_number(struct numbers *n)
+static int64_t coro_ids_take_number(struct numbers *n)
 {
 	if (n->nr_free)
 		return n->free[--n->nr_free];
@@ -16,7 +16,7 @@ static int64_t take_number(struct numbers *n)
 }
 
 /* If memory runs out the number is not reused, which only costs memory. */
-static void give_back(struct numbers *n, uint64_t number)
+static void coro_ids_give_back(struct numbers *n, uint64_t number)
 {
 	if (n->nr_free == n->room) {
 		size_t room = n->room ? n->room * 2 : 64;
@@ -32,7 +32,7 @@ static void give_back(struct numbers *n, uint64_t number)
 
 /* ---- probes: the number below, the users above --------------------------------- */
 
-static uint64_t number_of(uint64_t probe)
+static uint64_t coro_ids_number_of(uint64_t probe)
 {
 	return (uint32_t)probe;
 }
@@ -44,7 +44,7 @@ static uint64_t users_of(uint64_t probe)
 
 #define ONE_USER (UINT64_C(1) << 32)
 
-static uint64_t pair(uint64_t number, uint32_t station)
+static uint64_t coro_ids_pair(uint64_t number, uint32_t station)
 {
 	return number << 32 | station;
 }
@@ -59,7 +59,7 @@ static uint64_t *enter_probe(struct coro_ids *ids, uint64_t probe_id)
 
 	if (!probe || users_of(*probe))
 		return probe;
-	number = take_number(&ids->probe_numbers);
+	number = coro_ids_take_number(&ids->probe_numbers);
 	if (number < 0)
 		return NULL;
 	*probe = (uint64_t)number;
@@ -71,12 +71,13 @@ int64_t coro_ids_enter(struct coro_ids *ids, uint64_t probe_id, uint32_t station
 	uint64_t *probe = enter_probe(ids, probe_id), *value;
 	int64_t number;
 
-	value = probe ? u64map_at(&ids->pairs, pair(number_of(*probe), station)) : NULL;
+	value = probe ? u64map_at(&ids->pairs, coro_ids_pair(coro_ids_number_of(*probe), station))
+		      : NULL;
 	if (!value)
 		return -ENOMEM;
 	if (*value)
 		return (int64_t)*value - 1;
-	number = take_number(&ids->coroutine_numbers);
+	number = coro_ids_take_number(&ids->coroutine_numbers);
 	if (number < 0)
 		return -ENOMEM;
 	*value = (uint64_t)number + 1;
@@ -90,7 +91,8 @@ int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t st
 	uint64_t probe, number;
 
 	if (!u64map_get(&ids->probes, probe_id, &probe) ||
-	    !u64map_get(&ids->pairs, pair(number_of(probe), station), &number) || !number)
+	    !u64map_get(&ids->pairs, coro_ids_pair(coro_ids_number_of(probe), station), &number) ||
+	    !number)
 		return -ENOENT;
 	return (int64_t)number - 1;
 }
@@ -103,12 +105,12 @@ void coro_ids_leave(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
 	if (number < 0)
 		return;
 	probe = u64map_at(&ids->probes, probe_id); /* exists: allocates nothing */
-	u64map_remove(&ids->pairs, pair(number_of(*probe), station));
-	give_back(&ids->coroutine_numbers, (uint64_t)number);
+	u64map_remove(&ids->pairs, coro_ids_pair(coro_ids_number_of(*probe), station));
+	coro_ids_give_back(&ids->coroutine_numbers, (uint64_t)number);
 	*probe -= ONE_USER;
 	if (users_of(*probe))
 		return;
-	give_back(&ids->probe_numbers, number_of(*probe));
+	coro_ids_give_back(&ids->probe_numbers, coro_ids_number_of(*probe));
 	u64map_remove(&ids->probes, probe_id);
 }
 

@@ -31,15 +31,15 @@
  * O_NONBLOCK: a fifo or a device must not block.  O_NOFOLLOW: a link must not lead out of the
  * trace.
  */
-static int open_file(const struct ctf_walk *walk, const struct ctf_cursor *c)
+static int ctf_cursor_open_file(const struct ctf_walk *walk, const struct ctf_cursor *c)
 {
 	return openat(walk->dir, c->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-static ssize_t read_at(const struct ctf_walk *walk, const struct ctf_cursor *c, void *to,
-		       size_t size, uint64_t at)
+static ssize_t ctf_cursor_read_at(const struct ctf_walk *walk, const struct ctf_cursor *c, void *to,
+				  size_t size, uint64_t at)
 {
-	int fd = c->fd >= 0 ? c->fd : open_file(walk, c);
+	int fd = c->fd >= 0 ? c->fd : ctf_cursor_open_file(walk, c);
 	ssize_t got;
 
 	if (fd < 0)
@@ -54,7 +54,7 @@ static ssize_t read_at(const struct ctf_walk *walk, const struct ctf_cursor *c, 
 	return got;
 }
 
-static bool grow(struct ctf_cursor *c, size_t size)
+static bool ctf_cursor_grow(struct ctf_cursor *c, size_t size)
 {
 	uint8_t *bigger;
 
@@ -69,7 +69,7 @@ static bool grow(struct ctf_cursor *c, size_t size)
 }
 
 /* Loads bytes from pos on, up to @size of them or the end of the file.  Returns 0 or -errno. */
-static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
+static int ctf_cursor_fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 {
 	ssize_t got;
 
@@ -78,10 +78,11 @@ static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 	c->base += c->pos;
 	c->end -= c->pos;
 	c->pos = 0;
-	if (!grow(c, size > walk->window ? size : walk->window))
+	if (!ctf_cursor_grow(c, size > walk->window ? size : walk->window))
 		return -ENOMEM;
 	while (c->end < size && c->base + c->end < c->file_size) {
-		got = read_at(walk, c, c->buf + c->end, c->size - c->end, c->base + c->end);
+		got = ctf_cursor_read_at(walk, c, c->buf + c->end, c->size - c->end,
+					 c->base + c->end);
 		if (got < 0)
 			return (int)got;
 		if (got == 0)
@@ -96,9 +97,9 @@ static int fill(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
  * Returns the number of bytes available from pos on: @size, or fewer at the end of the file;
  * -errno.
  */
-static ssize_t look(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
+static ssize_t ctf_cursor_look(const struct ctf_walk *walk, struct ctf_cursor *c, size_t size)
 {
-	int rc = c->end - c->pos < size ? fill(walk, c, size) : 0;
+	int rc = c->end - c->pos < size ? ctf_cursor_fill(walk, c, size) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -141,12 +142,12 @@ static struct head head_of(const struct ctf_walk *walk)
 }
 
 /* Searches the next packet head from pos on.  Returns 1; 0: the end of the file; -errno. */
-static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
+static int ctf_cursor_find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
 	struct head head = head_of(walk);
 
 	for (;;) {
-		ssize_t got = look(walk, c, walk->window);
+		ssize_t got = ctf_cursor_look(walk, c, walk->window);
 		const uint8_t *found;
 
 		if (got < 0)
@@ -166,7 +167,7 @@ static int find_head(const struct ctf_walk *walk, struct ctf_cursor *c)
 	}
 }
 
-static void enter(const struct ctf_walk *walk, struct ctf_cursor *c)
+static void ctf_cursor_enter(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
 	uint64_t start = c->base + c->pos;
 
@@ -192,7 +193,7 @@ int ctf_cursor_packet(const struct ctf_walk *walk, struct ctf_cursor *c)
 	bool lost = false;
 
 	for (;;) {
-		ssize_t got = look(walk, c, sizeof(struct ctf_packet));
+		ssize_t got = ctf_cursor_look(walk, c, sizeof(struct ctf_packet));
 		int rc;
 
 		if (got <= 0)
@@ -204,14 +205,14 @@ int ctf_cursor_packet(const struct ctf_walk *walk, struct ctf_cursor *c)
 		}
 		memcpy(&c->packet, ctf_cursor_at(c), sizeof(c->packet));
 		if (head_makes_sense(walk, &c->packet)) {
-			enter(walk, c);
+			ctf_cursor_enter(walk, c);
 			return 1;
 		}
 		/* Corrupt bytes of any length count as one damaged packet. */
 		walk->stats->damaged += !lost;
 		lost = true;
 		c->pos++;
-		rc = find_head(walk, c);
+		rc = ctf_cursor_find_head(walk, c);
 		if (rc <= 0)
 			return rc;
 	}
@@ -223,7 +224,7 @@ int ctf_cursor_need(const struct ctf_walk *walk, struct ctf_cursor *c, size_t si
 
 	if (size > RECORD_MAX || size > c->content_end - (c->base + c->pos))
 		return 0;
-	got = look(walk, c, size);
+	got = ctf_cursor_look(walk, c, size);
 	return got < 0 ? (int)got : (size_t)got == size;
 }
 
@@ -236,7 +237,7 @@ static bool is_boundary(const struct ctf_walk *walk, struct ctf_cursor *c, uint6
 	if (offset > c->file_size)
 		return false;
 	go_to(c, offset);
-	got = look(walk, c, sizeof(head));
+	got = ctf_cursor_look(walk, c, sizeof(head));
 	return got >= 0 && !memcmp(ctf_cursor_at(c), &head, (size_t)got);
 }
 
@@ -254,7 +255,7 @@ void ctf_cursor_leave(const struct ctf_walk *walk, struct ctf_cursor *c, bool da
 		return;
 	}
 	go_to(c, from);
-	if (find_head(walk, c) <= 0 && c->packet_end > c->file_size)
+	if (ctf_cursor_find_head(walk, c) <= 0 && c->packet_end > c->file_size)
 		walk->stats->torn++;
 	else
 		walk->stats->damaged++;
@@ -271,7 +272,7 @@ int ctf_cursor_open(const struct ctf_walk *walk, struct ctf_cursor *c, const cha
 	if (strlen(name) >= sizeof(c->name))
 		return -ENAMETOOLONG;
 	memcpy(c->name, name, strlen(name) + 1);
-	c->fd = open_file(walk, c);
+	c->fd = ctf_cursor_open_file(walk, c);
 	if (c->fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(c->fd, &st) < 0) {

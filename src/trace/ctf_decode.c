@@ -18,7 +18,7 @@ static const uint8_t *get_u64(const uint8_t *p, uint64_t *out)
 	return p + sizeof(*out);
 }
 
-static const uint8_t *get_u32(const uint8_t *p, uint32_t *out)
+static const uint8_t *ctf_decode_get_u32(const uint8_t *p, uint32_t *out)
 {
 	memcpy(out, p, sizeof(*out));
 	return p + sizeof(*out);
@@ -30,7 +30,7 @@ static const uint8_t *get_u16(const uint8_t *p, uint16_t *out)
 	return p + sizeof(*out);
 }
 
-static const uint8_t *get_u8(const uint8_t *p, uint8_t *out)
+static const uint8_t *ctf_decode_get_u8(const uint8_t *p, uint8_t *out)
 {
 	*out = *p;
 	return p + 1;
@@ -38,13 +38,13 @@ static const uint8_t *get_u8(const uint8_t *p, uint8_t *out)
 
 /* ---- payloads ------------------------------------------------------------- */
 
-static const uint8_t *get_plain(const uint8_t *p, struct trace_event *ev)
+static const uint8_t *ctf_decode_get_plain(const uint8_t *p, struct trace_event *ev)
 {
 	uint32_t seq;
 
 	p = get_u64(p, &ev->probe_id);
 	p = get_u64(p, &ev->addr);
-	p = get_u32(p, &seq);
+	p = ctf_decode_get_u32(p, &seq);
 	ev->seq = seq;
 	return p;
 }
@@ -54,17 +54,17 @@ static const uint8_t *get_head(const uint8_t *p, struct trace_event *ev)
 	p = get_u64(p, &ev->probe_id);
 	p = get_u64(p, &ev->tid);
 	p = get_u64(p, &ev->addr);
-	p = get_u32(p, &ev->station);
-	p = get_u32(p, &ev->site);
-	return get_u8(p, &ev->flags);
+	p = ctf_decode_get_u32(p, &ev->station);
+	p = ctf_decode_get_u32(p, &ev->site);
+	return ctf_decode_get_u8(p, &ev->flags);
 }
 
 static void get_at(const uint8_t *p, struct trace_event *ev)
 {
-	p = get_plain(p, ev);
-	p = get_u32(p, &ev->site);
-	p = get_u8(p, &ev->reason);
-	p = get_u8(p, &ev->flags);
+	p = ctf_decode_get_plain(p, ev);
+	p = ctf_decode_get_u32(p, &ev->site);
+	p = ctf_decode_get_u8(p, &ev->reason);
+	p = ctf_decode_get_u8(p, &ev->flags);
 	get_u64(p, &ev->resource);
 }
 
@@ -72,17 +72,17 @@ static void get_in(const uint8_t *p, struct trace_event *ev)
 {
 	uint32_t tid;
 
-	p = get_plain(p, ev);
-	p = get_u32(p, &tid);
+	p = ctf_decode_get_plain(p, ev);
+	p = ctf_decode_get_u32(p, &tid);
 	ev->tid = tid;
-	get_u32(p, &ev->station);
+	ctf_decode_get_u32(p, &ev->station);
 }
 
 static void get_full(const uint8_t *p, struct trace_event *ev)
 {
 	p = get_head(p, ev);
 	p = get_u64(p, &ev->seq);
-	p = get_u8(p, &ev->reason);
+	p = ctf_decode_get_u8(p, &ev->reason);
 	get_u64(p, &ev->resource);
 }
 
@@ -90,17 +90,17 @@ static void get_wake(const uint8_t *p, struct trace_event *ev)
 {
 	p = get_u64(p, &ev->probe_id);
 	p = get_u64(p, &ev->peer);
-	p = get_u32(p, &ev->site);
-	p = get_u32(p, &ev->seen);
-	get_u8(p, &ev->reason);
+	p = ctf_decode_get_u32(p, &ev->site);
+	p = ctf_decode_get_u32(p, &ev->seen);
+	ctf_decode_get_u8(p, &ev->reason);
 }
 
 static void get_wake_full(const uint8_t *p, struct trace_event *ev)
 {
 	p = get_head(p, ev);
 	p = get_u64(p, &ev->peer);
-	p = get_u32(p, &ev->seen);
-	p = get_u8(p, &ev->reason);
+	p = ctf_decode_get_u32(p, &ev->seen);
+	p = ctf_decode_get_u8(p, &ev->reason);
 	get_u64(p, &ev->resource);
 }
 
@@ -108,7 +108,7 @@ static const uint8_t *get_parents(const uint8_t *p, struct trace_event *ev)
 {
 	p = get_head(p, ev);
 	p = get_u64(p, &ev->peer);
-	return get_u32(p, &ev->pid);
+	return ctf_decode_get_u32(p, &ev->pid);
 }
 
 static void get_birth(const uint8_t *p, struct trace_event *ev)
@@ -135,7 +135,7 @@ static void get_over(const uint8_t *p, struct trace_event *ev)
 static void get_resource(const uint8_t *p, struct trace_event *ev)
 {
 	p = get_u64(get_head(p, ev), &ev->resource);
-	get_u32(p, &ev->pid);
+	ctf_decode_get_u32(p, &ev->pid);
 }
 
 static void get_gap(const uint8_t *p, const struct ctf_packet *packet, struct trace_gap *gap)
@@ -176,8 +176,8 @@ static const struct {
 	[CTF_RELEASE] = { CTF_RESOURCE_SIZE, TRACE_RELEASE, get_resource },
 };
 
-static void get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
-		      struct trace_event *ev)
+static void ctf_decode_get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
+				 struct trace_event *ev)
 {
 	trace_event_init(ev);
 	ev->ts = c->last_ts;
@@ -187,17 +187,17 @@ static void get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
 	if (forms[id].get)
 		forms[id].get(p, ev);
 	else
-		get_plain(p, ev);
+		ctf_decode_get_plain(p, ev);
 }
 
-static void get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)
+static void ctf_decode_get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)
 {
 	if (id == CTF_GAP) {
 		c->item.type = TRACE_ITEM_GAP;
 		get_gap(p, &c->packet, &c->item.gap);
 	} else {
 		c->item.type = TRACE_ITEM_EVENT;
-		get_event(c, id, p, &c->item.event);
+		ctf_decode_get_event(c, id, p, &c->item.event);
 	}
 }
 
@@ -255,7 +255,7 @@ static int take_record(const struct ctf_walk *walk, struct ctf_cursor *c)
 		return 0;
 	}
 	p = ctf_cursor_at(c);
-	get_u32(p, &low);
+	ctf_decode_get_u32(p, &low);
 	ts = next_time(c->last_ts, low);
 	if (ts > c->packet.timestamp_end || ts < c->last_ts) {
 		ctf_cursor_leave(walk, c, true);
@@ -267,7 +267,7 @@ static int take_record(const struct ctf_walk *walk, struct ctf_cursor *c)
 		walk->stats->unknown++;
 		return 0;
 	}
-	get_item(c, p[4], p + CTF_EVENT_HEADER);
+	ctf_decode_get_item(c, p[4], p + CTF_EVENT_HEADER);
 	return 1;
 }
 

@@ -26,7 +26,7 @@ static bool has_our_metadata(int dir)
 	return whose == CTF_OURS || whose == CTF_NEWER;
 }
 
-static DIR *list(int dir)
+static DIR *ctf_dir_list(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -43,7 +43,7 @@ static bool is_dot(const char *name)
 
 enum ctf_content ctf_dir_content(int dir)
 {
-	DIR *d = list(dir);
+	DIR *d = ctf_dir_list(dir);
 	bool strange = !d, any = false;
 	struct dirent *e;
 
@@ -62,7 +62,7 @@ enum ctf_content ctf_dir_content(int dir)
 
 void ctf_dir_clear(int dir)
 {
-	DIR *d = list(dir);
+	DIR *d = ctf_dir_list(dir);
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
@@ -76,7 +76,7 @@ void ctf_dir_clear(int dir)
 
 int ctf_dir_sync(int dir)
 {
-	DIR *d = list(dir);
+	DIR *d = ctf_dir_list(dir);
 	struct dirent *e;
 	int rc = d ? 0 : -errno;
 

@@ -176,21 +176,21 @@ size_t ctf_fact_size(const struct trace_item *item)
 	return size;
 }
 
-static uint8_t *put_text(uint8_t *p, const char *text)
+static uint8_t *ctf_fact_put_text(uint8_t *p, const char *text)
 {
 	size_t size = strlen(text) + 1;
 
 	return (uint8_t *)memcpy(p, text, size) + size;
 }
 
-static uint8_t *put_command(uint8_t *p, const struct sidecar_run *run)
+static uint8_t *ctf_fact_put_command(uint8_t *p, const struct sidecar_run *run)
 {
 	uint32_t nr = (uint32_t)run->nr_command, i;
 
 	memcpy(p, &nr, sizeof(nr));
 	p += sizeof(nr);
 	for (i = 0; i < nr; i++)
-		p = put_text(p, run->command[i]);
+		p = ctf_fact_put_text(p, run->command[i]);
 	return p;
 }
 
@@ -202,9 +202,9 @@ uint8_t *ctf_fact_encode(uint8_t *p, const struct trace_item *item)
 		const char *from = (const char *)item + m->offset;
 
 		if (m->type == CTF_TEXT || m->type == CTF_TEXT_OR)
-			p = put_text(p, text_at(from));
+			p = ctf_fact_put_text(p, text_at(from));
 		else if (m->type == CTF_COMMAND)
-			p = put_command(p, &item->run);
+			p = ctf_fact_put_command(p, &item->run);
 		else
 			p = (uint8_t *)memcpy(p, from, fixed_size(m->type)) + fixed_size(m->type);
 	}
@@ -219,7 +219,7 @@ struct payload {
 	bool no_memory;
 };
 
-static bool take(struct payload *p, void *out, size_t size)
+static bool ctf_fact_take(struct payload *p, void *out, size_t size)
 {
 	if ((size_t)(p->end - p->at) < size)
 		return false;
@@ -244,7 +244,7 @@ static bool take_command(struct payload *p, struct sidecar_run *run, const char 
 	uint32_t nr, i;
 
 	/* A word takes at least one byte: a larger count is corrupt. */
-	if (!take(p, &nr, sizeof(nr)) || nr > (size_t)(p->end - p->at))
+	if (!ctf_fact_take(p, &nr, sizeof(nr)) || nr > (size_t)(p->end - p->at))
 		return false;
 	free((void *)*words);
 	*words = calloc((size_t)nr + 1, sizeof(**words));
@@ -265,7 +265,7 @@ static bool take_byte(struct payload *p, const struct ctf_member *m, char *out)
 {
 	uint8_t byte;
 
-	if (!take(p, &byte, 1))
+	if (!ctf_fact_take(p, &byte, 1))
 		return false;
 	if (m->type == CTF_BOOL)
 		*(bool *)out = byte != 0; /* any other byte is not a valid bool */
@@ -284,7 +284,7 @@ static bool take_member(struct payload *p, const struct ctf_member *m, struct tr
 	case CTF_U64:
 	case CTF_U32:
 	case CTF_INT:
-		return take(p, out, fixed_size(m->type));
+		return ctf_fact_take(p, out, fixed_size(m->type));
 	case CTF_BOOL:
 	case CTF_REASON:
 	case CTF_STATE:

@@ -53,7 +53,7 @@ void held_keep(struct ctf_held *h, uint64_t ts, size_t size, bool is_transition)
 }
 
 /* A record that was added later has a higher offset. */
-static int compare(const void *a, const void *b)
+static int held_compare(const void *a, const void *b)
 {
 	const struct held_record *x = a, *y = b;
 
@@ -68,7 +68,7 @@ void held_sort(struct ctf_held *h)
 
 	for (i = 1; i < h->nr; i++) {
 		if (h->records[i].ts < h->records[i - 1].ts) {
-			qsort(h->records, h->nr, sizeof(*h->records), compare);
+			qsort(h->records, h->nr, sizeof(*h->records), held_compare);
 			return;
 		}
 	}

@@ -18,7 +18,7 @@
 /* ---- strings ------------------------------------------------------------- */
 
 /* Writes valid UTF-8 in quotes for any input; control characters become octal escapes. */
-static void put_string(FILE *f, const char *text)
+static void ctf_put_string(FILE *f, const char *text)
 {
 	size_t size = strlen(text), at, len;
 	uint32_t cp;
@@ -43,7 +43,7 @@ static void put_env(FILE *f, const char *key, const char *value)
 	if (!value)
 		return;
 	fprintf(f, "\t%s = ", key);
-	put_string(f, value);
+	ctf_put_string(f, value);
 	fputs(";\n", f);
 }
 
@@ -82,7 +82,7 @@ static const char types[] =
 	"typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := utf8;\n"
 	"typealias string { encoding = UTF8; } := text;\n";
 
-static void put_trace(FILE *f, const uint8_t uuid[16])
+static void ctf_put_trace(FILE *f, const uint8_t uuid[16])
 {
 	fputs("trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"", f);
 	put_uuid(f, uuid);
@@ -95,7 +95,7 @@ static void put_trace(FILE *f, const uint8_t uuid[16])
  * Times are CLOCK_MONOTONIC; the offset converts them to times of day.  It is the offset at the
  * start of the run: the trace does not jump if the system time is set during the run.
  */
-static void put_clock(FILE *f, const struct sidecar_run *run)
+static void ctf_put_clock(FILE *f, const struct sidecar_run *run)
 {
 	int64_t offset = (int64_t)(run->start_realtime - run->start_ts);
 
@@ -125,7 +125,7 @@ static void put_environment(FILE *f, const struct sidecar_run *run)
 		(unsigned long long)run->start_ts, (unsigned long long)run->start_realtime);
 }
 
-static void put_enum(FILE *f, const char *name, const char *(*name_of)(unsigned), unsigned nr)
+static void ctf_put_enum(FILE *f, const char *name, const char *(*name_of)(unsigned), unsigned nr)
 {
 	unsigned i, shown = 0;
 
@@ -150,7 +150,8 @@ static void put_stream(FILE *f, unsigned id, const char *header, const char *eve
 		packet_context, header, event_context);
 }
 
-static void put_event(FILE *f, unsigned stream, unsigned id, const char *name, const char *fields)
+static void ctf_put_event(FILE *f, unsigned stream, unsigned id, const char *name,
+			  const char *fields)
 {
 	fprintf(f,
 		"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n"
@@ -196,12 +197,12 @@ static const struct {
 	{ CTF_GAP, "gap", "u64 from_ts; u64 to_ts; u64 transitions; u64 others;" },
 };
 
-static void put_events(FILE *f)
+static void ctf_put_events(FILE *f)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		put_event(f, CTF_STREAM_EVENTS, events[i].id, events[i].name, events[i].fields);
+		ctf_put_event(f, CTF_STREAM_EVENTS, events[i].id, events[i].name, events[i].fields);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -212,7 +213,7 @@ static const char *const type_names[] = {
 	[CTF_TEXT] = "text", [CTF_TEXT_OR] = "text",    [CTF_COMMAND] = "text",
 };
 
-static void put_fact(FILE *f, unsigned id)
+static void ctf_put_fact(FILE *f, unsigned id)
 {
 	const struct ctf_member *m;
 
@@ -241,18 +242,18 @@ char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, s
 		return NULL;
 	fprintf(f, CTF_FIRST_LINE CTF_SECOND_LINE "%d */\n\n", CTF_FORMAT);
 	fputs(types, f);
-	put_enum(f, "reason_t", trace_reason_name, NR_TRACE_REASONS);
-	put_enum(f, "state_t", trace_state_name, NR_TRACE_STATES);
+	ctf_put_enum(f, "reason_t", trace_reason_name, NR_TRACE_REASONS);
+	ctf_put_enum(f, "state_t", trace_state_name, NR_TRACE_STATES);
 	putc('\n', f);
-	put_trace(f, uuid);
-	put_clock(f, run);
+	ctf_put_trace(f, uuid);
+	ctf_put_clock(f, run);
 	put_environment(f, run);
 	put_stream(f, CTF_STREAM_EVENTS, "time32 timestamp; u8 id;", "");
 	put_stream(f, CTF_STREAM_FACTS, "time64 timestamp; u8 id;",
 		   "\tevent.context := struct { u32 size; };\n");
-	put_events(f);
+	ctf_put_events(f);
 	for (i = 0; i < NR_CTF_FACTS; i++)
-		put_fact(f, i);
+		ctf_put_fact(f, i);
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;
@@ -262,7 +263,7 @@ char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, s
 
 /* ---- read ---------------------------------------------------------------- */
 
-static const char *find(const char *text, size_t size, const char *what)
+static const char *ctf_find(const char *text, size_t size, const char *what)
 {
 	return memmem(text, size, what, strlen(what));
 }
@@ -279,7 +280,7 @@ enum ctf_whose ctf_metadata_whose(const char *text, size_t size)
 			return CTF_OURS;
 		return CTF_NEWER;
 	}
-	if ((size >= 9 && find(text, size < 64 ? size : 64, "/* CTF ")) ||
+	if ((size >= 9 && ctf_find(text, size < 64 ? size : 64, "/* CTF ")) ||
 	    (size >= 4 &&
 	     (!memcmp(text, packetised, 4) || (text[0] == 0x75 && (unsigned char)text[1] == 0xd1))))
 		return CTF_OF_OTHERS;
@@ -302,7 +303,7 @@ enum ctf_file ctf_file_of(const char *name)
 	return CTF_FILE_STRANGE;
 }
 
-static int nibble(char c)
+static int ctf_nibble(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -312,7 +313,7 @@ static int nibble(char c)
 bool ctf_metadata_uuid(const char *text, size_t size, uint8_t uuid[16])
 {
 	static const char key[] = "\tuuid = \"";
-	const char *p = find(text, size, key), *end = text + size;
+	const char *p = ctf_find(text, size, key), *end = text + size;
 	int i;
 
 	if (!p)
@@ -321,9 +322,9 @@ bool ctf_metadata_uuid(const char *text, size_t size, uint8_t uuid[16])
 	for (i = 0; i < 16; i++) {
 		if (p < end && *p == '-')
 			p++;
-		if (end - p < 2 || nibble(p[0]) < 0 || nibble(p[1]) < 0)
+		if (end - p < 2 || ctf_nibble(p[0]) < 0 || ctf_nibble(p[1]) < 0)
 			return false;
-		uuid[i] = (uint8_t)(nibble(p[0]) << 4 | nibble(p[1]));
+		uuid[i] = (uint8_t)(ctf_nibble(p[0]) << 4 | ctf_nibble(p[1]));
 		p += 2;
 	}
 	return true;

@@ -58,7 +58,8 @@ static struct ctf_reader *reader_of(struct trace_reader *r)
 	return (struct ctf_reader *)r;
 }
 
-static int cannot_read(const struct ctf_reader *r, const char *name, int rc, struct err *err)
+static int ctf_reader_cannot_read(const struct ctf_reader *r, const char *name, int rc,
+				  struct err *err)
 {
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "no memory to read '%s'", r->path);
@@ -120,7 +121,7 @@ static int next_of_cursor(struct ctf_reader *r, struct ctf_cursor *c, struct tra
 	}
 }
 
-static bool belongs(const struct ctf_reader *r, const struct trace_item *item)
+static bool ctf_reader_is_own(const struct ctf_reader *r, const struct trace_item *item)
 {
 	bool is_rest = item->type == TRACE_ITEM_COROUTINE || item->type == TRACE_ITEM_TOTALS;
 
@@ -134,10 +135,10 @@ static int next_fact(struct ctf_reader *r, struct trace_item *item, struct err *
 		int rc = c->name[0] ? next_of_cursor(r, c, item) : 0;
 
 		if (rc < 0)
-			return cannot_read(r, c->name, rc, err);
+			return ctf_reader_cannot_read(r, c->name, rc, err);
 		if (rc == 0)
 			r->fact++;
-		else if (belongs(r, item))
+		else if (ctf_reader_is_own(r, item))
 			return 1;
 	}
 	return 0;
@@ -157,18 +158,20 @@ static void rewind_facts(struct ctf_reader *r)
 
 /* ---- events -------------------------------------------------------------- */
 
-static uint64_t time_of(const struct ctf_cursor *c)
+static uint64_t ctf_reader_time_of(const struct ctf_cursor *c)
 {
 	return c->last_ts; /* of the last decoded record, which is the item */
 }
 
 /* At equal times the stream that comes first in the list wins. */
-static bool is_earlier(const struct ctf_cursor *a, const struct ctf_cursor *b)
+static bool ctf_reader_is_earlier(const struct ctf_cursor *a, const struct ctf_cursor *b)
 {
-	return time_of(a) != time_of(b) ? time_of(a) < time_of(b) : a < b;
+	return ctf_reader_time_of(a) != ctf_reader_time_of(b)
+		       ? ctf_reader_time_of(a) < ctf_reader_time_of(b)
+		       : a < b;
 }
 
-static void swap(struct ctf_cursor **a, struct ctf_cursor **b)
+static void ctf_reader_swap(struct ctf_cursor **a, struct ctf_cursor **b)
 {
 	struct ctf_cursor *c = *a;
 
@@ -176,18 +179,19 @@ static void swap(struct ctf_cursor **a, struct ctf_cursor **b)
 	*b = c;
 }
 
-static void sink(struct ctf_reader *r, size_t at)
+static void ctf_reader_sink(struct ctf_reader *r, size_t at)
 {
 	for (;;) {
 		size_t child = 2 * at + 1;
 
 		if (child >= r->nr_heap)
 			return;
-		if (child + 1 < r->nr_heap && is_earlier(r->heap[child + 1], r->heap[child]))
+		if (child + 1 < r->nr_heap &&
+		    ctf_reader_is_earlier(r->heap[child + 1], r->heap[child]))
 			child++;
-		if (!is_earlier(r->heap[child], r->heap[at]))
+		if (!ctf_reader_is_earlier(r->heap[child], r->heap[at]))
 			return;
-		swap(&r->heap[child], &r->heap[at]);
+		ctf_reader_swap(&r->heap[child], &r->heap[at]);
 		at = child;
 	}
 }
@@ -199,24 +203,24 @@ static int begin_events(struct ctf_reader *r, struct err *err)
 
 	r->heap = calloc(r->nr_streams + 1, sizeof(struct ctf_cursor *));
 	if (!r->heap)
-		return cannot_read(r, "", -ENOMEM, err);
+		return ctf_reader_cannot_read(r, "", -ENOMEM, err);
 	for (i = 0; i < r->nr_streams; i++) {
 		struct ctf_cursor *c = &r->streams[i];
 		int rc = ctf_decode_next(&r->walk, c);
 
 		if (rc < 0)
-			return cannot_read(r, c->name, rc, err);
+			return ctf_reader_cannot_read(r, c->name, rc, err);
 		if (rc > 0)
 			r->heap[r->nr_heap++] = c;
 		else
 			ctf_cursor_close(c);
 	}
 	for (i = r->nr_heap / 2; i-- > 0;)
-		sink(r, i);
+		ctf_reader_sink(r, i);
 	return 0;
 }
 
-static int next_event(struct ctf_reader *r, struct trace_item *item, struct err *err)
+static int ctf_reader_next_event(struct ctf_reader *r, struct trace_item *item, struct err *err)
 {
 	struct ctf_cursor *c;
 	int rc;
@@ -227,12 +231,12 @@ static int next_event(struct ctf_reader *r, struct trace_item *item, struct err 
 		c = r->heap[0];
 		rc = ctf_decode_next(&r->walk, c);
 		if (rc < 0)
-			return cannot_read(r, c->name, rc, err);
+			return ctf_reader_cannot_read(r, c->name, rc, err);
 		if (rc == 0) {
 			ctf_cursor_close(c);
 			r->heap[0] = r->heap[--r->nr_heap];
 		}
-		sink(r, 0);
+		ctf_reader_sink(r, 0);
 	}
 	c = r->nr_heap ? r->heap[0] : NULL;
 	r->handed_out = c != NULL;
@@ -244,12 +248,13 @@ static int next_event(struct ctf_reader *r, struct trace_item *item, struct err 
 
 /* ---- the reader ---------------------------------------------------------- */
 
-static int next(struct trace_reader *tr, struct trace_item *item, struct err *err)
+static int ctf_reader_next(struct trace_reader *tr, struct trace_item *item, struct err *err)
 {
 	struct ctf_reader *r = reader_of(tr);
 
 	while (r->phase != DONE) {
-		int rc = r->phase == EVENTS ? next_event(r, item, err) : next_fact(r, item, err);
+		int rc = r->phase == EVENTS ? ctf_reader_next_event(r, item, err)
+					    : next_fact(r, item, err);
 
 		if (rc != 0)
 			return rc;
@@ -278,7 +283,7 @@ static void close_reader(struct trace_reader *tr)
 	free(r);
 }
 
-static const struct trace_reader_ops ops = { .next = next, .close = close_reader };
+static const struct trace_reader_ops ops = { .next = ctf_reader_next, .close = close_reader };
 
 /* ---- open ---------------------------------------------------------------- */
 
@@ -286,7 +291,7 @@ static const struct trace_reader_ops ops = { .next = next, .close = close_reader
  * Reads an open file up to CTF_METADATA_MAX; the caller frees it.  Returns NULL and sets *@rc
  * on failure.
  */
-static char *read_text(int fd, size_t *size, int *rc)
+static char *ctf_reader_read_text(int fd, size_t *size, int *rc)
 {
 	struct stat st;
 	char *text;
@@ -312,7 +317,7 @@ static char *read_text(int fd, size_t *size, int *rc)
 	return NULL;
 }
 
-static char *read_metadata(struct ctf_reader *r, size_t *size, struct err *err)
+static char *ctf_reader_read_metadata(struct ctf_reader *r, size_t *size, struct err *err)
 {
 	int rc, fd = openat(r->walk.dir, CTF_METADATA, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char *text;
@@ -323,17 +328,17 @@ static char *read_metadata(struct ctf_reader *r, size_t *size, struct err *err)
 		err_hint(err, "'corotracer run -o %s -- PROGRAM' writes one", r->path);
 		return NULL;
 	}
-	text = read_text(fd, size, &rc);
+	text = ctf_reader_read_text(fd, size, &rc);
 	close(fd);
 	if (!text)
-		cannot_read(r, CTF_METADATA, rc, err);
+		ctf_reader_cannot_read(r, CTF_METADATA, rc, err);
 	return text;
 }
 
 static int check_metadata(struct ctf_reader *r, struct err *err)
 {
 	size_t size;
-	char *text = read_metadata(r, &size, err);
+	char *text = ctf_reader_read_metadata(r, &size, err);
 	enum ctf_whose whose;
 	bool found;
 
@@ -368,7 +373,7 @@ static int add_stream(struct ctf_reader *r, const char *name, struct err *err)
 
 		more = reallocarray(r->streams, room, sizeof(*more));
 		if (!more)
-			return cannot_read(r, name, -ENOMEM, err);
+			return ctf_reader_cannot_read(r, name, -ENOMEM, err);
 		r->streams = more;
 		r->room = room;
 	}
@@ -432,7 +437,7 @@ static void note_unreadable(struct ctf_reader *r, const char *name, int rc)
 }
 
 /* A file that cannot be read is recorded, and the other files are read. */
-static void open_cursor(struct ctf_reader *r, struct ctf_cursor *c, const char *name)
+static void ctf_reader_open_cursor(struct ctf_reader *r, struct ctf_cursor *c, const char *name)
 {
 	int rc = ctf_cursor_open(&r->walk, c, name);
 
@@ -458,15 +463,15 @@ static int open_streams(struct ctf_reader *r, struct err *err)
 		qsort(r->streams, r->nr_streams, sizeof(*r->streams), compare_names);
 	choose_window(r);
 	for (i = 0; i < NR_FACTS; i++)
-		open_cursor(r, &r->facts[i], facts[i]);
+		ctf_reader_open_cursor(r, &r->facts[i], facts[i]);
 	for (i = 0; i < r->nr_streams; i++) {
 		memcpy(name, r->streams[i].name, sizeof(name));
-		open_cursor(r, &r->streams[i], name);
+		ctf_reader_open_cursor(r, &r->streams[i], name);
 	}
 	return 0;
 }
 
-static int begin(struct ctf_reader *r, const char *path, struct err *err)
+static int ctf_reader_begin(struct ctf_reader *r, const char *path, struct err *err)
 {
 	r->path = strdup(path);
 	if (!r->path)
@@ -495,7 +500,7 @@ struct trace_reader *ctf_reader_open(const char *path, struct err *err)
 	r->walk.bytes = &r->reader.stats.bytes;
 	for (i = 0; i < NR_FACTS; i++)
 		r->facts[i].fd = -1;
-	if (begin(r, path, err) == 0)
+	if (ctf_reader_begin(r, path, err) == 0)
 		return &r->reader;
 	close_reader(&r->reader);
 	return NULL;

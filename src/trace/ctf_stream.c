@@ -86,7 +86,7 @@ static int open_stream(struct ctf_files *f, struct ctf_stream *s)
 
 /* ---- write --------------------------------------------------------------- */
 
-static int write_all(int fd, const uint8_t *from, size_t size)
+static int ctf_write_all(int fd, const uint8_t *from, size_t size)
 {
 	while (size) {
 		ssize_t put = io_write(fd, from, size);
@@ -125,7 +125,7 @@ static const struct trace_saver *saver_of(const struct ctf_files *f, const struc
 	return f->saver && s->lane != UINT32_MAX ? *f->saver : NULL;
 }
 
-static void announce(const struct ctf_files *f, const struct ctf_stream *s, size_t size)
+static void ctf_announce(const struct ctf_files *f, const struct ctf_stream *s, size_t size)
 {
 	const struct trace_saver *saver = saver_of(f, s);
 	struct trace_save save = {
@@ -155,8 +155,8 @@ static int write_packet(struct ctf_files *f, struct ctf_stream *s)
 	if (rc < 0)
 		return rc;
 	finish_head(f, s, size);
-	announce(f, s, size);
-	rc = write_all(s->fd, s->buf, size);
+	ctf_announce(f, s, size);
+	rc = ctf_write_all(s->fd, s->buf, size);
 	announce_end(f, s, rc == 0);
 	if (rc < 0) {
 		/* Part of a packet would end the stream for other readers. */
@@ -238,7 +238,7 @@ void ctf_stream_end_packet(struct ctf_files *f, struct ctf_stream *s)
 
 /* ---- room ---------------------------------------------------------------- */
 
-static bool resize(struct ctf_stream *s, size_t size)
+static bool ctf_resize(struct ctf_stream *s, size_t size)
 {
 	size_t used = (size_t)(s->at - s->buf);
 	uint8_t *bigger = realloc(s->buf, size);
@@ -252,9 +252,9 @@ static bool resize(struct ctf_stream *s, size_t size)
 	return true;
 }
 
-static bool begin_packet(struct ctf_files *f, struct ctf_stream *s, uint64_t ts)
+static bool ctf_begin_packet(struct ctf_files *f, struct ctf_stream *s, uint64_t ts)
 {
-	if (!s->buf && !resize(s, FIRST_SIZE))
+	if (!s->buf && !ctf_resize(s, FIRST_SIZE))
 		return false;
 	s->at = s->buf + sizeof(struct ctf_packet);
 	s->limit = s->buf + s->size - SLACK;
@@ -283,16 +283,16 @@ static bool has_room(const struct ctf_stream *s, size_t size)
 }
 
 /* Doubles up to PACKET_SIZE; a single record may be larger than PACKET_SIZE. */
-static bool enlarge(struct ctf_stream *s, size_t size)
+static bool ctf_enlarge(struct ctf_stream *s, size_t size)
 {
 	size_t wanted = s->size * 2, needed = (size_t)(s->at - s->buf) + size + SLACK;
 
 	if (wanted > PACKET_SIZE)
 		wanted = PACKET_SIZE;
-	return resize(s, wanted > needed ? wanted : needed);
+	return ctf_resize(s, wanted > needed ? wanted : needed);
 }
 
-static bool no_memory(struct ctf_files *f)
+static bool ctf_no_memory(struct ctf_files *f)
 {
 	f->error = f->error ? f->error : -ENOMEM;
 	ctf_files_flush(f);
@@ -309,10 +309,10 @@ bool ctf_stream_room(struct ctf_files *f, struct ctf_stream *s, uint64_t ts, siz
 		ctf_stream_end_packet(f, s);
 	if (f->error)
 		return false;
-	if (!is_begun(s) && !begin_packet(f, s, ts))
-		return no_memory(f);
-	if (!has_room(s, size) && !enlarge(s, size))
-		return no_memory(f);
+	if (!is_begun(s) && !ctf_begin_packet(f, s, ts))
+		return ctf_no_memory(f);
+	if (!has_room(s, size) && !ctf_enlarge(s, size))
+		return ctf_no_memory(f);
 	return true;
 }
 

@@ -60,24 +60,24 @@ static struct ctf_writer *writer_of(struct trace_writer *w)
 
 /* ---- bytes --------------------------------------------------------------- */
 
-static inline uint8_t *put_bytes(uint8_t *p, const void *from, size_t size)
+static inline uint8_t *ctf_writer_put_bytes(uint8_t *p, const void *from, size_t size)
 {
 	return (uint8_t *)memcpy(p, from, size) + size;
 }
 
 static inline uint8_t *put_u64(uint8_t *p, uint64_t value)
 {
-	return put_bytes(p, &value, sizeof(value));
+	return ctf_writer_put_bytes(p, &value, sizeof(value));
 }
 
 static inline uint8_t *put_u32(uint8_t *p, uint32_t value)
 {
-	return put_bytes(p, &value, sizeof(value));
+	return ctf_writer_put_bytes(p, &value, sizeof(value));
 }
 
 static inline uint8_t *put_u16(uint8_t *p, uint16_t value)
 {
-	return put_bytes(p, &value, sizeof(value));
+	return ctf_writer_put_bytes(p, &value, sizeof(value));
 }
 
 static inline uint8_t *put_u8(uint8_t *p, uint8_t value)
@@ -87,15 +87,16 @@ static inline uint8_t *put_u8(uint8_t *p, uint8_t value)
 }
 
 /* Writes the header of an event.  Stores three bytes too many, which the payload overwrites. */
-static inline uint8_t *put_header(uint8_t *p, uint64_t ts, unsigned id)
+static inline uint8_t *ctf_writer_put_header(uint8_t *p, uint64_t ts, unsigned id)
 {
 	put_u64(p, (uint32_t)ts | (uint64_t)id << 32);
 	return p + CTF_EVENT_HEADER;
 }
 
-static inline uint8_t *put_plain(uint8_t *p, uint64_t ts, unsigned id, const struct trace_event *ev)
+static inline uint8_t *ctf_writer_put_plain(uint8_t *p, uint64_t ts, unsigned id,
+					    const struct trace_event *ev)
 {
-	p = put_header(p, ts, id);
+	p = ctf_writer_put_header(p, ts, id);
 	p = put_u64(p, ev->probe_id);
 	p = put_u64(p, ev->addr);
 	return put_u32(p, (uint32_t)ev->seq);
@@ -108,16 +109,17 @@ static inline uint8_t *put_plain(uint8_t *p, uint64_t ts, unsigned id, const str
  * were stored one by one just before, and a wider load would stall until all of these stores
  * are in the cache.
  */
-static inline bool is_plain(const struct ctf_stream *s, const struct trace_event *ev)
+static inline bool ctf_writer_is_plain(const struct ctf_stream *s, const struct trace_event *ev)
 {
 	return !(ev->site | ev->reason | ev->flags | (ev->seq >> 32) | ev->resource |
 		 (ev->tid ^ s->tid)) &&
 	       ev->kind <= TRACE_RESUME && ev->station == TRACE_NO_STATION;
 }
 
-static uint8_t *put_head(uint8_t *p, uint64_t ts, unsigned id, const struct trace_event *ev)
+static uint8_t *ctf_writer_put_head(uint8_t *p, uint64_t ts, unsigned id,
+				    const struct trace_event *ev)
 {
-	p = put_header(p, ts, id);
+	p = ctf_writer_put_header(p, ts, id);
 	p = put_u64(p, ev->probe_id);
 	p = put_u64(p, ev->tid);
 	p = put_u64(p, ev->addr);
@@ -138,7 +140,8 @@ static uint8_t *put_transition(const struct ctf_stream *s, uint8_t *p, uint64_t 
 	bool told = ev->site || ev->reason || ev->flags || ev->resource;
 
 	if (ev->seq <= UINT32_MAX && fits_stream(s, ev)) {
-		p = put_plain(p, ts, (told ? CTF_AT : CTF_PLAIN) + (unsigned)ev->is_active, ev);
+		p = ctf_writer_put_plain(p, ts,
+					 (told ? CTF_AT : CTF_PLAIN) + (unsigned)ev->is_active, ev);
 		if (!told)
 			return p;
 		p = put_u32(p, ev->site);
@@ -147,11 +150,11 @@ static uint8_t *put_transition(const struct ctf_stream *s, uint8_t *p, uint64_t 
 		return put_u64(p, ev->resource);
 	}
 	if (ev->seq <= UINT32_MAX && !told && ev->tid <= UINT32_MAX) {
-		p = put_plain(p, ts, CTF_IN + ev->is_active, ev);
+		p = ctf_writer_put_plain(p, ts, CTF_IN + ev->is_active, ev);
 		p = put_u32(p, (uint32_t)ev->tid);
 		return put_u32(p, ev->station);
 	}
-	p = put_head(p, ts, CTF_FULL + ev->is_active, ev);
+	p = ctf_writer_put_head(p, ts, CTF_FULL + ev->is_active, ev);
 	p = put_u64(p, ev->seq);
 	p = put_u8(p, ev->reason);
 	return put_u64(p, ev->resource);
@@ -161,14 +164,14 @@ static uint8_t *put_wake(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 			 const struct trace_event *ev)
 {
 	if (fits_stream(s, ev) && !ev->addr && !ev->flags && !ev->resource) {
-		p = put_header(p, ts, CTF_WAKE);
+		p = ctf_writer_put_header(p, ts, CTF_WAKE);
 		p = put_u64(p, ev->probe_id);
 		p = put_u64(p, ev->peer);
 		p = put_u32(p, ev->site);
 		p = put_u32(p, ev->seen);
 		return put_u8(p, ev->reason);
 	}
-	p = put_head(p, ts, CTF_WAKE_FULL, ev);
+	p = ctf_writer_put_head(p, ts, CTF_WAKE_FULL, ev);
 	p = put_u64(p, ev->peer);
 	p = put_u32(p, ev->seen);
 	p = put_u8(p, ev->reason);
@@ -185,31 +188,31 @@ static uint8_t *put_birth(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 		cut.name_size = TRACE_NAME_MAX;
 		cut.flags |= TRACE_NAME_CUT;
 	}
-	p = put_head(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH, &cut);
+	p = ctf_writer_put_head(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH, &cut);
 	p = put_u64(p, ev->peer);
 	p = put_u32(p, ev->pid);
 	if (!cut.name_size)
 		return p;
 	p = put_u16(p, (uint16_t)cut.name_size);
-	return put_bytes(p, ev->name, cut.name_size);
+	return ctf_writer_put_bytes(p, ev->name, cut.name_size);
 }
 
 static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 {
-	p = put_head(p, ts, ev->kind == TRACE_END ? CTF_END : CTF_DESTROY, ev);
+	p = ctf_writer_put_head(p, ts, ev->kind == TRACE_END ? CTF_END : CTF_DESTROY, ev);
 	p = put_u64(p, ev->written);
 	return put_u64(p, ev->lost);
 }
 
 static uint8_t *put_resource(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 {
-	p = put_head(p, ts, CTF_CLOSE + (unsigned)ev->kind - TRACE_CLOSE, ev);
+	p = ctf_writer_put_head(p, ts, CTF_CLOSE + (unsigned)ev->kind - TRACE_CLOSE, ev);
 	p = put_u64(p, ev->resource);
 	return put_u32(p, ev->pid);
 }
 
-static uint8_t *put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
-			   const struct trace_event *ev)
+static uint8_t *ctf_writer_put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
+				      const struct trace_event *ev)
 {
 	if (trace_is_transition(ev))
 		return put_transition(s, p, ts, ev);
@@ -226,7 +229,7 @@ static uint8_t *put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 static __attribute__((noinline)) void put_any(struct ctf_stream *s, uint64_t ts,
 					      const struct trace_event *ev)
 {
-	s->at = put_record(s, s->at, ts, ev);
+	s->at = ctf_writer_put_record(s, s->at, ts, ev);
 	if (trace_is_transition(ev))
 		s->transitions++;
 	else
@@ -276,7 +279,7 @@ static void release_record(struct ctf_writer *w, const struct held_record *r)
 		return;
 	}
 	put_u32(record, (uint32_t)ts);
-	s->at = put_bytes(s->at, record, r->size);
+	s->at = ctf_writer_put_bytes(s->at, record, r->size);
 	s->last_ts = ts;
 	s->transitions += r->is_transition;
 	s->others += !r->is_transition;
@@ -293,7 +296,7 @@ static void release_held(struct ctf_writer *w, uint64_t ts)
 	held_drop(&w->held, i);
 }
 
-static void hold(struct ctf_writer *w, const struct trace_event *ev)
+static void ctf_writer_hold(struct ctf_writer *w, const struct trace_event *ev)
 {
 	static const struct ctf_stream nobodys = { .tid = UINT64_MAX };
 	uint8_t *p;
@@ -305,11 +308,11 @@ static void hold(struct ctf_writer *w, const struct trace_event *ev)
 		count_unwritten(w, ev);
 		return;
 	}
-	held_keep(&w->held, ev->ts, (size_t)(put_record(&nobodys, p, ev->ts, ev) - p),
+	held_keep(&w->held, ev->ts, (size_t)(ctf_writer_put_record(&nobodys, p, ev->ts, ev) - p),
 		  trace_is_transition(ev));
 }
 
-static void put_horizon(struct trace_writer *tw, uint64_t ts)
+static void ctf_writer_put_horizon(struct trace_writer *tw, uint64_t ts)
 {
 	struct ctf_writer *w = writer_of(tw);
 
@@ -320,7 +323,7 @@ static void put_horizon(struct trace_writer *tw, uint64_t ts)
 
 /* ---- events of lanes ------------------------------------------------------ */
 
-static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane);
+static struct ctf_stream *ctf_writer_lane_of(struct ctf_writer *w, uint32_t lane);
 
 /*
  * True if the events go to a stream of several lanes, where each has its tid and the writer
@@ -332,20 +335,20 @@ static bool is_shared(uint32_t lane)
 }
 
 /* The lane has no packet, or none that accepts this event. */
-static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t lane,
-						 const struct trace_event *ev)
+static __attribute__((noinline)) void ctf_writer_put_slowly(struct ctf_writer *w, uint32_t lane,
+							    const struct trace_event *ev)
 {
 	struct ctf_stream *s;
 	uint64_t ts = ev->ts;
 
 	if (is_shared(lane) && ev->kind < NR_TRACE_KINDS) {
 		if (lane < TRACE_LANES_MAX || lane == TRACE_LANE_STATIONS)
-			hold(w, ev);
+			ctf_writer_hold(w, ev);
 		else
 			count_unwritten(w, ev);
 		return;
 	}
-	s = lane_of(w, lane);
+	s = ctf_writer_lane_of(w, lane);
 	if (s && ts < s->last_ts) {
 		ts = s->last_ts;
 		w->clamped++;
@@ -358,7 +361,8 @@ static __attribute__((noinline)) void put_slowly(struct ctf_writer *w, uint32_t 
 	s->last_ts = ts;
 }
 
-static void put_event(struct trace_writer *tw, uint32_t lane, const struct trace_event *ev)
+static void ctf_writer_put_event(struct trace_writer *tw, uint32_t lane,
+				 const struct trace_event *ev)
 {
 	struct ctf_writer *w = writer_of(tw);
 	struct ctf_stream *s = lane < w->nr_lanes ? w->lanes[lane] : &w->no_stream;
@@ -367,12 +371,12 @@ static void put_event(struct trace_writer *tw, uint32_t lane, const struct trace
 	/* The difference wraps for an earlier time, so one comparison finds both cases. */
 	if (unlikely(s->at >= s->limit || ts - s->last_ts > UINT32_MAX ||
 		     ev->kind >= NR_TRACE_KINDS)) {
-		put_slowly(w, lane, ev);
+		ctf_writer_put_slowly(w, lane, ev);
 		return;
 	}
 	s->last_ts = ts;
-	if (is_plain(s, ev)) {
-		s->at = put_plain(s->at, ts, CTF_PLAIN + ev->is_active, ev);
+	if (ctf_writer_is_plain(s, ev)) {
+		s->at = ctf_writer_put_plain(s->at, ts, CTF_PLAIN + ev->is_active, ev);
 		s->transitions++;
 		return;
 	}
@@ -381,7 +385,7 @@ static void put_event(struct trace_writer *tw, uint32_t lane, const struct trace
 
 /* ---- lanes --------------------------------------------------------------- */
 
-static bool make_room_for(struct ctf_writer *w, uint32_t number)
+static bool ctf_writer_make_room_for(struct ctf_writer *w, uint32_t number)
 {
 	uint32_t nr = w->nr_lanes ? w->nr_lanes : 16, i;
 	struct ctf_stream **more;
@@ -403,13 +407,13 @@ static bool make_room_for(struct ctf_writer *w, uint32_t number)
 }
 
 /* Creates the stream on first use; NULL: no memory, or no such lane. */
-static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
+static struct ctf_stream *ctf_writer_lane_of(struct ctf_writer *w, uint32_t lane)
 {
 	char name[CTF_NAME_SIZE];
 
 	if (is_shared(lane))
 		return stream_at(&w->stations, CTF_STATIONS);
-	if (!make_room_for(w, lane))
+	if (!ctf_writer_make_room_for(w, lane))
 		return NULL;
 	if (w->lanes[lane] == &w->no_stream) {
 		struct ctf_stream *s;
@@ -424,18 +428,18 @@ static struct ctf_stream *lane_of(struct ctf_writer *w, uint32_t lane)
 	return w->lanes[lane];
 }
 
-static void put_lane(struct trace_writer *tw, const struct trace_lane *lane)
+static void ctf_writer_put_lane(struct trace_writer *tw, const struct trace_lane *lane)
 {
 	struct ctf_writer *w = writer_of(tw);
-	struct ctf_stream *s = is_shared(lane->number) ? NULL : lane_of(w, lane->number);
+	struct ctf_stream *s = is_shared(lane->number) ? NULL : ctf_writer_lane_of(w, lane->number);
 
 	if (s)
 		ctf_stream_set_thread(&w->files, s, lane->pid, lane->tid);
 }
 
-static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
+static void ctf_writer_put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 {
-	struct ctf_stream *s = lane_of(w, gap->lane);
+	struct ctf_stream *s = ctf_writer_lane_of(w, gap->lane);
 	uint64_t ts = gap->to_ts;
 	uint8_t *p;
 
@@ -451,7 +455,7 @@ static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 		ctf_stream_end_packet(&w->files, s);
 	if (!ctf_stream_room(&w->files, s, ts, CTF_EVENT_HEADER + CTF_GAP_SIZE))
 		return;
-	p = put_header(s->at, ts, CTF_GAP);
+	p = ctf_writer_put_header(s->at, ts, CTF_GAP);
 	p = put_u64(p, gap->from_ts);
 	p = put_u64(p, gap->to_ts);
 	p = put_u64(p, gap->transitions);
@@ -462,7 +466,7 @@ static void put_gap(struct ctf_writer *w, const struct trace_gap *gap)
 /* ---- facts --------------------------------------------------------------- */
 
 /* The time of a fact, if it has one; otherwise the newest time written. */
-static uint64_t time_of(const struct ctf_writer *w, const struct trace_item *fact)
+static uint64_t ctf_writer_time_of(const struct ctf_writer *w, const struct trace_item *fact)
 {
 	switch (fact->type) {
 	case TRACE_ITEM_RUN:
@@ -488,7 +492,7 @@ static void put_plain_fact(struct ctf_writer *w, const struct trace_item *fact)
 {
 	struct ctf_stream *s = w->facts;
 	size_t size = ctf_fact_size(fact);
-	uint64_t ts = time_of(w, fact);
+	uint64_t ts = ctf_writer_time_of(w, fact);
 
 	if (ts < s->last_ts)
 		ts = s->last_ts;
@@ -502,7 +506,7 @@ static void put_plain_fact(struct ctf_writer *w, const struct trace_item *fact)
  * The totals file has one packet and its full size from the start, so that it can be
  * overwritten when the disk is full.
  */
-static int write_totals(struct ctf_writer *w, const struct trace_item *totals)
+static int ctf_writer_write_totals(struct ctf_writer *w, const struct trace_item *totals)
 {
 	uint8_t packet[CTF_TOTALS_SIZE] = { 0 }, *end = packet + sizeof(struct ctf_packet);
 	uint64_t ts = totals ? totals->totals.end_ts : w->start_ts;
@@ -531,7 +535,7 @@ static void flush_all(struct ctf_writer *w)
 	ctf_files_flush(&w->files);
 }
 
-static void put_fact(struct trace_writer *tw, const struct trace_item *fact)
+static void ctf_writer_put_fact(struct trace_writer *tw, const struct trace_item *fact)
 {
 	struct ctf_writer *w = writer_of(tw);
 	struct trace_item run = *fact;
@@ -543,11 +547,11 @@ static void put_fact(struct trace_writer *tw, const struct trace_item *fact)
 		ctf_stream_end_packet(&w->files, w->facts); /* on disk if the collector is killed */
 		break;
 	case TRACE_ITEM_GAP:
-		put_gap(w, &fact->gap);
+		ctf_writer_put_gap(w, &fact->gap);
 		break;
 	case TRACE_ITEM_TOTALS:
 		flush_all(w);
-		w->facts_error = write_totals(w, fact);
+		w->facts_error = ctf_writer_write_totals(w, fact);
 		break;
 	case TRACE_ITEM_PROCESS:
 	case TRACE_ITEM_MODULE:
@@ -561,7 +565,7 @@ static void put_fact(struct trace_writer *tw, const struct trace_item *fact)
 	}
 }
 
-static void flush(struct trace_writer *tw)
+static void ctf_writer_flush(struct trace_writer *tw)
 {
 	struct ctf_writer *w = writer_of(tw);
 
@@ -575,7 +579,7 @@ static void flush(struct trace_writer *tw)
 	ctf_files_flush(&w->files);
 }
 
-static void tell_counts(const struct trace_writer *tw, struct trace_counts *counts)
+static void ctf_writer_tell_counts(const struct trace_writer *tw, struct trace_counts *counts)
 {
 	const struct ctf_writer *w = (const struct ctf_writer *)tw;
 
@@ -590,7 +594,7 @@ static void tell_counts(const struct trace_writer *tw, struct trace_counts *coun
 
 /* ---- open and close ------------------------------------------------------ */
 
-static void release(struct ctf_writer *w)
+static void ctf_writer_release(struct ctf_writer *w)
 {
 	uint32_t i;
 
@@ -607,7 +611,7 @@ static void release(struct ctf_writer *w)
 	free(w->lanes);
 }
 
-static void say_failure(const struct ctf_writer *w, struct err *err)
+static void ctf_writer_say_failure(const struct ctf_writer *w, struct err *err)
 {
 	const struct ctf_files *f = &w->files;
 	uint64_t written = f->written + f->others_written;
@@ -622,16 +626,16 @@ static void say_failure(const struct ctf_writer *w, struct err *err)
 		err_hint(err, "the limit on file sizes is in the way: see 'ulimit -f'");
 }
 
-static void close_writer(struct trace_writer *tw, struct trace_counts *counts, struct err *trace,
-			 struct err *facts)
+static void ctf_writer_close_writer(struct trace_writer *tw, struct trace_counts *counts,
+				    struct err *trace, struct err *facts)
 {
 	struct ctf_writer *w = writer_of(tw);
 
 	flush_all(w);
-	release(w); /* may detect a failed write */
-	tell_counts(tw, counts);
+	ctf_writer_release(w); /* may detect a failed write */
+	ctf_writer_tell_counts(tw, counts);
 	if (w->files.error)
-		say_failure(w, trace);
+		ctf_writer_say_failure(w, trace);
 	if (w->facts_error)
 		err_set(facts, w->facts_error, "cannot write '%s/" CTF_TOTALS "': %s", w->path,
 			strerror(-w->facts_error));
@@ -640,18 +644,19 @@ static void close_writer(struct trace_writer *tw, struct trace_counts *counts, s
 }
 
 static const struct trace_writer_ops ops = {
-	.lane = put_lane,
-	.event = put_event,
-	.horizon = put_horizon,
-	.fact = put_fact,
-	.flush = flush,
-	.counts = tell_counts,
-	.close = close_writer,
+	.lane = ctf_writer_put_lane,
+	.event = ctf_writer_put_event,
+	.horizon = ctf_writer_put_horizon,
+	.fact = ctf_writer_put_fact,
+	.flush = ctf_writer_flush,
+	.counts = ctf_writer_tell_counts,
+	.close = ctf_writer_close_writer,
 };
 
 static void make_uuid(uint8_t uuid[16])
 {
-	uint64_t time[2] = { clock_now_ns(), clock_ns(CLOCK_REALTIME) ^ (uint64_t)getpid() << 40 };
+	uint64_t time[2] = { clock_now_ns(), monotonic_clock_ns(CLOCK_REALTIME) ^ (uint64_t)getpid()
+											  << 40 };
 
 	if (getrandom(uuid, 16, GRND_NONBLOCK) != 16)
 		memcpy(uuid, time, 16); /* early at boot, or in a sandbox: unique is sufficient */
@@ -660,7 +665,8 @@ static void make_uuid(uint8_t uuid[16])
 }
 
 /* Creates a file with @text in the directory.  Returns the descriptor, or -errno. */
-static int create(const struct ctf_writer *w, const char *name, const char *text, size_t size)
+static int ctf_writer_create(const struct ctf_writer *w, const char *name, const char *text,
+			     size_t size)
 {
 	int rc = 0, fd = openat(w->files.dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
@@ -684,7 +690,7 @@ static int write_metadata(struct ctf_writer *w, const struct sidecar_run *run)
 {
 	size_t size;
 	char *text = ctf_metadata_text(w->files.uuid, run, &size);
-	int fd = text ? create(w, CTF_METADATA, text, size) : -ENOMEM;
+	int fd = text ? ctf_writer_create(w, CTF_METADATA, text, size) : -ENOMEM;
 
 	free(text);
 	if (fd < 0)
@@ -692,16 +698,16 @@ static int write_metadata(struct ctf_writer *w, const struct sidecar_run *run)
 	return close(fd) < 0 && errno != EINTR ? -errno : 0;
 }
 
-static int begin(struct ctf_writer *w, const struct trace_output *output)
+static int ctf_writer_begin(struct ctf_writer *w, const struct trace_output *output)
 {
 	int rc = write_metadata(w, &output->run);
 
 	if (rc < 0)
 		return rc;
-	w->totals_fd = create(w, CTF_TOTALS, "", 0);
+	w->totals_fd = ctf_writer_create(w, CTF_TOTALS, "", 0);
 	if (w->totals_fd < 0)
 		return w->totals_fd;
-	return write_totals(w, NULL);
+	return ctf_writer_write_totals(w, NULL);
 }
 
 struct trace_writer *ctf_writer_open(const struct trace_output *output, struct err *err)
@@ -719,10 +725,10 @@ struct trace_writer *ctf_writer_open(const struct trace_output *output, struct e
 		w->facts = ctf_stream_new(CTF_STREAM_FACTS, CTF_FACTS);
 		w->path = strdup(output->path);
 		if (w->facts && w->path)
-			rc = begin(w, output);
+			rc = ctf_writer_begin(w, output);
 		if (rc == 0)
 			return &w->writer;
-		release(w);
+		ctf_writer_release(w);
 		free(w->path);
 		free(w);
 	}

@@ -11,7 +11,7 @@
 /* 10^18 - 1 always fits in 64 signed bits, a number of 19 digits may not. */
 #define LONG_DIGITS 19
 
-static bool is_digit(char c)
+static bool json_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -30,7 +30,7 @@ static const char *skip_string(const char *p, const char *end)
 static const char *skip_number(const char *p, const char *end)
 {
 	while (p < end &&
-	       (is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || *p == 'e' || *p == 'E'))
+	       (json_is_digit(*p) || *p == '.' || *p == '-' || *p == '+' || *p == 'e' || *p == 'E'))
 		p++;
 	return p;
 }
@@ -46,7 +46,7 @@ static bool is_long_integer(const char *p, const char *stop, const char *end)
 	if (stop - digits < LONG_DIGITS || *digits == '0')
 		return false;
 	for (c = digits; c < stop; c++) {
-		if (!is_digit(*c))
+		if (!json_is_digit(*c))
 			return false;
 	}
 	while (stop < end && (*stop == ' ' || *stop == '\t' || *stop == '\r'))
@@ -63,7 +63,7 @@ static const char *find_long_integer(const char *p, const char *end, const char 
 	while (p < end) {
 		if (*p == '"') {
 			p = skip_string(p, end);
-		} else if (is_digit(*p) || *p == '-') {
+		} else if (json_is_digit(*p) || *p == '-') {
 			*stop = skip_number(p, end);
 			if (is_long_integer(p, *stop, end))
 				return p;
@@ -119,7 +119,7 @@ json_t *json_line_parse(const char *text, size_t size, int *rc)
 
 static unsigned digit_value(char c)
 {
-	if (is_digit(c))
+	if (json_is_digit(c))
 		return (unsigned)(c - '0');
 	c = (char)(c | 0x20);
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;

@@ -92,7 +92,7 @@ static void add_stats(struct jsonl_input *in)
 	all->bad_fields += now->bad_fields;
 }
 
-static int open_sidecar(struct jsonl_input *in, struct err *err)
+static int jsonl_input_open_sidecar(struct jsonl_input *in, struct err *err)
 {
 	int rc;
 
@@ -155,7 +155,7 @@ static int next_told(struct jsonl_input *in, struct trace_item *item, bool *dry,
 
 /* ---- events -------------------------------------------------------------- */
 
-static uint64_t time_of(const struct trace_item *item)
+static uint64_t jsonl_input_time_of(const struct trace_item *item)
 {
 	return item->type == TRACE_ITEM_GAP ? item->gap.to_ts : item->event.ts;
 }
@@ -172,8 +172,8 @@ static bool told_is_first(const struct jsonl_input *in)
 
 	if (is_fact(told))
 		return true;
-	if (!in->has_line || time_of(told) != in->line.ts)
-		return !in->has_line || time_of(told) < in->line.ts;
+	if (!in->has_line || jsonl_input_time_of(told) != in->line.ts)
+		return !in->has_line || jsonl_input_time_of(told) < in->line.ts;
 	return told->type == TRACE_ITEM_EVENT &&
 	       (told->event.kind < TRACE_END || trace_is_of_resource(&told->event));
 }
@@ -208,7 +208,7 @@ static int fetch_told(struct jsonl_input *in, struct err *err)
 }
 
 /* Lines first: the sidecar must be read after the line was seen. */
-static int fetch(struct jsonl_input *in, struct err *err)
+static int jsonl_input_fetch(struct jsonl_input *in, struct err *err)
 {
 	int rc = fetch_line(in, err);
 
@@ -229,13 +229,13 @@ static int next_line(struct jsonl_input *in, struct trace_item *item, struct err
 	return jsonl_next(&in->lines, &item->event, err);
 }
 
-static int next_event(struct jsonl_input *in, struct trace_item *item, struct err *err)
+static int jsonl_input_next_event(struct jsonl_input *in, struct trace_item *item, struct err *err)
 {
 	int rc;
 
 	if (in->only_lines)
 		return next_line(in, item, err);
-	rc = fetch(in, err);
+	rc = jsonl_input_fetch(in, err);
 	if (rc < 0)
 		return rc;
 	if (in->has_told ? must_wait(in) : !in->has_line || in->told_unknown)
@@ -258,7 +258,8 @@ static int next_of_phase(struct jsonl_input *in, struct trace_item *item, struct
 {
 	bool dry;
 
-	return in->phase == EVENTS ? next_event(in, item, err) : next_told(in, item, &dry, err);
+	return in->phase == EVENTS ? jsonl_input_next_event(in, item, err)
+				   : next_told(in, item, &dry, err);
 }
 
 static void tell_progress(struct jsonl_input *in)
@@ -277,7 +278,7 @@ static void tell_meanwhile(struct jsonl_input *in)
 }
 
 /* True if the trace has no writer any more: its contents are final. */
-static bool settled(struct jsonl_input *in)
+static bool jsonl_input_is_settled(struct jsonl_input *in)
 {
 	if (io_is_locked(in->lines.lines.fd))
 		return false;
@@ -290,13 +291,13 @@ static bool settled(struct jsonl_input *in)
 	return true;
 }
 
-static int next(struct trace_reader *r, struct trace_item *item, struct err *err)
+static int jsonl_input_next(struct trace_reader *r, struct trace_item *item, struct err *err)
 {
 	struct jsonl_input *in = input_of(r);
 	int rc = 0;
 
 	while (in->phase != DONE && (rc = next_of_phase(in, item, err)) <= 0) {
-		if (rc == -EAGAIN && settled(in))
+		if (rc == -EAGAIN && jsonl_input_is_settled(in))
 			continue;
 		if (rc == -EAGAIN)
 			tell_meanwhile(in);
@@ -305,7 +306,7 @@ static int next(struct trace_reader *r, struct trace_item *item, struct err *err
 		close_sidecar(in);
 		r->stats.lines = in->lines.stats;
 		in->phase++;
-		if (in->phase != DONE && (rc = open_sidecar(in, err)) < 0)
+		if (in->phase != DONE && (rc = jsonl_input_open_sidecar(in, err)) < 0)
 			break;
 	}
 	tell_progress(in);
@@ -322,10 +323,10 @@ static void close_input(struct trace_reader *r)
 	free(in);
 }
 
-static const struct trace_reader_ops ops = { .next = next, .close = close_input };
+static const struct trace_reader_ops ops = { .next = jsonl_input_next, .close = close_input };
 
 /* The trace has a writer: continue at its end until the writer closes it. */
-static void follow(struct jsonl_input *in)
+static void jsonl_input_follow(struct jsonl_input *in)
 {
 	in->reader.stats.growing = true;
 	in->patience_ns = PATIENCE_NS;
@@ -333,21 +334,22 @@ static void follow(struct jsonl_input *in)
 	lines_follow(&in->lines.lines, UINT64_MAX);
 }
 
-static int begin(struct jsonl_input *in, const char *path, bool may_grow, struct err *err)
+static int jsonl_input_begin(struct jsonl_input *in, const char *path, bool may_grow,
+			     struct err *err)
 {
 	struct trace_stats *stats = &in->reader.stats;
 
 	if (jsonl_reader_open(&in->lines, path, err) < 0)
 		return err->code;
 	if (may_grow && io_is_locked(in->lines.lines.fd))
-		follow(in);
+		jsonl_input_follow(in);
 	stats->is_stdin = !strcmp(path, "-");
 	if (!stats->is_stdin) {
 		stats->sidecar_path = sidecar_path(path);
 		if (!stats->sidecar_path)
 			return err_set(err, -ENOMEM, "no memory for a file name");
 	}
-	if (open_sidecar(in, err) < 0)
+	if (jsonl_input_open_sidecar(in, err) < 0)
 		return err->code;
 	stats->total = lines_total(&in->lines.lines);
 	if (in->sidecar_is_open && stats->total)
@@ -365,7 +367,7 @@ struct trace_reader *jsonl_input_open(const char *path, bool may_grow, struct er
 	}
 	in->reader.ops = &ops;
 	in->reader.stats.format = TRACE_FORMAT_JSONL;
-	if (begin(in, path, may_grow, err) == 0)
+	if (jsonl_input_begin(in, path, may_grow, err) == 0)
 		return &in->reader;
 	close_input(&in->reader);
 	return NULL;

@@ -31,7 +31,7 @@ static struct jsonl_output *output_of(struct trace_writer *w)
 
 /* ---- lanes --------------------------------------------------------------- */
 
-static bool make_room_for(struct jsonl_output *o, uint32_t number)
+static bool jsonl_output_make_room_for(struct jsonl_output *o, uint32_t number)
 {
 	uint32_t nr = o->nr_lanes ? o->nr_lanes : 16;
 	struct trace_lane *more;
@@ -51,15 +51,15 @@ static bool make_room_for(struct jsonl_output *o, uint32_t number)
 	return true;
 }
 
-static void put_lane(struct trace_writer *w, const struct trace_lane *lane)
+static void jsonl_output_put_lane(struct trace_writer *w, const struct trace_lane *lane)
 {
 	struct jsonl_output *o = output_of(w);
 
-	if (make_room_for(o, lane->number))
+	if (jsonl_output_make_room_for(o, lane->number))
 		o->lanes[lane->number] = *lane;
 }
 
-static void put_gap(struct jsonl_output *o, const struct trace_gap *gap)
+static void jsonl_output_put_gap(struct jsonl_output *o, const struct trace_gap *gap)
 {
 	struct trace_gap whole = *gap;
 
@@ -72,7 +72,8 @@ static void put_gap(struct jsonl_output *o, const struct trace_gap *gap)
 
 /* ---- events and facts ---------------------------------------------------- */
 
-static void put_event(struct trace_writer *w, uint32_t lane, const struct trace_event *ev)
+static void jsonl_output_put_event(struct trace_writer *w, uint32_t lane,
+				   const struct trace_event *ev)
 {
 	struct jsonl_output *o = output_of(w);
 
@@ -86,13 +87,13 @@ static void put_event(struct trace_writer *w, uint32_t lane, const struct trace_
 static void write_both(void *ctx);
 
 /* Lines are written in the order of the calls. */
-static void put_horizon(struct trace_writer *w, uint64_t ts)
+static void jsonl_output_put_horizon(struct trace_writer *w, uint64_t ts)
 {
 	(void)w;
 	(void)ts;
 }
 
-static void put_fact(struct trace_writer *w, const struct trace_item *fact)
+static void jsonl_output_put_fact(struct trace_writer *w, const struct trace_item *fact)
 {
 	struct jsonl_output *o = output_of(w);
 
@@ -113,7 +114,7 @@ static void put_fact(struct trace_writer *w, const struct trace_item *fact)
 		sidecar_put_site(&o->sidecar, &fact->site);
 		break;
 	case TRACE_ITEM_GAP:
-		put_gap(o, &fact->gap);
+		jsonl_output_put_gap(o, &fact->gap);
 		break;
 	case TRACE_ITEM_COROUTINE:
 		sidecar_put_coroutine(&o->sidecar, &fact->coroutine);
@@ -167,12 +168,12 @@ static void write_both(void *ctx)
 		saver->end(saver->ctx, !rc);
 }
 
-static void flush(struct trace_writer *w)
+static void jsonl_output_flush(struct trace_writer *w)
 {
 	write_both(output_of(w));
 }
 
-static void tell_counts(const struct trace_writer *w, struct trace_counts *counts)
+static void jsonl_output_tell_counts(const struct trace_writer *w, struct trace_counts *counts)
 {
 	const struct jsonl_output *o = (const struct jsonl_output *)w;
 
@@ -194,22 +195,23 @@ static void close_output(struct trace_writer *w, struct trace_counts *counts, st
 	jsonl_close(&o->events, trace);
 	if (o->has_sidecar)
 		sidecar_writer_close(&o->sidecar, facts);
-	tell_counts(w, counts);
+	jsonl_output_tell_counts(w, counts);
 	free(o->lanes);
 	free(o);
 }
 
 static const struct trace_writer_ops ops = {
-	.lane = put_lane,
-	.event = put_event,
-	.horizon = put_horizon,
-	.fact = put_fact,
-	.flush = flush,
-	.counts = tell_counts,
+	.lane = jsonl_output_put_lane,
+	.event = jsonl_output_put_event,
+	.horizon = jsonl_output_put_horizon,
+	.fact = jsonl_output_put_fact,
+	.flush = jsonl_output_flush,
+	.counts = jsonl_output_tell_counts,
 	.close = close_output,
 };
 
-static int open_sidecar(struct jsonl_output *o, const char *trace_path, struct err *err)
+static int jsonl_output_open_sidecar(struct jsonl_output *o, const char *trace_path,
+				     struct err *err)
 {
 	char *path = sidecar_path(trace_path);
 	int rc;
@@ -245,7 +247,7 @@ struct trace_writer *jsonl_output_open(const struct trace_output *output, struct
 	o->events.stop = output->stop;
 	o->events.before = write_both;
 	o->events.before_ctx = o;
-	if (output->has_sidecar && open_sidecar(o, output->path, err) < 0) {
+	if (output->has_sidecar && jsonl_output_open_sidecar(o, output->path, err) < 0) {
 		close_output(&o->writer, &counts, &ignored, &ignored);
 		return NULL;
 	}

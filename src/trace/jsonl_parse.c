@@ -15,24 +15,24 @@
  * newline there is neither a digit nor part of an expected word.  Each step passes a NULL
  * through.
  */
-static inline const char *word(const char *p, const char *expect, size_t size)
+static inline const char *jsonl_word(const char *p, const char *expect, size_t size)
 {
 	return p && !memcmp(p, expect, size) ? p + size : NULL;
 }
 
-#define WORD(p, text) word(p, text, sizeof(text) - 1)
+#define WORD(p, text) jsonl_word(p, text, sizeof(text) - 1)
 
-static inline const char *number(const char *p, uint64_t *out)
+static inline const char *jsonl_number(const char *p, uint64_t *out)
 {
 	return p ? scan_u64(p, out) : NULL;
 }
 
-static inline const char *address(const char *p, uint64_t *out)
+static inline const char *jsonl_address(const char *p, uint64_t *out)
 {
 	return p ? scan_hex16(p, out) : NULL;
 }
 
-static inline const char *boolean(const char *p, bool *out)
+static inline const char *jsonl_boolean(const char *p, bool *out)
 {
 	const char *behind = WORD(p, "true");
 
@@ -43,12 +43,12 @@ static inline const char *boolean(const char *p, bool *out)
 /* An optional key: *@out is unchanged if the key is missing. */
 static inline const char *optional_u32(const char *p, const char *key, size_t size, uint32_t *out)
 {
-	const char *behind = word(p, key, size);
+	const char *behind = jsonl_word(p, key, size);
 	uint64_t value;
 
 	if (!behind)
 		return p;
-	behind = number(behind, &value);
+	behind = jsonl_number(behind, &value);
 	if (!behind || value > UINT32_MAX)
 		return NULL;
 	*out = (uint32_t)value;
@@ -56,7 +56,7 @@ static inline const char *optional_u32(const char *p, const char *key, size_t si
 }
 
 /* A reason by name, or by number if its writer had no name for it. */
-static const char *reason(const char *p, uint8_t *out)
+static const char *jsonl_reason(const char *p, uint8_t *out)
 {
 	char name[16];
 	const char *end;
@@ -80,17 +80,17 @@ static const char *reason(const char *p, uint8_t *out)
 	return known < 0 ? NULL : end + 1;
 }
 
-static const char *told(const char *p, struct trace_event *ev)
+static const char *jsonl_told(const char *p, struct trace_event *ev)
 {
 	const char *behind;
 
 	p = optional_u32(p, ",\"site\":", 8, &ev->site);
 	behind = WORD(p, ",\"reason\":");
 	if (behind)
-		p = reason(behind, &ev->reason);
+		p = jsonl_reason(behind, &ev->reason);
 	behind = WORD(p, ",\"resource\":");
 	if (behind) {
-		p = number(behind, &ev->resource);
+		p = jsonl_number(behind, &ev->resource);
 		ev->flags |= TRACE_HAS_RESOURCE;
 	}
 	return p;
@@ -101,21 +101,21 @@ bool jsonl_parse_ours(const char *text, size_t size, struct trace_event *ev)
 	const char *p = WORD(text, "{\"probe_id\":");
 
 	trace_event_init(ev);
-	p = number(p, &ev->probe_id);
+	p = jsonl_number(p, &ev->probe_id);
 	p = WORD(p, ",\"tid\":");
-	p = number(p, &ev->tid);
+	p = jsonl_number(p, &ev->tid);
 	p = WORD(p, ",\"addr\":\"0x");
-	p = address(p, &ev->addr);
+	p = jsonl_address(p, &ev->addr);
 	p = WORD(p, "\",\"seq\":");
-	p = number(p, &ev->seq);
+	p = jsonl_number(p, &ev->seq);
 	p = WORD(p, ",\"is_active\":");
-	p = boolean(p, &ev->is_active);
+	p = jsonl_boolean(p, &ev->is_active);
 	p = WORD(p, ",\"ts\":");
-	p = number(p, &ev->ts);
+	p = jsonl_number(p, &ev->ts);
 	ev->kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
 	p = optional_u32(p, ",\"station\":", 11, &ev->station);
 	if (p && *p != '}')
-		p = told(p, ev);
+		p = jsonl_told(p, ev);
 	p = WORD(p, "}");
 	return p == text + size;
 }
@@ -156,7 +156,7 @@ static const char *get_numbers(const json_t *object, struct trace_event *ev)
 	return NULL;
 }
 
-static const char *get_state(const json_t *object, struct trace_event *ev)
+static const char *jsonl_get_state(const json_t *object, struct trace_event *ev)
 {
 	const json_t *value = json_object_get(object, "is_active");
 
@@ -171,7 +171,7 @@ static const char *get_state(const json_t *object, struct trace_event *ev)
 	return NULL;
 }
 
-static void get_u32(const json_t *object, const char *key, uint32_t *out)
+static void jsonl_get_u32(const json_t *object, const char *key, uint32_t *out)
 {
 	uint64_t value;
 
@@ -186,8 +186,8 @@ static void get_told(const json_t *object, struct trace_event *ev)
 	int known = json_is_string(value) ? trace_reason_from_name(json_string_value(value)) : -1;
 	uint64_t number_of_it;
 
-	get_u32(object, "station", &ev->station);
-	get_u32(object, "site", &ev->site);
+	jsonl_get_u32(object, "station", &ev->station);
+	jsonl_get_u32(object, "site", &ev->site);
 	if (known >= 0)
 		ev->reason = (uint8_t)known;
 	else if (json_is_integer(value) && json_u64(value, &number_of_it) &&
@@ -214,7 +214,7 @@ const char *jsonl_parse_any(const char *text, size_t size, struct trace_event *e
 	trace_event_init(ev);
 	problem = get_numbers(object, ev);
 	if (!problem)
-		problem = get_state(object, ev);
+		problem = jsonl_get_state(object, ev);
 	ev->kind = ev->is_active ? TRACE_RESUME : TRACE_SUSPEND;
 	get_told(object, ev);
 	json_decref(object);

@@ -13,7 +13,7 @@
  *   - buf holds whole lines, `buffered` of them, from buf to at
  *   - the cached pieces always match the values stored with them, from the open on
  *   - 10^8 <= ts_base < 2^63, so ts - ts_base is small only for a ts that is near it
- *   - after a failure limit is buf, so that every jsonl_put() calls make_room()
+ *   - after a failure limit is buf, so that every jsonl_put() calls jsonl_make_room()
  */
 #include "trace/jsonl_writer.h"
 
@@ -30,7 +30,7 @@
 /* The longest line, and the excess bytes of the last copy. */
 #define LINE_MAX_SIZE 320
 
-/* The most bytes that put_told() adds. */
+/* The most bytes that jsonl_put_told() adds. */
 #define TOLD_MAX_SIZE (21 + 18 + 24 + 32 + 2 + FMT_SLACK)
 
 _Static_assert(JSONL_WHO_SIZE + 16 + 8 + FMT_U64_MAX + JSONL_STATE_SIZE + 8 + TOLD_MAX_SIZE <=
@@ -143,7 +143,7 @@ static cold size_t whole_lines(const struct jsonl_writer *w, size_t size, uint64
 }
 
 /* A write failed after @sent bytes of the buffer. */
-static cold void give_up(struct jsonl_writer *w, int error, size_t sent)
+static cold void jsonl_give_up(struct jsonl_writer *w, int error, size_t sent)
 {
 	uint64_t lines;
 	size_t whole = whole_lines(w, sent, &lines);
@@ -174,7 +174,7 @@ int jsonl_flush(struct jsonl_writer *w)
 		ssize_t put = write_some(w, w->buf + sent, size - sent);
 
 		if (put < 0) {
-			give_up(w, (int)put, sent);
+			jsonl_give_up(w, (int)put, sent);
 			return w->error;
 		}
 		sent += (size_t)put;
@@ -186,7 +186,7 @@ int jsonl_flush(struct jsonl_writer *w)
 	return w->error;
 }
 
-static cold bool make_room(struct jsonl_writer *w)
+static cold bool jsonl_make_room(struct jsonl_writer *w)
 {
 	if (w->before)
 		w->before(w->before_ctx);
@@ -214,7 +214,7 @@ static bool is_odd(const struct trace_event *ev)
 	return ev->seq >= FMT_1E8 || ev->ts < FMT_1E8 || ev->ts > INT64_MAX;
 }
 
-static char *put_reason(char *p, unsigned reason)
+static char *jsonl_put_reason(char *p, unsigned reason)
 {
 	const char *name = trace_reason_name(reason);
 
@@ -227,7 +227,7 @@ static char *put_reason(char *p, unsigned reason)
 	return p;
 }
 
-static char *put_told(char *p, const struct trace_event *ev)
+static char *jsonl_put_told(char *p, const struct trace_event *ev)
 {
 	p = put_station(p, ev->station);
 	if (ev->site) {
@@ -235,7 +235,7 @@ static char *put_told(char *p, const struct trace_event *ev)
 		p = fmt_u64(p, ev->site);
 	}
 	if (ev->reason)
-		p = put_reason(p, ev->reason);
+		p = jsonl_put_reason(p, ev->reason);
 	if (ev->flags & TRACE_HAS_RESOURCE) {
 		p = stpcpy(p, ",\"resource\":");
 		p = fmt_u64(p, ev->resource);
@@ -255,13 +255,13 @@ static cold void put_odd(struct jsonl_writer *w, const struct trace_event *ev)
 	p = stpcpy(p,
 		   ev->is_active ? ",\"is_active\":true,\"ts\":" : ",\"is_active\":false,\"ts\":");
 	p = fmt_u64(p, ev->ts);
-	w->at = put_told(p, ev);
+	w->at = jsonl_put_told(p, ev);
 	w->buffered++;
 }
 
 /* Writes the line up to the tail, from cached pieces that match the event. */
-static inline __attribute__((always_inline)) char *put_pieces(struct jsonl_writer *w,
-							      const struct trace_event *ev)
+static inline __attribute__((always_inline)) char *jsonl_put_pieces(struct jsonl_writer *w,
+								    const struct trace_event *ev)
 {
 	const struct jsonl_who *who = who_place(w, ev);
 	char *p = w->at;
@@ -279,12 +279,12 @@ static inline __attribute__((always_inline)) char *put_pieces(struct jsonl_write
 }
 
 /* A cached piece does not match: update it, then write the line. */
-static __attribute__((noinline)) void put_slowly(struct jsonl_writer *w,
-						 const struct trace_event *ev)
+static __attribute__((noinline)) void jsonl_put_slowly(struct jsonl_writer *w,
+						       const struct trace_event *ev)
 {
 	struct jsonl_who *who = who_place(w, ev);
 
-	if (w->at >= w->limit && !make_room(w))
+	if (w->at >= w->limit && !jsonl_make_room(w))
 		return;
 	if (!who_is(who, ev))
 		keep_who(who, ev);
@@ -295,7 +295,7 @@ static __attribute__((noinline)) void put_slowly(struct jsonl_writer *w,
 	if (ev->ts - w->ts_base >= FMT_1E8)
 		keep_ts(w, ev->ts);
 	if (is_told_more(ev)) {
-		w->at = put_told(put_pieces(w, ev), ev);
+		w->at = jsonl_put_told(jsonl_put_pieces(w, ev), ev);
 		w->buffered++;
 		return;
 	}
@@ -311,10 +311,10 @@ void jsonl_put(struct jsonl_writer *w, const struct trace_event *ev)
 	if (unlikely(w->at >= w->limit || !who_is(who_place(w, ev), ev) ||
 		     ev->station != w->station || is_told_more(ev) ||
 		     ev->ts - w->ts_base >= FMT_1E8 || ev->seq >= FMT_1E8)) {
-		put_slowly(w, ev);
+		jsonl_put_slowly(w, ev);
 		return;
 	}
-	p = put_pieces(w, ev);
+	p = jsonl_put_pieces(w, ev);
 	memcpy(p, w->tail, JSONL_TAIL_SIZE);
 	w->at = p + w->tail_size;
 	w->buffered++;
@@ -352,7 +352,7 @@ int jsonl_writer_open(struct jsonl_writer *w, int fd, const char *name, struct e
 	return 0;
 }
 
-static int say_failure(const struct jsonl_writer *w, struct err *err)
+static int jsonl_say_failure(const struct jsonl_writer *w, struct err *err)
 {
 	err_set(err, w->error, "cannot write '%s': %s; %llu events are in it, %llu are not",
 		w->name, strerror(-w->error), (unsigned long long)w->written,
@@ -371,7 +371,7 @@ int jsonl_close(struct jsonl_writer *w, struct err *err)
 	if (!w->buf)
 		return 0;
 	if (jsonl_flush(w))
-		rc = say_failure(w, err);
+		rc = jsonl_say_failure(w, err);
 	/*
 	 * Some file systems report a failed write only at close.  EINTR: the file is closed
 	 * nevertheless.

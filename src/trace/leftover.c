@@ -26,7 +26,7 @@ static bool is_at(const struct leftover_group *g, const struct summary_last *las
 }
 
 /* Two locations may have the same key: the caller compares, and tries the next key. */
-static uint64_t key_of(const struct summary_last *last, uint64_t place)
+static uint64_t leftovers_key_of(const struct summary_last *last, uint64_t place)
 {
 	uint64_t where = place ? place << 1 : last->addr << 1 | 1;
 
@@ -58,7 +58,7 @@ static struct leftover_group *add_group(struct leftovers *l, uint64_t key)
 static int find_group(struct leftovers *l, const struct summary_last *last, uint64_t place,
 		      struct leftover_group **out)
 {
-	uint64_t key = key_of(last, place), number;
+	uint64_t key = leftovers_key_of(last, place), number;
 
 	for (; u64map_get(&l->by_key, key, &number); key++) {
 		*out = &l->groups[number];
@@ -74,7 +74,7 @@ static int find_group(struct leftovers *l, const struct summary_last *last, uint
 /* ---- its members --------------------------------------------------------------- */
 
 /* Kept sorted; if the array is full, the highest resource is removed. */
-static void add_resource(struct leftover_group *g, uint64_t resource)
+static void leftovers_add_resource(struct leftover_group *g, uint64_t resource)
 {
 	unsigned at = g->nr_resources;
 
@@ -94,7 +94,7 @@ static void add_resource(struct leftover_group *g, uint64_t resource)
 	g->nr_resources++;
 }
 
-static int add_name(struct leftover_group *g, const char *name)
+static int leftovers_add_name(struct leftover_group *g, const char *name)
 {
 	if (!name || !*name || g->nr_names == LEFTOVER_NAMES)
 		return 0;
@@ -126,8 +126,8 @@ int leftovers_add(struct leftovers *l, uint64_t probe_id, const char *name,
 	g->place = place;
 	g->nr++;
 	if (last->has_resource)
-		add_resource(g, last->resource);
-	return add_name(g, name);
+		leftovers_add_resource(g, last->resource);
+	return leftovers_add_name(g, name);
 }
 
 /* ---- all of them --------------------------------------------------------------- */

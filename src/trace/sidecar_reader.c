@@ -230,7 +230,7 @@ static bool get_int(const json_t *value, int *out)
 	return true;
 }
 
-static bool get_u32(const json_t *value, uint32_t *out)
+static bool sidecar_get_u32(const json_t *value, uint32_t *out)
 {
 	uint64_t number;
 
@@ -253,7 +253,7 @@ static bool get_reason(const json_t *value, uint8_t *out)
 	return true;
 }
 
-static bool get_state(const json_t *value, uint8_t *out)
+static bool sidecar_get_state(const json_t *value, uint8_t *out)
 {
 	const char *name = json_string_value(value);
 
@@ -261,7 +261,7 @@ static bool get_state(const json_t *value, uint8_t *out)
 	return *out != TRACE_STATE_UNKNOWN;
 }
 
-static bool get_name(const json_t *value, struct trace_event *ev)
+static bool sidecar_get_name(const json_t *value, struct trace_event *ev)
 {
 	size_t size = json_string_length(value);
 
@@ -289,7 +289,7 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 	case KIND_U64:
 		return json_u64(value, out);
 	case KIND_U32:
-		return get_u32(value, out);
+		return sidecar_get_u32(value, out);
 	case KIND_INT:
 		return get_int(value, out);
 	case KIND_BOOL:
@@ -303,7 +303,7 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 	case KIND_REASON:
 		return get_reason(value, out);
 	case KIND_STATE:
-		return get_state(value, out);
+		return sidecar_get_state(value, out);
 	case KIND_RESOURCE:
 		if (!json_u64(value, out))
 			return false;
@@ -313,15 +313,15 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 		item->coroutine.has_resource = json_u64(value, out);
 		return item->coroutine.has_resource;
 	case KIND_NAME:
-		return get_name(value, &item->event);
+		return sidecar_get_name(value, &item->event);
 	case KIND_FLAG:
 		return get_flag(value, f->flag, out);
 	}
 	return false;
 }
 
-static void get_item(struct sidecar_reader *r, const json_t *object, const struct type *type,
-		     struct trace_item *item)
+static void sidecar_get_item(struct sidecar_reader *r, const json_t *object,
+			     const struct type *type, struct trace_item *item)
 {
 	const struct field *f;
 	size_t known = 1; /* the type */
@@ -466,8 +466,8 @@ static const char *scan_field(const char *p, const struct field *f, struct trace
 }
 
 /* False: the line has another form, and *@item is undefined. */
-static bool parse_ours(const struct line *line, const char *p, struct trace_event *ev,
-		       struct trace_item *item)
+static bool sidecar_parse_ours(const struct line *line, const char *p, struct trace_event *ev,
+			       struct trace_item *item)
 {
 	const struct field *f;
 
@@ -486,7 +486,7 @@ static bool parse_ours(const struct line *line, const char *p, struct trace_even
 
 /* ---- lines --------------------------------------------------------------- */
 
-static const struct type *find_type(const char *name)
+static const struct type *sidecar_find_type(const char *name)
 {
 	size_t i;
 
@@ -511,7 +511,7 @@ static bool is_room(const char *name)
 	return !strcmp(name, "room");
 }
 
-static bool is_wanted(const struct sidecar_reader *r, const struct type *type)
+static bool sidecar_is_wanted(const struct sidecar_reader *r, const struct type *type)
 {
 	return !r->wanted || r->wanted & 1u << type->type;
 }
@@ -534,29 +534,30 @@ static bool parse_any(struct sidecar_reader *r, const struct line *line, bool ha
 		r->stats.damaged += has_begun;
 		return false;
 	}
-	type = find_type(name);
+	type = sidecar_find_type(name);
 	if (!type) {
 		r->stats.unknown_types += !is_room(name);
 		return false;
 	}
-	if (!is_wanted(r, type))
+	if (!sidecar_is_wanted(r, type))
 		return false;
 	trace_item_init(item, type->type);
 	if (type->type == TRACE_ITEM_EVENT)
 		item->event.kind = type->kind;
-	get_item(r, r->object, type, item);
+	sidecar_get_item(r, r->object, type, item);
 	return true;
 }
 
-static bool parse(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+static bool sidecar_parse(struct sidecar_reader *r, const struct line *line,
+			  struct trace_item *item)
 {
 	const char *behind;
 	const struct type *type = type_of_ours(line, &behind);
 
-	if (type && !is_wanted(r, type))
+	if (type && !sidecar_is_wanted(r, type))
 		return false;
 	if (type && type->type == TRACE_ITEM_EVENT &&
-	    parse_ours(line, behind, &item->event, item)) {
+	    sidecar_parse_ours(line, behind, &item->event, item)) {
 		item->type = TRACE_ITEM_EVENT;
 		item->event.kind = type->kind;
 		return true;
@@ -576,7 +577,7 @@ int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *
 		r->stats.lines++;
 		if (line_is_blank(&line))
 			continue;
-		is_item = parse(r, &line, item);
+		is_item = sidecar_parse(r, &line, item);
 		if (r->no_memory)
 			return err_set(err, -ENOMEM, "no memory to parse line %" PRIu64 " of '%s'",
 				       r->stats.lines, r->lines.name);
@@ -611,7 +612,7 @@ void sidecar_reader_close(struct sidecar_reader *r)
 
 /* ---- one that grows --------------------------------------------------------- */
 
-static bool begins(const char *line, const char *type)
+static bool sidecar_begins(const char *line, const char *type)
 {
 	return !strncmp(line, head, sizeof(head) - 1) &&
 	       !strncmp(line + sizeof(head) - 1, type, strlen(type));
@@ -629,10 +630,10 @@ bool sidecar_final_end(int fd, uint64_t *end)
 	    tail[SIDECAR_ROOM_SIZE - 1] != '\n')
 		return false;
 	*end = (uint64_t)st.st_size - SIDECAR_ROOM_SIZE;
-	if (begins(tail, "room\""))
+	if (sidecar_begins(tail, "room\""))
 		return true;
 	/* The totals have replaced the room: the file is complete. */
 	last = memrchr(tail, '\n', SIDECAR_ROOM_SIZE - 1);
 	*end = (uint64_t)st.st_size;
-	return last && begins(last + 1, "totals\"");
+	return last && sidecar_begins(last + 1, "totals\"");
 }

@@ -6,7 +6,7 @@
  *   - buf holds whole lines, `lines` of them, from buf to at
  *   - the file holds whole lines up to `end`, then the room of SIDECAR_ROOM_SIZE bytes; after
  *     the totals are written, the totals and nothing else
- *   - after a failure limit is buf, so that every event calls make_room()
+ *   - after a failure limit is buf, so that every event calls sidecar_make_room()
  */
 #include "trace/sidecar.h"
 
@@ -109,7 +109,7 @@ static void forget_buffer(struct sidecar_writer *w)
  * A write failed after @sent bytes of the buffer.  The bytes overwrote the room and may go
  * beyond it: only lines that leave space for the totals are kept.
  */
-static cold void give_up(struct sidecar_writer *w, int error, size_t sent)
+static cold void sidecar_give_up(struct sidecar_writer *w, int error, size_t sent)
 {
 	w->error = error;
 	keep_whole_lines(w, sent > SIDECAR_ROOM_SIZE ? sent - SIDECAR_ROOM_SIZE : 0);
@@ -131,7 +131,7 @@ int sidecar_flush(struct sidecar_writer *w)
 	make_room_line(w->at);
 	rc = write_at(w->fd, w->buf, size + SIDECAR_ROOM_SIZE, w->end, &sent);
 	if (rc < 0) {
-		give_up(w, rc, sent);
+		sidecar_give_up(w, rc, sent);
 		return w->error;
 	}
 	w->end += size;
@@ -140,7 +140,7 @@ int sidecar_flush(struct sidecar_writer *w)
 	return 0;
 }
 
-static cold bool make_room(struct sidecar_writer *w)
+static cold bool sidecar_make_room(struct sidecar_writer *w)
 {
 	if (w->before)
 		w->before(w->before_ctx);
@@ -149,7 +149,7 @@ static cold bool make_room(struct sidecar_writer *w)
 
 /* ---- lines of any length -------------------------------------------------- */
 
-static cold bool grow(struct sidecar_writer *w, size_t line)
+static cold bool sidecar_grow(struct sidecar_writer *w, size_t line)
 {
 	size_t size = line + EVENT_MAX_SIZE + SIDECAR_ROOM_SIZE;
 	char *bigger;
@@ -165,12 +165,12 @@ static cold bool grow(struct sidecar_writer *w, size_t line)
 	return true;
 }
 
-static bool append(struct sidecar_writer *w, const char *line, size_t size)
+static bool sidecar_append(struct sidecar_writer *w, const char *line, size_t size)
 {
 	if (w->error)
 		return false;
 	if (size > (size_t)(w->buf + w->size - SIDECAR_ROOM_SIZE - w->at) &&
-	    (!make_room(w) || !grow(w, size)))
+	    (!sidecar_make_room(w) || !sidecar_grow(w, size)))
 		return false;
 	memcpy(w->at, line, size);
 	w->at += size;
@@ -178,14 +178,14 @@ static bool append(struct sidecar_writer *w, const char *line, size_t size)
 	return true;
 }
 
-static void begin(struct json_writer *j, const char *type)
+static void sidecar_begin(struct json_writer *j, const char *type)
 {
 	jw_init_buffer(j);
 	jw_object_begin(j);
 	jw_field_string(j, "type", type);
 }
 
-static void end(struct sidecar_writer *w, struct json_writer *j)
+static void sidecar_end(struct sidecar_writer *w, struct json_writer *j)
 {
 	const char *text;
 	size_t size;
@@ -193,7 +193,7 @@ static void end(struct sidecar_writer *w, struct json_writer *j)
 	jw_object_end(j);
 	jw_newline(j);
 	text = jw_text(j, &size);
-	if (!text || !append(w, text, size))
+	if (!text || !sidecar_append(w, text, size))
 		w->lines_unwritten++;
 	jw_release(j);
 }
@@ -224,9 +224,9 @@ void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
 	struct json_writer j;
 
 	ours.format = SIDECAR_FORMAT;
-	begin(&j, "run");
+	sidecar_begin(&j, "run");
 	sidecar_json_run(&j, &ours);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process)
@@ -240,16 +240,16 @@ void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process 
 {
 	struct json_writer j;
 
-	begin(&j, "process");
+	sidecar_begin(&j, "process");
 	sidecar_json_process(&j, process);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module)
 {
 	struct json_writer j;
 
-	begin(&j, "module");
+	sidecar_begin(&j, "module");
 	jw_field_u64(&j, "pid", module->pid);
 	jw_field_u64(&j, "start", module->start);
 	jw_field_u64(&j, "end", module->end);
@@ -257,27 +257,27 @@ void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *m
 	jw_field_string(&j, "path", module->path ? module->path : "");
 	if (module->build_id)
 		jw_field_string(&j, "build_id", module->build_id);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
 {
 	struct json_writer j;
 
-	begin(&j, "site");
+	sidecar_begin(&j, "site");
 	jw_field_u64(&j, "id", site->id);
 	jw_field_string(&j, "file", site->file ? site->file : "");
 	jw_field_u64(&j, "line", site->line);
 	jw_field_string(&j, "function", site->function ? site->function : "");
 	jw_field_u64(&j, "pid", site->pid);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap)
 {
 	struct json_writer j;
 
-	begin(&j, "gap");
+	sidecar_begin(&j, "gap");
 	jw_field_u64(&j, "from_ts", gap->from_ts);
 	jw_field_u64(&j, "to_ts", gap->to_ts);
 	if (gap->lane != TRACE_LANE_STATIONS)
@@ -286,7 +286,7 @@ void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap)
 	jw_field_u64(&j, "tid", gap->tid);
 	jw_field_u64(&j, "transitions", gap->transitions);
 	jw_field_u64(&j, "others", gap->others);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t value, bool there)
@@ -298,7 +298,7 @@ static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t val
 }
 
 /* Reported members, in the order of a transition's members. */
-static void put_state(struct json_writer *j, const struct sidecar_coroutine *c)
+static void sidecar_put_state(struct json_writer *j, const struct sidecar_coroutine *c)
 {
 	char addr[2 + 16 + FMT_SLACK] = "0x";
 
@@ -327,7 +327,7 @@ void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_corout
 	const struct sidecar_coroutine *c = coroutine;
 	struct json_writer j;
 
-	begin(&j, "coroutine");
+	sidecar_begin(&j, "coroutine");
 	put_u64_or_null(&j, "station", c->station, c->station != TRACE_NO_STATION);
 	jw_field_u64(&j, "probe_id", c->probe_id);
 	jw_field_u64(&j, "pid", c->pid);
@@ -342,8 +342,8 @@ void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_corout
 	jw_field_u64(&j, "collected", c->collected);
 	jw_field_u64(&j, "lost", c->lost);
 	jw_field_u64(&j, "garbage", c->garbage);
-	put_state(&j, c);
-	end(w, &j);
+	sidecar_put_state(&j, c);
+	sidecar_end(w, &j);
 }
 
 /* ---- totals -------------------------------------------------------------- */
@@ -374,7 +374,7 @@ void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 }
 
 /* Overwrites the room and truncates the rest of it. */
-static bool write_totals(struct sidecar_writer *w, const char *line, size_t size)
+static bool sidecar_write_totals(struct sidecar_writer *w, const char *line, size_t size)
 {
 	size_t sent;
 
@@ -393,12 +393,12 @@ void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *t
 	size_t size;
 
 	sidecar_flush(w);
-	begin(&j, "totals");
+	sidecar_begin(&j, "totals");
 	sidecar_json_totals(&j, totals);
 	jw_object_end(&j);
 	jw_newline(&j);
 	text = jw_text(&j, &size);
-	if (!text || !write_totals(w, text, size)) {
+	if (!text || !sidecar_write_totals(w, text, size)) {
 		w->lines_unwritten++;
 		if (!w->error)
 			w->error = -EIO;
@@ -410,39 +410,39 @@ void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *t
 
 #define PUT(p, text) ((char *)memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
 
-static char *put_key(char *p, const char *key)
+static char *sidecar_put_key(char *p, const char *key)
 {
 	p = PUT(p, ",\"");
 	p = stpcpy(p, key);
 	return PUT(p, "\":");
 }
 
-static char *put_told(char *p, const char *key, uint64_t value)
+static char *sidecar_put_told(char *p, const char *key, uint64_t value)
 {
-	return value ? fmt_u64(put_key(p, key), value) : p;
+	return value ? fmt_u64(sidecar_put_key(p, key), value) : p;
 }
 
 static char *put_flag(char *p, const char *key, unsigned set)
 {
-	return set ? PUT(put_key(p, key), "true") : p;
+	return set ? PUT(sidecar_put_key(p, key), "true") : p;
 }
 
 static char *put_addr(char *p, uint64_t addr)
 {
 	if (!addr)
 		return p;
-	p = PUT(put_key(p, "addr"), "\"0x");
+	p = PUT(sidecar_put_key(p, "addr"), "\"0x");
 	p = fmt_hex16(p, addr);
 	return PUT(p, "\"");
 }
 
-static char *put_reason(char *p, unsigned reason)
+static char *sidecar_put_reason(char *p, unsigned reason)
 {
 	const char *name = trace_reason_name(reason);
 
 	if (!reason)
 		return p;
-	p = put_key(p, "reason");
+	p = sidecar_put_key(p, "reason");
 	if (!name)
 		return fmt_u64(p, reason);
 	p = PUT(p, "\"");
@@ -450,7 +450,7 @@ static char *put_reason(char *p, unsigned reason)
 	return PUT(p, "\"");
 }
 
-static bool is_plain(const char *text, size_t size)
+static bool sidecar_is_plain(const char *text, size_t size)
 {
 	size_t i;
 
@@ -464,7 +464,7 @@ static bool is_plain(const char *text, size_t size)
 }
 
 /* A name may contain any bytes: a name that needs escapes goes through the JSON writer. */
-static char *put_name(char *p, const struct trace_event *ev)
+static char *sidecar_put_name(char *p, const struct trace_event *ev)
 {
 	size_t size = ev->name_size < TRACE_NAME_MAX ? ev->name_size : TRACE_NAME_MAX;
 	struct json_writer j;
@@ -472,8 +472,8 @@ static char *put_name(char *p, const struct trace_event *ev)
 
 	if (!ev->name || !size)
 		return p;
-	p = put_key(p, "name");
-	if (is_plain(ev->name, size)) {
+	p = sidecar_put_key(p, "name");
+	if (sidecar_is_plain(ev->name, size)) {
 		p = PUT(p, "\"");
 		p = (char *)memcpy(p, ev->name, size) + size;
 		return PUT(p, "\"");
@@ -486,7 +486,7 @@ static char *put_name(char *p, const struct trace_event *ev)
 	return p;
 }
 
-static char *put_event(char *p, const struct trace_event *ev)
+static char *sidecar_writer_put_event(char *p, const struct trace_event *ev)
 {
 	const char *kind = trace_kind_name(ev->kind);
 	unsigned cut = ev->flags & TRACE_NAME_CUT || ev->name_size > TRACE_NAME_MAX;
@@ -500,41 +500,41 @@ static char *put_event(char *p, const struct trace_event *ev)
 	p = PUT(p, ",\"tid\":");
 	p = fmt_u64(p, ev->tid);
 	p = put_addr(p, ev->addr);
-	p = put_told(p, "seq", ev->seq);
+	p = sidecar_put_told(p, "seq", ev->seq);
 	if (ev->station != TRACE_NO_STATION)
-		p = fmt_u64(put_key(p, "station"), ev->station);
-	p = put_told(p, "site", ev->site);
-	p = put_reason(p, ev->reason);
+		p = fmt_u64(sidecar_put_key(p, "station"), ev->station);
+	p = sidecar_put_told(p, "site", ev->site);
+	p = sidecar_put_reason(p, ev->reason);
 	if (ev->flags & TRACE_HAS_RESOURCE)
-		p = fmt_u64(put_key(p, "resource"), ev->resource);
-	p = put_told(p, ev->kind == TRACE_BIRTH ? "parent" : "waker", ev->peer);
-	p = put_told(p, "seen", ev->seen);
-	p = put_told(p, "pid", ev->pid);
-	p = put_told(p, "written", ev->written);
-	p = put_told(p, "lost", ev->lost);
+		p = fmt_u64(sidecar_put_key(p, "resource"), ev->resource);
+	p = sidecar_put_told(p, ev->kind == TRACE_BIRTH ? "parent" : "waker", ev->peer);
+	p = sidecar_put_told(p, "seen", ev->seen);
+	p = sidecar_put_told(p, "pid", ev->pid);
+	p = sidecar_put_told(p, "written", ev->written);
+	p = sidecar_put_told(p, "lost", ev->lost);
 	p = put_flag(p, "destroyed", ev->flags & TRACE_DESTROYED);
 	p = put_flag(p, "was_suspended", ev->flags & TRACE_WAS_SUSPENDED);
 	p = put_flag(p, "cancelled", ev->flags & TRACE_CANCELLED);
-	p = put_name(p, ev);
+	p = sidecar_put_name(p, ev);
 	p = put_flag(p, "name_truncated", cut);
 	return PUT(p, "}\n");
 }
 
 void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev)
 {
-	if (w->at >= w->limit && !make_room(w)) {
+	if (w->at >= w->limit && !sidecar_make_room(w)) {
 		w->lines_unwritten++;
 		w->events_unwritten++;
 		return;
 	}
-	w->at = put_event(w->at, ev);
+	w->at = sidecar_writer_put_event(w->at, ev);
 	w->lines++;
 	w->events++;
 }
 
 /* ---- open and close ------------------------------------------------------ */
 
-static int release(struct sidecar_writer *w, int rc)
+static int sidecar_release(struct sidecar_writer *w, int rc)
 {
 	if (w->fd >= 0)
 		close(w->fd);
@@ -552,22 +552,22 @@ int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *
 	w->path = strdup(path);
 	w->buf = malloc(BUFFER_SIZE);
 	if (!w->path || !w->buf)
-		return release(w, err_set(err, -ENOMEM, "no memory to write '%s'", path));
+		return sidecar_release(w, err_set(err, -ENOMEM, "no memory to write '%s'", path));
 	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
 	if (w->fd < 0)
-		return release(w, err_errno(err, "cannot create '%s'", path));
+		return sidecar_release(w, err_errno(err, "cannot create '%s'", path));
 	w->size = BUFFER_SIZE;
 	w->at = w->buf;
 	w->limit = w->buf + BUFFER_SIZE - EVENT_MAX_SIZE - SIDECAR_ROOM_SIZE;
 	w->error = write_room(w);
 	if (w->error < 0) {
 		err_set(err, w->error, "cannot write '%s': %s", path, strerror(-w->error));
-		return release(w, w->error);
+		return sidecar_release(w, w->error);
 	}
 	return 0;
 }
 
-static int say_failure(const struct sidecar_writer *w, struct err *err)
+static int sidecar_say_failure(const struct sidecar_writer *w, struct err *err)
 {
 	return err_set(err, w->error ? w->error : -ENOMEM,
 		       "cannot write '%s': %s; %llu lines of it are missing", w->path,
@@ -582,9 +582,9 @@ int sidecar_writer_close(struct sidecar_writer *w, struct err *err)
 	if (!w->buf)
 		return 0;
 	if (sidecar_flush(w) < 0 || w->lines_unwritten)
-		rc = say_failure(w, err);
+		rc = sidecar_say_failure(w, err);
 	if (close(w->fd) < 0 && errno != EINTR && !rc)
 		rc = err_errno(err, "cannot write '%s' to its end", w->path);
 	w->fd = -1;
-	return release(w, rc);
+	return sidecar_release(w, rc);
 }

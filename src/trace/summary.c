@@ -9,7 +9,7 @@
 
 /* ---- events -------------------------------------------------------------- */
 
-static int make_room_for(struct trace_summary *s, size_t number)
+static int summary_make_room_for(struct trace_summary *s, size_t number)
 {
 	size_t room = s->last_room ? s->last_room : 64;
 	struct summary_last *last;
@@ -27,17 +27,17 @@ static int make_room_for(struct trace_summary *s, size_t number)
 	return 0;
 }
 
-static struct summary_last *last_of(struct trace_summary *s, const struct trace_event *ev)
+static struct summary_last *summary_last_of(struct trace_summary *s, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_enter(&s->coroutines, ev->probe_id, ev->station);
 
-	if (number < 0 || make_room_for(s, (size_t)number) < 0)
+	if (number < 0 || summary_make_room_for(s, (size_t)number) < 0)
 		return NULL;
 	return &s->last[number];
 }
 
 /* Clears the state: the number will be reused by another coroutine. */
-static void forget_coroutine(struct trace_summary *s, const struct trace_event *ev)
+static void summary_forget_coroutine(struct trace_summary *s, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_find(&s->coroutines, ev->probe_id, ev->station);
 
@@ -47,9 +47,9 @@ static void forget_coroutine(struct trace_summary *s, const struct trace_event *
 }
 
 /* Keeps the latest state by time: a trace need not be in order. */
-static int add_transition(struct trace_summary *s, const struct trace_event *ev)
+static int summary_add_transition(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = last_of(s, ev);
+	struct summary_last *last = summary_last_of(s, ev);
 
 	if (!last)
 		return -ENOMEM;
@@ -66,13 +66,14 @@ static int add_transition(struct trace_summary *s, const struct trace_event *ev)
 	return 0;
 }
 
-static int add_name(struct trace_summary *s, const char *name, uint32_t *which);
+static int summary_add_name(struct trace_summary *s, const char *name, uint32_t *which);
 static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c);
-static const char *name_of(const struct trace_summary *s, const struct sidecar_coroutine *c);
+static const char *summary_name_of(const struct trace_summary *s,
+				   const struct sidecar_coroutine *c);
 
-static int add_birth(struct trace_summary *s, const struct trace_event *ev)
+static int summary_add_birth(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = last_of(s, ev);
+	struct summary_last *last = summary_last_of(s, ev);
 	char *name;
 	int rc;
 
@@ -85,15 +86,15 @@ static int add_birth(struct trace_summary *s, const struct trace_event *ev)
 	if (!ev->name || !ev->name_size)
 		return 0;
 	name = strndup(ev->name, ev->name_size);
-	rc = name ? add_name(s, name, &last->name) : -ENOMEM;
+	rc = name ? summary_add_name(s, name, &last->name) : -ENOMEM;
 	free(name);
 	return rc;
 }
 
 /* An end with or without a later destroy, or a destroy alone; the last one carries the losses. */
-static int add_end(struct trace_summary *s, const struct trace_event *ev)
+static int summary_add_end(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = last_of(s, ev);
+	struct summary_last *last = summary_last_of(s, ev);
 	struct sidecar_coroutine c = {
 		.station = ev->station,
 		.probe_id = ev->probe_id,
@@ -107,25 +108,25 @@ static int add_end(struct trace_summary *s, const struct trace_event *ev)
 	s->nr_ended += !last->has_ended;
 	last->has_ended = true;
 	if (ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED)
-		forget_coroutine(s, ev);
+		summary_forget_coroutine(s, ev);
 	return ev->lost ? add_loser(s, &c) : 0;
 }
 
-static int add_other(struct trace_summary *s, const struct trace_event *ev)
+static int summary_add_other(struct trace_summary *s, const struct trace_event *ev)
 {
 	s->others++;
 	switch (ev->kind) {
 	case TRACE_BIRTH:
-		return add_birth(s, ev);
+		return summary_add_birth(s, ev);
 	case TRACE_END:
 	case TRACE_DESTROY:
-		return add_end(s, ev);
+		return summary_add_end(s, ev);
 	default:
 		return 0; /* a wake does not prove that its target exists */
 	}
 }
 
-static int add_event(struct trace_summary *s, const struct trace_event *ev)
+static int summary_add_event(struct trace_summary *s, const struct trace_event *ev)
 {
 	uint64_t *thread = u64map_at(&s->threads, ev->tid);
 	bool is_first = !s->events && !s->others;
@@ -139,7 +140,7 @@ static int add_event(struct trace_summary *s, const struct trace_event *ev)
 		s->last_ts = ev->ts;
 	if (ev->kind < NR_TRACE_KINDS)
 		s->kinds[ev->kind]++;
-	return trace_is_transition(ev) ? add_transition(s, ev) : add_other(s, ev);
+	return trace_is_transition(ev) ? summary_add_transition(s, ev) : summary_add_other(s, ev);
 }
 
 uint64_t summary_age_ns(const struct trace_summary *s, uint64_t ts)
@@ -183,7 +184,7 @@ static struct summary_gaps *gaps_of(struct trace_summary *s, const struct trace_
 	return more;
 }
 
-static int add_gap(struct trace_summary *s, const struct trace_gap *gap)
+static int summary_add_gap(struct trace_summary *s, const struct trace_gap *gap)
 {
 	struct summary_gaps *gaps = gaps_of(s, gap);
 
@@ -221,7 +222,7 @@ size_t summary_top_gaps(const struct trace_summary *s, size_t *numbers, size_t m
 
 /* ---- sites --------------------------------------------------------------- */
 
-static int add_site(struct trace_summary *s, const struct trace_site *site)
+static int summary_add_site(struct trace_summary *s, const struct trace_site *site)
 {
 	char text[2 * SITE_NAME_SIZE + 16];
 	int64_t number;
@@ -234,7 +235,7 @@ static int add_site(struct trace_summary *s, const struct trace_site *site)
 }
 
 /* Returns 1 + its number in places; 0: not reported. */
-static uint64_t place_of(const struct trace_summary *s, uint32_t site)
+static uint64_t summary_place_of(const struct trace_summary *s, uint32_t site)
 {
 	uint64_t number;
 
@@ -248,7 +249,7 @@ const char *summary_place_text(const struct trace_summary *s, uint64_t place)
 
 const char *summary_place(const struct trace_summary *s, uint32_t site)
 {
-	return summary_place_text(s, place_of(s, site));
+	return summary_place_text(s, summary_place_of(s, site));
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -266,7 +267,7 @@ static void free_run(struct sidecar_run *run)
 	memset(run, 0, sizeof(*run));
 }
 
-static const char *copy(const char *text, bool *failed)
+static const char *summary_copy(const char *text, bool *failed)
 {
 	char *mine = text ? strdup(text) : NULL;
 
@@ -284,19 +285,19 @@ static int add_run(struct trace_summary *s, const struct sidecar_run *run)
 	if (!command)
 		return -ENOMEM;
 	for (i = 0; i < run->nr_command; i++)
-		command[i] = copy(run->command[i], &failed);
+		command[i] = summary_copy(run->command[i], &failed);
 	free_run(&s->run);
 	s->run = *run;
 	s->run.command = command;
-	s->run.tool = copy(run->tool, &failed);
-	s->run.hostname = copy(run->hostname, &failed);
-	s->run.arch = copy(run->arch, &failed);
+	s->run.tool = summary_copy(run->tool, &failed);
+	s->run.hostname = summary_copy(run->hostname, &failed);
+	s->run.arch = summary_copy(run->arch, &failed);
 	s->has_run = true;
 	return failed ? -ENOMEM : 0;
 }
 
 /* Position in the sorted list `worst` for a coroutine with @lost events. */
-static unsigned worst_place(const struct trace_summary *s, uint64_t lost)
+static unsigned summary_worst_place(const struct trace_summary *s, uint64_t lost)
 {
 	unsigned place = s->nr_worst;
 
@@ -307,7 +308,7 @@ static unsigned worst_place(const struct trace_summary *s, uint64_t lost)
 
 static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
-	unsigned place = worst_place(s, c->lost);
+	unsigned place = summary_worst_place(s, c->lost);
 	struct summary_worst *w = &s->worst[place];
 	bool failed = false;
 
@@ -324,13 +325,13 @@ static int add_loser(struct trace_summary *s, const struct sidecar_coroutine *c)
 		.written = c->written,
 		.collected = c->collected,
 		.lost = c->lost,
-		.name = (char *)copy(name_of(s, c), &failed),
+		.name = (char *)summary_copy(summary_name_of(s, c), &failed),
 	};
 	return failed ? -ENOMEM : 0;
 }
 
 /* *@which: 1 + its number in names; 0: there are too many names. */
-static int add_name(struct trace_summary *s, const char *name, uint32_t *which)
+static int summary_add_name(struct trace_summary *s, const char *name, uint32_t *which)
 {
 	int64_t number = s->names.nr < SUMMARY_NAMES ? strtab_intern(&s->names, name)
 						     : strtab_find(&s->names, name);
@@ -379,7 +380,7 @@ static struct summary_last last_told(const struct trace_summary *s,
 }
 
 /* Returns the full name if the birth was read: the region holds only the start of a name. */
-static const char *name_of(const struct trace_summary *s, const struct sidecar_coroutine *c)
+static const char *summary_name_of(const struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	uint32_t number = c->name_truncated ? find_last(s, c).name : 0;
 
@@ -389,9 +390,11 @@ static const char *name_of(const struct trace_summary *s, const struct sidecar_c
 static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	struct summary_alive new = { .probe_id = c->probe_id, .last = last_told(s, c) };
-	const char *name = name_of(s, c);
+	const char *name = summary_name_of(s, c);
 	unsigned at = s->nr_alive;
-	uint64_t place = new.last.state == TRACE_STATE_SUSPENDED ? place_of(s, new.last.site) : 0;
+	uint64_t place = new.last.state == TRACE_STATE_SUSPENDED
+				 ? summary_place_of(s, new.last.site)
+				 : 0;
 
 	if (leftovers_add(&s->leftovers, c->probe_id, name, &new.last, place) < 0)
 		return -ENOMEM;
@@ -410,7 +413,7 @@ static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 	return 0;
 }
 
-static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
+static int summary_add_coroutine(struct trace_summary *s, const struct sidecar_coroutine *c)
 {
 	bool in_station = c->station != TRACE_NO_STATION;
 	uint32_t which;
@@ -422,7 +425,7 @@ static int add_coroutine(struct trace_summary *s, const struct sidecar_coroutine
 	s->nr_garbage += c->garbage;
 	/* A coroutine without a station got its name counted with its birth event. */
 	if (c->name && *c->name && (in_station || !s->kinds[TRACE_BIRTH]))
-		rc = add_name(s, c->name, &which);
+		rc = summary_add_name(s, c->name, &which);
 	if (!rc && c->lost)
 		rc = add_loser(s, c);
 	if (!rc && !c->dead)
@@ -441,13 +444,13 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 		s->nr_processes++;
 		return 0;
 	case TRACE_ITEM_SITE:
-		return add_site(s, &item->site);
+		return summary_add_site(s, &item->site);
 	case TRACE_ITEM_EVENT:
-		return add_event(s, &item->event);
+		return summary_add_event(s, &item->event);
 	case TRACE_ITEM_GAP:
-		return add_gap(s, &item->gap);
+		return summary_add_gap(s, &item->gap);
 	case TRACE_ITEM_COROUTINE:
-		return add_coroutine(s, &item->coroutine);
+		return summary_add_coroutine(s, &item->coroutine);
 	case TRACE_ITEM_TOTALS:
 		s->totals = item->totals;
 		s->has_totals = true;

@@ -16,7 +16,7 @@
 
 /* ---- names --------------------------------------------------------------- */
 
-static const char *last_part(const char *path)
+static const char *site_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -76,7 +76,7 @@ bool site_same_path(const char *a, const char *b)
 /* The part that is equal in all locations that may be the same. */
 static void key_text(char *buf, size_t size, const char *file, uint32_t line, const char *function)
 {
-	snprintf(buf, size, "%" PRIu32 ":%s:%s", line, last_part(file), function);
+	snprintf(buf, size, "%" PRIu32 ":%s:%s", line, site_last_part(file), function);
 }
 
 static const struct site_place *find_place(const struct site_table *t, const char *file,
@@ -157,7 +157,8 @@ static int note_double(struct site_table *t, uint32_t id, uint32_t first)
 	return 0;
 }
 
-static void give(const struct site_table *t, const struct site_place *p, struct trace_site *site)
+static void site_give_back(const struct site_table *t, const struct site_place *p,
+			   struct trace_site *site)
 {
 	site->line = p->line;
 	site->file = strtab_text(&t->texts, p->file);
@@ -179,7 +180,7 @@ uint32_t site_table_add(struct site_table *t, struct trace_site *site)
 			return 0;
 		p = &t->places[t->nr - 1];
 	}
-	give(t, p, site);
+	site_give_back(t, p, site);
 	return id;
 }
 
@@ -194,7 +195,7 @@ bool site_table_find(const struct site_table *t, const char *file, uint32_t line
 	if (!p)
 		return false;
 	*out = (struct trace_site){ .id = p->id };
-	give(t, p, out);
+	site_give_back(t, p, out);
 	return true;
 }
 

@@ -72,7 +72,7 @@ int bundle_put(struct bundle *b, const char *name, const struct bytes *section, 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Encode up to three bytes as four characters. */
-static void encode(const unsigned char *in, size_t nr, char out[4])
+static void bundle_encode(const unsigned char *in, size_t nr, char out[4])
 {
 	uint32_t bits = (uint32_t)in[0] << 16;
 
@@ -92,7 +92,7 @@ static void put_base64(const struct bytes *b, FILE *out)
 	size_t at, used = 0;
 
 	for (at = 0; at < b->size; at += 3) {
-		encode(b->data + at, b->size - at < 3 ? b->size - at : 3, text + used);
+		bundle_encode(b->data + at, b->size - at < 3 ? b->size - at : 3, text + used);
 		used += 4;
 		if (used == sizeof(text)) {
 			fwrite(text, 1, used, out);

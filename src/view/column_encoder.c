@@ -24,8 +24,8 @@ void columns_begin(struct columns *c)
 }
 
 /* Reserve space for a column, aligned to eight bytes; NULL after a failure. */
-static unsigned char *place(struct columns *c, const char *name, enum column_type type,
-			    size_t count, size_t bytes)
+static unsigned char *columns_place(struct columns *c, const char *name, enum column_type type,
+				    size_t count, size_t bytes)
 {
 	size_t pad = (8 - c->body.size % 8) % 8;
 	unsigned char *at = bytes_more(&c->body, pad);
@@ -42,7 +42,7 @@ static unsigned char *place(struct columns *c, const char *name, enum column_typ
 size_t columns_add(struct columns *c, const char *name, enum column_type type, size_t count)
 {
 	size_t bytes = count * types[type].size;
-	unsigned char *at = place(c, name, type, count, bytes);
+	unsigned char *at = columns_place(c, name, type, count, bytes);
 
 	if (at)
 		memset(at, 0, bytes);
@@ -68,7 +68,7 @@ void columns_set(struct columns *c, size_t column, size_t row, double value)
 void columns_add_bytes(struct columns *c, const char *name, enum column_type type,
 		       const struct bytes *bytes, size_t count)
 {
-	unsigned char *at = place(c, name, type, count, bytes->size);
+	unsigned char *at = columns_place(c, name, type, count, bytes->size);
 
 	if (bytes->error)
 		c->body.error = bytes->error;
@@ -76,7 +76,7 @@ void columns_add_bytes(struct columns *c, const char *name, enum column_type typ
 		memcpy(at, bytes->data, bytes->size);
 }
 
-static void put_columns(struct columns *c)
+static void columns_put_columns(struct columns *c)
 {
 	struct json_writer *j = &c->header;
 	size_t i;
@@ -104,7 +104,7 @@ int columns_end(struct columns *c, size_t rows, struct bytes *out)
 	int rc;
 
 	jw_field_u64(&c->header, "rows", rows);
-	put_columns(c);
+	columns_put_columns(c);
 	text = jw_text(&c->header, &size);
 	if (text) {
 		pad = (8 - (4 + size) % 8) % 8;

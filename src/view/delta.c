@@ -52,7 +52,7 @@ static bool is_new(const struct record *rec, uint64_t since)
 }
 
 /* False: too many changed, and none were written. */
-static bool put_coros(struct json_writer *j, const struct view *v, uint64_t since)
+static bool view_put_coros(struct json_writer *j, const struct view *v, uint64_t since)
 {
 	const struct records *r = &v->records;
 	size_t i, nr = 0;
@@ -113,7 +113,7 @@ int view_delta(struct view *v, uint64_t since, struct bytes *out, struct err *er
 	view_put_own_meta(&j, v);
 	rc = put_series(&j, v, since);
 	put_strings(&j, v, since);
-	put_reload(&j, !put_coros(&j, v, since));
+	put_reload(&j, !view_put_coros(&j, v, since));
 	jw_object_end(&j);
 	if (!rc)
 		rc = view_take_json(&j, out);

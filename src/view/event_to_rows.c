@@ -9,23 +9,23 @@
 #include "view/view_data.h"
 
 /* Saturating increment. */
-static void count(uint32_t *nr)
+static void view_count(uint32_t *nr)
 {
 	*nr += *nr != UINT32_MAX;
 }
 
-static uint32_t clip(uint64_t nr)
+static uint32_t view_clip(uint64_t nr)
 {
 	return nr < UINT32_MAX ? (uint32_t)nr : UINT32_MAX;
 }
 
-static uint64_t since(uint64_t from, uint64_t to)
+static uint64_t view_since(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
 }
 
 /* 1 + the number of the thread in the view. */
-static uint32_t thread_of(const struct view *v, uint64_t tid)
+static uint32_t view_thread_of(const struct view *v, uint64_t tid)
 {
 	uint64_t number;
 
@@ -35,7 +35,7 @@ static uint32_t thread_of(const struct view *v, uint64_t tid)
 }
 
 /* 1 + the number of the live coroutine with that id; 0: none. */
-static uint32_t number_of(const struct view *v, uint64_t probe_id)
+static uint32_t view_number_of(const struct view *v, uint64_t probe_id)
 {
 	const struct model *m = view_model(v);
 	const struct coro *co = probe_id ? model_find(m, probe_id) : NULL;
@@ -46,7 +46,7 @@ static uint32_t number_of(const struct view *v, uint64_t probe_id)
 
 /* ---- states --------------------------------------------------------------- */
 
-static void change(struct view *v, unsigned state, int by, uint64_t ts)
+static void view_change(struct view *v, unsigned state, int by, uint64_t ts)
 {
 	if (state == TRACE_STATE_RUNNING)
 		series_change(&v->series, SERIES_RUNNING, by, ts);
@@ -56,10 +56,10 @@ static void change(struct view *v, unsigned state, int by, uint64_t ts)
 		series_change(&v->series, SERIES_READY, by, ts);
 }
 
-static void enter(struct view *v, struct record *rec, unsigned state, uint64_t ts)
+static void view_enter(struct view *v, struct record *rec, unsigned state, uint64_t ts)
 {
-	change(v, rec->state, -1, ts);
-	change(v, state, 1, ts);
+	view_change(v, rec->state, -1, ts);
+	view_change(v, state, 1, ts);
 	rec->state = (uint8_t)state;
 	rec->since = ts;
 }
@@ -69,13 +69,13 @@ static bool is_waiting(const struct record *rec)
 	return rec->state == TRACE_STATE_SUSPENDED || rec->state == TRACE_STATE_READY;
 }
 
-static void end_wait(struct record *rec, uint64_t ts)
+static void view_end_wait(struct record *rec, uint64_t ts)
 {
-	uint64_t waited = since(rec->suspended, ts);
+	uint64_t waited = view_since(rec->suspended, ts);
 
 	rec->waited += waited;
 	if (rec->state == TRACE_STATE_READY)
-		rec->ready += since(rec->woken, ts);
+		rec->ready += view_since(rec->woken, ts);
 	if (waited > rec->longest) {
 		rec->longest = waited;
 		rec->longest_site = rec->site;
@@ -111,7 +111,7 @@ static int begin_slice(struct view *v, struct record *rec, const struct trace_ev
 		.end = ev->ts,
 		.coro = rec->number,
 		.thread = rec->thread,
-		.number = clip(rec->nr_slices),
+		.number = view_clip(rec->nr_slices),
 		.flags = (uint8_t)flags,
 	};
 	if (rec->wake_is_new && !(flags & SLICE_NO_START)) {
@@ -142,13 +142,13 @@ static void tell_where(struct record *rec, const struct coro *co)
 	rec->slice.resource = rec->resource;
 }
 
-static int suspend(struct view *v, struct record *rec, const struct coro *co,
-		   const struct trace_event *ev)
+static int view_suspend(struct view *v, struct record *rec, const struct coro *co,
+			const struct trace_event *ev)
 {
 	unsigned flags = co->has_resource ? SLICE_HAS_RESOURCE : 0;
 	int rc;
 
-	rec->thread = thread_of(v, ev->tid) - 1;
+	rec->thread = view_thread_of(v, ev->tid) - 1;
 	if (!rec->slice_number && begin_slice(v, rec, ev, SLICE_NO_START) < 0)
 		return v->err.code;
 	tell_where(rec, co);
@@ -159,48 +159,48 @@ static int suspend(struct view *v, struct record *rec, const struct coro *co,
 	} else {
 		rc = end_slice(v, rec, ev->ts, flags);
 	}
-	count(&rec->suspends);
-	enter(v, rec, TRACE_STATE_SUSPENDED, ev->ts);
+	view_count(&rec->suspends);
+	view_enter(v, rec, TRACE_STATE_SUSPENDED, ev->ts);
 	rec->suspended = ev->ts;
 	return rc;
 }
 
-static int resume(struct view *v, struct record *rec, const struct coro *co,
-		  const struct trace_event *ev)
+static int view_resume(struct view *v, struct record *rec, const struct coro *co,
+		       const struct trace_event *ev)
 {
-	uint32_t thread = thread_of(v, ev->tid) - 1;
+	uint32_t thread = view_thread_of(v, ev->tid) - 1;
 
 	if (rec->slice_number && end_slice(v, rec, ev->ts, SLICE_CUT) < 0)
 		return v->err.code ? v->err.code : -ENOMEM;
 	if (is_waiting(rec))
-		end_wait(rec, ev->ts);
+		view_end_wait(rec, ev->ts);
 	rec->thread = thread;
 	rec->threads |= UINT64_C(1) << thread % 64;
-	rec->migrations = clip(co->migrations);
+	rec->migrations = view_clip(co->migrations);
 	rec->flags = (uint16_t)(rec->flags & ~RECORD_WOKEN_SINCE);
-	count(&rec->resumes);
-	enter(v, rec, TRACE_STATE_RUNNING, ev->ts);
+	view_count(&rec->resumes);
+	view_enter(v, rec, TRACE_STATE_RUNNING, ev->ts);
 	return begin_slice(v, rec, ev, SLICE_OPEN);
 }
 
 /* ---- create, wake, end ---------------------------------------------------- */
 
-static void wake(struct view *v, struct record *rec, const struct coro *co,
-		 const struct trace_event *ev)
+static void view_wake(struct view *v, struct record *rec, const struct coro *co,
+		      const struct trace_event *ev)
 {
 	rec->woken = ev->ts;
-	rec->waker = number_of(v, ev->peer);
-	rec->wake_thread = thread_of(v, ev->tid);
+	rec->waker = view_number_of(v, ev->peer);
+	rec->wake_thread = view_thread_of(v, ev->tid);
 	rec->wake_is_new = true;
-	count(&rec->wakes);
+	view_count(&rec->wakes);
 	if (!co->woken_since)
 		return;
 	rec->flags |= RECORD_WOKEN_SINCE;
 	if (rec->state == TRACE_STATE_SUSPENDED)
-		enter(v, rec, TRACE_STATE_READY, ev->ts);
+		view_enter(v, rec, TRACE_STATE_READY, ev->ts);
 }
 
-static int end(struct view *v, struct record *rec, uint64_t ts)
+static int view_end(struct view *v, struct record *rec, uint64_t ts)
 {
 	int rc = 0;
 
@@ -209,19 +209,19 @@ static int end(struct view *v, struct record *rec, uint64_t ts)
 	if (rec->slice_number)
 		rc = end_slice(v, rec, ts, SLICE_LAST);
 	if (is_waiting(rec)) {
-		end_wait(rec, ts);
+		view_end_wait(rec, ts);
 		rec->flags |= RECORD_ENDED_SUSPENDED;
 	}
 	rec->end = ts;
 	series_change(&v->series, SERIES_ALIVE, -1, ts);
 	series_count(&v->series, SERIES_ENDS, 1, ts);
-	enter(v, rec, TRACE_STATE_ENDED, ts);
+	view_enter(v, rec, TRACE_STATE_ENDED, ts);
 	return rc;
 }
 
 static int end_by_event(struct view *v, struct record *rec, const struct trace_event *ev)
 {
-	int rc = end(v, rec, ev->ts);
+	int rc = view_end(v, rec, ev->ts);
 
 	if (ev->flags & TRACE_CANCELLED)
 		rec->flags |= RECORD_CANCELLED;
@@ -242,25 +242,25 @@ static void tell_facts(struct view *v, struct record *rec, const struct coro *co
 	if (co->tells_life)
 		rec->flags |= RECORD_BIRTH_TOLD;
 	if (co->parent && !rec->parent)
-		rec->parent = number_of(v, co->parent);
+		rec->parent = view_number_of(v, co->parent);
 }
 
 static int told_event(struct view *v, struct record *rec, const struct coro *co,
 		      const struct trace_event *ev)
 {
-	rec->lost = clip(co->lost);
+	rec->lost = view_clip(co->lost);
 	switch (ev->kind) {
 	case TRACE_SUSPEND:
-		return suspend(v, rec, co, ev);
+		return view_suspend(v, rec, co, ev);
 	case TRACE_RESUME:
-		return resume(v, rec, co, ev);
+		return view_resume(v, rec, co, ev);
 	case TRACE_BIRTH:
 		tell_facts(v, rec, co);
 		if (rec->state == TRACE_STATE_UNKNOWN)
-			enter(v, rec, TRACE_STATE_NEW, ev->ts);
+			view_enter(v, rec, TRACE_STATE_NEW, ev->ts);
 		return 0;
 	case TRACE_WAKE:
-		wake(v, rec, co, ev);
+		view_wake(v, rec, co, ev);
 		return 0;
 	case TRACE_END:
 	case TRACE_DESTROY:
@@ -274,12 +274,13 @@ static int told_event(struct view *v, struct record *rec, const struct coro *co,
 static int told_fact(struct view *v, struct record *rec, const struct coro *co)
 {
 	tell_facts(v, rec, co);
-	rec->lost = clip(co->lost);
+	rec->lost = view_clip(co->lost);
 	if (co->state != TRACE_STATE_ENDED)
 		return 0;
 	/* A timestamp of the sidecar must not extend the time axis. */
-	return end(v, rec,
-		   co->since_ts < view_model(v)->last_ts ? co->since_ts : view_model(v)->last_ts);
+	return view_end(v, rec,
+			co->since_ts < view_model(v)->last_ts ? co->since_ts
+							      : view_model(v)->last_ts);
 }
 
 int view_told(void *arg, const struct coro *co, const struct trace_event *ev, bool taken)

@@ -29,7 +29,8 @@ struct html {
 	struct html_result *result;
 };
 
-static struct view_thinned *left_out(struct html *h, const char *what, uint64_t kept, uint64_t of)
+static struct view_thinned *html_left_out(struct html *h, const char *what, uint64_t kept,
+					  uint64_t of)
 {
 	struct view_thinned *t = &h->result->thinned[h->result->nr_thinned++];
 
@@ -39,7 +40,7 @@ static struct view_thinned *left_out(struct html *h, const char *what, uint64_t 
 
 /* ---- sections in every file --------------------------------------------------- */
 
-static int put_plain(struct html *h, const char *name, struct err *err)
+static int html_put_plain(struct html *h, const char *name, struct err *err)
 {
 	struct bytes section = { 0 };
 	int rc = view_section(h->v, name, &section, err);
@@ -50,7 +51,7 @@ static int put_plain(struct html *h, const char *name, struct err *err)
 	return rc;
 }
 
-static int put_coros(struct html *h, size_t max, size_t *kept, struct err *err)
+static int html_put_coros(struct html *h, size_t max, size_t *kept, struct err *err)
 {
 	struct bytes section = { 0 };
 	int rc = section_coros(h->v, max, &section, kept);
@@ -79,7 +80,7 @@ static int put_lod(struct html *h, unsigned skip, struct err *err)
 static void tell_lod(struct html *h, unsigned skip)
 {
 	if (skip)
-		snprintf(left_out(h, "lod", 1, UINT64_C(1) << skip)->text,
+		snprintf(html_left_out(h, "lod", 1, UINT64_C(1) << skip)->text,
 			 sizeof(h->result->thinned->text),
 			 "The timeline's overview is %u times coarser than it could be.",
 			 1u << skip);
@@ -97,16 +98,16 @@ static int put_fixed(struct html *h, struct err *err)
 	unsigned skip = 0;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (put_plain(h, names[i], err) < 0)
+		if (html_put_plain(h, names[i], err) < 0)
 			return err->code;
 	}
-	if (put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
+	if (html_put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
 		return err->code;
 	while (h->bundle.size > enough && (kept > COROS_MIN || skip < SKIP_MAX)) {
 		if (skip < SKIP_MAX && put_lod(h, ++skip, err) < 0)
 			return err->code;
 		if (h->bundle.size > enough && skip > 1 && kept > COROS_MIN &&
-		    put_coros(h, kept / 4 * 3, &kept, err) < 0)
+		    html_put_coros(h, kept / 4 * 3, &kept, err) < 0)
 			return err->code;
 	}
 	h->result->nr_thinned = view_thinned(h->v, kept, h->result->thinned);
@@ -134,8 +135,8 @@ static int make_block(struct html *h, size_t block, const uint8_t *keep, struct 
 	return rc;
 }
 
-static int put_block(struct html *h, size_t block, struct bytes *gzip,
-		     const struct view_block *line, struct err *err)
+static int html_put_block(struct html *h, size_t block, struct bytes *gzip,
+			  const struct view_block *line, struct err *err)
 {
 	char name[32];
 
@@ -170,7 +171,7 @@ static int try_whole(struct html *h, size_t block, struct err *err)
 		bytes_release(&gzip);
 		return 0;
 	}
-	rc = put_block(h, block, &gzip, &line, err);
+	rc = html_put_block(h, block, &gzip, &line, err);
 	h->whole += rc == 0;
 	return rc < 0 ? rc : 1;
 }
@@ -211,7 +212,7 @@ static int put_marked(struct html *h, unsigned level, struct err *err)
 
 		rc = make_block(h, block, keep, &gzip, &line, err);
 		if (!rc)
-			rc = put_block(h, block, &gzip, &line, err);
+			rc = html_put_block(h, block, &gzip, &line, err);
 		bytes_release(&gzip);
 	}
 	free(keep);
@@ -264,9 +265,10 @@ static void tell_slices(struct html *h, unsigned level)
 			"%s of %s stretches of the run whole (the end and around findings first)%s",
 			text_count(c, h->whole), text_count(d, spool->nr_blocks),
 			rule ? ", and elsewhere " : "");
-	snprintf(left_out(h, "slices", h->kept, spool->nr)->text, sizeof(h->result->thinned->text),
-		 "%s of %s slices are here%s%s%s.", text_count(a, h->kept),
-		 text_count(b, spool->nr), h->kept ? ": " : "", whole, rule ? rule : "");
+	snprintf(html_left_out(h, "slices", h->kept, spool->nr)->text,
+		 sizeof(h->result->thinned->text), "%s of %s slices are here%s%s%s.",
+		 text_count(a, h->kept), text_count(b, spool->nr), h->kept ? ": " : "", whole,
+		 rule ? rule : "");
 }
 
 static void drop_blocks(struct html *h)
@@ -283,7 +285,7 @@ static void drop_blocks(struct html *h)
 	h->kept = h->whole = 0;
 }
 
-static int put_slices(struct html *h, struct err *err)
+static int html_put_slices(struct html *h, struct err *err)
 {
 	unsigned level;
 	int rc = put_all(h, err);
@@ -300,7 +302,7 @@ static int put_slices(struct html *h, struct err *err)
 
 /* ---- the file ------------------------------------------------------------------ */
 
-static int put_index(struct html *h, struct err *err)
+static int html_put_index(struct html *h, struct err *err)
 {
 	struct bytes section = { 0 };
 	int rc = section_index(h->v, h->lines, h->v->spool.nr_blocks, &section);
@@ -326,10 +328,10 @@ static int put_meta(struct html *h, struct err *err)
 	return rc;
 }
 
-static int fill(struct html *h, struct err *err)
+static int html_fill(struct html *h, struct err *err)
 {
 	/* Sections that are known last are reserved first, with about their final size. */
-	if (put_meta(h, err) < 0 || put_plain(h, "index", err) < 0 || put_fixed(h, err) < 0)
+	if (put_meta(h, err) < 0 || html_put_plain(h, "index", err) < 0 || put_fixed(h, err) < 0)
 		return err->code;
 	if (h->bundle.size > h->room) {
 		err_set(err, -EFBIG, "the page cannot be made that small");
@@ -337,13 +339,13 @@ static int fill(struct html *h, struct err *err)
 			 (h->bundle.size + h->taken) / 1048576 + 1);
 		return err->code;
 	}
-	if (put_slices(h, err) < 0 || put_index(h, err) < 0)
+	if (html_put_slices(h, err) < 0 || html_put_index(h, err) < 0)
 		return err->code;
 	return put_meta(h, err);
 }
 
-static int write_file(const struct html_page *page, const struct bundle *b, FILE *out,
-		      struct err *err)
+static int html_write_file(const struct html_page *page, const struct bundle *b, FILE *out,
+			   struct err *err)
 {
 	const char *mark = memmem(page->data, page->size, VIEW_PAGE_MARK, strlen(VIEW_PAGE_MARK));
 	size_t before = mark ? (size_t)(mark - (const char *)page->data) : 0;
@@ -372,9 +374,9 @@ int html_write(struct view *v, const struct html_page *page, uint64_t max_size, 
 	h.lines = calloc(v->spool.nr_blocks + 1, sizeof(*h.lines));
 	if (!h.lines)
 		return err_set(err, -ENOMEM, "no memory");
-	rc = fill(&h, err);
+	rc = html_fill(&h, err);
 	if (!rc)
-		rc = write_file(page, &h.bundle, out, err);
+		rc = html_write_file(page, &h.bundle, out, err);
 	result->bytes = h.bundle.size + page->size - strlen(VIEW_PAGE_MARK);
 	bundle_release(&h.bundle);
 	free(h.lines);

@@ -12,7 +12,7 @@
  * Majority vote (Boyer-Moore): a coroutine with more than half of the time leads at the end, in any
  * order of additions.
  */
-static void lead(struct lod_cell *cell, uint32_t coro, uint64_t weight)
+static void lod_lead(struct lod_cell *cell, uint32_t coro, uint64_t weight)
 {
 	if (!weight)
 		return;
@@ -26,16 +26,16 @@ static void lead(struct lod_cell *cell, uint32_t coro, uint64_t weight)
 	}
 }
 
-static void join(struct lod_cell *to, const struct lod_cell *from)
+static void lod_join(struct lod_cell *to, const struct lod_cell *from)
 {
 	to->busy += from->busy;
 	to->switches += from->switches;
-	lead(to, from->coro, from->weight);
+	lod_lead(to, from->coro, from->weight);
 	if (!to->coro)
 		to->coro = from->coro;
 }
 
-static void merge(void *arg)
+static void mipmap_merge(void *arg)
 {
 	struct lod *lod = arg;
 	size_t t, i;
@@ -47,12 +47,12 @@ static void merge(void *arg)
 			struct lod_cell from = cells[i];
 
 			memset(&cells[i], 0, sizeof(from));
-			join(&cells[axis_merged(&lod->axis, i)], &from);
+			lod_join(&cells[axis_merged(&lod->axis, i)], &from);
 		}
 	}
 }
 
-static void move(void *arg, size_t by)
+static void lod_move(void *arg, size_t by)
 {
 	struct lod *lod = arg;
 	size_t t;
@@ -69,7 +69,7 @@ void lod_init(struct lod *lod)
 {
 	*lod = (struct lod){
 		.axis = { .shift = FIRST_SHIFT, .max = LOD_BUCKETS_MAX },
-		.owner = { merge, move, lod },
+		.owner = { mipmap_merge, lod_move, lod },
 	};
 }
 
@@ -87,7 +87,7 @@ static void share_out(struct lod *lod, size_t nr_threads)
 		lod_merge(lod);
 }
 
-static int make_room(struct lod *lod, size_t thread)
+static int lod_make_room(struct lod *lod, size_t thread)
 {
 	struct lod_cell **threads;
 
@@ -120,7 +120,7 @@ int lod_add(struct lod *lod, size_t thread, uint64_t start, uint64_t end, uint32
 	struct lod_cell *cells;
 	size_t first, last, i;
 
-	if (make_room(lod, thread) < 0)
+	if (lod_make_room(lod, thread) < 0)
 		return -ENOMEM;
 	if (end < start)
 		end = start;
@@ -136,7 +136,7 @@ int lod_add(struct lod *lod, size_t thread, uint64_t start, uint64_t end, uint32
 
 		part = (to < end ? to : end) - (from > start ? from : start);
 		cells[i].busy += part;
-		lead(&cells[i], coro + 1, part);
+		lod_lead(&cells[i], coro + 1, part);
 	}
 	return 0;
 }
@@ -148,7 +148,7 @@ int lod_copy(struct lod *copy, const struct lod *lod)
 	lod_init(copy);
 	copy->axis = lod->axis;
 	for (t = 0; t < lod->nr_threads; t++) {
-		if (make_room(copy, t) < 0) {
+		if (lod_make_room(copy, t) < 0) {
 			lod_release(copy);
 			return -ENOMEM;
 		}

@@ -30,7 +30,7 @@ static int highest_first(const void *a, const void *b)
 }
 
 /* The lowest score among the best @max records, and how many with exactly that score to take. */
-static int limit_of(const struct records *r, size_t max, uint64_t *limit, size_t *ties)
+static int records_limit_of(const struct records *r, size_t max, uint64_t *limit, size_t *ties)
 {
 	uint64_t *scores = malloc((r->nr + 1) * sizeof(*scores));
 	size_t i;
@@ -55,7 +55,7 @@ int64_t records_select(const struct records *r, size_t max, uint32_t **kept)
 	*kept = malloc((r->nr + 1) * sizeof(**kept));
 	if (!*kept)
 		return -ENOMEM;
-	if (max && r->nr > max && limit_of(r, max, &limit, &ties) < 0) {
+	if (max && r->nr > max && records_limit_of(r, max, &limit, &ties) < 0) {
 		free(*kept);
 		return -ENOMEM;
 	}
@@ -73,12 +73,12 @@ int64_t records_select(const struct records *r, size_t max, uint32_t **kept)
 /* ---- the table ------------------------------------------------------------- */
 
 /* Drop destroyed coroutines whose score is not among the best r->max. */
-static int thin_out(struct records *r)
+static int records_thin_out(struct records *r)
 {
 	uint64_t limit;
 	size_t ties, to = 0, i;
 
-	if (limit_of(r, r->max, &limit, &ties) < 0)
+	if (records_limit_of(r, r->max, &limit, &ties) < 0)
 		return -ENOMEM;
 	for (i = 0; i < r->nr; i++) {
 		struct record *rec = &r->all[i];
@@ -98,7 +98,7 @@ static int thin_out(struct records *r)
 	return 0;
 }
 
-static int make_room(struct records *r)
+static int records_make_room(struct records *r)
 {
 	size_t room = r->room ? r->room * 2 : 64;
 	struct record *all;
@@ -106,7 +106,7 @@ static int make_room(struct records *r)
 	if (r->nr < r->room)
 		return 0;
 	if (r->room >= 2 * r->max) {
-		if (thin_out(r) < 0)
+		if (records_thin_out(r) < 0)
 			return -ENOMEM;
 		/* Otherwise most coroutines are alive and must stay: grow. */
 		if (r->nr <= r->room / 4 * 3)
@@ -122,7 +122,7 @@ static int make_room(struct records *r)
 	return 0;
 }
 
-static int make_room_for(struct records *r, size_t model_number)
+static int records_make_room_for(struct records *r, size_t model_number)
 {
 	size_t room = r->of_model_room ? r->of_model_room : 64;
 	uint32_t *of_model;
@@ -159,7 +159,8 @@ struct record *records_enter(struct records *r, const struct model *m, const str
 	*is_new = !rec || rec->gone;
 	if (!*is_new)
 		return rec;
-	if (r->next >= UINT32_MAX || make_room_for(r, number) < 0 || make_room(r) < 0)
+	if (r->next >= UINT32_MAX || records_make_room_for(r, number) < 0 ||
+	    records_make_room(r) < 0)
 		return NULL;
 	rec = &r->all[r->nr++];
 	memset(rec, 0, sizeof(*rec));

@@ -143,7 +143,7 @@ void coros_put_names(struct json_writer *j)
 }
 
 /* Timestamps of a corrupt trace may exceed 63 bits. */
-static void put_number(struct json_writer *j, double value)
+static void section_coros_put_number(struct json_writer *j, double value)
 {
 	if (isnan(value))
 		jw_null(j);
@@ -160,7 +160,7 @@ void coros_put_row(const struct view *v, const struct record *rec, struct json_w
 
 	jw_array_begin(j);
 	for (k = 0; k < NR_COLUMNS; k++)
-		put_number(j, value_of(&row, k));
+		section_coros_put_number(j, value_of(&row, k));
 	jw_array_end(j);
 }
 

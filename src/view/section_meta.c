@@ -23,7 +23,7 @@ static void put_offset(struct json_writer *j, const struct view *v, const char *
 		jw_field_null(j, key);
 }
 
-static void put_command(struct json_writer *j, const struct sidecar_run *run)
+static void view_put_command(struct json_writer *j, const struct sidecar_run *run)
 {
 	size_t i;
 
@@ -45,7 +45,7 @@ static void put_run(struct json_writer *j, const struct view *v)
 		return;
 	}
 	jw_object_begin(j);
-	put_command(j, run);
+	view_put_command(j, run);
 	jw_field_u64(j, "pid", run->pid);
 	jw_field_string(j, "hostname", run->hostname);
 	jw_field_string(j, "arch", run->arch);
@@ -116,7 +116,7 @@ static void put_words(struct json_writer *j)
 	jw_array_end(j);
 }
 
-static void put_threads(struct json_writer *j, const struct view *v)
+static void view_put_threads(struct json_writer *j, const struct view *v)
 {
 	const struct model *m = view_model(v);
 	size_t i;
@@ -135,7 +135,7 @@ static void put_threads(struct json_writer *j, const struct view *v)
 	jw_field_u64(j, "threads_of", m->nr_threads);
 }
 
-static void put_notes(struct json_writer *j, const struct view *v)
+static void view_put_notes(struct json_writer *j, const struct view *v)
 {
 	struct report r = view_report(v);
 	char buf[640];
@@ -244,10 +244,10 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	put_run(j, v);
 	report_put_totals(j, &r);
 	trace_put_completeness(j, &v->stats);
-	put_notes(j, v);
+	view_put_notes(j, v);
 	put_garbage(j, v);
 	put_words(j);
-	put_threads(j, v);
+	view_put_threads(j, v);
 	put_pair(j, "coros", kept_of(thinned, nr_thinned, "coroutines", coros), coros);
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);

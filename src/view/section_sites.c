@@ -104,8 +104,8 @@ static void put_oldest(struct json_writer *j, const struct view *v, const struct
 	jw_array_end(j);
 }
 
-static void put_where(struct json_writer *j, const struct view *v, const struct wait_place *p,
-		      uint32_t pid)
+static void section_put_where(struct json_writer *j, const struct view *v,
+			      const struct wait_place *p, uint32_t pid)
 {
 	struct report r = view_report(v);
 	struct report_place where;
@@ -123,13 +123,14 @@ static void put_where(struct json_writer *j, const struct view *v, const struct 
 	jw_field_string(j, "addr", p->site ? NULL : addr);
 }
 
-static void put_site(struct json_writer *j, const struct view *v, size_t i, const struct waiting *w)
+static void section_put_site(struct json_writer *j, const struct view *v, size_t i,
+			     const struct waiting *w)
 {
 	const struct wait_place *p = &view_model(v)->places[i];
 
 	jw_object_begin(j);
 	if (i) {
-		put_where(j, v, p, w->pid);
+		section_put_where(j, v, p, w->pid);
 	} else {
 		jw_field_string(j, "text", "(not told)");
 		jw_field_null(j, "file");
@@ -145,7 +146,7 @@ static void put_site(struct json_writer *j, const struct view *v, size_t i, cons
 	jw_object_end(j);
 }
 
-static void put_kind(struct json_writer *j, const struct view *v, size_t i)
+static void section_put_kind(struct json_writer *j, const struct view *v, size_t i)
 {
 	const struct spawn *s = &view_model(v)->spawns[i];
 	struct report r = view_report(v);
@@ -184,12 +185,12 @@ int section_sites(struct view *v, struct bytes *out)
 	jw_key(&j, "sites");
 	jw_array_begin(&j);
 	for (i = 0; i < m->nr_places; i++)
-		put_site(&j, v, i, &waiting[i]);
+		section_put_site(&j, v, i, &waiting[i]);
 	jw_array_end(&j);
 	jw_key(&j, "kinds");
 	jw_array_begin(&j);
 	for (i = 0; i < m->nr_spawns; i++)
-		put_kind(&j, v, i);
+		section_put_kind(&j, v, i);
 	jw_array_end(&j);
 	jw_object_end(&j);
 	free(waiting);

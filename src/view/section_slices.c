@@ -61,7 +61,7 @@ static void add_slice(struct bytes *to, const struct slice *s, uint64_t before)
 	bytes_add_varint(&to[WAKE_THREAD], s->wake_thread);
 }
 
-static void note(struct view_block *line, const struct slice *s)
+static void section_note(struct view_block *line, const struct slice *s)
 {
 	if (s->start < line->from)
 		line->from = s->start;
@@ -99,7 +99,7 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 		if (s->flags & SLICE_OPEN && v->end_ts > s->start)
 			s->end = v->end_ts;
 		add_slice(to, s, before);
-		note(line, s);
+		section_note(line, s);
 		before = s->start;
 	}
 	free(slices);

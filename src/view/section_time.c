@@ -102,8 +102,8 @@ static void add_level(struct cells *to, const struct lod *lod)
 	to->nr += lod->nr_threads * lod->axis.nr;
 }
 
-static void put_level(struct json_writer *j, const struct view *v, const struct lod *lod,
-		      size_t row)
+static void section_put_level(struct json_writer *j, const struct view *v, const struct lod *lod,
+			      size_t row)
 {
 	jw_object_begin(j);
 	put_axis(j, v, &lod->axis);
@@ -138,7 +138,7 @@ static void put_levels(struct view *v, struct lod *lod, unsigned skip, struct ce
 	while (skip-- && lod->axis.nr > COARSEST)
 		lod_merge(lod);
 	for (;;) {
-		put_level(j, v, lod, cells->nr);
+		section_put_level(j, v, lod, cells->nr);
 		add_level(cells, lod);
 		if (lod->axis.nr <= COARSEST)
 			break;

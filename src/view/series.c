@@ -10,7 +10,8 @@
 #define FIRST_SHIFT 10 /* about a microsecond */
 
 /* Changes in the lower half persist through the upper half. */
-static void join(struct series_bucket *to, const struct series_bucket *from, double area_after)
+static void series_join(struct series_bucket *to, const struct series_bucket *from,
+			double area_after)
 {
 	unsigned k;
 
@@ -24,7 +25,7 @@ static void join(struct series_bucket *to, const struct series_bucket *from, dou
 		to->changed = from->changed;
 }
 
-static void merge(void *arg)
+static void series_merge(void *arg)
 {
 	struct series *s = arg;
 	const struct axis *ax = &s->axis;
@@ -36,11 +37,12 @@ static void merge(void *arg)
 		bool is_lower = !((ax->first + i) & 1);
 
 		memset(&s->buckets[i], 0, sizeof(from));
-		join(&s->buckets[axis_merged(ax, i)], &from, is_lower ? (double)axis_width(ax) : 0);
+		series_join(&s->buckets[axis_merged(ax, i)], &from,
+			    is_lower ? (double)axis_width(ax) : 0);
 	}
 }
 
-static void move(void *arg, size_t by)
+static void series_move(void *arg, size_t by)
 {
 	struct series *s = arg;
 
@@ -53,7 +55,7 @@ int series_init(struct series *s)
 {
 	s->buckets = calloc(SERIES_BUCKETS, sizeof(*s->buckets));
 	s->axis = (struct axis){ .shift = FIRST_SHIFT, .max = SERIES_BUCKETS };
-	s->owner = (struct axis_owner){ merge, move, s };
+	s->owner = (struct axis_owner){ series_merge, series_move, s };
 	return s->buckets ? 0 : -ENOMEM;
 }
 
@@ -74,8 +76,8 @@ void series_count(struct series *s, enum series_count count, uint64_t nr, uint64
 	b->changed = s->tick;
 }
 
-static double mean_of(int64_t before, const struct series_bucket *b, unsigned gauge, double width,
-		      double cut)
+static double series_mean_of(int64_t before, const struct series_bucket *b, unsigned gauge,
+			     double width, double cut)
 {
 	double area = (double)before * width + b->areas[gauge];
 
@@ -107,8 +109,8 @@ struct series_point *series_points(struct series *s, uint64_t end_ts, size_t *nr
 		double cut = end > end_ts ? (double)(end - end_ts) : 0;
 
 		for (k = 0; k < NR_SERIES_GAUGES; k++) {
-			points[i].mean[k] = mean_of(now[k], b, k, (double)axis_width(&s->axis),
-						    cut);
+			points[i].mean[k] = series_mean_of(now[k], b, k,
+							   (double)axis_width(&s->axis), cut);
 			now[k] += b->changes[k];
 			points[i].at_end[k] = now[k] > 0 ? (uint64_t)now[k] : 0;
 		}

@@ -23,7 +23,7 @@ const char *thin_rule(unsigned level)
 	return levels[level].words;
 }
 
-static uint32_t faults(void)
+static uint32_t thin_faults(void)
 {
 	uint32_t bits = 0;
 	size_t i;
@@ -34,7 +34,7 @@ static uint32_t faults(void)
 }
 
 /* Number of last slices of the coroutine to keep. */
-static uint64_t last_of(const struct record *rec, unsigned level, uint32_t fault_bits)
+static uint64_t thin_last_of(const struct record *rec, unsigned level, uint32_t fault_bits)
 {
 	uint32_t found = rec->findings | rec->findings_now;
 
@@ -46,19 +46,19 @@ static uint64_t last_of(const struct record *rec, unsigned level, uint32_t fault
 
 uint64_t thin_count(const struct view *v, unsigned level)
 {
-	uint32_t fault_bits = faults();
+	uint32_t fault_bits = thin_faults();
 	uint64_t nr = 0;
 	size_t i;
 
 	for (i = 0; i < v->records.nr; i++)
-		nr += last_of(&v->records.all[i], level, fault_bits);
+		nr += thin_last_of(&v->records.all[i], level, fault_bits);
 	return nr;
 }
 
 static void mark_block(struct view *v, unsigned level, size_t block, const struct slice *slices,
 		       uint32_t *seen, uint8_t *keep)
 {
-	uint32_t fault_bits = faults();
+	uint32_t fault_bits = thin_faults();
 	size_t i;
 
 	for (i = 0; i < v->spool.blocks[block].nr; i++) {
@@ -69,7 +69,7 @@ static void mark_block(struct view *v, unsigned level, size_t block, const struc
 		if (!rec)
 			continue;
 		nr = &seen[rec - v->records.all];
-		if (*nr + last_of(rec, level, fault_bits) >= rec->nr_slices)
+		if (*nr + thin_last_of(rec, level, fault_bits) >= rec->nr_slices)
 			keep[number / 8] |= (uint8_t)(1u << number % 8);
 		*nr += 1;
 	}
@@ -107,7 +107,7 @@ struct order {
 	bool *is_in;
 };
 
-static void put(struct order *o, size_t block)
+static void thin_put(struct order *o, size_t block)
 {
 	if (o->is_in[block])
 		return;
@@ -125,7 +125,7 @@ static void put_findings(struct order *o, const struct view *v)
 
 		for (block = 0; block < v->spool.nr_blocks; block++) {
 			if (v->spool.blocks[block].from <= ts && ts <= v->spool.blocks[block].last)
-				put(o, block);
+				thin_put(o, block);
 		}
 	}
 }
@@ -139,7 +139,7 @@ static void put_spread(struct order *o, size_t nr)
 		;
 	for (; step; step /= 2) {
 		for (at = 0; at < nr; at += step)
-			put(o, at);
+			thin_put(o, at);
 	}
 }
 
@@ -150,9 +150,9 @@ size_t *thin_order(const struct view *v)
 			   .is_in = calloc(nr + 1, sizeof(*o.is_in)) };
 
 	if (o.blocks && o.is_in && nr) {
-		put(&o, nr - 1);
+		thin_put(&o, nr - 1);
 		put_findings(&o, v);
-		put(&o, 0);
+		thin_put(&o, 0);
 		put_spread(&o, nr);
 	}
 	if (!o.is_in) {

@@ -23,7 +23,7 @@ int spool_init(struct spool *s)
 
 /* ---- the file ------------------------------------------------------------- */
 
-static int open_file(struct spool *s, struct err *err)
+static int spool_open_file(struct spool *s, struct err *err)
 {
 	s->fd = io_temporary(err);
 	if (s->fd >= 0)
@@ -33,7 +33,8 @@ static int open_file(struct spool *s, struct err *err)
 	return err->code;
 }
 
-static int put(struct spool *s, const void *data, size_t size, uint64_t offset, struct err *err)
+static int spool_put(struct spool *s, const void *data, size_t size, uint64_t offset,
+		     struct err *err)
 {
 	const char *at = data;
 
@@ -54,7 +55,7 @@ static int put(struct spool *s, const void *data, size_t size, uint64_t offset, 
 	return 0;
 }
 
-static int get(struct spool *s, void *data, size_t size, uint64_t offset, struct err *err)
+static int spool_get(struct spool *s, void *data, size_t size, uint64_t offset, struct err *err)
 {
 	char *at = data;
 
@@ -76,12 +77,13 @@ static int get(struct spool *s, void *data, size_t size, uint64_t offset, struct
 
 /* ---- blocks --------------------------------------------------------------- */
 
-static int next_block(struct spool *s, struct err *err)
+static int spool_next_block(struct spool *s, struct err *err)
 {
 	if (s->nr_blocks) {
-		if (s->fd < 0 && open_file(s, err) < 0)
+		if (s->fd < 0 && spool_open_file(s, err) < 0)
 			return err->code;
-		if (put(s, s->current, BLOCK_BYTES, (s->nr_blocks - 1) * BLOCK_BYTES, err) < 0)
+		if (spool_put(s, s->current, BLOCK_BYTES, (s->nr_blocks - 1) * BLOCK_BYTES, err) <
+		    0)
 			return err->code;
 	}
 	if (s->nr_blocks == s->room) {
@@ -98,7 +100,7 @@ static int next_block(struct spool *s, struct err *err)
 	return 0;
 }
 
-static void note(struct spool_block *b, const struct slice *slice)
+static void spool_note(struct spool_block *b, const struct slice *slice)
 {
 	if (slice->start < b->from)
 		b->from = slice->start;
@@ -112,11 +114,11 @@ int spool_add(struct spool *s, const struct slice *slice, uint64_t *number, stru
 {
 	struct spool_block *b;
 
-	if (s->nr % SPOOL_BLOCK == 0 && next_block(s, err) < 0)
+	if (s->nr % SPOOL_BLOCK == 0 && spool_next_block(s, err) < 0)
 		return err->code;
 	b = &s->blocks[s->nr_blocks - 1];
 	s->current[b->nr++] = *slice;
-	note(b, slice);
+	spool_note(b, slice);
 	spool_mark(b->coros, slice->coro);
 	*number = s->nr++;
 	return 0;
@@ -126,15 +128,15 @@ int spool_end(struct spool *s, uint64_t number, const struct slice *slice, struc
 {
 	size_t block = (size_t)(number / SPOOL_BLOCK);
 
-	note(&s->blocks[block], slice);
+	spool_note(&s->blocks[block], slice);
 	if (block + 1 == s->nr_blocks) {
 		s->current[number % SPOOL_BLOCK] = *slice;
 		return 0;
 	}
-	return put(s, slice, sizeof(*slice), number * sizeof(*slice), err);
+	return spool_put(s, slice, sizeof(*slice), number * sizeof(*slice), err);
 }
 
-static int by_start(const void *a, const void *b)
+static int spool_by_start(const void *a, const void *b)
 {
 	const struct slice *x = a, *y = b;
 
@@ -168,12 +170,12 @@ struct slice *spool_read(struct spool *s, size_t block, struct err *err)
 	}
 	if (block + 1 == s->nr_blocks) {
 		memcpy(slices, s->current, nr * sizeof(*slices));
-	} else if (get(s, slices, nr * sizeof(*slices), block * BLOCK_BYTES, err) < 0) {
+	} else if (spool_get(s, slices, nr * sizeof(*slices), block * BLOCK_BYTES, err) < 0) {
 		free(slices);
 		return NULL;
 	}
 	if (!is_sorted(slices, nr))
-		qsort(slices, nr, sizeof(*slices), by_start);
+		qsort(slices, nr, sizeof(*slices), spool_by_start);
 	return slices;
 }
 

@@ -12,7 +12,7 @@
 /* ---- findings --------------------------------------------------------------- */
 
 /* Mark the coroutine of a finding. */
-static void found(void *arg, const struct finding *finding)
+static void view_found(void *arg, const struct finding *finding)
 {
 	struct view *v = arg;
 	uint32_t bit = UINT32_C(1) << detector_number(finding->detector) % 32;
@@ -42,7 +42,7 @@ struct report view_report(const struct view *v)
 	};
 }
 
-static int write_report(struct view *v, struct bytes *out)
+static int view_write_report(struct view *v, struct bytes *out)
 {
 	struct report r = view_report(v);
 	char *text = NULL;
@@ -90,7 +90,7 @@ static int keep_findings(void *arg)
 	int rc = note_sites(v);
 
 	if (!rc)
-		rc = write_report(v, &report);
+		rc = view_write_report(v, &report);
 	if (!rc && report.size == v->report.size &&
 	    !memcmp(report.data, v->report.data, report.size)) {
 		bytes_release(&report);
@@ -129,12 +129,12 @@ struct view *view_new(const struct view_options *options)
 	v->series.tick = 1;
 	v->analysis->symbols = v->symbols;
 	v->analysis->model.observer = (struct model_observer){ view_told, v };
-	v->analysis->observer = (struct analysis_observer){ found, v };
+	v->analysis->observer = (struct analysis_observer){ view_found, v };
 	return v;
 }
 
 /* The error of the temporary file, or out of memory. */
-static int failed(struct view *v, int code, struct err *err)
+static int view_set_failed(struct view *v, int code, struct err *err)
 {
 	if (v->err.code) {
 		*err = v->err;
@@ -152,7 +152,7 @@ int view_add(struct view *v, const struct trace_item *item, struct err *err)
 	else
 		rc = analysis_add(v->analysis, item);
 	if (rc < 0)
-		return failed(v, rc, err);
+		return view_set_failed(v, rc, err);
 	if (item->type == TRACE_ITEM_GAP)
 		view_gap(v, &item->gap);
 	return 0;
@@ -198,7 +198,7 @@ int view_tick(struct view *v, const struct trace_stats *stats, uint64_t now_ts, 
 	rc = analysis_peek(v->analysis, v->end_ts, keep_findings, v);
 	v->peeking = false;
 	if (rc < 0)
-		return failed(v, rc, err);
+		return view_set_failed(v, rc, err);
 	next_tick(v);
 	return 0;
 }
@@ -213,12 +213,12 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
 		v->records.all[i].findings_now = 0;
 	rc = analysis_finish(v->analysis, &v->stats);
 	if (rc < 0)
-		return failed(v, rc, err);
+		return view_set_failed(v, rc, err);
 	set_times(v, view_model(v)->end_ts);
 	v->finished = true;
 	rc = keep_findings(v);
 	if (rc < 0)
-		return failed(v, rc, err);
+		return view_set_failed(v, rc, err);
 	next_tick(v);
 	return 0;
 }

@@ -92,7 +92,7 @@ void decode_result_release(struct decode_result *result)
 }
 
 /* The number of the requested type, or a negative errno. */
-static int find_type(const struct recfile *f, const char *name, struct err *err)
+static int decode_find_type(const struct recfile *f, const char *name, struct err *err)
 {
 	char names[256] = "";
 	size_t i, at = 0;
@@ -165,7 +165,7 @@ static int decode_file(struct recfile *f, const struct decode_config *config,
 	if (!rc)
 		rc = make_plans(f, config, &plans, err);
 	if (!rc && config->frame)
-		rc = only = find_type(f, config->frame, err);
+		rc = only = decode_find_type(f, config->frame, err);
 	if (rc >= 0 && !strcmp(result->out, "-"))
 		rc = check_stdout(f, config, err);
 	w.file = f;

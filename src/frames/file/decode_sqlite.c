@@ -28,7 +28,7 @@ struct sqlite_state {
 	struct outfile file;
 };
 
-static int failed(const struct sqlite_state *s, struct err *err)
+static int decode_sqlite_set_failed(const struct sqlite_state *s, struct err *err)
 {
 	err_set(err, sqlite_code(s->db), "cannot write '%s': %s", s->file.path,
 		sqlite3_errmsg(s->db));
@@ -36,9 +36,11 @@ static int failed(const struct sqlite_state *s, struct err *err)
 	return err->code;
 }
 
-static int execute(struct sqlite_state *s, const char *sql, struct err *err)
+static int decode_sqlite_execute(struct sqlite_state *s, const char *sql, struct err *err)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(s, err);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : decode_sqlite_set_failed(s, err);
 }
 
 /* ---- tables -------------------------------------------------------------- */
@@ -59,7 +61,7 @@ static const char *column_type(const struct row_cell *c)
 	}
 }
 
-static bool is_taken(char *const *names, size_t nr, const char *name)
+static bool decode_sqlite_is_taken(char *const *names, size_t nr, const char *name)
 {
 	size_t i;
 
@@ -76,7 +78,7 @@ static char *free_name(char *const *names, size_t nr, const char *name)
 	char *made = strdup(name);
 	unsigned n = 2;
 
-	while (made && is_taken(names, nr, made)) {
+	while (made && decode_sqlite_is_taken(names, nr, made)) {
 		free(made);
 		if (asprintf(&made, "%s_%u", name, n++) < 0)
 			return NULL;
@@ -85,7 +87,7 @@ static char *free_name(char *const *names, size_t nr, const char *name)
 }
 
 /* The name of the table of type @nr: never a reserved name of SQLite, nor "recording". */
-static char *table_name(struct sqlite_state *s, const struct row_plan *p, size_t nr)
+static char *decode_sqlite_table_name(struct sqlite_state *s, const struct row_plan *p, size_t nr)
 {
 	const char *name = p->frame->name;
 	char *prefixed = NULL, *made;
@@ -100,7 +102,7 @@ static char *table_name(struct sqlite_state *s, const struct row_plan *p, size_t
 	return made;
 }
 
-static bool put_columns(sqlite3_str *sql, const struct row_plan *p, char **names)
+static bool decode_sqlite_put_columns(sqlite3_str *sql, const struct row_plan *p, char **names)
 {
 	char name[DESC_NAME_MAX * 2 + 300];
 	size_t c, nr = 0;
@@ -129,7 +131,7 @@ static char *table_text(struct sqlite_state *s, const struct row_plan *p, const 
 	char *text;
 
 	sqlite3_str_appendf(sql, "CREATE TABLE \"%w\" (", table);
-	good = names && put_columns(sql, p, names);
+	good = names && decode_sqlite_put_columns(sql, p, names);
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
 	for (i = 0; names && i < nr; i++)
@@ -153,8 +155,8 @@ static int check_width(struct sqlite_state *s, const struct row_plan *p, struct 
 	return -E2BIG;
 }
 
-static int make_table(struct sqlite_state *s, const struct row_plan *p, size_t type,
-		      struct err *err)
+static int decode_sqlite_make_table(struct sqlite_state *s, const struct row_plan *p, size_t type,
+				    struct err *err)
 {
 	size_t i, nr = row_columns(p);
 	sqlite3_str *sql;
@@ -163,9 +165,10 @@ static int make_table(struct sqlite_state *s, const struct row_plan *p, size_t t
 
 	if (rc < 0)
 		return rc;
-	s->tables[type] = table_name(s, p, type);
+	s->tables[type] = decode_sqlite_table_name(s, p, type);
 	text = s->tables[type] ? table_text(s, p, s->tables[type]) : NULL;
-	rc = text ? execute(s, text, err) : err_set(err, -ENOMEM, "no memory for a table");
+	rc = text ? decode_sqlite_execute(s, text, err)
+		  : err_set(err, -ENOMEM, "no memory for a table");
 	sqlite3_free(text);
 	if (rc < 0)
 		return rc;
@@ -176,15 +179,17 @@ static int make_table(struct sqlite_state *s, const struct row_plan *p, size_t t
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
 	if (!text || sqlite3_prepare_v2(s->db, text, -1, &s->inserts[type], NULL) != SQLITE_OK)
-		rc = failed(s, err);
+		rc = decode_sqlite_set_failed(s, err);
 	sqlite3_free(text);
 	return rc;
 }
 
-static int put_fact(struct sqlite_state *s, const char *key, const char *value, struct err *err)
+static int decode_sqlite_put_fact(struct sqlite_state *s, const char *key, const char *value,
+				  struct err *err)
 {
 	char *sql = sqlite3_mprintf("INSERT INTO recording VALUES (%Q, %Q)", key, value);
-	int rc = sql ? execute(s, sql, err) : err_set(err, -ENOMEM, "no memory for a row");
+	int rc = sql ? decode_sqlite_execute(s, sql, err)
+		     : err_set(err, -ENOMEM, "no memory for a row");
 
 	sqlite3_free(sql);
 	return rc;
@@ -195,24 +200,24 @@ static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err
 	char key[32];
 	unsigned i;
 	size_t t;
-	int rc = execute(s, "CREATE TABLE recording (key TEXT, value TEXT)", err);
+	int rc = decode_sqlite_execute(s, "CREATE TABLE recording (key TEXT, value TEXT)", err);
 
 	if (!rc)
-		rc = put_fact(s, "buffer", f->desc.name, err);
+		rc = decode_sqlite_put_fact(s, "buffer", f->desc.name, err);
 	if (!rc)
-		rc = put_fact(s, "date", f->info.date, err);
+		rc = decode_sqlite_put_fact(s, "date", f->info.date, err);
 	if (!rc && f->info.comment && *f->info.comment)
-		rc = put_fact(s, "comment", f->info.comment, err);
+		rc = decode_sqlite_put_fact(s, "comment", f->info.comment, err);
 	for (i = 0; !rc && i < f->info.nr_counters; i++) {
 		snprintf(key, sizeof(key), "counter %u", i);
-		rc = put_fact(s, key, f->info.counters[i], err);
+		rc = decode_sqlite_put_fact(s, key, f->info.counters[i], err);
 	}
 	for (t = 0; !rc && t < f->desc.nr_tags; t++) {
 		char *tag = NULL;
 
 		if (asprintf(&tag, "tag %s", f->desc.tags[t].key) < 0)
 			return err_set(err, -ENOMEM, "no memory for a tag");
-		rc = put_fact(s, tag, f->desc.tags[t].value, err);
+		rc = decode_sqlite_put_fact(s, tag, f->desc.tags[t].value, err);
 		free(tag);
 	}
 	return rc;
@@ -220,7 +225,7 @@ static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err
 
 /* ---- open and close ------------------------------------------------------ */
 
-static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
+static int decode_sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 {
 	struct sqlite_state *s = w->state;
 	struct stat st;
@@ -234,7 +239,7 @@ static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 		free(s->tables[i]);
 	}
 	if (complete)
-		rc = execute(s, "COMMIT", err);
+		rc = decode_sqlite_execute(s, "COMMIT", err);
 	sqlite3_close(s->db);
 	if (complete && !rc)
 		rc = outfile_commit(&s->file, err);
@@ -248,18 +253,19 @@ static int sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 	return rc;
 }
 
-static int make_tables(struct decode_writer *w, struct err *err)
+static int decode_sqlite_make_tables(struct decode_writer *w, struct err *err)
 {
 	struct sqlite_state *s = w->state;
 	size_t i;
 	int rc;
 
 	/* The file is new, so there is nothing to roll back to. */
-	rc = execute(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", err);
+	rc = decode_sqlite_execute(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN",
+				   err);
 	if (!rc)
 		rc = put_facts(s, w->file, err);
 	for (i = 0; !rc && i < w->file->desc.nr_frames; i++)
-		rc = make_table(s, &w->plans[i], i, err);
+		rc = decode_sqlite_make_table(s, &w->plans[i], i, err);
 	return rc;
 }
 
@@ -274,7 +280,7 @@ static int refuse_existing(const char *out, struct err *err)
 	return -EEXIST;
 }
 
-static int sqlite_open(struct decode_writer *w, const char *out, struct err *err)
+static int decode_sqlite_open(struct decode_writer *w, const char *out, struct err *err)
 {
 	size_t nr = w->file->desc.nr_frames;
 	struct sqlite_state *s;
@@ -298,11 +304,11 @@ static int sqlite_open(struct decode_writer *w, const char *out, struct err *err
 	w->state = s;
 	rc = outfile_reserve(&s->file, out, err);
 	if (!rc && sqlite3_open(s->file.temporary, &s->db) != SQLITE_OK)
-		rc = failed(s, err);
+		rc = decode_sqlite_set_failed(s, err);
 	if (!rc)
-		rc = make_tables(w, err);
+		rc = decode_sqlite_make_tables(w, err);
 	if (rc < 0)
-		sqlite_close(w, false, err);
+		decode_sqlite_close(w, false, err);
 	return rc;
 }
 
@@ -331,7 +337,7 @@ static int bind_text(sqlite3_stmt *st, int at, const struct row_value *v, bool g
 	return text ? sqlite3_bind_text(st, at, text, -1, sqlite3_free) : SQLITE_NOMEM;
 }
 
-static int bind(sqlite3_stmt *st, int at, const struct row_value *v, bool guard)
+static int decode_sqlite_bind(sqlite3_stmt *st, int at, const struct row_value *v, bool guard)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -365,18 +371,18 @@ static int sqlite_frame(struct decode_writer *w, unsigned type, const uint8_t *i
 	for (c = 0; c < p->nr_cells; c++) {
 		for (i = 0; i < p->cells[c].count; i++) {
 			row_get(p, &p->cells[c], i, image, ticket, &v);
-			if (bind(st, at++, &v, p->guard) != SQLITE_OK)
-				return failed(s, err);
+			if (decode_sqlite_bind(st, at++, &v, p->guard) != SQLITE_OK)
+				return decode_sqlite_set_failed(s, err);
 		}
 	}
 	if (sqlite3_step(st) != SQLITE_DONE || sqlite3_reset(st) != SQLITE_OK)
-		return failed(s, err);
+		return decode_sqlite_set_failed(s, err);
 	return 0;
 }
 
 const struct decode_writer decode_sqlite = {
 	.name = "sqlite",
-	.open = sqlite_open,
+	.open = decode_sqlite_open,
 	.frame = sqlite_frame,
-	.close = sqlite_close,
+	.close = decode_sqlite_close,
 };

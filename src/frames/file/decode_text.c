@@ -115,7 +115,7 @@ static int text_open(struct decode_writer *w, size_t nr, struct err *err)
 
 /* ---- CSV ----------------------------------------------------------------- */
 
-static int csv_open(struct decode_writer *w, const char *out, struct err *err)
+static int decode_text_csv_open(struct decode_writer *w, const char *out, struct err *err)
 {
 	struct text_state *s;
 	int rc = text_open(w, w->file->desc.nr_frames, err);
@@ -201,7 +201,7 @@ static int jsonl_frame(struct decode_writer *w, unsigned type, const uint8_t *im
 
 const struct decode_writer decode_csv = {
 	.name = "csv",
-	.open = csv_open,
+	.open = decode_text_csv_open,
 	.frame = csv_frame,
 	.close = text_close,
 };

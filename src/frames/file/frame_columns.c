@@ -26,7 +26,7 @@ static const char *counter_name(const struct recording_info *info, const struct 
 		       : NULL;
 }
 
-static bool is_time(const struct desc_field *f)
+static bool row_is_time(const struct desc_field *f)
 {
 	return f->type == DESC_TIME || f->type == DESC_TICKS;
 }
@@ -34,7 +34,7 @@ static bool is_time(const struct desc_field *f)
 /* "NAME", "NAME[counter]"; for a difference "duration" or "delta" replaces "end". */
 static char *cell_name(const struct desc_field *f, bool difference, const char *counter)
 {
-	const char *suffix = !difference ? "" : is_time(f) ? "_duration" : "_delta";
+	const char *suffix = !difference ? "" : row_is_time(f) ? "_duration" : "_delta";
 	size_t len = strlen(f->name);
 	char *name = NULL;
 	int rc;
@@ -115,8 +115,8 @@ static int add_cell(struct row_plan *p, char *name, const struct desc_field *f,
 	return make_key(c);
 }
 
-static const struct desc_field *start_of(const struct desc_frame *frame,
-					 const struct desc_field *end)
+static const struct desc_field *row_start_of(const struct desc_frame *frame,
+					     const struct desc_field *end)
 {
 	size_t i;
 
@@ -136,8 +136,8 @@ static bool has_difference(const struct desc_field *f)
 	       f->type != DESC_ENUM && f->type != DESC_BYTES;
 }
 
-static int add_field(struct row_plan *p, const struct desc_field *f,
-		     const struct recording_info *info)
+static int row_add_field(struct row_plan *p, const struct desc_field *f,
+			 const struct recording_info *info)
 {
 	const char *counter = counter_name(info, f);
 	const struct desc_field *start;
@@ -148,14 +148,14 @@ static int add_field(struct row_plan *p, const struct desc_field *f,
 	if (f->type == DESC_BYTES || !f->member || (f->type == DESC_COUNTER && !counter))
 		return 0;
 	rc = add_cell(p, cell_name(f, false, counter), f, NULL);
-	start = !rc && has_difference(f) ? start_of(p->frame, f) : NULL;
+	start = !rc && has_difference(f) ? row_start_of(p->frame, f) : NULL;
 	if (start)
 		rc = add_cell(p, cell_name(f, true, counter), f, start);
 	return rc;
 }
 
 /* Counters of a member come in pairs, other fields in memory order. */
-static int add_member(struct row_plan *p, const char *member, const struct recording_info *info)
+static int row_add_member(struct row_plan *p, const char *member, const struct recording_info *info)
 {
 	size_t i;
 	int rc = 0;
@@ -164,7 +164,7 @@ static int add_member(struct row_plan *p, const char *member, const struct recor
 		const struct desc_field *f = &p->frame->fields[i];
 
 		if (f->member && !strcmp(f->member, member))
-			rc = add_field(p, f, info);
+			rc = row_add_field(p, f, info);
 	}
 	return rc;
 }
@@ -186,13 +186,13 @@ static int add_members(struct row_plan *p, const struct recording_info *info)
 	int rc = 0;
 
 	for (i = 0; i < p->frame->nr_members && !rc; i++)
-		rc = add_member(p, p->frame->members[i].name, info);
+		rc = row_add_member(p, p->frame->members[i].name, info);
 	/* A header may have the layout without the members. */
 	for (i = 0; i < p->frame->nr_fields && !rc; i++) {
 		const struct desc_field *f = &p->frame->fields[i];
 
 		if (f->member && !is_declared(p->frame, f->member))
-			rc = add_field(p, f, info);
+			rc = row_add_field(p, f, info);
 	}
 	return rc;
 }
@@ -252,7 +252,8 @@ static void set_unsigned(struct row_value *v, uint64_t u)
 }
 
 /* Nanoseconds, in wrapping arithmetic: the values are untrusted. */
-static bool get_time(const struct row_plan *p, enum desc_type type, const uint8_t *at, uint64_t *ns)
+static bool row_get_time(const struct row_plan *p, enum desc_type type, const uint8_t *at,
+			 uint64_t *ns)
 {
 	uint64_t seconds, rest;
 
@@ -290,8 +291,8 @@ static void get_difference(const struct row_plan *p, const struct row_cell *c, c
 	switch (c->field->type) {
 	case DESC_TIME:
 	case DESC_TICKS:
-		if (get_time(p, c->field->type, start, &from) &&
-		    get_time(p, c->field->type, end, &to))
+		if (row_get_time(p, c->field->type, start, &from) &&
+		    row_get_time(p, c->field->type, end, &to))
 			set_signed(v, (int64_t)(to - from));
 		break;
 	case DESC_COUNTER:
@@ -345,8 +346,8 @@ static void get_enum(const struct desc_field *f, int32_t value, struct row_value
 	set_signed(v, value);
 }
 
-static void get_plain(const struct row_plan *p, const struct desc_field *f, const uint8_t *at,
-		      struct row_value *v)
+static void row_get_plain(const struct row_plan *p, const struct desc_field *f, const uint8_t *at,
+			  struct row_value *v)
 {
 	switch (f->type) {
 	case DESC_INT8:
@@ -396,7 +397,7 @@ static void get_plain(const struct row_plan *p, const struct desc_field *f, cons
 	case DESC_TICKS: {
 		uint64_t ns;
 
-		if (get_time(p, f->type, at, &ns))
+		if (row_get_time(p, f->type, at, &ns))
 			set_signed(v, (int64_t)ns);
 		break;
 	}
@@ -428,7 +429,7 @@ void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, con
 		get_difference(p, c, image + c->start->offset + step,
 			       image + c->field->offset + step, v);
 	else
-		get_plain(p, c->field, image + c->field->offset + step, v);
+		row_get_plain(p, c->field, image + c->field->offset + step, v);
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -442,7 +443,7 @@ static char *put_signed(char *at, int64_t i)
 	return fmt_u64(at, (uint64_t)i);
 }
 
-static char *put_word(char *at, const char *word)
+static char *row_put_word(char *at, const char *word)
 {
 	while (*word)
 		*at++ = *word++;
@@ -452,7 +453,7 @@ static char *put_word(char *at, const char *word)
 static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)
 {
 	if (cp == UTF8_BAD)
-		return put_word(at, "\xef\xbf\xbd");
+		return row_put_word(at, "\xef\xbf\xbd");
 	memcpy(at, text, len);
 	return at + len;
 }
@@ -491,7 +492,7 @@ static char *put_json_text(char *at, const char *text, size_t size)
 	for (i = 0; i < size; i += len) {
 		len = utf8_next(text + i, size - i, &cp);
 		if (cp < 0x20) {
-			at = put_word(at, "\\u00");
+			at = row_put_word(at, "\\u00");
 			*at++ = hex[cp >> 4];
 			*at++ = hex[cp & 15];
 			continue;
@@ -504,12 +505,12 @@ static char *put_json_text(char *at, const char *text, size_t size)
 	return at;
 }
 
-static char *put_real(char *at, const struct row_value *v, bool json)
+static char *row_put_real(char *at, const struct row_value *v, bool json)
 {
 	double d = v->kind == ROW_FLOAT ? (double)v->f : v->d;
 
 	if (!isfinite(d))
-		return put_word(at, json ? "null" : isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
+		return row_put_word(at, json ? "null" : isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
 	return v->kind == ROW_FLOAT ? fmt_float(at, v->f) : fmt_double(at, v->d);
 }
 
@@ -521,10 +522,10 @@ static char *put_csv_value(char *at, const struct row_value *v, bool guard)
 	case ROW_UNSIGNED:
 		return fmt_u64(at, v->u);
 	case ROW_BOOL:
-		return put_word(at, v->u ? "true" : "false");
+		return row_put_word(at, v->u ? "true" : "false");
 	case ROW_FLOAT:
 	case ROW_DOUBLE:
-		return put_real(at, v, false);
+		return row_put_real(at, v, false);
 	case ROW_TEXT:
 		return put_csv_text(at, v->text, v->size, guard);
 	default:
@@ -536,10 +537,10 @@ static char *put_json_value(char *at, const struct row_value *v)
 {
 	switch (v->kind) {
 	case ROW_NONE:
-		return put_word(at, "null");
+		return row_put_word(at, "null");
 	case ROW_FLOAT:
 	case ROW_DOUBLE:
-		return put_real(at, v, true);
+		return row_put_real(at, v, true);
 	case ROW_TEXT:
 		return put_json_text(at, v->text, v->size);
 	default:
@@ -573,7 +574,7 @@ char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket,
 	size_t c;
 	uint32_t i;
 
-	at = put_word(at, "{\"frame\":");
+	at = row_put_word(at, "{\"frame\":");
 	at = put_json_text(at, p->frame->name, strlen(p->frame->name));
 	for (c = 0; c < p->nr_cells; c++) {
 		const struct row_cell *cell = &p->cells[c];

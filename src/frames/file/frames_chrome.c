@@ -18,7 +18,7 @@ struct chrome {
 
 /* ---- values -------------------------------------------------------------- */
 
-static void put_value(struct json_writer *w, const struct row_value *v)
+static void frames_chrome_put_value(struct json_writer *w, const struct row_value *v)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -44,7 +44,7 @@ static void put_value(struct json_writer *w, const struct row_value *v)
 	}
 }
 
-static void put_args(struct json_writer *w, const struct frame_shown *f)
+static void frames_chrome_put_args(struct json_writer *w, const struct frame_shown *f)
 {
 	char name[DESC_NAME_MAX * 2 + 300];
 	const struct row_plan *p = f->plan;
@@ -58,7 +58,7 @@ static void put_args(struct json_writer *w, const struct frame_shown *f)
 		for (i = 0; i < p->cells[c].count; i++) {
 			row_get(p, &p->cells[c], i, f->image, f->ticket, &v);
 			jw_key(w, row_column_name(&p->cells[c], i, name, sizeof(name)));
-			put_value(w, &v);
+			frames_chrome_put_value(w, &v);
 		}
 	}
 	jw_object_end(w);
@@ -67,8 +67,8 @@ static void put_args(struct json_writer *w, const struct frame_shown *f)
 /* ---- events -------------------------------------------------------------- */
 
 /* The format counts microseconds; three decimals keep every nanosecond. */
-static void begin_event(struct chrome *x, const char *phase, const char *name, const char *category,
-			uint64_t ns)
+static void frames_chrome_begin_event(struct chrome *x, const char *phase, const char *name,
+				      const char *category, uint64_t ns)
 {
 	pid_t pid = x->timeline.file->info.pid;
 
@@ -83,52 +83,54 @@ static void begin_event(struct chrome *x, const char *phase, const char *name, c
 }
 
 /* Slices of different threads overlap: each has an id, and viewers give it a row of its own. */
-static void put_slice(struct frame_timeline *t, const struct frame_shown *f,
-		      const struct row_cell *cell, uint64_t from, uint64_t to)
+static void frames_chrome_put_slice(struct frame_timeline *t, const struct frame_shown *f,
+				    const struct row_cell *cell, uint64_t from, uint64_t to)
 {
 	struct chrome *x = (struct chrome *)t;
 	const char *frame = f->plan->frame->name, *member = cell->field->member;
 
-	begin_event(x, "b", member, frame, from);
+	frames_chrome_begin_event(x, "b", member, frame, from);
 	jw_field_u64(&x->w, "id", f->ticket);
-	put_args(&x->w, f);
+	frames_chrome_put_args(&x->w, f);
 	jw_object_end(&x->w);
-	begin_event(x, "e", member, frame, to);
+	frames_chrome_begin_event(x, "e", member, frame, to);
 	jw_field_u64(&x->w, "id", f->ticket);
 	jw_object_end(&x->w);
 }
 
-static void put_instant(struct frame_timeline *t, const struct frame_shown *f, uint64_t at)
+static void frames_chrome_put_instant(struct frame_timeline *t, const struct frame_shown *f,
+				      uint64_t at)
 {
 	struct chrome *x = (struct chrome *)t;
 
-	begin_event(x, "i", f->plan->frame->name, f->plan->frame->name, at);
+	frames_chrome_begin_event(x, "i", f->plan->frame->name, f->plan->frame->name, at);
 	jw_field_string(&x->w, "s", "p");
-	put_args(&x->w, f);
+	frames_chrome_put_args(&x->w, f);
 	jw_object_end(&x->w);
 }
 
-static void put_counter(struct frame_timeline *t, const struct frame_shown *f,
-			const struct row_cell *cell, const struct row_value *v, uint64_t at)
+static void frames_chrome_put_counter(struct frame_timeline *t, const struct frame_shown *f,
+				      const struct row_cell *cell, const struct row_value *v,
+				      uint64_t at)
 {
 	struct chrome *x = (struct chrome *)t;
 	char name[4 * DESC_NAME_MAX];
 
 	snprintf(name, sizeof(name), "%s.%s", f->plan->frame->name, cell->name);
-	begin_event(x, "C", name, f->plan->frame->name, at);
+	frames_chrome_begin_event(x, "C", name, f->plan->frame->name, at);
 	jw_key(&x->w, "args");
 	jw_object_begin(&x->w);
 	jw_key(&x->w, "value");
-	put_value(&x->w, v);
+	frames_chrome_put_value(&x->w, v);
 	jw_object_end(&x->w);
 	jw_object_end(&x->w);
 }
 
-static void put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
+static void frames_chrome_put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 {
 	struct chrome *x = (struct chrome *)t;
 
-	begin_event(x, "i", "frames lost", "corotracer", at);
+	frames_chrome_begin_event(x, "i", "frames lost", "corotracer", at);
 	jw_field_string(&x->w, "s", "g");
 	jw_key(&x->w, "args");
 	jw_object_begin(&x->w);
@@ -137,11 +139,11 @@ static void put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 	jw_object_end(&x->w);
 }
 
-static void put_process(struct chrome *x)
+static void frames_chrome_put_process(struct chrome *x)
 {
 	const struct recfile *file = x->timeline.file;
 
-	begin_event(x, "M", "process_name", "__metadata", 0);
+	frames_chrome_begin_event(x, "M", "process_name", "__metadata", 0);
 	jw_key(&x->w, "args");
 	jw_object_begin(&x->w);
 	jw_field_string(&x->w, "name", file->info.program ? file->info.program : file->desc.name);
@@ -151,13 +153,13 @@ static void put_process(struct chrome *x)
 
 /* ---- the writer ---------------------------------------------------------- */
 
-static int chrome_open(struct decode_writer *w, const char *out, struct err *err)
+static int frames_chrome_open(struct decode_writer *w, const char *out, struct err *err)
 {
 	static const struct frame_view view = {
-		.slice = put_slice,
-		.instant = put_instant,
-		.counter = put_counter,
-		.lost = put_lost,
+		.slice = frames_chrome_put_slice,
+		.instant = frames_chrome_put_instant,
+		.counter = frames_chrome_put_counter,
+		.lost = frames_chrome_put_lost,
 	};
 	struct chrome *x = calloc(1, sizeof(*x));
 
@@ -177,7 +179,7 @@ static int chrome_open(struct decode_writer *w, const char *out, struct err *err
 	jw_field_string(&x->w, "displayTimeUnit", "ns");
 	jw_key(&x->w, "traceEvents");
 	jw_array_begin(&x->w);
-	put_process(x);
+	frames_chrome_put_process(x);
 	return 0;
 }
 
@@ -198,7 +200,7 @@ static void chrome_mark(struct decode_writer *w, const struct recording_mark *ma
 	frame_timeline_mark(&x->timeline, mark);
 }
 
-static int chrome_close(struct decode_writer *w, bool complete, struct err *err)
+static int frames_chrome_close(struct decode_writer *w, bool complete, struct err *err)
 {
 	struct chrome *x = w->state;
 	int rc = 0;
@@ -220,8 +222,8 @@ static int chrome_close(struct decode_writer *w, bool complete, struct err *err)
 
 const struct decode_writer decode_chrome = {
 	.name = "chrome",
-	.open = chrome_open,
+	.open = frames_chrome_open,
 	.frame = chrome_frame,
 	.mark = chrome_mark,
-	.close = chrome_close,
+	.close = frames_chrome_close,
 };

@@ -55,7 +55,7 @@ struct perfetto {
 	bool lost_told;
 };
 
-static void put_text(struct proto *p, uint32_t field, const char *text)
+static void frames_perfetto_put_text(struct proto *p, uint32_t field, const char *text)
 {
 	proto_string(p, field, text, strlen(text));
 }
@@ -66,15 +66,15 @@ static uint64_t cell_number(const struct perfetto *x, const struct frame_shown *
 	return x->types[f->type].first_cell + (uint64_t)(cell - f->plan->cells);
 }
 
-static struct cell_state *state_of(struct perfetto *x, const struct frame_shown *f,
-				   const struct row_cell *cell)
+static struct cell_state *frames_perfetto_state_of(struct perfetto *x, const struct frame_shown *f,
+						   const struct row_cell *cell)
 {
 	return &x->types[f->type].cells[cell - f->plan->cells];
 }
 
 /* ---- packets ------------------------------------------------------------- */
 
-static struct proto *begin_packet(struct perfetto *x)
+static struct proto *frames_perfetto_begin_packet(struct perfetto *x)
 {
 	proto_begin(&x->p, TRACE_PACKET);
 	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
@@ -82,7 +82,7 @@ static struct proto *begin_packet(struct perfetto *x)
 	return &x->p;
 }
 
-static void end_packet(struct perfetto *x)
+static void frames_perfetto_end_packet(struct perfetto *x)
 {
 	proto_end(&x->p);
 	if (x->p.used < OUTFILE_BUFFER / 2)
@@ -91,15 +91,16 @@ static void end_packet(struct perfetto *x)
 	x->p.used = 0;
 }
 
-static void put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
+static void frames_perfetto_put_interned(struct proto *p, uint32_t kind, uint64_t iid,
+					 const char *text)
 {
 	proto_begin(p, kind);
 	proto_u64(p, 1, iid);
-	put_text(p, 2, text);
+	frames_perfetto_put_text(p, 2, text);
 	proto_end(p);
 }
 
-static void put_clock(struct proto *p, enum clock clock, uint64_t time)
+static void frames_perfetto_put_clock(struct proto *p, enum clock clock, uint64_t time)
 {
 	proto_begin(p, 1);
 	proto_u64(p, 1, clock);
@@ -124,7 +125,7 @@ static enum clock clock_of(const struct desc *d)
 }
 
 /* The start of the recording on both clocks, if it is known and times have no offset. */
-static void put_clocks(struct perfetto *x, enum clock clock)
+static void frames_perfetto_put_clocks(struct perfetto *x, enum clock clock)
 {
 	const struct recording_info *info = &x->timeline.file->info;
 	uint64_t monotonic = info->start_monotonic_ns, realtime = info->start_realtime_ns;
@@ -136,22 +137,22 @@ static void put_clocks(struct perfetto *x, enum clock clock)
 	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
 	proto_begin(&x->p, PACKET_CLOCK_SNAPSHOT);
 	if (both) {
-		put_clock(&x->p, CLOCK_IS_MONOTONIC, monotonic);
-		put_clock(&x->p, CLOCK_IS_REALTIME, realtime);
+		frames_perfetto_put_clock(&x->p, CLOCK_IS_MONOTONIC, monotonic);
+		frames_perfetto_put_clock(&x->p, CLOCK_IS_REALTIME, realtime);
 	} else {
-		put_clock(&x->p, clock, 0);
+		frames_perfetto_put_clock(&x->p, clock, 0);
 	}
 	proto_u64(&x->p, 2, clock);
 	proto_end(&x->p);
 	proto_end(&x->p);
 }
 
-static void begin_trace(struct perfetto *x)
+static void frames_perfetto_begin_trace(struct perfetto *x)
 {
 	enum clock clock = clock_of(&x->timeline.file->desc);
 	struct proto *p = &x->p;
 
-	put_clocks(x, clock);
+	frames_perfetto_put_clocks(x, clock);
 	proto_begin(p, TRACE_PACKET);
 	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
 	proto_u64(p, PACKET_FLAGS, STATE_CLEARED);
@@ -164,37 +165,37 @@ static void begin_trace(struct perfetto *x)
 
 /* ---- tracks -------------------------------------------------------------- */
 
-static void put_process(struct perfetto *x)
+static void frames_perfetto_put_process(struct perfetto *x)
 {
 	const struct recfile *file = x->timeline.file;
 	const char *name = file->info.program ? file->info.program : file->desc.name;
-	struct proto *p = begin_packet(x);
+	struct proto *p = frames_perfetto_begin_packet(x);
 
 	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
 	proto_u64(p, DESCRIPTOR_UUID, TRACK_PROCESS);
 	proto_begin(p, DESCRIPTOR_PROCESS);
 	proto_u64(p, 1, file->info.pid > 0 ? (uint64_t)file->info.pid : 1);
-	put_text(p, 6, name);
+	frames_perfetto_put_text(p, 6, name);
 	proto_end(p);
 	proto_end(p);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
 static struct proto *begin_track(struct perfetto *x, uint64_t id, uint64_t parent, const char *name)
 {
-	struct proto *p = begin_packet(x);
+	struct proto *p = frames_perfetto_begin_packet(x);
 
 	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
 	proto_u64(p, DESCRIPTOR_UUID, id);
 	proto_u64(p, DESCRIPTOR_PARENT, parent);
-	put_text(p, DESCRIPTOR_NAME, name);
+	frames_perfetto_put_text(p, DESCRIPTOR_NAME, name);
 	return p;
 }
 
 static void end_track(struct perfetto *x)
 {
 	proto_end(&x->p);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
 /* The track of a frame type; it has the instants, and the other tracks are below it. */
@@ -216,7 +217,7 @@ static uint64_t frame_track(struct perfetto *x, const struct frame_shown *f)
 static uint64_t counter_track(struct perfetto *x, const struct frame_shown *f,
 			      const struct row_cell *cell)
 {
-	struct cell_state *s = state_of(x, f, cell);
+	struct cell_state *s = frames_perfetto_state_of(x, f, cell);
 	uint64_t id = TRACK_COUNTER + cell_number(x, f, cell);
 	char name[4 * DESC_NAME_MAX];
 
@@ -230,8 +231,8 @@ static uint64_t counter_track(struct perfetto *x, const struct frame_shown *f,
 	return id;
 }
 
-static void put_row(struct perfetto *x, const struct frame_shown *f, const struct row_cell *cell,
-		    uint64_t id)
+static void frames_perfetto_put_row(struct perfetto *x, const struct frame_shown *f,
+				    const struct row_cell *cell, uint64_t id)
 {
 	char key[4 * DESC_NAME_MAX];
 	uint64_t parent = frame_track(x, f);
@@ -239,7 +240,7 @@ static void put_row(struct perfetto *x, const struct frame_shown *f, const struc
 
 	snprintf(key, sizeof(key), "%s.%s", f->plan->frame->name, cell->field->member);
 	proto_u64(p, DESCRIPTOR_MERGE, MERGE_BY_KEY);
-	put_text(p, DESCRIPTOR_MERGE_KEY, key);
+	frames_perfetto_put_text(p, DESCRIPTOR_MERGE_KEY, key);
 	end_track(x);
 }
 
@@ -247,7 +248,7 @@ static void put_row(struct perfetto *x, const struct frame_shown *f, const struc
 static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
 			 const struct row_cell *cell, uint64_t from, uint64_t to)
 {
-	struct cell_state *s = state_of(x, f, cell);
+	struct cell_state *s = frames_perfetto_state_of(x, f, cell);
 	uint64_t id = TRACK_ROW + cell_number(x, f, cell) * ROWS_MAX;
 	uint32_t row = 0;
 
@@ -256,11 +257,11 @@ static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
 	while (s->ends && row < s->nr_rows && s->ends[row] > from)
 		row++;
 	if (!s->ends || row == ROWS_MAX) {
-		put_row(x, f, cell, TRACK_SINGLE + x->singles);
+		frames_perfetto_put_row(x, f, cell, TRACK_SINGLE + x->singles);
 		return TRACK_SINGLE + x->singles++;
 	}
 	if (row == s->nr_rows) {
-		put_row(x, f, cell, id + row);
+		frames_perfetto_put_row(x, f, cell, id + row);
 		s->nr_rows++;
 	}
 	s->ends[row] = to;
@@ -269,10 +270,10 @@ static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
 
 /* ---- events -------------------------------------------------------------- */
 
-static struct proto *begin_event(struct perfetto *x, uint64_t track, uint64_t ts,
-				 enum event_type type)
+static struct proto *frames_perfetto_begin_event(struct perfetto *x, uint64_t track, uint64_t ts,
+						 enum event_type type)
 {
-	struct proto *p = begin_packet(x);
+	struct proto *p = frames_perfetto_begin_packet(x);
 
 	proto_u64(p, PACKET_TIMESTAMP, ts);
 	proto_begin(p, PACKET_TRACK_EVENT);
@@ -281,7 +282,7 @@ static struct proto *begin_event(struct perfetto *x, uint64_t track, uint64_t ts
 	return p;
 }
 
-static void put_value(struct proto *p, const struct row_value *v)
+static void frames_perfetto_put_value(struct proto *p, const struct row_value *v)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -303,14 +304,14 @@ static void put_value(struct proto *p, const struct row_value *v)
 		proto_string(p, ANNOTATION_STRING, v->text, v->size);
 		break;
 	default:
-		put_text(p, ANNOTATION_STRING, "none");
+		frames_perfetto_put_text(p, ANNOTATION_STRING, "none");
 		break;
 	}
 }
 
 /* A value that was not taken is omitted; an array stays an array. */
-static void put_annotation(struct perfetto *x, const struct frame_shown *f,
-			   const struct row_cell *cell)
+static void frames_perfetto_put_annotation(struct perfetto *x, const struct frame_shown *f,
+					   const struct row_cell *cell)
 {
 	bool is_list = cell->field && cell->field->is_array && cell->field->type != DESC_STRING;
 	struct proto *p = &x->p;
@@ -325,11 +326,11 @@ static void put_annotation(struct perfetto *x, const struct frame_shown *f,
 	for (i = 0; is_list && i < cell->count; i++) {
 		row_get(f->plan, cell, i, f->image, f->ticket, &v);
 		proto_begin(p, ANNOTATION_ARRAY);
-		put_value(p, &v);
+		frames_perfetto_put_value(p, &v);
 		proto_end(p);
 	}
 	if (!is_list)
-		put_value(p, &v);
+		frames_perfetto_put_value(p, &v);
 	proto_end(p);
 }
 
@@ -338,21 +339,24 @@ static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
 			  const struct row_cell *named)
 {
 	struct type_state *type = &x->types[f->type];
-	struct cell_state *s = named ? state_of(x, f, named) : NULL;
+	struct cell_state *s = named ? frames_perfetto_state_of(x, f, named) : NULL;
 	struct proto *p = &x->p;
 	size_t c;
 
 	proto_begin(p, PACKET_INTERNED);
 	if (!type->category_told)
-		put_interned(p, INTERNED_CATEGORIES, f->type + UINT64_C(1), f->plan->frame->name);
+		frames_perfetto_put_interned(p, INTERNED_CATEGORIES, f->type + UINT64_C(1),
+					     f->plan->frame->name);
 	if (s && !s->name_told)
-		put_interned(p, INTERNED_NAMES, cell_number(x, f, named) + 1, named->field->member);
+		frames_perfetto_put_interned(p, INTERNED_NAMES, cell_number(x, f, named) + 1,
+					     named->field->member);
 	if (!s && !type->name_told)
-		put_interned(p, INTERNED_NAMES, x->nr_cells + f->type + 1, f->plan->frame->name);
+		frames_perfetto_put_interned(p, INTERNED_NAMES, x->nr_cells + f->type + 1,
+					     f->plan->frame->name);
 	for (c = 0; c < f->plan->nr_cells; c++) {
 		if (!type->cells[c].key_told)
-			put_interned(p, INTERNED_KEYS, type->first_cell + c + 1,
-				     f->plan->cells[c].name);
+			frames_perfetto_put_interned(p, INTERNED_KEYS, type->first_cell + c + 1,
+						     f->plan->cells[c].name);
 		type->cells[c].key_told = true;
 	}
 	proto_end(p);
@@ -361,7 +365,8 @@ static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
 }
 
 /* @named: the interval of the slice; NULL: an instant of the frame. */
-static void put_frame(struct perfetto *x, const struct frame_shown *f, const struct row_cell *named)
+static void frames_perfetto_put_frame(struct perfetto *x, const struct frame_shown *f,
+				      const struct row_cell *named)
 {
 	struct type_state *type = &x->types[f->type];
 	struct proto *p = &x->p;
@@ -370,41 +375,43 @@ static void put_frame(struct perfetto *x, const struct frame_shown *f, const str
 	proto_u64(p, EVENT_CATEGORY, f->type + UINT64_C(1));
 	proto_u64(p, EVENT_NAME, named ? cell_number(x, f, named) + 1 : x->nr_cells + f->type + 1);
 	for (c = 0; c < f->plan->nr_cells; c++)
-		put_annotation(x, f, &f->plan->cells[c]);
+		frames_perfetto_put_annotation(x, f, &f->plan->cells[c]);
 	proto_end(p);
-	if (named ? !state_of(x, f, named)->name_told : !type->name_told)
+	if (named ? !frames_perfetto_state_of(x, f, named)->name_told : !type->name_told)
 		put_new_texts(x, f, named);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
-static void put_slice(struct frame_timeline *t, const struct frame_shown *f,
-		      const struct row_cell *cell, uint64_t from, uint64_t to)
+static void frames_perfetto_put_slice(struct frame_timeline *t, const struct frame_shown *f,
+				      const struct row_cell *cell, uint64_t from, uint64_t to)
 {
 	struct perfetto *x = (struct perfetto *)t;
 	uint64_t track = free_row(x, f, cell, from, to);
 
-	begin_event(x, track, from, SLICE_BEGIN);
-	put_frame(x, f, cell);
-	begin_event(x, track, to, SLICE_END);
+	frames_perfetto_begin_event(x, track, from, SLICE_BEGIN);
+	frames_perfetto_put_frame(x, f, cell);
+	frames_perfetto_begin_event(x, track, to, SLICE_END);
 	proto_end(&x->p);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
-static void put_instant(struct frame_timeline *t, const struct frame_shown *f, uint64_t at)
+static void frames_perfetto_put_instant(struct frame_timeline *t, const struct frame_shown *f,
+					uint64_t at)
 {
 	struct perfetto *x = (struct perfetto *)t;
 	uint64_t track = frame_track(x, f);
 
-	begin_event(x, track, at, INSTANT);
-	put_frame(x, f, NULL);
+	frames_perfetto_begin_event(x, track, at, INSTANT);
+	frames_perfetto_put_frame(x, f, NULL);
 }
 
-static void put_counter(struct frame_timeline *t, const struct frame_shown *f,
-			const struct row_cell *cell, const struct row_value *v, uint64_t at)
+static void frames_perfetto_put_counter(struct frame_timeline *t, const struct frame_shown *f,
+					const struct row_cell *cell, const struct row_value *v,
+					uint64_t at)
 {
 	struct perfetto *x = (struct perfetto *)t;
 	uint64_t track = counter_track(x, f, cell);
-	struct proto *p = begin_event(x, track, at, COUNTER);
+	struct proto *p = frames_perfetto_begin_event(x, track, at, COUNTER);
 
 	if (v->kind == ROW_SIGNED)
 		proto_i64(p, EVENT_COUNTER, v->i);
@@ -416,10 +423,10 @@ static void put_counter(struct frame_timeline *t, const struct frame_shown *f,
 			     : v->kind == ROW_FLOAT  ? (double)v->f
 						     : v->d);
 	proto_end(p);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
-static void put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
+static void frames_perfetto_put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 {
 	struct perfetto *x = (struct perfetto *)t;
 	struct proto *p;
@@ -431,15 +438,15 @@ static void put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 		end_track(x);
 		x->lost_told = true;
 	}
-	p = begin_event(x, TRACK_LOST, at, COUNTER);
+	p = frames_perfetto_begin_event(x, TRACK_LOST, at, COUNTER);
 	proto_u64(p, EVENT_COUNTER, frames);
 	proto_end(p);
-	end_packet(x);
+	frames_perfetto_end_packet(x);
 }
 
 /* ---- the writer ---------------------------------------------------------- */
 
-static void release(struct perfetto *x)
+static void frames_perfetto_release(struct perfetto *x)
 {
 	size_t i, c;
 
@@ -469,13 +476,13 @@ static bool make_states(struct perfetto *x)
 	return x->types != NULL;
 }
 
-static int perfetto_open(struct decode_writer *w, const char *out, struct err *err)
+static int frames_perfetto_open(struct decode_writer *w, const char *out, struct err *err)
 {
 	static const struct frame_view view = {
-		.slice = put_slice,
-		.instant = put_instant,
-		.counter = put_counter,
-		.lost = put_lost,
+		.slice = frames_perfetto_put_slice,
+		.instant = frames_perfetto_put_instant,
+		.counter = frames_perfetto_put_counter,
+		.lost = frames_perfetto_put_lost,
 	};
 	struct perfetto *x = calloc(1, sizeof(*x));
 	int rc;
@@ -487,17 +494,17 @@ static int perfetto_open(struct decode_writer *w, const char *out, struct err *e
 	rc = make_states(x) ? outfile_open(&x->file, out, err)
 			    : err_set(err, -ENOMEM, "no memory to write '%s'", out);
 	if (rc < 0) {
-		release(x);
+		frames_perfetto_release(x);
 		return rc;
 	}
 	frame_timeline_init(&x->timeline, &view, w->file);
 	w->state = x;
-	begin_trace(x);
-	put_process(x);
+	frames_perfetto_begin_trace(x);
+	frames_perfetto_put_process(x);
 	return 0;
 }
 
-static int check(struct perfetto *x, struct err *err)
+static int frames_perfetto_check(struct perfetto *x, struct err *err)
 {
 	if (x->p.error)
 		return err_set(err, x->p.error, "no memory to write '%s'", x->file.path);
@@ -511,7 +518,7 @@ static int perfetto_frame(struct decode_writer *w, unsigned type, const uint8_t 
 	const struct frame_shown f = { &w->plans[type], type, image, ticket };
 
 	frame_timeline_frame(&x->timeline, &f);
-	return check(x, err);
+	return frames_perfetto_check(x, err);
 }
 
 static void perfetto_mark(struct decode_writer *w, const struct recording_mark *mark)
@@ -521,27 +528,27 @@ static void perfetto_mark(struct decode_writer *w, const struct recording_mark *
 	frame_timeline_mark(&x->timeline, mark);
 }
 
-static int perfetto_close(struct decode_writer *w, bool complete, struct err *err)
+static int frames_perfetto_close(struct decode_writer *w, bool complete, struct err *err)
 {
 	struct perfetto *x = w->state;
 	int rc = 0;
 
 	outfile_put(&x->file, x->p.buf, x->p.used);
 	if (complete)
-		rc = check(x, err);
+		rc = frames_perfetto_check(x, err);
 	if (complete && !rc)
 		rc = outfile_commit(&x->file, err);
 	w->bytes = x->file.bytes;
 	w->counts = x->timeline.counts;
-	release(x);
+	frames_perfetto_release(x);
 	w->state = NULL;
 	return rc;
 }
 
 const struct decode_writer decode_perfetto = {
 	.name = "perfetto",
-	.open = perfetto_open,
+	.open = frames_perfetto_open,
 	.frame = perfetto_frame,
 	.mark = perfetto_mark,
-	.close = perfetto_close,
+	.close = frames_perfetto_close,
 };

@@ -17,20 +17,21 @@ void frame_timeline_init(struct frame_timeline *t, const struct frame_view *view
 	t->counts.by_number = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-static bool is_time(const struct desc_field *f)
+static bool frame_timeline_is_time(const struct desc_field *f)
 {
 	return f && (f->type == DESC_TIME || f->type == DESC_TICKS);
 }
 
 /* Infinity and NaN cannot be drawn. */
-static bool is_number(const struct row_value *v)
+static bool frame_timeline_is_number(const struct row_value *v)
 {
 	return v->kind == ROW_SIGNED || v->kind == ROW_UNSIGNED ||
 	       (v->kind == ROW_FLOAT && isfinite(v->f)) ||
 	       (v->kind == ROW_DOUBLE && isfinite(v->d));
 }
 
-static void put_instant(struct frame_timeline *t, const struct frame_shown *f, uint64_t at)
+static void frame_timeline_put_instant(struct frame_timeline *t, const struct frame_shown *f,
+				       uint64_t at)
 {
 	t->view->instant(t, f, at);
 	t->counts.instants++;
@@ -41,10 +42,11 @@ static bool is_counter(const struct frame_timeline *t, const struct row_cell *ce
 {
 	if (!cell->field || cell->count != 1)
 		return false;
-	return !is_time(cell->field) || (t->counts.by_number && cell->start);
+	return !frame_timeline_is_time(cell->field) || (t->counts.by_number && cell->start);
 }
 
-static void put_counters(struct frame_timeline *t, const struct frame_shown *f, uint64_t at)
+static void frame_timeline_put_counters(struct frame_timeline *t, const struct frame_shown *f,
+					uint64_t at)
 {
 	struct row_value v;
 	size_t c;
@@ -55,7 +57,7 @@ static void put_counters(struct frame_timeline *t, const struct frame_shown *f, 
 		if (!is_counter(t, cell))
 			continue;
 		row_get(f->plan, cell, 0, f->image, f->ticket, &v);
-		if (!is_number(&v))
+		if (!frame_timeline_is_number(&v))
 			continue;
 		t->view->counter(t, f, cell, &v, at);
 		t->counts.counters++;
@@ -63,7 +65,8 @@ static void put_counters(struct frame_timeline *t, const struct frame_shown *f, 
 }
 
 /* A time that was taken and is not negative. */
-static bool get_time(const struct frame_shown *f, const struct desc_field *field, uint64_t *at)
+static bool frame_timeline_get_time(const struct frame_shown *f, const struct desc_field *field,
+				    uint64_t *at)
 {
 	const struct row_cell cell = { .field = field, .count = 1 };
 	struct row_value v;
@@ -74,7 +77,7 @@ static bool get_time(const struct frame_shown *f, const struct desc_field *field
 }
 
 /* Returns the number of intervals; one whose end is before its start becomes an instant. */
-static unsigned put_slices(struct frame_timeline *t, const struct frame_shown *f)
+static unsigned frame_timeline_put_slices(struct frame_timeline *t, const struct frame_shown *f)
 {
 	unsigned nr = 0;
 	size_t c;
@@ -83,13 +86,14 @@ static unsigned put_slices(struct frame_timeline *t, const struct frame_shown *f
 		const struct row_cell *cell = &f->plan->cells[c];
 		uint64_t from, to;
 
-		if (!cell->start || !is_time(cell->field) || cell->count != 1)
+		if (!cell->start || !frame_timeline_is_time(cell->field) || cell->count != 1)
 			continue;
-		if (!get_time(f, cell->start, &from) || !get_time(f, cell->field, &to))
+		if (!frame_timeline_get_time(f, cell->start, &from) ||
+		    !frame_timeline_get_time(f, cell->field, &to))
 			continue;
 		nr++;
 		if (to < from) {
-			put_instant(t, f, from);
+			frame_timeline_put_instant(t, f, from);
 			continue;
 		}
 		t->view->slice(t, f, cell, from, to);
@@ -105,7 +109,8 @@ static bool first_time(const struct frame_shown *f, uint64_t *at)
 	for (c = 0; c < f->plan->nr_cells; c++) {
 		const struct row_cell *cell = &f->plan->cells[c];
 
-		if (is_time(cell->field) && !cell->start && get_time(f, cell->field, at))
+		if (frame_timeline_is_time(cell->field) && !cell->start &&
+		    frame_timeline_get_time(f, cell->field, at))
 			return true;
 	}
 	return false;
@@ -116,15 +121,15 @@ void frame_timeline_frame(struct frame_timeline *t, const struct frame_shown *f)
 	uint64_t at = f->ticket * FRAME_STEP_NS;
 
 	if (!t->counts.by_number) {
-		if (put_slices(t, f))
+		if (frame_timeline_put_slices(t, f))
 			return;
 		if (!first_time(f, &at)) {
 			t->counts.without_time++;
 			return;
 		}
 	}
-	put_instant(t, f, at);
-	put_counters(t, f, at);
+	frame_timeline_put_instant(t, f, at);
+	frame_timeline_put_counters(t, f, at);
 }
 
 /* The time of a mark is CLOCK_MONOTONIC: it matches frames of that clock only. */

@@ -17,7 +17,7 @@ static uint64_t order_of(double value)
 	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static struct spread_step *step_of(struct spread *s, double value)
+static struct spread_step *spread_step_of(struct spread *s, double value)
 {
 	uint64_t order = order_of(value);
 	struct spread_step **page;
@@ -34,7 +34,7 @@ static struct spread_step *step_of(struct spread *s, double value)
 
 int spread_add(struct spread *s, double value)
 {
-	struct spread_step *step = step_of(s, value);
+	struct spread_step *step = spread_step_of(s, value);
 
 	if (!step)
 		return -ENOMEM;
@@ -70,7 +70,7 @@ void spread_release(struct spread *s)
 }
 
 /* Clamp: sums of very large values overflow, and sums of many values are rounded. */
-static double mean_of(const struct spread *s, const struct spread_step *step)
+static double spread_mean_of(const struct spread *s, const struct spread_step *step)
 {
 	double mean = step->sum / (double)step->nr;
 
@@ -91,7 +91,7 @@ double spread_percentile(const struct spread *s, double share)
 		for (i = 0; s->pages[page] && i < SPREAD_STEPS; i++) {
 			seen += s->pages[page][i].nr;
 			if (seen >= wanted)
-				return mean_of(s, &s->pages[page][i]);
+				return spread_mean_of(s, &s->pages[page][i]);
 		}
 	}
 	return s->max;

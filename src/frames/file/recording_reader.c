@@ -17,14 +17,14 @@
 
 /* ---- the header ---------------------------------------------------------- */
 
-static char *text_of(const json_t *object, const char *key)
+static char *recfile_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? strdup(text) : NULL;
 }
 
-static uint64_t count_of(const json_t *object, const char *key)
+static uint64_t recfile_count_of(const json_t *object, const char *key)
 {
 	json_int_t value = json_integer_value(json_object_get(object, key));
 
@@ -52,18 +52,18 @@ static void take_clock(struct recording_clock *clock, const json_t *json)
 	if (!(rate > 1e-6 && rate < 1e6))
 		return;
 	clock->known = true;
-	clock->ticks = count_of(json, "ticks");
-	clock->ns = count_of(json, "ns");
+	clock->ticks = recfile_count_of(json, "ticks");
+	clock->ns = recfile_count_of(json, "ns");
 	clock->ns_per_tick = rate;
 }
 
 static void take_ours(struct recording_info *info, const json_t *json)
 {
-	info->format = (uint32_t)count_of(json, "format");
-	info->pid = (pid_t)count_of(json, "pid");
-	info->program = text_of(json, "program");
-	info->start_monotonic_ns = count_of(json, "start_monotonic_ns");
-	info->start_realtime_ns = count_of(json, "start_realtime_ns");
+	info->format = (uint32_t)recfile_count_of(json, "format");
+	info->pid = (pid_t)recfile_count_of(json, "pid");
+	info->program = recfile_text_of(json, "program");
+	info->start_monotonic_ns = recfile_count_of(json, "start_monotonic_ns");
+	info->start_realtime_ns = recfile_count_of(json, "start_realtime_ns");
 	take_clock(&info->clock, json_object_get(json, "clock"));
 }
 
@@ -76,8 +76,8 @@ static int take_header(struct recfile *f, const json_t *root, struct err *err)
 	if (!json_is_object(json))
 		return err_set(err, -EBADMSG, "'%s': the header does not describe the buffer",
 			       f->name);
-	f->info.comment = text_of(root, "frComment");
-	f->info.date = text_of(root, "frDate");
+	f->info.comment = recfile_text_of(root, "frComment");
+	f->info.date = recfile_text_of(root, "frDate");
 	f->info.delta_s = delta > -century && delta < century ? delta : 0;
 	take_counters(&f->info, json_object_get(root, "frCounters"));
 	take_ours(&f->info, json_object_get(root, "corotracer"));
@@ -105,7 +105,7 @@ static int parse_header(struct recfile *f, const char *text, size_t size, struct
  * Read until there are at least @want bytes at f->at, or the file ends.  Returns a negative
  * errno on failure.
  */
-static int fill(struct recfile *f, size_t want, struct err *err)
+static int recfile_fill(struct recfile *f, size_t want, struct err *err)
 {
 	if (f->at) {
 		memmove(f->buf, f->buf + f->at, f->end - f->at);
@@ -126,7 +126,7 @@ static int fill(struct recfile *f, size_t want, struct err *err)
 }
 
 /* Grows with the data that is really there: a length in the file is not trusted. */
-static int grow(struct recfile *f, size_t want, struct err *err)
+static int recfile_grow(struct recfile *f, size_t want, struct err *err)
 {
 	while (f->end - f->at < want && !f->eof) {
 		size_t size = f->size * 2 < want ? f->size * 2 : want;
@@ -141,7 +141,7 @@ static int grow(struct recfile *f, size_t want, struct err *err)
 			f->buf = more;
 			f->size = size;
 		}
-		rc = fill(f, f->size < want ? f->size : want, err);
+		rc = recfile_fill(f, f->size < want ? f->size : want, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -155,10 +155,10 @@ static int not_a_recording(struct recfile *f, struct err *err)
 	return -EBADMSG;
 }
 
-static int read_header(struct recfile *f, struct err *err)
+static int recfile_read_header(struct recfile *f, struct err *err)
 {
 	uint32_t size;
-	int rc = fill(f, 8, err);
+	int rc = recfile_fill(f, 8, err);
 
 	if (rc < 0)
 		return rc;
@@ -170,7 +170,7 @@ static int read_header(struct recfile *f, struct err *err)
 	if (size > RECORDING_HEADER_MAX)
 		return err_set(err, -EBADMSG, "'%s': a header of %u bytes is not valid", f->name,
 			       size);
-	rc = grow(f, size, err);
+	rc = recfile_grow(f, size, err);
 	if (rc < 0)
 		return rc;
 	if (f->end - f->at < size)
@@ -210,7 +210,7 @@ int recfile_open_fd(struct recfile *f, int fd, const char *name, struct err *err
 	if (!f->buf || !f->name)
 		rc = err_set(err, -ENOMEM, "no memory to read a recording");
 	else
-		rc = read_header(f, err);
+		rc = recfile_read_header(f, err);
 	if (rc == 0)
 		rc = size_for_records(f, err);
 	if (rc < 0) {
@@ -409,7 +409,7 @@ int recfile_next(struct recfile *f, struct recfile_item *item, struct err *err)
 		const uint8_t *record;
 
 		if (f->end - f->at < size) {
-			int rc = fill(f, size, err);
+			int rc = recfile_fill(f, size, err);
 
 			if (rc < 0)
 				return rc;

@@ -85,7 +85,7 @@ int recording_create(struct recording *r, const char *path, struct err *err)
 	return 0;
 }
 
-static void write_out(struct recording *r, const void *data, size_t size)
+static void recording_write_out(struct recording *r, const void *data, size_t size)
 {
 	const char *at = data;
 
@@ -102,7 +102,7 @@ static void write_out(struct recording *r, const void *data, size_t size)
 	}
 }
 
-static int failed(const struct recording *r, struct err *err)
+static int recording_set_failed(const struct recording *r, struct err *err)
 {
 	err_set(err, r->error, "cannot write '%s': %s", r->path, strerror(-r->error));
 	if (r->error == -ENOSPC)
@@ -112,14 +112,14 @@ static int failed(const struct recording *r, struct err *err)
 
 int recording_flush(struct recording *r, struct err *err)
 {
-	write_out(r, r->buf, r->used);
+	recording_write_out(r, r->buf, r->used);
 	r->used = 0;
-	return r->error ? failed(r, err) : 0;
+	return r->error ? recording_set_failed(r, err) : 0;
 }
 
 /* ---- the header ---------------------------------------------------------- */
 
-static void put_clock(struct json_writer *w, const struct recording_clock *clock)
+static void recording_put_clock(struct json_writer *w, const struct recording_clock *clock)
 {
 	jw_key(w, "clock");
 	jw_object_begin(w);
@@ -139,12 +139,12 @@ static void put_ours(struct json_writer *w, const struct recording_info *info)
 	jw_field_u64(w, "start_monotonic_ns", info->start_monotonic_ns);
 	jw_field_u64(w, "start_realtime_ns", info->start_realtime_ns);
 	if (info->clock.known)
-		put_clock(w, &info->clock);
+		recording_put_clock(w, &info->clock);
 	jw_object_end(w);
 }
 
-static void put_header(struct json_writer *w, const struct desc *desc,
-		       const struct recording_info *info)
+static void recording_put_header(struct json_writer *w, const struct desc *desc,
+				 const struct recording_info *info)
 {
 	unsigned i;
 
@@ -175,7 +175,7 @@ int recording_begin(struct recording *r, const struct desc *desc, const struct r
 
 	r->desc = desc;
 	jw_init_buffer(&w);
-	put_header(&w, desc, info);
+	recording_put_header(&w, desc, info);
 	text = jw_text(&w, &size);
 	if (!text) {
 		jw_release(&w);
@@ -186,12 +186,12 @@ int recording_begin(struct recording *r, const struct desc *desc, const struct r
 	prefix[1] = htonl((uint32_t)r->header_size);
 	at = lseek(r->fd, 0, SEEK_CUR);
 	r->header_at = at < 0 ? -1 : at + 8;
-	write_out(r, prefix, sizeof(prefix));
-	write_out(r, text, size);
+	recording_write_out(r, prefix, sizeof(prefix));
+	recording_write_out(r, text, size);
 	memset(r->buf, ' ', HEADER_ROOM);
-	write_out(r, r->buf, HEADER_ROOM);
+	recording_write_out(r, r->buf, HEADER_ROOM);
 	jw_release(&w);
-	return r->error ? failed(r, err) : 0;
+	return r->error ? recording_set_failed(r, err) : 0;
 }
 
 /* Only if it fits: a header that grew too much stays unchanged. */
@@ -205,7 +205,7 @@ static void patch_header(struct recording *r, const struct recording_info *info)
 	if (r->header_at < 0 || !r->desc || r->error)
 		return;
 	jw_init_buffer(&w);
-	put_header(&w, r->desc, info);
+	recording_put_header(&w, r->desc, info);
 	text = jw_text(&w, &size);
 	padded = text && size <= r->header_size ? malloc(r->header_size) : NULL;
 	if (padded) {
@@ -227,7 +227,7 @@ int recording_close(struct recording *r, const struct recording_info *info, stru
 	if (close(r->fd) < 0 && !r->error)
 		r->error = -errno;
 	r->fd = -1;
-	rc = r->error ? failed(r, err) : 0;
+	rc = r->error ? recording_set_failed(r, err) : 0;
 	free(r->buf);
 	free(r->path);
 	free(r->kept);
@@ -254,10 +254,10 @@ void recording_abandon(struct recording *r)
 
 /* ---- records ------------------------------------------------------------- */
 
-static uint8_t *reserve(struct recording *r, size_t size)
+static uint8_t *recording_reserve(struct recording *r, size_t size)
 {
 	if (r->used + size > BUF_SIZE) {
-		write_out(r, r->buf, r->used);
+		recording_write_out(r, r->buf, r->used);
 		r->used = 0;
 	}
 	r->used += size;
@@ -276,7 +276,7 @@ void recording_frame(struct recording *r, uint64_t ticket, const uint8_t *image)
 {
 	if (is_far(r, ticket))
 		recording_mark(r, RECORDING_TICKET, ticket, 0, 0, 0);
-	memcpy(reserve(r, r->desc->frame_size), image, r->desc->frame_size);
+	memcpy(recording_reserve(r, r->desc->frame_size), image, r->desc->frame_size);
 	r->last_ticket = ticket;
 	r->frames++;
 }
@@ -290,7 +290,7 @@ void recording_mark(struct recording *r, enum recording_mark_kind kind, uint64_t
 	size_t at, part;
 
 	for (at = 0; room && at < sizeof(mark); at += part) {
-		uint8_t *record = reserve(r, r->desc->frame_size);
+		uint8_t *record = recording_reserve(r, r->desc->frame_size);
 
 		part = sizeof(mark) - at < room ? sizeof(mark) - at : room;
 		memset(record, 0, r->desc->frame_size);

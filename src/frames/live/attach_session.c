@@ -57,7 +57,7 @@ static bool is_enough(const struct attach *a)
 }
 
 /* The type of the frame in @image; NULL if the type number is invalid. */
-static const struct desc_frame *frame_of(const struct desc *d, const uint8_t *image)
+static const struct desc_frame *attach_frame_of(const struct desc *d, const uint8_t *image)
 {
 	uint32_t type = 1;
 
@@ -69,7 +69,7 @@ static const struct desc_frame *frame_of(const struct desc *d, const uint8_t *im
 /* Replace values of counters that the program does not measure: they are not readings. */
 static void erase_unmeasured(const struct attach *a, uint8_t *image)
 {
-	const struct desc_frame *f = frame_of(&a->live.desc, image);
+	const struct desc_frame *f = attach_frame_of(&a->live.desc, image);
 	const uint64_t none = PPT_COUNTER_NONE;
 	size_t i;
 
@@ -336,7 +336,7 @@ const struct recording_clock *attach_clock(struct attach *a)
 
 /* ---- the program has mapped the ring ------------------------------------- */
 
-static int nonsense(struct attach *a, const char *what, struct err *err)
+static int attach_set_corrupt(struct attach *a, const char *what, struct err *err)
 {
 	err_set(err, -EBADMSG, "the control block of '%s' makes no sense: %s", a->live.place->name,
 		what);
@@ -353,9 +353,9 @@ static int open_ours(struct attach *a, const struct control_answer *answer, stru
 	const struct segment *s = attach_is_resizable(a) ? &a->data_segment : &a->control_segment;
 
 	if (answer->stride != stride)
-		return nonsense(a, "another distance between slots", err);
+		return attach_set_corrupt(a, "another distance between slots", err);
 	if (answer->data_offset != offset || answer->data_block_sz != a->stats.slots)
-		return nonsense(a, "slots in another place", err);
+		return attach_set_corrupt(a, "slots in another place", err);
 	a->ring.now.slots = (const uint8_t *)s->map + offset;
 	a->ring.now.nr = a->stats.slots;
 	a->ring.now.anchor = 1;
@@ -395,8 +395,8 @@ static uint32_t choose_stride(const struct attach *a, const uint8_t *slots, uint
 	return wide > narrow ? d->stride : d->frame_size;
 }
 
-static int misfit(struct attach *a, const struct control_answer *answer, uint64_t offset,
-		  struct err *err)
+static int attach_set_mismatch(struct attach *a, const struct control_answer *answer,
+			       uint64_t offset, struct err *err)
 {
 	err_set(err, -EBADMSG,
 		"cannot read the ring of '%s': %llu slots of %u bytes at offset %llu are not "
@@ -420,7 +420,7 @@ static int open_theirs(struct attach *a, const struct control_answer *answer, st
 	a->ring.now.nr = 0;
 	if (offset < 40 || offset % 4 || answer->data_block_sz > UINT32_MAX ||
 	    answer->data_block_sz * a->live.desc.frame_size > room)
-		return misfit(a, answer, offset, err);
+		return attach_set_mismatch(a, answer, offset, err);
 	a->ring.stride = choose_stride(a, slots, room, (uint32_t)answer->data_block_sz);
 	if (!a->ring.stride)
 		return 0;
@@ -488,7 +488,7 @@ static int await_program(struct attach *a, struct err *err)
 
 /* ---- poll ---------------------------------------------------------------- */
 
-static int find_head(struct attach *a, struct err *err)
+static int attach_find_head(struct attach *a, struct err *err)
 {
 	uint64_t head;
 
@@ -499,12 +499,12 @@ static int find_head(struct attach *a, struct err *err)
 	head = control_next_ticket(&a->control);
 	/* No program saves this many frames between two polls. */
 	if (head < a->head || head - a->head > UINT64_C(1) << 40)
-		return nonsense(a, "its number of frames jumps", err);
+		return attach_set_corrupt(a, "its number of frames jumps", err);
 	a->head = head;
 	return 0;
 }
 
-static void tell_losses(struct attach *a)
+static void attach_tell_losses(struct attach *a)
 {
 	uint64_t missed = a->ring.missed;
 
@@ -534,13 +534,13 @@ static void choose_delay(struct attach *a, uint64_t waiting)
 		a->delay_ns = DELAY_MIN;
 }
 
-static int look(struct attach *a, bool patient, struct err *err)
+static int attach_look(struct attach *a, bool patient, struct err *err)
 {
 	uint64_t waiting;
 	int rc;
 
 	resize_follow(a);
-	rc = find_head(a, err);
+	rc = attach_find_head(a, err);
 	if (rc < 0)
 		return rc;
 	a->unmeasured = control_unmeasured(&a->control, &a->config.counters, a->adopted);
@@ -550,7 +550,7 @@ static int look(struct attach *a, bool patient, struct err *err)
 		a->stats.fullest = waiting;
 	ring_poll(&a->ring, a->head, patient);
 	a->stats.polls++;
-	tell_losses(a);
+	attach_tell_losses(a);
 	choose_delay(a, waiting);
 	if (a->config.sink.say && waiting)
 		attach_say(a, 2, "looked: %llu waiting, %llu recorded, %llu lost",
@@ -645,10 +645,10 @@ static uint64_t next_delay(const struct attach *a, uint64_t now)
 }
 
 /* Returns 0 to continue, 1 to stop, or a negative errno. */
-static int step(struct attach *a, struct err *err)
+static int attach_step(struct attach *a, struct err *err)
 {
 	uint64_t now;
-	int rc = a->ring_open ? look(a, true, err) : await_program(a, err);
+	int rc = a->ring_open ? attach_look(a, true, err) : await_program(a, err);
 
 	if (rc)
 		return rc;
@@ -699,7 +699,7 @@ int attach_run(struct attach *a, struct err *err)
 	int rc;
 
 	do {
-		rc = step(a, err);
+		rc = attach_step(a, err);
 	} while (!rc);
 	if (rc > 0)
 		return check_readable(a, err);
@@ -747,7 +747,7 @@ static void look_once_more(struct attach *a, bool patient)
 	struct err ignored = { 0 };
 
 	if (a->ring_open && !is_enough(a))
-		look(a, patient, &ignored);
+		attach_look(a, patient, &ignored);
 }
 
 /*
@@ -788,7 +788,7 @@ static void take_handle_back(struct attach *a)
 		await_let_go(a);
 }
 
-static void settle(struct attach *a)
+static void attach_settle(struct attach *a)
 {
 	struct control_answer answer;
 	struct err ignored = { 0 };
@@ -802,7 +802,7 @@ static void settle(struct attach *a)
 	look_once_more(a, false);
 	enough = is_enough(a);
 	ring_finish(&a->ring);
-	tell_losses(a);
+	attach_tell_losses(a);
 	a->stats.lost = a->ring.missed;
 	a->stats.issued = a->stats.recorded + a->stats.lost;
 	if (a->ring_open && a->live.desc.extended) {
@@ -822,7 +822,7 @@ static void settle(struct attach *a)
 void attach_stop(struct attach *a)
 {
 	take_handle_back(a);
-	settle(a);
+	attach_settle(a);
 	if (!target_replaced(&a->live.target))
 		live_unclaim(&a->live);
 	a->stats.ran_ns = a->start_ns ? clock_now_ns() - a->start_ns : 0;

@@ -42,7 +42,7 @@ static const struct {
 	enum kind kind;
 } kinds[] = { { "_json", KIND_JSON }, { "_hmem", KIND_HMEM }, { "_stat", KIND_STAT } };
 
-static enum kind kind_of(const char *word)
+static enum kind places_kind_of(const char *word)
 {
 	size_t i;
 
@@ -54,7 +54,8 @@ static enum kind kind_of(const char *word)
 }
 
 /* Split a symbol's name: @buffer points to the @len characters of the buffer's name. */
-static enum kind take_apart(const char *symbol, const char **buffer, size_t *len, bool *existing)
+static enum kind places_take_apart(const char *symbol, const char **buffer, size_t *len,
+				   bool *existing)
 {
 	size_t all;
 
@@ -65,20 +66,20 @@ static enum kind take_apart(const char *symbol, const char **buffer, size_t *len
 		*existing = false;
 		*buffer = symbol + 6;
 		*len = all - 6 - 5;
-		return *len <= NAME_LEN_MAX ? kind_of(symbol + all - 5) : KIND_NONE;
+		return *len <= NAME_LEN_MAX ? places_kind_of(symbol + all - 5) : KIND_NONE;
 	}
 	if (!strncmp(symbol, "_ppt_", 5) && all > 4 + 5 + 1 && symbol[9] == '_') {
 		*existing = true;
 		*buffer = symbol + 10;
 		*len = all - 10;
-		return *len <= NAME_LEN_MAX ? kind_of(symbol + 4) : KIND_NONE;
+		return *len <= NAME_LEN_MAX ? places_kind_of(symbol + 4) : KIND_NONE;
 	}
 	return KIND_NONE;
 }
 
 /* ---- the list ------------------------------------------------------------ */
 
-static struct place *place_of(struct image *img, const char *name, size_t len, bool existing)
+static struct place *places_place_of(struct image *img, const char *name, size_t len, bool existing)
 {
 	struct places *out = img->out;
 	struct place *p;
@@ -108,12 +109,12 @@ static int note_symbol(struct image *img, const char *symbol, const GElf_Sym *sy
 	const char *name;
 	size_t len = 0;
 	bool existing = false;
-	enum kind kind = take_apart(symbol, &name, &len, &existing);
+	enum kind kind = places_take_apart(symbol, &name, &len, &existing);
 	struct place *p;
 
 	if (kind == KIND_NONE || sym->st_shndx == SHN_UNDEF || !sym->st_value)
 		return 0;
-	p = place_of(img, name, len, existing);
+	p = places_place_of(img, name, len, existing);
 	if (!p)
 		return -ENOMEM;
 	if (kind == KIND_JSON) {
@@ -244,7 +245,7 @@ static int open_beneath(pid_t pid, const char *path)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static bool same_build(Elf *a, Elf *b)
+static bool places_same_build(Elf *a, Elf *b)
 {
 	const void *id_a, *id_b;
 	ssize_t len_a = dwelf_elf_gnu_build_id(a, &id_a), len_b = dwelf_elf_gnu_build_id(b, &id_b);
@@ -262,7 +263,7 @@ static bool scan_debug_file(struct image *img, Elf *elf, const char *path, int *
 	if (fd < 0)
 		return false;
 	debug = elf_begin(fd, ELF_C_READ, NULL);
-	if (debug && elf_kind(debug) == ELF_K_ELF && same_build(elf, debug))
+	if (debug && elf_kind(debug) == ELF_K_ELF && places_same_build(elf, debug))
 		*rc = scan_tables(img, debug, &full);
 	elf_end(debug);
 	close(fd);
@@ -338,7 +339,7 @@ static int open_image(const struct image *img)
 	return open_beneath(img->target->pid, map->path);
 }
 
-static void cannot_read(struct places *out, const char *path, const char *why)
+static void places_cannot_read(struct places *out, const char *path, const char *why)
 {
 	if (!out->unreadable++)
 		snprintf(out->unreadable_first, sizeof(out->unreadable_first), "%s: %s", path, why);
@@ -387,15 +388,15 @@ static int scan_image(struct image *img)
 	struct stat st;
 
 	if (fd < 0) {
-		cannot_read(img->out, img->maps[0].path, strerror(errno));
+		places_cannot_read(img->out, img->maps[0].path, strerror(errno));
 		return 0;
 	}
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_elf(fd)) {
 		if (is_still_that_file(img, fd))
 			rc = scan_elf(img, fd);
 		else
-			cannot_read(img->out, img->maps[0].path,
-				    "replaced since the process started");
+			places_cannot_read(img->out, img->maps[0].path,
+					   "replaced since the process started");
 	}
 	close(fd);
 	return rc;
@@ -433,7 +434,7 @@ static void release_maps(struct map_list *maps)
 	free(maps->at);
 }
 
-static int read_maps(pid_t pid, struct map_list *maps, struct err *err)
+static int places_read_maps(pid_t pid, struct map_list *maps, struct err *err)
 {
 	char name[64], *line = NULL;
 	size_t size = 0;
@@ -496,7 +497,7 @@ int places_find(struct target *t, struct places *list, struct err *err)
 	memset(list, 0, sizeof(*list));
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return err_set(err, -ENOSYS, "libelf is of another age: %s", elf_errmsg(-1));
-	rc = read_maps(t->pid, &maps, err);
+	rc = places_read_maps(t->pid, &maps, err);
 	/* An unreadable or empty map: read some memory, only for the error message. */
 	if (rc == -EPERM || (!rc && !maps.nr))
 		rc = target_read(t, maps.nr ? maps.at[0].start : 4096, &byte, 1, err);
@@ -511,7 +512,7 @@ int places_find(struct target *t, struct places *list, struct err *err)
 
 /* ---- choose a buffer ----------------------------------------------------- */
 
-static const char *last_part(const char *path)
+static const char *places_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -528,7 +529,7 @@ static bool is_called(const struct place *p, const char *name)
 	if (!*name)
 		return true;
 	return *name == '@' &&
-	       (!strcmp(name + 1, p->file) || !strcmp(name + 1, last_part(p->file)));
+	       (!strcmp(name + 1, p->file) || !strcmp(name + 1, places_last_part(p->file)));
 }
 
 static void list_names(const struct places *list, char *buf, size_t size)
@@ -543,7 +544,7 @@ static void list_names(const struct places *list, char *buf, size_t size)
 	}
 }
 
-static void refuse(const struct places *list, const char *name, pid_t pid, struct err *err)
+static void places_refuse(const struct places *list, const char *name, pid_t pid, struct err *err)
 {
 	char names[256];
 
@@ -579,13 +580,13 @@ const struct place *places_pick(const struct places *list, const char *name, pid
 		if (found) {
 			err_set(err, -EEXIST, "process %d has two buffers '%s'", (int)pid, name);
 			err_hint(err, "choose one with -b %s@%s or -b %s@%s", found->name,
-				 last_part(found->file), list->at[i].name,
-				 last_part(list->at[i].file));
+				 places_last_part(found->file), list->at[i].name,
+				 places_last_part(list->at[i].file));
 			return NULL;
 		}
 		found = &list->at[i];
 	}
 	if (!found)
-		refuse(list, name, pid, err);
+		places_refuse(list, name, pid, err);
 	return found;
 }

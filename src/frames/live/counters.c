@@ -23,7 +23,7 @@ static int open_here(const struct perf_event_attr *attr)
 	return 0;
 }
 
-static long paranoia(void)
+static long counters_read_paranoid(void)
 {
 	char text[16] = "";
 	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static long paranoia(void)
 }
 
 /* Encode @name with libpfm.  Returns a PFM_ error. */
-static int encode(const char *name, struct perf_event_attr *attr)
+static int counters_encode(const char *name, struct perf_event_attr *attr)
 {
 	pfm_perf_encode_arg_t arg;
 
@@ -69,11 +69,11 @@ static void finish_attr(struct perf_event_attr *attr, bool with_kernel)
 	attr->sample_period = 0;
 }
 
-static bool works(const char *name)
+static bool counters_is_working(const char *name)
 {
 	struct perf_event_attr attr;
 
-	if (encode(name, &attr) != PFM_SUCCESS)
+	if (counters_encode(name, &attr) != PFM_SUCCESS)
 		return false;
 	finish_attr(&attr, false);
 	return open_here(&attr) == 0;
@@ -82,7 +82,7 @@ static bool works(const char *name)
 /* ---- all counters of the machine ----------------------------------------- */
 
 /* Calls @each with every counter that works, until it returns false. */
-static void walk(bool (*each)(void *arg, const char *name), void *arg)
+static void counters_walk(bool (*each)(void *arg, const char *name), void *arg)
 {
 	pfm_pmu_info_t pmu;
 	pfm_event_info_t info;
@@ -101,7 +101,7 @@ static void walk(bool (*each)(void *arg, const char *name), void *arg)
 			    PFM_SUCCESS)
 				continue;
 			snprintf(name, sizeof(name), "%s::%s", pmu.name, info.name);
-			if (works(name) && !each(arg, name))
+			if (counters_is_working(name) && !each(arg, name))
 				return;
 		}
 	}
@@ -132,13 +132,13 @@ static bool append_name(void *arg, const char *name)
 	return true;
 }
 
-static bool print_name(void *arg, const char *name)
+static bool counters_print_name(void *arg, const char *name)
 {
 	fprintf(arg, "%s\n", name);
 	return true;
 }
 
-static int begin(struct err *err)
+static int counters_begin(struct err *err)
 {
 	int rc = libpfm_load(err);
 
@@ -153,10 +153,10 @@ static int begin(struct err *err)
 
 int counters_list(FILE *out, struct err *err)
 {
-	int rc = begin(err);
+	int rc = counters_begin(err);
 
 	if (!rc)
-		walk(print_name, out);
+		counters_walk(counters_print_name, out);
 	return rc;
 }
 
@@ -194,13 +194,13 @@ int counters_add(struct counters *c, const char *list, struct err *err)
 	return rc;
 }
 
-static int lacks(const char *name, const char *why, struct err *err)
+static int counters_is_missing(const char *name, const char *why, struct err *err)
 {
 	char list[400] = "";
 	struct names names = { .buf = list, .size = sizeof(list) };
 
 	err_set(err, -ENOENT, "this machine has no counter '%s': %s", name, why);
-	walk(append_name, &names);
+	counters_walk(append_name, &names);
 	if (!names.used)
 		err_hint(err, "it has none at all that we may open");
 	else if (names.left_out)
@@ -213,28 +213,28 @@ static int lacks(const char *name, const char *why, struct err *err)
 static int resolve_one(struct counters *c, unsigned i, bool privileged, struct err *err)
 {
 	struct perf_event_attr *attr = &c->attrs[i];
-	int rc = encode(c->names[i], attr);
+	int rc = counters_encode(c->names[i], attr);
 	bool with_kernel;
 
 	if (rc != PFM_SUCCESS)
-		return lacks(c->names[i], libpfm.pfm_strerror(rc), err);
-	with_kernel = is_kernels(attr) && (privileged || paranoia() <= 1);
+		return counters_is_missing(c->names[i], libpfm.pfm_strerror(rc), err);
+	with_kernel = is_kernels(attr) && (privileged || counters_read_paranoid() <= 1);
 	if (is_kernels(attr) && !with_kernel)
 		snprintf(c->warning, sizeof(c->warning),
 			 "'%s' will stay 0: the program may not count what the kernel does "
 			 "(perf_event_paranoid is %ld)",
-			 c->names[i], paranoia());
+			 c->names[i], counters_read_paranoid());
 	finish_attr(attr, with_kernel);
 	rc = open_here(attr);
 	if (rc == -EACCES || rc == -EPERM) {
 		err_set(err, rc, "counters are forbidden here (perf_event_paranoid is %ld)",
-			paranoia());
+			counters_read_paranoid());
 		err_hint(err, "sysctl kernel.perf_event_paranoid=2, or a container that allows "
 			      "perf_event_open");
 		return rc;
 	}
 	if (rc < 0)
-		return lacks(c->names[i], strerror(-rc), err);
+		return counters_is_missing(c->names[i], strerror(-rc), err);
 	return 0;
 }
 
@@ -245,7 +245,7 @@ int counters_resolve(struct counters *c, bool privileged, struct err *err)
 
 	if (!c->nr)
 		return 0;
-	rc = begin(err);
+	rc = counters_begin(err);
 	for (i = 0; !rc && i < c->nr; i++)
 		rc = resolve_one(c, i, privileged, err);
 	return rc;

@@ -40,7 +40,8 @@ void ring_release(struct ring *r)
 
 enum look { LOOK_TAKEN, LOOK_NOT_YET, LOOK_GONE };
 
-static const uint8_t *slot_of(const struct ring *r, const struct ring_block *b, uint64_t ticket)
+static const uint8_t *ring_slot_of(const struct ring *r, const struct ring_block *b,
+				   uint64_t ticket)
 {
 	uint64_t slot = (ticket % b->nr + b->nr - b->anchor % b->nr) % b->nr;
 
@@ -74,9 +75,9 @@ static void copy_slot(struct ring *r, const uint8_t *slot)
 	}
 }
 
-static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ticket)
+static enum look ring_look_at(struct ring *r, const struct ring_block *b, uint64_t ticket)
 {
-	const uint8_t *slot = slot_of(r, b, ticket), *back = slot + r->frame_size - 4;
+	const uint8_t *slot = ring_slot_of(r, b, ticket), *back = slot + r->frame_size - 4;
 	uint32_t seqno = (uint32_t)ticket, front = load_front(slot), back_copied;
 
 	if (front != seqno)
@@ -98,11 +99,11 @@ static enum look look_at(struct ring *r, const struct ring_block *b, uint64_t ti
 /* Search the new block and, during a resize, the old block too. */
 static enum look look_for(struct ring *r, uint64_t ticket)
 {
-	enum look found = look_at(r, &r->now, ticket);
+	enum look found = ring_look_at(r, &r->now, ticket);
 
 	if (found == LOOK_TAKEN || !r->old.nr)
 		return found;
-	if (look_at(r, &r->old, ticket) == LOOK_TAKEN)
+	if (ring_look_at(r, &r->old, ticket) == LOOK_TAKEN)
 		return LOOK_TAKEN;
 	/* A frame overwritten in one block may still arrive in the other until the resize ends. */
 	return LOOK_NOT_YET;
@@ -110,13 +111,13 @@ static enum look look_for(struct ring *r, uint64_t ticket)
 
 /* ---- tickets ------------------------------------------------------------- */
 
-static void take(struct ring *r, uint64_t ticket)
+static void ring_take(struct ring *r, uint64_t ticket)
 {
 	r->taken++;
 	r->each(r->arg, ticket, r->copy);
 }
 
-static void remember(struct ring *r, uint64_t ticket)
+static void ring_remember(struct ring *r, uint64_t ticket)
 {
 	if (r->nr_pending == r->size_pending) {
 		size_t size = r->size_pending ? r->size_pending * 2 : 64;
@@ -142,7 +143,7 @@ static void ask_again(struct ring *r)
 
 		switch (look_for(r, ticket)) {
 		case LOOK_TAKEN:
-			take(r, ticket);
+			ring_take(r, ticket);
 			break;
 		case LOOK_GONE:
 			r->missed++;
@@ -197,14 +198,14 @@ void ring_poll(struct ring *r, uint64_t head, bool patient)
 			continue;
 		found = look_for(r, r->next);
 		if (found == LOOK_TAKEN) {
-			take(r, r->next);
+			ring_take(r, r->next);
 		} else if (found == LOOK_GONE) {
 			r->missed++;
 			r->overrun++;
 		} else {
 			if (patient && may_wait(r, head))
 				break;
-			remember(r, r->next);
+			ring_remember(r, r->next);
 		}
 	}
 	r->stalled = r->next < head && r->next == began ? r->stalled + 1 : 0;
@@ -213,7 +214,7 @@ void ring_poll(struct ring *r, uint64_t head, bool patient)
 /* ---- without a ticket counter -------------------------------------------- */
 
 /* The ticket nearest to @near whose low 32 bits are @seqno. */
-static uint64_t widen(uint32_t seqno, uint64_t near)
+static uint64_t ring_widen(uint32_t seqno, uint64_t near)
 {
 	return near + (uint64_t)(int64_t)(int32_t)(seqno - (uint32_t)near);
 }
@@ -225,11 +226,11 @@ uint64_t ring_probe_head(const struct ring *r)
 
 	for (step = 0; step < r->now.nr; step++) {
 		for (ahead = 0; ahead < LOOK_AHEAD && ahead < r->now.nr; ahead++) {
-			uint32_t front = load_front(slot_of(r, &r->now, head + ahead));
+			uint32_t front = load_front(ring_slot_of(r, &r->now, head + ahead));
 
 			if (front == (uint32_t)(head + ahead) ||
 			    is_newer(front, (uint32_t)(head + ahead))) {
-				head = widen(front, head + ahead) + 1;
+				head = ring_widen(front, head + ahead) + 1;
 				break;
 			}
 		}
@@ -253,7 +254,7 @@ bool ring_find_start(struct ring *r)
 	}
 	/* One lap above zero, so that neither becomes negative. */
 	r->now.anchor = UINT64_C(0x100000000) + first;
-	r->next = widen(oldest, r->now.anchor);
+	r->next = ring_widen(oldest, r->now.anchor);
 	return true;
 }
 

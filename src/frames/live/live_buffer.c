@@ -17,7 +17,7 @@
 /* ---- the description ----------------------------------------------------- */
 
 /* Read terminated text at @addr, at most DESC_JSON_MAX bytes; the caller frees it. */
-static int read_text(struct target *t, uint64_t addr, char **out, size_t *len, struct err *err)
+static int live_read_text(struct target *t, uint64_t addr, char **out, size_t *len, struct err *err)
 {
 	size_t size = 0, used = 0;
 	char *text = NULL, *more;
@@ -89,7 +89,7 @@ int live_describe(struct target *t, const struct place *place, struct desc *d, s
 	int rc = find_text(t, place, &addr, err);
 
 	if (!rc)
-		rc = read_text(t, addr, &text, &len, err);
+		rc = live_read_text(t, addr, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	rc = desc_from_json(d, text, len, err);
@@ -275,7 +275,7 @@ bool live_is_attached(struct live_buffer *b, pid_t owner)
 	       live_owner_works(b, owner);
 }
 
-static int refuse(struct live_buffer *b, pid_t owner, struct err *err)
+static int live_refuse(struct live_buffer *b, pid_t owner, struct err *err)
 {
 	char name[32];
 
@@ -310,7 +310,7 @@ static int claim_locked(struct live_buffer *b, bool force, struct err *err)
 		bool works = live_owner_works(b, owner);
 
 		if (works && !force)
-			return refuse(b, owner, err);
+			return live_refuse(b, owner, err);
 		if (works)
 			snprintf(b->notice, sizeof(b->notice),
 				 "taking over from process %d (%s), as you asked", (int)owner,
@@ -330,7 +330,7 @@ static int claim_locked(struct live_buffer *b, bool force, struct err *err)
 	if (!rc)
 		rc = get_stat(b, &again, err);
 	if (!rc && again != getpid())
-		return refuse(b, again, err);
+		return live_refuse(b, again, err);
 	b->owned = !rc;
 	return rc;
 }

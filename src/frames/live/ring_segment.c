@@ -62,7 +62,7 @@ static int make_marked(size_t size, uid_t uid, gid_t gid)
 }
 
 /* Keep the segment attached until the parent has attached it, or has died. */
-__attribute__((noreturn)) static void help(int fd, size_t size, uid_t uid, gid_t gid)
+__attribute__((noreturn)) static void segment_help(int fd, size_t size, uid_t uid, gid_t gid)
 {
 	int id = make_marked(size, uid, gid);
 	char byte;
@@ -74,7 +74,7 @@ __attribute__((noreturn)) static void help(int fd, size_t size, uid_t uid, gid_t
 
 /* ---- the collector ------------------------------------------------------- */
 
-static long long limit(const char *name)
+static long long segment_limit(const char *name)
 {
 	char path[64], text[32] = "";
 	ssize_t got = -1;
@@ -89,26 +89,26 @@ static long long limit(const char *name)
 	return got > 0 ? (long long)strtoull(text, NULL, 10) : -1;
 }
 
-static int refuse(int code, size_t size, struct err *err)
+static int segment_refuse(int code, size_t size, struct err *err)
 {
 	err_set(err, code, "cannot make %zu bytes of shared memory: %s", size, strerror(-code));
 	if (code == -ENOSPC)
 		err_hint(err,
 			 "the system's limit is reached: %lld segments (kernel.shmmni) or %lld "
 			 "pages (kernel.shmall); 'ipcs -m' lists them",
-			 limit("shmmni"), limit("shmall"));
+			 segment_limit("shmmni"), segment_limit("shmall"));
 	else if (code == -EINVAL)
 		err_hint(err,
 			 "one segment may have %lld bytes (kernel.shmmax); use a smaller "
 			 "--size",
-			 limit("shmmax"));
+			 segment_limit("shmmax"));
 	else if (code == -ENOMEM)
 		err_hint(err, "there is not that much memory; use a smaller --size");
 	return code;
 }
 
 /* The owner of the segment: the effective user and group of @pid. */
-static void owner_of(pid_t pid, uid_t *uid, gid_t *gid)
+static void segment_owner_of(pid_t pid, uid_t *uid, gid_t *gid)
 {
 	char path[64], line[256];
 	unsigned real, effective;
@@ -128,7 +128,7 @@ static void owner_of(pid_t pid, uid_t *uid, gid_t *gid)
 		fclose(file);
 }
 
-static int receive(struct segment *s, int fd, size_t size, struct err *err)
+static int segment_receive(struct segment *s, int fd, size_t size, struct err *err)
 {
 	int id = -EPIPE;
 	void *map;
@@ -136,7 +136,7 @@ static int receive(struct segment *s, int fd, size_t size, struct err *err)
 	if (io_read(fd, &id, sizeof(id)) != (ssize_t)sizeof(id))
 		return err_set(err, -EPIPE, "the helper that makes shared memory died");
 	if (id < 0)
-		return refuse(id, size, err);
+		return segment_refuse(id, size, err);
 	map = shmat(id, NULL, 0);
 	if ((intptr_t)map == -1) // NOLINT(performance-no-int-to-ptr)
 		return err_errno(err, "cannot attach shared memory %d", id);
@@ -154,7 +154,7 @@ int segment_create(struct segment *s, size_t size, pid_t pid, struct err *err)
 	gid_t gid;
 
 	memset(s, 0, sizeof(*s));
-	owner_of(pid, &uid, &gid);
+	segment_owner_of(pid, &uid, &gid);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_errno(err, "cannot make a pair of sockets");
 	helper = fork();
@@ -166,10 +166,10 @@ int segment_create(struct segment *s, size_t size, pid_t pid, struct err *err)
 	}
 	if (!helper) {
 		close(pair[0]);
-		help(pair[1], size, uid, gid);
+		segment_help(pair[1], size, uid, gid);
 	}
 	close(pair[1]);
-	rc = receive(s, pair[0], size, err);
+	rc = segment_receive(s, pair[0], size, err);
 	close(pair[0]);
 	while (waitpid(helper, &status, 0) < 0 && errno == EINTR)
 		;

@@ -28,7 +28,7 @@ const char *emit_source_suffix(const struct desc *d)
 
 /* ---- placeholders ----------------------------------------------------------- */
 
-static bool holds(const void *context, const char *word)
+static bool emit_has_value(const void *context, const char *word)
 {
 	const struct desc *d = ((const struct filling *)context)->e->d;
 	bool times = emit_has_type(d, DESC_TIME) || emit_has_type(d, DESC_TICKS);
@@ -82,7 +82,7 @@ static const char *clock_macro(const struct desc *d)
 }
 
 /* The spec's name goes into a comment and must not end it. */
-static const char *spec_name(struct filling *f)
+static const char *emit_spec_name(struct filling *f)
 {
 	const char *slash = strrchr(f->e->spec, '/'), *from = slash ? slash + 1 : f->e->spec;
 	size_t i;
@@ -98,7 +98,7 @@ static const char *spec_name(struct filling *f)
 	return f->value;
 }
 
-static const char *symbol(struct filling *f, const char *kind)
+static const char *emit_symbol(struct filling *f, const char *kind)
 {
 	const struct desc *d = f->e->d;
 
@@ -115,7 +115,7 @@ static const char *a_number(struct filling *f, uint32_t number)
 	return f->value;
 }
 
-static const char *value(const void *context, const char *word)
+static const char *emit_value(const void *context, const char *word)
 {
 	struct filling *f = (struct filling *)context;
 	const struct desc *d = f->e->d;
@@ -127,13 +127,13 @@ static const char *value(const void *context, const char *word)
 	if (!strcmp(word, "generator"))
 		return d->generator;
 	if (!strcmp(word, "spec"))
-		return spec_name(f);
+		return emit_spec_name(f);
 	if (!strcmp(word, "stride"))
 		return a_number(f, d->stride);
 	if (!strcmp(word, "back"))
 		return a_number(f, d->frame_size - 4);
 	if (!strncmp(word, "sym_", 4))
-		return symbol(f, word + 4);
+		return emit_symbol(f, word + 4);
 	if (!strcmp(word, "ASSERT"))
 		return emit_is_cpp(d) ? "static_assert" : "_Static_assert";
 	if (!strcmp(word, "time_type"))
@@ -148,7 +148,7 @@ static const char *value(const void *context, const char *word)
 /* ---- the description as a literal --------------------------------------------- */
 
 /* Escape everything that an editor, a trigraph or a quote could change. */
-static int put_escaped(FILE *out, unsigned char c)
+static int emit_put_escaped(FILE *out, unsigned char c)
 {
 	if (c == '"' || c == '\\' || c == '?')
 		return fprintf(out, "\\%c", c);
@@ -158,7 +158,7 @@ static int put_escaped(FILE *out, unsigned char c)
 	return 1;
 }
 
-static bool put_json(const struct emit *e, FILE *out)
+static bool emit_put_json(const struct emit *e, FILE *out)
 {
 	struct json_writer w;
 	const char *text;
@@ -171,7 +171,7 @@ static bool put_json(const struct emit *e, FILE *out)
 	for (i = 0; text && i < size; i++) {
 		if (!columns)
 			fputs("\t\"", out);
-		columns += put_escaped(out, (unsigned char)text[i]);
+		columns += emit_put_escaped(out, (unsigned char)text[i]);
 		if (i + 1 < size && (columns >= 84 || (columns >= 60 && text[i] == ','))) {
 			fputs("\"\n", out);
 			columns = 0;
@@ -181,12 +181,12 @@ static bool put_json(const struct emit *e, FILE *out)
 	return jw_release(&w) == 0;
 }
 
-static bool call(const void *context, const char *word, FILE *out)
+static bool emit_call(const void *context, const char *word, FILE *out)
 {
 	const struct emit *e = ((const struct filling *)context)->e;
 
 	if (!strcmp(word, "json"))
-		return put_json(e, out);
+		return emit_put_json(e, out);
 	if (!strcmp(word, "usage"))
 		emit_usage(e, out);
 	else if (!strcmp(word, "enums"))
@@ -202,10 +202,10 @@ static bool call(const void *context, const char *word, FILE *out)
 	return true;
 }
 
-static int fill(const struct emit *e, const unsigned char *text, size_t size, FILE *out)
+static int emit_fill(const struct emit *e, const unsigned char *text, size_t size, FILE *out)
 {
 	struct filling f = { .e = e };
-	const struct template_host host = { holds, value, call, &f };
+	const struct template_host host = { emit_has_value, emit_value, emit_call, &f };
 
 	return template_write((const char *)text, size, &host, out);
 }
@@ -213,11 +213,11 @@ static int fill(const struct emit *e, const unsigned char *text, size_t size, FI
 int emit_header(const struct emit *e, FILE *out)
 {
 	if (emit_is_cpp(e->d))
-		return fill(e, template_ppt_hh, template_ppt_hh_size, out);
-	return fill(e, template_ppt_h, template_ppt_h_size, out);
+		return emit_fill(e, template_ppt_hh, template_ppt_hh_size, out);
+	return emit_fill(e, template_ppt_h, template_ppt_h_size, out);
 }
 
 int emit_source(const struct emit *e, FILE *out)
 {
-	return fill(e, template_ppt_c, template_ppt_c_size, out);
+	return emit_fill(e, template_ppt_c, template_ppt_c_size, out);
 }

@@ -144,7 +144,7 @@ static bool seen_before(const struct desc *d, const struct desc_member *m)
 	return false;
 }
 
-static void put_enum(const struct emit *e, const struct desc_member *m, FILE *out)
+static void emit_put_enum(const struct emit *e, const struct desc_member *m, FILE *out)
 {
 	size_t i;
 
@@ -175,14 +175,14 @@ void emit_enums(const struct emit *e, FILE *out)
 			const struct desc_member *m = &e->d->frames[i].members[j];
 
 			if (m->type == DESC_ENUM && !seen_before(e->d, m))
-				put_enum(e, m, out);
+				emit_put_enum(e, m, out);
 		}
 	}
 }
 
 /* ---- the struct ---------------------------------------------------------------- */
 
-static void put_field(const struct emit *e, const struct desc_field *f, FILE *out)
+static void emit_put_field(const struct emit *e, const struct desc_field *f, FILE *out)
 {
 	bool cpp = emit_is_cpp(e->d), bytes = f->type == DESC_STRING || f->type == DESC_BYTES;
 
@@ -247,7 +247,7 @@ static const char *tab_of(const struct emit *e)
 	return emit_is_cpp(e->d) ? "\t\t" : "\t";
 }
 
-static const char *frame_of(const struct emit *e)
+static const char *emit_frame_of(const struct emit *e)
 {
 	return emit_is_cpp(e->d) ? "" : "frame->";
 }
@@ -267,14 +267,16 @@ static void put_condition(const struct emit *e, bool begin, const char *brace, F
 
 static void put_now(const struct emit *e, const char *name, const char *end, FILE *out)
 {
-	fprintf(out, "%s\tppt_%s_now_(&%s%s%s);\n", tab_of(e), e->d->name, frame_of(e), name, end);
+	fprintf(out, "%s\tppt_%s_now_(&%s%s%s);\n", tab_of(e), e->d->name, emit_frame_of(e), name,
+		end);
 }
 
 /* Mark this time as not taken.  @extra: additional indentation. */
 static void put_no_time(const struct emit *e, const char *extra, const char *name, const char *end,
 			FILE *out)
 {
-	const char *frame = frame_of(e), *last = e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec";
+	const char *frame = emit_frame_of(e),
+		   *last = e->d->time == DESC_TIMEVAL ? "tv_usec" : "tv_nsec";
 
 	if (e->d->time == DESC_COUNTER_CLOCK)
 		fprintf(out, "%s%s%s%s%s = 0;\n", tab_of(e), extra, frame, name, end);
@@ -296,11 +298,11 @@ static void put_time_start(const struct emit *e, const char *name, FILE *out)
 {
 	put_condition(e, true, " {", out);
 	put_no_time(e, "\t", name, "_end", out);
-	fprintf(out, "%s\t%s__ppt_began_%s = ppt_%s_%s_stamp_();\n", tab_of(e), frame_of(e), name,
-		e->d->name, is_thread_clock(e->d) ? "own" : "last");
+	fprintf(out, "%s\t%s__ppt_began_%s = ppt_%s_%s_stamp_();\n", tab_of(e), emit_frame_of(e),
+		name, e->d->name, is_thread_clock(e->d) ? "own" : "last");
 	put_now(e, name, "_start", out);
 	fprintf(out, "%s} else {\n", tab_of(e));
-	fprintf(out, "%s\t%s__ppt_began_%s = 0;\n", tab_of(e), frame_of(e), name);
+	fprintf(out, "%s\t%s__ppt_began_%s = 0;\n", tab_of(e), emit_frame_of(e), name);
 	put_no_time(e, "\t", name, "_start", out);
 	fprintf(out, "%s}\n", tab_of(e));
 }
@@ -312,7 +314,7 @@ static void put_time_start(const struct emit *e, const char *name, FILE *out)
  */
 static void put_time_end(const struct emit *e, const char *name, FILE *out)
 {
-	const char *tab = tab_of(e), *frame = frame_of(e), *buf = e->d->name;
+	const char *tab = tab_of(e), *frame = emit_frame_of(e), *buf = e->d->name;
 
 	put_time_or_none(e, name, "_end", out);
 	fprintf(out, "%sif (%s__ppt_began_%s &&\n", tab, frame, name);
@@ -326,13 +328,13 @@ static void put_time_end(const struct emit *e, const char *name, FILE *out)
 }
 
 /* Store all three counters of a member: the values read, or all ones if not measured. */
-static void put_counters(const struct emit *e, const char *extra, const char *name, const char *end,
-			 bool measured, FILE *out)
+static void emit_put_counters(const struct emit *e, const char *extra, const char *name,
+			      const char *end, bool measured, FILE *out)
 {
 	unsigned i;
 
 	for (i = 0; i < 3; i++) {
-		fprintf(out, "%s%s%s%s_%u%s = ", tab_of(e), extra, frame_of(e), name, i, end);
+		fprintf(out, "%s%s%s%s_%u%s = ", tab_of(e), extra, emit_frame_of(e), name, i, end);
 		if (measured)
 			fprintf(out, "values[%u];\n", i);
 		else
@@ -344,7 +346,7 @@ static void put_counters(const struct emit *e, const char *extra, const char *na
 static void put_counter_body(const struct emit *e, const struct desc_member *m, const char *end,
 			     FILE *out)
 {
-	const char *tab = tab_of(e), *frame = frame_of(e);
+	const char *tab = tab_of(e), *frame = emit_frame_of(e);
 	bool ends = !strcmp(end, "_end");
 
 	fprintf(out, "%suint64_t values[3] = { UINT64_MAX, UINT64_MAX, UINT64_MAX };\n", tab);
@@ -353,14 +355,14 @@ static void put_counter_body(const struct emit *e, const struct desc_member *m, 
 	fprintf(out, "%s\tstamp = ppt_%s_counters_(values);\n", tab, e->d->name);
 	if (ends) {
 		fprintf(out, "%sif (!stamp || stamp != %s__ppt_began_%s) {\n", tab, frame, m->name);
-		put_counters(e, "\t", m->name, "_start", false, out);
+		emit_put_counters(e, "\t", m->name, "_start", false, out);
 		fprintf(out, "%s}\n", tab);
 	} else {
 		fprintf(out, "%s%s__ppt_began_%s = stamp;\n", tab, frame, m->name);
 	}
 	if (m->interval && !ends)
-		put_counters(e, "", m->name, "_end", false, out);
-	put_counters(e, "", m->name, end, true, out);
+		emit_put_counters(e, "", m->name, "_end", false, out);
+	emit_put_counters(e, "", m->name, end, true, out);
 }
 
 static void put_snapshot(const struct emit *e, const struct desc_frame *f,
@@ -409,7 +411,7 @@ static void put_c_frame(const struct emit *e, const struct desc_frame *f, FILE *
 
 	fprintf(out, "/* ---- frame %s ---- */\n\nstruct ppt_%s_%s {\n", f->name, buf, f->name);
 	for (i = 0; i < f->nr_fields; i++)
-		put_field(e, &f->fields[i], out);
+		emit_put_field(e, &f->fields[i], out);
 	put_beginnings(e, f, out);
 	fputs("};\n\n", out);
 	put_asserts(e, f, out);
@@ -429,7 +431,7 @@ static void put_cpp_frame(const struct emit *e, const struct desc_frame *f, FILE
 
 	fprintf(out, "class PPT_%s_API %s\n{\n    public:\n", e->d->name, f->name);
 	for (i = 0; i < f->nr_fields; i++)
-		put_field(e, &f->fields[i], out);
+		emit_put_field(e, &f->fields[i], out);
 	put_beginnings(e, f, out);
 	fputc('\n', out);
 	put_snapshots(e, f, out);
@@ -518,7 +520,7 @@ static void put_store(unsigned bits, FILE *out)
 		bits, bits, bits);
 }
 
-static void put_real(const char *type, unsigned bits, FILE *out)
+static void emit_put_real(const char *type, unsigned bits, FILE *out)
 {
 	fprintf(out,
 		"static inline void put_%s(unsigned char *at, %s value)\n{\n\tuint%u_t bits;\n\n"
@@ -564,9 +566,9 @@ void emit_puts(const struct emit *e, FILE *out)
 	else if (used[PUT64])
 		put_store(64, out);
 	if (used[PUT_FLOAT])
-		put_real("float", 32, out);
+		emit_put_real("float", 32, out);
 	if (used[PUT_DOUBLE])
-		put_real("double", 64, out);
+		emit_put_real("double", 64, out);
 	if (emit_has_type(e->d, DESC_COUNTER))
 		fputs(counted, out);
 	if (used[PUT_TEXT])
@@ -608,8 +610,8 @@ static void put_scalar(const struct emit *e, const struct desc_frame *f,
 		fprintf(out, ", %s%s%s);\n", casts[put], "frame->", field->name);
 }
 
-static void put_time(const struct emit *e, const struct desc_frame *f,
-		     const struct desc_field *field, FILE *out)
+static void emit_put_time(const struct emit *e, const struct desc_frame *f,
+			  const struct desc_field *field, FILE *out)
 {
 	fputs("\tput64(", out);
 	put_at(e, f, field, out);
@@ -647,7 +649,7 @@ static void put_fill(const struct emit *e, const struct desc_frame *f, unsigned 
 			put_at(e, f, field, out);
 			fprintf(out, ", %u);\n", type);
 		} else if (field->type == DESC_TIME) {
-			put_time(e, f, field, out);
+			emit_put_time(e, f, field, out);
 		} else if (field->type == DESC_STRING || field->type == DESC_BYTES) {
 			fputs(field->type == DESC_STRING ? "\tput_text(" : "\tput_zeros(", out);
 			put_at(e, f, field, out);

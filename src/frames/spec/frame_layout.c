@@ -30,8 +30,8 @@ static uint32_t align_of(const struct desc_member *m)
 }
 
 /* The number of bins of @room bytes that front, members and back need, filled in order. */
-static unsigned bins(const struct layout *l, const struct desc_member *members, const size_t *order,
-		     size_t nr, uint32_t room)
+static unsigned layout_bins(const struct layout *l, const struct desc_member *members,
+			    const size_t *order, size_t nr, uint32_t room)
 {
 	unsigned count = 1;
 	uint32_t sum = l->front;
@@ -85,8 +85,8 @@ static void front_to_last(size_t *order, size_t nr)
 	order[nr - 1] = first;
 }
 
-static void put_in_order(const struct layout *l, const struct desc_member *members, size_t *order,
-			 size_t nr)
+static void layout_put_in_order(const struct layout *l, const struct desc_member *members,
+				size_t *order, size_t nr)
 {
 	uint32_t room = SEQNO_SIZE;
 	unsigned cost;
@@ -97,12 +97,12 @@ static void put_in_order(const struct layout *l, const struct desc_member *membe
 			room = align_of(&members[i]);
 	}
 	sort_by_size(members, order, nr);
-	cost = bins(l, members, order, nr, room);
+	cost = layout_bins(l, members, order, nr, room);
 	for (i = 0; i < nr; i++) {
 		unsigned turned;
 
 		last_to_front(order, nr);
-		turned = bins(l, members, order, nr, room);
+		turned = layout_bins(l, members, order, nr, room);
 		if (turned > cost) {
 			front_to_last(order, nr);
 			break;
@@ -113,8 +113,8 @@ static void put_in_order(const struct layout *l, const struct desc_member *membe
 
 /* ---- fields --------------------------------------------------------------- */
 
-static struct desc_field *add_field(struct layout *l, struct desc_frame *f, const char *name,
-				    enum desc_role role, enum desc_type type, uint32_t size)
+static struct desc_field *layout_add_field(struct layout *l, struct desc_frame *f, const char *name,
+					   enum desc_role role, enum desc_type type, uint32_t size)
 {
 	struct desc_field *grown, *field;
 
@@ -155,7 +155,7 @@ static uint32_t end_of(const struct desc_frame *f)
 static void add_padding(struct layout *l, struct desc_frame *f, const char *name, uint32_t size)
 {
 	uint32_t at = end_of(f);
-	struct desc_field *pad = add_field(l, f, name, DESC_PADDING, DESC_BYTES, size);
+	struct desc_field *pad = layout_add_field(l, f, name, DESC_PADDING, DESC_BYTES, size);
 
 	if (pad)
 		pad->offset = at;
@@ -181,8 +181,8 @@ static bool copy_values(struct desc_field *to, const struct desc_member *m)
 }
 
 /* Append one field of member @m. */
-static void place(struct layout *l, struct desc_frame *f, const struct desc_member *m,
-		  const char *name, enum desc_role role, uint32_t counter)
+static void layout_place(struct layout *l, struct desc_frame *f, const struct desc_member *m,
+			 const char *name, enum desc_role role, uint32_t counter)
 {
 	uint32_t align = align_of(m), at = end_of(f), gap = (align - at % align) % align;
 	struct desc_field *field;
@@ -192,7 +192,7 @@ static void place(struct layout *l, struct desc_frame *f, const struct desc_memb
 		snprintf(pad, sizeof(pad), "__pad_%u", at);
 		add_padding(l, f, pad, gap);
 	}
-	field = add_field(l, f, name, role, m->type, align * m->count);
+	field = layout_add_field(l, f, name, role, m->type, align * m->count);
 	if (!field)
 		return;
 	field->offset = at + gap;
@@ -211,17 +211,17 @@ static void expand_counter(struct layout *l, struct desc_frame *f, const struct 
 	for (i = 0; i < 3; i++) {
 		if (!m->interval) {
 			snprintf(name, sizeof(name), "%s_%u", m->name, i);
-			place(l, f, m, name, DESC_PLAIN, i);
+			layout_place(l, f, m, name, DESC_PLAIN, i);
 			continue;
 		}
 		snprintf(name, sizeof(name), "%s_%u_start", m->name, i);
-		place(l, f, m, name, DESC_START, i);
+		layout_place(l, f, m, name, DESC_START, i);
 		snprintf(name, sizeof(name), "%s_%u_end", m->name, i);
-		place(l, f, m, name, DESC_END, i);
+		layout_place(l, f, m, name, DESC_END, i);
 	}
 }
 
-static void expand(struct layout *l, struct desc_frame *f, const struct desc_member *m)
+static void layout_expand(struct layout *l, struct desc_frame *f, const struct desc_member *m)
 {
 	char name[DESC_NAME_MAX + 16];
 
@@ -229,11 +229,11 @@ static void expand(struct layout *l, struct desc_frame *f, const struct desc_mem
 		expand_counter(l, f, m);
 	} else if (m->interval) {
 		snprintf(name, sizeof(name), "%s_start", m->name);
-		place(l, f, m, name, DESC_START, 0);
+		layout_place(l, f, m, name, DESC_START, 0);
 		snprintf(name, sizeof(name), "%s_end", m->name);
-		place(l, f, m, name, DESC_END, 0);
+		layout_place(l, f, m, name, DESC_END, 0);
 	} else {
-		place(l, f, m, m->name, DESC_PLAIN, 0);
+		layout_place(l, f, m, m->name, DESC_PLAIN, 0);
 	}
 }
 
@@ -241,7 +241,7 @@ static void add_hidden(struct layout *l, struct desc_frame *f, const char *name,
 		       enum desc_role role)
 {
 	uint32_t at = end_of(f);
-	struct desc_field *field = add_field(l, f, name, role, DESC_UINT32, 4);
+	struct desc_field *field = layout_add_field(l, f, name, role, DESC_UINT32, 4);
 
 	if (field)
 		field->offset = at;
@@ -259,12 +259,12 @@ static void layout_frame(struct layout *l, struct desc_frame *f)
 	for (i = 0; i < f->nr_members; i++)
 		order[i] = i;
 	if (f->nr_members)
-		put_in_order(l, f->members, order, f->nr_members);
+		layout_put_in_order(l, f->members, order, f->nr_members);
 	add_hidden(l, f, "__ppt_seqno", DESC_FRONT_SEQ);
 	if (l->d->nr_frames > 1)
 		add_hidden(l, f, "__ppt_type", DESC_FRAME_TYPE);
 	for (i = 0; i < f->nr_members && !l->code; i++)
-		expand(l, f, &f->members[order[i]]);
+		layout_expand(l, f, &f->members[order[i]]);
 	free(order);
 }
 

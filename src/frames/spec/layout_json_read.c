@@ -23,7 +23,7 @@ struct reading {
 
 /* ---- errors --------------------------------------------------------------- */
 
-static bool refuse(struct reading *r, const char *what)
+static bool layout_json_read_refuse(struct reading *r, const char *what)
 {
 	if (r->code)
 		return false;
@@ -37,18 +37,18 @@ static bool refuse(struct reading *r, const char *what)
 	return false;
 }
 
-static bool no_memory(struct reading *r)
+static bool layout_json_read_no_memory(struct reading *r)
 {
 	if (!r->code)
 		r->code = err_set(r->err, -ENOMEM, "no memory for a buffer's description");
 	return false;
 }
 
-static bool copy(struct reading *r, char **to, const char *text)
+static bool layout_json_read_copy(struct reading *r, char **to, const char *text)
 {
 	free(*to);
 	*to = strdup(text);
-	return *to || no_memory(r);
+	return *to || layout_json_read_no_memory(r);
 }
 
 /*
@@ -72,17 +72,19 @@ static bool is_name(const char *text)
 	return true;
 }
 
-static bool copy_name(struct reading *r, char **to, const json_t *value, const char *what)
+static bool layout_json_read_copy_name(struct reading *r, char **to, const json_t *value,
+				       const char *what)
 {
 	const char *text = json_string_value(value);
 
 	/* jansson allows no NUL in a string by default. */
 	if (!is_name(text))
-		return refuse(r, what);
-	return copy(r, to, text);
+		return layout_json_read_refuse(r, what);
+	return layout_json_read_copy(r, to, text);
 }
 
-static bool get_u32(const json_t *object, const char *key, uint32_t max, uint32_t *out)
+static bool layout_json_read_get_u32(const json_t *object, const char *key, uint32_t max,
+				     uint32_t *out)
 {
 	const json_t *value = json_object_get(object, key);
 	json_int_t number = json_integer_value(value);
@@ -106,7 +108,7 @@ static const char *tag_of(const json_t *object)
 	return tag ? tag : "";
 }
 
-static const json_t *contents(const json_t *object, size_t i)
+static const json_t *layout_json_read_contents(const json_t *object, size_t i)
 {
 	return json_array_get(json_object_get(object, "contents"), i);
 }
@@ -129,7 +131,7 @@ static bool type_by_name(const char *name, enum desc_type *type)
 /* Parse a type of the existing ppt tool.  *@counter: index of an expanded counter. */
 static bool classic_type(const json_t *ty, enum desc_type *type, uint32_t *counter)
 {
-	const char *tag = tag_of(ty), *word = json_string_value(contents(ty, 0));
+	const char *tag = tag_of(ty), *word = json_string_value(layout_json_read_contents(ty, 0));
 
 	if (!strcmp(tag, "PIntegral") && word && !strcmp(word, "PPInt"))
 		*type = DESC_INT32;
@@ -143,7 +145,8 @@ static bool classic_type(const json_t *ty, enum desc_type *type, uint32_t *count
 		*type = DESC_COUNTER;
 	else
 		return false;
-	if (*type == DESC_COUNTER && !get_u32(contents(ty, 0), "contents", 2, counter))
+	if (*type == DESC_COUNTER &&
+	    !layout_json_read_get_u32(layout_json_read_contents(ty, 0), "contents", 2, counter))
 		*counter = 0;
 	return true;
 }
@@ -155,21 +158,22 @@ static bool read_values(struct reading *r, const json_t *object, char **type_nam
 	const json_t *list = json_object_get(object, "values");
 	size_t i, n = json_array_size(list);
 
-	if (!copy_name(r, type_name, json_object_get(object, "enum"), "an enum has no name"))
+	if (!layout_json_read_copy_name(r, type_name, json_object_get(object, "enum"),
+					"an enum has no name"))
 		return false;
 	if (n > DESC_FIELDS_MAX)
-		return refuse(r, "an enum has too many values");
+		return layout_json_read_refuse(r, "an enum has too many values");
 	*values = calloc(n ? n : 1, sizeof(**values));
 	if (!*values)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < n; i++) {
 		const json_t *pair = json_array_get(list, i), *number = json_array_get(pair, 1);
 		json_int_t value = json_integer_value(number);
 
 		if (!json_is_integer(number) || value < INT32_MIN || value > INT32_MAX)
-			return refuse(r, "an enum's value is no 32-bit number");
-		if (!copy_name(r, &(*values)[i].name, json_array_get(pair, 0),
-			       "an enum's value has no name"))
+			return layout_json_read_refuse(r, "an enum's value is no 32-bit number");
+		if (!layout_json_read_copy_name(r, &(*values)[i].name, json_array_get(pair, 0),
+						"an enum's value has no name"))
 			return false;
 		(*values)[i].value = (int32_t)value;
 		*nr = i + 1;
@@ -195,7 +199,7 @@ static bool foreign_field(struct reading *r, struct desc_field *f, const char *t
 	f->type = DESC_BYTES;
 	f->count = f->size;
 	f->is_array = true;
-	return copy(r, &f->type_name, type && is_name(type) ? type : "unknown");
+	return layout_json_read_copy(r, &f->type_name, type && is_name(type) ? type : "unknown");
 }
 
 /* A field of the extension, hidden from older readers. */
@@ -204,22 +208,26 @@ static bool ext_field(struct reading *r, struct desc_field *f, const json_t *ext
 	const char *type = get_text(ext, "type"), *role = get_text(ext, "role");
 	uint32_t one;
 
-	if (!copy_name(r, &f->name, json_object_get(ext, "name"), "a field has no name") ||
-	    !copy_name(r, &f->member, json_object_get(ext, "member"), "a field has no member"))
+	if (!layout_json_read_copy_name(r, &f->name, json_object_get(ext, "name"),
+					"a field has no name") ||
+	    !layout_json_read_copy_name(r, &f->member, json_object_get(ext, "member"),
+					"a field has no member"))
 		return false;
-	if (get_u32(ext, "align", 64, &f->align) && (!f->align || (f->align & (f->align - 1))))
-		return refuse(r, "an alignment is no power of two");
+	if (layout_json_read_get_u32(ext, "align", 64, &f->align) &&
+	    (!f->align || (f->align & (f->align - 1))))
+		return layout_json_read_refuse(r, "an alignment is no power of two");
 	if (!type_by_name(type, &f->type))
 		return foreign_field(r, f, type);
 	f->role = is_interval_start(role) ? DESC_START
 		  : is_interval_end(role) ? DESC_END
 					  : DESC_PLAIN;
-	f->is_array = get_u32(ext, "count", DESC_FRAME_MAX, &f->count) && f->type != DESC_STRING;
+	f->is_array = layout_json_read_get_u32(ext, "count", DESC_FRAME_MAX, &f->count) &&
+		      f->type != DESC_STRING;
 	if (!json_object_get(ext, "count"))
 		f->count = 1;
 	one = desc_type_size(f->type);
 	if (!f->count || (uint64_t)f->count * one != f->size)
-		return refuse(r, "a field's size does not fit its type");
+		return layout_json_read_refuse(r, "a field's size does not fit its type");
 	if (f->type == DESC_ENUM)
 		return read_values(r, ext, &f->type_name, &f->values, &f->nr_values);
 	return true;
@@ -230,10 +238,11 @@ static bool member_field(struct reading *r, struct desc_field *f, const json_t *
 {
 	const json_t *kind = json_object_get(entry, "_lKind"),
 		     *ty = json_object_get(entry, "_lType");
-	const json_t *interval = contents(kind, 1);
+	const json_t *interval = layout_json_read_contents(kind, 1);
 
-	if (!copy_name(r, &f->member, json_object_get(contents(kind, 0), "fmName"),
-		       "a member has no name"))
+	if (!layout_json_read_copy_name(
+		    r, &f->member, json_object_get(layout_json_read_contents(kind, 0), "fmName"),
+		    "a member has no name"))
 		return false;
 	if (!classic_type(ty, &f->type, &f->counter))
 		return foreign_field(r, f, tag_of(ty));
@@ -242,7 +251,7 @@ static bool member_field(struct reading *r, struct desc_field *f, const json_t *
 							: DESC_PLAIN;
 	f->count = 1;
 	if (f->size != desc_type_size(f->type))
-		return refuse(r, "a field's size does not fit its type");
+		return layout_json_read_refuse(r, "a field's size does not fit its type");
 	return true;
 }
 
@@ -287,22 +296,23 @@ static bool name_field(struct reading *r, struct desc_field *f)
 		return true;
 	len = strlen(f->name);
 	if (len + 2 > DESC_NAME_MAX)
-		return refuse(r, "a name is too long");
+		return layout_json_read_refuse(r, "a name is too long");
 	memcpy(name, f->name, len);
 	name[len] = '_';
 	name[len + 1] = (char)('0' + f->counter);
 	name[len + 2] = 0;
-	return copy(r, &f->name, name);
+	return layout_json_read_copy(r, &f->name, name);
 }
 
 static bool read_field(struct reading *r, struct desc_field *f, const json_t *entry)
 {
-	if (!copy_name(r, &f->name, json_object_get(entry, "_lName"), "a field has no name"))
+	if (!layout_json_read_copy_name(r, &f->name, json_object_get(entry, "_lName"),
+					"a field has no name"))
 		return false;
-	if (!get_u32(entry, "_lOffset", DESC_FRAME_MAX, &f->offset) ||
-	    !get_u32(entry, "_lSize", DESC_FRAME_MAX, &f->size) || !f->size)
-		return refuse(r, "a field has no place");
-	if (!get_u32(entry, "_lAlignment", 64, &f->align) || !f->align)
+	if (!layout_json_read_get_u32(entry, "_lOffset", DESC_FRAME_MAX, &f->offset) ||
+	    !layout_json_read_get_u32(entry, "_lSize", DESC_FRAME_MAX, &f->size) || !f->size)
+		return layout_json_read_refuse(r, "a field has no place");
+	if (!layout_json_read_get_u32(entry, "_lAlignment", 64, &f->align) || !f->align)
 		f->align = 1;
 	return read_kind(r, f, entry) && name_field(r, f);
 }
@@ -321,7 +331,7 @@ static bool all_different(struct reading *r, const char **names, size_t nr, cons
 	qsort(names, nr, sizeof(*names), by_name);
 	for (i = 1; i < nr; i++) {
 		if (!strcmp(names[i - 1], names[i]))
-			return refuse(r, what);
+			return layout_json_read_refuse(r, what);
 	}
 	return true;
 }
@@ -333,7 +343,7 @@ static bool check_names(struct reading *r, const struct desc_frame *f)
 	bool ok;
 
 	if (!names)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < f->nr_fields; i++)
 		names[i] = f->fields[i].name;
 	ok = all_different(r, names, f->nr_fields, "two fields have the same name");
@@ -342,7 +352,8 @@ static bool check_names(struct reading *r, const struct desc_frame *f)
 }
 
 /* Check that hidden fields are at their offsets, and that no fields overlap. */
-static bool check_places(struct reading *r, const struct desc_frame *f, bool has_type)
+static bool layout_json_read_check_places(struct reading *r, const struct desc_frame *f,
+					  bool has_type)
 {
 	size_t i, last = f->nr_fields - 1;
 	uint32_t end = 0;
@@ -356,17 +367,18 @@ static bool check_places(struct reading *r, const struct desc_frame *f, bool has
 		bool hidden = field->role <= DESC_BACK_SEQ;
 
 		if (want <= DESC_BACK_SEQ ? field->role != want || field->size != 4 : hidden)
-			return refuse(r, "its hidden fields are not in their places");
+			return layout_json_read_refuse(r,
+						       "its hidden fields are not in their places");
 		if (field->offset < end)
-			return refuse(r, "two fields overlap");
+			return layout_json_read_refuse(r, "two fields overlap");
 		end = field->offset + field->size;
 	}
 	if (f->fields[0].offset != 0 || (has_type && f->fields[1].offset != 4))
-		return refuse(r, "its hidden fields are not in their places");
+		return layout_json_read_refuse(r, "its hidden fields are not in their places");
 	return true;
 }
 
-static bool read_member(struct reading *r, struct desc_member *m, const json_t *entry)
+static bool layout_json_read_member(struct reading *r, struct desc_member *m, const json_t *entry)
 {
 	const json_t *old = json_object_get(entry, "contents");
 	uint32_t ignored;
@@ -376,22 +388,23 @@ static bool read_member(struct reading *r, struct desc_member *m, const json_t *
 		m->interval = json_is_true(json_object_get(old, "fmDifferential"));
 		if (!classic_type(json_object_get(old, "fmType"), &m->type, &ignored))
 			m->type = DESC_BYTES;
-		return copy_name(r, &m->name, json_object_get(old, "fmName"),
-				 "a member has no name");
+		return layout_json_read_copy_name(r, &m->name, json_object_get(old, "fmName"),
+						  "a member has no name");
 	}
-	if (!copy_name(r, &m->name, json_object_get(entry, "name"), "a member has no name"))
+	if (!layout_json_read_copy_name(r, &m->name, json_object_get(entry, "name"),
+					"a member has no name"))
 		return false;
 	m->interval = json_is_true(json_object_get(entry, "interval"));
 	if (!type_by_name(get_text(entry, "type"), &m->type))
 		m->type = DESC_BYTES;
-	if (get_u32(entry, "count", DESC_FRAME_MAX, &m->count))
+	if (layout_json_read_get_u32(entry, "count", DESC_FRAME_MAX, &m->count))
 		m->is_array = m->type != DESC_STRING;
 	if (m->type == DESC_ENUM)
 		return read_values(r, entry, &m->type_name, &m->values, &m->nr_values);
 	return true;
 }
 
-static bool read_members(struct reading *r, struct desc_frame *f, const json_t *object)
+static bool layout_json_read_members(struct reading *r, struct desc_frame *f, const json_t *object)
 {
 	const json_t *list = json_object_get(object, "_flExt");
 	size_t i, nr;
@@ -400,13 +413,13 @@ static bool read_members(struct reading *r, struct desc_frame *f, const json_t *
 		list = json_object_get(json_object_get(object, "_flFrame"), "_frameElements");
 	nr = json_array_size(list);
 	if (nr > DESC_FIELDS_MAX)
-		return refuse(r, "it has too many members");
+		return layout_json_read_refuse(r, "it has too many members");
 	f->members = calloc(nr ? nr : 1, sizeof(*f->members));
 	if (!f->members)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < nr; i++) {
 		f->nr_members = i + 1;
-		if (!read_member(r, &f->members[i], json_array_get(list, i)))
+		if (!layout_json_read_member(r, &f->members[i], json_array_get(list, i)))
 			return false;
 	}
 	return true;
@@ -417,20 +430,22 @@ static bool read_frame(struct reading *r, struct desc_frame *f, const json_t *ob
 	const json_t *layout = json_object_get(object, "_flLayout");
 	size_t i, nr = json_array_size(layout);
 
-	if (!copy_name(r, &f->name, json_object_get(object, "_flName"), "a frame has no name"))
+	if (!layout_json_read_copy_name(r, &f->name, json_object_get(object, "_flName"),
+					"a frame has no name"))
 		return false;
 	r->frame = f->name;
 	if (nr < (has_type ? 3 : 2) || nr > DESC_FIELDS_MAX)
-		return refuse(r, "it has no layout, or one that is too long");
+		return layout_json_read_refuse(r, "it has no layout, or one that is too long");
 	f->fields = calloc(nr, sizeof(*f->fields));
 	if (!f->fields)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < nr; i++) {
 		f->nr_fields = i + 1;
 		if (!read_field(r, &f->fields[i], json_array_get(layout, i)))
 			return false;
 	}
-	if (!check_places(r, f, has_type) || !check_names(r, f) || !read_members(r, f, object))
+	if (!layout_json_read_check_places(r, f, has_type) || !check_names(r, f) ||
+	    !layout_json_read_members(r, f, object))
 		return false;
 	r->frame = NULL;
 	return true;
@@ -457,17 +472,17 @@ static bool check_frames(struct reading *r)
 	size_t i;
 
 	if (!names)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; ok && i < d->nr_frames; i++) {
 		names[i] = d->frames[i].name;
 		back = &d->frames[i].fields[d->frames[i].nr_fields - 1];
 		if (!i)
 			d->frame_size = back->offset + back->size;
 		ok = back->offset + back->size == d->frame_size ||
-		     refuse(r, "its frames are of different sizes");
+		     layout_json_read_refuse(r, "its frames are of different sizes");
 	}
 	if (ok && (d->frame_size > DESC_FRAME_MAX || d->frame_size % 4))
-		ok = refuse(r, "its frames have an impossible size");
+		ok = layout_json_read_refuse(r, "its frames have an impossible size");
 	ok = ok && all_different(r, names, d->nr_frames, "two frames have the same name");
 	free(names);
 	return ok;
@@ -479,10 +494,11 @@ static bool read_frames(struct reading *r, const json_t *frames)
 	bool has_type = nr > 1 || claims_type(frames);
 
 	if (!nr || nr > DESC_FRAMES_MAX)
-		return refuse(r, nr ? "it has too many frames" : "it has no frames");
+		return layout_json_read_refuse(r,
+					       nr ? "it has too many frames" : "it has no frames");
 	r->d->frames = calloc(nr, sizeof(*r->d->frames));
 	if (!r->d->frames)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < nr; i++) {
 		r->d->nr_frames = i + 1;
 		if (!read_frame(r, &r->d->frames[i], json_array_get(frames, i), has_type))
@@ -511,10 +527,10 @@ static bool read_clock(struct reading *r, const char *constructor)
 	if (constructor && !strncmp(constructor, prefix, sizeof(prefix) - 1)) {
 		for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 			if (!strcmp(constructor + sizeof(prefix) - 1, words[i][0]))
-				return copy(r, &r->d->clock, words[i][1]);
+				return layout_json_read_copy(r, &r->d->clock, words[i][1]);
 		}
 	}
-	return refuse(r, "its clock is unknown");
+	return layout_json_read_refuse(r, "its clock is unknown");
 }
 
 static bool read_options(struct reading *r, const json_t *options)
@@ -544,13 +560,15 @@ static bool read_emit(struct reading *r, const json_t *emit)
 	const char *language = get_text(emit, "_eLanguage");
 	struct desc *d = r->d;
 
-	if (!copy_name(r, &d->name, json_object_get(buffer, "ebName"), "the buffer has no name"))
+	if (!layout_json_read_copy_name(r, &d->name, json_object_get(buffer, "ebName"),
+					"the buffer has no name"))
 		return false;
 	if (json_is_integer(slots) && json_integer_value(slots) >= 0) {
 		d->has_min_slots = true;
 		d->min_slots = (uint64_t)json_integer_value(slots);
 	}
-	if (!copy(r, &d->language, language && !strcmp(language, "ELangC") ? "C" : "C++"))
+	if (!layout_json_read_copy(r, &d->language,
+				   language && !strcmp(language, "ELangC") ? "C" : "C++"))
 		return false;
 	d->multithread = json_is_true(
 		json_object_get(json_object_get(emit, "_eRuntime"), "erMultithread"));
@@ -558,7 +576,7 @@ static bool read_emit(struct reading *r, const json_t *emit)
 	if (!strcmp(tag_of(time), "ETimeVal"))
 		d->time = DESC_TIMEVAL;
 	else if (strcmp(tag_of(time), "ETimeSpec") != 0)
-		return refuse(r, "its time is unknown");
+		return layout_json_read_refuse(r, "its time is unknown");
 	else if (!read_clock(r, get_text(time, "contents")))
 		return false;
 	return read_options(r, json_object_get(emit, "_eOptions"));
@@ -569,19 +587,20 @@ static bool read_tags(struct reading *r, const json_t *tags)
 	size_t i, nr = json_array_size(tags);
 
 	if (nr > DESC_FIELDS_MAX)
-		return refuse(r, "it has too many tags");
+		return layout_json_read_refuse(r, "it has too many tags");
 	r->d->tags = calloc(nr ? nr : 1, sizeof(*r->d->tags));
 	if (!r->d->tags)
-		return no_memory(r);
+		return layout_json_read_no_memory(r);
 	for (i = 0; i < nr; i++) {
 		const json_t *pair = json_array_get(tags, i);
 		const char *key = json_string_value(json_array_get(pair, 0));
 		const char *value = json_string_value(json_array_get(pair, 1));
 
 		if (!key || !value)
-			return refuse(r, "a tag is no pair of texts");
+			return layout_json_read_refuse(r, "a tag is no pair of texts");
 		r->d->nr_tags = i + 1;
-		if (!copy(r, &r->d->tags[i].key, key) || !copy(r, &r->d->tags[i].value, value))
+		if (!layout_json_read_copy(r, &r->d->tags[i].key, key) ||
+		    !layout_json_read_copy(r, &r->d->tags[i].value, value))
 			return false;
 	}
 	return true;
@@ -602,7 +621,7 @@ static uint32_t old_stride(const struct desc *d)
 	return d->frame_size;
 }
 
-static bool read_metadata(struct reading *r, const json_t *meta)
+static bool layout_json_read_metadata(struct reading *r, const json_t *meta)
 {
 	const char *generator = get_text(meta, "generator"), *time = get_text(meta, "time");
 	const char *dialect = get_text(meta, "dialect");
@@ -611,7 +630,7 @@ static bool read_metadata(struct reading *r, const json_t *meta)
 	d->stride = old_stride(d);
 	if (!json_is_object(meta))
 		return true;
-	if (generator && !copy(r, &d->generator, generator))
+	if (generator && !layout_json_read_copy(r, &d->generator, generator))
 		return false;
 	if (dialect)
 		d->dialect = !strcmp(dialect, "seed") ? DESC_SEED : DESC_PPT;
@@ -620,13 +639,13 @@ static bool read_metadata(struct reading *r, const json_t *meta)
 	if (time && !strcmp(time, "counter"))
 		d->time = DESC_COUNTER_CLOCK;
 	if (json_object_get(meta, "stride") &&
-	    (!get_u32(meta, "stride", 2 * DESC_FRAME_MAX, &d->stride) ||
+	    (!layout_json_read_get_u32(meta, "stride", 2 * DESC_FRAME_MAX, &d->stride) ||
 	     d->stride < d->frame_size || d->stride % 4))
-		return refuse(r, "its stride is impossible");
+		return layout_json_read_refuse(r, "its stride is impossible");
 	return true;
 }
 
-static bool read_all(struct reading *r, const json_t *root)
+static bool layout_json_read_all(struct reading *r, const json_t *root)
 {
 	const json_t *buffer = json_object_get(root, "buffer"), *holder = buffer ? buffer : root;
 	const json_t *tags = json_object_get(root, "tags"), *meta;
@@ -634,15 +653,15 @@ static bool read_all(struct reading *r, const json_t *root)
 	const char *abi = get_text(root, "abi");
 
 	if (!json_is_object(root) || !json_is_object(emit))
-		return refuse(r, "it has no emit");
+		return layout_json_read_refuse(r, "it has no emit");
 	r->d->dialect = buffer ? DESC_SEED : DESC_PPT;
-	if (!copy(r, &r->d->abi, abi ? abi : "1.0.0") || !read_emit(r, emit) ||
+	if (!layout_json_read_copy(r, &r->d->abi, abi ? abi : "1.0.0") || !read_emit(r, emit) ||
 	    !read_frames(r, json_object_get(holder, "frames")))
 		return false;
 	if (!json_array_size(tags))
 		tags = json_object_get(emit, "_eTags");
 	meta = json_object_get(root, buffer ? "metadata" : "corotracer");
-	return read_tags(r, tags) && read_metadata(r, meta);
+	return read_tags(r, tags) && layout_json_read_metadata(r, meta);
 }
 
 int desc_from_object(struct desc *d, const void *json, struct err *err)
@@ -650,7 +669,7 @@ int desc_from_object(struct desc *d, const void *json, struct err *err)
 	struct reading r = { .d = d, .err = err };
 
 	memset(d, 0, sizeof(*d));
-	if (read_all(&r, json))
+	if (layout_json_read_all(&r, json))
 		return 0;
 	desc_release(d);
 	return r.code;

@@ -10,14 +10,14 @@
 #include "frames/spec/layout_json.h"
 
 /* True if the existing ppt tool has this type. */
-static bool classic(enum desc_type type, bool is_array)
+static bool layout_json_write_classic(enum desc_type type, bool is_array)
 {
 	return !is_array && (type == DESC_INT32 || type == DESC_FLOAT || type == DESC_DOUBLE ||
 			     type == DESC_TIME || type == DESC_COUNTER);
 }
 
 /* {"tag": tag, "contents": ... */
-static void tagged(struct json_writer *w, const char *tag)
+static void layout_json_write_tagged(struct json_writer *w, const char *tag)
 {
 	jw_object_begin(w);
 	jw_field_string(w, "tag", tag);
@@ -26,7 +26,7 @@ static void tagged(struct json_writer *w, const char *tag)
 
 static void tagged_pair(struct json_writer *w, const char *tag, const char *first)
 {
-	tagged(w, tag);
+	layout_json_write_tagged(w, tag);
 	jw_array_begin(w);
 	jw_string(w, first);
 	jw_null(w);
@@ -35,7 +35,7 @@ static void tagged_pair(struct json_writer *w, const char *tag, const char *firs
 }
 
 /* Write a type; @counter: index, or -1 for all. */
-static void put_type(struct json_writer *w, enum desc_type type, int counter)
+static void layout_json_write_put_type(struct json_writer *w, enum desc_type type, int counter)
 {
 	switch (type) {
 	case DESC_INT32:
@@ -48,12 +48,12 @@ static void put_type(struct json_writer *w, enum desc_type type, int counter)
 		tagged_pair(w, "PRational", "PPDouble");
 		break;
 	case DESC_TIME:
-		tagged(w, "PTime");
+		layout_json_write_tagged(w, "PTime");
 		jw_null(w);
 		jw_object_end(w);
 		break;
 	case DESC_COUNTER:
-		tagged(w, "PCounter");
+		layout_json_write_tagged(w, "PCounter");
 		jw_array_begin(w);
 		jw_object_begin(w);
 		jw_field_string(w, "tag", counter < 0 ? "NotExpanded" : "Expanded");
@@ -77,7 +77,7 @@ static void put_classic_member(struct json_writer *w, const char *name, enum des
 	jw_field_bool(w, "fmDifferential", interval);
 	jw_field_string(w, "fmName", name);
 	jw_key(w, "fmType");
-	put_type(w, type, -1);
+	layout_json_write_put_type(w, type, -1);
 	jw_object_end(w);
 }
 
@@ -129,7 +129,7 @@ static void put_ext(struct json_writer *w, const struct desc_field *f)
 
 static void put_kind_tag(struct json_writer *w, const char *tag, const char *contents)
 {
-	tagged(w, tag);
+	layout_json_write_tagged(w, tag);
 	jw_string(w, contents);
 	jw_object_end(w);
 }
@@ -138,11 +138,11 @@ static void put_member_kind(struct json_writer *w, const struct desc_field *f)
 {
 	bool interval = f->role != DESC_PLAIN, counter = f->type == DESC_COUNTER;
 
-	tagged(w, "LKMember");
+	layout_json_write_tagged(w, "LKMember");
 	jw_array_begin(w);
 	put_classic_member(w, f->member, f->type, interval);
 	if (interval) {
-		tagged(w, f->role == DESC_START ? "IntBegin" : "IntEnd");
+		layout_json_write_tagged(w, f->role == DESC_START ? "IntBegin" : "IntEnd");
 		jw_array_begin(w);
 		jw_u64(w, counter ? f->counter : 0);
 		jw_u64(w, counter ? 2 : 1);
@@ -160,21 +160,22 @@ static bool is_ext(const struct desc_field *f)
 	if (f->role == DESC_FOREIGN)
 		return true;
 	return (f->role == DESC_PLAIN || f->role == DESC_START || f->role == DESC_END) &&
-	       !classic(f->type, f->is_array);
+	       !layout_json_write_classic(f->type, f->is_array);
 }
 
-static void put_kind(struct json_writer *w, const struct desc *d, const struct desc_field *f)
+static void layout_json_write_put_kind(struct json_writer *w, const struct desc *d,
+				       const struct desc_field *f)
 {
 	if (f->role == DESC_FRONT_SEQ) {
 		put_kind_tag(w, "LKSeqno", "FrontSeq");
 	} else if (f->role == DESC_BACK_SEQ) {
 		put_kind_tag(w, "LKSeqno", "BackSeq");
 	} else if (f->role == DESC_FRAME_TYPE) {
-		tagged(w, "LKTypeDescrim");
+		layout_json_write_tagged(w, "LKTypeDescrim");
 		jw_u64(w, d->nr_frames);
 		jw_object_end(w);
 	} else if (f->role == DESC_PADDING || is_ext(f)) {
-		tagged(w, "LKPadding");
+		layout_json_write_tagged(w, "LKPadding");
 		jw_u64(w, f->size);
 		jw_object_end(w);
 	} else {
@@ -182,7 +183,8 @@ static void put_kind(struct json_writer *w, const struct desc *d, const struct d
 	}
 }
 
-static void put_field(struct json_writer *w, const struct desc *d, const struct desc_field *f)
+static void layout_json_write_put_field(struct json_writer *w, const struct desc *d,
+					const struct desc_field *f)
 {
 	bool hidden = f->role == DESC_FRONT_SEQ || f->role == DESC_BACK_SEQ ||
 		      f->role == DESC_FRAME_TYPE;
@@ -194,11 +196,11 @@ static void put_field(struct json_writer *w, const struct desc *d, const struct 
 	jw_field_u64(w, "_lAlignment", is_ext(f) ? 1 : f->align);
 	jw_key(w, "_lType");
 	if (is_ext(f) || f->role == DESC_PADDING)
-		put_type(w, DESC_BYTES, -1);
+		layout_json_write_put_type(w, DESC_BYTES, -1);
 	else
-		put_type(w, hidden ? DESC_INT32 : f->type, (int)f->counter);
+		layout_json_write_put_type(w, hidden ? DESC_INT32 : f->type, (int)f->counter);
 	jw_key(w, "_lKind");
-	put_kind(w, d, f);
+	layout_json_write_put_kind(w, d, f);
 	if (is_ext(f))
 		put_ext(w, f);
 	jw_object_end(w);
@@ -227,7 +229,8 @@ static void put_ext_members(struct json_writer *w, const struct desc_frame *f)
 	jw_array_end(w);
 }
 
-static void put_frame(struct json_writer *w, const struct desc *d, const struct desc_frame *f)
+static void layout_json_write_put_frame(struct json_writer *w, const struct desc *d,
+					const struct desc_frame *f)
 {
 	bool all_classic = true;
 	size_t i;
@@ -242,11 +245,11 @@ static void put_frame(struct json_writer *w, const struct desc *d, const struct 
 	for (i = 0; i < f->nr_members; i++) {
 		const struct desc_member *m = &f->members[i];
 
-		if (!classic(m->type, m->is_array)) {
+		if (!layout_json_write_classic(m->type, m->is_array)) {
 			all_classic = false;
 			continue;
 		}
-		tagged(w, "FMemberElem");
+		layout_json_write_tagged(w, "FMemberElem");
 		put_classic_member(w, m->name, m->type, m->interval);
 		jw_object_end(w);
 	}
@@ -255,7 +258,7 @@ static void put_frame(struct json_writer *w, const struct desc *d, const struct 
 	jw_key(w, "_flLayout");
 	jw_array_begin(w);
 	for (i = 0; i < f->nr_fields; i++)
-		put_field(w, d, &f->fields[i]);
+		layout_json_write_put_field(w, d, &f->fields[i]);
 	jw_array_end(w);
 	if (!all_classic)
 		put_ext_members(w, f);
@@ -299,7 +302,7 @@ static const char *clock_constructor(const struct desc *d)
 	return "ETimeClockMonotonic";
 }
 
-static void put_time(struct json_writer *w, const struct desc *d)
+static void layout_json_write_put_time(struct json_writer *w, const struct desc *d)
 {
 	jw_key(w, "_eTimeRep");
 	jw_object_begin(w);
@@ -314,7 +317,7 @@ static void put_time(struct json_writer *w, const struct desc *d)
 
 static void put_option(struct json_writer *w, const char *tag, bool value)
 {
-	tagged(w, tag);
+	layout_json_write_tagged(w, tag);
 	jw_bool(w, value);
 	jw_object_end(w);
 }
@@ -332,7 +335,7 @@ static void put_emit(struct json_writer *w, const struct desc *d)
 		jw_field_null(w, "ebMinElements");
 	jw_object_end(w);
 	jw_field_string(w, "_eLanguage", !strcmp(d->language, "C") ? "ELangC" : "ELangCpp");
-	put_time(w, d);
+	layout_json_write_put_time(w, d);
 	jw_key(w, "_eRuntime");
 	jw_object_begin(w);
 	jw_field_bool(w, "erMultithread", d->multithread);
@@ -356,7 +359,7 @@ static void put_frames(struct json_writer *w, const struct desc *d)
 	jw_key(w, "frames");
 	jw_array_begin(w);
 	for (i = 0; i < d->nr_frames; i++)
-		put_frame(w, d, &d->frames[i]);
+		layout_json_write_put_frame(w, d, &d->frames[i]);
 	jw_array_end(w);
 }
 

@@ -35,7 +35,7 @@ struct parser {
 
 /* ---- helpers -------------------------------------------------------------------- */
 
-static bool semicolon(struct parser *p)
+static bool spec_semicolon(struct parser *p)
 {
 	if (p->overriding) {
 		if (lex_is_sign(&p->lex, ";"))
@@ -54,7 +54,7 @@ static bool set_text(struct parser *p, char **to, const char *text)
 
 /* ---- options ---------------------------------------------------------------- */
 
-static bool boolean(struct parser *p, bool *out)
+static bool spec_boolean(struct parser *p, bool *out)
 {
 	*out = lex_is_word(&p->lex, "true") || lex_is_word(&p->lex, "True");
 	if (!*out && !lex_is_word(&p->lex, "false") && !lex_is_word(&p->lex, "False"))
@@ -62,7 +62,7 @@ static bool boolean(struct parser *p, bool *out)
 	return lex_advance(&p->lex);
 }
 
-static bool once(struct parser *p, bool *has, const char *what, const char *where)
+static bool spec_once(struct parser *p, bool *has, const char *what, const char *where)
 {
 	if (*has && !p->overriding)
 		return lex_fail_at(&p->lex, where, "%s was said before", what);
@@ -99,7 +99,7 @@ static bool clock_name(struct parser *p)
 
 static bool option_time(struct parser *p, const char *where)
 {
-	if (!once(p, &p->has_time, "the time's representation", where))
+	if (!spec_once(p, &p->has_time, "the time's representation", where))
 		return false;
 	if (lex_is_word(&p->lex, "timeval")) {
 		p->d->time = DESC_TIMEVAL;
@@ -119,16 +119,16 @@ static bool option_runtime(struct parser *p, const char *where)
 {
 	if (!lex_is_word(&p->lex, "multithread"))
 		return lex_expected(&p->lex, "multithread");
-	if (!once(p, &p->has_runtime, "multithread", where))
+	if (!spec_once(p, &p->has_runtime, "multithread", where))
 		return false;
-	return lex_advance(&p->lex) && boolean(p, &p->d->multithread);
+	return lex_advance(&p->lex) && spec_boolean(p, &p->d->multithread);
 }
 
 static bool option_buffer(struct parser *p, const char *where)
 {
 	if (!lex_is_word(&p->lex, "resize"))
 		return lex_expected(&p->lex, "resize");
-	if (!once(p, &p->has_resize, "resize", where) || !lex_advance(&p->lex))
+	if (!spec_once(p, &p->has_resize, "resize", where) || !lex_advance(&p->lex))
 		return false;
 	if (!lex_is_word(&p->lex, "on") && !lex_is_word(&p->lex, "off"))
 		return lex_expected(&p->lex, "on or off");
@@ -164,7 +164,7 @@ static bool option_tag(struct parser *p)
 	return true;
 }
 
-static bool option(struct parser *p)
+static bool spec_option(struct parser *p)
 {
 	const char *where = p->lex.start;
 
@@ -178,11 +178,11 @@ static bool option(struct parser *p)
 		return lex_advance(&p->lex) && option_tag(p);
 	if (lex_is_word(&p->lex, "native_counter")) {
 		p->d->has_native_counter = true;
-		return lex_advance(&p->lex) && boolean(p, &p->d->native_counter);
+		return lex_advance(&p->lex) && spec_boolean(p, &p->d->native_counter);
 	}
 	if (lex_is_word(&p->lex, "debug")) {
 		p->d->has_debug = true;
-		return lex_advance(&p->lex) && boolean(p, &p->d->debug);
+		return lex_advance(&p->lex) && spec_boolean(p, &p->d->debug);
 	}
 	lex_expected(&p->lex, "an option");
 	return lex_hint(&p->lex,
@@ -191,28 +191,28 @@ static bool option(struct parser *p)
 
 /* ---- header lines ------------------------------------------------------------ */
 
-static bool emit(struct parser *p, const char *where)
+static bool spec_emit(struct parser *p, const char *where)
 {
-	if (!once(p, &p->has_emit, "the language", where))
+	if (!spec_once(p, &p->has_emit, "the language", where))
 		return false;
 	if (!lex_is_word(&p->lex, "C") && !lex_is_word(&p->lex, "C++"))
 		return lex_expected(&p->lex, "C or C++");
 	return set_text(p, &p->d->language, lex_is_word(&p->lex, "C") ? "C" : "C++") &&
-	       lex_advance(&p->lex) && semicolon(p);
+	       lex_advance(&p->lex) && spec_semicolon(p);
 }
 
-static bool buffer(struct parser *p, const char *where)
+static bool spec_buffer(struct parser *p, const char *where)
 {
 	char text[SPEC_NAME_MAX + 1];
 
-	if (!once(p, &p->has_buffer, "the buffer", where) ||
+	if (!spec_once(p, &p->has_buffer, "the buffer", where) ||
 	    !spec_name(&p->lex, text, "the buffer's name") || !set_text(p, &p->d->name, text))
 		return false;
 	if (lex_is_word(&p->lex, "default"))
-		return lex_advance(&p->lex) && semicolon(p);
+		return lex_advance(&p->lex) && spec_semicolon(p);
 	p->d->has_min_slots = true;
 	return lex_number(&p->lex, 1, PPT_SLOTS_MAX, "the buffer's size", &p->d->min_slots) &&
-	       semicolon(p);
+	       spec_semicolon(p);
 }
 
 static const struct spec_enum *find_enum(const struct parser *p)
@@ -268,7 +268,7 @@ static bool enum_value(struct parser *p, struct spec_enum *e, int64_t *next)
 	return true;
 }
 
-static bool enumeration(struct parser *p)
+static bool spec_enumeration(struct parser *p)
 {
 	struct spec_enum *e = lex_grow(&p->lex, p->enums, p->nr_enums, sizeof(*e));
 	int64_t next = 0;
@@ -293,7 +293,7 @@ static bool enumeration(struct parser *p)
 	} while (lex_is_sign(&p->lex, ",") && lex_advance(&p->lex));
 	if (!e->nr_values)
 		return lex_fail_at(&p->lex, p->lex.start, "an enum without values");
-	return lex_take_sign(&p->lex, "}", "',' or '}'") && semicolon(p);
+	return lex_take_sign(&p->lex, "}", "',' or '}'") && spec_semicolon(p);
 }
 
 /* ---- frames ------------------------------------------------------------------ */
@@ -357,7 +357,7 @@ static bool copy_enum(struct parser *p, struct desc_member *m, const struct spec
 	return true;
 }
 
-static bool length(struct parser *p, struct desc_member *m, const char *where)
+static bool spec_length(struct parser *p, struct desc_member *m, const char *where)
 {
 	uint64_t count;
 
@@ -382,7 +382,8 @@ static bool length(struct parser *p, struct desc_member *m, const char *where)
 }
 
 /* The names that @m takes in its frame, by index; NULL after the last. */
-static const char *name_of(const struct desc_member *m, unsigned i, char buf[DESC_NAME_MAX + 32])
+static const char *spec_name_of(const struct desc_member *m, unsigned i,
+				char buf[DESC_NAME_MAX + 32])
 {
 	static const char *const interval[] = { "_start", "_end" };
 	bool timed = m->type == DESC_TIME || m->type == DESC_TICKS || m->type == DESC_COUNTER;
@@ -409,7 +410,7 @@ static bool names_free(struct parser *p, const struct desc_frame *f, const char 
 	unsigned i, k;
 	size_t j;
 
-	for (i = 0; name_of(m, i, mine); i++) {
+	for (i = 0; spec_name_of(m, i, mine); i++) {
 		if (!strcmp(mine, "save") || !strcmp(mine, "save_"))
 			return lex_fail_at(&p->lex, where, "'save' is what frames are saved with");
 		if (!strcmp(mine, f->name) && !strcmp(p->d->language, "C++"))
@@ -418,7 +419,7 @@ static bool names_free(struct parser *p, const struct desc_frame *f, const char 
 		if (!strcmp(mine, "attached") || !strcmp(mine, "now_"))
 			return lex_fail_at(&p->lex, where, "'%s' is the name of a function", mine);
 		for (j = 0; j + 1 < f->nr_members; j++) {
-			for (k = 0; name_of(&f->members[j], k, theirs); k++) {
+			for (k = 0; spec_name_of(&f->members[j], k, theirs); k++) {
 				if (strcmp(mine, theirs) != 0)
 					continue;
 				if (!strcmp(m->name, f->members[j].name))
@@ -437,7 +438,7 @@ static bool add_snapshots(struct parser *p, const struct desc_frame *f, const ch
 	char text[DESC_NAME_MAX + 32];
 	unsigned i;
 
-	for (i = 0; name_of(&f->members[f->nr_members - 1], i, text); i++) {
+	for (i = 0; spec_name_of(&f->members[f->nr_members - 1], i, text); i++) {
 		if (!strncmp(text, "snapshot_", 9) &&
 		    !spec_symbol_add(&p->symbols, &p->lex, where, f->name, text))
 			return false;
@@ -469,10 +470,10 @@ static bool one_member(struct parser *p, struct desc_frame *f, const struct desc
 	f->nr_members++;
 	if (e && !copy_enum(p, m, e))
 		return false;
-	return names_free(p, f, where) && add_snapshots(p, f, where) && length(p, m, where);
+	return names_free(p, f, where) && add_snapshots(p, f, where) && spec_length(p, m, where);
 }
 
-static bool member(struct parser *p, struct desc_frame *f)
+static bool spec_member(struct parser *p, struct desc_frame *f)
 {
 	struct desc_member like = { 0 };
 	const struct spec_enum *e = NULL;
@@ -498,7 +499,7 @@ static bool member(struct parser *p, struct desc_frame *f)
 	return lex_take_sign(&p->lex, ";", "',' or ';'");
 }
 
-static bool frame(struct parser *p)
+static bool spec_frame(struct parser *p)
 {
 	struct desc_frame *f = lex_grow(&p->lex, p->d->frames, p->d->nr_frames, sizeof(*f));
 	char text[SPEC_NAME_MAX + 1];
@@ -534,7 +535,7 @@ static bool frame(struct parser *p)
 	while (!lex_is_sign(&p->lex, "}")) {
 		if (p->lex.token == TOKEN_END)
 			return lex_expected(&p->lex, "a member or '}'");
-		if (!member(p, f))
+		if (!spec_member(p, f))
 			return false;
 	}
 	return lex_advance(&p->lex);
@@ -542,39 +543,39 @@ static bool frame(struct parser *p)
 
 /* ---- the file ----------------------------------------------------------------- */
 
-static bool header(struct parser *p)
+static bool spec_header(struct parser *p)
 {
 	const char *where = p->lex.start;
 
 	if (lex_is_word(&p->lex, "emit"))
-		return lex_advance(&p->lex) && emit(p, where);
+		return lex_advance(&p->lex) && spec_emit(p, where);
 	if (lex_is_word(&p->lex, "buffer"))
-		return lex_advance(&p->lex) && buffer(p, where);
+		return lex_advance(&p->lex) && spec_buffer(p, where);
 	if (lex_is_word(&p->lex, "enum"))
-		return lex_advance(&p->lex) && enumeration(p);
+		return lex_advance(&p->lex) && spec_enumeration(p);
 	if (lex_is_word(&p->lex, "option"))
-		return lex_advance(&p->lex) && option(p) && semicolon(p);
+		return lex_advance(&p->lex) && spec_option(p) && spec_semicolon(p);
 	lex_expected(&p->lex, "emit, buffer, option, enum or frame");
 	if (lex_is_sign(&p->lex, ";"))
 		lex_hint(&p->lex, "no ';' goes behind a frame's '}'");
 	return false;
 }
 
-static bool late(struct parser *p)
+static bool spec_late(struct parser *p)
 {
 	lex_fail_at(&p->lex, p->lex.start, "'%.*s' comes before the first frame", (int)p->lex.len,
 		    p->lex.start);
 	return false;
 }
 
-static bool file(struct parser *p)
+static bool spec_file(struct parser *p)
 {
 	size_t i;
 
 	if (!lex_advance(&p->lex))
 		return false;
 	while (p->lex.token != TOKEN_END && !lex_is_word(&p->lex, "frame")) {
-		if (!header(p))
+		if (!spec_header(p))
 			return false;
 	}
 	if (!p->has_emit) {
@@ -590,14 +591,14 @@ static bool file(struct parser *p)
 	while (p->lex.token != TOKEN_END) {
 		if (lex_is_word(&p->lex, "emit") || lex_is_word(&p->lex, "buffer") ||
 		    lex_is_word(&p->lex, "option") || lex_is_word(&p->lex, "enum"))
-			return late(p);
+			return spec_late(p);
 		if (!lex_is_word(&p->lex, "frame")) {
 			lex_expected(&p->lex, "frame or the end");
 			if (lex_is_sign(&p->lex, ";"))
 				lex_hint(&p->lex, "no ';' goes behind a frame's '}'");
 			return false;
 		}
-		if (!lex_advance(&p->lex) || !frame(p))
+		if (!lex_advance(&p->lex) || !spec_frame(p))
 			return false;
 	}
 	return spec_symbols_differ(&p->symbols, &p->lex, p->d);
@@ -637,7 +638,7 @@ int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error 
 	else if (size > SPEC_SIZE_MAX)
 		lex_fail_at(&p.lex, text, "a spec of more than %u bytes", SPEC_SIZE_MAX);
 	else
-		file(&p);
+		spec_file(&p);
 	names_release(&p);
 	if (p.lex.code)
 		desc_release(d);
@@ -672,8 +673,8 @@ int spec_override(struct desc *d, const char *words, struct spec_error *error)
 	};
 
 	memset(error, 0, sizeof(*error));
-	if (lex_advance(&p.lex) && option(&p))
-		semicolon(&p);
+	if (lex_advance(&p.lex) && spec_option(&p))
+		spec_semicolon(&p);
 	retype_times(d);
 	return p.lex.code;
 }

@@ -10,7 +10,7 @@
 
 /* ---- errors ---------------------------------------------------------------- */
 
-static void locate(struct lexer *l, const char *where)
+static void lex_locate(struct lexer *l, const char *where)
 {
 	const char *line = l->text, *c, *stop;
 	struct spec_error *e = l->error;
@@ -49,7 +49,7 @@ bool lex_fail_at(struct lexer *l, const char *where, const char *fmt, ...)
 	if (l->code)
 		return false;
 	l->code = -EINVAL;
-	locate(l, where);
+	lex_locate(l, where);
 	va_start(ap, fmt);
 	vsnprintf(l->error->text, sizeof(l->error->text), fmt, ap);
 	va_end(ap);
@@ -71,7 +71,7 @@ bool lex_no_memory(struct lexer *l)
 }
 
 /* The current token, for messages. */
-static const char *got(const struct lexer *l, char buf[64])
+static const char *lex_got(const struct lexer *l, char buf[64])
 {
 	if (l->token == TOKEN_END)
 		snprintf(buf, 64, "the end");
@@ -86,7 +86,7 @@ bool lex_expected(struct lexer *l, const char *what)
 {
 	char buf[64];
 
-	return lex_fail_at(l, l->start, "expected %s, got %s", what, got(l, buf));
+	return lex_fail_at(l, l->start, "expected %s, got %s", what, lex_got(l, buf));
 }
 
 /* Grow an array by one element; NULL: no memory. */
@@ -109,14 +109,14 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_digit(char c)
+static bool lex_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 static bool is_wordy(char c)
 {
-	return is_letter(c) || is_digit(c) || c == '_';
+	return is_letter(c) || lex_is_digit(c) || c == '_';
 }
 
 /* Comments nest. */
@@ -161,7 +161,7 @@ static bool skip_blank(struct lexer *l)
 	return true;
 }
 
-static bool quoted(struct lexer *l)
+static bool lex_quoted(struct lexer *l)
 {
 	const char *close = memchr(l->at, '"', (size_t)(l->end - l->at)), *nul;
 
@@ -188,7 +188,7 @@ bool lex_advance(struct lexer *l)
 		return true;
 	if (*l->at == '"') {
 		l->at++;
-		return quoted(l);
+		return lex_quoted(l);
 	}
 	if (is_letter(*l->at) || *l->at == '_') {
 		l->token = TOKEN_WORD;
@@ -198,7 +198,7 @@ bool lex_advance(struct lexer *l)
 		if (l->at - l->start == 1 && *l->start == 'C' && l->end - l->at >= 2 &&
 		    l->at[0] == '+' && l->at[1] == '+')
 			l->at += 2;
-	} else if (is_digit(*l->at)) {
+	} else if (lex_is_digit(*l->at)) {
 		l->token = TOKEN_NUMBER;
 		while (l->at < l->end && is_wordy(*l->at))
 			l->at++;
@@ -220,19 +220,19 @@ bool lex_advance(struct lexer *l)
 	return true;
 }
 
-static bool is(const struct lexer *l, enum token token, const char *text)
+static bool lex_is(const struct lexer *l, enum token token, const char *text)
 {
 	return l->token == token && strlen(text) == l->len && !memcmp(text, l->start, l->len);
 }
 
 bool lex_is_word(const struct lexer *l, const char *text)
 {
-	return is(l, TOKEN_WORD, text);
+	return lex_is(l, TOKEN_WORD, text);
 }
 
 bool lex_is_sign(const struct lexer *l, const char *text)
 {
-	return is(l, TOKEN_SIGN, text);
+	return lex_is(l, TOKEN_SIGN, text);
 }
 
 bool lex_take_sign(struct lexer *l, const char *sign, const char *what)
@@ -250,7 +250,7 @@ bool lex_number(struct lexer *l, uint64_t min, uint64_t max, const char *what, u
 	if (l->token != TOKEN_NUMBER)
 		return lex_expected(l, what);
 	for (i = 0; i < l->len; i++) {
-		if (!is_digit(l->start[i]))
+		if (!lex_is_digit(l->start[i]))
 			return lex_fail_at(l, l->start + i, "'%c' is no digit", l->start[i]);
 		if (value > max / 10)
 			value = max + 1;

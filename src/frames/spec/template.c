@@ -15,7 +15,7 @@ struct filling {
 	bool taken[DEPTH_MAX]; /* this branch of the @if is written */
 };
 
-static bool writing(const struct filling *f)
+static bool template_writing(const struct filling *f)
 {
 	unsigned i;
 
@@ -27,8 +27,8 @@ static bool writing(const struct filling *f)
 }
 
 /* @word@ at @text: returns its value, and sets *@behind to its end. */
-static const char *hole(const struct filling *f, const char *text, const char *end,
-			const char **behind)
+static const char *template_hole(const struct filling *f, const char *text, const char *end,
+				 const char **behind)
 {
 	const char *close = memchr(text + 1, '@', (size_t)(end - text - 1));
 	char word[WORD_MAX];
@@ -45,12 +45,12 @@ static const char *hole(const struct filling *f, const char *text, const char *e
 	return f->host->value(f->host->context, word);
 }
 
-static void put_line(struct filling *f, const char *line, const char *end)
+static void template_put_line(struct filling *f, const char *line, const char *end)
 {
 	while (line < end) {
 		const char *at = memchr(line, '@', (size_t)(end - line)), *value, *behind;
 
-		value = at ? hole(f, at, end, &behind) : NULL;
+		value = at ? template_hole(f, at, end, &behind) : NULL;
 		if (!at)
 			at = end;
 		if (value) {
@@ -67,7 +67,7 @@ static void put_line(struct filling *f, const char *line, const char *end)
 	fputc('\n', f->out);
 }
 
-static bool directive(struct filling *f, const char *line, size_t len)
+static bool template_directive(struct filling *f, const char *line, size_t len)
 {
 	char word[WORD_MAX];
 	size_t skip = !strncmp(line, "@if ", 4) ? 4 : !strncmp(line, "@call ", 6) ? 6 : 0;
@@ -85,7 +85,7 @@ static bool directive(struct filling *f, const char *line, size_t len)
 	memcpy(word, line + skip, len - skip);
 	word[len - skip] = 0;
 	if (skip == 6)
-		return !writing(f) || f->host->call(f->host->context, word, f->out);
+		return !template_writing(f) || f->host->call(f->host->context, word, f->out);
 	if (f->depth == DEPTH_MAX)
 		return false;
 	f->taken[f->depth++] = f->host->holds(f->host->context, word);
@@ -103,10 +103,10 @@ int template_write(const char *text, size_t size, const struct template_host *ho
 		if (!newline)
 			return -EINVAL;
 		if (*text == '@' && strncmp(text, "@ASSERT@", 8) != 0) {
-			if (!directive(&f, text, (size_t)(newline - text)))
+			if (!template_directive(&f, text, (size_t)(newline - text)))
 				return -EINVAL;
-		} else if (writing(&f)) {
-			put_line(&f, text, newline);
+		} else if (template_writing(&f)) {
+			template_put_line(&f, text, newline);
 		}
 		text = newline + 1;
 	}

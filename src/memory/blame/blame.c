@@ -77,7 +77,7 @@ static int make_fields(struct blame *b, struct blame_owner *o)
 	return o->fields && o->lines ? 0 : -ENOMEM;
 }
 
-static struct blame_owner *owner_of(struct blame *b, uint32_t number)
+static struct blame_owner *blame_owner_of(struct blame *b, uint32_t number)
 {
 	struct blame_owner **more, *o;
 	uint32_t size = b->owners_size ? b->owners_size : 64;
@@ -103,7 +103,7 @@ static struct blame_owner *owner_of(struct blame *b, uint32_t number)
 	return make_fields(b, o) < 0 ? NULL : o;
 }
 
-static struct blame_site *site_of(struct blame *b, uint64_t pc)
+static struct blame_site *blame_site_of(struct blame *b, uint64_t pc)
 {
 	uint64_t *at;
 
@@ -140,7 +140,7 @@ static void count_access(struct blame_counts *c, bool write, uint64_t weight)
 }
 
 /* Part @index of @parts of the misses of an access; the first parts take the remainder. */
-static uint64_t part(uint64_t whole, uint32_t index, uint32_t parts)
+static uint64_t blame_part(uint64_t whole, uint32_t index, uint32_t parts)
 {
 	if (parts == 1)
 		return whole;
@@ -155,12 +155,12 @@ static void count_misses(const struct blame *b, struct blame_counts *c,
 	uint32_t i;
 
 	for (i = 0; i < b->config.nr_levels; i++)
-		c->misses[i] += part(out->level[i].misses * weight, index, parts);
+		c->misses[i] += blame_part(out->level[i].misses * weight, index, parts);
 	for (i = 0; i < SIM_CLASSES; i++)
-		c->by_class[i] += part(classes[i] * weight, index, parts);
+		c->by_class[i] += blame_part(classes[i] * weight, index, parts);
 	if (!out->truly_shared)
-		c->false_sharing += part(classes[SIM_COHERENCE] * weight, index, parts);
-	c->from_peer += part(out->from_peer * weight, index, parts);
+		c->false_sharing += blame_part(classes[SIM_COHERENCE] * weight, index, parts);
+	c->from_peer += blame_part(out->from_peer * weight, index, parts);
 }
 
 /* ---- one access ---------------------------------------------------------- */
@@ -191,7 +191,7 @@ static uint32_t field_of(const struct blame *b, const struct blame_owner *o,
 }
 
 /* Split the access into the fields that it touches.  Returns how many; -ENOMEM. */
-static int take_apart(struct blame *b, const struct mem_record *r, struct touched *list)
+static int blame_take_apart(struct blame *b, const struct mem_record *r, struct touched *list)
 {
 	uint64_t address = r->address, left = r->size;
 	int nr = 0;
@@ -202,7 +202,7 @@ static int take_apart(struct blame *b, const struct mem_record *r, struct touche
 
 		if (mem_places_find(b->places, address, r->pc, &t->place) < 0)
 			return -ENOMEM;
-		t->owner = owner_of(b, t->place.owner);
+		t->owner = blame_owner_of(b, t->place.owner);
 		if (!t->owner)
 			return -ENOMEM;
 		t->field = field_of(b, t->owner, &t->place, left, &end);
@@ -279,7 +279,7 @@ static void count_field(struct blame *b, const struct mem_record *r, const struc
 static int count_site(struct blame *b, const struct mem_record *r, const struct touched *first,
 		      uint64_t weight, const struct sim_outcome *out)
 {
-	struct blame_site *site = site_of(b, r->pc);
+	struct blame_site *site = blame_site_of(b, r->pc);
 
 	if (!site)
 		return -ENOMEM;
@@ -300,7 +300,7 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	uint32_t parts = 1, index = 0;
 	int nr, i;
 
-	nr = take_apart(b, r, list);
+	nr = blame_take_apart(b, r, list);
 	if (nr < 0)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)

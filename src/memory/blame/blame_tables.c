@@ -139,8 +139,8 @@ uint64_t blame_shared_dropped(const struct blame *b)
 
 /* ---- sorting ------------------------------------------------------------- */
 
-static int by_cost(const struct blame *b, const struct blame_counts *x,
-		   const struct blame_counts *y)
+static int blame_by_cost(const struct blame *b, const struct blame_counts *x,
+			 const struct blame_counts *y)
 {
 	uint64_t cx = blame_cost(b, x), cy = blame_cost(b, y);
 
@@ -155,7 +155,7 @@ static int owners_by_cost(const void *x, const void *y, void *b)
 {
 	const struct blame_owner *a = *(struct blame_owner *const *)x;
 	const struct blame_owner *c = *(struct blame_owner *const *)y;
-	int order = by_cost(b, &a->counts, &c->counts);
+	int order = blame_by_cost(b, &a->counts, &c->counts);
 
 	return order ? order : (a->owner > c->owner) - (a->owner < c->owner);
 }
@@ -186,7 +186,7 @@ static int lines_by_cost(const void *x, const void *y, void *b)
 {
 	const struct blame_site *a = *(struct blame_site *const *)x;
 	const struct blame_site *c = *(struct blame_site *const *)y;
-	int order = by_cost(b, &a->counts, &c->counts);
+	int order = blame_by_cost(b, &a->counts, &c->counts);
 
 	return order ? order : (a->pc > c->pc) - (a->pc < c->pc);
 }
@@ -205,7 +205,7 @@ static void add_counts(struct blame_counts *to, const struct blame_counts *from)
 	to->from_peer += from->from_peer;
 }
 
-static void resolve(struct blame *b, struct blame_site *site)
+static void blame_resolve(struct blame *b, struct blame_site *site)
 {
 	struct symbol symbol;
 
@@ -227,7 +227,7 @@ static void add_line(struct blame *b, struct u64map *known, struct strtab *keys,
 	char key[1200];
 	int64_t text;
 
-	resolve(b, &found);
+	blame_resolve(b, &found);
 	if (found.file)
 		snprintf(key, sizeof(key), "%.500s:%u %.500s", found.file, found.line,
 			 found.function ? found.function : "");

@@ -41,7 +41,7 @@ struct collect {
 
 /* ---- sleeping ------------------------------------------------------------ */
 
-static void nap(struct collect *c)
+static void collect_sleep(struct collect *c)
 {
 	struct crw_header *h = c->shm.region.header;
 	struct timespec wait = { 0, (long)NAP_NS };
@@ -86,7 +86,7 @@ static void check_room(struct collect *c)
 	}
 }
 
-static void look_up(struct collect *c, uint64_t now_ns)
+static void collect_look_up(struct collect *c, uint64_t now_ns)
 {
 	struct crw_header *h = c->shm.region.header;
 
@@ -109,10 +109,10 @@ static void collect_until_it_ends(struct collect *c)
 		uint64_t now_ns = clock_now_ns();
 		bool any = slots_take(&c->slots, now_ns, false, false);
 
-		look_up(c, now_ns);
+		collect_look_up(c, now_ns);
 		if (!any) {
 			outputs_settle(&c->result->outputs);
-			nap(c);
+			collect_sleep(c);
 		}
 	}
 }
@@ -202,7 +202,7 @@ static uint32_t chunks_for(uint64_t buffer)
 	return nr;
 }
 
-static int begin(struct collect *c, struct err *err)
+static int collect_begin(struct collect *c, struct err *err)
 {
 	const struct collect_config *config = c->config;
 	struct crw_geometry g = {
@@ -227,7 +227,7 @@ static int begin(struct collect *c, struct err *err)
 	return 0;
 }
 
-static void end(struct collect *c)
+static void collect_end(struct collect *c)
 {
 	slots_close(&c->slots);
 	shm_close(&c->shm);
@@ -244,7 +244,7 @@ static uint64_t end_of_program(struct collect *c)
 	return noted > c->start_ns && noted < ours ? noted : ours;
 }
 
-static void tell(struct collect *c)
+static void collect_report(struct collect *c)
 {
 	struct collect_result *r = c->result;
 
@@ -272,16 +272,16 @@ int collect_run(const struct collect_config *config, struct collect_result *resu
 	c.signals.fd = -1;
 	c.shm.fd = -1;
 	c.start_ns = c.files_ns = clock_now_ns();
-	if (begin(&c, err) < 0) {
-		end(&c);
+	if (collect_begin(&c, err) < 0) {
+		collect_end(&c);
 		return err->code;
 	}
 	collect_until_it_ends(&c);
 	collect_the_rest(&c);
-	tell(&c);
+	collect_report(&c);
 	if (config->raw)
 		make_all_raw(&c);
-	end(&c);
+	collect_end(&c);
 	return 0;
 }
 

@@ -188,7 +188,7 @@ static int count_since(struct recover *r, uint32_t number, uint64_t time_ns, uin
 
 /* ---- records of the region ------------------------------------------------ */
 
-static void put_record(struct recover *r, uint32_t number, const struct mem_record *rec)
+static void mem_put_record(struct recover *r, uint32_t number, const struct mem_record *rec)
 {
 	uint64_t ticket = rec->has_ticket ? rec->order : 0;
 	struct cray_pack *p = r->out;
@@ -240,11 +240,12 @@ static void pass_on(struct recover *r, uint32_t number, uint64_t *skip)
 		if (*skip > 0)
 			(*skip)--;
 		else
-			put_record(r, number, &rec);
+			mem_put_record(r, number, &rec);
 	}
 }
 
-static void aside(void *context, unsigned code, uint64_t key, const uint8_t *payload, uint32_t size)
+static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t *payload,
+		      uint32_t size)
 {
 	struct recover *r = context;
 
@@ -261,7 +262,7 @@ static void next_in(struct recover *r, uint32_t number, struct crw_feed *feed, u
 	cray_pack_weight(r->in, feed->weight_256);
 }
 
-static void tell_thread(struct recover *r, const struct crw_slot_view *view, uint32_t number)
+static void mem_tell_thread(struct recover *r, const struct crw_slot_view *view, uint32_t number)
 {
 	struct cray_thread t = { .number = number, .id = view->tid, .start_ns = view->start_ns };
 
@@ -269,10 +270,10 @@ static void tell_thread(struct recover *r, const struct crw_slot_view *view, uin
 }
 
 /* Take all units of one ring, from the first chunk that is not completely in the trace. */
-static int take_slot(struct recover *r, const struct crw_slot_view *view, struct err *err)
+static int mem_take_slot(struct recover *r, const struct crw_slot_view *view, struct err *err)
 {
 	struct crw_cursor cursor = { .hold = 1 };
-	struct crw_feed feed = { .weight_256 = 256, .aside = aside, .context = r };
+	struct crw_feed feed = { .weight_256 = 256, .aside = mem_aside, .context = r };
 	uint64_t skip = 0, seq = 0, before = r->result->records, most;
 	bool first = true, known;
 	struct crw_taken run;
@@ -308,7 +309,7 @@ static int take_slot(struct recover *r, const struct crw_slot_view *view, struct
 	pass_on(r, number, &skip);
 	if (r->result->records > before) {
 		if (!known)
-			tell_thread(r, view, number);
+			mem_tell_thread(r, view, number);
 		cfile_block(&r->file, r->out);
 		r->result->threads++;
 	}
@@ -316,7 +317,7 @@ static int take_slot(struct recover *r, const struct crw_slot_view *view, struct
 	return 0;
 }
 
-static int take_all(struct recover *r, struct err *err)
+static int mem_take_all(struct recover *r, struct err *err)
 {
 	const struct mem_facts *f = mem_reader_facts(r->reader);
 	struct crw_slot_view view;
@@ -330,7 +331,7 @@ static int take_all(struct recover *r, struct err *err)
 	for (i = 0; i < r->region.nr_slots; i++) {
 		crw_slot_look(&r->region, i, &view);
 		if ((view.state == CRW_LIVE || view.state == CRW_ENDED) &&
-		    take_slot(r, &view, err) < 0)
+		    mem_take_slot(r, &view, err) < 0)
 			return err->code;
 	}
 	if (r->result->broken)
@@ -369,7 +370,7 @@ static int recover_to_file(struct recover *r, struct err *err)
 		return err->code;
 	ret = copy_trace(r, err);
 	if (ret == 0)
-		ret = take_all(r, err);
+		ret = mem_take_all(r, err);
 	cfile_fact(&r->file, CRAY_FACT_NOTE, note, sizeof(note) - 1);
 	if (cfile_close(&r->file, -1, ret < 0 ? &ignored : err) < 0 && ret == 0)
 		ret = err->code;
@@ -382,7 +383,7 @@ static int recover_to_file(struct recover *r, struct err *err)
 	return ret;
 }
 
-static int recover(struct recover *r, struct err *err)
+static int mem_recover_recover(struct recover *r, struct err *err)
 {
 	r->trace_fd = open(r->path, O_RDONLY | O_CLOEXEC);
 	if (r->trace_fd < 0)
@@ -408,7 +409,7 @@ int mem_recover(const char *path, struct mem_recovered *result, struct err *err)
 	int ret;
 
 	memset(result, 0, sizeof(*result));
-	ret = recover(&r, err);
+	ret = mem_recover_recover(&r, err);
 	outfile_close(&r.target);
 	mem_reader_close(r.reader);
 	unpack_release(&r.unpack);

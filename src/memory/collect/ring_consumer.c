@@ -80,7 +80,8 @@ static bool thread_gone(const struct slots *s, struct slot *slot, uint64_t now_n
 /* ---- beginning and end of a slot ------------------------------------------ */
 
 /* Write modules and facts, which are not part of blocks.  The bytes are untrusted. */
-static void aside(void *context, unsigned code, uint64_t key, const uint8_t *payload, uint32_t size)
+static void slots_aside(void *context, unsigned code, uint64_t key, const uint8_t *payload,
+			uint32_t size)
 {
 	struct output *out = context;
 	struct cray_module m;
@@ -122,7 +123,7 @@ static void drop_pack(struct slots *s, struct cray_pack *p)
 		munmap(p, sizeof(*p));
 }
 
-static void tell_thread(struct slot *slot, uint64_t end_ns)
+static void slots_tell_thread(struct slot *slot, uint64_t end_ns)
 {
 	struct cray_thread t = {
 		.number = slot->number,
@@ -136,7 +137,7 @@ static void tell_thread(struct slot *slot, uint64_t end_ns)
 }
 
 /* True if the slot's process has an entry in the table of processes. */
-static bool is_known(const struct slots *s, const struct crw_slot_view *view)
+static bool slots_is_known(const struct slots *s, const struct crw_slot_view *view)
 {
 	const struct crw_process *p = &s->region->processes[view->process];
 
@@ -153,7 +154,7 @@ static bool slot_begin(struct slots *s, struct slot *slot, const struct crw_slot
 
 	memset(slot, 0, sizeof(*slot));
 	slot->refused = true;
-	if (!is_known(s, view)) {
+	if (!slots_is_known(s, view)) {
 		s->broken++;
 		return false;
 	}
@@ -174,15 +175,15 @@ static bool slot_begin(struct slots *s, struct slot *slot, const struct crw_slot
 	memcpy(slot->name, view->name, sizeof(slot->name));
 	slot->taken_ns = slot->written_ns = slot->checked_ns = now_ns;
 	slot->feed.weight_256 = 256;
-	slot->feed.aside = aside;
+	slot->feed.aside = slots_aside;
 	slot->feed.context = slot->out;
 	cray_pack_begin(slot->pack, slot->number, 0, 0);
-	tell_thread(slot, 0);
+	slots_tell_thread(slot, 0);
 	s->nr_threads++;
 	return true;
 }
 
-static void next_block(struct slots *s, struct slot *slot, uint64_t now_ns)
+static void slots_next_block(struct slots *s, struct slot *slot, uint64_t now_ns)
 {
 	if (slot->out->open) {
 		if (outputs_full(s->outputs))
@@ -226,9 +227,9 @@ static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_v
 {
 	struct cfile *file = &slot->out->file;
 
-	next_block(s, slot, now_ns);
+	slots_next_block(s, slot, now_ns);
 	if (slot->out->open) {
-		tell_thread(slot, view->end_ns ? view->end_ns : now_ns);
+		slots_tell_thread(slot, view->end_ns ? view->end_ns : now_ns);
 		tell_untold(file, slot, s->region, view->index);
 		if (slot->feed.broken)
 			cfile_lost(file, CRAY_GAP_BROKEN, slot->feed.broken);
@@ -260,11 +261,11 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 			break;
 		used = crw_feed(&slot->feed, slot->pack, &run);
 		if (used < run.nr)
-			next_block(s, slot, now_ns);
+			slots_next_block(s, slot, now_ns);
 		while (slot->feed.piece_left) { /* a long range can fill several blocks */
 			run.nr = run.new_chunk = 0;
 			if (crw_feed(&slot->feed, slot->pack, &run), slot->feed.piece_left)
-				next_block(s, slot, now_ns);
+				slots_next_block(s, slot, now_ns);
 		}
 		crw_give_back(s->region, view, &slot->cursor, used);
 		any = true;
@@ -281,7 +282,7 @@ static uint64_t waiting_chunks(const struct slots *s, const struct slot *slot, u
 	       slot->cursor.taken;
 }
 
-static bool take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hurry, bool last)
+static bool slots_take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hurry, bool last)
 {
 	struct slot *slot = &s->slot[index];
 	struct crw_slot_view view;
@@ -312,7 +313,7 @@ static bool take_slot(struct slots *s, uint32_t index, uint64_t now_ns, bool hur
 	if (gone)
 		slot_end(s, slot, &view, now_ns);
 	if (!gone && !cray_pack_empty(slot->pack) && now_ns - slot->written_ns > STALE_NS)
-		next_block(s, slot, now_ns);
+		slots_next_block(s, slot, now_ns);
 	return any || gone;
 }
 
@@ -322,7 +323,7 @@ bool slots_take(struct slots *s, uint64_t now_ns, bool hurry, bool last)
 	uint32_t i;
 
 	for (i = 0; i < s->region->nr_slots; i++)
-		any |= take_slot(s, i, now_ns, hurry, last);
+		any |= slots_take_slot(s, i, now_ns, hurry, last);
 	return any;
 }
 

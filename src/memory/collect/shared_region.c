@@ -18,7 +18,7 @@
 #include "process/map_guard.h"
 #include "process/shm_space.h"
 
-static int map(struct shm *m, const struct crw_geometry *g, struct err *err)
+static int shm_map(struct shm *m, const struct crw_geometry *g, struct err *err)
 {
 	const char *wrong;
 
@@ -55,7 +55,7 @@ int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
 	if (asprintf(&m->path, "%s/region", m->dir) < 0) {
 		m->path = NULL;
 		err_set(err, -ENOMEM, "no memory for a file name");
-	} else if (map(m, g, err) == 0) {
+	} else if (shm_map(m, g, err) == 0) {
 		return 0;
 	}
 	shm_close(m);

@@ -31,7 +31,7 @@ static char *with_pid(const char *name, const char *at, uint32_t pid)
 	return asprintf(&out, "%.*s%u%s", (int)(at - name), name, pid, at + 2) < 0 ? NULL : out;
 }
 
-static bool is_taken(const struct outputs *o, const char *path)
+static bool outputs_is_taken(const struct outputs *o, const char *path)
 {
 	const struct output *out;
 
@@ -49,12 +49,12 @@ static char *next_name(const struct outputs *o, uint32_t pid)
 	char *path = pattern ? with_pid(o->name, pattern, pid) : strdup(o->name);
 	unsigned n;
 
-	if (path && !pattern && is_taken(o, path)) {
+	if (path && !pattern && outputs_is_taken(o, path)) {
 		free(path);
 		if (asprintf(&path, "%s.%u", o->name, pid) < 0)
 			return NULL;
 	}
-	for (n = 2; path && is_taken(o, path); n++) {
+	for (n = 2; path && outputs_is_taken(o, path); n++) {
 		free(path);
 		if (pattern ? asprintf(&path, "%s.%u-%u", o->name, pid, n) < 0
 			    : asprintf(&path, "%s.%u.%u", o->name, pid, n) < 0)
@@ -82,7 +82,7 @@ static bool is_trace(const char *path)
 }
 
 /* Rename an existing trace to NAME.old; a device or pipe is left as it is. */
-static int make_room(const char *path, struct err *err)
+static int outputs_make_room(const char *path, struct err *err)
 {
 	struct stat st;
 	char *old;
@@ -109,7 +109,7 @@ int outputs_check(struct outputs *o, struct err *err)
 	char *slash, *dir;
 	int ok;
 
-	if (!strstr(o->name, "%p") && make_room(o->name, err) < 0)
+	if (!strstr(o->name, "%p") && outputs_make_room(o->name, err) < 0)
 		return err->code;
 	dir = strdup(o->name);
 	if (!dir)
@@ -193,7 +193,7 @@ static struct press *outputs_press(struct outputs *o)
 	return o->press;
 }
 
-static void open_file(struct outputs *o, struct output *out, uint64_t start_ns)
+static void outputs_open_file(struct outputs *o, struct output *out, uint64_t start_ns)
 {
 	uint64_t now = clock_now_ns();
 	struct cfile_config config = {
@@ -203,8 +203,8 @@ static void open_file(struct outputs *o, struct output *out, uint64_t start_ns)
 	};
 	int fd;
 
-	config.start_wall_ns = clock_ns(CLOCK_REALTIME) - (now - config.start_ns);
-	if (make_room(out->path, &out->err) < 0)
+	config.start_wall_ns = monotonic_clock_ns(CLOCK_REALTIME) - (now - config.start_ns);
+	if (outputs_make_room(out->path, &out->err) < 0)
 		return;
 	fd = open(out->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
@@ -241,7 +241,7 @@ struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint
 	o->nr++;
 	if (serial > o->highest)
 		o->highest = serial;
-	open_file(o, out, start_ns);
+	outputs_open_file(o, out, start_ns);
 	return out;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take(struct words *w, char *word)
+static void words_take(struct words *w, char *word)
 {
 	if (word && w->nr + 2 > w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
@@ -30,7 +30,7 @@ static void take(struct words *w, char *word)
 
 void words_add(struct words *w, const char *word)
 {
-	take(w, strdup(word));
+	words_take(w, strdup(word));
 }
 
 void words_add_all(struct words *w, char *const *words, size_t nr)
@@ -45,7 +45,7 @@ void words_join(struct words *w, const char *a, const char *b)
 {
 	char *both;
 
-	take(w, asprintf(&both, "%s%s", a, b) < 0 ? NULL : both);
+	words_take(w, asprintf(&both, "%s%s", a, b) < 0 ? NULL : both);
 }
 
 void words_release(struct words *w)
@@ -58,7 +58,7 @@ void words_release(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-static char *read_all(FILE *f)
+static char *words_read_all(FILE *f)
 {
 	size_t used = 0, room = 0, n;
 	char *text = NULL, *more;
@@ -111,7 +111,7 @@ int words_from_file(struct words *w, const char *path, int depth, struct err *er
 
 	if (!f)
 		return err_errno(err, "cannot open '%s'", path);
-	text = at = read_all(f);
+	text = at = words_read_all(f);
 	fclose(f);
 	if (!text)
 		return err_set(err, -ENOMEM, "no memory for '%s'", path);

@@ -83,7 +83,7 @@ static const char *const link_with[] = { "-L",       "-l",         "-Xlinker", "
 					 "-z",       "-e",         "-rpath",   "-soname", "--entry",
 					 "-wrapper", "-undefined", NULL };
 
-static bool one_of(const char *word, const char *const *list)
+static bool wrap_one_of(const char *word, const char *const *list)
 {
 	for (; *list; list++) {
 		if (!strcmp(word, *list))
@@ -92,7 +92,7 @@ static bool one_of(const char *word, const char *const *list)
 	return false;
 }
 
-static bool starts(const char *word, const char *with)
+static bool wrap_has_prefix(const char *word, const char *with)
 {
 	return !strncmp(word, with, strlen(with));
 }
@@ -107,11 +107,11 @@ static bool is_source(const char *word)
 
 	if (!strcmp(word, "-"))
 		return true;
-	return dot && (!slash || dot > slash) && one_of(dot + 1, suffixes);
+	return dot && (!slash || dot > slash) && wrap_one_of(dot + 1, suffixes);
 }
 
 /* Options that query the compiler; such a command is run unchanged. */
-static bool asks(const char *w)
+static bool wrap_has_option(const char *w)
 {
 	static const char *const words[] = { "--version",
 					     "-dumpversion",
@@ -125,8 +125,8 @@ static bool asks(const char *w)
 					     "-qversion",
 					     NULL };
 
-	return one_of(w, words) || starts(w, "-print-") || starts(w, "--print-") ||
-	       starts(w, "--help=");
+	return wrap_one_of(w, words) || wrap_has_prefix(w, "-print-") ||
+	       wrap_has_prefix(w, "--print-") || wrap_has_prefix(w, "--help=");
 }
 
 static bool for_linker(const char *w)
@@ -149,12 +149,12 @@ static bool for_linker(const char *w)
 					     "-symbolic",
 					     NULL };
 
-	return one_of(w, words) || starts(w, "-Wl,") || starts(w, "-l") || starts(w, "-L") ||
-	       starts(w, "-fuse-ld=");
+	return wrap_one_of(w, words) || wrap_has_prefix(w, "-Wl,") || wrap_has_prefix(w, "-l") ||
+	       wrap_has_prefix(w, "-L") || wrap_has_prefix(w, "-fuse-ld=");
 }
 
 /* Classify one option and note its effect on the goal. */
-static enum kind option(struct sorted *s, const char *w)
+static enum kind wrap_option(struct sorted *s, const char *w)
 {
 	if (!strcmp(w, "-c") || !strcmp(w, "-S") || !strcmp(w, "-E") || !strcmp(w, "-M") ||
 	    !strcmp(w, "-MM") || !strcmp(w, "-fsyntax-only") || !strcmp(w, "--precompile") ||
@@ -162,12 +162,12 @@ static enum kind option(struct sorted *s, const char *w)
 		s->goal = GOAL_COMPILE;
 		return W_GOAL;
 	}
-	if (starts(w, "-fsanitize=") && strstr(w, "thread")) {
+	if (wrap_has_prefix(w, "-fsanitize=") && strstr(w, "thread")) {
 		s->thread = true;
 		return W_LEFT_OUT;
 	}
 	s->dep = s->dep || !strcmp(w, "-MD") || !strcmp(w, "-MMD");
-	s->dep_file = s->dep_file || starts(w, "-MF");
+	s->dep_file = s->dep_file || wrap_has_prefix(w, "-MF");
 	s->shared = s->shared || !strcmp(w, "-shared");
 	s->is_static = s->is_static || !strcmp(w, "-static") || !strcmp(w, "-static-pie");
 	s->relocatable = s->relocatable || !strcmp(w, "-r") || !strcmp(w, "-Wl,-r");
@@ -175,7 +175,7 @@ static enum kind option(struct sorted *s, const char *w)
 		    !strcmp(w, "-nolibc");
 	if (for_linker(w))
 		return W_LINK;
-	return starts(w, "-M") || starts(w, "-Wp,") ? W_COMPILE : W_OPTION;
+	return wrap_has_prefix(w, "-M") || wrap_has_prefix(w, "-Wp,") ? W_COMPILE : W_OPTION;
 }
 
 /* Classify the word at @i, and its argument if that is the next word.  Returns the next index. */
@@ -194,7 +194,7 @@ static size_t sort_one(struct sorted *s, size_t i, const char **language)
 		s->output = w + 2;
 		return i + 1;
 	}
-	if (starts(w, "-x") && (w[2] || more)) {
+	if (wrap_has_prefix(w, "-x") && (w[2] || more)) {
 		*language = w[2] ? w + 2 : s->in.word[i + 1];
 		if (!strcmp(*language, "none"))
 			*language = NULL;
@@ -203,15 +203,15 @@ static size_t sort_one(struct sorted *s, size_t i, const char **language)
 			s->kind[i + 1] = W_COMPILE;
 		return i + (w[2] ? 1 : 2);
 	}
-	if (more && (one_of(w, both_with) || one_of(w, link_with))) {
-		s->kind[i] = s->kind[i + 1] = one_of(w, link_with) ? W_LINK
-					      : starts(w, "-M")    ? W_COMPILE
-								   : W_OPTION;
+	if (more && (wrap_one_of(w, both_with) || wrap_one_of(w, link_with))) {
+		s->kind[i] = s->kind[i + 1] = wrap_one_of(w, link_with)  ? W_LINK
+					      : wrap_has_prefix(w, "-M") ? W_COMPILE
+									 : W_OPTION;
 		s->dep_file = s->dep_file || !strcmp(w, "-MF");
 		return i + 2;
 	}
 	if (w[0] == '-' && w[1]) {
-		s->kind[i] = option(s, w);
+		s->kind[i] = wrap_option(s, w);
 		return i + 1;
 	}
 	s->kind[i] = *language || is_source(w) ? W_SOURCE : W_OBJECT;
@@ -221,7 +221,7 @@ static size_t sort_one(struct sorted *s, size_t i, const char **language)
 	return i + 1;
 }
 
-static int sort(struct sorted *s, char *const *args, size_t nr, struct err *err)
+static int wrap_sort(struct sorted *s, char *const *args, size_t nr, struct err *err)
 {
 	const char *language = NULL;
 	size_t i;
@@ -245,7 +245,7 @@ static int sort(struct sorted *s, char *const *args, size_t nr, struct err *err)
 	if (s->goal == GOAL_LINK && s->nr_inputs == 0)
 		s->goal = GOAL_ASK;
 	for (i = 0; i < s->in.nr; i++) {
-		if (s->kind[i] == W_OPTION && asks(s->in.word[i]) &&
+		if (s->kind[i] == W_OPTION && wrap_has_option(s->in.word[i]) &&
 		    strcmp(s->in.word[i], "-v") != 0)
 			s->goal = GOAL_ASK;
 	}
@@ -253,7 +253,7 @@ static int sort(struct sorted *s, char *const *args, size_t nr, struct err *err)
 }
 
 /* Add the options for instrumentation. */
-static void instrument(const struct wrap_setup *setup, struct words *out)
+static void wrap_instrument(const struct wrap_setup *setup, struct words *out)
 {
 	words_add(out, "-fsanitize=thread");
 	if (setup->family == WRAP_CLANG) {
@@ -290,7 +290,7 @@ static void wrapped_calls(struct words *out)
 }
 
 /* Add the runtime and its linker options. */
-static void runtime(const struct sorted *s, struct words *out)
+static void wrap_runtime(const struct sorted *s, struct words *out)
 {
 	static const char *const wanted[] = { "__tsan_read1",
 					      "__tsan_atomic8_load",
@@ -362,7 +362,7 @@ static struct words *new_command(struct wrap_plan *plan, const struct wrap_setup
  * With -MD, a split command would derive the dependency file's name from the temporary object:
  * set -MF to the name that the user expects.
  */
-static void dependencies(const struct sorted *s, const char *source, struct words *out)
+static void wrap_dependencies(const struct sorted *s, const char *source, struct words *out)
 {
 	const char *name = s->output ? s->output : source, *slash = strrchr(source, '/');
 	char path[4096], *dot;
@@ -391,12 +391,12 @@ static bool compile_part(const struct sorted *s, size_t at, const char *object,
 		return false;
 	for (i = 0; i < s->in.nr; i++) {
 		if (s->kind[i] == W_OPTION ||
-		    (s->kind[i] == W_COMPILE && !starts(s->in.word[i], "-x") &&
+		    (s->kind[i] == W_COMPILE && !wrap_has_prefix(s->in.word[i], "-x") &&
 		     !(i && !strcmp(s->in.word[i - 1], "-x"))))
 			words_add(c, s->in.word[i]);
 	}
-	instrument(s->setup, c);
-	dependencies(s, s->in.word[at], c);
+	wrap_instrument(s->setup, c);
+	wrap_dependencies(s, s->in.word[at], c);
 	if (s->language[at]) {
 		words_add(c, "-x");
 		words_add(c, s->language[at]);
@@ -414,7 +414,8 @@ static void link_remarks(const struct sorted *s, struct wrap_plan *plan)
 	size_t i;
 
 	for (i = 0; i < s->in.nr; i++)
-		lto = lto || (starts(s->in.word[i], "-flto") && s->setup->family == WRAP_GCC);
+		lto = lto ||
+		      (wrap_has_prefix(s->in.word[i], "-flto") && s->setup->family == WRAP_GCC);
 	if (lto)
 		words_add(&plan->remarks, "-flto is switched off: gcc would compile again when it "
 					  "links, without the instrumentation");
@@ -464,7 +465,7 @@ static bool link_part(const struct sorted *s, const struct words *objects, struc
 	}
 	if (s->setup->family == WRAP_GCC)
 		words_add(c, "-fno-lto");
-	runtime(s, c);
+	wrap_runtime(s, c);
 	link_remarks(s, plan);
 	return true;
 }
@@ -502,7 +503,7 @@ static bool make_simple(const struct sorted *s, bool compile, struct wrap_plan *
 		return false;
 	words_add_all(c, s->in.word, s->in.nr);
 	if (compile)
-		instrument(s->setup, c);
+		wrap_instrument(s->setup, c);
 	return true;
 }
 
@@ -510,7 +511,7 @@ int wrap_make(const struct wrap_setup *setup, char *const *args, size_t nr, stru
 	      struct err *err)
 {
 	struct sorted s = { .setup = setup };
-	int rc = sort(&s, args, nr, err);
+	int rc = wrap_sort(&s, args, nr, err);
 	bool good = true;
 	size_t i;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static uint64_t priority(struct regions *r)
+static uint64_t regions_priority(struct regions *r)
 {
 	if (!r->seed && getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) != sizeof(r->seed))
 		r->seed = (uint64_t)(uintptr_t)r;
@@ -18,7 +18,7 @@ static uint64_t priority(struct regions *r)
 	return r->seed;
 }
 
-static struct region *take(struct regions *r)
+static struct region *regions_take(struct regions *r)
 {
 	struct region *n = r->spare;
 
@@ -29,7 +29,7 @@ static struct region *take(struct regions *r)
 	return n;
 }
 
-static void give(struct regions *r, struct region *n)
+static void regions_give_back(struct regions *r, struct region *n)
 {
 	n->left = r->spare;
 	r->spare = n;
@@ -40,7 +40,8 @@ static void give(struct regions *r, struct region *n)
  * Split @t into regions that start before @key and the others, in as many steps as the tree is
  * deep.
  */
-static void split(struct region *t, uint64_t key, struct region **less, struct region **rest)
+static void regions_split(struct region *t, uint64_t key, struct region **less,
+			  struct region **rest)
 {
 	while (t) {
 		if (t->start < key) {
@@ -57,7 +58,7 @@ static void split(struct region *t, uint64_t key, struct region **less, struct r
 }
 
 /* Join two trees; all of @a starts before all of @b. */
-static struct region *join(struct region *a, struct region *b)
+static struct region *regions_join(struct region *a, struct region *b)
 {
 	struct region *root = NULL, **at = &root;
 
@@ -100,8 +101,8 @@ bool regions_remove(struct regions *r, uint64_t start)
 		at = start < n->start ? &n->left : &n->right;
 	if (!n)
 		return false;
-	*at = join(n->left, n->right);
-	give(r, n);
+	*at = regions_join(n->left, n->right);
+	regions_give_back(r, n);
 	return true;
 }
 
@@ -120,7 +121,7 @@ static int drop_all(struct regions *r, struct region *t)
 			continue;
 		}
 		t = n->right;
-		give(r, n);
+		regions_give_back(r, n);
 		nr++;
 	}
 	return nr;
@@ -130,27 +131,27 @@ int regions_add(struct regions *r, uint64_t start, uint64_t size, uint32_t elem_
 		struct region *met)
 {
 	uint64_t end = start + size < start ? UINT64_MAX : start + size;
-	struct region *n = take(r), *less, *rest, *inside, *before, *first;
+	struct region *n = regions_take(r), *less, *rest, *inside, *before, *first;
 	int nr = 0;
 
 	if (!n)
 		return -ENOMEM;
 	*n = (struct region){ .start = start, .end = end, .elem_size = elem_size, .type = type };
-	n->priority = priority(r);
+	n->priority = regions_priority(r);
 	before = start ? at_or_before(r->root, start - 1) : NULL;
 	if (before && before->end > start && end > start) {
 		*met = *before;
 		regions_remove(r, before->start);
 		nr++;
 	}
-	split(r->root, start, &less, &rest);
-	split(rest, end > start ? end : start + (start < UINT64_MAX), &inside, &rest);
+	regions_split(r->root, start, &less, &rest);
+	regions_split(rest, end > start ? end : start + (start < UINT64_MAX), &inside, &rest);
 	for (first = inside; first && first->left; first = first->left)
 		;
 	if (first && nr == 0)
 		*met = *first;
 	nr += drop_all(r, inside);
-	r->root = join(join(less, n), rest);
+	r->root = regions_join(regions_join(less, n), rest);
 	if (++r->nr > r->most)
 		r->most = r->nr;
 	return nr;

@@ -13,14 +13,14 @@
 
 #define NO_SITE UINT32_MAX
 
-static bool wrong(struct unpack *u, const char *what)
+static bool unpack_set_error(struct unpack *u, const char *what)
 {
 	u->fault = what;
 	return false;
 }
 
 /* At most 10 bytes; excess bits are cut. */
-static bool varint(struct unpack_stream *s, uint64_t *out)
+static bool unpack_varint(struct unpack_stream *s, uint64_t *out)
 {
 	uint64_t v = 0;
 	unsigned shift;
@@ -37,17 +37,17 @@ static bool varint(struct unpack_stream *s, uint64_t *out)
 	return false;
 }
 
-static bool svarint(struct unpack_stream *s, uint64_t *out)
+static bool unpack_svarint(struct unpack_stream *s, uint64_t *out)
 {
 	uint64_t v;
 
-	if (!varint(s, &v))
+	if (!unpack_varint(s, &v))
 		return false;
 	*out = v >> 1 ^ (0 - (v & 1));
 	return true;
 }
 
-static bool byte(struct unpack_stream *s, uint8_t *out)
+static bool unpack_byte(struct unpack_stream *s, uint8_t *out)
 {
 	if (s->at == s->end)
 		return false;
@@ -55,7 +55,7 @@ static bool byte(struct unpack_stream *s, uint8_t *out)
 	return true;
 }
 
-static struct unpack_stream cut(const uint8_t **at, uint32_t size)
+static struct unpack_stream unpack_cut(const uint8_t **at, uint32_t size)
 {
 	struct unpack_stream s = { *at, *at + size };
 
@@ -68,13 +68,13 @@ static bool room_for_sites(struct unpack *u, uint32_t nr)
 	struct unpack_site *more;
 
 	if (nr > CRAY_SITES_MAX)
-		return wrong(u, "more sites than a block can have");
+		return unpack_set_error(u, "more sites than a block can have");
 	u->nr_sites_max = nr;
 	if (nr <= u->site_size)
 		return true;
 	more = realloc(u->site, nr * sizeof(*more));
 	if (!more)
-		return wrong(u, "no memory for its sites");
+		return unpack_set_error(u, "no memory for its sites");
 	u->site = more;
 	u->site_size = nr;
 	return true;
@@ -99,19 +99,19 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->weight_256 = head->weight_256 ? head->weight_256 : 256;
 	u->many_threads = many_threads;
 	if (size < sizeof(s))
-		return wrong(u, "a block without its table of streams");
+		return unpack_set_error(u, "a block without its table of streams");
 	memcpy(&s, plain, sizeof(s));
 	size -= sizeof(s);
 	if ((uint64_t)s.symbols + s.sites + s.own + s.near + s.events != size)
-		return wrong(u, "streams that are not as long as the block");
+		return unpack_set_error(u, "streams that are not as long as the block");
 	if (head->nr_records > CRAY_RECORDS_MAX)
-		return wrong(u, "more records than a block can have");
+		return unpack_set_error(u, "more records than a block can have");
 	u->nr_symbols = s.nr_symbols;
-	u->symbols = cut(&at, s.symbols);
-	u->sites = cut(&at, s.sites);
-	u->own = cut(&at, s.own);
-	u->near = cut(&at, s.near);
-	u->events = cut(&at, s.events);
+	u->symbols = unpack_cut(&at, s.symbols);
+	u->sites = unpack_cut(&at, s.sites);
+	u->own = unpack_cut(&at, s.own);
+	u->near = unpack_cut(&at, s.near);
+	u->events = unpack_cut(&at, s.events);
 	return room_for_sites(u, s.nr_sites);
 }
 
@@ -131,16 +131,16 @@ static struct unpack_site *new_site(struct unpack *u)
 	uint8_t how[3];
 
 	if (u->nr_sites == u->nr_sites_max) {
-		wrong(u, "a site that it does not have");
+		unpack_set_error(u, "a site that it does not have");
 		return NULL;
 	}
-	if (!svarint(&u->sites, &pc) || !byte(&u->sites, &how[0]) || !byte(&u->sites, &how[1]) ||
-	    !byte(&u->sites, &how[2])) {
-		wrong(u, "too few bytes of sites");
+	if (!unpack_svarint(&u->sites, &pc) || !unpack_byte(&u->sites, &how[0]) ||
+	    !unpack_byte(&u->sites, &how[1]) || !unpack_byte(&u->sites, &how[2])) {
+		unpack_set_error(u, "too few bytes of sites");
 		return NULL;
 	}
 	if ((how[0] & CRAY_KIND) > CRAY_WRITE) {
-		wrong(u, "a site that neither reads nor writes");
+		unpack_set_error(u, "a site that neither reads nor writes");
 		return NULL;
 	}
 	site = &u->site[u->nr_sites];
@@ -153,11 +153,11 @@ static struct unpack_site *new_site(struct unpack *u)
 	return site;
 }
 
-static struct unpack_site *site_of(struct unpack *u, uint64_t who)
+static struct unpack_site *unpack_site_of(struct unpack *u, uint64_t who)
 {
 	if (who == CRAY_NEXT) {
 		if (u->here == NO_SITE) {
-			wrong(u, "a site after none");
+			unpack_set_error(u, "a site after none");
 			return NULL;
 		}
 		return &u->site[u->site[u->here].next];
@@ -166,13 +166,13 @@ static struct unpack_site *site_of(struct unpack *u, uint64_t who)
 		return &u->site[who - CRAY_SITE];
 	if (who - CRAY_SITE == u->nr_sites)
 		return new_site(u);
-	wrong(u, "a site that it does not have");
+	unpack_set_error(u, "a site that it does not have");
 	return NULL;
 }
 
 static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 {
-	struct unpack_site *site = site_of(u, v >> 2);
+	struct unpack_site *site = unpack_site_of(u, v >> 2);
 	uint64_t address, delta;
 
 	if (!site)
@@ -185,13 +185,13 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 		address = u->before + site->distance;
 		break;
 	case CRAY_OWN:
-		if (!svarint(&u->own, &delta))
-			return wrong(u, "too few addresses");
+		if (!unpack_svarint(&u->own, &delta))
+			return unpack_set_error(u, "too few addresses");
 		address = site->last + delta;
 		break;
 	default:
-		if (!svarint(&u->near, &delta))
-			return wrong(u, "too few addresses");
+		if (!unpack_svarint(&u->near, &delta))
+			return unpack_set_error(u, "too few addresses");
 		address = u->before + delta;
 		break;
 	}
@@ -218,14 +218,14 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 
 /* ---- events -------------------------------------------------------------- */
 
-static bool keep_name(struct unpack *u, const char *text, uint32_t size)
+static bool unpack_keep_name(struct unpack *u, const char *text, uint32_t size)
 {
 	if (u->nr_names == u->names_size) {
 		size_t more = u->names_size ? u->names_size * 2 : 64;
 		struct unpack_name *names = realloc(u->names, more * sizeof(*names));
 
 		if (!names)
-			return wrong(u, "no memory for its names");
+			return unpack_set_error(u, "no memory for its names");
 		u->names = names;
 		u->names_size = more;
 	}
@@ -233,35 +233,36 @@ static bool keep_name(struct unpack *u, const char *text, uint32_t size)
 	return true;
 }
 
-static bool name_of(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+static bool unpack_name_of(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
 {
 	uint64_t number, size;
 
-	if (!varint(body, &number))
-		return wrong(u, "an event without its name");
+	if (!unpack_varint(body, &number))
+		return unpack_set_error(u, "an event without its name");
 	if (number > u->nr_names)
-		return wrong(u, "a name that it does not have");
+		return unpack_set_error(u, "a name that it does not have");
 	if (number) {
 		out->name = u->names[number - 1].text;
 		out->name_size = u->names[number - 1].size;
 		return true;
 	}
-	if (!varint(body, &size) || size > CRAY_NAME_MAX || size > (size_t)(body->end - body->at))
-		return wrong(u, "a name longer than its event");
+	if (!unpack_varint(body, &size) || size > CRAY_NAME_MAX ||
+	    size > (size_t)(body->end - body->at))
+		return unpack_set_error(u, "a name longer than its event");
 	out->name = (const char *)body->at;
 	out->name_size = (uint32_t)size;
 	body->at += size;
-	return keep_name(u, out->name, out->name_size);
+	return unpack_keep_name(u, out->name, out->name_size);
 }
 
 static bool thread_event(struct unpack *u, struct unpack_stream *body)
 {
 	uint64_t number;
 
-	if (!varint(body, &number) || number > UINT32_MAX)
-		return wrong(u, "a change to no thread");
+	if (!unpack_varint(body, &number) || number > UINT32_MAX)
+		return unpack_set_error(u, "a change to no thread");
 	if (!u->many_threads)
-		return wrong(u, "a change of threads in a block of one");
+		return unpack_set_error(u, "a change of threads in a block of one");
 	u->thread = (uint32_t)number;
 	return true;
 }
@@ -270,26 +271,26 @@ static bool stamp_event(struct unpack *u, struct unpack_stream *body)
 {
 	uint64_t order, time_ns;
 
-	if (!varint(body, &order) || !varint(body, &time_ns))
-		return wrong(u, "a stamp without its numbers");
+	if (!unpack_varint(body, &order) || !unpack_varint(body, &time_ns))
+		return unpack_set_error(u, "a stamp without its numbers");
 	if (u->order + order < order || u->time_ns + time_ns < time_ns)
-		return wrong(u, "a stamp out of all bounds");
+		return unpack_set_error(u, "a stamp out of all bounds");
 	u->order += order;
 	u->time_ns += time_ns;
 	return true;
 }
 
-static bool annotation(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+static bool unpack_annotation(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
 {
 	uint64_t order, pc, address;
 
-	if (!byte(body, &out->tag) || !varint(body, &order) || !svarint(body, &pc) ||
-	    !svarint(body, &address))
-		return wrong(u, "an annotation without its address");
+	if (!unpack_byte(body, &out->tag) || !unpack_varint(body, &order) ||
+	    !unpack_svarint(body, &pc) || !unpack_svarint(body, &address))
+		return unpack_set_error(u, "an annotation without its address");
 	if ((out->tag & CRAY_KIND) != out->kind)
-		return wrong(u, "an annotation with the tag of something else");
+		return unpack_set_error(u, "an annotation with the tag of something else");
 	if (u->order + order < order)
-		return wrong(u, "a ticket out of all bounds");
+		return unpack_set_error(u, "a ticket out of all bounds");
 	out->has_ticket = order != 0;
 	out->order = u->order += order;
 	out->pc = u->event_pc += pc;
@@ -298,19 +299,19 @@ static bool annotation(struct unpack *u, struct unpack_stream *body, struct mem_
 	return true;
 }
 
-static bool add_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+static bool unpack_add_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
 {
 	uint64_t size, count;
 
 	out->kind = MEM_ADD;
-	if (!annotation(u, body, out))
+	if (!unpack_annotation(u, body, out))
 		return false;
-	if (!varint(body, &size) || !varint(body, &count) || size > UINT32_MAX ||
+	if (!unpack_varint(body, &size) || !unpack_varint(body, &count) || size > UINT32_MAX ||
 	    count > UINT32_MAX)
-		return wrong(u, "an annotation without its size");
+		return unpack_set_error(u, "an annotation without its size");
 	out->elem_size = (uint32_t)size;
 	out->elem_count = (uint32_t)count;
-	return name_of(u, body, out);
+	return unpack_name_of(u, body, out);
 }
 
 static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
@@ -318,11 +319,11 @@ static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_r
 	uint64_t cause, count, *sum;
 
 	out->kind = MEM_GAP;
-	if (!varint(body, &cause) || !varint(body, &count) || cause > UINT32_MAX)
-		return wrong(u, "a gap without its count");
+	if (!unpack_varint(body, &cause) || !unpack_varint(body, &count) || cause > UINT32_MAX)
+		return unpack_set_error(u, "a gap without its count");
 	sum = cause < CRAY_GAP_SAMPLED ? &u->lost : &u->left_out;
 	if (*sum + count < count)
-		return wrong(u, "a gap out of all bounds");
+		return unpack_set_error(u, "a gap out of all bounds");
 	*sum += count;
 	out->cause = (uint32_t)cause;
 	out->value = count;
@@ -330,15 +331,15 @@ static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_r
 }
 
 /* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
-static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
+static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record)
 {
 	struct unpack_stream body;
 	uint64_t size;
 	uint8_t code;
 
-	if (!byte(&u->events, &code) || !varint(&u->events, &size) ||
+	if (!unpack_byte(&u->events, &code) || !unpack_varint(&u->events, &size) ||
 	    size > (size_t)(u->events.end - u->events.at))
-		return wrong(u, "too few bytes of events");
+		return unpack_set_error(u, "too few bytes of events");
 	body.at = u->events.at;
 	body.end = u->events.at += size;
 	memset(out, 0, sizeof(*out));
@@ -349,14 +350,15 @@ static bool event(struct unpack *u, struct mem_record *out, bool *is_record)
 	*is_record = true;
 	switch (code) {
 	case CRAY_EV_ADD:
-		return add_event(u, &body, out);
+		return unpack_add_event(u, &body, out);
 	case CRAY_EV_REMOVE:
 		out->kind = MEM_REMOVE;
-		return annotation(u, &body, out);
+		return unpack_annotation(u, &body, out);
 	case CRAY_EV_MARK:
 		out->kind = MEM_MARK;
-		return varint(&body, &out->value) ? name_of(u, &body, out)
-						  : wrong(u, "a mark without its value");
+		return unpack_varint(&body, &out->value)
+			       ? unpack_name_of(u, &body, out)
+			       : unpack_set_error(u, "a mark without its value");
 	case CRAY_EV_GAP:
 		return gap_event(u, &body, out);
 	}
@@ -397,7 +399,7 @@ static inline bool delta_of(struct unpack_stream *s, uint64_t *out)
 	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
 
 	if (!took)
-		return svarint(s, out);
+		return unpack_svarint(s, out);
 	s->at += took;
 	*out = v >> 1 ^ (0 - (v & 1));
 	return true;
@@ -409,7 +411,7 @@ static inline bool peek_access(const struct unpack *u, struct unpack_stream *sym
 	*symbols = u->symbols;
 	if (symbols->at < symbols->end && *symbols->at < 0x80)
 		*v = *symbols->at++;
-	else if (!varint(symbols, v))
+	else if (!unpack_varint(symbols, v))
 		return false;
 	return *v >> 2 != CRAY_EVENT;
 }
@@ -425,7 +427,7 @@ static inline bool address_of(struct unpack *u, const struct unpack_site *site, 
 	uint64_t delta = way & 1 ? site->distance : site->stride;
 
 	if (way & 2 && !delta_of(way & 1 ? &u->near : &u->own, &delta))
-		return wrong(u, "too few addresses");
+		return unpack_set_error(u, "too few addresses");
 	*address = base + delta;
 	return true;
 }
@@ -435,12 +437,12 @@ static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struc
 {
 	if (who == CRAY_NEXT) {
 		if (!here)
-			wrong(u, "a site after none");
+			unpack_set_error(u, "a site after none");
 		return here ? &u->site[here->next] : NULL;
 	}
 	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
 		return &u->site[who - CRAY_SITE];
-	return site_of(u, who);
+	return unpack_site_of(u, who);
 }
 
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
@@ -489,8 +491,9 @@ bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
 	if (u->fault || !u->nr_symbols || peek_access(u, &s, &v) || s.at == u->symbols.at)
 		return false;
 	s = u->events;
-	if (!byte(&s, &code) || code != CRAY_EV_STAMP || !varint(&s, &size) ||
-	    size > (size_t)(s.end - s.at) || !varint(&s, &order) || !varint(&s, &time))
+	if (!unpack_byte(&s, &code) || code != CRAY_EV_STAMP || !unpack_varint(&s, &size) ||
+	    size > (size_t)(s.end - s.at) || !unpack_varint(&s, &order) ||
+	    !unpack_varint(&s, &time))
 		return false;
 	*time_ns = u->time_ns + time;
 	return true;
@@ -504,13 +507,13 @@ static bool block_end(struct unpack *u)
 
 	if (u->symbols.at != u->symbols.end || u->sites.at != u->sites.end ||
 	    u->own.at != u->own.end || u->near.at != u->near.end || u->events.at != u->events.end)
-		return wrong(u, "streams that are not used up at its end");
+		return unpack_set_error(u, "streams that are not used up at its end");
 	if (h->nr_records != u->nr_records || h->nr_accesses != u->nr_accesses)
-		return wrong(u, "another number of records than its head says");
+		return unpack_set_error(u, "another number of records than its head says");
 	if (h->lost != u->lost || h->left_out != u->left_out)
-		return wrong(u, "other gaps than its head says");
+		return unpack_set_error(u, "other gaps than its head says");
 	if (h->order_last < u->order || h->time_last_ns < u->time_ns)
-		return wrong(u, "stamps later than its head says");
+		return unpack_set_error(u, "stamps later than its head says");
 	return false;
 }
 
@@ -520,8 +523,8 @@ static inline bool next_symbol(struct unpack *u, uint64_t *v)
 	u->nr_symbols--;
 	if (u->symbols.at < u->symbols.end && *u->symbols.at < 0x80)
 		*v = *u->symbols.at++;
-	else if (!varint(&u->symbols, v))
-		return wrong(u, "too few symbols");
+	else if (!unpack_varint(&u->symbols, v))
+		return unpack_set_error(u, "too few symbols");
 	return true;
 }
 
@@ -538,7 +541,7 @@ bool unpack_next(struct unpack *u, struct mem_record *out)
 			return false;
 		if (v >> 2 != CRAY_EVENT)
 			return access_at(u, v, out);
-		if (!event(u, out, &is_record))
+		if (!unpack_event(u, out, &is_record))
 			return false;
 		if (is_record)
 			return true;
@@ -556,7 +559,7 @@ enum unpack_step unpack_step(struct unpack *u, struct mem_record *out)
 			block_end(u);
 		return UNPACK_END;
 	}
-	if (!next_symbol(u, &v) || !event(u, out, &is_record))
+	if (!next_symbol(u, &v) || !unpack_event(u, out, &is_record))
 		return UNPACK_END;
 	return is_record ? UNPACK_RECORD : UNPACK_STATE;
 }

@@ -14,7 +14,7 @@
 #define HEAD_MAX    1024u        /* bytes of a head; later versions may have longer heads */
 
 /* Read up to @size bytes; fewer at the end of the file. */
-static size_t read_at(const struct walk *w, void *buf, size_t size, uint64_t offset)
+static size_t walk_read_at(const struct walk *w, void *buf, size_t size, uint64_t offset)
 {
 	size_t done = 0;
 
@@ -62,7 +62,7 @@ static void read_foot(struct walk *w)
 	struct cray_foot *foot = &w->foot;
 
 	if (w->size < sizeof(w->file) + sizeof(*foot) ||
-	    read_at(w, foot, sizeof(*foot), w->size - sizeof(*foot)) != sizeof(*foot))
+	    walk_read_at(w, foot, sizeof(*foot), w->size - sizeof(*foot)) != sizeof(*foot))
 		return;
 	w->has_foot = !memcmp(foot->magic, CRAY_FOOT_MAGIC, sizeof(foot->magic)) &&
 		      foot->crc == cray_crc32c(&w->crc, 0, foot, sizeof(*foot) - 4);
@@ -80,7 +80,7 @@ int walk_open(struct walk *w, int fd, const char *path, struct mem_faults *fault
 	if (fstat(fd, &st) < 0)
 		return err_errno(err, "cannot look at '%s'", path);
 	w->size = (uint64_t)st.st_size;
-	if (check_file(w, read_at(w, &w->file, sizeof(w->file), 0), err) < 0)
+	if (check_file(w, walk_read_at(w, &w->file, sizeof(w->file), 0), err) < 0)
 		return err->code;
 	read_foot(w);
 	w->zstd = ZSTD_createDCtx();
@@ -111,10 +111,10 @@ bool walk_chunk_at(const struct walk *w, uint64_t offset, struct walk_chunk *out
 	struct cray_chunk *c = &out->chunk;
 	uint32_t crc;
 
-	if (read_at(w, c, sizeof(*c), offset) != sizeof(*c) ||
+	if (walk_read_at(w, c, sizeof(*c), offset) != sizeof(*c) ||
 	    memcmp(c->magic, CRAY_CHUNK_MAGIC, sizeof(c->magic)) != 0)
 		return false;
-	if (c->head > HEAD_MAX || read_at(w, head, c->head, offset + sizeof(*c)) != c->head)
+	if (c->head > HEAD_MAX || walk_read_at(w, head, c->head, offset + sizeof(*c)) != c->head)
 		return false;
 	crc = cray_crc32c(&w->crc, 0, c, sizeof(*c) - 4);
 	if (cray_crc32c(&w->crc, crc, head, c->head) != c->crc)
@@ -135,13 +135,14 @@ static uint64_t chunk_size(const struct walk_chunk *c)
 }
 
 /* The first offset after @from with a valid chunk header; the size of the file if there is none. */
-static uint64_t search(const struct walk *w, uint64_t from, struct walk_chunk *out)
+static uint64_t walk_search(const struct walk *w, uint64_t from, struct walk_chunk *out)
 {
 	uint8_t *buf = malloc(SEARCH_SIZE);
 	uint64_t offset = from + 1;
 	size_t got;
 
-	while (buf && (got = read_at(w, buf, SEARCH_SIZE, offset)) >= sizeof(struct cray_chunk)) {
+	while (buf &&
+	       (got = walk_read_at(w, buf, SEARCH_SIZE, offset)) >= sizeof(struct cray_chunk)) {
 		uint8_t *at = buf;
 
 		while ((at = memmem(at, got - (size_t)(at - buf), CRAY_CHUNK_MAGIC, 8))) {
@@ -161,7 +162,7 @@ static uint64_t search(const struct walk *w, uint64_t from, struct walk_chunk *o
 /* Skip bytes that are not a valid chunk.  False: no chunk follows. */
 static bool over_damage(struct walk *w, struct walk_chunk *out)
 {
-	uint64_t found = search(w, w->offset, out);
+	uint64_t found = walk_search(w, w->offset, out);
 
 	if (found < w->size) {
 		mem_fault_add(w->faults, MEM_FAULT_DAMAGE, w->offset,
@@ -195,7 +196,7 @@ bool walk_next(struct walk *w, struct walk_chunk *out)
 	if (w->offset >= w->size || w->ended)
 		return false;
 	if (!walk_chunk_at(w, w->offset, out)) {
-		if (read_at(w, magic, sizeof(magic), w->offset) == sizeof(magic) &&
+		if (walk_read_at(w, magic, sizeof(magic), w->offset) == sizeof(magic) &&
 		    is_foot(w, magic, w->offset)) {
 			w->ended = true;
 			return false;
@@ -217,7 +218,7 @@ bool walk_next(struct walk *w, struct walk_chunk *out)
 
 /* ---- payloads ------------------------------------------------------------ */
 
-static bool room(uint8_t **data, size_t *have, size_t size)
+static bool walk_room(uint8_t **data, size_t *have, size_t size)
 {
 	uint8_t *more;
 
@@ -231,20 +232,20 @@ static bool room(uint8_t **data, size_t *have, size_t size)
 	return true;
 }
 
-static bool damaged(struct walk *w, const struct walk_chunk *c, const char *what)
+static bool walk_set_damaged(struct walk *w, const struct walk_chunk *c, const char *what)
 {
 	mem_fault_add(w->faults, MEM_FAULT_DAMAGE, c->offset, "a chunk of %u bytes is left out: %s",
 		      c->chunk.stored, what);
 	return false;
 }
 
-static bool decompress(struct walk *w, const struct walk_chunk *c, struct walk_buffer *out)
+static bool walk_decompress(struct walk *w, const struct walk_chunk *c, struct walk_buffer *out)
 {
 	size_t got = ZSTD_decompressDCtx(w->zstd, out->data, c->chunk.plain, w->stored,
 					 c->chunk.stored);
 
 	if (ZSTD_isError(got) || got != c->chunk.plain)
-		return damaged(w, c, "it does not decompress");
+		return walk_set_damaged(w, c, "it does not decompress");
 	return true;
 }
 
@@ -256,27 +257,27 @@ bool walk_payload(struct walk *w, const struct walk_chunk *c, struct walk_buffer
 	uint8_t *bytes;
 
 	if (c->chunk.codec > CRAY_CODEC_ZSTD)
-		return damaged(w, c, "it has an unknown codec");
+		return walk_set_damaged(w, c, "it has an unknown codec");
 	if (!zstd && c->chunk.plain != stored)
-		return damaged(w, c, "it is not as long as it says");
-	if (!room(&out->data, &out->room, c->chunk.plain + 1u) ||
-	    (zstd && !room(&w->stored, &w->stored_size, stored + 1)))
-		return damaged(w, c, "no memory for it");
+		return walk_set_damaged(w, c, "it is not as long as it says");
+	if (!walk_room(&out->data, &out->room, c->chunk.plain + 1u) ||
+	    (zstd && !walk_room(&w->stored, &w->stored_size, stored + 1)))
+		return walk_set_damaged(w, c, "no memory for it");
 	bytes = zstd ? w->stored : out->data;
-	if (read_at(w, bytes, stored, at) != stored)
-		return damaged(w, c, "it cannot be read");
+	if (walk_read_at(w, bytes, stored, at) != stored)
+		return walk_set_damaged(w, c, "it cannot be read");
 	if (cray_crc32c(&w->crc, 0, bytes, stored) != c->chunk.stored_crc)
-		return damaged(w, c, "its checksum is wrong");
+		return walk_set_damaged(w, c, "its checksum is wrong");
 	out->size = c->chunk.plain;
-	return !zstd || decompress(w, c, out);
+	return !zstd || walk_decompress(w, c, out);
 }
 
 const uint8_t *walk_stored(struct walk *w, const struct walk_chunk *c)
 {
 	uint64_t at = c->offset + sizeof(c->chunk) + c->chunk.head;
 
-	if (!room(&w->stored, &w->stored_size, c->chunk.stored + 1u) ||
-	    read_at(w, w->stored, c->chunk.stored, at) != c->chunk.stored)
+	if (!walk_room(&w->stored, &w->stored_size, c->chunk.stored + 1u) ||
+	    walk_read_at(w, w->stored, c->chunk.stored, at) != c->chunk.stored)
 		return NULL;
 	return w->stored;
 }

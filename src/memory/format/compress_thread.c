@@ -25,7 +25,7 @@ void press_job_do(struct press_job *job, ZSTD_CCtx *zstd)
 	job->stored_size = !ZSTD_isError(got) && got < job->size ? got : 0;
 }
 
-static struct press_job *next_job(struct press *p)
+static struct press_job *press_next_job(struct press *p)
 {
 	struct press_job *job;
 
@@ -40,13 +40,13 @@ static struct press_job *next_job(struct press *p)
 	return job;
 }
 
-static void *work(void *arg)
+static void *press_work(void *arg)
 {
 	struct press *p = arg;
 	struct press_job *job;
 
 	pthread_mutex_lock(&p->lock);
-	while ((job = next_job(p))) {
+	while ((job = press_next_job(p))) {
 		pthread_mutex_unlock(&p->lock);
 		press_job_do(job, p->zstd);
 		pthread_mutex_lock(&p->lock);
@@ -58,7 +58,7 @@ static void *work(void *arg)
 }
 
 /* Start the worker with all signals blocked: the main thread handles them. */
-static bool start(struct press *p)
+static bool press_start(struct press *p)
 {
 	sigset_t all, before;
 	bool started;
@@ -66,7 +66,7 @@ static bool start(struct press *p)
 	sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
 		return false;
-	started = pthread_create(&p->thread, NULL, work, p) == 0;
+	started = pthread_create(&p->thread, NULL, press_work, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
 }
@@ -82,7 +82,7 @@ struct press *press_new(void)
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->done, NULL);
 	p->zstd = ZSTD_createCCtx();
-	if (p->zstd && start(p))
+	if (p->zstd && press_start(p))
 		return p;
 	ZSTD_freeCCtx(p->zstd);
 	free(p);

@@ -72,7 +72,7 @@ struct container {
 
 /* ---- opening: chunks to lanes --------------------------------------------- */
 
-static struct lane *lane_of(struct container *c, uint32_t thread)
+static struct lane *mem_container_lane_of(struct container *c, uint32_t thread)
 {
 	uint64_t *place = u64map_at(&c->by_thread, thread);
 	struct lane *lane;
@@ -118,7 +118,7 @@ static void check_seq(struct container *c, struct lane *lane, const struct walk_
 	lane->next_seq = seq + 1;
 }
 
-static uint64_t add_capped(uint64_t a, uint64_t b)
+static uint64_t mem_container_add_capped(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
@@ -128,15 +128,16 @@ static void count_block(struct mem_blocks *b, const struct walk_chunk *chunk)
 	b->nr++;
 	b->nr_records += chunk->block.nr_records;
 	b->nr_accesses += chunk->block.nr_accesses;
-	b->lost = add_capped(b->lost, chunk->block.lost);
-	b->left_out = add_capped(b->left_out, chunk->block.left_out);
+	b->lost = mem_container_add_capped(b->lost, chunk->block.lost);
+	b->left_out = mem_container_add_capped(b->left_out, chunk->block.left_out);
 	b->stored += chunk->chunk.stored;
 	b->plain += chunk->chunk.plain;
 }
 
-static int note_block(struct container *c, const struct walk_chunk *chunk)
+static int mem_container_note_block(struct container *c, const struct walk_chunk *chunk)
 {
-	struct lane *lane = lane_of(c, c->base.facts.ordered ? 0 : chunk->block.thread);
+	struct lane *lane = mem_container_lane_of(c,
+						  c->base.facts.ordered ? 0 : chunk->block.thread);
 
 	if (!lane)
 		return -ENOMEM;
@@ -201,7 +202,7 @@ static int take_chunk(struct container *c, const struct walk_chunk *chunk,
 		      struct walk_buffer *plain)
 {
 	if (chunk->chunk.type == CRAY_BLOCK)
-		return note_block(c, chunk);
+		return mem_container_note_block(c, chunk);
 	if (chunk->chunk.type > CRAY_END || !walk_payload(&c->walk, chunk, plain))
 		return 0;
 	if (chunk->chunk.type == CRAY_INDEX) {
@@ -236,7 +237,7 @@ static void check_end(struct container *c)
 			(unsigned long long)b->nr, (unsigned long long)b->nr_records);
 }
 
-static int take_all(struct container *c, struct err *err)
+static int mem_container_take_all(struct container *c, struct err *err)
 {
 	struct walk_buffer plain = { 0 };
 	struct walk_chunk chunk;
@@ -258,7 +259,7 @@ static int take_all(struct container *c, struct err *err)
 
 /* ---- the heap ------------------------------------------------------------ */
 
-static bool before(const struct lane *a, const struct lane *b)
+static bool mem_container_before(const struct lane *a, const struct lane *b)
 {
 	if (a->turn.order != b->turn.order)
 		return a->turn.order < b->turn.order;
@@ -269,7 +270,7 @@ static bool before(const struct lane *a, const struct lane *b)
 	return a->thread < b->thread;
 }
 
-static void sift_down(struct container *c, size_t i)
+static void mem_container_sift_down(struct container *c, size_t i)
 {
 	struct lane *lane = c->heap[i];
 
@@ -278,9 +279,10 @@ static void sift_down(struct container *c, size_t i)
 
 		if (child >= c->nr_heap)
 			break;
-		if (child + 1 < c->nr_heap && before(c->heap[child + 1], c->heap[child]))
+		if (child + 1 < c->nr_heap &&
+		    mem_container_before(c->heap[child + 1], c->heap[child]))
 			child++;
-		if (!before(c->heap[child], lane))
+		if (!mem_container_before(c->heap[child], lane))
 			break;
 		c->heap[i] = c->heap[child];
 		i = child;
@@ -298,7 +300,7 @@ static int make_heap(struct container *c)
 	for (i = 0; i < c->nr_lanes; i++)
 		c->heap[c->nr_heap++] = c->lanes[i];
 	for (i = c->nr_heap / 2; i-- > 0;)
-		sift_down(c, i);
+		mem_container_sift_down(c, i);
 	return 0;
 }
 
@@ -329,7 +331,7 @@ static void set_turn(struct container *c, struct lane *lane, struct turn t)
 	lane->turn = lane->stamp = t;
 }
 
-static bool begin_block(struct container *c, struct lane *lane)
+static bool mem_container_begin_block(struct container *c, struct lane *lane)
 {
 	struct walk_chunk chunk;
 
@@ -363,7 +365,7 @@ static void lane_empty(struct lane *lane)
 }
 
 /* Start the lane's next block.  False: there are no more. */
-static bool next_block(struct container *c, struct lane *lane)
+static bool mem_container_next_block(struct container *c, struct lane *lane)
 {
 	if (lane->loaded && lane->unpack.fault)
 		mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset,
@@ -375,7 +377,7 @@ static bool next_block(struct container *c, struct lane *lane)
 		lane_empty(lane);
 		return false;
 	}
-	lane->loaded = begin_block(c, lane);
+	lane->loaded = mem_container_begin_block(c, lane);
 	return true;
 }
 
@@ -387,13 +389,14 @@ static bool lane_advance(struct container *c, struct lane *lane)
 			set_turn(c, lane, turn_of(&lane->record));
 			return true;
 		}
-		if (!next_block(c, lane))
+		if (!mem_container_next_block(c, lane))
 			return false;
 	}
 }
 
 /* Select the lane with the smallest key.  A lane that has not begun is loaded by @advance. */
-static void choose(struct container *c, bool (*advance)(struct container *, struct lane *))
+static void mem_container_choose(struct container *c,
+				 bool (*advance)(struct container *, struct lane *))
 {
 	/*
 	 * The key of a lane that has not begun is that of its first block: no record of it is
@@ -403,7 +406,7 @@ static void choose(struct container *c, bool (*advance)(struct container *, stru
 		if (!advance(c, c->heap[0]))
 			c->heap[0] = c->heap[--c->nr_heap];
 		if (c->nr_heap)
-			sift_down(c, 0);
+			mem_container_sift_down(c, 0);
 	}
 	c->current = c->nr_heap ? c->heap[0] : NULL;
 	if (c->current)
@@ -422,13 +425,13 @@ static const struct mem_record *container_next(struct mem_source *s)
 		if (!lane_advance(c, lane)) {
 			c->heap[0] = c->heap[--c->nr_heap];
 			if (c->nr_heap)
-				sift_down(c, 0);
+				mem_container_sift_down(c, 0);
 		} else if (t.order != lane->turn.order || t.time_ns != lane->turn.time_ns ||
 			   t.is_access != lane->turn.is_access) {
-			sift_down(c, 0);
+			mem_container_sift_down(c, 0);
 		}
 	}
-	choose(c, lane_advance);
+	mem_container_choose(c, lane_advance);
 	return c->current ? &c->current->record : NULL;
 }
 
@@ -506,7 +509,7 @@ static bool lane_load(struct container *c, struct lane *lane)
 			set_turn(c, lane, turn_of(&lane->record));
 			return true;
 		}
-		if (step == UNPACK_END && !next_block(c, lane))
+		if (step == UNPACK_END && !mem_container_next_block(c, lane))
 			return false;
 	}
 }
@@ -521,7 +524,7 @@ static uint32_t run_until_other(const struct container *c, const struct lane *la
 	if (c->nr_heap < 2)
 		return rest;
 	other = c->heap[1];
-	if (c->nr_heap > 2 && before(c->heap[2], other))
+	if (c->nr_heap > 2 && mem_container_before(c->heap[2], other))
 		other = c->heap[2];
 	if (other->turn.order != lane->turn.order || !lane->span ||
 	    other->turn.time_ns >= lane->start + lane->span)
@@ -545,9 +548,9 @@ static bool container_run(struct mem_source *s, struct mem_run *out)
 		if (lane->run_at >= lane->run_nr && !lane_load(c, lane))
 			c->heap[0] = c->heap[--c->nr_heap];
 		if (c->nr_heap)
-			sift_down(c, 0);
+			mem_container_sift_down(c, 0);
 	}
-	choose(c, lane_load);
+	mem_container_choose(c, lane_load);
 	lane = c->current;
 	memset(out, 0, sizeof(*out));
 	if (!lane || s->err.code)
@@ -604,7 +607,7 @@ struct mem_source *mem_container_open(int fd, const char *path, struct err *err)
 	c->base.facts.ordered = c->walk.file.flags & CRAY_ORDERED;
 	c->base.facts.start_ns = c->walk.file.start_ns;
 	c->base.facts.start_wall_ns = c->walk.file.start_wall_ns;
-	if (take_all(c, err) < 0)
+	if (mem_container_take_all(c, err) < 0)
 		goto fail;
 	if (make_heap(c) < 0) {
 		err_set(err, -ENOMEM, "no memory for '%s'", path);

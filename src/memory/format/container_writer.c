@@ -15,7 +15,7 @@
 
 #define SMALL 256u /* facts up to this size are not compressed */
 
-static bool put(struct cfile *f, const void *data, size_t size)
+static bool cfile_put(struct cfile *f, const void *data, size_t size)
 {
 	const char *at = data;
 
@@ -50,8 +50,8 @@ static bool put_whole(struct cfile *f, const struct cray_chunk *chunk, const voi
 {
 	uint64_t start = f->offset;
 
-	if (put(f, chunk, sizeof(*chunk)) && put(f, head, chunk->head) &&
-	    put(f, stored, chunk->stored)) {
+	if (cfile_put(f, chunk, sizeof(*chunk)) && cfile_put(f, head, chunk->head) &&
+	    cfile_put(f, stored, chunk->stored)) {
 		f->number++;
 		return true;
 	}
@@ -130,7 +130,7 @@ int cfile_open(struct cfile *f, int fd, const char *path, const struct cfile_con
 	}
 	cray_file_seal(&f->crc, &header, config->level ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE,
 		       config->flags, config->start_ns, config->start_wall_ns);
-	put(f, &header, sizeof(header));
+	cfile_put(f, &header, sizeof(header));
 	if (f->failed) {
 		*err = f->err;
 		cfile_close(f, -1, &f->err);
@@ -166,7 +166,7 @@ static void write_index(struct cfile *f)
 	f->nr_index = 0;
 }
 
-static void note_block(struct cfile *f, const struct cray_block *head, uint64_t at)
+static void cfile_note_block(struct cfile *f, const struct cray_block *head, uint64_t at)
 {
 	f->index[f->nr_index++] = (struct cray_entry){
 		.offset = at,
@@ -194,7 +194,7 @@ static void block_lost(struct cfile *f, const struct cray_block *head)
 }
 
 /* Write the oldest block in progress. */
-static void write_block(struct cfile *f)
+static void cfile_write_block(struct cfile *f)
 {
 	struct cfile_job *job = &f->jobs[f->first_job];
 	uint64_t at = f->offset;
@@ -205,7 +205,7 @@ static void write_block(struct cfile *f)
 	f->nr_jobs--;
 	if (!f->failed && write_stored(f, CRAY_BLOCK, &job->head, sizeof(job->head), job->plain,
 				       job->press.size, job->stored, job->press.stored_size))
-		note_block(f, &job->head, at);
+		cfile_note_block(f, &job->head, at);
 	else
 		block_lost(f, &job->head);
 }
@@ -213,17 +213,17 @@ static void write_block(struct cfile *f)
 void cfile_settle(struct cfile *f)
 {
 	while (f->nr_jobs)
-		write_block(f);
+		cfile_write_block(f);
 }
 
 /* The next free job; writes older blocks until there is one. */
-static struct cfile_job *next_job(struct cfile *f)
+static struct cfile_job *cfile_next_job(struct cfile *f)
 {
 	unsigned most = f->press ? CFILE_JOBS : 1;
 	struct cfile_job *job;
 
 	while (f->nr_jobs >= most)
-		write_block(f);
+		cfile_write_block(f);
 	job = &f->jobs[(f->first_job + f->nr_jobs) % CFILE_JOBS];
 	if (job_room(f, job))
 		return job;
@@ -239,7 +239,7 @@ void cfile_block(struct cfile *f, struct cray_pack *p)
 
 	if (cray_pack_empty(p))
 		return;
-	job = next_job(f);
+	job = cfile_next_job(f);
 	job->press.size = cray_pack_finish(p, job->plain, &job->head);
 	job->press.stored_size = 0;
 	if (f->max_size && f->offset >= f->max_size)
@@ -255,7 +255,7 @@ void cfile_block(struct cfile *f, struct cray_pack *p)
 	}
 	if (f->level)
 		press_job_do(&job->press, f->zstd);
-	write_block(f);
+	cfile_write_block(f);
 }
 
 void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cray_block *head,
@@ -272,7 +272,7 @@ void cfile_copy(struct cfile *f, const struct cray_chunk *chunk, const struct cr
 	cray_chunk_seal(&f->crc, &copy, chunk->type, chunk->codec, f->number, head, head_size,
 			stored, chunk->stored, chunk->plain);
 	if (put_whole(f, &copy, head, stored) && head_size)
-		note_block(f, head, at);
+		cfile_note_block(f, head, at);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -401,7 +401,7 @@ static void write_end(struct cfile *f, int status)
 	if (!write_chunk(f, CRAY_END, &f->end, sizeof(f->end)))
 		return;
 	cray_foot_seal(&f->crc, &foot, f->last_index, at);
-	put(f, &foot, sizeof(foot));
+	cfile_put(f, &foot, sizeof(foot));
 }
 
 int cfile_close(struct cfile *f, int status, struct err *err)

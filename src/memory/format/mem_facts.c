@@ -10,7 +10,7 @@
 #define FACT_MAX (1u << 20) /* bytes per fact; longer facts are cut */
 
 /* A copy with a terminating NUL; embedded NULs stay. */
-static char *copy(const void *data, size_t size)
+static char *mem_copy(const void *data, size_t size)
 {
 	char *text = malloc(size + 1);
 
@@ -21,9 +21,9 @@ static char *copy(const void *data, size_t size)
 	return text;
 }
 
-static int replace(char **where, const void *data, size_t size)
+static int mem_replace(char **where, const void *data, size_t size)
 {
-	char *text = copy(data, size < FACT_MAX ? size : FACT_MAX);
+	char *text = mem_copy(data, size < FACT_MAX ? size : FACT_MAX);
 
 	if (!text)
 		return -ENOMEM;
@@ -33,7 +33,7 @@ static int replace(char **where, const void *data, size_t size)
 }
 
 /* Grow @array to hold one more element of @width bytes. */
-static int grow(void **array, size_t nr, size_t *size, size_t width)
+static int mem_grow(void **array, size_t nr, size_t *size, size_t width)
 {
 	size_t more = *size ? *size * 2 : 16;
 	void *bigger;
@@ -63,57 +63,57 @@ int mem_facts_add_note(struct mem_facts *f, const char *text, size_t size)
 {
 	if (f->nr_notes == MEM_NOTES_MAX)
 		return 0;
-	f->notes[f->nr_notes] = copy(text, size < FACT_MAX ? size : FACT_MAX);
+	f->notes[f->nr_notes] = mem_copy(text, size < FACT_MAX ? size : FACT_MAX);
 	return f->notes[f->nr_notes] ? (f->nr_notes++, 0) : -ENOMEM;
 }
 
-static void number(uint64_t *where, const uint8_t *data, size_t size)
+static void mem_facts_mem_number(uint64_t *where, const uint8_t *data, size_t size)
 {
 	if (size == sizeof(*where))
 		memcpy(where, data, size);
 }
 
-static int command(struct mem_facts *f, const uint8_t *data, size_t size)
+static int mem_command(struct mem_facts *f, const uint8_t *data, size_t size)
 {
 	f->command_size = size < FACT_MAX ? size : FACT_MAX;
-	return replace(&f->command, data, size);
+	return mem_replace(&f->command, data, size);
 }
 
 static int one_fact(struct mem_facts *f, uint16_t key, const uint8_t *data, size_t size)
 {
 	switch (key) {
 	case CRAY_FACT_PID:
-		number(&f->pid, data, size);
+		mem_facts_mem_number(&f->pid, data, size);
 		return 0;
 	case CRAY_FACT_PARENT:
-		number(&f->parent, data, size);
+		mem_facts_mem_number(&f->parent, data, size);
 		return 0;
 	case CRAY_FACT_LINE:
-		number(&f->line_size, data, size);
+		mem_facts_mem_number(&f->line_size, data, size);
 		return 0;
 	case CRAY_FACT_PAGE:
-		number(&f->page_size, data, size);
+		mem_facts_mem_number(&f->page_size, data, size);
 		return 0;
 	case CRAY_FACT_EXE:
-		return replace(&f->exe, data, size);
+		return mem_replace(&f->exe, data, size);
 	case CRAY_FACT_COMMAND:
-		return command(f, data, size);
+		return mem_command(f, data, size);
 	case CRAY_FACT_CWD:
-		return replace(&f->cwd, data, size);
+		return mem_replace(&f->cwd, data, size);
 	case CRAY_FACT_MACHINE:
-		return replace(&f->machine, data, size);
+		return mem_replace(&f->machine, data, size);
 	case CRAY_FACT_WRITER:
-		return replace(&f->writer, data, size);
+		return mem_replace(&f->writer, data, size);
 	case CRAY_FACT_OPTIONS:
-		return replace(&f->options, data, size);
+		return mem_replace(&f->options, data, size);
 	case CRAY_FACT_NOTE:
 		return mem_facts_add_note(f, (const char *)data, size);
 	}
 	return 0; /* unknown key of a later version */
 }
 
-static int info(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
-		struct mem_faults *faults)
+static int mem_info(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
+		    struct mem_faults *faults)
 {
 	struct cray_fact fact;
 
@@ -144,7 +144,7 @@ int mem_facts_add_module(struct mem_facts *f, const struct cray_module *m, const
 
 	if (f->nr_modules == MEM_MODULES_MAX)
 		return 0;
-	if (grow((void **)&f->modules, f->nr_modules, &f->modules_size, sizeof(*module)) < 0)
+	if (mem_grow((void **)&f->modules, f->nr_modules, &f->modules_size, sizeof(*module)) < 0)
 		return -ENOMEM;
 	module = &f->modules[f->nr_modules];
 	module->m = *m;
@@ -154,8 +154,8 @@ int mem_facts_add_module(struct mem_facts *f, const struct cray_module *m, const
 	return module->path ? (f->nr_modules++, 0) : -ENOMEM;
 }
 
-static int modules(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
-		   struct mem_faults *faults)
+static int mem_modules(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
+		       struct mem_faults *faults)
 {
 	struct cray_module m;
 
@@ -170,7 +170,7 @@ static int modules(struct mem_facts *f, const uint8_t *data, size_t size, uint64
 				      "a module longer than its chunk");
 			return 0;
 		}
-		path = copy(data + sizeof(m), m.path_size);
+		path = mem_copy(data + sizeof(m), m.path_size);
 		ret = path ? mem_facts_add_module(f, &m, path) : -ENOMEM;
 		free(path);
 		if (ret < 0)
@@ -198,7 +198,7 @@ uint64_t mem_facts_id(const struct mem_facts *f, uint32_t thread)
 }
 
 /* Remove a key whose entry could not be created. */
-static int undo(struct u64map *map, uint64_t key, int why)
+static int mem_undo(struct u64map *map, uint64_t key, int why)
 {
 	u64map_remove(map, key);
 	return why;
@@ -213,10 +213,10 @@ int mem_facts_set_thread(struct mem_facts *f, const struct cray_thread *t, const
 		return -ENOMEM;
 	if (!*index) {
 		if (f->nr_threads == MEM_THREADS_MAX)
-			return undo(&f->by_number, t->number, -E2BIG);
-		if (grow((void **)&f->threads, f->nr_threads, &f->threads_size, sizeof(*thread)) <
-		    0)
-			return undo(&f->by_number, t->number, -ENOMEM);
+			return mem_undo(&f->by_number, t->number, -E2BIG);
+		if (mem_grow((void **)&f->threads, f->nr_threads, &f->threads_size,
+			     sizeof(*thread)) < 0)
+			return mem_undo(&f->by_number, t->number, -ENOMEM);
 		memset(&f->threads[f->nr_threads], 0, sizeof(*thread));
 		*index = ++f->nr_threads;
 	}
@@ -227,7 +227,7 @@ int mem_facts_set_thread(struct mem_facts *f, const struct cray_thread *t, const
 	thread->end_ns = t->end_ns;
 	if (!name)
 		return 0;
-	return replace(&thread->name, name, strlen(name));
+	return mem_replace(&thread->name, name, strlen(name));
 }
 
 int mem_facts_know_ids(struct mem_facts *f)
@@ -256,13 +256,13 @@ int64_t mem_facts_number(struct mem_facts *f, uint64_t id)
 	t.number = f->next_number;
 	ret = mem_facts_set_thread(f, &t, NULL);
 	if (ret < 0)
-		return undo(&f->by_id, id, ret);
+		return mem_undo(&f->by_id, id, ret);
 	*place = (uint64_t)t.number + 1;
 	return t.number;
 }
 
-static int threads(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
-		   struct mem_faults *faults)
+static int mem_threads(struct mem_facts *f, const uint8_t *data, size_t size, uint64_t offset,
+		       struct mem_faults *faults)
 {
 	struct cray_thread t;
 
@@ -277,7 +277,7 @@ static int threads(struct mem_facts *f, const uint8_t *data, size_t size, uint64
 				      "a thread longer than its chunk");
 			return 0;
 		}
-		name = copy(data + sizeof(t), t.name_size);
+		name = mem_copy(data + sizeof(t), t.name_size);
 		ret = name ? mem_facts_set_thread(f, &t, *name ? name : NULL) : -ENOMEM;
 		free(name);
 		if (ret == -E2BIG) {
@@ -320,7 +320,7 @@ const char *mem_cause_name(uint32_t cause)
 	return "unknown cause";
 }
 
-static int lost(struct mem_facts *f, const uint8_t *data, size_t size)
+static int mem_lost(struct mem_facts *f, const uint8_t *data, size_t size)
 {
 	struct cray_lost l;
 
@@ -340,13 +340,13 @@ int mem_facts_chunk(struct mem_facts *f, uint16_t type, const uint8_t *data, siz
 {
 	switch (type) {
 	case CRAY_INFO:
-		return info(f, data, size, offset, faults);
+		return mem_info(f, data, size, offset, faults);
 	case CRAY_MODULES:
-		return modules(f, data, size, offset, faults);
+		return mem_modules(f, data, size, offset, faults);
 	case CRAY_THREADS:
-		return threads(f, data, size, offset, faults);
+		return mem_threads(f, data, size, offset, faults);
 	case CRAY_LOST:
-		return lost(f, data, size);
+		return mem_lost(f, data, size);
 	case CRAY_END:
 		if (size < sizeof(f->end)) {
 			mem_fault_add(faults, MEM_FAULT_DAMAGE, offset, "an end cut short");

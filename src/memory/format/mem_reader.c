@@ -32,7 +32,7 @@ static int cannot_keep(struct err *err)
 }
 
 /* A container needs random access: copy a pipe to an unnamed temporary file first. */
-static int spool(int fd, const uint8_t *start, size_t nr_start, struct err *err)
+static int mem_reader_spool(int fd, const uint8_t *start, size_t nr_start, struct err *err)
 {
 	int copy = io_temporary(err);
 	uint8_t buf[65536];
@@ -58,7 +58,7 @@ static int spool(int fd, const uint8_t *start, size_t nr_start, struct err *err)
 	return copy;
 }
 
-static enum mem_format sniff(const uint8_t *start, size_t nr)
+static enum mem_format mem_reader_detect_format(const uint8_t *start, size_t nr)
 {
 	static const uint8_t zstd[4] = { 0x28, 0xb5, 0x2f, 0xfd };
 
@@ -99,10 +99,10 @@ static int open_source(struct mem_reader *r, int fd, struct err *err)
 		}
 		nr += (size_t)got;
 	}
-	r->format = sniff(start, nr);
+	r->format = mem_reader_detect_format(start, nr);
 	if (r->format == MEM_FORMAT_CONTAINER) {
 		if (lseek(fd, 0, SEEK_CUR) < 0) {
-			copy = spool(fd, start, nr, err);
+			copy = mem_reader_spool(fd, start, nr, err);
 			if (copy < 0)
 				return copy;
 			r->source = mem_container_open(copy, r->path, err);
@@ -151,7 +151,7 @@ const struct mem_record *mem_reader_next(struct mem_reader *r)
 }
 
 /* For formats without runs: gather consecutive accesses of one thread. */
-static bool gather(struct mem_reader *r, struct mem_run *out)
+static bool mem_reader_gather(struct mem_reader *r, struct mem_run *out)
 {
 	const struct mem_record *rec = r->next ? r->next : r->source->next(r->source);
 
@@ -191,7 +191,7 @@ bool mem_reader_run(struct mem_reader *r, struct mem_run *out)
 		err_set(&r->source->err, -ENOMEM, "no memory to read '%s'", r->path);
 		return false;
 	}
-	return gather(r, out);
+	return mem_reader_gather(r, out);
 }
 
 int mem_reader_error(const struct mem_reader *r, struct err *err)

@@ -41,7 +41,7 @@ struct mem_writer {
 
 /* ---- raw ----------------------------------------------------------------- */
 
-static int put_bytes(struct mem_writer *w, const uint8_t *at, size_t size)
+static int mem_writer_put_bytes(struct mem_writer *w, const uint8_t *at, size_t size)
 {
 	outfile_put(&w->target, at, size);
 	return w->target.error ? outfile_settle(&w->target, &w->err) : 0;
@@ -59,7 +59,7 @@ static int flush_zstd(struct mem_writer *w, ZSTD_EndDirective how)
 		if (ZSTD_isError(left))
 			return err_set(&w->err, -EIO, "cannot compress '%s': %s", w->path,
 				       ZSTD_getErrorName(left));
-		if (put_bytes(w, w->out, out.pos) < 0)
+		if (mem_writer_put_bytes(w, w->out, out.pos) < 0)
 			return w->err.code;
 	} while (in.pos < in.size || (how == ZSTD_e_end && left > 0));
 	return 0;
@@ -68,7 +68,7 @@ static int flush_zstd(struct mem_writer *w, ZSTD_EndDirective how)
 static int flush_raw(struct mem_writer *w, bool last)
 {
 	int ret = w->zstd ? flush_zstd(w, last ? ZSTD_e_end : ZSTD_e_continue)
-			  : put_bytes(w, w->buf, w->used);
+			  : mem_writer_put_bytes(w, w->buf, w->used);
 
 	w->used = 0;
 	return ret;
@@ -138,7 +138,7 @@ static int know_thread(struct mem_writer *w, uint32_t number)
 	return 0;
 }
 
-static void next_block(struct mem_writer *w, const struct mem_record *r)
+static void mem_writer_next_block(struct mem_writer *w, const struct mem_record *r)
 {
 	cfile_block(&w->file, w->pack);
 	cray_pack_begin(w->pack, r->thread, r->order, r->time_ns);
@@ -190,7 +190,7 @@ static int put_container(struct mem_writer *w, const struct mem_record *r)
 	if (know_thread(w, r->thread) < 0)
 		return w->err.code;
 	if (!pack_record(w, r)) {
-		next_block(w, r);
+		mem_writer_next_block(w, r);
 		pack_record(w, r); /* every record fits into an empty block */
 	}
 	if (w->file.failed)

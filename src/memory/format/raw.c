@@ -3,17 +3,17 @@
 #include "memory/format/raw.h"
 
 /* Little-endian, like every supported machine. */
-static void put64(uint8_t *at, uint64_t v)
+static void raw_put64(uint8_t *at, uint64_t v)
 {
 	memcpy(at, &v, sizeof(v));
 }
 
-static void put32(uint8_t *at, uint32_t v)
+static void raw_put32(uint8_t *at, uint32_t v)
 {
 	memcpy(at, &v, sizeof(v));
 }
 
-static uint64_t get64(const uint8_t *at)
+static uint64_t raw_get64(const uint8_t *at)
 {
 	uint64_t v;
 
@@ -21,7 +21,7 @@ static uint64_t get64(const uint8_t *at)
 	return v;
 }
 
-static uint32_t get32(const uint8_t *at)
+static uint32_t raw_get32(const uint8_t *at)
 {
 	uint32_t v;
 
@@ -32,18 +32,18 @@ static uint32_t get32(const uint8_t *at)
 size_t raw_encode(uint8_t *out, const struct mem_record *r, uint64_t thread_id)
 {
 	out[0] = r->tag;
-	put64(out + 1, r->address);
+	raw_put64(out + 1, r->address);
 	if (mem_is_access(r)) {
 		out[9] = r->size;
-		put64(out + 10, thread_id);
+		raw_put64(out + 10, thread_id);
 		return RAW_ACCESS_SIZE;
 	}
-	put64(out + 9, thread_id);
+	raw_put64(out + 9, thread_id);
 	if (r->kind == MEM_REMOVE)
 		return RAW_REMOVE_SIZE;
-	put32(out + 17, r->elem_size);
-	put32(out + 21, r->elem_count);
-	put32(out + 25, r->name_size);
+	raw_put32(out + 17, r->elem_size);
+	raw_put32(out + 21, r->elem_count);
+	raw_put32(out + 25, r->name_size);
 	if (r->name_size)
 		memcpy(out + RAW_ADD_SIZE, r->name, r->name_size);
 	return (size_t)RAW_ADD_SIZE + r->name_size;
@@ -55,15 +55,15 @@ static long decode_add(const uint8_t *in, size_t size, struct mem_record *out, c
 
 	if (size < RAW_ADD_SIZE)
 		return 0;
-	name_size = get32(in + 25);
+	name_size = raw_get32(in + 25);
 	if (name_size > CRAY_NAME_MAX) {
 		*what = "a type name of more than 65,535 bytes";
 		return -1;
 	}
 	if (size - RAW_ADD_SIZE < name_size)
 		return 0;
-	out->elem_size = get32(in + 17);
-	out->elem_count = get32(in + 21);
+	out->elem_size = raw_get32(in + 17);
+	out->elem_count = raw_get32(in + 21);
 	out->name = (const char *)in + RAW_ADD_SIZE;
 	out->name_size = name_size;
 	return (long)RAW_ADD_SIZE + (long)name_size;
@@ -86,14 +86,14 @@ long raw_decode(const uint8_t *in, size_t size, struct mem_record *out, uint64_t
 		return 0;
 	out->kind = (uint8_t)kind;
 	out->tag = in[0];
-	out->address = get64(in + 1);
+	out->address = raw_get64(in + 1);
 	if (kind > CRAY_WRITE) {
-		*thread_id = get64(in + 9);
+		*thread_id = raw_get64(in + 9);
 		return kind == CRAY_RTTA_REMOVE ? RAW_REMOVE_SIZE : decode_add(in, size, out, what);
 	}
 	if (size < RAW_ACCESS_SIZE)
 		return 0;
 	out->size = in[9];
-	*thread_id = get64(in + 10);
+	*thread_id = raw_get64(in + 10);
 	return RAW_ACCESS_SIZE;
 }

@@ -41,7 +41,7 @@ struct raw {
 	struct mem_record record;
 };
 
-static uint64_t position(const struct raw *r)
+static uint64_t mem_raw_position(const struct raw *r)
 {
 	return r->consumed + r->at;
 }
@@ -100,7 +100,7 @@ static ssize_t read_plain(struct raw *r, uint8_t *to, size_t size)
 }
 
 /* Move the rest of the buffer to its start and read more.  False: no more data. */
-static bool refill(struct raw *r)
+static bool mem_raw_refill(struct raw *r)
 {
 	ssize_t got;
 
@@ -151,7 +151,7 @@ static bool set_thread(struct raw *r, uint64_t id)
 
 static const struct mem_record *bad_record(struct raw *r, const char *what)
 {
-	mem_fault_add(&r->base.faults, MEM_FAULT_DAMAGE, position(r),
+	mem_fault_add(&r->base.faults, MEM_FAULT_DAMAGE, mem_raw_position(r),
 		      "%s (first byte 0x%02x); nothing behind it can be read", what, r->buf[r->at]);
 	r->at = r->used;
 	r->at_end = true;
@@ -166,10 +166,10 @@ static const struct mem_record *raw_next(struct mem_source *s)
 	long size;
 
 	while ((size = raw_decode(r->buf + r->at, r->used - r->at, &r->record, &id, &what)) == 0) {
-		if (refill(r))
+		if (mem_raw_refill(r))
 			continue;
 		if (r->at < r->used && !s->err.code)
-			mem_fault_add(&s->faults, MEM_FAULT_TRUNCATED, position(r),
+			mem_fault_add(&s->faults, MEM_FAULT_TRUNCATED, mem_raw_position(r),
 				      "the trace ends %zu bytes into a record", r->used - r->at);
 		r->at = r->used;
 		return NULL;
@@ -181,7 +181,7 @@ static const struct mem_record *raw_next(struct mem_source *s)
 		r->at_end = true;
 		return NULL;
 	}
-	s->offset = position(r);
+	s->offset = mem_raw_position(r);
 	r->at += (size_t)size;
 	return &r->record;
 }
@@ -199,7 +199,7 @@ static void raw_close(struct mem_source *s)
 	free(r);
 }
 
-static bool begin(struct raw *r, const uint8_t *start, size_t nr_start, bool zstd)
+static bool mem_raw_begin(struct raw *r, const uint8_t *start, size_t nr_start, bool zstd)
 {
 	r->buf = malloc(BUFFER_SIZE);
 	r->in = zstd ? malloc(BUFFER_SIZE) : NULL;
@@ -223,7 +223,7 @@ struct mem_source *mem_raw_open(int fd, const char *path, const uint8_t *start, 
 	struct raw *r = calloc(1, sizeof(*r));
 	struct stat st;
 
-	if (!r || !begin(r, start, nr_start, zstd)) {
+	if (!r || !mem_raw_begin(r, start, nr_start, zstd)) {
 		err_set(err, -ENOMEM, "no memory for '%s'", path);
 		if (r) {
 			r->fd = -1;

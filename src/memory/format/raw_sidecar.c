@@ -15,7 +15,7 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-static uint64_t number(const json_t *object, const char *key)
+static uint64_t sidecar_number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
 
@@ -23,22 +23,22 @@ static uint64_t number(const json_t *object, const char *key)
 							       : 0;
 }
 
-static uint32_t number32(const json_t *object, const char *key)
+static uint32_t sidecar_number32(const json_t *object, const char *key)
 {
-	uint64_t v = number(object, key);
+	uint64_t v = sidecar_number(object, key);
 
 	return v > UINT32_MAX ? 0 : (uint32_t)v;
 }
 
 /* Addresses and ids need all 64 bits: they are stored as strings. */
-static uint64_t wide(const json_t *object, const char *key)
+static uint64_t sidecar_wide(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
-	return text ? strtoull(text, NULL, 0) : number(object, key);
+	return text ? strtoull(text, NULL, 0) : sidecar_number(object, key);
 }
 
-static int text(const json_t *object, const char *key, char **where)
+static int sidecar_text(const json_t *object, const char *key, char **where)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 	char *copy;
@@ -53,7 +53,7 @@ static int text(const json_t *object, const char *key, char **where)
 	return 0;
 }
 
-static int command(const json_t *root, struct mem_facts *f)
+static int sidecar_command(const json_t *root, struct mem_facts *f)
 {
 	const json_t *words = json_object_get(root, "command"), *word;
 	size_t i, size = 0;
@@ -80,7 +80,7 @@ static int command(const json_t *root, struct mem_facts *f)
 	return 0;
 }
 
-static int threads(const json_t *root, struct mem_facts *f)
+static int sidecar_threads(const json_t *root, struct mem_facts *f)
 {
 	const json_t *entry;
 	size_t i;
@@ -88,10 +88,10 @@ static int threads(const json_t *root, struct mem_facts *f)
 
 	json_array_foreach (json_object_get(root, "threads"), i, entry) {
 		struct cray_thread t = {
-			.number = number32(entry, "number"),
-			.id = wide(entry, "id"),
-			.start_ns = number(entry, "start_ns"),
-			.end_ns = number(entry, "end_ns"),
+			.number = sidecar_number32(entry, "number"),
+			.id = sidecar_wide(entry, "id"),
+			.start_ns = sidecar_number(entry, "start_ns"),
+			.end_ns = sidecar_number(entry, "end_ns"),
 		};
 
 		if (ret == 0)
@@ -101,7 +101,7 @@ static int threads(const json_t *root, struct mem_facts *f)
 	return ret < 0 ? ret : mem_facts_know_ids(f);
 }
 
-static void build_id(const json_t *entry, struct cray_module *m)
+static void sidecar_build_id(const json_t *entry, struct cray_module *m)
 {
 	const char *hex = json_string_value(json_object_get(entry, "build_id"));
 	unsigned byte;
@@ -113,7 +113,7 @@ static void build_id(const json_t *entry, struct cray_module *m)
 	}
 }
 
-static int modules(const json_t *root, struct mem_facts *f)
+static int sidecar_modules(const json_t *root, struct mem_facts *f)
 {
 	const json_t *entry;
 	size_t i;
@@ -122,36 +122,36 @@ static int modules(const json_t *root, struct mem_facts *f)
 	json_array_foreach (json_object_get(root, "modules"), i, entry) {
 		const char *path = json_string_value(json_object_get(entry, "path"));
 		struct cray_module m = {
-			.bias = wide(entry, "bias"),
-			.start = wide(entry, "start"),
-			.end = wide(entry, "end"),
-			.order = number(entry, "order"),
-			.time_ns = number(entry, "time_ns"),
+			.bias = sidecar_wide(entry, "bias"),
+			.start = sidecar_wide(entry, "start"),
+			.end = sidecar_wide(entry, "end"),
+			.order = sidecar_number(entry, "order"),
+			.time_ns = sidecar_number(entry, "time_ns"),
 			.gone = json_is_true(json_object_get(entry, "gone")),
 		};
 
-		build_id(entry, &m);
+		sidecar_build_id(entry, &m);
 		if (ret == 0)
 			ret = mem_facts_add_module(f, &m, path ? path : "");
 	}
 	return ret;
 }
 
-static int losses(const json_t *root, struct mem_facts *f)
+static int sidecar_losses(const json_t *root, struct mem_facts *f)
 {
 	const json_t *entry;
 	size_t i;
 
 	json_array_foreach (json_object_get(root, "missing"), i, entry) {
-		uint64_t cause = number(entry, "cause");
+		uint64_t cause = sidecar_number(entry, "cause");
 
-		f->lost[cause < MEM_CAUSES ? cause : 0] = number(entry, "count");
+		f->lost[cause < MEM_CAUSES ? cause : 0] = sidecar_number(entry, "count");
 		f->lost_unknown |= json_is_true(json_object_get(entry, "unknown"));
 	}
 	return 0;
 }
 
-static int notes(const json_t *root, struct mem_facts *f)
+static int sidecar_notes(const json_t *root, struct mem_facts *f)
 {
 	const json_t *entry;
 	size_t i;
@@ -165,19 +165,20 @@ static int notes(const json_t *root, struct mem_facts *f)
 	return ret;
 }
 
-static int take(const json_t *root, struct mem_facts *f)
+static int sidecar_take(const json_t *root, struct mem_facts *f)
 {
-	f->pid = number(root, "pid");
-	f->parent = number(root, "parent");
-	f->line_size = number(root, "line_size");
-	f->page_size = number(root, "page_size");
-	f->start_ns = number(root, "start_ns");
-	f->start_wall_ns = number(root, "start_wall_ns");
-	if (text(root, "exe", &f->exe) < 0 || text(root, "cwd", &f->cwd) < 0 ||
-	    text(root, "machine", &f->machine) < 0 || text(root, "writer", &f->writer) < 0 ||
-	    text(root, "options", &f->options) < 0 || command(root, f) < 0 ||
-	    threads(root, f) < 0 || modules(root, f) < 0 || losses(root, f) < 0 ||
-	    notes(root, f) < 0)
+	f->pid = sidecar_number(root, "pid");
+	f->parent = sidecar_number(root, "parent");
+	f->line_size = sidecar_number(root, "line_size");
+	f->page_size = sidecar_number(root, "page_size");
+	f->start_ns = sidecar_number(root, "start_ns");
+	f->start_wall_ns = sidecar_number(root, "start_wall_ns");
+	if (sidecar_text(root, "exe", &f->exe) < 0 || sidecar_text(root, "cwd", &f->cwd) < 0 ||
+	    sidecar_text(root, "machine", &f->machine) < 0 ||
+	    sidecar_text(root, "writer", &f->writer) < 0 ||
+	    sidecar_text(root, "options", &f->options) < 0 || sidecar_command(root, f) < 0 ||
+	    sidecar_threads(root, f) < 0 || sidecar_modules(root, f) < 0 ||
+	    sidecar_losses(root, f) < 0 || sidecar_notes(root, f) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -232,7 +233,7 @@ void sidecar_read(const char *path, struct mem_facts *facts, struct mem_faults *
 			"little") != 0)
 		mem_fault_add(faults, MEM_FAULT_DAMAGE, 0,
 			      "the sidecar says that the trace is in another byte order");
-	else if (take(root, facts) < 0)
+	else if (sidecar_take(root, facts) < 0)
 		mem_fault_add(faults, MEM_FAULT_DAMAGE, 0,
 			      "the sidecar has more than memory, or a trace, can hold");
 	json_decref(root);

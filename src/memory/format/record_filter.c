@@ -65,7 +65,7 @@ static int64_t name_number(struct mem_select *s, const struct mem_record *r)
 	return number;
 }
 
-static void annotate(struct mem_select *s, const struct mem_record *r)
+static void mem_annotate(struct mem_select *s, const struct mem_record *r)
 {
 	int64_t number = r->address ? name_number(s, r) : 0;
 	struct region met;
@@ -90,7 +90,7 @@ static const char *type_at(const struct mem_select *s, uint64_t address, uint64_
 	return strtab_text(&s->names, region->type);
 }
 
-static bool touches(const struct mem_select *s, const struct mem_record *r)
+static bool mem_is_touched(const struct mem_select *s, const struct mem_record *r)
 {
 	uint64_t size = mem_is_access(r)     ? r->size
 			: r->kind == MEM_ADD ? (uint64_t)r->elem_size * r->elem_count
@@ -110,7 +110,7 @@ bool mem_select_wants(struct mem_select *s, const struct mem_record *r,
 	*type = NULL;
 	*offset = 0;
 	if (types && r->kind == MEM_ADD)
-		annotate(s, r);
+		mem_annotate(s, r);
 	if (types && mem_is_raw(r))
 		*type = type_at(s, r->address, offset);
 	if (types && r->kind == MEM_REMOVE)
@@ -121,7 +121,7 @@ bool mem_select_wants(struct mem_select *s, const struct mem_record *r,
 		return false;
 	if (s->by_thread && mem_facts_id(facts, r->thread) != s->thread_id)
 		return false;
-	if (s->by_range && !touches(s, r))
+	if (s->by_range && !mem_is_touched(s, r))
 		return false;
 	return !s->type || (*type && !strcmp(*type, s->type));
 }

@@ -11,14 +11,14 @@ void guess_begin(struct guess *g)
 	memset(g, 0, sizeof(*g));
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t guess_distance(uint64_t a, uint64_t b)
 {
 	uint64_t d = a - b;
 
 	return d >> 63 ? 0 - d : d;
 }
 
-static struct guess_group *group_of(struct guess *g, uint32_t how)
+static struct guess_group *guess_group_of(struct guess *g, uint32_t how)
 {
 	uint32_t i = (how * 2654435761u) >> 26; /* 6 bits: GUESS_GROUPS */
 	uint32_t tries;
@@ -33,8 +33,8 @@ static struct guess_group *group_of(struct guess *g, uint32_t how)
 }
 
 /* The walk that predicts @address, else the nearest one; NULL: none is near. */
-static struct cray_pack_site *best(const struct guess_group *group, const struct cray_pack *p,
-				   uint64_t address)
+static struct cray_pack_site *guess_best(const struct guess_group *group, const struct cray_pack *p,
+					 uint64_t address)
 {
 	struct cray_pack_site *found = NULL;
 	uint64_t least = NEAR;
@@ -42,7 +42,7 @@ static struct cray_pack_site *best(const struct guess_group *group, const struct
 
 	for (i = 0; i < group->nr; i++) {
 		struct cray_pack_site *w = group->walks[i];
-		uint64_t d = distance(address, w->last);
+		uint64_t d = guess_distance(address, w->last);
 
 		if (address == w->last + w->stride || address == p->before + w->distance)
 			return w;
@@ -55,7 +55,8 @@ static struct cray_pack_site *best(const struct guess_group *group, const struct
 }
 
 /* No walk is near: a new site while the limit allows, else reuse the oldest. */
-static struct cray_pack_site *other(struct guess_group *group, struct cray_pack *p, uint32_t how)
+static struct cray_pack_site *guess_other(struct guess_group *group, struct cray_pack *p,
+					  uint32_t how)
 {
 	struct cray_pack_site *site;
 	uint32_t who; /* unused: site->number has the same information */
@@ -77,14 +78,14 @@ void guess_access(struct guess *g, struct cray_pack *p, uint64_t address, uint32
 		cray_pack_at(p, site, CRAY_NEXT, address);
 		return;
 	}
-	group = group_of(g, how);
+	group = guess_group_of(g, how);
 	if (!group) {
 		cray_pack_access(p, 0, address, how);
 		return;
 	}
-	site = best(group, p, address);
+	site = guess_best(group, p, address);
 	if (!site)
-		site = other(group, p, how);
+		site = guess_other(group, p, how);
 	cray_pack_at(p, site, site == p->here->next ? CRAY_NEXT : site->number + CRAY_SITE,
 		     address);
 }

@@ -18,7 +18,7 @@ double study_change(uint64_t before, uint64_t after)
 	return before ? (double)after / (double)before - 1 : 0;
 }
 
-static int no_memory(struct err *err)
+static int study_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory to study the layouts");
 }
@@ -51,7 +51,7 @@ struct watching {
 	const struct mem_facts *facts;
 };
 
-static int watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
+static int study_watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct watching *w = context;
 
@@ -67,7 +67,7 @@ static int watch(void *context, const struct mem_record *r, const struct sim_out
 static int first_reading(struct study *s, struct mem_reader *reader, struct err *err)
 {
 	struct watching w = { s, mem_reader_facts(reader) };
-	struct replay replay = { .each = watch, .context = &w };
+	struct replay replay = { .each = study_watch, .context = &w };
 	struct sim *sim = sim_new(&s->config.sim, err);
 	int ret = sim ? replay_run(&replay, sim, reader, err) : err->code;
 
@@ -82,7 +82,7 @@ static int first_reading(struct study *s, struct mem_reader *reader, struct err 
 	if (sim)
 		take_run(sim, s->config.sim.nr_levels, &s->before);
 	sim_free(sim);
-	return ret < 0 && !err->code ? no_memory(err) : ret;
+	return ret < 0 && !err->code ? study_no_memory(err) : ret;
 }
 
 /* ---- replays ------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 	int ret = reader ? 0 : err->code, i;
 
 	if (ret == 0 && (!places || replay_all(reader, places, all, what, &accesses) < 0))
-		ret = no_memory(err);
+		ret = study_no_memory(err);
 	if (ret == 0 && mem_reader_error(reader, err) < 0)
 		ret = err->code;
 	if (ret == 0 && accesses != s->nr_accesses)
@@ -212,9 +212,9 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	t->obstacle = t->profile ? pieces_obstacle(t->profile->pieces.of) : "it is not used";
 	if (t->obstacle)
 		return 0;
-	nr = propose(t->profile, s->config.sim.level[0].line, shapes);
+	nr = layout_propose(t->profile, s->config.sim.level[0].line, shapes);
 	if (nr < 0)
-		return no_memory(err);
+		return study_no_memory(err);
 	for (i = 0; i < nr; i++)
 		t->candidates[t->nr_candidates++] = (struct study_candidate){ .shape = shapes[i] };
 	for (i = 0; i < nr; i++) {
@@ -222,7 +222,7 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 
 		r = add_replay(s, all, &c->run, false, err);
 		if (!r || rerun_shape(r, c->shape, false) < 0)
-			return r ? no_memory(err) : err->code;
+			return r ? study_no_memory(err) : err->code;
 		t->has_moved |= shape_moves(c->shape);
 		c->base = shape_moves(c->shape) ? &t->moved : &s->before;
 	}
@@ -241,7 +241,7 @@ static int plan_moved(struct study *s, struct study_type *t, struct replays *all
 	*identity = shape_new(&t->profile->pieces, "as it is");
 	r = *identity ? add_replay(s, all, &t->moved, false, err) : NULL;
 	if (!r || rerun_shape(r, *identity, true) < 0)
-		return err->code ? err->code : no_memory(err);
+		return err->code ? err->code : study_no_memory(err);
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static double gain_of(const struct study_type *t, const struct study_candidate *
  * Among candidates with at least 97 % of the best gain: the smallest, then one without a raised
  * alignment, then the first.
  */
-static int choose(const struct study *s, const struct study_type *t, bool split)
+static int study_choose(const struct study *s, const struct study_type *t, bool split)
 {
 	double most = STUDY_GAIN_OF_TYPE;
 	double all = (double)(s->nr_accesses + s->before.cost) * STUDY_GAIN_OF_ALL;
@@ -293,8 +293,8 @@ static void choose_all(struct study *s)
 
 		for (j = 0; j < t->nr_candidates; j++)
 			t->candidates[j].gain = gain_of(t, &t->candidates[j]);
-		t->best = choose(s, t, false);
-		t->split = choose(s, t, true);
+		t->best = study_choose(s, t, false);
+		t->split = study_choose(s, t, true);
 		got = t->best >= 0 ? t->candidates[t->best].gain : 0;
 		/* A split takes more work than a paste, so it must gain more. */
 		if (t->split >= 0 && t->candidates[t->split].gain < got + STUDY_GAIN_OF_TYPE)
@@ -331,7 +331,7 @@ struct change {
 	struct shape *identity;
 };
 
-static size_t changes(struct study *s, struct change *list)
+static size_t study_changes(struct study *s, struct change *list)
 {
 	size_t i, nr = 0;
 
@@ -348,7 +348,7 @@ static int replay_changes(struct study *s, const char *path, struct err *err)
 {
 	struct change list[REMAP_TYPES_MAX + STUDY_TYPES_MAX] = { 0 };
 	struct replays all = { 0 };
-	size_t nr = changes(s, list), i;
+	size_t nr = study_changes(s, list), i;
 	struct rerun *after, *base;
 	int ret = 0;
 
@@ -364,7 +364,7 @@ static int replay_changes(struct study *s, const char *path, struct err *err)
 		list[i].identity = shape_new(list[i].shape->pieces, "as it is");
 		if (!list[i].identity || rerun_shape(after, list[i].shape, false) < 0 ||
 		    rerun_shape(base, list[i].identity, shape_moves(list[i].shape)) < 0)
-			ret = no_memory(err);
+			ret = study_no_memory(err);
 	}
 	if (ret == 0)
 		ret = another_reading(s, &all, path, "replaying all together", err);
@@ -376,7 +376,7 @@ static int replay_changes(struct study *s, const char *path, struct err *err)
 
 /* ---- the study ----------------------------------------------------------- */
 
-static bool is_wanted(const struct study *s, const struct profile_type *p, uint32_t wanted)
+static bool study_is_wanted(const struct study *s, const struct profile_type *p, uint32_t wanted)
 {
 	size_t i;
 
@@ -400,12 +400,12 @@ static int pick_types(struct study *s, struct err *err)
 	s->types = calloc(STUDY_TYPES_MAX, sizeof(*s->types));
 	if (!all || !s->types) {
 		free(all);
-		return no_memory(err);
+		return study_no_memory(err);
 	}
 	profile_types(s->profile, all, s->nr_all);
 	for (i = 0; i < s->nr_all && s->nr_types < s->config.top && s->nr_types < STUDY_TYPES_MAX;
 	     i++) {
-		if (!all[i] || !is_wanted(s, all[i], wanted))
+		if (!all[i] || !study_is_wanted(s, all[i], wanted))
 			continue;
 		s->types[s->nr_types++] = (struct study_type){
 			.profile = all[i], .name = all[i]->pieces.of->name, .best = -1, .split = -1
@@ -425,7 +425,7 @@ static int pick_types(struct study *s, struct err *err)
 	return err->code;
 }
 
-static int start(struct study *s, struct err *err)
+static int study_start(struct study *s, struct err *err)
 {
 	s->blame = blame_new(&s->config.sim, err);
 	if (!s->blame)
@@ -445,7 +445,7 @@ int study_run(struct study *s, const struct study_config *config, const char *pa
 	reader = mem_reader_open(path, err);
 	if (!reader)
 		return err->code;
-	ret = start(s, err);
+	ret = study_start(s, err);
 	if (ret == 0)
 		ret = first_reading(s, reader, err);
 	*faults = *mem_reader_faults(reader);

@@ -6,7 +6,7 @@
 
 #include "memory/layout/members.h"
 
-static const char *plain_name(const struct type *type)
+static const char *shape_plain_name(const struct type *type)
 {
 	static const char *const words[] = { "struct ", "class ", "union " };
 	size_t i;
@@ -21,7 +21,7 @@ static const char *plain_name(const struct type *type)
 /* A C++ declaration has the last part of the name only. */
 static const char *last_name(const struct type *type)
 {
-	const char *name = plain_name(type), *at, *last = name;
+	const char *name = shape_plain_name(type), *at, *last = name;
 	int depth = 0;
 
 	for (at = name; *at && type->is_cxx; at++) {
@@ -84,7 +84,8 @@ static void put_member(FILE *f, const struct shape *s, uint32_t number, uint32_t
 	fputs(" */\n", f);
 }
 
-static void put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t to, uint32_t line)
+static void shape_put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t to,
+			     uint32_t line)
 {
 	const struct pieces *p = s->pieces;
 	uint64_t total = 0;
@@ -110,7 +111,7 @@ static void put_pieces(FILE *f, const struct shape *s, uint32_t from, uint32_t t
 	}
 }
 
-static void put_head(FILE *f, const struct shape *s)
+static void shape_put_head(FILE *f, const struct shape *s)
 {
 	const struct type *type = s->pieces->of;
 	const char *word = type->kind == TYPE_CLASS ? "class" : "struct";
@@ -159,7 +160,7 @@ static void put_cold(FILE *f, const struct shape *s, uint32_t line)
 
 	fprintf(f, "struct %s_cold { /* %llu bytes */\n", last_name(type),
 		(unsigned long long)s->cold_bytes);
-	put_pieces(f, s, hot, s->pieces->nr, line);
+	shape_put_pieces(f, s, hot, s->pieces->nr, line);
 	fputs("};\n", f);
 }
 
@@ -174,12 +175,12 @@ char *shape_text(const struct shape *s, uint32_t line)
 		return NULL;
 	if (s->nr_cold)
 		put_cold(f, s, line);
-	put_head(f, s);
+	shape_put_head(f, s);
 	fprintf(f, " /* %llu bytes", (unsigned long long)s->bytes);
 	if (s->bytes != type->size)
 		fprintf(f, ", was %llu", (unsigned long long)type->size);
 	fputs(" */\n", f);
-	put_pieces(f, s, 0, s->pieces->nr - s->nr_cold, line);
+	shape_put_pieces(f, s, 0, s->pieces->nr - s->nr_cold, line);
 	if (s->nr_cold && s->by_pointer)
 		fprintf(f, "\tstruct %s_cold *cold;%*s/* %llu, 8 bytes */\n", last_name(type), 8,
 			"", (unsigned long long)s->pointer);

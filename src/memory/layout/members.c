@@ -212,7 +212,7 @@ struct shape *shape_copy(const struct shape *from, const char *name)
 	return s;
 }
 
-static uint64_t round_up(uint64_t value, uint64_t to)
+static uint64_t members_round_up(uint64_t value, uint64_t to)
 {
 	return to > 1 ? (value + to - 1) / to * to : value;
 }
@@ -225,7 +225,7 @@ static uint64_t place_bits(const struct type *type, const struct piece *p, uint6
 
 	if (type->is_packed || bit / unit == (bit + m->bit_size - 1) / unit)
 		return at;
-	return round_up(at, p->align);
+	return members_round_up(at, p->align);
 }
 
 static uint64_t place_piece(const struct shape *s, uint32_t number, uint64_t at, uint32_t line)
@@ -234,13 +234,13 @@ static uint64_t place_piece(const struct shape *s, uint32_t number, uint64_t at,
 	const struct piece *p = &s->pieces->list[number];
 
 	if (s->line_start[number])
-		return round_up(at, line);
+		return members_round_up(at, line);
 	if (type->members[p->first].flags & MEMBER_BITS)
 		return place_bits(type, p, at);
-	return round_up(at, p->align);
+	return members_round_up(at, p->align);
 }
 
-static uint32_t max32(uint32_t a, uint32_t b)
+static uint32_t members_max32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -252,24 +252,24 @@ void shape_settle(struct shape *s, uint32_t align, uint32_t line)
 	uint64_t at = 0;
 
 	s->align = 1;
-	align = max32(align, p->of->align); /* the type keeps its own alignment */
+	align = members_max32(align, p->of->align); /* the type keeps its own alignment */
 	for (i = 0; i < hot; i++) {
 		uint32_t n = s->order[i];
 
 		s->offset[n] = place_piece(s, n, at, line);
 		at = s->offset[n] + s->size[n];
-		s->align = max32(s->align, p->list[n].align);
+		s->align = members_max32(s->align, p->list[n].align);
 		if (s->line_start[n])
-			s->align = max32(s->align, line);
+			s->align = members_max32(s->align, line);
 	}
 	if (s->nr_cold && s->by_pointer) {
-		s->pointer = round_up(at, 8);
+		s->pointer = members_round_up(at, 8);
 		at = s->pointer + 8;
-		s->align = max32(s->align, 8);
+		s->align = members_max32(s->align, 8);
 	}
 	s->raised = align > s->align;
-	s->align = max32(s->align, align);
-	s->bytes = round_up(at, s->align);
+	s->align = members_max32(s->align, align);
+	s->bytes = members_round_up(at, s->align);
 	s->cold_bytes = 0;
 	s->cold_align = 1;
 	for (; i < p->nr; i++) {
@@ -277,9 +277,9 @@ void shape_settle(struct shape *s, uint32_t align, uint32_t line)
 
 		s->offset[n] = place_piece(s, n, s->cold_bytes, line);
 		s->cold_bytes = s->offset[n] + s->size[n];
-		s->cold_align = max32(s->cold_align, p->list[n].align);
+		s->cold_align = members_max32(s->cold_align, p->list[n].align);
 	}
-	s->cold_bytes = round_up(s->cold_bytes, s->cold_align);
+	s->cold_bytes = members_round_up(s->cold_bytes, s->cold_align);
 }
 
 bool shape_same(const struct shape *a, const struct shape *b)

@@ -69,7 +69,7 @@ static int new_type(struct profile *p, uint32_t owner, uint32_t *out)
 }
 
 /* NULL with *@failed false: the owner is not a type with fields. */
-static struct profile_type *type_of(struct profile *p, uint32_t owner, bool *failed)
+static struct profile_type *profile_type_of(struct profile *p, uint32_t owner, bool *failed)
 {
 	uint32_t size = p->by_owner_size ? p->by_owner_size : 64, *more;
 
@@ -111,8 +111,8 @@ static void close_visit(struct profile_type *t, struct profile_visit *v)
 	v->element = 0;
 }
 
-static void visit(struct profile *p, struct profile_type *t, uint64_t element, uint32_t thread,
-		  uint32_t piece)
+static void profile_visit(struct profile *p, struct profile_type *t, uint64_t element,
+			  uint32_t thread, uint32_t piece)
 {
 	uint64_t hash = (element ^ (uint64_t)thread << 48) * UINT64_C(0x9e3779b97f4a7c15);
 	struct profile_visit *v = &t->open[hash >> 56 & (PROFILE_OPEN - 1)];
@@ -129,7 +129,7 @@ static void visit(struct profile *p, struct profile_type *t, uint64_t element, u
 
 /* ---- lines --------------------------------------------------------------- */
 
-static bool followed(const struct profile *p, uint64_t line)
+static bool profile_followed(const struct profile *p, uint64_t line)
 {
 	uint64_t hash = line * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -146,7 +146,7 @@ static void end_residence(struct profile *p, const struct resident *r)
 }
 
 /* The table is full: stop following half of the lines. */
-static int thin_out(struct profile *p)
+static int profile_thin_out(struct profile *p)
 {
 	struct u64map kept = { 0 };
 	struct resident *list = calloc(PROFILE_LINES_MAX, sizeof(*list));
@@ -158,7 +158,7 @@ static int thin_out(struct profile *p)
 		return -ENOMEM;
 	p->sample++;
 	while (u64map_next(&p->lines, &pos, &line, &index)) {
-		if (!followed(p, line)) {
+		if (!profile_followed(p, line)) {
 			end_residence(p, &p->residents[index - 1]);
 			continue;
 		}
@@ -186,12 +186,13 @@ static uint64_t bytes_mask(uint64_t from, uint64_t to, uint32_t line)
 	return below & ~((UINT64_C(1) << first) - 1);
 }
 
-static int use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed, uint32_t type)
+static int profile_use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed,
+			    uint32_t type)
 {
 	struct resident *r;
 	uint64_t index;
 
-	if (!followed(p, line))
+	if (!profile_followed(p, line))
 		return 0;
 	if (u64map_get(&p->lines, line, &index)) {
 		r = &p->residents[index - 1];
@@ -206,16 +207,16 @@ static int use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed
 	if (!missed)
 		return 0; /* fetched before the profile followed it */
 	if (p->nr_residents == PROFILE_LINES_MAX) {
-		if (thin_out(p) < 0)
+		if (profile_thin_out(p) < 0)
 			return -ENOMEM;
-		return use_line(p, line, mask, missed, type);
+		return profile_use_line(p, line, mask, missed, type);
 	}
 	p->residents[p->nr_residents++] = (struct resident){ .mask = mask, .type = type };
 	return u64map_put(&p->lines, line, p->nr_residents);
 }
 
-static int use_lines(struct profile *p, const struct mem_record *r, const struct sim_outcome *out,
-		     uint32_t type)
+static int profile_use_lines(struct profile *p, const struct mem_record *r,
+			     const struct sim_outcome *out, uint32_t type)
 {
 	uint32_t size = blame_line_size(p->b), i;
 
@@ -226,8 +227,8 @@ static int use_lines(struct profile *p, const struct mem_record *r, const struct
 
 		if (to > size)
 			to = size;
-		if (use_line(p, out->first_line + i, bytes_mask(from, to, size),
-			     out->missed_first >> i & 1, type) < 0)
+		if (profile_use_line(p, out->first_line + i, bytes_mask(from, to, size),
+				     out->missed_first >> i & 1, type) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -248,7 +249,7 @@ static void use_pieces(struct profile *p, struct profile_type *t, const struct m
 			at++;
 			continue;
 		}
-		visit(p, t, element, r->thread, piece);
+		profile_visit(p, t, element, r->thread, piece);
 		at = t->pieces.list[piece].offset + t->pieces.list[piece].size;
 	}
 }
@@ -264,14 +265,14 @@ int profile_access(struct profile *p, const struct mem_record *r, const struct s
 		return 0;
 	if (mem_places_find((struct mem_places *)blame_places(p->b), r->address, r->pc, &place) < 0)
 		return -ENOMEM;
-	t = type_of(p, place.owner, &failed);
+	t = profile_type_of(p, place.owner, &failed);
 	if (!t)
 		return failed ? -ENOMEM : 0;
 	t->accesses++;
 	t->in_arrays += place.end - place.start > place.stride;
 	t->in_blocks += place.annotated;
 	use_pieces(p, t, r, &place);
-	return use_lines(p, r, out, p->by_owner[place.owner] - 1);
+	return profile_use_lines(p, r, out, p->by_owner[place.owner] - 1);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -327,7 +328,7 @@ int profile_finish(struct profile *p)
 	return 0;
 }
 
-static int by_cost(const void *a, const void *b)
+static int profile_by_cost(const void *a, const void *b)
 {
 	const struct profile_type *x = *(struct profile_type *const *)a;
 	const struct profile_type *y = *(struct profile_type *const *)b;
@@ -345,7 +346,7 @@ size_t profile_types(struct profile *p, struct profile_type **out, size_t nr)
 
 	/* This invalidates by_owner: no access may follow. */
 	if (p->nr_types)
-		qsort(p->types, p->nr_types, sizeof(struct profile_type *), by_cost);
+		qsort(p->types, p->nr_types, sizeof(struct profile_type *), profile_by_cost);
 	for (i = 0; i < p->nr_types && i < nr; i++)
 		out[i] = p->types[i];
 	return p->nr_types;

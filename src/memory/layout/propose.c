@@ -64,7 +64,8 @@ static void order_packed(const struct proposal *q, struct shape *s, bool by_heat
 }
 
 /* How well @n fits the pieces of the line: visits shared with them, and its own visits. */
-static double attraction(const struct proposal *q, const uint32_t *in, uint32_t nr, uint32_t n)
+static double propose_attraction(const struct proposal *q, const uint32_t *in, uint32_t nr,
+				 uint32_t n)
 {
 	double together = 0;
 	uint32_t i;
@@ -87,7 +88,7 @@ static uint32_t next_for_line(const struct proposal *q, const uint32_t *in, uint
 		if (placed[i] || q->p->list[i].in_front || q->p->list[i].at_end ||
 		    q->p->list[i].size > room)
 			continue;
-		here = nr ? attraction(q, in, nr, i) : (double)q->p->list[i].visits;
+		here = nr ? propose_attraction(q, in, nr, i) : (double)q->p->list[i].visits;
 		if (here > most) {
 			most = here;
 			best = i;
@@ -155,7 +156,7 @@ static bool order_lines(const struct proposal *q, struct shape *s)
 
 /* ---- proposals ----------------------------------------------------------- */
 
-static struct shape *start(struct proposal *q, const char *name)
+static struct shape *propose_start(struct proposal *q, const char *name)
 {
 	struct shape *s = shape_copy(q->now, name);
 
@@ -165,7 +166,7 @@ static struct shape *start(struct proposal *q, const char *name)
 }
 
 /* Takes ownership of @s: kept if it is new, else freed. */
-static void offer(struct proposal *q, struct shape *s)
+static void propose_offer(struct proposal *q, struct shape *s)
 {
 	int i;
 	bool known = shape_same(s, q->now);
@@ -180,32 +181,32 @@ static void offer(struct proposal *q, struct shape *s)
 
 static void propose_orders(struct proposal *q)
 {
-	struct shape *s = start(q, "what is used together, together");
+	struct shape *s = propose_start(q, "what is used together, together");
 
 	if (s && order_lines(q, s)) {
 		shape_settle(s, 0, q->line);
 		if (s->bytes <= q->p->of->size) {
-			offer(q, s);
+			propose_offer(q, s);
 			s = NULL;
 		}
 	}
 	shape_free(s);
-	s = start(q, "hot fields first");
+	s = propose_start(q, "hot fields first");
 	if (s) {
 		order_packed(q, s, true);
 		shape_settle(s, 0, q->line);
-		offer(q, s);
+		propose_offer(q, s);
 	}
-	s = start(q, "no holes");
+	s = propose_start(q, "no holes");
 	if (s) {
 		order_packed(q, s, false);
 		shape_settle(s, 0, q->line);
-		offer(q, s);
+		propose_offer(q, s);
 	}
 }
 
 /* The alignment at which an element of @bytes spans no more lines than necessary. */
-static uint32_t fitting(uint64_t bytes, uint32_t line)
+static uint32_t propose_fitting(uint64_t bytes, uint32_t line)
 {
 	uint32_t align = 1;
 
@@ -216,14 +217,14 @@ static uint32_t fitting(uint64_t bytes, uint32_t line)
 
 static void propose_fit(struct proposal *q)
 {
-	struct shape *s = start(q, "elements that fit lines");
+	struct shape *s = propose_start(q, "elements that fit lines");
 
 	if (!s)
 		return;
 	order_packed(q, s, true);
 	shape_settle(s, 0, q->line);
-	shape_settle(s, fitting(s->bytes, q->line), q->line);
-	offer(q, s);
+	shape_settle(s, propose_fitting(s->bytes, q->line), q->line);
+	propose_offer(q, s);
 }
 
 static int by_writer(const void *a, const void *b, void *arg)
@@ -245,7 +246,7 @@ static int by_writer(const void *a, const void *b, void *arg)
 /* Pieces with the same writers get lines of their own; pieces without a writer come first. */
 static void propose_apart(struct proposal *q)
 {
-	struct shape *s = start(q, "threads in lines of their own");
+	struct shape *s = propose_start(q, "threads in lines of their own");
 	uint64_t before;
 	uint32_t i, groups = 1;
 
@@ -264,25 +265,25 @@ static void propose_apart(struct proposal *q)
 	}
 	shape_settle(s, q->line, q->line);
 	if (groups > 1 && s->bytes <= q->p->of->size + (uint64_t)groups * q->line)
-		offer(q, s);
+		propose_offer(q, s);
 	else
 		shape_free(s);
 }
 
 static void propose_alone(struct proposal *q)
 {
-	struct shape *s = start(q, "each element in lines of its own");
+	struct shape *s = propose_start(q, "each element in lines of its own");
 
 	if (!s)
 		return;
 	shape_settle(s, q->line, q->line);
-	offer(q, s);
+	propose_offer(q, s);
 }
 
 static void propose_split(struct proposal *q, bool by_pointer)
 {
-	struct shape *s = start(q, by_pointer ? "cold fields behind a pointer"
-					      : "cold fields in an array of their own");
+	struct shape *s = propose_start(q, by_pointer ? "cold fields behind a pointer"
+						      : "cold fields in an array of their own");
 	uint64_t bytes = 0;
 	uint32_t i;
 
@@ -299,12 +300,12 @@ static void propose_split(struct proposal *q, bool by_pointer)
 	shape_settle(s, 0, q->line);
 	if (bytes >= COLD_MIN && s->nr_cold < q->p->nr && s->bytes < q->p->of->size &&
 	    !q->p->list[s->order[q->p->nr - 1]].at_end)
-		offer(q, s);
+		propose_offer(q, s);
 	else
 		shape_free(s);
 }
 
-int propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX])
+int layout_propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX])
 {
 	struct proposal q = { .t = t, .p = &t->pieces, .line = line, .out = out };
 	bool shared = t->counts.by_class[SIM_COHERENCE] > 0;

@@ -15,6 +15,6 @@
  * Fills @out with shapes that differ from each other and from the current layout; the caller
  * frees them.  Returns their number, or -ENOMEM.
  */
-int propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX]);
+int layout_propose(const struct profile_type *t, uint32_t line, struct shape *out[PROPOSE_MAX]);
 
 #endif

@@ -21,13 +21,13 @@ struct reading {
 	bool size_given;
 };
 
-static int refuse(struct reading *r, const char *text, const char *what)
+static int remap_refuse(struct reading *r, const char *text, const char *what)
 {
 	return err_set(r->err, -EINVAL, "%s:%llu: '%.100s' %s", r->path,
 		       (unsigned long long)r->line, text, what);
 }
 
-static char *trim(char *text)
+static char *remap_trim(char *text)
 {
 	char *end;
 
@@ -38,7 +38,7 @@ static char *trim(char *text)
 	return text;
 }
 
-static int number(struct reading *r, const char *text, uint64_t *out)
+static int remap_number(struct reading *r, const char *text, uint64_t *out)
 {
 	unsigned long long value;
 	char *end;
@@ -46,7 +46,7 @@ static int number(struct reading *r, const char *text, uint64_t *out)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (*text < '0' || *text > '9' || *end || errno || value > BYTES_MAX) {
-		refuse(r, text, "is no number of bytes");
+		remap_refuse(r, text, "is no number of bytes");
 		err_hint(r->err, "decimal, 0x hexadecimal or 0 octal, up to %llu",
 			 (unsigned long long)BYTES_MAX);
 		return -EINVAL;
@@ -95,17 +95,18 @@ static int whole_item(struct reading *r, struct shape *s, const char *key, const
 {
 	uint64_t n;
 
-	if (number(r, value, &n) < 0)
+	if (remap_number(r, value, &n) < 0)
 		return -EINVAL;
 	if (!strcmp(key, "align")) {
 		if (!n || n & (n - 1) || n > 65536)
-			return refuse(r, value, "is no alignment: a power of two up to 65536");
+			return remap_refuse(r, value,
+					    "is no alignment: a power of two up to 65536");
 		s->align = (uint32_t)n;
 		s->raised = true;
 		return 0;
 	}
 	if (!n)
-		return refuse(r, value, "is no size of a record");
+		return remap_refuse(r, value, "is no size of a record");
 	s->bytes = n;
 	r->size_given = true;
 	return 0;
@@ -117,27 +118,28 @@ static int member_item(struct reading *r, struct shape *s, char *text)
 	uint32_t n;
 
 	if (!offset) {
-		refuse(r, text, "is neither 'member,offset' nor 'sizeof=bytes'");
+		remap_refuse(r, text, "is neither 'member,offset' nor 'sizeof=bytes'");
 		err_hint(r->err, "for example: struct node=key,0;next,8;sizeof=64");
 		return -EINVAL;
 	}
 	*offset++ = '\0';
 	if (size)
 		*size++ = '\0';
-	n = find_piece(s->pieces, trim(text));
+	n = find_piece(s->pieces, remap_trim(text));
 	if (n == NO_PIECE)
-		return unknown_member(r, s->pieces, trim(text));
+		return unknown_member(r, s->pieces, remap_trim(text));
 	if (r->given[n])
-		return refuse(r, trim(text), "has a place already");
+		return remap_refuse(r, remap_trim(text), "has a place already");
 	if (s->pieces->list[n].in_front)
-		return refuse(r, trim(text), "is a base class or the compiler's: it cannot move");
+		return remap_refuse(r, remap_trim(text),
+				    "is a base class or the compiler's: it cannot move");
 	r->given[n] = true;
-	if (number(r, trim(offset), &s->offset[n]) < 0)
+	if (remap_number(r, remap_trim(offset), &s->offset[n]) < 0)
 		return -EINVAL;
-	if (size && number(r, trim(size), &s->size[n]) < 0)
+	if (size && remap_number(r, remap_trim(size), &s->size[n]) < 0)
 		return -EINVAL;
 	if (size && !s->size[n])
-		return refuse(r, trim(size), "is no size of a member");
+		return remap_refuse(r, remap_trim(size), "is no size of a member");
 	return 0;
 }
 
@@ -146,19 +148,19 @@ static int one_item(struct reading *r, struct shape *s, char *item)
 	char *equals = strchr(item, '=');
 	char *key;
 
-	item = trim(item);
+	item = remap_trim(item);
 	if (!*item)
 		return 0;
 	if (!equals)
 		return member_item(r, s, item);
 	*equals = '\0';
-	key = trim(item);
+	key = remap_trim(item);
 	if (strcmp(key, "sizeof") != 0 && strcmp(key, "stride") != 0 && strcmp(key, "align") != 0) {
-		refuse(r, key, "is nothing that can be set");
+		remap_refuse(r, key, "is nothing that can be set");
 		err_hint(r->err, "sizeof=, stride= (the same) and align= can");
 		return -EINVAL;
 	}
-	return whole_item(r, s, key, trim(equals + 1));
+	return whole_item(r, s, key, remap_trim(equals + 1));
 }
 
 /* ---- checks -------------------------------------------------------------- */
@@ -188,7 +190,7 @@ static int check_overlap(struct reading *r, const struct shape *s)
 	return 0;
 }
 
-static int check_shape(struct reading *r, struct shape *s)
+static int remap_check_shape(struct reading *r, struct shape *s)
 {
 	const struct pieces *p = s->pieces;
 	unsigned long long end;
@@ -213,7 +215,7 @@ static int check_shape(struct reading *r, struct shape *s)
 	return check_overlap(r, s);
 }
 
-static int by_offset(const void *a, const void *b, void *arg)
+static int remap_by_offset(const void *a, const void *b, void *arg)
 {
 	const struct shape *s = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -225,7 +227,7 @@ static int by_offset(const void *a, const void *b, void *arg)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static int items(struct reading *r, struct shape *s, char *text)
+static int remap_items(struct reading *r, struct shape *s, char *text)
 {
 	char *item, *rest = text;
 	int ret = 0;
@@ -234,20 +236,20 @@ static int items(struct reading *r, struct shape *s, char *text)
 		ret = one_item(r, s, item);
 	if (ret < 0)
 		return ret;
-	ret = check_shape(r, s);
+	ret = remap_check_shape(r, s);
 	if (s->pieces->nr)
-		qsort_r(s->order, s->pieces->nr, sizeof(*s->order), by_offset, s);
+		qsort_r(s->order, s->pieces->nr, sizeof(*s->order), remap_by_offset, s);
 	return ret;
 }
 
-static int find_type(struct reading *r, const char *name, uint32_t *out)
+static int remap_find_type(struct reading *r, const char *name, uint32_t *out)
 {
 	const char *why;
 	size_t i;
 
 	*out = types_by_name(r->types, name);
 	if (!*out) {
-		refuse(r, name, "is no type of the traced program");
+		remap_refuse(r, name, "is no type of the traced program");
 		err_hint(r->err, "%s",
 			 types_problem(r->types)
 				 ? types_problem(r->types)
@@ -257,10 +259,10 @@ static int find_type(struct reading *r, const char *name, uint32_t *out)
 	}
 	why = pieces_obstacle(types_get(r->types, *out));
 	if (why)
-		return refuse(r, name, why);
+		return remap_refuse(r, name, why);
 	for (i = 0; i < r->m->nr; i++) {
 		if (r->m->types[i].pieces.type == *out)
-			return refuse(r, name, "has a line already");
+			return remap_refuse(r, name, "has a line already");
 	}
 	return 0;
 }
@@ -273,16 +275,16 @@ static int one_line(struct reading *r, char *text)
 	int ret;
 
 	if (!equals) {
-		refuse(r, text, "has no '='");
+		remap_refuse(r, text, "has no '='");
 		err_hint(r->err, "for example: struct node=key,0;next,8");
 		return -EINVAL;
 	}
 	*equals = '\0';
-	ret = find_type(r, trim(text), &number_of);
+	ret = remap_find_type(r, remap_trim(text), &number_of);
 	if (ret < 0)
 		return ret;
 	if (r->m->nr == REMAP_TYPES_MAX)
-		return refuse(r, text, "is one type too many");
+		return remap_refuse(r, text, "is one type too many");
 	memset(t, 0, sizeof(*t));
 	r->m->nr++;
 	t->line = r->line;
@@ -294,7 +296,7 @@ static int one_line(struct reading *r, char *text)
 	if (!t->shape || !r->given)
 		ret = err_set(r->err, -ENOMEM, "no memory for '%s'", r->path);
 	else
-		ret = items(r, t->shape, equals + 1);
+		ret = remap_items(r, t->shape, equals + 1);
 	free(r->given);
 	r->given = NULL;
 	return ret;
@@ -317,7 +319,7 @@ int remap_read(struct remap *m, const char *path, struct types *types, struct er
 
 		r.line++;
 		if (line.too_long) {
-			ret = refuse(&r, "...", "is too long a line");
+			ret = remap_refuse(&r, "...", "is too long a line");
 			break;
 		}
 		copy = strndup(line.text, line.size);
@@ -326,7 +328,7 @@ int remap_read(struct remap *m, const char *path, struct types *types, struct er
 			break;
 		}
 		copy[strcspn(copy, "#")] = '\0';
-		text = trim(copy);
+		text = remap_trim(copy);
 		ret = *text ? one_line(&r, text) : 0;
 		free(copy);
 	}

@@ -86,22 +86,23 @@ int rerun_shape(struct rerun *r, const struct shape *s, bool moved)
 
 /* ---- blocks that move ---------------------------------------------------- */
 
-static uint64_t round_up(uint64_t value, uint64_t to)
+static uint64_t rerun_round_up(uint64_t value, uint64_t to)
 {
 	return (value + to - 1) / to * to;
 }
 
 /* Allocate a range of new addresses.  Long blocks and variables keep their offset in a page. */
-static uint64_t take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_t align, bool packed)
+static uint64_t rerun_take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_t align,
+			   bool packed)
 {
 	uint64_t at;
 
 	if (packed) {
-		at = round_up(*next + 8, align > 16 ? align : 16);
+		at = rerun_round_up(*next + 8, align > 16 ? align : 16);
 		*next = at + (bytes < 24 ? 24 : bytes);
 	} else {
-		at = round_up(*next, PAGE) +
-		     (align > 16 ? round_up(was % PAGE, align) : was % PAGE);
+		at = rerun_round_up(*next, PAGE) +
+		     (align > 16 ? rerun_round_up(was % PAGE, align) : was % PAGE);
 		*next = at + bytes;
 	}
 	return at;
@@ -132,7 +133,7 @@ static bool use_again(struct rerun *r, struct moved *m)
 	return true;
 }
 
-static int give_back(struct rerun *r, const struct moved *m)
+static int rerun_give_back(struct rerun *r, const struct moved *m)
 {
 	uint64_t *head = u64map_at(&r->free_rooms, room_of(m));
 	uint32_t index = r->free_room;
@@ -180,7 +181,7 @@ static struct moved *new_block(struct rerun *r, uint32_t *index)
 }
 
 /* Remove the mapping of the block that started at @start. */
-static int forget(struct rerun *r, uint64_t start)
+static int rerun_remove(struct rerun *r, uint64_t start)
 {
 	uint64_t index;
 	struct moved *m;
@@ -189,7 +190,7 @@ static int forget(struct rerun *r, uint64_t start)
 		return 0;
 	u64map_remove(&r->by_start, start);
 	m = &r->blocks[index - 1];
-	if (give_back(r, m) < 0)
+	if (rerun_give_back(r, m) < 0)
 		return -ENOMEM;
 	m->next_free = r->free_block;
 	r->free_block = (uint32_t)index;
@@ -201,7 +202,7 @@ static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 {
 	uint64_t behind = stride > s->pieces->of->size ? stride - s->pieces->of->size : 0;
 
-	return behind ? round_up(s->bytes + behind, s->align) : s->bytes;
+	return behind ? rerun_round_up(s->bytes + behind, s->align) : s->bytes;
 }
 
 static const struct moved *moved_block(struct rerun *r, const struct shape *s,
@@ -216,7 +217,7 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 		m = &r->blocks[index - 1];
 		if (m->end == place->end)
 			return m;
-		if (forget(r, place->start) < 0)
+		if (rerun_remove(r, place->start) < 0)
 			return NULL;
 	}
 	count = count ? count : 1;
@@ -224,10 +225,11 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 	found.cold_room = s->nr_cold ? count * s->cold_bytes : 0;
 	packed = place->annotated && found.hot_room < LONG_BLOCK;
 	if (!use_again(r, &found)) {
-		found.hot = take(&r->next_hot, found.hot_room, place->start, s->align, packed);
+		found.hot = rerun_take(&r->next_hot, found.hot_room, place->start, s->align,
+				       packed);
 		if (s->nr_cold)
-			found.cold = take(&r->next_cold, found.cold_room, place->start,
-					  s->cold_align, packed);
+			found.cold = rerun_take(&r->next_cold, found.cold_room, place->start,
+						s->cold_align, packed);
 	}
 	m = new_block(r, &number);
 	if (!m || u64map_put(&r->by_start, place->start, number) < 0)
@@ -238,7 +240,7 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 
 /* ---- accesses ------------------------------------------------------------ */
 
-static int flush(struct rerun *r)
+static int rerun_flush(struct rerun *r)
 {
 	int ret = r->nr_batch ? sim_run(r->sim, r->thread, r->batch, r->nr_batch) : 0;
 
@@ -246,19 +248,19 @@ static int flush(struct rerun *r)
 	return ret;
 }
 
-static int put(struct rerun *r, uint64_t address, uint64_t size, bool write)
+static int rerun_put(struct rerun *r, uint64_t address, uint64_t size, bool write)
 {
 	r->batch[r->nr_batch++] = (struct mem_access){ .address = address,
 						       .size = (uint8_t)size,
 						       .is_write = write };
-	return r->nr_batch == BATCH ? flush(r) : 0;
+	return r->nr_batch == BATCH ? rerun_flush(r) : 0;
 }
 
 /*
  * The new offset of offset @at of an element.  *@run: bytes that stay contiguous; *@cold: it is
  * in the cold part.
  */
-static uint64_t shifted(const struct shape *s, uint64_t at, uint64_t *run, bool *cold)
+static uint64_t rerun_is_shifted(const struct shape *s, uint64_t at, uint64_t *run, bool *cold)
 {
 	const struct pieces *p = s->pieces;
 	uint32_t n = pieces_at(p, at), i;
@@ -310,15 +312,16 @@ static int put_element(struct rerun *r, const struct shape *s, const struct targ
 	bool cold, next_cold;
 
 	while (at < end) {
-		to = shifted(s, at, &run, &cold);
+		to = rerun_is_shifted(s, at, &run, &cold);
 		/* Bytes that stay adjacent are one access. */
-		while (at + run < end && shifted(s, at + run, &more, &next_cold) == to + run &&
+		while (at + run < end &&
+		       rerun_is_shifted(s, at + run, &more, &next_cold) == to + run &&
 		       next_cold == cold)
 			run += more;
 		run = at + run > end ? end - at : run;
-		if (cold && s->by_pointer && put(r, target->hot + s->pointer, 8, false) < 0)
+		if (cold && s->by_pointer && rerun_put(r, target->hot + s->pointer, 8, false) < 0)
 			return -ENOMEM;
-		if (put(r, (cold ? target->cold : target->hot) + to, run, write) < 0)
+		if (rerun_put(r, (cold ? target->cold : target->hot) + to, run, write) < 0)
 			return -ENOMEM;
 		at += run;
 	}
@@ -344,7 +347,7 @@ static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct 
 		here.index++;
 		here.offset = 0;
 	}
-	return left ? put(r, address, left, write) : 0;
+	return left ? rerun_put(r, address, left, write) : 0;
 }
 
 int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
@@ -353,11 +356,11 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct pla
 	const struct reshaped *t;
 
 	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE)
-		return forget(r, rec->address);
+		return rerun_remove(r, rec->address);
 	if (!mem_is_access(rec))
 		return 0;
 	if (rec->thread != r->thread || rec->weight_256 != r->weight_256) {
-		if (flush(r) < 0)
+		if (rerun_flush(r) < 0)
 			return -ENOMEM;
 		r->thread = rec->thread;
 		if (rec->weight_256 != r->weight_256)
@@ -367,7 +370,7 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct pla
 	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
 								       : NULL;
 	if (!t || !t->shape || !rec->size)
-		return put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
+		return rerun_put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
 	return put_reshaped(r, t, rec, place);
 }
 
@@ -384,14 +387,14 @@ int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
 		return 0;
 	if (find_target(r, t, address, place, &target) < 0)
 		return -ENOMEM;
-	to = shifted(t->shape, place->offset, &run, &cold);
+	to = rerun_is_shifted(t->shape, place->offset, &run, &cold);
 	*out = (cold ? target.cold : target.hot) + to;
 	return 0;
 }
 
 int rerun_finish(struct rerun *r)
 {
-	return flush(r);
+	return rerun_flush(r);
 }
 
 struct sim *rerun_sim(struct rerun *r)

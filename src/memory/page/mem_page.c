@@ -41,14 +41,14 @@ const char *page_count(char buf[32], uint64_t in_256)
 	return text_count(buf, (in_256 + BLAME_ONE / 2) / BLAME_ONE);
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double page_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
 void page_bar(FILE *out, uint64_t part, uint64_t whole)
 {
-	double share = percent(part, whole);
+	double share = page_percent(part, whole);
 
 	fprintf(out,
 		"<td>%.1f&nbsp;%%</td><td class=\"b\"><span class=\"bar\"><i "
@@ -74,7 +74,7 @@ void page_thread(FILE *out, const struct page *page, uint32_t number)
 
 /* ---- head ---------------------------------------------------------------- */
 
-static void put_command(FILE *out, const struct mem_facts *f)
+static void page_put_command(FILE *out, const struct mem_facts *f)
 {
 	size_t at = 0;
 
@@ -95,7 +95,7 @@ static void put_command(FILE *out, const struct mem_facts *f)
 	fputs("</code></p>\n", out);
 }
 
-static void put_head(FILE *out, const struct page *page)
+static void page_put_head(FILE *out, const struct page *page)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -108,10 +108,10 @@ static void put_head(FILE *out, const struct page *page)
 	fputs("<header><h1>Cache misses of ", out);
 	page_text(out, page->title);
 	fputs("</h1>\n", out);
-	put_command(out, page->facts);
+	page_put_command(out, page->facts);
 }
 
-static void put_notes(FILE *out, const struct page *page)
+static void page_put_notes(FILE *out, const struct page *page)
 {
 	const char *what;
 	char text[TEXT_SIZE];
@@ -131,7 +131,7 @@ static void put_notes(FILE *out, const struct page *page)
 
 /* ---- caches --------------------------------------------------------------- */
 
-static void put_level(FILE *out, const struct page *page, uint32_t level)
+static void page_put_level(FILE *out, const struct page *page, uint32_t level)
 {
 	const struct sim_level_config *c = &sim_config_of(page->sim)->level[level];
 	struct sim_counts n;
@@ -166,20 +166,20 @@ static void put_caches(FILE *out, const struct page *page)
 	fprintf(out, "<p>%s accesses, simulated with caches of ", text_count(text, page->accesses));
 	page_text(out, page->machine);
 	fprintf(out, ", lines of %u bytes.</p>\n", c->level[0].line);
-	put_notes(out, page);
+	page_put_notes(out, page);
 	fputs("</header>\n<main>\n<section><h2>Caches</h2>\n<div class=\"wide\"><table><thead><tr>"
 	      "<th>Level</th><th>Lines looked up</th><th>Misses</th><th>Rate</th><th></th>"
 	      "<th>Cold</th><th>Capacity</th><th>Conflict</th><th>Coherence</th></tr></"
 	      "thead><tbody>\n",
 	      out);
 	for (i = 0; i < c->nr_levels; i++)
-		put_level(out, page, i);
+		page_put_level(out, page, i);
 	fputs("</tbody></table></div></section>\n", out);
 }
 
 /* ---- source lines, threads -------------------------------------------------- */
 
-static void put_site(FILE *out, const struct page *page, const struct blame_site *s)
+static void page_put_site(FILE *out, const struct page *page, const struct blame_site *s)
 {
 	uint64_t all = blame_cost(page->blame, blame_total(page->blame));
 	char text[32];
@@ -208,7 +208,7 @@ static void put_site(FILE *out, const struct page *page, const struct blame_site
 	fputs("</tr>\n", out);
 }
 
-static void put_sites(FILE *out, const struct page *page)
+static void page_put_sites(FILE *out, const struct page *page)
 {
 	const struct sim_config *c = sim_config_of(page->sim);
 	const struct blame_site *list[PAGE_TOP_MAX];
@@ -224,14 +224,14 @@ static void put_sites(FILE *out, const struct page *page)
 	}
 	fputs("<th>Cost</th><th></th></tr></thead><tbody>\n", out);
 	for (i = 0; i < nr && i < page->top; i++)
-		put_site(out, page, list[i]);
+		page_put_site(out, page, list[i]);
 	fputs("</tbody></table></div>", out);
 	if (nr > page->top)
 		fprintf(out, "<p class=\"dim\">and %zu more</p>", nr - page->top);
 	fputs("</section>\n", out);
 }
 
-static void put_threads(FILE *out, const struct page *page)
+static void page_put_threads(FILE *out, const struct page *page)
 {
 	uint32_t nr = sim_nr_threads(page->sim), i;
 	struct sim_thread t;
@@ -261,12 +261,12 @@ static void put_threads(FILE *out, const struct page *page)
 
 int page_write(FILE *out, const struct page *page)
 {
-	put_head(out, page);
+	page_put_head(out, page);
 	put_caches(out, page);
 	page_types(out, page);
 	page_sharing(out, page);
-	put_sites(out, page);
-	put_threads(out, page);
+	page_put_sites(out, page);
+	page_put_threads(out, page);
 	fputs("</main>\n<footer>Cost is misses weighted by what the next level takes, about as "
 	      "many "
 	      "cycles. Made by corotracer mem html.</footer>\n</body>\n</html>\n",

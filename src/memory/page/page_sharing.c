@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "memory/page/mem_page.h"
 
-static void put_fields(FILE *out, const struct page *page, const struct blame_shared *s)
+static void page_put_fields(FILE *out, const struct page *page, const struct blame_shared *s)
 {
 	char text[TEXT_SIZE];
 	uint32_t i;
@@ -46,7 +46,7 @@ static void put_thefts(FILE *out, const struct page *page, const struct sim_shar
 	fputs("</p>\n", out);
 }
 
-static void put_line(FILE *out, const struct page *page, const struct sim_shared_line *l)
+static void page_put_line(FILE *out, const struct page *page, const struct sim_shared_line *l)
 {
 	const struct blame_shared *named = blame_shared_at(page->blame, l->address);
 	char text[TEXT_SIZE];
@@ -57,7 +57,7 @@ static void put_line(FILE *out, const struct page *page, const struct sim_shared
 	fprintf(out, "%s of true sharing, ", text_count(text, l->true_misses));
 	fprintf(out, "%s copies destroyed</p>\n", text_count(text, l->invalidations));
 	if (named)
-		put_fields(out, page, named);
+		page_put_fields(out, page, named);
 	put_thefts(out, page, l);
 	fputs("</article>\n", out);
 }
@@ -82,7 +82,7 @@ void page_sharing(FILE *out, const struct page *page)
 		text_count(text, totals.false_sharing));
 	fprintf(out, "%s by true sharing.</p>\n", text_count(text, totals.true_sharing));
 	for (i = 0; i < nr && i < page->top && i < 10; i++)
-		put_line(out, page, list[i]);
+		page_put_line(out, page, list[i]);
 	if (nr > i)
 		fprintf(out, "<p class=\"dim\">and %zu more lines</p>", nr - i);
 	fputs("</section>\n", out);

@@ -15,7 +15,7 @@
 #define HEATS     6u
 #define FIELD_BIG 8u /* lines; of a longer field only the first FIELD_BIG lines are drawn */
 
-static const char *name_of(const struct page *page, const struct blame_owner *o)
+static const char *page_name_of(const struct page *page, const struct blame_owner *o)
 {
 	return mem_places_owner(blame_places(page->blame), o->owner)->name;
 }
@@ -51,7 +51,7 @@ static void put_owner(FILE *out, const struct page *page, const struct blame_own
 	fputs("<tr><td class=\"m\">", out);
 	if (o->fields)
 		fprintf(out, "<a href=\"#t%u\">", o->owner);
-	page_text(out, name_of(page, o));
+	page_text(out, page_name_of(page, o));
 	if (o->fields)
 		fputs("</a>", out);
 	fputs("</td>", out);
@@ -72,7 +72,7 @@ struct drawing {
 	uint32_t line;
 };
 
-static unsigned heat(const struct drawing *d, const struct blame_counts *c)
+static unsigned page_heat(const struct drawing *d, const struct blame_counts *c)
 {
 	uint64_t cost = blame_cost(d->page->blame, c);
 	unsigned step;
@@ -103,7 +103,7 @@ static void put_figures(const struct drawing *d, const struct blame_counts *c)
 }
 
 /* The part of leaf @n that is in line @row. */
-static void put_block(const struct drawing *d, uint32_t n, uint64_t row)
+static void page_put_block(const struct drawing *d, uint32_t n, uint64_t row)
 {
 	const struct type_leaf *leaf = &d->type->leaves[n];
 	const struct blame_counts *c = &d->owner->fields[n].counts;
@@ -115,7 +115,7 @@ static void put_block(const struct drawing *d, uint32_t n, uint64_t row)
 
 	fprintf(d->out,
 		"<div class=\"f h%u%s\" tabindex=\"0\" style=\"left:%.4g%%;width:%.4g%%\"><span>",
-		heat(d, c), left > 55 ? " r" : "", left, width);
+		page_heat(d, c), left > 55 ? " r" : "", left, width);
 	page_text(d->out, leaf->path);
 	fputs("</span><em>", d->out);
 	page_text(d->out, leaf->path);
@@ -170,7 +170,7 @@ static void put_map(const struct drawing *d)
 			(unsigned long long)row * d->line);
 		for (n = 0; n < d->type->nr_leaves; n++) {
 			if (is_drawn(d, n, row))
-				put_block(d, n, row);
+				page_put_block(d, n, row);
 		}
 		fputs("</div></div>\n", d->out);
 	}
@@ -215,7 +215,7 @@ static void put_field_table(const struct drawing *d)
 	fputs("</tbody></table></div></details>\n", d->out);
 }
 
-static void put_type(FILE *out, const struct page *page, const struct blame_owner *o)
+static void page_put_type(FILE *out, const struct page *page, const struct blame_owner *o)
 {
 	const struct owner *known = mem_places_owner(blame_places(page->blame), o->owner);
 	struct drawing d = { .out = out,
@@ -244,7 +244,7 @@ static void put_type(FILE *out, const struct page *page, const struct blame_owne
 	fputs("</article>\n", out);
 }
 
-static void put_key(FILE *out)
+static void page_put_key(FILE *out)
 {
 	unsigned i;
 
@@ -280,10 +280,10 @@ void page_types(FILE *out, const struct page *page)
 	      "one. "
 	      "Point at a field, or go to it by Tab, for its figures.</p>\n",
 	      out);
-	put_key(out);
+	page_put_key(out);
 	for (i = 0; i < nr && i < page->top; i++) {
 		if (list[i]->fields)
-			put_type(out, page, list[i]);
+			page_put_type(out, page, list[i]);
 	}
 	fputs("</section>\n", out);
 }

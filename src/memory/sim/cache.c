@@ -137,7 +137,7 @@ static bool is_ordered(const struct cache *c)
 }
 
 /* Move @nr slots, and their entries in the nodes array. */
-static void move(struct cache *c, const uint64_t *from, uint64_t *to, size_t nr)
+static void cache_move(struct cache *c, const uint64_t *from, uint64_t *to, size_t nr)
 {
 	size_t i;
 
@@ -167,7 +167,7 @@ static uint64_t *insert_in_front(struct cache *c, uint64_t *set, uint64_t value,
 		for (last = 0; set[last]; last++)
 			;
 	}
-	move(c, set, set + 1, last);
+	cache_move(c, set, set + 1, last);
 	set[0] = value;
 	return set;
 }
@@ -207,7 +207,7 @@ uint64_t cache_remove(struct cache *c, uint64_t *slot)
 	if (is_ordered(c)) {
 		uint64_t *end = cache_set(c, SLOT_LINE(value)) + c->ways - 1;
 
-		move(c, slot + 1, slot, (size_t)(end - slot));
+		cache_move(c, slot + 1, slot, (size_t)(end - slot));
 		slot = end;
 	}
 	*slot = 0;

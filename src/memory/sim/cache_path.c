@@ -85,7 +85,7 @@ static bool drop_all_above(struct sim *s, const struct cache *cache, uint32_t le
 }
 
 /* An exclusive level gives a line to the levels above.  Returns true if the line was dirty. */
-static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint64_t *slot)
+static bool path_give_up(struct sim *s, const struct core *core, uint32_t level, uint64_t *slot)
 {
 	uint64_t value = cache_remove(core->path[level], slot);
 
@@ -94,11 +94,11 @@ static bool give_up(struct sim *s, const struct core *core, uint32_t level, uint
 	return value & SLOT_DIRTY;
 }
 
-static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
-		 uint64_t flags);
+static void path_fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
+		      uint64_t flags);
 
 /* @value was evicted from the cache of @level. */
-static void evict(struct sim *s, const struct core *core, uint32_t level, uint64_t value)
+static void path_evict(struct sim *s, const struct core *core, uint32_t level, uint64_t value)
 {
 	uint64_t line = SLOT_LINE(value);
 	/* The first-level line.  Line sizes are equal wherever it matters (check_coherence()). */
@@ -115,14 +115,14 @@ static void evict(struct sim *s, const struct core *core, uint32_t level, uint64
 	if (value & SLOT_DIRTY)
 		s->traffic[level].write_backs += s->weight;
 	if (level + 1 < s->nr_levels && s->config.level[level + 1].inclusion == SIM_EXCLUSIVE)
-		fill(s, core, level + 1, line, value & (SLOT_DIRTY | SLOT_SHARED));
+		path_fill(s, core, level + 1, line, value & (SLOT_DIRTY | SLOT_SHARED));
 	else if (value & SLOT_DIRTY)
 		path_write_back(s, core, level, first);
 }
 
 /* @line is a line of @level.  It may be there already: two cores evicted the same line. */
-static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
-		 uint64_t flags)
+static void path_fill(struct sim *s, const struct core *core, uint32_t level, uint64_t line,
+		      uint64_t flags)
 {
 	struct cache *c = core->path[level];
 	uint64_t victim, *slot = NULL;
@@ -137,12 +137,12 @@ static void fill(struct sim *s, const struct core *core, uint32_t level, uint64_
 	if (s->directory && level < s->nr_private && coherence_has(s, core, line) < 0)
 		s->failed = -ENOMEM;
 	if (victim)
-		evict(s, core, level, victim);
+		path_evict(s, core, level, victim);
 }
 
 /* ---- prefetch -------------------------------------------------------------- */
 
-static void prefetch(struct use *u, uint32_t level)
+static void path_prefetch(struct use *u, uint32_t level)
 {
 	struct sim *s = u->sim;
 	uint32_t shift = s->line_shift[level], k;
@@ -165,20 +165,20 @@ static void prefetch(struct use *u, uint32_t level)
 			continue;
 		slot = cache_use(u->core->path[k], slot);
 		if (s->config.level[k].inclusion == SIM_EXCLUSIVE)
-			flags |= give_up(s, u->core, k, slot) ? SLOT_DIRTY : 0;
+			flags |= path_give_up(s, u->core, k, slot) ? SLOT_DIRTY : 0;
 		break;
 	}
 	if (k == s->nr_levels)
 		s->totals.memory_reads += s->weight;
 	while (k-- > level) {
 		if (k == level || s->config.level[k].inclusion != SIM_EXCLUSIVE)
-			fill(s, u->core, k, line_at(s, k, first), k == level ? flags : 0);
+			path_fill(s, u->core, k, line_at(s, k, first), k == level ? flags : 0);
 	}
 }
 
 /* ---- lookup ---------------------------------------------------------------- */
 
-static void hit(struct walk *w, uint32_t k, uint64_t *slot)
+static void path_handle_hit(struct walk *w, uint32_t k, uint64_t *slot)
 {
 	const struct sim_level_config *config = &w->u->sim->config.level[k];
 	struct sim *s = w->u->sim;
@@ -206,7 +206,7 @@ static void hit(struct walk *w, uint32_t k, uint64_t *slot)
 		w->kept = k;
 		w->carries = false;
 	} else if (k && w->needs && config->inclusion == SIM_EXCLUSIVE) {
-		w->moved_dirty = give_up(s, w->u->core, k, slot);
+		w->moved_dirty = path_give_up(s, w->u->core, k, slot);
 	}
 	w->needs = false;
 }
@@ -235,7 +235,7 @@ static int count_miss(struct walk *w, uint32_t k, uint64_t line)
 	return 0;
 }
 
-static int miss(struct walk *w, uint32_t k, uint64_t line)
+static int path_handle_miss(struct walk *w, uint32_t k, uint64_t line)
 {
 	const struct sim_level_config *config = &w->u->sim->config.level[k];
 	bool fills = !(k && config->inclusion == SIM_EXCLUSIVE) &&
@@ -291,7 +291,7 @@ static void note_served(struct walk *w, bool from_peer, bool from_memory)
 }
 
 /* Count the source of the line (a peer or memory) if no level of this core held it. */
-static void bring(struct walk *w, const struct peers *peers)
+static void path_load_line(struct walk *w, const struct peers *peers)
 {
 	struct sim *s = w->u->sim;
 	uint32_t beyond = w->last_hit == NO_LEVEL ? 0 : w->last_hit + 1;
@@ -323,7 +323,7 @@ static void fill_all(struct walk *w, const struct peers *peers)
 			flags |= SLOT_DIRTY;
 		if (k < s->nr_private && peers->remain[k])
 			flags |= SLOT_SHARED;
-		fill(s, w->u->core, k, line_at(s, k, w->u->line), flags);
+		path_fill(s, w->u->core, k, line_at(s, k, w->u->line), flags);
 	}
 	if (w->carries)
 		s->totals.memory_writes += s->weight;
@@ -340,7 +340,7 @@ static void follow_up(struct use *u, bool was_lost)
 		*slot |= SLOT_FOLLOWED;
 }
 
-static int go(struct walk *w, uint32_t k)
+static int path_access(struct walk *w, uint32_t k)
 {
 	struct use *u = w->u;
 	struct sim *s = u->sim;
@@ -351,9 +351,9 @@ static int go(struct walk *w, uint32_t k)
 		int ret = 0;
 
 		if (slot)
-			hit(w, k, slot);
+			path_handle_hit(w, k, slot);
 		else
-			ret = miss(w, k, line);
+			ret = path_handle_miss(w, k, line);
 		if (ret < 0)
 			return ret;
 	}
@@ -366,7 +366,7 @@ static void prefetch_all(struct walk *w)
 
 	for (k = 0; w->prefetches >> k; k++) {
 		if (w->prefetches >> k & 1)
-			prefetch(w->u, k);
+			path_prefetch(w->u, k);
 	}
 }
 
@@ -379,7 +379,7 @@ int path_miss(struct use *u)
 			  .carries = u->is_write,
 			  .needs = true };
 	struct peers peers = { 0 };
-	int ret = go(&w, 0);
+	int ret = path_access(&w, 0);
 
 	if (ret == 0 && u->sim->directory) {
 		ret = coherence_ask(u, &peers);
@@ -390,7 +390,7 @@ int path_miss(struct use *u)
 	}
 	if (ret < 0)
 		return ret;
-	bring(&w, &peers);
+	path_load_line(&w, &peers);
 	fill_all(&w, &peers);
 	if (peers.dirty && (!u->is_write || w.kept >= peers.common))
 		path_write_back(u->sim, u->core, peers.common - 1, u->line);
@@ -430,9 +430,9 @@ int path_hit(struct use *u, uint64_t *slot)
 	} else if (ret == 0 && u->is_write) {
 		s->traffic[0].writes_through += s->weight;
 		w.carries = true;
-		ret = go(&w, 1);
+		ret = path_access(&w, 1);
 		w.first_hit = 0;
-		bring(&w, &peers);
+		path_load_line(&w, &peers);
 		fill_all(&w, &peers);
 	}
 	if (ret == 0 && followed)

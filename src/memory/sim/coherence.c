@@ -24,7 +24,7 @@ struct directory {
 	uint64_t spare;    /* free list: 1 + index, linked by the first word */
 };
 
-static uint64_t *holders(const struct directory *d, uint64_t line)
+static uint64_t *coherence_holders(const struct directory *d, uint64_t line)
 {
 	uint64_t index;
 
@@ -33,7 +33,7 @@ static uint64_t *holders(const struct directory *d, uint64_t line)
 	return d->words + (index - 1) * d->nr_words;
 }
 
-static bool grow(struct directory *d)
+static bool coherence_grow(struct directory *d)
 {
 	uint64_t more = d->size ? d->size * 2 : 1024;
 	uint64_t *words = realloc(d->words, more * d->nr_words * sizeof(*words));
@@ -45,7 +45,7 @@ static bool grow(struct directory *d)
 	return true;
 }
 
-static uint64_t *enter(struct directory *d, uint64_t line)
+static uint64_t *coherence_enter(struct directory *d, uint64_t line)
 {
 	uint64_t *place = u64map_at(&d->by_line, line);
 	uint64_t *words;
@@ -59,7 +59,7 @@ static uint64_t *enter(struct directory *d, uint64_t line)
 		words = d->words + (*place - 1) * d->nr_words;
 		d->spare = words[0];
 	} else {
-		if (d->nr == d->size && !grow(d))
+		if (d->nr == d->size && !coherence_grow(d))
 			return NULL;
 		*place = ++d->nr;
 		words = d->words + (*place - 1) * d->nr_words;
@@ -86,7 +86,7 @@ static void leave_if_empty(struct directory *d, uint64_t line, uint64_t *words)
 
 int coherence_has(struct sim *s, const struct core *core, uint64_t line)
 {
-	uint64_t *words = enter(s->directory, line);
+	uint64_t *words = coherence_enter(s->directory, line);
 
 	if (!words)
 		return -ENOMEM;
@@ -156,7 +156,7 @@ static bool next_core(const struct directory *d, const uint64_t *words, int64_t 
 void coherence_left(struct sim *s, const struct core *core, uint32_t level, uint64_t line)
 {
 	const struct cache *cache = core->path[level];
-	uint64_t *words = holders(s->directory, line);
+	uint64_t *words = coherence_holders(s->directory, line);
 	int64_t i = -1;
 
 	if (!words)
@@ -172,7 +172,7 @@ void coherence_left(struct sim *s, const struct core *core, uint32_t level, uint
 
 bool coherence_elsewhere(const struct sim *s, const struct core *core, uint64_t line)
 {
-	const uint64_t *words = holders(s->directory, line);
+	const uint64_t *words = coherence_holders(s->directory, line);
 	int64_t i = -1;
 
 	while (words && next_core(s->directory, words, &i)) {
@@ -254,7 +254,7 @@ static void make_shared(struct use *u, const struct core *other, struct peers *p
 int coherence_ask(struct use *u, struct peers *peers)
 {
 	struct directory *d = u->sim->directory;
-	uint64_t *words = holders(d, u->line);
+	uint64_t *words = coherence_holders(d, u->line);
 	int64_t i = -1;
 	int ret = 0;
 

@@ -26,7 +26,7 @@ const char *sim_prefetch_name(enum sim_prefetch prefetch)
 	return prefetches[prefetch];
 }
 
-static int find_name(const char *const *names, int nr, const char *text)
+static int sim_find_name(const char *const *names, int nr, const char *text)
 {
 	int i;
 
@@ -39,17 +39,17 @@ static int find_name(const char *const *names, int nr, const char *text)
 
 int sim_policy_find(const char *text)
 {
-	return find_name(policies, 5, text);
+	return sim_find_name(policies, 5, text);
 }
 
 int sim_inclusion_find(const char *text)
 {
-	return find_name(inclusions, 3, text);
+	return sim_find_name(inclusions, 3, text);
 }
 
 int sim_prefetch_find(const char *text)
 {
-	return find_name(prefetches, 3, text);
+	return sim_find_name(prefetches, 3, text);
 }
 
 bool sim_size_of(const char *text, uint64_t *out)

@@ -30,7 +30,7 @@ static bool line_of(const char *root, unsigned index, const char *name, char *ou
 	return got;
 }
 
-static uint64_t number_of(const char *root, unsigned index, const char *name)
+static uint64_t sim_config_number_of(const char *root, unsigned index, const char *name)
 {
 	char text[64], *end;
 	uint64_t n;
@@ -62,7 +62,7 @@ static uint32_t cpus_in(const char *list)
 	return nr;
 }
 
-static uint32_t online(const char *root)
+static uint32_t sim_config_online(const char *root)
 {
 	char path[512], text[256] = "";
 	FILE *file;
@@ -78,7 +78,8 @@ static uint32_t online(const char *root)
 }
 
 /* A cache that cannot be read is an error: without it the result would be another machine. */
-static int incomplete(const char *root, unsigned index, const char *what, struct err *err)
+static int sim_config_is_incomplete(const char *root, unsigned index, const char *what,
+				    struct err *err)
 {
 	char path[512];
 
@@ -88,7 +89,7 @@ static int incomplete(const char *root, unsigned index, const char *what, struct
 	return err_set(err, -EINVAL, "'%s' holds no number", path);
 }
 
-static bool has_index(const char *root, unsigned index)
+static bool sim_config_has_index(const char *root, unsigned index)
 {
 	char path[512];
 
@@ -106,18 +107,18 @@ static int take_index(const char *root, unsigned index, uint32_t cpus, struct si
 	char text[1024];
 	uint32_t shared = 1;
 
-	if (!has_index(root, index))
+	if (!sim_config_has_index(root, index))
 		return 0;
 	if (!line_of(root, index, "type", text, sizeof(text)))
-		return incomplete(root, index, "type", err);
+		return sim_config_is_incomplete(root, index, "type", err);
 	if (!strcmp(text, "Instruction"))
 		return 0;
 	memset(l, 0, sizeof(*l));
-	*level = number_of(root, index, "level");
+	*level = sim_config_number_of(root, index, "level");
 	snprintf(l->name, sizeof(l->name), "L%u", (unsigned)(*level % 100));
-	l->size = number_of(root, index, "size");
-	l->line = (uint32_t)number_of(root, index, "coherency_line_size");
-	l->ways = (uint32_t)number_of(root, index, "ways_of_associativity");
+	l->size = sim_config_number_of(root, index, "size");
+	l->line = (uint32_t)sim_config_number_of(root, index, "coherency_line_size");
+	l->ways = (uint32_t)sim_config_number_of(root, index, "ways_of_associativity");
 	if (line_of(root, index, "shared_cpu_list", text, sizeof(text)))
 		shared = cpus_in(text);
 	l->share = shared >= cpus && cpus > 1 ? 0 : shared;
@@ -127,7 +128,8 @@ static int take_index(const char *root, unsigned index, uint32_t cpus, struct si
 	if (l->line && l->ways && l->size % ((uint64_t)l->line * l->ways))
 		l->ways = 0;
 	if (!l->size || !l->line)
-		return incomplete(root, index, l->size ? "coherency_line_size" : "size", err);
+		return sim_config_is_incomplete(root, index,
+						l->size ? "coherency_line_size" : "size", err);
 	return 1;
 }
 
@@ -151,7 +153,7 @@ static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
 int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 {
 	uint64_t level[SIM_LEVELS_MAX] = { 0 };
-	uint32_t cpus = online(root), nr = 0, smt, k;
+	uint32_t cpus = sim_config_online(root), nr = 0, smt, k;
 	unsigned index;
 
 	sim_config_default(c);

@@ -25,7 +25,7 @@ struct place {
 	struct err *err;
 };
 
-static int wrong(const struct place *p, const char *key, const char *what)
+static int sim_config_set_error(const struct place *p, const char *key, const char *what)
 {
 	err_set(p->err, -EINVAL, "%s: %s%s%s: %s", p->file, p->path, *p->path && *key ? "." : "",
 		key, what);
@@ -42,15 +42,16 @@ static int get_size(const struct place *p, const char *key, const json_t *v, uin
 	}
 	if (json_is_string(v) && sim_size_of(json_string_value(v), out))
 		return 0;
-	return wrong(p, key, "expected a size: bytes, or a text such as \"32K\"");
+	return sim_config_set_error(p, key, "expected a size: bytes, or a text such as \"32K\"");
 }
 
-static int get_number(const struct place *p, const char *key, const json_t *v, uint32_t *out)
+static int sim_config_get_number(const struct place *p, const char *key, const json_t *v,
+				 uint32_t *out)
 {
 	json_int_t n = json_integer_value(v);
 
 	if (!json_is_integer(v) || n < 0 || n > UINT32_MAX)
-		return wrong(p, key, "expected a whole number that is not negative");
+		return sim_config_set_error(p, key, "expected a whole number that is not negative");
 	*out = (uint32_t)n;
 	return 0;
 }
@@ -67,21 +68,22 @@ static int get_number_or(const struct place *p, const char *key, const json_t *v
 		return 0;
 	}
 	if (!text)
-		return get_number(p, key, v, out);
+		return sim_config_get_number(p, key, v, out);
 	snprintf(what, sizeof(what), "expected a number or \"%s\"", word);
-	return wrong(p, key, what);
+	return sim_config_set_error(p, key, what);
 }
 
-static int get_name(const struct place *p, const char *key, const json_t *v, char *out)
+static int sim_config_get_name(const struct place *p, const char *key, const json_t *v, char *out)
 {
 	const char *text = json_string_value(v);
 	size_t i;
 
 	if (!text || !*text || strlen(text) >= SIM_NAME_MAX)
-		return wrong(p, key, "expected a text of 1 to 15 bytes");
+		return sim_config_set_error(p, key, "expected a text of 1 to 15 bytes");
 	for (i = 0; text[i]; i++) {
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			return wrong(p, key, "expected a name without control characters");
+			return sim_config_set_error(p, key,
+						    "expected a name without control characters");
 	}
 	snprintf(out, SIM_NAME_MAX, "%s", text);
 	return 0;
@@ -97,13 +99,13 @@ static int get_word(const struct place *p, const char *key, const json_t *v,
 	if (n >= 0)
 		return n;
 	snprintf(what, sizeof(what), "expected one of %s", which);
-	return wrong(p, key, what);
+	return sim_config_set_error(p, key, what);
 }
 
 static int get_bool(const struct place *p, const char *key, const json_t *v, bool *out)
 {
 	if (!json_is_boolean(v))
-		return wrong(p, key, "expected true or false");
+		return sim_config_set_error(p, key, "expected true or false");
 	*out = json_is_true(v);
 	return 0;
 }
@@ -115,7 +117,7 @@ static int write_policy(const struct place *p, const json_t *v, struct sim_level
 	const char *text = json_string_value(v);
 
 	if (!text || (strcmp(text, "back") != 0 && strcmp(text, "through") != 0))
-		return wrong(p, "write", "expected \"back\" or \"through\"");
+		return sim_config_set_error(p, "write", "expected \"back\" or \"through\"");
 	l->write_through = !strcmp(text, "through");
 	return 0;
 }
@@ -135,7 +137,7 @@ static int level_words(const struct place *p, const char *key, const json_t *v,
 		n = get_word(p, key, v, sim_prefetch_find, "none, next-line, tagged");
 		l->prefetch = n < 0 ? l->prefetch : (enum sim_prefetch)n;
 	} else {
-		n = wrong(p, key, "there is no such key");
+		n = sim_config_set_error(p, key, "there is no such key");
 		err_hint(p->err, "a level has name, size, line, ways, policy, write, allocate, "
 				 "inclusion, share, prefetch");
 	}
@@ -149,11 +151,11 @@ static int level_key(const struct place *p, const char *key, const json_t *v,
 	int ret;
 
 	if (!strcmp(key, "name"))
-		return get_name(p, key, v, l->name);
+		return sim_config_get_name(p, key, v, l->name);
 	if (!strcmp(key, "size"))
 		return get_size(p, key, v, &l->size);
 	if (!strcmp(key, "line"))
-		return get_number(p, key, v, &l->line);
+		return sim_config_get_number(p, key, v, &l->line);
 	if (!strcmp(key, "ways"))
 		return get_number_or(p, key, v, "full", 0, &l->ways);
 	if (!strcmp(key, "share"))
@@ -174,9 +176,9 @@ static const json_t *list_of(const struct place *p, const json_t *v, const char 
 {
 	*ret = 0;
 	if (!json_is_array(v))
-		*ret = wrong(p, key, "expected a list");
+		*ret = sim_config_set_error(p, key, "expected a list");
 	else if (json_array_size(v) > max)
-		*ret = wrong(p, key, "there are too many of them");
+		*ret = sim_config_set_error(p, key, "there are too many of them");
 	return *ret ? NULL : v;
 }
 
@@ -187,15 +189,16 @@ static int parse_level(struct place *p, const json_t *entry, uint32_t i, struct 
 
 	snprintf(p->path, sizeof(p->path), "levels[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "expected an object");
+		return sim_config_set_error(p, "", "expected an object");
 	memset(l, 0, sizeof(*l));
 	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
 	l->line = 64;
 	l->share = SIM_SHARE_DEFAULT;
 	if (!json_object_get(entry, "size"))
-		return wrong(p, "size", "it is missing");
+		return sim_config_set_error(p, "size", "it is missing");
 	if (!json_object_get(entry, "ways"))
-		return wrong(p, "ways", "it is missing; \"full\" for fully associative");
+		return sim_config_set_error(p, "ways",
+					    "it is missing; \"full\" for fully associative");
 	json_object_foreach((json_t *)entry, key, v)
 	{
 		if (level_key(p, key, v, l) < 0)
@@ -212,21 +215,21 @@ static int parse_tlb(struct place *p, const json_t *entry, uint32_t i, struct si
 
 	snprintf(p->path, sizeof(p->path), "tlb[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "expected an object");
+		return sim_config_set_error(p, "", "expected an object");
 	memset(t, 0, sizeof(*t));
 	snprintf(t->name, sizeof(t->name), "TLB%u", i + 1);
 	if (!json_object_get(entry, "entries"))
-		return wrong(p, "entries", "it is missing");
+		return sim_config_set_error(p, "entries", "it is missing");
 	json_object_foreach((json_t *)entry, key, v)
 	{
 		if (ret == 0 && !strcmp(key, "name")) {
-			ret = get_name(p, key, v, t->name);
+			ret = sim_config_get_name(p, key, v, t->name);
 		} else if (ret == 0 && !strcmp(key, "entries")) {
-			ret = get_number(p, key, v, &t->entries);
+			ret = sim_config_get_number(p, key, v, &t->entries);
 		} else if (ret == 0 && !strcmp(key, "ways")) {
 			ret = get_number_or(p, key, v, "full", 0, &t->ways);
 		} else if (ret == 0) {
-			ret = wrong(p, key, "there is no such key");
+			ret = sim_config_set_error(p, key, "there is no such key");
 			err_hint(p->err, "a TLB has name, entries, ways");
 		}
 	}
@@ -257,7 +260,7 @@ static int parse_lists(struct place *p, const char *key, const json_t *v, struct
 	return ret;
 }
 
-static int parse_ours(struct place *p, const json_t *root, struct sim_config *c)
+static int sim_config_parse_ours(struct place *p, const json_t *root, struct sim_config *c)
 {
 	const char *key;
 	uint64_t size;
@@ -274,12 +277,12 @@ static int parse_ours(struct place *p, const json_t *root, struct sim_config *c)
 			if (ret == 0)
 				c->page = size > SIM_PAGE_MAX ? UINT32_MAX : (uint32_t)size;
 		} else if (!strcmp(key, "cores")) {
-			ret = get_number(p, key, v, &c->cores);
+			ret = sim_config_get_number(p, key, v, &c->cores);
 		} else if (!strcmp(key, "seed")) {
-			ret = get_number(p, key, v, &seed);
+			ret = sim_config_get_number(p, key, v, &seed);
 			c->seed = seed;
 		} else {
-			ret = wrong(p, key, "there is no such key");
+			ret = sim_config_set_error(p, key, "there is no such key");
 			err_hint(p->err, "a machine has levels, tlb, page, cores, seed");
 		}
 		if (ret < 0)
@@ -301,24 +304,29 @@ static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct 
 
 	snprintf(p->path, sizeof(p->path), "caches[%u]", i);
 	if (!json_is_object(entry))
-		return wrong(p, "", "expected an object");
+		return sim_config_set_error(p, "", "expected an object");
 	memset(l, 0, sizeof(*l));
 	snprintf(l->name, sizeof(l->name), "L%u", i + 1);
-	if ((name && get_name(p, "name", name, l->name) < 0) ||
-	    get_number(p, "cache_size", json_object_get(entry, "cache_size"), &size) < 0 ||
-	    get_number(p, "block_size", json_object_get(entry, "block_size"), &line) < 0 ||
-	    get_number(p, "set_assoc", json_object_get(entry, "set_assoc"), &l->ways) < 0 ||
-	    get_number(p, "rep_policy", json_object_get(entry, "rep_policy"), &policy) < 0)
+	if ((name && sim_config_get_name(p, "name", name, l->name) < 0) ||
+	    sim_config_get_number(p, "cache_size", json_object_get(entry, "cache_size"), &size) <
+		    0 ||
+	    sim_config_get_number(p, "block_size", json_object_get(entry, "block_size"), &line) <
+		    0 ||
+	    sim_config_get_number(p, "set_assoc", json_object_get(entry, "set_assoc"), &l->ways) <
+		    0 ||
+	    sim_config_get_number(p, "rep_policy", json_object_get(entry, "rep_policy"), &policy) <
+		    0)
 		return p->err->code;
 	if (size > 40)
-		return wrong(p, "cache_size",
-			     "a power of two goes there, as its exponent: 15 is 32K");
+		return sim_config_set_error(
+			p, "cache_size", "a power of two goes there, as its exponent: 15 is 32K");
 	if (line > 20)
-		return wrong(p, "block_size",
-			     "a power of two goes there, as its exponent: 6 is 64");
+		return sim_config_set_error(p, "block_size",
+					    "a power of two goes there, as its exponent: 6 is 64");
 	if (policy > 4)
-		return wrong(p, "rep_policy",
-			     "expected 0 (LRU), 1 (FIFO), 2 (LIFO), 3 (FILO) or 4 (random)");
+		return sim_config_set_error(
+			p, "rep_policy",
+			"expected 0 (LRU), 1 (FIFO), 2 (LIFO), 3 (FILO) or 4 (random)");
 	l->size = UINT64_C(1) << size;
 	l->line = 1u << line;
 	l->policy = suite_policies[policy];
@@ -366,7 +374,7 @@ int sim_config_parse(struct sim_config *c, const char *text, size_t size, const 
 	if (json_object_get(root, "caches")) {
 		ret = parse_suite(&p, root, c);
 	} else if (json_object_get(root, "levels")) {
-		ret = parse_ours(&p, root, c);
+		ret = sim_config_parse_ours(&p, root, c);
 	} else {
 		ret = err_set(err, -EINVAL, "%s: it has no \"levels\"", path);
 		err_hint(err, "a machine is a JSON object; 'corotracer mem sim --show' prints one");

@@ -11,7 +11,7 @@ static int not_understood(const char *text, const char *part, const char *what, 
 	return err_set(err, -EINVAL, "'%s': '%s' is not understood: %s", text, part, what);
 }
 
-static bool number_of(const char *text, uint32_t *out)
+static bool config_text_number_of(const char *text, uint32_t *out)
 {
 	uint64_t n;
 
@@ -40,7 +40,7 @@ static bool take_word(struct sim_level_config *l, const char *word)
 		l->no_allocate = true;
 	else if (!strcmp(word, "share=all"))
 		l->share = 0;
-	else if (strncmp(word, "share=", 6) != 0 || !number_of(word + 6, &l->share))
+	else if (strncmp(word, "share=", 6) != 0 || !config_text_number_of(word + 6, &l->share))
 		return false;
 	return true;
 }
@@ -56,12 +56,12 @@ static int take_part(struct sim_level_config *l, unsigned i, const char *part, c
 	case 1:
 		if (!strcmp(part, "full"))
 			l->ways = 0;
-		else if (!number_of(part, &l->ways))
+		else if (!config_text_number_of(part, &l->ways))
 			return not_understood(text, part, "a number of ways goes there, or 'full'",
 					      err);
 		return 0;
 	case 2:
-		return number_of(part, &l->line)
+		return config_text_number_of(part, &l->line)
 			       ? 0
 			       : not_understood(text, part, "bytes of a line go there", err);
 	}
@@ -74,7 +74,7 @@ static int take_part(struct sim_level_config *l, unsigned i, const char *part, c
 }
 
 /* Remove a name such as "L1=" from the front. */
-static const char *name_of(const char *text, char *name)
+static const char *sim_config_name_of(const char *text, char *name)
 {
 	size_t len = strcspn(text, "=,");
 
@@ -125,7 +125,7 @@ int sim_config_level_text(struct sim_config *c, const char *text, struct err *er
 	snprintf(l->name, sizeof(l->name), "L%u", c->nr_levels + 1);
 	l->line = 64;
 	l->share = SIM_SHARE_DEFAULT;
-	nr = each_part(name_of(text, l->name), level_part, &to, err);
+	nr = each_part(sim_config_name_of(text, l->name), level_part, &to, err);
 	if (nr < 0)
 		return nr;
 	if (nr < 2)
@@ -143,11 +143,11 @@ static int tlb_part(void *to, unsigned i, const char *part, struct err *err)
 {
 	const struct tlb_to *t = to;
 
-	if (i == 0 && number_of(part, &t->tlb->entries))
+	if (i == 0 && config_text_number_of(part, &t->tlb->entries))
 		return 0;
 	if (i == 1 && !strcmp(part, "full"))
 		return 0;
-	if (i == 1 && number_of(part, &t->tlb->ways))
+	if (i == 1 && config_text_number_of(part, &t->tlb->ways))
 		return 0;
 	return not_understood(t->text, part, "ENTRIES[,WAYS] goes there", err);
 }
@@ -162,7 +162,7 @@ int sim_config_tlb_text(struct sim_config *c, const char *text, struct err *err)
 		return err_set(err, -EINVAL, "more than %u levels of TLBs", SIM_TLBS_MAX);
 	memset(t, 0, sizeof(*t));
 	snprintf(t->name, sizeof(t->name), "TLB%u", c->nr_tlbs + 1);
-	nr = each_part(name_of(text, t->name), tlb_part, &to, err);
+	nr = each_part(sim_config_name_of(text, t->name), tlb_part, &to, err);
 	if (nr < 0)
 		return nr;
 	c->nr_tlbs++;

@@ -42,7 +42,7 @@ static bool is_text(const struct mem_record *r, const char *text)
 	return strlen(text) == r->name_size && !memcmp(text, r->name, r->name_size);
 }
 
-static void mark(struct replaying *g, const struct mem_record *r)
+static void replay_mark(struct replaying *g, const struct mem_record *r)
 {
 	struct replay *p = g->p;
 
@@ -62,7 +62,7 @@ static int other_record(struct replaying *g, const struct mem_record *r)
 	uint64_t offset;
 
 	if (r->kind == MEM_MARK)
-		mark(g, r);
+		replay_mark(g, r);
 	if (r->kind == MEM_GAP && r->cause < CRAY_GAP_SAMPLED) {
 		g->p->lost += r->value;
 		g->p->lost_unknown |= !r->value;
@@ -110,7 +110,7 @@ static int run_slowly(struct replaying *g, const struct mem_run *run)
 	return ret;
 }
 
-static int accesses(struct replaying *g, const struct mem_run *run)
+static int replay_replay_accesses(struct replaying *g, const struct mem_run *run)
 {
 	struct replay *p = g->p;
 
@@ -132,7 +132,7 @@ static int accesses(struct replaying *g, const struct mem_run *run)
 }
 
 /* Add the losses that the trace counts without a gap record. */
-static void untold(struct replay *p, const struct mem_facts *facts)
+static void replay_untold(struct replay *p, const struct mem_facts *facts)
 {
 	uint32_t i;
 
@@ -153,7 +153,7 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {
-		ret = run.record ? other_record(&g, run.record) : accesses(&g, &run);
+		ret = run.record ? other_record(&g, run.record) : replay_replay_accesses(&g, &run);
 		steps += run.nr + 1;
 		if (steps >= PROGRESS_STEP) {
 			progress_update(&progress, mem_reader_done(r));
@@ -165,7 +165,7 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 		ret = -ENOMEM;
 	if (ret < 0 && !err->code)
 		err_set(err, ret, "no memory to simulate so many lines or threads");
-	untold(p, g.facts);
+	replay_untold(p, g.facts);
 	return ret;
 }
 

@@ -32,7 +32,8 @@ static bool is_simple(const struct sim *s, const struct cache *first)
 }
 
 /* Count the eviction of @victim from level @k. */
-static inline void lose(struct sim *s, const struct core *core, uint32_t k, uint64_t victim)
+static inline void sim_count_lost(struct sim *s, const struct core *core, uint32_t k,
+				  uint64_t victim)
 {
 	s->traffic[k].evictions += s->weight;
 	if (victim & SLOT_DIRTY) {
@@ -58,7 +59,7 @@ static inline int miss_at(struct sim *s, struct thread *t, struct cache *c, uint
 }
 
 /* Handle a miss of the first level. */
-static int miss(struct sim *s, struct thread *t, uint64_t line, bool is_write)
+static int sim_handle_miss(struct sim *s, struct thread *t, uint64_t line, bool is_write)
 {
 	struct core *core = t->core;
 	uint64_t victim, *slot;
@@ -88,13 +89,13 @@ static int miss(struct sim *s, struct thread *t, uint64_t line, bool is_write)
 		slot = cache_insert(c, value | (k || !is_write ? 0 : SLOT_DIRTY), &victim);
 		classes_came(c, slot);
 		if (victim)
-			lose(s, core, k, victim);
+			sim_count_lost(s, core, k, victim);
 	}
 	return 0;
 }
 
-static inline int use(struct sim *s, struct thread *t, struct cache *c, uint64_t line,
-		      bool is_write)
+static inline int sim_use(struct sim *s, struct thread *t, struct cache *c, uint64_t line,
+			  bool is_write)
 {
 	uint64_t *set = cache_set(c, line), want = SLOT_OF(line);
 	uint32_t i;
@@ -104,7 +105,7 @@ static inline int use(struct sim *s, struct thread *t, struct cache *c, uint64_t
 			break;
 	}
 	if (i == c->ways)
-		return miss(s, t, line, is_write);
+		return sim_handle_miss(s, t, line, is_write);
 	t->level[0].hits[is_write] += s->weight;
 	if (c->classes)
 		classes_hit(c, &set[i]);
@@ -164,7 +165,7 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 		}
 		t->public.accesses[a->is_write] += s->weight;
 		bytes += a->size;
-		ret = use(s, t, first, line, a->is_write);
+		ret = sim_use(s, t, first, line, a->is_write);
 	}
 	s->totals.bytes += bytes * s->weight;
 	/* Prefetching pays off if more than about 3 % of the accesses miss. */

@@ -57,7 +57,7 @@ int sharing_start(struct sim *s)
 	return s->sharing->lines ? 0 : -ENOMEM;
 }
 
-static void drop(struct followed *f)
+static void sharing_drop(struct followed *f)
 {
 	free(f->public.sharers);
 	free(f->public.thefts);
@@ -74,7 +74,7 @@ void sharing_release(struct sim *s)
 	if (!s->sharing)
 		return;
 	for (i = 0; i < s->sharing->nr; i++)
-		drop(s->sharing->lines[i]);
+		sharing_drop(s->sharing->lines[i]);
 	free(s->sharing->lines);
 	u64map_release(&s->sharing->by_line);
 	free(s->sharing);
@@ -96,7 +96,7 @@ static int by_weight(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int sort(struct sharing *sh)
+static int sharing_sort(struct sharing *sh)
 {
 	uint32_t i;
 
@@ -109,7 +109,7 @@ static int sort(struct sharing *sh)
 	return 0;
 }
 
-static struct followed *find(const struct sharing *sh, uint64_t line)
+static struct followed *sharing_find(const struct sharing *sh, uint64_t line)
 {
 	uint64_t index;
 
@@ -124,11 +124,11 @@ static int drop_half(struct sim *s)
 	qsort(sh->lines, sh->nr, sizeof(struct followed *), by_weight); /* NOLINT */
 	s->totals.lines_dropped += sh->nr - keep;
 	while (sh->nr > keep)
-		drop(sh->lines[--sh->nr]);
-	return sort(sh);
+		sharing_drop(sh->lines[--sh->nr]);
+	return sharing_sort(sh);
 }
 
-static struct followed *follow(struct sim *s, uint64_t line)
+static struct followed *sharing_follow(struct sim *s, uint64_t line)
 {
 	struct sharing *sh = s->sharing;
 	struct followed *f;
@@ -221,12 +221,12 @@ static uint32_t theft_of(struct sim_shared_line *p, uint32_t by, uint32_t from)
 int sharing_taken(const struct use *u, const struct core *victim)
 {
 	struct sim *s = u->sim;
-	struct followed *f = find(s->sharing, u->line);
+	struct followed *f = sharing_find(s->sharing, u->line);
 	struct loser *l;
 	uint32_t by = u->thread->public.thread, theft;
 
 	if (!f)
-		f = follow(s, u->line);
+		f = sharing_follow(s, u->line);
 	if (!f)
 		return -ENOMEM;
 	f->public.invalidations += s->weight;
@@ -261,7 +261,7 @@ static void count_use(struct sim *s, struct followed *f, const struct use *u)
 	}
 }
 
-static void decide(struct sim *s, struct followed *f, struct loser *l, bool needed)
+static void sharing_decide(struct sim *s, struct followed *f, struct loser *l, bool needed)
 {
 	struct sim_theft *t = l->theft == SIM_NOBODY ? NULL : &f->public.thefts[l->theft];
 
@@ -279,26 +279,26 @@ static void decide(struct sim *s, struct followed *f, struct loser *l, bool need
 }
 
 /* Correct a miss that counted as false.  Weights may differ, so clamp at 0. */
-static void less(uint64_t *count, uint64_t by)
+static void sharing_is_less(uint64_t *count, uint64_t by)
 {
 	*count -= *count < by ? *count : by;
 }
 
 static void decide_again(struct sim *s, struct followed *f, struct loser *l)
 {
-	less(&s->totals.false_sharing, s->weight);
-	less(&f->public.false_misses, s->weight);
+	sharing_is_less(&s->totals.false_sharing, s->weight);
+	sharing_is_less(&f->public.false_misses, s->weight);
 	if (l->theft != SIM_NOBODY)
-		less(&f->public.thefts[l->theft].false_misses, s->weight);
-	decide(s, f, l, true);
+		sharing_is_less(&f->public.thefts[l->theft].false_misses, s->weight);
+	sharing_decide(s, f, l, true);
 	l->undecided = false;
 }
 
-static void missed(const struct use *u, struct followed *f, struct loser *l)
+static void sharing_missed(const struct use *u, struct followed *f, struct loser *l)
 {
 	bool needed = l->stale & u->mask;
 
-	decide(u->sim, f, l, needed);
+	sharing_decide(u->sim, f, l, needed);
 	l->lost = false;
 	l->undecided = !needed;
 	if (u->out) {
@@ -310,12 +310,12 @@ static void missed(const struct use *u, struct followed *f, struct loser *l)
 bool sharing_use(const struct use *u, bool was_lost)
 {
 	struct sim *s = u->sim;
-	struct followed *f = find(s->sharing, u->line);
+	struct followed *f = sharing_find(s->sharing, u->line);
 	struct loser *l = f ? loser_of(f, u->core->number, false) : NULL;
 	uint32_t i;
 
 	if (was_lost && l && l->lost)
-		missed(u, f, l);
+		sharing_missed(u, f, l);
 	else if (was_lost && (!f || (!l && f->nr_losers == CORES_KEPT)))
 		s->totals.unknown_sharing += s->weight;
 	else if (l && l->undecided && l->stale & u->mask)
@@ -332,19 +332,19 @@ bool sharing_use(const struct use *u, bool was_lost)
 
 bool sharing_follows(const struct sim *s, uint64_t line)
 {
-	return find(s->sharing, line) != NULL;
+	return sharing_find(s->sharing, line) != NULL;
 }
 
 /* ---- results ----------------------------------------------------------------- */
 
 /* Round a counter in units of 1/256. */
-static uint64_t whole(uint64_t count)
+static uint64_t sharing_whole(uint64_t count)
 {
 	return count / 256 + (count % 256 >= 128);
 }
 
 /* Make the copy for the caller.  Returns false if there is no memory. */
-static bool tell(struct followed *f)
+static bool sharing_report(struct followed *f)
 {
 	struct sim_shared_line *to = &f->told;
 	struct sim_sharer *sharers = calloc(f->public.nr_sharers + 1u, sizeof(*sharers));
@@ -358,21 +358,21 @@ static bool tell(struct followed *f)
 	to->thefts = thefts;
 	if (!sharers || !thefts)
 		return false;
-	to->invalidations = whole(to->invalidations);
-	to->false_misses = whole(to->false_misses);
-	to->true_misses = whole(to->true_misses);
-	to->other_sharers = whole(to->other_sharers);
-	to->other_thefts = whole(to->other_thefts);
+	to->invalidations = sharing_whole(to->invalidations);
+	to->false_misses = sharing_whole(to->false_misses);
+	to->true_misses = sharing_whole(to->true_misses);
+	to->other_sharers = sharing_whole(to->other_sharers);
+	to->other_thefts = sharing_whole(to->other_thefts);
 	for (i = 0; i < to->nr_sharers; i++) {
 		sharers[i] = f->public.sharers[i];
-		sharers[i].reads = whole(sharers[i].reads);
-		sharers[i].writes = whole(sharers[i].writes);
+		sharers[i].reads = sharing_whole(sharers[i].reads);
+		sharers[i].writes = sharing_whole(sharers[i].writes);
 	}
 	for (i = 0; i < to->nr_thefts; i++) {
 		thefts[i] = f->public.thefts[i];
-		thefts[i].invalidations = whole(thefts[i].invalidations);
-		thefts[i].false_misses = whole(thefts[i].false_misses);
-		thefts[i].true_misses = whole(thefts[i].true_misses);
+		thefts[i].invalidations = sharing_whole(thefts[i].invalidations);
+		thefts[i].false_misses = sharing_whole(thefts[i].false_misses);
+		thefts[i].true_misses = sharing_whole(thefts[i].true_misses);
 	}
 	return true;
 }
@@ -382,9 +382,9 @@ size_t sim_shared_lines(struct sim *s, const struct sim_shared_line **out, size_
 	struct sharing *sh = s->sharing;
 	size_t i;
 
-	if (!sh || sort(sh) < 0)
+	if (!sh || sharing_sort(sh) < 0)
 		return 0;
-	for (i = 0; i < nr && i < sh->nr && tell(sh->lines[i]); i++)
+	for (i = 0; i < nr && i < sh->nr && sharing_report(sh->lines[i]); i++)
 		out[i] = &sh->lines[i]->told;
 	return i;
 }

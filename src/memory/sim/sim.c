@@ -255,7 +255,7 @@ static uint64_t part_of(const struct sim *s, uint64_t line, uint64_t first, uint
 	return (~UINT64_C(0) >> (63 - (to - from))) << from;
 }
 
-static int use_line(struct use *u)
+static int sim_use_line(struct use *u)
 {
 	struct cache *c = u->core->path[0];
 	const struct sim *s = u->sim;
@@ -311,7 +311,7 @@ int sim_access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t si
 	for (; ret == 0 && u.line <= end; u.line++, u.index++) {
 		if (s->directory)
 			u.mask = part_of(s, u.line, address, last);
-		ret = use_line(&u);
+		ret = sim_use_line(&u);
 	}
 	if (ret < 0)
 		s->failed = ret;

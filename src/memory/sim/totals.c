@@ -3,7 +3,7 @@
 #include "memory/sim/machine.h"
 
 /* Round counters in units of 1/256. */
-static void whole(uint64_t *count, size_t nr)
+static void sim_whole(uint64_t *count, size_t nr)
 {
 	size_t i;
 
@@ -11,7 +11,7 @@ static void whole(uint64_t *count, size_t nr)
 		count[i] = count[i] / 256 + (count[i] % 256 >= 128);
 }
 
-#define WHOLE(x) whole((uint64_t *)&(x), sizeof(x) / sizeof(uint64_t))
+#define WHOLE(x) sim_whole((uint64_t *)&(x), sizeof(x) / sizeof(uint64_t))
 
 void sim_level_thread(const struct sim *s, uint32_t index, uint32_t level, struct sim_counts *out)
 {
@@ -57,9 +57,9 @@ void sim_thread(const struct sim *s, uint32_t index, struct sim_thread *out)
 {
 	*out = s->threads[index]->public;
 	WHOLE(out->accesses);
-	whole(&out->invalidated, 1);
-	whole(&out->lost, 1);
-	whole(&out->from_peer, 1);
+	sim_whole(&out->invalidated, 1);
+	sim_whole(&out->lost, 1);
+	sim_whole(&out->from_peer, 1);
 	WHOLE(out->tlb_misses);
 }
 

@@ -20,7 +20,7 @@ static int thread_lines(struct mem_stat *s, struct mem_stat_thread *t)
 	return t->lines ? lines_init(t->lines, s->config.lines_max) : -ENOMEM;
 }
 
-static struct mem_stat_thread *thread_of(struct mem_stat *s, uint32_t number)
+static struct mem_stat_thread *mem_stat_thread_of(struct mem_stat *s, uint32_t number)
 {
 	uint64_t *at = u64map_at(&s->by_number, number);
 
@@ -46,7 +46,7 @@ static struct mem_stat_thread *thread_of(struct mem_stat *s, uint32_t number)
 
 /* ---- types --------------------------------------------------------------- */
 
-static struct mem_stat_type *type_of(struct mem_stat *s, uint32_t number)
+static struct mem_stat_type *mem_stat_type_of(struct mem_stat *s, uint32_t number)
 {
 	if (number >= s->types_size) {
 		size_t more = s->types_size ? s->types_size : 64;
@@ -64,7 +64,7 @@ static struct mem_stat_type *type_of(struct mem_stat *s, uint32_t number)
 	return &s->types[number];
 }
 
-static int annotation(struct mem_stat *s, const struct mem_record *r)
+static int mem_stat_annotation(struct mem_stat *s, const struct mem_record *r)
 {
 	const struct region *region;
 	struct mem_stat_type *type;
@@ -85,7 +85,7 @@ static int annotation(struct mem_stat *s, const struct mem_record *r)
 	name = strndup(r->name, r->name_size);
 	number = name ? strtab_intern(&s->names, name) : -ENOMEM;
 	free(name);
-	type = number < 0 ? NULL : type_of(s, (uint32_t)number);
+	type = number < 0 ? NULL : mem_stat_type_of(s, (uint32_t)number);
 	if (!type)
 		return -ENOMEM;
 	type->added++;
@@ -114,14 +114,14 @@ static uint32_t count_type(struct mem_stat *s, const struct mem_record *r)
 /* ---- windows ------------------------------------------------------------- */
 
 /* Number of accesses in the trace, estimated before it is read; 0: unknown. */
-static uint64_t expected(struct mem_reader *r)
+static uint64_t mem_stat_expected(struct mem_reader *r)
 {
 	if (mem_reader_blocks(r)->nr)
 		return mem_reader_blocks(r)->nr_accesses;
 	return mem_reader_format(r) == MEM_FORMAT_RAW ? mem_reader_size(r) / 18 : 0;
 }
 
-static void window(struct mem_stat *s, const struct mem_record *r)
+static void mem_stat_window(struct mem_stat *s, const struct mem_record *r)
 {
 	struct mem_stat_window *w = s->nr_windows ? &s->windows[s->nr_windows - 1] : NULL;
 
@@ -143,8 +143,8 @@ static void window(struct mem_stat *s, const struct mem_record *r)
 
 /* ---- accesses ------------------------------------------------------------ */
 
-static int use_lines(struct mem_stat *s, struct mem_stat_thread *t, const struct mem_record *r,
-		     uint32_t type)
+static int mem_stat_use_lines(struct mem_stat *s, struct mem_stat_thread *t,
+			      const struct mem_record *r, uint32_t type)
 {
 	uint64_t first = r->address / s->config.line_size;
 	uint64_t last = (r->address + (r->size ? r->size - 1u : 0u)) / s->config.line_size;
@@ -176,22 +176,22 @@ static int access_record(struct mem_stat *s, struct mem_stat_thread *t, const st
 	s->bytes += r->size;
 	t->bytes += r->size;
 	s->weighted_256 += r->weight_256;
-	window(s, r);
+	mem_stat_window(s, r);
 	if (strides_access(&s->strides, r) < 0)
 		return -ENOMEM;
-	return use_lines(s, t, r, type);
+	return mem_stat_use_lines(s, t, r, type);
 }
 
 static int one_record(struct mem_stat *s, const struct mem_record *r)
 {
-	struct mem_stat_thread *t = thread_of(s, r->thread);
+	struct mem_stat_thread *t = mem_stat_thread_of(s, r->thread);
 
 	if (!t)
 		return -ENOMEM;
 	if (mem_is_access(r))
 		return access_record(s, t, r);
 	if (mem_is_raw(r))
-		return annotation(s, r);
+		return mem_stat_annotation(s, r);
 	if (r->kind == MEM_GAP) {
 		if (r->cause < CRAY_GAP_SAMPLED)
 			s->lost += r->value;
@@ -213,8 +213,8 @@ int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struc
 
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
-	s->window = config->window ? config->window : expected(r) / MEM_WINDOWS + 1;
-	if (!config->window && !expected(r))
+	s->window = config->window ? config->window : mem_stat_expected(r) / MEM_WINDOWS + 1;
+	if (!config->window && !mem_stat_expected(r))
 		s->window = 1000000;
 	ret = lines_init(&s->lines, config->lines_max);
 	progress_start(&progress, "reading", mem_reader_size(r));

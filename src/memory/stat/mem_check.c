@@ -8,7 +8,7 @@
 
 #include "base/progress.h"
 
-static struct mem_check_thread *thread_of(struct mem_check *c, uint32_t number)
+static struct mem_check_thread *mem_check_thread_of(struct mem_check *c, uint32_t number)
 {
 	uint64_t *at = u64map_at(&c->by_number, number);
 
@@ -30,7 +30,7 @@ static struct mem_check_thread *thread_of(struct mem_check *c, uint32_t number)
 	return &c->threads[*at - 1];
 }
 
-static uint64_t add_capped(uint64_t a, uint64_t b)
+static uint64_t mem_check_add_capped(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
@@ -40,8 +40,8 @@ static void count_missing(struct mem_check *c, uint32_t cause, uint64_t count)
 	uint64_t *sum = cause < CRAY_GAP_SAMPLED ? &c->lost : &c->left_out;
 	uint32_t i = cause < MEM_CAUSES ? cause : 0;
 
-	*sum = add_capped(*sum, count);
-	c->by_cause[i] = add_capped(c->by_cause[i], count);
+	*sum = mem_check_add_capped(*sum, count);
+	c->by_cause[i] = mem_check_add_capped(c->by_cause[i], count);
 }
 
 static int check_add(struct mem_check *c, struct regions *regions, struct mem_reader *r,
@@ -113,7 +113,7 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t, struct r
 		c->gaps++;
 		c->lost_unknown |= rec->value == 0;
 		if (rec->cause < CRAY_GAP_SAMPLED)
-			t->lost = add_capped(t->lost, rec->value);
+			t->lost = mem_check_add_capped(t->lost, rec->value);
 		count_missing(c, rec->cause, rec->value);
 		return 0;
 	}
@@ -132,7 +132,7 @@ static int check_all(struct mem_check *c, struct regions *regions, struct mem_re
 		if ((++n & 0xffff) == 0)
 			progress_update(&progress, mem_reader_done(r));
 		if (!t || t->number != rec->thread)
-			t = thread_of(c, rec->thread);
+			t = mem_check_thread_of(c, rec->thread);
 		if (!t) {
 			ret = -ENOMEM;
 			break;

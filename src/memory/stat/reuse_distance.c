@@ -10,7 +10,7 @@
 #define FIRST_LINES 1024u
 #define NO_SLOT     UINT32_MAX
 
-static uint64_t hash(const struct lines *l, uint64_t line)
+static uint64_t lines_hash(const struct lines *l, uint64_t line)
 {
 	uint64_t h = (line ^ l->seed) * UINT64_C(0x9E3779B97F4A7C15);
 
@@ -81,18 +81,18 @@ static void close_up(struct lines *l)
 
 /* ---- the table ----------------------------------------------------------- */
 
-static void place(struct lines *l, uint32_t index)
+static void lines_place(struct lines *l, uint32_t index)
 {
-	uint64_t i = hash(l, l->lines[index].line);
+	uint64_t i = lines_hash(l, l->lines[index].line);
 
 	while (l->places[i & (l->nr_places - 1)])
 		i++;
 	l->places[i & (l->nr_places - 1)] = index + 1;
 }
 
-static struct line *find(struct lines *l, uint64_t line)
+static struct line *lines_find(struct lines *l, uint64_t line)
 {
-	uint64_t i = hash(l, line);
+	uint64_t i = lines_hash(l, line);
 	uint32_t at;
 
 	while ((at = l->places[i & (l->nr_places - 1)]) != 0) {
@@ -104,7 +104,7 @@ static struct line *find(struct lines *l, uint64_t line)
 }
 
 /* Resize for @size lines: table, hash table (at least half empty), slots (four per line). */
-static int resize(struct lines *l, uint32_t size)
+static int lines_resize(struct lines *l, uint32_t size)
 {
 	struct line *lines = realloc(l->lines, size * sizeof(*lines));
 	uint32_t *places, *tree, *owner, i;
@@ -129,14 +129,14 @@ static int resize(struct lines *l, uint32_t size)
 	l->nr_places = size * 2;
 	l->nr_slots = size * 4;
 	for (i = 0; i < l->nr; i++)
-		place(l, i);
+		lines_place(l, i);
 	close_up(l);
 	l->last = NULL;
 	return 0;
 }
 
 /* Too many lines: halve the sample. */
-static void thin_out(struct lines *l)
+static void lines_thin_out(struct lines *l)
 {
 	uint32_t i, to = 0;
 
@@ -159,7 +159,7 @@ static void thin_out(struct lines *l)
 	l->nr = to;
 	memset(l->places, 0, l->nr_places * sizeof(*l->places));
 	for (i = 0; i < l->nr; i++)
-		place(l, i);
+		lines_place(l, i);
 	l->last = NULL;
 }
 
@@ -172,12 +172,12 @@ int lines_init(struct lines *l, uint32_t max)
 	for (l->max = 64; l->max < (max ? max : LINES_MAX);)
 		l->max *= 2;
 	l->one_in = 1;
-	return resize(l, l->max < FIRST_LINES ? l->max : FIRST_LINES);
+	return lines_resize(l, l->max < FIRST_LINES ? l->max : FIRST_LINES);
 }
 
 /* ---- uses ---------------------------------------------------------------- */
 
-static unsigned bucket(uint64_t distance)
+static unsigned lines_bucket(uint64_t distance)
 {
 	unsigned b = distance ? 64 - (unsigned)__builtin_clzll(distance) : 0;
 
@@ -200,14 +200,14 @@ static int first_use(struct lines *l, uint64_t number, struct line **out)
 	 * bounded.
 	 */
 	for (tries = 0; l->nr == l->max && tries < 4; tries++)
-		thin_out(l);
+		lines_thin_out(l);
 	if (l->nr == l->max || (l->one_in > 1 && !is_sampled(l, number)))
 		return 0;
-	if (l->nr == l->size && resize(l, l->size * 2) < 0)
+	if (l->nr == l->size && lines_resize(l, l->size * 2) < 0)
 		return -ENOMEM;
 	*out = &l->lines[l->nr];
 	**out = (struct line){ .line = number, .type = ~0u, .slot = NO_SLOT };
-	place(l, l->nr++);
+	lines_place(l, l->nr++);
 	l->cold += l->one_in;
 	l->distinct += l->one_in;
 	return 0;
@@ -223,7 +223,8 @@ static void move_to_front(struct lines *l, struct line *line)
 	tree_add(l, l->now++, 1);
 }
 
-static void count(struct lines *l, struct line *line, bool write, uint32_t thread, uint32_t type)
+static void lines_count(struct lines *l, struct line *line, bool write, uint32_t thread,
+			uint32_t type)
 {
 	uint64_t who = UINT64_C(1) << thread % 64;
 
@@ -249,16 +250,16 @@ int lines_use(struct lines *l, uint64_t number, bool write, uint32_t thread, uin
 	l->uses++;
 	if (line && line->line == number) {
 		l->reuse[0] += l->one_in;
-		count(l, line, write, thread, type);
+		lines_count(l, line, write, thread, type);
 		return 0;
 	}
 	if (l->one_in > 1 && !is_sampled(l, number))
 		return 0;
-	line = find(l, number);
+	line = lines_find(l, number);
 	if (line) {
 		uint64_t behind = l->nr - tree_sum(l, line->slot);
 
-		l->reuse[bucket(behind * l->one_in)] += l->one_in;
+		l->reuse[lines_bucket(behind * l->one_in)] += l->one_in;
 		tree_add(l, line->slot, ~0u);
 		line->slot = NO_SLOT;
 	} else if (first_use(l, number, &line) < 0) {
@@ -268,7 +269,7 @@ int lines_use(struct lines *l, uint64_t number, bool write, uint32_t thread, uin
 		return 0;
 	move_to_front(l, line);
 	l->last = line;
-	count(l, line, write, thread, type);
+	lines_count(l, line, write, thread, type);
 	return 0;
 }
 

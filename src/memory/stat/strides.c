@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The index of the site of @r; -1: ignored; -ENOMEM. */
-static int64_t site_of(struct strides *s, const struct mem_record *r, bool *is_new)
+static int64_t strides_site_of(struct strides *s, const struct mem_record *r, bool *is_new)
 {
 	uint64_t key = (r->pc ? r->pc : r->kind) ^ (uint64_t)r->thread << 48, *at, known;
 
@@ -55,7 +55,7 @@ static int drop_the_rare_half(struct strides *s)
 	return 0;
 }
 
-static int count(struct strides *s, int64_t stride)
+static int strides_count(struct strides *s, int64_t stride)
 {
 	uint64_t index;
 
@@ -72,7 +72,7 @@ static int count(struct strides *s, int64_t stride)
 int strides_access(struct strides *s, const struct mem_record *r)
 {
 	bool is_new;
-	int64_t i = site_of(s, r, &is_new), stride;
+	int64_t i = strides_site_of(s, r, &is_new), stride;
 	struct strides_site *site;
 	int ret = 0;
 
@@ -90,7 +90,7 @@ int strides_access(struct strides *s, const struct mem_record *r)
 	s->same += site->walks && stride == site->stride;
 	s->zero += stride == 0;
 	s->next += stride == r->size && stride != 0;
-	ret = count(s, stride);
+	ret = strides_count(s, stride);
 	site->last = r->address;
 	site->stride = stride;
 	site->walks = true;

@@ -243,7 +243,7 @@ static const struct type *inner_array(const struct types *t, const struct type *
 	return NULL;
 }
 
-static int descend(struct mem_places *p, struct span *s, uint64_t address)
+static int mem_places_descend(struct mem_places *p, struct span *s, uint64_t address)
 {
 	unsigned depth;
 
@@ -424,7 +424,7 @@ static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
 	return 0;
 }
 
-static int find_span(struct mem_places *p, uint64_t address, struct span *s)
+static int mem_places_find_span(struct mem_places *p, uint64_t address, struct span *s)
 {
 	const struct region *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
@@ -446,12 +446,12 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 	    address < c->span.end) {
 		s = c->span;
 	} else {
-		if (find_span(p, address, &s) < 0)
+		if (mem_places_find_span(p, address, &s) < 0)
 			return -ENOMEM;
 		if (s.stride)
 			*c = (struct cached){ pc, p->generation, s };
 	}
-	if (s.has_inner && descend(p, &s, address) < 0)
+	if (s.has_inner && mem_places_descend(p, &s, address) < 0)
 		return -ENOMEM;
 	*out = (struct place){ .owner = s.owner,
 			       .start = s.start,

@@ -22,7 +22,7 @@ struct spell {
 
 static void spell_type(struct spell *s, Dwarf_Die *die);
 
-static void append(struct spell *s, const char *text)
+static void types_append(struct spell *s, const char *text)
 {
 	size_t used = strlen(s->after), more = strlen(text);
 
@@ -33,7 +33,7 @@ static void append(struct spell *s, const char *text)
 	memcpy(s->after + used, text, more + 1);
 }
 
-static void prepend(struct spell *s, const char *text)
+static void types_prepend(struct spell *s, const char *text)
 {
 	size_t used = strlen(s->before), more = strlen(text);
 
@@ -49,8 +49,8 @@ static void prepend(struct spell *s, const char *text)
 static void prepend_word(struct spell *s, const char *word)
 {
 	if (s->before[0])
-		prepend(s, " ");
-	prepend(s, word);
+		types_prepend(s, " ");
+	types_prepend(s, word);
 }
 
 /* True if the type binds to the right of the name: a pointer to it needs parentheses. */
@@ -65,14 +65,14 @@ static void spell_pointer(struct spell *s, Dwarf_Die *die, const char *sign)
 {
 	Dwarf_Die of;
 
-	prepend(s, sign);
+	types_prepend(s, sign);
 	if (!die_type(die, &of)) {
 		prepend_word(s, "void");
 		return;
 	}
 	if (binds_behind(&of)) {
-		prepend(s, "(");
-		append(s, ")");
+		types_prepend(s, "(");
+		types_append(s, ")");
 	}
 	spell_type(s, &of);
 }
@@ -97,7 +97,7 @@ static void spell_array(struct spell *s, Dwarf_Die *die)
 				count = (Dwarf_Word)upper + 1;
 			snprintf(text, sizeof(text), count ? "[%llu]" : "[]",
 				 (unsigned long long)count);
-			append(s, text);
+			types_append(s, text);
 		}
 		more = dwarf_siblingof(&child, &next);
 		child = next;
@@ -112,20 +112,20 @@ static void spell_parameters(struct spell *s, Dwarf_Die *die)
 	unsigned nr = 0, n = 0;
 	int more = dwarf_child(die, &child), tag;
 
-	append(s, "(");
+	types_append(s, "(");
 	while (more == 0 && n++ < REFERENCES_MAX) {
 		tag = dwarf_tag(&child);
 		if (tag == DW_TAG_formal_parameter || tag == DW_TAG_unspecified_parameters) {
-			append(s, nr++ ? ", " : "");
+			types_append(s, nr++ ? ", " : "");
 			if (tag == DW_TAG_unspecified_parameters)
-				append(s, "...");
+				types_append(s, "...");
 			else if (die_type(&child, &of))
-				append(s, types_spell(s->t, &of) ?: "?");
+				types_append(s, types_spell(s->t, &of) ?: "?");
 		}
 		more = dwarf_siblingof(&child, &next);
 		child = next;
 	}
-	append(s, nr || die_is_cxx(die) ? ")" : "void)");
+	types_append(s, nr || die_is_cxx(die) ? ")" : "void)");
 }
 
 static void spell_function(struct spell *s, Dwarf_Die *die)
@@ -147,13 +147,13 @@ static void spell_member_pointer(struct spell *s, Dwarf_Die *die)
 
 	if (dwarf_attr(die, DW_AT_containing_type, &attr) && dwarf_formref_die(&attr, &in)) {
 		snprintf(text, sizeof(text), "%s::*", types_spell(s->t, &in) ?: "?");
-		prepend(s, text);
+		types_prepend(s, text);
 	}
 	if (!die_type(die, &of))
 		return;
 	if (binds_behind(&of)) {
-		prepend(s, "(");
-		append(s, ")");
+		types_prepend(s, "(");
+		types_append(s, ")");
 	}
 	spell_type(s, &of);
 }
@@ -254,7 +254,7 @@ static void spell_qualified(struct spell *s, Dwarf_Die *die, const char *word)
 	/* A qualifier of a pointer goes after the star, any other before the name. */
 	if (pointer) {
 		prepend_word(s, word);
-		prepend(s, " ");
+		types_prepend(s, " ");
 		spell_type(s, &of);
 	} else {
 		spell_type(s, &of);
@@ -306,7 +306,7 @@ static void spell_type(struct spell *s, Dwarf_Die *die)
 	s->depth--;
 }
 
-static const char *spelled(struct types *t, Dwarf_Die *die, const char *name)
+static const char *types_spelled(struct types *t, Dwarf_Die *die, const char *name)
 {
 	/*
 	 * Limits nesting: a parameter that is a pointer to a function with such a parameter, and
@@ -332,10 +332,10 @@ static const char *spelled(struct types *t, Dwarf_Die *die, const char *name)
 
 const char *types_spell(struct types *t, Dwarf_Die *die)
 {
-	return spelled(t, die, "");
+	return types_spelled(t, die, "");
 }
 
 const char *types_declare(struct types *t, Dwarf_Die *die, const char *name)
 {
-	return spelled(t, die, name);
+	return types_spelled(t, die, name);
 }

@@ -66,7 +66,7 @@ static uint64_t add_entry(struct types *t, const Dwarf_Die *die)
 }
 
 /* The first entry of a name is kept: the same type occurs once per translation unit. */
-static bool enter(struct u64map *map, uint64_t text, uint64_t entry)
+static bool types_enter(struct u64map *map, uint64_t text, uint64_t entry)
 {
 	uint64_t *at = u64map_at(map, text);
 
@@ -112,7 +112,7 @@ static void add_type(struct walk_state *w, Dwarf_Die *die, const char *name, boo
 	if (u64map_get(map, (uint64_t)text, &known) && known)
 		return;
 	entry = add_entry(w->t, die);
-	if (!entry || !enter(map, (uint64_t)text, entry))
+	if (!entry || !types_enter(map, (uint64_t)text, entry))
 		goto no_memory;
 	if (!w->scope_size ||
 	    enter_last(w, types_fold_name(name, folded, sizeof(folded)), (uint64_t)plain, entry))

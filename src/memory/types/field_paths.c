@@ -16,8 +16,8 @@ struct leaves {
 	bool no_memory;
 };
 
-static struct type_leaf *add(struct leaves *l, const char *path, const char *type_name,
-			     uint64_t offset, uint64_t size, uint32_t member)
+static struct type_leaf *types_add(struct leaves *l, const char *path, const char *type_name,
+				   uint64_t offset, uint64_t size, uint32_t member)
 {
 	if (l->nr == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 8;
@@ -53,7 +53,7 @@ static const struct type *record_of(const struct types *t, const struct type_mem
 }
 
 /* std::atomic<int> and similar: one field that fills the record.  The member's name is enough. */
-static bool is_wrapper(const struct type *inner)
+static bool types_is_wrapper(const struct type *inner)
 {
 	return inner->nr_leaves == 1 && inner->leaves[0].size == inner->size;
 }
@@ -62,7 +62,7 @@ static void add_record(struct leaves *l, const struct type_member *m, uint32_t i
 		       const struct type *inner, bool is_array)
 {
 	bool nameless = !m->name[0] || m->flags & MEMBER_INHERITED;
-	bool whole = is_wrapper(inner) && !nameless;
+	bool whole = types_is_wrapper(inner) && !nameless;
 	char path[1024];
 	uint32_t i;
 
@@ -73,7 +73,8 @@ static void add_record(struct leaves *l, const struct type_member *m, uint32_t i
 		snprintf(path, sizeof(path), "%s%s%s%s", nameless ? "" : m->name,
 			 is_array ? "[]" : "", nameless || whole ? "" : ".",
 			 whole ? "" : leaf->path);
-		made = add(l, path, leaf->type_name, m->offset + leaf->offset, leaf->size, index);
+		made = types_add(l, path, leaf->type_name, m->offset + leaf->offset, leaf->size,
+				 index);
 		if (made)
 			made->bits = leaf->bits;
 	}
@@ -102,7 +103,7 @@ static uint32_t add_bits(struct leaves *l, struct type *type, uint32_t first)
 		type->members[i].first_leaf = l->nr;
 		type->members[i].nr_leaves = 1;
 	}
-	made = add(l, path, "bits", start, end - start, first);
+	made = types_add(l, path, "bits", start, end - start, first);
 	if (made)
 		made->bits = bits;
 	return i - first;
@@ -115,7 +116,7 @@ static void add_plain(struct leaves *l, const struct type_member *m, uint32_t in
 
 	snprintf(path, sizeof(path), "%s%s", m->name[0] ? m->name : "(anonymous)",
 		 type->kind == TYPE_ARRAY ? "[]" : "");
-	add(l, path, type->name, m->offset, m->size, index);
+	types_add(l, path, type->name, m->offset, m->size, index);
 }
 
 int types_make_leaves(struct types *t, struct type *type)
@@ -157,8 +158,8 @@ struct found {
 	uint64_t start, end; /* offsets of the occurrence that contains the access */
 };
 
-static struct found find(const struct types *t, const struct type *type, uint64_t offset,
-			 uint64_t size, unsigned depth);
+static struct found types_find(const struct types *t, const struct type *type, uint64_t offset,
+			       uint64_t size, unsigned depth);
 
 static struct found find_in_member(const struct types *t, const struct type *type,
 				   const struct type_member *m, uint64_t offset, uint64_t size,
@@ -179,7 +180,7 @@ static struct found find_in_member(const struct types *t, const struct type *typ
 		return f;
 	if (is_array)
 		base += (offset - m->offset) / inner->size * inner->size;
-	f = find(t, inner, offset - base, size, depth + 1);
+	f = types_find(t, inner, offset - base, size, depth + 1);
 	f.start += base;
 	f.end += base;
 	if (f.leaf != LEAF_PADDING)
@@ -225,8 +226,8 @@ static uint32_t member_before(const struct type *type, uint64_t offset)
 	return low ? low - 1 : type->nr_members;
 }
 
-static struct found find(const struct types *t, const struct type *type, uint64_t offset,
-			 uint64_t size, unsigned depth)
+static struct found types_find(const struct types *t, const struct type *type, uint64_t offset,
+			       uint64_t size, unsigned depth)
 {
 	struct found padding = { LEAF_PADDING, offset, type->size };
 	uint32_t at, i;
@@ -263,7 +264,7 @@ uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, 
 		*end = UINT64_MAX;
 		return type->nr_leaves || !type_is_record(type) ? LEAF_BEYOND : LEAF_PADDING;
 	}
-	f = find(t, type, offset, size, 0);
+	f = types_find(t, type, offset, size, 0);
 	if (f.leaf != LEAF_PADDING && f.leaf >= type->nr_leaves)
 		f.leaf = LEAF_PADDING;
 	/* Even for corrupt debug information, make progress. */

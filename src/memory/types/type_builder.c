@@ -52,7 +52,7 @@ bool die_is_cxx(Dwarf_Die *die)
 	}
 }
 
-static bool is_wrapper(int tag)
+static bool die_is_wrapper(int tag)
 {
 	switch (tag) {
 	case DW_TAG_typedef:
@@ -76,7 +76,7 @@ bool die_peel(Dwarf_Die *die, Dwarf_Die *out)
 
 	*out = *die;
 	for (n = 0; n < REFERENCES_MAX; n++) {
-		if (!is_wrapper(dwarf_tag(out)))
+		if (!die_is_wrapper(dwarf_tag(out)))
 			return true;
 		if (!die_type(out, &next))
 			return false;
@@ -121,7 +121,7 @@ static bool attr_u64(Dwarf_Die *die, unsigned name, uint64_t *out)
 	return true;
 }
 
-static uint64_t dimension(Dwarf_Die *range)
+static uint64_t die_dimension(Dwarf_Die *range)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Sword upper;
@@ -145,7 +145,7 @@ uint64_t die_array_count(Dwarf_Die *die)
 		return 0;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_subrange_type &&
-		    __builtin_mul_overflow(count, dimension(&child), &count))
+		    __builtin_mul_overflow(count, die_dimension(&child), &count))
 			return 0;
 		if (dwarf_siblingof(&child, &next) != 0)
 			break;
@@ -238,7 +238,8 @@ static void align_member(struct types *t, struct type_member *m, uint32_t align,
 }
 
 /* Returns false if the member has no known place in the record. */
-static bool read_member(struct types *t, Dwarf_Die *die, enum type_kind kind, struct type_member *m)
+static bool die_read_member(struct types *t, Dwarf_Die *die, enum type_kind kind,
+			    struct type_member *m)
 {
 	const char *name = dwarf_diename(die);
 	bool inherited = dwarf_tag(die) == DW_TAG_inheritance;
@@ -273,7 +274,7 @@ static bool read_member(struct types *t, Dwarf_Die *die, enum type_kind kind, st
 	return m->name && m->text;
 }
 
-static int by_offset(const void *a, const void *b)
+static int die_by_offset(const void *a, const void *b)
 {
 	const struct type_member *x = a, *y = b;
 
@@ -284,7 +285,7 @@ static int by_offset(const void *a, const void *b)
 	return 0;
 }
 
-static int add_member(struct type *type, uint32_t *room, const struct type_member *m)
+static int die_add_member(struct type *type, uint32_t *room, const struct type_member *m)
 {
 	if (type->nr_members == *room) {
 		uint32_t more = *room ? *room * 2 : 8;
@@ -299,7 +300,7 @@ static int add_member(struct type *type, uint32_t *room, const struct type_membe
 	return 0;
 }
 
-static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
+static int die_read_members(struct types *t, Dwarf_Die *die, struct type *type)
 {
 	Dwarf_Die child, next;
 	uint32_t room = 0;
@@ -312,7 +313,8 @@ static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
 
 		tag = dwarf_tag(&child);
 		if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-		    read_member(t, &child, type->kind, &m) && add_member(type, &room, &m) < 0)
+		    die_read_member(t, &child, type->kind, &m) &&
+		    die_add_member(type, &room, &m) < 0)
 			return -ENOMEM;
 		more = dwarf_siblingof(&child, &next);
 		if (more == 0 && (const char *)next.addr <= (const char *)child.addr)
@@ -321,7 +323,7 @@ static int read_members(struct types *t, Dwarf_Die *die, struct type *type)
 	} while (more == 0 && type->nr_members < TYPE_MEMBERS_MAX);
 	/* Members of a union keep the order of the source: all have the same offset. */
 	if (type->nr_members > 1 && type->kind != TYPE_UNION)
-		qsort(type->members, type->nr_members, sizeof(*type->members), by_offset);
+		qsort(type->members, type->nr_members, sizeof(*type->members), die_by_offset);
 	return 0;
 }
 
@@ -424,7 +426,7 @@ static uint64_t own_size(Dwarf_Die *die, enum type_kind kind)
 	return kind == TYPE_POINTER ? 8 : 0;
 }
 
-static enum type_kind kind_of(Dwarf_Die *die)
+static enum type_kind die_kind_of(Dwarf_Die *die)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_base_type:
@@ -449,11 +451,11 @@ static enum type_kind kind_of(Dwarf_Die *die)
 	}
 }
 
-static int fill(struct types *t, Dwarf_Die *die, struct type *type)
+static int die_fill(struct types *t, Dwarf_Die *die, struct type *type)
 {
 	uint64_t ignored;
 
-	type->kind = kind_of(die);
+	type->kind = die_kind_of(die);
 	type->name = types_spell(t, die);
 	if (!type->name)
 		return -ENOMEM;
@@ -469,7 +471,7 @@ static int fill(struct types *t, Dwarf_Die *die, struct type *type)
 		return 0;
 	}
 	place_decl(t, die, type);
-	if (read_members(t, die, type) < 0)
+	if (die_read_members(t, die, type) < 0)
 		return -ENOMEM;
 	bound_unknown(type);
 	align_record(die, type);
@@ -477,7 +479,7 @@ static int fill(struct types *t, Dwarf_Die *die, struct type *type)
 }
 
 /* Types of different translation units are the same if name, size and source location agree. */
-static int64_t identity(struct types *t, const struct type *type)
+static int64_t die_identity(struct types *t, const struct type *type)
 {
 	char text[4400];
 
@@ -487,20 +489,20 @@ static int64_t identity(struct types *t, const struct type *type)
 	return strtab_intern(&t->texts, text);
 }
 
-static void release(struct type *type)
+static void die_release(struct type *type)
 {
 	free(type->members);
 	free(type->leaves);
 	free(type);
 }
 
-static uint32_t enter(struct types *t, struct type *type)
+static uint32_t die_enter(struct types *t, struct type *type)
 {
-	int64_t text = identity(t, type);
+	int64_t text = die_identity(t, type);
 	uint64_t known;
 
 	if (text >= 0 && u64map_get(&t->by_identity, (uint64_t)text, &known)) {
-		release(type);
+		die_release(type);
 		return (uint32_t)known;
 	}
 	if (t->nr == t->room) {
@@ -515,7 +517,7 @@ static uint32_t enter(struct types *t, struct type *type)
 	if (text < 0 || t->nr == t->room || t->nr == TYPES_MAX ||
 	    u64map_put(&t->by_identity, (uint64_t)text, t->nr + 1) < 0) {
 		t->no_memory = true;
-		release(type);
+		die_release(type);
 		return 0;
 	}
 	t->types[t->nr++] = type;
@@ -536,11 +538,11 @@ static uint32_t build_new(struct types *t, Dwarf_Die *die)
 		return 0;
 	}
 	depth++;
-	if (fill(t, die, type) == 0) {
-		number = enter(t, type);
+	if (die_fill(t, die, type) == 0) {
+		number = die_enter(t, type);
 	} else {
 		t->no_memory = true;
-		release(type);
+		die_release(type);
 	}
 	depth--;
 	return number;

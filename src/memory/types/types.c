@@ -151,7 +151,7 @@ enum types_memory types_memory_at(const struct types *t, uint64_t address)
 										   : TYPES_MAPPING;
 }
 
-static bool ready(struct types *t, struct types_module *m)
+static bool types_is_ready(struct types *t, struct types_module *m)
 {
 	if (!m->indexed) {
 		m->indexed = true;
@@ -204,7 +204,7 @@ static const char *without_tag(const char *name)
 	return NULL;
 }
 
-static uint32_t find_name(struct types *t, const char *name)
+static uint32_t types_find_name(struct types *t, const char *name)
 {
 	const char *tag;
 	uint32_t number;
@@ -232,10 +232,10 @@ uint32_t types_by_name(struct types *t, const char *name)
 		name += name[0] == 'c' ? 6 : 9;
 	if (!t->all_indexed) {
 		for (i = 0; i < t->nr_modules; i++)
-			ready(t, t->modules[i]);
+			types_is_ready(t, t->modules[i]);
 		t->all_indexed = true;
 	}
-	return find_name(t, name);
+	return types_find_name(t, name);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -322,7 +322,7 @@ const struct type_variable *types_variable_at(struct types *t, uint64_t address)
 	size_t low = 0, high;
 	struct variable *v;
 
-	if (!m || !ready(t, m))
+	if (!m || !types_is_ready(t, m))
 		return NULL;
 	high = m->nr_variables;
 	while (low < high) {
