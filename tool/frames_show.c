@@ -203,7 +203,7 @@ void show_desc_json(struct json_writer *w, const struct desc *d)
 
 /* ---- the buffers of a process -------------------------------------------- */
 
-static void show_place(FILE *out, struct target *t, const struct place *p)
+static void show_place(FILE *out, struct target *t, const struct buffer_symbol *p)
 {
 	struct live_buffer b = { .target = *t, .place = p };
 	struct err err = { 0 };
@@ -229,7 +229,7 @@ static void show_place(FILE *out, struct target *t, const struct place *p)
 	desc_release(&b.desc);
 }
 
-static void json_place(struct json_writer *w, struct target *t, const struct place *p)
+static void json_place(struct json_writer *w, struct target *t, const struct buffer_symbol *p)
 {
 	struct live_buffer b = { .target = *t, .place = p };
 	struct err err = { 0 };
@@ -251,7 +251,7 @@ static void json_place(struct json_writer *w, struct target *t, const struct pla
 	desc_release(&b.desc);
 }
 
-static void print_places(struct target *t, const struct places *list, bool json)
+static void print_places(struct target *t, const struct buffer_symbols *list, bool json)
 {
 	struct json_writer w;
 	size_t i;
@@ -278,7 +278,7 @@ static void print_places(struct target *t, const struct places *list, bool json)
 
 int show_buffers(const char *command, pid_t pid, bool json)
 {
-	struct places list = { 0 };
+	struct buffer_symbols list = { 0 };
 	struct err err = { 0 };
 	struct target t;
 	int status = EXIT_OK;

@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "mem_stat.h"
 
-static void json_reuse(struct json_writer *w, const struct lines *l)
+static void json_reuse(struct json_writer *w, const struct reuse_lines *l)
 {
 	unsigned b, last = 0;
 
@@ -75,14 +75,14 @@ static void json_types(struct json_writer *w, const struct mem_stat *s, unsigned
 
 static void json_hot(struct json_writer *w, struct mem_stat *s, unsigned top)
 {
-	const struct line *hot[MEM_STAT_TOP_MAX];
+	const struct reuse_line *hot[MEM_STAT_TOP_MAX];
 	size_t nr = lines_hottest(&s->lines, hot, top), i;
 	char hex[24];
 
 	jw_key(w, "hot_lines");
 	jw_array_begin(w);
 	for (i = 0; i < nr; i++) {
-		const struct line *l = hot[i];
+		const struct reuse_line *l = hot[i];
 
 		snprintf(hex, sizeof(hex), "0x%llx",
 			 (unsigned long long)l->line * s->config.line_size);

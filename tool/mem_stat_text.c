@@ -95,7 +95,7 @@ static void print_types(const struct mem_stat *s, unsigned top)
 
 static void print_hot(struct mem_stat *s, unsigned top)
 {
-	const struct line *hot[MEM_STAT_TOP_MAX];
+	const struct reuse_line *hot[MEM_STAT_TOP_MAX];
 	size_t nr = lines_hottest(&s->lines, hot, top), i;
 	uint64_t all = s->reads + s->writes;
 
@@ -103,7 +103,7 @@ static void print_hot(struct mem_stat *s, unsigned top)
 		return;
 	puts("\nhot lines                       reads           writes    share  threads");
 	for (i = 0; i < nr; i++) {
-		const struct line *l = hot[i];
+		const struct reuse_line *l = hot[i];
 		int users = __builtin_popcountll(l->readers | l->writers);
 
 		printf("0x%-18llx %16s %16s %6.2f %%  %d%s",
@@ -158,7 +158,7 @@ static void print_strides(const struct mem_stat *s, unsigned top)
 		       st->under * 10 > st->kept[i].count ? "  at least" : "");
 }
 
-static void print_reuse(const struct lines *l, uint32_t line_size, const char *whose)
+static void print_reuse(const struct reuse_lines *l, uint32_t line_size, const char *whose)
 {
 	uint64_t all = l->cold, hits = 0;
 	unsigned b, last = 0;

@@ -225,7 +225,7 @@ static const char *flight_get_event(const char *p, unsigned head, struct flight_
 }
 
 /* Destination of a replay, and the lanes already delivered. */
-struct replay {
+struct flight_replay {
 	const struct flight_sink *sink;
 	void *ctx;
 	struct trace_lane *told; /* by lane number; NULL: deliver lanes every time */
@@ -238,7 +238,7 @@ static bool same_lane(const struct trace_lane *a, const struct trace_lane *b)
 }
 
 /* Segments repeat the owner of a lane; a trace contains it once. */
-static void flight_replay_lane(const struct replay *r, const struct trace_lane *lane)
+static void flight_replay_lane(const struct flight_replay *r, const struct trace_lane *lane)
 {
 	if (r->told && lane->number < r->nr_told) {
 		if (same_lane(&r->told[lane->number], lane))
@@ -248,7 +248,7 @@ static void flight_replay_lane(const struct replay *r, const struct trace_lane *
 	r->sink->lane(r->ctx, lane);
 }
 
-static const char *flight_replay_gap(const char *p, const struct replay *r)
+static const char *flight_replay_gap(const char *p, const struct flight_replay *r)
 {
 	uint64_t v[5];
 	size_t i;
@@ -260,7 +260,7 @@ static const char *flight_replay_gap(const char *p, const struct replay *r)
 }
 
 /* Stored as the raw struct and its name: there are few of them. */
-static const char *flight_replay_coroutine(const char *p, const struct replay *r)
+static const char *flight_replay_coroutine(const char *p, const struct flight_replay *r)
 {
 	struct sidecar_coroutine co;
 	char name[NAME_MOST + 1];
@@ -276,7 +276,7 @@ static const char *flight_replay_coroutine(const char *p, const struct replay *r
 	return p + size;
 }
 
-static const char *replay_other(const char *p, unsigned head, const struct replay *r)
+static const char *replay_other(const char *p, unsigned head, const struct flight_replay *r)
 {
 	struct trace_lane lane;
 	uint64_t ts;
@@ -296,7 +296,7 @@ static const char *replay_other(const char *p, unsigned head, const struct repla
 }
 
 /* Replay segment @nr, which must still be in the ring. */
-static void replay_segment(const struct flight *f, uint64_t nr, const struct replay *r)
+static void replay_segment(const struct flight *f, uint64_t nr, const struct flight_replay *r)
 {
 	const char *p = f->ring + nr % f->nr_segments * f->segment_size;
 	const char *end = p + f->segments[nr % f->nr_segments].used;
@@ -374,7 +374,7 @@ static void forget_segment(struct flight *f, uint64_t nr)
 	static const struct flight_sink sink = { forget_lane, forget_event, forget_gap,
 						 forget_horizon, flight_forget_coroutine };
 	struct flight_segment *s = &f->segments[nr % f->nr_segments];
-	struct replay forget = { &sink, f, NULL, 0 };
+	struct flight_replay forget = { &sink, f, NULL, 0 };
 
 	f->totals.transitions -= s->transitions;
 	f->totals.forgotten += s->transitions;
@@ -611,7 +611,8 @@ static void flight_put_horizon(struct trace_writer *w, uint64_t ts)
 /* ---- output -------------------------------------------------------------------------- */
 
 /* Create events that outlived their segments, each in the lane that reported it. */
-static void replay_births(const struct birth *const *births, size_t nr, const struct replay *r)
+static void replay_births(const struct birth *const *births, size_t nr,
+			  const struct flight_replay *r)
 {
 	size_t i;
 
@@ -642,7 +643,8 @@ int flight_replay(const struct flight *f, const struct flight_sink *sink, void *
 {
 	const struct birth **births = births_sorted(&f->births);
 	uint64_t nr = f->head >= f->nr_segments ? f->head - f->nr_segments + 1 : 0;
-	struct replay r = { sink, ctx, calloc(f->nr_lanes + 1, sizeof(*r.told)), f->nr_lanes };
+	struct flight_replay r = { sink, ctx, calloc(f->nr_lanes + 1, sizeof(*r.told)),
+				   f->nr_lanes };
 
 	if (!r.told || (!births && f->births.nr)) {
 		free(r.told);

@@ -104,7 +104,7 @@ static int refuse_in_use(const char *path, struct err *err)
 }
 
 /* Rename trace and sidecar together.  An empty trace is not kept, and neither is its sidecar. */
-static int keep_earlier_file(struct place *p, struct err *err)
+static int keep_earlier_file(struct output_path *p, struct err *err)
 {
 	char *sidecar;
 	int rc;
@@ -121,7 +121,7 @@ static int keep_earlier_file(struct place *p, struct err *err)
 	return rc;
 }
 
-static int place_open_file(struct place *p, struct err *err)
+static int place_open_file(struct output_path *p, struct err *err)
 {
 	struct stat st;
 
@@ -144,7 +144,7 @@ static int place_open_file(struct place *p, struct err *err)
 	return 0;
 }
 
-static void undo_file(struct place *p)
+static void undo_file(struct output_path *p)
 {
 	char *sidecar = sidecar_path(p->path);
 
@@ -193,7 +193,7 @@ static int clear_old(const char *old, struct err *err)
 	return 0;
 }
 
-static int keep_earlier_dir(struct place *p, struct err *err)
+static int keep_earlier_dir(struct output_path *p, struct err *err)
 {
 	char *old = old_name(p->path);
 	struct stat st;
@@ -211,7 +211,7 @@ static int keep_earlier_dir(struct place *p, struct err *err)
 }
 
 /* Keep an empty directory; rename one that contains a trace. */
-static int make_way(struct place *p, struct err *err)
+static int make_way(struct output_path *p, struct err *err)
 {
 	int rc = 0, dir = open_dir(p->path, 0);
 
@@ -229,7 +229,7 @@ static int make_way(struct place *p, struct err *err)
 	return rc;
 }
 
-static int place_make_dir(struct place *p, struct err *err)
+static int place_make_dir(struct output_path *p, struct err *err)
 {
 	p->made = mkdir(p->path, 0777) == 0;
 	if (!p->made && errno != EEXIST)
@@ -246,7 +246,7 @@ static int place_make_dir(struct place *p, struct err *err)
 	return 0;
 }
 
-static void undo_dir(struct place *p)
+static void undo_dir(struct output_path *p)
 {
 	if (p->is_open)
 		ctf_dir_clear(p->fd);
@@ -274,9 +274,9 @@ static char *place_without_slashes(const char *path)
 	return strndup(path, size);
 }
 
-int place_open(struct place *p, const char *path, enum trace_format format, struct err *err)
+int place_open(struct output_path *p, const char *path, enum trace_format format, struct err *err)
 {
-	*p = (struct place){ .fd = -1, .format = format };
+	*p = (struct output_path){ .fd = -1, .format = format };
 	if (format == TRACE_FORMAT_AUTO)
 		p->format = trace_format_of(path);
 	p->path = p->format == TRACE_FORMAT_CTF ? place_without_slashes(path) : strdup(path);
@@ -289,7 +289,7 @@ int place_open(struct place *p, const char *path, enum trace_format format, stru
 	return make_way(p, err) < 0 ? err->code : place_make_dir(p, err);
 }
 
-void place_undo(struct place *p)
+void place_undo(struct output_path *p)
 {
 	if (!p->path)
 		return;
@@ -299,10 +299,10 @@ void place_undo(struct place *p)
 		undo_file(p);
 }
 
-void place_close(struct place *p)
+void place_close(struct output_path *p)
 {
 	if (p->is_open && p->fd >= 0)
 		close(p->fd);
 	free(p->path);
-	*p = (struct place){ .fd = -1 };
+	*p = (struct output_path){ .fd = -1 };
 }

@@ -15,7 +15,7 @@
 #include "trace/trace_writer.h"
 
 /* All zero: no output. */
-struct place {
+struct output_path {
 	char *path; /* without trailing slashes */
 	enum trace_format format;
 	bool is_open;
@@ -27,11 +27,11 @@ struct place {
 	bool made; /* the directory was created */
 };
 
-int place_open(struct place *p, const char *path, enum trace_format format, struct err *err);
+int place_open(struct output_path *p, const char *path, enum trace_format format, struct err *err);
 
 /* The run could not start: undo place_open(). */
-void place_undo(struct place *p);
+void place_undo(struct output_path *p);
 
-void place_close(struct place *p);
+void place_close(struct output_path *p);
 
 #endif

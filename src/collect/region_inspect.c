@@ -27,7 +27,7 @@
 struct reading {
 	struct recover *r;
 	struct drain drain;
-	struct place place;
+	struct output_path place;
 	struct trace_writer *writer; /* NULL: no trace is written */
 	struct join join;
 	uint32_t *thread_of_lane; /* 1 + index into threads; 0: none */

@@ -21,7 +21,7 @@
 
 struct record {
 	const struct collector_config *config;
-	struct place place;
+	struct output_path place;
 	struct trace_writer *writer; /* NULL: closed */
 	struct flight flight;        /* the writer, with a flight recorder */
 	uint64_t start_ns;

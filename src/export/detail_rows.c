@@ -13,7 +13,7 @@
 #include "trace/coro_ids.h"
 
 /* A coroutine whose row is not written yet. */
-struct life {
+struct row_life {
 	bool used;
 	uint64_t probe_id, parent;
 	uint64_t birth_ts, end_ts, destroy_ts; /* 0: not reported */
@@ -30,7 +30,7 @@ struct rows {
 	uint64_t run; /* identifies the trace in a table of several traces */
 	uint64_t count;
 	struct coro_ids ids;
-	struct life *lives; /* by number */
+	struct row_life *lives; /* by number */
 	size_t room;
 	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
 	size_t sizes[4];
@@ -220,7 +220,7 @@ static int put_details(struct rows *r, const struct trace_event *ev, struct err 
 static bool rows_make_room(struct rows *r, size_t number)
 {
 	size_t room = r->room ? r->room : 64;
-	struct life *bigger;
+	struct row_life *bigger;
 
 	if (number < r->room)
 		return true;
@@ -236,10 +236,10 @@ static bool rows_make_room(struct rows *r, size_t number)
 }
 
 /* Returns the entry of the coroutine, created if it is new; NULL: no memory. */
-static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
+static struct row_life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 {
 	int64_t nr = coro_ids_enter(&r->ids, probe_id, station);
-	struct life *l;
+	struct row_life *l;
 
 	if (nr < 0 || !rows_make_room(r, (size_t)nr))
 		return NULL;
@@ -254,7 +254,7 @@ static struct life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
 }
 
 /* Writes the row; @last has its last state and may be NULL. */
-static int rows_put_life(struct rows *r, struct life *l, const struct sidecar_coroutine *last,
+static int rows_put_life(struct rows *r, struct row_life *l, const struct sidecar_coroutine *last,
 			 struct err *err)
 {
 	static const struct sidecar_coroutine none;
@@ -288,7 +288,7 @@ static int rows_put_life(struct rows *r, struct life *l, const struct sidecar_co
 }
 
 /* False: no memory. */
-static bool set_name(struct life *l, const char *name, size_t size)
+static bool set_name(struct row_life *l, const char *name, size_t size)
 {
 	free(l->name);
 	l->name = NULL;
@@ -304,7 +304,7 @@ static bool set_name(struct life *l, const char *name, size_t size)
 
 static int rows_add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	struct life *l = life_of(r, ev->probe_id, ev->station);
+	struct row_life *l = life_of(r, ev->probe_id, ev->station);
 	int rc;
 
 	/* A second birth with the same id is another coroutine. */
@@ -325,7 +325,7 @@ static int rows_add_birth(struct rows *r, const struct trace_event *ev, struct e
 
 static int rows_add_end(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	struct life *l = life_of(r, ev->probe_id, ev->station);
+	struct row_life *l = life_of(r, ev->probe_id, ev->station);
 	bool is_gone = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 
 	if (!l)
@@ -344,7 +344,7 @@ static int rows_add_end(struct rows *r, const struct trace_event *ev, struct err
 static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct err *err)
 {
 	uint32_t station = fact->station < UINT32_MAX ? (uint32_t)fact->station : TRACE_NO_STATION;
-	struct life *l = life_of(r, fact->probe_id, station);
+	struct row_life *l = life_of(r, fact->probe_id, station);
 
 	if (!l)
 		return rows_no_memory(err);

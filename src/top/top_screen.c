@@ -239,12 +239,12 @@ enum column {
 	NR_COLUMNS
 };
 
-struct columns {
+struct screen_columns {
 	int at[NR_COLUMNS], width[NR_COLUMNS]; /* 0: not shown */
 };
 
 /* On a narrow screen, omit columns in this order: thread, rate, why, name. */
-static void top_lay_out(struct columns *c, int width)
+static void top_lay_out(struct screen_columns *c, int width)
 {
 	static const int fixed[NR_COLUMNS] = {
 		[COL_ID] = 8, [COL_STATE] = 9, [COL_AGE] = 10, [COL_RATE] = 9, [COL_THREAD] = 8
@@ -276,7 +276,7 @@ static void top_lay_out(struct columns *c, int width)
 	}
 }
 
-static void draw_titles(struct top *t, const struct columns *c, int y, int width)
+static void draw_titles(struct top *t, const struct screen_columns *c, int y, int width)
 {
 	static const char *const titles[NR_COLUMNS] = { "      ID",  "STATE",    "       AGE",
 							"   RATE/s", "  THREAD", "NAME",
@@ -298,8 +298,8 @@ static void draw_titles(struct top *t, const struct columns *c, int y, int width
 	ncursesw.attroff(A_REVERSE);
 }
 
-static void draw_row(struct top *t, const struct columns *c, int y, const struct top_row *row,
-		     bool selected, int width)
+static void draw_row(struct top *t, const struct screen_columns *c, int y,
+		     const struct top_row *row, bool selected, int width)
 {
 	const struct recover_coroutine *co = row->c;
 	const char *state = trace_state_name(row->state);
@@ -338,7 +338,7 @@ int top_screen_page(void)
 
 static void draw_list(struct top *t, int top, int height, int width)
 {
-	struct columns c;
+	struct screen_columns c;
 	int y;
 
 	top_lay_out(&c, width);

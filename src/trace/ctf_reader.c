@@ -28,11 +28,11 @@
 #define OPEN_MAX    ((size_t)256)
 #define NR_FACTS    2 /* number of files */
 
-enum phase { FACTS, EVENTS, REST, DONE };
+enum ctf_phase { FACTS, EVENTS, REST, DONE };
 
 struct ctf_reader {
 	struct trace_reader reader; /* first member: cast to and from */
-	enum phase phase;
+	enum ctf_phase phase;
 	struct ctf_walk walk;
 	char *path;
 

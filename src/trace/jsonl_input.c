@@ -32,7 +32,7 @@
  */
 #define PATIENCE_NS (300 * NS_PER_MS)
 
-enum phase { FACTS, EVENTS, REST, DONE };
+enum jsonl_phase { FACTS, EVENTS, REST, DONE };
 
 /* Types of sidecar items by phase. */
 static const unsigned wanted[] = {
@@ -44,7 +44,7 @@ static const unsigned wanted[] = {
 
 struct jsonl_input {
 	struct trace_reader reader; /* first member: cast to and from */
-	enum phase phase;
+	enum jsonl_phase phase;
 	struct jsonl_reader lines;
 	struct sidecar_reader sidecar;
 	bool sidecar_is_open;

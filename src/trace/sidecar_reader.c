@@ -21,7 +21,7 @@
 
 /* ---- fields -------------------------------------------------------------- */
 
-enum kind {
+enum sidecar_kind {
 	KIND_U64,
 	KIND_U32,
 	KIND_INT,
@@ -39,7 +39,7 @@ enum kind {
 struct field {
 	const char *key;
 	size_t offset; /* in struct trace_item */
-	enum kind kind;
+	enum sidecar_kind kind;
 	uint8_t flag;
 };
 
@@ -173,7 +173,7 @@ static const struct field totals_fields[] = {
 	END,
 };
 
-struct type {
+struct sidecar_type {
 	const char *name;
 	enum trace_item_type type;
 	uint8_t kind; /* of an event */
@@ -181,7 +181,7 @@ struct type {
 };
 
 /* The frequent types first. */
-static const struct type types[] = {
+static const struct sidecar_type types[] = {
 	{ "wake", TRACE_ITEM_EVENT, TRACE_WAKE, event_fields },
 	{ "birth", TRACE_ITEM_EVENT, TRACE_BIRTH, event_fields },
 	{ "end", TRACE_ITEM_EVENT, TRACE_END, event_fields },
@@ -321,7 +321,7 @@ static bool get_field(struct sidecar_reader *r, const struct field *f, const jso
 }
 
 static void sidecar_get_item(struct sidecar_reader *r, const json_t *object,
-			     const struct type *type, struct trace_item *item)
+			     const struct sidecar_type *type, struct trace_item *item)
 {
 	const struct field *f;
 	size_t known = 1; /* the type */
@@ -349,7 +349,7 @@ static void sidecar_get_item(struct sidecar_reader *r, const json_t *object,
 static const char head[] = "{\"type\":\"";
 
 /* Returns the type of the line, and in *@behind the text after it; NULL: needs the general path. */
-static const struct type *type_of_ours(const struct line *line, const char **behind)
+static const struct sidecar_type *type_of_ours(const struct line *line, const char **behind)
 {
 	const char *p = line->text;
 	size_t i;
@@ -486,7 +486,7 @@ static bool sidecar_parse_ours(const struct line *line, const char *p, struct tr
 
 /* ---- lines --------------------------------------------------------------- */
 
-static const struct type *sidecar_find_type(const char *name)
+static const struct sidecar_type *sidecar_find_type(const char *name)
 {
 	size_t i;
 
@@ -511,7 +511,7 @@ static bool is_room(const char *name)
 	return !strcmp(name, "room");
 }
 
-static bool sidecar_is_wanted(const struct sidecar_reader *r, const struct type *type)
+static bool sidecar_is_wanted(const struct sidecar_reader *r, const struct sidecar_type *type)
 {
 	return !r->wanted || r->wanted & 1u << type->type;
 }
@@ -520,7 +520,7 @@ static bool sidecar_is_wanted(const struct sidecar_reader *r, const struct type 
 static bool parse_any(struct sidecar_reader *r, const struct line *line, bool has_begun,
 		      struct trace_item *item)
 {
-	const struct type *type;
+	const struct sidecar_type *type;
 	const char *name;
 	int rc = 0;
 
@@ -552,7 +552,7 @@ static bool sidecar_parse(struct sidecar_reader *r, const struct line *line,
 			  struct trace_item *item)
 {
 	const char *behind;
-	const struct type *type = type_of_ours(line, &behind);
+	const struct sidecar_type *type = type_of_ours(line, &behind);
 
 	if (type && !sidecar_is_wanted(r, type))
 		return false;

@@ -16,16 +16,16 @@ static const struct {
 	[COLUMN_F64] = { "f64", 8 }, [COLUMN_V] = { "v", 0 },     [COLUMN_DV] = { "dv", 0 },
 };
 
-void columns_begin(struct columns *c)
+void columns_begin(struct view_columns *c)
 {
-	*c = (struct columns){ 0 };
+	*c = (struct view_columns){ 0 };
 	jw_init_buffer(&c->header);
 	jw_object_begin(&c->header);
 }
 
 /* Reserve space for a column, aligned to eight bytes; NULL after a failure. */
-static unsigned char *columns_place(struct columns *c, const char *name, enum column_type type,
-				    size_t count, size_t bytes)
+static unsigned char *columns_place(struct view_columns *c, const char *name,
+				    enum view_column_type type, size_t count, size_t bytes)
 {
 	size_t pad = (8 - c->body.size % 8) % 8;
 	unsigned char *at = bytes_more(&c->body, pad);
@@ -35,11 +35,12 @@ static unsigned char *columns_place(struct columns *c, const char *name, enum co
 	if (c->body.error)
 		return NULL;
 	memset(at, 0, pad);
-	c->all[c->nr++] = (struct column){ name, type, c->body.size, bytes, count };
+	c->all[c->nr++] = (struct view_column){ name, type, c->body.size, bytes, count };
 	return bytes_more(&c->body, bytes);
 }
 
-size_t columns_add(struct columns *c, const char *name, enum column_type type, size_t count)
+size_t columns_add(struct view_columns *c, const char *name, enum view_column_type type,
+		   size_t count)
 {
 	size_t bytes = count * types[type].size;
 	unsigned char *at = columns_place(c, name, type, count, bytes);
@@ -49,9 +50,9 @@ size_t columns_add(struct columns *c, const char *name, enum column_type type, s
 	return c->nr - 1;
 }
 
-void columns_set(struct columns *c, size_t column, size_t row, double value)
+void columns_set(struct view_columns *c, size_t column, size_t row, double value)
 {
-	const struct column *to = &c->all[column];
+	const struct view_column *to = &c->all[column];
 	unsigned char *at = c->body.data + to->offset + row * types[to->type].size;
 	uint32_t number;
 
@@ -65,7 +66,7 @@ void columns_set(struct columns *c, size_t column, size_t row, double value)
 	memcpy(at, &number, types[to->type].size);
 }
 
-void columns_add_bytes(struct columns *c, const char *name, enum column_type type,
+void columns_add_bytes(struct view_columns *c, const char *name, enum view_column_type type,
 		       const struct bytes *bytes, size_t count)
 {
 	unsigned char *at = columns_place(c, name, type, count, bytes->size);
@@ -76,7 +77,7 @@ void columns_add_bytes(struct columns *c, const char *name, enum column_type typ
 		memcpy(at, bytes->data, bytes->size);
 }
 
-static void columns_put_columns(struct columns *c)
+static void columns_put_columns(struct view_columns *c)
 {
 	struct json_writer *j = &c->header;
 	size_t i;
@@ -96,7 +97,7 @@ static void columns_put_columns(struct columns *c)
 	jw_object_end(j);
 }
 
-int columns_end(struct columns *c, size_t rows, struct bytes *out)
+int columns_end(struct view_columns *c, size_t rows, struct bytes *out)
 {
 	size_t size, pad;
 	const char *text;

@@ -2,7 +2,7 @@
 /*
  * column_encoder.h - tables stored by column, as in docs/view-format.md.
  *
- *	struct columns c;
+ *	struct view_columns c;
  *	size_t at;
  *
  *	columns_begin(&c);
@@ -17,33 +17,34 @@
 #include "base/json_writer.h"
 #include "base/bytes.h"
 
-enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_F64, COLUMN_V, COLUMN_DV };
+enum view_column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_F64, COLUMN_V, COLUMN_DV };
 #define COLUMNS_MAX 48
 
-struct column {
+struct view_column {
 	const char *name;
-	enum column_type type;
+	enum view_column_type type;
 	size_t offset, bytes, count;
 };
 
-struct columns {
+struct view_columns {
 	struct json_writer header; /* keys may be added until columns_end() */
 	struct bytes body;
-	struct column all[COLUMNS_MAX];
+	struct view_column all[COLUMNS_MAX];
 	size_t nr;
 };
 
-void columns_begin(struct columns *c);
+void columns_begin(struct view_columns *c);
 
 /* Add a zeroed column of fixed width; returns its number. */
-size_t columns_add(struct columns *c, const char *name, enum column_type type, size_t count);
-void columns_set(struct columns *c, size_t column, size_t row, double value);
+size_t columns_add(struct view_columns *c, const char *name, enum view_column_type type,
+		   size_t count);
+void columns_set(struct view_columns *c, size_t column, size_t row, double value);
 
 /* Add a column from its bytes: encoded for COLUMN_V and COLUMN_DV, as in memory for other types. */
-void columns_add_bytes(struct columns *c, const char *name, enum column_type type,
+void columns_add_bytes(struct view_columns *c, const char *name, enum view_column_type type,
 		       const struct bytes *bytes, size_t count);
 
 /* Append everything to @out and release @c. 0 or -ENOMEM. */
-int columns_end(struct columns *c, size_t rows, struct bytes *out);
+int columns_end(struct view_columns *c, size_t rows, struct bytes *out);
 
 #endif

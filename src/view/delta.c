@@ -46,7 +46,7 @@ static void put_strings(struct json_writer *j, const struct view *v, uint64_t si
 	jw_object_end(j);
 }
 
-static bool is_new(const struct record *rec, uint64_t since)
+static bool is_new(const struct view_record *rec, uint64_t since)
 {
 	return rec->changed > since;
 }

@@ -39,7 +39,7 @@ static uint32_t view_number_of(const struct view *v, uint64_t probe_id)
 {
 	const struct model *m = view_model(v);
 	const struct coro *co = probe_id ? model_find(m, probe_id) : NULL;
-	const struct record *rec = co ? records_of(&v->records, m, co) : NULL;
+	const struct view_record *rec = co ? records_of(&v->records, m, co) : NULL;
 
 	return rec && !rec->gone ? rec->number + 1 : 0;
 }
@@ -56,7 +56,7 @@ static void view_change(struct view *v, unsigned state, int by, uint64_t ts)
 		series_change(&v->series, SERIES_READY, by, ts);
 }
 
-static void view_enter(struct view *v, struct record *rec, unsigned state, uint64_t ts)
+static void view_enter(struct view *v, struct view_record *rec, unsigned state, uint64_t ts)
 {
 	view_change(v, rec->state, -1, ts);
 	view_change(v, state, 1, ts);
@@ -64,12 +64,12 @@ static void view_enter(struct view *v, struct record *rec, unsigned state, uint6
 	rec->since = ts;
 }
 
-static bool is_waiting(const struct record *rec)
+static bool is_waiting(const struct view_record *rec)
 {
 	return rec->state == TRACE_STATE_SUSPENDED || rec->state == TRACE_STATE_READY;
 }
 
-static void view_end_wait(struct record *rec, uint64_t ts)
+static void view_end_wait(struct view_record *rec, uint64_t ts)
 {
 	uint64_t waited = view_since(rec->suspended, ts);
 
@@ -84,7 +84,7 @@ static void view_end_wait(struct record *rec, uint64_t ts)
 
 /* ---- slices --------------------------------------------------------------- */
 
-static int end_slice(struct view *v, struct record *rec, uint64_t ts, unsigned flags)
+static int end_slice(struct view *v, struct view_record *rec, uint64_t ts, unsigned flags)
 {
 	struct slice *slice = &rec->slice;
 	struct view_thread *t = &v->threads[slice->thread];
@@ -101,7 +101,7 @@ static int end_slice(struct view *v, struct record *rec, uint64_t ts, unsigned f
 	return lod_add(&v->lod, slice->thread, slice->start, slice->end, rec->number);
 }
 
-static int begin_slice(struct view *v, struct record *rec, const struct trace_event *ev,
+static int begin_slice(struct view *v, struct view_record *rec, const struct trace_event *ev,
 		       unsigned flags)
 {
 	uint64_t number;
@@ -129,7 +129,7 @@ static int begin_slice(struct view *v, struct record *rec, const struct trace_ev
 }
 
 /* The site, reason and resource of a suspension are stored with the slice that it ends. */
-static void tell_where(struct record *rec, const struct coro *co)
+static void tell_where(struct view_record *rec, const struct coro *co)
 {
 	rec->site = co->place;
 	rec->reason = co->reason;
@@ -142,7 +142,7 @@ static void tell_where(struct record *rec, const struct coro *co)
 	rec->slice.resource = rec->resource;
 }
 
-static int view_suspend(struct view *v, struct record *rec, const struct coro *co,
+static int view_suspend(struct view *v, struct view_record *rec, const struct coro *co,
 			const struct trace_event *ev)
 {
 	unsigned flags = co->has_resource ? SLICE_HAS_RESOURCE : 0;
@@ -165,7 +165,7 @@ static int view_suspend(struct view *v, struct record *rec, const struct coro *c
 	return rc;
 }
 
-static int view_resume(struct view *v, struct record *rec, const struct coro *co,
+static int view_resume(struct view *v, struct view_record *rec, const struct coro *co,
 		       const struct trace_event *ev)
 {
 	uint32_t thread = view_thread_of(v, ev->tid) - 1;
@@ -185,7 +185,7 @@ static int view_resume(struct view *v, struct record *rec, const struct coro *co
 
 /* ---- create, wake, end ---------------------------------------------------- */
 
-static void view_wake(struct view *v, struct record *rec, const struct coro *co,
+static void view_wake(struct view *v, struct view_record *rec, const struct coro *co,
 		      const struct trace_event *ev)
 {
 	rec->woken = ev->ts;
@@ -200,7 +200,7 @@ static void view_wake(struct view *v, struct record *rec, const struct coro *co,
 		view_enter(v, rec, TRACE_STATE_READY, ev->ts);
 }
 
-static int view_end(struct view *v, struct record *rec, uint64_t ts)
+static int view_end(struct view *v, struct view_record *rec, uint64_t ts)
 {
 	int rc = 0;
 
@@ -219,7 +219,7 @@ static int view_end(struct view *v, struct record *rec, uint64_t ts)
 	return rc;
 }
 
-static int end_by_event(struct view *v, struct record *rec, const struct trace_event *ev)
+static int end_by_event(struct view *v, struct view_record *rec, const struct trace_event *ev)
 {
 	int rc = view_end(v, rec, ev->ts);
 
@@ -233,7 +233,7 @@ static int end_by_event(struct view *v, struct record *rec, const struct trace_e
 }
 
 /* Facts that the trace records once, or only at its end. */
-static void tell_facts(struct view *v, struct record *rec, const struct coro *co)
+static void tell_facts(struct view *v, struct view_record *rec, const struct coro *co)
 {
 	rec->pid = co->pid;
 	rec->name = co->name;
@@ -245,7 +245,7 @@ static void tell_facts(struct view *v, struct record *rec, const struct coro *co
 		rec->parent = view_number_of(v, co->parent);
 }
 
-static int told_event(struct view *v, struct record *rec, const struct coro *co,
+static int told_event(struct view *v, struct view_record *rec, const struct coro *co,
 		      const struct trace_event *ev)
 {
 	rec->lost = view_clip(co->lost);
@@ -271,7 +271,7 @@ static int told_event(struct view *v, struct record *rec, const struct coro *co,
 }
 
 /* A coroutine that was alive at the end of the trace is described there. */
-static int told_fact(struct view *v, struct record *rec, const struct coro *co)
+static int told_fact(struct view *v, struct view_record *rec, const struct coro *co)
 {
 	tell_facts(v, rec, co);
 	rec->lost = view_clip(co->lost);
@@ -286,7 +286,7 @@ static int told_fact(struct view *v, struct record *rec, const struct coro *co)
 int view_told(void *arg, const struct coro *co, const struct trace_event *ev, bool taken)
 {
 	struct view *v = arg;
-	struct record *rec;
+	struct view_record *rec;
 	bool is_new;
 
 	if (ev && trace_is_transition(ev))

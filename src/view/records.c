@@ -11,7 +11,7 @@
 #define SCORE_FINDING (UINT64_C(1) << 63)
 #define SCORE_ALIVE   (UINT64_C(1) << 62)
 
-static uint64_t score_of(const struct record *rec)
+static uint64_t score_of(const struct view_record *rec)
 {
 	uint64_t score = rec->longest < SCORE_ALIVE ? rec->longest : SCORE_ALIVE - 1;
 
@@ -81,7 +81,7 @@ static int records_thin_out(struct records *r)
 	if (records_limit_of(r, r->max, &limit, &ties) < 0)
 		return -ENOMEM;
 	for (i = 0; i < r->nr; i++) {
-		struct record *rec = &r->all[i];
+		struct view_record *rec = &r->all[i];
 
 		bool is_listed = r->of_model[rec->model_number] == i + 1;
 
@@ -101,7 +101,7 @@ static int records_thin_out(struct records *r)
 static int records_make_room(struct records *r)
 {
 	size_t room = r->room ? r->room * 2 : 64;
-	struct record *all;
+	struct view_record *all;
 
 	if (r->nr < r->room)
 		return 0;
@@ -140,7 +140,8 @@ static int records_make_room_for(struct records *r, size_t model_number)
 	return 0;
 }
 
-struct record *records_of(const struct records *r, const struct model *m, const struct coro *co)
+struct view_record *records_of(const struct records *r, const struct model *m,
+			       const struct coro *co)
 {
 	size_t number = (size_t)(co - m->coros);
 
@@ -149,11 +150,11 @@ struct record *records_of(const struct records *r, const struct model *m, const 
 	return &r->all[r->of_model[number] - 1];
 }
 
-struct record *records_enter(struct records *r, const struct model *m, const struct coro *co,
-			     bool *is_new)
+struct view_record *records_enter(struct records *r, const struct model *m, const struct coro *co,
+				  bool *is_new)
 {
 	size_t number = (size_t)(co - m->coros);
-	struct record *rec = records_of(r, m, co);
+	struct view_record *rec = records_of(r, m, co);
 
 	/* The model reuses the number of a destroyed coroutine. */
 	*is_new = !rec || rec->gone;
@@ -172,7 +173,7 @@ struct record *records_enter(struct records *r, const struct model *m, const str
 	return rec;
 }
 
-struct record *records_find(const struct records *r, uint64_t number)
+struct view_record *records_find(const struct records *r, uint64_t number)
 {
 	size_t low = 0, high = r->nr;
 

@@ -24,7 +24,7 @@ enum record_flag {
 	RECORD_WOKEN_SINCE = 32,
 };
 
-struct record {
+struct view_record {
 	uint64_t probe_id;
 	uint64_t first, birth, end; /* 0: not recorded */
 	uint64_t since;             /* begin of the state */
@@ -54,7 +54,7 @@ struct record {
 };
 
 struct records {
-	struct record *all; /* sorted by number */
+	struct view_record *all; /* sorted by number */
 	size_t nr, room;
 	uint32_t *of_model; /* number in the model to 1 + index in all */
 	size_t of_model_room;
@@ -63,14 +63,15 @@ struct records {
 };
 
 /* The record of @co, created if new (*@is_new).  NULL: no memory. */
-struct record *records_enter(struct records *r, const struct model *m, const struct coro *co,
-			     bool *is_new);
+struct view_record *records_enter(struct records *r, const struct model *m, const struct coro *co,
+				  bool *is_new);
 
 /* NULL: no record. */
-struct record *records_of(const struct records *r, const struct model *m, const struct coro *co);
+struct view_record *records_of(const struct records *r, const struct model *m,
+			       const struct coro *co);
 
 /* Find by number; NULL: dropped. */
-struct record *records_find(const struct records *r, uint64_t number);
+struct view_record *records_find(const struct records *r, uint64_t number);
 
 /*
  * Select the @max records to show: indexes in @all, ascending, in *@kept (freed by the caller).

@@ -21,7 +21,7 @@ struct row {
 	}
 static const struct {
 	const char *name;
-	enum column_type type;
+	enum view_column_type type;
 	size_t offset;
 } columns[] = {
 	COLUMN(U32, nr),           COLUMN(U32, id_lo),   COLUMN(U32, id_hi),
@@ -48,7 +48,7 @@ static double value_of(const struct row *row, size_t column)
 }
 
 /* Add the current wait or slice, up to the end of the view. */
-static void add_present(const struct view *v, const struct record *rec, struct row *row)
+static void add_present(const struct view *v, const struct view_record *rec, struct row *row)
 {
 	uint64_t end = v->end_ts, since = rec->suspended;
 
@@ -67,7 +67,7 @@ static void add_present(const struct view *v, const struct record *rec, struct r
 		row->ready += (double)(end - rec->woken);
 }
 
-static struct row row_of(const struct view *v, const struct record *rec)
+static struct row row_of(const struct view *v, const struct view_record *rec)
 {
 	struct row row = {
 		.first = view_time(v, rec->first),
@@ -113,7 +113,7 @@ int section_coros(struct view *v, size_t max, struct bytes *out, size_t *nr_kept
 {
 	uint32_t *kept;
 	int64_t nr = records_select(&v->records, max, &kept);
-	struct columns c;
+	struct view_columns c;
 	size_t i, k;
 
 	if (nr < 0)
@@ -153,7 +153,7 @@ static void section_coros_put_number(struct json_writer *j, double value)
 		jw_u64(j, value < 0x1p64 ? (uint64_t)value : UINT64_MAX);
 }
 
-void coros_put_row(const struct view *v, const struct record *rec, struct json_writer *j)
+void coros_put_row(const struct view *v, const struct view_record *rec, struct json_writer *j)
 {
 	struct row row = row_of(v, rec);
 	size_t k;

@@ -44,7 +44,7 @@ static struct waiting *find_waiting(const struct view *v)
 	uint32_t i;
 
 	for (i = 0; all && i < v->records.nr; i++) {
-		const struct record *rec = &v->records.all[i];
+		const struct view_record *rec = &v->records.all[i];
 
 		if (rec->site >= nr_places)
 			continue;
@@ -91,7 +91,7 @@ static void put_oldest(struct json_writer *j, const struct view *v, const struct
 	jw_key(j, "oldest");
 	jw_array_begin(j);
 	for (i = 0; i < w->nr_oldest; i++) {
-		const struct record *rec = &v->records.all[w->oldest[i]];
+		const struct view_record *rec = &v->records.all[w->oldest[i]];
 		char id[24];
 
 		snprintf(id, sizeof(id), "%" PRIu64, rec->probe_id);

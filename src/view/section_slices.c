@@ -25,7 +25,7 @@ enum {
 
 static const struct {
 	const char *name;
-	enum column_type type;
+	enum view_column_type type;
 } columns[NR_SLICE_COLUMNS] = {
 	[START] = { "start", COLUMN_DV },
 	[DUR] = { "dur", COLUMN_V },
@@ -85,7 +85,7 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 	struct slice *slices = spool_read(&v->spool, block, err);
 	size_t nr = v->spool.blocks[block].nr, i;
 	uint64_t before = v->spool.blocks[block].from;
-	struct columns c;
+	struct view_columns c;
 	int rc;
 
 	if (!slices)
@@ -116,7 +116,7 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 
 int section_index(struct view *v, const struct view_block *lines, size_t nr, struct bytes *out)
 {
-	struct columns c;
+	struct view_columns c;
 	struct bytes bits = { 0 };
 	size_t i, from, last, to, rows, of;
 	int rc;

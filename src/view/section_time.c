@@ -17,7 +17,7 @@ static void put_axis(struct json_writer *j, const struct view *v, const struct a
 	jw_field_u64(j, "width", axis_width(ax));
 }
 
-static void set_points(struct columns *c, const struct series_point *points, size_t nr)
+static void set_points(struct view_columns *c, const struct series_point *points, size_t nr)
 {
 	size_t column, i;
 	unsigned k;
@@ -41,7 +41,7 @@ static void set_points(struct columns *c, const struct series_point *points, siz
 
 int section_series(struct view *v, struct bytes *out)
 {
-	struct columns c;
+	struct view_columns c;
 	size_t nr;
 	struct series_point *points = series_points(&v->series, v->end_ts, &nr);
 
@@ -118,7 +118,7 @@ static int add_open_slices(struct view *v, struct lod *lod)
 	size_t i;
 
 	for (i = 0; i < v->records.nr; i++) {
-		const struct record *rec = &v->records.all[i];
+		const struct view_record *rec = &v->records.all[i];
 		int rc = 0;
 
 		if (rec->slice_number)
@@ -150,7 +150,7 @@ static void put_levels(struct view *v, struct lod *lod, unsigned skip, struct ce
 int section_lod(struct view *v, unsigned skip, struct bytes *out)
 {
 	struct cells cells = { .nr = 0 };
-	struct columns c;
+	struct view_columns c;
 	struct lod lod;
 	int rc = lod_copy(&lod, &v->lod), ended;
 

@@ -34,7 +34,7 @@ static uint32_t thin_faults(void)
 }
 
 /* Number of last slices of the coroutine to keep. */
-static uint64_t thin_last_of(const struct record *rec, unsigned level, uint32_t fault_bits)
+static uint64_t thin_last_of(const struct view_record *rec, unsigned level, uint32_t fault_bits)
 {
 	uint32_t found = rec->findings | rec->findings_now;
 
@@ -62,7 +62,7 @@ static void mark_block(struct view *v, unsigned level, size_t block, const struc
 	size_t i;
 
 	for (i = 0; i < v->spool.blocks[block].nr; i++) {
-		const struct record *rec = records_find(&v->records, slices[i].coro);
+		const struct view_record *rec = records_find(&v->records, slices[i].coro);
 		uint64_t number = (uint64_t)block * SPOOL_BLOCK + i;
 		uint32_t *nr;
 

@@ -16,7 +16,7 @@ static void view_found(void *arg, const struct finding *finding)
 {
 	struct view *v = arg;
 	uint32_t bit = UINT32_C(1) << detector_number(finding->detector) % 32;
-	struct record *rec;
+	struct view_record *rec;
 
 	if (!finding->co)
 		return;
@@ -288,7 +288,7 @@ static int whole_index(struct view *v, struct bytes *out)
 		memcpy(lines[i].coros, b->coros, sizeof(b->coros));
 	}
 	for (i = 0; i < v->records.nr; i++) {
-		const struct record *rec = &v->records.all[i];
+		const struct view_record *rec = &v->records.all[i];
 		size_t block = (size_t)(rec->slice_number - 1) / SPOOL_BLOCK;
 
 		if (rec->slice_number && lines[block].to < v->end_ts)

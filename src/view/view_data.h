@@ -125,7 +125,7 @@ int section_index(struct view *v, const struct view_block *lines, size_t nr, str
 
 /* A coroutine's row as JSON, for deltas. */
 void coros_put_names(struct json_writer *j);
-void coros_put_row(const struct view *v, const struct record *rec, struct json_writer *j);
+void coros_put_row(const struct view *v, const struct view_record *rec, struct json_writer *j);
 
 void series_put_points(struct json_writer *j, const struct series_point *points, size_t from,
 		       size_t nr);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test_abuse.py - incorrect or unusual use: the program continues, and the trace is true."""
-from traces import *
+from cpp_traces import *
 
 # For the scenario that leaks one on purpose.
 MAY_LEAK = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test_awaits.py - every kind of await, and creation and end of coroutines: the trace is exact."""
-from traces import *
+from cpp_traces import *
 
 
 def tells(dir, scenario, **stories):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_handles.py - wakes through std::coroutine_handle<>, and addresses passed by hand."""
-from traces import *
+from cpp_traces import *
 
 
 def wakes(s):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test_threads.py - coroutines that wander between threads: every step is traced, once, in order."""
-from traces import *
+from cpp_traces import *
 
 
 @test

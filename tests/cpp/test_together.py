@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test_together.py - several files, the C library and a plugin: one trace, one session for all of C++."""
-from traces import *
+from cpp_traces import *
 
 HERE_TOO = "S@- R S@other:join=in the other file <in the other file R done gone"
 

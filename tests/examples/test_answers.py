@@ -3,7 +3,7 @@
 import pty
 import random
 
-from servers import *
+from example_servers import *
 
 
 @test

@@ -2,7 +2,7 @@
 """test_asio_tag.py - Asio coroutines, traced by their first parameter: exactly their awaits."""
 import collections
 
-from servers import *
+from example_servers import *
 
 FILE = "tests/examples/asio_tag.cpp"
 FLOWS, ROUNDS = 20, 30

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_phantoms.py - mini redis with its bug: each coroutine that it lost is named, with site and descriptor."""
-from servers import *
+from example_servers import *
 
 FILE = "examples/cpp/mini-redis/server.cpp"
 READS = line_of(FILE, "co_await AsyncRead(")

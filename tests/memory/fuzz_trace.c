@@ -141,7 +141,7 @@ static void check_and_stat(const char *path)
 	struct err err = { 0 };
 	struct mem_reader *r = mem_reader_open(path, &err);
 	struct mem_check check;
-	const struct line *hot[4];
+	const struct reuse_line *hot[4];
 
 	if (!r)
 		return;

@@ -31,7 +31,7 @@ class Row:
         self.command, self.line = command, line
         self.path, self.text, self.meaning, self.exactness = cells[0].strip("`"), cells[1], cells[2], cells[3]
         file, _, self.check = cells[4].strip("`").partition(":")
-        self.file = f"test_{file}.py"
+        self.file = f"test_truth_{file}.py"
 
     def __repr__(self):
         return f"docs/numbers.md:{self.line}: {self.command} {self.path}"

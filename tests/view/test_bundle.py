@@ -4,7 +4,7 @@ and with the pieces that a live page receives of the same trace.
 
     CORPUS_BUGGY, CORPUS_CLEAN: the programs of the corpus
 """
-from live import *
+from view_live import *
 
 
 @test

@@ -3,7 +3,7 @@
 
 Each page of test_bundle.py also checks that all deltas add up to the final state.
 """
-from live import *
+from view_live import *
 
 
 @test

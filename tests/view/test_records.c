@@ -23,9 +23,9 @@ static struct model *some_model(size_t nr)
 	return m;
 }
 
-static struct record *live(struct records *r, struct model *m, size_t number, uint64_t id)
+static struct view_record *live(struct records *r, struct model *m, size_t number, uint64_t id)
 {
-	struct record *rec;
+	struct view_record *rec;
 	bool is_new;
 
 	m->coros[number].probe_id = id;
@@ -35,7 +35,7 @@ static struct record *live(struct records *r, struct model *m, size_t number, ui
 	return rec;
 }
 
-static void die(struct record *rec, uint64_t longest)
+static void die(struct view_record *rec, uint64_t longest)
 {
 	rec->state = TRACE_STATE_ENDED;
 	rec->longest = longest;
@@ -50,7 +50,7 @@ static void fill(struct records *r, struct model *m)
 	for (i = 0; i < 10; i++)
 		live(r, m, i, i);
 	for (i = 10; i < 10000; i++) {
-		struct record *rec = live(r, m, 10 + i % 3, i);
+		struct view_record *rec = live(r, m, 10 + i % 3, i);
 
 		if (i % 500 == 0)
 			rec->findings = 1;

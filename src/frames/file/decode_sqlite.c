@@ -21,14 +21,14 @@
 #include "frames/file/decode.h"
 #include "frames/file/frame_columns.h"
 
-struct sqlite_state {
+struct decode_sqlite_state {
 	sqlite3 *db;
 	sqlite3_stmt **inserts; /* per type */
 	char **tables;          /* their names, per type */
 	struct outfile file;
 };
 
-static int decode_sqlite_set_failed(const struct sqlite_state *s, struct err *err)
+static int decode_sqlite_set_failed(const struct decode_sqlite_state *s, struct err *err)
 {
 	err_set(err, sqlite_code(s->db), "cannot write '%s': %s", s->file.path,
 		sqlite3_errmsg(s->db));
@@ -36,7 +36,7 @@ static int decode_sqlite_set_failed(const struct sqlite_state *s, struct err *er
 	return err->code;
 }
 
-static int decode_sqlite_execute(struct sqlite_state *s, const char *sql, struct err *err)
+static int decode_sqlite_execute(struct decode_sqlite_state *s, const char *sql, struct err *err)
 {
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK
 		       ? 0
@@ -87,7 +87,8 @@ static char *free_name(char *const *names, size_t nr, const char *name)
 }
 
 /* The name of the table of type @nr: never a reserved name of SQLite, nor "recording". */
-static char *decode_sqlite_table_name(struct sqlite_state *s, const struct row_plan *p, size_t nr)
+static char *decode_sqlite_table_name(struct decode_sqlite_state *s, const struct row_plan *p,
+				      size_t nr)
 {
 	const char *name = p->frame->name;
 	char *prefixed = NULL, *made;
@@ -122,7 +123,7 @@ static bool decode_sqlite_put_columns(sqlite3_str *sql, const struct row_plan *p
 }
 
 /* "CREATE TABLE ..."; NULL: no memory. */
-static char *table_text(struct sqlite_state *s, const struct row_plan *p, const char *table)
+static char *table_text(struct decode_sqlite_state *s, const struct row_plan *p, const char *table)
 {
 	size_t i, nr = row_columns(p);
 	char **names = calloc(nr + 1, sizeof(*names)); // NOLINT
@@ -143,7 +144,7 @@ static char *table_text(struct sqlite_state *s, const struct row_plan *p, const 
 	return NULL;
 }
 
-static int check_width(struct sqlite_state *s, const struct row_plan *p, struct err *err)
+static int check_width(struct decode_sqlite_state *s, const struct row_plan *p, struct err *err)
 {
 	int most = sqlite3_limit(s->db, SQLITE_LIMIT_COLUMN, -1);
 
@@ -155,8 +156,8 @@ static int check_width(struct sqlite_state *s, const struct row_plan *p, struct 
 	return -E2BIG;
 }
 
-static int decode_sqlite_make_table(struct sqlite_state *s, const struct row_plan *p, size_t type,
-				    struct err *err)
+static int decode_sqlite_make_table(struct decode_sqlite_state *s, const struct row_plan *p,
+				    size_t type, struct err *err)
 {
 	size_t i, nr = row_columns(p);
 	sqlite3_str *sql;
@@ -184,7 +185,7 @@ static int decode_sqlite_make_table(struct sqlite_state *s, const struct row_pla
 	return rc;
 }
 
-static int decode_sqlite_put_fact(struct sqlite_state *s, const char *key, const char *value,
+static int decode_sqlite_put_fact(struct decode_sqlite_state *s, const char *key, const char *value,
 				  struct err *err)
 {
 	char *sql = sqlite3_mprintf("INSERT INTO recording VALUES (%Q, %Q)", key, value);
@@ -195,7 +196,7 @@ static int decode_sqlite_put_fact(struct sqlite_state *s, const char *key, const
 	return rc;
 }
 
-static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err *err)
+static int put_facts(struct decode_sqlite_state *s, const struct recfile *f, struct err *err)
 {
 	char key[32];
 	unsigned i;
@@ -227,7 +228,7 @@ static int put_facts(struct sqlite_state *s, const struct recfile *f, struct err
 
 static int decode_sqlite_close(struct decode_writer *w, bool complete, struct err *err)
 {
-	struct sqlite_state *s = w->state;
+	struct decode_sqlite_state *s = w->state;
 	struct stat st;
 	size_t i;
 	int rc = 0;
@@ -255,7 +256,7 @@ static int decode_sqlite_close(struct decode_writer *w, bool complete, struct er
 
 static int decode_sqlite_make_tables(struct decode_writer *w, struct err *err)
 {
-	struct sqlite_state *s = w->state;
+	struct decode_sqlite_state *s = w->state;
 	size_t i;
 	int rc;
 
@@ -283,7 +284,7 @@ static int refuse_existing(const char *out, struct err *err)
 static int decode_sqlite_open(struct decode_writer *w, const char *out, struct err *err)
 {
 	size_t nr = w->file->desc.nr_frames;
-	struct sqlite_state *s;
+	struct decode_sqlite_state *s;
 	int rc;
 
 	if (refuse_existing(out, err) < 0)
@@ -360,7 +361,7 @@ static int decode_sqlite_bind(sqlite3_stmt *st, int at, const struct row_value *
 static int sqlite_frame(struct decode_writer *w, unsigned type, const uint8_t *image,
 			uint64_t ticket, struct err *err)
 {
-	struct sqlite_state *s = w->state;
+	struct decode_sqlite_state *s = w->state;
 	const struct row_plan *p = &w->plans[type];
 	sqlite3_stmt *st = s->inserts[type];
 	struct row_value v;

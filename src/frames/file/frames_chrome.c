@@ -9,7 +9,7 @@
 #include "frames/file/decode.h"
 #include "frames/file/frames_timeline.h"
 
-struct chrome {
+struct frames_chrome {
 	struct frame_timeline timeline; /* must be first: the struct is cast */
 	struct json_writer w;
 	struct outfile file;
@@ -67,7 +67,7 @@ static void frames_chrome_put_args(struct json_writer *w, const struct frame_sho
 /* ---- events -------------------------------------------------------------- */
 
 /* The format counts microseconds; three decimals keep every nanosecond. */
-static void frames_chrome_begin_event(struct chrome *x, const char *phase, const char *name,
+static void frames_chrome_begin_event(struct frames_chrome *x, const char *phase, const char *name,
 				      const char *category, uint64_t ns)
 {
 	pid_t pid = x->timeline.file->info.pid;
@@ -86,7 +86,7 @@ static void frames_chrome_begin_event(struct chrome *x, const char *phase, const
 static void frames_chrome_put_slice(struct frame_timeline *t, const struct frame_shown *f,
 				    const struct row_cell *cell, uint64_t from, uint64_t to)
 {
-	struct chrome *x = (struct chrome *)t;
+	struct frames_chrome *x = (struct frames_chrome *)t;
 	const char *frame = f->plan->frame->name, *member = cell->field->member;
 
 	frames_chrome_begin_event(x, "b", member, frame, from);
@@ -101,7 +101,7 @@ static void frames_chrome_put_slice(struct frame_timeline *t, const struct frame
 static void frames_chrome_put_instant(struct frame_timeline *t, const struct frame_shown *f,
 				      uint64_t at)
 {
-	struct chrome *x = (struct chrome *)t;
+	struct frames_chrome *x = (struct frames_chrome *)t;
 
 	frames_chrome_begin_event(x, "i", f->plan->frame->name, f->plan->frame->name, at);
 	jw_field_string(&x->w, "s", "p");
@@ -113,7 +113,7 @@ static void frames_chrome_put_counter(struct frame_timeline *t, const struct fra
 				      const struct row_cell *cell, const struct row_value *v,
 				      uint64_t at)
 {
-	struct chrome *x = (struct chrome *)t;
+	struct frames_chrome *x = (struct frames_chrome *)t;
 	char name[4 * DESC_NAME_MAX];
 
 	snprintf(name, sizeof(name), "%s.%s", f->plan->frame->name, cell->name);
@@ -128,7 +128,7 @@ static void frames_chrome_put_counter(struct frame_timeline *t, const struct fra
 
 static void frames_chrome_put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 {
-	struct chrome *x = (struct chrome *)t;
+	struct frames_chrome *x = (struct frames_chrome *)t;
 
 	frames_chrome_begin_event(x, "i", "frames lost", "corotracer", at);
 	jw_field_string(&x->w, "s", "g");
@@ -139,7 +139,7 @@ static void frames_chrome_put_lost(struct frame_timeline *t, uint64_t frames, ui
 	jw_object_end(&x->w);
 }
 
-static void frames_chrome_put_process(struct chrome *x)
+static void frames_chrome_put_process(struct frames_chrome *x)
 {
 	const struct recfile *file = x->timeline.file;
 
@@ -161,7 +161,7 @@ static int frames_chrome_open(struct decode_writer *w, const char *out, struct e
 		.counter = frames_chrome_put_counter,
 		.lost = frames_chrome_put_lost,
 	};
-	struct chrome *x = calloc(1, sizeof(*x));
+	struct frames_chrome *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return err_set(err, -ENOMEM, "no memory to write '%s'", out);
@@ -186,7 +186,7 @@ static int frames_chrome_open(struct decode_writer *w, const char *out, struct e
 static int chrome_frame(struct decode_writer *w, unsigned type, const uint8_t *image,
 			uint64_t ticket, struct err *err)
 {
-	struct chrome *x = w->state;
+	struct frames_chrome *x = w->state;
 	const struct frame_shown f = { &w->plans[type], type, image, ticket };
 
 	frame_timeline_frame(&x->timeline, &f);
@@ -195,14 +195,14 @@ static int chrome_frame(struct decode_writer *w, unsigned type, const uint8_t *i
 
 static void chrome_mark(struct decode_writer *w, const struct recording_mark *mark)
 {
-	struct chrome *x = w->state;
+	struct frames_chrome *x = w->state;
 
 	frame_timeline_mark(&x->timeline, mark);
 }
 
 static int frames_chrome_close(struct decode_writer *w, bool complete, struct err *err)
 {
-	struct chrome *x = w->state;
+	struct frames_chrome *x = w->state;
 	int rc = 0;
 
 	jw_array_end(&x->w);

@@ -43,7 +43,7 @@ struct type_state {
 	bool track_told, category_told, name_told;
 };
 
-struct perfetto {
+struct frames_perfetto {
 	struct frame_timeline timeline; /* must be first: the struct is cast */
 	struct outfile file;
 	struct proto p;
@@ -60,13 +60,14 @@ static void frames_perfetto_put_text(struct proto *p, uint32_t field, const char
 	proto_string(p, field, text, strlen(text));
 }
 
-static uint64_t cell_number(const struct perfetto *x, const struct frame_shown *f,
+static uint64_t cell_number(const struct frames_perfetto *x, const struct frame_shown *f,
 			    const struct row_cell *cell)
 {
 	return x->types[f->type].first_cell + (uint64_t)(cell - f->plan->cells);
 }
 
-static struct cell_state *frames_perfetto_state_of(struct perfetto *x, const struct frame_shown *f,
+static struct cell_state *frames_perfetto_state_of(struct frames_perfetto *x,
+						   const struct frame_shown *f,
 						   const struct row_cell *cell)
 {
 	return &x->types[f->type].cells[cell - f->plan->cells];
@@ -74,7 +75,7 @@ static struct cell_state *frames_perfetto_state_of(struct perfetto *x, const str
 
 /* ---- packets ------------------------------------------------------------- */
 
-static struct proto *frames_perfetto_begin_packet(struct perfetto *x)
+static struct proto *frames_perfetto_begin_packet(struct frames_perfetto *x)
 {
 	proto_begin(&x->p, TRACE_PACKET);
 	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
@@ -82,7 +83,7 @@ static struct proto *frames_perfetto_begin_packet(struct perfetto *x)
 	return &x->p;
 }
 
-static void frames_perfetto_end_packet(struct perfetto *x)
+static void frames_perfetto_end_packet(struct frames_perfetto *x)
 {
 	proto_end(&x->p);
 	if (x->p.used < OUTFILE_BUFFER / 2)
@@ -125,7 +126,7 @@ static enum clock clock_of(const struct desc *d)
 }
 
 /* The start of the recording on both clocks, if it is known and times have no offset. */
-static void frames_perfetto_put_clocks(struct perfetto *x, enum clock clock)
+static void frames_perfetto_put_clocks(struct frames_perfetto *x, enum clock clock)
 {
 	const struct recording_info *info = &x->timeline.file->info;
 	uint64_t monotonic = info->start_monotonic_ns, realtime = info->start_realtime_ns;
@@ -147,7 +148,7 @@ static void frames_perfetto_put_clocks(struct perfetto *x, enum clock clock)
 	proto_end(&x->p);
 }
 
-static void frames_perfetto_begin_trace(struct perfetto *x)
+static void frames_perfetto_begin_trace(struct frames_perfetto *x)
 {
 	enum clock clock = clock_of(&x->timeline.file->desc);
 	struct proto *p = &x->p;
@@ -165,7 +166,7 @@ static void frames_perfetto_begin_trace(struct perfetto *x)
 
 /* ---- tracks -------------------------------------------------------------- */
 
-static void frames_perfetto_put_process(struct perfetto *x)
+static void frames_perfetto_put_process(struct frames_perfetto *x)
 {
 	const struct recfile *file = x->timeline.file;
 	const char *name = file->info.program ? file->info.program : file->desc.name;
@@ -181,7 +182,8 @@ static void frames_perfetto_put_process(struct perfetto *x)
 	frames_perfetto_end_packet(x);
 }
 
-static struct proto *begin_track(struct perfetto *x, uint64_t id, uint64_t parent, const char *name)
+static struct proto *begin_track(struct frames_perfetto *x, uint64_t id, uint64_t parent,
+				 const char *name)
 {
 	struct proto *p = frames_perfetto_begin_packet(x);
 
@@ -192,14 +194,14 @@ static struct proto *begin_track(struct perfetto *x, uint64_t id, uint64_t paren
 	return p;
 }
 
-static void end_track(struct perfetto *x)
+static void end_track(struct frames_perfetto *x)
 {
 	proto_end(&x->p);
 	frames_perfetto_end_packet(x);
 }
 
 /* The track of a frame type; it has the instants, and the other tracks are below it. */
-static uint64_t frame_track(struct perfetto *x, const struct frame_shown *f)
+static uint64_t frame_track(struct frames_perfetto *x, const struct frame_shown *f)
 {
 	struct type_state *type = &x->types[f->type];
 	char name[DESC_NAME_MAX + 64];
@@ -214,7 +216,7 @@ static uint64_t frame_track(struct perfetto *x, const struct frame_shown *f)
 	return TRACK_FRAMES + f->type;
 }
 
-static uint64_t counter_track(struct perfetto *x, const struct frame_shown *f,
+static uint64_t counter_track(struct frames_perfetto *x, const struct frame_shown *f,
 			      const struct row_cell *cell)
 {
 	struct cell_state *s = frames_perfetto_state_of(x, f, cell);
@@ -231,7 +233,7 @@ static uint64_t counter_track(struct perfetto *x, const struct frame_shown *f,
 	return id;
 }
 
-static void frames_perfetto_put_row(struct perfetto *x, const struct frame_shown *f,
+static void frames_perfetto_put_row(struct frames_perfetto *x, const struct frame_shown *f,
 				    const struct row_cell *cell, uint64_t id)
 {
 	char key[4 * DESC_NAME_MAX];
@@ -245,7 +247,7 @@ static void frames_perfetto_put_row(struct perfetto *x, const struct frame_shown
 }
 
 /* A row without a slice that ends after @from. */
-static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
+static uint64_t free_row(struct frames_perfetto *x, const struct frame_shown *f,
 			 const struct row_cell *cell, uint64_t from, uint64_t to)
 {
 	struct cell_state *s = frames_perfetto_state_of(x, f, cell);
@@ -270,8 +272,8 @@ static uint64_t free_row(struct perfetto *x, const struct frame_shown *f,
 
 /* ---- events -------------------------------------------------------------- */
 
-static struct proto *frames_perfetto_begin_event(struct perfetto *x, uint64_t track, uint64_t ts,
-						 enum event_type type)
+static struct proto *frames_perfetto_begin_event(struct frames_perfetto *x, uint64_t track,
+						 uint64_t ts, enum event_type type)
 {
 	struct proto *p = frames_perfetto_begin_packet(x);
 
@@ -310,7 +312,7 @@ static void frames_perfetto_put_value(struct proto *p, const struct row_value *v
 }
 
 /* A value that was not taken is omitted; an array stays an array. */
-static void frames_perfetto_put_annotation(struct perfetto *x, const struct frame_shown *f,
+static void frames_perfetto_put_annotation(struct frames_perfetto *x, const struct frame_shown *f,
 					   const struct row_cell *cell)
 {
 	bool is_list = cell->field && cell->field->is_array && cell->field->type != DESC_STRING;
@@ -335,7 +337,7 @@ static void frames_perfetto_put_annotation(struct perfetto *x, const struct fram
 }
 
 /* Texts that this packet uses for the first time. */
-static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
+static void put_new_texts(struct frames_perfetto *x, const struct frame_shown *f,
 			  const struct row_cell *named)
 {
 	struct type_state *type = &x->types[f->type];
@@ -365,7 +367,7 @@ static void put_new_texts(struct perfetto *x, const struct frame_shown *f,
 }
 
 /* @named: the interval of the slice; NULL: an instant of the frame. */
-static void frames_perfetto_put_frame(struct perfetto *x, const struct frame_shown *f,
+static void frames_perfetto_put_frame(struct frames_perfetto *x, const struct frame_shown *f,
 				      const struct row_cell *named)
 {
 	struct type_state *type = &x->types[f->type];
@@ -385,7 +387,7 @@ static void frames_perfetto_put_frame(struct perfetto *x, const struct frame_sho
 static void frames_perfetto_put_slice(struct frame_timeline *t, const struct frame_shown *f,
 				      const struct row_cell *cell, uint64_t from, uint64_t to)
 {
-	struct perfetto *x = (struct perfetto *)t;
+	struct frames_perfetto *x = (struct frames_perfetto *)t;
 	uint64_t track = free_row(x, f, cell, from, to);
 
 	frames_perfetto_begin_event(x, track, from, SLICE_BEGIN);
@@ -398,7 +400,7 @@ static void frames_perfetto_put_slice(struct frame_timeline *t, const struct fra
 static void frames_perfetto_put_instant(struct frame_timeline *t, const struct frame_shown *f,
 					uint64_t at)
 {
-	struct perfetto *x = (struct perfetto *)t;
+	struct frames_perfetto *x = (struct frames_perfetto *)t;
 	uint64_t track = frame_track(x, f);
 
 	frames_perfetto_begin_event(x, track, at, INSTANT);
@@ -409,7 +411,7 @@ static void frames_perfetto_put_counter(struct frame_timeline *t, const struct f
 					const struct row_cell *cell, const struct row_value *v,
 					uint64_t at)
 {
-	struct perfetto *x = (struct perfetto *)t;
+	struct frames_perfetto *x = (struct frames_perfetto *)t;
 	uint64_t track = counter_track(x, f, cell);
 	struct proto *p = frames_perfetto_begin_event(x, track, at, COUNTER);
 
@@ -428,7 +430,7 @@ static void frames_perfetto_put_counter(struct frame_timeline *t, const struct f
 
 static void frames_perfetto_put_lost(struct frame_timeline *t, uint64_t frames, uint64_t at)
 {
-	struct perfetto *x = (struct perfetto *)t;
+	struct frames_perfetto *x = (struct frames_perfetto *)t;
 	struct proto *p;
 
 	if (!x->lost_told) {
@@ -446,7 +448,7 @@ static void frames_perfetto_put_lost(struct frame_timeline *t, uint64_t frames, 
 
 /* ---- the writer ---------------------------------------------------------- */
 
-static void frames_perfetto_release(struct perfetto *x)
+static void frames_perfetto_release(struct frames_perfetto *x)
 {
 	size_t i, c;
 
@@ -461,7 +463,7 @@ static void frames_perfetto_release(struct perfetto *x)
 	free(x);
 }
 
-static bool make_states(struct perfetto *x)
+static bool make_states(struct frames_perfetto *x)
 {
 	size_t i;
 
@@ -484,7 +486,7 @@ static int frames_perfetto_open(struct decode_writer *w, const char *out, struct
 		.counter = frames_perfetto_put_counter,
 		.lost = frames_perfetto_put_lost,
 	};
-	struct perfetto *x = calloc(1, sizeof(*x));
+	struct frames_perfetto *x = calloc(1, sizeof(*x));
 	int rc;
 
 	if (!x)
@@ -504,7 +506,7 @@ static int frames_perfetto_open(struct decode_writer *w, const char *out, struct
 	return 0;
 }
 
-static int frames_perfetto_check(struct perfetto *x, struct err *err)
+static int frames_perfetto_check(struct frames_perfetto *x, struct err *err)
 {
 	if (x->p.error)
 		return err_set(err, x->p.error, "no memory to write '%s'", x->file.path);
@@ -514,7 +516,7 @@ static int frames_perfetto_check(struct perfetto *x, struct err *err)
 static int perfetto_frame(struct decode_writer *w, unsigned type, const uint8_t *image,
 			  uint64_t ticket, struct err *err)
 {
-	struct perfetto *x = w->state;
+	struct frames_perfetto *x = w->state;
 	const struct frame_shown f = { &w->plans[type], type, image, ticket };
 
 	frame_timeline_frame(&x->timeline, &f);
@@ -523,14 +525,14 @@ static int perfetto_frame(struct decode_writer *w, unsigned type, const uint8_t 
 
 static void perfetto_mark(struct decode_writer *w, const struct recording_mark *mark)
 {
-	struct perfetto *x = w->state;
+	struct frames_perfetto *x = w->state;
 
 	frame_timeline_mark(&x->timeline, mark);
 }
 
 static int frames_perfetto_close(struct decode_writer *w, bool complete, struct err *err)
 {
-	struct perfetto *x = w->state;
+	struct frames_perfetto *x = w->state;
 	int rc = 0;
 
 	outfile_put(&x->file, x->p.buf, x->p.used);

@@ -87,7 +87,7 @@ struct attach {
 	struct attach_config config;
 	struct live_buffer live;
 	struct segment control_segment, data_segment, old_segment;
-	struct control control;
+	struct frames_control control;
 	struct ring ring;
 	int32_t handle; /* value that this collector wrote; 0: none */
 	bool adopted;   /* the program already had the segment */

@@ -24,9 +24,9 @@ struct mapping {
 	char *path;
 };
 
-struct image {
+struct elf_image {
 	struct target *target;
-	struct places *out;
+	struct buffer_symbols *out;
 	const struct mapping *maps; /* all mappings of one file */
 	size_t nr_maps;
 	uint64_t bias;
@@ -35,14 +35,14 @@ struct image {
 
 /* ---- names --------------------------------------------------------------- */
 
-enum kind { KIND_NONE, KIND_JSON, KIND_HMEM, KIND_STAT };
+enum buffer_kind { KIND_NONE, KIND_JSON, KIND_HMEM, KIND_STAT };
 
 static const struct {
 	const char *word; /* five characters, before or after the buffer's name */
-	enum kind kind;
+	enum buffer_kind kind;
 } kinds[] = { { "_json", KIND_JSON }, { "_hmem", KIND_HMEM }, { "_stat", KIND_STAT } };
 
-static enum kind places_kind_of(const char *word)
+static enum buffer_kind places_kind_of(const char *word)
 {
 	size_t i;
 
@@ -54,8 +54,8 @@ static enum kind places_kind_of(const char *word)
 }
 
 /* Split a symbol's name: @buffer points to the @len characters of the buffer's name. */
-static enum kind places_take_apart(const char *symbol, const char **buffer, size_t *len,
-				   bool *existing)
+static enum buffer_kind places_take_apart(const char *symbol, const char **buffer, size_t *len,
+					  bool *existing)
 {
 	size_t all;
 
@@ -79,10 +79,11 @@ static enum kind places_take_apart(const char *symbol, const char **buffer, size
 
 /* ---- the list ------------------------------------------------------------ */
 
-static struct place *places_place_of(struct image *img, const char *name, size_t len, bool existing)
+static struct buffer_symbol *places_place_of(struct elf_image *img, const char *name, size_t len,
+					     bool existing)
 {
-	struct places *out = img->out;
-	struct place *p;
+	struct buffer_symbols *out = img->out;
+	struct buffer_symbol *p;
 	size_t i;
 
 	for (i = img->first; i < out->nr; i++) {
@@ -104,13 +105,13 @@ static struct place *places_place_of(struct image *img, const char *name, size_t
 	return p->name && p->file ? p : NULL;
 }
 
-static int note_symbol(struct image *img, const char *symbol, const GElf_Sym *sym)
+static int note_symbol(struct elf_image *img, const char *symbol, const GElf_Sym *sym)
 {
 	const char *name;
 	size_t len = 0;
 	bool existing = false;
-	enum kind kind = places_take_apart(symbol, &name, &len, &existing);
-	struct place *p;
+	enum buffer_kind kind = places_take_apart(symbol, &name, &len, &existing);
+	struct buffer_symbol *p;
 
 	if (kind == KIND_NONE || sym->st_shndx == SHN_UNDEF || !sym->st_value)
 		return 0;
@@ -128,12 +129,12 @@ static int note_symbol(struct image *img, const char *symbol, const GElf_Sym *sy
 	return 0;
 }
 
-static void drop_incomplete(struct places *list)
+static void drop_incomplete(struct buffer_symbols *list)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < list->nr; i++) {
-		struct place *p = &list->at[i];
+		struct buffer_symbol *p = &list->at[i];
 
 		if (p->json && p->hmem && p->stat) {
 			list->at[kept++] = *p;
@@ -145,7 +146,7 @@ static void drop_incomplete(struct places *list)
 	list->nr = kept;
 }
 
-void places_release(struct places *list)
+void places_release(struct buffer_symbols *list)
 {
 	size_t i;
 
@@ -159,7 +160,7 @@ void places_release(struct places *list)
 
 /* ---- one ELF file -------------------------------------------------------- */
 
-static int scan_table(struct image *img, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+static int scan_table(struct elf_image *img, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t nr, i;
@@ -185,7 +186,7 @@ static int scan_table(struct image *img, Elf *elf, Elf_Scn *scn, const GElf_Shdr
 }
 
 /* *@full: there is a .symtab, so no symbol is hidden. */
-static int scan_tables(struct image *img, Elf *elf, bool *full)
+static int scan_tables(struct elf_image *img, Elf *elf, bool *full)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -206,7 +207,7 @@ static int scan_tables(struct image *img, Elf *elf, bool *full)
  * Find the difference between addresses of the process and of the file.  Returns false if the
  * mappings do not match the file.
  */
-static bool find_bias(struct image *img, Elf *elf)
+static bool find_bias(struct elf_image *img, Elf *elf)
 {
 	size_t nr, i, m;
 	GElf_Phdr ph;
@@ -254,7 +255,7 @@ static bool places_same_build(Elf *a, Elf *b)
 }
 
 /* Returns true if @path is the debug info of @elf, and was scanned. */
-static bool scan_debug_file(struct image *img, Elf *elf, const char *path, int *rc)
+static bool scan_debug_file(struct elf_image *img, Elf *elf, const char *path, int *rc)
 {
 	int fd = open_beneath(img->target->pid, path);
 	bool full = false;
@@ -270,7 +271,7 @@ static bool scan_debug_file(struct image *img, Elf *elf, const char *path, int *
 	return full;
 }
 
-static bool scan_by_build_id(struct image *img, Elf *elf, int *rc)
+static bool scan_by_build_id(struct elf_image *img, Elf *elf, int *rc)
 {
 	char path[PATH_MAX];
 	const void *id;
@@ -286,7 +287,7 @@ static bool scan_by_build_id(struct image *img, Elf *elf, int *rc)
 	return scan_debug_file(img, elf, path, rc);
 }
 
-static bool scan_by_link(struct image *img, Elf *elf, int *rc)
+static bool scan_by_link(struct elf_image *img, Elf *elf, int *rc)
 {
 	static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
 	const char *path = img->maps[0].path, *slash = strrchr(path, '/');
@@ -313,7 +314,7 @@ static bool scan_by_link(struct image *img, Elf *elf, int *rc)
 
 /* ---- the file behind a mapping ------------------------------------------- */
 
-static int open_image(const struct image *img)
+static int open_image(const struct elf_image *img)
 {
 	char path[PATH_MAX], exe[PATH_MAX];
 	const struct mapping *map = &img->maps[0];
@@ -339,14 +340,14 @@ static int open_image(const struct image *img)
 	return open_beneath(img->target->pid, map->path);
 }
 
-static void places_cannot_read(struct places *out, const char *path, const char *why)
+static void places_cannot_read(struct buffer_symbols *out, const char *path, const char *why)
 {
 	if (!out->unreadable++)
 		snprintf(out->unreadable_first, sizeof(out->unreadable_first), "%s: %s", path, why);
 }
 
 /* Compare the first page in the process with the file: the file may have been replaced. */
-static bool is_still_that_file(const struct image *img, int fd)
+static bool is_still_that_file(const struct elf_image *img, int fd)
 {
 	char here[1024], there[sizeof(here)];
 	ssize_t got;
@@ -366,7 +367,7 @@ static bool is_elf(int fd)
 	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, ELFMAG, 4);
 }
 
-static int scan_elf(struct image *img, int fd)
+static int scan_elf(struct elf_image *img, int fd)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	bool full = false;
@@ -382,7 +383,7 @@ static int scan_elf(struct image *img, int fd)
 	return rc;
 }
 
-static int scan_image(struct image *img)
+static int scan_image(struct elf_image *img)
 {
 	int fd = open_image(img), rc = 0;
 	struct stat st;
@@ -467,13 +468,14 @@ static int places_read_maps(pid_t pid, struct map_list *maps, struct err *err)
 	return rc;
 }
 
-static int scan_maps(struct target *t, struct map_list *maps, struct places *list, struct err *err)
+static int scan_maps(struct target *t, struct map_list *maps, struct buffer_symbols *list,
+		     struct err *err)
 {
 	size_t from, to;
 	int rc = 0;
 
 	for (from = 0; from < maps->nr && !rc; from = to) {
-		struct image img = { .target = t, .out = list, .maps = &maps->at[from] };
+		struct elf_image img = { .target = t, .out = list, .maps = &maps->at[from] };
 
 		for (to = from + 1; to < maps->nr; to++) {
 			if (strcmp(maps->at[to].path, maps->at[from].path) != 0)
@@ -488,7 +490,7 @@ static int scan_maps(struct target *t, struct map_list *maps, struct places *lis
 	return 0;
 }
 
-int places_find(struct target *t, struct places *list, struct err *err)
+int places_find(struct target *t, struct buffer_symbols *list, struct err *err)
 {
 	struct map_list maps = { 0 };
 	char byte;
@@ -519,7 +521,7 @@ static const char *places_last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_called(const struct place *p, const char *name)
+static bool is_called(const struct buffer_symbol *p, const char *name)
 {
 	size_t len = strlen(p->name);
 
@@ -532,7 +534,7 @@ static bool is_called(const struct place *p, const char *name)
 	       (!strcmp(name + 1, p->file) || !strcmp(name + 1, places_last_part(p->file)));
 }
 
-static void list_names(const struct places *list, char *buf, size_t size)
+static void list_names(const struct buffer_symbols *list, char *buf, size_t size)
 {
 	size_t i, at = 0;
 
@@ -544,7 +546,8 @@ static void list_names(const struct places *list, char *buf, size_t size)
 	}
 }
 
-static void places_refuse(const struct places *list, const char *name, pid_t pid, struct err *err)
+static void places_refuse(const struct buffer_symbols *list, const char *name, pid_t pid,
+			  struct err *err)
 {
 	char names[256];
 
@@ -566,10 +569,10 @@ static void places_refuse(const struct places *list, const char *name, pid_t pid
 	err_hint(err, "choose one with -b: %s", names);
 }
 
-const struct place *places_pick(const struct places *list, const char *name, pid_t pid,
-				struct err *err)
+const struct buffer_symbol *places_pick(const struct buffer_symbols *list, const char *name,
+					pid_t pid, struct err *err)
 {
-	const struct place *found = NULL;
+	const struct buffer_symbol *found = NULL;
 	size_t i;
 
 	if (!name && list->nr == 1)

@@ -12,7 +12,7 @@
 
 #include "process/target_memory.h"
 
-struct place {
+struct buffer_symbol {
 	char *name;                /* of the buffer */
 	char *file;                /* file that defines it, as a path of the process */
 	bool existing;             /* names as in the existing generator */
@@ -20,22 +20,22 @@ struct place {
 	uint64_t json_size;        /* of the symbol */
 };
 
-struct places {
-	struct place *at;
+struct buffer_symbols {
+	struct buffer_symbol *at;
 	size_t nr;
 	unsigned unreadable;        /* files that could not be read */
 	char unreadable_first[256]; /* the first of them, with the reason */
 };
 
 /* List every buffer with all of its symbols, in the order of the process's map. */
-int places_find(struct target *t, struct places *list, struct err *err);
-void places_release(struct places *list);
+int places_find(struct target *t, struct buffer_symbols *list, struct err *err);
+void places_release(struct buffer_symbols *list);
 
 /*
  * The buffer called @name, or NAME@FILE if two files have one of that name.  @name NULL: the
  * only buffer of the process.
  */
-const struct place *places_pick(const struct places *list, const char *name, pid_t pid,
-				struct err *err);
+const struct buffer_symbol *places_pick(const struct buffer_symbols *list, const char *name,
+					pid_t pid, struct err *err);
 
 #endif

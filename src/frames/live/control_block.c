@@ -8,12 +8,12 @@
 
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-static struct ppt_control *seed_view(const struct control *c)
+static struct ppt_control *seed_view(const struct frames_control *c)
 {
 	return c->block;
 }
 
-static struct ppt_old_control *old_view(const struct control *c)
+static struct ppt_old_control *old_view(const struct frames_control *c)
 {
 	return c->block;
 }
@@ -32,7 +32,7 @@ size_t control_size(const struct desc *d)
  * the program's kernel headers.  Extended programs read entries with attrs of 112 bytes.  For
  * other programs the size in today's headers is the best guess.
  */
-static uint8_t *old_counter(const struct control *c, unsigned i)
+static uint8_t *old_counter(const struct frames_control *c, unsigned i)
 {
 	size_t entry = c->extended ? sizeof(struct ppt_old_counter)
 				   : 8 + sizeof(struct perf_event_attr);
@@ -40,7 +40,7 @@ static uint8_t *old_counter(const struct control *c, unsigned i)
 	return (uint8_t *)c->block + offsetof(struct ppt_old_control, counterdata) + i * entry;
 }
 
-static void fill_counters(struct control *c, const struct counters *counters)
+static void fill_counters(struct frames_control *c, const struct counters *counters)
 {
 	unsigned i;
 
@@ -59,7 +59,7 @@ static void fill_counters(struct control *c, const struct counters *counters)
 
 _Static_assert(sizeof(struct perf_event_attr) >= PPT_ATTR_SIZE, "older kernel headers");
 
-void control_fill(struct control *c, void *block, const struct desc *d,
+void control_fill(struct frames_control *c, void *block, const struct desc *d,
 		  const struct counters *counters, int data_id)
 {
 	struct ppt_control *seed = block;
@@ -80,7 +80,7 @@ void control_fill(struct control *c, void *block, const struct desc *d,
 	seed->next_ticket = 1;
 }
 
-uint64_t control_flags(const struct control *c)
+uint64_t control_flags(const struct frames_control *c)
 {
 	/* (B) of docs/frames.md pairs with the release store of client_flags, the last one of the
 	 * client's attach. */
@@ -94,12 +94,12 @@ uint64_t control_flags(const struct control *c)
  * The flag is cleared when the program detaches or exits.  Tickets remain: a program that took
  * one was attached, and its frames are in the ring.
  */
-static bool was_ever_attached(const struct control *c)
+static bool was_ever_attached(const struct frames_control *c)
 {
 	return (control_flags(c) & PPT_CLIENT_FLAG_ATTACHED) || control_next_ticket(c) > 1;
 }
 
-bool control_attached(const struct control *c, struct control_answer *answer)
+bool control_attached(const struct frames_control *c, struct control_answer *answer)
 {
 	const struct ppt_control *seed = seed_view(c);
 
@@ -120,7 +120,8 @@ bool control_attached(const struct control *c, struct control_answer *answer)
 	return true;
 }
 
-unsigned control_unmeasured(const struct control *c, const struct counters *counters, bool adopted)
+unsigned control_unmeasured(const struct frames_control *c, const struct counters *counters,
+			    bool adopted)
 {
 	const uint32_t *nr = c->old_order ? &old_view(c)->nr_perf_ctrs
 					  : &seed_view(c)->nr_perf_ctrs;
@@ -149,53 +150,53 @@ unsigned control_unmeasured(const struct control *c, const struct counters *coun
 	return mask;
 }
 
-uint64_t control_next_ticket(const struct control *c)
+uint64_t control_next_ticket(const struct frames_control *c)
 {
 	return LOAD(seed_view(c)->next_ticket);
 }
 
-uint64_t control_dropped(const struct control *c)
+uint64_t control_dropped(const struct frames_control *c)
 {
 	return LOAD(seed_view(c)->dropped);
 }
 
-uint32_t control_threads(const struct control *c)
+uint32_t control_threads(const struct frames_control *c)
 {
 	return LOAD(seed_view(c)->threads);
 }
 
-int control_counter_error(const struct control *c, unsigned *which)
+int control_counter_error(const struct frames_control *c, unsigned *which)
 {
 	*which = LOAD(seed_view(c)->counter_slot);
 	return LOAD(seed_view(c)->counter_error);
 }
 
-void control_calibration(const struct control *c, uint64_t *ticks, uint64_t *ns)
+void control_calibration(const struct frames_control *c, uint64_t *ticks, uint64_t *ns)
 {
 	*ticks = LOAD(seed_view(c)->calib_ticks);
 	*ns = LOAD(seed_view(c)->calib_ns);
 }
 
-void control_set_data(struct control *c, int id)
+void control_set_data(struct frames_control *c, int id)
 {
 	/* (B) of docs/frames.md pairs with the client's load of data_block_hmem: the segment exists
 	 * before its id. */
 	__atomic_store_n(&seed_view(c)->data_block_hmem, (uint64_t)id, __ATOMIC_RELEASE);
 }
 
-int control_wanted_data(const struct control *c)
+int control_wanted_data(const struct frames_control *c)
 {
 	return (int)LOAD(seed_view(c)->data_block_hmem);
 }
 
-int control_attached_data(const struct control *c)
+int control_attached_data(const struct frames_control *c)
 {
 	/* (B) of docs/frames.md pairs with the client's release store at the end of its attach of a
 	 * data block. */
 	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_attached, __ATOMIC_ACQUIRE);
 }
 
-int control_left_data(const struct control *c)
+int control_left_data(const struct frames_control *c)
 {
 	/* (B) of docs/frames.md pairs with the client's release store: everything in the old block
 	 * is written. */

@@ -15,7 +15,7 @@
 #include "frames/live/counters.h"
 #include "frames/spec/layout_json.h"
 
-struct control {
+struct frames_control {
 	void *block;
 	bool old_order; /* flags and number of counters come before the counters */
 	bool extended;
@@ -32,35 +32,36 @@ struct control_answer {
 size_t control_size(const struct desc *d);
 
 /* Fill in a block that is all zero. */
-void control_fill(struct control *c, void *block, const struct desc *d,
+void control_fill(struct frames_control *c, void *block, const struct desc *d,
 		  const struct counters *counters, int data_id);
 
 /*
  * True if the program has mapped the ring, now or earlier; *@answer is what it stored.  A
  * program that has exited or detached since left its frames in the ring.
  */
-bool control_attached(const struct control *c, struct control_answer *answer);
+bool control_attached(const struct frames_control *c, struct control_answer *answer);
 
-uint64_t control_flags(const struct control *c);
+uint64_t control_flags(const struct frames_control *c);
 
 /*
  * The counters of @counters that the program does not measure, a bit each: it opened none, or
  * those of an earlier collector (@adopted).  In extended programs the frames also mark what a
  * thread did not measure.
  */
-unsigned control_unmeasured(const struct control *c, const struct counters *counters, bool adopted);
+unsigned control_unmeasured(const struct frames_control *c, const struct counters *counters,
+			    bool adopted);
 
 /* Extended programs only. */
-uint64_t control_next_ticket(const struct control *c);
-uint64_t control_dropped(const struct control *c);
-uint32_t control_threads(const struct control *c);
-int control_counter_error(const struct control *c, unsigned *which);
-void control_calibration(const struct control *c, uint64_t *ticks, uint64_t *ns);
+uint64_t control_next_ticket(const struct frames_control *c);
+uint64_t control_dropped(const struct frames_control *c);
+uint32_t control_threads(const struct frames_control *c);
+int control_counter_error(const struct frames_control *c, unsigned *which);
+void control_calibration(const struct frames_control *c, uint64_t *ticks, uint64_t *ns);
 
 /* Resizable buffers only. */
-void control_set_data(struct control *c, int id);
-int control_wanted_data(const struct control *c);
-int control_attached_data(const struct control *c);
-int control_left_data(const struct control *c);
+void control_set_data(struct frames_control *c, int id);
+int control_wanted_data(const struct frames_control *c);
+int control_attached_data(const struct frames_control *c);
+int control_left_data(const struct frames_control *c);
 
 #endif

@@ -57,7 +57,8 @@ static int live_read_text(struct target *t, uint64_t addr, char **out, size_t *l
 }
 
 /* The symbol is a pointer to the text; a symbol that is the text itself is accepted, too. */
-static int find_text(struct target *t, const struct place *place, uint64_t *addr, struct err *err)
+static int find_text(struct target *t, const struct buffer_symbol *place, uint64_t *addr,
+		     struct err *err)
 {
 	uint64_t word;
 	int rc = target_read(t, place->json, &word, sizeof(word), err);
@@ -68,7 +69,7 @@ static int find_text(struct target *t, const struct place *place, uint64_t *addr
 	return 0;
 }
 
-static int check_abi(const struct place *place, const struct desc *d, struct err *err)
+static int check_abi(const struct buffer_symbol *place, const struct desc *d, struct err *err)
 {
 	char *end = NULL;
 	unsigned long major = d->abi ? strtoul(d->abi, &end, 10) : 0;
@@ -81,7 +82,8 @@ static int check_abi(const struct place *place, const struct desc *d, struct err
 	return -EPROTO;
 }
 
-int live_describe(struct target *t, const struct place *place, struct desc *d, struct err *err)
+int live_describe(struct target *t, const struct buffer_symbol *place, struct desc *d,
+		  struct err *err)
 {
 	uint64_t addr;
 	char *text = NULL, why[sizeof(err->text)];

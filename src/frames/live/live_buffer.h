@@ -13,8 +13,8 @@
 
 struct live_buffer {
 	struct target target;
-	struct places places;
-	const struct place *place;
+	struct buffer_symbols places;
+	const struct buffer_symbol *place;
 	struct desc desc;
 	bool owned;       /* the program's _stat has the pid of this process */
 	char notice[256]; /* a message for the user; "" if none */
@@ -28,7 +28,8 @@ int live_open(struct live_buffer *b, pid_t pid, const char *name, struct err *er
 void live_release(struct live_buffer *b);
 
 /* Read the description of one of several buffers of a process. */
-int live_describe(struct target *t, const struct place *place, struct desc *d, struct err *err);
+int live_describe(struct target *t, const struct buffer_symbol *place, struct desc *d,
+		  struct err *err);
 
 /*
  * Become the owner.  Fails while another collector is attached, unless @force.  An owner that is

@@ -11,7 +11,7 @@
 #define VALUE_SIZE 320
 
 /* State of one output file. */
-struct filling {
+struct emit_filling {
 	const struct emit *e;
 	char value[VALUE_SIZE]; /* of the last placeholder */
 };
@@ -30,7 +30,7 @@ const char *emit_source_suffix(const struct desc *d)
 
 static bool emit_has_value(const void *context, const char *word)
 {
-	const struct desc *d = ((const struct filling *)context)->e->d;
+	const struct desc *d = ((const struct emit_filling *)context)->e->d;
 	bool times = emit_has_type(d, DESC_TIME) || emit_has_type(d, DESC_TICKS);
 	const struct {
 		const char *word;
@@ -82,7 +82,7 @@ static const char *clock_macro(const struct desc *d)
 }
 
 /* The spec's name goes into a comment and must not end it. */
-static const char *emit_spec_name(struct filling *f)
+static const char *emit_spec_name(struct emit_filling *f)
 {
 	const char *slash = strrchr(f->e->spec, '/'), *from = slash ? slash + 1 : f->e->spec;
 	size_t i;
@@ -98,7 +98,7 @@ static const char *emit_spec_name(struct filling *f)
 	return f->value;
 }
 
-static const char *emit_symbol(struct filling *f, const char *kind)
+static const char *emit_symbol(struct emit_filling *f, const char *kind)
 {
 	const struct desc *d = f->e->d;
 
@@ -109,7 +109,7 @@ static const char *emit_symbol(struct filling *f, const char *kind)
 	return f->value;
 }
 
-static const char *a_number(struct filling *f, uint32_t number)
+static const char *a_number(struct emit_filling *f, uint32_t number)
 {
 	snprintf(f->value, sizeof(f->value), "%u", number);
 	return f->value;
@@ -117,7 +117,7 @@ static const char *a_number(struct filling *f, uint32_t number)
 
 static const char *emit_value(const void *context, const char *word)
 {
-	struct filling *f = (struct filling *)context;
+	struct emit_filling *f = (struct emit_filling *)context;
 	const struct desc *d = f->e->d;
 
 	if (!strcmp(word, "file"))
@@ -183,7 +183,7 @@ static bool emit_put_json(const struct emit *e, FILE *out)
 
 static bool emit_call(const void *context, const char *word, FILE *out)
 {
-	const struct emit *e = ((const struct filling *)context)->e;
+	const struct emit *e = ((const struct emit_filling *)context)->e;
 
 	if (!strcmp(word, "json"))
 		return emit_put_json(e, out);
@@ -204,7 +204,7 @@ static bool emit_call(const void *context, const char *word, FILE *out)
 
 static int emit_fill(const struct emit *e, const unsigned char *text, size_t size, FILE *out)
 {
-	struct filling f = { .e = e };
+	struct emit_filling f = { .e = e };
 	const struct template_host host = { emit_has_value, emit_value, emit_call, &f };
 
 	return template_write((const char *)text, size, &host, out);

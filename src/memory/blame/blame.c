@@ -168,14 +168,14 @@ static void count_misses(const struct blame *b, struct blame_counts *c,
 /* The part of an access that is in one field. */
 struct touched {
 	struct blame_owner *owner;
-	struct place place;
+	struct address_owner place;
 	uint64_t address, end;
 	uint32_t field; /* UINT32_MAX: the owner has no fields */
 	bool missed;
 };
 
 static uint32_t field_of(const struct blame *b, const struct blame_owner *o,
-			 const struct place *place, uint64_t size, uint64_t *end)
+			 const struct address_owner *place, uint64_t size, uint64_t *end)
 {
 	const struct owner *known = mem_places_owner(b->places, o->owner);
 	uint32_t leaf;

@@ -36,8 +36,8 @@ struct blame {
 /*
  * Record an access that missed because of another core, or invalidated lines there. 0 or -ENOMEM.
  */
-int blame_note_shared(struct blame *b, const struct mem_record *r, const struct place *place,
-		      const struct sim_outcome *out);
+int blame_note_shared(struct blame *b, const struct mem_record *r,
+		      const struct address_owner *place, const struct sim_outcome *out);
 
 void blame_tables_release(struct blame *b);
 

@@ -61,8 +61,8 @@ static void count_shared(struct blame_shared_field *f, bool write)
 		f->reads++;
 }
 
-int blame_note_shared(struct blame *b, const struct mem_record *r, const struct place *place,
-		      const struct sim_outcome *out)
+int blame_note_shared(struct blame *b, const struct mem_record *r,
+		      const struct address_owner *place, const struct sim_outcome *out)
 {
 	uint32_t line_size = b->config.level[0].line, i;
 	struct blame_shared *s = shared_of(b, r->address / line_size);

@@ -34,7 +34,7 @@ struct had {
 	bool known;
 };
 
-struct recover {
+struct mem_recover {
 	const char *path;
 	int trace_fd, region_fd;
 	char region_path[128];
@@ -54,7 +54,7 @@ struct recover {
 
 /* ---- the region ---------------------------------------------------------- */
 
-static int no_region(struct recover *r, struct err *err)
+static int no_region(struct mem_recover *r, struct err *err)
 {
 	err_set(err, -ENOENT, "there is nothing to recover for '%s'", r->path);
 	err_hint(err, "a program that ends by itself, or is traced by 'mem run', leaves nothing "
@@ -63,7 +63,7 @@ static int no_region(struct recover *r, struct err *err)
 }
 
 /* Map the region privately: other processes that map it do not see changes made here. */
-static int open_region(struct recover *r, struct err *err)
+static int open_region(struct mem_recover *r, struct err *err)
 {
 	const char *wrong;
 	struct stat st;
@@ -92,7 +92,7 @@ static int open_region(struct recover *r, struct err *err)
  * Fail if the program still runs.  The pid may have been reused: only a process that maps the
  * region counts.
  */
-static int still_runs(struct recover *r, struct err *err)
+static int still_runs(struct mem_recover *r, struct err *err)
 {
 	struct crw_slot_view view;
 	char path[64], target[256];
@@ -123,7 +123,7 @@ static int still_runs(struct recover *r, struct err *err)
 
 /* ---- the existing trace --------------------------------------------------- */
 
-static int copy_trace(struct recover *r, struct err *err)
+static int copy_trace(struct mem_recover *r, struct err *err)
 {
 	struct mem_faults ignored = { 0 }; /* the reader reports them */
 	struct walk_chunk c;
@@ -156,7 +156,8 @@ static int copy_trace(struct recover *r, struct err *err)
 }
 
 /* Find the number of the thread in the trace.  False: not in the trace. */
-static bool find_thread(const struct recover *r, const struct crw_slot_view *view, uint32_t *number)
+static bool find_thread(const struct mem_recover *r, const struct crw_slot_view *view,
+			uint32_t *number)
 {
 	const struct mem_facts *f = mem_reader_facts(r->reader);
 	size_t i;
@@ -171,7 +172,7 @@ static bool find_thread(const struct recover *r, const struct crw_slot_view *vie
 }
 
 /* Count the records of thread @number in the trace from @time_ns on. */
-static int count_since(struct recover *r, uint32_t number, uint64_t time_ns, uint64_t *count,
+static int count_since(struct mem_recover *r, uint32_t number, uint64_t time_ns, uint64_t *count,
 		       struct err *err)
 {
 	struct mem_reader *reader = mem_reader_open(r->path, err);
@@ -188,7 +189,7 @@ static int count_since(struct recover *r, uint32_t number, uint64_t time_ns, uin
 
 /* ---- records of the region ------------------------------------------------ */
 
-static void mem_put_record(struct recover *r, uint32_t number, const struct mem_record *rec)
+static void mem_put_record(struct mem_recover *r, uint32_t number, const struct mem_record *rec)
 {
 	uint64_t ticket = rec->has_ticket ? rec->order : 0;
 	struct cray_pack *p = r->out;
@@ -225,7 +226,7 @@ static void mem_put_record(struct recover *r, uint32_t number, const struct mem_
  * Decode the block in r->in and write its records; skip the first *@skip, which the trace already
  * has.
  */
-static void pass_on(struct recover *r, uint32_t number, uint64_t *skip)
+static void pass_on(struct mem_recover *r, uint32_t number, uint64_t *skip)
 {
 	struct cray_block head;
 	struct mem_record rec;
@@ -247,7 +248,7 @@ static void pass_on(struct recover *r, uint32_t number, uint64_t *skip)
 static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t *payload,
 		      uint32_t size)
 {
-	struct recover *r = context;
+	struct mem_recover *r = context;
 
 	if (code == CRW_FACT)
 		cfile_fact(&r->file, (uint16_t)key, payload, size);
@@ -255,14 +256,15 @@ static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t 
 		cfile_chunk(&r->file, CRAY_MODULES, payload, size);
 }
 
-static void next_in(struct recover *r, uint32_t number, struct crw_feed *feed, uint64_t *skip)
+static void next_in(struct mem_recover *r, uint32_t number, struct crw_feed *feed, uint64_t *skip)
 {
 	pass_on(r, number, skip);
 	cray_pack_begin(r->in, number, feed->order, feed->time_ns);
 	cray_pack_weight(r->in, feed->weight_256);
 }
 
-static void mem_tell_thread(struct recover *r, const struct crw_slot_view *view, uint32_t number)
+static void mem_tell_thread(struct mem_recover *r, const struct crw_slot_view *view,
+			    uint32_t number)
 {
 	struct cray_thread t = { .number = number, .id = view->tid, .start_ns = view->start_ns };
 
@@ -270,7 +272,7 @@ static void mem_tell_thread(struct recover *r, const struct crw_slot_view *view,
 }
 
 /* Take all units of one ring, from the first chunk that is not completely in the trace. */
-static int mem_take_slot(struct recover *r, const struct crw_slot_view *view, struct err *err)
+static int mem_take_slot(struct mem_recover *r, const struct crw_slot_view *view, struct err *err)
 {
 	struct crw_cursor cursor = { .hold = 1 };
 	struct crw_feed feed = { .weight_256 = 256, .aside = mem_aside, .context = r };
@@ -317,7 +319,7 @@ static int mem_take_slot(struct recover *r, const struct crw_slot_view *view, st
 	return 0;
 }
 
-static int mem_take_all(struct recover *r, struct err *err)
+static int mem_take_all(struct mem_recover *r, struct err *err)
 {
 	const struct mem_facts *f = mem_reader_facts(r->reader);
 	struct crw_slot_view view;
@@ -341,7 +343,7 @@ static int mem_take_all(struct recover *r, struct err *err)
 
 /* ---- recovery ------------------------------------------------------------- */
 
-static int begin_file(struct recover *r, struct err *err)
+static int begin_file(struct mem_recover *r, struct err *err)
 {
 	const struct mem_facts *f = mem_reader_facts(r->reader);
 	struct cfile_config config = {
@@ -360,7 +362,7 @@ static int begin_file(struct recover *r, struct err *err)
 	return cfile_open(&r->file, fd, r->path, &config, err);
 }
 
-static int recover_to_file(struct recover *r, struct err *err)
+static int recover_to_file(struct mem_recover *r, struct err *err)
 {
 	static const char note[] = "completed by mem recover: the program was killed";
 	struct err ignored = { 0 };
@@ -383,7 +385,7 @@ static int recover_to_file(struct recover *r, struct err *err)
 	return ret;
 }
 
-static int mem_recover_recover(struct recover *r, struct err *err)
+static int mem_recover_recover(struct mem_recover *r, struct err *err)
 {
 	r->trace_fd = open(r->path, O_RDONLY | O_CLOEXEC);
 	if (r->trace_fd < 0)
@@ -405,7 +407,7 @@ static int mem_recover_recover(struct recover *r, struct err *err)
 
 int mem_recover(const char *path, struct mem_recovered *result, struct err *err)
 {
-	struct recover r = { .path = path, .trace_fd = -1, .region_fd = -1, .result = result };
+	struct mem_recover r = { .path = path, .trace_fd = -1, .region_fd = -1, .result = result };
 	int ret;
 
 	memset(result, 0, sizeof(*result));

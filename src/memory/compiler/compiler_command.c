@@ -20,7 +20,7 @@ enum goal {
 };
 
 /* The class of one word of the command. */
-enum kind {
+enum argument_kind {
 	W_OPTION,  /* for compiling and for linking */
 	W_LINK,    /* for linking only */
 	W_COMPILE, /* for compiling only */
@@ -34,9 +34,9 @@ enum kind {
 struct sorted {
 	const struct wrap_setup *setup;
 	struct words in;
-	enum kind *kind;       /* of each word */
-	const char **language; /* -x of each source, or NULL */
-	const char *output;    /* NULL: none */
+	enum argument_kind *kind; /* of each word */
+	const char **language;    /* -x of each source, or NULL */
+	const char *output;       /* NULL: none */
 	enum goal goal;
 	size_t nr_sources, nr_inputs;
 	bool shared, is_static, relocatable, no_lib, dep_file, dep;
@@ -154,7 +154,7 @@ static bool for_linker(const char *w)
 }
 
 /* Classify one option and note its effect on the goal. */
-static enum kind wrap_option(struct sorted *s, const char *w)
+static enum argument_kind wrap_option(struct sorted *s, const char *w)
 {
 	if (!strcmp(w, "-c") || !strcmp(w, "-S") || !strcmp(w, "-E") || !strcmp(w, "-M") ||
 	    !strcmp(w, "-MM") || !strcmp(w, "-fsyntax-only") || !strcmp(w, "--precompile") ||

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static uint64_t regions_priority(struct regions *r)
+static uint64_t regions_priority(struct annotation_map *r)
 {
 	if (!r->seed && getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) != sizeof(r->seed))
 		r->seed = (uint64_t)(uintptr_t)r;
@@ -18,9 +18,9 @@ static uint64_t regions_priority(struct regions *r)
 	return r->seed;
 }
 
-static struct region *regions_take(struct regions *r)
+static struct annotation *regions_take(struct annotation_map *r)
 {
-	struct region *n = r->spare;
+	struct annotation *n = r->spare;
 
 	if (n)
 		r->spare = n->left;
@@ -29,7 +29,7 @@ static struct region *regions_take(struct regions *r)
 	return n;
 }
 
-static void regions_give_back(struct regions *r, struct region *n)
+static void regions_give_back(struct annotation_map *r, struct annotation *n)
 {
 	n->left = r->spare;
 	r->spare = n;
@@ -40,8 +40,8 @@ static void regions_give_back(struct regions *r, struct region *n)
  * Split @t into regions that start before @key and the others, in as many steps as the tree is
  * deep.
  */
-static void regions_split(struct region *t, uint64_t key, struct region **less,
-			  struct region **rest)
+static void regions_split(struct annotation *t, uint64_t key, struct annotation **less,
+			  struct annotation **rest)
 {
 	while (t) {
 		if (t->start < key) {
@@ -58,9 +58,9 @@ static void regions_split(struct region *t, uint64_t key, struct region **less,
 }
 
 /* Join two trees; all of @a starts before all of @b. */
-static struct region *regions_join(struct region *a, struct region *b)
+static struct annotation *regions_join(struct annotation *a, struct annotation *b)
 {
-	struct region *root = NULL, **at = &root;
+	struct annotation *root = NULL, **at = &root;
 
 	while (a && b) {
 		if (a->priority > b->priority) {
@@ -78,9 +78,9 @@ static struct region *regions_join(struct region *a, struct region *b)
 }
 
 /* The last region that starts at or before @address. */
-static struct region *at_or_before(struct region *t, uint64_t address)
+static struct annotation *at_or_before(struct annotation *t, uint64_t address)
 {
-	struct region *found = NULL;
+	struct annotation *found = NULL;
 
 	while (t) {
 		if (t->start <= address) {
@@ -93,9 +93,9 @@ static struct region *at_or_before(struct region *t, uint64_t address)
 	return found;
 }
 
-bool regions_remove(struct regions *r, uint64_t start)
+bool regions_remove(struct annotation_map *r, uint64_t start)
 {
-	struct region **at = &r->root, *n;
+	struct annotation **at = &r->root, *n;
 
 	while ((n = *at) && n->start != start)
 		at = start < n->start ? &n->left : &n->right;
@@ -107,12 +107,12 @@ bool regions_remove(struct regions *r, uint64_t start)
 }
 
 /* Free all nodes of @t without recursion.  Returns how many. */
-static int drop_all(struct regions *r, struct region *t)
+static int drop_all(struct annotation_map *r, struct annotation *t)
 {
 	int nr = 0;
 
 	while (t) {
-		struct region *n = t;
+		struct annotation *n = t;
 
 		if (t->left) { /* rotate until the left child is NULL */
 			t = n->left;
@@ -127,16 +127,18 @@ static int drop_all(struct regions *r, struct region *t)
 	return nr;
 }
 
-int regions_add(struct regions *r, uint64_t start, uint64_t size, uint32_t elem_size, uint32_t type,
-		struct region *met)
+int regions_add(struct annotation_map *r, uint64_t start, uint64_t size, uint32_t elem_size,
+		uint32_t type, struct annotation *met)
 {
 	uint64_t end = start + size < start ? UINT64_MAX : start + size;
-	struct region *n = regions_take(r), *less, *rest, *inside, *before, *first;
+	struct annotation *n = regions_take(r), *less, *rest, *inside, *before, *first;
 	int nr = 0;
 
 	if (!n)
 		return -ENOMEM;
-	*n = (struct region){ .start = start, .end = end, .elem_size = elem_size, .type = type };
+	*n = (struct annotation){
+		.start = start, .end = end, .elem_size = elem_size, .type = type
+	};
 	n->priority = regions_priority(r);
 	before = start ? at_or_before(r->root, start - 1) : NULL;
 	if (before && before->end > start && end > start) {
@@ -157,18 +159,18 @@ int regions_add(struct regions *r, uint64_t start, uint64_t size, uint32_t elem_
 	return nr;
 }
 
-const struct region *regions_find(const struct regions *r, uint64_t address)
+const struct annotation *regions_find(const struct annotation_map *r, uint64_t address)
 {
-	const struct region *n = at_or_before(r->root, address);
+	const struct annotation *n = at_or_before(r->root, address);
 
 	return n && address < n->end ? n : NULL;
 }
 
-void regions_release(struct regions *r)
+void regions_release(struct annotation_map *r)
 {
 	drop_all(r, r->root);
 	while (r->spare) {
-		struct region *n = r->spare;
+		struct annotation *n = r->spare;
 
 		r->spare = n->left;
 		free(n);

@@ -12,19 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct region {
+struct annotation {
 	uint64_t start, end; /* [start, end); may be empty */
 	uint32_t elem_size;
 	uint32_t type; /* the caller's number of the type name */
 	uint64_t priority;
-	struct region *left, *right;
+	struct annotation *left, *right;
 };
 
 /* Initialize with zeros. */
-struct regions {
-	struct region *root;
-	struct region *spare; /* free nodes, linked by `left` */
-	size_t nr, most;      /* now; maximum */
+struct annotation_map {
+	struct annotation *root;
+	struct annotation *spare; /* free nodes, linked by `left` */
+	size_t nr, most;          /* now; maximum */
 	uint64_t seed;
 };
 
@@ -32,15 +32,15 @@ struct regions {
  * Add [@start, @start + @size).  Returns how many regions it replaced, the first of them in
  * *@met; -ENOMEM.
  */
-int regions_add(struct regions *r, uint64_t start, uint64_t size, uint32_t elem_size, uint32_t type,
-		struct region *met);
+int regions_add(struct annotation_map *r, uint64_t start, uint64_t size, uint32_t elem_size,
+		uint32_t type, struct annotation *met);
 
 /* False: no region starts at @start. */
-bool regions_remove(struct regions *r, uint64_t start);
+bool regions_remove(struct annotation_map *r, uint64_t start);
 
 /* The region that contains @address, or NULL. */
-const struct region *regions_find(const struct regions *r, uint64_t address);
+const struct annotation *regions_find(const struct annotation_map *r, uint64_t address);
 
-void regions_release(struct regions *r);
+void regions_release(struct annotation_map *r);
 
 #endif

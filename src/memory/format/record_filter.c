@@ -68,7 +68,7 @@ static int64_t name_number(struct mem_select *s, const struct mem_record *r)
 static void mem_annotate(struct mem_select *s, const struct mem_record *r)
 {
 	int64_t number = r->address ? name_number(s, r) : 0;
-	struct region met;
+	struct annotation met;
 
 	if (!r->address)
 		return;
@@ -80,7 +80,7 @@ static void mem_annotate(struct mem_select *s, const struct mem_record *r)
 
 static const char *type_at(const struct mem_select *s, uint64_t address, uint64_t *offset)
 {
-	const struct region *region = regions_find(&s->regions, address);
+	const struct annotation *region = regions_find(&s->regions, address);
 
 	if (!region)
 		return NULL;

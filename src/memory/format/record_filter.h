@@ -23,7 +23,7 @@ struct mem_select {
 	bool want_types;  /* look up types even without a type filter */
 
 	struct strtab names;
-	struct regions regions;
+	struct annotation_map regions;
 	bool no_memory;
 };
 

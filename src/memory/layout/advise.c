@@ -87,13 +87,13 @@ static int first_reading(struct study *s, struct mem_reader *reader, struct err 
 
 /* ---- replays ------------------------------------------------------------- */
 
-struct running {
+struct advise_run {
 	struct rerun *replay;
 	struct study_run *out;
 };
 
 struct replays {
-	struct running list[REPLAYS_MAX];
+	struct advise_run list[REPLAYS_MAX];
 	int nr;
 };
 
@@ -107,7 +107,7 @@ static struct rerun *add_replay(const struct study *s, struct replays *all, stru
 	config.no_sharing = !sharing;
 	r = rerun_new(&config, err);
 	if (r)
-		all->list[all->nr++] = (struct running){ r, out };
+		all->list[all->nr++] = (struct advise_run){ r, out };
 	return r;
 }
 
@@ -122,7 +122,7 @@ static void release_replays(struct replays *all)
 
 static int replay_one(struct mem_places *places, struct replays *all, const struct mem_record *r)
 {
-	struct place place = { 0 };
+	struct address_owner place = { 0 };
 	const struct owner *owner = NULL;
 	int i, ret = mem_places_record(places, r);
 

@@ -237,7 +237,7 @@ static int profile_use_lines(struct profile *p, const struct mem_record *r,
 /* ---- accesses ------------------------------------------------------------ */
 
 static void use_pieces(struct profile *p, struct profile_type *t, const struct mem_record *r,
-		       const struct place *place)
+		       const struct address_owner *place)
 {
 	uint64_t at = place->offset, end = place->offset + r->size;
 	uint64_t element = r->address - place->offset;
@@ -257,7 +257,7 @@ static void use_pieces(struct profile *p, struct profile_type *t, const struct m
 int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct profile_type *t;
-	struct place place;
+	struct address_owner place;
 	bool failed = false;
 
 	p->now++;

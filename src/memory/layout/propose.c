@@ -29,14 +29,14 @@ static int class_of(const struct proposal *q, uint32_t n, bool by_heat)
 	return by_heat && pieces_is_cold(q->p, n) ? 2 : 1;
 }
 
-struct sorting {
+struct propose_sorting {
 	const struct proposal *q;
 	bool by_heat;
 };
 
 static int by_align(const void *a, const void *b, void *arg)
 {
-	const struct sorting *s = arg;
+	const struct propose_sorting *s = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct piece *px = &s->q->p->list[x], *py = &s->q->p->list[y];
 	int cx = class_of(s->q, x, s->by_heat), cy = class_of(s->q, y, s->by_heat);
@@ -58,7 +58,7 @@ static int by_align(const void *a, const void *b, void *arg)
  */
 static void order_packed(const struct proposal *q, struct shape *s, bool by_heat)
 {
-	struct sorting sorting = { q, by_heat };
+	struct propose_sorting sorting = { q, by_heat };
 
 	qsort_r(s->order, q->p->nr, sizeof(*s->order), by_align, &sorting);
 }

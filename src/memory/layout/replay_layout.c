@@ -206,7 +206,7 @@ static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 }
 
 static const struct moved *moved_block(struct rerun *r, const struct shape *s,
-				       const struct place *place)
+				       const struct address_owner *place)
 {
 	uint64_t count = place->stride ? (place->end - place->start) / place->stride : 1, index;
 	struct moved *m, found = { .start = place->start, .end = place->end };
@@ -282,12 +282,12 @@ static uint64_t rerun_is_shifted(const struct shape *s, uint64_t at, uint64_t *r
 	return s->offset[n] + inside;
 }
 
-struct target {
+struct layout_target {
 	uint64_t hot, cold; /* of the element */
 };
 
 static int find_target(struct rerun *r, const struct reshaped *t, uint64_t address,
-		       const struct place *place, struct target *out)
+		       const struct address_owner *place, struct layout_target *out)
 {
 	const struct moved *m;
 
@@ -305,7 +305,7 @@ static int find_target(struct rerun *r, const struct reshaped *t, uint64_t addre
 }
 
 /* The part of an access that is in one element: offsets @at to @end. */
-static int put_element(struct rerun *r, const struct shape *s, const struct target *target,
+static int put_element(struct rerun *r, const struct shape *s, const struct layout_target *target,
 		       uint64_t at, uint64_t end, bool write)
 {
 	uint64_t run, to, more;
@@ -329,12 +329,12 @@ static int put_element(struct rerun *r, const struct shape *s, const struct targ
 }
 
 static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct mem_record *rec,
-			const struct place *place)
+			const struct address_owner *place)
 {
 	uint64_t address = rec->address, left = rec->size, end;
 	bool write = rec->kind == MEM_WRITE;
-	struct place here = *place;
-	struct target target;
+	struct address_owner here = *place;
+	struct layout_target target;
 
 	while (left && address < place->end) {
 		if (find_target(r, t, address, &here, &target) < 0)
@@ -350,7 +350,7 @@ static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct 
 	return left ? rerun_put(r, address, left, write) : 0;
 }
 
-int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
 		 const struct owner *owner)
 {
 	const struct reshaped *t;
@@ -374,11 +374,11 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct pla
 	return put_reshaped(r, t, rec, place);
 }
 
-int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+int rerun_address(struct rerun *r, uint64_t address, const struct address_owner *place,
 		  const struct owner *owner, uint64_t *out)
 {
 	const struct reshaped *t = owner->type < r->types_size ? &r->types[owner->type] : NULL;
-	struct target target;
+	struct layout_target target;
 	uint64_t run, to;
 	bool cold;
 

@@ -35,7 +35,7 @@ int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
  * Process a record of the trace.  For an access, @place and @owner describe its data.  Returns 0
  * or -ENOMEM.
  */
-int rerun_record(struct rerun *r, const struct mem_record *rec, const struct place *place,
+int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
 		 const struct owner *owner);
 
 /* Call it once, after the last record. */
@@ -44,7 +44,7 @@ int rerun_finish(struct rerun *r);
 struct sim *rerun_sim(struct rerun *r);
 
 /* For tests: the new address of the first byte of an access.  Returns 0 or -ENOMEM. */
-int rerun_address(struct rerun *r, uint64_t address, const struct place *place,
+int rerun_address(struct rerun *r, uint64_t address, const struct address_owner *place,
 		  const struct owner *owner, uint64_t *out);
 
 void rerun_free(struct rerun *r);

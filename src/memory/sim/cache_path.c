@@ -14,7 +14,7 @@
 #define NO_LEVEL UINT32_MAX
 
 /* State of one use on its way through the levels. */
-struct walk {
+struct path_walk {
 	struct use *u;
 	uint32_t first_hit, last_hit; /* NO_LEVEL: none yet */
 	uint32_t kept;                /* the level that keeps the written data */
@@ -178,7 +178,7 @@ static void path_prefetch(struct use *u, uint32_t level)
 
 /* ---- lookup ---------------------------------------------------------------- */
 
-static void path_handle_hit(struct walk *w, uint32_t k, uint64_t *slot)
+static void path_handle_hit(struct path_walk *w, uint32_t k, uint64_t *slot)
 {
 	const struct sim_level_config *config = &w->u->sim->config.level[k];
 	struct sim *s = w->u->sim;
@@ -211,7 +211,7 @@ static void path_handle_hit(struct walk *w, uint32_t k, uint64_t *slot)
 	w->needs = false;
 }
 
-static int count_miss(struct walk *w, uint32_t k, uint64_t line)
+static int count_miss(struct path_walk *w, uint32_t k, uint64_t line)
 {
 	struct use *u = w->u;
 	struct cache *c = u->core->path[k];
@@ -235,7 +235,7 @@ static int count_miss(struct walk *w, uint32_t k, uint64_t line)
 	return 0;
 }
 
-static int path_handle_miss(struct walk *w, uint32_t k, uint64_t line)
+static int path_handle_miss(struct path_walk *w, uint32_t k, uint64_t line)
 {
 	const struct sim_level_config *config = &w->u->sim->config.level[k];
 	bool fills = !(k && config->inclusion == SIM_EXCLUSIVE) &&
@@ -269,7 +269,7 @@ static void set_shared(struct use *u, const struct peers *peers)
 	}
 }
 
-static void note_served(struct walk *w, bool from_peer, bool from_memory)
+static void note_served(struct path_walk *w, bool from_peer, bool from_memory)
 {
 	struct sim_outcome *out = w->u->out;
 	uint8_t served = (uint8_t)(w->first_hit == NO_LEVEL ? w->u->sim->nr_levels : w->first_hit);
@@ -291,7 +291,7 @@ static void note_served(struct walk *w, bool from_peer, bool from_memory)
 }
 
 /* Count the source of the line (a peer or memory) if no level of this core held it. */
-static void path_load_line(struct walk *w, const struct peers *peers)
+static void path_load_line(struct path_walk *w, const struct peers *peers)
 {
 	struct sim *s = w->u->sim;
 	uint32_t beyond = w->last_hit == NO_LEVEL ? 0 : w->last_hit + 1;
@@ -309,7 +309,7 @@ static void path_load_line(struct walk *w, const struct peers *peers)
 		note_served(w, from_peer, missing && !from_peer);
 }
 
-static void fill_all(struct walk *w, const struct peers *peers)
+static void fill_all(struct path_walk *w, const struct peers *peers)
 {
 	struct sim *s = w->u->sim;
 	uint32_t k;
@@ -340,7 +340,7 @@ static void follow_up(struct use *u, bool was_lost)
 		*slot |= SLOT_FOLLOWED;
 }
 
-static int path_access(struct walk *w, uint32_t k)
+static int path_access(struct path_walk *w, uint32_t k)
 {
 	struct use *u = w->u;
 	struct sim *s = u->sim;
@@ -360,7 +360,7 @@ static int path_access(struct walk *w, uint32_t k)
 	return 0;
 }
 
-static void prefetch_all(struct walk *w)
+static void prefetch_all(struct path_walk *w)
 {
 	uint32_t k;
 
@@ -372,12 +372,12 @@ static void prefetch_all(struct walk *w)
 
 int path_miss(struct use *u)
 {
-	struct walk w = { .u = u,
-			  .first_hit = NO_LEVEL,
-			  .last_hit = NO_LEVEL,
-			  .kept = NO_LEVEL,
-			  .carries = u->is_write,
-			  .needs = true };
+	struct path_walk w = { .u = u,
+			       .first_hit = NO_LEVEL,
+			       .last_hit = NO_LEVEL,
+			       .kept = NO_LEVEL,
+			       .carries = u->is_write,
+			       .needs = true };
 	struct peers peers = { 0 };
 	int ret = path_access(&w, 0);
 
@@ -407,7 +407,7 @@ int path_miss(struct use *u)
 int path_hit(struct use *u, uint64_t *slot)
 {
 	struct sim *s = u->sim;
-	struct walk w = { .u = u, .last_hit = 0, .kept = NO_LEVEL };
+	struct path_walk w = { .u = u, .last_hit = 0, .kept = NO_LEVEL };
 	bool followed = *slot & SLOT_FOLLOWED;
 	struct peers peers = { 0 };
 	int ret = 0;

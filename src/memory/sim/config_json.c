@@ -19,13 +19,13 @@
 #define FILE_MAX (1u << 20)
 
 /* The current position in the document, for messages: "cache.json: levels[1]". */
-struct place {
+struct config_place {
 	const char *file;
 	char path[96];
 	struct err *err;
 };
 
-static int sim_config_set_error(const struct place *p, const char *key, const char *what)
+static int sim_config_set_error(const struct config_place *p, const char *key, const char *what)
 {
 	err_set(p->err, -EINVAL, "%s: %s%s%s: %s", p->file, p->path, *p->path && *key ? "." : "",
 		key, what);
@@ -34,7 +34,7 @@ static int sim_config_set_error(const struct place *p, const char *key, const ch
 
 /* ---- values ------------------------------------------------------------------ */
 
-static int get_size(const struct place *p, const char *key, const json_t *v, uint64_t *out)
+static int get_size(const struct config_place *p, const char *key, const json_t *v, uint64_t *out)
 {
 	if (json_is_integer(v) && json_integer_value(v) >= 0) {
 		*out = (uint64_t)json_integer_value(v);
@@ -45,7 +45,7 @@ static int get_size(const struct place *p, const char *key, const json_t *v, uin
 	return sim_config_set_error(p, key, "expected a size: bytes, or a text such as \"32K\"");
 }
 
-static int sim_config_get_number(const struct place *p, const char *key, const json_t *v,
+static int sim_config_get_number(const struct config_place *p, const char *key, const json_t *v,
 				 uint32_t *out)
 {
 	json_int_t n = json_integer_value(v);
@@ -57,8 +57,8 @@ static int sim_config_get_number(const struct place *p, const char *key, const j
 }
 
 /* A number, or the word that stands for @meaning. */
-static int get_number_or(const struct place *p, const char *key, const json_t *v, const char *word,
-			 uint32_t meaning, uint32_t *out)
+static int get_number_or(const struct config_place *p, const char *key, const json_t *v,
+			 const char *word, uint32_t meaning, uint32_t *out)
 {
 	const char *text = json_string_value(v);
 	char what[80];
@@ -73,7 +73,8 @@ static int get_number_or(const struct place *p, const char *key, const json_t *v
 	return sim_config_set_error(p, key, what);
 }
 
-static int sim_config_get_name(const struct place *p, const char *key, const json_t *v, char *out)
+static int sim_config_get_name(const struct config_place *p, const char *key, const json_t *v,
+			       char *out)
 {
 	const char *text = json_string_value(v);
 	size_t i;
@@ -89,7 +90,7 @@ static int sim_config_get_name(const struct place *p, const char *key, const jso
 	return 0;
 }
 
-static int get_word(const struct place *p, const char *key, const json_t *v,
+static int get_word(const struct config_place *p, const char *key, const json_t *v,
 		    int (*find)(const char *), const char *which)
 {
 	const char *text = json_string_value(v);
@@ -102,7 +103,7 @@ static int get_word(const struct place *p, const char *key, const json_t *v,
 	return sim_config_set_error(p, key, what);
 }
 
-static int get_bool(const struct place *p, const char *key, const json_t *v, bool *out)
+static int get_bool(const struct config_place *p, const char *key, const json_t *v, bool *out)
 {
 	if (!json_is_boolean(v))
 		return sim_config_set_error(p, key, "expected true or false");
@@ -112,7 +113,7 @@ static int get_bool(const struct place *p, const char *key, const json_t *v, boo
 
 /* ---- corotracer format --------------------------------------------------------- */
 
-static int write_policy(const struct place *p, const json_t *v, struct sim_level_config *l)
+static int write_policy(const struct config_place *p, const json_t *v, struct sim_level_config *l)
 {
 	const char *text = json_string_value(v);
 
@@ -122,7 +123,7 @@ static int write_policy(const struct place *p, const json_t *v, struct sim_level
 	return 0;
 }
 
-static int level_words(const struct place *p, const char *key, const json_t *v,
+static int level_words(const struct config_place *p, const char *key, const json_t *v,
 		       struct sim_level_config *l)
 {
 	int n;
@@ -144,7 +145,7 @@ static int level_words(const struct place *p, const char *key, const json_t *v,
 	return n < 0 ? n : 0;
 }
 
-static int level_key(const struct place *p, const char *key, const json_t *v,
+static int level_key(const struct config_place *p, const char *key, const json_t *v,
 		     struct sim_level_config *l)
 {
 	bool allocates;
@@ -171,8 +172,8 @@ static int level_key(const struct place *p, const char *key, const json_t *v,
 }
 
 /* Check that @v is a list of at most @max entries.  Returns NULL with *@ret set if it is not. */
-static const json_t *list_of(const struct place *p, const json_t *v, const char *key, size_t max,
-			     int *ret)
+static const json_t *list_of(const struct config_place *p, const json_t *v, const char *key,
+			     size_t max, int *ret)
 {
 	*ret = 0;
 	if (!json_is_array(v))
@@ -182,7 +183,8 @@ static const json_t *list_of(const struct place *p, const json_t *v, const char 
 	return *ret ? NULL : v;
 }
 
-static int parse_level(struct place *p, const json_t *entry, uint32_t i, struct sim_level_config *l)
+static int parse_level(struct config_place *p, const json_t *entry, uint32_t i,
+		       struct sim_level_config *l)
 {
 	const char *key;
 	json_t *v;
@@ -207,7 +209,8 @@ static int parse_level(struct place *p, const json_t *entry, uint32_t i, struct 
 	return 0;
 }
 
-static int parse_tlb(struct place *p, const json_t *entry, uint32_t i, struct sim_tlb_config *t)
+static int parse_tlb(struct config_place *p, const json_t *entry, uint32_t i,
+		     struct sim_tlb_config *t)
 {
 	const char *key;
 	json_t *v;
@@ -236,7 +239,8 @@ static int parse_tlb(struct place *p, const json_t *entry, uint32_t i, struct si
 	return ret;
 }
 
-static int parse_lists(struct place *p, const char *key, const json_t *v, struct sim_config *c)
+static int parse_lists(struct config_place *p, const char *key, const json_t *v,
+		       struct sim_config *c)
 {
 	bool levels = !strcmp(key, "levels");
 	const json_t *list, *entry;
@@ -260,7 +264,7 @@ static int parse_lists(struct place *p, const char *key, const json_t *v, struct
 	return ret;
 }
 
-static int sim_config_parse_ours(struct place *p, const json_t *root, struct sim_config *c)
+static int sim_config_parse_ours(struct config_place *p, const json_t *root, struct sim_config *c)
 {
 	const char *key;
 	uint64_t size;
@@ -297,7 +301,8 @@ static int sim_config_parse_ours(struct place *p, const json_t *root, struct sim
 static const enum sim_policy suite_policies[] = { SIM_LRU, SIM_FIFO, SIM_LIFO, SIM_LIFO,
 						  SIM_RANDOM };
 
-static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct sim_level_config *l)
+static int suite_level(struct config_place *p, const json_t *entry, uint32_t i,
+		       struct sim_level_config *l)
 {
 	const json_t *name = json_object_get(entry, "name");
 	uint32_t size = 0, line = 0, policy = 0;
@@ -334,7 +339,7 @@ static int suite_level(struct place *p, const json_t *entry, uint32_t i, struct 
 }
 
 /* One chain of caches for all threads, as in the suite. */
-static int parse_suite(struct place *p, const json_t *root, struct sim_config *c)
+static int parse_suite(struct config_place *p, const json_t *root, struct sim_config *c)
 {
 	const json_t *list, *entry;
 	size_t i;
@@ -356,7 +361,7 @@ static int parse_suite(struct place *p, const json_t *root, struct sim_config *c
 int sim_config_parse(struct sim_config *c, const char *text, size_t size, const char *path,
 		     struct err *err)
 {
-	struct place p = { .file = path, .err = err };
+	struct config_place p = { .file = path, .err = err };
 	json_error_t why;
 	int ret;
 	json_t *root = json_parse(text, size, JSON_REJECT_DUPLICATES, &why, &ret);

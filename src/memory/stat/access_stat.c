@@ -66,9 +66,9 @@ static struct mem_stat_type *mem_stat_type_of(struct mem_stat *s, uint32_t numbe
 
 static int mem_stat_annotation(struct mem_stat *s, const struct mem_record *r)
 {
-	const struct region *region;
+	const struct annotation *region;
 	struct mem_stat_type *type;
-	struct region met;
+	struct annotation met;
 	int64_t number;
 	char *name;
 
@@ -97,7 +97,7 @@ static int mem_stat_annotation(struct mem_stat *s, const struct mem_record *r)
 
 static uint32_t count_type(struct mem_stat *s, const struct mem_record *r)
 {
-	const struct region *region = regions_find(&s->regions, r->address);
+	const struct annotation *region = regions_find(&s->regions, r->address);
 	struct mem_stat_type *type;
 
 	if (!region)

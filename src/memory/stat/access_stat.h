@@ -25,7 +25,7 @@ struct mem_stat_config {
 struct mem_stat_thread {
 	uint32_t number;
 	uint64_t reads, writes, bytes, missing;
-	struct lines *lines; /* NULL: none */
+	struct reuse_lines *lines; /* NULL: none */
 };
 
 struct mem_stat_type {
@@ -43,9 +43,9 @@ struct mem_stat {
 	uint64_t reads, writes, bytes, annotations, weighted_256;
 	uint64_t lost, left_out;
 	uint64_t straddles;
-	struct lines lines;
+	struct reuse_lines lines;
 	struct strides strides;
-	struct regions regions;
+	struct annotation_map regions;
 	struct strtab names;
 	struct mem_stat_type *types; /* by number in `names` */
 	size_t types_size;

@@ -44,11 +44,11 @@ static void count_missing(struct mem_check *c, uint32_t cause, uint64_t count)
 	c->by_cause[i] = mem_check_add_capped(c->by_cause[i], count);
 }
 
-static int check_add(struct mem_check *c, struct regions *regions, struct mem_reader *r,
+static int check_add(struct mem_check *c, struct annotation_map *regions, struct mem_reader *r,
 		     const struct mem_record *rec)
 {
 	uint64_t size = (uint64_t)rec->elem_size * rec->elem_count;
-	struct region met;
+	struct annotation met;
 	int nr;
 
 	if (rec->address == 0) {
@@ -68,7 +68,7 @@ static int check_add(struct mem_check *c, struct regions *regions, struct mem_re
 	return 0;
 }
 
-static void check_remove(struct mem_check *c, struct regions *regions, struct mem_reader *r,
+static void check_remove(struct mem_check *c, struct annotation_map *regions, struct mem_reader *r,
 			 const struct mem_record *rec)
 {
 	if (rec->address == 0)
@@ -93,8 +93,9 @@ static void check_access(struct mem_check *c, struct mem_check_thread *t,
 		t->writes++;
 }
 
-static int check_event(struct mem_check *c, struct mem_check_thread *t, struct regions *regions,
-		       struct mem_reader *r, const struct mem_record *rec)
+static int check_event(struct mem_check *c, struct mem_check_thread *t,
+		       struct annotation_map *regions, struct mem_reader *r,
+		       const struct mem_record *rec)
 {
 	switch (rec->kind) {
 	case MEM_ADD:
@@ -119,7 +120,7 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t, struct r
 	}
 }
 
-static int check_all(struct mem_check *c, struct regions *regions, struct mem_reader *r)
+static int check_all(struct mem_check *c, struct annotation_map *regions, struct mem_reader *r)
 {
 	struct mem_check_thread *t = NULL;
 	const struct mem_record *rec;
@@ -153,7 +154,7 @@ static int check_all(struct mem_check *c, struct regions *regions, struct mem_re
 int mem_check_run(struct mem_check *c, struct mem_reader *r, struct err *err)
 {
 	const struct mem_facts *facts = mem_reader_facts(r);
-	struct regions regions = { 0 };
+	struct annotation_map regions = { 0 };
 	uint32_t i;
 	int ret;
 

@@ -10,7 +10,7 @@
 #define FIRST_LINES 1024u
 #define NO_SLOT     UINT32_MAX
 
-static uint64_t lines_hash(const struct lines *l, uint64_t line)
+static uint64_t lines_hash(const struct reuse_lines *l, uint64_t line)
 {
 	uint64_t h = (line ^ l->seed) * UINT64_C(0x9E3779B97F4A7C15);
 
@@ -20,7 +20,7 @@ static uint64_t lines_hash(const struct lines *l, uint64_t line)
 }
 
 /* The sample does not depend on the random seed: two runs give the same result. */
-static bool is_sampled(const struct lines *l, uint64_t line)
+static bool is_sampled(const struct reuse_lines *l, uint64_t line)
 {
 	uint64_t h = line * UINT64_C(0xD1B54A32D192ED03);
 
@@ -31,14 +31,14 @@ static bool is_sampled(const struct lines *l, uint64_t line)
 
 /* ---- the Fenwick tree ---------------------------------------------------- */
 
-static void tree_add(struct lines *l, uint32_t slot, uint32_t by)
+static void tree_add(struct reuse_lines *l, uint32_t slot, uint32_t by)
 {
 	for (slot++; slot <= l->nr_slots; slot += slot & (0 - slot))
 		l->tree[slot] += by; /* adding ~0 subtracts 1 */
 }
 
 /* Number of last uses in slots 0 to @slot. */
-static uint32_t tree_sum(const struct lines *l, uint32_t slot)
+static uint32_t tree_sum(const struct reuse_lines *l, uint32_t slot)
 {
 	uint32_t sum = 0;
 
@@ -48,7 +48,7 @@ static uint32_t tree_sum(const struct lines *l, uint32_t slot)
 }
 
 /* Rebuild the tree: all slots up to `now` are in use. */
-static void tree_fill(struct lines *l)
+static void tree_fill(struct reuse_lines *l)
 {
 	uint32_t i;
 
@@ -63,7 +63,7 @@ static void tree_fill(struct lines *l)
 }
 
 /* Compact the slots of last uses in order; free slots are at the end. */
-static void close_up(struct lines *l)
+static void close_up(struct reuse_lines *l)
 {
 	uint32_t slot, to = 0;
 
@@ -81,7 +81,7 @@ static void close_up(struct lines *l)
 
 /* ---- the table ----------------------------------------------------------- */
 
-static void lines_place(struct lines *l, uint32_t index)
+static void lines_place(struct reuse_lines *l, uint32_t index)
 {
 	uint64_t i = lines_hash(l, l->lines[index].line);
 
@@ -90,7 +90,7 @@ static void lines_place(struct lines *l, uint32_t index)
 	l->places[i & (l->nr_places - 1)] = index + 1;
 }
 
-static struct line *lines_find(struct lines *l, uint64_t line)
+static struct reuse_line *lines_find(struct reuse_lines *l, uint64_t line)
 {
 	uint64_t i = lines_hash(l, line);
 	uint32_t at;
@@ -104,9 +104,9 @@ static struct line *lines_find(struct lines *l, uint64_t line)
 }
 
 /* Resize for @size lines: table, hash table (at least half empty), slots (four per line). */
-static int lines_resize(struct lines *l, uint32_t size)
+static int lines_resize(struct reuse_lines *l, uint32_t size)
 {
-	struct line *lines = realloc(l->lines, size * sizeof(*lines));
+	struct reuse_line *lines = realloc(l->lines, size * sizeof(*lines));
 	uint32_t *places, *tree, *owner, i;
 
 	if (lines)
@@ -136,7 +136,7 @@ static int lines_resize(struct lines *l, uint32_t size)
 }
 
 /* Too many lines: halve the sample. */
-static void lines_thin_out(struct lines *l)
+static void lines_thin_out(struct reuse_lines *l)
 {
 	uint32_t i, to = 0;
 
@@ -144,7 +144,7 @@ static void lines_thin_out(struct lines *l)
 		l->one_in *= 2;
 	/* close_up() needs the old line indices in owner[]. */
 	for (i = 0; i < l->now; i++) {
-		struct line *line = &l->lines[l->owner[i]];
+		struct reuse_line *line = &l->lines[l->owner[i]];
 
 		if (line->slot == i && !is_sampled(l, line->line))
 			line->slot = NO_SLOT;
@@ -163,7 +163,7 @@ static void lines_thin_out(struct lines *l)
 	l->last = NULL;
 }
 
-int lines_init(struct lines *l, uint32_t max)
+int lines_init(struct reuse_lines *l, uint32_t max)
 {
 	memset(l, 0, sizeof(*l));
 	if (getrandom(&l->seed, sizeof(l->seed), GRND_NONBLOCK) != sizeof(l->seed))
@@ -190,7 +190,7 @@ uint64_t lines_bucket_start(unsigned b)
 }
 
 /* Add a line.  0 with the line, or NULL if it is not in the sample; -ENOMEM. */
-static int first_use(struct lines *l, uint64_t number, struct line **out)
+static int first_use(struct reuse_lines *l, uint64_t number, struct reuse_line **out)
 {
 	unsigned tries;
 
@@ -206,7 +206,7 @@ static int first_use(struct lines *l, uint64_t number, struct line **out)
 	if (l->nr == l->size && lines_resize(l, l->size * 2) < 0)
 		return -ENOMEM;
 	*out = &l->lines[l->nr];
-	**out = (struct line){ .line = number, .type = ~0u, .slot = NO_SLOT };
+	**out = (struct reuse_line){ .line = number, .type = ~0u, .slot = NO_SLOT };
 	lines_place(l, l->nr++);
 	l->cold += l->one_in;
 	l->distinct += l->one_in;
@@ -214,7 +214,7 @@ static int first_use(struct lines *l, uint64_t number, struct line **out)
 }
 
 /* Make it the most recently used line. */
-static void move_to_front(struct lines *l, struct line *line)
+static void move_to_front(struct reuse_lines *l, struct reuse_line *line)
 {
 	if (l->now == l->nr_slots)
 		close_up(l);
@@ -223,7 +223,7 @@ static void move_to_front(struct lines *l, struct line *line)
 	tree_add(l, l->now++, 1);
 }
 
-static void lines_count(struct lines *l, struct line *line, bool write, uint32_t thread,
+static void lines_count(struct reuse_lines *l, struct reuse_line *line, bool write, uint32_t thread,
 			uint32_t type)
 {
 	uint64_t who = UINT64_C(1) << thread % 64;
@@ -243,9 +243,9 @@ static void lines_count(struct lines *l, struct line *line, bool write, uint32_t
 	}
 }
 
-int lines_use(struct lines *l, uint64_t number, bool write, uint32_t thread, uint32_t type)
+int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t thread, uint32_t type)
 {
-	struct line *line = l->last;
+	struct reuse_line *line = l->last;
 
 	l->uses++;
 	if (line && line->line == number) {
@@ -273,24 +273,24 @@ int lines_use(struct lines *l, uint64_t number, bool write, uint32_t thread, uin
 	return 0;
 }
 
-void lines_window(struct lines *l)
+void lines_window(struct reuse_lines *l)
 {
 	l->window++;
 	l->window_lines = 0;
 }
 
-static uint64_t all_uses(const struct line *line)
+static uint64_t all_uses(const struct reuse_line *line)
 {
 	return line->reads + line->writes;
 }
 
-size_t lines_hottest(struct lines *l, const struct line **out, size_t nr)
+size_t lines_hottest(struct reuse_lines *l, const struct reuse_line **out, size_t nr)
 {
 	size_t have = 0, k;
 	uint32_t i;
 
 	for (i = 0; i < l->nr; i++) {
-		const struct line *line = &l->lines[i];
+		const struct reuse_line *line = &l->lines[i];
 
 		if (have == nr && (!nr || all_uses(out[nr - 1]) >= all_uses(line)))
 			continue;
@@ -302,7 +302,7 @@ size_t lines_hottest(struct lines *l, const struct line **out, size_t nr)
 	return have;
 }
 
-void lines_release(struct lines *l)
+void lines_release(struct reuse_lines *l)
 {
 	free(l->lines);
 	free(l->places);

@@ -22,7 +22,7 @@
 #define LINES_MAX     (1u << 22) /* default maximum of lines followed at a time */
 #define LINES_BUCKETS 48         /* distances 0, 1, 2-3, 4-7 ... */
 
-struct line {
+struct reuse_line {
 	uint64_t line; /* address / line size */
 	uint64_t reads, writes;
 	uint64_t readers, writers; /* bit per thread number modulo 64 */
@@ -31,8 +31,8 @@ struct line {
 	uint32_t type;             /* type number of the caller at its last typed use */
 };
 
-struct lines {
-	struct line *lines;
+struct reuse_lines {
+	struct reuse_line *lines;
 	uint32_t nr, size, max;
 	uint32_t *places; /* hash table: index + 1; 0: free */
 	uint32_t nr_places;
@@ -41,7 +41,7 @@ struct lines {
 	uint32_t nr_slots, now;
 	uint64_t seed;
 	uint64_t one_in;
-	struct line *last; /* line of the last access */
+	struct reuse_line *last; /* line of the last access */
 
 	uint64_t uses; /* accesses to lines; an access that straddles two lines counts twice */
 	uint64_t cold; /* first uses, which have no distance */
@@ -52,20 +52,20 @@ struct lines {
 };
 
 /* @max: lines to follow, rounded up to a power of two; 0: LINES_MAX.  Returns 0 or -ENOMEM. */
-int lines_init(struct lines *l, uint32_t max);
+int lines_init(struct reuse_lines *l, uint32_t max);
 
 /* Count a use of a line.  @type ~0: none.  0 or -ENOMEM. */
-int lines_use(struct lines *l, uint64_t line, bool write, uint32_t thread, uint32_t type);
+int lines_use(struct reuse_lines *l, uint64_t line, bool write, uint32_t thread, uint32_t type);
 
 /* Start the next window. */
-void lines_window(struct lines *l);
+void lines_window(struct reuse_lines *l);
 
 /* The @nr most used lines, most used first; returns how many were stored. */
-size_t lines_hottest(struct lines *l, const struct line **out, size_t nr);
+size_t lines_hottest(struct reuse_lines *l, const struct reuse_line **out, size_t nr);
 
 /* The smallest distance in @bucket; the largest is one less than that of the next bucket. */
 uint64_t lines_bucket_start(unsigned bucket);
 
-void lines_release(struct lines *l);
+void lines_release(struct reuse_lines *l);
 
 #endif

@@ -28,14 +28,14 @@ struct named {
 	bool is_known;
 };
 
-struct cached {
+struct owner_cache {
 	uint64_t pc, generation;
 	struct span span;
 };
 
 struct mem_places {
 	struct types *types;
-	struct regions regions;
+	struct annotation_map regions;
 	struct strtab names;
 	struct named *named;
 	size_t named_size;
@@ -46,7 +46,7 @@ struct mem_places {
 	uint8_t *inner;           /* 0: unknown; 1: no array of records inside; 2: there is one */
 	uint32_t by_type_size;
 	uint64_t generation;
-	struct cached *cache;
+	struct owner_cache *cache;
 	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, for the kinds before OWNER_MODULE */
 	const char *last_module;            /* the module of the last access to module data */
 	uint32_t last_module_owner;
@@ -298,7 +298,7 @@ static struct named *named_of(struct mem_places *p, const struct mem_record *r, 
 
 int mem_places_record(struct mem_places *p, const struct mem_record *r)
 {
-	struct region met;
+	struct annotation met;
 	struct named *n;
 	uint32_t number;
 
@@ -343,7 +343,7 @@ static uint64_t stride_of(const struct type *type, uint32_t elem_size)
 	return elem_size;
 }
 
-static int span_of_region(struct mem_places *p, const struct region *r, struct span *s)
+static int span_of_region(struct mem_places *p, const struct annotation *r, struct span *s)
 {
 	struct named *n = &p->named[r->type];
 	const struct type *type = types_get(p->types, n->type);
@@ -426,7 +426,7 @@ static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
 
 static int mem_places_find_span(struct mem_places *p, uint64_t address, struct span *s)
 {
-	const struct region *region = regions_find(&p->regions, address);
+	const struct annotation *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
 
 	if (region && region->elem_size)
@@ -437,9 +437,9 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, struct s
 	return span_of_rest(p, address, s);
 }
 
-int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out)
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out)
 {
-	struct cached *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
+	struct owner_cache *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
 	struct span s;
 
 	if (c->generation == p->generation && c->pc == pc && address >= c->span.start &&
@@ -449,16 +449,16 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 		if (mem_places_find_span(p, address, &s) < 0)
 			return -ENOMEM;
 		if (s.stride)
-			*c = (struct cached){ pc, p->generation, s };
+			*c = (struct owner_cache){ pc, p->generation, s };
 	}
 	if (s.has_inner && mem_places_descend(p, &s, address) < 0)
 		return -ENOMEM;
-	*out = (struct place){ .owner = s.owner,
-			       .start = s.start,
-			       .end = s.end,
-			       .stride = s.stride,
-			       .annotated = s.annotated,
-			       .variable = s.variable };
+	*out = (struct address_owner){ .owner = s.owner,
+				       .start = s.start,
+				       .end = s.end,
+				       .stride = s.stride,
+				       .annotated = s.annotated,
+				       .variable = s.variable };
 	if (s.stride) {
 		out->index = (address - s.start) / s.stride;
 		out->offset = (address - s.start) % s.stride;
@@ -476,8 +476,8 @@ uint32_t mem_places_count(const struct mem_places *p)
 	return p->nr_owners;
 }
 
-const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
-			    size_t size)
+const char *mem_places_text(const struct mem_places *p, const struct address_owner *place,
+			    char *buf, size_t size)
 {
 	const struct owner *owner = &p->owners[place->owner];
 	const struct type_variable *v = place->variable;

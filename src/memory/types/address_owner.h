@@ -36,7 +36,7 @@ struct owner {
 	uint32_t nr_leaves;
 };
 
-struct place {
+struct address_owner {
 	uint32_t owner;
 	uint64_t start, end;                  /* of the block or array; UINT64_MAX if unknown */
 	uint64_t stride;                      /* from element to element; 0: unknown */
@@ -55,7 +55,7 @@ struct mem_places *mem_places_new(struct types *types);
 int mem_places_record(struct mem_places *p, const struct mem_record *r);
 
 /* Always finds an owner; its kind says how much is known.  Returns 0 or -ENOMEM. */
-int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct place *out);
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out);
 
 const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number);
 uint32_t mem_places_count(const struct mem_places *p);
@@ -64,8 +64,8 @@ uint32_t mem_places_count(const struct mem_places *p);
  * The place in the syntax of the program: "table[3].hits", "struct node[17].next".  Returns
  * @buf.
  */
-const char *mem_places_text(const struct mem_places *p, const struct place *place, char *buf,
-			    size_t size);
+const char *mem_places_text(const struct mem_places *p, const struct address_owner *place,
+			    char *buf, size_t size);
 
 /* Accepts NULL. */
 void mem_places_free(struct mem_places *p);

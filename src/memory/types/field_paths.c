@@ -153,19 +153,19 @@ int types_make_leaves(struct types *t, struct type *type)
 
 /* ---- lookup -------------------------------------------------------------- */
 
-struct found {
+struct field_found {
 	uint32_t leaf;
 	uint64_t start, end; /* offsets of the occurrence that contains the access */
 };
 
-static struct found types_find(const struct types *t, const struct type *type, uint64_t offset,
-			       uint64_t size, unsigned depth);
+static struct field_found types_find(const struct types *t, const struct type *type,
+				     uint64_t offset, uint64_t size, unsigned depth);
 
-static struct found find_in_member(const struct types *t, const struct type *type,
-				   const struct type_member *m, uint64_t offset, uint64_t size,
-				   unsigned depth)
+static struct field_found find_in_member(const struct types *t, const struct type *type,
+					 const struct type_member *m, uint64_t offset,
+					 uint64_t size, unsigned depth)
 {
-	struct found f = { m->first_leaf, m->offset, m->offset + m->size };
+	struct field_found f = { m->first_leaf, m->offset, m->offset + m->size };
 	const struct type *inner;
 	uint64_t base = m->offset;
 	bool is_array;
@@ -188,10 +188,10 @@ static struct found find_in_member(const struct types *t, const struct type *typ
 	return f;
 }
 
-static struct found find_in_union(const struct types *t, const struct type *type, uint64_t offset,
-				  uint64_t size, unsigned depth)
+static struct field_found find_in_union(const struct types *t, const struct type *type,
+					uint64_t offset, uint64_t size, unsigned depth)
 {
-	struct found best = { LEAF_PADDING, 0, type->size }, f;
+	struct field_found best = { LEAF_PADDING, 0, type->size }, f;
 	uint32_t i;
 
 	for (i = 0; i < type->nr_members; i++) {
@@ -226,10 +226,10 @@ static uint32_t member_before(const struct type *type, uint64_t offset)
 	return low ? low - 1 : type->nr_members;
 }
 
-static struct found types_find(const struct types *t, const struct type *type, uint64_t offset,
-			       uint64_t size, unsigned depth)
+static struct field_found types_find(const struct types *t, const struct type *type,
+				     uint64_t offset, uint64_t size, unsigned depth)
 {
-	struct found padding = { LEAF_PADDING, offset, type->size };
+	struct field_found padding = { LEAF_PADDING, offset, type->size };
 	uint32_t at, i;
 
 	if (type->kind == TYPE_UNION)
@@ -258,7 +258,7 @@ uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, 
 		       uint64_t *end)
 {
 	const struct type *type = types_get(t, number);
-	struct found f;
+	struct field_found f;
 
 	if (offset >= type->size || !type->nr_leaves) {
 		*end = UINT64_MAX;

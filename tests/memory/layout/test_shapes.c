@@ -114,12 +114,13 @@ static void check_block(struct rerun *r, const struct pieces *p, const struct bl
 
 	for (index = 0; index < b->count; index++) {
 		for (offset = 0; offset < sizeof(struct sample); offset++) {
-			struct place place = { .start = b->start,
-					       .end = b->start + b->count * sizeof(struct sample),
-					       .stride = sizeof(struct sample),
-					       .index = index,
-					       .offset = offset,
-					       .annotated = b->annotated };
+			struct address_owner place = { .start = b->start,
+						       .end = b->start +
+							      b->count * sizeof(struct sample),
+						       .stride = sizeof(struct sample),
+						       .index = index,
+						       .offset = offset,
+						       .annotated = b->annotated };
 
 			if (pieces_at(p, offset) == NO_PIECE)
 				continue;
@@ -179,10 +180,10 @@ static void no_two_fields_share_an_address(void)
 static void freed_blocks_are_used_again(void)
 {
 	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
-	struct place place = { .start = 0x5000,
-			       .end = 0x5000 + sizeof(struct sample),
-			       .stride = sizeof(struct sample),
-			       .annotated = true };
+	struct address_owner place = { .start = 0x5000,
+				       .end = 0x5000 + sizeof(struct sample),
+				       .stride = sizeof(struct sample),
+				       .annotated = true };
 	struct mem_record gone = { .kind = MEM_REMOVE, .address = 0x5000 };
 	struct sim_config config;
 	struct err err = { 0 };

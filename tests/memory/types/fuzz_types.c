@@ -141,7 +141,7 @@ static void ask_all(struct types *t, uint64_t from, uint64_t to)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		types_by_name(t, names[i]);
 	for (i = 0; i < 400; i++) {
-		struct place place;
+		struct address_owner place;
 		uint64_t address = from + some((uint32_t)(to - from));
 
 		CHECK(mem_places_find(places, address, i % 7, &place) == 0);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_foreign.py - attach to clients of other implementations of the protocol."""
-from live import *
+"""test_frames_foreign.py - attach to clients of other implementations of the protocol."""
+from frames_live import *
 
 
 def check_frames(frames, lost=0):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_counts.py - traces hold exactly the accesses of the program: by kind, size and attribute."""
+"""test_memory_counts.py - traces hold exactly the accesses of the program: by kind, size and attribute."""
 import os
 
 from rt import alone, check, collected, compile, dump, each_compiler, equal, main, sizes

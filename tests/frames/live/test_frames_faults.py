@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_faults.py - killed programs, killed collectors, full systems, hostile programs."""
+"""test_frames_faults.py - killed programs, killed collectors, full systems, hostile programs."""
 import random
 
-from live import *
+from frames_live import *
 
 random.seed(8)
 

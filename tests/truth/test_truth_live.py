@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_live.py - `top`, `recover` and `snapshot`: a program that still runs, or the region that it left."""
+"""test_truth_live.py - `top`, `recover` and `snapshot`: a program that still runs, or the region that it left."""
 from truth import *
 
 CLOCK_SLACK_NS = 50_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""live.py - a trace as a live page receives it: in pieces, and complete at the end.
+"""view_live.py - a trace as a live page receives it: in pieces, and complete at the end.
 
 FOLLOW: the program that reads a trace while it grows
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_quick.py - programs that save and end between two polls: every frame is recorded or counted as lost."""
-from live import *
+"""test_frames_quick.py - programs that save and end between two polls: every frame is recorded or counted as lost."""
+from frames_live import *
 
 # A program whose generated code is compiled for a library detaches at exit.
 PROGRAMS = ("live_quick", "live_quick_pic")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_frames.py - `attach`, `decode`, `query` and `monitor`: a program that saves known frames, and the raw file."""
+"""test_truth_frames.py - `attach`, `decode`, `query` and `monitor`: a program that saves known frames, and the raw file."""
 import struct
 
 from truth import *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_html.py - the page: complete, self-contained, accessible, and inert for any names in it."""
+"""test_layout_html.py - the page: complete, self-contained, accessible, and inert for any names in it."""
 import html.parser
 import os
 import pathlib

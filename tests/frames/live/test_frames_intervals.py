@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""test_intervals.py - an interval covers what the program did in it, or is not measured."""
+"""test_frames_intervals.py - an interval covers what the program did in it, or is not measured."""
 import csv
 import resource
 import sqlite3
 
-from live import *
+from frames_live import *
 
 BURN = 200_000  # of processor time in each interval: intervals.c
 CPU = "TASK-CLOCK"  # nanoseconds of the thread

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_wrapper.py - `mem cc` in place of a compiler: by hand, in make, CMake and configure-like builds."""
+"""test_memory_wrapper.py - `mem cc` in place of a compiler: by hand, in make, CMake and configure-like builds."""
 import os
 import shutil
 import subprocess

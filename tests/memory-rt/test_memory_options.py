@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_options.py - CACHERAY_OPTIONS: valid options take effect; invalid ones are reported, and the program runs."""
+"""test_memory_options.py - CACHERAY_OPTIONS: valid options take effect; invalid ones are reported, and the program runs."""
 import os
 
 from rt import alone, check, compile, contains, each_compiler, equal, main, sizes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_guard.py - docs/numbers.md is complete, and the tests notice when it is not."""
+"""test_truth_guard.py - docs/numbers.md is complete, and the tests notice when it is not."""
 import ast
 import copy
 import glob
@@ -75,7 +75,7 @@ def no_number_is_listed_twice(dir):
 @test
 def every_check_is_named_by_a_row(dir):
     named = {(row.file, row.check) for row in parse_registry(registry_text())}
-    for path in glob.glob(os.path.join(HERE, "test_*.py")):
+    for path in glob.glob(os.path.join(HERE, "test_truth_*.py")):
         file = os.path.basename(path)
         equal(functions_of(file) - {check for f, check in named if f == file}, set(), f"checks of {file} without a row")
 
@@ -92,7 +92,7 @@ def every_command_with_json_is_listed(dir):
 def every_test_file_is_run(dir):
     with open(os.path.join(HERE, "CMakeLists.txt"), encoding="utf-8") as f:
         named = re.search(r"foreach\(name ([\w\s]+)\)", f.read())[1].split()
-    files = {os.path.basename(path)[len("test_"):-len(".py")] for path in glob.glob(os.path.join(HERE, "test_*.py"))}
+    files = {os.path.basename(path)[len("test_truth_"):-len(".py")] for path in glob.glob(os.path.join(HERE, "test_truth_*.py"))}
     equal(set(named), files, "test files in CMakeLists.txt")
 
 
@@ -143,10 +143,10 @@ def a_wrong_number_fails(dir):
 @test
 def a_row_whose_check_is_missing_or_never_compared_fails(dir):
     rows = list(rows_of("run").values())[:1]
-    contains(unproven_rows("test_run.py", rows, compared=set(), checks={})[0], "has no check named")
-    contains(unproven_rows("test_run.py", rows, compared=set(), checks={rows[0].check: None})[0], "never compared it")
+    contains(unproven_rows("test_truth_run.py", rows, compared=set(), checks={})[0], "has no check named")
+    contains(unproven_rows("test_truth_run.py", rows, compared=set(), checks={rows[0].check: None})[0], "never compared it")
     proof = {("run", rows[0].path, rows[0].check)}
-    equal(unproven_rows("test_run.py", rows, compared=proof, checks={rows[0].check: None}), [], "faults")
+    equal(unproven_rows("test_truth_run.py", rows, compared=proof, checks={rows[0].check: None}), [], "faults")
 
 
 @test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""servers.py - the C++ example servers: start them, talk to them, end them, read their traces."""
+"""example_servers.py - the C++ example servers: start them, talk to them, end them, read their traces."""
 import fcntl
 import glob
 import resource

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_process.py - fork, exec, exit, crash: each process has its trace, with all that was recorded."""
+"""test_memory_process.py - fork, exec, exit, crash: each process has its trace, with all that was recorded."""
 import glob
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_export.py - summaries of `export` and `html`: the output files, counted by other programs."""
+"""test_truth_export.py - summaries of `export` and `html`: the output files, counted by other programs."""
 import glob
 import sqlite3
 

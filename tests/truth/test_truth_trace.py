@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_trace.py - `info` and `report` of a trace, compared with the program's own times and the raw trace."""
+"""test_truth_trace.py - `info` and `report` of a trace, compared with the program's own times and the raw trace."""
 import glob
 import struct
 

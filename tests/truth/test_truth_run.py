@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_run.py - the summary of `run`, compared with the program's own counts and the raw trace."""
+"""test_truth_run.py - the summary of `run`, compared with the program's own counts and the raw trace."""
 import resource
 
 from truth import *

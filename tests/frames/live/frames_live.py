@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""live.py - shared by the tests of this folder: programs with frames, and attaches to them."""
+"""frames_live.py - shared by the tests of this folder: programs with frames, and attaches to them."""
 import ctypes
 import shutil
 

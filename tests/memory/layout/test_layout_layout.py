@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_layout.py - a better layout is found where one exists, and the program compiled with it
+"""test_layout_layout.py - a better layout is found where one exists, and the program compiled with it
 confirms the replay."""
 import json
 import os

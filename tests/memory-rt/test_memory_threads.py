@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_threads.py - many threads, a storm of signals, and annotations that move between threads."""
+"""test_memory_threads.py - many threads, a storm of signals, and annotations that move between threads."""
 import os
 import re
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""test_decode.py - recordings made by hand, byte by byte, in the format of the existing tool."""
+"""test_frames_decode.py - recordings made by hand, byte by byte, in the format of the existing tool."""
 import contextlib
 import csv
 import resource
 import sqlite3
 import struct
 
-from live import *
+from frames_live import *
 
 INT = {"tag": "PIntegral", "contents": ["PPInt", None]}
 BYTE = {"tag": "PIntegral", "contents": ["PPByte", None]}

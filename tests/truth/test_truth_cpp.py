@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_cpp.py - C++20 coroutines that count themselves, compared with `run` and `info`."""
+"""test_truth_cpp.py - C++20 coroutines that count themselves, compared with `run` and `info`."""
 from truth import *
 
 PROGRAM_CPP = os.environ.get("TRUTH_PROGRAM_CPP", "")

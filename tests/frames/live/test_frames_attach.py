@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""test_attach.py - attach to programs of all kinds, and receive exactly their frames."""
+"""test_frames_attach.py - attach to programs of all kinds, and receive exactly their frames."""
 import csv
 import sqlite3
 import struct
 
-from live import *
+from frames_live import *
 
 
 @test

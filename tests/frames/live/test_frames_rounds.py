@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_rounds.py - hundreds of attaches and detaches against four busy threads.
+"""test_frames_rounds.py - hundreds of attaches and detaches against four busy threads.
 
 1,000 with COROTRACER_FULL=1, else 200.
 """
-from live import *
+from frames_live import *
 
 ROUNDS = int(os.environ.get("ROUNDS", "1000" if os.environ.get("COROTRACER_FULL") == "1" else "200"))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_traces.py - the trace of a server under load equals the counts of the server, for each coroutine."""
-from servers import *
+"""test_example_traces.py - the trace of a server under load equals the counts of the server, for each coroutine."""
+from example_servers import *
 
 
 @test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""traces.py - the events of each coroutine in a trace, as a line of words that a test can compare.
+"""cpp_traces.py - the events of each coroutine in a trace, as a line of words that a test can compare.
 
 Words, in order of time:
   S@place        suspended at the line that is marked "// @place" in the target's source

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_install.py - the installed runtime: through the wrapper, pkg-config, and CMake's function."""
+"""test_memory_install.py - the installed runtime: through the wrapper, pkg-config, and CMake's function."""
 import os
 import shlex
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_examples.py - the improved records of the examples have the advised layout, and its predicted effect."""
+"""test_layout_examples.py - the improved records of the examples have the advised layout, and its predicted effect."""
 from studies import HERE, advice, one_type, study
 from rt import collected, compile, equal, main, test
 

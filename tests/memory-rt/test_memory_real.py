@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_real.py - real programs from Debian's source packages, built with `mem cc` and `mem c++`,
+"""test_memory_real.py - real programs from Debian's source packages, built with `mem cc` and `mem c++`,
 run their own tests under tracing.
 
 zlib, lz4, SQLite, and ninja (C++, 25,000 lines), each with gcc and clang if COROTRACER_FULL=1; else C with each

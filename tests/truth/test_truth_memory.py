@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_memory.py - `mem run`, `check`, `stat`, `sim`, `layout`, `html` and `recover`: raw records decoded here, a
+"""test_truth_memory.py - `mem run`, `check`, `stat`, `sim`, `layout`, `html` and `recover`: raw records decoded here, a
 simulator in Python, and a program whose accesses are known.
 
 Between two annotations the order of accesses of different threads is unknown.  Results that depend on it
