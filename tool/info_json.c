@@ -282,7 +282,7 @@ int info_print_json(const struct info *info)
 	jw_field_bool(&j, "sound", info_is_sound(info));
 	jw_field_u64(&j, "events", sum->events);
 	json_others(&j, sum);
-	jw_field_u64(&j, "coroutines", coro_ids_count(&sum->coroutines));
+	jw_field_u64(&j, "coroutines", coro_ids_count(&sum->coroutines.ids));
 	jw_field_u64(&j, "threads", u64map_count(&sum->threads));
 	jw_field_u64(&j, "duration_ns", summary_duration_ns(sum));
 	jw_field_u64(&j, "sites", u64map_count(&sum->sites));

@@ -396,7 +396,7 @@ void info_print_text(const struct info *info)
 	puts("\n");
 	print_count("events", sum->events);
 	print_others(sum);
-	print_count("coroutines", coro_ids_count(&sum->coroutines));
+	print_count("coroutines", coro_ids_count(&sum->coroutines.ids));
 	print_count("threads", u64map_count(&sum->threads));
 	info_label("duration");
 	puts(text_duration(duration, summary_duration_ns(sum)));

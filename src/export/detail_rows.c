@@ -10,14 +10,14 @@
 #include "base/monotonic.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "trace/coro_ids.h"
+#include "trace/coro_table.h"
 
 /* A coroutine whose row is not written yet. */
 struct row_life {
-	bool used;
-	uint64_t probe_id, parent;
+	struct coro_state state;
+	uint64_t parent;
 	uint64_t birth_ts, end_ts, destroy_ts; /* 0: not reported */
-	uint32_t station, pid, birth_site;
+	uint32_t pid, birth_site;
 	uint64_t written, lost;
 	bool is_counted; /* written and lost are valid */
 	char *name;      /* NULL: it has none */
@@ -29,10 +29,8 @@ struct rows {
 	void *to;
 	uint64_t run; /* identifies the trace in a table of several traces */
 	uint64_t count;
-	struct coro_ids ids;
-	struct row_life *lives; /* by number */
-	size_t room;
-	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
+	struct coro_table lives; /* entries: struct row_life */
+	char *texts[4];          /* of the row that is being created: names in valid UTF-8 */
 	size_t sizes[4];
 	unsigned nr_texts;
 	char reason[12]; /* the same for a reason */
@@ -45,6 +43,7 @@ struct rows *rows_new(rows_put *put, void *to)
 
 	if (!r)
 		return NULL;
+	r->lives.entry_size = sizeof(struct row_life);
 	r->put = put;
 	r->to = to;
 	r->run = monotonic_clock_ns(CLOCK_REALTIME);
@@ -57,12 +56,15 @@ void rows_free(struct rows *r)
 
 	if (!r)
 		return;
-	for (i = 0; i < r->room; i++)
-		free(r->lives[i].name);
+	for (i = 0; i < r->lives.room; i++) {
+		struct row_life *l = coro_table_at(&r->lives, i);
+
+		if (l)
+			free(l->name);
+	}
 	for (i = 0; i < sizeof(r->texts) / sizeof(r->texts[0]); i++)
 		free(r->texts[i]);
-	free(r->lives);
-	coro_ids_release(&r->ids);
+	coro_table_release(&r->lives);
 	free(r);
 }
 
@@ -217,42 +219,6 @@ static int put_details(struct rows *r, const struct trace_event *ev, struct err 
 
 /* ---- coroutines ---------------------------------------------------------- */
 
-static bool rows_make_room(struct rows *r, size_t number)
-{
-	size_t room = r->room ? r->room : 64;
-	struct row_life *bigger;
-
-	if (number < r->room)
-		return true;
-	while (room <= number)
-		room *= 2;
-	bigger = realloc(r->lives, room * sizeof(*bigger));
-	if (!bigger)
-		return false;
-	memset(bigger + r->room, 0, (room - r->room) * sizeof(*bigger));
-	r->lives = bigger;
-	r->room = room;
-	return true;
-}
-
-/* Returns the entry of the coroutine, created if it is new; NULL: no memory. */
-static struct row_life *life_of(struct rows *r, uint64_t probe_id, uint32_t station)
-{
-	int64_t nr = coro_ids_enter(&r->ids, probe_id, station);
-	struct row_life *l;
-
-	if (nr < 0 || !rows_make_room(r, (size_t)nr))
-		return NULL;
-	l = &r->lives[nr];
-	if (!l->used) {
-		memset(l, 0, sizeof(*l));
-		l->used = true;
-		l->probe_id = probe_id;
-		l->station = station;
-	}
-	return l;
-}
-
 /* Writes the row; @last has its last state and may be NULL. */
 static int rows_put_life(struct rows *r, struct row_life *l, const struct sidecar_coroutine *last,
 			 struct err *err)
@@ -261,8 +227,8 @@ static int rows_put_life(struct rows *r, struct row_life *l, const struct sideca
 	const struct sidecar_coroutine *s = last ? last : &none;
 	struct cell c[] = {
 		rows_number(r->run),
-		rows_number(l->probe_id),
-		l->station != TRACE_NO_STATION ? rows_number(l->station) : null_cell,
+		rows_number(l->state.probe_id),
+		l->state.station != TRACE_NO_STATION ? rows_number(l->state.station) : null_cell,
 		number_if(l->pid),
 		null_cell,
 		number_if(l->parent),
@@ -281,9 +247,7 @@ static int rows_put_life(struct rows *r, struct row_life *l, const struct sideca
 	bool good = !l->name || rows_is_unknown(r, l->name, l->name_size, &c[4]);
 
 	free(l->name);
-	l->name = NULL;
-	l->used = false;
-	coro_ids_leave(&r->ids, l->probe_id, l->station);
+	coro_table_remove(&r->lives, l);
 	return good ? rows_put_row(r, TABLE_COROUTINES, c, err) : rows_no_memory(err);
 }
 
@@ -304,18 +268,18 @@ static bool set_name(struct row_life *l, const char *name, size_t size)
 
 static int rows_add_birth(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	struct row_life *l = life_of(r, ev->probe_id, ev->station);
+	struct row_life *l = coro_table_enter(&r->lives, ev->probe_id, ev->station);
 	int rc;
 
-	/* A second birth with the same id is another coroutine. */
-	if (l && l->birth_ts) {
+	if (l && coro_step_of(&l->state, ev) == CORO_STEP_BORN_AGAIN) {
 		rc = rows_put_life(r, l, NULL, err);
 		if (rc < 0)
 			return rc;
-		l = life_of(r, ev->probe_id, ev->station);
+		l = coro_table_enter(&r->lives, ev->probe_id, ev->station);
 	}
 	if (!l)
 		return rows_no_memory(err);
+	coro_step_apply(&l->state, ev);
 	l->birth_ts = ev->ts;
 	l->birth_site = ev->site;
 	l->parent = ev->peer;
@@ -325,8 +289,8 @@ static int rows_add_birth(struct rows *r, const struct trace_event *ev, struct e
 
 static int rows_add_end(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	struct row_life *l = life_of(r, ev->probe_id, ev->station);
-	bool is_gone = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
+	struct row_life *l = coro_table_enter(&r->lives, ev->probe_id, ev->station);
+	bool is_gone = coro_event_destroys(ev);
 
 	if (!l)
 		return rows_no_memory(err);
@@ -344,7 +308,7 @@ static int rows_add_end(struct rows *r, const struct trace_event *ev, struct err
 static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct err *err)
 {
 	uint32_t station = fact->station < UINT32_MAX ? (uint32_t)fact->station : TRACE_NO_STATION;
-	struct row_life *l = life_of(r, fact->probe_id, station);
+	struct row_life *l = coro_table_enter(&r->lives, fact->probe_id, station);
 
 	if (!l)
 		return rows_no_memory(err);
@@ -406,9 +370,11 @@ int rows_finish(struct rows *r, struct err *err)
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; !rc && i < r->room; i++) {
-		if (r->lives[i].used)
-			rc = rows_put_life(r, &r->lives[i], NULL, err);
+	for (i = 0; !rc && i < r->lives.room; i++) {
+		struct row_life *l = coro_table_at(&r->lives, i);
+
+		if (l)
+			rc = rows_put_life(r, l, NULL, err);
 	}
 	return rc;
 }

@@ -48,6 +48,12 @@ static void timeline_instant(struct timeline *tl, struct timeline_track *t, uint
 	tl->view->instant(tl->view, t, time_on(t, ts), m);
 }
 
+/* The coroutine in a slot that is in use. */
+static struct timeline_coro *timeline_coro_at(const struct timeline *tl, uint32_t slot)
+{
+	return coro_table_at(&tl->coros, slot);
+}
+
 /* ---- turns on a thread ---------------------------------------------------- */
 
 static void begin_turn(struct timeline *tl, struct timeline_thread *t, struct timeline_coro *co,
@@ -59,7 +65,7 @@ static void begin_turn(struct timeline *tl, struct timeline_thread *t, struct ti
 	m.name = &co->name;
 	m.flow = flow;
 	m.flow_ends = true;
-	arg_number(&m, KEY_COROUTINE, co->probe_id);
+	arg_number(&m, KEY_COROUTINE, co->life.probe_id);
 	timeline_begin(tl, &t->track, ts, &m);
 }
 
@@ -71,7 +77,7 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 		tl->too_deep++;
 		return;
 	}
-	t->turns[t->nr_turns++] = (uint32_t)(co - tl->coros);
+	t->turns[t->nr_turns++] = (uint32_t)coro_table_slot(&tl->coros, co);
 	co->has_turn = true;
 	tl->flows += flow != 0;
 	begin_turn(tl, t, co, ts, flow);
@@ -85,7 +91,7 @@ static void enter_thread(struct timeline *tl, struct timeline_coro *co, uint64_t
 static void timeline_leave_thread(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	struct timeline_thread *t = &tl->threads[co->thread];
-	uint32_t number = (uint32_t)(co - tl->coros);
+	uint32_t number = (uint32_t)coro_table_slot(&tl->coros, co);
 	unsigned at = t->nr_turns, i, above;
 
 	if (!co->has_turn)
@@ -96,11 +102,11 @@ static void timeline_leave_thread(struct timeline *tl, struct timeline_coro *co,
 	if (!at)
 		return;
 	for (i = t->nr_turns; i >= at; i--)
-		timeline_end(tl, &t->track, ts, &tl->coros[t->turns[i - 1]].name);
+		timeline_end(tl, &t->track, ts, &timeline_coro_at(tl, t->turns[i - 1])->name);
 	above = t->nr_turns - at;
 	t->nr_turns = at - 1;
 	for (i = at; i < at + above; i++) {
-		struct timeline_coro *other = &tl->coros[t->turns[i]];
+		struct timeline_coro *other = timeline_coro_at(tl, t->turns[i]);
 
 		if (above > TIMELINE_CUTS) {
 			other->has_turn = false;
@@ -117,58 +123,39 @@ static void timeline_leave_thread(struct timeline *tl, struct timeline_coro *co,
 static void count_state(struct timeline *tl, const struct timeline_coro *co, int change,
 			uint64_t ts)
 {
-	if (co->state == TRACE_STATE_RUNNING)
+	if (co->life.state == TRACE_STATE_RUNNING)
 		tracks_count(tl, co->process, COUNT_RUNNING, change, ts);
-	else if (co->state == TRACE_STATE_SUSPENDED)
+	else if (co->life.state == TRACE_STATE_SUSPENDED)
 		tracks_count(tl, co->process, COUNT_SUSPENDED, change, ts);
 }
 
 /* Ends the slice of its state: none is open in its lifetime. */
 static void end_state(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
-	if (co->state == TRACE_STATE_UNKNOWN)
+	if (co->life.state == TRACE_STATE_UNKNOWN)
 		return;
-	if (co->state == TRACE_STATE_RUNNING)
+	if (co->life.state == TRACE_STATE_RUNNING)
 		timeline_leave_thread(tl, co, ts);
 	if (co->is_ready)
 		timeline_end(tl, &co->track, ts, &tl->words[WORD_READY]);
 	co->is_ready = false;
 	timeline_end(tl, &co->track, ts, &tl->words[co->word]);
 	count_state(tl, co, -1, ts);
-	co->state = TRACE_STATE_UNKNOWN;
-	co->since_ts = ts;
+	co->life.state = TRACE_STATE_UNKNOWN;
+	co->life.since_ts = ts;
 }
 
 static void begin_state(struct timeline *tl, struct timeline_coro *co, enum trace_state state,
 			uint64_t ts, const struct timeline_mark *m)
 {
-	co->state = (uint8_t)state;
+	co->life.state = (uint8_t)state;
 	co->word = (uint8_t)(m->name - tl->words);
-	co->since_ts = ts;
+	co->life.since_ts = ts;
 	timeline_begin(tl, &co->track, ts, m);
 	count_state(tl, co, 1, ts);
 }
 
 /* ---- coroutines ---------------------------------------------------------- */
-
-static int timeline_make_room_for(struct timeline *tl, size_t number)
-{
-	size_t room = tl->nr_coros ? tl->nr_coros : 64, i;
-	struct timeline_coro *coros;
-
-	if (number < tl->nr_coros)
-		return 0;
-	while (room <= number)
-		room *= 2;
-	coros = reallocarray(tl->coros, room, sizeof(*coros));
-	if (!coros)
-		return -ENOMEM;
-	for (i = tl->nr_coros; i < room; i++)
-		memset(&coros[i], 0, sizeof(coros[i]));
-	tl->coros = coros;
-	tl->nr_coros = room;
-	return 0;
-}
 
 /* Begins its lifetime, at the first event in the trace. */
 static int timeline_enter(struct timeline *tl, struct timeline_coro *co,
@@ -180,15 +167,12 @@ static int timeline_enter(struct timeline *tl, struct timeline_coro *co,
 
 	if (process < 0)
 		return -ENOMEM;
-	co->in_use = true;
-	co->probe_id = ev->probe_id;
-	co->station = ev->station;
 	co->process = (uint32_t)process;
-	co->is_born = is_birth;
+	co->life.is_born = is_birth;
 	if (tracks_coroutine(tl, co, is_birth ? ev->site : 0, is_birth ? ev->name : NULL,
 			     ev->name_size) < 0)
 		return -ENOMEM;
-	co->since_ts = ev->ts;
+	co->life.since_ts = ev->ts;
 	mark_init(tl, &m, WORD_NEW, CATEGORY_LIFE);
 	m.name = &co->name;
 	arg_number(&m, KEY_COROUTINE, ev->probe_id);
@@ -214,16 +198,15 @@ static void timeline_remove(struct timeline *tl, struct timeline_coro *co, uint6
 		co->track.name = co->text;
 		tl->view->track(tl->view, &co->track);
 	}
-	coro_ids_leave(&tl->ids, co->probe_id, co->station);
 	free(co->text);
 	free(co->label);
-	memset(co, 0, sizeof(*co));
+	coro_table_remove(&tl->coros, co);
 }
 
 /* It has ended, or another coroutine with the same id has begun. */
 static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
-	bool was_alive = co->state != TRACE_STATE_ENDED;
+	bool was_alive = co->life.state != TRACE_STATE_ENDED;
 
 	end_state(tl, co, ts);
 	if (was_alive)
@@ -234,23 +217,20 @@ static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 static struct timeline_coro *timeline_find(const struct timeline *tl, uint64_t probe_id,
 					   uint32_t station)
 {
-	int64_t number = coro_ids_find(&tl->ids, probe_id, station);
-
-	if (number < 0 || (size_t)number >= tl->nr_coros || !tl->coros[number].in_use)
-		return NULL;
-	return &tl->coros[number];
+	return coro_table_find(&tl->coros, probe_id, station);
 }
 
 /* Creates the coroutine if it is new; NULL: no memory. */
 static struct timeline_coro *timeline_coro_of(struct timeline *tl, const struct trace_event *ev)
 {
-	int64_t number = coro_ids_enter(&tl->ids, ev->probe_id, ev->station);
+	struct timeline_coro *co;
 
-	if (number < 0 || timeline_make_room_for(tl, (size_t)number) < 0)
-		return NULL;
-	if (!tl->coros[number].in_use && timeline_enter(tl, &tl->coros[number], ev) < 0)
-		return NULL;
-	return &tl->coros[number];
+	tl->coros.entry_size = sizeof(*co);
+	co = coro_table_find(&tl->coros, ev->probe_id, ev->station);
+	if (co)
+		return co;
+	co = coro_table_enter(&tl->coros, ev->probe_id, ev->station);
+	return co && timeline_enter(tl, co, ev) == 0 ? co : NULL;
 }
 
 /* ---- transitions --------------------------------------------------------- */
@@ -273,7 +253,7 @@ static int timeline_resume(struct timeline *tl, struct timeline_coro *co,
 	struct timeline_mark m;
 	int64_t thread;
 
-	if (co->state == TRACE_STATE_RUNNING)
+	if (coro_step_of(&co->life, ev) == CORO_STEP_RESUMED_TWICE)
 		timeline_count_misstep(tl, co, ev, WORD_TWICE);
 	end_state(tl, co, ev->ts);
 	thread = tracks_thread(tl, ev->tid, co->process);
@@ -307,7 +287,7 @@ static void timeline_suspend(struct timeline *tl, struct timeline_coro *co,
 {
 	struct timeline_mark m;
 
-	tl->missteps += co->state == TRACE_STATE_SUSPENDED;
+	tl->missteps += coro_step_of(&co->life, ev) == CORO_STEP_SUSPENDED_TWICE;
 	end_state(tl, co, ev->ts);
 	mark_suspension(tl, &m, ev);
 	co->woken = 0;
@@ -320,7 +300,7 @@ static int timeline_add_transition(struct timeline *tl, const struct trace_event
 
 	if (!co)
 		return -ENOMEM;
-	if (co->state == TRACE_STATE_ENDED) {
+	if (coro_step_of(&co->life, ev) == CORO_STEP_AFTER_END) {
 		timeline_count_misstep(tl, co, ev, WORD_AFTER_END);
 		return 0;
 	}
@@ -337,16 +317,15 @@ static int timeline_add_birth(struct timeline *tl, const struct trace_event *ev)
 	struct timeline_coro *co = timeline_find(tl, ev->probe_id, ev->station);
 	struct timeline_mark m;
 
-	/* Second birth of an id: the destroy event of the previous coroutine is missing. */
-	if (co && co->is_born) {
+	if (co && coro_step_of(&co->life, ev) == CORO_STEP_BORN_AGAIN) {
 		end_life(tl, co, ev->ts);
 		timeline_remove(tl, co, ev->ts);
 	}
 	co = timeline_coro_of(tl, ev);
 	if (!co)
 		return -ENOMEM;
-	if (!co->is_born) { /* it has events before its birth event */
-		co->is_born = true;
+	if (!co->life.is_born) { /* it has events before its birth event */
+		co->life.is_born = true;
 		if (tracks_rename(tl, co, ev->name, ev->name_size) < 0)
 			return -ENOMEM;
 	}
@@ -355,7 +334,7 @@ static int timeline_add_birth(struct timeline *tl, const struct trace_event *ev)
 	arg_number(&m, KEY_THREAD, ev->tid);
 	mark_site(tl, &m, ev->site);
 	timeline_instant(tl, &co->track, ev->ts, &m);
-	if (co->state == TRACE_STATE_UNKNOWN && co->since_ts == ev->ts) {
+	if (co->life.state == TRACE_STATE_UNKNOWN && co->life.since_ts == ev->ts) {
 		mark_init(tl, &m, WORD_NEW, CATEGORY_LIFE);
 		begin_state(tl, co, TRACE_STATE_NEW, ev->ts, &m);
 	}
@@ -397,7 +376,7 @@ static int timeline_add_wake(struct timeline *tl, const struct trace_event *ev)
 	timeline_instant(tl, &tl->threads[thread].track, ev->ts, &m);
 	if (!co)
 		return 0;
-	if (co->state != TRACE_STATE_SUSPENDED && co->state != TRACE_STATE_NEW) {
+	if (co->life.state != TRACE_STATE_SUSPENDED && co->life.state != TRACE_STATE_NEW) {
 		co->early = m.flow;
 		return 0;
 	}
@@ -413,7 +392,6 @@ static int timeline_add_wake(struct timeline *tl, const struct trace_event *ev)
 
 static int timeline_add_end(struct timeline *tl, const struct trace_event *ev)
 {
-	bool is_over = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 	struct timeline_coro *co = timeline_coro_of(tl, ev);
 	struct timeline_mark m;
 
@@ -428,7 +406,7 @@ static int timeline_add_end(struct timeline *tl, const struct trace_event *ev)
 	arg_true(&m, KEY_WAS_SUSPENDED, ev->flags & TRACE_WAS_SUSPENDED);
 	arg_true(&m, KEY_DESTROYED, ev->kind == TRACE_END && ev->flags & TRACE_DESTROYED);
 	timeline_instant(tl, &co->track, ev->ts, &m);
-	if (is_over) {
+	if (coro_event_destroys(ev)) {
 		timeline_remove(tl, co, ev->ts);
 	} else {
 		mark_init(tl, &m, WORD_ENDED, CATEGORY_LIFE);
@@ -503,7 +481,7 @@ static int timeline_add_event(struct timeline *tl, const struct trace_event *ev)
 static void forget_turns(struct timeline *tl, struct timeline_thread *t, uint64_t ts)
 {
 	while (t->nr_turns)
-		end_state(tl, &tl->coros[t->turns[t->nr_turns - 1]], ts);
+		end_state(tl, timeline_coro_at(tl, t->turns[t->nr_turns - 1]), ts);
 }
 
 static void draw_gap(struct timeline *tl, struct timeline_thread *t, const struct trace_gap *gap)
@@ -605,7 +583,7 @@ static int timeline_add_coroutine(struct timeline *tl, const struct sidecar_coro
 	 * The time of its end; if it has not ended or the time is not known, the end of the
 	 * trace.
 	 */
-	if (c->dead && c->death_ts > co->since_ts && timeline_is_time(c->death_ts))
+	if (c->dead && c->death_ts > co->life.since_ts && timeline_is_time(c->death_ts))
 		ts = c->death_ts;
 	if (c->lost) {
 		mark_init(tl, &m, WORD_LOST, CATEGORY_TRACE);
@@ -721,10 +699,10 @@ int timeline_finish(struct timeline *tl, const struct timeline_damage *damage)
 		rc = window_finish(&tl->window, draw_event, tl);
 	if (rc < 0 || tracks_process(tl, 0) < 0)
 		return -ENOMEM;
-	for (i = 0; i < tl->nr_coros; i++) {
-		struct timeline_coro *co = &tl->coros[i];
+	for (i = 0; i < tl->coros.room; i++) {
+		struct timeline_coro *co = coro_table_at(&tl->coros, i);
 
-		if (co->in_use && !co->track.name && tracks_rename(tl, co, NULL, 0) < 0)
+		if (co && !co->track.name && tracks_rename(tl, co, NULL, 0) < 0)
 			return -ENOMEM;
 	}
 	tracks_finish(tl);
@@ -741,12 +719,15 @@ void timeline_release(struct timeline *tl)
 	struct timeline_view *view = tl->view;
 	size_t i;
 
-	for (i = 0; i < tl->nr_coros; i++) {
-		free(tl->coros[i].text);
-		free(tl->coros[i].label);
+	for (i = 0; i < tl->coros.room; i++) {
+		struct timeline_coro *co = coro_table_at(&tl->coros, i);
+
+		if (!co)
+			continue;
+		free(co->text);
+		free(co->label);
 	}
-	free(tl->coros);
-	coro_ids_release(&tl->ids);
+	coro_table_release(&tl->coros);
 	window_release(&tl->window);
 	tracks_release(tl);
 	*tl = (struct timeline){ .view = view };

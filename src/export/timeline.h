@@ -30,7 +30,7 @@
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "export/window.h"
-#include "trace/coro_ids.h"
+#include "trace/coro_table.h"
 #include "trace/item.h"
 
 /* Minimum interval between two values of a counter; a value may be late by this time. */
@@ -218,7 +218,7 @@ struct timeline_thread {
 	struct timeline_track lost; /* id 0: nothing was lost so far */
 	uint64_t lost_to;
 	unsigned nr_turns;
-	uint32_t turns[TIMELINE_DEPTH]; /* numbers of the coroutines that run on it */
+	uint32_t turns[TIMELINE_DEPTH]; /* slots of the coroutines that run on it */
 	char name[32], lost_name[48];
 };
 
@@ -229,29 +229,24 @@ struct timeline_group {
 };
 
 struct timeline_coro {
+	struct coro_state life; /* state UNKNOWN: no state slice is open */
 	struct timeline_track track;
 	struct timeline_name name;
-	char *text;  /* of the name */
-	char *label; /* of the track, if it was set later; NULL: the same */
-	uint64_t probe_id;
-	uint64_t since_ts; /* begin of its state */
-	uint64_t early;    /* flow of a wake that came while it ran */
-	uint64_t woken;    /* flow of the first wake of this suspension */
-	uint64_t thread;   /* number of the thread it runs on */
-	uint32_t station;
+	char *text;      /* of the name */
+	char *label;     /* of the track, if it was set later; NULL: the same */
+	uint64_t early;  /* flow of a wake that came while it ran */
+	uint64_t woken;  /* flow of the first wake of this suspension */
+	uint64_t thread; /* number of the thread it runs on */
 	uint32_t process;
-	uint8_t state; /* enum trace_state; UNKNOWN: no state slice is open */
-	uint8_t word;  /* enum timeline_word: the name of that slice */
-	bool in_use, is_born, is_ready, has_turn;
+	uint8_t word; /* enum timeline_word: the name of that slice */
+	bool is_ready, has_turn;
 };
 
 struct timeline {
 	struct timeline_view *view; /* set by the owner */
 	struct window window;
 	struct timeline_name words[NR_TIMELINE_WORDS];
-	struct coro_ids ids;
-	struct timeline_coro *coros; /* by their numbers */
-	size_t nr_coros;
+	struct coro_table coros; /* entries: struct timeline_coro */
 
 	struct timeline_process *processes;
 	size_t nr_processes;

@@ -431,12 +431,12 @@ static char *tracks_text_of(const struct timeline_coro *co, const char *name, si
 	if (end)
 		size = (size_t)(end - name);
 	if (!name || !size) {
-		rc = asprintf(&text, "coroutine #%" PRIu64, co->probe_id);
+		rc = asprintf(&text, "coroutine #%" PRIu64, co->life.probe_id);
 		return rc < 0 ? NULL : text;
 	}
 	shown = shown_size(name, size);
 	rc = asprintf(&text, "%.*s%s #%" PRIu64, (int)shown, name, shown < size ? "..." : "",
-		      co->probe_id);
+		      co->life.probe_id);
 	return rc < 0 ? NULL : text;
 }
 
@@ -457,7 +457,7 @@ int tracks_coroutine(struct timeline *tl, struct timeline_coro *co, uint32_t sit
 		.pid = parent->pid,
 		.rank = (unsigned)g->nr,
 		/* Without a birth event the name may still come, with the last facts. */
-		.name = co->is_born ? co->text : NULL,
+		.name = co->life.is_born ? co->text : NULL,
 	};
 	tracks_show(tl, &co->track);
 	return 0;

@@ -29,7 +29,6 @@ struct summary_last {
 	uint8_t state;  /* enum trace_state */
 	uint8_t reason; /* enum trace_reason */
 	bool has_resource;
-	bool has_ended; /* it has ended: only its destroy event can follow */
 };
 
 /*

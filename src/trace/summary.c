@@ -9,60 +9,28 @@
 
 /* ---- events -------------------------------------------------------------- */
 
-static int summary_make_room_for(struct trace_summary *s, size_t number)
+static struct summary_coro *summary_coro_of(struct trace_summary *s, const struct trace_event *ev)
 {
-	size_t room = s->last_room ? s->last_room : 64;
-	struct summary_last *last;
-
-	if (number < s->last_room)
-		return 0;
-	while (room <= number)
-		room *= 2;
-	last = realloc(s->last, room * sizeof(*last));
-	if (!last)
-		return -ENOMEM;
-	memset(last + s->last_room, 0, (room - s->last_room) * sizeof(*last));
-	s->last = last;
-	s->last_room = room;
-	return 0;
-}
-
-static struct summary_last *summary_last_of(struct trace_summary *s, const struct trace_event *ev)
-{
-	int64_t number = coro_ids_enter(&s->coroutines, ev->probe_id, ev->station);
-
-	if (number < 0 || summary_make_room_for(s, (size_t)number) < 0)
-		return NULL;
-	return &s->last[number];
-}
-
-/* Clears the state: the number will be reused by another coroutine. */
-static void summary_forget_coroutine(struct trace_summary *s, const struct trace_event *ev)
-{
-	int64_t number = coro_ids_find(&s->coroutines, ev->probe_id, ev->station);
-
-	if (number >= 0 && (size_t)number < s->last_room)
-		s->last[number] = (struct summary_last){ 0 };
-	coro_ids_leave(&s->coroutines, ev->probe_id, ev->station);
+	s->coroutines.entry_size = sizeof(struct summary_coro);
+	return coro_table_enter(&s->coroutines, ev->probe_id, ev->station);
 }
 
 /* Keeps the latest state by time: a trace need not be in order. */
 static int summary_add_transition(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = summary_last_of(s, ev);
+	struct summary_coro *co = summary_coro_of(s, ev);
 
-	if (!last)
+	if (!co)
 		return -ENOMEM;
 	s->events++;
-	if (ev->ts < last->ts)
+	if (!coro_step_counts(coro_step_of(&co->life, ev)))
 		return 0;
-	last->ts = ev->ts;
-	last->addr = ev->addr;
-	last->state = ev->is_active ? TRACE_STATE_RUNNING : TRACE_STATE_SUSPENDED;
-	last->site = ev->site;
-	last->reason = ev->reason;
-	last->has_resource = ev->flags & TRACE_HAS_RESOURCE;
-	last->resource = ev->resource;
+	coro_step_apply(&co->life, ev);
+	co->last.addr = ev->addr;
+	co->last.site = ev->site;
+	co->last.reason = ev->reason;
+	co->last.has_resource = ev->flags & TRACE_HAS_RESOURCE;
+	co->last.resource = ev->resource;
 	return 0;
 }
 
@@ -73,20 +41,21 @@ static const char *summary_name_of(const struct trace_summary *s,
 
 static int summary_add_birth(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = summary_last_of(s, ev);
+	struct summary_coro *co = summary_coro_of(s, ev);
 	char *name;
 	int rc;
 
-	if (!last)
-		return -ENOMEM;
-	if (!last->ts) {
-		last->ts = ev->ts;
-		last->state = TRACE_STATE_NEW;
+	if (co && coro_step_of(&co->life, ev) == CORO_STEP_BORN_AGAIN) {
+		coro_table_remove(&s->coroutines, co);
+		co = summary_coro_of(s, ev);
 	}
+	if (!co)
+		return -ENOMEM;
+	coro_step_apply(&co->life, ev);
 	if (!ev->name || !ev->name_size)
 		return 0;
 	name = strndup(ev->name, ev->name_size);
-	rc = name ? summary_add_name(s, name, &last->name) : -ENOMEM;
+	rc = name ? summary_add_name(s, name, &co->last.name) : -ENOMEM;
 	free(name);
 	return rc;
 }
@@ -94,7 +63,7 @@ static int summary_add_birth(struct trace_summary *s, const struct trace_event *
 /* An end with or without a later destroy, or a destroy alone; the last one carries the losses. */
 static int summary_add_end(struct trace_summary *s, const struct trace_event *ev)
 {
-	struct summary_last *last = summary_last_of(s, ev);
+	struct summary_coro *co = summary_coro_of(s, ev);
 	struct sidecar_coroutine c = {
 		.station = ev->station,
 		.probe_id = ev->probe_id,
@@ -103,12 +72,12 @@ static int summary_add_end(struct trace_summary *s, const struct trace_event *ev
 		.lost = ev->lost,
 	};
 
-	if (!last)
+	if (!co)
 		return -ENOMEM;
-	s->nr_ended += !last->has_ended;
-	last->has_ended = true;
-	if (ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED)
-		summary_forget_coroutine(s, ev);
+	s->nr_ended += co->life.state != TRACE_STATE_ENDED;
+	coro_step_apply(&co->life, ev);
+	if (coro_event_destroys(ev))
+		coro_table_remove(&s->coroutines, co);
 	return ev->lost ? add_loser(s, &c) : 0;
 }
 
@@ -354,12 +323,18 @@ static int summary_add_name(struct trace_summary *s, const char *name, uint32_t 
 static struct summary_last find_last(const struct trace_summary *s,
 				     const struct sidecar_coroutine *c)
 {
-	int64_t number = coro_ids_find(&s->coroutines, c->probe_id, (uint32_t)c->station);
+	const struct summary_coro *co = coro_table_find(&s->coroutines, c->probe_id,
+							(uint32_t)c->station);
+	struct summary_last last = { 0 };
 
-	if (number < 0)
-		number = coro_ids_find(&s->coroutines, c->probe_id, TRACE_NO_STATION);
-	return number < 0 || (size_t)number >= s->last_room ? (struct summary_last){ 0 }
-							    : s->last[number];
+	if (!co)
+		co = coro_table_find(&s->coroutines, c->probe_id, TRACE_NO_STATION);
+	if (!co)
+		return last;
+	last = co->last;
+	last.ts = co->life.since_ts;
+	last.state = co->life.state;
+	return last;
 }
 
 /* The state in the fact comes from the coroutine itself and includes lost events. */
@@ -522,7 +497,6 @@ void summary_release(struct trace_summary *s)
 	free(s->gaps);
 	u64map_release(&s->name_counts);
 	u64map_release(&s->threads);
-	coro_ids_release(&s->coroutines);
-	free(s->last);
+	coro_table_release(&s->coroutines);
 	memset(s, 0, sizeof(*s));
 }

@@ -14,7 +14,7 @@
 
 #include "base/strtab.h"
 #include "base/u64map.h"
-#include "trace/coro_ids.h"
+#include "trace/coro_table.h"
 #include "trace/event.h"
 #include "trace/item.h"
 #include "trace/leftover.h"
@@ -39,6 +39,12 @@ struct summary_alive {
 	struct summary_last last;
 };
 
+/* A coroutine that has not been destroyed. */
+struct summary_coro {
+	struct coro_state life;
+	struct summary_last last; /* without ts and state, which life has */
+};
+
 /* Missing events of the lane of one thread. */
 struct summary_gaps {
 	uint32_t lane; /* TRACE_LANE_STATIONS: of the stations */
@@ -54,9 +60,7 @@ struct trace_summary {
 	uint64_t others;                /* all others */
 	uint64_t kinds[NR_TRACE_KINDS]; /* both, by kind */
 	uint64_t first_ts, last_ts;     /* valid if there are events */
-	struct coro_ids coroutines;
-	struct summary_last *last; /* by the number of the coroutine */
-	size_t last_room;
+	struct coro_table coroutines;   /* entries: struct summary_coro */
 	struct u64map threads;
 	uint64_t nr_ended; /* coroutines, according to their events */
 

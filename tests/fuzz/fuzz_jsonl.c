@@ -133,7 +133,7 @@ static void fuzz_trace(const uint8_t *data, size_t size)
 	rest = read_trace(again, NULL, &second, &second_check);
 	MUST(rest.events == first.events && rest.garbage == 0);
 	MUST(check == second_check);
-	MUST(coro_ids_count(&sum.coroutines) == coro_ids_count(&second.coroutines));
+	MUST(coro_ids_count(&sum.coroutines.ids) == coro_ids_count(&second.coroutines.ids));
 	summary_release(&sum);
 	summary_release(&second);
 }

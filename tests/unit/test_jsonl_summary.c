@@ -76,7 +76,7 @@ static void measures_from_the_first_to_the_last_in_any_order(void)
 	CHECK_EQ(s.events, 4);
 	CHECK_EQ(s.first_ts, 100);
 	CHECK_EQ(summary_duration_ns(&s), 800);
-	CHECK_EQ(coro_ids_count(&s.coroutines), 2);
+	CHECK_EQ(coro_ids_count(&s.coroutines.ids), 2);
 	CHECK_EQ(u64map_count(&s.threads), 3);
 	summary_release(&s);
 }
@@ -196,7 +196,7 @@ static void counts_lives_by_their_events(void)
 	CHECK_EQ(summary_add(&s, &alive), 0);
 	CHECK_EQ(summary_born(&s), 1000);
 	CHECK_EQ(summary_ended(&s), 750);
-	CHECK_EQ(coro_ids_count(&s.coroutines), 1000);
+	CHECK_EQ(coro_ids_count(&s.coroutines.ids), 1000);
 	CHECK_EQ(s.nr_named, 1000);
 	CHECK_EQ(s.kinds[TRACE_BIRTH], 1000);
 	CHECK_EQ(s.events, 1000);
@@ -204,7 +204,7 @@ static void counts_lives_by_their_events(void)
 	CHECK(s.nr_losers > 0 && s.worst[0].lost == 1 && s.worst[0].station == TRACE_NO_STATION);
 	/* The last state of the remaining one is known, and the destroyed ones do not count. */
 	CHECK_EQ(s.alive[0].last.state, TRACE_STATE_RUNNING);
-	CHECK(s.last_room <= 1024);
+	CHECK(s.coroutines.room <= 1024);
 	summary_release(&s);
 }
 

@@ -662,7 +662,7 @@ static void memory_follows_those_who_are_there(void)
 	}
 	CHECK_EQ(timeline_finish(&tl, NULL), 0);
 	CHECK_EQ(n.begins, n.ends);
-	CHECK_EQ(tl.nr_coros, 64);
+	CHECK_EQ(tl.coros.room, 64);
 	CHECK_EQ(tl.nr_groups, 1);
 	timeline_release(&tl);
 	notes_release(&n);
