@@ -257,6 +257,7 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 		.stats = trace_reader_stats(reader),
 		.symbols = symbols,
 		.least = job->least,
+		.all_coroutines = true,
 	};
 	bool is_short;
 	uint64_t hits;

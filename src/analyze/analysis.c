@@ -7,57 +7,20 @@
 
 /* ---- findings ------------------------------------------------------------ */
 
-static struct link link_of(const struct coro *co)
-{
-	return (struct link){
-		.probe_id = co->probe_id,
-		.name = co->name,
-		.site = co->site,
-		.addr = co->addr,
-		.state = co->state,
-		.reason = co->reason,
-	};
-}
-
-/*
- * The coroutines that wait for the example: parent by parent, as far as each is in a join on the
- * one before.
- */
-static void follow_chain(const struct analysis *a, struct group *g)
-{
-	const struct coro *co = &g->example;
-
-	g->nr_chain = 0;
-	while (co && g->nr_chain < FINDING_CHAIN) {
-		const struct coro *next = NULL;
-
-		if (co != &g->example)
-			g->chain[g->nr_chain++] = link_of(co);
-		if (co->parent)
-			next = model_find(&a->model, co->parent);
-		/*
-		 * The parent waits because of its child only if it is suspended in a join on that
-		 * child.
-		 */
-		if (next &&
-		    (next->state != TRACE_STATE_SUSPENDED || next->reason != TRACE_REASON_JOIN ||
-		     (next->has_resource && next->resource != co->probe_id)))
-			next = NULL;
-		if (next && next->probe_id == g->example.probe_id)
-			break;
-		co = next;
-	}
-}
-
 void finding_report(struct analysis *a, const struct finding *f)
 {
 	bool is_example;
 	struct group *g = findings_add(&a->findings, f, &is_example);
 
 	if (g && is_example && g->has_coro)
-		follow_chain(a, g);
+		g->nr_chain = finding_chain(&a->model, &g->example, g->chain);
 	if (a->observer.found)
 		a->observer.found(a->observer.arg, f);
+}
+
+void finding_add_affected(struct analysis *a, const struct finding *f, const struct coro *co)
+{
+	findings_add_affected(&a->findings, f, co);
 }
 
 /* ---- events -------------------------------------------------------------- */

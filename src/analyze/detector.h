@@ -77,6 +77,12 @@ void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs);
 void finding_report(struct analysis *a, const struct finding *f);
 
 /*
+ * After finding_report(), for a finding about several coroutines (a ring, a leak): name each.  The
+ * coroutine of the finding itself is named without it.
+ */
+void finding_add_affected(struct analysis *a, const struct finding *f, const struct coro *co);
+
+/*
  * The waits to compare @co with: those of its place, or all if the trace has no places; NULL: none.
  */
 const struct wait_place *waits_to_compare(const struct analysis *a, const struct coro *co);

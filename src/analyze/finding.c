@@ -3,6 +3,8 @@
 #include "analyze/finding.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,91 @@ int confidence_from_name(const char *name)
 	}
 	return -1;
 }
+
+/* ---- evidence ------------------------------------------------------------ */
+
+static struct evidence *evidence_next(struct finding *f)
+{
+	return f->nr_evidence < FINDING_EVIDENCE ? &f->evidence[f->nr_evidence++] : NULL;
+}
+
+void finding_add_evidence(struct finding *f, const char *fmt, ...)
+{
+	struct evidence *e = evidence_next(f);
+	va_list args;
+
+	if (!e)
+		return;
+	va_start(args, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, args);
+	va_end(args);
+}
+
+void finding_add_evidence_at(struct finding *f, enum evidence_role role, uint32_t site,
+			     uint64_t addr, const char *fmt, ...)
+{
+	struct evidence *e = evidence_next(f);
+	va_list args;
+
+	if (!e)
+		return;
+	e->role = (uint8_t)role;
+	e->site = site;
+	e->addr = addr;
+	va_start(args, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, args);
+	va_end(args);
+}
+
+void finding_set_hint(struct finding *f, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(f->hint, sizeof(f->hint), fmt, args);
+	va_end(args);
+}
+
+/* ---- the chain of waiters ------------------------------------------------- */
+
+static struct link link_of(const struct coro *co)
+{
+	return (struct link){
+		.probe_id = co->probe_id,
+		.name = co->name,
+		.site = co->site,
+		.addr = co->addr,
+		.state = co->state,
+		.reason = co->reason,
+	};
+}
+
+/* The parent of @co, if it is suspended in a join on @co; otherwise NULL. */
+static const struct coro *waiter_of(const struct model *m, const struct coro *co)
+{
+	const struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
+
+	if (!parent || parent->state != TRACE_STATE_SUSPENDED ||
+	    parent->reason != TRACE_REASON_JOIN ||
+	    (parent->has_resource && parent->resource != co->probe_id))
+		return NULL;
+	return parent;
+}
+
+unsigned finding_chain(const struct model *m, const struct coro *co,
+		       struct link chain[FINDING_CHAIN])
+{
+	const struct coro *at = waiter_of(m, co);
+	unsigned nr = 0;
+
+	while (at && nr < FINDING_CHAIN && at->probe_id != co->probe_id) {
+		chain[nr++] = link_of(at);
+		at = waiter_of(m, at);
+	}
+	return nr;
+}
+
+/* ---- groups -------------------------------------------------------------- */
 
 static struct group *new_group(struct findings *f, uint64_t *number)
 {
@@ -100,7 +187,19 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 	g->large += finding->size_ns >= FINDING_LARGE;
 	if (finding->size_ns > g->oldest_ns)
 		g->oldest_ns = finding->size_ns;
+	if (finding->co)
+		affected_add(&f->affected, &g->affected, finding->co, finding->confidence,
+			     finding->size_ns);
 	return g;
+}
+
+void findings_add_affected(struct findings *f, const struct finding *finding, const struct coro *co)
+{
+	uint64_t number, key = key_of(finding->detector, finding->place, finding->spawn);
+
+	if (u64map_get(&f->numbers, key, &number) && number)
+		affected_add(&f->affected, &f->groups[number - 1].affected, co, finding->confidence,
+			     finding->size_ns);
 }
 
 int findings_copy(struct findings *copy, const struct findings *f)
@@ -110,9 +209,13 @@ int findings_copy(struct findings *copy, const struct findings *f)
 	*copy = (struct findings){ .nr = f->nr, .room = f->nr, .beyond = f->beyond };
 	if (!f->nr)
 		return 0;
-	copy->groups = malloc(f->nr * sizeof(*copy->groups));
-	if (!copy->groups)
+	if (affected_copy(&copy->affected, &f->affected) < 0)
 		return -ENOMEM;
+	copy->groups = malloc(f->nr * sizeof(*copy->groups));
+	if (!copy->groups) {
+		findings_release(copy);
+		return -ENOMEM;
+	}
 	memcpy(copy->groups, f->groups, f->nr * sizeof(*copy->groups));
 	for (i = 0; i < f->nr; i++) {
 		const struct group *g = &f->groups[i];
@@ -127,11 +230,13 @@ int findings_copy(struct findings *copy, const struct findings *f)
 }
 
 /* Merge @from into @g, which has the same detector, place and kind. */
-static void join(struct group *g, const struct group *from)
+static void join(struct findings *f, struct group *g, const struct group *from)
 {
 	struct group sum = is_better_example(g, &from->finding) ? *from : *g;
 	unsigned i;
 
+	affected_join(&f->affected, &g->affected, &from->affected);
+	sum.affected = g->affected;
 	sum.count = g->count + from->count;
 	for (i = 0; i < NR_CONFIDENCES; i++)
 		sum.by_confidence[i] = g->by_confidence[i] + from->by_confidence[i];
@@ -157,7 +262,7 @@ int findings_move(struct findings *f, const uint32_t *into)
 		if (!number)
 			return -ENOMEM;
 		if (*number) {
-			join(&f->groups[*number - 1], g);
+			join(f, &f->groups[*number - 1], g);
 			continue;
 		}
 		if (left != i)
@@ -220,5 +325,6 @@ void findings_release(struct findings *f)
 {
 	free(f->groups);
 	u64map_release(&f->numbers);
+	affected_release(&f->affected);
 	*f = (struct findings){ 0 };
 }

@@ -2,8 +2,8 @@
 /*
  * finding.h - findings, grouped by detector and place.
  *
- * Each group keeps a count and one example, the most certain one and among equals the oldest:
- * memory does not grow with the number of findings.
+ * Each group keeps a count, one example (the most certain one and among equals the oldest) and a
+ * bounded list of its coroutines: memory does not grow with the number of findings.
  */
 #ifndef ANALYZE_FINDING_H
 #define ANALYZE_FINDING_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/affected.h"
 #include "analyze/model.h"
 
 /* How sure a finding is, in ascending order. */
@@ -28,10 +29,12 @@ int confidence_from_name(const char *name);
 
 struct detector;
 
-#define FINDING_DETAIL 240
-#define FINDING_CHAIN  8
-#define FINDING_GROUPS 4096
-#define FINDING_LARGE  (50 * MODEL_MS)
+#define FINDING_DETAIL   240
+#define FINDING_CHAIN    8
+#define FINDING_EVIDENCE 8
+#define EVIDENCE_TEXT    184
+#define FINDING_GROUPS   4096
+#define FINDING_LARGE    (50 * MODEL_MS)
 
 /* A coroutine in the chain of waiters of the example. */
 struct link {
@@ -39,6 +42,22 @@ struct link {
 	uint32_t name, site;
 	uint64_t addr;
 	uint8_t state, reason;
+};
+
+/* What a line of evidence is about; decides its heading and its step in a SARIF code flow. */
+enum evidence_role {
+	EVIDENCE_NOTE,
+	EVIDENCE_RESOURCE, /* what the coroutine waits for, and its last use */
+	EVIDENCE_HOLDER,   /* who holds the resource, and where it was taken */
+	EVIDENCE_WAKER,    /* who usually wakes the coroutine */
+};
+
+/* One short sentence in support of a finding, without a full stop at its end. */
+struct evidence {
+	char text[EVIDENCE_TEXT];
+	uint64_t addr; /* place in the program, as in struct coro; both 0: none */
+	uint32_t site;
+	uint8_t role;
 };
 
 struct finding {
@@ -51,6 +70,9 @@ struct finding {
 	unsigned needs;              /* events it relies on not being missing: enum need */
 	const char *doubt;           /* why the confidence is not higher; NULL: no reason */
 	char detail[FINDING_DETAIL]; /* what was observed, one sentence */
+	char hint[FINDING_DETAIL];   /* what to do; "": the detector's advice */
+	struct evidence evidence[FINDING_EVIDENCE];
+	unsigned nr_evidence;
 };
 
 struct group {
@@ -67,6 +89,7 @@ struct group {
 	struct finding finding; /* the example */
 	struct link chain[FINDING_CHAIN];
 	unsigned nr_chain;
+	struct affected_list affected; /* all coroutines of the group */
 };
 
 struct findings {
@@ -74,13 +97,44 @@ struct findings {
 	size_t nr, room;
 	struct u64map numbers; /* hash of detector, place and kind to 1 + number */
 	uint64_t beyond;       /* findings of groups beyond the limit */
+	struct affected_pool affected;
 };
+
+/* Add a line of evidence; lines beyond FINDING_EVIDENCE are ignored: the strongest come first. */
+void finding_add_evidence(struct finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * As finding_add_evidence(), with its role and a place: the report prints "TEXT at PLACE".  @site
+ * and @addr are both 0 if the place is unknown.
+ */
+void finding_add_evidence_at(struct finding *f, enum evidence_role role, uint32_t site,
+			     uint64_t addr, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* What to do about this finding, one sentence; replaces the detector's advice. */
+void finding_set_hint(struct finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /*
  * Returns the group of the finding; *@is_example is set if the finding became its example.  NULL:
  * no memory, or too many groups.
  */
 struct group *findings_add(struct findings *f, const struct finding *finding, bool *is_example);
+
+/*
+ * The coroutines that wait for @co: parent by parent, as far as each is in a join on the one
+ * before.  Returns their number.
+ */
+unsigned finding_chain(const struct model *m, const struct coro *co,
+		       struct link chain[FINDING_CHAIN]);
+
+/*
+ * Name one more coroutine of a finding that was added before.  Only for findings about several
+ * coroutines: the coroutine of each finding is named without it.
+ */
+void findings_add_affected(struct findings *f, const struct finding *finding,
+			   const struct coro *co);
 
 /* Copy @f, before it is sorted. 0 or -ENOMEM. */
 int findings_copy(struct findings *copy, const struct findings *f);

@@ -21,6 +21,7 @@ struct report {
 	const struct trace_stats *stats;
 	struct symbols *symbols; /* may be NULL */
 	enum confidence least;   /* groups below this confidence are only counted */
+	bool all_coroutines;     /* JSON lists all coroutines of a group, not only the example */
 };
 
 /* A place as text; file is NULL if unknown. */
@@ -77,6 +78,19 @@ void report_waits_for(unsigned reason, bool has_resource, uint64_t resource, cha
 
 /* The @i-th of the example's last steps, from the oldest. */
 const struct step *report_step(const struct coro *co, unsigned i);
+
+/* Line @i of the group's evidence, with its place, if it has one; NULL: no more. */
+const char *report_evidence(const struct report *r, const struct group *g, unsigned i, char *buf,
+			    size_t size);
+
+/* What to do about the group. */
+const char *report_hint(const struct group *g);
+
+/*
+ * How sure the group is about one of its coroutines: a detector may raise or lower a whole group.
+ */
+enum confidence report_confidence_of(const struct group *g, const struct affected *most_certain,
+				     const struct affected *co);
 
 /* What the size of a group means: "oldest", "longest", "most". */
 const char *report_size_word(const struct group *g);

@@ -2,6 +2,7 @@
 /* report_json.c - the report for programs: as corotracer's JSON, and as SARIF. */
 #include <corotracer/version.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report.h"
@@ -71,39 +72,45 @@ static void put_steps(struct json_writer *j, const struct report *r, const struc
 	jw_array_end(j);
 }
 
-static void put_chain(struct json_writer *j, const struct report *r, const struct group *g)
+static void put_awaiter(struct json_writer *j, const struct report *r, uint32_t pid,
+			const struct link *l)
+{
+	struct report_place where;
+
+	report_place_of(r, pid, l->site, l->addr, &where);
+	jw_object_begin(j);
+	jw_field_u64(j, "probe_id", l->probe_id);
+	jw_field_string(j, "name",
+			l->name ? strtab_text(&r->analysis->model.names, l->name - 1) : NULL);
+	jw_key(j, "place");
+	put_place(j, &where);
+	jw_object_end(j);
+}
+
+static void put_chain(struct json_writer *j, const struct report *r, uint32_t pid,
+		      const struct link *chain, unsigned nr)
 {
 	unsigned i;
 
 	jw_key(j, "awaited_by");
 	jw_array_begin(j);
-	for (i = 0; i < g->nr_chain; i++) {
-		struct report_place where;
-
-		report_place_of(r, g->example.pid, g->chain[i].site, g->chain[i].addr, &where);
-		jw_object_begin(j);
-		jw_field_u64(j, "probe_id", g->chain[i].probe_id);
-		jw_key(j, "place");
-		put_place(j, &where);
-		jw_object_end(j);
-	}
+	for (i = 0; i < nr; i++)
+		put_awaiter(j, r, pid, &chain[i]);
 	jw_array_end(j);
 }
 
-static void put_example(struct json_writer *j, const struct report *r, const struct group *g)
+/* The members that need no more than what a group keeps of each of its coroutines. */
+static void put_coroutine(struct json_writer *j, const struct report *r, const struct affected *co)
 {
-	const struct coro *co = &g->example;
-	const char *name = model_name(&r->analysis->model, co);
+	const struct model *m = &r->analysis->model;
 
-	jw_key(j, "example");
-	jw_object_begin(j);
 	jw_field_u64(j, "probe_id", co->probe_id);
-	jw_field_string(j, "name", name);
+	jw_field_string(j, "name", co->name ? strtab_text(&m->names, co->name - 1) : NULL);
 	jw_field_u64(j, "pid", co->pid);
 	jw_field_u64(j, "tid", co->tid);
 	jw_field_string(j, "state", trace_state_name(co->state));
 	jw_field_u64(j, "since_ts", co->since_ts);
-	jw_field_u64(j, "age_ns", model_age(&r->analysis->model, co));
+	jw_field_u64(j, "age_ns", m->end_ts > co->since_ts ? m->end_ts - co->since_ts : 0);
 	if (co->reason)
 		jw_field_string(j, "reason", trace_reason_name(co->reason));
 	if (co->has_resource)
@@ -111,9 +118,68 @@ static void put_example(struct json_writer *j, const struct report *r, const str
 	if (co->parent)
 		jw_field_u64(j, "parent", co->parent);
 	jw_field_u64(j, "lost", co->lost);
-	put_steps(j, r, co);
-	put_chain(j, r, g);
+}
+
+static void put_example(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	struct affected co = affected_of(&g->example, g->finding.confidence, g->finding.size_ns);
+
+	jw_key(j, "example");
+	jw_object_begin(j);
+	put_coroutine(j, r, &co);
+	put_steps(j, r, &g->example);
+	put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
 	jw_object_end(j);
+}
+
+/* The last steps of a coroutine that was destroyed since are known for the example only. */
+static void put_history(struct json_writer *j, const struct report *r, const struct group *g,
+			const struct affected *entry)
+{
+	const struct coro none = { 0 }, *co = model_find(&r->analysis->model, entry->probe_id);
+	struct link chain[FINDING_CHAIN];
+
+	if (entry->probe_id == g->example.probe_id) {
+		put_steps(j, r, &g->example);
+		put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
+		return;
+	}
+	put_steps(j, r, co ? co : &none);
+	put_chain(j, r, entry->pid, chain, co ? finding_chain(&r->analysis->model, co, chain) : 0);
+}
+
+static void put_coroutines(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	const struct affected **all = affected_sorted(&r->analysis->findings.affected,
+						      &g->affected);
+	size_t i;
+
+	jw_key(j, "coroutines");
+	jw_array_begin(j);
+	for (i = 0; all && i < g->affected.nr; i++) {
+		enum confidence sure = report_confidence_of(g, all[0], all[i]);
+
+		jw_object_begin(j);
+		put_coroutine(j, r, all[i]);
+		jw_field_string(j, "confidence", confidence_name(sure));
+		put_history(j, r, g, all[i]);
+		jw_object_end(j);
+	}
+	jw_array_end(j);
+	jw_field_u64(j, "coroutines_omitted", g->affected.omitted + (all ? 0 : g->affected.nr));
+	free(all);
+}
+
+static void put_evidence(struct json_writer *j, const struct report *r, const struct group *g)
+{
+	char line[EVIDENCE_TEXT + 520];
+	unsigned i;
+
+	jw_key(j, "evidence");
+	jw_array_begin(j);
+	for (i = 0; report_evidence(r, g, i, line, sizeof(line)); i++)
+		jw_string(j, line);
+	jw_array_end(j);
 }
 
 static void put_group(struct json_writer *j, const struct report *r, const struct group *g)
@@ -135,11 +201,15 @@ static void put_group(struct json_writer *j, const struct report *r, const struc
 		jw_null(j);
 	jw_field_string(j, "kind", report_kind_of(r, g, kind, sizeof(kind)) ? kind : NULL);
 	jw_field_string(j, "seen", g->finding.detail);
+	put_evidence(j, r, g);
 	jw_field_string(j, "doubt", g->finding.doubt);
 	jw_field_string(j, "meaning", g->detector->meaning);
 	jw_field_string(j, "advice", g->detector->advice);
+	jw_field_string(j, "hint", report_hint(g));
 	if (g->has_coro)
 		put_example(j, r, g);
+	if (r->all_coroutines)
+		put_coroutines(j, r, g);
 	jw_object_end(j);
 }
 

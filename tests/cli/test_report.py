@@ -55,7 +55,7 @@ def foreign(dir, stuck=47, others=60):
         lines.append(mine[24])
     for co in range(1000, 1000 + stuck):
         lines += [line(co, True, S + 5000000, 2), line(co, False, S + 6000000, 2, addr=0x401000)]
-    lines.append(line(5000, True, 5 * S, 2))
+    lines.append(line(900000, True, 5 * S, 2))
     lines += [line(1, i % 2 == 1, 5 * S + i * 1000, seq_of(25 + i), addr=0 if i % 2 == 1 else 0x401000) for i in range(20)]
     # Lines with values from a wrong address: they must not affect durations or findings.
     lines += [line(0, False, 0, 9341), line(0, True, 1 << 56, 0, tid=0), "{not json}\n"]
@@ -74,6 +74,8 @@ def the_forms_hold_the_same(dir):
     example = finding["example"]
     equal((example["name"], example["reason"], example["state"]), ("connection", "io-read", "suspended"), "the example")
     equal([s["kind"] for s in example["last"]], ["resume", "suspend"], "its last steps")
+    one, = finding["coroutines"]
+    equal(({k: one[k] for k in example}, one["confidence"]), (example, "strong"), "the only coroutine")
     for form in [], ["--text"]:
         status, out, _ = tool("report", *form, trace)
         equal(status, 0, "status")
@@ -82,6 +84,27 @@ def the_forms_hold_the_same(dir):
             contains(out, part)
     _, out, _ = tool("report", trace)
     assert out.startswith("# DeepDive: "), out[:40]
+
+
+@test
+def json_names_every_coroutine_of_a_group(dir):
+    ring, = found(report(trace_of(dir, "deadlock")), "deadlock")
+    equal((ring["count"], ring["coroutines_omitted"]), (3, 0), "count, omitted")
+    ids = [c["probe_id"] for c in ring["coroutines"]]
+    equal((len(ids), len(set(ids))), (3, 3), "coroutines of the ring, distinct ones")
+    for c in ring["coroutines"]:
+        equal((set(ring["example"]) - set(c), c["state"], len(c["last"]) > 0), (set(), "suspended", True), "keys, state")
+    # The same coroutine at the same place many times is named once.
+    lines = [line(9, k % 2 == 0, S + k * 20000000, seq_of(k), addr=0x401000) for k in range(60)]
+    slices, = found(report(write(dir + "/one.jsonl", *lines)), "blocking")
+    equal((slices["count"] > 20, [c["probe_id"] for c in slices["coroutines"]]), (True, [9]), "count, coroutines")
+
+
+@test
+def the_list_of_coroutines_is_bounded_and_counted(dir):
+    trace = foreign(dir, stuck=10050)
+    lost, = found(report(trace), "lost-wakeup")
+    equal((lost["count"], len(lost["coroutines"]), lost["coroutines_omitted"]), (10050, 10000, 50), "count, listed, omitted")
 
 
 @test

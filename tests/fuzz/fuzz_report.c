@@ -36,6 +36,7 @@ static void check_groups(const struct analysis *a)
 		for (k = 0; k < NR_CONFIDENCES; k++)
 			sum += g->by_confidence[k];
 		MUST(g->count && sum == g->count);
+		MUST(!g->has_coro || (g->affected.nr && g->affected.nr <= g->count));
 		MUST(g->place < a->model.nr_places && g->spawn < a->model.nr_spawns);
 		nr_findings += g->count;
 		nr_detectors_seen += !seen[detector_number(g->detector)];
@@ -66,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_stats stats = { 0 };
 	struct analysis *a = analysis_new(NULL);
-	struct report r = { .trace = "t", .analysis = a, .stats = &stats };
+	struct report r = { .trace = "t", .analysis = a, .stats = &stats, .all_coroutines = true };
 	struct trace_item item;
 
 	MUST(a != NULL);
