@@ -43,6 +43,7 @@ static bool set_confidence(struct report_job *job, const char *value)
 		return false;
 	}
 	job->least = (enum confidence)level;
+	job->has_least = true;
 	return true;
 }
 
@@ -100,6 +101,8 @@ static int run(int argc, char **argv)
 		fputs("hint: corotracer report --text trace.jsonl\n", stderr);
 		return EXIT_USAGE;
 	}
+	if (!report_job_check_gate(&job))
+		return EXIT_USAGE;
 	job.trace = argv[first];
 	return report_job_run(&job);
 }
@@ -110,8 +113,8 @@ static const struct opt options[] = {
 	{ 0, "json", NULL, "the same as one JSON object" },
 	{ 0, "sarif", NULL, "for code scanning" },
 	{ 0, "junit", NULL, "as a test suite, a case per detector" },
-	{ 0, "fail-on", "LIST", "exit 1 when found: lost-wakeup,leak,... or all" },
-	{ 0, "min-confidence", "WHAT", "info (all), suspect, strong or proven" },
+	{ 0, "fail-on", "LIST", "exit 1 on strong findings of: leak,... or all" },
+	{ 0, "min-confidence", "WHAT", "show and fail on info, suspect, strong, proven" },
 	{ 0, "min-age", "MS", "shorter suspensions are nothing unusual (1000)" },
 	{ 0, "suppressions", "FILE", "findings that are meant, as DETECTOR:GLOB lines" },
 	{ 0, "gen-suppressions", NULL, "print such lines for all that is found" },

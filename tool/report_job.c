@@ -35,6 +35,7 @@ static bool fail_on_one(struct report_job *job, const char *name)
 		return false;
 	}
 	job->fails[detector_number(known)] = true;
+	job->of_a_test |= known == &detector_at_exit;
 	return true;
 }
 
@@ -49,6 +50,35 @@ bool report_job_fail_on(struct report_job *job, const char *list)
 	return ok;
 }
 
+static enum confidence gate_of(const struct report_job *job)
+{
+	return job->has_least ? job->least : CONFIDENCE_STRONG;
+}
+
+bool report_job_check_gate(const struct report_job *job)
+{
+	const struct detector *const *d;
+
+	for (d = detectors; *d; d++) {
+		if (!job->fails[detector_number(*d)] || (*d)->is_fault ||
+		    gate_of(job) == CONFIDENCE_INFO || *d == &detector_at_exit)
+			continue;
+		say(job->command, "cannot fail on '%s': its findings are info, and the gate is %s",
+		    (*d)->name, confidence_name(gate_of(job)));
+		fprintf(stderr,
+			"hint: corotracer report --fail-on %s --min-confidence info TRACE\n",
+			(*d)->name);
+		return false;
+	}
+	return true;
+}
+
+static bool is_hit(const struct report_job *job, const struct group *g)
+{
+	return !g->suppressed_by && g->confidence >= gate_of(job) &&
+	       job->fails[detector_number(g->detector)];
+}
+
 static uint64_t gate(const struct report_job *job, const struct report *r)
 {
 	const struct findings *f = &r->analysis->findings;
@@ -56,8 +86,7 @@ static uint64_t gate(const struct report_job *job, const struct report *r)
 	size_t i;
 
 	for (i = 0; i < f->nr; i++)
-		hits += report_shows(r, &f->groups[i]) &&
-			job->fails[detector_number(f->groups[i].detector)];
+		hits += is_hit(job, &f->groups[i]);
 	return hits;
 }
 
@@ -70,7 +99,7 @@ static void say_hits(const struct report_job *job, const struct report *r)
 		const struct group *g = &f->groups[i];
 		struct report_place where = { .text = "" };
 
-		if (!report_shows(r, g) || !job->fails[detector_number(g->detector)])
+		if (!is_hit(job, g))
 			continue;
 		report_group_place(r, g, &where);
 		say(job->command, "%s: %" PRIu64 " (%s)%s%s", g->detector->name, g->count,
@@ -257,6 +286,8 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 		.stats = trace_reader_stats(reader),
 		.symbols = symbols,
 		.least = job->least,
+		.gate = gate_of(job),
+		.fails = job->fails,
 		.all_coroutines = true,
 	};
 	bool is_short;

@@ -20,15 +20,22 @@ struct report_job {
 	const char *suppressions; /* file; NULL: none */
 	bool gen_suppressions;    /* print rules instead of the report */
 	bool quiet;               /* no output unless the gate is hit */
-	bool of_a_test;           /* suspended at exit is a fault */
+	bool of_a_test;           /* suspended at exit is strong: set by report_job_fail_on() */
 	bool to_stderr;
-	enum confidence least;            /* to show, and to fail on */
+	enum confidence least;            /* to show */
+	bool has_least;                   /* by the user's choice: then it is also the gate's */
 	uint64_t min_age_ns;              /* 0: default */
 	bool fails[REPORT_DETECTORS_MAX]; /* by detector number */
 };
 
 /* Parse "lost-wakeup,leak", or "all" for every fault; false after an error message. */
 bool report_job_fail_on(struct report_job *job, const char *list);
+
+/*
+ * Call after all options are set: false, after an error message, if the gate asks for findings that
+ * never are as sure as the gate demands.
+ */
+bool report_job_check_gate(const struct report_job *job);
 
 /*
  * Read the trace, analyze it, write the report.  Returns EXIT_FAILED on an error, or if the gate is

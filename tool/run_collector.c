@@ -109,6 +109,13 @@ static bool set_serve(struct session *s, const char *value)
 	return true;
 }
 
+static bool set_check(struct session *s, const char *value)
+{
+	s->check = true;
+	s->check_list = value;
+	return true;
+}
+
 static bool set_path(struct session *s, const char **path, const char *name, const char *value)
 {
 	if (*value) {
@@ -133,6 +140,8 @@ bool session_set(struct session *s, const char *name, const char *value)
 		return set_flight(s, value);
 	if (!strcmp(name, "serve"))
 		return set_serve(s, value);
+	if (!strcmp(name, "check"))
+		return set_check(s, value);
 	if (!strcmp(name, "output"))
 		return set_path(s, &s->config.output, name, value);
 	if (!strcmp(name, "shm"))
@@ -147,8 +156,6 @@ bool session_set(struct session *s, const char *name, const char *value)
 		s->json = true;
 	else if (!strcmp(name, "quiet"))
 		s->quiet = true;
-	else if (!strcmp(name, "check"))
-		s->check = true;
 	else if (!strcmp(name, "suppressions"))
 		s->suppressions = value;
 	return true;
@@ -195,26 +202,40 @@ static int exit_status(const struct session *s, const struct collector_result *r
 	return EXIT_OK;
 }
 
-/* The gate of --check: every fault that is at least strong, and coroutines suspended at exit. */
-static int check(const struct session *s)
+/* The gate of --check: every fault that is at least strong, or what --check=LIST names. */
+static struct report_job check_job(const struct session *s)
 {
-	struct report_job job = {
+	return (struct report_job){
 		.command = name_of(s),
 		.trace = s->config.output,
 		.form = s->json ? REPORT_JSON : REPORT_TEXT,
 		.suppressions = s->suppressions,
 		.quiet = true,
-		.of_a_test = true,
 		.to_stderr = true,
 		.least = CONFIDENCE_STRONG,
 	};
+}
 
-	report_job_fail_on(&job, "all,suspended-at-exit");
+static const char *check_list(const struct session *s)
+{
+	return s->check_list ? s->check_list : "all";
+}
+
+static int check(const struct session *s)
+{
+	struct report_job job = check_job(s);
+
+	if (!report_job_fail_on(&job, check_list(s)))
+		return EXIT_FAILED;
 	return report_job_run(&job);
 }
 
 static bool can_check(const struct session *s)
 {
+	struct report_job job = check_job(s);
+
+	if (s->check && (!report_job_fail_on(&job, check_list(s)) || !report_job_check_gate(&job)))
+		return false;
 	if (!s->check || strcmp(s->config.output, "-") != 0)
 		return true;
 	say(name_of(s), "--check needs the trace in a file, not on standard output");

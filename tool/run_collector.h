@@ -21,7 +21,8 @@ struct session {
 	bool json;
 	bool quiet;
 	bool fail_on_loss;
-	bool check; /* analyze the trace afterwards, and fail on faults */
+	bool check;             /* analyze the trace afterwards, and fail on faults */
+	const char *check_list; /* detectors that fail it; NULL: every fault */
 	const char *suppressions;
 	bool serve; /* serve a page during and after the run */
 	uint16_t serve_port;
@@ -45,10 +46,10 @@ struct session {
 		0, "sock", "PATH", "make the socket here, not in a private place"                 \
 	}
 
-#define SESSION_CHECK                                                                  \
-	{ 0, "check", NULL, "report on the trace; exit 1 on faults, or who is left" }, \
-	{                                                                              \
-		0, "suppressions", "FILE", "for --check: findings that are meant"      \
+#define SESSION_CHECK                                                                        \
+	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong faults (or LIST)" }, \
+	{                                                                                    \
+		0, "suppressions", "FILE", "for --check: findings that are meant"            \
 	}
 
 #define SESSION_SERVE                                                                \

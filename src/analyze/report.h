@@ -21,6 +21,8 @@ struct report {
 	const struct trace_stats *stats;
 	struct symbols *symbols; /* may be NULL */
 	enum confidence least;   /* groups below this confidence are only counted */
+	enum confidence gate;    /* JUnit: faults of at least this confidence are failures */
+	const bool *fails;       /* by detector number: failures though not faults; may be NULL */
 	bool all_coroutines;     /* JSON lists all coroutines of a group, not only the example */
 };
 

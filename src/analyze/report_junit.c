@@ -21,11 +21,11 @@ static void put(FILE *out, const char *text)
 	}
 }
 
-/* A failure is what --fail-on fails by default: a fault that is at least strong. */
+/* A failure is what --fail-on all fails on, and what else the user asked to fail on. */
 static bool is_failure(const struct report *r, const struct group *g, const struct detector *d)
 {
-	return g->detector == d && report_shows(r, g) && d->is_fault &&
-	       g->confidence >= CONFIDENCE_STRONG;
+	return g->detector == d && report_shows(r, g) && g->confidence >= r->gate &&
+	       (d->is_fault || (r->fails && r->fails[detector_number(d)]));
 }
 
 static uint64_t failures_of(const struct report *r, const struct detector *d)

@@ -26,6 +26,12 @@ def found(r, detector):
     return [f for f in r["findings"] if f["detector"] == detector]
 
 
+def failed_cases(trace, *options, status=0):
+    got, out, _ = tool("report", "--junit", *options, trace)
+    equal(got, status, "status of report --junit")
+    return [c.get("name") for c in xml.fromstring(out).find("testsuite") if c.find("failure") is not None]
+
+
 def line(probe, active, ts, seq=2, tid=7, addr=0, **more):
     text = '{"probe_id":%d,"tid":%d,"addr":"0x%016x","seq":%d,"is_active":%s,"ts":%d' % (
         probe, tid, addr, seq, "true" if active else "false", ts)
@@ -149,6 +155,28 @@ def the_gate_is_an_exit_status(dir):
 
 
 @test
+def the_gate_fails_on_strong_findings_unless_asked(dir):
+    """A suspicion is shown and fails no gate, also if its detector is named."""
+    trace = foreign(dir)
+    equal([f["confidence"] for f in found(report(trace), "lost-wakeup")], ["suspect"], "confidence")
+    for options, status in ((["lost-wakeup,leak"], 0), (["lost-wakeup"], 0), (["lost-wakeup", "--min-confidence", "suspect"], 1),
+                            (["lost-wakeup", "--min-confidence", "info"], 1),
+                            (["lost-wakeup", "--min-confidence", "strong"], 0)):
+        equal(tool("report", "--fail-on", *options, trace)[0], status, f"status of --fail-on {options}")
+    for options, fails in (([], False), (["--min-confidence", "suspect"], True)):
+        equal("lost-wakeup" in failed_cases(trace, *options), fails, f"the case lost-wakeup fails with {options}")
+    exit_trace = trace_of(dir, "suspended-at-exit")
+    for options, status in ((["all"], 0), (["suspended-at-exit"], 1), (["all,suspended-at-exit"], 1)):
+        equal(tool("report", "--fail-on", *options, exit_trace)[0], status, f"status of --fail-on {options}")
+    equal(failed_cases(exit_trace, "--fail-on", "suspended-at-exit", status=1), ["suspended-at-exit"], "failed cases")
+    # A gate that can never be hit is refused.
+    status, _, err = tool("report", "--fail-on", "imbalance", trace)
+    equal(status, 2, "status of a gate on what is always info")
+    contains(err, "--min-confidence info")
+    equal(tool("report", "--fail-on", "imbalance", "--min-confidence", "info", trace)[0], 0, "status with that")
+
+
+@test
 def what_is_suppressed_is_only_counted(dir):
     trace = trace_of(dir, "blocking")
     status, rules, _ = tool("report", "--gen-suppressions", trace)
@@ -177,11 +205,17 @@ def run_check_is_run_and_gate_in_one(dir):
     status, out, err = check("--", BUGGY, "double-resume")
     equal((status, out), (1, ""), "of one with a fault")
     contains(err, "PROVEN  Resumed twice")
-    status, _, err = check("--", BUGGY, "suspended-at-exit")
-    equal(status, 1, "of one that leaves somebody")
+    equal(check("--", BUGGY, "suspended-at-exit"), (0, "", ""), "of one that ends while a coroutine waits")
+    def check_all(*args):
+        return tool("run", "-q", "--check=all,suspended-at-exit", "-o", dir + "/c.jsonl", *args)
+    status, _, err = check_all("--", BUGGY, "suspended-at-exit")
+    equal(status, 1, "if that is asked for")
     contains(err, "Suspended at exit")
     write(dir + "/s", "suspended-at-exit:*wait_here*\n")
-    equal(check("--suppressions", dir + "/s", "--", BUGGY, "suspended-at-exit")[0], 0, "if that is meant")
+    equal(check_all("--suppressions", dir + "/s", "--", BUGGY, "suspended-at-exit")[0], 0, "if that is meant")
+    status, _, err = tool("run", "--check=everything", "-o", dir + "/n.jsonl", "--", "touch", dir + "/started")
+    equal((status, os.path.exists(dir + "/started")), (2, False), "status, program started, with an unknown detector")
+    contains(err, "there is no detector 'everything'")
     equal(check("--", "sh", "-c", "exit 7")[0], 7, "of a program that fails by itself")
     equal(check("-o", dir + "/c.ctf", "--", BUGGY, "deadlock")[0], 1, "on a ctf trace")
     status, _, err = tool("run", "--check", "-o", "-", "--", "true")

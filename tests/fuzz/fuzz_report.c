@@ -67,7 +67,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_stats stats = { 0 };
 	struct analysis *a = analysis_new(NULL);
-	struct report r = { .trace = "t", .analysis = a, .stats = &stats, .all_coroutines = true };
+	struct report r = { .trace = "t",
+			    .analysis = a,
+			    .stats = &stats,
+			    .gate = CONFIDENCE_STRONG,
+			    .all_coroutines = true };
 	struct trace_item item;
 
 	MUST(a != NULL);
