@@ -27,6 +27,7 @@ static bool set_form(struct report_job *job, const char *name)
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!strcmp(name, forms[i])) {
 			job->form = (enum report_form)i;
+			job->is_default_form = false;
 			return true;
 		}
 	}
@@ -57,6 +58,21 @@ static bool set_min_age(struct report_job *job, const char *value)
 	return true;
 }
 
+static bool set_color(struct report_job *job, const char *value)
+{
+	static const char *const when[] = { "auto", "never", "always" };
+	size_t i;
+
+	for (i = 0; i < sizeof(when) / sizeof(when[0]); i++) {
+		if (!strcmp(value, when[i])) {
+			job->color = (enum report_color)i;
+			return true;
+		}
+	}
+	say("report", "invalid value '%s' for --color: expected auto, never or always", value);
+	return false;
+}
+
 static bool set(struct report_job *job, const char *name, const char *value, bool *list)
 {
 	if (set_form(job, name))
@@ -67,6 +83,10 @@ static bool set(struct report_job *job, const char *name, const char *value, boo
 		return report_job_fail_on(job, value);
 	else if (!strcmp(name, "min-confidence"))
 		return set_confidence(job, value);
+	else if (!strcmp(name, "color"))
+		return set_color(job, value);
+	else if (!strcmp(name, "all"))
+		job->all = true;
 	else if (!strcmp(name, "min-age"))
 		return set_min_age(job, value);
 	else if (!strcmp(name, "suppressions"))
@@ -80,7 +100,7 @@ static bool set(struct report_job *job, const char *name, const char *value, boo
 
 static int run(int argc, char **argv)
 {
-	struct report_job job = { .command = "report" };
+	struct report_job job = { .command = "report", .is_default_form = true };
 	struct opt_walk walk = { 0 };
 	const char *value;
 	bool list = false;
@@ -109,10 +129,13 @@ static int run(int argc, char **argv)
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", "write it there, not to standard output" },
-	{ 0, "text", NULL, "for a terminal (Markdown unless you say)" },
+	{ 0, "text", NULL, "for a terminal: the default there" },
+	{ 0, "markdown", NULL, "for an issue: the default elsewhere" },
 	{ 0, "json", NULL, "the same as one JSON object" },
 	{ 0, "sarif", NULL, "for code scanning" },
 	{ 0, "junit", NULL, "as a test suite, a case per detector" },
+	{ 0, "all", NULL, "all groups in full, not a screenful" },
+	{ 0, "color", "WHEN", "of text: auto (default), always or never" },
 	{ 0, "fail-on", "LIST", "exit 1 on strong findings of: leak,... or all" },
 	{ 0, "min-confidence", "WHAT", "show and fail on info, suspect, strong, proven" },
 	{ 0, "min-age", "MS", "shorter suspensions are nothing unusual (1000)" },
@@ -127,12 +150,10 @@ const struct command command_report = {
 	.instrument = "coroutines",
 	.args = "[OPTIONS] TRACE",
 	.summary = "find what is wrong in a trace: lost wakeups, leaks, blocking and more",
-	.details =
-		"TRACE is what 'info' takes, too.  Findings are proven, strong, suspect or info;\n"
-		"where events are missing that could explain one, it is a suspicion at most.\n"
-		"\n"
-		"Exit status: 0 done; 1 the gate (--fail-on) was hit, the trace is incomplete\n"
-		"(with --fail-on: or has no end), or it could not be done; 2 usage.\n",
+	.details = "Findings are proven, strong, suspect or info; where events are missing that\n"
+		   "could explain one, it is a suspicion at most.\n"
+		   "Exit status: 0 done; 1 the gate (--fail-on) was hit, the trace is incomplete\n"
+		   "(with --fail-on: or has no end), or it could not be done; 2 usage.\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run,

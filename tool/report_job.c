@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "analyze/module_table.h"
 #include "analyze/report.h"
@@ -210,6 +212,39 @@ static int read_all(const struct report_job *job, struct trace_reader *reader, s
 	return expect_events(job->trace, a->model.events, trace_reader_stats(reader), err);
 }
 
+/* ---- the terminal ------------------------------------------------------------ */
+
+#define ROWS_ELSEWHERE 50 /* of text that does not go to a terminal */
+
+static bool wants_color(const struct report_job *job, bool is_terminal)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (job->color != REPORT_COLOR_AUTO)
+		return job->color == REPORT_COLOR_ALWAYS;
+	return is_terminal && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+/* Set form, colour and size of the report by where it goes. */
+static void fit_to_output(struct report_job *job, struct report *r)
+{
+	int fd = job->to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+	bool is_terminal = !job->output && isatty(fd);
+	struct winsize size = { 0 };
+
+	if (job->is_default_form && is_terminal)
+		job->form = REPORT_TEXT;
+	r->all = job->all;
+	r->color = wants_color(job, is_terminal);
+	r->rows = ROWS_ELSEWHERE;
+	if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col >= 40) {
+		r->rows = size.ws_row;
+		r->columns = size.ws_col;
+	}
+	if (job->all)
+		r->rows = 0;
+}
+
 /* ---- writing --------------------------------------------------------------- */
 
 static int write_form(const struct report_job *job, const struct report *r, FILE *out)
@@ -293,6 +328,7 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 	bool is_short;
 	uint64_t hits;
 
+	fit_to_output(job, &r);
 	suppress(&r, a, rules);
 	report_prepare(&r);
 	hits = gate(job, &r);

@@ -8,7 +8,11 @@
 
 #include "analyze/finding.h"
 
+/* Text is the default on a terminal, Markdown elsewhere. */
 enum report_form { REPORT_MARKDOWN, REPORT_TEXT, REPORT_JSON, REPORT_SARIF, REPORT_JUNIT };
+
+/* Auto: if the output is a terminal and NO_COLOR is not set. */
+enum report_color { REPORT_COLOR_AUTO, REPORT_COLOR_NEVER, REPORT_COLOR_ALWAYS };
 
 #define REPORT_DETECTORS_MAX 64
 
@@ -17,6 +21,9 @@ struct report_job {
 	const char *trace;
 	const char *output; /* NULL: stdout */
 	enum report_form form;
+	bool is_default_form; /* text instead of Markdown if the output is a terminal */
+	bool all;             /* text and Markdown: every group in full */
+	enum report_color color;
 	const char *suppressions; /* file; NULL: none */
 	bool gen_suppressions;    /* print rules instead of the report */
 	bool quiet;               /* no output unless the gate is hit */

@@ -191,36 +191,6 @@ const struct step *report_step(const struct coro *co, unsigned i)
 	return &co->steps[((unsigned)co->next_step + MODEL_STEPS - co->nr_steps + i) % MODEL_STEPS];
 }
 
-const char *report_evidence(const struct report *r, const struct group *g, unsigned i, char *buf,
-			    size_t size)
-{
-	const struct evidence *e = &g->finding.evidence[i];
-	struct report_place where;
-
-	if (i >= g->finding.nr_evidence)
-		return NULL;
-	if (e->site || e->addr) {
-		report_place_of(r, g->has_coro ? g->example.pid : 0, e->site, e->addr, &where);
-		snprintf(buf, size, "%s at %s", e->text, where.text);
-	} else {
-		snprintf(buf, size, "%s", e->text);
-	}
-	return buf;
-}
-
-const char *report_hint(const struct group *g)
-{
-	return g->finding.hint[0] ? g->finding.hint : g->detector->advice;
-}
-
-enum confidence report_confidence_of(const struct group *g, const struct affected *most_certain,
-				     const struct affected *co)
-{
-	if (co->confidence == most_certain->confidence || co->confidence > g->confidence)
-		return g->confidence;
-	return (enum confidence)co->confidence;
-}
-
 const char *report_size_word(const struct group *g)
 {
 	if (!g->oldest_ns || g->detector == &detector_double_resume ||

@@ -23,6 +23,9 @@ struct report {
 	enum confidence least;   /* groups below this confidence are only counted */
 	enum confidence gate;    /* JUnit: faults of at least this confidence are failures */
 	const bool *fails;       /* by detector number: failures though not faults; may be NULL */
+	bool all;                /* text and Markdown: every group in full, with its last steps */
+	bool color;              /* text: with the escape sequences of a terminal */
+	unsigned rows, columns;  /* text: of the screen; 0 rows: no limit, 0 columns: 92 */
 	bool all_coroutines;     /* JSON lists all coroutines of a group, not only the example */
 };
 
@@ -84,6 +87,10 @@ const struct step *report_step(const struct coro *co, unsigned i);
 /* Line @i of the group's evidence, with its place, if it has one; NULL: no more. */
 const char *report_evidence(const struct report *r, const struct group *g, unsigned i, char *buf,
 			    size_t size);
+
+/* "7 'reader 3', 9 'reader 5' and 12 more", up to @max names; false: not about coroutines. */
+bool report_names(const struct report *r, const struct group *g, unsigned max, char *buf,
+		  size_t size);
 
 /* What to do about the group. */
 const char *report_hint(const struct group *g);

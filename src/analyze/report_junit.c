@@ -42,6 +42,8 @@ static uint64_t failures_of(const struct report *r, const struct detector *d)
 static void put_failure(const struct report *r, FILE *out, const struct group *g)
 {
 	struct report_place where;
+	char line[EVIDENCE_TEXT + 520], names[2048];
+	unsigned i;
 
 	fprintf(out, "      <failure type=\"%s\" message=\"", confidence_name(g->confidence));
 	put(out, g->detector->title);
@@ -52,6 +54,16 @@ static void put_failure(const struct report *r, FILE *out, const struct group *g
 	}
 	fputs("\">", out);
 	put(out, g->finding.detail);
+	for (i = 0; report_evidence(r, g, i, line, sizeof(line)); i++) {
+		fputs("\n", out);
+		put(out, line);
+	}
+	if (report_names(r, g, 20, names, sizeof(names))) {
+		fputs("\ncoroutines: ", out);
+		put(out, names);
+	}
+	fputs("\nnext: ", out);
+	put(out, report_hint(g));
 	fputs("</failure>\n", out);
 }
 

@@ -43,11 +43,23 @@ static void put_totals(const struct report *r, FILE *out)
 	fprintf(out, "| **garbage** | %s |\n", text_count(a, t.garbage));
 }
 
+/* Groups in the overview and in full; --all shows every one. */
+#define OVERVIEW_MAX 50
+#define DETAILS_MAX  10
+
+static void put_omitted(const struct report *r, FILE *out, uint64_t nr, uint64_t max)
+{
+	if (!r->all && nr > max)
+		fprintf(out, "\nand %" PRIu64 " more group%s: `--all` shows everything.\n",
+			nr - max, nr - max == 1 ? "" : "s");
+}
+
 static void put_overview(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
 	struct report_counts c = report_count(r);
 	char count[TEXT_SIZE];
+	uint64_t nr = 0;
 	size_t i;
 
 	fputs("\n## Findings\n\n", out);
@@ -59,13 +71,14 @@ static void put_overview(const struct report *r, FILE *out)
 		const struct group *g = &f->groups[i];
 		struct report_place where;
 
-		if (!report_shows(r, g))
+		if (!report_shows(r, g) || (nr++ >= OVERVIEW_MAX && !r->all))
 			continue;
 		fprintf(out, "| %s | %s | ", confidence_name(g->confidence), g->detector->title);
 		if (report_group_place(r, g, &where))
 			put(out, where.text);
 		fprintf(out, " | %s |\n", text_count(count, g->count));
 	}
+	put_omitted(r, out, nr, OVERVIEW_MAX);
 	if (c.suppressed || c.below)
 		fprintf(out,
 			"\nNot shown: %" PRIu64 " suppressed, %" PRIu64
@@ -138,6 +151,29 @@ static void put_example(const struct report *r, FILE *out, const struct group *g
 	put_chain(r, out, g);
 }
 
+static void put_names(const struct report *r, FILE *out, const struct group *g)
+{
+	char names[2048];
+
+	if (!report_names(r, g, 20, names, sizeof(names)))
+		return;
+	fputs("\nCoroutines: ", out);
+	put(out, names);
+	fputs(".\n", out);
+}
+
+static void put_evidence(const struct report *r, FILE *out, const struct group *g)
+{
+	char line[EVIDENCE_TEXT + 520];
+	unsigned i;
+
+	for (i = 0; report_evidence(r, g, i, line, sizeof(line)); i++) {
+		fputs(i ? "- " : "\n- ", out);
+		put(out, line);
+		fputc('\n', out);
+	}
+}
+
 static void put_group(const struct report *r, FILE *out, const struct group *g)
 {
 	char count[TEXT_SIZE], age[TEXT_SIZE], kind[640];
@@ -162,17 +198,22 @@ static void put_group(const struct report *r, FILE *out, const struct group *g)
 	fprintf(out, ".\n\n%s\n\nSeen: ", g->detector->meaning);
 	put(out, g->finding.detail);
 	fputs(".\n", out);
+	put_evidence(r, out, g);
+	put_names(r, out, g);
 	if (g->finding.doubt)
 		fprintf(out, "\nBut %s.\n", g->finding.doubt);
 	if (g->has_coro)
 		put_example(r, out, g);
-	fprintf(out, "\n**Next:** %s\n", g->detector->advice);
+	fputs("\n**Next:** ", out);
+	put(out, report_hint(g));
+	fputc('\n', out);
 }
 
 int report_markdown(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
 	char buf[640];
+	uint64_t shown = 0;
 	unsigned nr;
 	size_t i;
 
@@ -187,8 +228,9 @@ int report_markdown(const struct report *r, FILE *out)
 	}
 	put_overview(r, out);
 	for (i = 0; i < f->nr; i++) {
-		if (report_shows(r, &f->groups[i]))
+		if (report_shows(r, &f->groups[i]) && (shown++ < DETAILS_MAX || r->all))
 			put_group(r, out, &f->groups[i]);
 	}
+	put_omitted(r, out, shown, DETAILS_MAX);
 	return ferror(out) ? -EIO : 0;
 }

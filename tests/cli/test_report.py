@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """test_report.py - the report: its formats, its exit status, its confidence, its site names."""
+import fcntl
+import pty
+import re
 import shutil
+import struct
+import termios
 import xml.etree.ElementTree as xml
 
 from harness import *
@@ -82,14 +87,72 @@ def the_forms_hold_the_same(dir):
     equal([s["kind"] for s in example["last"]], ["resume", "suspend"], "its last steps")
     one, = finding["coroutines"]
     equal(({k: one[k] for k in example}, one["confidence"]), (example, "strong"), "the only coroutine")
-    for form in [], ["--text"]:
+    for form in [], ["--text", "--all"]:
         status, out, _ = tool("report", *form, trace)
         equal(status, 0, "status")
         for part in ("Closed under a waiter", "strong" if not form else "STRONG", "descriptor", "wait", "connection",
                      finding["advice"].split()[0], "lost", "garbage"):
             contains(out, part)
+    for form in [], ["--markdown"]:
+        _, out, _ = tool("report", *form, trace)
+        assert out.startswith("# DeepDive: "), out[:40]
+
+
+def on_terminal(*args, rows=24, columns=80, **env):
+    """What the tool writes to a terminal of this size."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    p = subprocess.Popen([TOOL, *args], stdout=follower, stdin=subprocess.DEVNULL,
+                         env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **env})
+    os.close(follower)
+    out = b""
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        out += part
+    os.close(leader)
+    p.wait(timeout=60)
+    return out.decode().replace("\r\n", "\n")
+
+
+def many_groups(dir, nr=60):
+    """Coroutines that were resumed twice, two at each of many places."""
+    lines = []
+    for g in range(nr):
+        for co in 2 * g + 1, 2 * g + 2:
+            lines += [line(co, True, S + g * 1000, 2), line(co, True, S + 2000 + g * 1000, 2),
+                      line(co, False, S + 3000 + g * 1000, 2, addr=0x401000 + 16 * g)]
+    return write(dir + "/many.jsonl", *lines)
+
+
+@test
+def a_terminal_shows_a_screenful_in_color(dir):
+    trace = many_groups(dir)
+    for rows in 24, 50:
+        out = on_terminal("report", trace, rows=rows)
+        shown = re.sub(r"\033\[[0-9;]*m", "", out).splitlines()
+        assert len(shown) < rows and max(map(len, shown)) <= 80, (len(shown), out)
+        contains(out, "\033[33mSUSPECT\033[0m")
+        contains(out, "Resumed twice")
+        nr = int(re.search(r"and (\d+) more groups; --all", out).group(1))
+        equal(sum("(double-resume)" in s for s in shown) + nr, 60, "groups that are shown and counted")
+    for options, env in ((["--color=never"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})):
+        assert "\033" not in on_terminal("report", *options, trace, **env), (options, env)
+    out = on_terminal("report", "--all", trace)
+    equal(out.count("(double-resume)"), 60, "groups of --all")
+    contains(out, "before the end")
+    assert on_terminal("report", "--markdown", trace).startswith("# DeepDive"), "Markdown when asked"
+    _, out, _ = tool("report", "--text", trace)
+    assert "\033" not in out and len(out.splitlines()) <= 50, out
+    _, out, _ = tool("report", "--text", "--color=always", trace)
+    contains(out, "\033[33mSUSPECT")
     _, out, _ = tool("report", trace)
-    assert out.startswith("# DeepDive: "), out[:40]
+    equal((out.count("### "), "and 50 more groups" in out), (10, True), "groups of Markdown in full, the others counted")
+    equal(tool("report", "--color=blue", trace)[0], 2, "status of an unknown color")
 
 
 @test

@@ -361,21 +361,40 @@ def suspended_before_end(r, id):
 
 
 @check
-def report_shows_an_example_as_the_trace_has_it(n, r):
-    parents = {e["id"]: e.get("parent", 0) for e in r.trace.others if e["kind"] == "birth"}
+def report_names_all_coroutines_of_a_group(n, r):
+    """Each once; those that were left or destroyed while suspended are exactly the findings of the group."""
     for i, finding in enumerate(n.output["findings"]):
-        example, path = finding["example"], f"findings[{i}].example"
-        co = r.truth.coroutines[example["probe_id"]]
-        n.equal_all(path, {"probe_id": co["id"], "pid": r.truth.pid, "tid": co["tid"], "lost": r.lost(co["id"])})
-        if "resource" in example:
-            n.equal(f"{path}.resource", co["resource"])
-        if "parent" in example:
-            n.equal(f"{path}.parent", parents[co["id"]])
-        events = [e for e in r.trace.events if e["id"] == co["id"] and e["kind"] in STEPS]
-        if finding["detector"] in AT_EXIT:
-            n.within(f"{path}.since_ts", *r.since_bounds(co))
-        else:
-            n.equal(f"{path}.since_ts", next(e["ts"] for e in events if e["ts"] == example["since_ts"]))
+        listed = finding["coroutines"]
+        n.equal(f"findings[{i}].coroutines_omitted", 0)
+        equal(len({c["probe_id"] for c in listed}), len(listed), "coroutines that are listed twice")
+        if finding["detector"] in AT_EXIT or finding["detector"] == "destroyed-suspended":
+            equal(len(listed), finding["count"], "coroutines of a group")
+        for k, c in enumerate(listed):
+            path = f"findings[{i}].coroutines[{k}]"
+            n.within(f"{path}.age_ns", r.truth.exit - c["since_ts"] - CLOCK_SLACK_NS, r.run.exit_seen + LATE_NS - c["since_ts"])
+            show_coroutine(n, r, finding, path, c)
+
+
+@check
+def report_shows_an_example_as_the_trace_has_it(n, r):
+    for i, finding in enumerate(n.output["findings"]):
+        show_coroutine(n, r, finding, f"findings[{i}].example", finding["example"])
+
+
+def show_coroutine(n, r, finding, path, example):
+    parents = {e["id"]: e.get("parent", 0) for e in r.trace.others if e["kind"] == "birth"}
+    co = r.truth.coroutines[example["probe_id"]]
+    n.equal_all(path, {"probe_id": co["id"], "pid": r.truth.pid, "tid": co["tid"], "lost": r.lost(co["id"])})
+    if "resource" in example:
+        n.equal(f"{path}.resource", co["resource"])
+    if "parent" in example:
+        n.equal(f"{path}.parent", parents[co["id"]])
+    events = [e for e in r.trace.events if e["id"] == co["id"] and e["kind"] in STEPS]
+    if finding["detector"] in AT_EXIT:
+        n.within(f"{path}.since_ts", *r.since_bounds(co))
+    else:
+        n.equal(f"{path}.since_ts", next(e["ts"] for e in events if e["ts"] == example["since_ts"]))
+    if example["last"]:
         show_steps(n, path, example["last"], events, r)
 
 
@@ -401,6 +420,7 @@ def check_report(r, *options, suppressed=0, below=0):
         report_counts_each_left_coroutine_once(n, r)
         report_takes_ages_to_the_end_of_the_program(n, r)
         report_shows_an_example_as_the_trace_has_it(n, r)
+        report_names_all_coroutines_of_a_group(n, r)
         n.done()
     return n
 
@@ -539,8 +559,8 @@ def the_text_of_the_report_has_the_same_numbers(dir):
     r = Read(TracedRun(dir, program=["hold=50"]))
     said = output_of("report", "--json", r.run.trace)
     end = r.trace.totals["end_ts"]
-    text = Text(tool("report", "--text", r.run.trace)[1])
-    text.skip(r"^    (at|of|seen:|means:|next:)|^ {7}[a-z]")
+    text = Text(tool("report", "--text", "--all", r.run.trace)[1])
+    text.skip(r"^  (at|of|waits for|awaited by|seen|but|means|next) |^ {12}[^ ]")
     text.line(r": (\d+) findings at (\d+) places", sum(f["count"] for f in said["findings"]), len(said["findings"]))
     text.line(r"^  coroutines +(\d+); (\d+) had not ended$", len(r.truth.coroutines), len(r.truth.left))
     text.line(r"^  events +([\d,]+) transitions, ([\d,]+) others$", count_text(len(r.trace.transitions)),
@@ -550,6 +570,8 @@ def the_text_of_the_report_has_the_same_numbers(dir):
     for f in said["findings"]:
         times = "once" if f["count"] == 1 else f"{f['count']} times"
         text.line(rf"\({f['detector']}\)  (.+?), (?:oldest|longest) (.+)$", times, duration_text(f["oldest_ns"]))
+        named = f["coroutines"][:6]
+        text.line(r"^  coroutine (.+?)(?:;| and |$)", ", ".join(f"{c['probe_id']} '{c['name']}'" for c in named))
         example = f["example"]
         text.line(r"for example coroutine (\d+) '(.+?)'", example["probe_id"], example["name"])
         if "parent" in example:

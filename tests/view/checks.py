@@ -17,6 +17,14 @@ def near(got, wanted, what):
         raise AssertionError(f"{what}: got {got!r}, wanted {wanted!r}")
 
 
+def without_coroutines(report):
+    """The page has every coroutine in its own table, and only the example with a finding."""
+    for finding in report["findings"]:
+        finding.pop("coroutines")
+        finding.pop("coroutines_omitted")
+    return report
+
+
 class Check:
     def __init__(self, bundle, trace, report):
         self.b, self.trace, self.report = bundle, trace, report
@@ -43,7 +51,7 @@ class Check:
     def check_meta(self):
         m = self.meta
         equal(m["format"], 1, "format")
-        equal(self.b.report, self.report, "the report")
+        equal(self.b.report, without_coroutines(self.report), "the report")
         equal(m["totals"], self.report["totals"], "totals")
         equal(m["notes"], self.report["notes"], "notes")
         equal((m["live"], m["ended"]), (False, True), "live, ended")
