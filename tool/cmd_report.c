@@ -85,6 +85,8 @@ static bool set(struct report_job *job, const char *name, const char *value, boo
 		return set_confidence(job, value);
 	else if (!strcmp(name, "color"))
 		return set_color(job, value);
+	else if (!strcmp(name, "source-root"))
+		job->source_root = value;
 	else if (!strcmp(name, "all"))
 		job->all = true;
 	else if (!strcmp(name, "min-age"))
@@ -133,6 +135,7 @@ static const struct opt options[] = {
 	{ 0, "markdown", NULL, "for an issue: the default elsewhere" },
 	{ 0, "json", NULL, "the same as one JSON object" },
 	{ 0, "sarif", NULL, "for code scanning" },
+	{ 0, "source-root", "DIR", "SARIF: paths are relative to it (the git checkout)" },
 	{ 0, "junit", NULL, "as a test suite, a case per detector" },
 	{ 0, "all", NULL, "all groups in full, not a screenful" },
 	{ 0, "color", "WHEN", "of text: auto (default), always or never" },

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +246,36 @@ static void fit_to_output(struct report_job *job, struct report *r)
 		r->rows = 0;
 }
 
+/* ---- the source root ----------------------------------------------------------- */
+
+/* Cut @path to the nearest folder upwards that is a git checkout; otherwise it stays. */
+static void find_checkout(char *path)
+{
+	char top[PATH_MAX], git[PATH_MAX + 8];
+	char *slash;
+
+	snprintf(top, sizeof(top), "%s", path);
+	while (top[0]) {
+		snprintf(git, sizeof(git), "%s/.git", top);
+		if (access(git, F_OK) == 0) {
+			strcpy(path, top);
+			return;
+		}
+		slash = strrchr(top, '/');
+		*slash = '\0';
+	}
+}
+
+/* The absolute path that files in SARIF are relative to; NULL: unknown. */
+static const char *source_root_of(const struct report_job *job, char path[PATH_MAX])
+{
+	if (!realpath(job->source_root ? job->source_root : ".", path))
+		return NULL;
+	if (!job->source_root)
+		find_checkout(path);
+	return path;
+}
+
 /* ---- writing --------------------------------------------------------------- */
 
 static int write_form(const struct report_job *job, const struct report *r, FILE *out)
@@ -325,10 +356,12 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 		.fails = job->fails,
 		.all_coroutines = true,
 	};
+	char root[PATH_MAX];
 	bool is_short;
 	uint64_t hits;
 
 	fit_to_output(job, &r);
+	r.source_root = source_root_of(job, root);
 	suppress(&r, a, rules);
 	report_prepare(&r);
 	hits = gate(job, &r);

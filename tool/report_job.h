@@ -24,6 +24,7 @@ struct report_job {
 	bool is_default_form; /* text instead of Markdown if the output is a terminal */
 	bool all;             /* text and Markdown: every group in full */
 	enum report_color color;
+	const char *source_root;  /* SARIF: NULL: the git checkout around ".", or "." */
 	const char *suppressions; /* file; NULL: none */
 	bool gen_suppressions;    /* print rules instead of the report */
 	bool quiet;               /* no output unless the gate is hit */

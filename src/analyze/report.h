@@ -26,6 +26,7 @@ struct report {
 	bool all;                /* text and Markdown: every group in full, with its last steps */
 	bool color;              /* text: with the escape sequences of a terminal */
 	unsigned rows, columns;  /* text: of the screen; 0 rows: no limit, 0 columns: 92 */
+	const char *source_root; /* SARIF: absolute path that files are relative to; may be NULL */
 	bool all_coroutines;     /* JSON lists all coroutines of a group, not only the example */
 };
 

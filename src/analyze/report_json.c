@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json.c - the report for programs: as corotracer's JSON, and as SARIF. */
-#include <corotracer/version.h>
+/* report_json.c - the report for programs, as one JSON object. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +7,6 @@
 #include "analyze/report.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-
-/* ---- JSON ---------------------------------------------------------------- */
 
 void report_put_totals(struct json_writer *j, const struct report *r)
 {
@@ -240,150 +237,6 @@ int report_json(const struct report *r, FILE *out)
 		if (report_shows(r, &f->groups[i]))
 			put_group(&j, r, &f->groups[i]);
 	}
-	jw_array_end(&j);
-	jw_object_end(&j);
-	jw_newline(&j);
-	return jw_release(&j);
-}
-
-/* ---- SARIF --------------------------------------------------------------- */
-
-static void put_message(struct json_writer *j, const char *key, const char *text)
-{
-	char safe[2 * (FINDING_DETAIL + 512)];
-
-	/* SARIF viewers show this text to users unchanged. */
-	jw_key(j, key);
-	jw_object_begin(j);
-	jw_field_string(j, "text", text_safe(text, safe, sizeof(safe)));
-	jw_object_end(j);
-}
-
-static void put_rules(struct json_writer *j)
-{
-	const struct detector *const *d;
-
-	jw_key(j, "rules");
-	jw_array_begin(j);
-	for (d = detectors; *d; d++) {
-		jw_object_begin(j);
-		jw_field_string(j, "id", (*d)->name);
-		put_message(j, "shortDescription", (*d)->title);
-		put_message(j, "fullDescription", (*d)->meaning);
-		put_message(j, "help", (*d)->advice);
-		jw_object_end(j);
-	}
-	jw_array_end(j);
-}
-
-static void put_driver(struct json_writer *j)
-{
-	jw_key(j, "tool");
-	jw_object_begin(j);
-	jw_key(j, "driver");
-	jw_object_begin(j);
-	jw_field_string(j, "name", "corotracer");
-	jw_field_string(j, "version", COROTRACER_VERSION);
-	put_rules(j);
-	jw_object_end(j);
-	jw_object_end(j);
-}
-
-static void put_location(struct json_writer *j, const struct report_place *where)
-{
-	char safe[2 * sizeof(where->text)];
-
-	jw_key(j, "locations");
-	jw_array_begin(j);
-	jw_object_begin(j);
-	if (where->file) {
-		jw_key(j, "physicalLocation");
-		jw_object_begin(j);
-		jw_key(j, "artifactLocation");
-		jw_object_begin(j);
-		jw_field_string(j, "uri", where->file);
-		jw_object_end(j);
-		jw_key(j, "region");
-		jw_object_begin(j);
-		jw_field_u64(j, "startLine", where->line ? where->line : 1);
-		jw_object_end(j);
-		jw_object_end(j);
-	}
-	jw_key(j, "logicalLocations");
-	jw_array_begin(j);
-	jw_object_begin(j);
-	jw_field_string(j, "fullyQualifiedName", text_safe(where->text, safe, sizeof(safe)));
-	jw_object_end(j);
-	jw_array_end(j);
-	jw_object_end(j);
-	jw_array_end(j);
-}
-
-static void put_result(struct json_writer *j, const struct report *r, const struct group *g)
-{
-	static const char *const levels[] = { "note", "warning", "error", "error" };
-	struct report_place where;
-	char text[FINDING_DETAIL + 512];
-
-	snprintf(text, sizeof(text), "%s (%s, %" PRIu64 " times): %s.%s%s%s", g->detector->title,
-		 confidence_name(g->confidence), g->count, g->finding.detail,
-		 g->finding.doubt ? " But " : "", g->finding.doubt ? g->finding.doubt : "",
-		 g->finding.doubt ? "." : "");
-	jw_object_begin(j);
-	jw_field_string(j, "ruleId", g->detector->name);
-	jw_field_string(j, "level", levels[g->confidence]);
-	put_message(j, "message", text);
-	jw_field_u64(j, "occurrenceCount", g->count);
-	if (report_group_place(r, g, &where))
-		put_location(j, &where);
-	jw_object_end(j);
-}
-
-/* An incomplete trace must not look like "nothing found" in a viewer that shows only results. */
-static void put_invocation(struct json_writer *j, const struct report *r)
-{
-	char text[TRACE_SHORTAGE_SIZE];
-
-	if (!report_is_incomplete(r))
-		return;
-	jw_key(j, "invocations");
-	jw_array_begin(j);
-	jw_object_begin(j);
-	jw_field_bool(j, "executionSuccessful", false);
-	jw_key(j, "toolExecutionNotifications");
-	jw_array_begin(j);
-	jw_object_begin(j);
-	jw_field_string(j, "level", "error");
-	put_message(j, "message", trace_shortage(r->stats, text, sizeof(text)));
-	jw_object_end(j);
-	jw_array_end(j);
-	jw_object_end(j);
-	jw_array_end(j);
-}
-
-int report_sarif(const struct report *r, FILE *out)
-{
-	const struct findings *f = &r->analysis->findings;
-	struct json_writer j;
-	size_t i;
-
-	jw_init_file(&j, out);
-	jw_object_begin(&j);
-	jw_field_string(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-	jw_field_string(&j, "version", "2.1.0");
-	jw_key(&j, "runs");
-	jw_array_begin(&j);
-	jw_object_begin(&j);
-	put_driver(&j);
-	put_invocation(&j, r);
-	jw_key(&j, "results");
-	jw_array_begin(&j);
-	for (i = 0; i < f->nr; i++) {
-		if (report_shows(r, &f->groups[i]))
-			put_result(&j, r, &f->groups[i]);
-	}
-	jw_array_end(&j);
-	jw_object_end(&j);
 	jw_array_end(&j);
 	jw_object_end(&j);
 	jw_newline(&j);

@@ -176,6 +176,23 @@ def the_list_of_coroutines_is_bounded_and_counted(dir):
     equal((lost["count"], len(lost["coroutines"]), lost["coroutines_omitted"]), (10050, 10000, 50), "count, listed, omitted")
 
 
+def check_sarif(run):
+    """What the SARIF schema demands of the parts that are used."""
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        equal(rules[result["ruleIndex"]]["id"], result["ruleId"], "rule by its index")
+        assert result["message"]["text"] and result["level"] in ("note", "warning", "error"), result
+        assert re.fullmatch("[0-9a-f]{16}:[0-9]+", result["partialFingerprints"]["corotracerFinding/v1"]), result
+        flows = [step["location"] for flow in result.get("codeFlows", []) for t in flow["threadFlows"] for step in t["locations"]]
+        for place in result.get("locations", []) + flows:
+            for artifact in [place["physicalLocation"]["artifactLocation"]] if "physicalLocation" in place else []:
+                assert re.fullmatch(r"(file://)?[\w\-.~/!$&'()*+,;=@%]+", artifact["uri"]), artifact
+                equal("uriBaseId" in artifact, not artifact["uri"].startswith("file://"), "a base for a relative path")
+            assert place.keys() <= {"physicalLocation", "logicalLocations", "message"}, place
+    prints = [r["partialFingerprints"]["corotracerFinding/v1"] for r in run["results"]]
+    equal(len(set(prints)), len(prints), "distinct fingerprints")
+
+
 @test
 def sarif_and_junit_are_what_they_say(dir):
     trace = trace_of(dir, "deadlock")
@@ -185,8 +202,15 @@ def sarif_and_junit_are_what_they_say(dir):
     result = [r for r in run["results"] if r["ruleId"] == "deadlock"][0]
     equal((result["level"], result["occurrenceCount"]), ("error", 3), "level, count")
     assert {r["ruleId"] for r in run["results"]} <= rules, rules
+    check_sarif(run)
+    source = os.path.realpath(os.path.dirname(__file__) + "/../..")
+    _, out, _ = tool("report", "--sarif", "--source-root", source, trace)
+    run, = json.loads(out)["runs"]
+    result, = [r for r in run["results"] if r["ruleId"] == "deadlock"]
+    equal(run["originalUriBaseIds"]["SRCROOT"]["uri"], "file://" + source + "/", "the root")
     place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"].endswith("buggy.c") and place["region"]["startLine"] > 1, place
+    equal((place["artifactLocation"], place["region"]["startLine"] > 1),
+          ({"uri": "tests/corpus/buggy.c", "uriBaseId": "SRCROOT"}, True), "the place")
     _, out, _ = tool("report", "--junit", trace)
     suite = xml.fromstring(out).find("testsuite")
     equal(suite.get("failures"), "1", "failures")

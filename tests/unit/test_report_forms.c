@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_report_forms.c - every form of the report shows the evidence, the hint, the chain of waiters
+ * and all coroutines of a finding; SARIF with relative paths and fingerprints without lines.
+ */
+#include <jansson.h>
+
+#include "analyze/report.h"
+#include "check.h"
+
+#define S UINT64_C(1000000000)
+
+struct bed {
+	struct analysis *a;
+	struct trace_stats stats;
+	struct report report;
+};
+
+static void bed_event(struct bed *b, unsigned kind, uint64_t id, uint64_t ts, uint32_t site,
+		      unsigned reason, uint64_t resource, uint64_t parent, const char *name)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_EVENT);
+	trace_event_init(&item.event);
+	item.event.kind = (uint8_t)kind;
+	item.event.is_active = kind == TRACE_RESUME;
+	item.event.probe_id = id;
+	item.event.ts = ts;
+	item.event.tid = 7;
+	item.event.seq = 2;
+	item.event.site = site;
+	item.event.reason = (uint8_t)reason;
+	item.event.resource = resource;
+	item.event.flags = resource ? TRACE_HAS_RESOURCE : 0;
+	item.event.peer = parent;
+	item.event.station = TRACE_NO_STATION;
+	item.event.name = name;
+	item.event.name_size = name ? (uint32_t)strlen(name) : 0;
+	CHECK_EQ(analysis_add(b->a, &item), 0);
+}
+
+static void bed_site(struct bed *b, uint32_t id, const char *file, uint32_t line,
+		     const char *function)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_SITE);
+	item.site = (struct trace_site){ id, line, 1, file, function };
+	CHECK_EQ(analysis_add(b->a, &item), 0);
+}
+
+static void bed_find(struct bed *b, uint64_t id, const char *hint)
+{
+	const struct coro *co = model_find(&b->a->model, id);
+	struct finding f = FINDING_OF(&detector_lost_wakeup, co);
+	unsigned i;
+
+	f.confidence = CONFIDENCE_STRONG;
+	f.size_ns = S;
+	finding_say(&f, "it was not woken");
+	finding_add_evidence_at(&f, EVIDENCE_HOLDER, 3, 0, "coroutine 9 'writer' took the lock");
+	finding_add_evidence(&f, "it waited 25 times, at most 17 ms");
+	if (hint)
+		finding_set_hint(&f, "%s", hint);
+	for (i = 0; i < 2 * FINDING_EVIDENCE; i++)
+		finding_add_evidence(&f, "line %u", i);
+	finding_report(b->a, &f);
+}
+
+/* Coroutine 1 awaits 2 and 3, which wait for a lock; @moved: all lines moved by an edit. */
+static void bed_make(struct bed *b, uint32_t moved)
+{
+	uint64_t id;
+
+	memset(b, 0, sizeof(*b));
+	b->a = analysis_new(NULL);
+	CHECK(b->a);
+	b->a->model.is_ours = true; /* in order: no transition is held back for sorting */
+	bed_site(b, 1, "/src/project/main.c", 12 + moved, "main_loop");
+	bed_site(b, 2, "../net/read er.c", 40 + moved, "read_request");
+	bed_site(b, 3, "/usr/include/lock.h", 7 + moved, "take_lock");
+	bed_event(b, TRACE_BIRTH, 1, S, 1, 0, 0, 0, "server");
+	bed_event(b, TRACE_RESUME, 1, S + 1, 0, 0, 0, 0, NULL);
+	for (id = 2; id <= 3; id++) {
+		bed_event(b, TRACE_BIRTH, id, S + 10 * id, 1, 0, 0, 1,
+			  id == 2 ? "reader 1" : "reader 2");
+		bed_event(b, TRACE_RESUME, id, S + 10 * id + 1, 0, 0, 0, 0, NULL);
+		bed_event(b, TRACE_SUSPEND, id, S + 10 * id + 2, 2, TRACE_REASON_MUTEX, 0x77, 0,
+			  NULL);
+	}
+	bed_event(b, TRACE_SUSPEND, 1, S + 100, 1, TRACE_REASON_JOIN, 2, 0, NULL);
+	bed_find(b, 2, "Release the lock where coroutine 9 ends");
+	bed_find(b, 3, NULL);
+	CHECK_EQ(analysis_finish(b->a, NULL), 0);
+	b->report = (struct report){
+		.trace = "t",
+		.analysis = b->a,
+		.stats = &b->stats,
+		.least = CONFIDENCE_STRONG,
+		.gate = CONFIDENCE_STRONG,
+		.source_root = "/src/project",
+		.all_coroutines = true,
+	};
+}
+
+static char *form_of(const struct bed *b, int (*form)(const struct report *, FILE *))
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	CHECK(out);
+	CHECK_EQ(form(&b->report, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void has_all(const char *text, const char *const *parts)
+{
+	for (; *parts; parts++) {
+		if (!strstr(text, *parts)) {
+			fprintf(stderr, "'%s' is not in:\n%s\n", *parts, text);
+			exit(1);
+		}
+	}
+}
+
+static void forms_for_people_show_all_of_it(void)
+{
+	static const char *const parts[] = {
+		"took the lock", "lock.h:7 take",    "25 times", "reader 1",
+		"reader 2",      "Release the lock", NULL
+	};
+	static const char *const chain[] = { "awaited by", "main.c:12 main", "server", NULL };
+	int (*const forms[])(const struct report *, FILE *) = { report_text, report_markdown,
+								report_junit };
+	struct bed b;
+	size_t i;
+	char *text;
+
+	bed_make(&b, 0);
+	b.report.columns = 1000;
+	for (i = 0; i < 3; i++) {
+		text = form_of(&b, forms[i]);
+		/* Markdown escapes an underscore. */
+		has_all(text, parts);
+		if (forms[i] != report_junit)
+			has_all(text, chain);
+		CHECK(!strstr(text, "line 7")); /* more evidence than there is room for */
+		free(text);
+	}
+	analysis_free(b.a);
+}
+
+static void json_has_evidence_hint_and_coroutines(void)
+{
+	struct bed b;
+	json_t *root, *finding, *list;
+	char *text;
+
+	bed_make(&b, 0);
+	text = form_of(&b, report_json);
+	root = json_loads(text, 0, NULL);
+	CHECK(root);
+	finding = json_array_get(json_object_get(root, "findings"), 0);
+	list = json_object_get(finding, "evidence");
+	CHECK_EQ(json_array_size(list), FINDING_EVIDENCE);
+	CHECK_STR(json_string_value(json_array_get(list, 0)),
+		  "coroutine 9 'writer' took the lock at /usr/include/lock.h:7 take_lock");
+	CHECK_STR(json_string_value(json_object_get(finding, "hint")),
+		  "Release the lock where coroutine 9 ends");
+	list = json_object_get(finding, "coroutines");
+	CHECK_EQ(json_array_size(list), 2);
+	CHECK_STR(json_string_value(json_object_get(json_array_get(list, 1), "name")), "reader 2");
+	CHECK_EQ(json_array_size(json_object_get(json_array_get(list, 0), "awaited_by")), 1);
+	CHECK_EQ(json_array_size(json_object_get(json_array_get(list, 1), "awaited_by")), 0);
+	json_decref(root);
+	free(text);
+	analysis_free(b.a);
+}
+
+static const json_t *path_of(const json_t *at, const char *path)
+{
+	char word[64];
+	int used;
+
+	while (at && sscanf(path, "%63[^/]%n", word, &used) == 1) {
+		at = json_is_array(at) ? json_array_get(at, (size_t)atoi(word))
+				       : json_object_get(at, word);
+		path += used + (path[used] == '/');
+	}
+	return at;
+}
+
+static const char *text_of(const json_t *at, const char *path)
+{
+	const char *text = json_string_value(path_of(at, path));
+
+	return text ? text : "(none)";
+}
+
+#define PLACE "physicalLocation/artifactLocation/"
+
+static void sarif_has_relative_paths_and_flows(void)
+{
+	static const char *const parts[] = { "took the lock at", "25 times", "'reader 2'",
+					     "Next: Release the lock", NULL };
+	const json_t *run, *result, *step;
+	json_t *root;
+	struct bed b;
+	char *text;
+
+	bed_make(&b, 0);
+	text = form_of(&b, report_sarif);
+	root = json_loads(text, 0, NULL);
+	run = path_of(root, "runs/0");
+	CHECK_STR(text_of(run, "originalUriBaseIds/SRCROOT/uri"), "file:///src/project/");
+	result = path_of(run, "results/0");
+	CHECK_STR(text_of(result, "locations/0/" PLACE "uri"), "net/read%20er.c");
+	CHECK_STR(text_of(result, "locations/0/" PLACE "uriBaseId"), "SRCROOT");
+	has_all(text_of(result, "message/text"), parts);
+	CHECK_EQ(json_array_size(path_of(result, "codeFlows")), 2);
+	step = path_of(result, "codeFlows/0/threadFlows/0/locations/0/location");
+	CHECK_STR(text_of(step, PLACE "uri"), "file:///usr/include/lock.h");
+	CHECK_STR(text_of(step, PLACE "uriBaseId"), "(none)");
+	CHECK_STR(text_of(step, "message/text"), "coroutine 9 'writer' took the lock");
+	step = path_of(result, "codeFlows/1/threadFlows/0/locations/0/location");
+	CHECK_STR(text_of(step, PLACE "uri"), "main.c");
+	CHECK_STR(text_of(step, "message/text"), "coroutine 1 'server' awaits the next");
+	json_decref(root);
+	free(text);
+	analysis_free(b.a);
+}
+
+static void a_fingerprint_survives_edits_that_move_lines(void)
+{
+	char prints[2][64], *text;
+	json_t *root;
+	struct bed b;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		bed_make(&b, 100 * i);
+		text = form_of(&b, report_sarif);
+		root = json_loads(text, 0, NULL);
+		CHECK_EQ(json_integer_value(path_of(root, "runs/0/results/0/locations/0/"
+							  "physicalLocation/region/startLine")),
+			 40 + 100 * i);
+		snprintf(prints[i], sizeof(prints[i]), "%s",
+			 json_string_value(json_object_get(
+				 path_of(root, "runs/0/results/0/partialFingerprints"),
+				 "corotracerFinding/v1")));
+		json_decref(root);
+		free(text);
+		analysis_free(b.a);
+	}
+	CHECK_STR(prints[0], prints[1]);
+	CHECK_EQ(strlen(prints[0]), 18);
+}
+
+int main(void)
+{
+	RUN(forms_for_people_show_all_of_it);
+	RUN(json_has_evidence_hint_and_coroutines);
+	RUN(sarif_has_relative_paths_and_flows);
+	RUN(a_fingerprint_survives_edits_that_move_lines);
+	return 0;
+}
