@@ -142,8 +142,8 @@ static const struct opt options[] = {
 	{ 0, "fail-on", "LIST", "exit 1 on strong findings of: leak,... or all" },
 	{ 0, "min-confidence", "WHAT", "show and fail on info, suspect, strong, proven" },
 	{ 0, "min-age", "MS", "shorter suspensions are nothing unusual (1000)" },
-	{ 0, "suppressions", "FILE", "findings that are meant, as DETECTOR:GLOB lines" },
-	{ 0, "gen-suppressions", NULL, "print such lines for all that is found" },
+	{ 0, "suppressions", "FILE", "known findings: DETECTOR:function:GLOB lines" },
+	{ 0, "gen-suppressions", NULL, "print such lines for all findings" },
 	{ 0, "list", NULL, "name the detectors" },
 	{ 0, NULL, NULL, NULL },
 };

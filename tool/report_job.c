@@ -14,8 +14,6 @@
 #include "analyze/module_table.h"
 #include "analyze/report.h"
 #include "base/output_file.h"
-#include "base/text.h"
-#include "base/utf8.h"
 #include "cmd.h"
 #include "trace_foreach.h"
 
@@ -123,56 +121,15 @@ static void suppress(const struct report *r, struct analysis *a, struct suppress
 		bool has_place = report_group_place(r, g, &where);
 		bool has_kind = report_kind_of(r, g, kind, sizeof(kind));
 
-		g->suppressed_by = suppressions_match(s, g->detector->name,
-						      has_place ? where.text : NULL,
-						      has_kind ? kind : NULL);
+		struct suppression_subject subject = {
+			.detector = g->detector->name,
+			.place = has_place ? where.text : NULL,
+			.function = has_place ? where.function : NULL,
+			.kind = has_kind ? kind : NULL,
+		};
+
+		g->suppressed_by = suppressions_match(s, &subject);
 	}
-}
-
-/*
- * Write a pattern that matches @text, on one line: a name may contain a newline followed by a rule.
- */
-static void put_glob(FILE *out, const char *text)
-{
-	size_t size = strlen(text), taken;
-	uint32_t cp;
-
-	for (; size; text += taken, size -= taken) {
-		taken = utf8_next(text, size, &cp);
-		if (cp == UTF8_BAD || text_is_unsafe(cp))
-			fputc('*', out);
-		else
-			fwrite(text, 1, taken, out);
-	}
-	fputc('\n', out);
-}
-
-/* One rule per group; by function where known, since line numbers change. */
-static int put_rules(const struct report *r, FILE *out)
-{
-	const struct findings *f = &r->analysis->findings;
-	size_t i;
-
-	for (i = 0; i < f->nr; i++) {
-		const struct group *g = &f->groups[i];
-		struct report_place where;
-		char kind[640];
-		const char *function;
-
-		if (!report_shows(r, g))
-			continue;
-		if (report_group_place(r, g, &where)) {
-			function = strchr(where.text, ' ');
-			fprintf(out, "%s:%s", g->detector->name, function ? "*" : "");
-			put_glob(out, function ? function : where.text);
-		} else if (report_kind_of(r, g, kind, sizeof(kind))) {
-			fprintf(out, "%s:kind:", g->detector->name);
-			put_glob(out, kind);
-		} else {
-			fprintf(out, "%s:*\n", g->detector->name);
-		}
-	}
-	return ferror(out) ? -EIO : 0;
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -286,7 +243,7 @@ static int write_form(const struct report_job *job, const struct report *r, FILE
 		[REPORT_JUNIT] = report_junit,
 	};
 
-	return job->gen_suppressions ? put_rules(r, out) : forms[job->form](r, out);
+	return job->gen_suppressions ? report_suppressions(r, out) : forms[job->form](r, out);
 }
 
 static int write_report_file(const struct report_job *job, const struct report *r, struct err *err)

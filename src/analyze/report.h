@@ -51,6 +51,9 @@ int report_json(const struct report *r, FILE *out);
 int report_sarif(const struct report *r, FILE *out);
 int report_junit(const struct report *r, FILE *out);
 
+/* Rules that suppress the groups that the report shows: see suppress.h. */
+int report_suppressions(const struct report *r, FILE *out);
+
 /* ---- shared by all forms -------------------------------------------------- */
 
 /* True for groups to show: not suppressed, and with enough confidence. */

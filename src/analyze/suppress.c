@@ -21,8 +21,28 @@ static char *trim(char *line)
 	return line;
 }
 
+/* Skip the word that says what the glob is compared with. */
+static enum suppression_of suppression_split(const char **glob)
+{
+	static const char *const words[] = {
+		[SUPPRESS_FUNCTION] = "function:", [SUPPRESS_KIND] = "kind:"
+	};
+	enum suppression_of of;
+
+	for (of = SUPPRESS_FUNCTION; of <= SUPPRESS_KIND; of++) {
+		size_t size = strlen(words[of]);
+
+		if (!strncmp(*glob, words[of], size)) {
+			*glob += size;
+			return of;
+		}
+	}
+	return SUPPRESS_PLACE;
+}
+
 static int add(struct suppressions *s, const char *detector, const char *glob, uint32_t line)
 {
+	enum suppression_of of = suppression_split(&glob);
 	struct suppression *rule;
 
 	if (s->nr == s->room) {
@@ -35,9 +55,9 @@ static int add(struct suppressions *s, const char *detector, const char *glob, u
 		s->room = room;
 	}
 	rule = &s->rules[s->nr];
-	*rule = (struct suppression){ .line = line, .is_kind = !strncmp(glob, "kind:", 5) };
+	*rule = (struct suppression){ .line = line, .of = of };
 	rule->detector = strdup(detector);
-	rule->glob = strdup(rule->is_kind ? glob + 5 : glob);
+	rule->glob = strdup(glob);
 	if (!rule->detector || !rule->glob) {
 		free(rule->detector);
 		free(rule->glob);
@@ -54,7 +74,8 @@ static int parse(struct suppressions *s, const char *path, char *text, uint32_t 
 
 	if (!glob || !glob[1]) {
 		err_set(err, -EINVAL, "%s:%u: '%s' is no suppression", path, line, text);
-		err_hint(err, "a line is DETECTOR:GLOB, as in  lost-wakeup:*accept_loop*");
+		err_hint(err,
+			 "a line is DETECTOR:function:GLOB, as in  lost-wakeup:function:accept_*");
 		return err->code;
 	}
 	*glob++ = '\0';
@@ -92,16 +113,19 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *err)
 	return rc;
 }
 
-uint32_t suppressions_match(struct suppressions *s, const char *detector, const char *place,
-			    const char *kind)
+uint32_t suppressions_match(struct suppressions *s, const struct suppression_subject *subject)
 {
+	const char *const texts[] = { [SUPPRESS_PLACE] = subject->place,
+				      [SUPPRESS_FUNCTION] = subject->function,
+				      [SUPPRESS_KIND] = subject->kind };
 	size_t i;
 
 	for (i = 0; i < s->nr; i++) {
 		struct suppression *rule = &s->rules[i];
-		const char *text = rule->is_kind ? kind : place;
+		const char *text = texts[rule->of];
 
-		if (strcmp(rule->detector, "*") != 0 && strcmp(rule->detector, detector) != 0)
+		if (strcmp(rule->detector, "*") != 0 &&
+		    strcmp(rule->detector, subject->detector) != 0)
 			continue;
 		if (fnmatch(rule->glob, text ? text : "", 0) != 0)
 			continue;

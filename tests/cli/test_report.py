@@ -268,12 +268,16 @@ def what_is_suppressed_is_only_counted(dir):
     trace = trace_of(dir, "blocking")
     status, rules, _ = tool("report", "--gen-suppressions", trace)
     equal(status, 0, "status")
-    contains(rules, "blocking:")
+    equal(set(rules.splitlines()), {"blocking:kind:blocker,*", "destroyed-suspended:function:wait_here"}, "rules by detector, function, kind")
     write(dir + "/s", "# meant\n\n", rules)
     r = report(trace, "--suppressions", dir + "/s", "--fail-on", "all")
     equal((r["findings"], r["suppressed"] > 0), ([], True), "findings, suppressed")
     write(dir + "/s", "blocking:*other_function*\n")
     equal(report(trace, "--suppressions", dir + "/s")["suppressed"], 0, "suppressed by another's rule")
+    for rule, nr in (("destroyed-suspended:*wait_here*", 1), ("*:function:wait_*", 1), ("destroyed-suspended:*buggy.c:*", 1), ("*:*", 2),
+                     ("destroyed-suspended:function:wait", 0), ("*:function:", 1)):
+        write(dir + "/s", rule + "\n")
+        equal(report(trace, "--suppressions", dir + "/s")["suppressed"], nr, f"suppressed by {rule}")
     write(dir + "/s", "*:kind:blocker*\n")
     equal(report(trace, "--suppressions", dir + "/s")["findings"], [], "by kind")
     for text, words in (("nonsense\n", "is no suppression"), ("lock:*\n", "no detector 'lock'")):
@@ -282,6 +286,23 @@ def what_is_suppressed_is_only_counted(dir):
         equal(status, 1, "status")
         contains(err, dir + "/s:2: ")
         contains(err, words)
+
+
+@test
+def a_generated_suppression_has_no_path_line_or_wildcard_of_a_name(dir):
+    def trace(line_nr, function):
+        lines = [line(9, k % 2 == 0, S + k * 20000000, seq_of(k), site=0 if k % 2 == 0 else 1) for k in range(60)]
+        path = write(dir + "/t.jsonl", *lines)
+        write(path + ".meta", '{"type":"run","format":1,"tool":"t","command":["x"],"pid":1,"start_ts":1,"start_realtime":1,"stations":4}\n',
+              json.dumps({"type": "site", "id": 1, "file": "/home/me/src/a.cc", "line": line_nr, "function": function, "pid": 1}) + "\n")
+        return path
+    name = "grid::operator[]"
+    _, rules, _ = tool("report", "--gen-suppressions", trace(3, name))
+    contains(rules, "blocking:function:grid::operator\\[]\n")
+    assert "a.cc" not in rules and "/home" not in rules, rules
+    write(dir + "/s", rules)
+    equal(found(report(trace(300, name), "--suppressions", dir + "/s"), "blocking"), [], "found after an edit")
+    equal(len(found(report(trace(3, "grid::operator!"), "--suppressions", dir + "/s"), "blocking")), 1, "found in another function")
 
 
 @test
