@@ -7,7 +7,7 @@
  * describe it in man/corotracer.1.  Help and completion are printed from the table;
  * tests/cli/help.sh fails if the manual lacks a command or an option.
  *
- * Each command parses its own options (opts.h).  It returns the exit status: EXIT_OK done,
+ * Each command has a table of its options (opts.h).  It returns the exit status: EXIT_OK done,
  * EXIT_FAILED failed or gate hit, EXIT_USAGE invalid command line.  The result goes to stdout,
  * messages go to stderr.
  */
@@ -16,17 +16,10 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "message.h"
+#include "opts.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-/* One option of a command; a table of options ends with a zero entry. */
-struct opt {
-	char letter;      /* 'o', or 0: only the long form */
-	const char *name; /* "output" */
-	const char *arg;  /* "FILE", "[=FILE]" if optional, or NULL for a flag */
-	const char *help; /* one line, lower case, no full stop; NULL: an alias, not listed */
-};
 
 struct command {
 	const char *name;
@@ -83,32 +76,6 @@ int completion_print(void);
 int legacy_main(int argc, char **argv);
 bool legacy_wanted(int argc, char **argv);
 
-/*
- * Walk the options of @cmd.  Returns the index in cmd->opts of the next option, with its argument
- * in *@value; or OPT_END (then *@first is the index in argv of the first operand); or OPT_BAD after
- * an error message; or OPT_HELP after printing the command's help.  Options may follow operands:
- * argv is reordered.  Options end at "--", and at the first operand if cmd->starts_program.
- */
-enum { OPT_END = -1, OPT_BAD = -2, OPT_HELP = -3 };
-struct opt_walk {
-	int next;  /* set to 0 before the first call */
-	int words; /* operands right before next */
-};
-int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
-	     const char **value, int *first);
-
-/* Parse an integer from @min to @max; false after an error message. */
-bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,
-		unsigned long long max, unsigned long long *out);
-
-/* As opt_number(), for a size: 4096, 64K, 1G. */
-bool opt_size(const char *command, const char *option, const char *text, unsigned long long min,
-	      unsigned long long max, unsigned long long *out);
-
 void command_help_print(const struct command *cmd);
-
-/* Print "corotracer run: text" and "hint: ..." on stderr. */
-void say_error(const char *command, const struct err *err);
-void say(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_attach.c - corotracer attach: record a frame buffer of a running program. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +11,12 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "attach_options.h"
 #include "frames/spec/frames_abi.h"
 #include "frames/live/attach_session.h"
 #include "frames_show.h"
 
-struct request {
+struct attach_options {
 	struct attach_config config;
 	struct recording_info info;
 	const char *file;
@@ -27,7 +27,7 @@ struct request {
 };
 
 struct session {
-	const struct request *request;
+	const struct attach_options *request;
 	struct attach attach;
 	struct recording recording;
 	struct recording_info info;
@@ -322,7 +322,7 @@ static int record(struct session *s, struct err *err)
 	return rc;
 }
 
-static int attach_and_record(struct request *r)
+static int attach_and_record(struct attach_options *r)
 {
 	struct session s = { .request = r };
 	struct attach_config config = r->config;
@@ -365,63 +365,7 @@ static int attach_and_record(struct request *r)
 
 /* ---- the command line ---------------------------------------------------- */
 
-enum {
-	O_PID,
-	O_BUFFER,
-	O_OUTPUT,
-	O_LIST,
-	O_COUNTER,
-	O_DESC,
-	O_DESCFILE,
-	O_OFFSET,
-	O_SIZE,
-	O_RESIZE,
-	O_AUTO,
-	O_DURATION,
-	O_COUNT,
-	O_FORCE,
-	O_JSON,
-	O_QUIET,
-	O_VERBOSE,
-};
-
-static const struct opt options[] = {
-	[O_PID] = { 'p', "pid", "PID", "the process" },
-	[O_BUFFER] = { 'b', "buffer", "NAME", "which of its buffers (if it has several)" },
-	[O_OUTPUT] = { 'o', "output-file", "FILE",
-		       "the recording (NAME.ppt); - is standard output" },
-	[O_LIST] = { 'l', "list-buffers", NULL, "list the buffers of the process, and end" },
-	[O_COUNTER] = { 'c', "counter", "NAMES",
-			"up to three counters, libpfm4 names; 'list' lists" },
-	[O_DESC] = { 'd', "desc", "TEXT", "a comment in the recording" },
-	[O_DESCFILE] = { 'D', "descfile", "FILE", "the same from a file" },
-	[O_OFFSET] = { 't', "time-offset", "HOURS", "to be added to all times when decoding" },
-	[O_SIZE] = { 0, "size", "N", "slots of the ring, rounded up to a power of two" },
-	[O_RESIZE] = { 0, "resize", "N", "have the collector that is attached use N slots" },
-	[O_AUTO] = { 0, "auto-resize", NULL, "double the ring when frames are lost" },
-	[O_DURATION] = { 0, "duration", "SECONDS", "end after that time" },
-	[O_COUNT] = { 0, "count", "N", "end after N frames" },
-	[O_FORCE] = { 0, "force-attach", NULL, "also if another collector is attached" },
-	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
-	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something was lost" },
-	[O_VERBOSE] = { 'v', "verbose", NULL,
-			"tell what happens; -v -v: every look; three: layout" },
-	{ 0, NULL, NULL, NULL },
-};
-
-static bool parse_real(const char *option, const char *text, double min, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	if (end != text && !*end && *out >= min && *out <= max)
-		return true;
-	say("attach", "invalid value '%s' for %s: expected a number from %g to %g", text, option,
-	    min, max);
-	return false;
-}
-
-static bool read_comment(struct request *r, const char *path)
+static bool read_comment(char **comment, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
@@ -438,88 +382,67 @@ static bool read_comment(struct request *r, const char *path)
 		free(text);
 		text = strdup("");
 	}
-	free(r->info.comment);
-	r->info.comment = text;
+	*comment = text;
 	return true;
 }
 
-/* Only the first of -d and -D counts. */
-static bool take_comment(struct request *r, int which, const char *value)
-{
-	if (r->info.comment)
-		return true;
-	if (which == O_DESCFILE)
-		return read_comment(r, value);
-	r->info.comment = strdup(value);
-	return true;
-}
-
-static bool take_counter(struct request *r, const char *value)
+bool attach_add_counters(void *counters, const struct opt_use *use)
 {
 	struct err err = { 0 };
 
-	if (counters_add(&r->config.counters, value, &err) == 0)
-		return true;
-	say_error("attach", &err);
-	return false;
+	return counters_add(counters, use->value, &err) == 0 || opt_failed(use, &err);
 }
 
-static bool take_option(struct request *r, int which, const char *value)
+/* Only the first of -d and -D counts. */
+static bool parse_comment(void *field, const struct opt_use *use)
 {
-	unsigned long long number = 0;
-	double real = 0;
+	char **comment = field;
 
-	switch (which) {
-	case O_PID:
-		if (!opt_number("attach", "-p", value, 1, 1u << 30, &number))
-			return false;
-		r->config.pid = (pid_t)number;
-		return true;
-	case O_BUFFER:
-		r->config.buffer = value;
-		return true;
-	case O_OUTPUT:
-		r->file = value;
-		return true;
-	case O_COUNTER:
-		return take_counter(r, value);
-	case O_DESC:
-	case O_DESCFILE:
-		return take_comment(r, which, value);
-	case O_OFFSET:
-		if (!parse_real("-t", value, -876000, 876000, &real))
-			return false;
-		r->info.delta_s = llround(real * 3600);
-		return true;
-	case O_SIZE:
-	case O_RESIZE:
-		if (!opt_number("attach", which == O_SIZE ? "--size" : "--resize", value,
-				PPT_SLOTS_MIN, PPT_SLOTS_MAX, &number))
-			return false;
-		*(which == O_SIZE ? &r->config.slots : &r->resize) = number;
-		return true;
-	case O_DURATION:
-		if (!parse_real("--duration", value, 0.001, 1e9, &real))
-			return false;
-		r->config.duration_ns = (uint64_t)(real * 1e9);
-		return true;
-	case O_COUNT:
-		if (!opt_number("attach", "--count", value, 1, UINT64_MAX, &number))
-			return false;
-		r->config.count = number;
-		return true;
-	default:
-		r->list |= which == O_LIST;
-		r->config.auto_resize |= which == O_AUTO;
-		r->config.force |= which == O_FORCE;
-		r->json |= which == O_JSON;
-		r->quiet |= which == O_QUIET;
-		r->verbose += which == O_VERBOSE;
-		return true;
-	}
+	if (!*comment)
+		*comment = strdup(use->value);
+	return true;
 }
 
-static int ask_resize(const struct request *r)
+static bool parse_comment_file(void *field, const struct opt_use *use)
+{
+	char **comment = field;
+
+	return *comment || read_comment(comment, use->value);
+}
+
+static const struct opt options[] = {
+	OPT_ROW_PID(struct attach_options, config),
+	OPT_ROW_BUFFER(struct attach_options, config),
+	{ 'o', "output-file", "FILE", "the recording (NAME.ppt); - is standard output",
+	  OPT_TEXT(struct attach_options, file) },
+	{ 'l', "list-buffers", NULL, "list the buffers of the process, and end",
+	  OPT_FLAG(struct attach_options, list) },
+	OPT_ROW_COUNTER(struct attach_options, config,
+			"up to three counters, libpfm4 names; 'list' lists"),
+	{ 'd', "desc", "TEXT", "a comment in the recording",
+	  OPT_CALL(struct attach_options, info.comment, parse_comment) },
+	{ 'D', "descfile", "FILE", "the same from a file",
+	  OPT_CALL(struct attach_options, info.comment, parse_comment_file) },
+	{ 't', "time-offset", "HOURS", "to be added to all times when decoding",
+	  OPT_REAL(struct attach_options, info.delta_s, -876000, 876000, 3600) },
+	OPT_ROW_SIZE(struct attach_options, config,
+		     "slots of the ring, rounded up to a power of two"),
+	{ 0, "resize", "N", "have the collector that is attached use N slots",
+	  OPT_NUMBER(struct attach_options, resize, PPT_SLOTS_MIN, PPT_SLOTS_MAX) },
+	OPT_ROW_AUTO_RESIZE(struct attach_options, config),
+	OPT_ROW_DURATION(struct attach_options, config),
+	OPT_ROW_COUNT(struct attach_options, config),
+	OPT_ROW_FORCE(struct attach_options, config),
+	{ 0, "json", NULL, "the summary on standard error as one JSON object",
+	  OPT_FLAG(struct attach_options, json) },
+	{ 'q', "quiet", NULL, "no summary unless something was lost",
+	  OPT_FLAG(struct attach_options, quiet) },
+	{ 'v', "verbose", NULL, "tell what happens; -v -v: every look; three: layout",
+	  OPT_COUNT(struct attach_options, verbose) },
+	{ .name = NULL },
+};
+
+static int ask_resize(const struct attach_options *r)
 {
 	struct err err = { 0 };
 
@@ -539,17 +462,14 @@ static int list_counters(void)
 	return EXIT_FAILED;
 }
 
-static int run_request(struct request *r)
+static int run_request(struct attach_options *r)
 {
 	struct err err = { 0 };
 
 	if (r->config.counters.nr == 1 && !strcmp(r->config.counters.names[0], "list"))
 		return list_counters();
-	if (!r->config.pid) {
-		say("attach", "which process?");
-		fputs("hint: corotracer attach -p PID [-b BUFFER] [-o FILE]\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!r->config.pid)
+		return opts_missing(&command_attach, "-p PID");
 	if (r->list)
 		return show_buffers("attach", r->config.pid, r->json);
 	if (r->resize)
@@ -561,29 +481,21 @@ static int run_request(struct request *r)
 	if (r->config.counters.warning[0])
 		say("attach", "%s", r->config.counters.warning);
 	if (r->file && !strcmp(r->file, "-") && isatty(STDOUT_FILENO)) {
-		say("attach", "a recording is nothing for a terminal");
+		say("attach", "refusing to write a binary recording to a terminal");
 		fputs("hint: -o FILE, or 'corotracer monitor' to watch\n", stderr);
 		return EXIT_FAILED;
 	}
 	return attach_and_record(r);
 }
 
-static int run(int argc, char **argv)
+static int run_attach(int argc, char **argv)
 {
-	struct request r = { 0 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first, which, status = EXIT_USAGE;
-	bool good = true;
+	struct attach_options r = { 0 };
+	int first, status = opts_parse(&command_attach, &r, argc, argv, &first);
 
-	while (good && (which = opt_next(&command_attach, &walk, argc, argv, &value, &first)) >= 0)
-		good = take_option(&r, which, value);
-	if (good && which == OPT_HELP)
-		status = EXIT_OK;
-	else if (good && which == OPT_END && first < argc)
-		say("attach", "'%s' is one word too many", argv[first]);
-	else if (good && which == OPT_END)
-		status = run_request(&r);
+	if (status == OPTS_PARSED)
+		status = first < argc ? opts_unexpected(&command_attach, argv[first])
+				      : run_request(&r);
 	counters_release(&r.config.counters);
 	free(r.info.comment);
 	free(r.made_name);
@@ -597,5 +509,5 @@ const struct command command_attach = {
 	.summary = "record the frames of a running program, until Ctrl-C",
 	.details = "The program is not stopped.  SIGUSR1 doubles a resizable ring.\n",
 	.opts = options,
-	.run = run,
+	.run = run_attach,
 };

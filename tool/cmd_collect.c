@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "run_collector.h"
 
-static const struct opt opts[] = { SESSION_OPTS, { 0, NULL, NULL, NULL } };
+static const struct opt opts[] = { SESSION_OPTS, { .name = NULL } };
 
 /* The `ready` callback has no context argument; there is only one session. */
 static bool trace_has_stdout;
@@ -35,11 +35,11 @@ static int run_collect(int argc, char **argv)
 
 	session_init(&s, &command_collect);
 	s.config.ready = print_environment;
-	status = session_options(&s, argc, argv, &first);
-	if (status >= 0)
+	status = opts_parse(&command_collect, &s, argc, argv, &first);
+	if (status != OPTS_PARSED)
 		return status;
 	if (first < argc) {
-		say("collect", "'%s' is one word too many", argv[first]);
+		say("collect", "unexpected argument '%s'", argv[first]);
 		fputs("hint: 'corotracer run -- PROGRAM' launches a program\n", stderr);
 		return EXIT_USAGE;
 	}

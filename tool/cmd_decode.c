@@ -8,22 +8,27 @@
 #include "cmd.h"
 #include "frames/file/decode.h"
 
-enum { O_FORMAT, O_FRAME, O_JSON, O_CRLF, O_LF, O_EXACT, O_QUIET };
-
-static const struct opt options[] = {
-	[O_FORMAT] = { 'f', "format", "FORMAT", "csv (default), jsonl or sqlite" },
-	[O_FRAME] = { 0, "frame", "NAME", "only frames of this type" },
-	[O_JSON] = { 0, "json", NULL, "the summary on standard error as one JSON object" },
-	[O_CRLF] = { 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF" },
-	[O_LF] = { 0, "lf", NULL, NULL }, /* now the default; kept for compatibility */
-	[O_EXACT] = { 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @" },
-	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct decode_options {
 	struct decode_config config;
 	bool json, quiet;
+};
+
+static const struct opt options[] = {
+	{ 'f', "format", "FORMAT", "csv (default), jsonl or sqlite",
+	  OPT_CHOICE(struct decode_options, config.format, "csv, jsonl or sqlite", DECODE_CSV) },
+	{ 0, "frame", "NAME", "only frames of this type",
+	  OPT_TEXT(struct decode_options, config.frame) },
+	{ 0, "json", NULL, "the summary on standard error as one JSON object",
+	  OPT_FLAG(struct decode_options, json) },
+	{ 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF",
+	  OPT_FLAG(struct decode_options, config.crlf) },
+	/* now the default; kept for compatibility */
+	{ 0, "lf", NULL, NULL, OPT_VALUE(struct decode_options, config.crlf, false) },
+	{ 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @",
+	  OPT_FLAG(struct decode_options, config.exact_text) },
+	{ 'q', "quiet", NULL, "no summary unless something is missing",
+	  OPT_FLAG(struct decode_options, quiet) },
+	{ .name = NULL },
 };
 
 /* ---- summary ------------------------------------------------------------- */
@@ -42,7 +47,7 @@ static uint64_t lost(const struct recfile_stats *s)
 	return s->ended ? s->end.c : s->gaps;
 }
 
-static void summary_json(const struct request *q, const struct decode_result *r)
+static void summary_json(const struct decode_options *q, const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 	struct json_writer w;
@@ -82,7 +87,7 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-11s %s\n", what, text_count(text, nr));
 }
 
-static void summary_text(const struct request *q, const struct decode_result *r)
+static void summary_text(const struct decode_options *q, const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 	char text[TEXT_SIZE];
@@ -105,7 +110,7 @@ static void summary_text(const struct request *q, const struct decode_result *r)
 			text_count(text, s->cut_bytes));
 }
 
-static int decode(const struct request *q)
+static int decode(const struct decode_options *q)
 {
 	struct decode_result result;
 	struct err err = { 0 };
@@ -121,78 +126,19 @@ static int decode(const struct request *q)
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- the command line ---------------------------------------------------- */
-
-static bool take_format(struct request *q, const char *name)
+static int run_decode(int argc, char **argv)
 {
-	static const char *const names[] = { "csv", "jsonl", "sqlite" };
-	int i;
+	struct decode_options q = { 0 };
+	int first, status = opts_parse(&command_decode, &q, argc, argv, &first);
 
-	for (i = 0; i < 3; i++) {
-		if (!strcmp(names[i], name)) {
-			q->config.format = (enum decode_format)i;
-			return true;
-		}
-	}
-	say("decode", "there is no format '%s'", name);
-	fputs("hint: csv, jsonl or sqlite\n", stderr);
-	return false;
-}
-
-static bool take_option(struct request *q, int which, const char *value)
-{
-	if (which == O_FORMAT)
-		return take_format(q, value);
-	if (which == O_FRAME)
-		q->config.frame = value;
-	q->json |= which == O_JSON;
-	q->quiet |= which == O_QUIET;
-	if (which == O_CRLF || which == O_LF)
-		q->config.crlf = which == O_CRLF;
-	q->config.exact_text |= which == O_EXACT;
-	return true;
-}
-
-/* Options may precede or follow the operands. */
-static int parse(struct request *q, int *argc, char ***argv)
-{
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first = *argc, which;
-
-	while ((which = opt_next(&command_decode, &walk, *argc, *argv, &value, &first)) >= 0) {
-		if (!take_option(q, which, value))
-			return OPT_BAD;
-	}
-	*argv += first;
-	*argc -= first;
-	return which;
-}
-
-static int run(int argc, char **argv)
-{
-	struct request q = { 0 };
-	const char *names[2] = { NULL, NULL };
-	int nr = 0, which;
-
-	while ((which = parse(&q, &argc, &argv)) == OPT_END && argc > 0) {
-		if (nr == 2) {
-			say("decode", "'%s' is one word too many", argv[0]);
-			return EXIT_USAGE;
-		}
-		names[nr++] = argv[0];
-	}
-	if (which == OPT_HELP)
-		return EXIT_OK;
-	if (which == OPT_BAD)
-		return EXIT_USAGE;
-	if (!nr) {
-		say("decode", "which recording?");
-		fputs("hint: corotracer decode [--format FORMAT] FILE [DIR|-]\n", stderr);
-		return EXIT_USAGE;
-	}
-	q.config.path = names[0];
-	q.config.out = names[1];
+	if (status != OPTS_PARSED)
+		return status;
+	if (first == argc)
+		return opts_missing(&command_decode, "FILE");
+	if (argc - first > 2)
+		return opts_unexpected(&command_decode, argv[first + 2]);
+	q.config.path = argv[first];
+	q.config.out = argc - first > 1 ? argv[first + 1] : NULL;
 	return decode(&q);
 }
 
@@ -209,5 +155,5 @@ const struct command command_decode = {
 		"\n"
 		"Exit status: 0 decoded, what is missing is said; 1 failed; 2 usage.\n",
 	.opts = options,
-	.run = run,
+	.run = run_decode,
 };

@@ -25,7 +25,7 @@
 #include "frames_show.h"
 
 /* The command line. */
-struct request {
+struct generate_options {
 	const char *spec;
 	const char *prefix, *folder;
 	enum desc_dialect dialect;
@@ -102,7 +102,7 @@ static bool no_memory(void)
 	return false;
 }
 
-static bool apply(const struct request *req, struct desc *d)
+static bool apply(const struct generate_options *req, struct desc *d)
 {
 	struct spec_error error;
 	size_t i;
@@ -140,7 +140,7 @@ static bool apply(const struct request *req, struct desc *d)
 }
 
 /* Parse req->spec and compute its layout; false after an error message. */
-static bool understand(const struct request *req, struct desc *d)
+static bool understand(const struct generate_options *req, struct desc *d)
 {
 	struct spec_error error;
 	struct err err = { 0 };
@@ -194,7 +194,7 @@ struct outputs {
 	char name[512]; /* without directory and suffix */
 };
 
-static bool name_files(const struct request *req, const struct desc *d, struct outputs *o)
+static bool name_files(const struct generate_options *req, const struct desc *d, struct outputs *o)
 {
 	const char *slash = *req->folder ? "/" : "";
 	int n = snprintf(o->name, sizeof(o->name), "%s%s", req->prefix, d->name);
@@ -209,7 +209,8 @@ static bool name_files(const struct request *req, const struct desc *d, struct o
 	return false;
 }
 
-static bool write_files(const struct request *req, const struct desc *d, const struct outputs *o)
+static bool write_files(const struct generate_options *req, const struct desc *d,
+			const struct outputs *o)
 {
 	const struct emit e = { .d = d, .file = o->name, .spec = req->spec };
 	struct outfile header = { 0 }, source = { 0 };
@@ -229,7 +230,8 @@ static bool write_files(const struct request *req, const struct desc *d, const s
 
 /* ---- output ------------------------------------------------------------------- */
 
-static int print_json(const struct request *req, const struct desc *d, const struct outputs *o)
+static int print_json(const struct generate_options *req, const struct desc *d,
+		      const struct outputs *o)
 {
 	struct json_writer w;
 
@@ -249,7 +251,8 @@ static int print_json(const struct request *req, const struct desc *d, const str
 	return jw_release(&w);
 }
 
-static int print_text(const struct request *req, const struct desc *d, const struct outputs *o)
+static int print_text(const struct generate_options *req, const struct desc *d,
+		      const struct outputs *o)
 {
 	show_layout(stdout, d);
 	if (fflush(stdout) || ferror(stdout))
@@ -259,7 +262,7 @@ static int print_text(const struct request *req, const struct desc *d, const str
 	return 0;
 }
 
-static int generate(const struct request *req)
+static int generate(const struct generate_options *req)
 {
 	struct outputs o;
 	struct desc d;
@@ -279,27 +282,25 @@ static int generate(const struct request *req)
 
 /* ---- the command line --------------------------------------------------------- */
 
-enum { OPT_OUTPUT, OPT_PREFIX, OPT_TAG, OPT_OPTION, OPT_DIALECT, OPT_DRY_RUN, OPT_JSON };
-
 /* "--tag K V" as in the existing tool, or "--tag K=V". */
-static bool take_tag(struct request *req, const char *key, struct opt_walk *walk, int argc,
-		     char **argv)
+static bool parse_tag(void *options, const struct opt_use *use)
 {
-	const char *equal = strchr(key, '=');
+	struct generate_options *req = options;
+	const char *key = use->value, *equal = strchr(key, '=');
+	const char *value = equal ? equal + 1 : opt_next_word(use);
 	struct desc_tag *tags = reallocarray(req->tags, req->nr_tags + 1, sizeof(*tags));
 
 	if (!tags)
 		return no_memory();
 	req->tags = tags;
-	tags += req->nr_tags++;
-	if (!equal && walk->next >= argc) {
-		tags->key = tags->value = NULL;
+	if (!value) {
 		say("generate", "--tag wants a key and a value");
 		fprintf(stderr, "hint: --tag KEY VALUE, or --tag KEY=VALUE\n");
 		return false;
 	}
+	tags += req->nr_tags++;
 	tags->key = equal ? strndup(key, (size_t)(equal - key)) : strdup(key);
-	tags->value = strdup(equal ? equal + 1 : argv[walk->next++]);
+	tags->value = strdup(value);
 	return (tags->key && tags->value) || no_memory();
 }
 
@@ -322,11 +323,12 @@ static size_t words_in(const char *words)
 }
 
 /* "--option debug true", in one argument or in one argument per word. */
-static bool take_option(struct request *req, const char *first, struct opt_walk *walk, int argc,
-			char **argv)
+static bool parse_override(void *options, const struct opt_use *use)
 {
+	struct generate_options *req = options;
 	char **grown = reallocarray(req->overrides, req->nr_overrides + 1, sizeof(*grown));
-	char *words = strdup(first), *longer;
+	char *words = strdup(use->value), *longer;
+	const char *next;
 
 	if (grown)
 		req->overrides = grown;
@@ -334,8 +336,8 @@ static bool take_option(struct request *req, const char *first, struct opt_walk 
 		free(words);
 		return no_memory();
 	}
-	while (words_in(words) < words_wanted(words) && walk->next + 1 < argc) {
-		if (asprintf(&longer, "%s %s", words, argv[walk->next++]) < 0) {
+	while (words_in(words) < words_wanted(words) && (next = opt_next_word(use))) {
+		if (asprintf(&longer, "%s %s", words, next) < 0) {
 			free(words);
 			return no_memory();
 		}
@@ -346,50 +348,35 @@ static bool take_option(struct request *req, const char *first, struct opt_walk 
 	return true;
 }
 
-static bool take_dialect(struct request *req, const char *word)
-{
-	req->dialect = !strcmp(word, "ppt") ? DESC_PPT : DESC_SEED;
-	if (!strcmp(word, "ppt") || !strcmp(word, "seed"))
-		return true;
-	say("generate", "no dialect '%s'", word);
-	fprintf(stderr, "hint: seed or ppt\n");
-	return false;
-}
-
 /* The prefix is part of a file name, and must not contain a path. */
-static bool take_prefix(struct request *req, const char *prefix)
+static bool parse_prefix(void *field, const struct opt_use *use)
 {
-	req->prefix = prefix;
-	if (!strchr(prefix, '/') && !strpbrk(prefix, "\n\r\"\\*"))
+	*(const char **)field = use->value;
+	if (!strchr(use->value, '/') && !strpbrk(use->value, "\n\r\"\\*"))
 		return true;
-	say("generate", "'%s' cannot begin a file's name", prefix);
+	say("generate", "'%s' cannot begin a file's name", use->value);
 	fprintf(stderr, "hint: --output DIR chooses the folder\n");
 	return false;
 }
 
-static bool take(struct request *req, int which, const char *value, struct opt_walk *walk, int argc,
-		 char **argv)
-{
-	switch (which) {
-	case OPT_OUTPUT:
-		req->folder = value;
-		return true;
-	case OPT_PREFIX:
-		return take_prefix(req, value);
-	case OPT_TAG:
-		return take_tag(req, value, walk, argc, argv);
-	case OPT_OPTION:
-		return take_option(req, value, walk, argc, argv);
-	case OPT_DIALECT:
-		return take_dialect(req, value);
-	case OPT_DRY_RUN:
-		return req->dry_run = true;
-	default:
-		return req->json = true;
-	}
-}
+static const struct opt options[] = {
+	{ 'o', "output", "DIR", "where the files go (the current directory)",
+	  OPT_TEXT(struct generate_options, folder) },
+	{ 0, "prefix", "P", "how their names begin (ppt-)",
+	  OPT_CALL(struct generate_options, prefix, parse_prefix) },
+	{ 0, "tag", "KEY VALUE", "a tag more", .type = OPT_TYPE_CALL, .parse = parse_tag },
+	{ 0, "option", "WORDS", "an option as in the spec, instead of the spec's",
+	  .type = OPT_TYPE_CALL, .parse = parse_override },
+	{ 0, "dialect", "D", "seed, or ppt for programs of the existing tool",
+	  OPT_CHOICE(struct generate_options, dialect, "seed or ppt", DESC_SEED) },
+	{ 'n', "dry-run", NULL, "check and show, write nothing",
+	  OPT_FLAG(struct generate_options, dry_run) },
+	{ 0, "json", NULL, "print files and description as one JSON object",
+	  OPT_FLAG(struct generate_options, json) },
+	{ .name = NULL },
+};
 
-static void request_release(struct request *req)
+static void generate_release(struct generate_options *req)
 {
 	size_t i;
 
@@ -403,52 +390,18 @@ static void request_release(struct request *req)
 	free(req->tags);
 }
 
-static int parse(struct request *req, int argc, char **argv)
+static int run_generate(int argc, char **argv)
 {
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first, which;
+	struct generate_options req = { .prefix = "ppt-", .folder = "" };
+	int first, status = opts_parse(&command_generate, &req, argc, argv, &first);
 
-	while ((which = opt_next(&command_generate, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!take(req, which, value, &walk, argc, argv))
-			return EXIT_USAGE;
+	if (status == OPTS_PARSED) {
+		req.spec = opts_operand(&command_generate, argc, argv, first);
+		status = req.spec ? generate(&req) : EXIT_USAGE;
 	}
-	if (which == OPT_HELP)
-		return -1;
-	if (which == OPT_BAD)
-		return EXIT_USAGE;
-	if (argc - first != 1) {
-		say("generate", first == argc ? "which spec?" : "one spec at a time");
-		fprintf(stderr, "hint: corotracer generate server.spec\n");
-		return EXIT_USAGE;
-	}
-	req->spec = argv[first];
-	return EXIT_OK;
-}
-
-static int run(int argc, char **argv)
-{
-	struct request req = { .prefix = "ppt-", .folder = "" };
-	int status = parse(&req, argc, argv);
-
-	if (status == EXIT_OK)
-		status = generate(&req);
-	else if (status < 0)
-		status = EXIT_OK;
-	request_release(&req);
+	generate_release(&req);
 	return status;
 }
-
-static const struct opt options[] = {
-	[OPT_OUTPUT] = { 'o', "output", "DIR", "where the files go (the current directory)" },
-	[OPT_PREFIX] = { 0, "prefix", "P", "how their names begin (ppt-)" },
-	[OPT_TAG] = { 0, "tag", "KEY VALUE", "a tag more" },
-	[OPT_OPTION] = { 0, "option", "WORDS", "an option as in the spec, instead of the spec's" },
-	[OPT_DIALECT] = { 0, "dialect", "D", "seed, or ppt for programs of the existing tool" },
-	[OPT_DRY_RUN] = { 'n', "dry-run", NULL, "check and show, write nothing" },
-	[OPT_JSON] = { 0, "json", NULL, "print files and description as one JSON object" },
-	{ 0, NULL, NULL, NULL },
-};
 
 const struct command command_generate = {
 	.name = "generate",
@@ -461,5 +414,5 @@ const struct command command_generate = {
 		"\n"
 		"Exit status: 0 done; 1 an error in the spec, told by line and column; 2 usage.\n",
 	.opts = options,
-	.run = run,
+	.run = run_generate,
 };

@@ -114,31 +114,26 @@ static int info_on(const char *path, bool json)
 	return status;
 }
 
-static int run(int argc, char **argv)
-{
-	struct opt_walk walk = { 0 };
-	const char *value;
-	bool json = false;
-	int first, which;
-
-	while ((which = opt_next(&command_info, &walk, argc, argv, &value, &first)) >= 0)
-		json = true;
-	if (which == OPT_HELP)
-		return EXIT_OK;
-	if (which == OPT_BAD)
-		return EXIT_USAGE;
-	if (argc - first != 1) {
-		say("info", first == argc ? "which trace?" : "one trace at a time");
-		fprintf(stderr, "hint: corotracer info [--json] trace.jsonl\n");
-		return EXIT_USAGE;
-	}
-	return info_on(argv[first], json);
-}
+struct info_options {
+	bool json;
+};
 
 static const struct opt options[] = {
-	{ 0, "json", NULL, "print one JSON object" },
-	{ 0, NULL, NULL, NULL },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct info_options, json) },
+	{ .name = NULL },
 };
+
+static int run_info(int argc, char **argv)
+{
+	struct info_options o = { 0 };
+	int first, status = opts_parse(&command_info, &o, argc, argv, &first);
+	const char *path;
+
+	if (status != OPTS_PARSED)
+		return status;
+	path = opts_operand(&command_info, argc, argv, first);
+	return path ? info_on(path, o.json) : EXIT_USAGE;
+}
 
 const struct command command_info = {
 	.name = "info",
@@ -154,5 +149,5 @@ const struct command command_info = {
 		"are damaged, or does not hold what its collector says, or some of it cannot be\n"
 		"read; 2 usage.\n",
 	.opts = options,
-	.run = run,
+	.run = run_info,
 };

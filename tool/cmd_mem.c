@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "mem.h"
+#include "memory/format/record_filter.h"
 
 static const struct command *const mem_commands[] = {
 	&command_mem_cc,   &command_mem_cxx,     &command_mem_run,     &command_mem_check,
@@ -51,16 +52,10 @@ int mem_finish(const struct command *cmd, struct mem_reader *r)
 	return status;
 }
 
-const char *mem_operand(const struct command *cmd, int argc, char **argv, int first)
+bool mem_parse_range(void *select, const struct opt_use *use)
 {
-	if (first + 1 == argc)
-		return argv[first];
-	if (first >= argc)
-		say(cmd->name, "which trace?");
-	else
-		say(cmd->name, "'%s' is one word too many", argv[first + 1]);
-	fprintf(stderr, "hint: corotracer %s %s\n", cmd->name, cmd->args);
-	return NULL;
+	return mem_select_range(select, use->value) ||
+	       opt_invalid(use, "FROM-TO, FROM+SIZE or one address");
 }
 
 static int run_mem(int argc, char **argv)

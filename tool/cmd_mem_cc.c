@@ -23,7 +23,7 @@
 #include "mem.h"
 #include "memory/compiler/compiler_command.h"
 
-struct request {
+struct compiler_run {
 	const struct command *cmd;
 	bool cxx;
 	bool show; /* print the commands without running them */
@@ -76,7 +76,7 @@ static bool is_us(const char *path)
 	return self(mine) && realpath(path, theirs) && !strcmp(mine, theirs);
 }
 
-static bool find_compiler(struct request *r, const char *chosen)
+static bool find_compiler(struct compiler_run *r, const char *chosen)
 {
 	const char *variable = r->cxx ? "COROTRACER_CXX" : "COROTRACER_CC";
 	const char *name = chosen ? chosen : getenv(variable);
@@ -97,7 +97,7 @@ static bool find_compiler(struct request *r, const char *chosen)
 }
 
 /* If the library exists in @libdir, use it, with the headers in @include. */
-static bool library_in(struct request *r, const char *libdir, const char *include)
+static bool library_in(struct compiler_run *r, const char *libdir, const char *include)
 {
 	char *path, *real;
 
@@ -116,7 +116,7 @@ static bool library_in(struct request *r, const char *libdir, const char *includ
 }
 
 /* Search relative to the tool, in the build tree and as installed. */
-static bool find_library(struct request *r)
+static bool find_library(struct compiler_run *r)
 {
 	static const char *const places[][2] = { { "lib", "include" },
 						 { "../" COROTRACER_LIBDIR, "../include" },
@@ -180,7 +180,7 @@ static void show(const struct words *command)
 }
 
 /* A command line near the system's limit is passed as a response file. */
-static bool shorten(const struct request *r, const struct words *command, struct words *out,
+static bool shorten(const struct compiler_run *r, const struct words *command, struct words *out,
 		    char *path)
 {
 	size_t size = 0, i;
@@ -219,7 +219,7 @@ static int status_of(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-static int run_one(const struct request *r, const struct words *command, bool last)
+static int run_one(const struct compiler_run *r, const struct words *command, bool last)
 {
 	struct words short_one = { 0 };
 	char path[PATH_MAX] = "";
@@ -247,7 +247,7 @@ static int run_one(const struct request *r, const struct words *command, bool la
 }
 
 /* Remove the intermediate objects and the temporary directory. */
-static void clean(const struct request *r, const struct wrap_plan *plan)
+static void clean(const struct compiler_run *r, const struct wrap_plan *plan)
 {
 	size_t i;
 
@@ -258,7 +258,7 @@ static void clean(const struct request *r, const struct wrap_plan *plan)
 	rmdir(r->tmpdir);
 }
 
-static int run_plan(const struct request *r, const struct wrap_plan *plan)
+static int run_plan(const struct compiler_run *r, const struct wrap_plan *plan)
 {
 	int rc = EXIT_OK;
 	size_t i;
@@ -275,7 +275,7 @@ static int run_plan(const struct request *r, const struct wrap_plan *plan)
 	return rc;
 }
 
-static bool make_tmpdir(struct request *r)
+static bool make_tmpdir(struct compiler_run *r)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -287,7 +287,7 @@ static bool make_tmpdir(struct request *r)
 	return false;
 }
 
-static int compile(struct request *r, int argc, char **argv)
+static int compile(struct compiler_run *r, int argc, char **argv)
 {
 	struct wrap_setup setup = { .compiler = r->compiler,
 				    .family = family(r->compiler),
@@ -319,7 +319,7 @@ static int compile(struct request *r, int argc, char **argv)
 
 static int run(const struct command *cmd, bool cxx, int argc, char **argv)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct compiler_run *r = calloc(1, sizeof(*r));
 	const char *chosen = NULL;
 	int rc = EXIT_USAGE, i;
 
@@ -347,11 +347,13 @@ static int run(const struct command *cmd, bool cxx, int argc, char **argv)
 	return rc;
 }
 
+/* For the help only: all other arguments are the compiler's, so these are parsed by hand. */
 static const struct opt options[] = {
-	{ 0, "compiler", "NAME",
-	  "the compiler to use (first; else from the environment, or cc, c++)" },
-	{ 0, "show", NULL, "print the commands instead of running them (first)" },
-	{ 0, NULL, NULL, NULL },
+	{ .name = "compiler",
+	  .arg = "NAME",
+	  .help = "the compiler to use (first; else from the environment, or cc, c++)" },
+	{ .name = "show", .help = "print the commands instead of running them (first)" },
+	{ .name = NULL },
 };
 
 static const char details[] =

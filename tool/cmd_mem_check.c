@@ -8,18 +8,17 @@
 #include "mem.h"
 #include "memory/stat/mem_check.h"
 
-enum { O_STRUCTURE, O_JSON, O_QUIET };
-
-static const struct opt options[] = {
-	[O_STRUCTURE] = { 's', "structure", NULL, "annotations that do not pair are no fault" },
-	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
-	[O_QUIET] = { 'q', "quiet", NULL, "say nothing but faults" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_check_options {
 	const char *path;
 	bool structure, json, quiet;
+};
+
+static const struct opt options[] = {
+	{ 's', "structure", NULL, "annotations that do not pair are no fault",
+	  OPT_FLAG(struct mem_check_options, structure) },
+	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_check_options, json) },
+	{ 'q', "quiet", NULL, "say nothing but faults", OPT_FLAG(struct mem_check_options, quiet) },
+	{ .name = NULL },
 };
 
 static const char *const flag_names[4] = { "", ", atomic", ", unaligned",
@@ -81,7 +80,8 @@ static void print_missing(const struct mem_check *c)
 	}
 }
 
-static void print_text(const struct mem_check *c, const struct request *q, struct mem_reader *r)
+static void print_text(const struct mem_check *c, const struct mem_check_options *q,
+		       struct mem_reader *r)
 {
 	const struct mem_blocks *b = mem_reader_blocks(r);
 	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
@@ -235,8 +235,8 @@ static void json_facts(struct json_writer *w, const struct mem_facts *f)
 	jw_array_end(w);
 }
 
-static int print_json(const struct mem_check *c, const struct request *q, struct mem_reader *r,
-		      bool sound)
+static int print_json(const struct mem_check *c, const struct mem_check_options *q,
+		      struct mem_reader *r, bool sound)
 {
 	const struct mem_blocks *b = mem_reader_blocks(r);
 	struct json_writer w;
@@ -276,7 +276,7 @@ static bool is_sound(const struct mem_faults *f, bool structure_only)
 	return f->nr == (structure_only ? f->by_kind[MEM_FAULT_PAIRING] : 0);
 }
 
-static int check(const struct request *q)
+static int check(const struct mem_check_options *q)
 {
 	struct mem_reader *r = mem_open(&command_mem_check, q->path);
 	struct mem_check c = { 0 };
@@ -304,21 +304,14 @@ static int check(const struct request *q)
 	return sound && fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+static int run_mem_check(int argc, char **argv)
 {
-	struct request q = { 0 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
+	struct mem_check_options q = { 0 };
+	int first, status = opts_parse(&command_mem_check, &q, argc, argv, &first);
 
-	while ((o = opt_next(&command_mem_check, &walk, argc, argv, &value, &first)) >= 0) {
-		q.structure |= o == O_STRUCTURE;
-		q.json |= o == O_JSON;
-		q.quiet |= o == O_QUIET;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	q.path = mem_operand(&command_mem_check, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	q.path = opts_operand(&command_mem_check, argc, argv, first);
 	return q.path ? check(&q) : EXIT_USAGE;
 }
 
@@ -335,5 +328,5 @@ const struct command command_mem_check = {
 		   "raw\n"
 		   "trace, one inside zstd frames; - is standard input.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_check,
 };

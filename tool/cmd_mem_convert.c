@@ -10,38 +10,25 @@
 #include "mem.h"
 #include "memory/format/mem_writer.h"
 
-enum { O_OUTPUT, O_FORMAT, O_LEVEL, O_QUIET };
-
-static const struct opt options[] = {
-	[O_OUTPUT] = { 'o', "output", "FILE", "the new trace; - is standard output" },
-	[O_FORMAT] = { 0, "format", "FORMAT", "raw, raw.zst or container (else: the other one)" },
-	[O_LEVEL] = { 0, "level", "N", "of zstd, 1 to 19; 0: an uncompressed container (else 3)" },
-	[O_QUIET] = { 'q', "quiet", NULL, "say nothing of what raw has no place for" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_convert_options {
 	const char *path, *output;
 	struct mem_writer_config config;
 	bool format_given, quiet;
 };
 
-static bool set_format(struct request *q, const char *value)
-{
-	q->format_given = true;
-	if (!strcmp(value, "raw"))
-		q->config.format = MEM_FORMAT_RAW;
-	else if (!strcmp(value, "raw.zst"))
-		q->config.format = MEM_FORMAT_RAW_ZSTD;
-	else if (!strcmp(value, "container"))
-		q->config.format = MEM_FORMAT_CONTAINER;
-	else
-		q->format_given = false;
-	if (!q->format_given)
-		say("mem convert",
-		    "invalid value '%s' for --format: expected raw, raw.zst or container", value);
-	return q->format_given;
-}
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", "the new trace; - is standard output",
+	  OPT_TEXT(struct mem_convert_options, output) },
+	{ 0, "format", "FORMAT", "raw, raw.zst or container (else: the other one)",
+	  OPT_CHOICE(struct mem_convert_options, config.format, "container, raw or raw.zst",
+		     MEM_FORMAT_CONTAINER),
+	  OPT_GIVEN(struct mem_convert_options, format_given) },
+	{ 0, "level", "N", "of zstd, 1 to 19; 0: an uncompressed container (else 3)",
+	  OPT_NUMBER(struct mem_convert_options, config.level, 0, 19) },
+	{ 'q', "quiet", NULL, "say nothing of what raw has no place for",
+	  OPT_FLAG(struct mem_convert_options, quiet) },
+	{ .name = NULL },
+};
 
 /* Opening the output would truncate the input before it is read. */
 static bool is_same_file(const char *a, const char *b)
@@ -60,7 +47,7 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-34s %s\n", what, text_count(text, nr));
 }
 
-static void tell_missing(const struct request *q, const struct sidecar_missing *m)
+static void tell_missing(const struct mem_convert_options *q, const struct sidecar_missing *m)
 {
 	if (q->quiet || !(m->pcs | m->attrs | m->marks | m->gaps))
 		return;
@@ -90,7 +77,7 @@ static int copy(struct mem_reader *r, struct mem_writer *w)
 	return ret;
 }
 
-static int convert(struct request *q)
+static int convert(struct mem_convert_options *q)
 {
 	struct mem_reader *r = mem_open(&command_mem_convert, q->path);
 	struct sidecar_missing missing;
@@ -122,48 +109,18 @@ static int convert(struct request *q)
 	return status;
 }
 
-static int set_option(struct request *q, int o, const char *value)
+static int run_mem_convert(int argc, char **argv)
 {
-	unsigned long long level;
+	struct mem_convert_options q = { .config.level = 3 };
+	int first, status = opts_parse(&command_mem_convert, &q, argc, argv, &first);
 
-	switch (o) {
-	case O_OUTPUT:
-		q->output = value;
-		return EXIT_OK;
-	case O_FORMAT:
-		return set_format(q, value) ? EXIT_OK : EXIT_USAGE;
-	case O_LEVEL:
-		if (!opt_number("mem convert", "--level", value, 0, 19, &level))
-			return EXIT_USAGE;
-		q->config.level = (int)level;
-		return EXIT_OK;
-	default:
-		q->quiet = true;
-		return EXIT_OK;
-	}
-}
-
-static int run(int argc, char **argv)
-{
-	struct request q = { .config.level = 3 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
-
-	while ((o = opt_next(&command_mem_convert, &walk, argc, argv, &value, &first)) >= 0) {
-		if (set_option(&q, o, value) != EXIT_OK)
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	q.path = mem_operand(&command_mem_convert, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	q.path = opts_operand(&command_mem_convert, argc, argv, first);
 	if (!q.path)
 		return EXIT_USAGE;
-	if (!q.output) {
-		say("mem convert", "where to?");
-		fputs("hint: corotracer mem convert -o FILE TRACE\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!q.output)
+		return opts_missing(&command_mem_convert, "-o FILE");
 	if (is_same_file(q.path, q.output)) {
 		say("mem convert", "'%s' is the trace itself", q.output);
 		fputs("hint: give the new one another name\n", stderr);
@@ -182,5 +139,5 @@ const struct command command_mem_convert = {
 		"FILE.meta beside them; code addresses have no place there, which is told.  A raw\n"
 		"trace that becomes a container comes back as the same bytes.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_convert,
 };

@@ -11,29 +11,9 @@
 #include "mem.h"
 #include "memory/format/record_filter.h"
 
-enum { O_THREAD, O_KIND, O_RANGE, O_TYPE, O_ATOMIC, O_SKIP, O_COUNT, O_CSV, O_EXACT, O_JSON };
-
-static const struct opt options[] = {
-	[O_THREAD] = { 't', "thread", "ID", "only this thread's" },
-	[O_KIND] = { 'k', "kind", "LIST", "of read,write,add,remove,mark,gap" },
-	[O_RANGE] = { 'r', "range", "RANGE",
-		      "only what touches it: 0x1000-0x1fff, 0x1000+64, 0x1000" },
-	[O_TYPE] = { 0, "type", "NAME", "only accesses to, and annotations of, this type" },
-	[O_ATOMIC] = { 0, "atomic", NULL, "only atomic accesses" },
-	[O_SKIP] = { 0, "skip", "N", "not the first N of them" },
-	[O_COUNT] = { 'n', "count", "N", "at most N" },
-	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, with a line of names" },
-	[O_EXACT] = { 0, "no-formula-guard", NULL,
-		      "CSV: no ' before text that begins with = + - @" },
-	[O_JSON] = { 0, "json", NULL, "as one JSON object per line" },
-	{ 0, NULL, NULL, NULL },
-};
-
-enum form { TEXT, CSV, JSON };
-
 struct dump {
 	const char *path;
-	enum form form;
+	enum mem_form form;
 	bool exact_text; /* CSV: do not guard texts that look like formulas */
 	struct mem_select select;
 	uint64_t skip, count;
@@ -241,9 +221,9 @@ static void json_row(struct dump *d, const struct row *row)
 
 static void print_row(struct dump *d, const struct row *row)
 {
-	if (d->form == TEXT)
+	if (d->form == MEM_TEXT)
 		text_row(row);
-	else if (d->form == CSV)
+	else if (d->form == MEM_CSV)
 		csv_row(row, !d->exact_text);
 	else
 		json_row(d, row);
@@ -281,14 +261,14 @@ static int dump(struct dump *d)
 		return EXIT_FAILED;
 	d->facts = mem_reader_facts(r);
 	d->select.want_types = true;
-	if (d->form == JSON)
+	if (d->form == MEM_JSON)
 		jw_init_file(&d->json, stdout);
-	if (d->form == CSV)
+	if (d->form == MEM_CSV)
 		puts("n,time_ns,order,thread,kind,size,address,atomic,unaligned,attributes,pc,"
 		     "elem_size,elem_count,value,type");
 	dump_all(d, r);
 	status = mem_finish(&command_mem_dump, r);
-	if (d->form == JSON)
+	if (d->form == MEM_JSON)
 		jw_release(&d->json);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		say("mem dump", "cannot write the result");
@@ -302,63 +282,41 @@ static int dump(struct dump *d)
 	return status;
 }
 
-static bool bad_value(const char *option, const char *value, const char *what)
+static bool parse_kinds(void *select, const struct opt_use *use)
 {
-	say("mem dump", "invalid value '%s' for %s: expected %s", value, option, what);
-	return false;
+	return mem_select_kinds(select, use->value) ||
+	       opt_invalid(use, "a list of read, write, add, remove, mark, gap");
 }
 
-static bool set_option(struct dump *d, int o, const char *value)
-{
-	unsigned long long n;
+static const struct opt options[] = {
+	{ 't', "thread", "ID", "only this thread's",
+	  OPT_NUMBER(struct dump, select.thread_id, 0, ~0ull),
+	  OPT_GIVEN(struct dump, select.by_thread) },
+	{ 'k', "kind", "LIST", "of read,write,add,remove,mark,gap",
+	  OPT_CALL(struct dump, select, parse_kinds) },
+	{ 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64, 0x1000",
+	  OPT_CALL(struct dump, select, mem_parse_range) },
+	{ 0, "type", "NAME", "only accesses to, and annotations of, this type",
+	  OPT_TEXT(struct dump, select.type) },
+	{ 0, "atomic", NULL, "only atomic accesses", OPT_FLAG(struct dump, select.atomic) },
+	{ 0, "skip", "N", "not the first N of them", OPT_NUMBER(struct dump, skip, 0, ~0ull) },
+	{ 'n', "count", "N", "at most N", OPT_NUMBER(struct dump, count, 0, ~0ull) },
+	{ 0, "csv", NULL, "as comma-separated values, with a line of names",
+	  OPT_VALUE(struct dump, form, MEM_CSV) },
+	{ 0, "no-formula-guard", NULL, "CSV: no ' before text that begins with = + - @",
+	  OPT_FLAG(struct dump, exact_text) },
+	{ 0, "json", NULL, "as one JSON object per line", OPT_VALUE(struct dump, form, MEM_JSON) },
+	{ .name = NULL },
+};
 
-	switch (o) {
-	case O_THREAD:
-		d->select.by_thread = true;
-		if (!opt_number("mem dump", "--thread", value, 0, ~0ull, &n))
-			return false;
-		d->select.thread_id = n;
-		return true;
-	case O_KIND:
-		return mem_select_kinds(&d->select, value) ||
-		       bad_value("--kind", value, "a list of read, write, add, remove, mark, gap");
-	case O_RANGE:
-		return mem_select_range(&d->select, value) ||
-		       bad_value("--range", value, "FROM-TO, FROM+SIZE or one address");
-	case O_TYPE:
-		d->select.type = value;
-		return true;
-	case O_SKIP:
-		return opt_number("mem dump", "--skip", value, 0, ~0ull, &n) && (d->skip = n, true);
-	case O_COUNT:
-		return opt_number("mem dump", "--count", value, 0, ~0ull, &n) &&
-		       (d->count = n, true);
-	case O_ATOMIC:
-		d->select.atomic = true;
-		return true;
-	case O_EXACT:
-		d->exact_text = true;
-		return true;
-	default:
-		d->form = o == O_CSV ? CSV : JSON;
-		return true;
-	}
-}
-
-static int run(int argc, char **argv)
+static int run_mem_dump(int argc, char **argv)
 {
 	struct dump d = { .count = UINT64_MAX };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
+	int first, status = opts_parse(&command_mem_dump, &d, argc, argv, &first);
 
-	while ((o = opt_next(&command_mem_dump, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&d, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	d.path = mem_operand(&command_mem_dump, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	d.path = opts_operand(&command_mem_dump, argc, argv, first);
 	return d.path ? dump(&d) : EXIT_USAGE;
 }
 
@@ -371,5 +329,5 @@ const struct command command_mem_dump = {
 		   "the\n"
 		   "type that is annotated there with the offset in it.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_dump,
 };

@@ -11,49 +11,28 @@
 #include "memory/page/mem_page.h"
 #include "memory/sim/replay.h"
 
-enum { O_OUTPUT, O_TITLE, O_TOP, O_CACHE, O_CONFIG, O_HOST, O_CORES, O_JSON };
-
-static const struct opt options[] = {
-	[O_OUTPUT] = { 'o', "output", "FILE", "the page (TRACE.html); - is standard output" },
-	[O_TITLE] = { 0, "title", "TEXT", "of the page (the trace's name)" },
-	[O_TOP] = { 'n', "top", "N", "types, source lines and threads to tell (30)" },
-	[O_CACHE] = MEM_MACHINE_OPT_CACHE,
-	[O_CONFIG] = MEM_MACHINE_OPT_CONFIG,
-	[O_HOST] = MEM_MACHINE_OPT_HOST,
-	[O_CORES] = MEM_MACHINE_OPT_CORES,
-	[O_JSON] = { 0, "json", NULL, "tell what was written as one JSON object" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_html_options {
 	struct mem_machine machine;
 	const char *output, *title;
 	unsigned top;
 	bool json;
 };
 
-static bool set_option(struct request *q, int o, const char *value)
-{
-	unsigned long long n;
-	bool good;
-
-	if (mem_machine_option(&q->machine, &command_mem_html, o, value, &good))
-		return good;
-	switch (o) {
-	case O_OUTPUT:
-		q->output = value;
-		return true;
-	case O_TITLE:
-		q->title = value;
-		return true;
-	case O_TOP:
-		return opt_number("mem html", "--top", value, 1, PAGE_TOP_MAX, &n) &&
-		       (q->top = (unsigned)n, true);
-	default:
-		q->json = true;
-		return true;
-	}
-}
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", "the page (TRACE.html); - is standard output",
+	  OPT_TEXT(struct mem_html_options, output) },
+	{ 0, "title", "TEXT", "of the page (the trace's name)",
+	  OPT_TEXT(struct mem_html_options, title) },
+	{ 'n', "top", "N", "types, source lines and threads to tell (30)",
+	  OPT_NUMBER(struct mem_html_options, top, 1, PAGE_TOP_MAX) },
+	MEM_MACHINE_CACHE(struct mem_html_options, machine),
+	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "the machine as JSON, as for mem sim"),
+	MEM_MACHINE_HOST(struct mem_html_options, machine),
+	MEM_MACHINE_CORES(struct mem_html_options, machine),
+	{ 0, "json", NULL, "tell what was written as one JSON object",
+	  OPT_FLAG(struct mem_html_options, json) },
+	{ .name = NULL },
+};
 
 /* ---- the simulation ------------------------------------------------------- */
 
@@ -88,7 +67,7 @@ static int simulate(struct page *page, struct mem_reader *r, struct err *err)
 
 /* ---- the file ------------------------------------------------------------ */
 
-static void say_written(const struct request *q, const struct page *page, const char *path)
+static void say_written(const struct mem_html_options *q, const struct page *page, const char *path)
 {
 	struct json_writer w;
 
@@ -120,7 +99,7 @@ static int fill_file(struct outfile *file, const struct page *page, struct err *
 	return outfile_commit(file, err);
 }
 
-static int write_page(const struct request *q, const struct page *page, const char *path)
+static int write_page(const struct mem_html_options *q, const struct page *page, const char *path)
 {
 	struct outfile file;
 	struct err err = { 0 };
@@ -137,7 +116,7 @@ static int write_page(const struct request *q, const struct page *page, const ch
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int make_page(const struct request *q, const char *path, const char *output)
+static int make_page(const struct mem_html_options *q, const char *path, const char *output)
 {
 	struct mem_reader *r = mem_open(&command_mem_html, path);
 	struct page page = { .title = q->title, .machine = q->machine.words, .top = q->top };
@@ -158,21 +137,16 @@ static int make_page(const struct request *q, const char *path, const char *outp
 	return mem_finish(&command_mem_html, r) == EXIT_OK ? status : EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+static int run_mem_html(int argc, char **argv)
 {
-	struct request q = { .top = 30 };
-	struct opt_walk walk = { 0 };
-	const char *value, *path;
+	struct mem_html_options q = { .top = 30 };
+	int first, status = opts_parse(&command_mem_html, &q, argc, argv, &first);
+	const char *path;
 	char output[4096];
-	int o, first;
 
-	while ((o = opt_next(&command_mem_html, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&q, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	path = mem_operand(&command_mem_html, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	path = opts_operand(&command_mem_html, argc, argv, first);
 	if (!path || !mem_machine_settle(&q.machine, &command_mem_html))
 		return EXIT_USAGE;
 	if (!q.title)
@@ -193,5 +167,5 @@ const struct command command_mem_html = {
 		   "(cacheray.h), source lines from the code addresses in the trace.\n",
 	.opts = options,
 	.reads_debug_info = true,
-	.run = run,
+	.run = run_mem_html,
 };

@@ -11,48 +11,27 @@
 #include "mem_layout.h"
 #include "mem_machine.h"
 
-enum { O_TYPE, O_TOP, O_REMAP, O_CACHE, O_CONFIG, O_HOST, O_CORES, O_JSON };
-
-static const struct opt options[] = {
-	[O_TYPE] = { 't', "type", "NAME", "only this type: 'struct node', a typedef, a class" },
-	[O_TOP] = { 'n', "top", "N", "types to look at, the most expensive first (4)" },
-	[O_REMAP] = { 'r', "remap", "FILE", "replay the layouts of this file instead" },
-	[O_CACHE] = MEM_MACHINE_OPT_CACHE,
-	[O_CONFIG] = MEM_MACHINE_OPT_CONFIG,
-	[O_HOST] = MEM_MACHINE_OPT_HOST,
-	[O_CORES] = MEM_MACHINE_OPT_CORES,
-	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_layout_options {
 	struct study_config config;
 	struct mem_machine machine;
 	bool json;
 };
 
-static bool set_option(struct request *q, int o, const char *value)
-{
-	unsigned long long n;
-	bool good;
-
-	if (mem_machine_option(&q->machine, &command_mem_layout, o, value, &good))
-		return good;
-	switch (o) {
-	case O_TYPE:
-		q->config.type = value;
-		return true;
-	case O_TOP:
-		return opt_number("mem layout", "--top", value, 1, STUDY_TYPES_MAX, &n) &&
-		       (q->config.top = (unsigned)n, true);
-	case O_REMAP:
-		q->config.remap = value;
-		return true;
-	default:
-		q->json = true;
-		return true;
-	}
-}
+static const struct opt options[] = {
+	{ 't', "type", "NAME", "only this type: 'struct node', a typedef, a class",
+	  OPT_TEXT(struct mem_layout_options, config.type) },
+	{ 'n', "top", "N", "types to look at, the most expensive first (4)",
+	  OPT_NUMBER(struct mem_layout_options, config.top, 1, STUDY_TYPES_MAX) },
+	{ 'r', "remap", "FILE", "replay the layouts of this file instead",
+	  OPT_TEXT(struct mem_layout_options, config.remap) },
+	MEM_MACHINE_CACHE(struct mem_layout_options, machine),
+	MEM_MACHINE_CONFIG(struct mem_layout_options, machine,
+			   "the machine as JSON, as for mem sim"),
+	MEM_MACHINE_HOST(struct mem_layout_options, machine),
+	MEM_MACHINE_CORES(struct mem_layout_options, machine),
+	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_layout_options, json) },
+	{ .name = NULL },
+};
 
 /* The trace is read more than once. */
 static bool can_be_read_again(const char *path)
@@ -75,7 +54,7 @@ static void say_problems(const struct study *s)
 		say("mem layout", "%s", what);
 }
 
-static int study_trace(struct request *q, const char *path)
+static int study_trace(struct mem_layout_options *q, const char *path)
 {
 	struct mem_layout_result result = { .path = path, .machine = q->machine.words };
 	static struct mem_faults faults;
@@ -105,20 +84,15 @@ static int study_trace(struct request *q, const char *path)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run_mem_layout(int argc, char **argv)
 {
-	struct request q = { .config.top = 4 };
-	struct opt_walk walk = { 0 };
-	const char *value, *path;
-	int o, first;
+	struct mem_layout_options q = { .config.top = 4 };
+	int first, status = opts_parse(&command_mem_layout, &q, argc, argv, &first);
+	const char *path;
 
-	while ((o = opt_next(&command_mem_layout, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&q, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	path = mem_operand(&command_mem_layout, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	path = opts_operand(&command_mem_layout, argc, argv, first);
 	if (!path || !mem_machine_settle(&q.machine, &command_mem_layout))
 		return EXIT_USAGE;
 	return can_be_read_again(path) ? study_trace(&q, path) : EXIT_USAGE;
@@ -136,5 +110,5 @@ const struct command command_mem_layout = {
 		"  struct node=key,0;next,8;name,16,32;sizeof=64\n",
 	.opts = options,
 	.reads_debug_info = true,
-	.run = run,
+	.run = run_mem_layout,
 };

@@ -7,9 +7,14 @@
 #include "mem.h"
 #include "memory/collect/mem_recover.h"
 
+struct mem_recover_options {
+	bool json;
+};
+
 static const struct opt options[] = {
-	{ 0, "json", NULL, "the result as one JSON object" },
-	{ 0, NULL, NULL, NULL },
+	{ 0, "json", NULL, "the result as one JSON object",
+	  OPT_FLAG(struct mem_recover_options, json) },
+	{ .name = NULL },
 };
 
 static void tell_json(const struct mem_recovered *r)
@@ -27,28 +32,25 @@ static void tell_json(const struct mem_recovered *r)
 	jw_release(&w);
 }
 
-static int run(int argc, char **argv)
+static int run_mem_recover(int argc, char **argv)
 {
-	struct opt_walk walk = { 0 };
+	struct mem_recover_options o = { 0 };
+	int first, status = opts_parse(&command_mem_recover, &o, argc, argv, &first);
 	struct mem_recovered result;
 	struct err err = { 0 };
-	const char *value, *path;
+	const char *path;
 	char a[TEXT_SIZE], b[TEXT_SIZE];
-	bool json = false;
-	int o, first;
 
-	while ((o = opt_next(&command_mem_recover, &walk, argc, argv, &value, &first)) >= 0)
-		json = true;
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	path = mem_operand(&command_mem_recover, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	path = opts_operand(&command_mem_recover, argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
 	if (mem_recover(path, &result, &err) < 0) {
 		say_error("mem recover", &err);
 		return EXIT_FAILED;
 	}
-	if (json)
+	if (o.json)
 		tell_json(&result);
 	else
 		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
@@ -68,5 +70,5 @@ const struct command command_mem_recover = {
 		   "then.\n"
 		   "Under 'mem run' there is no need: the collector takes it.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_recover,
 };

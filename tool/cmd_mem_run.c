@@ -15,23 +15,35 @@
 
 #define DEFAULT_OUTPUT "memory.trace"
 
-enum { O_OUTPUT, O_FORMAT, O_ON_FULL, O_MAX_SIZE, O_BUFFER, O_LEVEL, O_JSON, O_QUIET };
-
-static const struct opt options[] = {
-	[O_OUTPUT] = { 'o', "output", "FILE", "the trace (" DEFAULT_OUTPUT "); %p is the pid" },
-	[O_FORMAT] = { 0, "format", "FORMAT", "container, or raw: the seed's records" },
-	[O_ON_FULL] = { 0, "on-full", "WHAT", "full buffer: block the thread, or drop and count" },
-	[O_MAX_SIZE] = { 0, "max-size", "SIZE", "stop tracing when the trace is that large" },
-	[O_BUFFER] = { 0, "buffer", "SIZE", "shared memory per thread (4M)" },
-	[O_LEVEL] = { 0, "level", "N", "of zstd, 0 (none) to 19 (1)" },
-	[O_JSON] = { 0, "json", NULL, "the summary as one JSON object" },
-	[O_QUIET] = { 'q', "quiet", NULL, "no summary unless something is missing" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_run_options {
 	struct collect_config config;
 	bool json, quiet;
+};
+
+static bool parse_output(void *field, const struct opt_use *use)
+{
+	*(const char **)field = use->value;
+	return (*use->value && strcmp(use->value, "-") != 0) || opt_invalid(use, "a file's name");
+}
+
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", "the trace (" DEFAULT_OUTPUT "); %p is the pid",
+	  OPT_CALL(struct mem_run_options, config.output, parse_output) },
+	{ 0, "format", "FORMAT", "container, or raw: the seed's records",
+	  OPT_CHOICE(struct mem_run_options, config.raw, "container or raw", 0) },
+	{ 0, "on-full", "WHAT", "full buffer: block the thread, or drop and count",
+	  OPT_CHOICE(struct mem_run_options, config.drop, "block or drop", 0) },
+	{ 0, "max-size", "SIZE", "stop tracing when the trace is that large",
+	  OPT_SIZE(struct mem_run_options, config.max_size, 1 << 16, 1ull << 50) },
+	{ 0, "buffer", "SIZE", "shared memory per thread (4M)",
+	  OPT_SIZE(struct mem_run_options, config.buffer, 1 << 18, 1ull << 30) },
+	{ 0, "level", "N", "of zstd, 0 (none) to 19 (1)",
+	  OPT_NUMBER(struct mem_run_options, config.level, 0, 19) },
+	{ 0, "json", NULL, "the summary as one JSON object",
+	  OPT_FLAG(struct mem_run_options, json) },
+	{ 'q', "quiet", NULL, "no summary unless something is missing",
+	  OPT_FLAG(struct mem_run_options, quiet) },
+	{ .name = NULL },
 };
 
 /* ---- summary -------------------------------------------------------------- */
@@ -80,7 +92,8 @@ static void tell_nothing(void)
 	      stderr);
 }
 
-static void tell_text(const struct request *q, const struct collect_result *r, bool complete)
+static void tell_text(const struct mem_run_options *q, const struct collect_result *r,
+		      bool complete)
 {
 	const struct output *out;
 	char text[TEXT_SIZE];
@@ -176,7 +189,7 @@ static void die_as_the_program_did(int sig)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static int collect(struct request *q)
+static int collect(struct mem_run_options *q)
 {
 	struct collect_result result;
 	struct err err = { 0 };
@@ -207,71 +220,13 @@ static int collect(struct request *q)
 	return status;
 }
 
-/* ---- the command line ----------------------------------------------------- */
-
-static bool one_of(const char *option, const char *value, const char *first, const char *second,
-		   bool *is_second)
+static int run_mem_run(int argc, char **argv)
 {
-	*is_second = !strcmp(value, second);
-	if (*is_second || !strcmp(value, first))
-		return true;
-	say("mem run", "invalid value '%s' for %s: expected %s or %s", value, option, first,
-	    second);
-	return false;
-}
+	struct mem_run_options q = { .config = { .output = DEFAULT_OUTPUT, .level = 1 } };
+	int first, status = opts_parse(&command_mem_run, &q, argc, argv, &first);
 
-static bool set_option(struct request *q, int o, const char *value)
-{
-	unsigned long long n;
-
-	switch (o) {
-	case O_OUTPUT:
-		q->config.output = value;
-		if (*value && strcmp(value, "-") != 0)
-			return true;
-		say("mem run", "invalid value '%s' for --output: expected a file's name", value);
-		return false;
-	case O_FORMAT:
-		return one_of("--format", value, "container", "raw", &q->config.raw);
-	case O_ON_FULL:
-		return one_of("--on-full", value, "block", "drop", &q->config.drop);
-	case O_MAX_SIZE:
-		if (!opt_size("mem run", "--max-size", value, 1 << 16, 1ull << 50, &n))
-			return false;
-		q->config.max_size = n;
-		return true;
-	case O_BUFFER:
-		if (!opt_size("mem run", "--buffer", value, 1 << 18, 1ull << 30, &n))
-			return false;
-		q->config.buffer = n;
-		return true;
-	case O_LEVEL:
-		if (!opt_number("mem run", "--level", value, 0, 19, &n))
-			return false;
-		q->config.level = (int)n;
-		return true;
-	case O_JSON:
-		q->json = true;
-		return true;
-	default:
-		q->quiet = true;
-		return true;
-	}
-}
-
-static int run(int argc, char **argv)
-{
-	struct request q = { .config = { .output = DEFAULT_OUTPUT, .level = 1 } };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
-
-	while ((o = opt_next(&command_mem_run, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&q, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	if (status != OPTS_PARSED)
+		return status;
 	if (first >= argc) {
 		say("mem run", "no program to run");
 		fputs("hint: corotracer mem run -o app.trace -- ./app\n", stderr);
@@ -293,5 +248,5 @@ const struct command command_mem_run = {
 		   "anything is\n"
 		   "missing, 1.  A trace that is there already is kept as FILE.old.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_run,
 };

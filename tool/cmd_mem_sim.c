@@ -11,80 +11,24 @@
 
 #define PLACES_MAX 1024
 
-enum {
-	O_CACHE,
-	O_CONFIG,
-	O_HOST,
-	O_TLB,
-	O_PAGE,
-	O_CORES,
-	O_MAP,
-	O_NO_CLASSES,
-	O_BLAME,
-	O_THREAD,
-	O_RANGE,
-	O_TYPE,
-	O_FROM,
-	O_TO,
-	O_TOP,
-	O_SHOW,
-	O_CSV,
-	O_EXACT,
-	O_JSON,
-};
-
-static const struct opt options[] = {
-	[O_CACHE] = MEM_MACHINE_OPT_CACHE,
-	[O_CONFIG] = { 'c', "config", "FILE", "the machine as JSON, or the existing suite's" },
-	[O_HOST] = MEM_MACHINE_OPT_HOST,
-	[O_TLB] = { 0, "tlb", "SPEC", "a level of TLB: [NAME=]ENTRIES[,WAYS]; repeat" },
-	[O_PAGE] = { 0, "page", "SIZE", "of a page (4K)" },
-	[O_CORES] = MEM_MACHINE_OPT_CORES,
-	[O_MAP] = { 0, "map", "ID=CORE,...", "this thread on that core; repeat" },
-	[O_NO_CLASSES] = { 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster" },
-	[O_BLAME] = { 'b', "blame", NULL, "by type and field and by source line, too: slower" },
-	[O_THREAD] = { 't', "thread", "ID", "only this thread's accesses" },
-	[O_RANGE] = { 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64" },
-	[O_TYPE] = { 0, "type", "NAME", "only accesses to this annotated type" },
-	[O_FROM] = { 0, "from-mark", "TEXT", "begin at the first such mark" },
-	[O_TO] = { 0, "to-mark", "TEXT", "end at the first such mark after that" },
-	[O_TOP] = { 'n', "top", "N", "threads and shared lines to tell (10)" },
-	[O_SHOW] = { 0, "show", NULL,
-		     "print the machine as JSON for --config, and simulate nothing" },
-	[O_CSV] = { 0, "csv", NULL, "as comma-separated values, a line per thread and level" },
-	[O_EXACT] = { 0, "no-formula-guard", NULL, NULL }, /* manual only: the help is full */
-	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
-	{ 0, NULL, NULL, NULL },
-};
-
-enum form { TEXT, CSV, JSON };
-
-struct request {
+struct mem_sim_options {
 	struct mem_machine machine;
 	struct sim_config extra; /* from the command line: TLBs, pages, classes */
-	bool has_page;
 	bool wants_blame;
 	struct blame *blame;
 	const struct mem_facts *facts;
 	struct mem_select select;
-	bool selects;
 	struct replay replay;
 	struct replay_place places[PLACES_MAX];
 	unsigned top;
 	bool show;
-	enum form form;
+	enum mem_form form;
 	bool exact_text; /* CSV: do not guard texts that look like formulas */
 };
 
 /* ---- options ------------------------------------------------------------------ */
 
-static bool bad_value(const char *option, const char *value, const char *what)
-{
-	say("mem sim", "invalid value '%s' for %s: expected %s", value, option, what);
-	return false;
-}
-
-static bool add_places(struct request *q, const char *list)
+static bool add_places(struct mem_sim_options *q, const char *list)
 {
 	while (*list) {
 		struct replay_place *p = &q->places[q->replay.nr_places];
@@ -108,83 +52,62 @@ static bool add_places(struct request *q, const char *list)
 	return q->replay.nr_places > 0;
 }
 
-static bool add_tlb(struct request *q, const char *value)
+static bool parse_places(void *options, const struct opt_use *use)
+{
+	return add_places(options, use->value) ||
+	       opt_invalid(use, "ID=CORE, with commas between several");
+}
+
+static bool parse_tlb(void *config, const struct opt_use *use)
 {
 	struct err err = { 0 };
 
-	if (sim_config_tlb_text(&q->extra, value, &err) == 0)
-		return true;
-	say_error("mem sim", &err);
-	return false;
+	return sim_config_tlb_text(config, use->value, &err) == 0 || opt_failed(use, &err);
 }
 
-static bool set_machine(struct request *q, int o, const char *value)
-{
-	unsigned long long n = 0;
-	bool good;
-
-	if (mem_machine_option(&q->machine, &command_mem_sim, o, value, &good))
-		return good;
-	switch (o) {
-	case O_TLB:
-		return add_tlb(q, value);
-	case O_PAGE:
-		q->has_page = opt_size("mem sim", "--page", value, SIM_PAGE_MIN, SIM_PAGE_MAX, &n);
-		q->extra.page = (uint32_t)n;
-		return q->has_page;
-	case O_MAP:
-		return add_places(q, value) ||
-		       bad_value("--map", value, "ID=CORE, with commas between several");
-	default:
-		q->extra.no_classes = true;
-		return true;
-	}
-}
-
-static bool set_option(struct request *q, int o, const char *value)
-{
-	unsigned long long n;
-
-	if (o <= O_NO_CLASSES)
-		return set_machine(q, o, value);
-	if (o == O_BLAME)
-		return q->wants_blame = true;
-	q->selects |= o == O_THREAD || o == O_RANGE || o == O_TYPE;
-	switch (o) {
-	case O_THREAD:
-		q->select.by_thread = true;
-		return opt_number("mem sim", "--thread", value, 0, ~0ull, &n) &&
-		       (q->select.thread_id = n, true);
-	case O_RANGE:
-		return mem_select_range(&q->select, value) ||
-		       bad_value("--range", value, "FROM-TO, FROM+SIZE or one address");
-	case O_TYPE:
-		q->select.type = value;
-		return true;
-	case O_FROM:
-		q->replay.from_mark = value;
-		return true;
-	case O_TO:
-		q->replay.to_mark = value;
-		return true;
-	case O_TOP:
-		return opt_number("mem sim", "--top", value, 0, MEM_SIM_TOP_MAX, &n) &&
-		       (q->top = (unsigned)n, true);
-	case O_SHOW:
-		q->show = true;
-		return true;
-	case O_EXACT:
-		q->exact_text = true;
-		return true;
-	default:
-		q->form = o == O_CSV ? CSV : JSON;
-		return true;
-	}
-}
+static const struct opt options[] = {
+	MEM_MACHINE_CACHE(struct mem_sim_options, machine),
+	MEM_MACHINE_CONFIG(struct mem_sim_options, machine,
+			   "the machine as JSON, or the existing suite's"),
+	MEM_MACHINE_HOST(struct mem_sim_options, machine),
+	{ 0, "tlb", "SPEC", "a level of TLB: [NAME=]ENTRIES[,WAYS]; repeat",
+	  OPT_CALL(struct mem_sim_options, extra, parse_tlb) },
+	{ 0, "page", "SIZE", "of a page (4K)",
+	  OPT_SIZE(struct mem_sim_options, extra.page, SIM_PAGE_MIN, SIM_PAGE_MAX) },
+	MEM_MACHINE_CORES(struct mem_sim_options, machine),
+	{ 0, "map", "ID=CORE,...", "this thread on that core; repeat", .type = OPT_TYPE_CALL,
+	  .parse = parse_places },
+	{ 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster",
+	  OPT_FLAG(struct mem_sim_options, extra.no_classes) },
+	{ 'b', "blame", NULL, "by type and field and by source line, too: slower",
+	  OPT_FLAG(struct mem_sim_options, wants_blame) },
+	{ 't', "thread", "ID", "only this thread's accesses",
+	  OPT_NUMBER(struct mem_sim_options, select.thread_id, 0, ~0ull),
+	  OPT_GIVEN(struct mem_sim_options, select.by_thread) },
+	{ 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64",
+	  OPT_CALL(struct mem_sim_options, select, mem_parse_range) },
+	{ 0, "type", "NAME", "only accesses to this annotated type",
+	  OPT_TEXT(struct mem_sim_options, select.type) },
+	{ 0, "from-mark", "TEXT", "begin at the first such mark",
+	  OPT_TEXT(struct mem_sim_options, replay.from_mark) },
+	{ 0, "to-mark", "TEXT", "end at the first such mark after that",
+	  OPT_TEXT(struct mem_sim_options, replay.to_mark) },
+	{ 'n', "top", "N", "threads and shared lines to tell (10)",
+	  OPT_NUMBER(struct mem_sim_options, top, 0, MEM_SIM_TOP_MAX) },
+	{ 0, "show", NULL, "print the machine as JSON for --config, and simulate nothing",
+	  OPT_FLAG(struct mem_sim_options, show) },
+	{ 0, "csv", NULL, "as comma-separated values, a line per thread and level",
+	  OPT_VALUE(struct mem_sim_options, form, MEM_CSV) },
+	/* manual only: the help is full */
+	{ 0, "no-formula-guard", NULL, NULL, OPT_FLAG(struct mem_sim_options, exact_text) },
+	{ 0, "json", NULL, "as one JSON object",
+	  OPT_VALUE(struct mem_sim_options, form, MEM_JSON) },
+	{ .name = NULL },
+};
 
 /* ---- the machine ---------------------------------------------------------------- */
 
-static bool check_places(const struct request *q)
+static bool check_places(const struct mem_sim_options *q)
 {
 	uint32_t cores = q->machine.config.cores ? q->machine.config.cores : SIM_CORES_AUTO;
 	size_t i;
@@ -199,7 +122,7 @@ static bool check_places(const struct request *q)
 	return true;
 }
 
-static bool make_machine(struct request *q)
+static bool make_machine(struct mem_sim_options *q)
 {
 	struct sim_config *c = &q->machine.config;
 	struct err err = { 0 };
@@ -210,7 +133,7 @@ static bool make_machine(struct request *q)
 		memcpy(c->tlb, q->extra.tlb, sizeof(c->tlb));
 		c->nr_tlbs = q->extra.nr_tlbs;
 	}
-	if (q->has_page)
+	if (q->extra.page)
 		c->page = q->extra.page;
 	c->no_classes = q->extra.no_classes;
 	if (sim_config_check(c, &err) == 0)
@@ -219,7 +142,7 @@ static bool make_machine(struct request *q)
 	return false;
 }
 
-static int show_machine(const struct request *q)
+static int show_machine(const struct mem_sim_options *q)
 {
 	struct json_writer w;
 
@@ -246,13 +169,13 @@ static int check_marks(const struct replay *p)
 	return EXIT_FAILED;
 }
 
-static void print_result(const struct request *q, const struct mem_sim_result *result)
+static void print_result(const struct mem_sim_options *q, const struct mem_sim_result *result)
 {
-	if (q->form == JSON)
+	if (q->form == MEM_JSON)
 		mem_sim_json(result);
-	else if (q->form == CSV && q->blame)
+	else if (q->form == MEM_CSV && q->blame)
 		mem_sim_blame_csv(result);
-	else if (q->form == CSV)
+	else if (q->form == MEM_CSV)
 		mem_sim_csv(result);
 	else
 		mem_sim_text(result);
@@ -261,14 +184,15 @@ static void print_result(const struct request *q, const struct mem_sim_result *r
 /* Called for each record, to attribute misses to types and lines. */
 static int blame_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
-	struct request *q = context;
+	struct mem_sim_options *q = context;
 
 	if (blame_modules(q->blame, q->facts) < 0)
 		return -ENOMEM;
 	return out ? blame_access(q->blame, r, out) : blame_record(q->blame, r);
 }
 
-static int simulate(struct request *q, struct sim *s, struct mem_reader *r, const char *path)
+static int simulate(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
+		    const char *path)
 {
 	struct mem_sim_result result = { .path = path,
 					 .machine = q->machine.words,
@@ -281,7 +205,9 @@ static int simulate(struct request *q, struct sim *s, struct mem_reader *r, cons
 	struct err err = { 0 };
 	int status = EXIT_OK;
 
-	q->replay.select = q->selects ? &q->select : NULL;
+	q->replay.select = (q->select.by_thread || q->select.by_range || q->select.type)
+				   ? &q->select
+				   : NULL;
 	q->replay.places = q->places;
 	q->facts = result.facts;
 	q->replay.each = q->blame ? blame_each : NULL;
@@ -300,7 +226,7 @@ static int simulate(struct request *q, struct sim *s, struct mem_reader *r, cons
 	return status;
 }
 
-static int sim_trace(struct request *q, const char *path)
+static int sim_trace(struct mem_sim_options *q, const char *path)
 {
 	struct mem_reader *r = mem_open(&command_mem_sim, path);
 	struct err err = { 0 };
@@ -323,25 +249,21 @@ static int sim_trace(struct request *q, const char *path)
 	return mem_finish(&command_mem_sim, r) == EXIT_OK ? status : EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+static int run_mem_sim(int argc, char **argv)
 {
-	static struct request q; /* static: too large for the stack */
-	struct opt_walk walk = { 0 };
-	const char *value, *path;
-	int o, first;
+	static struct mem_sim_options q; /* static: too large for the stack */
+	const char *path;
+	int first, status;
 
 	q.top = 10;
-	while ((o = opt_next(&command_mem_sim, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&q, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	status = opts_parse(&command_mem_sim, &q, argc, argv, &first);
+	if (status != OPTS_PARSED)
+		return status;
 	if (!make_machine(&q))
 		return EXIT_USAGE;
 	if (q.show && first >= argc)
 		return show_machine(&q);
-	path = mem_operand(&command_mem_sim, argc, argv, first);
+	path = opts_operand(&command_mem_sim, argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
 	return q.show ? show_machine(&q) : sim_trace(&q, path);
@@ -355,5 +277,5 @@ const struct command command_mem_sim = {
 	.details = "WORDs: policies, prefetch, share=N; corotracer(1) has them all.\n",
 	.opts = options,
 	.reads_debug_info = true,
-	.run = run,
+	.run = run_mem_sim,
 };

@@ -7,58 +7,40 @@
 #include "mem.h"
 #include "mem_stat.h"
 
-enum { O_LINE, O_TOP, O_WINDOW, O_LINES_MAX, O_PER_THREAD, O_JSON };
-
-static const struct opt options[] = {
-	[O_LINE] = { 0, "line", "BYTES", "of a cache line: a power of two (64)" },
-	[O_TOP] = { 'n', "top", "N", "lines, types and strides to tell (10)" },
-	[O_WINDOW] = { 'w', "window", "N", "accesses per step of the working set (1/32 of all)" },
-	[O_LINES_MAX] = { 0, "lines-max", "N", "lines to follow; more are sampled (4194304)" },
-	[O_PER_THREAD] = { 0, "per-thread", NULL, "reuse of each thread by itself, too" },
-	[O_JSON] = { 0, "json", NULL, "as one JSON object" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct mem_stat_options {
 	struct mem_stat_config config;
 	unsigned top;
 	bool json;
 };
 
-static bool set_option(struct request *q, int o, const char *value)
+static bool parse_line(void *field, const struct opt_use *use)
 {
 	unsigned long long n;
 
-	switch (o) {
-	case O_LINE:
-		if (!opt_number("mem stat", "--line", value, 8, 1 << 20, &n))
-			return false;
-		if (n & (n - 1)) {
-			say("mem stat", "invalid value '%s' for --line: expected a power of two",
-			    value);
-			return false;
-		}
-		q->config.line_size = (uint32_t)n;
-		return true;
-	case O_TOP:
-		return opt_number("mem stat", "--top", value, 0, MEM_STAT_TOP_MAX, &n) &&
-		       (q->top = (unsigned)n, true);
-	case O_WINDOW:
-		return opt_number("mem stat", "--window", value, 1, ~0ull, &n) &&
-		       (q->config.window = n, true);
-	case O_LINES_MAX:
-		return opt_number("mem stat", "--lines-max", value, 64, 1u << 28, &n) &&
-		       (q->config.lines_max = (uint32_t)n, true);
-	case O_PER_THREAD:
-		q->config.per_thread = true;
-		return true;
-	default:
-		q->json = true;
-		return true;
-	}
+	if (!opt_number(use->command, use->option, use->value, 8, 1 << 20, &n))
+		return false;
+	if (n & (n - 1))
+		return opt_invalid(use, "a power of two");
+	*(uint32_t *)field = (uint32_t)n;
+	return true;
 }
 
-static int stat_trace(const struct request *q, const char *path)
+static const struct opt options[] = {
+	{ 0, "line", "BYTES", "of a cache line: a power of two (64)",
+	  OPT_CALL(struct mem_stat_options, config.line_size, parse_line) },
+	{ 'n', "top", "N", "lines, types and strides to tell (10)",
+	  OPT_NUMBER(struct mem_stat_options, top, 0, MEM_STAT_TOP_MAX) },
+	{ 'w', "window", "N", "accesses per step of the working set (1/32 of all)",
+	  OPT_NUMBER(struct mem_stat_options, config.window, 1, ~0ull) },
+	{ 0, "lines-max", "N", "lines to follow; more are sampled (4194304)",
+	  OPT_NUMBER(struct mem_stat_options, config.lines_max, 64, 1u << 28) },
+	{ 0, "per-thread", NULL, "reuse of each thread by itself, too",
+	  OPT_FLAG(struct mem_stat_options, config.per_thread) },
+	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_stat_options, json) },
+	{ .name = NULL },
+};
+
+static int stat_trace(const struct mem_stat_options *q, const char *path)
 {
 	struct mem_reader *r = mem_open(&command_mem_stat, path);
 	struct mem_stat *s = calloc(1, sizeof(*s));
@@ -88,20 +70,15 @@ static int stat_trace(const struct request *q, const char *path)
 	return mem_finish(&command_mem_stat, r) == EXIT_OK ? status : EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+static int run_mem_stat(int argc, char **argv)
 {
-	struct request q = { .config.line_size = 64, .top = 10 };
-	struct opt_walk walk = { 0 };
-	const char *value, *path;
-	int o, first;
+	struct mem_stat_options q = { .config.line_size = 64, .top = 10 };
+	int first, status = opts_parse(&command_mem_stat, &q, argc, argv, &first);
+	const char *path;
 
-	while ((o = opt_next(&command_mem_stat, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set_option(&q, o, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	path = mem_operand(&command_mem_stat, argc, argv, first);
+	if (status != OPTS_PARSED)
+		return status;
+	path = opts_operand(&command_mem_stat, argc, argv, first);
 	return path ? stat_trace(&q, path) : EXIT_USAGE;
 }
 
@@ -116,5 +93,5 @@ const struct command command_mem_stat = {
 		"up\n"
 		"to --lines-max different lines; beyond, lines are sampled, and that is told.\n",
 	.opts = options,
-	.run = run,
+	.run = run_mem_stat,
 };

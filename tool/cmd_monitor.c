@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "attach_options.h"
 #include "base/monotonic.h"
 #include "base/fmt.h"
 #include "base/io.h"
@@ -24,10 +25,10 @@
 #include "frames/file/slot_shares.h"
 #include "frames/file/percentiles.h"
 
-struct request {
+struct monitor_options {
 	struct attach_config config;
 	const char *frame;
-	double interval;
+	uint64_t interval_ns;
 	bool json;
 };
 
@@ -41,7 +42,7 @@ struct view {
 };
 
 struct monitor {
-	const struct request *request;
+	const struct monitor_options *request;
 	struct attach attach;
 	struct recording_info info;
 	struct view *views; /* per type; NULL until the program has attached */
@@ -431,7 +432,7 @@ static int begin(void *arg, struct err *err)
 static int flush(void *arg, struct err *err)
 {
 	struct monitor *m = arg;
-	uint64_t now = clock_now_ns(), every = (uint64_t)(m->request->interval * 1e9);
+	uint64_t now = clock_now_ns(), every = m->request->interval_ns;
 
 	if (m->request->json) {
 		write_lines(m);
@@ -484,7 +485,7 @@ static int watch(struct monitor *m, struct err *err)
 	return rc == -EPIPE ? 0 : rc;
 }
 
-static int monitor(struct request *r)
+static int monitor(struct monitor_options *r)
 {
 	struct monitor m = { .request = r, .only = -1 };
 	struct err err = { 0 };
@@ -516,119 +517,34 @@ static int monitor(struct request *r)
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-enum {
-	O_PID,
-	O_BUFFER,
-	O_FRAME,
-	O_COUNTER,
-	O_INTERVAL,
-	O_DURATION,
-	O_COUNT,
-	O_SIZE,
-	O_AUTO,
-	O_FORCE,
-	O_JSON,
-};
-
 static const struct opt options[] = {
-	[O_PID] = { 'p', "pid", "PID", "the process" },
-	[O_BUFFER] = { 'b', "buffer", "NAME", "which of its buffers (if it has several)" },
-	[O_FRAME] = { 0, "frame", "NAME", "only frames of this type" },
-	[O_COUNTER] = { 'c', "counter", "NAMES", "up to three counters, as for attach" },
-	[O_INTERVAL] = { 'i', "interval", "SECONDS", "between two tables (1)" },
-	[O_DURATION] = { 0, "duration", "SECONDS", "end after that time" },
-	[O_COUNT] = { 0, "count", "N", "end after N frames" },
-	[O_SIZE] = { 0, "size", "N", "slots of the ring" },
-	[O_AUTO] = { 0, "auto-resize", NULL, "double the ring when frames are lost" },
-	[O_FORCE] = { 0, "force-attach", NULL, "also if another collector is attached" },
-	[O_JSON] = { 0, "json", NULL, "a JSON object per frame instead of the table" },
-	{ 0, NULL, NULL, NULL },
+	OPT_ROW_PID(struct monitor_options, config),
+	OPT_ROW_BUFFER(struct monitor_options, config),
+	{ 0, "frame", "NAME", "only frames of this type", OPT_TEXT(struct monitor_options, frame) },
+	OPT_ROW_COUNTER(struct monitor_options, config, "up to three counters, as for attach"),
+	{ 'i', "interval", "SECONDS", "between two tables (1)",
+	  OPT_REAL(struct monitor_options, interval_ns, 0.001, 1e9, 1e9) },
+	OPT_ROW_DURATION(struct monitor_options, config),
+	OPT_ROW_COUNT(struct monitor_options, config),
+	OPT_ROW_SIZE(struct monitor_options, config, "slots of the ring"),
+	OPT_ROW_AUTO_RESIZE(struct monitor_options, config),
+	OPT_ROW_FORCE(struct monitor_options, config),
+	{ 0, "json", NULL, "a JSON object per frame instead of the table",
+	  OPT_FLAG(struct monitor_options, json) },
+	{ .name = NULL },
 };
 
-static bool parse_seconds(const char *option, const char *text, double *out)
+static int run_monitor(int argc, char **argv)
 {
-	char *end;
+	struct monitor_options r = { .interval_ns = NS_PER_SEC };
+	int first, status = opts_parse(&command_monitor, &r, argc, argv, &first);
 
-	*out = strtod(text, &end);
-	if (end != text && !*end && *out >= 0.001 && *out <= 1e9)
-		return true;
-	say("monitor", "invalid value '%s' for %s: expected seconds, at least 0.001", text, option);
-	return false;
-}
-
-static bool take_number(const char *option, const char *value, unsigned long long min,
-			unsigned long long max, uint64_t *out)
-{
-	unsigned long long number;
-
-	if (!opt_number("monitor", option, value, min, max, &number))
-		return false;
-	*out = number;
-	return true;
-}
-
-static bool take_option(struct request *r, int which, const char *value)
-{
-	struct err err = { 0 };
-	uint64_t pid;
-	double seconds;
-
-	switch (which) {
-	case O_PID:
-		if (!take_number("-p", value, 1, 1u << 30, &pid))
-			return false;
-		r->config.pid = (pid_t)pid;
-		return true;
-	case O_BUFFER:
-		r->config.buffer = value;
-		return true;
-	case O_FRAME:
-		r->frame = value;
-		return true;
-	case O_COUNTER:
-		if (counters_add(&r->config.counters, value, &err) == 0)
-			return true;
-		say_error("monitor", &err);
-		return false;
-	case O_INTERVAL:
-		return parse_seconds("-i", value, &r->interval);
-	case O_DURATION:
-		if (!parse_seconds("--duration", value, &seconds))
-			return false;
-		r->config.duration_ns = (uint64_t)(seconds * 1e9);
-		return true;
-	case O_COUNT:
-		return take_number("--count", value, 1, UINT64_MAX, &r->config.count);
-	case O_SIZE:
-		return take_number("--size", value, PPT_SLOTS_MIN, PPT_SLOTS_MAX, &r->config.slots);
-	default:
-		r->config.auto_resize |= which == O_AUTO;
-		r->config.force |= which == O_FORCE;
-		r->json |= which == O_JSON;
-		return true;
-	}
-}
-
-static int run(int argc, char **argv)
-{
-	struct request r = { .interval = 1 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first = argc, which, status = EXIT_USAGE;
-	bool good = true;
-
-	while (good && (which = opt_next(&command_monitor, &walk, argc, argv, &value, &first)) >= 0)
-		good = take_option(&r, which, value);
-	if (good && which == OPT_HELP) {
-		status = EXIT_OK;
-	} else if (good && which == OPT_END && first < argc) {
-		say("monitor", "'%s' is one word too many", argv[first]);
-	} else if (good && which == OPT_END && !r.config.pid) {
-		say("monitor", "which process?");
-		fputs("hint: corotracer monitor -p PID [-b BUFFER]\n", stderr);
-	} else if (good && which == OPT_END) {
+	if (status == OPTS_PARSED && first < argc)
+		status = opts_unexpected(&command_monitor, argv[first]);
+	else if (status == OPTS_PARSED && !r.config.pid)
+		status = opts_missing(&command_monitor, "-p PID");
+	else if (status == OPTS_PARSED)
 		status = monitor(&r);
-	}
 	counters_release(&r.config.counters);
 	return status;
 }
@@ -644,5 +560,5 @@ const struct command command_monitor = {
 		"right to 1 %.  Enums, booleans and strings are shown with the share of each "
 		"value.\n",
 	.opts = options,
-	.run = run,
+	.run = run_monitor,
 };

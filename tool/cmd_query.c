@@ -9,24 +9,26 @@
 #include "frames/file/recording_reader.h"
 #include "frames_show.h"
 
-enum { O_PID, O_FILE, O_BUFFER, O_LIST, O_DESCRIBE, O_TAGS, O_JSON };
-
-static const struct opt options[] = {
-	[O_PID] = { 'p', "pid", "PID", "look into a running process" },
-	[O_FILE] = { 'f', "file", "FILE", "look into a recording" },
-	[O_BUFFER] = { 'b', "buffer", "NAME", "which buffer of the process (if it has several)" },
-	[O_LIST] = { 'l', "list", NULL, "list the buffers (default with -p)" },
-	[O_DESCRIBE] = { 'd', "describe", NULL,
-			 "the layout of the frames (default with -f and -b)" },
-	[O_TAGS] = { 't', "tags", NULL, "the tags" },
-	[O_JSON] = { 0, "json", NULL, "print one JSON object, with all of it" },
-	{ 0, NULL, NULL, NULL },
-};
-
-struct request {
+struct query_options {
 	pid_t pid;
 	const char *file, *buffer;
 	bool list, describe, tags, json;
+};
+
+static const struct opt options[] = {
+	{ 'p', "pid", "PID", "look into a running process",
+	  OPT_NUMBER(struct query_options, pid, 1, 1u << 30) },
+	{ 'f', "file", "FILE", "look into a recording", OPT_TEXT(struct query_options, file) },
+	{ 'b', "buffer", "NAME", "which buffer of the process (if it has several)",
+	  OPT_TEXT(struct query_options, buffer) },
+	{ 'l', "list", NULL, "list the buffers (default with -p)",
+	  OPT_FLAG(struct query_options, list) },
+	{ 'd', "describe", NULL, "the layout of the frames (default with -f and -b)",
+	  OPT_FLAG(struct query_options, describe) },
+	{ 't', "tags", NULL, "the tags", OPT_FLAG(struct query_options, tags) },
+	{ 0, "json", NULL, "print one JSON object, with all of it",
+	  OPT_FLAG(struct query_options, json) },
+	{ .name = NULL },
 };
 
 static void json_info(struct json_writer *w, const struct recfile *f)
@@ -89,7 +91,7 @@ static void print_info(const struct recfile *f)
 	}
 }
 
-static void print_desc(const struct request *q, const struct desc *d, const struct recfile *f)
+static void print_desc(const struct query_options *q, const struct desc *d, const struct recfile *f)
 {
 	if (q->json) {
 		print_json(d, f, q->pid);
@@ -111,7 +113,7 @@ static void print_desc(const struct request *q, const struct desc *d, const stru
 	}
 }
 
-static int query_process(const struct request *q)
+static int query_process(const struct query_options *q)
 {
 	struct live_buffer b;
 	struct err err = { 0 };
@@ -127,7 +129,7 @@ static int query_process(const struct request *q)
 	return EXIT_OK;
 }
 
-static int query_file(const struct request *q)
+static int query_file(const struct query_options *q)
 {
 	struct recfile f;
 	struct err err = { 0 };
@@ -141,51 +143,22 @@ static int query_file(const struct request *q)
 	return EXIT_OK;
 }
 
-static bool take_option(struct request *q, int which, const char *value)
+static int run_query(int argc, char **argv)
 {
-	unsigned long long number;
+	struct query_options q = { 0 };
+	int first, status = opts_parse(&command_query, &q, argc, argv, &first);
 
-	if (which == O_PID) {
-		if (!opt_number("query", "-p", value, 1, 1u << 30, &number))
-			return false;
-		q->pid = (pid_t)number;
-	}
-	if (which == O_FILE)
-		q->file = value;
-	if (which == O_BUFFER)
-		q->buffer = value;
-	q->list |= which == O_LIST;
-	q->describe |= which == O_DESCRIBE;
-	q->tags |= which == O_TAGS;
-	q->json |= which == O_JSON;
-	return true;
-}
-
-static int run(int argc, char **argv)
-{
-	struct request q = { 0 };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int first = argc, which;
-
-	while ((which = opt_next(&command_query, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!take_option(&q, which, value))
-			return EXIT_USAGE;
-	}
-	if (which == OPT_HELP)
-		return EXIT_OK;
-	if (which == OPT_BAD)
+	if (status != OPTS_PARSED)
+		return status;
+	if (first < argc)
+		return opts_unexpected(&command_query, argv[first]);
+	if (!q.pid && !q.file)
+		return opts_missing(&command_query, "-p PID or -f FILE");
+	if (q.pid && q.file) {
+		say("query", "-p and -f exclude each other");
 		return EXIT_USAGE;
-	if (first < argc) {
-		say("query", "'%s' is one word too many", argv[first]);
-	} else if (!q.pid == !q.file) {
-		say("query",
-		    q.pid ? "a process or a recording, not both" : "a process or a recording?");
-	} else {
-		return q.pid ? query_process(&q) : query_file(&q);
 	}
-	fputs("hint: corotracer query -p PID | -f FILE\n", stderr);
-	return EXIT_USAGE;
+	return q.pid ? query_process(&q) : query_file(&q);
 }
 
 const struct command command_query = {
@@ -194,5 +167,5 @@ const struct command command_query = {
 	.args = "-p PID | -f FILE [OPTIONS]",
 	.summary = "show the frame buffers of a process or a recording",
 	.opts = options,
-	.run = run,
+	.run = run_query,
 };

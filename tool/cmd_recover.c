@@ -15,7 +15,7 @@
 #include "collect/region_list.h"
 #include "recover.h"
 
-struct request {
+struct recover_request {
 	const char *path; /* NULL: list the regions */
 	struct recover_options options;
 	bool json, remove;
@@ -113,7 +113,7 @@ static int remove_region(const char *path)
 	return EXIT_OK;
 }
 
-static int show(const struct request *req, const struct recover *r, const char *path)
+static int show(const struct recover_request *req, const struct recover *r, const char *path)
 {
 	int rc = 0;
 
@@ -133,7 +133,7 @@ static int show(const struct request *req, const struct recover *r, const char *
 	return r->sidecar.code ? failed(&r->sidecar) : EXIT_OK;
 }
 
-static int recover(const struct request *req)
+static int recover(const struct recover_request *req)
 {
 	char *path = image_path(req->path);
 	struct recover *r = calloc(1, sizeof(*r));
@@ -159,47 +159,29 @@ static int recover(const struct request *req)
 /* ---- the command ----------------------------------------------------------------------- */
 
 static const struct opt opts[] = {
-	{ 'o', "output", "FILE", "also write a trace of what is not in the collector's own" },
-	{ 0, "join", NULL, "with -o: the killed collector's own trace first, then the rest" },
-	{ 0, "trace", "FILE", "where that trace is, if it was moved" },
-	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there" },
-	{ 0, "remove", NULL, "afterwards remove the region, unless a process maps it" },
-	{ 0, "json", NULL, "as one JSON object" },
-	{ 0, NULL, NULL, NULL },
+	{ 'o', "output", "FILE", "also write a trace of what is not in the collector's own",
+	  OPT_TEXT(struct recover_request, options.output) },
+	{ 0, "join", NULL, "with -o: the killed collector's own trace first, then the rest",
+	  OPT_FLAG(struct recover_request, options.join) },
+	{ 0, "trace", "FILE", "where that trace is, if it was moved",
+	  OPT_TEXT(struct recover_request, options.joined) },
+	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there",
+	  OPT_FLAG(struct recover_request, options.all) },
+	{ 0, "remove", NULL, "afterwards remove the region, unless a process maps it",
+	  OPT_FLAG(struct recover_request, remove) },
+	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct recover_request, json) },
+	{ .name = NULL },
 };
-
-static void set(struct request *req, const char *name, const char *value)
-{
-	if (!strcmp(name, "output"))
-		req->options.output = value;
-	else if (!strcmp(name, "all"))
-		req->options.all = true;
-	else if (!strcmp(name, "join"))
-		req->options.join = true;
-	else if (!strcmp(name, "trace"))
-		req->options.joined = value;
-	else if (!strcmp(name, "remove"))
-		req->remove = true;
-	else
-		req->json = true;
-}
 
 static int run_recover(int argc, char **argv)
 {
-	struct request req = { .options = { .tool = "corotracer " COROTRACER_VERSION } };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
+	struct recover_request req = { .options = { .tool = "corotracer " COROTRACER_VERSION } };
+	int first, status = opts_parse(&command_recover, &req, argc, argv, &first);
 
-	while ((o = opt_next(&command_recover, &walk, argc, argv, &value, &first)) >= 0)
-		set(&req, opts[o].name, value);
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	if (argc - first > 1) {
-		say("recover", "one region at a time");
-		fputs("hint: options come before the region\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (status != OPTS_PARSED)
+		return status;
+	if (argc - first > 1)
+		return opts_unexpected(&command_recover, argv[first + 1]);
 	if (req.options.join && !req.options.output) {
 		say("recover", "--join needs -o FILE");
 		return EXIT_USAGE;
@@ -208,7 +190,7 @@ static int run_recover(int argc, char **argv)
 	if (first < argc)
 		req.path = argv[first];
 	else if (req.options.output || req.remove) {
-		say("recover", "which region?");
+		say("recover", "missing argument REGION");
 		fputs("hint: 'corotracer recover' lists those that were left behind\n", stderr);
 		return EXIT_USAGE;
 	}

@@ -5,7 +5,16 @@
 #include "run_collector.h"
 
 static const struct opt opts[] = {
-	SESSION_OPTS, SESSION_SERVE, SESSION_WAIT_ALL, SESSION_CHECK, { 0, NULL, NULL, NULL }
+	SESSION_OPTS,
+	{ 0, "serve", "[=PORT]", "show it on a page meanwhile, and afterwards",
+	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
+	{ 0, "wait-all", NULL, "wait for the program's children, too",
+	  OPT_FLAG(struct session, config.wait_all) },
+	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong faults (or LIST)",
+	  OPT_TEXT(struct session, check_list), OPT_GIVEN(struct session, check) },
+	{ 0, "suppressions", "FILE", "for --check: known findings",
+	  OPT_TEXT(struct session, suppressions) },
+	{ .name = NULL },
 };
 
 static int run_run(int argc, char **argv)
@@ -14,8 +23,8 @@ static int run_run(int argc, char **argv)
 	int first, status;
 
 	session_init(&s, &command_run);
-	status = session_options(&s, argc, argv, &first);
-	if (status >= 0)
+	status = opts_parse(&command_run, &s, argc, argv, &first);
+	if (status != OPTS_PARSED)
 		return status;
 	if (first >= argc) {
 		say("run", "no program to run");

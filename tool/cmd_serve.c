@@ -9,46 +9,45 @@
 #include "cmd.h"
 #include "run_server.h"
 
-enum { O_PORT, O_BIND, O_OPEN, O_QUIET, O_JSON };
-static const struct opt options[] = {
-	[O_PORT] = { 0, "port", "N", "listen there (any port that is free)" },
-	[O_BIND] = { 0, "bind", "ADDRESS", "listen at this address, not only for this machine" },
-	[O_OPEN] = { 0, "open", NULL, "show the page in the browser" },
-	[O_QUIET] = { 'q', "quiet", NULL, "say only what is wrong" },
-	[O_JSON] = { 0, "json", NULL, "print the URL as a JSON object" },
-	{ 0, NULL, NULL, NULL },
+struct serve_options {
+	struct serving serving;
+	uint16_t port;
+	const char *address;
 };
 
-static int run(int argc, char **argv)
-{
-	struct serving s = { .command = "serve" };
-	struct opt_walk walk = { 0 };
-	unsigned long long port = 0;
-	const char *value, *address = NULL;
-	int first, which;
+static const struct opt options[] = {
+	{ 0, "port", "N", "listen there (any port that is free)",
+	  OPT_NUMBER(struct serve_options, port, 1, 65535) },
+	{ 0, "bind", "ADDRESS", "listen at this address, not only for this machine",
+	  OPT_TEXT(struct serve_options, address) },
+	{ 0, "open", NULL, "show the page in the browser",
+	  OPT_FLAG(struct serve_options, serving.open) },
+	{ 'q', "quiet", NULL, "say only what is wrong",
+	  OPT_FLAG(struct serve_options, serving.quiet) },
+	{ 0, "json", NULL, "print the URL as a JSON object",
+	  OPT_FLAG(struct serve_options, serving.json) },
+	{ .name = NULL },
+};
 
-	while ((which = opt_next(&command_serve, &walk, argc, argv, &value, &first)) >= 0) {
-		if (which == O_PORT && !opt_number("serve", "--port", value, 1, 65535, &port))
-			return EXIT_USAGE;
-		if (which == O_BIND)
-			address = value;
-		s.open |= which == O_OPEN;
-		s.quiet |= which == O_QUIET;
-		s.json |= which == O_JSON;
-	}
-	if (which != OPT_END)
-		return which == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	if (argc - first != 1 || !strcmp(argv[first], "-")) {
-		say("serve", first == argc ? "which trace?" : "one trace at a time, a file");
-		fputs("hint: corotracer serve trace.jsonl; to start a program: corotracer run "
-		      "--serve -- ./your_program\n",
+static int run_serve(int argc, char **argv)
+{
+	struct serve_options o = { .serving.command = "serve" };
+	int first, status = opts_parse(&command_serve, &o, argc, argv, &first);
+
+	if (status != OPTS_PARSED)
+		return status;
+	o.serving.trace = opts_operand(&command_serve, argc, argv, first);
+	if (!o.serving.trace)
+		return EXIT_USAGE;
+	if (!strcmp(o.serving.trace, "-")) {
+		say("serve", "the trace must be a file, not standard input");
+		fputs("hint: to start a program: corotracer run --serve -- ./your_program\n",
 		      stderr);
 		return EXIT_USAGE;
 	}
-	s.trace = argv[first];
-	if (!serving_listen(&s, address, (uint16_t)port))
+	if (!serving_listen(&o.serving, o.address, o.port))
 		return EXIT_FAILED;
-	return serving_run(&s);
+	return serving_run(&o.serving);
 }
 
 const struct command command_serve = {
@@ -62,5 +61,5 @@ const struct command command_serve = {
 		"that a collector is writing is followed, and its findings appear as they become\n"
 		"true.  'corotracer run --serve' does the same for a program that it starts.\n",
 	.opts = options,
-	.run = run,
+	.run = run_serve,
 };

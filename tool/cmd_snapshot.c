@@ -15,10 +15,10 @@
 #include "collect/collector_client.h"
 #include "running_list.h"
 
-struct request {
+struct snapshot_options {
 	const char *region; /* --shm */
 	const char *output;
-	unsigned long long pid; /* 0: any */
+	uint64_t pid; /* 0: any */
 	bool list, json;
 };
 
@@ -66,8 +66,8 @@ static int no_good(bool json, const struct err *err)
 }
 
 /* The selected collector; NULL with a message in @err. */
-static const struct running *choose(const struct request *req, const struct all_running *all,
-				    size_t left, struct err *err)
+static const struct running *choose(const struct snapshot_options *req,
+				    const struct all_running *all, size_t left, struct err *err)
 {
 	const struct running *chosen = NULL, *able = NULL;
 	size_t i, nr = 0, nr_able = 0;
@@ -143,7 +143,7 @@ static void print_snapshot(const struct running *r, const json_t *s)
 		printf("  lost: none of %s written\n", text_count(b, running_number(s, "written")));
 }
 
-static int take(const struct request *req, const struct running *r)
+static int take(const struct snapshot_options *req, const struct running *r)
 {
 	struct err err = { 0 };
 	char *line = request_line(req->output, &err);
@@ -174,7 +174,7 @@ static int take(const struct request *req, const struct running *r)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static int snapshot(const struct request *req)
+static int snapshot(const struct snapshot_options *req)
 {
 	struct all_running all = { 0 };
 	const struct running *chosen;
@@ -198,52 +198,28 @@ static int snapshot(const struct request *req)
 }
 
 static const struct opt opts[] = {
-	{ 'p', "pid", "PID", "of the collector, or of a program that it traces" },
-	{ 'o', "output", "FILE", "write it there, not where the collector would" },
-	{ 'l', "list", NULL, "say which collectors are running, and no more" },
-	{ 0, "shm", "PATH", "of the collector with this region" },
-	{ 0, "json", NULL, "as one JSON object; with -l, an array of them" },
-	{ 0, NULL, NULL, NULL },
+	{ 'p', "pid", "PID", "of the collector, or of a program that it traces",
+	  OPT_NUMBER(struct snapshot_options, pid, 1, INT32_MAX) },
+	{ 'o', "output", "FILE", "write it there, not where the collector would",
+	  OPT_NAME(struct snapshot_options, output) },
+	{ 'l', "list", NULL, "say which collectors are running, and no more",
+	  OPT_FLAG(struct snapshot_options, list) },
+	{ 0, "shm", "PATH", "of the collector with this region",
+	  OPT_NAME(struct snapshot_options, region) },
+	{ 0, "json", NULL, "as one JSON object; with -l, an array of them",
+	  OPT_FLAG(struct snapshot_options, json) },
+	{ .name = NULL },
 };
-
-/* False after an error message. */
-static bool set(struct request *req, const struct opt *opt, const char *value)
-{
-	if (opt->arg && !*value) {
-		say("snapshot", "invalid value '' for --%s: expected a name", opt->name);
-		return false;
-	}
-	if (!strcmp(opt->name, "pid"))
-		return opt_number("snapshot", "-p", value, 1, INT32_MAX, &req->pid);
-	if (!strcmp(opt->name, "output"))
-		req->output = value;
-	else if (!strcmp(opt->name, "shm"))
-		req->region = value;
-	else if (!strcmp(opt->name, "list"))
-		req->list = true;
-	else
-		req->json = true;
-	return true;
-}
 
 static int run_snapshot(int argc, char **argv)
 {
-	struct opt_walk walk = { 0 };
-	struct request req = { 0 };
-	const char *value;
-	int o, first;
+	struct snapshot_options req = { 0 };
+	int first, status = opts_parse(&command_snapshot, &req, argc, argv, &first);
 
-	while ((o = opt_next(&command_snapshot, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set(&req, &opts[o], value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
-	if (first < argc) {
-		say("snapshot", "'%s' is one word too many", argv[first]);
-		fputs("hint: a process is named with -p PID\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (status != OPTS_PARSED)
+		return status;
+	if (first < argc)
+		return opts_unexpected(&command_snapshot, argv[first]);
 	return snapshot(&req);
 }
 

@@ -17,14 +17,14 @@
 
 #define PRINTED_LINES 20u
 
-struct request {
-	const char *region;     /* NULL: the only one that exists */
-	unsigned long long pid; /* 0: any */
-	char **program;         /* to start; NULL: none */
-	const char *log;        /* file for the program's output */
+struct top_request {
+	const char *region; /* NULL: the only one that exists */
+	uint64_t pid;       /* 0: any */
+	char **program;     /* to start; NULL: none */
+	const char *log;    /* file for the program's output */
 	const char *trace;
 	struct top_options top;
-	unsigned long long limit;
+	uint64_t limit;
 	bool once, json, limited;
 };
 
@@ -45,7 +45,7 @@ static int say_which(const struct all_running *all, struct err *err)
 }
 
 /* The region of the selected collector, freed by the caller; NULL with a message in @err. */
-static char *choose(const struct request *req, struct err *err)
+static char *choose(const struct top_request *req, struct err *err)
 {
 	struct all_running all = { 0 };
 	const struct running *chosen = NULL;
@@ -78,7 +78,7 @@ static char *choose(const struct request *req, struct err *err)
 
 /* ---- output ------------------------------------------------------------------------ */
 
-static int print(const struct request *req, struct top_source *source, struct err *err)
+static int print(const struct top_request *req, struct top_source *source, struct err *err)
 {
 	size_t limit = req->limited ? req->limit : req->json ? SIZE_MAX : PRINTED_LINES;
 	struct top_places places = { 0 };
@@ -111,7 +111,7 @@ static bool has_terminal(void)
 	return false;
 }
 
-static int show(const struct request *req, const char *region, int *sig, struct err *err)
+static int show(const struct top_request *req, const char *region, int *sig, struct err *err)
 {
 	struct top_source source;
 
@@ -135,7 +135,7 @@ static int end_as(int sig)
 	return 128 + sig;
 }
 
-static int top_of_running(const struct request *req)
+static int top_of_running(const struct top_request *req)
 {
 	struct err err = { 0 };
 	char *region = req->region ? strdup(req->region) : choose(req, &err);
@@ -148,7 +148,7 @@ static int top_of_running(const struct request *req)
 }
 
 /* Start a program, show it, and end it on exit. */
-static int top_of_program(const struct request *req)
+static int top_of_program(const struct top_request *req)
 {
 	struct top_target target;
 	struct err err = { 0 };
@@ -169,82 +169,42 @@ static int top_of_program(const struct request *req)
 
 /* ---- the command --------------------------------------------------------------------- */
 
+static bool parse_filter(void *filter, const struct opt_use *use)
+{
+	if (strlen(use->value) < TOP_FILTER_SIZE) {
+		snprintf(filter, TOP_FILTER_SIZE, "%s", use->value);
+		return true;
+	}
+	say("top", "that is too long for %s", use->option);
+	return false;
+}
+
 static const struct opt opts[] = {
-	{ 'p', "pid", "PID", "of a collector, or of a program that it traces" },
-	{ 'd', "interval", "SECONDS", "look so often (1)" },
-	{ 's', "sort", "WHAT", "age (default), rate, id, name, site, thread or events" },
-	{ 'f', "filter", "TEXT", "only those with this in their name or place" },
-	{ 0, "once", NULL, "print one picture; needs no terminal" },
-	{ 'n', "limit", "N", "of one picture: N coroutines at most (20; all with --json)" },
-	{ 0, "json", NULL, "one picture as one JSON object" },
-	{ 'o', "output", "FILE", "of a program that is started: its trace (none)" },
-	{ 0, "log", "FILE", "likewise: its standard output and error (nowhere)" },
-	{ 0, NULL, NULL, NULL },
+	{ 'p', "pid", "PID", "of a collector, or of a program that it traces",
+	  OPT_NUMBER(struct top_request, pid, 1, INT32_MAX) },
+	{ 'd', "interval", "SECONDS", "look so often (1)",
+	  OPT_REAL(struct top_request, top.interval_ms, TOP_INTERVAL_LEAST_MS / 1e3,
+		   TOP_INTERVAL_MOST_MS / 1e3, 1000) },
+	{ 's', "sort", "WHAT", "age (default), rate, id, name, site, thread or events",
+	  OPT_CHOICE(struct top_request, top.choice.sort,
+		     "age, rate, id, name, site, thread or events", TOP_BY_AGE) },
+	{ 'f', "filter", "TEXT", "only those with this in their name or place",
+	  OPT_CALL(struct top_request, top.choice.filter, parse_filter) },
+	{ 0, "once", NULL, "print one picture; needs no terminal",
+	  OPT_FLAG(struct top_request, once) },
+	{ 'n', "limit", "N", "of one picture: N coroutines at most (20; all with --json)",
+	  OPT_NUMBER(struct top_request, limit, 0, UINT32_MAX),
+	  OPT_GIVEN(struct top_request, limited) },
+	{ 0, "json", NULL, "one picture as one JSON object", OPT_FLAG(struct top_request, json) },
+	{ 'o', "output", "FILE", "of a program that is started: its trace (none)",
+	  OPT_TEXT(struct top_request, trace) },
+	{ 0, "log", "FILE", "likewise: its standard output and error (nowhere)",
+	  OPT_TEXT(struct top_request, log) },
+	{ .name = NULL },
 };
 
-static bool set_interval(struct request *req, const char *value)
-{
-	char *end;
-	double seconds = strtod(value, &end);
-
-	if (end == value || *end || !(seconds * 1000 >= TOP_INTERVAL_LEAST_MS) ||
-	    !(seconds * 1000 <= TOP_INTERVAL_MOST_MS)) {
-		say("top", "invalid value '%s' for -d: expected a number from 0.1 to 60", value);
-		return false;
-	}
-	req->top.interval_ms = (uint32_t)(seconds * 1000 + 0.5);
-	return true;
-}
-
-static bool set_sort(struct request *req, const char *value)
-{
-	req->top.choice.sort = top_sort_from_name(value);
-	if (req->top.choice.sort != NR_TOP_SORTS)
-		return true;
-	say("top",
-	    "invalid value '%s' for -s: expected age, rate, id, name, site, thread or events",
-	    value);
-	return false;
-}
-
-static bool set_filter(struct request *req, const char *value)
-{
-	if (strlen(value) < sizeof(req->top.choice.filter)) {
-		snprintf(req->top.choice.filter, sizeof(req->top.choice.filter), "%s", value);
-		return true;
-	}
-	say("top", "that is too long for -f");
-	return false;
-}
-
-/* False after an error message. */
-static bool set(struct request *req, const char *name, const char *value)
-{
-	if (!strcmp(name, "pid"))
-		return opt_number("top", "-p", value, 1, INT32_MAX, &req->pid);
-	if (!strcmp(name, "interval"))
-		return set_interval(req, value);
-	if (!strcmp(name, "sort"))
-		return set_sort(req, value);
-	if (!strcmp(name, "filter"))
-		return set_filter(req, value);
-	if (!strcmp(name, "limit")) {
-		req->limited = true;
-		return opt_number("top", "-n", value, 0, UINT32_MAX, &req->limit);
-	}
-	if (!strcmp(name, "output"))
-		req->trace = value;
-	else if (!strcmp(name, "log"))
-		req->log = value;
-	else if (!strcmp(name, "once"))
-		req->once = true;
-	else
-		req->json = true;
-	return true;
-}
-
 /* Operands: a region, or after "--" a program. */
-static bool take_words(struct request *req, int argc, char **argv, int first)
+static bool take_words(struct top_request *req, int argc, char **argv, int first)
 {
 	bool is_program = first < argc && !strcmp(argv[first - 1], "--");
 
@@ -270,17 +230,11 @@ static bool take_words(struct request *req, int argc, char **argv, int first)
 
 static int run_top(int argc, char **argv)
 {
-	struct request req = { .top = { .interval_ms = 1000 } };
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o, first;
+	struct top_request req = { .top = { .interval_ms = 1000 } };
+	int first, status = opts_parse(&command_top, &req, argc, argv, &first);
 
-	while ((o = opt_next(&command_top, &walk, argc, argv, &value, &first)) >= 0) {
-		if (!set(&req, opts[o].name, value))
-			return EXIT_USAGE;
-	}
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	if (status != OPTS_PARSED)
+		return status;
 	if (!take_words(&req, argc, argv, first))
 		return EXIT_USAGE;
 	setlocale(LC_CTYPE, "");

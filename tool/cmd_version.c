@@ -16,9 +16,13 @@
 #include "top/top.h"
 #include "view/view.h"
 
+struct version_options {
+	bool json;
+};
+
 static const struct opt opts[] = {
-	{ 0, "json", NULL, "as one JSON object" },
-	{ 0, NULL, NULL, NULL },
+	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct version_options, json) },
+	{ .name = NULL },
 };
 
 static int print_json(const char *arch)
@@ -55,18 +59,14 @@ static int print_json(const char *arch)
 
 static int run_version(int argc, char **argv)
 {
-	struct opt_walk walk = { 0 };
+	struct version_options o = { 0 };
+	int first, status = opts_parse(&command_version, &o, argc, argv, &first);
 	struct utsname uts;
-	const char *value;
-	bool json = false;
-	int o, first;
 
-	while ((o = opt_next(&command_version, &walk, argc, argv, &value, &first)) >= 0)
-		json = true;
-	if (o != OPT_END)
-		return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+	if (status != OPTS_PARSED)
+		return status;
 	uname(&uts);
-	if (json)
+	if (o.json)
 		return print_json(uts.machine);
 	printf("corotracer %s (cTP %u, %s)\n", COROTRACER_VERSION, CTP_VERSION, uts.machine);
 	return EXIT_OK;

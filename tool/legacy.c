@@ -72,7 +72,7 @@ int legacy_unknown(const char *word)
 /* Flags that process an existing trace: -deepdive -out trace.jsonl. */
 static int deepdive(const char *trace)
 {
-	struct report_job job = { .trace = trace };
+	struct report_job job = { .trace = trace, .has_form = true };
 
 	return report_job_run(&job);
 }
@@ -130,6 +130,7 @@ static int run_afterwards(const struct afterwards *what, int argc, char **argv)
  */
 static int parse(struct session *s, int argc, char **argv, char **cmd)
 {
+	struct opt_use use;
 	int i = 1, f;
 
 	while (i < argc) {
@@ -144,9 +145,10 @@ static int parse(struct session *s, int argc, char **argv, char **cmd)
 		}
 		if (!value)
 			value = argv[i++];
+		use = (struct opt_use){ .option = word, .value = value };
 		if (!flags[f].option)
 			*cmd = (char *)value;
-		else if (!session_set(s, flags[f].option, value))
+		else if (!opts_set(command_run.opts, flags[f].option, &use, s))
 			return EXIT_USAGE;
 	}
 	return -1;

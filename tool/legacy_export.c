@@ -6,7 +6,6 @@
  *
  * Without -in, the value of -out is the trace, as in the existing coroTracer.
  */
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,33 +13,29 @@
 #include "legacy.h"
 #include "run_collector.h"
 
-enum { NOWHERE, PORT, OUT, CMD, TEXT };
-
 static const struct {
 	const char *flag;
-	int what;
-	size_t offset;    /* TEXT: offset in struct export_options */
-	const char *kind; /* export kind that uses the flag; NULL: all */
+	const char *option; /* of `export`; NULL: a flag for tracing, ignored here */
+	const char *kind;   /* export kind that uses the flag; NULL: all */
 } flags[] = {
-	{ "in", TEXT, offsetof(struct export_options, trace), NULL },
-	{ "sqlite-out", TEXT, offsetof(struct export_options, output), "sqlite" },
-	{ "csv-out", TEXT, offsetof(struct export_options, output), "csv" },
-	{ "db-cli", TEXT, offsetof(struct export_options, cli), NULL },
-	{ "db-host", TEXT, offsetof(struct export_options, host), NULL },
-	{ "db-port", PORT, 0, NULL },
-	{ "db-user", TEXT, offsetof(struct export_options, user), NULL },
-	{ "db-password", TEXT, offsetof(struct export_options, password), NULL },
-	{ "db-name", TEXT, offsetof(struct export_options, database), NULL },
-	{ "db-table", TEXT, offsetof(struct export_options, table), NULL },
-	{ "mysql-socket", TEXT, offsetof(struct export_options, mysql_socket), NULL },
-	{ "pg-maintenance-db", TEXT, offsetof(struct export_options, pg_maintenance_db), NULL },
-	{ "pg-sslmode", TEXT, offsetof(struct export_options, pg_sslmode), NULL },
-	{ "out", OUT, 0, NULL },
-	{ "cmd", CMD, 0, NULL },
-	/* Flags for tracing: they have defaults there, and are ignored here. */
-	{ "n", NOWHERE, 0, NULL },
-	{ "shm", NOWHERE, 0, NULL },
-	{ "sock", NOWHERE, 0, NULL },
+	{ "in", "in", NULL },
+	{ "sqlite-out", "output", "sqlite" },
+	{ "csv-out", "output", "csv" },
+	{ "db-cli", "db-cli", NULL },
+	{ "db-host", "db-host", NULL },
+	{ "db-port", "db-port", NULL },
+	{ "db-user", "db-user", NULL },
+	{ "db-password", "db-password", NULL },
+	{ "db-name", "db-name", NULL },
+	{ "db-table", "db-table", NULL },
+	{ "mysql-socket", "mysql-socket", NULL },
+	{ "pg-maintenance-db", "pg-maintenance-db", NULL },
+	{ "pg-sslmode", "pg-sslmode", NULL },
+	{ "out", NULL, NULL },
+	{ "cmd", NULL, NULL },
+	{ "n", NULL, NULL },
+	{ "shm", NULL, NULL },
+	{ "sock", NULL, NULL },
 };
 
 #define NR_FLAGS (sizeof(flags) / sizeof(flags[0]))
@@ -79,31 +74,20 @@ static int with_cmd(void)
 	return EXIT_USAGE;
 }
 
-/* Returns -1 to continue, or the exit status. */
-static int take(struct export_job *job, int flag, const char *value, const char **out)
+/* Returns OPTS_PARSED to continue, or the exit status. */
+static int take(struct export_job *job, int flag, const char *word, const char *value,
+		const char **out)
 {
-	unsigned long long port;
+	struct opt_use use = { .option = word, .value = value };
 
-	switch (flags[flag].what) {
-	case OUT:
-		*out = value;
-		break;
-	case CMD:
+	if (!strcmp(flags[flag].flag, "cmd"))
 		return with_cmd();
-	case PORT:
-		if (!opt_number(NULL, "-db-port", value, 0, 65535, &port))
-			return EXIT_USAGE;
-		job->options.port = (unsigned)port;
-		break;
-	case TEXT:
-		if (counts_for(flags[flag].kind, job->kind))
-			*(const char **)(void *)((char *)&job->options +
-						 flags[flag].offset) = value;
-		break;
-	default:
-		break;
-	}
-	return -1;
+	if (!strcmp(flags[flag].flag, "out"))
+		*out = value;
+	if (!flags[flag].option || !counts_for(flags[flag].kind, job->kind))
+		return OPTS_PARSED;
+	return opts_set(command_export.opts, flags[flag].option, &use, job) ? OPTS_PARSED
+									    : EXIT_USAGE;
 }
 
 /* The kind decides the meaning of some flags, so it is parsed first. */
@@ -138,7 +122,7 @@ static int parse(struct export_job *job, int argc, char **argv, const char **out
 		if (!value)
 			value = argv[i++];
 		if (!is_kind)
-			status = take(job, flag, value, out);
+			status = take(job, flag, word, value, out);
 	}
 	return status;
 }

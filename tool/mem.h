@@ -35,8 +35,11 @@ bool mem_say_faults(const struct command *cmd, const struct mem_faults *f);
  */
 int mem_finish(const struct command *cmd, struct mem_reader *r);
 
-/* The only operand, the trace.  NULL after an error message. */
-const char *mem_operand(const struct command *cmd, int argc, char **argv, int first);
+/* Form of the output of commands with --csv and --json. */
+enum mem_form { MEM_TEXT, MEM_CSV, MEM_JSON };
+
+/* Parser of --range: sets the range of a struct mem_select. */
+bool mem_parse_range(void *select, const struct opt_use *use);
 
 /* ---- formatted numbers; a few results may be in use at a time --------------- */
 

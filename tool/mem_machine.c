@@ -9,43 +9,11 @@
 
 #define SYSFS "/sys/devices/system/cpu"
 
-static bool add_cache(struct mem_machine *m, const struct command *cmd, const char *value)
+bool mem_machine_add_cache(void *config, const struct opt_use *use)
 {
 	struct err err = { 0 };
 
-	if (sim_config_level_text(&m->config, value, &err) == 0)
-		return true;
-	say_error(cmd->name, &err);
-	return false;
-}
-
-static bool set_cores(struct mem_machine *m, const struct command *cmd, const char *value)
-{
-	unsigned long long n;
-
-	if (!opt_number(cmd->name, "--cores", value, 1, SIM_CORES_MAX, &n))
-		return false;
-	m->cores = (unsigned)n;
-	return true;
-}
-
-bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o, const char *value,
-			bool *good)
-{
-	const char *name = cmd->opts[o].name;
-
-	*good = true;
-	if (!strcmp(name, "cache"))
-		*good = add_cache(m, cmd, value);
-	else if (!strcmp(name, "cores"))
-		*good = set_cores(m, cmd, value);
-	else if (!strcmp(name, "config"))
-		m->file = value;
-	else if (!strcmp(name, "host"))
-		m->host = true;
-	else
-		return false;
-	return true;
+	return sim_config_level_text(config, use->value, &err) == 0 || opt_failed(use, &err);
 }
 
 static int choose(struct mem_machine *m, const struct command *cmd, struct err *err)

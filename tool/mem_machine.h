@@ -17,29 +17,29 @@ struct mem_machine {
 	char words[128]; /* description of its source */
 };
 
-#define MEM_MACHINE_OPT_CACHE                                                              \
-	{                                                                                  \
-		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat" \
+/* Rows of an option table, for options with a field @machine of this type. */
+#define MEM_MACHINE_CACHE(options, machine)                                                 \
+	{                                                                                   \
+		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat", \
+			OPT_CALL(options, machine.config, mem_machine_add_cache)            \
 	}
-#define MEM_MACHINE_OPT_CONFIG                                               \
+#define MEM_MACHINE_CONFIG(options, machine, help)                           \
 	{                                                                    \
-		'c', "config", "FILE", "the machine as JSON, as for mem sim" \
+		'c', "config", "FILE", help, OPT_TEXT(options, machine.file) \
 	}
-#define MEM_MACHINE_OPT_HOST                                            \
-	{                                                               \
-		0, "host", NULL, "this computer's caches (the default)" \
+#define MEM_MACHINE_HOST(options, machine)                               \
+	{                                                                \
+		0, "host", NULL, "this computer's caches (the default)", \
+			OPT_FLAG(options, machine.host)                  \
 	}
-#define MEM_MACHINE_OPT_CORES                                                          \
-	{                                                                              \
-		0, "cores", "N", "threads take turns on N cores (one for each thread)" \
+#define MEM_MACHINE_CORES(options, machine)                                             \
+	{                                                                               \
+		0, "cores", "N", "threads take turns on N cores (one for each thread)", \
+			OPT_NUMBER(options, machine.cores, 1, SIM_CORES_MAX)            \
 	}
 
-/*
- * Handle an option if it is one of the above, else return false.  *@good is false after an error
- * message.
- */
-bool mem_machine_option(struct mem_machine *m, const struct command *cmd, int o, const char *value,
-			bool *good);
+/* Parser of --cache: adds a level to a struct sim_config. */
+bool mem_machine_add_cache(void *config, const struct opt_use *use);
 
 /* Call after all options: completes m->config.  False after an error message. */
 bool mem_machine_settle(struct mem_machine *m, const struct command *cmd);

@@ -1,181 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.c - parse a command's options by its table; messages and help from the same table. */
+/* opts.c - parse a command's options by its table. */
+#include "opts.h"
+
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cmd.h"
 
-/* Messages quote names of files, programs and coroutines: sanitize them for the terminal. */
-static void put_lines(const char *text)
-{
-	const char *end;
+/* ---- values ------------------------------------------------------------------ */
 
-	for (; (end = strchr(text, '\n')); text = end + 1) {
-		text_put_n(stderr, text, (size_t)(end - text));
-		fputc('\n', stderr);
-	}
-	text_put(stderr, text);
-	fputc('\n', stderr);
+bool opt_invalid(const struct opt_use *use, const char *expected)
+{
+	say(use->command, "invalid value '%s' for %s: expected %s", use->value, use->option,
+	    expected);
+	return false;
 }
 
-void say(const char *command, const char *fmt, ...)
+bool opt_failed(const struct opt_use *use, const struct err *err)
 {
-	char *text = NULL;
-	va_list ap;
-
-	if (command && *command)
-		fprintf(stderr, "corotracer %s: ", command);
-	else
-		fputs("corotracer: ", stderr);
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	put_lines(text ? text : fmt);
-	free(text);
-}
-
-void say_error(const char *command, const struct err *err)
-{
-	say(command, "%s", err->text);
-	if (err->hint[0]) {
-		fputs("hint: ", stderr);
-		put_lines(err->hint);
-	}
-}
-
-static int bad_option(const struct command *cmd, const char *what, const char *option)
-{
-	say(cmd->name, "%s '%s'", what, option);
-	fprintf(stderr, "hint: see 'corotracer help %s'\n", cmd->name);
-	return OPT_BAD;
-}
-
-static int find_long(const struct command *cmd, const char *name, size_t len)
-{
-	int i;
-
-	for (i = 0; cmd->opts && cmd->opts[i].name; i++) {
-		if (strlen(cmd->opts[i].name) == len && !strncmp(cmd->opts[i].name, name, len))
-			return i;
-	}
-	return -1;
-}
-
-static int find_letter(const struct command *cmd, char letter)
-{
-	int i;
-
-	for (i = 0; cmd->opts && cmd->opts[i].name; i++) {
-		if (cmd->opts[i].letter == letter)
-			return i;
-	}
-	return -1;
-}
-
-/* The argument of an option: attached, or the next word. */
-static bool take_value(const struct opt *opt, const char *attached, struct opt_walk *walk, int argc,
-		       char **argv, const char **value)
-{
-	*value = NULL;
-	if (!opt->arg)
-		return attached == NULL;
-	if (attached || opt->arg[0] == '[') {
-		*value = attached;
-		return true;
-	}
-	if (walk->next >= argc)
-		return false;
-	*value = argv[walk->next++];
-	return true;
-}
-
-static int next_long(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
-		     const char *word, const char **value)
-{
-	const char *name = word + 2, *equal = strchr(name, '=');
-	size_t len = equal ? (size_t)(equal - name) : strlen(name);
-	int i = find_long(cmd, name, len);
-
-	if (i < 0 && len == 4 && !strncmp(name, "help", 4)) {
-		command_help_print(cmd);
-		return OPT_HELP;
-	}
-	if (i < 0)
-		return bad_option(cmd, "unknown option", word);
-	if (!take_value(&cmd->opts[i], equal ? equal + 1 : NULL, walk, argc, argv, value))
-		return bad_option(cmd, cmd->opts[i].arg ? "no value after" : "no value goes with",
-				  word);
-	return i;
-}
-
-static int next_short(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
-		      const char *word, const char **value)
-{
-	int i = find_letter(cmd, word[1]);
-
-	if (i < 0 && word[1] == 'h' && !word[2]) {
-		command_help_print(cmd);
-		return OPT_HELP;
-	}
-	if (i < 0)
-		return bad_option(cmd, "unknown option", word);
-	if (!take_value(&cmd->opts[i], word[2] ? word + 2 : NULL, walk, argc, argv, value))
-		return bad_option(cmd, cmd->opts[i].arg ? "no value after" : "unknown option",
-				  word);
-	return i;
-}
-
-/* Move the words taken from @from on before the operands that precede them. */
-static void put_before_words(struct opt_walk *walk, int from, char **argv)
-{
-	int first = from - walk->words, k;
-
-	for (k = from; k < walk->next; k++) {
-		char *taken = argv[k];
-
-		memmove(&argv[first + 1], &argv[first], (size_t)(k - first) * sizeof(argv[0]));
-		argv[first++] = taken;
-	}
-}
-
-static bool is_option(const char *word)
-{
-	return word[0] == '-' && word[1];
-}
-
-int opt_next(const struct command *cmd, struct opt_walk *walk, int argc, char **argv,
-	     const char **value, int *first)
-{
-	int from, found;
-
-	if (walk->next == 0)
-		*walk = (struct opt_walk){ .next = 1 };
-	for (; walk->next < argc && !is_option(argv[walk->next]); walk->next++) {
-		if (cmd->starts_program)
-			break;
-		walk->words++;
-	}
-	from = walk->next;
-	if (from >= argc || !is_option(argv[from])) {
-		*first = from - walk->words;
-		return OPT_END;
-	}
-	walk->next++;
-	if (!strcmp(argv[from], "--"))
-		found = OPT_END;
-	else if (argv[from][1] == '-')
-		found = next_long(cmd, walk, argc, argv, argv[from], value);
-	else
-		found = next_short(cmd, walk, argc, argv, argv[from], value);
-	put_before_words(walk, from, argv);
-	*first = walk->next - walk->words;
-	return found;
+	say_error(use->command, err);
+	return false;
 }
 
 bool opt_number(const char *command, const char *option, const char *text, unsigned long long min,
@@ -193,7 +41,7 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 }
 
 /* 10 bits per step of K, M, G, T. */
-static unsigned size_shift(const char *suffix)
+static unsigned opt_size_shift(const char *suffix)
 {
 	static const char letters[] = "KMGT";
 	const char *at = *suffix ? strchr(letters, *suffix & ~0x20) : NULL;
@@ -205,52 +53,283 @@ static unsigned size_shift(const char *suffix)
 	return 10 * (unsigned)(at - letters + 1);
 }
 
-bool opt_size(const char *command, const char *option, const char *text, unsigned long long min,
-	      unsigned long long max, unsigned long long *out)
+static bool opt_size(const struct opt *o, const struct opt_use *use, unsigned long long *out)
 {
+	const char *text = use->value;
 	char *end = NULL;
 	unsigned shift;
 
 	errno = 0;
 	*out = strtoull(text, &end, 10);
-	shift = size_shift(end);
+	shift = opt_size_shift(end);
 	if (text[0] >= '0' && text[0] <= '9' && !errno && shift != UINT_MAX &&
-	    *out <= max >> shift && *out << shift >= min) {
+	    *out <= o->max >> shift && *out << shift >= o->min) {
 		*out <<= shift;
 		return true;
 	}
-	say(command, "invalid value '%s' for %s: expected a size such as 64M, from %lluK to %lluG",
-	    text, option, min >> 10, max >> 30);
+	say(use->command,
+	    "invalid value '%s' for %s: expected a size such as 64M, from %lluK to %lluG", text,
+	    use->option, o->min >> 10, o->max >> 30);
 	return false;
 }
 
-const char *command_word(const struct command *cmd)
+static bool opt_real(const struct opt *o, const struct opt_use *use, unsigned long long *out)
 {
-	const char *space = strrchr(cmd->name, ' ');
+	char *end, expected[64];
+	double real = strtod(use->value, &end);
 
-	return space ? space + 1 : cmd->name;
+	if (end != use->value && !*end && real >= o->least && real <= o->most) {
+		real *= o->scale;
+		*out = (unsigned long long)(long long)(real < 0 ? real - 0.5 : real + 0.5);
+		return true;
+	}
+	snprintf(expected, sizeof(expected), "a number from %.12g to %.12g", o->least, o->most);
+	return opt_invalid(use, expected);
 }
 
-void command_help_print(const struct command *cmd)
+/* The position of the value in "drop, block or block=MS". */
+static bool opt_choice(const struct opt *o, const struct opt_use *use, unsigned long long *out)
 {
-	const struct opt *o;
-	size_t i;
+	size_t len = strlen(use->value), n;
+	const char *word = o->words;
 
-	printf("usage: corotracer %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
-	       cmd->summary);
-	for (i = 0; cmd->subs && cmd->subs[i]; i++)
-		printf("%s  %-9s %s\n", i ? "" : "\n", command_word(cmd->subs[i]),
-		       cmd->subs[i]->summary);
-	for (o = cmd->opts; o && o->name; o++) {
-		char left[64];
-
-		if (!o->help)
-			continue;
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
-			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-			 o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
-		printf("%s  %-26s %s\n", o == cmd->opts ? "\n" : "", left, o->help);
+	for (*out = o->min; *word; ++*out) {
+		n = strcspn(word, ", ");
+		if (n == len && !strncmp(word, use->value, n))
+			return true;
+		word += n + strspn(word + n, ", ");
+		if (!strncmp(word, "or ", 3))
+			word += 3;
 	}
-	if (cmd->details)
-		printf("\n%s", cmd->details);
+	return opt_invalid(use, o->words);
+}
+
+/* The fields of options are integers of any size, enums and bools. */
+static void opt_store(void *field, size_t size, unsigned long long value)
+{
+	uint8_t u8 = (uint8_t)value;
+	uint16_t u16 = (uint16_t)value;
+	uint32_t u32 = (uint32_t)value;
+	uint64_t u64 = value;
+
+	memcpy(field,
+	       size == 1   ? (void *)&u8
+	       : size == 2 ? (void *)&u16
+	       : size == 4 ? (void *)&u32
+			   : (void *)&u64,
+	       size);
+}
+
+static bool opt_integer(const struct opt *o, const struct opt_use *use, unsigned long long *out)
+{
+	switch (o->type) {
+	case OPT_TYPE_NUMBER:
+		if (!opt_number(use->command, use->option, use->value, o->min, o->max, out))
+			return false;
+		*out *= o->unit;
+		return true;
+	case OPT_TYPE_SIZE:
+		return opt_size(o, use, out);
+	case OPT_TYPE_REAL:
+		return opt_real(o, use, out);
+	case OPT_TYPE_CHOICE:
+		return opt_choice(o, use, out);
+	default:
+		*out = o->min;
+		return true;
+	}
+}
+
+static bool opt_apply(const struct opt *o, const struct opt_use *use, void *options)
+{
+	char *field = (char *)options + o->offset;
+	unsigned long long number;
+
+	if (o->given)
+		((bool *)options)[o->given - 1] = true;
+	if (o->type == OPT_TYPE_CALL)
+		return o->parse(field, use);
+	if (o->arg && !use->value) /* an optional argument that is not there */
+		return true;
+	if (o->type == OPT_TYPE_COUNT) {
+		++*(int *)(void *)field;
+		return true;
+	}
+	if (o->type == OPT_TYPE_NAME && !*use->value)
+		return opt_invalid(use, "a name");
+	if (o->type == OPT_TYPE_TEXT || o->type == OPT_TYPE_NAME) {
+		memcpy(field, &use->value, sizeof(use->value));
+		return true;
+	}
+	if (!opt_integer(o, use, &number))
+		return false;
+	opt_store(field, o->size, number);
+	return true;
+}
+
+static const struct opt *opt_find(const struct opt *table, const char *name, size_t len)
+{
+	for (; table && table->name; table++) {
+		if (strlen(table->name) == len && !strncmp(table->name, name, len))
+			return table;
+	}
+	return NULL;
+}
+
+bool opts_set(const struct opt *table, const char *name, const struct opt_use *use, void *options)
+{
+	return opt_apply(opt_find(table, name, strlen(name)), use, options);
+}
+
+/* ---- words of the command line -------------------------------------------------- */
+
+/* Position in the command line.  Words that were parsed precede the operands. */
+struct opt_walk {
+	const struct command *cmd;
+	int argc;
+	char **argv;
+	int next;  /* first word that was not parsed */
+	int words; /* operands right before next */
+};
+
+const char *opt_next_word(const struct opt_use *use)
+{
+	struct opt_walk *walk = use->walk;
+
+	return walk && walk->next < walk->argc ? walk->argv[walk->next++] : NULL;
+}
+
+enum opt_result { OPT_TAKEN, OPT_END, OPT_HELP, OPT_BAD };
+
+static enum opt_result opt_refuse(const struct command *cmd, const char *what, const char *word)
+{
+	say(cmd->name, "%s '%s'", what, word);
+	fprintf(stderr, "hint: see 'corotracer help %s'\n", cmd->name);
+	return OPT_BAD;
+}
+
+static const struct opt *opt_find_letter(const struct opt *o, char letter)
+{
+	for (; o && o->name; o++) {
+		if (o->letter == letter)
+			return o;
+	}
+	return NULL;
+}
+
+/* Parse one option: @word, and its argument, attached or in the next word. */
+static enum opt_result opt_parse_word(struct opt_walk *walk, const char *word, void *options)
+{
+	bool is_long = word[1] == '-';
+	size_t len = is_long ? strcspn(word, "=") : 2;
+	const char *attached = !word[len] ? NULL : word + len + is_long;
+	const struct opt *o = is_long ? opt_find(walk->cmd->opts, word + 2, len - 2)
+				      : opt_find_letter(walk->cmd->opts, word[1]);
+	char option[64];
+	struct opt_use use = { walk->cmd->name, option, attached, walk };
+
+	if (!o && ((is_long && len == 6 && !strncmp(word, "--help", 6)) || !strcmp(word, "-h"))) {
+		command_help_print(walk->cmd);
+		return OPT_HELP;
+	}
+	if (!o || (!is_long && attached && !o->arg))
+		return opt_refuse(walk->cmd, "unknown option", word);
+	if (attached && !o->arg)
+		return opt_refuse(walk->cmd, "no value goes with", word);
+	if (!attached && o->arg && o->arg[0] != '[') {
+		use.value = opt_next_word(&use);
+		if (!use.value)
+			return opt_refuse(walk->cmd, "no value after", word);
+	}
+	snprintf(option, sizeof(option), "%.*s", (int)len, word);
+	return opt_apply(o, &use, options) ? OPT_TAKEN : OPT_BAD;
+}
+
+/* Move the words from @from on, which were parsed, before the operands that precede them. */
+static void opt_move_ahead(struct opt_walk *walk, int from)
+{
+	char **argv = walk->argv;
+	int first = from - walk->words, k;
+
+	for (k = from; k < walk->next; k++) {
+		char *taken = argv[k];
+
+		memmove(&argv[first + 1], &argv[first], (size_t)(k - first) * sizeof(argv[0]));
+		argv[first++] = taken;
+	}
+}
+
+static bool opt_is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
+static enum opt_result opt_parse_next(struct opt_walk *walk, void *options)
+{
+	enum opt_result result = OPT_END;
+	int from;
+
+	while (!walk->cmd->starts_program && walk->next < walk->argc &&
+	       !opt_is_option(walk->argv[walk->next])) {
+		walk->next++;
+		walk->words++;
+	}
+	from = walk->next;
+	if (from >= walk->argc || !opt_is_option(walk->argv[from]))
+		return OPT_END;
+	walk->next++;
+	if (strcmp(walk->argv[from], "--") != 0)
+		result = opt_parse_word(walk, walk->argv[from], options);
+	opt_move_ahead(walk, from);
+	return result;
+}
+
+int opts_parse(const struct command *cmd, void *options, int argc, char **argv, int *first)
+{
+	struct opt_walk walk = { .cmd = cmd, .argc = argc, .argv = argv, .next = 1 };
+	enum opt_result result;
+
+	do
+		result = opt_parse_next(&walk, options);
+	while (result == OPT_TAKEN);
+	*first = walk.next - walk.words;
+	if (result == OPT_END)
+		return OPTS_PARSED;
+	return result == OPT_HELP ? EXIT_OK : EXIT_USAGE;
+}
+
+/* ---- operands ------------------------------------------------------------------ */
+
+static int opts_hint_usage(const struct command *cmd)
+{
+	fprintf(stderr, "hint: usage: corotracer %s %s\n", cmd->name, cmd->args);
+	return EXIT_USAGE;
+}
+
+int opts_missing(const struct command *cmd, const char *what)
+{
+	if (what[0] == '-')
+		say(cmd->name, "%s is required", what);
+	else
+		say(cmd->name, "missing argument %s", what);
+	return opts_hint_usage(cmd);
+}
+
+int opts_unexpected(const struct command *cmd, const char *word)
+{
+	say(cmd->name, "unexpected argument '%s'", word);
+	return opts_hint_usage(cmd);
+}
+
+const char *opts_operand(const struct command *cmd, int argc, char **argv, int first)
+{
+	const char *what = strrchr(cmd->args, ' ');
+
+	if (first + 1 == argc)
+		return argv[first];
+	if (first >= argc)
+		opts_missing(cmd, what ? what + 1 : cmd->args);
+	else
+		opts_unexpected(cmd, argv[first + 1]);
+	return NULL;
 }

@@ -190,7 +190,7 @@ static void fit_to_output(struct report_job *job, struct report *r)
 	bool is_terminal = !job->output && isatty(fd);
 	struct winsize size = { 0 };
 
-	if (job->is_default_form && is_terminal)
+	if (!job->has_form && is_terminal)
 		job->form = REPORT_TEXT;
 	r->all = job->all;
 	r->color = wants_color(job, is_terminal);

@@ -21,8 +21,8 @@ struct report_job {
 	const char *trace;
 	const char *output; /* NULL: stdout */
 	enum report_form form;
-	bool is_default_form; /* text instead of Markdown if the output is a terminal */
-	bool all;             /* text and Markdown: every group in full */
+	bool has_form; /* false: text on a terminal, else Markdown */
+	bool all;      /* text and Markdown: every group in full */
 	enum report_color color;
 	const char *source_root;  /* SARIF: NULL: the git checkout around ".", or "." */
 	const char *suppressions; /* file; NULL: none */

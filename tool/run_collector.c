@@ -13,7 +13,6 @@
 
 #include <corotracer/version.h>
 
-#include "collect/flight_recorder.h"
 #include "run_summary.h"
 
 /* Default limit for a thread that waits for space; then it continues without its event. */
@@ -30,150 +29,26 @@ void session_init(struct session *s, const struct command *cmd)
 	s->cmd = cmd;
 	s->config.nr_stations = DEFAULT_STATIONS;
 	s->config.output = DEFAULT_OUTPUT;
-	s->config.lanes.lives = DEFAULT_STATIONS;
-}
-
-static bool set_stations(struct session *s, const char *value)
-{
-	unsigned long long n;
-
-	if (!opt_number(name_of(s), "-n", value, 1, CTP_MAX_STATIONS, &n))
-		return false;
-	s->config.nr_stations = (uint32_t)n;
-	s->config.lanes.lives = (uint32_t)n;
-	return true;
-}
-
-static bool set_format(struct session *s, const char *value)
-{
-	if (!strcmp(value, "jsonl"))
-		s->config.format = TRACE_FORMAT_JSONL;
-	else if (!strcmp(value, "ctf"))
-		s->config.format = TRACE_FORMAT_CTF;
-	else
-		say(name_of(s), "invalid value '%s' for --format: expected jsonl or ctf", value);
-	return s->config.format != TRACE_FORMAT_AUTO;
-}
-
-static bool set_buffer(struct session *s, const char *value)
-{
-	unsigned long long size;
-
-	if (!opt_size(name_of(s), "--buffer", value, BUFFER_LEAST, BUFFER_HIGHEST, &size))
-		return false;
-	s->config.lanes.buffer = size;
-	return true;
 }
 
 /* Whether a thread with a full lane waits, and for how long at most. */
-static bool set_on_full(struct session *s, const char *value)
+bool session_parse_on_full(void *field, const struct opt_use *use)
 {
+	struct lanes_config *lanes = field;
 	unsigned long long ms = BLOCK_MS;
+	const char *value = use->value;
 
 	if (!strcmp(value, "drop")) {
-		s->config.lanes.on_full = CTP_ON_FULL_DROP;
+		lanes->on_full = CTP_ON_FULL_DROP;
 		return true;
 	}
-	if (strncmp(value, "block", 5) != 0 || (value[5] && value[5] != '=')) {
-		say(name_of(s),
-		    "invalid value '%s' for --on-full: expected drop, block or block=MS", value);
+	if (strncmp(value, "block", 5) != 0 || (value[5] && value[5] != '='))
+		return opt_invalid(use, "drop, block or block=MS");
+	if (value[5] && !opt_number(use->command, "--on-full block", value + 6, 1, 600000, &ms))
 		return false;
-	}
-	if (value[5] && !opt_number(name_of(s), "--on-full block", value + 6, 1, 600000, &ms))
-		return false;
-	s->config.lanes.on_full = CTP_ON_FULL_BLOCK;
-	s->config.lanes.block_ms = (uint32_t)ms;
+	lanes->on_full = CTP_ON_FULL_BLOCK;
+	lanes->block_ms = (uint32_t)ms;
 	return true;
-}
-
-/* Keep only the newest events, and write them only on request: see 'corotracer snapshot'. */
-static bool set_flight(struct session *s, const char *value)
-{
-	unsigned long long size;
-
-	if (!opt_size(name_of(s), "--flight-recorder", value, FLIGHT_LEAST, FLIGHT_HIGHEST, &size))
-		return false;
-	s->config.flight_size = size;
-	s->config.snapshot_taken = run_summary_snapshot;
-	return true;
-}
-
-static bool set_serve(struct session *s, const char *value)
-{
-	unsigned long long port = 0;
-
-	if (value && !opt_number(name_of(s), "--serve", value, 1, 65535, &port))
-		return false;
-	s->serve = true;
-	s->serve_port = (uint16_t)port;
-	return true;
-}
-
-static bool set_check(struct session *s, const char *value)
-{
-	s->check = true;
-	s->check_list = value;
-	return true;
-}
-
-static bool set_path(struct session *s, const char **path, const char *name, const char *value)
-{
-	if (*value) {
-		*path = value;
-		return true;
-	}
-	say(name_of(s), "invalid value '' for --%s: expected a name", name);
-	return false;
-}
-
-bool session_set(struct session *s, const char *name, const char *value)
-{
-	if (!strcmp(name, "stations"))
-		return set_stations(s, value);
-	if (!strcmp(name, "format"))
-		return set_format(s, value);
-	if (!strcmp(name, "buffer"))
-		return set_buffer(s, value);
-	if (!strcmp(name, "on-full"))
-		return set_on_full(s, value);
-	if (!strcmp(name, "flight-recorder"))
-		return set_flight(s, value);
-	if (!strcmp(name, "serve"))
-		return set_serve(s, value);
-	if (!strcmp(name, "check"))
-		return set_check(s, value);
-	if (!strcmp(name, "output"))
-		return set_path(s, &s->config.output, name, value);
-	if (!strcmp(name, "shm"))
-		return set_path(s, &s->config.shm, name, value);
-	if (!strcmp(name, "sock"))
-		return set_path(s, &s->config.sock, name, value);
-	if (!strcmp(name, "fail-on-loss"))
-		s->fail_on_loss = true;
-	else if (!strcmp(name, "wait-all"))
-		s->config.wait_all = true;
-	else if (!strcmp(name, "json"))
-		s->json = true;
-	else if (!strcmp(name, "quiet"))
-		s->quiet = true;
-	else if (!strcmp(name, "suppressions"))
-		s->suppressions = value;
-	return true;
-}
-
-int session_options(struct session *s, int argc, char **argv, int *first)
-{
-	struct opt_walk walk = { 0 };
-	const char *value;
-	int o;
-
-	while ((o = opt_next(s->cmd, &walk, argc, argv, &value, first)) >= 0) {
-		if (!session_set(s, s->cmd->opts[o].name, value))
-			return EXIT_USAGE;
-	}
-	if (o == OPT_END)
-		return -1;
-	return o == OPT_HELP ? EXIT_OK : EXIT_USAGE;
 }
 
 /* End by the same signal as the program, as a shell expects, without a second core file. */
@@ -208,6 +83,7 @@ static struct report_job check_job(const struct session *s)
 	return (struct report_job){
 		.command = name_of(s),
 		.trace = s->config.output,
+		.has_form = true,
 		.form = s->json ? REPORT_JSON : REPORT_TEXT,
 		.suppressions = s->suppressions,
 		.quiet = true,
@@ -316,6 +192,9 @@ int session_run(struct session *s)
 	if (status >= 0)
 		return status;
 	s->config.tool = "corotracer " COROTRACER_VERSION;
+	s->config.lanes.lives = s->config.nr_stations;
+	/* Written only on request: see 'corotracer snapshot'. */
+	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	if (collector_run(&s->config, &result, &err) < 0) {
 		end_page(s, NULL);

@@ -10,6 +10,7 @@
 
 #include "cmd.h"
 #include "collect/collector.h"
+#include "collect/flight_recorder.h"
 #include "run_server.h"
 
 #define DEFAULT_STATIONS 128 /* as in the existing coroTracer */
@@ -29,46 +30,37 @@ struct session {
 	struct serving serving;
 };
 
-/* Rows of an option table that session_options() handles. */
-#define SESSION_OPTS                                                                              \
-	{ 'n', "stations", "N", "N coroutines are expected (128); there may be more" },           \
-		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared" }, \
-		{ 0, "format", "WHAT", "jsonl or ctf (ctf if FILE ends in .ctf or /)" },          \
-		{ 0, "buffer", "SIZE", "memory for events not read yet (1G, or what there is)" }, \
-		{ 0, "on-full", "WHAT", "when it is full: drop (default), block or block=MS" },   \
-		{ 0, "flight-recorder", "SIZE",                                                   \
-		  "keep the newest; write at the end or on demand" },                             \
-		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost" },                     \
-		{ 0, "json", NULL, "the summary as one JSON object" },                            \
-		{ 'q', "quiet", NULL, "no summary unless something was lost" },                   \
-		{ 0, "shm", "PATH", "make the region here, not in a private place" },             \
-	{                                                                                         \
-		0, "sock", "PATH", "make the socket here, not in a private place"                 \
+/* Rows of an option table for a struct session. */
+#define SESSION_OPTS                                                                               \
+	{ 'n', "stations", "N", "N coroutines are expected (128); there may be more",              \
+	  OPT_NUMBER(struct session, config.nr_stations, 1, CTP_MAX_STATIONS) },                   \
+		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared",    \
+		  OPT_NAME(struct session, config.output) },                                       \
+		{ 0, "format", "WHAT", "jsonl or ctf (ctf if FILE ends in .ctf or /)",             \
+		  OPT_CHOICE(struct session, config.format, "jsonl or ctf", TRACE_FORMAT_JSONL) }, \
+		{ 0, "buffer", "SIZE", "memory for events not read yet (1G, or what there is)",    \
+		  OPT_SIZE(struct session, config.lanes.buffer, BUFFER_LEAST, BUFFER_HIGHEST) },   \
+		{ 0, "on-full", "WHAT", "when it is full: drop (default), block or block=MS",      \
+		  OPT_CALL(struct session, config.lanes, session_parse_on_full) },                 \
+		{ 0, "flight-recorder", "SIZE", "keep the newest; write at the end or on demand",  \
+		  OPT_SIZE(struct session, config.flight_size, FLIGHT_LEAST, FLIGHT_HIGHEST) },    \
+		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost",                        \
+		  OPT_FLAG(struct session, fail_on_loss) },                                        \
+		{ 0, "json", NULL, "the summary as one JSON object",                               \
+		  OPT_FLAG(struct session, json) },                                                \
+		{ 'q', "quiet", NULL, "no summary unless something was lost",                      \
+		  OPT_FLAG(struct session, quiet) },                                               \
+		{ 0, "shm", "PATH", "make the region here, not in a private place",                \
+		  OPT_NAME(struct session, config.shm) },                                          \
+	{                                                                                          \
+		0, "sock", "PATH", "make the socket here, not in a private place",                 \
+			OPT_NAME(struct session, config.sock)                                      \
 	}
 
-#define SESSION_CHECK                                                                        \
-	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong faults (or LIST)" }, \
-	{                                                                                    \
-		0, "suppressions", "FILE", "for --check: findings that are meant"            \
-	}
-
-#define SESSION_SERVE                                                                \
-	{                                                                            \
-		0, "serve", "[=PORT]", "show it on a page meanwhile, and afterwards" \
-	}
-
-#define SESSION_WAIT_ALL                                                    \
-	{                                                                   \
-		0, "wait-all", NULL, "wait for the program's children, too" \
-	}
+/* Parser of --on-full: sets a struct lanes_config. */
+bool session_parse_on_full(void *lanes, const struct opt_use *use);
 
 void session_init(struct session *s, const struct command *cmd);
-
-/* Parse @cmd's options into @s.  Returns -1 to continue, or the exit status. */
-int session_options(struct session *s, int argc, char **argv, int *first);
-
-/* Set one option by its long name; false after an error message about @value. */
-bool session_set(struct session *s, const char *name, const char *value);
 
 /* Run, print the summary on stderr, return the exit status (or end by the program's signal). */
 int session_run(struct session *s);

@@ -222,7 +222,7 @@ def commands_and_options_that_are_not_there_are_told(dir):
     refused(["run", "-Z"], 2, "unknown option '-Z'")
     refused(["run", "-o"], 2, "no value after '-o'")
     refused(["run", "--json=1", "true"], 2, "no value goes with")
-    refused(["collect", "word"], 2, "one word too many")
+    refused(["collect", "word"], 2, "unexpected argument")
     refused(["help", "frobnicate"], 2, "there is no command")
 
 

@@ -324,7 +324,7 @@ def another_address_is_warned_about(dir):
 
 @test
 def what_cannot_be_served_is_told(dir):
-    for args, status, words in (((), 2, "which trace?"), (("-",), 2, "a file"), (("a", "b"), 2, "one trace at a time"),
+    for args, status, words in (((), 2, "missing argument TRACE"), (("-",), 2, "a file"), (("a", "b"), 2, "unexpected argument"),
                                 (("/nonexistent/t.jsonl",), 1, "cannot open"), (("--port", "0", "x"), 2, "--port"),
                                 (("--port", "70000", "x"), 2, "--port")):
         got, out, err = tool("serve", *args)

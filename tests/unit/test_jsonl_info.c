@@ -489,7 +489,7 @@ static void wants_exactly_one_trace(void)
 	char *bad[] = { name, option, a, NULL };
 
 	CHECK_EQ(run_captured(STDERR_FILENO, 1, none), 2);
-	CHECK_SAYS("which trace?");
+	CHECK_SAYS("missing argument TRACE");
 	CHECK_EQ(run_captured(STDERR_FILENO, 3, two), 2);
 	CHECK_EQ(run_captured(STDERR_FILENO, 3, bad), 2);
 }

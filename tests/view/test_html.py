@@ -133,7 +133,7 @@ def the_page_lies_beside_the_trace_and_is_whole_or_not_there(dir):
 def mistakes_get_a_hint(dir):
     trace = os.path.join(FIXTURES, "crlf.jsonl")
     for args, status, words in (
-            ([], 2, "which trace?"), ([trace, trace], 2, "one trace"), (["--max-size", "1", trace], 2, "max-size"),
+            ([], 2, "missing argument TRACE"), ([trace, trace], 2, "unexpected argument"), (["--max-size", "1", trace], 2, "max-size"),
             (["--page", "/nowhere", trace], 1, "cannot open '/nowhere'"), (["-o", "/nowhere/x.html", trace], 1, "/nowhere/x.html"),
             (["--page", os.path.join(FIXTURES, "README.md"), os.path.join(FIXTURES, "README.md")], 1, "is it a trace?")):
         got, out, err = tool("html", *args)

@@ -361,7 +361,7 @@ def damaged_traces_are_read_as_far_as_they_go(dir):
     equal(json.loads(r.stdout)["simulated"], 3, "what could be read")
     contains(r.stderr, "mem check")
     contains(sim(os.path.join(dir, "none"), status=1).stderr, "cannot open")
-    contains(sim(status=2).stderr, "which trace?")
+    contains(sim(status=2).stderr, "missing argument TRACE")
 
 
 @test

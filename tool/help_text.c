@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* help_text.c - the help of one command, from its table of options. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+const char *command_word(const struct command *cmd)
+{
+	const char *space = strrchr(cmd->name, ' ');
+
+	return space ? space + 1 : cmd->name;
+}
+
+void command_help_print(const struct command *cmd)
+{
+	const struct opt *o;
+	size_t i;
+
+	printf("usage: corotracer %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
+	       cmd->summary);
+	for (i = 0; cmd->subs && cmd->subs[i]; i++)
+		printf("%s  %-9s %s\n", i ? "" : "\n", command_word(cmd->subs[i]),
+		       cmd->subs[i]->summary);
+	for (o = cmd->opts; o && o->name; o++) {
+		char left[64];
+
+		if (!o->help)
+			continue;
+		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+			 o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
+		printf("%s  %-26s %s\n", o == cmd->opts ? "\n" : "", left, o->help);
+	}
+	if (cmd->details)
+		printf("\n%s", cmd->details);
+}

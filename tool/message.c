@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* message.c - messages on stderr, with the command's name in front. */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Messages quote names of files, programs and coroutines: sanitize them for the terminal. */
+static void message_put_lines(const char *text)
+{
+	const char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		text_put_n(stderr, text, (size_t)(end - text));
+		fputc('\n', stderr);
+	}
+	text_put(stderr, text);
+	fputc('\n', stderr);
+}
+
+void say(const char *command, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	if (command && *command)
+		fprintf(stderr, "corotracer %s: ", command);
+	else
+		fputs("corotracer: ", stderr);
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	message_put_lines(text ? text : fmt);
+	free(text);
+}
+
+void say_error(const char *command, const struct err *err)
+{
+	say(command, "%s", err->text);
+	if (err->hint[0]) {
+		fputs("hint: ", stderr);
+		message_put_lines(err->hint);
+	}
+}
