@@ -666,6 +666,7 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 		rc = window_finish(&tl->window, draw_event, tl);
 		return rc < 0 ? rc : add_totals(tl, &item->totals);
 	case TRACE_ITEM_MODULE:
+	case TRACE_ITEM_CPU:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

@@ -158,6 +158,7 @@ enum ctf_fact_id {
 	CTF_COROUTINE,
 	CTF_FACT_TOTALS,
 	CTF_MODULE,
+	CTF_CPU,
 	NR_CTF_FACTS,
 };
 

@@ -47,6 +47,18 @@ static const struct ctf_member module_members[] = {
 	END,
 };
 
+static const struct ctf_member cpu_members[] = {
+	MEMBER("pid", cpu.pid, CTF_U64),
+	MEMBER("tid", cpu.tid, CTF_U64),
+	MEMBER("from_ts", cpu.from_ts, CTF_U64),
+	MEMBER("to_ts", cpu.to_ts, CTF_U64),
+	MEMBER("cpu_ns", cpu.cpu_ns, CTF_U64),
+	MEMBER("queued_ns", cpu.queued_ns, CTF_U64),
+	MEMBER("state", cpu.state, CTF_TEXT_OR),
+	MEMBER("call", cpu.call, CTF_TEXT_OR),
+	END,
+};
+
 static const struct ctf_member site_members[] = {
 	MEMBER("site", site.id, CTF_U32),
 	MEMBER("line", site.line, CTF_U32),
@@ -113,6 +125,7 @@ const struct ctf_fact ctf_facts[NR_CTF_FACTS] = {
 	[CTF_SITE] = { "site", TRACE_ITEM_SITE, site_members },
 	[CTF_COROUTINE] = { "coroutine", TRACE_ITEM_COROUTINE, coroutine_members },
 	[CTF_FACT_TOTALS] = { "totals", TRACE_ITEM_TOTALS, totals_members },
+	[CTF_CPU] = { "cpu", TRACE_ITEM_CPU, cpu_members },
 	[CTF_MODULE] = { "module", TRACE_ITEM_MODULE, module_members },
 };
 

@@ -134,6 +134,26 @@ struct trace_gap {
 	uint64_t others;      /* lost births, wakes, ends, destroys */
 };
 
+/*
+ * What the kernel says of a thread between two times in which it ran one coroutine, or of all
+ * threads of a process (tid 0).  The rest of the interval that is neither cpu_ns nor queued_ns is
+ * time in @state.
+ */
+struct trace_cpu {
+	uint64_t pid, tid;
+	uint64_t from_ts, to_ts;
+	uint64_t cpu_ns;    /* time on a processor */
+	uint64_t queued_ns; /* time ready to run, without a processor */
+	const char *state;  /* TRACE_CPU_* */
+	const char *call;   /* blocked: name of the system call; NULL: not known */
+};
+
+#define TRACE_CPU_RUNNING "running"
+#define TRACE_CPU_BLOCKED "blocked" /* in a system call */
+#define TRACE_CPU_PAGE    "page"    /* waits for memory, outside of system calls */
+#define TRACE_CPU_STOPPED "stopped" /* by a signal or a debugger */
+#define TRACE_CPU_TRACER  "tracer"  /* waits for room in its lane (--on-full block) */
+
 enum trace_item_type {
 	TRACE_ITEM_RUN,
 	TRACE_ITEM_PROCESS,
@@ -143,6 +163,7 @@ enum trace_item_type {
 	TRACE_ITEM_COROUTINE,
 	TRACE_ITEM_TOTALS,
 	TRACE_ITEM_MODULE,
+	TRACE_ITEM_CPU,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -161,6 +182,7 @@ struct trace_item {
 		struct trace_gap gap;
 		struct sidecar_coroutine coroutine;
 		struct sidecar_totals totals;
+		struct trace_cpu cpu;
 	};
 };
 

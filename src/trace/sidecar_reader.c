@@ -86,6 +86,18 @@ static const struct field module_fields[] = {
 	END,
 };
 
+static const struct field cpu_fields[] = {
+	FIELD("pid", cpu.pid, KIND_U64),
+	FIELD("tid", cpu.tid, KIND_U64),
+	FIELD("from_ts", cpu.from_ts, KIND_U64),
+	FIELD("to_ts", cpu.to_ts, KIND_U64),
+	FIELD("cpu_ns", cpu.cpu_ns, KIND_U64),
+	FIELD("queued_ns", cpu.queued_ns, KIND_U64),
+	FIELD("state", cpu.state, KIND_STRING),
+	FIELD("call", cpu.call, KIND_STRING),
+	END,
+};
+
 static const struct field site_fields[] = {
 	FIELD("id", site.id, KIND_U32),     FIELD("file", site.file, KIND_STRING),
 	FIELD("line", site.line, KIND_U32), FIELD("function", site.function, KIND_STRING),
@@ -192,6 +204,7 @@ static const struct sidecar_type types[] = {
 	{ "coroutine", TRACE_ITEM_COROUTINE, 0, coroutine_fields },
 	{ "site", TRACE_ITEM_SITE, 0, site_fields },
 	{ "gap", TRACE_ITEM_GAP, 0, gap_fields },
+	{ "cpu", TRACE_ITEM_CPU, 0, cpu_fields },
 	{ "process", TRACE_ITEM_PROCESS, 0, process_fields },
 	{ "module", TRACE_ITEM_MODULE, 0, module_fields },
 	{ "run", TRACE_ITEM_RUN, 0, run_fields },

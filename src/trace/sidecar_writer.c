@@ -260,6 +260,23 @@ void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *m
 	sidecar_end(w, &j);
 }
 
+void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu)
+{
+	struct json_writer j;
+
+	begin(&j, "cpu");
+	jw_field_u64(&j, "pid", cpu->pid);
+	jw_field_u64(&j, "tid", cpu->tid);
+	jw_field_u64(&j, "from_ts", cpu->from_ts);
+	jw_field_u64(&j, "to_ts", cpu->to_ts);
+	jw_field_u64(&j, "cpu_ns", cpu->cpu_ns);
+	jw_field_u64(&j, "queued_ns", cpu->queued_ns);
+	jw_field_string(&j, "state", cpu->state ? cpu->state : "");
+	if (cpu->call)
+		jw_field_string(&j, "call", cpu->call);
+	end(w, &j);
+}
+
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
 {
 	struct json_writer j;

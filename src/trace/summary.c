@@ -431,6 +431,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 		s->has_totals = true;
 		return 0;
 	case TRACE_ITEM_MODULE:
+	case TRACE_ITEM_CPU:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

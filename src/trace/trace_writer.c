@@ -64,6 +64,11 @@ void trace_put_module(struct trace_writer *w, const struct sidecar_module *modul
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_MODULE, .module = *module });
 }
 
+void trace_put_cpu(struct trace_writer *w, const struct trace_cpu *cpu)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_CPU, .cpu = *cpu });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });
