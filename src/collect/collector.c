@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "collect/cpu_sampler.h"
 #include "collect/wake_socket.h"
 #include "collect/lane_output.h"
 #include "collect/lane_memory.h"
@@ -48,6 +49,7 @@ struct collector {
 	struct harvest harvest;
 	struct record record;
 	struct lane_record lane_record;
+	struct cpu_sampler sampler;
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
@@ -137,6 +139,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	 */
 	if (!look.cut)
 		record_scanned(&c->record, c->harvest.now_ns);
+	cpu_sampler_look(&c->sampler, c->harvest.now_ns + c->cost_ns);
 }
 
 static void collector_flush(struct collector *c, uint64_t now_ns)
@@ -175,8 +178,10 @@ static void collector_wait_for(struct collector *c, uint64_t ns)
 	fds[3] = (struct pollfd){ .fd = more[1], .events = POLLIN };
 	ppoll(fds, 2 + SNAPSHOTS_FDS, &ts, NULL);
 	c->looked_up_ns = clock_now_ns();
-	if (fds[0].revents)
+	if (fds[0].revents) {
 		signals_serve(&c->signals, c->looked_up_ns);
+		cpu_sampler_child_changed(&c->sampler);
+	}
 	if (fds[1].revents)
 		serve_endpoint(c);
 	if (signals_kept(&c->signals))
@@ -252,7 +257,8 @@ static void sleep_until_woken(struct collector *c)
 		collector_scan(c, &found);
 		if (found.events || found.lost || found.pending)
 			break;
-		collector_wait_for(c, pace_patrol(c->cost_ns));
+		collector_wait_for(c, cpu_sampler_wait(&c->sampler, clock_now_ns(),
+						       pace_patrol(c->cost_ns)));
 	} while (still_sleeping(c) && !collector_is_done(c));
 	set_sleeping(c, 0);
 	pace_wake(&c->pace, clock_now_ns());
@@ -347,6 +353,7 @@ static int collector_begin(struct collector *c, struct err *err)
 		c->harvest.lane_ids_below = LANES_IDS_BELOW;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
+	cpu_sampler_open(&c->sampler, &c->lane_record.drain, &c->endpoint, c->record.writer);
 	if (!config->flight_size)
 		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
 					 c->record.place.format);
@@ -368,6 +375,7 @@ static void collector_end(struct collector *c)
 	/* Before the journal: recover needs the journal of every region that it finds. */
 	region_unlink(&c->region);
 	snapshots_close(&c->snapshots);
+	cpu_sampler_close(&c->sampler);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
 	record_close(&c->record);
@@ -459,6 +467,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	c->lane_record.drain.end_ns = c->end_ns;
 	harvest_finish(&c->harvest);
 	c->record.flight.finishing = true;
+	cpu_sampler_finish(&c->sampler, c->end_ns);
 	lane_record_finish(&c->lane_record);
 	collector_report(c, r);
 	snapshots_finish(&c->snapshots, r);

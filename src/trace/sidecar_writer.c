@@ -264,7 +264,7 @@ void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu)
 {
 	struct json_writer j;
 
-	begin(&j, "cpu");
+	sidecar_begin(&j, "cpu");
 	jw_field_u64(&j, "pid", cpu->pid);
 	jw_field_u64(&j, "tid", cpu->tid);
 	jw_field_u64(&j, "from_ts", cpu->from_ts);
@@ -274,7 +274,7 @@ void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu)
 	jw_field_string(&j, "state", cpu->state ? cpu->state : "");
 	if (cpu->call)
 		jw_field_string(&j, "call", cpu->call);
-	end(w, &j);
+	sidecar_end(w, &j);
 }
 
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
