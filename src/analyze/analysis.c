@@ -43,6 +43,16 @@ static void transition(void *arg, struct coro *co, const struct trace_event *ev)
 
 	for (; *hook; hook++)
 		(*hook)(a, co, ev);
+	a->no_memory |= sched_add_transition(a, co, ev) < 0;
+}
+
+static void other(void *arg, struct coro *co, const struct trace_event *ev)
+{
+	struct analysis *a = arg;
+
+	if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
+		slice_watch_end(a, co, ev);
+	a->no_memory |= sched_add_other(a, co, ev) < 0;
 }
 
 static void gather_hooks(struct analysis *a)
@@ -61,8 +71,9 @@ static void gather_hooks(struct analysis *a)
 static int give(void *arg, const struct trace_event *ev)
 {
 	struct analysis *a = arg;
+	int rc = model_add_event(&a->model, ev);
 
-	return model_add_event(&a->model, ev);
+	return a->no_memory ? -ENOMEM : rc;
 }
 
 struct analysis *analysis_new(const struct analysis_options *options)
@@ -76,7 +87,7 @@ struct analysis *analysis_new(const struct analysis_options *options)
 	if (!a->options.min_age_ns)
 		a->options.min_age_ns = MODEL_S;
 	gather_hooks(a);
-	a->model.hooks = (struct model_hooks){ transition, leaving, a };
+	a->model.hooks = (struct model_hooks){ transition, other, leaving, a };
 	return a;
 }
 
@@ -87,12 +98,14 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 	if (item->type == TRACE_ITEM_EVENT) {
 		/* Traces by this collector are already in order per coroutine. */
 		if (a->model.is_ours || !trace_is_transition(&item->event))
-			return model_add_event(&a->model, &item->event);
+			return give(a, &item->event);
 		return reorder_add(&a->reorder, &item->event, give, a);
 	}
 	rc = summary_add(&a->facts, item);
 	if (!rc && item->type == TRACE_ITEM_SITE)
 		rc = sites_add(&a->sites, &item->site);
+	if (!rc && item->type == TRACE_ITEM_CPU)
+		rc = cpu_samples_add(&a->cpu, &item->cpu);
 	return rc ? rc : model_add(&a->model, item);
 }
 
@@ -185,6 +198,7 @@ int analysis_finish(struct analysis *a, const struct trace_stats *stats)
 int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), void *arg)
 {
 	struct findings before = a->findings, copy;
+	struct slice_watch slices = a->slices;
 	struct model *m = &a->model;
 	uint64_t end_ts = m->end_ts;
 	size_t i;
@@ -197,6 +211,8 @@ int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), v
 	conclude(a);
 	rc = look(arg);
 	m->end_ts = end_ts;
+	a->slices = slices;
+	a->runners_looked_at = 0;
 	for (i = 0; i < m->nr_coros; i++)
 		m->coros[i].explained = false;
 	findings_release(&a->findings);
@@ -213,5 +229,7 @@ void analysis_free(struct analysis *a)
 	summary_release(&a->facts);
 	findings_release(&a->findings);
 	reorder_release(&a->reorder);
+	sched_release(&a->scheduling);
+	cpu_samples_release(&a->cpu);
 	free(a);
 }

@@ -13,11 +13,14 @@
 #ifndef ANALYZE_ANALYSIS_H
 #define ANALYZE_ANALYSIS_H
 
+#include "analyze/cpu_samples.h"
 #include "analyze/detector.h"
 #include "analyze/finding.h"
 #include "analyze/model.h"
 #include "analyze/reorder.h"
+#include "analyze/scheduling.h"
 #include "analyze/sites.h"
+#include "analyze/slice_watch.h"
 #include "symbols/symbols.h"
 #include "trace/trace_reader.h"
 #include "trace/summary.h"
@@ -42,6 +45,11 @@ struct analysis_options {
 struct analysis {
 	struct analysis_options options;
 	struct model model;
+	struct scheduling scheduling;
+	struct cpu_samples cpu;
+	struct slice_watch slices;
+	unsigned runners_looked_at; /* by the detector of coroutines that never yield */
+	bool no_memory;             /* a hook could not store what it saw */
 	struct sites sites;
 	struct symbols *symbols;    /* set by the caller; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps; without events */

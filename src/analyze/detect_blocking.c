@@ -1,54 +1,120 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_blocking.c - a coroutine occupies its thread for a long time.
+ * detect_blocking.c - a coroutine keeps its thread while others wait for it.
  *
- * A thread that is preempted looks the same, so a slice of 10 ms is only a suspicion.  Half a
- * second is strong, and so is the third slice of 50 ms at the same place.
+ * Evidence: the kernel's counters show that the coroutine itself used the time, on a processor or
+ * in system calls (not preempted, stopped, waiting for memory or for the tracer), and other
+ * coroutines of the thread were ready meanwhile.  With both, half a second is strong, and so is the
+ * third slice of 50 ms at the same place.  The first slice of a coroutine may be preparation: alone
+ * it is only a suspicion.  A coroutine that has its thread to itself delays no other.
  */
-#include "analyze/detector.h"
+#include <inttypes.h>
 
-#define WARN_NS (10 * MODEL_MS)
+#include "analyze/analysis.h"
+
 #define SURE_NS (500 * MODEL_MS)
 
-static void report(struct analysis *a, struct coro *co, uint64_t tid, uint64_t slice)
+static void blocking_say(struct analysis *a, const struct long_slice *s, struct finding *f)
 {
-	struct finding f = FINDING_OF(&detector_blocking, co);
+	const struct slice_waiters *w = &s->waiters;
+	char parts[SLICE_PARTS], name[64] = "";
 
-	f.size_ns = slice;
-	f.ts = co->resumed_ts;
-	f.confidence = slice >= SURE_NS ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
-	finding_say(&f, "it ran for %.3f ms on thread %llu without a suspension",
-		    (double)slice / 1e6, (unsigned long long)tid);
+	slice_parts(s, parts);
+	finding_say(f, "it kept thread %" PRIu64 " for %.3f ms%s%s", s->tid,
+		    (double)(s->to_ts - s->from_ts) / 1e6, *parts ? ": " : "", parts);
+	if (w->longest_name)
+		snprintf(name, sizeof(name), " '%.50s'",
+			 strtab_text(&a->model.names, w->longest_name - 1));
+	if (w->longest_ns)
+		finding_add_evidence(f,
+				     "%" PRIu64 " other coroutine%s of the thread waited; "
+				     "coroutine %" PRIu64 "%s was ready for %.3f ms",
+				     w->nr, w->nr == 1 ? "" : "s", w->longest_id, name,
+				     (double)w->longest_ns / 1e6);
+	else if (w->nr)
+		finding_add_evidence(f,
+				     "%" PRIu64 " other coroutine%s that had waited meanwhile ran "
+				     "on the thread right after it",
+				     w->nr, w->nr == 1 ? "" : "s");
+	if (s->end_site || s->end_addr)
+		finding_add_evidence_at(f, EVIDENCE_NOTE, s->end_site, s->end_addr,
+					"it suspended next");
+}
+
+/* The confidence, without what is missing in the trace. */
+static void blocking_weigh(const struct long_slice *s, struct finding *f)
+{
+	if (!slice_is_measured(s))
+		f->doubt = "the trace has no processor times of this slice, and a thread that is "
+			   "preempted or stopped looks the same";
+	else if (s->is_alone)
+		f->doubt = "the coroutine has its thread to itself";
+	else if (!s->waiters.nr)
+		f->doubt = "no other coroutine is shown to have waited for the thread";
+	else
+		f->shown_ns = slice_own_ns(s);
+	if (s->is_alone && !s->waiters.nr)
+		f->confidence = CONFIDENCE_INFO;
+	else if (f->shown_ns >= SURE_NS && !s->is_first)
+		f->confidence = CONFIDENCE_STRONG;
+}
+
+void blocking_judge(struct analysis *a, const struct long_slice *s)
+{
+	struct finding f = FINDING_OF(&detector_blocking, &s->co);
+	uint64_t wall = s->to_ts - s->from_ts;
+	uint64_t excused = s->use.stopped_ns + s->use.tracer_ns;
+
+	if (wall < excused + SLICE_LONG_NS)
+		return;
+	/* Counters of a running thread are late by a tick; the first milliseconds have none. */
+	if (slice_is_measured(s) && slice_own_ns(s) < SLICE_LONG_NS / 2)
+		return;
+	f.size_ns = slice_is_measured(s) ? slice_own_ns(s) : wall - excused;
+	f.ts = s->from_ts;
+	blocking_weigh(s, &f);
+	blocking_say(a, s, &f);
 	finding_doubt(a, &f, NEED_TRANSITIONS);
+	if (f.confidence < CONFIDENCE_STRONG && f.doubt)
+		f.shown_ns = 0;
 	finding_report(a, &f);
 }
 
 /* Runs at every suspension: only the check is here. */
 static void on_suspend(struct analysis *a, struct coro *co, const struct trace_event *ev)
 {
-	if (co->state != TRACE_STATE_RUNNING || !co->resumed_ts || ev->ts < co->resumed_ts)
-		return;
-	if (ev->ts - co->resumed_ts >= WARN_NS)
-		report(a, co, ev->tid, ev->ts - co->resumed_ts);
+	if (co->state == TRACE_STATE_RUNNING && ev->ts >= co->resumed_ts + SLICE_LONG_NS)
+		slice_watch_end(a, co, ev);
+}
+
+/* Runs at every resume. */
+static void on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
+{
+	if (a->slices.nr)
+		slice_watch_resume(a, co, ev);
 }
 
 static void on_group(const struct analysis *a, struct group *g)
 {
 	(void)a;
 	/* One long slice may be chance, three at one place are a pattern. */
-	if (g->place && g->confidence == CONFIDENCE_SUSPECT && g->large >= 3 && !g->finding.doubt)
-		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
+	if (g->confidence != CONFIDENCE_SUSPECT || g->large < 3)
+		return;
+	g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
+	g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];
+	g->by_confidence[CONFIDENCE_SUSPECT] = 0;
 }
 
 const struct detector detector_blocking = {
 	.name = "blocking",
 	.code = "B1",
 	.title = "Blocking slice",
-	.meaning = "The coroutine ran for long without suspending; everything else on its thread "
-		   "waited.",
+	.meaning = "The coroutine kept its thread for long without suspending.",
 	.advice = "Look for a blocking call, a long computation or a lock between the place where "
 		  "it was resumed and the one where it suspended.",
 	.is_fault = true,
 	.on_suspend = on_suspend,
+	.on_resume = on_resume,
+	.on_finish = slice_watch_finish,
 	.on_group = on_group,
 };

@@ -2,28 +2,80 @@
 /*
  * detect_never_yielded.c - a coroutine has run for a long time and still runs at the end of the
  * trace.
+ *
+ * Strong if the kernel's counters show that the coroutine itself used most of that time, on a
+ * processor or in system calls, and other coroutines were ready for its thread.
  */
-#include "analyze/detector.h"
+#include <inttypes.h>
+
+#include "analyze/analysis.h"
+
+/* Each look at the waiters goes through all coroutines. */
+#define LOOKS_MOST 64
+
+static bool slice_of_runner(struct analysis *a, const struct coro *co, struct long_slice *s)
+{
+	const struct model *m = &a->model;
+	const struct sched_thread *t = sched_thread_of(a, sched_coro_of(a, co));
+
+	*s = (struct long_slice){
+		.co = *co,
+		.tid = co->tid,
+		.from_ts = t->quiet_since > co->resumed_ts ? t->quiet_since : co->resumed_ts,
+		.to_ts = m->end_ts,
+		.is_alone = !t->is_shared,
+	};
+	if (s->from_ts >= s->to_ts)
+		return false;
+	s->use = cpu_samples_thread(&a->cpu, co->pid, co->tid, s->from_ts, s->to_ts);
+	return s->to_ts - s->from_ts >= analysis_min_age(a) + s->use.stopped_ns;
+}
+
+static void yield_weigh(const struct long_slice *s, struct finding *f)
+{
+	uint64_t wall = s->to_ts - s->from_ts - s->use.stopped_ns;
+
+	f->confidence = CONFIDENCE_SUSPECT;
+	if (!slice_is_measured(s))
+		f->doubt = "the trace has no processor times of the thread";
+	else if (2 * slice_own_ns(s) < wall)
+		f->doubt = "the coroutine itself did not use most of this time";
+	else if (!s->waiters.nr)
+		f->doubt = "no other coroutine is shown to have waited for the thread";
+	else
+		f->confidence = CONFIDENCE_STRONG;
+	if (s->is_alone && !s->waiters.nr)
+		f->confidence = CONFIDENCE_INFO;
+}
 
 static void on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_never_yielded, co);
-	uint64_t slice;
+	char parts[SLICE_PARTS];
+	struct long_slice s;
 
 	/* Without life-cycle events the coroutine may have ended unnoticed. */
 	if (!m->end_ts || !co->tells_life || co->state != TRACE_STATE_RUNNING ||
-	    m->end_ts < co->resumed_ts)
+	    m->end_ts < co->resumed_ts + analysis_min_age(a) || !slice_of_runner(a, co, &s))
 		return;
-	slice = m->end_ts - co->resumed_ts;
-	if (slice < analysis_min_age(a))
-		return;
-	f.confidence = CONFIDENCE_STRONG;
-	f.size_ns = slice;
-	f.ts = co->resumed_ts;
-	finding_say(&f, "%s on thread %llu, and was still running when the trace ended",
-		    co->suspends ? "it was resumed" : "it began to run",
-		    (unsigned long long)co->tid);
+	if (a->runners_looked_at++ < LOOKS_MOST)
+		slice_watch_left(a, &s);
+	yield_weigh(&s, &f);
+	f.size_ns = s.to_ts - s.from_ts;
+	f.ts = s.from_ts;
+	slice_parts(&s, parts);
+	finding_say(&f, "%s on thread %" PRIu64 ", and was still running when the trace ended%s%s",
+		    co->suspends ? "it was resumed" : "it began to run", co->tid,
+		    *parts ? ": " : "", parts);
+	if (s.waiters.nr)
+		finding_add_evidence(&f,
+				     "%" PRIu64
+				     " other coroutine%s wait%s for the thread; coroutine "
+				     "%" PRIu64 " is ready since %.3f ms",
+				     s.waiters.nr, s.waiters.nr == 1 ? "" : "s",
+				     s.waiters.nr == 1 ? "s" : "", s.waiters.longest_id,
+				     (double)s.waiters.longest_ns / 1e6);
 	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_LIVES);
 	finding_report(a, &f);
 }

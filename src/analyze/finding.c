@@ -159,6 +159,8 @@ static bool is_better_example(const struct group *g, const struct finding *findi
 {
 	if (!g->count || finding->confidence != g->finding.confidence)
 		return !g->count || finding->confidence > g->finding.confidence;
+	if (!finding->doubt != !g->finding.doubt)
+		return !finding->doubt;
 	return finding->size_ns > g->finding.size_ns;
 }
 
@@ -184,7 +186,7 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 	g->by_confidence[finding->confidence]++;
 	if (finding->confidence > g->confidence)
 		g->confidence = finding->confidence;
-	g->large += finding->size_ns >= FINDING_LARGE;
+	g->large += finding->shown_ns >= FINDING_LARGE;
 	if (finding->size_ns > g->oldest_ns)
 		g->oldest_ns = finding->size_ns;
 	if (finding->co)

@@ -66,6 +66,7 @@ struct finding {
 	const struct coro *co;       /* NULL: about the whole program */
 	uint32_t place, spawn;       /* that the finding belongs to */
 	uint64_t size_ns;            /* duration; orders groups and examples */
+	uint64_t shown_ns;           /* blocking: part of size_ns that evidence shows */
 	uint64_t ts;                 /* time of the finding */
 	unsigned needs;              /* events it relies on not being missing: enum need */
 	const char *doubt;           /* why the confidence is not higher; NULL: no reason */
@@ -82,7 +83,7 @@ struct group {
 	uint64_t count, by_confidence[NR_CONFIDENCES];
 	uint64_t oldest_ns;
 	unsigned needs; /* union over the group */
-	uint64_t large; /* findings of at least FINDING_LARGE */
+	uint64_t large; /* findings with shown_ns of at least FINDING_LARGE */
 	bool has_coro;
 	uint32_t suppressed_by; /* 1 + rule number; 0: none */
 	struct coro example;

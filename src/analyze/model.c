@@ -330,6 +330,7 @@ static int add_other(struct model *m, struct coro *co, const struct trace_event 
 	int rc = 0;
 
 	m->others++;
+	m->hooks.other(m->hooks.arg, co, ev);
 	if (ev->kind == TRACE_END || ev->kind == TRACE_DESTROY)
 		return add_end(m, co, ev);
 	if (ev->kind == TRACE_BIRTH)

@@ -107,11 +107,12 @@ struct thread_count {
 };
 
 /*
- * Called with the current state of the coroutine: before a transition is applied, and before the
- * coroutine is removed.
+ * Called with the current state of the coroutine: before a transition or another event is applied,
+ * and before the coroutine is removed.
  */
 struct model_hooks {
 	void (*transition)(void *arg, struct coro *co, const struct trace_event *ev);
+	void (*other)(void *arg, struct coro *co, const struct trace_event *ev);
 	void (*leaving)(void *arg, struct coro *co);
 	void *arg;
 };
@@ -151,6 +152,7 @@ struct model {
 	struct u64map threads; /* tid to 1 + index */
 	struct thread_count *thread_counts;
 	size_t nr_threads, threads_room;
+	uint32_t thread_now; /* index of the thread of the event that is being added */
 
 	uint64_t events, others, kinds[NR_TRACE_KINDS];
 	uint64_t first_ts, last_ts;

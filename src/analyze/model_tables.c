@@ -153,6 +153,7 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 		m->thread_counts[m->nr_threads++].tid = ev->tid;
 		*number = m->nr_threads;
 	}
+	m->thread_now = (uint32_t)(*number - 1);
 	m->thread_counts[*number - 1].resumes += ev->kind == TRACE_RESUME;
 	return 0;
 }

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* scheduling.c - how the program's scheduler serves its coroutines. */
+#include "analyze/scheduling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+
+/* Wakes at one place belong together if they are this close, and are a burst from this size on. */
+#define BURST_NS    MODEL_MS
+#define BURST_LEAST 8
+
+static int sched_grow(void **array, size_t *nr, size_t want, size_t size)
+{
+	size_t more = *nr ? *nr : 64;
+	void *bigger;
+
+	if (want <= *nr)
+		return 0;
+	while (more < want)
+		more *= 2;
+	bigger = realloc(*array, more * size);
+	if (!bigger)
+		return -ENOMEM;
+	memset((char *)bigger + *nr * size, 0, (more - *nr) * size);
+	*array = bigger;
+	*nr = more;
+	return 0;
+}
+
+static size_t sched_number(const struct analysis *a, const struct coro *co)
+{
+	return (size_t)(co - a->model.coros);
+}
+
+static int sched_make_room(struct analysis *a, const struct coro *co)
+{
+	struct scheduling *s = &a->scheduling;
+
+	if (sched_number(a, co) < s->nr_coros && a->model.thread_now < s->nr_threads)
+		return 0;
+	if (sched_grow((void **)&s->coros, &s->nr_coros, sched_number(a, co) + 1,
+		       sizeof(*s->coros)) < 0)
+		return -ENOMEM;
+	return sched_grow((void **)&s->threads, &s->nr_threads, a->model.thread_now + 1,
+			  sizeof(*s->threads));
+}
+
+/* ---- ready coroutines ------------------------------------------------------- */
+
+static void sched_is_ready(struct scheduling *s, struct sched_coro *c, uint64_t ts)
+{
+	if (c->ready_ts)
+		return;
+	c->ready_ts = ts;
+	c->backlog = s->nr_ready++;
+	c->resumes_then = c->thread ? s->threads[c->thread - 1].resumes : 0;
+	s->newest = (uint64_t)(c - s->coros) + 1;
+}
+
+static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
+{
+	if (!c->ready_ts)
+		return;
+	c->ready_ts = 0;
+	s->nr_ready -= s->nr_ready > 0;
+	if (s->newest == (uint64_t)(c - s->coros) + 1)
+		s->newest = 0;
+}
+
+/* ---- bursts of wakes -------------------------------------------------------- */
+
+static int sched_woken(struct analysis *a, const struct coro *co, struct sched_coro *c,
+		       const struct trace_event *ev)
+{
+	struct scheduling *s = &a->scheduling;
+	struct sched_burst *b;
+
+	if (!co->place || !co->has_resource)
+		return 0;
+	if (sched_grow((void **)&s->bursts, &s->nr_bursts, co->place + 1, sizeof(*b)) < 0)
+		return -ENOMEM;
+	b = &s->bursts[co->place];
+	if (!b->size || b->resource != co->resource || ev->ts - b->first_ts > BURST_NS) {
+		b->first_ts = ev->ts;
+		b->resource = co->resource;
+		b->number++;
+		b->size = 0;
+	}
+	c->burst = b->number;
+	if (++b->size == BURST_LEAST) {
+		b->nr++;
+		b->woken += BURST_LEAST;
+	} else if (b->size > BURST_LEAST) {
+		b->woken++;
+	}
+	return 0;
+}
+
+/* @co suspends: does it wait again for what it was woken for? */
+static void sched_waits_again(struct scheduling *s, const struct coro *co, struct sched_coro *c,
+			      const struct trace_event *ev)
+{
+	struct sched_burst *b;
+
+	if (!c->had_burst || co->place >= s->nr_bursts)
+		return;
+	c->had_burst = false;
+	b = &s->bursts[co->place];
+	if (c->burst == b->number && b->size >= BURST_LEAST &&
+	    (ev->site ? ev->site == co->site : ev->addr == co->addr) &&
+	    (ev->flags & TRACE_HAS_RESOURCE) && ev->resource == co->resource &&
+	    ev->reason == co->reason)
+		b->back++;
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+/* Whether a coroutine that used to run on one thread runs on the thread of its waker. */
+static void sched_affinity(const struct analysis *a, const struct coro *co, struct sched_coro *c,
+			   const struct trace_event *ev)
+{
+	uint32_t now = a->model.thread_now + 1;
+
+	if (!c->home)
+		c->home = now;
+	if (c->home == now) {
+		c->home_resumes++;
+		c->handed += c->ready_ts && co->woken_tid != ev->tid;
+	} else if (!c->ready_ts || co->woken_tid == ev->tid) {
+		if (!c->strays++) {
+			c->stray_ts = ev->ts;
+			c->stray_tid = ev->tid;
+		}
+	} else {
+		c->moves++;
+	}
+}
+
+static void sched_resume(struct analysis *a, const struct coro *co, struct sched_coro *c,
+			 const struct trace_event *ev)
+{
+	struct scheduling *s = &a->scheduling;
+	struct sched_thread *t = &s->threads[a->model.thread_now];
+
+	if (!t->only_id)
+		t->only_id = co->probe_id;
+	else if (t->only_id != co->probe_id)
+		t->is_shared = true;
+	t->resumes++;
+	if (c->ready_ts && s->nr_ready > 1 && s->newest) {
+		bool is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
+
+		t->newest_first += is_newest;
+		t->others_first += !is_newest;
+	}
+	sched_affinity(a, co, c, ev);
+	c->had_burst = c->ready_ts && c->burst;
+	sched_not_ready(s, c);
+}
+
+int sched_add_transition(struct analysis *a, const struct coro *co, const struct trace_event *ev)
+{
+	struct scheduling *s = &a->scheduling;
+	struct sched_coro *c;
+
+	if (sched_make_room(a, co) < 0)
+		return -ENOMEM;
+	c = &s->coros[sched_number(a, co)];
+	if (!co->resumes && !co->suspends)
+		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
+	if (ev->is_active)
+		sched_resume(a, co, c, ev);
+	c->thread = a->model.thread_now + 1;
+	s->threads[a->model.thread_now].quiet_since = ev->ts;
+	if (ev->is_active)
+		return 0;
+	sched_not_ready(s, c);
+	sched_waits_again(s, co, c, ev);
+	if (ev->reason == TRACE_REASON_YIELD)
+		sched_is_ready(s, c, ev->ts);
+	return 0;
+}
+
+int sched_add_other(struct analysis *a, const struct coro *co, const struct trace_event *ev)
+{
+	struct scheduling *s = &a->scheduling;
+	struct sched_coro *c;
+
+	if (ev->kind != TRACE_WAKE && ev->kind != TRACE_END && ev->kind != TRACE_DESTROY)
+		return 0;
+	if (sched_make_room(a, co) < 0)
+		return -ENOMEM;
+	c = &s->coros[sched_number(a, co)];
+	if (ev->kind == TRACE_WAKE) {
+		if (co->state != TRACE_STATE_SUSPENDED || ev->ts < co->since_ts || c->ready_ts)
+			return 0;
+		sched_is_ready(s, c, ev->ts);
+		return sched_woken(a, co, c, ev);
+	}
+	sched_not_ready(s, c);
+	if (co->state == TRACE_STATE_RUNNING)
+		s->threads[a->model.thread_now].quiet_since = ev->ts;
+	return 0;
+}
+
+/* ---- for detectors ---------------------------------------------------------- */
+
+const struct sched_coro *sched_coro_of(const struct analysis *a, const struct coro *co)
+{
+	static const struct sched_coro none;
+	size_t number = sched_number(a, co);
+
+	return number < a->scheduling.nr_coros ? &a->scheduling.coros[number] : &none;
+}
+
+const struct sched_thread *sched_thread_of(const struct analysis *a, const struct sched_coro *s)
+{
+	static const struct sched_thread none;
+
+	return s->thread && s->thread <= a->scheduling.nr_threads
+		       ? &a->scheduling.threads[s->thread - 1]
+		       : &none;
+}
+
+const struct sched_thread *sched_thread_now(const struct analysis *a)
+{
+	static const struct sched_thread none;
+
+	return a->model.thread_now < a->scheduling.nr_threads
+		       ? &a->scheduling.threads[a->model.thread_now]
+		       : &none;
+}
+
+uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
+{
+	const struct sched_coro *c = sched_coro_of(a, co);
+	uint64_t since;
+
+	if (!c->ready_ts)
+		return 0;
+	since = sched_thread_of(a, c)->resumes - c->resumes_then;
+	return since > c->backlog ? since - c->backlog : 0;
+}
+
+bool sched_is_lifo(const struct sched_thread *t)
+{
+	return t->newest_first >= 20 && t->newest_first >= 9 * t->others_first;
+}
+
+void sched_release(struct scheduling *s)
+{
+	free(s->threads);
+	free(s->coros);
+	free(s->bursts);
+	*s = (struct scheduling){ 0 };
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scheduling.h - how the program's scheduler serves its coroutines: who was ready, since when, and
+ * what each thread ran meanwhile.
+ *
+ * A coroutine is ready from its wake, or from a suspension with the reason `yield`, to its next
+ * resume.  If @backlog coroutines were ready before it, a fair queue resumes these first; every
+ * further resume on its thread overtakes it.
+ */
+#ifndef ANALYZE_SCHEDULING_H
+#define ANALYZE_SCHEDULING_H
+
+#include "analyze/model.h"
+
+struct analysis;
+
+struct sched_thread {
+	uint64_t resumes;
+	uint64_t quiet_since; /* time of its last transition or end */
+	uint64_t only_id;     /* the coroutine that it ran first */
+	bool is_shared;       /* it ran others, too */
+	/* Resumes with others ready: of the one that became ready last, and of another. */
+	uint64_t newest_first, others_first;
+};
+
+struct sched_coro {
+	uint64_t ready_ts;     /* 0: not ready, as far as known */
+	uint64_t resumes_then; /* of its thread, when it became ready */
+	uint64_t backlog;      /* coroutines that were ready then */
+	uint64_t home_resumes,
+		strays;  /* on the thread of its first resume, and elsewhere by a waker */
+	uint64_t moves;  /* other resumes elsewhere */
+	uint64_t handed; /* woken by another thread, resumed at home */
+	uint64_t stray_ts, stray_tid; /* the first one */
+	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
+	uint32_t home;                /* 1 + index of the thread of its first resume */
+	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
+	bool had_burst;               /* its last resume was part of it */
+};
+
+/* Waiters of one place that were woken within a moment. */
+struct sched_burst {
+	uint64_t first_ts, resource;
+	uint32_t number, size;    /* of the current burst */
+	uint64_t nr, woken, back; /* of all large ones: how many, wakes, and waits begun again */
+};
+
+struct scheduling {
+	struct sched_thread *threads; /* by index in model.thread_counts */
+	size_t nr_threads;
+	struct sched_coro *coros; /* by index in model.coros */
+	size_t nr_coros;
+	struct sched_burst *bursts; /* by place */
+	size_t nr_bursts;
+	uint64_t nr_ready;
+	uint64_t newest; /* 1 + index of the coroutine that became ready last and still is */
+};
+
+/* Called before the model applies the event.  0 or -ENOMEM. */
+int sched_add_transition(struct analysis *a, const struct coro *co, const struct trace_event *ev);
+int sched_add_other(struct analysis *a, const struct coro *co, const struct trace_event *ev);
+
+/* For detectors; the results are all zero for a coroutine or thread without events. */
+const struct sched_coro *sched_coro_of(const struct analysis *a, const struct coro *co);
+const struct sched_thread *sched_thread_of(const struct analysis *a, const struct sched_coro *s);
+
+/* The thread of the event that is being added. */
+const struct sched_thread *sched_thread_now(const struct analysis *a);
+
+/* Coroutines that became ready after @co and ran before it on its thread; 0: none, or not known. */
+uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
+
+/* True if the thread resumes the newest ready coroutine first, in at least nine of ten cases. */
+bool sched_is_lifo(const struct sched_thread *t);
+
+void sched_release(struct scheduling *s);
+
+#endif

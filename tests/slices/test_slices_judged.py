@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What the report says about long slices: only what their coroutine did is its fault."""
+import sys
+
+from slices import *
+
+PROGRAM = sys.argv[1]
+MS = 1_000_000
+LEVELS = ["info", "suspect", "strong", "proven"]
+
+
+class Script:
+    """A trace of one thread, event by event, with its sidecar."""
+
+    def __init__(self, name):
+        self.path = f"{SCRATCH.name}/{name}.jsonl"
+        self.lines, self.seq, self.written = [], {}, 0
+        self.meta = [{"type": "run", "format": 1, "tool": "test", "command": ["x"], "pid": 7, "start_ts": 1,
+                      "start_realtime": 1, "arch": "x86_64", "stations": 1},
+                     {"type": "process", "pid": 7, "uid": 0, "connected_ts": 1},
+                     {"type": "site", "id": 1, "file": "loop.c", "line": 10, "function": "serve", "pid": 7}]
+        self.others = 0
+
+    def other(self, type, ts, id, **more):
+        self.others += 1
+        self.meta.append({"type": type, "ts": ts, "probe_id": id, "tid": more.pop("tid", 7), **more})
+
+    def birth(self, ts, id, name, tid=7):
+        self.other("birth", ts, id, pid=7, name=name, tid=tid)
+
+    def transition(self, ts, id, is_active, tid=7, **more):
+        self.seq[id] = self.seq.get(id, 0) + 1
+        self.written += 1
+        self.lines.append({"probe_id": id, "tid": tid, "addr": "0x0000000000401000", "seq": self.seq[id],
+                           "is_active": is_active, "ts": ts,
+                           **({} if is_active else {"site": 1, "reason": "timer", **more})})
+
+    def cpu(self, start, end, state="running", cpu=0, queued=0, tid=7, **more):
+        self.meta.append({"type": "cpu", "pid": 7, "tid": tid, "from_ts": start, "to_ts": end, "cpu_ns": cpu,
+                          "queued_ns": queued, "state": state, **more})
+
+    def findings(self, end_ts):
+        self.meta.append({"type": "totals", "complete": True, "written": self.written, "collected": self.written,
+                          "lost": 0, "others_written": self.others, "others_collected": self.others,
+                          "others_lost": 0, "exit_status": 0, "end_ts": end_ts})
+        for path, lines in ((self.path, self.lines), (self.path + ".meta", self.meta)):
+            with open(path, "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        return findings_of(self.path)
+
+
+def slices_script(name, account, with_others=True, length=100 * MS, nr=4):
+    """A worker with slices of some length; account(script, from, to) says where their time went."""
+    s, now = Script(name), 10_000 * MS
+    s.birth(now, 1, "worker")
+    if with_others:
+        s.birth(now, 2, "ticker")
+        s.transition(now + 1, 2, True)
+        s.transition(now + 2, 2, False, resource=now + 20 * MS)
+    now += 200 * MS
+    for i in range(nr + 1):
+        s.transition(now, 1, True)
+        end = now + (length if i else 1000)  # the first slice is short
+        account(s, now, end) if i else None
+        s.transition(end, 1, False, resource=end + 50 * MS)
+        if with_others:
+            s.transition(end + 1000, 2, True)
+            s.transition(end + 2000, 2, False, resource=end + 20 * MS)
+        now = end + 50 * MS
+    return s.findings(now)
+
+
+def brief_of(findings):
+    return [(f["detector"], f["confidence"], f["seen"], f["doubt"]) for f in findings]
+
+
+def best_of(findings, detector):
+    return max((LEVELS.index(f["confidence"]) for f in findings if f["detector"] == detector), default=-1)
+
+
+def strong_of(findings):
+    return [(f["detector"], f["seen"]) for f in findings if LEVELS.index(f["confidence"]) >= 2]
+
+
+def check_accounts():
+    def says(state, cpu=0.0, queued=0.0, **more):
+        return lambda s, a, b: s.cpu(a + 4 * MS, b, state, int((b - a) * cpu), int((b - a) * queued), **more)
+
+    cases = [("computes", says("running", cpu=0.95), "strong"),
+             ("sleeps", says("blocked", call="nanosleep"), "strong"),
+             ("preempted", says("running", cpu=0.02, queued=0.93), None),
+             ("stopped", says("stopped"), None),
+             ("process-stopped", says("stopped", tid=0), None),
+             ("page", says("page"), None),
+             ("tracer", says("tracer"), None),
+             ("not-measured", lambda s, a, b: None, "suspect")]
+    for name, account, want in cases:
+        findings = slices_script(name, account)
+        assert best_of(findings, "blocking") == (LEVELS.index(want) if want else -1), (name, brief_of(findings))
+        assert want == "strong" or not strong_of(findings), (name, brief_of(findings))
+    # One slice is no pattern; without others on its thread there is nobody to wait.
+    assert best_of(slices_script("once", says("running", cpu=0.95), nr=1), "blocking") == 1
+    assert best_of(slices_script("nobody", says("running", cpu=0.95), with_others=False), "blocking") == 0
+
+
+def check_program():
+    for mode in ("sleep", "mutex"):
+        findings = findings_of(trace_of(PROGRAM, mode))
+        assert best_of(findings, "blocking") >= 1, (mode, brief_of(findings))
+        seen = " ".join(f["seen"] for f in findings if f["detector"] == "blocking")
+        assert ("nanosleep" if mode == "sleep" else "futex") in seen, seen
+    assert best_of(findings_of(trace_of(PROGRAM, "burn", form="ctf")), "blocking") >= 1
+    assert best_of(findings_of(trace_of(PROGRAM, "alone")), "blocking") <= 0
+    for mode in ("light", "start"):
+        findings = findings_of(trace_of(PROGRAM, mode))
+        assert not strong_of(findings), (mode, brief_of(findings))
+    findings = findings_of(trace_with_stop(PROGRAM, "light", "1.8", 0.7))
+    assert not strong_of(findings) and best_of(findings, "blocking") < 0, brief_of(findings)
+
+
+def check_forever():
+    trace = f"{SCRATCH.name}/forever.jsonl"
+    run = start_program(trace, PROGRAM, "forever")
+    pid = pid_of_program(trace)
+    time.sleep(1.8)
+    os.kill(pid, signal.SIGTERM)
+    run.wait(timeout=60)
+    findings = findings_of(trace)
+    assert best_of(findings, "never-yielded") >= 1, brief_of(findings)
+
+
+check_accounts()
+check_program()
+check_forever()
