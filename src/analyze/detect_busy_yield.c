@@ -2,7 +2,10 @@
 /* detect_busy_yield.c - a coroutine wakes itself again and again. */
 #include <inttypes.h>
 
-#include "analyze/detector.h"
+#include "analyze/analysis.h"
+
+/* A coroutine that works for longer in each slice yields to be fair, and does not poll. */
+#define SLICE_NS 50000
 
 static void on_leave(struct analysis *a, struct coro *co)
 {
@@ -11,7 +14,8 @@ static void on_leave(struct analysis *a, struct coro *co)
 	uint64_t end = m->end_ts ? m->end_ts : m->last_ts;
 	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
 	uint64_t life = end > begin ? end - begin : 1;
-	uint64_t times = co->self_wakes * 2 > co->wakes ? co->self_wakes : 0;
+	bool is_short = sched_coro_of(a, co)->run_ns < co->suspends * SLICE_NS;
+	uint64_t times = co->self_wakes * 2 > co->wakes && is_short ? co->self_wakes : 0;
 
 	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)
 		times = co->quick_yields;

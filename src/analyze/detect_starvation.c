@@ -1,59 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_starvation.c - a coroutine is ready but does not run, while others do.
- *
- * One long delay may be caused by the machine.  Strong if at least five waits at the place, and at
- * least one in a hundred, end this way.
+ * detect_starvation.c - a coroutine is ready but does not run, while others that became ready later
+ * run on its thread.
  */
-#include <inttypes.h>
+#include "analyze/analysis.h"
+#include "analyze/starved.h"
 
-#include "analyze/detector.h"
-
-#define READY_NS (50 * MODEL_MS)
-
-static void report(struct analysis *a, struct coro *co, uint64_t ready_ns, uint64_t others)
-{
-	struct finding f = FINDING_OF(&detector_starvation, co);
-
-	f.size_ns = ready_ns;
-	f.ts = co->woken_ts;
-	finding_say(&f, "it was ready for %.3f ms while others were resumed %" PRIu64 " times",
-		    (double)ready_ns / 1e6, others);
-	finding_doubt(a, &f, NEED_TRANSITIONS);
-	finding_report(a, &f);
-}
+#define LEAST_NS (50 * MODEL_MS)
 
 /* Runs at every resume: only the check is here. */
 static void on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
 {
-	uint64_t others;
-
-	if (!co->woken_since || ev->ts < co->woken_ts || ev->ts - co->woken_ts < READY_NS)
-		return;
-	others = analysis_model(a)->resumes - co->resumes_then;
-	if (others >= 100)
-		report(a, co, ev->ts - co->woken_ts, others);
+	if (co->state == TRACE_STATE_SUSPENDED && ev->ts - co->since_ts >= LEAST_NS)
+		starved_report(a, co, ev->ts, &detector_starvation, false);
 }
 
-static void on_group(const struct analysis *a, struct group *g)
+static void on_stuck(struct analysis *a, struct coro *co)
 {
-	const struct wait_place *p = &analysis_model(a)->places[g->place];
-
-	if (g->count >= 5 && g->count * 100 >= p->ready.nr && !g->finding.doubt) {
-		g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
-		g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];
-		g->by_confidence[CONFIDENCE_SUSPECT] = 0;
-	}
+	if (starved_report(a, co, a->model.end_ts, &detector_starvation, false))
+		co->explained = true;
 }
 
 const struct detector detector_starvation = {
 	.name = "starvation",
 	.code = "T1",
 	.title = "Starvation",
-	.meaning = "The coroutine was ready to run for long while the scheduler ran others.",
-	.advice = "Look at the scheduler's queues: priorities, last-in-first-out, a queue that one "
-		  "worker never looks at.",
+	.meaning =
+		"The coroutine was ready to run for long while its thread ran others that became "
+		"ready later.",
+	.advice = "Look at the scheduler's queues: priorities, a queue that is looked at last, a "
+		  "coroutine that is polled only by another one.",
 	.is_fault = true,
 	.on_resume = on_resume,
-	.on_group = on_group,
+	.on_stuck = on_stuck,
+	.on_group = starved_weigh,
 };

@@ -109,4 +109,7 @@ extern const struct detector detector_deadlock, detector_closed, detector_wake_r
 	detector_never_yielded, detector_busy_yield, detector_starvation, detector_imbalance,
 	detector_migration, detector_double_resume, detector_after_end, detector_address;
 
+/* About how threads are used, and ready coroutines are served. */
+extern const struct detector detector_unfair_order, detector_herd, detector_wrong_thread;
+
 #endif

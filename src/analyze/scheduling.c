@@ -83,11 +83,13 @@ static int sched_woken(struct analysis *a, const struct coro *co, struct sched_c
 	if (sched_grow((void **)&s->bursts, &s->nr_bursts, co->place + 1, sizeof(*b)) < 0)
 		return -ENOMEM;
 	b = &s->bursts[co->place];
-	if (!b->size || b->resource != co->resource || ev->ts - b->first_ts > BURST_NS) {
+	if (!b->size || b->is_over || b->resource != co->resource ||
+	    ev->ts - b->first_ts > BURST_NS) {
 		b->first_ts = ev->ts;
 		b->resource = co->resource;
 		b->number++;
 		b->size = 0;
+		b->is_over = false;
 	}
 	c->burst = b->number;
 	if (++b->size == BURST_LEAST) {
@@ -118,24 +120,30 @@ static void sched_waits_again(struct scheduling *s, const struct coro *co, struc
 
 /* ---- threads ---------------------------------------------------------------- */
 
-/* Whether a coroutine that used to run on one thread runs on the thread of its waker. */
-static void sched_affinity(const struct analysis *a, const struct coro *co, struct sched_coro *c,
+/* Whether a coroutine runs where it ran first, or inside of the thread that woke it. */
+static void sched_affinity(struct analysis *a, const struct coro *co, struct sched_coro *c,
 			   const struct trace_event *ev)
 {
+	struct sched_thread *t = &a->scheduling.threads[a->model.thread_now];
 	uint32_t now = a->model.thread_now + 1;
+	bool by_waker = c->ready_ts && co->woken_tid == ev->tid;
 
-	if (!c->home)
+	if (!c->home) {
 		c->home = now;
+		t->homes++;
+	}
 	if (c->home == now) {
 		c->home_resumes++;
-		c->handed += c->ready_ts && co->woken_tid != ev->tid;
-	} else if (!c->ready_ts || co->woken_tid == ev->tid) {
-		if (!c->strays++) {
-			c->stray_ts = ev->ts;
-			c->stray_tid = ev->tid;
-		}
-	} else {
-		c->moves++;
+		c->handed += c->ready_ts && !by_waker;
+		return;
+	}
+	c->strays += by_waker;
+	t->strays += by_waker;
+	c->moves += !by_waker;
+	t->moves += !by_waker;
+	if (!c->stray_ts) {
+		c->stray_ts = ev->ts;
+		c->stray_tid = ev->tid;
 	}
 }
 
@@ -158,6 +166,8 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	}
 	sched_affinity(a, co, c, ev);
 	c->had_burst = c->ready_ts && c->burst;
+	if (c->had_burst && co->place < s->nr_bursts)
+		s->bursts[co->place].is_over = true;
 	sched_not_ready(s, c);
 }
 
@@ -179,6 +189,8 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		return 0;
 	sched_not_ready(s, c);
 	sched_waits_again(s, co, c, ev);
+	if (co->state == TRACE_STATE_RUNNING && ev->ts > co->resumed_ts)
+		c->run_ns += ev->ts - co->resumed_ts;
 	if (ev->reason == TRACE_REASON_YIELD)
 		sched_is_ready(s, c, ev->ts);
 	return 0;

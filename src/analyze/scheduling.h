@@ -21,16 +21,20 @@ struct sched_thread {
 	bool is_shared;       /* it ran others, too */
 	/* Resumes with others ready: of the one that became ready last, and of another. */
 	uint64_t newest_first, others_first;
+	/* Coroutines that ran here first; resumes of others by their waker, and otherwise. */
+	uint64_t homes, strays, moves;
 };
 
 struct sched_coro {
 	uint64_t ready_ts;     /* 0: not ready, as far as known */
 	uint64_t resumes_then; /* of its thread, when it became ready */
 	uint64_t backlog;      /* coroutines that were ready then */
-	uint64_t home_resumes,
-		strays;  /* on the thread of its first resume, and elsewhere by a waker */
-	uint64_t moves;  /* other resumes elsewhere */
-	uint64_t handed; /* woken by another thread, resumed at home */
+	uint64_t run_ns;       /* total of its slices */
+	/*
+	 * Its resumes on the thread of its first resume, inside of the thread that woke it, and
+	 * elsewhere; of the first: those with a wake of another thread.
+	 */
+	uint64_t home_resumes, strays, moves, handed;
 	uint64_t stray_ts, stray_tid; /* the first one */
 	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
 	uint32_t home;                /* 1 + index of the thread of its first resume */
@@ -42,6 +46,7 @@ struct sched_coro {
 struct sched_burst {
 	uint64_t first_ts, resource;
 	uint32_t number, size;    /* of the current burst */
+	bool is_over;             /* one of its coroutines has run */
 	uint64_t nr, woken, back; /* of all large ones: how many, wakes, and waits begun again */
 };
 

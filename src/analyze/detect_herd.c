@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * detect_herd.c - many waiters of one resource are woken at once, and nearly all wait again for it.
+ *
+ * Evidence: wakes of at least eight waiters before the first of them runs, at least five times; and
+ * nine of ten coroutines woken so suspend next at the same place for the same resource.  A lock, or
+ * a descriptor that is accepted from, serves one of them only: strong.  Anything else may be meant
+ * for all: a suspicion.
+ */
+#include <inttypes.h>
+
+#include "analyze/analysis.h"
+
+#define BURSTS_LEAST 5
+
+static bool is_at_place(const struct analysis *a, const struct coro *co, uint32_t place)
+{
+	return co->in_use && co->place == place && sched_coro_of(a, co)->burst;
+}
+
+static const struct coro *herd_member(const struct analysis *a, uint32_t place)
+{
+	size_t i;
+
+	for (i = 0; i < a->model.nr_coros; i++) {
+		if (is_at_place(a, &a->model.coros[i], place))
+			return &a->model.coros[i];
+	}
+	return NULL;
+}
+
+static void herd_report(struct analysis *a, uint32_t place, const struct sched_burst *b)
+{
+	const struct coro *co = herd_member(a, place);
+	struct finding f = {
+		.detector = &detector_herd,
+		.confidence = CONFIDENCE_SUSPECT,
+		.co = co,
+		.place = place,
+		.spawn = co ? co->spawn : 0,
+		.size_ns = b->woken, /* the largest first */
+		.ts = b->first_ts,
+	};
+	size_t i;
+
+	if (co && (co->reason == TRACE_REASON_MUTEX || co->reason == TRACE_REASON_ACCEPT))
+		f.confidence = CONFIDENCE_STRONG;
+	finding_say(&f,
+		    "%" PRIu64 " times all waiters were woken at once, %" PRIu64
+		    " on average; %" PRIu64 " of %" PRIu64 " then waited again for the same %s",
+		    b->nr, b->woken / b->nr, b->back, b->woken,
+		    co && co->reason ? trace_reason_name(co->reason) : "resource");
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	finding_report(a, &f);
+	for (i = 0; i < a->model.nr_coros; i++) {
+		if (&a->model.coros[i] != co && is_at_place(a, &a->model.coros[i], place))
+			finding_add_affected(a, &f, &a->model.coros[i]);
+	}
+}
+
+static void on_finish(struct analysis *a)
+{
+	const struct scheduling *s = &a->scheduling;
+	uint32_t i;
+
+	for (i = 1; i < s->nr_bursts; i++) {
+		const struct sched_burst *b = &s->bursts[i];
+
+		if (b->nr >= BURSTS_LEAST && b->back * 10 >= b->woken * 9)
+			herd_report(a, i, b);
+	}
+}
+
+const struct detector detector_herd = {
+	.name = "herd",
+	.code = "H1",
+	.title = "Thundering herd",
+	.meaning = "All waiters are woken for something that one of them gets; the others run for "
+		   "nothing and wait again.",
+	.advice = "Wake one waiter for each lock, item or connection.",
+	.is_fault = true,
+	.on_finish = on_finish,
+};

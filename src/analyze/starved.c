@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* starved.c - a coroutine was ready for long while its thread ran others. */
+#include "analyze/starved.h"
+
+#include <inttypes.h>
+
+#include "analyze/analysis.h"
+
+#define READY_NS  (50 * MODEL_MS)
+#define OVERTAKEN 20
+
+bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const struct detector *d,
+		    bool is_lifo)
+{
+	const struct sched_coro *c = sched_coro_of(a, co);
+	const struct sched_thread *t = sched_thread_of(a, c);
+	struct finding f = FINDING_OF(d, co);
+	uint64_t ready, overtakes;
+
+	if (!c->ready_ts || ts < c->ready_ts + READY_NS)
+		return false;
+	/*
+	 * A long queue is not starvation: only those that became ready later count, and only on its
+	 * own thread, because another thread may have been without a processor.
+	 */
+	overtakes = sched_overtakes(a, co);
+	if (overtakes < OVERTAKEN || sched_is_lifo(t) != is_lifo)
+		return false;
+	ready = ts - c->ready_ts;
+	ready -= cpu_samples_stopped(&a->cpu, co->pid, c->ready_ts, ts);
+	if (ready < READY_NS)
+		return false;
+	f.size_ns = ready;
+	f.ts = c->ready_ts;
+	if (a->model.end_ts && ts >= a->model.end_ts && ready >= MODEL_S)
+		f.confidence = CONFIDENCE_STRONG;
+	finding_say(&f,
+		    "it was ready for %.3f ms%s, while thread %" PRIu64 " resumed %" PRIu64
+		    " that became ready later",
+		    (double)ready / 1e6,
+		    ts >= a->model.end_ts && a->model.end_ts ? " and never ran" : "", co->tid,
+		    overtakes);
+	if (is_lifo)
+		finding_add_evidence(&f,
+				     "of %" PRIu64
+				     " choices among several ready coroutines the thread "
+				     "took the newest %" PRIu64 " times",
+				     t->newest_first + t->others_first, t->newest_first);
+	finding_doubt(a, &f, NEED_TRANSITIONS);
+	finding_report(a, &f);
+	return true;
+}
+
+void starved_weigh(const struct analysis *a, struct group *g)
+{
+	const struct wait_place *p = &analysis_model(a)->places[g->place];
+
+	if (g->count < 5 || g->count * 100 < p->ready.nr || g->finding.doubt)
+		return;
+	g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
+	g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];
+	g->by_confidence[CONFIDENCE_SUSPECT] = 0;
+}
