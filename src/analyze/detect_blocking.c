@@ -42,7 +42,7 @@ static void blocking_say(struct analysis *a, const struct long_slice *s, struct 
 }
 
 /* The confidence, without what is missing in the trace. */
-static void blocking_weigh(const struct long_slice *s, struct finding *f)
+static void blocking_weigh(const struct long_slice *s, bool are_measured, struct finding *f)
 {
 	if (!slice_is_measured(s))
 		f->doubt = "the trace has no processor times of this slice, and a thread that is "
@@ -53,7 +53,9 @@ static void blocking_weigh(const struct long_slice *s, struct finding *f)
 		f->doubt = "no other coroutine is shown to have waited for the thread";
 	else
 		f->shown_ns = slice_own_ns(s);
-	if (s->is_alone && !s->waiters.nr)
+	/* Where other slices are measured, a short one that is not says little. */
+	if ((s->is_alone && !s->waiters.nr) ||
+	    (are_measured && !slice_is_measured(s) && f->size_ns < FINDING_LARGE))
 		f->confidence = CONFIDENCE_INFO;
 	else if (f->shown_ns >= SURE_NS && !s->is_first)
 		f->confidence = CONFIDENCE_STRONG;
@@ -72,7 +74,7 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 		return;
 	f.size_ns = slice_is_measured(s) ? slice_own_ns(s) : wall - excused;
 	f.ts = s->from_ts;
-	blocking_weigh(s, &f);
+	blocking_weigh(s, a->cpu.nr > 0, &f);
 	blocking_say(a, s, &f);
 	finding_doubt(a, &f, NEED_TRANSITIONS);
 	if (f.confidence < CONFIDENCE_STRONG && f.doubt)

@@ -34,11 +34,12 @@ static bool slice_of_runner(struct analysis *a, const struct coro *co, struct lo
 static void yield_weigh(const struct long_slice *s, struct finding *f)
 {
 	uint64_t wall = s->to_ts - s->from_ts - s->use.stopped_ns;
+	uint64_t could_run = wall > s->use.queued_ns ? wall - s->use.queued_ns : 0;
 
 	f->confidence = CONFIDENCE_SUSPECT;
 	if (!slice_is_measured(s))
 		f->doubt = "the trace has no processor times of the thread";
-	else if (2 * slice_own_ns(s) < wall)
+	else if (2 * slice_own_ns(s) < could_run)
 		f->doubt = "the coroutine itself did not use most of this time";
 	else if (!s->waiters.nr)
 		f->doubt = "no other coroutine is shown to have waited for the thread";

@@ -50,12 +50,15 @@ static int sched_make_room(struct analysis *a, const struct coro *co)
 
 /* ---- ready coroutines ------------------------------------------------------- */
 
-static void sched_is_ready(struct scheduling *s, struct sched_coro *c, uint64_t ts)
+static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts)
 {
+	struct scheduling *s = &a->scheduling;
+
 	if (c->ready_ts)
 		return;
 	c->ready_ts = ts;
 	c->backlog = s->nr_ready++;
+	c->all_then = a->model.resumes;
 	c->resumes_then = c->thread ? s->threads[c->thread - 1].resumes : 0;
 	s->newest = (uint64_t)(c - s->coros) + 1;
 }
@@ -165,6 +168,8 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 		t->others_first += !is_newest;
 	}
 	sched_affinity(a, co, c, ev);
+	if (co->reason == TRACE_REASON_YIELD || (co->woken_since && co->waker == co->probe_id))
+		c->yield_place = co->place;
 	c->had_burst = c->ready_ts && c->burst;
 	if (c->had_burst && co->place < s->nr_bursts)
 		s->bursts[co->place].is_over = true;
@@ -192,7 +197,7 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	if (co->state == TRACE_STATE_RUNNING && ev->ts > co->resumed_ts)
 		c->run_ns += ev->ts - co->resumed_ts;
 	if (ev->reason == TRACE_REASON_YIELD)
-		sched_is_ready(s, c, ev->ts);
+		sched_is_ready(a, c, ev->ts);
 	return 0;
 }
 
@@ -209,7 +214,7 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 	if (ev->kind == TRACE_WAKE) {
 		if (co->state != TRACE_STATE_SUSPENDED || ev->ts < co->since_ts || c->ready_ts)
 			return 0;
-		sched_is_ready(s, c, ev->ts);
+		sched_is_ready(a, c, ev->ts);
 		return sched_woken(a, co, c, ev);
 	}
 	sched_not_ready(s, c);
@@ -249,11 +254,15 @@ const struct sched_thread *sched_thread_now(const struct analysis *a)
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
 {
 	const struct sched_coro *c = sched_coro_of(a, co);
+	const struct sched_thread *t;
 	uint64_t since;
 
 	if (!c->ready_ts)
 		return 0;
-	since = sched_thread_of(a, c)->resumes - c->resumes_then;
+	t = sched_thread_of(a, c);
+	since = t->resumes - c->resumes_then;
+	if (!since && t->resumes * 100 < a->model.resumes)
+		since = a->model.resumes - c->all_then;
 	return since > c->backlog ? since - c->backlog : 0;
 }
 

@@ -29,6 +29,7 @@ struct sched_coro {
 	uint64_t ready_ts;     /* 0: not ready, as far as known */
 	uint64_t resumes_then; /* of its thread, when it became ready */
 	uint64_t backlog;      /* coroutines that were ready then */
+	uint64_t all_then;     /* resumes of all threads, then */
 	uint64_t run_ns;       /* total of its slices */
 	/*
 	 * Its resumes on the thread of its first resume, inside of the thread that woke it, and
@@ -39,7 +40,8 @@ struct sched_coro {
 	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
 	uint32_t home;                /* 1 + index of the thread of its first resume */
 	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
-	bool had_burst;               /* its last resume was part of it */
+	uint32_t yield_place; /* of its last wait that it ended itself: a yield, or its own wake */
+	bool had_burst;       /* its last resume was part of it */
 };
 
 /* Waiters of one place that were woken within a moment. */
@@ -72,7 +74,10 @@ const struct sched_thread *sched_thread_of(const struct analysis *a, const struc
 /* The thread of the event that is being added. */
 const struct sched_thread *sched_thread_now(const struct analysis *a);
 
-/* Coroutines that became ready after @co and ran before it on its thread; 0: none, or not known. */
+/*
+ * Coroutines that became ready after @co and ran before it on its thread, or on all threads if its
+ * thread is none of those that run coroutines; 0: none, or not known.
+ */
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
 
 /* True if the thread resumes the newest ready coroutine first, in at least nine of ten cases. */
