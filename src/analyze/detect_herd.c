@@ -18,20 +18,9 @@ static bool is_at_place(const struct analysis *a, const struct coro *co, uint32_
 	return co->in_use && co->place == place && sched_coro_of(a, co)->burst;
 }
 
-static const struct coro *herd_member(const struct analysis *a, uint32_t place)
+static void herd_report(struct analysis *a, uint32_t place, const struct coro *co,
+			const struct sched_burst *b)
 {
-	size_t i;
-
-	for (i = 0; i < a->model.nr_coros; i++) {
-		if (is_at_place(a, &a->model.coros[i], place))
-			return &a->model.coros[i];
-	}
-	return NULL;
-}
-
-static void herd_report(struct analysis *a, uint32_t place, const struct sched_burst *b)
-{
-	const struct coro *co = herd_member(a, place);
 	struct finding f = {
 		.detector = &detector_herd,
 		.confidence = CONFIDENCE_SUSPECT,
@@ -41,7 +30,6 @@ static void herd_report(struct analysis *a, uint32_t place, const struct sched_b
 		.size_ns = b->woken, /* the largest first */
 		.ts = b->first_ts,
 	};
-	size_t i;
 
 	if (co && (co->reason == TRACE_REASON_MUTEX || co->reason == TRACE_REASON_ACCEPT))
 		f.confidence = CONFIDENCE_STRONG;
@@ -52,10 +40,23 @@ static void herd_report(struct analysis *a, uint32_t place, const struct sched_b
 		    co && co->reason ? trace_reason_name(co->reason) : "resource");
 	finding_doubt(a, &f, NEED_TRANSITIONS);
 	finding_report(a, &f);
+}
+
+static void herd_report_all(struct analysis *a, uint32_t place, const struct sched_burst *b)
+{
+	bool is_empty = true;
+	size_t i;
+
 	for (i = 0; i < a->model.nr_coros; i++) {
-		if (&a->model.coros[i] != co && is_at_place(a, &a->model.coros[i], place))
-			finding_add_affected(a, &f, &a->model.coros[i]);
+		const struct coro *co = &a->model.coros[i];
+
+		if (is_at_place(a, co, place)) {
+			herd_report(a, place, co, b);
+			is_empty = false;
+		}
 	}
+	if (is_empty)
+		herd_report(a, place, NULL, b);
 }
 
 static void on_finish(struct analysis *a)
@@ -67,7 +68,7 @@ static void on_finish(struct analysis *a)
 		const struct sched_burst *b = &s->bursts[i];
 
 		if (b->nr >= BURSTS_LEAST && b->back * 10 >= b->woken * 9)
-			herd_report(a, i, b);
+			herd_report_all(a, i, b);
 	}
 }
 
