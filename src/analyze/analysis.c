@@ -12,8 +12,11 @@ void finding_report(struct analysis *a, const struct finding *f)
 	bool is_example;
 	struct group *g = findings_add(&a->findings, f, &is_example);
 
-	if (g && is_example && g->has_coro)
+	if (g && is_example && g->has_coro) {
 		g->nr_chain = finding_chain(&a->model, &g->example, g->chain);
+		if (g->detector->on_stuck)
+			evidence_add(a, &g->finding, &g->example);
+	}
 	if (a->observer.found)
 		a->observer.found(a->observer.arg, f);
 }

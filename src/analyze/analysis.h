@@ -54,6 +54,7 @@ struct analysis {
 	struct symbols *symbols;    /* set by the caller; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps; without events */
 	struct findings findings;
+	bool is_asleep;         /* set by the detector of stalled programs */
 	const char *doubt;      /* applies to all findings that need events; NULL: none */
 	struct reorder reorder; /* for traces that are not in order */
 	struct analysis_observer observer; /* set by the caller; found may be NULL */

@@ -1,52 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_closed.c - the descriptor that a coroutine waits for was closed.
+ * detect_closed.c - the descriptor or channel that a coroutine waits for was closed.
  *
- * Proven if the program recorded the close.  Otherwise strong if another coroutine began to wait
- * for the same descriptor number and was served: the number was reused, so the first coroutine's
- * file was closed while it waited.
+ * Proven if the program recorded the close and went on afterwards: a program that closes everything
+ * and exits is correct.  Without that record, another coroutine that began to wait for the same
+ * number and was served shows that the number is used again, or that the descriptor has two
+ * readers, which is correct: a suspicion, and only if the first one waits for unusually long.
  */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
+#include "analyze/model_tables.h"
 
-static bool is_descriptor(const struct coro *co)
+static bool closed_is_descriptor(const struct coro *co)
 {
 	return co->has_resource &&
 	       (co->reason == TRACE_REASON_IO_READ || co->reason == TRACE_REASON_IO_WRITE ||
 		co->reason == TRACE_REASON_ACCEPT || co->reason == TRACE_REASON_CONNECT);
 }
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static bool closed_is_channel(const struct coro *co)
+{
+	return co->has_resource &&
+	       (co->reason == TRACE_REASON_CHANNEL_SEND || co->reason == TRACE_REASON_CHANNEL_RECV);
+}
+
+/* The program recorded the close, by another coroutine than the waiter. */
+static bool closed_is_recorded(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
-	struct finding f = FINDING_OF(&detector_closed, co);
-	const struct coro *rival;
+	const struct resource_use *use = tables_use(m, co);
+	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 
-	if (!is_descriptor(co) || co->woken_since)
+	if (!use || use->closed.ts <= co->since_ts ||
+	    (use->closed.id && use->closed.id == co->probe_id))
+		return false;
+	f->confidence = m->last_birth_ts > use->closed.ts || model_activity(m, use->closed.ts) >= 5
+				? CONFIDENCE_PROVEN
+				: CONFIDENCE_SUSPECT;
+	finding_say(f, "it waits for %s; %s closed it %.3f ms after the wait began",
+		    evidence_what(co, what), evidence_who(m, use->closed.id, use->closed.name, who),
+		    (double)(use->closed.ts - co->since_ts) / 1e6);
+	return true;
+}
+
+static bool closed_is_reused(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct coro *rival;
+	char who[EVIDENCE_WHO];
+
+	if (!co->rival || !closed_is_descriptor(co) || wait_may_be_long(a, co) ||
+	    model_age(m, co) < 100 * MODEL_MS)
+		return false;
+	rival = model_find(m, co->rival);
+	/* One that existed before shares the descriptor; one that still waits was not served. */
+	if (rival && (rival->birth_ts <= co->since_ts ||
+		      (rival->state == TRACE_STATE_SUSPENDED && rival->has_resource &&
+		       rival->resource == co->resource && rival->since_ts == co->rival_ts)))
+		return false;
+	finding_say(f,
+		    "descriptor %" PRIu64
+		    ": %s, created later, waited for it and was served; so it has two readers, or "
+		    "it was closed and its number is used again",
+		    co->resource, evidence_who(m, co->rival, 0, who));
+	return true;
+}
+
+static void closed_on_stuck(struct analysis *a, struct coro *co)
+{
+	struct finding f = FINDING_OF(&detector_closed, co);
+
+	if ((!closed_is_descriptor(co) && !closed_is_channel(co)) || co->woken_since)
 		return;
-	f.size_ns = model_age(m, co);
-	if (co->closed_ts) {
-		f.confidence = CONFIDENCE_PROVEN;
-		finding_say(&f,
-			    "descriptor %" PRIu64
-			    " was closed %.3f ms after it began to wait for it",
-			    co->resource, (double)(co->closed_ts - co->since_ts) / 1e6);
-	} else if (co->rival) {
-		rival = model_find(m, co->rival);
-		/*
-		 * Created after the wait began: so it is not a second reader of the same
-		 * connection.
-		 */
-		f.confidence = !rival || rival->birth_ts > co->since_ts ? CONFIDENCE_STRONG
-									: CONFIDENCE_SUSPECT;
-		finding_say(&f,
-			    "descriptor %" PRIu64 " is used again: coroutine %" PRIu64
-			    " waited for it %.3f ms later, so it was closed meanwhile",
-			    co->resource, co->rival, (double)(co->rival_ts - co->since_ts) / 1e6);
-	} else {
+	f.size_ns = model_age(analysis_model(a), co);
+	if (!closed_is_recorded(a, co, &f) && !closed_is_reused(a, co, &f))
 		return;
-	}
 	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
 	co->explained = true;
 	finding_report(a, &f);
@@ -56,10 +85,10 @@ const struct detector detector_closed = {
 	.name = "closed-under-waiter",
 	.code = "L2",
 	.title = "Closed under a waiter",
-	.meaning = "The descriptor was closed while a coroutine waited for it. No event will "
-		   "arrive: the coroutine is never resumed.",
-	.advice = "The code that closes the descriptor (on EOF, on an error, on a time-out) must "
-		  "resume or destroy the coroutine that waits for it.",
+	.meaning = "The descriptor or channel was closed while a coroutine waited for it. No event "
+		   "will arrive: the coroutine is never resumed.",
+	.advice = "The code that closes it (on EOF, on an error, on a time-out) must resume or "
+		  "destroy the coroutine that waits for it.",
 	.is_fault = true,
-	.on_stuck = on_stuck,
+	.on_stuck = closed_on_stuck,
 };

@@ -1,86 +1,320 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detect_deadlock.c - coroutines wait for each other in a cycle.
+ * detect_deadlock.c - coroutines wait for each other in a ring.
  *
- * The program declares the edges: a join waits for the child that it names, a waiter of a lock for
- * the coroutine that recorded acquiring the lock.
+ * The program declares some edges: a join waits for the child that it names, a waiter of a lock for
+ * the coroutines that recorded acquiring it.  A ring of these is proven.  Others follow from what
+ * happened before: a sender of a full channel waits for the coroutines that received from it.  A
+ * ring with such an edge is a suspicion: a coroutine that was not seen yet may receive, too.
+ *
+ * At the end of the trace every coroutine is assumed to be stuck; then those are removed of which
+ * one that they wait for may go on, until nothing changes.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/detector.h"
+#include "analyze/analysis.h"
 #include "analyze/model_tables.h"
 
-#define RING_MAX  64
-#define RING_TOLD 6 /* coroutines of the cycle that the message lists */
+#define RING_MAX    64
+#define RING_TOLD   6   /* coroutines of the ring that the message lists */
+#define RING_PASSES 200 /* more: the waits are too entangled, nothing is claimed */
 
-static const struct coro *waits_for(const struct model *m, const struct coro *co)
-{
-	const struct resource *r;
+enum ring_verdict {
+	RING_FREE,
+	RING_INFERRED, /* stuck, if the inferred edges are all there are */
+	RING_PROVEN,
+};
 
-	if (co->state != TRACE_STATE_SUSPENDED || !co->has_resource)
-		return NULL;
-	if (co->reason == TRACE_REASON_JOIN)
-		return model_find(m, co->resource);
-	if (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE)
-		return NULL;
-	r = tables_resource(m, co);
-	return r && r->holder ? model_find(m, r->holder) : NULL;
-}
-
-/* Number of coroutines in the cycle that contains @co; 0: @co is not in a cycle. */
-static unsigned ring_of(const struct model *m, const struct coro *co)
-{
-	const struct coro *at = co;
+/* The coroutines that @co waits for. */
+struct ring_needs {
+	uint64_t ids[MODEL_HOLDERS];
 	unsigned nr;
+	bool any; /* any one of them can end the wait; otherwise each of them is needed */
+};
 
-	for (nr = 1; nr <= RING_MAX; nr++) {
-		at = waits_for(m, at);
-		if (!at)
-			return 0;
-		if (at == co)
-			return nr;
-	}
-	return 0;
+static void ring_needs_holders(struct ring_needs *n, const struct resource_use *use, bool any)
+{
+	uint32_t i;
+
+	n->any = any;
+	if (any && use->more_holders)
+		return;
+	for (i = 0; i < use->nr_holders; i++)
+		n->ids[n->nr++] = use->holders[i].id;
 }
 
-/* "1 -> 2 -> 1" */
-static void tell_ring(const struct model *m, const struct coro *co, unsigned nr, char *buf,
-		      size_t size)
+/* Everybody who is known to use the other side of the channel, if that is all. */
+static void ring_needs_partners(const struct model *m, const struct coro *co, struct ring_needs *n)
 {
-	const struct coro *at = co;
+	const struct resource *r = tables_resource(m, co);
+	const struct resource_use *use = tables_partners(m, co);
+	unsigned i;
+
+	if (!use || use->more_partners || r->woken_outside)
+		return;
+	n->any = true;
+	for (i = 0; i < use->nr_partners; i++) {
+		/* One has ended: the users of this channel change, and more may come. */
+		if (model_has_ended(m, use->partners[i].id)) {
+			n->nr = 0;
+			return;
+		}
+		n->ids[n->nr++] = use->partners[i].id;
+	}
+}
+
+static struct ring_needs ring_needs_of(const struct model *m, const struct coro *co, bool inferred)
+{
+	struct ring_needs n = { .nr = 0 };
+	const struct resource_use *use = tables_use(m, co);
+
+	if (!co->has_resource)
+		return n;
+	switch (co->reason) {
+	case TRACE_REASON_JOIN:
+		if (model_child(m, co))
+			n.ids[n.nr++] = co->resource;
+		break;
+	case TRACE_REASON_MUTEX:
+	case TRACE_REASON_SEMAPHORE:
+		if (use && use->nr_holders)
+			ring_needs_holders(&n, use, co->reason == TRACE_REASON_SEMAPHORE);
+		break;
+	case TRACE_REASON_CHANNEL_SEND:
+	case TRACE_REASON_CHANNEL_RECV:
+	case TRACE_REASON_USER:
+		if (inferred)
+			ring_needs_partners(m, co, &n);
+		break;
+	default:
+		break;
+	}
+	return n;
+}
+
+static const struct coro *ring_stuck(const struct model *m, uint64_t id, unsigned verdict)
+{
+	const struct coro *co = id ? model_find(m, id) : NULL;
+
+	return co && co->verdict == verdict ? co : NULL;
+}
+
+/* The first coroutine that @co waits for and that is stuck, too. */
+static const struct coro *ring_next(const struct model *m, const struct coro *co)
+{
+	struct ring_needs n = ring_needs_of(m, co, co->verdict == RING_INFERRED);
+	const struct coro *next = NULL;
+	unsigned i;
+
+	for (i = 0; i < n.nr && !next; i++)
+		next = ring_stuck(m, n.ids[i], co->verdict);
+	return next;
+}
+
+static bool ring_is_stuck(const struct model *m, const struct coro *co, unsigned verdict)
+{
+	struct ring_needs n = ring_needs_of(m, co, verdict == RING_INFERRED);
+	unsigned i, stuck = 0;
+
+	for (i = 0; i < n.nr; i++)
+		stuck += ring_stuck(m, n.ids[i], verdict) != NULL;
+	return n.any ? n.nr && stuck == n.nr : stuck > 0;
+}
+
+/* Mark with @verdict all coroutines that can only go on if others with it do. */
+static void ring_find_stuck(struct model *m, enum ring_verdict verdict)
+{
+	size_t i, nr = 0;
+	unsigned pass = 0;
+	bool changed = true;
+
+	for (i = 0; i < m->nr_coros; i++) {
+		struct coro *co = &m->coros[i];
+
+		if (!co->in_use || co->verdict || co->state != TRACE_STATE_SUSPENDED ||
+		    co->woken_since || !ring_needs_of(m, co, verdict == RING_INFERRED).nr)
+			continue;
+		co->verdict = (uint8_t)verdict;
+		nr++;
+	}
+	/* Children are created after their parents: begin with the children. */
+	for (; nr && changed; pass++) {
+		changed = false;
+		for (i = m->nr_coros; i-- > 0;) {
+			struct coro *co = &m->coros[i];
+
+			if (!co->in_use || co->verdict != verdict ||
+			    (pass < RING_PASSES && ring_is_stuck(m, co, verdict)))
+				continue;
+			co->verdict = RING_FREE;
+			changed = true;
+		}
+	}
+}
+
+static void deadlock_on_finish(struct analysis *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->model.nr_coros; i++)
+		a->model.coros[i].verdict = RING_FREE;
+	ring_find_stuck(&a->model, RING_PROVEN);
+	ring_find_stuck(&a->model, RING_INFERRED);
+}
+
+/* ---- rings --------------------------------------------------------------- */
+
+struct ring {
+	const struct coro *members[RING_MAX];
+	unsigned nr;    /* 0: longer than RING_MAX */
+	bool has_giver; /* a member waits to give something: a ring of receivers is only idle */
+};
+
+/* The ring that @co is in, or waits for; it begins with the smallest id. */
+static struct ring ring_of(const struct model *m, const struct coro *co)
+{
+	struct ring ring = { .nr = 0 };
+	const struct coro *at = co, *first;
+	unsigned i;
+
+	for (i = 0; at && i < 2 * RING_MAX; i++)
+		at = ring_next(m, at);
+	first = at;
+	for (i = 0; at && i < RING_MAX; i++) {
+		if (at->probe_id < first->probe_id)
+			first = at;
+		at = ring_next(m, at);
+	}
+	for (at = first; at && ring.nr < RING_MAX; at = ring_next(m, at)) {
+		if (ring.nr && at == first)
+			return ring;
+		ring.has_giver |= at->reason != TRACE_REASON_CHANNEL_RECV &&
+				  at->reason != TRACE_REASON_USER;
+		ring.members[ring.nr++] = at;
+	}
+	ring.nr = at == first ? ring.nr : 0;
+	return ring;
+}
+
+static bool ring_has(const struct ring *ring, const struct coro *co)
+{
+	unsigned i;
+
+	for (i = 0; i < ring->nr; i++) {
+		if (ring->members[i] == co)
+			return true;
+	}
+	return false;
+}
+
+/* "'left' -> 'right' -> 'left'" */
+static void ring_tell(const struct model *m, const struct ring *ring, char *buf, size_t size)
+{
 	size_t used = 0;
 	unsigned i;
 
-	for (i = 0; i <= nr && i < RING_TOLD && used < size; i++) {
-		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64, i ? " -> " : "",
-					 at->probe_id);
-		at = waits_for(m, at);
+	for (i = 0; i <= ring->nr && i < RING_TOLD && used < size; i++) {
+		const struct coro *at = ring->members[i % ring->nr];
+		const char *name = model_name(m, at), *arrow = i ? " -> " : "";
+
+		if (name)
+			used += (size_t)snprintf(buf + used, size - used, "%s'%.24s'", arrow, name);
+		else
+			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64, arrow,
+						 at->probe_id);
 	}
-	if (i <= nr && used < size)
+	if (i <= ring->nr && used < size)
 		snprintf(buf + used, size - used, " -> ...");
 }
 
-static void on_stuck(struct analysis *a, struct coro *co)
+/* One line for each member: what it waits for, who holds that, and where it was taken. */
+static void ring_add_evidence(const struct model *m, struct finding *f, const struct ring *ring)
 {
-	const struct model *m = analysis_model(a);
-	struct finding f = FINDING_OF(&detector_deadlock, co);
-	unsigned nr = ring_of(m, co);
-	char ring[RING_TOLD * 24 + 8];
+	char who[EVIDENCE_WHO], other[EVIDENCE_WHO], what[EVIDENCE_WHAT];
+	unsigned i;
+	uint32_t k;
 
-	/* Woken after it was suspended: it is about to leave the cycle. */
-	if (!nr || co->woken_since)
-		return;
-	f.confidence = CONFIDENCE_PROVEN;
+	for (i = 0; i < ring->nr; i++) {
+		const struct coro *co = ring->members[i], *next = ring->members[(i + 1) % ring->nr];
+		const struct resource_use *use = tables_use(m, co);
+		const struct touch *hold = NULL;
+
+		for (k = 0; use && k < use->nr_holders && !hold; k++) {
+			if (use->holders[k].id == next->probe_id)
+				hold = &use->holders[k];
+		}
+		evidence_who(m, co->probe_id, co->name, who);
+		evidence_who(m, next->probe_id, next->name, other);
+		if (hold)
+			finding_add_evidence_at(f, EVIDENCE_HOLDER, hold->site, 0,
+						"%s waits for %s, which %s took", who,
+						evidence_what(co, what), other);
+		else if (co->reason == TRACE_REASON_JOIN)
+			finding_add_evidence_at(f, EVIDENCE_NOTE, co->site, co->addr,
+						"%s waits for the end of %s", who, other);
+		else
+			finding_add_evidence_at(f, EVIDENCE_RESOURCE, co->site, co->addr,
+						"%s waits for %s, which %s used before", who,
+						evidence_what(co, what), other);
+	}
+}
+
+/* One finding for the whole ring, with its first member. */
+static void deadlock_report_ring(struct analysis *a, struct coro *co, const struct ring *ring)
+{
+	const struct model *m = &a->model;
+	struct finding f = FINDING_OF(&detector_deadlock, co);
+	char text[RING_TOLD * 30 + 16], what[EVIDENCE_WHAT];
+	unsigned i;
+
+	f.confidence = co->verdict == RING_PROVEN ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
 	f.size_ns = model_age(m, co);
-	tell_ring(m, co, nr, ring, sizeof(ring));
-	if (nr == 1)
-		finding_say(&f, "it waits for itself");
+	ring_tell(m, ring, text, sizeof(text));
+	if (ring->nr > 1)
+		finding_say(&f, "%u wait for each other in a ring: %s", ring->nr, text);
+	else if (co->reason == TRACE_REASON_JOIN)
+		finding_say(&f, "it waits for its own end");
 	else
-		finding_say(&f, "%u wait for each other in a ring: %s", nr, ring);
+		finding_say(&f, "it waits for %s, which it holds itself", evidence_what(co, what));
+	ring_add_evidence(m, &f, ring);
 	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
-	co->explained = true;
 	finding_report(a, &f);
+	for (i = 1; i < ring->nr; i++)
+		finding_add_affected(a, &f, ring->members[i]);
+}
+
+/* @co is not in the ring, but waits for it. */
+static void deadlock_report_follower(struct analysis *a, struct coro *co, const struct ring *ring)
+{
+	const struct model *m = &a->model;
+	struct finding f = FINDING_OF(&detector_deadlock, co);
+	const struct coro *next = ring_next(m, co);
+	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT], text[RING_TOLD * 30 + 16];
+
+	f.confidence = co->verdict == RING_PROVEN ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
+	f.size_ns = model_age(m, co);
+	ring_tell(m, ring, text, sizeof(text));
+	finding_say(&f, "it waits (%s) for %s, behind the ring %s", evidence_what(co, what),
+		    next ? evidence_who(m, next->probe_id, next->name, who) : "others", text);
+	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
+	finding_report(a, &f);
+}
+
+static void deadlock_on_stuck(struct analysis *a, struct coro *co)
+{
+	struct ring ring;
+
+	if (!co->verdict)
+		return;
+	ring = ring_of(&a->model, co);
+	if (!ring.nr || (co->verdict == RING_INFERRED && !ring.has_giver))
+		return;
+	if (!ring_has(&ring, co))
+		deadlock_report_follower(a, co, &ring);
+	else if (ring.members[0] == co)
+		deadlock_report_ring(a, co, &ring);
+	co->explained = true;
 }
 
 const struct detector detector_deadlock = {
@@ -88,8 +322,9 @@ const struct detector detector_deadlock = {
 	.code = "L8",
 	.title = "Deadlock",
 	.meaning = "These coroutines wait for each other in a ring; none can go on.",
-	.advice = "Take locks in one order everywhere, or do not wait for a child that waits for "
-		  "you.",
+	.advice = "Take locks in one order everywhere, do not wait for a child that waits for you, "
+		  "and do not send while nobody receives what is sent to you.",
 	.is_fault = true,
-	.on_stuck = on_stuck,
+	.on_stuck = deadlock_on_stuck,
+	.on_finish = deadlock_on_finish,
 };

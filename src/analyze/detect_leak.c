@@ -4,7 +4,10 @@
  *
  * The run without its first quarter (startup) is divided into six parts.  The number alive grows in
  * at least five of them and by at least 20 in total, and never falls by more than a tenth, also not
- * at the end.  Strong if at least half of the coroutines have not moved for a third of the run.
+ * at the end.
+ *
+ * It is a suspicion: users that arrive and stay look the same.  What most of them wait for decides
+ * which it is, and the finding says it.
  */
 #include <inttypes.h>
 
@@ -57,31 +60,55 @@ static struct moves moves_of(const struct model *m, uint32_t spawn)
 	return moves;
 }
 
-static void on_finish(struct analysis *a)
+static void leak_name_all(struct analysis *a, const struct finding *f, uint32_t spawn)
+{
+	const struct model *m = analysis_model(a);
+	uint64_t third = (m->end_ts - m->first_ts) / 3;
+	size_t i;
+
+	for (i = 0; i < m->nr_coros; i++) {
+		const struct coro *co = &m->coros[i];
+
+		if (co->in_use && co->spawn == spawn && co != f->co &&
+		    m->end_ts - co->since_ts >= third)
+			finding_add_affected(a, f, co);
+	}
+}
+
+static void leak_report(struct analysis *a, uint32_t spawn, const struct moves *moves)
+{
+	const struct model *m = analysis_model(a);
+	const struct spawn *s = &m->spawns[spawn];
+	struct finding f = FINDING_OF(&detector_leak, moves->oldest);
+
+	f.size_ns = m->end_ts - moves->oldest->since_ts;
+	finding_say(&f,
+		    "%" PRIu64 " exist at the end of %" PRIu64 " created; %" PRIu64
+		    " of them have not moved for a third of the run",
+		    moves->alive, s->born, moves->idle);
+	finding_add_evidence(&f, "%" PRIu64 " of this kind came to their end", s->ended);
+	if (moves->oldest->state == TRACE_STATE_SUSPENDED && moves->oldest->reason)
+		finding_add_evidence(&f, "the oldest one waits for %s",
+				     trace_reason_name(moves->oldest->reason));
+	evidence_add(a, &f, moves->oldest);
+	finding_doubt(a, &f, NEED_LIVES);
+	finding_report(a, &f);
+	leak_name_all(a, &f, spawn);
+}
+
+static void leak_on_finish(struct analysis *a)
 {
 	const struct model *m = analysis_model(a);
 	uint32_t i;
 
 	for (i = 0; i < m->nr_spawns; i++) {
-		const struct spawn *s = &m->spawns[i];
 		struct moves moves;
 
-		if (!grows(m, s))
+		if (!grows(m, &m->spawns[i]))
 			continue;
 		moves = moves_of(m, i);
-		if (moves.oldest) {
-			struct finding f = FINDING_OF(&detector_leak, moves.oldest);
-
-			f.confidence = 2 * moves.idle >= moves.alive ? CONFIDENCE_STRONG
-								     : CONFIDENCE_SUSPECT;
-			f.size_ns = m->end_ts - moves.oldest->since_ts;
-			finding_say(&f,
-				    "%" PRIu64 " alive at the end of %" PRIu64 " born; %" PRIu64
-				    " of them have not moved for a third of the run",
-				    moves.alive, s->born, moves.idle);
-			finding_doubt(a, &f, NEED_LIVES);
-			finding_report(a, &f);
-		}
+		if (moves.oldest)
+			leak_report(a, i, &moves);
 	}
 }
 
@@ -92,5 +119,5 @@ const struct detector detector_leak = {
 	.meaning = "Coroutines of this kind become more and more, and never fewer.",
 	.advice = "Look at what the oldest of them wait for, and who should end them.",
 	.is_fault = true,
-	.on_finish = on_finish,
+	.on_finish = leak_on_finish,
 };

@@ -2,17 +2,16 @@
 /* detect_long_suspended.c - a wait is far longer than others at its place; it may still end. */
 #include "analyze/detector.h"
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static void long_suspended_on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	const struct wait_place *p = waits_to_compare(a, co);
 	struct finding f = FINDING_OF(&detector_long_suspended, co);
 	bool has_samples = p && p->waits.nr >= 20;
 
-	if (wait_may_be_long(a, co) || !wait_is_unusual(a, co, analysis_min_age(a)))
-		return;
-	/* No other coroutine passed this place since then: the whole program waits. */
-	if (has_samples && p->last_resumed_ts <= co->since_ts)
+	/* A wait for a child is as long as the child takes: the child is reported. */
+	if (wait_may_be_long(a, co) || model_child(m, co) ||
+	    !wait_is_unusual(a, co, analysis_min_age(a)))
 		return;
 	f.size_ns = model_age(m, co);
 	if (has_samples)
@@ -35,5 +34,5 @@ const struct detector detector_long_suspended = {
 		"The wait is more than ten times as long as nearly all others at the same place.",
 	.advice = "It may be a slow peer, or the first sign of a lost wakeup. A later trace tells.",
 	.is_fault = false,
-	.on_stuck = on_stuck,
+	.on_stuck = long_suspended_on_stuck,
 };

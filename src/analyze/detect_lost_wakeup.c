@@ -3,80 +3,170 @@
  * detect_lost_wakeup.c - a coroutine is suspended at the end of the trace, and there is evidence
  * that it should have been woken.
  *
- * Evidence, in this order: it was woken and never ran; its deadline has passed; the child it waits
- * for has ended; nine of ten coroutines of its kind have ended; later waiters of the same lock or
- * channel were served; other coroutines continued from the same place.  Without such evidence a
- * long wait is not reported here.
+ * Evidence that does not depend on the length of the wait, in this order: it was woken and never
+ * ran although its threads had time; its deadline has passed; the child it waits for has ended; its
+ * lock is free; all coroutines that ever woke the waiters of its channel have ended.
+ *
+ * Otherwise a suspicion: nine of ten coroutines of its kind have ended; later waiters of the same
+ * lock or channel were served; its own rhythm, or that of its place, has stopped.
+ *
+ * Strong needs a program that went on: a length of time alone may be a stopped or a loaded machine.
  */
 #include <inttypes.h>
 
 #include "analyze/detector.h"
 #include "analyze/model_tables.h"
 
-#define DISPATCH_NS (5 * MODEL_MS)
+#define LOST_NS     (50 * MODEL_MS)
+#define LOST_ACTIVE 5 /* times of activity after which the program is known to have gone on */
 
-/* Other coroutines ran after @ts, so the program as a whole did not stop. */
-static bool was_busy_since(const struct model *m, uint64_t ts)
-{
-	return m->last_ts > ts;
-}
-
-static bool woken_never_run(struct analysis *a, const struct coro *co, struct finding *f)
+/*
+ * Woken and never run.  While the scheduler ran others all the time it is starvation; if there was
+ * time when nothing ran, the scheduler does not know that it is ready.
+ */
+static bool lost_after_wake(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
-	uint64_t waited;
+	const struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
+	uint64_t others = m->resumes - co->resumes_then, idle = model_idle(m) - co->idle_then;
+	uint64_t waited = m->end_ts > co->woken_ts ? m->end_ts - co->woken_ts : 0;
+	char who[EVIDENCE_WHO];
 
-	if (!co->woken_since)
+	if (!co->woken_since || waited < LOST_NS)
 		return false;
-	waited = m->end_ts - co->woken_ts;
-	if (waited < DISPATCH_NS || m->resumes - co->resumes_then < 10)
-		return false;
-	f->confidence = waited >= MODEL_S ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
 	f->size_ns = waited;
-	finding_say(f, "it was woken and never run, while others were resumed %" PRIu64 " times",
-		    m->resumes - co->resumes_then);
+	if (idle < waited / 10 && others >= 10) {
+		f->detector = &detector_starvation;
+		f->ts = co->woken_ts;
+		finding_say(f,
+			    "it was woken %.3f ms before the end and not run, while others were "
+			    "resumed %" PRIu64 " times",
+			    (double)waited / 1e6, others);
+	} else {
+		/* A future inside of another one runs only if that one polls it. */
+		if (waited >= MODEL_S && model_activity(m, co->woken_ts) >= LOST_ACTIVE &&
+		    !(parent && parent->resumed_ts > co->woken_ts))
+			f->confidence = CONFIDENCE_STRONG;
+		finding_say(f,
+			    "%s woke it %.3f ms before the end; it was never run, although no "
+			    "coroutine ran for %.3f ms of that time",
+			    evidence_who(m, co->waker, 0, who), (double)waited / 1e6,
+			    (double)idle / 1e6);
+		finding_set_hint(f, "Look at the scheduler's queue: a wake from another thread or "
+				    "from outside must also wake the loop that sleeps.");
+	}
+	if (others)
+		finding_add_evidence(f, "since then others were resumed %" PRIu64 " times", others);
 	finding_doubt(a, f, NEED_TRANSITIONS);
 	return true;
 }
 
-static bool deadline_passed(struct analysis *a, const struct coro *co, struct finding *f)
+static bool lost_timer(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
 
-	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts)
+	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts ||
+	    m->end_ts < co->resource + 200 * MODEL_MS)
 		return false;
-	if (m->end_ts < co->resource + MODEL_S / 2 ||
-	    !was_busy_since(m, co->resource + DISPATCH_NS))
-		return false;
-	f->confidence = CONFIDENCE_STRONG;
-	finding_say(f, "its timer ran out %.3f ms before the end of the trace",
+	if (m->end_ts >= co->resource + MODEL_S / 2 &&
+	    model_activity(m, co->resource) >= LOST_ACTIVE)
+		f->confidence = CONFIDENCE_STRONG;
+	finding_say(f, "its timer expired %.3f ms before the end of the trace",
 		    (double)(m->end_ts - co->resource) / 1e6);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
 	return true;
 }
 
-static bool child_has_ended(struct analysis *a, const struct coro *co, struct finding *f)
+static bool lost_join(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
+	const struct touch *gone;
 	const struct coro *child;
+	char who[EVIDENCE_WHO];
+	uint64_t ended_ts;
 
 	if (co->reason != TRACE_REASON_JOIN || !co->has_resource || !m->is_ours || !co->resource ||
-	    co->resource > m->max_id)
+	    co->resource > m->max_id || model_child(m, co))
 		return false;
 	child = model_find(m, co->resource);
-	if (child && child->state != TRACE_STATE_ENDED)
+	gone = model_departed(m, co->resource);
+	ended_ts = child ? child->since_ts : gone ? gone->ts : 0;
+	if (ended_ts < co->since_ts)
+		ended_ts = co->since_ts;
+	if (m->end_ts < ended_ts + 100 * MODEL_MS)
 		return false;
-	if (model_age(m, co) < 100 * MODEL_MS ||
-	    (child && m->end_ts - child->since_ts < 100 * MODEL_MS))
-		return false;
-	f->confidence = CONFIDENCE_STRONG;
-	finding_say(f, "it waits for coroutine %" PRIu64 ", which has ended%s", co->resource,
-		    child ? "" : " and is gone");
+	if (model_activity(m, ended_ts) >= LOST_ACTIVE)
+		f->confidence = CONFIDENCE_STRONG;
+	finding_say(f, "it waits for %s, which ended %.3f ms before the end of the trace",
+		    evidence_who(m, co->resource, 0, who), (double)(m->end_ts - ended_ts) / 1e6);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES | NEED_LIVES);
 	return true;
 }
 
-static bool was_overtaken(struct analysis *a, const struct coro *co, struct finding *f)
+/* The lock was released, nobody took it since, and the waiter was not woken. */
+static bool lost_lock(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct resource_use *use;
+	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
+	uint64_t free_ts;
+
+	if (co->reason != TRACE_REASON_MUTEX)
+		return false;
+	use = tables_use(m, co);
+	if (!use || use->nr_holders || use->more_holders || !use->released.ts)
+		return false;
+	free_ts = use->released.ts > co->since_ts ? use->released.ts : co->since_ts;
+	if (m->end_ts < free_ts + 100 * MODEL_MS)
+		return false;
+	if (model_activity(m, free_ts) >= LOST_ACTIVE)
+		f->confidence = CONFIDENCE_STRONG;
+	finding_say(f, "it waits for %s, which is free: %s released it %.3f ms before the end",
+		    evidence_what(co, what),
+		    evidence_who(m, use->released.id, use->released.name, who),
+		    (double)(m->end_ts - use->released.ts) / 1e6);
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
+	return true;
+}
+
+/* Every coroutine that is known to wake waiters of this channel has ended. */
+static bool lost_partners(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct resource *r = tables_resource(m, co);
+	const struct resource_use *use = tables_partners(m, co);
+	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
+	unsigned i;
+
+	if (!use || r->woken_outside || use->more_partners || reason_is_external(co->reason) ||
+	    model_age(m, co) < wait_floor(a))
+		return false;
+	for (i = 0; i < use->nr_partners; i++) {
+		if (use->partners[i].id == co->probe_id || !model_has_ended(m, use->partners[i].id))
+			return false;
+	}
+	finding_say(f,
+		    "it waits for %s; %s%s ended, and no other coroutine ever woke a waiter of it",
+		    evidence_what(co, what),
+		    evidence_who(m, use->partners[0].id, use->partners[0].name, who),
+		    use->nr_partners > 1 ? " and the others that used it" : "");
+	finding_set_hint(f, "The last user of a channel must close it and wake its waiters; look "
+			    "for a sender that is kept and never used.");
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES | NEED_LIVES);
+	return true;
+}
+
+bool lost_wakeup_is_evident(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	if (co->woken_since)
+		return lost_after_wake(a, co, f);
+	if (wait_may_be_long(a, co) || wait_has_cause(a, co))
+		return false;
+	return lost_timer(a, co, f) || lost_join(a, co, f) || lost_lock(a, co, f) ||
+	       lost_partners(a, co, f);
+}
+
+static bool lost_to_later_waiters(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
 	const struct resource *r = tables_resource(m, co);
@@ -86,12 +176,10 @@ static bool was_overtaken(struct analysis *a, const struct coro *co, struct find
 		return false;
 	for (i = 0; i < MODEL_OVERTAKES; i++)
 		nr += r->begun[i] > co->since_ts;
-	if (nr < 3 || !wait_is_unusual(a, co, 100 * MODEL_MS))
+	if (nr < 3 ||
+	    !(wait_is_unusual(a, co, 100 * MODEL_MS) || wait_breaks_rhythm(a, co, 100 * MODEL_MS)))
 		return false;
-	/* LIFO worker pools starve old waiters by design: only a suspicion there. */
-	f->confidence = co->reason == TRACE_REASON_MUTEX || co->reason == TRACE_REASON_SEMAPHORE
-				? CONFIDENCE_STRONG
-				: CONFIDENCE_SUSPECT;
+	/* A pool or a lock that serves the newest waiter first does this by design. */
 	finding_say(f, "%s%u that came later to the same %s were served",
 		    nr == MODEL_OVERTAKES ? "at least " : "", nr, trace_reason_name(co->reason));
 	finding_doubt(a, f, NEED_TRANSITIONS);
@@ -99,7 +187,7 @@ static bool was_overtaken(struct analysis *a, const struct coro *co, struct find
 }
 
 /* For a program that ended by itself: a coroutine that is left never wakes. */
-static bool others_came_to_their_end(struct analysis *a, const struct coro *co, struct finding *f)
+static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[co->spawn];
@@ -109,50 +197,50 @@ static bool others_came_to_their_end(struct analysis *a, const struct coro *co, 
 		return false;
 	if (reason_is_external(co->reason) || !m->has_totals || m->totals.signal)
 		return false;
-	f->confidence = CONFIDENCE_STRONG;
 	finding_say(f, "%" PRIu64 " others of its kind came to their end, %" PRIu64 " did not",
 		    s->ended, s->alive);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
 	return true;
 }
 
-/*
- * The rule of the existing coroTracer, with the distribution at the site in place of one second for
- * all.
- */
-static bool others_went_on(struct analysis *a, const struct coro *co, struct finding *f)
+static bool lost_rhythm(struct analysis *a, const struct coro *co, struct finding *f)
 {
+	const struct model *m = analysis_model(a);
 	const struct wait_place *p = waits_to_compare(a, co);
+	const struct rhythm *r = model_rhythm(co);
 
-	if (!p || p->waits.nr < 20 || p->last_resumed_ts <= co->since_ts ||
-	    !wait_is_unusual(a, co, analysis_min_age(a)))
+	if (wait_breaks_rhythm(a, co, wait_floor(a))) {
+		finding_say(f, "its %u earlier waits here took at most %.3f ms, this one %.3f ms",
+			    r->nr, (double)r->longest_ns / 1e6, (double)model_age(m, co) / 1e6);
+	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a))) {
+		finding_say(f,
+			    co->place ? "others went on from the same place; 99 of 100 waits there "
+					"took less than %.3f ms"
+				      : "it stopped, others went on; 99 of 100 waits of all "
+					"coroutines took less than %.3f ms",
+			    (double)histogram_quantile(&p->waits, 990) / 1e6);
+	} else {
 		return false;
-	f->confidence = CONFIDENCE_SUSPECT;
-	finding_say(f,
-		    co->place
-			    ? "others went on from the same place; 99 of 100 waits there took "
-			      "less than %.3f ms"
-			    : "it stopped, others went on; 99 of 100 waits of all coroutines took "
-			      "less than %.3f ms",
-		    (double)histogram_quantile(&p->waits, 990) / 1e6);
+	}
 	finding_doubt(a, f, NEED_TRANSITIONS);
 	return true;
 }
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct finding *f)
 {
-	const struct model *m = analysis_model(a);
+	if (co->woken_since || wait_may_be_long(a, co) || wait_has_cause(a, co))
+		return false;
+	return lost_from_its_kind(a, co, f) || lost_to_later_waiters(a, co, f) ||
+	       lost_rhythm(a, co, f);
+}
+
+static void lost_wakeup_on_stuck(struct analysis *a, struct coro *co)
+{
 	struct finding f = FINDING_OF(&detector_lost_wakeup, co);
 
-	f.size_ns = model_age(m, co);
-	if (!woken_never_run(a, co, &f)) {
-		if (co->woken_since || wait_may_be_long(a, co))
-			return;
-		if (!deadline_passed(a, co, &f) && !child_has_ended(a, co, &f) &&
-		    !others_came_to_their_end(a, co, &f) && !was_overtaken(a, co, &f) &&
-		    !others_went_on(a, co, &f))
-			return;
-	}
+	f.size_ns = model_age(analysis_model(a), co);
+	if (!lost_wakeup_is_evident(a, co, &f) && !lost_by_comparison(a, co, &f))
+		return;
 	co->explained = true;
 	finding_report(a, &f);
 }
@@ -166,5 +254,5 @@ const struct detector detector_lost_wakeup = {
 	.advice = "Look at who should have resumed it: does every way out of that code, errors "
 		  "included, wake the waiter?",
 	.is_fault = true,
-	.on_stuck = on_stuck,
+	.on_stuck = lost_wakeup_on_stuck,
 };

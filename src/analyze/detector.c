@@ -7,13 +7,17 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/model_tables.h"
 
 const struct detector *const detectors[] = {
 	&detector_deadlock,
+	&detector_abandoned_lock,
 	&detector_closed,
+	&detector_never_run,
 	&detector_wake_race,
 	&detector_unfair_order,
 	&detector_starvation,
+	&detector_stalled,
 	&detector_lost_wakeup,
 	&detector_double_resume,
 	&detector_after_end,
@@ -115,6 +119,42 @@ bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t f
 	if (limit < floor_ns)
 		limit = floor_ns;
 	return age > limit;
+}
+
+uint64_t wait_floor(const struct analysis *a)
+{
+	const struct model *m = &a->model;
+	uint64_t third = m->end_ts > m->first_ts ? (m->end_ts - m->first_ts) / 3 : 0;
+
+	if (third < 300 * MODEL_MS)
+		third = 300 * MODEL_MS;
+	return third < a->options.min_age_ns ? third : a->options.min_age_ns;
+}
+
+bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
+{
+	const struct rhythm *r = model_rhythm(co);
+	uint64_t age = model_age(&a->model, co);
+
+	return r && r->nr >= 5 && age >= floor_ns && age / 20 >= r->longest_ns;
+}
+
+bool wait_has_cause(const struct analysis *a, const struct coro *co)
+{
+	const struct resource_use *use;
+	uint32_t i;
+
+	if (model_child(&a->model, co))
+		return true;
+	if (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE)
+		return false;
+	use = tables_use(&a->model, co);
+	for (i = 0; use && i < use->nr_holders; i++) {
+		if (use->holders[i].id != co->probe_id &&
+		    !model_has_ended(&a->model, use->holders[i].id))
+			return true;
+	}
+	return false;
 }
 
 bool reason_is_external(unsigned reason)

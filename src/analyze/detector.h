@@ -93,6 +93,38 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
  */
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
 
+/*
+ * The shortest wait that is long in this run: the minimum age, and a third of a shorter run, but
+ * not less than 300 ms.
+ */
+uint64_t wait_floor(const struct analysis *a);
+
+/*
+ * True if @co itself used to wait much shorter at its place: at least five times, each less than a
+ * twentieth of this wait, and this one is longer than @floor_ns.
+ */
+bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
+
+/*
+ * True if another coroutine is the reason that @co waits: the child that it joins, or the holder of
+ * its lock.  Then that one has to be explained, and not @co.
+ */
+bool wait_has_cause(const struct analysis *a, const struct coro *co);
+
+/* What the trace shows about the resource, the wakers and the earlier waits of f->co, as lines. */
+void evidence_add(const struct analysis *a, struct finding *f, const struct coro *co);
+
+/* "coroutine 7 'reader 3'", or "code outside of all coroutines" for id 0. */
+#define EVIDENCE_WHO 96
+const char *evidence_who(const struct model *m, uint64_t id, uint32_t name, char buf[EVIDENCE_WHO]);
+
+/* What @co waits for: "mutex 0x1000"; the reason alone without a resource. */
+#define EVIDENCE_WHAT 48
+const char *evidence_what(const struct coro *co, char buf[EVIDENCE_WHAT]);
+
+/* Evidence that @co should have been woken, other than the length of its wait; fills @f. */
+bool lost_wakeup_is_evident(struct analysis *a, const struct coro *co, struct finding *f);
+
 /* The wait depends on the outside world, so its length is unbounded. */
 bool reason_is_external(unsigned reason);
 
@@ -103,11 +135,12 @@ const struct model *analysis_model(const struct analysis *a);
 uint64_t analysis_min_age(const struct analysis *a);
 bool analysis_of_a_test(const struct analysis *a);
 
-extern const struct detector detector_deadlock, detector_closed, detector_wake_race,
-	detector_lost_wakeup, detector_long_suspended, detector_at_exit, detector_leak,
-	detector_never_destroyed, detector_destroyed_suspended, detector_blocking,
-	detector_never_yielded, detector_busy_yield, detector_starvation, detector_imbalance,
-	detector_migration, detector_double_resume, detector_after_end, detector_address;
+extern const struct detector detector_deadlock, detector_abandoned_lock, detector_closed,
+	detector_never_run, detector_wake_race, detector_stalled, detector_lost_wakeup,
+	detector_long_suspended, detector_at_exit, detector_leak, detector_never_destroyed,
+	detector_destroyed_suspended, detector_blocking, detector_never_yielded,
+	detector_busy_yield, detector_starvation, detector_imbalance, detector_migration,
+	detector_double_resume, detector_after_end, detector_address;
 
 /* About how threads are used, and ready coroutines are served. */
 extern const struct detector detector_unfair_order, detector_herd, detector_wrong_thread;

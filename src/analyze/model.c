@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/model_tables.h"
+#include "analyze/model_waits.h"
 
 /* Shorter slices do no useful work before a yield. */
 #define QUICK_YIELD_NS 1000
@@ -155,6 +156,11 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 		rc = histogram_add(&p->slices, slice);
 		co->quick_yields += ev->reason == TRACE_REASON_YIELD && slice < QUICK_YIELD_NS;
 	}
+	if (co->state == TRACE_STATE_RUNNING)
+		waits_run_ends(m, ev->ts);
+	/* A wake that caused the last resume may have the same time: it did not come early. */
+	co->woken_early = co->woken_ts > co->resumed_ts && co->woken_ts <= ev->ts &&
+			  co->state == TRACE_STATE_RUNNING && co->waker != co->probe_id;
 	co->suspends++;
 	co->place = (uint32_t)place;
 	co->state = TRACE_STATE_SUSPENDED;
@@ -164,8 +170,8 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	co->reason = ev->reason;
 	co->has_resource = ev->flags & TRACE_HAS_RESOURCE;
 	co->resource = ev->resource;
-	co->woken_since = false;
-	co->rival = co->closed_ts = 0;
+	co->woken_since = co->woken_ts > ev->ts; /* the wake was read first */
+	co->rival = 0;
 	m->told_suspends += ev->site != 0;
 	m->bare_suspends += !ev->site;
 	m->addresses += !ev->site && ev->addr >= 65536;
@@ -182,6 +188,11 @@ static int end_wait(struct model *m, struct coro *co, const struct trace_event *
 
 	if (ev->ts < co->since_ts)
 		return 0;
+	waits_ended(co, ev->ts - co->since_ts);
+	if (co->woken_early && co->woken_since)
+		m->early_unused++;
+	else if (co->woken_early)
+		m->early_used++;
 	rc = histogram_add(&p->waits, ev->ts - co->since_ts);
 	if (ev->ts > p->last_resumed_ts)
 		p->last_resumed_ts = ev->ts;
@@ -204,13 +215,15 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 		co->migrations++;
 		m->spawns[co->spawn].migrations++;
 	}
+	if (co->state != TRACE_STATE_RUNNING)
+		waits_run_begins(m, ev->ts);
 	m->resumes++;
 	m->spawns[co->spawn].resumes++;
 	co->resumes++;
 	co->state = TRACE_STATE_RUNNING;
 	co->since_ts = co->resumed_ts = ev->ts;
 	co->woken_since = false;
-	co->rival = co->closed_ts = 0;
+	co->rival = 0;
 	return rc;
 }
 
@@ -264,6 +277,12 @@ static int set_kind(struct model *m, struct coro *co, uint32_t site, const char 
 
 static int add_birth(struct model *m, struct coro *co, const struct trace_event *ev)
 {
+	struct coro *parent = ev->peer ? model_find(m, ev->peer) : NULL;
+
+	if (parent)
+		parent->has_acted = true;
+	if (ev->ts > m->last_birth_ts)
+		m->last_birth_ts = ev->ts;
 	co->birth_ts = ev->ts;
 	co->tells_life = true;
 	co->pid = ev->pid;
@@ -275,17 +294,24 @@ static int add_birth(struct model *m, struct coro *co, const struct trace_event 
 	return set_kind(m, co, ev->site, ev->name, ev->name_size);
 }
 
-static void add_wake(struct model *m, struct coro *co, const struct trace_event *ev)
+static int add_wake(struct model *m, struct coro *co, const struct trace_event *ev)
 {
+	struct coro *waker = ev->peer ? model_find(m, ev->peer) : NULL;
+
+	if (waker && waker != co)
+		waker->has_acted = true;
+	waits_woken(co, waker, ev);
 	/* The suspend may arrive a moment later than the wake. */
 	co->woken_ts = ev->ts;
 	co->waker = ev->peer;
 	co->woken_tid = ev->tid;
 	co->woken_since = co->state == TRACE_STATE_SUSPENDED && ev->ts >= co->since_ts;
 	co->resumes_then = m->resumes;
+	co->idle_then = m->idle_ns;
 	co->wakes++;
 	co->self_wakes += ev->peer == ev->probe_id;
 	remember(co, ev);
+	return co->woken_since && co->has_resource ? tables_wake(m, co, ev) : 0;
 }
 
 static void forget(struct model *m, struct coro *co)
@@ -312,6 +338,9 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 	if (co->state == TRACE_STATE_SUSPENDED && ev->flags & TRACE_WAS_SUSPENDED &&
 	    !(ev->flags & TRACE_CANCELLED))
 		co->cut_off = ev->ts > co->since_ts ? ev->ts - co->since_ts : 1;
+	if (co->state == TRACE_STATE_RUNNING)
+		waits_run_ends(m, ev->ts);
+	co->was_cancelled |= (ev->flags & TRACE_CANCELLED) != 0;
 	co->state = TRACE_STATE_ENDED;
 	co->since_ts = ev->ts;
 	remember(co, ev);
@@ -320,6 +349,7 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 		return rc;
 	m->spawns[co->spawn].destroyed++;
 	m->hooks.leaving(m->hooks.arg, co);
+	waits_depart(m, co, ev->ts);
 	co->has_resource = false;
 	forget(m, co);
 	return rc;
@@ -336,7 +366,7 @@ static int add_other(struct model *m, struct coro *co, const struct trace_event 
 	if (ev->kind == TRACE_BIRTH)
 		rc = add_birth(m, co, ev);
 	else if (ev->kind == TRACE_WAKE)
-		add_wake(m, co, ev);
+		rc = add_wake(m, co, ev);
 	return rc ? rc : tell(m, co, ev, true);
 }
 

@@ -28,9 +28,17 @@
 #define MODEL_RESOURCES (1u << 20)
 #define MODEL_WINDOWS   64
 #define MODEL_OVERTAKES 8
+#define MODEL_HOLDERS   8  /* holders of one lock or semaphore that are known by id */
+#define MODEL_PARTNERS  4  /* coroutines known to wake the waiters of one resource */
+#define MODEL_RHYTHMS   2  /* places per coroutine whose waits are counted */
+#define MODEL_WAKERS    2  /* kinds per coroutine whose wakes are counted */
+#define MODEL_TICKS     64 /* latest times of activity */
+#define MODEL_DEPARTED  64 /* coroutines that were destroyed last */
 
 #define MODEL_MS        UINT64_C(1000000)
 #define MODEL_S         UINT64_C(1000000000)
+#define MODEL_TICK      (10 * MODEL_MS)
+#define MODEL_IDLE      MODEL_MS
 
 /* One event of a coroutine. */
 struct step {
@@ -43,6 +51,19 @@ struct step {
 /* An invalid step: its count, and the first occurrence. */
 struct misstep {
 	uint64_t nr, ts, tid, other_tid;
+};
+
+/* The waits of one coroutine at one place that have ended. */
+struct rhythm {
+	uint64_t longest_ns;
+	uint32_t place, nr;
+};
+
+/* Wakes of one coroutine by one kind of coroutine, or by code outside of all coroutines. */
+struct wake_source {
+	uint64_t last_id, last_ts; /* id 0: outside */
+	uint32_t spawn, site, nr;  /* site: of the last wake */
+	bool is_outside;
 };
 
 struct coro {
@@ -58,7 +79,7 @@ struct coro {
 	uint64_t next_seq;        /* transitions so far: expected value of the slot's number */
 	uint64_t lost;            /* lost transitions, as far as known */
 	uint64_t rival, rival_ts; /* a later waiter for the same descriptor; 0: none */
-	uint64_t closed_ts;       /* the awaited descriptor was closed then; 0: not closed */
+	uint64_t idle_then;       /* time during which no coroutine ran, when it was woken */
 	uint64_t cut_off;         /* wait until it was destroyed while suspended; 0: was not */
 	uint32_t station, pid;
 	uint32_t site, birth_site;
@@ -70,6 +91,12 @@ struct coro {
 	uint8_t next_step;
 	bool tells_life; /* its creation was recorded, so its end will be, too */
 	bool in_use, has_resource, woken_since, loss_known, explained;
+	bool woken_early; /* woken while it ran, before its current or last suspension */
+	bool was_cancelled;
+	bool has_acted;  /* it created or woke another one, or took a lock: so it has run */
+	uint8_t verdict; /* for the detector of deadlocks */
+	struct rhythm rhythms[MODEL_RHYTHMS];
+	struct wake_source wakers[MODEL_WAKERS];
 	struct misstep double_resume, after_end;
 	struct step steps[MODEL_STEPS];
 };
@@ -94,12 +121,30 @@ struct spawn {
 	uint32_t windows[MODEL_WINDOWS]; /* number alive at the end of each window */
 };
 
+/* One use of a resource: by whom, when and where. */
+struct touch {
+	uint64_t id, ts; /* id 0: outside of all coroutines; ts 0: never */
+	uint32_t name, site;
+};
+
+/* What coroutines did with a resource apart from waiting for it. */
+struct resource_use {
+	struct touch holders[MODEL_HOLDERS];   /* that have not released it, the oldest first */
+	uint32_t nr_holders, more_holders;     /* more: beyond the table */
+	struct touch taken, released, closed;  /* the last of each */
+	struct touch partners[MODEL_PARTNERS]; /* coroutines that woke a waiter, or wait to */
+	uint8_t nr_partners;
+	bool more_partners;
+};
+
 /* A resource that coroutines wait for: descriptor, lock, channel. */
 struct resource {
 	uint64_t waiter;                 /* 1 + index of the coroutine that began to wait last */
-	uint64_t holder;                 /* id of the holder, if recorded; 0: none */
+	uint64_t began;                  /* id of the coroutine that began to wait last */
 	uint64_t begun[MODEL_OVERTAKES]; /* start times of the last waits that ended */
 	uint32_t next_begun;
+	uint32_t use;       /* 1 + index in uses; 0: none */
+	bool woken_outside; /* code outside of all coroutines woke a waiter */
 };
 
 struct thread_count {
@@ -147,6 +192,8 @@ struct model {
 	struct resource *resources;
 	size_t nr_resources, resources_room;
 	struct u64map resource_numbers;
+	struct resource_use *uses;
+	size_t nr_uses, uses_room;
 
 	struct strtab names;
 	struct u64map threads; /* tid to 1 + index */
@@ -162,6 +209,17 @@ struct model {
 	uint64_t addresses;     /* of these: plausible addresses */
 	uint64_t own_addresses; /* settled: each belongs to one coroutine, so it is not a place */
 	uint64_t late;          /* events older than an earlier event of their coroutine */
+	uint64_t running;       /* coroutines that run */
+	uint64_t idle_since;    /* no coroutine runs since then; 0: one runs */
+	uint64_t idle_ns;       /* total of the times of more than MODEL_IDLE without a run */
+	uint64_t longest_idle;  /* the longest of these */
+	uint64_t ticks[MODEL_TICKS]; /* latest times with a resume, at least MODEL_TICK apart */
+	uint64_t nr_ticks;
+	struct touch departed[MODEL_DEPARTED]; /* destroyed coroutines, the last ones */
+	uint64_t nr_departed;
+	uint64_t last_birth_ts;
+	uint64_t early_used;   /* early wakes after which the coroutine continued without another */
+	uint64_t early_unused; /* early wakes that had no effect: another wake was needed */
 	uint64_t window_ns, window_end;
 	unsigned nr_windows;
 
@@ -188,6 +246,31 @@ struct coro *model_find(const struct model *m, uint64_t probe_id);
 
 /* "worker 7"; NULL: no name. */
 const char *model_name(const struct model *m, const struct coro *co);
+
+/*
+ * Number of times, at least MODEL_TICK apart, at which a coroutine was resumed after @ts; counts up
+ * to MODEL_TICKS.  A program that was stopped meanwhile has none: a length of time alone does not
+ * show that it went on.
+ */
+unsigned model_activity(const struct model *m, uint64_t ts);
+
+/* Time during which no coroutine ran, up to the end of the trace. */
+uint64_t model_idle(const struct model *m);
+
+/* The time of the end of @id, and its name; NULL: not among the last ones that were destroyed. */
+const struct touch *model_departed(const struct model *m, uint64_t id);
+
+/* True if the coroutine has ended, or does not exist any more. */
+bool model_has_ended(const struct model *m, uint64_t id);
+
+/* The child that @co waits for, if it has not ended; NULL: none. */
+const struct coro *model_child(const struct model *m, const struct coro *co);
+
+/* The waits of @co at its place that have ended; NULL: none. */
+const struct rhythm *model_rhythm(const struct coro *co);
+
+/* The source of most wakes of @co; NULL: it was never woken. */
+const struct wake_source *model_waker(const struct coro *co);
 
 /* Time in its state at the end of the run. */
 static inline uint64_t model_age(const struct model *m, const struct coro *co)

@@ -12,8 +12,7 @@
 /* Distinguishes sites from addresses in one map. */
 #define KEY_SITE (UINT64_C(1) << 63)
 
-/* Make room for one more zeroed element of @size bytes. */
-static int room_for_one(void **array, size_t nr, size_t *room, size_t size)
+int tables_room_for_one(void **array, size_t nr, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 64;
 	void *bigger;
@@ -35,9 +34,10 @@ int tables_init(struct model *m)
 
 	if (m->nr_places)
 		return 0;
-	rc = room_for_one((void **)&m->places, 0, &m->places_room, sizeof(*m->places));
+	rc = tables_room_for_one((void **)&m->places, 0, &m->places_room, sizeof(*m->places));
 	if (!rc)
-		rc = room_for_one((void **)&m->spawns, 0, &m->spawns_room, sizeof(*m->spawns));
+		rc = tables_room_for_one((void **)&m->spawns, 0, &m->spawns_room,
+					 sizeof(*m->spawns));
 	if (rc)
 		return rc;
 	m->nr_places = m->nr_spawns = 1;
@@ -63,7 +63,8 @@ int64_t tables_place(struct model *m, uint32_t site, uint64_t addr)
 		return -ENOMEM;
 	if (*number)
 		return (int64_t)*number;
-	if (room_for_one((void **)&m->places, m->nr_places, &m->places_room, sizeof(*m->places)))
+	if (tables_room_for_one((void **)&m->places, m->nr_places, &m->places_room,
+				sizeof(*m->places)))
 		return -ENOMEM;
 	m->places[m->nr_places].site = site;
 	m->places[m->nr_places].addr = site ? 0 : addr;
@@ -130,7 +131,8 @@ int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t si
 		return -ENOMEM;
 	if (*number || m->nr_spawns >= MODEL_SPAWNS)
 		return (int64_t)*number;
-	if (room_for_one((void **)&m->spawns, m->nr_spawns, &m->spawns_room, sizeof(*m->spawns)))
+	if (tables_room_for_one((void **)&m->spawns, m->nr_spawns, &m->spawns_room,
+				sizeof(*m->spawns)))
 		return -ENOMEM;
 	m->spawns[m->nr_spawns].site = site;
 	m->spawns[m->nr_spawns].name = (uint32_t)(stem + 1);
@@ -147,8 +149,8 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 	if (!number)
 		return -ENOMEM;
 	if (!*number) {
-		if (room_for_one((void **)&m->thread_counts, m->nr_threads, &m->threads_room,
-				 sizeof(*m->thread_counts)))
+		if (tables_room_for_one((void **)&m->thread_counts, m->nr_threads, &m->threads_room,
+					sizeof(*m->thread_counts)))
 			return -ENOMEM;
 		m->thread_counts[m->nr_threads++].tid = ev->tid;
 		*number = m->nr_threads;
@@ -156,131 +158,6 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 	m->thread_now = (uint32_t)(*number - 1);
 	m->thread_counts[*number - 1].resumes += ev->kind == TRACE_RESUME;
 	return 0;
-}
-
-/* ---- resources ----------------------------------------------------------- */
-
-/* Reading and writing one descriptor are two resources; descriptors are per process. */
-static uint64_t resource_key(uint32_t pid, uint64_t resource, bool is_writing)
-{
-	return (resource * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)pid << 8 ^ is_writing;
-}
-
-static uint64_t key_of(const struct coro *co)
-{
-	return resource_key(co->pid, co->resource,
-			    co->reason == TRACE_REASON_IO_WRITE ||
-				    co->reason == TRACE_REASON_CHANNEL_SEND);
-}
-
-static bool is_shared_resource(const struct coro *co)
-{
-	return co->has_resource && co->reason != TRACE_REASON_TIMER &&
-	       co->reason != TRACE_REASON_JOIN && co->reason != TRACE_REASON_YIELD;
-}
-
-static struct resource *find_resource(const struct model *m, uint64_t key)
-{
-	uint64_t number;
-
-	if (!u64map_get(&m->resource_numbers, key, &number) || !number)
-		return NULL;
-	return &m->resources[number - 1];
-}
-
-struct resource *tables_resource(const struct model *m, const struct coro *co)
-{
-	return is_shared_resource(co) ? find_resource(m, key_of(co)) : NULL;
-}
-
-static int enter_resource(struct model *m, uint64_t key, struct resource **out)
-{
-	uint64_t *number;
-
-	*out = find_resource(m, key);
-	if (*out || m->nr_resources >= MODEL_RESOURCES)
-		return 0;
-	number = u64map_at(&m->resource_numbers, key);
-	if (!number || room_for_one((void **)&m->resources, m->nr_resources, &m->resources_room,
-				    sizeof(*m->resources)))
-		return -ENOMEM;
-	*number = ++m->nr_resources;
-	*out = &m->resources[*number - 1];
-	return 0;
-}
-
-/* The coroutine that waits for @r, if known and still waiting. */
-static struct coro *waiter_of(const struct model *m, const struct resource *r, uint64_t resource)
-{
-	struct coro *co = r && r->waiter && r->waiter <= m->nr_coros ? &m->coros[r->waiter - 1]
-								     : NULL;
-
-	if (!co || !co->in_use || co->state != TRACE_STATE_SUSPENDED || !co->has_resource ||
-	    co->resource != resource)
-		return NULL;
-	return co;
-}
-
-static void close_resource(struct model *m, const struct trace_event *ev)
-{
-	unsigned is_writing;
-
-	for (is_writing = 0; is_writing < 2; is_writing++) {
-		uint64_t key = resource_key(ev->pid, ev->resource, is_writing);
-		struct coro *co = waiter_of(m, find_resource(m, key), ev->resource);
-
-		/* A coroutine that closes its own descriptor is not affected. */
-		if (co && co->probe_id != ev->probe_id && ev->ts >= co->since_ts)
-			co->closed_ts = ev->ts;
-	}
-}
-
-int tables_resource_event(struct model *m, const struct trace_event *ev)
-{
-	struct resource *r;
-
-	if (ev->kind == TRACE_CLOSE) {
-		close_resource(m, ev);
-		return 0;
-	}
-	if (enter_resource(m, resource_key(ev->pid, ev->resource, false), &r) < 0)
-		return -ENOMEM;
-	if (r && ev->kind == TRACE_ACQUIRE)
-		r->holder = ev->probe_id;
-	else if (r && r->holder == ev->probe_id)
-		r->holder = 0;
-	return 0;
-}
-
-int tables_wait_begins(struct model *m, struct coro *co)
-{
-	struct resource *r;
-	struct coro *before;
-
-	if (!is_shared_resource(co))
-		return 0;
-	if (enter_resource(m, key_of(co), &r) < 0)
-		return -ENOMEM;
-	if (!r)
-		return 0;
-	before = waiter_of(m, r, co->resource);
-	if (before && before != co) {
-		before->rival = co->probe_id;
-		before->rival_ts = co->since_ts;
-	}
-	r->waiter = (uint64_t)(co - m->coros) + 1;
-	return 0;
-}
-
-void tables_wait_ends(struct model *m, struct coro *co)
-{
-	struct resource *r = tables_resource(m, co);
-
-	if (!r)
-		return;
-	if (r->waiter == (uint64_t)(co - m->coros) + 1)
-		r->waiter = 0;
-	r->begun[r->next_begun++ % MODEL_OVERTAKES] = co->since_ts;
 }
 
 /* ---- windows ------------------------------------------------------------- */
@@ -339,6 +216,7 @@ void tables_release(struct model *m)
 	free(m->places);
 	free(m->spawns);
 	free(m->resources);
+	free(m->uses);
 	free(m->thread_counts);
 	u64map_release(&m->place_numbers);
 	free(m->settled);

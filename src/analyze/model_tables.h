@@ -27,6 +27,18 @@ void tables_wait_ends(struct model *m, struct coro *co);
 /* The resource that @co waits for; NULL: unknown. */
 struct resource *tables_resource(const struct model *m, const struct coro *co);
 
+/* Holders, and the last acquire, release and close, of what @co waits for; NULL: none recorded. */
+const struct resource_use *tables_use(const struct model *m, const struct coro *co);
+
+/* The coroutines that wake waiters like @co; NULL: none are known. */
+const struct resource_use *tables_partners(const struct model *m, const struct coro *co);
+
+/* @co, which is suspended, was woken. */
+int tables_wake(struct model *m, const struct coro *co, const struct trace_event *ev);
+
+/* Make room for one more zeroed element of @size bytes. 0 or -ENOMEM. */
+int tables_room_for_one(void **array, size_t nr, size_t *room, size_t size);
+
 /* Advance the time to @ts: close the windows before it. */
 void tables_windows(struct model *m, uint64_t ts);
 
