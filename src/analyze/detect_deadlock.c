@@ -55,12 +55,8 @@ static void ring_needs_partners(const struct model *m, const struct coro *co, st
 		return;
 	n->any = true;
 	for (i = 0; i < use->nr_partners; i++) {
-		/* One has ended: the users of this channel change, and more may come. */
-		if (model_has_ended(m, use->partners[i].id)) {
-			n->nr = 0;
-			return;
-		}
-		n->ids[n->nr++] = use->partners[i].id;
+		if (!model_has_ended(m, use->partners[i].id))
+			n->ids[n->nr++] = use->partners[i].id;
 	}
 }
 
@@ -77,9 +73,13 @@ static struct ring_needs ring_needs_of(const struct model *m, const struct coro 
 			n.ids[n.nr++] = co->resource;
 		break;
 	case TRACE_REASON_MUTEX:
+		if (use)
+			ring_needs_holders(&n, use, false);
+		break;
 	case TRACE_REASON_SEMAPHORE:
-		if (use && use->nr_holders)
-			ring_needs_holders(&n, use, co->reason == TRACE_REASON_SEMAPHORE);
+		/* Holders that all wait for this semaphore have kept permits: abandoned-lock. */
+		if (use && tables_kept(m, co, use) < use->nr_holders)
+			ring_needs_holders(&n, use, true);
 		break;
 	case TRACE_REASON_CHANNEL_SEND:
 	case TRACE_REASON_CHANNEL_RECV:
@@ -292,7 +292,8 @@ static void deadlock_report_follower(struct analysis *a, struct coro *co, const 
 	const struct coro *next = ring_next(m, co);
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT], text[RING_TOLD * 30 + 16];
 
-	f.confidence = co->verdict == RING_PROVEN ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
+	/* The ring is the finding; this is its consequence. */
+	f.confidence = CONFIDENCE_INFO;
 	f.size_ns = model_age(m, co);
 	ring_tell(m, ring, text, sizeof(text));
 	finding_say(&f, "it waits (%s) for %s, behind the ring %s", evidence_what(co, what),

@@ -60,40 +60,29 @@ static struct moves moves_of(const struct model *m, uint32_t spawn)
 	return moves;
 }
 
-static void leak_name_all(struct analysis *a, const struct finding *f, uint32_t spawn)
-{
-	const struct model *m = analysis_model(a);
-	uint64_t third = (m->end_ts - m->first_ts) / 3;
-	size_t i;
-
-	for (i = 0; i < m->nr_coros; i++) {
-		const struct coro *co = &m->coros[i];
-
-		if (co->in_use && co->spawn == spawn && co != f->co &&
-		    m->end_ts - co->since_ts >= third)
-			finding_add_affected(a, f, co);
-	}
-}
-
+/* One finding for each, so that all are counted and named. */
 static void leak_report(struct analysis *a, uint32_t spawn, const struct moves *moves)
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[spawn];
-	struct finding f = FINDING_OF(&detector_leak, moves->oldest);
+	size_t i;
 
-	f.size_ns = m->end_ts - moves->oldest->since_ts;
-	finding_say(&f,
-		    "%" PRIu64 " exist at the end of %" PRIu64 " created; %" PRIu64
-		    " of them have not moved for a third of the run",
-		    moves->alive, s->born, moves->idle);
-	finding_add_evidence(&f, "%" PRIu64 " of this kind came to their end", s->ended);
-	if (moves->oldest->state == TRACE_STATE_SUSPENDED && moves->oldest->reason)
-		finding_add_evidence(&f, "the oldest one waits for %s",
-				     trace_reason_name(moves->oldest->reason));
-	evidence_add(a, &f, moves->oldest);
-	finding_doubt(a, &f, NEED_LIVES);
-	finding_report(a, &f);
-	leak_name_all(a, &f, spawn);
+	for (i = 0; i < m->nr_coros; i++) {
+		const struct coro *co = &m->coros[i];
+		struct finding f = FINDING_OF(&detector_leak, co);
+
+		if (!co->in_use || co->spawn != spawn || co->state == TRACE_STATE_ENDED)
+			continue;
+		f.size_ns = model_age(m, co);
+		finding_say(&f,
+			    "%" PRIu64 " exist at the end of %" PRIu64 " created; %" PRIu64
+			    " of them have not moved for a third of the run",
+			    moves->alive, s->born, moves->idle);
+		if (co == moves->oldest)
+			evidence_add(a, &f, co);
+		finding_doubt(a, &f, NEED_LIVES);
+		finding_report(a, &f);
+	}
 }
 
 static void leak_on_finish(struct analysis *a)

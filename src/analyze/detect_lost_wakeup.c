@@ -7,8 +7,8 @@
  * ran although its threads had time; its deadline has passed; the child it waits for has ended; its
  * lock is free; all coroutines that ever woke the waiters of its channel have ended.
  *
- * Otherwise a suspicion: nine of ten coroutines of its kind have ended; later waiters of the same
- * lock or channel were served; its own rhythm, or that of its place, has stopped.
+ * Otherwise a suspicion: coroutines of its kind ended after a tenth of its life; later waiters of
+ * the same lock were served; its own rhythm, or that of its place, has stopped.
  *
  * Strong needs a program that went on: a length of time alone may be a stopped or a loaded machine.
  */
@@ -65,11 +65,12 @@ static bool lost_timer(struct analysis *a, const struct coro *co, struct finding
 {
 	const struct model *m = analysis_model(a);
 
+	bool went_on = model_activity(m, co->resource) >= LOST_ACTIVE;
+
 	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts ||
-	    m->end_ts < co->resource + 200 * MODEL_MS)
+	    m->end_ts < co->resource + (went_on ? 200 * MODEL_MS : wait_floor(a)))
 		return false;
-	if (m->end_ts >= co->resource + MODEL_S / 2 &&
-	    model_activity(m, co->resource) >= LOST_ACTIVE)
+	if (m->end_ts >= co->resource + MODEL_S / 2 && went_on)
 		f->confidence = CONFIDENCE_STRONG;
 	finding_say(f, "its timer expired %.3f ms before the end of the trace",
 		    (double)(m->end_ts - co->resource) / 1e6);
@@ -138,8 +139,8 @@ static bool lost_partners(struct analysis *a, const struct coro *co, struct find
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 	unsigned i;
 
-	if (!use || r->woken_outside || use->more_partners || reason_is_external(co->reason) ||
-	    model_age(m, co) < wait_floor(a))
+	if (!use || r->woken_outside || use->more_partners || model_age(m, co) < wait_floor(a) ||
+	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_USER))
 		return false;
 	for (i = 0; i < use->nr_partners; i++) {
 		if (use->partners[i].id == co->probe_id || !model_has_ended(m, use->partners[i].id))
@@ -172,34 +173,36 @@ static bool lost_to_later_waiters(struct analysis *a, const struct coro *co, str
 	const struct resource *r = tables_resource(m, co);
 	unsigned i, nr = 0;
 
-	if (!r || reason_is_external(co->reason))
+	if (!r || (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE &&
+		   co->reason != TRACE_REASON_CHANNEL_SEND))
 		return false;
 	for (i = 0; i < MODEL_OVERTAKES; i++)
 		nr += r->begun[i] > co->since_ts;
-	if (nr < 3 ||
-	    !(wait_is_unusual(a, co, 100 * MODEL_MS) || wait_breaks_rhythm(a, co, 100 * MODEL_MS)))
+	if (nr < 3 || !(wait_is_unusual(a, co, 100 * MODEL_MS) ||
+			wait_breaks_rhythm(a, co, 100 * MODEL_MS, NULL)))
 		return false;
-	/* A pool or a lock that serves the newest waiter first does this by design. */
+	/* A lock that serves the newest waiter first does this by design. */
 	finding_say(f, "%s%u that came later to the same %s were served",
 		    nr == MODEL_OVERTAKES ? "at least " : "", nr, trace_reason_name(co->reason));
 	finding_doubt(a, f, NEED_TRANSITIONS);
 	return true;
 }
 
-/* For a program that ended by itself: a coroutine that is left never wakes. */
+/* Others of its kind ended, after a much shorter life. */
 static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[co->spawn];
+	uint64_t life = co->birth_ts && m->end_ts > co->birth_ts ? m->end_ts - co->birth_ts : 0;
 
-	if (!co->spawn || s->ended < 20 || s->ended < 9 * s->alive ||
-	    !wait_is_unusual(a, co, 100 * MODEL_MS))
+	if (!co->spawn || s->ended < 3 || s->ended < s->alive / 4 || !s->longest_life_ns ||
+	    life / 10 < s->longest_life_ns || model_age(m, co) < wait_floor(a))
 		return false;
-	if (reason_is_external(co->reason) || !m->has_totals || m->totals.signal)
-		return false;
-	finding_say(f, "%" PRIu64 " others of its kind came to their end, %" PRIu64 " did not",
-		    s->ended, s->alive);
-	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
+	finding_say(f,
+		    "%" PRIu64 " of its kind came to their end after at most %.3f ms; this one has "
+		    "existed for %.3f ms",
+		    s->ended, (double)s->longest_life_ns / 1e6, (double)life / 1e6);
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_LIVES);
 	return true;
 }
 
@@ -207,11 +210,11 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 {
 	const struct model *m = analysis_model(a);
 	const struct wait_place *p = waits_to_compare(a, co);
-	const struct rhythm *r = model_rhythm(co);
+	struct rhythm r;
 
-	if (wait_breaks_rhythm(a, co, wait_floor(a))) {
-		finding_say(f, "its %u earlier waits here took at most %.3f ms, this one %.3f ms",
-			    r->nr, (double)r->longest_ns / 1e6, (double)model_age(m, co) / 1e6);
+	if (wait_breaks_rhythm(a, co, wait_floor(a), &r)) {
+		finding_say(f, "its %u earlier waits took at most %.3f ms, this one %.3f ms", r.nr,
+			    (double)r.longest_ns / 1e6, (double)model_age(m, co) / 1e6);
 	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a))) {
 		finding_say(f,
 			    co->place ? "others went on from the same place; 99 of 100 waits there "
@@ -228,7 +231,9 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 
 static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct finding *f)
 {
-	if (co->woken_since || wait_may_be_long(a, co) || wait_has_cause(a, co))
+	/* A generator that yields waits until its user wants more. */
+	if (co->woken_since || co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) ||
+	    wait_has_cause(a, co) || wait_is_in_a_pool(a, co))
 		return false;
 	return lost_from_its_kind(a, co, f) || lost_to_later_waiters(a, co, f) ||
 	       lost_rhythm(a, co, f);

@@ -22,7 +22,10 @@ static void on_leave(struct analysis *a, struct coro *co)
 		return;
 	if (age < LONG_NS && !(m->has_totals && s->destroyed))
 		return;
-	f.confidence = s->destroyed ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
+	/* The coroutine that created it may own the frame, and still need its result. */
+	f.confidence = s->destroyed && (!co->parent || model_has_ended(m, co->parent))
+			       ? CONFIDENCE_STRONG
+			       : CONFIDENCE_SUSPECT;
 	f.size_ns = age;
 	finding_say(&f, "it ended %.3f ms before the trace; of its kind %" PRIu64 " were destroyed",
 		    (double)age / 1e6, s->destroyed);

@@ -2,14 +2,15 @@
 /*
  * detect_never_run.c - a coroutine was created and never ran.
  *
- * A lazy C++ task suspends before its body: its only suspension has no site and no reason, and its
- * address is code.  A Rust future reports its first poll when the poll ends, so a future that is in
- * its first poll looks the same as one that was never polled; what a coroutine did (create or wake
- * another one, take a lock) shows that it has run.
+ * A lazy C++ task suspends before its body: its only suspension has no reason, and the site of its
+ * creation or no site and an address of code.  A Rust future reports its first poll when the poll
+ * ends, so a future that is in its first poll looks the same as one that was never polled; what a
+ * coroutine did (create or wake another one, take a lock) shows that it has run.
  */
 #include <inttypes.h>
 
 #include "analyze/analysis.h"
+#include "analyze/model_tables.h"
 
 static bool never_run_has_started(const struct analysis *a, const struct coro *co)
 {
@@ -17,8 +18,11 @@ static bool never_run_has_started(const struct analysis *a, const struct coro *c
 		return true;
 	if (!co->suspends)
 		return false;
-	return co->suspends > 1 || co->site || co->reason || co->has_resource || !co->addr ||
-	       !a->symbols || !symbols_has(a->symbols, co->pid, co->addr);
+	if (co->suspends > 1 || co->reason || co->has_resource)
+		return true;
+	if (co->site)
+		return co->site != co->birth_site;
+	return !co->addr || !a->symbols || !symbols_has(a->symbols, co->pid, co->addr);
 }
 
 static void never_run_report(struct analysis *a, struct coro *co, uint64_t age)
@@ -28,8 +32,11 @@ static void never_run_report(struct analysis *a, struct coro *co, uint64_t age)
 
 	f.size_ns = age;
 	f.ts = co->birth_ts;
-	/* Coroutines of one kind are one group: those that never ran wait nowhere. */
-	f.place = 0;
+	if (!co->suspends) {
+		int64_t place = tables_place(&a->model, co->birth_site, 0);
+
+		f.place = place > 0 ? (uint32_t)place : 0;
+	}
 	if (s->resumes)
 		finding_add_evidence(&f, "others of its kind were resumed %" PRIu64 " times",
 				     s->resumes);

@@ -19,7 +19,7 @@ static void wake_race_on_stuck(struct analysis *a, struct coro *co)
 
 	if (!co->woken_early || co->woken_since || wait_may_be_long(a, co) || wait_has_cause(a, co))
 		return;
-	is_unusual = wait_breaks_rhythm(a, co, 100 * MODEL_MS) ||
+	is_unusual = wait_breaks_rhythm(a, co, 100 * MODEL_MS, NULL) ||
 		     (waits_to_compare(a, co) && wait_is_unusual(a, co, 100 * MODEL_MS));
 	if (!is_unusual && model_age(m, co) < wait_floor(a))
 		return;

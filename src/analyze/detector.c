@@ -131,12 +131,35 @@ uint64_t wait_floor(const struct analysis *a)
 	return third < a->options.min_age_ns ? third : a->options.min_age_ns;
 }
 
-bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
+bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns,
+			struct rhythm *earlier)
 {
-	const struct rhythm *r = model_rhythm(co);
+	const struct rhythm *here = model_rhythm(co);
+	struct rhythm r = here ? *here : (struct rhythm){ 0 };
 	uint64_t age = model_age(&a->model, co);
+	bool breaks = (r.nr >= 5 && age / 20 >= r.longest_ns) ||
+		      (r.nr >= 2 && age / 50 >= r.longest_ns);
 
-	return r && r->nr >= 5 && age >= floor_ns && age / 20 >= r->longest_ns;
+	if (!breaks && co->resumes >= 10 && age / 20 >= co->longest_wait_ns) {
+		r = (struct rhythm){ .nr = (uint32_t)co->resumes,
+				     .longest_ns = co->longest_wait_ns };
+		breaks = true;
+	}
+	if (earlier)
+		*earlier = r;
+	return breaks && age >= floor_ns;
+}
+
+bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co)
+{
+	const struct resource *r = tables_resource(&a->model, co);
+	unsigned i;
+
+	for (i = 0; r && co->reason == TRACE_REASON_CHANNEL_RECV && i < MODEL_OVERTAKES; i++) {
+		if (r->begun[i] > co->since_ts)
+			return true;
+	}
+	return false;
 }
 
 bool wait_has_cause(const struct analysis *a, const struct coro *co)
@@ -145,6 +168,9 @@ bool wait_has_cause(const struct analysis *a, const struct coro *co)
 	uint32_t i;
 
 	if (model_child(&a->model, co))
+		return true;
+	if (co->children && !co->has_resource &&
+	    (co->reason == TRACE_REASON_JOIN || co->reason == TRACE_REASON_UNKNOWN))
 		return true;
 	if (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE)
 		return false;

@@ -100,14 +100,19 @@ bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t f
 uint64_t wait_floor(const struct analysis *a);
 
 /*
- * True if @co itself used to wait much shorter at its place: at least five times, each less than a
- * twentieth of this wait, and this one is longer than @floor_ns.
+ * True if @co itself used to wait much shorter: five times at its place or ten times anywhere, each
+ * less than a twentieth of this wait, or twice at its place, less than a fiftieth; and this one is
+ * longer than @floor_ns.  Fills @earlier, which may be NULL.
  */
-bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
+bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns,
+			struct rhythm *earlier);
+
+/* True if later waiters of the same channel are served: one of a pool that is not needed. */
+bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co);
 
 /*
- * True if another coroutine is the reason that @co waits: the child that it joins, or the holder of
- * its lock.  Then that one has to be explained, and not @co.
+ * True if another coroutine is the reason that @co waits: the child that it joins (any child, if it
+ * does not say which), or the holder of its lock.  Then that one has to be explained, and not @co.
  */
 bool wait_has_cause(const struct analysis *a, const struct coro *co);
 

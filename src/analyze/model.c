@@ -279,8 +279,10 @@ static int add_birth(struct model *m, struct coro *co, const struct trace_event 
 {
 	struct coro *parent = ev->peer ? model_find(m, ev->peer) : NULL;
 
-	if (parent)
+	if (parent) {
 		parent->has_acted = true;
+		parent->children++;
+	}
 	if (ev->ts > m->last_birth_ts)
 		m->last_birth_ts = ev->ts;
 	co->birth_ts = ev->ts;
@@ -325,12 +327,26 @@ static void forget(struct model *m, struct coro *co)
 	memset(co, 0, sizeof(*co));
 }
 
+/* @co, which has not ended before, ends at @ts. */
+static void end_life(struct model *m, const struct coro *co, uint64_t ts)
+{
+	struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
+	struct spawn *s = &m->spawns[co->spawn];
+
+	s->ended++;
+	if (co->birth_ts && ts > co->birth_ts && ts - co->birth_ts > s->longest_life_ns)
+		s->longest_life_ns = ts - co->birth_ts;
+	if (parent)
+		parent->children -= parent->children > 0;
+}
+
 static int add_end(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 	int rc;
 
-	m->spawns[co->spawn].ended += co->state != TRACE_STATE_ENDED;
+	if (co->state != TRACE_STATE_ENDED)
+		end_life(m, co, ev->ts);
 	if (ev->written) {
 		co->lost = ev->lost;
 		co->loss_known = true;

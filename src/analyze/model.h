@@ -30,7 +30,7 @@
 #define MODEL_OVERTAKES 8
 #define MODEL_HOLDERS   8  /* holders of one lock or semaphore that are known by id */
 #define MODEL_PARTNERS  4  /* coroutines known to wake the waiters of one resource */
-#define MODEL_RHYTHMS   2  /* places per coroutine whose waits are counted */
+#define MODEL_RHYTHMS   3  /* places per coroutine whose waits are counted */
 #define MODEL_WAKERS    2  /* kinds per coroutine whose wakes are counted */
 #define MODEL_TICKS     64 /* latest times of activity */
 #define MODEL_DEPARTED  64 /* coroutines that were destroyed last */
@@ -76,6 +76,8 @@ struct coro {
 	uint64_t resumes_then;               /* resumes of all coroutines when it was woken */
 	uint64_t suspends, resumes, migrations;
 	uint64_t wakes, self_wakes, quick_yields;
+	uint64_t longest_wait_ns; /* of its waits that have ended */
+	uint64_t children;        /* coroutines that it created and that have not ended */
 	uint64_t next_seq;        /* transitions so far: expected value of the slot's number */
 	uint64_t lost;            /* lost transitions, as far as known */
 	uint64_t rival, rival_ts; /* a later waiter for the same descriptor; 0: none */
@@ -118,6 +120,7 @@ struct spawn {
 	uint32_t site, name;
 	uint64_t born, ended, destroyed, alive;
 	uint64_t resumes, migrations;
+	uint64_t longest_life_ns;        /* of those that have ended */
 	uint32_t windows[MODEL_WINDOWS]; /* number alive at the end of each window */
 };
 

@@ -80,6 +80,29 @@ const struct resource_use *tables_partners(const struct model *m, const struct c
 	return use && use->nr_partners ? use : NULL;
 }
 
+bool tables_keeps(const struct model *m, const struct coro *co, uint64_t id)
+{
+	const struct coro *holder = id ? model_find(m, id) : NULL;
+
+	if (!id)
+		return false;
+	if (!holder || holder->state == TRACE_STATE_ENDED)
+		return true;
+	return co->reason == TRACE_REASON_SEMAPHORE && holder->state == TRACE_STATE_SUSPENDED &&
+	       !holder->woken_since && holder->reason == TRACE_REASON_SEMAPHORE &&
+	       holder->has_resource && holder->resource == co->resource;
+}
+
+unsigned tables_kept(const struct model *m, const struct coro *co, const struct resource_use *use)
+{
+	unsigned nr = 0;
+	uint32_t i;
+
+	for (i = 0; i < use->nr_holders; i++)
+		nr += tables_keeps(m, co, use->holders[i].id);
+	return nr;
+}
+
 static struct resource_use *resource_use_enter(struct model *m, struct resource *r)
 {
 	if (!r->use) {
@@ -120,12 +143,19 @@ static void resource_let_go(struct resource_use *use, const struct touch *by)
 		(use->nr_holders - i) * sizeof(*use->holders));
 }
 
-static void resource_add_partner(struct resource_use *use, const struct touch *by)
+static void resource_add_partner(const struct model *m, struct resource_use *use,
+				 const struct touch *by)
 {
 	unsigned i;
 
 	for (i = 0; i < use->nr_partners; i++) {
 		if (use->partners[i].id == by->id) {
+			use->partners[i] = *by;
+			return;
+		}
+	}
+	for (i = 0; use->nr_partners == MODEL_PARTNERS && i < MODEL_PARTNERS; i++) {
+		if (model_has_ended(m, use->partners[i].id)) {
 			use->partners[i] = *by;
 			return;
 		}
@@ -193,7 +223,7 @@ static int resource_tell_other_side(struct model *m, const struct coro *co)
 	use = r ? resource_use_enter(m, r) : NULL;
 	if (!use)
 		return r ? -ENOMEM : 0;
-	resource_add_partner(use, &by);
+	resource_add_partner(m, use, &by);
 	return 0;
 }
 
@@ -250,6 +280,6 @@ int tables_wake(struct model *m, const struct coro *co, const struct trace_event
 	use = resource_use_enter(m, r);
 	if (!use)
 		return -ENOMEM;
-	resource_add_partner(use, &by);
+	resource_add_partner(m, use, &by);
 	return 0;
 }

@@ -30,6 +30,13 @@ struct resource *tables_resource(const struct model *m, const struct coro *co);
 /* Holders, and the last acquire, release and close, of what @co waits for; NULL: none recorded. */
 const struct resource_use *tables_use(const struct model *m, const struct coro *co);
 
+/*
+ * Number of recorded holders of what @co waits for that do not release it: they have ended, or wait
+ * for the same.
+ */
+bool tables_keeps(const struct model *m, const struct coro *co, uint64_t id);
+unsigned tables_kept(const struct model *m, const struct coro *co, const struct resource_use *use);
+
 /* The coroutines that wake waiters like @co; NULL: none are known. */
 const struct resource_use *tables_partners(const struct model *m, const struct coro *co);
 

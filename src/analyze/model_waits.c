@@ -22,6 +22,8 @@ void waits_ended(struct coro *co, uint64_t ns)
 	r->nr += r->nr < UINT32_MAX;
 	if (ns > r->longest_ns)
 		r->longest_ns = ns;
+	if (ns > co->longest_wait_ns)
+		co->longest_wait_ns = ns;
 }
 
 const struct rhythm *model_rhythm(const struct coro *co)

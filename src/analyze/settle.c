@@ -116,8 +116,14 @@ static int move_all(struct settling *s)
 	if (join_waits(m, s->into) < 0)
 		return -ENOMEM;
 	for (i = 0; i < m->nr_coros; i++) {
-		if (m->coros[i].in_use)
-			m->coros[i].place = s->into[m->coros[i].place];
+		struct coro *co = &m->coros[i];
+		unsigned k;
+
+		if (!co->in_use)
+			continue;
+		co->place = s->into[co->place];
+		for (k = 0; k < MODEL_RHYTHMS; k++)
+			co->rhythms[k].place = s->into[co->rhythms[k].place];
 	}
 	return findings_move(&s->a->findings, s->into);
 }
