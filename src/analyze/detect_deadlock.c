@@ -260,6 +260,29 @@ static void ring_add_evidence(const struct model *m, struct finding *f, const st
 	}
 }
 
+/*
+ * @co waits in front of the only member of the ring, for the lock that the member holds and wants
+ * again: a writer that waits for a reader, which waits behind the writer.
+ */
+static bool ring_is_queue(const struct ring *ring, const struct coro *co)
+{
+	const struct coro *only = ring->members[0];
+
+	return ring->nr == 1 && co != only && co->in_use && co->verdict == only->verdict &&
+	       co->reason == TRACE_REASON_MUTEX && only->reason == TRACE_REASON_MUTEX &&
+	       co->resource == only->resource && co->since_ts < only->since_ts;
+}
+
+static void ring_add_queue(struct analysis *a, const struct finding *f, const struct ring *ring)
+{
+	size_t i;
+
+	for (i = 0; i < a->model.nr_coros; i++) {
+		if (ring_is_queue(ring, &a->model.coros[i]))
+			finding_add_affected(a, f, &a->model.coros[i]);
+	}
+}
+
 /* One finding for the whole ring, with its first member. */
 static void deadlock_report_ring(struct analysis *a, struct coro *co, const struct ring *ring)
 {
@@ -282,6 +305,7 @@ static void deadlock_report_ring(struct analysis *a, struct coro *co, const stru
 	finding_report(a, &f);
 	for (i = 1; i < ring->nr; i++)
 		finding_add_affected(a, &f, ring->members[i]);
+	ring_add_queue(a, &f, ring);
 }
 
 /* @co is not in the ring, but waits for it. */
@@ -311,7 +335,7 @@ static void deadlock_on_stuck(struct analysis *a, struct coro *co)
 	ring = ring_of(&a->model, co);
 	if (!ring.nr || (co->verdict == RING_INFERRED && !ring.has_giver))
 		return;
-	if (!ring_has(&ring, co))
+	if (!ring_has(&ring, co) && !ring_is_queue(&ring, co))
 		deadlock_report_follower(a, co, &ring);
 	else if (ring.members[0] == co)
 		deadlock_report_ring(a, co, &ring);

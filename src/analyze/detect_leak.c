@@ -11,17 +11,12 @@
  */
 #include <inttypes.h>
 
-#include "analyze/detector.h"
+#include "analyze/analysis.h"
 
 #define PARTS      6
 #define GROWTH_MIN 20
 
-struct moves {
-	uint64_t alive, idle;
-	const struct coro *oldest;
-};
-
-static bool grows(const struct model *m, const struct spawn *s)
+static bool leak_grows(const struct model *m, const struct spawn *s)
 {
 	unsigned first = m->nr_windows / 4, i, grown = 0;
 	uint64_t start, before;
@@ -41,64 +36,52 @@ static bool grows(const struct model *m, const struct spawn *s)
 	       s->alive >= before - before / 10;
 }
 
-static struct moves moves_of(const struct model *m, uint32_t spawn)
+/* Number of coroutines of a kind that have not moved for a third of the run. */
+static uint64_t leak_idle(const struct model *m, uint32_t spawn)
 {
-	uint64_t third = (m->end_ts - m->first_ts) / 3;
-	struct moves moves = { 0 };
+	uint64_t third = (m->end_ts - m->first_ts) / 3, nr = 0;
 	size_t i;
 
 	for (i = 0; i < m->nr_coros; i++) {
 		const struct coro *co = &m->coros[i];
 
-		if (!co->in_use || co->spawn != spawn)
-			continue;
-		moves.alive++;
-		moves.idle += m->end_ts - co->since_ts >= third;
-		if (!moves.oldest || co->since_ts < moves.oldest->since_ts)
-			moves.oldest = co;
+		nr += co->in_use && co->spawn == spawn && m->end_ts - co->since_ts >= third;
 	}
-	return moves;
-}
-
-/* One finding for each, so that all are counted and named. */
-static void leak_report(struct analysis *a, uint32_t spawn, const struct moves *moves)
-{
-	const struct model *m = analysis_model(a);
-	const struct spawn *s = &m->spawns[spawn];
-	size_t i;
-
-	for (i = 0; i < m->nr_coros; i++) {
-		const struct coro *co = &m->coros[i];
-		struct finding f = FINDING_OF(&detector_leak, co);
-
-		if (!co->in_use || co->spawn != spawn || co->state == TRACE_STATE_ENDED)
-			continue;
-		f.size_ns = model_age(m, co);
-		finding_say(&f,
-			    "%" PRIu64 " exist at the end of %" PRIu64 " created; %" PRIu64
-			    " of them have not moved for a third of the run",
-			    moves->alive, s->born, moves->idle);
-		if (co == moves->oldest)
-			evidence_add(a, &f, co);
-		finding_doubt(a, &f, NEED_LIVES);
-		finding_report(a, &f);
-	}
+	return nr;
 }
 
 static void leak_on_finish(struct analysis *a)
 {
-	const struct model *m = analysis_model(a);
+	struct model *m = &a->model;
 	uint32_t i;
 
 	for (i = 0; i < m->nr_spawns; i++) {
-		struct moves moves;
+		struct spawn *s = &m->spawns[i];
 
-		if (!grows(m, &m->spawns[i]))
-			continue;
-		moves = moves_of(m, i);
-		if (moves.oldest)
-			leak_report(a, i, &moves);
+		s->is_leaking = leak_grows(m, s);
+		s->idle = s->is_leaking ? leak_idle(m, i) : 0;
 	}
+}
+
+/* One finding for each, so that all are counted and named. */
+static void leak_on_stuck(struct analysis *a, struct coro *co)
+{
+	const struct model *m = &a->model;
+	const struct spawn *s = &m->spawns[co->spawn];
+	struct finding evident = FINDING_OF(&detector_lost_wakeup, co);
+	struct finding f = FINDING_OF(&detector_leak, co);
+
+	if (!s->is_leaking ||
+	    (lost_wakeup_is_evident(a, co, &evident) && evident.confidence >= CONFIDENCE_STRONG))
+		return;
+	f.size_ns = model_age(m, co);
+	finding_say(&f,
+		    "%" PRIu64 " exist at the end of %" PRIu64 " created; %" PRIu64
+		    " of them have not moved for a third of the run",
+		    s->alive, s->born, s->idle);
+	finding_doubt(a, &f, NEED_LIVES);
+	co->explained = true;
+	finding_report(a, &f);
 }
 
 const struct detector detector_leak = {
@@ -109,4 +92,5 @@ const struct detector detector_leak = {
 	.advice = "Look at what the oldest of them wait for, and who should end them.",
 	.is_fault = true,
 	.on_finish = leak_on_finish,
+	.on_stuck = leak_on_stuck,
 };

@@ -15,9 +15,9 @@ static void long_suspended_on_stuck(struct analysis *a, struct coro *co)
 		return;
 	f.size_ns = model_age(m, co);
 	if (has_samples)
-		finding_say(&f, "99 of 100 waits %s took less than %.3f ms",
+		finding_say(&f, "95 of 100 waits %s took less than %.3f ms",
 			    co->place ? "at this place" : "of all coroutines",
-			    (double)histogram_quantile(&p->waits, 990) / 1e6);
+			    (double)wait_usual_ns(p) / 1e6);
 	else
 		finding_say(&f,
 			    "longer than ten seconds, with too few other waits to compare it with");

@@ -8,7 +8,8 @@
  * lock is free; all coroutines that ever woke the waiters of its channel have ended.
  *
  * Otherwise a suspicion: coroutines of its kind ended after a tenth of its life; later waiters of
- * the same lock were served; its own rhythm, or that of its place, has stopped.
+ * the same lock were served; its own rhythm, or that of its place, has stopped; most of its kind
+ * are in their first wait, and some went on.
  *
  * Strong needs a program that went on: a length of time alone may be a stopped or a loaded machine.
  */
@@ -188,20 +189,43 @@ static bool lost_to_later_waiters(struct analysis *a, const struct coro *co, str
 	return true;
 }
 
-/* Others of its kind ended, after a much shorter life. */
+/* Nine of ten others of its kind ended after a much shorter life. */
 static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[co->spawn];
 	uint64_t life = co->birth_ts && m->end_ts > co->birth_ts ? m->end_ts - co->birth_ts : 0;
+	uint64_t usual;
 
-	if (!co->spawn || s->ended < 3 || s->ended < s->alive / 4 || !s->longest_life_ns ||
-	    life / 10 < s->longest_life_ns || model_age(m, co) < wait_floor(a))
+	if (!co->spawn || s->lives.nr < 3 || s->lives.nr < s->alive / 4 ||
+	    model_age(m, co) < wait_floor(a))
+		return false;
+	usual = s->lives.nr < 10 ? s->lives.max : histogram_quantile(&s->lives, 900);
+	if (!usual || life / 10 < usual)
 		return false;
 	finding_say(f,
-		    "%" PRIu64 " of its kind came to their end after at most %.3f ms; this one has "
-		    "existed for %.3f ms",
-		    s->ended, (double)s->longest_life_ns / 1e6, (double)life / 1e6);
+		    "%" PRIu64 " of its kind ended, %s after less than %.3f ms; this one "
+		    "has existed for %.3f ms",
+		    s->lives.nr, s->lives.nr < 10 ? "all" : "nine of ten", (double)usual / 1e6,
+		    (double)life / 1e6);
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_LIVES);
+	return true;
+}
+
+/* Most of its kind wait since they were created, and some went on and ended. */
+static bool lost_in_a_crowd(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct spawn *s = &m->spawns[co->spawn];
+
+	if (!co->spawn || co->suspends != 1 || s->alive < 10 || !s->ended ||
+	    s->alive < 9 * s->ended || model_age(m, co) < wait_floor(a) ||
+	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_UNKNOWN))
+		return false;
+	finding_say(f,
+		    "%" PRIu64 " of its kind are in their first wait, as this one; %" PRIu64
+		    " went on and ended",
+		    s->alive, s->ended);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_LIVES);
 	return true;
 }
@@ -217,11 +241,11 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 			    (double)r.longest_ns / 1e6, (double)model_age(m, co) / 1e6);
 	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a))) {
 		finding_say(f,
-			    co->place ? "others went on from the same place; 99 of 100 waits there "
+			    co->place ? "others went on from the same place; 95 of 100 waits there "
 					"took less than %.3f ms"
-				      : "it stopped, others went on; 99 of 100 waits of all "
+				      : "it stopped, others went on; 95 of 100 waits of all "
 					"coroutines took less than %.3f ms",
-			    (double)histogram_quantile(&p->waits, 990) / 1e6);
+			    (double)wait_usual_ns(p) / 1e6);
 	} else {
 		return false;
 	}
@@ -229,14 +253,21 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 	return true;
 }
 
+/* Woken when the program was about to exit: by its end, and not by what it waited for. */
+static bool lost_until_exit(const struct model *m, const struct coro *co)
+{
+	return m->has_totals && co->woken_ts + 5 * MODEL_MS > m->end_ts;
+}
+
 static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	/* A generator that yields waits until its user wants more. */
-	if (co->woken_since || co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) ||
-	    wait_has_cause(a, co) || wait_is_in_a_pool(a, co))
+	if ((co->woken_since && !lost_until_exit(analysis_model(a), co)) ||
+	    co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) || wait_has_cause(a, co) ||
+	    wait_is_in_a_pool(a, co))
 		return false;
 	return lost_from_its_kind(a, co, f) || lost_to_later_waiters(a, co, f) ||
-	       lost_rhythm(a, co, f);
+	       lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f);
 }
 
 static void lost_wakeup_on_stuck(struct analysis *a, struct coro *co)

@@ -57,7 +57,7 @@ static void stalled_on_finish(struct analysis *a)
 	const struct model *m = &a->model;
 	uint64_t quiet = m->end_ts > m->last_ts ? m->end_ts - m->last_ts : 0;
 
-	a->is_asleep = m->is_ours && quiet >= 200 * MODEL_MS && quiet > m->longest_idle &&
+	a->is_asleep = m->is_ours && quiet >= 200 * MODEL_MS && quiet > m->second_idle &&
 		       stalled_everybody(a);
 }
 

@@ -18,12 +18,12 @@ const struct detector *const detectors[] = {
 	&detector_unfair_order,
 	&detector_starvation,
 	&detector_stalled,
+	&detector_leak,
 	&detector_lost_wakeup,
 	&detector_double_resume,
 	&detector_after_end,
 	&detector_never_yielded,
 	&detector_blocking,
-	&detector_leak,
 	&detector_never_destroyed,
 	&detector_herd,
 	&detector_wrong_thread,
@@ -109,13 +109,18 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
 	return m->settled ? &m->settled[co->place] : &m->places[co->place];
 }
 
+uint64_t wait_usual_ns(const struct wait_place *p)
+{
+	return histogram_quantile(&p->waits, 950);
+}
+
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
 {
 	const struct wait_place *p = waits_to_compare(a, co);
 	uint64_t limit = 10 * MODEL_S, age = model_age(&a->model, co);
 
 	if (p && p->waits.nr >= 20)
-		limit = 10 * histogram_quantile(&p->waits, 990);
+		limit = 10 * wait_usual_ns(p);
 	if (limit < floor_ns)
 		limit = floor_ns;
 	return age > limit;
@@ -137,12 +142,13 @@ bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_
 	const struct rhythm *here = model_rhythm(co);
 	struct rhythm r = here ? *here : (struct rhythm){ 0 };
 	uint64_t age = model_age(&a->model, co);
-	bool breaks = (r.nr >= 5 && age / 20 >= r.longest_ns) ||
+	bool breaks = (r.nr >= 5 && age / 20 >= r.second_ns) ||
 		      (r.nr >= 2 && age / 50 >= r.longest_ns);
 
-	if (!breaks && co->resumes >= 10 && age / 20 >= co->longest_wait_ns) {
+	if (!breaks && co->resumes >= 10 && age / 20 >= co->second_wait_ns) {
 		r = (struct rhythm){ .nr = (uint32_t)co->resumes,
-				     .longest_ns = co->longest_wait_ns };
+				     .longest_ns = co->longest_wait_ns,
+				     .second_ns = co->second_wait_ns };
 		breaks = true;
 	}
 	if (earlier)

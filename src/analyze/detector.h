@@ -87,9 +87,12 @@ void finding_add_affected(struct analysis *a, const struct finding *f, const str
  */
 const struct wait_place *waits_to_compare(const struct analysis *a, const struct coro *co);
 
+/* 95 of 100 waits at @p were not longer.  Some are: the program may have been stopped meanwhile. */
+uint64_t wait_usual_ns(const struct wait_place *p);
+
 /*
- * True if the wait of @co is far longer than others at its place: longer than ten times their 99th
- * percentile, or than 10 s if there are fewer than 20 waits, and longer than @floor_ns.
+ * True if the wait of @co is far longer than others at its place: longer than ten times
+ * wait_usual_ns(), or than 10 s if there are fewer than 20 waits, and longer than @floor_ns.
  */
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
 

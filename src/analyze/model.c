@@ -327,17 +327,18 @@ static void forget(struct model *m, struct coro *co)
 	memset(co, 0, sizeof(*co));
 }
 
-/* @co, which has not ended before, ends at @ts. */
-static void end_life(struct model *m, const struct coro *co, uint64_t ts)
+/* @co, which has not ended before, ends at @ts.  0 or -ENOMEM. */
+static int end_life(struct model *m, const struct coro *co, uint64_t ts)
 {
 	struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
 	struct spawn *s = &m->spawns[co->spawn];
 
 	s->ended++;
-	if (co->birth_ts && ts > co->birth_ts && ts - co->birth_ts > s->longest_life_ns)
-		s->longest_life_ns = ts - co->birth_ts;
 	if (parent)
 		parent->children -= parent->children > 0;
+	if (!co->birth_ts || ts < co->birth_ts)
+		return 0;
+	return histogram_add(&s->lives, ts - co->birth_ts);
 }
 
 static int add_end(struct model *m, struct coro *co, const struct trace_event *ev)
@@ -345,8 +346,8 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 	int rc;
 
-	if (co->state != TRACE_STATE_ENDED)
-		end_life(m, co, ev->ts);
+	if (co->state != TRACE_STATE_ENDED && end_life(m, co, ev->ts) < 0)
+		return -ENOMEM;
 	if (ev->written) {
 		co->lost = ev->lost;
 		co->loss_known = true;

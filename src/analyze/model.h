@@ -55,7 +55,7 @@ struct misstep {
 
 /* The waits of one coroutine at one place that have ended. */
 struct rhythm {
-	uint64_t longest_ns;
+	uint64_t longest_ns, second_ns; /* one may be a stop of the whole program */
 	uint32_t place, nr;
 };
 
@@ -76,7 +76,7 @@ struct coro {
 	uint64_t resumes_then;               /* resumes of all coroutines when it was woken */
 	uint64_t suspends, resumes, migrations;
 	uint64_t wakes, self_wakes, quick_yields;
-	uint64_t longest_wait_ns; /* of its waits that have ended */
+	uint64_t longest_wait_ns, second_wait_ns; /* of its waits that have ended */
 	uint64_t children;        /* coroutines that it created and that have not ended */
 	uint64_t next_seq;        /* transitions so far: expected value of the slot's number */
 	uint64_t lost;            /* lost transitions, as far as known */
@@ -120,7 +120,9 @@ struct spawn {
 	uint32_t site, name;
 	uint64_t born, ended, destroyed, alive;
 	uint64_t resumes, migrations;
-	uint64_t longest_life_ns;        /* of those that have ended */
+	struct histogram lives;          /* of those that have ended */
+	uint64_t idle;                   /* have not moved for long; set by the detector of leaks */
+	bool is_leaking;                 /* likewise */
 	uint32_t windows[MODEL_WINDOWS]; /* number alive at the end of each window */
 };
 
@@ -215,7 +217,7 @@ struct model {
 	uint64_t running;       /* coroutines that run */
 	uint64_t idle_since;    /* no coroutine runs since then; 0: one runs */
 	uint64_t idle_ns;       /* total of the times of more than MODEL_IDLE without a run */
-	uint64_t longest_idle;  /* the longest of these */
+	uint64_t longest_idle, second_idle; /* the longest of these */
 	uint64_t ticks[MODEL_TICKS]; /* latest times with a resume, at least MODEL_TICK apart */
 	uint64_t nr_ticks;
 	struct touch departed[MODEL_DEPARTED]; /* destroyed coroutines, the last ones */

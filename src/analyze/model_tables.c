@@ -213,6 +213,8 @@ void tables_release(struct model *m)
 		if (m->settled)
 			histogram_release(&m->settled[i].waits);
 	}
+	for (i = 0; i < m->nr_spawns; i++)
+		histogram_release(&m->spawns[i].lives);
 	free(m->places);
 	free(m->spawns);
 	free(m->resources);

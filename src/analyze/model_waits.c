@@ -2,6 +2,17 @@
 /* model_waits.c - what the model keeps about waits: rhythms, wakers, activity, ends. */
 #include "analyze/model_waits.h"
 
+/* Keep the two largest values. */
+static void waits_keep(uint64_t *longest, uint64_t *second, uint64_t ns)
+{
+	if (ns > *longest) {
+		*second = *longest;
+		*longest = ns;
+	} else if (ns > *second) {
+		*second = ns;
+	}
+}
+
 /* ---- the waits and wakes of one coroutine -------------------------------- */
 
 void waits_ended(struct coro *co, uint64_t ns)
@@ -20,10 +31,8 @@ void waits_ended(struct coro *co, uint64_t ns)
 	else
 		*r = (struct rhythm){ .place = co->place };
 	r->nr += r->nr < UINT32_MAX;
-	if (ns > r->longest_ns)
-		r->longest_ns = ns;
-	if (ns > co->longest_wait_ns)
-		co->longest_wait_ns = ns;
+	waits_keep(&r->longest_ns, &r->second_ns, ns);
+	waits_keep(&co->longest_wait_ns, &co->second_wait_ns, ns);
 }
 
 const struct rhythm *model_rhythm(const struct coro *co)
@@ -84,8 +93,7 @@ void waits_run_begins(struct model *m, uint64_t ts)
 	m->idle_since = 0;
 	if (idle > MODEL_IDLE)
 		m->idle_ns += idle;
-	if (idle > m->longest_idle)
-		m->longest_idle = idle;
+	waits_keep(&m->longest_idle, &m->second_idle, idle);
 	if (ts >= last + MODEL_TICK)
 		m->ticks[m->nr_ticks++ % MODEL_TICKS] = ts;
 }
