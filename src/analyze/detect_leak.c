@@ -16,21 +16,34 @@
 #define PARTS      6
 #define GROWTH_MIN 20
 
+/* The windows in which the program was not stopped or asleep; returns their number. */
+static unsigned leak_windows(const struct model *m, unsigned windows[MODEL_WINDOWS])
+{
+	unsigned i, nr = 0;
+
+	for (i = 0; i < m->nr_windows; i++) {
+		if (m->windows_active >> i & 1)
+			windows[nr++] = i;
+	}
+	return nr;
+}
+
 static bool leak_grows(const struct model *m, const struct spawn *s)
 {
-	unsigned first = m->nr_windows / 4, i, grown = 0;
+	unsigned windows[MODEL_WINDOWS], nr = leak_windows(m, windows), first = nr / 4;
+	unsigned i, grown = 0;
 	uint64_t start, before;
 
-	if (m->nr_windows < 2 * PARTS || m->end_ts - m->first_ts < MODEL_S)
+	if (nr < 2 * PARTS || m->end_ts - m->first_ts < MODEL_S)
 		return false;
-	start = before = s->windows[first];
+	start = before = s->windows[windows[first]];
 	for (i = 1; i <= PARTS; i++) {
-		unsigned at = first + (m->nr_windows - 1 - first) * i / PARTS;
+		uint64_t alive = s->windows[windows[first + (nr - 1 - first) * i / PARTS]];
 
-		grown += s->windows[at] > before;
-		if (s->windows[at] < before - before / 10)
+		grown += alive > before;
+		if (alive < before - before / 10)
 			return false; /* the number shrinks at times: not a leak */
-		before = s->windows[at];
+		before = alive;
 	}
 	return grown >= PARTS - 1 && before >= start + GROWTH_MIN &&
 	       s->alive >= before - before / 10;

@@ -33,7 +33,12 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 	uint64_t waited = m->end_ts > co->woken_ts ? m->end_ts - co->woken_ts : 0;
 	char who[EVIDENCE_WHO];
 
-	if (!co->woken_since || waited < LOST_NS)
+	/*
+	 * If its own thread woke it and nothing ran since, that thread does something else: it is
+	 * blocked, stopped or about to exit.
+	 */
+	if (!co->woken_since || waited < LOST_NS ||
+	    (co->woken_tid == co->tid && !model_activity(m, co->woken_ts)))
 		return false;
 	f->size_ns = waited;
 	if (idle < waited / 10 && others >= 10) {
@@ -69,7 +74,7 @@ static bool lost_timer(struct analysis *a, const struct coro *co, struct finding
 	bool went_on = model_activity(m, co->resource) >= LOST_ACTIVE;
 
 	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts ||
-	    m->end_ts < co->resource + (went_on ? 200 * MODEL_MS : wait_floor(a)))
+	    m->end_ts < co->resource + (went_on ? 200 * MODEL_MS : wait_floor(a, co)))
 		return false;
 	if (m->end_ts >= co->resource + MODEL_S / 2 && went_on)
 		f->confidence = CONFIDENCE_STRONG;
@@ -140,7 +145,8 @@ static bool lost_partners(struct analysis *a, const struct coro *co, struct find
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 	unsigned i;
 
-	if (!use || r->woken_outside || use->more_partners || model_age(m, co) < wait_floor(a) ||
+	if (!use || r->woken_outside || use->more_partners ||
+	    model_age(m, co) < wait_floor(a, co) ||
 	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_USER))
 		return false;
 	for (i = 0; i < use->nr_partners; i++) {
@@ -198,15 +204,17 @@ static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct
 	uint64_t usual;
 
 	if (!co->spawn || s->lives.nr < 3 || s->lives.nr < s->alive / 4 ||
-	    model_age(m, co) < wait_floor(a))
+	    model_age(m, co) < wait_floor(a, co))
 		return false;
-	usual = s->lives.nr < 10 ? s->lives.max : histogram_quantile(&s->lives, 900);
+	usual = s->lives.nr < 5    ? s->lives.max
+		: s->lives.nr < 10 ? histogram_quantile(&s->lives, 800)
+				   : histogram_quantile(&s->lives, 900);
 	if (!usual || life / 10 < usual)
 		return false;
 	finding_say(f,
 		    "%" PRIu64 " of its kind ended, %s after less than %.3f ms; this one "
 		    "has existed for %.3f ms",
-		    s->lives.nr, s->lives.nr < 10 ? "all" : "nine of ten", (double)usual / 1e6,
+		    s->lives.nr, s->lives.nr < 5 ? "all" : "most", (double)usual / 1e6,
 		    (double)life / 1e6);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_LIVES);
 	return true;
@@ -219,7 +227,7 @@ static bool lost_in_a_crowd(struct analysis *a, const struct coro *co, struct fi
 	const struct spawn *s = &m->spawns[co->spawn];
 
 	if (!co->spawn || co->suspends != 1 || s->alive < 10 || !s->ended ||
-	    s->alive < 9 * s->ended || model_age(m, co) < wait_floor(a) ||
+	    s->alive < 9 * s->ended || model_age(m, co) < wait_floor(a, co) ||
 	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_UNKNOWN))
 		return false;
 	finding_say(f,
@@ -236,10 +244,10 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 	const struct wait_place *p = waits_to_compare(a, co);
 	struct rhythm r;
 
-	if (wait_breaks_rhythm(a, co, wait_floor(a), &r)) {
+	if (wait_breaks_rhythm(a, co, wait_floor(a, co), &r)) {
 		finding_say(f, "its %u earlier waits took at most %.3f ms, this one %.3f ms", r.nr,
 			    (double)r.longest_ns / 1e6, (double)model_age(m, co) / 1e6);
-	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a))) {
+	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a, co))) {
 		finding_say(f,
 			    co->place ? "others went on from the same place; 95 of 100 waits there "
 					"took less than %.3f ms"

@@ -106,7 +106,7 @@ const struct wait_place *waits_to_compare(const struct analysis *a, const struct
 	 */
 	if (!co->place && !(m->own_addresses && !m->told_suspends))
 		return NULL;
-	return m->settled ? &m->settled[co->place] : &m->places[co->place];
+	return co->place < m->nr_settled ? &m->settled[co->place] : &m->places[co->place];
 }
 
 uint64_t wait_usual_ns(const struct wait_place *p)
@@ -126,11 +126,13 @@ bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t f
 	return age > limit;
 }
 
-uint64_t wait_floor(const struct analysis *a)
+uint64_t wait_floor(const struct analysis *a, const struct coro *co)
 {
 	const struct model *m = &a->model;
 	uint64_t third = m->end_ts > m->first_ts ? (m->end_ts - m->first_ts) / 3 : 0;
 
+	if (model_activity(m, co->since_ts) < 3)
+		return a->options.min_age_ns + a->options.min_age_ns / 10;
 	if (third < 300 * MODEL_MS)
 		third = 300 * MODEL_MS;
 	return third < a->options.min_age_ns ? third : a->options.min_age_ns;

@@ -97,10 +97,11 @@ uint64_t wait_usual_ns(const struct wait_place *p);
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns);
 
 /*
- * The shortest wait that is long in this run: the minimum age, and a third of a shorter run, but
- * not less than 300 ms.
+ * The shortest wait of @co that is long in this run: the minimum age, or a third of a shorter run,
+ * but not less than 300 ms.  If nothing ran since @co was suspended, the program may have been
+ * stopped: then a tenth more than the minimum age.
  */
-uint64_t wait_floor(const struct analysis *a);
+uint64_t wait_floor(const struct analysis *a, const struct coro *co);
 
 /*
  * True if @co itself used to wait much shorter: five times at its place or ten times anywhere, each

@@ -187,6 +187,7 @@ struct model {
 
 	struct wait_place *places;
 	struct wait_place *settled; /* waits of merged places; NULL: no places were merged */
+	size_t nr_settled;
 	size_t nr_places, places_room;
 	struct u64map place_numbers; /* site with the top bit set, or address, to index */
 
@@ -227,6 +228,8 @@ struct model {
 	uint64_t early_unused; /* early wakes that had no effect: another wake was needed */
 	uint64_t window_ns, window_end;
 	unsigned nr_windows;
+	uint64_t windows_active; /* a bit for each: an event came */
+	bool window_has_event;   /* the one that is not closed yet */
 
 	/* Missing events. */
 	uint64_t nr_gaps, gap_to, gap_wakes_to;

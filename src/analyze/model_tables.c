@@ -165,6 +165,7 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 /* Double the length of the windows and halve their number, so that any run fits. */
 static void merge_windows(struct model *m)
 {
+	uint64_t active = 0;
 	size_t i;
 	unsigned k;
 
@@ -172,6 +173,9 @@ static void merge_windows(struct model *m)
 		for (k = 0; k < MODEL_WINDOWS / 2; k++)
 			m->spawns[i].windows[k] = m->spawns[i].windows[2 * k + 1];
 	}
+	for (k = 0; k < MODEL_WINDOWS / 2; k++)
+		active |= (uint64_t)((m->windows_active >> 2 * k & 3) != 0) << k;
+	m->windows_active = active;
 	m->nr_windows = MODEL_WINDOWS / 2;
 	m->window_ns *= 2;
 }
@@ -188,6 +192,9 @@ static void close_window(struct model *m)
 		m->spawns[i].windows[m->nr_windows] = alive < UINT32_MAX ? (uint32_t)alive
 									 : UINT32_MAX;
 	}
+	if (m->window_has_event)
+		m->windows_active |= UINT64_C(1) << m->nr_windows;
+	m->window_has_event = false;
 	m->nr_windows++;
 	m->window_end += m->window_ns;
 }
@@ -198,6 +205,7 @@ void tables_windows(struct model *m, uint64_t ts)
 		m->window_end = ts + m->window_ns;
 	while (ts >= m->window_end && m->window_ns < UINT64_MAX / 4)
 		close_window(m);
+	m->window_has_event = true;
 }
 
 /* ---- release ------------------------------------------------------------- */
@@ -210,7 +218,7 @@ void tables_release(struct model *m)
 		histogram_release(&m->places[i].waits);
 		histogram_release(&m->places[i].ready);
 		histogram_release(&m->places[i].slices);
-		if (m->settled)
+		if (i < m->nr_settled)
 			histogram_release(&m->settled[i].waits);
 	}
 	for (i = 0; i < m->nr_spawns; i++)

@@ -97,6 +97,7 @@ static int join_waits(struct model *m, const uint32_t *into)
 	m->settled = calloc(m->nr_places, sizeof(*m->settled));
 	if (!m->settled)
 		return -ENOMEM;
+	m->nr_settled = m->nr_places;
 	for (i = 0; i < m->nr_places && !rc; i++) {
 		struct wait_place *to = &m->settled[into[i]];
 
