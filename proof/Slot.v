@@ -42,9 +42,9 @@ Definition write (d : discipline) (k : nat) : list instr :=
   match d with
   | Ours =>
       [ IStore Relaxed (here Seq) (seq_of k - 1);
-        IFence;                                        (* (A) *)
+        IFence;                                        (* (ctp-A) *)
         payload Time; payload Tid; payload Addr; payload Act;
-        IStore Ordered (here Seq) (seq_of k) ]         (* (B) *)
+        IStore Ordered (here Seq) (seq_of k) ]         (* (ctp-B) *)
   | Naive =>
       [ IStore Ordered (here Seq) (seq_of k - 1);
         payload Addr; payload Tid; payload Time; payload Act;
@@ -146,14 +146,14 @@ Definition rstep (d : discipline) (m : memory) (r : reader) (t : nat) (fits last
     | Some (v, th) => Some (k v th)
     end in
   match pc r with
-  | RFirst =>                                          (* (B) *)
+  | RFirst =>                                          (* (ctp-B) *)
       read Ordered (here Seq) (fun v th =>
         at_pc r th (if v =? seq_of (next r) then RCopy payload_fields else RSkip))
   | RCopy (f :: todo) =>
       read Relaxed (here f) (fun v th =>
         set_copied r th f v (match todo with [] => RFence | _ => RCopy todo end))
   | RCopy [] => None
-  | RFence =>                                          (* (A) *)
+  | RFence =>                                          (* (ctp-A) *)
       Some (at_pc r match d with Ours => fence_acquire (rth r) | Naive => rth r end RCheck)
   | RCheck =>
       read (match d with Ours => Relaxed | Naive => Ordered end) (here Seq) (fun v th =>
@@ -166,7 +166,7 @@ Definition rstep (d : discipline) (m : memory) (r : reader) (t : nat) (fits last
         | Beyond => at_pc r th (RCompany (event_of (slot_of (next r)) v) None)
         | Writing | Junk => at_pc r th (RLater 0)
         end)
-  | RCompany e second =>                               (* (A), of event e - 1 *)
+  | RCompany e second =>                               (* (ctp-A), of event e - 1 *)
       match load Relaxed (slot_of (e - 2), Seq) t m (fence_acquire (rth r)) with
       | None => None
       | Some (v, th) =>
@@ -178,7 +178,7 @@ Definition rstep (d : discipline) (m : memory) (r : reader) (t : nat) (fits last
                                else count_lost r th 1
                end
       end
-  | RLater j =>                                        (* (B), of a later event *)
+  | RLater j =>                                        (* (ctp-B), of a later event *)
       let k := next r + 1 + j in
       read Ordered (slot_of k, Seq) (fun v th =>
         at_pc r th (if (seq_of k <=? v) && fits then RAgain true

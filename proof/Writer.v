@@ -98,10 +98,10 @@ Record memory_ok (m : memory) (w : writer) : Prop := {
   ok_seq : forall i t x, i < 8 -> nth_error (m (i, Seq)) t = Some x -> val x = t;
   ok_field : forall i f n x, i < 8 -> f <> Seq ->
     nth_error (m (i, f)) (S n) = Some x -> val x = ev (8 * n + i) f;
-  (* (A) a payload of write n + 1 brings its odd mark along *)
+  (* (ctp-A) a payload of write n + 1 brings its odd mark along *)
   ok_A : forall i f n x, i < 8 -> f <> Seq ->
     nth_error (m (i, f)) (S n) = Some x -> 2 * n + 1 <= carries x (i, Seq);
-  (* (B) the even mark of write n + 1 brings its payload along ... *)
+  (* (ctp-B) the even mark of write n + 1 brings its payload along ... *)
   ok_B : forall i f n x, i < 8 -> f <> Seq ->
     nth_error (m (i, Seq)) (2 * n + 2) = Some x -> n + 1 <= carries x (i, f);
   (* ... and the marks of the events before it *)

@@ -443,7 +443,7 @@ inline advance()
 #ifndef PAD_LATE
 	pad();
 #endif
-	/* ctp_lane_held(), (J): counted from here on, so that the counts stay small. */
+	/* ctp_lane_held(), (ctp-J): counted from here on, so that the counts stay small. */
 	d_step { taken = taken - returned[lane]; returned[lane] = 0 }
 	if
 	:: taken < LANE_CHUNKS -> pop_chunk(me, lane)
@@ -713,7 +713,7 @@ inline lane_return(l, number)
 	give_chunk(number)
 #else
 	give_chunk(number);
-	returned[l]++ /* (J) */
+	returned[l]++ /* (ctp-J) */
 #endif
 }
 

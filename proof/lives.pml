@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives.pml - a life is read whole, or not at all: (M).
+ * lives.pml - a life is read whole, or not at all: (ctp-M).
  *
  * ctp_life_begin(), the events of a coroutine and ctp_life_end() of lane_slow.h, life_free()
  * and life_read() of coroutine_table.c, on the memory of Memory.v: per location a history of
@@ -84,7 +84,7 @@ inline fence_release(t)
 	}
 }
 
-/* A release of one thread that another acquires: through the pool (J), or by dying. */
+/* A release of one thread that another acquires: through the pool (ctp-J), or by dying. */
 inline hand_over(from, to)
 {
 	d_step {
@@ -145,14 +145,14 @@ inline fence_acquire()
 inline begin(t, id)
 {
 #if !defined(NO_WRITERS_FENCE) && !defined(FENCE_AT_END)
-	fence_release(t); /* (M) */
+	fence_release(t); /* (ctp-M) */
 #endif
 	store_relaxed(t, BIRTH, id);
 	store_relaxed(t, STATE, STATE_OF(id, 0));
 #ifdef ID_RELAXED
 	store_relaxed(t, ID, id)
 #else
-	store_release(t, ID, id) /* (M) */
+	store_release(t, ID, id) /* (ctp-M) */
 #endif
 }
 
@@ -203,14 +203,14 @@ active proctype reader()
 
 end:
 	do
-	:: load_acquire(ID, id); /* (M) */
+	:: load_acquire(ID, id); /* (ctp-M) */
 		if
 		:: id == 0
 		:: else ->
 			load_relaxed(STATE, state);
 			load_relaxed(BIRTH, birth);
 #ifndef NO_READERS_FENCE
-			fence_acquire(); /* (M) */
+			fence_acquire(); /* (ctp-M) */
 #endif
 			load_relaxed(ID, again);
 			assert(again != id || state == 0 ||

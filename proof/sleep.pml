@@ -161,7 +161,7 @@ next:
 #endif
 #ifndef NO_FOREIGN_FENCE
 			if
-			:: me >= OURS -> drain_writer(me) /* (C) its own fence */
+			:: me >= OURS -> drain_writer(me) /* (ctp-C) its own fence */
 			:: else
 			fi;
 #endif
@@ -246,7 +246,7 @@ inline set_sleeping(value)
 #define STILL_SLEEPING SEEN(0)
 #endif
 
-/* (C) the collector's own barrier, and one in every registered writer, each at its own time. */
+/* (ctp-C) the collector's own barrier, and one in every registered writer, each at its own time. */
 inline membarrier()
 {
 #ifndef NO_OWN_BARRIER

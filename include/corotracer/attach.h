@@ -65,7 +65,7 @@ extern "C" {
  */
 CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_session *s)
 {
-	/* (F) pairs with the release store in ctp_session_publish(). */
+	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	uint64_t generation = ctp_load_acquire(&s->generation);
 
 	if (!generation)
@@ -129,7 +129,8 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 /* The collector sleeps: the thread that clears the flag sends the byte. */
 CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 {
-	/* (F) pairs with the release store in ctp_session_wakeups(): the socket is valid, too. */
+	/* (ctp-F) pairs with the release store in ctp_session_wakeups(): the socket is valid, too.
+	 */
 	uint32_t *sleeping = ctp_load_acquire(&s->sleeping);
 	const char byte = CTP_WAKE_BYTE;
 	int saved = errno, usable = 1, sock = ctp_load_relaxed(&s->sock);
@@ -295,7 +296,7 @@ CTP_SLOW uint32_t ctp_ext_features(struct ctp_header *h)
 {
 	struct ctp_ext_header *ext = ctp_header_ext(h);
 
-	/* (E) pairs with the release store in the collector's region_create(). */
+	/* (ctp-E) pairs with the release store in the collector's region_create(). */
 	if (ctp_load_acquire(&ext->magic) != CTP_EXT_MAGIC || ext->version != CTP_EXT_VERSION)
 		return 0;
 	return ext->features;
@@ -333,10 +334,10 @@ CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *
 {
 	uint64_t generation = ++proc->generations;
 
-	/* (F) pairs with the acquire load in ctp_thread_join(). */
+	/* (ctp-F) pairs with the acquire load in ctp_thread_join(). */
 	ctp_store_release(&s->generation, generation);
 	ctp_store_relaxed(&s->state, CTP_ATTACH_DONE);
-	/* (O) pairs with the fence in ctp_later_count(). */
+	/* (ctp-O) pairs with the fence in ctp_later_count(). */
 	ctp_fence_full();
 	ctp_later_deliver(s);
 }
@@ -365,9 +366,9 @@ CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 	uint32_t *flag = s->features & CTP_EXT_SLEEPING ? &ctp_header_ext(s->header)->sleeping
 							: &s->header->tracer_sleeping;
 
-	/* (F) pairs with the acquire load in ctp_wake(). */
+	/* (ctp-F) pairs with the acquire load in ctp_wake(). */
 	ctp_store_release(&s->sleeping, flag);
-	/* (C) pairs with the barrier in the collector's sleep_announce(). */
+	/* (ctp-C) pairs with the barrier in the collector's sleep_announce(). */
 	ctp_fence_full();
 	if (ctp_load_relaxed(flag))
 		ctp_wake(s);
@@ -435,7 +436,7 @@ CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s,
 {
 	struct ctp_ext_lanes *lanes = ctp_header_lanes(s->header);
 
-	/* (E) pairs with the release store in the collector's lanes_offer(). */
+	/* (ctp-E) pairs with the release store in the collector's lanes_offer(). */
 	if (ctp_load_acquire(&lanes->magic) != CTP_LANES_MAGIC ||
 	    lanes->version != CTP_LANES_VERSION || lanes->map_size > size)
 		return;
@@ -525,17 +526,17 @@ CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
 					     const struct ctp_hooks *hooks)
 {
-	/* (F) pairs with the release below: a thread that sees the page sees it zeroed. */
+	/* (ctp-F) pairs with the release below: a thread that sees the page sees it zeroed. */
 	struct ctp_session *s = ctp_load_acquire(&proc->session);
 
 	if (s)
 		return s;
 	s = ctp_session_page(hooks);
-	/* (F) pairs with the acquire above. */
+	/* (ctp-F) pairs with the acquire above. */
 	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
 	munmap(s, sizeof(*s));
-	return ctp_load_acquire(&proc->session); /* (F) pairs with the first thread's release */
+	return ctp_load_acquire(&proc->session); /* (ctp-F) pairs with the first thread's release */
 }
 
 /* Create the key whose destructor runs at thread exit.  Once per process; children inherit it. */
@@ -590,7 +591,7 @@ CTP_SLOW int ctp_attach_await(const struct ctp_session *s)
 	}
 	if (ctp_is_attaching(s))
 		return -1;
-	/* (F) pairs with the release store in ctp_session_publish(). */
+	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	return ctp_load_acquire(&s->generation) != 0;
 }
 
@@ -613,7 +614,7 @@ CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 	else if (ctp_load_relaxed(&s->state) == CTP_ATTACH_BUSY)
 		attached = ctp_attach_await(s);
 	else
-		/* (F) pairs with the release store in ctp_session_publish(). */
+		/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 		attached = ctp_load_acquire(&s->generation) != 0;
 	errno = saved;
 	return attached;
@@ -643,7 +644,7 @@ CTP_SLOW void ctp_station_describe(struct ctp_station *st, const char *name)
 	ext->name_size = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
 	if (len)
 		memcpy(ext->name, name, len < CTP_EXT_NAME_SIZE ? len : CTP_EXT_NAME_SIZE);
-	/* (E) pairs with the acquire load in the collector's has_extension(). */
+	/* (ctp-E) pairs with the acquire load in the collector's has_extension(). */
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 
@@ -680,7 +681,7 @@ CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct c
 		now = last_ns + 1;
 	if (s->features)
 		ctp_store_relaxed(&ctp_station_ext(st)->death_ts, now);
-	/* (D) pairs with the acquire load in the collector's describe_life(). */
+	/* (ctp-D) pairs with the acquire load in the collector's describe_life(). */
 	ctp_store_release(&st->is_dead, 1);
 }
 

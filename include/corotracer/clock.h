@@ -106,7 +106,7 @@ CTP_SLOW uint64_t ctp_clock_pair(int tries, uint64_t good_ticks, uint64_t *ticks
 CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 {
 	const struct ctp_ext_header *ext = ctp_header_ext(h);
-	/* (G) pairs with the release store in the collector's timebase.c: store(). */
+	/* (ctp-G) pairs with the release store in the collector's timebase.c: timebase_store(). */
 	uint64_t seq = ctp_load_acquire(&ext->clock_seq);
 
 	if (!seq || seq % 2)
@@ -115,7 +115,8 @@ CTP_WARM int ctp_clock_load(struct ctp_header *h, struct ctp_thread *t)
 	t->anchor_ns = ctp_load_relaxed(&ext->clock_ns);
 	t->mult = ctp_load_relaxed(&ext->clock_mult);
 	t->window_ticks = ctp_load_relaxed(&ext->clock_window);
-	/* (G) pairs with the store-store fence in the collector's timebase.c: store(). */
+	/* (ctp-G) pairs with the store-store fence in the collector's timebase.c: timebase_store().
+	 */
 	ctp_fence_load_load();
 	return ctp_load_relaxed(&ext->clock_seq) == seq;
 }

@@ -89,7 +89,8 @@ CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 CTP_SLOW int ctp_session_grow(void *ctx, struct ctp_arena *a)
 {
 	struct ctp_session *s = (struct ctp_session *)ctx;
-	/* (K) pairs with the release in ctp_pool_committed(), by the last process that grew it. */
+	/* (ctp-K) pairs with the release in ctp_pool_committed(), by the last process that grew it.
+	 */
 	uint32_t before = ctp_load_acquire(&a->pool->committed);
 	uint32_t step = a->unit < CTP_GROW_BYTES ? CTP_GROW_BYTES / a->unit : 1;
 	uint64_t now = ctp_clock_ns();
@@ -198,7 +199,7 @@ CTP_SLOW int ctp_lane_keep(const struct ctp_thread *t, struct ctp_session *s)
 	for (i = 0; i < s->nr_spares; i++) {
 		struct ctp_spare *spare = &s->spares[i];
 
-		/* (P) pairs with the release store in ctp_lane_take_over() that emptied it. */
+		/* (ctp-P) pairs with the release store in ctp_lane_take_over() that emptied it. */
 		if (ctp_load_relaxed(&spare->state) != CTP_SPARE_EMPTY ||
 		    !ctp_cas_acquire(&spare->state, CTP_SPARE_EMPTY, CTP_SPARE_BUSY))
 			continue;
@@ -206,7 +207,7 @@ CTP_SLOW int ctp_lane_keep(const struct ctp_thread *t, struct ctp_session *s)
 		spare->chunk = (uint32_t)(t->chunk -
 					  (struct ctp_chunk *)(void *)s->chunk_pool.units);
 		spare->at = (uint32_t)(t->at - t->chunk->records);
-		/* (P) pairs with the acquire in ctp_lane_take_over(). */
+		/* (ctp-P) pairs with the acquire in ctp_lane_take_over(). */
 		ctp_store_release(&spare->state, CTP_SPARE_FULL);
 		return 1;
 	}
@@ -221,7 +222,7 @@ CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
 	for (i = 0; i < s->nr_spares; i++) {
 		struct ctp_spare *spare = &s->spares[i];
 
-		/* (P) pairs with the release store in ctp_lane_keep(). */
+		/* (ctp-P) pairs with the release store in ctp_lane_keep(). */
 		if (ctp_load_relaxed(&spare->state) != CTP_SPARE_FULL ||
 		    !ctp_cas_acquire(&spare->state, CTP_SPARE_FULL, CTP_SPARE_BUSY))
 			continue;
@@ -229,7 +230,7 @@ CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
 		ctp_chunk_use(t, s, spare->chunk + 1, ctp_load_relaxed(&t->lane->head));
 		t->at += spare->at;
 		t->head_bias -= spare->at * sizeof(struct ctp_record);
-		/* (P) pairs with the acquire in ctp_lane_keep() that fills it next. */
+		/* (ctp-P) pairs with the acquire in ctp_lane_keep() that fills it next. */
 		ctp_store_release(&spare->state, CTP_SPARE_EMPTY);
 		ctp_record_put(t->at, ctp_lane_ticks(t), 0, t->tid, 0, CTP_REC_THREAD);
 		ctp_lane_publish(t, s, 1);
@@ -267,7 +268,7 @@ CTP_SLOW int ctp_lane_open(struct ctp_thread *t, struct ctp_session *s)
 	lane->first = first;
 	lane->ticks = t->counts_ns ? CTP_TICKS_NS : CTP_TICKS_COUNTER;
 	ctp_chunk_use(t, s, first, 0);
-	/* (I) pairs with the acquire load in the collector's lane_look(). */
+	/* (ctp-I) pairs with the acquire load in the collector's lane_look(). */
 	ctp_store_release(&lane->state, CTP_LANE_OPEN);
 	return 1;
 }
@@ -277,7 +278,7 @@ CTP_SLOW int ctp_lane_open(struct ctp_thread *t, struct ctp_session *s)
 /* Chunks of this lane that the collector has not given back. */
 static inline uint32_t ctp_lane_held(const struct ctp_lane *lane)
 {
-	/* (J) pairs with the release store in the collector's lane_return(). */
+	/* (ctp-J) pairs with the release store in the collector's lane_return(). */
 	return ctp_load_relaxed(&lane->taken) - ctp_load_acquire(&lane->returned);
 }
 
@@ -352,7 +353,7 @@ CTP_SLOW int ctp_lane_advance(struct ctp_thread *t, struct ctp_session *s)
 	errno = saved;
 	if (!number)
 		return 0;
-	/* The collector reads the link after a head past it: (H). */
+	/* The collector reads the link after a head past it: (ctp-H). */
 	ctp_store_relaxed(&t->chunk->link, number);
 	ctp_chunk_use(t, s, number, ctp_lane_head(t));
 	if (t->gap_ticks)
@@ -559,9 +560,9 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 		return 0;
 	l = p->life = (struct ctp_life *)ctp_unit(&s->life_pool, number - 1);
 	/*
-	 * (M) pairs with the load-load fence in the collector's life_read().  The fence is here and
-	 * not in ctp_life_end(): the unit may have been freed by another thread, whose fence does
-	 * not order the stores of this thread.
+	 * (ctp-M) pairs with the load-load fence in the collector's life_read().  The fence is here
+	 * and not in ctp_life_end(): the unit may have been freed by another thread, whose fence
+	 * does not order the stores of this thread.
 	 */
 	ctp_fence_store_store();
 	ctp_store_relaxed(&l->events, UINT64_C(0));
@@ -577,7 +578,7 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	ctp_life_name(l, name, len);
 	ctp_store_relaxed(&l->last_ticks, l->birth_ticks);
 	ctp_store_relaxed(&l->state, CTP_LIFE_STATE(CTP_REC_BIRTH, 0, 0));
-	/* (M) pairs with the acquire load in the collector's life_read(). */
+	/* (ctp-M) pairs with the acquire load in the collector's life_read(). */
 	ctp_store_release(&l->id, ctp_fetch_add_relaxed(&s->lanes->last_id, UINT64_C(1)) + 1);
 	ctp_life_tell_birth(l, t, s, name, len);
 	return 1;
@@ -746,7 +747,7 @@ CTP_SLOW uint32_t ctp_site_enter(struct ctp_session *s, const char *file, uint32
 	site->pid = (uint32_t)getpid();
 	ctp_site_text(site->file, sizeof(site->file), file);
 	ctp_site_text(site->function, sizeof(site->function), function);
-	/* (L) pairs with the acquire load in the collector's site_read(). */
+	/* (ctp-L) pairs with the acquire load in the collector's site_read(). */
 	ctp_store_release(&site->ready, 1u);
 	return number;
 }
@@ -761,7 +762,7 @@ CTP_SLOW void ctp_thread_leave(struct ctp_thread *t, struct ctp_session *s)
 	while (t->nr_stash)
 		ctp_pool_give(&s->life_pool, t->stash[--t->nr_stash]);
 	if (t->lane && !ctp_lane_keep(t, s))
-		/* (I) pairs with the acquire load in the collector's lane_look(). */
+		/* (ctp-I) pairs with the acquire load in the collector's lane_look(). */
 		ctp_store_release(&t->lane->state, CTP_LANE_CLOSED);
 	ctp_lane_forget(t);
 	t->ticket = 0;

@@ -68,11 +68,11 @@ CTP_SLOW void ctp_later_count(struct ctp_session *s, uint64_t transitions, uint6
 	ctp_fetch_add_relaxed(&s->untraced_marks, marks);
 	ctp_fetch_add_relaxed(&s->later, coroutines);
 	/*
-	 * (O) pairs with the fence in ctp_session_publish(): either the attaching thread sees the
-	 * counts, or this thread sees the session.
+	 * (ctp-O) pairs with the fence in ctp_session_publish(): either the attaching thread sees
+	 * the counts, or this thread sees the session.
 	 */
 	ctp_fence_full();
-	/* (F) pairs with the release store in ctp_session_publish(). */
+	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	if (ctp_load_acquire(&s->generation))
 		ctp_later_deliver(s);
 }

@@ -46,7 +46,7 @@ static inline uint32_t ctp_pool_pop(struct ctp_arena *a)
 	uint32_t tries;
 
 	for (tries = 0; tries < CTP_POOL_TRIES; tries++) {
-		/* (J) pairs with the release in ctp_pool_give(). */
+		/* (ctp-J) pairs with the release in ctp_pool_give(). */
 		uint64_t top = ctp_load_acquire(&a->pool->free);
 		uint32_t number = (uint32_t)top;
 
@@ -70,7 +70,7 @@ static inline uint32_t ctp_pool_extend(struct ctp_arena *a, ctp_pool_grow *grow,
 
 		if (used >= a->limit)
 			return 0;
-		/* (K) pairs with the release in ctp_pool_committed(). */
+		/* (ctp-K) pairs with the release in ctp_pool_committed(). */
 		if (used >= ctp_load_acquire(&a->pool->committed)) {
 			if (!grow(ctx, a))
 				return 0;
@@ -102,7 +102,7 @@ static inline void ctp_pool_give(struct ctp_arena *a, uint32_t number)
 		uint64_t top = ctp_load_relaxed(&a->pool->free);
 
 		ctp_store_relaxed(ctp_unit_link(a, number), (uint32_t)top);
-		/* (J) pairs with the acquire in ctp_pool_pop(). */
+		/* (ctp-J) pairs with the acquire in ctp_pool_pop(). */
 		if (ctp_cas_release(&a->pool->free, top, ctp_pool_top(top, number + 1)))
 			return;
 	}
@@ -111,7 +111,7 @@ static inline void ctp_pool_give(struct ctp_arena *a, uint32_t number)
 /* Memory is now allocated for @now units instead of @before. */
 static inline void ctp_pool_committed(struct ctp_pool *pool, uint32_t before, uint32_t now)
 {
-	/* (K) pairs with the acquire in ctp_pool_extend(). */
+	/* (ctp-K) pairs with the acquire in ctp_pool_extend(). */
 	ctp_cas_release(&pool->committed, before, now);
 }
 

@@ -237,9 +237,9 @@ static inline void ctp_probe_put(struct ctp_probe *p, const struct ctp_thread *t
 static inline void ctp_wake_if_asleep(struct ctp_session *s)
 {
 	/*
-	 * (C) pairs with the barrier in the collector's sleep_announce().  The event's store must
-	 * not be reordered with the load of `sleeping`.  The collector's membarrier() ensures it in
-	 * every running thread when it goes to sleep; without membarrier() this fence does.
+	 * (ctp-C) pairs with the barrier in the collector's sleep_announce().  The event's store
+	 * must not be reordered with the load of `sleeping`.  The collector's membarrier() ensures
+	 * it in every running thread when it goes to sleep; without membarrier() this fence does.
 	 */
 	if (ctp_unlikely(ctp_load_relaxed(&s->needs_fence)))
 		ctp_fence_full();
@@ -293,9 +293,10 @@ static inline void ctp_lane_publish(struct ctp_thread *t, struct ctp_session *s,
 	struct ctp_record *at = t->at + nr;
 
 	t->at = at;
-	/* (H) pairs with the acquire load in the collector's lane_look(). */
+	/* (ctp-H) pairs with the acquire load in the collector's lane_look(). */
 	ctp_store_release(&t->lane->head, (uint64_t)(uintptr_t)at + t->head_bias);
-	/* (C) pairs with the barrier in the collector's sleep_announce(), needed by this load. */
+	/* (ctp-C) pairs with the barrier in the collector's sleep_announce(), needed by this load.
+	 */
 	if (ctp_unlikely(ctp_load_relaxed(ctp_load_relaxed(&s->sleeping))))
 		ctp_wake(s);
 }

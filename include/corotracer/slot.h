@@ -2,38 +2,42 @@
 /*
  * corotracer/slot.h - write and read one slot: the seqlock of cTP.
  *
- *   writer (ctp_slot_write)              reader (ctp_slot_read)
- *   seq = odd        relaxed             s1 = seq         acquire   (B)
- *   fence            store-store (A)     copy payload     relaxed
- *   payload          relaxed             fence            load-load (A)
- *   seq = even       release   (B)       s2 = seq         relaxed
- *                                        keep the copy if s1 == s2 and even
+ *   writer (ctp_slot_write)                 reader (ctp_slot_read)
+ *   seq = odd        relaxed                s1 = seq         acquire   (ctp-B)
+ *   fence            store-store (ctp-A)    copy payload     relaxed
+ *   payload          relaxed                fence            load-load (ctp-A)
+ *   seq = even       release     (ctp-B)    s2 = seq         relaxed
+ *                                           keep the copy if s1 == s2 and even
  *
- * The ordering pairs of the whole protocol.  The comment at an ordered access cites its letter.
+ * The ordering pairs of the whole protocol.  The comment at an ordered access cites its letter;
+ * docs/barriers.md lists the accesses of each letter.
  *
- *   (A) if the reader saw any payload of write n, it sees seq >= odd(n)
- *   (B) if the reader saw seq == even(n), it sees the whole payload of write n
- *   (C) either the writer sees sleeping, or the collector sees the event
- *   (D) if the reader saw is_dead, it sees death_ts and every event
- *   (E) if the reader saw a station's or header's extension magic, it sees the
- *       fields that the magic announces
- *   (F) if a thread saw a session's generation, it sees the session
- *   (G) the published clock is read consistently: as (A) and (B), but the collector
- *       writes and the programs read
- *   (H) if the collector saw a lane's head at n, it sees n bytes of records and the links of
- *       their chunks
- *   (I) if the collector saw a lane open or closed, it sees the lane's owner and its last head
- *   (J) a thread that takes a unit from a pool sees every access to the unit from before the
- *       unit was given back; so does a lane that sees its chunks returned
- *   (K) if a program saw a pool's committed count, the memory of these units is allocated
- *   (L) if the collector saw a site ready, it sees the site
- *   (M) if a reader of a ctp_life sees the same id before and after, its copy belongs to that id
- *   (N) if a thread publishes for another thread, that thread still owns its lane (C++: events.h)
- *   (O) what a program counts before it has attached reaches the collector
- *   (P) a thread that takes over a lane sees everything that the lane's last thread wrote
+ *   (ctp-A) if the reader saw any payload of write n, it sees seq >= odd(n)
+ *   (ctp-B) if the reader saw seq == even(n), it sees the whole payload of write n
+ *   (ctp-C) either the writer sees sleeping, or the collector sees the event
+ *   (ctp-D) if the reader saw is_dead, it sees death_ts and every event
+ *   (ctp-E) if the reader saw a station's or header's extension magic, it sees the
+ *           fields that the magic announces
+ *   (ctp-F) if a thread saw a session's generation, it sees the session
+ *   (ctp-G) the published clock is read consistently: as (ctp-A) and (ctp-B), but the
+ *           collector writes and the programs read
+ *   (ctp-H) if the collector saw a lane's head at n, it sees n bytes of records and the links
+ *           of their chunks
+ *   (ctp-I) if the collector saw a lane open or closed, it sees the lane's owner and its last
+ *           head
+ *   (ctp-J) a thread that takes a unit from a pool sees every access to the unit from before
+ *           the unit was given back; so does a lane that sees its chunks returned
+ *   (ctp-K) if a program saw a pool's committed count, the memory of these units is allocated
+ *   (ctp-L) if the collector saw a site ready, it sees the site
+ *   (ctp-M) if a reader of a ctp_life sees the same id before and after, its copy belongs to
+ *           that id
+ *   (ctp-N) if a thread publishes for another thread, that thread still owns its lane (C++:
+ *           events.h)
+ *   (ctp-O) what a program counts before it has attached reaches the collector
+ *   (ctp-P) a thread that takes over a lane sees everything that the lane's last thread wrote
  *
- * A release *store* of the odd value does not give (A): it orders the accesses before it, and
- * the payload comes after.  An acquire load of s2 does not give (A) either: it orders the
+ * A release *store* of the odd value does not give (ctp-A): it orders the accesses before it, and
+ * the payload comes after.  An acquire load of s2 does not give (ctp-A) either: it orders the
  * accesses after it, and the payload comes before.  tests/stress/seqlock.c shows both forms on
  * real cores.
  *
@@ -60,7 +64,7 @@ static inline void ctp_slot_write(struct ctp_epoch *slot, uint64_t seq, uint64_t
 				  uint64_t tid, uint64_t addr, uint8_t is_active)
 {
 	ctp_store_relaxed(&slot->seq, seq - 1);
-	/* (A) pairs with the load-load fence in ctp_slot_read(). */
+	/* (ctp-A) pairs with the load-load fence in ctp_slot_read(). */
 	ctp_fence_store_store();
 
 	ctp_store_relaxed(&slot->timestamp, time_ns);
@@ -68,7 +72,7 @@ static inline void ctp_slot_write(struct ctp_epoch *slot, uint64_t seq, uint64_t
 	ctp_store_relaxed(&slot->addr, addr);
 	ctp_store_relaxed(&slot->is_active, is_active);
 
-	/* (B) pairs with the acquire load in ctp_slot_read(). */
+	/* (ctp-B) pairs with the acquire load in ctp_slot_read(). */
 	ctp_store_release(&slot->seq, seq);
 }
 
@@ -87,14 +91,14 @@ static inline void ctp_slot_copy(const struct ctp_epoch *slot, struct ctp_event 
  */
 static inline int ctp_slot_read(const struct ctp_epoch *slot, uint64_t seq, struct ctp_event *out)
 {
-	/* (B) pairs with the release store in ctp_slot_write(). */
+	/* (ctp-B) pairs with the release store in ctp_slot_write(). */
 	if (ctp_load_acquire(&slot->seq) != seq)
 		return 0;
 
 	ctp_slot_copy(slot, out);
 	out->seq = seq;
 
-	/* (A) pairs with the store-store fence in ctp_slot_write(). */
+	/* (ctp-A) pairs with the store-store fence in ctp_slot_write(). */
 	ctp_fence_load_load();
 	return ctp_load_relaxed(&slot->seq) == seq;
 }

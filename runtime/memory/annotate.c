@@ -26,7 +26,8 @@ static uint32_t full_said;
 
 static uint64_t *annotate_table(void)
 {
-	uint64_t *t = __atomic_load_n(&cells, __ATOMIC_ACQUIRE); /* (I) pairs with the one below */
+	uint64_t *t = __atomic_load_n(&cells,
+				      __ATOMIC_ACQUIRE); /* (mem-I) pairs with the one below */
 	uint64_t *none = NULL;
 
 	if (t)
@@ -34,7 +35,7 @@ static uint64_t *annotate_table(void)
 	t = crt_memory(CELLS * sizeof(*t));
 	if (!t)
 		return NULL;
-	/* (I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
+	/* (mem-I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
 	if (!__atomic_compare_exchange_n(&cells, &none, t, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
 		crt_memory_free(t, CELLS * sizeof(*t));
@@ -52,7 +53,7 @@ static uint64_t *annotate_cell(uint64_t *t, uint64_t address, uint64_t i)
 static bool annotate_remove(uint64_t address)
 {
 	uint64_t *t = __atomic_load_n(&cells,
-				      __ATOMIC_ACQUIRE); /* (I) pairs with annotate_table() */
+				      __ATOMIC_ACQUIRE); /* (mem-I) pairs with annotate_table() */
 	uint64_t i;
 
 	for (i = 0; t && i < WALK; i++) {

@@ -72,14 +72,14 @@ static void inprocess_writer_aside(void *context, unsigned code, uint64_t w0,
 				   const uint8_t *payload, uint32_t size)
 {
 	(void)context;
-	/* (L) pairs with the release below. */
+	/* (mem-L) pairs with the release below. */
 	while (__atomic_exchange_n(&aside_lock, 1, __ATOMIC_ACQUIRE))
 		sched_yield();
 	if (code == CRW_FACT)
 		crt_file_fact(the.file, (uint16_t)w0, payload, size);
 	else
 		crt_file_module(the.file, payload, size);
-	/* (L) pairs with the acquire above. */
+	/* (mem-L) pairs with the acquire above. */
 	__atomic_store_n(&aside_lock, 0, __ATOMIC_RELEASE);
 }
 
@@ -350,7 +350,7 @@ static bool serve_all(bool all)
 static void inprocess_writer_settle(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (A) pairs with the stores of the threads */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (mem-A) pairs with the stores of the threads */
 }
 
 static void inprocess_writer_answer(uint32_t request)
@@ -369,7 +369,7 @@ static void inprocess_writer_answer(uint32_t request)
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
-	/* (J) pairs with the acquire in inprocess_writer_ask(): the file is complete. */
+	/* (mem-J) pairs with the acquire in inprocess_writer_ask(): the file is complete. */
 	__atomic_fetch_add(&the.served, 1, __ATOMIC_RELEASE);
 	crt_futex_wake(&the.served);
 }
@@ -382,8 +382,8 @@ static void inprocess_writer_sleep(void)
 
 	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
 	/*
-	 * (C) pairs with the fence of the threads, between the store of `sealed` and the load of
-	 * `asleep`.
+	 * (mem-C) pairs with the fence of the threads, between the store of `sealed` and the load
+	 * of `asleep`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!serve_all(false) && !__atomic_load_n(&the.request, __ATOMIC_RELAXED))
@@ -397,8 +397,8 @@ static void *inprocess_writer_consume(void *unused)
 
 	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
 	for (;;) {
-		/* (J) pairs with the release in inprocess_writer_ask(): what that thread recorded
-		 * is visible. */
+		/* (mem-J) pairs with the release in inprocess_writer_ask(): what that thread
+		 * recorded is visible. */
 		request = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
 		if (request)
 			inprocess_writer_answer(request);
@@ -415,7 +415,7 @@ static void inprocess_writer_ask(uint32_t what)
 
 	if (!the.file)
 		return;
-	/* (J) pairs with the acquire in inprocess_writer_consume(). */
+	/* (mem-J) pairs with the acquire in inprocess_writer_consume(). */
 	while (!__atomic_compare_exchange_n(&the.request, &none, what, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED)) {
 		/*
@@ -429,7 +429,7 @@ static void inprocess_writer_ask(uint32_t what)
 		none = NOTHING;
 	}
 	crt_ring_bell();
-	/* (J) pairs with the release in inprocess_writer_answer(). */
+	/* (mem-J) pairs with the release in inprocess_writer_answer(). */
 	while (__atomic_load_n(&the.served, __ATOMIC_ACQUIRE) == served)
 		crt_futex_wait(&the.served, served, LOOK_MS);
 }

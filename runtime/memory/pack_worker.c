@@ -82,7 +82,7 @@ static void *pack_worker_hands(void *unused)
 	(void)unused;
 	prctl(PR_SET_NAME, "cacheray-2", 0, 0, 0);
 	for (;;) {
-		/* (K) pairs with the release in crt_second_start(): the job is visible. */
+		/* (mem-K) pairs with the release in crt_second_start(): the job is visible. */
 		uint32_t state = __atomic_load_n(&second.state, __ATOMIC_ACQUIRE);
 
 		if (state != WORK) {
@@ -90,7 +90,7 @@ static void *pack_worker_hands(void *unused)
 			continue;
 		}
 		pack_worker_work();
-		/* (K) pairs with the acquire in crt_second_join(): the block is visible. */
+		/* (mem-K) pairs with the acquire in crt_second_join(): the block is visible. */
 		__atomic_store_n(&second.state, DONE, __ATOMIC_RELEASE);
 		crt_futex_wake(&second.state);
 	}
@@ -116,7 +116,7 @@ bool crt_second_start(const struct crt_file *f, const struct crt_job *job)
 	if (!pack_worker_is_present(f))
 		return false;
 	second.job = *job;
-	/* (K) pairs with the acquire in pack_worker_hands(). */
+	/* (mem-K) pairs with the acquire in pack_worker_hands(). */
 	__atomic_store_n(&second.state, WORK, __ATOMIC_RELEASE);
 	crt_futex_wake(&second.state);
 	return true;
@@ -126,7 +126,7 @@ const struct crt_job *crt_second_join(struct crt_maker **maker)
 {
 	uint32_t state;
 
-	/* (K) pairs with the release in pack_worker_hands(). */
+	/* (mem-K) pairs with the release in pack_worker_hands(). */
 	while ((state = __atomic_load_n(&second.state, __ATOMIC_ACQUIRE)) != DONE)
 		crt_futex_wait(&second.state, state, 1000);
 	__atomic_store_n(&second.state, IDLE, __ATOMIC_RELAXED);

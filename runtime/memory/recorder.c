@@ -42,8 +42,8 @@ static void wake_consumer(const struct crt_thread *t, bool now)
 	if (!now && ready < (batch < BATCH ? batch : BATCH))
 		return;
 	/*
-	 * (C) pairs with the fence of the consumer, between the store of `asleep` and the load of
-	 * `sealed`.
+	 * (mem-C) pairs with the fence of the consumer, between the store of `asleep` and the load
+	 * of `sealed`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&crt_session.region.header->asleep, __ATOMIC_RELAXED))
@@ -55,7 +55,7 @@ static void recorder_seal(struct crt_thread *t)
 	t->open = 0;
 	t->cur = CRT_OVER;
 	t->number++;
-	/* (A) pairs with the acquire of `sealed` in crw_take(). */
+	/* (mem-A) pairs with the acquire of `sealed` in crw_take(). */
 	__atomic_store_n(&t->slot->sealed, t->number, __ATOMIC_RELEASE);
 	wake_consumer(t, false);
 }
@@ -66,7 +66,7 @@ static bool recorder_claim(struct crw_slot *s)
 
 	if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != CRW_FREE)
 		return false;
-	/* (H) pairs with the release in crw_slot_free(): the ring is drained. */
+	/* (mem-H) pairs with the release in crw_slot_free(): the ring is drained. */
 	return __atomic_compare_exchange_n(&s->state, &unused, CRW_MAKING, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
@@ -88,7 +88,7 @@ static void slot_fill(struct crw_slot *s)
 	s->left_filtered = 0;
 	__builtin_memset(s->name, 0, sizeof(s->name));
 	prctl(PR_GET_NAME, s->name, 0, 0, 0);
-	/* (E) pairs with the acquire in crw_slot_look(). */
+	/* (mem-E) pairs with the acquire in crw_slot_look(). */
 	__atomic_store_n(&s->state, CRW_LIVE, __ATOMIC_RELEASE);
 }
 
@@ -204,7 +204,8 @@ static enum outcome recorder_advance(struct crt_thread *t)
 		recorder_seal(t);
 	if (__atomic_load_n(&r->header->closed, __ATOMIC_RELAXED))
 		return OFF;
-	/* (B) pairs with the release in ring_read.c: the consumer no longer reads that chunk. */
+	/* (mem-B) pairs with the release in ring_read.c: the consumer no longer reads that chunk.
+	 */
 	if (t->number - __atomic_load_n(&t->slot->taken, __ATOMIC_ACQUIRE) >= r->nr_chunks)
 		return NO_ROOM;
 	begin_chunk(t);
@@ -242,7 +243,7 @@ static bool wait_for_room(struct crt_thread *t)
 
 		__atomic_store_n(&s->waiting, 1, __ATOMIC_RELAXED);
 		/*
-		 * (D) pairs with the fence in ring_read.c, between the store of `taken` and the
+		 * (mem-D) pairs with the fence in ring_read.c, between the store of `taken` and the
 		 * load of `waiting`.
 		 */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -286,8 +287,8 @@ static bool recorder_make_room(struct crt_thread *t)
 		case GOT_ONE:
 			return true;
 		case NO_ROOM:
-			/* (B), (D): both wait_for_room() and recorder_advance() check for room
-			 * again. */
+			/* (mem-B), (mem-D): both wait_for_room() and recorder_advance() check for
+			 * room again. */
 			if (!crt_session.drop && wait_for_room(t))
 				continue;
 			recorder_drop(t);
@@ -472,7 +473,7 @@ void crt_thread_end(void)
 	mask = crt_signals_off();
 	t->slot->end_ns = crt_now();
 	prctl(PR_GET_NAME, t->slot->name, 0, 0, 0);
-	/* (E) pairs with the acquire in crw_slot_look(): the open chunk is final. */
+	/* (mem-E) pairs with the acquire in crw_slot_look(): the open chunk is final. */
 	__atomic_store_n(&t->slot->state, CRW_ENDED, __ATOMIC_RELEASE);
 	wake_consumer(t, true);
 	crt_thread_forget();

@@ -75,7 +75,7 @@ void crw_region_init(void *memory, const struct crw_geometry *g)
 	struct crw_header *header = memory;
 
 	ring_read_geometry(g, header);
-	/* (G) pairs with the acquire of the magic in crw_region_open(). */
+	/* (mem-G) pairs with the acquire of the magic in crw_region_open(). */
 	__atomic_store_n(&header->magic, CRW_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -85,7 +85,7 @@ const char *crw_region_open(void *memory, uint64_t size, struct crw_region *out)
 
 	if (size < sizeof(*header))
 		return "it is too short for a header";
-	/* (G) pairs with the release in crw_region_init(). */
+	/* (mem-G) pairs with the release in crw_region_init(). */
 	if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != CRW_MAGIC)
 		return "it does not start like a region for memory traces";
 	__builtin_memcpy(&is, header, sizeof(is));
@@ -117,7 +117,7 @@ void crw_slot_look(const struct crw_region *r, uint32_t index, struct crw_slot_v
 	uint32_t i;
 
 	out->index = index;
-	/* (E) pairs with the releases of the slot's thread: the slot's fields are visible. */
+	/* (mem-E) pairs with the releases of the slot's thread: the slot's fields are visible. */
 	out->state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
 	if (out->state > CRW_ENDED)
 		out->state = CRW_FREE;
@@ -161,11 +161,12 @@ void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cur
 
 	if (__atomic_load_n(&s->taken, __ATOMIC_RELAXED) == c->taken)
 		return;
-	/* (B) pairs with the acquire of `taken` by the thread, which then overwrites the chunk. */
+	/* (mem-B) pairs with the acquire of `taken` by the thread, which then overwrites the chunk.
+	 */
 	__atomic_store_n(&s->taken, c->taken, __ATOMIC_RELEASE);
 	/*
-	 * (D) pairs with the fence of the thread, between the store of `waiting` and the load of
-	 * `taken`.
+	 * (mem-D) pairs with the fence of the thread, between the store of `waiting` and the load
+	 * of `taken`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->waiting, __ATOMIC_RELAXED)) {
@@ -239,7 +240,8 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 	uint32_t rounds;
 
 	for (rounds = 0; rounds <= r->nr_chunks; rounds++) {
-		/* (A) pairs with the release of `sealed` by the thread: the units are visible. */
+		/* (mem-A) pairs with the release of `sealed` by the thread: the units are visible.
+		 */
 		uint64_t ready = __atomic_load_n(&s->sealed, __ATOMIC_ACQUIRE) - c->taken;
 		bool open = ready == 0, end;
 
@@ -289,6 +291,6 @@ void crw_slot_free(const struct crw_region *r, uint32_t index)
 
 	__atomic_store_n(&s->taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
-	/* (H) pairs with the compare-and-swap of the thread that claims it. */
+	/* (mem-H) pairs with the compare-and-swap of the thread that claims it. */
 	__atomic_store_n(&s->state, CRW_FREE, __ATOMIC_RELEASE);
 }

@@ -125,7 +125,7 @@ static bool trace_session_enter(void)
 	struct crw_process *p;
 
 	for (i = 0; i < r->nr_processes; i++, unused = CRW_FREE) {
-		/* (F) pairs with the release of the consumer that gave it back. */
+		/* (mem-F) pairs with the release of the consumer that gave it back. */
 		if (__atomic_compare_exchange_n(&r->processes[i].state, &unused, CRW_MAKING, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			break;
@@ -148,7 +148,7 @@ static bool trace_session_enter(void)
 	p->start_ns = crt_now();
 	p->line_size = line > 0 ? (uint32_t)line : 64;
 	p->lost = 0;
-	/* (F) pairs with the acquire of the consumer. */
+	/* (mem-F) pairs with the acquire of the consumer. */
 	__atomic_store_n(&p->state, CRW_LIVE, __ATOMIC_RELEASE);
 	return true;
 }

@@ -35,15 +35,16 @@
  *	slot       its thread: all but `taken` and `room`; the consumer: these, and ended -> free
  *	chunks     only the thread: numbers from `sealed` up to `taken` + nr_chunks
  *
- * Orderings (the letters are in the code, on both sides)
- *	(A) units and chunk head, then `sealed` (release)  | `sealed` (acquire), then the units
- *	(B) the last read of a chunk, then `taken` (release) | `taken` (acquire), then the reuse
- *	(C) `sealed`, full fence, `asleep`?                | `asleep`, full fence, `sealed`?
- *	(D) `waiting`, full fence, `taken`?                | `taken`, full fence, `waiting`?
- *	(E) the fields of a slot, then `state` (release)   | `state` (acquire), then the fields
- *	(F) the fields of a process, then `state` (release)| `state` (acquire), then the fields
- *	(G) the header, then `magic` (release)             | `magic` (acquire), then the header
- *	(H) ring drained, then slot `state` = free (release)| claim by compare-and-swap (acquire)
+ * Orderings (the letters are in the code, on both sides; docs/barriers.md lists the accesses)
+ *	(mem-A) units and chunk head, then `sealed`  | `sealed`, then the units
+ *	(mem-B) last read of a chunk, then `taken`   | `taken`, then the reuse
+ *	(mem-C) `sealed`, full fence, `asleep`?      | `asleep`, full fence, `sealed`?
+ *	(mem-D) `waiting`, full fence, `taken`?      | `taken`, full fence, `waiting`?
+ *	(mem-E) the fields of a slot, then `state`   | `state`, then the fields
+ *	(mem-F) the fields of a process, then `state`| `state`, then the fields
+ *	(mem-G) the header, then `magic`             | `magic`, then the header
+ *	(mem-H) ring drained, then `state` = free    | claim by compare-and-swap
+ * Except for the fences, the left side is a release and the right side an acquire.
  *
  * Trust.  Programs may write anything anywhere at any time.  The consumer reads each word once,
  * checks it and uses its copy (ring_read.c); a program reads the geometry once and keeps a copy.
@@ -87,7 +88,7 @@
 enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 
 struct crw_header {
-	uint64_t magic;   /* [shared] CRW_MAGIC, stored last (G) */
+	uint64_t magic;   /* [shared] CRW_MAGIC, stored last (mem-G) */
 	uint32_t version; /* CRW_VERSION */
 	uint32_t header_size;
 	uint32_t nr_processes;
@@ -104,7 +105,7 @@ struct crw_header {
 	uint8_t reserved[48];
 
 	/* A separate cache line: written at run time. */
-	uint32_t asleep;       /* [shared] consumer: about to wait for the bell (C) */
+	uint32_t asleep;       /* [shared] consumer: about to wait for the bell (mem-C) */
 	uint32_t bell;         /* [shared] futex: programs add 1 and wake */
 	uint32_t closed;       /* [shared] consumer: stop recording; enum crw_closed */
 	uint32_t heartbeat;    /* [shared] consumer: changes while it runs */
@@ -119,7 +120,7 @@ enum crw_state { CRW_FREE = 0, CRW_MAKING = 1, CRW_LIVE = 2, CRW_ENDED = 3 };
 
 /* A process that writes or has written; 128 bytes. */
 struct crw_process {
-	uint32_t state;     /* [shared] enum crw_state (F); ended: set by the process itself */
+	uint32_t state;     /* [shared] enum crw_state (mem-F); ended: set by the process itself */
 	uint32_t pid;       /* of the process, in its own pid namespace */
 	uint64_t serial;    /* 1, 2, 3 ... in this region: identifies the output file */
 	uint64_t parent;    /* serial of the process that forked it; 0: none */
@@ -132,7 +133,7 @@ struct crw_process {
 
 /* A thread that writes or has written; 256 bytes: two lines per side. */
 struct crw_slot {
-	uint32_t state;   /* [shared] (E), (H) */
+	uint32_t state;   /* [shared] (mem-E), (mem-H) */
 	uint32_t process; /* index in the table of processes */
 	uint64_t serial;  /* of that process */
 	uint64_t thread;  /* 1, 2, 3 ... in that process, unique */
@@ -140,8 +141,8 @@ struct crw_slot {
 	uint32_t pid;
 	uint64_t start_ns;
 	uint64_t end_ns;  /* CLOCK_MONOTONIC when it ended; 0: unknown */
-	uint64_t sealed;  /* [shared] chunks completed since the slot was claimed (A) */
-	uint32_t waiting; /* [shared] 1: the thread sleeps for room (D) */
+	uint64_t sealed;  /* [shared] chunks completed since the slot was claimed (mem-A) */
+	uint32_t waiting; /* [shared] 1: the thread sleeps for room (mem-D) */
 	uint32_t reserved0;
 	uint64_t lost_full;     /* [shared] accesses lost: ring full.  Also in gap units */
 	uint64_t lost_nested;   /* [shared] accesses of a handler that interrupted the recorder */
@@ -150,7 +151,7 @@ struct crw_slot {
 	uint64_t left_filtered; /* [shared] accesses outside the requested regions */
 	uint8_t reserved[16];
 
-	uint64_t taken; /* [shared] consumer: chunks returned (B) */
+	uint64_t taken; /* [shared] consumer: chunks returned (mem-B) */
 	uint32_t room;  /* [shared] consumer: futex, incremented when a waiting thread gets room */
 	uint32_t reserved1;
 	uint8_t reserved2[112];

@@ -44,7 +44,7 @@ int corotracer_init(void)
 
 int corotracer_enabled(void)
 {
-	/* (F) pairs with the release in ctp_session_get(). */
+	/* (ctp-F) pairs with the release in ctp_session_get(). */
 	struct ctp_session *s = ctp_load_acquire(&corotracer__process.session);
 
 	return s && ctp_load_relaxed(&s->generation) != 0;
@@ -55,7 +55,7 @@ uint32_t corotracer__site(struct corotracer_site *site)
 	struct ctp_session *s = corotracer_session();
 	uint32_t id;
 
-	/* (F) pairs with the release store in ctp_session_publish(). */
+	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	if (!s || !ctp_load_acquire(&s->generation) || !s->lanes)
 		return 0;
 	id = ctp_site_enter(s, site->file, site->line, site->function);

@@ -216,15 +216,15 @@ static void sleep_announce(struct collector *c)
 {
 	set_sleeping(c, 1);
 	/*
-	 * (C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread of a
+	 * (ctp-C) pairs with ctp_wake_if_asleep().  The membarrier makes every running thread of a
 	 * registered program, and the collector, execute a full barrier before it returns;
 	 * programs that are not registered execute their own after each event.
 	 */
 	if (!c->region.has_membarrier)
-		ctp_fence_full(); /* (C) pairs with the fence in ctp_wake_if_asleep() */
+		ctp_fence_full(); /* (ctp-C) pairs with the fence in ctp_wake_if_asleep() */
 	else if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
 		/*
-		 * (C) the same for all threads, slowly: the region promises a membarrier, so it
+		 * (ctp-C) the same for all threads, slowly: the region promises a membarrier, so it
 		 * must happen.
 		 */
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);

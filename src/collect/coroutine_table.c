@@ -42,7 +42,7 @@ static void copy_birth(const struct ctp_life *from, struct life *to)
 bool life_read(const struct lanes *l, uint32_t number, struct life *out)
 {
 	const struct ctp_life *life = lanes_life(l, number);
-	/* (M) pairs with the release store in ctp_life_begin(). */
+	/* (ctp-M) pairs with the release store in ctp_life_begin(). */
 	uint64_t id = ctp_load_acquire(&life->id);
 
 	if (!id)
@@ -52,7 +52,7 @@ bool life_read(const struct lanes *l, uint32_t number, struct life *out)
 	out->id = id;
 	copy_state(life, out);
 	copy_birth(life, out);
-	/* (M) pairs with the store-store fence in ctp_life_begin(). */
+	/* (ctp-M) pairs with the store-store fence in ctp_life_begin(). */
 	ctp_fence_load_load();
 	return ctp_load_relaxed(&life->id) == id && out->state && out->state < CTP_REC_KINDS;
 }

@@ -230,7 +230,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 		(void)!ftruncate(r->fd, (off_t)r->size);
 		return err->code;
 	}
-	/* (E) pairs with the acquire load in ctp_session_lanes(). */
+	/* (ctp-E) pairs with the acquire load in ctp_session_lanes(). */
 	ctp_store_release(&ext->magic, CTP_LANES_MAGIC);
 	ctp_header_ext(r->header)->features |= CTP_EXT_LANES | CTP_EXT_HANDOVER;
 	return 0;

@@ -124,7 +124,7 @@ static void lane_return(struct drain *d, uint32_t i)
 	ctp_store_relaxed(&lane->oldest, (uint64_t)c->oldest + 1);
 	lane_reader_give_back(d, c, number);
 	/*
-	 * The writer may take one more chunk.  (J) pairs with the acquire load in
+	 * The writer may take one more chunk.  (ctp-J) pairs with the acquire load in
 	 * ctp_lane_held().
 	 */
 	ctp_store_release(&lane->returned, c->returned);
@@ -181,7 +181,7 @@ static bool turn_over(struct drain *d, uint32_t i)
 	struct drain_lane *c = &d->cursors[i];
 	uint32_t link;
 
-	/* The link is published with the head that passes it: (H). */
+	/* The link is published with the head that passes it: (ctp-H). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	if (!lane_own(d, i, link)) {
 		lane_set_corrupt(d, c);
@@ -606,7 +606,7 @@ bool lane_look(struct drain *d, uint32_t i)
 {
 	struct drain_lane *c = &d->cursors[i];
 	const struct ctp_lane *lane = lanes_lane(d->lanes, i);
-	/* (I) pairs with the release stores in ctp_lane_open() and ctp_thread_leave(). */
+	/* (ctp-I) pairs with the release stores in ctp_lane_open() and ctp_thread_leave(). */
 	uint32_t state = ctp_load_acquire(&lane->state);
 
 	if (state != CTP_LANE_OPEN && state != CTP_LANE_CLOSED)
@@ -615,7 +615,7 @@ bool lane_look(struct drain *d, uint32_t i)
 		lane_adopt(d, i, lane);
 	if (c->broken)
 		return false;
-	/* (H) pairs with the release store in ctp_lane_publish(). */
+	/* (ctp-H) pairs with the release store in ctp_lane_publish(). */
 	c->head = ctp_load_acquire(&lane->head) / sizeof(struct ctp_record);
 	if (c->head < c->read ||
 	    c->head - c->read > (uint64_t)d->lanes->chunks.limit * CTP_CHUNK_RECORDS) {
@@ -662,7 +662,7 @@ static uint32_t unused_chunk(struct drain *d, uint32_t i)
 
 	if (c->at < CTP_CHUNK_RECORDS)
 		return 0;
-	/* The link was stored before the lane was closed: (I). */
+	/* The link was stored before the lane was closed: (ctp-I). */
 	link = ctp_load_relaxed(&lanes_chunk(d->lanes, c->chunk)->link);
 	return lane_own(d, i, link) ? link : 0;
 }

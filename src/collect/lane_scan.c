@@ -207,7 +207,7 @@ static bool site_read(struct drain *d, uint32_t number)
 	struct trace_site out;
 	uint32_t id;
 
-	/* (L) pairs with the release store in ctp_site_enter(). */
+	/* (ctp-L) pairs with the release store in ctp_site_enter(). */
 	if (ctp_load_acquire(&site->ready) != 1)
 		return false;
 	copy_text(site->file, file, CTP_SITE_FILE_SIZE);

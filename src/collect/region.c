@@ -154,7 +154,8 @@ static int map_file(struct region *r, struct err *err)
 /* True if membarrier() can execute a barrier on every running thread of registered processes. */
 static bool membarrier_works(void)
 {
-	/* (C) pairs with ctp_wake_if_asleep(): only queried here, executed in sleep_announce(). */
+	/* (ctp-C) pairs with ctp_wake_if_asleep(): only queried here, executed in sleep_announce().
+	 */
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 
 	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) &&
@@ -173,7 +174,7 @@ static void fill_header(struct region *r)
 	ext->features = CTP_EXT_SLEEPING | (r->has_membarrier ? CTP_EXT_MEMBARRIER : 0) |
 			(timebase_usable() ? CTP_EXT_CLOCK : 0);
 	ext->collector_pid = (uint32_t)getpid();
-	/* (E) pairs with the acquire load in ctp_ext_features(). */
+	/* (ctp-E) pairs with the acquire load in ctp_ext_features(). */
 	ctp_store_release(&ext->magic, CTP_EXT_MAGIC);
 }
 

@@ -88,7 +88,7 @@ static bool load_header(int fd, struct ctp_header *header)
 	while (tries--) {
 		if (pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
 			return false;
-		/* (G) pairs with the store-store fence in timebase.c: store(). */
+		/* (ctp-G) pairs with the store-store fence in timebase.c: timebase_store(). */
 		ctp_fence_load_load();
 		if (pread(fd, &seq, sizeof(seq), at) == (ssize_t)sizeof(seq) && seq % 2 == 0 &&
 		    seq == ctp_header_ext(header)->clock_seq)
@@ -195,7 +195,7 @@ static void open_lanes(struct image *im, int fd)
 	copy_pool(im, fd, &ext->lives);
 	copy_pool(im, fd, &ext->sites);
 	/*
-	 * (H) pairs with the release store in ctp_lane_publish(): the records below the heads
+	 * (ctp-H) pairs with the release store in ctp_lane_publish(): the records below the heads
 	 * read above are visible.
 	 */
 	ctp_fence_load_load();
@@ -266,7 +266,7 @@ static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
 	uint64_t offset = offset_of(c->im, lanes_lane(&c->im->lanes, i));
 
 	/*
-	 * (J) pairs with the release store in the collector's lane_return(): if a chunk
+	 * (ctp-J) pairs with the release store in the collector's lane_return(): if a chunk
 	 * belonged to another lane when it was read, this read shows that it was given back: in
 	 * `returned` or, if the collector is between the two stores, in `oldest`, which it
 	 * stores first.
@@ -297,7 +297,7 @@ static bool read_chain(struct copier *c, uint32_t i)
 		    now.oldest == lane->oldest)
 			return true;
 		copy_bytes(c->im, c->fd, offset_of(c->im, lane), sizeof(*lane));
-		/* (H) pairs with the release store in ctp_lane_publish(). */
+		/* (ctp-H) pairs with the release store in ctp_lane_publish(). */
 		ctp_fence_load_load();
 	} while (--tries);
 	return false;

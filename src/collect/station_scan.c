@@ -126,7 +126,7 @@ static bool has_extension(const struct ctp_station *st)
 {
 	const struct ctp_ext_station *ext = ctp_station_ext_ro(st);
 
-	/* (E) pairs with the release store in ctp_station_describe(). */
+	/* (ctp-E) pairs with the release store in ctp_station_describe(). */
 	return ctp_load_acquire(&ext->magic) == CTP_EXT_MAGIC;
 }
 
@@ -137,10 +137,10 @@ static bool has_extension(const struct ctp_station *st)
  */
 static enum harvest_writer tell_writer(const struct ctp_station *st)
 {
-	/* (A) pairs with the store-store fence in ctp_slot_write(), of the event in slot 0. */
+	/* (ctp-A) pairs with the store-store fence in ctp_slot_write(), of the event in slot 0. */
 	uint64_t second = ctp_load_acquire(&st->slots[1].seq);
 	/*
-	 * (B) pairs with the release store in ctp_slot_write(): with a complete event the
+	 * (ctp-B) pairs with the release store in ctp_slot_write(): with a complete event the
 	 * extension of its station is visible.
 	 */
 	uint64_t first = ctp_load_acquire(&st->slots[0].seq);
@@ -173,7 +173,7 @@ static bool meet_writer(struct harvest *h, uint32_t i)
 	return true;
 }
 
-/* The id is valid once an event is: (B) orders it before the event. */
+/* The id is valid once an event is: (ctp-B) orders it before the event. */
 static void learn_id(struct harvest *h, uint32_t i)
 {
 	struct cursor *c = &h->cursors[i];
@@ -291,7 +291,7 @@ static bool later_event_exists(const struct harvest *h, const struct cursor *c,
 
 	for (k = c->next + 1; k < c->next + CTP_SLOTS; k++) {
 		uint32_t slot = harvest_slot_of(c, k);
-		/* (B) pairs with the release store in ctp_slot_write(), of a later event. */
+		/* (ctp-B) pairs with the release store in ctp_slot_write(), of a later event. */
 		uint64_t seq = ctp_load_acquire(&st->slots[slot].seq);
 
 		if (seq >= seq_of(c, k) && seq_fits(h, c, slot, seq))
@@ -335,7 +335,7 @@ static bool has_company(const struct harvest *h, const struct cursor *c,
 	uint32_t slot = harvest_slot_of(c, k - 2);
 	uint64_t seq;
 
-	/* (A) pairs with the store-store fence in ctp_slot_write(), of event k - 1. */
+	/* (ctp-A) pairs with the store-store fence in ctp_slot_write(), of event k - 1. */
 	ctp_fence_load_load();
 	seq = ctp_load_relaxed(&st->slots[slot].seq);
 	return seq >= seq_of(c, k - 2) && seq_fits(h, c, slot, seq);
@@ -558,7 +558,7 @@ static void describe_life(const struct ctp_station *st, struct harvest_coroutine
 	const struct ctp_ext_station *ext = ctp_station_ext_ro(st);
 
 	out->birth_ts = ctp_load_relaxed(&st->birth_ts);
-	/* (D) pairs with the release store in ctp_probe_end(). */
+	/* (ctp-D) pairs with the release store in ctp_probe_end(). */
 	out->dead = ctp_load_acquire(&st->is_dead) == 1;
 	if (!has_extension(st))
 		return;

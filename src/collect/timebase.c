@@ -52,13 +52,13 @@ static void timebase_store(struct ctp_ext_header *ext, const struct timebase_pai
 	uint64_t seq = ctp_load_relaxed(&ext->clock_seq) & ~UINT64_C(1);
 
 	ctp_store_relaxed(&ext->clock_seq, seq + 1);
-	/* (G) pairs with the load-load fence in ctp_clock_published(). */
+	/* (ctp-G) pairs with the load-load fence in ctp_clock_published(). */
 	ctp_fence_store_store();
 	ctp_store_relaxed(&ext->clock_ticks, at->ticks);
 	ctp_store_relaxed(&ext->clock_ns, at->ns);
 	ctp_store_relaxed(&ext->clock_mult, mult);
 	ctp_store_relaxed(&ext->clock_window, window_ticks);
-	/* (G) pairs with the acquire load in ctp_clock_published(). */
+	/* (ctp-G) pairs with the acquire load in ctp_clock_published(). */
 	ctp_store_release(&ext->clock_seq, seq + 2);
 }
 

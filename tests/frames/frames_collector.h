@@ -124,7 +124,7 @@ static inline int collector_slot(struct collector *c, uint32_t i, unsigned char 
 	unsigned char *slot = c->slots + (size_t)i * c->stride;
 	uint32_t *front = (uint32_t *)(void *)slot;
 	uint32_t *back = (uint32_t *)(void *)(slot + c->frame_size - 4);
-	/* (B) pairs with the client's release of front. */
+	/* (ppt-B) pairs with the client's release of front. */
 	uint32_t f = __atomic_load_n(front, __ATOMIC_ACQUIRE), copied;
 	size_t k;
 
@@ -137,7 +137,7 @@ static inline int collector_slot(struct collector *c, uint32_t i, unsigned char 
 
 		memcpy(frame + k, &word, 4);
 	}
-	/* (A) pairs with the client's fence behind back. */
+	/* (ppt-A) pairs with the client's fence behind back. */
 #if !defined(__SANITIZE_THREAD__)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #else

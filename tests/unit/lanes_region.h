@@ -75,7 +75,7 @@ UNUSED static void lanes_region_open(struct lanes_region *r, struct shape s)
 	r->ext->lane_chunks = s.lane_chunks ? s.lane_chunks : s.chunks;
 	r->ext->on_full = s.on_full;
 	r->ext->block_ms = s.block_ms;
-	/* (E) pairs with the acquire load in ctp_session_lanes(). */
+	/* (ctp-E) pairs with the acquire load in ctp_session_lanes(). */
 	ctp_store_release(&r->ext->magic, CTP_LANES_MAGIC);
 	ctp_header_ext(r->region.header)->features |= CTP_EXT_LANES;
 	ctp_header_ext(r->region.header)->features &= ~s.without;
@@ -96,7 +96,7 @@ UNUSED static uint64_t lane_records(struct lanes_region *r, uint32_t number, str
 				    uint64_t room)
 {
 	struct ctp_lane *lane = lane_nr(r, number);
-	/* (H) pairs with the release store in ctp_lane_publish(). */
+	/* (ctp-H) pairs with the release store in ctp_lane_publish(). */
 	uint64_t nr = ctp_load_acquire(&lane->head) / sizeof(struct ctp_record), i;
 	uint32_t link = lane->first;
 
@@ -123,7 +123,7 @@ UNUSED static void lane_give_back(struct lanes_region *r, uint32_t number)
 
 	ctp_store_relaxed(&lane->oldest, (uint64_t)chunk->link);
 	ctp_pool_give(&r->chunks, oldest - 1);
-	/* (J) pairs with the acquire load in ctp_lane_held(). */
+	/* (ctp-J) pairs with the acquire load in ctp_lane_held(). */
 	ctp_store_release(&lane->returned, lane->returned + 1);
 }
 

@@ -4,7 +4,7 @@
  *
  * The race runs until every thread has taken often enough and units have changed
  * owners: a race without contention proves nothing.  A unit's content is written by
- * plain stores, so that ThreadSanitizer sees whether taking comes after giving (J).
+ * plain stores, so that ThreadSanitizer sees whether taking comes after giving (ctp-J).
  */
 #include <corotracer/pool.h>
 
@@ -44,7 +44,7 @@ static void open_pool(uint32_t limit, uint32_t committed)
 /* Commits memory for two more units at a time. */
 static int grow(void *ctx, struct ctp_arena *a)
 {
-	/* (K) pairs with the release in ctp_pool_committed(). */
+	/* (ctp-K) pairs with the release in ctp_pool_committed(). */
 	uint32_t before = ctp_load_acquire(&a->pool->committed);
 
 	(void)ctx;

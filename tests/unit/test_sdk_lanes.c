@@ -509,7 +509,7 @@ static void *give_back_all_the_time(void *arg)
 	while (!ctp_load_relaxed(&over)) {
 		struct ctp_lane *lane = lane_nr(&region, 0);
 
-		/* (H) pairs with the release store in ctp_lane_publish(). */
+		/* (ctp-H) pairs with the release store in ctp_lane_publish(). */
 		if (ctp_load_acquire(&lane->head) / 32 >
 		    (uint64_t)(given + 1) * CTP_CHUNK_RECORDS) {
 			lane_give_back(&region, 0);

@@ -191,16 +191,16 @@ CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
 
 	if (map == MAP_FAILED)
 		return nullptr;
-	/* (F) pairs with the acquire in turn_of(). */
+	/* (ctp-F) pairs with the acquire in turn_of(). */
 	if (ctp_cas_release(&turns, static_cast<Turn *>(nullptr), static_cast<Turn *>(map)))
 		return static_cast<Turn *>(map);
 	munmap(map, size);
-	return ctp_load_acquire(&turns); /* (F) pairs with the first thread's release */
+	return ctp_load_acquire(&turns); /* (ctp-F) pairs with the first thread's release */
 }
 
 inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
 {
-	/* (F) pairs with the release in turns_make(): the turns are zeroed. */
+	/* (ctp-F) pairs with the release in turns_make(): the turns are zeroed. */
 	Turn *all = ctp_load_acquire(&turns);
 
 	if (ctp_unlikely(!all) && !(all = turns_make(s)))
@@ -247,7 +247,7 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	t->at = p->at + p->nr;
 	/*
 	 * A thread that resumes the coroutine sees this: the program hands the coroutine over
-	 * afterwards.  (N) pairs with the acquire load in settle_turn(), of a coroutine with an
+	 * afterwards.  (ctp-N) pairs with the acquire load in settle_turn(), of a coroutine with an
 	 * earlier turn.
 	 */
 	ctp_store_release(&p->turn->nr, c->nr_turn);
@@ -257,7 +257,7 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 /* The turn ends: other threads must not publish for it any more. */
 inline void turn_end(Turn *turn)
 {
-	/* (N) pairs with the acquire load in settle_turn(). */
+	/* (ctp-N) pairs with the acquire load in settle_turn(). */
 	ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
 }
 
@@ -327,13 +327,14 @@ CTP_CPP_HIDDEN void help_publish(const Coro *c)
 {
 	ctp_fetch_add_relaxed(&c->turn->helpers, 1u);
 	/*
-	 * (N) pairs with the fence in leave_thread(): it sees this helper, or the turn has ended.
+	 * (ctp-N) pairs with the fence in leave_thread(): it sees this helper, or the turn has
+	 * ended.
 	 */
 	ctp_fence_full();
 	if (ctp_load_relaxed(&c->turn->nr) == c->nr_turn)
-		/* (H) pairs with the acquire load in the collector's lane_look(). */
+		/* (ctp-H) pairs with the acquire load in the collector's lane_look(). */
 		ctp_cas_release(&c->lane->head, c->head, c->next_head);
-	/* (N) pairs with the acquire in leave_thread(): the access to the lane is complete. */
+	/* (ctp-N) pairs with the acquire in leave_thread(): the access to the lane is complete. */
 	__atomic_fetch_sub(&c->turn->helpers, 1u, __ATOMIC_RELEASE);
 }
 
@@ -342,7 +343,7 @@ inline void settle_turn(Coro *c, const Thread &t)
 {
 	if (!c->turn)
 		return;
-	/* (N) pairs with the release in turn_end(): then the suspend is published. */
+	/* (ctp-N) pairs with the release in turn_end(): then the suspend is published. */
 	if (c->lane != t.ctp.lane && ctp_load_acquire(&c->turn->nr) == c->nr_turn)
 		help_publish(c);
 	c->turn = nullptr;

@@ -50,7 +50,7 @@ inline uint32_t site_slot(const void *key)
 /* The table, created by the first caller.  Returns NULL if mmap() fails. */
 CTP_CPP_HIDDEN SiteEntry *site_table_get()
 {
-	/* (F) pairs with the release below: a thread that sees the table sees it zeroed. */
+	/* (ctp-F) pairs with the release below: a thread that sees the table sees it zeroed. */
 	SiteEntry *table = ctp_load_acquire(&site_table);
 	void *map;
 
@@ -61,11 +61,11 @@ CTP_CPP_HIDDEN SiteEntry *site_table_get()
 	if (map == MAP_FAILED)
 		return nullptr;
 	table = static_cast<SiteEntry *>(map);
-	/* (F) pairs with the acquire above. */
+	/* (ctp-F) pairs with the acquire above. */
 	if (ctp_cas_release(&site_table, static_cast<SiteEntry *>(nullptr), table))
 		return table;
 	munmap(map, site_entries * sizeof(SiteEntry));
-	return ctp_load_acquire(&site_table); /* (F) pairs with the first thread's release */
+	return ctp_load_acquire(&site_table); /* (ctp-F) pairs with the first thread's release */
 }
 
 /* Find or add the entry of @key. */
@@ -87,7 +87,7 @@ CTP_CPP_HIDDEN SiteEntry *site_entry(SiteEntry *table, const void *key)
 
 CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 {
-	/* (F) pairs with the release store in ctp_session_publish(). */
+	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	bool attached = s && ctp_load_acquire(&s->generation);
 	SiteEntry *table = attached && s->lanes ? site_table_get() : nullptr;
 	SiteEntry *entry = table ? site_entry(table, site_key(where)) : nullptr;
@@ -110,7 +110,7 @@ CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 /* The number of @where; 0 if it has none. */
 inline uint32_t site_id(ctp_session *s, const std::source_location &where)
 {
-	/* (F) pairs with the release in site_table_get(). */
+	/* (ctp-F) pairs with the release in site_table_get(). */
 	const SiteEntry *table = ctp_load_acquire(&site_table);
 	const void *key = site_key(where);
 

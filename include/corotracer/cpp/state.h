@@ -144,11 +144,11 @@ inline void leave_thread(void *leaving)
 
 		/* The thread may end in the middle of an await_suspend(). */
 		ctp_lane_publish(t, s, 0);
-		/* (N) pairs with the acquire load in settle_turn(). */
+		/* (ctp-N) pairs with the acquire load in settle_turn(). */
 		ctp_store_release(&turn->nr, ctp_load_relaxed(&turn->nr) + 1);
-		/* (N) pairs with the fence in help_publish(). */
+		/* (ctp-N) pairs with the fence in help_publish(). */
 		ctp_fence_full();
-		/* (N) pairs with the release in help_publish(): the helpers have finished. */
+		/* (ctp-N) pairs with the release in help_publish(): the helpers have finished. */
 		if (ctp_load_acquire(&turn->helpers))
 			ctp_lane_forget(t);
 	}
@@ -178,7 +178,7 @@ inline void InitTracer()
 /* True if new coroutines are traced, as far as there is room. */
 inline bool enabled()
 {
-	/* (F) pairs with the release in ctp_session_get(). */
+	/* (ctp-F) pairs with the release in ctp_session_get(). */
 	ctp_session *s = ctp_load_acquire(&detail::process.session);
 
 	return s && ctp_load_relaxed(&s->generation) != 0;

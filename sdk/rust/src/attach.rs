@@ -133,7 +133,7 @@ fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
 /// The extensions that the collector supports; 0 if it supports no extension of this version.
 fn ext_features(header: &Header) -> u32 {
     let ext = ext_header(header);
-    // (E) pairs with the release store in the collector's region_create().
+    // (ctp-E) pairs with the release store in the collector's region_create().
     if ext.magic.load(Ordering::Acquire) != EXT_MAGIC || ext.version.load(Ordering::Relaxed) != EXT_VERSION {
         return 0;
     }
@@ -163,7 +163,7 @@ pub(crate) fn lanes_open(info: &mut Info, size: u64) -> bool {
     // SAFETY: mapped and checked.
     let lanes = ext_lanes(unsafe { &*info.header });
 
-    // (E) pairs with the release store in the collector's lanes_offer().
+    // (ctp-E) pairs with the release store in the collector's lanes_offer().
     if lanes.magic.load(Ordering::Acquire) != LANES_MAGIC
         || lanes.version.load(Ordering::Relaxed) != LANES_VERSION
         || lanes.map_size.load(Ordering::Relaxed) > size
@@ -260,9 +260,9 @@ fn wakeups_choose(s: &Session) {
     } else {
         &header.tracer_sleeping
     };
-    // (F) pairs with the acquire load in Session::wake().
+    // (ctp-F) pairs with the acquire load in Session::wake().
     s.sleeping.store(flag as *const AtomicU32 as *mut AtomicU32, Ordering::Release);
-    // (C) pairs with the barrier in the collector's sleep_announce().
+    // (ctp-C) pairs with the barrier in the collector's sleep_announce().
     order::fence_full();
     if s.collector_sleeps() {
         s.wake();
@@ -353,7 +353,7 @@ fn session_get() -> Option<&'static Session> {
     // handler covers fork(3).
     sys::wipe_on_fork(page, size_of::<Session>());
     sys::at_fork_in_child(wipe_in_child);
-    // (F) pairs with the acquire in session_acquire().
+    // (ctp-F) pairs with the acquire in session_acquire().
     match PROCESS.session.compare_exchange(ptr::null_mut(), page.cast(), Ordering::Release, Ordering::Relaxed)
     {
         // SAFETY: all zero is a valid session, and the page is never unmapped.
@@ -382,10 +382,10 @@ fn attach_now(s: &Session) -> bool {
     let attached = disown_parent() && session_fill(s, info);
     if attached {
         let generation = PROCESS.generations.fetch_add(1, Ordering::Relaxed) + 1;
-        // (F) pairs with the acquire load in thread::join().
+        // (ctp-F) pairs with the acquire load in thread::join().
         s.generation.store(generation, Ordering::Release);
         s.state.store(ATTACH_DONE, Ordering::Relaxed);
-        // (O) pairs with the fence in Session::later_count().
+        // (ctp-O) pairs with the fence in Session::later_count().
         order::fence_full();
         s.later_deliver();
         session_connect(s);
@@ -440,6 +440,6 @@ pub(crate) fn attach() -> Option<&'static Session> {
             }
         }
     }
-    // (F) pairs with the release store in attach_now().
+    // (ctp-F) pairs with the release store in attach_now().
     (s.generation.load(Ordering::Acquire) != 0 || s.is_attaching()).then_some(s)
 }

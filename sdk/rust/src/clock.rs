@@ -49,7 +49,7 @@ pub(crate) fn base(info: &mut Info) {
 fn published(info: &Info) -> Option<(u64, u64, u64, u64)> {
     // SAFETY: a session has a header from the moment on that it is filled in.
     let ext = ext_header(unsafe { &*info.header });
-    // (G) pairs with the release store in the collector's timebase.c: store().
+    // (ctp-G) pairs with the release store in the collector's timebase.c: timebase_store().
     let seq = ext.clock_seq.load(Ordering::Acquire);
     if seq == 0 || seq % 2 != 0 {
         return None;
@@ -60,7 +60,7 @@ fn published(info: &Info) -> Option<(u64, u64, u64, u64)> {
         ext.clock_mult.load(Ordering::Relaxed),
         ext.clock_window.load(Ordering::Relaxed),
     );
-    // (G) pairs with the store-store fence in the collector's timebase.c: store().
+    // (ctp-G) pairs with the store-store fence in the collector's timebase.c: timebase_store().
     order::fence_load_load();
     (ext.clock_seq.load(Ordering::Relaxed) == seq).then_some(clock)
 }

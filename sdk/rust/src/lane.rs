@@ -74,9 +74,9 @@ impl Thread {
         // SAFETY: at most the end of the chunk: the caller had that much room.
         let at = unsafe { self.at.get().add(nr) };
         self.at.set(at);
-        // (H) pairs with the acquire load in the collector's lane_look().
+        // (ctp-H) pairs with the acquire load in the collector's lane_look().
         self.the_lane().head.store((at as u64).wrapping_add(self.head_bias.get()), Ordering::Release);
-        // (C) pairs with the barrier in the collector's sleep_announce(), which this path relies
+        // (ctp-C) pairs with the barrier in the collector's sleep_announce(), which this path relies
         // on.
         if s.collector_sleeps() {
             s.wake();
@@ -147,7 +147,7 @@ pub(crate) unsafe fn put_text(at: *mut Record, part: &[u8]) {
 /// The collector has not committed memory ahead of the writers: this thread asks the kernel.
 #[cold]
 pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
-    // (K) pairs with the release in Arena::committed(), of the thread that last grew the pool.
+    // (ctp-K) pairs with the release in Arena::committed(), of the thread that last grew the pool.
     let before = a.pool().committed.load(Ordering::Acquire);
     let now = clock_ns();
 
@@ -273,7 +273,7 @@ fn keep(t: &Thread, s: &Session) -> bool {
         return false;
     }
     for spare in spares(s) {
-        // (P) pairs with the release store in take_over(), of the thread that emptied the spare.
+        // (ctp-P) pairs with the release store in take_over(), of the thread that emptied the spare.
         if spare.state.load(Ordering::Relaxed) != SPARE_EMPTY
             || spare
                 .state
@@ -287,7 +287,7 @@ fn keep(t: &Thread, s: &Session) -> bool {
         spare.lane.store(lane as u32, Ordering::Relaxed);
         spare.chunk.store(chunk as u32, Ordering::Relaxed);
         spare.at.store((CHUNK_RECORDS - records_left(t)) as u32, Ordering::Relaxed);
-        // (P) pairs with the acquire in take_over().
+        // (ctp-P) pairs with the acquire in take_over().
         spare.state.store(SPARE_FULL, Ordering::Release);
         return true;
     }
@@ -297,7 +297,7 @@ fn keep(t: &Thread, s: &Session) -> bool {
 /// Take over the lane of a thread that has ended.  False if there is none.
 fn take_over(t: &Thread, s: &Session) -> bool {
     for spare in spares(s) {
-        // (P) pairs with the release store in keep().
+        // (ctp-P) pairs with the release store in keep().
         if spare.state.load(Ordering::Relaxed) != SPARE_FULL
             || spare
                 .state
@@ -313,7 +313,7 @@ fn take_over(t: &Thread, s: &Session) -> bool {
         // SAFETY: inside the chunk, as keep() found it.
         t.at.set(unsafe { t.at.get().add(at) });
         t.head_bias.set(head.wrapping_sub(t.at.get() as u64));
-        // (P) pairs with the acquire in keep(), of the thread that fills the spare next.
+        // (ctp-P) pairs with the acquire in keep(), of the thread that fills the spare next.
         spare.state.store(SPARE_EMPTY, Ordering::Release);
         // SAFETY: keep() left room for a record.
         unsafe { put(t.at.get(), t.ticks(), 0, t.tid.get(), 0, REC_THREAD) };
@@ -352,7 +352,7 @@ fn open(t: &Thread, s: &Session) -> bool {
     lane.first.store(first, Ordering::Relaxed);
     lane.ticks.store(if t.counts_ns.get() { TICKS_NS } else { TICKS_COUNTER }, Ordering::Relaxed);
     chunk_use(t, s, first, 0);
-    // (I) pairs with the acquire load in the collector's lane_look().
+    // (ctp-I) pairs with the acquire load in the collector's lane_look().
     lane.state.store(LANE_OPEN, Ordering::Release);
     true
 }
@@ -369,7 +369,7 @@ pub(crate) fn leave(t: &Thread, s: &Session) {
         s.info().life_pool.give(t.stash[t.nr_stash.get()].get());
     }
     if !t.lane.get().is_null() && !keep(t, s) {
-        // (I) pairs with the acquire load in the collector's lane_look().
+        // (ctp-I) pairs with the acquire load in the collector's lane_look().
         t.the_lane().state.store(LANE_CLOSED, Ordering::Release);
     }
     forget(t);
@@ -381,7 +381,7 @@ pub(crate) fn leave(t: &Thread, s: &Session) {
 /// 1 + the number of the next chunk; 0 if the lane is at its limit or the pool is empty.
 fn extend(t: &Thread, s: &Session) -> u32 {
     let lane = t.the_lane();
-    // (J) pairs with the release store in the collector's lane_return().
+    // (ctp-J) pairs with the release store in the collector's lane_return().
     let held = lane.taken.load(Ordering::Relaxed).wrapping_sub(lane.returned.load(Ordering::Acquire));
     if held < s.info().lane_chunks {
         chunk_take(t, s)
@@ -482,7 +482,7 @@ fn advance(t: &Thread, s: &Session) -> bool {
     if number == 0 {
         return false;
     }
-    // The collector sees the link with the head that goes past it: (H).
+    // The collector sees the link with the head that goes past it: (ctp-H).
     // SAFETY: the last chunk of the lane, which only this thread writes to.
     unsafe { (*t.chunk.get()).link.store(number, Ordering::Relaxed) };
     chunk_use(t, s, number, t.head());

@@ -38,8 +38,8 @@
 //! The pairs of the protocol have the letters of `include/corotracer/slot.h`; this crate adds two:
 //!
 //! ```text
-//!   (S) a thread that sees an entry in a list of sites also sees the site's number
-//!   (W) the executor's waker in a cell is stored and dropped by one thread at a time
+//!   (ctp-S) a thread that sees an entry in a list of sites also sees the site's number
+//!   (ctp-W) the executor's waker in a cell is stored and dropped by one thread at a time
 //! ```
 
 #![cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), allow(dead_code))]

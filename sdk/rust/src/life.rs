@@ -191,7 +191,7 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
     let life: *const Life = s.info().life_pool.unit_at(number - 1).cast();
     // SAFETY: this thread owns the unit; it consists of atomics, so others may read it.
     let l = unsafe { &*life };
-    // (M) pairs with the load-load fence in the collector's life_read(), and in wake() below.
+    // (ctp-M) pairs with the load-load fence in the collector's life_read(), and in wake() below.
     // The fence belongs here, not in end(): another thread may have ended the previous coroutine.
     order::fence_store_store();
     for counter in [&l.events, &l.addr, &l.resource, &l.dropped] {
@@ -208,7 +208,7 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
     l.last_ticks.store(born, Ordering::Relaxed);
     l.state.store(REC_BIRTH, Ordering::Relaxed);
     let id = s.lanes().last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    // (M) pairs with the acquire load in the collector's life_read(), and in wake() below.
+    // (ctp-M) pairs with the acquire load in the collector's life_read(), and in wake() below.
     l.id.store(id, Ordering::Release);
     tell_birth(l, t, s, name);
     Some(life)
@@ -298,12 +298,12 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
 /// The number of transitions of the coroutine `id`; None if it has ended and the life may belong to
 /// another coroutine.  A waker may outlive the coroutine that it wakes.
 fn events_of(l: &Life, id: u64) -> Option<u32> {
-    // (M) pairs with the release store in begin().
+    // (ctp-M) pairs with the release store in begin().
     if l.id.load(Ordering::Acquire) != id || l.kind() == REC_END {
         return None;
     }
     let events = l.events.load(Ordering::Relaxed);
-    // (M) pairs with the store-store fence in begin().
+    // (ctp-M) pairs with the store-store fence in begin().
     order::fence_load_load();
     (l.id.load(Ordering::Relaxed) == id).then_some(events as u32)
 }

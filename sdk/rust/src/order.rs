@@ -18,7 +18,7 @@ pub(crate) fn fence_store_store() {
     unsafe {
         std::arch::asm!("dmb ishst", options(nostack, preserves_flags));
     }
-    // The callers name the pairs of this fence: (A) and (M).
+    // The callers name the pairs of this fence: (ctp-A) and (ctp-M).
     #[cfg(any(miri, not(target_arch = "aarch64")))]
     fence(Ordering::Release);
 }
@@ -31,7 +31,7 @@ pub(crate) fn fence_load_load() {
     unsafe {
         std::arch::asm!("dmb ishld", options(nostack, preserves_flags));
     }
-    // The callers name the pairs of this fence: (G) and (M).
+    // The callers name the pairs of this fence: (ctp-G) and (ctp-M).
     #[cfg(any(miri, not(target_arch = "aarch64")))]
     fence(Ordering::Acquire);
 }
@@ -39,7 +39,7 @@ pub(crate) fn fence_load_load() {
 /// Orders all accesses, including a store before a later load.
 #[inline(always)]
 pub(crate) fn fence_full() {
-    // The callers name the pairs of this fence: (C) and (O).
+    // The callers name the pairs of this fence: (ctp-C) and (ctp-O).
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 

@@ -43,7 +43,7 @@ impl Arena {
     /// Take a unit that was returned: 1 + its number, or 0.
     fn pop(&self) -> u32 {
         for _ in 0..TRIES {
-            // (J) pairs with the release in give().
+            // (ctp-J) pairs with the release in give().
             let top = self.pool().free.load(Ordering::Acquire);
             let number = top as u32;
             if number == 0 || number > self.limit {
@@ -65,7 +65,7 @@ impl Arena {
             if used >= self.limit {
                 return 0;
             }
-            // (K) pairs with the release in committed(), of the thread that committed the memory.
+            // (ctp-K) pairs with the release in committed(), of the thread that committed the memory.
             if used >= self.pool().committed.load(Ordering::Acquire) {
                 if !grow(self) {
                     return 0;
@@ -100,7 +100,7 @@ impl Arena {
             let top = self.pool().free.load(Ordering::Relaxed);
             self.link(number).store(top as u32, Ordering::Relaxed);
             let next = next_top(top, number + 1);
-            // (J) pairs with the acquire in pop().
+            // (ctp-J) pairs with the acquire in pop().
             if self.pool().free.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return;
             }
@@ -109,7 +109,7 @@ impl Arena {
 
     /// Memory is now committed for `now` units instead of `before`.
     pub(crate) fn committed(&self, before: u32, now: u32) {
-        // (K) pairs with the acquire in extend().
+        // (ctp-K) pairs with the acquire in extend().
         let _ = self.pool().committed.compare_exchange(before, now, Ordering::Release, Ordering::Relaxed);
     }
 }

@@ -156,7 +156,7 @@ pub(crate) fn session() -> Option<&'static Session> {
 
 /// As session(), for callers that have no probe.
 pub(crate) fn session_acquire() -> Option<&'static Session> {
-    // (F) pairs with the release in attach::session_get(): a thread that sees the page sees it
+    // (ctp-F) pairs with the release in attach::session_get(): a thread that sees the page sees it
     // zeroed.
     // SAFETY: as above.
     unsafe { PROCESS.session.load(Ordering::Acquire).as_ref() }
@@ -176,7 +176,7 @@ impl Session {
 
     #[inline]
     pub(crate) fn wake_if_asleep(&self) {
-        // (C) pairs with the barrier in the collector's sleep_announce().  The store of the event
+        // (ctp-C) pairs with the barrier in the collector's sleep_announce().  The store of the event
         // and the later load of the flag must not be reordered.  The collector's membarrier orders
         // them in every running thread, only when it goes to sleep.  Without membarrier each event
         // needs a fence.
@@ -193,7 +193,7 @@ impl Session {
     pub(crate) fn wake(&self) {
         let _errno = sys::KeepErrno::new();
         // SAFETY: as in collector_sleeps().
-        // (F) pairs with the release store in attach::wakeups_choose(): the socket is visible, too.
+        // (ctp-F) pairs with the release store in attach::wakeups_choose(): the socket is visible, too.
         let sleeping = match unsafe { self.sleeping.load(Ordering::Acquire).as_ref() } {
             Some(flag) => flag,
             None => return,

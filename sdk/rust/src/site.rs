@@ -52,7 +52,7 @@ pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &
         return 0;
     }
     let head = bucket(place, function);
-    // (S) pairs with the release in remember().
+    // (ctp-S) pairs with the release in remember().
     match find(head.load(Ordering::Acquire), place, function) {
         Some(id) => id,
         None => remember(s, head, place, function),
@@ -76,7 +76,7 @@ fn remember(
     }
     let node = Box::into_raw(Box::new(Known { place, function, id, next: ptr::null() }));
     loop {
-        // (S) pairs with the release below, of a thread that added a node before.
+        // (ctp-S) pairs with the release below, of a thread that added a node before.
         let first = head.load(Ordering::Acquire);
         // Another thread was faster: use its number; the number from enter() stays unused.
         if let Some(theirs) = find(first, place, function) {
@@ -86,7 +86,7 @@ fn remember(
         }
         // SAFETY: not published yet.
         unsafe { (*node).next = first };
-        // (S) pairs with the acquire in number() and above.
+        // (ctp-S) pairs with the acquire in number() and above.
         if head.compare_exchange(first, node, Ordering::Release, Ordering::Relaxed).is_ok() {
             return id;
         }
@@ -141,7 +141,7 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
     site.pid.store(std::process::id(), Ordering::Relaxed);
     text_store(&site.file, place.file());
     text_store(&site.function, &plain(function));
-    // (L) pairs with the acquire load in the collector's site_read().
+    // (ctp-L) pairs with the acquire load in the collector's site_read().
     site.ready.store(1, Ordering::Release);
     number
 }

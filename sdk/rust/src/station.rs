@@ -14,7 +14,7 @@ impl Epoch {
     #[inline]
     pub(crate) fn write(&self, seq: u64, time_ns: u64, tid: u64, addr: u64, is_active: bool) {
         self.seq.store(seq.wrapping_sub(1), Ordering::Relaxed);
-        // (A) pairs with the load-load fence in ctp_slot_read().
+        // (ctp-A) pairs with the load-load fence in ctp_slot_read().
         order::fence_store_store();
 
         self.timestamp.store(time_ns, Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl Epoch {
         self.addr.store(addr, Ordering::Relaxed);
         self.is_active.store(u8::from(is_active), Ordering::Relaxed);
 
-        // (B) pairs with the acquire load in ctp_slot_read().
+        // (ctp-B) pairs with the acquire load in ctp_slot_read().
         self.seq.store(seq, Ordering::Release);
     }
 }
@@ -51,7 +51,7 @@ fn describe(st: &Station, name: &[u8]) {
     ext.pid.store(std::process::id(), Ordering::Relaxed);
     ext.name_size.store(u32::try_from(name.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
     bytes_store(&ext.name, name);
-    // (E) pairs with the acquire load in the collector's has_extension().
+    // (ctp-E) pairs with the acquire load in the collector's has_extension().
     ext.magic.store(EXT_MAGIC, Ordering::Release);
 }
 
@@ -101,6 +101,6 @@ pub(crate) fn end(st: &Station, t: &Thread, s: &Session, last_ns: u64) {
     if s.info().features != 0 {
         st.ext().death_ts.store(now, Ordering::Relaxed);
     }
-    // (D) pairs with the acquire load in the collector's describe_life().
+    // (ctp-D) pairs with the acquire load in the collector's describe_life().
     st.is_dead.store(1, Ordering::Release);
 }

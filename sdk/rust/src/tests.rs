@@ -77,7 +77,7 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
         pool.committed.store(nr, Ordering::Relaxed);
         offset += nr as usize * unit;
     }
-    // (E) pairs with the acquire in lanes_open(), like the store in the collector.
+    // (ctp-E) pairs with the acquire in lanes_open(), like the store in the collector.
     lanes.magic.store(LANES_MAGIC, Ordering::Release);
 
     // SAFETY: not published yet.
@@ -90,7 +90,7 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
     session.sleeping.store(never, Ordering::Relaxed);
     session.needs_fence.store(1, Ordering::Relaxed); // no membarrier in this test
     session.state.store(ATTACH_DONE, Ordering::Relaxed);
-    // (F) pairs with the acquire in Thread::join(), like the store in attach_now().
+    // (ctp-F) pairs with the acquire in Thread::join(), like the store in attach_now().
     session.generation.store(1, Ordering::Release);
     session
 }
@@ -110,7 +110,7 @@ impl LaneReader {
     fn open(s: &'static Session, number: u32) -> LaneReader {
         // SAFETY: a unit of the pool, which consists of atomics.
         let lane = unsafe { &*s.info().lane_pool.unit_at(number).cast::<Lane>() };
-        // (I) pairs with the release in lane::open().
+        // (ctp-I) pairs with the release in lane::open().
         while lane.state.load(Ordering::Acquire) == LANE_FREE {
             thread::yield_now();
         }
@@ -118,13 +118,13 @@ impl LaneReader {
     }
 
     fn closed(&self) -> bool {
-        // (I) pairs with the release in lane::leave().
+        // (ctp-I) pairs with the release in lane::leave().
         self.lane.state.load(Ordering::Acquire) == LANE_CLOSED
     }
 
     /// Read all records up to the head.
     fn look(&mut self, mut each: impl FnMut(Record)) {
-        // (H) pairs with the release in Thread::publish().
+        // (ctp-H) pairs with the release in Thread::publish().
         let head = self.lane.head.load(Ordering::Acquire);
         while self.at < head {
             let nr = (self.at / 32) as usize % CHUNK_RECORDS;
@@ -152,7 +152,7 @@ impl LaneReader {
         self.chunk = self.chunk().link.load(Ordering::Relaxed);
         self.s.info().chunk_pool.give(read - 1);
         let returned = self.lane.returned.load(Ordering::Relaxed) + 1;
-        // (J) pairs with the acquire in lane::extend().
+        // (ctp-J) pairs with the acquire in lane::extend().
         self.lane.returned.store(returned, Ordering::Release);
     }
 }
@@ -319,7 +319,7 @@ fn a_wake_is_never_taken_for_somebody_elses() {
                 // SAFETY: the first life of the pool, the only one in use.
                 let l = unsafe { &*s.info().life_pool.unit_at(0).cast::<Life>() };
                 while !stop.load(Ordering::Relaxed) {
-                    let id = target.load(Ordering::Acquire); // (M) pairs with the release below
+                    let id = target.load(Ordering::Acquire); // (ctp-M) pairs with the release below
                     if id != 0 {
                         life::wake(l, id, t, s, 0, 0, 0);
                     }
@@ -333,7 +333,7 @@ fn a_wake_is_never_taken_for_somebody_elses() {
             let l = born(t, s, "");
             // Coroutine i + 1 has made 1 + i % 7 transitions when it can be woken.
             turns(l, t, s, 0, 1 + i % 7);
-            target.store(l.id.load(Ordering::Relaxed), Ordering::Release); // (M) pairs with the acquire above
+            target.store(l.id.load(Ordering::Relaxed), Ordering::Release); // (ctp-M) pairs with the acquire above
             thread::yield_now();
             life::end(l, t, s, 0);
         }
@@ -402,7 +402,7 @@ fn a_pool_whose_top_is_nonsense_gives_nothing() {
 
 /// The reader of slot.h: the payload of write `seq`, or None.
 fn slot_read(slot: &Epoch, seq: u64) -> Option<(u64, u64, u8)> {
-    // (B) pairs with the release store in Epoch::write().
+    // (ctp-B) pairs with the release store in Epoch::write().
     if slot.seq.load(Ordering::Acquire) != seq {
         return None;
     }
@@ -411,7 +411,7 @@ fn slot_read(slot: &Epoch, seq: u64) -> Option<(u64, u64, u8)> {
         slot.addr.load(Ordering::Relaxed),
         slot.is_active.load(Ordering::Relaxed),
     );
-    // (A) pairs with the store-store fence in Epoch::write().
+    // (ctp-A) pairs with the store-store fence in Epoch::write().
     order::fence_load_load();
     (slot.seq.load(Ordering::Relaxed) == seq).then_some(copy)
 }

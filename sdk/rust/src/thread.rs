@@ -125,7 +125,7 @@ impl Thread {
     /// The first event of a thread under this session.  False without a session.
     #[cold]
     pub(crate) fn join(&self, s: &Session) -> bool {
-        // (F) pairs with the release store in attach::attach_now().
+        // (ctp-F) pairs with the release store in attach::attach_now().
         let generation = s.generation.load(Ordering::Acquire);
         if generation == 0 {
             return false;

@@ -104,7 +104,7 @@ impl Slot {
 
     fn release(&mut self) {
         if let Some(cell) = self.0.take() {
-            // (W) pairs with itself, here and in take_only(): the thread that frees the cell runs
+            // (ctp-W) pairs with itself, here and in take_only(): the thread that frees the cell runs
             // last.
             // SAFETY: the slot holds the cell until this point.
             let before = unsafe { cell.as_ref() }.state.fetch_and(!HELD, Ordering::AcqRel);
@@ -132,7 +132,7 @@ unsafe fn can_serve(cell: NonNull<Cell>, theirs: &Waker) -> bool {
     let mut now = state.load(Ordering::Relaxed);
     // Take one of the wrappers that are out, so that `kept` stays valid while it is read.
     while now & OUT != 0 {
-        // (W) pairs with the release in keep(): the owner of a wrapper sees `kept`.
+        // (ctp-W) pairs with the release in keep(): the owner of a wrapper sees `kept`.
         match state.compare_exchange_weak(now, now + 1, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
                 let _one = from_cell(cell);
@@ -155,7 +155,7 @@ impl Cell {
                 continue;
             }
             if state & OUT != 0 {
-                // (W) pairs with the release below: the owner of a wrapper sees `kept`.
+                // (ctp-W) pairs with the release below: the owner of a wrapper sees `kept`.
                 let more =
                     self.state.compare_exchange_weak(state, state + 1, Ordering::Acquire, Ordering::Relaxed);
                 if more.is_ok() {
@@ -167,12 +167,12 @@ impl Cell {
             // executor's waker before the cell is BUSY: the clone may be slow, or panic.
             // SAFETY: lent for the duration of the poll.
             theirs = theirs.or_else(|| unsafe { self.lent.load(Ordering::Relaxed).as_ref() }.cloned());
-            // (W) pairs with the release in take_only(): the previous `kept` was taken.
+            // (ctp-W) pairs with the release in take_only(): the previous `kept` was taken.
             if self.state.compare_exchange(state, state | BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
                 // SAFETY: only the thread that set BUSY accesses `kept`.
                 unsafe { *self.kept.get() = theirs.take() };
-                // (W) pairs with the acquire in take_only(), through the wrappers that are out.
+                // (ctp-W) pairs with the acquire in take_only(), through the wrappers that are out.
                 self.state.fetch_sub(BUSY - 1, Ordering::Release);
                 return;
             }
@@ -189,11 +189,11 @@ unsafe fn take_only(cell: NonNull<Cell>) -> Option<Option<Waker>> {
     let state = &cell.as_ref().state;
     let mut now = state.load(Ordering::Relaxed);
     while now & OUT == 1 {
-        // (W) pairs with the releases in keep() and forget(): the last owner runs after all others.
+        // (ctp-W) pairs with the releases in keep() and forget(): the last owner runs after all others.
         match state.compare_exchange_weak(now, (now - 1) | BUSY, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
                 let theirs = (*cell.as_ref().kept.get()).take();
-                // (W) pairs with the acquire in keep(), and with release(): this thread is done
+                // (ctp-W) pairs with the acquire in keep(), and with release(): this thread is done
                 // with the cell.
                 if state.fetch_and(!BUSY, Ordering::AcqRel) & HELD == 0 {
                     drop(Box::from_raw(cell.as_ptr()));
@@ -271,7 +271,7 @@ unsafe fn forget(data: *const ()) {
         }
         let state = &cell.as_ref().state;
         let now = state.load(Ordering::Relaxed);
-        // (W) pairs with the acquire in take_only(), of the last owner.
+        // (ctp-W) pairs with the acquire in take_only(), of the last owner.
         if now & OUT > 1
             && state.compare_exchange_weak(now, now - 1, Ordering::Release, Ordering::Relaxed).is_ok()
         {

@@ -16,7 +16,7 @@ static inline void fence_load_load(void)
 #elif defined(__x86_64__)
 	__asm__ volatile("" ::: "memory");
 #else
-	/* (A) of docs/frames.md pairs with fence_store_store(), as each user of it says. */
+	/* (ppt-A) pairs with fence_store_store(), as each user of it says. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 }
@@ -29,7 +29,7 @@ static inline void fence_store_store(void)
 #elif defined(__x86_64__)
 	__asm__ volatile("" ::: "memory");
 #else
-	/* (A) of docs/frames.md pairs with fence_load_load(), as each user of it says. */
+	/* (ppt-A) pairs with fence_load_load(), as each user of it says. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }

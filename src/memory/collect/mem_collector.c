@@ -4,7 +4,7 @@
  *
  * The loop takes what is ready; if nothing is, it sleeps until the bell rings or NAP_NS has
  * passed (the program's end does not ring the bell).  The collector announces that it sleeps: see
- * (C) in wire.h.
+ * (mem-C) in wire.h.
  */
 #include "memory/collect/mem_collector.h"
 
@@ -49,7 +49,7 @@ static void collect_sleep(struct collect *c)
 
 	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
 	/*
-	 * (C) pairs with the fence of a thread that sealed a chunk, between `sealed` and
+	 * (mem-C) pairs with the fence of a thread that sealed a chunk, between `sealed` and
 	 * `asleep`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -59,7 +59,7 @@ static bool is_replaced(const struct slots *s, const struct slot *slot)
 	for (i = 0; i < s->region->nr_processes; i++) {
 		const struct crw_process *p = &s->region->processes[i];
 
-		/* (F) pairs with the release of the process that made the entry. */
+		/* (mem-F) pairs with the release of the process that made the entry. */
 		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
 		if (state == CRW_LIVE && __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == slot->pid &&
@@ -198,7 +198,7 @@ static void slots_next_block(struct slots *s, struct slot *slot, uint64_t now_ns
 /* A process in state CRW_ENDED has closed the buffers of all its threads. */
 static bool process_said_so(const struct slots *s, const struct crw_slot_view *view)
 {
-	/* (F) pairs with the release of the process that ended. */
+	/* (mem-F) pairs with the release of the process that ended. */
 	return __atomic_load_n(&s->region->processes[view->process].state, __ATOMIC_ACQUIRE) ==
 	       CRW_ENDED;
 }
@@ -277,7 +277,7 @@ static bool take_runs(struct slots *s, struct slot *slot, const struct crw_slot_
 
 static uint64_t waiting_chunks(const struct slots *s, const struct slot *slot, uint32_t index)
 {
-	/* (A) is needed only to read units: here only the number matters. */
+	/* (mem-A) is needed only to read units: here only the number matters. */
 	return __atomic_load_n(&s->region->slots[index].sealed, __ATOMIC_RELAXED) -
 	       slot->cursor.taken;
 }
@@ -370,7 +370,7 @@ static void process_end(struct slots *s, struct crw_process *p, uint64_t serial,
 			cfile_lost(&out->file, CRAY_GAP_FULL, lost);
 		output_end(s->outputs, out, pid == child ? status : -1);
 	}
-	/* (F) pairs with the compare-and-swap of the process that claims it. */
+	/* (mem-F) pairs with the compare-and-swap of the process that claims it. */
 	__atomic_store_n(&p->state, CRW_FREE, __ATOMIC_RELEASE);
 }
 
@@ -384,7 +384,7 @@ void slots_end_files(struct slots *s, uint32_t child, int status, bool last)
 		uint32_t state, pid;
 		uint64_t serial;
 
-		/* (F) pairs with the release of the process that made the entry. */
+		/* (mem-F) pairs with the release of the process that made the entry. */
 		state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 		if (state != CRW_LIVE && state != CRW_ENDED)
 			continue;

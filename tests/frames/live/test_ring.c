@@ -68,11 +68,11 @@ static void write_frame(uint32_t *base, uint32_t slots, uint64_t ticket)
 	unsigned i;
 
 	__atomic_store_n(&slot[WORDS - 1], n, __ATOMIC_RELAXED);
-	/* (A) pairs with the fence in look_at(). */
+	/* (ppt-A) pairs with the fence in look_at(). */
 	fence_store_store();
 	for (i = 1; i < WORDS - 1; i++)
 		__atomic_store_n(&slot[i], n, __ATOMIC_RELAXED);
-	/* (B) pairs with the load of front in look_at(). */
+	/* (ppt-B) pairs with the load of front in look_at(). */
 	__atomic_store_n(&slot[0], n, __ATOMIC_RELEASE);
 }
 
