@@ -10,7 +10,7 @@ import reading
 from harness import *
 
 CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
-BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/corpus/corpus_buggy")
+BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/detectors/corpus_buggy")
 SERVER = os.environ.get("SERVER", "build/examples/cpp/mini-redis")
 FIXTURES = os.environ.get("FIXTURES", "tests/fixtures")
 TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")

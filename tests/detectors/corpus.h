@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corpus.h - shared by the programs of the corpus.
+ * corpus.h - shared by the scenarios of the detectors.
  *
  * Each scenario simulates a small program: its coroutines are resumed and suspended by
  * explicit calls in the order of a scheduler, so that the bug is visible in the source.
  * Times are real.
  */
-#ifndef TESTS_CORPUS_H
-#define TESTS_CORPUS_H
+#ifndef TESTS_DETECTORS_CORPUS_H
+#define TESTS_DETECTORS_CORPUS_H
 
 #include <corotracer/corotracer.h>
 

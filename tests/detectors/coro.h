@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// coro.h - the C++ half of the corpus: a task, an event to wait for, and the choice of a scenario.
-#ifndef TESTS_CORPUS_CORO_H
-#define TESTS_CORPUS_CORO_H
+// coro.h - the C++ half of the scenarios: a task, an event to wait for, and the choice of a scenario.
+#ifndef TESTS_DETECTORS_CORO_H
+#define TESTS_DETECTORS_CORO_H
 
 #include <corotracer/coroTracer.h>
 

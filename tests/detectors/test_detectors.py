@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The detectors: each finds the scripted events of its bug, and correct ones have no strong finding.
+
+    test_detectors.py BUGGY CLEAN
+
+Each program runs for real under the tool; the report reads its trace.  Prints a table of
+what was found, missed and falsely raised.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.environ["COROTRACER"]
+LEVELS = ["info", "suspect", "strong", "proven"]
+# The least confidence with which a bug must be found; strong for the others.
+WANTED = {
+    "suspended-at-exit": "info", "destroyed-suspended": "info", "imbalance": "info", "migration": "info",
+    "long-suspended": "suspect", "suspicious-address": "suspect",
+    "deadlock": "proven", "closed-under-waiter/told": "proven", "double-resume": "proven", "resume-after-end": "proven",
+}
+# Of two findings with the same cause the report gives the better one.
+ALSO = {"long-suspended": "lost-wakeup"}
+# A coroutine that is never resumed is also a leak; here that is intended.
+ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))
+
+
+def scenarios(program):
+    done = subprocess.run([program], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    return re.findall(r"^  (\S+)$", done.stderr, re.M)
+
+
+def report(dir, program, scenario, form):
+    trace = f"{dir}/{scenario.replace('/', '-')}.{form}"
+    done = subprocess.run([TOOL, "run", "-q", "--fail-on-loss", "-o", trace, "--", program, scenario],
+                          stderr=subprocess.PIPE, text=True, timeout=120, env=ENV)
+    assert done.returncode == 0, (scenario, done.returncode, done.stderr)
+    done = subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (scenario, done.stderr)
+    return json.loads(done.stdout)["findings"]
+
+
+def judge_bug(scenario, findings):
+    name = scenario.split("/")[0]
+    want = LEVELS.index(WANTED.get(scenario, WANTED.get(name, "strong")))
+    names = {name, ALSO.get(name)}
+    got = [f for f in findings if f["detector"] in names]
+    best = max((LEVELS.index(f["confidence"]) for f in got), default=-1)
+    # Other strong findings are errors: a scenario has one bug.
+    wrong = [f for f in findings if f["detector"] not in names and LEVELS.index(f["confidence"]) >= 2]
+    return best >= want, (LEVELS[best] if best >= 0 else "-"), wrong
+
+
+def main():
+    buggy, clean = sys.argv[1:3]
+    missed, raised, rows = [], [], []
+    with tempfile.TemporaryDirectory(prefix="corotracer-corpus-") as dir:
+        for i, scenario in enumerate(scenarios(buggy)):
+            findings = report(dir, buggy, scenario, ("jsonl", "ctf")[i % 2])
+            found, level, wrong = judge_bug(scenario, findings)
+            rows.append((scenario, "found" if found else "MISSED", level, ", ".join(f["detector"] for f in wrong)))
+            missed += [] if found else [scenario]
+            raised += [(scenario, f["detector"]) for f in wrong]
+        for i, scenario in enumerate(scenarios(clean)):
+            findings = report(dir, clean, scenario, ("ctf", "jsonl")[i % 2])
+            wrong = [f for f in findings if LEVELS.index(f["confidence"]) >= 2]
+            rows.append((scenario, "clean" if not wrong else "RAISED", "-",
+                         ", ".join(f"{f['detector']} ({f['seen']})" for f in wrong)))
+            raised += [(scenario, f["detector"]) for f in wrong]
+    for row in rows:
+        print("%-26s %-7s %-8s %s" % row)
+    print(f"{len(rows)} programs: {len(missed)} missed, {len(raised)} falsely raised")
+    sys.exit(1 if missed or raised else 0)
+
+
+if __name__ == "__main__":
+    main()
