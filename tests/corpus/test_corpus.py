@@ -200,7 +200,7 @@ def brief(finding):
 # ---- running -----------------------------------------------------------------
 
 
-def child_of(tool):
+def program_of(tool, program):
     """The pid of the program that `corotracer run` started; None if it has ended."""
     deadline = time.monotonic() + LONGEST
     while tool.poll() is None and time.monotonic() < deadline:
@@ -209,10 +209,18 @@ def child_of(tool):
                 children = f.read().split()
         except OSError:
             return None
-        if children:
-            return int(children[0])
+        for child in children:
+            if runs(child, program):
+                return int(child)
         time.sleep(0.01)
     return None
+
+
+def runs(pid, program):
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program)
+    except OSError:
+        return False
 
 
 def send(pid, name):
@@ -222,7 +230,7 @@ def send(pid, name):
         pass  # it has ended
 
 
-def disturb(tool, truth, options):
+def disturb(tool, program, truth, options):
     """Stop the program for a second, or send it the signal of its header."""
     plan = []
     if options.stop:
@@ -230,7 +238,7 @@ def disturb(tool, truth, options):
     if "signal" in truth.keys:
         name, after = truth.keys["signal"].split()
         plan += [(float(after) + (STOP_FOR if options.stop else 0), name)]
-    pid = child_of(tool) if plan else None
+    pid = program_of(tool, program) if plan else None
     start = time.monotonic()
     for after, name in sorted(plan) if pid else []:
         time.sleep(max(0, start + after - time.monotonic()))
@@ -243,15 +251,14 @@ def record(truth, program, trace, options):
     extra = truth.keys.get("run", "").split()
     tool = subprocess.Popen([TOOL, "run", "-q", "-o", trace, *extra, "--", program],
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
-    helper = threading.Thread(target=disturb, args=(tool, truth, options))
+    helper = threading.Thread(target=disturb, args=(tool, program, truth, options))
     helper.start()
     try:
         out, _ = tool.communicate(timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        pid = child_of(tool)
-        if pid:
-            send(pid, "KILL")
-        out, _ = tool.communicate(timeout=LONGEST)
+        pid = program_of(tool, program)
+        send(pid or tool.pid, "KILL")
+        tool.communicate(timeout=LONGEST)
         raise Wrong(f"runs for more than {LONGEST} s") from None
     finally:
         helper.join()
