@@ -262,7 +262,7 @@ def record(truth, program, trace, options):
         raise Wrong(f"runs for more than {LONGEST} s") from None
     finally:
         helper.join()
-    allowed = (0, 143) if "signal" in truth.keys else (0,)
+    allowed = (0, 143, -15) if "signal" in truth.keys else (0,)
     if tool.returncode == DID_NOT_HAPPEN:
         raise DidNotHappen
     if tool.returncode not in allowed:
