@@ -37,7 +37,7 @@ static enum task_result consume_step(struct task *t)
 	for (;;) {
 		while (atomic_load(&nr_taken) < atomic_load(&nr_items))
 			atomic_fetch_add(&nr_taken, 1);
-		nanosleep(&(struct timespec){ 0, 10000000 }, NULL); /* writes its statistics */
+		nanosleep(&(struct timespec){ 0, 4000000 }, NULL); /* writes its statistics */
 		atomic_store(&event.is_set, false);
 		atomic_store(&event.waiter, t);
 		TASK_WAIT(t, CTP_REASON_USER, &event); /* @stuck */
