@@ -62,6 +62,7 @@ static void *run_worker(void *arg)
 		pthread_mutex_unlock(&lock);
 		session_step(s);
 	}
+	return NULL;
 }
 
 int main(void)

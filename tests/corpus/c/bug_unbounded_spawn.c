@@ -5,7 +5,7 @@
  *
  * corpus: bug
  * class: run-away|leak
- * at: @spawn
+ * at: @spawn|@wait
  * victims: try-*
  */
 #include "loop_sync.h"
@@ -14,7 +14,7 @@ static void try_request(void *arg)
 {
 	int depth = (int)(intptr_t)arg, i;
 
-	fiber_sleep(150); /* time out */
+	fiber_sleep(150); /* @wait: the time out */
 	for (i = 0; i < 2; i++)
 		loop_spawn(try_request, (void *)(intptr_t)(depth + 1), "try-%d",
 			   depth + 1); /* @spawn */
