@@ -23,9 +23,14 @@ static void use_thread(unsigned us)
 		;
 }
 
+/* Begins with a change of the picture that is too large for the encoders. */
 static bool is_rush_hour(void)
 {
-	return loop_now() - start > 400000000;
+	static bool has_begun;
+
+	if (loop_now() - start > 400000000 && bus.queue.first)
+		has_begun = true;
+	return has_begun;
 }
 
 static void run_encoder(void *arg)

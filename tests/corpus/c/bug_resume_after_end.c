@@ -61,11 +61,11 @@ int main(void)
 	int i, now;
 
 	corotracer_init();
-	for (now = 0; now < 120; now++) {
-		if (now < NR_PROBES) {
-			snprintf(name, sizeof(name), "probe-%d", now);
-			corotracer_spawn(&probes[now].trace, name, NULL);
-			probe_step(&probes[now], false, now);
+	for (now = 1; now < 120; now++) {
+		if (now <= NR_PROBES) {
+			snprintf(name, sizeof(name), "probe-%d", now - 1);
+			corotracer_spawn(&probes[now - 1].trace, name, NULL);
+			probe_step(&probes[now - 1], false, now);
 		}
 		run_tick(now);
 		nanosleep(&(struct timespec){ 0, 6000000 }, NULL);

@@ -7,6 +7,7 @@
  * class: unfair-order|starvation
  * at: @wait
  * victims: mail-*
+ * also: call-*
  * never: lost-wakeup, wake-before-suspend
  */
 #include <stdbool.h>
