@@ -378,6 +378,11 @@ static void loop_wait(uint64_t end)
 	}
 }
 
+void loop_leave(void)
+{
+	loop.leave = true;
+}
+
 int loop_run(unsigned ms)
 {
 	uint64_t end = loop_now() + ms * 1000000ull;
