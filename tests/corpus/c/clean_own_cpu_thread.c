@@ -20,36 +20,63 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* One job after the other; between them the coroutine waits. */
 struct compute {
 	struct corotracer_coro trace;
-	struct fiber *waiter;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct fiber *waiter; /* of the job */
 };
+
+static struct compute compute = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .changed = PTHREAD_COND_INITIALIZER };
+
+static void compute_result(void)
+{
+	uint64_t end = thread_cpu_ns() + 250000000;
+
+	while (thread_cpu_ns() < end)
+		result = result * 31 + 7;
+}
 
 static void *compute_thread(void *arg)
 {
-	struct compute *c = arg;
-	uint64_t end;
+	struct fiber *waiter;
 
-	corotracer_spawn(&c->trace, "compute", NULL);
-	corotracer_resume(&c->trace);
-	end = thread_cpu_ns() + 700000000;
-	while (thread_cpu_ns() < end)
-		result = result * 31 + 7;
-	corotracer_end(&c->trace);
-	loop_post(c->waiter);
+	(void)arg;
+	corotracer_spawn(&compute.trace, "compute", NULL);
+	for (;;) {
+		corotracer_resume(&compute.trace);
+		corotracer_await(&compute.trace, CTP_REASON_USER, &compute);
+		pthread_mutex_lock(&compute.lock);
+		while (!compute.waiter)
+			pthread_cond_wait(&compute.changed, &compute.lock);
+		waiter = compute.waiter;
+		compute.waiter = NULL;
+		pthread_mutex_unlock(&compute.lock);
+		corotracer_resume(&compute.trace);
+		compute_result();
+		loop_post(waiter);
+		corotracer_await(&compute.trace, CTP_REASON_YIELD, 0);
+	}
 	return NULL;
 }
 
-static void ask_for_result(void *arg)
+static void ask_for_results(void *arg)
 {
-	static struct compute c;
 	pthread_t thread;
+	int i;
 
 	(void)arg;
-	c.waiter = fiber_current();
-	pthread_create(&thread, NULL, compute_thread, &c);
-	fiber_park(CTP_REASON_USER, &c);
-	pthread_join(thread, NULL);
+	pthread_create(&thread, NULL, compute_thread, NULL);
+	for (i = 0; i < 3; i++) {
+		pthread_mutex_lock(&compute.lock);
+		compute.waiter = fiber_current();
+		pthread_cond_signal(&compute.changed);
+		pthread_mutex_unlock(&compute.lock);
+		fiber_park(CTP_REASON_USER, &compute);
+		fiber_sleep(30);
+	}
 	loop_leave();
 }
 
@@ -66,7 +93,7 @@ int main(void)
 
 	for (i = 0; i < 6; i++)
 		loop_spawn(serve_requests, NULL, "server-%d", i);
-	loop_spawn(ask_for_result, NULL, "asker");
+	loop_spawn(ask_for_results, NULL, "asker");
 	loop_run(20000);
 	return 0;
 }

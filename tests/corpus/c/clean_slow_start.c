@@ -25,6 +25,8 @@ static void start_program(void *arg)
 	nanosleep(&(struct timespec){ 0, 650000000 }, NULL); /* read and load */
 	for (i = 0; i < 10; i++)
 		loop_spawn(serve_requests, (void *)(uintptr_t)i, "server-%d", i);
+	for (i = 0; i < 8; i++)
+		fiber_sleep(80); /* look for a newer configuration */
 }
 
 int main(void)
