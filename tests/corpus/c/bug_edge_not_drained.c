@@ -29,7 +29,7 @@ static bool serve_connection(struct edge_conn *c)
 
 	EDGE_BEGIN(c);
 	for (;;) {
-		EDGE_WAIT(c, EPOLLIN); /* @stuck */
+		EDGE_WAIT(c); /* @stuck */
 		n = read(c->fd, request, sizeof(request));
 		if (n == 0)
 			break;

@@ -5,7 +5,7 @@
  *
  * corpus: bug
  * class: lost-wakeup
- * at: @stuck
+ * at: @stuck|@reply
  * victims: conn-12
  * also: client-12
  */
@@ -18,7 +18,6 @@
 #define REQUEST  32
 
 static struct edge_conn conns[NR_CONNS], clients[NR_CONNS];
-static int nr_rounds[NR_CONNS];
 
 static bool serve_connection(struct edge_conn *c)
 {
@@ -27,7 +26,7 @@ static bool serve_connection(struct edge_conn *c)
 
 	EDGE_BEGIN(c);
 	for (;;) {
-		EDGE_WAIT(c, EPOLLIN); /* @stuck */
+		EDGE_WAIT(c); /* @stuck */
 		n = read(c->fd, request, sizeof(request));
 		if (n > 0)
 			(void)!write(c->fd, request, (size_t)n);
@@ -35,22 +34,32 @@ static bool serve_connection(struct edge_conn *c)
 	EDGE_END();
 }
 
+struct client {
+	int round;
+	size_t nr_expected; /* bytes of replies */
+};
+
+static struct client states[NR_CONNS];
+
 /* Eight requests, then nothing; the last client sends its last two at once. */
 static bool send_requests(struct edge_conn *c)
 {
-	int *round = c->arg;
+	struct client *s = c->arg;
 	char data[2 * REQUEST] = { 0 };
-	size_t n;
+	ssize_t n;
 
 	EDGE_BEGIN(c);
-	for (*round = 0; *round < 8; ++*round) {
-		n = c == &clients[NR_CONNS - 1] && *round == 7 ? 2 * REQUEST : REQUEST;
-		(void)!write(c->fd, data, n);
-		EDGE_WAIT(c, EPOLLIN);
-		while (read(c->fd, data, sizeof(data)) > 0)
-			;
+	for (s->round = 0; s->round < 8; s->round++) {
+		s->nr_expected = s == &states[NR_CONNS - 1] && s->round == 7 ? 2 * REQUEST
+									     : REQUEST;
+		(void)!write(c->fd, data, s->nr_expected);
+		while (s->nr_expected > 0) {
+			EDGE_WAIT(c); /* @reply */
+			while ((n = read(c->fd, data, sizeof(data))) > 0)
+				s->nr_expected -= (size_t)n;
+		}
 	}
-	EDGE_WAIT(c, EPOLLIN); /* for the second reply, or until the server says goodbye */
+	EDGE_WAIT(c); /* until the server says goodbye */
 	EDGE_END();
 }
 
@@ -62,8 +71,9 @@ int main(void)
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 			return 1;
 		edge_spawn(&conns[i], serve_connection, NULL, pair[0], "conn-%d", i);
-		edge_spawn(&clients[i], send_requests, &nr_rounds[i], pair[1], "client-%d", i);
+		edge_spawn(&clients[i], send_requests, &states[i], pair[1], "client-%d", i);
+		edge_run(40);
 	}
-	edge_run(2200);
+	edge_run(1600);
 	return 0;
 }

@@ -25,7 +25,7 @@ static bool serve_connection(struct edge_conn *c)
 
 	EDGE_BEGIN(c);
 	for (;;) {
-		EDGE_WAIT(c, EPOLLIN);
+		EDGE_WAIT(c);
 		while ((n = read(c->fd, data, sizeof(data))) > 0)
 			(void)!write(c->fd, data, (size_t)n);
 		if (n == 0)

@@ -4,7 +4,7 @@
  * the program waits for the collector in the middle of a step.
  *
  * corpus: clean
- * run: --on-full block --buffer 256K
+ * run: --on-full block --buffer 512K
  */
 #include "loop_sync.h"
 

@@ -20,23 +20,19 @@ static uint64_t edge_now(void)
 
 static void edge_step(struct edge_conn *c)
 {
-	uint32_t reason;
-
 	corotracer_resume(&c->trace);
 	if (!c->step(c)) {
 		corotracer_end(&c->trace);
 		edge_alive--;
 		return;
 	}
-	reason = c->wants & EPOLLOUT ? CTP_REASON_IO_WRITE : CTP_REASON_IO_READ;
-	corotracer_suspend_on(&c->trace, NULL, c->site, reason, (uint64_t)c->fd);
+	corotracer_suspend_on(&c->trace, NULL, c->site, CTP_REASON_IO_READ, (uint64_t)c->fd);
 }
 
 void edge_spawn_at(struct corotracer_site *site, struct edge_conn *c,
 		   bool (*step)(struct edge_conn *), void *arg, int fd, const char *name, ...)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-				  .data.ptr = c };
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = c };
 	char text[64];
 	va_list ap;
 
@@ -66,8 +62,6 @@ int edge_run(unsigned ms)
 		nr = epoll_wait(edge_epoll, events, 16, (int)(end - edge_now()));
 		for (i = 0; i < nr; i++) {
 			c = events[i].data.ptr;
-			if (!(events[i].events & (c->wants | EPOLLRDHUP | EPOLLERR)))
-				continue;
 			corotracer_wake_by(&c->trace, NULL, NULL, CTP_REASON_IO_READ,
 					   (uint64_t)c->fd);
 			edge_step(c);

@@ -3,7 +3,7 @@
  * edge_sched.h - a reactor: stackless coroutines, one per descriptor, and edge-triggered epoll.
  *
  * Each descriptor is registered once.  An edge that arrives while its coroutine waits resumes it;
- * the coroutine must read or write until EAGAIN before it waits.
+ * the coroutine must read until EAGAIN before it waits.
  */
 #ifndef TESTS_CORPUS_EDGE_SCHED_H
 #define TESTS_CORPUS_EDGE_SCHED_H
@@ -20,7 +20,6 @@ struct edge_conn {
 	void *arg;
 	int fd;
 	int line; /* where it continues */
-	uint32_t wants;
 	struct corotracer_site *site;
 };
 
@@ -30,10 +29,9 @@ struct edge_conn {
 #define EDGE_END() \
 	}          \
 	return false
-#define EDGE_WAIT(c, events)                 \
+#define EDGE_WAIT(c)                         \
 	do {                                 \
 		(c)->site = COROTRACER_HERE; \
-		(c)->wants = (events);       \
 		(c)->line = __LINE__;        \
 		return true;                 \
 	case __LINE__:;                      \
