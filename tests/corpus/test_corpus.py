@@ -23,7 +23,8 @@ The comment at the top of a source says the truth, a key per line:
 A bug is found when a finding has the class, the place or a victim.  It is right when one finding has
 an accepted class and the place; its victims are named when such findings name all of them, and
 no other coroutine.  A strong finding of another class or place is wrong.  A program whose bug is a
-race exits with status 75 if the bug did not happen; it is then run again.
+race exits with status 75 if the bug did not happen; it is then run again.  With --stop, CORPUS_EXTRA_MS
+says by how many milliseconds a program must run longer.
 """
 import argparse
 import concurrent.futures
@@ -249,8 +250,9 @@ def disturb(tool, program, truth, options):
 
 def record(truth, program, trace, options):
     extra = truth.keys.get("run", "").split()
+    env = dict(ENV, CORPUS_EXTRA_MS=str(int(1000 * STOP_FOR))) if options.stop else ENV
     tool = subprocess.Popen([TOOL, "run", "-q", "-o", trace, *extra, "--", program],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     helper = threading.Thread(target=disturb, args=(tool, program, truth, options))
     helper.start()
     try:

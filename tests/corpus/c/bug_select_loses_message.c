@@ -8,6 +8,7 @@
  * class: lost-wakeup
  * at: @stuck
  * victims: sender-3
+ * also: sender-*
  */
 #include "loop_sync.h"
 
@@ -29,16 +30,18 @@ static void link_send(struct link *l)
 	l->sender = fiber_current();
 	l->has_message = true;
 	l->is_selecting = false;
-	fiber_timer_cancel(l->receiver);
-	fiber_unpark(l->receiver);
+	if (l->receiver->has_timer) {
+		fiber_timer_cancel(l->receiver);
+		fiber_unpark(l->receiver);
+	}
 	fiber_park(CTP_REASON_CHANNEL_SEND, l); /* @stuck */
 }
 
-/* True: a message; false: 20 ms are over. */
+/* True: a message; false: 300 ms are over. */
 static bool link_select(struct link *l)
 {
 	l->is_selecting = true;
-	fiber_timer(l->receiver, 20);
+	fiber_timer(l->receiver, 300);
 	fiber_park(CTP_REASON_CHANNEL_RECV, l);
 	l->is_selecting = false;
 	if (loop_now() >= l->receiver->deadline) {
@@ -61,12 +64,20 @@ static void receive_messages(void *arg)
 	}
 }
 
-static void format_large_message(void)
+/*
+ * Read from a disk, then formatted in pieces of a millisecond; the last one is ready when the
+ * receiver's time has just run out.
+ */
+static void format_large_message(struct link *l)
 {
-	uint64_t end = loop_now() + 25000000;
+	uint64_t end;
 
-	while (loop_now() < end)
-		;
+	fiber_sleep(290);
+	do {
+		for (end = loop_now() + 1000000; loop_now() < end;)
+			;
+		fiber_yield();
+	} while (l->receiver->has_timer);
 }
 
 static void send_messages(void *arg)
@@ -76,7 +87,7 @@ static void send_messages(void *arg)
 	for (;; l->nr_sent++) {
 		fiber_sleep(6);
 		if (l->number == 3 && l->nr_sent == 30)
-			format_large_message();
+			format_large_message(l);
 		link_send(l);
 	}
 }

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run_time.h"
+
 static int edge_epoll = -1, edge_alive;
 
 static uint64_t edge_now(void)
@@ -53,7 +55,7 @@ void edge_spawn_at(struct corotracer_site *site, struct edge_conn *c,
 
 int edge_run(unsigned ms)
 {
-	uint64_t end = edge_now() + ms;
+	uint64_t end = edge_now() + run_time_ns(ms) / 1000000u;
 	struct epoll_event events[16];
 	struct edge_conn *c;
 	int i, nr;

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run_time.h"
+
 #define LOOP_STACK (64u << 10)
 #define LOOP_FDS   1024
 
@@ -385,7 +387,7 @@ void loop_leave(void)
 
 int loop_run(unsigned ms)
 {
-	uint64_t end = loop_now() + ms * 1000000ull;
+	uint64_t end = loop_now() + run_time_ns(ms);
 	struct fiber *f;
 	int i;
 

@@ -12,6 +12,8 @@
 
 #include <corotracer/corotracer.h>
 
+#include "run_time.h"
+
 #define RING_STACK (64u << 10)
 
 enum ring_wait { RING_NOTHING, RING_TIME, RING_ITEM, RING_ROOM };
@@ -123,7 +125,7 @@ static int ring_round(void)
 
 int ring_run(unsigned ms)
 {
-	uint64_t end = ring_now() + ms * 1000000ull;
+	uint64_t end = ring_now() + run_time_ns(ms);
 	const struct timespec pause = { 0, 500000 };
 
 	while (ring_alive && ring_now() < end) {

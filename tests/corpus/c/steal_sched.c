@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "run_time.h"
+
 #define STEAL_THREADS 8
 
 enum task_state { TASK_WAITING, TASK_READY, TASK_RUNNING, TASK_WOKEN };
@@ -244,7 +246,7 @@ void steal_start(unsigned nr_threads)
 
 int steal_wait(unsigned ms)
 {
-	uint64_t end = steal_now() + ms * 1000000ull;
+	uint64_t end = steal_now() + run_time_ns(ms);
 	const struct timespec step = { 0, 5000000 };
 
 	while (atomic_load(&steal.nr_alive) && steal_now() < end)
