@@ -18,7 +18,7 @@ from harness import *  # noqa: E402,F403
 
 BUILD = os.environ.get("RUST_BUILD", os.path.join(TREE, "build", "rust"))
 PLAIN = ["sdk/rust", "tests/rust"]
-ALL = [*PLAIN, "tests/rust/tokio", "examples/rust"]
+ALL = [*PLAIN, "tests/rust/tokio", "examples/rust", "tests/corpus/rust"]
 OLDEST = (1, 63)
 WORKSPACE = """[workspace]
 members = [{members}]
