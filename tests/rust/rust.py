@@ -18,7 +18,8 @@ from harness import *  # noqa: E402,F403
 
 BUILD = os.environ.get("RUST_BUILD", os.path.join(TREE, "build", "rust"))
 PLAIN = ["sdk/rust", "tests/rust"]
-ALL = [*PLAIN, "tests/rust/tokio", "examples/rust", "tests/corpus/rust"]
+ALL = [*PLAIN, "tests/rust/tokio", "examples/rust"]
+CORPUS = ["sdk/rust", "tests/corpus/rust"]
 OLDEST = (1, 63)
 WORKSPACE = """[workspace]
 members = [{members}]
@@ -97,6 +98,10 @@ def plain():
 
 def everything():
     return stage("all", ALL)
+
+
+def corpus():
+    return stage("corpus", CORPUS)
 
 
 def program(name):

@@ -38,14 +38,15 @@ def no_lint_finds_anything(dir):
 @test
 def no_lint_finds_anything_in_what_needs_crates(dir):
     need_tool("clippy")
-    fetched("clippy", "--all-targets", "--release", "--", "-D", "warnings", root=everything())
+    for root in everything(), corpus():
+        fetched("clippy", "--all-targets", "--release", "--", "-D", "warnings", root=root)
 
 
 @test
 def all_of_it_is_formatted(dir):
     need_tool("fmt")
     for root, name in ((plain(), "sdk/rust"), (plain(), "tests/rust"), (everything(), "tests/rust/tokio"),
-                       (everything(), "examples/rust")):
+                       (everything(), "examples/rust"), (corpus(), "tests/corpus/rust")):
         manifest = os.path.join(root, name, "Cargo.toml")
         status, out = cargo("fmt", "--check", "--manifest-path", manifest, root=root)
         equal(status, 0, f"differences in {name}:\n{out}")

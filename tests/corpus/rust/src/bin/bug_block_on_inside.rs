@@ -6,7 +6,7 @@
 //! class: never-yielded|blocking
 //! at: @stuck|@after
 //! victims: template
-//! never: closed-under-waiter leak busy-yield
+//! never: closed-under-waiter, leak, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{current_thread, ms, spawn_orders};

@@ -6,7 +6,7 @@
 //! class: deadlock|stalled|lost-wakeup
 //! at: @stuck
 //! victims: planner, router
-//! never: closed-under-waiter blocking
+//! never: closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_orders};

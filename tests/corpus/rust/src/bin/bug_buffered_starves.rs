@@ -6,7 +6,7 @@
 //! class: starvation
 //! at: @stuck
 //! victims: fetch-1, fetch-2, fetch-3, fetch-4, fetch-5, fetch-6
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_orders};

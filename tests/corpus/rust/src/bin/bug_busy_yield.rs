@@ -5,7 +5,7 @@
 //! class: busy-yield
 //! at: @stuck
 //! victims: consumer
-//! never: deadlock closed-under-waiter lost-wakeup leak never-yielded
+//! never: deadlock, closed-under-waiter, lost-wakeup, leak, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_orders};

@@ -6,7 +6,7 @@
 //! class: blocking
 //! at: @stuck|@spawned
 //! victims: login
-//! never: deadlock closed-under-waiter lost-wakeup leak
+//! never: deadlock, closed-under-waiter, lost-wakeup, leak
 
 use corotracer::{init_tracer, TraceFutureExt};
 use corotracer_corpus::{current_thread, ms, spawn_echoes, spawn_tickers};

@@ -6,7 +6,7 @@
 //! class: leak|run-away
 //! at: @stuck|@spawned
 //! count: 120
-//! never: deadlock closed-under-waiter blocking never-yielded
+//! never: deadlock, closed-under-waiter, blocking, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_tickers};

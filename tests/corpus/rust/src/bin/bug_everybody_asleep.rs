@@ -6,7 +6,7 @@
 //! class: stalled|lost-wakeup|deadlock
 //! at: @stuck
 //! victims: phase-0, phase-1, phase-2, phase-3, phase-4, phase-6, phase-7
-//! never: closed-under-waiter blocking leak starvation
+//! never: closed-under-waiter, blocking, leak, starvation
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread};

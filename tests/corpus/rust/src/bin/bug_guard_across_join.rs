@@ -5,7 +5,7 @@
 //! class: deadlock
 //! at: @stuck|@joined
 //! victims: refresh, fill
-//! never: lost-wakeup closed-under-waiter blocking
+//! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};

@@ -6,7 +6,7 @@
 //! class: abandoned-lock|lost-wakeup
 //! at: @stuck
 //! victims: session-12
-//! never: deadlock closed-under-waiter blocking
+//! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};

@@ -5,7 +5,7 @@
 //! class: deadlock
 //! at: @stuck
 //! victims: supervisor
-//! never: lost-wakeup closed-under-waiter blocking
+//! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{current_id, init_tracer, AwaitExt, Reason, TraceFutureExt, TracedFuture};
 use corotracer_corpus::{ms, multi_thread, spawn_orders};

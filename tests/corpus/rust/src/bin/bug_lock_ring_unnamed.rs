@@ -5,7 +5,7 @@
 //! class: lost-wakeup|stalled|deadlock
 //! at: @stuck|@spawned
 //! victims: merge, compact
-//! never: closed-under-waiter blocking
+//! never: closed-under-waiter, blocking
 
 use corotracer::{init_tracer, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_orders};

@@ -5,7 +5,7 @@
 //! class: never-run
 //! at: @spawned
 //! victims: audit-0, audit-9, audit-18, audit-27, audit-36
-//! never: deadlock closed-under-waiter blocking lost-wakeup
+//! never: deadlock, closed-under-waiter, blocking, lost-wakeup
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_tickers};

@@ -5,7 +5,7 @@
 //! class: never-yielded|blocking
 //! at: @stuck|@after|@spawned
 //! victims: spinner
-//! never: deadlock closed-under-waiter leak busy-yield
+//! never: deadlock, closed-under-waiter, leak, busy-yield
 //! signal: TERM 2.2
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

@@ -6,7 +6,7 @@
 //! class: lost-wakeup
 //! at: @stuck
 //! victims: loader-5
-//! never: deadlock closed-under-waiter blocking
+//! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_orders};

@@ -6,7 +6,7 @@
 //! class: lost-wakeup
 //! at: @stuck
 //! victims: request-17, request-34
-//! never: deadlock closed-under-waiter blocking
+//! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_tickers};

@@ -6,7 +6,7 @@
 //! class: abandoned-lock|lost-wakeup|stalled
 //! at: @stuck
 //! victims: query-0, query-1, query-2, query-3, query-4, query-5, query-6, query-7
-//! never: deadlock closed-under-waiter blocking busy-yield
+//! never: deadlock, closed-under-waiter, blocking, busy-yield
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};

@@ -5,7 +5,7 @@
 //! class: deadlock
 //! at: @stuck
 //! victims: node-0, node-1, node-2, node-3, node-4
-//! never: lost-wakeup closed-under-waiter blocking starvation
+//! never: lost-wakeup, closed-under-waiter, blocking, starvation
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, current_thread, ms, spawn_tickers};

@@ -6,7 +6,7 @@
 //! class: unfair-order|starvation
 //! at: @stuck|@spawned
 //! victims: batch-0, batch-1, batch-2
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::ms;

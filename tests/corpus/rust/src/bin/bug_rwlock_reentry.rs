@@ -6,7 +6,7 @@
 //! class: deadlock|lost-wakeup|stalled
 //! at: @reader|@writer
 //! victims: renderer, reloader
-//! never: closed-under-waiter blocking
+//! never: closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_orders};

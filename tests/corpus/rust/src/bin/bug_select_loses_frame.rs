@@ -7,7 +7,7 @@
 //! class: lost-wakeup|stalled|deadlock
 //! at: @stuck
 //! victims: frames-slow
-//! never: closed-under-waiter blocking busy-yield
+//! never: closed-under-waiter, blocking, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{current_thread, ms, spawn_echoes};

@@ -6,7 +6,7 @@
 //! class: busy-yield
 //! at: @stuck|@spawned
 //! victims: exit-watch
-//! never: deadlock closed-under-waiter lost-wakeup leak never-yielded
+//! never: deadlock, closed-under-waiter, lost-wakeup, leak, never-yielded
 
 use async_executor::Executor;
 use async_io::Timer;

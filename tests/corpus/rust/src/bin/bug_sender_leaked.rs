@@ -6,7 +6,7 @@
 //! class: lost-wakeup|stalled|leak
 //! at: @stuck
 //! victims: collector
-//! never: deadlock closed-under-waiter blocking busy-yield
+//! never: deadlock, closed-under-waiter, blocking, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_echoes};

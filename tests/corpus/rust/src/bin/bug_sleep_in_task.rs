@@ -5,7 +5,7 @@
 //! class: blocking
 //! at: @stuck|@after
 //! victims: uploader
-//! never: deadlock closed-under-waiter lost-wakeup leak
+//! never: deadlock, closed-under-waiter, lost-wakeup, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{current_thread, ms, spawn_echoes, spawn_orders};

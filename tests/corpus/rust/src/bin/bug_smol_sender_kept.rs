@@ -6,7 +6,7 @@
 //! class: lost-wakeup|stalled
 //! at: @stuck|@spawned
 //! victims: writer
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use async_channel::{bounded, Receiver, Sender};
 use async_executor::Executor;

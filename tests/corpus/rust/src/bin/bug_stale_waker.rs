@@ -6,7 +6,7 @@
 //! class: lost-wakeup
 //! at: @stuck
 //! victims: deliver-3
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use async_executor::Executor;
 use async_io::Timer;

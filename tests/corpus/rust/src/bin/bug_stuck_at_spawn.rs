@@ -6,7 +6,7 @@
 //! class: lost-wakeup|stalled|leak
 //! at: @stuck|@spawned
 //! count: 499
-//! never: deadlock closed-under-waiter blocking starvation
+//! never: deadlock, closed-under-waiter, blocking, starvation
 
 use corotracer::{init_tracer, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_tickers};

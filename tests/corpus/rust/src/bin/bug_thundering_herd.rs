@@ -6,7 +6,7 @@
 //! class: herd
 //! at: @stuck
 //! count: 200
-//! never: deadlock closed-under-waiter lost-wakeup leak busy-yield
+//! never: deadlock, closed-under-waiter, lost-wakeup, leak, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread, spawn_tickers};

@@ -5,7 +5,7 @@
 //! corpus: bug
 //! class: run-away|leak
 //! at: @stuck|@spawned
-//! never: deadlock closed-under-waiter lost-wakeup never-yielded
+//! never: deadlock, closed-under-waiter, lost-wakeup, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{address_of, ms, multi_thread};

@@ -6,7 +6,7 @@
 //! class: lost-wakeup
 //! at: @stuck
 //! victims: quorum-4
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
 use corotracer_corpus::{ms, multi_thread, spawn_echoes};

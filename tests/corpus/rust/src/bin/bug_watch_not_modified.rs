@@ -6,7 +6,7 @@
 //! class: lost-wakeup|stalled
 //! at: @stuck|@spawned
 //! victims: shard-0, shard-1, shard-2, shard-3
-//! never: deadlock closed-under-waiter blocking leak
+//! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, TraceFutureExt};
 use corotracer_corpus::{current_thread, ms, spawn_orders};
