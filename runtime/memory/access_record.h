@@ -80,7 +80,10 @@ static inline void crt_fill(uint64_t at, uint64_t w0, uint64_t w1)
 	struct crw_unit *unit = (struct crw_unit *)at; /* NOLINT(performance-no-int-to-ptr) */
 
 	__atomic_store_n(&unit->w0, w0, __ATOMIC_RELAXED);
-	/* A compiler barrier is enough: a reader has seen the chunk sealed or the thread dead. */
+	/*
+	 * (mem-M) pairs with the membarrier in inprocess_writer_settle().  A compiler barrier is
+	 * enough: other readers have seen the chunk sealed or the thread ended.
+	 */
 	__atomic_signal_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&unit->w1, w1, __ATOMIC_RELAXED);
 }

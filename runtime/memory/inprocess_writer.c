@@ -228,11 +228,60 @@ static uint64_t inprocess_writer_is_ready(const struct source *s, uint32_t index
 	return __atomic_load_n(&slot->sealed, __ATOMIC_RELAXED) - s->cursor.taken;
 }
 
-/* Take everything that is in a slot's ring now; true if there was something. */
-static bool inprocess_writer_drain(struct source *s, const struct crw_slot_view *v, bool gone)
+/*
+ * Make the stores of running threads into their open chunks visible here, as if the chunks were
+ * sealed.
+ */
+static void inprocess_writer_settle(void)
+{
+	/* (mem-M) pairs with the compiler barrier in crt_fill(). */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * As crw_take(), also from the open chunk of a running thread (@gone and @running).  That thread
+ * may have filled units since the last membarrier; on some processors word 1 of such a unit is
+ * visible before its word 0, and before the unit in front of it.  So the units are counted first,
+ * then settled, then read.
+ */
+static bool inprocess_writer_take(struct source *s, const struct crw_slot_view *v, bool gone,
+				  bool running, struct crw_taken *run)
+{
+	const struct crw_region *r = &crt_session.region;
+	bool open = running && inprocess_writer_is_ready(s, v->index) == 0;
+	struct crw_cursor before = s->cursor;
+	uint32_t end;
+
+	if (!crw_take(r, v, &s->cursor, UINT32_MAX, gone, run))
+		return false;
+	if (!open)
+		return true;
+	end = s->cursor.offset + run->nr;
+	inprocess_writer_settle();
+	if (s->cursor.taken == before.taken)
+		s->cursor = before;
+	else if (run->new_chunk)
+		s->cursor.begun = 0;
+	if (!crw_take(r, v, &s->cursor, UINT32_MAX, gone, run))
+		return false;
+	if (run->nr > end - s->cursor.offset)
+		run->nr = end - s->cursor.offset;
+	return true;
+}
+
+/*
+ * Take everything that is in a slot's ring now; true if there was something.  @gone: also from the
+ * open chunk; @running: its thread may be writing there.
+ */
+static bool inprocess_writer_drain(struct source *s, const struct crw_slot_view *v, bool gone,
+				   bool running)
 {
 	const struct crw_region *r = &crt_session.region;
 	uint32_t most = CRT_HALF; /* bounded: other rings wait, and drain_two() may be faster */
+	/* The chunk that is open now: a running thread may fill chunks as fast as they are read. */
+	uint64_t last = running ? s->cursor.taken + inprocess_writer_is_ready(s, v->index)
+				: UINT64_MAX;
 	struct crw_taken run;
 	bool any = false;
 
@@ -241,7 +290,8 @@ static bool inprocess_writer_drain(struct source *s, const struct crw_slot_view 
 	       drain_two(s, v))
 		any = true;
 	inprocess_writer_begin_block(s);
-	while ((most || gone) && crw_take(r, v, &s->cursor, UINT32_MAX, gone, &run)) {
+	while ((most || gone) && s->cursor.taken <= last &&
+	       inprocess_writer_take(s, v, gone, running, &run)) {
 		uint32_t used;
 
 		if (run.new_chunk && !crt_block_has_room(the.pack)) {
@@ -324,7 +374,7 @@ static bool inprocess_writer_serve(uint32_t i, bool all)
 		return false;
 	}
 	s->taken_ns = the.now_ns;
-	any = inprocess_writer_drain(s, &v, gone || all);
+	any = inprocess_writer_drain(s, &v, gone || all, all && !gone);
 	if (gone && !all)
 		inprocess_writer_part(s, &v);
 	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
@@ -341,16 +391,6 @@ static bool serve_all(bool all)
 	for (i = 0; i < crt_session.region.nr_slots && i < the.high + 64; i++)
 		any |= inprocess_writer_serve(i, all);
 	return any;
-}
-
-/*
- * Make the stores of running threads into their open chunks visible here, as if the chunks were
- * sealed.
- */
-static void inprocess_writer_settle(void)
-{
-	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (mem-A) pairs with the stores of the threads */
 }
 
 static void inprocess_writer_answer(uint32_t request)
@@ -569,6 +609,7 @@ bool crt_alone_begin(bool child)
 	the.maker = crt_maker_new(the.file);
 	the.nr_sources = CRW_NR_SLOTS;
 	the.sources = crt_memory(the.nr_sources * sizeof(*the.sources));
+	/* (mem-M) pairs with inprocess_writer_settle(), whose membarrier fails without it. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	if (!the.pack || !the.maker || !the.sources || !make_region() ||
 	    !crt_start_thread(inprocess_writer_consume)) {
