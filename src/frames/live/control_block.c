@@ -82,11 +82,10 @@ void control_fill(struct frames_control *c, void *block, const struct desc *d,
 
 uint64_t control_flags(const struct frames_control *c)
 {
-	/* (ppt-B) pairs with the release store of client_flags, the last one of the
-	 * client's attach. */
+	/* (ppt-C) pairs with the release in publish(), the last store of the client's attach. */
 	if (c->old_order)
 		return __atomic_load_n(&old_view(c)->client_flags, __ATOMIC_ACQUIRE);
-	/* (ppt-B) pairs with the same store. */
+	/* (ppt-C) pairs with the release in publish(). */
 	return __atomic_load_n(&seed_view(c)->client_flags, __ATOMIC_ACQUIRE);
 }
 
@@ -179,26 +178,25 @@ void control_calibration(const struct frames_control *c, uint64_t *ticks, uint64
 
 void control_set_data(struct frames_control *c, int id)
 {
-	/* (ppt-B) pairs with the client's load of data_block_hmem: the segment exists
-	 * before its id. */
+	/* (ppt-C) pairs with the acquire in find_slots(): the segment exists before its id. */
 	__atomic_store_n(&seed_view(c)->data_block_hmem, (uint64_t)id, __ATOMIC_RELEASE);
 }
 
 int control_wanted_data(const struct frames_control *c)
 {
-	return (int)LOAD(seed_view(c)->data_block_hmem);
+	/* (ppt-C) pairs with the release in resize(): the client's error is stored before. */
+	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem, __ATOMIC_ACQUIRE);
 }
 
 int control_attached_data(const struct frames_control *c)
 {
-	/* (ppt-B) pairs with the client's release store at the end of its attach of a
-	 * data block. */
+	/* (ppt-C) pairs with the release in publish(), at the end of the attach of a data block. */
 	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_attached, __ATOMIC_ACQUIRE);
 }
 
 int control_left_data(const struct frames_control *c)
 {
-	/* (ppt-B) pairs with the client's release store: everything in the old block
-	 * is written. */
+	/* (ppt-C) pairs with the release in ring_unmap(): everything in the old block is written.
+	 */
 	return (int)__atomic_load_n(&seed_view(c)->data_block_hmem_left, __ATOMIC_ACQUIRE);
 }

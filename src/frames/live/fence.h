@@ -3,7 +3,8 @@
  * fence.h - two fences, as instructions.
  *
  * The C11 fences mean the same, but ThreadSanitizer does not support them and refuses to compile
- * them; and the C11 release fence also orders earlier loads, which is not needed here.
+ * them; and the C11 release fence also orders earlier loads, which is not needed here.  Each user
+ * names the pair of its fence.
  */
 #ifndef FRAMES_LIVE_FENCE_H
 #define FRAMES_LIVE_FENCE_H
@@ -16,7 +17,6 @@ static inline void fence_load_load(void)
 #elif defined(__x86_64__)
 	__asm__ volatile("" ::: "memory");
 #else
-	/* (ppt-A) pairs with fence_store_store(), as each user of it says. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 }
@@ -29,7 +29,6 @@ static inline void fence_store_store(void)
 #elif defined(__x86_64__)
 	__asm__ volatile("" ::: "memory");
 #else
-	/* (ppt-A) pairs with fence_load_load(), as each user of it says. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }

@@ -50,7 +50,7 @@ static const uint8_t *ring_slot_of(const struct ring *r, const struct ring_block
 
 static uint32_t load_front(const uint8_t *slot)
 {
-	/* (ppt-B) pairs with the release store of front in the generated save(). */
+	/* (ppt-B) pairs with the release store of front in slot_write(). */
 	return __atomic_load_n((const uint32_t *)(const void *)slot, __ATOMIC_ACQUIRE);
 }
 
@@ -83,10 +83,7 @@ static enum look ring_look_at(struct ring *r, const struct ring_block *b, uint64
 	if (front != seqno)
 		return is_newer(front, seqno) ? LOOK_GONE : LOOK_NOT_YET;
 	copy_slot(r, slot);
-	/*
-	 * (ppt-A) pairs with the release fence after the back number in the
-	 * generated save().
-	 */
+	/* (ppt-A) pairs with the release fence after the back number in slot_write(). */
 	fence_load_load();
 	memcpy(&back_copied, r->copy + r->frame_size - 4, 4);
 	front = load_word(slot);

@@ -12,6 +12,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include "frames/live/fence.h"
 #include "frames/spec/frames_abi.h"
 
 /* ---- the description ----------------------------------------------------- */
@@ -167,11 +168,17 @@ void live_release(struct live_buffer *b)
 
 int live_get_handle(struct live_buffer *b, int32_t *id, struct err *err)
 {
-	return target_read(&b->target, b->place->hmem, id, sizeof(*id), err);
+	int rc = target_read(&b->target, b->place->hmem, id, sizeof(*id), err);
+
+	/* (ppt-D) pairs with swap_handle(): the error is stored before the handle is cleared. */
+	fence_load_load();
+	return rc;
 }
 
 int live_set_handle(struct live_buffer *b, int32_t id, struct err *err)
 {
+	/* (ppt-D) pairs with the load in catch_up_locked(): the control block is filled before. */
+	fence_store_store();
 	return target_write(&b->target, b->place->hmem, &id, sizeof(id), err);
 }
 
