@@ -304,6 +304,7 @@ CTP_SLOW uint32_t ctp_ext_features(struct ctp_header *h)
 
 CTP_SLOW int ctp_membarrier_register(void)
 {
+	/* (ctp-C) pairs with the membarrier in the collector's sleep_announce(). */
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
@@ -435,6 +436,7 @@ CTP_SLOW void ctp_session_seen(struct ctp_process *proc, struct ctp_session *s)
 CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s, uint64_t size)
 {
 	struct ctp_ext_lanes *lanes = ctp_header_lanes(s->header);
+	uint32_t lane_chunks; /* read once: the collector's memory may change */
 
 	/* (ctp-E) pairs with the release store in the collector's lanes_offer(). */
 	if (ctp_load_acquire(&lanes->magic) != CTP_LANES_MAGIC ||
@@ -451,7 +453,8 @@ CTP_SLOW void ctp_session_lanes(struct ctp_process *proc, struct ctp_session *s,
 	s->on_full = lanes->on_full;
 	s->block_ms = lanes->block_ms;
 	/* One chunk to write, one to read, one that the collector may keep. */
-	s->lane_chunks = lanes->lane_chunks > 3 ? lanes->lane_chunks : 3;
+	lane_chunks = ctp_load_relaxed(&lanes->lane_chunks);
+	s->lane_chunks = lane_chunks > 3 ? lane_chunks : 3;
 	s->lanes = lanes;
 }
 
