@@ -4,8 +4,8 @@
  *
  * Fields of the region are plain integers, so that C, C++ and other languages use the same
  * struct layout; they are accessed only through these macros.  Every acquire, release and fence
- * in this project has a comment that names its pair: see the table in corotracer/slot.h.
- * scripts/check-barriers enforces it.
+ * in this project has a comment that names its pair: see the table in corotracer/slot.h, and
+ * docs/barriers.md for all accesses.  scripts/check-barriers enforces it.
  */
 #ifndef COROTRACER_ATOMIC_H
 #define COROTRACER_ATOMIC_H

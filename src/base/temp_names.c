@@ -31,7 +31,9 @@ static void remove_all(int sig)
 {
 	struct temp_name *t;
 
+	/* (tool-A) pairs with temp_name_publish(): the entry's name is complete. */
 	for (t = atomic_load(&names); t; t = t->next) {
+		/* (tool-A) pairs with temp_name_forget(): another file may have the name now. */
 		if (atomic_load(&t->exists))
 			unlink(t->name);
 	}
@@ -55,6 +57,7 @@ static void install_handlers(void)
 
 static void temp_name_publish(struct temp_name *t)
 {
+	/* (tool-A) pairs with remove_all(). */
 	t->next = atomic_load(&names);
 	while (!atomic_compare_exchange_weak(&names, &t->next, t))
 		;
@@ -92,6 +95,7 @@ int temp_name_create(char *name, struct temp_name **entry)
 
 void temp_name_forget(struct temp_name *entry)
 {
+	/* (tool-A) pairs with remove_all(). */
 	if (entry)
 		atomic_store(&entry->exists, false);
 }

@@ -224,8 +224,8 @@ static void sleep_announce(struct collector *c)
 		ctp_fence_full(); /* (ctp-C) pairs with the fence in ctp_wake_if_asleep() */
 	else if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) < 0)
 		/*
-		 * (ctp-C) the same for all threads, slowly: the region promises a membarrier, so it
-		 * must happen.
+		 * (ctp-C) pairs with ctp_wake_if_asleep(), for all threads, slowly: the region
+		 * promises a membarrier, so it must happen.
 		 */
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }

@@ -149,6 +149,7 @@ pub(crate) fn nanosleep(ns: i64) {
 }
 
 pub(crate) fn membarrier_register() -> bool {
+    // (ctp-C) pairs with the membarrier in the collector's sleep_announce().
     // SAFETY: only registers the process.
     unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
