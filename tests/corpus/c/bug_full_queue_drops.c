@@ -78,9 +78,11 @@ int main(void)
 			if (!coros[i].is_dropped && (round == 20 || i % 2 == round % 2))
 				coro_wake(&coros[i]);
 		}
-		pthread_mutex_unlock(&lock);
-		nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
-		pthread_mutex_lock(&lock);
+		do {
+			pthread_mutex_unlock(&lock);
+			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+			pthread_mutex_lock(&lock);
+		} while (head != tail);
 	}
 	exit(coros[16].is_dropped && coros[17].is_dropped && coros[18].is_dropped ? 0 : 75);
 }

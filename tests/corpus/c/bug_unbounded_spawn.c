@@ -4,18 +4,22 @@
  * "to be safe"; each of them does the same.
  *
  * corpus: bug
- * class: run-away|leak
+ * class: run-away|leak|starvation
  * at: @spawn|@wait
  * victims: try-*
+ * also: page-*
  */
 #include "loop_sync.h"
+
+static int nr_tries;
 
 static void try_request(void *arg)
 {
 	int depth = (int)(intptr_t)arg, i;
 
 	fiber_sleep(150); /* @wait: the time out */
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2 && nr_tries++ < 5000;
+	     i++) /* the limit is for the machine that tests this */
 		loop_spawn(try_request, (void *)(intptr_t)(depth + 1), "try-%d",
 			   depth + 1); /* @spawn */
 }

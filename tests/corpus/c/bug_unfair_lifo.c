@@ -6,8 +6,7 @@
  * corpus: bug
  * class: unfair-order|starvation
  * at: @wait
- * victims: mail-*
- * also: call-*
+ * victims: mail-0, mail-1, mail-2, mail-3
  * never: lost-wakeup, wake-before-suspend
  */
 #include <stdbool.h>
@@ -59,7 +58,7 @@ static void job_step(struct job *j)
 
 int main(void)
 {
-	long start, now;
+	long end;
 	char name[32];
 	int i, round;
 
@@ -70,17 +69,15 @@ int main(void)
 				 NULL);
 		job_step(i < NR_MAILS ? &mails[i] : &calls[i - NR_MAILS]);
 	}
-	start = clock_us();
-	for (round = 0; (now = clock_us() - start) < 1600000; round++) {
+	end = clock_us() + 2400000;
+	for (round = 0; round < 2000 && clock_us() < end; round++) {
 		if (round % 10 == 0) {
 			for (i = 0; i < NR_MAILS; i++)
 				job_wake(&mails[i]);
 		}
-		/* Calls come every 4 ms, and in the rush hour all the time. */
-		if (now > 400000 || round % 10 == 1) {
-			for (i = 0; i < (now > 400000 ? 2 : 1); i++)
-				job_wake(&calls[(round + i) % NR_CALLS]);
-		}
+		/* A call in every tenth round, and in the rush hour in each. */
+		if (round % 10 == 1 || round > 200)
+			job_wake(&calls[round % NR_CALLS]);
 		if (nr_ready)
 			job_step(stack[--nr_ready]);
 		else

@@ -27,6 +27,7 @@ static struct {
 	ucontext_t context;
 	struct fiber *current;
 	struct fiber_list ready[LOOP_PRIORITIES];
+	int nr_ready;
 	struct fiber *timers; /* earliest first */
 	struct fiber *watchers[LOOP_FDS];
 	void *free_stacks[64];
@@ -82,6 +83,7 @@ static void loop_setup(void)
 static void fiber_make_ready(struct fiber *f)
 {
 	fiber_list_append(&loop.ready[f->priority], f);
+	loop.nr_ready++;
 }
 
 struct fiber *fiber_current(void)
@@ -347,18 +349,9 @@ static struct fiber *loop_take_ready(void)
 
 	for (i = 0; i < LOOP_PRIORITIES && !f; i++)
 		f = fiber_list_shift(&loop.ready[i]);
+	if (f)
+		loop.nr_ready--;
 	return f;
-}
-
-static bool loop_is_any_ready(void)
-{
-	int i;
-
-	for (i = 0; i < LOOP_PRIORITIES; i++) {
-		if (loop.ready[i].first)
-			return true;
-	}
-	return false;
 }
 
 /* Wait for descriptors; not at all while a fiber is ready. */
@@ -370,7 +363,7 @@ static void loop_wait(uint64_t end)
 
 	if (loop.timers && loop.timers->deadline < end)
 		end = loop.timers->deadline;
-	timeout = loop_is_any_ready() || end <= now ? 0 : (int)((end - now + 999999) / 1000000);
+	timeout = loop.nr_ready || end <= now ? 0 : (int)((end - now + 999999) / 1000000);
 	nr = epoll_wait(loop.epoll, events, 16, timeout);
 	for (i = 0; i < nr; i++) {
 		if (events[i].data.fd == loop.eventfd)
@@ -389,12 +382,13 @@ int loop_run(unsigned ms)
 {
 	uint64_t end = loop_now() + run_time_ns(ms);
 	struct fiber *f;
-	int i;
+	int i, nr;
 
 	loop_setup();
 	loop.leave = false;
 	while (loop.nr_alive && !loop.leave && loop_now() < end) {
-		for (i = 0; i < 64 && !loop.leave && (f = loop_take_ready()); i++)
+		nr = loop.nr_ready; /* as many as are ready now, and then timers and descriptors */
+		for (i = 0; i < nr && !loop.leave && (f = loop_take_ready()); i++)
 			fiber_run(f);
 		if (loop.leave)
 			break;
