@@ -4,7 +4,7 @@
  * when it is full is dropped.
  *
  * corpus: bug
- * class: lost-wakeup
+ * class: lost-wakeup|starvation
  * at: @wait
  * victims: late-16, late-17, late-18
  * never: wake-before-suspend
