@@ -12,33 +12,40 @@
 
 static struct fiber_mutex file;
 static struct fiber_chan buffers = { .capacity = 2 };
-static int token, nr_buffers;
+static int token;
 
+/* A block needs one buffer; a large one needs four, more than the channel holds. */
 static void compress_block(void *arg)
 {
-	(void)arg;
-	fiber_recv(&buffers); /* @recv */
+	int i;
+
+	for (i = 0; i < (int)(intptr_t)arg; i++)
+		fiber_recv(&buffers); /* @recv */
 	fiber_sleep(1);
 }
 
 static void run_writer(void *arg)
 {
+	struct fiber *child;
+	intptr_t nr_buffers;
+	int block;
+
 	(void)arg;
-	for (;;) {
+	for (block = 0;; block++) {
 		fiber_sleep(8);
+		nr_buffers = block == 40 ? 4 : 1;
 		fiber_lock(&file);
-		fiber_join(loop_spawn(compress_block, NULL, "compressor")); /* @join */
+		child = loop_spawn(compress_block, (void *)nr_buffers, "compressor");
+		fiber_join(child); /* @join */
 		fiber_unlock(&file);
 	}
 }
 
-/* One buffer is always there in advance, until a large file needs two. */
 static void run_reader(void *arg)
 {
 	(void)arg;
 	for (;;) {
-		if (nr_buffers++ != 40)
-			fiber_send(&buffers, &token);
+		fiber_send(&buffers, &token);
 		fiber_sleep(4);
 		fiber_lock(&file); /* @lock */
 		fiber_unlock(&file);

@@ -36,14 +36,15 @@ static uint64_t clock_ns(void)
 static void sleeper_step(struct sleeper *s, int tick)
 {
 	int number = (int)(s - sleepers), ticks = 3 + number;
+	uint64_t due;
 
 	corotracer_resume(&s->trace);
 	if (number == 9 && ++s->nr_sleeps == 8)
 		ticks = NR_SLOTS;
 	s->slot = (tick + ticks) % NR_SLOTS;
 	s->nr_turns = s->slot == tick % NR_SLOTS ? ticks / NR_SLOTS - 2 : ticks / NR_SLOTS;
-	corotracer_await(&s->trace, CTP_REASON_TIMER,
-			 clock_ns() + (uint64_t)ticks * TICK_NS); /* @sleep */
+	due = clock_ns() + (uint64_t)ticks * TICK_NS;
+	corotracer_await(&s->trace, CTP_REASON_TIMER, due); /* @sleep */
 }
 
 static void run_tick(int tick)
