@@ -48,7 +48,7 @@ static Lazy<> client_batch(Link &link, int nr)
 			co_await link.replies.item();
 }
 
-static Lazy<> client_run(EpollLoop &loop, Link &link, int id)
+static Lazy<> link_client(EpollLoop &loop, Link &link, int id)
 {
 	for (int batch = 0; batch < 100; batch++) {
 		std::string name = "client-" + std::to_string(id);
@@ -70,7 +70,7 @@ int main()
 
 		links.push_back(std::make_unique<Link>(&loop));
 		detach_lazy(corotracer::named(name.c_str(), server_run, loop, *links.back()));
-		detach_lazy(client_run(loop, *links.back(), i));
+		detach_lazy(link_client(loop, *links.back(), i));
 	}
 	loop.run_for(1600);
 	return 0;

@@ -92,7 +92,7 @@ static RpcTask balance_fetch(EpollLoop &loop, int account)
 	co_return 100 + account;
 }
 
-static RpcTask client_run(EpollLoop &loop, int id)
+static RpcTask balance_client(EpollLoop &loop, int id)
 {
 	int sum = 0;
 
@@ -112,7 +112,7 @@ int main()
 	corotracer::InitTracer();
 	for (int i = 0; i < 8; i++) {
 		std::string name = "client-" + std::to_string(i);
-		RpcTask task = corotracer::named(name.c_str(), client_run, loop, i);
+		RpcTask task = corotracer::named(name.c_str(), balance_client, loop, i);
 
 		task.self.promise().is_detached = true;
 		task.self.resume();

@@ -19,7 +19,7 @@
 #include "epoll_loop.hpp"
 #include "lazy_task.hpp"
 
-static int journal_open(const std::string &path)
+static int journal_file_open(const std::string &path)
 {
 	return open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 }
@@ -36,7 +36,7 @@ static Lazy<> journal_write(EpollLoop &loop, int fd)
 	}
 }
 
-static Lazy<> request_serve(EpollLoop &loop, int id)
+static Lazy<> reader_serve(EpollLoop &loop, int id)
 {
 	for (;;)
 		co_await loop.sleep_ms(5 + id);
@@ -44,7 +44,7 @@ static Lazy<> request_serve(EpollLoop &loop, int id)
 
 static void backup_run(const std::string &path, std::atomic<bool> &is_over)
 {
-	int fd = journal_open(path);
+	int fd = journal_file_open(path);
 
 	while (!is_over) {
 		std::this_thread::sleep_for(std::chrono::milliseconds(250));
@@ -70,7 +70,7 @@ int main()
 	for (int i = 0; i < 8; i++) {
 		std::string name = "request-" + std::to_string(i);
 
-		detach_lazy(corotracer::named(name.c_str(), request_serve, loop, i));
+		detach_lazy(corotracer::named(name.c_str(), reader_serve, loop, i));
 	}
 	loop.run_for(1300);
 	is_over = true;

@@ -22,7 +22,7 @@ struct Connection {
 	bool is_open = true;
 };
 
-static Lazy<> connection_serve(EpollLoop &loop, Connection &c)
+static Lazy<> ping_serve(EpollLoop &loop, Connection &c)
 {
 	char buffer[256];
 
@@ -38,7 +38,7 @@ static Lazy<> connection_serve(EpollLoop &loop, Connection &c)
 	}
 }
 
-static Lazy<> client_talk(EpollLoop &loop, Connection &c, int id)
+static Lazy<> ping_client(EpollLoop &loop, Connection &c, int id)
 {
 	char buffer[256];
 	int messages = id == 3 || id == 8 ? 4 : 1000;
@@ -65,7 +65,7 @@ static Lazy<> reaper_run(EpollLoop &loop, std::vector<Connection> &all)
 			c.is_open = false;
 			loop.forget_descriptor(fd);
 			corotracer::closing(fd);
-			close(fd); // the bug: connection_serve() still waits
+			close(fd); // the bug: ping_serve() still waits
 		}
 	}
 }
@@ -81,8 +81,8 @@ int main()
 		std::string client = "client-" + std::to_string(i);
 		Connection &c = all[static_cast<size_t>(i)];
 
-		detach_lazy(corotracer::named(name.c_str(), connection_serve, loop, c));
-		detach_lazy(corotracer::named(client.c_str(), client_talk, loop, c, i));
+		detach_lazy(corotracer::named(name.c_str(), ping_serve, loop, c));
+		detach_lazy(corotracer::named(client.c_str(), ping_client, loop, c, i));
 	}
 	detach_lazy(corotracer::named("reaper", reaper_run, loop, all));
 	loop.run_for(1800);

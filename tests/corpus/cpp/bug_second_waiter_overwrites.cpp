@@ -70,7 +70,7 @@ static Lazy<> admin_session(EpollLoop &loop, ReloadEvent &reload)
 	co_await loop.sleep_ms(5);
 }
 
-static Lazy<> request_serve(EpollLoop &loop, int id)
+static Lazy<> visit_serve(EpollLoop &loop, int id)
 {
 	for (int i = 0; i < 60; i++)
 		co_await loop.sleep_ms(10 + id % 5);
@@ -89,7 +89,7 @@ int main()
 	for (int i = 0; i < 12; i++) {
 		std::string name = "request-" + std::to_string(i);
 
-		detach_lazy(corotracer::named(name.c_str(), request_serve, loop, i));
+		detach_lazy(corotracer::named(name.c_str(), visit_serve, loop, i));
 	}
 	loop.run_for(1800);
 	return 0;

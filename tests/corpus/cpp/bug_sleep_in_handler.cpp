@@ -14,7 +14,7 @@
 #include "epoll_loop.hpp"
 #include "lazy_task.hpp"
 
-static Lazy<> connection_serve(EpollLoop &loop, int fd)
+static Lazy<> password_serve(EpollLoop &loop, int fd)
 {
 	char buffer[64];
 
@@ -32,7 +32,7 @@ static Lazy<> connection_serve(EpollLoop &loop, int fd)
 	}
 }
 
-static Lazy<> client_talk(EpollLoop &loop, int fd, int id)
+static Lazy<> password_client(EpollLoop &loop, int fd, int id)
 {
 	char buffer[64];
 
@@ -56,8 +56,9 @@ int main()
 		std::string client = "client-" + std::to_string(i);
 		SocketPair pair;
 
-		detach_lazy(corotracer::named(server.c_str(), connection_serve, loop, pair.fd[0]));
-		detach_lazy(corotracer::named(client.c_str(), client_talk, loop, pair.fd[1], i));
+		detach_lazy(corotracer::named(server.c_str(), password_serve, loop, pair.fd[0]));
+		detach_lazy(
+			corotracer::named(client.c_str(), password_client, loop, pair.fd[1], i));
 	}
 	loop.run_for(1200);
 	return 0;

@@ -46,7 +46,7 @@ class UploadTimers
 
 	After after_ms(int id, int64_t ms)
 	{
-		return { this, id, clock_ns() + ms * 1000000 };
+		return { this, id, loop_clock_ns() + ms * 1000000 };
 	}
 	void cancel(int id)
 	{
@@ -71,7 +71,7 @@ class UploadTimers
 		for (auto i = entries_.begin(); i != entries_.end();) {
 			Entry e = i->second;
 
-			if (e.deadline > clock_ns()) {
+			if (e.deadline > loop_clock_ns()) {
 				++i;
 				continue;
 			}

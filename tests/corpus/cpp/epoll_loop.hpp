@@ -22,7 +22,7 @@
 
 #include <corotracer/coroTracer.h>
 
-inline int64_t clock_ns()
+inline int64_t loop_clock_ns()
 {
 	return std::chrono::duration_cast<std::chrono::nanoseconds>(
 		       std::chrono::steady_clock::now().time_since_epoch())
@@ -137,7 +137,7 @@ class EpollLoop
 	}
 	TimerWait sleep_ms(int64_t ms)
 	{
-		return { this, clock_ns() + ms * 1000000 };
+		return { this, loop_clock_ns() + ms * 1000000 };
 	}
 	Yield yield_now()
 	{
@@ -150,10 +150,11 @@ class EpollLoop
 		corotracer::wake(h, from);
 		ready_.push_back(h);
 	}
-	// A coroutine that is destroyed must not stay in the timers.
-	void forget_timer(std::coroutine_handle<> h)
+	// A coroutine that is about to be destroyed must not stay in the timers and the queue.
+	void forget_coroutine(std::coroutine_handle<> h)
 	{
 		std::erase_if(timers_, [h](const auto &t) { return t.second == h; });
+		std::erase(ready_, h);
 	}
 	// The waits for @fd end without a result: their coroutines are not resumed.
 	void forget_descriptor(int fd)
@@ -175,21 +176,29 @@ class EpollLoop
 	void run_for(int64_t ms)
 	{
 		for (int64_t steps = ms / STEP_MS; steps > 0 && !is_stopped_; steps--)
-			run_step(clock_ns() + STEP_MS * 1000000);
+			run_step(loop_clock_ns() + STEP_MS * 1000000);
 	}
 
       private:
 	static constexpr int64_t STEP_MS = 50;
 
+	// Run what is ready now; what becomes ready meanwhile runs after the next poll.
+	void run_ready()
+	{
+		for (size_t nr = ready_.size(); nr > 0 && !is_stopped_; nr--) {
+			if (ready_.empty()) // forget_coroutine()
+				return;
+			std::coroutine_handle<> next = ready_.front();
+
+			ready_.pop_front();
+			next.resume();
+		}
+	}
+
 	void run_step(int64_t end)
 	{
-		while (!is_stopped_ && clock_ns() < end) {
-			for (size_t nr = ready_.size(); nr > 0 && !is_stopped_; nr--) {
-				std::coroutine_handle<> next = ready_.front();
-
-				ready_.pop_front();
-				next.resume();
-			}
+		while (!is_stopped_ && loop_clock_ns() < end) {
+			run_ready();
 			expire_timers();
 			if (!is_stopped_)
 				poll_descriptors(end);
@@ -210,7 +219,7 @@ class EpollLoop
 
 	void expire_timers()
 	{
-		while (!timers_.empty() && timers_.begin()->first <= clock_ns()) {
+		while (!timers_.empty() && timers_.begin()->first <= loop_clock_ns()) {
 			std::coroutine_handle<> h = timers_.begin()->second;
 			int64_t deadline = timers_.begin()->first;
 
@@ -222,7 +231,7 @@ class EpollLoop
 	int poll_timeout(int64_t end) const
 	{
 		int64_t until = timers_.empty() ? end : std::min(end, timers_.begin()->first);
-		int64_t left = (until - clock_ns() + 999999) / 1000000;
+		int64_t left = (until - loop_clock_ns() + 999999) / 1000000;
 
 		return !ready_.empty() || left < 0 ? 0 : static_cast<int>(left);
 	}
