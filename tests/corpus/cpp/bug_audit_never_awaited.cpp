@@ -5,7 +5,7 @@
 // writes the audit record, and nothing starts it.
 //
 // corpus: bug
-// class: never-run|lost-wakeup
+// class: never-run
 // at: @stuck|@begin
 // victims: audit-19, audit-39, audit-59, audit-79
 // never: deadlock, wake-before-suspend

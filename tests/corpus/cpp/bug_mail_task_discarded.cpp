@@ -5,7 +5,7 @@
 // never run.
 //
 // corpus: bug
-// class: never-run|destroyed-suspended
+// class: never-run
 // at: @stuck|@begin
 // count: 12
 // never: deadlock, wake-before-suspend, leak

@@ -65,7 +65,10 @@ static Lazy<> metrics_publish(ReloadEvent &reload, int &version)
 
 static Lazy<> admin_session(EpollLoop &loop, ReloadEvent &reload)
 {
-	co_await loop.sleep_ms(650);
+	for (int i = 0; i < 60; i++) // other commands
+		co_await loop.sleep_ms(10);
+	co_await loop.yield_now(); // the metrics coroutine waits when this one continues
+	co_await loop.yield_now();
 	co_await reload;
 	co_await loop.sleep_ms(5);
 }
