@@ -5,7 +5,7 @@
 //! corpus: bug
 //! class: starvation
 //! at: @stuck
-//! victims: fetch-1, fetch-2, fetch-3, fetch-4, fetch-5, fetch-6
+//! victims: fetch-*
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

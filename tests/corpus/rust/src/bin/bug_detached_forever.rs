@@ -5,7 +5,7 @@
 //! corpus: bug
 //! class: leak|run-away
 //! at: @stuck|@spawned
-//! count: 120
+//! victims: watcher
 //! never: deadlock, closed-under-waiter, blocking, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

@@ -5,6 +5,7 @@
 //! class: deadlock
 //! at: @stuck|@joined
 //! victims: refresh, fill
+//! also: lookup-*
 //! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};

@@ -5,6 +5,7 @@
 //! class: deadlock
 //! at: @stuck
 //! victims: payment, refund
+//! also: rent, interest
 //! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};

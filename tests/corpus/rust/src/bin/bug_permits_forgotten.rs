@@ -6,6 +6,7 @@
 //! class: abandoned-lock|lost-wakeup|stalled
 //! at: @stuck
 //! victims: query-0, query-1, query-2, query-3, query-4, query-5, query-6, query-7
+//! also: caller-*
 //! never: deadlock, closed-under-waiter, blocking, busy-yield
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-async fn run_query(client: u64, number: u64, pool: &Semaphore) -> Result<(), ()> {
-    let permits = address_of(pool);
+async fn run_query(client: u64, number: u64, pool: Arc<Semaphore>) -> Result<(), ()> {
+    let permits = address_of(&*pool);
     let permit = pool.acquire().awaiting_on(Reason::Semaphore, permits).await.map_err(|_| ())?; // @stuck
     acquired(permits);
     sleep(ms(2 + (client + number) % 5)).awaiting(Reason::Timer).await;
@@ -30,7 +31,10 @@ async fn run_query(client: u64, number: u64, pool: &Semaphore) -> Result<(), ()>
 async fn query_often(client: u64, pool: Arc<Semaphore>) {
     let mut failed = 0;
     for number in 0.. {
-        failed += run_query(client, number, &pool).await.is_err() as u64;
+        let query = run_query(client, number, pool.clone()).traced_as(&format!("query-{client}"));
+        let id = query.trace().id();
+        let result = tokio::spawn(query).awaiting_on(Reason::Join, id).await.unwrap();
+        failed += result.is_err() as u64;
         sleep(ms(4 + failed)).awaiting(Reason::Timer).await;
     }
 }
@@ -42,7 +46,7 @@ fn main() {
         spawn_echoes(4).await;
         let pool = Arc::new(Semaphore::new(4));
         for client in 0..8 {
-            tokio::spawn(query_often(client, pool.clone()).traced_as(&format!("query-{client}")));
+            tokio::spawn(query_often(client, pool.clone()).traced_as(&format!("caller-{client}")));
         }
         sleep(ms(1900)).await;
     });

@@ -7,6 +7,7 @@
 //! class: lost-wakeup|stalled|deadlock
 //! at: @stuck
 //! victims: frames-slow
+//! also: writer-slow
 //! never: closed-under-waiter, blocking, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

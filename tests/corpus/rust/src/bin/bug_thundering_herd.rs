@@ -5,7 +5,7 @@
 //! corpus: bug
 //! class: herd
 //! at: @stuck
-//! count: 200
+//! victims: taker-*
 //! never: deadlock, closed-under-waiter, lost-wakeup, leak, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

@@ -5,6 +5,7 @@
 //! corpus: bug
 //! class: run-away|leak
 //! at: @stuck|@spawned
+//! victims: message-*
 //! never: deadlock, closed-under-waiter, lost-wakeup, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

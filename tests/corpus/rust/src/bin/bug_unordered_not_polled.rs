@@ -5,7 +5,7 @@
 //! corpus: bug
 //! class: starvation
 //! at: @stuck
-//! count: 8
+//! victims: download
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use async_executor::Executor;

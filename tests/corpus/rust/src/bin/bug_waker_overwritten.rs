@@ -63,7 +63,7 @@ async fn publish_snapshots(snapshot: Arc<Mutex<Snapshot>>) {
         publish(&snapshot);
     }
     // A mirror is added at run time, and from now on two tasks wait.
-    tokio::spawn(follow_snapshots(snapshot.clone(), 1).traced_as("mirror"));
+    tokio::spawn(follow_snapshots(snapshot.clone(), 12).traced_as("mirror"));
     loop {
         sleep(ms(20)).awaiting(Reason::Timer).await;
         publish(&snapshot);
@@ -75,7 +75,7 @@ fn main() {
     multi_thread(2).block_on(async {
         spawn_orders(2, 10);
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
-        tokio::spawn(follow_snapshots(snapshot.clone(), 4).traced_as("indexer"));
+        tokio::spawn(follow_snapshots(snapshot.clone(), 2).traced_as("indexer"));
         tokio::spawn(publish_snapshots(snapshot).traced_as("publisher"));
         sleep(ms(1600)).await;
         std::process::exit(0);
