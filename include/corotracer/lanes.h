@@ -139,6 +139,14 @@ struct ctp_lane {
 #define CTP_END_SUSPENDED       2u /* the coroutine was suspended */
 #define CTP_END_CANCELLED       4u /* the coroutine did not run to completion */
 
+/*
+ * A CTP_REC_RELEASE whose value has one of these in its upper half is not about a lock: id is
+ * suspended, was not woken since its last resume, and no waker of it exists any more.  Lower half:
+ * transitions of id so far.
+ */
+#define CTP_WAKERS_DROPPED       0x57414b45u
+#define CTP_WAKERS_DROPPED_INNER 0x57414b49u /* id was polled inside another traced coroutine */
+
 struct ctp_record {
 	uint64_t ticks;
 	uint64_t id;    /* coroutine */

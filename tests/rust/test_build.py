@@ -13,7 +13,7 @@ def build(root):
 @test
 def programs_that_need_nothing_but_a_compiler(dir):
     build(plain())
-    for name in "hand", "buggy", "clean":
+    for name in "hand", "buggy", "clean", "unreachable":
         program(name)
 
 

@@ -9,16 +9,18 @@ use crate::site;
 use crate::thread::{self, Note};
 use std::any::type_name;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll};
 
 /// A future whose transitions are traced.  It is `Send` if `F` is, and `Unpin` if `F` is.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct TracedFuture<F> {
-    // Declared first, so dropped first: coroutines that the future owns end before this one.
-    future: F,
+    // Dropped by drop(), before `trace`: coroutines that the future owns end before this one.
+    future: ManuallyDrop<F>,
     trace: PollTrace,
 }
 
@@ -26,18 +28,27 @@ impl<F> TracedFuture<F> {
     /// Create a coroutine; the caller's location is its creation site.
     #[track_caller]
     pub fn new(future: F) -> TracedFuture<F> {
-        TracedFuture { trace: PollTrace::born("", Location::caller(), type_name::<F>()), future }
+        TracedFuture::with(future, PollTrace::born("", Location::caller(), type_name::<F>()))
     }
 
     /// As [`new`](TracedFuture::new), with a name.  The first 408 bytes of the name are kept.
     #[track_caller]
     pub fn named(name: &str, future: F) -> TracedFuture<F> {
-        TracedFuture { trace: PollTrace::born(name, Location::caller(), type_name::<F>()), future }
+        TracedFuture::with(future, PollTrace::born(name, Location::caller(), type_name::<F>()))
+    }
+
+    fn with(future: F, trace: PollTrace) -> TracedFuture<F> {
+        TracedFuture { future: ManuallyDrop::new(future), trace }
     }
 
     /// Return the inner future.  The trace of it ends here, as cancelled unless it has returned.
     pub fn into_inner(self) -> F {
-        self.future
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is neither dropped nor used again, so each field is taken once.
+        unsafe {
+            drop(ptr::read(&this.trace));
+            ManuallyDrop::take(&mut this.future)
+        }
     }
 
     /// The trace of this future.
@@ -51,6 +62,14 @@ impl<F> TracedFuture<F> {
     }
 }
 
+impl<F> Drop for TracedFuture<F> {
+    fn drop(&mut self) {
+        self.trace.retire();
+        // SAFETY: dropped here, in its place, and not used again.
+        unsafe { ManuallyDrop::drop(&mut self.future) };
+    }
+}
+
 impl<F: Future> Future for TracedFuture<F> {
     type Output = F::Output;
 
@@ -60,7 +79,7 @@ impl<F: Future> Future for TracedFuture<F> {
         // value, so it is not pinned); `trace` is not pinned.
         let (future, trace) = unsafe {
             let this = self.get_unchecked_mut();
-            (Pin::new_unchecked(&mut this.future), &mut this.trace)
+            (Pin::new_unchecked(&mut *this.future), &mut this.trace)
         };
         let addr = &*future as *const F as *const () as u64;
         trace.poll_with(cx, addr, |cx| future.poll(cx))

@@ -295,45 +295,72 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
 
 // ---- wakes --------------------------------------------------------------------------
 
-/// The number of transitions of the coroutine `id`; None if it has ended and the life may belong to
-/// another coroutine.  A waker may outlive the coroutine that it wakes.
-fn events_of(l: &Life, id: u64) -> Option<u32> {
+/// The kind of the last event of the coroutine `id`, and the number of its transitions; None if it
+/// has ended and the life may belong to another coroutine.  A waker may outlive the coroutine that
+/// it wakes.
+fn events_of(l: &Life, id: u64) -> Option<(u32, u32)> {
     // (ctp-M) pairs with the release store in begin().
-    if l.id.load(Ordering::Acquire) != id || l.kind() == REC_END {
+    if l.id.load(Ordering::Acquire) != id {
         return None;
     }
+    let kind = l.kind();
     let events = l.events.load(Ordering::Relaxed);
     // (ctp-M) pairs with the store-store fence in begin().
     order::fence_load_load();
-    (l.id.load(Ordering::Relaxed) == id).then_some(events as u32)
+    (kind != REC_END && l.id.load(Ordering::Relaxed) == id).then_some((kind, events as u32))
 }
 
-/// Record that the coroutine `id`, whose life was `l`, was made ready to run.
-pub(crate) fn wake(l: &Life, id: u64, t: &Thread, s: &Session, waker: u64, site: u32, reason: u32) {
+/// Record that the coroutine `id`, whose life was `l`, was made ready to run.  Returns the number of
+/// its transitions; None if it has ended.
+pub(crate) fn wake(
+    l: &Life,
+    id: u64,
+    t: &Thread,
+    s: &Session,
+    waker: u64,
+    site: u32,
+    reason: u32,
+) -> Option<u32> {
     // Check this before reading the region: in a forked child the region is the parent's.
     if !t.ready(s) {
-        return;
+        return None;
     }
-    let seen = match events_of(l, id) {
-        Some(seen) => seen,
-        None => return,
-    };
+    let (_, seen) = events_of(l, id)?;
     let what = what(REC_WAKE, reason, site);
     if t.fits(s, 1) {
         // SAFETY: room for a record.
         unsafe { put(t.at.get(), order::ticks(), id, waker, seen, what) };
         t.publish(s, 1);
     } else {
-        wake_slow(id, t, s, waker, seen, what);
+        mark_slow(id, t, s, waker, seen, what);
     }
+    Some(seen)
+}
+
+/// No waker of the coroutine `id` exists any more, and `woken` is the number of its transitions at
+/// its latest wake.  Record it if the coroutine is suspended and was not woken during its last poll
+/// or later: then only a future around it can make it run.
+#[cold]
+pub(crate) fn wakers_dropped(l: &Life, id: u64, t: &Thread, s: &Session, woken: u32, is_inner: bool) {
+    // As in wake().
+    if !t.ready(s) {
+        return;
+    }
+    let seen = match events_of(l, id) {
+        // The suspension is a transition, so a wake during the poll before it saw one less.
+        Some((REC_SUSPEND, seen)) if seen.wrapping_sub(woken) > 1 => seen,
+        _ => return,
+    };
+    let mark = if is_inner { WAKERS_DROPPED_INNER } else { WAKERS_DROPPED };
+    mark_slow(id, t, s, u64::from(mark) << 32 | u64::from(seen), 0, what(REC_RELEASE, 0, 0));
 }
 
 #[cold]
-fn wake_slow(id: u64, t: &Thread, s: &Session, waker: u64, seen: u32, what: u32) {
+fn mark_slow(id: u64, t: &Thread, s: &Session, value: u64, seen: u32, what: u32) {
     match lane::room(t, s, 1) {
         // SAFETY: room for a record.
         Some(at) => unsafe {
-            put(at, t.ticks(), id, waker, seen, what);
+            put(at, t.ticks(), id, value, seen, what);
             t.publish_slow(s, 1);
         },
         None => lane::count(t, s, 0, 1),

@@ -140,6 +140,11 @@ impl PollTrace {
         }
     }
 
+    /// The future is about to be dropped: the wakers that it drops with it are not lost.
+    pub(crate) fn retire(&self) {
+        self.slot.retire();
+    }
+
     fn finish(&mut self, flags: u32) {
         if self.probe.is_traced() && !self.finished {
             self.finished = true;
@@ -166,7 +171,7 @@ impl PollTrace {
             poll(cx) // the station protocol has no wake event
         } else {
             let probe = &run.trace.probe;
-            let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id());
+            let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id(), run.outer != 0);
             poll(&mut Context::from_waker(&waker))
         };
         run.came_to(polled.is_ready(), addr);
@@ -201,6 +206,7 @@ impl<'a> Run<'a> {
             return;
         }
         self.trace.on_pending_addr(addr);
+        self.trace.slot.check();
         // If the outer future suspends, too, it waits for this one.
         self.outer_note =
             Note { site: self.trace.probe.site, reason: REASON_JOIN, resource: Some(self.trace.probe.id()) };

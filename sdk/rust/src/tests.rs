@@ -352,6 +352,37 @@ fn a_wake_is_never_taken_for_somebody_elses() {
     assert!(wakes > 0, "no future was woken: nothing was tested");
 }
 
+/// A future without a waker is recorded if it is suspended and was not woken since its last poll
+/// began.
+#[test]
+fn a_future_without_a_waker_is_recorded_once_nothing_can_wake_it() {
+    let s = session_with(4, 1);
+    as_thread(s, |t| {
+        let l = born(t, s, "");
+        let id = l.id.load(Ordering::Relaxed);
+        life::wakers_dropped(l, id, t, s, 1 << 31, false); // not suspended yet
+        turns(l, t, s, 0, 3);
+        for woken in [3, 2] {
+            life::wakers_dropped(l, id, t, s, woken, false); // woken since
+        }
+        life::wakers_dropped(l, id + 1, t, s, 1, false); // another coroutine had this life
+        life::wakers_dropped(l, id, t, s, 1, false);
+        life::wakers_dropped(l, id, t, s, 1, true);
+        turns(l, t, s, 3, 1);
+        life::wakers_dropped(l, id, t, s, 1, false); // it runs
+        life::done(l, t, s, 0);
+        life::wakers_dropped(l, id, t, s, 1, false); // it has ended
+    });
+    let mut marks = Vec::new();
+    LaneReader::open(s, 0).look(|r| {
+        if u32::from(r.kind) == REC_RELEASE {
+            marks.push((r.id, r.value >> 32, r.value as u32));
+        }
+    });
+    let (dropped, inner) = (u64::from(WAKERS_DROPPED), u64::from(WAKERS_DROPPED_INNER));
+    assert_eq!(marks, [(1, dropped, 3), (1, inner, 3)]);
+}
+
 // ---- pools ------------------------------------------------------------------------------
 
 /// One thread at a time owns a unit: each thread writes to it, and Miri reports a race if two own
@@ -477,7 +508,7 @@ impl Wake for Counter {
 
 /// Poll a future that keeps its waker.
 fn arm(slot: &mut Slot, theirs: &Waker) -> Waker {
-    slot.lend(theirs, std::ptr::null(), 0).clone()
+    slot.lend(theirs, std::ptr::null(), 0, false).clone()
 }
 
 #[test]
@@ -510,7 +541,7 @@ fn a_future_keeps_no_waker_of_its_executor() {
         assert_eq!(Arc::strong_count(&counter), 2, "ours, and theirs");
     }
     // A poll that keeps no waker does not clone it.
-    slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+    slot.lend(&theirs, std::ptr::null(), 0, false).wake_by_ref();
     assert_eq!((Arc::strong_count(&counter), counter.0.swap(0, Ordering::Relaxed)), (2, 1));
     let out = arm(&mut slot, &theirs);
     assert_eq!(Arc::strong_count(&counter), 3);
@@ -546,10 +577,10 @@ fn wakers_on_many_threads_are_all_accounted_for() {
         match round % 3 {
             0 => drop(arm(&mut slot, &theirs)),
             1 => {
-                slot.lend(&theirs, std::ptr::null(), 0).wake_by_ref();
+                slot.lend(&theirs, std::ptr::null(), 0, false).wake_by_ref();
                 woken += 1;
             }
-            _ => drop(slot.lend(&other, std::ptr::null(), 0).clone()),
+            _ => drop(slot.lend(&other, std::ptr::null(), 0, false).clone()),
         }
         for thread in threads {
             thread.join().unwrap();

@@ -24,7 +24,10 @@
 //!     +-------------------- BUSY <------------------+  the last one
 //! ```
 //!
-//! If none is out, the cell's waker is only used inside the poll that it was lent to.
+//! If none is out, the cell's waker is only used inside the poll that it was lent to.  So if none is
+//! out, the future is suspended and it was not woken since its last poll began, nothing can wake it
+//! any more.  This is recorded by the thread that drops the last wrapper, or at the end of a poll
+//! that leaves no wrapper out.  A wrapper that is dropped while a poll ends may be missed by both.
 
 use crate::life;
 use crate::session::session;
@@ -35,12 +38,14 @@ use std::hint::spin_loop;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 const HELD: usize = 1 << (usize::BITS - 1);
 const BUSY: usize = 1 << (usize::BITS - 2);
 const OUT: usize = BUSY - 1;
+/// Not the number of transitions of any coroutine that was just suspended.
+const NEVER_WOKEN: u32 = 1 << 31;
 
 struct Cell {
     state: AtomicUsize,
@@ -50,6 +55,12 @@ struct Cell {
     kept: UnsafeCell<Option<Waker>>,
     life: *const Life,
     id: u64,
+    /// Transitions of the coroutine at its latest wake.
+    woken: AtomicU32,
+    /// The latest poll was inside the poll of another traced future.
+    is_inner: AtomicBool,
+    /// Wrappers of an earlier cell of the same future may be out, or the future is being dropped.
+    is_unsure: AtomicBool,
 }
 
 /// A future's reference to its cell.
@@ -75,43 +86,111 @@ impl Deref for Lent<'_> {
 impl Slot {
     pub(crate) const EMPTY: Slot = Slot(None);
 
-    /// A waker for one poll of the coroutine `id`, which wakes `theirs`.
+    /// A waker for one poll of the coroutine `id`, which wakes `theirs`.  `is_inner`: another traced
+    /// future is being polled on this thread.
     #[inline]
-    pub(crate) fn lend<'a>(&mut self, theirs: &'a Waker, life: *const Life, id: u64) -> Lent<'a> {
+    pub(crate) fn lend<'a>(
+        &mut self,
+        theirs: &'a Waker,
+        life: *const Life,
+        id: u64,
+        is_inner: bool,
+    ) -> Lent<'a> {
         let cell = match self.0 {
             // SAFETY: held by the slot.
             Some(cell) if unsafe { can_serve(cell, theirs) } => cell,
             _ => self.renew(life, id),
         };
         // SAFETY: held by the slot.
-        unsafe { cell.as_ref() }.lent.store(theirs as *const Waker as *mut Waker, Ordering::Relaxed);
+        let held = unsafe { cell.as_ref() };
+        held.lent.store(theirs as *const Waker as *mut Waker, Ordering::Relaxed);
+        held.is_inner.store(is_inner, Ordering::Relaxed);
         Lent { waker: ManuallyDrop::new(from_cell(cell)), _theirs: std::marker::PhantomData }
     }
 
     #[cold]
     fn renew(&mut self, life: *const Life, id: u64) -> NonNull<Cell> {
-        self.release();
+        let is_unsure = self.release();
         let cell = NonNull::from(Box::leak(Box::new(Cell {
             state: AtomicUsize::new(HELD),
             lent: AtomicPtr::new(ptr::null_mut()),
             kept: UnsafeCell::new(None),
             life,
             id,
+            woken: AtomicU32::new(NEVER_WOKEN),
+            is_inner: AtomicBool::new(false),
+            is_unsure: AtomicBool::new(is_unsure),
         })));
         self.0 = Some(cell);
         cell
     }
 
-    fn release(&mut self) {
-        if let Some(cell) = self.0.take() {
-            // (ctp-W) pairs with itself, here and in take_only(): the thread that frees the cell runs
-            // last.
-            // SAFETY: the slot holds the cell until this point.
-            let before = unsafe { cell.as_ref() }.state.fetch_and(!HELD, Ordering::AcqRel);
-            if before & (BUSY | OUT) == 0 {
-                // SAFETY: the last reference.
-                drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    /// The future was suspended: record it if no waker of it exists.
+    #[inline]
+    pub(crate) fn check(&self) {
+        if let Some(cell) = self.0 {
+            // SAFETY: held by the slot.
+            let cell = unsafe { cell.as_ref() };
+            // (ctp-W) pairs with the release in take_only(): a wake by the last wrapper is visible.
+            if cell.state.load(Ordering::Acquire) & (BUSY | OUT) == 0 {
+                Unreachable::of(cell).tell();
             }
+        }
+    }
+
+    /// Record nothing from now on: the future is being dropped.
+    pub(crate) fn retire(&self) {
+        if let Some(cell) = self.0 {
+            // SAFETY: held by the slot.
+            unsafe { cell.as_ref() }.is_unsure.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// May wrappers still be out afterwards?
+    fn release(&mut self) -> bool {
+        let cell = match self.0.take() {
+            Some(cell) => cell,
+            None => return false,
+        };
+        // SAFETY: the slot holds the cell until the fetch_and() below.
+        let is_unsure = unsafe { cell.as_ref() }.is_unsure.load(Ordering::Relaxed);
+        // (ctp-W) pairs with itself, here and in take_only(): the thread that frees the cell runs last.
+        // SAFETY: as above.
+        let before = unsafe { cell.as_ref() }.state.fetch_and(!HELD, Ordering::AcqRel);
+        if before & (BUSY | OUT) == 0 {
+            // SAFETY: the last reference.
+            drop(unsafe { Box::from_raw(cell.as_ptr()) });
+            return is_unsure;
+        }
+        true
+    }
+}
+
+/// A coroutine without a waker: what is needed to record it after the cell may have been freed.
+struct Unreachable {
+    life: *const Life,
+    id: u64,
+    woken: u32,
+    is_inner: bool,
+    is_unsure: bool,
+}
+
+impl Unreachable {
+    fn of(cell: &Cell) -> Unreachable {
+        Unreachable {
+            life: cell.life,
+            id: cell.id,
+            woken: cell.woken.load(Ordering::Relaxed),
+            is_inner: cell.is_inner.load(Ordering::Relaxed),
+            is_unsure: cell.is_unsure.load(Ordering::Relaxed),
+        }
+    }
+
+    #[cold]
+    fn tell(&self) {
+        // SAFETY: a life of the region, which stays mapped.
+        if let (Some(l), Some(s), false) = (unsafe { self.life.as_ref() }, session(), self.is_unsure) {
+            thread::with(|t| life::wakers_dropped(l, self.id, t, s, self.woken, self.is_inner));
         }
     }
 }
@@ -181,11 +260,11 @@ impl Cell {
 }
 
 /// Take the executor's waker if the caller's wrapper is the only one that is out, and release that
-/// wrapper.
+/// wrapper.  With it comes what to record if the future still exists and was not woken.
 ///
 /// # Safety
 /// The caller owns a wrapper.  If it was the only one, neither it nor the cell is used again.
-unsafe fn take_only(cell: NonNull<Cell>) -> Option<Option<Waker>> {
+unsafe fn take_only(cell: NonNull<Cell>) -> Option<(Option<Waker>, Option<Unreachable>)> {
     let state = &cell.as_ref().state;
     let mut now = state.load(Ordering::Relaxed);
     while now & OUT == 1 {
@@ -193,12 +272,14 @@ unsafe fn take_only(cell: NonNull<Cell>) -> Option<Option<Waker>> {
         match state.compare_exchange_weak(now, (now - 1) | BUSY, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
                 let theirs = (*cell.as_ref().kept.get()).take();
+                let left = Unreachable::of(cell.as_ref());
                 // (ctp-W) pairs with the acquire in keep(), and with release(): this thread is done
                 // with the cell.
                 if state.fetch_and(!BUSY, Ordering::AcqRel) & HELD == 0 {
                     drop(Box::from_raw(cell.as_ptr()));
+                    return Some((theirs, None));
                 }
-                return Some(theirs);
+                return Some((theirs, Some(left)));
             }
             Err(other) => now = other,
         }
@@ -228,7 +309,9 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 fn tell(cell: &Cell) {
     // SAFETY: a life of the region, which stays mapped.
     if let (Some(l), Some(s)) = (unsafe { cell.life.as_ref() }, session()) {
-        thread::with(|t| life::wake(l, cell.id, t, s, t.current.get(), 0, 0));
+        if let Some(seen) = thread::with(|t| life::wake(l, cell.id, t, s, t.current.get(), 0, 0)) {
+            cell.woken.store(seen, Ordering::Relaxed);
+        }
     }
 }
 
@@ -257,7 +340,7 @@ unsafe fn wake(data: *const ()) {
     let cell = the_cell(data);
     tell(cell.as_ref());
     match take_only(cell) {
-        Some(theirs) => theirs.into_iter().for_each(Waker::wake),
+        Some((theirs, _)) => theirs.into_iter().for_each(Waker::wake),
         None => wake_and_forget(cell),
     }
 }
@@ -265,7 +348,10 @@ unsafe fn wake(data: *const ()) {
 unsafe fn forget(data: *const ()) {
     let cell = the_cell(data);
     loop {
-        if let Some(theirs) = take_only(cell) {
+        if let Some((theirs, left)) = take_only(cell) {
+            if let Some(left) = left {
+                left.tell();
+            }
             drop(theirs); // this may drop the task, and the future that holds the cell
             return;
         }
