@@ -350,6 +350,9 @@ _Static_assert((int)CTP_REASON_USER == (int)TRACE_REASON_USER &&
 		       (int)CTP_REASON_TIMER == (int)TRACE_REASON_TIMER &&
 		       (int)CTP_REASONS == (int)NR_TRACE_REASONS,
 	       "the reasons on the wire are those of the trace");
+_Static_assert(CTP_WAKERS_DROPPED == TRACE_WAKERS_DROPPED &&
+		       CTP_WAKERS_DROPPED_INNER == TRACE_WAKERS_DROPPED_INNER,
+	       "the marks on the wire are those of the trace");
 
 /* Read the name of a create event from its continuation records. */
 static void fill_name(struct drain *d, const struct drain_lane *c, struct trace_event *ev)

@@ -453,7 +453,7 @@ static int draw_event(void *arg, const struct trace_event *ev)
 	case TRACE_CLOSE:
 	case TRACE_ACQUIRE:
 	case TRACE_RELEASE:
-		return timeline_add_resource(tl, ev);
+		return trace_is_wakers_dropped(ev) ? 0 : timeline_add_resource(tl, ev);
 	case NR_TRACE_KINDS:
 		break;
 	}

@@ -114,6 +114,21 @@ static inline bool trace_is_of_resource(const struct trace_event *ev)
 	return ev->kind >= TRACE_CLOSE && ev->kind <= TRACE_RELEASE;
 }
 
+/*
+ * A release with one of these in the upper half of its resource is not of a lock: the coroutine is
+ * suspended, and no waker of it exists any more.  The lower half is its number of transitions.
+ */
+#define TRACE_WAKERS_DROPPED       0x57414b45u
+#define TRACE_WAKERS_DROPPED_INNER 0x57414b49u /* polled inside another traced coroutine */
+
+static inline bool trace_is_wakers_dropped(const struct trace_event *ev)
+{
+	uint64_t mark = ev->resource >> 32;
+
+	return ev->kind == TRACE_RELEASE &&
+	       (mark == TRACE_WAKERS_DROPPED || mark == TRACE_WAKERS_DROPPED_INNER);
+}
+
 static inline bool trace_is_transition(const struct trace_event *ev)
 {
 	return ev->kind <= TRACE_RESUME;

@@ -107,7 +107,7 @@ static int summary_add_event(struct trace_summary *s, const struct trace_event *
 		s->first_ts = ev->ts;
 	if (ev->ts > s->last_ts)
 		s->last_ts = ev->ts;
-	if (ev->kind < NR_TRACE_KINDS)
+	if (ev->kind < NR_TRACE_KINDS && !trace_is_wakers_dropped(ev))
 		s->kinds[ev->kind]++;
 	return trace_is_transition(ev) ? summary_add_transition(s, ev) : summary_add_other(s, ev);
 }
