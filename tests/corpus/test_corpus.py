@@ -33,6 +33,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -371,6 +372,8 @@ def main():
     truths = [t for t in map(Truth, sources) if fnmatch.fnmatch(t.name, options.only)]
     if not truths:
         sys.exit(f"run corpus: no program matches '{options.only}' in {options.sources}")
+    if not shutil.which(TOOL):
+        sys.exit(f"run corpus: {TOOL} is not a program\nhint: set COROTRACER to the path of corotracer")
     width = max(len(t.name) for t in truths)
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="corotracer-corpus-") as scratch, BusyProcesses(options.busy):
