@@ -33,6 +33,9 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 	uint64_t waited = m->end_ts > co->woken_ts ? m->end_ts - co->woken_ts : 0;
 	char who[EVIDENCE_WHO];
 
+	/* One time without a run that is longer than all others may be a stop of the program. */
+	if (m->longest_idle / 5 > m->second_idle && idle >= m->longest_idle)
+		idle -= m->longest_idle;
 	/*
 	 * If its own thread woke it and nothing ran since, that thread does something else: it is
 	 * blocked, stopped or about to exit.

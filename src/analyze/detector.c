@@ -130,9 +130,12 @@ uint64_t wait_floor(const struct analysis *a, const struct coro *co)
 {
 	const struct model *m = &a->model;
 	uint64_t third = m->end_ts > m->first_ts ? (m->end_ts - m->first_ts) / 3 : 0;
+	unsigned active = model_activity(m, co->since_ts);
 
-	if (model_activity(m, co->since_ts) < 3)
+	if (active < 3)
 		return a->options.min_age_ns + a->options.min_age_ns / 10;
+	if (active >= 20 && third < MODEL_S)
+		third = 0;
 	if (third < 300 * MODEL_MS)
 		third = 300 * MODEL_MS;
 	return third < a->options.min_age_ns ? third : a->options.min_age_ns;

@@ -98,8 +98,9 @@ bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t f
 
 /*
  * The shortest wait of @co that is long in this run: the minimum age, or a third of a shorter run,
- * but not less than 300 ms.  If nothing ran since @co was suspended, the program may have been
- * stopped: then a tenth more than the minimum age.
+ * but not less than 300 ms; 300 ms in a short run in which others were active all the time.  If
+ * nothing ran since @co was suspended, the program may have been stopped: then a tenth more than
+ * the minimum age.
  */
 uint64_t wait_floor(const struct analysis *a, const struct coro *co);
 

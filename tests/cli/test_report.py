@@ -78,7 +78,7 @@ def the_forms_hold_the_same(dir):
     trace = trace_of(dir, "closed-under-waiter")
     r = report(trace)
     finding, = found(r, "closed-under-waiter")
-    equal((finding["confidence"], finding["count"], finding["fault"]), ("strong", 1, True), "the finding")
+    equal((finding["confidence"], finding["count"], finding["fault"]), ("suspect", 1, True), "the finding")
     equal((r["totals"]["lost"], r["totals"]["garbage"], r["notes"]), (0, 0, []), "lost, garbage, notes")
     contains(finding["place"]["text"], "buggy.c:")
     contains(finding["place"]["text"], "wait_here")
@@ -90,7 +90,7 @@ def the_forms_hold_the_same(dir):
     for form in [], ["--text", "--all"]:
         status, out, _ = tool("report", *form, trace)
         equal(status, 0, "status")
-        for part in ("Closed under a waiter", "strong" if not form else "STRONG", "descriptor", "wait", "connection",
+        for part in ("Closed under a waiter", "suspect" if not form else "SUSPECT", "descriptor", "wait", "connection",
                      finding["advice"].split()[0], "lost", "garbage"):
             contains(out, part)
     for form in [], ["--markdown"]:
@@ -158,7 +158,7 @@ def a_terminal_shows_a_screenful_in_color(dir):
 @test
 def json_names_every_coroutine_of_a_group(dir):
     ring, = found(report(trace_of(dir, "deadlock")), "deadlock")
-    equal((ring["count"], ring["coroutines_omitted"]), (3, 0), "count, omitted")
+    equal((ring["count"], ring["coroutines_omitted"]), (1, 0), "count, omitted")
     ids = [c["probe_id"] for c in ring["coroutines"]]
     equal((len(ids), len(set(ids))), (3, 3), "coroutines of the ring, distinct ones")
     for c in ring["coroutines"]:
@@ -200,7 +200,7 @@ def sarif_and_junit_are_what_they_say(dir):
     run, = json.loads(out)["runs"]
     rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     result = [r for r in run["results"] if r["ruleId"] == "deadlock"][0]
-    equal((result["level"], result["occurrenceCount"]), ("error", 3), "level, count")
+    equal((result["level"], result["occurrenceCount"]), ("error", 1), "level, count")
     assert {r["ruleId"] for r in run["results"]} <= rules, rules
     check_sarif(run)
     source = os.path.realpath(os.path.dirname(__file__) + "/../..")
