@@ -86,7 +86,7 @@ def the_forms_hold_the_same(dir):
     equal((example["name"], example["reason"], example["state"]), ("connection", "io-read", "suspended"), "the example")
     equal([s["kind"] for s in example["last"]], ["resume", "suspend"], "its last steps")
     one, = finding["coroutines"]
-    equal(({k: one[k] for k in example}, one["confidence"]), (example, "strong"), "the only coroutine")
+    equal(({k: one[k] for k in example}, one["confidence"]), (example, "suspect"), "the only coroutine")
     for form in [], ["--text", "--all"]:
         status, out, _ = tool("report", *form, trace)
         equal(status, 0, "status")
