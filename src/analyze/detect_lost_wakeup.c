@@ -3,7 +3,8 @@
  * detect_lost_wakeup.c - a coroutine is suspended at the end of the trace, and there is evidence
  * that it should have been woken.
  *
- * Evidence that does not depend on the length of the wait, in this order: it was woken and never
+ * Evidence that does not depend on the length of the wait, in this order: its last waker was
+ * dropped (proven, where the program counts its wakers: the Rust SDK does); it was woken and never
  * ran although its threads had time; its deadline has passed; the child it waits for has ended; its
  * lock is free; all coroutines that ever woke the waiters of its channel have ended.
  *
@@ -167,8 +168,38 @@ static bool lost_partners(struct analysis *a, const struct coro *co, struct find
 	return true;
 }
 
+/* The program counts its wakers, and the last one was dropped. */
+static bool lost_wakers(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct unreachable *u = &co->unreachable;
+	char who[EVIDENCE_WHO];
+
+	if (!model_is_unreachable(co) || m->end_ts < u->ts + LOST_NS)
+		return false;
+	/* A future inside of another one may be polled together with it. */
+	f->confidence = u->is_inner ? CONFIDENCE_SUSPECT : CONFIDENCE_PROVEN;
+	if (u->by && u->by != co->probe_id)
+		finding_say(
+			f,
+			"no waker of it exists, so nothing can wake it: %s dropped the last one "
+			"%.3f ms before the end, on thread %" PRIu64,
+			evidence_who(m, u->by, 0, who), (double)(m->end_ts - u->ts) / 1e6, u->tid);
+	else
+		finding_say(f,
+			    "no waker of it exists, so nothing can wake it: the last one was "
+			    "dropped %.3f ms before the end, on thread %" PRIu64,
+			    (double)(m->end_ts - u->ts) / 1e6, u->tid);
+	finding_set_hint(f, "What it waits for must keep its waker until it wakes it, and replace "
+			    "the waker at every poll.");
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
+	return true;
+}
+
 bool lost_wakeup_is_evident(struct analysis *a, const struct coro *co, struct finding *f)
 {
+	if (lost_wakers(a, co, f))
+		return true;
 	if (co->woken_since)
 		return lost_after_wake(a, co, f);
 	if (wait_may_be_long(a, co) || wait_has_cause(a, co))

@@ -217,6 +217,7 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 	}
 	if (co->state != TRACE_STATE_RUNNING)
 		waits_run_begins(m, ev->ts);
+	co->unreachable.ts = 0;
 	m->resumes++;
 	m->spawns[co->spawn].resumes++;
 	co->resumes++;
@@ -308,6 +309,7 @@ static int add_wake(struct model *m, struct coro *co, const struct trace_event *
 	co->waker = ev->peer;
 	co->woken_tid = ev->tid;
 	co->woken_since = co->state == TRACE_STATE_SUSPENDED && ev->ts >= co->since_ts;
+	co->unreachable.ts = 0;
 	co->resumes_then = m->resumes;
 	co->idle_then = m->idle_ns;
 	co->wakes++;
@@ -387,6 +389,25 @@ static int add_other(struct model *m, struct coro *co, const struct trace_event 
 	return rc ? rc : tell(m, co, ev, true);
 }
 
+/* No waker of the coroutine exists any more.  It may not have suspended yet. */
+static void add_unreachable(struct model *m, const struct trace_event *ev)
+{
+	struct coro *co = model_find(m, ev->probe_id);
+	uint64_t number;
+
+	m->others++;
+	if (!co)
+		return;
+	co->unreachable = (struct unreachable){
+		.ts = ev->ts,
+		.tid = ev->tid,
+		.seen = (uint32_t)ev->resource,
+		.is_inner = ev->resource >> 32 == TRACE_WAKERS_DROPPED_INNER,
+	};
+	if (u64map_get(&m->threads, ev->tid, &number) && number)
+		co->unreachable.by = m->thread_counts[number - 1].current;
+}
+
 int model_add_event(struct model *m, const struct trace_event *ev)
 {
 	struct coro *co;
@@ -400,6 +421,10 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 		m->last_ts = ev->ts;
 	if (ev->kind < NR_TRACE_KINDS)
 		m->kinds[ev->kind]++;
+	if (trace_is_wakers_dropped(ev)) {
+		add_unreachable(m, ev);
+		return 0;
+	}
 	if (trace_is_of_resource(ev)) {
 		m->others++;
 		return tables_resource_event(m, ev);

@@ -66,6 +66,14 @@ struct wake_source {
 	bool is_outside;
 };
 
+/* The last waker of a suspended coroutine was dropped: nothing can wake it. */
+struct unreachable {
+	uint64_t ts, tid; /* ts 0: not recorded, or not valid any more */
+	uint64_t by;      /* the coroutine that ran on that thread; 0: unknown */
+	uint32_t seen;    /* transitions of the coroutine so far */
+	bool is_inner;    /* another coroutine may poll it without a wake */
+};
+
 struct coro {
 	uint64_t probe_id, parent;
 	uint64_t birth_ts;        /* 0: not recorded */
@@ -97,6 +105,7 @@ struct coro {
 	bool was_cancelled;
 	bool has_acted;  /* it created or woke another one, or took a lock: so it has run */
 	uint8_t verdict; /* for the detector of deadlocks */
+	struct unreachable unreachable;
 	struct rhythm rhythms[MODEL_RHYTHMS];
 	struct wake_source wakers[MODEL_WAKERS];
 	struct misstep double_resume, after_end;
@@ -154,6 +163,7 @@ struct resource {
 
 struct thread_count {
 	uint64_t tid, resumes;
+	uint64_t current; /* the coroutine that runs there; 0: none, or unknown */
 };
 
 /*
@@ -276,6 +286,9 @@ const struct coro *model_child(const struct model *m, const struct coro *co);
 
 /* The waits of @co at its place that have ended; NULL: none. */
 const struct rhythm *model_rhythm(const struct coro *co);
+
+/* True if no waker of @co, which is suspended, exists any more. */
+bool model_is_unreachable(const struct coro *co);
 
 /* The source of most wakes of @co; NULL: it was never woken. */
 const struct wake_source *model_waker(const struct coro *co);

@@ -145,6 +145,7 @@ int64_t tables_spawn(struct model *m, uint32_t site, const char *name, size_t si
 int tables_thread(struct model *m, const struct trace_event *ev)
 {
 	uint64_t *number = u64map_at(&m->threads, ev->tid);
+	struct thread_count *t;
 
 	if (!number)
 		return -ENOMEM;
@@ -156,7 +157,12 @@ int tables_thread(struct model *m, const struct trace_event *ev)
 		*number = m->nr_threads;
 	}
 	m->thread_now = (uint32_t)(*number - 1);
-	m->thread_counts[*number - 1].resumes += ev->kind == TRACE_RESUME;
+	t = &m->thread_counts[*number - 1];
+	t->resumes += ev->kind == TRACE_RESUME;
+	if (ev->kind == TRACE_RESUME)
+		t->current = ev->probe_id;
+	else if (t->current == ev->probe_id && (ev->kind == TRACE_SUSPEND || ev->kind == TRACE_END))
+		t->current = 0;
 	return 0;
 }
 

@@ -82,6 +82,16 @@ const struct wake_source *model_waker(const struct coro *co)
 	return w->nr ? w : NULL;
 }
 
+bool model_is_unreachable(const struct coro *co)
+{
+	uint32_t transitions = (uint32_t)(co->suspends + co->resumes);
+
+	/* The mark may have been written just before the suspension. */
+	return co->unreachable.ts && co->state == TRACE_STATE_SUSPENDED && !co->lost &&
+	       co->woken_ts <= co->resumed_ts &&
+	       (co->unreachable.seen == transitions || co->unreachable.seen + 1 == transitions);
+}
+
 /* ---- activity ------------------------------------------------------------ */
 
 void waits_run_begins(struct model *m, uint64_t ts)
