@@ -234,5 +234,6 @@ void analysis_free(struct analysis *a)
 	reorder_release(&a->reorder);
 	sched_release(&a->scheduling);
 	cpu_samples_release(&a->cpu);
+	free(a->settled_into);
 	free(a);
 }

@@ -55,6 +55,8 @@ struct analysis {
 	struct trace_summary facts; /* run, processes, totals, gaps; without events */
 	struct findings findings;
 	bool is_asleep;         /* set by the detector of stalled programs */
+	uint32_t *settled_into; /* by place: the place it was merged into by analysis_settle() */
+	size_t nr_settled_into;
 	const char *doubt;      /* applies to all findings that need events; NULL: none */
 	struct reorder reorder; /* for traces that are not in order */
 	struct analysis_observer observer; /* set by the caller; found may be NULL */
@@ -78,6 +80,9 @@ int analysis_finish(struct analysis *a, const struct trace_stats *stats);
  * Part of analysis_finish(): resolve addresses to source locations, where possible. 0 or -ENOMEM.
  */
 int analysis_settle(struct analysis *a);
+
+/* The place that @place was merged into, for places noted during the trace. */
+uint32_t analysis_place(const struct analysis *a, uint32_t place);
 
 /*
  * Show the findings of a trace that is still growing: while @look runs, the analysis reads as if it

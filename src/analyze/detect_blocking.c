@@ -73,6 +73,7 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 	if (slice_is_measured(s) && slice_own_ns(s) < SLICE_LONG_NS / 2)
 		return;
 	f.size_ns = slice_is_measured(s) ? slice_own_ns(s) : wall - excused;
+	f.place = analysis_place(a, s->co.place);
 	f.ts = s->from_ts;
 	blocking_weigh(s, a->cpu.nr > 0, &f);
 	blocking_say(a, s, &f);

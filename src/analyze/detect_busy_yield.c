@@ -24,7 +24,7 @@ static void on_leave(struct analysis *a, struct coro *co)
 		return;
 	f.confidence = CONFIDENCE_STRONG;
 	if (sched_coro_of(a, co)->yield_place)
-		f.place = sched_coro_of(a, co)->yield_place;
+		f.place = analysis_place(a, sched_coro_of(a, co)->yield_place);
 	f.size_ns = life;
 	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", times, (double)life / 1e6,
 		    times == co->quick_yields ? "yielded after less than a microsecond"

@@ -68,7 +68,7 @@ static void on_finish(struct analysis *a)
 		const struct sched_burst *b = &s->bursts[i];
 
 		if (b->nr >= BURSTS_LEAST && b->back * 10 >= b->woken * 9)
-			herd_report_all(a, i, b);
+			herd_report_all(a, analysis_place(a, i), b);
 	}
 }
 

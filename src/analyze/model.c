@@ -135,8 +135,10 @@ static void note_owner(const struct model *m, struct wait_place *p, const struct
 		before = model_find(m, p->owner);
 	if (before && before->state == TRACE_STATE_SUSPENDED && before->addr == ev->addr)
 		p->is_shared = true;
+	p->is_mixed |= p->owner && p->spawn != co->spawn;
 	p->owner = co->probe_id;
 	p->pid = co->pid;
+	p->spawn = co->spawn;
 }
 
 static int add_suspend(struct model *m, struct coro *co, const struct trace_event *ev)

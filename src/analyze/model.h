@@ -121,6 +121,8 @@ struct wait_place {
 	/* Only for a place identified by its address: */
 	uint64_t owner; /* the coroutine that waited here last */
 	uint32_t pid;   /* of the owner, as far as known */
+	uint32_t spawn; /* kind of the owner */
+	bool is_mixed;  /* owners were of several kinds */
 	bool is_shared; /* two coroutines waited here at the same time */
 };
 

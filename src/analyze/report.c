@@ -88,9 +88,19 @@ bool report_group_place(const struct report *r, const struct group *g, struct re
 {
 	const struct wait_place *p = &r->analysis->model.places[g->place];
 
-	if (!g->place)
+	if (!g->place || (!p->site && !p->addr))
 		return false;
 	report_place_of(r, g->has_coro ? g->example.pid : 0, p->site, p->addr, out);
+	return true;
+}
+
+bool report_group_spawn(const struct report *r, const struct group *g, struct report_place *out)
+{
+	const struct spawn *s = &r->analysis->model.spawns[g->spawn];
+
+	if (!g->spawn || !s->site)
+		return false;
+	report_place_of(r, 0, s->site, 0, out);
 	return true;
 }
 

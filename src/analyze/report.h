@@ -71,6 +71,9 @@ void report_place_of(const struct report *r, uint32_t pid, uint32_t site, uint64
 /* The place where the group's coroutines wait; false: the group has no place. */
 bool report_group_place(const struct report *r, const struct group *g, struct report_place *out);
 
+/* Where the coroutines of the group were created.  False: not known. */
+bool report_group_spawn(const struct report *r, const struct group *g, struct report_place *out);
+
 /* "reader (spawned at server.c:12 main)"; false: unknown. */
 bool report_kind_of(const struct report *r, const struct group *g, char *buf, size_t size);
 

@@ -32,14 +32,28 @@ void report_put_totals(struct json_writer *j, const struct report *r)
 	jw_object_end(j);
 }
 
-static void put_place(struct json_writer *j, const struct report_place *where)
+static void put_place_members(struct json_writer *j, const struct report_place *where)
 {
-	jw_object_begin(j);
 	jw_field_string(j, "text", where->text);
 	if (where->file) {
 		jw_field_string(j, "file", where->file);
 		jw_field_u64(j, "line", where->line);
 	}
+}
+
+static void put_place(struct json_writer *j, const struct report_place *where)
+{
+	jw_object_begin(j);
+	put_place_members(j, where);
+	jw_object_end(j);
+}
+
+/* Where the coroutines were created, if it is not known where they wait. */
+static void put_spawn_place(struct json_writer *j, const struct report_place *where)
+{
+	jw_object_begin(j);
+	put_place_members(j, where);
+	jw_field_bool(j, "is_spawn", true);
 	jw_object_end(j);
 }
 
@@ -194,6 +208,8 @@ static void put_group(struct json_writer *j, const struct report *r, const struc
 	jw_key(j, "place");
 	if (report_group_place(r, g, &where))
 		put_place(j, &where);
+	else if (report_group_spawn(r, g, &where))
+		put_spawn_place(j, &where);
 	else
 		jw_null(j);
 	jw_field_string(j, "kind", report_kind_of(r, g, kind, sizeof(kind)) ? kind : NULL);

@@ -58,8 +58,8 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 		return;
 	c->ready_ts = ts;
 	c->backlog = s->nr_ready++;
-	c->all_then = a->model.resumes;
-	c->resumes_then = c->thread ? s->threads[c->thread - 1].resumes : 0;
+	c->all_then = s->served;
+	c->served_then = c->thread ? s->threads[c->thread - 1].served : 0;
 	s->newest = (uint64_t)(c - s->coros) + 1;
 }
 
@@ -123,17 +123,17 @@ static void sched_waits_again(struct scheduling *s, const struct coro *co, struc
 
 /* ---- threads ---------------------------------------------------------------- */
 
-/* Whether a coroutine runs where it ran first, or inside of the thread that woke it. */
-static void sched_affinity(struct analysis *a, const struct coro *co, struct sched_coro *c,
+/* Whether a coroutine runs on its own thread, or inside of the thread that woke it. */
+static void sched_affinity(const struct analysis *a, const struct coro *co, struct sched_coro *c,
 			   const struct trace_event *ev)
 {
-	struct sched_thread *t = &a->scheduling.threads[a->model.thread_now];
 	uint32_t now = a->model.thread_now + 1;
 	bool by_waker = c->ready_ts && co->woken_tid == ev->tid;
 
-	if (!c->home) {
+	/* The first slices may run where the coroutine is created. */
+	if (c->home != now && c->home_resumes < 3) {
 		c->home = now;
-		t->homes++;
+		c->home_resumes = 0;
 	}
 	if (c->home == now) {
 		c->home_resumes++;
@@ -141,9 +141,7 @@ static void sched_affinity(struct analysis *a, const struct coro *co, struct sch
 		return;
 	}
 	c->strays += by_waker;
-	t->strays += by_waker;
 	c->moves += !by_waker;
-	t->moves += !by_waker;
 	if (!c->stray_ts) {
 		c->stray_ts = ev->ts;
 		c->stray_tid = ev->tid;
@@ -161,6 +159,8 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	else if (t->only_id != co->probe_id)
 		t->is_shared = true;
 	t->resumes++;
+	t->served += c->ready_ts != 0;
+	s->served += c->ready_ts != 0;
 	if (c->ready_ts && s->nr_ready > 1 && s->newest) {
 		bool is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
 
@@ -201,6 +201,28 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	return 0;
 }
 
+/* The coroutine ends: what it did on threads outlives it. */
+static int sched_ended(struct analysis *a, const struct coro *co, const struct sched_coro *c)
+{
+	struct scheduling *s = &a->scheduling;
+
+	if (co->state == TRACE_STATE_ENDED)
+		return 0; /* destroyed after its end */
+	if (sched_grow((void **)&s->kinds, &s->nr_kinds, co->spawn + 1, sizeof(*s->kinds)) < 0)
+		return -ENOMEM;
+	s->kinds[co->spawn].stayed += sched_stays(c);
+	if (!c->strays && !c->moves)
+		return 0;
+	s->kinds[co->spawn].left++;
+	if (!s->leavers)
+		s->leavers = calloc(SCHED_LEAVERS, sizeof(*s->leavers));
+	if (!s->leavers)
+		return -ENOMEM;
+	if (s->nr_leavers < SCHED_LEAVERS)
+		s->leavers[s->nr_leavers++] = (struct sched_leaver){ *co, *c };
+	return 0;
+}
+
 int sched_add_other(struct analysis *a, const struct coro *co, const struct trace_event *ev)
 {
 	struct scheduling *s = &a->scheduling;
@@ -220,7 +242,7 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 	sched_not_ready(s, c);
 	if (co->state == TRACE_STATE_RUNNING)
 		s->threads[a->model.thread_now].quiet_since = ev->ts;
-	return 0;
+	return sched_ended(a, co, c);
 }
 
 /* ---- for detectors ---------------------------------------------------------- */
@@ -260,9 +282,9 @@ uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
 	if (!c->ready_ts)
 		return 0;
 	t = sched_thread_of(a, c);
-	since = t->resumes - c->resumes_then;
+	since = t->served - c->served_then;
 	if (!since && t->resumes * 100 < a->model.resumes)
-		since = a->model.resumes - c->all_then;
+		since = a->scheduling.served - c->all_then;
 	return since > c->backlog ? since - c->backlog : 0;
 }
 
@@ -276,5 +298,7 @@ void sched_release(struct scheduling *s)
 	free(s->threads);
 	free(s->coros);
 	free(s->bursts);
+	free(s->kinds);
+	free(s->leavers);
 	*s = (struct scheduling){ 0 };
 }

@@ -16,33 +16,45 @@ struct analysis;
 
 struct sched_thread {
 	uint64_t resumes;
+	uint64_t served;      /* of these: of coroutines that were known to be ready */
 	uint64_t quiet_since; /* time of its last transition or end */
 	uint64_t only_id;     /* the coroutine that it ran first */
 	bool is_shared;       /* it ran others, too */
 	/* Resumes with others ready: of the one that became ready last, and of another. */
 	uint64_t newest_first, others_first;
-	/* Coroutines that ran here first; resumes of others by their waker, and otherwise. */
-	uint64_t homes, strays, moves;
 };
 
 struct sched_coro {
-	uint64_t ready_ts;     /* 0: not ready, as far as known */
-	uint64_t resumes_then; /* of its thread, when it became ready */
-	uint64_t backlog;      /* coroutines that were ready then */
-	uint64_t all_then;     /* resumes of all threads, then */
-	uint64_t run_ns;       /* total of its slices */
+	uint64_t ready_ts;    /* 0: not ready, as far as known */
+	uint64_t served_then; /* by its thread, when it became ready */
+	uint64_t backlog;     /* coroutines that were ready then */
+	uint64_t all_then;    /* by all threads, then */
+	uint64_t run_ns;      /* total of its slices */
 	/*
-	 * Its resumes on the thread of its first resume, inside of the thread that woke it, and
-	 * elsewhere; of the first: those with a wake of another thread.
+	 * Its resumes on its own thread (the first with three resumes), and elsewhere: inside of
+	 * the thread that woke it, and otherwise.  Of the first: those woken by another thread.
 	 */
 	uint64_t home_resumes, strays, moves, handed;
 	uint64_t stray_ts, stray_tid; /* the first one */
 	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
-	uint32_t home;                /* 1 + index of the thread of its first resume */
+	uint32_t home;                /* 1 + index of its own thread */
 	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
 	uint32_t yield_place; /* of its last wait that it ended itself: a yield, or its own wake */
 	bool had_burst;       /* its last resume was part of it */
 };
+
+/* Coroutines of one kind that never left their own thread, and that did. */
+struct sched_kind {
+	uint64_t stayed, left;
+};
+
+/* A coroutine that left its own thread and has ended since. */
+struct sched_leaver {
+	struct coro co;
+	struct sched_coro sched;
+};
+
+#define SCHED_LEAVERS 64
 
 /* Waiters of one place that were woken within a moment. */
 struct sched_burst {
@@ -59,6 +71,11 @@ struct scheduling {
 	size_t nr_coros;
 	struct sched_burst *bursts; /* by place */
 	size_t nr_bursts;
+	struct sched_kind *kinds; /* by kind: of coroutines that have ended */
+	size_t nr_kinds;
+	struct sched_leaver *leavers; /* SCHED_LEAVERS */
+	unsigned nr_leavers;
+	uint64_t served; /* by all threads */
 	uint64_t nr_ready;
 	uint64_t newest; /* 1 + index of the coroutine that became ready last and still is */
 };
@@ -79,6 +96,12 @@ const struct sched_thread *sched_thread_now(const struct analysis *a);
  * thread is none of those that run coroutines; 0: none, or not known.
  */
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
+
+/* At least twenty resumes, all on its own thread. */
+static inline bool sched_stays(const struct sched_coro *c)
+{
+	return !c->strays && !c->moves && c->home_resumes >= 20;
+}
 
 /* True if the thread resumes the newest ready coroutine first, in at least nine of ten cases. */
 bool sched_is_lifo(const struct sched_thread *t);

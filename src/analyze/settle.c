@@ -5,9 +5,9 @@
  * A code address is a source location: addresses of the same line of the same function are one
  * place, also if the program recorded that line as a site.
  *
- * An address outside of all code belongs to one coroutine: its frame or its future.  SDKs of other
- * tools record such addresses.  It is not a place, unless two coroutines wait there at the same
- * time.
+ * An address outside of all code belongs to one coroutine: its frame or its future.  It is not a
+ * place, unless two coroutines wait there at the same time.  What coroutines of one kind wait for
+ * at such addresses is one place, the place of the kind; without a kind they have none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ struct settling {
 	uint32_t *into; /* indexed by place: the place it is merged into */
 	struct strtab lines;
 	struct u64map by_line; /* index in lines to the place */
+	struct u64map by_kind; /* kind to its place */
 };
 
 static bool may_be_code(const struct analysis *a, const struct wait_place *p)
@@ -62,9 +63,28 @@ static uint32_t place_of_line(struct settling *s, uint32_t place)
 	return (uint32_t)*first;
 }
 
+/*
+ * The place of the kind of the coroutines that waited at address @place; 0: they have none, or are
+ * of several kinds.  The first such place is it.  -ENOMEM.
+ */
+static int64_t place_of_kind(struct settling *s, uint32_t place)
+{
+	struct wait_place *p = &s->a->model.places[place];
+	uint64_t *first;
+
+	if (!p->spawn || p->is_mixed)
+		return 0;
+	first = u64map_at(&s->by_kind, p->spawn);
+	if (!first)
+		return -ENOMEM;
+	if (!*first)
+		*first = place;
+	return (int64_t)*first;
+}
+
 static int find_places(struct settling *s, bool *moved)
 {
-	const struct model *m = &s->a->model;
+	struct model *m = &s->a->model;
 	uint32_t i;
 
 	for (i = 1; i < m->nr_places; i++) {
@@ -78,7 +98,13 @@ static int find_places(struct settling *s, bool *moved)
 			if (!s->into[i])
 				return -ENOMEM;
 		} else if (!p->is_shared) {
-			s->into[i] = 0;
+			int64_t kind = place_of_kind(s, i);
+
+			if (kind < 0)
+				return -ENOMEM;
+			s->into[i] = (uint32_t)kind;
+			m->own_addresses++;
+			*moved = true;
 		}
 		*moved |= s->into[i] != i;
 	}
@@ -101,12 +127,37 @@ static int join_waits(struct model *m, const uint32_t *into)
 	for (i = 0; i < m->nr_places && !rc; i++) {
 		struct wait_place *to = &m->settled[into[i]];
 
-		m->own_addresses += i && !into[i];
 		if (m->places[i].last_resumed_ts > to->last_resumed_ts)
 			to->last_resumed_ts = m->places[i].last_resumed_ts;
 		rc = histogram_join(&to->waits, &m->places[i].waits);
 	}
 	return rc;
+}
+
+/* A coroutine at none of the places, because there were too many addresses, has that of its kind.
+ */
+static uint32_t settled_place(const struct settling *s, const struct coro *co)
+{
+	uint64_t kind;
+
+	if (co->place || co->site || !co->spawn || !co->suspends ||
+	    !u64map_get(&s->by_kind, co->spawn, &kind))
+		return s->into[co->place];
+	return (uint32_t)kind;
+}
+
+/* The places of kinds are known by no address. */
+static void clear_addresses(struct settling *s)
+{
+	struct model *m = &s->a->model;
+	uint64_t kind;
+	uint32_t i;
+
+	for (i = 1; i < m->nr_places; i++) {
+		if (m->places[i].spawn && u64map_get(&s->by_kind, m->places[i].spawn, &kind) &&
+		    kind == i)
+			m->places[i].addr = 0;
+	}
 }
 
 static int move_all(struct settling *s)
@@ -122,11 +173,17 @@ static int move_all(struct settling *s)
 
 		if (!co->in_use)
 			continue;
-		co->place = s->into[co->place];
+		co->place = settled_place(s, co);
 		for (k = 0; k < MODEL_RHYTHMS; k++)
 			co->rhythms[k].place = s->into[co->rhythms[k].place];
 	}
+	clear_addresses(s);
 	return findings_move(&s->a->findings, s->into);
+}
+
+uint32_t analysis_place(const struct analysis *a, uint32_t place)
+{
+	return place < a->nr_settled_into ? a->settled_into[place] : place;
 }
 
 int analysis_settle(struct analysis *a)
@@ -141,8 +198,11 @@ int analysis_settle(struct analysis *a)
 	rc = s.into ? find_places(&s, &moved) : -ENOMEM;
 	if (!rc && moved)
 		rc = move_all(&s);
-	free(s.into);
+	free(a->settled_into);
+	a->settled_into = s.into;
+	a->nr_settled_into = moved && !rc ? a->model.nr_places : 0;
 	strtab_release(&s.lines);
 	u64map_release(&s.by_line);
+	u64map_release(&s.by_kind);
 	return rc;
 }
