@@ -94,6 +94,19 @@ struct analysis *analysis_new(const struct analysis_options *options)
 	return a;
 }
 
+int analysis_order(struct analysis *a, const struct trace_event *ev)
+{
+	return reorder_add(&a->reorder, ev, give, a);
+}
+
+int analysis_flush(struct analysis *a)
+{
+	int rc = reorder_finish(&a->reorder, give, a);
+
+	reorder_release(&a->reorder);
+	return rc;
+}
+
 int analysis_add(struct analysis *a, const struct trace_item *item)
 {
 	int rc;
@@ -102,7 +115,7 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 		/* Traces by this collector are already in order per coroutine. */
 		if (a->model.is_ours || !trace_is_transition(&item->event))
 			return give(a, &item->event);
-		return reorder_add(&a->reorder, &item->event, give, a);
+		return runs_add(a, &item->event);
 	}
 	rc = summary_add(&a->facts, item);
 	if (!rc && item->type == TRACE_ITEM_SITE)
@@ -151,11 +164,9 @@ static void judge_groups(struct analysis *a)
 	}
 }
 
-/*
- * Run all detectors for the end of the trace: changes the findings, and marks stuck coroutines as
- * explained.
+/* Run all detectors for the end of a run: changes the findings, and marks coroutines as explained.
  */
-static void conclude(struct analysis *a)
+static void look_at_the_end(struct analysis *a)
 {
 	const struct detector *const *d;
 
@@ -164,6 +175,22 @@ static void conclude(struct analysis *a)
 			(*d)->on_finish(a);
 	}
 	look_at_the_rest(a);
+}
+
+int analysis_end_run(struct analysis *a)
+{
+	int rc;
+
+	model_finish(&a->model);
+	rc = analysis_settle(a);
+	if (rc >= 0)
+		look_at_the_end(a);
+	return rc;
+}
+
+static void conclude(struct analysis *a)
+{
+	look_at_the_end(a);
 	judge_groups(a);
 	if (a->doubt)
 		findings_doubt(&a->findings, a->doubt);
@@ -185,7 +212,7 @@ static const char *doubt_of(const struct trace_stats *stats)
 
 int analysis_finish(struct analysis *a, const struct trace_stats *stats)
 {
-	int rc = reorder_finish(&a->reorder, give, a);
+	int rc = runs_finish(a);
 
 	if (rc < 0)
 		return rc;
@@ -232,6 +259,7 @@ void analysis_free(struct analysis *a)
 	summary_release(&a->facts);
 	findings_release(&a->findings);
 	reorder_release(&a->reorder);
+	runs_release(&a->runs);
 	sched_release(&a->scheduling);
 	cpu_samples_release(&a->cpu);
 	free(a->settled_into);

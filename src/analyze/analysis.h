@@ -18,6 +18,7 @@
 #include "analyze/finding.h"
 #include "analyze/model.h"
 #include "analyze/reorder.h"
+#include "analyze/runs.h"
 #include "analyze/scheduling.h"
 #include "analyze/sites.h"
 #include "analyze/slice_watch.h"
@@ -59,6 +60,7 @@ struct analysis {
 	size_t nr_settled_into;
 	const char *doubt;      /* applies to all findings that need events; NULL: none */
 	struct reorder reorder; /* for traces that are not in order */
+	struct runs runs;       /* likewise: they may hold several runs */
 	struct analysis_observer observer; /* set by the caller; found may be NULL */
 	/* Hooks of the detectors that check every transition, collected once: this path is hot. */
 	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];
@@ -80,6 +82,14 @@ int analysis_finish(struct analysis *a, const struct trace_stats *stats);
  * Part of analysis_finish(): resolve addresses to source locations, where possible. 0 or -ENOMEM.
  */
 int analysis_settle(struct analysis *a);
+
+/* For runs.c: add a transition in order; give those held back for that; judge a run at its end. */
+int analysis_order(struct analysis *a, const struct trace_event *ev);
+int analysis_flush(struct analysis *a);
+int analysis_end_run(struct analysis *a);
+
+/* Undo analysis_settle(), except for findings. */
+void analysis_unsettle(struct analysis *a);
 
 /* The place that @place was merged into, for places noted during the trace. */
 uint32_t analysis_place(const struct analysis *a, uint32_t place);

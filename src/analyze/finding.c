@@ -275,6 +275,22 @@ int findings_move(struct findings *f, const uint32_t *into)
 	return 0;
 }
 
+int findings_name_kind(struct findings *f, uint32_t kind)
+{
+	size_t i;
+
+	u64map_release(&f->numbers);
+	for (i = 0; i < f->nr; i++) {
+		struct group *g = &f->groups[i];
+
+		if (!g->spawn)
+			g->spawn = g->finding.spawn = g->example.spawn = kind;
+		if (u64map_put(&f->numbers, key_of(g->detector, g->place, g->spawn), i + 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static void doubt_group(struct group *g, const char *why)
 {
 	int i;

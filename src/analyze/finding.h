@@ -146,6 +146,9 @@ int findings_copy(struct findings *copy, const struct findings *f);
  */
 int findings_move(struct findings *f, const uint32_t *into);
 
+/* Groups without a kind become groups of @kind.  0 or -ENOMEM. */
+int findings_name_kind(struct findings *f, uint32_t kind);
+
 /*
  * Events of the trace are missing: lower findings that rely on them to a suspicion, for the reason
  * @why.

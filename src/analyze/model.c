@@ -209,6 +209,13 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 {
 	int rc = 0;
 
+	/*
+	 * The existing coroTracer writes a resume for each await that does not suspend, without a
+	 * suspend before it: the slice continues.
+	 */
+	if (co->state == TRACE_STATE_RUNNING && co->tid == ev->tid &&
+	    (!m->is_ours || co->station != TRACE_NO_STATION))
+		return 0;
 	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts)
 		misstep(&co->double_resume, ev, co->tid);
 	if (co->state == TRACE_STATE_SUSPENDED)

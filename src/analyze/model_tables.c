@@ -214,6 +214,32 @@ void tables_windows(struct model *m, uint64_t ts)
 	m->window_has_event = true;
 }
 
+/* ---- runs ---------------------------------------------------------------- */
+
+void tables_next_run(struct model *m)
+{
+	size_t i;
+
+	coro_ids_release(&m->ids);
+	if (m->nr_coros)
+		memset(m->coros, 0, m->nr_coros * sizeof(*m->coros));
+	u64map_release(&m->place_numbers);
+	u64map_release(&m->resource_numbers);
+	u64map_release(&m->threads);
+	if (m->nr_resources)
+		memset(m->resources, 0, m->nr_resources * sizeof(*m->resources));
+	if (m->nr_threads)
+		memset(m->thread_counts, 0, m->nr_threads * sizeof(*m->thread_counts));
+	m->nr_resources = m->nr_threads = 0;
+	for (i = 0; i < m->nr_spawns; i++) {
+		m->spawns[i].alive = 0;
+		memset(m->spawns[i].windows, 0, sizeof(m->spawns[i].windows));
+	}
+	m->first_ts = m->last_ts = m->end_ts = m->window_end = 0;
+	m->nr_windows = 0;
+	m->window_ns = FIRST_WINDOW_NS;
+}
+
 /* ---- release ------------------------------------------------------------- */
 
 void tables_release(struct model *m)

@@ -49,6 +49,9 @@ int tables_room_for_one(void **array, size_t nr, size_t *room, size_t size);
 /* Advance the time to @ts: close the windows before it. */
 void tables_windows(struct model *m, uint64_t ts);
 
+/* Forget coroutines, threads, resources and times; places and kinds stay. */
+void tables_next_run(struct model *m);
+
 void tables_release(struct model *m);
 
 #endif

@@ -230,6 +230,10 @@ struct report_totals report_totals_of(const struct report *r)
 	};
 	size_t i;
 
+	t.coroutines += r->analysis->runs.coroutines;
+	t.alive += r->analysis->runs.alive;
+	t.threads += r->analysis->runs.threads;
+	t.duration_ns += r->analysis->runs.duration_ns;
 	for (i = 0; i < m->nr_coros; i++)
 		t.alive += m->coros[i].in_use && m->coros[i].state != TRACE_STATE_ENDED;
 	if (m->has_totals) {
@@ -352,11 +356,27 @@ static bool own_addresses(const struct report *r, char *buf, size_t size)
 	return true;
 }
 
+static bool several_runs(const struct report *r, char *buf, size_t size)
+{
+	const struct runs *runs = &r->analysis->runs;
+	char span[TEXT_SIZE];
+
+	if (!runs->nr)
+		return false;
+	snprintf(buf, size,
+		 "The trace holds %u runs, up to %s apart. Each is judged by itself; the duration "
+		 "is "
+		 "their sum.",
+		 runs->nr + 1, text_duration(span, runs->longest_ns));
+	return true;
+}
+
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
-	static caveat_function *const caveats[] = { missing_parts, lost_events,  forgotten_events,
-						    no_totals,     late_events,  too_many_groups,
-						    no_symbols,    own_addresses };
+	static caveat_function *const caveats[] = {
+		several_runs, missing_parts,   lost_events, forgotten_events, no_totals,
+		late_events,  too_many_groups, no_symbols,  own_addresses
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++) {

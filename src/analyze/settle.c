@@ -181,6 +181,20 @@ static int move_all(struct settling *s)
 	return findings_move(&s->a->findings, s->into);
 }
 
+void analysis_unsettle(struct analysis *a)
+{
+	struct model *m = &a->model;
+	size_t i;
+
+	for (i = 0; m->settled && i < m->nr_places; i++)
+		histogram_release(&m->settled[i].waits);
+	free(m->settled);
+	m->settled = NULL;
+	free(a->settled_into);
+	a->settled_into = NULL;
+	a->nr_settled_into = 0;
+}
+
 uint32_t analysis_place(const struct analysis *a, uint32_t place)
 {
 	return place < a->nr_settled_into ? a->settled_into[place] : place;

@@ -97,6 +97,9 @@ void trace_item_init(struct trace_item *item, enum trace_item_type type)
 		item->gap.lane = TRACE_LANE_STATIONS;
 }
 
+/* The highest thread id that Linux gives. */
+#define PID_MOST (UINT64_C(1) << 22)
+
 const char *trace_event_problem(const struct trace_event *ev)
 {
 	if (!ev->ts)
@@ -107,5 +110,9 @@ const char *trace_event_problem(const struct trace_event *ev)
 		return "seq is 0: a slot that was never written";
 	if (ev->tid > INT32_MAX)
 		return "tid is no thread id";
+	/* Read eight bytes too far: the thread id is in ts, the seq in addr, an empty addr in tid.
+	 */
+	if (!ev->tid && ev->ts <= PID_MOST && ev->addr && ev->addr < 65536)
+		return "ts is a thread id, and tid is none";
 	return NULL;
 }
