@@ -19,11 +19,11 @@ static const char *const state_names[] = {
 
 static uint8_t cpu_state_of(const char *name)
 {
-	uint8_t i;
+	size_t i;
 
 	for (i = 0; i < sizeof(state_names) / sizeof(state_names[0]); i++) {
 		if (name && !strcmp(name, state_names[i]))
-			return i;
+			return (uint8_t)i;
 	}
 	return STATE_RUNNING;
 }

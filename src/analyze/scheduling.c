@@ -11,6 +11,8 @@
 /* Wakes at one place belong together if they are this close, and are a burst from this size on. */
 #define BURST_NS    MODEL_MS
 #define BURST_LEAST 8
+/* A thread without a coroutine for a shorter time is between two of them. */
+#define IDLE_LEAST MODEL_MS
 
 static int sched_grow(void **array, size_t *nr, size_t want, size_t size)
 {
@@ -59,6 +61,7 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 	c->ready_ts = ts;
 	c->backlog = s->nr_ready++;
 	c->all_then = s->served;
+	c->idle_then = c->thread ? s->threads[c->thread - 1].idle_ns : 0;
 	c->served_then = c->thread ? s->threads[c->thread - 1].served : 0;
 	s->newest = (uint64_t)(c - s->coros) + 1;
 }
@@ -158,6 +161,8 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 		t->only_id = co->probe_id;
 	else if (t->only_id != co->probe_id)
 		t->is_shared = true;
+	if (!t->is_running && t->resumes && ev->ts > t->quiet_since + IDLE_LEAST)
+		t->idle_ns += ev->ts - t->quiet_since;
 	t->resumes++;
 	t->served += c->ready_ts != 0;
 	s->served += c->ready_ts != 0;
@@ -190,6 +195,7 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		sched_resume(a, co, c, ev);
 	c->thread = a->model.thread_now + 1;
 	s->threads[a->model.thread_now].quiet_since = ev->ts;
+	s->threads[a->model.thread_now].is_running = ev->is_active;
 	if (ev->is_active)
 		return 0;
 	sched_not_ready(s, c);
@@ -240,8 +246,10 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 		return sched_woken(a, co, c, ev);
 	}
 	sched_not_ready(s, c);
-	if (co->state == TRACE_STATE_RUNNING)
+	if (co->state == TRACE_STATE_RUNNING) {
 		s->threads[a->model.thread_now].quiet_since = ev->ts;
+		s->threads[a->model.thread_now].is_running = false;
+	}
 	return sched_ended(a, co, c);
 }
 
@@ -286,6 +294,17 @@ uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
 	if (!since && t->resumes * 100 < a->model.resumes)
 		since = a->scheduling.served - c->all_then;
 	return since > c->backlog ? since - c->backlog : 0;
+}
+
+uint64_t sched_idle(const struct analysis *a, const struct coro *co, uint64_t ts)
+{
+	const struct sched_coro *c = sched_coro_of(a, co);
+	const struct sched_thread *t = sched_thread_of(a, c);
+	uint64_t idle = t->idle_ns - c->idle_then;
+
+	if (!t->is_running && ts > t->quiet_since)
+		idle += ts - t->quiet_since;
+	return idle;
 }
 
 bool sched_is_lifo(const struct sched_thread *t)

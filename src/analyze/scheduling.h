@@ -20,6 +20,8 @@ struct sched_thread {
 	uint64_t quiet_since; /* time of its last transition or end */
 	uint64_t only_id;     /* the coroutine that it ran first */
 	bool is_shared;       /* it ran others, too */
+	uint64_t idle_ns;     /* total of its times of a millisecond and more without a coroutine */
+	bool is_running;      /* the last transition was a resume */
 	/* Resumes with others ready: of the one that became ready last, and of another. */
 	uint64_t newest_first, others_first;
 };
@@ -29,6 +31,7 @@ struct sched_coro {
 	uint64_t served_then; /* by its thread, when it became ready */
 	uint64_t backlog;     /* coroutines that were ready then */
 	uint64_t all_then;    /* by all threads, then */
+	uint64_t idle_then;   /* idle_ns of its thread, then */
 	uint64_t run_ns;      /* total of its slices */
 	/*
 	 * Its resumes on its own thread (the first with three resumes), and elsewhere: inside of
@@ -96,6 +99,9 @@ const struct sched_thread *sched_thread_now(const struct analysis *a);
  * thread is none of those that run coroutines; 0: none, or not known.
  */
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
+
+/* Time up to @ts, since @co became ready, that its thread had no coroutine to run. */
+uint64_t sched_idle(const struct analysis *a, const struct coro *co, uint64_t ts);
 
 /* At least twenty resumes, all on its own thread. */
 static inline bool sched_stays(const struct sched_coro *c)

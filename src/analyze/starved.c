@@ -15,6 +15,7 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	const struct sched_coro *c = sched_coro_of(a, co);
 	const struct sched_thread *t = sched_thread_of(a, c);
 	struct finding f = FINDING_OF(d, co);
+	bool is_stuck = a->model.end_ts && ts >= a->model.end_ts;
 	uint64_t ready, overtakes;
 
 	if (!c->ready_ts || ts < c->ready_ts + READY_NS)
@@ -27,19 +28,24 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	if (overtakes < OVERTAKEN || sched_is_lifo(t) != is_lifo)
 		return false;
 	ready = ts - c->ready_ts;
+	/*
+	 * At the end: a thread that had nothing to run has not served others first, it has lost
+	 * this one.  A coroutine that ran in the end was delayed also then: its parent did not poll
+	 * it.
+	 */
+	if (is_stuck && 2 * sched_idle(a, co, ts) > ready && t->resumes * 100 >= a->model.resumes)
+		return false;
 	ready -= cpu_samples_stopped(&a->cpu, co->pid, c->ready_ts, ts);
 	if (ready < READY_NS)
 		return false;
 	f.size_ns = ready;
 	f.ts = c->ready_ts;
-	if (a->model.end_ts && ts >= a->model.end_ts && ready >= MODEL_S)
+	if (is_stuck && ready >= MODEL_S)
 		f.confidence = CONFIDENCE_STRONG;
 	finding_say(&f,
 		    "it was ready for %.3f ms%s, while thread %" PRIu64 " resumed %" PRIu64
 		    " that became ready later",
-		    (double)ready / 1e6,
-		    ts >= a->model.end_ts && a->model.end_ts ? " and never ran" : "", co->tid,
-		    overtakes);
+		    (double)ready / 1e6, is_stuck ? " and never ran" : "", co->tid, overtakes);
 	if (is_lifo)
 		finding_add_evidence(&f,
 				     "of %" PRIu64

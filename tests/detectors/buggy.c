@@ -252,33 +252,59 @@ static void double_resume(void)
 	corotracer_end(&coros[0]);
 }
 
+/* Another coroutine of the thread whose timer is due, and that is resumed when there is time. */
+static void timer_due(struct corotracer_coro *co)
+{
+	corotracer_suspend_on(co, NULL, COROTRACER_HERE, CTP_REASON_TIMER, now_ns() + 1000000);
+}
+
+static void timer_served(struct corotracer_coro *co)
+{
+	corotracer_wake(co, NULL);
+	corotracer_resume(co);
+}
+
 static void blocking(void)
 {
-	corotracer_spawn(&coros[0], "blocker", NULL);
+	start_waiting(&coros[0], "blocker", CTP_REASON_CHANNEL_RECV, 0);
+	corotracer_spawn(&coros[1], "ticker", NULL);
+	corotracer_resume(&coros[1]);
+	timer_due(&coros[1]);
+	pause_ms(150);
 	corotracer_resume(&coros[0]);
 	pause_ms(600);
-	wait_here(&coros[0], CTP_REASON_YIELD, 0);
+	wait_here(&coros[0], CTP_REASON_CHANNEL_RECV, 0);
+	timer_served(&coros[1]);
 	corotracer_end(&coros[0]);
+	corotracer_end(&coros[1]);
 }
 
 static void blocking_often(void)
 {
 	int i;
 
-	corotracer_spawn(&coros[0], "blocker", NULL);
+	start_waiting(&coros[0], "blocker", CTP_REASON_CHANNEL_RECV, 0);
+	corotracer_spawn(&coros[1], "ticker", NULL);
+	corotracer_resume(&coros[1]);
 	for (i = 0; i < 4; i++) {
+		timer_due(&coros[1]);
 		corotracer_resume(&coros[0]);
-		pause_ms(60);
-		wait_here(&coros[0], CTP_REASON_YIELD, 0);
+		pause_ms(90);
+		wait_here(&coros[0], CTP_REASON_CHANNEL_RECV, 0);
+		timer_served(&coros[1]);
 	}
 	corotracer_end(&coros[0]);
+	corotracer_end(&coros[1]);
 }
 
 static void never_yielded(void)
 {
 	corotracer_spawn(&coros[0], "spinner", NULL);
+	corotracer_spawn(&coros[1], "ticker", NULL);
+	corotracer_resume(&coros[1]);
+	timer_due(&coros[1]);
 	corotracer_resume(&coros[0]);
-	go_on(1200);
+	pause_ms(1300);
 }
 
 static void busy_yield(void)
@@ -298,18 +324,22 @@ static void busy_yield(void)
 }
 
 /* A LIFO queue. */
-static void starvation(void)
+static void unfair_order(void)
 {
-	int i;
+	int i, k;
 
+	start_waiting(&coros[1], "batch", CTP_REASON_YIELD, 0);
 	corotracer_spawn(&coros[0], "bottom", NULL);
 	corotracer_resume(&coros[0]);
 	for (i = 0; i < 6; i++) {
 		corotracer_suspend_at(&coros[0], NULL, COROTRACER_HERE, CTP_REASON_CHANNEL_RECV);
 		corotracer_wake(&coros[0], NULL);
-		come_and_go("top", CTP_REASON_YIELD, 0, 80);
-		pause_ms(60);
-		come_and_go("top", CTP_REASON_YIELD, 0, 80);
+		for (k = 0; k < 30; k++) {
+			come_and_go("top", CTP_REASON_YIELD, 0, 5);
+			corotracer_resume(&coros[1]);
+			pause_ms(2);
+			wait_here(&coros[1], CTP_REASON_YIELD, 0);
+		}
 		corotracer_resume(&coros[0]);
 	}
 	corotracer_end(&coros[0]);
@@ -409,7 +439,7 @@ static const struct scenario scenarios[] = {
 	{ "blocking/often", blocking_often },
 	{ "never-yielded", never_yielded },
 	{ "busy-yield", busy_yield },
-	{ "starvation", starvation },
+	{ "unfair-order", unfair_order },
 	{ "imbalance", imbalance },
 	{ "migration", migration },
 	{ "suspicious-address", address },
