@@ -9,15 +9,16 @@
 
 #include "base/monotonic.h"
 
-#define PASS_NS   (2 * NS_PER_MS)   /* between two passes over the lanes */
-#define LONG_NS   (4 * NS_PER_MS)   /* a slice of this length is measured */
-#define LEAST_NS  (5 * NS_PER_MS)   /* between two readings of a thread, */
-#define MOST_NS   (100 * NS_PER_MS) /* and one sixteenth of the slice in between */
-#define TAIL_NS   (50 * NS_PER_MS)  /* after a slice: one more reading within this time */
-#define LINE_NS   (1 * NS_PER_SEC)  /* an interval in one state is written at least so often */
-#define STOPS_NS  (50 * NS_PER_MS)  /* between two looks at the state of the processes */
-#define PASS_MOST 32u               /* threads read in one pass */
-#define LOOK_BACK 256u              /* records, to find the resume of a slice */
+#define PASS_NS   (2 * NS_PER_MS)  /* between two passes over the lanes */
+#define LONG_NS   (4 * NS_PER_MS)  /* a slice of this length is measured */
+#define LEAST_NS  (5 * NS_PER_MS)  /* between two readings of a thread, */
+#define MOST_NS   (1 * NS_PER_SEC) /* and one sixteenth of the slice in between */
+#define TAIL_NS   (50 * NS_PER_MS) /* after a slice: one more reading within this time */
+#define LINE_NS   (1 * NS_PER_SEC) /* an interval is written after this time, */
+#define LINE_PART 8                /* and this part of the slice: few lines for a long one */
+#define STOPS_NS  (50 * NS_PER_MS) /* between two looks at the state of the processes */
+#define PASS_MOST 32u              /* threads read in one pass */
+#define LOOK_BACK 256u             /* records, to find the resume of a slice */
 
 /* ---- intervals -------------------------------------------------------------------- */
 
@@ -31,6 +32,13 @@ static void interval_write(struct cpu_sampler *s, struct sampled_lane *l)
 static bool texts_differ(const char *a, const char *b)
 {
 	return a != b && (!a || !b || strcmp(a, b) != 0);
+}
+
+static bool is_line_due(const struct trace_cpu *open, const struct drain_lane *c, uint64_t now_ns)
+{
+	uint64_t length = now_ns - open->from_ts;
+
+	return length > LINE_NS && length > (now_ns - c->last) / LINE_PART;
 }
 
 /* Add the time since the last reading.  @is_over: the slice ended in between. */
@@ -47,7 +55,7 @@ static void interval_add(struct cpu_sampler *s, struct sampled_lane *l, const st
 
 	if (l->open.to_ts &&
 	    (texts_differ(l->open.state, seen->state) || texts_differ(l->open.call, seen->call) ||
-	     l->open.tid != c->tid || now_ns - l->open.from_ts > LINE_NS))
+	     l->open.tid != c->tid || is_line_due(&l->open, c, now_ns)))
 		interval_write(s, l);
 	if (!l->open.to_ts) {
 		l->open = (struct trace_cpu){
@@ -123,6 +131,21 @@ static bool lane_runs(const struct drain *d, const struct drain_lane *c)
 	return false;
 }
 
+/*
+ * A program in another pid namespace writes numbers that mean other processes here: only those that
+ * the kernel named when they connected are read.
+ */
+static bool is_peer(const struct endpoint *e, uint32_t pid)
+{
+	uint32_t i = e->nr_peers;
+
+	while (i-- > 0) {
+		if (e->peers[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
 /* Time that the thread waited for room in its lane, since the last pass. */
 static void lane_note_waits(struct cpu_sampler *s, struct sampled_lane *l,
 			    const struct drain_lane *c, uint64_t now_ns)
@@ -174,7 +197,7 @@ static bool lane_sample(struct cpu_sampler *s, uint32_t i, uint64_t now_ns)
 		return false;
 	if (!l->judged) {
 		l->judged = true;
-		l->runs = lane_runs(s->drain, c);
+		l->runs = is_peer(s->endpoint, c->pid) && lane_runs(s->drain, c);
 	}
 	if (!l->runs)
 		return false;
