@@ -50,6 +50,7 @@ extern const struct command command_top;
 extern const struct command command_serve;
 extern const struct command command_info;
 extern const struct command command_report;
+extern const struct command command_diff;
 extern const struct command command_html;
 extern const struct command command_generate;
 extern const struct command command_attach;

@@ -106,6 +106,24 @@ uint64_t histogram_coarse(const struct histogram *h, unsigned step)
 	return nr;
 }
 
+bool histogram_next(const struct histogram *h, unsigned *step, uint64_t *value, uint64_t *nr)
+{
+	while (h->octaves && *step < NR_OCTAVES * STEPS) {
+		unsigned at = (*step)++;
+
+		if (!h->octaves[at / STEPS]) {
+			*step = (at / STEPS + 1) * STEPS;
+			continue;
+		}
+		*nr = count_of(h, at);
+		if (!*nr)
+			continue;
+		*value = step_end(at) < h->max ? step_end(at) : h->max;
+		return true;
+	}
+	return false;
+}
+
 static int join_octave(struct histogram *to, unsigned octave, const uint32_t *from)
 {
 	uint32_t *counts = octave_at(to, octave);

@@ -9,6 +9,7 @@
 #ifndef ANALYZE_HISTOGRAM_H
 #define ANALYZE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Coarse steps, four to each power of two, for drawing; steps 4 to 7 stay empty. */
@@ -28,6 +29,12 @@ uint64_t histogram_quantile(const struct histogram *h, unsigned permille);
 
 /* Number of values in coarse step @step. */
 uint64_t histogram_coarse(const struct histogram *h, unsigned step);
+
+/*
+ * Walk the values in ascending order: *@step starts at 0.  Sets the largest value of the next step
+ * that is not empty, and how many values are in it; false at the end.
+ */
+bool histogram_next(const struct histogram *h, unsigned *step, uint64_t *value, uint64_t *nr);
 
 /* Add all of @from to @to.  0 or -ENOMEM. */
 int histogram_join(struct histogram *to, const struct histogram *from);

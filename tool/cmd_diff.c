@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_diff.c - `corotracer diff`: compare the traces of two versions of a program. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/diff.h"
+#include "analyze/module_table.h"
+#include "base/output_file.h"
+#include "cmd.h"
+#include "trace_foreach.h"
+
+enum diff_output { DIFF_TEXT, DIFF_MARKDOWN, DIFF_JSON };
+
+enum diff_color { DIFF_COLOR_AUTO, DIFF_COLOR_NEVER, DIFF_COLOR_ALWAYS };
+
+struct diff_job {
+	const char *base[DIFF_RUNS_MAX + 1], *head[DIFF_RUNS_MAX + 1]; /* NULL-terminated */
+	size_t nr_base, nr_head;
+	char *notes[2 * DIFF_RUNS_MAX + 2];
+	size_t nr_notes;
+	const char *output; /* NULL: standard output */
+	enum diff_output form;
+	bool all, fail_on_regression, is_incomplete;
+	enum diff_color color;
+	struct diff diff;
+};
+
+/* ---- reading -------------------------------------------------------------------- */
+
+struct diff_reading {
+	const char *trace;
+	struct analysis *analysis;
+	struct symbols *symbols;
+};
+
+static int diff_no_memory(const char *trace, struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the coroutines of '%s'", trace);
+}
+
+static int diff_take_item(void *arg, const struct trace_item *item, struct err *err)
+{
+	struct diff_reading *to = arg;
+	int rc;
+
+	if (item->type == TRACE_ITEM_MODULE)
+		rc = symbols_add_told(to->symbols, &item->module);
+	else
+		rc = analysis_add(to->analysis, item);
+	return rc < 0 ? diff_no_memory(to->trace, err) : 0;
+}
+
+/* A part that is missing changes durations: say so. */
+static int diff_note(struct diff_job *job, const char *trace, const struct trace_stats *stats)
+{
+	char what[TRACE_SHORTAGE_SIZE];
+	enum trace_verdict verdict = trace_verdict(stats);
+
+	if (verdict != TRACE_INCOMPLETE && verdict != TRACE_UNFINISHED)
+		return 0;
+	job->is_incomplete |= verdict == TRACE_INCOMPLETE;
+	if (asprintf(&job->notes[job->nr_notes], "'%s' is %s: %s", trace,
+		     trace_verdict_name(verdict), trace_shortage(stats, what, sizeof(what))) < 0) {
+		job->notes[job->nr_notes] = NULL;
+		return -ENOMEM;
+	}
+	job->nr_notes++;
+	return 0;
+}
+
+static int diff_read_with(struct diff_job *job, struct diff_reading *to,
+			  struct trace_reader *reader, struct diff_profile *profile,
+			  struct err *err)
+{
+	const struct trace_stats *stats = trace_reader_stats(reader);
+	struct report r = {
+		.trace = to->trace, .analysis = to->analysis, .stats = stats, .symbols = to->symbols
+	};
+
+	if (read_trace(to->trace, reader, diff_take_item, to, err) < 0)
+		return err->code;
+	if (analysis_finish(to->analysis, stats) < 0)
+		return diff_no_memory(to->trace, err);
+	if (expect_events(to->trace, to->analysis->model.events, stats, err) < 0)
+		return err->code;
+	if (diff_note(job, to->trace, stats) < 0 || diff_profile_add(profile, &r) < 0)
+		return diff_no_memory(to->trace, err);
+	return 0;
+}
+
+static int diff_read(struct diff_job *job, const char *trace, struct diff_profile *profile,
+		     struct err *err)
+{
+	struct diff_reading to = { trace, analysis_new(NULL), symbols_new() };
+	struct trace_reader *reader = NULL;
+	int rc;
+
+	if (to.analysis && to.symbols) {
+		to.analysis->symbols = to.symbols;
+		reader = trace_reader_open(trace, err);
+		rc = reader ? diff_read_with(job, &to, reader, profile, err) : err->code;
+	} else {
+		rc = diff_no_memory(trace, err);
+	}
+	if (reader)
+		trace_reader_close(reader);
+	analysis_free(to.analysis);
+	symbols_free(to.symbols);
+	return rc;
+}
+
+static int diff_read_all(struct diff_job *job, struct err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	diff_profile_init(&job->diff.base, job->nr_base);
+	diff_profile_init(&job->diff.head, job->nr_head);
+	for (i = 0; !rc && i < job->nr_base; i++)
+		rc = diff_read(job, job->base[i], &job->diff.base, err);
+	for (i = 0; !rc && i < job->nr_head; i++)
+		rc = diff_read(job, job->head[i], &job->diff.head, err);
+	return rc;
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+static bool diff_wants_color(const struct diff_job *job)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (job->color != DIFF_COLOR_AUTO)
+		return job->color == DIFF_COLOR_ALWAYS;
+	return !job->output && isatty(STDOUT_FILENO) && !(no && *no) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+static int diff_put(const struct diff_job *job, FILE *out)
+{
+	static int (*const forms[])(const struct diff *, const struct diff_form *, FILE *) = {
+		[DIFF_TEXT] = diff_text,
+		[DIFF_MARKDOWN] = diff_markdown,
+		[DIFF_JSON] = diff_json,
+	};
+	struct diff_form form = {
+		.base = job->base,
+		.head = job->head,
+		.notes = (const char *const *)job->notes,
+		.color = diff_wants_color(job),
+		.all = job->all,
+	};
+
+	return forms[job->form](&job->diff, &form, out);
+}
+
+static int diff_write_file(const struct diff_job *job, struct err *err)
+{
+	struct outfile out;
+	FILE *stream;
+	int rc;
+
+	if (outfile_open(&out, job->output, err) < 0)
+		return err->code;
+	stream = outfile_stream(&out, err);
+	rc = stream ? diff_put(job, stream) : err->code;
+	if (stream) {
+		outfile_end_stream(&out, stream);
+		if (rc < 0 && !out.error)
+			out.error = rc;
+		rc = outfile_commit(&out, err);
+	}
+	outfile_close(&out);
+	return rc;
+}
+
+static int diff_write(const struct diff_job *job, struct err *err)
+{
+	int rc;
+
+	if (job->output)
+		return diff_write_file(job, err);
+	rc = diff_put(job, stdout);
+	errno = 0;
+	if (fflush(stdout) != 0 && !rc)
+		rc = errno ? -errno : -EIO;
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return err_errno(err, "cannot write to 'standard output'");
+}
+
+static int diff_job_run(struct diff_job *job)
+{
+	struct err err = { 0 };
+	int rc = diff_read_all(job, &err);
+	size_t i;
+
+	if (!rc && diff_compare(&job->diff) < 0)
+		rc = err_set(&err, -ENOMEM, "no memory for the comparison");
+	if (!rc)
+		rc = diff_write(job, &err);
+	if (rc < 0)
+		say_error("diff", &err);
+	else if (job->is_incomplete)
+		rc = EXIT_FAILED;
+	else if (job->fail_on_regression && job->diff.by_class[DIFF_WORSE])
+		rc = EXIT_FAILED;
+	diff_release(&job->diff);
+	for (i = 0; i < job->nr_notes; i++)
+		free(job->notes[i]);
+	return rc ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- options -------------------------------------------------------------------- */
+
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", "write it there, not to standard output",
+	  OPT_TEXT(struct diff_job, output) },
+	{ 0, "text", NULL, "for a terminal (default)",
+	  OPT_VALUE(struct diff_job, form, DIFF_TEXT) },
+	{ 0, "markdown", NULL, "a table for a pull request",
+	  OPT_VALUE(struct diff_job, form, DIFF_MARKDOWN) },
+	{ 0, "json", NULL, "the same as one JSON object",
+	  OPT_VALUE(struct diff_job, form, DIFF_JSON) },
+	{ 0, "all", NULL, "all changes, not the ten largest of each class",
+	  OPT_FLAG(struct diff_job, all) },
+	{ 0, "color", "WHEN", "of text: auto (default), always or never",
+	  OPT_CHOICE(struct diff_job, color, "auto, never or always", DIFF_COLOR_AUTO) },
+	{ 0, "threshold", "PERCENT", "least change that counts (25)",
+	  OPT_NUMBER(struct diff_job, diff.limits.percent, 1, 10000) },
+	{ 0, "min-change", "US", "least change of a duration, in microseconds (50)",
+	  OPT_UNITS(struct diff_job, diff.limits.ns, 0, 1000000000, 1000) },
+	{ 0, "fail-on-regression", NULL, "exit 1 if anything is worse",
+	  OPT_FLAG(struct diff_job, fail_on_regression) },
+	{ .name = NULL },
+};
+
+static int diff_usage(const char *what)
+{
+	say("diff", "%s", what);
+	fputs("hint: corotracer diff BASE HEAD, or BASE1 BASE2 ... -- HEAD1 HEAD2 ...\n", stderr);
+	return EXIT_USAGE;
+}
+
+static bool diff_take_names(const char **names, size_t *nr, int argc, char **argv, int first)
+{
+	if (argc - first > DIFF_RUNS_MAX)
+		return false;
+	for (; first < argc; first++)
+		names[(*nr)++] = argv[first];
+	return true;
+}
+
+/* Traces before and after "--"; without it, two traces. */
+static int diff_parse(struct diff_job *job, int argc, char **argv)
+{
+	int split = 1, first, status;
+
+	while (split < argc && strcmp(argv[split], "--") != 0)
+		split++;
+	status = opts_parse(&command_diff, job, split, argv, &first);
+	if (status != OPTS_PARSED)
+		return status;
+	if (split == argc) {
+		if (argc - first != 2)
+			return diff_usage("expected two traces");
+		job->base[job->nr_base++] = argv[first];
+		job->head[job->nr_head++] = argv[first + 1];
+		return OPTS_PARSED;
+	}
+	if (!diff_take_names(job->base, &job->nr_base, split, argv, first))
+		return diff_usage("too many traces");
+	/* "--" takes the place of the command's name. */
+	status = opts_parse(&command_diff, job, argc - split, argv + split, &first);
+	if (status != OPTS_PARSED)
+		return status;
+	if (!diff_take_names(job->head, &job->nr_head, argc - split, argv + split, first))
+		return diff_usage("too many traces");
+	if (!job->nr_base || !job->nr_head)
+		return diff_usage("expected a trace on each side of --");
+	return OPTS_PARSED;
+}
+
+static int diff_run(int argc, char **argv)
+{
+	static struct diff_job job;
+	int status;
+
+	job.diff.limits = (struct diff_limits){ .percent = 25, .ns = 50000 };
+	status = diff_parse(&job, argc, argv);
+	return status == OPTS_PARSED ? diff_job_run(&job) : status;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.instrument = "coroutines",
+	.args = "[OPTIONS] BASE HEAD | BASE... -- HEAD...",
+	.summary = "compare traces: what waits or runs longer, starves, is left or new",
+	.details =
+		"With several traces on each side a difference counts if it exceeds the spread\n"
+		"between them: record three or more runs of each, in turn.  Single runs are\n"
+		"compared by a rank test, and only large differences count.\n"
+		"\n"
+		"Exit status: 0 done; 1 --fail-on-regression and something is worse, a trace is\n"
+		"incomplete, or it could not be done; 2 usage.\n",
+	.opts = options,
+	.reads_debug_info = true,
+	.run = diff_run,
+};
