@@ -204,9 +204,7 @@ static int diff_job_run(struct diff_job *job)
 		rc = diff_write(job, &err);
 	if (rc < 0)
 		say_error("diff", &err);
-	else if (job->is_incomplete)
-		rc = EXIT_FAILED;
-	else if (job->fail_on_regression && job->diff.by_class[DIFF_WORSE])
+	else if (job->is_incomplete || (job->fail_on_regression && job->diff.by_class[DIFF_WORSE]))
 		rc = EXIT_FAILED;
 	diff_release(&job->diff);
 	for (i = 0; i < job->nr_notes; i++)

@@ -215,7 +215,7 @@ static void find_checkout(char *path)
 	while (top[0]) {
 		snprintf(git, sizeof(git), "%s/.git", top);
 		if (access(git, F_OK) == 0) {
-			strcpy(path, top);
+			path[strlen(top)] = '\0'; /* top is a prefix of path */
 			return;
 		}
 		slash = strrchr(top, '/');

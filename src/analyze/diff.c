@@ -230,10 +230,11 @@ static struct diff_numbers count_numbers(const uint64_t *runs, size_t nr)
 static int compare_kind(struct diff *d, const struct diff_row *base, const struct diff_row *head)
 {
 	const uint64_t *b = base ? base->runs : no_runs, *h = head ? head->runs : no_runs;
+	const struct diff_row *row = head ? head : base;
 	struct diff_verdict v = diff_counts(b, d->base.nr_runs, h, d->head.nr_runs, &d->limits);
 	struct diff_change *c;
 
-	if (!v.direction)
+	if (!v.direction || !row)
 		return 0;
 	c = change_new(d);
 	if (!c)
@@ -241,7 +242,7 @@ static int compare_kind(struct diff *d, const struct diff_row *base, const struc
 	c->class = v.direction > 0 ? DIFF_WORSE : DIFF_BETTER;
 	c->subject = DIFF_OF_ALIVE;
 	c->verdict = v;
-	c->text = head ? head->text : base->text;
+	c->text = row->text;
 	c->base = count_numbers(b, d->base.nr_runs);
 	c->head = count_numbers(h, d->head.nr_runs);
 	return 0;

@@ -99,7 +99,7 @@ static void sarif_bases(struct json_writer *j, const struct report *r)
 		sarif_encode("file://", r->source_root, uri, sizeof(uri) - 1);
 		size = strlen(uri);
 		if (uri[size - 1] != '/')
-			strcpy(uri + size, "/");
+			snprintf(uri + size, sizeof(uri) - size, "/");
 		jw_field_string(j, "uri", uri);
 	}
 	sarif_message(j, "description", "The root of the source tree");

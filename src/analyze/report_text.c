@@ -36,6 +36,20 @@ static int textform_width(const struct report *r)
 	return r->columns ? (int)r->columns : TEXTFORM_WIDTH;
 }
 
+/* Bytes before the next blank at which a line may be broken: a name stays with its id. */
+static int textform_word(const char *text)
+{
+	const char *quote = text + strspn(text, "0123456789");
+
+	if (quote > text && !strncmp(quote, " '", 2)) {
+		const char *end = strstr(quote + 2, "'");
+
+		if (end)
+			return (int)(end - text) + (int)strcspn(end, " ");
+	}
+	return (int)strcspn(text, " ");
+}
+
 /* Write the words of @text from @column on; further lines are indented by @indent blanks. */
 static void textform_wrap(const struct report *r, FILE *out, int column, int indent,
 			  const char *text)
@@ -43,7 +57,7 @@ static void textform_wrap(const struct report *r, FILE *out, int column, int ind
 	bool is_first = true;
 
 	while (*text) {
-		int len = (int)strcspn(text, " ");
+		int len = textform_word(text);
 
 		if (!is_first && column + len + 1 > textform_width(r)) {
 			column = fprintf(out, "\n%*s", indent, "") - 1;
@@ -124,7 +138,7 @@ static void textform_totals_short(const struct report *r, FILE *out)
 
 	textform_lost(r, &t, lost, sizeof(lost));
 	used = snprintf(row, sizeof(row),
-			"%s coroutines, %s had not ended; %s events in %s on %s thread%s; lost: %s",
+			"%s coroutines, %s not ended; %s events, %s, %s thread%s; lost: %s",
 			text_count(a, t.coroutines), text_count(b, t.alive),
 			text_count(c, t.events + t.others), text_duration(d, t.duration_ns),
 			text_count(e, t.threads), t.threads == 1 ? "" : "s", lost);
@@ -260,7 +274,21 @@ static void textform_chain(const struct report *r, FILE *out, const struct group
 	}
 }
 
-static void textform_victims(const struct report *r, FILE *out, const struct group *g)
+/* A line about the example: with its id, if the group has several coroutines. */
+static void textform_line_of_example(const struct report *r, FILE *out, const struct group *g,
+				     const char *label, const char *text)
+{
+	char line[FINDING_DETAIL + 64];
+
+	if (g->has_coro && g->affected.nr > 1)
+		snprintf(line, sizeof(line), "%s (coroutine %" PRIu64 ")", text,
+			 g->example.probe_id);
+	else
+		snprintf(line, sizeof(line), "%s", text);
+	textform_line(r, out, label, line, STYLE_END);
+}
+
+static void textform_coroutines(const struct report *r, FILE *out, const struct group *g)
 {
 	char names[1024], what[128];
 	const struct coro *co = &g->example;
@@ -271,7 +299,7 @@ static void textform_victims(const struct report *r, FILE *out, const struct gro
 		return;
 	report_waits_for(co->reason, co->has_resource, co->resource, what, sizeof(what));
 	if (what[0])
-		textform_line(r, out, "waits for", what, STYLE_END);
+		textform_line_of_example(r, out, g, "waits for", what);
 }
 
 static void textform_evidence(const struct report *r, FILE *out, const struct group *g)
@@ -297,13 +325,13 @@ static void textform_group(const struct report *r, FILE *out, const struct group
 	fputc('\n', out);
 	textform_title(r, out, g);
 	fputc('\n', out);
-	textform_victims(r, out, g);
+	textform_coroutines(r, out, g);
 	if (report_group_place(r, g, &where))
 		textform_line(r, out, "at", where.text, STYLE_BOLD);
 	if (report_kind_of(r, g, kind, sizeof(kind)))
 		textform_line(r, out, "of", kind, STYLE_END);
 	textform_chain(r, out, g);
-	textform_line(r, out, "seen", g->finding.detail, STYLE_END);
+	textform_line_of_example(r, out, g, "seen", g->finding.detail);
 	textform_evidence(r, out, g);
 	if (g->finding.doubt)
 		textform_line(r, out, "but", g->finding.doubt, STYLE_WARN);
