@@ -72,7 +72,7 @@ static void say_written(const struct mem_html_options *q, const struct page *pag
 	struct json_writer w;
 
 	if (!q->json) {
-		say("mem html", "%s accesses; wrote %s", mem_number(page->accesses), path);
+		say("mem html", "%s accesses; wrote %s", number_text(page->accesses), path);
 		return;
 	}
 	jw_init_file(&w, stderr);

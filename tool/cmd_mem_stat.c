@@ -56,10 +56,8 @@ static int stat_trace(const struct mem_stat_options *q, const char *path)
 	if (mem_stat_run(s, &q->config, r, &err) < 0) {
 		say_error("mem stat", &err);
 		status = EXIT_FAILED;
-	} else if (q->json) {
-		mem_stat_json(s, mem_reader_facts(r), path, q->top);
 	} else {
-		mem_stat_text(s, mem_reader_facts(r), path, q->top);
+		mem_stat_print(s, mem_reader_facts(r), path, q->top, q->json);
 	}
 	mem_stat_release(s);
 	free(s);

@@ -8,6 +8,7 @@
 #ifndef TOOL_MEM_H
 #define TOOL_MEM_H
 
+#include "base/number.h"
 #include "cmd.h"
 #include "memory/format/mem_reader.h"
 
@@ -40,11 +41,5 @@ enum mem_form { MEM_TEXT, MEM_CSV, MEM_JSON };
 
 /* Parser of --range: sets the range of a struct mem_select. */
 bool mem_parse_range(void *select, const struct opt_use *use);
-
-/* ---- formatted numbers; a few results may be in use at a time --------------- */
-
-const char *mem_number(uint64_t n); /* "1,234" */
-const char *mem_bytes(uint64_t n);  /* "4 KiB", exact if possible */
-double mem_percent(uint64_t part, uint64_t whole);
 
 #endif

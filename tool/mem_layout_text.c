@@ -13,12 +13,12 @@
 
 static const char *whole(uint64_t in_256)
 {
-	return mem_number((in_256 + BLAME_ONE / 2) / BLAME_ONE);
+	return number_text((in_256 + BLAME_ONE / 2) / BLAME_ONE);
 }
 
 static void put_change(const char *what, uint64_t before, uint64_t after)
 {
-	printf("  %-24s %14s -> %14s", what, mem_number(before), mem_number(after));
+	printf("  %-24s %14s -> %14s", what, number_text(before), number_text(after));
 	if (before)
 		printf("  %+6.1f %%", 100 * study_change(before, after));
 	putchar('\n');
@@ -133,7 +133,7 @@ static void put_fields(const struct study_type *t)
 		printf("%*s %14s %14s %14s", width < 28 ? 28 - width : 0, "", whole(f->reads),
 		       whole(f->writes), whole(f->misses));
 		if (t->profile->visits)
-			printf(" %6.1f %%", mem_percent(f->visits, t->profile->visits));
+			printf(" %6.1f %%", number_percent(f->visits, t->profile->visits));
 		putchar('\n');
 	}
 	if (p->nr > FIELDS_MAX)
@@ -193,7 +193,7 @@ static void put_type(const struct study *s, const struct study_type *t)
 	}
 	printf("\n  %s accesses, %s L1 misses, %.1f %% of the cost of all misses\n",
 	       whole(p->counts.reads + p->counts.writes), whole(p->counts.misses[0]),
-	       mem_percent(p->cost / BLAME_ONE, s->before.cost));
+	       number_percent(p->cost / BLAME_ONE, s->before.cost));
 	if (p->fetched)
 		printf("  of a line that is fetched, %.1f of %u bytes are used\n",
 		       (double)p->used / (double)p->fetched, s->config.sim.level[0].line);
@@ -246,15 +246,15 @@ static void put_machine(const struct mem_layout_result *r)
 	uint32_t i;
 
 	text_put(stdout, r->path);
-	printf(": %s accesses; caches of ", mem_number(r->study->nr_accesses));
+	printf(": %s accesses; caches of ", number_text(r->study->nr_accesses));
 	text_put(stdout, r->machine);
 	fputs(":", stdout);
 	for (i = 0; i < c->nr_levels; i++)
-		printf(" %s %s", c->level[i].name, mem_bytes(c->level[i].size));
+		printf(" %s %s", c->level[i].name, number_bytes(c->level[i].size));
 	putchar('\n');
 	if (r->study->lost)
 		printf("%s accesses are missing in the trace: what follows is of the others\n",
-		       mem_number(r->study->lost));
+		       number_text(r->study->lost));
 }
 
 void mem_layout_text(const struct mem_layout_result *r)
@@ -274,7 +274,7 @@ void mem_layout_text(const struct mem_layout_result *r)
 		put_type(s, &s->types[i]);
 	if (s->nr_all > s->nr_types && !s->config.type && !s->remap.nr)
 		printf("\n%s more types were used (--top, --type)\n",
-		       mem_number(s->nr_all - s->nr_types));
+		       number_text(s->nr_all - s->nr_types));
 	if (s->has_after)
 		put_total(s);
 }

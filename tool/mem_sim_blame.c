@@ -36,9 +36,10 @@ static void print_counts(const struct mem_sim_result *r, const struct blame_coun
 {
 	uint32_t last = sim_config_of(r->sim)->nr_levels - 1;
 
-	printf(" %12s %15s %11s %10s %10s\n", mem_number(whole(n->reads + n->writes)),
-	       mem_number(whole(n->misses[0])), mem_number(whole(n->misses[last])),
-	       mem_number(whole(n->by_class[SIM_COHERENCE])), mem_number(whole(n->false_sharing)));
+	printf(" %12s %15s %11s %10s %10s\n", number_text(whole(n->reads + n->writes)),
+	       number_text(whole(n->misses[0])), number_text(whole(n->misses[last])),
+	       number_text(whole(n->by_class[SIM_COHERENCE])),
+	       number_text(whole(n->false_sharing)));
 }
 
 /* @text in a column of @width columns; cut if longer. */

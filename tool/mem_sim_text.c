@@ -10,7 +10,7 @@
 
 static void print_level_config(const struct sim_level_config *l)
 {
-	printf("  %-5s %s, ", l->name, mem_bytes(l->size));
+	printf("  %-5s %s, ", l->name, number_bytes(l->size));
 	if (l->ways)
 		printf("%u way%s, ", l->ways, l->ways == 1 ? "" : "s");
 	else
@@ -46,7 +46,7 @@ static void print_machine(const struct mem_sim_result *r)
 			printf("%u ways", c->tlb[k].ways);
 		else
 			fputs("fully associative", stdout);
-		printf(", pages of %s\n", mem_bytes(c->page));
+		printf(", pages of %s\n", number_bytes(c->page));
 	}
 }
 
@@ -54,13 +54,13 @@ static void print_missing(const struct replay *p)
 {
 	if (p->aside)
 		printf("  %s accesses were not asked for, and not simulated\n",
-		       mem_number(p->aside));
+		       number_text(p->aside));
 	if (p->lost || p->lost_unknown)
 		printf("  %s%s accesses are missing in the trace: lost\n",
-		       p->lost_unknown ? "more than " : "", mem_number(p->lost));
+		       p->lost_unknown ? "more than " : "", number_text(p->lost));
 	if (p->left_out)
 		printf("  %s accesses are missing in the trace: left out on purpose\n",
-		       mem_number(p->left_out));
+		       number_text(p->left_out));
 	if (p->sampled)
 		puts("  the trace is a sample, and each access counts as those it stands for; "
 		     "after "
@@ -75,12 +75,12 @@ static void print_trace(const struct mem_sim_result *r, const struct sim_totals 
 
 	text_put(stdout, r->path);
 	printf(": %s accesses, %.1f %% of them writes, %u thread%s on %llu core%s\n",
-	       mem_number(all), mem_percent(t->accesses[1], all), threads, threads == 1 ? "" : "s",
-	       (unsigned long long)t->cores, t->cores == 1 ? "" : "s");
+	       number_text(all), number_percent(t->accesses[1], all), threads,
+	       threads == 1 ? "" : "s", (unsigned long long)t->cores, t->cores == 1 ? "" : "s");
 	print_missing(r->replay);
 	if (t->straddles)
 		printf("  %s accesses touch more than one line, each of which counts below\n",
-		       mem_number(t->straddles));
+		       number_text(t->straddles));
 }
 
 /* ---- levels ---------------------------------------------------------------------- */
@@ -99,17 +99,17 @@ static void print_levels(const struct sim *s)
 		reads = n.hits[0] + n.misses[0];
 		writes = n.hits[1] + n.misses[1];
 		misses = n.misses[0] + n.misses[1];
-		printf("%-5s %14s %13s %13s %13s %8.2f %%\n", c->level[k].name, mem_number(reads),
-		       mem_number(n.misses[0]), mem_number(writes), mem_number(n.misses[1]),
-		       mem_percent(misses, reads + writes));
+		printf("%-5s %14s %13s %13s %13s %8.2f %%\n", c->level[k].name, number_text(reads),
+		       number_text(n.misses[0]), number_text(writes), number_text(n.misses[1]),
+		       number_percent(misses, reads + writes));
 	}
 	for (k = 0; k < c->nr_tlbs; k++) {
 		struct sim_tlb_counts n;
 
 		sim_tlb_totals(s, k, &n);
 		printf("%-5s %14s %13s %27s %8.2f %%\n", c->tlb[k].name,
-		       mem_number(n.hits + n.misses), mem_number(n.misses), "",
-		       mem_percent(n.misses, n.hits + n.misses));
+		       number_text(n.hits + n.misses), number_text(n.misses), "",
+		       number_percent(n.misses, n.hits + n.misses));
 	}
 }
 
@@ -131,9 +131,9 @@ static void print_classes(const struct sim *s)
 				printf(" %*s", i ? 13 : 14, "-");
 			else
 				printf(" %*s", i ? 13 : 14,
-				       mem_number(n.by_class[i][0] + n.by_class[i][1]));
+				       number_text(n.by_class[i][0] + n.by_class[i][1]));
 		}
-		printf(" %13s\n", mem_number(t.write_backs));
+		printf(" %13s\n", number_text(t.write_backs));
 	}
 }
 
@@ -142,22 +142,22 @@ static void print_traffic(const struct sim *s, const struct sim_totals *total)
 	const struct sim_config *c = sim_config_of(s);
 	uint32_t k;
 
-	printf("\nmemory: %s lines read, %s written\n", mem_number(total->memory_reads),
-	       mem_number(total->memory_writes));
+	printf("\nmemory: %s lines read, %s written\n", number_text(total->memory_reads),
+	       number_text(total->memory_writes));
 	for (k = 0; k < c->nr_levels; k++) {
 		struct sim_traffic t;
 
 		sim_level_traffic(s, k, &t);
 		if (t.prefetches)
 			printf("%s prefetched %s lines: %s were used, %s were lost before\n",
-			       c->level[k].name, mem_number(t.prefetches), mem_number(t.useful),
-			       mem_number(t.useless));
+			       c->level[k].name, number_text(t.prefetches), number_text(t.useful),
+			       number_text(t.useless));
 		if (t.writes_through)
 			printf("%s passed %s writes on\n", c->level[k].name,
-			       mem_number(t.writes_through));
+			       number_text(t.writes_through));
 		if (t.back_invalidations)
 			printf("%s took %s lines from the levels above, being inclusive\n",
-			       c->level[k].name, mem_number(t.back_invalidations));
+			       c->level[k].name, number_text(t.back_invalidations));
 	}
 }
 
@@ -169,16 +169,16 @@ static void print_coherence(const struct sim_totals *t)
 		return;
 	printf("coherence: %s copies invalidated, %s upgrades, %s lines from another core, %s of "
 	       "them dirty\n",
-	       mem_number(t->invalidations), mem_number(t->upgrades), mem_number(t->interventions),
-	       mem_number(t->dirty_transfers));
+	       number_text(t->invalidations), number_text(t->upgrades),
+	       number_text(t->interventions), number_text(t->dirty_transfers));
 	printf("  misses of lines that another core took: %s by false sharing, %s by true sharing",
-	       mem_number(t->false_sharing), mem_number(t->true_sharing));
+	       number_text(t->false_sharing), number_text(t->true_sharing));
 	if (t->unknown_sharing)
-		printf(", %s unknown", mem_number(t->unknown_sharing));
+		printf(", %s unknown", number_text(t->unknown_sharing));
 	putchar('\n');
 	if (t->lines_dropped)
 		printf("  %s shared lines, the least contended, were not followed to the end\n",
-		       mem_number(t->lines_dropped));
+		       number_text(t->lines_dropped));
 }
 
 static const char *thread_text(const struct mem_facts *facts, uint32_t number)
@@ -211,10 +211,10 @@ static void print_threads(const struct mem_sim_result *r)
 		sim_level_thread(r->sim, i, 0, &first);
 		sim_level_thread(r->sim, i, c->nr_levels - 1, &last);
 		printf("%-8s %4u %13s %16s %16s %14s %11s  ", thread_text(r->facts, t.thread),
-		       t.core, mem_number(t.accesses[0] + t.accesses[1]),
-		       mem_number(first.misses[0] + first.misses[1]),
-		       mem_number(last.misses[0] + last.misses[1]), mem_number(t.lost),
-		       mem_number(t.invalidated));
+		       t.core, number_text(t.accesses[0] + t.accesses[1]),
+		       number_text(first.misses[0] + first.misses[1]),
+		       number_text(last.misses[0] + last.misses[1]), number_text(t.lost),
+		       number_text(t.invalidated));
 		known = mem_facts_thread(r->facts, t.thread);
 		if (known && known->name)
 			text_put_short(stdout, known->name, 16);
@@ -252,12 +252,12 @@ static void print_sharers(const struct mem_sim_result *r, const struct sim_share
 
 		printf("    thread %s", thread_text(r->facts, w->thread));
 		if (w->reads) {
-			printf(" reads %s times, bytes", mem_number(w->reads));
+			printf(" reads %s times, bytes", number_text(w->reads));
 			print_bytes(w->read_mask, line);
 		}
 		if (w->writes) {
 			printf("%s writes %s times, bytes", w->reads ? ";" : "",
-			       mem_number(w->writes));
+			       number_text(w->writes));
 			print_bytes(w->write_mask, line);
 		}
 		putchar('\n');
@@ -268,8 +268,8 @@ static void print_sharers(const struct mem_sim_result *r, const struct sim_share
 		printf("    thread %s takes it from %s %s times, %s of them missed for nothing\n",
 		       thread_text(r->facts, l->thefts[i].by),
 		       thread_text(r->facts, l->thefts[i].from),
-		       mem_number(l->thefts[i].invalidations),
-		       mem_number(l->thefts[i].false_misses));
+		       number_text(l->thefts[i].invalidations),
+		       number_text(l->thefts[i].false_misses));
 }
 
 static void print_names(const struct mem_sim_result *r, uint64_t address)
@@ -294,8 +294,8 @@ static void print_sharing(const struct mem_sim_result *r)
 	puts("\nlines that cores take from each other, the worst first");
 	for (i = 0; i < nr; i++) {
 		printf("  0x%012llx  %s invalidations, %s misses by false sharing, %s by true\n",
-		       (unsigned long long)lines[i]->address, mem_number(lines[i]->invalidations),
-		       mem_number(lines[i]->false_misses), mem_number(lines[i]->true_misses));
+		       (unsigned long long)lines[i]->address, number_text(lines[i]->invalidations),
+		       number_text(lines[i]->false_misses), number_text(lines[i]->true_misses));
 		print_names(r, lines[i]->address);
 		print_sharers(r, lines[i]);
 	}

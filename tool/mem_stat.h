@@ -7,12 +7,8 @@
 
 #define MEM_STAT_TOP_MAX 1000
 
-void mem_stat_text(struct mem_stat *s, const struct mem_facts *facts, const char *path,
-		   unsigned top);
-void mem_stat_json(struct mem_stat *s, const struct mem_facts *facts, const char *path,
-		   unsigned top);
-
-/* Fill @out with types, most accesses first; returns the number of types accessed or added. */
-size_t mem_stat_types(const struct mem_stat *s, uint32_t *out, size_t nr);
+/* Print on stdout, at most @top rows of types, lines and strides. */
+void mem_stat_print(struct mem_stat *s, const struct mem_facts *facts, const char *path,
+		    unsigned top, bool json);
 
 #endif

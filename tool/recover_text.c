@@ -13,21 +13,8 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "base/number.h"
 #include "base/text.h"
-
-/* "1,234"; a few results may be in use at a time. */
-static const char *number(uint64_t n)
-{
-	static char ring[8][TEXT_SIZE];
-	static unsigned next;
-
-	return text_count(ring[next++ % 8], n);
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 /* ---- times --------------------------------------------------------------------- */
 
@@ -111,7 +98,7 @@ static void put_processes(const struct recover *r, bool all)
 		putchar('\n');
 	}
 	if (i < r->nr_processes)
-		printf("  %-12s  and %s more\n", "", number(r->nr_processes - i));
+		printf("  %-12s  and %s more\n", "", number_text(r->nr_processes - i));
 }
 
 static void put_clock(const struct recover *r)
@@ -141,20 +128,20 @@ static void put_trouble(const struct recover *r)
 		printf("  no lanes      %s\n", r->image.no_lanes.text);
 	if (garbage)
 		printf("  garbage       %s thing%s that no event can be, left out\n",
-		       number(garbage), plural(garbage));
+		       number_text(garbage), number_plural(garbage));
 	if (r->stations.unfinished)
 		printf("  unfinished    %s event%s begun and never completed\n",
-		       number(r->stations.unfinished), plural(r->stations.unfinished));
+		       number_text(r->stations.unfinished), number_plural(r->stations.unfinished));
 	if (r->lanes.homeless)
 		printf("  dropped       %s event%s of threads that found no lane\n",
-		       number(r->lanes.homeless), plural(r->lanes.homeless));
+		       number_text(r->lanes.homeless), number_plural(r->lanes.homeless));
 	if (r->lanes.unborn)
 		printf("  untraced      %s coroutine%s that found no room\n",
-		       number(r->lanes.unborn), plural(r->lanes.unborn));
+		       number_text(r->lanes.unborn), number_plural(r->lanes.unborn));
 	if (r->lanes.later)
 		printf("  untraced      %s coroutine%s that began before the program had joined "
 		       "the collector\n",
-		       number(r->lanes.later), plural(r->lanes.later));
+		       number_text(r->lanes.later), number_plural(r->lanes.later));
 	if (r->short_of_memory)
 		puts("  incomplete    there was no memory for all of it");
 }
@@ -165,7 +152,8 @@ static void put_trace(const struct recover *r)
 		return;
 	fputs("  trace         ", stdout);
 	text_put(stdout, r->options.output);
-	printf(": %s event%s, %s\n", number(r->written.written), plural(r->written.written),
+	printf(": %s event%s, %s\n", number_text(r->written.written),
+	       number_plural(r->written.written),
 	       r->options.join    ? "those of the collector's trace and the rest"
 	       : r->options.all   ? "all that are there"
 	       : r->journal.found ? "those that are not in the collector's trace"
@@ -179,22 +167,24 @@ static void put_account(const struct recover *r)
 
 	if (!r->journal.found)
 		return;
-	printf("  in the trace  %s event%s, and %s other%s: ", number(a->saved), plural(a->saved),
-	       number(a->others_saved), plural(a->others_saved));
+	printf("  in the trace  %s event%s, and %s other%s: ", number_text(a->saved),
+	       number_plural(a->saved), number_text(a->others_saved),
+	       number_plural(a->others_saved));
 	text_put(stdout, r->journal.trace);
 	puts(r->journal.has_trace ? "" : " (not there any more)");
-	printf("  not in it     %s event%s, and %s other%s, in this region\n", number(a->unsaved),
-	       plural(a->unsaved), number(a->others_unsaved), plural(a->others_unsaved));
+	printf("  not in it     %s event%s, and %s other%s, in this region\n",
+	       number_text(a->unsaved), number_plural(a->unsaved), number_text(a->others_unsaved),
+	       number_plural(a->others_unsaved));
 	if (a->lost + a->others_lost)
 		printf("  lost          %s event%s, and %s other%s, for want of room\n",
-		       number(a->lost), plural(a->lost), number(a->others_lost),
-		       plural(a->others_lost));
+		       number_text(a->lost), number_plural(a->lost), number_text(a->others_lost),
+		       number_plural(a->others_lost));
 	if (a->gone)
-		printf("  unaccounted   %s record%s, in neither place\n", number(a->gone),
-		       plural(a->gone));
+		printf("  unaccounted   %s record%s, in neither place\n", number_text(a->gone),
+		       number_plural(a->gone));
 	if (a->missing)
 		printf("  missing       %s event%s that the trace had when it was written\n",
-		       number(a->missing), plural(a->missing));
+		       number_text(a->missing), number_plural(a->missing));
 	if (r->journal.failed)
 		puts("  output        the trace could not be written to its end");
 }
@@ -229,8 +219,8 @@ static size_t count_lanes(const struct recover *r)
 static void put_lane(const struct recover_thread *t)
 {
 	printf("  %8" PRIu64 "  %8u  %5u  %14s  %14s  %12s  %8s  %8s%s\n", t->tid, t->pid, t->lane,
-	       number(t->written), number(t->read), number(t->written - t->read), number(t->kept),
-	       number(t->dropped + t->dropped_others),
+	       number_text(t->written), number_text(t->read), number_text(t->written - t->read),
+	       number_text(t->kept), number_text(t->dropped + t->dropped_others),
 	       t->broken   ? "  cannot be read"
 	       : t->closed ? "  ended"
 			   : "");
@@ -242,7 +232,7 @@ static void put_lanes(const struct recover *r, bool all)
 
 	if (!nr)
 		return;
-	printf("\nlanes (%s thread%s), in records\n", number(nr), plural(nr));
+	printf("\nlanes (%s thread%s), in records\n", number_text(nr), number_plural(nr));
 	printf("  %8s  %8s  %5s  %14s  %14s  %12s  %8s  %8s\n", "TID", "PID", "LANE", "WRITTEN",
 	       "READ", "NOT READ YET", "KEPT", "DROPPED");
 	for (i = 0; i < r->nr_threads && (all || shown < RECOVER_THREADS); i++) {
@@ -252,7 +242,7 @@ static void put_lanes(const struct recover *r, bool all)
 		shown++;
 	}
 	if (shown < nr)
-		printf("  ... %s more: --all\n", number(nr - shown));
+		printf("  ... %s more: --all\n", number_text(nr - shown));
 }
 
 /* ---- coroutines ------------------------------------------------------------------------ */
@@ -315,7 +305,8 @@ static void put_coroutine(const struct recover *r, const struct recover_coroutin
 	put_where(r, c->co.site, c->co.addr);
 	put_why(c->co.reason, c->co.has_resource, c->co.resource);
 	if (c->co.lost)
-		printf("  (%s of %s events dropped)", number(c->co.lost), number(c->co.written));
+		printf("  (%s of %s events dropped)", number_text(c->co.lost),
+		       number_text(c->co.written));
 	putchar('\n');
 }
 
@@ -334,14 +325,14 @@ static void put_states(const struct recover *r)
 	const char *comma = ":";
 	unsigned s;
 
-	printf("\ncoroutines (%s)", number(r->nr_coroutines));
+	printf("\ncoroutines (%s)", number_text(r->nr_coroutines));
 	for (s = NR_TRACE_STATES; s-- > 0;) {
 		if (!r->by_state[s])
 			continue;
-		printf("%s %s %s", comma, number(r->by_state[s]),
+		printf("%s %s %s", comma, number_text(r->by_state[s]),
 		       trace_state_name(s) ? trace_state_name(s) : "unknown");
 		if (s == TRACE_STATE_SUSPENDED && woken)
-			printf(" (%s of them woken, and not resumed)", number(woken));
+			printf(" (%s of them woken, and not resumed)", number_text(woken));
 		comma = ",";
 	}
 	putchar('\n');
@@ -359,7 +350,7 @@ static void put_coroutines(const struct recover *r, bool all)
 	for (i = 0; i < r->nr_coroutines && (all || i < RECOVER_COROUTINES); i++)
 		put_coroutine(r, &r->coroutines[i], moment);
 	if (i < r->nr_coroutines)
-		printf("  ... %s more: --all\n", number(r->nr_coroutines - i));
+		printf("  ... %s more: --all\n", number_text(r->nr_coroutines - i));
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -390,8 +381,8 @@ static void put_last(const struct recover *r, const struct recover_thread *t, bo
 	printf("\nlast of thread %" PRIu64, t->tid);
 	if (t->pid)
 		printf(" (pid %u)", t->pid);
-	printf(": %s of %s event%s that %s here\n", number(t->nr_last - i), number(t->events),
-	       plural(t->events), t->events == 1 ? "is" : "are");
+	printf(": %s of %s event%s that %s here\n", number_text(t->nr_last - i),
+	       number_text(t->events), number_plural(t->events), t->events == 1 ? "is" : "are");
 	for (; i < t->nr_last; i++)
 		put_event(r, &t->last[i], t->lane != TRACE_LANE_STATIONS);
 }
@@ -410,7 +401,8 @@ static void put_events(const struct recover *r, bool all)
 		shown++;
 	}
 	if (shown < nr)
-		printf("\n... %s more thread%s: --all\n", number(nr - shown), plural(nr - shown));
+		printf("\n... %s more thread%s: --all\n", number_text(nr - shown),
+		       number_plural(nr - shown));
 }
 
 void recover_print_text(const struct recover *r, const char *path, bool all)

@@ -13,22 +13,9 @@
 
 #include "base/monotonic.h"
 #include "base/json_writer.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "cmd.h"
-
-/* "1,234,567"; a few results may be in use at a time. */
-static const char *number(uint64_t n)
-{
-	static char ring[8][TEXT_SIZE];
-	static unsigned next;
-
-	return text_count(ring[next++ % 8], n);
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 static const char *output_name(const struct session *s)
 {
@@ -39,8 +26,9 @@ static void line_totals(const struct session *s, const struct collector_result *
 {
 	uint64_t more = r->collecting_ns - r->duration_ns;
 
-	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s", number(r->collected),
-		plural(r->collected), number(r->totals.coroutines), plural(r->totals.coroutines),
+	fprintf(stderr, "corotracer: %s event%s of %s coroutine%s in %.2f s",
+		number_text(r->collected), number_plural(r->collected),
+		number_text(r->totals.coroutines), number_plural(r->totals.coroutines),
 		(double)r->duration_ns / 1e9);
 	if (more >= NS_PER_SEC / 10)
 		fprintf(stderr, " (reading them took %.2f s more)", (double)more / 1e9);
@@ -60,23 +48,23 @@ static void line_loss(const struct collector_result *r)
 
 	if (!r->lost) {
 		fprintf(stderr, "corotracer: lost: none of %s written\n",
-			number(r->totals.written));
+			number_text(r->totals.written));
 		return;
 	}
-	fprintf(stderr, "corotracer: lost: %s of %s written%s", number(r->lost),
-		number(r->totals.written), text_share(share, r->lost, r->totals.written));
+	fprintf(stderr, "corotracer: lost: %s of %s written%s", number_text(r->lost),
+		number_text(r->totals.written), text_share(share, r->lost, r->totals.written));
 	if (r->lost_output)
 		fprintf(stderr, ", %s because the trace could not be written",
-			number(r->lost_output));
+			number_text(r->lost_output));
 	if (untraced)
 		fprintf(stderr, ", %s before the program had joined the collector",
-			number(untraced));
+			number_text(untraced));
 	if (r->lost_full > untraced)
 		fprintf(stderr, ", %s for want of room in the buffer",
-			number(r->lost_full - untraced));
+			number_text(r->lost_full - untraced));
 	if (r->lost > r->lost_output + r->lost_full)
 		fprintf(stderr, ", %s overwritten before they were read",
-			number(r->lost - r->lost_output - r->lost_full));
+			number_text(r->lost - r->lost_output - r->lost_full));
 	fputc('\n', stderr);
 }
 
@@ -85,10 +73,11 @@ static void line_others_lost(const struct collector_result *r)
 {
 	if (r->others_lost)
 		fprintf(stderr, "corotracer: lost too: %s of %s births, wakes, ends\n",
-			number(r->others_lost), number(r->others_lost + r->others_collected));
+			number_text(r->others_lost),
+			number_text(r->others_lost + r->others_collected));
 	if (r->lanes.lost_sites)
 		fprintf(stderr, "corotracer: %s place%s in the source found no room in the table\n",
-			number(r->lanes.lost_sites), plural(r->lanes.lost_sites));
+			number_text(r->lanes.lost_sites), number_plural(r->lanes.lost_sites));
 }
 
 /* The buffer was as large as its file system allowed: --buffer would not help. */
@@ -96,7 +85,7 @@ static void hint_place(const struct session *s, const struct collector_result *r
 {
 	if (r->place_holds)
 		fprintf(stderr, "hint: '%s' has room for a buffer of %s MiB only; ", r->place,
-			number((r->place_holds >> 20) + !(r->place_holds >> 20)));
+			number_text((r->place_holds >> 20) + !(r->place_holds >> 20)));
 	else
 		fprintf(stderr, "hint: the buffer in '%s' could not grow (%s); ", r->place,
 			strerror(r->starved));
@@ -137,7 +126,8 @@ static void line_waits(const struct collector_result *r)
 
 	if (r->waits)
 		fprintf(stderr, "corotracer: the program waited for room %s time%s, %s in all\n",
-			number(r->waits), plural(r->waits), text_duration(took, r->wait_ns));
+			number_text(r->waits), number_plural(r->waits),
+			text_duration(took, r->wait_ns));
 }
 
 /* Lanes that are missing or corrupt. */
@@ -149,7 +139,7 @@ static void lines_lanes(const struct collector_result *r)
 	if (r->lanes.broken)
 		fprintf(stderr,
 			"corotracer: %u lane%s broke the rules, and were not read further\n",
-			r->lanes.broken, plural(r->lanes.broken));
+			r->lanes.broken, number_plural(r->lanes.broken));
 }
 
 /* Not a loss: the user asked for it. */
@@ -157,7 +147,7 @@ static void line_forgotten(const struct session *s, const struct collector_resul
 {
 	if (s->config.flight_size)
 		fprintf(stderr, "corotracer: forgotten: %s older event%s (--flight-recorder)\n",
-			number(r->forgotten), plural(r->forgotten));
+			number_text(r->forgotten), number_plural(r->forgotten));
 }
 
 void run_summary_snapshot(const struct snapshot_result *r)
@@ -167,7 +157,8 @@ void run_summary_snapshot(const struct snapshot_result *r)
 		return;
 	}
 	fprintf(stderr, "corotracer: snapshot: %s event%s, %s older ones forgotten -> %s\n",
-		number(r->collected), plural(r->collected), number(r->forgotten), r->path);
+		number_text(r->collected), number_plural(r->collected), number_text(r->forgotten),
+		r->path);
 }
 
 static void lines_worst(const struct collector_result *r)
@@ -178,7 +169,7 @@ static void lines_worst(const struct collector_result *r)
 		const struct worst_coroutine *co = &r->worst.at[i];
 
 		fprintf(stderr, "corotracer:   worst: %s of %s lost by coroutine %" PRIu64,
-			number(co->lost), number(co->written), co->probe_id);
+			number_text(co->lost), number_text(co->written), co->probe_id);
 		if (co->name[0]) {
 			fputs(" \"", stderr);
 			text_put(stderr, co->name);
@@ -200,12 +191,12 @@ static void line_without_station(const struct session *s, const struct collector
 			"corotracer: not seen at all: %s coroutine%s that ended or stayed "
 			"suspended "
 			"before the program had joined the collector\n",
-			number(r->lanes.later), plural(r->lanes.later));
+			number_text(r->lanes.later), number_plural(r->lanes.later));
 	if (r->lanes.later == r->totals.without_station)
 		return;
 	fprintf(stderr, "corotracer: not seen at all: %s coroutine%s that found no room\n",
-		number(r->totals.without_station - r->lanes.later),
-		plural(r->totals.without_station - r->lanes.later));
+		number_text(r->totals.without_station - r->lanes.later),
+		number_plural(r->totals.without_station - r->lanes.later));
 	if (r->lanes.unborn + r->lanes.later == r->totals.without_station)
 		return;
 	if (enough <= CTP_MAX_STATIONS)
@@ -221,10 +212,10 @@ static void lines_garbage(const struct collector_result *r)
 		fprintf(stderr,
 			"corotracer: garbage: %s thing%s in the region that no event can be, left "
 			"out\n",
-			number(r->totals.garbage), plural(r->totals.garbage));
+			number_text(r->totals.garbage), number_plural(r->totals.garbage));
 	if (r->totals.unfinished)
 		fprintf(stderr, "corotracer: unfinished: %s event%s begun and never completed\n",
-			number(r->totals.unfinished), plural(r->totals.unfinished));
+			number_text(r->totals.unfinished), number_plural(r->totals.unfinished));
 	if (r->wild_count)
 		fputs("corotracer: the region's count of coroutines was not to be believed\n",
 		      stderr);
@@ -242,7 +233,7 @@ static void line_writers(const struct collector_result *r)
 	fputs("corotracer: stations by writer:", stderr);
 	for (w = WRITER_COROTRACER; w < NR_WRITERS; w++) {
 		if (r->totals.writers[w])
-			fprintf(stderr, " %s %s", number(r->totals.writers[w]),
+			fprintf(stderr, " %s %s", number_text(r->totals.writers[w]),
 				harvest_writer_name(w));
 	}
 	fputc('\n', stderr);
@@ -271,12 +262,12 @@ static void lines_connected(const struct collector_result *r)
 	}
 	if (r->nr_refused)
 		fprintf(stderr, "corotracer: refused: %u connection%s of other users\n",
-			r->nr_refused, plural(r->nr_refused));
+			r->nr_refused, number_plural(r->nr_refused));
 	if (r->nr_turned_away)
 		fprintf(stderr,
 			"corotracer: turned away: %u connection%s, for want of descriptors (ulimit "
 			"-n); those are traced, but may be looked at late\n",
-			r->nr_turned_away, plural(r->nr_turned_away));
+			r->nr_turned_away, number_plural(r->nr_turned_away));
 	if (left && r->launched)
 		fprintf(stderr,
 			"corotracer: %u process%s went on after the program ended; what %s did "

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* mem_text.c - format the numbers of memory traces. */
+/* number.c - numbers as arguments of printf: each result stays valid for a few calls. */
+#include "base/number.h"
+
 #include <stdio.h>
 
 #include "base/text.h"
-#include "mem.h"
 
-const char *mem_number(uint64_t n)
+const char *number_text(uint64_t n)
 {
-	static char ring[8][TEXT_SIZE];
-	static unsigned next;
+	static _Thread_local char ring[8][TEXT_SIZE];
+	static _Thread_local unsigned next;
 
 	return text_count(ring[next++ % 8], n);
 }
 
-const char *mem_bytes(uint64_t n)
+const char *number_bytes(uint64_t n)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
-	static char ring[4][TEXT_SIZE];
-	static unsigned next;
+	static _Thread_local char ring[4][TEXT_SIZE];
+	static _Thread_local unsigned next;
 	char *buf = ring[next++ % 4];
 	double v = (double)n;
 	unsigned u = 0;
@@ -31,7 +32,7 @@ const char *mem_bytes(uint64_t n)
 	return buf;
 }
 
-double mem_percent(uint64_t part, uint64_t whole)
+double number_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
