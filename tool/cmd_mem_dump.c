@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "mem.h"
 #include "memory/format/record_filter.h"
@@ -45,13 +46,6 @@ static const struct mem_module *module_of(const struct mem_facts *f, uint64_t pc
 	return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* ---- text ---------------------------------------------------------------- */
 
 static void put_name(const struct mem_record *r)
@@ -69,7 +63,7 @@ static void text_access(const struct row *row)
 
 	printf(" %3u 0x%012llx", r->size, (unsigned long long)r->address);
 	if (row->module)
-		printf(" %s+0x%llx", base_name(row->module->path),
+		printf(" %s+0x%llx", path_base(row->module->path),
 		       (unsigned long long)(r->pc - row->module->m.bias));
 	else if (r->pc)
 		printf(" 0x%llx", (unsigned long long)r->pc);

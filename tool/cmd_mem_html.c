@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/output_file.h"
+#include "base/path.h"
 #include "mem.h"
 #include "mem_machine.h"
 #include "memory/page/mem_page.h"
@@ -150,7 +151,7 @@ static int run_mem_html(int argc, char **argv)
 	if (!path || !mem_machine_settle(&q.machine, &command_mem_html))
 		return EXIT_USAGE;
 	if (!q.title)
-		q.title = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		q.title = path_base(path);
 	if (!q.output && !strcmp(path, "-"))
 		q.output = "-";
 	snprintf(output, sizeof(output), q.output ? "%s" : "%s.html", q.output ? q.output : path);

@@ -147,7 +147,7 @@ static int show_machine(const struct mem_sim_options *q)
 	struct json_writer w;
 
 	jw_init_file(&w, stdout);
-	mem_sim_machine(&w, &q->machine.config);
+	mem_sim_json_machine(&w, &q->machine.config);
 	jw_newline(&w);
 	return jw_release(&w) < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -171,14 +171,12 @@ static int check_marks(const struct replay *p)
 
 static void print_result(const struct mem_sim_options *q, const struct mem_sim_result *result)
 {
-	if (q->form == MEM_JSON)
-		mem_sim_json(result);
-	else if (q->form == MEM_CSV && q->blame)
+	if (q->form != MEM_CSV)
+		mem_sim_print(result, q->form == MEM_JSON);
+	else if (q->blame)
 		mem_sim_blame_csv(result);
-	else if (q->form == MEM_CSV)
-		mem_sim_csv(result);
 	else
-		mem_sim_text(result);
+		mem_sim_csv(result);
 }
 
 /* Called for each record, to attribute misses to types and lines. */

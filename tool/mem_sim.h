@@ -3,7 +3,7 @@
 #ifndef TOOL_MEM_SIM_H
 #define TOOL_MEM_SIM_H
 
-#include "base/json_writer.h"
+#include "base/printer.h"
 #include "memory/blame/blame.h"
 #include "memory/format/mem_facts.h"
 #include "memory/sim/config.h"
@@ -22,17 +22,30 @@ struct mem_sim_result {
 	bool exact_text; /* CSV: do not guard texts that look like formulas */
 };
 
-void mem_sim_text(const struct mem_sim_result *r);
-void mem_sim_json(const struct mem_sim_result *r);
+/* Print on stdout. */
+void mem_sim_print(const struct mem_sim_result *r, bool json);
 void mem_sim_csv(const struct mem_sim_result *r);
-
-/* Print misses by type, field and source line; nothing if r->blame is NULL. */
-void mem_sim_blame_text(const struct mem_sim_result *r);
-/* A separate table. */
+/* A separate table, of misses by type, field and source line. */
 void mem_sim_blame_csv(const struct mem_sim_result *r);
-void mem_sim_blame_json(struct json_writer *w, const struct mem_sim_result *r);
 
 /* Write the machine in the format of --config. */
-void mem_sim_machine(struct json_writer *w, const struct sim_config *c);
+void mem_sim_json_machine(struct json_writer *w, const struct sim_config *c);
+
+/* ---- parts of mem_sim_print() -------------------------------------------------- */
+
+/* Text only. */
+void mem_sim_print_machine(struct printer *p, const struct sim_config *c, const char *source);
+
+/* As print_known(), "others" for threads without an id. */
+void mem_sim_print_thread_id(struct printer *p, const char *key, const char *fmt,
+			     const struct mem_facts *facts, uint32_t number);
+
+/* Misses by type, field and source line; nothing if r->blame is NULL. */
+void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r);
+
+void mem_sim_print_sharing(struct printer *p, const struct mem_sim_result *r);
+
+/* Round a count of blame, which is in units of 1/256. */
+uint64_t mem_sim_whole(uint64_t in_256);
 
 #endif

@@ -3,65 +3,85 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/path.h"
 #include "mem.h"
 #include "mem_sim.h"
 
 #define FIELDS_SHOWN 8
 
-/* Round a count of blame, which is in units of 1/256. */
-static uint64_t whole(uint64_t in_256)
+uint64_t mem_sim_whole(uint64_t in_256)
 {
 	return in_256 / BLAME_ONE + (in_256 % BLAME_ONE >= BLAME_ONE / 2);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* ---- text ------------------------------------------------------------------------ */
-
-static void print_head(const struct mem_sim_result *r, const char *what)
+/* The head of a table, in text only. */
+static void blame_text_head(struct printer *p, const struct mem_sim_result *r, const char *what)
 {
 	const struct sim_config *c = sim_config_of(r->sim);
 
-	printf("\n%-36s %12s %8s misses %4s misses  coherence      false\n", what, "accesses",
-	       c->level[0].name, c->level[c->nr_levels - 1].name);
+	print_text(p, "\n%-36s %12s %8s misses %4s misses  coherence      false\n", what,
+		   "accesses", c->level[0].name, c->level[c->nr_levels - 1].name);
 }
 
-static void print_counts(const struct mem_sim_result *r, const struct blame_counts *n)
+static void blame_print_misses(struct printer *p, const struct sim_config *c,
+			       const struct blame_counts *n)
 {
-	uint32_t last = sim_config_of(r->sim)->nr_levels - 1;
+	uint32_t k;
 
-	printf(" %12s %15s %11s %10s %10s\n", number_text(whole(n->reads + n->writes)),
-	       number_text(whole(n->misses[0])), number_text(whole(n->misses[last])),
-	       number_text(whole(n->by_class[SIM_COHERENCE])),
-	       number_text(whole(n->false_sharing)));
+	if (!p->is_json) {
+		print_text(p, " %15s %11s", number_text(mem_sim_whole(n->misses[0])),
+			   number_text(mem_sim_whole(n->misses[c->nr_levels - 1])));
+		return;
+	}
+	print_list(p, "misses");
+	for (k = 0; k < c->nr_levels; k++)
+		jw_u64(&p->json, mem_sim_whole(n->misses[k]));
+	print_list_end(p);
 }
 
-/* @text in a column of @width columns; cut if longer. */
-static void print_name(const char *text, int width)
+static void blame_print_counts(struct printer *p, const struct mem_sim_result *r,
+			       const struct blame_counts *n)
 {
-	int used = text_width(text);
+	const struct sim_config *c = sim_config_of(r->sim);
 
-	if (used > width)
-		text_put_short(stdout, text, width);
-	else
-		text_put(stdout, text);
-	for (; used < width; used++)
-		putchar(' ');
+	print_text(p, " %12s", number_text(mem_sim_whole(n->reads + n->writes)));
+	print_count(p, "reads", NULL, mem_sim_whole(n->reads));
+	print_count(p, "writes", NULL, mem_sim_whole(n->writes));
+	blame_print_misses(p, c, n);
+	if (!c->no_classes) {
+		print_count(p, "cold", NULL, mem_sim_whole(n->by_class[SIM_COLD]));
+		print_count(p, "capacity", NULL, mem_sim_whole(n->by_class[SIM_CAPACITY]));
+		print_count(p, "conflict", NULL, mem_sim_whole(n->by_class[SIM_CONFLICT]));
+	}
+	print_count(p, "coherence", " %10s", mem_sim_whole(n->by_class[SIM_COHERENCE]));
+	print_count(p, "false_sharing", " %10s", mem_sim_whole(n->false_sharing));
+	print_count(p, "from_peer", NULL, mem_sim_whole(n->from_peer));
+}
+
+/* ---- types and fields ------------------------------------------------------------------ */
+
+static bool blame_field_is_used(const struct blame_owner *o, uint32_t i)
+{
+	return o->fields[i].counts.reads + o->fields[i].counts.writes;
+}
+
+static void blame_print_field(struct printer *p, const struct mem_sim_result *r,
+			      const struct blame_owner *o, uint32_t i)
+{
+	print_row(p);
+	print_text(p, "  ");
+	print_name(p, "name", 34, blame_field_name(r->blame, o, i));
+	blame_print_counts(p, r, &o->fields[i].counts);
+	print_row_end(p);
 }
 
 /* The field with the most misses that is not shown yet; nr_fields: none. */
-static uint32_t next_field(const struct blame_owner *o, const bool *shown)
+static uint32_t blame_next_field(const struct blame_owner *o, const bool *shown)
 {
 	uint32_t i, best = o->nr_fields;
 
 	for (i = 0; i < o->nr_fields && i < 1024; i++) {
-		if (shown[i] || !(o->fields[i].counts.reads + o->fields[i].counts.writes))
+		if (shown[i] || !blame_field_is_used(o, i))
 			continue;
 		if (best == o->nr_fields ||
 		    o->fields[i].counts.misses[0] > o->fields[best].counts.misses[0])
@@ -70,236 +90,127 @@ static uint32_t next_field(const struct blame_owner *o, const bool *shown)
 	return best;
 }
 
-static void print_fields(const struct mem_sim_result *r, const struct blame_owner *o)
+/* Text: the fields with the most misses, in that order. */
+static void blame_text_fields(struct printer *p, const struct mem_sim_result *r,
+			      const struct blame_owner *o)
 {
 	bool shown[1024] = { false };
 	uint32_t i, n;
 
 	for (n = 0; o->fields && n < FIELDS_SHOWN; n++) {
-		i = next_field(o, shown);
+		i = blame_next_field(o, shown);
 		if (i == o->nr_fields)
 			return;
 		shown[i] = true;
-		fputs("  ", stdout);
-		print_name(blame_field_name(r->blame, o, i), 34);
-		print_counts(r, &o->fields[i].counts);
+		blame_print_field(p, r, o, i);
 	}
-	for (n = 0; o->fields && (i = next_field(o, shown)) < o->nr_fields; n++)
+	for (n = 0; o->fields && (i = blame_next_field(o, shown)) < o->nr_fields; n++)
 		shown[i] = true;
 	if (n)
-		printf("  and %u more\n", n);
+		print_text(p, "  and %u more\n", n);
 }
 
-static void print_owners(const struct mem_sim_result *r)
+/* JSON: all fields, in the order of the type. */
+static void blame_json_fields(struct printer *p, const struct mem_sim_result *r,
+			      const struct blame_owner *o)
+{
+	uint32_t i;
+
+	print_list(p, "fields");
+	for (i = 0; o->fields && i < o->nr_fields; i++) {
+		if (blame_field_is_used(o, i))
+			blame_print_field(p, r, o, i);
+	}
+	print_list_end(p);
+}
+
+static void blame_print_owners(struct printer *p, const struct mem_sim_result *r)
 {
 	const struct blame_owner *list[MEM_SIM_TOP_MAX];
 	size_t nr = blame_owners(r->blame, list, r->top), i;
 
-	print_head(r, "by type and field");
+	blame_text_head(p, r, "by type and field");
+	print_list(p, "types");
 	for (i = 0; i < nr && i < r->top; i++) {
-		print_name(mem_places_owner(blame_places(r->blame), list[i]->owner)->name, 36);
-		print_counts(r, &list[i]->counts);
-		print_fields(r, list[i]);
+		const struct owner *known = mem_places_owner(blame_places(r->blame),
+							     list[i]->owner);
+
+		print_object(p, NULL);
+		print_name(p, "name", 36, known->name);
+		print_count(p, "size", NULL, known->size);
+		blame_print_counts(p, r, &list[i]->counts);
+		print_text(p, "\n");
+		if (p->is_json)
+			blame_json_fields(p, r, list[i]);
+		else
+			blame_text_fields(p, r, list[i]);
+		print_object_end(p);
 	}
+	print_list_end(p);
 	if (nr > r->top)
-		printf("and %zu more\n", nr - r->top);
+		print_text(p, "and %zu more\n", nr - r->top);
 }
 
-static void print_sites(const struct mem_sim_result *r)
+/* ---- source lines ----------------------------------------------------------------------- */
+
+static void blame_text_place(struct printer *p, const struct blame_site *s)
 {
-	const struct blame_site *list[MEM_SIM_TOP_MAX];
-	size_t nr = blame_sites(r->blame, list, r->top), i;
 	char place[256];
 
-	print_head(r, "by source line");
-	for (i = 0; i < nr && i < r->top; i++) {
-		const struct blame_site *s = list[i];
-
-		if (s->file)
-			snprintf(place, sizeof(place), "%s:%u %s", base_name(s->file), s->line,
-				 s->function ? s->function : "");
-		else if (s->pc)
-			snprintf(place, sizeof(place), "0x%llx %s", (unsigned long long)s->pc,
-				 s->function ? s->function
-				 : s->module ? base_name(s->module)
-					     : "");
-		else
-			snprintf(place, sizeof(place), "(not known)");
-		print_name(place, 36);
-		print_counts(r, &s->counts);
-	}
-	if (nr > r->top)
-		printf("and %zu more\n", nr - r->top);
+	if (s->file)
+		snprintf(place, sizeof(place), "%s:%u %s", path_base(s->file), s->line,
+			 s->function ? s->function : "");
+	else if (s->pc)
+		snprintf(place, sizeof(place), "0x%llx %s", (unsigned long long)s->pc,
+			 s->function ? s->function
+			 : s->module ? path_base(s->module)
+				     : "");
+	else
+		snprintf(place, sizeof(place), "(not known)");
+	if (!p->is_json)
+		print_name(p, NULL, 36, place);
 }
 
-void mem_sim_blame_text(const struct mem_sim_result *r)
-{
-	const char *what;
-	unsigned i;
-
-	if (!r->blame || !r->top)
-		return;
-	print_owners(r);
-	print_sites(r);
-	for (i = 0; (what = blame_problem(r->blame, i)); i++)
-		say("mem sim", "%s", what);
-}
-
-/* ---- CSV ------------------------------------------------------------------------- */
-
-static void csv_text(const struct mem_sim_result *r, const char *text)
-{
-	text_put_csv(stdout, text ? text : "", text ? strlen(text) : 0, !r->exact_text);
-	putchar(',');
-}
-
-static void csv_row(const struct mem_sim_result *r, const char *by, const char *name,
-		    const char *part, const struct blame_counts *n)
-{
-	const struct sim_config *c = sim_config_of(r->sim);
-	uint32_t k;
-
-	printf("%s,", by);
-	csv_text(r, name);
-	csv_text(r, part);
-	printf("%llu,%llu", (unsigned long long)whole(n->reads),
-	       (unsigned long long)whole(n->writes));
-	for (k = 0; k < c->nr_levels; k++)
-		printf(",%llu", (unsigned long long)whole(n->misses[k]));
-	for (k = 0; k < SIM_CLASSES; k++)
-		printf(",%llu", (unsigned long long)whole(n->by_class[k]));
-	printf(",%llu\n", (unsigned long long)whole(n->false_sharing));
-}
-
-void mem_sim_blame_csv(const struct mem_sim_result *r)
-{
-	const struct sim_config *c = sim_config_of(r->sim);
-	const struct blame_owner *owners[MEM_SIM_TOP_MAX];
-	const struct blame_site *sites[MEM_SIM_TOP_MAX];
-	size_t nr = blame_owners(r->blame, owners, r->top), i;
-	char place[512];
-	uint32_t j;
-
-	fputs("by,name,part,reads,writes", stdout);
-	for (j = 0; j < c->nr_levels; j++)
-		printf(",misses_%u", j + 1);
-	puts(",cold,capacity,conflict,coherence,false_sharing");
-	for (i = 0; i < nr && i < r->top; i++) {
-		const struct blame_owner *o = owners[i];
-		const char *name = mem_places_owner(blame_places(r->blame), o->owner)->name;
-
-		csv_row(r, "type", name, "", &o->counts);
-		for (j = 0; o->fields && j < o->nr_fields; j++) {
-			if (o->fields[j].counts.reads + o->fields[j].counts.writes)
-				csv_row(r, "field", name, blame_field_name(r->blame, o, j),
-					&o->fields[j].counts);
-		}
-	}
-	nr = blame_sites(r->blame, sites, r->top);
-	for (i = 0; i < nr && i < r->top; i++) {
-		const struct blame_site *s = sites[i];
-
-		if (s->file)
-			snprintf(place, sizeof(place), "%s:%u", s->file, s->line);
-		else
-			snprintf(place, sizeof(place), "0x%llx", (unsigned long long)s->pc);
-		csv_row(r, "line", place, s->function, &s->counts);
-	}
-}
-
-/* ---- JSON ------------------------------------------------------------------------ */
-
-static void json_counts(struct json_writer *w, const struct mem_sim_result *r,
-			const struct blame_counts *n)
-{
-	const struct sim_config *c = sim_config_of(r->sim);
-	uint32_t k;
-
-	jw_field_u64(w, "reads", whole(n->reads));
-	jw_field_u64(w, "writes", whole(n->writes));
-	jw_key(w, "misses");
-	jw_array_begin(w);
-	for (k = 0; k < c->nr_levels; k++)
-		jw_u64(w, whole(n->misses[k]));
-	jw_array_end(w);
-	if (!c->no_classes) {
-		jw_field_u64(w, "cold", whole(n->by_class[SIM_COLD]));
-		jw_field_u64(w, "capacity", whole(n->by_class[SIM_CAPACITY]));
-		jw_field_u64(w, "conflict", whole(n->by_class[SIM_CONFLICT]));
-	}
-	jw_field_u64(w, "coherence", whole(n->by_class[SIM_COHERENCE]));
-	jw_field_u64(w, "false_sharing", whole(n->false_sharing));
-	jw_field_u64(w, "from_peer", whole(n->from_peer));
-}
-
-static void json_owners(struct json_writer *w, const struct mem_sim_result *r)
-{
-	const struct blame_owner *list[MEM_SIM_TOP_MAX];
-	size_t nr = blame_owners(r->blame, list, r->top), i;
-	uint32_t j;
-
-	jw_key(w, "types");
-	jw_array_begin(w);
-	for (i = 0; i < nr && i < r->top; i++) {
-		const struct blame_owner *o = list[i];
-		const struct owner *known = mem_places_owner(blame_places(r->blame), o->owner);
-
-		jw_object_begin(w);
-		jw_field_string(w, "name", known->name);
-		jw_field_u64(w, "size", known->size);
-		json_counts(w, r, &o->counts);
-		jw_key(w, "fields");
-		jw_array_begin(w);
-		for (j = 0; o->fields && j < o->nr_fields; j++) {
-			if (!(o->fields[j].counts.reads + o->fields[j].counts.writes))
-				continue;
-			jw_object_begin(w);
-			jw_field_string(w, "name", blame_field_name(r->blame, o, j));
-			json_counts(w, r, &o->fields[j].counts);
-			jw_object_end(w);
-		}
-		jw_array_end(w);
-		jw_object_end(w);
-	}
-	jw_array_end(w);
-}
-
-static void json_sites(struct json_writer *w, const struct mem_sim_result *r)
+static void blame_print_sites(struct printer *p, const struct mem_sim_result *r)
 {
 	const struct blame_site *list[MEM_SIM_TOP_MAX];
 	size_t nr = blame_sites(r->blame, list, r->top), i;
-	char hex[24];
 
-	jw_key(w, "source_lines");
-	jw_array_begin(w);
+	blame_text_head(p, r, "by source line");
+	print_list(p, "source_lines");
 	for (i = 0; i < nr && i < r->top; i++) {
 		const struct blame_site *s = list[i];
 
-		snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)s->pc);
-		jw_object_begin(w);
-		jw_field_string(w, "file", s->file);
-		jw_field_u64(w, "line", s->line);
-		jw_field_string(w, "function", s->function);
-		jw_field_string(w, "module", s->module);
-		jw_field_string(w, "pc", hex);
-		json_counts(w, r, &s->counts);
-		jw_object_end(w);
+		print_row(p);
+		blame_text_place(p, s);
+		print_string(p, "file", s->file);
+		print_count(p, "line", NULL, s->line);
+		print_string(p, "function", s->function);
+		print_string(p, "module", s->module);
+		print_address(p, "pc", NULL, s->pc);
+		blame_print_counts(p, r, &s->counts);
+		print_row_end(p);
 	}
-	jw_array_end(w);
+	print_list_end(p);
+	if (nr > r->top)
+		print_text(p, "and %zu more\n", nr - r->top);
 }
 
-void mem_sim_blame_json(struct json_writer *w, const struct mem_sim_result *r)
+void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r)
 {
 	const char *what;
 	unsigned i;
 
-	if (!r->blame)
+	if (!r->blame || (!p->is_json && !r->top))
 		return;
-	json_owners(w, r);
-	json_sites(w, r);
-	jw_key(w, "problems");
-	jw_array_begin(w);
-	for (i = 0; (what = blame_problem(r->blame, i)); i++)
-		jw_string(w, what);
-	jw_array_end(w);
+	blame_print_owners(p, r);
+	blame_print_sites(p, r);
+	print_list(p, "problems");
+	for (i = 0; (what = blame_problem(r->blame, i)); i++) {
+		if (p->is_json)
+			jw_string(&p->json, what);
+		else
+			say("mem sim", "%s", what);
+	}
+	print_list_end(p);
 }
