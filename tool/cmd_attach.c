@@ -26,7 +26,7 @@ struct attach_options {
 	bool list, json, quiet;
 };
 
-struct session {
+struct attach_session {
 	const struct attach_options *request;
 	struct attach attach;
 	struct recording recording;
@@ -37,43 +37,43 @@ struct session {
 
 /* ---- output of frames ---------------------------------------------------- */
 
-static void wipe_line(struct session *s)
+static void attach_wipe_line(struct attach_session *s)
 {
 	if (s->shown_ns)
 		fputs("\r\033[K", stderr);
 	s->shown_ns = 0;
 }
 
-static int begin(void *arg, struct err *err)
+static int attach_sink_begin(void *arg, struct err *err)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
 	s->info.clock = *attach_clock(&s->attach);
 	return recording_begin(&s->recording, &s->attach.live.desc, &s->info, err);
 }
 
-static void frame(void *arg, uint64_t ticket, const uint8_t *image)
+static void attach_sink_frame(void *arg, uint64_t ticket, const uint8_t *image)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
 	recording_frame(&s->recording, ticket, image);
 }
 
-static void lost(void *arg, uint64_t nr)
+static void attach_sink_lost(void *arg, uint64_t nr)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
 	recording_mark(&s->recording, RECORDING_LOSS, nr, 0, 0, 0);
 }
 
-static void resized(void *arg, uint32_t from, uint32_t to)
+static void attach_sink_resized(void *arg, uint32_t from, uint32_t to)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
 	recording_mark(&s->recording, RECORDING_RESIZE, from, to, 0, 0);
 }
 
-static void show_line(struct session *s)
+static void attach_show_line(struct attach_session *s)
 {
 	uint64_t now = clock_now_ns();
 	char frames[TEXT_SIZE], missed[TEXT_SIZE];
@@ -87,27 +87,27 @@ static void show_line(struct session *s)
 	fflush(stderr);
 }
 
-static int flush(void *arg, struct err *err)
+static int attach_sink_flush(void *arg, struct err *err)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
-	show_line(s);
+	attach_show_line(s);
 	return recording_flush(&s->recording, err);
 }
 
-static void talk(void *arg, int level, const char *text)
+static void attach_sink_talk(void *arg, int level, const char *text)
 {
-	struct session *s = arg;
+	struct attach_session *s = arg;
 
 	if (level > s->request->verbose || (level == 0 && s->request->quiet))
 		return;
-	wipe_line(s);
+	attach_wipe_line(s);
 	say("attach", "%s", text);
 }
 
 /* ---- summary ------------------------------------------------------------- */
 
-static const char *end_words(enum attach_end end)
+static const char *attach_end_name(enum attach_end end)
 {
 	static const char *const words[] = {
 		[ATTACH_ASKED] = "asked",      [ATTACH_DURATION] = "duration",
@@ -120,7 +120,7 @@ static const char *end_words(enum attach_end end)
 }
 
 /* Counters that the program could not open in any thread: their columns are empty. */
-static void put_unmeasured(struct json_writer *w, const struct attach *a)
+static void attach_json_unmeasured(struct json_writer *w, const struct attach *a)
 {
 	const struct counters *c = &a->config.counters;
 	unsigned i;
@@ -134,7 +134,7 @@ static void put_unmeasured(struct json_writer *w, const struct attach *a)
 	jw_array_end(w);
 }
 
-static void summary_json(const struct session *s)
+static void attach_summary_json(const struct attach_session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
 	struct json_writer w;
@@ -144,7 +144,7 @@ static void summary_json(const struct session *s)
 	jw_field_string(&w, "buffer", s->attach.live.desc.name);
 	jw_field_i64(&w, "pid", s->attach.live.target.pid);
 	jw_field_string(&w, "file", s->request->file);
-	jw_field_string(&w, "end", end_words(st->end));
+	jw_field_string(&w, "end", attach_end_name(st->end));
 	jw_field_bool(&w, "attached", st->attached);
 	jw_field_bool(&w, "mapped", st->mapped);
 	jw_field_u64(&w, "issued", st->issued);
@@ -161,13 +161,13 @@ static void summary_json(const struct session *s)
 	jw_field_u64(&w, "stopped_ns", st->stopped_ns);
 	jw_field_u64(&w, "stops", st->stops);
 	jw_field_bool(&w, "parked", st->parked);
-	put_unmeasured(&w, &s->attach);
+	attach_json_unmeasured(&w, &s->attach);
 	jw_object_end(&w);
 	jw_newline(&w);
 	jw_release(&w);
 }
 
-static void tell_losses(const struct session *s)
+static void attach_summary_losses(const struct attach_session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
 	char nr[TEXT_SIZE], share[TEXT_SIZE], given_up[TEXT_SIZE];
@@ -193,7 +193,7 @@ static void tell_losses(const struct session *s)
 	}
 }
 
-static void summary_text(const struct session *s)
+static void attach_summary_text(const struct attach_session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
 	char nr[TEXT_SIZE], took[TEXT_SIZE];
@@ -216,11 +216,11 @@ static void summary_text(const struct session *s)
 	else if (st->end == ATTACH_EXEC)
 		fputs("; it executes another program now", stderr);
 	fputc('\n', stderr);
-	tell_losses(s);
+	attach_summary_losses(s);
 }
 
 /* Warnings about counters and other irregularities of the program. */
-static void warnings(const struct session *s)
+static void attach_warn(const struct attach_session *s)
 {
 	const struct attach *a = &s->attach;
 	const struct counters *c = &a->config.counters;
@@ -248,7 +248,7 @@ static void warnings(const struct session *s)
 
 /* ---- recording ----------------------------------------------------------- */
 
-static int begin_info(struct session *s, struct err *err)
+static int attach_fill_info(struct attach_session *s, struct err *err)
 {
 	struct recording_info *info = &s->info;
 	char name[32], date[64];
@@ -278,13 +278,13 @@ static int begin_info(struct session *s, struct err *err)
 }
 
 /* Write the last mark, and the header with the final values. */
-static int finish(struct session *s, struct err *err)
+static int attach_finish_file(struct attach_session *s, struct err *err)
 {
 	const struct attach_stats *st = &s->attach.stats;
 	int rc = 0;
 
 	if (!s->attach.begun)
-		rc = begin(s, err);
+		rc = attach_sink_begin(s, err);
 	if (!rc) {
 		s->info.clock = *attach_clock(&s->attach);
 		recording_mark(&s->recording, RECORDING_END, st->issued, st->recorded, st->lost,
@@ -293,7 +293,7 @@ static int finish(struct session *s, struct err *err)
 	return recording_close(&s->recording, &s->info, err) < 0 ? err->code : rc;
 }
 
-static int record(struct session *s, struct err *err)
+static int attach_record(struct attach_session *s, struct err *err)
 {
 	struct err closing = { 0 };
 	int rc = attach_start(&s->attach, err);
@@ -309,27 +309,33 @@ static int record(struct session *s, struct err *err)
 		s->attach.stats.end = ATTACH_FAILED;
 	}
 	s->live_line = false;
-	wipe_line(s);
+	attach_wipe_line(s);
 	attach_stop(&s->attach);
 	if (rc < 0 && !s->attach.begun) {
 		recording_abandon(&s->recording);
 		return rc;
 	}
-	if (finish(s, &closing) < 0 && !rc) {
+	if (attach_finish_file(s, &closing) < 0 && !rc) {
 		*err = closing;
 		rc = closing.code;
 	}
 	return rc;
 }
 
-static int attach_and_record(struct attach_options *r)
+static int attach_open_and_record(struct attach_options *r)
 {
-	struct session s = { .request = r };
+	struct attach_session s = { .request = r };
 	struct attach_config config = r->config;
 	struct err err = { 0 };
 	int rc;
 
-	config.sink = (struct attach_sink){ &s, begin, frame, lost, resized, flush, talk };
+	config.sink = (struct attach_sink){ &s,
+					    attach_sink_begin,
+					    attach_sink_frame,
+					    attach_sink_lost,
+					    attach_sink_resized,
+					    attach_sink_flush,
+					    attach_sink_talk };
 	rc = attach_open(&s.attach, &config, &err);
 	if (rc < 0) {
 		say_error("attach", &err);
@@ -342,19 +348,19 @@ static int attach_and_record(struct attach_options *r)
 	rc = r->file ? recording_create(&s.recording, r->file, &err)
 		     : err_set(&err, -ENOMEM, "no memory for a file name");
 	if (!rc) {
-		rc = begin_info(&s, &err);
+		rc = attach_fill_info(&s, &err);
 		if (rc < 0)
 			recording_abandon(&s.recording);
 		else
-			rc = record(&s, &err);
+			rc = attach_record(&s, &err);
 		if (rc < 0)
 			say_error("attach", &err);
 		else
-			warnings(&s);
+			attach_warn(&s);
 		if (r->json && (!rc || s.attach.begun))
-			summary_json(&s);
+			attach_summary_json(&s);
 		else if (!rc && (!r->quiet || s.attach.stats.lost))
-			summary_text(&s);
+			attach_summary_text(&s);
 	} else {
 		say_error("attach", &err);
 	}
@@ -365,7 +371,7 @@ static int attach_and_record(struct attach_options *r)
 
 /* ---- the command line ---------------------------------------------------- */
 
-static bool read_comment(char **comment, const char *path)
+static bool attach_read_comment(char **comment, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
@@ -394,7 +400,7 @@ bool attach_add_counters(void *counters, const struct opt_use *use)
 }
 
 /* Only the first of -d and -D counts. */
-static bool parse_comment(void *field, const struct opt_use *use)
+static bool attach_parse_comment(void *field, const struct opt_use *use)
 {
 	char **comment = field;
 
@@ -403,11 +409,11 @@ static bool parse_comment(void *field, const struct opt_use *use)
 	return true;
 }
 
-static bool parse_comment_file(void *field, const struct opt_use *use)
+static bool attach_parse_comment_file(void *field, const struct opt_use *use)
 {
 	char **comment = field;
 
-	return *comment || read_comment(comment, use->value);
+	return *comment || attach_read_comment(comment, use->value);
 }
 
 static const struct opt options[] = {
@@ -420,9 +426,9 @@ static const struct opt options[] = {
 	OPT_ROW_COUNTER(struct attach_options, config,
 			"up to three counters, libpfm4 names; 'list' lists"),
 	{ 'd', "desc", "TEXT", "a comment in the recording",
-	  OPT_CALL(struct attach_options, info.comment, parse_comment) },
+	  OPT_CALL(struct attach_options, info.comment, attach_parse_comment) },
 	{ 'D', "descfile", "FILE", "the same from a file",
-	  OPT_CALL(struct attach_options, info.comment, parse_comment_file) },
+	  OPT_CALL(struct attach_options, info.comment, attach_parse_comment_file) },
 	{ 't', "time-offset", "HOURS", "to be added to all times when decoding",
 	  OPT_REAL(struct attach_options, info.delta_s, -876000, 876000, 3600) },
 	OPT_ROW_SIZE(struct attach_options, config,
@@ -442,7 +448,7 @@ static const struct opt options[] = {
 	{ .name = NULL },
 };
 
-static int ask_resize(const struct attach_options *r)
+static int attach_request_resize(const struct attach_options *r)
 {
 	struct err err = { 0 };
 
@@ -452,7 +458,7 @@ static int ask_resize(const struct attach_options *r)
 	return EXIT_FAILED;
 }
 
-static int list_counters(void)
+static int attach_list_counters(void)
 {
 	struct err err = { 0 };
 
@@ -462,18 +468,18 @@ static int list_counters(void)
 	return EXIT_FAILED;
 }
 
-static int run_request(struct attach_options *r)
+static int attach_start_request(struct attach_options *r)
 {
 	struct err err = { 0 };
 
 	if (r->config.counters.nr == 1 && !strcmp(r->config.counters.names[0], "list"))
-		return list_counters();
+		return attach_list_counters();
 	if (!r->config.pid)
 		return opts_missing(&command_attach, "-p PID");
 	if (r->list)
 		return show_buffers("attach", r->config.pid, r->json);
 	if (r->resize)
-		return ask_resize(r);
+		return attach_request_resize(r);
 	if (counters_resolve(&r->config.counters, geteuid() == 0, &err) < 0) {
 		say_error("attach", &err);
 		return EXIT_FAILED;
@@ -485,7 +491,7 @@ static int run_request(struct attach_options *r)
 		fputs("hint: -o FILE, or 'corotracer monitor' to watch\n", stderr);
 		return EXIT_FAILED;
 	}
-	return attach_and_record(r);
+	return attach_open_and_record(r);
 }
 
 static int run_attach(int argc, char **argv)
@@ -495,7 +501,7 @@ static int run_attach(int argc, char **argv)
 
 	if (status == OPTS_PARSED)
 		status = first < argc ? opts_unexpected(&command_attach, argv[first])
-				      : run_request(&r);
+				      : attach_start_request(&r);
 	counters_release(&r.config.counters);
 	free(r.info.comment);
 	free(r.made_name);

@@ -33,7 +33,7 @@ static const struct opt options[] = {
 
 /* ---- summary ------------------------------------------------------------- */
 
-static bool is_sound(const struct decode_result *r)
+static bool decode_is_sound(const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 
@@ -42,12 +42,12 @@ static bool is_sound(const struct decode_result *r)
 }
 
 /* The last mark has the exact number; without it, count the gaps in the tickets. */
-static uint64_t lost(const struct recfile_stats *s)
+static uint64_t decode_lost(const struct recfile_stats *s)
 {
 	return s->ended ? s->end.c : s->gaps;
 }
 
-static void summary_json(const struct decode_options *q, const struct decode_result *r)
+static void decode_summary_json(const struct decode_options *q, const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 	struct json_writer w;
@@ -57,7 +57,7 @@ static void summary_json(const struct decode_options *q, const struct decode_res
 	jw_object_begin(&w);
 	jw_field_string(&w, "file", q->config.path);
 	jw_field_string(&w, "output", r->out);
-	jw_field_bool(&w, "sound", is_sound(r));
+	jw_field_bool(&w, "sound", decode_is_sound(r));
 	jw_field_u64(&w, "frames", s->frames);
 	jw_key(&w, "types");
 	jw_object_begin(&w);
@@ -69,7 +69,7 @@ static void summary_json(const struct decode_options *q, const struct decode_res
 	jw_field_u64(&w, "cut_bytes", s->cut_bytes);
 	jw_field_u64(&w, "gaps", s->gaps);
 	jw_field_u64(&w, "out_of_order", s->repeated);
-	jw_field_u64(&w, "lost", lost(s));
+	jw_field_u64(&w, "lost", decode_lost(s));
 	jw_field_bool(&w, "ended", s->ended);
 	jw_field_u64(&w, "resizes", s->resizes);
 	jw_field_u64(&w, "bytes_in", r->bytes_in);
@@ -79,7 +79,7 @@ static void summary_json(const struct decode_options *q, const struct decode_res
 	jw_release(&w);
 }
 
-static void tell(const char *what, uint64_t nr)
+static void decode_summary_count(const char *what, uint64_t nr)
 {
 	char text[TEXT_SIZE];
 
@@ -87,7 +87,7 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-11s %s\n", what, text_count(text, nr));
 }
 
-static void summary_text(const struct decode_options *q, const struct decode_result *r)
+static void decode_summary_text(const struct decode_options *q, const struct decode_result *r)
 {
 	const struct recfile_stats *s = &r->stats;
 	char text[TEXT_SIZE];
@@ -99,9 +99,9 @@ static void summary_text(const struct decode_options *q, const struct decode_res
 			r->names[i]);
 	fprintf(stderr, "%s to %s\n", r->nr_types > 1 ? ")" : "",
 		strcmp(r->out, "-") != 0 ? r->out : "standard output");
-	tell("torn", s->torn);
-	tell("foreign", s->foreign);
-	tell("lost", lost(s));
+	decode_summary_count("torn", s->torn);
+	decode_summary_count("foreign", s->foreign);
+	decode_summary_count("lost", decode_lost(s));
 	if (s->ended && s->end.b != s->frames)
 		fprintf(stderr, "  missing     %s frames were recorded\n",
 			text_count(text, s->end.b));
@@ -110,7 +110,7 @@ static void summary_text(const struct decode_options *q, const struct decode_res
 			text_count(text, s->cut_bytes));
 }
 
-static int decode(const struct decode_options *q)
+static int decode_recording(const struct decode_options *q)
 {
 	struct decode_result result;
 	struct err err = { 0 };
@@ -119,9 +119,9 @@ static int decode(const struct decode_options *q)
 	if (rc < 0)
 		say_error("decode", &err);
 	if (q->json && result.out)
-		summary_json(q, &result);
-	else if (rc == 0 && (!q->quiet || !is_sound(&result)))
-		summary_text(q, &result);
+		decode_summary_json(q, &result);
+	else if (rc == 0 && (!q->quiet || !decode_is_sound(&result)))
+		decode_summary_text(q, &result);
 	decode_result_release(&result);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -139,7 +139,7 @@ static int run_decode(int argc, char **argv)
 		return opts_unexpected(&command_decode, argv[first + 2]);
 	q.config.path = argv[first];
 	q.config.out = argc - first > 1 ? argv[first + 1] : NULL;
-	return decode(&q);
+	return decode_recording(&q);
 }
 
 const struct command command_decode = {

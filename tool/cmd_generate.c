@@ -40,7 +40,7 @@ struct generate_options {
 /* ---- the spec ------------------------------------------------------------- */
 
 /* Read the whole file, or standard input. */
-static char *read_all(const char *path, size_t *size, struct err *err)
+static char *generate_read_spec(const char *path, size_t *size, struct err *err)
 {
 	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 	char *text = NULL;
@@ -96,13 +96,13 @@ static void say_where(const char *file, const struct spec_error *e)
 		fprintf(stderr, "hint: %s\n", e->hint);
 }
 
-static bool no_memory(void)
+static bool generate_no_memory(void)
 {
 	say("generate", "no memory");
 	return false;
 }
 
-static bool apply(const struct generate_options *req, struct desc *d)
+static bool generate_apply(const struct generate_options *req, struct desc *d)
 {
 	struct spec_error error;
 	size_t i;
@@ -111,7 +111,7 @@ static bool apply(const struct generate_options *req, struct desc *d)
 	for (i = 0; i < req->nr_overrides; i++) {
 		rc = spec_override(d, req->overrides[i], &error);
 		if (rc == -ENOMEM)
-			return no_memory();
+			return generate_no_memory();
 		if (rc) {
 			say_where("--option", &error);
 			return false;
@@ -119,17 +119,17 @@ static bool apply(const struct generate_options *req, struct desc *d)
 	}
 	for (i = 0; i < req->nr_tags; i++) {
 		if (spec_add_tag(d, req->tags[i].key, req->tags[i].value))
-			return no_memory();
+			return generate_no_memory();
 	}
 	d->dialect = req->dialect;
 	d->generator = strdup("corotracer " COROTRACER_VERSION);
 	if (!d->generator)
-		return no_memory();
+		return generate_no_memory();
 	if (d->dialect == DESC_PPT) {
 		free(d->abi);
 		d->abi = strdup(PPT_ABI_OLD);
 		if (!d->abi)
-			return no_memory();
+			return generate_no_memory();
 	}
 	if (d->resize && d->dialect == DESC_PPT) {
 		say("generate", "the existing tool's dialect knows no resizing");
@@ -140,12 +140,12 @@ static bool apply(const struct generate_options *req, struct desc *d)
 }
 
 /* Parse req->spec and compute its layout; false after an error message. */
-static bool understand(const struct generate_options *req, struct desc *d)
+static bool generate_parse_spec(const struct generate_options *req, struct desc *d)
 {
 	struct spec_error error;
 	struct err err = { 0 };
 	size_t size;
-	char *text = read_all(req->spec, &size, &err);
+	char *text = generate_read_spec(req->spec, &size, &err);
 	int rc;
 
 	if (!text) {
@@ -155,12 +155,12 @@ static bool understand(const struct generate_options *req, struct desc *d)
 	rc = spec_parse(d, text, size, &error);
 	free(text);
 	if (rc == -ENOMEM)
-		return no_memory();
+		return generate_no_memory();
 	if (rc) {
 		say_where(req->spec, &error);
 		return false;
 	}
-	if (apply(req, d)) {
+	if (generate_apply(req, d)) {
 		if (layout_make(d, &err) == 0)
 			return true;
 		say_error("generate", &err);
@@ -189,12 +189,13 @@ static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE
 	return outfile_settle(f, err);
 }
 
-struct outputs {
+struct generate_outputs {
 	char header[4096], source[4096];
 	char name[512]; /* without directory and suffix */
 };
 
-static bool name_files(const struct generate_options *req, const struct desc *d, struct outputs *o)
+static bool name_files(const struct generate_options *req, const struct desc *d,
+		       struct generate_outputs *o)
 {
 	const char *slash = *req->folder ? "/" : "";
 	int n = snprintf(o->name, sizeof(o->name), "%s%s", req->prefix, d->name);
@@ -210,7 +211,7 @@ static bool name_files(const struct generate_options *req, const struct desc *d,
 }
 
 static bool write_files(const struct generate_options *req, const struct desc *d,
-			const struct outputs *o)
+			const struct generate_outputs *o)
 {
 	const struct emit e = { .d = d, .file = o->name, .spec = req->spec };
 	struct outfile header = { 0 }, source = { 0 };
@@ -230,8 +231,8 @@ static bool write_files(const struct generate_options *req, const struct desc *d
 
 /* ---- output ------------------------------------------------------------------- */
 
-static int print_json(const struct generate_options *req, const struct desc *d,
-		      const struct outputs *o)
+static int generate_print_json(const struct generate_options *req, const struct desc *d,
+			       const struct generate_outputs *o)
 {
 	struct json_writer w;
 
@@ -251,8 +252,8 @@ static int print_json(const struct generate_options *req, const struct desc *d,
 	return jw_release(&w);
 }
 
-static int print_text(const struct generate_options *req, const struct desc *d,
-		      const struct outputs *o)
+static int generate_print_text(const struct generate_options *req, const struct desc *d,
+			       const struct generate_outputs *o)
 {
 	show_layout(stdout, d);
 	if (fflush(stdout) || ferror(stdout))
@@ -262,16 +263,17 @@ static int print_text(const struct generate_options *req, const struct desc *d,
 	return 0;
 }
 
-static int generate(const struct generate_options *req)
+static int generate_files(const struct generate_options *req)
 {
-	struct outputs o;
+	struct generate_outputs o;
 	struct desc d;
 	int status = EXIT_FAILED;
 
-	if (!understand(req, &d))
+	if (!generate_parse_spec(req, &d))
 		return EXIT_FAILED;
 	if (name_files(req, &d, &o) && (req->dry_run || write_files(req, &d, &o))) {
-		if ((req->json ? print_json(req, &d, &o) : print_text(req, &d, &o)) == 0)
+		if ((req->json ? generate_print_json(req, &d, &o)
+			       : generate_print_text(req, &d, &o)) == 0)
 			status = EXIT_OK;
 		else
 			say("generate", "cannot write to standard output");
@@ -283,7 +285,7 @@ static int generate(const struct generate_options *req)
 /* ---- the command line --------------------------------------------------------- */
 
 /* "--tag K V" as in the existing tool, or "--tag K=V". */
-static bool parse_tag(void *options, const struct opt_use *use)
+static bool generate_parse_tag(void *options, const struct opt_use *use)
 {
 	struct generate_options *req = options;
 	const char *key = use->value, *equal = strchr(key, '=');
@@ -291,7 +293,7 @@ static bool parse_tag(void *options, const struct opt_use *use)
 	struct desc_tag *tags = reallocarray(req->tags, req->nr_tags + 1, sizeof(*tags));
 
 	if (!tags)
-		return no_memory();
+		return generate_no_memory();
 	req->tags = tags;
 	if (!value) {
 		say("generate", "--tag wants a key and a value");
@@ -301,7 +303,7 @@ static bool parse_tag(void *options, const struct opt_use *use)
 	tags += req->nr_tags++;
 	tags->key = equal ? strndup(key, (size_t)(equal - key)) : strdup(key);
 	tags->value = strdup(value);
-	return (tags->key && tags->value) || no_memory();
+	return (tags->key && tags->value) || generate_no_memory();
 }
 
 /* Number of words that an option needs, from its first words. */
@@ -323,7 +325,7 @@ static size_t words_in(const char *words)
 }
 
 /* "--option debug true", in one argument or in one argument per word. */
-static bool parse_override(void *options, const struct opt_use *use)
+static bool generate_parse_override(void *options, const struct opt_use *use)
 {
 	struct generate_options *req = options;
 	char **grown = reallocarray(req->overrides, req->nr_overrides + 1, sizeof(*grown));
@@ -334,12 +336,12 @@ static bool parse_override(void *options, const struct opt_use *use)
 		req->overrides = grown;
 	if (!grown || !words) {
 		free(words);
-		return no_memory();
+		return generate_no_memory();
 	}
 	while (words_in(words) < words_wanted(words) && (next = opt_next_word(use))) {
 		if (asprintf(&longer, "%s %s", words, next) < 0) {
 			free(words);
-			return no_memory();
+			return generate_no_memory();
 		}
 		free(words);
 		words = longer;
@@ -349,7 +351,7 @@ static bool parse_override(void *options, const struct opt_use *use)
 }
 
 /* The prefix is part of a file name, and must not contain a path. */
-static bool parse_prefix(void *field, const struct opt_use *use)
+static bool generate_parse_prefix(void *field, const struct opt_use *use)
 {
 	*(const char **)field = use->value;
 	if (!strchr(use->value, '/') && !strpbrk(use->value, "\n\r\"\\*"))
@@ -363,10 +365,10 @@ static const struct opt options[] = {
 	{ 'o', "output", "DIR", "where the files go (the current directory)",
 	  OPT_TEXT(struct generate_options, folder) },
 	{ 0, "prefix", "P", "how their names begin (ppt-)",
-	  OPT_CALL(struct generate_options, prefix, parse_prefix) },
-	{ 0, "tag", "KEY VALUE", "a tag more", .type = OPT_TYPE_CALL, .parse = parse_tag },
+	  OPT_CALL(struct generate_options, prefix, generate_parse_prefix) },
+	{ 0, "tag", "KEY VALUE", "a tag more", .type = OPT_TYPE_CALL, .parse = generate_parse_tag },
 	{ 0, "option", "WORDS", "an option as in the spec, instead of the spec's",
-	  .type = OPT_TYPE_CALL, .parse = parse_override },
+	  .type = OPT_TYPE_CALL, .parse = generate_parse_override },
 	{ 0, "dialect", "D", "seed, or ppt for programs of the existing tool",
 	  OPT_CHOICE(struct generate_options, dialect, "seed or ppt", DESC_SEED) },
 	{ 'n', "dry-run", NULL, "check and show, write nothing",
@@ -397,7 +399,7 @@ static int run_generate(int argc, char **argv)
 
 	if (status == OPTS_PARSED) {
 		req.spec = opts_operand(&command_generate, argc, argv, first);
-		status = req.spec ? generate(&req) : EXIT_USAGE;
+		status = req.spec ? generate_files(&req) : EXIT_USAGE;
 	}
 	generate_release(&req);
 	return status;

@@ -10,42 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/progress.h"
 #include "cmd.h"
 #include "info.h"
+#include "trace_foreach.h"
 
 /* ---- reading ------------------------------------------------------------- */
 
-static int read_items(struct info *info, struct trace_reader *reader, struct err *err)
+static int info_add_item(void *arg, const struct trace_item *item, struct err *err)
 {
-	const struct trace_stats *stats = trace_reader_stats(reader);
-	struct progress progress;
-	struct trace_item item;
-	uint64_t nr = 0;
-	int rc;
+	struct info *info = arg;
+	int rc = summary_add(&info->sum, item);
 
-	progress_start(&progress, info->trace_path, stats->total);
-	while ((rc = trace_next(reader, &item, err)) > 0) {
-		rc = summary_add(&info->sum, &item);
-		if (rc < 0) {
-			err_set(err, rc, "no memory for the coroutines of '%s'", info->trace_path);
-			break;
-		}
-		if (++nr % 4096 == 0)
-			progress_update(&progress, stats->bytes);
-	}
-	progress_end(&progress);
-	return rc;
+	return rc < 0 ? err_set(err, rc, "no memory for the coroutines of '%s'", info->trace_path)
+		      : 0;
 }
 
-static int read_trace(struct info *info, struct err *err)
+static int info_read_trace(struct info *info, struct err *err)
 {
 	struct trace_reader *reader = trace_reader_open(info->trace_path, err);
 	int rc;
 
 	if (!reader)
 		return err->code;
-	rc = read_items(info, reader, err);
+	rc = read_trace(info->trace_path, reader, info_add_item, info, err);
 	info->stats = *trace_reader_stats(reader);
 	if (info->stats.sidecar_path)
 		info->sidecar_path = strdup(info->stats.sidecar_path);
@@ -55,7 +42,7 @@ static int read_trace(struct info *info, struct err *err)
 
 /* ---- the command --------------------------------------------------------- */
 
-static int show(const struct info *info, bool json)
+static int info_show(const struct info *info, bool json)
 {
 	int rc = 0;
 
@@ -79,7 +66,7 @@ static bool is_no_trace(const struct info *info)
 	return !info->sum.events && info->stats.lines.garbage;
 }
 
-static int refuse(const struct info *info)
+static int info_refuse(const struct info *info)
 {
 	const char *path = info->trace_path;
 	size_t len = strlen(path), suffix = strlen(SIDECAR_SUFFIX);
@@ -95,19 +82,19 @@ static int refuse(const struct info *info)
 	return EXIT_FAILED;
 }
 
-static int info_on(const char *path, bool json)
+static int info_print_trace(const char *path, bool json)
 {
 	struct info info = { .trace_path = path };
 	struct err err = { 0 };
 	int status;
 
-	if (read_trace(&info, &err) < 0) {
+	if (info_read_trace(&info, &err) < 0) {
 		say_error("info", &err);
 		status = EXIT_FAILED;
 	} else if (is_no_trace(&info) && !json) {
-		status = refuse(&info);
+		status = info_refuse(&info);
 	} else {
-		status = show(&info, json);
+		status = info_show(&info, json);
 	}
 	summary_release(&info.sum);
 	free(info.sidecar_path);
@@ -132,7 +119,7 @@ static int run_info(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	path = opts_operand(&command_info, argc, argv, first);
-	return path ? info_on(path, o.json) : EXIT_USAGE;
+	return path ? info_print_trace(path, o.json) : EXIT_USAGE;
 }
 
 const struct command command_info = {

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "end_signal.h"
 #include "mem.h"
 #include "memory/compiler/compiler_command.h"
 
@@ -33,7 +33,7 @@ struct compiler_run {
 	char tmpdir[PATH_MAX];
 };
 
-static bool exists(const char *path)
+static bool file_exists(const char *path)
 {
 	struct stat st;
 
@@ -61,7 +61,7 @@ static bool in_path(const char *name, char *out, size_t size)
 }
 
 /* The path of this executable: the libraries are found relative to it. */
-static bool self(char *out)
+static bool own_path(char *out)
 {
 	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
 
@@ -73,7 +73,7 @@ static bool is_us(const char *path)
 {
 	char mine[PATH_MAX], theirs[PATH_MAX];
 
-	return self(mine) && realpath(path, theirs) && !strcmp(mine, theirs);
+	return own_path(mine) && realpath(path, theirs) && !strcmp(mine, theirs);
 }
 
 static bool find_compiler(struct compiler_run *r, const char *chosen)
@@ -103,7 +103,7 @@ static bool library_in(struct compiler_run *r, const char *libdir, const char *i
 
 	if (asprintf(&path, "%s/libcacheray.a", libdir) < 0)
 		return false;
-	real = exists(path) ? realpath(libdir, NULL) : NULL;
+	real = file_exists(path) ? realpath(libdir, NULL) : NULL;
 	free(path);
 	if (!real)
 		return false;
@@ -125,7 +125,7 @@ static bool find_library(struct compiler_run *r)
 	char dir[PATH_MAX], *slash;
 	size_t i;
 
-	if (!self(dir) || !(slash = strrchr(dir, '/')))
+	if (!own_path(dir) || !(slash = strrchr(dir, '/')))
 		return false;
 	*slash = '\0';
 	if (chosen && library_in(r, chosen, ""))
@@ -144,7 +144,7 @@ static bool find_library(struct compiler_run *r)
 }
 
 /* gcc and clang need different options: find out which one it is. */
-static enum wrap_family family(const char *compiler)
+static enum wrap_family compiler_family(const char *compiler)
 {
 	char real[PATH_MAX], line[256] = "", *name, command[PATH_MAX + 32];
 	FILE *f;
@@ -167,7 +167,7 @@ static enum wrap_family family(const char *compiler)
 	return strstr(line, "clang") ? WRAP_CLANG : WRAP_GCC;
 }
 
-static void show(const struct words *command)
+static void compiler_show_command(const struct words *command)
 {
 	size_t i;
 
@@ -180,8 +180,8 @@ static void show(const struct words *command)
 }
 
 /* A command line near the system's limit is passed as a response file. */
-static bool shorten(const struct compiler_run *r, const struct words *command, struct words *out,
-		    char *path)
+static bool compiler_shorten_command(const struct compiler_run *r, const struct words *command,
+				     struct words *out, char *path)
 {
 	size_t size = 0, i;
 	const char *c;
@@ -212,10 +212,8 @@ static bool shorten(const struct compiler_run *r, const struct words *command, s
 
 static int status_of(int status)
 {
-	if (WIFSIGNALED(status)) {
-		signal(WTERMSIG(status), SIG_DFL);
-		raise(WTERMSIG(status));
-	}
+	if (WIFSIGNALED(status))
+		end_by_signal(WTERMSIG(status));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
@@ -226,7 +224,7 @@ static int run_one(const struct compiler_run *r, const struct words *command, bo
 	int status, rc = EXIT_FAILED;
 	pid_t pid;
 
-	if (!shorten(r, command, &short_one, path)) {
+	if (!compiler_shorten_command(r, command, &short_one, path)) {
 		say(r->cmd->name, "cannot pass on the command: %s", strerror(errno));
 	} else if (last && !path[0] && !r->tmpdir[0]) {
 		execv(r->compiler, short_one.word);
@@ -247,7 +245,7 @@ static int run_one(const struct compiler_run *r, const struct words *command, bo
 }
 
 /* Remove the intermediate objects and the temporary directory. */
-static void clean(const struct compiler_run *r, const struct wrap_plan *plan)
+static void compiler_remove_files(const struct compiler_run *r, const struct wrap_plan *plan)
 {
 	size_t i;
 
@@ -267,11 +265,11 @@ static int run_plan(const struct compiler_run *r, const struct wrap_plan *plan)
 		say(r->cmd->name, "%s", plan->remarks.word[i]);
 	for (i = 0; i < plan->nr && rc == EXIT_OK; i++) {
 		if (r->show)
-			show(&plan->commands[i]);
+			compiler_show_command(&plan->commands[i]);
 		else
 			rc = run_one(r, &plan->commands[i], i + 1 == plan->nr);
 	}
-	clean(r, plan);
+	compiler_remove_files(r, plan);
 	return rc;
 }
 
@@ -287,10 +285,10 @@ static bool make_tmpdir(struct compiler_run *r)
 	return false;
 }
 
-static int compile(struct compiler_run *r, int argc, char **argv)
+static int compiler_run_plan(struct compiler_run *r, int argc, char **argv)
 {
 	struct wrap_setup setup = { .compiler = r->compiler,
-				    .family = family(r->compiler),
+				    .family = compiler_family(r->compiler),
 				    .libdir = r->libdir,
 				    .includedir = r->includedir[0] ? r->includedir : NULL,
 				    .tmpdir = "/" };
@@ -317,7 +315,7 @@ static int compile(struct compiler_run *r, int argc, char **argv)
 	return rc;
 }
 
-static int run(const struct command *cmd, bool cxx, int argc, char **argv)
+static int compiler_start(const struct command *cmd, bool cxx, int argc, char **argv)
 {
 	struct compiler_run *r = calloc(1, sizeof(*r));
 	const char *chosen = NULL;
@@ -341,7 +339,7 @@ static int run(const struct command *cmd, bool cxx, int argc, char **argv)
 	} else if (!find_compiler(r, chosen) || !find_library(r)) {
 		rc = EXIT_FAILED;
 	} else {
-		rc = compile(r, argc - i, argv + i);
+		rc = compiler_run_plan(r, argc - i, argv + i);
 	}
 	free(r);
 	return rc;
@@ -366,12 +364,12 @@ static const char details[] =
 
 static int run_cc(int argc, char **argv)
 {
-	return run(&command_mem_cc, false, argc, argv);
+	return compiler_start(&command_mem_cc, false, argc, argv);
 }
 
 static int run_cxx(int argc, char **argv)
 {
-	return run(&command_mem_cxx, true, argc, argv);
+	return compiler_start(&command_mem_cxx, true, argc, argv);
 }
 
 const struct command command_mem_cc = {

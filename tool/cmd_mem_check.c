@@ -26,7 +26,7 @@ static const char *const flag_names[4] = { "", ", atomic", ", unaligned",
 static const char *const kind_names[4] = { "reads", "writes", "annotations added",
 					   "annotations removed" };
 
-static void line(const char *what, const char *more, uint64_t nr)
+static void check_print_line(const char *what, const char *more, uint64_t nr)
 {
 	char left[64], text[TEXT_SIZE];
 
@@ -42,11 +42,12 @@ static void print_kinds(const struct mem_check *c)
 
 	for (kind = 0; kind < 4; kind++) {
 		for (flags = 0; flags < 4; flags++)
-			line(kind_names[kind], flag_names[flags], c->by_tag[kind | flags << 6]);
+			check_print_line(kind_names[kind], flag_names[flags],
+					 c->by_tag[kind | flags << 6]);
 	}
-	line("annotations left at the end", "", c->left);
-	line("annotations of address 0", "", c->null_adds + c->null_removes);
-	line("marks", "", c->marks);
+	check_print_line("annotations left at the end", "", c->left);
+	check_print_line("annotations of address 0", "", c->null_adds + c->null_removes);
+	check_print_line("marks", "", c->marks);
 }
 
 static void print_sizes(const struct mem_check *c)
@@ -72,7 +73,7 @@ static void print_missing(const struct mem_check *c)
 		printf("  %-34s %18s%s%s\n", "lost", text_count(text, c->lost),
 		       text_share(share, c->lost, all + c->lost),
 		       c->lost_unknown ? ", and an unknown number" : "");
-	line("left out on purpose", "", c->left_out);
+	check_print_line("left out on purpose", "", c->left_out);
 	for (i = 0; i < MEM_CAUSES; i++) {
 		if (c->by_cause[i])
 			printf("    %-32s %18s\n", mem_cause_name(i),
@@ -80,8 +81,8 @@ static void print_missing(const struct mem_check *c)
 	}
 }
 
-static void print_text(const struct mem_check *c, const struct mem_check_options *q,
-		       struct mem_reader *r)
+static void check_print_text(const struct mem_check *c, const struct mem_check_options *q,
+			     struct mem_reader *r)
 {
 	const struct mem_blocks *b = mem_reader_blocks(r);
 	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
@@ -235,8 +236,8 @@ static void json_facts(struct json_writer *w, const struct mem_facts *f)
 	jw_array_end(w);
 }
 
-static int print_json(const struct mem_check *c, const struct mem_check_options *q,
-		      struct mem_reader *r, bool sound)
+static int check_print_json(const struct mem_check *c, const struct mem_check_options *q,
+			    struct mem_reader *r, bool sound)
 {
 	const struct mem_blocks *b = mem_reader_blocks(r);
 	struct json_writer w;
@@ -271,12 +272,12 @@ static int print_json(const struct mem_check *c, const struct mem_check_options 
 
 /* ---- the command --------------------------------------------------------- */
 
-static bool is_sound(const struct mem_faults *f, bool structure_only)
+static bool check_is_sound(const struct mem_faults *f, bool structure_only)
 {
 	return f->nr == (structure_only ? f->by_kind[MEM_FAULT_PAIRING] : 0);
 }
 
-static int check(const struct mem_check_options *q)
+static int check_trace(const struct mem_check_options *q)
 {
 	struct mem_reader *r = mem_open(&command_mem_check, q->path);
 	struct mem_check c = { 0 };
@@ -288,11 +289,11 @@ static int check(const struct mem_check_options *q)
 	mem_check_run(&c, r, &err);
 	if (!err.code)
 		mem_reader_error(r, &err);
-	sound = !err.code && is_sound(mem_reader_faults(r), q->structure);
-	if (q->json && print_json(&c, q, r, sound) < 0)
+	sound = !err.code && check_is_sound(mem_reader_faults(r), q->structure);
+	if (q->json && check_print_json(&c, q, r, sound) < 0)
 		say("mem check", "cannot write the result");
 	if (!q->json && !q->quiet)
-		print_text(&c, q, r);
+		check_print_text(&c, q, r);
 	if (!q->json)
 		print_faults(mem_reader_faults(r));
 	if (err.code)
@@ -312,7 +313,7 @@ static int run_mem_check(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	q.path = opts_operand(&command_mem_check, argc, argv, first);
-	return q.path ? check(&q) : EXIT_USAGE;
+	return q.path ? check_trace(&q) : EXIT_USAGE;
 }
 
 const struct command command_mem_check = {

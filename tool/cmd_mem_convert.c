@@ -31,7 +31,7 @@ static const struct opt options[] = {
 };
 
 /* Opening the output would truncate the input before it is read. */
-static bool is_same_file(const char *a, const char *b)
+static bool convert_is_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
@@ -39,7 +39,7 @@ static bool is_same_file(const char *a, const char *b)
 	       sa.st_ino == sb.st_ino && S_ISREG(sa.st_mode);
 }
 
-static void tell(const char *what, uint64_t nr)
+static void convert_tell_count(const char *what, uint64_t nr)
 {
 	char text[TEXT_SIZE];
 
@@ -47,20 +47,21 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-34s %s\n", what, text_count(text, nr));
 }
 
-static void tell_missing(const struct mem_convert_options *q, const struct sidecar_missing *m)
+static void convert_tell_missing(const struct mem_convert_options *q,
+				 const struct sidecar_missing *m)
 {
 	if (q->quiet || !(m->pcs | m->attrs | m->marks | m->gaps))
 		return;
 	fputs("raw has no place for these:\n", stderr);
-	tell("code addresses of accesses", m->pcs);
-	tell("attributes of accesses", m->attrs);
-	tell("marks", m->marks);
-	tell("gaps", m->gaps);
-	tell("  lost in them", m->lost);
-	tell("  left out on purpose in them", m->left_out);
+	convert_tell_count("code addresses of accesses", m->pcs);
+	convert_tell_count("attributes of accesses", m->attrs);
+	convert_tell_count("marks", m->marks);
+	convert_tell_count("gaps", m->gaps);
+	convert_tell_count("  lost in them", m->lost);
+	convert_tell_count("  left out on purpose in them", m->left_out);
 }
 
-static int copy(struct mem_reader *r, struct mem_writer *w)
+static int convert_records(struct mem_reader *r, struct mem_writer *w)
 {
 	const struct mem_record *rec;
 	struct progress progress;
@@ -77,7 +78,7 @@ static int copy(struct mem_reader *r, struct mem_writer *w)
 	return ret;
 }
 
-static int convert(struct mem_convert_options *q)
+static int convert_trace(struct mem_convert_options *q)
 {
 	struct mem_reader *r = mem_open(&command_mem_convert, q->path);
 	struct sidecar_missing missing;
@@ -97,13 +98,13 @@ static int convert(struct mem_convert_options *q)
 		mem_reader_close(r);
 		return EXIT_FAILED;
 	}
-	copy(r, w);
+	convert_records(r, w);
 	missing = *mem_writer_missing(w);
 	status = mem_writer_close(w, &err) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (status != EXIT_OK)
 		say_error("mem convert", &err);
 	else
-		tell_missing(q, &missing);
+		convert_tell_missing(q, &missing);
 	if (mem_finish(&command_mem_convert, r) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
@@ -121,12 +122,12 @@ static int run_mem_convert(int argc, char **argv)
 		return EXIT_USAGE;
 	if (!q.output)
 		return opts_missing(&command_mem_convert, "-o FILE");
-	if (is_same_file(q.path, q.output)) {
+	if (convert_is_same_file(q.path, q.output)) {
 		say("mem convert", "'%s' is the trace itself", q.output);
 		fputs("hint: give the new one another name\n", stderr);
 		return EXIT_USAGE;
 	}
-	return convert(&q);
+	return convert_trace(&q);
 }
 
 const struct command command_mem_convert = {

@@ -23,7 +23,7 @@ struct dump {
 };
 
 /* One record and its context. */
-struct row {
+struct dump_row {
 	const struct mem_record *r;
 	uint64_t number; /* in the trace */
 	uint64_t thread; /* thread id */
@@ -48,7 +48,7 @@ static const struct mem_module *module_of(const struct mem_facts *f, uint64_t pc
 
 /* ---- text ---------------------------------------------------------------- */
 
-static void put_name(const struct mem_record *r)
+static void dump_name(const struct mem_record *r)
 {
 	char *text = strndup(r->name, r->name_size);
 
@@ -57,7 +57,7 @@ static void put_name(const struct mem_record *r)
 	free(text);
 }
 
-static void text_access(const struct row *row)
+static void text_access(const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
 
@@ -88,7 +88,7 @@ static void text_access(const struct row *row)
 	}
 }
 
-static void text_row(const struct row *row)
+static void dump_text_row(const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
 
@@ -102,7 +102,7 @@ static void text_row(const struct row *row)
 	case MEM_ADD:
 		printf("     0x%012llx %u x %u bytes  ", (unsigned long long)r->address,
 		       r->elem_count, r->elem_size);
-		put_name(r);
+		dump_name(r);
 		break;
 	case MEM_REMOVE:
 		printf("     0x%012llx", (unsigned long long)r->address);
@@ -113,7 +113,7 @@ static void text_row(const struct row *row)
 		break;
 	case MEM_MARK:
 		printf("     %llu  ", (unsigned long long)r->value);
-		put_name(r);
+		dump_name(r);
 		break;
 	default:
 		if (r->value)
@@ -127,7 +127,7 @@ static void text_row(const struct row *row)
 
 /* ---- CSV ----------------------------------------------------------------- */
 
-static void csv_row(const struct row *row, bool guard)
+static void dump_csv_row(const struct dump_row *row, bool guard)
 {
 	const struct mem_record *r = row->r;
 
@@ -162,7 +162,7 @@ static void json_hex(struct json_writer *w, const char *key, uint64_t value)
 	jw_field_string(w, key, hex);
 }
 
-static void json_access(struct json_writer *w, const struct row *row)
+static void json_access(struct json_writer *w, const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
 
@@ -175,7 +175,7 @@ static void json_access(struct json_writer *w, const struct row *row)
 		jw_field_u64(w, "attributes", r->attr);
 }
 
-static void json_row(struct dump *d, const struct row *row)
+static void dump_json_row(struct dump *d, const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
 	struct json_writer *w = &d->json;
@@ -213,20 +213,20 @@ static void json_row(struct dump *d, const struct row *row)
 
 /* ---- the command --------------------------------------------------------- */
 
-static void print_row(struct dump *d, const struct row *row)
+static void dump_row(struct dump *d, const struct dump_row *row)
 {
 	if (d->form == MEM_TEXT)
-		text_row(row);
+		dump_text_row(row);
 	else if (d->form == MEM_CSV)
-		csv_row(row, !d->exact_text);
+		dump_csv_row(row, !d->exact_text);
 	else
-		json_row(d, row);
+		dump_json_row(d, row);
 }
 
 static void dump_all(struct dump *d, struct mem_reader *r)
 {
 	const struct mem_record *rec;
-	struct row row;
+	struct dump_row row;
 	uint64_t n = 0, wanted = 0;
 
 	for (; (rec = mem_reader_next(r)); n++) {
@@ -240,13 +240,13 @@ static void dump_all(struct dump *d, struct mem_reader *r)
 		row.number = n;
 		row.thread = mem_facts_id(d->facts, rec->thread);
 		row.module = mem_is_access(rec) ? module_of(d->facts, rec->pc) : NULL;
-		print_row(d, &row);
+		dump_row(d, &row);
 		if (ferror(stdout))
 			break;
 	}
 }
 
-static int dump(struct dump *d)
+static int dump_trace(struct dump *d)
 {
 	struct mem_reader *r = mem_open(&command_mem_dump, d->path);
 	int status;
@@ -311,7 +311,7 @@ static int run_mem_dump(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	d.path = opts_operand(&command_mem_dump, argc, argv, first);
-	return d.path ? dump(&d) : EXIT_USAGE;
+	return d.path ? dump_trace(&d) : EXIT_USAGE;
 }
 
 const struct command command_mem_dump = {

@@ -37,24 +37,24 @@ static const struct opt options[] = {
 
 /* ---- the simulation ------------------------------------------------------- */
 
-struct watching {
+struct mem_html_watch {
 	struct blame *blame;
 	const struct mem_facts *facts;
 };
 
-static int each(void *context, const struct mem_record *r, const struct sim_outcome *out)
+static int mem_html_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
-	struct watching *w = context;
+	struct mem_html_watch *w = context;
 
 	if (blame_modules(w->blame, w->facts) < 0)
 		return -ENOMEM;
 	return out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
 }
 
-static int simulate(struct page *page, struct mem_reader *r, struct err *err)
+static int mem_html_simulate(struct page *page, struct mem_reader *r, struct err *err)
 {
-	struct watching w = { page->blame, mem_reader_facts(r) };
-	struct replay replay = { .each = each, .context = &w };
+	struct mem_html_watch w = { page->blame, mem_reader_facts(r) };
+	struct replay replay = { .each = mem_html_each, .context = &w };
 	int ret = replay_run(&replay, page->sim, r, err);
 
 	page->accesses = replay.accesses;
@@ -100,7 +100,8 @@ static int fill_file(struct outfile *file, const struct page *page, struct err *
 	return outfile_commit(file, err);
 }
 
-static int write_page(const struct mem_html_options *q, const struct page *page, const char *path)
+static int mem_html_write(const struct mem_html_options *q, const struct page *page,
+			  const char *path)
 {
 	struct outfile file;
 	struct err err = { 0 };
@@ -129,8 +130,8 @@ static int make_page(const struct mem_html_options *q, const char *path, const c
 	page.facts = mem_reader_facts(r);
 	page.sim = sim_new(&q->machine.config, &err);
 	page.blame = page.sim ? blame_new(&q->machine.config, &err) : NULL;
-	if (page.blame && simulate(&page, r, &err) == 0)
-		status = write_page(q, &page, output);
+	if (page.blame && mem_html_simulate(&page, r, &err) == 0)
+		status = mem_html_write(q, &page, output);
 	else
 		say_error("mem html", &err);
 	blame_free(page.blame);

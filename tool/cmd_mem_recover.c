@@ -17,7 +17,7 @@ static const struct opt options[] = {
 	{ .name = NULL },
 };
 
-static void tell_json(const struct mem_recovered *r)
+static void recovered_json(const struct mem_recovered *r)
 {
 	struct json_writer w;
 
@@ -51,7 +51,7 @@ static int run_mem_recover(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	if (o.json)
-		tell_json(&result);
+		recovered_json(&result);
 	else
 		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
 			text_count(a, result.before), text_count(b, result.records));

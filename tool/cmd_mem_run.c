@@ -3,13 +3,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <corotracer/version.h>
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "end_signal.h"
 #include "mem.h"
 #include "memory/collect/mem_collector.h"
 
@@ -20,7 +20,7 @@ struct mem_run_options {
 	bool json, quiet;
 };
 
-static bool parse_output(void *field, const struct opt_use *use)
+static bool mem_run_parse_output(void *field, const struct opt_use *use)
 {
 	*(const char **)field = use->value;
 	return (*use->value && strcmp(use->value, "-") != 0) || opt_invalid(use, "a file's name");
@@ -28,7 +28,7 @@ static bool parse_output(void *field, const struct opt_use *use)
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", "the trace (" DEFAULT_OUTPUT "); %p is the pid",
-	  OPT_CALL(struct mem_run_options, config.output, parse_output) },
+	  OPT_CALL(struct mem_run_options, config.output, mem_run_parse_output) },
 	{ 0, "format", "FORMAT", "container, or raw: the seed's records",
 	  OPT_CHOICE(struct mem_run_options, config.raw, "container or raw", 0) },
 	{ 0, "on-full", "WHAT", "full buffer: block the thread, or drop and count",
@@ -50,7 +50,7 @@ static const struct opt options[] = {
 
 static bool shown; /* a progress line is on the terminal */
 
-static void progress(uint64_t size, uint64_t elapsed_ns)
+static void mem_run_progress(uint64_t size, uint64_t elapsed_ns)
 {
 	if (elapsed_ns < 1000000000u)
 		return;
@@ -60,7 +60,7 @@ static void progress(uint64_t size, uint64_t elapsed_ns)
 	shown = true;
 }
 
-static void tell_file(const struct output *out)
+static void mem_run_tell_file(const struct output *out)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE], share[TEXT_SIZE];
 
@@ -85,15 +85,15 @@ static void tell_file(const struct output *out)
 		say_error("mem run", &out->err);
 }
 
-static void tell_nothing(void)
+static void mem_run_tell_nothing(void)
 {
 	say("mem run", "the program traced nothing: there is no trace");
 	fputs("hint: build it with 'corotracer mem cc' or 'mem c++', or link it with libcacheray\n",
 	      stderr);
 }
 
-static void tell_text(const struct mem_run_options *q, const struct collect_result *r,
-		      bool complete)
+static void mem_run_tell_text(const struct mem_run_options *q, const struct collect_result *r,
+			      bool complete)
 {
 	const struct output *out;
 	char text[TEXT_SIZE];
@@ -101,11 +101,11 @@ static void tell_text(const struct mem_run_options *q, const struct collect_resu
 	if (shown)
 		fputs("\r\033[K", stderr);
 	if (!r->outputs.first)
-		tell_nothing();
+		mem_run_tell_nothing();
 	if (q->quiet && complete)
 		return;
 	for (out = r->outputs.first; out; out = out->next)
-		tell_file(out);
+		mem_run_tell_file(out);
 	if (r->capped)
 		fputs("corotracer: --max-size was reached; later accesses were not traced\n",
 		      stderr);
@@ -124,7 +124,7 @@ static void tell_text(const struct mem_run_options *q, const struct collect_resu
 		fputs("corotracer: some threads were not traced: no memory\n", stderr);
 }
 
-static void tell_json(const struct collect_result *r, int status)
+static void mem_run_tell_json(const struct collect_result *r, int status)
 {
 	const struct output *out;
 	struct json_writer w;
@@ -175,21 +175,7 @@ static bool is_complete(const struct collect_result *r)
 	return true;
 }
 
-/* End by the same signal as the program, as a shell expects, without a second core file. */
-static void die_as_the_program_did(int sig)
-{
-	struct rlimit none = { 0, 0 };
-	sigset_t set;
-
-	setrlimit(RLIMIT_CORE, &none);
-	signal(sig, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static int collect(struct mem_run_options *q)
+static int mem_run_collect(struct mem_run_options *q)
 {
 	struct collect_result result;
 	struct err err = { 0 };
@@ -198,7 +184,7 @@ static int collect(struct mem_run_options *q)
 
 	q->config.tool = "corotracer " COROTRACER_VERSION;
 	if (isatty(STDERR_FILENO) && !q->json && !q->quiet)
-		q->config.progress = progress;
+		q->config.progress = mem_run_progress;
 	if (collect_run(&q->config, &result, &err) < 0) {
 		say_error("mem run", &err);
 		collect_result_release(&result);
@@ -211,12 +197,12 @@ static int collect(struct mem_run_options *q)
 	status = result.exit_status ? result.exit_status : complete ? EXIT_OK : EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
 	if (q->json)
-		tell_json(&result, status);
+		mem_run_tell_json(&result, status);
 	else
-		tell_text(q, &result, complete);
+		mem_run_tell_text(q, &result, complete);
 	collect_result_release(&result);
 	if (result.signal)
-		die_as_the_program_did(result.signal);
+		end_by_signal(result.signal);
 	return status;
 }
 
@@ -233,7 +219,7 @@ static int run_mem_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	q.config.argv = argv + first;
-	return collect(&q);
+	return mem_run_collect(&q);
 }
 
 const struct command command_mem_run = {

@@ -28,7 +28,7 @@ struct mem_sim_options {
 
 /* ---- options ------------------------------------------------------------------ */
 
-static bool add_places(struct mem_sim_options *q, const char *list)
+static bool sim_add_places(struct mem_sim_options *q, const char *list)
 {
 	while (*list) {
 		struct replay_place *p = &q->places[q->replay.nr_places];
@@ -52,13 +52,13 @@ static bool add_places(struct mem_sim_options *q, const char *list)
 	return q->replay.nr_places > 0;
 }
 
-static bool parse_places(void *options, const struct opt_use *use)
+static bool sim_parse_places(void *options, const struct opt_use *use)
 {
-	return add_places(options, use->value) ||
+	return sim_add_places(options, use->value) ||
 	       opt_invalid(use, "ID=CORE, with commas between several");
 }
 
-static bool parse_tlb(void *config, const struct opt_use *use)
+static bool sim_parse_tlb(void *config, const struct opt_use *use)
 {
 	struct err err = { 0 };
 
@@ -71,12 +71,12 @@ static const struct opt options[] = {
 			   "the machine as JSON, or the existing suite's"),
 	MEM_MACHINE_HOST(struct mem_sim_options, machine),
 	{ 0, "tlb", "SPEC", "a level of TLB: [NAME=]ENTRIES[,WAYS]; repeat",
-	  OPT_CALL(struct mem_sim_options, extra, parse_tlb) },
+	  OPT_CALL(struct mem_sim_options, extra, sim_parse_tlb) },
 	{ 0, "page", "SIZE", "of a page (4K)",
 	  OPT_SIZE(struct mem_sim_options, extra.page, SIM_PAGE_MIN, SIM_PAGE_MAX) },
 	MEM_MACHINE_CORES(struct mem_sim_options, machine),
 	{ 0, "map", "ID=CORE,...", "this thread on that core; repeat", .type = OPT_TYPE_CALL,
-	  .parse = parse_places },
+	  .parse = sim_parse_places },
 	{ 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster",
 	  OPT_FLAG(struct mem_sim_options, extra.no_classes) },
 	{ 'b', "blame", NULL, "by type and field and by source line, too: slower",
@@ -107,7 +107,7 @@ static const struct opt options[] = {
 
 /* ---- the machine ---------------------------------------------------------------- */
 
-static bool check_places(const struct mem_sim_options *q)
+static bool sim_check_places(const struct mem_sim_options *q)
 {
 	uint32_t cores = q->machine.config.cores ? q->machine.config.cores : SIM_CORES_AUTO;
 	size_t i;
@@ -137,7 +137,7 @@ static bool make_machine(struct mem_sim_options *q)
 		c->page = q->extra.page;
 	c->no_classes = q->extra.no_classes;
 	if (sim_config_check(c, &err) == 0)
-		return check_places(q);
+		return sim_check_places(q);
 	say_error("mem sim", &err);
 	return false;
 }
@@ -189,8 +189,8 @@ static int blame_each(void *context, const struct mem_record *r, const struct si
 	return out ? blame_access(q->blame, r, out) : blame_record(q->blame, r);
 }
 
-static int simulate(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
-		    const char *path)
+static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
+		      const char *path)
 {
 	struct mem_sim_result result = { .path = path,
 					 .machine = q->machine.words,
@@ -237,7 +237,7 @@ static int sim_trace(struct mem_sim_options *q, const char *path)
 	if (s && q->wants_blame)
 		q->blame = blame_new(&q->machine.config, &err);
 	if (s && (q->blame || !q->wants_blame))
-		status = simulate(q, s, r, path);
+		status = sim_replay(q, s, r, path);
 	else
 		say_error("mem sim", &err);
 	blame_free(q->blame);

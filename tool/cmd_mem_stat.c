@@ -13,7 +13,7 @@ struct mem_stat_options {
 	bool json;
 };
 
-static bool parse_line(void *field, const struct opt_use *use)
+static bool stat_parse_line(void *field, const struct opt_use *use)
 {
 	unsigned long long n;
 
@@ -27,7 +27,7 @@ static bool parse_line(void *field, const struct opt_use *use)
 
 static const struct opt options[] = {
 	{ 0, "line", "BYTES", "of a cache line: a power of two (64)",
-	  OPT_CALL(struct mem_stat_options, config.line_size, parse_line) },
+	  OPT_CALL(struct mem_stat_options, config.line_size, stat_parse_line) },
 	{ 'n', "top", "N", "lines, types and strides to tell (10)",
 	  OPT_NUMBER(struct mem_stat_options, top, 0, MEM_STAT_TOP_MAX) },
 	{ 'w', "window", "N", "accesses per step of the working set (1/32 of all)",

@@ -33,7 +33,7 @@ struct monitor_options {
 };
 
 /* State of one frame type. */
-struct view {
+struct monitor_view {
 	struct row_plan plan;
 	struct spread *spreads; /* per cell with numbers */
 	struct shares *shares;  /* per cell with other values */
@@ -45,7 +45,7 @@ struct monitor {
 	const struct monitor_options *request;
 	struct attach attach;
 	struct recording_info info;
-	struct view *views; /* per type; NULL until the program has attached */
+	struct monitor_view *views; /* per type; NULL until the program has attached */
 	size_t nr_views;
 	int only; /* frame type; -1: all */
 	char *buf;
@@ -57,7 +57,7 @@ struct monitor {
 
 /* ---- frames -------------------------------------------------------------- */
 
-static int find_type(const struct monitor *m, struct err *err)
+static int monitor_find_type(const struct monitor *m, struct err *err)
 {
 	const struct desc *d = &m->attach.live.desc;
 	size_t i;
@@ -79,7 +79,7 @@ static int make_views(struct monitor *m, struct err *err)
 
 	m->views = calloc(d->nr_frames, sizeof(*m->views));
 	for (i = 0; m->views && i < d->nr_frames; i++) {
-		struct view *v = &m->views[i];
+		struct monitor_view *v = &m->views[i];
 
 		if (row_plan_init(&v->plan, d, (unsigned)i, &m->info) < 0)
 			break;
@@ -105,7 +105,7 @@ static void release_views(struct monitor *m)
 	size_t i, c;
 
 	for (i = 0; i < m->nr_views; i++) {
-		struct view *v = &m->views[i];
+		struct monitor_view *v = &m->views[i];
 
 		for (c = 0; c < v->plan.nr_cells; c++) {
 			if (v->spreads)
@@ -136,7 +136,7 @@ static void write_lines(struct monitor *m)
 	m->used = 0;
 }
 
-static bool is_number(const struct row_value *v, double *out)
+static bool monitor_number_of(const struct row_value *v, double *out)
 {
 	switch (v->kind) {
 	case ROW_SIGNED:
@@ -189,7 +189,7 @@ static int count_share(struct shares *s, const struct row_value *v)
 	return shares_add(s, text, strlen(text));
 }
 
-static int count_values(struct view *v, const uint8_t *image)
+static int count_values(struct monitor_view *v, const uint8_t *image)
 {
 	struct row_value value;
 	double number;
@@ -204,18 +204,18 @@ static int count_values(struct view *v, const uint8_t *image)
 			row_get(&v->plan, cell, i, image, 0, &value);
 			if (has_shares(cell))
 				rc |= count_share(&v->shares[c], &value);
-			else if (is_number(&value, &number))
+			else if (monitor_number_of(&value, &number))
 				rc |= spread_add(&v->spreads[c], number);
 		}
 	}
 	return rc ? -ENOMEM : 0;
 }
 
-static void frame(void *arg, uint64_t ticket, const uint8_t *image)
+static void monitor_sink_frame(void *arg, uint64_t ticket, const uint8_t *image)
 {
 	struct monitor *m = arg;
 	uint32_t type = 1;
-	struct view *v;
+	struct monitor_view *v;
 
 	if (m->nr_views > 1)
 		memcpy(&type, image + 4, sizeof(type));
@@ -234,7 +234,7 @@ static void frame(void *arg, uint64_t ticket, const uint8_t *image)
 	m->used = (size_t)(row_jsonl(&v->plan, image, ticket, m->buf + m->used) - m->buf);
 }
 
-static void lost(void *arg, uint64_t nr)
+static void monitor_sink_lost(void *arg, uint64_t nr)
 {
 	struct monitor *m = arg;
 
@@ -244,7 +244,7 @@ static void lost(void *arg, uint64_t nr)
 /* ---- the table ----------------------------------------------------------- */
 
 /* Print a value in its shortest readable form. */
-static void put_value(const struct row_cell *c, double value)
+static void monitor_put_value(const struct row_cell *c, double value)
 {
 	char text[TEXT_SIZE];
 
@@ -313,15 +313,15 @@ static void draw_shares(const struct shares *s)
 
 static void draw_spread(const struct row_cell *cell, const struct spread *s)
 {
-	put_value(cell, s->min);
-	put_value(cell, spread_percentile(s, 0.5));
-	put_value(cell, spread_percentile(s, 0.9));
-	put_value(cell, spread_percentile(s, 0.99));
-	put_value(cell, s->max);
+	monitor_put_value(cell, s->min);
+	monitor_put_value(cell, spread_percentile(s, 0.5));
+	monitor_put_value(cell, spread_percentile(s, 0.9));
+	monitor_put_value(cell, spread_percentile(s, 0.99));
+	monitor_put_value(cell, s->max);
 }
 
 /* Draw a line of the table; false if there was no value. */
-static bool draw_cell(struct view *v, size_t c, int width)
+static bool draw_cell(struct monitor_view *v, size_t c, int width)
 {
 	const struct row_cell *cell = &v->plan.cells[c];
 	int left = width - text_width(cell->name);
@@ -346,7 +346,7 @@ static bool draw_cell(struct view *v, size_t c, int width)
 	return true;
 }
 
-static int draw_view(struct view *v, double seconds, int width, int room)
+static int draw_view(struct monitor_view *v, double seconds, int width, int room)
 {
 	char rate[TEXT_SIZE], total[TEXT_SIZE];
 	int lines = 0;
@@ -364,7 +364,7 @@ static int draw_view(struct view *v, double seconds, int width, int room)
 }
 
 /* Also resets cells that did not fit on the screen. */
-static void reset_view(struct view *v)
+static void reset_view(struct monitor_view *v)
 {
 	size_t c;
 
@@ -384,7 +384,7 @@ static int screen_lines(const struct monitor *m)
 	return size.ws_row;
 }
 
-static void draw(struct monitor *m, double seconds)
+static void monitor_draw(struct monitor *m, double seconds)
 {
 	const struct attach *a = &m->attach;
 	char missed[TEXT_SIZE], name[32];
@@ -419,7 +419,7 @@ static void follow_clock(struct monitor *m)
 		m->views[i].plan.clock = *attach_clock(&m->attach);
 }
 
-static int begin(void *arg, struct err *err)
+static int monitor_sink_begin(void *arg, struct err *err)
 {
 	struct monitor *m = arg;
 
@@ -429,7 +429,7 @@ static int begin(void *arg, struct err *err)
 	return 0;
 }
 
-static int flush(void *arg, struct err *err)
+static int monitor_sink_flush(void *arg, struct err *err)
 {
 	struct monitor *m = arg;
 	uint64_t now = clock_now_ns(), every = m->request->interval_ns;
@@ -438,7 +438,7 @@ static int flush(void *arg, struct err *err)
 		write_lines(m);
 	} else if (now - m->drawn_ns >= every) {
 		errno = 0;
-		draw(m, (double)(now - m->drawn_ns) / 1e9);
+		monitor_draw(m, (double)(now - m->drawn_ns) / 1e9);
 		m->drawn_ns = now;
 		if (fflush(stdout) != 0 || ferror(stdout))
 			m->write_error = errno ? -errno : -EIO;
@@ -452,7 +452,7 @@ static int flush(void *arg, struct err *err)
 	return 0;
 }
 
-static void talk(void *arg, int level, const char *text)
+static void monitor_sink_talk(void *arg, int level, const char *text)
 {
 	(void)arg;
 	if (level == 0)
@@ -461,12 +461,12 @@ static void talk(void *arg, int level, const char *text)
 
 /* ---- the command --------------------------------------------------------- */
 
-static int watch(struct monitor *m, struct err *err)
+static int monitor_watch(struct monitor *m, struct err *err)
 {
 	int rc = make_views(m, err);
 
 	if (!rc) {
-		m->only = find_type(m, err);
+		m->only = monitor_find_type(m, err);
 		rc = m->only < -1 ? m->only : 0;
 	}
 	if (rc < 0)
@@ -481,11 +481,11 @@ static int watch(struct monitor *m, struct err *err)
 	if (m->request->json)
 		write_lines(m);
 	else if (m->attach.begun)
-		draw(m, (double)(clock_now_ns() - m->drawn_ns + 1) / 1e9);
+		monitor_draw(m, (double)(clock_now_ns() - m->drawn_ns + 1) / 1e9);
 	return rc == -EPIPE ? 0 : rc;
 }
 
-static int monitor(struct monitor_options *r)
+static int monitor_start(struct monitor_options *r)
 {
 	struct monitor m = { .request = r, .only = -1 };
 	struct err err = { 0 };
@@ -498,7 +498,10 @@ static int monitor(struct monitor_options *r)
 		say_error("monitor", &err);
 		return EXIT_FAILED;
 	}
-	r->config.sink = (struct attach_sink){ &m, begin, frame, lost, NULL, flush, talk };
+	r->config.sink = (struct attach_sink){
+		&m,   monitor_sink_begin, monitor_sink_frame, monitor_sink_lost,
+		NULL, monitor_sink_flush, monitor_sink_talk
+	};
 	rc = attach_open(&m.attach, &r->config, &err);
 	if (rc < 0) {
 		say_error("monitor", &err);
@@ -507,7 +510,7 @@ static int monitor(struct monitor_options *r)
 	for (i = 0; i < r->config.counters.nr; i++)
 		m.info.counters[i] = r->config.counters.names[i]; /* borrowed */
 	m.info.nr_counters = i;
-	rc = watch(&m, &err);
+	rc = monitor_watch(&m, &err);
 	if (rc < 0)
 		say_error("monitor", &err);
 	else if (m.attach.stats.lost)
@@ -544,7 +547,7 @@ static int run_monitor(int argc, char **argv)
 	else if (status == OPTS_PARSED && !r.config.pid)
 		status = opts_missing(&command_monitor, "-p PID");
 	else if (status == OPTS_PARSED)
-		status = monitor(&r);
+		status = monitor_start(&r);
 	counters_release(&r.config.counters);
 	return status;
 }

@@ -31,7 +31,7 @@ static const struct opt options[] = {
 	{ .name = NULL },
 };
 
-static void json_info(struct json_writer *w, const struct recfile *f)
+static void query_json_info(struct json_writer *w, const struct recfile *f)
 {
 	unsigned i;
 
@@ -50,14 +50,14 @@ static void json_info(struct json_writer *w, const struct recfile *f)
 	}
 }
 
-static void print_json(const struct desc *d, const struct recfile *f, pid_t pid)
+static void query_print_json(const struct desc *d, const struct recfile *f, pid_t pid)
 {
 	struct json_writer w;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
 	if (f)
-		json_info(&w, f);
+		query_json_info(&w, f);
 	else
 		jw_field_i64(&w, "pid", pid);
 	show_desc_json(&w, d);
@@ -66,7 +66,7 @@ static void print_json(const struct desc *d, const struct recfile *f, pid_t pid)
 	jw_release(&w);
 }
 
-static void print_info(const struct recfile *f)
+static void query_print_info(const struct recfile *f)
 {
 	unsigned i;
 
@@ -91,10 +91,11 @@ static void print_info(const struct recfile *f)
 	}
 }
 
-static void print_desc(const struct query_options *q, const struct desc *d, const struct recfile *f)
+static void query_print_desc(const struct query_options *q, const struct desc *d,
+			     const struct recfile *f)
 {
 	if (q->json) {
-		print_json(d, f, q->pid);
+		query_print_json(d, f, q->pid);
 		return;
 	}
 	if (q->tags && !q->describe && !q->list) {
@@ -103,7 +104,7 @@ static void print_desc(const struct query_options *q, const struct desc *d, cons
 	}
 	show_facts(stdout, d);
 	if (f)
-		print_info(f);
+		query_print_info(f);
 	if (d->nr_tags)
 		puts("tags");
 	show_tags(stdout, d);
@@ -124,7 +125,7 @@ static int query_process(const struct query_options *q)
 		say_error("query", &err);
 		return EXIT_FAILED;
 	}
-	print_desc(q, &b.desc, NULL);
+	query_print_desc(q, &b.desc, NULL);
 	live_release(&b);
 	return EXIT_OK;
 }
@@ -138,7 +139,7 @@ static int query_file(const struct query_options *q)
 		say_error("query", &err);
 		return EXIT_FAILED;
 	}
-	print_desc(q, &f.desc, &f);
+	query_print_desc(q, &f.desc, &f);
 	recfile_close(&f);
 	return EXIT_OK;
 }

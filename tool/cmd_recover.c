@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "collect/region_list.h"
-#include "recover.h"
+#include "recover_print.h"
 
 struct recover_request {
 	const char *path; /* NULL: list the regions */
@@ -21,7 +21,7 @@ struct recover_request {
 	bool json, remove;
 };
 
-static int failed(const struct err *err)
+static int recover_failed(const struct err *err)
 {
 	say_error("recover", err);
 	return EXIT_FAILED;
@@ -77,14 +77,14 @@ static size_t list_text(const struct found *found)
 	return left;
 }
 
-static int list(bool json)
+static int recover_list(bool json)
 {
 	struct found found;
 	struct err err = { 0 };
 	size_t left = 0;
 
 	if (find_regions(&found, &err) < 0)
-		return failed(&err);
+		return recover_failed(&err);
 	if (json)
 		list_json(&found);
 	else
@@ -108,12 +108,13 @@ static int remove_region(const char *path)
 	struct err err = { 0 };
 
 	if (region_remove(path, &err) < 0)
-		return failed(&err);
+		return recover_failed(&err);
 	say("recover", "removed '%s'", path);
 	return EXIT_OK;
 }
 
-static int show(const struct recover_request *req, const struct recover *r, const char *path)
+static int recover_show(const struct recover_request *req, const struct recover *r,
+			const char *path)
 {
 	int rc = 0;
 
@@ -129,11 +130,11 @@ static int show(const struct recover_request *req, const struct recover *r, cons
 		return EXIT_FAILED;
 	}
 	if (r->output.code)
-		return failed(&r->output);
-	return r->sidecar.code ? failed(&r->sidecar) : EXIT_OK;
+		return recover_failed(&r->output);
+	return r->sidecar.code ? recover_failed(&r->sidecar) : EXIT_OK;
 }
 
-static int recover(const struct recover_request *req)
+static int recover_region(const struct recover_request *req)
 {
 	char *path = image_path(req->path);
 	struct recover *r = calloc(1, sizeof(*r));
@@ -142,11 +143,11 @@ static int recover(const struct recover_request *req)
 
 	if (!path || !r) {
 		err_set(&err, -ENOMEM, "no memory");
-		status = failed(&err);
+		status = recover_failed(&err);
 	} else if (recover_open(r, req->path, &req->options, &err) < 0) {
-		status = failed(&err);
+		status = recover_failed(&err);
 	} else {
-		status = show(req, r, path);
+		status = recover_show(req, r, path);
 		recover_close(r);
 		if (status == EXIT_OK && req->remove)
 			status = remove_region(path);
@@ -194,7 +195,7 @@ static int run_recover(int argc, char **argv)
 		fputs("hint: 'corotracer recover' lists those that were left behind\n", stderr);
 		return EXIT_USAGE;
 	}
-	return req.path ? recover(&req) : list(req.json);
+	return req.path ? recover_region(&req) : recover_list(req.json);
 }
 
 const struct command command_recover = {

@@ -47,7 +47,7 @@ static int print_list_json(const struct all_running *all)
 
 /* ---- choosing a collector ------------------------------------------------------- */
 
-static int no_good(bool json, const struct err *err)
+static int snapshot_failed(bool json, const struct err *err)
 {
 	struct json_writer w;
 
@@ -66,8 +66,9 @@ static int no_good(bool json, const struct err *err)
 }
 
 /* The selected collector; NULL with a message in @err. */
-static const struct running *choose(const struct snapshot_options *req,
-				    const struct all_running *all, size_t left, struct err *err)
+static const struct running *snapshot_choose(const struct snapshot_options *req,
+					     const struct all_running *all, size_t left,
+					     struct err *err)
 {
 	const struct running *chosen = NULL, *able = NULL;
 	size_t i, nr = 0, nr_able = 0;
@@ -143,7 +144,7 @@ static void print_snapshot(const struct running *r, const json_t *s)
 		printf("  lost: none of %s written\n", text_count(b, running_number(s, "written")));
 }
 
-static int take(const struct snapshot_options *req, const struct running *r)
+static int snapshot_take(const struct snapshot_options *req, const struct running *r)
 {
 	struct err err = { 0 };
 	char *line = request_line(req->output, &err);
@@ -155,7 +156,7 @@ static int take(const struct snapshot_options *req, const struct running *r)
 	answer = line && r->status ? running_ask(r->region, line, -1, &err) : NULL;
 	free(line);
 	if (!answer)
-		return no_good(req->json, err.code ? &err : &r->err);
+		return snapshot_failed(req->json, err.code ? &err : &r->err);
 	failed = json_object_get(answer, "error") != NULL;
 	if (req->json) {
 		json_dumpf(answer, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
@@ -174,7 +175,7 @@ static int take(const struct snapshot_options *req, const struct running *r)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static int snapshot(const struct snapshot_options *req)
+static int snapshot_start(const struct snapshot_options *req)
 {
 	struct all_running all = { 0 };
 	const struct running *chosen;
@@ -183,15 +184,15 @@ static int snapshot(const struct snapshot_options *req)
 	int status;
 
 	if (running_look(&all, req->region, &left, &err) < 0) {
-		status = no_good(req->json, &err);
+		status = snapshot_failed(req->json, &err);
 	} else if (req->list && req->json) {
 		status = print_list_json(&all);
 	} else if (req->list && all.nr) {
 		running_print(stdout, &all);
 		status = fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 	} else {
-		chosen = choose(req, &all, left, &err);
-		status = chosen ? take(req, chosen) : no_good(req->json, &err);
+		chosen = snapshot_choose(req, &all, left, &err);
+		status = chosen ? snapshot_take(req, chosen) : snapshot_failed(req->json, &err);
 	}
 	running_release(&all);
 	return status;
@@ -220,7 +221,7 @@ static int run_snapshot(int argc, char **argv)
 		return status;
 	if (first < argc)
 		return opts_unexpected(&command_snapshot, argv[first]);
-	return snapshot(&req);
+	return snapshot_start(&req);
 }
 
 const struct command command_snapshot = {

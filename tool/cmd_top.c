@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/collector_client.h"
+#include "end_signal.h"
 #include "running_list.h"
 #include "run_collector.h"
 #include "top_print.h"
@@ -28,7 +29,7 @@ struct top_request {
 	bool once, json, limited;
 };
 
-static int failed(const struct err *err)
+static int top_failed(const struct err *err)
 {
 	say_error("top", err);
 	return EXIT_FAILED;
@@ -45,7 +46,7 @@ static int say_which(const struct all_running *all, struct err *err)
 }
 
 /* The region of the selected collector, freed by the caller; NULL with a message in @err. */
-static char *choose(const struct top_request *req, struct err *err)
+static char *top_choose(const struct top_request *req, struct err *err)
 {
 	struct all_running all = { 0 };
 	const struct running *chosen = NULL;
@@ -78,7 +79,7 @@ static char *choose(const struct top_request *req, struct err *err)
 
 /* ---- output ------------------------------------------------------------------------ */
 
-static int print(const struct top_request *req, struct top_source *source, struct err *err)
+static int top_print_once(const struct top_request *req, struct top_source *source, struct err *err)
 {
 	size_t limit = req->limited ? req->limit : req->json ? SIZE_MAX : PRINTED_LINES;
 	struct top_places places = { 0 };
@@ -111,14 +112,14 @@ static bool has_terminal(void)
 	return false;
 }
 
-static int show(const struct top_request *req, const char *region, int *sig, struct err *err)
+static int top_show(const struct top_request *req, const char *region, int *sig, struct err *err)
 {
 	struct top_source source;
 
 	if (top_source_open(&source, region, err) < 0)
 		return err->code;
 	if (req->once || req->json)
-		print(req, &source, err);
+		top_print_once(req, &source, err);
 	else
 		top_run(&source, &req->top, sig, err);
 	top_source_close(&source);
@@ -128,23 +129,19 @@ static int show(const struct top_request *req, const char *region, int *sig, str
 /* End by the same signal, as a shell expects. */
 static int end_as(int sig)
 {
-	if (!sig || sig == SIGINT)
-		return EXIT_OK;
-	signal(sig, SIG_DFL);
-	raise(sig);
-	return 128 + sig;
+	return !sig || sig == SIGINT ? EXIT_OK : end_by_signal(sig);
 }
 
 static int top_of_running(const struct top_request *req)
 {
 	struct err err = { 0 };
-	char *region = req->region ? strdup(req->region) : choose(req, &err);
+	char *region = req->region ? strdup(req->region) : top_choose(req, &err);
 	int sig = 0;
 
 	if (region)
-		show(req, region, &sig, &err);
+		top_show(req, region, &sig, &err);
 	free(region);
-	return err.code ? failed(&err) : end_as(sig);
+	return err.code ? top_failed(&err) : end_as(sig);
 }
 
 /* Start a program, show it, and end it on exit. */
@@ -155,21 +152,21 @@ static int top_of_program(const struct top_request *req)
 	int sig = 0, status;
 
 	if (top_target_start(&target, req->program, req->trace, req->log, &err) < 0)
-		return failed(&err);
-	show(req, target.region, &sig, &err);
+		return top_failed(&err);
+	top_show(req, target.region, &sig, &err);
 	status = top_target_end(&target, &err);
 	if (err.code == -ESRCH) {
 		say("top", "the program ended before it could be looked at");
 		return status;
 	}
 	if (err.code)
-		return failed(&err);
+		return top_failed(&err);
 	return sig ? end_as(sig) : status;
 }
 
 /* ---- the command --------------------------------------------------------------------- */
 
-static bool parse_filter(void *filter, const struct opt_use *use)
+static bool top_parse_filter(void *filter, const struct opt_use *use)
 {
 	if (strlen(use->value) < TOP_FILTER_SIZE) {
 		snprintf(filter, TOP_FILTER_SIZE, "%s", use->value);
@@ -189,7 +186,7 @@ static const struct opt opts[] = {
 	  OPT_CHOICE(struct top_request, top.choice.sort,
 		     "age, rate, id, name, site, thread or events", TOP_BY_AGE) },
 	{ 'f', "filter", "TEXT", "only those with this in their name or place",
-	  OPT_CALL(struct top_request, top.choice.filter, parse_filter) },
+	  OPT_CALL(struct top_request, top.choice.filter, top_parse_filter) },
 	{ 0, "once", NULL, "print one picture; needs no terminal",
 	  OPT_FLAG(struct top_request, once) },
 	{ 'n', "limit", "N", "of one picture: N coroutines at most (20; all with --json)",
@@ -204,7 +201,7 @@ static const struct opt opts[] = {
 };
 
 /* Operands: a region, or after "--" a program. */
-static bool take_words(struct top_request *req, int argc, char **argv, int first)
+static bool top_take_operands(struct top_request *req, int argc, char **argv, int first)
 {
 	bool is_program = first < argc && !strcmp(argv[first - 1], "--");
 
@@ -235,7 +232,7 @@ static int run_top(int argc, char **argv)
 
 	if (status != OPTS_PARSED)
 		return status;
-	if (!take_words(&req, argc, argv, first))
+	if (!top_take_operands(&req, argc, argv, first))
 		return EXIT_USAGE;
 	setlocale(LC_CTYPE, "");
 	if (!req.once && !req.json && !has_terminal())

@@ -25,7 +25,7 @@ static const struct opt opts[] = {
 	{ .name = NULL },
 };
 
-static int print_json(const char *arch)
+static int version_print_json(const char *arch)
 {
 	struct json_writer w;
 	struct err err;
@@ -67,7 +67,7 @@ static int run_version(int argc, char **argv)
 		return status;
 	uname(&uts);
 	if (o.json)
-		return print_json(uts.machine);
+		return version_print_json(uts.machine);
 	printf("corotracer %s (cTP %u, %s)\n", COROTRACER_VERSION, CTP_VERSION, uts.machine);
 	return EXIT_OK;
 }

@@ -18,23 +18,23 @@ bool export_is_frames(const char *path)
 
 /* ---- the summary --------------------------------------------------------- */
 
-static uint64_t lost(const struct recfile_stats *s)
+static uint64_t frames_lost(const struct recfile_stats *s)
 {
 	return s->ended ? s->end.c : s->gaps;
 }
 
 /* Frames that the last mark counts and the file does not contain. */
-static uint64_t missing(const struct recfile_stats *s)
+static uint64_t frames_missing(const struct recfile_stats *s)
 {
 	return s->ended && s->end.b > s->frames ? s->end.b - s->frames : 0;
 }
 
 static bool is_whole(const struct recfile_stats *s)
 {
-	return !s->torn && !s->foreign && !s->cut_bytes && !missing(s);
+	return !s->torn && !s->foreign && !s->cut_bytes && !frames_missing(s);
 }
 
-static void put_json(const struct export_job *job, const struct decode_result *r)
+static void frames_summary_json(const struct export_job *job, const struct decode_result *r)
 {
 	struct json_writer w;
 
@@ -53,14 +53,14 @@ static void put_json(const struct export_job *job, const struct decode_result *r
 	jw_field_u64(&w, "torn", r->stats.torn);
 	jw_field_u64(&w, "foreign", r->stats.foreign);
 	jw_field_u64(&w, "cut_bytes", r->stats.cut_bytes);
-	jw_field_u64(&w, "missing", missing(&r->stats));
-	jw_field_u64(&w, "lost", lost(&r->stats));
+	jw_field_u64(&w, "missing", frames_missing(&r->stats));
+	jw_field_u64(&w, "lost", frames_lost(&r->stats));
 	jw_object_end(&w);
 	jw_newline(&w);
 	jw_release(&w);
 }
 
-static void tell(const char *what, uint64_t nr)
+static void frames_summary_count(const char *what, uint64_t nr)
 {
 	char text[TEXT_SIZE];
 
@@ -68,7 +68,7 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-12s %s\n", what, text_count(text, nr));
 }
 
-static void put_text(const struct decode_result *r, enum decode_format format)
+static void frames_summary_text(const struct decode_result *r, enum decode_format format)
 {
 	char text[TEXT_SIZE];
 
@@ -78,13 +78,13 @@ static void put_text(const struct decode_result *r, enum decode_format format)
 		: format == DECODE_CHROME
 			? "; open it with chrome://tracing or https://ui.perfetto.dev"
 			: "");
-	tell("slices", r->counts.slices);
-	tell("instants", r->counts.instants);
-	tell("counters", r->counts.counters);
-	tell("lost", lost(&r->stats));
+	frames_summary_count("slices", r->counts.slices);
+	frames_summary_count("instants", r->counts.instants);
+	frames_summary_count("counters", r->counts.counters);
+	frames_summary_count("lost", frames_lost(&r->stats));
 }
 
-static void put_warnings(const struct export_job *job, const struct decode_result *r)
+static void frames_warn(const struct export_job *job, const struct decode_result *r)
 {
 	char text[TEXT_SIZE];
 
@@ -99,9 +99,9 @@ static void put_warnings(const struct export_job *job, const struct decode_resul
 	if (r->stats.foreign)
 		say(job->command, "%s frames of unknown types are left out",
 		    text_count(text, r->stats.foreign));
-	if (missing(&r->stats))
+	if (frames_missing(&r->stats))
 		say(job->command, "%s frames were recorded and are not in the file",
-		    text_count(text, missing(&r->stats)));
+		    text_count(text, frames_missing(&r->stats)));
 	if (r->stats.cut_bytes)
 		say(job->command, "the last %s bytes are no whole record, and are left out",
 		    text_count(text, r->stats.cut_bytes));
@@ -148,10 +148,10 @@ int export_frames(const struct export_job *job, const char *kind)
 		status = EXIT_FAILED;
 	} else {
 		if (job->json)
-			put_json(job, &result);
+			frames_summary_json(job, &result);
 		else if (!job->options.quiet)
-			put_text(&result, config.format);
-		put_warnings(job, &result);
+			frames_summary_text(&result, config.format);
+		frames_warn(job, &result);
 		status = is_whole(&result.stats) ? EXIT_OK : EXIT_FAILED;
 	}
 	decode_result_release(&result);

@@ -12,7 +12,7 @@
 
 /* ---- the summary --------------------------------------------------------- */
 
-static int put_json(const struct export_job *job, const struct export_result *r)
+static int export_summary_json(const struct export_job *job, const struct export_result *r)
 {
 	struct json_writer w;
 
@@ -43,7 +43,7 @@ static int put_json(const struct export_job *job, const struct export_result *r)
 	return jw_release(&w);
 }
 
-static void tell(const char *what, uint64_t nr)
+static void export_summary_count(const char *what, uint64_t nr)
 {
 	char text[TEXT_SIZE];
 
@@ -51,7 +51,7 @@ static void tell(const char *what, uint64_t nr)
 		fprintf(stderr, "  %-12s %s\n", what, text_count(text, nr));
 }
 
-static void put_text(const struct export_result *r)
+static void export_summary_text(const struct export_result *r)
 {
 	char rows[TEXT_SIZE], time[TEXT_SIZE];
 
@@ -61,12 +61,12 @@ static void put_text(const struct export_result *r)
 		fputs(r->output ? "standard output" : "done", stderr);
 	fprintf(stderr, ": %s events in %s%s%s\n", text_count(rows, r->rows),
 		text_duration(time, r->duration_ns), r->note[0] ? "; " : "", r->note);
-	tell("other rows", r->extra);
-	tell("lost", r->lost + r->others_lost);
+	export_summary_count("other rows", r->extra);
+	export_summary_count("lost", r->lost + r->others_lost);
 }
 
 /* Warn about data that was not exported, also without a summary. */
-static void put_warnings(const struct export_job *job, const struct export_result *r)
+static void export_warn(const struct export_job *job, const struct export_result *r)
 {
 	char text[TEXT_SIZE];
 
@@ -92,7 +92,7 @@ static void put_warnings(const struct export_job *job, const struct export_resul
 
 /* ---- the job ------------------------------------------------------------- */
 
-static int usage(const struct export_job *job)
+static int export_usage(const struct export_job *job)
 {
 	size_t i;
 
@@ -108,7 +108,7 @@ static int usage(const struct export_job *job)
 }
 
 /* End by the same signal, so that the parent process sees it. */
-static int interrupted(int sig)
+static int export_interrupted(int sig)
 {
 	signal(sig, SIG_DFL);
 	raise(sig);
@@ -126,14 +126,14 @@ static int export_trace(const struct export_job *job, const struct sink *sink)
 		status = EXIT_FAILED;
 	} else {
 		if (job->json)
-			put_json(job, &result);
+			export_summary_json(job, &result);
 		else if (!job->options.quiet)
-			put_text(&result);
-		put_warnings(job, &result);
+			export_summary_text(&result);
+		export_warn(job, &result);
 		status = export_is_whole(&result) ? EXIT_OK : EXIT_FAILED;
 	}
 	export_result_release(&result);
-	return rc < 0 && result.signal ? interrupted(result.signal) : status;
+	return rc < 0 && result.signal ? export_interrupted(result.signal) : status;
 }
 
 /* Scripts write -db-host "" for an unset value. */
@@ -161,7 +161,7 @@ int export_job_run(struct export_job *job)
 	if (job->kind && !strcmp(job->kind, "schema"))
 		return export_schema(job);
 	if (!sink)
-		return usage(job);
+		return export_usage(job);
 	if (!job->options.trace) {
 		say(job->command, "which trace?");
 		fprintf(stderr, "hint: corotracer export %s -i trace.jsonl\n", job->kind);

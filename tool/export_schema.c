@@ -20,24 +20,24 @@ static const struct {
 
 #define NR_DIALECTS (sizeof(dialects) / sizeof(dialects[0]))
 
-static bool is_wanted(size_t i, const char *name)
+static bool schema_is_wanted(size_t i, const char *name)
 {
 	return !name || !strcmp(dialects[i].name, name) || !strcmp(dialects[i].alias, name);
 }
 
-static bool is_known(const char *name)
+static bool schema_is_known(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < NR_DIALECTS; i++) {
-		if (is_wanted(i, name))
+		if (schema_is_wanted(i, name))
 			return true;
 	}
 	return false;
 }
 
 /* One document, with one text per database. */
-static int put_json(const struct export_job *job, const char *name, const char *table)
+static int schema_json(const struct export_job *job, const char *name, const char *table)
 {
 	struct json_writer w;
 	struct sql sql;
@@ -48,7 +48,7 @@ static int put_json(const struct export_job *job, const char *name, const char *
 	for (i = 0; i < NR_DIALECTS; i++) {
 		char *text;
 
-		if (!is_wanted(i, name))
+		if (!schema_is_wanted(i, name))
 			continue;
 		if (sql_begin(&sql))
 			tables_put_schema(sql.out, dialects[i].dialect, table, job->options.full);
@@ -61,12 +61,12 @@ static int put_json(const struct export_job *job, const char *name, const char *
 	return jw_release(&w);
 }
 
-static int put_text(const struct export_job *job, const char *name, const char *table)
+static int schema_text(const struct export_job *job, const char *name, const char *table)
 {
 	size_t i;
 
 	for (i = 0; i < NR_DIALECTS; i++) {
-		if (!is_wanted(i, name))
+		if (!schema_is_wanted(i, name))
 			continue;
 		if (!name)
 			printf("%s-- %s\n", i ? "\n" : "", dialects[i].name);
@@ -82,12 +82,12 @@ int export_schema(const struct export_job *job)
 	const char *table = job->options.table ? job->options.table : TABLES_EVENTS;
 	int rc;
 
-	if (!is_known(name)) {
+	if (!schema_is_known(name)) {
 		say(job->command, "there are no tables for '%s'", name);
 		fputs("hint: corotracer export schema [sqlite | mysql | postgresql]\n", stderr);
 		return EXIT_USAGE;
 	}
-	rc = job->json ? put_json(job, name, table) : put_text(job, name, table);
+	rc = job->json ? schema_json(job, name, table) : schema_text(job, name, table);
 	if (!rc)
 		return EXIT_OK;
 	say(job->command, "cannot write to standard output: %s", strerror(-rc));

@@ -18,19 +18,20 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "end_signal.h"
 #include "symbols/module.h"
 
 /* A report is much shorter. */
 #define OUTPUT_BYTES (8u << 20)
 
-static bool is_crash(int sig)
+static bool guard_is_crash(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGABRT || sig == SIGFPE || sig == SIGILL;
 }
 
 /* Runs in the new process; does not return. */
-static void run_apart(const struct command *cmd, int argc, char **argv, struct module_watch *watch,
-		      pid_t parent)
+static void guard_run_apart(const struct command *cmd, int argc, char **argv,
+			    struct module_watch *watch, pid_t parent)
 {
 	const struct rlimit none = { 0, 0 };
 	static char *output;
@@ -50,7 +51,7 @@ static void run_apart(const struct command *cmd, int argc, char **argv, struct m
 }
 
 /* Wait for the process to end.  It gets the terminal's signals; its end status is passed on. */
-static int wait_for(pid_t pid)
+static int guard_wait(pid_t pid)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, intr, quit;
 	int status;
@@ -65,16 +66,9 @@ static int wait_for(pid_t pid)
 }
 
 /* End in the same way as the process that ran the command. */
-static int end_like(int status)
+static int guard_end_like(int status)
 {
-	const struct rlimit none = { 0, 0 };
-
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	setrlimit(RLIMIT_CORE, &none);
-	signal(WTERMSIG(status), SIG_DFL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
+	return WIFSIGNALED(status) ? end_by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
 static bool reads_standard_input(int argc, char **argv)
@@ -118,11 +112,11 @@ int command_start(const struct command *cmd, int argc, char **argv)
 		if (pid < 0)
 			return cmd->run(argc, argv);
 		if (pid == 0)
-			run_apart(cmd, argc, argv, watch, parent);
-		status = wait_for(pid);
-		if (!WIFSIGNALED(status) || !is_crash(WTERMSIG(status)) ||
+			guard_run_apart(cmd, argc, argv, watch, parent);
+		status = guard_wait(pid);
+		if (!WIFSIGNALED(status) || !guard_is_crash(WTERMSIG(status)) ||
 		    !leave_out_last(cmd, watch, WTERMSIG(status)))
-			return end_like(status);
+			return guard_end_like(status);
 		if (reads_standard_input(argc, argv)) {
 			fputs("hint: write the trace to a file: it is then read without that "
 			      "module\n",

@@ -59,13 +59,13 @@ static int find_page(const struct html_job *job, struct bytes *data, struct html
 
 /* ---- the output --------------------------------------------------------------- */
 
-struct output {
+struct html_output {
 	char path[PATH_MAX];
 	struct outfile file;
 	bool is_stdout;
 };
 
-static int name_output(const struct html_job *job, struct output *o, struct err *err)
+static int name_output(const struct html_job *job, struct html_output *o, struct err *err)
 {
 	const char *base = job->output ? job->output : job->trace;
 	size_t size = strlen(base);
@@ -84,16 +84,16 @@ static int name_output(const struct html_job *job, struct output *o, struct err 
 
 /* ---- reading -------------------------------------------------------------------- */
 
-static int add_item(void *arg, const struct trace_item *item, struct err *err)
+static int html_add_item(void *arg, const struct trace_item *item, struct err *err)
 {
 	return view_add(arg, item, err);
 }
 
-static int read_all(const struct html_job *job, struct trace_reader *reader, struct view *v,
-		    struct err *err)
+static int html_read_trace(const struct html_job *job, struct trace_reader *reader, struct view *v,
+			   struct err *err)
 {
 	const struct trace_stats *stats = trace_reader_stats(reader);
-	int rc = read_trace(job->trace, reader, add_item, v, err);
+	int rc = read_trace(job->trace, reader, html_add_item, v, err);
 
 	if (!rc)
 		rc = view_finish(v, stats, err);
@@ -102,7 +102,8 @@ static int read_all(const struct html_job *job, struct trace_reader *reader, str
 
 /* ---- messages ------------------------------------------------------------------- */
 
-static int tell_json(const struct output *o, const struct view *v, const struct html_result *r)
+static int html_tell_json(const struct html_output *o, const struct view *v,
+			  const struct html_result *r)
 {
 	struct json_writer j;
 
@@ -136,8 +137,8 @@ static bool tell_shortage(const struct html_job *job, const struct trace_stats *
 	return verdict == TRACE_INCOMPLETE;
 }
 
-static void tell_text(const struct html_job *job, const struct output *o, const struct view *v,
-		      const struct html_result *r)
+static void html_tell_text(const struct html_job *job, const struct html_output *o,
+			   const struct view *v, const struct html_result *r)
 {
 	const struct report report = view_report(v);
 	const struct report_totals t = report_totals_of(&report);
@@ -161,7 +162,7 @@ static void tell_text(const struct html_job *job, const struct output *o, const 
 /* ---- the job --------------------------------------------------------------------- */
 
 static int fill_output(const struct html_job *job, struct view *v, const struct html_page *page,
-		       struct output *o, struct html_result *result, struct err *err)
+		       struct html_output *o, struct html_result *result, struct err *err)
 {
 	struct err settled = { 0 };
 	FILE *stream = outfile_stream(&o->file, err);
@@ -179,10 +180,10 @@ static int fill_output(const struct html_job *job, struct view *v, const struct 
 	return rc < 0 ? rc : outfile_commit(&o->file, err);
 }
 
-static int write_page(const struct html_job *job, struct view *v, const struct html_page *page,
-		      struct err *err)
+static int html_write_page(const struct html_job *job, struct view *v, const struct html_page *page,
+			   struct err *err)
 {
-	struct output o = { 0 };
+	struct html_output o = { 0 };
 	struct html_result result = { 0 };
 	int rc = name_output(job, &o, err);
 
@@ -197,13 +198,13 @@ static int write_page(const struct html_job *job, struct view *v, const struct h
 	if (rc < 0)
 		return rc;
 	if (!job->json)
-		tell_text(job, &o, v, &result);
-	else if (tell_json(&o, v, &result) < 0)
+		html_tell_text(job, &o, v, &result);
+	else if (html_tell_json(&o, v, &result) < 0)
 		return err_set(err, -EIO, "cannot write");
 	return tell_shortage(job, &v->stats);
 }
 
-static int make(const struct html_job *job, struct view *v, struct err *err)
+static int html_make(const struct html_job *job, struct view *v, struct err *err)
 {
 	struct bytes data = { 0 };
 	struct html_page page;
@@ -213,9 +214,9 @@ static int make(const struct html_job *job, struct view *v, struct err *err)
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);
 	if (reader) {
-		rc = read_all(job, reader, v, err);
+		rc = html_read_trace(job, reader, v, err);
 		if (!rc)
-			rc = write_page(job, v, &page, err);
+			rc = html_write_page(job, v, &page, err);
 		trace_reader_close(reader);
 	} else {
 		rc = err->code;
@@ -232,7 +233,7 @@ int html_job_run(const struct html_job *job)
 	int rc;
 
 	if (v)
-		rc = make(job, v, &err);
+		rc = html_make(job, v, &err);
 	else
 		rc = err_set(&err, -ENOMEM, "no memory");
 	if (rc < 0)

@@ -34,7 +34,7 @@ static void json_garbage(struct json_writer *j, const struct jsonl_stats *lines)
 	jw_array_end(j);
 }
 
-static void json_run(struct json_writer *j, const struct sidecar_run *run)
+static void info_json_run(struct json_writer *j, const struct sidecar_run *run)
 {
 	jw_key(j, "run");
 	jw_object_begin(j);
@@ -42,7 +42,7 @@ static void json_run(struct json_writer *j, const struct sidecar_run *run)
 	jw_object_end(j);
 }
 
-static void json_totals(struct json_writer *j, const struct sidecar_totals *t)
+static void info_json_totals(struct json_writer *j, const struct sidecar_totals *t)
 {
 	jw_key(j, "totals");
 	jw_object_begin(j);
@@ -162,7 +162,7 @@ static void json_leftovers(struct json_writer *j, const struct trace_summary *su
 	jw_array_end(j);
 }
 
-static void json_worst(struct json_writer *j, const struct trace_summary *sum)
+static void info_json_worst(struct json_writer *j, const struct trace_summary *sum)
 {
 	unsigned i;
 
@@ -257,16 +257,16 @@ static void json_sidecar(struct json_writer *j, const struct info *info)
 	jw_field_bool(j, "finished", sum->has_totals);
 	jw_field_u64(j, "garbage", info->stats.sidecar.garbage);
 	if (sum->has_run)
-		json_run(j, &sum->run);
+		info_json_run(j, &sum->run);
 	if (sum->has_totals)
-		json_totals(j, &sum->totals);
+		info_json_totals(j, &sum->totals);
 	json_processes(j, sum);
 	jw_field_u64(j, "coroutines", summary_born(sum));
 	jw_field_u64(j, "dead", summary_ended(sum));
 	json_names(j, sum);
 	json_leftovers(j, sum);
 	json_alive(j, sum);
-	json_worst(j, sum);
+	info_json_worst(j, sum);
 	jw_object_end(j);
 }
 

@@ -14,7 +14,7 @@
 /* ---- place ------------------------------------------------------------------- */
 
 /* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
-static void put_state(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_state(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	const char *state = trace_state_name(g->last.state);
 	const char *place = summary_place_text(sum, g->place);
@@ -72,7 +72,7 @@ static unsigned run_length(const struct leftover_group *g, unsigned from)
 	return nr;
 }
 
-static void put_number(uint64_t value, bool as_address)
+static void leftover_put_number(uint64_t value, bool as_address)
 {
 	if (as_address)
 		printf("0x%" PRIx64, value);
@@ -81,7 +81,7 @@ static void put_number(uint64_t value, bool as_address)
 }
 
 /* "4, 9-31 and more" */
-static void put_numbers(const struct leftover_group *g, bool as_addresses)
+static void leftover_put_numbers(const struct leftover_group *g, bool as_addresses)
 {
 	unsigned i, nr;
 
@@ -90,10 +90,10 @@ static void put_numbers(const struct leftover_group *g, bool as_addresses)
 		if (nr == 2)
 			nr = 1; /* "4, 5" reads better than "4-5" */
 		fputs(i ? ", " : "", stdout);
-		put_number(g->resources[i], as_addresses);
+		leftover_put_number(g->resources[i], as_addresses);
 		if (nr > 1) {
 			putchar('-');
-			put_number(g->resources[i + nr - 1], as_addresses);
+			leftover_put_number(g->resources[i + nr - 1], as_addresses);
 		}
 	}
 	if (g->has_more_resources)
@@ -101,7 +101,7 @@ static void put_numbers(const struct leftover_group *g, bool as_addresses)
 }
 
 /* " on fds 9-31"; the deadlines of timers are omitted, since the age says the same. */
-static void put_resources(const struct leftover_group *g)
+static void leftover_put_resources(const struct leftover_group *g)
 {
 	const char *word = word_for(g->last.reason);
 	bool many = g->nr_resources > 1;
@@ -111,13 +111,13 @@ static void put_resources(const struct leftover_group *g)
 	fputs(" on ", stdout);
 	if (word)
 		printf("%s%s ", word, many ? "s" : "");
-	put_numbers(g, is_address(g->last.reason));
+	leftover_put_numbers(g, is_address(g->last.reason));
 }
 
 /* ---- names and durations -------------------------------------------------------- */
 
 /* " for 330.104 ms to 583.715 ms" */
-static void put_ages(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_ages(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
@@ -131,7 +131,7 @@ static void put_ages(const struct trace_summary *sum, const struct leftover_grou
 }
 
 /* "client 1, client 2, client 3 and 44 more" */
-static void put_names(const struct leftover_group *g)
+static void leftover_put_names(const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];
 	unsigned i;
@@ -145,39 +145,39 @@ static void put_names(const struct leftover_group *g)
 }
 
 /* A group of one: one line, by its name. */
-static void put_one(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_one(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	if (g->nr_names)
 		text_put_short(stdout, g->names[0], NAME_COLUMNS);
 	else
 		printf("coroutine %" PRIu64, g->probe_id);
 	fputs("  ", stdout);
-	put_state(sum, g);
-	put_resources(g);
-	put_ages(sum, g);
+	leftover_put_state(sum, g);
+	leftover_put_resources(g);
+	leftover_put_ages(sum, g);
 	putchar('\n');
 }
 
 /* A larger group: two or three lines, by count. */
-static void put_many(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_many(const struct trace_summary *sum, const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];
 
 	printf("%s ", text_count(count, g->nr));
-	put_state(sum, g);
+	leftover_put_state(sum, g);
 	if (g->last.ts) {
 		putchar('\n');
 		info_label("");
 		fputs(" ", stdout);
-		put_resources(g);
-		put_ages(sum, g);
+		leftover_put_resources(g);
+		leftover_put_ages(sum, g);
 	}
 	putchar('\n');
 	if (!g->nr_names)
 		return;
 	info_label("");
 	fputs("  ", stdout);
-	put_names(g);
+	leftover_put_names(g);
 	putchar('\n');
 }
 
@@ -192,9 +192,9 @@ void info_print_leftovers(const struct trace_summary *sum)
 
 		info_label(i ? "" : "not ended");
 		if (g->nr == 1)
-			put_one(sum, g);
+			leftover_put_one(sum, g);
 		else
-			put_many(sum, g);
+			leftover_put_many(sum, g);
 		more -= g->nr;
 	}
 	if (!more)

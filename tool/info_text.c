@@ -19,7 +19,7 @@ void info_label(const char *text)
 	printf("  %-12s  ", text);
 }
 
-static void print_count(const char *text, uint64_t value)
+static void info_put_count(const char *text, uint64_t value)
 {
 	char count[TEXT_SIZE];
 
@@ -394,10 +394,10 @@ void info_print_text(const struct info *info)
 
 	text_put(stdout, info->stats.is_stdin ? "standard input" : info->trace_path);
 	puts("\n");
-	print_count("events", sum->events);
+	info_put_count("events", sum->events);
 	print_others(sum);
-	print_count("coroutines", coro_ids_count(&sum->coroutines.ids));
-	print_count("threads", u64map_count(&sum->threads));
+	info_put_count("coroutines", coro_ids_count(&sum->coroutines.ids));
+	info_put_count("threads", u64map_count(&sum->threads));
 	info_label("duration");
 	puts(text_duration(duration, summary_duration_ns(sum)));
 	print_lost(info);

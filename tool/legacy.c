@@ -70,14 +70,14 @@ int legacy_unknown(const char *word)
 }
 
 /* Flags that process an existing trace: -deepdive -out trace.jsonl. */
-static int deepdive(const char *trace)
+static int legacy_deepdive(const char *trace)
 {
 	struct report_job job = { .trace = trace, .has_form = true };
 
 	return report_job_run(&job);
 }
 
-static int html(const char *trace)
+static int legacy_html(const char *trace)
 {
 	struct html_job job = { .trace = trace };
 
@@ -88,8 +88,8 @@ static const struct afterwards {
 	const char *flag;
 	int (*run)(const char *trace);
 } afterwards[] = {
-	{ "deepdive", deepdive }, /* the report, as Markdown */
-	{ "html", html },         /* the page, in the directory of the trace */
+	{ "deepdive", legacy_deepdive }, /* the report, as Markdown */
+	{ "html", legacy_html },         /* the page, in the directory of the trace */
 };
 
 static const struct afterwards *afterwards_find(const char *word)
@@ -128,7 +128,7 @@ static int run_afterwards(const struct afterwards *what, int argc, char **argv)
 /*
  * Parse the flags into @s and the command into *@cmd.  Returns -1 to continue, or the exit status.
  */
-static int parse(struct session *s, int argc, char **argv, char **cmd)
+static int legacy_parse(struct session *s, int argc, char **argv, char **cmd)
 {
 	struct opt_use use;
 	int i = 1, f;
@@ -170,7 +170,7 @@ int legacy_main(int argc, char **argv)
 			return legacy_export(argc, argv);
 	}
 	session_init(&s, NULL);
-	status = parse(&s, argc, argv, &words[2]);
+	status = legacy_parse(&s, argc, argv, &words[2]);
 	if (status >= 0)
 		return status;
 	if (!words[2] || !*words[2]) {

@@ -40,7 +40,7 @@ static const struct {
 
 #define NR_FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-static int find(const char *word, const char **attached)
+static int legacy_find_export_flag(const char *word, const char **attached)
 {
 	size_t i;
 
@@ -75,8 +75,8 @@ static int with_cmd(void)
 }
 
 /* Returns OPTS_PARSED to continue, or the exit status. */
-static int take(struct export_job *job, int flag, const char *word, const char *value,
-		const char **out)
+static int legacy_take_export_flag(struct export_job *job, int flag, const char *word,
+				   const char *value, const char **out)
 {
 	struct opt_use use = { .option = word, .value = value };
 
@@ -104,14 +104,14 @@ static bool find_kind(struct export_job *job, int argc, char **argv)
 	return job->kind;
 }
 
-static int parse(struct export_job *job, int argc, char **argv, const char **out)
+static int legacy_parse_export(struct export_job *job, int argc, char **argv, const char **out)
 {
 	int i = 1, status = -1;
 
 	while (status < 0 && i < argc) {
 		const char *value, *word = argv[i++];
 		bool is_kind = legacy_is_flag(word, "export", &value);
-		int flag = is_kind ? 0 : find(word, &value);
+		int flag = is_kind ? 0 : legacy_find_export_flag(word, &value);
 
 		if (flag < 0)
 			return legacy_unknown(word);
@@ -122,7 +122,7 @@ static int parse(struct export_job *job, int argc, char **argv, const char **out
 		if (!value)
 			value = argv[i++];
 		if (!is_kind)
-			status = take(job, flag, word, value, out);
+			status = legacy_take_export_flag(job, flag, word, value, out);
 	}
 	return status;
 }
@@ -137,7 +137,7 @@ int legacy_export(int argc, char **argv)
 		say(NULL, "no value after '-export'");
 		return EXIT_USAGE;
 	}
-	status = parse(&job, argc, argv, &out);
+	status = legacy_parse_export(&job, argc, argv, &out);
 	if (status >= 0)
 		return status;
 	if (!job.options.trace || !*job.options.trace)

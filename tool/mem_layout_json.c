@@ -6,13 +6,13 @@
 #include "base/json_writer.h"
 #include "mem_layout.h"
 
-static double units(uint64_t in_256)
+static double layout_units(uint64_t in_256)
 {
 	return (double)in_256 / BLAME_ONE;
 }
 
-static void json_run(struct json_writer *w, const struct study *s, const char *key,
-		     const struct study_run *run)
+static void layout_json_run(struct json_writer *w, const struct study *s, const char *key,
+			    const struct study_run *run)
 {
 	uint32_t i;
 
@@ -36,10 +36,10 @@ static void json_misses(struct json_writer *w, const struct study *s, const stru
 	jw_key(w, "misses");
 	jw_object_begin(w);
 	for (i = 0; i < s->config.sim.nr_levels; i++)
-		jw_field_double(w, s->config.sim.level[i].name, units(c->misses[i]));
+		jw_field_double(w, s->config.sim.level[i].name, layout_units(c->misses[i]));
 	jw_object_end(w);
-	jw_field_double(w, "coherence_misses", units(c->by_class[SIM_COHERENCE]));
-	jw_field_double(w, "false_sharing", units(c->false_sharing));
+	jw_field_double(w, "coherence_misses", layout_units(c->by_class[SIM_COHERENCE]));
+	jw_field_double(w, "false_sharing", layout_units(c->false_sharing));
 }
 
 static void json_fields(struct json_writer *w, const struct study_type *t)
@@ -56,9 +56,9 @@ static void json_fields(struct json_writer *w, const struct study_type *t)
 		jw_field_string(w, "name", f->name);
 		jw_field_u64(w, "offset", f->offset);
 		jw_field_u64(w, "size", f->size);
-		jw_field_double(w, "reads", units(f->reads));
-		jw_field_double(w, "writes", units(f->writes));
-		jw_field_double(w, "l1_misses", units(f->misses));
+		jw_field_double(w, "reads", layout_units(f->reads));
+		jw_field_double(w, "writes", layout_units(f->writes));
+		jw_field_double(w, "l1_misses", layout_units(f->misses));
 		jw_field_u64(w, "visits", f->visits);
 		jw_object_end(w);
 	}
@@ -87,8 +87,8 @@ static void json_leaves(struct json_writer *w, const struct study *s, const stru
 				continue;
 			jw_object_begin(w);
 			jw_field_string(w, "name", blame_field_name(s->blame, owners[i], j));
-			jw_field_double(w, "reads", units(f->counts.reads));
-			jw_field_double(w, "writes", units(f->counts.writes));
+			jw_field_double(w, "reads", layout_units(f->counts.reads));
+			jw_field_double(w, "writes", layout_units(f->counts.writes));
 			json_misses(w, s, &f->counts);
 			jw_object_end(w);
 		}
@@ -159,8 +159,8 @@ static void json_candidates(struct json_writer *w, const struct study *s,
 		jw_object_begin(w);
 		json_shape(w, s, c->shape);
 		jw_field_double(w, "gain", c->gain);
-		json_run(w, s, "before", c->base);
-		json_run(w, s, "after", &c->run);
+		layout_json_run(w, s, "before", c->base);
+		layout_json_run(w, s, "after", &c->run);
 		jw_object_end(w);
 	}
 	jw_array_end(w);
@@ -188,10 +188,10 @@ static void json_type(struct json_writer *w, const struct study *s, const struct
 	jw_field_u64(w, "align", type->align);
 	jw_field_string(w, "file", type->file);
 	jw_field_u64(w, "line", type->line);
-	jw_field_double(w, "reads", units(p->counts.reads));
-	jw_field_double(w, "writes", units(p->counts.writes));
+	jw_field_double(w, "reads", layout_units(p->counts.reads));
+	jw_field_double(w, "writes", layout_units(p->counts.writes));
 	json_misses(w, s, &p->counts);
-	jw_field_double(w, "cost", units(p->cost));
+	jw_field_double(w, "cost", layout_units(p->cost));
 	jw_field_u64(w, "visits", p->visits);
 	jw_field_u64(w, "lines_fetched", p->fetched);
 	if (p->fetched)
@@ -236,9 +236,9 @@ void mem_layout_json(const struct mem_layout_result *r)
 		jw_object_end(&w);
 	}
 	jw_array_end(&w);
-	json_run(&w, s, "traced", &s->before);
-	json_run(&w, s, "before", &s->base);
-	json_run(&w, s, "after", &s->after);
+	layout_json_run(&w, s, "traced", &s->before);
+	layout_json_run(&w, s, "before", &s->base);
+	layout_json_run(&w, s, "after", &s->after);
 	jw_field_bool(&w, "changed", s->has_after);
 	jw_object_end(&w);
 	jw_newline(&w);

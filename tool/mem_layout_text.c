@@ -11,7 +11,7 @@
 #define FIELDS_MAX   24 /* shown per type */
 #define AFFINITY_MAX 6  /* pairs shown */
 
-static const char *whole(uint64_t in_256)
+static const char *layout_whole(uint64_t in_256)
 {
 	return number_text((in_256 + BLAME_ONE / 2) / BLAME_ONE);
 }
@@ -77,7 +77,7 @@ static void put_gain(const struct study *s, const struct study_type *t,
 }
 
 /* Text for the user to paste: keep the tabs, sanitize names. */
-static void put_text(const struct shape *shape, uint32_t line)
+static void layout_put_text(const struct shape *shape, uint32_t line)
 {
 	char *text = shape_text(shape, line), *rest = text, *one;
 
@@ -99,7 +99,7 @@ static void put_advice(const struct study *s, const struct study_type *t,
 	printf("\n  %s: %s, %.1f %% of its cost less\n", word, c->shape->name, 100 * c->gain);
 	put_gain(s, t, c);
 	putchar('\n');
-	put_text(c->shape, s->config.sim.level[0].line);
+	layout_put_text(c->shape, s->config.sim.level[0].line);
 	if (c->shape->align > 16 && c->shape->align > type->align &&
 	    t->profile->in_blocks * 10 > t->profile->accesses)
 		printf("  blocks from malloc are aligned to 16 bytes: take aligned_alloc(%u, "
@@ -115,7 +115,7 @@ static void put_advice(const struct study *s, const struct study_type *t,
 
 /* ---- a type -------------------------------------------------------------- */
 
-static void put_fields(const struct study_type *t)
+static void layout_put_fields(const struct study_type *t)
 {
 	const struct pieces *p = &t->profile->pieces;
 	char text[TEXT_SIZE];
@@ -130,8 +130,8 @@ static void put_fields(const struct study_type *t)
 		printf("  %6llu %6llu  ", (unsigned long long)f->offset,
 		       (unsigned long long)f->size);
 		text_put_short(stdout, f->name, 28);
-		printf("%*s %14s %14s %14s", width < 28 ? 28 - width : 0, "", whole(f->reads),
-		       whole(f->writes), whole(f->misses));
+		printf("%*s %14s %14s %14s", width < 28 ? 28 - width : 0, "",
+		       layout_whole(f->reads), layout_whole(f->writes), layout_whole(f->misses));
 		if (t->profile->visits)
 			printf(" %6.1f %%", number_percent(f->visits, t->profile->visits));
 		putchar('\n');
@@ -177,7 +177,7 @@ static void put_affinity(const struct study_type *t)
 		putchar('\n');
 }
 
-static void put_type(const struct study *s, const struct study_type *t)
+static void layout_put_type(const struct study *s, const struct study_type *t)
 {
 	const struct profile_type *p = t->profile;
 	const struct type *type = p->pieces.of;
@@ -192,12 +192,12 @@ static void put_type(const struct study *s, const struct study_type *t)
 		printf(":%u", type->line);
 	}
 	printf("\n  %s accesses, %s L1 misses, %.1f %% of the cost of all misses\n",
-	       whole(p->counts.reads + p->counts.writes), whole(p->counts.misses[0]),
+	       layout_whole(p->counts.reads + p->counts.writes), layout_whole(p->counts.misses[0]),
 	       number_percent(p->cost / BLAME_ONE, s->before.cost));
 	if (p->fetched)
 		printf("  of a line that is fetched, %.1f of %u bytes are used\n",
 		       (double)p->used / (double)p->fetched, s->config.sim.level[0].line);
-	put_fields(t);
+	layout_put_fields(t);
 	put_affinity(t);
 	if (s->remap.nr)
 		return;
@@ -268,10 +268,10 @@ void mem_layout_text(const struct mem_layout_result *r)
 		     "blocks (cacheray.h)");
 	for (i = 0; i < s->remap.nr; i++) {
 		putchar('\n');
-		put_text(s->remap.types[i].shape, s->config.sim.level[0].line);
+		layout_put_text(s->remap.types[i].shape, s->config.sim.level[0].line);
 	}
 	for (i = 0; i < s->nr_types; i++)
-		put_type(s, &s->types[i]);
+		layout_put_type(s, &s->types[i]);
 	if (s->nr_all > s->nr_types && !s->config.type && !s->remap.nr)
 		printf("\n%s more types were used (--top, --type)\n",
 		       number_text(s->nr_all - s->nr_types));

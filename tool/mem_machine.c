@@ -16,7 +16,7 @@ bool mem_machine_add_cache(void *config, const struct opt_use *use)
 	return sim_config_level_text(config, use->value, &err) == 0 || opt_failed(use, &err);
 }
 
-static int choose(struct mem_machine *m, const struct command *cmd, struct err *err)
+static int machine_choose(struct mem_machine *m, const struct command *cmd, struct err *err)
 {
 	struct sim_config given = m->config;
 
@@ -56,7 +56,7 @@ bool mem_machine_settle(struct mem_machine *m, const struct command *cmd)
 		say(cmd->name, "--cache, --config and --host exclude each other");
 		return false;
 	}
-	if (choose(m, cmd, &err) == 0) {
+	if (machine_choose(m, cmd, &err) == 0) {
 		if (m->cores)
 			m->config.cores = m->cores;
 		if (sim_config_check(&m->config, &err) == 0)

@@ -49,7 +49,7 @@ static int make_folder(struct open_page *o, struct err *err)
 	return err->code;
 }
 
-static int write_all(int fd, const char *text, size_t size)
+static int page_write_all(int fd, const char *text, size_t size)
 {
 	while (size > 0) {
 		ssize_t put = io_write(fd, text, size);
@@ -63,7 +63,7 @@ static int write_all(int fd, const char *text, size_t size)
 }
 
 /* The URL contains no character that needs escaping in HTML. */
-static int write_file(struct open_page *o, const char *url, struct err *err)
+static int page_write_file(struct open_page *o, const char *url, struct err *err)
 {
 	char text[1024];
 	int fd, rc;
@@ -76,7 +76,7 @@ static int write_file(struct open_page *o, const char *url, struct err *err)
 		 "<p><a href=\"%s\">the page</a></p>\n",
 		 url, url);
 	fd = open(o->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	rc = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	rc = fd < 0 ? -errno : page_write_all(fd, text, strlen(text));
 	if (fd >= 0)
 		close(fd);
 	if (rc < 0)
@@ -107,7 +107,7 @@ static void start_browser(const char *file)
 int open_page_show(struct open_page *o, const char *url, struct err *err)
 {
 	memset(o, 0, sizeof(*o));
-	if (make_folder(o, err) < 0 || write_file(o, url, err) < 0) {
+	if (make_folder(o, err) < 0 || page_write_file(o, url, err) < 0) {
 		open_page_remove(o);
 		return err->code;
 	}

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* recover_json.c - the state of a run from its region, as one JSON object. */
-#include "recover.h"
+#include "recover_print.h"
 
 #include <stdio.h>
 
 #include "base/json_writer.h"
 
-static void put_opt_string(struct json_writer *j, const char *key, const char *text)
+static void recover_json_text(struct json_writer *j, const char *key, const char *text)
 {
 	if (text && *text)
 		jw_field_string(j, key, text);
 }
 
-static void put_site(struct json_writer *j, const char *key, const struct recover *r, uint32_t id)
+static void recover_json_site(struct json_writer *j, const char *key, const struct recover *r,
+			      uint32_t id)
 {
 	const struct trace_site *site = recover_site(r, id);
 
@@ -26,7 +27,8 @@ static void put_site(struct json_writer *j, const char *key, const struct recove
 	jw_object_end(j);
 }
 
-static void put_why(struct json_writer *j, unsigned reason, bool has_resource, uint64_t resource)
+static void recover_json_why(struct json_writer *j, unsigned reason, bool has_resource,
+			     uint64_t resource)
 {
 	if (reason)
 		jw_field_string(j, "reason", trace_reason_name(reason));
@@ -47,13 +49,14 @@ void recover_json_processes(struct json_writer *j, const struct recover *r)
 		jw_object_begin(j);
 		jw_field_u64(j, "pid", r->processes[i].pid);
 		jw_field_string(j, "state", life[r->processes[i].life]);
-		put_opt_string(j, "command", r->processes[i].command);
+		recover_json_text(j, "command", r->processes[i].command);
 		jw_object_end(j);
 	}
 	jw_array_end(j);
 }
 
-static void put_event(struct json_writer *j, const struct recover *r, const struct recover_event *e)
+static void recover_json_event(struct json_writer *j, const struct recover *r,
+			       const struct recover_event *e)
 {
 	const struct trace_event *ev = &e->ev;
 
@@ -62,17 +65,17 @@ static void put_event(struct json_writer *j, const struct recover *r, const stru
 	jw_field_u64(j, "id", ev->probe_id);
 	jw_field_string(j, "kind", trace_kind_name(ev->kind));
 	jw_field_bool(j, "unread", e->unread);
-	put_opt_string(j, "name", e->name);
+	recover_json_text(j, "name", e->name);
 	if (ev->peer)
 		jw_field_u64(j, "peer", ev->peer);
 	if (ev->addr)
 		jw_field_u64(j, "addr", ev->addr);
-	put_site(j, "site", r, ev->site);
-	put_why(j, ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource);
+	recover_json_site(j, "site", r, ev->site);
+	recover_json_why(j, ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource);
 	jw_object_end(j);
 }
 
-static void put_threads(struct json_writer *j, const struct recover *r)
+static void recover_json_threads(struct json_writer *j, const struct recover *r)
 {
 	size_t i;
 	uint32_t k;
@@ -100,7 +103,7 @@ static void put_threads(struct json_writer *j, const struct recover *r)
 		jw_key(j, "last");
 		jw_array_begin(j);
 		for (k = 0; k < t->nr_last; k++)
-			put_event(j, r, &t->last[k]);
+			recover_json_event(j, r, &t->last[k]);
 		jw_array_end(j);
 		jw_object_end(j);
 	}
@@ -116,7 +119,7 @@ void recover_json_coroutine(struct json_writer *j, const struct recover *r,
 	if (co->station != TRACE_NO_STATION)
 		jw_field_u64(j, "station", co->station);
 	jw_field_u64(j, "pid", co->pid);
-	put_opt_string(j, "name", c->name);
+	recover_json_text(j, "name", c->name);
 	jw_field_string(j, "state", trace_state_name(co->state));
 	jw_field_u64(j, "since_ts", co->since_ts);
 	if (co->since_ts && co->since_ts <= moment)
@@ -125,9 +128,9 @@ void recover_json_coroutine(struct json_writer *j, const struct recover *r,
 		jw_field_u64(j, "woken_ts", c->woken_ts);
 	if (co->addr)
 		jw_field_u64(j, "addr", co->addr);
-	put_site(j, "site", r, co->site);
-	put_site(j, "birth_site", r, co->birth_site);
-	put_why(j, co->reason, co->has_resource, co->resource);
+	recover_json_site(j, "site", r, co->site);
+	recover_json_site(j, "birth_site", r, co->birth_site);
+	recover_json_why(j, co->reason, co->has_resource, co->resource);
 	if (co->parent)
 		jw_field_u64(j, "parent", co->parent);
 	jw_field_u64(j, "birth_ts", co->birth_ts);
@@ -135,8 +138,8 @@ void recover_json_coroutine(struct json_writer *j, const struct recover *r,
 	jw_field_u64(j, "dropped", co->lost);
 }
 
-static void put_coroutine(struct json_writer *j, const struct recover *r,
-			  const struct recover_coroutine *c, uint64_t moment)
+static void recover_json_one_coroutine(struct json_writer *j, const struct recover *r,
+				       const struct recover_coroutine *c, uint64_t moment)
 {
 	jw_object_begin(j);
 	recover_json_coroutine(j, r, c, moment);
@@ -144,7 +147,7 @@ static void put_coroutine(struct json_writer *j, const struct recover *r,
 }
 
 /* null: the collector left no account, or is running. */
-static void put_account(struct json_writer *j, const struct recover *r)
+static void recover_json_account(struct json_writer *j, const struct recover *r)
 {
 	const struct recover_account *a = &r->account;
 
@@ -168,7 +171,7 @@ static void put_account(struct json_writer *j, const struct recover *r)
 	jw_object_end(j);
 }
 
-static void put_totals(struct json_writer *j, const struct recover *r)
+static void recover_json_totals(struct json_writer *j, const struct recover *r)
 {
 	jw_field_u64(j, "events", r->lanes.transitions + r->lanes.marks + r->stations.collected);
 	jw_field_u64(j, "dropped", r->lanes.lost + r->lanes.homeless);
@@ -178,7 +181,7 @@ static void put_totals(struct json_writer *j, const struct recover *r)
 	jw_field_u64(j, "untraced", r->lanes.unborn + r->lanes.later);
 	jw_field_bool(j, "cut", r->image.cut);
 	jw_field_bool(j, "complete", !r->short_of_memory && !r->image.cut);
-	put_account(j, r);
+	recover_json_account(j, r);
 	if (!r->options.output)
 		return;
 	jw_field_string(j, "trace", r->options.output);
@@ -196,7 +199,7 @@ uint64_t recover_clock_error_ns(const struct recover *r)
 	return a > b ? a : b;
 }
 
-static void put_known(struct json_writer *j, const char *key, uint64_t ts)
+static void recover_json_known(struct json_writer *j, const char *key, uint64_t ts)
 {
 	if (ts)
 		jw_field_u64(j, key, ts);
@@ -204,7 +207,7 @@ static void put_known(struct json_writer *j, const char *key, uint64_t ts)
 		jw_field_null(j, key);
 }
 
-static void put_clock(struct json_writer *j, const struct recover *r)
+static void recover_json_clock(struct json_writer *j, const struct recover *r)
 {
 	static const char *const from[] = { [IMAGE_CLOCK_PUBLISHED] = "published",
 					    [IMAGE_CLOCK_ELSEWHERE] = "elsewhere",
@@ -212,8 +215,8 @@ static void put_clock(struct json_writer *j, const struct recover *r)
 
 	jw_field_string(j, "clock", from[r->image.clock_from]);
 	jw_field_u64(j, "clock_error_ns", recover_clock_error_ns(r));
-	put_known(j, "first_ts", r->first_ts);
-	put_known(j, "last_ts", r->last_ts);
+	recover_json_known(j, "first_ts", r->first_ts);
+	recover_json_known(j, "last_ts", r->last_ts);
 	jw_field_u64(j, "moment_ts", recover_moment(r));
 }
 
@@ -230,14 +233,14 @@ int recover_print_json(const struct recover *r, const char *path)
 	jw_field_bool(&j, "live", r->image.live);
 	jw_field_u64(&j, "collector_pid", r->image.collector_pid);
 	jw_field_u64(&j, "last_look_ts", r->image.last_look_ns);
-	put_clock(&j, r);
-	put_totals(&j, r);
+	recover_json_clock(&j, r);
+	recover_json_totals(&j, r);
 	recover_json_processes(&j, r);
-	put_threads(&j, r);
+	recover_json_threads(&j, r);
 	jw_key(&j, "coroutines");
 	jw_array_begin(&j);
 	for (i = 0; i < r->nr_coroutines; i++)
-		put_coroutine(&j, r, &r->coroutines[i], moment);
+		recover_json_one_coroutine(&j, r, &r->coroutines[i], moment);
 	jw_array_end(&j);
 	jw_object_end(&j);
 	jw_newline(&j);

@@ -5,7 +5,7 @@
  * First what happened to which process, then which coroutine waits for what and since when, then
  * the last events of every thread.
  */
-#include "recover.h"
+#include "recover_print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 /* ---- times --------------------------------------------------------------------- */
 
-static void put_date(time_t at)
+static void recover_put_date(time_t at)
 {
 	char text[64];
 	struct tm tm;
@@ -35,16 +35,16 @@ static uint64_t realtime_of(const struct recover *r, uint64_t ts)
 	return r->now_realtime_ns - r->now_ns + ts;
 }
 
-static void put_moment(const struct recover *r, uint64_t ts)
+static void recover_put_moment(const struct recover *r, uint64_t ts)
 {
 	if (r->same_time && ts <= r->now_ns)
-		put_date((time_t)(realtime_of(r, ts) / NS_PER_SEC));
+		recover_put_date((time_t)(realtime_of(r, ts) / NS_PER_SEC));
 	else
 		printf("%" PRIu64 ".%09" PRIu64 " s of its machine's clock", ts / NS_PER_SEC,
 		       ts % NS_PER_SEC);
 }
 
-static void put_time(const struct recover *r, uint64_t ts)
+static void recover_put_time(const struct recover *r, uint64_t ts)
 {
 	uint64_t real = realtime_of(r, ts);
 	time_t at = (time_t)(real / NS_PER_SEC);
@@ -60,7 +60,7 @@ static void put_time(const struct recover *r, uint64_t ts)
 
 /* ---- header ---------------------------------------------------------------------- */
 
-static void put_collector(const struct recover *r)
+static void recover_put_collector(const struct recover *r)
 {
 	const struct image *im = &r->image;
 	uint64_t moment = recover_moment(r);
@@ -72,14 +72,14 @@ static void put_collector(const struct recover *r)
 	fputs(im->live ? "running" : "gone", stdout);
 	if (im->last_look_ns) {
 		fputs(im->live ? "; awake at " : "; last awake at ", stdout);
-		put_moment(r, im->last_look_ns);
+		recover_put_moment(r, im->last_look_ns);
 		if (moment > im->last_look_ns && !im->live)
 			printf(", %s before that", text_duration(text, moment - im->last_look_ns));
 	}
 	putchar('\n');
 }
 
-static void put_processes(const struct recover *r, bool all)
+static void recover_put_processes(const struct recover *r, bool all)
 {
 	size_t i, most = all ? r->nr_processes : RECOVER_THREADS;
 
@@ -101,7 +101,7 @@ static void put_processes(const struct recover *r, bool all)
 		printf("  %-12s  and %s more\n", "", number_text(r->nr_processes - i));
 }
 
-static void put_clock(const struct recover *r)
+static void recover_put_clock(const struct recover *r)
 {
 	char text[TEXT_SIZE];
 
@@ -117,7 +117,7 @@ static void put_clock(const struct recover *r)
 	putchar('\n');
 }
 
-static void put_trouble(const struct recover *r)
+static void recover_put_trouble(const struct recover *r)
 {
 	uint64_t garbage = r->lanes.garbage + r->stations.garbage;
 
@@ -146,7 +146,7 @@ static void put_trouble(const struct recover *r)
 		puts("  incomplete    there was no memory for all of it");
 }
 
-static void put_trace(const struct recover *r)
+static void recover_put_trace(const struct recover *r)
 {
 	if (!r->options.output)
 		return;
@@ -161,7 +161,7 @@ static void put_trace(const struct recover *r)
 }
 
 /* Account for every event after a collector was killed. */
-static void put_account(const struct recover *r)
+static void recover_put_account(const struct recover *r)
 {
 	const struct recover_account *a = &r->account;
 
@@ -189,20 +189,20 @@ static void put_account(const struct recover *r)
 		puts("  output        the trace could not be written to its end");
 }
 
-static void put_head(const struct recover *r, const char *path, bool all)
+static void recover_put_head(const struct recover *r, const char *path, bool all)
 {
 	text_put(stdout, path);
 	fputs("\n\n  made          ", stdout);
-	put_date(r->image.made);
+	recover_put_date(r->image.made);
 	fputs("\n  state as of   ", stdout);
-	put_moment(r, recover_moment(r));
+	recover_put_moment(r, recover_moment(r));
 	puts(r->same_time && recover_goes_on(r) ? ", now" : ", the last sign of life");
-	put_collector(r);
-	put_processes(r, all);
-	put_clock(r);
-	put_account(r);
-	put_trouble(r);
-	put_trace(r);
+	recover_put_collector(r);
+	recover_put_processes(r, all);
+	recover_put_clock(r);
+	recover_put_account(r);
+	recover_put_trouble(r);
+	recover_put_trace(r);
 }
 
 /* ---- threads ------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static size_t count_lanes(const struct recover *r)
 	return nr;
 }
 
-static void put_lane(const struct recover_thread *t)
+static void recover_put_lane(const struct recover_thread *t)
 {
 	printf("  %8" PRIu64 "  %8u  %5u  %14s  %14s  %12s  %8s  %8s%s\n", t->tid, t->pid, t->lane,
 	       number_text(t->written), number_text(t->read), number_text(t->written - t->read),
@@ -226,7 +226,7 @@ static void put_lane(const struct recover_thread *t)
 			   : "");
 }
 
-static void put_lanes(const struct recover *r, bool all)
+static void recover_put_lanes(const struct recover *r, bool all)
 {
 	size_t i, shown = 0, nr = count_lanes(r);
 
@@ -238,7 +238,7 @@ static void put_lanes(const struct recover *r, bool all)
 	for (i = 0; i < r->nr_threads && (all || shown < RECOVER_THREADS); i++) {
 		if (r->threads[i].lane == TRACE_LANE_STATIONS)
 			continue;
-		put_lane(&r->threads[i]);
+		recover_put_lane(&r->threads[i]);
 		shown++;
 	}
 	if (shown < nr)
@@ -248,7 +248,7 @@ static void put_lanes(const struct recover *r, bool all)
 /* ---- coroutines ------------------------------------------------------------------------ */
 
 /* "net/server.c:120 handle", or the address, or nothing. */
-static void put_where(const struct recover *r, uint32_t id, uint64_t addr)
+static void recover_put_where(const struct recover *r, uint32_t id, uint64_t addr)
 {
 	const struct trace_site *site = recover_site(r, id);
 
@@ -263,7 +263,7 @@ static void put_where(const struct recover *r, uint32_t id, uint64_t addr)
 	}
 }
 
-static void put_why(unsigned reason, bool has_resource, uint64_t resource)
+static void recover_put_why(unsigned reason, bool has_resource, uint64_t resource)
 {
 	bool is_file = reason >= TRACE_REASON_IO_READ && reason <= TRACE_REASON_CONNECT;
 	const char *name = trace_reason_name(reason);
@@ -289,8 +289,8 @@ static const char *state_text(const struct recover_coroutine *c)
 	return name ? name : "unknown";
 }
 
-static void put_coroutine(const struct recover *r, const struct recover_coroutine *c,
-			  uint64_t moment)
+static void recover_put_coroutine(const struct recover *r, const struct recover_coroutine *c,
+				  uint64_t moment)
 {
 	char text[TEXT_SIZE];
 	uint64_t since = c->woken_ts ? c->woken_ts : c->co.since_ts;
@@ -302,8 +302,8 @@ static void put_coroutine(const struct recover *r, const struct recover_coroutin
 		text_put(stdout, c->name);
 		fputs(c->co.name_truncated ? "...\"" : "\"", stdout);
 	}
-	put_where(r, c->co.site, c->co.addr);
-	put_why(c->co.reason, c->co.has_resource, c->co.resource);
+	recover_put_where(r, c->co.site, c->co.addr);
+	recover_put_why(c->co.reason, c->co.has_resource, c->co.resource);
 	if (c->co.lost)
 		printf("  (%s of %s events dropped)", number_text(c->co.lost),
 		       number_text(c->co.written));
@@ -319,7 +319,7 @@ static size_t count_woken(const struct recover *r)
 	return nr;
 }
 
-static void put_states(const struct recover *r)
+static void recover_put_states(const struct recover *r)
 {
 	size_t woken = count_woken(r);
 	const char *comma = ":";
@@ -338,29 +338,30 @@ static void put_states(const struct recover *r)
 	putchar('\n');
 }
 
-static void put_coroutines(const struct recover *r, bool all)
+static void recover_put_coroutines(const struct recover *r, bool all)
 {
 	uint64_t moment = recover_moment(r);
 	size_t i;
 
-	put_states(r);
+	recover_put_states(r);
 	if (!r->nr_coroutines)
 		return;
 	printf("  %8s  %-9s  %12s  %s\n", "ID", "STATE", "FOR", "NAME, WHERE, WHY");
 	for (i = 0; i < r->nr_coroutines && (all || i < RECOVER_COROUTINES); i++)
-		put_coroutine(r, &r->coroutines[i], moment);
+		recover_put_coroutine(r, &r->coroutines[i], moment);
 	if (i < r->nr_coroutines)
 		printf("  ... %s more: --all\n", number_text(r->nr_coroutines - i));
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static void put_event(const struct recover *r, const struct recover_event *e, bool mark_read)
+static void recover_put_event(const struct recover *r, const struct recover_event *e,
+			      bool mark_read)
 {
 	const struct trace_event *ev = &e->ev;
 
 	fputs("  ", stdout);
-	put_time(r, ev->ts);
+	recover_put_time(r, ev->ts);
 	printf("  %8" PRIu64 "  %s", ev->probe_id, trace_kind_name(ev->kind));
 	if (e->name[0]) {
 		fputs("  \"", stdout);
@@ -369,8 +370,8 @@ static void put_event(const struct recover *r, const struct recover_event *e, bo
 	}
 	if (ev->kind == TRACE_WAKE && ev->peer)
 		printf("  by %" PRIu64, ev->peer);
-	put_where(r, ev->site, ev->addr);
-	put_why(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource);
+	recover_put_where(r, ev->site, ev->addr);
+	recover_put_why(ev->reason, ev->flags & TRACE_HAS_RESOURCE, ev->resource);
 	puts(mark_read && !e->unread ? "  (read)" : "");
 }
 
@@ -384,10 +385,10 @@ static void put_last(const struct recover *r, const struct recover_thread *t, bo
 	printf(": %s of %s event%s that %s here\n", number_text(t->nr_last - i),
 	       number_text(t->events), number_plural(t->events), t->events == 1 ? "is" : "are");
 	for (; i < t->nr_last; i++)
-		put_event(r, &t->last[i], t->lane != TRACE_LANE_STATIONS);
+		recover_put_event(r, &t->last[i], t->lane != TRACE_LANE_STATIONS);
 }
 
-static void put_events(const struct recover *r, bool all)
+static void recover_put_events(const struct recover *r, bool all)
 {
 	size_t i, shown = 0, nr = 0;
 
@@ -407,8 +408,8 @@ static void put_events(const struct recover *r, bool all)
 
 void recover_print_text(const struct recover *r, const char *path, bool all)
 {
-	put_head(r, path, all);
-	put_lanes(r, all);
-	put_coroutines(r, all);
-	put_events(r, all);
+	recover_put_head(r, path, all);
+	recover_put_lanes(r, all);
+	recover_put_coroutines(r, all);
+	recover_put_events(r, all);
 }

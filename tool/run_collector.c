@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <corotracer/version.h>
 
+#include "end_signal.h"
 #include "run_summary.h"
 
 /* Default limit for a thread that waits for space; then it continues without its event. */
 #define BLOCK_MS 1000
 
-static const char *name_of(const struct session *s)
+static const char *session_name(const struct session *s)
 {
 	return s->cmd ? s->cmd->name : NULL;
 }
@@ -51,22 +51,8 @@ bool session_parse_on_full(void *field, const struct opt_use *use)
 	return true;
 }
 
-/* End by the same signal as the program, as a shell expects, without a second core file. */
-static void die_as_the_program_did(int sig)
-{
-	struct rlimit none = { 0, 0 };
-	sigset_t set;
-
-	setrlimit(RLIMIT_CORE, &none);
-	signal(sig, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 /* A failure of the tool turns success into failure, and never hides the program's status. */
-static int exit_status(const struct session *s, const struct collector_result *r)
+static int session_exit_status(const struct session *s, const struct collector_result *r)
 {
 	if (r->exit_status)
 		return r->exit_status;
@@ -78,10 +64,10 @@ static int exit_status(const struct session *s, const struct collector_result *r
 }
 
 /* The gate of --check: every fault that is at least strong, or what --check=LIST names. */
-static struct report_job check_job(const struct session *s)
+static struct report_job session_check_job(const struct session *s)
 {
 	return (struct report_job){
-		.command = name_of(s),
+		.command = session_name(s),
 		.trace = s->config.output,
 		.has_form = true,
 		.form = s->json ? REPORT_JSON : REPORT_TEXT,
@@ -92,29 +78,29 @@ static struct report_job check_job(const struct session *s)
 	};
 }
 
-static const char *check_list(const struct session *s)
+static const char *session_check_list(const struct session *s)
 {
 	return s->check_list ? s->check_list : "all";
 }
 
-static int check(const struct session *s)
+static int session_check(const struct session *s)
 {
-	struct report_job job = check_job(s);
+	struct report_job job = session_check_job(s);
 
-	if (!report_job_fail_on(&job, check_list(s)))
+	if (!report_job_fail_on(&job, session_check_list(s)))
 		return EXIT_FAILED;
 	return report_job_run(&job);
 }
 
-static bool can_check(const struct session *s)
+static bool session_can_check(const struct session *s)
 {
-	struct report_job job = check_job(s);
+	struct report_job job = session_check_job(s);
 
-	if (s->check && (!report_job_fail_on(&job, check_list(s)) || !report_job_check_gate(&job)))
+	if (s->check && (!report_job_fail_on(&job, session_check_list(s)) || !report_job_check_gate(&job)))
 		return false;
 	if (!s->check || strcmp(s->config.output, "-") != 0)
 		return true;
-	say(name_of(s), "--check needs the trace in a file, not on standard output");
+	say(session_name(s), "--check needs the trace in a file, not on standard output");
 	return false;
 }
 
@@ -131,7 +117,7 @@ static void trace_is_there(const char *shm, const char *sock, uint32_t nr_statio
 	serving_go(waiting);
 }
 
-static bool is_ctf(const struct session *s)
+static bool session_is_ctf(const struct session *s)
 {
 	enum trace_format format = s->config.format;
 
@@ -143,27 +129,27 @@ static bool is_ctf(const struct session *s)
  * Runs before the program: if the page cannot be served, the program is not started.  Returns -1 to
  * continue, or the exit status.
  */
-static int start_page(struct session *s)
+static int session_start_page(struct session *s)
 {
 	struct serving *page = &s->serving;
 
 	if (!s->serve)
 		return -1;
-	if (!serving_can_follow(name_of(s), s->config.output, is_ctf(s),
+	if (!serving_can_follow(session_name(s), s->config.output, session_is_ctf(s),
 				s->config.flight_size != 0))
 		return EXIT_USAGE;
-	page->command = name_of(s);
+	page->command = session_name(s);
 	page->trace = s->config.output;
 	if (!serving_listen(page, NULL, s->serve_port) || !serving_fork(page))
 		return EXIT_FAILED;
 	waiting = page;
 	s->config.ready = trace_is_there;
-	say(name_of(s), "the page is at %s", page->listener.url);
+	say(session_name(s), "the page is at %s", page->listener.url);
 	return -1;
 }
 
 /* Stop serving if a signal other than SIGINT (Ctrl-C) ended the run. */
-static void end_page(struct session *s, const struct collector_result *r)
+static void session_end_page(struct session *s, const struct collector_result *r)
 {
 	if (s->serve)
 		serving_end(&s->serving, r && (!r->stop_signal || r->stop_signal == SIGINT));
@@ -186,9 +172,9 @@ int session_run(struct session *s)
 	struct err err = { 0 };
 	int status;
 
-	if (!can_check(s))
+	if (!session_can_check(s))
 		return EXIT_USAGE;
-	status = start_page(s);
+	status = session_start_page(s);
 	if (status >= 0)
 		return status;
 	s->config.tool = "corotracer " COROTRACER_VERSION;
@@ -197,24 +183,24 @@ int session_run(struct session *s)
 	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	if (collector_run(&s->config, &result, &err) < 0) {
-		end_page(s, NULL);
+		session_end_page(s, NULL);
 		if (s->json)
 			run_summary_json_error(&err);
 		else
-			say_error(name_of(s), &err);
+			say_error(session_name(s), &err);
 		return EXIT_FAILED;
 	}
-	status = exit_status(s, &result);
+	status = session_exit_status(s, &result);
 	/* The reader of stderr may have closed it; the exit status still counts. */
 	signal(SIGPIPE, SIG_IGN);
 	if (s->json)
 		run_summary_json(s, &result, status);
 	else
 		run_summary_text(s, &result);
-	if (s->check && check(s) != EXIT_OK && !status)
+	if (s->check && session_check(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
-	end_page(s, &result);
+	session_end_page(s, &result);
 	if (result.signal)
-		die_as_the_program_did(result.signal);
+		end_by_signal(result.signal);
 	return status;
 }

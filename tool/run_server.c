@@ -120,7 +120,7 @@ static void say_end(const struct serving *s, const struct feed *f)
 									 : "has ended");
 }
 
-static void loop(struct serving *s, struct feed *f, struct server *server, int signal_fd)
+static void serving_loop(struct serving *s, struct feed *f, struct server *server, int signal_fd)
 {
 	uint64_t beat_ns = clock_now_ns();
 	bool stop = false;
@@ -156,7 +156,7 @@ static void say_page_is_missing(const struct serving *s)
 		say_error(s->command, &err);
 }
 
-static int serve(struct serving *s, struct feed *f, int signal_fd, struct err *err)
+static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struct err *err)
 {
 	bool grows = feed_grows(f);
 	struct server *server;
@@ -177,7 +177,7 @@ static int serve(struct serving *s, struct feed *f, int signal_fd, struct err *e
 		if (!grows)
 			say_shortage(s, f);
 	}
-	loop(s, f, server, signal_fd);
+	serving_loop(s, f, server, signal_fd);
 	open_page_remove(&s->opened);
 	server_stop(server);
 	return 0;
@@ -192,7 +192,7 @@ int serving_run(struct serving *s)
 	rc = signal_fd < 0 ? err_errno(&err, "no descriptor for signals")
 			   : feed_open(&feed, s->trace, &err);
 	if (rc == 0)
-		rc = serve(s, &feed, signal_fd, &err);
+		rc = serving_serve(s, &feed, signal_fd, &err);
 	if (signal_fd >= 0) {
 		feed_close(&feed);
 		close(signal_fd);
@@ -205,7 +205,7 @@ int serving_run(struct serving *s)
 
 /* ---- for a collector ------------------------------------------------------------------ */
 
-static bool refuse(const char *command, const char *why, const char *hint)
+static bool serving_refuse(const char *command, const char *why, const char *hint)
 {
 	say(command, "--serve %s", why);
 	fprintf(stderr, "hint: %s\n", hint);
@@ -217,20 +217,20 @@ bool serving_can_follow(const char *command, const char *output, bool is_ctf, bo
 	struct stat st;
 
 	if (!server_library())
-		return refuse(command,
-			      "needs libmicrohttpd, which this corotracer was built without",
-			      "install libmicrohttpd-dev, and build again");
+		return serving_refuse(
+			command, "needs libmicrohttpd, which this corotracer was built without",
+			"install libmicrohttpd-dev, and build again");
 	if (is_flight)
-		return refuse(command,
-			      "follows the trace, and a flight recorder writes none meanwhile",
-			      "leave out --flight-recorder, or look with 'corotracer top'");
+		return serving_refuse(
+			command, "follows the trace, and a flight recorder writes none meanwhile",
+			"leave out --flight-recorder, or look with 'corotracer top'");
 	if (is_ctf)
-		return refuse(command,
-			      "follows the trace, and of CTF only a finished one can be read",
-			      "choose JSON lines: -o trace.jsonl");
+		return serving_refuse(
+			command, "follows the trace, and of CTF only a finished one can be read",
+			"choose JSON lines: -o trace.jsonl");
 	if (!strcmp(output, "-") || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)))
-		return refuse(command, "follows the trace, which has to be a file",
-			      "name one with -o");
+		return serving_refuse(command, "follows the trace, which has to be a file",
+				      "name one with -o");
 	return true;
 }
 
@@ -293,7 +293,7 @@ void serving_go(struct serving *s)
 }
 
 /* Does not reap the child. */
-static bool has_ended(pid_t child)
+static bool serving_child_ended(pid_t child)
 {
 	siginfo_t info = { 0 };
 
@@ -301,13 +301,13 @@ static bool has_ended(pid_t child)
 }
 
 /* Wait until the user or the child ends it. */
-static void stay(const struct serving *s)
+static void serving_stay(const struct serving *s)
 {
 	int signal_fd = catch_signals();
 	sigset_t set;
 
 	say(s->command, "the page stays at %s until Ctrl-C", s->listener.url);
-	while (!wait_a_moment(signal_fd, 500) && !has_ended(s->child))
+	while (!wait_a_moment(signal_fd, 500) && !serving_child_ended(s->child))
 		;
 	close(signal_fd);
 	/* Discard the pending signal that ended the wait. */
@@ -328,7 +328,7 @@ void serving_end(struct serving *s, bool should_stay)
 	if (s->child <= 0)
 		return;
 	if (should_stay)
-		stay(s);
+		serving_stay(s);
 	kill(s->child, SIGTERM);
 	while (waitpid(s->child, NULL, 0) < 0 && errno == EINTR)
 		;

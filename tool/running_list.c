@@ -23,7 +23,7 @@ void running_print_command(FILE *out, const json_t *status)
 	}
 }
 
-static const char *since(char buf[TEXT_SIZE], const json_t *status)
+static const char *running_since_text(char buf[TEXT_SIZE], const json_t *status)
 {
 	time_t at = (time_t)(running_number(status, "since_ns") / 1000000000u);
 	struct tm tm;
@@ -33,7 +33,7 @@ static const char *since(char buf[TEXT_SIZE], const json_t *status)
 	return buf;
 }
 
-static const char *recorder(char buf[TEXT_SIZE], const json_t *status)
+static const char *running_recorder_text(char buf[TEXT_SIZE], const json_t *status)
 {
 	uint64_t size = running_number(status, "recorder_size");
 
@@ -61,9 +61,9 @@ void running_print(FILE *out, const struct all_running *all)
 			continue;
 		}
 		fprintf(out, "%8llu  %-19s  %10s  %14s  %8s  ",
-			(unsigned long long)running_number(s, "pid"), since(a, s),
+			(unsigned long long)running_number(s, "pid"), running_since_text(a, s),
 			text_count(b, running_number(s, "coroutines")),
-			text_count(c, running_number(s, "written")), recorder(d, s));
+			text_count(c, running_number(s, "written")), running_recorder_text(d, s));
 		running_print_command(out, s);
 		fputc('\n', out);
 	}

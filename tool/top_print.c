@@ -9,12 +9,12 @@
 #include "analyze/report.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "recover.h"
+#include "recover_print.h"
 #include "running_list.h"
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-static void put_states(struct json_writer *j, const struct top_picture *p)
+static void top_put_states(struct json_writer *j, const struct top_picture *p)
 {
 	unsigned state;
 
@@ -27,7 +27,7 @@ static void put_states(struct json_writer *j, const struct top_picture *p)
 	jw_object_end(j);
 }
 
-static void put_command(struct json_writer *j, const struct top_picture *p)
+static void top_put_command(struct json_writer *j, const struct top_picture *p)
 {
 	const json_t *words = json_object_get(p->status, "command");
 	size_t i;
@@ -39,7 +39,8 @@ static void put_command(struct json_writer *j, const struct top_picture *p)
 	jw_array_end(j);
 }
 
-static void put_row(struct json_writer *j, const struct top_picture *p, const struct top_row *row)
+static void top_put_row(struct json_writer *j, const struct top_picture *p,
+			const struct top_row *row)
 {
 	jw_object_begin(j);
 	recover_json_coroutine(j, &p->r, row->c, p->moment);
@@ -61,11 +62,11 @@ int top_print_json(const struct top_source *s, const struct top_picture *p,
 	jw_field_string(&j, "region", s->region);
 	jw_field_u64(&j, "collector_pid", p->r.image.collector_pid);
 	jw_field_bool(&j, "collector_answers", p->told);
-	put_command(&j, p);
+	top_put_command(&j, p);
 	recover_json_processes(&j, &p->r);
 	jw_field_u64(&j, "moment_ts", p->moment);
 	jw_field_u64(&j, "up_ns", p->up_ns);
-	put_states(&j, p);
+	top_put_states(&j, p);
 	jw_field_u64(&j, "threads", p->threads);
 	jw_field_u64(&j, "events", p->events);
 	jw_field_double(&j, "events_per_second", p->event_rate);
@@ -78,7 +79,7 @@ int top_print_json(const struct top_source *s, const struct top_picture *p,
 	jw_key(&j, "coroutines");
 	jw_array_begin(&j);
 	for (i = 0; i < rows->nr && i < limit; i++)
-		put_row(&j, p, &p->rows[rows->at[i].row]);
+		top_put_row(&j, p, &p->rows[rows->at[i].row]);
 	jw_array_end(&j);
 	jw_object_end(&j);
 	jw_newline(&j);
@@ -87,7 +88,7 @@ int top_print_json(const struct top_source *s, const struct top_picture *p,
 
 /* ---- text ------------------------------------------------------------------------- */
 
-static void put_head(const struct top_picture *p)
+static void top_put_head(const struct top_picture *p)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE], c[TEXT_SIZE];
 	unsigned state;
@@ -111,8 +112,8 @@ static void put_head(const struct top_picture *p)
 	       p->threads, p->threads == 1 ? "" : "s");
 }
 
-static void put_line(const struct top_picture *p, const struct top_row *row,
-		     struct top_places *places)
+static void top_put_line(const struct top_picture *p, const struct top_row *row,
+			 struct top_places *places)
 {
 	const char *state = trace_state_name(row->state);
 	uint64_t age = top_row_age(row, p);
@@ -138,11 +139,11 @@ int top_print_text(const struct top_picture *p, const struct top_rows *rows,
 	char n[TEXT_SIZE];
 	size_t i;
 
-	put_head(p);
+	top_put_head(p);
 	printf("%10s  %-9s  %11s  %11s  %8s  %s\n", "ID", "STATE", "AGE", "RATE/s", "THREAD",
 	       "NAME, WHERE, WHY");
 	for (i = 0; i < rows->nr && i < limit; i++)
-		put_line(p, &p->rows[rows->at[i].row], places);
+		top_put_line(p, &p->rows[rows->at[i].row], places);
 	if (i < rows->nr)
 		printf("(%s more: -n N shows more of them)\n", text_count(n, rows->nr - i));
 	errno = 0;

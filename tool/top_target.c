@@ -25,7 +25,7 @@
 static int told_fd = -1;
 
 /* Messages: 'R' and the region's path, terminated; 'E' and a struct err, at the end. */
-static void tell(char what, const void *text, size_t size)
+static void target_tell(char what, const void *text, size_t size)
 {
 	if (io_write(told_fd, &what, 1) == 1)
 		(void)!io_write(told_fd, text, size);
@@ -35,7 +35,7 @@ static void tell_region(const char *shm, const char *sock, uint32_t nr_stations)
 {
 	(void)sock;
 	(void)nr_stations;
-	tell('R', shm, strlen(shm) + 1);
+	target_tell('R', shm, strlen(shm) + 1);
 }
 
 static int open_log(const char *log, struct err *err)
@@ -59,7 +59,7 @@ static int leave_terminal(const char *log, struct err *err)
 	return 0;
 }
 
-static void collect(char *const *argv, const char *trace, const char *log)
+static void target_collect(char *const *argv, const char *trace, const char *log)
 {
 	struct collector_result result;
 	struct err err = { 0 };
@@ -75,13 +75,13 @@ static void collect(char *const *argv, const char *trace, const char *log)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (leave_terminal(log, &err) == 0 && collector_run(&s.config, &result, &err) == 0)
 		_exit(result.signal ? 128 + result.signal : result.exit_status);
-	tell('E', &err, sizeof(err));
+	target_tell('E', &err, sizeof(err));
 	_exit(EXIT_FAILED);
 }
 
 /* ---- in the view --------------------------------------------------------------------- */
 
-static bool read_whole(int fd, void *buf, size_t size)
+static bool target_read_bytes(int fd, void *buf, size_t size)
 {
 	size_t used = 0;
 	ssize_t n;
@@ -97,25 +97,26 @@ static void hear_error(int fd, struct err *err)
 	struct err told;
 	char what;
 
-	if (read_whole(fd, &what, 1) && what == 'E' && read_whole(fd, &told, sizeof(told)))
+	if (target_read_bytes(fd, &what, 1) && what == 'E' &&
+	    target_read_bytes(fd, &told, sizeof(told)))
 		*err = told;
 }
 
 /* Receive the region's path, or the error. */
-static int hear(struct top_target *t, struct err *err)
+static int target_hear(struct top_target *t, struct err *err)
 {
 	char what = 0, path[4096];
 	size_t i = 0;
 
-	if (read_whole(t->told_fd, &what, 1) && what == 'R') {
-		while (i < sizeof(path) && read_whole(t->told_fd, &path[i], 1) && path[i])
+	if (target_read_bytes(t->told_fd, &what, 1) && what == 'R') {
+		while (i < sizeof(path) && target_read_bytes(t->told_fd, &path[i], 1) && path[i])
 			i++;
 		t->region = i < sizeof(path) ? strndup(path, i) : NULL;
 		return t->region ? 0 : err_set(err, -ENOMEM, "no memory");
 	}
 	err_set(err, -ECHILD, "the collector ended before it began");
 	if (what == 'E')
-		read_whole(t->told_fd, err, sizeof(*err));
+		target_read_bytes(t->told_fd, err, sizeof(*err));
 	return err->code;
 }
 
@@ -132,20 +133,20 @@ int top_target_start(struct top_target *t, char *const *argv, const char *trace,
 	if (t->collector == 0) {
 		close(fds[0]);
 		told_fd = fds[1];
-		collect(argv, trace, log);
+		target_collect(argv, trace, log);
 	}
 	close(fds[1]);
 	t->told_fd = fds[0];
 	if (t->collector < 0)
 		err_errno(err, "cannot fork");
 	else
-		hear(t, err);
+		target_hear(t, err);
 	if (err->code)
 		top_target_end(t, &(struct err){ 0 });
 	return err->code;
 }
 
-static bool has_ended(pid_t pid, int *status)
+static bool target_has_ended(pid_t pid, int *status)
 {
 	return waitpid(pid, status, WNOHANG) != 0;
 }
@@ -167,7 +168,7 @@ int top_target_end(struct top_target *t, struct err *err)
 	uint64_t asked = 0;
 	int status = 0, sent = 0;
 
-	while (t->collector > 0 && !has_ended(t->collector, &status)) {
+	while (t->collector > 0 && !target_has_ended(t->collector, &status)) {
 		uint64_t now = clock_now_ns();
 
 		/*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* recover.h - the output of `corotracer recover`: as text, or as one JSON object. */
-#ifndef TOOL_RECOVER_H
-#define TOOL_RECOVER_H
+/* recover_print.h - the output of `corotracer recover`: as text, or as one JSON object. */
+#ifndef TOOL_RECOVER_PRINT_H
+#define TOOL_RECOVER_PRINT_H
 
 #include <stdbool.h>
 
