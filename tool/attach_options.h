@@ -8,6 +8,7 @@
 #include "frames/live/attach_session.h"
 
 /* @config is a field of type struct attach_config in @options. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of fields */
 #define OPT_ROW_PID(options, config)                                                           \
 	{                                                                                      \
 		'p', "pid", "PID", "the process", OPT_NUMBER(options, config.pid, 1, 1u << 30) \
@@ -47,6 +48,7 @@
 		0, "force-attach", NULL, "also if another collector is attached", \
 			OPT_FLAG(options, config.force)                           \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Parser of --counter: adds the names to a struct counters. */
 bool attach_add_counters(void *counters, const struct opt_use *use);

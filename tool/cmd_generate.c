@@ -330,7 +330,6 @@ static bool generate_parse_override(void *options, const struct opt_use *use)
 	struct generate_options *req = options;
 	char **grown = reallocarray(req->overrides, req->nr_overrides + 1, sizeof(*grown));
 	char *words = strdup(use->value), *longer;
-	const char *next;
 
 	if (grown)
 		req->overrides = grown;
@@ -338,8 +337,8 @@ static bool generate_parse_override(void *options, const struct opt_use *use)
 		free(words);
 		return generate_no_memory();
 	}
-	while (words_in(words) < words_wanted(words) && (next = opt_next_word(use))) {
-		if (asprintf(&longer, "%s %s", words, next) < 0) {
+	while (words_in(words) < words_wanted(words) && opt_has_spare_word(use)) {
+		if (asprintf(&longer, "%s %s", words, opt_next_word(use)) < 0) {
 			free(words);
 			return generate_no_memory();
 		}

@@ -18,6 +18,7 @@ struct mem_machine {
 };
 
 /* Rows of an option table, for options with a field @machine of this type. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of fields */
 #define MEM_MACHINE_CACHE(options, machine)                                                 \
 	{                                                                                   \
 		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat", \
@@ -37,6 +38,7 @@ struct mem_machine {
 		0, "cores", "N", "threads take turns on N cores (one for each thread)", \
 			OPT_NUMBER(options, machine.cores, 1, SIM_CORES_MAX)            \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Parser of --cache: adds a level to a struct sim_config. */
 bool mem_machine_add_cache(void *config, const struct opt_use *use);

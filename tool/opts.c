@@ -149,12 +149,12 @@ static bool opt_apply(const struct opt *o, const struct opt_use *use, void *opti
 		((bool *)options)[o->given - 1] = true;
 	if (o->type == OPT_TYPE_CALL)
 		return o->parse(field, use);
-	if (o->arg && !use->value) /* an optional argument that is not there */
-		return true;
 	if (o->type == OPT_TYPE_COUNT) {
 		++*(int *)(void *)field;
 		return true;
 	}
+	if (o->type != OPT_TYPE_VALUE && !use->value) /* an optional argument that is not there */
+		return true;
 	if (o->type == OPT_TYPE_NAME && !*use->value)
 		return opt_invalid(use, "a name");
 	if (o->type == OPT_TYPE_TEXT || o->type == OPT_TYPE_NAME) {
@@ -197,6 +197,13 @@ const char *opt_next_word(const struct opt_use *use)
 	struct opt_walk *walk = use->walk;
 
 	return walk && walk->next < walk->argc ? walk->argv[walk->next++] : NULL;
+}
+
+bool opt_has_spare_word(const struct opt_use *use)
+{
+	const struct opt_walk *walk = use->walk;
+
+	return walk && walk->next + !walk->words < walk->argc;
 }
 
 enum opt_result { OPT_TAKEN, OPT_END, OPT_HELP, OPT_BAD };

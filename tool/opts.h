@@ -53,7 +53,7 @@ struct opt_use {
 };
 
 /* One option of a command; a table of options ends with a row without a name. */
-struct opt {
+struct opt { /* NOLINT(clang-analyzer-optin.performance.Padding): rows begin with the names */
 	char letter;      /* 'o', or 0: only the long form */
 	const char *name; /* "output" */
 	const char *arg;  /* "FILE", "[=FILE]" if optional, or NULL for a flag */
@@ -91,7 +91,7 @@ struct opt {
 #define OPT_CALL(options, field, function) \
 	.type = OPT_TYPE_CALL, OPT_AT(options, field), .parse = (function)
 /* In addition to one of the above. */
-#define OPT_GIVEN(options, field) .given = 1 + offsetof(options, field)
+#define OPT_GIVEN(options, field) .given = (offsetof(options, field) + 1)
 
 /*
  * Parse the options of @cmd into @options.  Returns OPTS_PARSED, with the index in argv of the
@@ -130,5 +130,8 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 
 /* The next word of the command line, which becomes part of the option; NULL: there is none. */
 const char *opt_next_word(const struct opt_use *use);
+
+/* True if the next word is not the last one, which would be the only operand. */
+bool opt_has_spare_word(const struct opt_use *use);
 
 #endif

@@ -362,6 +362,19 @@ def comments_and_options_are_as_in_the_existing_language(_dir):
 
 
 @test
+def options_of_several_words_may_follow_the_spec(dir):
+    spec = dir + "/f.spec"
+    with open(spec, "w", encoding="utf-8") as f:
+        f.write("emit C;\noption time timeval;\nframe f { time t; }\n")
+    words = ("--tag", "b", "2", "--option", "runtime", "multithread", "true")
+    for args in ((spec, *words), (*words, spec)):
+        p = subprocess.run([TOOL, "generate", "-n", "--json", *args], capture_output=True, text=True, timeout=60)
+        equal((p.returncode, p.stderr), (0, ""), f"status, stderr of {args}")
+        equal(json.loads(p.stdout)["description"]["tags"], [["b", "2"]], f"tags of {args}")
+        contains(p.stdout, '"erMultithread":true')
+
+
+@test
 def the_command_line_overrides_the_spec(_dir):
     text = "emit C;\noption time timeval;\noption tag a 1;\nframe f { time t; }\n"
     desc = description(text, "--option", "time", "timespec", "boottime", "--option", "buffer resize on",
