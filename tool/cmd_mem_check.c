@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "base/printer.h"
 #include "base/text.h"
 #include "mem.h"
 #include "memory/stat/mem_check.h"
@@ -21,88 +21,205 @@ static const struct opt options[] = {
 	{ .name = NULL },
 };
 
-static const char *const flag_names[4] = { "", ", atomic", ", unaligned",
-					   ", atomic and unaligned" };
-static const char *const kind_names[4] = { "reads", "writes", "annotations added",
-					   "annotations removed" };
+/* ---- output ----------------------------------------------------------------- */
 
-static void check_print_line(const char *what, const char *more, uint64_t nr)
+/* A count; in text a line of its own, unless it is 0. */
+static void check_print_line(struct printer *p, const char *key, const char *what, uint64_t nr)
 {
-	char left[64], text[TEXT_SIZE];
-
-	if (!nr)
-		return;
-	snprintf(left, sizeof(left), "%s%s", what, more);
-	printf("  %-34s %18s\n", left, text_count(text, nr));
+	if (!p->is_json && nr)
+		print_text(p, "  %-34s", what);
+	print_count(p, key, nr ? " %18s\n" : NULL, nr);
 }
 
-static void print_kinds(const struct mem_check *c)
+static void check_print_kinds(struct printer *p, const struct mem_check *c)
 {
-	unsigned kind, flags;
+	static const char *const kinds[4][2] = { { "reads", "reads" },
+						 { "writes", "writes" },
+						 { "added", "annotations added" },
+						 { "removed", "annotations removed" } };
+	static const char *const flags[4][2] = { { "plain", "" },
+						 { "atomic", ", atomic" },
+						 { "unaligned", ", unaligned" },
+						 { "atomic_unaligned", ", atomic and unaligned" } };
+	unsigned kind, i;
+	char what[64];
 
 	for (kind = 0; kind < 4; kind++) {
-		for (flags = 0; flags < 4; flags++)
-			check_print_line(kind_names[kind], flag_names[flags],
-					 c->by_tag[kind | flags << 6]);
+		print_object(p, kinds[kind][0]);
+		print_count(p, "all", NULL, mem_check_kind(c, kind));
+		for (i = 0; i < 4; i++) {
+			snprintf(what, sizeof(what), "%s%s", kinds[kind][1], flags[i][1]);
+			check_print_line(p, flags[i][0], what, c->by_tag[kind | i << 6]);
+		}
+		print_object_end(p);
 	}
-	check_print_line("annotations left at the end", "", c->left);
-	check_print_line("annotations of address 0", "", c->null_adds + c->null_removes);
-	check_print_line("marks", "", c->marks);
+	print_count(p, "bytes_read", NULL, c->bytes[0]);
+	print_count(p, "bytes_written", NULL, c->bytes[1]);
+	print_count(p, "with_code_address", NULL, c->with_pc);
+	print_count(p, "with_attributes", NULL, c->with_attr);
+	check_print_line(p, "annotations_left", "annotations left at the end", c->left);
+	print_count(p, "annotations_most", NULL, c->most);
+	check_print_line(p, "annotations_null", "annotations of address 0",
+			 c->null_adds + c->null_removes);
+	check_print_line(p, "marks", "marks", c->marks);
+	print_count(p, "gaps", NULL, c->gaps);
 }
 
-static void print_sizes(const struct mem_check *c)
+static void check_print_missing(struct printer *p, const struct mem_check *c, uint64_t accesses)
 {
-	unsigned size;
-	char a[TEXT_SIZE], b[TEXT_SIZE];
-
-	puts("  size                                   reads             writes");
-	for (size = 0; size < 256; size++) {
-		if (c->sizes[0][size] || c->sizes[1][size])
-			printf("  %4u  %38s %18s\n", size, text_count(a, c->sizes[0][size]),
-			       text_count(b, c->sizes[1][size]));
-	}
-}
-
-static void print_missing(const struct mem_check *c)
-{
-	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
-	char text[TEXT_SIZE], share[TEXT_SIZE];
+	bool shown = c->lost || c->lost_unknown;
+	char share[TEXT_SIZE];
 	uint32_t i;
 
-	if (c->lost || c->lost_unknown)
-		printf("  %-34s %18s%s%s\n", "lost", text_count(text, c->lost),
-		       text_share(share, c->lost, all + c->lost),
-		       c->lost_unknown ? ", and an unknown number" : "");
-	check_print_line("left out on purpose", "", c->left_out);
+	if (shown)
+		print_text(p, "  %-34s", "lost");
+	print_count(p, "lost", shown ? " %18s" : NULL, c->lost);
+	if (shown)
+		print_text(p, "%s", text_share(share, c->lost, accesses + c->lost));
+	print_flag(p, "lost_unknown", ", and an unknown number", c->lost_unknown);
+	if (shown)
+		print_text(p, "\n");
+	check_print_line(p, "left_out", "left out on purpose", c->left_out);
+	print_list(p, "missing");
 	for (i = 0; i < MEM_CAUSES; i++) {
-		if (c->by_cause[i])
-			printf("    %-32s %18s\n", mem_cause_name(i),
-			       text_count(text, c->by_cause[i]));
+		if (!c->by_cause[i])
+			continue;
+		print_row(p);
+		print_count(p, "cause", NULL, i);
+		print_text(p, "    ");
+		print_name(p, "why", 32, mem_cause_name(i));
+		print_count(p, "count", " %18s", c->by_cause[i]);
+		print_row_end(p);
 	}
+	print_list_end(p);
 }
 
-static void check_print_text(const struct mem_check *c, const struct mem_check_options *q,
-			     struct mem_reader *r)
+static void check_print_sizes(struct printer *p, const struct mem_check *c, uint64_t accesses)
 {
-	const struct mem_blocks *b = mem_reader_blocks(r);
-	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
-	char text[TEXT_SIZE];
+	unsigned size;
 
-	text_put(stdout, q->path);
-	printf(": %s", mem_reader_format_name(r));
-	if (b->nr)
-		printf(", %s blocks", text_count(text, b->nr));
-	printf(", %zu threads", c->nr_threads);
-	if (all && mem_reader_size(r))
-		printf(", %.3f bytes per access", (double)mem_reader_size(r) / (double)all);
-	putchar('\n');
-	print_kinds(c);
-	print_missing(c);
-	if (all)
-		print_sizes(c);
+	if (accesses)
+		print_text(p,
+			   "  size                                   reads             writes\n");
+	print_list(p, "sizes");
+	for (size = 0; size < 256; size++) {
+		if (!c->sizes[0][size] && !c->sizes[1][size])
+			continue;
+		print_row(p);
+		print_number(p, "size", "  %4s  ", size);
+		print_count(p, "reads", "%38s", c->sizes[0][size]);
+		print_count(p, "writes", " %18s", c->sizes[1][size]);
+		print_row_end(p);
+	}
+	print_list_end(p);
 }
 
-static void print_faults(const struct mem_faults *f)
+/* ---- in JSON only ------------------------------------------------------------ */
+
+static void check_json_threads(struct printer *p, const struct mem_check *c,
+			       const struct mem_facts *facts)
+{
+	size_t i;
+
+	print_list(p, "threads");
+	for (i = 0; i < c->nr_threads; i++) {
+		const struct mem_check_thread *t = &c->threads[i];
+		const struct mem_thread *known = mem_facts_thread(facts, t->number);
+
+		print_object(p, NULL);
+		print_count(p, "number", NULL, t->number);
+		print_count(p, "id", NULL, mem_facts_id(facts, t->number));
+		print_string(p, "name", known ? known->name : NULL);
+		print_count(p, "reads", NULL, t->reads);
+		print_count(p, "writes", NULL, t->writes);
+		print_count(p, "annotations", NULL, t->annotations);
+		print_count(p, "lost", NULL, t->lost);
+		print_object_end(p);
+	}
+	print_list_end(p);
+}
+
+static void check_json_facts(struct printer *p, const struct mem_facts *f)
+{
+	size_t i;
+
+	print_list(p, "command");
+	for (i = 0; f->command && i < f->command_size; i += strlen(f->command + i) + 1)
+		jw_string(&p->json, f->command + i);
+	print_list_end(p);
+	print_count(p, "pid", NULL, f->pid);
+	print_string(p, "exe", f->exe);
+	print_string(p, "writer", f->writer);
+	print_list(p, "notes");
+	for (i = 0; i < f->nr_notes; i++)
+		jw_string(&p->json, f->notes[i]);
+	print_list_end(p);
+	print_list(p, "modules");
+	for (i = 0; i < f->nr_modules; i++)
+		jw_string(&p->json, f->modules[i].path);
+	print_list_end(p);
+}
+
+static void check_json_faults(struct printer *p, const struct mem_faults *f)
+{
+	uint64_t i;
+
+	print_count(p, "nr_faults", NULL, f->nr);
+	print_list(p, "faults");
+	for (i = 0; i < f->nr && i < MEM_FAULTS_KEPT; i++) {
+		print_object(p, NULL);
+		print_string(p, "kind", mem_fault_name(f->first[i].kind));
+		print_count(p, "offset", NULL, f->first[i].offset);
+		print_string(p, "text", f->first[i].text);
+		print_object_end(p);
+	}
+	print_list_end(p);
+}
+
+/* ---- the whole result -------------------------------------------------------- */
+
+static void check_print_head(struct printer *p, const struct mem_check *c, const char *path,
+			     struct mem_reader *r, bool sound)
+{
+	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
+	uint64_t blocks = mem_reader_blocks(r)->nr;
+
+	print_string(p, "file", path);
+	print_safe(p, path, 0);
+	print_string(p, "format", mem_reader_format_name(r));
+	print_text(p, ": %s", mem_reader_format_name(r));
+	print_flag(p, "sound", NULL, sound);
+	print_count(p, "size", NULL, mem_reader_size(r));
+	print_count(p, "blocks", blocks ? ", %s blocks" : NULL, blocks);
+	print_count(p, "accesses", NULL, all);
+	print_text(p, ", %zu threads", c->nr_threads);
+	if (all && mem_reader_size(r))
+		print_text(p, ", %.3f bytes per access", (double)mem_reader_size(r) / (double)all);
+	print_text(p, "\n");
+}
+
+static int check_print(const struct mem_check *c, const struct mem_check_options *q,
+		       struct mem_reader *r, bool sound)
+{
+	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
+	struct printer p;
+
+	printer_begin(&p, stdout, q->json);
+	check_print_head(&p, c, q->path, r, sound);
+	check_print_kinds(&p, c);
+	check_print_missing(&p, c, all);
+	check_print_sizes(&p, c, all);
+	if (q->json) {
+		check_json_threads(&p, c, mem_reader_facts(r));
+		check_json_facts(&p, mem_reader_facts(r));
+		check_json_faults(&p, mem_reader_faults(r));
+	}
+	return printer_end(&p);
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static void check_say_faults(const struct mem_faults *f)
 {
 	uint64_t i;
 	char text[TEXT_SIZE];
@@ -113,164 +230,6 @@ static void print_faults(const struct mem_faults *f)
 	if (f->nr > MEM_FAULTS_KEPT)
 		say("mem check", "and %s more", text_count(text, f->nr - MEM_FAULTS_KEPT));
 }
-
-/* ---- JSON ---------------------------------------------------------------- */
-
-static void json_tags(struct json_writer *w, const struct mem_check *c)
-{
-	static const char *const keys[4] = { "reads", "writes", "added", "removed" };
-	static const char *const flags[4] = { "plain", "atomic", "unaligned", "atomic_unaligned" };
-	unsigned kind, i;
-
-	for (kind = 0; kind < 4; kind++) {
-		jw_key(w, keys[kind]);
-		jw_object_begin(w);
-		jw_field_u64(w, "all", mem_check_kind(c, kind));
-		for (i = 0; i < 4; i++)
-			jw_field_u64(w, flags[i], c->by_tag[kind | i << 6]);
-		jw_object_end(w);
-	}
-}
-
-static void json_sizes(struct json_writer *w, const struct mem_check *c)
-{
-	unsigned size;
-
-	jw_key(w, "sizes");
-	jw_array_begin(w);
-	for (size = 0; size < 256; size++) {
-		if (!c->sizes[0][size] && !c->sizes[1][size])
-			continue;
-		jw_object_begin(w);
-		jw_field_u64(w, "size", size);
-		jw_field_u64(w, "reads", c->sizes[0][size]);
-		jw_field_u64(w, "writes", c->sizes[1][size]);
-		jw_object_end(w);
-	}
-	jw_array_end(w);
-}
-
-static void json_threads(struct json_writer *w, const struct mem_check *c,
-			 const struct mem_facts *facts)
-{
-	size_t i;
-
-	jw_key(w, "threads");
-	jw_array_begin(w);
-	for (i = 0; i < c->nr_threads; i++) {
-		const struct mem_check_thread *t = &c->threads[i];
-		const struct mem_thread *known = mem_facts_thread(facts, t->number);
-
-		jw_object_begin(w);
-		jw_field_u64(w, "number", t->number);
-		jw_field_u64(w, "id", mem_facts_id(facts, t->number));
-		jw_field_string(w, "name", known ? known->name : NULL);
-		jw_field_u64(w, "reads", t->reads);
-		jw_field_u64(w, "writes", t->writes);
-		jw_field_u64(w, "annotations", t->annotations);
-		jw_field_u64(w, "lost", t->lost);
-		jw_object_end(w);
-	}
-	jw_array_end(w);
-}
-
-static void json_missing(struct json_writer *w, const struct mem_check *c)
-{
-	uint32_t i;
-
-	jw_field_u64(w, "lost", c->lost);
-	jw_field_bool(w, "lost_unknown", c->lost_unknown);
-	jw_field_u64(w, "left_out", c->left_out);
-	jw_key(w, "missing");
-	jw_array_begin(w);
-	for (i = 0; i < MEM_CAUSES; i++) {
-		if (!c->by_cause[i])
-			continue;
-		jw_object_begin(w);
-		jw_field_u64(w, "cause", i);
-		jw_field_string(w, "why", mem_cause_name(i));
-		jw_field_u64(w, "count", c->by_cause[i]);
-		jw_object_end(w);
-	}
-	jw_array_end(w);
-}
-
-static void json_faults(struct json_writer *w, const struct mem_faults *f)
-{
-	uint64_t i;
-
-	jw_field_u64(w, "nr_faults", f->nr);
-	jw_key(w, "faults");
-	jw_array_begin(w);
-	for (i = 0; i < f->nr && i < MEM_FAULTS_KEPT; i++) {
-		jw_object_begin(w);
-		jw_field_string(w, "kind", mem_fault_name(f->first[i].kind));
-		jw_field_u64(w, "offset", f->first[i].offset);
-		jw_field_string(w, "text", f->first[i].text);
-		jw_object_end(w);
-	}
-	jw_array_end(w);
-}
-
-static void json_facts(struct json_writer *w, const struct mem_facts *f)
-{
-	size_t i;
-
-	jw_key(w, "command");
-	jw_array_begin(w);
-	for (i = 0; f->command && i < f->command_size; i += strlen(f->command + i) + 1)
-		jw_string(w, f->command + i);
-	jw_array_end(w);
-	jw_field_u64(w, "pid", f->pid);
-	jw_field_string(w, "exe", f->exe);
-	jw_field_string(w, "writer", f->writer);
-	jw_key(w, "notes");
-	jw_array_begin(w);
-	for (i = 0; i < f->nr_notes; i++)
-		jw_string(w, f->notes[i]);
-	jw_array_end(w);
-	jw_key(w, "modules");
-	jw_array_begin(w);
-	for (i = 0; i < f->nr_modules; i++)
-		jw_string(w, f->modules[i].path);
-	jw_array_end(w);
-}
-
-static int check_print_json(const struct mem_check *c, const struct mem_check_options *q,
-			    struct mem_reader *r, bool sound)
-{
-	const struct mem_blocks *b = mem_reader_blocks(r);
-	struct json_writer w;
-
-	jw_init_file(&w, stdout);
-	jw_object_begin(&w);
-	jw_field_string(&w, "file", q->path);
-	jw_field_string(&w, "format", mem_reader_format_name(r));
-	jw_field_bool(&w, "sound", sound);
-	jw_field_u64(&w, "size", mem_reader_size(r));
-	jw_field_u64(&w, "blocks", b->nr);
-	jw_field_u64(&w, "accesses", mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE));
-	json_tags(&w, c);
-	jw_field_u64(&w, "bytes_read", c->bytes[0]);
-	jw_field_u64(&w, "bytes_written", c->bytes[1]);
-	jw_field_u64(&w, "with_code_address", c->with_pc);
-	jw_field_u64(&w, "with_attributes", c->with_attr);
-	jw_field_u64(&w, "annotations_left", c->left);
-	jw_field_u64(&w, "annotations_most", c->most);
-	jw_field_u64(&w, "annotations_null", c->null_adds + c->null_removes);
-	jw_field_u64(&w, "marks", c->marks);
-	jw_field_u64(&w, "gaps", c->gaps);
-	json_missing(&w, c);
-	json_sizes(&w, c);
-	json_threads(&w, c, mem_reader_facts(r));
-	json_facts(&w, mem_reader_facts(r));
-	json_faults(&w, mem_reader_faults(r));
-	jw_object_end(&w);
-	jw_newline(&w);
-	return jw_release(&w);
-}
-
-/* ---- the command --------------------------------------------------------- */
 
 static bool check_is_sound(const struct mem_faults *f, bool structure_only)
 {
@@ -290,12 +249,10 @@ static int check_trace(const struct mem_check_options *q)
 	if (!err.code)
 		mem_reader_error(r, &err);
 	sound = !err.code && check_is_sound(mem_reader_faults(r), q->structure);
-	if (q->json && check_print_json(&c, q, r, sound) < 0)
+	if ((q->json || !q->quiet) && check_print(&c, q, r, sound) < 0)
 		say("mem check", "cannot write the result");
-	if (!q->json && !q->quiet)
-		check_print_text(&c, q, r);
 	if (!q->json)
-		print_faults(mem_reader_faults(r));
+		check_say_faults(mem_reader_faults(r));
 	if (err.code)
 		say_error("mem check", &err);
 	if (!q->json && !q->quiet)
