@@ -116,15 +116,8 @@ static int remove_region(const char *path)
 static int recover_show(const struct recover_request *req, const struct recover *r,
 			const char *path)
 {
-	int rc = 0;
+	int rc = recover_print(r, path, req->options.all, req->json);
 
-	if (req->json)
-		rc = recover_print_json(r, path);
-	else
-		recover_print_text(r, path, req->options.all);
-	errno = 0;
-	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
-		rc = errno ? -errno : -EIO;
 	if (rc) {
 		say("recover", "cannot write to standard output: %s", strerror(-rc));
 		return EXIT_FAILED;

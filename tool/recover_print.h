@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/printer.h"
 #include "collect/region_inspect.h"
 
 /* Default limits of the text output. */
@@ -13,21 +14,22 @@
 #define RECOVER_EVENTS     8u
 #define RECOVER_ALL_EVENTS 64u
 
-struct json_writer;
+/* Print on stdout; @all: without the limits above.  Returns 0, or a negative errno. */
+int recover_print(const struct recover *r, const char *path, bool all, bool json);
 
-void recover_print_text(const struct recover *r, const char *path, bool all);
+/* ---- parts ------------------------------------------------------------------------ */
 
-/* 0, or a negative errno. */
-int recover_print_json(const struct recover *r, const char *path);
+/* What is known about the run as a whole: recover_head.c. */
+void recover_print_head(struct printer *p, const struct recover *r, const char *path, bool all);
 
-/* The largest error of the printed times, if the clock was slewed. */
-uint64_t recover_clock_error_ns(const struct recover *r);
+/* A time of an event, in text. */
+void recover_print_time(struct printer *p, const struct recover *r, uint64_t ts);
 
-/* Write the members of an open object: the state of one coroutine at @moment. */
-void recover_json_coroutine(struct json_writer *j, const struct recover *r,
+/* The known processes, and whether they still run; text: at most @most. */
+void recover_print_processes(struct printer *p, const struct recover *r, size_t most);
+
+/* JSON only: the members of an open object, the state of one coroutine at @moment. */
+void recover_json_coroutine(struct printer *p, const struct recover *r,
 			    const struct recover_coroutine *c, uint64_t moment);
-
-/* Write the member "processes": the known processes, and whether they still run. */
-void recover_json_processes(struct json_writer *j, const struct recover *r);
 
 #endif

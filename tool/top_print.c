@@ -7,83 +7,75 @@
 #include <stdio.h>
 
 #include "analyze/report.h"
-#include "base/json_writer.h"
 #include "base/text.h"
 #include "recover_print.h"
 #include "running_list.h"
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-static void top_put_states(struct json_writer *j, const struct top_picture *p)
+static void top_put_states(struct printer *j, const struct top_picture *p)
 {
 	unsigned state;
 
-	jw_key(j, "states");
-	jw_object_begin(j);
+	print_object(j, "states");
 	for (state = 0; state < NR_TRACE_STATES; state++) {
 		if (trace_state_name(state))
-			jw_field_u64(j, trace_state_name(state), p->by_state[state]);
+			print_count(j, trace_state_name(state), NULL, p->by_state[state]);
 	}
-	jw_object_end(j);
+	print_object_end(j);
 }
 
-static void top_put_command(struct json_writer *j, const struct top_picture *p)
+static void top_put_command(struct printer *j, const struct top_picture *p)
 {
 	const json_t *words = json_object_get(p->status, "command");
 	size_t i;
 
-	jw_key(j, "command");
-	jw_array_begin(j);
+	print_list(j, "command");
 	for (i = 0; i < json_array_size(words); i++)
-		jw_string(j, json_string_value(json_array_get(words, i)));
-	jw_array_end(j);
+		jw_string(&j->json, json_string_value(json_array_get(words, i)));
+	print_list_end(j);
 }
 
-static void top_put_row(struct json_writer *j, const struct top_picture *p,
-			const struct top_row *row)
+static void top_put_row(struct printer *j, const struct top_picture *p, const struct top_row *row)
 {
-	jw_object_begin(j);
+	print_object(j, NULL);
 	recover_json_coroutine(j, &p->r, row->c, p->moment);
-	jw_field_bool(j, "ready", row->state == TRACE_STATE_READY);
-	jw_field_double(j, "rate", row->rate);
+	print_flag(j, "ready", NULL, row->state == TRACE_STATE_READY);
+	print_real(j, "rate", NULL, row->rate);
 	if (row->c->tid)
-		jw_field_u64(j, "tid", row->c->tid);
-	jw_object_end(j);
+		print_count(j, "tid", NULL, row->c->tid);
+	print_object_end(j);
 }
 
 int top_print_json(const struct top_source *s, const struct top_picture *p,
 		   const struct top_rows *rows, size_t limit)
 {
-	struct json_writer j;
+	struct printer j;
 	size_t i;
 
-	jw_init_file(&j, stdout);
-	jw_object_begin(&j);
-	jw_field_string(&j, "region", s->region);
-	jw_field_u64(&j, "collector_pid", p->r.image.collector_pid);
-	jw_field_bool(&j, "collector_answers", p->told);
+	printer_begin(&j, stdout, true);
+	print_string(&j, "region", s->region);
+	print_count(&j, "collector_pid", NULL, p->r.image.collector_pid);
+	print_flag(&j, "collector_answers", NULL, p->told);
 	top_put_command(&j, p);
-	recover_json_processes(&j, &p->r);
-	jw_field_u64(&j, "moment_ts", p->moment);
-	jw_field_u64(&j, "up_ns", p->up_ns);
+	recover_print_processes(&j, &p->r, SIZE_MAX);
+	print_count(&j, "moment_ts", NULL, p->moment);
+	print_count(&j, "up_ns", NULL, p->up_ns);
 	top_put_states(&j, p);
-	jw_field_u64(&j, "threads", p->threads);
-	jw_field_u64(&j, "events", p->events);
-	jw_field_double(&j, "events_per_second", p->event_rate);
-	jw_field_u64(&j, "births", p->births);
-	jw_field_double(&j, "births_per_second", p->birth_rate);
-	jw_field_u64(&j, "lost", p->lost);
-	jw_field_u64(&j, "behind", p->backlog);
-	jw_field_bool(&j, "complete", !p->r.short_of_memory && !p->r.image.cut);
-	jw_field_u64(&j, "matching", rows->nr);
-	jw_key(&j, "coroutines");
-	jw_array_begin(&j);
+	print_count(&j, "threads", NULL, p->threads);
+	print_count(&j, "events", NULL, p->events);
+	print_real(&j, "events_per_second", NULL, p->event_rate);
+	print_count(&j, "births", NULL, p->births);
+	print_real(&j, "births_per_second", NULL, p->birth_rate);
+	print_count(&j, "lost", NULL, p->lost);
+	print_count(&j, "behind", NULL, p->backlog);
+	print_flag(&j, "complete", NULL, !p->r.short_of_memory && !p->r.image.cut);
+	print_count(&j, "matching", NULL, rows->nr);
+	print_list(&j, "coroutines");
 	for (i = 0; i < rows->nr && i < limit; i++)
 		top_put_row(&j, p, &p->rows[rows->at[i].row]);
-	jw_array_end(&j);
-	jw_object_end(&j);
-	jw_newline(&j);
-	return jw_release(&j);
+	print_list_end(&j);
+	return printer_end(&j);
 }
 
 /* ---- text ------------------------------------------------------------------------- */
