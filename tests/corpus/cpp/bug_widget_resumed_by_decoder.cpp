@@ -122,7 +122,7 @@ int main()
 	for (int i = 0; i < 8; i++) {
 		std::string name = "widget-" + std::to_string(i);
 
-		corotracer::named(name.c_str(), widget_show, ui, decoder, i == 3 ? 0 : -200,
+		corotracer::named(name.c_str(), widget_show, ui, decoder, i == 3 ? 39 : -200,
 				  nr_bad);
 	}
 	for (int i = 0; i < 120; i++)
