@@ -48,9 +48,10 @@ class UploadTimers
 	{
 		return { this, id, loop_clock_ns() + ms * 1000000 };
 	}
-	void cancel(int id)
+	// False: the timer has just expired.
+	bool cancel(int id)
 	{
-		entries_.erase(id); // the bug: the waiter must be resumed
+		return entries_.erase(id) != 0; // the bug: the waiter must be resumed
 	}
 	Lazy<> tick()
 	{
@@ -93,9 +94,11 @@ static Lazy<> upload_run(UploadTimers &timers, int id)
 static Lazy<> peer_pause(EpollLoop &loop, UploadTimers &timers)
 {
 	co_await loop.sleep_ms(400);
-	timers.cancel(2);
+	while (!timers.cancel(2))
+		co_await loop.sleep_ms(7);
 	co_await loop.sleep_ms(150);
-	timers.cancel(9);
+	while (!timers.cancel(9))
+		co_await loop.sleep_ms(7);
 }
 
 int main()
