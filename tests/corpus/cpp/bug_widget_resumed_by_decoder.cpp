@@ -99,7 +99,12 @@ void Picture::await_suspend(std::coroutine_handle<> h)
 	decoder_->start_decode(this);
 }
 
-static PoolJob widget_show(PoolExecutor &ui, Decoder &decoder, int first, std::atomic<int> &nr_bad)
+struct Gallery {
+	std::atomic<int> nr_bad{ 0 };
+	std::atomic<int> nr_shown{ 0 };
+};
+
+static PoolJob widget_show(PoolExecutor &ui, Decoder &decoder, int first, Gallery &gallery)
 {
 	co_await ui.schedule();
 	for (int i = 0; i < 110; i++) {
@@ -107,13 +112,14 @@ static PoolJob widget_show(PoolExecutor &ui, Decoder &decoder, int first, std::a
 		bool is_good = co_await picture; // @stuck
 
 		if (!is_good)
-			nr_bad++; // shows a grey box
+			gallery.nr_bad++; // shows a grey box
 	}
+	gallery.nr_shown++;
 }
 
 int main()
 {
-	static std::atomic<int> nr_bad{ 0 };
+	static Gallery gallery;
 
 	corotracer::InitTracer();
 	PoolExecutor ui(1);
@@ -122,10 +128,10 @@ int main()
 	for (int i = 0; i < 8; i++) {
 		std::string name = "widget-" + std::to_string(i);
 
-		corotracer::named(name.c_str(), widget_show, ui, decoder, i == 3 ? 39 : -200,
-				  nr_bad);
+		corotracer::named(name.c_str(), widget_show, ui, decoder, i == 3 ? 0 : -200,
+				  gallery);
 	}
-	for (int i = 0; i < 120; i++)
+	while (gallery.nr_shown < 8)
 		std::this_thread::sleep_for(std::chrono::milliseconds(10));
 	return 0;
 }
