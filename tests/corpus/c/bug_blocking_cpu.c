@@ -6,7 +6,7 @@
  * class: blocking
  * at: @before|@after
  * victims: thumbnails
- * never: starvation, lost-wakeup
+ * never: starvation
  */
 #include <time.h>
 
