@@ -55,6 +55,7 @@ struct analysis {
 	struct symbols *symbols;    /* set by the caller; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps; without events */
 	struct findings findings;
+	bool has_evidence;      /* set by the detector of lost wakeups: one is evident */
 	bool is_asleep;         /* set by the detector of stalled programs */
 	uint32_t *settled_into; /* by place: the place it was merged into by analysis_settle() */
 	size_t nr_settled_into;

@@ -28,12 +28,11 @@ static void abandoned_on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_abandoned_lock, co);
-	const struct resource_use *use = tables_use(m, co);
+	const struct resource_use *use = tables_holders(m, co);
 	const struct touch *first;
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 
-	if ((co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE) || !use ||
-	    co->woken_since || model_age(m, co) < ABANDONED_NS)
+	if (!use || co->woken_since || model_age(m, co) < ABANDONED_NS)
 		return;
 	first = abandoned_by(m, co, use);
 	if (!first)

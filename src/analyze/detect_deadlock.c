@@ -63,7 +63,7 @@ static void ring_needs_partners(const struct model *m, const struct coro *co, st
 static struct ring_needs ring_needs_of(const struct model *m, const struct coro *co, bool inferred)
 {
 	struct ring_needs n = { .nr = 0 };
-	const struct resource_use *use = tables_use(m, co);
+	const struct resource_use *use = tables_holders(m, co);
 
 	if (!co->has_resource)
 		return n;
@@ -77,8 +77,12 @@ static struct ring_needs ring_needs_of(const struct model *m, const struct coro 
 			ring_needs_holders(&n, use, false);
 		break;
 	case TRACE_REASON_SEMAPHORE:
-		/* Holders that all wait for this semaphore have kept permits: abandoned-lock. */
-		if (use && tables_kept(m, co, use) < use->nr_holders)
+		/*
+		 * Holders that all wait for this semaphore have kept permits (abandoned-lock),
+		 * unless it is usual to take another one while holding one.
+		 */
+		if (use && (3 * use->taken_again >= use->taken_nr ||
+			    tables_kept(m, co, use) < use->nr_holders))
 			ring_needs_holders(&n, use, true);
 		break;
 	case TRACE_REASON_CHANNEL_SEND:
@@ -100,7 +104,7 @@ static const struct coro *ring_stuck(const struct model *m, uint64_t id, unsigne
 	return co && co->verdict == verdict ? co : NULL;
 }
 
-/* The first coroutine that @co waits for and that is stuck, too. */
+/* The first coroutine that @co waits for and that is stuck, too; @co itself before others. */
 static const struct coro *ring_next(const struct model *m, const struct coro *co)
 {
 	struct ring_needs n = ring_needs_of(m, co, co->verdict == RING_INFERRED);
@@ -109,6 +113,10 @@ static const struct coro *ring_next(const struct model *m, const struct coro *co
 
 	for (i = 0; i < n.nr && !next; i++)
 		next = ring_stuck(m, n.ids[i], co->verdict);
+	for (i = 0; i < n.nr; i++) {
+		if (n.ids[i] == co->probe_id)
+			next = co;
+	}
 	return next;
 }
 
@@ -291,13 +299,18 @@ static void deadlock_report_ring(struct analysis *a, struct coro *co, const stru
 	char text[RING_TOLD * 30 + 16], what[EVIDENCE_WHAT];
 	unsigned i;
 
-	f.confidence = co->verdict == RING_PROVEN ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
+	f.confidence = co->verdict != RING_PROVEN             ? CONFIDENCE_SUSPECT
+		       : co->reason == TRACE_REASON_SEMAPHORE ? CONFIDENCE_STRONG
+							      : CONFIDENCE_PROVEN;
 	f.size_ns = model_age(m, co);
 	ring_tell(m, ring, text, sizeof(text));
 	if (ring->nr > 1)
 		finding_say(&f, "%u wait for each other in a ring: %s", ring->nr, text);
 	else if (co->reason == TRACE_REASON_JOIN)
 		finding_say(&f, "it waits for its own end");
+	else if (co->reason == TRACE_REASON_SEMAPHORE)
+		finding_say(&f, "it holds permits of %s and waits for more, as all that hold some",
+			    evidence_what(co, what));
 	else
 		finding_say(&f, "it waits for %s, which it holds itself", evidence_what(co, what));
 	ring_add_evidence(m, &f, ring);

@@ -16,7 +16,7 @@
  */
 #include <inttypes.h>
 
-#include "analyze/detector.h"
+#include "analyze/analysis.h"
 #include "analyze/model_tables.h"
 
 #define LOST_NS     (50 * MODEL_MS)
@@ -39,10 +39,12 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 		idle -= m->longest_idle;
 	/*
 	 * If its own thread woke it and nothing ran since, that thread does something else: it is
-	 * blocked, stopped or about to exit.
+	 * blocked, stopped or about to exit.  A coroutine that woke it has returned to the loop.
 	 */
-	if (!co->woken_since || waited < LOST_NS ||
-	    (co->woken_tid == co->tid && !model_activity(m, co->woken_ts)))
+	if (!co->woken_since || waited < LOST_NS)
+		return false;
+	if (co->woken_tid == co->tid && !model_activity(m, co->woken_ts) &&
+	    (!co->waker || waited < wait_floor(a, co)))
 		return false;
 	f->size_ns = waited;
 	if (idle < waited / 10 && others >= 10) {
@@ -122,10 +124,9 @@ static bool lost_lock(struct analysis *a, const struct coro *co, struct finding 
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 	uint64_t free_ts;
 
-	if (co->reason != TRACE_REASON_MUTEX)
-		return false;
-	use = tables_use(m, co);
-	if (!use || use->nr_holders || use->more_holders || !use->released.ts)
+	use = tables_holders(m, co);
+	if (!use || co->reason != TRACE_REASON_MUTEX || use->nr_holders || use->more_holders ||
+	    !use->released.ts)
 		return false;
 	free_ts = use->released.ts > co->since_ts ? use->released.ts : co->since_ts;
 	if (m->end_ts < free_ts + 100 * MODEL_MS)
@@ -278,6 +279,8 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 	const struct wait_place *p = waits_to_compare(a, co);
 	struct rhythm r;
 
+	if (wait_is_consequence(a, co))
+		return false;
 	if (wait_breaks_rhythm(a, co, wait_floor(a, co), &r)) {
 		finding_say(f, "its %u earlier waits took at most %.3f ms, this one %.3f ms", r.nr,
 			    (double)r.longest_ns / 1e6, (double)model_age(m, co) / 1e6);
@@ -312,6 +315,20 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 	       lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f);
 }
 
+static void lost_wakeup_on_finish(struct analysis *a)
+{
+	size_t i;
+
+	a->has_evidence = false;
+	for (i = 0; i < a->model.nr_coros && !a->has_evidence; i++) {
+		const struct coro *co = &a->model.coros[i];
+		struct finding f = FINDING_OF(&detector_lost_wakeup, co);
+
+		a->has_evidence = co->in_use && co->state == TRACE_STATE_SUSPENDED &&
+				  lost_wakeup_is_evident(a, co, &f);
+	}
+}
+
 static void lost_wakeup_on_stuck(struct analysis *a, struct coro *co)
 {
 	struct finding f = FINDING_OF(&detector_lost_wakeup, co);
@@ -333,4 +350,5 @@ const struct detector detector_lost_wakeup = {
 		  "included, wake the waiter?",
 	.is_fault = true,
 	.on_stuck = lost_wakeup_on_stuck,
+	.on_finish = lost_wakeup_on_finish,
 };

@@ -20,7 +20,11 @@ static void on_leave(struct analysis *a, struct coro *co)
 	/* A program without any destroy event does not record them. */
 	if (!m->kinds[TRACE_DESTROY] && !s->destroyed)
 		return;
-	if (age < LONG_NS && !(m->has_totals && s->destroyed))
+	/* Of another kind most are destroyed: then this kind should be, too. */
+	if (age < LONG_NS &&
+	    !(m->has_totals &&
+	      (s->destroyed ||
+	       (age >= 100 * MODEL_MS && 2 * m->kinds[TRACE_DESTROY] >= m->kinds[TRACE_END]))))
 		return;
 	/* The coroutine that created it may own the frame, and still need its result. */
 	f.confidence = s->destroyed && (!co->parent || model_has_ended(m, co->parent))

@@ -161,6 +161,15 @@ bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_
 	return breaks && age >= floor_ns;
 }
 
+bool wait_is_consequence(const struct analysis *a, const struct coro *co)
+{
+	const struct model *m = &a->model;
+	uint64_t last = m->nr_ticks ? m->ticks[(m->nr_ticks - 1) % MODEL_TICKS] : m->first_ts;
+	uint64_t silence = m->end_ts > last ? m->end_ts - last : 0;
+
+	return a->has_evidence && silence / 3 >= model_age(m, co) / 4;
+}
+
 bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co)
 {
 	const struct resource *r = tables_resource(&a->model, co);
@@ -183,9 +192,7 @@ bool wait_has_cause(const struct analysis *a, const struct coro *co)
 	if (co->children && !co->has_resource &&
 	    (co->reason == TRACE_REASON_JOIN || co->reason == TRACE_REASON_UNKNOWN))
 		return true;
-	if (co->reason != TRACE_REASON_MUTEX && co->reason != TRACE_REASON_SEMAPHORE)
-		return false;
-	use = tables_use(&a->model, co);
+	use = tables_holders(&a->model, co);
 	for (i = 0; use && i < use->nr_holders; i++) {
 		if (use->holders[i].id != co->probe_id &&
 		    !model_has_ended(&a->model, use->holders[i].id))

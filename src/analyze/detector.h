@@ -112,6 +112,12 @@ uint64_t wait_floor(const struct analysis *a, const struct coro *co);
 bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_t floor_ns,
 			struct rhythm *earlier);
 
+/*
+ * True if nothing ran during most of the wait of @co, up to the end, and another coroutine is the
+ * evident cause: it was woken and not run, for example.
+ */
+bool wait_is_consequence(const struct analysis *a, const struct coro *co);
+
 /* True if later waiters of the same channel are served: one of a pool that is not needed. */
 bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co);
 

@@ -97,7 +97,8 @@ static void evidence_resource(const struct model *m, struct finding *f, const st
 					"%s closed it %.3f ms before the end",
 					evidence_who(m, use->closed.id, use->closed.name, who),
 					evidence_ago(m, use->closed.ts));
-	evidence_holders(m, f, use);
+	if (tables_holders(m, co))
+		evidence_holders(m, f, use);
 }
 
 /* Who else woke waiters of the same channel, for a coroutine that was never woken there. */

@@ -149,8 +149,10 @@ struct resource_use {
 	uint32_t nr_holders, more_holders;     /* more: beyond the table */
 	struct touch taken, released, closed;  /* the last of each */
 	struct touch partners[MODEL_PARTNERS]; /* coroutines that woke a waiter, or wait to */
+	uint64_t taken_nr, taken_again;        /* acquires; and those by one of its holders */
 	uint8_t nr_partners;
 	bool more_partners;
+	bool is_passed_on; /* a coroutine released it that did not take it: holders are unknown */
 };
 
 /* A resource that coroutines wait for: descriptor, lock, channel. */

@@ -73,6 +73,15 @@ const struct resource_use *tables_use(const struct model *m, const struct coro *
 	return resource_use_of(m, resource_find(m, resource_key(co->pid, co->resource, false)));
 }
 
+const struct resource_use *tables_holders(const struct model *m, const struct coro *co)
+{
+	const struct resource_use *use = NULL;
+
+	if (co->reason == TRACE_REASON_MUTEX || co->reason == TRACE_REASON_SEMAPHORE)
+		use = tables_use(m, co);
+	return use && !use->is_passed_on ? use : NULL;
+}
+
 const struct resource_use *tables_partners(const struct model *m, const struct coro *co)
 {
 	const struct resource_use *use = resource_use_of(m, tables_resource(m, co));
@@ -116,7 +125,16 @@ static struct resource_use *resource_use_enter(struct model *m, struct resource 
 
 static void resource_hold(struct resource_use *use, const struct touch *by)
 {
+	uint32_t i;
+
 	use->taken = *by;
+	use->taken_nr++;
+	for (i = 0; i < use->nr_holders; i++) {
+		if (use->holders[i].id == by->id) {
+			use->taken_again++;
+			break;
+		}
+	}
 	if (use->nr_holders < MODEL_HOLDERS)
 		use->holders[use->nr_holders++] = *by;
 	else
@@ -135,6 +153,8 @@ static void resource_let_go(struct resource_use *use, const struct touch *by)
 		use->more_holders--;
 		return;
 	}
+	if (!i)
+		use->is_passed_on = true;
 	if (!use->nr_holders)
 		return;
 	i -= i > 0;

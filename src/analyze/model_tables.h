@@ -30,6 +30,9 @@ struct resource *tables_resource(const struct model *m, const struct coro *co);
 /* Holders, and the last acquire, release and close, of what @co waits for; NULL: none recorded. */
 const struct resource_use *tables_use(const struct model *m, const struct coro *co);
 
+/* As tables_use(), for a lock or semaphore whose holders are known; NULL: it is none of these. */
+const struct resource_use *tables_holders(const struct model *m, const struct coro *co);
+
 /*
  * Number of recorded holders of what @co waits for that do not release it: they have ended, or wait
  * for the same.

@@ -510,5 +510,74 @@ def a_join_on_a_child_that_ended_is_strong(dir):
     contains(t.found("lost-wakeup")[0]["seen"], "coroutine 2 'child', which ended")
 
 
+@test
+def a_semaphore_that_counts_has_no_holders(dir):
+    """Those who add a job give a permit, those who do a job take one and keep it."""
+    t = Trace()
+    t.start(0, "source", at=4)
+    for k in range(3):
+        t.start(0, f"worker-{k}")
+    for k in range(30):
+        t.lock("release", 10 * k + 1, "source", 0x1000000)
+        t.lock("acquire", 10 * k + 2, f"worker-{k % 3}", 0x1000000)
+    for k in range(3):
+        t.suspend(310, f"worker-{k}", "semaphore", 0x1000000)
+    t.suspend(311, "source", "timer", at=6)
+    t.tick(0, 1000)
+    t.report(dir)
+    equal(strong(t), [], "strong findings")
+    equal((t.found("abandoned-lock"), t.found("deadlock")), ([], []), "claims about holders")
+
+
+@test
+def permits_taken_in_pieces_are_a_deadlock(dir):
+    t = Trace()
+    for k in range(3):
+        t.start(k, f"transfer-{k}")
+        for _ in range(2):
+            t.lock("acquire", 2 + k, f"transfer-{k}", 0x1000000)
+        t.suspend(5 + k, f"transfer-{k}", "semaphore", 0x1000000)
+    t.tick(0, 500)
+    t.report(dir)
+    equal(suspects(t), [("deadlock", "strong", ["transfer-0", "transfer-1", "transfer-2"])], "findings")
+
+
+@test
+def what_sleeps_because_of_a_lost_wakeup_is_not_suspect(dir):
+    t = Trace()
+    for k in range(4):
+        t.start(0, f"session-{k}")
+        for i in range(20):
+            t.waits(10 * i + 1, f"session-{k}", 9, "user", 0x1000000 + k)
+        t.suspend(201 + k, f"session-{k}", "user", 0x1000000 + k)
+    t.wake(202.5, "session-0", by="session-3")
+    t.report(dir, end_ms=1700)
+    equal(suspects(t), [("lost-wakeup", "suspect", ["session-0"])], "findings")
+
+
+@test
+def a_future_without_wakers_is_proven(dir):
+    for woken, mark, wanted in ((False, 0x57414b45, "proven"), (False, 0x57414b49, "suspect"), (True, 0x57414b45, None)):
+        t = Trace()
+        t.create(0, "mirror", at=4)
+        t.resume(0.5, "mirror", tid=2)
+        t.create(1, "indexer")
+        t.suspend(2, "indexer", "user")  # the first poll has no resume
+        t.lock("release", 5, "indexer", mark << 32 | 1)
+        t.meta[-1].pop("site")
+        t.meta[-1]["tid"] = 2
+        if woken:
+            t.wake(6, "indexer")
+            t.resume(7, "indexer")
+            t.suspend(8, "indexer", "user")
+        t.suspend(9, "mirror", "timer", at=6, tid=2)
+        t.tick(0, 200)
+        t.report(dir)
+        lost = t.found("lost-wakeup")
+        equal([f["confidence"] for f in lost], [wanted] if wanted else [], "confidence")
+        if wanted:
+            contains(lost[0]["seen"], "coroutine 1 'mirror' dropped the last one")
+
+
 if __name__ == "__main__":
     main()
