@@ -361,7 +361,7 @@ const struct detector detector_deadlock = {
 	.title = "Deadlock",
 	.meaning = "These coroutines wait for each other in a ring; none can go on.",
 	.advice = "Take locks in one order everywhere, do not wait for a child that waits for you, "
-		  "and do not send while nobody receives what is sent to you.",
+		  "and do not send while what is sent to you is not received.",
 	.is_fault = true,
 	.on_stuck = deadlock_on_stuck,
 	.on_finish = deadlock_on_finish,

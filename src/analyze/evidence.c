@@ -80,7 +80,7 @@ static void evidence_holders(const struct model *m, struct finding *f,
 		finding_add_evidence(f, "%u more hold it", use->nr_holders + use->more_holders - 3);
 	if (!use->nr_holders && use->released.ts)
 		finding_add_evidence_at(f, EVIDENCE_HOLDER, use->released.site, 0,
-					"nobody holds it; %s released it %.3f ms before the end",
+					"it is free; %s released it %.3f ms before the end",
 					evidence_who(m, use->released.id, use->released.name, who),
 					evidence_ago(m, use->released.ts));
 }
