@@ -315,10 +315,32 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 	       lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f);
 }
 
+/*
+ * A program that shuts down may cancel what still waits.  What its partners did is not known then:
+ * they are cancelled, too.
+ */
+static void lost_before_exit(struct analysis *a, const struct coro *co)
+{
+	const struct model *m = &a->model;
+	struct finding f = FINDING_OF(&detector_lost_wakeup, co);
+
+	if (co->left_ts + LOST_NS < m->end_ts || co->children ||
+	    (co->reason != TRACE_REASON_CHANNEL_RECV && co->reason != TRACE_REASON_CHANNEL_SEND &&
+	     co->reason != TRACE_REASON_USER && co->reason != TRACE_REASON_UNKNOWN) ||
+	    !lost_by_comparison(a, co, &f))
+		return;
+	f.size_ns = model_age(m, co);
+	finding_add_evidence(&f, "it was cancelled %.3f ms before the end of the trace",
+			     (double)(m->end_ts - co->left_ts) / 1e6);
+	finding_report(a, &f);
+}
+
 static void lost_wakeup_on_finish(struct analysis *a)
 {
 	size_t i;
 
+	for (i = 0; a->model.has_totals && i < model_nr_cancelled(&a->model); i++)
+		lost_before_exit(a, &a->model.cancelled[i]);
 	a->has_evidence = false;
 	for (i = 0; i < a->model.nr_coros && !a->has_evidence; i++) {
 		const struct coro *co = &a->model.coros[i];

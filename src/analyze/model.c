@@ -359,6 +359,8 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 
 	if (co->state != TRACE_STATE_ENDED && end_life(m, co, ev->ts) < 0)
 		return -ENOMEM;
+	if (co->state == TRACE_STATE_SUSPENDED && waits_cancelled(m, co, ev->ts) < 0)
+		return -ENOMEM;
 	if (ev->written) {
 		co->lost = ev->lost;
 		co->loss_known = true;
@@ -538,6 +540,7 @@ void model_release(struct model *m)
 {
 	coro_ids_release(&m->ids);
 	free(m->coros);
+	free(m->cancelled);
 	tables_release(m);
 	memset(m, 0, sizeof(*m));
 }

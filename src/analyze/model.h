@@ -28,12 +28,13 @@
 #define MODEL_RESOURCES (1u << 20)
 #define MODEL_WINDOWS   64
 #define MODEL_OVERTAKES 8
-#define MODEL_HOLDERS   8  /* holders of one lock or semaphore that are known by id */
-#define MODEL_PARTNERS  4  /* coroutines known to wake the waiters of one resource */
-#define MODEL_RHYTHMS   3  /* places per coroutine whose waits are counted */
-#define MODEL_WAKERS    2  /* kinds per coroutine whose wakes are counted */
-#define MODEL_TICKS     64 /* latest times of activity */
-#define MODEL_DEPARTED  64 /* coroutines that were destroyed last */
+#define MODEL_HOLDERS   8   /* holders of one lock or semaphore that are known by id */
+#define MODEL_PARTNERS  4   /* coroutines known to wake the waiters of one resource */
+#define MODEL_RHYTHMS   3   /* places per coroutine whose waits are counted */
+#define MODEL_WAKERS    2   /* kinds per coroutine whose wakes are counted */
+#define MODEL_TICKS     64  /* latest times of activity */
+#define MODEL_CANCELLED 256 /* coroutines that were ended in a long wait, the last ones */
+#define MODEL_DEPARTED  64  /* coroutines that were destroyed last */
 
 #define MODEL_MS        UINT64_C(1000000)
 #define MODEL_S         UINT64_C(1000000000)
@@ -90,6 +91,7 @@ struct coro {
 	uint64_t lost;            /* lost transitions, as far as known */
 	uint64_t rival, rival_ts; /* a later waiter for the same descriptor; 0: none */
 	uint64_t idle_then;       /* time during which no coroutine ran, when it was woken */
+	uint64_t left_ts;         /* for an entry of cancelled: when it ended */
 	uint64_t cut_off;         /* wait until it was destroyed while suspended; 0: was not */
 	uint32_t station, pid;
 	uint32_t site, birth_site;
@@ -237,6 +239,8 @@ struct model {
 	uint64_t nr_ticks;
 	struct touch departed[MODEL_DEPARTED]; /* destroyed coroutines, the last ones */
 	uint64_t nr_departed;
+	struct coro *cancelled; /* copies, as they were while suspended; NULL: none */
+	uint64_t nr_cancelled;  /* in total; the last MODEL_CANCELLED are kept */
 	uint64_t last_birth_ts;
 	uint64_t early_used;   /* early wakes after which the coroutine continued without another */
 	uint64_t early_unused; /* early wakes that had no effect: another wake was needed */
@@ -278,6 +282,12 @@ unsigned model_activity(const struct model *m, uint64_t ts);
 
 /* Time during which no coroutine ran, up to the end of the trace. */
 uint64_t model_idle(const struct model *m);
+
+/* The number of entries of m->cancelled. */
+static inline size_t model_nr_cancelled(const struct model *m)
+{
+	return m->nr_cancelled < MODEL_CANCELLED ? (size_t)m->nr_cancelled : MODEL_CANCELLED;
+}
 
 /* The time of the end of @id, and its name; NULL: not among the last ones that were destroyed. */
 const struct touch *model_departed(const struct model *m, uint64_t id);

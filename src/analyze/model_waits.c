@@ -2,6 +2,9 @@
 /* model_waits.c - what the model keeps about waits: rhythms, wakers, activity, ends. */
 #include "analyze/model_waits.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 /* Keep the two largest values. */
 static void waits_keep(uint64_t *longest, uint64_t *second, uint64_t ns)
 {
@@ -134,6 +137,23 @@ uint64_t model_idle(const struct model *m)
 }
 
 /* ---- ends ---------------------------------------------------------------- */
+
+int waits_cancelled(struct model *m, const struct coro *co, uint64_t ts)
+{
+	struct coro *copy;
+
+	if (ts < co->since_ts + 100 * MODEL_MS)
+		return 0;
+	if (!m->cancelled) {
+		m->cancelled = calloc(MODEL_CANCELLED, sizeof(*m->cancelled));
+		if (!m->cancelled)
+			return -ENOMEM;
+	}
+	copy = &m->cancelled[m->nr_cancelled++ % MODEL_CANCELLED];
+	*copy = *co;
+	copy->left_ts = ts;
+	return 0;
+}
 
 void waits_depart(struct model *m, const struct coro *co, uint64_t ts)
 {

@@ -160,6 +160,15 @@ static void clear_addresses(struct settling *s)
 	}
 }
 
+static void move_waits(const struct settling *s, struct coro *co)
+{
+	unsigned k;
+
+	co->place = settled_place(s, co);
+	for (k = 0; k < MODEL_RHYTHMS; k++)
+		co->rhythms[k].place = s->into[co->rhythms[k].place];
+}
+
 static int move_all(struct settling *s)
 {
 	struct model *m = &s->a->model;
@@ -168,15 +177,11 @@ static int move_all(struct settling *s)
 	if (join_waits(m, s->into) < 0)
 		return -ENOMEM;
 	for (i = 0; i < m->nr_coros; i++) {
-		struct coro *co = &m->coros[i];
-		unsigned k;
-
-		if (!co->in_use)
-			continue;
-		co->place = settled_place(s, co);
-		for (k = 0; k < MODEL_RHYTHMS; k++)
-			co->rhythms[k].place = s->into[co->rhythms[k].place];
+		if (m->coros[i].in_use)
+			move_waits(s, &m->coros[i]);
 	}
+	for (i = 0; i < model_nr_cancelled(m); i++)
+		move_waits(s, &m->cancelled[i]);
 	clear_addresses(s);
 	return findings_move(&s->a->findings, s->into);
 }

@@ -579,5 +579,20 @@ def a_future_without_wakers_is_proven(dir):
             contains(lost[0]["seen"], "coroutine 1 'mirror' dropped the last one")
 
 
+@test
+def one_that_is_cancelled_at_exit_is_found(dir):
+    t = Trace()
+    t.start(0, "collector")
+    for k in range(20):
+        t.waits(20 * k + 1, "collector", 15, "channel-recv", 0x1000000)
+    t.suspend(402, "collector", "channel-recv", 0x1000000)
+    t.tick(0, 1500)
+    t.other("end", 1499.5, "collector", cancelled=True, was_suspended=True)
+    t.other("destroy", 1499.6, "collector")
+    t.report(dir)
+    equal(suspects(t), [("lost-wakeup", "suspect", ["collector"])], "findings")
+    contains("\n".join(t.found("lost-wakeup")[0]["evidence"]), "it was cancelled")
+
+
 if __name__ == "__main__":
     main()
