@@ -4,7 +4,7 @@
  * for long.
  *
  * The order alone is no fault: many pools take the newest first because its data is in the cache.
- * It is reported only with a coroutine that was ready for 50 ms and overtaken twenty times.
+ * It is reported only with a coroutine that was ready for 50 ms and overtaken ten times.
  */
 #include "analyze/analysis.h"
 #include "analyze/starved.h"

@@ -151,6 +151,27 @@ static void sched_affinity(const struct analysis *a, const struct coro *co, stru
 	}
 }
 
+/* The thread chooses @co to run next. */
+static void sched_serve(struct scheduling *s, struct sched_thread *t, const struct coro *co,
+			const struct sched_coro *c)
+{
+	bool is_outer = t->depth++ == 0;
+	bool has_yielded = !c->ready_ts && co->state == TRACE_STATE_SUSPENDED &&
+			   co->reason == TRACE_REASON_YIELD && is_outer;
+	bool is_newest;
+
+	if (!c->ready_ts && !has_yielded)
+		return;
+	t->served++;
+	s->served++;
+	/* Others are ready, and it is known which became so last. */
+	if (!s->newest || !c->ready_ts || s->nr_ready < 2)
+		return;
+	is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
+	t->newest_first += is_newest;
+	t->others_first += !is_newest;
+}
+
 static void sched_resume(struct analysis *a, const struct coro *co, struct sched_coro *c,
 			 const struct trace_event *ev)
 {
@@ -164,14 +185,7 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	if (!t->is_running && t->resumes && ev->ts > t->quiet_since + IDLE_LEAST)
 		t->idle_ns += ev->ts - t->quiet_since;
 	t->resumes++;
-	t->served += c->ready_ts != 0;
-	s->served += c->ready_ts != 0;
-	if (c->ready_ts && s->nr_ready > 1 && s->newest) {
-		bool is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
-
-		t->newest_first += is_newest;
-		t->others_first += !is_newest;
-	}
+	sched_serve(s, t, co, c);
 	sched_affinity(a, co, c, ev);
 	if (co->reason == TRACE_REASON_YIELD || (co->woken_since && co->waker == co->probe_id))
 		c->yield_place = co->place;
@@ -189,7 +203,7 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	if (sched_make_room(a, co) < 0)
 		return -ENOMEM;
 	c = &s->coros[sched_number(a, co)];
-	if (!co->resumes && !co->suspends)
+	if (!co->resumes && !co->suspends && !co->tells_life)
 		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
 	if (ev->is_active)
 		sched_resume(a, co, c, ev);
@@ -198,12 +212,14 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	s->threads[a->model.thread_now].is_running = ev->is_active;
 	if (ev->is_active)
 		return 0;
+	s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
 	sched_not_ready(s, c);
 	sched_waits_again(s, co, c, ev);
 	if (co->state == TRACE_STATE_RUNNING && ev->ts > co->resumed_ts)
 		c->run_ns += ev->ts - co->resumed_ts;
-	if (ev->reason == TRACE_REASON_YIELD)
+	if (c->woke_itself)
 		sched_is_ready(a, c, ev->ts);
+	c->woke_itself = false;
 	return 0;
 }
 
@@ -234,12 +250,19 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 	struct scheduling *s = &a->scheduling;
 	struct sched_coro *c;
 
-	if (ev->kind != TRACE_WAKE && ev->kind != TRACE_END && ev->kind != TRACE_DESTROY)
+	if (ev->kind != TRACE_BIRTH && ev->kind != TRACE_WAKE && ev->kind != TRACE_END &&
+	    ev->kind != TRACE_DESTROY)
 		return 0;
 	if (sched_make_room(a, co) < 0)
 		return -ENOMEM;
 	c = &s->coros[sched_number(a, co)];
+	if (ev->kind == TRACE_BIRTH) {
+		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
+		return 0;
+	}
 	if (ev->kind == TRACE_WAKE) {
+		/* Some SDKs do not record the first resume: it may run without one. */
+		c->woke_itself |= co->state != TRACE_STATE_SUSPENDED && ev->peer == ev->probe_id;
 		if (co->state != TRACE_STATE_SUSPENDED || ev->ts < co->since_ts || c->ready_ts)
 			return 0;
 		sched_is_ready(a, c, ev->ts);
@@ -249,6 +272,7 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 	if (co->state == TRACE_STATE_RUNNING) {
 		s->threads[a->model.thread_now].quiet_since = ev->ts;
 		s->threads[a->model.thread_now].is_running = false;
+		s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
 	}
 	return sched_ended(a, co, c);
 }

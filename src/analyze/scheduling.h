@@ -4,8 +4,9 @@
  * what each thread ran meanwhile.
  *
  * A coroutine is ready from its wake, or from a suspension with the reason `yield`, to its next
- * resume.  If @backlog coroutines were ready before it, a fair queue resumes these first; every
- * further resume on its thread overtakes it.
+ * resume.  A generator yields a value and is not ready then: it is resumed by a coroutine that
+ * runs, or woken by one that wants the next value.  If @backlog coroutines were ready before it, a
+ * fair queue resumes these first; every further resume on its thread overtakes it.
  */
 #ifndef ANALYZE_SCHEDULING_H
 #define ANALYZE_SCHEDULING_H
@@ -16,12 +17,13 @@ struct analysis;
 
 struct sched_thread {
 	uint64_t resumes;
-	uint64_t served;      /* of these: of coroutines that were known to be ready */
+	uint64_t served;      /* of these: of coroutines that were ready, or had yielded */
 	uint64_t quiet_since; /* time of its last transition or end */
 	uint64_t only_id;     /* the coroutine that it ran first */
 	bool is_shared;       /* it ran others, too */
 	uint64_t idle_ns;     /* total of its times of a millisecond and more without a coroutine */
 	bool is_running;      /* the last transition was a resume */
+	uint32_t depth;       /* coroutines that run, each resumed by the one before */
 	/* Resumes with others ready: of the one that became ready last, and of another. */
 	uint64_t newest_first, others_first;
 };
@@ -44,6 +46,7 @@ struct sched_coro {
 	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
 	uint32_t yield_place; /* of its last wait that it ended itself: a yield, or its own wake */
 	bool had_burst;       /* its last resume was part of it */
+	bool woke_itself;     /* while it runs: it will be ready when it suspends */
 };
 
 /* Coroutines of one kind that never left their own thread, and that did. */

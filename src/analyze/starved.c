@@ -7,7 +7,7 @@
 #include "analyze/analysis.h"
 
 #define READY_NS  (50 * MODEL_MS)
-#define OVERTAKEN 20
+#define OVERTAKEN 10
 
 bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const struct detector *d,
 		    bool is_lifo)
