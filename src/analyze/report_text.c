@@ -481,9 +481,12 @@ int report_text(const struct report *r, FILE *out)
 
 	textform_fit(r, out, textform_top, NULL, &left, TEXTFORM_ANYWAY);
 	omitted = textform_groups(r, out, c.groups, left);
-	if (omitted)
-		fprintf(out, "and %" PRIu64 " more group%s; --all shows every group in full\n",
+	if (omitted) {
+		fprintf(out, "and %" PRIu64 " more group%s; all of them: corotracer report --all ",
 			omitted, omitted == 1 ? "" : "s");
+		text_put_word(out, r->trace);
+		fputc('\n', out);
+	}
 	if (c.suppressed || c.below)
 		fprintf(out,
 			"\nnot shown: %" PRIu64 " suppressed, %" PRIu64

@@ -6,7 +6,7 @@
  * Without:      fuzz_report [ITERATIONS [SEED]]
  *
  * Eight bytes of the input are an item (items.h).  Beyond "does not crash": the numbers of a
- * group add up, and what is written as JSON can be read.
+ * group add up, what is written as JSON can be read, and a run does not differ from itself.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/diff.h"
 #include "analyze/report.h"
 #include "fuzz/items.h"
 
@@ -57,10 +58,30 @@ static void write_forms(const struct report *r)
 	MUST(json != NULL);
 	json_decref(json);
 	rewind(f);
+	MUST(report_suppressions(r, f) == 0);
 	MUST(report_sarif(r, f) == 0 && report_markdown(r, f) == 0 && report_text(r, f) == 0 &&
 	     report_junit(r, f) == 0);
 	fclose(f);
 	free(text);
+}
+
+/* A comparison of a run with itself has no difference. */
+static void compare_with_itself(const struct report *r)
+{
+	static const char *const names[] = { "t", NULL }, *const none[] = { NULL };
+	struct diff_form form = { .base = names, .head = names, .notes = none, .all = true };
+	struct diff d = { .limits = { .percent = 1 } };
+	FILE *f = fopen("/dev/null", "we");
+
+	MUST(f != NULL);
+	diff_profile_init(&d.base, 1);
+	diff_profile_init(&d.head, 1);
+	MUST(diff_profile_add(&d.base, r) == 0 && diff_profile_add(&d.head, r) == 0);
+	MUST(diff_compare(&d) == 0 && d.nr == 0 && d.compared == d.base.nr_sites);
+	MUST(diff_text(&d, &form, f) == 0 && diff_markdown(&d, &form, f) == 0 &&
+	     diff_json(&d, &form, f) == 0);
+	diff_release(&d);
+	fclose(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -83,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(analysis_finish(a, NULL) == 0);
 	check_groups(a);
 	write_forms(&r);
+	compare_with_itself(&r);
 	analysis_free(a);
 	return 0;
 }
