@@ -472,6 +472,20 @@ static uint64_t textform_groups(const struct report *r, FILE *out, uint64_t foll
 	return omitted;
 }
 
+/* On one line: with the command that shows them, if its argument fits. */
+static void textform_omitted(const struct report *r, FILE *out, uint64_t nr)
+{
+	int column = fprintf(out, "and %" PRIu64 " more group%s: corotracer report --all", nr,
+			     nr == 1 ? "" : "s");
+
+	/* Quotes may be added. */
+	if (column + 1 + text_width(r->trace) + 2 <= textform_width(r)) {
+		fputc(' ', out);
+		text_put_word(out, r->trace);
+	}
+	fputc('\n', out);
+}
+
 int report_text(const struct report *r, FILE *out)
 {
 	struct report_counts c = report_count(r);
@@ -481,12 +495,8 @@ int report_text(const struct report *r, FILE *out)
 
 	textform_fit(r, out, textform_top, NULL, &left, TEXTFORM_ANYWAY);
 	omitted = textform_groups(r, out, c.groups, left);
-	if (omitted) {
-		fprintf(out, "and %" PRIu64 " more group%s; all of them: corotracer report --all ",
-			omitted, omitted == 1 ? "" : "s");
-		text_put_word(out, r->trace);
-		fputc('\n', out);
-	}
+	if (omitted)
+		textform_omitted(r, out, omitted);
 	if (c.suppressed || c.below)
 		fprintf(out,
 			"\nnot shown: %" PRIu64 " suppressed, %" PRIu64

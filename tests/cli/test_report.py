@@ -138,7 +138,7 @@ def a_terminal_shows_a_screenful_in_color(dir):
         assert len(shown) < rows and max(map(len, shown)) <= 80, (len(shown), out)
         contains(out, "\033[33mSUSPECT\033[0m")
         contains(out, "Resumed twice")
-        nr = int(re.search(r"and (\d+) more groups; all of them: ", out).group(1))
+        nr = int(re.search(r"and (\d+) more groups: corotracer report --all", out).group(1))
         equal(sum("(double-resume)" in s for s in shown) + nr, 60, "groups that are shown and counted")
     for options, env in ((["--color=never"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})):
         assert "\033" not in on_terminal("report", *options, trace, **env), (options, env)
