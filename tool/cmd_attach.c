@@ -102,7 +102,7 @@ static void attach_sink_talk(void *arg, int level, const char *text)
 	if (level > s->request->verbose || (level == 0 && s->request->quiet))
 		return;
 	attach_wipe_line(s);
-	say("attach", "%s", text);
+	message_print("attach", "%s", text);
 }
 
 /* ---- summary ------------------------------------------------------------- */
@@ -227,22 +227,25 @@ static void attach_warn(const struct attach_session *s)
 	unsigned i;
 
 	if (!a->stats.attached && a->stats.end != ATTACH_FAILED)
-		say("attach", "the program saved no frame meanwhile");
+		message_print("attach", "the program saved no frame meanwhile");
 	if (a->stats.parked)
-		say("attach", "the program is of the existing tool: it keeps the ring, since "
+		message_print("attach",
+			      "the program is of the existing tool: it keeps the ring, since "
 			      "detaching could crash it");
 	for (i = 0; i < c->nr && !a->live.desc.extended; i++) {
 		if (a->stats.unmeasured >> i & 1)
-			say("attach", "counter '%s' was not measured: %s", c->names[i],
-			    a->adopted ? "the program keeps the counters that it opened for an "
-					 "earlier collector"
-				       : "the program could not open it");
+			message_print(
+				"attach", "counter '%s' was not measured: %s", c->names[i],
+				a->adopted ? "the program keeps the counters that it opened for an "
+					     "earlier collector"
+					   : "the program could not open it");
 	}
 	if (!a->stats.counters_failed || !c->nr)
 		return;
-	say("attach", "the program could not open counter '%s': %s",
-	    a->stats.counter_slot < c->nr ? c->names[a->stats.counter_slot] : "?",
-	    a->stats.counter_error > 0 ? strerror(a->stats.counter_error) : "it does not say why");
+	message_print("attach", "the program could not open counter '%s': %s",
+		      a->stats.counter_slot < c->nr ? c->names[a->stats.counter_slot] : "?",
+		      a->stats.counter_error > 0 ? strerror(a->stats.counter_error)
+						 : "it does not say why");
 	fputs("hint: readings that are missing for this reason are empty, not 0\n", stderr);
 }
 
@@ -338,7 +341,7 @@ static int attach_open_and_record(struct attach_options *r)
 					    attach_sink_talk };
 	rc = attach_open(&s.attach, &config, &err);
 	if (rc < 0) {
-		say_error("attach", &err);
+		message_error("attach", &err);
 		return EXIT_FAILED;
 	}
 	if (r->verbose >= 3)
@@ -354,7 +357,7 @@ static int attach_open_and_record(struct attach_options *r)
 		else
 			rc = attach_record(&s, &err);
 		if (rc < 0)
-			say_error("attach", &err);
+			message_error("attach", &err);
 		else
 			attach_warn(&s);
 		if (r->json && (!rc || s.attach.begun))
@@ -362,7 +365,7 @@ static int attach_open_and_record(struct attach_options *r)
 		else if (!rc && (!r->quiet || s.attach.stats.lost))
 			attach_summary_text(&s);
 	} else {
-		say_error("attach", &err);
+		message_error("attach", &err);
 	}
 	recording_info_release(&s.info);
 	attach_release(&s.attach);
@@ -379,7 +382,7 @@ static bool attach_read_comment(char **comment, const char *path)
 	ssize_t got;
 
 	if (!file) {
-		say("attach", "cannot open '%s': %s", path, strerror(errno));
+		message_print("attach", "cannot open '%s': %s", path, strerror(errno));
 		return false;
 	}
 	got = getdelim(&text, &size, '\0', file);
@@ -454,7 +457,7 @@ static int attach_request_resize(const struct attach_options *r)
 
 	if (attach_ask_resize(r->config.pid, r->config.buffer, (uint32_t)r->resize, &err) == 0)
 		return EXIT_OK;
-	say_error("attach", &err);
+	message_error("attach", &err);
 	return EXIT_FAILED;
 }
 
@@ -464,7 +467,7 @@ static int attach_list_counters(void)
 
 	if (counters_list(stdout, &err) == 0)
 		return EXIT_OK;
-	say_error("attach", &err);
+	message_error("attach", &err);
 	return EXIT_FAILED;
 }
 
@@ -481,13 +484,13 @@ static int attach_start_request(struct attach_options *r)
 	if (r->resize)
 		return attach_request_resize(r);
 	if (counters_resolve(&r->config.counters, geteuid() == 0, &err) < 0) {
-		say_error("attach", &err);
+		message_error("attach", &err);
 		return EXIT_FAILED;
 	}
 	if (r->config.counters.warning[0])
-		say("attach", "%s", r->config.counters.warning);
+		message_print("attach", "%s", r->config.counters.warning);
 	if (r->file && !strcmp(r->file, "-") && isatty(STDOUT_FILENO)) {
-		say("attach", "refusing to write a binary recording to a terminal");
+		message_print("attach", "refusing to write a binary recording to a terminal");
 		fputs("hint: -o FILE, or 'corotracer monitor' to watch\n", stderr);
 		return EXIT_FAILED;
 	}

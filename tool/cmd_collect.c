@@ -25,7 +25,8 @@ static void print_environment(const char *shm, const char *sock, uint32_t nr_sta
 	fprintf(to, " " CTP_ENV_STATIONS "=%u\n", nr_stations);
 	fflush(to);
 	if (isatty(STDERR_FILENO))
-		say("collect", "collecting; run that line where the program starts; Ctrl-C ends");
+		message_print("collect",
+			      "collecting; run that line where the program starts; Ctrl-C ends");
 }
 
 static int run_collect(int argc, char **argv)
@@ -39,7 +40,7 @@ static int run_collect(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	if (first < argc) {
-		say("collect", "unexpected argument '%s'", argv[first]);
+		message_print("collect", "unexpected argument '%s'", argv[first]);
 		fputs("hint: 'corotracer run -- PROGRAM' launches a program\n", stderr);
 		return EXIT_USAGE;
 	}

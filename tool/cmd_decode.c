@@ -117,7 +117,7 @@ static int decode_recording(const struct decode_options *q)
 	int rc = decode_run(&q->config, &result, &err);
 
 	if (rc < 0)
-		say_error("decode", &err);
+		message_error("decode", &err);
 	if (q->json && result.out)
 		decode_summary_json(q, &result);
 	else if (rc == 0 && (!q->quiet || !decode_is_sound(&result)))

@@ -98,7 +98,7 @@ static void say_where(const char *file, const struct spec_error *e)
 
 static bool generate_no_memory(void)
 {
-	say("generate", "no memory");
+	message_print("generate", "no memory");
 	return false;
 }
 
@@ -132,7 +132,7 @@ static bool generate_apply(const struct generate_options *req, struct desc *d)
 			return generate_no_memory();
 	}
 	if (d->resize && d->dialect == DESC_PPT) {
-		say("generate", "the existing tool's dialect knows no resizing");
+		message_print("generate", "the existing tool's dialect knows no resizing");
 		fprintf(stderr, "hint: --dialect seed, or option buffer resize off\n");
 		return false;
 	}
@@ -149,7 +149,7 @@ static bool generate_parse_spec(const struct generate_options *req, struct desc 
 	int rc;
 
 	if (!text) {
-		say_error("generate", &err);
+		message_error("generate", &err);
 		return false;
 	}
 	rc = spec_parse(d, text, size, &error);
@@ -163,7 +163,7 @@ static bool generate_parse_spec(const struct generate_options *req, struct desc 
 	if (generate_apply(req, d)) {
 		if (layout_make(d, &err) == 0)
 			return true;
-		say_error("generate", &err);
+		message_error("generate", &err);
 	}
 	desc_release(d);
 	return false;
@@ -206,7 +206,7 @@ static bool name_files(const struct generate_options *req, const struct desc *d,
 
 	if (n < (int)sizeof(o->name) && h < (int)sizeof(o->header) && s < (int)sizeof(o->source))
 		return true;
-	say("generate", "the names of the files would be too long");
+	message_print("generate", "the names of the files would be too long");
 	return false;
 }
 
@@ -223,7 +223,7 @@ static bool write_files(const struct generate_options *req, const struct desc *d
 	       write_one(&e, emit_source, &source, o->source, &err) == 0 &&
 	       outfile_commit(&header, &err) == 0 && outfile_commit(&source, &err) == 0;
 	if (!good)
-		say_error("generate", &err);
+		message_error("generate", &err);
 	outfile_close(&header);
 	outfile_close(&source);
 	return good;
@@ -259,7 +259,7 @@ static int generate_print_text(const struct generate_options *req, const struct 
 	if (fflush(stdout) || ferror(stdout))
 		return -EIO;
 	if (!req->dry_run)
-		say("generate", "wrote %s and %s", o->header, o->source);
+		message_print("generate", "wrote %s and %s", o->header, o->source);
 	return 0;
 }
 
@@ -276,7 +276,7 @@ static int generate_files(const struct generate_options *req)
 			       : generate_print_text(req, &d, &o)) == 0)
 			status = EXIT_OK;
 		else
-			say("generate", "cannot write to standard output");
+			message_print("generate", "cannot write to standard output");
 	}
 	desc_release(&d);
 	return status;
@@ -296,7 +296,7 @@ static bool generate_parse_tag(void *options, const struct opt_use *use)
 		return generate_no_memory();
 	req->tags = tags;
 	if (!value) {
-		say("generate", "--tag wants a key and a value");
+		message_print("generate", "--tag wants a key and a value");
 		fprintf(stderr, "hint: --tag KEY VALUE, or --tag KEY=VALUE\n");
 		return false;
 	}
@@ -355,7 +355,7 @@ static bool generate_parse_prefix(void *field, const struct opt_use *use)
 	*(const char **)field = use->value;
 	if (!strchr(use->value, '/') && !strpbrk(use->value, "\n\r\"\\*"))
 		return true;
-	say("generate", "'%s' cannot begin a file's name", use->value);
+	message_print("generate", "'%s' cannot begin a file's name", use->value);
 	fprintf(stderr, "hint: --output DIR chooses the folder\n");
 	return false;
 }

@@ -33,7 +33,8 @@ static int run_html(int argc, char **argv)
 	if (!job.trace)
 		return EXIT_USAGE;
 	if (!strcmp(job.trace, "-") && !job.output) {
-		say("html", "a trace from standard input has no name to name the page by");
+		message_print("html",
+			      "a trace from standard input has no name to name the page by");
 		fputs("hint: -o FILE names it\n", stderr);
 		return EXIT_USAGE;
 	}

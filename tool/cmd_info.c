@@ -54,7 +54,7 @@ static int info_show(const struct info *info, bool json)
 	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
 		rc = errno ? -errno : -EIO;
 	if (rc) {
-		say("info", "cannot write to standard output: %s", strerror(-rc));
+		message_print("info", "cannot write to standard output: %s", strerror(-rc));
 		return EXIT_FAILED;
 	}
 	return info_is_sound(info) ? EXIT_OK : EXIT_FAILED;
@@ -71,7 +71,7 @@ static int info_refuse(const struct info *info)
 	const char *path = info->trace_path;
 	size_t len = strlen(path), suffix = strlen(SIDECAR_SUFFIX);
 
-	say("info", "'%s' holds no events: is it a trace?", path);
+	message_print("info", "'%s' holds no events: is it a trace?", path);
 	if (len > suffix && !strcmp(path + len - suffix, SIDECAR_SUFFIX))
 		fprintf(stderr, "hint: this is a sidecar; the trace is '%.*s'\n",
 			(int)(len - suffix), path);
@@ -89,7 +89,7 @@ static int info_print_trace(const char *path, bool json)
 	int status;
 
 	if (info_read_trace(&info, &err) < 0) {
-		say_error("info", &err);
+		message_error("info", &err);
 		status = EXIT_FAILED;
 	} else if (is_no_trace(&info) && !json) {
 		status = info_refuse(&info);

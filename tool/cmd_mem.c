@@ -19,7 +19,7 @@ struct mem_reader *mem_open(const struct command *cmd, const char *path)
 	struct mem_reader *r = mem_reader_open(path, &err);
 
 	if (!r)
-		say_error(cmd->name, &err);
+		message_error(cmd->name, &err);
 	return r;
 }
 
@@ -29,10 +29,10 @@ bool mem_say_faults(const struct command *cmd, const struct mem_faults *f)
 	uint64_t i;
 
 	for (i = 0; i < f->nr && i < 4; i++)
-		say(cmd->name, "offset %llu: %s", (unsigned long long)f->first[i].offset,
-		    f->first[i].text);
+		message_print(cmd->name, "offset %llu: %s", (unsigned long long)f->first[i].offset,
+			      f->first[i].text);
 	if (f->nr > 4)
-		say(cmd->name, "and %s more faults", text_count(text, f->nr - 4));
+		message_print(cmd->name, "and %s more faults", text_count(text, f->nr - 4));
 	if (f->nr)
 		fputs("hint: what could be read was read; 'corotracer mem check' tells all\n",
 		      stderr);
@@ -45,7 +45,7 @@ int mem_finish(const struct command *cmd, struct mem_reader *r)
 	int status = mem_say_faults(cmd, mem_reader_faults(r)) ? EXIT_OK : EXIT_FAILED;
 
 	if (mem_reader_error(r, &err) < 0) {
-		say_error(cmd->name, &err);
+		message_error(cmd->name, &err);
 		status = EXIT_FAILED;
 	}
 	mem_reader_close(r);
@@ -69,7 +69,7 @@ static int run_mem(int argc, char **argv)
 	sub = command_find_sub(&command_mem, argv[1]);
 	if (sub)
 		return command_start(sub, argc - 1, argv + 1);
-	say("mem", "there is no command '%s'", argv[1]);
+	message_print("mem", "there is no command '%s'", argv[1]);
 	fputs("hint: see 'corotracer help mem'\n", stderr);
 	return EXIT_USAGE;
 }

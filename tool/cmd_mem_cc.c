@@ -84,12 +84,12 @@ static bool find_compiler(struct compiler_run *r, const char *chosen)
 	if (!name || !*name)
 		name = r->cxx ? "c++" : "cc";
 	if (!in_path(name, r->compiler, sizeof(r->compiler))) {
-		say(r->cmd->name, "there is no compiler '%s'", name);
+		message_print(r->cmd->name, "there is no compiler '%s'", name);
 		fprintf(stderr, "hint: name one by --compiler=NAME or %s\n", variable);
 		return false;
 	}
 	if (is_us(r->compiler)) {
-		say(r->cmd->name, "the compiler '%s' is this command itself", name);
+		message_print(r->cmd->name, "the compiler '%s' is this command itself", name);
 		fprintf(stderr, "hint: name the real one by --compiler=NAME or %s\n", variable);
 		return false;
 	}
@@ -138,7 +138,7 @@ static bool find_library(struct compiler_run *r)
 		if (library_in(r, lib, include))
 			return true;
 	}
-	say(r->cmd->name, "there is no libcacheray.a near '%s'", chosen ? chosen : dir);
+	message_print(r->cmd->name, "there is no libcacheray.a near '%s'", chosen ? chosen : dir);
 	fputs("hint: name its directory by COROTRACER_LIBDIR\n", stderr);
 	return false;
 }
@@ -225,13 +225,13 @@ static int run_one(const struct compiler_run *r, const struct words *command, bo
 	pid_t pid;
 
 	if (!compiler_shorten_command(r, command, &short_one, path)) {
-		say(r->cmd->name, "cannot pass on the command: %s", strerror(errno));
+		message_print(r->cmd->name, "cannot pass on the command: %s", strerror(errno));
 	} else if (last && !path[0] && !r->tmpdir[0]) {
 		execv(r->compiler, short_one.word);
-		say(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(errno));
+		message_print(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(errno));
 	} else if ((rc = posix_spawn(&pid, r->compiler, NULL, NULL, short_one.word, environ)) !=
 		   0) {
-		say(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(rc));
+		message_print(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(rc));
 		rc = EXIT_FAILED;
 	} else {
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -262,7 +262,7 @@ static int run_plan(const struct compiler_run *r, const struct wrap_plan *plan)
 	size_t i;
 
 	for (i = 0; i < plan->remarks.nr; i++)
-		say(r->cmd->name, "%s", plan->remarks.word[i]);
+		message_print(r->cmd->name, "%s", plan->remarks.word[i]);
 	for (i = 0; i < plan->nr && rc == EXIT_OK; i++) {
 		if (r->show)
 			compiler_show_command(&plan->commands[i]);
@@ -281,7 +281,7 @@ static bool make_tmpdir(struct compiler_run *r)
 		 tmp && *tmp ? tmp : "/tmp");
 	if (mkdtemp(r->tmpdir))
 		return true;
-	say(r->cmd->name, "cannot make '%s': %s", r->tmpdir, strerror(errno));
+	message_print(r->cmd->name, "cannot make '%s': %s", r->tmpdir, strerror(errno));
 	return false;
 }
 
@@ -297,7 +297,7 @@ static int compiler_run_plan(struct compiler_run *r, int argc, char **argv)
 	int rc;
 
 	if (wrap_make(&setup, argv, (size_t)argc, &plan, &err) < 0) {
-		say_error(r->cmd->name, &err);
+		message_error(r->cmd->name, &err);
 		return EXIT_FAILED;
 	}
 	if (plan.needs_tmpdir) { /* plan again, with the name of the directory */
@@ -306,7 +306,7 @@ static int compiler_run_plan(struct compiler_run *r, int argc, char **argv)
 			return EXIT_FAILED;
 		setup.tmpdir = r->tmpdir;
 		if (wrap_make(&setup, argv, (size_t)argc, &plan, &err) < 0) {
-			say_error(r->cmd->name, &err);
+			message_error(r->cmd->name, &err);
 			return EXIT_FAILED;
 		}
 	}

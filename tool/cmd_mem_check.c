@@ -225,10 +225,12 @@ static void check_say_faults(const struct mem_faults *f)
 	char text[TEXT_SIZE];
 
 	for (i = 0; i < f->nr && i < MEM_FAULTS_KEPT; i++)
-		say("mem check", "%s at offset %llu: %s", mem_fault_name(f->first[i].kind),
-		    (unsigned long long)f->first[i].offset, f->first[i].text);
+		message_print("mem check", "%s at offset %llu: %s",
+			      mem_fault_name(f->first[i].kind),
+			      (unsigned long long)f->first[i].offset, f->first[i].text);
 	if (f->nr > MEM_FAULTS_KEPT)
-		say("mem check", "and %s more", text_count(text, f->nr - MEM_FAULTS_KEPT));
+		message_print("mem check", "and %s more",
+			      text_count(text, f->nr - MEM_FAULTS_KEPT));
 }
 
 static bool check_is_sound(const struct mem_faults *f, bool structure_only)
@@ -250,11 +252,11 @@ static int check_trace(const struct mem_check_options *q)
 		mem_reader_error(r, &err);
 	sound = !err.code && check_is_sound(mem_reader_faults(r), q->structure);
 	if ((q->json || !q->quiet) && check_print(&c, q, r, sound) < 0)
-		say("mem check", "cannot write the result");
+		message_print("mem check", "cannot write the result");
 	if (!q->json)
 		check_say_faults(mem_reader_faults(r));
 	if (err.code)
-		say_error("mem check", &err);
+		message_error("mem check", &err);
 	if (!q->json && !q->quiet)
 		puts(sound ? "sound" : "not sound");
 	mem_check_release(&c);

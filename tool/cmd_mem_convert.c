@@ -94,7 +94,7 @@ static int convert_trace(struct mem_convert_options *q)
 					   : MEM_FORMAT_CONTAINER;
 	w = mem_writer_open(q->output, &q->config, mem_reader_facts(r), &err);
 	if (!w) {
-		say_error("mem convert", &err);
+		message_error("mem convert", &err);
 		mem_reader_close(r);
 		return EXIT_FAILED;
 	}
@@ -102,7 +102,7 @@ static int convert_trace(struct mem_convert_options *q)
 	missing = *mem_writer_missing(w);
 	status = mem_writer_close(w, &err) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (status != EXIT_OK)
-		say_error("mem convert", &err);
+		message_error("mem convert", &err);
 	else
 		convert_tell_missing(q, &missing);
 	if (mem_finish(&command_mem_convert, r) != EXIT_OK)
@@ -123,7 +123,7 @@ static int run_mem_convert(int argc, char **argv)
 	if (!q.output)
 		return opts_missing(&command_mem_convert, "-o FILE");
 	if (convert_is_same_file(q.path, q.output)) {
-		say("mem convert", "'%s' is the trace itself", q.output);
+		message_print("mem convert", "'%s' is the trace itself", q.output);
 		fputs("hint: give the new one another name\n", stderr);
 		return EXIT_USAGE;
 	}

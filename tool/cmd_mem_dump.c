@@ -265,11 +265,11 @@ static int dump_trace(struct dump *d)
 	if (d->form == MEM_JSON)
 		jw_release(&d->json);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		say("mem dump", "cannot write the result");
+		message_print("mem dump", "cannot write the result");
 		status = EXIT_FAILED;
 	}
 	if (d->select.no_memory) {
-		say("mem dump", "no memory for all types; some are not told");
+		message_print("mem dump", "no memory for all types; some are not told");
 		status = EXIT_FAILED;
 	}
 	mem_select_release(&d->select);

@@ -73,7 +73,8 @@ static void say_written(const struct mem_html_options *q, const struct page *pag
 	struct json_writer w;
 
 	if (!q->json) {
-		say("mem html", "%s accesses; wrote %s", number_text(page->accesses), path);
+		message_print("mem html", "%s accesses; wrote %s", number_text(page->accesses),
+			      path);
 		return;
 	}
 	jw_init_file(&w, stderr);
@@ -112,7 +113,7 @@ static int mem_html_write(const struct mem_html_options *q, const struct page *p
 		outfile_close(&file);
 	}
 	if (rc < 0)
-		say_error("mem html", &err);
+		message_error("mem html", &err);
 	else if (strcmp(path, "-") != 0)
 		say_written(q, page, path);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
@@ -133,7 +134,7 @@ static int make_page(const struct mem_html_options *q, const char *path, const c
 	if (page.blame && mem_html_simulate(&page, r, &err) == 0)
 		status = mem_html_write(q, &page, output);
 	else
-		say_error("mem html", &err);
+		message_error("mem html", &err);
 	blame_free(page.blame);
 	sim_free(page.sim);
 	return mem_finish(&command_mem_html, r) == EXIT_OK ? status : EXIT_FAILED;

@@ -40,7 +40,8 @@ static bool can_be_read_again(const char *path)
 
 	if (strcmp(path, "-") != 0 && (stat(path, &st) < 0 || S_ISREG(st.st_mode)))
 		return true; /* a missing file is reported when it is opened */
-	say("mem layout", "the trace is read several times, and '%s' can be read only once", path);
+	message_print("mem layout",
+		      "the trace is read several times, and '%s' can be read only once", path);
 	fputs("hint: put it into a file first\n", stderr);
 	return false;
 }
@@ -51,7 +52,7 @@ static void say_problems(const struct study *s)
 	unsigned i;
 
 	for (i = 0; s->blame && (what = blame_problem(s->blame, i)); i++)
-		say("mem layout", "%s", what);
+		message_print("mem layout", "%s", what);
 }
 
 static int study_trace(struct mem_layout_options *q, const char *path)
@@ -64,7 +65,7 @@ static int study_trace(struct mem_layout_options *q, const char *path)
 
 	q->config.sim = q->machine.config;
 	if (study_run(&study, &q->config, path, &faults, &err) < 0) {
-		say_error("mem layout", &err);
+		message_error("mem layout", &err);
 		status = EXIT_FAILED;
 	} else {
 		result.study = &study;
@@ -76,7 +77,7 @@ static int study_trace(struct mem_layout_options *q, const char *path)
 	}
 	study_release(&study);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		say("mem layout", "cannot write the result");
+		message_print("mem layout", "cannot write the result");
 		status = EXIT_FAILED;
 	}
 	if (!mem_say_faults(&command_mem_layout, &faults))

@@ -47,7 +47,7 @@ static int run_mem_recover(int argc, char **argv)
 	if (!path)
 		return EXIT_USAGE;
 	if (mem_recover(path, &result, &err) < 0) {
-		say_error("mem recover", &err);
+		message_error("mem recover", &err);
 		return EXIT_FAILED;
 	}
 	if (o.json)
@@ -56,8 +56,8 @@ static int run_mem_recover(int argc, char **argv)
 		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
 			text_count(a, result.before), text_count(b, result.records));
 	if (result.broken)
-		say("mem recover", "%s things in the region made no sense",
-		    text_count(a, result.broken));
+		message_print("mem recover", "%s things in the region made no sense",
+			      text_count(a, result.broken));
 	return EXIT_OK;
 }
 

@@ -82,12 +82,12 @@ static void mem_run_tell_file(const struct output *out)
 		fprintf(stderr, "corotracer: left out on purpose: %s\n",
 			text_count(a, out->left_out));
 	if (out->err.code)
-		say_error("mem run", &out->err);
+		message_error("mem run", &out->err);
 }
 
 static void mem_run_tell_nothing(void)
 {
-	say("mem run", "the program traced nothing: there is no trace");
+	message_print("mem run", "the program traced nothing: there is no trace");
 	fputs("hint: build it with 'corotracer mem cc' or 'mem c++', or link it with libcacheray\n",
 	      stderr);
 }
@@ -186,7 +186,7 @@ static int mem_run_collect(struct mem_run_options *q)
 	if (isatty(STDERR_FILENO) && !q->json && !q->quiet)
 		q->config.progress = mem_run_progress;
 	if (collect_run(&q->config, &result, &err) < 0) {
-		say_error("mem run", &err);
+		message_error("mem run", &err);
 		collect_result_release(&result);
 		return EXIT_FAILED;
 	}
@@ -214,7 +214,7 @@ static int run_mem_run(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	if (first >= argc) {
-		say("mem run", "no program to run");
+		message_print("mem run", "no program to run");
 		fputs("hint: corotracer mem run -o app.trace -- ./app\n", stderr);
 		return EXIT_USAGE;
 	}

@@ -115,7 +115,8 @@ static bool sim_check_places(const struct mem_sim_options *q)
 	for (i = 0; i < q->replay.nr_places; i++) {
 		if (q->places[i].core < cores)
 			continue;
-		say("mem sim", "--map names core %u, and there are %u", q->places[i].core, cores);
+		message_print("mem sim", "--map names core %u, and there are %u", q->places[i].core,
+			      cores);
 		fputs("hint: cores are counted from 0; --cores N says how many\n", stderr);
 		return false;
 	}
@@ -138,7 +139,7 @@ static bool make_machine(struct mem_sim_options *q)
 	c->no_classes = q->extra.no_classes;
 	if (sim_config_check(c, &err) == 0)
 		return sim_check_places(q);
-	say_error("mem sim", &err);
+	message_error("mem sim", &err);
 	return false;
 }
 
@@ -163,8 +164,8 @@ static int check_marks(const struct replay *p)
 
 	if (!missing)
 		return EXIT_OK;
-	say("mem sim", "there is no mark '%s'%s", missing,
-	    missing == p->to_mark && p->from_mark ? " after the first one" : "");
+	message_print("mem sim", "there is no mark '%s'%s", missing,
+		      missing == p->to_mark && p->from_mark ? " after the first one" : "");
 	fputs("hint: 'corotracer mem dump --kind mark TRACE' lists them\n", stderr);
 	return EXIT_FAILED;
 }
@@ -211,14 +212,14 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 	q->replay.each = q->blame ? blame_each : NULL;
 	q->replay.context = q;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
-		say_error("mem sim", &err);
+		message_error("mem sim", &err);
 		return EXIT_FAILED;
 	}
 	print_result(q, &result);
 	if (check_marks(&q->replay) != EXIT_OK)
 		status = EXIT_FAILED;
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		say("mem sim", "cannot write the result");
+		message_print("mem sim", "cannot write the result");
 		status = EXIT_FAILED;
 	}
 	return status;
@@ -239,7 +240,7 @@ static int sim_trace(struct mem_sim_options *q, const char *path)
 	if (s && (q->blame || !q->wants_blame))
 		status = sim_replay(q, s, r, path);
 	else
-		say_error("mem sim", &err);
+		message_error("mem sim", &err);
 	blame_free(q->blame);
 	sim_free(s);
 	replay_release(&q->replay);

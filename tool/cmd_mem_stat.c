@@ -54,7 +54,7 @@ static int stat_trace(const struct mem_stat_options *q, const char *path)
 		return EXIT_FAILED;
 	}
 	if (mem_stat_run(s, &q->config, r, &err) < 0) {
-		say_error("mem stat", &err);
+		message_error("mem stat", &err);
 		status = EXIT_FAILED;
 	} else {
 		mem_stat_print(s, mem_reader_facts(r), path, q->top, q->json);
@@ -62,7 +62,7 @@ static int stat_trace(const struct mem_stat_options *q, const char *path)
 	mem_stat_release(s);
 	free(s);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		say("mem stat", "cannot write the result");
+		message_print("mem stat", "cannot write the result");
 		status = EXIT_FAILED;
 	}
 	return mem_finish(&command_mem_stat, r) == EXIT_OK ? status : EXIT_FAILED;

@@ -456,7 +456,7 @@ static void monitor_sink_talk(void *arg, int level, const char *text)
 {
 	(void)arg;
 	if (level == 0)
-		say("monitor", "%s", text);
+		message_print("monitor", "%s", text);
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -474,7 +474,7 @@ static int monitor_watch(struct monitor *m, struct err *err)
 	rc = attach_start(&m->attach, err);
 	if (!rc) {
 		if (m->terminal && !m->request->json)
-			say("monitor", "waiting for the program's next frame");
+			message_print("monitor", "waiting for the program's next frame");
 		rc = attach_run(&m->attach, err);
 	}
 	attach_stop(&m->attach);
@@ -495,7 +495,7 @@ static int monitor_start(struct monitor_options *r)
 
 	m.terminal = isatty(STDOUT_FILENO);
 	if (counters_resolve(&r->config.counters, geteuid() == 0, &err) < 0) {
-		say_error("monitor", &err);
+		message_error("monitor", &err);
 		return EXIT_FAILED;
 	}
 	r->config.sink = (struct attach_sink){
@@ -504,7 +504,7 @@ static int monitor_start(struct monitor_options *r)
 	};
 	rc = attach_open(&m.attach, &r->config, &err);
 	if (rc < 0) {
-		say_error("monitor", &err);
+		message_error("monitor", &err);
 		return EXIT_FAILED;
 	}
 	for (i = 0; i < r->config.counters.nr; i++)
@@ -512,9 +512,10 @@ static int monitor_start(struct monitor_options *r)
 	m.info.nr_counters = i;
 	rc = monitor_watch(&m, &err);
 	if (rc < 0)
-		say_error("monitor", &err);
+		message_error("monitor", &err);
 	else if (m.attach.stats.lost)
-		say("monitor", "%s frames were lost", text_count(text, m.attach.stats.lost));
+		message_print("monitor", "%s frames were lost",
+			      text_count(text, m.attach.stats.lost));
 	release_views(&m);
 	attach_release(&m.attach);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;

@@ -122,7 +122,7 @@ static int query_process(const struct query_options *q)
 	if (q->list || (!q->describe && !q->tags && !q->buffer))
 		return show_buffers("query", q->pid, q->json);
 	if (live_open(&b, q->pid, q->buffer, &err) < 0) {
-		say_error("query", &err);
+		message_error("query", &err);
 		return EXIT_FAILED;
 	}
 	query_print_desc(q, &b.desc, NULL);
@@ -136,7 +136,7 @@ static int query_file(const struct query_options *q)
 	struct err err = { 0 };
 
 	if (recfile_open(&f, q->file, &err) < 0) {
-		say_error("query", &err);
+		message_error("query", &err);
 		return EXIT_FAILED;
 	}
 	query_print_desc(q, &f.desc, &f);
@@ -156,7 +156,7 @@ static int run_query(int argc, char **argv)
 	if (!q.pid && !q.file)
 		return opts_missing(&command_query, "-p PID or -f FILE");
 	if (q.pid && q.file) {
-		say("query", "-p and -f exclude each other");
+		message_print("query", "-p and -f exclude each other");
 		return EXIT_USAGE;
 	}
 	return q.pid ? query_process(&q) : query_file(&q);

@@ -23,7 +23,7 @@ struct recover_request {
 
 static int recover_failed(const struct err *err)
 {
-	say_error("recover", err);
+	message_error("recover", err);
 	return EXIT_FAILED;
 }
 
@@ -90,8 +90,8 @@ static int recover_list(bool json)
 	else
 		left = list_text(&found);
 	if (!json && !left)
-		say("recover", "no region of yours was left behind%s",
-		    found.nr ? "; 'corotracer snapshot -l' lists those in use" : "");
+		message_print("recover", "no region of yours was left behind%s",
+			      found.nr ? "; 'corotracer snapshot -l' lists those in use" : "");
 	else if (!json)
 		fputs("hint: corotracer recover REGION reads one; with --remove it goes "
 		      "afterwards\n",
@@ -109,7 +109,7 @@ static int remove_region(const char *path)
 
 	if (region_remove(path, &err) < 0)
 		return recover_failed(&err);
-	say("recover", "removed '%s'", path);
+	message_print("recover", "removed '%s'", path);
 	return EXIT_OK;
 }
 
@@ -119,7 +119,7 @@ static int recover_show(const struct recover_request *req, const struct recover 
 	int rc = recover_print(r, path, req->options.all, req->json);
 
 	if (rc) {
-		say("recover", "cannot write to standard output: %s", strerror(-rc));
+		message_print("recover", "cannot write to standard output: %s", strerror(-rc));
 		return EXIT_FAILED;
 	}
 	if (r->output.code)
@@ -177,14 +177,14 @@ static int run_recover(int argc, char **argv)
 	if (argc - first > 1)
 		return opts_unexpected(&command_recover, argv[first + 1]);
 	if (req.options.join && !req.options.output) {
-		say("recover", "--join needs -o FILE");
+		message_print("recover", "--join needs -o FILE");
 		return EXIT_USAGE;
 	}
 	req.options.last = req.options.all || req.json ? RECOVER_ALL_EVENTS : RECOVER_EVENTS;
 	if (first < argc)
 		req.path = argv[first];
 	else if (req.options.output || req.remove) {
-		say("recover", "missing argument REGION");
+		message_print("recover", "missing argument REGION");
 		fputs("hint: 'corotracer recover' lists those that were left behind\n", stderr);
 		return EXIT_USAGE;
 	}

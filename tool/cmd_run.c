@@ -27,7 +27,7 @@ static int run_run(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	if (first >= argc) {
-		say("run", "no program to run");
+		message_print("run", "no program to run");
 		fputs("hint: corotracer run -o trace.jsonl -- ./your_program\n", stderr);
 		return EXIT_USAGE;
 	}

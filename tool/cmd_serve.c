@@ -40,7 +40,7 @@ static int run_serve(int argc, char **argv)
 	if (!o.serving.trace)
 		return EXIT_USAGE;
 	if (!strcmp(o.serving.trace, "-")) {
-		say("serve", "the trace must be a file, not standard input");
+		message_print("serve", "the trace must be a file, not standard input");
 		fputs("hint: to start a program: corotracer run --serve -- ./your_program\n",
 		      stderr);
 		return EXIT_USAGE;

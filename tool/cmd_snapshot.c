@@ -52,7 +52,7 @@ static int snapshot_failed(bool json, const struct err *err)
 	struct json_writer w;
 
 	if (!json) {
-		say_error("snapshot", err);
+		message_error("snapshot", err);
 		return EXIT_FAILED;
 	}
 	jw_init_file(&w, stdout);
@@ -165,7 +165,7 @@ static int snapshot_take(const struct snapshot_options *req, const struct runnin
 		err_set(&err, -EIO, "%s", running_text(answer, "error"));
 		if (*running_text(answer, "hint"))
 			err_hint(&err, "%s", running_text(answer, "hint"));
-		say_error("snapshot", &err);
+		message_error("snapshot", &err);
 	} else {
 		print_snapshot(r, answer);
 	}

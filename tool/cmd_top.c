@@ -31,7 +31,7 @@ struct top_request {
 
 static int top_failed(const struct err *err)
 {
-	say_error("top", err);
+	message_error("top", err);
 	return EXIT_FAILED;
 }
 
@@ -107,7 +107,7 @@ static bool has_terminal(void)
 {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return true;
-	say("top", "standard input and output are no terminal");
+	message_print("top", "standard input and output are no terminal");
 	fputs("hint: --once prints one picture, --json the same for scripts\n", stderr);
 	return false;
 }
@@ -156,7 +156,7 @@ static int top_of_program(const struct top_request *req)
 	top_show(req, target.region, &sig, &err);
 	status = top_target_end(&target, &err);
 	if (err.code == -ESRCH) {
-		say("top", "the program ended before it could be looked at");
+		message_print("top", "the program ended before it could be looked at");
 		return status;
 	}
 	if (err.code)
@@ -172,7 +172,7 @@ static bool top_parse_filter(void *filter, const struct opt_use *use)
 		snprintf(filter, TOP_FILTER_SIZE, "%s", use->value);
 		return true;
 	}
-	say("top", "that is too long for %s", use->option);
+	message_print("top", "that is too long for %s", use->option);
 	return false;
 }
 
@@ -210,16 +210,16 @@ static bool top_take_operands(struct top_request *req, int argc, char **argv, in
 	else if (first + 1 == argc)
 		req->region = argv[first];
 	else if (first < argc) {
-		say("top", "one region at a time");
+		message_print("top", "one region at a time");
 		fputs("hint: to start a program: corotracer top -- ./your_program\n", stderr);
 		return false;
 	}
 	if ((req->program || req->region) && req->pid) {
-		say("top", "-p names what is running: nothing goes with it");
+		message_print("top", "-p names what is running: nothing goes with it");
 		return false;
 	}
 	if (!req->program && (req->trace || req->log)) {
-		say("top", "-o and --log are for a program that is started: -- PROGRAM");
+		message_print("top", "-o and --log are for a program that is started: -- PROGRAM");
 		return false;
 	}
 	return true;

@@ -89,22 +89,25 @@ static void frames_warn(const struct export_job *job, const struct decode_result
 	char text[TEXT_SIZE];
 
 	if (r->counts.by_number)
-		say(job->command, "the clock of these frames counts CPU time and is no position in "
-				  "time: frames are placed by their number, 1 us each");
+		message_print(job->command,
+			      "the clock of these frames counts CPU time and is no position in "
+			      "time: frames are placed by their number, 1 us each");
 	if (r->counts.without_time)
-		say(job->command, "%s frames without time have no place on the time line",
-		    text_count(text, r->counts.without_time));
+		message_print(job->command, "%s frames without time have no place on the time line",
+			      text_count(text, r->counts.without_time));
 	if (r->stats.torn)
-		say(job->command, "%s torn frames are left out", text_count(text, r->stats.torn));
+		message_print(job->command, "%s torn frames are left out",
+			      text_count(text, r->stats.torn));
 	if (r->stats.foreign)
-		say(job->command, "%s frames of unknown types are left out",
-		    text_count(text, r->stats.foreign));
+		message_print(job->command, "%s frames of unknown types are left out",
+			      text_count(text, r->stats.foreign));
 	if (frames_missing(&r->stats))
-		say(job->command, "%s frames were recorded and are not in the file",
-		    text_count(text, frames_missing(&r->stats)));
+		message_print(job->command, "%s frames were recorded and are not in the file",
+			      text_count(text, frames_missing(&r->stats)));
 	if (r->stats.cut_bytes)
-		say(job->command, "the last %s bytes are no whole record, and are left out",
-		    text_count(text, r->stats.cut_bytes));
+		message_print(job->command,
+			      "the last %s bytes are no whole record, and are left out",
+			      text_count(text, r->stats.cut_bytes));
 }
 
 /* ---- the job ------------------------------------------------------------- */
@@ -137,14 +140,14 @@ int export_frames(const struct export_job *job, const char *kind)
 	int rc, status = EXIT_OK;
 
 	if (!find_format(kind, &config.format)) {
-		say(job->command, "cannot export '%s' to %s: it is a recording of frames",
-		    job->options.trace, kind);
+		message_print(job->command, "cannot export '%s' to %s: it is a recording of frames",
+			      job->options.trace, kind);
 		fputs("hint: recordings are exported to " FORMATS "\n", stderr);
 		return EXIT_FAILED;
 	}
 	rc = decode_run(&config, &result, &err);
 	if (rc < 0) {
-		say_error(job->command, &err);
+		message_error(job->command, &err);
 		status = EXIT_FAILED;
 	} else {
 		if (job->json)

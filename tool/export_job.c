@@ -71,19 +71,21 @@ static void export_warn(const struct export_job *job, const struct export_result
 	char text[TEXT_SIZE];
 
 	if (r->is_cut)
-		say(job->command, "the trace ends in the middle of a %s: all before it is exported",
-		    r->first_garbage ? "line" : "packet");
+		message_print(job->command,
+			      "the trace ends in the middle of a %s: all before it is exported",
+			      r->first_garbage ? "line" : "packet");
 	if (r->shortage[0])
-		say(job->command, "the trace is %s: %s", trace_verdict_name(r->verdict),
-		    r->shortage);
+		message_print(job->command, "the trace is %s: %s", trace_verdict_name(r->verdict),
+			      r->shortage);
 	if (r->left_out)
-		say(job->command,
-		    "%s events are too far out of order, or at impossible times: "
-		    "they were left out",
-		    text_count(text, r->left_out));
+		message_print(job->command,
+			      "%s events are too far out of order, or at impossible times: "
+			      "they were left out",
+			      text_count(text, r->left_out));
 	if (r->garbage > (r->is_cut && r->first_garbage)) {
-		say(job->command, "%s parts of the trace are no events, and were left out",
-		    text_count(text, r->garbage));
+		message_print(job->command,
+			      "%s parts of the trace are no events, and were left out",
+			      text_count(text, r->garbage));
 		if (r->first_garbage)
 			fprintf(stderr, "hint: the first is line %llu: %s\n",
 				(unsigned long long)r->first_garbage_line, r->first_garbage);
@@ -97,9 +99,9 @@ static int export_usage(const struct export_job *job)
 	size_t i;
 
 	if (job->kind)
-		say(job->command, "there is no export to '%s'", job->kind);
+		message_print(job->command, "there is no export to '%s'", job->kind);
 	else
-		say(job->command, "export to what?");
+		message_print(job->command, "export to what?");
 	fputs("hint: there is", stderr);
 	for (i = 0; sinks[i]; i++)
 		fprintf(stderr, " %s,", sinks[i]->name);
@@ -122,7 +124,7 @@ static int export_trace(const struct export_job *job, const struct sink *sink)
 	int status = EXIT_OK, rc = export_run(sink, &job->options, &result, &err);
 
 	if (rc < 0) {
-		say_error(job->command, &err);
+		message_error(job->command, &err);
 		status = EXIT_FAILED;
 	} else {
 		if (job->json)
@@ -163,7 +165,7 @@ int export_job_run(struct export_job *job)
 	if (!sink)
 		return export_usage(job);
 	if (!job->options.trace) {
-		say(job->command, "which trace?");
+		message_print(job->command, "which trace?");
 		fprintf(stderr, "hint: corotracer export %s -i trace.jsonl\n", job->kind);
 		return EXIT_USAGE;
 	}

@@ -83,13 +83,13 @@ int export_schema(const struct export_job *job)
 	int rc;
 
 	if (!schema_is_known(name)) {
-		say(job->command, "there are no tables for '%s'", name);
+		message_print(job->command, "there are no tables for '%s'", name);
 		fputs("hint: corotracer export schema [sqlite | mysql | postgresql]\n", stderr);
 		return EXIT_USAGE;
 	}
 	rc = job->json ? schema_json(job, name, table) : schema_text(job, name, table);
 	if (!rc)
 		return EXIT_OK;
-	say(job->command, "cannot write to standard output: %s", strerror(-rc));
+	message_print(job->command, "cannot write to standard output: %s", strerror(-rc));
 	return EXIT_FAILED;
 }

@@ -284,18 +284,18 @@ int show_buffers(const char *command, pid_t pid, bool json)
 	int status = EXIT_OK;
 
 	if (target_open(&t, pid, &err) < 0) {
-		say_error(command, &err);
+		message_error(command, &err);
 		return EXIT_FAILED;
 	}
 	if (places_find(&t, &list, &err) < 0 ||
 	    (!list.nr && !json && !places_pick(&list, NULL, pid, &err))) {
-		say_error(command, &err);
+		message_error(command, &err);
 		status = EXIT_FAILED;
 	} else {
 		print_places(&t, &list, json);
 		if (list.unreadable)
-			say(command, "could not look into %s%s", list.unreadable_first,
-			    list.unreadable > 1 ? " and others" : "");
+			message_print(command, "could not look into %s%s", list.unreadable_first,
+				      list.unreadable > 1 ? " and others" : "");
 	}
 	places_release(&list);
 	target_close(&t);

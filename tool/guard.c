@@ -89,8 +89,9 @@ static bool leave_out_last(const struct command *cmd, struct module_watch *watch
 		return false;
 	watch->reading[sizeof(watch->reading) - 1] = '\0';
 	memcpy(watch->damaged[watch->nr_damaged++], watch->reading, sizeof(watch->reading));
-	say(cmd->name, "cannot read the debug information of '%s': the file is damaged (%s)",
-	    watch->reading, strsignal(sig));
+	message_print(cmd->name,
+		      "cannot read the debug information of '%s': the file is damaged (%s)",
+		      watch->reading, strsignal(sig));
 	watch->reading[0] = '\0';
 	return true;
 }

@@ -132,8 +132,8 @@ static bool tell_shortage(const struct html_job *job, const struct trace_stats *
 
 	if (!trace_shortage(stats, what, sizeof(what)))
 		return false;
-	say(job->command, "the trace is %s: %s; the page says so", trace_verdict_name(verdict),
-	    what);
+	message_print(job->command, "the trace is %s: %s; the page says so",
+		      trace_verdict_name(verdict), what);
 	return verdict == TRACE_INCOMPLETE;
 }
 
@@ -237,7 +237,7 @@ int html_job_run(const struct html_job *job)
 	else
 		rc = err_set(&err, -ENOMEM, "no memory");
 	if (rc < 0)
-		say_error(job->command, &err);
+		message_error(job->command, &err);
 	view_free(v);
 	return rc ? EXIT_FAILED : EXIT_OK; /* 1: the trace is incomplete */
 }

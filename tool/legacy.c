@@ -63,7 +63,7 @@ bool legacy_wanted(int argc, char **argv)
 
 int legacy_unknown(const char *word)
 {
-	say(NULL, "unknown flag '%s'", word);
+	message_print(NULL, "unknown flag '%s'", word);
 	fputs("hint: corotracer -n 256 -cmd \"./app\" -out trace.jsonl, or 'corotracer help'\n",
 	      stderr);
 	return EXIT_USAGE;
@@ -117,7 +117,7 @@ static int run_afterwards(const struct afterwards *what, int argc, char **argv)
 		if (flag_find(argv[i], &value) != FLAG_OUT)
 			return legacy_unknown(argv[i]);
 		if (!value && i + 1 >= argc) {
-			say(NULL, "no value after '%s'", argv[i]);
+			message_print(NULL, "no value after '%s'", argv[i]);
 			return EXIT_USAGE;
 		}
 		trace = value ? value : argv[++i];
@@ -140,7 +140,7 @@ static int legacy_parse(struct session *s, int argc, char **argv, char **cmd)
 		if (f < 0)
 			return legacy_unknown(word);
 		if (!value && i >= argc) {
-			say(NULL, "no value after '%s'", word);
+			message_print(NULL, "no value after '%s'", word);
 			return EXIT_USAGE;
 		}
 		if (!value)
@@ -174,7 +174,7 @@ int legacy_main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!words[2] || !*words[2]) {
-		say(NULL, "no command to trace: -cmd is missing");
+		message_print(NULL, "no command to trace: -cmd is missing");
 		fputs("hint: corotracer -n 256 -cmd \"./app\" -out trace.jsonl\n", stderr);
 		return EXIT_USAGE;
 	}

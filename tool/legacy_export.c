@@ -68,7 +68,9 @@ static bool counts_for(const char *flag_kind, const char *kind)
 
 static int with_cmd(void)
 {
-	say(NULL, "-cmd and -export do not go together: a trace is exported when it is finished");
+	message_print(
+		NULL,
+		"-cmd and -export do not go together: a trace is exported when it is finished");
 	fputs("hint: first -cmd \"./app\" -out trace.jsonl, then -export KIND -in trace.jsonl\n",
 	      stderr);
 	return EXIT_USAGE;
@@ -116,7 +118,7 @@ static int legacy_parse_export(struct export_job *job, int argc, char **argv, co
 		if (flag < 0)
 			return legacy_unknown(word);
 		if (!value && i >= argc) {
-			say(NULL, "no value after '%s'", word);
+			message_print(NULL, "no value after '%s'", word);
 			return EXIT_USAGE;
 		}
 		if (!value)
@@ -134,7 +136,7 @@ int legacy_export(int argc, char **argv)
 	int status;
 
 	if (!find_kind(&job, argc, argv)) {
-		say(NULL, "no value after '-export'");
+		message_print(NULL, "no value after '-export'");
 		return EXIT_USAGE;
 	}
 	status = legacy_parse_export(&job, argc, argv, &out);

@@ -38,7 +38,7 @@ static int machine_choose(struct mem_machine *m, const struct command *cmd, stru
 	if (m->host)
 		return err->code;
 	/* Warn that the simulated machine is not this computer. */
-	say(cmd->name, "%s: simulating the default machine", err->text);
+	message_print(cmd->name, "%s: simulating the default machine", err->text);
 	fputs("hint: name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE\n",
 	      stderr);
 	*err = (struct err){ 0 };
@@ -53,7 +53,7 @@ bool mem_machine_settle(struct mem_machine *m, const struct command *cmd)
 	int ways = (m->config.nr_levels > 0) + (m->file != NULL) + m->host;
 
 	if (ways > 1) {
-		say(cmd->name, "--cache, --config and --host exclude each other");
+		message_print(cmd->name, "--cache, --config and --host exclude each other");
 		return false;
 	}
 	if (machine_choose(m, cmd, &err) == 0) {
@@ -62,6 +62,6 @@ bool mem_machine_settle(struct mem_machine *m, const struct command *cmd)
 		if (sim_config_check(&m->config, &err) == 0)
 			return true;
 	}
-	say_error(cmd->name, &err);
+	message_error(cmd->name, &err);
 	return false;
 }

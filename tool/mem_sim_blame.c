@@ -210,7 +210,7 @@ void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r)
 		if (p->is_json)
 			jw_string(&p->json, what);
 		else
-			say("mem sim", "%s", what);
+			message_print("mem sim", "%s", what);
 	}
 	print_list_end(p);
 }

@@ -22,7 +22,7 @@ static void message_put_lines(const char *text)
 	fputc('\n', stderr);
 }
 
-void say(const char *command, const char *fmt, ...)
+void message_print(const char *command, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -39,9 +39,9 @@ void say(const char *command, const char *fmt, ...)
 	free(text);
 }
 
-void say_error(const char *command, const struct err *err)
+void message_error(const char *command, const struct err *err)
 {
-	say(command, "%s", err->text);
+	message_print(command, "%s", err->text);
 	if (err->hint[0]) {
 		fputs("hint: ", stderr);
 		message_put_lines(err->hint);

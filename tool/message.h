@@ -6,9 +6,9 @@
 #include "base/err.h"
 
 /* Print "corotracer run: text"; @command NULL or "": "corotracer: text". */
-void say(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void message_print(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Print the error, and "hint: ..." if it has one. */
-void say_error(const char *command, const struct err *err);
+void message_error(const char *command, const struct err *err);
 
 #endif

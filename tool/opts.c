@@ -15,14 +15,14 @@
 
 bool opt_invalid(const struct opt_use *use, const char *expected)
 {
-	say(use->command, "invalid value '%s' for %s: expected %s", use->value, use->option,
-	    expected);
+	message_print(use->command, "invalid value '%s' for %s: expected %s", use->value,
+		      use->option, expected);
 	return false;
 }
 
 bool opt_failed(const struct opt_use *use, const struct err *err)
 {
-	say_error(use->command, err);
+	message_error(use->command, err);
 	return false;
 }
 
@@ -35,8 +35,8 @@ bool opt_number(const char *command, const char *option, const char *text, unsig
 	*out = strtoull(text, &end, 10);
 	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out >= min && *out <= max)
 		return true;
-	say(command, "invalid value '%s' for %s: expected an integer from %llu to %llu", text,
-	    option, min, max);
+	message_print(command, "invalid value '%s' for %s: expected an integer from %llu to %llu",
+		      text, option, min, max);
 	return false;
 }
 
@@ -67,9 +67,9 @@ static bool opt_size(const struct opt *o, const struct opt_use *use, unsigned lo
 		*out <<= shift;
 		return true;
 	}
-	say(use->command,
-	    "invalid value '%s' for %s: expected a size such as 64M, from %lluK to %lluG", text,
-	    use->option, o->min >> 10, o->max >> 30);
+	message_print(use->command,
+		      "invalid value '%s' for %s: expected a size such as 64M, from %lluK to %lluG",
+		      text, use->option, o->min >> 10, o->max >> 30);
 	return false;
 }
 
@@ -210,7 +210,7 @@ enum opt_result { OPT_TAKEN, OPT_END, OPT_HELP, OPT_BAD };
 
 static enum opt_result opt_refuse(const struct command *cmd, const char *what, const char *word)
 {
-	say(cmd->name, "%s '%s'", what, word);
+	message_print(cmd->name, "%s '%s'", what, word);
 	fprintf(stderr, "hint: see 'corotracer help %s'\n", cmd->name);
 	return OPT_BAD;
 }
@@ -316,15 +316,15 @@ static int opts_hint_usage(const struct command *cmd)
 int opts_missing(const struct command *cmd, const char *what)
 {
 	if (what[0] == '-')
-		say(cmd->name, "%s is required", what);
+		message_print(cmd->name, "%s is required", what);
 	else
-		say(cmd->name, "missing argument %s", what);
+		message_print(cmd->name, "missing argument %s", what);
 	return opts_hint_usage(cmd);
 }
 
 int opts_unexpected(const struct command *cmd, const char *word)
 {
-	say(cmd->name, "unexpected argument '%s'", word);
+	message_print(cmd->name, "unexpected argument '%s'", word);
 	return opts_hint_usage(cmd);
 }
 

@@ -30,7 +30,7 @@ static bool fail_on_one(struct report_job *job, const char *name)
 		return true;
 	}
 	if (!known) {
-		say(job->command, "there is no detector '%s'", name);
+		message_print(job->command, "there is no detector '%s'", name);
 		fputs("hint: 'corotracer report --list' names them; 'all' is every fault\n",
 		      stderr);
 		return false;
@@ -103,8 +103,9 @@ static void say_hits(const struct report_job *job, const struct report *r)
 		if (!is_hit(job, g))
 			continue;
 		report_group_place(r, g, &where);
-		say(job->command, "%s: %" PRIu64 " (%s)%s%s", g->detector->name, g->count,
-		    confidence_name(g->confidence), where.text[0] ? " at " : "", where.text);
+		message_print(job->command, "%s: %" PRIu64 " (%s)%s%s", g->detector->name, g->count,
+			      confidence_name(g->confidence), where.text[0] ? " at " : "",
+			      where.text);
 	}
 }
 
@@ -295,8 +296,8 @@ static bool is_too_short(const struct report_job *job, const struct report *r)
 		has_gate |= job->fails[i];
 	if (verdict != TRACE_INCOMPLETE && !(has_gate && verdict == TRACE_UNFINISHED))
 		return false;
-	say(job->command, "the trace '%s' is %s: %s", job->trace, trace_verdict_name(verdict),
-	    trace_shortage(r->stats, what, sizeof(what)));
+	message_print(job->command, "the trace '%s' is %s: %s", job->trace,
+		      trace_verdict_name(verdict), trace_shortage(r->stats, what, sizeof(what)));
 	return true;
 }
 
@@ -365,7 +366,7 @@ int report_job_run(struct report_job *job)
 	else
 		rc = err_set(&err, -ENOMEM, "no memory");
 	if (rc < 0)
-		say_error(job->command, &err);
+		message_error(job->command, &err);
 	analysis_free(a);
 	symbols_free(symbols);
 	suppressions_release(&rules);

@@ -100,7 +100,7 @@ static bool session_can_check(const struct session *s)
 		return false;
 	if (!s->check || strcmp(s->config.output, "-") != 0)
 		return true;
-	say(session_name(s), "--check needs the trace in a file, not on standard output");
+	message_print(session_name(s), "--check needs the trace in a file, not on standard output");
 	return false;
 }
 
@@ -144,7 +144,7 @@ static int session_start_page(struct session *s)
 		return EXIT_FAILED;
 	waiting = page;
 	s->config.ready = trace_is_there;
-	say(session_name(s), "the page is at %s", page->listener.url);
+	message_print(session_name(s), "the page is at %s", page->listener.url);
 	return -1;
 }
 
@@ -187,7 +187,7 @@ int session_run(struct session *s)
 		if (s->json)
 			run_summary_json_error(&err);
 		else
-			say_error(session_name(s), &err);
+			message_error(session_name(s), &err);
 		return EXIT_FAILED;
 	}
 	status = session_exit_status(s, &result);

@@ -32,14 +32,15 @@ bool serving_listen(struct serving *s, const char *address, uint16_t port)
 
 	s->go_fd = -1;
 	if (listener_open(&s->listener, address, port, &err) < 0) {
-		say_error(s->command, &err);
+		message_error(s->command, &err);
 		return false;
 	}
 	if (!s->listener.is_loopback)
-		say(s->command,
-		    "warning: other machines can reach %s: with the URL they can read the "
-		    "trace, and the connection is not encrypted",
-		    address);
+		message_print(
+			s->command,
+			"warning: other machines can reach %s: with the URL they can read the "
+			"trace, and the connection is not encrypted",
+			address);
 	return true;
 }
 
@@ -69,7 +70,7 @@ static void open_browser(struct serving *s)
 	struct err err = { 0 };
 
 	if (open_page_show(&s->opened, s->listener.url, &err) < 0) {
-		say_error(s->command, &err);
+		message_error(s->command, &err);
 		fputs("hint: open the printed URL yourself\n", stderr);
 	}
 }
@@ -105,8 +106,8 @@ static void say_shortage(const struct serving *s, const struct feed *f)
 	char what[TRACE_SHORTAGE_SIZE];
 
 	if (trace_shortage(stats, what, sizeof(what)))
-		say(s->command, "the trace is %s: %s; the page says so",
-		    trace_verdict_name(trace_verdict(stats)), what);
+		message_print(s->command, "the trace is %s: %s; the page says so",
+			      trace_verdict_name(trace_verdict(stats)), what);
 }
 
 static void say_end(const struct serving *s, const struct feed *f)
@@ -115,9 +116,9 @@ static void say_end(const struct serving *s, const struct feed *f)
 		return;
 	say_shortage(s, f);
 	if (!s->quiet)
-		say(s->command, "the trace %s; the page stays until Ctrl-C",
-		    trace_verdict(view_stats(f->view)) == TRACE_COMPLETE ? "is complete"
-									 : "has ended");
+		message_print(s->command, "the trace %s; the page stays until Ctrl-C",
+			      trace_verdict(view_stats(f->view)) == TRACE_COMPLETE ? "is complete"
+										   : "has ended");
 }
 
 static void serving_loop(struct serving *s, struct feed *f, struct server *server, int signal_fd)
@@ -131,7 +132,7 @@ static void serving_loop(struct serving *s, struct feed *f, struct server *serve
 		int rc = feed_step(f, &err);
 
 		if (rc < 0)
-			say_error(s->command, &err);
+			message_error(s->command, &err);
 		if (rc)
 			server_ticked(server);
 		if (grows && !f->reader)
@@ -153,7 +154,7 @@ static void say_page_is_missing(const struct serving *s)
 	size_t size;
 
 	if (!view_page(&size, &err))
-		say_error(s->command, &err);
+		message_error(s->command, &err);
 }
 
 static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struct err *err)
@@ -172,8 +173,9 @@ static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struc
 		if (s->open)
 			open_browser(s);
 		if (!s->quiet)
-			say(s->command, "%s; Ctrl-C ends it",
-			    grows ? "following a trace that is being written" : "serving");
+			message_print(s->command, "%s; Ctrl-C ends it",
+				      grows ? "following a trace that is being written"
+					    : "serving");
 		if (!grows)
 			say_shortage(s, f);
 	}
@@ -199,7 +201,7 @@ int serving_run(struct serving *s)
 	}
 	listener_close(&s->listener);
 	if (rc < 0)
-		say_error(s->command, &err);
+		message_error(s->command, &err);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -207,7 +209,7 @@ int serving_run(struct serving *s)
 
 static bool serving_refuse(const char *command, const char *why, const char *hint)
 {
-	say(command, "--serve %s", why);
+	message_print(command, "--serve %s", why);
 	fprintf(stderr, "hint: %s\n", hint);
 	return false;
 }
@@ -252,7 +254,7 @@ bool serving_fork(struct serving *s)
 
 	if (pipe2(fds, O_CLOEXEC) < 0) {
 		err_errno(&err, "cannot make a pipe");
-		say_error(s->command, &err);
+		message_error(s->command, &err);
 		return false;
 	}
 	fflush(NULL);
@@ -277,7 +279,7 @@ bool serving_fork(struct serving *s)
 	if (s->child > 0)
 		return true;
 	err_errno(&err, "cannot fork");
-	say_error(s->command, &err);
+	message_error(s->command, &err);
 	close(s->go_fd);
 	s->child = 0;
 	return false;
@@ -306,7 +308,7 @@ static void serving_stay(const struct serving *s)
 	int signal_fd = catch_signals();
 	sigset_t set;
 
-	say(s->command, "the page stays at %s until Ctrl-C", s->listener.url);
+	message_print(s->command, "the page stays at %s until Ctrl-C", s->listener.url);
 	while (!wait_a_moment(signal_fd, 500) && !serving_child_ended(s->child))
 		;
 	close(signal_fd);

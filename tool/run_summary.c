@@ -153,7 +153,7 @@ static void line_forgotten(const struct session *s, const struct collector_resul
 void run_summary_snapshot(const struct snapshot_result *r)
 {
 	if (r->err.code) {
-		say_error("snapshot", &r->err);
+		message_error("snapshot", &r->err);
 		return;
 	}
 	fprintf(stderr, "corotracer: snapshot: %s event%s, %s older ones forgotten -> %s\n",
@@ -279,9 +279,9 @@ static void lines_connected(const struct collector_result *r)
 static void lines_trouble(const struct session *s, const struct collector_result *r)
 {
 	if (r->output.code)
-		say_error(s->cmd ? s->cmd->name : NULL, &r->output);
+		message_error(s->cmd ? s->cmd->name : NULL, &r->output);
 	if (r->sidecar.code)
-		say_error(s->cmd ? s->cmd->name : NULL, &r->sidecar);
+		message_error(s->cmd ? s->cmd->name : NULL, &r->sidecar);
 	if (r->signal)
 		fprintf(stderr, "corotracer: the program was ended by signal %d (%s)\n", r->signal,
 			strsignal(r->signal));
