@@ -44,15 +44,8 @@ static int info_read_trace(struct info *info, struct err *err)
 
 static int info_show(const struct info *info, bool json)
 {
-	int rc = 0;
+	int rc = info_print(info, json);
 
-	if (json)
-		rc = info_print_json(info);
-	else
-		info_print_text(info);
-	errno = 0;
-	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
-		rc = errno ? -errno : -EIO;
 	if (rc) {
 		message_print("info", "cannot write to standard output: %s", strerror(-rc));
 		return EXIT_FAILED;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/printer.h"
 #include "trace/trace_reader.h"
 #include "trace/summary.h"
 
@@ -29,16 +30,21 @@ static inline bool info_is_sound(const struct info *info)
 	       trace_verdict(&info->stats) != TRACE_INCOMPLETE;
 }
 
-/* Print on stdout. info_print_json() returns 0 or a negative errno. */
-void info_print_text(const struct info *info);
-int info_print_json(const struct info *info);
+/* Print on stdout.  Returns 0 or a negative errno. */
+int info_print(const struct info *info, bool json);
 
-/*
- * For the text form: "  events        " without a newline; an empty label continues the line above.
- */
-void info_label(const char *text);
+/* ---- parts ------------------------------------------------------------------------- */
 
-/* Coroutines that had not ended, grouped by place, largest group first. */
-void info_print_leftovers(const struct trace_summary *sum);
+/* Text: "  events        " without a newline; an empty label continues the line above. */
+void info_label(struct printer *p, const char *text);
+
+/* Text: "3 lines", "1 line". */
+void info_print_some(struct printer *p, uint64_t value, const char *one, const char *many);
+
+/* What the collector recorded about the run: info_run.c. */
+void info_print_run(struct printer *p, const struct info *info);
+
+/* Text: coroutines that had not ended, grouped by place, largest group first. */
+void info_print_leftovers(struct printer *p, const struct trace_summary *sum);
 
 #endif

@@ -14,25 +14,26 @@
 /* ---- place ------------------------------------------------------------------- */
 
 /* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
-static void leftover_put_state(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_state(struct printer *p, const struct trace_summary *sum,
+			       const struct leftover_group *g)
 {
 	const char *state = trace_state_name(g->last.state);
 	const char *place = summary_place_text(sum, g->place);
 	const char *reason = g->last.reason ? trace_reason_name(g->last.reason) : NULL;
 
 	if (!g->last.ts || !state) {
-		fputs("no event", stdout);
+		print_text(p, "no event");
 		return;
 	}
-	fputs(state, stdout);
+	print_text(p, "%s", state);
 	if (place) {
-		fputs(" at ", stdout);
-		text_put_short(stdout, place, PLACE_COLUMNS);
+		print_text(p, " at ");
+		print_safe(p, place, PLACE_COLUMNS);
 	} else if (g->last.state == TRACE_STATE_SUSPENDED) {
-		printf(" at 0x%" PRIx64, g->last.addr);
+		print_text(p, " at 0x%" PRIx64, g->last.addr);
 	}
 	if (reason)
-		printf(" (%s)", reason);
+		print_text(p, " (%s)", reason);
 }
 
 /* ---- resource ---------------------------------------------------------------- */
@@ -72,16 +73,17 @@ static unsigned run_length(const struct leftover_group *g, unsigned from)
 	return nr;
 }
 
-static void leftover_put_number(uint64_t value, bool as_address)
+static void leftover_put_number(struct printer *p, uint64_t value, bool as_address)
 {
 	if (as_address)
-		printf("0x%" PRIx64, value);
+		print_text(p, "0x%" PRIx64, value);
 	else
-		printf("%" PRIu64, value);
+		print_text(p, "%" PRIu64, value);
 }
 
 /* "4, 9-31 and more" */
-static void leftover_put_numbers(const struct leftover_group *g, bool as_addresses)
+static void leftover_put_numbers(struct printer *p, const struct leftover_group *g,
+				 bool as_addresses)
 {
 	unsigned i, nr;
 
@@ -89,99 +91,102 @@ static void leftover_put_numbers(const struct leftover_group *g, bool as_address
 		nr = run_length(g, i);
 		if (nr == 2)
 			nr = 1; /* "4, 5" reads better than "4-5" */
-		fputs(i ? ", " : "", stdout);
-		leftover_put_number(g->resources[i], as_addresses);
+		print_text(p, "%s", i ? ", " : "");
+		leftover_put_number(p, g->resources[i], as_addresses);
 		if (nr > 1) {
-			putchar('-');
-			leftover_put_number(g->resources[i + nr - 1], as_addresses);
+			print_text(p, "-");
+			leftover_put_number(p, g->resources[i + nr - 1], as_addresses);
 		}
 	}
 	if (g->has_more_resources)
-		fputs(" and more", stdout);
+		print_text(p, " and more");
 }
 
 /* " on fds 9-31"; the deadlines of timers are omitted, since the age says the same. */
-static void leftover_put_resources(const struct leftover_group *g)
+static void leftover_put_resources(struct printer *p, const struct leftover_group *g)
 {
 	const char *word = word_for(g->last.reason);
 	bool many = g->nr_resources > 1;
 
 	if (!g->nr_resources || g->last.reason == TRACE_REASON_TIMER)
 		return;
-	fputs(" on ", stdout);
+	print_text(p, " on ");
 	if (word)
-		printf("%s%s ", word, many ? "s" : "");
-	leftover_put_numbers(g, is_address(g->last.reason));
+		print_text(p, "%s%s ", word, many ? "s" : "");
+	leftover_put_numbers(p, g, is_address(g->last.reason));
 }
 
 /* ---- names and durations -------------------------------------------------------- */
 
 /* " for 330.104 ms to 583.715 ms" */
-static void leftover_put_ages(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_ages(struct printer *p, const struct trace_summary *sum,
+			      const struct leftover_group *g)
 {
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
 	if (!g->last.ts)
 		return;
 	if (g->nr == 1)
-		printf(" for %s", text_duration(a, summary_age_ns(sum, g->last.ts)));
+		print_text(p, " for %s", text_duration(a, summary_age_ns(sum, g->last.ts)));
 	else
-		printf(" for %s to %s", text_duration(a, summary_age_ns(sum, g->newest_ts)),
-		       text_duration(b, summary_age_ns(sum, g->last.ts)));
+		print_text(p, " for %s to %s", text_duration(a, summary_age_ns(sum, g->newest_ts)),
+			   text_duration(b, summary_age_ns(sum, g->last.ts)));
 }
 
 /* "client 1, client 2, client 3 and 44 more" */
-static void leftover_put_names(const struct leftover_group *g)
+static void leftover_put_names(struct printer *p, const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];
 	unsigned i;
 
 	for (i = 0; i < g->nr_names; i++) {
-		fputs(i ? ", " : "", stdout);
-		text_put_short(stdout, g->names[i], NAME_COLUMNS);
+		print_text(p, "%s", i ? ", " : "");
+		print_safe(p, g->names[i], NAME_COLUMNS);
 	}
 	if (g->nr > i)
-		printf(" and %s more", text_count(count, g->nr - i));
+		print_text(p, " and %s more", text_count(count, g->nr - i));
 }
 
 /* A group of one: one line, by its name. */
-static void leftover_put_one(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_one(struct printer *p, const struct trace_summary *sum,
+			     const struct leftover_group *g)
 {
 	if (g->nr_names)
-		text_put_short(stdout, g->names[0], NAME_COLUMNS);
+		print_safe(p, g->names[0], NAME_COLUMNS);
 	else
-		printf("coroutine %" PRIu64, g->probe_id);
-	fputs("  ", stdout);
-	leftover_put_state(sum, g);
-	leftover_put_resources(g);
-	leftover_put_ages(sum, g);
-	putchar('\n');
+		print_text(p, "coroutine %" PRIu64, g->probe_id);
+	print_text(p, "  ");
+	leftover_put_state(p, sum, g);
+	leftover_put_resources(p, g);
+	leftover_put_ages(p, sum, g);
+	print_text(p, "\n");
 }
 
 /* A larger group: two or three lines, by count. */
-static void leftover_put_many(const struct trace_summary *sum, const struct leftover_group *g)
+static void leftover_put_many(struct printer *p, const struct trace_summary *sum,
+			      const struct leftover_group *g)
 {
 	char count[TEXT_SIZE];
 
-	printf("%s ", text_count(count, g->nr));
-	leftover_put_state(sum, g);
+	print_text(p, "%s ", text_count(count, g->nr));
+	leftover_put_state(p, sum, g);
 	if (g->last.ts) {
-		putchar('\n');
-		info_label("");
-		fputs(" ", stdout);
-		leftover_put_resources(g);
-		leftover_put_ages(sum, g);
+		print_text(p, "\n");
+		info_label(p, "");
+		print_text(p, " ");
+		leftover_put_resources(p, g);
+		leftover_put_ages(p, sum, g);
 	}
-	putchar('\n');
+	print_text(p, "\n");
 	if (!g->nr_names)
 		return;
-	info_label("");
-	fputs("  ", stdout);
-	leftover_put_names(g);
-	putchar('\n');
+	info_label(p, "");
+	print_text(p, "  ");
+	leftover_put_names(p, g);
+	print_text(p, "\n");
 }
 
-void info_print_leftovers(const struct trace_summary *sum)
+void info_print_leftovers(struct printer *p, const struct trace_summary *sum)
 {
 	uint64_t more = sum->nr_described - sum->nr_dead;
 	size_t top[GROUPS_SHOWN], nr = leftovers_top(&sum->leftovers, top, GROUPS_SHOWN), i;
@@ -190,15 +195,15 @@ void info_print_leftovers(const struct trace_summary *sum)
 	for (i = 0; i < nr; i++) {
 		const struct leftover_group *g = &sum->leftovers.groups[top[i]];
 
-		info_label(i ? "" : "not ended");
+		info_label(p, i ? "" : "not ended");
 		if (g->nr == 1)
-			leftover_put_one(sum, g);
+			leftover_put_one(p, sum, g);
 		else
-			leftover_put_many(sum, g);
+			leftover_put_many(p, sum, g);
 		more -= g->nr;
 	}
 	if (!more)
 		return;
-	info_label("");
-	printf("%s more elsewhere\n", text_count(count, more));
+	info_label(p, "");
+	print_text(p, "%s more elsewhere\n", text_count(count, more));
 }
