@@ -98,7 +98,7 @@ static void decode_summary_text(const struct decode_options *q, const struct dec
 		fprintf(stderr, "%s%s %s", i ? ", " : " (", text_count(text, r->frames[i]),
 			r->names[i]);
 	fprintf(stderr, "%s to %s\n", r->nr_types > 1 ? ")" : "",
-		strcmp(r->out, "-") != 0 ? r->out : "standard output");
+		r->out && strcmp(r->out, "-") != 0 ? r->out : "standard output");
 	decode_summary_count("torn", s->torn);
 	decode_summary_count("foreign", s->foreign);
 	decode_summary_count("lost", decode_lost(s));

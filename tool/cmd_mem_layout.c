@@ -69,10 +69,7 @@ static int study_trace(struct mem_layout_options *q, const char *path)
 		status = EXIT_FAILED;
 	} else {
 		result.study = &study;
-		if (q->json)
-			mem_layout_json(&result);
-		else
-			mem_layout_text(&result);
+		mem_layout_print(&result, q->json);
 		say_problems(&study);
 	}
 	study_release(&study);
