@@ -417,8 +417,8 @@ bool crt_file_block(struct crt_file *f, struct crt_maker *m, uint64_t thread_seq
 bool crt_file_tail(struct crt_file *f)
 {
 	uint64_t at, end_at, lost = f->end.lost, left_out = f->end.left_out;
-	uint32_t number = f->number, entries = f->nr_entries;
-	uint64_t index_before = f->index_at, max = f->max;
+	uint32_t number, entries;
+	uint64_t index_before, max = f->max;
 	struct cray_foot foot;
 	int error = f->error;
 	bool good;
@@ -428,8 +428,10 @@ bool crt_file_tail(struct crt_file *f)
 	f->error = 0;
 	f->max = 0;
 	good = f->ring ? ring_write(f) : put_asides(f);
-	if (f->ring)
-		number = f->number, entries = f->nr_entries, index_before = f->index_at;
+	/* What was written until here stays; the rest is the tail. */
+	number = f->number;
+	entries = f->nr_entries;
+	index_before = f->index_at;
 	at = f->at;
 	good = good && (!f->nr_lost || container_file_chunk(f, CRAY_LOST, f->lost,
 							    f->nr_lost * sizeof(f->lost[0])));

@@ -71,6 +71,15 @@ def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
 
 
 @each_compiler
+def an_exit_completes_the_trace_while_other_threads_ask_for_it_too(dir, cc, _cxx):
+    program = compile(dir, "ways.c", cc)
+    for i in range(200 if os.environ.get("COROTRACER_FULL") == "1" else 10):
+        trace = os.path.join(dir, f"{cc}-{i}.trace")
+        alone(program, "exec-storm", trace=trace)
+        equal(writes(trace), N, f"writes before the exit, run {i}")
+
+
+@each_compiler
 def a_crash_or_a_kill_loses_nothing_under_a_collector(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     for how, sig in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):

@@ -4,6 +4,7 @@
  *
  * In each of them the process that the test asks about makes 1000 writes of 2 bytes.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,25 @@ static void vforking(void)
 	work();
 }
 
+static void *keep_failing(void *unused)
+{
+	for (;;)
+		execl("/nonexistent", "nonexistent", (char *)NULL);
+	return unused;
+}
+
+/* Three threads ask for a complete file, again and again, until the process ends. */
+static void exec_storm(void)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, keep_failing, NULL);
+	usleep(2000);
+	work();
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -80,6 +100,8 @@ int main(int argc, char **argv)
 		work();
 		execl("/nonexistent", "nonexistent", (char *)NULL);
 		work();
+	} else if (!strcmp(how, "exec-storm")) {
+		exec_storm();
 	} else if (!strcmp(how, "execvp")) {
 		work();
 		execvp(argc > 2 ? argv[2] : "true", argv + 2);
