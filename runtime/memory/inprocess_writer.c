@@ -50,6 +50,10 @@ struct source {
 
 enum { NOTHING, CHECKPOINT, FINISH };
 
+/* The word of requests: what is asked for in the low bits, the number of requests served above. */
+#define WHAT(word)   ((word)&3u)
+#define SERVED(word) ((word) >> 2)
+
 struct consumer {
 	struct crt_file *file;
 	struct cray_pack *pack;
@@ -58,8 +62,7 @@ struct consumer {
 	uint32_t nr_sources;
 	uint32_t high;        /* one past the highest slot seen in use */
 	uint32_t next_thread; /* next thread number in the file */
-	uint32_t request;     /* [threads] CHECKPOINT or FINISH while a thread waits for it */
-	uint32_t served;      /* [threads] futex: number of requests served */
+	uint32_t request;     /* [threads] futex: WHAT() a thread waits for; SERVED() before */
 	uint64_t now_ns;      /* start of the current poll */
 	uint32_t dead;        /* 1: writing failed, nothing more is written */
 };
@@ -377,7 +380,7 @@ static bool inprocess_writer_serve(uint32_t i, bool all)
 	any = inprocess_writer_drain(s, &v, gone || all, all && !gone);
 	if (gone && !all)
 		inprocess_writer_part(s, &v);
-	else if (all && __atomic_load_n(&the.request, __ATOMIC_RELAXED) == FINISH)
+	else if (all && WHAT(__atomic_load_n(&the.request, __ATOMIC_RELAXED)) == FINISH)
 		inprocess_writer_untold(s, i);
 	return any;
 }
@@ -393,7 +396,8 @@ static bool serve_all(bool all)
 	return any;
 }
 
-static void inprocess_writer_answer(uint32_t request)
+/* @word is not changed by other threads before it is answered. */
+static void inprocess_writer_answer(uint32_t word)
 {
 	uint64_t refused;
 
@@ -401,17 +405,16 @@ static void inprocess_writer_answer(uint32_t request)
 	serve_all(true);
 	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
 				  __ATOMIC_RELAXED);
-	if (request == FINISH && refused)
+	if (WHAT(word) == FINISH && refused)
 		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
 	if (!the.dead && !crt_file_tail(the.file))
 		inprocess_writer_say_error("cannot complete the trace", crt_file_error(the.file));
 	/* Everything is in the file: nothing to recover, even if a following exec fails. */
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
-	__atomic_store_n(&the.request, NOTHING, __ATOMIC_RELAXED);
 	/* (mem-J) pairs with the acquire in inprocess_writer_ask(): the file is complete. */
-	__atomic_fetch_add(&the.served, 1, __ATOMIC_RELEASE);
-	crt_futex_wake(&the.served);
+	__atomic_store_n(&the.request, (SERVED(word) + 1) << 2 | NOTHING, __ATOMIC_RELEASE);
+	crt_futex_wake(&the.request);
 }
 
 /* Sleep until a thread rings the bell, at most LOOK_MS. */
@@ -426,52 +429,57 @@ static void inprocess_writer_sleep(void)
 	 * of `asleep`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!serve_all(false) && !__atomic_load_n(&the.request, __ATOMIC_RELAXED))
+	if (!serve_all(false) && !WHAT(__atomic_load_n(&the.request, __ATOMIC_RELAXED)))
 		crt_futex_wait(&h->bell, bell, LOOK_MS);
 	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
 }
 
 static void *inprocess_writer_consume(void *unused)
 {
-	uint32_t request;
+	uint32_t word;
 
 	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
 	for (;;) {
 		/* (mem-J) pairs with the release in inprocess_writer_ask(): what that thread
 		 * recorded is visible. */
-		request = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
-		if (request)
-			inprocess_writer_answer(request);
-		if (request == FINISH)
+		word = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE);
+		if (WHAT(word))
+			inprocess_writer_answer(word);
+		if (WHAT(word) == FINISH)
 			return unused;
 		if (!serve_all(false))
 			inprocess_writer_sleep();
 	}
 }
 
+/*
+ * The request and the number of those served are one word: with two, a thread could ask between
+ * the answer to another thread and its count, and take that count for its own answer.
+ */
 static void inprocess_writer_ask(uint32_t what)
 {
-	uint32_t served = __atomic_load_n(&the.served, __ATOMIC_RELAXED), none = NOTHING;
+	uint32_t word = __atomic_load_n(&the.request, __ATOMIC_RELAXED), now;
 
 	if (!the.file)
 		return;
-	/* (mem-J) pairs with the acquire in inprocess_writer_consume(). */
-	while (!__atomic_compare_exchange_n(&the.request, &none, what, false, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED)) {
-		/*
-		 * Another thread has a request pending.  If it is FINISH, it covers this one as
-		 * well.
-		 */
-		if (none == FINISH)
+	for (;;) {
+		/* Another thread has a request pending.  If it is FINISH, it covers this one. */
+		if (WHAT(word) == FINISH)
 			break;
-		crt_futex_wait(&the.served, served, LOOK_MS);
-		served = __atomic_load_n(&the.served, __ATOMIC_RELAXED);
-		none = NOTHING;
+		if (WHAT(word) != NOTHING) {
+			crt_futex_wait(&the.request, word, LOOK_MS);
+			word = __atomic_load_n(&the.request, __ATOMIC_RELAXED);
+			continue;
+		}
+		/* (mem-J) pairs with the acquire in inprocess_writer_consume(). */
+		if (__atomic_compare_exchange_n(&the.request, &word, word | what, false,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			break;
 	}
 	crt_ring_bell();
 	/* (mem-J) pairs with the release in inprocess_writer_answer(). */
-	while (__atomic_load_n(&the.served, __ATOMIC_ACQUIRE) == served)
-		crt_futex_wait(&the.served, served, LOOK_MS);
+	while (SERVED(now = __atomic_load_n(&the.request, __ATOMIC_ACQUIRE)) == SERVED(word))
+		crt_futex_wait(&the.request, now, LOOK_MS);
 }
 
 void crt_alone_checkpoint(void)
