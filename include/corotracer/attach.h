@@ -113,7 +113,7 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	if (!ctp_cas_relaxed(&s->renewing, 0u, 1u))
 		return -1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = s->renewals++ < 4 ? ctp_sock_connect(s->sock_path) : -1;
+	fd = ctp_fetch_add_relaxed(&s->renewals, 1u) < 4 ? ctp_sock_connect(s->sock_path) : -1;
 	pthread_setcancelstate(cancel, NULL);
 	/* A thread that sees only some of these stores takes the socket for closed. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {

@@ -82,16 +82,20 @@ static void copy_range(struct image *im, int fd, uint64_t offset, uint64_t size)
 static bool load_header(int fd, struct ctp_header *header)
 {
 	off_t at = CTP_EXT_HEADER_OFFSET + (off_t)offsetof(struct ctp_ext_header, clock_seq);
-	uint64_t seq;
+	uint64_t first, seq;
 	int tries = 8;
 
 	while (tries--) {
+		if (pread(fd, &first, sizeof(first), at) != (ssize_t)sizeof(first))
+			return false;
+		/* (ctp-G) pairs with the release store in timebase.c: timebase_store(). */
+		ctp_fence_load_load();
 		if (pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
 			return false;
 		/* (ctp-G) pairs with the store-store fence in timebase.c: timebase_store(). */
 		ctp_fence_load_load();
 		if (pread(fd, &seq, sizeof(seq), at) == (ssize_t)sizeof(seq) && seq % 2 == 0 &&
-		    seq == ctp_header_ext(header)->clock_seq)
+		    seq == first)
 			return true;
 	}
 	/*
