@@ -23,6 +23,7 @@
 //! | where, why and on what it waits | [`awaiting`](AwaitExt::awaiting), [`awaiting_on`](AwaitExt::awaiting_on) |
 //! | that a resource it waits for was closed, or which coroutine holds it | [`closing`], [`acquired`], [`released`] |
 //! | that it returned, was dropped before its end, or panicked | automatic |
+//! | that no waker of it exists any more, so that nothing can wake it | automatic |
 //!
 //! # Guarantees
 //!
