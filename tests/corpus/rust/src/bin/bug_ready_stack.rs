@@ -59,10 +59,10 @@ fn main() {
         let batch = sum_rows(100_000).traced_as(&format!("batch-{number}")); // @spawned
         spawn_on(&ready, batch);
     }
-    let (begin, mut requests) = (Instant::now(), 0);
+    let (begin, mut turns) = (Instant::now(), 0);
     while begin.elapsed() < ms(1500) {
-        if requests < begin.elapsed().as_millis() as u64 / 4 {
-            requests += 1;
+        turns += 1;
+        if turns % 40 == 0 {
             spawn_on(&ready, sum_rows(10).traced_as("request"));
         }
         let next = ready.lock().unwrap().pop();
