@@ -105,7 +105,7 @@ impl Future for Both {
 fn cancelled(waker: &Waker) -> Task {
     let kept = Kept::default();
     let own = Step { uses: vec![Use::Keep], kept };
-    let mut task: Task = Box::pin(async move { own.await }.traced_as("cancelled"));
+    let mut task: Task = Box::pin(own.traced_as("cancelled"));
     poll_once(&mut task, waker);
     task
 }

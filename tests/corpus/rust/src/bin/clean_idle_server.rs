@@ -41,7 +41,7 @@ async fn ask_and_keep(port: u16, requests: usize) -> TcpStream {
     let mut answer = [0; 64];
     for _ in 0..requests {
         stream.write_all(b"GET /\n").await.unwrap();
-        stream.read(&mut answer).await.unwrap();
+        assert!(stream.read(&mut answer).await.unwrap() > 0);
         sleep(ms(4)).await;
     }
     stream

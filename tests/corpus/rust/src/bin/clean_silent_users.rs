@@ -39,7 +39,7 @@ fn main() {
         for _ in 0..120 {
             let mut user = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
             user.write_all(b"login\n").await.unwrap();
-            user.read(&mut [0; 16]).await.unwrap();
+            user.read_exact(&mut [0; 8]).await.unwrap();
             users.push(user);
             sleep(ms(11)).await;
         }
