@@ -203,7 +203,7 @@ static int diff_job_run(struct diff_job *job)
 	if (!rc)
 		rc = diff_write(job, &err);
 	if (rc < 0)
-		say_error("diff", &err);
+		message_error("diff", &err);
 	else if (job->is_incomplete || (job->fail_on_regression && job->diff.by_class[DIFF_WORSE]))
 		rc = EXIT_FAILED;
 	diff_release(&job->diff);
@@ -238,7 +238,7 @@ static const struct opt options[] = {
 
 static int diff_usage(const char *what)
 {
-	say("diff", "%s", what);
+	message_print("diff", "%s", what);
 	fputs("hint: corotracer diff BASE HEAD, or BASE1 BASE2 ... -- HEAD1 HEAD2 ...\n", stderr);
 	return EXIT_USAGE;
 }

@@ -189,7 +189,8 @@ static void stat_print_types(struct printer *p, const struct mem_stat *s, unsign
 	print_list_end(p);
 }
 
-static void stat_print_hot_line(struct printer *p, const struct mem_stat *s, const struct reuse_line *l)
+static void stat_print_hot_line(struct printer *p, const struct mem_stat *s,
+				const struct reuse_line *l)
 {
 	const char *type = l->type == ~0u ? NULL : strtab_text(&s->names, l->type);
 	int users = __builtin_popcountll(l->readers | l->writers);

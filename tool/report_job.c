@@ -64,8 +64,9 @@ bool report_job_check_gate(const struct report_job *job)
 		if (!job->fails[detector_number(*d)] || (*d)->is_fault ||
 		    gate_of(job) == CONFIDENCE_INFO || *d == &detector_at_exit)
 			continue;
-		say(job->command, "cannot fail on '%s': its findings are info, and the gate is %s",
-		    (*d)->name, confidence_name(gate_of(job)));
+		message_print(job->command,
+			      "cannot fail on '%s': its findings are info, and the gate is %s",
+			      (*d)->name, confidence_name(gate_of(job)));
 		fprintf(stderr,
 			"hint: corotracer report --fail-on %s --min-confidence info TRACE\n",
 			(*d)->name);

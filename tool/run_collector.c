@@ -96,7 +96,8 @@ static bool session_can_check(const struct session *s)
 {
 	struct report_job job = session_check_job(s);
 
-	if (s->check && (!report_job_fail_on(&job, session_check_list(s)) || !report_job_check_gate(&job)))
+	if (s->check &&
+	    (!report_job_fail_on(&job, session_check_list(s)) || !report_job_check_gate(&job)))
 		return false;
 	if (!s->check || strcmp(s->config.output, "-") != 0)
 		return true;
