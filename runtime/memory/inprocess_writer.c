@@ -289,7 +289,7 @@ static bool inprocess_writer_drain(struct source *s, const struct crw_slot_view 
 	bool any = false;
 
 	while (r->nr_chunks > 2u * CRT_HALF &&
-	       inprocess_writer_is_ready(s, v->index) >= 2u * CRT_HALF && !the.dead &&
+	       inprocess_writer_is_ready(s, v->index) >= UINT64_C(2) * CRT_HALF && !the.dead &&
 	       drain_two(s, v))
 		any = true;
 	inprocess_writer_begin_block(s);
