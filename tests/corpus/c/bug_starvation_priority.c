@@ -15,7 +15,7 @@ static uint64_t start;
 
 static void encode_frame(unsigned us)
 {
-	uint64_t end = loop_now() + us * 1000u;
+	uint64_t end = loop_now() + us * 1000ull;
 
 	while (loop_now() < end)
 		;

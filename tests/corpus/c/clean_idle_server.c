@@ -53,7 +53,7 @@ static void visit_server(void *arg)
 	char data[64];
 
 	(void)arg;
-	connect(fd, (struct sockaddr *)&address, sizeof(address));
+	(void)!connect(fd, (struct sockaddr *)&address, sizeof(address));
 	fiber_poll(fd, EPOLLOUT);
 	for (i = 0; i < 10; i++) {
 		(void)!write(fd, "hello", 5);

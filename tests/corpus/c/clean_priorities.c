@@ -8,7 +8,7 @@
 
 static void use_thread(unsigned us)
 {
-	uint64_t end = loop_now() + us * 1000u;
+	uint64_t end = loop_now() + us * 1000ull;
 
 	while (loop_now() < end)
 		;
