@@ -18,7 +18,7 @@ static void try_request(void *arg)
 	int depth = (int)(intptr_t)arg, i;
 
 	fiber_sleep(150); /* @wait: the time out */
-	for (i = 0; i < 2 && nr_tries++ < 5000;
+	for (i = 0; i < 2 && nr_tries++ < 12000;
 	     i++) /* the limit is for the machine that tests this */
 		loop_spawn(try_request, (void *)(intptr_t)(depth + 1), "try-%d",
 			   depth + 1); /* @spawn */
