@@ -46,7 +46,7 @@ static int say_which(const struct all_running *all, struct err *err)
 }
 
 /* The region of the selected collector, freed by the caller; NULL with a message in @err. */
-static char *top_choose(const struct top_request *req, struct err *err)
+static char *top_choose_region(const struct top_request *req, struct err *err)
 {
 	struct all_running all = { 0 };
 	const struct running *chosen = NULL;
@@ -135,7 +135,7 @@ static int end_as(int sig)
 static int top_of_running(const struct top_request *req)
 {
 	struct err err = { 0 };
-	char *region = req->region ? strdup(req->region) : top_choose(req, &err);
+	char *region = req->region ? strdup(req->region) : top_choose_region(req, &err);
 	int sig = 0;
 
 	if (region)

@@ -143,7 +143,7 @@ static const char *role_key(enum desc_role role)
 	return keys[role];
 }
 
-static void json_field(struct json_writer *w, const struct desc_field *f)
+static void show_field_json(struct json_writer *w, const struct desc_field *f)
 {
 	jw_object_begin(w);
 	jw_field_string(w, "name", f->name);
@@ -194,7 +194,7 @@ void show_desc_json(struct json_writer *w, const struct desc *d)
 		jw_key(w, "fields");
 		jw_array_begin(w);
 		for (i = 0; i < d->frames[f].nr_fields; i++)
-			json_field(w, &d->frames[f].fields[i]);
+			show_field_json(w, &d->frames[f].fields[i]);
 		jw_array_end(w);
 		jw_object_end(w);
 	}
@@ -229,7 +229,7 @@ static void show_place(FILE *out, struct target *t, const struct buffer_symbol *
 	desc_release(&b.desc);
 }
 
-static void json_place(struct json_writer *w, struct target *t, const struct buffer_symbol *p)
+static void show_place_json(struct json_writer *w, struct target *t, const struct buffer_symbol *p)
 {
 	struct live_buffer b = { .target = *t, .place = p };
 	struct err err = { 0 };
@@ -269,7 +269,7 @@ static void print_places(struct target *t, const struct buffer_symbols *list, bo
 	jw_key(&w, "buffers");
 	jw_array_begin(&w);
 	for (i = 0; i < list->nr; i++)
-		json_place(&w, t, &list->at[i]);
+		show_place_json(&w, t, &list->at[i]);
 	jw_array_end(&w);
 	jw_object_end(&w);
 	jw_newline(&w);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/monotonic.h"
-#include "base/json_writer.h"
 #include "base/number.h"
+#include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
 
@@ -310,138 +310,118 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 
 /* ---- the summary as JSON ----------------------------------------------------- */
 
-static void json_worst(struct json_writer *w, const struct collector_result *r)
+static void summary_json_worst(struct printer *p, const struct collector_result *r)
 {
 	uint32_t i;
 
-	jw_key(w, "worst");
-	jw_array_begin(w);
+	print_list(p, "worst");
 	for (i = 0; i < r->worst.nr; i++) {
-		jw_object_begin(w);
-		if (r->worst.at[i].station == TRACE_NO_STATION)
-			jw_field_null(w, "station");
-		else
-			jw_field_u64(w, "station", r->worst.at[i].station);
-		jw_field_u64(w, "probe_id", r->worst.at[i].probe_id);
-		jw_field_string(w, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
-		jw_field_u64(w, "written", r->worst.at[i].written);
-		jw_field_u64(w, "lost", r->worst.at[i].lost);
-		jw_object_end(w);
+		print_object(p, NULL);
+		print_known(p, "station", NULL, r->worst.at[i].station != TRACE_NO_STATION,
+			    r->worst.at[i].station, NULL);
+		print_count(p, "probe_id", NULL, r->worst.at[i].probe_id);
+		print_string(p, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
+		print_count(p, "written", NULL, r->worst.at[i].written);
+		print_count(p, "lost", NULL, r->worst.at[i].lost);
+		print_object_end(p);
 	}
-	jw_array_end(w);
+	print_list_end(p);
 }
 
-static void json_writers(struct json_writer *w, const struct collector_result *r)
+static void summary_json_writers(struct printer *p, const struct collector_result *r)
 {
 	uint32_t i;
 
-	jw_key(w, "writers");
-	jw_object_begin(w);
+	print_object(p, "writers");
 	for (i = WRITER_COROTRACER; i < NR_WRITERS; i++)
-		jw_field_u64(w, harvest_writer_name(i), r->totals.writers[i]);
-	jw_object_end(w);
+		print_count(p, harvest_writer_name(i), NULL, r->totals.writers[i]);
+	print_object_end(p);
 }
 
-static void json_totals(struct json_writer *w, const struct collector_result *r)
+static void summary_json_totals(struct printer *p, const struct collector_result *r)
 {
-	jw_field_u64(w, "written", r->totals.written);
-	jw_field_u64(w, "collected", r->collected);
-	jw_field_u64(w, "lost", r->lost);
-	jw_field_u64(w, "lost_overwritten", r->lost - r->lost_output - r->lost_full);
-	jw_field_u64(w, "lost_full", r->lost_full);
-	jw_field_u64(w, "lost_untraced", lost_untraced(r));
-	jw_field_u64(w, "lost_output", r->lost_output);
-	jw_field_u64(w, "forgotten", r->forgotten);
-	jw_field_u64(w, "garbage", r->totals.garbage);
-	jw_field_u64(w, "unfinished", r->totals.unfinished);
-	jw_field_u64(w, "coroutines", r->totals.coroutines);
-	jw_field_u64(w, "without_station", r->totals.without_station);
+	print_count(p, "written", NULL, r->totals.written);
+	print_count(p, "collected", NULL, r->collected);
+	print_count(p, "lost", NULL, r->lost);
+	print_count(p, "lost_overwritten", NULL, r->lost - r->lost_output - r->lost_full);
+	print_count(p, "lost_full", NULL, r->lost_full);
+	print_count(p, "lost_untraced", NULL, lost_untraced(r));
+	print_count(p, "lost_output", NULL, r->lost_output);
+	print_count(p, "forgotten", NULL, r->forgotten);
+	print_count(p, "garbage", NULL, r->totals.garbage);
+	print_count(p, "unfinished", NULL, r->totals.unfinished);
+	print_count(p, "coroutines", NULL, r->totals.coroutines);
+	print_count(p, "without_station", NULL, r->totals.without_station);
 }
 
-static void json_lanes(struct json_writer *w, const struct collector_result *r)
+static void summary_json_lanes(struct printer *p, const struct collector_result *r)
 {
 	uint32_t kind;
 
-	jw_key(w, "others");
-	jw_object_begin(w);
-	jw_field_u64(w, "collected", r->others_collected);
-	jw_field_u64(w, "lost", r->others_lost);
+	print_object(p, "others");
+	print_count(p, "collected", NULL, r->others_collected);
+	print_count(p, "lost", NULL, r->others_lost);
 	for (kind = TRACE_BIRTH; kind < NR_TRACE_KINDS; kind++)
-		jw_field_u64(w, trace_kind_name(kind), r->lanes.kinds[kind]);
-	jw_object_end(w);
-	jw_key(w, "lanes");
-	jw_object_begin(w);
-	jw_field_u64(w, "opened", r->lanes.lanes);
-	jw_field_u64(w, "broken", r->lanes.broken);
-	jw_field_u64(w, "lost_sites", r->lanes.lost_sites);
-	jw_field_u64(w, "waits", r->waits);
-	jw_field_u64(w, "wait_ns", r->wait_ns);
-	jw_field_string(w, "why_none", r->no_lanes.code ? r->no_lanes.text : NULL);
-	jw_object_end(w);
-	jw_field_u64(w, "region_bytes", r->region_bytes);
-	jw_field_string(w, "region", r->place);
-	jw_key(w, "place_holds");
-	if (r->place_holds)
-		jw_u64(w, r->place_holds);
-	else
-		jw_null(w);
+		print_count(p, trace_kind_name(kind), NULL, r->lanes.kinds[kind]);
+	print_object_end(p);
+	print_object(p, "lanes");
+	print_count(p, "opened", NULL, r->lanes.lanes);
+	print_count(p, "broken", NULL, r->lanes.broken);
+	print_count(p, "lost_sites", NULL, r->lanes.lost_sites);
+	print_count(p, "waits", NULL, r->waits);
+	print_count(p, "wait_ns", NULL, r->wait_ns);
+	print_string(p, "why_none", r->no_lanes.code ? r->no_lanes.text : NULL);
+	print_object_end(p);
+	print_count(p, "region_bytes", NULL, r->region_bytes);
+	print_string(p, "region", r->place);
+	print_known(p, "place_holds", NULL, r->place_holds, r->place_holds, NULL);
 }
 
-static void json_trouble(struct json_writer *w, const char *key, const struct err *err)
+static void summary_json_trouble(struct printer *p, const char *key, const struct err *err)
 {
 	if (!err->code)
 		return;
-	jw_field_string(w, key, err->text);
+	print_string(p, key, err->text);
 }
 
 void run_summary_json(const struct session *s, const struct collector_result *r, int status)
 {
-	struct json_writer w;
+	struct printer p;
 
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	json_totals(&w, r);
+	printer_begin(&p, stderr, true);
+	summary_json_totals(&p, r);
 	if (r->launched) {
-		jw_field_i64(&w, "exit_status", r->exit_status);
-		jw_key(&w, "signal");
-		if (r->signal)
-			jw_i64(&w, r->signal);
-		else
-			jw_null(&w);
+		print_integer(&p, "exit_status", NULL, r->exit_status);
+		print_known(&p, "signal", NULL, r->signal, (uint64_t)r->signal, NULL);
 	} else {
-		jw_field_null(&w, "exit_status");
+		jw_field_null(&p.json, "exit_status");
 	}
-	jw_field_i64(&w, "status", status);
-	jw_field_string(&w, "trace", s->config.output);
-	jw_field_u64(&w, "duration_ns", r->duration_ns);
-	jw_field_u64(&w, "collecting_ns", r->collecting_ns);
-	jw_field_u64(&w, "collector_cpu_ns", r->cpu_ns);
-	jw_field_u64(&w, "connected", r->nr_connected);
-	jw_field_u64(&w, "still_connected", r->still_connected);
-	jw_field_u64(&w, "refused", r->nr_refused);
-	jw_field_u64(&w, "turned_away", r->nr_turned_away);
-	jw_field_u64(&w, "wakeups", r->nr_wakeups);
-	jw_field_bool(&w, "region_shrunk", r->region_shrunk);
-	jw_field_bool(&w, "wild_count", r->wild_count);
-	json_lanes(&w, r);
-	json_writers(&w, r);
-	json_worst(&w, r);
-	json_trouble(&w, "error", &r->output);
-	json_trouble(&w, "sidecar_error", &r->sidecar);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
+	print_integer(&p, "status", NULL, status);
+	print_string(&p, "trace", s->config.output);
+	print_count(&p, "duration_ns", NULL, r->duration_ns);
+	print_count(&p, "collecting_ns", NULL, r->collecting_ns);
+	print_count(&p, "collector_cpu_ns", NULL, r->cpu_ns);
+	print_count(&p, "connected", NULL, r->nr_connected);
+	print_count(&p, "still_connected", NULL, r->still_connected);
+	print_count(&p, "refused", NULL, r->nr_refused);
+	print_count(&p, "turned_away", NULL, r->nr_turned_away);
+	print_count(&p, "wakeups", NULL, r->nr_wakeups);
+	print_flag(&p, "region_shrunk", NULL, r->region_shrunk);
+	print_flag(&p, "wild_count", NULL, r->wild_count);
+	summary_json_lanes(&p, r);
+	summary_json_writers(&p, r);
+	summary_json_worst(&p, r);
+	summary_json_trouble(&p, "error", &r->output);
+	summary_json_trouble(&p, "sidecar_error", &r->sidecar);
+	printer_end(&p);
 }
 
 void run_summary_json_error(const struct err *err)
 {
-	struct json_writer w;
+	struct printer p;
 
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	jw_field_string(&w, "error", err->text);
-	jw_field_string(&w, "hint", err->hint[0] ? err->hint : NULL);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
+	printer_begin(&p, stderr, true);
+	print_string(&p, "error", err->text);
+	print_string(&p, "hint", err->hint[0] ? err->hint : NULL);
+	printer_end(&p);
 }
