@@ -12,6 +12,7 @@ static void on_leave(struct analysis *a, struct coro *co)
 	const struct spawn *s = &m->spawns[co->spawn];
 	struct finding f = FINDING_OF(&detector_never_destroyed, co);
 	uint64_t age = model_age(m, co);
+	bool is_owned;
 
 	/* Before the end of the trace, a coroutine leaves only because it is destroyed. */
 	if (!m->end_ts || co->state != TRACE_STATE_ENDED || !m->is_ours ||
@@ -27,9 +28,10 @@ static void on_leave(struct analysis *a, struct coro *co)
 	       (age >= 100 * MODEL_MS && 2 * m->kinds[TRACE_DESTROY] >= m->kinds[TRACE_END]))))
 		return;
 	/* The coroutine that created it may own the frame, and still need its result. */
-	f.confidence = s->destroyed && (!co->parent || model_has_ended(m, co->parent))
-			       ? CONFIDENCE_STRONG
-			       : CONFIDENCE_SUSPECT;
+	is_owned = co->parent && !model_has_ended(m, co->parent);
+	if (is_owned && age < 100 * MODEL_MS)
+		return;
+	f.confidence = s->destroyed && !is_owned ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
 	f.size_ns = age;
 	finding_say(&f, "it ended %.3f ms before the trace; of its kind %" PRIu64 " were destroyed",
 		    (double)age / 1e6, s->destroyed);
