@@ -84,9 +84,6 @@ static void leak_on_stuck(struct analysis *a, struct coro *co)
 	struct finding evident = FINDING_OF(&detector_lost_wakeup, co);
 	struct finding f = FINDING_OF(&detector_leak, co);
 
-	/* A timer will end this wait. */
-	if (co->reason == TRACE_REASON_TIMER && co->has_resource && co->resource > m->end_ts)
-		return;
 	if (!s->is_leaking ||
 	    (lost_wakeup_is_evident(a, co, &evident) && evident.confidence >= CONFIDENCE_STRONG))
 		return;
