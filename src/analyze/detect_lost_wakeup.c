@@ -316,8 +316,8 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 }
 
 /*
- * A program that shuts down may cancel what still waits.  What its partners did is not known then:
- * they are cancelled, too.
+ * A program that shuts down may cancel what still waits, or drop what it waits for.  What its
+ * partners did is not known then: they are cancelled, too.
  */
 static void lost_before_exit(struct analysis *a, const struct coro *co)
 {
@@ -330,7 +330,8 @@ static void lost_before_exit(struct analysis *a, const struct coro *co)
 	    !lost_by_comparison(a, co, &f))
 		return;
 	f.size_ns = model_age(m, co);
-	finding_add_evidence(&f, "it was cancelled %.3f ms before the end of the trace",
+	finding_add_evidence(&f,
+			     "its wait ended %.3f ms before the end of the trace, with the program",
 			     (double)(m->end_ts - co->left_ts) / 1e6);
 	finding_report(a, &f);
 }

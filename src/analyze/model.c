@@ -11,6 +11,8 @@
 
 /* Shorter slices do no useful work before a yield. */
 #define QUICK_YIELD_NS 1000
+/* Shorter waits need not be looked at when the program ends. */
+#define LONG_WAIT_NS (300 * MODEL_MS)
 
 /* ---- coroutines ---------------------------------------------------------- */
 
@@ -190,6 +192,10 @@ static int end_wait(struct model *m, struct coro *co, const struct trace_event *
 
 	if (ev->ts < co->since_ts)
 		return 0;
+	if (ev->ts - co->since_ts >= LONG_WAIT_NS &&
+	    (ev->ts - co->since_ts) / 20 >= co->second_wait_ns &&
+	    waits_cancelled(m, co, ev->ts) < 0)
+		return -ENOMEM;
 	waits_ended(co, ev->ts - co->since_ts);
 	if (co->woken_early && co->woken_since)
 		m->early_unused++;

@@ -33,7 +33,7 @@
 #define MODEL_RHYTHMS   3   /* places per coroutine whose waits are counted */
 #define MODEL_WAKERS    2   /* kinds per coroutine whose wakes are counted */
 #define MODEL_TICKS     64  /* latest times of activity */
-#define MODEL_CANCELLED 256 /* coroutines that were ended in a long wait, the last ones */
+#define MODEL_CANCELLED 256 /* long waits that were cancelled or ended, the last ones */
 #define MODEL_DEPARTED  64  /* coroutines that were destroyed last */
 
 #define MODEL_MS        UINT64_C(1000000)
@@ -91,7 +91,7 @@ struct coro {
 	uint64_t lost;            /* lost transitions, as far as known */
 	uint64_t rival, rival_ts; /* a later waiter for the same descriptor; 0: none */
 	uint64_t idle_then;       /* time during which no coroutine ran, when it was woken */
-	uint64_t left_ts;         /* for an entry of cancelled: when it ended */
+	uint64_t left_ts;         /* for an entry of cancelled: when its wait ended */
 	uint64_t cut_off;         /* wait until it was destroyed while suspended; 0: was not */
 	uint32_t station, pid;
 	uint32_t site, birth_site;

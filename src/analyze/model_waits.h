@@ -15,7 +15,10 @@ void waits_woken(struct coro *co, const struct coro *waker, const struct trace_e
 void waits_run_begins(struct model *m, uint64_t ts);
 void waits_run_ends(struct model *m, uint64_t ts);
 
-/* @co, which is suspended, is ended by others at @ts.  0 or -ENOMEM. */
+/*
+ * The wait of @co, which is suspended, ends at @ts: it is cancelled, or it goes on after a long
+ * time.  Keeps a copy, in case that the program ends now.  0 or -ENOMEM.
+ */
 int waits_cancelled(struct model *m, const struct coro *co, uint64_t ts);
 
 /* @co is about to be removed. */
