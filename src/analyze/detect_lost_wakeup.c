@@ -308,11 +308,12 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 {
 	/* A generator that yields waits until its user wants more. */
 	if ((co->woken_since && !lost_until_exit(analysis_model(a), co)) ||
-	    co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) || wait_has_cause(a, co) ||
-	    wait_is_in_a_pool(a, co))
+	    co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) || wait_has_cause(a, co))
 		return false;
-	return lost_from_its_kind(a, co, f) || lost_to_later_waiters(a, co, f) ||
-	       lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f);
+	if (lost_from_its_kind(a, co, f))
+		return true;
+	return !wait_is_in_a_pool(a, co) && (lost_to_later_waiters(a, co, f) ||
+					     lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f));
 }
 
 /*
