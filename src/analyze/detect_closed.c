@@ -31,13 +31,14 @@ static bool closed_is_recorded(struct analysis *a, const struct coro *co, struct
 	const struct model *m = analysis_model(a);
 	const struct resource_use *use = tables_use(m, co);
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
+	bool went_on;
 
 	if (!use || use->closed.ts <= co->since_ts ||
 	    (use->closed.id && use->closed.id == co->probe_id))
 		return false;
-	f->confidence = m->last_birth_ts > use->closed.ts || model_activity(m, use->closed.ts) >= 5
-				? CONFIDENCE_PROVEN
-				: CONFIDENCE_SUSPECT;
+	went_on = m->last_birth_ts > use->closed.ts || model_activity(m, use->closed.ts) >= 5 ||
+		  m->end_ts >= use->closed.ts + 250 * MODEL_MS;
+	f->confidence = went_on ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
 	finding_say(f, "it waits for %s; %s closed it %.3f ms after the wait began",
 		    evidence_what(co, what), evidence_who(m, use->closed.id, use->closed.name, who),
 		    (double)(use->closed.ts - co->since_ts) / 1e6);

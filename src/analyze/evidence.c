@@ -32,6 +32,8 @@ const char *evidence_what(const struct coro *co, char buf[EVIDENCE_WHAT])
 {
 	const char *reason = co->reason ? trace_reason_name(co->reason) : "resource";
 
+	if (co->reason >= TRACE_REASON_IO_READ && co->reason <= TRACE_REASON_CONNECT)
+		reason = "descriptor";
 	if (!co->has_resource)
 		snprintf(buf, EVIDENCE_WHAT, "%s", reason);
 	else if (co->resource < 65536)

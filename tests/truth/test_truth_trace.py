@@ -10,7 +10,8 @@ CLOCK_SLACK_NS = 50_000
 PLURALS = {"birth": "births", "wake": "wakes", "end": "ends", "destroy": "destroys", "close": "closes",
            "acquire": "acquires", "release": "releases"}
 # Detectors of coroutines that were left suspended: each such coroutine is in one of their groups.
-AT_EXIT = {"suspended-at-exit", "lost-wakeup", "closed-under-waiter", "long-suspended", "wake-before-suspend", "deadlock"}
+AT_EXIT = {"suspended-at-exit", "lost-wakeup", "closed-under-waiter", "long-suspended", "wake-before-suspend", "deadlock",
+           "abandoned-lock", "stalled", "leak"}
 
 
 class Read:
