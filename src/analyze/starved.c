@@ -59,9 +59,8 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 
 void starved_weigh(const struct analysis *a, struct group *g)
 {
-	const struct wait_place *p = &analysis_model(a)->places[g->place];
-
-	if (g->count < 5 || g->count * 100 < p->ready.nr || g->finding.doubt)
+	(void)a;
+	if (g->count < 5 || g->finding.doubt)
 		return;
 	g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
 	g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];

@@ -12,7 +12,7 @@
 bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const struct detector *d,
 		    bool is_lifo);
 
-/* Strong if at least five waits at the place, and at least one in a hundred, end this way. */
+/* Strong if at least five waits at the place end this way. */
 void starved_weigh(const struct analysis *a, struct group *g);
 
 #endif
