@@ -52,6 +52,13 @@ static int sched_make_room(struct analysis *a, const struct coro *co)
 
 /* ---- ready coroutines ------------------------------------------------------- */
 
+static void sched_has_yielded(struct scheduling *s, struct sched_coro *c, bool has_yielded)
+{
+	s->nr_yielded += has_yielded && !c->has_yielded;
+	s->nr_yielded -= !has_yielded && c->has_yielded;
+	c->has_yielded = has_yielded;
+}
+
 static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts)
 {
 	struct scheduling *s = &a->scheduling;
@@ -59,8 +66,11 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 	if (c->ready_ts)
 		return;
 	c->ready_ts = ts;
-	c->backlog = s->nr_ready++;
+	sched_has_yielded(s, c, false);
+	c->backlog = s->nr_ready++ + s->nr_yielded;
 	c->all_then = s->served;
+	c->waker = a->model.thread_now + 1;
+	c->waker_then = s->threads[a->model.thread_now].served;
 	c->idle_then = c->thread ? s->threads[c->thread - 1].idle_ns : 0;
 	c->served_then = c->thread ? s->threads[c->thread - 1].served : 0;
 	s->newest = (uint64_t)(c - s->coros) + 1;
@@ -68,6 +78,7 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 
 static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
 {
+	sched_has_yielded(s, c, false);
 	if (!c->ready_ts)
 		return;
 	c->ready_ts = 0;
@@ -219,6 +230,8 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		c->run_ns += ev->ts - co->resumed_ts;
 	if (c->woke_itself)
 		sched_is_ready(a, c, ev->ts);
+	else
+		sched_has_yielded(s, c, ev->reason == TRACE_REASON_YIELD);
 	c->woke_itself = false;
 	return 0;
 }
@@ -305,18 +318,26 @@ const struct sched_thread *sched_thread_now(const struct analysis *a)
 		       : &none;
 }
 
+static bool runs_coroutines(const struct analysis *a, uint32_t thread)
+{
+	return thread && a->scheduling.threads[thread - 1].resumes * 100 >= a->model.resumes;
+}
+
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
 {
+	const struct scheduling *s = &a->scheduling;
 	const struct sched_coro *c = sched_coro_of(a, co);
-	const struct sched_thread *t;
-	uint64_t since;
+	uint64_t since, by_waker;
 
 	if (!c->ready_ts)
 		return 0;
-	t = sched_thread_of(a, c);
-	since = t->served - c->served_then;
-	if (!since && t->resumes * 100 < a->model.resumes)
-		since = a->scheduling.served - c->all_then;
+	since = s->served - c->all_then;
+	if (runs_coroutines(a, c->thread))
+		since = s->threads[c->thread - 1].served - c->served_then;
+	if (runs_coroutines(a, c->waker)) {
+		by_waker = s->threads[c->waker - 1].served - c->waker_then;
+		since = by_waker < since ? by_waker : since;
+	}
 	return since > c->backlog ? since - c->backlog : 0;
 }
 

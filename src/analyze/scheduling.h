@@ -31,7 +31,8 @@ struct sched_thread {
 struct sched_coro {
 	uint64_t ready_ts;    /* 0: not ready, as far as known */
 	uint64_t served_then; /* by its thread, when it became ready */
-	uint64_t backlog;     /* coroutines that were ready then */
+	uint64_t backlog;     /* coroutines that were ready then, or had yielded */
+	uint64_t waker_then;  /* by the thread that woke it, then */
 	uint64_t all_then;    /* by all threads, then */
 	uint64_t idle_then;   /* idle_ns of its thread, then */
 	uint64_t run_ns;      /* total of its slices */
@@ -43,10 +44,12 @@ struct sched_coro {
 	uint64_t stray_ts, stray_tid; /* the first one */
 	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
 	uint32_t home;                /* 1 + index of its own thread */
+	uint32_t waker;               /* 1 + index of the thread that woke it */
 	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
 	uint32_t yield_place; /* of its last wait that it ended itself: a yield, or its own wake */
 	bool had_burst;       /* its last resume was part of it */
 	bool woke_itself;     /* while it runs: it will be ready when it suspends */
+	bool has_yielded;     /* it is suspended with the reason yield, and may be ready */
 };
 
 /* Coroutines of one kind that never left their own thread, and that did. */
@@ -83,7 +86,8 @@ struct scheduling {
 	unsigned nr_leavers;
 	uint64_t served; /* by all threads */
 	uint64_t nr_ready;
-	uint64_t newest; /* 1 + index of the coroutine that became ready last and still is */
+	uint64_t nr_yielded; /* coroutines that have yielded, and were not woken since */
+	uint64_t newest;     /* 1 + index of the coroutine that became ready last and still is */
 };
 
 /* Called before the model applies the event.  0 or -ENOMEM. */
@@ -98,8 +102,9 @@ const struct sched_thread *sched_thread_of(const struct analysis *a, const struc
 const struct sched_thread *sched_thread_now(const struct analysis *a);
 
 /*
- * Coroutines that became ready after @co and ran before it on its thread, or on all threads if its
- * thread is none of those that run coroutines; 0: none, or not known.
+ * Coroutines that became ready after @co and ran before it; 0: none, or not known.  Counted on the
+ * thread where it ran last and on the one that woke it, in whose queue it may be: the lower number.
+ * A thread that runs no coroutines does not count; without any other, all threads do.
  */
 uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
 

@@ -128,7 +128,25 @@ def check_generators():
     assert best_of(findings, "unfair-order") < 0 and best_of(findings, "starvation") < 0, brief_of(findings)
 
 
+def check_yields():
+    """Sixty coroutines yield in turn, 1 ms each; one is woken and waits behind all of them."""
+    s = Script("yields")
+    waiting(s, range(1, 61), reason="yield")
+    waiting(s, [61], "sleeper", reason="timer")
+    now = START + 10 * MS
+    for _ in range(8):
+        wake(s, now, 61)
+        for id in range(1, 61):
+            serve(s, now + 1000, id, 900 * US, reason="yield")
+            now += MS
+        serve(s, now, 61, reason="timer")
+        now += MS
+    findings = s.findings(now)
+    assert best_of(findings, "starvation") < 0 and best_of(findings, "unfair-order") < 0, brief_of(findings)
+
+
 check_burst()
+check_yields()
 check_overtaken()
 check_herd()
 check_threads()
