@@ -12,6 +12,19 @@
 
 /* Each look at the waiters goes through all coroutines. */
 #define LOOKS_MOST 64
+#define FLOOR_NS   (300 * MODEL_MS)
+
+/* The shortest slice that is long in this run: the minimum age, or a third of a shorter run. */
+static uint64_t slice_floor(const struct analysis *a)
+{
+	uint64_t run = a->model.end_ts - a->model.first_ts;
+	uint64_t third = (run -
+			  cpu_samples_stopped(&a->cpu, 0, a->model.first_ts, a->model.end_ts)) /
+			 3;
+
+	third = third > FLOOR_NS ? third : FLOOR_NS;
+	return third < analysis_min_age(a) ? third : analysis_min_age(a);
+}
 
 static bool slice_of_runner(struct analysis *a, const struct coro *co, struct long_slice *s)
 {
@@ -28,10 +41,10 @@ static bool slice_of_runner(struct analysis *a, const struct coro *co, struct lo
 	if (s->from_ts >= s->to_ts)
 		return false;
 	s->use = cpu_samples_thread(&a->cpu, co->pid, co->tid, s->from_ts, s->to_ts);
-	return s->to_ts - s->from_ts >= analysis_min_age(a) + s->use.stopped_ns;
+	return s->to_ts - s->from_ts >= slice_floor(a) + s->use.stopped_ns;
 }
 
-static void yield_weigh(const struct long_slice *s, struct finding *f)
+static void yield_weigh(const struct long_slice *s, uint64_t min_age_ns, struct finding *f)
 {
 	uint64_t wall = s->to_ts - s->from_ts - s->use.stopped_ns;
 	uint64_t could_run = wall > s->use.queued_ns ? wall - s->use.queued_ns : 0;
@@ -43,7 +56,7 @@ static void yield_weigh(const struct long_slice *s, struct finding *f)
 		f->doubt = "the coroutine itself did not use most of this time";
 	else if (!s->waiters.nr)
 		f->doubt = "no other coroutine is shown to have waited for the thread";
-	else
+	else if (wall >= min_age_ns)
 		f->confidence = CONFIDENCE_STRONG;
 	if (s->is_alone && !s->waiters.nr)
 		f->confidence = CONFIDENCE_INFO;
@@ -58,11 +71,11 @@ static void on_leave(struct analysis *a, struct coro *co)
 
 	/* Without life-cycle events the coroutine may have ended unnoticed. */
 	if (!m->end_ts || !co->tells_life || co->state != TRACE_STATE_RUNNING ||
-	    m->end_ts < co->resumed_ts + analysis_min_age(a) || !slice_of_runner(a, co, &s))
+	    m->end_ts < co->resumed_ts + FLOOR_NS || !slice_of_runner(a, co, &s))
 		return;
 	if (a->runners_looked_at++ < LOOKS_MOST)
 		slice_watch_left(a, &s);
-	yield_weigh(&s, &f);
+	yield_weigh(&s, analysis_min_age(a), &f);
 	f.size_ns = s.to_ts - s.from_ts;
 	f.ts = s.from_ts;
 	slice_parts(&s, parts);
@@ -85,8 +98,8 @@ const struct detector detector_never_yielded = {
 	.name = "never-yielded",
 	.code = "B2",
 	.title = "Never yielded",
-	.meaning = "The coroutine has been running for more than a second, to the end of the "
-		   "trace, without a suspension.",
+	.meaning = "The coroutine has been running for long, to the end of the trace, without a "
+		   "suspension.",
 	.advice = "An endless loop, a blocking call, or a lock whose holder is waiting.",
 	.is_fault = true,
 	.on_leave = on_leave,

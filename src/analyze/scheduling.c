@@ -100,14 +100,21 @@ static int sched_woken(struct analysis *a, const struct coro *co, struct sched_c
 	if (sched_grow((void **)&s->bursts, &s->nr_bursts, co->place + 1, sizeof(*b)) < 0)
 		return -ENOMEM;
 	b = &s->bursts[co->place];
-	if (!b->size || b->is_over || b->resource != co->resource ||
-	    ev->ts - b->first_ts > BURST_NS) {
+	/*
+	 * A lock that is passed on has another waker each time.  On several threads the first ones
+	 * run while one waker still wakes the others; code outside of coroutines has no name, so
+	 * there the burst is over when one has run.
+	 */
+	if (!b->size || (!ev->peer && b->is_over) || b->waker != ev->peer ||
+	    b->resource != co->resource || ev->ts - b->last_ts > BURST_NS) {
 		b->first_ts = ev->ts;
 		b->resource = co->resource;
+		b->waker = ev->peer;
 		b->number++;
 		b->size = 0;
 		b->is_over = false;
 	}
+	b->last_ts = ev->ts;
 	c->burst = b->number;
 	if (++b->size == BURST_LEAST) {
 		b->nr++;
