@@ -101,15 +101,18 @@ static int sched_woken(struct analysis *a, const struct coro *co, struct sched_c
 		return -ENOMEM;
 	b = &s->bursts[co->place];
 	/*
-	 * A lock that is passed on has another waker each time.  On several threads the first ones
-	 * run while one waker still wakes the others; code outside of coroutines has no name, so
-	 * there the burst is over when one has run.
+	 * One burst is the work of one slice of one waker: a lock that is passed on, and a producer
+	 * of one item at a time, wake in another slice each time.  On several threads the first
+	 * ones run while the others are still being woken; code outside of coroutines has no
+	 * slices, so there the burst is over when one has run.
 	 */
 	if (!b->size || (!ev->peer && b->is_over) || b->waker != ev->peer ||
-	    b->resource != co->resource || ev->ts - b->last_ts > BURST_NS) {
+	    b->in_slice != s->threads[a->model.thread_now].resumes || b->resource != co->resource ||
+	    ev->ts - b->last_ts > BURST_NS) {
 		b->first_ts = ev->ts;
 		b->resource = co->resource;
 		b->waker = ev->peer;
+		b->in_slice = s->threads[a->model.thread_now].resumes;
 		b->number++;
 		b->size = 0;
 		b->is_over = false;

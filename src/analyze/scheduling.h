@@ -68,7 +68,7 @@ struct sched_leaver {
 /* Waiters of one place that were woken within a moment. */
 struct sched_burst {
 	uint64_t first_ts, last_ts, resource;
-	uint64_t waker;           /* of the current burst */
+	uint64_t waker, in_slice; /* of the current burst: who, and resumes of the thread then */
 	uint32_t number, size;    /* of the current burst */
 	bool is_over;             /* one of its coroutines has run */
 	uint64_t nr, woken, back; /* of all large ones: how many, wakes, and waits begun again */
