@@ -81,7 +81,7 @@ static bool is_hit(const struct report_job *job, const struct group *g)
 	       job->fails[detector_number(g->detector)];
 }
 
-static uint64_t gate(const struct report_job *job, const struct report *r)
+static uint64_t report_job_gate(const struct report_job *job, const struct report *r)
 {
 	const struct findings *f = &r->analysis->findings;
 	uint64_t hits = 0;
@@ -112,7 +112,7 @@ static void say_hits(const struct report_job *job, const struct report *r)
 
 /* ---- suppressions --------------------------------------------------------- */
 
-static void suppress(const struct report *r, struct analysis *a, struct suppressions *s)
+static void report_job_suppress(const struct report *r, struct analysis *a, struct suppressions *s)
 {
 	size_t i;
 
@@ -136,7 +136,7 @@ static void suppress(const struct report *r, struct analysis *a, struct suppress
 
 /* ---- reading --------------------------------------------------------------- */
 
-struct reading {
+struct report_reading {
 	const struct report_job *job;
 	struct analysis *analysis;
 	struct symbols *symbols;
@@ -149,7 +149,7 @@ static int no_memory(const struct report_job *job, struct err *err)
 
 static int add_item(void *arg, const struct trace_item *item, struct err *err)
 {
-	struct reading *to = arg;
+	struct report_reading *to = arg;
 	int rc;
 
 	if (item->type == TRACE_ITEM_MODULE)
@@ -162,7 +162,7 @@ static int add_item(void *arg, const struct trace_item *item, struct err *err)
 static int read_all(const struct report_job *job, struct trace_reader *reader, struct analysis *a,
 		    struct symbols *symbols, struct err *err)
 {
-	struct reading to = { job, a, symbols };
+	struct report_reading to = { job, a, symbols };
 	int rc = read_trace(job->trace, reader, add_item, &to, err);
 
 	if (rc < 0)
@@ -302,8 +302,9 @@ static bool is_too_short(const struct report_job *job, const struct report *r)
 	return true;
 }
 
-static int conclude(struct report_job *job, struct trace_reader *reader, struct analysis *a,
-		    struct symbols *symbols, struct suppressions *rules, struct err *err)
+static int report_job_conclude(struct report_job *job, struct trace_reader *reader,
+			       struct analysis *a, struct symbols *symbols,
+			       struct suppressions *rules, struct err *err)
 {
 	struct report r = {
 		.trace = job->trace,
@@ -321,9 +322,9 @@ static int conclude(struct report_job *job, struct trace_reader *reader, struct 
 
 	fit_to_output(job, &r);
 	r.source_root = source_root_of(job, root);
-	suppress(&r, a, rules);
+	report_job_suppress(&r, a, rules);
 	report_prepare(&r);
-	hits = gate(job, &r);
+	hits = report_job_gate(job, &r);
 	is_short = is_too_short(job, &r);
 	if ((!job->quiet || hits || is_short) && write_report(job, &r, err) < 0)
 		return err->code;
@@ -345,7 +346,7 @@ static int report_with(struct report_job *job, struct analysis *a, struct symbol
 		return err->code;
 	rc = read_all(job, reader, a, symbols, err);
 	if (!rc)
-		rc = conclude(job, reader, a, symbols, rules, err);
+		rc = report_job_conclude(job, reader, a, symbols, rules, err);
 	trace_reader_close(reader);
 	return rc;
 }

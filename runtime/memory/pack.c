@@ -44,8 +44,8 @@ static uint32_t site_hash(uint64_t pc, uint32_t how)
 	return (uint32_t)(h >> 50); /* CRAY_PACK_HASH is 2^14 */
 }
 
-static struct cray_pack_site *site_new(struct cray_pack *p, uint64_t pc, uint32_t how,
-				       uint32_t *who)
+static struct cray_pack_site *pack_site_new(struct cray_pack *p, uint64_t pc, uint32_t how,
+					    uint32_t *who)
 {
 	uint64_t pc_before = p->nr_sites ? p->sites[p->nr_sites - 1].pc : 0;
 	struct cray_pack_site *site = &p->sites[p->nr_sites];
@@ -79,13 +79,13 @@ struct cray_pack_site *cray_pack_find(struct cray_pack *p, uint64_t pc, uint32_t
 		}
 	}
 	p->hash[i] = (uint16_t)(p->nr_sites + 1);
-	return site_new(p, pc, how, who);
+	return pack_site_new(p, pc, how, who);
 }
 
 struct cray_pack_site *cray_pack_another(struct cray_pack *p, uint64_t pc, uint32_t how,
 					 uint32_t *who)
 {
-	return site_new(p, pc, how, who);
+	return pack_site_new(p, pc, how, who);
 }
 
 /* The position for an event with a name of @name_size bytes; NULL: no room. */

@@ -28,7 +28,7 @@ void finding_add_affected(struct analysis *a, const struct finding *f, const str
 
 /* ---- events -------------------------------------------------------------- */
 
-static void leaving(void *arg, struct coro *co)
+static void analysis_leaving(void *arg, struct coro *co)
 {
 	struct analysis *a = arg;
 	const struct detector *const *d;
@@ -39,7 +39,7 @@ static void leaving(void *arg, struct coro *co)
 	}
 }
 
-static void transition(void *arg, struct coro *co, const struct trace_event *ev)
+static void analysis_transition(void *arg, struct coro *co, const struct trace_event *ev)
 {
 	struct analysis *a = arg;
 	transition_hook *const *hook = ev->is_active ? a->on_resume : a->on_suspend;
@@ -49,7 +49,7 @@ static void transition(void *arg, struct coro *co, const struct trace_event *ev)
 	a->no_memory |= sched_add_transition(a, co, ev) < 0;
 }
 
-static void other(void *arg, struct coro *co, const struct trace_event *ev)
+static void analysis_other(void *arg, struct coro *co, const struct trace_event *ev)
 {
 	struct analysis *a = arg;
 
@@ -71,7 +71,7 @@ static void gather_hooks(struct analysis *a)
 	}
 }
 
-static int give(void *arg, const struct trace_event *ev)
+static int analysis_give_back(void *arg, const struct trace_event *ev)
 {
 	struct analysis *a = arg;
 	int rc = model_add_event(&a->model, ev);
@@ -90,18 +90,19 @@ struct analysis *analysis_new(const struct analysis_options *options)
 	if (!a->options.min_age_ns)
 		a->options.min_age_ns = MODEL_S;
 	gather_hooks(a);
-	a->model.hooks = (struct model_hooks){ transition, other, leaving, a };
+	a->model.hooks = (struct model_hooks){ analysis_transition, analysis_other,
+					       analysis_leaving, a };
 	return a;
 }
 
 int analysis_order(struct analysis *a, const struct trace_event *ev)
 {
-	return reorder_add(&a->reorder, ev, give, a);
+	return reorder_add(&a->reorder, ev, analysis_give_back, a);
 }
 
 int analysis_flush(struct analysis *a)
 {
-	int rc = reorder_finish(&a->reorder, give, a);
+	int rc = reorder_finish(&a->reorder, analysis_give_back, a);
 
 	reorder_release(&a->reorder);
 	return rc;
@@ -114,7 +115,7 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 	if (item->type == TRACE_ITEM_EVENT) {
 		/* Traces by this collector are already in order per coroutine. */
 		if (a->model.is_ours || !trace_is_transition(&item->event))
-			return give(a, &item->event);
+			return analysis_give_back(a, &item->event);
 		return runs_add(a, &item->event);
 	}
 	rc = summary_add(&a->facts, item);
@@ -127,7 +128,7 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 
 /* ---- the end ------------------------------------------------------------- */
 
-static void explain(struct analysis *a, struct coro *co)
+static void analysis_explain(struct analysis *a, struct coro *co)
 {
 	const struct detector *const *d;
 
@@ -146,9 +147,9 @@ static void look_at_the_rest(struct analysis *a)
 
 		if (!co->in_use)
 			continue;
-		leaving(a, co);
+		analysis_leaving(a, co);
 		if (co->state == TRACE_STATE_SUSPENDED)
-			explain(a, co);
+			analysis_explain(a, co);
 	}
 }
 
@@ -188,7 +189,7 @@ int analysis_end_run(struct analysis *a)
 	return rc;
 }
 
-static void conclude(struct analysis *a)
+static void analysis_conclude(struct analysis *a)
 {
 	look_at_the_end(a);
 	judge_groups(a);
@@ -221,7 +222,7 @@ int analysis_finish(struct analysis *a, const struct trace_stats *stats)
 	rc = analysis_settle(a);
 	if (rc < 0)
 		return rc;
-	conclude(a);
+	analysis_conclude(a);
 	return 0;
 }
 
@@ -238,7 +239,7 @@ int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), v
 		return rc;
 	a->findings = copy;
 	m->end_ts = now_ts > m->last_ts ? now_ts : m->last_ts;
-	conclude(a);
+	analysis_conclude(a);
 	rc = look(arg);
 	m->end_ts = end_ts;
 	a->slices = slices;

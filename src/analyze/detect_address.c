@@ -18,7 +18,7 @@ static bool is_impossible(uint64_t addr)
 	return addr < 4096 || (addr >> 56 && addr >> 56 != 0xff) || addr >> 63;
 }
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static void detect_address_on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_address, co);
@@ -46,5 +46,5 @@ const struct detector detector_address = {
 	.advice = "The frame or its handle was overwritten, or used after it was freed: try "
 		  "AddressSanitizer.",
 	.is_fault = true,
-	.on_stuck = on_stuck,
+	.on_stuck = detect_address_on_stuck,
 };

@@ -4,7 +4,7 @@
 
 #include "analyze/detector.h"
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_after_end_on_leave(struct analysis *a, struct coro *co)
 {
 	struct finding f = FINDING_OF(&detector_after_end, co);
 	const struct misstep *s = &co->after_end;
@@ -27,5 +27,5 @@ const struct detector detector_after_end = {
 		   "belong to another coroutine.",
 	.advice = "A handle outlived its coroutine: find the code that kept it.",
 	.is_fault = true,
-	.on_leave = on_leave,
+	.on_leave = detect_after_end_on_leave,
 };

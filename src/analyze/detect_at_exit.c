@@ -2,7 +2,7 @@
 /* detect_at_exit.c - a coroutine is suspended when the program ends. */
 #include "analyze/detector.h"
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static void detect_at_exit_on_stuck(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_at_exit, co);
@@ -28,5 +28,5 @@ const struct detector detector_at_exit = {
 		   "normal; in a test it is not.",
 	.advice = "In a test: end the coroutines, or wait for them, before the program ends.",
 	.is_fault = false,
-	.on_stuck = on_stuck,
+	.on_stuck = detect_at_exit_on_stuck,
 };

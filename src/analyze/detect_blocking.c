@@ -91,7 +91,7 @@ static void on_suspend(struct analysis *a, struct coro *co, const struct trace_e
 }
 
 /* Runs at every resume. */
-static void on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
+static void blocking_on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
 {
 	if (a->slices.nr)
 		slice_watch_resume(a, co, ev);
@@ -117,7 +117,7 @@ const struct detector detector_blocking = {
 		  "it was resumed and the one where it suspended.",
 	.is_fault = true,
 	.on_suspend = on_suspend,
-	.on_resume = on_resume,
+	.on_resume = blocking_on_resume,
 	.on_finish = slice_watch_finish,
 	.on_group = on_group,
 };

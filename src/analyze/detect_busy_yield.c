@@ -7,7 +7,7 @@
 /* A coroutine that works for longer in each slice yields to be fair, and does not poll. */
 #define SLICE_NS 50000
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_busy_yield_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_busy_yield, co);
@@ -42,5 +42,5 @@ const struct detector detector_busy_yield = {
 	.advice = "Wait for what it looks for (a descriptor, a channel, a timer) instead of asking "
 		  "again and again.",
 	.is_fault = true,
-	.on_leave = on_leave,
+	.on_leave = detect_busy_yield_on_leave,
 };

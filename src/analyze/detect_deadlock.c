@@ -173,16 +173,16 @@ static void deadlock_on_finish(struct analysis *a)
 
 /* ---- rings --------------------------------------------------------------- */
 
-struct ring {
+struct deadlock_ring {
 	const struct coro *members[RING_MAX];
 	unsigned nr;    /* 0: longer than RING_MAX */
 	bool has_giver; /* a member waits to give something: a ring of receivers is only idle */
 };
 
 /* The ring that @co is in, or waits for; it begins with the smallest id. */
-static struct ring ring_of(const struct model *m, const struct coro *co)
+static struct deadlock_ring ring_of(const struct model *m, const struct coro *co)
 {
-	struct ring ring = { .nr = 0 };
+	struct deadlock_ring ring = { .nr = 0 };
 	const struct coro *at = co, *first;
 	unsigned i;
 
@@ -205,7 +205,7 @@ static struct ring ring_of(const struct model *m, const struct coro *co)
 	return ring;
 }
 
-static bool ring_has(const struct ring *ring, const struct coro *co)
+static bool ring_has(const struct deadlock_ring *ring, const struct coro *co)
 {
 	unsigned i;
 
@@ -217,7 +217,8 @@ static bool ring_has(const struct ring *ring, const struct coro *co)
 }
 
 /* "'left' -> 'right' -> 'left'" */
-static void ring_tell(const struct model *m, const struct ring *ring, char *buf, size_t size)
+static void ring_tell(const struct model *m, const struct deadlock_ring *ring, char *buf,
+		      size_t size)
 {
 	size_t used = 0;
 	unsigned i;
@@ -237,7 +238,8 @@ static void ring_tell(const struct model *m, const struct ring *ring, char *buf,
 }
 
 /* One line for each member: what it waits for, who holds that, and where it was taken. */
-static void ring_add_evidence(const struct model *m, struct finding *f, const struct ring *ring)
+static void ring_add_evidence(const struct model *m, struct finding *f,
+			      const struct deadlock_ring *ring)
 {
 	char who[EVIDENCE_WHO], other[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 	unsigned i;
@@ -272,7 +274,7 @@ static void ring_add_evidence(const struct model *m, struct finding *f, const st
  * @co waits in front of the only member of the ring, for the lock that the member holds and wants
  * again: a writer that waits for a reader, which waits behind the writer.
  */
-static bool ring_is_queue(const struct ring *ring, const struct coro *co)
+static bool ring_is_queue(const struct deadlock_ring *ring, const struct coro *co)
 {
 	const struct coro *only = ring->members[0];
 
@@ -281,7 +283,8 @@ static bool ring_is_queue(const struct ring *ring, const struct coro *co)
 	       co->resource == only->resource && co->since_ts < only->since_ts;
 }
 
-static void ring_add_queue(struct analysis *a, const struct finding *f, const struct ring *ring)
+static void ring_add_queue(struct analysis *a, const struct finding *f,
+			   const struct deadlock_ring *ring)
 {
 	size_t i;
 
@@ -292,7 +295,8 @@ static void ring_add_queue(struct analysis *a, const struct finding *f, const st
 }
 
 /* One finding for the whole ring, with its first member. */
-static void deadlock_report_ring(struct analysis *a, struct coro *co, const struct ring *ring)
+static void deadlock_report_ring(struct analysis *a, struct coro *co,
+				 const struct deadlock_ring *ring)
 {
 	const struct model *m = &a->model;
 	struct finding f = FINDING_OF(&detector_deadlock, co);
@@ -322,7 +326,8 @@ static void deadlock_report_ring(struct analysis *a, struct coro *co, const stru
 }
 
 /* @co is not in the ring, but waits for it. */
-static void deadlock_report_follower(struct analysis *a, struct coro *co, const struct ring *ring)
+static void deadlock_report_follower(struct analysis *a, struct coro *co,
+				     const struct deadlock_ring *ring)
 {
 	const struct model *m = &a->model;
 	struct finding f = FINDING_OF(&detector_deadlock, co);
@@ -341,7 +346,7 @@ static void deadlock_report_follower(struct analysis *a, struct coro *co, const 
 
 static void deadlock_on_stuck(struct analysis *a, struct coro *co)
 {
-	struct ring ring;
+	struct deadlock_ring ring;
 
 	if (!co->verdict)
 		return;

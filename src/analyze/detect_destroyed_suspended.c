@@ -2,7 +2,7 @@
 /* detect_destroyed_suspended.c - a coroutine is destroyed while suspended, without a cancel. */
 #include "analyze/detector.h"
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_destroyed_suspended_on_leave(struct analysis *a, struct coro *co)
 {
 	struct finding f = FINDING_OF(&detector_destroyed_suspended, co);
 
@@ -26,5 +26,5 @@ const struct detector detector_destroyed_suspended = {
 		"No problem if it is intended. If its handle is still in use and is resumed, that "
 		"is a use after free.",
 	.is_fault = false,
-	.on_leave = on_leave,
+	.on_leave = detect_destroyed_suspended_on_leave,
 };

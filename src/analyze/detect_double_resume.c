@@ -4,7 +4,7 @@
 
 #include "analyze/detector.h"
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_double_resume_on_leave(struct analysis *a, struct coro *co)
 {
 	struct finding f = FINDING_OF(&detector_double_resume, co);
 	const struct misstep *s = &co->double_resume;
@@ -37,5 +37,5 @@ const struct detector detector_double_resume = {
 		   "one that re-enters it.",
 	.advice = "Find the two wakers: a coroutine that is queued must not be queued again.",
 	.is_fault = true,
-	.on_leave = on_leave,
+	.on_leave = detect_double_resume_on_leave,
 };

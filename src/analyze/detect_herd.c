@@ -59,7 +59,7 @@ static void herd_report_all(struct analysis *a, uint32_t place, const struct sch
 		herd_report(a, place, NULL, b);
 }
 
-static void on_finish(struct analysis *a)
+static void detect_herd_on_finish(struct analysis *a)
 {
 	const struct scheduling *s = &a->scheduling;
 	uint32_t i;
@@ -80,5 +80,5 @@ const struct detector detector_herd = {
 		   "nothing and wait again.",
 	.advice = "Wake one waiter for each lock, item or connection.",
 	.is_fault = true,
-	.on_finish = on_finish,
+	.on_finish = detect_herd_on_finish,
 };

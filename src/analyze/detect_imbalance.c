@@ -4,7 +4,7 @@
 
 #include "analyze/detector.h"
 
-static void on_finish(struct analysis *a)
+static void detect_imbalance_on_finish(struct analysis *a)
 {
 	const struct model *m = analysis_model(a);
 	const struct thread_count *most = NULL, *least = NULL;
@@ -42,5 +42,5 @@ const struct detector detector_imbalance = {
 	.advice = "If all should do the same work: how are coroutines given to workers, and do "
 		  "idle ones steal?",
 	.is_fault = false,
-	.on_finish = on_finish,
+	.on_finish = detect_imbalance_on_finish,
 };

@@ -4,7 +4,7 @@
 
 #include "analyze/detector.h"
 
-static void on_finish(struct analysis *a)
+static void detect_migration_on_finish(struct analysis *a)
 {
 	const struct model *m = analysis_model(a);
 	uint32_t i;
@@ -36,5 +36,5 @@ const struct detector detector_migration = {
 		   "their cache behind.",
 	.advice = "Report only. If it costs, wake them on the worker that ran them last.",
 	.is_fault = false,
-	.on_finish = on_finish,
+	.on_finish = detect_migration_on_finish,
 };

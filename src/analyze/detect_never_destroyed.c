@@ -6,7 +6,7 @@
 
 #define LONG_NS (10 * MODEL_S)
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_never_destroyed_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[co->spawn];
@@ -47,5 +47,5 @@ const struct detector detector_never_destroyed = {
 	.advice = "The owner of the handle must destroy it after the end, or the coroutine must "
 		  "not stop at its final suspension.",
 	.is_fault = true,
-	.on_leave = on_leave,
+	.on_leave = detect_never_destroyed_on_leave,
 };

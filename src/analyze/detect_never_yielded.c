@@ -62,7 +62,7 @@ static void yield_weigh(const struct long_slice *s, uint64_t min_age_ns, struct 
 		f->confidence = CONFIDENCE_INFO;
 }
 
-static void on_leave(struct analysis *a, struct coro *co)
+static void detect_never_yielded_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_never_yielded, co);
@@ -102,5 +102,5 @@ const struct detector detector_never_yielded = {
 		   "suspension.",
 	.advice = "An endless loop, a blocking call, or a lock whose holder is waiting.",
 	.is_fault = true,
-	.on_leave = on_leave,
+	.on_leave = detect_never_yielded_on_leave,
 };

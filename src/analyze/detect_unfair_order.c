@@ -12,13 +12,14 @@
 #define LEAST_NS (50 * MODEL_MS)
 
 /* Runs at every resume: only the check is here. */
-static void on_resume(struct analysis *a, struct coro *co, const struct trace_event *ev)
+static void detect_unfair_order_on_resume(struct analysis *a, struct coro *co,
+					  const struct trace_event *ev)
 {
 	if (co->state == TRACE_STATE_SUSPENDED && ev->ts - co->since_ts >= LEAST_NS)
 		starved_report(a, co, ev->ts, &detector_unfair_order, true);
 }
 
-static void on_stuck(struct analysis *a, struct coro *co)
+static void detect_unfair_order_on_stuck(struct analysis *a, struct coro *co)
 {
 	if (starved_report(a, co, a->model.end_ts, &detector_unfair_order, true))
 		co->explained = true;
@@ -33,7 +34,7 @@ const struct detector detector_unfair_order = {
 	.advice = "Take ready coroutines from the other end of the queue, or limit how often the "
 		  "newest may go first.",
 	.is_fault = true,
-	.on_resume = on_resume,
-	.on_stuck = on_stuck,
+	.on_resume = detect_unfair_order_on_resume,
+	.on_stuck = detect_unfair_order_on_stuck,
 	.on_group = starved_weigh,
 };

@@ -74,7 +74,7 @@ static struct sched_kind *wrong_thread_kinds(const struct analysis *a)
 	return kinds;
 }
 
-static void on_finish(struct analysis *a)
+static void detect_wrong_thread_on_finish(struct analysis *a)
 {
 	struct sched_kind *kinds = a->model.nr_threads > 1 ? wrong_thread_kinds(a) : NULL;
 	size_t i;
@@ -105,5 +105,5 @@ const struct detector detector_wrong_thread = {
 		  "resuming it "
 		  "where the event arrives.",
 	.is_fault = true,
-	.on_finish = on_finish,
+	.on_finish = detect_wrong_thread_on_finish,
 };

@@ -316,7 +316,7 @@ static int compare_findings(struct diff *d)
 
 /* ---- all of it ------------------------------------------------------------------------ */
 
-static double magnitude(double value)
+static double diff_magnitude(double value)
 {
 	return value < 0 ? -value : value;
 }
@@ -324,7 +324,7 @@ static double magnitude(double value)
 static int change_compare(const void *a, const void *b)
 {
 	const struct diff_change *x = a, *y = b;
-	double ix = magnitude(x->impact_ns), iy = magnitude(y->impact_ns);
+	double ix = diff_magnitude(x->impact_ns), iy = diff_magnitude(y->impact_ns);
 	/* Findings first, then kinds: they say more than a duration. */
 	bool px = x->subject >= DIFF_OF_ALIVE, py = y->subject >= DIFF_OF_ALIVE;
 

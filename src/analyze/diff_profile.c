@@ -33,7 +33,7 @@ static void site_release(struct diff_profile *p, struct diff_site *s)
 	free(s->path);
 }
 
-static struct diff_site *site_new(struct diff_profile *p, const struct report_place *where)
+static struct diff_site *diff_site_new(struct diff_profile *p, const struct report_place *where)
 {
 	struct diff_site *s;
 	struct site_names names;
@@ -80,7 +80,7 @@ static struct diff_site *site_of(struct diff_profile *p, const struct report_pla
 		return NULL;
 	if (*number)
 		return &p->sites[*number - 1];
-	if (!site_new(p, where))
+	if (!diff_site_new(p, where))
 		return NULL;
 	*number = p->nr_sites;
 	return &p->sites[p->nr_sites - 1];

@@ -106,7 +106,7 @@ static uint64_t median_of(const uint64_t *values, size_t nr)
 }
 
 /* True if the change is large enough to matter. */
-static bool is_large(uint64_t base, uint64_t head, unsigned percent, uint64_t least)
+static bool diff_is_large(uint64_t base, uint64_t head, unsigned percent, uint64_t least)
 {
 	uint64_t low = base < head ? base : head, high = base < head ? head : base;
 
@@ -145,7 +145,7 @@ static struct diff_verdict quantile_verdict(const struct histogram *const *base,
 		return none;
 	mb = median_of(b, nr_base);
 	mh = median_of(h, nr_head);
-	if (!is_large(mb, mh, limits->percent, limits->ns))
+	if (!diff_is_large(mb, mh, limits->percent, limits->ns))
 		return none;
 	return (struct diff_verdict){ diff_beyond_spread(b, nr_base, h, nr_head), permille,
 				      ratio_of(mb, mh) };
@@ -163,7 +163,7 @@ static int pool_runs(struct histogram *pool, const struct histogram *const *runs
 	return rc;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t diff_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
@@ -172,16 +172,17 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static bool has_impact(const struct histogram *base, size_t nr_base, const struct histogram *head,
 		       size_t nr_head, unsigned permille)
 {
-	uint64_t change = distance(histogram_quantile(base, permille),
-				   histogram_quantile(head, permille));
+	uint64_t change = diff_distance(histogram_quantile(base, permille),
+					histogram_quantile(head, permille));
 	uint64_t per_run = (base->nr / nr_base + head->nr / nr_head) / 2;
 
 	return (double)change * (double)per_run * (1000 - permille) / 500 >= (double)IMPACT_NS;
 }
 
-static struct diff_verdict repeated(const struct histogram *const *base, size_t nr_base,
-				    const struct histogram *const *head, size_t nr_head,
-				    const struct diff_rank *rank, const struct diff_limits *limits)
+static struct diff_verdict diff_repeated(const struct histogram *const *base, size_t nr_base,
+					 const struct histogram *const *head, size_t nr_head,
+					 const struct diff_rank *rank,
+					 const struct diff_limits *limits)
 {
 	struct diff_verdict v = quantile_verdict(base, nr_base, head, nr_head, 500, limits);
 
@@ -195,15 +196,16 @@ static struct diff_verdict repeated(const struct histogram *const *base, size_t 
 }
 
 /* One run on a side: the noise between runs is unknown, so the effect must be larger. */
-static struct diff_verdict single(const struct histogram *base, const struct histogram *head,
-				  const struct diff_rank *rank, const struct diff_limits *limits)
+static struct diff_verdict diff_single(const struct histogram *base, const struct histogram *head,
+				       const struct diff_rank *rank,
+				       const struct diff_limits *limits)
 {
 	unsigned percent = limits->percent > SINGLE_PERCENT ? limits->percent : SINGLE_PERCENT;
 	uint64_t b = histogram_quantile(base, 500), h = histogram_quantile(head, 500);
 	struct diff_verdict none = { 0 };
 
 	if (base->nr < RANK_LEAST || head->nr < RANK_LEAST || fabs(rank->z) < RANK_Z ||
-	    fabs(rank->larger - 0.5) < RANK_EFFECT || !is_large(b, h, percent, limits->ns))
+	    fabs(rank->larger - 0.5) < RANK_EFFECT || !diff_is_large(b, h, percent, limits->ns))
 		return none;
 	if ((h > b) != (rank->larger > 0.5))
 		return none;
@@ -221,8 +223,8 @@ struct diff_verdict diff_durations(const struct histogram *const *base, size_t n
 	if (!pool_runs(&b, base, nr_base) && !pool_runs(&h, head, nr_head) && b.nr && h.nr) {
 		rank = diff_rank_test(&b, &h);
 		v = nr_base > 1 && nr_head > 1
-			    ? repeated(base, nr_base, head, nr_head, &rank, limits)
-			    : single(&b, &h, &rank, limits);
+			    ? diff_repeated(base, nr_base, head, nr_head, &rank, limits)
+			    : diff_single(&b, &h, &rank, limits);
 		if (v.direction && !has_impact(&b, nr_base, &h, nr_head, v.permille))
 			v.direction = 0;
 	}
@@ -240,9 +242,9 @@ struct diff_verdict diff_counts(const uint64_t *base, size_t nr_base, const uint
 	struct diff_verdict v = { .ratio = ratio_of(b, h) };
 
 	if (nr_base > 1 && nr_head > 1) {
-		if (is_large(b, h, limits->percent, COUNT_LEAST))
+		if (diff_is_large(b, h, limits->percent, COUNT_LEAST))
 			v.direction = diff_beyond_spread(base, nr_base, head, nr_head);
-	} else if (is_large(b, h, 100, COUNT_SINGLE)) {
+	} else if (diff_is_large(b, h, 100, COUNT_SINGLE)) {
 		v.direction = h > b ? 1 : -1;
 	}
 	return v;

@@ -232,7 +232,7 @@ int findings_copy(struct findings *copy, const struct findings *f)
 }
 
 /* Merge @from into @g, which has the same detector, place and kind. */
-static void join(struct findings *f, struct group *g, const struct group *from)
+static void finding_join(struct findings *f, struct group *g, const struct group *from)
 {
 	struct group sum = is_better_example(g, &from->finding) ? *from : *g;
 	unsigned i;
@@ -264,7 +264,7 @@ int findings_move(struct findings *f, const uint32_t *into)
 		if (!number)
 			return -ENOMEM;
 		if (*number) {
-			join(f, &f->groups[*number - 1], g);
+			finding_join(f, &f->groups[*number - 1], g);
 			continue;
 		}
 		if (left != i)
@@ -317,7 +317,7 @@ void findings_doubt(struct findings *f, const char *why)
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int finding_compare(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
@@ -335,7 +335,7 @@ static int compare(const void *a, const void *b)
 void findings_sort(struct findings *f)
 {
 	if (f->nr)
-		qsort(f->groups, f->nr, sizeof(*f->groups), compare);
+		qsort(f->groups, f->nr, sizeof(*f->groups), finding_compare);
 	u64map_release(&f->numbers); /* the group numbers have changed */
 }
 

@@ -34,7 +34,7 @@ static int make_room_for(struct model *m, size_t number)
 	return 0;
 }
 
-static struct coro *coro_of(struct model *m, uint64_t probe_id, uint32_t station)
+static struct coro *model_coro_of(struct model *m, uint64_t probe_id, uint32_t station)
 {
 	int64_t number = coro_ids_enter(&m->ids, probe_id, station);
 	struct coro *co;
@@ -66,7 +66,7 @@ const char *model_name(const struct model *m, const struct coro *co)
 	return co->name ? strtab_text(&m->names, co->name - 1) : NULL;
 }
 
-static void remember(struct coro *co, const struct trace_event *ev)
+static void model_remember(struct coro *co, const struct trace_event *ev)
 {
 	co->steps[co->next_step] = (struct step){
 		.ts = ev->ts,
@@ -81,7 +81,7 @@ static void remember(struct coro *co, const struct trace_event *ev)
 		co->nr_steps++;
 }
 
-static void misstep(struct misstep *s, const struct trace_event *ev, uint64_t other_tid)
+static void model_count_misstep(struct misstep *s, const struct trace_event *ev, uint64_t other_tid)
 {
 	if (s->nr++)
 		return;
@@ -90,8 +90,8 @@ static void misstep(struct misstep *s, const struct trace_event *ev, uint64_t ot
 	s->other_tid = other_tid;
 }
 
-static int tell(const struct model *m, const struct coro *co, const struct trace_event *ev,
-		bool taken)
+static int model_report(const struct model *m, const struct coro *co, const struct trace_event *ev,
+			bool taken)
 {
 	return m->observer.told ? m->observer.told(m->observer.arg, co, ev, taken) : 0;
 }
@@ -223,7 +223,7 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 	    (!m->is_ours || co->station != TRACE_NO_STATION))
 		return 0;
 	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts)
-		misstep(&co->double_resume, ev, co->tid);
+		model_count_misstep(&co->double_resume, ev, co->tid);
 	if (co->state == TRACE_STATE_SUSPENDED)
 		rc = end_wait(m, co, ev);
 	if (co->resumes && co->tid != ev->tid) {
@@ -252,18 +252,18 @@ static int add_transition(struct model *m, struct coro *co, const struct trace_e
 	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
 	    co->state != TRACE_STATE_NEW) {
 		m->late++; /* the trace is out of order: the latest event by time wins */
-		return tell(m, co, ev, false);
+		return model_report(m, co, ev, false);
 	}
 	if (co->state == TRACE_STATE_ENDED) {
-		misstep(&co->after_end, ev, co->tid);
-		remember(co, ev);
-		return tell(m, co, ev, false);
+		model_count_misstep(&co->after_end, ev, co->tid);
+		model_remember(co, ev);
+		return model_report(m, co, ev, false);
 	}
 	m->hooks.transition(m->hooks.arg, co, ev);
 	rc = ev->is_active ? add_resume(m, co, ev) : add_suspend(m, co, ev);
 	co->tid = ev->tid;
-	remember(co, ev);
-	return rc ? rc : tell(m, co, ev, true);
+	model_remember(co, ev);
+	return rc ? rc : model_report(m, co, ev, true);
 }
 
 /* ---- other events -------------------------------------------------------- */
@@ -329,11 +329,11 @@ static int add_wake(struct model *m, struct coro *co, const struct trace_event *
 	co->idle_then = m->idle_ns;
 	co->wakes++;
 	co->self_wakes += ev->peer == ev->probe_id;
-	remember(co, ev);
+	model_remember(co, ev);
 	return co->woken_since && co->has_resource ? tables_wake(m, co, ev) : 0;
 }
 
-static void forget(struct model *m, struct coro *co)
+static void model_remove(struct model *m, struct coro *co)
 {
 	struct spawn *s = &m->spawns[co->spawn];
 
@@ -345,7 +345,7 @@ static void forget(struct model *m, struct coro *co)
 }
 
 /* @co, which has not ended before, ends at @ts.  0 or -ENOMEM. */
-static int end_life(struct model *m, const struct coro *co, uint64_t ts)
+static int model_end_life(struct model *m, const struct coro *co, uint64_t ts)
 {
 	struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
 	struct spawn *s = &m->spawns[co->spawn];
@@ -363,7 +363,7 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 	int rc;
 
-	if (co->state != TRACE_STATE_ENDED && end_life(m, co, ev->ts) < 0)
+	if (co->state != TRACE_STATE_ENDED && model_end_life(m, co, ev->ts) < 0)
 		return -ENOMEM;
 	if (co->state == TRACE_STATE_SUSPENDED && waits_cancelled(m, co, ev->ts) < 0)
 		return -ENOMEM;
@@ -379,15 +379,15 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 	co->was_cancelled |= (ev->flags & TRACE_CANCELLED) != 0;
 	co->state = TRACE_STATE_ENDED;
 	co->since_ts = ev->ts;
-	remember(co, ev);
-	rc = tell(m, co, ev, true);
+	model_remember(co, ev);
+	rc = model_report(m, co, ev, true);
 	if (!is_destroyed)
 		return rc;
 	m->spawns[co->spawn].destroyed++;
 	m->hooks.leaving(m->hooks.arg, co);
 	waits_depart(m, co, ev->ts);
 	co->has_resource = false;
-	forget(m, co);
+	model_remove(m, co);
 	return rc;
 }
 
@@ -403,7 +403,7 @@ static int add_other(struct model *m, struct coro *co, const struct trace_event 
 		rc = add_birth(m, co, ev);
 	else if (ev->kind == TRACE_WAKE)
 		rc = add_wake(m, co, ev);
-	return rc ? rc : tell(m, co, ev, true);
+	return rc ? rc : model_report(m, co, ev, true);
 }
 
 /* No waker of the coroutine exists any more.  It may not have suspended yet. */
@@ -450,10 +450,10 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 	if (ev->kind == TRACE_WAKE)
 		co = model_find(m, ev->probe_id);
 	else
-		co = coro_of(m, ev->probe_id, ev->station);
+		co = model_coro_of(m, ev->probe_id, ev->station);
 	if (!co && ev->kind == TRACE_WAKE) {
 		m->others++;
-		return tell(m, NULL, ev, false);
+		return model_report(m, NULL, ev, false);
 	}
 	if (!co)
 		return -ENOMEM;
@@ -471,7 +471,7 @@ static void add_gap(struct model *m, const struct trace_gap *gap)
 		m->gap_wakes_to = gap->to_ts;
 }
 
-static struct coro *described(struct model *m, const struct sidecar_coroutine *c)
+static struct coro *model_described(struct model *m, const struct sidecar_coroutine *c)
 {
 	struct coro *co = model_find(m, c->probe_id);
 	int64_t number;
@@ -484,7 +484,7 @@ static struct coro *described(struct model *m, const struct sidecar_coroutine *c
 
 static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 {
-	struct coro *co = described(m, c);
+	struct coro *co = model_described(m, c);
 
 	if (!co)
 		return 0;
@@ -503,7 +503,7 @@ static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 	}
 	if (!co->name && c->name && set_kind(m, co, co->birth_site, c->name, strlen(c->name)) < 0)
 		return -ENOMEM;
-	return tell(m, co, NULL, true);
+	return model_report(m, co, NULL, true);
 }
 
 int model_add(struct model *m, const struct trace_item *item)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct reorder_coro *coro_of(struct reorder *r, const struct trace_event *ev)
+static struct reorder_coro *reorder_coro_of(struct reorder *r, const struct trace_event *ev)
 {
 	int64_t number = coro_ids_enter(&r->ids, ev->probe_id, ev->station);
 	struct reorder_coro *co;
@@ -33,7 +33,7 @@ static struct reorder_coro *coro_of(struct reorder *r, const struct trace_event 
 }
 
 /* Stable: events of the same time keep their order. */
-static void insert(struct reorder_coro *co, const struct trace_event *ev)
+static void reorder_insert(struct reorder_coro *co, const struct trace_event *ev)
 {
 	unsigned at = co->nr;
 
@@ -46,20 +46,20 @@ static void insert(struct reorder_coro *co, const struct trace_event *ev)
 
 int reorder_add(struct reorder *r, const struct trace_event *ev, reorder_give *give, void *arg)
 {
-	struct reorder_coro *co = coro_of(r, ev);
+	struct reorder_coro *co = reorder_coro_of(r, ev);
 	struct trace_event first;
 
 	if (!co)
 		return -ENOMEM;
 	if (co->nr < REORDER_HELD) {
-		insert(co, ev);
+		reorder_insert(co, ev);
 		return 0;
 	}
 	if (ev->ts < co->held[0].ts)
 		return give(arg, ev);
 	first = co->held[0];
 	memmove(&co->held[0], &co->held[1], --co->nr * sizeof(*co->held));
-	insert(co, ev);
+	reorder_insert(co, ev);
 	return give(arg, &first);
 }
 

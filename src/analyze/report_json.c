@@ -57,7 +57,7 @@ static void put_spawn_place(struct json_writer *j, const struct report_place *wh
 	jw_object_end(j);
 }
 
-static void put_steps(struct json_writer *j, const struct report *r, const struct coro *co)
+static void report_put_steps(struct json_writer *j, const struct report *r, const struct coro *co)
 {
 	unsigned i;
 
@@ -98,8 +98,8 @@ static void put_awaiter(struct json_writer *j, const struct report *r, uint32_t 
 	jw_object_end(j);
 }
 
-static void put_chain(struct json_writer *j, const struct report *r, uint32_t pid,
-		      const struct link *chain, unsigned nr)
+static void report_put_chain(struct json_writer *j, const struct report *r, uint32_t pid,
+			     const struct link *chain, unsigned nr)
 {
 	unsigned i;
 
@@ -131,15 +131,15 @@ static void put_coroutine(struct json_writer *j, const struct report *r, const s
 	jw_field_u64(j, "lost", co->lost);
 }
 
-static void put_example(struct json_writer *j, const struct report *r, const struct group *g)
+static void report_put_example(struct json_writer *j, const struct report *r, const struct group *g)
 {
 	struct affected co = affected_of(&g->example, g->finding.confidence, g->finding.size_ns);
 
 	jw_key(j, "example");
 	jw_object_begin(j);
 	put_coroutine(j, r, &co);
-	put_steps(j, r, &g->example);
-	put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
+	report_put_steps(j, r, &g->example);
+	report_put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
 	jw_object_end(j);
 }
 
@@ -151,12 +151,13 @@ static void put_history(struct json_writer *j, const struct report *r, const str
 	struct link chain[FINDING_CHAIN];
 
 	if (entry->probe_id == g->example.probe_id) {
-		put_steps(j, r, &g->example);
-		put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
+		report_put_steps(j, r, &g->example);
+		report_put_chain(j, r, g->example.pid, g->chain, g->nr_chain);
 		return;
 	}
-	put_steps(j, r, co ? co : &none);
-	put_chain(j, r, entry->pid, chain, co ? finding_chain(&r->analysis->model, co, chain) : 0);
+	report_put_steps(j, r, co ? co : &none);
+	report_put_chain(j, r, entry->pid, chain,
+			 co ? finding_chain(&r->analysis->model, co, chain) : 0);
 }
 
 static void put_coroutines(struct json_writer *j, const struct report *r, const struct group *g)
@@ -181,7 +182,8 @@ static void put_coroutines(struct json_writer *j, const struct report *r, const 
 	free(all);
 }
 
-static void put_evidence(struct json_writer *j, const struct report *r, const struct group *g)
+static void report_put_evidence(struct json_writer *j, const struct report *r,
+				const struct group *g)
 {
 	char line[EVIDENCE_TEXT + 520];
 	unsigned i;
@@ -193,7 +195,7 @@ static void put_evidence(struct json_writer *j, const struct report *r, const st
 	jw_array_end(j);
 }
 
-static void put_group(struct json_writer *j, const struct report *r, const struct group *g)
+static void report_put_group(struct json_writer *j, const struct report *r, const struct group *g)
 {
 	struct report_place where;
 	char kind[640];
@@ -214,13 +216,13 @@ static void put_group(struct json_writer *j, const struct report *r, const struc
 		jw_null(j);
 	jw_field_string(j, "kind", report_kind_of(r, g, kind, sizeof(kind)) ? kind : NULL);
 	jw_field_string(j, "seen", g->finding.detail);
-	put_evidence(j, r, g);
+	report_put_evidence(j, r, g);
 	jw_field_string(j, "doubt", g->finding.doubt);
 	jw_field_string(j, "meaning", g->detector->meaning);
 	jw_field_string(j, "advice", g->detector->advice);
 	jw_field_string(j, "hint", report_hint(g));
 	if (g->has_coro)
-		put_example(j, r, g);
+		report_put_example(j, r, g);
 	if (r->all_coroutines)
 		put_coroutines(j, r, g);
 	jw_object_end(j);
@@ -251,7 +253,7 @@ int report_json(const struct report *r, FILE *out)
 	jw_array_begin(&j);
 	for (i = 0; i < f->nr; i++) {
 		if (report_shows(r, &f->groups[i]))
-			put_group(&j, r, &f->groups[i]);
+			report_put_group(&j, r, &f->groups[i]);
 	}
 	jw_array_end(&j);
 	jw_object_end(&j);

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 /* XML allows neither control characters, even escaped, nor invalid UTF-8. */
-static void put(FILE *out, const char *text)
+static void report_put(FILE *out, const char *text)
 {
 	size_t size;
 
@@ -46,24 +46,24 @@ static void put_failure(const struct report *r, FILE *out, const struct group *g
 	unsigned i;
 
 	fprintf(out, "      <failure type=\"%s\" message=\"", confidence_name(g->confidence));
-	put(out, g->detector->title);
+	report_put(out, g->detector->title);
 	fprintf(out, ", %" PRIu64 " times", g->count);
 	if (report_group_place(r, g, &where)) {
 		fputs(", at ", out);
-		put(out, where.text);
+		report_put(out, where.text);
 	}
 	fputs("\">", out);
-	put(out, g->finding.detail);
+	report_put(out, g->finding.detail);
 	for (i = 0; report_evidence(r, g, i, line, sizeof(line)); i++) {
 		fputs("\n", out);
-		put(out, line);
+		report_put(out, line);
 	}
 	if (report_names(r, g, 20, names, sizeof(names))) {
 		fputs("\ncoroutines: ", out);
-		put(out, names);
+		report_put(out, names);
 	}
 	fputs("\nnext: ", out);
-	put(out, report_hint(g));
+	report_put(out, report_hint(g));
 	fputs("</failure>\n", out);
 }
 
@@ -95,7 +95,7 @@ static void put_trace_case(const struct report *r, FILE *out)
 	fputs("    <testcase classname=\"corotracer\" name=\"trace-is-complete\">\n"
 	      "      <error type=\"incomplete\" message=\"",
 	      out);
-	put(out, trace_shortage(r->stats, text, sizeof(text)));
+	report_put(out, trace_shortage(r->stats, text, sizeof(text)));
 	fputs("\"/>\n    </testcase>\n", out);
 }
 

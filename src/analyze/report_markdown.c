@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 /* Escape text of the traced program: it must not act as Markdown, break the line or be hidden. */
-static void put(FILE *out, const char *text)
+static void report_markdown_put(FILE *out, const char *text)
 {
 	size_t size;
 
@@ -75,7 +75,7 @@ static void put_overview(const struct report *r, FILE *out)
 			continue;
 		fprintf(out, "| %s | %s | ", confidence_name(g->confidence), g->detector->title);
 		if (report_group_place(r, g, &where))
-			put(out, where.text);
+			report_markdown_put(out, where.text);
 		fprintf(out, " | %s |\n", text_count(count, g->count));
 	}
 	put_omitted(r, out, nr, OVERVIEW_MAX);
@@ -86,7 +86,7 @@ static void put_overview(const struct report *r, FILE *out)
 			c.suppressed, c.below);
 }
 
-static void put_steps(const struct report *r, FILE *out, const struct coro *co)
+static void report_markdown_put_steps(const struct report *r, FILE *out, const struct coro *co)
 {
 	uint64_t end = r->analysis->model.end_ts;
 	char ago[TEXT_SIZE];
@@ -106,13 +106,13 @@ static void put_steps(const struct report *r, FILE *out, const struct coro *co)
 			fprintf(out, "by coroutine %" PRIu64, s->addr);
 		} else if (s->kind == TRACE_SUSPEND && (s->site || s->addr)) {
 			report_place_of(r, co->pid, s->site, s->addr, &where);
-			put(out, where.text);
+			report_markdown_put(out, where.text);
 		}
 		fputs(" |\n", out);
 	}
 }
 
-static void put_chain(const struct report *r, FILE *out, const struct group *g)
+static void report_markdown_put_chain(const struct report *r, FILE *out, const struct group *g)
 {
 	char name[300];
 	unsigned i;
@@ -126,29 +126,29 @@ static void put_chain(const struct report *r, FILE *out, const struct group *g)
 		report_coroutine(r, l->probe_id, l->name, name, sizeof(name));
 		report_place_of(r, g->example.pid, l->site, l->addr, &where);
 		fputs("- awaited by ", out);
-		put(out, name);
+		report_markdown_put(out, name);
 		fputs(" at ", out);
-		put(out, where.text);
+		report_markdown_put(out, where.text);
 		fputc('\n', out);
 	}
 }
 
-static void put_example(const struct report *r, FILE *out, const struct group *g)
+static void report_markdown_put_example(const struct report *r, FILE *out, const struct group *g)
 {
 	const struct coro *co = &g->example;
 	char name[300], what[128];
 
 	report_coroutine(r, co->probe_id, co->name, name, sizeof(name));
 	fputs("\nFor example ", out);
-	put(out, name);
+	report_markdown_put(out, name);
 	report_waits_for(co->reason, co->has_resource, co->resource, what, sizeof(what));
 	if (co->state == TRACE_STATE_SUSPENDED && what[0])
 		fprintf(out, " (%s)", what);
 	if (co->parent)
 		fprintf(out, ", child of coroutine %" PRIu64, co->parent);
 	fputs(":\n", out);
-	put_steps(r, out, co);
-	put_chain(r, out, g);
+	report_markdown_put_steps(r, out, co);
+	report_markdown_put_chain(r, out, g);
 }
 
 static void put_names(const struct report *r, FILE *out, const struct group *g)
@@ -158,23 +158,23 @@ static void put_names(const struct report *r, FILE *out, const struct group *g)
 	if (!report_names(r, g, 20, names, sizeof(names)))
 		return;
 	fputs("\nCoroutines: ", out);
-	put(out, names);
+	report_markdown_put(out, names);
 	fputs(".\n", out);
 }
 
-static void put_evidence(const struct report *r, FILE *out, const struct group *g)
+static void report_markdown_put_evidence(const struct report *r, FILE *out, const struct group *g)
 {
 	char line[EVIDENCE_TEXT + 520];
 	unsigned i;
 
 	for (i = 0; report_evidence(r, g, i, line, sizeof(line)); i++) {
 		fputs(i ? "- " : "\n- ", out);
-		put(out, line);
+		report_markdown_put(out, line);
 		fputc('\n', out);
 	}
 }
 
-static void put_group(const struct report *r, FILE *out, const struct group *g)
+static void report_markdown_put_group(const struct report *r, FILE *out, const struct group *g)
 {
 	char count[TEXT_SIZE], age[TEXT_SIZE], kind[640];
 	const char *size = report_size_word(g);
@@ -188,24 +188,24 @@ static void put_group(const struct report *r, FILE *out, const struct group *g)
 		fprintf(out, ", %s %s", size, text_duration(age, g->oldest_ns));
 	if (report_group_place(r, g, &where)) {
 		fputs(", at **", out);
-		put(out, where.text);
+		report_markdown_put(out, where.text);
 		fputs("**", out);
 	}
 	if (report_kind_of(r, g, kind, sizeof(kind))) {
 		fputs(", of ", out);
-		put(out, kind);
+		report_markdown_put(out, kind);
 	}
 	fprintf(out, ".\n\n%s\n\nSeen: ", g->detector->meaning);
-	put(out, g->finding.detail);
+	report_markdown_put(out, g->finding.detail);
 	fputs(".\n", out);
-	put_evidence(r, out, g);
+	report_markdown_put_evidence(r, out, g);
 	put_names(r, out, g);
 	if (g->finding.doubt)
 		fprintf(out, "\nBut %s.\n", g->finding.doubt);
 	if (g->has_coro)
-		put_example(r, out, g);
+		report_markdown_put_example(r, out, g);
 	fputs("\n**Next:** ", out);
-	put(out, report_hint(g));
+	report_markdown_put(out, report_hint(g));
 	fputc('\n', out);
 }
 
@@ -218,18 +218,18 @@ int report_markdown(const struct report *r, FILE *out)
 	size_t i;
 
 	fputs("# DeepDive: ", out);
-	put(out, r->trace);
+	report_markdown_put(out, r->trace);
 	fputs("\n\n", out);
 	put_totals(r, out);
 	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++) {
 		fputs("\n> ", out);
-		put(out, buf);
+		report_markdown_put(out, buf);
 		fputc('\n', out);
 	}
 	put_overview(r, out);
 	for (i = 0; i < f->nr; i++) {
 		if (report_shows(r, &f->groups[i]) && (shown++ < DETAILS_MAX || r->all))
-			put_group(r, out, &f->groups[i]);
+			report_markdown_put_group(r, out, &f->groups[i]);
 	}
 	put_omitted(r, out, shown, DETAILS_MAX);
 	return ferror(out) ? -EIO : 0;

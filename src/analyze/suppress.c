@@ -10,7 +10,7 @@
 
 #include "analyze/detector.h"
 
-static char *trim(char *line)
+static char *suppressions_trim(char *line)
 {
 	size_t size;
 
@@ -40,7 +40,8 @@ static enum suppression_of suppression_split(const char **glob)
 	return SUPPRESS_PLACE;
 }
 
-static int add(struct suppressions *s, const char *detector, const char *glob, uint32_t line)
+static int suppressions_add(struct suppressions *s, const char *detector, const char *glob,
+			    uint32_t line)
 {
 	enum suppression_of of = suppression_split(&glob);
 	struct suppression *rule;
@@ -67,8 +68,8 @@ static int add(struct suppressions *s, const char *detector, const char *glob, u
 	return 0;
 }
 
-static int parse(struct suppressions *s, const char *path, char *text, uint32_t line,
-		 struct err *err)
+static int suppressions_parse(struct suppressions *s, const char *path, char *text, uint32_t line,
+			      struct err *err)
 {
 	char *glob = strchr(text, ':');
 
@@ -84,7 +85,7 @@ static int parse(struct suppressions *s, const char *path, char *text, uint32_t 
 		err_hint(err, "'corotracer report --list' names them");
 		return err->code;
 	}
-	if (add(s, text, glob, line) < 0)
+	if (suppressions_add(s, text, glob, line) < 0)
 		return err_set(err, -ENOMEM, "no memory for the suppressions of '%s'", path);
 	return 0;
 }
@@ -100,11 +101,11 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *err)
 	if (!file)
 		return err_errno(err, "cannot open '%s'", path);
 	while (!rc && getline(&line, &room, file) >= 0) {
-		char *text = trim(line);
+		char *text = suppressions_trim(line);
 
 		nr++;
 		if (*text && *text != '#')
-			rc = parse(s, path, text, nr, err);
+			rc = suppressions_parse(s, path, text, nr, err);
 	}
 	if (!rc && ferror(file))
 		rc = err_errno(err, "cannot read '%s'", path);

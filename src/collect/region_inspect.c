@@ -24,7 +24,7 @@
 #include "collect/region_join.h"
 
 /* State that is needed only while reading. */
-struct reading {
+struct region_reading {
 	struct recover *r;
 	struct drain drain;
 	struct output_path place;
@@ -59,7 +59,7 @@ static bool recover_grow(struct recover *r, void **at, size_t *room, size_t nr, 
 	return true;
 }
 
-static struct recover_thread *add_thread(struct reading *in, uint32_t lane, uint32_t pid,
+static struct recover_thread *add_thread(struct region_reading *in, uint32_t lane, uint32_t pid,
 					 uint64_t tid)
 {
 	struct recover *r = in->r;
@@ -76,7 +76,7 @@ static struct recover_thread *add_thread(struct reading *in, uint32_t lane, uint
 	return t;
 }
 
-static void note_pid(struct reading *in, uint32_t pid)
+static void note_pid(struct region_reading *in, uint32_t pid)
 {
 	if (pid && u64map_put(&in->pids, pid, 1) < 0)
 		in->r->short_of_memory = true;
@@ -139,14 +139,14 @@ static void recover_note_event(struct recover *r, struct recover_thread *t,
 }
 
 /* Remember the wake, to see later whether the coroutine has run since. */
-static void note_wake(struct reading *in, const struct trace_event *ev)
+static void note_wake(struct region_reading *in, const struct trace_event *ev)
 {
 	if (u64map_put(&in->woken_at, ev->probe_id, ev->ts) < 0 ||
 	    u64map_put(&in->woken_after, ev->probe_id, ev->seen) < 0)
 		in->r->short_of_memory = true;
 }
 
-static struct recover_thread *recover_thread_of(struct reading *in, uint32_t lane)
+static struct recover_thread *recover_thread_of(struct region_reading *in, uint32_t lane)
 {
 	uint32_t at = in->thread_of_lane[lane];
 
@@ -155,7 +155,7 @@ static struct recover_thread *recover_thread_of(struct reading *in, uint32_t lan
 
 static void recover_sink_lane(void *ctx, const struct trace_lane *lane)
 {
-	struct reading *in = ctx;
+	struct region_reading *in = ctx;
 	struct recover_thread *t = recover_thread_of(in, lane->number);
 
 	/* Threads take over lanes from each other: the lane belongs to the last one. */
@@ -187,7 +187,7 @@ static bool count_unsaved(struct recover *r, uint32_t lane, uint64_t record,
 
 static void recover_sink_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
-	struct reading *in = ctx;
+	struct region_reading *in = ctx;
 	uint64_t record = in->r->image.at[lane].skip + in->drain.cursors[lane].read;
 	bool unread = record >= in->r->image.at[lane].read;
 	bool unsaved = count_unsaved(in->r, lane, record, ev, unread);
@@ -211,7 +211,7 @@ static void recover_sink_event(void *ctx, uint32_t lane, const struct trace_even
 static void recover_sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uint64_t to_ts,
 			     uint64_t transitions, uint64_t others)
 {
-	struct reading *in = ctx;
+	struct region_reading *in = ctx;
 
 	if (in->join.active)
 		transitions = join_untold(&in->join, in->drain.cursors[lane].tid, transitions);
@@ -226,7 +226,7 @@ static void recover_sink_site(void *ctx, const struct trace_site *site)
 	(void)site;
 }
 
-static struct recover_thread *thread_of_tid(struct reading *in, uint64_t tid)
+static struct recover_thread *thread_of_tid(struct region_reading *in, uint64_t tid)
 {
 	struct recover *r = in->r;
 	uint64_t *at = u64map_at(&in->by_tid, tid);
@@ -246,7 +246,7 @@ static struct recover_thread *thread_of_tid(struct reading *in, uint64_t tid)
 /* How far the collector had read a station is unknown: treat every event as unread. */
 static void sink_station(void *ctx, const struct trace_event *ev)
 {
-	struct reading *in = ctx;
+	struct region_reading *in = ctx;
 
 	recover_note_event(in->r, thread_of_tid(in, ev->tid), ev, true);
 	if (in->writer && !join_has_station_event(&in->join, ev))
@@ -273,7 +273,7 @@ static bool copy_site(struct recover *r, const struct ctp_site *from, uint32_t i
 	return true;
 }
 
-static void read_sites(struct reading *in)
+static void read_sites(struct region_reading *in)
 {
 	struct recover *r = in->r;
 	uint32_t nr = r->image.lanes.ext ? lanes_used(&r->image.lanes.sites) : 0, i;
@@ -317,7 +317,7 @@ static uint64_t gone_of(const struct recover *r, uint32_t i, uint64_t saved)
 	return at->skip > saved ? at->skip - saved : 0;
 }
 
-static void note_lane(struct reading *in, uint32_t i)
+static void note_lane(struct region_reading *in, uint32_t i)
 {
 	const struct image_lane *at = &in->r->image.at[i];
 	const struct ctp_lane *lane = lanes_lane(&in->r->image.lanes, i);
@@ -341,7 +341,7 @@ static void note_lane(struct reading *in, uint32_t i)
 	note_pid(in, lane->pid);
 }
 
-static int drain_lanes(struct reading *in, struct err *err)
+static int drain_lanes(struct region_reading *in, struct err *err)
 {
 	const struct drain_sink sink = {
 		.ordered = true,
@@ -399,7 +399,7 @@ static uint8_t state_of_station(const struct ctp_station *st, const struct harve
 	return TRACE_STATE_SUSPENDED;
 }
 
-static void recover_add_coroutine(struct reading *in, const struct sidecar_coroutine *co,
+static void recover_add_coroutine(struct region_reading *in, const struct sidecar_coroutine *co,
 				  uint32_t unit, uint64_t tid)
 {
 	struct recover *r = in->r;
@@ -420,7 +420,7 @@ static void recover_add_coroutine(struct reading *in, const struct sidecar_corou
 	recover_copy_name(to->name, sizeof(to->name), co->name, co->name ? strlen(co->name) : 0);
 }
 
-static void tell_station(struct reading *in, const struct harvest *h, uint32_t i)
+static void tell_station(struct region_reading *in, const struct harvest *h, uint32_t i)
 {
 	struct harvest_coroutine co;
 	struct sidecar_coroutine out;
@@ -437,7 +437,7 @@ static void tell_station(struct reading *in, const struct harvest *h, uint32_t i
 		trace_put_coroutine(in->writer, &out);
 }
 
-static int harvest_stations(struct reading *in, struct err *err)
+static int harvest_stations(struct region_reading *in, struct err *err)
 {
 	struct image *im = &in->r->image;
 	struct harvest h;
@@ -459,7 +459,7 @@ static int harvest_stations(struct reading *in, struct err *err)
 
 static void recover_tell_life(void *ctx, const struct life *life)
 {
-	struct reading *in = ctx;
+	struct region_reading *in = ctx;
 	struct sidecar_coroutine co;
 	uint64_t at, after, tid = 0;
 
@@ -519,7 +519,8 @@ static bool recover_is_zombie(uint32_t pid)
 }
 
 /* The pid may have been reused: accept it only if that process maps the region. */
-static void look_at_process(const struct reading *in, uint32_t pid, struct recover_process *p)
+static void look_at_process(const struct region_reading *in, uint32_t pid,
+			    struct recover_process *p)
 {
 	char maps[64];
 
@@ -540,7 +541,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void look_at_processes(struct reading *in)
+static void look_at_processes(struct region_reading *in)
 {
 	struct recover *r = in->r;
 	uint64_t pid, ignored;
@@ -605,7 +606,7 @@ static uint64_t recover_start_of(const struct recover *r)
 	return r->same_time && ago < r->now_ns ? r->now_ns - ago : 0;
 }
 
-static int recover_begin_trace(struct reading *in, struct err *err)
+static int recover_begin_trace(struct region_reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 	struct utsname uts;
@@ -642,7 +643,7 @@ static int recover_begin_trace(struct reading *in, struct err *err)
 	return 0;
 }
 
-static void end_trace(struct reading *in)
+static void end_trace(struct region_reading *in)
 {
 	struct recover *r = in->r;
 	struct sidecar_totals totals = { .exit_status = -1 };
@@ -719,7 +720,7 @@ uint64_t recover_moment(const struct recover *r)
 
 /* ---- open and close ------------------------------------------------------------------ */
 
-static void finish_account(struct reading *in)
+static void finish_account(struct region_reading *in)
 {
 	struct recover *r = in->r;
 	struct recover_account *a = &r->account;
@@ -735,7 +736,7 @@ static void finish_account(struct reading *in)
 }
 
 /* A running collector has events in its buffers beyond its journal, and will write them. */
-static int read_journal(struct reading *in, struct err *err)
+static int read_journal(struct region_reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 
@@ -756,7 +757,7 @@ static int read_journal(struct reading *in, struct err *err)
 	return err->code;
 }
 
-static int recover_read_all(struct reading *in, struct err *err)
+static int recover_read_all(struct region_reading *in, struct err *err)
 {
 	struct recover *r = in->r;
 
@@ -778,7 +779,7 @@ static int recover_read_all(struct reading *in, struct err *err)
 
 static int account_for(struct recover *r, const char *path, struct err *err)
 {
-	struct reading *in = calloc(1, sizeof(*in));
+	struct region_reading *in = calloc(1, sizeof(*in));
 	struct trace_counts counts;
 	struct err ignored = { 0 };
 	int rc;

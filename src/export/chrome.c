@@ -289,7 +289,7 @@ static int chrome_item(struct sink_job *job, const struct trace_item *item, stru
 	return rc == 0 && x->w.error ? viewer_no_memory(err) : rc;
 }
 
-static bool is_large(const struct chrome *x)
+static bool chrome_is_large(const struct chrome *x)
 {
 	return x->events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
 }
@@ -310,9 +310,10 @@ static int chrome_commit(struct sink_job *job, struct err *err)
 	if (!text)
 		return viewer_no_memory(err);
 	outfile_put(&x->viewer.file, text, size);
-	viewer_note(job, is_large(x) ? "large for a viewer of this format: 'export perfetto' suits "
-				       "better"
-				     : "open it with chrome://tracing or https://ui.perfetto.dev");
+	viewer_note(job, chrome_is_large(x)
+				 ? "large for a viewer of this format: 'export perfetto' suits "
+				   "better"
+				 : "open it with chrome://tracing or https://ui.perfetto.dev");
 	return viewer_commit(&x->viewer, job, err);
 }
 

@@ -204,7 +204,7 @@ static void timeline_remove(struct timeline *tl, struct timeline_coro *co, uint6
 }
 
 /* It has ended, or another coroutine with the same id has begun. */
-static void end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
+static void timeline_end_life(struct timeline *tl, struct timeline_coro *co, uint64_t ts)
 {
 	bool was_alive = co->life.state != TRACE_STATE_ENDED;
 
@@ -318,7 +318,7 @@ static int timeline_add_birth(struct timeline *tl, const struct trace_event *ev)
 	struct timeline_mark m;
 
 	if (co && coro_step_of(&co->life, ev) == CORO_STEP_BORN_AGAIN) {
-		end_life(tl, co, ev->ts);
+		timeline_end_life(tl, co, ev->ts);
 		timeline_remove(tl, co, ev->ts);
 	}
 	co = timeline_coro_of(tl, ev);
@@ -397,7 +397,7 @@ static int timeline_add_end(struct timeline *tl, const struct trace_event *ev)
 
 	if (!co)
 		return -ENOMEM;
-	end_life(tl, co, ev->ts);
+	timeline_end_life(tl, co, ev->ts);
 	mark_init(tl, &m, ev->kind == TRACE_END ? WORD_END : WORD_DESTROY, CATEGORY_LIFE);
 	arg_number(&m, KEY_THREAD, ev->tid);
 	arg_if(&m, KEY_TRANSITIONS, ev->written);
@@ -592,7 +592,7 @@ static int timeline_add_coroutine(struct timeline *tl, const struct sidecar_coro
 		timeline_instant(tl, &co->track, ts, &m);
 	}
 	if (c->dead) {
-		end_life(tl, co, ts);
+		timeline_end_life(tl, co, ts);
 		mark_init(tl, &m, WORD_END, CATEGORY_LIFE);
 		arg_true(&m, KEY_TIME_UNKNOWN, !c->death_ts);
 		timeline_instant(tl, &co->track, ts, &m);

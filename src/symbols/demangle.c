@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct output {
+struct demangle_output {
 	char *text;
 	size_t len;
 	jmp_buf full;
@@ -19,7 +19,7 @@ struct output {
  */
 static void demangle_take(const char *part, size_t len, void *arg)
 {
-	struct output *o = arg;
+	struct demangle_output *o = arg;
 
 	if (len > DEMANGLED_MAX - o->len)
 		longjmp(o->full, 1);
@@ -28,7 +28,7 @@ static void demangle_take(const char *part, size_t len, void *arg)
 	o->text[o->len] = '\0';
 }
 
-static int demangle_run(const char *name, struct output *o)
+static int demangle_run(const char *name, struct demangle_output *o)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 
@@ -44,7 +44,7 @@ static int demangle_run(const char *name, struct output *o)
 
 char *symbol_demangle(const char *name)
 {
-	struct output o = { 0 };
+	struct demangle_output o = { 0 };
 
 	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
 		return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // buggy.cpp - C++20 programs with one bug each, named after the detector that must find it.
-#include "coro.h"
+#include "detector_coro.h"
 
 static Task reader(Queue &queue)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // clean.cpp - correct C++20 programs that resemble buggy ones.
-#include "coro.h"
+#include "detector_coro.h"
 
 static Task reader(Queue &queue)
 {

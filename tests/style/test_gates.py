@@ -86,5 +86,24 @@ def check_layers_fails_on_an_include_that_points_upwards(dir):
     equal(check("check-layers", "--root", dir)[0], 1, "status with a folder that has no row")
 
 
+@test
+def check_names_fails_on_names_that_are_not_unique(dir):
+    unique = {"src/base/bytes.c": "/* bytes.c - a buffer. */\nstruct bytes {\n\tint n;\n};\n\nint bytes_add(int n)\n{\n\treturn n;\n}\n"}
+    cases = [
+        ({}, 0),
+        ({"src/trace/bytes.c": "/* bytes.c - the same name. */\n"}, 1),
+        ({"tests/unit/bytes.c": "/* bytes.c - the same name. */\n"}, 1),
+        ({"src/trace/other.c": "static int bytes_add(int n)\n{\n\treturn n;\n}\n"}, 1),
+        ({"src/trace/other.c": "struct bytes {\n\tlong n;\n};\n"}, 1),
+        ({"src/trace/other.c": "static void take(void)\n{\n}\n"}, 1),
+        ({"src/trace/other.c": "int main(void)\n{\n\treturn 0;\n}\n"}, 0),
+    ]
+    for i, (files, wanted) in enumerate(cases):
+        root = os.path.join(dir, str(i))
+        checkout(root, {**unique, **files})
+        status, out = check("check-names", "--root", root)
+        equal(status, wanted, f"status for {files}: {out}")
+
+
 if __name__ == "__main__":
     main()

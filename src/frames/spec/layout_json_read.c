@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "frames/spec/layout_json.h"
 
-struct reading {
+struct layout_reading {
 	struct desc *d;
 	struct err *err;
 	const char *frame; /* current frame, for messages; NULL: none */
@@ -23,7 +23,7 @@ struct reading {
 
 /* ---- errors --------------------------------------------------------------- */
 
-static bool layout_json_read_refuse(struct reading *r, const char *what)
+static bool layout_json_read_refuse(struct layout_reading *r, const char *what)
 {
 	if (r->code)
 		return false;
@@ -37,14 +37,14 @@ static bool layout_json_read_refuse(struct reading *r, const char *what)
 	return false;
 }
 
-static bool layout_json_read_no_memory(struct reading *r)
+static bool layout_json_read_no_memory(struct layout_reading *r)
 {
 	if (!r->code)
 		r->code = err_set(r->err, -ENOMEM, "no memory for a buffer's description");
 	return false;
 }
 
-static bool layout_json_read_copy(struct reading *r, char **to, const char *text)
+static bool layout_json_read_copy(struct layout_reading *r, char **to, const char *text)
 {
 	free(*to);
 	*to = strdup(text);
@@ -72,7 +72,7 @@ static bool is_name(const char *text)
 	return true;
 }
 
-static bool layout_json_read_copy_name(struct reading *r, char **to, const json_t *value,
+static bool layout_json_read_copy_name(struct layout_reading *r, char **to, const json_t *value,
 				       const char *what)
 {
 	const char *text = json_string_value(value);
@@ -152,7 +152,7 @@ static bool classic_type(const json_t *ty, enum desc_type *type, uint32_t *count
 }
 
 /* Read the names of an enum into @values and @nr. */
-static bool read_values(struct reading *r, const json_t *object, char **type_name,
+static bool read_values(struct layout_reading *r, const json_t *object, char **type_name,
 			struct desc_enum_value **values, size_t *nr)
 {
 	const json_t *list = json_object_get(object, "values");
@@ -193,7 +193,7 @@ static bool is_interval_start(const char *role)
 	return role && !strcmp(role, "start");
 }
 
-static bool foreign_field(struct reading *r, struct desc_field *f, const char *type)
+static bool foreign_field(struct layout_reading *r, struct desc_field *f, const char *type)
 {
 	f->role = DESC_FOREIGN;
 	f->type = DESC_BYTES;
@@ -203,7 +203,7 @@ static bool foreign_field(struct reading *r, struct desc_field *f, const char *t
 }
 
 /* A field of the extension, hidden from older readers. */
-static bool ext_field(struct reading *r, struct desc_field *f, const json_t *ext)
+static bool ext_field(struct layout_reading *r, struct desc_field *f, const json_t *ext)
 {
 	const char *type = get_text(ext, "type"), *role = get_text(ext, "role");
 	uint32_t one;
@@ -234,7 +234,7 @@ static bool ext_field(struct reading *r, struct desc_field *f, const json_t *ext
 }
 
 /* LKMember [member, null or interval] */
-static bool member_field(struct reading *r, struct desc_field *f, const json_t *entry)
+static bool member_field(struct layout_reading *r, struct desc_field *f, const json_t *entry)
 {
 	const json_t *kind = json_object_get(entry, "_lKind"),
 		     *ty = json_object_get(entry, "_lType");
@@ -263,7 +263,7 @@ static bool hidden_field(struct desc_field *f, enum desc_role role)
 	return true;
 }
 
-static bool read_kind(struct reading *r, struct desc_field *f, const json_t *entry)
+static bool read_kind(struct layout_reading *r, struct desc_field *f, const json_t *entry)
 {
 	const json_t *kind = json_object_get(entry, "_lKind"), *ext = json_object_get(entry, "ext");
 	const char *tag = tag_of(kind), *which = get_text(kind, "contents");
@@ -287,7 +287,7 @@ static bool read_kind(struct reading *r, struct desc_field *f, const json_t *ent
 }
 
 /* The existing ppt tool gives the three fields of a plain counter the same name. */
-static bool name_field(struct reading *r, struct desc_field *f)
+static bool name_field(struct layout_reading *r, struct desc_field *f)
 {
 	char name[DESC_NAME_MAX + 16];
 	size_t len;
@@ -304,7 +304,7 @@ static bool name_field(struct reading *r, struct desc_field *f)
 	return layout_json_read_copy(r, &f->name, name);
 }
 
-static bool read_field(struct reading *r, struct desc_field *f, const json_t *entry)
+static bool read_field(struct layout_reading *r, struct desc_field *f, const json_t *entry)
 {
 	if (!layout_json_read_copy_name(r, &f->name, json_object_get(entry, "_lName"),
 					"a field has no name"))
@@ -324,7 +324,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool all_different(struct reading *r, const char **names, size_t nr, const char *what)
+static bool all_different(struct layout_reading *r, const char **names, size_t nr, const char *what)
 {
 	size_t i;
 
@@ -336,7 +336,7 @@ static bool all_different(struct reading *r, const char **names, size_t nr, cons
 	return true;
 }
 
-static bool check_names(struct reading *r, const struct desc_frame *f)
+static bool check_names(struct layout_reading *r, const struct desc_frame *f)
 {
 	const char **names = calloc(f->nr_fields, sizeof(*names));
 	size_t i;
@@ -352,7 +352,7 @@ static bool check_names(struct reading *r, const struct desc_frame *f)
 }
 
 /* Check that hidden fields are at their offsets, and that no fields overlap. */
-static bool layout_json_read_check_places(struct reading *r, const struct desc_frame *f,
+static bool layout_json_read_check_places(struct layout_reading *r, const struct desc_frame *f,
 					  bool has_type)
 {
 	size_t i, last = f->nr_fields - 1;
@@ -378,7 +378,8 @@ static bool layout_json_read_check_places(struct reading *r, const struct desc_f
 	return true;
 }
 
-static bool layout_json_read_member(struct reading *r, struct desc_member *m, const json_t *entry)
+static bool layout_json_read_member(struct layout_reading *r, struct desc_member *m,
+				    const json_t *entry)
 {
 	const json_t *old = json_object_get(entry, "contents");
 	uint32_t ignored;
@@ -404,7 +405,8 @@ static bool layout_json_read_member(struct reading *r, struct desc_member *m, co
 	return true;
 }
 
-static bool layout_json_read_members(struct reading *r, struct desc_frame *f, const json_t *object)
+static bool layout_json_read_members(struct layout_reading *r, struct desc_frame *f,
+				     const json_t *object)
 {
 	const json_t *list = json_object_get(object, "_flExt");
 	size_t i, nr;
@@ -425,7 +427,8 @@ static bool layout_json_read_members(struct reading *r, struct desc_frame *f, co
 	return true;
 }
 
-static bool read_frame(struct reading *r, struct desc_frame *f, const json_t *object, bool has_type)
+static bool read_frame(struct layout_reading *r, struct desc_frame *f, const json_t *object,
+		       bool has_type)
 {
 	const json_t *layout = json_object_get(object, "_flLayout");
 	size_t i, nr = json_array_size(layout);
@@ -463,7 +466,7 @@ static bool claims_type(const json_t *frames)
 	return !strcmp(tag_of(kind), "LKTypeDescrim");
 }
 
-static bool check_frames(struct reading *r)
+static bool check_frames(struct layout_reading *r)
 {
 	struct desc *d = r->d;
 	const char **names = calloc(d->nr_frames, sizeof(*names));
@@ -488,7 +491,7 @@ static bool check_frames(struct reading *r)
 	return ok;
 }
 
-static bool read_frames(struct reading *r, const json_t *frames)
+static bool read_frames(struct layout_reading *r, const json_t *frames)
 {
 	size_t i, nr = json_array_size(frames);
 	bool has_type = nr > 1 || claims_type(frames);
@@ -509,7 +512,7 @@ static bool read_frames(struct reading *r, const json_t *frames)
 
 /* ---- the emit, and the rest ----------------------------------------------- */
 
-static bool read_clock(struct reading *r, const char *constructor)
+static bool read_clock(struct layout_reading *r, const char *constructor)
 {
 	static const char *const words[][2] = {
 		{ "Realtime", "realtime" },
@@ -533,7 +536,7 @@ static bool read_clock(struct reading *r, const char *constructor)
 	return layout_json_read_refuse(r, "its clock is unknown");
 }
 
-static bool read_options(struct reading *r, const json_t *options)
+static bool read_options(struct layout_reading *r, const json_t *options)
 {
 	size_t i;
 
@@ -552,7 +555,7 @@ static bool read_options(struct reading *r, const json_t *options)
 	return true;
 }
 
-static bool read_emit(struct reading *r, const json_t *emit)
+static bool read_emit(struct layout_reading *r, const json_t *emit)
 {
 	const json_t *buffer = json_object_get(emit, "_eBuffer");
 	const json_t *time = json_object_get(emit, "_eTimeRep");
@@ -582,7 +585,7 @@ static bool read_emit(struct reading *r, const json_t *emit)
 	return read_options(r, json_object_get(emit, "_eOptions"));
 }
 
-static bool read_tags(struct reading *r, const json_t *tags)
+static bool read_tags(struct layout_reading *r, const json_t *tags)
 {
 	size_t i, nr = json_array_size(tags);
 
@@ -621,7 +624,7 @@ static uint32_t old_stride(const struct desc *d)
 	return d->frame_size;
 }
 
-static bool layout_json_read_metadata(struct reading *r, const json_t *meta)
+static bool layout_json_read_metadata(struct layout_reading *r, const json_t *meta)
 {
 	const char *generator = get_text(meta, "generator"), *time = get_text(meta, "time");
 	const char *dialect = get_text(meta, "dialect");
@@ -645,7 +648,7 @@ static bool layout_json_read_metadata(struct reading *r, const json_t *meta)
 	return true;
 }
 
-static bool layout_json_read_all(struct reading *r, const json_t *root)
+static bool layout_json_read_all(struct layout_reading *r, const json_t *root)
 {
 	const json_t *buffer = json_object_get(root, "buffer"), *holder = buffer ? buffer : root;
 	const json_t *tags = json_object_get(root, "tags"), *meta;
@@ -666,7 +669,7 @@ static bool layout_json_read_all(struct reading *r, const json_t *root)
 
 int desc_from_object(struct desc *d, const void *json, struct err *err)
 {
-	struct reading r = { .d = d, .err = err };
+	struct layout_reading r = { .d = d, .err = err };
 
 	memset(d, 0, sizeof(*d));
 	if (layout_json_read_all(&r, json))

@@ -11,7 +11,7 @@
 
 #define BYTES_MAX (UINT64_C(1) << 30)
 
-struct reading {
+struct remap_reading {
 	struct remap *m;
 	struct types *types;
 	const char *path;
@@ -21,7 +21,7 @@ struct reading {
 	bool size_given;
 };
 
-static int remap_refuse(struct reading *r, const char *text, const char *what)
+static int remap_refuse(struct remap_reading *r, const char *text, const char *what)
 {
 	return err_set(r->err, -EINVAL, "%s:%llu: '%.100s' %s", r->path,
 		       (unsigned long long)r->line, text, what);
@@ -38,7 +38,7 @@ static char *remap_trim(char *text)
 	return text;
 }
 
-static int remap_number(struct reading *r, const char *text, uint64_t *out)
+static int remap_number(struct remap_reading *r, const char *text, uint64_t *out)
 {
 	unsigned long long value;
 	char *end;
@@ -74,7 +74,7 @@ static uint32_t find_piece(const struct pieces *p, const char *name)
 	return NO_PIECE;
 }
 
-static int unknown_member(struct reading *r, const struct pieces *p, const char *name)
+static int unknown_member(struct remap_reading *r, const struct pieces *p, const char *name)
 {
 	char list[300] = "";
 	size_t used = 0;
@@ -91,7 +91,7 @@ static int unknown_member(struct reading *r, const struct pieces *p, const char 
 
 /* ---- items --------------------------------------------------------------- */
 
-static int whole_item(struct reading *r, struct shape *s, const char *key, const char *value)
+static int whole_item(struct remap_reading *r, struct shape *s, const char *key, const char *value)
 {
 	uint64_t n;
 
@@ -112,7 +112,7 @@ static int whole_item(struct reading *r, struct shape *s, const char *key, const
 	return 0;
 }
 
-static int member_item(struct reading *r, struct shape *s, char *text)
+static int member_item(struct remap_reading *r, struct shape *s, char *text)
 {
 	char *offset = strchr(text, ','), *size = offset ? strchr(offset + 1, ',') : NULL;
 	uint32_t n;
@@ -143,7 +143,7 @@ static int member_item(struct reading *r, struct shape *s, char *text)
 	return 0;
 }
 
-static int one_item(struct reading *r, struct shape *s, char *item)
+static int one_item(struct remap_reading *r, struct shape *s, char *item)
 {
 	char *equals = strchr(item, '=');
 	char *key;
@@ -165,7 +165,7 @@ static int one_item(struct reading *r, struct shape *s, char *item)
 
 /* ---- checks -------------------------------------------------------------- */
 
-static int check_overlap(struct reading *r, const struct shape *s)
+static int check_overlap(struct remap_reading *r, const struct shape *s)
 {
 	const struct pieces *p = s->pieces;
 	uint32_t i, j;
@@ -190,7 +190,7 @@ static int check_overlap(struct reading *r, const struct shape *s)
 	return 0;
 }
 
-static int remap_check_shape(struct reading *r, struct shape *s)
+static int remap_check_shape(struct remap_reading *r, struct shape *s)
 {
 	const struct pieces *p = s->pieces;
 	unsigned long long end;
@@ -227,7 +227,7 @@ static int remap_by_offset(const void *a, const void *b, void *arg)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static int remap_items(struct reading *r, struct shape *s, char *text)
+static int remap_items(struct remap_reading *r, struct shape *s, char *text)
 {
 	char *item, *rest = text;
 	int ret = 0;
@@ -242,7 +242,7 @@ static int remap_items(struct reading *r, struct shape *s, char *text)
 	return ret;
 }
 
-static int remap_find_type(struct reading *r, const char *name, uint32_t *out)
+static int remap_find_type(struct remap_reading *r, const char *name, uint32_t *out)
 {
 	const char *why;
 	size_t i;
@@ -267,7 +267,7 @@ static int remap_find_type(struct reading *r, const char *name, uint32_t *out)
 	return 0;
 }
 
-static int one_line(struct reading *r, char *text)
+static int one_line(struct remap_reading *r, char *text)
 {
 	char *equals = strchr(text, '=');
 	struct remap_type *t = &r->m->types[r->m->nr];
@@ -304,7 +304,7 @@ static int one_line(struct reading *r, char *text)
 
 int remap_read(struct remap *m, const char *path, struct types *types, struct err *err)
 {
-	struct reading r = { .m = m, .types = types, .path = path, .err = err };
+	struct remap_reading r = { .m = m, .types = types, .path = path, .err = err };
 	struct lines lines = { 0 };
 	struct line line;
 	int ret;

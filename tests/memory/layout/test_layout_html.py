@@ -105,7 +105,7 @@ def the_page_is_whole_and_says_what_the_simulator_says(dir):
 
 @test
 def fields_that_threads_fight_for_are_named(dir):
-    page = check_inert(page_of(traced(dir, "counters.c")))
+    page = check_inert(page_of(traced(dir, "thread_counters.c")))
     contains(page.text, "by false sharing")
     contains(page.text, "took it from")
     assert {"counters[0].hits", "counters[1].hits"} <= {row[0] for row in page.rows if row}, page.rows

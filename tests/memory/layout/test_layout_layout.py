@@ -99,7 +99,7 @@ def nodes_of_malloc_are_arranged_too(dir):
 
 @test
 def counters_of_threads_get_lines_of_their_own(dir):
-    equal(confirm(dir, "counters.c", "struct counter", shared=True, least=0.8)["align"], 64, "alignment")
+    equal(confirm(dir, "thread_counters.c", "struct counter", shared=True, least=0.8)["align"], 64, "alignment")
 
 
 @test

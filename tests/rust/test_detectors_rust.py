@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_corpus.py - the report on futures with one bug each, and on correct ones: see tests/detectors."""
+"""test_detectors_rust.py - the report on futures with one bug each, and on correct ones: see tests/detectors."""
 from rust import *
 
 

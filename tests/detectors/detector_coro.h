@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// coro.h - the C++ half of the scenarios: a task, an event to wait for, the choice of one.
+// detector_coro.h - the C++ half of the scenarios: a task, an event to wait for, the choice of one.
 #ifndef TESTS_DETECTORS_CORO_H
 #define TESTS_DETECTORS_CORO_H
 
