@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/model_tables.h"
+#include "trace/coro_table.h"
 #include "analyze/model_waits.h"
 
 /* Shorter slices do no useful work before a yield. */
@@ -211,18 +212,26 @@ static int end_wait(struct model *m, struct coro *co, const struct trace_event *
 	return rc;
 }
 
+/* What the event means for the state, by the rules that all readers of a trace share. */
+static enum coro_step model_step_of(const struct coro *co, const struct trace_event *ev)
+{
+	struct coro_state state = { .state = co->state, .since_ts = co->since_ts };
+
+	return coro_step_of(&state, ev);
+}
+
 static int add_resume(struct model *m, struct coro *co, const struct trace_event *ev)
 {
+	bool is_second = model_step_of(co, ev) == CORO_STEP_RESUMED_TWICE;
 	int rc = 0;
 
 	/*
 	 * The existing coroTracer writes a resume for each await that does not suspend, without a
 	 * suspend before it: the slice continues.
 	 */
-	if (co->state == TRACE_STATE_RUNNING && co->tid == ev->tid &&
-	    (!m->is_ours || co->station != TRACE_NO_STATION))
+	if (is_second && co->tid == ev->tid && (!m->is_ours || co->station != TRACE_NO_STATION))
 		return 0;
-	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts)
+	if (is_second && co->resumed_ts)
 		model_count_misstep(&co->double_resume, ev, co->tid);
 	if (co->state == TRACE_STATE_SUSPENDED)
 		rc = end_wait(m, co, ev);
@@ -230,7 +239,7 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 		co->migrations++;
 		m->spawns[co->spawn].migrations++;
 	}
-	if (co->state != TRACE_STATE_RUNNING)
+	if (!is_second)
 		waits_run_begins(m, ev->ts);
 	co->unreachable.ts = 0;
 	m->resumes++;
@@ -245,16 +254,16 @@ static int add_resume(struct model *m, struct coro *co, const struct trace_event
 
 static int add_transition(struct model *m, struct coro *co, const struct trace_event *ev)
 {
+	enum coro_step step = model_step_of(co, ev);
 	int rc;
 
 	m->events++;
 	follow_seq(m, co, ev->seq);
-	if (ev->ts < co->since_ts && co->state != TRACE_STATE_UNKNOWN &&
-	    co->state != TRACE_STATE_NEW) {
-		m->late++; /* the trace is out of order: the latest event by time wins */
+	if (step == CORO_STEP_LATE) {
+		m->late++;
 		return model_report(m, co, ev, false);
 	}
-	if (co->state == TRACE_STATE_ENDED) {
+	if (step == CORO_STEP_AFTER_END) {
 		model_count_misstep(&co->after_end, ev, co->tid);
 		model_remember(co, ev);
 		return model_report(m, co, ev, false);
@@ -360,7 +369,6 @@ static int model_end_life(struct model *m, const struct coro *co, uint64_t ts)
 
 static int add_end(struct model *m, struct coro *co, const struct trace_event *ev)
 {
-	bool is_destroyed = ev->kind == TRACE_DESTROY || ev->flags & TRACE_DESTROYED;
 	int rc;
 
 	if (co->state != TRACE_STATE_ENDED && model_end_life(m, co, ev->ts) < 0)
@@ -381,7 +389,7 @@ static int add_end(struct model *m, struct coro *co, const struct trace_event *e
 	co->since_ts = ev->ts;
 	model_remember(co, ev);
 	rc = model_report(m, co, ev, true);
-	if (!is_destroyed)
+	if (!coro_event_destroys(ev))
 		return rc;
 	m->spawns[co->spawn].destroyed++;
 	m->hooks.leaving(m->hooks.arg, co);

@@ -310,6 +310,16 @@ def examine(truth, options, folder):
         return Verdict(truth, failure=str(wrong))
 
 
+def examine_twice(truth, options, folder):
+    """With --second: a wrong answer counts if it is given twice. The first one is printed, too."""
+    verdict = examine(truth, options, folder)
+    if verdict is None or verdict.is_ok() or not options.second:
+        return verdict
+    second = examine(truth, options, folder)
+    second.first = verdict
+    return second
+
+
 class BusyProcesses:
     """Two processes that use all the time that they get, for the length of a with block."""
 
@@ -335,6 +345,9 @@ class BusyProcesses:
 def print_row(verdict, width, verbose):
     truth = verdict.truth
     state = "ok" if verdict.is_ok() else "NO: " + ", ".join(verdict.faults())
+    first = getattr(verdict, "first", None)
+    if first:
+        state += " (second run; the first: " + ", ".join(first.faults()) + "; said: " + first.said() + ")"
     print("%-*s  %-38s  %s" % (width, truth.name, truth.expected(), state))
     if verbose or not verdict.is_ok():
         print("%-*s  said: %s" % (width, "", verdict.said()))
@@ -346,6 +359,9 @@ def print_totals(verdicts):
     blamed = sum(len(v.wrong) for v in bugs)
     gate = sum(v.gate_failed for v in clean)
     failures = sum(v.failure is not None for v in verdicts)
+    again = sum(hasattr(v, "first") for v in verdicts)
+    if again:
+        print(f"programs that were run a second time: {again}")
     print(f"wrong findings on bugs: {blamed}; clean programs that fail the gate: {gate}; programs that did not run: {failures}")
     print(f"bugs found {sum(v.found for v in bugs)} of {len(bugs)}, right class and place {sum(v.right for v in bugs)}, "
           f"victims named {sum(v.named for v in bugs)}, strong false alarms {sum(len(v.wrong) for v in clean)} "
@@ -356,6 +372,7 @@ def parse_options():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--busy", action="store_true", help="two busy processes beside the programs")
     options.add_argument("--stop", action="store_true", help="stop each program for a second in the middle")
+    options.add_argument("--second", action="store_true", help="run a program with a wrong answer a second time")
     options.add_argument("--only", metavar="GLOB", default="*", help="only programs with such a name")
     options.add_argument("--jobs", type=int, default=1, help="programs that run at the same time")
     options.add_argument("--format", choices=("jsonl", "ctf"), default="jsonl")
@@ -380,7 +397,7 @@ def main():
         folder = options.keep or scratch
         os.makedirs(folder, exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for truth, verdict in zip(truths, pool.map(lambda t: examine(t, options, folder), truths)):
+            for truth, verdict in zip(truths, pool.map(lambda t: examine_twice(t, options, folder), truths)):
                 if verdict is None:
                     print("%-*s  skipped: %s is missing" % (width, truth.name, truth.keys["needs"]))
                     continue
