@@ -72,7 +72,8 @@ static void heap_look_up(void)
 
 #ifdef CRT_EXECUTABLE
 /* Runs before the constructors of all libraries. */
-__attribute__((section(".preinit_array"), used)) static void (*const heap_early)(void) = heap_look_up;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const heap_early)(void) = heap_look_up;
 #else
 __attribute__((constructor(101))) static void heap_early(void)
 {

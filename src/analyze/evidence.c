@@ -132,8 +132,10 @@ static void evidence_waker(const struct model *m, struct finding *f, const struc
 	}
 	finding_add_evidence_at(
 		f, EVIDENCE_WAKER, w->site, 0,
-		"%u of its %" PRIu64 " wakes came from %s%s%s, the last %.3f ms before the end",
-		w->nr, co->wakes, evidence_who(m, w->last_id, 0, who), w->last_id ? "; " : "",
+		"%s%u of its %" PRIu64 " wakes came from %s%s%s%s, the last %.3f ms before the end",
+		w->is_least ? "at least " : "", w->nr, co->wakes,
+		w->is_mixed ? "coroutines of one kind, the last from " : "",
+		evidence_who(m, w->last_id, 0, who), w->last_id ? "; " : "",
 		w->last_id ? evidence_state(m, w->last_id, state, sizeof(state)) : "",
 		evidence_ago(m, w->last_ts));
 }

@@ -65,6 +65,8 @@ struct wake_source {
 	uint64_t last_id, last_ts; /* id 0: outside */
 	uint32_t spawn, site, nr;  /* site: of the last wake */
 	bool is_outside;
+	bool is_mixed; /* several coroutines of one kind */
+	bool is_least; /* earlier wakes may have been forgotten: nr is a lower bound */
 };
 
 /* The last waker of a suspended coroutine was dropped: nothing can wake it. */

@@ -67,7 +67,10 @@ void waits_woken(struct coro *co, const struct coro *waker, const struct trace_e
 	if (i < MODEL_WAKERS)
 		w = &co->wakers[i];
 	else
-		*w = (struct wake_source){ .spawn = spawn, .is_outside = !ev->peer };
+		*w = (struct wake_source){ .spawn = spawn,
+					   .is_outside = !ev->peer,
+					   .is_least = w->nr > 0 };
+	w->is_mixed |= w->nr && w->last_id != ev->peer;
 	w->last_id = ev->peer;
 	w->last_ts = ev->ts;
 	w->site = ev->site;

@@ -216,6 +216,13 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	sched_not_ready(s, c);
 }
 
+/* A coroutine that runs at once when it is created: its first transition is a suspension. */
+static void sched_ran_from_birth(struct sched_thread *t, const struct coro *co)
+{
+	if (!t->is_running && t->resumes && co->birth_ts > t->quiet_since + IDLE_LEAST)
+		t->idle_ns += co->birth_ts - t->quiet_since;
+}
+
 int sched_add_transition(struct analysis *a, const struct coro *co, const struct trace_event *ev)
 {
 	struct scheduling *s = &a->scheduling;
@@ -228,6 +235,8 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
 	if (ev->is_active)
 		sched_resume(a, co, c, ev);
+	else if (!co->resumes && !co->suspends && co->tells_life)
+		sched_ran_from_birth(&s->threads[a->model.thread_now], co);
 	c->thread = a->model.thread_now + 1;
 	s->threads[a->model.thread_now].quiet_since = ev->ts;
 	s->threads[a->model.thread_now].is_running = ev->is_active;

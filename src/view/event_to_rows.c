@@ -5,6 +5,8 @@
  * The model interprets an event; this file stores the result.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "view/view_data.h"
 
@@ -142,6 +144,27 @@ static void tell_where(struct view_record *rec, const struct coro *co)
 	rec->slice.resource = rec->resource;
 }
 
+static int view_note_address(struct view *v, uint32_t place, uint64_t addr)
+{
+	size_t room = v->addresses_room ? v->addresses_room : 64;
+	uint64_t *addresses;
+
+	while (room <= place)
+		room *= 2;
+	if (room > v->addresses_room) {
+		addresses = reallocarray(v->addresses, room, sizeof(*addresses));
+		if (!addresses)
+			return -ENOMEM;
+		memset(addresses + v->addresses_room, 0,
+		       (room - v->addresses_room) * sizeof(*addresses));
+		v->addresses = addresses;
+		v->addresses_room = room;
+	}
+	if (!v->addresses[place])
+		v->addresses[place] = addr;
+	return 0;
+}
+
 static int view_suspend(struct view *v, struct view_record *rec, const struct coro *co,
 			const struct trace_event *ev)
 {
@@ -152,6 +175,8 @@ static int view_suspend(struct view *v, struct view_record *rec, const struct co
 	if (!rec->slice_number && begin_slice(v, rec, ev, SLICE_NO_START) < 0)
 		return v->err.code;
 	tell_where(rec, co);
+	if (co->place && !ev->site && view_note_address(v, co->place, ev->addr) < 0)
+		return -ENOMEM;
 	if (rec->slice.flags & SLICE_NO_START) {
 		rec->slice.flags |= (uint8_t)flags;
 		rc = spool_end(&v->spool, rec->slice_number - 1, &rec->slice, &v->err);

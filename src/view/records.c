@@ -72,6 +72,34 @@ int64_t records_select(const struct records *r, size_t max, uint32_t **kept)
 
 /* ---- the table ------------------------------------------------------------- */
 
+static uint64_t records_key(uint64_t probe_id, uint32_t station)
+{
+	return probe_id ^ (uint64_t)station << 32;
+}
+
+static int records_list(struct records *r, struct view_record *rec)
+{
+	uint64_t *last = u64map_at(&r->by_id, records_key(rec->probe_id, rec->station));
+
+	if (!last)
+		return -ENOMEM;
+	rec->earlier = (uint32_t)*last;
+	*last = (uint64_t)rec->number + 1;
+	return 0;
+}
+
+static int records_list_all(struct records *r)
+{
+	size_t i;
+
+	u64map_release(&r->by_id);
+	for (i = 0; i < r->nr; i++) {
+		if (records_list(r, &r->all[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Drop destroyed coroutines whose score is not among the best r->max. */
 static int records_thin_out(struct records *r)
 {
@@ -95,7 +123,7 @@ static int records_thin_out(struct records *r)
 		r->all[to++] = *rec;
 	}
 	r->nr = to;
-	return 0;
+	return records_list_all(r);
 }
 
 static int records_make_room(struct records *r)
@@ -140,11 +168,31 @@ static int records_make_room_for(struct records *r, size_t model_number)
 	return 0;
 }
 
+/* The last one with the id of @copy that was there when the copy was made. */
+static struct view_record *record_of_copy(const struct records *r, const struct coro *copy)
+{
+	uint64_t ts = copy->since_ts > copy->birth_ts ? copy->since_ts : copy->birth_ts, at = 0;
+	struct view_record *rec = NULL;
+
+	u64map_get(&r->by_id, records_key(copy->probe_id, copy->station), &at);
+	for (; at; at = rec->earlier) {
+		rec = records_find(r, at - 1);
+		if (!rec || (rec->probe_id == copy->probe_id && rec->station == copy->station &&
+			     rec->first <= ts))
+			return rec;
+	}
+	return NULL;
+}
+
 struct view_record *records_of(const struct records *r, const struct model *m,
 			       const struct coro *co)
 {
-	size_t number = (size_t)(co - m->coros);
+	uintptr_t at = (uintptr_t)co, first = (uintptr_t)m->coros;
+	size_t number;
 
+	if (at < first || at >= (uintptr_t)(m->coros + m->nr_coros))
+		return record_of_copy(r, co);
+	number = (size_t)(co - m->coros);
 	if (number >= r->of_model_room || !r->of_model[number])
 		return NULL;
 	return &r->all[r->of_model[number] - 1];
@@ -163,12 +211,15 @@ struct view_record *records_enter(struct records *r, const struct model *m, cons
 	if (r->next >= UINT32_MAX || records_make_room_for(r, number) < 0 ||
 	    records_make_room(r) < 0)
 		return NULL;
-	rec = &r->all[r->nr++];
+	rec = &r->all[r->nr];
 	memset(rec, 0, sizeof(*rec));
 	rec->number = (uint32_t)r->next++;
 	rec->model_number = (uint32_t)number;
 	rec->probe_id = co->probe_id;
 	rec->station = co->station;
+	if (records_list(r, rec) < 0)
+		return NULL;
+	r->nr++;
 	r->of_model[number] = (uint32_t)r->nr;
 	return rec;
 }
@@ -195,5 +246,6 @@ void records_release(struct records *r)
 {
 	free(r->all);
 	free(r->of_model);
+	u64map_release(&r->by_id);
 	*r = (struct records){ 0 };
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "analyze/model.h"
+#include "base/u64map.h"
 #include "view/slice_store.h"
 
 /* Values of coros.flags (docs/view-format.md). */
@@ -39,6 +40,7 @@ struct view_record {
 	uint64_t changed;      /* tick of the last change */
 	uint32_t number;       /* numbered in order of appearance */
 	uint32_t model_number; /* in the model, until it is destroyed */
+	uint32_t earlier;      /* 1 + number of the last one before it with its id; 0: none */
 	uint32_t station, pid;
 	uint32_t name, kind;
 	uint32_t suspends, resumes, migrations, wakes;
@@ -58,7 +60,8 @@ struct records {
 	size_t nr, room;
 	uint32_t *of_model; /* number in the model to 1 + index in all */
 	size_t of_model_room;
-	uint64_t next; /* next number to assign */
+	struct u64map by_id; /* id and station to 1 + number of the last one */
+	uint64_t next;       /* next number to assign */
 	size_t max;
 };
 
@@ -66,7 +69,10 @@ struct records {
 struct view_record *records_enter(struct records *r, const struct model *m, const struct coro *co,
 				  bool *is_new);
 
-/* NULL: no record. */
+/*
+ * @co is a coroutine of @m, or a copy of one, which may be destroyed by now and its id in use
+ * again. NULL: no record.
+ */
 struct view_record *records_of(const struct records *r, const struct model *m,
 			       const struct coro *co);
 

@@ -104,15 +104,17 @@ static void put_oldest(struct json_writer *j, const struct view *v, const struct
 	jw_array_end(j);
 }
 
-static void section_put_where(struct json_writer *j, const struct view *v,
-			      const struct wait_place *p, uint32_t pid)
+static void section_put_where(struct json_writer *j, const struct view *v, size_t place,
+			      uint32_t pid)
 {
+	uint32_t site = view_model(v)->places[place].site;
+	uint64_t address = place < v->addresses_room ? v->addresses[place] : 0;
 	struct report r = view_report(v);
 	struct report_place where;
 	char addr[24];
 
-	report_place_of(&r, pid, p->site, p->addr, &where);
-	snprintf(addr, sizeof(addr), "0x%016" PRIx64, p->addr);
+	report_place_of(&r, pid, site, address, &where);
+	snprintf(addr, sizeof(addr), "0x%016" PRIx64, address);
 	jw_field_string(j, "text", where.text);
 	jw_field_string(j, "file", where.file);
 	if (where.file)
@@ -120,7 +122,7 @@ static void section_put_where(struct json_writer *j, const struct view *v,
 	else
 		jw_field_null(j, "line");
 	jw_field_string(j, "function", where.function);
-	jw_field_string(j, "addr", p->site ? NULL : addr);
+	jw_field_string(j, "addr", site ? NULL : addr);
 }
 
 static void section_put_site(struct json_writer *j, const struct view *v, size_t i,
@@ -130,7 +132,7 @@ static void section_put_site(struct json_writer *j, const struct view *v, size_t
 
 	jw_object_begin(j);
 	if (i) {
-		section_put_where(j, v, p, w->pid);
+		section_put_where(j, v, i, w->pid);
 	} else {
 		jw_field_string(j, "text", "(not told)");
 		jw_field_null(j, "file");

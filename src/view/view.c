@@ -253,6 +253,7 @@ void view_free(struct view *v)
 	bytes_release(&v->report);
 	free(v->threads);
 	free(v->site_findings);
+	free(v->addresses);
 	free(v);
 }
 

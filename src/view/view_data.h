@@ -53,6 +53,9 @@ struct view {
 	uint64_t report_tick; /* tick of its last change */
 	uint32_t *site_findings;
 	size_t nr_site_findings;
+	/* By place: its address in the trace.  The model clears that of a place of a kind. */
+	uint64_t *addresses;
+	size_t addresses_room;
 
 	uint32_t names_at[VIEW_TICKS_KEPT]; /* number of names, by tick */
 	struct err err;                     /* of the temporary file, while an event was added */

@@ -165,6 +165,22 @@ def the_only_waiter_of_its_kind_is_found_by_its_own_rhythm(dir):
 
 
 @test
+def wakes_by_several_of_a_kind_are_not_credited_to_one(dir):
+    t = Trace()
+    for writer in ("writer-1", "writer-2"):
+        t.start(0, writer, at=4)
+        t.suspend(0.5, writer, "timer", at=5)
+    t.start(0, "flusher")
+    for k in range(24):
+        t.waits(20 * k + 1, "flusher", 17, "user", 0x1000000, by=f"writer-{k % 2 + 1}")
+    t.suspend(501, "flusher", "user", 0x1000000)
+    t.tick(0, 12000)
+    t.report(dir)
+    lost, = t.found("lost-wakeup")
+    contains("\n".join(lost["evidence"]), "24 of its 24 wakes came from coroutines of one kind, the last from coroutine 2 'writer-2'")
+
+
+@test
 def one_stop_of_the_program_is_not_a_rhythm(dir):
     t = Trace()
     t.start(0, "flusher")

@@ -80,16 +80,23 @@ static void deadlock()
 static Task sleeper(Queue &queue)
 {
 	co_await queue.wait();
+	co_await queue.wait();
 	pause_ms(600);
 	co_await queue.wait();
 }
 
+// Another coroutine of the thread is ready meanwhile.
 static void blocking()
 {
-	static Queue queue;
+	static Queue queue, other;
 
 	named("blocker", sleeper, queue);
 	queue.serve_one();
+	named("other", reader, other);
+	busy_for(150);
+	corotracer::wake(other.waiting.front());
+	queue.serve_one();
+	other.take().resume();
 	queue.serve_one();
 }
 

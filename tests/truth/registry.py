@@ -70,15 +70,19 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def leaves(value, path=""):
-    """(path, number) of every number in a JSON value: "a.b[3].c"."""
+def is_text(value):
+    return isinstance(value, str)
+
+
+def leaves(value, path="", is_wanted=is_number):
+    """(path, number) of every number in a JSON value: "a.b[3].c"; so for other wanted values."""
     if isinstance(value, dict):
         for key, member in value.items():
-            yield from leaves(member, f"{path}.{key}" if path else key)
+            yield from leaves(member, f"{path}.{key}" if path else key, is_wanted)
     elif isinstance(value, list):
         for i, member in enumerate(value):
-            yield from leaves(member, f"{path}[{i}]")
-    elif is_number(value):
+            yield from leaves(member, f"{path}[{i}]", is_wanted)
+    elif is_wanted(value):
         yield path, value
 
 
@@ -113,6 +117,7 @@ class Numbers:
     def __init__(self, command, output):
         self.command, self.output = command, output
         self.values = dict(leaves(output))
+        self.texts = dict(leaves(output, is_wanted=is_text))
         self.compared = set()
         missing = unregistered(command, output)
         if missing:
@@ -139,6 +144,14 @@ class Numbers:
         got = self[path]
         if not low <= got <= high:
             raise Wrong(f"{self.command}: {path} is {got}, the independent bounds are {low} to {high}")
+        self.mark(path)
+
+    def says(self, path, expected):
+        """A sentence that has numbers in it."""
+        if path not in self.texts:
+            raise Wrong(f"{self.command}: no text at {path}")
+        if self.texts[path] != expected:
+            raise Wrong(f"{self.command}: {path} says {self.texts[path]!r}, the independent sentence is {expected!r}")
         self.mark(path)
 
     def close(self, path, expected, relative):

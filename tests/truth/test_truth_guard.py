@@ -141,6 +141,14 @@ def a_wrong_number_fails(dir):
 
 
 @test
+def a_wrong_sentence_fails(dir):
+    n = Numbers("report", {"findings": [{"evidence": ["it waited here 3 times before"]}]})
+    n.says("findings[0].evidence[0]", "it waited here 3 times before")
+    fails(lambda: n.says("findings[0].evidence[0]", "it waited here 4 times before"), "the independent sentence is")
+    fails(lambda: n.says("findings[0].evidence[1]", ""), "no text at findings[0].evidence[1]")
+
+
+@test
 def a_row_whose_check_is_missing_or_never_compared_fails(dir):
     rows = list(rows_of("run").values())[:1]
     contains(unproven_rows("test_truth_run.py", rows, compared=set(), checks={})[0], "has no check named")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_truth_trace.py - `info` and `report` of a trace, compared with the program's own times and the raw trace."""
 import glob
+import itertools
 import struct
 
 from truth import *
@@ -414,6 +415,53 @@ def show_steps(n, path, steps, events, r):
             n.equal(f"{path}.last[{k}].place.line", r.trace.sites[e["site"]]["line"])
 
 
+def milliseconds(ns):
+    return f"{ns / 1e6:.3f} ms"
+
+
+def waker_sentence(r, id, end):
+    """Who woke the coroutine most often, and when last."""
+    wakes = [e for e in r.trace.others if e["kind"] == "wake" and e["id"] == id]
+    equal(len(wakes), r.truth.coroutines[id]["wakes"], f"wakes of coroutine {id}: the trace, and what the program called")
+    (waker, nr), *less = collections.Counter(e.get("waker", 0) for e in wakes).most_common()
+    assert all(few < nr for _, few in less), f"two wakers of coroutine {id} are equally frequent, so nothing was tested"
+    last = max((e for e in wakes if e.get("waker", 0) == waker), key=lambda e: e["ts"])
+    who, site = "code outside of all coroutines", r.trace.sites[last["site"]]
+    if waker:
+        co = r.truth.coroutines[waker]
+        who = f"coroutine {waker} '{co['name']}'; it is {co['state']}"
+    return (f"{nr} of its {len(wakes)} wakes came from {who}, the last {milliseconds(end - last['ts'])} before the end"
+            f" at {site['file']}:{site['line']} {site['function']}")
+
+
+def waits_sentence(r, id, end):
+    """The waits at the place where the coroutine is: those that have ended, and the one that has not."""
+    events = r.of[id]
+    now = events[-1]
+    equal(now["kind"], "suspend", f"last transition of coroutine {id}")
+    before = [e["ts"] - s["ts"] for s, e in zip(events, events[1:]) if s["kind"] == "suspend" and s["site"] == now["site"]]
+    return (f"it waited here {len(before)} times before, at most {milliseconds(max(before))};"
+            f" now {milliseconds(end - now['ts'])}")
+
+
+IS_WAKER, IS_WAITS = re.compile(r"wakes came from"), re.compile(r"^it waited here")
+
+
+@check
+def report_says_who_woke_it_and_how_long_it_waited(n, r):
+    """Both sentences, once each, of every example that was left suspended; in no other finding."""
+    end, of_stuck = r.trace.totals["end_ts"], 0
+    for i, finding in enumerate(n.output["findings"]):
+        is_left, id = finding["detector"] in AT_EXIT, finding["example"]["probe_id"]
+        of_stuck += is_left
+        for pattern, sentence in (IS_WAKER, waker_sentence), (IS_WAITS, waits_sentence):
+            found = [k for k, said in enumerate(finding["evidence"]) if pattern.search(said)]
+            equal(len(found), int(is_left), f"sentences with {pattern.pattern!r} in {finding['evidence']}")
+            for k in found:
+                n.says(f"findings[{i}].evidence[{k}]", sentence(r, id, end))
+    assert of_stuck, "no coroutine was left suspended, so nothing was tested"
+
+
 def check_report(r, *options, suppressed=0, below=0):
     n = Numbers("report", output_of("report", "--json", *options, r.run.trace))
     report_counts_what_the_trace_holds(n, r, suppressed, below)
@@ -422,6 +470,7 @@ def check_report(r, *options, suppressed=0, below=0):
         report_takes_ages_to_the_end_of_the_program(n, r)
         report_shows_an_example_as_the_trace_has_it(n, r)
         report_names_all_coroutines_of_a_group(n, r)
+        report_says_who_woke_it_and_how_long_it_waited(n, r)
         n.done()
     return n
 
@@ -555,13 +604,23 @@ def the_text_of_info_has_the_same_numbers(dir):
     text.done()
 
 
+def unwrapped(text):
+    """Each labelled line in one piece, without the breaks at the width of the screen."""
+    return re.sub(r"\n {12}(?=\S)", " ", text)
+
+
+def label_of(sentence):
+    return "waker" if IS_WAKER.search(sentence) else "(?:because|resource|holder)"
+
+
 @test
 def the_text_of_the_report_has_the_same_numbers(dir):
     r = Read(TracedRun(dir, program=["hold=50"]))
     said = output_of("report", "--json", r.run.trace)
+    report_says_who_woke_it_and_how_long_it_waited(Numbers("report", said), r)
     end = r.trace.totals["end_ts"]
-    text = Text(tool("report", "--text", "--all", r.run.trace)[1])
-    text.skip(r"^  (at|of|waits for|awaited by|seen|but|means|next) |^ {12}[^ ]")
+    text = Text(unwrapped(tool("report", "--text", "--all", r.run.trace)[1]))
+    text.skip(r"^  (at|of|waits for|awaited by|seen|but|means|next) ")
     text.line(r": (\d+) findings at (\d+) places", sum(f["count"] for f in said["findings"]), len(said["findings"]))
     text.line(r"^  coroutines +(\d+); (\d+) had not ended$", len(r.truth.coroutines), len(r.truth.left))
     text.line(r"^  events +([\d,]+) transitions, ([\d,]+) others$", count_text(len(r.trace.transitions)),
@@ -573,6 +632,8 @@ def the_text_of_the_report_has_the_same_numbers(dir):
         text.line(rf"\({f['detector']}\)  (.+?), (?:oldest|longest) (.+)$", times, duration_text(f["oldest_ns"]))
         named = f["coroutines"][:6]
         text.line(r"^  coroutine (.+?)(?:;| and |$)", ", ".join(f"{c['probe_id']} '{c['name']}'" for c in named))
+        for label, sentences in itertools.groupby(f["evidence"], label_of):
+            text.line(rf"^  {label} +(.+)$", " ".join(sentences))
         example = f["example"]
         text.line(r"for example coroutine (\d+) '(.+?)'", example["probe_id"], example["name"])
         if "parent" in example:

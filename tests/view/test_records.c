@@ -127,6 +127,39 @@ static void who_lives_is_never_dropped(void)
 	free(m);
 }
 
+/* Findings name copies of coroutines, some of which are destroyed. */
+static void a_copy_has_the_record_of_its_time(void)
+{
+	struct records r = { .max = MAX };
+	struct model *m = some_model(64);
+	struct coro copies[4];
+	struct view_record *rec;
+	uint64_t i;
+
+	for (i = 0; i < 3; i++) { /* with the same id, one after the other */
+		m->coros[5].since_ts = 100 * i + 50;
+		rec = live(&r, m, 5, 20077);
+		rec->first = 100 * i;
+		rec->findings = 1; /* it stays */
+		copies[i] = m->coros[5];
+		CHECK(records_of(&r, m, &copies[i]) == rec);
+		die(rec, 0);
+	}
+	copies[3] = copies[2];
+	copies[3].station = 1;
+	fill(&r, m);
+	for (i = 0; i < 3; i++)
+		CHECK(records_of(&r, m, &copies[i]) == records_find(&r, i));
+	/* Another station has nobody of this id, and of 78 the record was dropped. */
+	CHECK(records_of(&r, m, &copies[3]) == NULL);
+	copies[3] = (struct coro){ .probe_id = 78 };
+	CHECK(records_of(&r, m, &copies[3]) == NULL);
+	CHECK(u64map_count(&r.by_id) <= r.nr);
+	records_release(&r);
+	free(m->coros);
+	free(m);
+}
+
 /* ---- slices ------------------------------------------------------------------ */
 
 #define SLICES (3 * SPOOL_BLOCK + 100)
@@ -219,6 +252,7 @@ int main(void)
 	RUN(the_remarkable_stay);
 	RUN(those_shown_are_the_most_remarkable);
 	RUN(who_lives_is_never_dropped);
+	RUN(a_copy_has_the_record_of_its_time);
 	RUN(slices_come_back_in_order);
 	RUN(no_place_for_the_file_is_said);
 	return 0;
