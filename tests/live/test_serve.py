@@ -5,6 +5,7 @@ import socket
 
 from live import *
 from bundle import Bundle, Columns  # noqa: E402 - found by way of live
+from checks import without_coroutines  # noqa: E402
 
 
 def churn(dir, n=3000):
