@@ -21,7 +21,8 @@ impl Wake for Nobody {
 /// A task that has been polled once, or more.
 pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-fn poll(task: &mut Task<'_>) -> bool {
+/// Poll a task.  Is it done?
+pub fn poll(task: &mut Task<'_>) -> bool {
     let waker = Waker::from(Arc::new(Nobody));
     task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
 }

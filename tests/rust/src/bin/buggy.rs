@@ -2,7 +2,7 @@
 //! Futures with one bug each, named after the detector that must find it.
 
 use corotracer::Reason;
-use corotracer_rust_tests::corpus::{busy_for, go, Gate, Queue};
+use corotracer_rust_tests::corpus::{busy_for, go, poll, Gate, Queue};
 use std::time::Duration;
 
 /// Every twentieth waker is dropped, and its task never polled again.
@@ -29,15 +29,22 @@ fn lost_ready() {
     busy_for(1200);
 }
 
-/// A poll that sleeps.
+/// A poll that sleeps, while another task of the thread is ready.
 fn blocking() {
-    let queue = Queue::default();
-    let task = go("blocker", async {
+    let (queue, other) = (Queue::default(), Queue::default());
+    let mut task = go("blocker", async {
+        Gate::new(&queue, 1).await;
         Gate::new(&queue, 1).await;
         std::thread::sleep(Duration::from_millis(600));
         Gate::new(&queue, 1).await;
     });
-    queue.serve_all(task);
+    queue.serve_once(&mut task);
+    let mut reader = go("other", Gate::new(&other, 1));
+    busy_for(150);
+    other.take().wake();
+    queue.serve_once(&mut task);
+    assert!(poll(&mut reader));
+    queue.serve(task);
 }
 
 /// Closed while a coroutine reads from it.
