@@ -40,7 +40,8 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 		return false;
 	f.size_ns = ready;
 	f.ts = c->ready_ts;
-	if (is_stuck && ready >= MODEL_S)
+	/* Those that are not taken may be in no queue: a future that its parent does not poll. */
+	if (is_stuck && ready >= MODEL_S && !is_lifo)
 		f.confidence = CONFIDENCE_STRONG;
 	finding_say(&f,
 		    "it was ready for %.3f ms%s, while thread %" PRIu64 " resumed %" PRIu64

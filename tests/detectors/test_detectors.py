@@ -18,7 +18,7 @@ LEVELS = ["info", "suspect", "strong", "proven"]
 # The least confidence with which a bug must be found; strong for the others.
 WANTED = {
     "suspended-at-exit": "info", "destroyed-suspended": "info", "imbalance": "info", "migration": "info",
-    "long-suspended": "suspect", "suspicious-address": "suspect",
+    "long-suspended": "suspect", "suspicious-address": "suspect", "unfair-order": "suspect",
     # Correct programs look the same: a pool, two readers, users that arrive and stay.
     "lost-wakeup/mutex": "suspect", "lost-wakeup/channel": "suspect", "closed-under-waiter": "suspect", "leak": "suspect",
     "deadlock": "proven", "closed-under-waiter/told": "proven", "double-resume": "proven", "resume-after-end": "proven",

@@ -10,7 +10,8 @@
  * class: lost-wakeup
  * at: @stuck|@reply
  * victims: conn-12
- * also: client-12, conn-*
+ * also: client-12
+ * known: victims
  */
 #include <sys/socket.h>
 #include <unistd.h>

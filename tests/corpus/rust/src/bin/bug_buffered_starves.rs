@@ -2,10 +2,14 @@
 //! Fetches run in a buffered() stream, and the body that takes the results is slow.  While the body
 //! awaits, nothing polls the stream: fetches whose data is there wait for the body.
 //!
+//! A trace does not show that the fetches are not in the thread's queue: the thread may seem to take the
+//! newest first.
+//!
 //! corpus: bug
 //! class: starvation
 //! at: @stuck
 //! victims: fetch-*
+//! known: class
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! A ring of two locks in a program that only traces what it spawns: no reasons, no locks.
+//! Nothing in the trace tells the one that never waited before from a task that is idle.
 //!
 //! corpus: bug
 //! class: lost-wakeup|stalled|deadlock
 //! at: @stuck|@spawned
 //! victims: merge, compact
+//! known: victims
 //! never: closed-under-waiter, blocking
 
 use corotracer::{init_tracer, TraceFutureExt};
