@@ -50,7 +50,7 @@ static void print_all(void)
 	size_t i;
 
 	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' tells more\n"
-	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report --text "
+	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report "
 	     "t.jsonl");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i) && strcmp(commands[i]->instrument, about) != 0)
