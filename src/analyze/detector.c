@@ -173,8 +173,12 @@ bool wait_is_consequence(const struct analysis *a, const struct coro *co)
 bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co)
 {
 	const struct resource *r = tables_resource(&a->model, co);
+	const struct spawn *s = &a->model.spawns[co->spawn];
 	unsigned i;
 
+	/* A pool lives on; where nine of ten of its kind have ended, this one was left behind. */
+	if (co->spawn && s->ended >= 9 * s->alive)
+		return false;
 	for (i = 0; r && co->reason == TRACE_REASON_CHANNEL_RECV && i < MODEL_OVERTAKES; i++) {
 		if (r->begun[i] > co->since_ts)
 			return true;

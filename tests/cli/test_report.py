@@ -270,6 +270,17 @@ def the_gate_fails_on_strong_findings_unless_asked(dir):
 
 
 @test
+def workers_that_a_scheduler_forgets_are_named(dir):
+    """examples/c/channels forgets workers of a channel that later ones are served from, and that have ended since."""
+    status, out, err = tool("run", "-q", "-o", dir + "/t.jsonl", "--", os.environ["CHANNELS"], "--lose-wakeup")
+    equal(status, 0, f"status of run: {err}")
+    left = int(re.search(r"left: +(\d+) coroutines", out)[1])
+    named = {c["probe_id"] for f in found(report(dir + "/t.jsonl"), "lost-wakeup") for c in f["coroutines"]}
+    # One of the last batch has not waited for long enough.
+    assert 0 < len(named) <= left, f"{len(named)} of {left} forgotten workers are named"
+
+
+@test
 def what_is_suppressed_is_only_counted(dir):
     trace = trace_of(dir, "blocking")
     status, rules, _ = tool("report", "--gen-suppressions", trace)
