@@ -116,7 +116,7 @@ static bool lost_join(struct analysis *a, const struct coro *co, struct finding 
 	return true;
 }
 
-/* The lock was released, nobody took it since, and the waiter was not woken. */
+/* The lock was released and not taken again, and the waiter was not woken. */
 static bool lost_lock(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);

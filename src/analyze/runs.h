@@ -18,7 +18,7 @@
 
 struct analysis;
 
-/* So many events without the threads of the run before make a new run. */
+/* This number of events without the threads of the run before makes a new run. */
 #define RUNS_HELD 4096
 
 struct runs {

@@ -94,7 +94,7 @@ def check_herd():
 
 
 def threads(name, strays, share):
-    """Eight coroutines of one thread; of each 100 resumes so many of some are on another thread."""
+    """Eight coroutines of one thread; some have a share of their resumes on another thread."""
     s = Script(name)
     waiting(s, range(1, 9), reason="channel-recv")
     now = START + 10 * MS
