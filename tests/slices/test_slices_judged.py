@@ -47,7 +47,7 @@ def check_accounts():
         assert want == "strong" or not strong_of(findings), (name, brief_of(findings))
     # One slice is no pattern; without others on its thread there is nobody to wait.
     assert best_of(slices_script("once", says("running", cpu=0.95), nr=1), "blocking") == 1
-    assert best_of(slices_script("nobody", says("running", cpu=0.95), with_others=False), "blocking") == 0
+    assert best_of(slices_script("no_others", says("running", cpu=0.95), with_others=False), "blocking") == 0
 
 
 def check_program():

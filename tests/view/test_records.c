@@ -150,7 +150,7 @@ static void a_copy_has_the_record_of_its_time(void)
 	fill(&r, m);
 	for (i = 0; i < 3; i++)
 		CHECK(records_of(&r, m, &copies[i]) == records_find(&r, i));
-	/* Another station has nobody of this id, and of 78 the record was dropped. */
+	/* Another station has no coroutine with this id, and the record of 78 was dropped. */
 	CHECK(records_of(&r, m, &copies[3]) == NULL);
 	copies[3] = (struct coro){ .probe_id = 78 };
 	CHECK(records_of(&r, m, &copies[3]) == NULL);
