@@ -2,9 +2,6 @@
 /* mapped_modules.c - programs and libraries that a traced process has mapped. */
 #include "collect/mapped_modules.h"
 
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <libelf.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -13,49 +10,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One line of /proc/PID/maps; a path may contain any byte but a newline. */
-#define LINE_SIZE (PATH_MAX + 128)
+#include "process/mapped_file.h"
+#include "process/process_maps.h"
 
 /* ---- build-ids ----------------------------------------------------------- */
 
-static char *hex_of(const uint8_t *bytes, size_t size)
-{
-	char *text = malloc(size * 2 + 1), *p = text;
-	size_t i;
-
-	for (i = 0; text && i < size; i++)
-		p += sprintf(p, "%02x", bytes[i]);
-	return text;
-}
-
 /* NULL: no build-id, or the file cannot be read. */
-static char *build_id_of(uint32_t pid, const char *path)
+static char *modules_build_id(uint32_t pid, const struct process_map *map)
 {
-	char name[PATH_MAX + 64];
-	const void *bytes;
-	char *text = NULL;
-	ssize_t size;
+	int fd = mapped_file_open((pid_t)pid, map);
+	char text[BUILD_ID_TEXT], *copy = NULL;
 	Elf *elf;
-	int fd;
 
-	/* The path as the process sees it: it may be in a container. */
-	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root%s", pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF) {
-		size = dwelf_elf_gnu_build_id(elf, &bytes);
-		if (size > 0 && size <= 64)
-			text = hex_of(bytes, (size_t)size);
-	}
+	if (elf && elf_kind(elf) == ELF_K_ELF && mapped_file_build_id(elf, text))
+		copy = strdup(text);
 	elf_end(elf);
 	close(fd);
-	return text;
+	return copy;
 }
 
-/* ---- maps ---------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------- */
 
 static bool modules_is_known(const struct modules *m, const struct sidecar_module *new)
 {
@@ -83,7 +61,9 @@ static char *known_build_id(const struct modules *m, const struct sidecar_module
 	return NULL;
 }
 
-static void modules_add(struct modules *m, const struct sidecar_module *new)
+/* @map: a mapping of the module's file. */
+static void modules_add(struct modules *m, const struct sidecar_module *new,
+			const struct process_map *map)
 {
 	struct sidecar_module *list = m->list, *at;
 
@@ -103,85 +83,70 @@ static void modules_add(struct modules *m, const struct sidecar_module *new)
 	at->path = strdup(new->path);
 	at->build_id = known_build_id(m, new);
 	if (!at->build_id)
-		at->build_id = build_id_of((uint32_t) new->pid, new->path);
+		at->build_id = modules_build_id((uint32_t) new->pid, map);
 	if (at->path)
 		m->nr++;
 	else
 		free((void *)at->build_id);
 }
 
-/* Parse one line; false if it does not map a file.  *@path points to the path in @line. */
-static bool parse_line(char *line, struct sidecar_module *out, bool *is_code, char **path)
-{
-	uint64_t start, end, offset;
-	char flags[5];
-	int at = 0;
+/* ---- mappings ------------------------------------------------------------ */
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &start, &end, flags,
-		   &offset, &at) != 4 ||
-	    !at || line[at] != '/')
-		return false;
-	*path = line + at;
-	(*path)[strcspn(*path, "\n")] = '\0';
-	out->start = start;
-	out->end = end;
-	out->offset = offset;
-	*is_code = flags[2] == 'x';
-	return true;
+static bool modules_is_file(const struct process_map *map)
+{
+	return map->path && map->path[0] == '/';
 }
 
-/* Consecutive lines of the same file form one module, from the first to the last. */
-struct run_of_lines {
-	struct sidecar_module module;
-	char path[LINE_SIZE];
-	bool has_code;
-};
-
-static void finish_run(struct modules *m, struct run_of_lines *run)
+/* Consecutive mappings of the same file form one module, from the first to the last. */
+static void modules_add_run(struct modules *m, uint32_t pid, const struct process_map *first,
+			    size_t nr)
 {
-	if (run->has_code) {
-		run->module.path = run->path;
-		if (!modules_is_known(m, &run->module))
-			modules_add(m, &run->module);
-	}
-	run->has_code = false;
-	run->path[0] = '\0';
+	struct sidecar_module new = {
+		.pid = pid, .start = first->start, .end = first[nr - 1].end, .offset = first->offset
+	};
+	char path[PATH_MAX + sizeof(PROCESS_MAP_DELETED)];
+	bool has_code = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		has_code |= first[i].exec && modules_is_file(&first[i]);
+	/* With the kernel's suffix: another file may have the name now. */
+	snprintf(path, sizeof(path), "%s%s", first->path,
+		 first->deleted ? PROCESS_MAP_DELETED : "");
+	new.path = path;
+	if (has_code && !modules_is_known(m, &new))
+		modules_add(m, &new, first);
 }
 
-static void modules_read_maps(struct modules *m, uint32_t pid, FILE *maps)
+static void modules_add_maps(struct modules *m, uint32_t pid, const struct process_maps *maps)
 {
-	struct run_of_lines run = { .path = "" };
-	size_t most = m->nr + MODULES_PER_PROCESS;
-	char line[LINE_SIZE], *path;
+	size_t most = m->nr + MODULES_PER_PROCESS, from, to;
 
-	while (fgets(line, sizeof(line), maps) && m->nr < most) {
-		struct sidecar_module now = { .pid = pid };
-		bool is_code;
+	for (from = 0; from < maps->nr && m->nr < most; from = to) {
+		const struct process_map *first = &maps->list[from];
+		size_t last = from;
 
-		if (!parse_line(line, &now, &is_code, &path))
-			continue;
-		if (strcmp(path, run.path) != 0) {
-			finish_run(m, &run);
-			run.module = now;
-			snprintf(run.path, sizeof(run.path), "%s", path);
+		/* Memory without a name between two parts of a file is a part of it too (.bss). */
+		for (to = from + 1; to < maps->nr; to++) {
+			if (!modules_is_file(&maps->list[to]))
+				continue;
+			if (!process_map_same_file(first, &maps->list[to]))
+				break;
+			last = to;
 		}
-		run.module.end = now.end;
-		run.has_code |= is_code;
+		if (modules_is_file(first))
+			modules_add_run(m, pid, first, last - from + 1);
 	}
-	finish_run(m, &run);
 }
 
 size_t modules_read(struct modules *m, uint32_t pid)
 {
-	char name[64];
-	FILE *maps;
+	struct process_maps maps;
 
-	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
-	maps = fopen(name, "re");
-	if (!maps)
-		return m->nr;
-	modules_read_maps(m, pid, maps);
-	fclose(maps);
+	if (process_maps_read((pid_t)pid, &maps) == 0) {
+		modules_add_maps(m, pid, &maps);
+		process_maps_free(&maps);
+	}
 	return m->nr;
 }
 

@@ -21,6 +21,7 @@
 #include "collect/lane_output.h"
 #include "collect/coroutine_table.h"
 #include "collect/output_path.h"
+#include "process/process_maps.h"
 #include "collect/region_join.h"
 
 /* State that is needed only while reading. */
@@ -522,14 +523,11 @@ static bool recover_is_zombie(uint32_t pid)
 static void look_at_process(const struct region_reading *in, uint32_t pid,
 			    struct recover_process *p)
 {
-	char maps[64];
-
 	p->pid = pid;
 	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) ||
 	    recover_is_zombie(pid))
 		return;
-	snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
-	p->life = file_has(maps, in->path) ? PROCESS_THERE : PROCESS_OTHER;
+	p->life = process_maps_file((pid_t)pid, in->path) ? PROCESS_THERE : PROCESS_OTHER;
 	if (p->life == PROCESS_THERE)
 		read_command(pid, p->command, sizeof(p->command));
 }

@@ -4,9 +4,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
-#include <inttypes.h>
 #include <libelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,19 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/mapped_file.h"
+#include "process/process_maps.h"
+
 /* Longer names are not buffer names. */
 #define NAME_LEN_MAX 255
-
-/* A line of /proc/PID/maps with a file. */
-struct mapping {
-	uint64_t start, end, offset;
-	char *path;
-};
 
 struct elf_image {
 	struct target *target;
 	struct buffer_symbols *out;
-	const struct mapping *maps; /* all mappings of one file */
+	const struct process_map *maps; /* all mappings of one file */
 	size_t nr_maps;
 	uint64_t bias;
 	size_t first; /* earlier places belong to other files */
@@ -218,7 +213,7 @@ static bool find_bias(struct elf_image *img, Elf *elf)
 		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
 		for (m = 0; m < img->nr_maps; m++) {
-			const struct mapping *map = &img->maps[m];
+			const struct process_map *map = &img->maps[m];
 
 			/* A mapping starts at the page that contains the start of the segment. */
 			if (map->offset > ph.p_offset ||
@@ -233,31 +228,18 @@ static bool find_bias(struct elf_image *img, Elf *elf)
 
 /* ---- separate debug info ------------------------------------------------- */
 
-static int open_beneath(pid_t pid, const char *path)
-{
-	char full[PATH_MAX];
-	int fd;
-
-	if (snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path) < (int)sizeof(full)) {
-		fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0)
-			return fd;
-	}
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
 static bool places_same_build(Elf *a, Elf *b)
 {
-	const void *id_a, *id_b;
-	ssize_t len_a = dwelf_elf_gnu_build_id(a, &id_a), len_b = dwelf_elf_gnu_build_id(b, &id_b);
+	char id_a[BUILD_ID_TEXT], id_b[BUILD_ID_TEXT];
 
-	return len_a <= 0 || len_b <= 0 || (len_a == len_b && !memcmp(id_a, id_b, (size_t)len_a));
+	return !mapped_file_build_id(a, id_a) || !mapped_file_build_id(b, id_b) ||
+	       !strcmp(id_a, id_b);
 }
 
 /* Returns true if @path is the debug info of @elf, and was scanned. */
 static bool scan_debug_file(struct elf_image *img, Elf *elf, const char *path, int *rc)
 {
-	int fd = open_beneath(img->target->pid, path);
+	int fd = mapped_file_open_path(img->target->pid, path);
 	bool full = false;
 	Elf *debug;
 
@@ -273,17 +255,11 @@ static bool scan_debug_file(struct elf_image *img, Elf *elf, const char *path, i
 
 static bool scan_by_build_id(struct elf_image *img, Elf *elf, int *rc)
 {
-	char path[PATH_MAX];
-	const void *id;
-	ssize_t len = dwelf_elf_gnu_build_id(elf, &id), i;
-	int at;
+	char path[64 + BUILD_ID_TEXT], id[BUILD_ID_TEXT];
 
-	if (len < 2 || len > 64)
+	if (!mapped_file_build_id(elf, id) || strlen(id) < 4)
 		return false;
-	at = sprintf(path, "/usr/lib/debug/.build-id/%02x/", ((const unsigned char *)id)[0]);
-	for (i = 1; i < len; i++)
-		at += sprintf(path + at, "%02x", ((const unsigned char *)id)[i]);
-	memcpy(path + at, ".debug", sizeof(".debug"));
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
 	return scan_debug_file(img, elf, path, rc);
 }
 
@@ -313,32 +289,6 @@ static bool scan_by_link(struct elf_image *img, Elf *elf, int *rc)
 }
 
 /* ---- the file behind a mapping ------------------------------------------- */
-
-static int open_image(const struct elf_image *img)
-{
-	char path[PATH_MAX], exe[PATH_MAX];
-	const struct mapping *map = &img->maps[0];
-	ssize_t len;
-	int fd;
-
-	/*
-	 * The mapped file itself, even if it was deleted or replaced since; only root may open
-	 * it.
-	 */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-		 (int)img->target->pid, map->start, map->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)img->target->pid);
-	len = readlink(path, exe, sizeof(exe) - 1);
-	if (len > 0) {
-		exe[len] = '\0';
-		if (!strcmp(exe, map->path))
-			return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	}
-	return open_beneath(img->target->pid, map->path);
-}
 
 static void places_cannot_read(struct buffer_symbols *out, const char *path, const char *why)
 {
@@ -385,11 +335,13 @@ static int scan_elf(struct elf_image *img, int fd)
 
 static int scan_image(struct elf_image *img)
 {
-	int fd = open_image(img), rc = 0;
+	int fd = mapped_file_open(img->target->pid, &img->maps[0]), rc = 0;
 	struct stat st;
 
 	if (fd < 0) {
-		places_cannot_read(img->out, img->maps[0].path, strerror(errno));
+		places_cannot_read(img->out, img->maps[0].path,
+				   img->maps[0].deleted ? "deleted since the process started"
+							: strerror(errno));
 		return 0;
 	}
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_elf(fd)) {
@@ -405,80 +357,45 @@ static int scan_image(struct elf_image *img)
 
 /* ---- mappings of the process --------------------------------------------- */
 
-struct map_list {
-	struct mapping *at;
-	size_t nr;
-};
-
-static bool parse_mapping(char *line, struct mapping *map)
+/* Only files remain: .bss and the like would end the sequence of a file's mappings. */
+static void places_keep_files(struct process_maps *maps)
 {
-	char *path, perms[5];
-	unsigned long inode;
-	int at = 0;
+	size_t i, kept = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %lu %n", &map->start,
-		   &map->end, perms, &map->offset, &inode, &at) < 5 ||
-	    !at || !inode || map->end <= map->start)
-		return false;
-	path = line + at;
-	path[strcspn(path, "\n")] = '\0';
-	if (path[0] != '/')
-		return false;
-	map->path = path;
-	return true;
-}
+	for (i = 0; i < maps->nr; i++) {
+		const struct process_map *map = &maps->list[i];
 
-static void release_maps(struct map_list *maps)
-{
-	while (maps->nr)
-		free(maps->at[--maps->nr].path);
-	free(maps->at);
-}
-
-static int places_read_maps(pid_t pid, struct map_list *maps, struct err *err)
-{
-	char name[64], *line = NULL;
-	size_t size = 0;
-	FILE *file;
-	int rc = 0;
-
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	file = fopen(name, "re");
-	if (!file)
-		return errno == EACCES ? -EPERM : err_errno(err, "cannot read '%s'", name);
-	while (!rc && getline(&line, &size, file) > 0) {
-		struct mapping map, *more;
-
-		if (!parse_mapping(line, &map))
-			continue;
-		map.path = strdup(map.path);
-		more = map.path ? realloc(maps->at, (maps->nr + 1) * sizeof(*more)) : NULL;
-		if (!more) {
-			free(map.path);
-			rc = err_set(err, -ENOMEM, "no memory for the map of process %d", (int)pid);
-			break;
-		}
-		maps->at = more;
-		maps->at[maps->nr++] = map;
+		if (map->inode && map->path && map->path[0] == '/')
+			maps->list[kept++] = *map;
 	}
-	if (!rc && ferror(file))
-		rc = -EPERM; /* the file opens for every user, but read needs permission */
-	free(line);
-	fclose(file);
-	return rc;
+	maps->nr = kept;
 }
 
-static int scan_maps(struct target *t, struct map_list *maps, struct buffer_symbols *list,
+static int places_read_maps(pid_t pid, struct process_maps *maps, struct err *err)
+{
+	int rc = process_maps_read(pid, maps);
+
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "no memory for the map of process %d", (int)pid);
+	if (rc == -EACCES || rc == -EPERM)
+		return -EPERM;
+	if (rc < 0)
+		return err_set(err, rc, "cannot read '/proc/%d/maps': %s", (int)pid, strerror(-rc));
+	places_keep_files(maps);
+	return 0;
+}
+
+static int scan_maps(struct target *t, const struct process_maps *maps, struct buffer_symbols *list,
 		     struct err *err)
 {
 	size_t from, to;
 	int rc = 0;
 
 	for (from = 0; from < maps->nr && !rc; from = to) {
-		struct elf_image img = { .target = t, .out = list, .maps = &maps->at[from] };
+		struct elf_image img = { .target = t, .out = list, .maps = &maps->list[from] };
 
 		for (to = from + 1; to < maps->nr; to++) {
-			if (strcmp(maps->at[to].path, maps->at[from].path) != 0)
+			if (!process_map_same_file(&maps->list[to], &maps->list[from]))
 				break;
 		}
 		img.nr_maps = to - from;
@@ -492,7 +409,7 @@ static int scan_maps(struct target *t, struct map_list *maps, struct buffer_symb
 
 int places_find(struct target *t, struct buffer_symbols *list, struct err *err)
 {
-	struct map_list maps = { 0 };
+	struct process_maps maps = { 0 };
 	char byte;
 	int rc;
 
@@ -502,12 +419,12 @@ int places_find(struct target *t, struct buffer_symbols *list, struct err *err)
 	rc = places_read_maps(t->pid, &maps, err);
 	/* An unreadable or empty map: read some memory, only for the error message. */
 	if (rc == -EPERM || (!rc && !maps.nr))
-		rc = target_read(t, maps.nr ? maps.at[0].start : 4096, &byte, 1, err);
+		rc = target_read(t, maps.nr ? maps.list[0].start : 4096, &byte, 1, err);
 	if (!rc && maps.nr)
-		rc = target_read(t, maps.at[0].start, &byte, 1, err);
+		rc = target_read(t, maps.list[0].start, &byte, 1, err);
 	if (!rc)
 		rc = scan_maps(t, &maps, list, err);
-	release_maps(&maps);
+	process_maps_free(&maps);
 	drop_incomplete(list);
 	return rc;
 }

@@ -14,6 +14,7 @@
 
 #include "frames/live/fence.h"
 #include "frames/spec/frames_abi.h"
+#include "process/process_maps.h"
 
 /* ---- the description ----------------------------------------------------- */
 
@@ -214,25 +215,20 @@ int live_client_error(struct live_buffer *b)
 
 /* ---- check the owner ----------------------------------------------------- */
 
-/* In /proc/PID/maps, System V shared memory has its id in the inode column. */
-static bool maps_segment(pid_t pid, int32_t id, bool *known)
+/* A System V segment has its id in place of the inode.  *@known: the mappings could be read. */
+static bool live_maps_segment(pid_t pid, int32_t id, bool *known)
 {
-	char path[64], line[512];
+	struct process_maps maps;
 	bool found = false;
-	FILE *file;
+	size_t i;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	file = fopen(path, "re");
-	*known = false;
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		unsigned long inode;
+	*known = process_maps_read(pid, &maps) == 0 && maps.nr;
+	for (i = 0; i < maps.nr && !found; i++) {
+		const struct process_map *map = &maps.list[i];
 
-		*known = true;
-		if (strstr(line, "/SYSV") && sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1)
-			found = inode == (unsigned long)id;
+		found = map->inode == (uint64_t)id && map->path && !strncmp(map->path, "/SYSV", 5);
 	}
-	if (file)
-		fclose(file);
+	process_maps_free(&maps);
 	return found;
 }
 
@@ -267,7 +263,7 @@ bool live_owner_works(struct live_buffer *b, pid_t owner)
 	if (live_get_handle(b, &id, &ignored) < 0)
 		return true;
 	if (id > 0) {
-		mapped = maps_segment(owner, id, &known);
+		mapped = live_maps_segment(owner, id, &known);
 		return known ? mapped && !(b->desc.extended && handle_is_inherited(b, id)) : true;
 	}
 	/* No ring yet, or no longer: go by the name. */

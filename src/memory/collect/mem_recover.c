@@ -25,6 +25,7 @@
 #include "memory/format/mem_reader.h"
 #include "memory/format/block_unpack.h"
 #include "memory/format/chunk_walk.h"
+#include "process/process_maps.h"
 
 /* What the trace already has of a thread. */
 struct had {
@@ -95,23 +96,11 @@ static int open_region(struct mem_recover *r, struct err *err)
 static int still_runs(struct mem_recover *r, struct err *err)
 {
 	struct crw_slot_view view;
-	char path[64], target[256];
 	uint32_t i;
 
 	for (i = 0; i < r->region.nr_slots; i++) {
-		FILE *maps;
-		bool has = false;
-
 		crw_slot_look(&r->region, i, &view);
-		if (view.state != CRW_LIVE)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%u/maps", view.pid);
-		maps = fopen(path, "re");
-		while (maps && !has && fgets(target, sizeof(target), maps))
-			has = strstr(target, r->region_path) != NULL;
-		if (maps)
-			fclose(maps);
-		if (has) {
+		if (view.state == CRW_LIVE && process_maps_file((pid_t)view.pid, r->region_path)) {
 			err_set(err, -EBUSY, "the program that writes '%s' still runs (pid %u)",
 				r->path, view.pid);
 			err_hint(err, "wait for its end: it completes the trace itself");
