@@ -129,7 +129,7 @@ static int recover_show(const struct recover_request *req, const struct recover 
 
 static int recover_region(const struct recover_request *req)
 {
-	char *path = image_path(req->path);
+	char *path = region_copy_path(req->path);
 	struct recover *r = calloc(1, sizeof(*r));
 	struct err err = { 0 };
 	int status;

@@ -110,8 +110,8 @@ void recover_print_processes(struct printer *p, const struct recover *r, size_t 
 static uint64_t recover_clock_error_ns(const struct recover *r)
 {
 	uint64_t moment = recover_moment(r);
-	uint64_t a = image_clock_error_ns(&r->image, r->first_ts ? r->first_ts : moment);
-	uint64_t b = image_clock_error_ns(&r->image, r->last_ts ? r->last_ts : moment);
+	uint64_t a = region_copy_clock_error_ns(&r->image, r->first_ts ? r->first_ts : moment);
+	uint64_t b = region_copy_clock_error_ns(&r->image, r->last_ts ? r->last_ts : moment);
 
 	return a > b ? a : b;
 }

@@ -106,7 +106,8 @@ static bool load_header(int fd, struct ctp_header *header)
 	return true;
 }
 
-static int image_read_header(int fd, const char *path, struct ctp_header *header, struct err *err)
+static int region_copy_read_header(int fd, const char *path, struct ctp_header *header,
+				   struct err *err)
 {
 	if (!load_header(fd, header))
 		err_set(err, -EINVAL, "'%s' is too short to be a region", path);
@@ -521,7 +522,7 @@ static void open_clock(struct image *im)
 	tickclock_freeze(&im->clock, &then, now.ticks);
 }
 
-uint64_t image_clock_error_ns(const struct image *im, uint64_t ts)
+uint64_t region_copy_clock_error_ns(const struct image *im, uint64_t ts)
 {
 	const struct tick_mark *b = tickclock_last(&im->clock);
 	uint64_t length, from = tickclock_stretch(&im->clock, b->ticks, &length).ns;
@@ -555,7 +556,7 @@ static void look_at_file(struct image *im, int fd, const struct stat *st)
 		im->collector_pid = ext->collector_pid;
 }
 
-int image_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err)
+int region_copy_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err)
 {
 	struct ctp_header header;
 	struct stat st;
@@ -567,13 +568,13 @@ int image_read(struct image *im, int fd, const char *path, uint32_t newest, stru
 		err_set(err, -EINVAL, "'%s' is no file, and so no region", path);
 		return err->code;
 	}
-	if (image_read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
+	if (region_copy_read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)
 		return err->code;
 	look_at_file(im, fd, &st);
 	copy_stations(im, fd);
 	open_lanes(im, fd);
 	if (copy_lanes(im, fd, newest, err) < 0) {
-		image_close(im);
+		region_copy_close(im);
 		return err->code;
 	}
 	/* Last: then no copied event is later than the clock. */
@@ -581,7 +582,7 @@ int image_read(struct image *im, int fd, const char *path, uint32_t newest, stru
 	return 0;
 }
 
-char *image_path(const char *path)
+char *region_copy_path(const char *path)
 {
 	struct stat st;
 	char *whole = NULL;
@@ -591,9 +592,9 @@ char *image_path(const char *path)
 	return asprintf(&whole, "%s/" REGION_FILE, path) < 0 ? NULL : whole;
 }
 
-int image_open(struct image *im, const char *path, uint32_t newest, struct err *err)
+int region_copy_open(struct image *im, const char *path, uint32_t newest, struct err *err)
 {
-	char *file = image_path(path);
+	char *file = region_copy_path(path);
 	int fd, rc;
 
 	memset(im, 0, sizeof(*im));
@@ -605,14 +606,14 @@ int image_open(struct image *im, const char *path, uint32_t newest, struct err *
 		rc = err_errno(err, "cannot open the region '%s'", file);
 		err_hint(err, "'corotracer recover' without a name lists those left behind");
 	} else {
-		rc = image_read(im, fd, file, newest, err);
+		rc = region_copy_read(im, fd, file, newest, err);
 		close(fd);
 	}
 	free(file);
 	return rc;
 }
 
-void image_close(struct image *im)
+void region_copy_close(struct image *im)
 {
 	if (im->map)
 		munmap(im->map, im->size);

@@ -62,16 +62,16 @@ struct image {
  * @path is a region, or a directory that contains one.  Only the @newest chunks of each lane
  * are copied (0: all), so that the cost does not grow when the collector is far behind.
  */
-int image_open(struct image *im, const char *path, uint32_t newest, struct err *err);
+int region_copy_open(struct image *im, const char *path, uint32_t newest, struct err *err);
 
 /* The same for an open file, which remains the caller's; @path is for messages. */
-int image_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err);
-void image_close(struct image *im);
+int region_copy_read(struct image *im, int fd, const char *path, uint32_t newest, struct err *err);
+void region_copy_close(struct image *im);
 
 /* Maximum error of a time: the clock can be slewed by 500 ppm. */
-uint64_t image_clock_error_ns(const struct image *im, uint64_t ts);
+uint64_t region_copy_clock_error_ns(const struct image *im, uint64_t ts);
 
 /* Path of the region for @path; the caller frees it. */
-char *image_path(const char *path);
+char *region_copy_path(const char *path);
 
 #endif

@@ -809,7 +809,7 @@ int recover_read(struct recover *r, int fd, const char *path, const struct recov
 {
 	memset(r, 0, sizeof(*r));
 	r->options = *options;
-	if (image_read(&r->image, fd, path, options->newest, err) < 0)
+	if (region_copy_read(&r->image, fd, path, options->newest, err) < 0)
 		return err->code;
 	if (account_for(r, path, err) < 0)
 		recover_close(r);
@@ -819,11 +819,11 @@ int recover_read(struct recover *r, int fd, const char *path, const struct recov
 int recover_open(struct recover *r, const char *path, const struct recover_options *options,
 		 struct err *err)
 {
-	char *file = image_path(path), *whole = file ? realpath(file, NULL) : NULL;
+	char *file = region_copy_path(path), *whole = file ? realpath(file, NULL) : NULL;
 
 	memset(r, 0, sizeof(*r));
 	r->options = *options;
-	if (image_open(&r->image, path, options->newest, err) == 0 &&
+	if (region_copy_open(&r->image, path, options->newest, err) == 0 &&
 	    account_for(r, whole ? whole : path, err) < 0)
 		recover_close(r);
 	free(file);
@@ -843,6 +843,6 @@ void recover_close(struct recover *r)
 	free(r->coroutines);
 	free(r->processes);
 	journal_copy_release(&r->journal);
-	image_close(&r->image);
+	region_copy_close(&r->image);
 	memset(r, 0, sizeof(*r));
 }

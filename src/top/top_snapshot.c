@@ -34,7 +34,7 @@ static int refuse_dead(const char *path, struct err *err)
 
 int top_source_open(struct top_source *s, const char *region, struct err *err)
 {
-	char *file = image_path(region);
+	char *file = region_copy_path(region);
 
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
