@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* image_backend.h - what differs between a running process and a core file. */
+#ifndef PROCESS_IMAGE_BACKEND_H
+#define PROCESS_IMAGE_BACKEND_H
+
+#include "process/process_image.h"
+
+/* Strings that are freed together. */
+struct image_strings {
+	struct image_string *first;
+};
+
+/* A copy that lives until image_strings_free().  NULL: out of memory. */
+const char *image_strings_copy(struct image_strings *strings, const char *text);
+void image_strings_free(struct image_strings *strings);
+
+struct image_operations {
+	ssize_t (*read)(const struct process_image *image, uint64_t addr, void *buf, size_t size);
+	int (*visit)(struct process_image *image, image_visitor visit, void *arg);
+	int (*read_threads)(struct process_image *image, struct err *err);
+	int (*read_ranges)(struct process_image *image, struct err *err);
+	/* Set @path to a file that can be opened here, or to "". */
+	void (*find_file)(const struct process_image *image, const struct image_range *range,
+			  char *path, size_t size);
+	void (*close)(struct process_image *image);
+};
+
+/* The first member of a backend's own struct. */
+struct image_backend {
+	const struct image_operations *operations;
+	struct image_strings module_strings;
+};
+
+/* Find the modules in image->ranges.  Returns 0 or -ENOMEM. */
+int image_find_modules(struct process_image *image);
+
+/* The range that contains @addr, or NULL. */
+const struct image_range *image_find_range(const struct process_image *image, uint64_t addr);
+
+/* True if image_visit() includes the range. */
+bool image_range_visited(const struct image_range *range);
+
+/* True if the range has no file: it has no name, or one in brackets. */
+bool image_range_anonymous(const struct image_range *range);
+
+/* The machine this program was compiled for. */
+unsigned image_own_machine(void);
+
+/*
+ * Compare the first bytes of an ELF file with this machine.  @what names the file in the message:
+ * "process 12", "core file 'x'".
+ */
+int image_check_machine(const void *header, size_t size, const char *what, struct err *err);
+
+/* The build-id of the notes in @data, in hexadecimal.  False: there is none. */
+bool image_build_id(const void *data, size_t size, char *text, size_t room);
+
+/* ---- running processes ------------------------------------------------------ */
+
+/* Read /proc/@pid/task.  Returns the number of threads, or a negative errno. */
+ssize_t image_read_tasks(pid_t pid, struct image_thread **threads);
+
+#endif

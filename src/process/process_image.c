@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* process_image.c - what running processes and core files have in common. */
+#include "process/process_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/image_backend.h"
+
+/* ---- strings ------------------------------------------------------------- */
+
+struct image_string {
+	struct image_string *next;
+	char text[];
+};
+
+const char *image_strings_copy(struct image_strings *strings, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct image_string *s = malloc(sizeof(*s) + size);
+
+	if (!s)
+		return NULL;
+	memcpy(s->text, text, size);
+	s->next = strings->first;
+	strings->first = s;
+	return s->text;
+}
+
+void image_strings_free(struct image_strings *strings)
+{
+	struct image_string *s, *next;
+
+	for (s = strings->first; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+	strings->first = NULL;
+}
+
+/* ---- ranges -------------------------------------------------------------- */
+
+const struct image_range *image_find_range(const struct process_image *image, uint64_t addr)
+{
+	size_t from = 0, to = image->nr_ranges;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (image->ranges[middle].start <= addr)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from && addr < image->ranges[from - 1].end ? &image->ranges[from - 1] : NULL;
+}
+
+bool image_range_anonymous(const struct image_range *range)
+{
+	return !*range->path || *range->path == '[';
+}
+
+/* Memory of devices has side effects; these are files in memory. */
+static bool range_is_device(const char *path)
+{
+	static const char *const memory[] = { "/dev/shm/", "/dev/zero", "/dev/hugepages" };
+	size_t i;
+
+	if (strncmp(path, "/dev/", 5) != 0)
+		return false;
+	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+		if (!strncmp(path, memory[i], strlen(memory[i])))
+			return false;
+	}
+	return true;
+}
+
+bool image_range_visited(const struct image_range *range)
+{
+	if (!range->can_read || !strncmp(range->path, "[vvar", 5) ||
+	    !strcmp(range->path, "[vdso]") || !strcmp(range->path, "[vsyscall]") ||
+	    range_is_device(range->path))
+		return false;
+	return range->can_write || range->is_shared || image_range_anonymous(range);
+}
+
+/* ---- machines ------------------------------------------------------------ */
+
+unsigned image_own_machine(void)
+{
+#if defined(__x86_64__)
+	return EM_X86_64;
+#elif defined(__aarch64__)
+	return EM_AARCH64;
+#else
+	return EM_NONE;
+#endif
+}
+
+static const char *machine_name(unsigned machine)
+{
+	switch (machine) {
+	case EM_386:
+		return "32-bit x86";
+	case EM_X86_64:
+		return "x86_64";
+	case EM_ARM:
+		return "32-bit Arm";
+	case EM_AARCH64:
+		return "aarch64";
+	case EM_RISCV:
+		return "RISC-V";
+	case EM_PPC64:
+		return "PowerPC 64";
+	case EM_S390:
+		return "s390";
+	default:
+		return "another machine";
+	}
+}
+
+int image_check_machine(const void *header, size_t size, const char *what, struct err *err)
+{
+	Elf64_Ehdr h;
+	unsigned machine;
+
+	/* e_machine has the same place in both classes. */
+	if (size < offsetof(Elf64_Ehdr, e_version) || memcmp(header, ELFMAG, SELFMAG) != 0)
+		return err_set(err, -ENOEXEC, "cannot inspect %s: it is not an ELF file", what);
+	memset(&h, 0, sizeof(h));
+	memcpy(&h, header, offsetof(Elf64_Ehdr, e_version));
+	machine = h.e_machine;
+	if (h.e_ident[EI_DATA] != ELFDATA2LSB) {
+		err_set(err, -ENOTSUP, "cannot inspect %s: its byte order is big-endian", what);
+	} else if (h.e_ident[EI_CLASS] != ELFCLASS64) {
+		err_set(err, -ENOTSUP, "cannot inspect %s: it is a 32-bit program (%s)", what,
+			machine == EM_X86_64 ? "x32" : machine_name(machine));
+	} else if (machine != image_own_machine()) {
+		err_set(err, -ENOTSUP, "cannot inspect %s: it is a program for %s", what,
+			machine_name(machine));
+	} else {
+		return 0;
+	}
+	err_hint(err, "this corotracer inspects 64-bit programs for %s",
+		 machine_name(image_own_machine()));
+	return -ENOTSUP;
+}
+
+/* ---- operations ---------------------------------------------------------- */
+
+void image_close(struct process_image *image)
+{
+	if (image->backend) {
+		image_strings_free(&image->backend->module_strings);
+		image->backend->operations->close(image);
+	}
+	free(image->ranges);
+	free(image->modules);
+	free(image->threads);
+	memset(image, 0, sizeof(*image));
+}
+
+int image_read_threads(struct process_image *image, struct err *err)
+{
+	return image->backend->operations->read_threads(image, err);
+}
+
+int image_read_ranges(struct process_image *image, struct err *err)
+{
+	return image->backend->operations->read_ranges(image, err);
+}
+
+ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, size_t size)
+{
+	if (!size)
+		return 0;
+	if (addr + size < addr)
+		size = (size_t)(0 - addr);
+	return image->backend->operations->read(image, addr, buf, size);
+}
+
+int image_visit(struct process_image *image, image_visitor visit, void *arg)
+{
+	image->bytes_read = image->bytes_absent = 0;
+	image->bytes_swapped = image->bytes_failed = 0;
+	return image->backend->operations->visit(image, visit, arg);
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+static int thread_compare(const void *a, const void *b)
+{
+	const struct image_thread *x = *(const struct image_thread *const *)a;
+	const struct image_thread *y = *(const struct image_thread *const *)b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Pointers to the threads, by ascending tid.  NULL: out of memory. */
+static const struct image_thread **threads_sorted(const struct image_thread *threads, size_t nr)
+{
+	const struct image_thread **list = malloc(nr * sizeof(void *));
+	size_t i;
+
+	for (i = 0; list && i < nr; i++)
+		list[i] = &threads[i];
+	if (list)
+		qsort(list, nr, sizeof(void *), thread_compare);
+	return list;
+}
+
+static bool thread_has_run(const struct image_thread *earlier, const struct image_thread *now)
+{
+	return earlier->tid != now->tid || earlier->switches != now->switches ||
+	       earlier->state == 'R' || now->state == 'R';
+}
+
+bool image_threads_idle(const struct image_thread *earlier, size_t nr_earlier,
+			const struct image_thread *now, size_t nr_now)
+{
+	const struct image_thread **a, **b;
+	bool idle;
+	size_t i;
+
+	if (nr_earlier != nr_now)
+		return false;
+	if (!nr_now)
+		return true;
+	a = threads_sorted(earlier, nr_now);
+	b = threads_sorted(now, nr_now);
+	idle = a && b;
+	for (i = 0; idle && i < nr_now; i++)
+		idle = !thread_has_run(a[i], b[i]);
+	free(a);
+	free(b);
+	return idle;
+}

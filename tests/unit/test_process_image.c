@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* test_process_image.c - a running process is read as it is, and not changed. */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "check.h"
+#include "process/image_backend.h"
+#include "process/process_image.h"
+
+#define PAGE    ((size_t)4096)
+#define PATTERN UINT64_C(0x6f6c6c65682d6f63)
+#define EXTENT  (UINT64_C(1) << 30)
+
+static struct err err;
+
+/* ---- children ------------------------------------------------------------ */
+
+struct child {
+	pid_t pid;
+	int go; /* a byte lets the child run for a moment */
+	int done;
+};
+
+/* Memory that child and parent know: the parent maps it before the fork. */
+static char *untouched, *shared, *hidden, *sparse, *fixed;
+
+static void memory_map(void)
+{
+	int rw = PROT_READ | PROT_WRITE, i;
+
+	untouched = mmap(NULL, EXTENT, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	shared = mmap(NULL, 4 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	hidden = mmap(NULL, 4 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sparse = mmap(NULL, 64 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fixed = mmap(NULL, 4 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(untouched != MAP_FAILED && shared != MAP_FAILED && hidden != MAP_FAILED);
+	CHECK(sparse != MAP_FAILED && fixed != MAP_FAILED);
+	madvise(sparse, 64 * PAGE, MADV_NOHUGEPAGE);
+	madvise(untouched, EXTENT, MADV_NOHUGEPAGE);
+	for (i = 0; i < 64; i += 2)
+		memcpy(sparse + (size_t)i * PAGE, &(uint64_t){ PATTERN + (uint64_t)i }, 8);
+	memcpy(hidden, &(uint64_t){ PATTERN + 101 }, 8);
+	memcpy(fixed, &(uint64_t){ PATTERN + 102 }, 8);
+	mprotect(hidden, 4 * PAGE, PROT_NONE);
+	mprotect(fixed, 4 * PAGE, PROT_READ);
+}
+
+static void *second_thread(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "second )R 1");
+	for (;;)
+		poll(NULL, 0, -1);
+	return NULL;
+}
+
+static void child_run(const int *go, const int *done)
+{
+	pthread_t thread;
+	char byte;
+
+	memcpy(shared, &(uint64_t){ PATTERN + 100 }, 8); /* here: fork copies no shared pages */
+	CHECK_EQ(pthread_create(&thread, NULL, second_thread, NULL), 0);
+	CHECK_EQ(write(done[1], "", 1), 1);
+	while (read(go[0], &byte, 1) == 1) {
+		if (write(done[1], "", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* Wait until every thread of @pid sleeps. */
+static void child_settle(pid_t pid, size_t nr)
+{
+	struct image_thread *threads;
+	ssize_t got, i, asleep = 0;
+
+	while (asleep < (ssize_t)nr) {
+		got = image_read_tasks(pid, &threads);
+		CHECK(got > 0);
+		for (i = asleep = 0; i < got; i++)
+			asleep += threads[i].state == 'S' && threads[i].has_syscall;
+		free(threads);
+		usleep(1000);
+	}
+}
+
+static void child_start(struct child *c)
+{
+	int go[2], done[2];
+	char byte;
+
+	CHECK(pipe2(go, O_CLOEXEC) == 0 && pipe2(done, O_CLOEXEC) == 0);
+	c->pid = fork();
+	CHECK(c->pid >= 0);
+	if (!c->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(go[1]);
+		child_run(go, done);
+	}
+	close(go[0]);
+	close(done[1]);
+	c->go = go[1];
+	c->done = done[0];
+	CHECK_EQ(read(c->done, &byte, 1), 1);
+	child_settle(c->pid, 2);
+}
+
+static void child_end(struct child *c)
+{
+	kill(c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0);
+	close(c->go);
+	close(c->done);
+}
+
+/* ---- visits -------------------------------------------------------------- */
+
+struct seen {
+	unsigned marks[128]; /* how often PATTERN + i was seen at the start of a page */
+	uint64_t bytes, last;
+	unsigned after; /* stop after so many calls; 0: never */
+};
+
+static int seen_visit(void *arg, const struct image_range *range, uint64_t addr, const void *data,
+		      size_t size)
+{
+	struct seen *s = arg;
+	size_t i;
+
+	CHECK(size && addr % PAGE == 0 && size % PAGE == 0);
+	CHECK(addr >= range->start && addr + size <= range->end);
+	CHECK(addr >= s->last);
+	s->last = addr + size;
+	s->bytes += size;
+	for (i = 0; i < size; i += PAGE) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)data + i, sizeof(word));
+		if (word >= PATTERN && word < PATTERN + 128)
+			s->marks[word - PATTERN]++;
+	}
+	return s->after && !--s->after ? 42 : 0;
+}
+
+static uint64_t resident_pages(pid_t pid)
+{
+	unsigned long long size, resident;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%llu %llu", &size, &resident) == 2);
+	fclose(file);
+	return resident;
+}
+
+static void all_resident_memory_is_visited_and_no_page_is_added(void)
+{
+	struct process_image image;
+	struct seen seen = { 0 };
+	struct child c;
+	uint64_t before;
+	int i;
+
+	child_start(&c);
+	before = resident_pages(c.pid);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	CHECK_EQ(image_visit(&image, seen_visit, &seen), 0);
+	for (i = 0; i < 64; i++)
+		CHECK_EQ(seen.marks[i], i % 2 == 0);
+	CHECK_EQ(seen.marks[100], 1); /* shared */
+	CHECK_EQ(seen.marks[101], 0); /* PROT_NONE */
+	CHECK_EQ(seen.marks[102], 1); /* anonymous, read-only */
+	CHECK_EQ(seen.bytes, image.bytes_read);
+	CHECK_EQ(image.bytes_failed, 0);
+	if (image.has_pagemap) {
+		CHECK(image.bytes_absent >= EXTENT);
+		CHECK(image.bytes_read < EXTENT);
+		CHECK(resident_pages(c.pid) < before + 64); /* of code that the child ran */
+	}
+	memset(&seen, 0, sizeof(seen));
+	seen.after = 2;
+	CHECK_EQ(image_visit(&image, seen_visit, &seen), 42);
+	image_close(&image);
+	child_end(&c);
+}
+
+static void memory_is_read_up_to_the_first_gap(void)
+{
+	struct process_image image;
+	struct child c;
+	char buf[8 * PAGE];
+	uint64_t at = (uint64_t)(uintptr_t)hidden - 2 * PAGE, word;
+
+	child_start(&c);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)fixed, &word, 8), 8);
+	CHECK(word == PATTERN + 102);
+	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)hidden, buf, 8), -EFAULT);
+	if (image_find_range(&image, at) && image_find_range(&image, at)->can_read)
+		CHECK_EQ(image_read(&image, at, buf, sizeof(buf)), 2 * PAGE);
+	CHECK_EQ(image_read(&image, UINT64_MAX - 3, buf, 8), -EFAULT);
+	image_close(&image);
+	child_end(&c);
+}
+
+/* ---- modules ------------------------------------------------------------- */
+
+struct module_search {
+	const struct process_image *image;
+	unsigned found;
+};
+
+static int module_expect(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct module_search *s = arg;
+	uint64_t text = 0, end = 0, i;
+
+	(void)size;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
+			text = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD)
+			end = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+	}
+	for (i = 0; i < s->image->nr_modules; i++) {
+		const struct image_module *m = &s->image->modules[i];
+
+		if (text < m->start || text >= m->end)
+			continue;
+		CHECK_EQ(m->bias, info->dlpi_addr);
+		CHECK(end <= m->end && end > m->end - PAGE);
+		CHECK(*info->dlpi_name == '\0' || access(m->open_path, R_OK) == 0);
+		s->found++;
+	}
+	return 0;
+}
+
+static void modules_have_the_bias_of_the_loader(void)
+{
+	struct process_image image;
+	struct module_search search = { .image = &image };
+	const struct image_module *first;
+	char buf[4096];
+	struct child c;
+
+	child_start(&c);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	dl_iterate_phdr(module_expect, &search);
+	CHECK(search.found >= 2); /* the program and libc, at least */
+	CHECK_EQ(search.found, image.nr_modules);
+	CHECK_EQ(readlink("/proc/self/exe", buf, sizeof(buf)) > 0, 1);
+	CHECK(strncmp(image.exe, buf, strlen(image.exe)) == 0);
+	CHECK(image.modules[0].build_id && strlen(image.modules[0].build_id) >= 16);
+	first = image.modules;
+	CHECK(access(first->open_path, R_OK) == 0);
+	CHECK_EQ(image_read_ranges(&image, &err), 0);
+	CHECK_EQ(image.nr_modules, search.found);
+	image_close(&image);
+	child_end(&c);
+}
+
+static void a_build_id_is_found_among_other_notes(void)
+{
+	struct {
+		Elf64_Nhdr a;
+		char name_a[4], desc_a[8];
+		Elf64_Nhdr b;
+		char name_b[4];
+		unsigned char desc_b[4];
+	} notes = { { 4, 8, 5 },         "GNU", "1234567", { 4, 4, NT_GNU_BUILD_ID }, "GNU",
+		    { 0xab, 0, 1, 0xff } };
+	char text[129];
+	size_t size;
+
+	CHECK(image_build_id(&notes, sizeof(notes), text, sizeof(text)));
+	CHECK_STR(text, "ab0001ff");
+	for (size = 0; size < sizeof(notes); size++)
+		CHECK(!image_build_id(&notes, size, text, sizeof(text)));
+	CHECK(!image_build_id(&notes, sizeof(notes), text, 8));
+	notes.a.n_descsz = UINT32_MAX;
+	CHECK(!image_build_id(&notes, sizeof(notes), text, sizeof(text)));
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+static struct image_thread *threads_keep(const struct process_image *image)
+{
+	size_t size = image->nr_threads * sizeof(*image->threads);
+	struct image_thread *copy = malloc(size);
+
+	CHECK(copy);
+	return memcpy(copy, image->threads, size);
+}
+
+static void threads_are_idle_until_one_runs(void)
+{
+	struct image_thread *earlier;
+	struct process_image image;
+	struct child c;
+	char byte;
+
+	child_start(&c);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	CHECK_EQ(image.nr_threads, 2);
+	earlier = threads_keep(&image);
+	CHECK_EQ(image_read_threads(&image, &err), 0);
+	CHECK(image_threads_idle(earlier, 2, image.threads, image.nr_threads));
+	CHECK(!image_threads_idle(earlier, 1, image.threads, image.nr_threads));
+	CHECK_EQ(write(c.go, "", 1), 1);
+	CHECK_EQ(read(c.done, &byte, 1), 1);
+	child_settle(c.pid, 2);
+	CHECK_EQ(image_read_threads(&image, &err), 0);
+	CHECK(!image_threads_idle(earlier, 2, image.threads, image.nr_threads));
+	free(earlier);
+	image_close(&image);
+	child_end(&c);
+}
+
+static void threads_have_names_and_system_calls(void)
+{
+	const struct image_thread *main_thread, *second;
+	struct process_image image;
+	struct child c;
+
+	child_start(&c);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	main_thread = &image.threads[image.threads[0].tid == c.pid ? 0 : 1];
+	second = &image.threads[image.threads[0].tid == c.pid ? 1 : 0];
+	CHECK_EQ(main_thread->tid, c.pid);
+	CHECK_STR(second->name, "second )R 1");
+	CHECK_EQ(second->state, 'S');
+	CHECK(main_thread->has_syscall && second->has_syscall);
+	CHECK_EQ(main_thread->syscall_nr, SYS_read);
+	CHECK_EQ(main_thread->args[2], 1);
+	CHECK(main_thread->sp && main_thread->pc);
+	CHECK(image_find_range(&image, main_thread->sp));
+	CHECK(image_find_range(&image, main_thread->pc)->can_execute);
+	image_close(&image);
+	child_end(&c);
+}
+
+/* ---- errors -------------------------------------------------------------- */
+
+static void other_machines_are_refused_with_their_names(void)
+{
+	Elf64_Ehdr h = { .e_machine = (Elf64_Half)image_own_machine() };
+
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	h.e_ident[EI_CLASS] = ELFCLASS64;
+	h.e_ident[EI_DATA] = ELFDATA2LSB;
+	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), 0);
+	CHECK_EQ(image_check_machine(&h, 8, "process 1", &err), -ENOEXEC);
+	h.e_machine = EM_RISCV;
+	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
+	CHECK_STR(err.text, "cannot inspect process 1: it is a program for RISC-V");
+	CHECK(strstr(err.hint, "64-bit programs for "));
+	h.e_machine = EM_386;
+	h.e_ident[EI_CLASS] = ELFCLASS32;
+	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
+	CHECK_STR(err.text, "cannot inspect process 1: it is a 32-bit program (32-bit x86)");
+}
+
+static void a_process_without_memory_is_an_error(void)
+{
+	struct process_image image;
+	struct child c;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	CHECK_EQ(image_open_process(&image, pid, &err), -ESRCH);
+	waitpid(pid, NULL, 0);
+	CHECK_EQ(image_open_process(&image, pid, &err), -ESRCH);
+	image_close(&image); /* nothing to close */
+
+	child_start(&c);
+	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+	child_end(&c);
+	CHECK_EQ(image_visit(&image, seen_visit, &(struct seen){ 0 }), -ESRCH);
+	CHECK_EQ(image_read_ranges(&image, &err), -ESRCH);
+	CHECK_EQ(image_read_threads(&image, &err), -ESRCH);
+	image_close(&image);
+}
+
+/* ---- a process that changes ---------------------------------------------- */
+
+static void *churn_mappings(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		char *at = mmap(NULL, 512 * PAGE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED)
+			continue;
+		memset(at, 1, 512 * PAGE);
+		munmap(at + 64 * PAGE, 256 * PAGE);
+		mprotect(at, PAGE, PROT_NONE);
+		munmap(at, 512 * PAGE);
+	}
+	return NULL;
+}
+
+static void *short_thread(void *arg)
+{
+	return arg;
+}
+
+static void *churn_threads(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		pthread_t thread;
+		pid_t pid;
+
+		if (!pthread_create(&thread, NULL, short_thread, NULL))
+			pthread_join(thread, NULL);
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+	return NULL;
+}
+
+/* Executes itself again and again; exits after a while. */
+static int churn_main(const char *name, int rounds)
+{
+	char number[16];
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, churn_mappings, NULL);
+	pthread_create(&thread, NULL, churn_threads, NULL);
+	usleep(20000);
+	if (!rounds)
+		_exit(0);
+	snprintf(number, sizeof(number), "%d", rounds - 1);
+	execl(name, name, number, (char *)NULL);
+	return 1;
+}
+
+static int churn_visit(void *arg, const struct image_range *range, uint64_t addr, const void *data,
+		       size_t size)
+{
+	uint64_t *sum = arg;
+	size_t i;
+
+	CHECK(addr >= range->start && addr + size <= range->end && *range->path != 1);
+	for (i = 0; i < size; i += PAGE)
+		*sum += *((const unsigned char *)data + i);
+	return 0;
+}
+
+static void a_process_that_changes_all_the_time_is_survived(void)
+{
+	unsigned visits = 0, stale = 0;
+	uint64_t sum = 0;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("/proc/self/exe", "/proc/self/exe", "15", (char *)NULL);
+		_exit(1);
+	}
+	for (;;) {
+		struct process_image image;
+		int rc = image_open_process(&image, pid, &err), i;
+
+		if (rc == -ESRCH && waitpid(pid, NULL, WNOHANG) == pid)
+			break;
+		CHECK(!rc || (err.code == rc && *err.text));
+		for (i = 0; !rc && i < 5; i++) {
+			rc = image_visit(&image, churn_visit, &sum);
+			CHECK(!rc || rc == -ESRCH || rc == -ESTALE);
+			stale += rc == -ESTALE;
+			visits += !rc;
+			if (!rc)
+				rc = image_read_ranges(&image, &err);
+			if (!rc)
+				rc = image_read_threads(&image, &err);
+			stale += rc == -ESTALE;
+		}
+		image_close(&image);
+	}
+	printf("%u visits, %u of another program, sum %llu\n", visits, stale,
+	       (unsigned long long)sum);
+	CHECK(visits && stale);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return churn_main(argv[0], atoi(argv[1]));
+	signal(SIGPIPE, SIG_IGN);
+	memory_map();
+	RUN(a_build_id_is_found_among_other_notes);
+	RUN(other_machines_are_refused_with_their_names);
+	RUN(all_resident_memory_is_visited_and_no_page_is_added);
+	RUN(memory_is_read_up_to_the_first_gap);
+	RUN(modules_have_the_bias_of_the_loader);
+	RUN(threads_have_names_and_system_calls);
+	RUN(threads_are_idle_until_one_runs);
+	RUN(a_process_without_memory_is_an_error);
+	RUN(a_process_that_changes_all_the_time_is_survived);
+	return 0;
+}
