@@ -61,6 +61,7 @@ extern const struct command command_export;
 extern const struct command command_mem;
 extern const struct command command_help;
 extern const struct command command_version;
+extern const struct command command_why;
 
 const struct command *command_find(const char *name);
 

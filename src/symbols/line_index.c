@@ -183,7 +183,19 @@ struct search {
 	unsigned left; /* DIEs that may still be visited */
 	const char *last;
 	struct line_found *out;
+	Dwarf_Die function; /* the innermost that is not inlined; addr NULL: none */
+	Dwarf_Die inlined;  /* the outermost inlined into it; addr NULL: none */
 };
+
+static void search_enter(struct search *s, const Dwarf_Die *die, int tag)
+{
+	if (tag == DW_TAG_subprogram) {
+		s->function = *die;
+		s->inlined = (Dwarf_Die){ 0 };
+	} else if (!s->inlined.addr) {
+		s->inlined = *die;
+	}
+}
 
 static bool is_function(int tag)
 {
@@ -228,8 +240,10 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 		s->last = die.addr;
 		s->left--;
 		if ((is_function(tag) || is_block(tag)) && dwarf_haspc(&die, s->addr) > 0) {
-			if (is_function(tag))
+			if (is_function(tag)) {
 				s->out->function = line_index_name_of(&die, &s->out->is_whole);
+				search_enter(s, &die, tag);
+			}
 			search_below(s, &die, depth + 1);
 			return true;
 		}
@@ -261,6 +275,59 @@ bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 		return false;
 	find_function(&unit, addr - bias, out);
 	return true;
+}
+
+bool line_index_function(struct line_index *x, Dwfl_Module *module, uint64_t addr,
+			 Dwarf_Die *function, Dwarf_Addr *bias)
+{
+	struct line_found found = { 0 };
+	struct search s = { .left = DIES_MAX, .out = &found };
+	Dwarf_Die unit, in;
+
+	if (!find_unit(x, module, addr, &unit, bias))
+		return false;
+	s.addr = addr - *bias;
+	in = whole_unit(&unit);
+	search_below(&s, &in, 0);
+	*function = s.function;
+	return s.function.addr != NULL;
+}
+
+static bool line_index_call_line(Dwarf_Die *inlined, struct line_found *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t nr;
+	Dwarf_Die unit;
+
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attr), &line) != 0 ||
+	    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attr), &file) != 0 ||
+	    !dwarf_diecu(inlined, &unit, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &nr) != 0 || file >= nr || !line || line > UINT32_MAX)
+		return false;
+	out->file = dwarf_filesrc(files, file, NULL, NULL);
+	out->line = (uint32_t)line;
+	return out->file != NULL;
+}
+
+bool line_index_find_outer(struct line_index *x, Dwfl_Module *module, uint64_t addr,
+			   struct line_found *out)
+{
+	struct search s = { .left = DIES_MAX, .out = out };
+	Dwarf_Addr bias = 0;
+	Dwarf_Die unit, in;
+
+	*out = (struct line_found){ 0 };
+	if (!find_unit(x, module, addr, &unit, &bias))
+		return false;
+	s.addr = addr - bias;
+	in = whole_unit(&unit);
+	search_below(&s, &in, 0);
+	if (s.function.addr)
+		out->function = line_index_name_of(&s.function, &out->is_whole);
+	return (s.inlined.addr && line_index_call_line(&s.inlined, out)) ||
+	       line_index_find_line(&unit, addr - bias, out);
 }
 
 void line_index_release(struct line_index *x)

@@ -39,6 +39,20 @@ struct line_found {
 bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 		     struct line_found *out);
 
+/*
+ * The function at @addr that is not inlined, and its address in the file minus that in the process.
+ * False: unknown.
+ */
+bool line_index_function(struct line_index *x, Dwfl_Module *module, uint64_t addr,
+			 Dwarf_Die *function, Dwarf_Addr *bias);
+
+/*
+ * As line_index_find(), with the place in the function that is not inlined: for code of an inlined
+ * function, the line of the call.
+ */
+bool line_index_find_outer(struct line_index *x, Dwfl_Module *module, uint64_t addr,
+			   struct line_found *out);
+
 void line_index_release(struct line_index *x);
 
 #endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect_print.c - print the groups of an inspection. */
+#include "inspect/inspect_print.h"
+
+#include "base/text.h"
+
+static void print_level(struct inspection *in, struct printer *p, uint32_t level, bool is_leaf)
+{
+	struct inspect_place place = inspection_place(in, level);
+	char text[TEXT_SIZE];
+
+	print_object(p, NULL);
+	print_text(p, is_leaf ? "      " : "   <- ");
+	print_safe(p, place.function, 0);
+	print_string(p, "function", place.function);
+	print_string(p, "file", place.file);
+	if (place.file) {
+		print_text(p, "  ");
+		print_safe(p, place.file, 0);
+		print_text(p, ":%u", place.line);
+		print_known(p, "line", NULL, true, place.line, NULL);
+	} else {
+		print_known(p, "line", NULL, false, 0, NULL);
+	}
+	print_flag(p, "exact", NULL, place.is_exact);
+	if (place.is_initial)
+		print_text(p, "  (not started)");
+	else if (place.file && !place.is_exact)
+		print_text(p, "  (the function; the line of the co_await is unknown)");
+	else if (is_leaf && place.awaits) {
+		print_text(p, "  co_await ");
+		print_safe(p, place.awaits, 60);
+	}
+	if (place.awaits)
+		print_string(p, "awaits", place.awaits);
+	print_text(p, "\n");
+	print_object_end(p);
+	(void)text;
+}
+
+static void print_stack(struct inspection *in, struct printer *p, uint32_t stack)
+{
+	uint32_t level = stack + 1;
+
+	print_list(p, "stack");
+	while (level) {
+		print_level(in, p, level - 1, level == stack + 1);
+		level = in->levels[level - 1].parent;
+	}
+	print_list_end(p);
+}
+
+static void print_members(const struct inspection *in, struct printer *p,
+			  const struct inspect_group *g)
+{
+	size_t i;
+
+	print_list(p, "members");
+	for (i = 0; p->is_json && i < g->count; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%#llx",
+			 (unsigned long long)in->table.frames[in->members[g->first + i]].addr);
+		jw_string(&p->json, text);
+	}
+	print_list_end(p);
+}
+
+static void print_group(struct inspection *in, struct printer *p, const struct inspect_group *g)
+{
+	print_object(p, NULL);
+	print_count(p, "count", "\n%s x ", g->count);
+	print_text(p, "%s", inspect_verdict_name(g->verdict));
+	if (g->confidence != INSPECT_NONE)
+		print_text(p, ", %s", inspect_confidence_name(g->confidence));
+	print_count(p, "bytes", "  (%s bytes of frames)\n", g->bytes);
+	print_string(p, "verdict", inspect_verdict_name(g->verdict));
+	print_string(p, "confidence", inspect_confidence_name(g->confidence));
+	print_stack(in, p, g->stack);
+	if (g->reason) {
+		print_text(p, "   %s\n", g->reason);
+		print_string(p, "reason", g->reason);
+	}
+	if (g->doubt) {
+		print_text(p, "   not proven: %s\n", g->doubt);
+		print_string(p, "doubt", g->doubt);
+	}
+	print_string(p, "waits_for", NULL);
+	print_members(in, p, g);
+	print_object_end(p);
+}
+
+void inspection_print(struct inspection *in, struct printer *p,
+		      const struct inspect_print_options *options)
+{
+	size_t i, shown = in->nr_groups;
+
+	print_text(p, "process %d (", (int)in->image->pid);
+	print_safe(p, in->image->name, 0);
+	print_text(p, "), %zu threads\n", in->image->nr_threads);
+	print_integer(p, "pid", NULL, in->image->pid);
+	print_count(p, "coroutines", "%s suspended coroutines", in->nr_suspended);
+	print_count(p, "finished", in->nr_finished ? ", %s at their end and not destroyed" : NULL,
+		    in->nr_finished);
+	print_count(p, "changed", in->nr_changed ? ", %s that ran while they were read" : NULL,
+		    in->nr_changed);
+	print_text(p, "\n");
+	if (options->groups_max && shown > options->groups_max)
+		shown = options->groups_max;
+	print_list(p, "groups");
+	for (i = 0; i < (p->is_json ? in->nr_groups : shown); i++)
+		print_group(in, p, &in->groups[i]);
+	print_list_end(p);
+	if (shown < in->nr_groups)
+		print_text(p, "\nand %zu more groups (--all)\n", in->nr_groups - shown);
+	if (coro_types_problem(in->types))
+		print_text(p, "\n%s\n", coro_types_problem(in->types));
+	print_string(p, "problem", coro_types_problem(in->types));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect_print.h - print an inspection as text or JSON. */
+#ifndef INSPECT_INSPECT_PRINT_H
+#define INSPECT_INSPECT_PRINT_H
+
+#include "base/printer.h"
+#include "inspect/inspection.h"
+
+struct inspect_print_options {
+	size_t groups_max; /* 0: all */
+};
+
+void inspection_print(struct inspection *in, struct printer *p,
+		      const struct inspect_print_options *options);
+
+#endif

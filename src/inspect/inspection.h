@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspection.h - what the coroutines of a process wait for, seen from outside.
+ *
+ *	struct inspection *in = inspection_new(&image, &err);
+ *
+ *	inspection_look(in, &err);
+ *	... in->groups ...
+ *	inspection_free(in);
+ *
+ * A group is a set of coroutines with the same stack of awaits and the same verdict.
+ */
+#ifndef INSPECT_INSPECTION_H
+#define INSPECT_INSPECTION_H
+
+#include "inspect/frame_table.h"
+#include "process/process_image.h"
+#include "symbols/coroutine_types.h"
+
+/* The grades of the report. */
+enum inspect_confidence {
+	INSPECT_NONE,
+	INSPECT_SUSPECT,
+	INSPECT_STRONG,
+	INSPECT_PROVEN,
+};
+
+enum inspect_verdict {
+	VERDICT_WAITING, /* nothing is wrong */
+	VERDICT_UNREACHABLE,
+	VERDICT_READY_NOT_TAKEN,
+	VERDICT_CLOSED,
+	VERDICT_DEADLINE_PASSED,
+	VERDICT_DEADLOCK,
+	VERDICT_COUNT,
+};
+
+/* One level of an asynchronous stack. */
+struct inspect_level {
+	uint32_t parent; /* 1 + number of the next outer level; 0: the root */
+	uint32_t type;   /* number of the coroutine function */
+	uint32_t index;  /* resume index */
+	bool is_read;    /* the index is known */
+	uint32_t depth;
+};
+
+struct inspect_group {
+	uint32_t stack; /* number of the innermost level */
+	enum inspect_verdict verdict;
+	enum inspect_confidence confidence;
+	uint64_t bytes;         /* of all frames of its stacks */
+	size_t first, count;    /* in members */
+	const char *reason;     /* why the verdict; NULL: none */
+	const char *doubt;      /* why it is not proven; NULL: it is, or nothing is wrong */
+};
+
+struct inspection {
+	struct process_image *image;
+	struct coro_types *types;
+	struct frame_table table;
+	struct inspect_level *levels;
+	size_t nr_levels, room_levels;
+	struct inspect_group *groups; /* those with a fault first, then by count */
+	size_t nr_groups;
+	uint32_t *members; /* innermost frames, in the order of the groups */
+	size_t nr_suspended, nr_finished, nr_running, nr_changed;
+	uint64_t stack_seed;
+	struct u64map *stacks;
+	char doubt[256]; /* why nothing is proven; "": no doubt */
+};
+
+/* @image must outlive it.  NULL after an error. */
+struct inspection *inspection_new(struct process_image *image, struct err *err);
+
+/* Look at all coroutines.  0 or a negative errno. */
+int inspection_look(struct inspection *in, struct err *err);
+
+/* Accepts NULL. */
+void inspection_free(struct inspection *in);
+
+/* "unreachable". */
+const char *inspect_verdict_name(enum inspect_verdict verdict);
+const char *inspect_confidence_name(enum inspect_confidence confidence);
+
+/* A level of a stack for people: function, file and line; strings are owned by the types. */
+struct inspect_place {
+	const char *function;
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+	bool is_exact; /* false: the line of the function, not of the co_await */
+	bool is_initial;
+	const char *awaits; /* type of the awaiter; NULL: unknown */
+};
+struct inspect_place inspection_place(struct inspection *in, uint32_t level);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* coroutine_layout.h - read the layout of a coroutine frame and the lines of its suspend points. */
+#ifndef SYMBOLS_COROUTINE_LAYOUT_H
+#define SYMBOLS_COROUTINE_LAYOUT_H
+
+#include <elfutils/libdwfl.h>
+
+#include "symbols/coroutine_types.h"
+#include "symbols/line_index.h"
+
+struct coro_source {
+	Dwfl_Module *module;
+	struct line_index *lines;
+	const char *base; /* the symbol without ".actor" or ".resume" */
+};
+
+/* Set what is known of @type: layout, fields and points.  Nothing known is no failure. */
+void coro_layout_read(struct coro_type *type, const struct coro_source *source);
+
+struct coro_field_list {
+	struct coro_field *fields;
+	size_t nr, room;
+};
+/* Add the scalars of the struct @frame. */
+void coro_fields_read(struct coro_field_list *list, Dwarf_Die *frame);
+
+/* As coro_fields_read(), for the promise alone, at @offset of the frame. */
+void coro_promise_fields_read(struct coro_field_list *list, Dwarf_Die *promise, uint32_t offset);
+
+/* Set the points of @type from its code; also the index, if DWARF does not have it. */
+void coro_points_read(struct coro_type *type, const struct coro_source *source);
+
+/* Free what @type holds. */
+void coro_layout_release(struct coro_type *type);
+
+#endif
