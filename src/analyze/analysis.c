@@ -90,6 +90,7 @@ struct analysis *analysis_new(const struct analysis_options *options)
 	if (!a->options.min_age_ns)
 		a->options.min_age_ns = MODEL_S;
 	gather_hooks(a);
+	a->model.cpu = &a->cpu;
 	a->model.hooks = (struct model_hooks){ analysis_transition, analysis_other,
 					       analysis_leaving, a };
 	return a;

@@ -32,7 +32,7 @@ static void abandoned_on_stuck(struct analysis *a, struct coro *co)
 	const struct touch *first;
 	char who[EVIDENCE_WHO], what[EVIDENCE_WHAT];
 
-	if (!use || co->woken_since || model_age(m, co) < ABANDONED_NS)
+	if (!use || co->woken_since || model_waited(m, co) < ABANDONED_NS)
 		return;
 	first = abandoned_by(m, co, use);
 	if (!first)

@@ -37,7 +37,7 @@ static bool closed_is_recorded(struct analysis *a, const struct coro *co, struct
 	    (use->closed.id && use->closed.id == co->probe_id))
 		return false;
 	went_on = m->last_birth_ts > use->closed.ts || model_activity(m, use->closed.ts) >= 5 ||
-		  m->end_ts >= use->closed.ts + 250 * MODEL_MS;
+		  model_time_since(m, co, use->closed.ts) >= 250 * MODEL_MS;
 	f->confidence = went_on ? CONFIDENCE_PROVEN : CONFIDENCE_SUSPECT;
 	finding_say(f, "it waits for %s; %s closed it %.3f ms after the wait began",
 		    evidence_what(co, what), evidence_who(m, use->closed.id, use->closed.name, who),
@@ -52,7 +52,7 @@ static bool closed_is_reused(struct analysis *a, const struct coro *co, struct f
 	char who[EVIDENCE_WHO];
 
 	if (!co->rival || !closed_is_descriptor(co) || wait_may_be_long(a, co) ||
-	    model_age(m, co) < 100 * MODEL_MS)
+	    model_waited(m, co) < 100 * MODEL_MS)
 		return false;
 	rival = model_find(m, co->rival);
 	/* One that existed before shares the descriptor; one that still waits was not served. */

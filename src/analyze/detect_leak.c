@@ -34,7 +34,7 @@ static bool leak_grows(const struct model *m, const struct spawn *s)
 	unsigned i, grown = 0;
 	uint64_t start, before;
 
-	if (nr < 2 * PARTS || m->end_ts - m->first_ts < MODEL_S)
+	if (nr < 2 * PARTS || model_time(m, 0, m->first_ts, m->end_ts) < MODEL_S)
 		return false;
 	start = before = s->windows[windows[first]];
 	for (i = 1; i <= PARTS; i++) {
@@ -52,13 +52,13 @@ static bool leak_grows(const struct model *m, const struct spawn *s)
 /* Number of coroutines of a kind that have not moved for a third of the run. */
 static uint64_t leak_idle(const struct model *m, uint32_t spawn)
 {
-	uint64_t third = (m->end_ts - m->first_ts) / 3, nr = 0;
+	uint64_t third = model_time(m, 0, m->first_ts, m->end_ts) / 3, nr = 0;
 	size_t i;
 
 	for (i = 0; i < m->nr_coros; i++) {
 		const struct coro *co = &m->coros[i];
 
-		nr += co->in_use && co->spawn == spawn && m->end_ts - co->since_ts >= third;
+		nr += co->in_use && co->spawn == spawn && model_waited(m, co) >= third;
 	}
 	return nr;
 }

@@ -31,7 +31,8 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 	const struct model *m = analysis_model(a);
 	const struct coro *parent = co->parent ? model_find(m, co->parent) : NULL;
 	uint64_t others = m->resumes - co->resumes_then, idle = model_idle(m) - co->idle_then;
-	uint64_t waited = m->end_ts > co->woken_ts ? m->end_ts - co->woken_ts : 0;
+	uint64_t waited = model_time_since(m, co, co->woken_ts);
+	uint64_t wall = m->end_ts > co->woken_ts ? m->end_ts - co->woken_ts : 0;
 	char who[EVIDENCE_WHO];
 
 	/* One time without a run that is longer than all others may be a stop of the program. */
@@ -46,14 +47,14 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 	if (co->woken_tid == co->tid && !model_activity(m, co->woken_ts) &&
 	    (!co->waker || waited < wait_floor(a, co)))
 		return false;
-	f->size_ns = waited;
+	f->size_ns = wall;
 	if (idle < waited / 10 && others >= 10) {
 		f->detector = &detector_starvation;
 		f->ts = co->woken_ts;
 		finding_say(f,
 			    "it was woken %.3f ms before the end and not run, while others were "
 			    "resumed %" PRIu64 " times",
-			    (double)waited / 1e6, others);
+			    (double)wall / 1e6, others);
 	} else {
 		/* A future inside of another one runs only if that one polls it. */
 		if (waited >= MODEL_S && model_activity(m, co->woken_ts) >= LOST_ACTIVE &&
@@ -62,7 +63,7 @@ static bool lost_after_wake(struct analysis *a, const struct coro *co, struct fi
 		finding_say(f,
 			    "%s woke it %.3f ms before the end; it was never run, although no "
 			    "coroutine ran for %.3f ms of that time",
-			    evidence_who(m, co->waker, 0, who), (double)waited / 1e6,
+			    evidence_who(m, co->waker, 0, who), (double)wall / 1e6,
 			    (double)idle / 1e6);
 		finding_set_hint(f, "Look at the scheduler's queue: a wake from another thread or "
 				    "from outside must also wake the loop that sleeps.");
@@ -80,9 +81,10 @@ static bool lost_timer(struct analysis *a, const struct coro *co, struct finding
 	bool went_on = model_activity(m, co->resource) >= LOST_ACTIVE;
 
 	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts ||
-	    m->end_ts < co->resource + (went_on ? 200 * MODEL_MS : wait_floor(a, co)))
+	    model_time_since(m, co, co->resource) <
+		    (went_on ? 200 * MODEL_MS : wait_floor(a, co)))
 		return false;
-	if (m->end_ts >= co->resource + MODEL_S / 2 && went_on)
+	if (model_time_since(m, co, co->resource) >= MODEL_S / 2 && went_on)
 		f->confidence = CONFIDENCE_STRONG;
 	finding_say(f, "its timer expired %.3f ms before the end of the trace",
 		    (double)(m->end_ts - co->resource) / 1e6);
@@ -106,7 +108,7 @@ static bool lost_join(struct analysis *a, const struct coro *co, struct finding 
 	ended_ts = child ? child->since_ts : gone ? gone->ts : 0;
 	if (ended_ts < co->since_ts)
 		ended_ts = co->since_ts;
-	if (m->end_ts < ended_ts + 100 * MODEL_MS)
+	if (model_time_since(m, co, ended_ts) < 100 * MODEL_MS)
 		return false;
 	if (model_activity(m, ended_ts) >= LOST_ACTIVE)
 		f->confidence = CONFIDENCE_STRONG;
@@ -129,7 +131,7 @@ static bool lost_lock(struct analysis *a, const struct coro *co, struct finding 
 	    !use->released.ts)
 		return false;
 	free_ts = use->released.ts > co->since_ts ? use->released.ts : co->since_ts;
-	if (m->end_ts < free_ts + 100 * MODEL_MS)
+	if (model_time_since(m, co, free_ts) < 100 * MODEL_MS)
 		return false;
 	if (model_activity(m, free_ts) >= LOST_ACTIVE)
 		f->confidence = CONFIDENCE_STRONG;
@@ -151,7 +153,7 @@ static bool lost_partners(struct analysis *a, const struct coro *co, struct find
 	unsigned i;
 
 	if (!use || r->woken_outside || use->more_partners ||
-	    model_age(m, co) < wait_floor(a, co) ||
+	    model_waited(m, co) < wait_floor(a, co) ||
 	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_USER))
 		return false;
 	for (i = 0; i < use->nr_partners; i++) {
@@ -176,7 +178,7 @@ static bool lost_wakers(struct analysis *a, const struct coro *co, struct findin
 	const struct unreachable *u = &co->unreachable;
 	char who[EVIDENCE_WHO];
 
-	if (!model_is_unreachable(co) || m->end_ts < u->ts + LOST_NS)
+	if (!model_is_unreachable(co) || model_time_since(m, co, u->ts) < LOST_NS)
 		return false;
 	/* A future inside of another one may be polled together with it. */
 	f->confidence = u->is_inner ? CONFIDENCE_SUSPECT : CONFIDENCE_PROVEN;
@@ -235,11 +237,11 @@ static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct
 {
 	const struct model *m = analysis_model(a);
 	const struct spawn *s = &m->spawns[co->spawn];
-	uint64_t life = co->birth_ts && m->end_ts > co->birth_ts ? m->end_ts - co->birth_ts : 0;
+	uint64_t life = co->birth_ts ? model_time_since(m, co, co->birth_ts) : 0;
 	uint64_t usual;
 
 	if (!co->spawn || s->lives.nr < 3 || s->lives.nr < s->alive / 4 ||
-	    model_age(m, co) < wait_floor(a, co))
+	    model_waited(m, co) < wait_floor(a, co))
 		return false;
 	usual = s->lives.nr < 5    ? s->lives.max
 		: s->lives.nr < 10 ? histogram_quantile(&s->lives, 800)
@@ -250,7 +252,7 @@ static bool lost_from_its_kind(struct analysis *a, const struct coro *co, struct
 		    "%" PRIu64 " of its kind ended, %s after less than %.3f ms; this one "
 		    "has existed for %.3f ms",
 		    s->lives.nr, s->lives.nr < 5 ? "all" : "most", (double)usual / 1e6,
-		    (double)life / 1e6);
+		    (double)(m->end_ts - co->birth_ts) / 1e6);
 	finding_doubt(a, f, NEED_TRANSITIONS | NEED_LIVES);
 	return true;
 }
@@ -262,7 +264,7 @@ static bool lost_in_a_crowd(struct analysis *a, const struct coro *co, struct fi
 	const struct spawn *s = &m->spawns[co->spawn];
 
 	if (!co->spawn || co->suspends != 1 || s->alive < 10 || !s->ended ||
-	    s->alive < 9 * s->ended || model_age(m, co) < wait_floor(a, co) ||
+	    s->alive < 9 * s->ended || model_waited(m, co) < wait_floor(a, co) ||
 	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_UNKNOWN))
 		return false;
 	finding_say(f,
@@ -283,7 +285,7 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 		return false;
 	if (wait_breaks_rhythm(a, co, wait_floor(a, co), &r)) {
 		finding_say(f, "its %u earlier waits took at most %.3f ms, this one %.3f ms", r.nr,
-			    (double)r.longest_ns / 1e6, (double)model_age(m, co) / 1e6);
+			    (double)r.longest_ns / 1e6, (double)model_waited(m, co) / 1e6);
 	} else if (p && p->waits.nr >= 20 && wait_is_unusual(a, co, wait_floor(a, co))) {
 		finding_say(f,
 			    co->place ? "others went on from the same place; 95 of 100 waits there "

@@ -61,7 +61,8 @@ static void never_run_on_leave(struct analysis *a, struct coro *co)
 			never_run_report(a, co, co->since_ts - co->birth_ts);
 		return;
 	}
-	if (co->state == TRACE_STATE_NEW && m->end_ts && m->end_ts - co->birth_ts >= 100 * MODEL_MS)
+	if (co->state == TRACE_STATE_NEW && m->end_ts &&
+	    model_time_since(m, co, co->birth_ts) >= 100 * MODEL_MS)
 		never_run_report(a, co, m->end_ts - co->birth_ts);
 }
 
@@ -72,7 +73,7 @@ static void never_run_on_stuck(struct analysis *a, struct coro *co)
 
 	if (!m->is_ours || !co->birth_ts || never_run_has_started(a, co))
 		return;
-	if (m->end_ts - co->birth_ts >= 100 * MODEL_MS)
+	if (model_time_since(m, co, co->birth_ts) >= 100 * MODEL_MS)
 		never_run_report(a, co, m->end_ts - co->birth_ts);
 	co->explained = true;
 }

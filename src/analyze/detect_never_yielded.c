@@ -17,10 +17,7 @@
 /* The shortest slice that is long in this run: the minimum age, or a third of a shorter run. */
 static uint64_t slice_floor(const struct analysis *a)
 {
-	uint64_t run = a->model.end_ts - a->model.first_ts;
-	uint64_t third = (run -
-			  cpu_samples_stopped(&a->cpu, 0, a->model.first_ts, a->model.end_ts)) /
-			 3;
+	uint64_t third = model_time(&a->model, 0, a->model.first_ts, a->model.end_ts) / 3;
 
 	third = third > FLOOR_NS ? third : FLOOR_NS;
 	return third < analysis_min_age(a) ? third : analysis_min_age(a);

@@ -55,7 +55,7 @@ static bool stalled_everybody(const struct analysis *a)
 static void stalled_on_finish(struct analysis *a)
 {
 	const struct model *m = &a->model;
-	uint64_t quiet = m->end_ts > m->last_ts ? m->end_ts - m->last_ts : 0;
+	uint64_t quiet = model_time(m, 0, m->last_ts, m->end_ts);
 
 	a->is_asleep = m->is_ours && quiet >= 200 * MODEL_MS && quiet > m->second_idle &&
 		       stalled_everybody(a);

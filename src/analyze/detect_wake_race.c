@@ -21,7 +21,7 @@ static void wake_race_on_stuck(struct analysis *a, struct coro *co)
 		return;
 	is_unusual = wait_breaks_rhythm(a, co, 100 * MODEL_MS, NULL) ||
 		     (waits_to_compare(a, co) && wait_is_unusual(a, co, 100 * MODEL_MS));
-	if (!is_unusual && model_age(m, co) < wait_floor(a, co))
+	if (!is_unusual && model_waited(m, co) < wait_floor(a, co))
 		return;
 	if (is_unusual && !m->early_unused && model_activity(m, co->since_ts) >= 5)
 		f.confidence = CONFIDENCE_STRONG;

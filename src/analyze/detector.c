@@ -117,7 +117,7 @@ uint64_t wait_usual_ns(const struct wait_place *p)
 bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t floor_ns)
 {
 	const struct wait_place *p = waits_to_compare(a, co);
-	uint64_t limit = 10 * MODEL_S, age = model_age(&a->model, co);
+	uint64_t limit = 10 * MODEL_S, age = model_waited(&a->model, co);
 
 	if (p && p->waits.nr >= 20)
 		limit = 10 * wait_usual_ns(p);
@@ -129,7 +129,7 @@ bool wait_is_unusual(const struct analysis *a, const struct coro *co, uint64_t f
 uint64_t wait_floor(const struct analysis *a, const struct coro *co)
 {
 	const struct model *m = &a->model;
-	uint64_t third = m->end_ts > m->first_ts ? (m->end_ts - m->first_ts) / 3 : 0;
+	uint64_t third = model_time(m, 0, m->first_ts, m->end_ts) / 3;
 	unsigned active = model_activity(m, co->since_ts);
 
 	if (active < 3)
@@ -146,7 +146,7 @@ bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_
 {
 	const struct rhythm *here = model_rhythm(co);
 	struct rhythm r = here ? *here : (struct rhythm){ 0 };
-	uint64_t age = model_age(&a->model, co);
+	uint64_t age = model_waited(&a->model, co);
 	bool breaks = (r.nr >= 5 && age / 20 >= r.second_ns) ||
 		      (r.nr >= 2 && age / 50 >= r.longest_ns);
 
@@ -165,9 +165,9 @@ bool wait_is_consequence(const struct analysis *a, const struct coro *co)
 {
 	const struct model *m = &a->model;
 	uint64_t last = m->nr_ticks ? m->ticks[(m->nr_ticks - 1) % MODEL_TICKS] : m->first_ts;
-	uint64_t silence = m->end_ts > last ? m->end_ts - last : 0;
+	uint64_t silence = model_time(m, 0, last, m->end_ts);
 
-	return a->has_evidence && silence / 3 >= model_age(m, co) / 4;
+	return a->has_evidence && silence / 3 >= model_waited(m, co) / 4;
 }
 
 bool wait_is_in_a_pool(const struct analysis *a, const struct coro *co)

@@ -153,5 +153,5 @@ void evidence_add(const struct analysis *a, struct finding *f, const struct coro
 		finding_add_evidence(f,
 				     "it waited here %u times before, at most %.3f ms; now %.3f ms",
 				     r->nr, (double)r->longest_ns / 1e6,
-				     (double)model_age(m, co) / 1e6);
+				     (double)model_waited(m, co) / 1e6);
 }

@@ -156,7 +156,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 	if (!ev->site && place)
 		note_owner(m, p, co, ev);
 	if (co->state == TRACE_STATE_RUNNING && co->resumed_ts && ev->ts >= co->resumed_ts) {
-		uint64_t slice = ev->ts - co->resumed_ts;
+		uint64_t slice = model_time(m, co->pid, co->resumed_ts, ev->ts);
 
 		rc = histogram_add(&p->slices, slice);
 		co->quick_yields += ev->reason == TRACE_REASON_YIELD && slice < QUICK_YIELD_NS;
@@ -189,24 +189,24 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 static int end_wait(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	struct wait_place *p = &m->places[co->place];
+	uint64_t ns = model_time(m, co->pid, co->since_ts, ev->ts);
 	int rc;
 
 	if (ev->ts < co->since_ts)
 		return 0;
-	if (ev->ts - co->since_ts >= LONG_WAIT_NS &&
-	    (ev->ts - co->since_ts) / 20 >= co->second_wait_ns &&
+	if (ns >= LONG_WAIT_NS && ns / 20 >= co->second_wait_ns &&
 	    waits_cancelled(m, co, ev->ts) < 0)
 		return -ENOMEM;
-	waits_ended(co, ev->ts - co->since_ts);
+	waits_ended(co, ns);
 	if (co->woken_early && co->woken_since)
 		m->early_unused++;
 	else if (co->woken_early)
 		m->early_used++;
-	rc = histogram_add(&p->waits, ev->ts - co->since_ts);
+	rc = histogram_add(&p->waits, ns);
 	if (ev->ts > p->last_resumed_ts)
 		p->last_resumed_ts = ev->ts;
 	if (!rc && co->woken_since && ev->ts >= co->woken_ts)
-		rc = histogram_add(&p->ready, ev->ts - co->woken_ts);
+		rc = histogram_add(&p->ready, model_time(m, co->pid, co->woken_ts, ev->ts));
 	if (co->has_resource)
 		tables_wait_ends(m, co);
 	return rc;
@@ -364,7 +364,7 @@ static int model_end_life(struct model *m, const struct coro *co, uint64_t ts)
 		parent->children -= parent->children > 0;
 	if (!co->birth_ts || ts < co->birth_ts)
 		return 0;
-	return histogram_add(&s->lives, ts - co->birth_ts);
+	return histogram_add(&s->lives, model_time(m, co->pid, co->birth_ts, ts));
 }
 
 static int add_end(struct model *m, struct coro *co, const struct trace_event *ev)

@@ -196,9 +196,12 @@ struct model_observer {
 	void *arg;
 };
 
+struct cpu_samples;
+
 struct model {
 	struct model_hooks hooks;       /* set by the owner */
 	struct model_observer observer; /* likewise; its callback may be NULL */
+	const struct cpu_samples *cpu;  /* likewise: stops of the processes; NULL: none known */
 	struct coro_ids ids;
 	struct coro *coros;
 	size_t nr_coros; /* allocated entries */
@@ -308,6 +311,21 @@ bool model_is_unreachable(const struct coro *co);
 
 /* The source of most wakes of @co; NULL: it was never woken. */
 const struct wake_source *model_waker(const struct coro *co);
+
+/*
+ * Time between the two in which process @pid could run: without the time that it was stopped
+ * (SIGSTOP, a debugger).  @pid 0: any process.  0 if @to_ts is not later.
+ */
+uint64_t model_time(const struct model *m, uint32_t pid, uint64_t from_ts, uint64_t to_ts);
+
+/* The same from @ts to the end of the run, for the process of @co. */
+uint64_t model_time_since(const struct model *m, const struct coro *co, uint64_t ts);
+
+/*
+ * Time of @co in its state at the end of the run, without stops.  Judge by this one: model_age() is
+ * for printing.
+ */
+uint64_t model_waited(const struct model *m, const struct coro *co);
 
 /* Time in its state at the end of the run. */
 static inline uint64_t model_age(const struct model *m, const struct coro *co)

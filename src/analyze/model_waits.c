@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cpu_samples.h"
+
 /* Keep the two largest values. */
 static void waits_keep(uint64_t *longest, uint64_t *second, uint64_t ns)
 {
@@ -15,6 +17,27 @@ static void waits_keep(uint64_t *longest, uint64_t *second, uint64_t ns)
 	} else if (ns > *second) {
 		*second = ns;
 	}
+}
+
+/* ---- time without stops ---------------------------------------------------- */
+
+uint64_t model_time(const struct model *m, uint32_t pid, uint64_t from_ts, uint64_t to_ts)
+{
+	if (to_ts <= from_ts)
+		return 0;
+	if (!m->cpu || !m->cpu->stops.nr)
+		return to_ts - from_ts;
+	return to_ts - from_ts - cpu_samples_stopped(m->cpu, pid, from_ts, to_ts);
+}
+
+uint64_t model_time_since(const struct model *m, const struct coro *co, uint64_t ts)
+{
+	return model_time(m, co->pid, ts, m->end_ts);
+}
+
+uint64_t model_waited(const struct model *m, const struct coro *co)
+{
+	return model_time_since(m, co, co->since_ts);
 }
 
 /* ---- the waits and wakes of one coroutine -------------------------------- */
@@ -104,7 +127,7 @@ bool model_is_unreachable(const struct coro *co)
 void waits_run_begins(struct model *m, uint64_t ts)
 {
 	uint64_t last = m->nr_ticks ? m->ticks[(m->nr_ticks - 1) % MODEL_TICKS] : 0;
-	uint64_t idle = m->idle_since && ts > m->idle_since ? ts - m->idle_since : 0;
+	uint64_t idle = m->idle_since ? model_time(m, 0, m->idle_since, ts) : 0;
 
 	m->running++;
 	m->idle_since = 0;
@@ -133,10 +156,8 @@ unsigned model_activity(const struct model *m, uint64_t ts)
 
 uint64_t model_idle(const struct model *m)
 {
-	uint64_t last = 0;
+	uint64_t last = m->idle_since ? model_time(m, 0, m->idle_since, m->end_ts) : 0;
 
-	if (m->idle_since && m->end_ts > m->idle_since)
-		last = m->end_ts - m->idle_since;
 	return m->idle_ns + (last > MODEL_IDLE ? last : 0);
 }
 
@@ -146,7 +167,7 @@ int waits_cancelled(struct model *m, const struct coro *co, uint64_t ts)
 {
 	struct coro *copy;
 
-	if (ts < co->since_ts + 100 * MODEL_MS)
+	if (model_time(m, co->pid, co->since_ts, ts) < 100 * MODEL_MS)
 		return 0;
 	if (!m->cancelled) {
 		m->cancelled = calloc(MODEL_CANCELLED, sizeof(*m->cancelled));
