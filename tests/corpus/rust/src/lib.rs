@@ -14,6 +14,12 @@ pub fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
+/// The length of the run: `n`, and the time for which the runner says that it will stop the program.
+pub fn run_time(n: u64) -> Duration {
+    let extra = std::env::var("CORPUS_EXTRA_MS").ok().and_then(|text| text.parse::<u64>().ok());
+    ms(n + extra.unwrap_or(0))
+}
+
 /// The number of a lock or channel in the trace: its address.
 pub fn address_of<T>(thing: &T) -> u64 {
     thing as *const T as u64

@@ -12,7 +12,7 @@ use async_channel::{bounded, Receiver, Sender};
 use async_executor::Executor;
 use async_io::Timer;
 use corotracer::{init_tracer, TraceFutureExt};
-use corotracer_corpus::ms;
+use corotracer_corpus::{ms, run_time};
 use futures_lite::future::{block_on, or};
 use std::sync::{Arc, Mutex};
 
@@ -60,7 +60,7 @@ fn main() {
     drop((to_writer, for_filters));
     let writer = executor.spawn(write_lines(for_writer).traced_as("writer")); // @spawned
     let late = async {
-        Timer::after(ms(1800)).await;
+        Timer::after(run_time(1800)).await;
     };
     block_on(executor.run(or(writer, late)));
     std::process::exit(0);
