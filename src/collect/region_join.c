@@ -108,6 +108,9 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	case TRACE_ITEM_CPU:
 		trace_put_cpu(writer, &item->cpu);
 		break;
+	case TRACE_ITEM_DESCRIPTOR:
+		trace_put_descriptor(writer, &item->descriptor);
+		break;
 	case TRACE_ITEM_SITE:
 		join_put(j, &j->sites, item->site.id, 1);
 		trace_put_site(writer, &item->site);

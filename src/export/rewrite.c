@@ -140,6 +140,9 @@ static int put_item(struct rewrite *r, const struct trace_item *item)
 	case TRACE_ITEM_CPU:
 		trace_put_cpu(r->writer, &item->cpu);
 		return 0;
+	case TRACE_ITEM_DESCRIPTOR:
+		trace_put_descriptor(r->writer, &item->descriptor);
+		return 0;
 	case TRACE_ITEM_SITE:
 		trace_put_site(r->writer, &item->site);
 		return 0;

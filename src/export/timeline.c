@@ -667,6 +667,7 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 		return rc < 0 ? rc : add_totals(tl, &item->totals);
 	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_CPU:
+	case TRACE_ITEM_DESCRIPTOR:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

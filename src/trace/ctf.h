@@ -159,6 +159,7 @@ enum ctf_fact_id {
 	CTF_FACT_TOTALS,
 	CTF_MODULE,
 	CTF_CPU,
+	CTF_DESCRIPTOR,
 	NR_CTF_FACTS,
 };
 

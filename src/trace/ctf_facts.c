@@ -59,6 +59,19 @@ static const struct ctf_member cpu_members[] = {
 	END,
 };
 
+static const struct ctf_member descriptor_members[] = {
+	MEMBER("pid", descriptor.pid, CTF_U64),
+	MEMBER("probe_id", descriptor.probe_id, CTF_U64),
+	MEMBER("fd", descriptor.fd, CTF_U64),
+	MEMBER("from_ts", descriptor.from_ts, CTF_U64),
+	MEMBER("to_ts", descriptor.to_ts, CTF_U64),
+	MEMBER("unread", descriptor.unread, CTF_U64),
+	MEMBER("kind", descriptor.kind, CTF_TEXT_OR),
+	MEMBER("ready", descriptor.ready, CTF_TEXT_OR),
+	MEMBER("watch", descriptor.watch, CTF_TEXT_OR),
+	END,
+};
+
 static const struct ctf_member site_members[] = {
 	MEMBER("site", site.id, CTF_U32),
 	MEMBER("line", site.line, CTF_U32),
@@ -126,6 +139,7 @@ const struct ctf_fact ctf_facts[NR_CTF_FACTS] = {
 	[CTF_COROUTINE] = { "coroutine", TRACE_ITEM_COROUTINE, coroutine_members },
 	[CTF_FACT_TOTALS] = { "totals", TRACE_ITEM_TOTALS, totals_members },
 	[CTF_CPU] = { "cpu", TRACE_ITEM_CPU, cpu_members },
+	[CTF_DESCRIPTOR] = { "descriptor", TRACE_ITEM_DESCRIPTOR, descriptor_members },
 	[CTF_MODULE] = { "module", TRACE_ITEM_MODULE, module_members },
 };
 

@@ -154,6 +154,34 @@ struct trace_cpu {
 #define TRACE_CPU_STOPPED "stopped" /* by a signal or a debugger */
 #define TRACE_CPU_TRACER  "tracer"  /* waits for room in its lane (--on-full block) */
 
+/*
+ * A coroutine waits for a descriptor that is ready: the collector looked twice, at both times with
+ * all threads of the process asleep and the coroutine in the same wait.  With probe_id 0: every
+ * coroutine of the process that waited for a descriptor for long was looked at, at these times;
+ * those without an item of their own wait for one that was not ready.
+ */
+struct trace_descriptor {
+	uint64_t pid, probe_id;
+	uint64_t fd;
+	uint64_t from_ts, to_ts; /* the first and the last look */
+	uint64_t unread;         /* bytes, or the count of an eventfd or timerfd; 0: unknown */
+	const char *kind;        /* "socket", "pipe", ...; NULL: of no descriptor */
+	const char *ready;       /* TRACE_DESCRIPTOR_*; NULL: likewise */
+	const char *watch;       /* how epoll watches it, TRACE_WATCH_*; NULL: not known */
+};
+
+#define TRACE_DESCRIPTOR_AGE_NS 300000000u /* shorter waits are not looked at */
+
+#define TRACE_DESCRIPTOR_READ   "read"  /* a read, or an accept, would not block */
+#define TRACE_DESCRIPTOR_WRITE  "write" /* a write would not block */
+#define TRACE_DESCRIPTOR_ERROR  "error" /* an error, or the other side has closed it */
+
+#define TRACE_WATCH_NONE        "none"     /* no epoll set has it */
+#define TRACE_WATCH_LEVEL       "level"    /* for what the coroutine waits for */
+#define TRACE_WATCH_EDGE        "edge"     /* likewise, edge-triggered */
+#define TRACE_WATCH_DISARMED    "disarmed" /* one-shot, and its event was delivered */
+#define TRACE_WATCH_OTHER       "other"    /* not for what the coroutine waits for */
+
 enum trace_item_type {
 	TRACE_ITEM_RUN,
 	TRACE_ITEM_PROCESS,
@@ -164,6 +192,7 @@ enum trace_item_type {
 	TRACE_ITEM_TOTALS,
 	TRACE_ITEM_MODULE,
 	TRACE_ITEM_CPU,
+	TRACE_ITEM_DESCRIPTOR,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -183,6 +212,7 @@ struct trace_item {
 		struct sidecar_coroutine coroutine;
 		struct sidecar_totals totals;
 		struct trace_cpu cpu;
+		struct trace_descriptor descriptor;
 	};
 };
 

@@ -113,6 +113,9 @@ static void jsonl_output_put_fact(struct trace_writer *w, const struct trace_ite
 	case TRACE_ITEM_CPU:
 		sidecar_put_cpu(&o->sidecar, &fact->cpu);
 		break;
+	case TRACE_ITEM_DESCRIPTOR:
+		sidecar_put_descriptor(&o->sidecar, &fact->descriptor);
+		break;
 	case TRACE_ITEM_SITE:
 		sidecar_put_site(&o->sidecar, &fact->site);
 		break;

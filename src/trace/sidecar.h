@@ -8,6 +8,7 @@
  *	process     one per process that connected
  *	module      one per file that such a process had mapped with code in it
  *	cpu         processor time of a thread during a long slice, or a stop of a process
+ *	descriptor  a coroutine waits for a descriptor that is ready
  *	site        a source location: "site" elsewhere is its "id" here
  *	birth, wake, end, destroy, close, acquire, release
  *	            events that are not transitions, in order of time
@@ -77,6 +78,7 @@ void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run);
 void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process);
 void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module);
 void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu);
+void sidecar_put_descriptor(struct sidecar_writer *w, const struct trace_descriptor *descriptor);
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site);
 void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev);
 void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap);

@@ -98,6 +98,19 @@ static const struct field cpu_fields[] = {
 	END,
 };
 
+static const struct field descriptor_fields[] = {
+	FIELD("pid", descriptor.pid, KIND_U64),
+	FIELD("probe_id", descriptor.probe_id, KIND_U64),
+	FIELD("fd", descriptor.fd, KIND_U64),
+	FIELD("from_ts", descriptor.from_ts, KIND_U64),
+	FIELD("to_ts", descriptor.to_ts, KIND_U64),
+	FIELD("unread", descriptor.unread, KIND_U64),
+	FIELD("kind", descriptor.kind, KIND_STRING),
+	FIELD("ready", descriptor.ready, KIND_STRING),
+	FIELD("watch", descriptor.watch, KIND_STRING),
+	END,
+};
+
 static const struct field site_fields[] = {
 	FIELD("id", site.id, KIND_U32),     FIELD("file", site.file, KIND_STRING),
 	FIELD("line", site.line, KIND_U32), FIELD("function", site.function, KIND_STRING),
@@ -205,6 +218,7 @@ static const struct sidecar_type types[] = {
 	{ "site", TRACE_ITEM_SITE, 0, site_fields },
 	{ "gap", TRACE_ITEM_GAP, 0, gap_fields },
 	{ "cpu", TRACE_ITEM_CPU, 0, cpu_fields },
+	{ "descriptor", TRACE_ITEM_DESCRIPTOR, 0, descriptor_fields },
 	{ "process", TRACE_ITEM_PROCESS, 0, process_fields },
 	{ "module", TRACE_ITEM_MODULE, 0, module_fields },
 	{ "run", TRACE_ITEM_RUN, 0, run_fields },

@@ -277,6 +277,28 @@ void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu)
 	sidecar_end(w, &j);
 }
 
+void sidecar_put_descriptor(struct sidecar_writer *w, const struct trace_descriptor *descriptor)
+{
+	struct json_writer j;
+
+	sidecar_begin(&j, "descriptor");
+	jw_field_u64(&j, "pid", descriptor->pid);
+	jw_field_u64(&j, "probe_id", descriptor->probe_id);
+	jw_field_u64(&j, "from_ts", descriptor->from_ts);
+	jw_field_u64(&j, "to_ts", descriptor->to_ts);
+	if (descriptor->probe_id) {
+		jw_field_u64(&j, "fd", descriptor->fd);
+		jw_field_u64(&j, "unread", descriptor->unread);
+	}
+	if (descriptor->kind)
+		jw_field_string(&j, "kind", descriptor->kind);
+	if (descriptor->ready)
+		jw_field_string(&j, "ready", descriptor->ready);
+	if (descriptor->watch)
+		jw_field_string(&j, "watch", descriptor->watch);
+	sidecar_end(w, &j);
+}
+
 void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
 {
 	struct json_writer j;

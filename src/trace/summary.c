@@ -432,6 +432,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 		return 0;
 	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_CPU:
+	case TRACE_ITEM_DESCRIPTOR:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

@@ -69,6 +69,12 @@ void trace_put_cpu(struct trace_writer *w, const struct trace_cpu *cpu)
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_CPU, .cpu = *cpu });
 }
 
+void trace_put_descriptor(struct trace_writer *w, const struct trace_descriptor *descriptor)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_DESCRIPTOR,
+					      .descriptor = *descriptor });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });
