@@ -15,6 +15,7 @@
 
 #include "base/monotonic.h"
 #include "collect/cpu_sampler.h"
+#include "collect/descriptor_looks.h"
 #include "collect/wake_socket.h"
 #include "collect/lane_output.h"
 #include "collect/lane_memory.h"
@@ -50,6 +51,7 @@ struct collector {
 	struct record record;
 	struct lane_record lane_record;
 	struct cpu_sampler sampler;
+	struct descriptor_looks looks;
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
@@ -140,6 +142,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	if (!look.cut)
 		record_scanned(&c->record, c->harvest.now_ns);
 	cpu_sampler_look(&c->sampler, c->harvest.now_ns + c->cost_ns);
+	looks_take(&c->looks, c->harvest.now_ns + c->cost_ns);
 }
 
 static void collector_flush(struct collector *c, uint64_t now_ns)
@@ -250,15 +253,19 @@ static bool collector_is_done(struct collector *c)
 static void sleep_until_woken(struct collector *c)
 {
 	struct harvest_scan found;
+	uint64_t now;
 
 	collector_flush(c, clock_now_ns());
 	sleep_announce(c);
+	looks_before_sleep(&c->looks);
 	do {
 		collector_scan(c, &found);
 		if (found.events || found.lost || found.pending)
 			break;
-		collector_wait_for(c, cpu_sampler_wait(&c->sampler, clock_now_ns(),
-						       pace_patrol(c->cost_ns)));
+		now = clock_now_ns();
+		collector_wait_for(
+			c, looks_wait(&c->looks, now,
+				      cpu_sampler_wait(&c->sampler, now, pace_patrol(c->cost_ns))));
 	} while (still_sleeping(c) && !collector_is_done(c));
 	set_sleeping(c, 0);
 	pace_wake(&c->pace, clock_now_ns());
@@ -354,6 +361,7 @@ static int collector_begin(struct collector *c, struct err *err)
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
 	cpu_sampler_open(&c->sampler, &c->lane_record.drain, &c->endpoint, c->record.writer);
+	looks_open(&c->looks, &c->lane_record, &c->endpoint);
 	if (!config->flight_size)
 		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
 					 c->record.place.format);
@@ -376,6 +384,7 @@ static void collector_end(struct collector *c)
 	region_unlink(&c->region);
 	snapshots_close(&c->snapshots);
 	cpu_sampler_close(&c->sampler);
+	looks_close(&c->looks);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
 	record_close(&c->record);

@@ -311,40 +311,88 @@ bool descriptors_find_watch(const struct descriptors *d, const struct descriptor
 
 /* ---- threads ------------------------------------------------------------------------- */
 
-/* The state of a thread is after its name, which may contain anything. */
-static bool thread_sleeps(const struct descriptors *d, const char *tid)
+/* The beginning of a file of a thread, as a string.  False: it cannot be read. */
+static bool thread_file(const struct descriptors *d, const char *tid, const char *name, char *text,
+			size_t size)
 {
-	char path[96], text[128];
-	const char *behind;
+	char path[96];
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)d->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/%s", (int)d->pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT; /* the thread has ended */
-	got = read(fd, text, sizeof(text) - 1);
+		return false;
+	got = read(fd, text, size - 1);
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
-	behind = strrchr(text, ')');
-	return behind && behind[1] == ' ' && (behind[2] == 'S' || behind[2] == 'I');
+	return true;
 }
 
-bool descriptors_are_quiet(const struct descriptors *d)
+/* The state of a thread is after its name, which may contain anything. */
+static bool thread_runs(const struct descriptors *d, const char *tid)
+{
+	char text[128];
+	const char *behind;
+
+	if (!thread_file(d, tid, "stat", text, sizeof(text)))
+		return errno != ENOENT; /* the thread has ended */
+	behind = strrchr(text, ')');
+	return !behind || behind[1] != ' ' || (behind[2] != 'S' && behind[2] != 'I');
+}
+
+static bool thread_is_in_loop(const struct descriptors *d, const char *tid)
+{
+	static const long calls[] = {
+		SYS_epoll_pwait,  SYS_ppoll, SYS_pselect6, SYS_io_uring_enter,
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,   SYS_poll,  SYS_select,
+#endif
+#ifdef SYS_epoll_pwait2
+		SYS_epoll_pwait2,
+#endif
+	};
+	char text[64], *end;
+	long call;
+	size_t i;
+
+	if (!thread_file(d, tid, "syscall", text, sizeof(text)))
+		return false;
+	call = strtol(text, &end, 10);
+	for (i = 0; end != text && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (calls[i] == call)
+			return true;
+	}
+	return false;
+}
+
+/* True if @test is true for one of the threads; @if_none: if they cannot be listed. */
+static bool threads_any(const struct descriptors *d,
+			bool (*test)(const struct descriptors *d, const char *tid), bool if_none)
 {
 	char path[FD_PATH];
 	struct dirent *entry;
-	bool is_quiet = true;
+	bool is_true = false;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)d->pid);
 	folder = opendir(path);
 	if (!folder)
-		return false;
-	while (is_quiet && (entry = readdir(folder))) {
+		return if_none;
+	while (!is_true && (entry = readdir(folder))) {
 		if (isdigit((unsigned char)entry->d_name[0]))
-			is_quiet = thread_sleeps(d, entry->d_name);
+			is_true = test(d, entry->d_name);
 	}
 	closedir(folder);
-	return is_quiet;
+	return is_true;
+}
+
+bool descriptors_are_quiet(const struct descriptors *d)
+{
+	return !threads_any(d, thread_runs, true);
+}
+
+bool descriptors_has_loop(const struct descriptors *d)
+{
+	return threads_any(d, thread_is_in_loop, false);
 }

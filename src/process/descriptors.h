@@ -95,6 +95,12 @@ bool descriptors_find_watch(const struct descriptors *d, const struct descriptor
 /* True if every thread of the process sleeps: none runs, is ready to run, or is stopped. */
 bool descriptors_are_quiet(const struct descriptors *d);
 
+/*
+ * True if a thread of the process sleeps in a call that waits for descriptors: epoll_wait(2),
+ * poll(2), select(2), io_uring_enter(2).  False also if the kernel does not say.
+ */
+bool descriptors_has_loop(const struct descriptors *d);
+
 /* "socket", "pipe", ... */
 const char *descriptor_kind_name(enum descriptor_kind kind);
 
