@@ -124,6 +124,8 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 		rc = sites_add(&a->sites, &item->site);
 	if (!rc && item->type == TRACE_ITEM_CPU)
 		rc = cpu_samples_add(&a->cpu, &item->cpu);
+	if (!rc && item->type == TRACE_ITEM_DESCRIPTOR)
+		rc = descriptor_facts_add(&a->descriptors, &item->descriptor);
 	return rc ? rc : model_add(&a->model, item);
 }
 
@@ -172,6 +174,7 @@ static void look_at_the_end(struct analysis *a)
 {
 	const struct detector *const *d;
 
+	a->no_memory |= descriptor_facts_settle(&a->descriptors, &a->model) < 0;
 	for (d = detectors; *d; d++) {
 		if ((*d)->on_finish)
 			(*d)->on_finish(a);
@@ -264,6 +267,7 @@ void analysis_free(struct analysis *a)
 	runs_release(&a->runs);
 	sched_release(&a->scheduling);
 	cpu_samples_release(&a->cpu);
+	descriptor_facts_release(&a->descriptors);
 	free(a->settled_into);
 	free(a);
 }

@@ -14,6 +14,7 @@
 #define ANALYZE_ANALYSIS_H
 
 #include "analyze/cpu_samples.h"
+#include "analyze/descriptor_facts.h"
 #include "analyze/detector.h"
 #include "analyze/finding.h"
 #include "analyze/model.h"
@@ -48,6 +49,7 @@ struct analysis {
 	struct model model;
 	struct scheduling scheduling;
 	struct cpu_samples cpu;
+	struct descriptor_facts descriptors;
 	struct slice_watch slices;
 	unsigned runners_looked_at; /* by the detector of coroutines that never yield */
 	bool no_memory;             /* a hook could not store what it saw */

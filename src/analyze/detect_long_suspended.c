@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* detect_long_suspended.c - a wait is far longer than others at its place; it may still end. */
-#include "analyze/detector.h"
+#include "analyze/analysis.h"
 
 static void long_suspended_on_stuck(struct analysis *a, struct coro *co)
 {
@@ -11,7 +11,8 @@ static void long_suspended_on_stuck(struct analysis *a, struct coro *co)
 
 	/* A wait for a child is as long as the child takes: the child is reported. */
 	if (wait_may_be_long(a, co) || model_child(m, co) || wait_is_in_a_pool(a, co) ||
-	    wait_is_consequence(a, co) || !wait_is_unusual(a, co, analysis_min_age(a)))
+	    wait_is_consequence(a, co) || descriptor_facts_idle(&a->descriptors, co) ||
+	    !wait_is_unusual(a, co, analysis_min_age(a)))
 		return;
 	f.size_ns = model_age(m, co);
 	if (has_samples)

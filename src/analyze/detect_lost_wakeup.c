@@ -5,8 +5,9 @@
  *
  * Evidence that does not depend on the length of the wait, in this order: its last waker was
  * dropped (proven, where the program counts its wakers: the Rust SDK does); it was woken and never
- * ran although its threads had time; its deadline has passed; the child it waits for has ended; its
- * lock is free; all coroutines that ever woke the waiters of its channel have ended.
+ * ran although its threads had time; its descriptor is ready; its deadline has passed; the child it
+ * waits for has ended; its lock is free; all coroutines that ever woke the waiters of its channel
+ * have ended.
  *
  * Otherwise a suspicion: coroutines of its kind ended after a tenth of its life; later waiters of
  * the same lock were served; its own rhythm, or that of its place, has stopped; most of its kind
@@ -81,8 +82,7 @@ static bool lost_timer(struct analysis *a, const struct coro *co, struct finding
 	bool went_on = model_activity(m, co->resource) >= LOST_ACTIVE;
 
 	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts ||
-	    model_time_since(m, co, co->resource) <
-		    (went_on ? 200 * MODEL_MS : wait_floor(a, co)))
+	    model_time_since(m, co, co->resource) < (went_on ? 200 * MODEL_MS : wait_floor(a, co)))
 		return false;
 	if (model_time_since(m, co, co->resource) >= MODEL_S / 2 && went_on)
 		f->confidence = CONFIDENCE_STRONG;
@@ -199,12 +199,39 @@ static bool lost_wakers(struct analysis *a, const struct coro *co, struct findin
 	return true;
 }
 
+/* The kernel says that what it waits for is there, and the event loop sleeps. */
+static bool lost_descriptor(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct descriptor_fact *fact = descriptor_facts_find(&a->descriptors, co);
+	char ready[DESCRIPTOR_FACT_TEXT];
+
+	if (!fact)
+		return false;
+	if (model_time_since(m, co, fact->from_ts) >= MODEL_S)
+		f->confidence = CONFIDENCE_STRONG;
+	finding_say(f,
+		    "descriptor %" PRIu64
+		    " is a %s: the collector saw it twice, %.3f ms apart, with "
+		    "the event loop and all other threads asleep",
+		    fact->fd, descriptor_fact_ready(fact, ready),
+		    (double)(fact->to_ts - fact->from_ts) / 1e6);
+	if (descriptor_fact_watch(fact))
+		finding_add_evidence(f, "%s", descriptor_fact_watch(fact));
+	finding_set_hint(f, "Read or write until EAGAIN before waiting for an edge, arm a one-shot "
+			    "registration again, and register for what is waited for.");
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
+	return true;
+}
+
 bool lost_wakeup_is_evident(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	if (lost_wakers(a, co, f))
 		return true;
 	if (co->woken_since)
 		return lost_after_wake(a, co, f);
+	if (lost_descriptor(a, co, f))
+		return true;
 	if (wait_may_be_long(a, co) || wait_has_cause(a, co))
 		return false;
 	return lost_timer(a, co, f) || lost_join(a, co, f) || lost_lock(a, co, f) ||
@@ -310,7 +337,8 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 {
 	/* A generator that yields waits until its user wants more. */
 	if ((co->woken_since && !lost_until_exit(analysis_model(a), co)) ||
-	    co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) || wait_has_cause(a, co))
+	    co->reason == TRACE_REASON_YIELD || wait_may_be_long(a, co) || wait_has_cause(a, co) ||
+	    descriptor_facts_idle(&a->descriptors, co))
 		return false;
 	if (lost_from_its_kind(a, co, f))
 		return true;

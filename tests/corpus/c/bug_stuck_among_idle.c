@@ -3,15 +3,13 @@
  * bug_stuck_among_idle.c - twelve keep-alive connections have had their requests and are idle; the
  * thirteenth reads once per edge and waits with a request unread, and its client for the reply.
  *
- * A trace does not show which descriptor has unread bytes: the idle connections are suspected with
- * it, in one group.
+ * No event shows which descriptor has unread bytes; the collector asks the kernel.
  *
  * corpus: bug
  * class: lost-wakeup
  * at: @stuck|@reply
  * victims: conn-12
  * also: client-12
- * known: victims
  */
 #include <sys/socket.h>
 #include <unistd.h>
