@@ -247,9 +247,21 @@ static void add_line(struct blame *b, struct u64map *known, struct strtab *keys,
 		*at = b->nr_lines;
 }
 
+static int sites_by_pc(const void *x, const void *y)
+{
+	const struct blame_site *a = *(struct blame_site *const *)x;
+	const struct blame_site *c = *(struct blame_site *const *)y;
+
+	return (a->pc > c->pc) - (a->pc < c->pc);
+}
+
+/*
+ * A line has the address and the owner of its first address that has one: the map's own order
+ * differs from run to run.
+ */
 static void make_lines(struct blame *b)
 {
-	size_t nr = u64map_count(&b->by_pc), pos = 0, i;
+	size_t nr = u64map_count(&b->by_pc), pos = 0, i = 0;
 	struct u64map known = { 0 };
 	struct strtab keys = { 0 };
 	uint64_t pc, value;
@@ -258,8 +270,11 @@ static void make_lines(struct blame *b)
 	b->sorted_lines = calloc(nr + 1, sizeof(struct blame_site *));
 	if (!b->lines || !b->sorted_lines)
 		return;
-	while (u64map_next(&b->by_pc, &pos, &pc, &value)) /* NOLINTNEXTLINE */
-		add_line(b, &known, &keys, (const struct blame_site *)(uintptr_t)value);
+	while (i < nr && u64map_next(&b->by_pc, &pos, &pc, &value)) /* NOLINTNEXTLINE */
+		b->sorted_lines[i++] = (struct blame_site *)(uintptr_t)value;
+	qsort(b->sorted_lines, i, sizeof(struct blame_site *), sites_by_pc);
+	for (nr = i, i = 0; i < nr; i++)
+		add_line(b, &known, &keys, b->sorted_lines[i]);
 	for (i = 0; i < b->nr_lines; i++)
 		b->sorted_lines[i] = &b->lines[i];
 	qsort_r(b->sorted_lines, b->nr_lines, sizeof(struct blame_site *), lines_by_cost, b);
