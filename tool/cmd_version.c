@@ -12,9 +12,9 @@
 #include "base/json_writer.h"
 #include "cmd.h"
 #include "export/sink.h"
+#include "page/page.h"
 #include "serve/server.h"
 #include "top/top.h"
-#include "view/view.h"
 
 struct version_options {
 	bool json;
@@ -28,8 +28,9 @@ static const struct opt opts[] = {
 static int version_print_json(const char *arch)
 {
 	struct json_writer w;
+	struct html_page page;
 	struct err err;
-	size_t size, i;
+	size_t i;
 
 	jw_init_file(&w, stdout);
 	jw_object_begin(&w);
@@ -44,7 +45,7 @@ static int version_print_json(const char *arch)
 	jw_field_string(&w, "libmicrohttpd", server_library());
 	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
-	jw_field_bool(&w, "page", view_page(&size, &err) != NULL);
+	jw_field_bool(&w, "page", page_embedded("index", &page, &err) == 0);
 	jw_key(&w, "exports");
 	jw_array_begin(&w);
 	for (i = 0; sinks[i]; i++) {

@@ -53,8 +53,7 @@ static int find_page(const struct html_job *job, struct bytes *data, struct html
 		*page = (struct html_page){ data->data, data->size };
 		return 0;
 	}
-	page->data = view_page(&page->size, err);
-	return page->data ? 0 : err->code;
+	return page_embedded("index", page, err);
 }
 
 /* ---- the output --------------------------------------------------------------- */

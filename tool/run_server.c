@@ -20,6 +20,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "page/page.h"
 
 /* Interval for reading a growing trace; a collector writes ten times a second. */
 #define LOOK_MS 50
@@ -150,10 +151,10 @@ static void serving_loop(struct serving *s, struct feed *f, struct server *serve
 
 static void say_page_is_missing(const struct serving *s)
 {
+	struct html_page page;
 	struct err err = { 0 };
-	size_t size;
 
-	if (!view_page(&size, &err))
+	if (page_embedded("index", &page, &err) < 0)
 		message_error(s->command, &err);
 }
 

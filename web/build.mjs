@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// build.mjs - the page as one file, dist/index.html; with --tests the unit tests for node instead.
+// build.mjs - each page as one file, dist/NAME.html; with --tests the unit tests for node instead.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
+
+// Served: a server may send the page, and then has its data.
+const PAGES = [
+	{ name: "index", script: "src/main.ts", style: "src/style/page.css", served: true },
+];
 
 const here = dirname(fileURLToPath(import.meta.url));
 const common = {
@@ -19,7 +24,7 @@ const common = {
 
 const text = (result) => result.outputFiles[0].text;
 
-async function script() {
+async function script(entry) {
 	const worker = text(await build({ ...common, entryPoints: ["src/worker/worker.ts"], format: "iife" }));
 	const withWorker = {
 		name: "worker-source",
@@ -28,23 +33,22 @@ async function script() {
 			b.onLoad({ filter: /.*/, namespace: "worker" }, () => ({ contents: worker, loader: "text" }));
 		},
 	};
-	return text(await build({ ...common, entryPoints: ["src/main.ts"], format: "iife", plugins: [withWorker] }));
+	return text(await build({ ...common, entryPoints: [entry], format: "iife", plugins: [withWorker] }));
 }
 
-async function style() {
-	return text(await build({ ...common, entryPoints: ["src/style/page.css"], loader: { ".css": "css" } }));
+async function style(entry) {
+	return text(await build({ ...common, entryPoints: [entry], loader: { ".css": "css" } }));
 }
 
 const hash = (s) => `'sha256-${createHash("sha256").update(s).digest("base64")}'`;
 
 // The page's policy, from a file or a server: run this one script, connect to its own server only.
-function policy(js, css) {
+function policy(js, css, served) {
 	return [
 		"default-src 'none'",
 		`script-src ${hash(js)}`,
 		`style-src ${hash(css)}`,
-		"worker-src blob:",
-		"connect-src 'self'",
+		...(served ? ["worker-src blob:", "connect-src 'self'"] : []),
 		"img-src data: blob:",
 		"base-uri 'none'",
 		"form-action 'none'",
@@ -58,15 +62,15 @@ function fill(template, parts) {
 	});
 }
 
-async function page() {
-	const [js, css] = [(await script()).trim(), (await style()).trim()];
+async function page({ name, script: entry, style: sheet, served }) {
+	const [js, css] = [(await script(entry)).trim(), (await style(sheet)).trim()];
 	if (/<\/script|<!--/i.test(js)) throw new Error("the script would end itself");
 	if (/<\/style/i.test(css)) throw new Error("the style would end itself");
 	const template = await readFile(join(here, "src/index.html"), "utf8");
-	const html = fill(template, { script: js, style: css, policy: policy(js, css) });
+	const html = fill(template, { script: js, style: css, policy: policy(js, css, served) });
 	await mkdir(join(here, "dist"), { recursive: true });
-	await writeFile(join(here, "dist/index.html"), html);
-	console.error(`dist/index.html: ${html.length} bytes`);
+	await writeFile(join(here, `dist/${name}.html`), html);
+	console.error(`dist/${name}.html: ${html.length} bytes`);
 }
 
 async function tests() {
@@ -80,4 +84,4 @@ async function tests() {
 	});
 }
 
-await (process.argv.includes("--tests") ? tests() : page());
+await (process.argv.includes("--tests") ? tests() : Promise.all(PAGES.map(page)));

@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <sys/resource.h>
 
+#include "page/bundle.h"
+
 #define CONNECTIONS  500u
 #define IDLE_SECONDS 30u
 
@@ -181,7 +183,7 @@ static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, c
 	struct cached *at;
 	size_t size;
 
-	if (view_gzip(section, &packed, &err) < 0 || packed.error) {
+	if (page_gzip(section, &packed, &err) < 0 || packed.error) {
 		bytes_release(&packed);
 		return send_plain(c, section);
 	}

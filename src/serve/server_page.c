@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "page/page.h"
+
 #define POLICY_MARK "http-equiv=\"Content-Security-Policy\" content=\""
 
 static const char without[] =
@@ -35,14 +37,13 @@ static void find_policy(const char *page, size_t size, char *policy, size_t room
 
 void page_find(const void **page, size_t *size, char policy[PAGE_POLICY_SIZE])
 {
+	struct html_page own = { (const unsigned char *)without, sizeof(without) - 1 };
 	struct err err = { 0 };
-	char own[PAGE_POLICY_SIZE / 2];
+	char own_policy[PAGE_POLICY_SIZE / 2];
 
-	*page = view_page(size, &err);
-	if (!*page) {
-		*page = without;
-		*size = sizeof(without) - 1;
-	}
-	find_policy(*page, *size, own, sizeof(own));
-	snprintf(policy, PAGE_POLICY_SIZE, "%s; frame-ancestors 'none'", own);
+	page_embedded("index", &own, &err); /* leaves it alone if there is none */
+	*page = own.data;
+	*size = own.size;
+	find_policy(*page, *size, own_policy, sizeof(own_policy));
+	snprintf(policy, PAGE_POLICY_SIZE, "%s; frame-ancestors 'none'", own_policy);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/bundle.h"
 #include "view/slice_budget.h"
 
 /* Reserve for the sentences about omitted data, which are known last. */
@@ -130,7 +129,7 @@ static int make_block(struct html *h, size_t block, const uint8_t *keep, struct 
 	int rc = section_slices(h->v, block, keep, &section, line, err);
 
 	if (!rc)
-		rc = view_gzip(&section, gzip, err);
+		rc = page_gzip(&section, gzip, err);
 	bytes_release(&section);
 	return rc;
 }
@@ -344,25 +343,6 @@ static int html_fill(struct html *h, struct err *err)
 	return put_meta(h, err);
 }
 
-static int html_write_file(const struct html_page *page, const struct bundle *b, FILE *out,
-			   struct err *err)
-{
-	const char *mark = memmem(page->data, page->size, VIEW_PAGE_MARK, strlen(VIEW_PAGE_MARK));
-	size_t before = mark ? (size_t)(mark - (const char *)page->data) : 0;
-	size_t behind = before + strlen(VIEW_PAGE_MARK);
-
-	if (!mark)
-		return err_set(err, -EINVAL, "the page has no %s to put the data in its place",
-			       VIEW_PAGE_MARK);
-	errno = 0;
-	fwrite(page->data, 1, before, out);
-	bundle_write(b, out);
-	fwrite(page->data + behind, 1, page->size - behind, out);
-	if (fflush(out) == 0 && !ferror(out))
-		return 0;
-	return err_errno(err, "cannot write the page");
-}
-
 int html_write(struct view *v, const struct html_page *page, uint64_t max_size, FILE *out,
 	       struct html_result *result, struct err *err)
 {
@@ -376,8 +356,8 @@ int html_write(struct view *v, const struct html_page *page, uint64_t max_size, 
 		return err_set(err, -ENOMEM, "no memory");
 	rc = html_fill(&h, err);
 	if (!rc)
-		rc = html_write_file(page, &h.bundle, out, err);
-	result->bytes = h.bundle.size + page->size - strlen(VIEW_PAGE_MARK);
+		rc = page_write_bundle(page, &h.bundle, out, err);
+	result->bytes = h.bundle.size + page->size - strlen(PAGE_MARK);
 	bundle_release(&h.bundle);
 	free(h.lines);
 	return rc;

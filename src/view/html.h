@@ -12,15 +12,11 @@
 
 #include <stdio.h>
 
+#include "page/page.h"
 #include "view/view_data.h"
 
 #define HTML_SIZE     UINT64_C(40000000) /* default: below 40 MB */
 #define HTML_SIZE_MIN UINT64_C(1048576)
-
-struct html_page {
-	const unsigned char *data;
-	size_t size;
-};
 
 struct html_result {
 	uint64_t bytes; /* size of the file */

@@ -73,17 +73,4 @@ const struct trace_stats *view_stats(const struct view *v);
 /* Accepts NULL. */
 void view_free(struct view *v);
 
-/* ---- compression ---------------------------------------------------------- */
-
-/* gzip without a time or a name: the same input gives the same output. */
-int view_gzip(const struct bytes *in, struct bytes *out, struct err *err);
-
-/* ---- the page ------------------------------------------------------------- */
-
-/* Replaced by the sections; occurs once in the page. */
-#define VIEW_PAGE_MARK "<!--corotracer-data-->"
-
-/* The embedded page; NULL with a message in @err if there is none (WITH_WEB=OFF). */
-const unsigned char *view_page(size_t *size, struct err *err);
-
 #endif

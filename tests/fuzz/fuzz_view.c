@@ -177,7 +177,7 @@ static void check_all(struct view *v)
 
 static void write_html(struct view *v, uint8_t how)
 {
-	static const unsigned char text[] = "<p>" VIEW_PAGE_MARK "</p>";
+	static const unsigned char text[] = "<p>" PAGE_MARK "</p>";
 	struct html_page page = { text, sizeof(text) - 1 };
 	struct html_result result;
 	struct err err = { 0 };

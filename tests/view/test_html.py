@@ -138,7 +138,7 @@ def mistakes_get_a_hint(dir):
             (["--page", os.path.join(FIXTURES, "README.md"), os.path.join(FIXTURES, "README.md")], 1, "is it a trace?")):
         got, out, err = tool("html", *args)
         equal((got, out), (status, ""), f"status and stdout of {args}: {err}")
-        if args[:1] != ["-o"] or "without the dashboard" not in err:
+        if args[:1] != ["-o"] or "without its pages" not in err:
             contains(err, words)
 
 
@@ -234,7 +234,7 @@ def the_old_flags_work(dir):
     trace = os.path.join(dir, "trace.jsonl")
     write(dir, "trace.jsonl", [transition(1, 1000, True), transition(1, 2000, False)])
     status, out, err = tool("-html", "-out", trace)
-    if "without the dashboard" in err:
+    if "without its pages" in err:
         equal(status, 1, "status")
         contains(err, "hint: ")
         return

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h - the compressed sections of a file, and their size in the file. */
-#ifndef VIEW_BUNDLE_H
-#define VIEW_BUNDLE_H
+/* bundle.h - the compressed sections of a page, and their size in the file. */
+#ifndef PAGE_BUNDLE_H
+#define PAGE_BUNDLE_H
 
 #include <stdio.h>
 
-#include "view/view_data.h"
+#include "base/bytes.h"
+#include "base/err.h"
 
 struct bundle_section {
 	char name[32];
@@ -18,6 +19,9 @@ struct bundle {
 	size_t nr, room;
 	uint64_t size; /* of all sections, as in the file */
 };
+
+/* gzip without a time or a name: the same input gives the same output. */
+int page_gzip(const struct bytes *in, struct bytes *out, struct err *err);
 
 /* Size of a section in the file: its element with base64 content. */
 uint64_t bundle_cost(const char *name, size_t gzip_size);

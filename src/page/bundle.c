@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c - the compressed sections of a file, and their size in the file. */
-#include "view/bundle.h"
+/* bundle.c - the compressed sections of a page, and their size in the file. */
+#include "page/bundle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ int bundle_put(struct bundle *b, const char *name, const struct bytes *section, 
 {
 	struct bytes gzip = { 0 };
 
-	if (view_gzip(section, &gzip, err) < 0) {
+	if (page_gzip(section, &gzip, err) < 0) {
 		bytes_release(&gzip);
 		return err->code;
 	}

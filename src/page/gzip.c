@@ -5,11 +5,11 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "view/view.h"
+#include "page/bundle.h"
 
 #define GZIP_WINDOW (15 + 16) /* the largest window, with a gzip header */
 
-int view_gzip(const struct bytes *in, struct bytes *out, struct err *err)
+int page_gzip(const struct bytes *in, struct bytes *out, struct err *err)
 {
 	z_stream z = { 0 };
 	unsigned char *to;
