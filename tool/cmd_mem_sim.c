@@ -173,7 +173,7 @@ static int check_marks(const struct replay *p)
 static void print_result(const struct mem_sim_options *q, const struct mem_sim_result *result)
 {
 	if (q->form != MEM_CSV)
-		mem_sim_print(result, q->form == MEM_JSON);
+		mem_sim_print(result, stdout, q->form == MEM_JSON);
 	else if (q->blame)
 		mem_sim_blame_csv(result);
 	else

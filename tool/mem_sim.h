@@ -18,12 +18,15 @@ struct mem_sim_result {
 	struct blame *blame; /* NULL: misses are not attributed */
 	const struct replay *replay;
 	const struct mem_facts *facts;
-	unsigned top;    /* lines per table */
-	bool exact_text; /* CSV: do not guard texts that look like formulas */
+	unsigned top;           /* lines per table */
+	bool exact_text;        /* CSV: do not guard texts that look like formulas */
+	const char *page_title; /* JSON: with what only the page shows; NULL: without */
 };
 
+/* 0 or a negative errno. */
+int mem_sim_print(const struct mem_sim_result *r, FILE *out, bool json);
+
 /* Print on stdout. */
-void mem_sim_print(const struct mem_sim_result *r, bool json);
 void mem_sim_csv(const struct mem_sim_result *r);
 /* A separate table, of misses by type, field and source line. */
 void mem_sim_blame_csv(const struct mem_sim_result *r);
@@ -44,6 +47,27 @@ void mem_sim_print_thread_id(struct printer *p, const char *key, const char *fmt
 void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r);
 
 void mem_sim_print_sharing(struct printer *p, const struct mem_sim_result *r);
+
+/* ---- parts for the page (mem_sim_page.c), in JSON only ------------------------------ */
+
+/* Title of the page, command of the program, cost of all misses. */
+void mem_sim_page_head(struct printer *p, const struct mem_sim_result *r);
+
+/* The layout of a type; null: none. */
+void mem_sim_page_layout(struct printer *p, const struct mem_sim_result *r,
+			 const struct blame_owner *o);
+
+/* Type and position of a field. */
+void mem_sim_page_field(struct printer *p, const struct mem_sim_result *r,
+			const struct blame_owner *o, uint32_t field);
+
+/* What a source line accesses. */
+void mem_sim_page_data(struct printer *p, const struct mem_sim_result *r,
+		       const struct blame_site *s);
+
+/* True if @field is shown even without accesses: it is a leaf of the type. */
+bool mem_sim_page_has_field(const struct mem_sim_result *r, const struct blame_owner *o,
+			    uint32_t field);
 
 /* Round a count of blame, which is in units of 1/256. */
 uint64_t mem_sim_whole(uint64_t in_256);

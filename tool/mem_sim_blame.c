@@ -56,6 +56,8 @@ static void blame_print_counts(struct printer *p, const struct mem_sim_result *r
 	print_count(p, "coherence", " %10s", mem_sim_whole(n->by_class[SIM_COHERENCE]));
 	print_count(p, "false_sharing", " %10s", mem_sim_whole(n->false_sharing));
 	print_count(p, "from_peer", NULL, mem_sim_whole(n->from_peer));
+	if (r->page_title)
+		print_real(p, "cost", NULL, (double)blame_cost(r->blame, n) / BLAME_ONE);
 }
 
 /* ---- types and fields ------------------------------------------------------------------ */
@@ -71,6 +73,8 @@ static void blame_print_field(struct printer *p, const struct mem_sim_result *r,
 	print_row(p);
 	print_text(p, "  ");
 	print_name(p, "name", 34, blame_field_name(r->blame, o, i));
+	if (r->page_title)
+		mem_sim_page_field(p, r, o, i);
 	blame_print_counts(p, r, &o->fields[i].counts);
 	print_row_end(p);
 }
@@ -118,7 +122,7 @@ static void blame_json_fields(struct printer *p, const struct mem_sim_result *r,
 
 	print_list(p, "fields");
 	for (i = 0; o->fields && i < o->nr_fields; i++) {
-		if (blame_field_is_used(o, i))
+		if (blame_field_is_used(o, i) || mem_sim_page_has_field(r, o, i))
 			blame_print_field(p, r, o, i);
 	}
 	print_list_end(p);
@@ -144,9 +148,13 @@ static void blame_print_owners(struct printer *p, const struct mem_sim_result *r
 			blame_json_fields(p, r, list[i]);
 		else
 			blame_text_fields(p, r, list[i]);
+		if (r->page_title)
+			mem_sim_page_layout(p, r, list[i]);
 		print_object_end(p);
 	}
 	print_list_end(p);
+	if (r->page_title)
+		print_count(p, "types_of", NULL, nr);
 	if (nr > r->top)
 		print_text(p, "and %zu more\n", nr - r->top);
 }
@@ -189,9 +197,13 @@ static void blame_print_sites(struct printer *p, const struct mem_sim_result *r)
 		print_string(p, "module", s->module);
 		print_address(p, "pc", NULL, s->pc);
 		blame_print_counts(p, r, &s->counts);
+		if (r->page_title)
+			mem_sim_page_data(p, r, s);
 		print_row_end(p);
 	}
 	print_list_end(p);
+	if (r->page_title)
+		print_count(p, "source_lines_of", NULL, nr);
 	if (nr > r->top)
 		print_text(p, "and %zu more\n", nr - r->top);
 }

@@ -302,13 +302,14 @@ static void sim_print_threads(struct printer *p, const struct mem_sim_result *r)
 
 /* ---- the whole result ---------------------------------------------------------------- */
 
-void mem_sim_print(const struct mem_sim_result *r, bool json)
+int mem_sim_print(const struct mem_sim_result *r, FILE *out, bool json)
 {
 	struct sim_totals t;
 	struct printer p;
 
 	sim_totals(r->sim, &t);
-	printer_begin(&p, stdout, json);
+	printer_begin(&p, out, json);
+	mem_sim_page_head(&p, r);
 	sim_print_trace(&p, r, &t);
 	if (json) {
 		sim_json_levels(&p, r->sim);
@@ -325,5 +326,5 @@ void mem_sim_print(const struct mem_sim_result *r, bool json)
 	mem_sim_print_sharing(&p, r);
 	if (json)
 		mem_sim_print_blame(&p, r);
-	printer_end(&p);
+	return printer_end(&p);
 }

@@ -9,6 +9,7 @@ import { build } from "esbuild";
 // Served: a server may send the page, and then has its data.
 const PAGES = [
 	{ name: "index", script: "src/main.ts", style: "src/style/page.css", served: true },
+	{ name: "memory", script: "src/memory/main.ts", style: "src/style/memory.css", served: false },
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));

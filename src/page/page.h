@@ -7,6 +7,8 @@
  * most pages have a single section, "data", with a JSON object:
  *
  *	page_save_json("app.trace.html", "memory", json, size, &err);
+ *
+ * docs/howto-add.md says how to add a page.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -18,7 +20,9 @@
 #include "page/bundle.h"
 
 /* The embedded pages; "index" is the dashboard.  The build has the same list. */
-#define PAGES(PAGE) PAGE(index)
+#define PAGES(PAGE) \
+	PAGE(index) \
+	PAGE(memory)
 
 /* Replaced by the sections; occurs once in a page. */
 #define PAGE_MARK "<!--corotracer-data-->"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // browser.mjs - headless Chromium, and a page that must not log errors nor make outside requests.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -64,4 +64,23 @@ export async function ready(page) {
 // Two frames later the change is drawn.
 export async function painted(page) {
 	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+// RFC 4180, by an independent reader.
+function parseCsv(text) {
+	const rows = [[]];
+	const cell = /("((?:[^"]|"")*)"|[^,\r\n]*)(,|\r\n|$)/gy;
+	for (let m; (m = cell.exec(text)) && m.index < text.length;) {
+		rows.at(-1).push(m[2] !== undefined ? m[2].replaceAll('""', '"') : m[1]);
+		if (m[3] === "\r\n") rows.push([]);
+	}
+	rows.pop();
+	const [head, ...body] = rows;
+	return body.map((r) => Object.fromEntries(head.map((h, i) => [h, r[i]])));
+}
+
+// The rows of a table, by saving it from the page.
+export async function csv(page, what) {
+	const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Save ${what} as CSV` }).click()]);
+	return parseCsv(readFileSync(await download.path(), "utf8"));
 }

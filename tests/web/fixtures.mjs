@@ -4,6 +4,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const TOOL = process.env.COROTRACER ?? join(ROOT, "build/corotracer");
@@ -42,6 +43,16 @@ export function pageOf(name, trace) {
 	const html = join(OUT, `${name}.html`);
 	runShort(TOOL, "html", "-q", "-o", html, trace);
 	return { trace, html, report: JSON.parse(runShort(TOOL, "report", "--json", trace)) };
+}
+
+// The page of `mem html` for a program of tests/memory/layout/corpus, or for a source text; data: what is in it.
+export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corpus/${name}.c`), args = [], options = [] } = {}) {
+	const file = (end) => join(OUT, `${name}${end}`);
+	run(TOOL, "mem", "cc", "-O2", "-g", source, "-o", file(""), "-pthread");
+	run(TOOL, "mem", "run", "-q", "-o", file(".trace"), "--", file(""), ...args);
+	run(TOOL, "mem", "html", "--cache", "L1=32K,8", "--cache", "LL=256K,16", ...options, file(".trace"));
+	const section = /id="ct-data">([^<]*)</.exec(readFileSync(file(".trace.html"), "utf8"))[1];
+	return { html: file(".trace.html"), data: JSON.parse(gunzipSync(Buffer.from(section, "base64"))) };
 }
 
 export const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.once("exit", done)));

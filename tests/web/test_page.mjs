@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openFile, painted, ready, watch, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, ready, watch, withBrowser } from "./browser.mjs";
 import { bigTrace, corpusTrace, freshOut, HOSTILE, hostileTrace, OUT, pageOf, redisTrace, ROOT } from "./fixtures.mjs";
 import { openMeasured, panAndZoom } from "./measure.mjs";
 import { pathToFileURL } from "node:url";
@@ -48,24 +48,6 @@ async function gridRows(page, label) {
 
 async function waitRows(page, label, nr) {
 	await page.waitForFunction(([l, n]) => document.querySelector(`[role=grid][aria-label^="${l}"]`)?.getAttribute("aria-rowcount") === String(n + 1), [label, nr]);
-}
-
-// RFC 4180, by an independent reader.
-function parseCsv(text) {
-	const rows = [[]];
-	const cell = /("((?:[^"]|"")*)"|[^,\r\n]*)(,|\r\n|$)/gy;
-	for (let m; (m = cell.exec(text)) && m.index < text.length;) {
-		rows.at(-1).push(m[2] !== undefined ? m[2].replaceAll('""', '"') : m[1]);
-		if (m[3] === "\r\n") rows.push([]);
-	}
-	rows.pop();
-	const [head, ...body] = rows;
-	return body.map((r) => Object.fromEntries(head.map((h, i) => [h, r[i]])));
-}
-
-async function csv(page, what) {
-	const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Save ${what} as CSV` }).click()]);
-	return parseCsv(readFileSync(await download.path(), "utf8"));
 }
 
 test("the head tells what the report tells", async () => {

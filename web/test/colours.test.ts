@@ -33,6 +33,10 @@ for (const selector of [":root", ':root[data-theme="dark"]']) {
 			const ratio = contrast(t.get(ink)!, t.get(ground)!);
 			assert.ok(ratio >= 4.5, `${ink} on ${ground}: ${ratio.toFixed(2)}`);
 		}
+		for (const [ink, ground] of [["text", "h0"], ["text", "h1"], ["text", "h2"], ["on-h3", "h3"], ["on-h4", "h4"], ["on-h5", "h5"], ["on-h5", "h6"]]) {
+			const ratio = contrast(t.get(ink)!, t.get(ground)!);
+			assert.ok(ratio >= 4.5, `${ink} on ${ground}: ${ratio.toFixed(2)}`);
+		}
 		for (const fill of ["running-fill", "suspended-fill", "ready-fill"]) {
 			const ratio = contrast(t.get(fill)!, t.get("surface")!);
 			assert.ok(ratio >= 2.2, `${fill} on surface: ${ratio.toFixed(2)}`);

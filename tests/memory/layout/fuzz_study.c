@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_study.c - traces with random annotations of existing types: studied, and shown as a page.
+ * fuzz_study.c - traces with random annotations of existing types: studied, and made the data of a
+ * page.
  *
  * The input selects the choices: two bytes per choice, and numbers derived from the last choice
  * when they are used up.  Annotations overlap, have sizes that do not fit, are at
  * the end of the address space; accesses are of any size, across all borders; blocks are added and
  * removed during the replays.  What must hold: it ends, the misses of types add up to those of the
- * simulator, and a layout equal to the present one changes no count.
+ * simulator, a layout equal to the present one changes no count, and the data of the page is JSON.
  *
  * With clang:   -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined
  * Without:      fuzz_study COUNT makes its own inputs.
  */
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +22,8 @@
 
 #include "check.h"
 #include "memory/layout/advise.h"
-#include "memory/page/mem_page.h"
-#include "memory/sim/replay.h"
 #include "memory/format/mem_writer.h"
+#include "mem_sim.h"
 
 struct leafy {
 	char a;
@@ -176,29 +177,43 @@ static int each(void *blame, const struct mem_record *r, const struct sim_outcom
 	return out ? blame_access(blame, r, out) : blame_record(blame, r);
 }
 
+static void check_json(const struct mem_sim_result *result)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *json;
+
+	CHECK(out && mem_sim_print(result, out, true) == 0 && fclose(out) == 0);
+	json = json_loadb(text, size, JSON_DECODE_INT_AS_REAL, NULL);
+	CHECK(json_is_array(json_object_get(json, "types")));
+	json_decref(json);
+	free(text);
+}
+
 static void show_it(const char *path)
 {
 	struct err err = { 0 };
 	struct mem_reader *r = mem_reader_open(path, &err);
-	struct sim_config config;
-	struct page page = { .title = "fuzz", .machine = "none", .top = 50 };
 	struct replay replay = { .each = each };
-	FILE *out = fopen("/dev/null", "w");
+	struct mem_sim_result result = {
+		.path = path, .machine = "none", .page_title = "fuzz", .replay = &replay, .top = 50
+	};
+	struct sim_config config;
 
 	sim_config_default(&config);
-	CHECK(r && out);
-	page.facts = mem_reader_facts(r);
-	page.sim = sim_new(&config, &err);
-	page.blame = blame_new(&config, &err);
-	CHECK(page.sim && page.blame && blame_modules(page.blame, page.facts) == 0);
-	replay.context = page.blame;
-	CHECK(replay_run(&replay, page.sim, r, &err) == 0);
-	CHECK(page_write(out, &page) == 0);
+	CHECK(r);
+	result.facts = mem_reader_facts(r);
+	result.sim = sim_new(&config, &err);
+	result.blame = blame_new(&config, &err);
+	CHECK(result.sim && result.blame && blame_modules(result.blame, result.facts) == 0);
+	replay.context = result.blame;
+	CHECK(replay_run(&replay, result.sim, r, &err) == 0);
+	check_json(&result);
 	replay_release(&replay);
-	blame_free(page.blame);
-	sim_free(page.sim);
+	blame_free(result.blame);
+	sim_free(result.sim);
 	mem_reader_close(r);
-	fclose(out);
 }
 
 /* An unnamed file, to be opened through /proc by its number. */

@@ -21,6 +21,11 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffe
 	return new Response(stream).arrayBuffer();
 }
 
+// The text of a section in the page's file; null: there is none.
+export function sectionText(name: string): string | null {
+	return document.getElementById(`ct-${name.replaceAll("/", "-")}`)?.textContent ?? null;
+}
+
 // @text: the content of the section's element.
 export async function unpack(name: string, text: string | null): Promise<ArrayBuffer> {
 	if (text === null) throw new Error(`section ${name} is missing from the file`);

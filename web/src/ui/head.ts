@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT
 // head.ts - always visible: which trace, how much of it, and what is missing from it.
 
-import { button, h, setText, shown } from "../base/dom.ts";
+import { h, setText, shown } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { setTheme, theme, type Theme } from "../base/theme.ts";
 import type { Trace } from "../trace.ts";
+import { headBar } from "./head_bar.ts";
 
 const LIVE_WORDS = {
 	none: "", live: "live", ended: "target ended", lost: "connection lost, retrying",
 } as const;
-
-const THEMES: Record<Theme, { next: Theme; label: string; icon: string }> = {
-	auto: { next: "light", label: "Colours: as the system", icon: "◐" },
-	light: { next: "dark", label: "Colours: light", icon: "○" },
-	dark: { next: "auto", label: "Colours: dark", icon: "●" },
-};
 
 interface Fact {
 	el: HTMLElement;
@@ -39,26 +33,8 @@ export class Head {
 		}
 		this.live = h("span", { class: "live", role: "status", hidden: true });
 		this.name = h("h1", null);
-		this.el = h("header", { class: "head" },
-			h("div", { class: "brand" }, h("span", { class: "product" }, "corotracer"), this.name),
-			list, h("div", { class: "head-end" }, this.live, this.themeButton(),
-				button("Print", () => window.print(), { class: "button quiet print", title: "Print this view" })));
+		this.el = headBar(this.name, list, this.live);
 		this.update();
-	}
-
-	private themeButton(): HTMLElement {
-		const el = button("", () => {
-			setTheme(THEMES[theme()].next);
-			show();
-		}, { class: "button quiet" });
-		const show = () => {
-			const t = THEMES[theme()];
-			el.textContent = t.icon;
-			el.title = t.label;
-			el.setAttribute("aria-label", `${t.label}. Change`);
-		};
-		show();
-		return el;
 	}
 
 	private set(key: string, text: string, title = ""): void {

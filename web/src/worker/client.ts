@@ -3,7 +3,7 @@
 // the page.
 
 import workerSource from "worker-source";
-import { download, unpack } from "../data/raw.ts";
+import { download, sectionText, unpack } from "../data/raw.ts";
 import { Engine, type Progress } from "./engine.ts";
 import type { FromPage, ToPage } from "./messages.ts";
 
@@ -17,10 +17,6 @@ export function isServed(): boolean {
 
 export function pageBase(): string {
 	return new URL(".", location.href).href;
-}
-
-function sectionText(name: string): string | null {
-	return document.getElementById(`ct-${name.replaceAll("/", "-")}`)?.textContent ?? null;
 }
 
 interface Pending {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// types.ts - the data of the page: the object of `mem sim --blame --json`, with more keys (docs/memory-layout.md).
+
+import type { Big } from "../data/types.ts";
+
+export interface LevelConfig {
+	name: string;
+	size: number;
+	line: number;
+	ways: number | "full";
+}
+
+export interface LevelCounts {
+	name: string;
+	hits: number;
+	misses: number;
+	cold?: number;
+	capacity?: number;
+	conflict?: number;
+	coherence: number;
+}
+
+export interface Counts {
+	reads: number;
+	writes: number;
+	misses: number[];          // by level
+	false_sharing: number;
+	cost: number;
+}
+
+export interface Field extends Counts {
+	name: string;
+	type?: string;             // without: padding, or the bytes after the type
+	offset?: number;
+	size?: number;
+}
+
+export interface Layout {
+	bytes: number;
+	file: string | null;
+	line: number;
+}
+
+export interface Owner extends Counts {
+	name: string;
+	fields: Field[];
+	layout: Layout | null;
+}
+
+export interface SourceLine extends Counts {
+	file: string | null;
+	line: number;
+	function: string | null;
+	module: string | null;
+	pc: string;
+	data: string | null;
+}
+
+export interface SharedField {
+	name: string;
+	thread: Big | null;
+	offset: number;
+	reads_that_missed: number;
+	writes_that_missed: number;
+}
+
+export interface SharedLine {
+	address: string;
+	invalidations: number;
+	false_misses: number;
+	true_misses: number;
+	taken: { by: Big | null; from: Big | null; invalidations: number }[];
+	fields?: SharedField[];
+}
+
+export interface Thread {
+	id: Big | null;
+	name: string | null;
+	reads: number;
+	writes: number;
+	invalidated: number;
+	lost: number;
+	levels: { misses: number }[];
+}
+
+export interface MemoryData {
+	title: string;
+	command: string[];
+	cost: number;              // of all misses
+	machine_from: string;
+	machine: { levels: LevelConfig[] };
+	simulated: number;
+	lost: number;
+	lost_unknown: boolean;
+	left_out: number;
+	sampled: boolean;
+	levels: LevelCounts[];
+	coherence: { false_sharing: number; true_sharing: number; unknown_sharing: number };
+	threads: Thread[];
+	shared_lines: SharedLine[];
+	types: Owner[];
+	types_of: number;
+	source_lines: SourceLine[];
+	source_lines_of: number;
+	problems: string[];
+}
