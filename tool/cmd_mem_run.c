@@ -7,7 +7,7 @@
 
 #include <corotracer/version.h>
 
-#include "base/json_writer.h"
+#include "base/printer.h"
 #include "base/text.h"
 #include "end_signal.h"
 #include "mem.h"
@@ -60,29 +60,36 @@ static void mem_run_progress(uint64_t size, uint64_t elapsed_ns)
 	shown = true;
 }
 
-static void mem_run_tell_file(const struct output *out)
+static void mem_run_print_file(struct printer *p, const struct output *out)
 {
-	char a[TEXT_SIZE], b[TEXT_SIZE], share[TEXT_SIZE];
+	bool is_short = out->lost || out->lost_unknown;
+	uint64_t all = out->accesses + out->lost;
+	char share[TEXT_SIZE];
 
-	fputs("corotracer: ", stderr);
-	text_put(stderr, out->path);
-	fprintf(stderr, ": %s accesses, %s annotations of %u thread%s",
-		text_count(a, out->accesses), text_count(b, out->annotations), out->nr_threads,
-		out->nr_threads == 1 ? "" : "s");
+	print_object(p, NULL);
+	print_text(p, "corotracer: ");
+	print_string(p, "file", out->path);
+	print_safe(p, out->path, 0);
+	print_count(p, "pid", NULL, out->pid);
+	print_count(p, "size", NULL, out->size);
+	print_count(p, "threads", NULL, out->nr_threads);
+	print_count(p, "accesses", ": %s accesses", out->accesses);
+	print_count(p, "annotations", ", %s annotations", out->annotations);
+	print_text(p, " of %u thread%s", out->nr_threads, number_plural(out->nr_threads));
 	if (out->accesses)
-		fprintf(stderr, ", %.3f bytes per access",
-			(double)out->size / (double)out->accesses);
-	fputc('\n', stderr);
-	if (out->lost || out->lost_unknown)
-		fprintf(stderr, "corotracer: lost: %s of %s%s%s\n", text_count(a, out->lost),
-			text_count(b, out->accesses + out->lost),
-			text_share(share, out->lost, out->accesses + out->lost),
-			out->lost_unknown ? ", and an unknown number" : "");
-	if (out->left_out)
-		fprintf(stderr, "corotracer: left out on purpose: %s\n",
-			text_count(a, out->left_out));
-	if (out->err.code)
+		print_text(p, ", %.3f bytes per access", (double)out->size / (double)out->accesses);
+	print_text(p, "\n");
+	print_count(p, "lost", is_short ? "corotracer: lost: %s" : NULL, out->lost);
+	if (is_short)
+		print_text(p, " of %s%s%s\n", number_text(all), text_share(share, out->lost, all),
+			   out->lost_unknown ? ", and an unknown number" : "");
+	print_flag(p, "lost_unknown", NULL, out->lost_unknown);
+	print_count(p, "left_out", out->left_out ? "corotracer: left out on purpose: %s\n" : NULL,
+		    out->left_out);
+	print_string(p, "error", out->err.code ? out->err.text : NULL);
+	if (!p->is_json && out->err.code)
 		message_error("mem run", &out->err);
+	print_object_end(p);
 }
 
 static void mem_run_tell_nothing(void)
@@ -92,74 +99,48 @@ static void mem_run_tell_nothing(void)
 	      stderr);
 }
 
-static void mem_run_tell_text(const struct mem_run_options *q, const struct collect_result *r,
-			      bool complete)
+/* Text only. */
+static void mem_run_print_trouble(struct printer *p, const struct collect_result *r)
 {
-	const struct output *out;
-	char text[TEXT_SIZE];
-
-	if (shown)
-		fputs("\r\033[K", stderr);
-	if (!r->outputs.first)
-		mem_run_tell_nothing();
-	if (q->quiet && complete)
-		return;
-	for (out = r->outputs.first; out; out = out->next)
-		mem_run_tell_file(out);
 	if (r->capped)
-		fputs("corotracer: --max-size was reached; later accesses were not traced\n",
-		      stderr);
+		print_text(p, "corotracer: --max-size was reached; later accesses were not "
+			      "traced\n");
 	if (r->recovered && r->signal)
-		fprintf(stderr,
-			"corotracer: %s thread%s ended without a word; their last accesses "
-			"were recovered\n",
-			text_count(text, r->recovered), r->recovered == 1 ? "" : "s");
+		print_text(p,
+			   "corotracer: %s thread%s ended without a word; their last accesses "
+			   "were recovered\n",
+			   number_text(r->recovered), number_plural(r->recovered));
 	if (r->refused)
-		fprintf(stderr, "corotracer: %s threads or processes were not traced: no room\n",
-			text_count(text, r->refused));
+		print_text(p, "corotracer: %s threads or processes were not traced: no room\n",
+			   number_text(r->refused));
 	if (r->broken)
-		fprintf(stderr, "corotracer: %s things in shared memory made no sense\n",
-			text_count(text, r->broken));
+		print_text(p, "corotracer: %s things in shared memory made no sense\n",
+			   number_text(r->broken));
 	if (r->no_memory)
-		fputs("corotracer: some threads were not traced: no memory\n", stderr);
+		print_text(p, "corotracer: some threads were not traced: no memory\n");
 }
 
-static void mem_run_tell_json(const struct collect_result *r, int status)
+static void mem_run_print(const struct collect_result *r, int status, bool json)
 {
 	const struct output *out;
-	struct json_writer w;
+	struct printer p;
 
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	jw_field_i64(&w, "exit_status", status);
-	jw_field_i64(&w, "program_status", r->exit_status);
-	jw_field_i64(&w, "signal", r->signal);
-	jw_field_u64(&w, "duration_ns", r->duration_ns);
-	jw_field_u64(&w, "threads", r->threads);
-	jw_field_u64(&w, "recovered", r->recovered);
-	jw_field_u64(&w, "refused", r->refused);
-	jw_field_u64(&w, "broken", r->broken);
-	jw_field_bool(&w, "capped", r->capped);
-	jw_key(&w, "files");
-	jw_array_begin(&w);
-	for (out = r->outputs.first; out; out = out->next) {
-		jw_object_begin(&w);
-		jw_field_string(&w, "file", out->path);
-		jw_field_u64(&w, "pid", out->pid);
-		jw_field_u64(&w, "size", out->size);
-		jw_field_u64(&w, "threads", out->nr_threads);
-		jw_field_u64(&w, "accesses", out->accesses);
-		jw_field_u64(&w, "annotations", out->annotations);
-		jw_field_u64(&w, "lost", out->lost);
-		jw_field_bool(&w, "lost_unknown", out->lost_unknown);
-		jw_field_u64(&w, "left_out", out->left_out);
-		jw_field_string(&w, "error", out->err.code ? out->err.text : NULL);
-		jw_object_end(&w);
-	}
-	jw_array_end(&w);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
+	printer_begin(&p, stderr, json);
+	print_integer(&p, "exit_status", NULL, status);
+	print_integer(&p, "program_status", NULL, r->exit_status);
+	print_integer(&p, "signal", NULL, r->signal);
+	print_count(&p, "duration_ns", NULL, r->duration_ns);
+	print_count(&p, "threads", NULL, r->threads);
+	print_count(&p, "recovered", NULL, r->recovered);
+	print_count(&p, "refused", NULL, r->refused);
+	print_count(&p, "broken", NULL, r->broken);
+	print_flag(&p, "capped", NULL, r->capped);
+	print_list(&p, "files");
+	for (out = r->outputs.first; out; out = out->next)
+		mem_run_print_file(&p, out);
+	print_list_end(&p);
+	mem_run_print_trouble(&p, r);
+	printer_end(&p);
 }
 
 static bool is_complete(const struct collect_result *r)
@@ -196,10 +177,12 @@ static int mem_run_collect(struct mem_run_options *q)
 	 */
 	status = result.exit_status ? result.exit_status : complete ? EXIT_OK : EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
-	if (q->json)
-		mem_run_tell_json(&result, status);
-	else
-		mem_run_tell_text(q, &result, complete);
+	if (shown)
+		fputs("\r\033[K", stderr);
+	if (!q->json && !result.outputs.first)
+		mem_run_tell_nothing();
+	if (q->json || !q->quiet || !complete)
+		mem_run_print(&result, status, q->json);
 	collect_result_release(&result);
 	if (result.signal)
 		end_by_signal(result.signal);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "base/number.h"
 #include "base/output_file.h"
-#include "base/text.h"
+#include "base/printer.h"
 #include "cmd.h"
 #include "trace_foreach.h"
 #include "view/html.h"
@@ -101,28 +101,6 @@ static int html_read_trace(const struct html_job *job, struct trace_reader *read
 
 /* ---- messages ------------------------------------------------------------------- */
 
-static int html_tell_json(const struct html_output *o, const struct view *v,
-			  const struct html_result *r)
-{
-	struct json_writer j;
-
-	/* If the page goes to stdout, the summary must not. */
-	jw_init_file(&j, o->is_stdout ? stderr : stdout);
-	jw_object_begin(&j);
-	jw_field_string(&j, "page", o->is_stdout ? "-" : o->path);
-	jw_field_u64(&j, "bytes", r->bytes);
-	jw_field_u64(&j, "transitions", view_model(v)->events);
-	jw_field_u64(&j, "others", view_model(v)->others);
-	jw_field_u64(&j, "coroutines", v->records.next);
-	jw_field_u64(&j, "slices", v->spool.nr);
-	jw_field_u64(&j, "findings", v->analysis->findings.nr);
-	view_put_thinned(&j, r->thinned, r->nr_thinned);
-	trace_put_completeness(&j, &v->stats);
-	jw_object_end(&j);
-	jw_newline(&j);
-	return jw_release(&j);
-}
-
 /* True: the trace is known to be incomplete, and a message was printed. */
 static bool tell_shortage(const struct html_job *job, const struct trace_stats *stats)
 {
@@ -136,26 +114,50 @@ static bool tell_shortage(const struct html_job *job, const struct trace_stats *
 	return verdict == TRACE_INCOMPLETE;
 }
 
-static void html_tell_text(const struct html_job *job, const struct html_output *o,
-			   const struct view *v, const struct html_result *r)
+/* Text only. */
+static void html_print_text(struct printer *p, const struct html_job *job,
+			    const struct html_output *o, const struct view *v,
+			    const struct html_result *r)
 {
 	const struct report report = view_report(v);
 	const struct report_totals t = report_totals_of(&report);
 	bool is_large = r->bytes >= 1000000;
-	char a[TEXT_SIZE], b[TEXT_SIZE];
 	size_t i;
 
 	if (!job->quiet) {
-		text_put(stderr, o->is_stdout ? "standard output" : o->path);
-		fprintf(stderr, ": %.1f %s, %s events of %s coroutines\n",
-			(double)r->bytes / (is_large ? 1e6 : 1e3), is_large ? "MB" : "kB",
-			text_count(a, t.events + t.others), text_count(b, t.coroutines));
+		print_safe(p, o->is_stdout ? "standard output" : o->path, 0);
+		print_text(p, ": %.1f %s, %s events of %s coroutines\n",
+			   (double)r->bytes / (is_large ? 1e6 : 1e3), is_large ? "MB" : "kB",
+			   number_text(t.events + t.others), number_text(t.coroutines));
 	}
 	if (t.garbage)
-		fprintf(stderr, "garbage: %s records that cannot be events are set aside\n",
-			text_count(a, t.garbage));
+		print_text(p, "garbage: %s records that cannot be events are set aside\n",
+			   number_text(t.garbage));
 	for (i = 0; i < r->nr_thinned; i++)
-		fprintf(stderr, "thinned out: %s\n", r->thinned[i].text);
+		print_text(p, "thinned out: %s\n", r->thinned[i].text);
+}
+
+static int html_print(const struct html_job *job, const struct html_output *o, const struct view *v,
+		      const struct html_result *r)
+{
+	struct printer p;
+
+	/* If the page goes to stdout, the summary must not. */
+	printer_begin(&p, job->json && !o->is_stdout ? stdout : stderr, job->json);
+	print_string(&p, "page", o->is_stdout ? "-" : o->path);
+	print_count(&p, "bytes", NULL, r->bytes);
+	print_count(&p, "transitions", NULL, view_model(v)->events);
+	print_count(&p, "others", NULL, view_model(v)->others);
+	print_count(&p, "coroutines", NULL, v->records.next);
+	print_count(&p, "slices", NULL, v->spool.nr);
+	print_count(&p, "findings", NULL, v->analysis->findings.nr);
+	if (job->json) {
+		view_put_thinned(&p.json, r->thinned, r->nr_thinned);
+		trace_put_completeness(&p.json, &v->stats);
+	} else {
+		html_print_text(&p, job, o, v, r);
+	}
+	return printer_end(&p);
 }
 
 /* ---- the job --------------------------------------------------------------------- */
@@ -196,9 +198,7 @@ static int html_write_page(const struct html_job *job, struct view *v, const str
 	outfile_close(&o.file);
 	if (rc < 0)
 		return rc;
-	if (!job->json)
-		html_tell_text(job, &o, v, &result);
-	else if (html_tell_json(&o, v, &result) < 0)
+	if (html_print(job, &o, v, &result) < 0 && job->json)
 		return err_set(err, -EIO, "cannot write");
 	return tell_shortage(job, &v->stats);
 }
