@@ -4,7 +4,7 @@
  * thread.
  *
  * The thread sleeps until a ring holds enough chunks for a block, then takes, packs and writes
- * them (ring_read.h, ring_decode.h, container_file.h).  It does not call the allocator and blocks
+ * them (ring_read.h, ring_decode.h, container_writer.h).  It does not call the allocator and blocks
  * all signals, so the only effect on the program is one more thread.
  *
  * The region is a file on tmpfs whose name derives from the trace file, so that `corotracer mem
@@ -27,10 +27,13 @@
 
 #include "corotracer/version.h"
 #include "ring_decode.h"
-#include "container_file.h"
+#include "container_writer.h"
+#include "inprocess_file.h"
+#include "newest_blocks.h"
 #include "pack_worker.h"
 #include "trace_session.h"
 #include "sys.h"
+#include "zstd_loader.h"
 
 #define BATCH   16u                 /* chunks per block */
 #define LOOK_MS 100u                /* sleep at most this long without a wakeup */
@@ -55,9 +58,10 @@ enum { NOTHING, CHECKPOINT, FINISH };
 #define SERVED(word) ((word) >> 2)
 
 struct consumer {
-	struct crt_file *file;
+	struct cray_writer *file;
+	struct cray_newest newest; /* in use if only the newest blocks are kept */
 	struct cray_pack *pack;
-	struct crt_maker *maker;
+	struct cray_maker *maker;
 	struct source *sources;
 	uint32_t nr_sources;
 	uint32_t high;        /* one past the highest slot seen in use */
@@ -68,22 +72,20 @@ struct consumer {
 };
 static struct consumer the;
 
-/* The consumer and the second thread (pack_worker.h) both call inprocess_writer_aside(). */
-static uint32_t aside_lock;
+static bool inprocess_writer_no_memory(void)
+{
+	crt_say("no memory or no thread for tracing; not tracing", NULL);
+	return false;
+}
 
 static void inprocess_writer_aside(void *context, unsigned code, uint64_t w0,
 				   const uint8_t *payload, uint32_t size)
 {
 	(void)context;
-	/* (mem-L) pairs with the release below. */
-	while (__atomic_exchange_n(&aside_lock, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
 	if (code == CRW_FACT)
-		crt_file_fact(the.file, (uint16_t)w0, payload, size);
+		cray_writer_fact(the.file, (uint16_t)w0, payload, size);
 	else
-		crt_file_module(the.file, payload, size);
-	/* (mem-L) pairs with the acquire above. */
-	__atomic_store_n(&aside_lock, 0, __ATOMIC_RELEASE);
+		cray_writer_module(the.file, payload, size);
 }
 
 static void inprocess_writer_say_error(const char *what, int error)
@@ -91,24 +93,30 @@ static void inprocess_writer_say_error(const char *what, int error)
 	crt_say(what, ": ", strerror(error), "; the program goes on without tracing", NULL);
 }
 
+static bool inprocess_writer_complete(void)
+{
+	return the.newest.kept ? cray_newest_complete(&the.newest, the.file)
+			       : cray_writer_tail(the.file);
+}
+
 /* Stop tracing after a write error: complete the file and switch recording off in the program. */
 static void inprocess_writer_give_up(void)
 {
-	int error = crt_file_error(the.file);
+	bool capped = the.file->capped;
 
 	if (the.dead)
 		return;
 	the.dead = 1;
 	__atomic_store_n(&crt_session.region.header->closed,
-			 error == EFBIG ? CRW_CLOSED_CAP : CRW_CLOSED_DISK, __ATOMIC_RELAXED);
+			 capped ? CRW_CLOSED_CAP : CRW_CLOSED_DISK, __ATOMIC_RELAXED);
 	crt_switch(false);
-	if (error == EFBIG)
+	if (capped)
 		crt_say("the trace has reached its maxsize; the program goes on without tracing",
 			NULL);
 	else
-		inprocess_writer_say_error("cannot write the trace", error);
-	crt_file_lost(the.file, ~0u, error == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, 0);
-	crt_file_tail(the.file);
+		inprocess_writer_say_error("cannot write the trace", the.file->error);
+	cray_writer_lost(the.file, ~0u, capped ? CRAY_GAP_CAP : CRAY_GAP_DISK, 0);
+	inprocess_writer_complete();
 }
 
 /* True while the program's thread sleeps until this ring has room. */
@@ -120,24 +128,23 @@ static bool inprocess_writer_wake_up(const struct crw_slot_view *v)
 }
 
 /* Write a finished block.  The caller returns its chunks to the ring only after this. */
-static void store_block(struct source *s, struct crt_maker *maker, uint32_t accesses)
+static void store_block(struct source *s, struct cray_maker *maker)
 {
 	if (the.dead)
 		return;
-	if (crt_file_block(the.file, maker, s->seq)) {
-		s->seq++;
-		return;
-	}
-	crt_file_lost(the.file, s->thread.number,
-		      crt_file_error(the.file) == EFBIG ? CRAY_GAP_CAP : CRAY_GAP_DISK, accesses);
-	inprocess_writer_give_up();
+	maker->head.thread_seq = s->seq;
+	if (the.newest.kept)
+		cray_newest_keep(&the.newest, the.file, maker);
+	else if (!cray_writer_block(the.file, maker))
+		inprocess_writer_give_up();
+	s->seq++;
 }
 
 static void inprocess_writer_write_block(struct source *s, const struct crw_slot_view *v)
 {
 	if (!cray_pack_empty(the.pack) && !the.dead) {
-		crt_maker_make(the.maker, the.pack, inprocess_writer_wake_up(v));
-		store_block(s, the.maker, the.pack->nr_accesses);
+		cray_maker_make(the.maker, the.pack, inprocess_writer_wake_up(v));
+		store_block(s, the.maker);
 	}
 	crw_publish(&crt_session.region, v->index, &s->cursor);
 }
@@ -162,7 +169,7 @@ static void inprocess_writer_find_thread(struct source *s, const struct crw_slot
 	s->thread.id = v->tid;
 	s->thread.start_ns = v->start_ns;
 	s->taken_ns = the.now_ns;
-	crt_file_thread(the.file, &s->thread, v->name);
+	cray_writer_thread(the.file, &s->thread, v->name);
 }
 
 /* Report corrupt chunks, units and ranges as lost; the number of accesses in them is unknown. */
@@ -171,7 +178,7 @@ static void inprocess_writer_account(struct source *s)
 	uint64_t bad = s->cursor.broken + s->feed.broken + s->feed.ranges;
 
 	if (bad > s->told)
-		crt_file_lost(the.file, s->thread.number, CRAY_GAP_BROKEN, bad - s->told);
+		cray_writer_lost(the.file, s->thread.number, CRAY_GAP_BROKEN, bad - s->told);
 	s->told = bad;
 }
 
@@ -183,7 +190,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 {
 	struct crt_job mine = { .view = *v, .cursor = s->cursor, .feed = s->feed };
 	struct crt_job theirs = mine;
-	struct crt_maker *maker;
+	struct cray_maker *maker;
 	const struct crt_job *done;
 	uint64_t start = s->cursor.taken;
 	bool whole;
@@ -194,7 +201,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 	theirs.cursor.taken = mine.end;
 	theirs.cursor.offset = theirs.cursor.begun = 0;
 	theirs.end = mine.end + CRT_HALF;
-	if (s->feed.piece_left || !crt_second_start(the.file, &theirs))
+	if (s->feed.piece_left || !crt_second_start(the.maker->level, &theirs))
 		return false;
 	inprocess_writer_begin_block(s);
 	whole = !crt_job_pack(&mine, the.pack) && mine.cursor.taken == mine.end;
@@ -209,7 +216,7 @@ static bool drain_two(struct source *s, const struct crw_slot_view *v)
 		uint64_t broken = mine.feed.broken - theirs.feed.broken;
 		uint64_t ranges = mine.feed.ranges - theirs.feed.ranges;
 
-		store_block(s, maker, done->nr_accesses);
+		store_block(s, maker);
 		s->cursor = done->cursor;
 		s->cursor.holes += mine.cursor.holes - theirs.cursor.holes;
 		s->cursor.broken += mine.cursor.broken - theirs.cursor.broken;
@@ -334,7 +341,7 @@ static void inprocess_writer_untold(struct source *s, uint32_t index)
 		uint64_t count = crw_untold(&s->feed, &last, causes[i]);
 
 		if (count)
-			crt_file_lost(the.file, s->thread.number, causes[i], count);
+			cray_writer_lost(the.file, s->thread.number, causes[i], count);
 	}
 }
 
@@ -343,7 +350,7 @@ static void inprocess_writer_part(struct source *s, const struct crw_slot_view *
 {
 	inprocess_writer_untold(s, v->index);
 	s->thread.end_ns = v->end_ns;
-	crt_file_thread(the.file, &s->thread, v->name);
+	cray_writer_thread(the.file, &s->thread, v->name);
 	s->serial = 0;
 	crw_slot_free(&crt_session.region, v->index);
 }
@@ -406,9 +413,9 @@ static void inprocess_writer_answer(uint32_t word)
 	refused = __atomic_load_n(&crt_session.region.processes[crt_session.process].lost,
 				  __ATOMIC_RELAXED);
 	if (WHAT(word) == FINISH && refused)
-		crt_file_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
-	if (!the.dead && !crt_file_tail(the.file))
-		inprocess_writer_say_error("cannot complete the trace", crt_file_error(the.file));
+		cray_writer_lost(the.file, ~0u, CRAY_GAP_FULL, refused);
+	if (!the.dead && !inprocess_writer_complete())
+		inprocess_writer_say_error("cannot complete the trace", the.file->error);
 	/* Everything is in the file: nothing to recover, even if a following exec fails. */
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
@@ -504,39 +511,11 @@ void crt_alone_forget(void)
 {
 	/* The state belongs to the parent; close only this process's copy of its descriptor. */
 	if (the.file)
-		close(crt_file_fd(the.file));
+		close(the.file->fd);
 	__builtin_memset(&the, 0, sizeof(the));
 	crt_second_forget();
-	aside_lock = 0;
 	munmap(crt_session.region.base, crt_session.region.size);
 	crt_session.region.base = NULL;
-}
-
-/* Create the region's file; its name derives from the trace file. */
-static int live_file(int trace)
-{
-	struct crt_session *s = &crt_session;
-	struct crt_text t;
-	struct stat st;
-	int fd = -1;
-
-	s->live_path[0] = '\0';
-	if (fstat(trace, &st) == 0 && S_ISREG(st.st_mode)) {
-		crt_text_init(&t, s->live_path, sizeof(s->live_path));
-		crt_text_add(&t, "/dev/shm/cacheray-");
-		crt_text_number(&t, getuid());
-		crt_text_add(&t, "-");
-		crt_text_hex(&t, st.st_dev);
-		crt_text_add(&t, "-");
-		crt_text_hex(&t, st.st_ino);
-		unlink(s->live_path); /* left by an earlier run into the same trace file */
-		fd = open(s->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	}
-	if (fd < 0) {
-		s->live_path[0] = '\0';
-		fd = (int)syscall(SYS_memfd_create, "cacheray", 1 /* MFD_CLOEXEC */);
-	}
-	return fd;
 }
 
 static bool make_region(void)
@@ -550,7 +529,7 @@ static bool make_region(void)
 				  .start_ns = crt_now() };
 	uint64_t size;
 	void *memory = NULL;
-	int fd = live_file(crt_file_fd(the.file));
+	int fd = crt_open_region(the.file->fd);
 
 	while (g.nr_chunks < CRW_CHUNKS_MAX &&
 	       (uint64_t)g.nr_chunks * 2 * (g.chunk_size / 2) <= s->options.buffer)
@@ -566,31 +545,25 @@ static bool make_region(void)
 	return crw_region_open(memory, size, &s->region) == NULL;
 }
 
-/* Open the trace file.  Never reuse a file that this process wrote before it called exec. */
+/* Open the trace file and begin it. */
 static bool inprocess_writer_open_file(bool child)
 {
-	struct crt_session *s = &crt_session;
-	char path[CRT_PATH_MAX + 64];
-	struct crt_text t;
-	uint32_t i;
-	size_t n;
+	const struct crt_options *o = &crt_session.options;
+	int fd = crt_open_trace(child);
 
-	if (!crt_options_path(&s->options, crt_pid(), child, path, sizeof(path) - 16)) {
-		crt_say("the name of the trace is too long; not tracing", NULL);
+	if (fd < 0)
 		return false;
+	the.maker = crt_maker_new(o->level);
+	the.file = crt_memory(sizeof(*the.file));
+	if (!the.maker || !the.file) {
+		close(fd);
+		return inprocess_writer_no_memory();
 	}
-	n = crt_length(path);
-	for (i = 1; i < 1000 && crt_file_is_ours(path); i++) {
-		crt_text_init(&t, path + n, sizeof(path) - n);
-		crt_text_add(&t, ".");
-		crt_text_number(&t, i);
-	}
-	the.file = crt_file_open(path, s->options.level, s->options.max_size, s->options.ring_size,
-				 crt_now());
-	if (!the.file)
-		crt_say("cannot open the trace '", path, "': ", strerror(errno), "; not tracing",
-			NULL);
-	return the.file != NULL;
+	the.file->rewrites = o->ring_size && cray_newest_open(&the.newest, o->ring_size);
+	the.file->max = the.file->rewrites ? 0 : o->max_size;
+	cray_writer_begin(the.file, fd, the.maker->zstd.context ? CRAY_CODEC_ZSTD : CRAY_CODEC_NONE,
+			  0, crt_now(), crt_wall());
+	return true;
 }
 
 static void inprocess_writer_tell_file(void)
@@ -599,10 +572,11 @@ static void inprocess_writer_tell_file(void)
 	const char *options = getenv("CACHERAY_OPTIONS");
 	uint64_t pid = crt_pid();
 
-	crt_file_fact(the.file, CRAY_FACT_PID, &pid, sizeof(pid)); /* first: see container_file.c */
-	crt_file_fact(the.file, CRAY_FACT_WRITER, writer, sizeof(writer) - 1);
+	cray_writer_fact(the.file, CRAY_FACT_PID, &pid,
+			 sizeof(pid)); /* first: see inprocess_file.c */
+	cray_writer_fact(the.file, CRAY_FACT_WRITER, writer, sizeof(writer) - 1);
 	if (options)
-		crt_file_fact(the.file, CRAY_FACT_OPTIONS, options, crt_length(options));
+		cray_writer_fact(the.file, CRAY_FACT_OPTIONS, options, crt_length(options));
 }
 
 bool crt_alone_begin(bool child)
@@ -614,18 +588,16 @@ bool crt_alone_begin(bool child)
 	inprocess_writer_tell_file();
 	s->drop = s->options.drop;
 	the.pack = crt_memory(sizeof(*the.pack));
-	the.maker = crt_maker_new(the.file);
 	the.nr_sources = CRW_NR_SLOTS;
 	the.sources = crt_memory(the.nr_sources * sizeof(*the.sources));
 	/* (mem-M) pairs with inprocess_writer_settle(), whose membarrier fails without it. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-	if (!the.pack || !the.maker || !the.sources || !make_region() ||
+	if (!the.pack || !the.sources || !make_region() ||
 	    !crt_start_thread(inprocess_writer_consume)) {
-		crt_say("no memory or no thread for tracing; not tracing", NULL);
 		s->region.base = NULL;
-		crt_file_close(the.file);
+		close(the.file->fd);
 		the.file = NULL;
-		return false;
+		return inprocess_writer_no_memory();
 	}
 	return true;
 }

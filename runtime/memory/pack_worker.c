@@ -9,13 +9,14 @@
 
 #include "trace_session.h"
 #include "sys.h"
+#include "zstd_loader.h"
 
 enum { NOT_THERE, IDLE, WORK, DONE, FAILED };
 
 static struct {
 	uint32_t state; /* [threads] futex */
 	struct crt_job job;
-	struct crt_maker *maker;
+	struct cray_maker *maker;
 	struct cray_pack *pack;
 } second;
 
@@ -74,7 +75,7 @@ static void pack_worker_work(void)
 	crt_job_pack(job, p);
 	job->empty = cray_pack_empty(p);
 	job->nr_accesses = p->nr_accesses;
-	crt_maker_make(second.maker, p, job->hurry);
+	cray_maker_make(second.maker, p, job->hurry);
 }
 
 static void *pack_worker_hands(void *unused)
@@ -97,12 +98,12 @@ static void *pack_worker_hands(void *unused)
 	return NULL;
 }
 
-static bool pack_worker_is_present(const struct crt_file *f)
+static bool pack_worker_is_present(int level)
 {
 	if (second.state != NOT_THERE)
 		return second.state != FAILED;
 	second.pack = crt_memory(sizeof(*second.pack));
-	second.maker = crt_maker_new(f);
+	second.maker = crt_maker_new(level);
 	second.state = IDLE;
 	if (!second.pack || !second.maker || !crt_start_thread(pack_worker_hands)) {
 		second.state = FAILED;
@@ -111,9 +112,9 @@ static bool pack_worker_is_present(const struct crt_file *f)
 	return true;
 }
 
-bool crt_second_start(const struct crt_file *f, const struct crt_job *job)
+bool crt_second_start(int level, const struct crt_job *job)
 {
-	if (!pack_worker_is_present(f))
+	if (!pack_worker_is_present(level))
 		return false;
 	second.job = *job;
 	/* (mem-K) pairs with the acquire in pack_worker_hands(). */
@@ -122,7 +123,7 @@ bool crt_second_start(const struct crt_file *f, const struct crt_job *job)
 	return true;
 }
 
-const struct crt_job *crt_second_join(struct crt_maker **maker)
+const struct crt_job *crt_second_join(struct cray_maker **maker)
 {
 	uint32_t state;
 

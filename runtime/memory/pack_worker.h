@@ -10,7 +10,7 @@
 #define RUNTIME_MEMORY_PACK_WORKER_H
 
 #include "ring_decode.h"
-#include "container_file.h"
+#include "block_maker.h"
 
 #define CRT_HALF 16u /* chunks per block */
 
@@ -39,10 +39,10 @@ bool crt_block_has_room(const struct cray_pack *p);
 bool crt_job_pack(struct crt_job *job, struct cray_pack *p);
 
 /* Hand @job to the second thread.  False: it could not be started. */
-bool crt_second_start(const struct crt_file *f, const struct crt_job *job);
+bool crt_second_start(int level, const struct crt_job *job);
 
 /* Wait for the job; its block is in *@maker. */
-const struct crt_job *crt_second_join(struct crt_maker **maker);
+const struct crt_job *crt_second_join(struct cray_maker **maker);
 
 /* In a child of fork: the thread exists only in the parent. */
 void crt_second_forget(void);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memory/format/container_writer.h"
+#include "memory/format/container_file.h"
 #include "memory/format/mem_reader.h"
 #include "pack.h"
 

@@ -82,7 +82,7 @@ static void check_room(struct collect *c)
 	close_region(c, CRW_CLOSED_CAP);
 	for (out = o->first; out; out = out->next) {
 		if (out->open)
-			out->file.capped = true;
+			out->file.writer->capped = true;
 	}
 }
 
@@ -110,10 +110,8 @@ static void collect_until_it_ends(struct collect *c)
 		bool any = slots_take(&c->slots, now_ns, false, false);
 
 		collect_look_up(c, now_ns);
-		if (!any) {
-			outputs_settle(&c->result->outputs);
+		if (!any)
 			collect_sleep(c);
-		}
 	}
 }
 

@@ -21,7 +21,7 @@
 
 #include "base/output_file.h"
 #include "ring_decode.h"
-#include "memory/format/container_writer.h"
+#include "memory/format/container_file.h"
 #include "memory/format/mem_reader.h"
 #include "memory/format/block_unpack.h"
 #include "memory/format/chunk_walk.h"
@@ -130,7 +130,7 @@ static int copy_trace(struct mem_recover *r, struct err *err)
 		stored = walk_stored(&w, &c);
 		if (!stored)
 			continue;
-		cfile_copy(&r->file, &c.chunk, &c.block, stored);
+		cray_writer_copy(r->file.writer, &c.chunk, &c.block, stored);
 		if (c.chunk.type != CRAY_BLOCK)
 			continue;
 		seq = u64map_at(&r->seqs, c.block.thread);
@@ -240,9 +240,9 @@ static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t 
 	struct mem_recover *r = context;
 
 	if (code == CRW_FACT)
-		cfile_fact(&r->file, (uint16_t)key, payload, size);
-	else if (size >= sizeof(struct cray_module))
-		cfile_chunk(&r->file, CRAY_MODULES, payload, size);
+		cray_writer_fact(r->file.writer, (uint16_t)key, payload, size);
+	else
+		cray_writer_module(r->file.writer, payload, size);
 }
 
 static void next_in(struct mem_recover *r, uint32_t number, struct crw_feed *feed, uint64_t *skip)
@@ -326,7 +326,7 @@ static int mem_take_all(struct mem_recover *r, struct err *err)
 			return err->code;
 	}
 	if (r->result->broken)
-		cfile_lost(&r->file, CRAY_GAP_BROKEN, r->result->broken);
+		cray_writer_lost(r->file.writer, ~0u, CRAY_GAP_BROKEN, r->result->broken);
 	return 0;
 }
 

@@ -84,19 +84,13 @@ static void slots_aside(void *context, unsigned code, uint64_t key, const uint8_
 			uint32_t size)
 {
 	struct output *out = context;
-	struct cray_module m;
 
 	if (!out->open)
 		return;
-	if (code == CRW_FACT) {
-		cfile_fact(&out->file, (uint16_t)key, payload, size);
-		return;
-	}
-	if (size < sizeof(m))
-		return;
-	memcpy(&m, payload, sizeof(m));
-	if (m.path_size <= size - sizeof(m))
-		cfile_chunk(&out->file, CRAY_MODULES, payload, sizeof(m) + m.path_size);
+	if (code == CRW_FACT)
+		cray_writer_fact(out->file.writer, (uint16_t)key, payload, size);
+	else
+		cray_writer_module(out->file.writer, payload, size);
 }
 
 static struct cray_pack *new_pack(struct slots *s)
@@ -187,7 +181,7 @@ static void slots_next_block(struct slots *s, struct slot *slot, uint64_t now_ns
 {
 	if (slot->out->open) {
 		if (outputs_full(s->outputs))
-			slot->out->file.capped = true;
+			slot->out->file.writer->capped = true;
 		cfile_block(&slot->out->file, slot->pack);
 	}
 	cray_pack_begin(slot->pack, slot->number, slot->feed.order, slot->feed.time_ns);
@@ -204,7 +198,7 @@ static bool process_said_so(const struct slots *s, const struct crw_slot_view *v
 }
 
 /* Report accesses that a thread lost or left out and that no gap unit covers. */
-static void tell_untold(struct cfile *file, const struct slot *slot,
+static void tell_untold(struct cray_writer *file, const struct slot *slot,
 			const struct crw_region *region, uint32_t index)
 {
 	static const uint32_t causes[] = { CRAY_GAP_FULL, CRAY_GAP_SAMPLED, CRAY_GAP_FILTERED };
@@ -216,25 +210,26 @@ static void tell_untold(struct cfile *file, const struct slot *slot,
 		uint64_t count = crw_untold(&slot->feed, &last, causes[i]);
 
 		if (count)
-			cfile_lost(file, causes[i], count);
+			cray_writer_lost(file, slot->number, causes[i], count);
 	}
 	if (last.lost_nested)
-		cfile_lost(file, CRAY_GAP_NESTED, last.lost_nested);
+		cray_writer_lost(file, slot->number, CRAY_GAP_NESTED, last.lost_nested);
 }
 
 static void slot_end(struct slots *s, struct slot *slot, const struct crw_slot_view *view,
 		     uint64_t now_ns)
 {
-	struct cfile *file = &slot->out->file;
+	struct cray_writer *file = slot->out->file.writer;
 
 	slots_next_block(s, slot, now_ns);
 	if (slot->out->open) {
 		slots_tell_thread(slot, view->end_ns ? view->end_ns : now_ns);
 		tell_untold(file, slot, s->region, view->index);
 		if (slot->feed.broken)
-			cfile_lost(file, CRAY_GAP_BROKEN, slot->feed.broken);
+			cray_writer_lost(file, slot->number, CRAY_GAP_BROKEN, slot->feed.broken);
 		if (slot->cursor.broken || slot->feed.ranges)
-			cfile_lost(file, CRAY_GAP_BROKEN, 0); /* unknown number */
+			cray_writer_lost(file, slot->number, CRAY_GAP_BROKEN,
+					 0); /* unknown number */
 	}
 	s->broken += slot->feed.broken + slot->cursor.broken + slot->feed.ranges;
 	s->nr_recovered += view->state != CRW_ENDED && !process_said_so(s, view);
@@ -367,7 +362,7 @@ static void process_end(struct slots *s, struct crw_process *p, uint64_t serial,
 		;
 	if (out && out->open) {
 		if (lost) /* of threads without a slot */
-			cfile_lost(&out->file, CRAY_GAP_FULL, lost);
+			cray_writer_lost(out->file.writer, ~0u, CRAY_GAP_FULL, lost);
 		output_end(s->outputs, out, pid == child ? status : -1);
 	}
 	/* (mem-F) pairs with the compare-and-swap of the process that claims it. */

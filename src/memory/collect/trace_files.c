@@ -182,24 +182,12 @@ static void tell_command(struct outputs *o, struct output *out)
 		cfile_fact(&out->file, CRAY_FACT_COMMAND, text, used);
 }
 
-/*
- * A size limit is exact to the block: each block must be written before the next one starts, so
- * no thread compresses in parallel.
- */
-static struct press *outputs_press(struct outputs *o)
-{
-	if (!o->press && o->level && !o->max_size)
-		o->press = press_new();
-	return o->press;
-}
-
 static void outputs_open_file(struct outputs *o, struct output *out, uint64_t start_ns)
 {
 	uint64_t now = clock_now_ns();
 	struct cfile_config config = {
 		.level = o->level,
 		.start_ns = start_ns && start_ns < now ? start_ns : now,
-		.press = outputs_press(o),
 	};
 	int fd;
 
@@ -247,27 +235,19 @@ struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint
 
 void output_end(struct outputs *o, struct output *out, int status)
 {
+	const struct cray_writer *w = out->file.writer;
+
 	if (!out->open)
 		return;
 	out->open = false;
-	out->accesses = out->file.end.nr_accesses;
-	out->annotations = out->file.end.nr_records - out->file.end.nr_accesses;
-	out->lost = out->file.end.lost;
-	out->left_out = out->file.end.left_out;
-	out->lost_unknown = out->file.lost_unknown;
+	out->accesses = w->end.nr_accesses;
+	out->annotations = w->end.nr_records - w->end.nr_accesses;
+	out->lost = w->end.lost;
+	out->left_out = w->end.left_out;
+	out->lost_unknown = cray_writer_lost_unknown(w);
 	cfile_close(&out->file, status, &out->err);
-	out->size = out->file.offset;
+	out->size = out->file.size;
 	o->closed_size += out->size;
-}
-
-void outputs_settle(struct outputs *o)
-{
-	struct output *out;
-
-	for (out = o->first; out; out = out->next) {
-		if (out->open)
-			cfile_settle(&out->file);
-	}
 }
 
 uint64_t outputs_size(const struct outputs *o)
@@ -277,7 +257,7 @@ uint64_t outputs_size(const struct outputs *o)
 
 	for (out = o->first; out; out = out->next) {
 		if (out->open)
-			size += out->file.offset;
+			size += out->file.writer->at;
 	}
 	return size;
 }
@@ -287,15 +267,15 @@ bool outputs_full(const struct outputs *o)
 	return o->max_size && outputs_size(o) >= o->max_size;
 }
 
-const struct err *outputs_error(const struct outputs *o)
+const struct err *outputs_error(struct outputs *o)
 {
-	const struct output *out;
+	struct output *out;
 
 	for (out = o->first; out; out = out->next) {
 		if (out->err.code)
 			return &out->err;
-		if (out->open && out->file.failed)
-			return &out->file.err;
+		if (out->open && cfile_error(&out->file, &out->err))
+			return &out->err;
 	}
 	return NULL;
 }
@@ -310,6 +290,5 @@ void outputs_release(struct outputs *o)
 		free(out->path);
 		free(out);
 	}
-	press_free(o->press);
 	outputs_init(o);
 }

@@ -9,7 +9,7 @@
 #ifndef MEMORY_COLLECT_TRACE_FILES_H
 #define MEMORY_COLLECT_TRACE_FILES_H
 
-#include "memory/format/container_writer.h"
+#include "memory/format/container_file.h"
 
 struct output {
 	struct output *next;
@@ -30,7 +30,6 @@ struct outputs {
 	int level;         /* zstd level */
 	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t closed_size;
-	struct press *press; /* compresses for all files; NULL: each compresses synchronously */
 	struct output *first, **last;
 	size_t nr;
 	uint64_t highest; /* highest serial of a process */
@@ -49,9 +48,6 @@ struct output *outputs_of(struct outputs *o, uint64_t serial, uint32_t pid, uint
 /* Complete and close a file.  @status: from wait(2), -1: unknown. */
 void output_end(struct outputs *o, struct output *out, int status);
 
-/* Write all blocks that are in progress. */
-void outputs_settle(struct outputs *o);
-
 /* Bytes written so far. */
 uint64_t outputs_size(const struct outputs *o);
 
@@ -59,7 +55,7 @@ uint64_t outputs_size(const struct outputs *o);
 bool outputs_full(const struct outputs *o);
 
 /* The first error of any file; NULL: none. */
-const struct err *outputs_error(const struct outputs *o);
+const struct err *outputs_error(struct outputs *o);
 
 void outputs_release(struct outputs *o);
 

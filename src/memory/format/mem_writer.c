@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #include "base/output_file.h"
-#include "memory/format/container_writer.h"
+#include "memory/format/container_file.h"
 #include "memory/format/site_predictor.h"
 #include "memory/format/raw.h"
 
@@ -193,9 +193,41 @@ static int put_container(struct mem_writer *w, const struct mem_record *r)
 		mem_writer_next_block(w, r);
 		pack_record(w, r); /* every record fits into an empty block */
 	}
-	if (w->file.failed)
-		w->err = w->file.err;
-	return w->err.code;
+	return w->file.writer->error ? cfile_error(&w->file, &w->err) : 0;
+}
+
+static void put_text(struct mem_writer *w, uint16_t key, const char *text)
+{
+	if (text)
+		cfile_fact(&w->file, key, text, strlen(text));
+}
+
+static void put_number(struct mem_writer *w, uint16_t key, uint64_t number)
+{
+	if (number)
+		cfile_fact(&w->file, key, &number, sizeof(number));
+}
+
+static void put_all_facts(struct mem_writer *w)
+{
+	const struct mem_facts *facts = w->facts;
+	size_t i;
+
+	put_number(w, CRAY_FACT_PID, facts->pid);
+	put_number(w, CRAY_FACT_PARENT, facts->parent);
+	put_number(w, CRAY_FACT_LINE, facts->line_size);
+	put_number(w, CRAY_FACT_PAGE, facts->page_size);
+	put_text(w, CRAY_FACT_EXE, facts->exe);
+	if (facts->command)
+		cfile_fact(&w->file, CRAY_FACT_COMMAND, facts->command, facts->command_size);
+	put_text(w, CRAY_FACT_CWD, facts->cwd);
+	put_text(w, CRAY_FACT_MACHINE, facts->machine);
+	put_text(w, CRAY_FACT_WRITER, facts->writer);
+	put_text(w, CRAY_FACT_OPTIONS, facts->options);
+	for (i = 0; i < facts->nr_notes; i++)
+		put_text(w, CRAY_FACT_NOTE, facts->notes[i]);
+	for (i = 0; i < facts->nr_modules; i++)
+		cfile_module(&w->file, &facts->modules[i].m, facts->modules[i].path);
 }
 
 static int open_container(struct mem_writer *w)
@@ -219,7 +251,7 @@ static int open_container(struct mem_writer *w)
 		return err_errno(&w->err, "cannot write '%s'", w->path);
 	if (cfile_open(&w->file, fd, w->path, &config, &w->err) < 0)
 		return w->err.code;
-	cfile_facts(&w->file, w->facts);
+	put_all_facts(w);
 	return 0;
 }
 
@@ -231,9 +263,10 @@ static int close_container(struct mem_writer *w)
 	cfile_block(&w->file, w->pack);
 	for (i = 0; i < MEM_CAUSES; i++) {
 		if (f->lost[i])
-			cfile_lost(&w->file, i, f->lost[i]);
+			cray_writer_lost(w->file.writer, ~0u, i, f->lost[i]);
 	}
-	w->file.lost_unknown |= f->lost_unknown;
+	if (f->lost_unknown)
+		cray_writer_lost(w->file.writer, ~0u, CRAY_GAP_BROKEN, 0);
 	return cfile_close(&w->file,
 			   f->has_end && f->end.status_known ? (int)(f->end.status & 0xffff) : -1,
 			   &w->err);
@@ -305,18 +338,4 @@ int mem_writer_close(struct mem_writer *w, struct err *err)
 		*err = w->err;
 	writer_free(w);
 	return ret;
-}
-
-void mem_writer_abandon(struct mem_writer *w)
-{
-	struct err ignored = { 0 };
-
-	if (!w)
-		return;
-	w->err.code = -ECANCELED;
-	if (w->config.format == MEM_FORMAT_CONTAINER) {
-		w->file.failed = true;
-		cfile_close(&w->file, -1, &ignored);
-	}
-	writer_free(w);
 }

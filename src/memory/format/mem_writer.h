@@ -32,7 +32,4 @@ const struct sidecar_missing *mem_writer_missing(const struct mem_writer *w);
 /* Complete the file, and write the sidecar of a raw trace.  0 or the first error. */
 int mem_writer_close(struct mem_writer *w, struct err *err);
 
-/* Close without completing the file. */
-void mem_writer_abandon(struct mem_writer *w);
-
 #endif

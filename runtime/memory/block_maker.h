@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block_maker.h - make a block of the container from a packer: finish and compress it.
+ *
+ * This is the slow part of writing a trace, and needs no access to the file: several threads can
+ * make blocks at a time, each with a maker of its own.
+ */
+#ifndef RUNTIME_MEMORY_BLOCK_MAKER_H
+#define RUNTIME_MEMORY_BLOCK_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pack.h"
+
+/* zstd, which a traced program loads at run time and the tool is linked with. */
+struct cray_zstd {
+	void *context; /* NULL: no compression */
+	size_t (*compress)(void *context, void *to, size_t room, const void *from, size_t size,
+			   int level);
+	unsigned (*is_error)(size_t code);
+};
+
+#define CRAY_MAKER_ROOM \
+	(CRAY_PACK_PLAIN_MAX + (CRAY_PACK_PLAIN_MAX >> 7) + 1024u) /* zstd's bound */
+
+struct cray_maker {
+	struct cray_zstd zstd;
+	int level;
+	uint8_t codec; /* of `stored` */
+	struct cray_block head;
+	size_t plain_size, stored_size;
+	const uint8_t *stored; /* in plain[] or out[] */
+	uint8_t plain[CRAY_PACK_PLAIN_MAX];
+	uint8_t out[CRAY_MAKER_ROOM];
+};
+
+/* NULL: no memory.  The memory is zeros from mmap, touched as needed. */
+struct cray_maker *cray_maker_new(int level, const struct cray_zstd *zstd);
+void cray_maker_free(struct cray_maker *m);
+
+/* Finish the packer's block and compress it into @m.  @hurry: the program waits for room. */
+void cray_maker_make(struct cray_maker *m, struct cray_pack *p, bool hurry);
+
+/* Compress @plain, of at most CRAY_PACK_PLAIN_MAX bytes, if that makes it smaller. */
+void cray_maker_press(struct cray_maker *m, const void *plain, size_t size, int level);
+
+#endif
