@@ -3,11 +3,11 @@
 #include "inspect/inspect_print.h"
 
 #include "base/text.h"
+#include "inspect/wait_text.h"
 
 static void print_level(struct inspection *in, struct printer *p, uint32_t level, bool is_leaf)
 {
 	struct inspect_place place = inspection_place(in, level);
-	char text[TEXT_SIZE];
 
 	print_object(p, NULL);
 	print_text(p, is_leaf ? "      " : "   <- ");
@@ -35,7 +35,6 @@ static void print_level(struct inspection *in, struct printer *p, uint32_t level
 		print_string(p, "awaits", place.awaits);
 	print_text(p, "\n");
 	print_object_end(p);
-	(void)text;
 }
 
 static void print_stack(struct inspection *in, struct printer *p, uint32_t stack)
@@ -85,7 +84,7 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 		print_text(p, "   not proven: %s\n", g->doubt);
 		print_string(p, "doubt", g->doubt);
 	}
-	print_string(p, "waits_for", NULL);
+	print_waits_for(in, p, g);
 	print_members(in, p, g);
 	print_object_end(p);
 }

@@ -12,9 +12,11 @@
 #include "inspect/frame_links.h"
 #include "inspect/frame_marks.h"
 #include "inspect/frame_scan.h"
+#include "inspect/verdicts.h"
 
 #define DEPTH_MAX     100000
 #define SECOND_LOOK_MS 200
+#define LOOKS_MAX      3
 
 /* ---- begin and end ------------------------------------------------------------- */
 
@@ -48,9 +50,8 @@ struct inspection *inspection_new(struct process_image *image, struct err *err)
 	if (in) {
 		in->image = image;
 		in->types = coro_types_new();
-		in->stacks = calloc(1, sizeof(*in->stacks));
 	}
-	if (!in || !in->types || !in->stacks || inspection_add_modules(in) < 0) {
+	if (!in || !in->types || inspection_add_modules(in) < 0) {
 		err_set(err, -ENOMEM, "no memory to inspect process %d", (int)image->pid);
 		inspection_free(in);
 		return NULL;
@@ -64,9 +65,9 @@ void inspection_free(struct inspection *in)
 		return;
 	frame_table_release(&in->table);
 	coro_types_free(in->types);
-	if (in->stacks)
-		u64map_release(in->stacks);
-	free(in->stacks);
+	kernel_state_close(&in->kernel);
+	u64map_release(&in->stacks);
+	free(in->waits);
 	free(in->levels);
 	free(in->groups);
 	free(in->members);
@@ -93,7 +94,7 @@ static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, 
 	for (;; key++) {
 		const struct inspect_level *known;
 
-		slot = u64map_at(in->stacks, key);
+		slot = u64map_at(&in->stacks, key);
 		if (!slot)
 			return 0;
 		if (!*slot)
@@ -168,22 +169,21 @@ static int stacks_resolve(struct inspection *in)
 
 /* ---- groups ---------------------------------------------------------------------- */
 
-static enum inspect_verdict frame_verdict(const struct coro_frame *f)
-{
-	return f->is_reached ? VERDICT_WAITING : VERDICT_UNREACHABLE;
-}
-
 struct group_key {
 	uint32_t frame, stack;
-	enum inspect_verdict verdict;
+	const struct frame_wait *wait;
 };
 
 static int group_by_key(const void *a, const void *b)
 {
 	const struct group_key *x = a, *y = b;
 
-	if (x->verdict != y->verdict)
-		return x->verdict < y->verdict ? -1 : 1;
+	if (x->wait->verdict != y->wait->verdict)
+		return x->wait->verdict < y->wait->verdict ? -1 : 1;
+	if (x->wait->confidence != y->wait->confidence)
+		return x->wait->confidence < y->wait->confidence ? -1 : 1;
+	if (x->wait->reason != y->wait->reason)
+		return x->wait->reason < y->wait->reason ? -1 : 1;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
@@ -233,7 +233,7 @@ static struct group_key *group_keys(const struct inspection *in, size_t *nr)
 		const struct coro_frame *f = &in->table.frames[i];
 
 		if (frame_is_shown(f) && !f->has_child)
-			keys[(*nr)++] = (struct group_key){ (uint32_t)i, f->stack, frame_verdict(f) };
+			keys[(*nr)++] = (struct group_key){ (uint32_t)i, f->stack, &in->waits[i] };
 	}
 	if (keys && *nr)
 		qsort(keys, *nr, sizeof(*keys), group_by_key);
@@ -242,7 +242,8 @@ static struct group_key *group_keys(const struct inspection *in, size_t *nr)
 
 static bool group_is_same(const struct group_key *a, const struct group_key *b)
 {
-	return a->stack == b->stack && a->verdict == b->verdict;
+	return a->stack == b->stack && a->wait->verdict == b->wait->verdict &&
+	       a->wait->confidence == b->wait->confidence && a->wait->reason == b->wait->reason;
 }
 
 static int groups_make(struct inspection *in)
@@ -260,7 +261,9 @@ static int groups_make(struct inspection *in)
 		if (!i || !group_is_same(&keys[i], &keys[i - 1]))
 			in->groups[in->nr_groups++] = (struct inspect_group){
 				.stack = keys[i].stack - 1,
-				.verdict = keys[i].verdict,
+				.verdict = keys[i].wait->verdict,
+				.confidence = keys[i].wait->confidence,
+				.reason = keys[i].wait->reason,
 				.first = i,
 			};
 		in->groups[in->nr_groups - 1].count++;
@@ -274,34 +277,7 @@ static int groups_make(struct inspection *in)
 	return 0;
 }
 
-/* ---- verdicts --------------------------------------------------------------------- */
-
-static void groups_judge(struct inspection *in)
-{
-	size_t i;
-
-	for (i = 0; i < in->nr_groups; i++) {
-		struct inspect_group *g = &in->groups[i];
-
-		if (g->verdict != VERDICT_UNREACHABLE)
-			continue;
-		g->reason = "no pointer to it exists: it can never be resumed";
-		g->confidence = in->doubt[0] ? INSPECT_SUSPECT : INSPECT_PROVEN;
-		g->doubt = in->doubt[0] ? in->doubt : NULL;
-	}
-	if (in->nr_groups)
-		qsort(in->groups, in->nr_groups, sizeof(*in->groups), group_by_weight);
-}
-
-static size_t inspection_count_unreached(const struct inspection *in)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < in->table.nr; i++)
-		nr += in->table.frames[i].state == FRAME_SUSPENDED &&
-		      !in->table.frames[i].is_reached;
-	return nr;
-}
+/* ---- reachability ------------------------------------------------------------------ */
 
 static void inspection_doubt(struct inspection *in, const char *why)
 {
@@ -312,55 +288,18 @@ static void inspection_doubt(struct inspection *in, const char *why)
 static void inspection_doubt_registers(struct inspection *in)
 {
 	size_t i, unknown = 0;
+	char text[128];
 
 	for (i = 0; i < in->image->nr_threads; i++)
 		unknown += !in->image->threads[i].has_registers;
-	if (unknown) {
-		char text[128];
-
-		snprintf(text, sizeof(text), "the registers of %zu threads were not read", unknown);
+	snprintf(text, sizeof(text), "the registers of %zu thread%s were not read (--stacks)",
+		 unknown, unknown == 1 ? "" : "s");
+	if (unknown)
 		inspection_doubt(in, text);
-	}
 }
 
-/* Keep as unreached only what both looks found so. */
-static int inspection_mark_twice(struct inspection *in, struct err *err)
+static void inspection_doubt_memory(struct inspection *in)
 {
-	struct image_thread *before;
-	size_t nr_before = in->image->nr_threads, i;
-	uint8_t *reached;
-	int rc;
-
-	reached = calloc(in->table.nr + 1, 1);
-	before = calloc(nr_before + 1, sizeof(*before));
-	if (!reached || !before) {
-		free(reached);
-		free(before);
-		return -ENOMEM;
-	}
-	for (i = 0; i < in->table.nr; i++)
-		reached[i] = in->table.frames[i].is_reached;
-	memcpy(before, in->image->threads, nr_before * sizeof(*before));
-	nanosleep(&(struct timespec){ .tv_nsec = SECOND_LOOK_MS * 1000000L }, NULL);
-	rc = frame_marks_set(in->image, &in->table, NULL, 0);
-	if (!rc)
-		rc = image_read_threads(in->image, err);
-	if (!rc && !image_threads_idle(before, nr_before, in->image->threads,
-				       in->image->nr_threads))
-		inspection_doubt(in, "threads ran between the two looks");
-	for (i = 0; !rc && i < in->table.nr; i++)
-		in->table.frames[i].is_reached = in->table.frames[i].is_reached || reached[i];
-	free(reached);
-	free(before);
-	return rc;
-}
-
-static int inspection_mark(struct inspection *in, struct err *err)
-{
-	int rc = frame_marks_set(in->image, &in->table, NULL, 0);
-
-	if (!rc && in->image->kind == IMAGE_RUNNING && inspection_count_unreached(in))
-		rc = inspection_mark_twice(in, err);
 	inspection_doubt_registers(in);
 	if (in->image->has_io_uring)
 		inspection_doubt(in, "the program uses io_uring: pointers may be in the kernel");
@@ -368,7 +307,176 @@ static int inspection_mark(struct inspection *in, struct err *err)
 		inspection_doubt(in, "some memory is swapped out and was not read");
 	if (in->image->bytes_failed)
 		inspection_doubt(in, "some memory could not be read");
+	if (in->kernel.has_failed)
+		inspection_doubt(in, "some epoll sets could not be read");
+	if (in->image->kind == IMAGE_RUNNING && !in->kernel.is_open)
+		inspection_doubt(in, "the descriptors of the program cannot be looked at");
+}
+
+/* What epoll sets hold may be pointers. */
+static int inspection_mark(struct inspection *in)
+{
+	uint64_t *roots = calloc(in->kernel.nr_watches + 1, sizeof(*roots));
+	size_t i;
+	int rc;
+
+	if (!roots)
+		return -ENOMEM;
+	for (i = 0; i < in->kernel.nr_watches; i++)
+		roots[i] = in->kernel.watches[i].data;
+	rc = frame_marks_set(in->image, &in->table, roots, in->kernel.nr_watches);
+	free(roots);
 	return rc;
+}
+
+/* Keep as unreached only what both looks found so. */
+static int inspection_mark_again(struct inspection *in)
+{
+	uint8_t *reached = calloc(in->table.nr + 1, 1);
+	size_t i;
+	int rc;
+
+	if (!reached)
+		return -ENOMEM;
+	for (i = 0; i < in->table.nr; i++)
+		reached[i] = in->table.frames[i].is_reached;
+	rc = inspection_mark(in);
+	for (i = 0; !rc && i < in->table.nr; i++)
+		in->table.frames[i].is_reached = in->table.frames[i].is_reached || reached[i];
+	free(reached);
+	return rc;
+}
+
+/* ---- verdicts --------------------------------------------------------------------- */
+
+static bool frame_is_leaf(const struct coro_frame *f)
+{
+	return frame_is_shown(f) && !f->has_child;
+}
+
+/* Judge every innermost frame by what the kernel says; returns the number of faults. */
+static size_t waits_judge(struct inspection *in)
+{
+	size_t i, faults = 0;
+
+	for (i = 0; i < in->table.nr; i++) {
+		const struct kernel_descriptor *d;
+
+		if (!frame_is_leaf(&in->table.frames[i]))
+			continue;
+		d = in->waits[i].fd >= 0 ? kernel_state_ask(&in->kernel, in->waits[i].fd) : NULL;
+		wait_judge(&in->waits[i], d, in->image->has_io_uring);
+		faults += in->waits[i].verdict != VERDICT_WAITING;
+	}
+	return faults;
+}
+
+static void waits_withdraw(struct inspection *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->table.nr; i++)
+		wait_judge(&in->waits[i], NULL, false);
+}
+
+/* A frame without pointers to it; the kernel's verdict stays if it is the stronger one. */
+static void waits_judge_unreached(struct inspection *in)
+{
+	enum inspect_confidence confidence = in->doubt[0] ? INSPECT_SUSPECT : INSPECT_PROVEN;
+	size_t i;
+
+	for (i = 0; i < in->table.nr; i++) {
+		struct frame_wait *wait = &in->waits[i];
+
+		if (!frame_is_leaf(&in->table.frames[i]) || in->table.frames[i].is_reached ||
+		    wait->confidence > confidence)
+			continue;
+		wait->verdict = VERDICT_UNREACHABLE;
+		wait->confidence = (uint8_t)confidence;
+		wait->reason = "no pointer to it exists: it can never be resumed";
+	}
+}
+
+static size_t inspection_count_unreached(const struct inspection *in)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < in->table.nr; i++)
+		nr += frame_is_leaf(&in->table.frames[i]) && !in->table.frames[i].is_reached;
+	return nr;
+}
+
+/* Copy of the threads, for image_threads_idle(). */
+static struct image_thread *threads_copy(const struct process_image *image, size_t *nr)
+{
+	struct image_thread *copy = calloc(image->nr_threads + 1, sizeof(*copy));
+
+	*nr = image->nr_threads;
+	if (copy)
+		memcpy(copy, image->threads, *nr * sizeof(*copy));
+	return copy;
+}
+
+/*
+ * The second look.  1: nothing has changed and no thread has run; 0: something has; a negative
+ * errno.
+ */
+static int inspection_look_again(struct inspection *in, struct err *err)
+{
+	size_t nr_before;
+	struct image_thread *before = threads_copy(in->image, &nr_before);
+	bool is_same;
+	int rc;
+
+	if (!before)
+		return -ENOMEM;
+	nanosleep(&(struct timespec){ .tv_nsec = SECOND_LOOK_MS * 1000000L }, NULL);
+	is_same = kernel_state_confirm(&in->kernel);
+	rc = inspection_mark_again(in);
+	if (!rc)
+		rc = image_read_threads(in->image, err);
+	if (!rc)
+		rc = is_same && image_threads_idle(before, nr_before, in->image->threads,
+						   in->image->nr_threads);
+	free(before);
+	return rc;
+}
+
+static int inspection_judge(struct inspection *in, struct err *err)
+{
+	size_t faults = waits_judge(in);
+	int rc = inspection_mark(in), look;
+
+	if (rc < 0)
+		return rc;
+	if (in->image->kind == IMAGE_RUNNING && (faults || inspection_count_unreached(in))) {
+		for (look = 0, rc = 0; !rc && look < LOOKS_MAX; look++) {
+			rc = inspection_look_again(in, err);
+			faults = waits_judge(in);
+		}
+		if (rc < 0)
+			return rc;
+		if (!rc) {
+			in->is_busy = true;
+			waits_withdraw(in);
+			inspection_doubt(in, "threads ran between the looks");
+		}
+	}
+	inspection_doubt_memory(in);
+	waits_judge_unreached(in);
+	return 0;
+}
+
+static void groups_sort(struct inspection *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_groups; i++) {
+		if (in->groups[i].verdict == VERDICT_UNREACHABLE && in->doubt[0])
+			in->groups[i].doubt = in->doubt;
+	}
+	if (in->nr_groups)
+		qsort(in->groups, in->nr_groups, sizeof(*in->groups), group_by_weight);
 }
 
 /* ---- the look --------------------------------------------------------------------- */
@@ -402,8 +510,13 @@ int inspection_look(struct inspection *in, struct err *err)
 	if (rc < 0)
 		return rc;
 	rc = frame_links_read(in->image, in->types, &in->table);
+	in->waits = rc ? NULL : frame_waits_read(in->image, in->types, &in->table);
+	if (!rc && !in->waits)
+		rc = -ENOMEM;
+	if (in->image->kind == IMAGE_RUNNING)
+		kernel_state_open(&in->kernel, in->image->pid);
 	if (!rc)
-		rc = inspection_mark(in, err);
+		rc = inspection_judge(in, err);
 	changed = rc ? 0 : frame_links_check(in->image, in->types, &in->table);
 	if (changed < 0)
 		rc = (int)changed;
@@ -418,7 +531,7 @@ int inspection_look(struct inspection *in, struct err *err)
 				 : err_set(err, rc, "no memory to inspect process %d",
 					   (int)in->image->pid);
 	inspection_count(in);
-	groups_judge(in);
+	groups_sort(in);
 	return 0;
 }
 

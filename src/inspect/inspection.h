@@ -14,6 +14,8 @@
 #define INSPECT_INSPECTION_H
 
 #include "inspect/frame_table.h"
+#include "inspect/kernel_state.h"
+#include "inspect/waits.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"
 
@@ -58,15 +60,17 @@ struct inspection {
 	struct process_image *image;
 	struct coro_types *types;
 	struct frame_table table;
+	struct frame_wait *waits; /* per frame: what it waits for */
+	struct kernel_state kernel;
 	struct inspect_level *levels;
 	size_t nr_levels, room_levels;
 	struct inspect_group *groups; /* those with a fault first, then by count */
 	size_t nr_groups;
 	uint32_t *members; /* innermost frames, in the order of the groups */
 	size_t nr_suspended, nr_finished, nr_running, nr_changed;
-	uint64_t stack_seed;
-	struct u64map *stacks;
-	char doubt[256]; /* why nothing is proven; "": no doubt */
+	struct u64map stacks; /* hash of a level to 1 + its number */
+	char doubt[256];      /* why nothing is proven; "": no doubt */
+	bool is_busy;         /* threads ran all the time: the kernel's word was not used */
 };
 
 /* @image must outlive it.  NULL after an error. */

@@ -198,6 +198,11 @@ static bool copy_is_same(int copy, const struct descriptor_state *out)
 	return fstat(copy, &st) == 0 && st.st_ino == out->inode;
 }
 
+int descriptors_kind(const struct descriptors *d, int fd, struct descriptor_state *out)
+{
+	return fd_kind(d, fd, out);
+}
+
 int descriptors_look(const struct descriptors *d, int fd, struct descriptor_state *out)
 {
 	int rc = fd_kind(d, fd, out), copy;

@@ -73,6 +73,9 @@ void descriptors_close(struct descriptors *d);
  */
 int descriptors_look(const struct descriptors *d, int fd, struct descriptor_state *out);
 
+/* As descriptors_look(), without duplicating it: its kind and inode only. */
+int descriptors_kind(const struct descriptors *d, int fd, struct descriptor_state *out);
+
 /* Visit the numbers of all open descriptors until @visit returns false.  0 or a negative errno. */
 typedef bool descriptor_visitor(void *ctx, int fd);
 int descriptors_each(const struct descriptors *d, descriptor_visitor *visit, void *ctx);

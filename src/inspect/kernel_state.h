@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_state.h - the descriptors of a process as the kernel sees them, at one moment.
+ *
+ * Only descriptors that a coroutine holds are asked; the epoll sets are read completely, because
+ * the word that a program stored with a descriptor may be the only pointer to a coroutine.
+ */
+#ifndef INSPECT_KERNEL_STATE_H
+#define INSPECT_KERNEL_STATE_H
+
+#include "base/u64map.h"
+#include "process/descriptors.h"
+
+struct kernel_descriptor {
+	struct descriptor_state state;
+	int error;      /* -EBADF: not open; other: unknown */
+	bool is_watched; /* in an epoll set */
+	struct descriptor_watch watch;
+};
+
+struct kernel_state {
+	struct descriptors process;
+	bool is_open;
+	struct descriptor_watch *watches;
+	size_t nr_watches, room_watches;
+	struct kernel_descriptor *known;
+	size_t nr_known, room_known;
+	struct u64map by_fd;    /* descriptor to 1 + position in known */
+	struct u64map by_watch; /* descriptor to 1 + position in watches, the first of several */
+	bool is_quiet;       /* all threads slept */
+	bool has_failed;     /* some of it could not be read */
+};
+
+/* Reads the epoll sets.  A process that cannot be asked: is_open is false. */
+void kernel_state_open(struct kernel_state *k, pid_t pid);
+
+/* The descriptor, asked at the first call.  NULL: it cannot be asked. */
+const struct kernel_descriptor *kernel_state_ask(struct kernel_state *k, int fd);
+
+/* Ask for everything again.  True if the answers are the same, and the threads slept. */
+bool kernel_state_confirm(struct kernel_state *k);
+
+void kernel_state_close(struct kernel_state *k);
+
+#endif
