@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include "inspect/heap_walk.h"
+
 /* Size of a frame that DWARF does not describe. */
 #define FRAME_SIZE_GUESS 256
 
@@ -49,6 +51,7 @@ static int scan_add(struct frame_scanner *s, uint64_t addr, uint64_t resume, uin
 		.size = size ? size : FRAME_SIZE_GUESS,
 		.type = (uint32_t)type,
 		.parent = FRAME_NONE,
+		.has_guessed_size = !size,
 		.state = resume ? FRAME_SUSPENDED : FRAME_FINISHED,
 	};
 	return frame_table_add(s->table, &frame);
@@ -91,6 +94,9 @@ int frame_scan(struct process_image *image, struct coro_types *types, struct fra
 	s.span = high - s.low;
 	if (coro_types_count(types))
 		rc = image_visit(image, scan_piece, &s);
+	frame_table_sort(table);
+	if (!rc && heap_walk_frames(image, table) < 0)
+		rc = -ENOMEM;
 	if (!rc)
 		rc = frame_table_seal(table);
 	return rc < 0 ? err_set(err, rc, "no memory for the coroutines of process %d",

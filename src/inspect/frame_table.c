@@ -72,6 +72,12 @@ static void frame_table_trim(struct frame_table *t)
 	}
 }
 
+void frame_table_sort(struct frame_table *t)
+{
+	if (t->nr)
+		qsort(t->frames, t->nr, sizeof(*t->frames), frame_by_address);
+}
+
 int frame_table_seal(struct frame_table *t)
 {
 	size_t i, covered = 0;
@@ -79,7 +85,6 @@ int frame_table_seal(struct frame_table *t)
 
 	if (!t->nr)
 		return 0;
-	qsort(t->frames, t->nr, sizeof(*t->frames), frame_by_address);
 	frame_table_trim(t);
 	for (i = 0; i < t->nr; i++)
 		covered += frame_last_page(&t->frames[i]) - (t->frames[i].addr >> PAGE_SHIFT) + 1;

@@ -37,6 +37,8 @@ struct coro_frame {
 	bool is_on_path; /* while stacks are resolved */
 	bool has_child;  /* it awaits another frame */
 	bool is_reached; /* a pointer to it was found */
+	bool is_allocated;     /* in a block that the allocator has given out; false: unknown */
+	bool has_guessed_size; /* DWARF does not have it */
 };
 
 /* All zero: an empty table. */
@@ -51,7 +53,10 @@ struct frame_table {
 /* 0 or -ENOMEM. */
 int frame_table_add(struct frame_table *t, const struct coro_frame *frame);
 
-/* Sort the frames and make the index; frames must not be added after it.  0 or -ENOMEM. */
+/* Sort the frames by address; none may be added after it. */
+void frame_table_sort(struct frame_table *t);
+
+/* Make the index; sizes must not change after it.  0 or -ENOMEM. */
 int frame_table_seal(struct frame_table *t);
 
 /* The frame that contains @addr, or FRAME_NONE. */

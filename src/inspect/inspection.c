@@ -382,18 +382,21 @@ static void waits_withdraw(struct inspection *in)
 /* A frame without pointers to it; the kernel's verdict stays if it is the stronger one. */
 static void waits_judge_unreached(struct inspection *in)
 {
-	enum inspect_confidence confidence = in->doubt[0] ? INSPECT_SUSPECT : INSPECT_PROVEN;
+	static const char reason[] = "no pointer to it exists: it can never be resumed";
 	size_t i;
 
 	for (i = 0; i < in->table.nr; i++) {
+		const struct coro_frame *f = &in->table.frames[i];
 		struct frame_wait *wait = &in->waits[i];
+		/* Memory of another allocator may be free, and still look like a frame. */
+		enum inspect_confidence confidence =
+			in->doubt[0] || !f->is_allocated ? INSPECT_SUSPECT : INSPECT_PROVEN;
 
-		if (!frame_is_leaf(&in->table.frames[i]) || in->table.frames[i].is_reached ||
-		    wait->confidence > confidence)
+		if (!frame_is_leaf(f) || f->is_reached || wait->confidence > confidence)
 			continue;
 		wait->verdict = VERDICT_UNREACHABLE;
 		wait->confidence = (uint8_t)confidence;
-		wait->reason = "no pointer to it exists: it can never be resumed";
+		wait->reason = reason;
 	}
 }
 
@@ -472,8 +475,11 @@ static void groups_sort(struct inspection *in)
 	size_t i;
 
 	for (i = 0; i < in->nr_groups; i++) {
-		if (in->groups[i].verdict == VERDICT_UNREACHABLE && in->doubt[0])
-			in->groups[i].doubt = in->doubt;
+		struct inspect_group *g = &in->groups[i];
+
+		if (g->verdict == VERDICT_UNREACHABLE && g->confidence != INSPECT_PROVEN)
+			g->doubt = in->doubt[0] ? in->doubt
+						: "its memory is not known to be allocated";
 	}
 	if (in->nr_groups)
 		qsort(in->groups, in->nr_groups, sizeof(*in->groups), group_by_weight);
