@@ -5,6 +5,8 @@
 
 #include "process/process_image.h"
 
+struct elf_headers;
+
 /* Strings that are freed together. */
 struct image_strings {
 	struct image_string *first;
@@ -12,6 +14,7 @@ struct image_strings {
 
 /* A copy that lives until image_strings_free().  NULL: out of memory. */
 const char *image_strings_copy(struct image_strings *strings, const char *text);
+char *image_strings_copy_n(struct image_strings *strings, const char *text, size_t len);
 void image_strings_free(struct image_strings *strings);
 
 struct image_operations {
@@ -22,6 +25,9 @@ struct image_operations {
 	/* Set @path to a file that can be opened here, or to "". */
 	void (*find_file)(const struct process_image *image, const struct image_range *range,
 			  char *path, size_t size);
+	/* Read the headers of a file whose first page is not in memory; NULL: not supported. */
+	bool (*read_headers)(const struct process_image *image, const struct image_range *range,
+			     struct elf_headers *headers);
 	void (*close)(struct process_image *image);
 };
 
@@ -43,6 +49,9 @@ bool image_range_visited(const struct image_range *range);
 /* True if the range has no file: it has no name, or one in brackets. */
 bool image_range_anonymous(const struct image_range *range);
 
+/* True if @path is a regular file that can be read. */
+bool image_file_opens(const char *path);
+
 /* The machine this program was compiled for. */
 unsigned image_own_machine(void);
 
@@ -51,9 +60,6 @@ unsigned image_own_machine(void);
  * "process 12", "core file 'x'".
  */
 int image_check_machine(const void *header, size_t size, const char *what, struct err *err);
-
-/* The build-id of the notes in @data, in hexadecimal.  False: there is none. */
-bool image_build_id(const void *data, size_t size, char *text, size_t room);
 
 /* ---- running processes ------------------------------------------------------ */
 

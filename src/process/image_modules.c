@@ -1,74 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* image_modules.c - find the ELF files that a process has mapped, from their headers in memory. */
-#include <elf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/elf_headers.h"
 #include "process/image_backend.h"
 
-#define MODULE_PHDRS_MAX 128
-#define MODULE_NOTES_MAX 65536
-#define MODULE_BUILD_ID  64             /* bytes */
-#define MODULE_PAGE      UINT64_C(4096) /* PT_LOADs are aligned to it at least */
+#define MODULE_PAGE UINT64_C(4096) /* PT_LOADs are aligned to it at least */
 
-/* The headers of an ELF file in the process's memory. */
+/* The headers of an ELF file, and where it is loaded. */
 struct module_headers {
-	Elf64_Phdr phdrs[MODULE_PHDRS_MAX];
-	size_t nr;
+	struct elf_headers elf;
 	uint64_t bias;
 	uint64_t end; /* of the last PT_LOAD, in the process */
 };
 
-/* ---- notes --------------------------------------------------------------- */
-
-bool image_build_id(const void *data, size_t size, char *text, size_t room)
+static ssize_t module_read_memory(const void *arg, uint64_t at, void *buf, size_t size)
 {
-	const unsigned char *at = data;
-	Elf64_Nhdr note;
-
-	while (size >= sizeof(note)) {
-		size_t name, desc, i;
-
-		memcpy(&note, at, sizeof(note));
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		desc = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-		at += sizeof(note);
-		size -= sizeof(note);
-		if (name > size || note.n_descsz > size - name)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(at, "GNU", 4) &&
-		    note.n_descsz && note.n_descsz <= MODULE_BUILD_ID &&
-		    room > 2 * (size_t)note.n_descsz) {
-			for (i = 0; i < note.n_descsz; i++)
-				snprintf(text + 2 * i, 3, "%02x", at[name + i]);
-			return true;
-		}
-		if (desc > size - name)
-			return false;
-		at += name + desc;
-		size -= name + desc;
-	}
-	return false;
+	return image_read(arg, at, buf, size);
 }
 
-/* ---- headers in memory --------------------------------------------------- */
-
+/* If the first page is not in a core file, the file has it. */
 static bool headers_read(const struct process_image *image, const struct image_range *range,
 			 struct module_headers *h)
 {
-	Elf64_Ehdr e;
-	size_t size;
+	const struct elf_source memory = { .read = module_read_memory, .arg = image };
+	const struct image_operations *operations = image->backend->operations;
 
-	if (image_read(image, range->start, &e, sizeof(e)) != (ssize_t)sizeof(e) ||
-	    memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e.e_machine != image->machine || e.e_phentsize != sizeof(h->phdrs[0]) || !e.e_phnum ||
-	    e.e_phnum > MODULE_PHDRS_MAX || e.e_phoff >= range->end - range->start)
-		return false;
-	h->nr = e.e_phnum;
-	size = h->nr * sizeof(h->phdrs[0]);
-	return image_read(image, range->start + e.e_phoff, h->phdrs, size) == (ssize_t)size;
+	if (elf_headers_read(&h->elf, &memory, range->start, image->machine))
+		return true;
+	return operations->read_headers && operations->read_headers(image, range, &h->elf);
 }
 
 /* Compute the bias from the PT_LOAD that is mapped at @range, whose offset is 0. */
@@ -77,8 +39,8 @@ static bool headers_place(const struct image_range *range, struct module_headers
 	bool found = false;
 	size_t i;
 
-	for (i = 0; i < h->nr; i++) {
-		const Elf64_Phdr *p = &h->phdrs[i];
+	for (i = 0; i < h->elf.nr; i++) {
+		const Elf64_Phdr *p = &h->elf.phdrs[i];
 
 		if (p->p_type != PT_LOAD)
 			continue;
@@ -98,8 +60,8 @@ static bool headers_run(const struct process_image *image, const struct module_h
 {
 	size_t i;
 
-	for (i = 0; i < h->nr; i++) {
-		const Elf64_Phdr *p = &h->phdrs[i];
+	for (i = 0; i < h->elf.nr; i++) {
+		const Elf64_Phdr *p = &h->elf.phdrs[i];
 		const struct image_range *range;
 
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
@@ -109,29 +71,6 @@ static bool headers_run(const struct process_image *image, const struct module_h
 			return true;
 	}
 	return false;
-}
-
-static bool headers_build_id(const struct process_image *image, const struct module_headers *h,
-			     char *text, size_t room)
-{
-	bool found = false;
-	size_t i;
-
-	for (i = 0; i < h->nr && !found; i++) {
-		const Elf64_Phdr *p = &h->phdrs[i];
-		ssize_t got;
-		void *notes;
-
-		if (p->p_type != PT_NOTE || !p->p_filesz || p->p_filesz > MODULE_NOTES_MAX)
-			continue;
-		notes = malloc(p->p_filesz);
-		if (!notes)
-			return false;
-		got = image_read(image, p->p_vaddr + h->bias, notes, p->p_filesz);
-		found = got > 0 && image_build_id(notes, (size_t)got, text, room);
-		free(notes);
-	}
-	return found;
 }
 
 /* ---- modules ------------------------------------------------------------- */
@@ -157,7 +96,8 @@ static int module_fill(struct process_image *image, size_t first, const struct m
 {
 	const struct image_range *range = &image->ranges[first];
 	struct image_strings *strings = &image->backend->module_strings;
-	char id[2 * MODULE_BUILD_ID + 1], path[4096 + 64];
+	const struct elf_source memory = { .read = module_read_memory, .arg = image };
+	char id[ELF_BUILD_ID_TEXT], path[4096 + 64];
 
 	*module = (struct image_module){
 		.start = range->start,
@@ -169,7 +109,7 @@ static int module_fill(struct process_image *image, size_t first, const struct m
 	module->open_path = image_strings_copy(strings, path);
 	if (!module->path || !module->open_path)
 		return -ENOMEM;
-	if (!headers_build_id(image, h, id, sizeof(id)))
+	if (!elf_loaded_build_id(&h->elf, &memory, h->bias, id))
 		return 0;
 	module->build_id = image_strings_copy(strings, id);
 	return module->build_id ? 0 : -ENOMEM;
@@ -201,7 +141,7 @@ int image_find_modules(struct process_image *image)
 	image_strings_free(&image->backend->module_strings);
 	for (i = 0; i < image->nr_ranges; i++) {
 		const struct image_range *range = &image->ranges[i];
-		struct module_headers h = { 0 };
+		struct module_headers h = { .end = 0 };
 		struct image_module module;
 		int rc;
 

@@ -298,15 +298,6 @@ static int running_read_ranges(struct process_image *image, struct err *err)
 
 /* ---- files --------------------------------------------------------------- */
 
-static bool file_opens(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* True if the mapping is of the program itself, which /proc/PID/exe opens without privileges. */
 static bool file_is_exe(const struct image_running *r, const struct process_map *map)
 {
@@ -322,16 +313,16 @@ static void running_find_file(const struct process_image *image, const struct im
 
 	snprintf(path, size, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)range->start,
 		 (unsigned long long)range->end);
-	if (file_opens(path))
+	if (image_file_opens(path))
 		return;
 	snprintf(path, size, "/proc/%d/exe", pid);
-	if (file_is_exe(r, map) && file_opens(path))
+	if (file_is_exe(r, map) && image_file_opens(path))
 		return;
 	snprintf(path, size, "/proc/%d/root%s", pid, range->path);
-	if (!map->deleted && file_opens(path))
+	if (!map->deleted && image_file_opens(path))
 		return;
 	snprintf(path, size, "%s", range->path);
-	if (map->deleted || !file_opens(path))
+	if (map->deleted || !image_file_opens(path))
 		*path = '\0';
 }
 

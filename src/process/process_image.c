@@ -4,8 +4,11 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "process/image_backend.h"
 
@@ -16,17 +19,22 @@ struct image_string {
 	char text[];
 };
 
-const char *image_strings_copy(struct image_strings *strings, const char *text)
+char *image_strings_copy_n(struct image_strings *strings, const char *text, size_t len)
 {
-	size_t size = strlen(text) + 1;
-	struct image_string *s = malloc(sizeof(*s) + size);
+	struct image_string *s = malloc(sizeof(*s) + len + 1);
 
 	if (!s)
 		return NULL;
-	memcpy(s->text, text, size);
+	memcpy(s->text, text, len);
+	s->text[len] = '\0';
 	s->next = strings->first;
 	strings->first = s;
 	return s->text;
+}
+
+const char *image_strings_copy(struct image_strings *strings, const char *text)
+{
+	return image_strings_copy_n(strings, text, strlen(text));
 }
 
 void image_strings_free(struct image_strings *strings)
@@ -84,6 +92,20 @@ bool image_range_visited(const struct image_range *range)
 	    range_is_device(range->path))
 		return false;
 	return range->can_write || range->is_shared || image_range_anonymous(range);
+}
+
+/* The path comes from the process: it may name a pipe or a device. */
+bool image_file_opens(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* ---- machines ------------------------------------------------------------ */
@@ -159,6 +181,7 @@ void image_close(struct process_image *image)
 	free(image->ranges);
 	free(image->modules);
 	free(image->threads);
+	free(image->kernel_state);
 	memset(image, 0, sizeof(*image));
 }
 

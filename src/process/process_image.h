@@ -66,8 +66,10 @@ struct process_image {
 	size_t nr_modules;
 	struct image_thread *threads;
 	size_t nr_threads;
-	bool has_io_uring; /* it has a descriptor of an io_uring: roots may be in the kernel */
-	bool has_pagemap;  /* running; false: pages that are not resident are read as well */
+	bool has_io_uring;  /* it has a descriptor of an io_uring: roots may be in the kernel */
+	bool has_pagemap;   /* running; false: pages that are not resident are read as well */
+	bool is_truncated;  /* core files: a part of the file is missing */
+	char *kernel_state; /* text of the caller, from malloc(); image_save() stores it; or NULL */
 	/* of the last image_visit() */
 	uint64_t bytes_read, bytes_absent, bytes_swapped, bytes_failed;
 	struct image_backend *backend;

@@ -17,6 +17,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "process/elf_headers.h"
 #include "process/image_backend.h"
 #include "process/process_image.h"
 
@@ -287,16 +288,15 @@ static void a_build_id_is_found_among_other_notes(void)
 		unsigned char desc_b[4];
 	} notes = { { 4, 8, 5 },         "GNU", "1234567", { 4, 4, NT_GNU_BUILD_ID }, "GNU",
 		    { 0xab, 0, 1, 0xff } };
-	char text[129];
+	char text[ELF_BUILD_ID_TEXT];
 	size_t size;
 
-	CHECK(image_build_id(&notes, sizeof(notes), text, sizeof(text)));
+	CHECK(elf_notes_build_id(&notes, sizeof(notes), text));
 	CHECK_STR(text, "ab0001ff");
 	for (size = 0; size < sizeof(notes); size++)
-		CHECK(!image_build_id(&notes, size, text, sizeof(text)));
-	CHECK(!image_build_id(&notes, sizeof(notes), text, 8));
+		CHECK(!elf_notes_build_id(&notes, size, text));
 	notes.a.n_descsz = UINT32_MAX;
-	CHECK(!image_build_id(&notes, sizeof(notes), text, sizeof(text)));
+	CHECK(!elf_notes_build_id(&notes, sizeof(notes), text));
 }
 
 /* ---- threads ------------------------------------------------------------- */
