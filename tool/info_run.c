@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "info.h"
+#include "trace/schema.h"
 
 #define PROCESSES_SHOWN 8
 #define NAMES_SHOWN     5
@@ -198,7 +199,7 @@ static void info_print_processes(struct printer *p, const struct trace_summary *
 	for (i = 0; i < nr && i < most; i++) {
 		print_object(p, NULL);
 		if (p->is_json)
-			sidecar_json_process(&p->json, &sum->processes[i]);
+			schema_put_json(&p->json, TRACE_ITEM_PROCESS, &sum->processes[i]);
 		print_text(p, "%s%" PRIu64, i ? ", " : "", (uint64_t)sum->processes[i].pid);
 		print_object_end(p);
 	}
@@ -298,12 +299,12 @@ static void info_json_run(struct printer *p, const struct info *info)
 	print_count(p, "garbage", NULL, info->stats.sidecar.garbage);
 	if (sum->has_run) {
 		print_object(p, "run");
-		sidecar_json_run(&p->json, &sum->run);
+		schema_put_json(&p->json, TRACE_ITEM_RUN, &sum->run);
 		print_object_end(p);
 	}
 	if (sum->has_totals) {
 		print_object(p, "totals");
-		sidecar_json_totals(&p->json, &sum->totals);
+		schema_put_json(&p->json, TRACE_ITEM_TOTALS, &sum->totals);
 		print_object_end(p);
 	}
 	info_print_processes(p, sum);

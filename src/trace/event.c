@@ -83,20 +83,6 @@ uint8_t trace_state_from_name(const char *name)
 	return TRACE_STATE_UNKNOWN;
 }
 
-void trace_item_init(struct trace_item *item, enum trace_item_type type)
-{
-	memset(item, 0, sizeof(*item));
-	item->type = type;
-	if (type == TRACE_ITEM_TOTALS)
-		item->totals.exit_status = -1;
-	else if (type == TRACE_ITEM_COROUTINE)
-		item->coroutine.station = TRACE_NO_STATION;
-	else if (type == TRACE_ITEM_EVENT)
-		item->event.station = TRACE_NO_STATION;
-	else if (type == TRACE_ITEM_GAP)
-		item->gap.lane = TRACE_LANE_STATIONS;
-}
-
 /* The highest thread id that Linux gives. */
 #define PID_MOST (UINT64_C(1) << 22)
 

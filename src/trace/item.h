@@ -93,6 +93,9 @@ struct sidecar_coroutine {
 	uint64_t resource;
 	uint64_t addr;   /* where it is suspended, as in a transition */
 	uint64_t parent; /* 0: none, or not reported */
+	/* For a row of a table, which sums up a coroutine; no file has them. */
+	uint64_t end_ts; /* of its end event; 0: not known */
+	bool is_counted; /* written and lost are known */
 };
 
 struct sidecar_totals {

@@ -61,13 +61,13 @@ static void jsonl_output_put_lane(struct trace_writer *w, const struct trace_lan
 
 static void jsonl_output_put_gap(struct jsonl_output *o, const struct trace_gap *gap)
 {
-	struct trace_gap whole = *gap;
+	struct trace_item whole = { .type = TRACE_ITEM_GAP, .gap = *gap };
 
 	if (gap->lane < o->nr_lanes) {
-		whole.pid = o->lanes[gap->lane].pid;
-		whole.tid = o->lanes[gap->lane].tid;
+		whole.gap.pid = o->lanes[gap->lane].pid;
+		whole.gap.tid = o->lanes[gap->lane].tid;
 	}
-	sidecar_put_gap(&o->sidecar, &whole);
+	sidecar_put_fact(&o->sidecar, &whole);
 }
 
 /* ---- events and facts ---------------------------------------------------- */
@@ -101,29 +101,11 @@ static void jsonl_output_put_fact(struct trace_writer *w, const struct trace_ite
 		return;
 	switch (fact->type) {
 	case TRACE_ITEM_RUN:
-		sidecar_put_run(&o->sidecar, &fact->run);
+		sidecar_put_fact(&o->sidecar, fact);
 		write_both(o); /* on disk if the collector is killed */
-		break;
-	case TRACE_ITEM_PROCESS:
-		sidecar_put_process(&o->sidecar, &fact->process);
-		break;
-	case TRACE_ITEM_MODULE:
-		sidecar_put_module(&o->sidecar, &fact->module);
-		break;
-	case TRACE_ITEM_CPU:
-		sidecar_put_cpu(&o->sidecar, &fact->cpu);
-		break;
-	case TRACE_ITEM_DESCRIPTOR:
-		sidecar_put_descriptor(&o->sidecar, &fact->descriptor);
-		break;
-	case TRACE_ITEM_SITE:
-		sidecar_put_site(&o->sidecar, &fact->site);
 		break;
 	case TRACE_ITEM_GAP:
 		jsonl_output_put_gap(o, &fact->gap);
-		break;
-	case TRACE_ITEM_COROUTINE:
-		sidecar_put_coroutine(&o->sidecar, &fact->coroutine);
 		break;
 	case TRACE_ITEM_TOTALS:
 		write_both(o);
@@ -132,6 +114,8 @@ static void jsonl_output_put_fact(struct trace_writer *w, const struct trace_ite
 	case TRACE_ITEM_EVENT:
 	case NR_TRACE_ITEM_TYPES:
 		break;
+	default:
+		sidecar_put_fact(&o->sidecar, fact);
 	}
 }
 

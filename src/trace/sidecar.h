@@ -36,7 +36,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/json_writer.h"
 #include "base/line_reader.h"
 #include "trace/item.h"
 
@@ -74,23 +73,11 @@ struct sidecar_writer {
 int sidecar_writer_open(struct sidecar_writer *w, const char *path, struct err *err);
 
 /* Never fail: see the counters. */
-void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run);
-void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process);
-void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module);
-void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu);
-void sidecar_put_descriptor(struct sidecar_writer *w, const struct trace_descriptor *descriptor);
-void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site);
 void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev);
-void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap);
-void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_coroutine *coroutine);
+void sidecar_put_fact(struct sidecar_writer *w, const struct trace_item *item); /* any other item */
 
 /* The last call, once: nothing may be put after it.  Writes to the file immediately. */
 void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *totals);
-
-/* The same members for other printers: into an object that is open in @j. */
-void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run);
-void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process);
-void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *totals);
 
 /* Writes all lines to the file.  Returns 0, or the negative errno of the first failure. */
 int sidecar_flush(struct sidecar_writer *w);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
+#include "trace/schema_event.h"
 
 #define BUFFER_SIZE ((size_t)256 * 1024)
 /* An event: 18 members of at most 40 bytes, and a name with six bytes per character. */
@@ -198,219 +199,22 @@ static void sidecar_end(struct sidecar_writer *w, struct json_writer *j)
 	jw_release(j);
 }
 
-void sidecar_json_run(struct json_writer *j, const struct sidecar_run *run)
+void sidecar_put_fact(struct sidecar_writer *w, const struct trace_item *item)
 {
-	size_t i;
-
-	jw_field_u64(j, "format", run->format);
-	jw_field_string(j, "tool", run->tool);
-	jw_key(j, "command");
-	jw_array_begin(j);
-	for (i = 0; i < run->nr_command; i++)
-		jw_string(j, run->command[i]);
-	jw_array_end(j);
-	jw_field_u64(j, "pid", run->pid);
-	jw_field_u64(j, "start_ts", run->start_ts);
-	jw_field_u64(j, "start_realtime", run->start_realtime);
-	if (run->hostname)
-		jw_field_string(j, "hostname", run->hostname);
-	jw_field_string(j, "arch", run->arch);
-	jw_field_u64(j, "stations", run->stations);
-}
-
-void sidecar_put_run(struct sidecar_writer *w, const struct sidecar_run *run)
-{
-	struct sidecar_run ours = *run;
+	struct trace_item ours;
 	struct json_writer j;
 
-	ours.format = SIDECAR_FORMAT;
-	sidecar_begin(&j, "run");
-	sidecar_json_run(&j, &ours);
-	sidecar_end(w, &j);
-}
-
-void sidecar_json_process(struct json_writer *j, const struct sidecar_process *process)
-{
-	jw_field_u64(j, "pid", process->pid);
-	jw_field_u64(j, "uid", process->uid);
-	jw_field_u64(j, "connected_ts", process->connected_ts);
-}
-
-void sidecar_put_process(struct sidecar_writer *w, const struct sidecar_process *process)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "process");
-	sidecar_json_process(&j, process);
-	sidecar_end(w, &j);
-}
-
-void sidecar_put_module(struct sidecar_writer *w, const struct sidecar_module *module)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "module");
-	jw_field_u64(&j, "pid", module->pid);
-	jw_field_u64(&j, "start", module->start);
-	jw_field_u64(&j, "end", module->end);
-	jw_field_u64(&j, "offset", module->offset);
-	jw_field_string(&j, "path", module->path ? module->path : "");
-	if (module->build_id)
-		jw_field_string(&j, "build_id", module->build_id);
-	sidecar_end(w, &j);
-}
-
-void sidecar_put_cpu(struct sidecar_writer *w, const struct trace_cpu *cpu)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "cpu");
-	jw_field_u64(&j, "pid", cpu->pid);
-	jw_field_u64(&j, "tid", cpu->tid);
-	jw_field_u64(&j, "from_ts", cpu->from_ts);
-	jw_field_u64(&j, "to_ts", cpu->to_ts);
-	jw_field_u64(&j, "cpu_ns", cpu->cpu_ns);
-	jw_field_u64(&j, "queued_ns", cpu->queued_ns);
-	jw_field_string(&j, "state", cpu->state ? cpu->state : "");
-	if (cpu->call)
-		jw_field_string(&j, "call", cpu->call);
-	sidecar_end(w, &j);
-}
-
-void sidecar_put_descriptor(struct sidecar_writer *w, const struct trace_descriptor *descriptor)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "descriptor");
-	jw_field_u64(&j, "pid", descriptor->pid);
-	jw_field_u64(&j, "probe_id", descriptor->probe_id);
-	jw_field_u64(&j, "from_ts", descriptor->from_ts);
-	jw_field_u64(&j, "to_ts", descriptor->to_ts);
-	if (descriptor->probe_id) {
-		jw_field_u64(&j, "fd", descriptor->fd);
-		jw_field_u64(&j, "unread", descriptor->unread);
+	if (item->type == TRACE_ITEM_RUN) {
+		ours = *item;
+		ours.run.format = SIDECAR_FORMAT;
+		item = &ours;
 	}
-	if (descriptor->kind)
-		jw_field_string(&j, "kind", descriptor->kind);
-	if (descriptor->ready)
-		jw_field_string(&j, "ready", descriptor->ready);
-	if (descriptor->watch)
-		jw_field_string(&j, "watch", descriptor->watch);
-	sidecar_end(w, &j);
-}
-
-void sidecar_put_site(struct sidecar_writer *w, const struct trace_site *site)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "site");
-	jw_field_u64(&j, "id", site->id);
-	jw_field_string(&j, "file", site->file ? site->file : "");
-	jw_field_u64(&j, "line", site->line);
-	jw_field_string(&j, "function", site->function ? site->function : "");
-	jw_field_u64(&j, "pid", site->pid);
-	sidecar_end(w, &j);
-}
-
-void sidecar_put_gap(struct sidecar_writer *w, const struct trace_gap *gap)
-{
-	struct json_writer j;
-
-	sidecar_begin(&j, "gap");
-	jw_field_u64(&j, "from_ts", gap->from_ts);
-	jw_field_u64(&j, "to_ts", gap->to_ts);
-	if (gap->lane != TRACE_LANE_STATIONS)
-		jw_field_u64(&j, "lane", gap->lane);
-	jw_field_u64(&j, "pid", gap->pid);
-	jw_field_u64(&j, "tid", gap->tid);
-	jw_field_u64(&j, "transitions", gap->transitions);
-	jw_field_u64(&j, "others", gap->others);
-	sidecar_end(w, &j);
-}
-
-static void put_u64_or_null(struct json_writer *j, const char *key, uint64_t value, bool there)
-{
-	if (there)
-		jw_field_u64(j, key, value);
-	else
-		jw_field_null(j, key);
-}
-
-/* Reported members, in the order of a transition's members. */
-static void sidecar_put_state(struct json_writer *j, const struct sidecar_coroutine *c)
-{
-	char addr[2 + 16 + FMT_SLACK] = "0x";
-
-	if (c->parent)
-		jw_field_u64(j, "parent", c->parent);
-	if (c->birth_site)
-		jw_field_u64(j, "birth_site", c->birth_site);
-	if (trace_state_name(c->state)) {
-		jw_field_string(j, "state", trace_state_name(c->state));
-		jw_field_u64(j, "since_ts", c->since_ts);
-	}
-	if (c->addr) {
-		*fmt_hex16(addr + 2, c->addr) = '\0';
-		jw_field_string(j, "addr", addr);
-	}
-	if (c->site)
-		jw_field_u64(j, "site", c->site);
-	if (c->reason && trace_reason_name(c->reason))
-		jw_field_string(j, "reason", trace_reason_name(c->reason));
-	if (c->has_resource)
-		jw_field_u64(j, "resource", c->resource);
-}
-
-void sidecar_put_coroutine(struct sidecar_writer *w, const struct sidecar_coroutine *coroutine)
-{
-	const struct sidecar_coroutine *c = coroutine;
-	struct json_writer j;
-
-	sidecar_begin(&j, "coroutine");
-	put_u64_or_null(&j, "station", c->station, c->station != TRACE_NO_STATION);
-	jw_field_u64(&j, "probe_id", c->probe_id);
-	jw_field_u64(&j, "pid", c->pid);
-	jw_field_string(&j, "name", c->name);
-	if (c->name_truncated)
-		jw_field_bool(&j, "name_truncated", true);
-	jw_field_u64(&j, "birth_ts", c->birth_ts);
-	put_u64_or_null(&j, "death_ts", c->death_ts, c->death_ts != 0);
-	jw_field_bool(&j, "dead", c->dead);
-	jw_field_string(&j, "writer", c->writer ? c->writer : "unknown");
-	jw_field_u64(&j, "written", c->written);
-	jw_field_u64(&j, "collected", c->collected);
-	jw_field_u64(&j, "lost", c->lost);
-	jw_field_u64(&j, "garbage", c->garbage);
-	sidecar_put_state(&j, c);
+	sidecar_begin(&j, schema[item->type].name);
+	schema_put_json(&j, item->type, schema_const_record_of(item));
 	sidecar_end(w, &j);
 }
 
 /* ---- totals -------------------------------------------------------------- */
-
-void sidecar_json_totals(struct json_writer *j, const struct sidecar_totals *t)
-{
-	jw_field_bool(j, "complete", t->complete);
-	jw_field_u64(j, "written", t->written);
-	jw_field_u64(j, "collected", t->collected);
-	jw_field_u64(j, "lost", t->lost);
-	jw_field_u64(j, "lost_overwritten", t->lost_overwritten);
-	jw_field_u64(j, "lost_full", t->lost_full);
-	jw_field_u64(j, "lost_output", t->lost_output);
-	jw_field_u64(j, "garbage", t->garbage);
-	jw_field_u64(j, "unfinished", t->unfinished);
-	jw_field_u64(j, "coroutines", t->coroutines);
-	jw_field_u64(j, "without_station", t->without_station);
-	jw_field_u64(j, "others_written", t->others_written);
-	jw_field_u64(j, "others_collected", t->others_collected);
-	jw_field_u64(j, "others_lost", t->others_lost);
-	jw_field_u64(j, "forgotten", t->forgotten);
-	jw_field_u64(j, "others_forgotten", t->others_forgotten);
-	jw_field_u64(j, "waits", t->waits);
-	jw_field_u64(j, "wait_ns", t->wait_ns);
-	put_u64_or_null(j, "exit_status", (uint64_t)(unsigned)t->exit_status, t->exit_status >= 0);
-	put_u64_or_null(j, "signal", (uint64_t)(unsigned)t->signal, t->signal > 0);
-	jw_field_u64(j, "end_ts", t->end_ts);
-}
 
 /* Overwrites the room and truncates the rest of it. */
 static bool sidecar_write_totals(struct sidecar_writer *w, const char *line, size_t size)
@@ -433,7 +237,7 @@ void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *t
 
 	sidecar_flush(w);
 	sidecar_begin(&j, "totals");
-	sidecar_json_totals(&j, totals);
+	schema_put_json(&j, TRACE_ITEM_TOTALS, totals);
 	jw_object_end(&j);
 	jw_newline(&j);
 	text = jw_text(&j, &size);
@@ -449,46 +253,6 @@ void sidecar_put_totals(struct sidecar_writer *w, const struct sidecar_totals *t
 
 #define PUT(p, text) ((char *)memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
 
-static char *sidecar_put_key(char *p, const char *key)
-{
-	p = PUT(p, ",\"");
-	p = stpcpy(p, key);
-	return PUT(p, "\":");
-}
-
-static char *sidecar_put_told(char *p, const char *key, uint64_t value)
-{
-	return value ? fmt_u64(sidecar_put_key(p, key), value) : p;
-}
-
-static char *put_flag(char *p, const char *key, unsigned set)
-{
-	return set ? PUT(sidecar_put_key(p, key), "true") : p;
-}
-
-static char *put_addr(char *p, uint64_t addr)
-{
-	if (!addr)
-		return p;
-	p = PUT(sidecar_put_key(p, "addr"), "\"0x");
-	p = fmt_hex16(p, addr);
-	return PUT(p, "\"");
-}
-
-static char *sidecar_put_reason(char *p, unsigned reason)
-{
-	const char *name = trace_reason_name(reason);
-
-	if (!reason)
-		return p;
-	p = sidecar_put_key(p, "reason");
-	if (!name)
-		return fmt_u64(p, reason);
-	p = PUT(p, "\"");
-	p = stpcpy(p, name);
-	return PUT(p, "\"");
-}
-
 static bool sidecar_is_plain(const char *text, size_t size)
 {
 	size_t i;
@@ -503,60 +267,84 @@ static bool sidecar_is_plain(const char *text, size_t size)
 }
 
 /* A name may contain any bytes: a name that needs escapes goes through the JSON writer. */
-static char *sidecar_put_name(char *p, const struct trace_event *ev)
+static char *sidecar_put_name(char *p, const char *name, size_t size)
 {
-	size_t size = ev->name_size < TRACE_NAME_MAX ? ev->name_size : TRACE_NAME_MAX;
 	struct json_writer j;
 	const char *text;
 
-	if (!ev->name || !size)
-		return p;
-	p = sidecar_put_key(p, "name");
-	if (sidecar_is_plain(ev->name, size)) {
+	if (sidecar_is_plain(name, size)) {
 		p = PUT(p, "\"");
-		p = (char *)memcpy(p, ev->name, size) + size;
+		p = (char *)memcpy(p, name, size) + size;
 		return PUT(p, "\"");
 	}
 	jw_init_buffer(&j);
-	jw_string_n(&j, ev->name, size);
+	jw_string_n(&j, name, size);
 	text = jw_text(&j, &size);
 	p = text ? (char *)memcpy(p, text, size) + size : PUT(p, "null");
 	jw_release(&j);
 	return p;
 }
 
-static char *sidecar_writer_put_event(char *p, const struct trace_event *ev)
+static char *sidecar_put_word(char *p, const struct schema_field *f, uint64_t value)
+{
+	const char *word = schema_word(f, value);
+
+	if (!word)
+		return fmt_u64(p, value); /* of a later version */
+	p = PUT(p, "\"");
+	p = stpcpy(p, word);
+	return PUT(p, "\"");
+}
+
+/* As schema_put_json(), for the types that events have and without a JSON writer. */
+static inline char *sidecar_put_field(char *p, const struct schema_field *f,
+				      const struct trace_event *ev)
+{
+	p = (char *)memcpy(p, f->member, f->member_size) + f->member_size;
+	switch ((enum schema_type)f->type) {
+	case SCHEMA_BOOL:
+		return PUT(p, "true");
+	case SCHEMA_ADDR:
+		p = fmt_hex16(PUT(p, "\"0x"), ev->addr);
+		return PUT(p, "\"");
+	case SCHEMA_REASON:
+		return sidecar_put_word(p, f, ev->reason);
+	case SCHEMA_NAME:
+		return sidecar_put_name(p, ev->name, ev->name_size);
+	default:
+		return fmt_u64(p, schema_number(f, ev));
+	}
+}
+
+static char *sidecar_put_fields(char *p, const struct trace_event *ev)
 {
 	const char *kind = trace_kind_name(ev->kind);
-	unsigned cut = ev->flags & TRACE_NAME_CUT || ev->name_size > TRACE_NAME_MAX;
+	size_t i;
 
 	p = PUT(p, "{\"type\":\"");
 	p = stpcpy(p, kind ? kind : "unknown");
-	p = PUT(p, "\",\"ts\":");
-	p = fmt_u64(p, ev->ts);
-	p = PUT(p, ",\"probe_id\":");
-	p = fmt_u64(p, ev->probe_id);
-	p = PUT(p, ",\"tid\":");
-	p = fmt_u64(p, ev->tid);
-	p = put_addr(p, ev->addr);
-	p = sidecar_put_told(p, "seq", ev->seq);
-	if (ev->station != TRACE_NO_STATION)
-		p = fmt_u64(sidecar_put_key(p, "station"), ev->station);
-	p = sidecar_put_told(p, "site", ev->site);
-	p = sidecar_put_reason(p, ev->reason);
-	if (ev->flags & TRACE_HAS_RESOURCE)
-		p = fmt_u64(sidecar_put_key(p, "resource"), ev->resource);
-	p = sidecar_put_told(p, ev->kind == TRACE_BIRTH ? "parent" : "waker", ev->peer);
-	p = sidecar_put_told(p, "seen", ev->seen);
-	p = sidecar_put_told(p, "pid", ev->pid);
-	p = sidecar_put_told(p, "written", ev->written);
-	p = sidecar_put_told(p, "lost", ev->lost);
-	p = put_flag(p, "destroyed", ev->flags & TRACE_DESTROYED);
-	p = put_flag(p, "was_suspended", ev->flags & TRACE_WAS_SUSPENDED);
-	p = put_flag(p, "cancelled", ev->flags & TRACE_CANCELLED);
-	p = sidecar_put_name(p, ev);
-	p = put_flag(p, "name_truncated", cut);
+	p = PUT(p, "\"");
+	SCHEMA_UNROLL
+	for (i = 0; i < SCHEMA_EVENT_FIELDS; i++) {
+		const struct schema_field *f = &schema_event_fields[i];
+
+		if (f->key && (!f->kinds || f->kinds >> ev->kind & 1) &&
+		    (f->absent == SCHEMA_WRITTEN || schema_is_reported(f, ev)))
+			p = sidecar_put_field(p, f, ev);
+	}
 	return PUT(p, "}\n");
+}
+
+static char *sidecar_writer_put_event(char *p, const struct trace_event *ev)
+{
+	struct trace_event cut;
+
+	if (ev->name_size <= TRACE_NAME_MAX)
+		return sidecar_put_fields(p, ev);
+	cut = *ev;
+	cut.name_size = TRACE_NAME_MAX;
+	cut.flags |= TRACE_NAME_CUT;
+	return sidecar_put_fields(p, &cut);
 }
 
 void sidecar_put_event(struct sidecar_writer *w, const struct trace_event *ev)

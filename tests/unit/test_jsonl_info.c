@@ -141,9 +141,11 @@ static void write_sidecar(uint64_t collected, uint64_t lost)
 	struct err err = { 0 };
 
 	CHECK_EQ(sidecar_writer_open(&w, sidecar, &err), 0);
-	sidecar_put_run(&w, &run);
-	sidecar_put_process(&w, &process);
-	sidecar_put_coroutine(&w, &hot);
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_RUN, .run = run });
+	sidecar_put_fact(&w,
+			 &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = process });
+	sidecar_put_fact(&w,
+			 &(struct trace_item){ .type = TRACE_ITEM_COROUTINE, .coroutine = hot });
 	sidecar_put_totals(&w, &totals);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 }
@@ -367,8 +369,10 @@ static void write_fifty(void)
 
 	write_trace(0);
 	CHECK_EQ(sidecar_writer_open(&w, sidecar, &err), 0);
-	sidecar_put_site(&w, &(struct trace_site){ 7, 65, 1, "a b/net.cpp",
-						   "Task<int, char> net::serve(Server*, Fd)" });
+	sidecar_put_fact(
+		&w, &(struct trace_item){ .type = TRACE_ITEM_SITE,
+					  .site = { 7, 65, 1, "a b/net.cpp",
+						    "Task<int, char> net::serve(Server*, Fd)" } });
 	for (i = 0; i < 50; i++) {
 		snprintf(name, sizeof(name), "client %u", i);
 		c.probe_id = i + 1;
@@ -378,7 +382,8 @@ static void write_fifty(void)
 		c.resource = i < 40 ? 10 + i % 20 : i == 40 ? 7 : 5;
 		c.since_ts = 4000000000 + i * 1000000;
 		c.reason = i == 49 ? TRACE_REASON_MUTEX : TRACE_REASON_IO_READ;
-		sidecar_put_coroutine(&w, &c);
+		sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_COROUTINE,
+							   .coroutine = c });
 	}
 	sidecar_put_totals(&w, &totals);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);

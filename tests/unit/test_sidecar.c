@@ -94,11 +94,13 @@ static void write_all(void)
 	struct err err = { 0 };
 
 	CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
-	sidecar_put_run(&w, &run);
-	sidecar_put_process(&w, &process);
-	sidecar_put_site(&w, &site);
-	sidecar_put_gap(&w, &gap);
-	sidecar_put_coroutine(&w, &coroutine);
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_RUN, .run = run });
+	sidecar_put_fact(&w,
+			 &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = process });
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_SITE, .site = site });
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_GAP, .gap = gap });
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_COROUTINE,
+						   .coroutine = coroutine });
 	sidecar_put_totals(&w, &totals);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
@@ -279,7 +281,8 @@ static void writes_null_for_what_is_not_known(void)
 	struct err err = { 0 };
 
 	CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
-	sidecar_put_coroutine(&w, &nobody);
+	sidecar_put_fact(&w,
+			 &(struct trace_item){ .type = TRACE_ITEM_COROUTINE, .coroutine = nobody });
 	sidecar_put_totals(&w, &killed);
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 	CHECK_EQ(sidecar_reader_open(&r, path, &err), 0);
@@ -339,10 +342,11 @@ static void is_whole_lines_of_json_whenever_it_is_looked_at(void)
 	CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
 	stats = read_all(&has_totals, NULL);
 	CHECK(stats.records == 0 && stats.garbage == 0 && stats.unknown_types == 0);
-	sidecar_put_run(&w, &run);
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_RUN, .run = run });
 	CHECK_EQ(sidecar_flush(&w), 0);
 	for (i = 1; i < 10; i++) {
-		sidecar_put_process(&w, &process);
+		sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS,
+							   .process = process });
 		CHECK_EQ(sidecar_flush(&w), 0);
 		stats = read_all(&has_totals, NULL);
 		CHECK_EQ(stats.records, 1 + i);
@@ -390,7 +394,7 @@ static void gets_its_totals_in_when_nothing_else_goes_any_more(void)
 		bool has_totals;
 
 		CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
-		sidecar_put_run(&w, &run);
+		sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_RUN, .run = run });
 		CHECK_EQ(sidecar_flush(&w), 0);
 		limit_files_to(sizes[i]);
 		for (n = 0; n < 10000; n++) {
@@ -398,7 +402,9 @@ static void gets_its_totals_in_when_nothing_else_goes_any_more(void)
 
 			sidecar_put_event(&w, &ev);
 			if (n % 100 == 0)
-				sidecar_put_process(&w, &process);
+				sidecar_put_fact(&w,
+						 &(struct trace_item){ .type = TRACE_ITEM_PROCESS,
+								       .process = process });
 			if (n % 777 == 0)
 				sidecar_flush(&w);
 		}
@@ -706,7 +712,7 @@ static void carries_any_bytes_as_a_name(void)
 
 	c.name = "\x1b[2J\xff\"\\\n\x01";
 	CHECK_EQ(sidecar_writer_open(&w, path, &err), 0);
-	sidecar_put_coroutine(&w, &c);
+	sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_COROUTINE, .coroutine = c });
 	CHECK_EQ(sidecar_writer_close(&w, &err), 0);
 	CHECK_EQ(sidecar_reader_open(&r, path, &err), 0);
 	CHECK_EQ(sidecar_next(&r, &rec, &err), 1);

@@ -65,9 +65,11 @@ static void fill_with(unsigned kind, rlim_t room)
 
 		sidecar_put_event(&w, &ev);
 		if (n % 50 == 0)
-			sidecar_put_process(&w, &process);
+			sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS,
+								   .process = process });
 		if (n % 70 == 0)
-			sidecar_put_site(&w, &site);
+			sidecar_put_fact(&w, &(struct trace_item){ .type = TRACE_ITEM_SITE,
+								   .site = site });
 	}
 	sidecar_flush(&w);
 	CHECK_EQ(w.error, -EFBIG);
