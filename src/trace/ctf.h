@@ -150,7 +150,7 @@ enum ctf_event_id {
 #define CTF_GAP_SIZE       32
 #define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 12)
 
-/* Facts.  ctf_facts.c has one table of their members for writer, reader and metadata. */
+/* Facts.  schema.c has their members. */
 enum ctf_fact_id {
 	CTF_RUN,
 	CTF_PROCESS,

@@ -1,44 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ctf_facts.h - facts about a run as records of a CTF stream: one table for writer, reader,
- * metadata.
- */
+/* ctf_facts.h - facts about a run as records of a CTF stream, by the rows of schema.h. */
 #ifndef TRACE_CTF_FACTS_H
 #define TRACE_CTF_FACTS_H
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "trace/ctf.h"
-#include "trace/item.h"
+#include "trace/schema.h"
 
-enum ctf_type {
-	CTF_U64,
-	CTF_U32,
-	CTF_BOOL,    /* a u8 */
-	CTF_INT,     /* an i32 */
-	CTF_REASON,  /* a u8, enum trace_reason */
-	CTF_STATE,   /* a u8, enum trace_state */
-	CTF_TEXT,    /* a string with its NUL */
-	CTF_TEXT_OR, /* the same; empty for NULL */
-	CTF_COMMAND, /* a u32 count, and that number of strings */
-};
-
-struct ctf_member {
-	const char *name; /* NULL: the end of the table */
-	enum ctf_type type;
-	size_t offset; /* in struct trace_item */
-};
-
-struct ctf_fact {
-	const char *name;
-	enum trace_item_type type;
-	const struct ctf_member *members;
-};
-
-extern const struct ctf_fact ctf_facts[NR_CTF_FACTS];
-
-/* Returns the fact id for @type; -1: there is none. */
-int ctf_fact_of(enum trace_item_type type);
+/* The record of the fact @id; NULL: unknown. */
+const struct schema_record *ctf_fact_record(unsigned id);
 
 /* Size of the payload in bytes. */
 size_t ctf_fact_size(const struct trace_item *item);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "trace/ctf.h"
 #include "trace/ctf_facts.h"
 
 /* ---- strings ------------------------------------------------------------- */
@@ -207,25 +208,45 @@ static void ctf_put_events(FILE *f)
 
 /* ---- facts --------------------------------------------------------------- */
 
-static const char *const type_names[] = {
-	[CTF_U64] = "u64",   [CTF_U32] = "u32",         [CTF_BOOL] = "u8",
-	[CTF_INT] = "i32",   [CTF_REASON] = "reason_t", [CTF_STATE] = "state_t",
-	[CTF_TEXT] = "text", [CTF_TEXT_OR] = "text",    [CTF_COMMAND] = "text",
-};
+static const char *ctf_type_name(const struct schema_field *f)
+{
+	switch ((enum schema_type)f->type) {
+	case SCHEMA_U64:
+	case SCHEMA_ID:
+	case SCHEMA_ADDR:
+		return "u64";
+	case SCHEMA_U32:
+		return "u32";
+	case SCHEMA_INT:
+		return "i32";
+	case SCHEMA_REASON:
+		return "reason_t";
+	case SCHEMA_STATE:
+		return "state_t";
+	case SCHEMA_TEXT:
+	case SCHEMA_COMMAND:
+		return "text";
+	default:
+		return "u8";
+	}
+}
 
 static void ctf_put_fact(FILE *f, unsigned id)
 {
-	const struct ctf_member *m;
+	const struct schema_record *r = ctf_fact_record(id);
+	const struct schema_field *field = NULL;
 
 	fprintf(f,
 		"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %d;\n"
 		"\tfields := struct {",
-		ctf_facts[id].name, id, CTF_STREAM_FACTS);
-	for (m = ctf_facts[id].members; m->name; m++) {
-		if (m->type == CTF_COMMAND)
-			fprintf(f, " u32 %s_size; text %s[%s_size];", m->name, m->name, m->name);
+		r->name, id, CTF_STREAM_FACTS);
+	while ((field = schema_next_in_ctf(r, field))) {
+		const char *name = field->ctf_name ? field->ctf_name : field->key;
+
+		if (field->type == SCHEMA_COMMAND)
+			fprintf(f, " u32 %s_size; text %s[%s_size];", name, name, name);
 		else
-			fprintf(f, " %s %s;", type_names[m->type], m->name);
+			fprintf(f, " %s %s;", ctf_type_name(field), name);
 	}
 	fputs(" };\n};\n\n", f);
 }

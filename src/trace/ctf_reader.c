@@ -17,6 +17,7 @@
 
 #include "base/io.h"
 #include "trace/ctf_decode.h"
+#include "trace/ctf.h"
 #include "trace/ctf_facts.h"
 #include "trace/ctf_metadata.h"
 

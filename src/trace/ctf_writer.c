@@ -20,6 +20,7 @@
 
 #include "base/monotonic.h"
 #include "base/io.h"
+#include "trace/ctf.h"
 #include "trace/ctf_facts.h"
 #include "trace/ctf_held.h"
 #include "trace/ctf_metadata.h"
@@ -483,7 +484,7 @@ static uint64_t ctf_writer_time_of(const struct ctf_writer *w, const struct trac
 static uint8_t *put_fact_record(uint8_t *p, const struct trace_item *fact, uint64_t ts, size_t size)
 {
 	p = put_u64(p, ts);
-	p = put_u8(p, (uint8_t)ctf_fact_of(fact->type));
+	p = put_u8(p, (uint8_t)schema[fact->type].ctf);
 	p = put_u32(p, (uint32_t)size);
 	return ctf_fact_encode(p, fact);
 }
