@@ -63,7 +63,8 @@ void outfile_put_large(struct outfile *f, const void *data, size_t size);
 
 static inline void outfile_put(struct outfile *f, const void *data, size_t size)
 {
-	if (size > (size_t)(f->limit - f->at)) {
+	/* Text written in place may have moved f->at past the limit. */
+	if ((ptrdiff_t)size > f->limit - f->at) {
 		outfile_put_large(f, data, size);
 		return;
 	}
