@@ -3,19 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "base/printer.h"
 #include "base/text.h"
-#include "cmd.h"
-#include "frames/file/decode.h"
+#include "export_job.h"
+
+enum decode_format { DECODE_CSV, DECODE_JSONL, DECODE_SQLITE };
 
 struct decode_options {
-	struct decode_config config;
-	bool json, quiet;
+	struct export_options config;
+	enum decode_format format;
+	bool json;
 };
 
 static const struct opt options[] = {
 	{ 'f', "format", "FORMAT", "csv (default), jsonl or sqlite",
-	  OPT_CHOICE(struct decode_options, config.format, "csv, jsonl or sqlite", DECODE_CSV) },
+	  OPT_CHOICE(struct decode_options, format, "csv, jsonl or sqlite", DECODE_CSV) },
 	{ 0, "frame", "NAME", "only frames of this type",
 	  OPT_TEXT(struct decode_options, config.frame) },
 	{ 0, "json", NULL, "the summary on standard error as one JSON object",
@@ -27,103 +29,85 @@ static const struct opt options[] = {
 	{ 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @",
 	  OPT_FLAG(struct decode_options, config.exact_text) },
 	{ 'q', "quiet", NULL, "no summary unless something is missing",
-	  OPT_FLAG(struct decode_options, quiet) },
+	  OPT_FLAG(struct decode_options, config.quiet) },
 	{ .name = NULL },
 };
 
 /* ---- summary ------------------------------------------------------------- */
 
-static bool decode_is_sound(const struct decode_result *r)
+static bool decode_is_sound(const struct recfile_stats *s)
 {
-	const struct recfile_stats *s = &r->stats;
-
 	return !s->torn && !s->foreign && !s->cut_bytes && !s->gaps &&
 	       !(s->ended && (s->end.c || s->end.b != s->frames));
 }
 
-/* The last mark has the exact number; without it, count the gaps in the tickets. */
-static uint64_t decode_lost(const struct recfile_stats *s)
+static void decode_print_types(struct printer *p, const struct export_frames *f)
 {
-	return s->ended ? s->end.c : s->gaps;
-}
-
-static void decode_summary_json(const struct decode_options *q, const struct decode_result *r)
-{
-	const struct recfile_stats *s = &r->stats;
-	struct json_writer w;
+	bool several = f->nr_types > 1;
 	size_t i;
 
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	jw_field_string(&w, "file", q->config.path);
-	jw_field_string(&w, "output", r->out);
-	jw_field_bool(&w, "sound", decode_is_sound(r));
-	jw_field_u64(&w, "frames", s->frames);
-	jw_key(&w, "types");
-	jw_object_begin(&w);
-	for (i = 0; i < r->nr_types; i++)
-		jw_field_u64(&w, r->names[i], r->frames[i]);
-	jw_object_end(&w);
-	jw_field_u64(&w, "torn", s->torn);
-	jw_field_u64(&w, "foreign", s->foreign);
-	jw_field_u64(&w, "cut_bytes", s->cut_bytes);
-	jw_field_u64(&w, "gaps", s->gaps);
-	jw_field_u64(&w, "out_of_order", s->repeated);
-	jw_field_u64(&w, "lost", decode_lost(s));
-	jw_field_bool(&w, "ended", s->ended);
-	jw_field_u64(&w, "resizes", s->resizes);
-	jw_field_u64(&w, "bytes_in", r->bytes_in);
-	jw_field_u64(&w, "bytes_out", r->bytes_out);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
+	print_object(p, "types");
+	for (i = 0; i < f->nr_types; i++) {
+		print_text(p, "%s", !several ? "" : i ? ", " : " (");
+		print_count(p, f->names[i], several ? "%s" : NULL, f->nr[i]);
+		print_text(p, "%s%s", several ? " " : "", several ? f->names[i] : "");
+	}
+	print_object_end(p);
+	print_text(p, "%s", several ? ")" : "");
 }
 
-static void decode_summary_count(const char *what, uint64_t nr)
+static void decode_print_summary(const struct decode_options *q, const struct export_result *r)
 {
+	const struct recfile_stats *s = &r->frames.stats;
 	char text[TEXT_SIZE];
+	struct printer p;
 
-	if (nr)
-		fprintf(stderr, "  %-11s %s\n", what, text_count(text, nr));
-}
-
-static void decode_summary_text(const struct decode_options *q, const struct decode_result *r)
-{
-	const struct recfile_stats *s = &r->stats;
-	char text[TEXT_SIZE];
-	size_t i;
-
-	fprintf(stderr, "%s: %s frames", q->config.path, text_count(text, s->frames));
-	for (i = 0; i < r->nr_types && r->nr_types > 1; i++)
-		fprintf(stderr, "%s%s %s", i ? ", " : " (", text_count(text, r->frames[i]),
-			r->names[i]);
-	fprintf(stderr, "%s to %s\n", r->nr_types > 1 ? ")" : "",
-		r->out && strcmp(r->out, "-") != 0 ? r->out : "standard output");
-	decode_summary_count("torn", s->torn);
-	decode_summary_count("foreign", s->foreign);
-	decode_summary_count("lost", decode_lost(s));
+	printer_begin(&p, stderr, q->json);
+	print_text(&p, "%s: ", q->config.trace);
+	print_string(&p, "file", q->config.trace);
+	print_string(&p, "output", r->output);
+	print_flag(&p, "sound", NULL, decode_is_sound(s));
+	print_count(&p, "frames", "%s frames", s->frames);
+	decode_print_types(&p, &r->frames);
+	print_text(&p, " to %s\n",
+		   r->output && strcmp(r->output, "-") != 0 ? r->output : "standard output");
+	print_nonzero(&p, "torn", "  torn        %s\n", s->torn);
+	print_nonzero(&p, "foreign", "  foreign     %s\n", s->foreign);
+	print_count(&p, "cut_bytes", NULL, s->cut_bytes);
+	print_count(&p, "gaps", NULL, s->gaps);
+	print_count(&p, "out_of_order", NULL, s->repeated);
+	print_nonzero(&p, "lost", "  lost        %s\n", export_frames_lost(s));
 	if (s->ended && s->end.b != s->frames)
-		fprintf(stderr, "  missing     %s frames were recorded\n",
-			text_count(text, s->end.b));
+		print_text(&p, "  missing     %s frames were recorded\n",
+			   text_count(text, s->end.b));
 	if (s->cut_bytes)
-		fprintf(stderr, "  cut         the last %s bytes are no whole record\n",
-			text_count(text, s->cut_bytes));
+		print_text(&p, "  cut         the last %s bytes are no whole record\n",
+			   text_count(text, s->cut_bytes));
+	print_flag(&p, "ended", NULL, s->ended);
+	print_count(&p, "resizes", NULL, s->resizes);
+	print_count(&p, "bytes_in", NULL, r->read_bytes);
+	print_count(&p, "bytes_out", NULL, r->bytes);
+	printer_end(&p);
 }
 
 static int decode_recording(const struct decode_options *q)
 {
-	struct decode_result result;
+	static const struct sink *const formats[] = {
+		[DECODE_CSV] = &sink_csv,
+		[DECODE_JSONL] = &sink_jsonl,
+		[DECODE_SQLITE] = &sink_sqlite,
+	};
+	struct export_result result;
 	struct err err = { 0 };
-	int rc = decode_run(&q->config, &result, &err);
+	int rc = export_recording(formats[q->format], &q->config, &result, &err);
 
 	if (rc < 0)
 		message_error("decode", &err);
-	if (q->json && result.out)
-		decode_summary_json(q, &result);
-	else if (rc == 0 && (!q->quiet || !decode_is_sound(&result)))
-		decode_summary_text(q, &result);
-	decode_result_release(&result);
-	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+	if ((q->json && result.output) ||
+	    (!q->json && rc == 0 && (!q->config.quiet || !decode_is_sound(&result.frames.stats))))
+		decode_print_summary(q, &result);
+	export_result_release(&result);
+	return export_status(rc < 0 ? EXIT_FAILED : EXIT_OK, &result);
 }
 
 static int run_decode(int argc, char **argv)
@@ -137,8 +121,8 @@ static int run_decode(int argc, char **argv)
 		return opts_missing(&command_decode, "FILE");
 	if (argc - first > 2)
 		return opts_unexpected(&command_decode, argv[first + 2]);
-	q.config.path = argv[first];
-	q.config.out = argc - first > 1 ? argv[first + 1] : NULL;
+	q.config.trace = argv[first];
+	q.config.output = argc - first > 1 ? argv[first + 1] : NULL;
 	return decode_recording(&q);
 }
 

@@ -2,8 +2,7 @@
 /*
  * cmd_export.c - corotracer export KIND: convert a finished trace or recording for another program.
  *
- * Traces go to the sinks of src/export, recordings of frames to the writers of src/frames
- * (export_frames.c).
+ * Both go to the sinks of src/export; export_frames.c has the summary of a recording.
  */
 #include "export_job.h"
 
@@ -66,7 +65,7 @@ const struct command command_export = {
 	.details =
 		"KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
 		"prints\n"
-		"the tables' SQL.  Recordings of frames: csv, sqlite, jsonl, perfetto, chrome.\n"
+		"the tables' SQL.  Recordings of frames: all but ctf.\n"
 		"Exit status: 0 done; 1 failed, or something is missing (it is said); 2 usage.\n",
 	.opts = options,
 	.run = run_export,

@@ -84,8 +84,8 @@ static int make_views(struct monitor *m, struct err *err)
 		if (row_plan_init(&v->plan, d, (unsigned)i, &m->info) < 0)
 			break;
 		m->nr_views++;
-		if (v->plan.text_max > room)
-			room = v->plan.text_max;
+		if (v->plan.json_max > room)
+			room = v->plan.json_max;
 		if (m->request->json)
 			continue;
 		v->spreads = calloc(v->plan.nr_cells, sizeof(*v->spreads));
@@ -136,19 +136,19 @@ static void write_lines(struct monitor *m)
 	m->used = 0;
 }
 
-static bool monitor_number_of(const struct row_value *v, double *out)
+static bool monitor_number_of(const struct cell *v, double *out)
 {
 	switch (v->kind) {
-	case ROW_SIGNED:
+	case CELL_SIGNED:
 		*out = (double)v->i;
 		return true;
-	case ROW_UNSIGNED:
+	case CELL_UNSIGNED:
 		*out = (double)v->u;
 		return true;
-	case ROW_FLOAT:
+	case CELL_FLOAT:
 		*out = (double)v->f;
 		return isfinite(v->f);
-	case ROW_DOUBLE:
+	case CELL_DOUBLE:
 		*out = v->d;
 		return isfinite(v->d);
 	default:
@@ -175,15 +175,15 @@ static bool is_interesting(const struct row_cell *c)
 }
 
 /* An enum value without a name is counted by its number. */
-static int count_share(struct shares *s, const struct row_value *v)
+static int count_share(struct shares *s, const struct cell *v)
 {
 	char text[TEXT_SIZE];
 
-	if (v->kind == ROW_TEXT)
+	if (v->kind == CELL_TEXT)
 		return shares_add(s, v->text, v->size);
-	if (v->kind == ROW_BOOL)
+	if (v->kind == CELL_BOOL)
 		return shares_add(s, v->u ? "true" : "false", v->u ? 4 : 5);
-	if (v->kind != ROW_SIGNED)
+	if (v->kind != CELL_SIGNED)
 		return 0;
 	snprintf(text, sizeof(text), "%lld", (long long)v->i);
 	return shares_add(s, text, strlen(text));
@@ -191,7 +191,7 @@ static int count_share(struct shares *s, const struct row_value *v)
 
 static int count_values(struct monitor_view *v, const uint8_t *image)
 {
-	struct row_value value;
+	struct cell value;
 	double number;
 	size_t c;
 	uint32_t i;
@@ -229,7 +229,7 @@ static void monitor_sink_frame(void *arg, uint64_t ticket, const uint8_t *image)
 			m->write_error = -ENOMEM;
 		return;
 	}
-	if (m->used + v->plan.text_max + 64 > m->size)
+	if (m->used + v->plan.json_max + 64 > m->size)
 		write_lines(m);
 	m->used = (size_t)(row_jsonl(&v->plan, image, ticket, m->buf + m->used) - m->buf);
 }

@@ -7,62 +7,47 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_writer.h"
 #include "base/text.h"
 
 /* ---- the summary --------------------------------------------------------- */
 
-static int export_summary_json(const struct export_job *job, const struct export_result *r)
+void export_print_output(struct printer *p, const struct export_job *job,
+			 const struct export_result *r)
 {
-	struct json_writer w;
-
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	jw_field_string(&w, "kind", job->kind);
-	jw_field_string(&w, "trace", job->options.trace);
-	jw_field_string(&w, "output", r->output);
-	jw_field_u64(&w, "rows", r->rows);
-	jw_field_u64(&w, "extra_rows", r->extra);
-	jw_field_u64(&w, "bytes", r->bytes);
-	jw_field_u64(&w, "transitions", r->transitions);
-	jw_field_u64(&w, "other_events", r->others);
-	jw_field_u64(&w, "left_out", r->left_out);
-	jw_field_u64(&w, "garbage", r->garbage);
-	jw_field_bool(&w, "cut", r->is_cut);
-	if (r->has_totals) {
-		jw_field_u64(&w, "lost", r->lost);
-		jw_field_u64(&w, "others_lost", r->others_lost);
-	} else {
-		jw_field_null(&w, "lost");
-		jw_field_null(&w, "others_lost");
-	}
-	trace_put_completeness(&w, &r->stats);
-	jw_field_u64(&w, "duration_ns", r->duration_ns);
-	jw_object_end(&w);
-	jw_newline(&w);
-	return jw_release(&w);
-}
-
-static void export_summary_count(const char *what, uint64_t nr)
-{
-	char text[TEXT_SIZE];
-
-	if (nr)
-		fprintf(stderr, "  %-12s %s\n", what, text_count(text, nr));
-}
-
-static void export_summary_text(const struct export_result *r)
-{
-	char rows[TEXT_SIZE], time[TEXT_SIZE];
-
+	print_string(p, "kind", job->kind);
+	print_string(p, "trace", job->options.trace);
+	print_string(p, "output", r->output);
 	if (r->output && strcmp(r->output, "-") != 0)
-		text_put(stderr, r->output);
+		print_safe(p, r->output, 0);
 	else
-		fputs(r->output ? "standard output" : "done", stderr);
-	fprintf(stderr, ": %s events in %s%s%s\n", text_count(rows, r->rows),
-		text_duration(time, r->duration_ns), r->note[0] ? "; " : "", r->note);
-	export_summary_count("other rows", r->extra);
-	export_summary_count("lost", r->lost + r->others_lost);
+		print_text(p, "%s", r->output ? "standard output" : "done");
+}
+
+static void export_summary(const struct export_job *job, const struct export_result *r)
+{
+	char time[TEXT_SIZE];
+	struct printer p;
+
+	printer_begin(&p, stderr, job->json);
+	export_print_output(&p, job, r);
+	print_count(&p, "rows", ": %s events", r->rows);
+	print_text(&p, " in %s%s%s\n", text_duration(time, r->duration_ns), r->note[0] ? "; " : "",
+		   r->note);
+	print_nonzero(&p, "extra_rows", "  other rows   %s\n", r->extra);
+	print_count(&p, "bytes", NULL, r->bytes);
+	print_count(&p, "transitions", NULL, r->transitions);
+	print_count(&p, "other_events", NULL, r->others);
+	print_count(&p, "left_out", NULL, r->left_out);
+	print_count(&p, "garbage", NULL, r->garbage);
+	print_flag(&p, "cut", NULL, r->is_cut);
+	print_known(&p, "lost", NULL, r->has_totals, r->lost, "");
+	print_known(&p, "others_lost", NULL, r->has_totals, r->others_lost, "");
+	if (job->json)
+		trace_put_completeness(&p.json, &r->stats);
+	else
+		print_nonzero(&p, NULL, "  lost         %s\n", r->lost + r->others_lost);
+	print_count(&p, "duration_ns", NULL, r->duration_ns);
+	printer_end(&p);
 }
 
 /* Warn about data that was not exported, also without a summary. */
@@ -109,12 +94,13 @@ static int export_usage(const struct export_job *job)
 	return EXIT_USAGE;
 }
 
-/* End by the same signal, so that the parent process sees it. */
-static int export_interrupted(int sig)
+int export_status(int status, const struct export_result *r)
 {
-	signal(sig, SIG_DFL);
-	raise(sig);
-	return EXIT_FAILED;
+	if (r->signal) {
+		signal(r->signal, SIG_DFL);
+		raise(r->signal);
+	}
+	return status;
 }
 
 static int export_trace(const struct export_job *job, const struct sink *sink)
@@ -127,15 +113,13 @@ static int export_trace(const struct export_job *job, const struct sink *sink)
 		message_error(job->command, &err);
 		status = EXIT_FAILED;
 	} else {
-		if (job->json)
-			export_summary_json(job, &result);
-		else if (!job->options.quiet)
-			export_summary_text(&result);
+		if (job->json || !job->options.quiet)
+			export_summary(job, &result);
 		export_warn(job, &result);
 		status = export_is_whole(&result) ? EXIT_OK : EXIT_FAILED;
 	}
 	export_result_release(&result);
-	return rc < 0 && result.signal ? export_interrupted(result.signal) : status;
+	return export_status(status, &result);
 }
 
 /* Scripts write -db-host "" for an unset value. */
@@ -170,6 +154,6 @@ int export_job_run(struct export_job *job)
 		return EXIT_USAGE;
 	}
 	if (export_is_frames(job->options.trace))
-		return export_frames(job, sink->name);
+		return export_frames(job, sink);
 	return export_trace(job, sink);
 }

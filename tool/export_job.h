@@ -3,6 +3,7 @@
 #ifndef TOOL_EXPORT_JOB_H
 #define TOOL_EXPORT_JOB_H
 
+#include "base/printer.h"
 #include "cmd.h"
 #include "export/export.h"
 
@@ -16,12 +17,19 @@ struct export_job {
 /* Returns the exit status. */
 int export_job_run(struct export_job *job);
 
-/*
- * True if @path ("-": standard input) is a recording of frames; export_frames() then exports it as
- * @kind.
- */
+/* True if @path ("-": standard input) is a recording of frames, for export_frames(). */
 bool export_is_frames(const char *path);
-int export_frames(const struct export_job *job, const char *kind);
+int export_frames(const struct export_job *job, const struct sink *sink);
+
+/* Frames that the program wrote and the collector did not get. */
+uint64_t export_frames_lost(const struct recfile_stats *s);
+
+/* The first fields of a summary; in text the name of the output. */
+void export_print_output(struct printer *p, const struct export_job *job,
+			 const struct export_result *r);
+
+/* Returns @status; an export that a signal ended ends the process by that signal. */
+int export_status(int status, const struct export_result *r);
 
 /* Print the SQL of the tables; the operand is the name of a database, or NULL for all. */
 int export_schema(const struct export_job *job);

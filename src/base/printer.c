@@ -115,6 +115,11 @@ void print_count(struct printer *p, const char *key, const char *fmt, uint64_t v
 		print_value(p, fmt, text_count(text, value));
 }
 
+void print_nonzero(struct printer *p, const char *key, const char *fmt, uint64_t value)
+{
+	print_count(p, key, value ? fmt : NULL, value);
+}
+
 void print_number(struct printer *p, const char *key, const char *fmt, uint64_t value)
 {
 	char text[TEXT_SIZE];

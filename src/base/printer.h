@@ -60,6 +60,9 @@ void print_row_end(struct printer *p);
 /* @fmt has one %s, which gets the number with separators: 1,234. */
 void print_count(struct printer *p, const char *key, const char *fmt, uint64_t value);
 
+/* The same; 0 prints nothing in text. */
+void print_nonzero(struct printer *p, const char *key, const char *fmt, uint64_t value);
+
 /* @fmt has one %s, which gets the number without separators. */
 void print_number(struct printer *p, const char *key, const char *fmt, uint64_t value);
 void print_integer(struct printer *p, const char *key, const char *fmt, int64_t value);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json_writer.h"
+#include "export/chrome_writer.h"
 #include "export/sink.h"
 #include "export/viewer.h"
 
@@ -26,8 +26,7 @@
 struct chrome {
 	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
-	struct json_writer w;
-	uint64_t events; /* objects in the file */
+	struct chrome_writer writer;
 };
 
 static struct chrome *chrome_of(struct timeline_view *v)
@@ -51,39 +50,13 @@ static const char *category_of(const struct timeline_track *t, enum timeline_cat
 	return is_async(t) ? "coroutine" : timeline_category_name(category);
 }
 
-static struct json_writer *chrome_begin_event(struct chrome *x, const char *phase,
-					      const struct timeline_track *t)
+/* A track without a thread is drawn on its process. */
+static struct json_writer *begin_event(struct chrome *x, const char *phase,
+				       const struct timeline_track *t)
 {
-	struct json_writer *w = &x->w;
-
-	x->events++;
-	jw_object_begin(w);
-	jw_field_string(w, "ph", phase);
-	jw_field_u64(w, "pid", t->pid ? t->pid : 1);
-	/* A track without a thread is drawn on its process. */
-	if (!is_async(t) && t->type != TRACK_COUNTER)
-		jw_field_u64(w, "tid", t->tid ? t->tid : t->pid);
-	return w;
-}
-
-static void chrome_end_event(struct chrome *x)
-{
-	size_t size;
-	const char *text;
-
-	jw_object_end(&x->w);
-	if (x->w.used < OUTFILE_BUFFER / 2)
-		return;
-	text = jw_text(&x->w, &size);
-	if (text)
-		outfile_put(&x->viewer.file, text, size);
-	jw_text_taken(&x->w);
-}
-
-static void chrome_put_time(struct json_writer *w, uint64_t ts)
-{
-	jw_key(w, "ts");
-	jw_thousandths(w, ts); /* microseconds */
+	return chrome_begin_event(&x->writer, phase, t->pid,
+				  !is_async(t) && t->type != TRACK_COUNTER,
+				  t->tid ? t->tid : t->pid);
 }
 
 static void put_id(struct json_writer *w, uint64_t id)
@@ -94,12 +67,10 @@ static void put_id(struct json_writer *w, uint64_t id)
 	jw_field_string(w, "id", text);
 }
 
-static void chrome_put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
-			    const char *name, enum timeline_category category)
+static void put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
+		     const char *name, enum timeline_category category)
 {
-	jw_field_string(w, "name", name);
-	jw_field_string(w, "cat", category_of(t, category));
-	chrome_put_time(w, ts);
+	chrome_put_head(w, name, category_of(t, category), ts);
 	if (is_async(t))
 		put_id(w, t->id);
 }
@@ -131,7 +102,7 @@ static void put_arg(struct json_writer *w, const struct timeline_arg *a)
 
 static void chrome_put_args(struct chrome *x, const struct timeline_mark *m)
 {
-	struct json_writer *w = &x->w;
+	struct json_writer *w = &x->writer.w;
 	unsigned i;
 
 	if (!m->nr_args && !m->site)
@@ -153,12 +124,12 @@ static void draw_flow(struct chrome *x, const struct timeline_track *t, uint64_t
 
 	if (!m->flow || t->type != TRACK_THREAD)
 		return;
-	w = chrome_begin_event(x, m->flow_ends ? "f" : "s", t);
-	chrome_put_head(w, t, ts, "wake", CATEGORY_WAKE);
+	w = begin_event(x, m->flow_ends ? "f" : "s", t);
+	put_head(w, t, ts, "wake", CATEGORY_WAKE);
 	put_id(w, m->flow);
 	if (m->flow_ends)
 		jw_field_string(w, "bp", "e");
-	chrome_end_event(x);
+	chrome_end_event(&x->writer);
 }
 
 static void chrome_draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
@@ -166,10 +137,9 @@ static void chrome_draw_begin(struct timeline_view *v, const struct timeline_tra
 {
 	struct chrome *x = chrome_of(v);
 
-	chrome_put_head(chrome_begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text,
-			m->category);
+	put_head(begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text, m->category);
 	chrome_put_args(x, m);
-	chrome_end_event(x);
+	chrome_end_event(&x->writer);
 	draw_flow(x, t, ts, m);
 }
 
@@ -177,26 +147,26 @@ static void chrome_draw_end(struct timeline_view *v, const struct timeline_track
 			    const struct timeline_name *name)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "e" : "E", t);
+	struct json_writer *w = begin_event(x, is_async(t) ? "e" : "E", t);
 
 	if (is_async(t))
-		chrome_put_head(w, t, ts, name->text, CATEGORY_LIFE);
+		put_head(w, t, ts, name->text, CATEGORY_LIFE);
 	else
 		chrome_put_time(w, ts);
-	chrome_end_event(x);
+	chrome_end_event(&x->writer);
 }
 
 static void chrome_draw_instant(struct timeline_view *v, const struct timeline_track *t,
 				uint64_t ts, const struct timeline_mark *m)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "n" : "i", t);
+	struct json_writer *w = begin_event(x, is_async(t) ? "n" : "i", t);
 
-	chrome_put_head(w, t, ts, m->name->text, m->category);
+	put_head(w, t, ts, m->name->text, m->category);
 	if (!is_async(t))
 		jw_field_string(w, "s", t->type == TRACK_THREAD ? "t" : "p");
 	chrome_put_args(x, m);
-	chrome_end_event(x);
+	chrome_end_event(&x->writer);
 	draw_flow(x, t, ts, m);
 }
 
@@ -204,7 +174,7 @@ static void chrome_draw_counter(struct timeline_view *v, const struct timeline_t
 				uint64_t ts, uint64_t value)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = chrome_begin_event(x, "C", t);
+	struct json_writer *w = begin_event(x, "C", t);
 
 	jw_field_string(w, "name", t->name);
 	chrome_put_time(w, ts);
@@ -212,25 +182,18 @@ static void chrome_draw_counter(struct timeline_view *v, const struct timeline_t
 	jw_object_begin(w);
 	jw_field_u64(w, "value", value);
 	jw_object_end(w);
-	chrome_end_event(x);
+	chrome_end_event(&x->writer);
 }
 
 /* ---- tracks and facts ---------------------------------------------------- */
 
 static void chrome_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
-	struct chrome *x = chrome_of(v);
-	struct json_writer *w;
+	bool is_process = t->type == TRACK_PROCESS;
 
-	if (t->type != TRACK_PROCESS && t->type != TRACK_THREAD)
-		return;
-	w = chrome_begin_event(x, "M", t);
-	jw_field_string(w, "name", t->type == TRACK_PROCESS ? "process_name" : "thread_name");
-	jw_key(w, "args");
-	jw_object_begin(w);
-	jw_field_string(w, "name", t->name);
-	jw_object_end(w);
-	chrome_end_event(x);
+	if (is_process || t->type == TRACK_THREAD)
+		chrome_put_name(&chrome_of(v)->writer, is_process ? "process_name" : "thread_name",
+				t->pid, true, t->tid ? t->tid : t->pid, t->name);
 }
 
 /* The format has no element for it. */
@@ -269,14 +232,8 @@ static int chrome_chrome_open(struct sink_job *job, struct err *err)
 		free(x);
 		return err->code;
 	}
-	jw_init_buffer(&x->w);
-	jw_object_begin(&x->w);
-	/*
-	 * No displayTimeUnit: some viewers read it as the unit of the times, which are
-	 * microseconds.
-	 */
-	jw_key(&x->w, "traceEvents");
-	jw_array_begin(&x->w);
+	/* No unit: some viewers read it as the unit of the times, which are microseconds. */
+	chrome_writer_begin(&x->writer, &x->viewer.file, NULL);
 	job->state = x;
 	return 0;
 }
@@ -286,30 +243,24 @@ static int chrome_item(struct sink_job *job, const struct trace_item *item, stru
 	struct chrome *x = job->state;
 	int rc = viewer_item(&x->viewer, job, item, err);
 
-	return rc == 0 && x->w.error ? viewer_no_memory(err) : rc;
+	return rc == 0 && x->writer.w.error ? viewer_no_memory(err) : rc;
 }
 
 static bool chrome_is_large(const struct chrome *x)
 {
-	return x->events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
+	return x->writer.events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
 }
 
 static int chrome_commit(struct sink_job *job, struct err *err)
 {
 	struct chrome *x = job->state;
-	const char *text;
-	size_t size;
 	int rc = viewer_finish(&x->viewer, job, err);
 
 	if (rc < 0)
 		return rc;
-	jw_array_end(&x->w);
-	jw_object_end(&x->w);
-	jw_newline(&x->w);
-	text = jw_text(&x->w, &size);
-	if (!text)
+	chrome_writer_finish(&x->writer);
+	if (x->writer.w.error)
 		return viewer_no_memory(err);
-	outfile_put(&x->viewer.file, text, size);
 	viewer_note(job, chrome_is_large(x)
 				 ? "large for a viewer of this format: 'export perfetto' suits "
 				   "better"
@@ -321,7 +272,7 @@ static void chrome_chrome_close(struct sink_job *job)
 {
 	struct chrome *x = job->state;
 
-	jw_release(&x->w);
+	jw_release(&x->writer.w);
 	viewer_close(&x->viewer);
 	free(x);
 }
@@ -336,6 +287,7 @@ const struct sink sink_chrome = {
 	.about = "trace events in JSON, for chrome://tracing and other viewers; small traces",
 	.suffix = ".chrome.json",
 	.to_stdout = true,
+	.frames = &frames_chrome,
 	.open = chrome_chrome_open,
 	.item = chrome_item,
 	.commit = chrome_commit,

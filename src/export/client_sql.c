@@ -18,22 +18,14 @@
 #include "export/copy_rows.h"
 #include "export/row_spool.h"
 #include "export/inserts.h"
-#include "export/detail_rows.h"
 
 struct client_state {
 	struct client client;
 	enum dialect dialect;
-	char *names[NR_TABLES];
-	struct rows *rows;                  /* NULL: not requested */
-	struct inserts inserts;             /* sqlite3, mysql */
-	struct row_spool spools[NR_TABLES]; /* psql: COPY loads one table after the other */
-	struct outfile file;                /* sqlite3 */
+	struct inserts inserts;   /* sqlite3, mysql */
+	struct row_spool *spools; /* psql: COPY loads one table after the other */
+	struct outfile file;      /* sqlite3 */
 };
-
-static const char *table_of(const struct export_options *o)
-{
-	return o->table ? o->table : TABLES_EVENTS;
-}
 
 static const char *client_sql_database_of(const struct export_options *o)
 {
@@ -61,14 +53,14 @@ static int client_sql_put_text(struct client_state *s, const char *text, struct 
 	return put_freed(s, strdup(text), err);
 }
 
-static int put_tables(struct client_state *s, const struct export_options *o, struct err *err)
+static int put_tables(struct client_state *s, const struct sink_job *job, struct err *err)
 {
 	struct sql sql;
 	size_t t;
 
 	if (sql_begin(&sql)) {
-		for (t = 0; t < tables_count(o->full); t++) {
-			table_put_create(sql.out, s->dialect, s->names[t], (enum table_id)t,
+		for (t = 0; t < job->nr_tables; t++) {
+			table_put_create(sql.out, s->dialect, &job->tables[t],
 					 s->dialect == DIALECT_MYSQL);
 			fputs(";\n", sql.out);
 		}
@@ -76,7 +68,7 @@ static int put_tables(struct client_state *s, const struct export_options *o, st
 	return put_freed(s, sql_end(&sql), err);
 }
 
-static int put_indexes(struct client_state *s, const struct export_options *o, struct err *err)
+static int put_indexes(struct client_state *s, const struct sink_job *job, struct err *err)
 {
 	const char *const *columns;
 	struct sql sql;
@@ -85,9 +77,9 @@ static int put_indexes(struct client_state *s, const struct export_options *o, s
 	if (s->dialect == DIALECT_MYSQL)
 		return 0; /* its tables are created with them */
 	if (sql_begin(&sql)) {
-		for (t = 0; t < tables_count(o->full); t++) {
-			for (columns = tables[t].indexes; *columns; columns++) {
-				table_put_index(sql.out, s->dialect, s->names[t], *columns);
+		for (t = 0; t < job->nr_tables; t++) {
+			for (columns = job->tables[t].indexes; *columns; columns++) {
+				table_put_index(sql.out, s->dialect, &job->tables[t], *columns);
 				fputs(";\n", sql.out);
 			}
 		}
@@ -97,27 +89,28 @@ static int put_indexes(struct client_state *s, const struct export_options *o, s
 
 /* ---- psql: COPY ---------------------------------------------------------- */
 
-static int client_sql_begin_copy(struct client_state *s, enum table_id id, struct err *err)
+static int client_sql_begin_copy(struct client_state *s, const struct table *t, struct err *err)
 {
 	struct sql sql;
 
 	if (sql_begin(&sql)) {
 		fputs("COPY ", sql.out);
-		table_put_name(sql.out, s->dialect, s->names[id]);
+		table_put_name(sql.out, s->dialect, t);
 		fputs(" (", sql.out);
-		table_put_columns(sql.out, id);
+		table_put_columns(sql.out, s->dialect, t);
 		fputs(") FROM STDIN;\n", sql.out);
 	}
 	return put_freed(s, sql_end(&sql), err);
 }
 
-static int client_sql_copy_spool(struct client_state *s, enum table_id id, struct err *err)
+static int client_sql_copy_spool(struct client_state *s, const struct table *t,
+				 struct row_spool *spool, struct err *err)
 {
 	char part[4096];
 	int64_t got;
-	int rc = client_sql_begin_copy(s, id, err);
+	int rc = client_sql_begin_copy(s, t, err);
 
-	while (!rc && (got = row_spool_read(&s->spools[id], part, sizeof(part))) != 0) {
+	while (!rc && (got = row_spool_read(spool, part, sizeof(part))) != 0) {
 		if (got < 0)
 			return err_set(err, (int)got, "cannot read a temporary file: %s",
 				       strerror((int)-got));
@@ -139,15 +132,15 @@ static int client_sql_send_insert(void *to, const char *sql, size_t size, struct
 	return client_settle(&s->client, false, err);
 }
 
-static int client_sql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int client_row(struct sink_job *job, size_t table, const struct cell *cells, struct err *err)
 {
-	struct client_state *s = to;
+	struct client_state *s = job->state;
 
 	if (s->dialect != DIALECT_POSTGRESQL)
-		return inserts_row(&s->inserts, id, cells, err);
-	if (!copy_row_text(&s->spools[id].bytes, id, cells))
+		return inserts_row(&s->inserts, table, cells, err);
+	if (!copy_row_text(&s->spools[table].bytes, s->dialect, &job->tables[table], cells))
 		return client_sql_no_memory(err);
-	return row_spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[table], err);
 }
 
 static int put_copied(struct client_state *s, const struct trace_event *ev, struct err *err)
@@ -163,10 +156,9 @@ static int put_copied(struct client_state *s, const struct trace_event *ev, stru
 static int client_item(struct sink_job *job, const struct trace_item *item, struct err *err)
 {
 	struct client_state *s = job->state;
-	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
 
-	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
-		return rc;
+	if (item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return 0;
 	job->rows++;
 	return s->dialect == DIALECT_POSTGRESQL ? put_copied(s, &item->event, err)
 						: inserts_event(&s->inserts, &item->event, err);
@@ -181,19 +173,16 @@ static void client_sink_close(struct sink_job *job)
 
 	client_close(&s->client);
 	outfile_close(&s->file);
-	for (t = 0; t < NR_TABLES; t++) {
-		free(s->names[t]);
+	for (t = 0; s->spools && t < job->nr_tables; t++)
 		row_spool_release(&s->spools[t]);
-	}
+	free(s->spools);
 	inserts_release(&s->inserts);
-	rows_free(s->rows);
 	free(s);
 }
 
 static int make_state(struct sink_job *job, enum dialect dialect, struct err *err)
 {
 	struct client_state *s = calloc(1, sizeof(*s));
-	size_t t;
 
 	if (!s)
 		return client_sql_no_memory(err);
@@ -201,17 +190,15 @@ static int make_state(struct sink_job *job, enum dialect dialect, struct err *er
 	s->dialect = dialect;
 	s->client.input = s->client.output = -1;
 	s->inserts = (struct inserts){
-		.dialect = dialect, .names = s->names, .send = client_sql_send_insert, .to = s
+		.dialect = dialect,
+		.tables = job->tables,
+		.nr_tables = job->nr_tables,
+		.guard = dialect == DIALECT_SQLITE && !job->options->exact_text,
+		.send = client_sql_send_insert,
+		.to = s,
 	};
-	for (t = 0; t < NR_TABLES; t++)
-		s->names[t] = table_name(table_of(job->options), (enum table_id)t);
-	if (job->options->full)
-		s->rows = rows_new(client_sql_put_row, s);
-	if (!s->names[NR_TABLES - 1] || (job->options->full && !s->rows))
-		return client_sql_no_memory(err);
-	if (s->rows && dialect == DIALECT_SQLITE && !job->options->exact_text)
-		rows_guard_formulas(s->rows);
-	return 0;
+	s->spools = calloc(job->nr_tables, sizeof(*s->spools));
+	return s->spools && inserts_init(&s->inserts) == 0 ? 0 : client_sql_no_memory(err);
 }
 
 typedef int client_begin(struct sink_job *job, struct client_state *s, struct err *err);
@@ -259,7 +246,7 @@ static int begin_sqlite(struct sink_job *job, struct client_state *s, struct err
 	if (!rc)
 		rc = client_sql_put_text(
 			s, "PRAGMA journal_mode = OFF;\nPRAGMA synchronous = OFF;\nBEGIN;\n", err);
-	return rc ? rc : put_tables(s, job->options, err);
+	return rc ? rc : put_tables(s, job, err);
 }
 
 static int begin_mysql(struct sink_job *job, struct client_state *s, struct err *err)
@@ -291,7 +278,7 @@ static int begin_mysql(struct sink_job *job, struct client_state *s, struct err 
 	}
 	rc = put_freed(s, sql_end(&sql), err);
 	if (!rc)
-		rc = put_tables(s, o, err);
+		rc = put_tables(s, job, err);
 	return rc ? rc : client_sql_put_text(s, "START TRANSACTION;\n", err);
 }
 
@@ -391,25 +378,26 @@ static int begin_psql(struct sink_job *job, struct client_state *s, struct err *
 	if (!rc)
 		rc = put_pg_database(s, client_sql_database_of(o), err);
 	if (!rc)
-		rc = put_tables(s, o, err);
-	return rc ? rc : client_sql_begin_copy(s, TABLE_EVENTS, err);
+		rc = put_tables(s, job, err);
+	return rc || job->recording ? rc
+				    : client_sql_begin_copy(s, &job->tables[TABLE_EVENTS], err);
 }
 
 /* ---- the end ------------------------------------------------------------- */
 
 #define DONE "corotracer-export-done"
 
-static int end_rows(struct client_state *s, struct err *err)
+static int end_rows(struct client_state *s, const struct sink_job *job, struct err *err)
 {
-	bool copies = s->dialect == DIALECT_POSTGRESQL;
-	size_t t;
-	int rc = s->rows ? rows_finish(s->rows, err) : 0;
+	size_t t = job->recording ? 0 : 1; /* the events are there already */
+	int rc = 0;
 
-	if (!rc)
-		rc = copies ? client_sql_put_text(s, "\\.\n", err)
-			    : inserts_flush(&s->inserts, err);
-	for (t = 1; !rc && copies && s->rows && t < NR_TABLES; t++)
-		rc = client_sql_copy_spool(s, (enum table_id)t, err);
+	if (s->dialect != DIALECT_POSTGRESQL)
+		return inserts_flush(&s->inserts, err);
+	if (!job->recording)
+		rc = client_sql_put_text(s, "\\.\n", err);
+	for (; !rc && t < job->nr_tables; t++)
+		rc = client_sql_copy_spool(s, &job->tables[t], &s->spools[t], err);
 	return rc;
 }
 
@@ -431,10 +419,10 @@ static int check_done(struct client_state *s, struct err *err)
 static int client_commit(struct sink_job *job, struct err *err)
 {
 	struct client_state *s = job->state;
-	int rc = end_rows(s, err);
+	int rc = end_rows(s, job, err);
 
 	if (!rc)
-		rc = put_indexes(s, job->options, err);
+		rc = put_indexes(s, job, err);
 	if (!rc)
 		rc = client_sql_put_text(s, "COMMIT;\nSELECT '" DONE "';\n", err);
 	if (!rc)
@@ -445,7 +433,6 @@ static int client_commit(struct sink_job *job, struct err *err)
 		rc = check_done(s, err);
 	if (!rc && s->file.path)
 		rc = outfile_commit(&s->file, err);
-	job->extra = s->rows ? rows_count(s->rows) : 0;
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "through %.120s", s->client.command);
 	return rc;
@@ -473,12 +460,14 @@ static int open_psql(struct sink_job *job, struct err *err)
 	return open_with(job, DIALECT_POSTGRESQL, begin_psql, err);
 }
 
-#define CLIENT_SINK(opens)                                                                         \
-	.open = (opens), .item = client_item, .commit = client_commit, .close = client_sink_close, \
-	.drop = client_drop
+#define CLIENT_SINK(opens)                                                            \
+	.is_database = true, .open = (opens), .item = client_item, .row = client_row, \
+	.commit = client_commit, .close = client_sink_close, .drop = client_drop
 
 const struct sink client_sqlite = { .name = "sqlite",
 				    .suffix = ".sqlite",
 				    CLIENT_SINK(open_sqlite) };
-const struct sink client_mysql = { .name = "mysql", CLIENT_SINK(open_mysql) };
-const struct sink client_postgresql = { .name = "postgresql", CLIENT_SINK(open_psql) };
+const struct sink client_mysql = { .name = "mysql", .name_max = 64, CLIENT_SINK(open_mysql) };
+const struct sink client_postgresql = { .name = "postgresql",
+					.name_max = 63,
+					CLIENT_SINK(open_psql) };

@@ -47,32 +47,36 @@ static bool copy_put_escaped(struct bytes *b, const char *text, size_t size)
 	return true;
 }
 
-static bool copy_put_number(struct bytes *b, uint64_t u)
+static bool copy_put_number(struct bytes *b, const struct cell *c)
 {
-	char *p = bytes_room(b, FMT_U64_MAX);
+	char *p = bytes_room(b, cell_format_max(c));
 
 	if (!p)
 		return false;
-	b->size += (size_t)(fmt_u64(p, u) - p);
+	b->size += (size_t)(cell_format(p, c, CELL_CSV, false) - p);
 	return true;
 }
 
-bool copy_row_text(struct bytes *b, enum table_id id, const struct cell *cells)
+static bool copy_put_value(struct bytes *b, enum dialect dialect, const struct cell *c)
 {
-	const struct table *t = &tables[id];
+	bool is_real = c->kind == CELL_FLOAT || c->kind == CELL_DOUBLE;
+
+	if (c->kind == CELL_NULL || (is_real && dialect == DIALECT_MYSQL && !cell_is_finite(c)))
+		return bytes_put(b, "\\N", 2);
+	if (c->kind == CELL_TEXT)
+		return copy_put_escaped(b, c->text, c->size);
+	if (c->kind == CELL_BOOL)
+		return bytes_put(b, c->u ? "1" : "0", 1);
+	return copy_put_number(b, c);
+}
+
+bool copy_row_text(struct bytes *b, enum dialect dialect, const struct table *t,
+		   const struct cell *cells)
+{
 	size_t i;
 
 	for (i = 0; i < t->nr_columns; i++) {
-		const struct cell *c = &cells[i];
-		bool good = !i || bytes_put(b, "\t", 1);
-
-		if (c->is_null)
-			good &= bytes_put(b, "\\N", 2);
-		else if (t->columns[i].type == COLUMN_TEXT)
-			good &= copy_put_escaped(b, c->text, c->size);
-		else
-			good &= copy_put_number(b, c->u);
-		if (!good)
+		if ((i && !bytes_put(b, "\t", 1)) || !copy_put_value(b, dialect, &cells[i]))
 			return false;
 	}
 	return bytes_put(b, "\n", 1);
@@ -136,27 +140,68 @@ char *copy_event_binary(char *p, const struct trace_event *ev)
 	return put_numeric(p, ev->ts);
 }
 
-static bool copy_put_cell(struct bytes *b, enum column_type type, const struct cell *c)
+static char *put_i64(char *p, uint64_t v)
 {
-	char *p = bytes_room(b, NUMERIC_MAX);
+	p = put_i32(p, sizeof(v));
+	p = put_i32(p, (uint32_t)(v >> 32));
+	return put_i32(p, (uint32_t)v);
+}
+
+static char *put_real(char *p, const struct cell *c)
+{
+	double d = c->kind == CELL_FLOAT ? (double)c->f : c->d;
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	return put_i64(p, bits);
+}
+
+static char *put_bool(char *p, bool value)
+{
+	p = put_i32(p, 1);
+	*p++ = value;
+	return p;
+}
+
+/* A value of a text column; an enum without a name for its value is a number. */
+static bool copy_put_text(struct bytes *b, const struct cell *c)
+{
+	char digits[64 + FMT_SLACK], *p = bytes_room(b, 4);
+	const char *text = c->kind == CELL_TEXT ? c->text : digits;
+	size_t size = c->kind == CELL_TEXT
+			      ? c->size
+			      : (size_t)(cell_format(digits, c, CELL_CSV, false) - digits);
 
 	if (!p)
 		return false;
-	if (c->is_null) {
-		b->size += (size_t)(put_i32(p, UINT32_MAX) - p);
-		return true;
-	}
-	if (type != COLUMN_TEXT) {
-		b->size += (size_t)(put_numeric(p, c->u) - p);
-		return true;
-	}
-	b->size += (size_t)(put_i32(p, (uint32_t)c->size) - p);
-	return bytes_put(b, c->text, c->size);
+	b->size += (size_t)(put_i32(p, (uint32_t)size) - p);
+	return bytes_put(b, text, size);
 }
 
-bool copy_row_binary(struct bytes *b, enum table_id id, const struct cell *cells)
+static bool copy_put_cell(struct bytes *b, enum column_type type, const struct cell *c)
 {
-	const struct table *t = &tables[id];
+	char *p = bytes_room(b, NUMERIC_MAX), *end;
+
+	if (!p)
+		return false;
+	if (c->kind == CELL_NULL)
+		end = put_i32(p, UINT32_MAX);
+	else if (type == COLUMN_TEXT)
+		return copy_put_text(b, c);
+	else if (type == COLUMN_I64)
+		end = put_i64(p, c->u);
+	else if (type == COLUMN_REAL)
+		end = put_real(p, c);
+	else if (type == COLUMN_BOOL)
+		end = put_bool(p, c->u != 0);
+	else
+		end = put_numeric(p, c->u);
+	b->size += (size_t)(end - p);
+	return true;
+}
+
+bool copy_row_binary(struct bytes *b, const struct table *t, const struct cell *cells)
+{
 	char *p = bytes_room(b, 2);
 	size_t i;
 

@@ -20,9 +20,10 @@
 char *copy_event_text(char *p, const struct trace_event *ev);
 char *copy_event_binary(char *p, const struct trace_event *ev);
 
-/* Appends a row of any table.  False: no memory. */
-bool copy_row_text(struct bytes *b, enum table_id id, const struct cell *cells);
-bool copy_row_binary(struct bytes *b, enum table_id id, const struct cell *cells);
+/* Appends a row of any table.  False: no memory.  MySQL has no infinities: they become NULL. */
+bool copy_row_text(struct bytes *b, enum dialect dialect, const struct table *t,
+		   const struct cell *cells);
+bool copy_row_binary(struct bytes *b, const struct table *t, const struct cell *cells);
 
 /* Header before the first row and trailer after the last row of a binary COPY. */
 extern const char copy_binary_head[19];

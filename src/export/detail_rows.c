@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/monotonic.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "trace/coro_table.h"
 
@@ -34,7 +33,6 @@ struct rows {
 	size_t sizes[4];
 	unsigned nr_texts;
 	char reason[12]; /* the same for a reason */
-	bool guard;      /* against formulas */
 };
 
 struct rows *rows_new(rows_put *put, void *to)
@@ -68,11 +66,6 @@ void rows_free(struct rows *r)
 	free(r);
 }
 
-void rows_guard_formulas(struct rows *r)
-{
-	r->guard = true;
-}
-
 uint64_t rows_count(const struct rows *r)
 {
 	return r->count;
@@ -85,30 +78,25 @@ static int rows_no_memory(struct err *err)
 
 /* ---- cells --------------------------------------------------------------- */
 
-static const struct cell null_cell = { .is_null = true };
-
-static struct cell rows_number(uint64_t u)
-{
-	return (struct cell){ .u = u };
-}
+static const struct cell null_cell;
 
 /* For values where 0 means not reported. */
 static struct cell number_if(uint64_t u)
 {
-	return u ? rows_number(u) : null_cell;
+	return u ? cell_u64(u) : null_cell;
 }
 
 /* A constant string. */
 static struct cell rows_word(const char *text)
 {
-	return text ? (struct cell){ .text = text, .size = strlen(text) } : null_cell;
+	return text ? cell_text(text, strlen(text)) : null_cell;
 }
 
 /* Untrusted text: invalid UTF-8 and NUL become U+FFFD.  False: no memory. */
 static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struct cell *cell)
 {
 	unsigned nr = r->nr_texts++;
-	size_t at = 0, used = 0, need = 3 * size + 2;
+	size_t at = 0, used = 0, need = 3 * size + 1;
 
 	if (need > r->sizes[nr]) {
 		char *bigger = realloc(r->texts[nr], need);
@@ -118,8 +106,6 @@ static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struc
 		r->texts[nr] = bigger;
 		r->sizes[nr] = need;
 	}
-	if (r->guard && text_is_formula(text, size))
-		r->texts[nr][used++] = '\'';
 	while (at < size) {
 		uint32_t cp;
 		size_t len = utf8_next(text + at, size - at, &cp);
@@ -134,7 +120,7 @@ static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struc
 		at += len;
 	}
 	r->texts[nr][used] = '\0';
-	*cell = (struct cell){ .text = r->texts[nr], .size = used };
+	*cell = cell_text(r->texts[nr], used);
 	return true;
 }
 
@@ -150,8 +136,8 @@ static int rows_put_row(struct rows *r, enum table_id table, const struct cell *
 
 static int rows_put_site(struct rows *r, const struct trace_site *site, struct err *err)
 {
-	struct cell c[] = { rows_number(r->run), rows_number(site->id), null_cell,
-			    rows_number(site->line), null_cell };
+	struct cell c[] = { cell_u64(r->run), cell_u64(site->id), null_cell, cell_u64(site->line),
+			    null_cell };
 
 	/* A damaged sidecar may name neither. */
 	if ((site->file && !rows_is_unknown(r, site->file, strlen(site->file), &c[2])) ||
@@ -200,16 +186,16 @@ static int put_details(struct rows *r, const struct trace_event *ev, struct err 
 {
 	bool is_transition = trace_is_transition(ev);
 	struct cell c[] = {
-		rows_number(r->run),
-		rows_number(ev->probe_id),
-		rows_number(ev->ts),
+		cell_u64(r->run),
+		cell_u64(ev->probe_id),
+		cell_u64(ev->ts),
 		rows_word(trace_kind_name(ev->kind)),
-		rows_number(ev->tid),
-		is_transition ? rows_number(ev->seq) : null_cell,
-		ev->station != TRACE_NO_STATION ? rows_number(ev->station) : null_cell,
+		cell_u64(ev->tid),
+		is_transition ? cell_u64(ev->seq) : null_cell,
+		ev->station != TRACE_NO_STATION ? cell_u64(ev->station) : null_cell,
 		number_if(ev->site),
 		reason_cell(r, ev->reason),
-		ev->flags & TRACE_HAS_RESOURCE ? rows_number(ev->resource) : null_cell,
+		ev->flags & TRACE_HAS_RESOURCE ? cell_u64(ev->resource) : null_cell,
 		number_if(ev->peer),
 		rows_word(flags_of(ev)),
 	};
@@ -226,9 +212,9 @@ static int rows_put_life(struct rows *r, struct row_life *l, const struct sideca
 	static const struct sidecar_coroutine none;
 	const struct sidecar_coroutine *s = last ? last : &none;
 	struct cell c[] = {
-		rows_number(r->run),
-		rows_number(l->state.probe_id),
-		l->state.station != TRACE_NO_STATION ? rows_number(l->state.station) : null_cell,
+		cell_u64(r->run),
+		cell_u64(l->state.probe_id),
+		l->state.station != TRACE_NO_STATION ? cell_u64(l->state.station) : null_cell,
 		number_if(l->pid),
 		null_cell,
 		number_if(l->parent),
@@ -240,9 +226,9 @@ static int rows_put_life(struct rows *r, struct row_life *l, const struct sideca
 		number_if(s->since_ts),
 		number_if(s->site),
 		reason_cell(r, s->reason),
-		s->has_resource ? rows_number(s->resource) : null_cell,
-		l->is_counted ? rows_number(l->written) : null_cell,
-		l->is_counted ? rows_number(l->lost) : null_cell,
+		s->has_resource ? cell_u64(s->resource) : null_cell,
+		l->is_counted ? cell_u64(l->written) : null_cell,
+		l->is_counted ? cell_u64(l->lost) : null_cell,
 	};
 	bool good = !l->name || rows_is_unknown(r, l->name, l->name_size, &c[4]);
 

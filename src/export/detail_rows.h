@@ -23,12 +23,6 @@ typedef int rows_put(void *to, enum table_id table, const struct cell *cells, st
 /* Returns NULL if memory ran out. */
 struct rows *rows_new(rows_put *put, void *to);
 
-/*
- * Text of the program that a spreadsheet would read as a formula gets an apostrophe prefix
- * (base/text.h): for files that spreadsheets open.
- */
-void rows_guard_formulas(struct rows *rows);
-
 int rows_item(struct rows *rows, const struct trace_item *item, struct err *err);
 
 /* After the last item: writes the rows of the coroutines that still exist. */

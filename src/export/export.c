@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/monotonic.h"
-#include "base/progress.h"
-#include "export/watch.h"
+#include "export/detail_rows.h"
+#include "export/driver.h"
 
 /* ---- the name of the output ---------------------------------------------- */
 
@@ -67,12 +67,10 @@ static int choose_output(const struct sink *sink, const struct export_options *o
 
 /* ---- from the trace to the sink ------------------------------------------ */
 
-struct run {
-	const struct sink *sink;
-	struct sink_job job;
+struct trace_driver {
+	struct driver driver; /* first member: cast to and from */
 	struct trace_reader *reader;
-	struct export_result *result;
-	struct watch watch;
+	struct rows *rows; /* of the other tables; NULL: not requested */
 };
 
 static void export_count(struct export_result *r, const struct trace_item *item)
@@ -89,29 +87,32 @@ static void export_count(struct export_result *r, const struct trace_item *item)
 	}
 }
 
-static int export_is_cancelled(struct err *err)
+static int export_put_row(void *to, enum table_id table, const struct cell *cells, struct err *err)
 {
-	return err_set(err, -ECANCELED, "interrupted: nothing was exported");
+	struct driver *d = to;
+
+	return d->sink->row(&d->job, table, cells, err);
 }
 
-static int hand_over(struct run *run, struct progress *progress, struct err *err)
+static int hand_over(struct trace_driver *t, struct progress *progress, struct err *err)
 {
-	const struct trace_stats *stats = trace_reader_stats(run->reader);
+	struct driver *d = &t->driver;
+	const struct trace_stats *stats = trace_reader_stats(t->reader);
 	struct trace_item item;
 	uint64_t nr = 0;
 	int rc;
 
-	while ((rc = trace_next(run->reader, &item, err)) > 0) {
-		export_count(run->result, &item);
-		rc = run->sink->item(&run->job, &item, err);
+	while ((rc = trace_next(t->reader, &item, err)) > 0) {
+		export_count(d->result, &item);
+		rc = t->rows ? rows_item(t->rows, &item, err) : 0;
+		if (!rc)
+			rc = d->sink->item(&d->job, &item, err);
+		if (!rc)
+			rc = driver_step(d, progress, ++nr, stats->bytes, err);
 		if (rc < 0)
 			return rc;
-		if (watch_came(&run->watch))
-			return export_is_cancelled(err);
-		if (++nr % 4096 == 0)
-			progress_update(progress, stats->bytes);
 	}
-	return rc;
+	return rc < 0 || !t->rows ? rc : rows_finish(t->rows, err);
 }
 
 static void take_stats(struct export_result *r, const struct trace_stats *s)
@@ -131,102 +132,73 @@ static void take_stats(struct export_result *r, const struct trace_stats *s)
 }
 
 /* A file without events is an error: it is probably not a trace. */
-static int check_is_trace(const struct run *run, struct err *err)
+static int check_is_trace(const struct driver *d, struct err *err)
 {
-	const struct export_result *r = run->result;
+	const struct export_result *r = d->result;
 
 	if (r->transitions || r->others || !r->first_garbage)
 		return 0;
-	err_set(err, -EINVAL, "'%s' holds no events: is it a trace?", run->job.options->trace);
+	err_set(err, -EINVAL, "'%s' holds no events: is it a trace?", d->job.options->trace);
 	err_hint(err, "line %" PRIu64 ": %s", r->first_garbage_line, r->first_garbage);
 	return err->code;
 }
 
-static int run_all(struct run *run, struct err *err)
+static int export_read_trace(struct driver *d, struct progress *progress, struct err *err)
 {
-	struct progress progress;
-	int rc;
+	struct trace_driver *t = (struct trace_driver *)d;
+	int rc = hand_over(t, progress, err);
 
-	progress_start(&progress, run->job.options->trace, trace_reader_stats(run->reader)->total);
-	progress.on &= !run->job.options->quiet;
-	rc = hand_over(run, &progress, err);
-	progress_end(&progress);
-	take_stats(run->result, trace_reader_stats(run->reader));
-	if (!rc)
-		rc = check_is_trace(run, err);
-	if (!rc && watch_came(&run->watch))
-		rc = export_is_cancelled(err);
-	if (!rc)
-		rc = run->sink->commit(&run->job, err);
-	return rc;
-}
-
-static int with_sink(struct run *run, struct err *err)
-{
-	int rc;
-
-	watch_start(&run->watch, run->sink, &run->job);
-	rc = run->sink->open(&run->job, err);
-	if (!rc) {
-		watch_set_open(&run->watch, true);
-		rc = run_all(run, err);
-		if (rc < 0)
-			run->result->signal = watch_came(&run->watch);
-		watch_set_open(&run->watch, false);
-		run->sink->close(&run->job);
-	}
-	watch_end(&run->watch);
-	return rc;
+	take_stats(d->result, trace_reader_stats(t->reader));
+	d->result->extra = t->rows ? rows_count(t->rows) : 0;
+	return rc < 0 ? rc : check_is_trace(d, err);
 }
 
 /* ---- the driver ---------------------------------------------------------- */
 
-static int choose_sink(const struct sink **sink, const struct export_options *o, struct err *err)
+static int trace_driver_run(struct trace_driver *t, const struct export_options *o, struct err *err)
 {
-	const struct sink *s = *sink;
+	struct sink_job *job = &t->driver.job;
+	bool full = o->full && t->driver.sink->row;
+	struct table *made = tables_make(o->table, tables_count(full));
+	int rc;
 
-	if (o->cli && !s->client) {
-		err_set(err, -EINVAL, "%s has no command line client", s->name);
-		err_hint(err, "leave out --db-cli");
-		return err->code;
-	}
-	if (o->cli)
-		*sink = s->client;
-	if ((*sink)->open)
-		return 0;
-	err_set(err, -ENOTSUP, "this build has no %s", s->name);
-	err_hint(err, "it was built without %s: install %s and build it again, or use --db-cli",
-		 s->library, s->package);
-	return err->code;
+	if (full)
+		t->rows = rows_new(export_put_row, &t->driver);
+	job->tables = made;
+	job->nr_tables = tables_count(full);
+	job->stats = trace_reader_stats(t->reader);
+	if (!made || (full && !t->rows))
+		rc = err_set(err, -ENOMEM, "no memory for tables");
+	else
+		rc = driver_run(&t->driver, o->trace, job->stats->total, err);
+	rows_free(t->rows);
+	tables_free(made, job->nr_tables);
+	return rc;
 }
 
 int export_run(const struct sink *sink, const struct export_options *options,
 	       struct export_result *result, struct err *err)
 {
-	struct run run = { .job = { .options = options }, .result = result };
-	uint64_t start = clock_now_ns();
+	struct trace_driver t = { .driver = { .job = { .options = options },
+					      .result = result,
+					      .is_watched = true,
+					      .start_ns = clock_now_ns(),
+					      .read = export_read_trace } };
 	int rc;
 
 	memset(result, 0, sizeof(*result));
-	rc = choose_sink(&sink, options, err);
-	run.sink = sink;
+	rc = driver_choose_sink(&sink, options, false, err);
+	t.driver.sink = sink;
 	if (!rc)
 		rc = choose_output(sink, options, &result->output, err);
 	if (rc < 0)
 		return rc;
-	run.job.output = result->output;
-	run.reader = trace_reader_open(options->trace, err);
-	if (!run.reader)
+	t.driver.job.output = result->output;
+	t.reader = trace_reader_open(options->trace, err);
+	if (!t.reader)
 		return err->code;
-	run.job.stats = trace_reader_stats(run.reader);
-	rc = with_sink(&run, err);
-	trace_reader_close(run.reader);
-	result->rows = run.job.rows;
-	result->extra = run.job.extra;
-	result->left_out = run.job.left_out;
-	result->bytes = run.job.bytes;
-	memcpy(result->note, run.job.note, sizeof(result->note));
-	result->duration_ns = clock_now_ns() - start;
+	rc = trace_driver_run(&t, options, err);
+	trace_reader_close(t.reader);
 	return rc;
 }
 
@@ -237,6 +209,14 @@ bool export_is_whole(const struct export_result *result)
 
 void export_result_release(struct export_result *result)
 {
+	struct export_frames *f = &result->frames;
+	size_t i;
+
+	for (i = 0; f->names && i < f->nr_types; i++)
+		free(f->names[i]);
+	free(f->names);
+	free(f->nr);
 	free(result->output);
+	*f = (struct export_frames){ .nr = NULL };
 	result->output = NULL;
 }

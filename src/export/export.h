@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.h - read a trace once and pass its items to a sink.
+ * export.h - read a trace or a recording of frames once and pass it to a sink.
  *
  * Memory does not grow with the events.  Ctrl-C (SIGINT, SIGTERM, SIGHUP) ends the export and
  * leaves no partial output, also while a server does not answer.
@@ -11,6 +11,15 @@
 #include "export/sink.h"
 #include "trace/trace_reader.h"
 
+/* Of a recording. */
+struct export_frames {
+	struct recfile_stats stats;
+	struct frame_counts counts; /* of viewers */
+	uint64_t *nr;               /* frames per type; nr_types of them */
+	char **names;
+	size_t nr_types;
+};
+
 struct export_result {
 	char *output;        /* the file; NULL: the sink writes no file */
 	char note[160];      /* from the sink */
@@ -18,7 +27,7 @@ struct export_result {
 	uint64_t extra;      /* rows of its other tables */
 	uint64_t left_out;   /* events that the sink could not represent */
 	uint64_t bytes;      /* of the output files; 0: not known */
-	uint64_t read_bytes; /* of the trace */
+	uint64_t read_bytes; /* of the source */
 	uint64_t duration_ns;
 	uint64_t transitions, others; /* in the trace */
 	uint64_t garbage;             /* corrupt lines, damaged and missing packets */
@@ -31,6 +40,7 @@ struct export_result {
 	char shortage[TRACE_SHORTAGE_SIZE]; /* what is missing; empty: nothing known to be */
 	struct trace_stats stats;           /* without the path, which the reader owned */
 	int signal;                         /* the signal that ended the export; 0: none */
+	struct export_frames frames;        /* the fields about traces are zero with it */
 };
 
 /*
@@ -39,6 +49,14 @@ struct export_result {
  */
 int export_run(const struct sink *sink, const struct export_options *options,
 	       struct export_result *result, struct err *err);
+
+/*
+ * The same for a recording of frames.  On an error, the result describes what was read until then.
+ * Without options->output the output is next to the recording: FILE_output for CSV, which makes a
+ * file per frame type, FILE.sqlite, ...
+ */
+int export_recording(const struct sink *sink, const struct export_options *options,
+		     struct export_result *result, struct err *err);
 
 /* True if, as far as is known, everything recorded is in the trace and was exported. */
 bool export_is_whole(const struct export_result *result);

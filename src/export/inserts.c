@@ -3,10 +3,12 @@
 #include "export/inserts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 
 /* Servers and clients accept a megabyte and more. */
 #define STATEMENT_SIZE ((size_t)256 * 1024)
@@ -40,12 +42,16 @@ static bool inserts_put_number(struct inserts *in, struct bytes *b, enum column_
 /* Quotes are doubled; a backslash is special only in MySQL. */
 static bool inserts_put_text(struct inserts *in, struct bytes *b, const char *text, size_t size)
 {
-	char *start = bytes_room(b, 2 * size + 2), *p = start;
+	char *start = bytes_room(b, 2 * size + 4), *p = start;
 	size_t i;
 
 	if (!start)
 		return false;
 	*p++ = '\'';
+	if (in->guard && text_is_formula(text, size)) {
+		*p++ = '\'';
+		*p++ = '\'';
+	}
 	for (i = 0; i < size; i++) {
 		if (text[i] == '\'' || (text[i] == '\\' && in->dialect == DIALECT_MYSQL))
 			*p++ = text[i];
@@ -70,21 +76,43 @@ static bool put_address(struct bytes *b, uint64_t addr)
 	return true;
 }
 
+/* Neither database has a literal for infinity; MySQL cannot store it. */
+static bool inserts_put_real(struct inserts *in, struct bytes *b, const struct cell *c)
+{
+	double d = c->kind == CELL_FLOAT ? (double)c->f : c->d;
+	char text[64 + FMT_SLACK];
+
+	if (cell_is_finite(c))
+		return bytes_put(b, text, (size_t)(cell_format(text, c, CELL_CSV, false) - text));
+	if (isnan(d) || in->dialect == DIALECT_MYSQL)
+		return inserts_put_word(b, "NULL");
+	return inserts_put_word(b, d < 0 ? "-9e999" : "9e999");
+}
+
 static bool inserts_put_cell(struct inserts *in, struct bytes *b, enum column_type type,
 			     const struct cell *c)
 {
-	if (c->is_null)
+	switch (c->kind) {
+	case CELL_NULL:
 		return inserts_put_word(b, "NULL");
-	if (type == COLUMN_TEXT)
+	case CELL_TEXT:
 		return inserts_put_text(in, b, c->text, c->size);
-	if (type == COLUMN_ADDR)
-		return put_address(b, c->u);
-	return inserts_put_number(in, b, type, c->u);
+	case CELL_FLOAT:
+	case CELL_DOUBLE:
+		return inserts_put_real(in, b, c);
+	case CELL_SIGNED:
+		return (c->i >= 0 || inserts_put_word(b, "-")) &&
+		       inserts_put_number(in, b, COLUMN_I64,
+					  c->i < 0 ? -(uint64_t)c->i : (uint64_t)c->i);
+	default:
+		return type == COLUMN_ADDR ? put_address(b, c->u)
+					   : inserts_put_number(in, b, type, c->u);
+	}
 }
 
-static bool inserts_begin(struct inserts *in, enum table_id id)
+static bool inserts_begin(struct inserts *in, size_t table)
 {
-	struct bytes *b = &in->statements[id];
+	struct bytes *b = &in->statements[table];
 	struct sql sql;
 	char *text;
 	bool good;
@@ -92,11 +120,8 @@ static bool inserts_begin(struct inserts *in, enum table_id id)
 	if (b->size)
 		return inserts_put_word(b, ",\n");
 	if (sql_begin(&sql)) {
-		fputs("INSERT INTO ", sql.out);
-		table_put_name(sql.out, in->dialect, in->names[id]);
-		fputs(" (", sql.out);
-		table_put_columns(sql.out, id);
-		fputs(") VALUES\n", sql.out);
+		table_put_insert(sql.out, in->dialect, &in->tables[table]);
+		fputs("VALUES\n", sql.out);
 	}
 	text = sql_end(&sql);
 	good = text && inserts_put_word(b, text);
@@ -104,34 +129,41 @@ static bool inserts_begin(struct inserts *in, enum table_id id)
 	return good;
 }
 
-static int send_one(struct inserts *in, enum table_id id, struct err *err)
+static int send_one(struct inserts *in, size_t table, struct err *err)
 {
-	struct bytes *b = &in->statements[id];
+	struct bytes *b = &in->statements[table];
 	int rc = b->size ? in->send(in->to, (const char *)b->data, b->size, err) : 0;
 
 	b->size = 0;
 	return rc;
 }
 
-int inserts_row(struct inserts *in, enum table_id id, const struct cell *cells, struct err *err)
+int inserts_init(struct inserts *in)
 {
-	struct bytes *b = &in->statements[id];
-	bool good = inserts_begin(in, id) && inserts_put_word(b, "(");
+	in->statements = calloc(in->nr_tables, sizeof(*in->statements));
+	return in->statements ? 0 : -ENOMEM;
+}
+
+int inserts_row(struct inserts *in, size_t table, const struct cell *cells, struct err *err)
+{
+	struct bytes *b = &in->statements[table];
+	bool good = inserts_begin(in, table) && inserts_put_word(b, "(");
+	const struct table *t = &in->tables[table];
 	size_t i;
 
-	for (i = 0; good && i < tables[id].nr_columns; i++)
+	for (i = 0; good && i < t->nr_columns; i++)
 		good = (!i || inserts_put_word(b, ",")) &&
-		       inserts_put_cell(in, b, tables[id].columns[i].type, &cells[i]);
+		       inserts_put_cell(in, b, t->columns[i].type, &cells[i]);
 	if (!good || !inserts_put_word(b, ")"))
 		return inserts_no_memory(err);
-	return b->size >= STATEMENT_SIZE ? send_one(in, id, err) : 0;
+	return b->size >= STATEMENT_SIZE ? send_one(in, table, err) : 0;
 }
 
 int inserts_event(struct inserts *in, const struct trace_event *ev, struct err *err)
 {
 	struct cell cells[] = {
-		{ .u = ev->probe_id }, { .u = ev->tid },       { .u = ev->addr },
-		{ .u = ev->seq },      { .u = ev->is_active }, { .u = ev->ts },
+		cell_u64(ev->probe_id), cell_u64(ev->tid),       cell_u64(ev->addr),
+		cell_u64(ev->seq),      cell_u64(ev->is_active), cell_u64(ev->ts),
 	};
 
 	return inserts_row(in, TABLE_EVENTS, cells, err);
@@ -142,8 +174,8 @@ int inserts_flush(struct inserts *in, struct err *err)
 	size_t t;
 	int rc = 0;
 
-	for (t = 0; !rc && t < NR_TABLES; t++)
-		rc = send_one(in, (enum table_id)t, err);
+	for (t = 0; !rc && t < in->nr_tables; t++)
+		rc = send_one(in, t, err);
 	return rc;
 }
 
@@ -151,6 +183,7 @@ void inserts_release(struct inserts *in)
 {
 	size_t t;
 
-	for (t = 0; t < NR_TABLES; t++)
+	for (t = 0; in->statements && t < in->nr_tables; t++)
 		bytes_release(&in->statements[t]);
+	free(in->statements);
 }

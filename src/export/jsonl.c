@@ -136,6 +136,7 @@ const struct sink sink_jsonl = {
 	.about = "JSON lines with their sidecar, of a trace that is CTF",
 	.suffix = ".jsonl",
 	.to_stdout = true,
+	.frames = &frames_jsonl,
 	.open = jsonl_export_open,
 	.item = jsonl_item,
 	.commit = jsonl_commit,

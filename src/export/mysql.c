@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mysql.c - load a trace into a MySQL or MariaDB server.
+ * mysql.c - load a trace or a recording into a MySQL or MariaDB server.
  *
  * LOAD DATA LOCAL is used, which measures faster than multi-row INSERT (bench/export.sh has
  * both): a separate thread talks to the server while the rows are created.  If the server does
@@ -17,14 +17,12 @@
 #include "export/handoff.h"
 #include "export/inserts.h"
 #include "export/mysql_server.h"
-#include "export/detail_rows.h"
 #include "export/sink.h"
 
 struct mysql_state {
 	struct mysql_server server;
-	struct rows *rows; /* NULL: not requested */
 
-	/* LOAD DATA: the first table through the thread, the others from their spools. */
+	/* LOAD DATA: the events of a trace through the thread, the others from their spools. */
 	struct handoff handoff;
 	bool has_handoff, loads;
 	pthread_t thread;
@@ -32,7 +30,7 @@ struct mysql_state {
 	struct err load_err; /* of the thread, valid after it has ended */
 	char *buffer;        /* being filled; NULL: none */
 	size_t used;
-	struct row_spool spools[NR_TABLES];
+	struct row_spool *spools; /* per table */
 
 	struct inserts inserts; /* if LOAD DATA is not allowed */
 };
@@ -69,17 +67,17 @@ static int read_spool(void *handle, char *data, unsigned size)
 	return (int)row_spool_read(handle, data, size);
 }
 
-static char *load_statement(struct mysql_state *s, enum table_id id)
+static char *load_statement(const struct table *t)
 {
 	struct sql sql;
 
 	if (sql_begin(&sql)) {
 		fputs("LOAD DATA LOCAL INFILE 'rows' INTO TABLE ", sql.out);
-		table_put_name(sql.out, DIALECT_MYSQL, s->server.names[id]);
+		table_put_name(sql.out, DIALECT_MYSQL, t);
 		fputs(" CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\'"
 		      " LINES TERMINATED BY '\\n' (",
 		      sql.out);
-		table_put_columns(sql.out, id);
+		table_put_columns(sql.out, DIALECT_MYSQL, t);
 		putc(')', sql.out);
 	}
 	return sql_end(&sql);
@@ -130,10 +128,10 @@ static void *load_events(void *arg)
 	return NULL;
 }
 
-static int start_load(struct mysql_state *s, struct err *err)
+static int start_load(struct mysql_state *s, const struct table *t, struct err *err)
 {
 	s->has_handoff = true;
-	s->load = load_statement(s, TABLE_EVENTS);
+	s->load = load_statement(t);
 	if (handoff_init(&s->handoff) < 0 || !s->load)
 		return err_set(err, -ENOMEM, "no memory for rows");
 	if (pthread_create(&s->thread, NULL, load_events, s) != 0)
@@ -172,16 +170,17 @@ static int mysql_put_event(struct mysql_state *s, const struct trace_event *ev, 
 	return 0;
 }
 
-static int load_spool(struct mysql_state *s, enum table_id id, struct err *err)
+static int load_spool(struct mysql_state *s, const struct table *t, struct row_spool *spool,
+		      struct err *err)
 {
 	struct mysql_server *m = &s->server;
-	char *sql = load_statement(s, id);
+	char *sql = load_statement(t);
 	int rc;
 
 	if (!sql)
 		return err_set(err, -ENOMEM, "no memory for a statement");
 	libmariadb.mysql_set_local_infile_handler(m->conn, infile_init, read_spool, infile_end,
-						  infile_error, &s->spools[id]);
+						  infile_error, spool);
 	rc = libmariadb.mysql_query(m->conn, sql) ? load_failed(m, err) : check_warnings(m, err);
 	free(sql);
 	return rc;
@@ -199,24 +198,23 @@ static int mysql_send_insert(void *to, const char *sql, size_t size, struct err 
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int mysql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int mysql_row(struct sink_job *job, size_t table, const struct cell *cells, struct err *err)
 {
-	struct mysql_state *s = to;
+	struct mysql_state *s = job->state;
 
 	if (!s->server.allows_local)
-		return inserts_row(&s->inserts, id, cells, err);
-	if (!copy_row_text(&s->spools[id].bytes, id, cells))
+		return inserts_row(&s->inserts, table, cells, err);
+	if (!copy_row_text(&s->spools[table].bytes, DIALECT_MYSQL, &job->tables[table], cells))
 		return err_set(err, -ENOMEM, "no memory for a row");
-	return row_spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[table], err);
 }
 
 static int mysql_item(struct sink_job *job, const struct trace_item *item, struct err *err)
 {
 	struct mysql_state *s = job->state;
-	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
 
-	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
-		return rc;
+	if (item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return 0;
 	job->rows++;
 	return s->server.allows_local ? mysql_put_event(s, &item->event, err)
 				      : inserts_event(&s->inserts, &item->event, err);
@@ -231,10 +229,10 @@ static void mysql_sink_close(struct sink_job *job)
 	mysql_server_close(&s->server);
 	if (s->has_handoff)
 		handoff_release(&s->handoff);
-	for (t = 0; t < NR_TABLES; t++)
+	for (t = 0; s->spools && t < job->nr_tables; t++)
 		row_spool_release(&s->spools[t]);
+	free(s->spools);
 	inserts_release(&s->inserts);
-	rows_free(s->rows);
 	free(s->load);
 	free(s);
 }
@@ -242,19 +240,21 @@ static void mysql_sink_close(struct sink_job *job)
 static int mysql_begin(struct sink_job *job, struct err *err)
 {
 	struct mysql_state *s = job->state;
-	int rc = mysql_server_open(&s->server, job->options, err);
+	int rc = mysql_server_open(&s->server, job, err);
 
 	if (rc < 0)
 		return rc;
 	s->inserts = (struct inserts){ .dialect = DIALECT_MYSQL,
-				       .names = s->server.names,
+				       .tables = job->tables,
+				       .nr_tables = job->nr_tables,
 				       .send = mysql_send_insert,
 				       .to = s };
-	if (job->options->full && !(s->rows = rows_new(mysql_put_row, s)))
+	s->spools = calloc(job->nr_tables, sizeof(*s->spools));
+	if (!s->spools || inserts_init(&s->inserts) < 0)
 		return err_set(err, -ENOMEM, "no memory for rows");
 	rc = mysql_server_run(&s->server, strdup("START TRANSACTION"), "the server refuses", err);
-	if (!rc && s->server.allows_local)
-		rc = start_load(s, err);
+	if (!rc && s->server.allows_local && !job->recording)
+		rc = start_load(s, &job->tables[TABLE_EVENTS], err);
 	return rc;
 }
 
@@ -273,18 +273,17 @@ static int mysql_sink_open(struct sink_job *job, struct err *err)
 	return rc;
 }
 
-static int load_rest(struct mysql_state *s, struct err *err)
+static int load_rest(const struct sink_job *job, struct err *err)
 {
+	struct mysql_state *s = job->state;
 	size_t t;
 	int rc = end_load(s, false, err);
 
-	if (!rc && s->rows)
-		rc = rows_finish(s->rows, err);
 	if (!rc)
 		rc = inserts_flush(&s->inserts, err);
-	for (t = 1; !rc && t < NR_TABLES; t++) {
+	for (t = 0; !rc && t < job->nr_tables; t++) {
 		if (!row_spool_is_empty(&s->spools[t]))
-			rc = load_spool(s, (enum table_id)t, err);
+			rc = load_spool(s, &job->tables[t], &s->spools[t], err);
 	}
 	return rc;
 }
@@ -293,26 +292,28 @@ static int mysql_sink_commit(struct sink_job *job, struct err *err)
 {
 	struct mysql_state *s = job->state;
 	size_t t;
-	int rc = load_rest(s, err);
+	int rc = load_rest(job, err);
 
 	if (!rc)
 		rc = mysql_server_run(&s->server, strdup("COMMIT"), "the server refuses", err);
-	for (t = 0; !rc && t < tables_count(job->options->full); t++)
-		rc = mysql_server_make_indexes(&s->server, (enum table_id)t, err);
+	for (t = 0; !rc && t < job->nr_tables; t++)
+		rc = mysql_server_make_indexes(&s->server, &job->tables[t], err);
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s",
 			 job->options->database ? job->options->database : TABLES_DATABASE,
-			 s->server.names[TABLE_EVENTS]);
-	job->extra = s->rows ? rows_count(s->rows) : 0;
+			 job->tables[0].name);
 	return rc;
 }
 
 const struct sink sink_mysql = {
 	.name = "mysql",
 	.about = "tables of a MySQL or MariaDB server",
+	.is_database = true,
+	.name_max = 64,
 	.client = &client_mysql,
 	.open = mysql_sink_open,
 	.item = mysql_item,
+	.row = mysql_row,
 	.commit = mysql_sink_commit,
 	.close = mysql_sink_close,
 };

@@ -136,18 +136,21 @@ static bool mysql_server_type_fits(enum column_type type, const char *is)
 		return !strcmp(is, "varchar(18)") || !strcmp(is, "text");
 	case COLUMN_BOOL:
 		return !strncmp(is, "tinyint", 7);
+	case COLUMN_I64:
+		return !strncmp(is, "bigint", 6) && !strstr(is, "unsigned");
+	case COLUMN_REAL:
+		return !strcmp(is, "double");
 	default:
 		return strstr(is, "text") != NULL;
 	}
 }
 
-static int mysql_server_compare_columns(MYSQL_RES *r, enum table_id id, const char *name,
-					struct err *err)
+static int mysql_server_compare_columns(MYSQL_RES *r, const struct table *t, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < tables[id].nr_columns; i++) {
-		const struct column *c = &tables[id].columns[i];
+	for (i = 0; i < t->nr_columns; i++) {
+		const struct column *c = &t->columns[i];
 		const char *is = "not there";
 		MYSQL_ROW row;
 
@@ -159,7 +162,7 @@ static int mysql_server_compare_columns(MYSQL_RES *r, enum table_id id, const ch
 		if (mysql_server_type_fits(c->type, is))
 			continue;
 		err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s",
-			name, c->name, is, table_type_name(DIALECT_MYSQL, c->type));
+			t->name, c->name, is, table_type_name(DIALECT_MYSQL, c->type));
 		err_hint(err, "name another table with --db-table");
 		return err->code;
 	}
@@ -167,7 +170,7 @@ static int mysql_server_compare_columns(MYSQL_RES *r, enum table_id id, const ch
 }
 
 /* Returns 1: the table exists with the right columns; 0: it does not exist; negative: an error. */
-static int look_at_table(struct mysql_server *m, enum table_id id, struct err *err)
+static int look_at_table(struct mysql_server *m, const struct table *t, struct err *err)
 {
 	struct sql sql;
 	MYSQL_RES *r;
@@ -177,44 +180,38 @@ static int look_at_table(struct mysql_server *m, enum table_id id, struct err *e
 		fputs("SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS"
 		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
 		      sql.out);
-		mysql_server_put_string(m, sql.out, m->names[id]);
+		mysql_server_put_string(m, sql.out, t->name);
 	}
 	r = mysql_server_ask(m, sql_end(&sql), err);
 	if (!r)
 		return err->code;
-	rc = libmariadb.mysql_num_rows(r) ? mysql_server_compare_columns(r, id, m->names[id], err)
-					  : 0;
+	rc = libmariadb.mysql_num_rows(r) ? mysql_server_compare_columns(r, t, err) : 0;
 	if (!rc)
 		rc = libmariadb.mysql_num_rows(r) > 0;
 	libmariadb.mysql_free_result(r);
 	return rc;
 }
 
-static int mysql_server_make_table(struct mysql_server *m, enum table_id id, struct err *err)
+static int mysql_server_make_table(struct mysql_server *m, const struct table *t, struct err *err)
 {
 	struct sql sql;
-	int rc = look_at_table(m, id, err);
+	int rc = look_at_table(m, t, err);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (sql_begin(&sql))
-		table_put_create(sql.out, DIALECT_MYSQL, m->names[id], id, false);
+		table_put_create(sql.out, DIALECT_MYSQL, t, false);
 	return mysql_server_run(m, sql_end(&sql), "cannot make the table", err);
 }
 
-static int mysql_server_make_tables(struct mysql_server *m, const struct export_options *o,
+static int mysql_server_make_tables(struct mysql_server *m, const struct sink_job *job,
 				    struct err *err)
 {
-	const char *events = o->table ? o->table : TABLES_EVENTS;
 	size_t t;
 	int rc = 0;
 
-	for (t = 0; !rc && t < tables_count(o->full); t++) {
-		m->names[t] = table_name(events, (enum table_id)t);
-		if (!m->names[t])
-			return err_set(err, -ENOMEM, "no memory for a name");
-		rc = mysql_server_make_table(m, (enum table_id)t, err);
-	}
+	for (t = 0; !rc && t < job->nr_tables; t++)
+		rc = mysql_server_make_table(m, &job->tables[t], err);
 	return rc;
 }
 
@@ -233,7 +230,7 @@ static bool mysql_server_has_index(MYSQL_RES *there, const char *columns)
 }
 
 /* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
-static MYSQL_RES *mysql_server_list_indexes(struct mysql_server *m, enum table_id id,
+static MYSQL_RES *mysql_server_list_indexes(struct mysql_server *m, const struct table *t,
 					    struct err *err)
 {
 	struct sql sql;
@@ -243,15 +240,15 @@ static MYSQL_RES *mysql_server_list_indexes(struct mysql_server *m, enum table_i
 		      " FROM information_schema.STATISTICS"
 		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
 		      sql.out);
-		mysql_server_put_string(m, sql.out, m->names[id]);
+		mysql_server_put_string(m, sql.out, t->name);
 		fputs(" GROUP BY INDEX_NAME", sql.out);
 	}
 	return mysql_server_ask(m, sql_end(&sql), err);
 }
 
-int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct err *err)
+int mysql_server_make_indexes(struct mysql_server *m, const struct table *t, struct err *err)
 {
-	MYSQL_RES *there = mysql_server_list_indexes(m, id, err);
+	MYSQL_RES *there = mysql_server_list_indexes(m, t, err);
 	const char *const *columns;
 	struct sql sql;
 	bool any = false;
@@ -260,12 +257,12 @@ int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct e
 		return err->code;
 	if (sql_begin(&sql)) {
 		fputs("ALTER TABLE ", sql.out);
-		table_put_name(sql.out, DIALECT_MYSQL, m->names[id]);
-		for (columns = tables[id].indexes; *columns; columns++) {
+		table_put_name(sql.out, DIALECT_MYSQL, t);
+		for (columns = t->indexes; *columns; columns++) {
 			if (mysql_server_has_index(there, *columns))
 				continue;
 			fputs(any ? ", " : " ", sql.out);
-			table_put_add_index(sql.out, m->names[id], *columns);
+			table_put_add_index(sql.out, t, *columns);
 			any = true;
 		}
 	}
@@ -279,8 +276,9 @@ int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct e
 
 /* ---- all of it ----------------------------------------------------------- */
 
-int mysql_server_open(struct mysql_server *m, const struct export_options *o, struct err *err)
+int mysql_server_open(struct mysql_server *m, const struct sink_job *job, struct err *err)
 {
+	const struct export_options *o = job->options;
 	int rc = mysql_server_connect_server(m, o, err);
 
 	if (!rc)
@@ -288,17 +286,13 @@ int mysql_server_open(struct mysql_server *m, const struct export_options *o, st
 	if (!rc)
 		rc = choose_database(m, o->database ? o->database : TABLES_DATABASE, err);
 	if (!rc)
-		rc = mysql_server_make_tables(m, o, err);
+		rc = mysql_server_make_tables(m, job, err);
 	return rc;
 }
 
 void mysql_server_close(struct mysql_server *m)
 {
-	size_t t;
-
 	if (m->conn)
 		libmariadb.mysql_close(m->conn);
-	for (t = 0; t < NR_TABLES; t++)
-		free(m->names[t]);
 	memset(m, 0, sizeof(*m));
 }

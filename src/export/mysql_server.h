@@ -15,15 +15,14 @@
 
 struct mysql_server {
 	MYSQL *conn;
-	char *names[NR_TABLES];
 	bool allows_local; /* LOAD DATA LOCAL */
 };
 
 /* Connects, selects the database, and creates or checks the tables. */
-int mysql_server_open(struct mysql_server *m, const struct export_options *o, struct err *err);
+int mysql_server_open(struct mysql_server *m, const struct sink_job *job, struct err *err);
 
 /* Creates the indexes that the table does not have. */
-int mysql_server_make_indexes(struct mysql_server *m, enum table_id id, struct err *err);
+int mysql_server_make_indexes(struct mysql_server *m, const struct table *t, struct err *err);
 
 /* Runs @sql and frees it; NULL means that memory ran out. */
 int mysql_server_run(struct mysql_server *m, char *sql, const char *what, struct err *err);

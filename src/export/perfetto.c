@@ -2,30 +2,22 @@
 /*
  * perfetto.c - write a trace for ui.perfetto.dev, as track events in the format of Perfetto.
  *
- * There is one sequence of packets.  The first packet clears the incremental state, sets
- * CLOCK_MONOTONIC as the clock, and defines frequent strings (interning); all others depend on
- * it.  Field numbers are those of the published Perfetto schema, by message: trace_packet,
- * track_descriptor, track_event, debug_annotation, interned_data.
+ * The clock is CLOCK_MONOTONIC.  The first packet defines frequent strings (interning).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/output_file.h"
-#include "base/perfetto.h"
-#include "base/proto.h"
+#include "export/perfetto_writer.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 #include "export/viewer.h"
 
-#define SEQUENCE 1 /* there is one writer */
-
 struct perfetto {
 	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
-	struct proto p;
+	struct perfetto_writer writer;
 	bool is_begun;
 	struct sidecar_run run; /* its times only */
 };
@@ -35,20 +27,7 @@ static struct perfetto *perfetto_of(struct timeline_view *v)
 	return (struct perfetto *)v;
 }
 
-static void perfetto_put_text(struct proto *p, uint32_t field, const char *text)
-{
-	proto_string(p, field, text, strlen(text));
-}
-
 /* ---- packets ------------------------------------------------------------- */
-
-static void perfetto_put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
-{
-	proto_begin(p, kind);
-	proto_u64(p, 1, iid);
-	perfetto_put_text(p, 2, text);
-	proto_end(p);
-}
 
 static void put_constants(struct proto *p)
 {
@@ -64,79 +43,26 @@ static void put_constants(struct proto *p)
 	proto_end(p);
 }
 
-static void perfetto_put_clock(struct proto *p, enum clock clock, uint64_t time)
-{
-	proto_begin(p, 1);
-	proto_u64(p, 1, clock);
-	proto_u64(p, 2, time);
-	proto_end(p);
-}
-
 /* Includes the time of day if it is known: viewers show either. */
-static void perfetto_put_clocks(struct proto *p, const struct sidecar_run *run)
+static struct perfetto_writer *perfetto_writer_of(struct perfetto *x)
 {
-	proto_begin(p, TRACE_PACKET);
-	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
-	proto_begin(p, PACKET_CLOCK_SNAPSHOT);
-	perfetto_put_clock(p, CLOCK_IS_MONOTONIC, run->start_ts);
-	if (run->start_realtime)
-		perfetto_put_clock(p, CLOCK_IS_REALTIME, run->start_realtime);
-	proto_u64(p, 2, CLOCK_IS_MONOTONIC);
-	proto_end(p);
-	proto_end(p);
-}
-
-static void perfetto_begin_trace(struct perfetto *x)
-{
-	struct proto *p = &x->p;
-
-	if (x->is_begun)
-		return;
-	x->is_begun = true;
-	perfetto_put_clocks(p, &x->run);
-	proto_begin(p, TRACE_PACKET);
-	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
-	proto_u64(p, PACKET_FLAGS, STATE_CLEARED);
-	proto_u64(p, PACKET_FIRST, 1);
-	proto_begin(p, PACKET_DEFAULTS);
-	proto_u64(p, 58, CLOCK_IS_MONOTONIC);
-	proto_end(p);
-	put_constants(p);
-	proto_end(p);
-}
-
-static struct proto *perfetto_begin_packet(struct perfetto *x)
-{
-	perfetto_begin_trace(x);
-	proto_begin(&x->p, TRACE_PACKET);
-	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
-	proto_u64(&x->p, PACKET_FLAGS, NEEDS_STATE);
-	return &x->p;
-}
-
-static void perfetto_end_packet(struct perfetto *x)
-{
-	struct proto *p = &x->p;
-
-	proto_end(p);
-	if (p->used < OUTFILE_BUFFER / 2)
-		return;
-	outfile_put(&x->viewer.file, p->buf, p->used);
-	p->used = 0;
+	if (!x->is_begun) {
+		x->is_begun = true;
+		put_constants(perfetto_begin_trace(&x->writer, CLOCK_IS_MONOTONIC, x->run.start_ts,
+						   x->run.start_realtime));
+		perfetto_end_packet(&x->writer);
+	}
+	return &x->writer;
 }
 
 /* ---- tracks -------------------------------------------------------------- */
 
-static void perfetto_put_process(struct proto *p, const struct timeline_track *t)
+static void put_process(struct proto *p, const struct timeline_track *t)
 {
-	if (!t->pid) {
+	if (!t->pid)
 		perfetto_put_text(p, DESCRIPTOR_NAME, t->name);
-	} else {
-		proto_begin(p, DESCRIPTOR_PROCESS);
-		proto_u64(p, 1, t->pid);
-		perfetto_put_text(p, 6, t->name);
-		proto_end(p);
-	}
+	else
+		perfetto_put_process(p, t->pid, t->name);
 	proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
 }
 
@@ -190,19 +116,16 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 
 static void perfetto_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
-	struct perfetto *x = perfetto_of(v);
-	struct proto *p = perfetto_begin_packet(x);
+	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
+	struct proto *p = perfetto_begin_track(w, t->id);
 
-	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(p, DESCRIPTOR_UUID, t->id);
 	if (t->type == TRACK_PROCESS)
-		perfetto_put_process(p, t);
+		put_process(p, t);
 	else if (t->type == TRACK_THREAD)
 		put_thread(p, t);
 	else
 		put_other(p, t);
-	proto_end(p);
-	perfetto_end_packet(x);
+	perfetto_end_track(w);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -245,22 +168,10 @@ static void put_mark(struct proto *p, const struct timeline_mark *m)
 		perfetto_put_annotation(p, &m->args[i]);
 }
 
-static struct proto *perfetto_begin_event(struct perfetto *x, const struct timeline_track *t,
-					  uint64_t ts, enum event_type type)
-{
-	struct proto *p = perfetto_begin_packet(x);
-
-	proto_u64(p, PACKET_TIMESTAMP, ts);
-	proto_begin(p, PACKET_TRACK_EVENT);
-	proto_u64(p, EVENT_TYPE, type);
-	proto_u64(p, EVENT_TRACK, t->id);
-	return p;
-}
-
 /* A name is defined in the first packet that uses it. */
-static void perfetto_end_event(struct perfetto *x, struct timeline_name *name)
+static void perfetto_end_event(struct perfetto_writer *w, struct timeline_name *name)
 {
-	struct proto *p = &x->p;
+	struct proto *p = &w->p;
 
 	proto_end(p);
 	if (name && !name->told && name->id > NR_TIMELINE_WORDS) {
@@ -269,16 +180,16 @@ static void perfetto_end_event(struct perfetto *x, struct timeline_name *name)
 		proto_end(p);
 		name->told = true;
 	}
-	perfetto_end_packet(x);
+	perfetto_end_packet(w);
 }
 
 static void draw_mark(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 		      const struct timeline_mark *m, enum event_type type)
 {
-	struct perfetto *x = perfetto_of(v);
+	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
 
-	put_mark(perfetto_begin_event(x, t, ts, type), m);
-	perfetto_end_event(x, m->name);
+	put_mark(perfetto_begin_event(w, t->id, ts, type), m);
+	perfetto_end_event(w, m->name);
 }
 
 static void perfetto_draw_begin(struct timeline_view *v, const struct timeline_track *t,
@@ -296,20 +207,20 @@ static void perfetto_draw_instant(struct timeline_view *v, const struct timeline
 static void perfetto_draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 			      const struct timeline_name *name)
 {
-	struct perfetto *x = perfetto_of(v);
+	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
 
 	(void)name; /* ends the open slice of the track */
-	perfetto_begin_event(x, t, ts, SLICE_END);
-	perfetto_end_event(x, NULL);
+	perfetto_begin_event(w, t->id, ts, SLICE_END);
+	perfetto_end_event(w, NULL);
 }
 
 static void perfetto_draw_counter(struct timeline_view *v, const struct timeline_track *t,
 				  uint64_t ts, uint64_t value)
 {
-	struct perfetto *x = perfetto_of(v);
+	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
 
-	proto_u64(perfetto_begin_event(x, t, ts, COUNTER), EVENT_COUNTER, value);
-	perfetto_end_event(x, NULL);
+	proto_u64(perfetto_begin_event(w, t->id, ts, COUNTER), EVENT_COUNTER, value);
+	perfetto_end_event(w, NULL);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -325,8 +236,8 @@ static void perfetto_draw_run(struct timeline_view *v, const struct sidecar_run 
 
 static void perfetto_draw_site(struct timeline_view *v, const struct trace_site *site)
 {
-	struct perfetto *x = perfetto_of(v);
-	struct proto *p = perfetto_begin_packet(x);
+	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
+	struct proto *p = perfetto_begin_packet(w);
 
 	proto_begin(p, PACKET_INTERNED);
 	proto_begin(p, INTERNED_PLACES);
@@ -336,7 +247,7 @@ static void perfetto_draw_site(struct timeline_view *v, const struct trace_site 
 	proto_u64(p, 4, site->line);
 	proto_end(p);
 	proto_end(p);
-	perfetto_end_packet(x);
+	perfetto_end_packet(w);
 }
 
 /* ---- the sink ------------------------------------------------------------ */
@@ -361,6 +272,7 @@ static int perfetto_perfetto_open(struct sink_job *job, struct err *err)
 		free(x);
 		return err->code;
 	}
+	x->writer.file = &x->viewer.file;
 	job->state = x;
 	return 0;
 }
@@ -370,7 +282,7 @@ static int perfetto_item(struct sink_job *job, const struct trace_item *item, st
 	struct perfetto *x = job->state;
 	int rc = viewer_item(&x->viewer, job, item, err);
 
-	return rc == 0 && x->p.error ? viewer_no_memory(err) : rc;
+	return rc == 0 && x->writer.p.error ? viewer_no_memory(err) : rc;
 }
 
 static int perfetto_commit(struct sink_job *job, struct err *err)
@@ -380,11 +292,10 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	perfetto_begin_trace(x);
-	if (x->p.error)
+	perfetto_writer_of(x);
+	if (x->writer.p.error)
 		return viewer_no_memory(err);
-	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
-	x->p.used = 0;
+	perfetto_flush(&x->writer);
 	viewer_note(job, "open it with https://ui.perfetto.dev");
 	return viewer_commit(&x->viewer, job, err);
 }
@@ -394,7 +305,7 @@ static void perfetto_perfetto_close(struct sink_job *job)
 	struct perfetto *x = job->state;
 
 	viewer_close(&x->viewer);
-	proto_release(&x->p);
+	proto_release(&x->writer.p);
 	free(x);
 }
 
@@ -408,6 +319,7 @@ const struct sink sink_perfetto = {
 	.about = "the timeline viewer at https://ui.perfetto.dev",
 	.suffix = ".perfetto-trace",
 	.to_stdout = true,
+	.frames = &frames_perfetto,
 	.open = perfetto_perfetto_open,
 	.item = perfetto_item,
 	.commit = perfetto_commit,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * postgresql.c - load a trace into a PostgreSQL server, by binary COPY.
+ * postgresql.c - load a trace or a recording into a PostgreSQL server, by binary COPY.
  *
  * One transaction covers everything from the first table to the last index: a failure before
  * its end leaves nothing in the database.
@@ -13,17 +13,14 @@
 #include "export/copy_rows.h"
 #include "export/libpq_loader.h"
 #include "export/row_spool.h"
-#include "export/detail_rows.h"
 #include "export/sink.h"
 
 #define SEND_AT ((size_t)128 * 1024)
 
 struct pg_state {
 	PGconn *conn;
-	char *names[NR_TABLES];
-	struct bytes bytes;                 /* of the first table, not sent yet */
-	struct row_spool spools[NR_TABLES]; /* of the others */
-	struct rows *rows;                  /* NULL: not requested */
+	struct bytes bytes;       /* of the events of a trace, not sent yet */
+	struct row_spool *spools; /* of the other tables */
 };
 
 /* ---- talking ------------------------------------------------------------- */
@@ -170,19 +167,22 @@ static bool postgresql_type_fits(enum column_type type, const char *is)
 		return !strcmp(is, "character varying(18)") || !strcmp(is, "text");
 	case COLUMN_BOOL:
 		return !strcmp(is, "boolean");
+	case COLUMN_I64:
+		return !strcmp(is, "bigint");
+	case COLUMN_REAL:
+		return !strcmp(is, "double precision");
 	default:
 		return !strcmp(is, "text");
 	}
 }
 
-static int postgresql_compare_columns(const PGresult *r, enum table_id id, const char *name,
-				      struct err *err)
+static int postgresql_compare_columns(const PGresult *r, const struct table *t, struct err *err)
 {
 	size_t i;
 	int row;
 
-	for (i = 0; i < tables[id].nr_columns; i++) {
-		const struct column *c = &tables[id].columns[i];
+	for (i = 0; i < t->nr_columns; i++) {
+		const struct column *c = &t->columns[i];
 		const char *is = "not there";
 
 		for (row = 0; row < libpq.PQntuples(r); row++) {
@@ -190,15 +190,15 @@ static int postgresql_compare_columns(const PGresult *r, enum table_id id, const
 				is = libpq.PQgetvalue(r, row, 1);
 		}
 		if (!postgresql_type_fits(c->type, is))
-			return other_shape(name, c->name, is,
+			return other_shape(t->name, c->name, is,
 					   table_type_name(DIALECT_POSTGRESQL, c->type), err);
 	}
 	return 0;
 }
 
-static int postgresql_check_shape(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_check_shape(struct pg_state *s, const struct table *t, struct err *err)
 {
-	const char *values[] = { s->names[id] };
+	const char *values[] = { t->name };
 	PGresult *r = libpq.PQexecParams(
 		s->conn,
 		"SELECT a.attname, format_type(a.atttypid, a.atttypmod)"
@@ -213,42 +213,36 @@ static int postgresql_check_shape(struct pg_state *s, enum table_id id, struct e
 		rc = postgresql_set_failed("cannot look at the table",
 					   libpq.PQerrorMessage(s->conn), err);
 	else
-		rc = postgresql_compare_columns(r, id, s->names[id], err);
+		rc = postgresql_compare_columns(r, t, err);
 	libpq.PQclear(r);
 	return rc;
 }
 
-static int postgresql_make_table(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_make_table(struct pg_state *s, const struct table *t, struct err *err)
 {
 	struct sql sql;
 	int rc;
 
 	if (sql_begin(&sql))
-		table_put_create(sql.out, DIALECT_POSTGRESQL, s->names[id], id, false);
+		table_put_create(sql.out, DIALECT_POSTGRESQL, t, false);
 	rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the table", err);
-	return rc < 0 ? rc : postgresql_check_shape(s, id, err);
+	return rc < 0 ? rc : postgresql_check_shape(s, t, err);
 }
 
-static int postgresql_make_tables(struct pg_state *s, const struct export_options *o,
-				  struct err *err)
+static int postgresql_make_tables(struct pg_state *s, const struct sink_job *job, struct err *err)
 {
-	const char *events = o->table ? o->table : TABLES_EVENTS;
 	size_t t;
 	int rc = 0;
 
-	for (t = 0; !rc && t < tables_count(o->full); t++) {
-		s->names[t] = table_name(events, (enum table_id)t);
-		if (!s->names[t])
-			return err_set(err, -ENOMEM, "no memory for a name");
-		rc = postgresql_make_table(s, (enum table_id)t, err);
-	}
+	for (t = 0; !rc && t < job->nr_tables; t++)
+		rc = postgresql_make_table(s, &job->tables[t], err);
 	return rc;
 }
 
 /* The columns of each index of the table, "probe_id, seq": index names do not identify them. */
-static PGresult *postgresql_list_indexes(struct pg_state *s, enum table_id id)
+static PGresult *postgresql_list_indexes(struct pg_state *s, const struct table *t)
 {
-	const char *values[] = { s->names[id] };
+	const char *values[] = { t->name };
 
 	return libpq.PQexecParams(
 		s->conn,
@@ -272,19 +266,19 @@ static bool postgresql_has_index(const PGresult *r, const char *columns)
 	return false;
 }
 
-static int postgresql_make_indexes(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_make_indexes(struct pg_state *s, const struct table *t, struct err *err)
 {
-	PGresult *there = postgresql_list_indexes(s, id);
+	PGresult *there = postgresql_list_indexes(s, t);
 	const char *const *columns;
 	int rc = 0;
 
-	for (columns = tables[id].indexes; !rc && *columns; columns++) {
+	for (columns = t->indexes; !rc && *columns; columns++) {
 		struct sql sql;
 
 		if (postgresql_has_index(there, *columns))
 			continue;
 		if (sql_begin(&sql))
-			table_put_index(sql.out, DIALECT_POSTGRESQL, s->names[id], *columns);
+			table_put_index(sql.out, DIALECT_POSTGRESQL, t, *columns);
 		rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COMMAND_OK,
 				    "cannot make an index", err);
 	}
@@ -322,16 +316,16 @@ static int send_bytes(struct pg_state *s, const void *data, size_t size, struct 
 	return libpq.PQputCopyData(s->conn, data, (int)size) == 1 ? 0 : copy_failed(s, err);
 }
 
-static int postgresql_begin_copy(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_begin_copy(struct pg_state *s, const struct table *t, struct err *err)
 {
 	struct sql sql;
 	int rc;
 
 	if (sql_begin(&sql)) {
 		fputs("COPY ", sql.out);
-		table_put_name(sql.out, DIALECT_POSTGRESQL, s->names[id]);
+		table_put_name(sql.out, DIALECT_POSTGRESQL, t);
 		fputs(" (", sql.out);
-		table_put_columns(sql.out, id);
+		table_put_columns(sql.out, DIALECT_POSTGRESQL, t);
 		fputs(") FROM STDIN BINARY", sql.out);
 	}
 	rc = postgresql_run(s->conn, sql_end(&sql), PGRES_COPY_IN, "cannot load", err);
@@ -371,12 +365,13 @@ static int send_rows(struct pg_state *s, struct err *err)
 }
 
 /* Loads a table whose rows were spooled. */
-static int postgresql_copy_spool(struct pg_state *s, enum table_id id, struct err *err)
+static int postgresql_copy_spool(struct pg_state *s, const struct table *t, struct row_spool *spool,
+				 struct err *err)
 {
-	int rc = postgresql_begin_copy(s, id, err);
+	int rc = postgresql_begin_copy(s, t, err);
 	int64_t got;
 
-	while (!rc && (got = row_spool_read(&s->spools[id], s->bytes.data, SEND_AT)) != 0) {
+	while (!rc && (got = row_spool_read(spool, s->bytes.data, SEND_AT)) != 0) {
 		if (got < 0)
 			return err_set(err, (int)got, "cannot read a temporary file: %s",
 				       strerror((int)-got));
@@ -387,23 +382,22 @@ static int postgresql_copy_spool(struct pg_state *s, enum table_id id, struct er
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static int postgresql_put_row(void *to, enum table_id id, const struct cell *cells, struct err *err)
+static int pg_row(struct sink_job *job, size_t table, const struct cell *cells, struct err *err)
 {
-	struct pg_state *s = to;
+	struct pg_state *s = job->state;
 
-	if (!copy_row_binary(&s->spools[id].bytes, id, cells))
+	if (!copy_row_binary(&s->spools[table].bytes, &job->tables[table], cells))
 		return err_set(err, -ENOMEM, "no memory for a row");
-	return row_spool_settle(&s->spools[id], err);
+	return row_spool_settle(&s->spools[table], err);
 }
 
 static int pg_item(struct sink_job *job, const struct trace_item *item, struct err *err)
 {
 	struct pg_state *s = job->state;
-	int rc = s->rows ? rows_item(s->rows, item, err) : 0;
 	char *at = (char *)s->bytes.data + s->bytes.size; /* postgresql_begin() made room for it */
 
-	if (rc < 0 || item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
-		return rc;
+	if (item->type != TRACE_ITEM_EVENT || !trace_is_transition(&item->event))
+		return 0;
 	s->bytes.size += (size_t)(copy_event_binary(at, &item->event) - at);
 	job->rows++;
 	return s->bytes.size >= SEND_AT ? send_rows(s, err) : 0;
@@ -415,12 +409,10 @@ static void pg_close(struct sink_job *job)
 	size_t t;
 
 	libpq.PQfinish(s->conn); /* the server rolls back what is not committed */
-	for (t = 0; t < NR_TABLES; t++) {
-		free(s->names[t]);
+	for (t = 0; s->spools && t < job->nr_tables; t++)
 		row_spool_release(&s->spools[t]);
-	}
+	free(s->spools);
 	bytes_release(&s->bytes);
-	rows_free(s->rows);
 	free(s);
 }
 
@@ -429,9 +421,8 @@ static int postgresql_begin(struct sink_job *job, struct err *err)
 	struct pg_state *s = job->state;
 	int rc;
 
-	if (job->options->full)
-		s->rows = rows_new(postgresql_put_row, s);
-	if (!bytes_room(&s->bytes, SEND_AT + COPY_EVENT_MAX) || (job->options->full && !s->rows))
+	s->spools = calloc(job->nr_tables, sizeof(*s->spools));
+	if (!s->spools || !bytes_room(&s->bytes, SEND_AT + COPY_EVENT_MAX))
 		return err_set(err, -ENOMEM, "no memory for rows");
 	rc = postgresql_connect_server(s, job->options, err);
 	if (rc < 0)
@@ -439,9 +430,9 @@ static int postgresql_begin(struct sink_job *job, struct err *err)
 	libpq.PQsetNoticeProcessor(s->conn, postgresql_quiet, NULL);
 	rc = postgresql_command(s, "BEGIN", err);
 	if (!rc)
-		rc = postgresql_make_tables(s, job->options, err);
-	if (!rc)
-		rc = postgresql_begin_copy(s, TABLE_EVENTS, err);
+		rc = postgresql_make_tables(s, job, err);
+	if (!rc && !job->recording)
+		rc = postgresql_begin_copy(s, &job->tables[TABLE_EVENTS], err);
 	return rc;
 }
 
@@ -460,15 +451,19 @@ static int pg_open(struct sink_job *job, struct err *err)
 	return rc;
 }
 
-static int load_others(struct pg_state *s, struct err *err)
+static int load_all(struct sink_job *job, struct err *err)
 {
+	struct pg_state *s = job->state;
 	size_t t;
-	int rc = rows_finish(s->rows, err);
+	int rc = 0;
 
-	for (t = 1; !rc && t < NR_TABLES; t++) {
-		rc = postgresql_copy_spool(s, (enum table_id)t, err);
+	for (t = 0; !rc && t < job->nr_tables; t++) {
+		if (job->recording || t != TABLE_EVENTS)
+			rc = postgresql_copy_spool(s, &job->tables[t], &s->spools[t], err);
+		else if (!(rc = send_rows(s, err)))
+			rc = end_copy(s, err);
 		if (!rc)
-			rc = postgresql_make_indexes(s, (enum table_id)t, err);
+			rc = postgresql_make_indexes(s, &job->tables[t], err);
 	}
 	return rc;
 }
@@ -476,20 +471,13 @@ static int load_others(struct pg_state *s, struct err *err)
 static int pg_commit(struct sink_job *job, struct err *err)
 {
 	struct pg_state *s = job->state;
-	int rc = send_rows(s, err);
+	int rc = load_all(job, err);
 
-	if (!rc)
-		rc = end_copy(s, err);
-	if (!rc)
-		rc = postgresql_make_indexes(s, TABLE_EVENTS, err);
-	if (!rc && s->rows)
-		rc = load_others(s, err);
 	if (!rc)
 		rc = postgresql_command(s, "COMMIT", err);
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", libpq.PQdb(s->conn),
-			 s->names[TABLE_EVENTS]);
-	job->extra = s->rows ? rows_count(s->rows) : 0;
+			 job->tables[0].name);
 	return rc;
 }
 
@@ -497,9 +485,12 @@ const struct sink sink_postgresql = {
 	.name = "postgresql",
 	.alias = "postgres",
 	.about = "tables of a PostgreSQL server",
+	.is_database = true,
+	.name_max = 63,
 	.client = &client_postgresql,
 	.open = pg_open,
 	.item = pg_item,
+	.row = pg_row,
 	.commit = pg_commit,
 	.close = pg_close,
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NR(array) (sizeof(array) / sizeof((array)[0]))
+#define COLUMNS(array) .columns = (array), .nr_columns = sizeof(array) / sizeof((array)[0])
 
 static const struct column event_columns[] = {
 	{ "probe_id", COLUMN_ID, false },    { "tid", COLUMN_U64, false },
@@ -46,20 +46,41 @@ static const char *const coroutine_indexes[] = { "probe_id", NULL };
 static const char *const site_indexes[] = { "site", NULL };
 
 const struct table tables[NR_TABLES] = {
-	[TABLE_EVENTS] = { "", event_columns, NR(event_columns), event_indexes },
-	[TABLE_DETAILS] = { "_details", detail_columns, NR(detail_columns), detail_indexes },
-	[TABLE_COROUTINES] = { "_coroutines", coroutine_columns, NR(coroutine_columns),
-			       coroutine_indexes },
-	[TABLE_SITES] = { "_sites", site_columns, NR(site_columns), site_indexes },
+	[TABLE_EVENTS] = { .suffix = "", COLUMNS(event_columns), .indexes = event_indexes },
+	[TABLE_DETAILS] = { .suffix = "_details",
+			    COLUMNS(detail_columns),
+			    .indexes = detail_indexes },
+	[TABLE_COROUTINES] = { .suffix = "_coroutines",
+			       COLUMNS(coroutine_columns),
+			       .indexes = coroutine_indexes },
+	[TABLE_SITES] = { .suffix = "_sites", COLUMNS(site_columns), .indexes = site_indexes },
 };
 
 /* ---- names --------------------------------------------------------------- */
 
-char *table_name(const char *events, enum table_id id)
+struct table *tables_make(const char *events, size_t nr)
 {
-	char *name;
+	struct table *made = calloc(nr, sizeof(*made));
+	size_t t;
 
-	return asprintf(&name, "%s%s", events, tables[id].suffix) < 0 ? NULL : name;
+	for (t = 0; made && t < nr; t++) {
+		made[t] = tables[t];
+		if (asprintf(&made[t].name, "%s%s", events ? events : TABLES_EVENTS,
+			     tables[t].suffix) < 0) {
+			tables_free(made, t);
+			return NULL;
+		}
+	}
+	return made;
+}
+
+void tables_free(struct table *made, size_t nr)
+{
+	size_t t;
+
+	for (t = 0; made && t < nr; t++)
+		free(made[t].name);
+	free(made);
 }
 
 void table_put_quoted(FILE *out, enum dialect dialect, const char *name)
@@ -75,11 +96,19 @@ void table_put_quoted(FILE *out, enum dialect dialect, const char *name)
 	putc(quote, out);
 }
 
-void table_put_name(FILE *out, enum dialect dialect, const char *name)
+static bool needs_no_quotes(enum dialect dialect, const struct table *t)
+{
+	return t->is_plain && dialect == DIALECT_SQLITE;
+}
+
+void table_put_name(FILE *out, enum dialect dialect, const struct table *t)
 {
 	if (dialect == DIALECT_POSTGRESQL)
 		fputs("public.", out);
-	table_put_quoted(out, dialect, name);
+	if (needs_no_quotes(dialect, t))
+		fputs(t->name, out);
+	else
+		table_put_quoted(out, dialect, t->name);
 }
 
 /*
@@ -109,95 +138,118 @@ static void put_index_name(FILE *out, enum dialect dialect, const char *name, co
 
 const char *table_type_name(enum dialect dialect, enum column_type type)
 {
-	static const char *const names[][5] = {
-		[DIALECT_SQLITE] = { "TEXT", "INTEGER", "TEXT", "INTEGER", "TEXT" },
+	static const char *const names[][7] = {
+		[DIALECT_SQLITE] = { "TEXT", "INTEGER", "TEXT", "INTEGER", "TEXT", "INTEGER",
+				     "REAL" },
 		[DIALECT_MYSQL] = { "DECIMAL(20,0)", "DECIMAL(20,0)", "VARCHAR(18)", "BOOLEAN",
-				    "TEXT" },
+				    "TEXT", "BIGINT", "DOUBLE" },
 		[DIALECT_POSTGRESQL] = { "NUMERIC(20,0)", "NUMERIC(20,0)", "VARCHAR(18)", "BOOLEAN",
-					 "TEXT" },
+					 "TEXT", "BIGINT", "DOUBLE PRECISION" },
 	};
 
 	return names[dialect][type];
 }
 
-void table_put_columns(FILE *out, enum table_id id)
+/* Names of a trace's columns need no quotes, and the schema is for people to read. */
+static void put_column_name(FILE *out, enum dialect dialect, const struct table *t, size_t i)
+{
+	if (t->has_no_id && !needs_no_quotes(dialect, t))
+		table_put_quoted(out, dialect, t->columns[i].name);
+	else
+		fputs(t->columns[i].name, out);
+}
+
+void table_put_columns(FILE *out, enum dialect dialect, const struct table *t)
 {
 	size_t i;
 
-	for (i = 0; i < tables[id].nr_columns; i++)
-		fprintf(out, "%s%s", i ? ", " : "", tables[id].columns[i].name);
-}
-
-/* MySQL has no CREATE INDEX IF NOT EXISTS. */
-static void put_keys(FILE *out, const char *name, const char *const *indexes)
-{
-	for (; *indexes; indexes++) {
-		fputs(",\n  KEY ", out);
-		put_index_name(out, DIALECT_MYSQL, name, *indexes);
-		fprintf(out, " (%s)", *indexes);
+	for (i = 0; i < t->nr_columns; i++) {
+		fputs(i ? ", " : "", out);
+		put_column_name(out, dialect, t, i);
 	}
 }
 
-void table_put_create(FILE *out, enum dialect dialect, const char *name, enum table_id id,
-		      bool with_keys)
+void table_put_insert(FILE *out, enum dialect dialect, const struct table *t)
+{
+	fputs("INSERT INTO ", out);
+	table_put_name(out, dialect, t);
+	fputs(" (", out);
+	table_put_columns(out, dialect, t);
+	fputs(") ", out);
+}
+
+/* MySQL has no CREATE INDEX IF NOT EXISTS. */
+static void put_keys(FILE *out, const struct table *t)
+{
+	const char *const *columns;
+
+	for (columns = t->indexes; *columns; columns++) {
+		fputs(",\n  KEY ", out);
+		put_index_name(out, DIALECT_MYSQL, t->name, *columns);
+		fprintf(out, " (%s)", *columns);
+	}
+}
+
+void table_put_create(FILE *out, enum dialect dialect, const struct table *t, bool with_keys)
 {
 	static const char *const ids[] = {
 		[DIALECT_SQLITE] = "INTEGER PRIMARY KEY AUTOINCREMENT",
 		[DIALECT_MYSQL] = "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY",
 		[DIALECT_POSTGRESQL] = "BIGSERIAL PRIMARY KEY",
 	};
-	const struct table *t = &tables[id];
+	const char *separator = t->has_no_id ? ", " : ",\n  ";
 	size_t i;
 
 	fputs("CREATE TABLE IF NOT EXISTS ", out);
-	table_put_name(out, dialect, name);
-	fprintf(out, " (\n  id %s", ids[dialect]);
-	for (i = 0; i < t->nr_columns; i++)
-		fprintf(out, ",\n  %s %s%s", t->columns[i].name,
-			table_type_name(dialect, t->columns[i].type),
+	table_put_name(out, dialect, t);
+	fputs(" (", out);
+	if (!t->has_no_id)
+		fprintf(out, "\n  id %s", ids[dialect]);
+	for (i = 0; i < t->nr_columns; i++) {
+		fputs(i || !t->has_no_id ? separator : "", out);
+		put_column_name(out, dialect, t, i);
+		fprintf(out, " %s%s", table_type_name(dialect, t->columns[i].type),
 			t->columns[i].may_be_null ? "" : " NOT NULL");
+	}
 	if (with_keys)
-		put_keys(out, name, t->indexes);
-	fputs("\n)", out);
+		put_keys(out, t);
+	fputs(t->has_no_id ? ")" : "\n)", out);
 	if (dialect == DIALECT_MYSQL)
 		fputs(" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4", out);
 }
 
 /* ---- indexes ------------------------------------------------------------- */
 
-void table_put_index(FILE *out, enum dialect dialect, const char *name, const char *columns)
+void table_put_index(FILE *out, enum dialect dialect, const struct table *t, const char *columns)
 {
 	fprintf(out, "CREATE INDEX %s", dialect == DIALECT_MYSQL ? "" : "IF NOT EXISTS ");
-	put_index_name(out, dialect, name, columns);
+	put_index_name(out, dialect, t->name, columns);
 	fputs(" ON ", out);
-	table_put_name(out, dialect, name);
+	table_put_name(out, dialect, t);
 	fprintf(out, " (%s)", columns);
 }
 
-void table_put_add_index(FILE *out, const char *name, const char *columns)
+void table_put_add_index(FILE *out, const struct table *t, const char *columns)
 {
 	fputs("ADD INDEX ", out);
-	put_index_name(out, DIALECT_MYSQL, name, columns);
+	put_index_name(out, DIALECT_MYSQL, t->name, columns);
 	fprintf(out, " (%s)", columns);
 }
 
 void tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full)
 {
-	size_t t, i;
+	size_t t, i, nr = tables_count(full);
+	struct table *made = tables_make(events, nr);
 
-	for (t = 0; t < tables_count(full); t++) {
-		char *name = table_name(events, (enum table_id)t);
-
-		if (!name)
-			return;
-		table_put_create(out, dialect, name, (enum table_id)t, dialect == DIALECT_MYSQL);
+	for (t = 0; made && t < nr; t++) {
+		table_put_create(out, dialect, &made[t], dialect == DIALECT_MYSQL);
 		fputs(";\n", out);
-		for (i = 0; dialect != DIALECT_MYSQL && tables[t].indexes[i]; i++) {
-			table_put_index(out, dialect, name, tables[t].indexes[i]);
+		for (i = 0; dialect != DIALECT_MYSQL && made[t].indexes[i]; i++) {
+			table_put_index(out, dialect, &made[t], made[t].indexes[i]);
 			fputs(";\n", out);
 		}
-		free(name);
 	}
+	tables_free(made, nr);
 }
 
 /* ---- texts --------------------------------------------------------------- */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables.h - the tables of an export, the same in every database.
+ * tables.h - the tables of an export: names, typed columns, and their SQL in every database.
  *
- * The first has exactly the columns of the existing coroTracer: queries of users rely on them.
- * The others belong to corotracer and are created only on request (--full); docs/export.md
- * explains them.
+ * Those of a trace are constant.  The first has exactly the columns of the existing coroTracer:
+ * queries of users rely on them.  The others belong to corotracer and are created only on request
+ * (--full); docs/export.md explains them.  Those of a recording follow from its frame types
+ * (frame_tables.h).
  */
 #ifndef EXPORT_TABLES_H
 #define EXPORT_TABLES_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/cell.h"
 #include "base/err.h"
 
 #define TABLES_DATABASE "coro_tracer"
@@ -29,6 +31,8 @@ enum column_type {
 	COLUMN_ADDR, /* "0x" and sixteen digits */
 	COLUMN_BOOL,
 	COLUMN_TEXT,
+	COLUMN_I64,
+	COLUMN_REAL,
 };
 
 struct column {
@@ -40,21 +44,17 @@ struct column {
 #define TABLE_COLUMNS_MAX 20
 
 struct table {
-	const char *suffix; /* appended to the name of the first */
+	const char *suffix; /* of a trace: appended to the name of the first */
 	const struct column *columns;
 	size_t nr_columns;
 	const char *const *indexes; /* their columns, "probe_id, seq"; ends with NULL */
+	bool has_no_id;             /* no column "id" that numbers the rows; names need quotes */
+	bool is_plain;              /* but SQLite needs none for them */
+	char *name;
 };
 
+/* The tables of a trace, without names. */
 extern const struct table tables[NR_TABLES];
-
-/* One value of a row, of the type of its column, or NULL. */
-struct cell {
-	bool is_null;
-	uint64_t u;       /* numbers and booleans */
-	const char *text; /* UTF-8 without NUL */
-	size_t size;
-};
 
 /* Number of tables: one, or all. */
 static inline size_t tables_count(bool full)
@@ -62,29 +62,32 @@ static inline size_t tables_count(bool full)
 	return full ? NR_TABLES : 1;
 }
 
-/* "coro_trace_events_sites"; the caller frees it; NULL: no memory. */
-char *table_name(const char *events, enum table_id id);
+/*
+ * The first @nr tables of a trace, as "coro_trace_events", "coro_trace_events_sites", ...; @events
+ * NULL: the default.  The caller frees them with tables_free().  NULL: no memory.
+ */
+struct table *tables_make(const char *events, size_t nr);
+void tables_free(struct table *made, size_t nr);
 
 /* Writes @name as an identifier, with any character in it quoted. */
 void table_put_quoted(FILE *out, enum dialect dialect, const char *name);
-/* The same, with the schema where there is one. */
-void table_put_name(FILE *out, enum dialect dialect, const char *name);
+/* The name of the table, with the schema where there is one. */
+void table_put_name(FILE *out, enum dialect dialect, const struct table *t);
 
 /* "probe_id, tid, ...". */
-void table_put_columns(FILE *out, enum table_id id);
+void table_put_columns(FILE *out, enum dialect dialect, const struct table *t);
 
-/*
- * "CREATE TABLE ..." without a semicolon.  @name is the name of the table; @with_keys: for
- * MySQL.
- */
-void table_put_create(FILE *out, enum dialect dialect, const char *name, enum table_id id,
-		      bool with_keys);
+/* "INSERT INTO name (probe_id, tid, ...) ". */
+void table_put_insert(FILE *out, enum dialect dialect, const struct table *t);
+
+/* "CREATE TABLE ..." without a semicolon.  @with_keys: for MySQL. */
+void table_put_create(FILE *out, enum dialect dialect, const struct table *t, bool with_keys);
 
 /* The same for an index of it, over @columns. */
-void table_put_index(FILE *out, enum dialect dialect, const char *name, const char *columns);
+void table_put_index(FILE *out, enum dialect dialect, const struct table *t, const char *columns);
 
 /* MySQL creates several at once: "ADD INDEX ...", after ALTER TABLE. */
-void table_put_add_index(FILE *out, const char *name, const char *columns);
+void table_put_add_index(FILE *out, const struct table *t, const char *columns);
 
 /* Name of the column type in the database. */
 const char *table_type_name(enum dialect dialect, enum column_type type);

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import recordings
 import traces
 from harness import *
 from servers import PASSWORD, MariaDB, Postgres
@@ -130,6 +131,35 @@ def odd_names_are_only_names(dir, name, s):
         exported(name, s, trace, "--db-name", database, "--db-table", ODD, "--full", *more)
     equal(rows(s, name, ODD, database), traces.expected(trace) * 2, f"rows in {database}")
     s.query(f"DROP DATABASE {quote(name, database)}")
+
+
+@each
+def frames_of_a_recording_are_rows_of_a_table_per_type(dir, name, s):
+    path, ends = dir + "/r.ppt", [float("nan"), float("inf"), -2.5e-300]
+    with open(path, "wb") as f:
+        f.write(recordings.header(recordings.FRAMES, frComment="a \"comment\" with \\ in it") + recordings.body(200))
+        f.write(b"".join(recordings.job(201 + i, 10**9, 2 * 10**9, load) for i, load in enumerate(ends)))
+    frames = [json.loads(line) for line in tool("decode", "-q", "-f", "jsonl", path, "-")[1].splitlines()]
+    client = s.psql if name == "postgresql" else s.client + " --no-defaults"
+    for nr, more in ((1, []), (2, ["--db-cli", client])):
+        err = exported(name, s, path, "--json", *more)
+        equal(json.loads(err.splitlines()[-1])["frames"], 203, "frames in the summary")
+        tick = s.rows(f"SELECT ppt_seqno, {quote(name, 'at')}, depth FROM tick ORDER BY 1", "coro_tracer")
+        equal([tuple(map(int, r)) for r in tick],
+              [(f["ppt_seqno"], f["at"], f["depth"]) for f in frames if f["frame"] == "tick" for _ in range(nr)], "ticks")
+        load = quote(name, "load")
+        job = s.rows(f"SELECT ppt_seqno, run_start, run_duration, {load} FROM job WHERE ppt_seqno <= 200 ORDER BY 1", "coro_tracer")
+        equal([(*map(int, r[:3]), float(r[3])) for r in job],
+              [(f["ppt_seqno"], f["run_start"], f["run_duration"], f["load"])
+               for f in frames if f["frame"] == "job" and f["ppt_seqno"] <= 200 for _ in range(nr)], "jobs")
+        equal(float(s.rows(f"SELECT {load} FROM job WHERE ppt_seqno = 203", "coro_tracer")[0][0]), -2.5e-300, "a small number")
+        # MySQL has neither of them.
+        null = s.rows(f"SELECT count(*) FROM job WHERE {load} IS NULL", "coro_tracer")
+        equal(null, [("0",)] if name == "postgresql" else [(str(2 * nr),)], "values that are no number")
+        header = dict(s.rows(f"SELECT {quote(name, 'key')}, value FROM recording", "coro_tracer"))
+        equal(header["buffer"], "Hand", "the recording's buffer")
+    exported(name, s, path, "--db-table", "first")
+    equal((count(s, name, "first_tick"), count(s, name, "first_recording")), (50, 3), "rows with a prefix")
 
 
 def full_of(s, name):

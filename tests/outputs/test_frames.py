@@ -183,11 +183,10 @@ def a_recording_may_come_from_standard_input(dir):
 @test
 def what_a_recording_cannot_become_is_refused_with_what_it_can(dir):
     path = make(dir)
-    for kind in ("postgresql", "mysql", "ctf"):
-        status, out, err = tool("export", kind, "-i", path)
-        equal((status, out), (1, ""), f"status of {kind}")
-        contains(err, "recording of frames")
-        contains(err, "csv, jsonl, sqlite, perfetto and chrome")
+    status, out, err = tool("export", "ctf", "-i", path)
+    equal((status, out), (1, ""), "status of ctf")
+    contains(err, "recording of frames")
+    contains(err, "csv, jsonl, sqlite, postgresql, mysql, perfetto and chrome")
     equal(os.listdir(dir), ["r.ppt"], "files")
     equal(tool("export", "nonsense", "-i", path)[0], 2, "status of a kind that does not exist")
 

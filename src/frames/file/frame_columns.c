@@ -3,19 +3,13 @@
 #include "frames/file/frame_columns.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/monotonic.h"
-#include "base/fmt.h"
 #include "base/fmt_double.h"
-#include "base/text.h"
-#include "base/utf8.h"
 #include "frames/spec/frames_abi.h"
-
-#define NUMBER_MAX (FMT_DOUBLE_MAX + 4)
 
 /* ---- the plan ------------------------------------------------------------ */
 
@@ -69,27 +63,24 @@ static size_t longest_enum(const struct desc_field *f)
 /* In JSON a byte may take six characters. */
 static size_t value_max(const struct desc_field *f)
 {
-	if (!f)
-		return NUMBER_MAX;
-	if (f->type == DESC_STRING)
-		return 6 * (size_t)f->count + NUMBER_MAX;
-	if (f->type == DESC_ENUM)
-		return 6 * longest_enum(f) + NUMBER_MAX;
-	return NUMBER_MAX;
-}
+	size_t text = !f                       ? 0
+		      : f->type == DESC_STRING ? f->count
+		      : f->type == DESC_ENUM   ? longest_enum(f)
+					       : 0;
 
-static char *put_json_text(char *at, const char *text, size_t size);
+	return 6 * text + FMT_DOUBLE_MAX + 4;
+}
 
 static int make_key(struct row_cell *c)
 {
-	size_t len = strlen(c->name);
+	const struct cell name = cell_text(c->name, strlen(c->name));
 	char *at;
 
-	c->json_key = at = malloc(6 * len + 8);
+	c->json_key = at = malloc(cell_format_max(&name) + 2);
 	if (!at)
 		return -ENOMEM;
 	*at++ = ',';
-	at = put_json_text(at, c->name, len);
+	at = cell_format(at, &name, CELL_JSON, false);
 	*at++ = ':';
 	c->json_key_size = (size_t)(at - c->json_key);
 	return 0;
@@ -110,7 +101,8 @@ static int add_cell(struct row_plan *p, char *name, const struct desc_field *f,
 	c->field = f;
 	c->start = start;
 	c->count = f ? columns_of(f) : 1;
-	p->text_max += strlen(name) * 6 + 8 + c->count * (value_max(f) + 1);
+	c->is_list = f && f->is_array && f->type != DESC_STRING;
+	p->json_max += strlen(name) * 6 + 8 + c->count * (value_max(f) + 1);
 	p->nr_cells++;
 	return make_key(c);
 }
@@ -208,7 +200,7 @@ int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
 	p->micro = d->time == DESC_TIMEVAL;
 	p->delta_ns = info->delta_s * (int64_t)NS_PER_SEC;
 	p->clock = info->clock;
-	p->text_max = 256 + 6 * strlen(p->frame->name);
+	p->json_max = 256 + 6 * strlen(p->frame->name);
 	p->cells = calloc(2 * p->frame->nr_fields + 1, sizeof(*p->cells));
 	if (!p->cells)
 		return -ENOMEM;
@@ -239,15 +231,15 @@ void row_plan_release(struct row_plan *p)
 		raw_;                              \
 	})
 
-static void set_signed(struct row_value *v, int64_t i)
+static void set_signed(struct cell *v, int64_t i)
 {
-	v->kind = ROW_SIGNED;
+	v->kind = CELL_SIGNED;
 	v->i = i;
 }
 
-static void set_unsigned(struct row_value *v, uint64_t u)
+static void set_unsigned(struct cell *v, uint64_t u)
 {
-	v->kind = ROW_UNSIGNED;
+	v->kind = CELL_UNSIGNED;
 	v->u = u;
 }
 
@@ -284,7 +276,7 @@ static bool get_counter(const uint8_t *at, uint64_t *value)
 }
 
 static void get_difference(const struct row_plan *p, const struct row_cell *c, const uint8_t *start,
-			   const uint8_t *end, struct row_value *v)
+			   const uint8_t *end, struct cell *v)
 {
 	uint64_t from, to;
 
@@ -300,11 +292,11 @@ static void get_difference(const struct row_plan *p, const struct row_cell *c, c
 			set_signed(v, (int64_t)(to - from));
 		break;
 	case DESC_FLOAT:
-		v->kind = ROW_FLOAT;
+		v->kind = CELL_FLOAT;
 		v->f = RAW(float, end) - RAW(float, start);
 		break;
 	case DESC_DOUBLE:
-		v->kind = ROW_DOUBLE;
+		v->kind = CELL_DOUBLE;
 		v->d = RAW(double, end) - RAW(double, start);
 		break;
 	case DESC_INT8:
@@ -331,14 +323,14 @@ static void get_difference(const struct row_plan *p, const struct row_cell *c, c
 	}
 }
 
-static void get_enum(const struct desc_field *f, int32_t value, struct row_value *v)
+static void get_enum(const struct desc_field *f, int32_t value, struct cell *v)
 {
 	size_t i;
 
 	for (i = 0; i < f->nr_values; i++) {
 		if (f->values[i].value != value)
 			continue;
-		v->kind = ROW_TEXT;
+		v->kind = CELL_TEXT;
 		v->text = f->values[i].name;
 		v->size = strlen(v->text);
 		return;
@@ -347,7 +339,7 @@ static void get_enum(const struct desc_field *f, int32_t value, struct row_value
 }
 
 static void row_get_plain(const struct row_plan *p, const struct desc_field *f, const uint8_t *at,
-			  struct row_value *v)
+			  struct cell *v)
 {
 	switch (f->type) {
 	case DESC_INT8:
@@ -382,15 +374,15 @@ static void row_get_plain(const struct row_plan *p, const struct desc_field *f, 
 		break;
 	}
 	case DESC_BOOL:
-		v->kind = ROW_BOOL;
+		v->kind = CELL_BOOL;
 		v->u = RAW(uint8_t, at) != 0;
 		break;
 	case DESC_FLOAT:
-		v->kind = ROW_FLOAT;
+		v->kind = CELL_FLOAT;
 		v->f = RAW(float, at);
 		break;
 	case DESC_DOUBLE:
-		v->kind = ROW_DOUBLE;
+		v->kind = CELL_DOUBLE;
 		v->d = RAW(double, at);
 		break;
 	case DESC_TIME:
@@ -405,7 +397,7 @@ static void row_get_plain(const struct row_plan *p, const struct desc_field *f, 
 		get_enum(f, RAW(int32_t, at), v);
 		break;
 	case DESC_STRING:
-		v->kind = ROW_TEXT;
+		v->kind = CELL_TEXT;
 		v->text = (const char *)at;
 		v->size = strnlen(v->text, f->count);
 		break;
@@ -415,11 +407,11 @@ static void row_get_plain(const struct row_plan *p, const struct desc_field *f, 
 }
 
 void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, const uint8_t *image,
-	     uint64_t ticket, struct row_value *v)
+	     uint64_t ticket, struct cell *v)
 {
 	size_t step;
 
-	v->kind = ROW_NONE;
+	v->kind = CELL_NULL;
 	if (!c->field) {
 		set_unsigned(v, ticket);
 		return;
@@ -432,174 +424,7 @@ void row_get(const struct row_plan *p, const struct row_cell *c, uint32_t i, con
 		row_get_plain(p, c->field, image + c->field->offset + step, v);
 }
 
-/* ---- text ---------------------------------------------------------------- */
-
-static char *put_signed(char *at, int64_t i)
-{
-	if (i < 0) {
-		*at++ = '-';
-		return fmt_u64(at, -(uint64_t)i);
-	}
-	return fmt_u64(at, (uint64_t)i);
-}
-
-static char *row_put_word(char *at, const char *word)
-{
-	while (*word)
-		*at++ = *word++;
-	return at;
-}
-
-static char *put_utf8(char *at, const char *text, size_t len, uint32_t cp)
-{
-	if (cp == UTF8_BAD)
-		return row_put_word(at, "\xef\xbf\xbd");
-	memcpy(at, text, len);
-	return at + len;
-}
-
-/* Only text that needs quotes gets them. */
-static char *put_csv_text(char *at, const char *text, size_t size, bool guard)
-{
-	bool quote = !size || text[0] == ' ' || text[size - 1] == ' ';
-	size_t i, len;
-	uint32_t cp;
-
-	for (i = 0; i < size && !quote; i++)
-		quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
-	if (quote)
-		*at++ = '"';
-	if (guard && text_is_formula(text, size))
-		*at++ = '\'';
-	for (i = 0; i < size; i += len) {
-		len = utf8_next(text + i, size - i, &cp);
-		if (cp == '"')
-			*at++ = '"';
-		at = put_utf8(at, text + i, len, cp);
-	}
-	if (quote)
-		*at++ = '"';
-	return at;
-}
-
-static char *put_json_text(char *at, const char *text, size_t size)
-{
-	static const char hex[] = "0123456789abcdef";
-	size_t i, len;
-	uint32_t cp;
-
-	*at++ = '"';
-	for (i = 0; i < size; i += len) {
-		len = utf8_next(text + i, size - i, &cp);
-		if (cp < 0x20) {
-			at = row_put_word(at, "\\u00");
-			*at++ = hex[cp >> 4];
-			*at++ = hex[cp & 15];
-			continue;
-		}
-		if (cp == '"' || cp == '\\')
-			*at++ = '\\';
-		at = put_utf8(at, text + i, len, cp);
-	}
-	*at++ = '"';
-	return at;
-}
-
-static char *row_put_real(char *at, const struct row_value *v, bool json)
-{
-	double d = v->kind == ROW_FLOAT ? (double)v->f : v->d;
-
-	if (!isfinite(d))
-		return row_put_word(at, json ? "null" : isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
-	return v->kind == ROW_FLOAT ? fmt_float(at, v->f) : fmt_double(at, v->d);
-}
-
-static char *put_csv_value(char *at, const struct row_value *v, bool guard)
-{
-	switch (v->kind) {
-	case ROW_SIGNED:
-		return put_signed(at, v->i);
-	case ROW_UNSIGNED:
-		return fmt_u64(at, v->u);
-	case ROW_BOOL:
-		return row_put_word(at, v->u ? "true" : "false");
-	case ROW_FLOAT:
-	case ROW_DOUBLE:
-		return row_put_real(at, v, false);
-	case ROW_TEXT:
-		return put_csv_text(at, v->text, v->size, guard);
-	default:
-		return at;
-	}
-}
-
-static char *put_json_value(char *at, const struct row_value *v)
-{
-	switch (v->kind) {
-	case ROW_NONE:
-		return row_put_word(at, "null");
-	case ROW_FLOAT:
-	case ROW_DOUBLE:
-		return row_put_real(at, v, true);
-	case ROW_TEXT:
-		return put_json_text(at, v->text, v->size);
-	default:
-		return put_csv_value(at, v, false);
-	}
-}
-
-char *row_csv(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
-{
-	struct row_value v;
-	size_t c;
-	uint32_t i;
-
-	for (c = 0; c < p->nr_cells; c++) {
-		for (i = 0; i < p->cells[c].count; i++) {
-			row_get(p, &p->cells[c], i, image, ticket, &v);
-			at = put_csv_value(at, &v, p->guard);
-			*at++ = ',';
-		}
-	}
-	at--;
-	if (p->crlf)
-		*at++ = '\r';
-	*at++ = '\n';
-	return at;
-}
-
-char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
-{
-	struct row_value v;
-	size_t c;
-	uint32_t i;
-
-	at = row_put_word(at, "{\"frame\":");
-	at = put_json_text(at, p->frame->name, strlen(p->frame->name));
-	for (c = 0; c < p->nr_cells; c++) {
-		const struct row_cell *cell = &p->cells[c];
-		bool list = cell->field && cell->field->is_array &&
-			    cell->field->type != DESC_STRING;
-
-		memcpy(at, cell->json_key, cell->json_key_size);
-		at += cell->json_key_size;
-		if (list)
-			*at++ = '[';
-		for (i = 0; i < cell->count; i++) {
-			if (i)
-				*at++ = ',';
-			row_get(p, cell, i, image, ticket, &v);
-			at = put_json_value(at, &v);
-		}
-		if (list)
-			*at++ = ']';
-	}
-	*at++ = '}';
-	*at++ = '\n';
-	return at;
-}
-
-/* ---- headings ------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------- */
 
 size_t row_columns(const struct row_plan *p)
 {
@@ -612,35 +437,41 @@ size_t row_columns(const struct row_plan *p)
 
 const char *row_column_name(const struct row_cell *c, uint32_t i, char *buf, size_t size)
 {
-	if (!c->field || !c->field->is_array || c->field->type == DESC_STRING)
+	if (!c->is_list)
 		return c->name;
 	snprintf(buf, size, "%s[%u]", c->name, i);
 	return buf;
 }
 
-char *row_csv_heading(const struct row_plan *p, size_t *size)
+static char *row_put(char *at, const char *text, size_t size)
 {
-	char name[DESC_NAME_MAX * 2 + 300], *text, *at;
-	size_t c, max = 8;
+	memcpy(at, text, size);
+	return at + size;
+}
+
+/* An array stays one. */
+char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
+{
+	struct cell v = cell_text(p->frame->name, strlen(p->frame->name));
+	size_t c;
 	uint32_t i;
 
-	for (c = 0; c < p->nr_cells; c++)
-		max += p->cells[c].count * (strlen(p->cells[c].name) * 3 + 24);
-	text = at = malloc(max);
-	for (c = 0; text && c < p->nr_cells; c++) {
-		for (i = 0; i < p->cells[c].count; i++) {
-			const char *column = row_column_name(&p->cells[c], i, name, sizeof(name));
+	at = row_put(at, "{\"frame\":", 9);
+	at = cell_format(at, &v, CELL_JSON, false);
+	for (c = 0; c < p->nr_cells; c++) {
+		const struct row_cell *cell = &p->cells[c];
 
-			at = put_csv_text(at, column, strlen(column), p->guard);
-			*at++ = ',';
+		at = row_put(at, cell->json_key, cell->json_key_size);
+		if (cell->is_list)
+			*at++ = '[';
+		for (i = 0; i < cell->count; i++) {
+			if (i)
+				*at++ = ',';
+			row_get(p, cell, i, image, ticket, &v);
+			at = cell_format(at, &v, CELL_JSON, false);
 		}
+		if (cell->is_list)
+			*at++ = ']';
 	}
-	if (!text)
-		return NULL;
-	at--;
-	if (p->crlf)
-		*at++ = '\r';
-	*at++ = '\n';
-	*size = (size_t)(at - text);
-	return text;
+	return row_put(at, "}\n", 2);
 }

@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "frames/file/decode.h"
+#include "export/export.h"
 #include "frames/file/recording_reader.h"
 #include "frames/live/frame_ring.h"
 #include "frames/file/frame_columns.h"
@@ -48,17 +48,33 @@ static int file_of(const void *data, size_t size)
 
 /* ---- files --------------------------------------------------------------- */
 
+static void print_cells(const struct row_plan *p, const struct recfile_item *item)
+{
+	struct cell v;
+	size_t c;
+
+	for (c = 0; c < p->nr_cells; c++) {
+		char *text, *end;
+
+		row_get(p, &p->cells[c], 0, item->image, item->ticket, &v);
+		text = malloc(cell_format_max(&v));
+		MUST(text != NULL);
+		end = cell_format(text, &v, CELL_CSV, true);
+		MUST((size_t)(end - text) < cell_format_max(&v));
+		free(text);
+	}
+}
+
 static void print_frame(const struct row_plan *p, const struct recfile_item *item)
 {
-	char *text = malloc(p->text_max + 64), *end;
+	char *text = malloc(p->json_max + 64), *end;
 
 	MUST(text != NULL);
-	end = row_csv(p, item->image, item->ticket, text);
-	MUST(end > text && (size_t)(end - text) <= p->text_max);
 	end = row_jsonl(p, item->image, item->ticket, text);
-	MUST(end > text && (size_t)(end - text) <= p->text_max);
+	MUST(end > text && (size_t)(end - text) <= p->json_max);
 	MUST(end[-1] == '\n' && !memchr(text, '\n', (size_t)(end - text) - 1));
 	free(text);
+	print_cells(p, item);
 }
 
 static void read_records(struct recfile *f)
@@ -66,15 +82,12 @@ static void read_records(struct recfile *f)
 	struct row_plan *plans = calloc(f->desc.nr_frames, sizeof(*plans));
 	struct recfile_item item;
 	struct err err = { 0 };
-	size_t i, size = 0;
 	bool good = true;
+	size_t i;
 
 	MUST(plans != NULL);
-	for (i = 0; i < f->desc.nr_frames; i++) {
+	for (i = 0; i < f->desc.nr_frames; i++)
 		good &= row_plan_init(&plans[i], &f->desc, (unsigned)i, &f->info) == 0;
-		if (good)
-			free(row_csv_heading(&plans[i], &size));
-	}
 	while (recfile_next(f, &item, &err) > 0) {
 		if (item.mark)
 			continue;
@@ -90,21 +103,22 @@ static void read_records(struct recfile *f)
 }
 
 /* The same file as an export for viewers. */
-static void draw(const uint8_t *data, size_t size, enum decode_format format)
+static void draw(const uint8_t *data, size_t size, const struct sink *sink)
 {
-	struct decode_result result;
+	struct export_result result;
 	struct err err = { 0 };
 	char path[64];
 	int fd = file_of(data, size);
-	struct decode_config config = { .path = path, .out = "/dev/null", .format = format };
+	struct export_options options = { .trace = path, .output = "/dev/null" };
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (decode_run(&config, &result, &err) < 0)
+	if (export_recording(sink, &options, &result, &err) < 0)
 		MUST(err.code < 0 && err.text[0]);
 	else
-		MUST(result.counts.slices + result.counts.instants + result.counts.without_time >=
-		     result.stats.frames);
-	decode_result_release(&result);
+		MUST(result.frames.counts.slices + result.frames.counts.instants +
+			     result.frames.counts.without_time >=
+		     result.frames.stats.frames);
+	export_result_release(&result);
 	close(fd);
 }
 
@@ -113,8 +127,8 @@ static void fuzz_file(const uint8_t *data, size_t size)
 	struct recfile f;
 	struct err err = { 0 };
 
-	draw(data, size, DECODE_PERFETTO);
-	draw(data, size, DECODE_CHROME);
+	draw(data, size, &sink_perfetto);
+	draw(data, size, &sink_chrome);
 	if (recfile_open_fd(&f, file_of(data, size), "fuzz", &err) < 0) {
 		MUST(err.code < 0 && err.text[0]);
 		return;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* frames_timeline.c - place the frames of a recording on a time line. */
-#include "frames/file/frames_timeline.h"
+#include "export/frames_timeline.h"
 
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,21 +12,23 @@ void frame_timeline_init(struct frame_timeline *t, const struct frame_view *view
 {
 	int clock = desc_clock_id(&file->desc);
 
-	*t = (struct frame_timeline){ .view = view, .file = file };
+	t->view = view;
+	t->file = file;
+	t->counts = (struct frame_counts){ 0 };
 	t->counts.by_number = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+}
+
+const char *frame_timeline_process(const struct frame_timeline *t, uint64_t *pid)
+{
+	const struct recording_info *info = &t->file->info;
+
+	*pid = info->pid > 0 ? (uint64_t)info->pid : 1;
+	return info->program ? info->program : t->file->desc.name;
 }
 
 static bool frame_timeline_is_time(const struct desc_field *f)
 {
 	return f && (f->type == DESC_TIME || f->type == DESC_TICKS);
-}
-
-/* Infinity and NaN cannot be drawn. */
-static bool frame_timeline_is_number(const struct row_value *v)
-{
-	return v->kind == ROW_SIGNED || v->kind == ROW_UNSIGNED ||
-	       (v->kind == ROW_FLOAT && isfinite(v->f)) ||
-	       (v->kind == ROW_DOUBLE && isfinite(v->d));
 }
 
 static void frame_timeline_put_instant(struct frame_timeline *t, const struct frame_shown *f,
@@ -48,7 +49,7 @@ static bool is_counter(const struct frame_timeline *t, const struct row_cell *ce
 static void frame_timeline_put_counters(struct frame_timeline *t, const struct frame_shown *f,
 					uint64_t at)
 {
-	struct row_value v;
+	struct cell v;
 	size_t c;
 
 	for (c = 0; c < f->plan->nr_cells; c++) {
@@ -57,7 +58,7 @@ static void frame_timeline_put_counters(struct frame_timeline *t, const struct f
 		if (!is_counter(t, cell))
 			continue;
 		row_get(f->plan, cell, 0, f->image, f->ticket, &v);
-		if (!frame_timeline_is_number(&v))
+		if (!cell_is_finite(&v)) /* infinity and NaN cannot be drawn */
 			continue;
 		t->view->counter(t, f, cell, &v, at);
 		t->counts.counters++;
@@ -69,11 +70,11 @@ static bool frame_timeline_get_time(const struct frame_shown *f, const struct de
 				    uint64_t *at)
 {
 	const struct row_cell cell = { .field = field, .count = 1 };
-	struct row_value v;
+	struct cell v;
 
 	row_get(f->plan, &cell, 0, f->image, f->ticket, &v);
 	*at = (uint64_t)v.i;
-	return v.kind == ROW_SIGNED && v.i >= 0;
+	return v.kind == CELL_SIGNED && v.i >= 0;
 }
 
 /* Returns the number of intervals; one whose end is before its start becomes an instant. */

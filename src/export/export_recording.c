@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* export_recording.c - read a recording of frames once and pass its frames to a sink. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotonic.h"
+#include "export/driver.h"
+#include "export/frame_tables.h"
+
+struct recording_driver {
+	struct driver driver; /* first member: cast to and from */
+	struct recfile file;
+	struct row_plan *plans;
+	struct frame_tables tables;
+	int only; /* the only type of frames that is wanted; negative: all */
+};
+
+/* ---- preparations -------------------------------------------------------- */
+
+static char *recording_output(const struct sink *sink, const struct export_options *o)
+{
+	bool is_csv = !strcmp(sink->name, "csv"); /* makes a directory */
+	char *output = NULL;
+
+	if (o->output)
+		return strdup(o->output);
+	if (!strcmp(o->trace, "-"))
+		return strdup(is_csv ? "output" : sink->to_stdout ? "-" : "output.sqlite");
+	return asprintf(&output, "%s%s", o->trace, is_csv ? "_output" : sink->suffix) < 0 ? NULL
+											  : output;
+}
+
+static int make_plans(struct recording_driver *r, struct err *err)
+{
+	struct recfile *f = &r->file;
+	size_t i;
+
+	r->plans = calloc(f->desc.nr_frames, sizeof(*r->plans));
+	for (i = 0; r->plans && i < f->desc.nr_frames; i++) {
+		int rc = row_plan_init(&r->plans[i], &f->desc, (unsigned)i, &f->info);
+
+		if (rc == -ENOMEM)
+			break;
+		if (rc < 0)
+			return err_set(err, rc, "'%s': frame '%s' lists a member twice", f->name,
+				       f->desc.frames[i].name);
+	}
+	if (!r->plans || i < f->desc.nr_frames)
+		return err_set(err, -ENOMEM, "no memory for the columns of '%s'", f->name);
+	return 0;
+}
+
+static int begin_result(struct export_frames *result, const struct recfile *f, struct err *err)
+{
+	size_t i;
+
+	result->nr = calloc(f->desc.nr_frames, sizeof(*result->nr));
+	result->names = calloc(f->desc.nr_frames, sizeof(*result->names));
+	if (!result->nr || !result->names)
+		return err_set(err, -ENOMEM, "no memory for the types of '%s'", f->name);
+	result->nr_types = f->desc.nr_frames;
+	for (i = 0; i < f->desc.nr_frames; i++) {
+		result->names[i] = strdup(f->desc.frames[i].name);
+		if (!result->names[i])
+			return err_set(err, -ENOMEM, "no memory for the types of '%s'", f->name);
+	}
+	return 0;
+}
+
+/* The number of the requested type, or a negative errno. */
+static int find_frame_type(const struct recfile *f, const char *name, struct err *err)
+{
+	char names[256] = "";
+	size_t i, at = 0;
+
+	for (i = 0; i < f->desc.nr_frames; i++) {
+		const char *have = f->desc.frames[i].name;
+
+		if (!strcmp(have, name))
+			return (int)i;
+		if (at < sizeof(names)) {
+			int len = snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
+					   have);
+
+			at += len > 0 ? (size_t)len : 0;
+		}
+	}
+	err_set(err, -ENOENT, "'%s' has no frames '%s'", f->name, name);
+	err_hint(err, "it has %s", names);
+	return -ENOENT;
+}
+
+static int check_stdout(const struct recording_driver *r, struct err *err)
+{
+	const struct sink *sink = r->driver.sink;
+	const struct recfile *f = &r->file;
+
+	if (!sink->to_stdout) {
+		err_set(err, -EINVAL, "a database cannot go to standard output");
+		err_hint(err, "name a file");
+		return -EINVAL;
+	}
+	if (strcmp(sink->name, "csv") != 0 || r->only >= 0 || f->desc.nr_frames == 1)
+		return 0;
+	err_set(err, -EINVAL, "'%s' has %zu types of frames, and each has columns of its own",
+		f->name, f->desc.nr_frames);
+	err_hint(err, "choose one with --frame NAME, or use --format jsonl");
+	return -EINVAL;
+}
+
+/* ---- frames -------------------------------------------------------------- */
+
+static int put_frame(struct recording_driver *r, const struct recfile_item *item, struct err *err)
+{
+	const struct frame_shown f = { &r->plans[item->type], item->type, item->image,
+				       item->ticket };
+	struct driver *d = &r->driver;
+	const struct cell *cells;
+
+	if (d->sink->frame)
+		return d->sink->frame(&d->job, &f, err);
+	cells = frame_tables_row(&r->tables, &f);
+	if (!cells)
+		return err_set(err, -ENOMEM, "no memory for a row");
+	return d->sink->row(&d->job, r->tables.first + item->type, cells, err);
+}
+
+static int read_recording(struct driver *d, struct progress *progress, struct err *err)
+{
+	struct recording_driver *r = (struct recording_driver *)d;
+	struct recfile_item item;
+	uint64_t nr = 0;
+	int rc = frame_tables_put_header(&r->tables, d->sink, &d->job, err);
+
+	while (!rc && (rc = recfile_next(&r->file, &item, err)) > 0) {
+		rc = driver_step(d, progress, ++nr, r->file.read, err);
+		if (item.mark && d->sink->mark)
+			d->sink->mark(&d->job, item.mark);
+		if (rc < 0 || item.mark || (r->only >= 0 && item.type != (unsigned)r->only))
+			continue;
+		d->result->frames.nr[item.type]++;
+		rc = put_frame(r, &item, err);
+	}
+	return rc;
+}
+
+/* ---- the driver ---------------------------------------------------------- */
+
+static int run_recording(struct recording_driver *r, const struct export_options *o,
+			 struct err *err)
+{
+	struct driver *d = &r->driver;
+	int rc = begin_result(&d->result->frames, &r->file, err);
+
+	if (!rc)
+		rc = make_plans(r, err);
+	if (!rc && o->frame)
+		rc = r->only = find_frame_type(&r->file, o->frame, err);
+	/* Without a watch, a pipe that closes ends the process as usual. */
+	d->is_watched = !d->job.output || strcmp(d->job.output, "-") != 0;
+	if (rc >= 0 && !d->is_watched)
+		rc = check_stdout(r, err);
+	if (rc >= 0)
+		rc = frame_tables_make(&r->tables, &r->file, r->plans, d->sink, o->table, err);
+	d->job.recording = &r->file;
+	d->job.plans = r->plans;
+	d->job.tables = r->tables.tables;
+	d->job.nr_tables = r->tables.nr;
+	return rc < 0 ? rc : driver_run(d, r->file.name, r->file.total, err);
+}
+
+static void release_recording(struct recording_driver *r)
+{
+	size_t i;
+
+	for (i = 0; r->plans && i < r->file.desc.nr_frames; i++)
+		row_plan_release(&r->plans[i]);
+	free(r->plans);
+	frame_tables_release(&r->tables);
+	recfile_close(&r->file);
+}
+
+int export_recording(const struct sink *sink, const struct export_options *options,
+		     struct export_result *result, struct err *err)
+{
+	struct recording_driver r = { .driver = { .job = { .options = options },
+						  .result = result,
+						  .start_ns = clock_now_ns(),
+						  .read = read_recording },
+				      .only = -1 };
+	int rc;
+
+	memset(result, 0, sizeof(*result));
+	rc = driver_choose_sink(&sink, options, true, err);
+	if (!rc)
+		rc = recfile_open(&r.file, options->trace, err);
+	if (rc < 0)
+		return rc;
+	r.driver.sink = sink;
+	if (sink->suffix)
+		r.driver.job.output = result->output = recording_output(sink, options);
+	if (sink->suffix && !result->output)
+		rc = err_set(err, -ENOMEM, "no memory for a file name");
+	else
+		rc = run_recording(&r, options, err);
+	result->frames.stats = r.file.stats;
+	result->frames.counts = r.driver.job.counts;
+	result->read_bytes = r.file.read;
+	release_recording(&r);
+	return rc;
+}
