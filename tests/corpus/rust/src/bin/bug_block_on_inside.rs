@@ -9,7 +9,7 @@
 //! never: closed-under-waiter, leak, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{current_thread, ms, spawn_orders};
+use corotracer_corpus::{current_thread, ms, run_time, spawn_orders};
 use futures_lite::future::block_on;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
@@ -41,7 +41,7 @@ async fn render_template(store: mpsc::Sender<Question>) {
 fn main() {
     init_tracer();
     std::thread::spawn(|| {
-        std::thread::sleep(ms(2200));
+        std::thread::sleep(run_time(2200));
         std::process::exit(0);
     });
     current_thread().block_on(async {

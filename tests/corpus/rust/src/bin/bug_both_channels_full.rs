@@ -9,7 +9,7 @@
 //! never: closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{ms, multi_thread, spawn_orders};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_orders};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -39,7 +39,7 @@ fn main() {
         planner.send(1).await.unwrap();
         tokio::spawn(relay_messages(for_planner, router).traced_as("planner"));
         tokio::spawn(relay_messages(for_router, planner).traced_as("router"));
-        sleep(ms(1800)).await;
+        sleep(run_time(1800)).await;
         std::process::exit(0);
     });
 }

@@ -9,7 +9,7 @@
 //! never: closed-under-waiter, blocking, leak, starvation
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time};
 use std::sync::Arc;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
@@ -32,6 +32,6 @@ fn main() {
     for number in 0..8 {
         runtime.spawn(run_phases(number, barrier.clone()).traced_as(&format!("phase-{number}")));
     }
-    std::thread::sleep(ms(2000));
+    std::thread::sleep(run_time(2000));
     std::mem::forget(runtime);
 }

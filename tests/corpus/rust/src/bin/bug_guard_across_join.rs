@@ -9,7 +9,7 @@
 //! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_echoes};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -65,7 +65,7 @@ fn main() {
             tokio::spawn(look_up(cache.clone(), key).traced_as(&format!("lookup-{key}")));
         }
         tokio::spawn(refresh_cache(cache).traced_as("refresh"));
-        sleep(ms(1500)).await;
+        sleep(run_time(1500)).await;
         std::process::exit(0);
     });
 }

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_echoes};
 use std::sync::{Arc, Mutex as StdMutex};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::sleep;
@@ -44,7 +44,7 @@ fn main() {
             tokio::spawn(run_session(number, device.clone()).traced_as(&format!("session-{number}")));
             sleep(ms(30)).await;
         }
-        sleep(ms(1200)).await;
+        sleep(run_time(1200)).await;
     });
     std::mem::forget(runtime);
 }

@@ -8,7 +8,7 @@
 //! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{current_id, init_tracer, AwaitExt, Reason, TraceFutureExt, TracedFuture};
-use corotracer_corpus::{ms, multi_thread, spawn_orders};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_orders};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinHandle;
@@ -54,7 +54,7 @@ fn main() {
         for number in 4..6 {
             spawn_in(&tasks, serve_for_a_while(number).traced_as(&format!("service-{number}")));
         }
-        sleep(ms(1700)).await;
+        sleep(run_time(1700)).await;
         std::process::exit(0);
     });
 }

@@ -9,7 +9,7 @@
 //! never: lost-wakeup, closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_orders};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_orders};
 use std::sync::Arc;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
@@ -63,7 +63,7 @@ fn main() {
         let refund = transfer_often(bank, shop, 5).traced_as("refund");
         tokio::spawn(payment);
         tokio::spawn(refund);
-        sleep(ms(1300)).await;
+        sleep(run_time(1300)).await;
         std::process::exit(0);
     });
 }

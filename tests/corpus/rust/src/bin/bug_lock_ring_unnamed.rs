@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! A ring of two locks in a program that only traces what it spawns: no reasons, no locks.
-//! Nothing in the trace tells the one that never waited before from a task that is idle.
+//! One of them has a rhythm that breaks; the other hardly ever waited before, and stops with it.
 //!
 //! corpus: bug
 //! class: lost-wakeup|stalled|deadlock
 //! at: @stuck|@spawned
 //! victims: merge, compact
-//! known: victims
 //! never: closed-under-waiter, blocking
 
 use corotracer::{init_tracer, TraceFutureExt};
-use corotracer_corpus::{ms, multi_thread, spawn_orders};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_orders};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
@@ -54,7 +53,7 @@ fn main() {
         let store = Arc::new(Store::default());
         tokio::spawn(merge_segments(store.clone()).traced_as("merge")); // @spawned
         tokio::spawn(compact_store(store).traced_as("compact")); // @spawned
-        sleep(ms(1600)).await;
+        sleep(run_time(1600)).await;
     });
     std::mem::forget(runtime);
 }

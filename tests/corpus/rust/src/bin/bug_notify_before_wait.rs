@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_orders};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_orders};
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -36,7 +36,7 @@ fn main() {
             tokio::spawn(load_table(number, start.clone()).traced_as(&format!("loader-{number}")));
         }
         tokio::spawn(start_loaders(start).traced_as("starter"));
-        sleep(ms(1500)).await;
+        sleep(run_time(1500)).await;
         std::process::exit(0);
     });
 }

@@ -10,7 +10,7 @@
 //! never: deadlock, closed-under-waiter, blocking, busy-yield
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_echoes};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_echoes};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -48,7 +48,7 @@ fn main() {
         for client in 0..8 {
             tokio::spawn(query_often(client, pool.clone()).traced_as(&format!("caller-{client}")));
         }
-        sleep(ms(1900)).await;
+        sleep(run_time(1900)).await;
     });
     std::mem::forget(runtime);
 }

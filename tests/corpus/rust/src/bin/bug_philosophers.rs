@@ -8,7 +8,7 @@
 //! never: lost-wakeup, closed-under-waiter, blocking, starvation
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, current_thread, ms, spawn_tickers};
+use corotracer_corpus::{address_of, current_thread, ms, run_time, spawn_tickers};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
@@ -43,7 +43,7 @@ fn main() {
             let node = rebalance_node(number, shards.clone());
             tokio::spawn(node.traced_as(&format!("node-{number}")));
         }
-        sleep(ms(1500)).await;
+        sleep(run_time(1500)).await;
         std::process::exit(0);
     });
 }

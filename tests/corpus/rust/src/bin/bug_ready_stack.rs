@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::ms;
+use corotracer_corpus::run_time;
 use futures_lite::future::yield_now;
 use std::future::Future;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ fn main() {
         spawn_on(&ready, batch);
     }
     let (begin, mut turns) = (Instant::now(), 0);
-    while begin.elapsed() < ms(1500) {
+    while begin.elapsed() < run_time(1500) {
         turns += 1;
         if turns % 40 == 0 {
             spawn_on(&ready, sum_rows(10).traced_as("request"));

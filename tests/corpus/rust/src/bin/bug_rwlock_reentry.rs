@@ -9,7 +9,7 @@
 //! never: closed-under-waiter, blocking
 
 use corotracer::{acquired, init_tracer, released, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_orders};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_orders};
 use std::sync::Arc;
 use tokio::sync::RwLock;
 use tokio::time::sleep;
@@ -56,7 +56,7 @@ fn main() {
         let settings = Arc::new(RwLock::new(vec![80, 24]));
         tokio::spawn(render_pages(settings.clone()).traced_as("renderer"));
         tokio::spawn(reload_settings(settings).traced_as("reloader"));
-        sleep(ms(1600)).await;
+        sleep(run_time(1600)).await;
         std::process::exit(0);
     });
 }

@@ -11,7 +11,7 @@
 //! never: closed-under-waiter, blocking, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{current_thread, ms, spawn_echoes};
+use corotracer_corpus::{current_thread, ms, run_time, spawn_echoes};
 use std::os::unix::io::AsRawFd;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,7 +66,7 @@ fn main() {
             let writer = write_frames(there, name == "slow", heartbeat);
             tokio::spawn(writer.traced_as(&format!("writer-{name}")));
         }
-        sleep(ms(1700)).await;
+        sleep(run_time(1700)).await;
         std::process::exit(0);
     });
 }

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{ms, multi_thread, spawn_echoes};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_echoes};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -54,7 +54,7 @@ fn main() {
     runtime.block_on(async {
         spawn_echoes(5).await;
         let mut scan = Scan::start(6);
-        if let Ok(sum) = tokio::time::timeout(ms(1500), &mut scan.collector).await {
+        if let Ok(sum) = tokio::time::timeout(run_time(1500), &mut scan.collector).await {
             println!("sum {}", sum.unwrap());
         }
         assert!(!scan.results.is_closed());

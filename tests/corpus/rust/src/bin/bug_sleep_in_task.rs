@@ -8,7 +8,7 @@
 //! never: deadlock, closed-under-waiter, lost-wakeup, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{current_thread, ms, spawn_echoes, spawn_orders};
+use corotracer_corpus::{current_thread, ms, run_time, spawn_echoes, spawn_orders};
 use tokio::time::sleep;
 
 async fn upload_parts() {
@@ -27,7 +27,7 @@ fn main() {
         spawn_echoes(6).await;
         spawn_orders(2, 6);
         let uploader = tokio::spawn(upload_parts().traced_as("uploader"));
-        sleep(ms(1300)).await;
+        sleep(run_time(1300)).await;
         uploader.await.unwrap();
     });
     runtime.shutdown_timeout(ms(100));

@@ -11,7 +11,7 @@
 use async_executor::Executor;
 use async_io::Timer;
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::ms;
+use corotracer_corpus::{ms, run_time};
 use futures_lite::future::{block_on, or};
 use std::future::Future;
 use std::pin::Pin;
@@ -75,7 +75,7 @@ async fn drive_parcels(executor: Arc<Executor<'static>>) {
             waker.wake();
         }
     }
-    Timer::after(ms(1000)).awaiting(Reason::Timer).await;
+    Timer::after(run_time(1000)).awaiting(Reason::Timer).await;
 }
 
 async fn scan_labels(period: u64) {

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, lost-wakeup, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{current_thread, ms, spawn_orders, spawn_tickers};
+use corotracer_corpus::{current_thread, ms, run_time, spawn_orders, spawn_tickers};
 use std::sync::{Arc, Mutex};
 use tokio::time::sleep;
 
@@ -42,7 +42,7 @@ fn main() {
         spawn_orders(2, 8);
         spawn_tickers(4);
         tokio::spawn(count_events(counts).traced_as("statistics"));
-        sleep(ms(1400)).await;
+        sleep(run_time(1400)).await;
     });
     reports.join().unwrap();
     std::process::exit(0);

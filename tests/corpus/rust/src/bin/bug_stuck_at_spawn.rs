@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking, starvation
 
 use corotracer::{init_tracer, TraceFutureExt};
-use corotracer_corpus::{ms, multi_thread, spawn_tickers};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_tickers};
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -32,7 +32,7 @@ fn main() {
         }
         sleep(ms(300)).await;
         started.notify_one(); // the bug: it should be notify_waiters()
-        sleep(ms(1200)).await;
+        sleep(run_time(1200)).await;
     });
     std::mem::forget(runtime);
 }

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, lost-wakeup, leak, busy-yield
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread, spawn_tickers};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time, spawn_tickers};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -50,7 +50,7 @@ fn main() {
             tokio::spawn(take_items(items.clone()).traced_as(&format!("taker-{number}")));
         }
         tokio::spawn(add_items(items).traced_as("adder"));
-        sleep(ms(1200)).await;
+        sleep(run_time(1200)).await;
     });
     std::mem::forget(runtime);
 }

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, lost-wakeup, never-yielded
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{address_of, ms, multi_thread};
+use corotracer_corpus::{address_of, ms, multi_thread, run_time};
 use std::sync::Arc;
 use tokio::sync::{mpsc, Semaphore};
 use tokio::time::sleep;
@@ -47,7 +47,7 @@ fn main() {
         for sender in 0..4 {
             tokio::spawn(send_messages(sender, receiver.clone()).traced_as(&format!("sender-{sender}")));
         }
-        sleep(ms(2000)).await;
+        sleep(run_time(2000)).await;
     });
     std::mem::forget(runtime);
 }

@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
-use corotracer_corpus::{ms, multi_thread, spawn_orders};
+use corotracer_corpus::{ms, multi_thread, run_time, spawn_orders};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -77,7 +77,7 @@ fn main() {
         let snapshot = Arc::new(Mutex::new(Snapshot::default()));
         tokio::spawn(follow_snapshots(snapshot.clone(), 2).traced_as("indexer"));
         tokio::spawn(publish_snapshots(snapshot).traced_as("publisher"));
-        sleep(ms(1600)).await;
+        sleep(run_time(1600)).await;
         std::process::exit(0);
     });
 }

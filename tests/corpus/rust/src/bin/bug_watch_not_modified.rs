@@ -9,7 +9,7 @@
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, TraceFutureExt};
-use corotracer_corpus::{current_thread, ms, spawn_orders};
+use corotracer_corpus::{current_thread, ms, run_time, spawn_orders};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -51,7 +51,7 @@ fn main() {
             tokio::spawn(follow.traced_as(&format!("shard-{shard}"))); // @spawned
         }
         tokio::spawn(change_topology(sender).traced_as("operator"));
-        sleep(ms(1500)).await;
+        sleep(run_time(1500)).await;
         std::process::exit(0);
     });
 }
