@@ -11,9 +11,9 @@ static void detect_busy_yield_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_busy_yield, co);
-	uint64_t end = m->end_ts ? m->end_ts : m->last_ts;
 	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
-	uint64_t life = end > begin ? end - begin : 1;
+	/* Up to its last event: a coroutine that waits for something now does not poll now. */
+	uint64_t life = co->since_ts > begin ? co->since_ts - begin : 1;
 	bool is_short = sched_coro_of(a, co)->run_ns < co->suspends * SLICE_NS;
 	uint64_t times = co->self_wakes * 2 > co->wakes && is_short ? co->self_wakes : 0;
 
