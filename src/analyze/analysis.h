@@ -44,6 +44,15 @@ struct analysis_options {
 	bool of_a_test;      /* no coroutine should be left when the program ends */
 };
 
+/* A coroutine whose rhythm has stopped, for comparison with others. */
+struct stopped_coro {
+	uint64_t id, since_ts;
+	uint64_t usual_ns; /* of its earlier waits, at most 20 ms */
+	uint32_t pid, name;
+};
+
+#define ANALYSIS_STOPPED 64
+
 struct analysis {
 	struct analysis_options options;
 	struct model model;
@@ -57,7 +66,9 @@ struct analysis {
 	struct symbols *symbols;    /* set by the caller; may be NULL */
 	struct trace_summary facts; /* run, processes, totals, gaps; without events */
 	struct findings findings;
-	bool has_evidence;      /* set by the detector of lost wakeups: one is evident */
+	bool has_evidence; /* set by the detector of lost wakeups: one is evident */
+	struct stopped_coro stopped[ANALYSIS_STOPPED]; /* likewise */
+	unsigned nr_stopped;
 	bool is_asleep;         /* set by the detector of stalled programs */
 	uint32_t *settled_into; /* by place: the place it was merged into by analysis_settle() */
 	size_t nr_settled_into;

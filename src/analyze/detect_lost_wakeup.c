@@ -327,6 +327,40 @@ static bool lost_rhythm(struct analysis *a, const struct coro *co, struct findin
 	return true;
 }
 
+/*
+ * It stopped together with one whose wait breaks a rhythm, and never waited for so long before:
+ * they may wait for each other.  Only where the trace does not say what either waits for.
+ */
+static bool lost_together(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	uint64_t waited = model_waited(m, co);
+	char who[EVIDENCE_WHO];
+	unsigned i;
+
+	if (co->reason != TRACE_REASON_UNKNOWN || co->has_resource || co->resumes < 2 ||
+	    waited < wait_floor(a, co) || waited / 5 < co->longest_wait_ns)
+		return false;
+	for (i = 0; i < a->nr_stopped; i++) {
+		const struct stopped_coro *s = &a->stopped[i];
+		uint64_t apart = s->since_ts > co->since_ts ? s->since_ts - co->since_ts
+							    : co->since_ts - s->since_ts;
+
+		if (s->id == co->probe_id || s->pid != co->pid || apart > s->usual_ns)
+			continue;
+		finding_say(f,
+			    "it stopped %.3f ms %s %s, whose wait is unusual, too; its own %" PRIu64
+			    " earlier waits took at most %.3f ms, this one %.3f ms",
+			    (double)apart / 1e6, s->since_ts > co->since_ts ? "before" : "after",
+			    evidence_who(m, s->id, s->name, who), co->resumes,
+			    (double)co->longest_wait_ns / 1e6, (double)waited / 1e6);
+		finding_set_hint(f, "Look for locks that both take, in different orders.");
+		finding_doubt(a, f, NEED_TRANSITIONS);
+		return true;
+	}
+	return false;
+}
+
 /* Woken when the program was about to exit: by its end, and not by what it waited for. */
 static bool lost_until_exit(const struct model *m, const struct coro *co)
 {
@@ -342,8 +376,9 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 		return false;
 	if (lost_from_its_kind(a, co, f))
 		return true;
-	return !wait_is_in_a_pool(a, co) && (lost_to_later_waiters(a, co, f) ||
-					     lost_rhythm(a, co, f) || lost_in_a_crowd(a, co, f));
+	return !wait_is_in_a_pool(a, co) &&
+	       (lost_to_later_waiters(a, co, f) || lost_rhythm(a, co, f) ||
+		lost_in_a_crowd(a, co, f) || lost_together(a, co, f));
 }
 
 /*
@@ -367,6 +402,25 @@ static void lost_before_exit(struct analysis *a, const struct coro *co)
 	finding_report(a, &f);
 }
 
+/* Remember a coroutine whose rhythm has stopped, and where the trace does not say why. */
+static void lost_note_stopped(struct analysis *a, const struct coro *co)
+{
+	struct rhythm r;
+
+	if (!co->in_use || co->state != TRACE_STATE_SUSPENDED || co->woken_since ||
+	    co->reason != TRACE_REASON_UNKNOWN || co->has_resource ||
+	    a->nr_stopped == ANALYSIS_STOPPED || wait_has_cause(a, co) ||
+	    wait_is_consequence(a, co) || !wait_breaks_rhythm(a, co, wait_floor(a, co), &r))
+		return;
+	a->stopped[a->nr_stopped++] = (struct stopped_coro){
+		.id = co->probe_id,
+		.since_ts = co->since_ts,
+		.usual_ns = r.second_ns < 20 * MODEL_MS ? r.second_ns : 20 * MODEL_MS,
+		.pid = co->pid,
+		.name = co->name,
+	};
+}
+
 static void lost_wakeup_on_finish(struct analysis *a)
 {
 	size_t i;
@@ -374,6 +428,7 @@ static void lost_wakeup_on_finish(struct analysis *a)
 	for (i = 0; a->model.has_totals && i < model_nr_cancelled(&a->model); i++)
 		lost_before_exit(a, &a->model.cancelled[i]);
 	a->has_evidence = false;
+	a->nr_stopped = 0;
 	for (i = 0; i < a->model.nr_coros && !a->has_evidence; i++) {
 		const struct coro *co = &a->model.coros[i];
 		struct finding f = FINDING_OF(&detector_lost_wakeup, co);
@@ -381,6 +436,8 @@ static void lost_wakeup_on_finish(struct analysis *a)
 		a->has_evidence = co->in_use && co->state == TRACE_STATE_SUSPENDED &&
 				  lost_wakeup_is_evident(a, co, &f);
 	}
+	for (i = 0; i < a->model.nr_coros; i++)
+		lost_note_stopped(a, &a->model.coros[i]);
 }
 
 static void lost_wakeup_on_stuck(struct analysis *a, struct coro *co)
