@@ -67,13 +67,16 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 		return;
 	c->ready_ts = ts;
 	sched_has_yielded(s, c, false);
-	c->backlog = s->nr_ready++ + s->nr_yielded;
+	c->backlog = s->nr_ready + s->nr_yielded;
+	s->nr_ready += !c->is_nested;
 	c->all_then = s->served;
 	c->waker = a->model.thread_now + 1;
 	c->waker_then = s->threads[a->model.thread_now].served;
 	c->idle_then = c->thread ? s->threads[c->thread - 1].idle_ns : 0;
 	c->served_then = c->thread ? s->threads[c->thread - 1].served : 0;
-	s->newest = (uint64_t)(c - s->coros) + 1;
+	/* Which of several ready ones a thread takes first is a question of those in its queue. */
+	if (!c->is_nested)
+		s->newest = (uint64_t)(c - s->coros) + 1;
 }
 
 static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
@@ -82,7 +85,7 @@ static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
 	if (!c->ready_ts)
 		return;
 	c->ready_ts = 0;
-	s->nr_ready -= s->nr_ready > 0;
+	s->nr_ready -= !c->is_nested && s->nr_ready > 0;
 	if (s->newest == (uint64_t)(c - s->coros) + 1)
 		s->newest = 0;
 }
@@ -176,21 +179,30 @@ static void sched_affinity(const struct analysis *a, const struct coro *co, stru
 static void sched_serve(struct scheduling *s, struct sched_thread *t, const struct coro *co,
 			const struct sched_coro *c)
 {
-	bool is_outer = t->depth++ == 0;
+	bool is_outer = t->depth == 0;
 	bool has_yielded = !c->ready_ts && co->state == TRACE_STATE_SUSPENDED &&
 			   co->reason == TRACE_REASON_YIELD && is_outer;
 	bool is_newest;
 
-	if (!c->ready_ts && !has_yielded)
+	/* Inside of another one's slice, as always: that one was served. */
+	if ((!c->ready_ts && !has_yielded) || (!is_outer && c->is_nested))
 		return;
 	t->served++;
 	s->served++;
 	/* Others are ready, and it is known which became so last. */
-	if (!s->newest || !c->ready_ts || s->nr_ready < 2)
+	if (!s->newest || !c->ready_ts || c->is_nested || s->nr_ready < 2)
 		return;
 	is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
 	t->newest_first += is_newest;
 	t->others_first += !is_newest;
+}
+
+static void sched_note_user(struct sched_thread *t, const struct coro *co)
+{
+	if (!t->only_id)
+		t->only_id = co->probe_id;
+	else if (t->only_id != co->probe_id)
+		t->is_shared = true;
 }
 
 static void sched_resume(struct analysis *a, const struct coro *co, struct sched_coro *c,
@@ -199,10 +211,7 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	struct scheduling *s = &a->scheduling;
 	struct sched_thread *t = &s->threads[a->model.thread_now];
 
-	if (!t->only_id)
-		t->only_id = co->probe_id;
-	else if (t->only_id != co->probe_id)
-		t->is_shared = true;
+	sched_note_user(t, co);
 	if (!t->is_running && t->resumes && ev->ts > t->quiet_since + IDLE_LEAST)
 		t->idle_ns += ev->ts - t->quiet_since;
 	t->resumes++;
@@ -214,13 +223,23 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	if (c->had_burst && co->place < s->nr_bursts)
 		s->bursts[co->place].is_over = true;
 	sched_not_ready(s, c);
+	c->is_nested = t->depth++ > 0;
 }
 
-/* A coroutine that runs at once when it is created: its first transition is a suspension. */
-static void sched_ran_from_birth(struct sched_thread *t, const struct coro *co)
+/*
+ * A coroutine that runs at once when it is created: its first transition is a suspension.  One that
+ * suspends where it is created has not run: it starts with its first resume.
+ */
+static void sched_ran_from_birth(struct sched_thread *t, const struct coro *co,
+				 struct sched_coro *c, const struct trace_event *ev)
 {
 	if (!t->is_running && t->resumes && co->birth_ts > t->quiet_since + IDLE_LEAST)
 		t->idle_ns += co->birth_ts - t->quiet_since;
+	if (!ev->site || ev->site == co->birth_site)
+		return;
+	c->ran_from_birth = true;
+	c->is_nested = t->depth > 0;
+	sched_note_user(t, co);
 }
 
 int sched_add_transition(struct analysis *a, const struct coro *co, const struct trace_event *ev)
@@ -236,13 +255,15 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	if (ev->is_active)
 		sched_resume(a, co, c, ev);
 	else if (!co->resumes && !co->suspends && co->tells_life)
-		sched_ran_from_birth(&s->threads[a->model.thread_now], co);
+		sched_ran_from_birth(&s->threads[a->model.thread_now], co, c, ev);
 	c->thread = a->model.thread_now + 1;
 	s->threads[a->model.thread_now].quiet_since = ev->ts;
 	s->threads[a->model.thread_now].is_running = ev->is_active;
 	if (ev->is_active)
 		return 0;
-	s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
+	/* The slice that began with a creation was not counted. */
+	if (co->state == TRACE_STATE_RUNNING)
+		s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
 	sched_not_ready(s, c);
 	sched_waits_again(s, co, c, ev);
 	if (co->state == TRACE_STATE_RUNNING && ev->ts > co->resumed_ts)

@@ -50,6 +50,8 @@ struct sched_coro {
 	bool had_burst;       /* its last resume was part of it */
 	bool woke_itself;     /* while it runs: it will be ready when it suspends */
 	bool has_yielded;     /* it is suspended with the reason yield, and may be ready */
+	bool ran_from_birth;  /* its first slice began with its creation, without a resume */
+	bool is_nested; /* its last slice was inside of another's: no queue of a thread has it */
 };
 
 /* Coroutines of one kind that never left their own thread, and that did. */

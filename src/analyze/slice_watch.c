@@ -56,6 +56,7 @@ void slice_watch_end(struct analysis *a, const struct coro *co, const struct tra
 	const struct sched_thread *t;
 	struct long_slice *s;
 	uint64_t from = co->resumed_ts;
+	bool is_first;
 
 	if (co->state != TRACE_STATE_RUNNING || !from || ev->ts < from + SLICE_LONG_NS ||
 	    co->tid != ev->tid)
@@ -66,6 +67,7 @@ void slice_watch_end(struct analysis *a, const struct coro *co, const struct tra
 		from = t->quiet_since;
 	if (ev->ts < from + SLICE_LONG_NS)
 		return;
+	is_first = co->resumes + sched_coro_of(a, co)->ran_from_birth <= 1;
 	slice_close_thread(a, ev->tid);
 	if (a->slices.nr == SLICE_WATCHED)
 		slice_close(a, 0);
@@ -78,7 +80,7 @@ void slice_watch_end(struct analysis *a, const struct coro *co, const struct tra
 		.end_site = ev->is_active ? 0 : ev->site,
 		.end_addr = ev->kind == TRACE_SUSPEND ? ev->addr : 0,
 		.is_alone = !t->is_shared,
-		.is_first = co->resumes <= 1 || from < a->model.first_ts + START_NS,
+		.is_first = is_first || from < a->model.first_ts + START_NS,
 		.use = cpu_samples_thread(&a->cpu, co->pid, ev->tid, from, ev->ts),
 	};
 }

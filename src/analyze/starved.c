@@ -25,7 +25,8 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	 * own thread, because another thread may have been without a processor.
 	 */
 	overtakes = sched_overtakes(a, co);
-	if (overtakes < OVERTAKEN || sched_is_lifo(t) != is_lifo)
+	/* A coroutine that runs inside of another one is in no queue, whatever its order. */
+	if (overtakes < OVERTAKEN || (sched_is_lifo(t) && !c->is_nested) != is_lifo)
 		return false;
 	ready = ts - c->ready_ts;
 	/*

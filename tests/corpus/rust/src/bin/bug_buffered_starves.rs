@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Fetches run in a buffered() stream, and the body that takes the results is slow.  While the body
 //! awaits, nothing polls the stream: fetches whose data is there wait for the body.
-//!
-//! A trace does not show that the fetches are not in the thread's queue: the thread may seem to take the
-//! newest first.
+//! They are in no thread's queue: the thread must not be said to take the newest first.
 //!
 //! corpus: bug
 //! class: starvation
 //! at: @stuck
 //! victims: fetch-*
-//! known: class
 //! never: deadlock, closed-under-waiter, blocking, leak
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
