@@ -190,11 +190,12 @@ static void frame_read_first(void *arg, uint32_t number, const uint8_t *bytes, s
 	const struct coro_type *type = coro_types_get(r->types, f->type);
 	uint64_t resume = size >= 16 ? frame_word(bytes, 0) : 1;
 
-	if (resume != (f->state == FRAME_FINISHED ? 0 : type->resume)) {
+	if (f->state != FRAME_RUNNING &&
+	    resume != (f->state == FRAME_FINISHED ? 0 : type->resume)) {
 		f->state = FRAME_INVALID;
 		return;
 	}
-	if (f->state == FRAME_FINISHED)
+	if (f->state != FRAME_SUSPENDED)
 		return;
 	f->is_read = frame_index(type, bytes, size, &f->index);
 	if (f->is_read && !coro_type_has_index(type, f->index)) {
@@ -275,6 +276,8 @@ static void frame_read_again(void *arg, uint32_t number, const uint8_t *bytes, s
 	uint64_t resume = size >= 16 ? frame_word(bytes, 0) : 1;
 	uint32_t index = f->index;
 
+	if (f->state == FRAME_RUNNING)
+		return;
 	if (resume == (f->state == FRAME_FINISHED ? 0 : type->resume) &&
 	    (!f->is_read || (frame_index(type, bytes, size, &index) && index == f->index)))
 		return;

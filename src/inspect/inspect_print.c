@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "inspect/wait_text.h"
+#include "process/system_calls.h"
 
 static void print_level(struct inspection *in, struct printer *p, uint32_t level, bool is_leaf)
 {
@@ -89,6 +90,40 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 	print_object_end(p);
 }
 
+static void print_thread_state(struct printer *p, const struct image_thread *thread)
+{
+	const char *call = thread->has_syscall && thread->syscall_nr >= 0
+				   ? system_call_name(thread->syscall_nr)
+				   : NULL;
+
+	if (call)
+		print_text(p, "  blocked in %s", call);
+	else if (thread->state == 'R')
+		print_text(p, "  running");
+	else
+		print_text(p, "  state %c", thread->state ? thread->state : '?');
+	print_string(p, "state", (char[]){ thread->state ? thread->state : '?', 0 });
+	print_string(p, "system_call", call);
+}
+
+static void print_threads(struct inspection *in, struct printer *p)
+{
+	size_t i;
+
+	print_text(p, "\nthreads\n");
+	print_list(p, "threads");
+	for (i = 0; i < in->image->nr_threads; i++) {
+		const struct image_thread *thread = &in->image->threads[i];
+
+		print_row(p);
+		print_integer(p, "tid", "  %7s  ", thread->tid);
+		print_name(p, "name", 15, thread->name);
+		print_thread_state(p, thread);
+		print_row_end(p);
+	}
+	print_list_end(p);
+}
+
 void inspection_print(struct inspection *in, struct printer *p,
 		      const struct inspect_print_options *options)
 {
@@ -101,6 +136,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_count(p, "coroutines", "%s suspended coroutines", in->nr_suspended);
 	print_count(p, "finished", in->nr_finished ? ", %s at their end and not destroyed" : NULL,
 		    in->nr_finished);
+	print_count(p, "running", in->nr_running ? ", %s running" : NULL, in->nr_running);
 	print_count(p, "changed", in->nr_changed ? ", %s that ran while they were read" : NULL,
 		    in->nr_changed);
 	print_text(p, "\n");
@@ -112,6 +148,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_list_end(p);
 	if (shown < in->nr_groups)
 		print_text(p, "\nand %zu more groups (--all)\n", in->nr_groups - shown);
+	print_threads(in, p);
 	if (coro_types_problem(in->types))
 		print_text(p, "\n%s\n", coro_types_problem(in->types));
 	print_string(p, "problem", coro_types_problem(in->types));

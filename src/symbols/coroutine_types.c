@@ -36,6 +36,7 @@ struct coro_types {
 	struct u64map by_destroy; /* destroy or cleanup address to 1 + base */
 	struct u64map by_base;    /* base to 1 + its first entry */
 	uint64_t low, high;
+	uint64_t code_high; /* end of the last resume function */
 	char problem[600];
 };
 
@@ -158,6 +159,8 @@ static int coro_types_add_resume(struct coro_types *types, size_t base, const ch
 	}
 	if (!*first)
 		*first = types->nr + 1;
+	if (addr + size > types->code_high)
+		types->code_high = addr + size;
 	types->nr++;
 	return 1;
 }
@@ -271,6 +274,8 @@ int64_t coro_types_at(const struct coro_types *types, uint64_t pc)
 {
 	size_t i;
 
+	if (pc < types->low || pc > types->code_high)
+		return -1;
 	for (i = 0; i < types->nr; i++) {
 		const struct coro_type *type = &types->entries[i].type;
 
