@@ -1,82 +1,195 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_why.c - `corotracer why`: what the coroutines of a running program wait for. */
+/* cmd_why.c - `corotracer why`: what the coroutines of a program wait for, without an SDK. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "inspect/inspect_print.h"
 #include "inspect/inspection.h"
+#include "why_launch.h"
+
+#define GROUPS_SHOWN 10
 
 struct why_options {
 	uint32_t pid;
 	bool json, all;
 	const char *exe;
+	uint32_t fails; /* bit v: verdict v is a failure */
+	uint64_t hang_ns, after_ns;
 };
 
-static const struct opt options[] = {
-	{ 'p', "pid", "PID", "look at this process",
-	  OPT_NUMBER(struct why_options, pid, 1, 4194304) },
-	{ 0, "exe", "FILE", "program of the core file, if it was moved",
-	  OPT_NAME(struct why_options, exe) },
-	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
-	{ .name = NULL },
-};
+/* ---- --fail-on -------------------------------------------------------------------- */
+
+static bool why_fail_on_one(uint32_t *fails, const char *name)
+{
+	int v;
+
+	if (!strcmp(name, "all")) {
+		*fails = ~0u;
+		return true;
+	}
+	for (v = VERDICT_WAITING + 1; v < VERDICT_COUNT; v++) {
+		if (!strcmp(name, inspect_verdict_name((enum inspect_verdict)v))) {
+			*fails |= 1u << v;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool why_parse_fail_on(void *field, const struct opt_use *use)
+{
+	char *list = strdup(use->value), *rest = list, *name;
+	bool ok = list != NULL;
+
+	while (ok && (name = strsep(&rest, ",")))
+		ok = why_fail_on_one(field, name);
+	free(list);
+	return ok || opt_invalid(use, "unreachable, ready-not-taken, closed-under-waiter, "
+				      "deadline-passed, deadlock or all");
+}
+
+static bool why_gate_hit(const struct inspection *in, uint32_t fails)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_groups; i++) {
+		const struct inspect_group *g = &in->groups[i];
+
+		if (g->verdict != VERDICT_WAITING && g->confidence >= INSPECT_STRONG &&
+		    (fails & 1u << g->verdict))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the look ---------------------------------------------------------------------- */
 
 static int why_print(struct inspection *in, const struct why_options *o)
 {
-	struct inspect_print_options print = { .groups_max = o->all ? 0 : 10 };
+	struct inspect_print_options print = { .groups_max = o->all ? 0 : GROUPS_SHOWN };
 	struct printer p;
 	int rc;
 
 	printer_begin(&p, stdout, o->json);
 	inspection_print(in, &p, &print);
 	rc = printer_end(&p);
-	if (rc)
+	if (rc) {
 		message_print("why", "cannot write to standard output: %s", strerror(-rc));
-	return rc ? EXIT_FAILED : EXIT_OK;
+		return EXIT_FAILED;
+	}
+	return why_gate_hit(in, o->fails) ? EXIT_FAILED : EXIT_OK;
 }
 
-static int why_look(struct process_image *image, const struct why_options *o)
+/* @rc: what opening the image returned. */
+static int why_look(struct process_image *image, int rc, struct err *err,
+		    const struct why_options *o)
 {
-	struct err err = { 0 };
-	struct inspection *in = inspection_new(image, &err);
+	struct inspection *in = rc < 0 ? NULL : inspection_new(image, err);
 	int status = EXIT_FAILED;
 
-	if (in && inspection_look(in, &err) == 0)
+	if (in && inspection_look(in, err) == 0)
 		status = why_print(in, o);
 	else
-		message_error("why", &err);
+		message_error("why", err);
 	inspection_free(in);
+	if (rc == 0)
+		image_close(image);
 	return status;
 }
+
+static int why_process(pid_t pid, const struct why_options *o)
+{
+	struct process_image image;
+	struct err err = { 0 };
+	int rc = image_open_process(&image, pid, &err);
+
+	return why_look(&image, rc, &err, o);
+}
+
+static int why_core(const char *path, const struct why_options *o)
+{
+	struct process_image image;
+	struct err err = { 0 };
+	int rc = image_open_core(&image, path, o->exe, &err);
+
+	return why_look(&image, rc, &err, o);
+}
+
+static int why_program(char **argv, const struct why_options *o)
+{
+	struct why_launch_options launch = {
+		.hang_ns = o->hang_ns,
+		.after_ns = o->after_ns,
+		.stdout_to_stderr = o->json,
+	};
+	pid_t pid;
+	int status = EXIT_FAILED;
+
+	switch (why_launch(argv, &launch, &pid, &status)) {
+	case WHY_LAUNCH_HANGS:
+		status = why_process(pid, o);
+		why_launch_end(pid);
+		break;
+	case WHY_LAUNCH_ENDED:
+		message_print("why", "'%s' ended with status %d before it was looked at", argv[0],
+			      status);
+		break;
+	case WHY_LAUNCH_FAILED:
+		break;
+	}
+	return status;
+}
+
+/* ---- the command --------------------------------------------------------------------- */
+
+static const struct opt options[] = {
+	{ 'p', "pid", "PID", "look at this process",
+	  OPT_NUMBER(struct why_options, pid, 1, 4194304) },
+	{ 0, "hang", "S", "CMD: look when no thread has run for S seconds (5)",
+	  OPT_REAL(struct why_options, hang_ns, 0.1, 86400, 1e9) },
+	{ 0, "after", "S", "CMD: look S seconds after the start",
+	  OPT_REAL(struct why_options, after_ns, 0.1, 86400, 1e9) },
+	{ 0, "exe", "FILE", "CORE: its program, if the file was moved",
+	  OPT_NAME(struct why_options, exe) },
+	{ 0, "fail-on", "LIST", "exit 1 on these verdicts, if strong or proven; or all",
+	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
+	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
+	{ .name = NULL },
+};
 
 static int run_why(int argc, char **argv)
 {
-	struct why_options o = { 0 };
+	struct why_options o = { .hang_ns = 5000000000u };
 	int first, status = opts_parse(&command_why, &o, argc, argv, &first);
-	struct process_image image;
-	struct err err = { 0 };
 
 	if (status != OPTS_PARSED)
 		return status;
-	if (!o.pid)
-		return opts_missing(&command_why, "-p PID");
-	if (image_open_process(&image, (pid_t)o.pid, &err) < 0) {
-		message_error("why", &err);
-		return EXIT_FAILED;
-	}
-	status = why_look(&image, &o);
-	image_close(&image);
-	return status;
+	if (o.pid && first < argc)
+		return opts_unexpected(&command_why, argv[first]);
+	if (o.pid)
+		return why_process((pid_t)o.pid, &o);
+	if (first >= argc)
+		return opts_missing(&command_why, "-p PID, CORE or -- CMD");
+	if (!strcmp(argv[first - 1], "--"))
+		return why_program(argv + first, &o);
+	if (first + 1 < argc)
+		return opts_unexpected(&command_why, argv[first + 1]);
+	return why_core(argv[first], &o);
 }
 
 const struct command command_why = {
 	.name = "why",
 	.instrument = "coroutines",
-	.args = "-p PID [options]",
+	.args = "-p PID | CORE | -- CMD [ARG]...",
 	.summary = "say what the coroutines of a running program wait for",
-	.details = "The program needs no preparation and is not stopped.\n",
+	.details = "For C++20 programs with debug information.  The program needs no preparation\n"
+		   "and is not stopped.  CMD is started, and ended after the look.\n"
+		   "\n"
+		   "Exit status: 0 done; 1 --fail-on was hit, or it could not be done; 2 usage;\n"
+		   "that of CMD if it ends before the look.\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run_why,

@@ -357,6 +357,10 @@ static bool frame_is_leaf(const struct coro_frame *f)
 /* Judge every innermost frame by what the kernel says; returns the number of faults. */
 static size_t waits_judge(struct inspection *in)
 {
+	struct judge_context context = {
+		.has_io_uring = in->image->has_io_uring,
+		.has_epoll = in->kernel.nr_watches > 0,
+	};
 	size_t i, faults = 0;
 
 	for (i = 0; i < in->table.nr; i++) {
@@ -365,7 +369,7 @@ static size_t waits_judge(struct inspection *in)
 		if (!frame_is_leaf(&in->table.frames[i]))
 			continue;
 		d = in->waits[i].fd >= 0 ? kernel_state_ask(&in->kernel, in->waits[i].fd) : NULL;
-		wait_judge(&in->waits[i], d, in->image->has_io_uring);
+		wait_judge(&in->waits[i], d, &context);
 		faults += in->waits[i].verdict != VERDICT_WAITING;
 	}
 	return faults;
@@ -376,7 +380,7 @@ static void waits_withdraw(struct inspection *in)
 	size_t i;
 
 	for (i = 0; i < in->table.nr; i++)
-		wait_judge(&in->waits[i], NULL, false);
+		wait_judge(&in->waits[i], NULL, NULL);
 }
 
 /* A frame without pointers to it; the kernel's verdict stays if it is the stronger one. */

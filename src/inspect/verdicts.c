@@ -80,17 +80,19 @@ static void judge_ready(struct frame_wait *wait, const struct kernel_descriptor 
 		judge_as(wait, VERDICT_READY_NOT_TAKEN, confidence, reason);
 }
 
-void wait_judge(struct frame_wait *wait, const struct kernel_descriptor *d, bool has_io_uring)
+void wait_judge(struct frame_wait *wait, const struct kernel_descriptor *d,
+		const struct judge_context *context)
 {
 	judge_as(wait, VERDICT_WAITING, INSPECT_NONE, NULL);
 	if (wait->fd < 0 || !d)
 		return;
-	if (d->error == -EBADF && wait->is_in_awaiter)
+	/* The name of a member is no proof that it is a descriptor; a program with epoll has some. */
+	if (d->error == -EBADF && wait->is_in_awaiter && context->has_epoll)
 		judge_as(wait, VERDICT_CLOSED, INSPECT_PROVEN,
 			 "the descriptor that it waits for is closed");
 	else if (d->error == -EBADF)
 		judge_as(wait, VERDICT_CLOSED, INSPECT_SUSPECT,
 			 "a descriptor that it holds is closed");
 	else if (!d->error && d->state.is_asked)
-		judge_ready(wait, d, has_io_uring);
+		judge_ready(wait, d, context->has_io_uring);
 }
