@@ -28,6 +28,7 @@ if [ $quick = no ]; then
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
 	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
 	packages+=(apache2-utils tmux)
+	packages+=(gdb) # gcore: core files of running programs
 	# Perfetto's schema and trace processor, for what is exported to it.
 	packages+=(python3-pip)
 	# The page, in a real browser.

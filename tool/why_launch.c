@@ -52,8 +52,7 @@ static bool why_has_ended(pid_t pid, int *status)
 
 	if (waitpid(pid, &wait_status, WNOHANG) != pid)
 		return false;
-	*status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status)
-					   : WEXITSTATUS(wait_status);
+	*status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 	return true;
 }
 
@@ -70,8 +69,8 @@ static bool why_is_idle(struct process_image *image, struct thread_list *last)
 
 	if (image_read_threads(image, &err) < 0)
 		return false;
-	is_idle = last->threads && image_threads_idle(last->threads, last->nr, image->threads,
-						      image->nr_threads);
+	is_idle = last->threads &&
+		  image_threads_idle(last->threads, last->nr, image->threads, image->nr_threads);
 	free(last->threads);
 	last->nr = image->nr_threads;
 	last->threads = calloc(last->nr + 1, sizeof(*last->threads));

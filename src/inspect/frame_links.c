@@ -83,6 +83,7 @@ int frame_table_visit(const struct process_image *image, const struct frame_tabl
 /* ---- one frame ------------------------------------------------------------------- */
 
 struct frame_reader {
+	const struct process_image *image;
 	struct coro_types *types;
 	struct frame_table *table;
 	int64_t changed;
@@ -165,6 +166,35 @@ static void parent_search_kind(const struct frame_reader *r, const struct coro_t
 	}
 }
 
+/*
+ * A counter of when_all(): an object in the frame of the parent, which holds the parent's handle.
+ */
+static void parent_search_counters(const struct frame_reader *r, const struct coro_type *type,
+				   const uint8_t *bytes, size_t size, struct parent_search *s)
+{
+	size_t i, k;
+
+	for (i = 0; i < type->nr_fields; i++) {
+		const struct coro_field *field = &type->fields[i];
+		uint64_t at, word;
+		uint32_t owner;
+
+		if (!field->in_promise || !field->nr_handles || field->size != 8 ||
+		    field->offset + 8 > size)
+			continue;
+		at = frame_word(bytes, field->offset);
+		owner = frame_table_find(r->table, at);
+		/* The promise of another frame holds its own handle. */
+		if (owner != FRAME_NONE && frame_of_handle(r, at) == owner)
+			continue;
+		for (k = 0; owner != FRAME_NONE && k < field->nr_handles; k++) {
+			if (image_read(r->image, at + field->handles[k], &word, 8) == 8 &&
+			    frame_of_handle(r, word) == owner)
+				parent_add(s, owner);
+		}
+	}
+}
+
 static void frame_find_parent(const struct frame_reader *r, const struct coro_type *type,
 			      uint32_t number, const uint8_t *bytes, size_t size)
 {
@@ -172,6 +202,8 @@ static void frame_find_parent(const struct frame_reader *r, const struct coro_ty
 	struct parent_search s = { 0 };
 
 	parent_search_kind(r, type, number, bytes, size, CORO_FIELD_HANDLE, &s);
+	if (!s.nr)
+		parent_search_counters(r, type, bytes, size, &s);
 	if (!s.nr) {
 		s.needs_proof = true;
 		parent_search_kind(r, type, number, bytes, size, CORO_FIELD_POINTER, &s);
@@ -198,7 +230,10 @@ static void frame_read_first(void *arg, uint32_t number, const uint8_t *bytes, s
 	if (f->state != FRAME_SUSPENDED)
 		return;
 	f->is_read = frame_index(type, bytes, size, &f->index);
-	if (f->is_read && !coro_type_has_index(type, f->index)) {
+	/* On the stack of a thread that runs, where it is not known to be one, registers are saved.
+	 */
+	if (f->is_read && (!coro_type_has_index(type, f->index) ||
+			   (!f->is_allocated && !coro_type_point(type, f->index)))) {
 		f->state = FRAME_INVALID;
 		return;
 	}
@@ -256,7 +291,7 @@ static void frame_settle_parents(struct frame_table *t)
 int frame_links_read(const struct process_image *image, struct coro_types *types,
 		     struct frame_table *table)
 {
-	struct frame_reader r = { .types = types, .table = table };
+	struct frame_reader r = { .image = image, .types = types, .table = table };
 	int rc = frame_table_visit(image, table, frame_read_first, &r);
 
 	if (!rc)
@@ -288,7 +323,7 @@ static void frame_read_again(void *arg, uint32_t number, const uint8_t *bytes, s
 int64_t frame_links_check(const struct process_image *image, struct coro_types *types,
 			  struct frame_table *table)
 {
-	struct frame_reader r = { .types = types, .table = table };
+	struct frame_reader r = { .image = image, .types = types, .table = table };
 	int rc = frame_table_visit(image, table, frame_read_again, &r);
 
 	return rc < 0 ? rc : r.changed;

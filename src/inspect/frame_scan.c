@@ -8,6 +8,7 @@
 #include "inspect/frame_scan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "inspect/heap_walk.h"
 
@@ -28,6 +29,8 @@ static bool scan_is_stack(const struct frame_scanner *s, const struct image_rang
 {
 	size_t i;
 
+	if (range->path && !strncmp(range->path, "[stack", 6))
+		return true;
 	for (i = 0; i < s->image->nr_threads; i++) {
 		uint64_t sp = s->image->threads[i].sp;
 

@@ -34,9 +34,9 @@ struct coro_frame {
 	bool is_read;     /* the index is known */
 	bool needs_proof; /* the parent must hold a pointer back */
 	bool is_proven, is_other_proven;
-	bool is_on_path; /* while stacks are resolved */
-	bool has_child;  /* it awaits another frame */
-	bool is_reached; /* a pointer to it was found */
+	bool is_on_path;       /* while stacks are resolved */
+	bool has_child;        /* it awaits another frame */
+	bool is_reached;       /* a pointer to it was found */
 	bool is_allocated;     /* in a block that the allocator has given out; false: unknown */
 	bool has_guessed_size; /* DWARF does not have it */
 };

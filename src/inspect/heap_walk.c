@@ -110,10 +110,12 @@ static bool heap_bounds(struct heap_reader *r, const struct image_range *range, 
 {
 	uint64_t base = addr & ~(ARENA_SIZE - 1), size;
 
-	if (range->path && !strcmp(range->path, "[heap]")) {
+	/* A core file does not name it. */
+	if (range->path && (!strcmp(range->path, "[heap]") || !*range->path)) {
 		*start = (range->start + 15) & ~(uint64_t)15;
 		*end = range->end;
-		return true;
+		if (*range->path || heap_find_start(r, *start, *end, &size))
+			return true;
 	}
 	/* An arena begins with its address, the heap before it, and its size. */
 	if (range->start > base || !heap_word(r, base + 16, &size) || size > ARENA_SIZE ||
@@ -124,7 +126,7 @@ static bool heap_bounds(struct heap_reader *r, const struct image_range *range, 
 	return true;
 }
 
-static const struct image_range *range_of(const struct process_image *image, uint64_t addr)
+static const struct image_range *heap_range_of(const struct process_image *image, uint64_t addr)
 {
 	size_t low = 0, high = image->nr_ranges;
 
@@ -137,7 +139,7 @@ static const struct image_range *range_of(const struct process_image *image, uin
 			high = middle;
 	}
 	return low < image->nr_ranges && image->ranges[low].start <= addr ? &image->ranges[low]
-									   : NULL;
+									  : NULL;
 }
 
 int64_t heap_walk_frames(const struct process_image *image, struct frame_table *table)
@@ -149,7 +151,7 @@ int64_t heap_walk_frames(const struct process_image *image, struct frame_table *
 		return -ENOMEM;
 	while (h.next < table->nr) {
 		uint64_t addr = table->frames[h.next].addr, start, end, first;
-		const struct image_range *range = range_of(image, addr);
+		const struct image_range *range = heap_range_of(image, addr);
 		size_t before = h.next;
 
 		if (range && heap_bounds(&r, range, addr, &start, &end) && addr < end &&

@@ -14,7 +14,7 @@
 #include "inspect/frame_scan.h"
 #include "inspect/verdicts.h"
 
-#define DEPTH_MAX     100000
+#define DEPTH_MAX      100000
 #define SECOND_LOOK_MS 200
 #define LOOKS_MAX      3
 
@@ -100,8 +100,8 @@ static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, 
 		if (!*slot)
 			break;
 		known = &in->levels[*slot - 1];
-		if (known->parent == parent && known->type == f->type &&
-		    known->index == f->index && known->is_read == f->is_read)
+		if (known->parent == parent && known->type == f->type && known->index == f->index &&
+		    known->is_read == f->is_read)
 			return (uint32_t)*slot;
 	}
 	if (in->nr_levels == in->room_levels) {
@@ -214,7 +214,8 @@ static uint64_t group_bytes(struct inspection *in, const struct inspect_group *g
 	for (i = 0; i < g->count; i++) {
 		uint32_t at = in->members[g->first + i];
 
-		while (at != FRAME_NONE && frame_is_shown(&frames[at]) && frames[at].other != mark) {
+		while (at != FRAME_NONE && frame_is_shown(&frames[at]) &&
+		       frames[at].other != mark) {
 			frames[at].other = mark;
 			bytes += frames[at].size;
 			at = frames[at].parent;
@@ -393,8 +394,9 @@ static void waits_judge_unreached(struct inspection *in)
 		const struct coro_frame *f = &in->table.frames[i];
 		struct frame_wait *wait = &in->waits[i];
 		/* Memory of another allocator may be free, and still look like a frame. */
-		enum inspect_confidence confidence =
-			in->doubt[0] || !f->is_allocated ? INSPECT_SUSPECT : INSPECT_PROVEN;
+		enum inspect_confidence confidence = in->doubt[0] || !f->is_allocated
+							     ? INSPECT_SUSPECT
+							     : INSPECT_PROVEN;
 
 		if (!frame_is_leaf(f) || f->is_reached || wait->confidence > confidence)
 			continue;

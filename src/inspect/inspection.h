@@ -50,10 +50,10 @@ struct inspect_group {
 	uint32_t stack; /* number of the innermost level */
 	enum inspect_verdict verdict;
 	enum inspect_confidence confidence;
-	uint64_t bytes;         /* of all frames of its stacks */
-	size_t first, count;    /* in members */
-	const char *reason;     /* why the verdict; NULL: none */
-	const char *doubt;      /* why it is not proven; NULL: it is, or nothing is wrong */
+	uint64_t bytes;      /* of all frames of its stacks */
+	size_t first, count; /* in members */
+	const char *reason;  /* why the verdict; NULL: none */
+	const char *doubt;   /* why it is not proven; NULL: it is, or nothing is wrong */
 };
 
 struct inspection {

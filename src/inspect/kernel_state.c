@@ -98,9 +98,9 @@ static bool kernel_is_same(const struct kernel_descriptor *a, const struct kerne
 	const struct descriptor_state *x = &a->state, *y = &b->state;
 
 	return a->error == b->error && a->is_watched == b->is_watched && x->kind == y->kind &&
-	       x->inode == y->inode && x->can_read == y->can_read &&
-	       x->can_write == y->can_write && x->unread == y->unread &&
-	       x->has_hung_up == y->has_hung_up && x->has_error == y->has_error &&
+	       x->inode == y->inode && x->can_read == y->can_read && x->can_write == y->can_write &&
+	       x->unread == y->unread && x->has_hung_up == y->has_hung_up &&
+	       x->has_error == y->has_error &&
 	       (!a->is_watched || (a->watch.events == b->watch.events &&
 				   a->watch.is_disarmed == b->watch.is_disarmed));
 }

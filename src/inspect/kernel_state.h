@@ -13,7 +13,7 @@
 
 struct kernel_descriptor {
 	struct descriptor_state state;
-	int error;      /* -EBADF: not open; other: unknown */
+	int error;       /* -EBADF: not open; other: unknown */
 	bool is_watched; /* in an epoll set */
 	struct descriptor_watch watch;
 };
@@ -27,8 +27,8 @@ struct kernel_state {
 	size_t nr_known, room_known;
 	struct u64map by_fd;    /* descriptor to 1 + position in known */
 	struct u64map by_watch; /* descriptor to 1 + position in watches, the first of several */
-	bool is_quiet;       /* all threads slept */
-	bool has_failed;     /* some of it could not be read */
+	bool is_quiet;          /* all threads slept */
+	bool has_failed;        /* some of it could not be read */
 };
 
 /* Reads the epoll sets.  A process that cannot be asked: is_open is false. */

@@ -41,8 +41,8 @@ static bool is_ready_for(const struct frame_wait *wait, const struct descriptor_
 		return state->can_read;
 	default:
 		/* A connection is writable nearly always: only unread data counts. */
-		return state->can_read && (state->unread || state->is_listening ||
-					   state->has_hung_up);
+		return state->can_read &&
+		       (state->unread || state->is_listening || state->has_hung_up);
 	}
 }
 
@@ -55,9 +55,8 @@ static const char *why_not_taken(const struct frame_wait *wait, const struct ker
 	if (d->watch.is_disarmed)
 		return "it is ready, and its one-shot registration is disarmed";
 	if (!(d->watch.events & wanted))
-		return wanted == EPOLLOUT
-			       ? "it is writable, and is registered without EPOLLOUT"
-			       : "it is readable, and is registered without EPOLLIN";
+		return wanted == EPOLLOUT ? "it is writable, and is registered without EPOLLOUT"
+					  : "it is readable, and is registered without EPOLLIN";
 	if (d->watch.is_edge && (descriptor_events(&d->state) & d->watch.events))
 		return "it is ready, and its edge was taken before";
 	return NULL;
@@ -67,9 +66,9 @@ static void judge_ready(struct frame_wait *wait, const struct kernel_descriptor 
 			bool has_io_uring)
 {
 	const char *reason = is_ready_for(wait, &d->state) ? why_not_taken(wait, d) : NULL;
-	enum inspect_confidence confidence =
-		wait->is_in_awaiter && wait->direction != WAIT_ANY ? INSPECT_STRONG
-								   : INSPECT_SUSPECT;
+	enum inspect_confidence confidence = wait->is_in_awaiter && wait->direction != WAIT_ANY
+						     ? INSPECT_STRONG
+						     : INSPECT_SUSPECT;
 
 	if (!reason || (has_io_uring && !d->is_watched))
 		return;
@@ -86,7 +85,8 @@ void wait_judge(struct frame_wait *wait, const struct kernel_descriptor *d,
 	judge_as(wait, VERDICT_WAITING, INSPECT_NONE, NULL);
 	if (wait->fd < 0 || !d)
 		return;
-	/* The name of a member is no proof that it is a descriptor; a program with epoll has some. */
+	/* The name of a member is no proof that it is a descriptor; a program with epoll has some.
+	 */
 	if (d->error == -EBADF && wait->is_in_awaiter && context->has_epoll)
 		judge_as(wait, VERDICT_CLOSED, INSPECT_PROVEN,
 			 "the descriptor that it waits for is closed");

@@ -30,7 +30,7 @@ static void print_descriptor_state(struct printer *p, const struct kernel_descri
 		print_text(p, ", the peer has closed it");
 	if (state->unread)
 		print_text(p, ", %llu %s", (unsigned long long)state->unread,
-			   state->kind == DESCRIPTOR_TIMERFD  ? "expirations not read"
+			   state->kind == DESCRIPTOR_TIMERFD   ? "expirations not read"
 			   : state->kind == DESCRIPTOR_EVENTFD ? "in its counter"
 							       : "bytes unread");
 	if (!d->is_watched)
@@ -93,7 +93,9 @@ static void print_descriptors(struct inspection *in, struct printer *p,
 		if (wait->fd < 0)
 			continue;
 		is_certain = is_certain && wait->is_in_awaiter;
-		print_text(p, shown ? "              " : is_certain ? "   waits for: " : "   holds: ");
+		print_text(p, shown        ? "              "
+			      : is_certain ? "   waits for: "
+					   : "   holds: ");
 		print_descriptor(in, p, wait->fd, wait->is_in_awaiter);
 		print_text(p, "\n");
 		shown++;

@@ -219,8 +219,8 @@ static void waits_read_frame(void *arg, uint32_t number, const uint8_t *bytes, s
 	const struct coro_frame *f = &r->table->frames[number];
 
 	if (f->state == FRAME_SUSPENDED && !f->has_child)
-		r->waits[number] =
-			frame_wait_read(f, coro_types_get(r->types, f->type), bytes, size);
+		r->waits[number] = frame_wait_read(f, coro_types_get(r->types, f->type), bytes,
+						   size);
 }
 
 struct frame_wait *frame_waits_read(const struct process_image *image, struct coro_types *types,

@@ -388,7 +388,8 @@ static bool sweep_is_target(const struct sweep *s)
 {
 	uint64_t at = s->insn->address;
 
-	return s->nr_targets && bsearch(&at, s->targets, s->nr_targets, sizeof(at), sweep_by_number);
+	return s->nr_targets &&
+	       bsearch(&at, s->targets, s->nr_targets, sizeof(at), sweep_by_number);
 }
 
 /* ---- begin and end ----------------------------------------------------------------- */
@@ -466,8 +467,8 @@ bool code_find_stores(const struct code_bytes *code, const struct code_field *fi
 			sweep_forget_constants(&s);
 		m = sweep_move_of(&s);
 		v = sweep_value_of(&s, &m.from);
-		if (m.is_store && m.to.value == (int64_t)field->offset && m.to.size == field->size &&
-		    m.to.reg >= 0 && v.kind == VALUE_CONSTANT)
+		if (m.is_store && m.to.value == (int64_t)field->offset &&
+		    m.to.size == field->size && m.to.reg >= 0 && v.kind == VALUE_CONSTANT)
 			handler(arg, s.insn->address, v.constant,
 				s.values[m.to.reg].kind == VALUE_FRAME);
 		sweep_step(&s, &m);

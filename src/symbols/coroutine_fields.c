@@ -7,9 +7,11 @@
 
 #include "symbols/coroutine_layout.h"
 
-#define FIELDS_MAX       4096
-#define FIELDS_DEPTH_MAX 10
-#define FIELD_PATH_MAX   256
+#define FIELDS_MAX          4096
+#define FIELDS_DEPTH_MAX    10
+#define FIELD_PATH_MAX      256
+#define POINTEE_DEPTH_MAX   3
+#define POINTEE_MEMBERS_MAX 256
 
 struct field_walk {
 	struct coro_field_list *list;
@@ -82,12 +84,65 @@ static bool field_is_signed(Dwarf_Die *type)
 	       (encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
 }
 
+static bool field_offset(Dwarf_Die *member, uint64_t *offset)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word at = 0;
+
+	/* The member of a union has none. */
+	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
+	    dwarf_formudata(&attr, &at) != 0)
+		return false;
+	*offset += at;
+	return true;
+}
+
+/* Note the handles in the struct @type, at @offset of what a pointer points to. */
+static void field_add_handles(struct coro_field *field, Dwarf_Die *type, uint64_t offset,
+			      unsigned depth);
+
+static void field_add_member_handles(struct coro_field *field, Dwarf_Die *member, uint64_t offset,
+				     unsigned depth)
+{
+	Dwarf_Die type;
+	const char *name;
+
+	if (!field_offset(member, &offset) || offset > UINT16_MAX ||
+	    !field_bare_type(member, &type))
+		return;
+	name = dwarf_diename(&type);
+	if (name && !strncmp(name, "coroutine_handle", 16)) {
+		if (field->nr_handles < CORO_FIELD_HANDLES)
+			field->handles[field->nr_handles++] = (uint16_t)offset;
+		return;
+	}
+	field_add_handles(field, &type, offset, depth + 1);
+}
+
+static void field_add_handles(struct coro_field *field, Dwarf_Die *type, uint64_t offset,
+			      unsigned depth)
+{
+	int tag = dwarf_tag(type), members = 0;
+	Dwarf_Die die;
+
+	if (depth > POINTEE_DEPTH_MAX ||
+	    (tag != DW_TAG_structure_type && tag != DW_TAG_class_type) ||
+	    dwarf_child(type, &die) != 0)
+		return;
+	do {
+		tag = dwarf_tag(&die);
+		if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
+			field_add_member_handles(field, &die, offset, depth);
+	} while (++members < POINTEE_MEMBERS_MAX && dwarf_siblingof(&die, &die) == 0);
+}
+
 static void field_add(struct field_walk *w, Dwarf_Die *type, const char *path, const char *owner,
 		      uint64_t offset)
 {
 	struct coro_field_list *list = w->list;
 	Dwarf_Word size = 0;
 	struct coro_field *more;
+	Dwarf_Die to;
 
 	if (list->nr == FIELDS_MAX || dwarf_aggregate_size(type, &size) != 0 || size > 64 || !size)
 		return;
@@ -112,19 +167,8 @@ static void field_add(struct field_walk *w, Dwarf_Die *type, const char *path, c
 		.is_signed = field_is_signed(type),
 		.is_reference = dwarf_tag(type) == DW_TAG_reference_type,
 	};
-}
-
-static bool field_offset(Dwarf_Die *member, uint64_t *offset)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word at = 0;
-
-	/* The member of a union has none. */
-	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
-	    dwarf_formudata(&attr, &at) != 0)
-		return false;
-	*offset += at;
-	return true;
+	if (w->in_promise && field_bare_type(type, &to))
+		field_add_handles(&list->fields[list->nr - 1], &to, 0, 0);
 }
 
 static void fields_walk(struct field_walk *w, Dwarf_Die *type, const char *path, const char *owner,

@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define LAYOUT_SIZE_MAX  (1u << 24) /* a larger frame is taken for a corrupt file */
 #define LAYOUT_DEPTH_MAX 6
+#define LINKAGE_MAX      4096
 #define LAYOUT_DIES_MAX  (1u << 20)
 
 /* ---- DIEs ------------------------------------------------------------------- */
@@ -184,7 +186,7 @@ static bool layout_find(Dwarf_Die *function, const char *base, layout_finder fin
 
 /* ---- read it ---------------------------------------------------------------- */
 
-static bool layout_place(Dwarf_Die *frame, const char *name, uint32_t *offset, uint32_t *size)
+static bool frame_member_place(Dwarf_Die *frame, const char *name, uint32_t *offset, uint32_t *size)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die member, type;
@@ -202,10 +204,47 @@ static bool layout_place(Dwarf_Die *frame, const char *name, uint32_t *offset, u
 	return true;
 }
 
+/* The result type of initial_suspend() in the struct @promise or its base classes. */
+static const char *layout_initial_type(Dwarf_Die *promise, unsigned depth)
+{
+	const char *found = NULL, *name;
+	Dwarf_Die die, type;
+
+	if (depth > LAYOUT_DEPTH_MAX || dwarf_child(promise, &die) != 0)
+		return NULL;
+	do {
+		int tag = dwarf_tag(&die);
+
+		name = tag == DW_TAG_subprogram ? dwarf_diename(&die) : NULL;
+		if (name && !strcmp(name, "initial_suspend") && layout_struct_of(&die, &type))
+			return dwarf_diename(&type);
+		if (tag == DW_TAG_inheritance && layout_struct_of(&die, &type))
+			found = layout_initial_type(&type, depth + 1);
+	} while (!found && dwarf_siblingof(&die, &die) == 0);
+	return found;
+}
+
+static void layout_note_initial(struct coro_type *type, Dwarf_Die *promise)
+{
+	const char *name = layout_initial_type(promise, 0);
+
+	type->starts_suspended = name && !strcmp(name, "suspend_always");
+	type->starts_running = name && !strcmp(name, "suspend_never");
+}
+
+static void layout_read_initial(struct coro_type *type, Dwarf_Die *member)
+{
+	Dwarf_Die promise;
+
+	if (layout_struct_of(member, &promise))
+		layout_note_initial(type, &promise);
+}
+
 static void layout_read_frame(struct coro_type *type, Dwarf_Die *frame)
 {
 	struct coro_field_list list = { 0 };
 	Dwarf_Word size;
+	Dwarf_Die promise;
 	int line = 0;
 
 	if (dwarf_aggregate_size(frame, &size) != 0 || size < 16 || size > LAYOUT_SIZE_MAX)
@@ -214,16 +253,19 @@ static void layout_read_frame(struct coro_type *type, Dwarf_Die *frame)
 	type->has_layout = true;
 	dwarf_decl_line(frame, &line);
 	type->last_line = line > 0 ? (uint32_t)line : 0;
-	type->has_index = layout_place(frame, "_Coro_resume_index", &type->index_offset,
-				       &type->index_size) ||
-			  layout_place(frame, "__coro_index", &type->index_offset,
-				       &type->index_size);
+	type->has_index = frame_member_place(frame, "_Coro_resume_index", &type->index_offset,
+					     &type->index_size) ||
+			  frame_member_place(frame, "__coro_index", &type->index_offset,
+					     &type->index_size);
 	if (type->index_size > 8 || type->index_offset > type->size - type->index_size)
 		type->has_index = false;
-	type->has_promise = layout_place(frame, "_Coro_promise", &type->promise_offset,
-					 &type->promise_size) ||
-			    layout_place(frame, "__promise", &type->promise_offset,
-					 &type->promise_size);
+	type->has_promise = frame_member_place(frame, "_Coro_promise", &type->promise_offset,
+					       &type->promise_size) ||
+			    frame_member_place(frame, "__promise", &type->promise_offset,
+					       &type->promise_size);
+	if (layout_member(frame, "_Coro_promise", &promise) ||
+	    layout_member(frame, "__promise", &promise))
+		layout_read_initial(type, &promise);
 	coro_fields_read(&list, frame);
 	type->fields = list.fields;
 	type->nr_fields = list.nr;
@@ -245,38 +287,128 @@ static void layout_read_promise(struct coro_type *type, Dwarf_Die *promise)
 	type->has_promise = true;
 	type->promise_offset = align > 16 && align <= 4096 ? (uint32_t)align : 16;
 	type->promise_size = (uint32_t)size;
+	layout_note_initial(type, promise);
 	coro_promise_fields_read(&list, promise, type->promise_offset);
 	type->fields = list.fields;
 	type->nr_fields = list.nr;
 }
 
-/* Where the function begins: its line table has it, also for functions without a declaration. */
-static void layout_read_start(struct coro_type *type, const struct coro_source *source)
+/* ---- where the function begins ------------------------------------------------- */
+
+struct declaration_search {
+	const char *linkage;
+	const char *name; /* without scopes; gcc leaves the linkage name of static functions out */
+	uint32_t at_most; /* the line is not behind this one; 0: unknown */
+	uint32_t line;    /* best so far; 0: none */
+	bool has_linkage; /* found by its linkage name */
+	unsigned left;
+};
+
+static void declaration_consider(struct declaration_search *s, Dwarf_Die *die)
 {
+	Dwarf_Attribute attr;
+	const char *linkage = dwarf_formstring(dwarf_attr(die, DW_AT_linkage_name, &attr));
+	const char *name = dwarf_diename(die);
+	Dwarf_Word line = 0;
+
+	if (dwarf_hasattr(die, DW_AT_artificial) ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_decl_line, &attr), &line) != 0 || !line ||
+	    line > UINT32_MAX)
+		return;
+	if (linkage && !strcmp(linkage, s->linkage)) {
+		s->line = (uint32_t)line;
+		s->has_linkage = true;
+	} else if (!linkage && name && !strcmp(name, s->name) && line > s->line &&
+		   (!s->at_most || line <= s->at_most)) {
+		s->line = (uint32_t)line;
+	}
+}
+
+static void declaration_search_below(struct declaration_search *s, Dwarf_Die *parent,
+				     unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth > LAYOUT_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (!s->left--)
+			return;
+		if (tag == DW_TAG_subprogram)
+			declaration_consider(s, &die);
+		else if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+			 tag == DW_TAG_class_type)
+			declaration_search_below(s, &die, depth + 1);
+	} while (s->left && !s->has_linkage && dwarf_siblingof(&die, &die) == 0);
+}
+
+static const char *layout_last_name(const char *function)
+{
+	const char *colon = strrchr(function, ':');
+
+	return colon ? colon + 1 : function;
+}
+
+/* Its declaration, or else the line of its first instruction. */
+static void layout_read_start(struct coro_type *type, const struct coro_source *source,
+			      Dwarf_Die *function, const char *linkage)
+{
+	struct declaration_search s = {
+		.linkage = linkage,
+		.name = layout_last_name(type->function),
+		.at_most = type->last_line,
+		.left = LAYOUT_DIES_MAX,
+	};
 	struct line_found found;
 	char path[PATH_MAX];
+	Dwarf_Die unit;
 
 	if (!line_index_find_outer(source->lines, source->module, type->resume, &found))
 		return;
 	path_plain(found.file, path, sizeof(path));
 	type->file = strdup(path);
 	type->line = found.line;
+	if (function && dwarf_diecu(function, &unit, NULL, NULL))
+		declaration_search_below(&s, &unit, 0);
+	if (s.line)
+		type->line = s.line;
+}
+
+/* gcc: the frame's type is named after the function. */
+static void layout_linkage(const struct coro_source *source, Dwarf_Die *frame, char *out,
+			   size_t size)
+{
+	const char *name = frame ? dwarf_diename(frame) : NULL;
+	size_t len = name ? strlen(name) : 0;
+
+	if (len > 6 && !strcmp(name + len - 6, ".Frame"))
+		snprintf(out, size, "%.*s", (int)(len - 6), name);
+	else
+		snprintf(out, size, "%s", source->base);
 }
 
 void coro_layout_read(struct coro_type *type, const struct coro_source *source)
 {
 	Dwarf_Die function, frame;
 	Dwarf_Addr bias;
+	bool has_function;
+	char linkage[LINKAGE_MAX];
 
+	layout_linkage(source, NULL, linkage, sizeof(linkage));
 	type->is_gcc = strlen(source->base) > 6 &&
 		       !strcmp(source->base + strlen(source->base) - 6, ".Frame");
-	layout_read_start(type, source);
-	if (line_index_function(source->lines, source->module, type->resume, &function, &bias)) {
-		if (layout_find(&function, source->base, layout_frame_in, &frame))
-			layout_read_frame(type, &frame);
-		else if (layout_find(&function, source->base, layout_promise_in, &frame))
-			layout_read_promise(type, &frame);
+	has_function = line_index_function(source->lines, source->module, type->resume, &function,
+					   &bias);
+	if (has_function && layout_find(&function, source->base, layout_frame_in, &frame)) {
+		layout_linkage(source, &frame, linkage, sizeof(linkage));
+		layout_read_frame(type, &frame);
+	} else if (has_function &&
+		   layout_find(&function, source->base, layout_promise_in, &frame)) {
+		layout_read_promise(type, &frame);
 	}
+	layout_read_start(type, source, has_function ? &function : NULL, linkage);
 	coro_points_read(type, source);
 }
 

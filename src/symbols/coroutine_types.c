@@ -200,6 +200,23 @@ static void coro_types_note(struct coro_types *types, const char *path, const ch
 		snprintf(types->problem, sizeof(types->problem), "'%.400s' %s", path, why);
 }
 
+/* Only names for other modules are left, and there is no debug file. */
+static bool symbols_are_stripped(Dwfl_Module *module)
+{
+	const char *debug_file = NULL;
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
+	while (elf && (section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return false;
+	}
+	return !debug_file;
+}
+
 static int coro_types_read_symbols(struct coro_types *types, Dwfl_Module *module, const char *path)
 {
 	int nr = dwfl_module_getsymtab(module), i, found = 0;
@@ -207,16 +224,18 @@ static int coro_types_read_symbols(struct coro_types *types, Dwfl_Module *module
 	for (i = 1; i < nr; i++) {
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name =
-			dwfl_module_getsym_info(module, i, &sym, &addr, NULL, NULL, NULL);
+		const char *name = dwfl_module_getsym_info(module, i, &sym, &addr, NULL, NULL,
+							   NULL);
 		int rc = name ? coro_types_add_symbol(types, name, &sym, addr) : 0;
 
 		if (rc < 0)
 			return rc;
 		found += rc;
 	}
-	if (nr <= 1)
-		coro_types_note(types, path, "has no symbols");
+	/* Libraries without symbols are common, and rarely have coroutines. */
+	if (!found && types->nr_modules == 1 && symbols_are_stripped(module))
+		coro_types_note(types, path,
+				"has no symbols (it is stripped): its coroutines are not found");
 	return found;
 }
 

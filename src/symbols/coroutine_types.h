@@ -26,6 +26,8 @@ enum coro_field_kind {
 	CORO_FIELD_HANDLE, /* the pointer in a std::coroutine_handle */
 };
 
+#define CORO_FIELD_HANDLES 4
+
 /* A scalar in a frame: a local variable, or a member of one, at any depth. */
 struct coro_field {
 	char *path;      /* "conn.socket.fd" */
@@ -37,6 +39,9 @@ struct coro_field {
 	bool in_promise;
 	bool is_signed;
 	bool is_reference;
+	/* Pointer: offsets of the coroutine handles in what it points to. */
+	uint8_t nr_handles;
+	uint16_t handles[CORO_FIELD_HANDLES];
 };
 
 struct coro_point {
@@ -48,15 +53,17 @@ struct coro_point {
 };
 
 struct coro_type {
-	char *function;           /* plain name */
-	uint64_t resume;          /* addresses in the process */
-	uint64_t code_end;        /* of the resume function */
-	size_t module;            /* number of the module */
-	bool has_layout;          /* DWARF describes the frame */
-	bool has_index;           /* the index is known, from DWARF or from the code */
-	bool is_gcc;              /* compiler that wrote it */
-	bool has_promise;         /* DWARF describes the promise */
-	uint32_t size;            /* of the frame; 0: unknown */
+	char *function;        /* plain name */
+	uint64_t resume;       /* addresses in the process */
+	uint64_t code_end;     /* of the resume function */
+	size_t module;         /* number of the module */
+	bool has_layout;       /* DWARF describes the frame */
+	bool has_index;        /* the index is known, from DWARF or from the code */
+	bool is_gcc;           /* compiler that wrote it */
+	bool has_promise;      /* DWARF describes the promise */
+	bool starts_suspended; /* its initial_suspend() is std::suspend_always */
+	bool starts_running;   /* ... std::suspend_never */
+	uint32_t size;         /* of the frame; 0: unknown */
 	uint32_t index_offset, index_size;
 	uint32_t promise_offset, promise_size;
 	char *file; /* where the function begins; NULL: unknown */

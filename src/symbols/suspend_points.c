@@ -92,12 +92,28 @@ static struct coro_point *point_more(struct point_search *s, uint64_t index)
 	return &type->points[type->nr_points++];
 }
 
+/* The initial point belongs to no co_await: its line is that of the function. */
+static bool point_is_initial(const struct point_search *s, const struct coro_point *point,
+			     uint64_t addr)
+{
+	struct line_found found;
+
+	if (s->type->is_gcc)
+		return point->index == GCC_INITIAL;
+	if (s->type->starts_suspended || s->type->starts_running)
+		return point->index == 0 && s->type->starts_suspended;
+	return point->index == 0 &&
+	       line_index_find_outer(s->source->lines, s->source->module, addr, &found) &&
+	       point_is_own_line(s->type, &found);
+}
+
 static void point_set_line(const struct point_search *s, struct coro_point *point, uint64_t addr)
 {
-	struct line_found found = { 0 };
+	struct line_found found = { .file = s->type->file, .line = s->type->line };
 	char path[PATH_MAX];
 
-	if (!point_line(s, addr, &found))
+	point->is_initial = point_is_initial(s, point, addr);
+	if (point->is_initial ? !found.file : !point_line(s, addr, &found))
 		return;
 	path_plain(found.file, path, sizeof(path));
 	free(point->file);
@@ -140,8 +156,8 @@ static bool points_code(Dwfl_Module *module, uint64_t start, uint64_t end, struc
 	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
 	GElf_Ehdr header;
 
-	if (!data || !data->d_buf || at >= data->d_size || end <= start ||
-	    end - start > CODE_MAX || !elf || !gelf_getehdr(elf, &header))
+	if (!data || !data->d_buf || at >= data->d_size || end <= start || end - start > CODE_MAX ||
+	    !elf || !gelf_getehdr(elf, &header))
 		return false;
 	*out = (struct code_bytes){
 		.data = (const uint8_t *)data->d_buf + at,
@@ -204,13 +220,21 @@ static void points_name_gcc(struct coro_type *type)
 	}
 }
 
-/* The initial point is at the function itself. */
-static void points_mark_initial(struct coro_type *type)
+/* A frame can rest at the initial point even if no store of its index was found. */
+static void points_add_initial(struct point_search *s)
 {
-	struct coro_point *point = point_at(type, type->is_gcc ? GCC_INITIAL : 0);
+	struct coro_type *type = s->type;
+	uint64_t index = type->is_gcc ? GCC_INITIAL : 0;
+	struct coro_point *point;
 
-	if (point && (type->is_gcc || point->line == type->line))
-		point->is_initial = true;
+	if (!type->starts_suspended || point_at(type, index) || !type->file)
+		return;
+	point = point_more(s, index);
+	if (!point)
+		return;
+	point->is_initial = true;
+	point->file = strdup(type->file);
+	point->line = type->line;
 }
 
 void coro_points_read(struct coro_type *type, const struct coro_source *source)
@@ -229,13 +253,14 @@ void coro_points_read(struct coro_type *type, const struct coro_source *source)
 		type->index_size = field.size;
 	}
 	code_find_stores(&code, &field, point_add, &s);
-	/* Where the sweep lost the frame's register, a store at the same offset is nearly as good. */
+	/* Where the sweep lost the frame's register, a store at the same offset is nearly as good.
+	 */
 	s.any_register = true;
 	code_find_stores(&code, &field, point_add, &s);
 	if (!type->is_gcc)
 		points_sweep_start(&s, &field);
+	points_add_initial(&s);
 	if (type->is_gcc)
 		points_name_gcc(type);
-	points_mark_initial(type);
 	free(s.sure);
 }

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`corotracer why` on programs that print what it must find, built by several compilers."""
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.environ["COROTRACER"]
+FULL = os.environ.get("COROTRACER_FULL") == "1"
+COMPILERS = [c for c in ("g++", "clang++-14", "clang++-16", "clang++-19", "clang++") if shutil.which(c)]
+faults = []
+
+
+def fail(what):
+    faults.append(what)
+    print("FAIL:", what)
+
+
+def markers(*sources):
+    """Lines that end with `// @name`: name to (file, line)."""
+    found = {}
+    for source in sources:
+        with open(os.path.join(HERE, source), encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                m = re.search(r"// @(\w+)$", line.rstrip())
+                if m:
+                    found[m.group(1)] = (source, number)
+    return found
+
+
+def build(work, program, compiler, flags, libs=()):
+    out = os.path.join(work, "%s-%s-%s" % (program, compiler, abs(hash((tuple(flags), tuple(libs)))) % 10**6))
+    cmd = [compiler, "-std=c++20", *flags, os.path.join(HERE, program + ".cpp"), "-o", out, "-pthread", *libs]
+    if compiler.startswith("g++"):
+        cmd.insert(2, "-fcoroutines")
+    r = subprocess.run(cmd, capture_output=True, text=True, timeout=300)
+    if r.returncode:
+        print("not built:", " ".join(cmd), r.stderr[:400])
+        return None
+    return out
+
+
+class Target:
+    """A program that has said what to expect, and waits."""
+
+    def __init__(self, path, env=None):
+        self.expected, self.facts = [], {}
+        self.process = subprocess.Popen([path], stdout=subprocess.PIPE, text=True, env=env)
+        for line in self.process.stdout:
+            words = line.split()
+            if words[:1] == ["expect"]:
+                self.expected.append((int(words[1]), words[2:]))
+            elif words == ["ready"]:
+                break
+            elif len(words) == 2 and words[1].isdigit():
+                self.facts[words[0]] = int(words[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def why(*args, status=0):
+    r = subprocess.run([TOOL, "why", "--json", *args], capture_output=True, text=True, timeout=120)
+    if r.returncode != status:
+        fail("why %s: exit %d: %s" % (" ".join(args), r.returncode, r.stderr.strip()))
+        return {"coroutines": -1, "groups": []}
+    return json.loads(r.stdout)
+
+
+def place_matches(level, word, lines):
+    if word == "*":
+        return True
+    source, line = lines[word]
+    return bool(level["file"]) and os.path.basename(level["file"]) == source and level["line"] == line
+
+
+def stack_matches(stack, words, lines):
+    return len(stack) == len(words) and all(place_matches(s, w, lines) for s, w in zip(stack, words))
+
+
+def check_stacks(label, found, target, lines):
+    """Every expected stack with its count, and nothing else."""
+    groups = list(found["groups"])
+    for count, words in target.expected:
+        matching = [g for g in groups if stack_matches(g["stack"], words, lines)]
+        groups = [g for g in groups if g not in matching]
+        got = sum(g["count"] for g in matching)
+        if got != count:
+            fail("%s: %s found %d times, expected %d" % (label, " < ".join(words), got, count))
+    for g in groups:
+        fail("%s: unexpected %d x %s" % (label, g["count"], " < ".join(
+            "%s %s:%s" % (s["function"], os.path.basename(s["file"] or "?"), s["line"]) for s in g["stack"])))
+
+
+def check_no_alarm(label, found):
+    for g in found["groups"]:
+        if g["verdict"] != "waiting":
+            fail("%s: %s %s on a clean program" % (label, g["confidence"], g["verdict"]))
+
+
+def look(label, path, sources, core=False, env=None, clean=True):
+    lines = markers(*sources)
+    with Target(path, env) as target:
+        found = why("-p", str(target.process.pid))
+        check_stacks(label, found, target, lines)
+        if clean:
+            check_no_alarm(label, found)
+        if core and shutil.which("gcore"):
+            with tempfile.TemporaryDirectory() as where:
+                subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(target.process.pid)],
+                               capture_output=True, timeout=120, check=False)
+                name = os.path.join(where, "core.%d" % target.process.pid)
+                if os.path.exists(name):
+                    check_stacks(label + ", core", why(name), target, lines)
+        return found, target
+
+
+def variants():
+    """Compilers and flags: one representative per axis, or all of them."""
+    modes = (["-O0", "-g"], ["-O2", "-g"], ["-O3", "-flto", "-g"])
+    links = ([], ["-no-pie"], ["-static"])
+    if FULL:
+        return [(c, m + l, True) for c, m, l in itertools.product(COMPILERS, modes, links)]
+    chosen = [("g++", ["-O2", "-g"], True), ("g++", ["-O0", "-g", "-no-pie"], False)]
+    clangs = [c for c in COMPILERS if c.startswith("clang")]
+    if clangs:
+        chosen.append((clangs[-1], ["-O0", "-g"], False))
+        chosen.append((clangs[-2] if len(clangs) > 1 else clangs[-1], ["-O2", "-g", "-static"], True))
+    return [v for v in chosen if v[0] in COMPILERS]
+
+
+def test_stacks(work):
+    for compiler, flags, core in variants():
+        for program, sources in (("stacks", ("stacks.cpp", "tasks.h")), ("generators", ("generators.cpp",))):
+            path = build(work, program, compiler, flags)
+            if path:
+                look("%s, %s %s" % (program, compiler, " ".join(flags)), path, sources, core)
+
+
+def test_debug_forms(work):
+    """DWARF versions, split DWARF, compressed sections, a separate debug file."""
+    forms = (["-gdwarf-4"], ["-gdwarf-5"], ["-g", "-gsplit-dwarf"], ["-g", "-gz"])
+    for form in forms if FULL else forms[2:3]:
+        path = build(work, "stacks", "g++", ["-O2", *form])
+        if path:
+            look("stacks, g++ " + " ".join(form), path, ("stacks.cpp", "tasks.h"))
+    path = build(work, "stacks", "g++", ["-O2", "-g", "-Wl,--build-id"])
+    subprocess.run(["objcopy", "--only-keep-debug", path, path + ".debug"], check=True)
+    subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + path + ".debug", path], check=True)
+    look("stacks, debug link", path, ("stacks.cpp", "tasks.h"))
+
+
+def test_stripped(work):
+    path = build(work, "stacks", "g++", ["-O2", "-s"])
+    with Target(path) as target:
+        r = subprocess.run([TOOL, "why", "-p", str(target.process.pid)], capture_output=True, text=True, timeout=60)
+        if "has no symbols" not in r.stdout + r.stderr:
+            fail("stripped: nothing says so: %r" % (r.stdout + r.stderr))
+
+
+def test_library(work):
+    lib = os.path.join(work, "libinspected.so")
+    subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-fPIC", "-shared", os.path.join(HERE, "library.cpp"), "-o", lib],
+                   check=True, timeout=120)
+    path = build(work, "uses_library", "g++", ["-O2", "-g"], ["-L" + work, "-linspected", "-Wl,-rpath," + work])
+    look("shared library", path, ("library.cpp", "uses_library.cpp"))
+
+
+def test_asio(work):
+    for compiler, flags in [("g++", ["-O2", "-g"])] + ([("g++", ["-O0", "-g"])] if FULL else []):
+        path = build(work, "awaitables", compiler, flags)
+        if path:
+            look("asio, %s %s" % (compiler, " ".join(flags)), path, ("awaitables.cpp",))
+
+
+def test_forgotten(work):
+    path = build(work, "forgotten", "g++", ["-O2", "-g"])
+    found, target = look("forgotten", path, ("forgotten.cpp",), clean=False)
+    lost = sum(g["count"] for g in found["groups"] if g["verdict"] == "unreachable")
+    if lost != target.facts["forgotten"]:
+        fail("forgotten: %d coroutines unreachable, %d are" % (lost, target.facts["forgotten"]))
+
+
+def test_gate(work):
+    path = build(work, "forgotten", "g++", ["-O2", "-g"])
+    with Target(path) as target:
+        r = subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--fail-on", "nonsense"], capture_output=True,
+                           text=True, timeout=60)
+        if r.returncode != 2 or "expected" not in r.stderr:
+            fail("--fail-on nonsense: exit %d %r" % (r.returncode, r.stderr))
+
+
+def test_errors():
+    for args, words in ((["-p", "4194303"], "there is no process"), ([], "is required"), (["/nonexistent"], "cannot open")):
+        r = subprocess.run([TOOL, "why", *args], capture_output=True, text=True, timeout=60)
+        if r.returncode == 0 or words not in r.stderr:
+            fail("why %s: exit %d, %r" % (" ".join(args), r.returncode, r.stderr))
+
+
+def main():
+    if not COMPILERS or "g++" not in COMPILERS:
+        print("no g++ here")
+        return 77
+    with tempfile.TemporaryDirectory() as work:
+        test_stacks(work)
+        test_debug_forms(work)
+        test_stripped(work)
+        test_library(work)
+        test_asio(work)
+        test_forgotten(work)
+        test_gate(work)
+        test_errors()
+    print("%d faults" % len(faults))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
