@@ -50,7 +50,8 @@ static void window_visit(const struct process_image *image, const struct frame_t
 			uint8_t *own = malloc(f->size);
 			ssize_t size = own ? image_read(image, f->addr, own, f->size) : 0;
 
-			visit(arg, (uint32_t)i, own, size > 0 ? (size_t)size : 0);
+			if (own)
+				visit(arg, (uint32_t)i, own, size > 0 ? (size_t)size : 0);
 			free(own);
 		}
 	}
@@ -275,12 +276,12 @@ static void frame_settle_parents(struct frame_table *t)
 	for (i = 0; i < t->nr; i++) {
 		struct coro_frame *f = &t->frames[i];
 
-		if (f->needs_proof && f->is_other_proven && !f->is_proven)
+		if (!f->needs_proof)
+			continue;
+		if (f->is_proven == f->is_other_proven)
+			f->parent = FRAME_NONE;
+		else if (f->is_other_proven)
 			f->parent = f->other;
-		else if (f->needs_proof && !f->is_proven)
-			f->parent = FRAME_NONE;
-		else if (f->needs_proof && f->is_other_proven)
-			f->parent = FRAME_NONE;
 	}
 	for (i = 0; i < t->nr; i++) {
 		if (t->frames[i].parent != FRAME_NONE && t->frames[i].state == FRAME_SUSPENDED)

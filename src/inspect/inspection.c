@@ -461,7 +461,7 @@ static int inspection_judge(struct inspection *in, struct err *err)
 	if (in->image->kind == IMAGE_RUNNING && (faults || inspection_count_unreached(in))) {
 		for (look = 0, rc = 0; !rc && look < LOOKS_MAX; look++) {
 			rc = inspection_look_again(in, err);
-			faults = waits_judge(in);
+			waits_judge(in);
 		}
 		if (rc < 0)
 			return rc;

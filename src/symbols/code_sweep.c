@@ -380,7 +380,7 @@ static void sweep_find_targets(struct sweep *s, const struct code_bytes *code)
 		if (sweep_jump_target(s, &target))
 			s->targets[s->nr_targets++] = target;
 	}
-	if (s->nr_targets)
+	if (s->targets && s->nr_targets)
 		qsort(s->targets, s->nr_targets, sizeof(*s->targets), sweep_by_number);
 }
 

@@ -363,13 +363,18 @@ static void layout_read_start(struct coro_type *type, const struct coro_source *
 	};
 	struct line_found found;
 	char path[PATH_MAX];
-	Dwarf_Die unit;
+	Dwarf_Attribute attr;
+	Dwarf_Die unit, origin;
 
 	if (!line_index_find_outer(source->lines, source->module, type->resume, &found))
 		return;
 	path_plain(found.file, path, sizeof(path));
 	type->file = strdup(path);
 	type->line = found.line;
+	/* With link-time optimization the declaration is in the unit of the origin. */
+	if (function &&
+	    dwarf_formref_die(dwarf_attr(function, DW_AT_abstract_origin, &attr), &origin))
+		function = &origin;
 	if (function && dwarf_diecu(function, &unit, NULL, NULL))
 		declaration_search_below(&s, &unit, 0);
 	if (s.line)
