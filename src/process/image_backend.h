@@ -6,6 +6,7 @@
 #include "process/process_image.h"
 
 struct elf_headers;
+struct registers_bpf;
 
 /* Strings that are freed together. */
 struct image_strings {
@@ -34,6 +35,7 @@ struct image_operations {
 /* The first member of a backend's own struct. */
 struct image_backend {
 	const struct image_operations *operations;
+	struct registers_bpf *bpf; /* NULL: not loaded */
 	struct image_strings module_strings;
 };
 
@@ -63,7 +65,7 @@ int image_check_machine(const void *header, size_t size, const char *what, struc
 
 /* ---- running processes ------------------------------------------------------ */
 
-/* Read /proc/@pid/task.  Returns the number of threads, or a negative errno. */
+/* Read /proc/@pid/task.  Returns the number of threads, or a negative errno; -ESRCH: a zombie. */
 ssize_t image_read_tasks(pid_t pid, struct image_thread **threads);
 
 #endif

@@ -117,7 +117,7 @@ static ssize_t tasks_read_all(DIR *dir, struct image_thread **threads)
 {
 	struct image_thread *list = NULL;
 	struct dirent *entry;
-	size_t nr = 0;
+	size_t nr = 0, alive = 0;
 
 	while ((entry = readdir(dir))) {
 		if (*entry->d_name < '1' || *entry->d_name > '9')
@@ -132,10 +132,12 @@ static ssize_t tasks_read_all(DIR *dir, struct image_thread **threads)
 			}
 			list = more;
 		}
-		if (task_read(dirfd(dir), entry->d_name, &list[nr]))
+		if (task_read(dirfd(dir), entry->d_name, &list[nr])) {
+			alive += list[nr].state != 'Z' && list[nr].state != 'X';
 			nr++;
+		}
 	}
-	if (!nr) {
+	if (!alive) {
 		free(list);
 		return -ESRCH;
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/image_backend.h"
+#include "process/registers_bpf.h"
 
 /* ---- strings ------------------------------------------------------------- */
 
@@ -176,6 +177,9 @@ void image_close(struct process_image *image)
 {
 	if (image->backend) {
 		image_strings_free(&image->backend->module_strings);
+		if (image->backend->bpf)
+			registers_bpf_close(image->backend->bpf);
+		free(image->backend->bpf);
 		image->backend->operations->close(image);
 	}
 	free(image->ranges);
@@ -259,4 +263,91 @@ bool image_threads_idle(const struct image_thread *earlier, size_t nr_earlier,
 	free(a);
 	free(b);
 	return idle;
+}
+
+/* ---- registers ----------------------------------------------------------- */
+
+static int image_load_bpf(struct process_image *image, struct err *err)
+{
+	struct registers_bpf *bpf;
+	int rc;
+
+	if (image->backend->bpf)
+		return 0;
+	bpf = malloc(sizeof(*bpf));
+	if (!bpf)
+		return err_set(err, -ENOMEM, "cannot read registers: out of memory");
+	rc = registers_bpf_open(bpf, image->pid, err);
+	if (rc < 0)
+		free(bpf);
+	else
+		image->backend->bpf = bpf;
+	return rc;
+}
+
+/* The registers of a thread that ran since @earlier are those of an earlier system call. */
+static void threads_drop_registers(struct process_image *image, const struct image_thread *now,
+				   size_t nr_now)
+{
+	size_t i, k;
+
+	for (i = 0; i < image->nr_threads; i++) {
+		struct image_thread *t = &image->threads[i];
+
+		/* Both lists are in the same order. */
+		for (k = 0; k < nr_now; k++) {
+			if (now[(i + k) % nr_now].tid == t->tid)
+				break;
+		}
+		if (k < nr_now && !thread_has_run(t, &now[(i + k) % nr_now]))
+			continue;
+		t->has_registers = false;
+		t->nr_registers = 0;
+	}
+}
+
+static int image_registers_by_bpf(struct process_image *image, struct err *err)
+{
+	struct image_thread *earlier;
+	ssize_t got;
+	size_t nr;
+	int rc = image_load_bpf(image, err);
+
+	if (!rc)
+		rc = image_read_threads(image, err);
+	if (rc < 0)
+		return rc;
+	got = registers_bpf_read(image->backend->bpf, image->threads, image->nr_threads, err);
+	if (got < 0)
+		return (int)got;
+	earlier = image->threads;
+	nr = image->nr_threads;
+	image->threads = NULL;
+	image->nr_threads = 0;
+	rc = image_read_threads(image, err);
+	if (!rc) {
+		struct image_thread *now = image->threads;
+		size_t nr_now = image->nr_threads;
+
+		image->threads = earlier;
+		image->nr_threads = nr;
+		threads_drop_registers(image, now, nr_now);
+		free(now);
+		return 0;
+	}
+	free(earlier);
+	return rc;
+}
+
+int image_read_registers(struct process_image *image, enum image_registers_mode mode,
+			 struct err *err)
+{
+	int rc;
+
+	if (image->kind == IMAGE_CORE)
+		return 0;
+	if (mode == IMAGE_REGISTERS_BPF)
+		return image_registers_by_bpf(image, err);
+	rc = image_read_threads(image, err);
+	return rc ? rc : image_stop_threads(image, NULL, NULL, err);
 }

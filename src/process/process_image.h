@@ -52,6 +52,7 @@ struct image_thread {
 	uint64_t registers[IMAGE_REGISTERS];
 	uint64_t switches; /* context switches so far: the same number twice means it has not run */
 	uint64_t cpu_ns;
+	uint64_t stopped_ns; /* time for which image_stop_threads() stopped it */
 };
 
 struct process_image {
@@ -70,6 +71,7 @@ struct process_image {
 	bool has_pagemap;   /* running; false: pages that are not resident are read as well */
 	bool is_truncated;  /* core files: a part of the file is missing */
 	char *kernel_state; /* text of the caller, from malloc(); image_save() stores it; or NULL */
+	uint64_t stopped_ns; /* sum over the threads */
 	/* of the last image_visit() */
 	uint64_t bytes_read, bytes_absent, bytes_swapped, bytes_failed;
 	struct image_backend *backend;
@@ -101,6 +103,32 @@ ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, 
 typedef int (*image_visitor)(void *arg, const struct image_range *range, uint64_t addr,
 			     const void *data, size_t size);
 int image_visit(struct process_image *image, image_visitor visit, void *arg);
+
+/* ---- registers of running threads ------------------------------------------- */
+
+enum image_registers_mode {
+	IMAGE_REGISTERS_BPF,  /* nothing is stopped; blocked threads only */
+	IMAGE_REGISTERS_STOP, /* ptrace(2): stop the threads, one after the other */
+};
+
+/*
+ * Read the threads again, with their registers; `has_registers` says which are known.  Core files:
+ * nothing to do.  BPF: -EPERM without CAP_BPF and CAP_PERFMON, -ENOTSUP if the kernel cannot do it;
+ * threads that run meanwhile have no registers.  STOP: -EPERM if the process may not be traced.
+ */
+int image_read_registers(struct process_image *image, enum image_registers_mode mode,
+			 struct err *err);
+
+/*
+ * Stop the threads in image->threads one after the other, read their registers, and call @stopped
+ * (may be NULL) while the thread is stopped; it runs on another thread of this program.  System
+ * calls that the stop interrupts are restarted, also those that would return EINTR; a timeout of
+ * epoll_wait(2) begins again then.  A thread that cannot be stopped within a second is left out,
+ * and so are the ones after it.
+ */
+typedef void (*image_stopped)(void *arg, struct image_thread *thread);
+int image_stop_threads(struct process_image *image, image_stopped stopped, void *arg,
+		       struct err *err);
 
 /*
  * True if no thread has run since @earlier was read: both lists have the same threads, all of them

@@ -176,6 +176,11 @@ static int target_explain(pid_t pid, bool by_ptrace, struct err *err)
 	return -EPERM;
 }
 
+int target_ptrace_refused(pid_t pid, struct err *err)
+{
+	return target_explain(pid, true, err);
+}
+
 /* ---- open ---------------------------------------------------------------- */
 
 static int no_process(pid_t pid, struct err *err)

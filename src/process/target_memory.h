@@ -46,6 +46,9 @@ int target_write(struct target *t, uint64_t addr, const void *buf, size_t size, 
 /* Read as many bytes as possible, at most @size.  Returns their number or a negative errno. */
 ssize_t target_read_some(struct target *t, uint64_t addr, void *buf, size_t size);
 
+/* Explain why ptrace(2) was refused for @pid.  Returns -EPERM, or -ESRCH. */
+int target_ptrace_refused(pid_t pid, struct err *err);
+
 /* The name in /proc/@pid/comm, or "?".  Returns @buf. */
 const char *target_name(pid_t pid, char buf[32]);
 

@@ -133,7 +133,7 @@ static void child_end(struct child *c)
 struct seen {
 	unsigned marks[128]; /* how often PATTERN + i was seen at the start of a page */
 	uint64_t bytes, last;
-	unsigned after; /* stop after so many calls; 0: never */
+	unsigned after; /* stop after this many calls; 0: never */
 };
 
 static int seen_visit(void *arg, const struct image_range *range, uint64_t addr, const void *data,

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* test_image_registers.c - registers of running threads; interrupted system calls go on. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "check.h"
+#include "process/image_backend.h"
+#include "process/kernel_btf.h"
+#include "process/process_image.h"
+
+#define VALUE UINT64_C(0x1122334455667700)
+
+static struct err err;
+
+/* ---- children ------------------------------------------------------------ */
+
+/* Block in pause() with known values in registers that a call keeps. */
+static void block_with_values(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mov %0, %%rbx\n lea 1(%%rbx), %%r12\n lea 2(%%rbx), %%r13\n"
+			 "lea 3(%%rbx), %%r14\n lea 4(%%rbx), %%r15\n"
+			 "1: mov $34, %%eax\n syscall\n jmp 1b\n"
+			 :
+			 : "r"(VALUE)
+			 : "rbx", "r12", "r13", "r14", "r15", "rax", "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("mov x19, %0\n add x20, x19, #1\n add x21, x19, #2\n"
+			 "add x22, x19, #3\n add x23, x19, #4\n"
+			 "1: mov x0, #0\n mov x1, #0\n mov x2, #0\n mov x3, #0\n mov x8, #73\n"
+			 "svc #0\n b 1b\n"
+			 :
+			 : "r"(VALUE)
+			 : "x0", "x1", "x2", "x3", "x8", "x19", "x20", "x21", "x22", "x23",
+			   "memory");
+#endif
+}
+
+/* DWARF numbers of the five registers above. */
+static const unsigned value_registers[] = {
+#if defined(__aarch64__)
+	19, 20, 21, 22, 23
+#else
+	3, 12, 13, 14, 15
+#endif
+};
+
+static void *wait_in_epoll(void *arg)
+{
+	struct epoll_event event;
+	int set = epoll_create1(EPOLL_CLOEXEC);
+
+	(void)arg;
+	epoll_wait(set, &event, 1, -1);
+	abort();
+}
+
+static void *wait_in_epoll_pwait(void *arg)
+{
+	struct epoll_event event;
+	int set = epoll_create1(EPOLL_CLOEXEC);
+	sigset_t signals;
+
+	(void)arg;
+	sigemptyset(&signals);
+	epoll_pwait(set, &event, 1, 3600 * 1000, &signals);
+	abort();
+}
+
+static void *wait_in_nanosleep(void *arg)
+{
+	(void)arg;
+	nanosleep(&(struct timespec){ .tv_sec = 3600 }, NULL);
+	abort();
+}
+
+static void *wait_in_read(void *arg)
+{
+	int ends[2];
+	char byte;
+
+	(void)arg;
+	if (pipe(ends) == 0 && read(ends[0], &byte, 1) < 2)
+		abort();
+	abort();
+}
+
+static void *wait_in_receive(void *arg)
+{
+	struct timeval limit = { .tv_sec = 3600 };
+	int ends[2];
+	char byte;
+
+	(void)arg;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
+	    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+	    recv(ends[0], &byte, 1, 0) < 2)
+		abort();
+	abort();
+}
+
+static void *wait_in_poll(void *arg)
+{
+	(void)arg;
+	poll(NULL, 0, 3600 * 1000);
+	abort();
+}
+
+static void *wait_in_signals(void *arg)
+{
+	sigset_t signals;
+
+	(void)arg;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR2);
+	sigtimedwait(&signals, NULL, &(struct timespec){ .tv_sec = 3600 });
+	abort();
+}
+
+static void child_wait_everywhere(void)
+{
+	static void *(*const waits[])(
+		void *) = { wait_in_epoll,   wait_in_epoll_pwait, wait_in_nanosleep, wait_in_read,
+			    wait_in_receive, wait_in_poll,        wait_in_signals };
+	pthread_t thread;
+	size_t i;
+
+	for (i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		CHECK_EQ(pthread_create(&thread, NULL, waits[i], NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static pid_t child_start(void (*run)(void))
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run();
+	_exit(1);
+}
+
+static void child_settle(pid_t pid, ssize_t nr)
+{
+	struct image_thread *threads;
+	ssize_t got, i, asleep = 0;
+
+	while (asleep < nr) {
+		got = image_read_tasks(pid, &threads);
+		CHECK(got > 0);
+		for (i = asleep = 0; i < got; i++)
+			asleep += threads[i].state == 'S' && threads[i].has_syscall;
+		free(threads);
+		usleep(1000);
+	}
+}
+
+static void child_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+/* ---- both modes ------------------------------------------------------------ */
+
+static void check_values(const struct image_thread *t)
+{
+	size_t i;
+
+	CHECK(t->has_registers);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(t->registers[value_registers[i]], VALUE + i);
+}
+
+static void values_in_registers_are_read_by_stopping(void)
+{
+	pid_t pid = child_start(block_with_values);
+	struct process_image image;
+	uint64_t sp, pc;
+
+	child_settle(pid, 1);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	sp = image.threads[0].sp;
+	pc = image.threads[0].pc;
+	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+	check_values(image.threads);
+	CHECK_EQ(image.threads[0].sp, sp);
+	CHECK_EQ(image.threads[0].pc, pc);
+	CHECK(image.threads[0].stopped_ns > 0);
+	CHECK_EQ(image.stopped_ns, image.threads[0].stopped_ns);
+	image_close(&image);
+	child_end(pid);
+}
+
+static void values_in_registers_are_read_by_bpf(void)
+{
+	pid_t pid = child_start(block_with_values);
+	struct process_image image;
+	uint64_t sp, pc, switches;
+	int rc;
+
+	child_settle(pid, 1);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	sp = image.threads[0].sp;
+	pc = image.threads[0].pc;
+	switches = image.threads[0].switches;
+	rc = image_read_registers(&image, IMAGE_REGISTERS_BPF, &err);
+	if (rc < 0) {
+		CHECK(rc == -EPERM || rc == -ENOTSUP);
+		CHECK(*err.text && *err.hint);
+		printf("no BPF here: %s\n", err.text);
+	} else {
+		check_values(image.threads);
+		CHECK_EQ(image.threads[0].sp, sp);
+		CHECK_EQ(image.threads[0].pc, pc);
+		CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_BPF, &err), 0);
+		check_values(image.threads);
+		CHECK_EQ(image.threads[0].switches, switches); /* it was not stopped */
+	}
+	image_close(&image);
+	child_end(pid);
+}
+
+static void child_spin(void)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, wait_in_poll, NULL), 0);
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void a_thread_that_runs_has_no_registers_from_bpf(void)
+{
+	pid_t pid = child_start(child_spin);
+	struct process_image image;
+	size_t i;
+
+	child_settle(pid, 1);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	if (image_read_registers(&image, IMAGE_REGISTERS_BPF, &err) == 0) {
+		CHECK_EQ(image.nr_threads, 2);
+		for (i = 0; i < 2; i++)
+			CHECK_EQ(image.threads[i].has_registers, image.threads[i].tid != pid);
+	}
+	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+	for (i = 0; i < 2; i++)
+		CHECK(image.threads[i].has_registers);
+	image_close(&image);
+	child_end(pid);
+}
+
+/* ---- stops --------------------------------------------------------------- */
+
+static void interrupted_system_calls_go_on_after_a_stop(void)
+{
+	pid_t pid = child_start(child_wait_everywhere);
+	struct process_image image;
+	uint64_t stopped = 0, longest = 0;
+	int look, status;
+	size_t i;
+
+	child_settle(pid, 8);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	for (look = 0; look < 100; look++) {
+		CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+		CHECK_EQ(image.nr_threads, 8);
+		for (i = 0; i < 8; i++) {
+			CHECK(image.threads[i].has_registers);
+			if (image.threads[i].stopped_ns > longest)
+				longest = image.threads[i].stopped_ns;
+		}
+		stopped += image.stopped_ns;
+	}
+	child_settle(pid, 8);
+	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0); /* no call has returned */
+	printf("800 stops: %llu us on average, %llu us at most\n",
+	       (unsigned long long)(stopped / 800 / 1000), (unsigned long long)(longest / 1000));
+	image_close(&image);
+	child_end(pid);
+}
+
+static int report[2];
+
+static void signal_ignore(int sig)
+{
+	(void)sig;
+}
+
+/* Reports every EINTR. */
+static void child_count_interrupts(void)
+{
+	struct epoll_event event;
+	int set = epoll_create1(EPOLL_CLOEXEC);
+	struct sigaction act = { .sa_handler = signal_ignore };
+	sigset_t blocked, none;
+
+	sigemptyset(&none);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaction(SIGUSR1, &act, NULL);
+	for (;;) {
+		if (epoll_pwait(set, &event, 1, -1, &none) >= 0 || errno != EINTR)
+			abort();
+		if (write(report[1], "", 1) != 1)
+			abort();
+	}
+}
+
+static void *signal_sender(void *arg)
+{
+	const pid_t *pid = arg;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		struct pollfd p = { .fd = report[0], .events = POLLIN };
+		char byte;
+
+		usleep((useconds_t)(i % 8 * 30));
+		kill(*pid, SIGUSR1);
+		if (poll(&p, 1, 20000) != 1 || read(report[0], &byte, 1) != 1)
+			return NULL;
+	}
+	return arg;
+}
+
+static void a_signal_during_a_stop_interrupts_as_without_it(void)
+{
+	struct process_image image;
+	pthread_t sender;
+	unsigned looks = 0;
+	void *done = NULL;
+	pid_t pid;
+
+	CHECK_EQ(pipe(report), 0);
+	pid = child_start(child_count_interrupts);
+	child_settle(pid, 1);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	CHECK_EQ(pthread_create(&sender, NULL, signal_sender, &pid), 0);
+	while (pthread_tryjoin_np(sender, &done) == EBUSY) {
+		CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+		looks++;
+	}
+	CHECK(done == &pid); /* every signal was reported, and nothing else */
+	CHECK_EQ(poll(&(struct pollfd){ .fd = report[0], .events = POLLIN }, 1, 50), 0);
+	printf("300 signals during %u looks\n", looks);
+	image_close(&image);
+	child_end(pid);
+}
+
+static void a_stopped_process_stays_stopped(void)
+{
+	pid_t pid = child_start(child_wait_everywhere);
+	struct process_image image;
+	struct image_thread *threads;
+	ssize_t nr, i;
+
+	child_settle(pid, 8);
+	kill(pid, SIGSTOP);
+	CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+	nr = image_read_tasks(pid, &threads);
+	CHECK_EQ(nr, 8);
+	for (i = 0; i < nr; i++) {
+		CHECK(image.threads[i].has_registers);
+		CHECK_EQ(threads[i].state, 'T');
+	}
+	free(threads);
+	image_close(&image);
+	child_end(pid);
+}
+
+/* The caller of launch_ended() needs the status of its child. */
+static void the_status_of_a_child_is_left_to_its_parent(void)
+{
+	int i, status;
+
+	for (i = 0; i < 20; i++) {
+		struct process_image image;
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			usleep((useconds_t)(100 * i));
+			_exit(42);
+		}
+		if (image_open_process(&image, pid, &err) == 0) {
+			while (image_read_registers(&image, IMAGE_REGISTERS_STOP, &err) == 0)
+				;
+			image_close(&image);
+		}
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	}
+}
+
+/* ---- types of the kernel --------------------------------------------------- */
+
+static void types_that_are_damaged_are_refused(void)
+{
+	struct kernel_btf btf;
+	unsigned char *copy, *data;
+	size_t size, i;
+
+	if (kernel_btf_open(&btf, "/sys/kernel/btf/vmlinux") < 0)
+		return;
+	CHECK(kernel_btf_member(&btf, "task_struct", "tgid") > 0);
+	CHECK_EQ(kernel_btf_member(&btf, "task_struct", "no such member"), -ENOENT);
+	CHECK_EQ(kernel_btf_function(&btf, "no such function"), -ENOENT);
+	size = btf.size < 4096 ? btf.size : 4096;
+	data = malloc(size);
+	CHECK(data);
+	memcpy(data, btf.data, size);
+	kernel_btf_close(&btf);
+	for (i = 0; i < size; i++) {
+		copy = malloc(i + 1);
+		CHECK(copy);
+		memcpy(copy, data, i);
+		if (kernel_btf_parse(&btf, copy, i) == 0) {
+			kernel_btf_member(&btf, "task_struct", "tgid");
+			kernel_btf_close(&btf);
+		}
+	}
+	free(data);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	RUN(types_that_are_damaged_are_refused);
+	RUN(values_in_registers_are_read_by_stopping);
+	RUN(values_in_registers_are_read_by_bpf);
+	RUN(a_thread_that_runs_has_no_registers_from_bpf);
+	RUN(interrupted_system_calls_go_on_after_a_stop);
+	RUN(a_signal_during_a_stop_interrupts_as_without_it);
+	RUN(a_stopped_process_stays_stopped);
+	RUN(the_status_of_a_child_is_left_to_its_parent);
+	return 0;
+}
