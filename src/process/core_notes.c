@@ -69,6 +69,7 @@ static void note_add_saved_thread(struct process_image *image, const struct core
 	if (!(saved.flags & SAVED_HAS_REGISTERS)) {
 		t->has_registers = false;
 		t->nr_registers = 0;
+		memset(t->registers, 0, sizeof(t->registers));
 	}
 }
 

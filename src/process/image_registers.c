@@ -27,7 +27,9 @@ enum {
 	RAW_RESULT = 10, /* rax */
 	RAW_NUMBER = 15, /* orig_rax */
 	RAW_PC = 16,
+	RAW_CS = 17,
 	RAW_SP = 19,
+	RAW_SS = 20,
 };
 
 /* rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip */
@@ -63,6 +65,8 @@ void registers_get(const struct image_thread *t, uint64_t raw[REGISTERS_RAW])
 #if !defined(__aarch64__)
 	/* Debuggers read it as "not in a system call" if it is negative. */
 	raw[RAW_NUMBER] = (uint64_t)(t->has_syscall ? t->syscall_nr : -1);
+	raw[RAW_CS] = 0x33; /* of every 64-bit program */
+	raw[RAW_SS] = 0x2b;
 #endif
 }
 

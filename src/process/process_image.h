@@ -104,6 +104,13 @@ typedef int (*image_visitor)(void *arg, const struct image_range *range, uint64_
 			     const void *data, size_t size);
 int image_visit(struct process_image *image, image_visitor visit, void *arg);
 
+/*
+ * Write a running process to a core file that image_open_core() and gdb can read: memory as by
+ * image_visit(), threads as in image->threads, and image->kernel_state.  The file is sparse,
+ * private to its owner, and appears complete or not at all.
+ */
+int image_save(struct process_image *image, const char *path, struct err *err);
+
 /* ---- registers of running threads ------------------------------------------- */
 
 enum image_registers_mode {

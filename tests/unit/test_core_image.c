@@ -282,6 +282,108 @@ static void truncated_cores_count_what_is_missing(void)
 	}
 }
 
+/* ---- cores of our own ------------------------------------------------------- */
+
+#define KERNEL_STATE "{\"epoll\": [\"\u00e4\"]}"
+
+static void check_same(const struct process_image *a, const struct process_image *b)
+{
+	const struct image_thread *t = a->threads, *u = b->threads;
+	size_t i;
+
+	CHECK_EQ(a->nr_ranges, b->nr_ranges);
+	for (i = 0; i < a->nr_ranges; i++) {
+		const struct image_range *x = &a->ranges[i], *y = &b->ranges[i];
+
+		CHECK(x->start == y->start && x->end == y->end && x->offset == y->offset);
+		CHECK(x->can_read == y->can_read && x->can_write == y->can_write);
+		CHECK(x->can_execute == y->can_execute && x->is_shared == y->is_shared);
+		CHECK_STR(x->path, y->path);
+	}
+	CHECK_EQ(a->nr_modules, b->nr_modules);
+	for (i = 0; i < a->nr_modules; i++) {
+		CHECK_STR(a->modules[i].path, b->modules[i].path);
+		CHECK_STR(a->modules[i].build_id, b->modules[i].build_id);
+		CHECK_EQ(a->modules[i].end, b->modules[i].end);
+	}
+	CHECK_EQ(t->has_registers, u->has_registers);
+	CHECK_EQ(memcmp(t->registers, u->registers, sizeof(t->registers)), 0);
+	CHECK(t->sp == u->sp && t->pc == u->pc && t->switches == u->switches);
+	CHECK_STR(t->name, u->name);
+	CHECK_EQ(t->state, u->state);
+	CHECK_EQ(memcmp(t->args, u->args, sizeof(t->args)), 0);
+}
+
+/* gdb prints the word at the third page of the memory above. */
+static void check_gdb_reads(const char *path)
+{
+	char command[512], line[256], expected[64];
+	bool found = false;
+	FILE *out;
+
+	if (system("gdb --version >/dev/null 2>&1") != 0) // NOLINT(cert-env33-c)
+		return;
+	snprintf(command, sizeof(command),
+		 "timeout 60 gdb -nx -batch -iex 'set debuginfod enabled off' -core %s "
+		 "-ex 'x/1gx %#lx' -ex 'info threads' 2>&1",
+		 path, (unsigned long)(uintptr_t)sparse + 2 * PAGE);
+	snprintf(expected, sizeof(expected), "%#llx", (unsigned long long)PATTERN + 2);
+	out = popen(command, "r"); // NOLINT(cert-env33-c)
+	CHECK(out);
+	while (fgets(line, sizeof(line), out))
+		found |= strstr(line, expected) != NULL;
+	pclose(out);
+	CHECK(found);
+}
+
+static void a_saved_process_is_read_back(void)
+{
+	struct process_image image, copy;
+	char path[128];
+	struct stat st;
+	int input;
+	pid_t pid = child_start(&input);
+
+	snprintf(path, sizeof(path), "%s/saved", folder);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
+	image.kernel_state = strdup(KERNEL_STATE);
+	CHECK_EQ(image_save(&image, path, &err), 0);
+	child_end(pid, input, SIGKILL);
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK_EQ(st.st_mode & 0777, 0600);
+	check_core(path, pid);
+	CHECK_EQ(image_open_core(&copy, path, NULL, &err), 0);
+	check_same(&image, &copy);
+	CHECK_STR(copy.kernel_state, KERNEL_STATE);
+	CHECK_EQ(image_save(&copy, path, &err), -EINVAL);
+	image_close(&copy);
+	CHECK_EQ(image_save(&image, path, &err), -ESRCH); /* the file stays */
+	check_core(path, pid);
+	image_close(&image);
+	check_gdb_reads(path);
+}
+
+static void a_process_without_registers_is_saved_too(void)
+{
+	struct process_image image, copy;
+	char path[128];
+	int input;
+	pid_t pid = child_start(&input);
+
+	snprintf(path, sizeof(path), "%s/saved", folder);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	CHECK_EQ(image_save(&image, path, &err), 0);
+	child_end(pid, input, SIGKILL);
+	CHECK_EQ(image_open_core(&copy, path, NULL, &err), 0);
+	check_same(&image, &copy);
+	CHECK(!copy.threads[0].has_registers && copy.threads[0].sp);
+	CHECK(copy.kernel_state == NULL);
+	image_close(&copy);
+	CHECK_EQ(image_save(&image, "/nonexistent/saved", &err), -ENOENT);
+	image_close(&image);
+}
+
 /* ---- cores that are made here ---------------------------------------------- */
 
 struct made_core {
@@ -427,5 +529,7 @@ int main(void)
 	RUN(cores_of_the_kernel_are_read);
 	RUN(cores_of_gdb_are_read);
 	RUN(truncated_cores_count_what_is_missing);
+	RUN(a_saved_process_is_read_back);
+	RUN(a_process_without_registers_is_saved_too);
 	return 0;
 }
