@@ -16,7 +16,7 @@
 #include "process/process_maps.h"
 #include "process/target_memory.h"
 
-#define VISIT_PIECE  ((size_t)1 << 20)
+#define VISIT_PIECE  ((size_t)1 << 18) /* fits into a second-level cache */
 #define VISIT_PIECES 512
 #define VISIT_RUNS   512
 

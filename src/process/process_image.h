@@ -130,8 +130,8 @@ int image_read_registers(struct process_image *image, enum image_registers_mode 
  * Stop the threads in image->threads one after the other, read their registers, and call @stopped
  * (may be NULL) while the thread is stopped; it runs on another thread of this program.  System
  * calls that the stop interrupts are restarted, also those that would return EINTR; a timeout of
- * epoll_wait(2) begins again then.  A thread that cannot be stopped within a second is left out,
- * and so are the ones after it.
+ * epoll_wait(2) begins again then.  A thread that cannot be stopped within a second is left out;
+ * the third one ends the list.
  */
 typedef void (*image_stopped)(void *arg, struct image_thread *thread);
 int image_stop_threads(struct process_image *image, image_stopped stopped, void *arg,

@@ -5,8 +5,8 @@
  * A stop interrupts the system call in which a thread is blocked.  The kernel restarts most calls;
  * some return EINTR, which programs do not expect without a signal: these are executed again.
  *
- * All of it is done by a thread of its own: when a thread ends, the kernel detaches it from all
- * threads that it traces, also from those that have not stopped yet.
+ * All of it is done by a thread of its own: when a thread ends, the kernel detaches it from the
+ * threads that it traces, also from those that have not stopped yet or were killed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -27,7 +27,9 @@
 #include "process/image_registers.h"
 #include "process/target_memory.h"
 
-#define STOP_DEADLINE 1 /* seconds for one thread */
+#define STOP_POLL  (100 * NS_PER_MS)
+#define STOP_POLLS 10 /* for one thread */
+#define STOP_STUCK 3  /* threads that may exceed it */
 
 /* Shared by the caller and the thread that stops; the latter writes while it runs. */
 struct stop_work {
@@ -166,11 +168,11 @@ static bool stop_signal_caught(pid_t pid, int sig)
 	return caught >> (sig - 1) & 1;
 }
 
-/* @sig: a signal to deliver, or 0. */
-static void stop_detach(pid_t tid, int sig)
+/* @sig: a signal to deliver, or 0.  Returns true if the thread is still traced: it was killed. */
+static bool stop_detach(pid_t tid, int sig)
 {
 	// NOLINTNEXTLINE(performance-no-int-to-ptr)
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig);
+	return ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig) < 0;
 }
 
 /*
@@ -186,13 +188,11 @@ static bool stop_restart(pid_t pid, pid_t tid, struct stop_registers *before)
 
 	// NOLINTNEXTLINE(performance-no-int-to-ptr)
 	if (ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) < 0 ||
-	    ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0) {
-		stop_detach(tid, 0);
-		return false;
-	}
+	    ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0)
+		return stop_detach(tid, 0);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	if (!stop_await(tid, &status))
-		return false;
+		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
@@ -203,8 +203,7 @@ static bool stop_restart(pid_t pid, pid_t tid, struct stop_registers *before)
 		if (stop_signal_caught(pid, sig))
 			stop_set(tid, before);
 	}
-	stop_detach(tid, sig);
-	return false;
+	return stop_detach(tid, sig);
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -220,8 +219,7 @@ static bool stop_leave(struct stop_work *w, const struct image_thread *t, int st
 	if (!sig && WSTOPSIG(status) == SIGTRAP && known && stop_rewind(w->image, t, r) &&
 	    stop_set(t->tid, r))
 		return stop_restart(w->image->pid, t->tid, &before);
-	stop_detach(t->tid, sig); /* a signal of the program is delivered */
-	return false;
+	return stop_detach(t->tid, sig); /* a signal of the program is delivered */
 }
 
 /* Returns true if the thread is still traced. */
@@ -239,7 +237,7 @@ static bool stop_thread(struct stop_work *w, struct image_thread *t)
 	}
 	since = clock_now_ns();
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 || !stop_await(t->tid, &status))
-		return false;
+		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	known = stop_get(t->tid, &r);
 	if (known) {
@@ -254,7 +252,11 @@ static bool stop_thread(struct stop_work *w, struct image_thread *t)
 	return traced;
 }
 
-/* Stop threads until one has to be left to the end of this thread. */
+/*
+ * Stop threads until one is still traced.  This thread must end then, before it traces another one:
+ * execve(2) waits until the threads of the old program are no longer traced, and PTRACE_SEIZE waits
+ * for execve(2).
+ */
 static void *stop_run(void *arg)
 {
 	struct stop_work *w = arg;
@@ -268,21 +270,29 @@ static void *stop_run(void *arg)
 	return NULL;
 }
 
+/* CLOCK_REALTIME, in a moment. */
+static struct timespec stop_next_poll(void)
+{
+	uint64_t ns = monotonic_clock_ns(CLOCK_REALTIME) + STOP_POLL;
+
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_SEC),
+				  .tv_nsec = (long)(ns % NS_PER_SEC) };
+}
+
 /* Wait for the end of @thread.  False: it had to be cancelled. */
 static bool stop_wait(struct stop_work *w, pthread_t thread)
 {
-	size_t last = SIZE_MAX;
+	size_t last = __atomic_load_n(&w->next, __ATOMIC_RELAXED);
+	unsigned polls = 0;
 
-	for (;;) {
-		size_t next = __atomic_load_n(&w->next, __ATOMIC_RELAXED);
-		struct timespec until;
+	while (polls < STOP_POLLS) {
+		struct timespec until = stop_next_poll();
+		size_t next;
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += STOP_DEADLINE;
 		if (!pthread_timedjoin_np(thread, NULL, &until))
 			return true;
-		if (next == last)
-			break;
+		next = __atomic_load_n(&w->next, __ATOMIC_RELAXED);
+		polls = next == last ? polls + 1 : 0;
 		last = next;
 	}
 	pthread_cancel(thread);
@@ -294,16 +304,19 @@ int image_stop_threads(struct process_image *image, image_stopped stopped, void 
 		       struct err *err)
 {
 	struct stop_work w = { .image = image, .stopped = stopped, .arg = arg };
+	unsigned stuck = 0;
 	pthread_t thread;
 	int rc;
 
 	image->stopped_ns = 0;
-	while (image->kind == IMAGE_RUNNING && w.next < image->nr_threads) {
+	while (image->kind == IMAGE_RUNNING && w.next < image->nr_threads && stuck < STOP_STUCK) {
 		rc = pthread_create(&thread, NULL, stop_run, &w);
 		if (rc)
 			return err_set(err, -rc, "cannot start a thread: %s", strerror(rc));
-		if (!stop_wait(&w, thread))
-			break;
+		if (!stop_wait(&w, thread)) {
+			w.next++; /* in a call that cannot be interrupted */
+			stuck++;
+		}
 	}
 	return w.error ? target_ptrace_refused(image->pid, err) : 0;
 }

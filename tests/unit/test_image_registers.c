@@ -364,25 +364,36 @@ static void a_signal_during_a_stop_interrupts_as_without_it(void)
 	child_end(pid);
 }
 
+/* A thread that is detached enters the stop of its process again, a moment later. */
+static void child_settle_stopped(pid_t pid, ssize_t nr)
+{
+	struct image_thread *threads;
+	ssize_t got, i, stopped = 0;
+
+	while (stopped < nr) {
+		got = image_read_tasks(pid, &threads);
+		CHECK_EQ(got, nr);
+		for (i = stopped = 0; i < got; i++)
+			stopped += threads[i].state == 'T';
+		free(threads);
+		usleep(1000);
+	}
+}
+
 static void a_stopped_process_stays_stopped(void)
 {
 	pid_t pid = child_start(child_wait_everywhere);
 	struct process_image image;
-	struct image_thread *threads;
-	ssize_t nr, i;
+	size_t i;
 
 	child_settle(pid, 8);
 	kill(pid, SIGSTOP);
 	CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
 	CHECK_EQ(image_open_process(&image, pid, &err), 0);
 	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
-	nr = image_read_tasks(pid, &threads);
-	CHECK_EQ(nr, 8);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < 8; i++)
 		CHECK(image.threads[i].has_registers);
-		CHECK_EQ(threads[i].state, 'T');
-	}
-	free(threads);
+	child_settle_stopped(pid, 8);
 	image_close(&image);
 	child_end(pid);
 }

@@ -19,6 +19,7 @@
 #include "check.h"
 #include "process/elf_headers.h"
 #include "process/image_backend.h"
+#include "process/page_residency.h"
 #include "process/process_image.h"
 
 #define PAGE    ((size_t)4096)
@@ -36,7 +37,7 @@ struct child {
 };
 
 /* Memory that child and parent know: the parent maps it before the fork. */
-static char *untouched, *shared, *hidden, *sparse, *fixed;
+static char *untouched, *shared, *gap, *hidden, *sparse, *fixed;
 
 static void memory_map(void)
 {
@@ -44,10 +45,11 @@ static void memory_map(void)
 
 	untouched = mmap(NULL, EXTENT, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	shared = mmap(NULL, 4 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	hidden = mmap(NULL, 4 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	gap = mmap(NULL, 6 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sparse = mmap(NULL, 64 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	fixed = mmap(NULL, 4 * PAGE, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(untouched != MAP_FAILED && shared != MAP_FAILED && hidden != MAP_FAILED);
+	CHECK(untouched != MAP_FAILED && shared != MAP_FAILED && gap != MAP_FAILED);
+	hidden = gap + 2 * PAGE; /* the pages before it can be read */
 	CHECK(sparse != MAP_FAILED && fixed != MAP_FAILED);
 	madvise(sparse, 64 * PAGE, MADV_NOHUGEPAGE);
 	madvise(untouched, EXTENT, MADV_NOHUGEPAGE);
@@ -201,20 +203,53 @@ static void all_resident_memory_is_visited_and_no_page_is_added(void)
 	child_end(&c);
 }
 
+/* Kernels before 6.7 have only the file. */
+static void both_ways_to_find_resident_pages_agree(void)
+{
+	uint64_t start = (uint64_t)(uintptr_t)sparse, after;
+	struct page_run by_scan[64], by_file[64];
+	struct page_residency r;
+	ssize_t nr, i;
+	struct child c;
+
+	child_start(&c);
+	CHECK_EQ(residency_open(&r, c.pid), 0);
+	if (r.fd >= 0) {
+		nr = residency_find(&r, start, start + 64 * PAGE, by_scan, 64, &after);
+		CHECK_EQ(nr, 32);
+		CHECK_EQ(after, start + 64 * PAGE);
+		r.by_scan = false;
+		CHECK_EQ(residency_find(&r, start, start + 64 * PAGE, by_file, 64, &after), nr);
+		CHECK_EQ(after, start + 64 * PAGE);
+		for (i = 0; i < nr; i++) {
+			CHECK_EQ(by_scan[i].start, start + (size_t)i * 2 * PAGE);
+			CHECK_EQ(by_scan[i].end, by_scan[i].start + PAGE);
+			CHECK_EQ(by_scan[i].start, by_file[i].start);
+			CHECK_EQ(by_scan[i].end, by_file[i].end);
+		}
+		/* With room for a few, the rest is found by the next calls. */
+		for (i = 0; start < (uint64_t)(uintptr_t)sparse + 64 * PAGE; start = after)
+			i += residency_find(&r, start, (uint64_t)(uintptr_t)sparse + 64 * PAGE,
+					    by_file, 5, &after);
+		CHECK_EQ(i, nr);
+	}
+	residency_close(&r);
+	child_end(&c);
+}
+
 static void memory_is_read_up_to_the_first_gap(void)
 {
 	struct process_image image;
 	struct child c;
 	char buf[8 * PAGE];
-	uint64_t at = (uint64_t)(uintptr_t)hidden - 2 * PAGE, word;
+	uint64_t word;
 
 	child_start(&c);
 	CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
 	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)fixed, &word, 8), 8);
 	CHECK(word == PATTERN + 102);
 	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)hidden, buf, 8), -EFAULT);
-	if (image_find_range(&image, at) && image_find_range(&image, at)->can_read)
-		CHECK_EQ(image_read(&image, at, buf, sizeof(buf)), 2 * PAGE);
+	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)gap, buf, sizeof(buf)), 2 * PAGE);
 	CHECK_EQ(image_read(&image, UINT64_MAX - 3, buf, 8), -EFAULT);
 	image_close(&image);
 	child_end(&c);
@@ -471,6 +506,27 @@ static int churn_visit(void *arg, const struct image_range *range, uint64_t addr
 	return 0;
 }
 
+/* Save it and read it back. */
+static int churn_save(struct process_image *image)
+{
+	struct process_image copy;
+	uint64_t sum = 0;
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "/tmp/test_process_image.%d", (int)getpid());
+	rc = image_save(image, path, &err);
+	if (!rc) {
+		CHECK_EQ(image_open_core(&copy, path, NULL, &err), 0);
+		CHECK_EQ(copy.nr_ranges, image->nr_ranges);
+		CHECK_EQ(image_visit(&copy, churn_visit, &sum), 0);
+		CHECK_EQ(copy.bytes_failed, 0);
+		image_close(&copy);
+	}
+	unlink(path);
+	return rc;
+}
+
 static void a_process_that_changes_all_the_time_is_survived(void)
 {
 	unsigned visits = 0, stale = 0;
@@ -498,7 +554,9 @@ static void a_process_that_changes_all_the_time_is_survived(void)
 			if (!rc)
 				rc = image_read_ranges(&image, &err);
 			if (!rc)
-				rc = image_read_threads(&image, &err);
+				rc = image_read_registers(&image, IMAGE_REGISTERS_STOP, &err);
+			if (!rc && i == 3)
+				rc = churn_save(&image);
 			stale += rc == -ESTALE;
 		}
 		image_close(&image);
@@ -517,6 +575,7 @@ int main(int argc, char **argv)
 	RUN(a_build_id_is_found_among_other_notes);
 	RUN(other_machines_are_refused_with_their_names);
 	RUN(all_resident_memory_is_visited_and_no_page_is_added);
+	RUN(both_ways_to_find_resident_pages_agree);
 	RUN(memory_is_read_up_to_the_first_gap);
 	RUN(modules_have_the_bias_of_the_loader);
 	RUN(threads_have_names_and_system_calls);
