@@ -14,6 +14,7 @@
 
 #define CORE_PIECE ((uint64_t)1 << 20)
 #define CORE_PAGE  UINT64_C(4096)
+#define CORE_HOLE  UINT64_C(65536) /* holes in less are not looked for */
 
 static struct image_core *core_backend(const struct process_image *image)
 {
@@ -206,7 +207,7 @@ static uint64_t core_find_data(const struct core_file *file, uint64_t at, uint64
 	off_t data, hole;
 
 	*data_end = end;
-	if (at % CORE_PAGE)
+	if (at % CORE_PAGE || end - at < CORE_HOLE)
 		return at;
 	data = lseek(file->fd, (off_t)at, SEEK_DATA);
 	if (data < 0)
