@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,8 @@
 #include "collect/lane_output.h"
 #include "collect/coroutine_table.h"
 #include "collect/output_path.h"
-#include "process/process_maps.h"
 #include "collect/region_join.h"
+#include "collect/region_processes.h"
 
 /* State that is needed only while reading. */
 struct region_reading {
@@ -478,83 +477,6 @@ static void recover_tell_life(void *ctx, const struct life *life)
 		in->r->coroutines[in->r->nr_coroutines - 1].woken_ts = at;
 }
 
-/* ---- processes ------------------------------------------------------------------------- */
-
-static bool file_has(const char *path, const char *word)
-{
-	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t size = 0;
-	bool found = false;
-
-	while (f && !found && getline(&line, &size, f) >= 0)
-		found = strstr(line, word) != NULL;
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static void read_command(uint32_t pid, char *to, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, to, size - 1);
-	if (fd >= 0)
-		close(fd);
-	to[n > 0 ? n : 0] = '\0';
-	to[strcspn(to, "\n")] = '\0';
-}
-
-/* The process has ended and its parent has not waited for it. */
-static bool recover_is_zombie(uint32_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	return file_has(path, "State:\tZ") || file_has(path, "State:\tX");
-}
-
-/* The pid may have been reused: accept it only if that process maps the region. */
-static void look_at_process(const struct region_reading *in, uint32_t pid,
-			    struct recover_process *p)
-{
-	p->pid = pid;
-	if (pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) ||
-	    recover_is_zombie(pid))
-		return;
-	p->life = process_maps_file((pid_t)pid, in->path) ? PROCESS_THERE : PROCESS_OTHER;
-	if (p->life == PROCESS_THERE)
-		read_command(pid, p->command, sizeof(p->command));
-}
-
-static int by_pid(const void *a, const void *b)
-{
-	const struct recover_process *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static void look_at_processes(struct region_reading *in)
-{
-	struct recover *r = in->r;
-	uint64_t pid, ignored;
-	size_t pos = 0;
-
-	r->processes = calloc(u64map_count(&in->pids) + 1, sizeof(*r->processes));
-	if (!r->processes) {
-		r->short_of_memory = true;
-		return;
-	}
-	while (u64map_next(&in->pids, &pos, &pid, &ignored))
-		look_at_process(in, (uint32_t)pid, &r->processes[r->nr_processes++]);
-	qsort(r->processes, r->nr_processes, sizeof(*r->processes), by_pid);
-}
-
 /* ---- order ------------------------------------------------------------------------------- */
 
 /* Coroutines that wait the longest come first, ended ones last. */
@@ -684,17 +606,6 @@ static void end_trace(struct region_reading *in)
 
 /* ---- time ---------------------------------------------------------------------------- */
 
-bool recover_goes_on(const struct recover *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->nr_processes; i++) {
-		if (r->processes[i].life == PROCESS_THERE)
-			return true;
-	}
-	return false;
-}
-
 uint64_t recover_moment(const struct recover *r)
 {
 	uint64_t moment = r->last_ts;
@@ -768,7 +679,7 @@ static int recover_read_all(struct region_reading *in, struct err *err)
 	if (drain_lanes(in, err) < 0 || harvest_stations(in, err) < 0)
 		return err->code;
 	lives_each(&r->image.lanes, 0, recover_tell_life, in);
-	look_at_processes(in);
+	recover_find_processes(r, in->path, &in->pids);
 	recover_put_in_order(r);
 	finish_account(in);
 	end_trace(in);
