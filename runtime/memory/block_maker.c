@@ -22,35 +22,55 @@ void cray_maker_free(struct cray_maker *m)
 	crt_memory_free(m, sizeof(*m));
 }
 
-void cray_maker_press(struct cray_maker *m, const void *plain, size_t size, int level)
+/*
+ * While the program waits, compress only large blocks, and blocks of mostly equal symbols, which
+ * compress in almost no time.  The samples are not evenly spaced: a loop of the program can have
+ * the same period, and all its exceptions would be sampled.
+ */
+static bool maker_is_worth_it(const struct cray_pack *p, size_t plain)
 {
-	size_t got = m->zstd.compress(m->zstd.context, m->out, sizeof(m->out), plain, size, level);
+	size_t symbols = (size_t)(p->symbol - p->symbols), zeros = 0;
+	uint32_t i;
 
-	if (m->zstd.is_error(got) || got >= size)
+	for (i = 0; i < 64; i++)
+		zeros += p->symbols[(uint64_t)(i * UINT32_C(0x9E3779B1)) * symbols >> 32] == 0;
+	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
+}
+
+void cray_maker_finish(struct cray_maker *m, struct cray_pack *p, bool hurry)
+{
+	m->plain_size = m->stored_size = cray_pack_finish(p, m->plain, &m->head);
+	m->stored = m->plain;
+	m->codec = CRAY_CODEC_NONE;
+	m->block_level = m->level;
+	if (hurry && m->level)
+		m->block_level = maker_is_worth_it(p, m->plain_size) ? HURRY_LEVEL : 0;
+}
+
+static void maker_compress(struct cray_maker *m, int level)
+{
+	size_t got;
+
+	if (!m->zstd.context || !level)
+		return;
+	got = m->zstd.compress(m->zstd.context, m->out, sizeof(m->out), m->stored, m->plain_size,
+			       level);
+	if (m->zstd.is_error(got) || got >= m->plain_size)
 		return;
 	m->codec = CRAY_CODEC_ZSTD;
 	m->stored = m->out;
 	m->stored_size = got;
 }
 
-/*
- * While the program waits, compress only large blocks, and blocks of mostly equal symbols, which
- * compress in almost no time.
- */
-static bool maker_is_worth_it(const struct cray_pack *p, size_t plain)
+void cray_maker_press(struct cray_maker *m)
 {
-	size_t symbols = (size_t)(p->symbol - p->symbols), zeros = 0, i;
-
-	for (i = 0; i < 64; i++)
-		zeros += p->symbols[symbols * i / 64] == 0;
-	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
+	maker_compress(m, m->block_level);
 }
 
-void cray_maker_make(struct cray_maker *m, struct cray_pack *p, bool hurry)
+void cray_maker_press_bytes(struct cray_maker *m, const void *plain, size_t size)
 {
-	m->plain_size = m->stored_size = cray_pack_finish(p, m->plain, &m->head);
-	m->stored = m->plain;
+	m->plain_size = m->stored_size = size;
+	m->stored = plain;
 	m->codec = CRAY_CODEC_NONE;
-	if (m->zstd.context && (!hurry || maker_is_worth_it(p, m->plain_size)))
-		cray_maker_press(m, m->plain, m->plain_size, hurry ? HURRY_LEVEL : m->level);
+	maker_compress(m, m->level);
 }

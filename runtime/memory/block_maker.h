@@ -2,8 +2,8 @@
 /*
  * block_maker.h - make a block of the container from a packer: finish and compress it.
  *
- * This is the slow part of writing a trace, and needs no access to the file: several threads can
- * make blocks at a time, each with a maker of its own.
+ * Compressing is the slowest part of writing a trace, and needs no access to the packer or the
+ * file: another thread can do it (compress_worker.h).
  */
 #ifndef RUNTIME_MEMORY_BLOCK_MAKER_H
 #define RUNTIME_MEMORY_BLOCK_MAKER_H
@@ -27,8 +27,9 @@ struct cray_zstd {
 
 struct cray_maker {
 	struct cray_zstd zstd;
-	int level;
-	uint8_t codec; /* of `stored` */
+	int level;       /* 0: no compression */
+	int block_level; /* of the finished block */
+	uint8_t codec;   /* of `stored` */
 	struct cray_block head;
 	size_t plain_size, stored_size;
 	const uint8_t *stored; /* in plain[] or out[] */
@@ -40,10 +41,13 @@ struct cray_maker {
 struct cray_maker *cray_maker_new(int level, const struct cray_zstd *zstd);
 void cray_maker_free(struct cray_maker *m);
 
-/* Finish the packer's block and compress it into @m.  @hurry: the program waits for room. */
-void cray_maker_make(struct cray_maker *m, struct cray_pack *p, bool hurry);
+/* Finish the packer's block, uncompressed, in @m.  @hurry: the program waits for room. */
+void cray_maker_finish(struct cray_maker *m, struct cray_pack *p, bool hurry);
 
-/* Compress @plain, of at most CRAY_PACK_PLAIN_MAX bytes, if that makes it smaller. */
-void cray_maker_press(struct cray_maker *m, const void *plain, size_t size, int level);
+/* Compress the finished block if that is worth it. */
+void cray_maker_press(struct cray_maker *m);
+
+/* The same for other bytes, at most CRAY_PACK_PLAIN_MAX, which replace the block. */
+void cray_maker_press_bytes(struct cray_maker *m, const void *plain, size_t size);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -94,50 +93,30 @@ static bool writer_put_facts(struct cray_writer *w, uint16_t type, const void *b
 {
 	struct cray_maker *m = w->maker;
 
-	if (m && m->zstd.context && size > SMALL) {
-		m->codec = CRAY_CODEC_NONE;
-		cray_maker_press(m, bytes, size, m->level);
-		if (m->codec != CRAY_CODEC_NONE)
-			return writer_put_chunk(w, type, m->codec, NULL, m->stored, m->stored_size,
-						size);
-	}
-	return writer_put_chunk(w, type, CRAY_CODEC_NONE, NULL, bytes, size, size);
+	if (!m || size <= SMALL)
+		return writer_put_chunk(w, type, CRAY_CODEC_NONE, NULL, bytes, size, size);
+	cray_maker_press_bytes(m, bytes, size);
+	return writer_put_chunk(w, type, m->codec, NULL, m->stored, m->stored_size, size);
 }
 
 /* ---- facts, modules, threads --------------------------------------------- */
 
-static void writer_lock(struct cray_writer *w)
+static void writer_queue(struct cray_queue *q, const void *head, size_t head_size,
+			 const void *bytes, size_t size)
 {
-	/* (mem-L) pairs with the release in writer_unlock(). */
-	while (__atomic_exchange_n(&w->lock, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
-}
-
-static void writer_unlock(struct cray_writer *w)
-{
-	/* (mem-L) pairs with the acquire in writer_lock(). */
-	__atomic_store_n(&w->lock, 0, __ATOMIC_RELEASE);
-}
-
-static void writer_queue(struct cray_writer *w, struct cray_queue *q, const void *head,
-			 size_t head_size, const void *bytes, size_t size)
-{
-	writer_lock(w);
-	/* Full: later threads have numbers but no names. */
-	if (head_size + size <= CRAY_WRITER_QUEUE - q->used) {
-		__builtin_memcpy(q->bytes + q->used, head, head_size);
-		if (size)
-			__builtin_memcpy(q->bytes + q->used + head_size, bytes, size);
-		q->used += (uint32_t)(head_size + size);
-	}
-	writer_unlock(w);
+	if (head_size + size > CRAY_WRITER_QUEUE - q->used)
+		return; /* full: later threads have numbers but no names */
+	__builtin_memcpy(q->bytes + q->used, head, head_size);
+	if (size)
+		__builtin_memcpy(q->bytes + q->used + head_size, bytes, size);
+	q->used += (uint32_t)(head_size + size);
 }
 
 void cray_writer_fact(struct cray_writer *w, uint16_t key, const void *bytes, size_t size)
 {
 	struct cray_fact head = { .key = key, .size = (uint32_t)size };
 
-	writer_queue(w, &w->facts, &head, sizeof(head), bytes, size);
+	writer_queue(&w->facts, &head, sizeof(head), bytes, size);
 }
 
 void cray_writer_module(struct cray_writer *w, const void *module_and_path, size_t size)
@@ -148,7 +127,7 @@ void cray_writer_module(struct cray_writer *w, const void *module_and_path, size
 		return;
 	__builtin_memcpy(&m, module_and_path, sizeof(m));
 	if (m.path_size <= size - sizeof(m))
-		writer_queue(w, &w->modules, module_and_path, sizeof(m) + m.path_size, NULL, 0);
+		writer_queue(&w->modules, module_and_path, sizeof(m) + m.path_size, NULL, 0);
 }
 
 void cray_writer_thread(struct cray_writer *w, const struct cray_thread *thread, const char *name)
@@ -157,29 +136,19 @@ void cray_writer_thread(struct cray_writer *w, const struct cray_thread *thread,
 	size_t size = name ? crt_length(name) : 0;
 
 	t.name_size = (uint32_t)(size < CRAY_NAME_MAX ? size : CRAY_NAME_MAX);
-	writer_queue(w, &w->threads, &t, sizeof(t), name, t.name_size);
+	writer_queue(&w->threads, &t, sizeof(t), name, t.name_size);
 	if (w->threads.used - w->threads.written > CRAY_WRITER_QUEUE / 2)
 		cray_writer_flush(w);
 }
 
 static bool writer_flush_queue(struct cray_writer *w, uint16_t type, struct cray_queue *q)
 {
-	uint32_t used;
-	bool good = true;
-
-	writer_lock(w);
-	used = q->used;
-	writer_unlock(w);
-	/* What is in the queue does not change: only the end needs the lock. */
-	if (used > q->written)
-		good = writer_put_facts(w, type, q->bytes + q->written, used - q->written);
-	if (!good)
+	if (q->used > q->written &&
+	    !writer_put_facts(w, type, q->bytes + q->written, q->used - q->written))
 		return false;
-	writer_lock(w);
-	q->written = used;
-	if (!w->rewrites && q->used == used)
+	q->written = q->used;
+	if (!w->rewrites)
 		q->used = q->written = 0;
-	writer_unlock(w);
 	return true;
 }
 

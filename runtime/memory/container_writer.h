@@ -49,7 +49,6 @@ struct cray_writer {
 	struct cray_lost lost[CRAY_WRITER_LOST];
 	struct cray_index index; /* of the next index chunk; the entries follow in it as here */
 	struct cray_entry entries[CRAY_WRITER_INDEX];
-	uint32_t lock; /* [threads] of the queues */
 	struct cray_queue facts, modules, threads;
 };
 
@@ -60,10 +59,7 @@ bool cray_writer_begin(struct cray_writer *w, int fd, uint16_t codec, uint64_t f
 /* Begin the same file again: everything is written anew, including the queued entries. */
 bool cray_writer_restart(struct cray_writer *w);
 
-/*
- * Queue an entry for the next INFO, MODULES or THREADS chunk.  Facts and modules may be queued by
- * several threads; everything else belongs to one thread.
- */
+/* Queue an entry for the next INFO, MODULES or THREADS chunk. */
 void cray_writer_fact(struct cray_writer *w, uint16_t key, const void *bytes, size_t size);
 void cray_writer_module(struct cray_writer *w, const void *module_and_path, size_t size);
 void cray_writer_thread(struct cray_writer *w, const struct cray_thread *thread, const char *name);

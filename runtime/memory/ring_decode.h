@@ -2,16 +2,8 @@
 /*
  * ring_decode.h - pass units that ring_read.h found in the region to a packer.
  *
- * Shared by both consumers: plain C, no libraries.  The program can overwrite units while they
- * are read: each word is read once, and corrupt units are counted.
- *
- *	while (crw_take(r, &view, &cursor, max, gone, &run)) {
- *		used = crw_feed(&feed, pack, &run);
- *		if (used < run.nr)
- *			the block is full: finish it; cray_pack_begin(.., feed.order, feed.time_ns),
- *			cray_pack_weight(.., feed.weight_256), and take again
- *		crw_give_back(r, &view, &cursor, used);
- *	}
+ * Plain C, no libraries.  The program can overwrite units while they are read: each word is read
+ * once, and corrupt units are counted.  ring_pack.h has the loop around it.
  *
  * A full block is 16 chunks of accesses.  A consumer should let that many gather in a ring before
  * it takes them (except after the thread ended, or after half a second): this is better for

@@ -120,7 +120,7 @@ enum crw_state { CRW_FREE = 0, CRW_MAKING = 1, CRW_LIVE = 2, CRW_ENDED = 3 };
 
 /* A process that writes or has written; 128 bytes. */
 struct crw_process {
-	uint32_t state;     /* [shared] enum crw_state (mem-F); ended: set by the process itself */
+	uint32_t state;     /* [shared] enum crw_state: free, making or live (mem-F) */
 	uint32_t pid;       /* of the process, in its own pid namespace */
 	uint64_t serial;    /* 1, 2, 3 ... in this region: identifies the output file */
 	uint64_t parent;    /* serial of the process that forked it; 0: none */

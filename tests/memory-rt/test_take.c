@@ -7,8 +7,7 @@
  * suite.
  */
 #include "check.h"
-#include "ring_decode.h"
-#include "ring_read.h"
+#include "ring_pack.h"
 
 #define CHUNK  4096u
 #define CHUNKS 4u
@@ -145,6 +144,55 @@ static void the_dead_leave_what_they_filled(void)
 	CHECK_EQ(take_all(NULL, true), 1);
 }
 
+/* ---- a thread that runs ---------------------------------------------------- */
+
+static bool settles;
+static uint32_t settled;
+
+/* The thread fills two more units while its first ones are made visible. */
+static bool settle(void)
+{
+	struct crw_unit *u = (struct crw_unit *)(region.rings + sizeof(struct crw_chunk_head));
+
+	u[10] = (struct crw_unit){ 10, CRW_W1(0, 1) };
+	u[11] = (struct crw_unit){ 11, CRW_W1(0, 1) };
+	settled++;
+	return settles;
+}
+
+static void the_open_chunk_of_a_running_thread_is_read_only_if_settled(void)
+{
+	struct cray_pack *p = malloc(sizeof(*p));
+	struct crw_job job;
+	struct crw_unit *u;
+	uint32_t i;
+
+	CHECK(p != NULL);
+	fresh();
+	u = begin_chunk(0);
+	for (i = 0; i < 10; i++)
+		u[i] = (struct crw_unit){ i, CRW_W1(0, 1) };
+	crw_job_init(&job, &region, &view, 3);
+	job.end = 1;
+	job.gone = true;
+	job.settle = settle;
+	settles = false;
+	CHECK(!crw_job_pack(&job, p));
+	CHECK(job.unsettled);
+	CHECK_EQ(p->nr_accesses, 0);
+	CHECK_EQ(job.cursor.offset, 0);
+	/* Units that were not counted before are read after they are settled themselves. */
+	u[10] = u[11] = (struct crw_unit){ 0 };
+	settled = 0;
+	settles = true;
+	CHECK(!crw_job_pack(&job, p));
+	CHECK(!job.unsettled);
+	CHECK_EQ(settled, 2);
+	CHECK_EQ(p->nr_accesses, 12);
+	CHECK_EQ(job.cursor.offset, 12);
+	free(p);
+}
+
 static void impossible_regions_are_refused(void)
 {
 	struct crw_region r;
@@ -216,43 +264,38 @@ static void aside(void *context, unsigned code, uint64_t w0, const uint8_t *payl
 }
 
 /* One poll of a consumer. */
-static void consume(struct cray_pack *p, struct crw_feed *f, bool gone)
+static void consume(struct cray_pack *p, struct crw_job *job, bool gone)
 {
 	static uint8_t plain[CRAY_PACK_PLAIN_MAX];
 	struct cray_block head;
-	struct crw_taken run;
-	uint32_t rounds = 0, used;
+	uint32_t rounds = 0;
+	bool full;
 
-	crw_slot_look(&region, 0, &view);
-	while (rounds++ < 64 && crw_take(&region, &view, &cursor, UINT32_MAX, gone, &run)) {
-		used = crw_feed(f, p, &run);
-		CHECK(used <= run.nr);
+	crw_slot_look(&region, 0, &job->view);
+	job->gone = gone;
+	job->end = job->cursor.taken + CHUNKS + 1;
+	do {
+		full = crw_job_pack(job, p);
 		CHECK(p->nr_accesses + p->nr_events <= CRAY_PACK_RECORDS);
-		crw_give_back(&region, &view, &cursor, used);
-		if (used < run.nr || f->piece_left) {
-			CHECK(cray_pack_finish(p, plain, &head) <= sizeof(plain));
-			cray_pack_begin(p, 0, f->order, f->time_ns);
-			cray_pack_weight(p, f->weight_256);
-			f->piece_left = f->piece_left > 1000000 ? 1000 : f->piece_left;
-		}
-	}
+		CHECK(cray_pack_finish(p, plain, &head) <= sizeof(plain));
+		if (job->feed.piece_left > 1000000)
+			job->feed.piece_left = 1000;
+		CHECK(rounds++ < 2 * (CHUNKS + 1) * CRW_UNITS(CHUNK));
+	} while (full);
 }
 
 static void whatever_a_program_writes_the_consumer_goes_on(void)
 {
 	struct cray_pack *p = malloc(sizeof(*p));
-	struct crw_feed f = { .weight_256 = 256, .aside = aside };
+	struct crw_job job;
 	uint64_t from = (uint64_t)((uint8_t *)region.slots - memory), i, taken_any = 0;
 	int round;
 
 	CHECK(p != NULL);
 	for (round = 0; round < 300; round++) {
 		fresh();
-		memset(&f, 0, sizeof(f));
-		f.weight_256 = 256;
-		f.aside = aside;
-		cray_pack_init(p);
-		cray_pack_begin(p, 0, 0, 0);
+		crw_job_init(&job, &region, &view, 0);
+		job.feed.aside = aside;
 		for (i = 0; i < 4; i++)
 			fill_chunk(i);
 		/* A long record to begin with, which may be corrupted or not. */
@@ -276,9 +319,9 @@ static void whatever_a_program_writes_the_consumer_goes_on(void)
 
 			memcpy(memory + at, &word, 8);
 			if (i % 20 == 0)
-				consume(p, &f, random64() % 4 == 0);
+				consume(p, &job, random64() % 4 == 0);
 		}
-		taken_any += p->nr_accesses + cursor.taken;
+		taken_any += p->nr_accesses + job.cursor.taken;
 	}
 	CHECK(taken_any > 1000);
 	CHECK(asides > 0);
@@ -290,6 +333,7 @@ int main(void)
 	RUN(sealed_chunks_come_in_order);
 	RUN(a_hole_is_waited_for_and_then_skipped);
 	RUN(the_dead_leave_what_they_filled);
+	RUN(the_open_chunk_of_a_running_thread_is_read_only_if_settled);
 	RUN(impossible_regions_are_refused);
 	RUN(whatever_a_program_writes_the_consumer_goes_on);
 	free(memory);

@@ -2,30 +2,27 @@
 /*
  * mem_collector.c - run a program and write the memory accesses of it and its children.
  *
- * The loop takes what is ready; if nothing is, it sleeps until the bell rings or NAP_NS has
- * passed (the program's end does not ring the bell).  The collector announces that it sleeps: see
- * (mem-C) in wire.h.
+ * The loop takes what is ready; if nothing is, it sleeps until the bell rings or NAP_MS has
+ * passed (the program's end does not ring the bell).
  */
 #include "memory/collect/mem_collector.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
 #include "process/launch.h"
 #include "process/signals.h"
 #include "memory/collect/shared_region.h"
-#include "memory/collect/ring_consumer.h"
+#include "memory/collect/traced_processes.h"
 #include "memory/format/mem_writer.h"
 
-#define NAP_NS   (20 * NS_PER_MS)  /* maximum sleep while the program runs */
+#define NAP_MS   20                /* maximum sleep while the program runs */
 #define FILES_NS (500 * NS_PER_MS) /* between two checks whether a process has ended */
 #define CHUNK    CRW_CHUNK_SIZE
 
@@ -33,30 +30,11 @@ struct collect {
 	const struct collect_config *config;
 	struct collect_result *result;
 	struct shm shm;
-	struct slots slots;
+	struct traced traced;
 	struct signals signals;
 	struct launch launch;
 	uint64_t start_ns, files_ns;
 };
-
-/* ---- sleeping ------------------------------------------------------------ */
-
-static void collect_sleep(struct collect *c)
-{
-	struct crw_header *h = c->shm.region.header;
-	struct timespec wait = { 0, (long)NAP_NS };
-	uint32_t bell = __atomic_load_n(&h->bell, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&h->asleep, 1, __ATOMIC_RELAXED);
-	/*
-	 * (mem-C) pairs with the fence of a thread that sealed a chunk, between `sealed` and
-	 * `asleep`.
-	 */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!slots_ready(&c->slots))
-		syscall(SYS_futex, &h->bell, FUTEX_WAIT, bell, &wait, NULL, 0);
-	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
-}
 
 /* ---- the loop ------------------------------------------------------------ */
 
@@ -96,7 +74,7 @@ static void collect_look_up(struct collect *c, uint64_t now_ns)
 	check_room(c);
 	if (now_ns - c->files_ns > FILES_NS) {
 		c->files_ns = now_ns;
-		slots_end_files(&c->slots, 0, -1, false);
+		traced_end_files(&c->traced, 0, -1, false);
 		if (c->config->progress)
 			c->config->progress(outputs_size(&c->result->outputs),
 					    now_ns - c->start_ns);
@@ -107,11 +85,11 @@ static void collect_until_it_ends(struct collect *c)
 {
 	while (!launch_ended(&c->launch)) {
 		uint64_t now_ns = clock_now_ns();
-		bool any = slots_take(&c->slots, now_ns, false, false);
+		bool any = crw_consumer_poll(&c->traced.consumer, CRW_TAKE_READY);
 
 		collect_look_up(c, now_ns);
 		if (!any)
-			collect_sleep(c);
+			crw_consumer_sleep(&c->traced.consumer, NAP_MS);
 	}
 }
 
@@ -123,8 +101,8 @@ static void collect_the_rest(struct collect *c)
 	 * status.
 	 */
 	close_region(c, CRW_CLOSED_END);
-	slots_take(&c->slots, clock_now_ns(), true, true);
-	slots_end_files(&c->slots, (uint32_t)c->launch.pid, c->launch.status, true);
+	crw_consumer_poll(&c->traced.consumer, CRW_TAKE_REST);
+	traced_end_files(&c->traced, (uint32_t)c->launch.pid, c->launch.status, true);
 }
 
 /* ---- raw ----------------------------------------------------------------- */
@@ -215,7 +193,7 @@ static int collect_begin(struct collect *c, struct err *err)
 	struct launch_env env[] = { { CRW_ENV, NULL }, { NULL, NULL } };
 
 	if (outputs_check(&c->result->outputs, err) < 0 || shm_create(&c->shm, &g, err) < 0 ||
-	    slots_open(&c->slots, &c->shm.region, &c->result->outputs, err) < 0 ||
+	    traced_open(&c->traced, &c->shm.region, &c->result->outputs, err) < 0 ||
 	    signals_open(&c->signals, true, err) < 0)
 		return err->code;
 	env[0].value = c->shm.path;
@@ -227,7 +205,7 @@ static int collect_begin(struct collect *c, struct err *err)
 
 static void collect_end(struct collect *c)
 {
-	slots_close(&c->slots);
+	traced_close(&c->traced);
 	shm_close(&c->shm);
 	signals_close(&c->signals);
 }
@@ -249,10 +227,10 @@ static void collect_report(struct collect *c)
 	r->duration_ns = end_of_program(c) - c->start_ns;
 	r->exit_status = launch_exit_status(&c->launch);
 	r->signal = launch_signal(&c->launch);
-	r->threads = c->slots.nr_threads;
-	r->recovered = c->slots.nr_recovered;
-	r->broken = c->slots.broken;
-	r->no_memory = c->slots.no_memory;
+	r->threads = c->traced.consumer.nr_threads;
+	r->recovered = c->traced.consumer.nr_recovered;
+	r->broken = c->traced.consumer.broken + c->traced.broken;
+	r->no_memory = c->traced.no_memory;
 	r->refused = __atomic_load_n(&c->shm.region.header->refused, __ATOMIC_RELAXED);
 }
 

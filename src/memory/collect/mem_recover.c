@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/output_file.h"
-#include "ring_decode.h"
+#include "ring_pack.h"
 #include "memory/format/container_file.h"
 #include "memory/format/mem_reader.h"
 #include "memory/format/block_unpack.h"
@@ -245,13 +245,6 @@ static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t 
 		cray_writer_module(r->file.writer, payload, size);
 }
 
-static void next_in(struct mem_recover *r, uint32_t number, struct crw_feed *feed, uint64_t *skip)
-{
-	pass_on(r, number, skip);
-	cray_pack_begin(r->in, number, feed->order, feed->time_ns);
-	cray_pack_weight(r->in, feed->weight_256);
-}
-
 static void mem_tell_thread(struct mem_recover *r, const struct crw_slot_view *view,
 			    uint32_t number)
 {
@@ -260,51 +253,51 @@ static void mem_tell_thread(struct mem_recover *r, const struct crw_slot_view *v
 	cfile_thread(&r->file, &t, view->name);
 }
 
+/* The records of the first chunk of the job that the trace already has. */
+static int mem_count_known(struct mem_recover *r, const struct crw_job *job, uint64_t *count,
+			   struct err *err)
+{
+	struct crw_job peek = *job;
+	struct crw_taken run;
+
+	if (!crw_take(&r->region, &peek.view, &peek.cursor, UINT32_MAX, true, &run))
+		return 0;
+	return count_since(r, job->thread, run.head.time_ns, count, err);
+}
+
 /* Take all units of one ring, from the first chunk that is not completely in the trace. */
 static int mem_take_slot(struct mem_recover *r, const struct crw_slot_view *view, struct err *err)
 {
-	struct crw_cursor cursor = { .hold = 1 };
-	struct crw_feed feed = { .weight_256 = 256, .aside = mem_aside, .context = r };
-	uint64_t skip = 0, seq = 0, before = r->result->records, most;
-	bool first = true, known;
-	struct crw_taken run;
+	uint64_t skip = 0, before = r->result->records;
+	struct crw_job job;
 	uint32_t number;
+	bool known, full;
 
 	known = find_thread(r, view, &number);
 	if (!known)
 		number = r->next_number++;
-	u64map_get(&r->seqs, number, &seq);
-	cursor.taken = __atomic_load_n(&r->region.slots[view->index].taken, __ATOMIC_RELAXED);
-	cray_pack_init(r->in);
+	crw_job_init(&job, &r->region, view, number);
+	job.feed.aside = mem_aside;
+	job.feed.context = r;
+	job.gone = true;
+	job.cursor.taken = __atomic_load_n(&r->region.slots[view->index].taken, __ATOMIC_RELAXED);
+	job.end = job.cursor.taken + r->region.nr_chunks + 1;
+	if (known && mem_count_known(r, &job, &skip, err) < 0)
+		return err->code;
 	cray_pack_init(r->out);
-	r->out->thread_seq = seq;
-	cray_pack_begin(r->in, number, 0, 0);
+	u64map_get(&r->seqs, number, &r->out->thread_seq);
 	cray_pack_begin(r->out, number, 0, 0);
-	most = 2 * (uint64_t)r->region.nr_chunks * r->region.chunk_size / CRW_UNIT;
-	while (most-- > 0 && crw_take(&r->region, view, &cursor, UINT32_MAX, true, &run)) {
-		uint32_t used;
-
-		if (first && known && count_since(r, number, run.head.time_ns, &skip, err) < 0)
-			return err->code;
-		first = false;
-		used = crw_feed(&feed, r->in, &run);
-		if (used < run.nr)
-			next_in(r, number, &feed, &skip);
-		while (feed.piece_left) {
-			run.nr = run.new_chunk = 0;
-			crw_feed(&feed, r->in, &run);
-			next_in(r, number, &feed, &skip);
-		}
-		crw_give_back(&r->region, view, &cursor, used);
-	}
-	pass_on(r, number, &skip);
+	do {
+		full = crw_job_pack(&job, r->in);
+		pass_on(r, number, &skip);
+	} while (full);
 	if (r->result->records > before) {
 		if (!known)
 			mem_tell_thread(r, view, number);
 		cfile_block(&r->file, r->out);
 		r->result->threads++;
 	}
-	r->result->broken += feed.broken + cursor.broken + feed.ranges;
+	r->result->broken += job.feed.broken + job.cursor.broken + job.feed.ranges;
 	return 0;
 }
 

@@ -240,6 +240,7 @@ void output_end(struct outputs *o, struct output *out, int status)
 	if (!out->open)
 		return;
 	out->open = false;
+	out->nr_threads = w->nr_threads;
 	out->accesses = w->end.nr_accesses;
 	out->annotations = w->end.nr_records - w->end.nr_accesses;
 	out->lost = w->end.lost;

@@ -15,11 +15,12 @@ struct output {
 	struct output *next;
 	uint64_t serial; /* of the process in the region */
 	uint32_t pid;
-	uint32_t nr_threads; /* thread numbers assigned */
 	char *path;
 	bool open;
 	struct cfile file;
-	uint64_t size; /* size of the file, valid once it is closed */
+	/* valid once the file is closed */
+	uint64_t size;
+	uint32_t nr_threads;
 	uint64_t accesses, annotations, lost, left_out;
 	bool lost_unknown;
 	struct err err; /* why the file is incomplete; code 0: complete */

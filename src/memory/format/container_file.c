@@ -81,7 +81,8 @@ void cfile_block(struct cfile *f, struct cray_pack *p)
 {
 	if (cray_pack_empty(p))
 		return;
-	cray_maker_make(f->maker, p, false);
+	cray_maker_finish(f->maker, p, false);
+	cray_maker_press(f->maker);
 	cray_writer_block(f->writer, f->maker);
 }
 
