@@ -10,6 +10,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/model_tables.h"
+#include "base/number.h"
 
 const char *evidence_who(const struct model *m, uint64_t id, uint32_t name, char buf[EVIDENCE_WHO])
 {
@@ -132,8 +133,9 @@ static void evidence_waker(const struct model *m, struct finding *f, const struc
 	}
 	finding_add_evidence_at(
 		f, EVIDENCE_WAKER, w->site, 0,
-		"%s%u of its %" PRIu64 " wakes came from %s%s%s%s, the last %.3f ms before the end",
-		w->is_least ? "at least " : "", w->nr, co->wakes,
+		"%s%u of its %" PRIu64
+		" wake%s came from %s%s%s%s, the last %.3f ms before the end",
+		w->is_least ? "at least " : "", w->nr, co->wakes, number_plural(co->wakes),
 		w->is_mixed ? "coroutines of one kind, the last from " : "",
 		evidence_who(m, w->last_id, 0, who), w->last_id ? "; " : "",
 		w->last_id ? evidence_state(m, w->last_id, state, sizeof(state)) : "",
@@ -150,8 +152,8 @@ void evidence_add(const struct analysis *a, struct finding *f, const struct coro
 	evidence_resource(m, f, co);
 	evidence_waker(m, f, co);
 	if (r)
-		finding_add_evidence(f,
-				     "it waited here %u times before, at most %.3f ms; now %.3f ms",
-				     r->nr, (double)r->longest_ns / 1e6,
-				     (double)model_waited(m, co) / 1e6);
+		finding_add_evidence(
+			f, "it waited here %u time%s before, at most %.3f ms; now %.3f ms", r->nr,
+			number_plural(r->nr), (double)r->longest_ns / 1e6,
+			(double)model_waited(m, co) / 1e6);
 }
