@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/finding.h"
+
 /*
  * A list is identified by its first entry, which never changes.  Ids beyond 2^44 may collide with
  * another list: then one coroutine is counted as omitted there.
@@ -63,7 +65,7 @@ static bool affected_link(struct affected_pool *pool, struct affected_list *list
 	return true;
 }
 
-struct affected affected_of(const struct coro *co, unsigned confidence, uint64_t size_ns)
+struct affected affected_of(const struct coro *co, const struct finding *finding)
 {
 	return (struct affected){
 		.probe_id = co->probe_id,
@@ -72,10 +74,11 @@ struct affected affected_of(const struct coro *co, unsigned confidence, uint64_t
 		.tid = co->tid,
 		.resource = co->resource,
 		.lost = co->lost,
-		.size_ns = size_ns,
+		.size_ns = finding->size_ns,
+		.seen_ts = finding->seen_ts,
 		.pid = co->pid,
 		.name = co->name,
-		.confidence = (uint8_t)confidence,
+		.confidence = (uint8_t)finding->confidence,
 		.state = co->state,
 		.reason = co->reason,
 		.has_resource = co->has_resource,
@@ -83,17 +86,18 @@ struct affected affected_of(const struct coro *co, unsigned confidence, uint64_t
 }
 
 void affected_add(struct affected_pool *pool, struct affected_list *list, const struct coro *co,
-		  unsigned confidence, uint64_t size_ns)
+		  const struct finding *finding)
 {
 	struct affected *known = affected_find(pool, list, co->probe_id);
 
 	if (known) {
 		uint32_t next = known->next;
 
-		if (confidence < known->confidence ||
-		    (confidence == known->confidence && size_ns <= known->size_ns))
+		if (finding->confidence < known->confidence ||
+		    (finding->confidence == known->confidence &&
+		     finding->size_ns <= known->size_ns))
 			return;
-		*known = affected_of(co, confidence, size_ns);
+		*known = affected_of(co, finding);
 		known->next = next;
 		return;
 	}
@@ -101,7 +105,7 @@ void affected_add(struct affected_pool *pool, struct affected_list *list, const 
 		list->omitted++;
 		return;
 	}
-	pool->all[pool->nr] = affected_of(co, confidence, size_ns);
+	pool->all[pool->nr] = affected_of(co, finding);
 	if (affected_link(pool, list, (uint32_t)pool->nr + 1))
 		pool->nr++;
 	else

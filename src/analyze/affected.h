@@ -18,6 +18,7 @@
 struct affected {
 	uint64_t probe_id, parent, since_ts, tid, resource, lost;
 	uint64_t size_ns; /* of the finding */
+	uint64_t seen_ts; /* the time of the state */
 	uint32_t pid, name;
 	uint32_t next;      /* 1 + index of the next coroutine of the group; 0: none */
 	uint8_t confidence; /* of the finding */
@@ -38,11 +39,14 @@ struct affected_list {
 	uint64_t omitted; /* findings whose coroutine is not in the list */
 };
 
-struct affected affected_of(const struct coro *co, unsigned confidence, uint64_t size_ns);
+struct finding;
 
-/* Add @co, or update its entry if this finding is more certain or larger. */
+/* @co as it is at finding->seen_ts. */
+struct affected affected_of(const struct coro *co, const struct finding *finding);
+
+/* Add @co, or update its entry if @finding is more certain or larger. */
 void affected_add(struct affected_pool *pool, struct affected_list *list, const struct coro *co,
-		  unsigned confidence, uint64_t size_ns);
+		  const struct finding *finding);
 
 /* Add the coroutines of @from to @to; @from is invalid afterwards. */
 void affected_join(struct affected_pool *pool, struct affected_list *to,

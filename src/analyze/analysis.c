@@ -7,11 +7,14 @@
 
 /* ---- findings ------------------------------------------------------------ */
 
-void finding_report(struct analysis *a, const struct finding *f)
+void finding_report(struct analysis *a, struct finding *f)
 {
 	bool is_example;
-	struct group *g = findings_add(&a->findings, f, &is_example);
+	struct group *g;
 
+	if (!f->seen_ts)
+		f->seen_ts = a->model.end_ts ? a->model.end_ts : a->model.last_ts;
+	g = findings_add(&a->findings, f, &is_example);
 	if (g && is_example && g->has_coro) {
 		g->nr_chain = finding_chain(&a->model, &g->example, g->chain);
 		if (g->detector->on_stuck)

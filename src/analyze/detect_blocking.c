@@ -75,6 +75,7 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 	f.size_ns = slice_is_measured(s) ? slice_own_ns(s) : wall - excused;
 	f.place = analysis_place(a, s->co.place);
 	f.ts = s->from_ts;
+	f.seen_ts = s->to_ts;
 	blocking_weigh(s, a->cpu.nr > 0, &f);
 	blocking_say(a, s, &f);
 	finding_doubt(a, &f, NEED_TRANSITIONS);

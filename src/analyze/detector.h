@@ -74,7 +74,8 @@ enum need {
  */
 void finding_doubt(const struct analysis *a, struct finding *f, unsigned needs);
 
-void finding_report(struct analysis *a, const struct finding *f);
+/* Sets f->seen_ts, if it is not set: to the end of the trace, or to the event that is looked at. */
+void finding_report(struct analysis *a, struct finding *f);
 
 /*
  * After finding_report(), for a finding about several coroutines (a ring, a leak): name each.  The

@@ -190,8 +190,7 @@ struct group *findings_add(struct findings *f, const struct finding *finding, bo
 	if (finding->size_ns > g->oldest_ns)
 		g->oldest_ns = finding->size_ns;
 	if (finding->co)
-		affected_add(&f->affected, &g->affected, finding->co, finding->confidence,
-			     finding->size_ns);
+		affected_add(&f->affected, &g->affected, finding->co, finding);
 	return g;
 }
 
@@ -200,8 +199,7 @@ void findings_add_affected(struct findings *f, const struct finding *finding, co
 	uint64_t number, key = key_of(finding->detector, finding->place, finding->spawn);
 
 	if (u64map_get(&f->numbers, key, &number) && number)
-		affected_add(&f->affected, &f->groups[number - 1].affected, co, finding->confidence,
-			     finding->size_ns);
+		affected_add(&f->affected, &f->groups[number - 1].affected, co, finding);
 }
 
 int findings_copy(struct findings *copy, const struct findings *f)

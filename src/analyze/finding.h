@@ -68,6 +68,7 @@ struct finding {
 	uint64_t size_ns;            /* duration; orders groups and examples */
 	uint64_t shown_ns;           /* blocking: part of size_ns that evidence shows */
 	uint64_t ts;                 /* time of the finding */
+	uint64_t seen_ts;            /* co is as it was then; 0: as it is when reported */
 	unsigned needs;              /* events it relies on not being missing: enum need */
 	const char *doubt;           /* why the confidence is not higher; NULL: no reason */
 	char detail[FINDING_DETAIL]; /* what was observed, one sentence */

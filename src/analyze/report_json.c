@@ -121,7 +121,8 @@ static void put_coroutine(struct json_writer *j, const struct report *r, const s
 	jw_field_u64(j, "tid", co->tid);
 	jw_field_string(j, "state", trace_state_name(co->state));
 	jw_field_u64(j, "since_ts", co->since_ts);
-	jw_field_u64(j, "age_ns", m->end_ts > co->since_ts ? m->end_ts - co->since_ts : 0);
+	jw_field_u64(j, "age_ns", co->seen_ts > co->since_ts ? co->seen_ts - co->since_ts : 0);
+	jw_field_u64(j, "at_ts", co->seen_ts);
 	if (co->reason)
 		jw_field_string(j, "reason", trace_reason_name(co->reason));
 	if (co->has_resource)
@@ -133,7 +134,7 @@ static void put_coroutine(struct json_writer *j, const struct report *r, const s
 
 static void report_put_example(struct json_writer *j, const struct report *r, const struct group *g)
 {
-	struct affected co = affected_of(&g->example, g->finding.confidence, g->finding.size_ns);
+	struct affected co = affected_of(&g->example, &g->finding);
 
 	jw_key(j, "example");
 	jw_object_begin(j);

@@ -338,12 +338,22 @@ def report_counts_each_left_coroutine_once(n, r):
     equal(sum(nr for key, nr in groups.items() if key[2]), left, "coroutines that were left suspended")
 
 
+def show_age(n, r, finding, path, co):
+    """A coroutine that was left is as it is at the end of the program; any other as it was when the finding was made."""
+    if finding["detector"] in AT_EXIT:
+        n.within(f"{path}.at_ts", r.truth.exit - CLOCK_SLACK_NS, r.run.exit_seen + LATE_NS)
+    elif finding["detector"] == "blocking":
+        n.equal(f"{path}.at_ts", next(e["ts"] for e in r.of[co["probe_id"]] if e["ts"] > co["since_ts"]))
+    else:
+        n.equal(f"{path}.at_ts", next(e["ts"] for e in r.trace.events if e["ts"] == co["at_ts"]))
+    n.equal(f"{path}.age_ns", co["at_ts"] - co["since_ts"])
+
+
 @check
 def report_takes_ages_to_the_end_of_the_program(n, r):
     for i, finding in enumerate(n.output["findings"]):
         path, example, members = f"findings[{i}]", finding["example"], members_of(r, finding)
-        n.within(f"{path}.example.age_ns", r.truth.exit - example["since_ts"] - CLOCK_SLACK_NS,
-                 r.run.exit_seen + LATE_NS - example["since_ts"])
+        show_age(n, r, finding, f"{path}.example", example)
         if finding["detector"] in AT_EXIT:
             ages = [r.age_bounds(co) for co in members]
             n.within(f"{path}.oldest_ns", min(low for low, _ in ages), max(high for _, high in ages))
@@ -373,7 +383,7 @@ def report_names_all_coroutines_of_a_group(n, r):
             equal(len(listed), finding["count"], "coroutines of a group")
         for k, c in enumerate(listed):
             path = f"findings[{i}].coroutines[{k}]"
-            n.within(f"{path}.age_ns", r.truth.exit - c["since_ts"] - CLOCK_SLACK_NS, r.run.exit_seen + LATE_NS - c["since_ts"])
+            show_age(n, r, finding, path, c)
             show_coroutine(n, r, finding, path, c)
 
 
@@ -430,7 +440,7 @@ def waker_sentence(r, id, end):
     if waker:
         co = r.truth.coroutines[waker]
         who = f"coroutine {waker} '{co['name']}'; it is {co['state']}"
-    return (f"{nr} of its {len(wakes)} wakes came from {who}, the last {milliseconds(end - last['ts'])} before the end"
+    return (f"{nr} of its {len(wakes)} wake{'s' * (len(wakes) != 1)} came from {who}, the last {milliseconds(end - last['ts'])} before the end"
             f" at {site['file']}:{site['line']} {site['function']}")
 
 
@@ -440,11 +450,11 @@ def waits_sentence(r, id, end):
     now = events[-1]
     equal(now["kind"], "suspend", f"last transition of coroutine {id}")
     before = [e["ts"] - s["ts"] for s, e in zip(events, events[1:]) if s["kind"] == "suspend" and s["site"] == now["site"]]
-    return (f"it waited here {len(before)} times before, at most {milliseconds(max(before))};"
+    return (f"it waited here {len(before)} time{'s' * (len(before) != 1)} before, at most {milliseconds(max(before))};"
             f" now {milliseconds(end - now['ts'])}")
 
 
-IS_WAKER, IS_WAITS = re.compile(r"wakes came from"), re.compile(r"^it waited here")
+IS_WAKER, IS_WAITS = re.compile(r"wakes? came from"), re.compile(r"^it waited here")
 
 
 @check
