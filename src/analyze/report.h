@@ -19,15 +19,16 @@ struct report {
 	const char *trace; /* path of the trace */
 	const struct analysis *analysis;
 	const struct trace_stats *stats;
-	struct symbols *symbols; /* may be NULL */
-	enum confidence least;   /* groups below this confidence are only counted */
-	enum confidence gate;    /* JUnit: faults of at least this confidence are failures */
-	const bool *fails;       /* by detector number: failures though not faults; may be NULL */
-	bool all;                /* text and Markdown: every group in full, with its last steps */
-	bool color;              /* text: with the escape sequences of a terminal */
-	unsigned rows, columns;  /* text: of the screen; 0 rows: no limit, 0 columns: 92 */
-	const char *source_root; /* SARIF: absolute path that files are relative to; may be NULL */
-	bool all_coroutines;     /* JSON lists all coroutines of a group, not only the example */
+	struct symbols *symbols;  /* may be NULL */
+	enum confidence least;    /* groups below this confidence are only counted */
+	enum confidence gate;     /* JUnit: faults of at least this confidence are failures */
+	const bool *fails;        /* by detector number: failures though not faults; may be NULL */
+	bool all;                 /* text and Markdown: every group in full, with its last steps */
+	bool color;               /* text: with the escape sequences of a terminal */
+	unsigned rows, columns;   /* text: of the screen; 0 rows: no limit, 0 columns: 92 */
+	const char *source_root;  /* SARIF: absolute path that files are relative to; may be NULL */
+	bool all_coroutines;      /* JSON lists all coroutines of a group, not only the example */
+	unsigned some_coroutines; /* JSON lists this many of a group, without their last steps */
 };
 
 /* A place as text; file is NULL if unknown. */

@@ -165,21 +165,24 @@ static void put_coroutines(struct json_writer *j, const struct report *r, const 
 {
 	const struct affected **all = affected_sorted(&r->analysis->findings.affected,
 						      &g->affected);
-	size_t i;
+	size_t nr = all ? g->affected.nr : 0, i;
 
+	if (!r->all_coroutines && nr > r->some_coroutines)
+		nr = r->some_coroutines;
 	jw_key(j, "coroutines");
 	jw_array_begin(j);
-	for (i = 0; all && i < g->affected.nr; i++) {
+	for (i = 0; i < nr; i++) {
 		enum confidence sure = report_confidence_of(g, all[0], all[i]);
 
 		jw_object_begin(j);
 		put_coroutine(j, r, all[i]);
 		jw_field_string(j, "confidence", confidence_name(sure));
-		put_history(j, r, g, all[i]);
+		if (r->all_coroutines)
+			put_history(j, r, g, all[i]);
 		jw_object_end(j);
 	}
 	jw_array_end(j);
-	jw_field_u64(j, "coroutines_omitted", g->affected.omitted + (all ? 0 : g->affected.nr));
+	jw_field_u64(j, "coroutines_omitted", g->affected.omitted + g->affected.nr - nr);
 	free(all);
 }
 
@@ -224,7 +227,7 @@ static void report_put_group(struct json_writer *j, const struct report *r, cons
 	jw_field_string(j, "hint", report_hint(g));
 	if (g->has_coro)
 		report_put_example(j, r, g);
-	if (r->all_coroutines)
+	if (r->all_coroutines || r->some_coroutines)
 		put_coroutines(j, r, g);
 	jw_object_end(j);
 }

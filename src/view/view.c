@@ -39,6 +39,7 @@ struct report view_report(const struct view *v)
 		.stats = &v->stats,
 		.symbols = v->symbols,
 		.least = CONFIDENCE_INFO,
+		.some_coroutines = VIEW_FINDING_COROS,
 	};
 }
 

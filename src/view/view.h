@@ -32,7 +32,8 @@
 #include "trace/trace_reader.h"
 #include "base/bytes.h"
 
-#define VIEW_COROS_MAX 200000u
+#define VIEW_COROS_MAX     200000u
+#define VIEW_FINDING_COROS 100u /* listed coroutines of a finding */
 
 struct view_options {
 	const char *trace;   /* name for the page; must outlive the view */

@@ -2,7 +2,7 @@
 """test_live.py - a page of a running program: run --serve, and serve of a trace that is being written."""
 from live import *
 from bundle import Bundle, Columns  # noqa: E402 - found by way of live
-from checks import without_coroutines  # noqa: E402
+from checks import as_in_the_page  # noqa: E402
 
 
 def names_on(server):
@@ -108,7 +108,7 @@ def a_stall_is_found_while_it_lasts_and_a_kill_is_told(dir):
     wait_until(stream.ended, "the end in the stream")
     equal(server.json("meta")["run"]["signal"], 9, "signal on the page")
     equal(stream.deltas()[-1]["meta"]["run"]["signal"], 9, "signal in the stream")
-    equal(without_slices(server.json("report")), without_slices(without_coroutines(json.loads(tool("report", "--json", told.trace)[1]))),
+    equal(without_slices(server.json("report")), without_slices(as_in_the_page(json.loads(tool("report", "--json", told.trace)[1]))),
           "the report in the end")
     check_final(server, told.trace)
     let_go(told, -9)

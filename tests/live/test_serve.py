@@ -5,7 +5,7 @@ import socket
 
 from live import *
 from bundle import Bundle, Columns  # noqa: E402 - found by way of live
-from checks import without_coroutines  # noqa: E402
+from checks import as_in_the_page  # noqa: E402
 
 
 def churn(dir, n=3000):
@@ -38,7 +38,7 @@ def the_sections_are_those_of_the_page_in_a_file(dir):
         for name, data in bundle.raw.items():
             equal(server.section(name) == data, True, f"section {name} of {trace} is the same")
         status, out, _ = tool("report", "--json", trace)
-        equal(server.json("report"), without_coroutines(json.loads(out)), "the report")
+        equal(server.json("report"), as_in_the_page(json.loads(out)), "the report")
         end(server)
 
 

@@ -12,7 +12,7 @@ from harness import *  # noqa: E402
 
 import oracle  # noqa: E402
 from bundle import Bundle  # noqa: E402
-from checks import Check, without_coroutines  # noqa: E402,F401
+from checks import Check, as_in_the_page  # noqa: E402,F401
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FIXTURES = os.path.join(ROOT, "tests", "fixtures")

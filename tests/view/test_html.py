@@ -51,7 +51,7 @@ def a_trace_that_is_cut_is_a_page_that_says_so(dir):
     equal(bundle.meta["totals"]["lost"], None, "lost")
     contains(" ".join(bundle.meta["notes"]), "did not come to its end")
     assert bundle.meta["garbage"]["lines"] + bundle.meta["garbage"]["sidecar"] >= 1, bundle.meta["garbage"]
-    equal(bundle.report, without_coroutines(json.loads(tool("report", "--json", cut)[1])), "report")
+    equal(bundle.report, as_in_the_page(json.loads(tool("report", "--json", cut)[1])), "report")
 
 
 @test

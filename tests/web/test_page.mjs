@@ -89,11 +89,15 @@ test("findings: each as in the report, with its evidence", async () => {
 			const text = await card.innerText();
 			assert.ok(text.includes(f.title) && text.includes(f.confidence), f.detector);
 			assert.equal(digits(await card.locator(".finding-count").innerText()), f.count);
-			for (const part of [f.seen, f.meaning, f.advice]) assert.ok(text.toLowerCase().includes(part.toLowerCase()), part);
+			for (const part of [f.seen, f.meaning, f.advice, f.hint]) assert.ok(text.toLowerCase().includes(part.toLowerCase()), part);
 			if (f.place) assert.ok(text.includes(f.place.text), f.place.text);
+			const sentences = await card.locator(".evidence li").allInnerTexts();
+			assert.deepEqual(sentences.map((s) => s.toLowerCase().replace(/\.$/, "")), f.evidence.map((s) => s.toLowerCase()));
+			assert.equal(await card.locator(".finding-hint").count(), f.hint === f.advice ? 0 : 1);
+			await checkCoroutines(card, f);
 			if (f.example) {
 				assert.ok(text.includes(`#${f.example.probe_id}`));
-				assert.equal(await card.locator("tbody tr").count(), f.example.last.length);
+				assert.equal(await card.locator(".finding-example tbody tr").count(), f.example.last.length);
 				assert.equal(await card.locator(".life canvas").count(), 1);
 			}
 		}
@@ -107,6 +111,16 @@ test("findings: each as in the report, with its evidence", async () => {
 		await page.getByText("No finding matches the filter.").waitFor();
 	});
 });
+
+// A finding about several coroutines lists the first 100, the most certain first.
+async function checkCoroutines(card, f) {
+	const listed = f.coroutines.length > 1 ? f.coroutines.slice(0, 100) : [];
+	if (listed.length > 10) await card.locator(".affected").getByRole("button", { name: "Show all" }).click();
+	const rows = await card.locator(".affected tbody tr").evaluateAll((trs) => trs.map((tr) => [...tr.cells].slice(0, 3).map((td) => td.innerText.trim())));
+	assert.deepEqual(rows, listed.map((c) => [`${c.name ?? ""} #${c.probe_id}`.trim(), c.confidence, c.state]));
+	const more = f.coroutines.length - listed.length + f.coroutines_omitted;
+	if (listed.length > 0) assert.equal(await card.locator(".affected > p").count(), more > 0 ? 1 : 0);
+}
 
 test("a finding leads to its coroutine, its place, and all that have it", async () => {
 	const f = redis.report.findings.find((x) => x.detector === "closed-under-waiter");
@@ -434,6 +448,22 @@ test("findings of the corpus: a ring, a lock that is never released", async () =
 			assert.ok(shown.includes(scenario.split("/")[0]));
 		});
 	}
+});
+
+// The slice is over: the page must not say that the coroutine has been running since.
+test("a blocking slice ran as long as it ran, and what its coroutine does now is told", async () => {
+	const made = pageOf("blocking", corpusTrace("blocking/often"));
+	const f = made.report.findings.find((x) => x.detector === "blocking");
+	const slice = Number(/for ([\d.]+) ms/.exec(f.seen)[1]);
+	assert.equal(f.example.state, "running");
+	assert.ok(Math.abs(f.example.age_ns / 1e6 - slice) < 0.001, `${f.example.age_ns} ns of ${slice} ms`);
+	await on(made.html, "#view=findings&detector=blocking", async (page) => {
+		const head = await page.locator(".finding .example-head").first().innerText();
+		assert.ok(head.includes(`#${f.example.probe_id}`));
+		const [, ran, now] = /for ([\d.]+)\u202fms.*; now (\w+)\)/.exec(head.replaceAll("\n", " "));
+		assert.ok(Math.abs(Number(ran) - slice) < 0.1, `${ran} of ${slice} ms`);
+		assert.equal(now, "ended");
+	});
 });
 
 // A corrupt copy of the page.

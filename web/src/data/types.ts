@@ -96,7 +96,8 @@ export interface Step {
 	place?: Place;
 }
 
-export interface Example {
+// A coroutine of a finding, as it was at at_ts.
+export interface Affected {
 	probe_id: Big;
 	name: string | null;
 	pid: number;
@@ -104,10 +105,15 @@ export interface Example {
 	state: string;
 	since_ts: Big;
 	age_ns: number;
+	at_ts: Big;
 	reason?: string;
 	resource?: Big;
 	parent?: Big;
 	lost: number;
+	confidence?: string;       // in the list of a finding
+}
+
+export interface Example extends Affected {
 	last: Step[];
 	awaited_by: { probe_id: Big; place: Place }[];
 }
@@ -122,10 +128,14 @@ export interface Finding {
 	place: Place | null;
 	kind: string | null;
 	seen: string;
+	evidence: string[];
 	doubt: string | null;
 	meaning: string;
 	advice: string;
+	hint: string;              // what to do in this case; may be the advice
 	example?: Example;
+	coroutines: Affected[];    // the most certain first
+	coroutines_omitted: number;
 }
 
 export interface Report {

@@ -7,10 +7,11 @@ import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { LifeChart } from "../ui/life_chart.ts";
 import { CONFIDENCES, stateMark, sureMark } from "../ui/marks.ts";
 import { empty, plainTable } from "../ui/parts.ts";
+import { SortTable } from "../ui/sort_table.ts";
 import { sheetButtons } from "../ui/save.ts";
 import { debounce, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
-import type { Example, Finding, Step } from "../data/types.ts";
+import type { Affected, Example, Finding, Step } from "../data/types.ts";
 
 export function findingKey(f: Finding): string {
 	return `${f.detector}@${f.place?.text ?? ""}@${f.kind ?? ""}`.slice(0, 300);
@@ -23,7 +24,7 @@ interface Card {
 	chart?: LifeChart;
 }
 
-const VOLATILE = new Set(["age_ns", "oldest_ns"]);
+const VOLATILE = new Set(["age_ns", "at_ts", "oldest_ns"]);
 
 export class Findings implements View {
 	readonly el: HTMLElement;
@@ -97,7 +98,8 @@ export class Findings implements View {
 		return this.ctx.trace.report.findings.filter((f) => {
 			if (this.params.detector && f.detector !== this.params.detector) return false;
 			if (sure.length > 0 && !sure.includes(f.confidence)) return false;
-			const text = [f.detector, f.title, f.place?.text, f.kind, f.seen, f.example?.name].join(" ").toLowerCase();
+			const text = [f.detector, f.title, f.place?.text, f.kind, f.seen, f.hint, ...f.evidence,
+				...f.coroutines.map((c) => c.name ?? "")].join(" ").toLowerCase();
 			return words.every((w) => text.includes(w));
 		});
 	}
@@ -161,7 +163,7 @@ export class Findings implements View {
 	private refresh(card: Card, f: Finding): void {
 		const [longest, age] = [card.el.querySelector(".finding-longest"), card.el.querySelector(".finding-age")];
 		if (longest) setText(longest, `longest ${fmt.duration(f.oldest_ns)}`);
-		if (age && f.example) setText(age, ageOf(f.example));
+		if (age && f.example) setText(age, this.ageOf(f.example));
 		if (card.row >= 0) card.chart?.load(card.row);
 	}
 
@@ -193,9 +195,13 @@ export class Findings implements View {
 			h("div", { class: "finding-words" },
 				this.placeLine(f),
 				h("p", { class: "finding-seen" }, sentence(f.seen)),
+				f.evidence.length > 0 ? h("ul", { class: "evidence", aria: { label: "Evidence" } }, ...f.evidence.map((e) => h("li", null, sentence(e)))) : null,
 				f.doubt ? h("p", { class: "finding-doubt" }, `But ${f.doubt}.`) : null,
 				h("h3", null, "What it means"), h("p", null, sentence(f.meaning)),
-				h("h3", null, "What to look at"), h("p", null, sentence(f.advice))),
+				h("h3", null, "What to look at"), h("p", null, sentence(f.advice)),
+				f.hint !== f.advice ? h("h3", null, "What to do here") : null,
+				f.hint !== f.advice ? h("p", { class: "finding-hint" }, sentence(f.hint)) : null,
+				this.coroutines(f)),
 			f.example ? this.example(f.example, key) : empty("About the program as a whole: no single coroutine shows it."));
 	}
 
@@ -212,9 +218,39 @@ export class Findings implements View {
 		return h("div", { class: "finding-example" },
 			h("div", { class: "example-head" }, h("h3", null, "Example"),
 				h("a", { href: coroHref(id) }, e.name ? `${e.name} #${id}` : `#${id}`), stateMark(e.state),
-				h("span", { class: "muted finding-age" }, ageOf(e)),
+				h("span", { class: "muted finding-age" }, this.ageOf(e)),
 				e.lost > 0 ? h("span", { class: "alarm" }, `${fmt.count(e.lost)} of its events lost`) : null),
 			box, this.chain(e), e.last.length > 0 ? h("h3", null, "Its last steps") : null, this.steps(e));
+	}
+
+	// For a state that is over: when it was, and what the coroutine does now.
+	private ageOf(e: Affected): string {
+		const { trace } = this.ctx;
+		const reason = e.state === "suspended" && e.reason ? `, ${e.reason}${e.resource !== undefined ? ` ${e.resource}` : ""}` : "";
+		const what = e.age_ns === 0 ? "" : `for ${fmt.duration(e.age_ns)}${reason}`;
+		const at = trace.offsetOf(e.at_ts);
+		const row = trace.coros.rowOfId(String(e.probe_id));
+		const now = row >= 0 ? trace.state(trace.coros.c.state[row]) : e.state;
+		if (at >= trace.now - 1000) return what;
+		return `${what} (at ${fmt.offset(at, 1e6)}${now !== e.state ? `; now ${now}` : ""})`.trim();
+	}
+
+	// All coroutines of a finding about several; the example is one of them.
+	private coroutines(f: Finding): HTMLElement | null {
+		if (f.coroutines.length < 2) return null;
+		const table = new SortTable<Affected>({
+			label: "Coroutines of the finding", rows: f.coroutines, limit: 10, empty: "", columns: [
+				{
+					key: "coroutine", label: "Coroutine", value: (c) => `${c.name ?? ""} #${c.probe_id}`.trim(),
+					show: (c) => h("a", { href: coroHref(String(c.probe_id)) }, `${c.name ?? ""} #${c.probe_id}`.trim()),
+				},
+				{ key: "confidence", label: "How sure", value: (c) => (CONFIDENCES as readonly string[]).indexOf(c.confidence ?? ""), show: (c) => sureMark(c.confidence ?? "") },
+				{ key: "state", label: "State", value: (c) => c.state, show: (c) => stateMark(c.state) },
+				{ key: "since_ns", label: "Since", end: true, value: (c) => this.ctx.trace.offsetOf(c.since_ts), show: (c) => fmt.stamp(this.ctx.trace.offsetOf(c.since_ts)) },
+			],
+		});
+		return h("div", { class: "affected" }, h("h3", null, "Coroutines"), table.el,
+			f.coroutines_omitted > 0 ? h("p", { class: "muted" }, `and ${fmt.count(f.coroutines_omitted)} more`) : null);
 	}
 
 	private chain(e: Example): HTMLElement | null {
@@ -243,17 +279,13 @@ export class Findings implements View {
 	private sheet() {
 		return {
 			name: "findings",
-			head: ["detector", "confidence", "fault", "count", "longest_ns", "place", "file", "line", "kind", "example_id", "example_name", "seen", "doubt"],
+			head: ["detector", "confidence", "fault", "count", "longest_ns", "place", "file", "line", "kind", "example_id", "example_name", "seen", "evidence", "doubt", "hint"],
 			rows: this.shown().map((f) => [
 				f.detector, f.confidence, f.fault, f.count, f.oldest_ns, f.place?.text, f.place?.file, f.place?.line, f.kind,
-				f.example ? String(f.example.probe_id) : null, f.example?.name, f.seen, f.doubt,
+				f.example ? String(f.example.probe_id) : null, f.example?.name, f.seen, f.evidence.join("; "), f.doubt, f.hint,
 			]),
 		};
 	}
-}
-
-function ageOf(e: Example): string {
-	return `for ${fmt.duration(e.age_ns)}${e.reason ? `, ${e.reason}` : ""}${e.resource !== undefined ? ` ${e.resource}` : ""}`;
 }
 
 function sentence(text: string): string {
