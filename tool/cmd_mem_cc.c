@@ -5,32 +5,27 @@
  * All arguments are passed to the compiler unchanged, so that the command can be used as CC and
  * CXX; the wrapper's own options come from the environment, or come first.
  * src/memory/compiler/compiler_command.c decides what to run; this file finds the compiler and the
- * libraries, and runs the commands.
+ * libraries, and runs the command.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "end_signal.h"
 #include "mem.h"
 #include "memory/compiler/compiler_command.h"
 
 struct compiler_run {
 	const struct command *cmd;
 	bool cxx;
-	bool show; /* print the commands without running them */
+	bool show; /* print the command without running it */
 	char compiler[PATH_MAX];
 	char libdir[PATH_MAX];
 	char includedir[PATH_MAX];
-	char tmpdir[PATH_MAX];
 };
 
 static bool file_exists(const char *path)
@@ -179,119 +174,28 @@ static void compiler_show_command(const struct words *command)
 	putchar('\n');
 }
 
-/* A command line near the system's limit is passed as a response file. */
-static bool compiler_shorten_command(const struct compiler_run *r, const struct words *command,
-				     struct words *out, char *path)
+/* Does not return if the compiler starts. */
+static int compiler_run_plan(const struct compiler_run *r, const struct wrap_plan *plan)
 {
-	size_t size = 0, i;
-	const char *c;
-	FILE *f;
-
-	for (i = 0; i < command->nr; i++)
-		size += strlen(command->word[i]) + 1;
-	if (size < 100000) {
-		words_add_all(out, command->word, command->nr);
-		return !out->failed;
-	}
-	if (snprintf(path, PATH_MAX, "%s/args", r->tmpdir) >= PATH_MAX)
-		return false;
-	f = fopen(path, "we");
-	if (!f)
-		return false;
-	for (i = 1; i < command->nr; i++) {
-		for (c = command->word[i]; *c; c++)
-			fprintf(f, "\\%c", *c);
-		if (!*command->word[i])
-			fputs("\"\"", f);
-		fputc('\n', f);
-	}
-	words_add(out, command->word[0]);
-	words_join(out, "@", path);
-	return fclose(f) == 0 && !out->failed;
-}
-
-static int status_of(int status)
-{
-	if (WIFSIGNALED(status))
-		end_by_signal(WTERMSIG(status));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
-}
-
-static int run_one(const struct compiler_run *r, const struct words *command, bool last)
-{
-	struct words short_one = { 0 };
-	char path[PATH_MAX] = "";
-	int status, rc = EXIT_FAILED;
-	pid_t pid;
-
-	if (!compiler_shorten_command(r, command, &short_one, path)) {
-		message_print(r->cmd->name, "cannot pass on the command: %s", strerror(errno));
-	} else if (last && !path[0] && !r->tmpdir[0]) {
-		execv(r->compiler, short_one.word);
-		message_print(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(errno));
-	} else if ((rc = posix_spawn(&pid, r->compiler, NULL, NULL, short_one.word, environ)) !=
-		   0) {
-		message_print(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(rc));
-		rc = EXIT_FAILED;
-	} else {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		rc = status_of(status);
-	}
-	if (path[0])
-		unlink(path);
-	words_release(&short_one);
-	return rc;
-}
-
-/* Remove the intermediate objects and the temporary directory. */
-static void compiler_remove_files(const struct compiler_run *r, const struct wrap_plan *plan)
-{
-	size_t i;
-
-	if (!r->tmpdir[0])
-		return;
-	for (i = 0; i + 1 < plan->nr; i++)
-		unlink(plan->commands[i].word[plan->commands[i].nr - 1]);
-	rmdir(r->tmpdir);
-}
-
-static int run_plan(const struct compiler_run *r, const struct wrap_plan *plan)
-{
-	int rc = EXIT_OK;
 	size_t i;
 
 	for (i = 0; i < plan->remarks.nr; i++)
 		message_print(r->cmd->name, "%s", plan->remarks.word[i]);
-	for (i = 0; i < plan->nr && rc == EXIT_OK; i++) {
-		if (r->show)
-			compiler_show_command(&plan->commands[i]);
-		else
-			rc = run_one(r, &plan->commands[i], i + 1 == plan->nr);
+	if (r->show) {
+		compiler_show_command(&plan->command);
+		return EXIT_OK;
 	}
-	compiler_remove_files(r, plan);
-	return rc;
+	execv(r->compiler, plan->command.word);
+	message_print(r->cmd->name, "cannot run '%s': %s", r->compiler, strerror(errno));
+	return EXIT_FAILED;
 }
 
-static bool make_tmpdir(struct compiler_run *r)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(r->tmpdir, sizeof(r->tmpdir), "%s/corotracer-cc-XXXXXX",
-		 tmp && *tmp ? tmp : "/tmp");
-	if (mkdtemp(r->tmpdir))
-		return true;
-	message_print(r->cmd->name, "cannot make '%s': %s", r->tmpdir, strerror(errno));
-	return false;
-}
-
-static int compiler_run_plan(struct compiler_run *r, int argc, char **argv)
+static int compiler_make_plan(const struct compiler_run *r, int argc, char **argv)
 {
 	struct wrap_setup setup = { .compiler = r->compiler,
 				    .family = compiler_family(r->compiler),
 				    .libdir = r->libdir,
-				    .includedir = r->includedir[0] ? r->includedir : NULL,
-				    .tmpdir = "/" };
+				    .includedir = r->includedir[0] ? r->includedir : NULL };
 	struct wrap_plan plan;
 	struct err err = { 0 };
 	int rc;
@@ -300,17 +204,7 @@ static int compiler_run_plan(struct compiler_run *r, int argc, char **argv)
 		message_error(r->cmd->name, &err);
 		return EXIT_FAILED;
 	}
-	if (plan.needs_tmpdir) { /* plan again, with the name of the directory */
-		wrap_release(&plan);
-		if (!make_tmpdir(r))
-			return EXIT_FAILED;
-		setup.tmpdir = r->tmpdir;
-		if (wrap_make(&setup, argv, (size_t)argc, &plan, &err) < 0) {
-			message_error(r->cmd->name, &err);
-			return EXIT_FAILED;
-		}
-	}
-	rc = run_plan(r, &plan);
+	rc = compiler_run_plan(r, &plan);
 	wrap_release(&plan);
 	return rc;
 }
@@ -339,7 +233,7 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 	} else if (!find_compiler(r, chosen) || !find_library(r)) {
 		rc = EXIT_FAILED;
 	} else {
-		rc = compiler_run_plan(r, argc - i, argv + i);
+		rc = compiler_make_plan(r, argc - i, argv + i);
 	}
 	free(r);
 	return rc;
@@ -350,7 +244,7 @@ static const struct opt options[] = {
 	{ .name = "compiler",
 	  .arg = "NAME",
 	  .help = "the compiler to use (first; else from the environment, or cc, c++)" },
-	{ .name = "show", .help = "print the commands instead of running them (first)" },
+	{ .name = "show", .help = "print the command instead of running it (first)" },
 	{ .name = NULL },
 };
 

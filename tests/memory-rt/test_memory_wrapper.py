@@ -80,9 +80,21 @@ def a_sanitizer_asked_for_at_linking_is_left_out_and_said(dir, cc, _cxx):
     contains(r.stderr, "left out when linking")
     equal(has_tsan(os.path.join(dir, "prog")), False, "libtsan")
     traces(os.path.join(dir, "prog"), dir)
-    # Other sanitizers stay.
-    r = mem(cc, "--show", "-fsanitize=thread,undefined", "one.o", "-o", "prog", cwd=dir)
-    contains(r.stdout, "-fsanitize=undefined")
+    with open(os.path.join(dir, "args"), "w", encoding="utf-8") as f:
+        f.write("-O1 -fsanitize=thread one.c main.c -o prog\n")
+    contains(mem(cc, "@args", cwd=dir).stderr, "left out when linking")
+    equal(has_tsan(os.path.join(dir, "prog")), False, "libtsan")
+    traces(os.path.join(dir, "prog"), dir)
+    # Other sanitizers stay: an overflow is reported, if the compiler has their runtime here.  That of clang does not
+    # start in a traced program.
+    with open(os.path.join(dir, "over.c"), "w", encoding="utf-8") as f:
+        f.write("int main(int argc, char **argv) { int x = 0x7fffffff; (void)argv; return (x + argc) == 0; }\n")
+    plain = subprocess.run([cc, "-fsanitize=undefined", "over.c", "-o", "over"], cwd=dir, capture_output=True, text=True)
+    if plain.returncode == 0:
+        for words in (["-fsanitize=undefined"], ["-fsanitize=thread,undefined"]):
+            mem(cc, *words, "over.c", "-o", "over", cwd=dir)
+            if "clang" not in cc:
+                contains(alone(os.path.join(dir, "over"), trace=os.path.join(dir, "over.trace")).stderr, "signed integer overflow")
 
 
 @each_compiler
@@ -110,9 +122,22 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     with open(os.path.join(dir, "bad.c"), "w", encoding="utf-8") as f:
         f.write("int main(void) { return nonsense; }\n")
     contains(mem(cc, "bad.c", "-o", "bad", cwd=dir, status=1).stderr, "nonsense")
-    # The dependency file is where make expects it.
-    mem(cc, "-O1", "-MMD", "main.c", "one.c", "-o", "prog", cwd=dir)
-    equal(os.path.exists(os.path.join(dir, "prog-main.d")), True, f"prog-main.d among {os.listdir(dir)}")
+    # Macros of the instrumentation are those of the compiler.
+    with open(os.path.join(dir, "macro.c"), "w", encoding="utf-8") as f:
+        f.write("#ifdef __has_feature\n#if __has_feature(thread_sanitizer)\n#define __SANITIZE_THREAD__ 1\n#endif\n#endif\n"
+                "#ifdef __SANITIZE_THREAD__\nint traced;\n#endif\n")
+    for goal in (["-E"], ["-E", "-save-temps"], ["-S", "-save-temps", "-o", "-"], ["-S", "-pipe", "-o", "-"]):
+        contains(mem(cc, *goal, "macro.c", cwd=dir).stdout, "traced")
+    # Files of dependencies are those that the compiler makes alone.
+    made = []
+    for command in ([cc], [TOOL, "mem", "cc", f"--compiler={cc}"]):
+        place = os.path.join(dir, f"deps-{len(made)}-{cc}")
+        os.mkdir(place)
+        sources(place)
+        subprocess.run([*command, "-O1", "-MMD", "main.c", "one.c", "-o", "prog"], cwd=place, check=True, env=CLEAN, capture_output=True)
+        made.append(sorted(f for f in os.listdir(place) if f.endswith(".d")))
+    equal(made[1], made[0], "files of dependencies")
+    assert made[0], "the compiler made no file of dependencies, so nothing was tested"
 
 
 @test
