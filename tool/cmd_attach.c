@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "base/json_writer.h"
+#include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "attach_options.h"
@@ -120,103 +120,95 @@ static const char *attach_end_name(enum attach_end end)
 }
 
 /* Counters that the program could not open in any thread: their columns are empty. */
-static void attach_json_unmeasured(struct json_writer *w, const struct attach *a)
+static void attach_print_unmeasured(struct printer *p, const struct attach *a)
 {
 	const struct counters *c = &a->config.counters;
 	unsigned i;
 
-	jw_key(w, "unmeasured");
-	jw_array_begin(w);
-	for (i = 0; i < c->nr; i++) {
+	print_list(p, "unmeasured");
+	for (i = 0; p->is_json && i < c->nr; i++) {
 		if (a->stats.unmeasured >> i & 1)
-			jw_string(w, c->names[i]);
+			jw_string(&p->json, c->names[i]);
 	}
-	jw_array_end(w);
+	print_list_end(p);
 }
 
-static void attach_summary_json(const struct attach_session *s)
+static void attach_print_losses(struct printer *p, const struct attach_session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
-	struct json_writer w;
-
-	jw_init_file(&w, stderr);
-	jw_object_begin(&w);
-	jw_field_string(&w, "buffer", s->attach.live.desc.name);
-	jw_field_i64(&w, "pid", s->attach.live.target.pid);
-	jw_field_string(&w, "file", s->request->file);
-	jw_field_string(&w, "end", attach_end_name(st->end));
-	jw_field_bool(&w, "attached", st->attached);
-	jw_field_bool(&w, "mapped", st->mapped);
-	jw_field_u64(&w, "issued", st->issued);
-	jw_field_u64(&w, "recorded", st->recorded);
-	jw_field_u64(&w, "lost", st->lost);
-	jw_field_u64(&w, "dropped", st->dropped);
-	jw_field_u64(&w, "slots", st->slots);
-	jw_field_u64(&w, "first_slots", st->first_slots);
-	jw_field_u64(&w, "resizes", st->resizes);
-	jw_field_u64(&w, "fullest", st->fullest);
-	jw_field_u64(&w, "polls", st->polls);
-	jw_field_u64(&w, "threads", st->threads);
-	jw_field_u64(&w, "ran_ns", st->ran_ns);
-	jw_field_u64(&w, "stopped_ns", st->stopped_ns);
-	jw_field_u64(&w, "stops", st->stops);
-	jw_field_bool(&w, "parked", st->parked);
-	attach_json_unmeasured(&w, &s->attach);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
-}
-
-static void attach_summary_losses(const struct attach_session *s)
-{
-	const struct attach_stats *st = &s->attach.stats;
-	char nr[TEXT_SIZE], share[TEXT_SIZE], given_up[TEXT_SIZE];
+	char nr[TEXT_SIZE], share[TEXT_SIZE];
 
 	if (!st->lost)
 		return;
-	fprintf(stderr, "  lost        %s%s", text_count(nr, st->lost),
-		text_share(share, st->lost, st->issued));
+	print_text(p, "  lost        %s%s", text_count(nr, st->lost),
+		   text_share(share, st->lost, st->issued));
 	if (st->dropped)
-		fprintf(stderr, ", %s of them given up by the program",
-			text_count(given_up, st->dropped));
-	fputc('\n', stderr);
-	if (st->lost > st->dropped) {
-		fputs("hint: a larger ring loses less: --size, ", stderr);
-		fputs(s->attach.live.desc.resize
-			      ? "or --auto-resize\n"
-			      : "or 'option buffer resize on' and --auto-resize\n",
-		      stderr);
-	} else if (!s->attach.live.desc.multithread) {
-		fputs("hint: if several threads save, its spec wants 'option runtime "
-		      "multithread true'\n",
-		      stderr);
-	}
+		print_text(p, ", %s of them given up by the program", text_count(nr, st->dropped));
+	print_text(p, "\n");
+	if (st->lost > st->dropped)
+		print_text(p, "hint: a larger ring loses less: --size, %s\n",
+			   s->attach.live.desc.resize
+				   ? "or --auto-resize"
+				   : "or 'option buffer resize on' and --auto-resize");
+	else if (!s->attach.live.desc.multithread)
+		print_text(p, "hint: if several threads save, its spec wants 'option runtime "
+			      "multithread true'\n");
 }
 
-static void attach_summary_text(const struct attach_session *s)
+static void attach_print_program(struct printer *p, const struct attach_session *s)
 {
 	const struct attach_stats *st = &s->attach.stats;
-	char nr[TEXT_SIZE], took[TEXT_SIZE];
+	char took[TEXT_SIZE];
 
-	fprintf(stderr, "%s: %s frames of '%s' in %s, %s lost\n", s->request->file,
-		text_count(nr, st->recorded), s->attach.live.desc.name,
-		text_duration(took, st->ran_ns), st->lost ? "some" : "none");
-	fprintf(stderr, "  ring        %s slots", text_count(nr, st->slots));
-	fprintf(stderr, ", at most %s waiting", text_count(nr, st->fullest));
-	if (st->resizes)
-		fprintf(stderr, ", resized %u times", st->resizes);
-	fprintf(stderr, "\n  program     process %d, ", (int)s->attach.live.target.pid);
+	print_text(p, "\n  program     process %d, ", (int)s->attach.live.target.pid);
 	if (st->stops)
-		fprintf(stderr, "stopped %u times for %s in all", st->stops,
-			text_duration(took, st->stopped_ns));
+		print_text(p, "stopped %u times for %s in all", st->stops,
+			   text_duration(took, st->stopped_ns));
 	else
-		fputs("never stopped", stderr);
-	if (st->end == ATTACH_EXITED)
-		fputs("; it has ended", stderr);
-	else if (st->end == ATTACH_EXEC)
-		fputs("; it executes another program now", stderr);
-	fputc('\n', stderr);
-	attach_summary_losses(s);
+		print_text(p, "never stopped");
+	print_text(p, "%s\n",
+		   st->end == ATTACH_EXITED ? "; it has ended"
+		   : st->end == ATTACH_EXEC ? "; it executes another program now"
+					    : "");
+}
+
+static void attach_print_summary(const struct attach_session *s)
+{
+	const struct attach_stats *st = &s->attach.stats;
+	const char *buffer = s->attach.live.desc.name;
+	char took[TEXT_SIZE];
+	struct printer p;
+
+	printer_begin(&p, stderr, s->request->json);
+	print_string(&p, "buffer", buffer);
+	print_integer(&p, "pid", NULL, s->attach.live.target.pid);
+	print_string(&p, "file", s->request->file);
+	print_string(&p, "end", attach_end_name(st->end));
+	print_flag(&p, "attached", NULL, st->attached);
+	print_flag(&p, "mapped", NULL, st->mapped);
+	print_count(&p, "issued", NULL, st->issued);
+	print_text(&p, "%s: ", s->request->file);
+	print_count(&p, "recorded", "%s frames", st->recorded);
+	print_text(&p, " of '%s' in %s, %s lost\n", buffer, text_duration(took, st->ran_ns),
+		   st->lost ? "some" : "none");
+	print_count(&p, "lost", NULL, st->lost);
+	print_count(&p, "dropped", NULL, st->dropped);
+	print_count(&p, "slots", "  ring        %s slots", st->slots);
+	print_count(&p, "first_slots", NULL, st->first_slots);
+	print_count(&p, "resizes", NULL, st->resizes);
+	print_count(&p, "fullest", ", at most %s waiting", st->fullest);
+	if (st->resizes)
+		print_text(&p, ", resized %u times", st->resizes);
+	print_count(&p, "polls", NULL, st->polls);
+	print_count(&p, "threads", NULL, st->threads);
+	print_count(&p, "ran_ns", NULL, st->ran_ns);
+	print_count(&p, "stopped_ns", NULL, st->stopped_ns);
+	print_count(&p, "stops", NULL, st->stops);
+	print_flag(&p, "parked", NULL, st->parked);
+	attach_print_unmeasured(&p, &s->attach);
+	attach_print_program(&p, s);
+	attach_print_losses(&p, s);
+	printer_end(&p);
 }
 
 /* Warnings about counters and other irregularities of the program. */
@@ -360,10 +352,8 @@ static int attach_open_and_record(struct attach_options *r)
 			message_error("attach", &err);
 		else
 			attach_warn(&s);
-		if (r->json && (!rc || s.attach.begun))
-			attach_summary_json(&s);
-		else if (!rc && (!r->quiet || s.attach.stats.lost))
-			attach_summary_text(&s);
+		if (r->json ? !rc || s.attach.begun : !rc && (!r->quiet || s.attach.stats.lost))
+			attach_print_summary(&s);
 	} else {
 		message_error("attach", &err);
 	}

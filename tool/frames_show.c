@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "frames/live/live_buffer.h"
@@ -203,77 +204,60 @@ void show_desc_json(struct json_writer *w, const struct desc *d)
 
 /* ---- the buffers of a process -------------------------------------------- */
 
-static void show_place(FILE *out, struct target *t, const struct buffer_symbol *p)
+static void show_owner(struct printer *p, struct live_buffer *b)
 {
-	struct live_buffer b = { .target = *t, .place = p };
-	struct err err = { 0 };
+	pid_t owner = live_owner(b);
 	char name[32];
-	pid_t owner;
 
-	fprintf(out, "%-16s ", p->name);
-	if (live_describe(t, p, &b.desc, &err) < 0) {
-		fprintf(out, "unreadable: %s\n", err.text);
-		return;
-	}
-	fprintf(out, "%4zu %9u  %-9s ", b.desc.nr_frames, b.desc.frame_size,
-		b.desc.resize ? "resizable" : "fixed");
-	owner = live_owner(&b);
-	if (!owner)
-		fprintf(out, "%-20s ", "-");
-	else if (live_owner_works(&b, owner))
-		fprintf(out, "%-8d %-11s ", (int)owner, target_name(owner, name));
+	print_integer(p, "owner", NULL, owner);
+	if (p->is_json) /* it reads the program's memory */
+		print_flag(p, "attached", NULL, live_is_attached(b, owner));
+	else if (!owner)
+		print_text(p, "%-20s ", "-");
 	else
-		fprintf(out, "%-8d %-11s ", (int)owner, "(not there)");
-	text_put(out, p->file);
-	fputc('\n', out);
-	desc_release(&b.desc);
+		print_text(p, "%-8d %-11s ", (int)owner,
+			   live_owner_works(b, owner) ? target_name(owner, name) : "(not there)");
 }
 
-static void show_place_json(struct json_writer *w, struct target *t, const struct buffer_symbol *p)
+static void show_place(struct printer *p, struct target *t, const struct buffer_symbol *place)
 {
-	struct live_buffer b = { .target = *t, .place = p };
+	struct live_buffer b = { .target = *t, .place = place };
 	struct err err = { 0 };
-	pid_t owner;
 
-	jw_object_begin(w);
-	jw_field_string(w, "name", p->name);
-	jw_field_string(w, "file", p->file);
-	if (live_describe(t, p, &b.desc, &err) < 0) {
-		jw_field_string(w, "error", err.text);
-		jw_object_end(w);
+	print_row(p);
+	print_text(p, "%-16s ", place->name);
+	print_string(p, "name", place->name);
+	print_string(p, "file", place->file);
+	if (live_describe(t, place, &b.desc, &err) < 0) {
+		print_text(p, "unreadable: %s", err.text);
+		print_string(p, "error", err.text);
+		print_row_end(p);
 		return;
 	}
-	owner = live_owner(&b);
-	jw_field_i64(w, "owner", owner);
-	jw_field_bool(w, "attached", live_is_attached(&b, owner));
-	show_desc_json(w, &b.desc);
-	jw_object_end(w);
+	print_text(p, "%4zu %9u  %-9s ", b.desc.nr_frames, b.desc.frame_size,
+		   b.desc.resize ? "resizable" : "fixed");
+	show_owner(p, &b);
+	print_safe(p, place->file, 0);
+	if (p->is_json)
+		show_desc_json(&p->json, &b.desc);
+	print_row_end(p);
 	desc_release(&b.desc);
 }
 
 static void print_places(struct target *t, const struct buffer_symbols *list, bool json)
 {
-	struct json_writer w;
+	struct printer p;
 	size_t i;
 
-	if (!json) {
-		printf("%-16s %4s %9s  %-9s %-20s %s\n", "buffer", "frms", "bytes", "ring",
-		       "collector", "in");
-		for (i = 0; i < list->nr; i++)
-			show_place(stdout, t, &list->at[i]);
-		return;
-	}
-	jw_init_file(&w, stdout);
-	jw_object_begin(&w);
-	jw_field_i64(&w, "pid", t->pid);
-	jw_key(&w, "buffers");
-	jw_array_begin(&w);
+	printer_begin(&p, stdout, json);
+	print_text(&p, "%-16s %4s %9s  %-9s %-20s %s\n", "buffer", "frms", "bytes", "ring",
+		   "collector", "in");
+	print_integer(&p, "pid", NULL, t->pid);
+	print_list(&p, "buffers");
 	for (i = 0; i < list->nr; i++)
-		show_place_json(&w, t, &list->at[i]);
-	jw_array_end(&w);
-	jw_object_end(&w);
-	jw_newline(&w);
-	jw_release(&w);
+		show_place(&p, t, &list->at[i]);
+	print_list_end(&p);
+	printer_end(&p);
 }
 
 int show_buffers(const char *command, pid_t pid, bool json)
