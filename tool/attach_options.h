@@ -9,13 +9,13 @@
 
 /* @config is a field of type struct attach_config in @options. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of fields */
-#define OPT_ROW_PID(options, config)                                                           \
-	{                                                                                      \
-		'p', "pid", "PID", "the process", OPT_NUMBER(options, config.pid, 1, 1u << 30) \
+#define OPT_ROW_PID(options, config)                                                          \
+	{                                                                                     \
+		'p', "pid", "PID", "process id", OPT_NUMBER(options, config.pid, 1, 1u << 30) \
 	}
 #define OPT_ROW_BUFFER(options, config)                                            \
 	{                                                                          \
-		'b', "buffer", "NAME", "which of its buffers (if it has several)", \
+		'b', "buffer", "NAME", "name of the buffer, if there are several", \
 			OPT_TEXT(options, config.buffer)                           \
 	}
 #define OPT_ROW_COUNTER(options, config, help)                                  \
@@ -35,18 +35,18 @@
 	}
 #define OPT_ROW_DURATION(options, config)                                      \
 	{                                                                      \
-		0, "duration", "SECONDS", "end after that time",               \
+		0, "duration", "SECONDS", "stop after this time",              \
 			OPT_REAL(options, config.duration_ns, 0.001, 1e9, 1e9) \
 	}
 #define OPT_ROW_COUNT(options, config)                                   \
 	{                                                                \
-		0, "count", "N", "end after N frames",                   \
+		0, "count", "N", "stop after N frames",                  \
 			OPT_NUMBER(options, config.count, 1, UINT64_MAX) \
 	}
-#define OPT_ROW_FORCE(options, config)                                            \
-	{                                                                         \
-		0, "force-attach", NULL, "also if another collector is attached", \
-			OPT_FLAG(options, config.force)                           \
+#define OPT_ROW_FORCE(options, config)                                           \
+	{                                                                        \
+		0, "force-attach", NULL, "replace a collector that is attached", \
+			OPT_FLAG(options, config.force)                          \
 	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 

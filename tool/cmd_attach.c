@@ -151,7 +151,7 @@ static void attach_print_losses(struct printer *p, const struct attach_session *
 				   ? "or --auto-resize"
 				   : "or 'option buffer resize on' and --auto-resize");
 	else if (!s->attach.live.desc.multithread)
-		print_text(p, "hint: if several threads save, its spec wants 'option runtime "
+		print_text(p, "hint: if several threads save, its spec needs 'option runtime "
 			      "multithread true'\n");
 }
 
@@ -219,7 +219,7 @@ static void attach_warn(const struct attach_session *s)
 	unsigned i;
 
 	if (!a->stats.attached && a->stats.end != ATTACH_FAILED)
-		message_print("attach", "the program saved no frame meanwhile");
+		message_print("attach", "the program saved no frame while attached");
 	if (a->stats.parked)
 		message_print("attach",
 			      "the program is of the existing tool: it keeps the ring, since "
@@ -237,7 +237,7 @@ static void attach_warn(const struct attach_session *s)
 	message_print("attach", "the program could not open counter '%s': %s",
 		      a->stats.counter_slot < c->nr ? c->names[a->stats.counter_slot] : "?",
 		      a->stats.counter_error > 0 ? strerror(a->stats.counter_error)
-						 : "it does not say why");
+						 : "no reason given");
 	fputs("hint: readings that are missing for this reason are empty, not 0\n", stderr);
 }
 
@@ -412,31 +412,31 @@ static bool attach_parse_comment_file(void *field, const struct opt_use *use)
 static const struct opt options[] = {
 	OPT_ROW_PID(struct attach_options, config),
 	OPT_ROW_BUFFER(struct attach_options, config),
-	{ 'o', "output-file", "FILE", "the recording (NAME.ppt); - is standard output",
+	{ 'o', "output-file", "FILE", "recording (default NAME.ppt); - is standard output",
 	  OPT_TEXT(struct attach_options, file) },
-	{ 'l', "list-buffers", NULL, "list the buffers of the process, and end",
+	{ 'l', "list-buffers", NULL, "list the buffers of the process and exit",
 	  OPT_FLAG(struct attach_options, list) },
 	OPT_ROW_COUNTER(struct attach_options, config,
-			"up to three counters, libpfm4 names; 'list' lists"),
-	{ 'd', "desc", "TEXT", "a comment in the recording",
+			"up to three counters by libpfm4 name, or 'list'"),
+	{ 'd', "desc", "TEXT", "comment to store in the recording",
 	  OPT_CALL(struct attach_options, info.comment, attach_parse_comment) },
-	{ 'D', "descfile", "FILE", "the same from a file",
+	{ 'D', "descfile", "FILE", "read the comment from a file",
 	  OPT_CALL(struct attach_options, info.comment, attach_parse_comment_file) },
-	{ 't', "time-offset", "HOURS", "to be added to all times when decoding",
+	{ 't', "time-offset", "HOURS", "hours that decode adds to all times",
 	  OPT_REAL(struct attach_options, info.delta_s, -876000, 876000, 3600) },
 	OPT_ROW_SIZE(struct attach_options, config,
 		     "slots of the ring, rounded up to a power of two"),
-	{ 0, "resize", "N", "have the collector that is attached use N slots",
+	{ 0, "resize", "N", "resize the ring of the attached collector to N slots",
 	  OPT_NUMBER(struct attach_options, resize, PPT_SLOTS_MIN, PPT_SLOTS_MAX) },
 	OPT_ROW_AUTO_RESIZE(struct attach_options, config),
 	OPT_ROW_DURATION(struct attach_options, config),
 	OPT_ROW_COUNT(struct attach_options, config),
 	OPT_ROW_FORCE(struct attach_options, config),
-	{ 0, "json", NULL, "the summary on standard error as one JSON object",
+	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct attach_options, json) },
-	{ 'q', "quiet", NULL, "no summary unless something was lost",
+	{ 'q', "quiet", NULL, "print a summary only if something was lost",
 	  OPT_FLAG(struct attach_options, quiet) },
-	{ 'v', "verbose", NULL, "tell what happens; -v -v: every look; three: layout",
+	{ 'v', "verbose", NULL, "verbose; -vv: every poll; -vvv: buffer layout",
 	  OPT_COUNT(struct attach_options, verbose) },
 	{ .name = NULL },
 };

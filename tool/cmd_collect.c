@@ -52,11 +52,12 @@ const struct command command_collect = {
 	.name = "collect",
 	.instrument = "coroutines",
 	.args = "[OPTIONS]",
-	.summary = "serve a region that programs join, until Ctrl-C",
-	.details = "Prints one line for a shell: the environment that a program needs to join.  "
-		   "Ctrl-C\n"
-		   "or SIGTERM ends the collecting; the summary and FILE.meta are as with 'run'.\n"
-		   "With -o - that line goes to standard error.\n",
+	.summary = "collect from programs that connect, until Ctrl-C",
+	.details = "Prints one line for a shell: the environment that a program needs to connect.  "
+		   "With\n"
+		   "-o - that line goes to standard error.  Ctrl-C or SIGTERM ends the collection; "
+		   "the\n"
+		   "summary and FILE.meta are those of 'run'.\n",
 	.opts = opts,
 	.run = run_collect,
 };

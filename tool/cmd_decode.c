@@ -20,15 +20,15 @@ static const struct opt options[] = {
 	  OPT_CHOICE(struct decode_options, format, "csv, jsonl or sqlite", DECODE_CSV) },
 	{ 0, "frame", "NAME", "only frames of this type",
 	  OPT_TEXT(struct decode_options, config.frame) },
-	{ 0, "json", NULL, "the summary on standard error as one JSON object",
+	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct decode_options, json) },
-	{ 0, "crlf", NULL, "end CSV lines with CR LF, as RFC 4180 has it, not with LF",
+	{ 0, "crlf", NULL, "end CSV lines with CR LF (RFC 4180) instead of LF",
 	  OPT_FLAG(struct decode_options, config.crlf) },
 	/* now the default; kept for compatibility */
 	{ 0, "lf", NULL, NULL, OPT_VALUE(struct decode_options, config.crlf, false) },
-	{ 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @",
+	{ 0, "no-formula-guard", NULL, "do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct decode_options, config.exact_text) },
-	{ 'q', "quiet", NULL, "no summary unless something is missing",
+	{ 'q', "quiet", NULL, "print a summary only if something is missing",
 	  OPT_FLAG(struct decode_options, config.quiet) },
 	{ .name = NULL },
 };
@@ -81,7 +81,7 @@ static void decode_print_summary(const struct decode_options *q, const struct ex
 		print_text(&p, "  missing     %s frames were recorded\n",
 			   text_count(text, s->end.b));
 	if (s->cut_bytes)
-		print_text(&p, "  cut         the last %s bytes are no whole record\n",
+		print_text(&p, "  cut         the last %s bytes are an incomplete record\n",
 			   text_count(text, s->cut_bytes));
 	print_flag(&p, "ended", NULL, s->ended);
 	print_count(&p, "resizes", NULL, s->resizes);
@@ -130,14 +130,14 @@ const struct command command_decode = {
 	.name = "decode",
 	.instrument = "frames",
 	.args = "[OPTIONS] FILE [DIR|-]",
-	.summary = "turn a recording of frames into CSV, JSON lines or a database",
-	.details =
-		"CSV: a file per frame type in DIR (FILE_output), intervals with their duration.\n"
-		"jsonl and sqlite write one file (FILE.jsonl, FILE.sqlite).  '-' is standard "
-		"output,\n"
-		"and as FILE standard input.  Recordings of the existing tool are fine.\n"
-		"\n"
-		"Exit status: 0 decoded, what is missing is said; 1 failed; 2 usage.\n",
+	.summary = "convert a recording of frames to CSV, JSON lines or SQLite",
+	.details = "CSV: a file per frame type in DIR (default FILE_output), intervals with "
+		   "durations.\n"
+		   "jsonl and sqlite write one file (FILE.jsonl, FILE.sqlite).  '-' is standard "
+		   "input\n"
+		   "or output.  Recordings of the existing tool are accepted.\n"
+		   "\n"
+		   "Exit status: 0 decoded; the summary says what is missing; 1 failed; 2 usage.\n",
 	.opts = options,
 	.run = run_decode,
 };

@@ -215,21 +215,19 @@ static int diff_job_run(struct diff_job *job)
 /* ---- options -------------------------------------------------------------------- */
 
 static const struct opt options[] = {
-	{ 'o', "output", "FILE", "write it there, not to standard output",
+	{ 'o', "output", "FILE", "output file (default: standard output)",
 	  OPT_TEXT(struct diff_job, output) },
-	{ 0, "text", NULL, "for a terminal (default)",
-	  OPT_VALUE(struct diff_job, form, DIFF_TEXT) },
-	{ 0, "markdown", NULL, "a table for a pull request",
+	{ 0, "text", NULL, "text (default)", OPT_VALUE(struct diff_job, form, DIFF_TEXT) },
+	{ 0, "markdown", NULL, "Markdown, for a pull request",
 	  OPT_VALUE(struct diff_job, form, DIFF_MARKDOWN) },
-	{ 0, "json", NULL, "the same as one JSON object",
-	  OPT_VALUE(struct diff_job, form, DIFF_JSON) },
-	{ 0, "all", NULL, "all changes, not the ten largest of each class",
+	{ 0, "json", NULL, "one JSON object", OPT_VALUE(struct diff_job, form, DIFF_JSON) },
+	{ 0, "all", NULL, "print all changes (default: the ten largest per class)",
 	  OPT_FLAG(struct diff_job, all) },
-	{ 0, "color", "WHEN", "of text: auto (default), always or never",
+	{ 0, "color", "WHEN", "color of text: auto (default), always or never",
 	  OPT_CHOICE(struct diff_job, color, "auto, never or always", DIFF_COLOR_AUTO) },
-	{ 0, "threshold", "PERCENT", "least change that counts (25)",
+	{ 0, "threshold", "PERCENT", "smallest relative change to report (default 25)",
 	  OPT_NUMBER(struct diff_job, diff.limits.percent, 1, 10000) },
-	{ 0, "min-change", "US", "least change of a duration, in microseconds (50)",
+	{ 0, "min-change", "US", "smallest change of a duration to report (default 50)",
 	  OPT_UNITS(struct diff_job, diff.limits.ns, 0, 1000000000, 1000) },
 	{ 0, "fail-on-regression", NULL, "exit 1 if anything is worse",
 	  OPT_FLAG(struct diff_job, fail_on_regression) },
@@ -296,7 +294,7 @@ const struct command command_diff = {
 	.name = "diff",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] BASE HEAD | BASE... -- HEAD...",
-	.summary = "compare traces: what waits or runs longer, starves, is left or new",
+	.summary = "compare traces: longer waits and runs, starvation, leftovers, new sites",
 	.details =
 		"With several traces on each side a difference counts if it exceeds the spread\n"
 		"between them: record three or more runs of each, in turn.  Single runs are\n"

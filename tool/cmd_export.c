@@ -7,38 +7,38 @@
 #include "export_job.h"
 
 static const struct opt options[] = {
-	{ 'i', "in", "TRACE", "JSON lines, a CTF directory, a recording; - is stdin",
+	{ 'i', "in", "TRACE", "JSON lines, CTF directory or recording; - is stdin",
 	  OPT_TEXT(struct export_job, options.trace) },
 	/* older alias of -i */
 	{ 'f', "file", "FILE", NULL, OPT_TEXT(struct export_job, options.trace) },
-	{ 'o', "output", "FILE", "what is made of it; - is standard output",
+	{ 'o', "output", "FILE", "output file; - is standard output",
 	  OPT_TEXT(struct export_job, options.output) },
-	{ 0, "full", NULL, "also tables of names, sites, wakes, births and ends",
+	{ 0, "full", NULL, "also export names, sites, wakes, creations and ends",
 	  OPT_FLAG(struct export_job, options.full) },
-	{ 0, "no-formula-guard", NULL, "no ' before text that begins with = + - @",
+	{ 0, "no-formula-guard", NULL, "do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct export_job, options.exact_text) },
-	{ 'q', "quiet", NULL, "no progress, no summary unless something is missing",
+	{ 'q', "quiet", NULL, "no progress; a summary only if something is missing",
 	  OPT_FLAG(struct export_job, options.quiet) },
-	{ 0, "json", NULL, "the summary as one JSON object, on stderr",
+	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct export_job, json) },
-	{ 0, "db-cli", "CMD", "load through this client, e.g. 'docker exec -i db psql'",
+	{ 0, "db-cli", "CMD", "database client to use, e.g. 'docker exec -i db psql'",
 	  OPT_TEXT(struct export_job, options.cli) },
-	{ 0, "db-host", "HOST", "of the server, or the directory of its socket",
+	{ 0, "db-host", "HOST", "host of the server, or directory of its socket",
 	  OPT_TEXT(struct export_job, options.host) },
-	{ 0, "db-port", "N", "0 is the usual one: 3306, 5432",
+	{ 0, "db-port", "N", "port of the server (default 3306 or 5432)",
 	  OPT_NUMBER(struct export_job, options.port, 0, 65535) },
-	{ 0, "db-user", "NAME", "who logs in", OPT_TEXT(struct export_job, options.user) },
-	{ 0, "db-password", "TEXT", "better: PGPASSWORD, MYSQL_PWD, ~/.pgpass",
+	{ 0, "db-user", "NAME", "user of the database", OPT_TEXT(struct export_job, options.user) },
+	{ 0, "db-password", "TEXT", "password; safer: PGPASSWORD, MYSQL_PWD, ~/.pgpass",
 	  OPT_TEXT(struct export_job, options.password) },
-	{ 0, "db-name", "NAME", "made if missing (default coro_tracer)",
+	{ 0, "db-name", "NAME", "database, created if missing (default coro_tracer)",
 	  OPT_TEXT(struct export_job, options.database) },
-	{ 0, "db-table", "NAME", "appended to (default coro_trace_events)",
+	{ 0, "db-table", "NAME", "table to append to (default coro_trace_events)",
 	  OPT_TEXT(struct export_job, options.table) },
-	{ 0, "mysql-socket", "PATH", "instead of host and port",
+	{ 0, "mysql-socket", "PATH", "socket to use instead of host and port",
 	  OPT_TEXT(struct export_job, options.mysql_socket) },
-	{ 0, "pg-maintenance-db", "DB", "where databases are made (postgres)",
+	{ 0, "pg-maintenance-db", "DB", "database to connect to for CREATE DATABASE (postgres)",
 	  OPT_TEXT(struct export_job, options.pg_maintenance_db) },
-	{ 0, "pg-sslmode", "MODE", "as libpq has it: disable, require, ...",
+	{ 0, "pg-sslmode", "MODE", "sslmode of libpq: disable, require, ...",
 	  OPT_TEXT(struct export_job, options.pg_sslmode) },
 	{ .name = NULL },
 };
@@ -61,12 +61,11 @@ const struct command command_export = {
 	.name = "export",
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
-	.summary = "write a trace into a database, or in the format of another program",
-	.details =
-		"KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
-		"prints\n"
-		"the tables' SQL.  Recordings of frames: all but ctf.\n"
-		"Exit status: 0 done; 1 failed, or something is missing (it is said); 2 usage.\n",
+	.summary = "export a trace or recording to a database or another format",
+	.details = "KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
+		   "prints\n"
+		   "the SQL of the tables.  Recordings of frames: every KIND but ctf and schema.\n"
+		   "Exit status: 0 done; 1 failed, or something is missing; 2 usage.\n",
 	.opts = options,
 	.run = run_export,
 };

@@ -185,7 +185,7 @@ static int write_one(const struct emit *e, int (*emit)(const struct emit *, FILE
 	rc = emit(e, stream);
 	outfile_end_stream(f, stream);
 	if (rc && !f->error)
-		return err_set(err, rc, "the templates in this program are broken");
+		return err_set(err, rc, "the built-in templates are corrupt");
 	return outfile_settle(f, err);
 }
 
@@ -296,7 +296,7 @@ static bool generate_parse_tag(void *options, const struct opt_use *use)
 		return generate_no_memory();
 	req->tags = tags;
 	if (!value) {
-		message_print("generate", "--tag wants a key and a value");
+		message_print("generate", "--tag needs a key and a value");
 		fprintf(stderr, "hint: --tag KEY VALUE, or --tag KEY=VALUE\n");
 		return false;
 	}
@@ -361,18 +361,18 @@ static bool generate_parse_prefix(void *field, const struct opt_use *use)
 }
 
 static const struct opt options[] = {
-	{ 'o', "output", "DIR", "where the files go (the current directory)",
+	{ 'o', "output", "DIR", "output directory (default: the current directory)",
 	  OPT_TEXT(struct generate_options, folder) },
-	{ 0, "prefix", "P", "how their names begin (ppt-)",
+	{ 0, "prefix", "P", "prefix of the file names (default ppt-)",
 	  OPT_CALL(struct generate_options, prefix, generate_parse_prefix) },
-	{ 0, "tag", "KEY VALUE", "a tag more", .type = OPT_TYPE_CALL, .parse = generate_parse_tag },
-	{ 0, "option", "WORDS", "an option as in the spec, instead of the spec's",
-	  .type = OPT_TYPE_CALL, .parse = generate_parse_override },
-	{ 0, "dialect", "D", "seed, or ppt for programs of the existing tool",
+	{ 0, "tag", "KEY VALUE", "add a tag", .type = OPT_TYPE_CALL, .parse = generate_parse_tag },
+	{ 0, "option", "WORDS", "override an option of the spec", .type = OPT_TYPE_CALL,
+	  .parse = generate_parse_override },
+	{ 0, "dialect", "D", "seed (default), or ppt for programs of the existing tool",
 	  OPT_CHOICE(struct generate_options, dialect, "seed or ppt", DESC_SEED) },
-	{ 'n', "dry-run", NULL, "check and show, write nothing",
+	{ 'n', "dry-run", NULL, "check the spec and print the layout only",
 	  OPT_FLAG(struct generate_options, dry_run) },
-	{ 0, "json", NULL, "print files and description as one JSON object",
+	{ 0, "json", NULL, "print files and layout as one JSON object",
 	  OPT_FLAG(struct generate_options, json) },
 	{ .name = NULL },
 };
@@ -408,12 +408,12 @@ const struct command command_generate = {
 	.name = "generate",
 	.instrument = "frames",
 	.args = "[options] SPEC",
-	.summary = "make C or C++ from a spec, and print the layout of its frames",
-	.details =
-		"SPEC says which frames a program saves ('-': standard input).  What comes out is\n"
-		"ppt-NAME.h and .c, or .hh and .cc: two files that need nothing but libc.\n"
-		"\n"
-		"Exit status: 0 done; 1 an error in the spec, told by line and column; 2 usage.\n",
+	.summary = "generate C or C++ from a spec, and print the layout of its frames",
+	.details = "SPEC declares the frames that a program saves ('-': standard input).  The "
+		   "output is\n"
+		   "ppt-NAME.h and .c, or .hh and .cc: two files that need nothing but libc.\n"
+		   "\n"
+		   "Exit status: 0 done; 1 an error in the spec, with line and column; 2 usage.\n",
 	.opts = options,
 	.run = run_generate,
 };

@@ -49,7 +49,7 @@ static void print_all(void)
 {
 	size_t i;
 
-	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' tells more\n"
+	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' has the options\n"
 	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report "
 	     "t.jsonl");
 	for (i = 0; commands[i]; i++) {
@@ -69,7 +69,7 @@ static int run_help(int argc, char **argv)
 	}
 	cmd = command_find(argv[1]);
 	if (!cmd) {
-		message_print("help", "there is no command '%s'", argv[1]);
+		message_print("help", "unknown command '%s'", argv[1]);
 		fputs("hint: 'corotracer help' lists them\n", stderr);
 		return EXIT_USAGE;
 	}
@@ -77,7 +77,7 @@ static int run_help(int argc, char **argv)
 		const struct command *sub = command_find_sub(cmd, argv[2]);
 
 		if (!sub) {
-			message_print("help", "there is no command '%s %s'", argv[1], argv[2]);
+			message_print("help", "unknown command '%s %s'", argv[1], argv[2]);
 			fprintf(stderr, "hint: 'corotracer help %s' lists them\n", argv[1]);
 			return EXIT_USAGE;
 		}

@@ -119,15 +119,14 @@ const struct command command_info = {
 	.name = "info",
 	.instrument = "coroutines",
 	.args = "[--json] TRACE",
-	.summary = "say what is in a trace, and whether all of it is there",
+	.summary = "summarize a trace and check that it is complete",
 	.details =
 		"TRACE is a file of JSON lines, '-' for standard input, or the directory of a\n"
 		"corotracer CTF trace.  JSON lines of other tools are accepted; only a trace with\n"
-		"a sidecar (TRACE.meta) says what was lost.\n"
+		"a sidecar (TRACE.meta) records how many events were lost.\n"
 		"\n"
-		"Exit status: 0 sound; 1 the trace has lines that are no events or packets that\n"
-		"are damaged, or does not hold what its collector says, or some of it cannot be\n"
-		"read; 2 usage.\n",
+		"Exit status: 0 the trace is sound; 1 it has invalid lines or damaged packets, or\n"
+		"is incomplete, or part of it cannot be read; 2 usage.\n",
 	.opts = options,
 	.run = run_info,
 };

@@ -34,7 +34,8 @@ bool mem_say_faults(const struct command *cmd, const struct mem_faults *f)
 	if (f->nr > 4)
 		message_print(cmd->name, "and %s more faults", text_count(text, f->nr - 4));
 	if (f->nr)
-		fputs("hint: what could be read was read; 'corotracer mem check' tells all\n",
+		fputs("hint: everything readable was read; 'corotracer mem check' lists the "
+		      "faults\n",
 		      stderr);
 	return f->nr == 0;
 }
@@ -69,7 +70,7 @@ static int run_mem(int argc, char **argv)
 	sub = command_find_sub(&command_mem, argv[1]);
 	if (sub)
 		return command_start(sub, argc - 1, argv + 1);
-	message_print("mem", "there is no command '%s'", argv[1]);
+	message_print("mem", "unknown command '%s'", argv[1]);
 	fputs("hint: see 'corotracer help mem'\n", stderr);
 	return EXIT_USAGE;
 }
@@ -79,8 +80,8 @@ const struct command command_mem = {
 	.instrument = "memory",
 	.args = "COMMAND [OPTIONS] ...",
 	.starts_program = true,
-	.summary = "trace every memory access of a program, and look at the trace",
-	.details = "'corotracer help mem COMMAND' tells more.  To begin:\n"
+	.summary = "trace and analyze the memory accesses of a program",
+	.details = "'corotracer help mem COMMAND' has the options.  To begin:\n"
 		   "  corotracer mem cc -O2 -o app app.c\n"
 		   "  corotracer mem run -o app.trace -- ./app\n"
 		   "  corotracer mem stat app.trace\n",

@@ -79,7 +79,7 @@ static bool find_compiler(struct compiler_run *r, const char *chosen)
 	if (!name || !*name)
 		name = r->cxx ? "c++" : "cc";
 	if (!in_path(name, r->compiler, sizeof(r->compiler))) {
-		message_print(r->cmd->name, "there is no compiler '%s'", name);
+		message_print(r->cmd->name, "cannot find the compiler '%s'", name);
 		fprintf(stderr, "hint: name one by --compiler=NAME or %s\n", variable);
 		return false;
 	}
@@ -133,7 +133,7 @@ static bool find_library(struct compiler_run *r)
 		if (library_in(r, lib, include))
 			return true;
 	}
-	message_print(r->cmd->name, "there is no libcacheray.a near '%s'", chosen ? chosen : dir);
+	message_print(r->cmd->name, "cannot find libcacheray.a near '%s'", chosen ? chosen : dir);
 	fputs("hint: name its directory by COROTRACER_LIBDIR\n", stderr);
 	return false;
 }
@@ -243,18 +243,18 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 static const struct opt options[] = {
 	{ .name = "compiler",
 	  .arg = "NAME",
-	  .help = "the compiler to use (first; else from the environment, or cc, c++)" },
-	{ .name = "show", .help = "print the command instead of running it (first)" },
+	  .help = "compiler to use; must come first (default cc or c++)" },
+	{ .name = "show", .help = "print the command only; must come first" },
 	{ .name = NULL },
 };
 
 static const char details[] =
-	"All else is the compiler's.  It stands where CC and CXX stand:\n"
+	"All other arguments are the compiler's.  Use it in place of CC and CXX:\n"
 	"  make CC='corotracer mem cc' CXX='corotracer mem c++'\n"
 	"  CC='corotracer mem cc' cmake -B build      CC='corotracer mem cc' ./configure\n"
 	"COROTRACER_CC and COROTRACER_CXX name the real compilers (gcc 12 or later, clang 14 or\n"
-	"later).  Programs get our runtime instead of ThreadSanitizer's; run them with\n"
-	"'corotracer mem run', or alone, with CACHERAY_OPTIONS=tracefile=FILE.\n";
+	"later).  Programs are linked with corotracer's runtime, not ThreadSanitizer's; run\n"
+	"them with 'corotracer mem run', or alone with CACHERAY_OPTIONS=tracefile=FILE.\n";
 
 static int run_cc(int argc, char **argv)
 {

@@ -14,10 +14,10 @@ struct mem_check_options {
 };
 
 static const struct opt options[] = {
-	{ 's', "structure", NULL, "annotations that do not pair are no fault",
+	{ 's', "structure", NULL, "accept annotations without a counterpart",
 	  OPT_FLAG(struct mem_check_options, structure) },
-	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_check_options, json) },
-	{ 'q', "quiet", NULL, "say nothing but faults", OPT_FLAG(struct mem_check_options, quiet) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_check_options, json) },
+	{ 'q', "quiet", NULL, "print only faults", OPT_FLAG(struct mem_check_options, quiet) },
 	{ .name = NULL },
 };
 
@@ -279,14 +279,14 @@ const struct command command_mem_check = {
 	.name = "mem check",
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
-	.summary = "tell whether a memory trace is sound, and count what is in it",
-	.details = "Structure, checksums, missing blocks, truncation, order; annotations that "
-		   "overlap\n"
-		   "or are removed without being there.  Exit status 1 if there is a fault.  What "
-		   "was\n"
-		   "lost when the trace was made is told, and is no fault.  TRACE: a container, a "
-		   "raw\n"
-		   "trace, one inside zstd frames; - is standard input.\n",
+	.summary = "check a memory trace for errors, and count its records",
+	.details =
+		"Checks structure, checksums, missing blocks, truncation and order, and "
+		"annotations\n"
+		"that overlap or are removed without having been added.  Exit status 1 on a "
+		"fault.\n"
+		"Accesses that were lost while tracing are printed and are not a fault.  TRACE: a\n"
+		"container, a raw trace, or one inside zstd frames; - is standard input.\n",
 	.opts = options,
 	.run = run_mem_check,
 };

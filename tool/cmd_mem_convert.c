@@ -17,15 +17,15 @@ struct mem_convert_options {
 };
 
 static const struct opt options[] = {
-	{ 'o', "output", "FILE", "the new trace; - is standard output",
+	{ 'o', "output", "FILE", "new trace; - is standard output",
 	  OPT_TEXT(struct mem_convert_options, output) },
-	{ 0, "format", "FORMAT", "raw, raw.zst or container (else: the other one)",
+	{ 0, "format", "FORMAT", "raw, raw.zst or container (default: the other one)",
 	  OPT_CHOICE(struct mem_convert_options, config.format, "container, raw or raw.zst",
 		     MEM_FORMAT_CONTAINER),
 	  OPT_GIVEN(struct mem_convert_options, format_given) },
-	{ 0, "level", "N", "of zstd, 1 to 19; 0: an uncompressed container (else 3)",
+	{ 0, "level", "N", "level of zstd, 0 (none) to 19 (default 3)",
 	  OPT_NUMBER(struct mem_convert_options, config.level, 0, 19) },
-	{ 'q', "quiet", NULL, "say nothing of what raw has no place for",
+	{ 'q', "quiet", NULL, "do not list what the raw format cannot store",
 	  OPT_FLAG(struct mem_convert_options, quiet) },
 	{ .name = NULL },
 };
@@ -134,11 +134,12 @@ const struct command command_mem_convert = {
 	.name = "mem convert",
 	.instrument = "memory",
 	.args = "[OPTIONS] -o FILE TRACE",
-	.summary = "turn a memory trace into the seed's raw records, or back",
+	.summary = "convert a memory trace to raw Cacheray records, or back",
 	.details =
-		"Raw records are the seed's to the byte.  Threads, modules and losses go to\n"
-		"FILE.meta beside them; code addresses have no place there, which is told.  A raw\n"
-		"trace that becomes a container comes back as the same bytes.\n",
+		"Threads, modules and losses go to FILE.meta next to raw records; the raw format\n"
+		"cannot store code addresses, and the command says so.  A raw trace converted to "
+		"a\n"
+		"container and back has the same bytes.\n",
 	.opts = options,
 	.run = run_mem_convert,
 };

@@ -269,7 +269,7 @@ static int dump_trace(struct dump *d)
 		status = EXIT_FAILED;
 	}
 	if (d->select.no_memory) {
-		message_print("mem dump", "no memory for all types; some are not told");
+		message_print("mem dump", "no memory for all types; some are missing");
 		status = EXIT_FAILED;
 	}
 	mem_select_release(&d->select);
@@ -283,23 +283,24 @@ static bool parse_kinds(void *select, const struct opt_use *use)
 }
 
 static const struct opt options[] = {
-	{ 't', "thread", "ID", "only this thread's",
+	{ 't', "thread", "ID", "only this thread",
 	  OPT_NUMBER(struct dump, select.thread_id, 0, ~0ull),
 	  OPT_GIVEN(struct dump, select.by_thread) },
-	{ 'k', "kind", "LIST", "of read,write,add,remove,mark,gap",
+	{ 'k', "kind", "LIST", "only these kinds: read,write,add,remove,mark,gap",
 	  OPT_CALL(struct dump, select, parse_kinds) },
-	{ 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64, 0x1000",
+	{ 'r', "range", "RANGE", "only this address range: 0x1000-0x1fff, 0x1000+64, 0x1000",
 	  OPT_CALL(struct dump, select, mem_parse_range) },
 	{ 0, "type", "NAME", "only accesses to, and annotations of, this type",
 	  OPT_TEXT(struct dump, select.type) },
 	{ 0, "atomic", NULL, "only atomic accesses", OPT_FLAG(struct dump, select.atomic) },
-	{ 0, "skip", "N", "not the first N of them", OPT_NUMBER(struct dump, skip, 0, ~0ull) },
-	{ 'n', "count", "N", "at most N", OPT_NUMBER(struct dump, count, 0, ~0ull) },
-	{ 0, "csv", NULL, "as comma-separated values, with a line of names",
+	{ 0, "skip", "N", "skip the first N records", OPT_NUMBER(struct dump, skip, 0, ~0ull) },
+	{ 'n', "count", "N", "print at most N records", OPT_NUMBER(struct dump, count, 0, ~0ull) },
+	{ 0, "csv", NULL, "print comma-separated values with a header line",
 	  OPT_VALUE(struct dump, form, MEM_CSV) },
-	{ 0, "no-formula-guard", NULL, "CSV: no ' before text that begins with = + - @",
+	{ 0, "no-formula-guard", NULL, "CSV: do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct dump, exact_text) },
-	{ 0, "json", NULL, "as one JSON object per line", OPT_VALUE(struct dump, form, MEM_JSON) },
+	{ 0, "json", NULL, "print one JSON object per line",
+	  OPT_VALUE(struct dump, form, MEM_JSON) },
 	{ .name = NULL },
 };
 
@@ -319,9 +320,9 @@ const struct command command_mem_dump = {
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
 	.summary = "print the records of a memory trace",
-	.details = "A line has number, thread, kind, size, address, place in the code, flags, and "
-		   "the\n"
-		   "type that is annotated there with the offset in it.\n",
+	.details = "A line has number, thread, kind, size, address, code location, flags, and the "
+		   "type\n"
+		   "that is annotated there with the offset in it.\n",
 	.opts = options,
 	.run = run_mem_dump,
 };

@@ -23,17 +23,17 @@ struct mem_html_options {
 };
 
 static const struct opt options[] = {
-	{ 'o', "output", "FILE", "the page (TRACE.html); - is standard output",
+	{ 'o', "output", "FILE", "output file (default TRACE.html); - is standard output",
 	  OPT_TEXT(struct mem_html_options, output) },
-	{ 0, "title", "TEXT", "of the page (the trace's name)",
+	{ 0, "title", "TEXT", "title of the page (default: the name of the trace)",
 	  OPT_TEXT(struct mem_html_options, title) },
-	{ 'n', "top", "N", "types, source lines and threads to tell (30)",
+	{ 'n', "top", "N", "types, source lines and threads to print (default 30)",
 	  OPT_NUMBER(struct mem_html_options, top, 1, MEM_HTML_TOP_MAX) },
 	MEM_MACHINE_CACHE(struct mem_html_options, machine),
-	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "the machine as JSON, as for mem sim"),
+	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_html_options, machine),
 	MEM_MACHINE_CORES(struct mem_html_options, machine),
-	{ 0, "json", NULL, "tell what was written as one JSON object",
+	{ 0, "json", NULL, "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_html_options, json) },
 	{ .name = NULL },
 };
@@ -161,11 +161,10 @@ const struct command command_mem_html = {
 	.name = "mem html",
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
-	.summary = "simulate caches, and show whose misses they are as one page of HTML",
-	.details =
-		"The page needs no network.  Types and fields come from the program's debug\n"
-		"information (-g), those of malloc's blocks from annotations (cacheray.h), source\n"
-		"lines from the code addresses in the trace.\n",
+	.summary = "simulate caches, and write the misses by type and line as one HTML page",
+	.details = "The page needs no network.  Types and fields come from the\n"
+		   "program's debug information (-g), those of malloc's blocks from annotations\n"
+		   "(cacheray.h), source lines from the code addresses in the trace.\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run_mem_html,

@@ -20,16 +20,15 @@ struct mem_layout_options {
 static const struct opt options[] = {
 	{ 't', "type", "NAME", "only this type: 'struct node', a typedef, a class",
 	  OPT_TEXT(struct mem_layout_options, config.type) },
-	{ 'n', "top", "N", "types to look at, the most expensive first (4)",
+	{ 'n', "top", "N", "number of types, most expensive first (default 4)",
 	  OPT_NUMBER(struct mem_layout_options, config.top, 1, STUDY_TYPES_MAX) },
 	{ 'r', "remap", "FILE", "replay the layouts of this file instead",
 	  OPT_TEXT(struct mem_layout_options, config.remap) },
 	MEM_MACHINE_CACHE(struct mem_layout_options, machine),
-	MEM_MACHINE_CONFIG(struct mem_layout_options, machine,
-			   "the machine as JSON, as for mem sim"),
+	MEM_MACHINE_CONFIG(struct mem_layout_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_layout_options, machine),
 	MEM_MACHINE_CORES(struct mem_layout_options, machine),
-	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_layout_options, json) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_layout_options, json) },
 	{ .name = NULL },
 };
 
@@ -100,12 +99,13 @@ const struct command command_mem_layout = {
 	.name = "mem layout",
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
-	.summary = "propose better layouts of a program's records, and replay the trace with them",
-	.details =
-		"Types come from the program's debug information (-g); blocks of malloc by their\n"
-		"annotations (cacheray.h).  What is proposed was replayed: the figures are those\n"
-		"of the same accesses with the other layout.  A remap file has lines like\n"
-		"  struct node=key,0;next,8;name,16,32;sizeof=64\n",
+	.summary = "propose better layouts of structs, and replay the trace with them",
+	.details = "Types come from the program's debug information (-g); blocks of malloc are "
+		   "typed by\n"
+		   "annotations (cacheray.h).  Every proposal was replayed: its figures are those "
+		   "of the\n"
+		   "same accesses with the new layout.  A remap file has lines like\n"
+		   "  struct node=key,0;next,8;name,16,32;sizeof=64\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run_mem_layout,

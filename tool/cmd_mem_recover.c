@@ -12,7 +12,7 @@ struct mem_recover_options {
 };
 
 static const struct opt options[] = {
-	{ 0, "json", NULL, "the result as one JSON object",
+	{ 0, "json", NULL, "print the result as one JSON object",
 	  OPT_FLAG(struct mem_recover_options, json) },
 	{ .name = NULL },
 };
@@ -56,7 +56,7 @@ static int run_mem_recover(int argc, char **argv)
 		fprintf(stderr, "corotracer: %s: %s records, and %s recovered\n", path,
 			text_count(a, result.before), text_count(b, result.records));
 	if (result.broken)
-		message_print("mem recover", "%s things in the region made no sense",
+		message_print("mem recover", "%s corrupt entries in the region were skipped",
 			      text_count(a, result.broken));
 	return EXIT_OK;
 }
@@ -65,10 +65,10 @@ const struct command command_mem_recover = {
 	.name = "mem recover",
 	.instrument = "memory",
 	.args = "[--json] TRACE",
-	.summary = "complete the trace of a program that was killed while it ran alone",
-	.details = "What the program had recorded and not yet written lies in shared memory until "
-		   "then.\n"
-		   "Under 'mem run' there is no need: the collector takes it.\n",
+	.summary = "complete the trace of a program that was killed without a collector",
+	.details = "Accesses that the program recorded and did not write remain in shared memory "
+		   "until\n"
+		   "this command runs.  Not needed with 'mem run': its collector reads them.\n",
 	.opts = options,
 	.run = run_mem_recover,
 };

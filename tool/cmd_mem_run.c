@@ -27,21 +27,21 @@ static bool mem_run_parse_output(void *field, const struct opt_use *use)
 }
 
 static const struct opt options[] = {
-	{ 'o', "output", "FILE", "the trace (" DEFAULT_OUTPUT "); %p is the pid",
+	{ 'o', "output", "FILE", "trace (default " DEFAULT_OUTPUT "); %p is the pid",
 	  OPT_CALL(struct mem_run_options, config.output, mem_run_parse_output) },
-	{ 0, "format", "FORMAT", "container, or raw: the seed's records",
+	{ 0, "format", "FORMAT", "container (default), or raw Cacheray records",
 	  OPT_CHOICE(struct mem_run_options, config.raw, "container or raw", 0) },
-	{ 0, "on-full", "WHAT", "full buffer: block the thread, or drop and count",
+	{ 0, "on-full", "WHAT", "if the buffer is full: block (default), or drop and count",
 	  OPT_CHOICE(struct mem_run_options, config.drop, "block or drop", 0) },
-	{ 0, "max-size", "SIZE", "stop tracing when the trace is that large",
+	{ 0, "max-size", "SIZE", "stop tracing at this size of the trace",
 	  OPT_SIZE(struct mem_run_options, config.max_size, 1 << 16, 1ull << 50) },
-	{ 0, "buffer", "SIZE", "shared memory per thread (4M)",
+	{ 0, "buffer", "SIZE", "shared memory per thread (default 4M)",
 	  OPT_SIZE(struct mem_run_options, config.buffer, 1 << 18, 1ull << 30) },
-	{ 0, "level", "N", "of zstd, 0 (none) to 19 (1)",
+	{ 0, "level", "N", "level of zstd, 0 (none) to 19 (default 1)",
 	  OPT_NUMBER(struct mem_run_options, config.level, 0, 19) },
-	{ 0, "json", NULL, "the summary as one JSON object",
+	{ 0, "json", NULL, "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_run_options, json) },
-	{ 'q', "quiet", NULL, "no summary unless something is missing",
+	{ 'q', "quiet", NULL, "print a summary only if something is missing",
 	  OPT_FLAG(struct mem_run_options, quiet) },
 	{ .name = NULL },
 };
@@ -94,7 +94,7 @@ static void mem_run_print_file(struct printer *p, const struct output *out)
 
 static void mem_run_tell_nothing(void)
 {
-	message_print("mem run", "the program traced nothing: there is no trace");
+	message_print("mem run", "the program recorded no accesses: no trace was written");
 	fputs("hint: build it with 'corotracer mem cc' or 'mem c++', or link it with libcacheray\n",
 	      stderr);
 }
@@ -107,14 +107,14 @@ static void mem_run_print_trouble(struct printer *p, const struct collect_result
 			      "traced\n");
 	if (r->recovered && r->signal)
 		print_text(p,
-			   "corotracer: %s thread%s ended without a word; their last accesses "
+			   "corotracer: %s thread%s exited without closing their buffer; their last accesses "
 			   "were recovered\n",
 			   number_text(r->recovered), number_plural(r->recovered));
 	if (r->refused)
 		print_text(p, "corotracer: %s threads or processes were not traced: no room\n",
 			   number_text(r->refused));
 	if (r->broken)
-		print_text(p, "corotracer: %s things in shared memory made no sense\n",
+		print_text(p, "corotracer: %s corrupt entries in shared memory were skipped\n",
 			   number_text(r->broken));
 	if (r->no_memory)
 		print_text(p, "corotracer: some threads were not traced: no memory\n");
@@ -211,11 +211,11 @@ const struct command command_mem_run = {
 	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
 	.starts_program = true,
 	.summary = "launch a program and write its memory accesses to a trace",
-	.details = "The program must have been built with 'corotracer mem cc'.  Each further "
-		   "process of\n"
-		   "it writes FILE.PID.  The exit status is the program's; if that is 0 and "
-		   "anything is\n"
-		   "missing, 1.  A trace that is there already is kept as FILE.old.\n",
+	.details =
+		"The program must be built with 'corotracer mem cc'.  Each child process writes\n"
+		"FILE.PID.  The exit status is the program's; if that is 0 and anything is "
+		"missing,\n"
+		"1.  An existing trace is kept as FILE.old.\n",
 	.opts = options,
 	.run = run_mem_run,
 };

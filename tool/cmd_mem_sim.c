@@ -68,39 +68,39 @@ static bool sim_parse_tlb(void *config, const struct opt_use *use)
 static const struct opt options[] = {
 	MEM_MACHINE_CACHE(struct mem_sim_options, machine),
 	MEM_MACHINE_CONFIG(struct mem_sim_options, machine,
-			   "the machine as JSON, or the existing suite's"),
+			   "machine as JSON, or a configuration of the existing suite"),
 	MEM_MACHINE_HOST(struct mem_sim_options, machine),
-	{ 0, "tlb", "SPEC", "a level of TLB: [NAME=]ENTRIES[,WAYS]; repeat",
+	{ 0, "tlb", "SPEC", "TLB level: [NAME=]ENTRIES[,WAYS]; repeatable",
 	  OPT_CALL(struct mem_sim_options, extra, sim_parse_tlb) },
-	{ 0, "page", "SIZE", "of a page (4K)",
+	{ 0, "page", "SIZE", "page size (default 4K)",
 	  OPT_SIZE(struct mem_sim_options, extra.page, SIM_PAGE_MIN, SIM_PAGE_MAX) },
 	MEM_MACHINE_CORES(struct mem_sim_options, machine),
-	{ 0, "map", "ID=CORE,...", "this thread on that core; repeat", .type = OPT_TYPE_CALL,
+	{ 0, "map", "ID=CORE,...", "core of a thread; repeatable", .type = OPT_TYPE_CALL,
 	  .parse = sim_parse_places },
-	{ 0, "no-classes", NULL, "do not tell cold, capacity, conflict: faster",
+	{ 0, "no-classes", NULL, "do not classify misses: faster",
 	  OPT_FLAG(struct mem_sim_options, extra.no_classes) },
-	{ 'b', "blame", NULL, "by type and field and by source line, too: slower",
+	{ 'b', "blame", NULL, "also print misses by type, field and source line: slower",
 	  OPT_FLAG(struct mem_sim_options, wants_blame) },
-	{ 't', "thread", "ID", "only this thread's accesses",
+	{ 't', "thread", "ID", "only accesses of this thread",
 	  OPT_NUMBER(struct mem_sim_options, select.thread_id, 0, ~0ull),
 	  OPT_GIVEN(struct mem_sim_options, select.by_thread) },
-	{ 'r', "range", "RANGE", "only what touches it: 0x1000-0x1fff, 0x1000+64",
+	{ 'r', "range", "RANGE", "only this address range: 0x1000-0x1fff, 0x1000+64",
 	  OPT_CALL(struct mem_sim_options, select, mem_parse_range) },
 	{ 0, "type", "NAME", "only accesses to this annotated type",
 	  OPT_TEXT(struct mem_sim_options, select.type) },
-	{ 0, "from-mark", "TEXT", "begin at the first such mark",
+	{ 0, "from-mark", "TEXT", "begin at the first mark with TEXT",
 	  OPT_TEXT(struct mem_sim_options, replay.from_mark) },
-	{ 0, "to-mark", "TEXT", "end at the first such mark after that",
+	{ 0, "to-mark", "TEXT", "end at the next mark with TEXT",
 	  OPT_TEXT(struct mem_sim_options, replay.to_mark) },
-	{ 'n', "top", "N", "threads and shared lines to tell (10)",
+	{ 'n', "top", "N", "threads and shared lines to print (default 10)",
 	  OPT_NUMBER(struct mem_sim_options, top, 0, MEM_SIM_TOP_MAX) },
-	{ 0, "show", NULL, "print the machine as JSON for --config, and simulate nothing",
+	{ 0, "show", NULL, "print the machine as JSON for --config and exit",
 	  OPT_FLAG(struct mem_sim_options, show) },
-	{ 0, "csv", NULL, "as comma-separated values, a line per thread and level",
+	{ 0, "csv", NULL, "print comma-separated values, a line per thread and level",
 	  OPT_VALUE(struct mem_sim_options, form, MEM_CSV) },
 	/* manual only: the help is full */
 	{ 0, "no-formula-guard", NULL, NULL, OPT_FLAG(struct mem_sim_options, exact_text) },
-	{ 0, "json", NULL, "as one JSON object",
+	{ 0, "json", NULL, "print one JSON object",
 	  OPT_VALUE(struct mem_sim_options, form, MEM_JSON) },
 	{ .name = NULL },
 };
@@ -115,9 +115,9 @@ static bool sim_check_places(const struct mem_sim_options *q)
 	for (i = 0; i < q->replay.nr_places; i++) {
 		if (q->places[i].core < cores)
 			continue;
-		message_print("mem sim", "--map names core %u, and there are %u", q->places[i].core,
-			      cores);
-		fputs("hint: cores are counted from 0; --cores N says how many\n", stderr);
+		message_print("mem sim", "--map: core %u does not exist: there are %u",
+			      q->places[i].core, cores);
+		fputs("hint: cores are counted from 0; --cores N sets their number\n", stderr);
 		return false;
 	}
 	return true;
@@ -272,8 +272,8 @@ const struct command command_mem_sim = {
 	.name = "mem sim",
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
-	.summary = "run a memory trace through simulated caches",
-	.details = "WORDs: policies, prefetch, share=N; corotracer(1) has them all.\n",
+	.summary = "replay a memory trace through simulated caches",
+	.details = "WORDs: policies, prefetch, share=N; corotracer(1) lists them.\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run_mem_sim,

@@ -26,17 +26,17 @@ static bool stat_parse_line(void *field, const struct opt_use *use)
 }
 
 static const struct opt options[] = {
-	{ 0, "line", "BYTES", "of a cache line: a power of two (64)",
+	{ 0, "line", "BYTES", "size of a cache line, a power of two (default 64)",
 	  OPT_CALL(struct mem_stat_options, config.line_size, stat_parse_line) },
-	{ 'n', "top", "N", "lines, types and strides to tell (10)",
+	{ 'n', "top", "N", "lines, types and strides to print (default 10)",
 	  OPT_NUMBER(struct mem_stat_options, top, 0, MEM_STAT_TOP_MAX) },
-	{ 'w', "window", "N", "accesses per step of the working set (1/32 of all)",
+	{ 'w', "window", "N", "accesses per working set (default 1/32 of all)",
 	  OPT_NUMBER(struct mem_stat_options, config.window, 1, ~0ull) },
-	{ 0, "lines-max", "N", "lines to follow; more are sampled (4194304)",
+	{ 0, "lines-max", "N", "track N lines; sample above it (default 4194304)",
 	  OPT_NUMBER(struct mem_stat_options, config.lines_max, 64, 1u << 28) },
-	{ 0, "per-thread", NULL, "reuse of each thread by itself, too",
+	{ 0, "per-thread", NULL, "also print the reuse of each thread alone",
 	  OPT_FLAG(struct mem_stat_options, config.per_thread) },
-	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct mem_stat_options, json) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_stat_options, json) },
 	{ .name = NULL },
 };
 
@@ -84,12 +84,12 @@ const struct command command_mem_stat = {
 	.name = "mem stat",
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
-	.summary = "tell hot lines, working set, strides and reuse distances of a memory trace",
+	.summary = "print hot lines, working set, strides and reuse distances",
 	.details =
-		"The reuse distance of an access is the number of different lines used since its\n"
-		"own was used before: an LRU cache of more lines than that has it.  It is exact "
-		"up\n"
-		"to --lines-max different lines; beyond, lines are sampled, and that is told.\n",
+		"The reuse distance of an access is the number of different lines used since the\n"
+		"previous access to its line: an LRU cache with more lines than that hits.  It is\n"
+		"exact up to --lines-max different lines; above it lines are sampled, and the\n"
+		"output says so.\n",
 	.opts = options,
 	.run = run_mem_stat,
 };

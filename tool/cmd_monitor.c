@@ -526,14 +526,14 @@ static const struct opt options[] = {
 	OPT_ROW_BUFFER(struct monitor_options, config),
 	{ 0, "frame", "NAME", "only frames of this type", OPT_TEXT(struct monitor_options, frame) },
 	OPT_ROW_COUNTER(struct monitor_options, config, "up to three counters, as for attach"),
-	{ 'i', "interval", "SECONDS", "between two tables (1)",
+	{ 'i', "interval", "SECONDS", "refresh interval in seconds (default 1)",
 	  OPT_REAL(struct monitor_options, interval_ns, 0.001, 1e9, 1e9) },
 	OPT_ROW_DURATION(struct monitor_options, config),
 	OPT_ROW_COUNT(struct monitor_options, config),
 	OPT_ROW_SIZE(struct monitor_options, config, "slots of the ring"),
 	OPT_ROW_AUTO_RESIZE(struct monitor_options, config),
 	OPT_ROW_FORCE(struct monitor_options, config),
-	{ 0, "json", NULL, "a JSON object per frame instead of the table",
+	{ 0, "json", NULL, "print a JSON object per frame instead of the table",
 	  OPT_FLAG(struct monitor_options, json) },
 	{ .name = NULL },
 };
@@ -558,11 +558,9 @@ const struct command command_monitor = {
 	.instrument = "frames",
 	.args = "-p PID [-b BUFFER] [OPTIONS]",
 	.summary = "watch the frames of a running program: rates, percentiles, or JSON lines",
-	.details =
-		"Nothing is recorded.  A table counts all frames since the last one; percentiles "
-		"are\n"
-		"right to 1 %.  Enums, booleans and strings are shown with the share of each "
-		"value.\n",
+	.details = "Nothing is recorded.  A table counts all frames since the previous one; "
+		   "percentiles\n"
+		   "are exact to 1 %.  Enums, booleans and strings have the share of each value.\n",
 	.opts = options,
 	.run = run_monitor,
 };

@@ -16,17 +16,17 @@ struct query_options {
 };
 
 static const struct opt options[] = {
-	{ 'p', "pid", "PID", "look into a running process",
+	{ 'p', "pid", "PID", "process id of a running program",
 	  OPT_NUMBER(struct query_options, pid, 1, 1u << 30) },
-	{ 'f', "file", "FILE", "look into a recording", OPT_TEXT(struct query_options, file) },
-	{ 'b', "buffer", "NAME", "which buffer of the process (if it has several)",
+	{ 'f', "file", "FILE", "recording", OPT_TEXT(struct query_options, file) },
+	{ 'b', "buffer", "NAME", "name of the buffer, if the process has several",
 	  OPT_TEXT(struct query_options, buffer) },
 	{ 'l', "list", NULL, "list the buffers (default with -p)",
 	  OPT_FLAG(struct query_options, list) },
-	{ 'd', "describe", NULL, "the layout of the frames (default with -f and -b)",
+	{ 'd', "describe", NULL, "print the layout of the frames (default with -f and -b)",
 	  OPT_FLAG(struct query_options, describe) },
-	{ 't', "tags", NULL, "the tags", OPT_FLAG(struct query_options, tags) },
-	{ 0, "json", NULL, "print one JSON object, with all of it",
+	{ 't', "tags", NULL, "print the tags", OPT_FLAG(struct query_options, tags) },
+	{ 0, "json", NULL, "print everything as one JSON object",
 	  OPT_FLAG(struct query_options, json) },
 	{ .name = NULL },
 };

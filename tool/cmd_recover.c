@@ -93,9 +93,7 @@ static int recover_list(bool json)
 		message_print("recover", "no region of yours was left behind%s",
 			      found.nr ? "; 'corotracer snapshot -l' lists those in use" : "");
 	else if (!json)
-		fputs("hint: corotracer recover REGION reads one; with --remove it goes "
-		      "afterwards\n",
-		      stderr);
+		fputs("hint: corotracer recover REGION reads one; --remove deletes it\n", stderr);
 	found_release(&found);
 	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
@@ -153,17 +151,17 @@ static int recover_region(const struct recover_request *req)
 /* ---- the command ----------------------------------------------------------------------- */
 
 static const struct opt opts[] = {
-	{ 'o', "output", "FILE", "also write a trace of what is not in the collector's own",
+	{ 'o', "output", "FILE", "write a trace of the events that are not in any trace",
 	  OPT_TEXT(struct recover_request, options.output) },
-	{ 0, "join", NULL, "with -o: the killed collector's own trace first, then the rest",
+	{ 0, "join", NULL, "with -o: put the collector's own trace in front",
 	  OPT_FLAG(struct recover_request, options.join) },
-	{ 0, "trace", "FILE", "where that trace is, if it was moved",
+	{ 0, "trace", "FILE", "path of that trace, if it was moved",
 	  OPT_TEXT(struct recover_request, options.joined) },
-	{ 0, "all", NULL, "all coroutines and threads; in the trace all that is there",
+	{ 0, "all", NULL, "all coroutines and threads; with -o all events",
 	  OPT_FLAG(struct recover_request, options.all) },
-	{ 0, "remove", NULL, "afterwards remove the region, unless a process maps it",
+	{ 0, "remove", NULL, "then remove the region, unless a process maps it",
 	  OPT_FLAG(struct recover_request, remove) },
-	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct recover_request, json) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct recover_request, json) },
 	{ .name = NULL },
 };
 
@@ -195,11 +193,13 @@ const struct command command_recover = {
 	.name = "recover",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] [REGION]",
-	.summary = "read what a collector or program that died has left in memory",
+	.summary = "read the events and states that a killed collector or program left in memory",
 	.details =
-		"REGION is the file, or its directory.  Prints what every coroutine does, since\n"
-		"when, where and why, and what every thread did last.  Without REGION: lists what\n"
-		"collectors that were killed left behind.  A region in use is only looked at.\n",
+		"REGION is the file, or its directory.  Prints the state of every coroutine "
+		"(since\n"
+		"when, where and why) and the last events of every thread.  Without REGION: lists\n"
+		"the regions that killed collectors left behind.  A region in use is not "
+		"changed.\n",
 	.opts = opts,
 	.run = run_recover,
 };

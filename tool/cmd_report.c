@@ -35,34 +35,33 @@ static bool parse_fail_on(void *job, const struct opt_use *use)
 	}
 
 static const struct opt options[] = {
-	{ 'o', "output", "FILE", "write it there, not to standard output",
+	{ 'o', "output", "FILE", "output file (default: standard output)",
 	  OPT_TEXT(struct report_options, job.output) },
-	FORM_OPT("text", REPORT_TEXT, "for a terminal: the default there"),
-	FORM_OPT("markdown", REPORT_MARKDOWN, "for an issue: the default elsewhere"),
-	FORM_OPT("json", REPORT_JSON, "the same as one JSON object"),
-	FORM_OPT("sarif", REPORT_SARIF, "for code scanning"),
-	{ 0, "source-root", "DIR", "SARIF: paths are relative to it (the git checkout)",
+	FORM_OPT("text", REPORT_TEXT, "text (default on a terminal)"),
+	FORM_OPT("markdown", REPORT_MARKDOWN, "Markdown (default elsewhere)"),
+	FORM_OPT("json", REPORT_JSON, "one JSON object"),
+	FORM_OPT("sarif", REPORT_SARIF, "SARIF, for code scanning"),
+	{ 0, "source-root", "DIR", "SARIF: root of relative paths (default: the git checkout)",
 	  OPT_TEXT(struct report_options, job.source_root) },
-	FORM_OPT("junit", REPORT_JUNIT, "as a test suite, a case per detector"),
-	{ 0, "all", NULL, "all groups in full, not a screenful",
-	  OPT_FLAG(struct report_options, job.all) },
-	{ 0, "color", "WHEN", "of text: auto (default), always or never",
+	FORM_OPT("junit", REPORT_JUNIT, "JUnit: a test suite with one case per detector"),
+	{ 0, "all", NULL, "print all groups in full", OPT_FLAG(struct report_options, job.all) },
+	{ 0, "color", "WHEN", "color of text: auto (default), always or never",
 	  OPT_CHOICE(struct report_options, job.color, "auto, never or always",
 		     REPORT_COLOR_AUTO) },
 	{ 0, "fail-on", "LIST", "exit 1 on strong findings of: leak,... or all",
 	  OPT_CALL(struct report_options, job, parse_fail_on) },
-	{ 0, "min-confidence", "WHAT", "show and fail on info, suspect, strong, proven",
+	{ 0, "min-confidence", "WHAT", "least confidence: info, suspect, strong or proven",
 	  OPT_CHOICE(struct report_options, job.least, "info, suspect, strong or proven",
 		     CONFIDENCE_INFO),
 	  OPT_GIVEN(struct report_options, job.has_least) },
-	{ 0, "min-age", "MS", "shorter suspensions are nothing unusual (1000)",
+	{ 0, "min-age", "MS", "ignore suspensions shorter than MS (default 1000)",
 	  OPT_UNITS(struct report_options, job.min_age_ns, 1, 1000ull * 60 * 60 * 24 * 365,
 		    1000000) },
-	{ 0, "suppressions", "FILE", "known findings: DETECTOR:function:GLOB lines",
+	{ 0, "suppressions", "FILE", "known findings to ignore: DETECTOR:function:GLOB lines",
 	  OPT_TEXT(struct report_options, job.suppressions) },
 	{ 0, "gen-suppressions", NULL, "print such lines for all findings",
 	  OPT_FLAG(struct report_options, job.gen_suppressions) },
-	{ 0, "list", NULL, "name the detectors", OPT_FLAG(struct report_options, list) },
+	{ 0, "list", NULL, "list the detectors", OPT_FLAG(struct report_options, list) },
 	{ .name = NULL },
 };
 
@@ -85,11 +84,13 @@ const struct command command_report = {
 	.name = "report",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] TRACE",
-	.summary = "find what is wrong in a trace: lost wakeups, leaks, blocking and more",
-	.details = "Findings are proven, strong, suspect or info; where events are missing that\n"
-		   "could explain one, it is a suspicion at most.\n"
-		   "Exit status: 0 done; 1 the gate (--fail-on) was hit, the trace is incomplete\n"
-		   "(with --fail-on: or has no end), or it could not be done; 2 usage.\n",
+	.summary = "find problems in a trace: lost wakeups, leaks, blocking and more",
+	.details = "Findings are proven, strong, suspect or info; where events are missing that "
+		   "could\n"
+		   "explain a finding, it is at most suspect.\n"
+		   "Exit status: 0 done; 1 --fail-on matched, the trace is incomplete (with "
+		   "--fail-on:\n"
+		   "or has no end), or the command failed; 2 usage.\n",
 	.opts = options,
 	.reads_debug_info = true,
 	.run = run_report,

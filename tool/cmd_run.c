@@ -6,13 +6,13 @@
 
 static const struct opt opts[] = {
 	SESSION_OPTS,
-	{ 0, "serve", "[=PORT]", "show it on a page meanwhile, and afterwards",
+	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
-	{ 0, "wait-all", NULL, "wait for the program's children, too",
+	{ 0, "wait-all", NULL, "also wait for the program's child processes",
 	  OPT_FLAG(struct session, config.wait_all) },
-	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong faults (or LIST)",
+	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",
 	  OPT_TEXT(struct session, check_list), OPT_GIVEN(struct session, check) },
-	{ 0, "suppressions", "FILE", "for --check: known findings",
+	{ 0, "suppressions", "FILE", "known findings that --check ignores",
 	  OPT_TEXT(struct session, suppressions) },
 	{ .name = NULL },
 };
@@ -41,11 +41,12 @@ const struct command command_run = {
 	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
 	.starts_program = true,
 	.summary = "launch a program and trace its coroutines until it ends",
-	.details =
-		"The program keeps its standard input and output (with -o - its output goes to\n"
-		"standard error); signals reach it once; the exit status is the program's, and a\n"
-		"signal that ended it ends this, too.  Beside the trace lies FILE.meta: totals,\n"
-		"names, births and deaths.  A trace that is there already is kept as FILE.old.\n",
+	.details = "The program keeps its standard input and output (with -o - its output goes to\n"
+		   "standard error), receives each signal once, and its exit status or signal "
+		   "becomes\n"
+		   "that of this command.  FILE.meta next to the trace has totals, names, "
+		   "creations and\n"
+		   "ends of coroutines.  An existing trace is kept as FILE.old.\n",
 	.opts = opts,
 	.run = run_run,
 };

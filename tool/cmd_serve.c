@@ -16,14 +16,13 @@ struct serve_options {
 };
 
 static const struct opt options[] = {
-	{ 0, "port", "N", "listen there (any port that is free)",
+	{ 0, "port", "N", "port to listen on (default: any free port)",
 	  OPT_NUMBER(struct serve_options, port, 1, 65535) },
-	{ 0, "bind", "ADDRESS", "listen at this address, not only for this machine",
+	{ 0, "bind", "ADDRESS", "address to listen on (default: this machine only)",
 	  OPT_TEXT(struct serve_options, address) },
-	{ 0, "open", NULL, "show the page in the browser",
+	{ 0, "open", NULL, "open the page in the browser",
 	  OPT_FLAG(struct serve_options, serving.open) },
-	{ 'q', "quiet", NULL, "say only what is wrong",
-	  OPT_FLAG(struct serve_options, serving.quiet) },
+	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct serve_options, serving.quiet) },
 	{ 0, "json", NULL, "print the URL as a JSON object",
 	  OPT_FLAG(struct serve_options, serving.json) },
 	{ .name = NULL },
@@ -54,12 +53,12 @@ const struct command command_serve = {
 	.name = "serve",
 	.instrument = "coroutines",
 	.args = "[OPTIONS] TRACE",
-	.summary = "serve a trace as a page, live while it is being written",
-	.details =
-		"Prints the URL of the page; who does not have it gets nothing.  A trace of JSON "
-		"lines\n"
-		"that a collector is writing is followed, and its findings appear as they become\n"
-		"true.  'corotracer run --serve' does the same for a program that it starts.\n",
+	.summary = "serve a trace as a web page, live while it is being written",
+	.details = "Prints the URL of the page; requests without its key are rejected.  A trace of "
+		   "JSON\n"
+		   "lines that a collector is writing is followed, and findings appear as they "
+		   "become\n"
+		   "true.  'corotracer run --serve' does the same for a program that it starts.\n",
 	.opts = options,
 	.run = run_serve,
 };

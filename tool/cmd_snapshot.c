@@ -199,15 +199,15 @@ static int snapshot_start(const struct snapshot_options *req)
 }
 
 static const struct opt opts[] = {
-	{ 'p', "pid", "PID", "of the collector, or of a program that it traces",
+	{ 'p', "pid", "PID", "process id of the collector or of a program it traces",
 	  OPT_NUMBER(struct snapshot_options, pid, 1, INT32_MAX) },
-	{ 'o', "output", "FILE", "write it there, not where the collector would",
+	{ 'o', "output", "FILE", "output file (default: the trace of the collector)",
 	  OPT_NAME(struct snapshot_options, output) },
-	{ 'l', "list", NULL, "say which collectors are running, and no more",
+	{ 'l', "list", NULL, "list the running collectors and exit",
 	  OPT_FLAG(struct snapshot_options, list) },
-	{ 0, "shm", "PATH", "of the collector with this region",
+	{ 0, "shm", "PATH", "select the collector by the path of its region",
 	  OPT_NAME(struct snapshot_options, region) },
-	{ 0, "json", NULL, "as one JSON object; with -l, an array of them",
+	{ 0, "json", NULL, "print one JSON object; with -l an array of them",
 	  OPT_FLAG(struct snapshot_options, json) },
 	{ .name = NULL },
 };
@@ -228,10 +228,11 @@ const struct command command_snapshot = {
 	.name = "snapshot",
 	.instrument = "coroutines",
 	.args = "[-p PID] [-o FILE] [--json]",
-	.summary = "write what a running flight recorder has, while it goes on",
-	.details = "For collectors that were started with --flight-recorder.  The program is not\n"
-		   "stopped.  Each snapshot is a whole trace; the one before is kept as FILE.old.\n"
-		   "SIGUSR2 to the collector does the same.\n",
+	.summary = "write the contents of a running flight recorder to a file",
+	.details =
+		"For collectors that were started with --flight-recorder.  The program is not\n"
+		"stopped.  Each snapshot is a complete trace; an earlier one is kept as FILE.old.\n"
+		"SIGUSR2 to the collector does the same.\n",
 	.opts = opts,
 	.run = run_snapshot,
 };

@@ -107,7 +107,7 @@ static bool has_terminal(void)
 {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return true;
-	message_print("top", "standard input and output are no terminal");
+	message_print("top", "standard input and output are not a terminal");
 	fputs("hint: --once prints one picture, --json the same for scripts\n", stderr);
 	return false;
 }
@@ -156,7 +156,7 @@ static int top_of_program(const struct top_request *req)
 	top_show(req, target.region, &sig, &err);
 	status = top_target_end(&target, &err);
 	if (err.code == -ESRCH) {
-		message_print("top", "the program ended before it could be looked at");
+		message_print("top", "the program ended before it could be read");
 		return status;
 	}
 	if (err.code)
@@ -177,25 +177,26 @@ static bool top_parse_filter(void *filter, const struct opt_use *use)
 }
 
 static const struct opt opts[] = {
-	{ 'p', "pid", "PID", "of a collector, or of a program that it traces",
+	{ 'p', "pid", "PID", "process id of a collector or of a program it traces",
 	  OPT_NUMBER(struct top_request, pid, 1, INT32_MAX) },
-	{ 'd', "interval", "SECONDS", "look so often (1)",
+	{ 'd', "interval", "SECONDS", "refresh interval in seconds (default 1)",
 	  OPT_REAL(struct top_request, top.interval_ms, TOP_INTERVAL_LEAST_MS / 1e3,
 		   TOP_INTERVAL_MOST_MS / 1e3, 1000) },
 	{ 's', "sort", "WHAT", "age (default), rate, id, name, site, thread or events",
 	  OPT_CHOICE(struct top_request, top.choice.sort,
 		     "age, rate, id, name, site, thread or events", TOP_BY_AGE) },
-	{ 'f', "filter", "TEXT", "only those with this in their name or place",
+	{ 'f', "filter", "TEXT", "only coroutines with TEXT in their name or site",
 	  OPT_CALL(struct top_request, top.choice.filter, top_parse_filter) },
-	{ 0, "once", NULL, "print one picture; needs no terminal",
+	{ 0, "once", NULL, "print one screen and exit; needs no terminal",
 	  OPT_FLAG(struct top_request, once) },
-	{ 'n', "limit", "N", "of one picture: N coroutines at most (20; all with --json)",
+	{ 'n', "limit", "N", "with --once: at most N coroutines (default 20)",
 	  OPT_NUMBER(struct top_request, limit, 0, UINT32_MAX),
 	  OPT_GIVEN(struct top_request, limited) },
-	{ 0, "json", NULL, "one picture as one JSON object", OPT_FLAG(struct top_request, json) },
-	{ 'o', "output", "FILE", "of a program that is started: its trace (none)",
+	{ 0, "json", NULL, "print one screen as one JSON object",
+	  OPT_FLAG(struct top_request, json) },
+	{ 'o', "output", "FILE", "with PROGRAM: its trace (default: none)",
 	  OPT_TEXT(struct top_request, trace) },
-	{ 0, "log", "FILE", "likewise: its standard output and error (nowhere)",
+	{ 0, "log", "FILE", "with PROGRAM: its output and errors (default: discarded)",
 	  OPT_TEXT(struct top_request, log) },
 	{ .name = NULL },
 };
@@ -215,7 +216,7 @@ static bool top_take_operands(struct top_request *req, int argc, char **argv, in
 		return false;
 	}
 	if ((req->program || req->region) && req->pid) {
-		message_print("top", "-p names what is running: nothing goes with it");
+		message_print("top", "-p selects a running program: no other argument is allowed");
 		return false;
 	}
 	if (!req->program && (req->trace || req->log)) {
@@ -246,9 +247,11 @@ const struct command command_top = {
 	.args = "[OPTIONS] [REGION | -- PROGRAM [ARGUMENTS]]",
 	.starts_program = true,
 	.summary = "watch a running program's coroutines in the terminal",
-	.details = "Who waits the longest comes first; ? lists the keys.  The program is only "
-		   "looked at,\n"
-		   "from outside.  With -- PROGRAM it is started, and ended when you quit.\n",
+	.details = "The coroutine that waits longest comes first; press ? for the keys.  The "
+		   "program is\n"
+		   "read from outside and not stopped.  With -- PROGRAM it is started, and ended "
+		   "when\n"
+		   "you quit.\n",
 	.opts = opts,
 	.run = run_top,
 };

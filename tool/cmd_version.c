@@ -21,7 +21,7 @@ struct version_options {
 };
 
 static const struct opt opts[] = {
-	{ 0, "json", NULL, "as one JSON object", OPT_FLAG(struct version_options, json) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct version_options, json) },
 	{ .name = NULL },
 };
 

@@ -59,23 +59,23 @@ static void frames_warn(const struct export_job *job, const struct export_frames
 
 	if (r->counts.by_number)
 		message_print(job->command,
-			      "the clock of these frames counts CPU time and is no position in "
+			      "the clock of these frames counts CPU time, not the time of day or "
 			      "time: frames are placed by their number, 1 us each");
 	if (r->counts.without_time)
 		message_print(job->command, "%s frames without time have no place on the time line",
 			      text_count(text, r->counts.without_time));
 	if (r->stats.torn)
-		message_print(job->command, "%s torn frames are left out",
+		message_print(job->command, "%s torn frames were skipped",
 			      text_count(text, r->stats.torn));
 	if (r->stats.foreign)
-		message_print(job->command, "%s frames of unknown types are left out",
+		message_print(job->command, "%s frames of unknown types were skipped",
 			      text_count(text, r->stats.foreign));
 	if (frames_missing(&r->stats))
 		message_print(job->command, "%s frames were recorded and are not in the file",
 			      text_count(text, frames_missing(&r->stats)));
 	if (r->stats.cut_bytes)
 		message_print(job->command,
-			      "the last %s bytes are no whole record, and are left out",
+			      "the last %s bytes are an incomplete record and were skipped",
 			      text_count(text, r->stats.cut_bytes));
 }
 

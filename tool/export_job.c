@@ -64,12 +64,11 @@ static void export_warn(const struct export_job *job, const struct export_result
 			      r->shortage);
 	if (r->left_out)
 		message_print(job->command,
-			      "%s events are too far out of order, or at impossible times: "
-			      "they were left out",
+			      "%s events are too far out of order or have impossible times: "
+			      "they were skipped",
 			      text_count(text, r->left_out));
 	if (r->garbage > (r->is_cut && r->first_garbage)) {
-		message_print(job->command,
-			      "%s parts of the trace are no events, and were left out",
+		message_print(job->command, "%s parts of the trace are not events and were skipped",
 			      text_count(text, r->garbage));
 		if (r->first_garbage)
 			fprintf(stderr, "hint: the first is line %llu: %s\n",
@@ -84,10 +83,10 @@ static int export_usage(const struct export_job *job)
 	size_t i;
 
 	if (job->kind)
-		message_print(job->command, "there is no export to '%s'", job->kind);
+		message_print(job->command, "unknown export format '%s'", job->kind);
 	else
-		message_print(job->command, "export to what?");
-	fputs("hint: there is", stderr);
+		message_print(job->command, "missing argument KIND");
+	fputs("hint: formats:", stderr);
 	for (i = 0; sinks[i]; i++)
 		fprintf(stderr, " %s,", sinks[i]->name);
 	fputs(" schema\n", stderr);
@@ -149,7 +148,7 @@ int export_job_run(struct export_job *job)
 	if (!sink)
 		return export_usage(job);
 	if (!job->options.trace) {
-		message_print(job->command, "which trace?");
+		message_print(job->command, "missing argument -i TRACE");
 		fprintf(stderr, "hint: corotracer export %s -i trace.jsonl\n", job->kind);
 		return EXIT_USAGE;
 	}

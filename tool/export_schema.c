@@ -83,7 +83,7 @@ int export_schema(const struct export_job *job)
 	int rc;
 
 	if (!schema_is_known(name)) {
-		message_print(job->command, "there are no tables for '%s'", name);
+		message_print(job->command, "unknown database '%s'", name);
 		fputs("hint: corotracer export schema [sqlite | mysql | postgresql]\n", stderr);
 		return EXIT_USAGE;
 	}

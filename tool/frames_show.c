@@ -120,7 +120,7 @@ void show_facts(FILE *out, const struct desc *d)
 	}
 	fprintf(out, "\nring      %s\n", d->resize ? "resizable" : "of one size");
 	if (d->has_min_slots)
-		fprintf(out, "slots     %s at least, says the spec\n",
+		fprintf(out, "slots     at least %s (from the spec)\n",
 			text_count(size, d->min_slots));
 	fputs("frames    ", out);
 	for (i = 0; i < d->nr_frames; i++)
@@ -278,7 +278,7 @@ int show_buffers(const char *command, pid_t pid, bool json)
 	} else {
 		print_places(&t, &list, json);
 		if (list.unreadable)
-			message_print(command, "could not look into %s%s", list.unreadable_first,
+			message_print(command, "cannot read %s%s", list.unreadable_first,
 				      list.unreadable > 1 ? " and others" : "");
 	}
 	places_release(&list);

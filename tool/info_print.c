@@ -39,7 +39,7 @@ static void info_print_loss_causes(struct printer *p, const struct sidecar_total
 	info_print_cause(p, "%s overwritten before they were read\n", t->lost_overwritten);
 	info_print_cause(p, "%s found no room in their lane\n", t->lost_full);
 	info_print_cause(p, "%s could not be written to the file\n", t->lost_output);
-	info_print_cause(p, "and %s births, wakes, ends\n", t->others_lost);
+	info_print_cause(p, "and %s creations, wakes, ends\n", t->others_lost);
 	info_print_cause(p,
 			 t->without_station == 1
 				 ? "%s coroutine found no room and is not in the trace at all\n"
@@ -54,15 +54,15 @@ static void info_print_lost(struct printer *p, const struct info *info)
 
 	info_label(p, "lost");
 	if (info->stats.is_stdin) {
-		print_text(p, "not known: from a pipe the trace comes alone\n");
+		print_text(p, "unknown: standard input carries no .meta file\n");
 		return;
 	}
 	if (!info->sum.has_totals) {
 		/* The collector writes the run at its start, and the totals at its end. */
 		if (info_has_facts(info) || !info->sidecar_path)
-			print_text(p, "not known: the collector was killed, or is still at it\n");
+			print_text(p, "unknown: the collector was killed or is still running\n");
 		else
-			print_text(p, "not known: no '%s' beside the trace\n", info->sidecar_path);
+			print_text(p, "unknown: no '%s' next to the trace\n", info->sidecar_path);
 		return;
 	}
 	print_text(p, "%s of %s written%s\n", t->lost ? text_count(a, t->lost) : "none",
@@ -88,12 +88,12 @@ static void info_print_damage(struct printer *p, const struct ctf_stats *c)
 	if (c->torn) {
 		info_label(p, "torn");
 		info_print_some(p, c->torn, "file ends", "files end");
-		print_text(p, " inside a packet: the collector was killed, or is still at it\n");
+		print_text(p, " inside a packet: the collector was killed or is still running\n");
 	}
 	if (c->unknown) {
 		info_label(p, "unknown");
 		info_print_some(p, c->unknown, "record", "records");
-		print_text(p, " of a later version, left out\n");
+		print_text(p, " of a later version, skipped\n");
 	}
 }
 
@@ -108,7 +108,7 @@ static void info_print_disagreement(struct printer *p, const struct info *info)
 		info_label(p, "disagrees");
 		print_text(p, "the collector wrote %s %s, the file has %s:\n",
 			   text_count(a, others ? c->expected_others : c->expected),
-			   others ? "births, wakes, ends" : "events",
+			   others ? "creations, wakes, ends" : "events",
 			   text_count(b, others ? c->read_others : c->read));
 		info_label(p, "");
 		print_text(p, "it was changed since, or belongs to another run\n");

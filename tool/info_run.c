@@ -92,14 +92,14 @@ static void info_print_lives(struct printer *p, const struct trace_summary *sum)
 		return;
 	info_label(p, "lives");
 	info_print_some(p, summary_born(sum), "coroutine", "coroutines");
-	print_text(p, " born, ");
+	print_text(p, " created, ");
 	info_print_some(p, summary_ended(sum), "ended", "ended");
 	print_text(p, "\n");
 	info_print_leftovers(p, sum);
 	if (t->garbage) {
 		info_label(p, "");
 		info_print_some(p, t->garbage, "record", "records");
-		print_text(p, " in shared memory made no sense to the collector\n");
+		print_text(p, " in shared memory were corrupt and skipped by the collector\n");
 	}
 	if (t->unfinished) {
 		info_label(p, "");

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 		return command_start(cmd, argc - 1, argv + 1);
 	if (legacy_wanted(argc, argv))
 		return legacy_main(argc, argv);
-	message_print(NULL, "there is no command '%s'", argv[1]);
+	message_print(NULL, "unknown command '%s'", argv[1]);
 	if (strchr(argv[1], '/') || access(argv[1], F_OK) == 0)
 		fprintf(stderr, "hint: to trace a program: corotracer run -- %s\n", argv[1]);
 	else

@@ -182,7 +182,7 @@ static void layout_print_members(struct printer *p, const struct study_type *t)
 	}
 	print_list_end(p);
 	if (i < m->nr)
-		print_text(p, "  and %s more fields (--json tells all)\n", number_text(m->nr - i));
+		print_text(p, "  and %s more fields (--json lists all)\n", number_text(m->nr - i));
 }
 
 static void layout_json_counts(struct printer *p, const struct study *s,

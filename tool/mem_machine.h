@@ -19,24 +19,24 @@ struct mem_machine {
 
 /* Rows of an option table, for options with a field @machine of this type. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of fields */
-#define MEM_MACHINE_CACHE(options, machine)                                                 \
-	{                                                                                   \
-		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeat", \
-			OPT_CALL(options, machine.config, mem_machine_add_cache)            \
+#define MEM_MACHINE_CACHE(options, machine)                                                     \
+	{                                                                                       \
+		'l', "cache", "SPEC", "a level: [NAME=]SIZE,WAYS[,LINE][,WORD...]; repeatable", \
+			OPT_CALL(options, machine.config, mem_machine_add_cache)                \
 	}
 #define MEM_MACHINE_CONFIG(options, machine, help)                           \
 	{                                                                    \
 		'c', "config", "FILE", help, OPT_TEXT(options, machine.file) \
 	}
-#define MEM_MACHINE_HOST(options, machine)                               \
-	{                                                                \
-		0, "host", NULL, "this computer's caches (the default)", \
-			OPT_FLAG(options, machine.host)                  \
+#define MEM_MACHINE_HOST(options, machine)                            \
+	{                                                             \
+		0, "host", NULL, "caches of this computer (default)", \
+			OPT_FLAG(options, machine.host)               \
 	}
-#define MEM_MACHINE_CORES(options, machine)                                             \
-	{                                                                               \
-		0, "cores", "N", "threads take turns on N cores (one for each thread)", \
-			OPT_NUMBER(options, machine.cores, 1, SIM_CORES_MAX)            \
+#define MEM_MACHINE_CORES(options, machine)                                   \
+	{                                                                     \
+		0, "cores", "N", "number of cores (default: one per thread)", \
+			OPT_NUMBER(options, machine.cores, 1, SIM_CORES_MAX)  \
 	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 

@@ -242,7 +242,7 @@ static enum opt_result opt_parse_word(struct opt_walk *walk, const char *word, v
 	if (!o || (!is_long && attached && !o->arg))
 		return opt_refuse(walk->cmd, "unknown option", word);
 	if (attached && !o->arg)
-		return opt_refuse(walk->cmd, "no value goes with", word);
+		return opt_refuse(walk->cmd, "no value is allowed for", word);
 	if (!attached && o->arg && o->arg[0] != '[') {
 		use.value = opt_next_word(&use);
 		if (!use.value)

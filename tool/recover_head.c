@@ -142,7 +142,7 @@ static void recover_put_trouble(struct printer *p, const struct recover *r)
 	if (r->image.no_lanes.code)
 		print_text(p, "  no lanes      %s\n", r->image.no_lanes.text);
 	if (garbage)
-		print_text(p, "  garbage       %s thing%s that no event can be, left out\n",
+		print_text(p, "  garbage       %s corrupt record%s, skipped\n",
 			   number_text(garbage), number_plural(garbage));
 	if (r->stations.unfinished)
 		print_text(p, "  unfinished    %s event%s begun and never completed\n",

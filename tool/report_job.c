@@ -30,7 +30,7 @@ static bool fail_on_one(struct report_job *job, const char *name)
 		return true;
 	}
 	if (!known) {
-		message_print(job->command, "there is no detector '%s'", name);
+		message_print(job->command, "unknown detector '%s'", name);
 		fputs("hint: 'corotracer report --list' names them; 'all' is every fault\n",
 		      stderr);
 		return false;

@@ -32,28 +32,29 @@ struct session {
 
 /* Rows of an option table for a struct session. */
 #define SESSION_OPTS                                                                               \
-	{ 'n', "stations", "N", "N coroutines are expected (128); there may be more",              \
+	{ 'n', "stations", "N", "expected number of coroutines (default 128)",                     \
 	  OPT_NUMBER(struct session, config.nr_stations, 1, CTP_MAX_STATIONS) },                   \
-		{ 'o', "output", "FILE", "the trace (trace_output.jsonl); - is stdout, shared",    \
+		{ 'o', "output", "FILE", "trace (default trace_output.jsonl); - is stdout",        \
 		  OPT_NAME(struct session, config.output) },                                       \
-		{ 0, "format", "WHAT", "jsonl or ctf (ctf if FILE ends in .ctf or /)",             \
+		{ 0, "format", "WHAT", "jsonl or ctf (default ctf if FILE ends in .ctf or /)",     \
 		  OPT_CHOICE(struct session, config.format, "jsonl or ctf", TRACE_FORMAT_JSONL) }, \
-		{ 0, "buffer", "SIZE", "memory for events not read yet (1G, or what there is)",    \
+		{ 0, "buffer", "SIZE", "memory for unread events (default 1G if available)",       \
 		  OPT_SIZE(struct session, config.lanes.buffer, BUFFER_LEAST, BUFFER_HIGHEST) },   \
-		{ 0, "on-full", "WHAT", "when it is full: drop (default), block or block=MS",      \
+		{ 0, "on-full", "WHAT", "if the buffer is full: drop (default), block, block=MS",  \
 		  OPT_CALL(struct session, config.lanes, session_parse_on_full) },                 \
-		{ 0, "flight-recorder", "SIZE", "keep the newest; write at the end or on demand",  \
+		{ 0, "flight-recorder", "SIZE",                                                    \
+		  "keep the newest events; write on exit or on request",                           \
 		  OPT_SIZE(struct session, config.flight_size, FLIGHT_LEAST, FLIGHT_HIGHEST) },    \
-		{ 0, "fail-on-loss", NULL, "exit 1 when anything was lost",                        \
+		{ 0, "fail-on-loss", NULL, "exit 1 if events were lost",                           \
 		  OPT_FLAG(struct session, fail_on_loss) },                                        \
-		{ 0, "json", NULL, "the summary as one JSON object",                               \
+		{ 0, "json", NULL, "print the summary as one JSON object",                         \
 		  OPT_FLAG(struct session, json) },                                                \
-		{ 'q', "quiet", NULL, "no summary unless something was lost",                      \
+		{ 'q', "quiet", NULL, "print a summary only if something was lost",                \
 		  OPT_FLAG(struct session, quiet) },                                               \
-		{ 0, "shm", "PATH", "make the region here, not in a private place",                \
+		{ 0, "shm", "PATH", "path of the region (default: a private directory)",           \
 		  OPT_NAME(struct session, config.shm) },                                          \
 	{                                                                                          \
-		0, "sock", "PATH", "make the socket here, not in a private place",                 \
+		0, "sock", "PATH", "path of the socket (default: a private directory)",            \
 			OPT_NAME(struct session, config.sock)                                      \
 	}
 

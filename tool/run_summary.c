@@ -57,10 +57,10 @@ static void line_loss(const struct collector_result *r)
 		fprintf(stderr, ", %s because the trace could not be written",
 			number_text(r->lost_output));
 	if (untraced)
-		fprintf(stderr, ", %s before the program had joined the collector",
+		fprintf(stderr, ", %s before the program connected to the collector",
 			number_text(untraced));
 	if (r->lost_full > untraced)
-		fprintf(stderr, ", %s for want of room in the buffer",
+		fprintf(stderr, ", %s because the buffer was full",
 			number_text(r->lost_full - untraced));
 	if (r->lost > r->lost_output + r->lost_full)
 		fprintf(stderr, ", %s overwritten before they were read",
@@ -72,7 +72,7 @@ static void line_loss(const struct collector_result *r)
 static void line_others_lost(const struct collector_result *r)
 {
 	if (r->others_lost)
-		fprintf(stderr, "corotracer: lost too: %s of %s births, wakes, ends\n",
+		fprintf(stderr, "corotracer: lost too: %s of %s creations, wakes, ends\n",
 			number_text(r->others_lost),
 			number_text(r->others_lost + r->others_collected));
 	if (r->lanes.lost_sites)
@@ -115,8 +115,8 @@ static void hint_loss(const struct session *s, const struct collector_result *r)
 		      "--on-full block=MS waits longer\n",
 		      stderr);
 	else if (r->lost > r->lost_output)
-		fputs("hint: a station holds 8 events; the oldest of more between two looks are "
-		      "lost\n",
+		fputs("hint: a station holds 8 events; of more between two polls the oldest "
+		      "are lost\n",
 		      stderr);
 }
 
@@ -138,7 +138,7 @@ static void lines_lanes(const struct collector_result *r)
 			r->no_lanes.text);
 	if (r->lanes.broken)
 		fprintf(stderr,
-			"corotracer: %u lane%s broke the rules, and were not read further\n",
+			"corotracer: %u lane%s had corrupt data and were not read further\n",
 			r->lanes.broken, number_plural(r->lanes.broken));
 }
 
@@ -190,7 +190,7 @@ static void line_without_station(const struct session *s, const struct collector
 		fprintf(stderr,
 			"corotracer: not seen at all: %s coroutine%s that ended or stayed "
 			"suspended "
-			"before the program had joined the collector\n",
+			"before the program connected to the collector\n",
 			number_text(r->lanes.later), number_plural(r->lanes.later));
 	if (r->lanes.later == r->totals.without_station)
 		return;
@@ -209,16 +209,13 @@ static void line_without_station(const struct session *s, const struct collector
 static void lines_garbage(const struct collector_result *r)
 {
 	if (r->totals.garbage)
-		fprintf(stderr,
-			"corotracer: garbage: %s thing%s in the region that no event can be, left "
-			"out\n",
+		fprintf(stderr, "corotracer: garbage: %s corrupt record%s in the region skipped\n",
 			number_text(r->totals.garbage), number_plural(r->totals.garbage));
 	if (r->totals.unfinished)
 		fprintf(stderr, "corotracer: unfinished: %s event%s begun and never completed\n",
 			number_text(r->totals.unfinished), number_plural(r->totals.unfinished));
 	if (r->wild_count)
-		fputs("corotracer: the region's count of coroutines was not to be believed\n",
-		      stderr);
+		fputs("corotracer: the region's count of coroutines was corrupt\n", stderr);
 	if (r->region_shrunk)
 		fputs("corotracer: the region's file was cut short while it was read\n", stderr);
 }
@@ -243,13 +240,13 @@ static void line_writers(const struct collector_result *r)
 static void hint_unconnected(const struct collector_result *r)
 {
 	if (!r->launched)
-		fputs("hint: did the program get the environment that was printed at the start?\n",
+		fputs("hint: run the program with the environment that was printed at the start\n",
 		      stderr);
 	else if (r->exit_status != 126 && r->exit_status != 127)
 		fprintf(stderr, "hint: does the program call corotracer_init()?%s\n",
 			getenv("CTP_VERBOSE")
 				? ""
-				: "  CTP_VERBOSE=1 makes it say why it stays untraced");
+				: "  with CTP_VERBOSE=1 it prints why it is not traced");
 }
 
 static void lines_connected(const struct collector_result *r)
@@ -257,7 +254,7 @@ static void lines_connected(const struct collector_result *r)
 	uint32_t left = r->still_connected;
 
 	if (!r->nr_connected && !r->totals.written) {
-		fputs("corotracer: connected: no - no process joined the region\n", stderr);
+		fputs("corotracer: connected: no - no process connected to the region\n", stderr);
 		hint_unconnected(r);
 	}
 	if (r->nr_refused)
@@ -265,8 +262,8 @@ static void lines_connected(const struct collector_result *r)
 			r->nr_refused, number_plural(r->nr_refused));
 	if (r->nr_turned_away)
 		fprintf(stderr,
-			"corotracer: turned away: %u connection%s, for want of descriptors (ulimit "
-			"-n); those are traced, but may be looked at late\n",
+			"corotracer: not accepted: %u connection%s, no descriptors left (ulimit "
+			"-n); those programs are traced, but their last events may be read late\n",
 			r->nr_turned_away, number_plural(r->nr_turned_away));
 	if (left && r->launched)
 		fprintf(stderr,

@@ -180,7 +180,7 @@ int top_target_end(struct top_target *t, struct err *err)
 			if (!is_over(t))
 				kill(t->collector, sent = SIGTERM);
 		} else if (now - asked > PATIENCE_NS && sent != SIGKILL) {
-			message_print("top", "the program does not end by itself: it is killed");
+			message_print("top", "the program does not exit: it is killed");
 			kill(-t->collector, sent = SIGKILL);
 		}
 		nanosleep(&moment, NULL);

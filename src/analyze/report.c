@@ -124,9 +124,9 @@ bool report_spawn(const struct report *r, uint32_t spawn, char *buf, size_t size
 	}
 	report_place_of(r, 0, s->site, 0, &where);
 	if (name)
-		snprintf(buf, size, "%s, born at %s", name, where.text);
+		snprintf(buf, size, "%s, created at %s", name, where.text);
 	else
-		snprintf(buf, size, "born at %s", where.text);
+		snprintf(buf, size, "created at %s", where.text);
 	return true;
 }
 

@@ -81,7 +81,7 @@ static int suppressions_parse(struct suppressions *s, const char *path, char *te
 	}
 	*glob++ = '\0';
 	if (strcmp(text, "*") != 0 && !detector_find(text)) {
-		err_set(err, -EINVAL, "%s:%u: there is no detector '%s'", path, line, text);
+		err_set(err, -EINVAL, "%s:%u: unknown detector '%s'", path, line, text);
 		err_hint(err, "'corotracer report --list' names them");
 		return err->code;
 	}

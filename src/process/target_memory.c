@@ -148,7 +148,7 @@ static void explain_the_rest(pid_t pid, struct err *err)
 {
 	char self[4096];
 
-	err_set(err, -EPERM, "the kernel does not let us look into process %d", (int)pid);
+	err_set(err, -EPERM, "the kernel does not permit access to process %d", (int)pid);
 	if (target_read_all("/proc/self/status", self, sizeof(self)) &&
 	    status_number(self, "\nSeccomp:", 10) > 0)
 		err_hint(err, "we are in a sandbox (seccomp); a container needs --cap-add "

@@ -134,7 +134,7 @@ struct trace_gap {
 	uint64_t tid;
 	uint64_t from_ts, to_ts;
 	uint64_t transitions; /* lost */
-	uint64_t others;      /* lost births, wakes, ends, destroys */
+	uint64_t others;      /* lost creations, wakes, ends, destroys */
 };
 
 /*

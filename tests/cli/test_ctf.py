@@ -181,7 +181,7 @@ def a_killed_collector_leaves_a_trace_up_to_its_last_flush(dir):
     equal(got["sidecar"]["finished"], False, "finished")
     theirs, _ = babeltrace(dir + "/t.ctf")
     same_events(dump(dir + "/t.ctf"), theirs)
-    contains(tool("info", dir + "/t.ctf")[1], "the collector was killed, or is still at it")
+    contains(tool("info", dir + "/t.ctf")[1], "the collector was killed or is still running")
 
 
 @test

@@ -217,13 +217,13 @@ def a_region_cut_short_under_us_is_survived_and_told(dir):
 
 @test
 def commands_and_options_that_are_not_there_are_told(dir):
-    refused(["frobnicate"], 2, "there is no command 'frobnicate'", "corotracer help")
+    refused(["frobnicate"], 2, "unknown command 'frobnicate'", "corotracer help")
     refused(["run", "--frobnicate"], 2, "unknown option '--frobnicate'")
     refused(["run", "-Z"], 2, "unknown option '-Z'")
     refused(["run", "-o"], 2, "no value after '-o'")
-    refused(["run", "--json=1", "true"], 2, "no value goes with")
+    refused(["run", "--json=1", "true"], 2, "no value is allowed for")
     refused(["collect", "word"], 2, "unexpected argument")
-    refused(["help", "frobnicate"], 2, "there is no command")
+    refused(["help", "frobnicate"], 2, "unknown command")
 
 
 if __name__ == "__main__":

@@ -297,7 +297,7 @@ def what_is_suppressed_is_only_counted(dir):
         equal(report(trace, "--suppressions", dir + "/s")["suppressed"], nr, f"suppressed by {rule}")
     write(dir + "/s", "*:kind:blocker*\n")
     equal(report(trace, "--suppressions", dir + "/s")["findings"], [], "by kind")
-    for text, words in (("nonsense\n", "is no suppression"), ("lock:*\n", "no detector 'lock'")):
+    for text, words in (("nonsense\n", "is no suppression"), ("lock:*\n", "unknown detector 'lock'")):
         write(dir + "/s", "# one\n" + text)
         status, _, err = tool("report", "--suppressions", dir + "/s", trace)
         equal(status, 1, "status")
@@ -340,7 +340,7 @@ def run_check_is_run_and_gate_in_one(dir):
     equal(check_all("--suppressions", dir + "/s", "--", BUGGY, "suspended-at-exit")[0], 0, "if that is meant")
     status, _, err = tool("run", "--check=everything", "-o", dir + "/n.jsonl", "--", "touch", dir + "/started")
     equal((status, os.path.exists(dir + "/started")), (2, False), "status, program started, with an unknown detector")
-    contains(err, "there is no detector 'everything'")
+    contains(err, "unknown detector 'everything'")
     equal(check("--", "sh", "-c", "exit 7")[0], 7, "of a program that fails by itself")
     equal(check("-o", dir + "/c.ctf", "--", BUGGY, "deadlock")[0], 1, "on a ctf trace")
     status, _, err = tool("run", "--check", "-o", "-", "--", "true")

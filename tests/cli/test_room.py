@@ -61,7 +61,7 @@ def loss_for_want_of_room_in_the_place_has_a_hint_that_helps(dir):
         raise Skip("/tmp is mounted over")
     small = mounts("/dev/shm", "/tmp", "/var/tmp")
     p = in_namespace(small + flood(), TMPDIR="/tmp", XDG_RUNTIME_DIR="")
-    contains(p.stderr, "for want of room")
+    contains(p.stderr, "because the buffer was full")
     contains(p.stderr, "has room for a buffer of 3")  # half of 64 MiB
     contains(p.stderr, "--shm PATH or TMPDIR=DIR")
     contains(p.stderr, "--shm-size")

@@ -121,7 +121,7 @@ def what_is_no_event_is_left_out_and_counted(dir):
     for kind, suffix in KINDS.items():
         status, _, err = export(kind, trace, "-o", dir + "/g" + suffix)
         equal(status, 1, "status")
-        contains(err, "2 parts of the trace are no events")
+        contains(err, "2 parts of the trace are not events")
         contains(err, "line 2: it is not JSON")
         equal(len(READERS[kind](dir + "/g" + suffix)), 5, "rows")
     status, _, err = export("csv", trace, "-o", dir + "/g.csv", "--json")
@@ -194,7 +194,7 @@ def what_is_asked_for_wrongly_is_explained(dir):
     equal(tool("export", "csv")[0], 2, "status without a trace")
     equal(tool("export", "csv", trace, "more")[0], 2, "status of a word too many")
     equal(tool("export", "mysql", trace, "--db-port", "70000")[0], 2, "status of a port that is none")
-    contains(tool("export", "nonsense", trace)[2], "there is csv, sqlite")
+    contains(tool("export", "nonsense", trace)[2], "formats: csv, sqlite")
     contains(tool("export", "csv", trace, "--db-cli", "x")[2], "no command line client")
     contains(tool("export", "csv", dir + "/missing.jsonl")[2], "cannot open")
     contains(tool("export", "csv", trace, "-o", dir)[2], "it is a directory")

@@ -80,7 +80,7 @@ def the_summary_says_when_it_was_lost(dir):
     env = dict(os.environ, SLOW_CALL="open", SLOW_MS="300")
     status, _, err = tool("run", "-o", trace, "--", "env", f"LD_PRELOAD={SLOW}", PROGRAM, "2", "400", env=env)
     equal(status, 0, "status without --fail-on-loss")
-    contains(err, "before the program had joined the collector")
+    contains(err, "before the program connected to the collector")
     contains(err, "hint: the program's first call of the SDK took long")
 
 

@@ -110,7 +110,7 @@ def what_cannot_be_shown_is_told(dir):
     p = stuck(dir)
     status, out, err = tool("top", "-p", p.pid)
     equal((status, out), (2, ""), "status without a terminal")
-    contains(err, "no terminal")
+    contains(err, "not a terminal")
     contains(err, "--once")
     status, _, err = tool("top", "--once", "-p", 1)
     equal(status, 1, "status for a pid that nobody has")

@@ -143,7 +143,7 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
 @test
 def a_compiler_that_is_not_there_is_said(dir):
     r = mem("no-such-compiler", "-c", "one.c", cwd=dir, status=1)
-    contains(r.stderr, "there is no compiler 'no-such-compiler'")
+    contains(r.stderr, "cannot find the compiler 'no-such-compiler'")
     contains(r.stderr, "hint:")
     r = mem(TOOL, "-c", "one.c", cwd=dir, status=1)
     contains(r.stderr, "this command itself")

@@ -227,7 +227,7 @@ def the_text_of_a_run_with_loss_has_the_same_numbers(dir):
     held, others = len(trace.transitions), len(trace.others)
     lost = truth.transitions - held
     text.line(r": ([\d,]+) events of ([\d,]+) coroutines in \d+\.\d\d s -> ", count_text(held), len(truth.coroutines))
-    text.line(r"lost: ([\d,]+) of ([\d,]+) written \(([\d.]+ %)\), ([\d,]+) for want of room in the buffer$",
+    text.line(r"lost: ([\d,]+) of ([\d,]+) written \(([\d.]+ %)\), ([\d,]+) because the buffer was full$",
               count_text(lost), count_text(truth.transitions), share_text(lost, truth.transitions), count_text(lost))
     text.line(r"lost too: ([\d,]+) of ([\d,]+) births", count_text(truth.others - others), count_text(truth.others))
     per_coroutine = lost_of(run, trace)

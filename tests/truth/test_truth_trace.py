@@ -596,13 +596,13 @@ def the_text_of_info_has_the_same_numbers(dir):
     text.line(r"^  lost +([\d,]+) of ([\d,]+) written \((.+ %)\)$", count_text(lost), count_text(r.truth.transitions),
               share_text(lost, r.truth.transitions))
     text.line(r"^ +([\d,]+) found no room in their lane$", count_text(lost))
-    text.line(r"^ +and ([\d,]+) births, wakes, ends$", count_text(r.truth.others - len(r.trace.others)))
+    text.line(r"^ +and ([\d,]+) creations, wakes, ends$", count_text(r.truth.others - len(r.trace.others)))
     for row in said["lanes_lost_most"]:
         text.line(r"thread (\d+) of process (\d+): ([\d,]+) events and ([\d,]+) others in (\d+) gap", row["tid"], row["pid"],
                   count_text(row["lost"]), count_text(row["others_lost"]), row["gaps"])
     text.line(r"^  ended +exit status (\d+)$", 0)
     text.line(r"^  pid +(\d+)$", r.truth.pid)
-    text.line(r"^  lives +(\d+) coroutines born, (\d+) ended$", len(r.truth.coroutines),
+    text.line(r"^  lives +(\d+) coroutines created, (\d+) ended$", len(r.truth.coroutines),
               len(r.truth.coroutines) - len(r.truth.left))
     for group in said["sidecar"]["not_ended_by_place"]:
         text.line(r"(\d+) (?:suspended|running)", group["coroutines"])

@@ -161,7 +161,7 @@ static void tells_the_totals_of_a_trace_without_sidecar(void)
 	CHECK_SAYS("coroutines    100\n");
 	CHECK_SAYS("threads       4\n");
 	CHECK_SAYS("duration      11.999 ms\n");
-	CHECK_SAYS("lost          not known: no '");
+	CHECK_SAYS("lost          unknown: no '");
 	CHECK_SAYS("garbage       none\n");
 }
 
@@ -225,7 +225,7 @@ static void does_not_take_a_killed_collector_for_a_loss_of_zero(void)
 	CHECK_EQ(fclose(file), 0);
 	write_trace(10);
 	CHECK_EQ(info(trace), 0);
-	CHECK_SAYS("lost          not known: the collector was killed, or is still at it\n");
+	CHECK_SAYS("lost          unknown: the collector was killed or is still running\n");
 }
 
 static void fails_on_garbage_and_leaves_it_out(void)
@@ -336,11 +336,11 @@ static void check_rich(char *path)
 	CHECK_SAYS("and           1 birth, 1 wake, 1 end\n");
 	CHECK_SAYS("lost          20 of 22 written (90.9 %)\n");
 	CHECK_SAYS("20 found no room in their lane\n");
-	CHECK_SAYS("and 5 births, wakes, ends\n");
+	CHECK_SAYS("and 5 creations, wakes, ends\n");
 	CHECK_SAYS("gaps          thread 4712 of process 4711: 20 events and 5 others in 1 gap\n");
 	CHECK_SAYS("not ended     reader  suspended at src/io.c:42 wait (io-read) on fd 12 for "
 		   "2.000 s\n");
-	CHECK_SAYS("lives         1 coroutine born, 1 ended\n");
+	CHECK_SAYS("lives         1 coroutine created, 1 ended\n");
 	out = info_json(path, 0);
 	CHECK_EQ(number(json_object_get(out, "others"), "wakes"), 1);
 	CHECK_EQ(number(out, "sites"), 1);
@@ -472,7 +472,7 @@ static void says_what_is_damaged_in_a_ctf_trace(void)
 	CHECK_EQ(mkdir(ctf, 0700), 0);
 	write_rich(TRACE_FORMAT_CTF, ctf, false);
 	CHECK_EQ(info(ctf), 0);
-	CHECK_SAYS("lost          not known: the collector was killed, or is still at it\n");
+	CHECK_SAYS("lost          unknown: the collector was killed or is still running\n");
 	remove_ctf(ctf);
 }
 
@@ -510,7 +510,7 @@ static void reads_from_a_pipe(void)
 	CHECK_EQ(info(dash), 0);
 	CHECK_SAYS("standard input\n");
 	CHECK_SAYS("events        10\n");
-	CHECK_SAYS("not known: from a pipe the trace comes alone\n");
+	CHECK_SAYS("unknown: standard input carries no .meta file\n");
 	close(fd);
 	if (saved >= 0)
 		dup2(saved, STDIN_FILENO);

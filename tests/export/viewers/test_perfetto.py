@@ -268,7 +268,7 @@ def hostile_names_and_numbers_stay_what_they_are(dir):
     assert all(s[2] <= 4000 for s in d.slices + d.instants), "the time line is stretched"
     got, _, err = tool("export", "perfetto", "-q", "-i", dir + "/t.jsonl", "-o", dir + "/x")
     equal(got, 1, "status: " + err)
-    contains(err, "1 events are too far out of order, or at impossible times")
+    contains(err, "1 events are too far out of order or have impossible times")
     export(dir + "/t.jsonl", kind="chrome", status=1)
     with open(dir + "/t.jsonl.chrome", "rb") as f:
         events = json.loads(f.read().decode("utf-8"))["traceEvents"]

@@ -90,7 +90,7 @@ def every_kind_of_event_and_gaps_go_over(dir):
 def other_tools_lines_become_a_trace_that_babeltrace_reads(dir):
     shutil.copy(FIXTURES + "/older-tool.jsonl", dir + "/t.jsonl")
     _, err = export(dir + "/t.jsonl", dir + "/t.ctf", "ctf", status=1)
-    contains(err, "3 parts of the trace are no events")
+    contains(err, "3 parts of the trace are not events")
     theirs, told = babeltrace(dir + "/t.ctf")
     equal(told, [], "facts of nobody")
     same_events(sorted(dump(dir + "/t.jsonl"), key=lambda e: e["ts"]), theirs)
