@@ -58,9 +58,10 @@ static void frames_warn(const struct export_job *job, const struct export_frames
 	char text[TEXT_SIZE];
 
 	if (r->counts.by_number)
-		message_print(job->command,
-			      "the clock of these frames counts CPU time, not the time of day or "
-			      "time: frames are placed by their number, 1 us each");
+		message_print(
+			job->command,
+			"the clock of these frames counts CPU time: frames are placed by their "
+			"number, 1 us each");
 	if (r->counts.without_time)
 		message_print(job->command, "%s frames without time have no place on the time line",
 			      text_count(text, r->counts.without_time));

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/chrome_writer.h"
+#include "base/json_writer.h"
 #include "export/sink.h"
 #include "export/viewer.h"
 
@@ -26,7 +26,8 @@
 struct chrome {
 	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
-	struct chrome_writer writer;
+	struct json_writer w;
+	uint64_t events; /* objects in the file */
 };
 
 static struct chrome *chrome_of(struct timeline_view *v)
@@ -39,24 +40,52 @@ static struct chrome *chrome_of(struct timeline_view *v)
 static bool is_async(const struct timeline_track *t)
 {
 	return t->type == TRACK_COROUTINE || t->type == TRACK_COROUTINE_PACKED ||
-	       t->type == TRACK_LOST;
+	       t->type == TRACK_LOST || t->type == TRACK_FRAME_ROW;
 }
 
 /* Category and id together identify an async track, so all of its events have one category. */
 static const char *category_of(const struct timeline_track *t, enum timeline_category category)
 {
+	if (t->type == TRACK_FRAMES || t->type == TRACK_FRAME_ROW)
+		return ((const struct frame_track *)t)->category;
 	if (t->type == TRACK_LOST)
 		return "lost";
 	return is_async(t) ? "coroutine" : timeline_category_name(category);
 }
 
-/* A track without a thread is drawn on its process. */
-static struct json_writer *begin_event(struct chrome *x, const char *phase,
-				       const struct timeline_track *t)
+static struct json_writer *chrome_begin_event(struct chrome *x, const char *phase,
+					      const struct timeline_track *t)
 {
-	return chrome_begin_event(&x->writer, phase, t->pid,
-				  !is_async(t) && t->type != TRACK_COUNTER,
-				  t->tid ? t->tid : t->pid);
+	struct json_writer *w = &x->w;
+
+	x->events++;
+	jw_object_begin(w);
+	jw_field_string(w, "ph", phase);
+	jw_field_u64(w, "pid", t->pid ? t->pid : 1);
+	/* A track without a thread is drawn on its process. */
+	if (!is_async(t) && t->type != TRACK_COUNTER && t->type != TRACK_FRAME_COUNTER)
+		jw_field_u64(w, "tid", t->tid ? t->tid : t->pid);
+	return w;
+}
+
+static void chrome_end_event(struct chrome *x)
+{
+	size_t size;
+	const char *text;
+
+	jw_object_end(&x->w);
+	if (x->w.used < OUTFILE_BUFFER / 2)
+		return;
+	text = jw_text(&x->w, &size);
+	if (text)
+		outfile_put(&x->viewer.file, text, size);
+	jw_text_taken(&x->w);
+}
+
+static void chrome_put_time(struct json_writer *w, uint64_t ts)
+{
+	jw_key(w, "ts");
+	jw_thousandths(w, ts); /* microseconds */
 }
 
 static void put_id(struct json_writer *w, uint64_t id)
@@ -67,12 +96,62 @@ static void put_id(struct json_writer *w, uint64_t id)
 	jw_field_string(w, "id", text);
 }
 
-static void put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
-		     const char *name, enum timeline_category category)
+static void chrome_put_head(struct json_writer *w, const struct timeline_track *t, uint64_t ts,
+			    const char *name, enum timeline_category category)
 {
-	chrome_put_head(w, name, category_of(t, category), ts);
-	if (is_async(t))
+	jw_field_string(w, "name", name);
+	jw_field_string(w, "cat", category_of(t, category));
+	chrome_put_time(w, ts);
+	if (t->type == TRACK_FRAME_ROW)
+		jw_field_u64(w, "id", ((const struct frame_track *)t)->slice);
+	else if (is_async(t))
 		put_id(w, t->id);
+}
+
+static void chrome_put_cell(struct json_writer *w, const struct cell *c)
+{
+	switch (c->kind) {
+	case CELL_SIGNED:
+		jw_i64(w, c->i);
+		break;
+	case CELL_UNSIGNED:
+		jw_u64(w, c->u);
+		break;
+	case CELL_BOOL:
+		jw_bool(w, c->u != 0);
+		break;
+	case CELL_FLOAT:
+		jw_double(w, (double)c->f);
+		break;
+	case CELL_DOUBLE:
+		jw_double(w, c->d);
+		break;
+	case CELL_TEXT:
+		jw_string_n(w, c->text, c->size);
+		break;
+	default:
+		jw_null(w);
+	}
+}
+
+static void chrome_put_frame(struct json_writer *w, const struct frame_shown *f)
+{
+	char name[DESC_NAME_MAX * 2 + 300];
+	const struct row_plan *p = f->plan;
+	struct cell v;
+	size_t c;
+	uint32_t i;
+
+	jw_key(w, "args");
+	jw_object_begin(w);
+	for (c = 0; c < p->nr_cells; c++) {
+		for (i = 0; i < p->cells[c].count; i++) {
+			row_get(p, &p->cells[c], i, f->image, f->ticket, &v);
+			jw_key(w, row_column_name(&p->cells[c], i, name, sizeof(name)));
+			chrome_put_cell(w, &v);
+		}
+	}
+	jw_object_end(w);
 }
 
 static void put_arg(struct json_writer *w, const struct timeline_arg *a)
@@ -102,10 +181,12 @@ static void put_arg(struct json_writer *w, const struct timeline_arg *a)
 
 static void chrome_put_args(struct chrome *x, const struct timeline_mark *m)
 {
-	struct json_writer *w = &x->writer.w;
+	struct json_writer *w = &x->w;
 	unsigned i;
 
-	if (!m->nr_args && !m->site)
+	if (m->frame)
+		chrome_put_frame(w, m->frame->frame);
+	if (m->frame || (!m->nr_args && !m->site))
 		return;
 	jw_key(w, "args");
 	jw_object_begin(w);
@@ -124,12 +205,12 @@ static void draw_flow(struct chrome *x, const struct timeline_track *t, uint64_t
 
 	if (!m->flow || t->type != TRACK_THREAD)
 		return;
-	w = begin_event(x, m->flow_ends ? "f" : "s", t);
-	put_head(w, t, ts, "wake", CATEGORY_WAKE);
+	w = chrome_begin_event(x, m->flow_ends ? "f" : "s", t);
+	chrome_put_head(w, t, ts, "wake", CATEGORY_WAKE);
 	put_id(w, m->flow);
 	if (m->flow_ends)
 		jw_field_string(w, "bp", "e");
-	chrome_end_event(&x->writer);
+	chrome_end_event(x);
 }
 
 static void chrome_draw_begin(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
@@ -137,9 +218,10 @@ static void chrome_draw_begin(struct timeline_view *v, const struct timeline_tra
 {
 	struct chrome *x = chrome_of(v);
 
-	put_head(begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text, m->category);
+	chrome_put_head(chrome_begin_event(x, is_async(t) ? "b" : "B", t), t, ts, m->name->text,
+			m->category);
 	chrome_put_args(x, m);
-	chrome_end_event(&x->writer);
+	chrome_end_event(x);
 	draw_flow(x, t, ts, m);
 }
 
@@ -147,53 +229,61 @@ static void chrome_draw_end(struct timeline_view *v, const struct timeline_track
 			    const struct timeline_name *name)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, is_async(t) ? "e" : "E", t);
+	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "e" : "E", t);
 
 	if (is_async(t))
-		put_head(w, t, ts, name->text, CATEGORY_LIFE);
+		chrome_put_head(w, t, ts, name->text, CATEGORY_LIFE);
 	else
 		chrome_put_time(w, ts);
-	chrome_end_event(&x->writer);
+	chrome_end_event(x);
 }
 
 static void chrome_draw_instant(struct timeline_view *v, const struct timeline_track *t,
 				uint64_t ts, const struct timeline_mark *m)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, is_async(t) ? "n" : "i", t);
+	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "n" : "i", t);
 
-	put_head(w, t, ts, m->name->text, m->category);
+	chrome_put_head(w, t, ts, m->name->text, m->category);
 	if (!is_async(t))
 		jw_field_string(w, "s", t->type == TRACK_THREAD ? "t" : "p");
 	chrome_put_args(x, m);
-	chrome_end_event(&x->writer);
+	chrome_end_event(x);
 	draw_flow(x, t, ts, m);
 }
 
 static void chrome_draw_counter(struct timeline_view *v, const struct timeline_track *t,
-				uint64_t ts, uint64_t value)
+				uint64_t ts, const struct cell *value)
 {
 	struct chrome *x = chrome_of(v);
-	struct json_writer *w = begin_event(x, "C", t);
+	struct json_writer *w = chrome_begin_event(x, "C", t);
 
 	jw_field_string(w, "name", t->name);
 	chrome_put_time(w, ts);
 	jw_key(w, "args");
 	jw_object_begin(w);
-	jw_field_u64(w, "value", value);
+	jw_key(w, "value");
+	chrome_put_cell(w, value);
 	jw_object_end(w);
-	chrome_end_event(&x->writer);
+	chrome_end_event(x);
 }
 
 /* ---- tracks and facts ---------------------------------------------------- */
 
 static void chrome_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
-	bool is_process = t->type == TRACK_PROCESS;
+	struct chrome *x = chrome_of(v);
+	struct json_writer *w;
 
-	if (is_process || t->type == TRACK_THREAD)
-		chrome_put_name(&chrome_of(v)->writer, is_process ? "process_name" : "thread_name",
-				t->pid, true, t->tid ? t->tid : t->pid, t->name);
+	if (t->type != TRACK_PROCESS && t->type != TRACK_THREAD)
+		return;
+	w = chrome_begin_event(x, "M", t);
+	jw_field_string(w, "name", t->type == TRACK_PROCESS ? "process_name" : "thread_name");
+	jw_key(w, "args");
+	jw_object_begin(w);
+	jw_field_string(w, "name", t->name);
+	jw_object_end(w);
+	chrome_end_event(x);
 }
 
 /* The format has no element for it. */
@@ -232,8 +322,14 @@ static int chrome_chrome_open(struct sink_job *job, struct err *err)
 		free(x);
 		return err->code;
 	}
-	/* No unit: some viewers read it as the unit of the times, which are microseconds. */
-	chrome_writer_begin(&x->writer, &x->viewer.file, NULL);
+	jw_init_buffer(&x->w);
+	jw_object_begin(&x->w);
+	/*
+	 * No displayTimeUnit: some viewers read it as the unit of the times, which are
+	 * microseconds.
+	 */
+	jw_key(&x->w, "traceEvents");
+	jw_array_begin(&x->w);
 	job->state = x;
 	return 0;
 }
@@ -243,24 +339,43 @@ static int chrome_item(struct sink_job *job, const struct trace_item *item, stru
 	struct chrome *x = job->state;
 	int rc = viewer_item(&x->viewer, job, item, err);
 
-	return rc == 0 && x->writer.w.error ? viewer_no_memory(err) : rc;
+	return rc == 0 && x->w.error ? viewer_no_memory(err) : rc;
+}
+
+static int chrome_frame(struct sink_job *job, const struct frame_shown *frame, struct err *err)
+{
+	struct chrome *x = job->state;
+	int rc = viewer_frame(&x->viewer, frame, err);
+
+	return rc == 0 && x->w.error ? viewer_no_memory(err) : rc;
+}
+
+static void chrome_mark(struct sink_job *job, const struct recording_mark *mark)
+{
+	frame_timeline_mark(&((struct chrome *)job->state)->viewer.frames, mark);
 }
 
 static bool chrome_is_large(const struct chrome *x)
 {
-	return x->writer.events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
+	return x->events > LARGE_EVENTS || x->viewer.file.bytes > LARGE_BYTES;
 }
 
 static int chrome_commit(struct sink_job *job, struct err *err)
 {
 	struct chrome *x = job->state;
+	const char *text;
+	size_t size;
 	int rc = viewer_finish(&x->viewer, job, err);
 
 	if (rc < 0)
 		return rc;
-	chrome_writer_finish(&x->writer);
-	if (x->writer.w.error)
+	jw_array_end(&x->w);
+	jw_object_end(&x->w);
+	jw_newline(&x->w);
+	text = jw_text(&x->w, &size);
+	if (!text)
 		return viewer_no_memory(err);
+	outfile_put(&x->viewer.file, text, size);
 	viewer_note(job, chrome_is_large(x)
 				 ? "large for a viewer of this format: 'export perfetto' suits "
 				   "better"
@@ -272,7 +387,7 @@ static void chrome_chrome_close(struct sink_job *job)
 {
 	struct chrome *x = job->state;
 
-	jw_release(&x->writer.w);
+	jw_release(&x->w);
 	viewer_close(&x->viewer);
 	free(x);
 }
@@ -287,9 +402,10 @@ const struct sink sink_chrome = {
 	.about = "trace events in JSON, for chrome://tracing and other viewers; small traces",
 	.suffix = ".chrome.json",
 	.to_stdout = true,
-	.frames = &frames_chrome,
 	.open = chrome_chrome_open,
 	.item = chrome_item,
+	.frame = chrome_frame,
+	.mark = chrome_mark,
 	.commit = chrome_commit,
 	.close = chrome_chrome_close,
 	.drop = chrome_drop,

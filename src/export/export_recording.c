@@ -112,7 +112,8 @@ static int check_stdout(const struct recording_driver *r, struct err *err)
 
 /* ---- frames -------------------------------------------------------------- */
 
-static int put_frame(struct recording_driver *r, const struct recfile_item *item, struct err *err)
+static int export_put_frame(struct recording_driver *r, const struct recfile_item *item,
+			    struct err *err)
 {
 	const struct frame_shown f = { &r->plans[item->type], item->type, item->image,
 				       item->ticket };
@@ -141,7 +142,7 @@ static int read_recording(struct driver *d, struct progress *progress, struct er
 		if (rc < 0 || item.mark || (r->only >= 0 && item.type != (unsigned)r->only))
 			continue;
 		d->result->frames.nr[item.type]++;
-		rc = put_frame(r, &item, err);
+		rc = export_put_frame(r, &item, err);
 	}
 	return rc;
 }

@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto.c - write a trace for ui.perfetto.dev, as track events in the format of Perfetto.
+ * perfetto.c - write a trace or a recording for ui.perfetto.dev, as track events.
  *
- * The clock is CLOCK_MONOTONIC.  The first packet defines frequent strings (interning).
+ * There is one sequence of packets.  The first packet clears the incremental state, sets the
+ * clock, and defines the frequent strings of a trace (interning); all others depend on it.  Field
+ * numbers are those of the published Perfetto schema, by message: trace_packet, track_descriptor,
+ * track_event, debug_annotation, interned_data.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-#include "export/perfetto_writer.h"
+#include "base/output_file.h"
+#include "base/perfetto.h"
+#include "base/proto.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 #include "export/viewer.h"
 
+#define SEQUENCE 1 /* there is one writer */
+
 struct perfetto {
 	struct timeline_view view; /* first member: cast to and from */
 	struct viewer viewer;
-	struct perfetto_writer writer;
-	bool is_begun;
-	struct sidecar_run run; /* its times only */
+	struct proto p;
+	bool is_begun, is_recording;
+	enum clock clock;
+	uint64_t start, realtime; /* of the run or recording; 0: not known */
 };
 
 static struct perfetto *perfetto_of(struct timeline_view *v)
@@ -27,7 +37,20 @@ static struct perfetto *perfetto_of(struct timeline_view *v)
 	return (struct perfetto *)v;
 }
 
+static void perfetto_put_text(struct proto *p, uint32_t field, const char *text)
+{
+	proto_string(p, field, text, strlen(text));
+}
+
 /* ---- packets ------------------------------------------------------------- */
+
+static void perfetto_put_interned(struct proto *p, uint32_t kind, uint64_t iid, const char *text)
+{
+	proto_begin(p, kind);
+	proto_u64(p, 1, iid);
+	perfetto_put_text(p, 2, text);
+	proto_end(p);
+}
 
 static void put_constants(struct proto *p)
 {
@@ -43,26 +66,82 @@ static void put_constants(struct proto *p)
 	proto_end(p);
 }
 
-/* Includes the time of day if it is known: viewers show either. */
-static struct perfetto_writer *perfetto_writer_of(struct perfetto *x)
+static void perfetto_put_clock(struct proto *p, enum clock clock, uint64_t time)
 {
-	if (!x->is_begun) {
-		x->is_begun = true;
-		put_constants(perfetto_begin_trace(&x->writer, CLOCK_IS_MONOTONIC, x->run.start_ts,
-						   x->run.start_realtime));
-		perfetto_end_packet(&x->writer);
-	}
-	return &x->writer;
+	proto_begin(p, 1);
+	proto_u64(p, 1, clock);
+	proto_u64(p, 2, time);
+	proto_end(p);
+}
+
+/* Includes the time of day if it is known: viewers show either. */
+static void perfetto_put_clocks(struct perfetto *x)
+{
+	struct proto *p = &x->p;
+
+	proto_begin(p, TRACE_PACKET);
+	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_begin(p, PACKET_CLOCK_SNAPSHOT);
+	perfetto_put_clock(p, x->realtime ? CLOCK_IS_MONOTONIC : x->clock, x->start);
+	if (x->realtime)
+		perfetto_put_clock(p, CLOCK_IS_REALTIME, x->realtime);
+	proto_u64(p, 2, x->clock);
+	proto_end(p);
+	proto_end(p);
+}
+
+static void perfetto_begin_trace(struct perfetto *x)
+{
+	struct proto *p = &x->p;
+
+	if (x->is_begun)
+		return;
+	x->is_begun = true;
+	perfetto_put_clocks(x);
+	proto_begin(p, TRACE_PACKET);
+	proto_u64(p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_u64(p, PACKET_FLAGS, STATE_CLEARED);
+	proto_u64(p, PACKET_FIRST, 1);
+	proto_begin(p, PACKET_DEFAULTS);
+	proto_u64(p, DEFAULTS_CLOCK, x->clock);
+	proto_end(p);
+	if (!x->is_recording)
+		put_constants(p);
+	proto_end(p);
+}
+
+static struct proto *perfetto_begin_packet(struct perfetto *x)
+{
+	perfetto_begin_trace(x);
+	proto_begin(&x->p, TRACE_PACKET);
+	proto_u64(&x->p, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_u64(&x->p, PACKET_FLAGS, NEEDS_STATE);
+	return &x->p;
+}
+
+static void perfetto_end_packet(struct perfetto *x)
+{
+	struct proto *p = &x->p;
+
+	proto_end(p);
+	if (p->used < OUTFILE_BUFFER / 2)
+		return;
+	outfile_put(&x->viewer.file, p->buf, p->used);
+	p->used = 0;
 }
 
 /* ---- tracks -------------------------------------------------------------- */
 
-static void put_process(struct proto *p, const struct timeline_track *t)
+static void perfetto_put_process(struct proto *p, const struct timeline_track *t)
 {
-	if (!t->pid)
+	if (!t->pid) {
 		perfetto_put_text(p, DESCRIPTOR_NAME, t->name);
-	else
-		perfetto_put_process(p, t->pid, t->name);
+	} else {
+		proto_begin(p, DESCRIPTOR_PROCESS);
+		proto_u64(p, 1, t->pid);
+		perfetto_put_text(p, 6, t->name);
+		proto_end(p);
+	}
 	proto_u64(p, DESCRIPTOR_CHILD_ORDER, BY_RANK);
 }
 
@@ -105,7 +184,16 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 		proto_u64(p, DESCRIPTOR_MERGE, MERGE_BY_KEY);
 		perfetto_put_text(p, DESCRIPTOR_MERGE_KEY, "coroutines");
 		break;
+	case TRACK_FRAME_COUNTER:
+		proto_begin(p, DESCRIPTOR_COUNTER);
+		proto_end(p);
+		break;
+	case TRACK_FRAME_ROW:
+		proto_u64(p, DESCRIPTOR_MERGE, MERGE_BY_KEY);
+		perfetto_put_text(p, DESCRIPTOR_MERGE_KEY, ((const struct frame_track *)t)->group);
+		break;
 	case TRACK_COROUTINE:
+	case TRACK_FRAMES:
 	case TRACK_LOST:
 	case TRACK_PROCESS:
 	case TRACK_THREAD:
@@ -116,16 +204,19 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 
 static void perfetto_draw_track(struct timeline_view *v, const struct timeline_track *t)
 {
-	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
-	struct proto *p = perfetto_begin_track(w, t->id);
+	struct perfetto *x = perfetto_of(v);
+	struct proto *p = perfetto_begin_packet(x);
 
+	proto_begin(p, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(p, DESCRIPTOR_UUID, t->id);
 	if (t->type == TRACK_PROCESS)
-		put_process(p, t);
+		perfetto_put_process(p, t);
 	else if (t->type == TRACK_THREAD)
 		put_thread(p, t);
 	else
 		put_other(p, t);
-	perfetto_end_track(w);
+	proto_end(p);
+	perfetto_end_packet(x);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -154,10 +245,76 @@ static void perfetto_put_annotation(struct proto *p, const struct timeline_arg *
 	proto_end(p);
 }
 
+static void perfetto_put_cell(struct proto *p, const struct cell *c)
+{
+	switch (c->kind) {
+	case CELL_SIGNED:
+		proto_i64(p, ANNOTATION_INT, c->i);
+		break;
+	case CELL_UNSIGNED:
+		proto_u64(p, ANNOTATION_UINT, c->u);
+		break;
+	case CELL_BOOL:
+		proto_u64(p, ANNOTATION_BOOL, c->u);
+		break;
+	case CELL_FLOAT:
+		proto_double(p, ANNOTATION_DOUBLE, (double)c->f);
+		break;
+	case CELL_DOUBLE:
+		proto_double(p, ANNOTATION_DOUBLE, c->d);
+		break;
+	case CELL_TEXT:
+		proto_string(p, ANNOTATION_STRING, c->text, c->size);
+		break;
+	default:
+		perfetto_put_text(p, ANNOTATION_STRING, "none");
+		break;
+	}
+}
+
+/* A value that was not taken is omitted; an array stays an array. */
+static void perfetto_put_frame_cell(struct proto *p, const struct frame_shown *f,
+				    const struct row_cell *cell, const struct timeline_name *key)
+{
+	struct cell v;
+	uint32_t i;
+
+	row_get(f->plan, cell, 0, f->image, f->ticket, &v);
+	if (!cell->is_list && v.kind == CELL_NULL)
+		return;
+	proto_begin(p, EVENT_ANNOTATION);
+	proto_u64(p, ANNOTATION_NAME, key->id);
+	for (i = 0; cell->is_list && i < cell->count; i++) {
+		row_get(f->plan, cell, i, f->image, f->ticket, &v);
+		proto_begin(p, ANNOTATION_ARRAY);
+		perfetto_put_cell(p, &v);
+		proto_end(p);
+	}
+	if (!cell->is_list)
+		perfetto_put_cell(p, &v);
+	proto_end(p);
+}
+
+static void perfetto_put_frame(struct proto *p, const struct timeline_mark *m)
+{
+	const struct frame_shown *f = m->frame->frame;
+	const struct frame_type *type = m->frame->type;
+	size_t c;
+
+	proto_u64(p, EVENT_CATEGORY, type->category.id);
+	proto_u64(p, EVENT_NAME, m->name->id);
+	for (c = 0; c < f->plan->nr_cells; c++)
+		perfetto_put_frame_cell(p, f, &f->plan->cells[c], &type->columns[c].key);
+}
+
 static void put_mark(struct proto *p, const struct timeline_mark *m)
 {
 	unsigned i;
 
+	if (m->frame) {
+		perfetto_put_frame(p, m);
+		return;
+	}
 	proto_u64(p, EVENT_CATEGORY, m->category + UINT64_C(1));
 	proto_u64(p, EVENT_NAME, m->name->id);
 	if (m->flow)
@@ -168,28 +325,58 @@ static void put_mark(struct proto *p, const struct timeline_mark *m)
 		perfetto_put_annotation(p, &m->args[i]);
 }
 
-/* A name is defined in the first packet that uses it. */
-static void perfetto_end_event(struct perfetto_writer *w, struct timeline_name *name)
+static struct proto *perfetto_begin_event(struct perfetto *x, const struct timeline_track *t,
+					  uint64_t ts, enum event_type type)
 {
-	struct proto *p = &w->p;
+	struct proto *p = perfetto_begin_packet(x);
+
+	proto_u64(p, PACKET_TIMESTAMP, ts);
+	proto_begin(p, PACKET_TRACK_EVENT);
+	proto_u64(p, EVENT_TYPE, type);
+	proto_u64(p, EVENT_TRACK, t->id);
+	return p;
+}
+
+/* A text is defined in the first packet that uses it. */
+static void put_new_texts(struct proto *p, struct timeline_name *name, struct frame_type *type,
+			  const struct row_plan *plan)
+{
+	size_t c;
+
+	proto_begin(p, PACKET_INTERNED);
+	if (!name->told)
+		perfetto_put_interned(p, INTERNED_NAMES, name->id, name->text);
+	name->told = true;
+	if (type && !type->told) {
+		perfetto_put_interned(p, INTERNED_CATEGORIES, type->category.id,
+				      type->category.text);
+		for (c = 0; c < plan->nr_cells; c++)
+			perfetto_put_interned(p, INTERNED_KEYS, type->columns[c].key.id,
+					      type->columns[c].key.text);
+		type->told = true;
+	}
+	proto_end(p);
+}
+
+/* @m NULL: nothing to define. */
+static void perfetto_end_event(struct perfetto *x, const struct timeline_mark *m)
+{
+	struct proto *p = &x->p;
 
 	proto_end(p);
-	if (name && !name->told && name->id > NR_TIMELINE_WORDS) {
-		proto_begin(p, PACKET_INTERNED);
-		perfetto_put_interned(p, INTERNED_NAMES, name->id, name->text);
-		proto_end(p);
-		name->told = true;
-	}
-	perfetto_end_packet(w);
+	if (m && !m->name->told && m->name->id > NR_TIMELINE_WORDS)
+		put_new_texts(p, m->name, m->frame ? m->frame->type : NULL,
+			      m->frame ? m->frame->frame->plan : NULL);
+	perfetto_end_packet(x);
 }
 
 static void draw_mark(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 		      const struct timeline_mark *m, enum event_type type)
 {
-	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
+	struct perfetto *x = perfetto_of(v);
 
-	put_mark(perfetto_begin_event(w, t->id, ts, type), m);
-	perfetto_end_event(w, m->name);
+	put_mark(perfetto_begin_event(x, t, ts, type), m);
+	perfetto_end_event(x, m);
 }
 
 static void perfetto_draw_begin(struct timeline_view *v, const struct timeline_track *t,
@@ -207,20 +394,29 @@ static void perfetto_draw_instant(struct timeline_view *v, const struct timeline
 static void perfetto_draw_end(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 			      const struct timeline_name *name)
 {
-	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
+	struct perfetto *x = perfetto_of(v);
 
 	(void)name; /* ends the open slice of the track */
-	perfetto_begin_event(w, t->id, ts, SLICE_END);
-	perfetto_end_event(w, NULL);
+	perfetto_begin_event(x, t, ts, SLICE_END);
+	perfetto_end_event(x, NULL);
 }
 
 static void perfetto_draw_counter(struct timeline_view *v, const struct timeline_track *t,
-				  uint64_t ts, uint64_t value)
+				  uint64_t ts, const struct cell *value)
 {
-	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
+	struct perfetto *x = perfetto_of(v);
+	struct proto *p = perfetto_begin_event(x, t, ts, COUNTER);
 
-	proto_u64(perfetto_begin_event(w, t->id, ts, COUNTER), EVENT_COUNTER, value);
-	perfetto_end_event(w, NULL);
+	if (value->kind == CELL_SIGNED)
+		proto_i64(p, EVENT_COUNTER, value->i);
+	else if (value->kind == CELL_UNSIGNED && value->u <= INT64_MAX)
+		proto_u64(p, EVENT_COUNTER, value->u);
+	else
+		proto_double(p, EVENT_DOUBLE_COUNTER,
+			     value->kind == CELL_UNSIGNED ? (double)value->u
+			     : value->kind == CELL_FLOAT  ? (double)value->f
+							  : value->d);
+	perfetto_end_event(x, NULL);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -229,15 +425,26 @@ static void perfetto_draw_run(struct timeline_view *v, const struct sidecar_run 
 {
 	struct perfetto *x = perfetto_of(v);
 
-	x->run.start_ts = run->start_ts <= INT64_MAX ? run->start_ts : 0;
-	if (x->run.start_ts && run->start_realtime <= INT64_MAX)
-		x->run.start_realtime = run->start_realtime;
+	x->start = run->start_ts <= INT64_MAX ? run->start_ts : 0;
+	if (x->start && run->start_realtime <= INT64_MAX)
+		x->realtime = run->start_realtime;
+}
+
+static void perfetto_set_clock(struct perfetto *x, const struct frame_clock *c)
+{
+	x->clock = c->id == CLOCK_REALTIME        ? CLOCK_IS_REALTIME
+		   : c->id == CLOCK_MONOTONIC_RAW ? CLOCK_IS_MONOTONIC_RAW
+		   : c->id == CLOCK_BOOTTIME      ? CLOCK_IS_BOOTTIME
+						  : CLOCK_IS_MONOTONIC;
+	x->start = c->start;
+	x->realtime = c->realtime;
+	x->is_recording = true;
 }
 
 static void perfetto_draw_site(struct timeline_view *v, const struct trace_site *site)
 {
-	struct perfetto_writer *w = perfetto_writer_of(perfetto_of(v));
-	struct proto *p = perfetto_begin_packet(w);
+	struct perfetto *x = perfetto_of(v);
+	struct proto *p = perfetto_begin_packet(x);
 
 	proto_begin(p, PACKET_INTERNED);
 	proto_begin(p, INTERNED_PLACES);
@@ -247,7 +454,7 @@ static void perfetto_draw_site(struct timeline_view *v, const struct trace_site 
 	proto_u64(p, 4, site->line);
 	proto_end(p);
 	proto_end(p);
-	perfetto_end_packet(w);
+	perfetto_end_packet(x);
 }
 
 /* ---- the sink ------------------------------------------------------------ */
@@ -272,9 +479,27 @@ static int perfetto_perfetto_open(struct sink_job *job, struct err *err)
 		free(x);
 		return err->code;
 	}
-	x->writer.file = &x->viewer.file;
+	x->clock = CLOCK_IS_MONOTONIC;
+	if (job->recording) {
+		const struct frame_clock clock = frame_timeline_clock(&x->viewer.frames);
+
+		perfetto_set_clock(x, &clock);
+	}
 	job->state = x;
 	return 0;
+}
+
+static int perfetto_frame(struct sink_job *job, const struct frame_shown *frame, struct err *err)
+{
+	struct perfetto *x = job->state;
+	int rc = viewer_frame(&x->viewer, frame, err);
+
+	return rc == 0 && x->p.error ? viewer_no_memory(err) : rc;
+}
+
+static void perfetto_mark(struct sink_job *job, const struct recording_mark *mark)
+{
+	frame_timeline_mark(&((struct perfetto *)job->state)->viewer.frames, mark);
 }
 
 static int perfetto_item(struct sink_job *job, const struct trace_item *item, struct err *err)
@@ -282,7 +507,7 @@ static int perfetto_item(struct sink_job *job, const struct trace_item *item, st
 	struct perfetto *x = job->state;
 	int rc = viewer_item(&x->viewer, job, item, err);
 
-	return rc == 0 && x->writer.p.error ? viewer_no_memory(err) : rc;
+	return rc == 0 && x->p.error ? viewer_no_memory(err) : rc;
 }
 
 static int perfetto_commit(struct sink_job *job, struct err *err)
@@ -292,10 +517,11 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	perfetto_writer_of(x);
-	if (x->writer.p.error)
+	perfetto_begin_trace(x);
+	if (x->p.error)
 		return viewer_no_memory(err);
-	perfetto_flush(&x->writer);
+	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
+	x->p.used = 0;
 	viewer_note(job, "open it with https://ui.perfetto.dev");
 	return viewer_commit(&x->viewer, job, err);
 }
@@ -305,7 +531,7 @@ static void perfetto_perfetto_close(struct sink_job *job)
 	struct perfetto *x = job->state;
 
 	viewer_close(&x->viewer);
-	proto_release(&x->writer.p);
+	proto_release(&x->p);
 	free(x);
 }
 
@@ -319,9 +545,10 @@ const struct sink sink_perfetto = {
 	.about = "the timeline viewer at https://ui.perfetto.dev",
 	.suffix = ".perfetto-trace",
 	.to_stdout = true,
-	.frames = &frames_perfetto,
 	.open = perfetto_perfetto_open,
 	.item = perfetto_item,
+	.frame = perfetto_frame,
+	.mark = perfetto_mark,
 	.commit = perfetto_commit,
 	.close = perfetto_perfetto_close,
 	.drop = perfetto_drop,

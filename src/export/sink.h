@@ -108,10 +108,7 @@ extern const struct sink sink_perfetto;
 extern const struct sink sink_postgresql;
 extern const struct sink sink_sqlite;
 
-/* For recordings. */
-extern const struct sink frames_chrome;
-extern const struct sink frames_jsonl;
-extern const struct sink frames_perfetto;
+extern const struct sink frames_jsonl; /* for recordings */
 
 extern const struct sink *const sinks[]; /* ends with NULL */
 

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cell.h"
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "export/window.h"
@@ -57,6 +58,10 @@ enum timeline_track_type {
 	TRACK_COROUTINE_PACKED, /* may share a row with its siblings */
 	TRACK_COUNTER,
 	TRACK_LOST,
+	/* Of a recording, see frames_timeline.h. */
+	TRACK_FRAMES,
+	TRACK_FRAME_ROW,
+	TRACK_FRAME_COUNTER,
 };
 
 struct timeline_track {
@@ -166,13 +171,16 @@ struct timeline_arg {
 
 #define TIMELINE_ARGS_MAX 16
 
+struct frame_mark;
+
 /* A slice that begins, or an instant. */
 struct timeline_mark {
 	struct timeline_name *name;
 	enum timeline_category category;
 	uint64_t flow; /* 0: none */
 	bool flow_ends;
-	uint32_t site; /* known to timeline_site(); 0: none */
+	uint32_t site;                  /* known to timeline_site(); 0: none */
+	const struct frame_mark *frame; /* of a recording: instead of category and args */
 	unsigned nr_args;
 	struct timeline_arg args[TIMELINE_ARGS_MAX];
 };
@@ -193,7 +201,7 @@ struct timeline_view {
 	void (*instant)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
 			const struct timeline_mark *m);
 	void (*counter)(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			uint64_t value);
+			const struct cell *value);
 };
 
 /* ---- what is kept --------------------------------------------------------- */

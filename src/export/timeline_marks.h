@@ -57,6 +57,7 @@ static inline void mark_init(struct timeline *tl, struct timeline_mark *m, enum 
 	m->flow = 0;
 	m->flow_ends = false;
 	m->site = 0;
+	m->frame = NULL;
 	m->nr_args = 0;
 }
 

@@ -481,7 +481,9 @@ int tracks_rename(struct timeline *tl, struct timeline_coro *co, const char *nam
 
 static void tracks_report(struct timeline *tl, struct timeline_counter_state *c)
 {
-	tl->view->counter(tl->view, &c->track, c->changed_ts, c->value);
+	const struct cell value = cell_u64(c->value);
+
+	tl->view->counter(tl->view, &c->track, c->changed_ts, &value);
 	c->told_ts = c->changed_ts;
 	c->told_value = c->value;
 	c->is_told = true;

@@ -14,8 +14,21 @@ int viewer_no_memory(struct err *err)
 
 int viewer_open(struct viewer *v, struct timeline_view *view, struct sink_job *job, struct err *err)
 {
+	int rc = 0;
+
 	v->timeline.view = view;
-	return outfile_open(&v->file, job->output, err);
+	if (job->recording)
+		rc = frame_timeline_init(&v->frames, view, job->recording, job->plans);
+	rc = rc < 0 ? viewer_no_memory(err) : outfile_open(&v->file, job->output, err);
+	if (rc < 0)
+		frame_timeline_release(&v->frames);
+	return rc;
+}
+
+int viewer_frame(struct viewer *v, const struct frame_shown *frame, struct err *err)
+{
+	frame_timeline_frame(&v->frames, frame);
+	return v->file.error ? outfile_settle(&v->file, err) : 0; /* sets the error */
 }
 
 int viewer_item(struct viewer *v, struct sink_job *job, const struct trace_item *item,
@@ -35,6 +48,11 @@ int viewer_finish(struct viewer *v, struct sink_job *job, struct err *err)
 	if (s) {
 		damage.lines = s->lines.garbage + s->sidecar.garbage;
 		damage.packets = s->ctf.damaged + s->ctf.missing + s->ctf.torn;
+	}
+	if (job->recording) {
+		frame_timeline_finish(&v->frames);
+		job->counts = v->frames.counts;
+		return 0;
 	}
 	return timeline_finish(&v->timeline, &damage) < 0 ? viewer_no_memory(err) : 0;
 }
@@ -57,5 +75,6 @@ int viewer_commit(struct viewer *v, struct sink_job *job, struct err *err)
 void viewer_close(struct viewer *v)
 {
 	timeline_release(&v->timeline);
+	frame_timeline_release(&v->frames);
 	outfile_close(&v->file);
 }

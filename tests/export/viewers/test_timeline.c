@@ -183,8 +183,9 @@ static void note_instant(struct timeline_view *v, const struct timeline_track *t
 }
 
 static void note_counter(struct timeline_view *v, const struct timeline_track *t, uint64_t ts,
-			 uint64_t value)
+			 const struct cell *cell)
 {
+	uint64_t value = cell->u;
 	struct notes *n = notes_of(v);
 	struct seen_track *s = track_of(n, t);
 
