@@ -59,9 +59,8 @@ static bool copy_put_number(struct bytes *b, const struct cell *c)
 
 static bool copy_put_value(struct bytes *b, enum dialect dialect, const struct cell *c)
 {
-	bool is_real = c->kind == CELL_FLOAT || c->kind == CELL_DOUBLE;
-
-	if (c->kind == CELL_NULL || (is_real && dialect == DIALECT_MYSQL && !cell_is_finite(c)))
+	if (c->kind == CELL_NULL ||
+	    (c->kind == CELL_DOUBLE && dialect == DIALECT_MYSQL && !cell_is_finite(c)))
 		return bytes_put(b, "\\N", 2);
 	if (c->kind == CELL_TEXT)
 		return copy_put_escaped(b, c->text, c->size);
@@ -147,9 +146,8 @@ static char *put_i64(char *p, uint64_t v)
 	return put_i32(p, (uint32_t)v);
 }
 
-static char *put_real(char *p, const struct cell *c)
+static char *put_real(char *p, double d)
 {
-	double d = c->kind == CELL_FLOAT ? (double)c->f : c->d;
 	uint64_t bits;
 
 	memcpy(&bits, &d, sizeof(bits));
@@ -191,7 +189,7 @@ static bool copy_put_cell(struct bytes *b, enum column_type type, const struct c
 	else if (type == COLUMN_I64)
 		end = put_i64(p, c->u);
 	else if (type == COLUMN_REAL)
-		end = put_real(p, c);
+		end = put_real(p, c->d);
 	else if (type == COLUMN_BOOL)
 		end = put_bool(p, c->u != 0);
 	else

@@ -177,6 +177,7 @@ int frame_tables_make(struct frame_tables *t, const struct recfile *f, const str
 
 	memset(t, 0, sizeof(*t));
 	t->needs_utf8 = sink->name_max != 0;
+	t->is_database = sink->is_database;
 	t->tables = calloc(f->desc.nr_frames + 1, sizeof(*t->tables));
 	good = t->tables && (!sink->is_database || add_header_table(t, prefix));
 	for (i = 0; good && i < f->desc.nr_frames; i++) {
@@ -247,8 +248,13 @@ const struct cell *frame_tables_row(struct frame_tables *t, const struct frame_s
 	uint32_t i;
 
 	for (c = 0; c < p->nr_cells; c++) {
-		for (i = 0; i < p->cells[c].count; i++)
-			row_get(p, &p->cells[c], i, f->image, f->ticket, &t->cells[nr++]);
+		for (i = 0; i < p->cells[c].count; i++) {
+			struct cell *v = &t->cells[nr++];
+
+			row_get(p, &p->cells[c], i, f->image, f->ticket, v);
+			if (v->kind == CELL_FLOAT && t->is_database)
+				*v = (struct cell){ .kind = CELL_DOUBLE, .d = (double)v->f };
+		}
 	}
 	return t->needs_utf8 && !clean_row(t, nr) ? NULL : t->cells;
 }

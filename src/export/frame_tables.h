@@ -17,7 +17,7 @@ struct frame_tables {
 	size_t nr;
 	size_t first;       /* number of the table of frame type 0 */
 	struct cell *cells; /* of one row, for the widest table */
-	bool needs_utf8;
+	bool needs_utf8, is_database;
 	struct bytes texts; /* of the row that is being created, if it needs to be UTF-8 */
 };
 
@@ -30,7 +30,10 @@ void frame_tables_release(struct frame_tables *t);
 int frame_tables_put_header(struct frame_tables *t, const struct sink *sink, struct sink_job *job,
 			    struct err *err);
 
-/* The row of a frame; valid until the next call.  NULL: no memory. */
+/*
+ * The row of a frame; valid until the next call.  NULL: no memory.  In a database a float is the
+ * double that it equals, not the shorter decimal that text formats write.
+ */
 const struct cell *frame_tables_row(struct frame_tables *t, const struct frame_shown *frame);
 
 #endif

@@ -79,14 +79,13 @@ static bool put_address(struct bytes *b, uint64_t addr)
 /* Neither database has a literal for infinity; MySQL cannot store it. */
 static bool inserts_put_real(struct inserts *in, struct bytes *b, const struct cell *c)
 {
-	double d = c->kind == CELL_FLOAT ? (double)c->f : c->d;
 	char text[64 + FMT_SLACK];
 
 	if (cell_is_finite(c))
 		return bytes_put(b, text, (size_t)(cell_format(text, c, CELL_CSV, false) - text));
-	if (isnan(d) || in->dialect == DIALECT_MYSQL)
+	if (isnan(c->d) || in->dialect == DIALECT_MYSQL)
 		return inserts_put_word(b, "NULL");
-	return inserts_put_word(b, d < 0 ? "-9e999" : "9e999");
+	return inserts_put_word(b, c->d < 0 ? "-9e999" : "9e999");
 }
 
 static bool inserts_put_cell(struct inserts *in, struct bytes *b, enum column_type type,
@@ -97,7 +96,6 @@ static bool inserts_put_cell(struct inserts *in, struct bytes *b, enum column_ty
 		return inserts_put_word(b, "NULL");
 	case CELL_TEXT:
 		return inserts_put_text(in, b, c->text, c->size);
-	case CELL_FLOAT:
 	case CELL_DOUBLE:
 		return inserts_put_real(in, b, c);
 	case CELL_SIGNED:

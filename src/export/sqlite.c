@@ -192,8 +192,6 @@ static int sqlite_bind(struct sqlite_state *s, sqlite3_stmt *st, int at, enum co
 		return bind_unsigned(s, st, at, type, c->u);
 	case CELL_BOOL:
 		return sqlite3_bind_int(st, at, (int)c->u);
-	case CELL_FLOAT:
-		return sqlite3_bind_double(st, at, (double)c->f);
 	case CELL_DOUBLE:
 		return sqlite3_bind_double(st, at, c->d);
 	case CELL_TEXT:

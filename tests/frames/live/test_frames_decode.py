@@ -112,6 +112,17 @@ def one_frame_type_with_negative_numbers_and_floats(dir):
 
 
 @test
+def a_float_is_the_same_in_a_database_by_library_and_by_client(dir):
+    path, found = write(dir, header(ONE) + one(1, -1, 0.1) + one(2, 7, float("inf")) + one(3, 0, float("nan"))), []
+    for more in ([], ["--db-cli", "sqlite3"]):
+        database = os.path.join(dir, f"floats{len(more)}.sqlite")
+        equal(tool("export", "sqlite", "-q", "-i", path, "-o", database, *more)[0], 0, f"status with {more}")
+        with contextlib.closing(sqlite3.connect(database)) as db:
+            found.append(db.execute("SELECT a, f FROM one").fetchall())
+    equal(found, [[(-1, struct.unpack("f", struct.pack("f", 0.1))[0]), (7, float("inf")), (0, None)]] * 2, "rows")
+
+
+@test
 def times_have_their_offset_and_times_not_taken_are_empty(dir):
     data = real(1, 10, 5, 0.5) + whole(2, 0, 0, -3) + real(3, -1, 999999999, float("nan"))
     out, summary = decoded(dir, header(TWO, delta=3600) + data)
