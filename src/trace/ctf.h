@@ -94,26 +94,8 @@ CTF_FIELD(pid, 76, 4);
 CTF_FIELD(tid, 80, 8);
 
 /*
- * Events.  A transition takes the shortest form that holds it; the two ids of a form are for
- * suspend and resume.  Payloads:
- *
- *	plain   u64 probe_id, u64 addr, u32 seq
- *	at      the same; u32 site, u8 reason, u8 flags, u64 resource
- *	in      plain; u32 tid, u32 station
- *	wake    u64 probe_id, u64 waker, u32 site, u32 seen, u8 reason
- *	gap     u64 from_ts, u64 to_ts, u64 transitions, u64 others
- *
- * All others begin with u64 probe_id, u64 tid, u64 addr, u32 station, u32 site, u8 flags; then
- *
- *	full          u64 seq, u8 reason, u64 resource
- *	wake_full     u64 waker, u32 seen, u8 reason, u64 resource
- *	birth         u64 parent, u32 pid
- *	birth_named   the same; u16 name_size, and the name, of one byte at least
- *	end, destroy  u64 written, u64 lost
- *	close, acquire, release  u64 resource, u32 pid
- *
- * A record without a tid has the tid of its packet; a packet may also hold records of other
- * threads.  A record without a station is not from a station.
+ * Events.  ctf_forms.h has their payloads.  The two ids of a form of transitions are for suspend
+ * and resume.
  */
 enum ctf_event_id {
 	CTF_PLAIN = 0,
@@ -130,25 +112,12 @@ enum ctf_event_id {
 	CTF_CLOSE,
 	CTF_ACQUIRE,
 	CTF_RELEASE,
-	NR_CTF_EVENTS,
 	CTF_FIRST_SIZED = 32,
+	CTF_EVENT_IDS = 64, /* a larger id is unknown */
 };
 
 #define CTF_EVENT_HEADER 5
-
-/* Sizes of payloads; a named birth without the name. */
-#define CTF_PLAIN_SIZE     20
-#define CTF_AT_SIZE        (CTF_PLAIN_SIZE + 14)
-#define CTF_IN_SIZE        (CTF_PLAIN_SIZE + 8)
-#define CTF_HEAD_SIZE      33
-#define CTF_FULL_SIZE      (CTF_HEAD_SIZE + 17)
-#define CTF_WAKE_SIZE      25
-#define CTF_WAKE_FULL_SIZE (CTF_HEAD_SIZE + 21)
-#define CTF_BIRTH_SIZE     (CTF_HEAD_SIZE + 12)
-#define CTF_NAMED_SIZE     (CTF_BIRTH_SIZE + 2)
-#define CTF_END_SIZE       (CTF_HEAD_SIZE + 16)
-#define CTF_GAP_SIZE       32
-#define CTF_RESOURCE_SIZE  (CTF_HEAD_SIZE + 12)
+#define CTF_SIZE_SIZE    2 /* of the size in front of the payload, from CTF_FIRST_SIZED on */
 
 /* Facts.  schema.c has their members. */
 enum ctf_fact_id {

@@ -10,171 +10,34 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- bytes --------------------------------------------------------------- */
-
-static const uint8_t *get_u64(const uint8_t *p, uint64_t *out)
-{
-	memcpy(out, p, sizeof(*out));
-	return p + sizeof(*out);
-}
-
-static const uint8_t *ctf_decode_get_u32(const uint8_t *p, uint32_t *out)
-{
-	memcpy(out, p, sizeof(*out));
-	return p + sizeof(*out);
-}
-
-static const uint8_t *get_u16(const uint8_t *p, uint16_t *out)
-{
-	memcpy(out, p, sizeof(*out));
-	return p + sizeof(*out);
-}
-
-static const uint8_t *ctf_decode_get_u8(const uint8_t *p, uint8_t *out)
-{
-	*out = *p;
-	return p + 1;
-}
-
-/* ---- payloads ------------------------------------------------------------- */
-
-static const uint8_t *ctf_decode_get_plain(const uint8_t *p, struct trace_event *ev)
-{
-	uint32_t seq;
-
-	p = get_u64(p, &ev->probe_id);
-	p = get_u64(p, &ev->addr);
-	p = ctf_decode_get_u32(p, &seq);
-	ev->seq = seq;
-	return p;
-}
-
-static const uint8_t *get_head(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_u64(p, &ev->probe_id);
-	p = get_u64(p, &ev->tid);
-	p = get_u64(p, &ev->addr);
-	p = ctf_decode_get_u32(p, &ev->station);
-	p = ctf_decode_get_u32(p, &ev->site);
-	return ctf_decode_get_u8(p, &ev->flags);
-}
-
-static void get_at(const uint8_t *p, struct trace_event *ev)
-{
-	p = ctf_decode_get_plain(p, ev);
-	p = ctf_decode_get_u32(p, &ev->site);
-	p = ctf_decode_get_u8(p, &ev->reason);
-	p = ctf_decode_get_u8(p, &ev->flags);
-	get_u64(p, &ev->resource);
-}
-
-static void get_in(const uint8_t *p, struct trace_event *ev)
-{
-	uint32_t tid;
-
-	p = ctf_decode_get_plain(p, ev);
-	p = ctf_decode_get_u32(p, &tid);
-	ev->tid = tid;
-	ctf_decode_get_u32(p, &ev->station);
-}
-
-static void get_full(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_head(p, ev);
-	p = get_u64(p, &ev->seq);
-	p = ctf_decode_get_u8(p, &ev->reason);
-	get_u64(p, &ev->resource);
-}
-
-static void get_wake(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_u64(p, &ev->probe_id);
-	p = get_u64(p, &ev->peer);
-	p = ctf_decode_get_u32(p, &ev->site);
-	p = ctf_decode_get_u32(p, &ev->seen);
-	ctf_decode_get_u8(p, &ev->reason);
-}
-
-static void get_wake_full(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_head(p, ev);
-	p = get_u64(p, &ev->peer);
-	p = ctf_decode_get_u32(p, &ev->seen);
-	p = ctf_decode_get_u8(p, &ev->reason);
-	get_u64(p, &ev->resource);
-}
-
-static const uint8_t *get_parents(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_head(p, ev);
-	p = get_u64(p, &ev->peer);
-	return ctf_decode_get_u32(p, &ev->pid);
-}
-
-static void get_birth(const uint8_t *p, struct trace_event *ev)
-{
-	get_parents(p, ev);
-}
-
-static void get_named(const uint8_t *p, struct trace_event *ev)
-{
-	uint16_t size;
-
-	p = get_u16(get_parents(p, ev), &size);
-	ev->name_size = size;
-	ev->name = size ? (const char *)p : NULL;
-}
-
-static void get_over(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_head(p, ev);
-	p = get_u64(p, &ev->written);
-	get_u64(p, &ev->lost);
-}
-
-static void get_resource(const uint8_t *p, struct trace_event *ev)
-{
-	p = get_u64(get_head(p, ev), &ev->resource);
-	ctf_decode_get_u32(p, &ev->pid);
-}
-
-static void get_gap(const uint8_t *p, const struct ctf_packet *packet, struct trace_gap *gap)
-{
-	gap->lane = packet->lane;
-	gap->pid = packet->pid;
-	gap->tid = packet->tid;
-	p = get_u64(p, &gap->from_ts);
-	p = get_u64(p, &gap->to_ts);
-	p = get_u64(p, &gap->transitions);
-	get_u64(p, &gap->others);
-}
+#include "trace/ctf_forms.h"
 
 /* ---- records ------------------------------------------------------------- */
 
+#define NAME_SIZE_SIZE 2 /* of a named birth: behind the form, before the name */
+
+#define CTF_DECODE_ROW(id, name, of_kind, form, more) \
+	[id] = { .size = CTF_SIZE_OF(form), .kind = (of_kind), .get = ctf_get_##form },
+
 static const struct {
-	size_t size; /* 0: unknown id */
+	size_t size; /* of the form; 0: unknown id */
 	uint8_t kind;
-	void (*get)(const uint8_t *p, struct trace_event *ev);
-} forms[NR_CTF_EVENTS] = {
-	[CTF_PLAIN] = { CTF_PLAIN_SIZE, TRACE_SUSPEND, NULL },
-	[CTF_PLAIN + 1] = { CTF_PLAIN_SIZE, TRACE_RESUME, NULL },
-	[CTF_AT] = { CTF_AT_SIZE, TRACE_SUSPEND, get_at },
-	[CTF_AT + 1] = { CTF_AT_SIZE, TRACE_RESUME, get_at },
-	[CTF_IN] = { CTF_IN_SIZE, TRACE_SUSPEND, get_in },
-	[CTF_IN + 1] = { CTF_IN_SIZE, TRACE_RESUME, get_in },
-	[CTF_FULL] = { CTF_FULL_SIZE, TRACE_SUSPEND, get_full },
-	[CTF_FULL + 1] = { CTF_FULL_SIZE, TRACE_RESUME, get_full },
-	[CTF_WAKE] = { CTF_WAKE_SIZE, TRACE_WAKE, get_wake },
-	[CTF_WAKE_FULL] = { CTF_WAKE_FULL_SIZE, TRACE_WAKE, get_wake_full },
-	[CTF_BIRTH] = { CTF_BIRTH_SIZE, TRACE_BIRTH, get_birth },
-	[CTF_BIRTH_NAMED] = { CTF_NAMED_SIZE, TRACE_BIRTH, get_named },
-	[CTF_END] = { CTF_END_SIZE, TRACE_END, get_over },
-	[CTF_DESTROY] = { CTF_END_SIZE, TRACE_DESTROY, get_over },
-	[CTF_GAP] = { CTF_GAP_SIZE, 0, NULL },
-	[CTF_CLOSE] = { CTF_RESOURCE_SIZE, TRACE_CLOSE, get_resource },
-	[CTF_ACQUIRE] = { CTF_RESOURCE_SIZE, TRACE_ACQUIRE, get_resource },
-	[CTF_RELEASE] = { CTF_RESOURCE_SIZE, TRACE_RELEASE, get_resource },
+	const uint8_t *(*get)(const uint8_t *p, struct trace_event *ev);
+} forms[CTF_EVENT_IDS] = {
+	/* clang-format off */
+	CTF_CHOSEN_EVENTS(CTF_DECODE_ROW)
+	CTF_KIND_EVENTS(CTF_DECODE_ROW)
+	[CTF_GAP] = { .size = CTF_SIZE_OF(gap) },
+	/* clang-format on */
 };
+
+static uint16_t ctf_decode_u16(const uint8_t *p)
+{
+	uint16_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return value;
+}
 
 static void ctf_decode_get_event(const struct ctf_cursor *c, unsigned id, const uint8_t *p,
 				 struct trace_event *ev)
@@ -184,17 +47,25 @@ static void ctf_decode_get_event(const struct ctf_cursor *c, unsigned id, const 
 	ev->tid = c->packet.tid;
 	ev->kind = forms[id].kind;
 	ev->is_active = ev->kind == TRACE_RESUME;
-	if (forms[id].get)
-		forms[id].get(p, ev);
-	else
-		ctf_decode_get_plain(p, ev);
+	if (id <= CTF_PLAIN + 1) { /* the most frequent, without a call */
+		ctf_get_plain(p, ev);
+		return;
+	}
+	p = forms[id].get(p, ev);
+	if (id == CTF_BIRTH_NAMED) {
+		ev->name_size = ctf_decode_u16(p);
+		ev->name = ev->name_size ? (const char *)p + NAME_SIZE_SIZE : NULL;
+	}
 }
 
 static void ctf_decode_get_item(struct ctf_cursor *c, unsigned id, const uint8_t *p)
 {
 	if (id == CTF_GAP) {
 		c->item.type = TRACE_ITEM_GAP;
-		get_gap(p, &c->packet, &c->item.gap);
+		c->item.gap.lane = c->packet.lane;
+		c->item.gap.pid = c->packet.pid;
+		c->item.gap.tid = c->packet.tid;
+		ctf_get_gap(p, &c->item.gap);
 	} else {
 		c->item.type = TRACE_ITEM_EVENT;
 		ctf_decode_get_event(c, id, p, &c->item.event);
@@ -207,9 +78,8 @@ static void ctf_decode_get_item(struct ctf_cursor *c, unsigned id, const uint8_t
  */
 static int64_t record_size(const struct ctf_walk *walk, struct ctf_cursor *c)
 {
-	size_t size = CTF_EVENT_HEADER + 2; /* shortest payload: a u16 size */
+	size_t size = CTF_EVENT_HEADER + CTF_SIZE_SIZE; /* the shortest payload */
 	const uint8_t *p;
-	uint16_t more = 0;
 	unsigned id;
 	int rc = ctf_cursor_need(walk, c, size);
 
@@ -217,21 +87,27 @@ static int64_t record_size(const struct ctf_walk *walk, struct ctf_cursor *c)
 		return rc;
 	p = ctf_cursor_at(c);
 	id = p[4];
-	if (id >= CTF_FIRST_SIZED) {
-		get_u16(p + CTF_EVENT_HEADER, &more);
-		size += more;
-	} else if (id < NR_CTF_EVENTS && forms[id].size) {
+	if (id >= CTF_FIRST_SIZED)
+		size += ctf_decode_u16(p + CTF_EVENT_HEADER);
+	else if (forms[id].size)
 		size = CTF_EVENT_HEADER + forms[id].size;
-	} else {
+	else
 		return 0;
-	}
+	if (id == CTF_BIRTH_NAMED)
+		size += NAME_SIZE_SIZE;
 	rc = ctf_cursor_need(walk, c, size);
 	if (rc <= 0 || id != CTF_BIRTH_NAMED)
 		return rc <= 0 ? rc : (int64_t)size;
-	get_u16(ctf_cursor_at(c) + size - 2, &more);
-	size += more;
+	size += ctf_decode_u16(ctf_cursor_at(c) + size - NAME_SIZE_SIZE);
 	rc = ctf_cursor_need(walk, c, size);
 	return rc <= 0 ? rc : (int64_t)size;
+}
+
+/* False: a record of a later version, which has its size in front. */
+static bool ctf_decode_knows(unsigned id, size_t size)
+{
+	return id < CTF_FIRST_SIZED || (id < CTF_EVENT_IDS && forms[id].size &&
+					size >= CTF_EVENT_HEADER + CTF_SIZE_SIZE + forms[id].size);
 }
 
 /* Low bits that are smaller than the previous ones have wrapped around. */
@@ -255,7 +131,7 @@ static int take_record(const struct ctf_walk *walk, struct ctf_cursor *c)
 		return 0;
 	}
 	p = ctf_cursor_at(c);
-	ctf_decode_get_u32(p, &low);
+	memcpy(&low, p, sizeof(low));
 	ts = next_time(c->last_ts, low);
 	if (ts > c->packet.timestamp_end || ts < c->last_ts) {
 		ctf_cursor_leave(walk, c, true);
@@ -263,11 +139,12 @@ static int take_record(const struct ctf_walk *walk, struct ctf_cursor *c)
 	}
 	c->last_ts = ts;
 	ctf_cursor_skip(c, (size_t)size);
-	if (p[4] >= CTF_FIRST_SIZED) {
+	if (!ctf_decode_knows(p[4], (size_t)size)) {
 		walk->stats->unknown++;
 		return 0;
 	}
-	ctf_decode_get_item(c, p[4], p + CTF_EVENT_HEADER);
+	ctf_decode_get_item(c, p[4],
+			    p + CTF_EVENT_HEADER + (p[4] < CTF_FIRST_SIZED ? 0 : CTF_SIZE_SIZE));
 	return 1;
 }
 

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "trace/ctf.h"
 #include "trace/ctf_facts.h"
+#include "trace/ctf_forms.h"
 
 /* ---- strings ------------------------------------------------------------- */
 
@@ -151,51 +152,19 @@ static void put_stream(FILE *f, unsigned id, const char *header, const char *eve
 		packet_context, header, event_context);
 }
 
-static void ctf_put_event(FILE *f, unsigned stream, unsigned id, const char *name,
-			  const char *fields)
-{
-	fprintf(f,
-		"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n"
-		"\tfields := struct { %s };\n};\n\n",
-		name, id, stream, fields);
-}
-
 /* ---- events -------------------------------------------------------------- */
 
-#define PLAIN "u64 probe_id; x64 addr; u32 seq;"
-#define AT    PLAIN " u32 site; reason_t reason; u8 flags; u64 resource;"
-#define IN    PLAIN " u32 tid; u32 station;"
-#define HEAD  "u64 probe_id; u64 tid; x64 addr; u32 station; u32 site; u8 flags;"
-#define FULL  HEAD " u64 seq; reason_t reason; u64 resource;"
-#define BIRTH HEAD " u64 parent; u32 pid;"
-#define OVER  HEAD " u64 written; u64 lost;"
+#define CTF_METADATA_ROW(id, name, kind, form, more) { id, name, CTF_TEXT_OF(form) more },
 
 static const struct {
 	unsigned id;
 	const char *name, *fields;
 } events[] = {
-	{ CTF_PLAIN, "suspend", PLAIN },
-	{ CTF_PLAIN + 1, "resume", PLAIN },
-	{ CTF_AT, "suspend_at", AT },
-	{ CTF_AT + 1, "resume_at", AT },
-	{ CTF_IN, "suspend_in", IN },
-	{ CTF_IN + 1, "resume_in", IN },
-	{ CTF_FULL, "suspend_full", FULL },
-	{ CTF_FULL + 1, "resume_full", FULL },
-	{ CTF_WAKE, "wake", "u64 probe_id; u64 waker; u32 site; u32 seen; reason_t reason;" },
-	{ CTF_WAKE_FULL, "wake_full", HEAD " u64 waker; u32 seen; reason_t reason; u64 resource;" },
-	{ CTF_BIRTH, "birth", BIRTH },
-	/*
-	 * Never empty: babeltrace2 shows the name of the previous event for a sequence of
-	 * length 0.
-	 */
-	{ CTF_BIRTH_NAMED, "birth_named", BIRTH " u16 name_size; utf8 name[name_size];" },
-	{ CTF_END, "end", OVER },
-	{ CTF_DESTROY, "destroy", OVER },
-	{ CTF_CLOSE, "close", HEAD " u64 resource; u32 pid;" },
-	{ CTF_ACQUIRE, "acquire", HEAD " u64 resource; u32 pid;" },
-	{ CTF_RELEASE, "release", HEAD " u64 resource; u32 pid;" },
-	{ CTF_GAP, "gap", "u64 from_ts; u64 to_ts; u64 transitions; u64 others;" },
+	/* clang-format off */
+	CTF_CHOSEN_EVENTS(CTF_METADATA_ROW)
+	CTF_KIND_EVENTS(CTF_METADATA_ROW)
+	CTF_METADATA_ROW(CTF_GAP, "gap", 0, gap, "")
+	/* clang-format on */
 };
 
 static void ctf_put_events(FILE *f)
@@ -203,7 +172,11 @@ static void ctf_put_events(FILE *f)
 	size_t i;
 
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		ctf_put_event(f, CTF_STREAM_EVENTS, events[i].id, events[i].name, events[i].fields);
+		fprintf(f,
+			"event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %d;\n"
+			"\tfields := struct { %s%s};\n};\n\n",
+			events[i].name, events[i].id, CTF_STREAM_EVENTS,
+			events[i].id >= CTF_FIRST_SIZED ? "u16 size; " : "", events[i].fields);
 }
 
 /* ---- facts --------------------------------------------------------------- */

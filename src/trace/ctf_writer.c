@@ -22,14 +22,15 @@
 #include "base/io.h"
 #include "trace/ctf.h"
 #include "trace/ctf_facts.h"
+#include "trace/ctf_forms.h"
 #include "trace/ctf_held.h"
 #include "trace/ctf_metadata.h"
 #include "trace/ctf_stream.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* The longest record of an event: a birth with its name. */
-#define RECORD_MAX (CTF_EVENT_HEADER + CTF_NAMED_SIZE + TRACE_NAME_MAX + 8)
+/* The longest record of an event: a birth with its name, and what a store writes too much. */
+#define RECORD_MAX (CTF_EVENT_HEADER + CTF_SIZE_OF(birth) + 2 + TRACE_NAME_MAX + 8)
 /* Limit for a caller that announces no horizon: the records are then released. */
 #define HELD_MAX ((size_t)1 << 20)
 
@@ -94,15 +95,6 @@ static inline uint8_t *ctf_writer_put_header(uint8_t *p, uint64_t ts, unsigned i
 	return p + CTF_EVENT_HEADER;
 }
 
-static inline uint8_t *ctf_writer_put_plain(uint8_t *p, uint64_t ts, unsigned id,
-					    const struct trace_event *ev)
-{
-	p = ctf_writer_put_header(p, ts, id);
-	p = put_u64(p, ev->probe_id);
-	p = put_u64(p, ev->addr);
-	return put_u32(p, (uint32_t)ev->seq);
-}
-
 /* ---- events -------------------------------------------------------------- */
 
 /*
@@ -117,18 +109,6 @@ static inline bool ctf_writer_is_plain(const struct ctf_stream *s, const struct 
 	       ev->kind <= TRACE_RESUME && ev->station == TRACE_NO_STATION;
 }
 
-static uint8_t *ctf_writer_put_head(uint8_t *p, uint64_t ts, unsigned id,
-				    const struct trace_event *ev)
-{
-	p = ctf_writer_put_header(p, ts, id);
-	p = put_u64(p, ev->probe_id);
-	p = put_u64(p, ev->tid);
-	p = put_u64(p, ev->addr);
-	p = put_u32(p, ev->station);
-	p = put_u32(p, ev->site);
-	return put_u8(p, ev->flags);
-}
-
 /* The thread and the station of the event equal those of the stream. */
 static bool fits_stream(const struct ctf_stream *s, const struct trace_event *ev)
 {
@@ -140,43 +120,21 @@ static uint8_t *put_transition(const struct ctf_stream *s, uint8_t *p, uint64_t 
 {
 	bool told = ev->site || ev->reason || ev->flags || ev->resource;
 
-	if (ev->seq <= UINT32_MAX && fits_stream(s, ev)) {
-		p = ctf_writer_put_plain(p, ts,
-					 (told ? CTF_AT : CTF_PLAIN) + (unsigned)ev->is_active, ev);
-		if (!told)
-			return p;
-		p = put_u32(p, ev->site);
-		p = put_u8(p, ev->reason);
-		p = put_u8(p, ev->flags);
-		return put_u64(p, ev->resource);
-	}
-	if (ev->seq <= UINT32_MAX && !told && ev->tid <= UINT32_MAX) {
-		p = ctf_writer_put_plain(p, ts, CTF_IN + ev->is_active, ev);
-		p = put_u32(p, (uint32_t)ev->tid);
-		return put_u32(p, ev->station);
-	}
-	p = ctf_writer_put_head(p, ts, CTF_FULL + ev->is_active, ev);
-	p = put_u64(p, ev->seq);
-	p = put_u8(p, ev->reason);
-	return put_u64(p, ev->resource);
+	if (ev->seq <= UINT32_MAX && fits_stream(s, ev) && told)
+		return ctf_put_at(ctf_writer_put_header(p, ts, CTF_AT + ev->is_active), ev);
+	if (ev->seq <= UINT32_MAX && fits_stream(s, ev))
+		return ctf_put_plain(ctf_writer_put_header(p, ts, CTF_PLAIN + ev->is_active), ev);
+	if (ev->seq <= UINT32_MAX && !told && ev->tid <= UINT32_MAX)
+		return ctf_put_in(ctf_writer_put_header(p, ts, CTF_IN + ev->is_active), ev);
+	return ctf_put_full(ctf_writer_put_header(p, ts, CTF_FULL + ev->is_active), ev);
 }
 
 static uint8_t *put_wake(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
 			 const struct trace_event *ev)
 {
-	if (fits_stream(s, ev) && !ev->addr && !ev->flags && !ev->resource) {
-		p = ctf_writer_put_header(p, ts, CTF_WAKE);
-		p = put_u64(p, ev->probe_id);
-		p = put_u64(p, ev->peer);
-		p = put_u32(p, ev->site);
-		p = put_u32(p, ev->seen);
-		return put_u8(p, ev->reason);
-	}
-	p = ctf_writer_put_head(p, ts, CTF_WAKE_FULL, ev);
-	p = put_u64(p, ev->peer);
-	p = put_u32(p, ev->seen);
-	p = put_u8(p, ev->reason);
-	return put_u64(p, ev->resource);
+	if (fits_stream(s, ev) && !ev->addr && !ev->flags && !ev->resource)
+		return ctf_put_wake(ctf_writer_put_header(p, ts, CTF_WAKE), ev);
+	return ctf_put_wake_full(ctf_writer_put_header(p, ts, CTF_WAKE_FULL), ev);
 }
 
 static uint8_t *put_birth(uint8_t *p, uint64_t ts, const struct trace_event *ev)
@@ -189,27 +147,29 @@ static uint8_t *put_birth(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 		cut.name_size = TRACE_NAME_MAX;
 		cut.flags |= TRACE_NAME_CUT;
 	}
-	p = ctf_writer_put_head(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH, &cut);
-	p = put_u64(p, ev->peer);
-	p = put_u32(p, ev->pid);
+	p = ctf_writer_put_header(p, ts, cut.name_size ? CTF_BIRTH_NAMED : CTF_BIRTH);
+	p = ctf_put_birth(p, &cut);
 	if (!cut.name_size)
 		return p;
 	p = put_u16(p, (uint16_t)cut.name_size);
 	return ctf_writer_put_bytes(p, ev->name, cut.name_size);
 }
 
-static uint8_t *put_over(uint8_t *p, uint64_t ts, const struct trace_event *ev)
-{
-	p = ctf_writer_put_head(p, ts, ev->kind == TRACE_END ? CTF_END : CTF_DESTROY, ev);
-	p = put_u64(p, ev->written);
-	return put_u64(p, ev->lost);
-}
+#define CTF_WRITER_ROW(event_id, name, kind, form, more) \
+	[kind] = { .id = (event_id), .size = CTF_SIZE_OF(form), .put = ctf_put_##form },
 
-static uint8_t *put_resource(uint8_t *p, uint64_t ts, const struct trace_event *ev)
+static const struct {
+	uint8_t id;
+	uint16_t size;
+	uint8_t *(*put)(uint8_t *p, const struct trace_event *ev);
+} kind_events[NR_TRACE_KINDS] = { CTF_KIND_EVENTS(CTF_WRITER_ROW) };
+
+static uint8_t *put_kind(uint8_t *p, uint64_t ts, const struct trace_event *ev)
 {
-	p = ctf_writer_put_head(p, ts, CTF_CLOSE + (unsigned)ev->kind - TRACE_CLOSE, ev);
-	p = put_u64(p, ev->resource);
-	return put_u32(p, ev->pid);
+	p = ctf_writer_put_header(p, ts, kind_events[ev->kind].id);
+	if (kind_events[ev->kind].id >= CTF_FIRST_SIZED)
+		p = put_u16(p, kind_events[ev->kind].size);
+	return kind_events[ev->kind].put(p, ev);
 }
 
 static uint8_t *ctf_writer_put_record(const struct ctf_stream *s, uint8_t *p, uint64_t ts,
@@ -221,9 +181,7 @@ static uint8_t *ctf_writer_put_record(const struct ctf_stream *s, uint8_t *p, ui
 		return put_wake(s, p, ts, ev);
 	if (ev->kind == TRACE_BIRTH)
 		return put_birth(p, ts, ev);
-	if (trace_is_of_resource(ev))
-		return put_resource(p, ts, ev);
-	return put_over(p, ts, ev);
+	return put_kind(p, ts, ev);
 }
 
 /* Everything that is not a plain transition. */
@@ -377,7 +335,8 @@ static void ctf_writer_put_event(struct trace_writer *tw, uint32_t lane,
 	}
 	s->last_ts = ts;
 	if (ctf_writer_is_plain(s, ev)) {
-		s->at = ctf_writer_put_plain(s->at, ts, CTF_PLAIN + ev->is_active, ev);
+		s->at = ctf_put_plain(ctf_writer_put_header(s->at, ts, CTF_PLAIN + ev->is_active),
+				      ev);
 		s->transitions++;
 		return;
 	}
@@ -442,7 +401,6 @@ static void ctf_writer_put_gap(struct ctf_writer *w, const struct trace_gap *gap
 {
 	struct ctf_stream *s = ctf_writer_lane_of(w, gap->lane);
 	uint64_t ts = gap->to_ts;
-	uint8_t *p;
 
 	if (!s)
 		return;
@@ -454,13 +412,9 @@ static void ctf_writer_put_gap(struct ctf_writer *w, const struct trace_gap *gap
 	/* A gap has no tid in its record: it takes the tid of its packet. */
 	if (s->tid != s->next_tid)
 		ctf_stream_end_packet(&w->files, s);
-	if (!ctf_stream_room(&w->files, s, ts, CTF_EVENT_HEADER + CTF_GAP_SIZE))
+	if (!ctf_stream_room(&w->files, s, ts, CTF_EVENT_HEADER + CTF_SIZE_OF(gap)))
 		return;
-	p = ctf_writer_put_header(s->at, ts, CTF_GAP);
-	p = put_u64(p, gap->from_ts);
-	p = put_u64(p, gap->to_ts);
-	p = put_u64(p, gap->transitions);
-	s->at = put_u64(p, gap->others);
+	s->at = ctf_put_gap(ctf_writer_put_header(s->at, ts, CTF_GAP), gap);
 	s->last_ts = ts;
 }
 

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/ctf.h"
+#include "trace/ctf_forms.h"
 #include "trace/trace_reader.h"
 #include "trace/summary.h"
 #include "trace/trace_writer.h"
@@ -138,7 +138,7 @@ static uint64_t read_trace(const char *path, struct trace_writer *w, size_t limi
 			trace_put_event(w, 0, &item.event);
 	}
 	MUST(rc == 0);
-	MUST(events <= limit / (CTF_EVENT_HEADER + CTF_PLAIN_SIZE));
+	MUST(events <= limit / (CTF_EVENT_HEADER + CTF_SIZE_OF(plain)));
 	nr_damaged += trace_reader_stats(r)->ctf.damaged;
 	nr_torn += trace_reader_stats(r)->ctf.torn;
 	summary_release(&sum);

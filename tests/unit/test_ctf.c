@@ -3,7 +3,7 @@
  * test_ctf.c - CTF traces: exact counts whatever the disk does, order whatever the order of
  * arrival, and a reader that returns what is intact of a truncated, corrupt or forged trace.
  */
-#include "trace/ctf.h"
+#include "trace/ctf_forms.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
@@ -573,7 +573,7 @@ static void a_full_disk_keeps_whole_packets_and_exact_counts(void)
 #define SMALL_LANES   3
 #define SMALL_PACKETS 3
 #define SMALL_EVENTS  4 /* per lane and packet */
-#define PLAIN_RECORD  (CTF_EVENT_HEADER + CTF_PLAIN_SIZE)
+#define PLAIN_RECORD  (CTF_EVENT_HEADER + CTF_SIZE_OF(plain))
 #define SMALL_PACKET  (sizeof(struct ctf_packet) + SMALL_EVENTS * PLAIN_RECORD)
 
 /* Lane 0 has records of one size; the others have one of every kind. */
@@ -726,7 +726,7 @@ static void spit_record(uint8_t id, const void *payload, uint16_t size)
 
 static void what_a_later_version_tells_is_skipped(void)
 {
-	uint16_t rest = CTF_PLAIN_SIZE - 2;
+	uint16_t rest = CTF_SIZE_OF(plain) - 2;
 	struct found f;
 
 	write_small();
@@ -735,7 +735,7 @@ static void what_a_later_version_tells_is_skipped(void)
 	CHECK_EQ(f.by_lane[0], SMALL_EVENTS * SMALL_PACKETS - 1);
 	CHECK(f.stats.unknown == 1 && !f.stats.damaged);
 	write_small();
-	spit_record(NR_CTF_EVENTS, &rest, 2); /* has none: the packet's rest is lost */
+	spit_record(CTF_RELEASE + 1, &rest, 2); /* has none: the packet's rest is lost */
 	f = read_trace();
 	CHECK_EQ(f.by_lane[0], SMALL_EVENTS * SMALL_PACKETS - (SMALL_EVENTS - 1));
 	CHECK_EQ(f.stats.damaged, 1);
