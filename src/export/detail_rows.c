@@ -20,7 +20,6 @@ struct row_life {
 	uint64_t written, lost;
 	bool is_counted; /* written and lost are valid */
 	char *name;      /* NULL: it has none */
-	size_t name_size;
 };
 
 struct rows {
@@ -29,7 +28,9 @@ struct rows {
 	uint64_t run; /* identifies the trace in a table of several traces */
 	uint64_t count;
 	struct coro_table lives; /* entries: struct row_life */
-	char *texts[4];          /* of the row that is being created: names in valid UTF-8 */
+	const struct schema_field *fields[NR_TABLES][TABLE_COLUMNS_MAX];
+	size_t nr_fields[NR_TABLES];
+	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
 	size_t sizes[4];
 	unsigned nr_texts;
 	char reason[12]; /* the same for a reason */
@@ -38,6 +39,7 @@ struct rows {
 struct rows *rows_new(rows_put *put, void *to)
 {
 	struct rows *r = calloc(1, sizeof(*r));
+	unsigned t;
 
 	if (!r)
 		return NULL;
@@ -45,6 +47,8 @@ struct rows *rows_new(rows_put *put, void *to)
 	r->put = put;
 	r->to = to;
 	r->run = monotonic_clock_ns(CLOCK_REALTIME);
+	for (t = TABLE_DETAILS; t < NR_TABLES; t++)
+		r->nr_fields[t] = tables_fields((enum table_id)t, r->fields[t]);
 	return r;
 }
 
@@ -79,12 +83,6 @@ static int rows_no_memory(struct err *err)
 /* ---- cells --------------------------------------------------------------- */
 
 static const struct cell null_cell;
-
-/* For values where 0 means not reported. */
-static struct cell number_if(uint64_t u)
-{
-	return u ? cell_u64(u) : null_cell;
-}
 
 /* A constant string. */
 static struct cell rows_word(const char *text)
@@ -124,28 +122,6 @@ static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struc
 	return true;
 }
 
-static int rows_put_row(struct rows *r, enum table_id table, const struct cell *cells,
-			struct err *err)
-{
-	r->count++;
-	r->nr_texts = 0;
-	return r->put(r->to, table, cells, err);
-}
-
-/* ---- sites, details ------------------------------------------------------ */
-
-static int rows_put_site(struct rows *r, const struct trace_site *site, struct err *err)
-{
-	struct cell c[] = { cell_u64(r->run), cell_u64(site->id), null_cell, cell_u64(site->line),
-			    null_cell };
-
-	/* A damaged sidecar may name neither. */
-	if ((site->file && !rows_is_unknown(r, site->file, strlen(site->file), &c[2])) ||
-	    (site->function && !rows_is_unknown(r, site->function, strlen(site->function), &c[4])))
-		return rows_no_memory(err);
-	return rows_put_row(r, TABLE_SITES, c, err);
-}
-
 static const char *flags_of(const struct trace_event *ev)
 {
 	static const char *const names[] = {
@@ -176,31 +152,57 @@ static struct cell reason_cell(struct rows *r, unsigned reason)
 	return rows_word(name ? name : r->reason);
 }
 
+/* False: no memory. */
+static bool rows_cell(struct rows *r, const struct schema_field *f, const void *record,
+		      struct cell *cell)
+{
+	const char *text;
+
+	*cell = null_cell;
+	if (schema_column_may_be_null(f) && !schema_is_reported(f, record))
+		return true;
+	switch ((enum schema_type)f->type) {
+	case SCHEMA_TEXT:
+		/* A damaged sidecar may lack any text. */
+		text = *(const char *const *)((const char *)record + f->offset);
+		return !text || rows_is_unknown(r, text, strlen(text), cell);
+	case SCHEMA_REASON:
+		*cell = reason_cell(r, (unsigned)schema_number(f, record));
+		return true;
+	case SCHEMA_STATE:
+	case SCHEMA_KIND:
+		*cell = rows_word(schema_word(f, schema_number(f, record)));
+		return true;
+	case SCHEMA_FLAGS:
+		*cell = rows_word(flags_of(record));
+		return true;
+	default:
+		*cell = cell_u64(schema_number(f, record));
+		return true;
+	}
+}
+
+/* Writes the row of @record, a struct of item.h. */
+static int rows_put_record(struct rows *r, enum table_id table, const void *record, struct err *err)
+{
+	struct cell cells[TABLE_COLUMNS_MAX];
+	size_t i;
+
+	r->nr_texts = 0;
+	cells[0] = cell_u64(r->run);
+	for (i = 0; i < r->nr_fields[table]; i++) {
+		if (!rows_cell(r, r->fields[table][i], record, &cells[i + 1]))
+			return rows_no_memory(err);
+	}
+	r->count++;
+	return r->put(r->to, table, cells, err);
+}
+
+/* False: the table of transitions has all of it. */
 static bool tells_more(const struct trace_event *ev)
 {
 	return !trace_is_transition(ev) || ev->site || ev->reason || ev->flags ||
 	       ev->station != TRACE_NO_STATION;
-}
-
-static int put_details(struct rows *r, const struct trace_event *ev, struct err *err)
-{
-	bool is_transition = trace_is_transition(ev);
-	struct cell c[] = {
-		cell_u64(r->run),
-		cell_u64(ev->probe_id),
-		cell_u64(ev->ts),
-		rows_word(trace_kind_name(ev->kind)),
-		cell_u64(ev->tid),
-		is_transition ? cell_u64(ev->seq) : null_cell,
-		ev->station != TRACE_NO_STATION ? cell_u64(ev->station) : null_cell,
-		number_if(ev->site),
-		reason_cell(r, ev->reason),
-		ev->flags & TRACE_HAS_RESOURCE ? cell_u64(ev->resource) : null_cell,
-		number_if(ev->peer),
-		rows_word(flags_of(ev)),
-	};
-
-	return rows_put_row(r, TABLE_DETAILS, c, err);
 }
 
 /* ---- coroutines ---------------------------------------------------------- */
@@ -209,46 +211,43 @@ static int put_details(struct rows *r, const struct trace_event *ev, struct err 
 static int rows_put_life(struct rows *r, struct row_life *l, const struct sidecar_coroutine *last,
 			 struct err *err)
 {
-	static const struct sidecar_coroutine none;
-	const struct sidecar_coroutine *s = last ? last : &none;
-	struct cell c[] = {
-		cell_u64(r->run),
-		cell_u64(l->state.probe_id),
-		l->state.station != TRACE_NO_STATION ? cell_u64(l->state.station) : null_cell,
-		number_if(l->pid),
-		null_cell,
-		number_if(l->parent),
-		number_if(l->birth_ts),
-		number_if(l->birth_site),
-		number_if(l->end_ts),
-		number_if(l->destroy_ts),
-		rows_word(trace_state_name(s->state)),
-		number_if(s->since_ts),
-		number_if(s->site),
-		reason_cell(r, s->reason),
-		s->has_resource ? cell_u64(s->resource) : null_cell,
-		l->is_counted ? cell_u64(l->written) : null_cell,
-		l->is_counted ? cell_u64(l->lost) : null_cell,
-	};
-	bool good = !l->name || rows_is_unknown(r, l->name, l->name_size, &c[4]);
+	struct sidecar_coroutine row = last ? *last : (struct sidecar_coroutine){ 0 };
+	int rc;
 
+	row.probe_id = l->state.probe_id;
+	row.station = l->state.station;
+	row.pid = l->pid;
+	row.name = l->name;
+	row.parent = l->parent;
+	row.birth_ts = l->birth_ts;
+	row.birth_site = l->birth_site;
+	row.end_ts = l->end_ts;
+	row.death_ts = l->destroy_ts;
+	row.written = l->written;
+	row.lost = l->lost;
+	row.is_counted = l->is_counted;
+	rc = rows_put_record(r, TABLE_COROUTINES, &row, err);
 	free(l->name);
 	coro_table_remove(&r->lives, l);
-	return good ? rows_put_row(r, TABLE_COROUTINES, c, err) : rows_no_memory(err);
+	return rc;
 }
 
-/* False: no memory. */
+/* Of a name that has a NUL, the NUL becomes a byte that is not UTF-8 either.  False: no memory. */
 static bool set_name(struct row_life *l, const char *name, size_t size)
 {
+	char *nul;
+
 	free(l->name);
 	l->name = NULL;
 	if (!size)
 		return true;
-	l->name = malloc(size);
+	l->name = malloc(size + 1);
 	if (!l->name)
 		return false;
 	memcpy(l->name, name, size);
-	l->name_size = size;
+	l->name[size] = '\0';
+	while ((nul = memchr(l->name, '\0', size)))
+		*nul = '\xff';
 	return true;
 }
 
@@ -322,7 +321,7 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 
 static int rows_add_event(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	int rc = tells_more(ev) ? put_details(r, ev, err) : 0;
+	int rc = tells_more(ev) ? rows_put_record(r, TABLE_DETAILS, ev, err) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -341,7 +340,7 @@ int rows_item(struct rows *r, const struct trace_item *item, struct err *err)
 			r->run = item->run.start_realtime;
 		return 0;
 	case TRACE_ITEM_SITE:
-		return rows_put_site(r, &item->site, err);
+		return rows_put_record(r, TABLE_SITES, &item->site, err);
 	case TRACE_ITEM_EVENT:
 		return rows_add_event(r, &item->event, err);
 	case TRACE_ITEM_COROUTINE:

@@ -5,39 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS(array) .columns = (array), .nr_columns = sizeof(array) / sizeof((array)[0])
-
+/* Those of the existing coroTracer. */
 static const struct column event_columns[] = {
 	{ "probe_id", COLUMN_ID, false },    { "tid", COLUMN_U64, false },
 	{ "addr", COLUMN_ADDR, false },      { "seq", COLUMN_U64, false },
 	{ "is_active", COLUMN_BOOL, false }, { "ts", COLUMN_U64, false },
-};
-
-static const struct column detail_columns[] = {
-	{ "run", COLUMN_U64, false },    { "probe_id", COLUMN_ID, false },
-	{ "ts", COLUMN_U64, false },     { "kind", COLUMN_TEXT, false },
-	{ "tid", COLUMN_U64, false },    { "seq", COLUMN_U64, true },
-	{ "station", COLUMN_U64, true }, { "site", COLUMN_U64, true },
-	{ "reason", COLUMN_TEXT, true }, { "resource", COLUMN_ID, true },
-	{ "peer", COLUMN_ID, true },     { "flags", COLUMN_TEXT, true },
-};
-
-static const struct column coroutine_columns[] = {
-	{ "run", COLUMN_U64, false },     { "probe_id", COLUMN_ID, false },
-	{ "station", COLUMN_U64, true },  { "pid", COLUMN_U64, true },
-	{ "name", COLUMN_TEXT, true },    { "parent", COLUMN_ID, true },
-	{ "birth_ts", COLUMN_U64, true }, { "birth_site", COLUMN_U64, true },
-	{ "end_ts", COLUMN_U64, true },   { "destroy_ts", COLUMN_U64, true },
-	{ "state", COLUMN_TEXT, true },   { "since_ts", COLUMN_U64, true },
-	{ "site", COLUMN_U64, true },     { "reason", COLUMN_TEXT, true },
-	{ "resource", COLUMN_ID, true },  { "written", COLUMN_U64, true },
-	{ "lost", COLUMN_U64, true },
-};
-
-static const struct column site_columns[] = {
-	{ "run", COLUMN_U64, false },       { "site", COLUMN_U64, false },
-	{ "file", COLUMN_TEXT, false },     { "line", COLUMN_U64, false },
-	{ "function", COLUMN_TEXT, false },
 };
 
 static const char *const event_indexes[] = { "probe_id, seq", "tid, ts", "ts", NULL };
@@ -45,28 +17,88 @@ static const char *const detail_indexes[] = { "probe_id, ts", "ts", NULL };
 static const char *const coroutine_indexes[] = { "probe_id", NULL };
 static const char *const site_indexes[] = { "site", NULL };
 
-const struct table tables[NR_TABLES] = {
-	[TABLE_EVENTS] = { .suffix = "", COLUMNS(event_columns), .indexes = event_indexes },
-	[TABLE_DETAILS] = { .suffix = "_details",
-			    COLUMNS(detail_columns),
-			    .indexes = detail_indexes },
-	[TABLE_COROUTINES] = { .suffix = "_coroutines",
-			       COLUMNS(coroutine_columns),
-			       .indexes = coroutine_indexes },
-	[TABLE_SITES] = { .suffix = "_sites", COLUMNS(site_columns), .indexes = site_indexes },
+static const struct {
+	const char *suffix;
+	enum trace_item_type type;
+	const char *const *indexes;
+} trace_tables[NR_TABLES] = {
+	[TABLE_EVENTS] = { "", TRACE_ITEM_EVENT, event_indexes },
+	[TABLE_DETAILS] = { "_details", TRACE_ITEM_EVENT, detail_indexes },
+	[TABLE_COROUTINES] = { "_coroutines", TRACE_ITEM_COROUTINE, coroutine_indexes },
+	[TABLE_SITES] = { "_sites", TRACE_ITEM_SITE, site_indexes },
 };
+
+/* ---- the columns of a trace ----------------------------------------------- */
+
+static enum column_type tables_column_type(const struct schema_field *f)
+{
+	switch ((enum schema_type)f->type) {
+	case SCHEMA_ID:
+		return COLUMN_ID;
+	case SCHEMA_ADDR:
+		return COLUMN_ADDR;
+	case SCHEMA_U64:
+	case SCHEMA_U32:
+	case SCHEMA_INT:
+		return COLUMN_U64;
+	case SCHEMA_BOOL:
+		return COLUMN_BOOL;
+	default:
+		return COLUMN_TEXT;
+	}
+}
+
+size_t tables_fields(enum table_id id, const struct schema_field *fields[TABLE_COLUMNS_MAX])
+{
+	const struct schema_record *r = &schema[trace_tables[id].type];
+	const struct schema_field *f = NULL;
+	size_t nr = 0;
+
+	while (nr < TABLE_COLUMNS_MAX - 1 && (f = schema_next_column(r, f)))
+		fields[nr++] = f;
+	return nr;
+}
+
+static void tables_set_columns(struct table *t, enum table_id id, struct column *columns)
+{
+	const struct schema_field *fields[TABLE_COLUMNS_MAX];
+	size_t i, nr = tables_fields(id, fields);
+
+	columns[0] = (struct column){ "run", COLUMN_U64, false };
+	for (i = 0; i < nr; i++) {
+		const struct schema_field *f = fields[i];
+
+		columns[i + 1] = (struct column){
+			.name = f->column_name ? f->column_name : f->key,
+			.type = tables_column_type(f),
+			.may_be_null = schema_column_may_be_null(f),
+		};
+	}
+	t->columns = columns;
+	t->nr_columns = nr + 1;
+}
 
 /* ---- names --------------------------------------------------------------- */
 
+/* The columns are in the same piece of memory, behind the tables. */
 struct table *tables_make(const char *events, size_t nr)
 {
-	struct table *made = calloc(nr, sizeof(*made));
+	struct table *made = calloc(nr, sizeof(struct table) +
+						TABLE_COLUMNS_MAX * sizeof(struct column));
+	struct column *columns = (struct column *)(made + nr);
 	size_t t;
 
-	for (t = 0; made && t < nr; t++) {
-		made[t] = tables[t];
+	for (t = 0; made && t < nr; t++, columns += TABLE_COLUMNS_MAX) {
+		made[t].suffix = trace_tables[t].suffix;
+		made[t].indexes = trace_tables[t].indexes;
+		if (t == TABLE_EVENTS) {
+			made[t].columns = event_columns;
+			made[t].nr_columns = sizeof(event_columns) / sizeof(event_columns[0]);
+		} else {
+			tables_set_columns(&made[t], (enum table_id)t, columns);
+		}
 		if (asprintf(&made[t].name, "%s%s", events ? events : TABLES_EVENTS,
-			     tables[t].suffix) < 0) {
+			     trace_tables[t].suffix) < 0) {
 			tables_free(made, t);
 			return NULL;
 		}

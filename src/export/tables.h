@@ -2,8 +2,9 @@
 /*
  * tables.h - the tables of an export: names, typed columns, and their SQL in every database.
  *
- * Those of a trace are constant.  The first has exactly the columns of the existing coroTracer:
- * queries of users rely on them.  The others belong to corotracer and are created only on request
+ * Those of a trace follow from its schema (trace/schema.h), but for the first.  The first has
+ * exactly the columns of the existing coroTracer: queries of users rely on them.  The others belong
+ * to corotracer and are created only on request
  * (--full); docs/export.md explains them.  Those of a recording follow from its frame types
  * (frame_tables.h).
  */
@@ -17,6 +18,7 @@
 
 #include "base/cell.h"
 #include "base/err.h"
+#include "trace/schema.h"
 
 #define TABLES_DATABASE "coro_tracer"
 #define TABLES_EVENTS   "coro_trace_events"
@@ -53,9 +55,6 @@ struct table {
 	char *name;
 };
 
-/* The tables of a trace, without names. */
-extern const struct table tables[NR_TABLES];
-
 /* Number of tables: one, or all. */
 static inline size_t tables_count(bool full)
 {
@@ -68,6 +67,9 @@ static inline size_t tables_count(bool full)
  */
 struct table *tables_make(const char *events, size_t nr);
 void tables_free(struct table *made, size_t nr);
+
+/* The fields of a trace in the columns after the first, "run".  Returns their number. */
+size_t tables_fields(enum table_id id, const struct schema_field *fields[TABLE_COLUMNS_MAX]);
 
 /* Writes @name as an identifier, with any character in it quoted. */
 void table_put_quoted(FILE *out, enum dialect dialect, const char *name);

@@ -188,6 +188,11 @@ static inline void schema_mark_reported(const struct schema_field *f, void *reco
 		*((uint8_t *)record + f->has_offset) |= f->has_bit;
 }
 
+static inline bool schema_column_may_be_null(const struct schema_field *f)
+{
+	return f->column_null || f->absent != SCHEMA_WRITTEN;
+}
+
 /* Name of a reason, a state or a kind; NULL: there is none. */
 const char *schema_word(const struct schema_field *f, uint64_t value);
 
