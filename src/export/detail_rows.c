@@ -10,6 +10,7 @@
 #include "base/monotonic.h"
 #include "base/utf8.h"
 #include "trace/coro_table.h"
+#include "trace/schema_event.h"
 
 /* A coroutine whose row is not written yet. */
 struct row_life {
@@ -28,9 +29,7 @@ struct rows {
 	uint64_t run; /* identifies the trace in a table of several traces */
 	uint64_t count;
 	struct coro_table lives; /* entries: struct row_life */
-	const struct schema_field *fields[NR_TABLES][TABLE_COLUMNS_MAX];
-	size_t nr_fields[NR_TABLES];
-	char *texts[4]; /* of the row that is being created: names in valid UTF-8 */
+	char *texts[4];          /* of the row that is being created: names in valid UTF-8 */
 	size_t sizes[4];
 	unsigned nr_texts;
 	char reason[12]; /* the same for a reason */
@@ -39,7 +38,6 @@ struct rows {
 struct rows *rows_new(rows_put *put, void *to)
 {
 	struct rows *r = calloc(1, sizeof(*r));
-	unsigned t;
 
 	if (!r)
 		return NULL;
@@ -47,8 +45,6 @@ struct rows *rows_new(rows_put *put, void *to)
 	r->put = put;
 	r->to = to;
 	r->run = monotonic_clock_ns(CLOCK_REALTIME);
-	for (t = TABLE_DETAILS; t < NR_TABLES; t++)
-		r->nr_fields[t] = tables_fields((enum table_id)t, r->fields[t]);
 	return r;
 }
 
@@ -153,8 +149,8 @@ static struct cell reason_cell(struct rows *r, unsigned reason)
 }
 
 /* False: no memory. */
-static bool rows_cell(struct rows *r, const struct schema_field *f, const void *record,
-		      struct cell *cell)
+static inline __attribute__((always_inline)) bool
+rows_cell(struct rows *r, const struct schema_field *f, const void *record, struct cell *cell)
 {
 	const char *text;
 
@@ -182,20 +178,44 @@ static bool rows_cell(struct rows *r, const struct schema_field *f, const void *
 	}
 }
 
-/* Writes the row of @record, a struct of item.h. */
-static int rows_put_record(struct rows *r, enum table_id table, const void *record, struct err *err)
+static int rows_put_row(struct rows *r, enum table_id table, struct cell *cells, struct err *err)
+{
+	cells[0] = cell_u64(r->run);
+	r->count++;
+	r->nr_texts = 0;
+	return r->put(r->to, table, cells, err);
+}
+
+/* Writes the row of @record, the struct of item.h for @type. */
+static int rows_put_record(struct rows *r, enum table_id table, enum trace_item_type type,
+			   const void *record, struct err *err)
 {
 	struct cell cells[TABLE_COLUMNS_MAX];
 	size_t i;
 
-	r->nr_texts = 0;
-	cells[0] = cell_u64(r->run);
-	for (i = 0; i < r->nr_fields[table]; i++) {
-		if (!rows_cell(r, r->fields[table][i], record, &cells[i + 1]))
+	for (i = 0; i < schema[type].nr; i++) {
+		const struct schema_field *f = &schema[type].fields[i];
+
+		if (f->column && !rows_cell(r, f, record, &cells[f->column]))
 			return rows_no_memory(err);
 	}
-	r->count++;
-	return r->put(r->to, table, cells, err);
+	return rows_put_row(r, table, cells, err);
+}
+
+/* The same for an event: unrolled, because there may be as many as transitions. */
+static int rows_put_event(struct rows *r, const struct trace_event *ev, struct err *err)
+{
+	struct cell cells[TABLE_COLUMNS_MAX];
+	size_t i;
+
+	SCHEMA_UNROLL
+	for (i = 0; i < SCHEMA_EVENT_FIELDS; i++) {
+		const struct schema_field *f = &schema_event_fields[i];
+
+		if (f->column && !rows_cell(r, f, ev, &cells[f->column]))
+			return rows_no_memory(err);
+	}
+	return rows_put_row(r, TABLE_DETAILS, cells, err);
 }
 
 /* False: the table of transitions has all of it. */
@@ -226,7 +246,7 @@ static int rows_put_life(struct rows *r, struct row_life *l, const struct sideca
 	row.written = l->written;
 	row.lost = l->lost;
 	row.is_counted = l->is_counted;
-	rc = rows_put_record(r, TABLE_COROUTINES, &row, err);
+	rc = rows_put_record(r, TABLE_COROUTINES, TRACE_ITEM_COROUTINE, &row, err);
 	free(l->name);
 	coro_table_remove(&r->lives, l);
 	return rc;
@@ -321,7 +341,7 @@ static int add_fact(struct rows *r, const struct sidecar_coroutine *fact, struct
 
 static int rows_add_event(struct rows *r, const struct trace_event *ev, struct err *err)
 {
-	int rc = tells_more(ev) ? rows_put_record(r, TABLE_DETAILS, ev, err) : 0;
+	int rc = tells_more(ev) ? rows_put_event(r, ev, err) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -340,7 +360,7 @@ int rows_item(struct rows *r, const struct trace_item *item, struct err *err)
 			r->run = item->run.start_realtime;
 		return 0;
 	case TRACE_ITEM_SITE:
-		return rows_put_record(r, TABLE_SITES, &item->site, err);
+		return rows_put_record(r, TABLE_SITES, TRACE_ITEM_SITE, &item->site, err);
 	case TRACE_ITEM_EVENT:
 		return rows_add_event(r, &item->event, err);
 	case TRACE_ITEM_COROUTINE:

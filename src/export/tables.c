@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/schema.h"
+
 /* Those of the existing coroTracer. */
 static const struct column event_columns[] = {
 	{ "probe_id", COLUMN_ID, false },    { "tid", COLUMN_U64, false },
@@ -48,34 +50,26 @@ static enum column_type tables_column_type(const struct schema_field *f)
 	}
 }
 
-size_t tables_fields(enum table_id id, const struct schema_field *fields[TABLE_COLUMNS_MAX])
+/* The first column is the run; a field has the number of its column. */
+static void tables_set_columns(struct table *t, enum trace_item_type type, struct column *columns)
 {
-	const struct schema_record *r = &schema[trace_tables[id].type];
-	const struct schema_field *f = NULL;
-	size_t nr = 0;
-
-	while (nr < TABLE_COLUMNS_MAX - 1 && (f = schema_next_column(r, f)))
-		fields[nr++] = f;
-	return nr;
-}
-
-static void tables_set_columns(struct table *t, enum table_id id, struct column *columns)
-{
-	const struct schema_field *fields[TABLE_COLUMNS_MAX];
-	size_t i, nr = tables_fields(id, fields);
+	size_t i;
 
 	columns[0] = (struct column){ "run", COLUMN_U64, false };
-	for (i = 0; i < nr; i++) {
-		const struct schema_field *f = fields[i];
+	t->columns = columns;
+	t->nr_columns = 1;
+	for (i = 0; i < schema[type].nr; i++) {
+		const struct schema_field *f = &schema[type].fields[i];
 
-		columns[i + 1] = (struct column){
+		if (!f->column)
+			continue;
+		columns[f->column] = (struct column){
 			.name = f->column_name ? f->column_name : f->key,
 			.type = tables_column_type(f),
 			.may_be_null = schema_column_may_be_null(f),
 		};
+		t->nr_columns++;
 	}
-	t->columns = columns;
-	t->nr_columns = nr + 1;
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -95,7 +89,7 @@ struct table *tables_make(const char *events, size_t nr)
 			made[t].columns = event_columns;
 			made[t].nr_columns = sizeof(event_columns) / sizeof(event_columns[0]);
 		} else {
-			tables_set_columns(&made[t], (enum table_id)t, columns);
+			tables_set_columns(&made[t], trace_tables[t].type, columns);
 		}
 		if (asprintf(&made[t].name, "%s%s", events ? events : TABLES_EVENTS,
 			     trace_tables[t].suffix) < 0) {

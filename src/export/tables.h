@@ -18,7 +18,6 @@
 
 #include "base/cell.h"
 #include "base/err.h"
-#include "trace/schema.h"
 
 #define TABLES_DATABASE "coro_tracer"
 #define TABLES_EVENTS   "coro_trace_events"
@@ -67,9 +66,6 @@ static inline size_t tables_count(bool full)
  */
 struct table *tables_make(const char *events, size_t nr);
 void tables_free(struct table *made, size_t nr);
-
-/* The fields of a trace in the columns after the first, "run".  Returns their number. */
-size_t tables_fields(enum table_id id, const struct schema_field *fields[TABLE_COLUMNS_MAX]);
 
 /* Writes @name as an identifier, with any character in it quoted. */
 void table_put_quoted(FILE *out, enum dialect dialect, const char *name);

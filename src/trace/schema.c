@@ -259,33 +259,20 @@ void schema_put_json(struct json_writer *j, enum trace_item_type type, const voi
 	}
 }
 
-/* ---- positions ----------------------------------------------------------- */
+/* ---- CTF ----------------------------------------------------------------- */
 
 /* Mostly the rows are in that order: the search begins behind the last. */
-static const struct schema_field *schema_find(const struct schema_record *r, size_t from,
-					      unsigned position, bool in_ctf)
-{
-	size_t i;
-
-	for (i = 0; i < r->nr; i++) {
-		const struct schema_field *f = &r->fields[(from + i) % r->nr];
-
-		if ((in_ctf ? f->ctf : f->column) == position)
-			return f;
-	}
-	return NULL;
-}
-
 const struct schema_field *schema_next_in_ctf(const struct schema_record *r,
 					      const struct schema_field *f)
 {
-	return f ? schema_find(r, (size_t)(f - r->fields) + 1, f->ctf + 1u, true)
-		 : schema_find(r, 0, 1, true);
-}
+	size_t i, from = f ? (size_t)(f - r->fields) + 1 : 0;
+	unsigned position = f ? f->ctf + 1u : 1;
 
-const struct schema_field *schema_next_column(const struct schema_record *r,
-					      const struct schema_field *f)
-{
-	return f ? schema_find(r, (size_t)(f - r->fields) + 1, f->column + 1u, false)
-		 : schema_find(r, 0, 1, false);
+	for (i = 0; i < r->nr; i++) {
+		const struct schema_field *next = &r->fields[(from + i) % r->nr];
+
+		if (next->ctf == position)
+			return next;
+	}
+	return NULL;
 }

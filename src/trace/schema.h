@@ -62,9 +62,8 @@ struct schema_field {
 	/* Position in the fact of CTF, from 1; 0: not there.  A position never changes: see ctf.h.
 	 */
 	uint8_t ctf;
-	const char *ctf_name; /* NULL: the key */
-	/* Position in the table of an export, from 1; 0: not there. */
-	uint8_t column;
+	const char *ctf_name;    /* NULL: the key */
+	uint8_t column;          /* in the table of an export, from 1; 0: not there */
 	const char *column_name; /* NULL: the key */
 	bool column_null;        /* a missing value is NULL there, though not in JSON */
 };
@@ -199,12 +198,8 @@ const char *schema_word(const struct schema_field *f, uint64_t value);
 /* The fields of @record, a struct of item.h for @type, into an object that is open in @j. */
 void schema_put_json(struct json_writer *j, enum trace_item_type type, const void *record);
 
-/*
- * The field after @f by position in CTF, or by column; @f NULL: the first.  NULL: there is none.
- */
+/* The field after @f by position in CTF; @f NULL: the first.  NULL: there is none. */
 const struct schema_field *schema_next_in_ctf(const struct schema_record *r,
-					      const struct schema_field *f);
-const struct schema_field *schema_next_column(const struct schema_record *r,
 					      const struct schema_field *f);
 
 #endif
