@@ -249,7 +249,9 @@ void schema_put_json(struct json_writer *j, enum trace_item_type type, const voi
 	for (; f < end; f++) {
 		bool reported = f->absent == SCHEMA_WRITTEN || schema_is_reported(f, record);
 
-		if (!f->key || (!reported && f->absent == SCHEMA_OMITTED))
+		if (!f->key || (!reported && f->absent == SCHEMA_OMITTED) ||
+		    (type == TRACE_ITEM_EVENT &&
+		     !schema_is_of_kind(f, ((const struct trace_event *)record)->kind)))
 			continue;
 		jw_key(j, f->key);
 		if (reported)

@@ -187,6 +187,12 @@ static inline void schema_mark_reported(const struct schema_field *f, void *reco
 		*((uint8_t *)record + f->has_offset) |= f->has_bit;
 }
 
+/* False: an event of this kind has another field in its place. */
+static inline bool schema_is_of_kind(const struct schema_field *f, unsigned kind)
+{
+	return !f->kinds || f->kinds >> kind & 1;
+}
+
 static inline bool schema_column_may_be_null(const struct schema_field *f)
 {
 	return f->column_null || f->absent != SCHEMA_WRITTEN;

@@ -328,7 +328,7 @@ static char *sidecar_put_fields(char *p, const struct trace_event *ev)
 	for (i = 0; i < SCHEMA_EVENT_FIELDS; i++) {
 		const struct schema_field *f = &schema_event_fields[i];
 
-		if (f->key && (!f->kinds || f->kinds >> ev->kind & 1) &&
+		if (f->key && schema_is_of_kind(f, ev->kind) &&
 		    (f->absent == SCHEMA_WRITTEN || schema_is_reported(f, ev)))
 			p = sidecar_put_field(p, f, ev);
 	}
