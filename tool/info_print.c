@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "info.h"
+#include "trace/schema.h"
 
 #define GARBAGE_SHOWN 5
 #define GAPS_SHOWN    5
@@ -136,26 +137,19 @@ static void info_print_total(struct printer *p, const char *key, uint64_t value)
 /* Events by kind, without transitions: "100 births, 7,638 wakes, 100 ends". */
 static void info_print_others(struct printer *p, const struct trace_summary *sum)
 {
-	static const char *const words[NR_TRACE_KINDS][3] = {
-		[TRACE_BIRTH] = { "births", "birth", "births" },
-		[TRACE_WAKE] = { "wakes", "wake", "wakes" },
-		[TRACE_END] = { "ends", "end", "ends" },
-		[TRACE_DESTROY] = { "destroys", "destruction", "destructions" },
-		[TRACE_CLOSE] = { "closes", "close", "closes" },
-		[TRACE_ACQUIRE] = { "acquires", "lock taken", "locks taken" },
-		[TRACE_RELEASE] = { "releases", "lock released", "locks released" },
-	};
 	unsigned i, shown = 0;
 
 	if (sum->others)
 		info_label(p, "and");
 	print_object(p, "others");
 	for (i = TRACE_BIRTH; i < NR_TRACE_KINDS; i++) {
-		print_count(p, words[i][0], NULL, sum->kinds[i]);
+		const struct schema_kind *kind = &schema_kinds[i];
+
+		print_count(p, kind->plural, NULL, sum->kinds[i]);
 		if (!sum->kinds[i] || !sum->others)
 			continue;
 		print_text(p, "%s", shown++ ? ", " : "");
-		info_print_some(p, sum->kinds[i], words[i][1], words[i][2]);
+		info_print_some(p, sum->kinds[i], kind->one, kind->many);
 	}
 	print_object_end(p);
 	print_text(p, "%s", sum->others ? "\n" : "");

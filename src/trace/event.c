@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "trace/item.h"
-
-static const char *const kinds[NR_TRACE_KINDS] = {
-	[TRACE_SUSPEND] = "suspend", [TRACE_RESUME] = "resume",   [TRACE_BIRTH] = "birth",
-	[TRACE_WAKE] = "wake",       [TRACE_END] = "end",         [TRACE_DESTROY] = "destroy",
-	[TRACE_CLOSE] = "close",     [TRACE_ACQUIRE] = "acquire", [TRACE_RELEASE] = "release",
-};
+#include "trace/schema.h"
 
 static const char *const reasons[NR_TRACE_REASONS] = {
 	[TRACE_REASON_UNKNOWN] = "unknown",
@@ -37,7 +32,7 @@ static const char *const states[NR_TRACE_STATES] = {
 
 const char *trace_kind_name(unsigned kind)
 {
-	return kind < NR_TRACE_KINDS ? kinds[kind] : NULL;
+	return kind < NR_TRACE_KINDS ? schema_kinds[kind].name : NULL;
 }
 
 int trace_kind_from_name(const char *name, size_t size)
@@ -45,7 +40,9 @@ int trace_kind_from_name(const char *name, size_t size)
 	int i;
 
 	for (i = 0; i < NR_TRACE_KINDS; i++) {
-		if (!strncmp(kinds[i], name, size) && !kinds[i][size])
+		const char *known = schema_kinds[i].name;
+
+		if (!strncmp(known, name, size) && !known[size])
 			return i;
 	}
 	return -1;

@@ -155,6 +155,18 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_DESCRIPTOR] = { "descriptor", FIELDS(descriptor_fields), CTF_DESCRIPTOR },
 };
 
+const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {
+	[TRACE_SUSPEND] = { "suspend", "suspends", "suspension", "suspensions" },
+	[TRACE_RESUME] = { "resume", "resumes", "resumption", "resumptions" },
+	[TRACE_BIRTH] = { "birth", "births", "birth", "births" },
+	[TRACE_WAKE] = { "wake", "wakes", "wake", "wakes" },
+	[TRACE_END] = { "end", "ends", "end", "ends" },
+	[TRACE_DESTROY] = { "destroy", "destroys", "destruction", "destructions" },
+	[TRACE_CLOSE] = { "close", "closes", "close", "closes" },
+	[TRACE_ACQUIRE] = { "acquire", "acquires", "lock taken", "locks taken" },
+	[TRACE_RELEASE] = { "release", "releases", "lock released", "locks released" },
+};
+
 /* ---- values -------------------------------------------------------------- */
 
 const char *schema_word(const struct schema_field *f, uint64_t value)

@@ -77,6 +77,14 @@ struct schema_record {
 
 extern const struct schema_record schema[NR_TRACE_ITEM_TYPES];
 
+struct schema_kind {
+	const char *name;       /* "type" in JSON */
+	const char *plural;     /* key of its count */
+	const char *one, *many; /* what is counted, for people */
+};
+
+extern const struct schema_kind schema_kinds[NR_TRACE_KINDS];
+
 /* The struct of @item's type in it. */
 static inline void *schema_record_of(struct trace_item *item)
 {
