@@ -35,7 +35,7 @@ static bool fail_on_one(struct report_job *job, const char *name)
 		      stderr);
 		return false;
 	}
-	job->fails[detector_number(known)] = true;
+	job->fails[detector_number(known)] = job->named[detector_number(known)] = true;
 	job->of_a_test |= known == &detector_at_exit;
 	return true;
 }
@@ -56,20 +56,31 @@ static enum confidence gate_of(const struct report_job *job)
 	return job->has_least ? job->least : CONFIDENCE_STRONG;
 }
 
+/* The highest confidence that findings of @d can have, as far as a gate has to know it. */
+static enum confidence most_of(const struct detector *d)
+{
+	if (d->is_suspicion)
+		return CONFIDENCE_SUSPECT;
+	return d->is_fault || d == &detector_at_exit ? CONFIDENCE_PROVEN : CONFIDENCE_INFO;
+}
+
 bool report_job_check_gate(const struct report_job *job)
 {
 	const struct detector *const *d;
 
 	for (d = detectors; *d; d++) {
-		if (!job->fails[detector_number(*d)] || (*d)->is_fault ||
-		    gate_of(job) == CONFIDENCE_INFO || *d == &detector_at_exit)
+		enum confidence most = most_of(*d);
+
+		if (!job->named[detector_number(*d)] || most >= gate_of(job))
 			continue;
 		message_print(job->command,
-			      "cannot fail on '%s': its findings are info, and the gate is %s",
-			      (*d)->name, confidence_name(gate_of(job)));
+			      "cannot fail on '%s': its findings are %s%s, and the gate is %s",
+			      (*d)->name, confidence_name(most),
+			      most == CONFIDENCE_INFO ? "" : " at most",
+			      confidence_name(gate_of(job)));
 		fprintf(stderr,
-			"hint: corotracer report --fail-on %s --min-confidence info TRACE\n",
-			(*d)->name);
+			"hint: corotracer report --fail-on %s --min-confidence %s TRACE\n",
+			(*d)->name, confidence_name(most));
 		return false;
 	}
 	return true;

@@ -34,6 +34,7 @@ struct report_job {
 	bool has_least;                   /* by the user's choice: then it is also the gate's */
 	uint64_t min_age_ns;              /* 0: default */
 	bool fails[REPORT_DETECTORS_MAX]; /* by detector number */
+	bool named[REPORT_DETECTORS_MAX]; /* of these: not only by 'all' */
 };
 
 /* Parse "lost-wakeup,leak", or "all" for every fault; false after an error message. */

@@ -104,6 +104,7 @@ const struct detector detector_leak = {
 	.meaning = "Coroutines of this kind become more and more, and never fewer.",
 	.advice = "Look at what the oldest of them wait for, and who should end them.",
 	.is_fault = true,
+	.is_suspicion = true,
 	.on_finish = leak_on_finish,
 	.on_stuck = leak_on_stuck,
 };

@@ -35,5 +35,6 @@ const struct detector detector_long_suspended = {
 		"The wait is more than ten times as long as nearly all others at the same place.",
 	.advice = "It may be a slow peer, or the first sign of a lost wakeup. A later trace tells.",
 	.is_fault = false,
+	.is_suspicion = true,
 	.on_stuck = long_suspended_on_stuck,
 };

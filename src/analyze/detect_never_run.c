@@ -86,6 +86,7 @@ const struct detector detector_never_run = {
 	.advice = "Start it: a lazy task must be awaited or spawned, a scheduled one must be in a "
 		  "queue that a worker looks at.",
 	.is_fault = true,
+	.is_suspicion = true,
 	.on_leave = never_run_on_leave,
 	.on_stuck = never_run_on_stuck,
 };

@@ -87,6 +87,7 @@ const struct detector detector_stalled = {
 	.advice = "Look at the one that should have gone on first: a message, a release or a close "
 		  "is missing on one of its ways out.",
 	.is_fault = true,
+	.is_suspicion = true,
 	.on_stuck = stalled_on_stuck,
 	.on_finish = stalled_on_finish,
 };

@@ -35,6 +35,7 @@ const struct detector detector_unfair_order = {
 	.advice = "Take ready coroutines from the other end of the queue, or limit how often the "
 		  "newest may go first.",
 	.is_fault = true,
+	.is_suspicion = true,
 	.on_resume = detect_unfair_order_on_resume,
 	.on_stuck = detect_unfair_order_on_stuck,
 };

@@ -105,5 +105,6 @@ const struct detector detector_wrong_thread = {
 		  "resuming it "
 		  "where the event arrives.",
 	.is_fault = true,
+	.is_suspicion = true,
 	.on_finish = detect_wrong_thread_on_finish,
 };

@@ -27,6 +27,7 @@ struct detector {
 	const char *meaning; /* a sentence or two */
 	const char *advice;  /* what to check */
 	bool is_fault;       /* may fail a test, if the confidence is high enough */
+	bool is_suspicion;   /* its findings are suspicions at most */
 
 	/*
 	 * Each hook may be NULL. The transition hooks run before the model applies the event: @co

@@ -227,8 +227,8 @@ def sarif_and_junit_are_what_they_say(dir):
 @test
 def the_gate_is_an_exit_status(dir):
     trace = trace_of(dir, "lost-wakeup/join")
-    for options, status in ((["--fail-on", "lost-wakeup"], 1), (["--fail-on", "leak,lost-wakeup"], 1),
-                            (["--fail-on", "leak"], 0), (["--fail-on", "all"], 1),
+    for options, status in ((["--fail-on", "lost-wakeup"], 1), (["--fail-on", "herd,lost-wakeup"], 1),
+                            (["--fail-on", "herd"], 0), (["--fail-on", "all"], 1),
                             (["--fail-on", "lost-wakeup", "--min-confidence", "proven"], 0)):
         equal(tool("report", *options, trace)[0], status, f"status of {options}")
     status, out, err = tool("report", "--fail-on", "all", "-o", dir + "/r.md", trace)
@@ -252,7 +252,7 @@ def the_gate_fails_on_strong_findings_unless_asked(dir):
     """A suspicion is shown and fails no gate, also if its detector is named."""
     trace = foreign(dir)
     equal([f["confidence"] for f in found(report(trace), "lost-wakeup")], ["suspect"], "confidence")
-    for options, status in ((["lost-wakeup,leak"], 0), (["lost-wakeup"], 0), (["lost-wakeup", "--min-confidence", "suspect"], 1),
+    for options, status in ((["lost-wakeup,herd"], 0), (["lost-wakeup"], 0), (["lost-wakeup", "--min-confidence", "suspect"], 1),
                             (["lost-wakeup", "--min-confidence", "info"], 1),
                             (["lost-wakeup", "--min-confidence", "strong"], 0)):
         equal(tool("report", "--fail-on", *options, trace)[0], status, f"status of --fail-on {options}")
@@ -267,6 +267,14 @@ def the_gate_fails_on_strong_findings_unless_asked(dir):
     equal(status, 2, "status of a gate on what is always info")
     contains(err, "--min-confidence info")
     equal(tool("report", "--fail-on", "imbalance", "--min-confidence", "info", trace)[0], 0, "status with that")
+    for name in ("long-suspended", "unfair-order", "leak", "stalled", "never-run", "wrong-thread"):
+        status, _, err = tool("report", "--fail-on", f"{name},deadlock", trace)
+        equal(status, 2, f"status of a gate on {name}")
+        contains(err, f"cannot fail on '{name}': its findings are suspect at most, and the gate is strong")
+        contains(err, "--min-confidence suspect")
+        assert tool("report", "--fail-on", name, "--min-confidence", "suspect", trace)[0] in (0, 1)
+    status, _, err = tool("run", "--check=leak", "-o", dir + "/x.jsonl", "--", "true")
+    equal(status, 2, "status of run --check=leak")
 
 
 @test
