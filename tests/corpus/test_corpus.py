@@ -154,7 +154,7 @@ class Verdict:
     def names_all(self, placed):
         truth = self.truth
         if "count" in truth.keys:
-            return sum(f["count"] for f in placed) == int(truth.keys["count"])
+            return count_named(placed) == int(truth.keys["count"])
         said = [name for f in placed for name in names(f)]
         missing = [v for v in truth.victims if not fnmatch.filter(said, v)]
         return not missing and (not truth.victims or all(matches(n, truth.victims + truth.also) for n in said))
@@ -192,6 +192,12 @@ def level(finding):
 def names(finding):
     rows = finding.get("coroutines") or [finding.get("example") or {}]
     return [row.get("name") or "" for row in rows]
+
+
+def count_named(findings):
+    """The coroutines of these findings, each once, however often it was reported."""
+    ids = {row["probe_id"] for f in findings for row in f.get("coroutines") or []}
+    return len(ids) + sum(f.get("coroutines_omitted", 0) for f in findings)
 
 
 def matches(name, globs):
