@@ -21,6 +21,7 @@
 #include "analyze/model_tables.h"
 
 #define LOST_NS     (50 * MODEL_MS)
+#define LONG_NS     (300 * MODEL_MS)
 #define LOST_ACTIVE 5 /* times of activity after which the program is known to have gone on */
 
 /*
@@ -302,6 +303,62 @@ static bool lost_in_a_crowd(struct analysis *a, const struct coro *co, struct fi
 	return true;
 }
 
+/* The one that always woke it runs on and on, and does not wake it any more. */
+static bool lost_to_its_waker(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct wake_source *w = model_waker(co);
+	const struct resource *r = tables_resource(m, co);
+	const struct coro *waker = w ? model_find(m, w->last_id) : NULL;
+	unsigned i, later = 0, apart = w && w->most_apart ? w->most_apart : 1;
+	char who[EVIDENCE_WHO];
+	uint32_t since;
+
+	if (!waker || waker == co || w->is_mixed || w->is_least || w->nr < 10 ||
+	    w->nr < co->wakes / 4 * 3 || waker->state == TRACE_STATE_ENDED ||
+	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_USER) ||
+	    model_waited(m, co) < wait_floor(a, co) || wait_is_consequence(a, co))
+		return false;
+	since = (uint32_t)waker->resumes - w->resumes_then;
+	/* One that serves others in its place may have nothing for it. */
+	for (i = 0; r && i < MODEL_OVERTAKES; i++)
+		later += r->begun[i] > co->since_ts;
+	if (since < 20 * apart || later > 1)
+		return false;
+	finding_say(f,
+		    "%s woke it %u times, after at most %u of its slices each; now it has had %u",
+		    evidence_who(m, waker->probe_id, waker->name, who), w->nr, apart, since);
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES);
+	return true;
+}
+
+/*
+ * The coroutines that woke it were of one kind, and have all ended.  Where such coroutines come and
+ * go, the next one may wake it.
+ */
+static bool lost_with_its_wakers(struct analysis *a, const struct coro *co, struct finding *f)
+{
+	const struct model *m = analysis_model(a);
+	const struct wake_source *w = model_waker(co);
+	const struct spawn *s = w ? &m->spawns[w->spawn] : NULL;
+	char who[EVIDENCE_WHO];
+
+	if (!w || w->is_outside || !w->spawn || w->spawn == co->spawn || w->nr < 10 ||
+	    (uint64_t)w->nr * 20 < co->wakes * 19 || s->ended < s->born || s->emptied != 1 ||
+	    (reason_is_external(co->reason) && co->reason != TRACE_REASON_USER &&
+	     co->reason != TRACE_REASON_UNKNOWN) ||
+	    model_waited(m, co) < LONG_NS || model_time_since(m, co, s->last_end_ts) < LONG_NS)
+		return false;
+	finding_say(f,
+		    "%u of its %" PRIu64 " wakes came from coroutines of one kind, the last from "
+		    "%s; all %" PRIu64 " of that kind have ended",
+		    w->nr, co->wakes, evidence_who(m, w->last_id, 0, who), s->ended);
+	finding_set_hint(f, "The last user of a channel must close it and wake its waiters; look "
+			    "for a sender that is kept and never used.");
+	finding_doubt(a, f, NEED_TRANSITIONS | NEED_WAKES | NEED_LIVES);
+	return true;
+}
+
 static bool lost_rhythm(struct analysis *a, const struct coro *co, struct finding *f)
 {
 	const struct model *m = analysis_model(a);
@@ -361,10 +418,15 @@ static bool lost_together(struct analysis *a, const struct coro *co, struct find
 	return false;
 }
 
-/* Woken when the program was about to exit: by its end, and not by what it waited for. */
+/*
+ * Woken when the program was about to exit, and nothing ran since: by its end, and not by what it
+ * waited for.
+ */
 static bool lost_until_exit(const struct model *m, const struct coro *co)
 {
-	return m->has_totals && co->woken_ts + 5 * MODEL_MS > m->end_ts;
+	return m->has_totals &&
+	       (co->woken_ts + 5 * MODEL_MS > m->end_ts ||
+		(co->woken_ts + LOST_NS > m->end_ts && co->resumes_then == m->resumes));
 }
 
 static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct finding *f)
@@ -378,6 +440,7 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 		return true;
 	return !wait_is_in_a_pool(a, co) &&
 	       (lost_to_later_waiters(a, co, f) || lost_rhythm(a, co, f) ||
+		lost_to_its_waker(a, co, f) || lost_with_its_wakers(a, co, f) ||
 		lost_in_a_crowd(a, co, f) || lost_together(a, co, f));
 }
 

@@ -360,6 +360,8 @@ static int model_end_life(struct model *m, const struct coro *co, uint64_t ts)
 	struct spawn *s = &m->spawns[co->spawn];
 
 	s->ended++;
+	s->emptied += s->ended == s->born;
+	s->last_end_ts = ts;
 	if (parent)
 		parent->children -= parent->children > 0;
 	if (!co->birth_ts || ts < co->birth_ts)

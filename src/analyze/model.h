@@ -64,6 +64,8 @@ struct rhythm {
 struct wake_source {
 	uint64_t last_id, last_ts; /* id 0: outside */
 	uint32_t spawn, site, nr;  /* site: of the last wake */
+	/* Resumes of the waker at its last wake, and the most between two of its wakes. */
+	uint32_t resumes_then, most_apart;
 	bool is_outside;
 	bool is_mixed; /* several coroutines of one kind */
 	bool is_least; /* earlier wakes may have been forgotten: nr is a lower bound */
@@ -135,6 +137,8 @@ struct spawn {
 	uint32_t site, name;
 	uint64_t born, ended, destroyed, alive;
 	uint64_t resumes, migrations;
+	uint64_t emptied; /* times that the last one of them ended */
+	uint64_t last_end_ts;
 	struct histogram lives;          /* of those that have ended */
 	uint64_t idle;                   /* have not moved for long; set by the detector of leaks */
 	bool is_leaking;                 /* likewise */

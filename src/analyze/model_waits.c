@@ -94,6 +94,9 @@ void waits_woken(struct coro *co, const struct coro *waker, const struct trace_e
 					   .is_outside = !ev->peer,
 					   .is_least = w->nr > 0 };
 	w->is_mixed |= w->nr && w->last_id != ev->peer;
+	if (waker && w->nr && (uint32_t)waker->resumes - w->resumes_then > w->most_apart)
+		w->most_apart = (uint32_t)waker->resumes - w->resumes_then;
+	w->resumes_then = waker ? (uint32_t)waker->resumes : 0;
 	w->last_id = ev->peer;
 	w->last_ts = ev->ts;
 	w->site = ev->site;

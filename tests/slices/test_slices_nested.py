@@ -107,6 +107,75 @@ def check_busy():
         assert best_of(s.findings(now + rest), "busy-yield") == want, name
 
 
+def check_busy_and_stopped():
+    """A stop of a second inside of one of its slices makes the poller no better."""
+    s, now = Script("stopped"), START
+    s.birth(now, 1, "poller")
+    s.transition(now + 10, 1, True)
+    for i in range(4000):
+        length = 1000 * MS if i == 2000 else 50
+        wake(s, now + 20, 1, waker=1)
+        s.transition(now + length, 1, False, reason="user")
+        if i == 2000:
+            s.cpu(now + 100, now + 1000 * MS - 100, "stopped", tid=0)
+        now += length + 100 * US
+        s.transition(now, 1, True)
+    assert best_of(s.findings(now), "busy-yield") == 2
+
+
+def dropped_waiter(name, after, others):
+    """A coroutine is woken at each turn of another one, then not any more; its waits vary."""
+    s, now = Script(name), START
+    s.birth(now, 1, "config")
+    for id in [2, *others]:
+        s.birth(now, id, "metrics" if id == 2 else "other")
+    serve(s, now, 2, 500, reason="user", resource=99)
+    for i in range(16 + after):
+        now += 90 * MS if i in (3, 7, 11) else 40 * MS
+        s.transition(now, 1, True)
+        for id in [2] if i < 16 else others:
+            wake(s, now + 100, id, waker=1)
+        s.transition(now + 200, 1, False, site=2)
+        for id in [2] if i < 16 else others:
+            serve(s, now + 1000, id, 500, reason="user", resource=99, site=1 if id == 2 else 3)
+    return names_of(s.findings(now + 10 * MS), "lost-wakeup")
+
+
+def check_dropped_waiter():
+    assert dropped_waiter("dropped", 30, []) == {"metrics"}  # 90 ms, twice: no rhythm
+    assert dropped_waiter("not-long", 15, []) == set()
+    assert "metrics" not in dropped_waiter("others-served", 30, [3])
+
+
+def kept_sender(name, comes_and_goes, rest=500 * MS):
+    """The reader's wakers have all ended: for the first time, or as they did before."""
+    s, now, nr = Script(name), START, 10
+    s.birth(now, 1, "reader")
+    serve(s, now, 1, 500, reason="user")
+    for turn in range(2):
+        for id in range(nr, nr + 4):
+            s.birth(now, id, f"writer-{id}")
+        for i in range(12):
+            id = nr + i % 4
+            now += 150 * MS if i == 5 else 9 * MS
+            s.transition(now, id, True)
+            wake(s, now + 100, 1, waker=id)
+            s.transition(now + 200, id, False, site=2)
+            serve(s, now + 1000, 1, 500, reason="user")
+        if comes_and_goes or turn:
+            for id in range(10 if turn else nr, nr + 4):
+                if not comes_and_goes or id >= nr:
+                    s.other("end", now + 2000 + id, id, destroyed=True)
+        nr += 4
+    return names_of(s.findings(now + rest), "lost-wakeup")
+
+
+def check_kept_sender():
+    assert kept_sender("kept", False) == {"reader"}
+    assert kept_sender("next-ones", True) == set()
+    assert kept_sender("just-ended", False, rest=200 * MS) == set()
+
+
 def check_together():
     """One with a rhythm and one without stop within a millisecond; a third had stopped earlier."""
     s, now = Script("together"), START
@@ -132,4 +201,7 @@ check_first_slice()
 check_shared_thread()
 check_nested()
 check_busy()
+check_busy_and_stopped()
+check_dropped_waiter()
+check_kept_sender()
 check_together()
