@@ -4,17 +4,18 @@
 
 #include "analyze/analysis.h"
 
-/* A coroutine that works for longer in each slice yields to be fair, and does not poll. */
-#define SLICE_NS 50000
-
 static void detect_busy_yield_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
 	struct finding f = FINDING_OF(&detector_busy_yield, co);
 	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
 	/* Up to its last event: a coroutine that waits for something now does not poll now. */
-	uint64_t life = co->since_ts > begin ? co->since_ts - begin : 1;
-	bool is_short = sched_coro_of(a, co)->run_ns < co->suspends * SLICE_NS;
+	uint64_t life = model_time(m, co->pid, begin, co->since_ts) + 1;
+	/*
+	 * A coroutine that works for longer in each slice yields to be fair, and does not poll.  A
+	 * few slices may be long: the thread was preempted.
+	 */
+	bool is_short = sched_coro_of(a, co)->short_slices * 4 >= co->suspends * 3;
 	uint64_t times = co->self_wakes * 2 > co->wakes && is_short ? co->self_wakes : 0;
 
 	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)

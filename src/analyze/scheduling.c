@@ -213,7 +213,7 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 
 	sched_note_user(t, co);
 	if (!t->is_running && t->resumes && ev->ts > t->quiet_since + IDLE_LEAST)
-		t->idle_ns += ev->ts - t->quiet_since;
+		t->idle_ns += model_time(&a->model, co->pid, t->quiet_since, ev->ts);
 	t->resumes++;
 	sched_serve(s, t, co, c);
 	sched_affinity(a, co, c, ev);
@@ -230,11 +230,12 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
  * A coroutine that runs at once when it is created: its first transition is a suspension.  One that
  * suspends where it is created has not run: it starts with its first resume.
  */
-static void sched_ran_from_birth(struct sched_thread *t, const struct coro *co,
-				 struct sched_coro *c, const struct trace_event *ev)
+static void sched_ran_from_birth(const struct model *m, struct sched_thread *t,
+				 const struct coro *co, struct sched_coro *c,
+				 const struct trace_event *ev)
 {
 	if (!t->is_running && t->resumes && co->birth_ts > t->quiet_since + IDLE_LEAST)
-		t->idle_ns += co->birth_ts - t->quiet_since;
+		t->idle_ns += model_time(m, co->pid, t->quiet_since, co->birth_ts);
 	if (!ev->site || ev->site == co->birth_site)
 		return;
 	c->ran_from_birth = true;
@@ -255,7 +256,7 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	if (ev->is_active)
 		sched_resume(a, co, c, ev);
 	else if (!co->resumes && !co->suspends && co->tells_life)
-		sched_ran_from_birth(&s->threads[a->model.thread_now], co, c, ev);
+		sched_ran_from_birth(&a->model, &s->threads[a->model.thread_now], co, c, ev);
 	c->thread = a->model.thread_now + 1;
 	s->threads[a->model.thread_now].quiet_since = ev->ts;
 	s->threads[a->model.thread_now].is_running = ev->is_active;
@@ -266,8 +267,8 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
 	sched_not_ready(s, c);
 	sched_waits_again(s, co, c, ev);
-	if (co->state == TRACE_STATE_RUNNING && ev->ts > co->resumed_ts)
-		c->run_ns += ev->ts - co->resumed_ts;
+	c->short_slices += co->state == TRACE_STATE_RUNNING &&
+			   ev->ts < co->resumed_ts + SCHED_SHORT_NS;
 	if (c->woke_itself)
 		sched_is_ready(a, c, ev->ts);
 	else
@@ -388,7 +389,7 @@ uint64_t sched_idle(const struct analysis *a, const struct coro *co, uint64_t ts
 	uint64_t idle = t->idle_ns - c->idle_then;
 
 	if (!t->is_running && ts > t->quiet_since)
-		idle += ts - t->quiet_since;
+		idle += model_time(&a->model, co->pid, t->quiet_since, ts);
 	return idle;
 }
 

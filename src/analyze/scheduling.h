@@ -29,13 +29,13 @@ struct sched_thread {
 };
 
 struct sched_coro {
-	uint64_t ready_ts;    /* 0: not ready, as far as known */
-	uint64_t served_then; /* by its thread, when it became ready */
-	uint64_t backlog;     /* coroutines that were ready then, or had yielded */
-	uint64_t waker_then;  /* by the thread that woke it, then */
-	uint64_t all_then;    /* by all threads, then */
-	uint64_t idle_then;   /* idle_ns of its thread, then */
-	uint64_t run_ns;      /* total of its slices */
+	uint64_t ready_ts;     /* 0: not ready, as far as known */
+	uint64_t served_then;  /* by its thread, when it became ready */
+	uint64_t backlog;      /* coroutines that were ready then, or had yielded */
+	uint64_t waker_then;   /* by the thread that woke it, then */
+	uint64_t all_then;     /* by all threads, then */
+	uint64_t idle_then;    /* idle_ns of its thread, then */
+	uint64_t short_slices; /* of less than SCHED_SHORT_NS */
 	/*
 	 * Its resumes on its own thread (the first with three resumes), and elsewhere: inside of
 	 * the thread that woke it, and otherwise.  Of the first: those woken by another thread.
@@ -65,7 +65,8 @@ struct sched_leaver {
 	struct sched_coro sched;
 };
 
-#define SCHED_LEAVERS 64
+#define SCHED_LEAVERS  64
+#define SCHED_SHORT_NS 50000u
 
 /* Waiters of one place that were woken within a moment. */
 struct sched_burst {
