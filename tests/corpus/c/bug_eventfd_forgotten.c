@@ -41,6 +41,9 @@ static void collect_results(void *arg)
 	}
 }
 
+/* A result that comes late, on a loaded machine, wakes the loop for query 9, too. */
+static bool is_served;
+
 struct query {
 	struct fiber *fiber;
 	int number;
@@ -68,6 +71,7 @@ static void run_query(void *arg)
 	pthread_create(&thread, NULL, execute_query, &q);
 	pthread_detach(thread);
 	fiber_park(CTP_REASON_USER, &q); /* @stuck */
+	is_served = q.number == 9;
 }
 
 int main(void)
@@ -80,5 +84,5 @@ int main(void)
 		loop_spawn(run_query, (void *)(intptr_t)i, "query-%d", i);
 		loop_run(i < 9 ? 50 : 1600);
 	}
-	return 0;
+	return is_served ? 75 : 0;
 }
