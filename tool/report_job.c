@@ -78,8 +78,7 @@ bool report_job_check_gate(const struct report_job *job)
 			      (*d)->name, confidence_name(most),
 			      most == CONFIDENCE_INFO ? "" : " at most",
 			      confidence_name(gate_of(job)));
-		fprintf(stderr,
-			"hint: corotracer report --fail-on %s --min-confidence %s TRACE\n",
+		fprintf(stderr, "hint: corotracer report --fail-on %s --min-confidence %s TRACE\n",
 			(*d)->name, confidence_name(most));
 		return false;
 	}
