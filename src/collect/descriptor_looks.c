@@ -234,7 +234,7 @@ static bool looks_make_room(struct descriptor_looks *l)
 	if (!l->list.at)
 		l->list.at = calloc(LOOKS_WAITS, sizeof(*l->list.at));
 	if (!l->ready)
-		l->ready = calloc(2 * LOOKS_READY, sizeof(*l->ready));
+		l->ready = calloc((size_t)2 * LOOKS_READY, sizeof(*l->ready));
 	return l->list.at && l->ready;
 }
 

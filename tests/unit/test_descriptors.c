@@ -24,8 +24,10 @@ static int child_start(void)
 	int pid = fork();
 
 	CHECK(pid >= 0);
-	while (pid == 0)
-		pause();
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
 	return pid;
 }
 
