@@ -61,6 +61,30 @@ static void blocking_weigh(const struct long_slice *s, bool are_measured, struct
 		f->confidence = CONFIDENCE_STRONG;
 }
 
+/*
+ * True if the coroutine itself used little of the slice.  Counters of a running thread are late by
+ * a tick, and the first milliseconds have none; a thread that waited for a processor most of the
+ * time is not late by ticks.
+ */
+static bool slice_is_excused(const struct long_slice *s)
+{
+	uint64_t wall = s->to_ts - s->from_ts, own = slice_own_ns(s);
+
+	if (!slice_is_measured(s))
+		return false;
+	return own < SLICE_LONG_NS / 2 ||
+	       (2 * s->use.queued_ns > wall && own + wall - s->use.measured_ns < SLICE_LONG_NS);
+}
+
+/*
+ * True if the collector measures slices of that kind.  It reads a thread 4 ms after the resume,
+ * unless the machine is so busy that the collector does not run either.
+ */
+static bool slices_are_measured(const struct analysis *a, const struct long_slice *s)
+{
+	return a->cpu.nr > 0 || (a->model.is_ours && s->co.station == TRACE_NO_STATION);
+}
+
 void blocking_judge(struct analysis *a, const struct long_slice *s)
 {
 	struct finding f = FINDING_OF(&detector_blocking, &s->co);
@@ -69,14 +93,13 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 
 	if (wall < excused + SLICE_LONG_NS)
 		return;
-	/* Counters of a running thread are late by a tick; the first milliseconds have none. */
-	if (slice_is_measured(s) && slice_own_ns(s) < SLICE_LONG_NS / 2)
+	if (slice_is_excused(s))
 		return;
 	f.size_ns = slice_is_measured(s) ? slice_own_ns(s) : wall - excused;
 	f.place = analysis_place(a, s->co.place);
 	f.ts = s->from_ts;
 	f.seen_ts = s->to_ts;
-	blocking_weigh(s, a->cpu.nr > 0, &f);
+	blocking_weigh(s, slices_are_measured(a, s), &f);
 	blocking_say(a, s, &f);
 	finding_doubt(a, &f, NEED_TRANSITIONS);
 	if (f.confidence < CONFIDENCE_STRONG && f.doubt)

@@ -36,6 +36,7 @@ def check_accounts():
     cases = [("computes", says("running", cpu=0.95), "strong"),
              ("sleeps", says("blocked", call="nanosleep"), "strong"),
              ("preempted", says("running", cpu=0.02, queued=0.93), None),
+             ("loaded", says("running", cpu=0.055, queued=0.9), None),
              ("stopped", says("stopped"), None),
              ("process-stopped", says("stopped", tid=0), None),
              ("page", says("page"), None),
@@ -45,6 +46,8 @@ def check_accounts():
         findings = slices_script(name, account)
         assert best_of(findings, "blocking") == (LEVELS.index(want) if want else -1), (name, brief_of(findings))
         assert want == "strong" or not strong_of(findings), (name, brief_of(findings))
+    # Where slices are measured, a short one that is not says little.
+    assert best_of(slices_script("short", lambda s, a, b: None, length=30 * MS), "blocking") == 0
     # One slice is no pattern; without others on its thread there is nobody to wait.
     assert best_of(slices_script("once", says("running", cpu=0.95), nr=1), "blocking") == 1
     assert best_of(slices_script("no_others", says("running", cpu=0.95), with_others=False), "blocking") == 0
