@@ -13,7 +13,7 @@
 
 struct why_options {
 	uint32_t pid;
-	bool json, all;
+	bool json, all, stacks;
 	const char *exe;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
@@ -89,6 +89,8 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 	struct inspection *in = rc < 0 ? NULL : inspection_new(image, err);
 	int status = EXIT_FAILED;
 
+	if (in)
+		in->may_stop = o->stacks;
 	if (in && inspection_look(in, err) == 0)
 		status = why_print(in, o);
 	else
@@ -155,6 +157,8 @@ static const struct opt options[] = {
 	  OPT_NAME(struct why_options, exe) },
 	{ 0, "fail-on", "LIST", "exit 1 on these verdicts, if strong or proven; or all",
 	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
+	{ 0, "stacks", NULL, "stop the threads briefly, to read their registers",
+	  OPT_FLAG(struct why_options, stacks) },
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
 	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
 	{ .name = NULL },

@@ -68,6 +68,7 @@ void inspection_free(struct inspection *in)
 	kernel_state_close(&in->kernel);
 	u64map_release(&in->stacks);
 	free(in->waits);
+	free(in->registers);
 	free(in->levels);
 	free(in->groups);
 	free(in->members);
@@ -286,12 +287,51 @@ static void inspection_doubt(struct inspection *in, const char *why)
 		snprintf(in->doubt, sizeof(in->doubt), "%s", why);
 }
 
+/*
+ * The threads now, with their registers if that is possible without stopping them: it needs rights
+ * that root has.
+ */
+static int inspection_read_threads(struct inspection *in, struct err *err)
+{
+	struct err ignored = { 0 };
+
+	if (in->image->kind != IMAGE_RUNNING ||
+	    image_read_registers(in->image, IMAGE_REGISTERS_BPF, &ignored) == 0)
+		return 0;
+	return image_read_threads(in->image, err);
+}
+
+/* Keep the registers of all threads as roots.  -ENOMEM, or 0 also if some are not known. */
+static int inspection_stop_threads(struct inspection *in)
+{
+	struct err ignored = { 0 };
+	size_t i, k;
+
+	if (!in->may_stop || in->image->kind != IMAGE_RUNNING ||
+	    image_read_registers(in->image, IMAGE_REGISTERS_STOP, &ignored) < 0)
+		return 0;
+	in->registers = calloc(in->image->nr_threads * IMAGE_REGISTERS + 1, sizeof(uint64_t));
+	if (!in->registers)
+		return -ENOMEM;
+	for (i = 0; i < in->image->nr_threads; i++) {
+		const struct image_thread *t = &in->image->threads[i];
+
+		if (!t->has_registers) {
+			in->nr_registers = 0;
+			return 0;
+		}
+		for (k = 0; k < t->nr_registers && k < IMAGE_REGISTERS; k++)
+			in->registers[in->nr_registers++] = t->registers[k];
+	}
+	return 0;
+}
+
 static void inspection_doubt_registers(struct inspection *in)
 {
 	size_t i, unknown = 0;
 	char text[128];
 
-	for (i = 0; i < in->image->nr_threads; i++)
+	for (i = 0; i < in->image->nr_threads && !in->nr_registers; i++)
 		unknown += !in->image->threads[i].has_registers;
 	snprintf(text, sizeof(text), "the registers of %zu thread%s were not read (--stacks)",
 		 unknown, unknown == 1 ? "" : "s");
@@ -317,15 +357,17 @@ static void inspection_doubt_memory(struct inspection *in)
 /* What epoll sets hold may be pointers. */
 static int inspection_mark(struct inspection *in)
 {
-	uint64_t *roots = calloc(in->kernel.nr_watches + 1, sizeof(*roots));
-	size_t i;
+	size_t nr = in->kernel.nr_watches + in->nr_registers, i;
+	uint64_t *roots = calloc(nr + 1, sizeof(*roots));
 	int rc;
 
 	if (!roots)
 		return -ENOMEM;
 	for (i = 0; i < in->kernel.nr_watches; i++)
 		roots[i] = in->kernel.watches[i].data;
-	rc = frame_marks_set(in->image, &in->table, roots, in->kernel.nr_watches);
+	for (i = 0; i < in->nr_registers; i++)
+		roots[in->kernel.nr_watches + i] = in->registers[i];
+	rc = frame_marks_set(in->image, &in->table, roots, nr);
 	free(roots);
 	return rc;
 }
@@ -443,7 +485,7 @@ static int inspection_look_again(struct inspection *in, struct err *err)
 	is_same = kernel_state_confirm(&in->kernel);
 	rc = inspection_mark_again(in);
 	if (!rc)
-		rc = image_read_threads(in->image, err);
+		rc = inspection_read_threads(in, err);
 	if (!rc)
 		rc = is_same && image_threads_idle(before, nr_before, in->image->threads,
 						   in->image->nr_threads);
@@ -454,8 +496,12 @@ static int inspection_look_again(struct inspection *in, struct err *err)
 static int inspection_judge(struct inspection *in, struct err *err)
 {
 	size_t faults = waits_judge(in);
-	int rc = inspection_mark(in), look;
+	int rc = inspection_stop_threads(in), look;
 
+	if (!rc)
+		rc = inspection_read_threads(in, err);
+	if (!rc)
+		rc = inspection_mark(in);
 	if (rc < 0)
 		return rc;
 	if (in->image->kind == IMAGE_RUNNING && (faults || inspection_count_unreached(in))) {

@@ -50,9 +50,9 @@ def build(work, program, compiler, flags, libs=()):
 class Target:
     """A program that has said what to expect, and waits."""
 
-    def __init__(self, path, env=None):
+    def __init__(self, path, env=None, args=()):
         self.expected, self.facts = [], {}
-        self.process = subprocess.Popen([path], stdout=subprocess.PIPE, text=True, env=env)
+        self.process = subprocess.Popen([path, *args], stdout=subprocess.PIPE, text=True, env=env)
         for line in self.process.stdout:
             words = line.split()
             if words[:1] == ["expect"]:
@@ -188,9 +188,57 @@ def test_asio(work):
 def test_forgotten(work):
     path = build(work, "forgotten", "g++", ["-O2", "-g"])
     found, target = look("forgotten", path, ("forgotten.cpp",), clean=False)
+    with Target(path) as again:
+        sure = why("-p", str(again.process.pid), "--stacks")
+        proven = sum(g["count"] for g in sure["groups"] if (g["verdict"], g["confidence"]) == ("unreachable", "proven"))
+        if proven != again.facts["forgotten"]:
+            fail("forgotten, --stacks: %d coroutines proven unreachable, %d are" % (proven, again.facts["forgotten"]))
     lost = sum(g["count"] for g in found["groups"] if g["verdict"] == "unreachable")
     if lost != target.facts["forgotten"]:
         fail("forgotten: %d coroutines unreachable, %d are" % (lost, target.facts["forgotten"]))
+
+
+def test_hidden(work):
+    """A handle in an unusual place: no coroutine is called unreachable with certainty."""
+    path = build(work, "hidden", "g++", ["-O2", "-g"])
+    lines = markers("hidden.cpp")
+    for where in ("epoll", "register", "low-tag", "high-tag", "shared", "queues"):
+        with Target(path, args=[where]) as target:
+            for options in ((), ("--stacks",)):
+                found = why("-p", str(target.process.pid), *options)
+                for g in found["groups"]:
+                    sure = "suspect" if where in ("register", "queues") and not options else "none"
+                    if where == "queues":
+                        sure = "suspect"
+                    if g["verdict"] != "waiting" and g["confidence"] not in (sure, "none"):
+                        fail("hidden %s %s: %s %s" % (where, options, g["confidence"], g["verdict"]))
+                if where != "queues":
+                    check_stacks("hidden " + where, found, target, lines)
+            if target.process.poll() is not None:
+                fail("hidden %s: the program ended" % where)
+
+
+def test_restless(work):
+    """The program changes while it is read: no crash, no coroutine that is certainly lost."""
+    path = build(work, "restless", "g++", ["-O2", "-g"])
+    lines = markers("restless.cpp")
+    with Target(path) as target:
+        for _ in range(100 if FULL else 10):
+            found = why("-p", str(target.process.pid))
+            for g in found["groups"]:
+                if g["confidence"] == "proven":
+                    fail("restless: %s proven" % g["verdict"])
+                if len(g["stack"]) == 2 and not stack_matches(g["stack"], ["inner", "outer"], lines):
+                    fail("restless: wrong stack %s" % g["stack"])
+                if len(g["stack"]) > 2:
+                    fail("restless: a stack of %d" % len(g["stack"]))
+    for _ in range(5):
+        with Target(path, args=["exit"]) as target:
+            while target.process.poll() is None:
+                r = subprocess.run([TOOL, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,
+                                   timeout=60)
+                if r.returncode not in (0, 1) or (r.returncode == 1 and not r.stderr):
+                    fail("restless exit: status %d, %r" % (r.returncode, r.stderr))
 
 
 def test_gate(work):
@@ -220,6 +268,8 @@ def main():
         test_library(work)
         test_asio(work)
         test_forgotten(work)
+        test_hidden(work)
+        test_restless(work)
         test_gate(work)
         test_errors()
     print("%d faults" % len(faults))
