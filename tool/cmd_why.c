@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "inspect/inspect_print.h"
 #include "inspect/inspection.h"
+#include "symbols/module.h"
 #include "why_launch.h"
 
 #define GROUPS_SHOWN 10
@@ -14,7 +15,7 @@
 struct why_options {
 	uint32_t pid;
 	bool json, all, stacks;
-	const char *exe;
+	const char *exe, *save, *debug_dir;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
 };
@@ -101,13 +102,30 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 	return status;
 }
 
+static int why_save(struct process_image *image, const char *path)
+{
+	struct err err = { 0 };
+
+	if (inspection_save(image, path, &err) < 0) {
+		message_error("why", &err);
+		return EXIT_FAILED;
+	}
+	message_print("why", "saved process %d as '%s'; look at it with: corotracer why %s",
+		      (int)image->pid, path, path);
+	return EXIT_OK;
+}
+
 static int why_process(pid_t pid, const struct why_options *o)
 {
 	struct process_image image;
 	struct err err = { 0 };
-	int rc = image_open_process(&image, pid, &err);
+	int rc = image_open_process(&image, pid, &err), status;
 
-	return why_look(&image, rc, &err, o);
+	if (rc < 0 || !o->save)
+		return why_look(&image, rc, &err, o);
+	status = why_save(&image, o->save);
+	image_close(&image);
+	return status;
 }
 
 static int why_core(const char *path, const struct why_options *o)
@@ -155,6 +173,10 @@ static const struct opt options[] = {
 	  OPT_REAL(struct why_options, after_ns, 0.1, 86400, 1e9) },
 	{ 0, "exe", "FILE", "CORE: its program, if the file was moved",
 	  OPT_NAME(struct why_options, exe) },
+	{ 0, "save", "FILE", "write the process to FILE, to be looked at elsewhere",
+	  OPT_NAME(struct why_options, save) },
+	{ 0, "debug-dir", "DIR", "also search debug files there",
+	  OPT_NAME(struct why_options, debug_dir) },
 	{ 0, "fail-on", "LIST", "exit 1 on these verdicts, if strong or proven; or all",
 	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
 	{ 0, "stacks", NULL, "stop the threads briefly, to read their registers",
@@ -171,6 +193,8 @@ static int run_why(int argc, char **argv)
 
 	if (status != OPTS_PARSED)
 		return status;
+	if (o.debug_dir)
+		module_set_debug_dir(o.debug_dir);
 	if (o.pid && first < argc)
 		return opts_unexpected(&command_why, argv[first]);
 	if (o.pid)

@@ -153,7 +153,8 @@ void inspection_print(struct inspection *in, struct printer *p,
 	if (in->image->stopped_ns)
 		print_text(p, "\nThe threads were stopped for %.3f ms in total.\n",
 			   (double)in->image->stopped_ns / 1e6);
-	print_flag(p, "busy", "\nThreads ran all the time: the state of descriptors was not used.\n",
+	print_flag(p, "busy",
+		   "\nThreads ran all the time: the state of descriptors was not used.\n",
 		   in->is_busy);
 	if (coro_types_problem(in->types))
 		print_text(p, "\n%s\n", coro_types_problem(in->types));

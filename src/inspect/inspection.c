@@ -517,6 +517,11 @@ static int inspection_judge(struct inspection *in, struct err *err)
 			inspection_doubt(in, "threads ran between the looks");
 		}
 	}
+	if (in->kernel.is_saved && !in->kernel.is_quiet) {
+		in->is_busy = true;
+		waits_withdraw(in);
+		inspection_doubt(in, "threads ran while the process was saved");
+	}
 	inspection_doubt_memory(in);
 	waits_judge_unreached(in);
 	return 0;
@@ -573,6 +578,8 @@ int inspection_look(struct inspection *in, struct err *err)
 		rc = -ENOMEM;
 	if (in->image->kind == IMAGE_RUNNING)
 		kernel_state_open(&in->kernel, in->image->pid);
+	else if (in->image->kernel_state)
+		kernel_state_load(&in->kernel, in->image->kernel_state);
 	if (!rc)
 		rc = inspection_judge(in, err);
 	changed = rc ? 0 : frame_links_check(in->image, in->types, &in->table);
@@ -591,6 +598,35 @@ int inspection_look(struct inspection *in, struct err *err)
 	inspection_count(in);
 	groups_sort(in);
 	return 0;
+}
+
+/* ---- save ---------------------------------------------------------------------------- */
+
+int inspection_save(struct process_image *image, const char *path, struct err *err)
+{
+	struct inspection in = { .image = image };
+	size_t nr_before;
+	struct image_thread *before = NULL;
+	bool is_settled = false;
+	int rc = inspection_read_threads(&in, err);
+
+	if (!rc)
+		before = threads_copy(image, &nr_before);
+	if (!before)
+		return rc ? rc
+			  : err_set(err, -ENOMEM, "no memory to save process %d", (int)image->pid);
+	kernel_state_open(&in.kernel, image->pid);
+	kernel_state_ask_all(&in.kernel);
+	nanosleep(&(struct timespec){ .tv_nsec = SECOND_LOOK_MS * 1000000L }, NULL);
+	is_settled = kernel_state_confirm(&in.kernel);
+	rc = inspection_read_threads(&in, err);
+	is_settled = is_settled && !rc &&
+		     image_threads_idle(before, nr_before, image->threads, image->nr_threads);
+	free(before);
+	free(image->kernel_state);
+	image->kernel_state = kernel_state_save(&in.kernel, is_settled);
+	kernel_state_close(&in.kernel);
+	return rc ? rc : image_save(image, path, err);
 }
 
 /* ---- names ------------------------------------------------------------------------ */

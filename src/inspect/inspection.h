@@ -70,10 +70,10 @@ struct inspection {
 	size_t nr_suspended, nr_finished, nr_running, nr_changed;
 	struct u64map stacks; /* hash of a level to 1 + its number */
 	char doubt[256];      /* why nothing is proven; "": no doubt */
-	bool may_stop;        /* set by the caller: threads may be stopped to read their registers */
-	uint64_t *registers;  /* of all threads, read while they were stopped */
-	size_t nr_registers;  /* 0: not read this way */
-	bool is_busy;         /* threads ran all the time: the kernel's word was not used */
+	bool may_stop;       /* set by the caller: threads may be stopped to read their registers */
+	uint64_t *registers; /* of all threads, read while they were stopped */
+	size_t nr_registers; /* 0: not read this way */
+	bool is_busy;        /* threads ran all the time: the kernel's word was not used */
 };
 
 /* @image must outlive it.  NULL after an error. */
@@ -81,6 +81,12 @@ struct inspection *inspection_new(struct process_image *image, struct err *err);
 
 /* Look at all coroutines.  0 or a negative errno. */
 int inspection_look(struct inspection *in, struct err *err);
+
+/*
+ * Save memory, threads and descriptors of a running process, to be looked at elsewhere as a core
+ * file.  0 or a negative errno.
+ */
+int inspection_save(struct process_image *image, const char *path, struct err *err);
 
 /* Accepts NULL. */
 void inspection_free(struct inspection *in);

@@ -75,7 +75,7 @@ const struct kernel_descriptor *kernel_state_ask(struct kernel_state *k, int fd)
 	struct kernel_descriptor *more;
 	uint64_t *slot;
 
-	if (!k->is_open || fd < 0 || !(slot = u64map_at(&k->by_fd, (uint64_t)fd)))
+	if (!(k->is_open || k->is_saved) || fd < 0 || !(slot = u64map_at(&k->by_fd, (uint64_t)fd)))
 		return NULL;
 	if (*slot)
 		return &k->known[*slot - 1];
@@ -88,7 +88,11 @@ const struct kernel_descriptor *kernel_state_ask(struct kernel_state *k, int fd)
 		k->known = more;
 		k->room_known = room;
 	}
-	kernel_look(k, fd, &k->known[k->nr_known]);
+	if (k->is_open)
+		kernel_look(k, fd, &k->known[k->nr_known]);
+	else
+		k->known[k->nr_known] = (struct kernel_descriptor){ .state.fd = fd,
+								    .error = -EBADF };
 	*slot = ++k->nr_known;
 	return &k->known[k->nr_known - 1];
 }

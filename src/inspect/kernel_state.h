@@ -20,7 +20,8 @@ struct kernel_descriptor {
 
 struct kernel_state {
 	struct descriptors process;
-	bool is_open;
+	bool is_open;  /* the process can be asked */
+	bool is_saved; /* the state is from a file: descriptors that it lacks were closed */
 	struct descriptor_watch *watches;
 	size_t nr_watches, room_watches;
 	struct kernel_descriptor *known;
@@ -39,6 +40,18 @@ const struct kernel_descriptor *kernel_state_ask(struct kernel_state *k, int fd)
 
 /* Ask for everything again.  True if the answers are the same, and the threads slept. */
 bool kernel_state_confirm(struct kernel_state *k);
+
+/* Ask for all descriptors of the process. */
+void kernel_state_ask_all(struct kernel_state *k);
+
+/*
+ * The state as text, from malloc(); @is_settled: two looks were equal, and no thread has run in
+ * between.  NULL: no memory.
+ */
+char *kernel_state_save(const struct kernel_state *k, bool is_settled);
+
+/* The state from such a text.  0 or a negative errno; is_quiet: it was settled. */
+int kernel_state_load(struct kernel_state *k, const char *text);
 
 void kernel_state_close(struct kernel_state *k);
 

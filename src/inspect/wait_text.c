@@ -11,7 +11,7 @@
 
 static const struct kernel_descriptor *descriptor_known(struct inspection *in, int fd)
 {
-	return in->kernel.is_open ? kernel_state_ask(&in->kernel, fd) : NULL;
+	return kernel_state_ask(&in->kernel, fd);
 }
 
 /* "socket 127.0.0.1:80, 5 unread". */

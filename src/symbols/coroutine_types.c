@@ -254,6 +254,7 @@ int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 	opened.path = open_path;
 	if (module_file_init(&more->file, &opened) < 0)
 		return -ENOMEM;
+	more->file.real_path = strdup(module->path);
 	types->nr_modules++;
 	if (!module_file_ready(&more->file)) {
 		coro_types_note(types, module->path, module_state_words(more->file.state));

@@ -2,6 +2,7 @@
 /* module.c - find and check a file that a traced process had mapped. */
 #include "symbols/module.h"
 
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/path.h"
 
 static struct module_watch *watch;
 
@@ -50,9 +53,73 @@ int module_file_init(struct module_file *f, const struct symbol_module *module)
 	return -ENOMEM;
 }
 
+/* ---- debug files ----------------------------------------------------------- */
+
+static const char *debug_dir;
+static char *debug_path;
+
+void module_set_debug_dir(const char *dir)
+{
+	debug_dir = dir;
+	free(debug_path);
+	if (asprintf(&debug_path, "%s:-:.debug:/usr/lib/debug", dir) < 0)
+		debug_path = NULL;
+}
+
+/* True if the file has the build-id of the module. */
+static bool debug_file_fits(int fd, Dwfl_Module *module)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	const unsigned char *wanted;
+	const void *found = NULL;
+	GElf_Addr ignored;
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &found) : 0;
+	int wanted_size = dwfl_module_build_id(module, &wanted, &ignored);
+	bool fits = wanted_size > 0 && size == wanted_size &&
+		    !memcmp(found, wanted, (size_t)wanted_size);
+
+	elf_end(elf);
+	return fits;
+}
+
+/* DIR/NAME or DIR/NAME.debug; a descriptor, or -1. */
+static int debug_file_by_name(Dwfl_Module *module, const char *path, char **name)
+{
+	static const char *const forms[] = { "%s/%s", "%s/%s.debug" };
+	size_t i;
+
+	for (i = 0; debug_dir && i < 2; i++) {
+		int fd;
+
+		// NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of two constants
+		if (asprintf(name, forms[i], debug_dir, path_base(path)) < 0)
+			break;
+		fd = open(*name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd >= 0 && debug_file_fits(fd, module))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		free(*name);
+		*name = NULL;
+	}
+	return -1;
+}
+
+static int module_find_debuginfo(Dwfl_Module *module, void **userdata, const char *modname,
+				 GElf_Addr base, const char *file_name, const char *link,
+				 GElf_Word crc, char **debug_name)
+{
+	int fd = dwfl_standard_find_debuginfo(module, userdata, modname, base, file_name, link, crc,
+					      debug_name);
+	const char *real_path = *userdata;
+
+	return fd >= 0 || !real_path ? fd : debug_file_by_name(module, real_path, debug_name);
+}
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = module_find_debuginfo,
+	.debuginfo_path = &debug_path,
 };
 
 /* Load bias: mapped address minus the file's address, from the segment that the mapping shows. */
@@ -101,6 +168,7 @@ static bool module_same_build(Dwfl_Module *module, const char *wanted)
 static enum module_state module_open_file(struct module_file *f)
 {
 	int fd = open(f->module.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	void **userdata;
 	uint64_t bias;
 
 	if (fd < 0)
@@ -123,6 +191,8 @@ static enum module_state module_open_file(struct module_file *f)
 		close(fd);
 		return MODULE_NO_ELF;
 	}
+	dwfl_module_info(f->dwfl_module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = f->real_path;
 	return module_same_build(f->dwfl_module, f->module.build_id) ? MODULE_READY
 								     : MODULE_OTHER_BUILD;
 }
@@ -158,5 +228,6 @@ void module_file_release(struct module_file *f)
 		dwfl_end(f->dwfl);
 	free((void *)f->module.path);
 	free((void *)f->module.build_id);
+	free(f->real_path);
 	*f = (struct module_file){ 0 };
 }

@@ -36,6 +36,7 @@ enum module_state {
 
 struct module_file {
 	struct symbol_module module; /* its strings are copies */
+	char *real_path;             /* name of the file, if module.path is another; or NULL */
 	enum module_state state;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
@@ -56,6 +57,12 @@ struct module_watch {
 
 /* Record in @watch which module is in use from now on; NULL: no watching process. */
 void module_set_watch(struct module_watch *watch);
+
+/*
+ * Also search debug files in @dir: by build-id, by debug link, and as NAME, NAME.debug with the
+ * same build-id.  @dir must stay valid.
+ */
+void module_set_debug_dir(const char *dir);
 
 /* 0 or -ENOMEM. */
 int module_file_init(struct module_file *f, const struct symbol_module *module);

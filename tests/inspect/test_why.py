@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = os.environ["COROTRACER"]
@@ -170,6 +172,66 @@ def test_stripped(work):
             fail("stripped: nothing says so: %r" % (r.stdout + r.stderr))
 
 
+def test_saved(work):
+    """A stripped program is saved, and looked at where its debug files are."""
+    path = build(work, "stacks", "g++", ["-O2", "-g", "-Wl,--build-id"])
+    lines = markers("stacks.cpp", "tasks.h")
+    debug, saved = os.path.join(work, "debug"), os.path.join(work, "saved.core")
+    os.mkdir(debug)
+    stripped = path + "-stripped"
+    subprocess.run(["objcopy", "--only-keep-debug", path, os.path.join(debug, os.path.basename(stripped) + ".debug")], check=True)
+    subprocess.run(["objcopy", "--strip-all", path, stripped], check=True)
+    with Target(stripped) as target:
+        subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=60)
+        check_stacks("debug-dir", why("-p", str(target.process.pid), "--debug-dir", debug), target, lines)
+    check_stacks("saved", why(saved, "--debug-dir", debug), target, lines)
+    if os.stat(saved).st_mode & 0o077:
+        fail("saved: others can read the memory of the process")
+
+
+def test_mini_redis(_):
+    """Clients that a server has forgotten: live, and from a saved process."""
+    server = os.environ.get("MINI_REDIS")
+    if not server or not os.path.exists(server):
+        print("no mini-redis here")
+        return
+    with tempfile.TemporaryDirectory() as where:
+        port_file, saved = os.path.join(where, "port"), os.path.join(where, "saved.core")
+        process = subprocess.Popen([server, "--port", "0", "--port-file", port_file, "--lose-wakeups"],
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            process.stdout.readline()
+            with open(port_file, encoding="utf-8") as f:
+                port = int(f.read())
+            clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
+            for c in clients:
+                c.sendall(b"*1\r\n$4\r\nPING\r\n")
+                c.recv(64)
+            for c in clients[:6]:
+                c.close()
+            for _ in range(50):
+                found = why("-p", str(process.pid))
+                lost = [g for g in found["groups"] if g["verdict"] == "closed-under-waiter"]
+                if sum(g["count"] for g in lost) == 6 and not found["busy"]:
+                    break
+                time.sleep(0.2)
+            for label, result in (("live", found), ("saved", save_and_look(process.pid, saved))):
+                lost = [g for g in result["groups"] if g["verdict"] == "closed-under-waiter"]
+                if sum(g["count"] for g in lost) != 6 or any(g["confidence"] != "proven" for g in lost):
+                    fail("mini-redis %s: %s" % (label, [(g["count"], g["verdict"], g["confidence"]) for g in result["groups"]]))
+                if [g for g in result["groups"] if g["verdict"] not in ("waiting", "closed-under-waiter")]:
+                    fail("mini-redis %s: another verdict" % label)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def save_and_look(pid, saved):
+    subprocess.run([TOOL, "why", "-p", str(pid), "--save", saved], check=True, capture_output=True, timeout=60)
+    return why(saved)
+
+
 def test_library(work):
     lib = os.path.join(work, "libinspected.so")
     subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-fPIC", "-shared", os.path.join(HERE, "library.cpp"), "-o", lib],
@@ -265,6 +327,8 @@ def main():
         test_stacks(work)
         test_debug_forms(work)
         test_stripped(work)
+        test_saved(work)
+        test_mini_redis(work)
         test_library(work)
         test_asio(work)
         test_forgotten(work)
