@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,12 +93,13 @@ static int btf_index(struct kernel_btf *btf)
 	return 0;
 }
 
-int kernel_btf_parse(struct kernel_btf *btf, unsigned char *data, size_t size)
+static int btf_parse(struct kernel_btf *btf)
 {
+	const unsigned char *data = btf->data;
+	size_t size = btf->size;
 	struct btf_header h;
 	int rc = -EINVAL;
 
-	*btf = (struct kernel_btf){ .data = data, .size = size };
 	if (size >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
 		if (h.magic == BTF_MAGIC && h.hdr_len >= sizeof(h) && h.hdr_len <= size &&
@@ -120,32 +121,58 @@ int kernel_btf_parse(struct kernel_btf *btf, unsigned char *data, size_t size)
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): kernel_btf_close() frees it */
+int kernel_btf_parse(struct kernel_btf *btf, unsigned char *data, size_t size)
+{
+	*btf = (struct kernel_btf){ .data = data, .size = size };
+	return btf_parse(btf);
+}
+
+/* Kernels before 6.16 cannot map the file, and give one page per read(2). */
+static int btf_load(struct kernel_btf *btf, int fd, size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	ssize_t got = 1;
+
+	if (map != MAP_FAILED) {
+		*btf = (struct kernel_btf){ .data = map, .size = size, .is_mapped = true };
+		return 0;
+	}
+	btf->data = malloc(size);
+	if (!btf->data)
+		return -ENOMEM;
+	while (got > 0 && btf->size < size) {
+		got = io_read(fd, btf->data + btf->size, size - btf->size);
+		btf->size += got > 0 ? (size_t)got : 0;
+	}
+	return got < 0 ? (int)got : 0;
+}
+
 int kernel_btf_open(struct kernel_btf *btf, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	unsigned char *data = NULL;
-	size_t size = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct stat st;
-	ssize_t got = 1;
 
 	*btf = (struct kernel_btf){ 0 };
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size < BTF_SIZE_MAX)
-		data = malloc((size_t)st.st_size);
-	while (data && got > 0 && size < (size_t)st.st_size) {
-		got = io_read(fd, data + size, (size_t)st.st_size - size);
-		size += got > 0 ? (size_t)got : 0;
-	}
+	if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > BTF_SIZE_MAX)
+		rc = -EINVAL;
+	else
+		rc = btf_load(btf, fd, (size_t)st.st_size);
 	close(fd);
-	if (!data)
-		return -ENOMEM;
-	return kernel_btf_parse(btf, data, size);
+	if (!rc)
+		return btf_parse(btf);
+	kernel_btf_close(btf);
+	return rc;
 }
 
 void kernel_btf_close(struct kernel_btf *btf)
 {
-	free(btf->data);
+	if (btf->is_mapped)
+		munmap(btf->data, btf->size);
+	else
+		free(btf->data);
 	free(btf->at);
 	*btf = (struct kernel_btf){ 0 };
 }

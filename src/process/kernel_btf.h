@@ -3,12 +3,14 @@
 #ifndef PROCESS_KERNEL_BTF_H
 #define PROCESS_KERNEL_BTF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct kernel_btf {
 	unsigned char *data;
 	size_t size;
+	bool is_mapped; /* else from malloc() */
 	const unsigned char *types;
 	size_t types_size;
 	const char *names; /* ends with a zero byte */
