@@ -42,14 +42,8 @@ struct image_backend {
 /* Find the modules in image->ranges.  Returns 0 or -ENOMEM. */
 int image_find_modules(struct process_image *image);
 
-/* The range that contains @addr, or NULL. */
-const struct image_range *image_find_range(const struct process_image *image, uint64_t addr);
-
 /* True if image_visit() includes the range. */
 bool image_range_visited(const struct image_range *range);
-
-/* True if the range has no file: it has no name, or one in brackets. */
-bool image_range_anonymous(const struct image_range *range);
 
 /* True if @path is a regular file that can be read. */
 bool image_file_opens(const char *path);

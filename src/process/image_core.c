@@ -423,6 +423,34 @@ static const struct image_operations core_operations = {
 	.close = core_close,
 };
 
+#if defined(__aarch64__)
+/* The kernel sets a thread that will repeat its system call back to the instruction. */
+static void core_find_syscalls(struct process_image *image)
+{
+	static const unsigned char svc[] = { 0x01, 0x00, 0x00, 0xd4 };
+	unsigned char there[sizeof(svc)];
+	size_t i;
+
+	for (i = 0; i < image->nr_threads; i++) {
+		struct image_thread *t = &image->threads[i];
+
+		if (t->has_syscall || !t->has_registers ||
+		    image_read(image, t->pc, there, sizeof(there)) != sizeof(there) ||
+		    memcmp(there, svc, sizeof(svc)) != 0)
+			continue;
+		t->has_syscall = true;
+		t->state = 'S';
+		t->syscall_nr = (int64_t)t->registers[8];
+		memcpy(t->args, t->registers, sizeof(t->args));
+	}
+}
+#else
+static void core_find_syscalls(struct process_image *image)
+{
+	(void)image; /* the registers say it */
+}
+#endif
+
 static int core_start(struct process_image *image, struct image_core *core)
 {
 	const struct image_range *program;
@@ -441,7 +469,10 @@ static int core_start(struct process_image *image, struct image_core *core)
 	if (rc < 0)
 		return rc;
 	core->files = calloc(image->nr_modules + 1, sizeof(*core->files));
-	return core->files ? 0 : -ENOMEM;
+	if (!core->files)
+		return -ENOMEM;
+	core_find_syscalls(image);
+	return 0;
 }
 
 int image_open_core(struct process_image *image, const char *path, const char *exe, struct err *err)

@@ -90,6 +90,12 @@ int image_read_threads(struct process_image *image, struct err *err);
 /* Read the maps again; the set of modules may have changed. */
 int image_read_ranges(struct process_image *image, struct err *err);
 
+/* The range that contains @addr, or NULL. */
+const struct image_range *image_find_range(const struct process_image *image, uint64_t addr);
+
+/* True if the range has no file: it has no name, or one in brackets. */
+bool image_range_anonymous(const struct image_range *range);
+
 /* As many bytes as are there, at most @size; a negative errno. */
 ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, size_t size);
 

@@ -193,6 +193,10 @@ static void check_core(const char *path, pid_t pid)
 	CHECK_EQ(image_read_threads(&image, &err), 0);
 	CHECK_EQ(image_read_ranges(&image, &err), 0);
 	image_close(&image);
+	CHECK_EQ(image_open_core(&image, path, "/proc/self/exe", &err), 0);
+	CHECK_STR(image.modules[0].open_path, "/proc/self/exe");
+	check_modules(&image);
+	image_close(&image);
 }
 
 /* ---- cores of others ------------------------------------------------------- */

@@ -4,11 +4,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -252,6 +255,47 @@ static void memory_is_read_up_to_the_first_gap(void)
 	CHECK_EQ(image_read(&image, (uint64_t)(uintptr_t)gap, buf, sizeof(buf)), 2 * PAGE);
 	CHECK_EQ(image_read(&image, UINT64_MAX - 3, buf, 8), -EFAULT);
 	image_close(&image);
+	child_end(&c);
+}
+
+/* Refuse process_vm_readv(2), as the sandbox of a container may. */
+static void sandbox_enter(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+		_exit(0); /* not here */
+}
+
+static void memory_is_read_in_a_sandbox_too(void)
+{
+	struct seen seen = { 0 };
+	struct process_image image;
+	struct child c;
+	int status;
+	pid_t pid;
+
+	child_start(&c);
+	pid = fork();
+	if (!pid) {
+		sandbox_enter();
+		CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
+		CHECK_EQ(image_visit(&image, seen_visit, &seen), 0);
+		CHECK_EQ(seen.marks[100], 1);
+		CHECK_EQ(seen.marks[62], 1);
+		CHECK_EQ(image.bytes_failed, 0);
+		image_close(&image);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
 	child_end(&c);
 }
 
@@ -577,6 +621,7 @@ int main(int argc, char **argv)
 	RUN(all_resident_memory_is_visited_and_no_page_is_added);
 	RUN(both_ways_to_find_resident_pages_agree);
 	RUN(memory_is_read_up_to_the_first_gap);
+	RUN(memory_is_read_in_a_sandbox_too);
 	RUN(modules_have_the_bias_of_the_loader);
 	RUN(threads_have_names_and_system_calls);
 	RUN(threads_are_idle_until_one_runs);
