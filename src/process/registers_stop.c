@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +28,19 @@
 #include "process/image_registers.h"
 #include "process/target_memory.h"
 
-#define STOP_POLL  (100 * NS_PER_MS)
-#define STOP_POLLS 10 /* for one thread */
-#define STOP_STUCK 3  /* threads that may exceed it */
+#define STOP_YIELD    (200 * NS_PER_US)
+#define STOP_POLL     200000 /* ns */
+#define STOP_DEADLINE NS_PER_SEC
+#define STOP_STUCK    3 /* threads that may exceed it */
 
-/* Shared by the caller and the thread that stops; the latter writes while it runs. */
+/* For the thread that stops others; the caller waits for its end. */
 struct stop_work {
 	struct process_image *image;
 	image_stopped stopped;
 	void *arg;
-	size_t next; /* index of the next thread; accessed by both */
-	int error;   /* of the first PTRACE_SEIZE that was refused */
+	size_t next;    /* index of the next thread */
+	unsigned stuck; /* threads that did not stop */
+	int error;      /* of the first PTRACE_SEIZE that was refused */
 };
 
 /* PTRACE_GETREGSET and PTRACE_SETREGSET; the set is larger than what is used here. */
@@ -65,14 +68,31 @@ static bool stop_set(pid_t tid, struct stop_registers *r)
 
 /*
  * Wait until the thread stops.  An exit is not consumed: the program may be a child of this one,
- * and its status is for another part of it.
+ * and its status is for another part of it.  Usually the stop takes a few microseconds; a thread in
+ * a call that cannot be interrupted does not stop.
  */
-static bool stop_await(pid_t tid, int *status)
+static bool stop_await(struct stop_work *w, pid_t tid, int *status)
 {
+	uint64_t since = clock_now_ns(), waited;
 	siginfo_t info = { 0 };
 
-	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0 ||
-	    (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED))
+	for (;;) {
+		if (waitid(P_PID, (id_t)tid, &info,
+			   WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL) < 0)
+			return false;
+		if (info.si_pid)
+			break;
+		waited = clock_now_ns() - since;
+		if (waited > STOP_DEADLINE) {
+			w->stuck++;
+			return false;
+		}
+		if (waited < STOP_YIELD)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL }, NULL);
+	}
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return false;
 	return waitpid(tid, status, __WALL | WNOHANG) == tid && WIFSTOPPED(*status);
 }
@@ -181,7 +201,7 @@ static bool stop_detach(pid_t tid, int sig)
  * and is still traced: PTRACE_DETACH at the entry would interrupt the call once more, but the end
  * of the thread that traces it does not.
  */
-static bool stop_restart(pid_t pid, pid_t tid, struct stop_registers *before)
+static bool stop_restart(struct stop_work *w, pid_t tid, struct stop_registers *before)
 {
 	uintptr_t options = PTRACE_O_TRACESYSGOOD;
 	int status, sig = 0;
@@ -190,17 +210,15 @@ static bool stop_restart(pid_t pid, pid_t tid, struct stop_registers *before)
 	if (ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) < 0 ||
 	    ptrace(PTRACE_SYSCALL, tid, NULL, NULL) < 0)
 		return stop_detach(tid, 0);
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-	if (!stop_await(tid, &status))
+	if (!stop_await(w, tid, &status))
 		return true;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 		return true;
 	}
 	if (status >> 16 == 0) {
 		sig = WSTOPSIG(status);
-		if (stop_signal_caught(pid, sig))
+		if (stop_signal_caught(w->image->pid, sig))
 			stop_set(tid, before);
 	}
 	return stop_detach(tid, sig);
@@ -218,7 +236,7 @@ static bool stop_leave(struct stop_work *w, const struct image_thread *t, int st
 	/* Not if the program was stopped already, by SIGSTOP: it must stay stopped. */
 	if (!sig && WSTOPSIG(status) == SIGTRAP && known && stop_rewind(w->image, t, r) &&
 	    stop_set(t->tid, r))
-		return stop_restart(w->image->pid, t->tid, &before);
+		return stop_restart(w, t->tid, &before);
 	return stop_detach(t->tid, sig); /* a signal of the program is delivered */
 }
 
@@ -236,9 +254,8 @@ static bool stop_thread(struct stop_work *w, struct image_thread *t)
 		return false;
 	}
 	since = clock_now_ns();
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 || !stop_await(t->tid, &status))
+	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 || !stop_await(w, t->tid, &status))
 		return true;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	known = stop_get(t->tid, &r);
 	if (known) {
 		registers_set(t, r.words);
@@ -248,7 +265,6 @@ static bool stop_thread(struct stop_work *w, struct image_thread *t)
 	traced = stop_leave(w, t, status, &r, known);
 	t->stopped_ns = clock_now_ns() - since;
 	w->image->stopped_ns += t->stopped_ns;
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	return traced;
 }
 
@@ -261,62 +277,25 @@ static void *stop_run(void *arg)
 {
 	struct stop_work *w = arg;
 	bool traced = false;
-	size_t i;
 
-	for (i = w->next; i < w->image->nr_threads && !traced; i++) {
-		traced = stop_thread(w, &w->image->threads[i]);
-		__atomic_store_n(&w->next, i + 1, __ATOMIC_RELAXED);
-	}
+	while (w->next < w->image->nr_threads && !traced)
+		traced = stop_thread(w, &w->image->threads[w->next++]);
 	return NULL;
-}
-
-/* CLOCK_REALTIME, in a moment. */
-static struct timespec stop_next_poll(void)
-{
-	uint64_t ns = monotonic_clock_ns(CLOCK_REALTIME) + STOP_POLL;
-
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_SEC),
-				  .tv_nsec = (long)(ns % NS_PER_SEC) };
-}
-
-/* Wait for the end of @thread.  False: it had to be cancelled. */
-static bool stop_wait(struct stop_work *w, pthread_t thread)
-{
-	size_t last = __atomic_load_n(&w->next, __ATOMIC_RELAXED);
-	unsigned polls = 0;
-
-	while (polls < STOP_POLLS) {
-		struct timespec until = stop_next_poll();
-		size_t next;
-
-		if (!pthread_timedjoin_np(thread, NULL, &until))
-			return true;
-		next = __atomic_load_n(&w->next, __ATOMIC_RELAXED);
-		polls = next == last ? polls + 1 : 0;
-		last = next;
-	}
-	pthread_cancel(thread);
-	pthread_join(thread, NULL);
-	return false;
 }
 
 int image_stop_threads(struct process_image *image, image_stopped stopped, void *arg,
 		       struct err *err)
 {
 	struct stop_work w = { .image = image, .stopped = stopped, .arg = arg };
-	unsigned stuck = 0;
 	pthread_t thread;
 	int rc;
 
 	image->stopped_ns = 0;
-	while (image->kind == IMAGE_RUNNING && w.next < image->nr_threads && stuck < STOP_STUCK) {
+	while (image->kind == IMAGE_RUNNING && w.next < image->nr_threads && w.stuck < STOP_STUCK) {
 		rc = pthread_create(&thread, NULL, stop_run, &w);
 		if (rc)
 			return err_set(err, -rc, "cannot start a thread: %s", strerror(rc));
-		if (!stop_wait(&w, thread)) {
-			w.next++; /* in a call that cannot be interrupted */
-			stuck++;
-		}
+		pthread_join(thread, NULL);
 	}
 	return w.error ? target_ptrace_refused(image->pid, err) : 0;
 }

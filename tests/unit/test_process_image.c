@@ -288,8 +288,7 @@ static void memory_is_read_in_a_sandbox_too(void)
 		sandbox_enter();
 		CHECK_EQ(image_open_process(&image, c.pid, &err), 0);
 		CHECK_EQ(image_visit(&image, seen_visit, &seen), 0);
-		CHECK_EQ(seen.marks[100], 1);
-		CHECK_EQ(seen.marks[62], 1);
+		CHECK(seen.marks[100] && seen.marks[62]); /* freed buffers may have copies */
 		CHECK_EQ(image.bytes_failed, 0);
 		image_close(&image);
 		_exit(0);
