@@ -37,6 +37,7 @@ if [ $quick = no ]; then
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
 	[ $full = no ] || packages+=(debootstrap)
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
+	packages+=(gdb) # it writes core files, and reads ours
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
