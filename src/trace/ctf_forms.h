@@ -85,7 +85,7 @@ typedef uint64_t ctf_u64, ctf_x64;
 typedef uint32_t ctf_u32;
 typedef uint8_t ctf_u8, ctf_reason_t;
 
-#define CTF_FIELD_SIZE(type, name, member) +sizeof(ctf_##type)
+#define CTF_FIELD_SIZE(type, name, member) +sizeof(ctf_##type) // NOLINT(bugprone-macro-parentheses)
 #define CTF_FIELD_TEXT(type, name, member) #type " " #name "; "
 #define CTF_FIELD_PUT(type, name, member)                                 \
 	{                                                                 \

@@ -154,6 +154,7 @@ static void put_stream(FILE *f, unsigned id, const char *header, const char *eve
 
 /* ---- events -------------------------------------------------------------- */
 
+/* The texts of the fields become one. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define CTF_METADATA_ROW(id, name, kind, form, more) { id, name, CTF_TEXT_OF(form) more },
 
 static const struct {

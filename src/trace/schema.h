@@ -41,31 +41,28 @@ enum schema_absent {
 };
 
 struct schema_field {
-	const char *key;     /* in JSON; NULL: in other formats only */
-	const char *member;  /* the key as text of a member: ,"key": */
-	uint8_t member_size; /* of that text */
+	const char *key;         /* in JSON; NULL: in other formats only */
+	const char *member;      /* the key as text of a member: ,"key": */
+	const char *ctf_name;    /* NULL: the key */
+	const char *column_name; /* NULL: the key */
+	const char *otherwise;   /* text that is written for NULL; NULL: the text may be missing */
+	uint64_t missing;        /* value if it was not reported; for an int, the largest such */
+	uint16_t offset;         /* in the struct of the item's type */
+	uint16_t kinds;          /* of an event: bit k: kind k writes it; 0: all kinds */
+	/*
+	 * With `has`, another member says whether the field was reported: a byte at has_offset, of
+	 * which has_bit is set (0: any bit).  Otherwise it was reported if it is not `missing`.
+	 */
+	uint16_t has_offset;
+	uint8_t has_bit;
+	bool has;
+	uint8_t member_size; /* of the text `member` */
 	uint8_t type;        /* enum schema_type */
 	uint8_t absent;      /* enum schema_absent */
 	uint8_t bit;         /* of a SCHEMA_BOOL */
-	uint16_t offset;     /* in the struct of the item's type */
-	/*
-	 * Whether the field was reported is another member's to say: a byte at has_offset, of which
-	 * has_bit is set (0: any bit).  Without such a member it was reported if it is not
-	 * `missing`.
-	 */
-	bool has;
-	uint8_t has_bit;
-	uint16_t has_offset;
-	uint16_t kinds;        /* of an event: bit k: kind k writes it; 0: all kinds */
-	uint64_t missing;      /* value if it was not reported; for an int, the largest such */
-	const char *otherwise; /* text that is written for NULL; NULL: the text may be missing */
-	/* Position in the fact of CTF, from 1; 0: not there.  A position never changes: see ctf.h.
-	 */
-	uint8_t ctf;
-	const char *ctf_name;    /* NULL: the key */
-	uint8_t column;          /* in the table of an export, from 1; 0: not there */
-	const char *column_name; /* NULL: the key */
-	bool column_null;        /* a missing value is NULL there, though not in JSON */
+	uint8_t ctf;         /* position in the fact of CTF, from 1; 0: not there.  See ctf.h */
+	uint8_t column;      /* in the table of an export, from 1; 0: not there */
+	bool column_null;    /* a missing value is NULL there, though not in JSON */
 };
 
 struct schema_record {

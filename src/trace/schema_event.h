@@ -38,7 +38,7 @@
 #define OMITTED          .absent = SCHEMA_OMITTED
 #define OR_NULL          .absent = SCHEMA_NULL
 #define ONLY(of)         .kinds = 1 << (of)
-#define NOT_OF(of)       .kinds = (1 << NR_TRACE_KINDS) - 1 - (1 << (of))
+#define NOT_OF(of)       .kinds = ((1 << NR_TRACE_KINDS) - 1 - (1 << (of)))
 #define COLUMN(position) .column = (position)
 /* With NULL for a value that is 0, although JSON has the 0. */
 #define COLUMN_OR_NULL(position) .column = (position), .column_null = true
