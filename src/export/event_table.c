@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* event_table.c - a batch of events as a virtual table of SQLite. */
+/*
+ * event_table.c - a batch of events as a virtual table of SQLite.
+ *
+ * The columns are those of the existing coroTracer and never change, so they are written here and
+ * not taken from the schema of the trace.
+ */
 #include "export/event_table.h"
 
 #include <stdlib.h>

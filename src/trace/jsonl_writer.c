@@ -8,6 +8,8 @@
  *   as text.  A line is five copies of fixed size, each overwriting the excess bytes of the
  *   previous one, and two numbers that are new: addr and the last eight digits of ts.  The
  *   fast path calls no function.  About 11 ns per event; fprintf() takes 220.
+ *   The keys are written here and in jsonl_parse.c, not taken from schema.h: they are those of
+ *   the existing coroTracer, and a cached piece spans several of them.
  *
  * Invariants
  *   - buf holds whole lines, `buffered` of them, from buf to at
