@@ -161,22 +161,28 @@ void run_summary_snapshot(const struct snapshot_result *r)
 		r->path);
 }
 
-static void lines_worst(const struct collector_result *r)
+static void summary_worst(struct printer *p, const struct collector_result *r)
 {
 	uint32_t i;
 
+	print_list(p, "worst");
 	for (i = 0; i < r->worst.nr; i++) {
 		const struct worst_coroutine *co = &r->worst.at[i];
 
-		fprintf(stderr, "corotracer:   worst: %s of %s lost by coroutine %" PRIu64,
-			number_text(co->lost), number_text(co->written), co->probe_id);
-		if (co->name[0]) {
-			fputs(" \"", stderr);
-			text_put(stderr, co->name);
-			fputc('"', stderr);
-		}
-		fputc('\n', stderr);
+		print_row(p);
+		print_known(p, "station", NULL, co->station != TRACE_NO_STATION, co->station, NULL);
+		print_text(p, "corotracer:   worst: %s of %s lost by coroutine ",
+			   number_text(co->lost), number_text(co->written));
+		print_number(p, "probe_id", "%s", co->probe_id);
+		print_string(p, "name", co->name[0] ? co->name : NULL);
+		print_text(p, "%s", co->name[0] ? " \"" : "");
+		print_safe(p, co->name, 0);
+		print_text(p, "%s", co->name[0] ? "\"" : "");
+		print_count(p, "written", NULL, co->written);
+		print_count(p, "lost", NULL, co->lost);
+		print_row_end(p);
 	}
+	print_list_end(p);
 }
 
 static void line_without_station(const struct session *s, const struct collector_result *r)
@@ -220,20 +226,22 @@ static void lines_garbage(const struct collector_result *r)
 		fputs("corotracer: the region's file was cut short while it was read\n", stderr);
 }
 
-/* The writers of the stations, if some are of another SDK. */
-static void line_writers(const struct collector_result *r)
+/* The writers of the stations; in text if some are of another SDK. */
+static void summary_writers(struct printer *p, const struct collector_result *r)
 {
+	bool others = r->totals.writers[WRITER_SEED_002] || r->totals.writers[WRITER_SEED_000];
 	uint32_t w;
 
-	if (!r->totals.writers[WRITER_SEED_002] && !r->totals.writers[WRITER_SEED_000])
-		return;
-	fputs("corotracer: stations by writer:", stderr);
+	print_object(p, "writers");
+	print_text(p, "%s", others ? "corotracer: stations by writer:" : "");
 	for (w = WRITER_COROTRACER; w < NR_WRITERS; w++) {
-		if (r->totals.writers[w])
-			fprintf(stderr, " %s %s", number_text(r->totals.writers[w]),
-				harvest_writer_name(w));
+		bool shown = others && r->totals.writers[w];
+
+		print_count(p, harvest_writer_name(w), shown ? " %s" : NULL, r->totals.writers[w]);
+		print_text(p, "%s%s", shown ? " " : "", shown ? harvest_writer_name(w) : "");
 	}
-	fputc('\n', stderr);
+	print_object_end(p);
+	print_text(p, "%s", others ? "\n" : "");
 }
 
 /* A likely reason; a program that could not be run has already printed one. */
@@ -288,52 +296,28 @@ static void lines_trouble(const struct session *s, const struct collector_result
 
 void run_summary_text(const struct session *s, const struct collector_result *r)
 {
+	struct printer p;
+
 	lines_trouble(s, r);
 	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage)
 		return;
+	printer_begin(&p, stderr, false);
 	line_totals(s, r);
 	line_loss(r);
 	line_forgotten(s, r);
 	line_others_lost(r);
-	lines_worst(r);
+	summary_worst(&p, r);
 	hint_loss(s, r);
 	line_waits(r);
 	lines_lanes(r);
 	line_without_station(s, r);
 	lines_garbage(r);
-	line_writers(r);
+	summary_writers(&p, r);
 	lines_connected(r);
+	printer_end(&p);
 }
 
 /* ---- the summary as JSON ----------------------------------------------------- */
-
-static void summary_json_worst(struct printer *p, const struct collector_result *r)
-{
-	uint32_t i;
-
-	print_list(p, "worst");
-	for (i = 0; i < r->worst.nr; i++) {
-		print_object(p, NULL);
-		print_known(p, "station", NULL, r->worst.at[i].station != TRACE_NO_STATION,
-			    r->worst.at[i].station, NULL);
-		print_count(p, "probe_id", NULL, r->worst.at[i].probe_id);
-		print_string(p, "name", r->worst.at[i].name[0] ? r->worst.at[i].name : NULL);
-		print_count(p, "written", NULL, r->worst.at[i].written);
-		print_count(p, "lost", NULL, r->worst.at[i].lost);
-		print_object_end(p);
-	}
-	print_list_end(p);
-}
-
-static void summary_json_writers(struct printer *p, const struct collector_result *r)
-{
-	uint32_t i;
-
-	print_object(p, "writers");
-	for (i = WRITER_COROTRACER; i < NR_WRITERS; i++)
-		print_count(p, harvest_writer_name(i), NULL, r->totals.writers[i]);
-	print_object_end(p);
-}
 
 static void summary_json_totals(struct printer *p, const struct collector_result *r)
 {
@@ -406,8 +390,8 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	print_flag(&p, "region_shrunk", NULL, r->region_shrunk);
 	print_flag(&p, "wild_count", NULL, r->wild_count);
 	summary_json_lanes(&p, r);
-	summary_json_writers(&p, r);
-	summary_json_worst(&p, r);
+	summary_writers(&p, r);
+	summary_worst(&p, r);
 	summary_json_trouble(&p, "error", &r->output);
 	summary_json_trouble(&p, "sidecar_error", &r->sidecar);
 	printer_end(&p);
