@@ -229,7 +229,7 @@ def the_text_of_a_run_with_loss_has_the_same_numbers(dir):
     text.line(r": ([\d,]+) events of ([\d,]+) coroutines in \d+\.\d\d s -> ", count_text(held), len(truth.coroutines))
     text.line(r"lost: ([\d,]+) of ([\d,]+) written \(([\d.]+ %)\), ([\d,]+) because the buffer was full$",
               count_text(lost), count_text(truth.transitions), share_text(lost, truth.transitions), count_text(lost))
-    text.line(r"lost too: ([\d,]+) of ([\d,]+) births", count_text(truth.others - others), count_text(truth.others))
+    text.line(r"lost too: ([\d,]+) of ([\d,]+) creations", count_text(truth.others - others), count_text(truth.others))
     per_coroutine = lost_of(run, trace)
     worst = sorted(per_coroutine.values(), reverse=True)[:5]
     for line in (line for line in run.err.splitlines() if "worst:" in line):
