@@ -74,7 +74,7 @@ static int suppressions_parse(struct suppressions *s, const char *path, char *te
 	char *glob = strchr(text, ':');
 
 	if (!glob || !glob[1]) {
-		err_set(err, -EINVAL, "%s:%u: '%s' is no suppression", path, line, text);
+		err_set(err, -EINVAL, "%s:%u: '%s' is not a suppression", path, line, text);
 		err_hint(err,
 			 "a line is DETECTOR:function:GLOB, as in  lost-wakeup:function:accept_*");
 		return err->code;

@@ -120,7 +120,7 @@ static int open_named(struct outfile *f, bool by_name, struct err *err)
 		return make_temporary(f, err);
 	if (!by_name)
 		return open_in_place(f, err);
-	err_set(err, -EINVAL, "cannot write '%s': it is no ordinary file", f->path);
+	err_set(err, -EINVAL, "cannot write '%s': it is not a regular file", f->path);
 	return err->code;
 }
 

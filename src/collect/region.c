@@ -125,8 +125,8 @@ static int create_file(struct region *r, struct err *err)
 		return explain_taken(r->shm, err);
 	if (r->fd < 0) {
 		err_errno(err, "cannot create region '%s'", r->shm);
-		err_hint(err,
-			 "name a folder that is there and yours, or none: the default is private");
+		err_hint(err, "name an existing directory of yours, or omit the option: the "
+			      "default is private");
 		return err->code;
 	}
 	/* Held while the collector runs: distinguishes a region in use from one left behind. */

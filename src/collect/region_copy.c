@@ -112,7 +112,7 @@ static int region_copy_read_header(int fd, const char *path, struct ctp_header *
 	if (!load_header(fd, header))
 		err_set(err, -EINVAL, "'%s' is too short to be a region", path);
 	else if (header->magic_number != CTP_MAGIC)
-		err_set(err, -EINVAL, "'%s' is no region", path);
+		err_set(err, -EINVAL, "'%s' is not a region", path);
 	else if (header->version != CTP_VERSION)
 		err_set(err, -EINVAL, "'%s' is a region of version %u, we know %u", path,
 			header->version, CTP_VERSION);
@@ -565,7 +565,7 @@ int region_copy_read(struct image *im, int fd, const char *path, uint32_t newest
 	if (fstat(fd, &st) < 0)
 		return err_errno(err, "cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, -EINVAL, "'%s' is no file, and so no region", path);
+		err_set(err, -EINVAL, "'%s' is not a file, and so not a region", path);
 		return err->code;
 	}
 	if (region_copy_read_header(fd, path, &header, err) < 0 || make_map(im, &header, err) < 0)

@@ -128,7 +128,7 @@ int find_regions(struct found *found, struct err *err)
 			continue;
 		if (look_in(found, places[i]) < 0) {
 			found_release(found);
-			return err_set(err, -ENOMEM, "no memory to look for regions");
+			return err_set(err, -ENOMEM, "no memory to search for regions");
 		}
 	}
 	if (found->nr)

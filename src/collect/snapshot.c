@@ -156,7 +156,7 @@ static void write_trace(const struct snapshot_source *s, const char *path,
 	r->forgotten = f->totals.forgotten;
 	r->others_forgotten = f->totals.forgotten_others;
 	if (census->short_of_memory)
-		err_set(&err, -ENOMEM, "no memory for the coroutines that are there");
+		err_set(&err, -ENOMEM, "no memory for the existing coroutines");
 	if (!err.code && record_open(&record, &config, s->record->start_ns, &err) == 0) {
 		record.start_realtime_ns = s->record->start_realtime_ns;
 		record_start(&record, (uint64_t)r->pid);
@@ -328,7 +328,7 @@ static void snapshots_enqueue(struct snapshots *s, uint64_t ticket, const char *
 	 * signal.
 	 */
 	if (s->nr_queue == sizeof(s->queue) / sizeof(s->queue[0])) {
-		err_set(&err, -EBUSY, "too many wait for a snapshot already");
+		err_set(&err, -EBUSY, "too many snapshot requests are waiting");
 		answer_error(s, ticket, &err);
 		return;
 	}

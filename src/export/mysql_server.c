@@ -33,11 +33,11 @@ static MYSQL_RES *mysql_server_ask(struct mysql_server *m, char *sql, struct err
 {
 	MYSQL_RES *r;
 
-	if (mysql_server_run(m, sql, "cannot look at the server", err) < 0)
+	if (mysql_server_run(m, sql, "cannot query the server", err) < 0)
 		return NULL;
 	r = libmariadb.mysql_store_result(m->conn);
 	if (!r)
-		mysql_server_failed(m, "cannot look at the server", err);
+		mysql_server_failed(m, "cannot query the server", err);
 	return r;
 }
 
@@ -101,7 +101,7 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 		table_put_quoted(sql.out, DIALECT_MYSQL, name);
 	}
 	if (mysql_server_run(m, sql_end(&sql), "cannot make the database", err) < 0) {
-		err_hint(err, "name one that is there, and yours: --db-name");
+		err_hint(err, "name an existing database of yours: --db-name");
 		return err->code;
 	}
 	return libmariadb.mysql_select_db(m->conn, name)
@@ -161,7 +161,7 @@ static int mysql_server_compare_columns(MYSQL_RES *r, const struct table *t, str
 		}
 		if (mysql_server_type_fits(c->type, is))
 			continue;
-		err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s",
+		err_set(err, -EINVAL, "table '%s' has another layout: its column %s is %s, not %s",
 			t->name, c->name, is, table_type_name(DIALECT_MYSQL, c->type));
 		err_hint(err, "name another table with --db-table");
 		return err->code;

@@ -108,7 +108,7 @@ static int make_database(PGconn *conn, const char *name, struct err *err)
 	}
 	rc = postgresql_run(conn, sql_end(&sql), PGRES_COMMAND_OK, "cannot make the database", err);
 	if (rc < 0)
-		err_hint(err, "name one that is there: --db-name");
+		err_hint(err, "name an existing database: --db-name");
 	return rc < 0 ? rc : 1;
 }
 
@@ -150,7 +150,7 @@ static void postgresql_quiet(void *arg, const char *message)
 static int other_shape(const char *table, const char *column, const char *is, const char *wanted,
 		       struct err *err)
 {
-	err_set(err, -EINVAL, "table '%s' is another one: its column %s is %s, not %s", table,
+	err_set(err, -EINVAL, "table '%s' has another layout: its column %s is %s, not %s", table,
 		column, is, wanted);
 	err_hint(err, "name another table with --db-table");
 	return err->code;
@@ -210,8 +210,8 @@ static int postgresql_check_shape(struct pg_state *s, const struct table *t, str
 	int rc;
 
 	if (libpq.PQresultStatus(r) != PGRES_TUPLES_OK)
-		rc = postgresql_set_failed("cannot look at the table",
-					   libpq.PQerrorMessage(s->conn), err);
+		rc = postgresql_set_failed("cannot query the table", libpq.PQerrorMessage(s->conn),
+					   err);
 	else
 		rc = postgresql_compare_columns(r, t, err);
 	libpq.PQclear(r);

@@ -8,7 +8,7 @@
 int viewer_no_memory(struct err *err)
 {
 	err_set(err, -ENOMEM, "no memory for the timeline");
-	err_hint(err, "it needs some for each coroutine that is there at a time");
+	err_hint(err, "it needs memory for each live coroutine");
 	return err->code;
 }
 

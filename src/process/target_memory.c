@@ -118,7 +118,7 @@ static bool explain_yama(pid_t pid, struct err *err)
 	level = strtol(scope, NULL, 10);
 	if (level <= 0 || (level <= 2 && geteuid() == 0))
 		return false;
-	err_set(err, -EPERM, "Yama does not let us look into process %d (ptrace_scope is %ld)",
+	err_set(err, -EPERM, "Yama does not permit access to process %d (ptrace_scope is %ld)",
 		(int)pid, level);
 	if (level >= 3)
 		err_hint(err, "this lasts until the next boot, for root as well: see "
@@ -138,7 +138,7 @@ static bool explain_undumpable(pid_t pid, const char *status, struct err *err)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	if (stat(path, &st) < 0 || (long long)st.st_uid == status_number(status, "\nUid:", 10))
 		return false;
-	err_set(err, -EPERM, "process %d does not let its own user look into it", (int)pid);
+	err_set(err, -EPERM, "process %d does not permit access by its own user", (int)pid);
 	err_hint(err,
 		 "it is set-uid, has capabilities, or asked for it (PR_SET_DUMPABLE); use sudo");
 	return true;
@@ -165,7 +165,7 @@ static int target_explain(pid_t pid, bool by_ptrace, struct err *err)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (!target_read_all(path, status, sizeof(status))) {
 		err_set(err, -ESRCH, "there is no process %d", (int)pid);
-		err_hint(err, "'ps -e' or 'pgrep NAME' tells the numbers");
+		err_hint(err, "'ps -e' or 'pgrep NAME' lists processes");
 		return -ESRCH;
 	}
 	if ((by_ptrace && explain_tracer(pid, status, err)) || explain_owner(pid, status, err) ||
@@ -198,7 +198,7 @@ static int no_process(pid_t pid, struct err *err)
 		}
 	}
 	err_set(err, -ESRCH, "there is no process %d", (int)pid);
-	err_hint(err, "'ps -e' or 'pgrep NAME' tells the numbers");
+	err_hint(err, "'ps -e' or 'pgrep NAME' lists processes");
 	return -ESRCH;
 }
 

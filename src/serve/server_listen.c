@@ -55,7 +55,7 @@ static int listener_resolve(const char *address, uint16_t port, struct addrinfo 
 	rc = getaddrinfo(address, service, &hints, found);
 	if (!rc)
 		return 0;
-	err_set(err, -EINVAL, "'%s' is no address: %s", address, gai_strerror(rc));
+	err_set(err, -EINVAL, "'%s' is not an address: %s", address, gai_strerror(rc));
 	err_hint(err,
 		 "127.0.0.1, ::1, or one of this machine's, in numbers; 0.0.0.0 is all of them");
 	return err->code;

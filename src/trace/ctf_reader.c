@@ -358,7 +358,7 @@ static int check_metadata(struct ctf_reader *r, struct err *err)
 		err_hint(err, "use the corotracer that wrote it, or 'babeltrace2 %s'", r->path);
 	} else {
 		err_set(err, -EPROTO, "the metadata of '%s' is damaged", r->path);
-		err_hint(err, "without it nothing tells what the streams hold");
+		err_hint(err, "without it the contents of the streams are unknown");
 	}
 	return err->code;
 }

@@ -598,7 +598,7 @@ def what_is_no_region_is_said_to_be_none(dir):
         f.write(os.urandom(100000))
     os.mkfifo(dir + "/fifo")
     os.mkdir(dir + "/empty")
-    for path, part in (("random", "is no region"), ("fifo", "is no file"), ("empty", "cannot open"), ("none", "cannot open")):
+    for path, part in (("random", "is not a region"), ("fifo", "is not a file"), ("empty", "cannot open"), ("none", "cannot open")):
         status, out, err = tool("recover", os.path.join(dir, path))
         equal((status, out), (1, ""), f"status, stdout of {path}")
         contains(err, part)

@@ -305,7 +305,7 @@ def what_is_suppressed_is_only_counted(dir):
         equal(report(trace, "--suppressions", dir + "/s")["suppressed"], nr, f"suppressed by {rule}")
     write(dir + "/s", "*:kind:blocker*\n")
     equal(report(trace, "--suppressions", dir + "/s")["findings"], [], "by kind")
-    for text, words in (("nonsense\n", "is no suppression"), ("lock:*\n", "unknown detector 'lock'")):
+    for text, words in (("nonsense\n", "is not a suppression"), ("lock:*\n", "unknown detector 'lock'")):
         write(dir + "/s", "# one\n" + text)
         status, _, err = tool("report", "--suppressions", dir + "/s", trace)
         equal(status, 1, "status")

@@ -320,7 +320,7 @@ def another_address_is_warned_about(dir):
     for bad in ("evil.example", "1.2.3.4.5", ""):
         status, _, err = tool("serve", "--bind", bad, trace)
         equal(status, 1, f"status for {bad!r}")
-        contains(err, "is no address")
+        contains(err, "is not an address")
 
 
 @test

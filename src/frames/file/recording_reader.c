@@ -93,7 +93,8 @@ static int parse_header(struct recfile *f, const char *text, size_t size, struct
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "no memory to parse the header of '%s'", f->name);
 	if (!root)
-		return err_set(err, -EBADMSG, "'%s': the header is no JSON: %s", f->name, why.text);
+		return err_set(err, -EBADMSG, "'%s': the header is not JSON: %s", f->name,
+			       why.text);
 	rc = take_header(f, root, err);
 	json_decref(root);
 	return rc;
@@ -150,8 +151,8 @@ static int recfile_grow(struct recfile *f, size_t want, struct err *err)
 
 static int not_a_recording(struct recfile *f, struct err *err)
 {
-	err_set(err, -EBADMSG, "'%s' is no recording of frames", f->name);
-	err_hint(err, "a file of 'corotracer attach -o' goes here");
+	err_set(err, -EBADMSG, "'%s' is not a recording of frames", f->name);
+	err_hint(err, "use a file of 'corotracer attach -o'");
 	return -EBADMSG;
 }
 

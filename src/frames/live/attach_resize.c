@@ -138,7 +138,7 @@ static int await_slots(struct live_buffer *live, uint32_t slots, struct err *err
 		return rc;
 	c = id > 0 ? shmat(id, NULL, SHM_RDONLY) : (void *)-1; // NOLINT
 	if ((intptr_t)c == -1)                                 // NOLINT
-		return err_errno(err, "cannot look at the control block");
+		return err_errno(err, "cannot read the control block");
 	rc = -ETIMEDOUT;
 	while (shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz >= sizeof(*c) && rc < 0 &&
 	       clock_now_ns() < until) {

@@ -471,7 +471,7 @@ static void places_refuse(const struct buffer_symbols *list, const char *name, p
 	if (!list->nr) {
 		err_set(err, -ENOENT, "process %d has no frame buffers", (int)pid);
 		if (list->unreadable)
-			err_hint(err, "could not look into %s", list->unreadable_first);
+			err_hint(err, "cannot read %s", list->unreadable_first);
 		else
 			err_hint(err, "is the code of 'corotracer generate' linked in? a stripped "
 				      "program needs its debug info, or -rdynamic when linked");

@@ -134,7 +134,7 @@ static int segment_receive(struct segment *s, int fd, size_t size, struct err *e
 	void *map;
 
 	if (io_read(fd, &id, sizeof(id)) != (ssize_t)sizeof(id))
-		return err_set(err, -EPIPE, "the helper that makes shared memory died");
+		return err_set(err, -EPIPE, "the helper that creates shared memory was killed");
 	if (id < 0)
 		return segment_refuse(id, size, err);
 	map = shmat(id, NULL, 0);

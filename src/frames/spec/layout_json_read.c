@@ -691,7 +691,7 @@ int desc_from_json(struct desc *d, const char *text, size_t size, struct err *er
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "no memory to parse a description");
 	if (!root) {
-		rc = err_set(err, -EPROTO, "the description is no JSON: %s at byte %d", where.text,
+		rc = err_set(err, -EPROTO, "the description is not JSON: %s at byte %d", where.text,
 			     where.position);
 		err_hint(err, "it was not written by a generator that we know");
 		return rc;

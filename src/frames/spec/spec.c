@@ -370,7 +370,7 @@ static bool spec_length(struct parser *p, struct desc_member *m, const char *whe
 	}
 	if (m->type == DESC_TIME || m->type == DESC_TICKS || m->type == DESC_COUNTER)
 		return lex_fail_at(&p->lex, p->lex.start,
-				   "there are no arrays of times or counters");
+				   "arrays of times or counters are not supported");
 	if (m->interval)
 		return lex_fail_at(&p->lex, p->lex.start,
 				   "an interval has a start and an end, not a length");
@@ -487,7 +487,7 @@ static bool spec_member(struct parser *p, struct desc_frame *f)
 		return false;
 	if (like.interval &&
 	    (like.type == DESC_STRING || like.type == DESC_BOOL || like.type == DESC_ENUM)) {
-		lex_fail_at(&p->lex, where, "there is no interval between two of these");
+		lex_fail_at(&p->lex, where, "intervals of this type are not supported");
 		return lex_hint(&p->lex, "an interval is of numbers, times or counters");
 	}
 	if (!one_member(p, f, &like, e))

@@ -251,7 +251,7 @@ bool lex_number(struct lexer *l, uint64_t min, uint64_t max, const char *what, u
 		return lex_expected(l, what);
 	for (i = 0; i < l->len; i++) {
 		if (!lex_is_digit(l->start[i]))
-			return lex_fail_at(l, l->start + i, "'%c' is no digit", l->start[i]);
+			return lex_fail_at(l, l->start + i, "'%c' is not a digit", l->start[i]);
 		if (value > max / 10)
 			value = max + 1;
 		else

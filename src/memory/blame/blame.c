@@ -22,7 +22,7 @@ struct blame *blame_new(const struct sim_config *config, struct err *err)
 		b->places = b->types ? mem_places_new(b->types) : NULL;
 	}
 	if (!b || !b->types || !b->symbols || !b->places) {
-		err_set(err, -ENOMEM, "no memory to blame anybody");
+		err_set(err, -ENOMEM, "no memory to attribute misses");
 		blame_free(b);
 		return NULL;
 	}

@@ -417,7 +417,7 @@ static int pick_types(struct study *s, struct err *err)
 	if (wanted)
 		err_set(err, -ENOENT, "no access of the trace is to a '%s'", s->config.type);
 	else
-		err_set(err, -ENOENT, "'%s' is no type of the traced program", s->config.type);
+		err_set(err, -ENOENT, "the traced program has no type '%s'", s->config.type);
 	err_hint(err, "%s",
 		 types_problem(blame_types(s->blame))
 			 ? types_problem(blame_types(s->blame))

@@ -209,7 +209,7 @@ static int remap_check_shape(struct remap_reading *r, struct shape *s)
 	}
 	if (s->bytes % s->align)
 		return err_set(r->err, -EINVAL,
-			       "%s:%llu: %llu bytes are no multiple of the alignment %u of '%s'",
+			       "%s:%llu: %llu bytes are not a multiple of the alignment %u of '%s'",
 			       r->path, (unsigned long long)r->line, (unsigned long long)s->bytes,
 			       s->align, p->of->name);
 	return check_overlap(r, s);
@@ -249,7 +249,7 @@ static int remap_find_type(struct remap_reading *r, const char *name, uint32_t *
 
 	*out = types_by_name(r->types, name);
 	if (!*out) {
-		remap_refuse(r, name, "is no type of the traced program");
+		remap_refuse(r, name, "is not a type of the traced program");
 		err_hint(r->err, "%s",
 			 types_problem(r->types)
 				 ? types_problem(r->types)

@@ -116,14 +116,15 @@ static int check_size(const struct sim_level_config *l, struct err *err)
 
 	if (!is_power(l->line) || l->line < SIM_LINE_MIN || l->line > SIM_LINE_MAX)
 		return err_set(err, -EINVAL,
-			       "%s: a line of %u bytes: a power of two from %u to %u goes there",
+			       "%s: invalid line size %u: expected a power of two from %u to %u",
 			       l->name, l->line, SIM_LINE_MIN, SIM_LINE_MAX);
 	if (l->size < l->line || l->size > SIM_CACHE_MAX)
 		return err_set(err, -EINVAL, "%s: a size of %llu bytes: from one line to %llu GiB",
 			       l->name, (unsigned long long)l->size, SIM_CACHE_MAX >> 30);
 	if (l->size % l->line)
-		return err_set(err, -EINVAL, "%s: %llu bytes are no whole number of lines of %u",
-			       l->name, (unsigned long long)l->size, l->line);
+		return err_set(err, -EINVAL,
+			       "%s: %llu bytes are not a multiple of the line size %u", l->name,
+			       (unsigned long long)l->size, l->line);
 	lines = l->size / l->line;
 	ways = l->ways ? l->ways : lines;
 	if (ways > lines)
@@ -138,7 +139,7 @@ static int check_size(const struct sim_level_config *l, struct err *err)
 			       "%s: %llu ways: at most %u, or 0 for fully associative", l->name,
 			       (unsigned long long)ways, SIM_WAYS_MAX);
 	if (l->policy == SIM_PLRU && (!is_power(ways) || ways > SIM_WAYS_MAX)) {
-		err_set(err, -EINVAL, "%s: plru wants a power of two of ways, up to %u", l->name,
+		err_set(err, -EINVAL, "%s: plru needs a power of two of ways, up to %u", l->name,
 			SIM_WAYS_MAX);
 		err_hint(err, "take lru: it is what such hardware tries to come near to");
 		return err->code;
@@ -170,7 +171,7 @@ static int check_level(const struct sim_config *c, uint32_t k, struct err *err)
 	if (l->inclusion != SIM_EXCLUSIVE)
 		return 0;
 	if (l->line != above->line)
-		return err_set(err, -EINVAL, "%s: exclusive wants the line size of %s", l->name,
+		return err_set(err, -EINVAL, "%s: exclusive needs the line size of %s", l->name,
 			       above->name);
 	if (l->prefetch != SIM_PREFETCH_NONE)
 		return err_set(err, -EINVAL,
@@ -178,10 +179,10 @@ static int check_level(const struct sim_config *c, uint32_t k, struct err *err)
 			       l->name, above->name);
 	for (j = 0; j < k; j++) {
 		if (c->level[j].write_through || c->level[j].no_allocate)
-			return err_set(
-				err, -EINVAL,
-				"%s: exclusive wants write-back and allocate above it, %s has not",
-				l->name, c->level[j].name);
+			return err_set(err, -EINVAL,
+				       "%s: exclusive needs write-back and allocate in the level "
+				       "above, %s has not",
+				       l->name, c->level[j].name);
 	}
 	return 0;
 }

@@ -167,7 +167,7 @@ int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 		nr += (uint32_t)got;
 	}
 	if (!nr) {
-		err_set(err, -ENOENT, "%s/cpu0/cache tells of no data cache", root);
+		err_set(err, -ENOENT, "%s/cpu0/cache describes no data cache", root);
 		err_hint(err, HINT);
 		return err->code;
 	}

@@ -161,9 +161,9 @@ def numbers_of_32_bits_that_are_full_go_on(dir):
 @test
 def files_that_are_no_recordings_are_refused(dir):
     good = header(ONE)
-    for data, words in ((b"", "is no recording"), (b"PPT", "is no recording"), (b"PPT2" + good[4:], "is no recording"),
+    for data, words in ((b"", "is not a recording"), (b"PPT", "is not a recording"), (b"PPT2" + good[4:], "is not a recording"),
                         (good[:50], "ends in the middle"), (b"PPT1" + struct.pack("<I", 300) + good[8:], "is not valid"),
-                        (b"PPT1" + struct.pack(">I", 4) + b"{]}x", "no JSON"), (b"PPT1" + struct.pack(">I", 2) + b"{}", "does not describe")):
+                        (b"PPT1" + struct.pack(">I", 4) + b"{]}x", "not JSON"), (b"PPT1" + struct.pack(">I", 2) + b"{}", "does not describe")):
         status, out, err = tool("decode", write(dir, data), os.path.join(dir, "out"))
         equal((status, out), (1, ""), f"status ({err})")
         contains(err, words)

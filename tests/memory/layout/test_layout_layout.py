@@ -138,7 +138,7 @@ def the_text_shows_what_was_found(dir):
     for part in ("struct particle, ", "corpus/hot_cold.c:", "bytes are used", "together: ", "advice: ", "L1 misses",
                  "LL misses", "/* hot */", "/* cold */", "the whole run, with all advice"):
         contains(out, part)
-    contains(tool("mem", "layout", *CACHES, "--type", "nothing", trace, status=1).stderr, "is no type of")
+    contains(tool("mem", "layout", *CACHES, "--type", "nothing", trace, status=1).stderr, "has no type")
     for args in (["--top", "0"], ["--cache", "x"], ["--config", "/nowhere"], ["--cores", "0"], []):
         assert tool("mem", "layout", *args, *([trace] if args else []), status=None).returncode == 2, args
     r = subprocess.run(["sh", "-c", f"'{TOOL}' mem layout - < '{trace}'"], capture_output=True, text=True, env=CLEAN)
@@ -173,7 +173,7 @@ def a_layout_of_the_users_is_replayed(dir):
             ("struct particle=x,168\n", "behind its 168 bytes"),
             ("struct particle=x,1000\n", "'sizeof=1008'"),
             ("\nstruct particle=q,0\n", ":2: 'struct particle' has no member 'q'"),
-            ("struct nobody=x,0\n", "is no type of the traced program"),
+            ("struct nobody=x,0\n", "is not a type of the traced program"),
             ("struct particle=x,zero\n", "is no number of bytes"),
             ("struct particle=x,-8\n", "is no number of bytes"),
             ("struct particle=x,0;x,8\n", "has a place already"),

@@ -274,7 +274,7 @@ def machines_from_everywhere(dir):
     if host.returncode == 0:
         assert json.loads(host.stdout)["levels"][0]["size"] >= 4096, host.stdout
     else:
-        contains(host.stderr, "tells of no data cache")
+        contains(host.stderr, "describes no data cache")
 
 
 @test
@@ -367,7 +367,7 @@ def damaged_traces_are_read_as_far_as_they_go(dir):
 @test
 def bad_machines_are_refused_with_the_name_of_what_is_wrong(dir):
     for spec, words in (("32K", "SIZE,WAYS"), ("32K,0x8", "ways"), ("32K,8,60", "power of two"), ("32K,8,16", "power of two"),
-                        ("33K,7", "sets of 7 ways"), ("100,1", "whole number of lines"), ("-1,8", "size"), ("32K,8,64,lruu", "lruu"),
+                        ("33K,7", "sets of 7 ways"), ("100,1", "multiple of the line size"), ("-1,8", "size"), ("32K,8,64,lruu", "lruu"),
                         ("99999999999999999999,8", "size"), ("64G,8", "GiB"), ("32K,600", "600 ways"), ("48K,12,64,plru", "plru"),
                         ("32K,128", "at most 64"), ("32K,8,64,inclusive", "first level")):
         contains(sim("--show", "--cache", spec, status=2).stderr, words)
