@@ -41,8 +41,22 @@ static void blocking_say(struct analysis *a, const struct long_slice *s, struct 
 					"it suspended next");
 }
 
+/*
+ * True if the slice was not measured, and should have been.  The collector reads a thread 4 ms
+ * after the resume, unless the machine is so busy that the collector does not run either: then the
+ * thread may have been preempted, too.  A trace without any processor time may be of a collector
+ * that cannot read them.
+ */
+static bool slice_is_unseen(const struct analysis *a, const struct long_slice *s, uint64_t ns)
+{
+	if (slice_is_measured(s))
+		return false;
+	return a->cpu.nr > 0 ||
+	       (a->model.is_ours && s->co.station == TRACE_NO_STATION && ns < FINDING_LARGE);
+}
+
 /* The confidence, without what is missing in the trace. */
-static void blocking_weigh(const struct long_slice *s, bool are_measured, struct finding *f)
+static void blocking_weigh(const struct analysis *a, const struct long_slice *s, struct finding *f)
 {
 	if (!slice_is_measured(s))
 		f->doubt = "the trace has no processor times of this slice, and a thread that is "
@@ -53,9 +67,7 @@ static void blocking_weigh(const struct long_slice *s, bool are_measured, struct
 		f->doubt = "no other coroutine is shown to have waited for the thread";
 	else
 		f->shown_ns = slice_own_ns(s);
-	/* Where other slices are measured, a short one that is not says little. */
-	if ((s->is_alone && !s->waiters.nr) ||
-	    (are_measured && !slice_is_measured(s) && f->size_ns < FINDING_LARGE))
+	if ((s->is_alone && !s->waiters.nr) || slice_is_unseen(a, s, f->size_ns))
 		f->confidence = CONFIDENCE_INFO;
 	else if (f->shown_ns >= SURE_NS && !s->is_first)
 		f->confidence = CONFIDENCE_STRONG;
@@ -76,15 +88,6 @@ static bool slice_is_excused(const struct long_slice *s)
 	       (2 * s->use.queued_ns > wall && own + wall - s->use.measured_ns < SLICE_LONG_NS);
 }
 
-/*
- * True if the collector measures slices of that kind.  It reads a thread 4 ms after the resume,
- * unless the machine is so busy that the collector does not run either.
- */
-static bool slices_are_measured(const struct analysis *a, const struct long_slice *s)
-{
-	return a->cpu.nr > 0 || (a->model.is_ours && s->co.station == TRACE_NO_STATION);
-}
-
 void blocking_judge(struct analysis *a, const struct long_slice *s)
 {
 	struct finding f = FINDING_OF(&detector_blocking, &s->co);
@@ -99,7 +102,7 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 	f.place = analysis_place(a, s->co.place);
 	f.ts = s->from_ts;
 	f.seen_ts = s->to_ts;
-	blocking_weigh(s, slices_are_measured(a, s), &f);
+	blocking_weigh(a, s, &f);
 	blocking_say(a, s, &f);
 	finding_doubt(a, &f, NEED_TRANSITIONS);
 	if (f.confidence < CONFIDENCE_STRONG && f.doubt)
