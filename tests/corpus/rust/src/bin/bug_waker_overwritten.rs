@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Two tasks wait for a snapshot through a hand-written future that has room for one waker: the
-//! waker of the second task replaces the waker of the first.
+//! waker of the second task replaces the waker of the first.  The victim is the one of the two, indexer or
+//! mirror, that waits first.
 //!
 //! corpus: bug
 //! class: lost-wakeup
 //! at: @stuck
-//! victims: indexer
+//! victims: [im]*r
 //! never: deadlock, closed-under-waiter, blocking
 
 use corotracer::{init_tracer, AwaitExt, Reason, TraceFutureExt};
