@@ -21,6 +21,7 @@
 struct session {
 	struct corotracer_coro trace;
 	atomic_int nr_inside;
+	atomic_int nr_queued; /* or running */
 };
 
 static struct session sessions[NR_SESSIONS];
@@ -33,6 +34,7 @@ static atomic_bool did_happen;
 static void session_enqueue(struct session *s)
 {
 	corotracer_wake(&s->trace, NULL);
+	atomic_fetch_add(&s->nr_queued, 1);
 	pthread_mutex_lock(&lock);
 	queue[tail++ % 64] = s;
 	pthread_cond_signal(&work);
@@ -47,6 +49,7 @@ static void session_step(struct session *s)
 	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 	atomic_fetch_sub(&s->nr_inside, 1);
 	corotracer_await(&s->trace, CTP_REASON_USER, s);
+	atomic_fetch_sub(&s->nr_queued, 1);
 }
 
 static void *run_worker(void *arg)
@@ -65,6 +68,23 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
+/* Until no session is queued or runs: on a loaded machine a round takes longer. */
+static void wait_until_idle(void)
+{
+	const struct timespec pause = { 0, 1000000 };
+	bool is_idle;
+	int i;
+
+	do {
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&lock);
+		is_idle = head == tail;
+		pthread_mutex_unlock(&lock);
+		for (i = 0; i < NR_SESSIONS; i++)
+			is_idle &= atomic_load(&sessions[i].nr_queued) == 0;
+	} while (!is_idle);
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -81,11 +101,13 @@ int main(void)
 	for (round = 0; round < 30; round++) {
 		for (i = 0; i < NR_SESSIONS; i++)
 			session_enqueue(&sessions[i]);
-		nanosleep(&(struct timespec){ 0, 40000000 }, NULL);
+		nanosleep(&(struct timespec){ 0, 30000000 }, NULL);
+		wait_until_idle();
 		if (round % 10 == 5) { /* its timer and its data */
 			session_enqueue(&sessions[4]);
 			session_enqueue(&sessions[4]);
 			nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+			wait_until_idle();
 		}
 	}
 	exit(atomic_load(&did_happen) ? 0 : 75);
