@@ -13,7 +13,7 @@
 #define NR_TOPICS 4
 
 static struct fiber_chan topics[NR_TOPICS];
-static int token;
+static int token, nr_rounds;
 
 /* Two subscribers for each topic. */
 static void follow_topic(void *arg)
@@ -26,11 +26,11 @@ static void follow_topic(void *arg)
 
 static void publish_messages(void *arg)
 {
-	int i, round;
+	int i;
 
 	(void)arg;
-	for (round = 0;; round++) {
-		if (round == 50)
+	for (nr_rounds = 0;; nr_rounds++) {
+		if (nr_rounds == 50)
 			topics[2].is_closed = true;
 		for (i = 0; i < 2 * NR_TOPICS; i++) {
 			if (!topics[i / 2].is_closed)
@@ -50,5 +50,6 @@ int main(void)
 		loop_spawn(follow_topic, &topics[i / 2], "subscriber-%d", i);
 	loop_spawn(publish_messages, NULL, "publisher");
 	loop_run(2000);
-	return 0;
+	/* A machine that is too busy for half of the rounds shows nothing. */
+	return nr_rounds > 90 ? 0 : 75;
 }

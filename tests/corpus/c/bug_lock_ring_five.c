@@ -13,12 +13,15 @@
 #define NR_STAGES 5
 
 static struct fiber_mutex buffers[NR_STAGES];
+static bool waits_for_next[NR_STAGES];
 
 static void exchange_buffers(int stage)
 {
 	fiber_lock(&buffers[stage]);
 	fiber_sleep(2);
+	waits_for_next[stage] = true;
 	fiber_lock(&buffers[(stage + 1) % NR_STAGES]); /* @stuck */
+	waits_for_next[stage] = false;
 	fiber_sleep(1);
 	fiber_unlock(&buffers[(stage + 1) % NR_STAGES]);
 	fiber_unlock(&buffers[stage]);
@@ -48,11 +51,13 @@ static void blink_led(void *arg)
 
 int main(void)
 {
-	int i;
+	int i, nr_waiting = 0;
 
 	for (i = 0; i < NR_STAGES; i++)
 		loop_spawn(run_stage, (void *)(intptr_t)i, "stage-%d", i);
 	loop_spawn(blink_led, NULL, "led");
 	loop_run(2100);
-	return 0;
+	for (i = 0; i < NR_STAGES; i++)
+		nr_waiting += waits_for_next[i];
+	return nr_waiting == NR_STAGES ? 0 : 75;
 }

@@ -51,5 +51,6 @@ int main(void)
 	for (i = 0; i < 6; i++)
 		loop_spawn(serve_reads, NULL, "reader-%d", i);
 	loop_run(2000);
-	return 0;
+	/* On a busy machine the two records at once may come too late. */
+	return nr_dirty > 30 ? 0 : 75;
 }
