@@ -11,9 +11,10 @@
 #include "base/monotonic.h"
 #include "process/descriptors.h"
 
-#define AGAIN_NS (200 * NS_PER_MS) /* between two looks that confirm each other */
-#define REST_NS  (500 * NS_PER_MS) /* between other looks, */
-#define SHARE    100u              /* and so many times the cost of the last one */
+#define AGAIN_NS  (200 * NS_PER_MS) /* between two looks that confirm each other */
+#define REST_NS   (500 * NS_PER_MS) /* between other looks, */
+#define PROCESSES 8u                /* looked at in one look, in turn */
+#define SHARE     100u              /* and so many times the cost of the last one */
 
 /* ---- the waits of one process --------------------------------------------------------- */
 
@@ -238,23 +239,55 @@ static bool looks_make_room(struct descriptor_looks *l)
 	return l->list.at && l->ready;
 }
 
+/* What the last look found of process @pid, which is not looked at this time. */
+static uint32_t looks_keep(const struct descriptor_looks *l, uint32_t pid,
+			   struct looked_wait *ready, uint32_t room)
+{
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < l->nr_ready && nr < room; i++) {
+		if (l->ready[i].pid == pid)
+			ready[nr++] = l->ready[i];
+	}
+	return nr;
+}
+
+/* Look at some processes; fills @ready.  The number of waits in it. */
+static uint32_t looks_processes(struct descriptor_looks *l, struct looked_wait *ready,
+				uint64_t now_ns)
+{
+	uint32_t i, at, nr = 0, looked = 0, nr_peers = l->endpoint->nr_peers, turn = l->turn;
+
+	for (i = 0; i < nr_peers; i++) {
+		at = (turn + i) % nr_peers;
+		if (l->endpoint->peers[at].hung_up_ns)
+			continue;
+		if (looked == PROCESSES) {
+			nr += looks_keep(l, l->endpoint->peers[at].pid, ready + nr,
+					 LOOKS_READY - nr);
+			continue;
+		}
+		looked++;
+		l->turn = at + 1;
+		nr += looks_process(&(struct looks_process){ l, l->endpoint->peers[at].pid, now_ns,
+							     false },
+				    ready + nr, LOOKS_READY - nr);
+	}
+	return nr;
+}
+
 void looks_take(struct descriptor_looks *l, uint64_t now_ns)
 {
 	struct looked_wait *ready;
-	uint32_t i, nr = 0;
 	uint64_t cost;
+	uint32_t nr;
 
 	if (now_ns < l->next_ns || l->is_denied || !l->record->lanes->ext || !looks_make_room(l))
 		return;
 	/* The second half of the table: the first one is what the last look found. */
 	ready = l->ready + LOOKS_READY;
 	l->is_due_again = false;
-	for (i = 0; i < l->endpoint->nr_peers; i++) {
-		struct looks_process p = { l, l->endpoint->peers[i].pid, now_ns, false };
-
-		if (!l->endpoint->peers[i].hung_up_ns)
-			nr += looks_process(&p, ready + nr, LOOKS_READY - nr);
-	}
+	nr = looks_processes(l, ready, now_ns);
 	memcpy(l->ready, ready, nr * sizeof(*ready));
 	l->nr_ready = nr;
 	cost = clock_now_ns() - now_ns;

@@ -47,6 +47,7 @@ struct descriptor_looks {
 	struct looks_list list;
 	struct looked_wait *ready; /* LOOKS_READY, of the last look; NULL: no look so far */
 	uint32_t nr_ready;
+	uint32_t turn;     /* the process to begin with: a look is at a few of them */
 	bool is_due_again; /* a descriptor was seen ready once: look again soon */
 	bool is_denied;    /* this user may not look at descriptors of other processes */
 };
