@@ -75,14 +75,12 @@ static bool room_is_better(const struct room *a, const struct room *b)
 }
 
 /* Best first; stable for equal ones. */
-static size_t list_rooms(struct room rooms[ROOM_PLACES], const char *prefix, uint64_t least,
-			 uint64_t wanted)
+static size_t list_rooms(struct room rooms[ROOM_PLACES], const char *const *places,
+			 size_t nr_places, const char *prefix, uint64_t least, uint64_t wanted)
 {
-	const char *places[ROOM_PLACES];
 	size_t i, at, nr = 0;
 
-	room_places(places);
-	for (i = 0; i < ROOM_PLACES; i++) {
+	for (i = 0; i < nr_places && i < ROOM_PLACES; i++) {
 		uint64_t free_bytes = places[i] ? room_free(places[i]) : 0;
 		struct room one = {
 			.path = places[i],
@@ -134,10 +132,11 @@ static char *make_in(const char *place, const char *prefix)
 	return NULL;
 }
 
-char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct err *err)
+char *room_make_dir_among(const char *const *places, size_t nr_places, const char *prefix,
+			  uint64_t least, uint64_t wanted, struct err *err)
 {
 	struct room rooms[ROOM_PLACES];
-	size_t i, nr = list_rooms(rooms, prefix, least, wanted);
+	size_t i, nr = list_rooms(rooms, places, nr_places, prefix, least, wanted);
 	char *dir;
 
 	for (i = 0; i < nr; i++) {
@@ -150,4 +149,12 @@ char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct 
 		"/tmp or /var/tmp",
 		(unsigned long long)(least >> 20) + 1);
 	return NULL;
+}
+
+char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct err *err)
+{
+	const char *places[ROOM_PLACES];
+
+	room_places(places);
+	return room_make_dir_among(places, ROOM_PLACES, prefix, least, wanted, err);
 }

@@ -9,6 +9,7 @@
 #ifndef PROCESS_SHM_SPACE_H
 #define PROCESS_SHM_SPACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -25,6 +26,10 @@ void room_places(const char *places[ROOM_PLACES]);
  * sockets in it are short enough.  The caller frees the path; NULL: no directory qualifies.
  */
 char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct err *err);
+
+/* The same among @nr given directories. */
+char *room_make_dir_among(const char *const *places, size_t nr, const char *prefix, uint64_t least,
+			  uint64_t wanted, struct err *err);
 
 /* Bytes free in the file system of @path; 0: unknown. */
 uint64_t room_free(const char *path);
