@@ -5,8 +5,9 @@
  * Lifetime of a session
  *   ctp_attach() creates it.  It reads the environment, maps and checks the region and
  *   publishes the session by its generation.  Then it connects the socket and registers
- *   for membarrier(), which may take long; other threads write meanwhile.  A session is
- *   never torn down while the process exists, so no thread ever accesses unmapped memory.
+ *   for membarrier(), which may take long; other threads write meanwhile.  The memory of a
+ *   session is never unmapped while the process exists, so no thread ever accesses unmapped
+ *   memory, also after a detach (request_slow.h).
  *   A forked child finds its session wiped and attaches again, at another address.  The
  *   parent's mapping becomes private memory in the child, so that writes of inherited
  *   coroutines have no effect.
@@ -32,6 +33,7 @@
 #include <corotracer/clock.h>
 #include <corotracer/lane_slow.h>
 #include <corotracer/probe.h>
+#include <corotracer/request.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +58,35 @@ extern "C" {
  * after the start of the attach (one deadline for all threads).  later.h has what happens then.
  */
 #define CTP_ATTACH_WAIT_NS UINT64_C(50000000)
+
+/* Callbacks of the SDK: they need the names of its process and thread state. */
+struct ctp_hooks {
+	void (*wipe_in_child)(void);   /* zero the session, for kernels that do not */
+	void (*leave_thread)(void *t); /* calls ctp_thread_leave() when a thread ends */
+	struct ctp_request *request;   /* NULL: the program cannot be asked to attach */
+};
+
+/* The state and the callbacks of the SDK that includes this file, known from the first attach on.
+ */
+struct ctp_attacher {
+	struct ctp_process *process;
+	const struct ctp_hooks *hooks;
+};
+
+#ifndef CTP_ATTACHER_LINKAGE
+#define CTP_ATTACHER_LINKAGE static
+#endif
+CTP_ATTACHER_LINKAGE struct ctp_attacher ctp_attacher;
+
+/* In request_slow.h. */
+CTP_SLOW void ctp_gate_open(struct ctp_request *r);
+CTP_SLOW void ctp_gate_close(struct ctp_request *r);
+CTP_SLOW int ctp_session_left(struct ctp_session *s);
+CTP_SLOW struct ctp_session *ctp_order_serve(void);
+CTP_SLOW void ctp_order_publish(struct ctp_session *s);
+CTP_SLOW const struct ctp_order *ctp_order_inherited(const struct ctp_request *r,
+						     struct ctp_order *copy);
+CTP_SLOW int ctp_event_open(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session **s);
 
 /* ---- threads ------------------------------------------------------------- */
 
@@ -136,6 +167,8 @@ CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 	int saved = errno, usable = 1, sock = ctp_load_relaxed(&s->sock);
 	long sent;
 
+	if (ctp_session_left(s))
+		return;
 	if (!ctp_sock_is(sock, ctp_load_relaxed(&s->sock_dev), ctp_load_relaxed(&s->sock_ino))) {
 		usable = ctp_sock_renew(s);
 		sock = ctp_load_relaxed(&s->sock);
@@ -150,7 +183,8 @@ CTP_SLOW_LINKAGE void ctp_wake(struct ctp_session *s)
 			usable = 0;
 		}
 	}
-	if (!usable)
+	/* A session by request still has to see that it is asked to detach. */
+	if (!usable && !s->by_order)
 		ctp_store_relaxed(&s->sleeping, &s->never_sleeping);
 	errno = saved;
 }
@@ -310,8 +344,12 @@ CTP_SLOW int ctp_membarrier_register(void)
 
 /* ---- attach -------------------------------------------------------------- */
 
-/* In a child: replace the parent's mapping, into which the child must not write. */
-CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
+/*
+ * Replace the last mapping by zeros: in a child, which must not write into its parent's region, and
+ * before the next session, for coroutines of the last one.  @has_threads: threads of this process
+ * may still use the other memory of the last session.
+ */
+CTP_SLOW int ctp_region_disown(struct ctp_process *proc, int has_threads)
 {
 	void *map;
 
@@ -322,7 +360,7 @@ CTP_SLOW int ctp_disown_parent(struct ctp_process *proc)
 	if (map == MAP_FAILED)
 		return 0;
 	proc->map = NULL;
-	if (proc->seen_chunks)
+	if (proc->seen_chunks && !has_threads)
 		munmap(proc->seen_chunks, proc->seen_size);
 	proc->seen_chunks = NULL;
 	if (ctp_sock_is(proc->sock, proc->sock_dev, proc->sock_ino))
@@ -335,12 +373,14 @@ CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *
 {
 	uint64_t generation = ++proc->generations;
 
+	s->site_tag = s->request ? s->request->sites : 1;
 	/* (ctp-F) pairs with the acquire load in ctp_thread_join(). */
 	ctp_store_release(&s->generation, generation);
 	ctp_store_relaxed(&s->state, CTP_ATTACH_DONE);
 	/* (ctp-O) pairs with the fence in ctp_later_count(). */
 	ctp_fence_full();
 	ctp_later_deliver(s);
+	ctp_order_publish(s);
 }
 
 /* Store the socket with its device and inode, also in @proc for a forked child. */
@@ -385,7 +425,7 @@ CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *
 	if ((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register())
 		ctp_store_relaxed(&s->needs_fence, 0u);
 	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
-	if (s->sock >= 0)
+	if (s->sock >= 0 || s->by_order)
 		ctp_session_wakeups(s);
 	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", s->shm_path,
 		s->needs_fence ? "a fence per event" : "no fence per event");
@@ -470,19 +510,15 @@ CTP_SLOW void ctp_session_path(char *to, const char *path)
 		memcpy(to, path ? path : "", len + 1);
 }
 
-/* Fill the session from the environment.  Returns 0 without a usable collector. */
-CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
+/* Fill the session with the region at @path.  Returns 0 without a usable collector. */
+CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s, const char *path,
+			      const char *sock, uint64_t stations)
 {
-	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
 	uint64_t size = 0;
 
-	if (!path || !*path) {
-		ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
-		return 0;
-	}
 	ctp_session_path(s->shm_path, path);
-	ctp_session_path(s->sock_path, secure_getenv(CTP_ENV_SOCK));
-	s->header = ctp_region_map(s, path, stations ? strtoull(stations, NULL, 10) : 0, &size);
+	ctp_session_path(s->sock_path, sock);
+	s->header = ctp_region_map(s, path, stations, &size);
 	if (!s->header)
 		return 0;
 	proc->map = s->header;
@@ -502,14 +538,26 @@ CTP_SLOW int ctp_session_fill(struct ctp_process *proc, struct ctp_session *s)
 	return 1;
 }
 
-/* Callbacks of the SDK: they need the names of its process and thread state. */
-struct ctp_hooks {
-	void (*wipe_in_child)(void);   /* zero the session, for kernels that do not */
-	void (*leave_thread)(void *t); /* calls ctp_thread_leave() when a thread ends */
-};
+/* Fill the session as the environment says, or as the order of the parent process did. */
+CTP_SLOW int ctp_session_find(struct ctp_process *proc, struct ctp_session *s)
+{
+	const char *path = secure_getenv(CTP_ENV_SHM), *stations = secure_getenv(CTP_ENV_STATIONS);
+	struct ctp_order copy;
+	const struct ctp_order *order = ctp_order_inherited(s->request, &copy);
 
-/* Map the page that a fork wipes.  Returns NULL on failure. */
-CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
+	if (order) {
+		s->by_order = 1;
+		return ctp_session_fill(proc, s, order->shm, order->sock, order->stations);
+	}
+	if (path && *path)
+		return ctp_session_fill(proc, s, path, secure_getenv(CTP_ENV_SOCK),
+					stations ? strtoull(stations, NULL, 10) : 0);
+	ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
+	return 0;
+}
+
+/* Map a page that a fork wipes.  Returns NULL on failure. */
+CTP_SLOW struct ctp_session *ctp_session_page(void)
 {
 	void *page = mmap(NULL, sizeof(struct ctp_session), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -521,7 +569,6 @@ CTP_SLOW struct ctp_session *ctp_session_page(const struct ctp_hooks *hooks)
 	 * accept it without effect.  So the atfork handler wipes the page again after fork(3).
 	 */
 	madvise(page, sizeof(struct ctp_session), MADV_WIPEONFORK);
-	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	return (struct ctp_session *)page;
 }
 
@@ -534,9 +581,14 @@ CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
 
 	if (s)
 		return s;
-	s = ctp_session_page(hooks);
+	s = ctp_session_page();
+	if (!s)
+		return NULL;
+	ctp_attacher.process = proc;
+	ctp_attacher.hooks = hooks;
+	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	/* (ctp-F) pairs with the acquire above. */
-	if (!s || ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
+	if (ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
 		return s;
 	munmap(s, sizeof(*s));
 	return ctp_load_acquire(&proc->session); /* (ctp-F) pairs with the first thread's release */
@@ -563,12 +615,16 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
 	ctp_store_relaxed(&s->busy_ns, ctp_clock_ns());
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ctp_process_key(proc, hooks);
-	attached = ctp_disown_parent(proc) && ctp_session_fill(proc, s);
+	s->request = hooks->request;
+	s->owner = (uint64_t)getpid();
+	ctp_gate_open(s->request);
+	attached = ctp_region_disown(proc, 0) && ctp_session_find(proc, s);
 	if (attached) {
 		ctp_session_publish(proc, s);
 		ctp_session_connect(proc, s);
 	} else {
 		ctp_store_relaxed(&s->state, CTP_ATTACH_FAILED);
+		ctp_gate_close(s->request);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return attached;
@@ -619,6 +675,8 @@ CTP_SLOW int ctp_attach(struct ctp_process *proc, const struct ctp_hooks *hooks)
 	else
 		/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 		attached = ctp_load_acquire(&s->generation) != 0;
+	if (!attached && hooks->request && ctp_load_relaxed(&hooks->request->gate))
+		attached = ctp_order_serve() != NULL;
 	errno = saved;
 	return attached;
 }
@@ -701,7 +759,7 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 	if (!s || !ctp_thread_ready(t, s))
 		return 0;
 	if (s->lanes)
-		return ctp_life_begin(p, t, s, name, parent, site);
+		return ctp_life_begin(p, t, s, name, parent, site, 0);
 	return ctp_station_begin(p, t, s, id, name);
 }
 
@@ -746,6 +804,8 @@ CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
 				     struct ctp_session *s, uint64_t addr, uint32_t what,
 				     uint64_t resource)
 {
+	if (!ctp_event_open(p, t, &s))
+		return;
 	if (ctp_is_later(p) && !ctp_later_transition(p, t, s))
 		return;
 	if (p->life)
@@ -758,11 +818,17 @@ CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *
 				      struct ctp_thread *t, struct ctp_session *s, uint64_t addr,
 				      uint32_t what)
 {
-	if ((from->station || to->station) && !ctp_is_later(from) && !ctp_is_later(to)) {
+	if (!s)
+		return;
+	if (ctp_load_relaxed(&s->generation) && (from->station || to->station) &&
+	    !ctp_is_later(from) && !ctp_is_later(to)) {
 		ctp_probe_switch(from, to, t, s, addr);
 		return;
 	}
 	ctp_event_slow(from, t, s, addr, what, 0);
+	/* The event may have attached the program. */
+	if (ctp_attacher.process)
+		s = ctp_load_relaxed(&ctp_attacher.process->session);
 	ctp_event_slow(to, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 }
 
@@ -807,5 +873,7 @@ CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/request_slow.h>
 
 #endif

@@ -22,6 +22,7 @@
  *	corotracer_done(&co->trace);				     // returned; frame still exists
  *
  * Run the program under the tool: corotracer run -o trace.jsonl -- ./program
+ * Or trace it while it runs: corotracer run -o trace.jsonl -p PID
  *
  * Without the tool every call is a load and a branch.  Any thread may call.  A coroutine may move
  * between threads.  The calls for one coroutine must not overlap: they follow each other like the
@@ -50,7 +51,7 @@ extern "C" {
 
 #define COROTRACER_API __attribute__((visibility("default")))
 
-/* Embedded in the program's coroutine struct; all zero means untraced. */
+/* Embedded in the program's coroutine struct; all zero means untraced, also later. */
 struct corotracer_coro {
 	struct ctp_probe probe;
 };
@@ -60,7 +61,7 @@ struct corotracer_site {
 	const char *file;
 	const char *function;
 	uint32_t line;
-	uint32_t id; /* 0: not registered yet */
+	uint32_t id; /* tag of the region (upper half) and number there; 0: not registered yet */
 };
 
 /* The current source location, as a struct corotracer_site *. */
@@ -156,26 +157,37 @@ COROTRACER_API const char *corotracer_version(void);
 COROTRACER_API extern struct ctp_process corotracer__process;
 COROTRACER_API extern __thread struct ctp_thread corotracer__thread
 	__attribute__((tls_model("initial-exec")));
+COROTRACER_API extern struct ctp_request corotracer__request;
 COROTRACER_API uint32_t corotracer__site(struct corotracer_site *site);
 
-static inline int corotracer__is_traced(const struct corotracer_coro *co)
+static inline struct ctp_session *corotracer__session(void)
 {
-	return co->probe.life || co->probe.station;
+	return ctp_load_relaxed(&corotracer__process.session);
 }
 
-static inline uint32_t corotracer__site_id(struct corotracer_site *site)
+/* 1 if an event of @co may have something to do.  Without the tool: a load and a branch. */
+static inline int corotracer__is_open(const struct corotracer_coro *co)
+{
+	if (ctp_likely(!ctp_load_relaxed(&corotracer__request.gate)))
+		return 0;
+	return co->probe.life || co->probe.station || co->probe.last_ns;
+}
+
+static inline uint32_t corotracer__site_id(const struct ctp_session *s,
+					   struct corotracer_site *site)
 {
 	uint32_t id = site ? ctp_load_relaxed(&site->id) : 0;
 
-	return ctp_likely(id || !site) ? id : corotracer__site(site);
+	if (ctp_likely(!site || id >> 16 == s->site_tag))
+		return id & 0xffff;
+	return corotracer__site(site);
 }
 
 /* The coroutine gives up its thread.  @addr is the address where it will continue, or its frame. */
 static inline void corotracer_suspend(struct corotracer_coro *co, const void *addr)
 {
-	if (corotracer__is_traced(co))
-		ctp_suspend(&co->probe, &corotracer__thread,
-			    ctp_load_relaxed(&corotracer__process.session),
+	if (corotracer__is_open(co))
+		ctp_suspend(&co->probe, &corotracer__thread, corotracer__session(),
 			    (uint64_t)(uintptr_t)addr, 0, CTP_REASON_UNKNOWN);
 }
 
@@ -183,10 +195,10 @@ static inline void corotracer_suspend(struct corotracer_coro *co, const void *ad
 static inline void corotracer_suspend_at(struct corotracer_coro *co, const void *addr,
 					 struct corotracer_site *site, uint32_t reason)
 {
-	if (corotracer__is_traced(co))
-		ctp_suspend(&co->probe, &corotracer__thread,
-			    ctp_load_relaxed(&corotracer__process.session),
-			    (uint64_t)(uintptr_t)addr, corotracer__site_id(site), reason);
+	if (corotracer__is_open(co))
+		ctp_suspend(&co->probe, &corotracer__thread, corotracer__session(),
+			    (uint64_t)(uintptr_t)addr,
+			    corotracer__site_id(corotracer__session(), site), reason);
 }
 
 /*
@@ -197,11 +209,10 @@ static inline void corotracer_suspend_on(struct corotracer_coro *co, const void 
 					 struct corotracer_site *site, uint32_t reason,
 					 uint64_t resource)
 {
-	if (corotracer__is_traced(co))
-		ctp_suspend_on(&co->probe, &corotracer__thread,
-			       ctp_load_relaxed(&corotracer__process.session),
-			       (uint64_t)(uintptr_t)addr, corotracer__site_id(site), reason,
-			       resource);
+	if (corotracer__is_open(co))
+		ctp_suspend_on(&co->probe, &corotracer__thread, corotracer__session(),
+			       (uint64_t)(uintptr_t)addr,
+			       corotracer__site_id(corotracer__session(), site), reason, resource);
 }
 #define corotracer_await(co, reason, resource)                                              \
 	corotracer_suspend_on((co), __builtin_return_address(0), COROTRACER_HERE, (reason), \
@@ -210,9 +221,8 @@ static inline void corotracer_suspend_on(struct corotracer_coro *co, const void 
 /* The coroutine runs again, on the calling thread. */
 static inline void corotracer_resume(struct corotracer_coro *co)
 {
-	if (corotracer__is_traced(co))
-		ctp_resume(&co->probe, &corotracer__thread,
-			   ctp_load_relaxed(&corotracer__process.session));
+	if (corotracer__is_open(co))
+		ctp_resume(&co->probe, &corotracer__thread, corotracer__session());
 }
 
 /*
@@ -222,9 +232,8 @@ static inline void corotracer_resume(struct corotracer_coro *co)
 static inline void corotracer_switch(struct corotracer_coro *from, const void *addr,
 				     struct corotracer_coro *to)
 {
-	if (corotracer__is_traced(from) || corotracer__is_traced(to))
-		ctp_switch(&from->probe, &to->probe, &corotracer__thread,
-			   ctp_load_relaxed(&corotracer__process.session),
+	if (corotracer__is_open(from) || corotracer__is_open(to))
+		ctp_switch(&from->probe, &to->probe, &corotracer__thread, corotracer__session(),
 			   (uint64_t)(uintptr_t)addr, 0, CTP_REASON_UNKNOWN);
 }
 

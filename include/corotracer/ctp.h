@@ -92,6 +92,10 @@ struct ctp_station {
 #define CTP_EXT_MEMBARRIER    0x2u /* membarrier(2) before sleep: no fence if registered */
 #define CTP_EXT_CLOCK         0x4u /* the clock_* fields are updated while the collector is awake */
 
+/* Values of ctp_ext_header.detach: the program detaches at its next event (request.h). */
+#define CTP_DETACH_ASKED 1u /* and leaves the region to the collector, which reads the rest */
+#define CTP_DETACH_GONE  2u /* and frees its mapping: the collector has ended */
+
 struct ctp_ext_header {
 	uint64_t magic; /* [shared] stored last */
 	uint32_t version;
@@ -100,7 +104,8 @@ struct ctp_ext_header {
 	uint8_t reserved0[44];
 	/* On a separate cache line: a claim of a station dirties the line of tracer_sleeping. */
 	uint32_t sleeping; /* [shared] as tracer_sleeping, for programs that know extensions */
-	uint32_t reserved1;
+	uint32_t detach; /* [shared] CTP_DETACH_*: set while `sleeping` is, for sessions by request
+			  */
 	/*
 	 * CLOCK_MONOTONIC as a function of the cycle counter, so that a program needs no
 	 * clock_gettime().  The fields share the cache line of `sleeping`, which every event reads
@@ -167,7 +172,7 @@ CTP_FIELD(ctp_ext_header, features, 0x0C, 4);
 CTP_FIELD(ctp_ext_header, collector_pid, 0x10, 4);
 CTP_FIELD(ctp_ext_header, reserved0, 0x14, 44);
 CTP_FIELD(ctp_ext_header, sleeping, 0x40, 4);
-CTP_FIELD(ctp_ext_header, reserved1, 0x44, 4);
+CTP_FIELD(ctp_ext_header, detach, 0x44, 4);
 CTP_FIELD(ctp_ext_header, clock_seq, 0x48, 8);
 CTP_FIELD(ctp_ext_header, clock_ticks, 0x50, 8);
 CTP_FIELD(ctp_ext_header, clock_ns, 0x58, 8);

@@ -535,7 +535,8 @@ CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, stru
 		return;
 	}
 	ctp_record_put(r, l->birth_ticks, l->id, l->parent, told,
-		       CTP_WHAT(CTP_REC_BIRTH, len > told, l->birth_site));
+		       CTP_WHAT(CTP_REC_BIRTH, l->birth | (len > told ? CTP_BIRTH_NAME_CUT : 0),
+				l->birth_site));
 	for (at = 0; at < told; at += CTP_TEXT_SIZE) {
 		struct ctp_record_text *text = (struct ctp_record_text *)(void *)++r;
 		uint32_t part = told - at < CTP_TEXT_SIZE ? told - at : CTP_TEXT_SIZE;
@@ -546,9 +547,11 @@ CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, stru
 	ctp_lane_publish_slow(t, s, nr);
 }
 
-/* A coroutine is created.  Returns 1 if it is traced. */
+/*
+ * A coroutine is created, or adopted if @birth is CTP_BIRTH_ADOPTED.  Returns 1 if it is traced.
+ */
 CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
-			    const char *name, uint64_t parent, uint32_t site)
+			    const char *name, uint64_t parent, uint32_t site, uint32_t birth)
 {
 	size_t len = name ? strlen(name) : 0;
 	int saved = errno;
@@ -571,6 +574,7 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	ctp_store_relaxed(&l->dropped, UINT64_C(0));
 	ctp_store_relaxed(&l->site, 0u);
 	l->birth_site = site;
+	l->birth = birth;
 	l->birth_ticks = ctp_lane_ticks(t);
 	l->parent = parent;
 	l->pid = (uint32_t)getpid();
@@ -580,6 +584,17 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	ctp_store_relaxed(&l->state, CTP_LIFE_STATE(CTP_REC_BIRTH, 0, 0));
 	/* (ctp-M) pairs with the acquire load in the collector's life_read(). */
 	ctp_store_release(&l->id, ctp_fetch_add_relaxed(&s->lanes->last_id, UINT64_C(1)) + 1);
+	p->last_ns = s->owner;
+	/*
+	 * (ctp-R) pairs with the membarrier in ctp_order_attach(): either that thread's zeros
+	 * replace the id, or this thread sees that the session has ended, and the coroutine is
+	 * adopted by the next one.
+	 */
+	__asm__ volatile("" ::: "memory");
+	if (ctp_unlikely(t->ticket != ~ctp_load_relaxed(&s->generation))) {
+		p->life = NULL;
+		return 0;
+	}
 	ctp_life_tell_birth(l, t, s, name, len);
 	return 1;
 }

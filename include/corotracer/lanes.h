@@ -100,9 +100,11 @@ struct ctp_lane {
 } __attribute__((aligned(64)));
 
 /* Kinds of records.  0 is not a kind. */
-#define CTP_REC_SUSPEND  1u
-#define CTP_REC_RESUME   2u
-#define CTP_REC_BIRTH    3u  /* value: parent; seq: bytes of the name that follow as text */
+#define CTP_REC_SUSPEND 1u
+#define CTP_REC_RESUME  2u
+#define CTP_REC_BIRTH                                                                      \
+	3u                   /* value: parent; seq: bytes of the name that follow as text; \
+				reason: CTP_BIRTH_* */
 #define CTP_REC_WAKE     4u  /* id: coroutine woken; value: waker; seq: transitions of id so far */
 #define CTP_REC_END      5u  /* value: number of transitions; reason: CTP_END_* */
 #define CTP_REC_DESTROY  6u  /* as CTP_REC_END */
@@ -134,6 +136,9 @@ struct ctp_lane {
 #define CTP_REASON_SIGNAL       12u
 #define CTP_REASON_USER         13u
 #define CTP_REASONS             14u
+
+#define CTP_BIRTH_NAME_CUT      1u /* the name is longer than its text */
+#define CTP_BIRTH_ADOPTED       2u /* the coroutine was created before the program attached */
 
 #define CTP_END_DESTROYED       1u /* the frame was destroyed at the same time */
 #define CTP_END_SUSPENDED       2u /* the coroutine was suspended */
@@ -217,9 +222,9 @@ struct ctp_life {
 	uint64_t birth_ticks;
 	uint64_t parent; /* 0: unknown */
 	uint32_t pid;
-	uint32_t name_size; /* length of the whole name */
-	uint32_t ticks;     /* CTP_TICKS_* */
-	uint32_t reserved;
+	uint32_t name_size;               /* length of the whole name */
+	uint32_t ticks;                   /* CTP_TICKS_* */
+	uint32_t birth;                   /* CTP_BIRTH_* */
 	uint8_t name[CTP_LIFE_NAME_SIZE]; /* the first bytes of the name; not terminated */
 } __attribute__((aligned(64)));
 
@@ -346,7 +351,7 @@ CTP_FIELD(ctp_life, parent, 0x48, 8);
 CTP_FIELD(ctp_life, pid, 0x50, 4);
 CTP_FIELD(ctp_life, name_size, 0x54, 4);
 CTP_FIELD(ctp_life, ticks, 0x58, 4);
-CTP_FIELD(ctp_life, reserved, 0x5C, 4);
+CTP_FIELD(ctp_life, birth, 0x5C, 4);
 CTP_FIELD(ctp_life, name, 0x60, CTP_LIFE_NAME_SIZE);
 
 CTP_SIZE(ctp_site, 256);

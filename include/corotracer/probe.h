@@ -39,6 +39,7 @@
 #define COROTRACER_PROBE_H
 
 #include <corotracer/lanes.h>
+#include <corotracer/request.h>
 #include <corotracer/slot.h>
 
 #if defined(__x86_64__)
@@ -63,6 +64,7 @@ enum ctp_attach_state {
 	CTP_ATTACH_BUSY,      /* a thread is attaching */
 	CTP_ATTACH_DONE,
 	CTP_ATTACH_FAILED, /* no collector, or an incompatible one */
+	CTP_ATTACH_LEFT,   /* detached, or attaching by request: not the process's session yet */
 };
 
 struct ctp_session {
@@ -99,6 +101,10 @@ struct ctp_session {
 	uint64_t later;                    /* new coroutines, not yet added to the region */
 	struct ctp_spare *spares;          /* lanes of threads that have ended: see lane_slow.h */
 	uint32_t nr_spares;
+	uint32_t by_order;           /* 1: attached by a request, see request_slow.h */
+	struct ctp_request *request; /* NULL: an object built with an earlier header attached */
+	uint64_t owner;              /* pid: marks the coroutines of this process */
+	uint32_t site_tag;           /* upper half of the cached numbers of this region's sites */
 };
 
 /* The page may have been mapped by another object of the program, built with fewer fields. */
@@ -149,7 +155,11 @@ struct ctp_thread {
 	uint64_t mark_ticks, mark_ns, mark_mult;
 };
 
-/* All zero: not traced. */
+/*
+ * All zero: never traced.  A coroutine that was created while the program was not attached has only
+ * last_ns, the session's owner at that time: it is adopted when the program attaches.  So has one
+ * with a ctp_life, besides, to be adopted by the next session.
+ */
 struct ctp_probe {
 	struct ctp_life *life;       /* set under a collector that offers lanes */
 	struct ctp_station *station; /* set under any other collector */
@@ -363,7 +373,10 @@ static inline void ctp_life_resume(struct ctp_life *l, struct ctp_record *r, uin
 
 /* ---- what the SDKs call ------------------------------------------------------- */
 
-/* In a forked child an inherited coroutine reads id 0: it belongs to the parent process. */
+/*
+ * In a forked child an inherited coroutine reads id 0: it belongs to the parent process.  So does
+ * one of an earlier session of this process.
+ */
 static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s,
 			       uint64_t addr, uint32_t site, uint32_t reason)
 {
@@ -376,8 +389,10 @@ static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct
 		return;
 	}
 	id = ctp_load_relaxed(&l->id);
-	if (ctp_unlikely(!id))
+	if (ctp_unlikely(!id)) {
+		ctp_event_slow(p, t, s, addr, what, 0);
 		return;
+	}
 	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
 	ctp_lane_publish(t, s, 1);
 }
@@ -395,8 +410,10 @@ static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, str
 		return;
 	}
 	id = ctp_load_relaxed(&l->id);
-	if (ctp_unlikely(!id))
+	if (ctp_unlikely(!id)) {
+		ctp_event_slow(p, t, s, addr, what, resource);
 		return;
+	}
 	ctp_store_relaxed(&l->resource, resource);
 	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
 	ctp_record_put_more(t->at + 1, resource, 0);
@@ -413,8 +430,10 @@ static inline void ctp_resume(struct ctp_probe *p, struct ctp_thread *t, struct 
 		return;
 	}
 	id = ctp_load_relaxed(&l->id);
-	if (ctp_unlikely(!id))
+	if (ctp_unlikely(!id)) {
+		ctp_event_slow(p, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 		return;
+	}
 	ctp_life_resume(l, t->at, id, ctp_ticks());
 	ctp_lane_publish(t, s, 1);
 }

@@ -35,6 +35,9 @@
  *           events.h)
  *   (ctp-O) what a program counts before it has attached reaches the collector
  *   (ctp-P) a thread that takes over a lane sees everything that the lane's last thread wrote
+ *   (ctp-Q) either a program that closes its gate sees the order, or the tool opens the gate later
+ *   (ctp-R) a thread that creates a coroutine while its session ends sees that it ends, or its id
+ * is replaced by zeros (request_slow.h)
  *
  * A release *store* of the odd value does not give (ctp-A): it orders the accesses before it, and
  * the payload comes after.  An acquire load of s2 does not give (ctp-A) either: it orders the

@@ -12,6 +12,12 @@
 #include <corotracer/version.h>
 
 struct ctp_process corotracer__process = { .sock = -1 };
+struct ctp_request corotracer__request = CTP_REQUEST_INIT;
+
+/* Found through the note: its pointer is that of the program's copy, if the linker made one. */
+extern const struct ctp_anchor corotracer_anchor_c;
+__attribute__((used, visibility("hidden")))
+const struct ctp_anchor corotracer_anchor_c = { CTP_ANCHOR_MAGIC, &corotracer__request };
 __thread struct ctp_thread corotracer__thread;
 
 /* For kernels that do not wipe the page: see ctp_session_page(). */
@@ -26,16 +32,14 @@ static void corotracer_leave_thread(void *thread)
 	ctp_thread_leave(thread, ctp_load_relaxed(&corotracer__process.session));
 }
 
-static const struct ctp_hooks hooks = { wipe_in_child, corotracer_leave_thread };
-
-static struct ctp_session *corotracer_session(void)
-{
-	return ctp_load_relaxed(&corotracer__process.session);
-}
+static const struct ctp_hooks hooks = { wipe_in_child, corotracer_leave_thread,
+					&corotracer__request };
 
 int corotracer_init(void)
 {
 	int attached = ctp_attach(&corotracer__process, &hooks);
+
+	CTP_REQUEST_NOTE("corotracer_anchor_c");
 
 	if (attached < 0)
 		return -EAGAIN;
@@ -52,34 +56,41 @@ int corotracer_enabled(void)
 
 uint32_t corotracer__site(struct corotracer_site *site)
 {
-	struct ctp_session *s = corotracer_session();
-	uint32_t id;
+	struct ctp_session *s = corotracer__session();
+	uint32_t id, was;
 
 	/* (ctp-F) pairs with the release store in ctp_session_publish(). */
 	if (!s || !ctp_load_acquire(&s->generation) || !s->lanes)
 		return 0;
+	was = ctp_load_relaxed(&site->id);
+	if (was >> 16 == s->site_tag)
+		return was & 0xffff;
 	id = ctp_site_enter(s, site->file, site->line, site->function);
-	/* Another thread was first: use its number, which is final. */
-	if (id && !ctp_cas_relaxed(&site->id, 0u, id))
-		id = ctp_load_relaxed(&site->id);
+	/* Another thread was first: use its number, which is final for this region. */
+	if (id && !ctp_cas_relaxed(&site->id, was, s->site_tag << 16 | id))
+		id = ctp_load_relaxed(&site->id) & 0xffff;
 	return id;
 }
 
 int corotracer_begin_at(struct corotracer_coro *co, const char *name,
 			const struct corotracer_coro *parent, struct corotracer_site *site)
 {
+	struct ctp_session *s;
 	uint64_t parent_id;
 	int rc = corotracer_init();
 
 	if (rc < 0) {
 		memset(co, 0, sizeof(*co));
 		if (rc == -EAGAIN)
-			ctp_later_begin(&co->probe, corotracer_session());
+			ctp_later_begin(&co->probe, corotracer__session());
+		else
+			ctp_probe_mark(&co->probe, corotracer__session());
 		return rc;
 	}
 	parent_id = parent ? ctp_probe_id(&parent->probe) : 0;
-	return ctp_probe_begin(&co->probe, &corotracer__thread, corotracer_session(), 0, name,
-			       parent_id, corotracer__site_id(site))
+	s = corotracer__session();
+	return ctp_probe_begin(&co->probe, &corotracer__thread, s, 0, name, parent_id,
+			       corotracer__site_id(s, site))
 		       ? 0
 		       : -ENOSPC;
 }
@@ -91,14 +102,16 @@ int corotracer_begin(struct corotracer_coro *co, const char *name)
 
 void corotracer_finish(struct corotracer_coro *co, uint32_t flags)
 {
-	if (corotracer__is_traced(co))
-		ctp_probe_done(&co->probe, &corotracer__thread, corotracer_session(), flags);
+	if (corotracer__is_open(co))
+		ctp_probe_done(&co->probe, &corotracer__thread, corotracer__session(), flags);
 }
 
 void corotracer_end(struct corotracer_coro *co)
 {
-	if (corotracer__is_traced(co))
-		ctp_probe_end(&co->probe, &corotracer__thread, corotracer_session(), 0);
+	if (corotracer__is_open(co))
+		ctp_probe_end(&co->probe, &corotracer__thread, corotracer__session(), 0);
+	else
+		memset(co, 0, sizeof(*co)); /* not adopted any more */
 }
 
 static void corotracer_send_wake(const struct corotracer_coro *co,
@@ -106,11 +119,11 @@ static void corotracer_send_wake(const struct corotracer_coro *co,
 				 uint32_t reason, const uint64_t *resource)
 {
 	if (ctp_is_later(&co->probe))
-		ctp_later_mark(corotracer_session());
+		ctp_later_mark(corotracer__session());
 	else if (co->probe.life)
-		ctp_life_wake(co->probe.life, &corotracer__thread, corotracer_session(),
-			      waker ? ctp_probe_id(&waker->probe) : 0, corotracer__site_id(site),
-			      reason, resource);
+		ctp_life_wake(co->probe.life, &corotracer__thread, corotracer__session(),
+			      waker ? ctp_probe_id(&waker->probe) : 0,
+			      corotracer__site_id(corotracer__session(), site), reason, resource);
 }
 
 void corotracer_wake_at(const struct corotracer_coro *co, const struct corotracer_coro *waker,
@@ -128,11 +141,11 @@ void corotracer_wake_by(const struct corotracer_coro *co, const struct corotrace
 static void corotracer_resource(uint32_t kind, const struct corotracer_coro *co, uint64_t number,
 				struct corotracer_site *site)
 {
-	struct ctp_session *s = corotracer_session();
+	struct ctp_session *s = corotracer__session();
 
 	if (s)
 		ctp_resource(&corotracer__thread, s, kind, co ? ctp_probe_id(&co->probe) : 0,
-			     number, corotracer__site_id(site));
+			     number, corotracer__site_id(corotracer__session(), site));
 }
 
 void corotracer_closing_at(const struct corotracer_coro *co, uint64_t number,
@@ -155,7 +168,7 @@ void corotracer_released_at(const struct corotracer_coro *co, uint64_t number,
 
 uint64_t corotracer_id(const struct corotracer_coro *co)
 {
-	return ctp_probe_id(&co->probe);
+	return corotracer__is_open(co) ? ctp_probe_id(&co->probe) : 0;
 }
 
 const char *corotracer_version(void)

@@ -31,6 +31,8 @@ static void print_constants(void)
 	CONSTANT(CTP_EXT_SLEEPING);
 	CONSTANT(CTP_EXT_MEMBARRIER);
 	CONSTANT(CTP_EXT_CLOCK);
+	CONSTANT(CTP_DETACH_ASKED);
+	CONSTANT(CTP_DETACH_GONE);
 	CONSTANT(CTP_EXT_NAME_SIZE);
 	TEXT(CTP_ENV_SHM);
 	TEXT(CTP_ENV_SOCK);
@@ -74,7 +76,7 @@ static void print_extensions(void)
 	FIELD(ctp_ext_header, collector_pid);
 	FIELD(ctp_ext_header, reserved0);
 	FIELD(ctp_ext_header, sleeping);
-	FIELD(ctp_ext_header, reserved1);
+	FIELD(ctp_ext_header, detach);
 	FIELD(ctp_ext_header, clock_seq);
 	FIELD(ctp_ext_header, clock_ticks);
 	FIELD(ctp_ext_header, clock_ns);
@@ -141,6 +143,8 @@ static void print_lane_constants(void)
 	CONSTANT(CTP_END_DESTROYED);
 	CONSTANT(CTP_END_SUSPENDED);
 	CONSTANT(CTP_END_CANCELLED);
+	CONSTANT(CTP_BIRTH_NAME_CUT);
+	CONSTANT(CTP_BIRTH_ADOPTED);
 	CONSTANT(CTP_WAKERS_DROPPED);
 	CONSTANT(CTP_WAKERS_DROPPED_INNER);
 	CONSTANT(CTP_TEXT_SIZE);
@@ -260,7 +264,7 @@ static void print_lives_and_sites(void)
 	FIELD(ctp_life, pid);
 	FIELD(ctp_life, name_size);
 	FIELD(ctp_life, ticks);
-	FIELD(ctp_life, reserved);
+	FIELD(ctp_life, birth);
 	FIELD(ctp_life, name);
 
 	STRUCT(ctp_site);

@@ -155,7 +155,7 @@ inline void leave_thread(void *leaving)
 	ctp_thread_leave(t, s);
 }
 
-inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread };
+inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread, nullptr };
 
 /* As ctp_attach(): 1 attached, 0 not traced, -1 another thread has not finished. */
 inline int attach()

@@ -34,6 +34,8 @@ constants! {
     EXT_SLEEPING: u32 = 0x1;
     EXT_MEMBARRIER: u32 = 0x2;
     EXT_CLOCK: u32 = 0x4;
+    DETACH_ASKED: u32 = 1;
+    DETACH_GONE: u32 = 2;
     EXT_NAME_SIZE: usize = 408;
     ENV_SHM: &str = "CTP_SHM_PATH";
     ENV_SOCK: &str = "CTP_SOCK_PATH";
@@ -86,6 +88,8 @@ constants! {
     END_DESTROYED: u32 = 1;
     END_SUSPENDED: u32 = 2;
     END_CANCELLED: u32 = 4;
+    BIRTH_NAME_CUT: u32 = 1;
+    BIRTH_ADOPTED: u32 = 2;
     WAKERS_DROPPED: u32 = 0x5741_4b45;
     WAKERS_DROPPED_INNER: u32 = 0x5741_4b49;
     TEXT_SIZE: usize = 24;
@@ -182,7 +186,7 @@ wire! {
         collector_pid: AtomicU32 = 0x10, 4;
         reserved0: Opaque<44> = 0x14, 44;
         sleeping: AtomicU32 = 0x40, 4;
-        reserved1: AtomicU32 = 0x44, 4;
+        detach: AtomicU32 = 0x44, 4;
         clock_seq: AtomicU64 = 0x48, 8;
         clock_ticks: AtomicU64 = 0x50, 8;
         clock_ns: AtomicU64 = 0x58, 8;
@@ -343,7 +347,7 @@ wire! {
         pid: AtomicU32 = 0x50, 4;
         name_size: AtomicU32 = 0x54, 4;
         ticks: AtomicU32 = 0x58, 4;
-        reserved: AtomicU32 = 0x5C, 4;
+        birth: AtomicU32 = 0x5C, 4;
         name: [AtomicU8; LIFE_NAME_SIZE] = 0x60, 32;
     }
 }
@@ -384,7 +388,7 @@ mod tests {
             ($($name:ident)*) => { $(writeln!(out, "CTP_{} {:#x}", stringify!($name), $name as u64).unwrap();)* };
         }
         print! { MAGIC VERSION SLOTS MAX_STATIONS WAKE_BYTE EXT_MAGIC EXT_VERSION EXT_HEADER_OFFSET
-        EXT_SLEEPING EXT_MEMBARRIER EXT_CLOCK EXT_NAME_SIZE }
+        EXT_SLEEPING EXT_MEMBARRIER EXT_CLOCK DETACH_ASKED DETACH_GONE EXT_NAME_SIZE }
         for (name, value) in [
             ("ENV_SHM", ENV_SHM),
             ("ENV_SOCK", ENV_SOCK),
@@ -404,7 +408,7 @@ mod tests {
         REC_DESTROY REC_GAP REC_PAD REC_MORE REC_TEXT REC_CLOSE REC_ACQUIRE REC_RELEASE REC_THREAD REC_KINDS REC_HAS_MORE REASON_UNKNOWN REASON_IO_READ
         REASON_IO_WRITE REASON_ACCEPT REASON_CONNECT REASON_TIMER REASON_MUTEX REASON_SEMAPHORE
         REASON_CHANNEL_SEND REASON_CHANNEL_RECV REASON_JOIN REASON_YIELD REASON_SIGNAL REASON_USER REASONS
-        END_DESTROYED END_SUSPENDED END_CANCELLED WAKERS_DROPPED WAKERS_DROPPED_INNER TEXT_SIZE MAX_SITES CHUNK_SIZE CHUNK_RECORDS
+        END_DESTROYED END_SUSPENDED END_CANCELLED BIRTH_NAME_CUT BIRTH_ADOPTED WAKERS_DROPPED WAKERS_DROPPED_INNER TEXT_SIZE MAX_SITES CHUNK_SIZE CHUNK_RECORDS
         LIFE_NAME_SIZE LIFE_UNREPORTED SITE_FILE_SIZE SITE_FUNCTION_SIZE }
         writeln!(out, "CTP_LIFE_STATE(0xab, 0xcd, 0x1234) {:#x}", life_state(0xab, 0xcd, 0x1234)).unwrap();
     }
