@@ -8,7 +8,7 @@ static void detect_at_exit_on_stuck(struct analysis *a, struct coro *co)
 	struct finding f = FINDING_OF(&detector_at_exit, co);
 
 	/* A trace without totals ends where the collector stopped, not where the program ended. */
-	if (!m->has_totals)
+	if (!m->has_ended)
 		return;
 	f.confidence = analysis_of_a_test(a) ? CONFIDENCE_STRONG : CONFIDENCE_INFO;
 	f.size_ns = model_age(m, co);

@@ -488,7 +488,7 @@ static void lost_wakeup_on_finish(struct analysis *a)
 {
 	size_t i;
 
-	for (i = 0; a->model.has_totals && i < model_nr_cancelled(&a->model); i++)
+	for (i = 0; a->model.has_ended && i < model_nr_cancelled(&a->model); i++)
 		lost_before_exit(a, &a->model.cancelled[i]);
 	a->has_evidence = false;
 	a->nr_stopped = 0;

@@ -23,7 +23,7 @@ static void detect_never_destroyed_on_leave(struct analysis *a, struct coro *co)
 		return;
 	/* Of another kind most are destroyed: then this kind should be, too. */
 	if (age < LONG_NS &&
-	    !(m->has_totals &&
+	    !(m->has_ended &&
 	      (s->destroyed ||
 	       (age >= 100 * MODEL_MS && 2 * m->kinds[TRACE_DESTROY] >= m->kinds[TRACE_END]))))
 		return;

@@ -292,18 +292,38 @@ static int set_kind(struct model *m, struct coro *co, uint32_t site, const char 
 	spawn = tables_spawn(m, site, name, size);
 	if (spawn < 0)
 		return -ENOMEM;
-	m->spawns[co->spawn].alive--;
-	m->spawns[co->spawn].born--;
+	if (!co->is_adopted) {
+		m->spawns[co->spawn].alive--;
+		m->spawns[co->spawn].born--;
+		m->spawns[spawn].alive++;
+		m->spawns[spawn].born++;
+	}
 	co->spawn = (uint32_t)spawn;
-	m->spawns[spawn].alive++;
-	m->spawns[spawn].born++;
 	return 0;
+}
+
+/*
+ * The coroutine existed before the trace: its age is unknown, and that its first event comes now
+ * does not mean that there is one more of its kind.
+ */
+static int add_adopted(struct model *m, struct coro *co, const struct trace_event *ev)
+{
+	if (!co->is_adopted) {
+		m->spawns[co->spawn].alive--;
+		m->spawns[co->spawn].born--;
+	}
+	co->is_adopted = true;
+	co->tells_life = true;
+	co->pid = ev->pid;
+	return set_kind(m, co, ev->site, ev->name, ev->name_size);
 }
 
 static int add_birth(struct model *m, struct coro *co, const struct trace_event *ev)
 {
 	struct coro *parent = ev->peer ? model_find(m, ev->peer) : NULL;
 
+	if (ev->flags & TRACE_ADOPTED)
+		return add_adopted(m, co, ev);
 	if (parent) {
 		parent->has_acted = true;
 		parent->children++;
@@ -346,7 +366,7 @@ static void model_remove(struct model *m, struct coro *co)
 {
 	struct spawn *s = &m->spawns[co->spawn];
 
-	s->alive -= s->alive > 0;
+	s->alive -= s->alive > 0 && !co->is_adopted;
 	if (co->has_resource)
 		tables_wait_ends(m, co);
 	coro_ids_leave(&m->ids, co->probe_id, co->station);
@@ -504,7 +524,7 @@ static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 	}
 	if (c->pid)
 		co->pid = (uint32_t)c->pid;
-	if (!co->birth_ts)
+	if (!co->birth_ts && !co->is_adopted)
 		co->birth_ts = c->birth_ts;
 	if (c->dead && co->state != TRACE_STATE_ENDED) {
 		co->state = TRACE_STATE_ENDED;
@@ -535,6 +555,7 @@ int model_add(struct model *m, const struct trace_item *item)
 		return 0;
 	case TRACE_ITEM_TOTALS:
 		m->has_totals = true;
+		m->has_ended = !totals_detached(&item->totals);
 		m->totals = item->totals;
 		return 0;
 	default:

@@ -106,6 +106,7 @@ struct coro {
 	uint8_t nr_steps;      /* valid entries in steps, up to MODEL_STEPS */
 	uint8_t next_step;
 	bool tells_life; /* its creation was recorded, so its end will be, too */
+	bool is_adopted; /* created before the program attached: its age is unknown */
 	bool in_use, has_resource, woken_since, loss_known, explained;
 	bool woken_early; /* woken while it ran, before its current or last suspension */
 	bool was_cancelled;
@@ -263,6 +264,7 @@ struct model {
 	uint64_t skipped; /* at least this many lost transitions, by sequence numbers */
 
 	bool has_run, has_totals, is_ours;
+	bool has_ended; /* the trace goes to the end of the program, not to a detach */
 	struct sidecar_totals totals;
 	uint64_t end_ts; /* end of the run, as far as known */
 };

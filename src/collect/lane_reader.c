@@ -367,8 +367,10 @@ static void fill_name(struct drain *d, const struct drain_lane *c, struct trace_
 	}
 	ev->name = d->name;
 	ev->name_size = c->rec.seq;
-	if (c->rec.reason)
+	if (c->rec.reason & CTP_BIRTH_NAME_CUT)
 		ev->flags |= TRACE_NAME_CUT;
+	if (c->rec.reason & CTP_BIRTH_ADOPTED)
+		ev->flags |= TRACE_ADOPTED;
 }
 
 static void fill_end(const struct ctp_record *rec, const struct ctp_record_more *more,

@@ -62,6 +62,7 @@ enum trace_flag {
 	TRACE_NAME_CUT = 4,      /* for a birth: the name was longer */
 	TRACE_WAS_SUSPENDED = 8, /* for an end or destroy: the coroutine was suspended */
 	TRACE_CANCELLED = 16,    /* for an end: the coroutine was cancelled before it returned */
+	TRACE_ADOPTED = 32,      /* for a birth: created earlier, before the program attached */
 };
 
 struct trace_event {

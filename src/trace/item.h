@@ -109,7 +109,7 @@ struct sidecar_totals {
 	uint64_t unfinished;
 	uint64_t coroutines;
 	uint64_t without_station;
-	int exit_status; /* -1: the program did not exit */
+	int exit_status; /* -1: the program did not exit; TRACE_EXIT_DETACHED: it still ran */
 	int signal;      /* 0: not killed by a signal */
 	uint64_t end_ts;
 	uint64_t lost_full; /* transitions that found no room in their lane */
@@ -123,9 +123,19 @@ struct sidecar_totals {
 	/* A flight recorder keeps the newest events: collected events that it overwrote. */
 	uint64_t forgotten;
 	uint64_t others_forgotten;
+	bool detached;    /* as TRACE_EXIT_DETACHED, in JSON lines */
 	uint64_t waits;   /* times that a writer waited for room, if it is set to wait */
 	uint64_t wait_ns; /* total time of these waits */
 };
+
+/* exit_status of a run that ended with a detach. */
+#define TRACE_EXIT_DETACHED (-2)
+
+/* True if the program still ran at the end of the trace, and was detached. */
+static inline bool totals_detached(const struct sidecar_totals *t)
+{
+	return t->detached || t->exit_status == TRACE_EXIT_DETACHED;
+}
 
 /* Events of a lane that are missing between these times. */
 struct trace_gap {

@@ -137,6 +137,7 @@ static const struct schema_field totals_fields[] = {
 	{ KEY("exit_status"), INT(sidecar_totals, exit_status), OR_NULL, .missing = (uint64_t)-1,
 	  .ctf = 19 },
 	{ KEY("signal"), INT(sidecar_totals, signal), OR_NULL, .ctf = 20 },
+	{ KEY("detached"), BOOL(sidecar_totals, detached), OMITTED },
 	{ KEY("end_ts"), U64(sidecar_totals, end_ts), .ctf = 21 },
 };
 

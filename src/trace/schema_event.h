@@ -75,6 +75,7 @@ static const struct schema_field schema_event_fields[] = {
 	{ KEY("cancelled"), FLAG(TRACE_CANCELLED), OMITTED },
 	{ KEY("name"), MEMBER(SCHEMA_NAME, sizeof(char *), trace_event, name), OMITTED },
 	{ KEY("name_truncated"), FLAG(TRACE_NAME_CUT), OMITTED },
+	{ KEY("adopted"), FLAG(TRACE_ADOPTED), OMITTED },
 	{ MEMBER(SCHEMA_FLAGS, 1, trace_event, flags), OMITTED, COLUMN(11),
 	  .column_name = "flags" },
 };
