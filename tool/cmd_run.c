@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_run.c - corotracer run: launch a program and collect from it until it ends. */
+/* cmd_run.c - corotracer run: collect from a program, launched or running, until it ends. */
 #include <stdio.h>
 
 #include "run_collector.h"
 
 static const struct opt opts[] = {
+	{ 'p', "pid", "PID", "trace this running process; Ctrl-C detaches",
+	  OPT_NUMBER(struct session, config.pid, 1, 1u << 30) },
+	{ 0, "duration", "SECONDS", "with -p: detach after that time",
+	  OPT_REAL(struct session, config.duration_ns, 0.001, 1e9, 1e9) },
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
@@ -26,9 +30,17 @@ static int run_run(int argc, char **argv)
 	status = opts_parse(&command_run, &s, argc, argv, &first);
 	if (status != OPTS_PARSED)
 		return status;
+	if (s.config.pid && first < argc)
+		return opts_unexpected(&command_run, argv[first]);
+	if (s.config.duration_ns && !s.config.pid) {
+		message_print("run", "--duration needs -p PID");
+		return EXIT_USAGE;
+	}
+	if (s.config.pid)
+		return session_run(&s);
 	if (first >= argc) {
 		message_print("run", "no program to run");
-		fputs("hint: corotracer run -o trace.jsonl -- ./your_program\n", stderr);
+		fputs("hint: corotracer run -o trace.jsonl -- ./your_program, or -p PID\n", stderr);
 		return EXIT_USAGE;
 	}
 	s.config.argv = argv + first;
@@ -38,15 +50,13 @@ static int run_run(int argc, char **argv)
 const struct command command_run = {
 	.name = "run",
 	.instrument = "coroutines",
-	.args = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	.args = "[OPTIONS] [-p PID | [--] PROGRAM [ARGUMENTS]]",
 	.starts_program = true,
-	.summary = "launch a program and trace its coroutines until it ends",
-	.details = "The program keeps its standard input and output (with -o - its output goes to\n"
-		   "standard error), receives each signal once, and its exit status or signal "
-		   "becomes\n"
-		   "that of this command.  FILE.meta next to the trace has totals, names, "
-		   "creations and\n"
-		   "ends of coroutines.  An existing trace is kept as FILE.old.\n",
+	.summary = "trace the coroutines of a program, launched or running",
+	.details = "A launched program keeps its input, output (with -o - on stderr) and signals; "
+		   "its\n"
+		   "exit status is returned.  A trace that exists is kept as FILE.old, with "
+		   "FILE.meta.\n",
 	.opts = opts,
 	.run = run_run,
 };

@@ -56,6 +56,8 @@ static int session_exit_status(const struct session *s, const struct collector_r
 {
 	if (r->exit_status)
 		return r->exit_status;
+	if (r->failed.code)
+		return EXIT_FAILED;
 	if (r->output.code || r->sidecar.code)
 		return EXIT_FAILED;
 	if (s->fail_on_loss && (r->lost || r->others_lost || r->totals.without_station))
@@ -165,6 +167,18 @@ static void say_stdout_moved(void)
 	      stderr);
 }
 
+/* ---- a running program ------------------------------------------------------- */
+
+static void say_attached(pid_t pid, bool is_idle)
+{
+	if (is_idle)
+		fprintf(stderr,
+			"corotracer: process %d has had no event since it was asked to attach\n",
+			(int)pid);
+	else
+		fprintf(stderr, "corotracer: attached to process %d\n", (int)pid);
+}
+
 /* ---- the run ---------------------------------------------------------------- */
 
 int session_run(struct session *s)
@@ -183,6 +197,7 @@ int session_run(struct session *s)
 	/* Written only on request: see 'corotracer snapshot'. */
 	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
+	s->config.attached = s->quiet || s->json ? NULL : say_attached;
 	if (collector_run(&s->config, &result, &err) < 0) {
 		session_end_page(s, NULL);
 		if (s->json)

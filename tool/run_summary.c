@@ -257,11 +257,27 @@ static void hint_unconnected(const struct collector_result *r)
 				: "  with CTP_VERBOSE=1 it prints why it is not traced");
 }
 
+/* How the run of a program that was already running ended. */
+static void line_attached(const struct collector_result *r)
+{
+	if (!r->attached || r->failed.code)
+		return;
+	if (r->replaced)
+		fprintf(stderr, "corotracer: process %d executed another program\n", r->pid);
+	else if (r->detached)
+		fprintf(stderr, "corotracer: detached; process %d goes on\n", r->pid);
+	else
+		fprintf(stderr, "corotracer: process %d has ended\n", r->pid);
+}
+
 static void lines_connected(const struct collector_result *r)
 {
-	uint32_t left = r->still_connected;
+	uint32_t left = r->attached ? 0 : r->still_connected;
 
-	if (!r->nr_connected && !r->totals.written) {
+	if (r->attached && !r->nr_connected && !r->totals.written && !r->failed.code)
+		fputs("corotracer: the program had no event while it was asked to attach\n",
+		      stderr);
+	else if (!r->nr_connected && !r->totals.written) {
 		fputs("corotracer: connected: no - no process connected to the region\n", stderr);
 		hint_unconnected(r);
 	}
@@ -283,6 +299,8 @@ static void lines_connected(const struct collector_result *r)
 
 static void lines_trouble(const struct session *s, const struct collector_result *r)
 {
+	if (r->failed.code)
+		message_error(s->cmd ? s->cmd->name : NULL, &r->failed);
 	if (r->output.code)
 		message_error(s->cmd ? s->cmd->name : NULL, &r->output);
 	if (r->sidecar.code)
@@ -315,6 +333,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	summary_writers(&p, r);
 	lines_connected(r);
 	printer_end(&p);
+	line_attached(r);
 }
 
 /* ---- the summary as JSON ----------------------------------------------------- */
@@ -377,6 +396,11 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	} else {
 		jw_field_null(&p.json, "exit_status");
 	}
+	if (r->attached) {
+		print_integer(&p, "attached_pid", NULL, r->pid);
+		print_flag(&p, "detached", NULL, r->detached);
+		print_flag(&p, "replaced", NULL, r->replaced);
+	}
 	print_integer(&p, "status", NULL, status);
 	print_string(&p, "trace", s->config.output);
 	print_count(&p, "duration_ns", NULL, r->duration_ns);
@@ -392,7 +416,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	summary_json_lanes(&p, r);
 	summary_writers(&p, r);
 	summary_worst(&p, r);
-	summary_json_trouble(&p, "error", &r->output);
+	summary_json_trouble(&p, "error", r->failed.code ? &r->failed : &r->output);
 	summary_json_trouble(&p, "sidecar_error", &r->sidecar);
 	printer_end(&p);
 }

@@ -5,6 +5,7 @@
 #include <corotracer/atomic.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "collect/lane_memory.h"
 #include "process/launch.h"
 #include "collect/poll_interval.h"
+#include "collect/program_request.h"
 #include "collect/trace_output.h"
 #include "collect/region.h"
 #include "process/signals.h"
@@ -34,6 +36,15 @@
 
 /* Upper bound on the delay for programs that follow the output file. */
 #define FLUSH_NS (100 * NS_PER_MS)
+
+/* How often the state of a program that was asked to attach is read. */
+#define REQUEST_LOOK_NS (20 * NS_PER_MS)
+
+/* A program that still runs detaches at its next event, or after this time without one. */
+#define DETACH_NS (250 * NS_PER_MS)
+
+/* Threads complete the event that they were writing when the program detached within this time. */
+#define SETTLE_NS (20 * NS_PER_MS)
 
 /* The witness reports the exit of a process within this time, or not at all. */
 #define WITNESS_LATE_NS (500 * NS_PER_MS)
@@ -55,7 +66,12 @@ struct collector {
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
-	uint64_t cost_ns; /* duration of the last scan */
+	struct program_request request; /* with config.pid */
+	enum request_state request_state;
+	uint64_t request_ns; /* time of the last look at it */
+	bool free_region;    /* every process has detached */
+	struct err failed;   /* why the running program could not attach */
+	uint64_t cost_ns;    /* duration of the last scan */
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
 	uint64_t start_ns;
@@ -164,7 +180,7 @@ static void collector_flush(struct collector *c, uint64_t now_ns)
 static void collector_wait_for(struct collector *c, uint64_t ns)
 {
 	int more[SNAPSHOTS_FDS];
-	struct pollfd fds[2 + SNAPSHOTS_FDS] = {
+	struct pollfd fds[3 + SNAPSHOTS_FDS] = {
 		{ .fd = c->signals.fd, .events = POLLIN },
 		{ .fd = c->endpoint.epoll_fd, .events = POLLIN },
 	};
@@ -174,12 +190,16 @@ static void collector_wait_for(struct collector *c, uint64_t ns)
 
 	if (due != UINT64_MAX && due - now < ns)
 		ns = due - now;
+	if (c->config->pid && ns > REQUEST_LOOK_NS)
+		ns = REQUEST_LOOK_NS;
 	ts.tv_sec = (time_t)(ns / NS_PER_SEC);
 	ts.tv_nsec = (long)(ns % NS_PER_SEC);
 	snapshots_fds(&c->snapshots, more);
 	fds[2] = (struct pollfd){ .fd = more[0], .events = POLLIN };
 	fds[3] = (struct pollfd){ .fd = more[1], .events = POLLIN };
-	ppoll(fds, 2 + SNAPSHOTS_FDS, &ts, NULL);
+	fds[4] = (struct pollfd){ .fd = c->config->pid ? c->request.target.pidfd : -1,
+				  .events = POLLIN };
+	ppoll(fds, 3 + SNAPSHOTS_FDS, &ts, NULL);
 	c->looked_up_ns = clock_now_ns();
 	if (fds[0].revents) {
 		signals_serve(&c->signals, c->looked_up_ns);
@@ -233,8 +253,44 @@ static void sleep_announce(struct collector *c)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
+/* Look at the program that was asked to attach; say once whether it has. */
+static void request_watch(struct collector *c, uint64_t now)
+{
+	bool was_pending = c->request_state == REQUEST_PENDING, first = !c->request_ns;
+
+	c->request_ns = now;
+	c->request_state = request_look(&c->request);
+	if (c->request_state == REQUEST_FAILED)
+		request_explain(&c->request, &c->failed);
+	if (!c->config->attached || !was_pending)
+		return;
+	if (c->request_state == REQUEST_ATTACHED)
+		c->config->attached(c->config->pid, false);
+	else if (!c->request.has_waited && !first && now - c->start_ns > NS_PER_SEC)
+		c->config->attached(c->config->pid, c->request.has_waited = true);
+}
+
+/* The run of a program that was already running ends with it, or when the collector is asked to. */
+static bool request_is_over(struct collector *c)
+{
+	uint64_t now = clock_now_ns();
+
+	if (now - c->request_ns >= REQUEST_LOOK_NS || !target_alive(&c->request.target))
+		request_watch(c, now);
+	if (c->signals.asked_to_stop || c->failed.code)
+		return true;
+	if (c->config->duration_ns && now - c->start_ns >= c->config->duration_ns)
+		return true;
+	if (c->request_state < REQUEST_LEFT)
+		return false;
+	serve_endpoint(c);
+	return !(c->config->wait_all && c->endpoint.nr_connected);
+}
+
 static bool collector_is_done(struct collector *c)
 {
+	if (c->config->pid)
+		return request_is_over(c);
 	if (!c->config->argv)
 		return c->signals.asked_to_stop;
 	if (!c->launch.ended && launch_ended(&c->launch)) {
@@ -295,6 +351,38 @@ static void collector_collect(struct collector *c)
 	}
 }
 
+/* ---- detach -------------------------------------------------------------------- */
+
+static void set_detach(struct collector *c, uint32_t value)
+{
+	ctp_store_relaxed(&ctp_header_ext(c->region.header)->detach, value);
+	set_sleeping(c, 1);
+}
+
+/*
+ * Ask every process to detach and read what it writes until then.  A process closes its connection
+ * when it detaches.  One that has no events detaches at its next event, which is not read.
+ */
+static void collector_detach(struct collector *c)
+{
+	uint64_t start = clock_now_ns(), left_ns = 0, now;
+	struct harvest_scan found;
+
+	request_withdraw(&c->request);
+	do {
+		set_detach(c, CTP_DETACH_ASKED);
+		collector_scan(c, &found);
+		collector_wait_for(c, NS_PER_MS);
+		now = clock_now_ns();
+		c->request_state = request_look(&c->request);
+		if (!left_ns && !c->endpoint.nr_connected && c->request_state != REQUEST_ATTACHED)
+			left_ns = now;
+	} while (left_ns ? now - left_ns < SETTLE_NS : now - start < DETACH_NS);
+	/* Nobody uses the memory any more, and the program has it mapped until it attaches again.
+	 */
+	c->free_region = left_ns != 0;
+}
+
 /* ---- begin and end ------------------------------------------------------------ */
 
 static void collector_report(void *ctx, struct collector_result *r);
@@ -335,11 +423,44 @@ static int collector_launch(struct collector *c, struct err *err)
 	return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
 }
 
+/* The region and its socket, and as the owner of the program what is beside them. */
+static int collector_open_region(struct collector *c, struct err *err)
+{
+	const struct collector_config *config = c->config;
+
+	if (file_owner_enter(&c->request.owner, err) < 0)
+		return err->code;
+	if (region_create(&c->region, config->nr_stations, lanes_wanted(&config->lanes),
+			  config->shm, config->sock, &c->request.owner, err) == 0)
+		endpoint_open(&c->endpoint, c->region.sock, err);
+	file_owner_leave(&c->request.owner);
+	if (err->code == 0 && config->pid)
+		c->endpoint.guest_uid = c->request.owner.uid;
+	return err->code;
+}
+
+/* Files beside the region: the journal and the socket for snapshots. */
+static void collector_open_beside(struct collector *c)
+{
+	struct err ignored;
+
+	if (file_owner_enter(&c->request.owner, &ignored) < 0)
+		return;
+	if (!c->config->flight_size)
+		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
+					 c->record.place.format);
+	open_snapshots(c);
+	file_owner_leave(&c->request.owner);
+}
+
 static int collector_begin(struct collector *c, struct err *err)
 {
 	const struct collector_config *config = c->config;
 
 	c->start_ns = clock_now_ns();
+	/* Before the output: a trace that exists is kept if the program cannot be traced. */
+	if (config->pid && request_open(&c->request, config->pid, err) < 0)
+		return err->code;
 	if (config->flight_size && snapshot_check_output(config, err) < 0)
 		return err->code;
 	/*
@@ -347,10 +468,7 @@ static int collector_begin(struct collector *c, struct err *err)
 	 * blocks until it has a reader.
 	 */
 	if (record_open(&c->record, config, c->start_ns, err) < 0 ||
-	    signals_open(&c->signals, true, err) < 0 ||
-	    region_create(&c->region, config->nr_stations, lanes_wanted(&config->lanes),
-			  config->shm, config->sock, err) < 0 ||
-	    endpoint_open(&c->endpoint, c->region.sock, err) < 0 ||
+	    signals_open(&c->signals, true, err) < 0 || collector_open_region(c, err) < 0 ||
 	    harvest_open(&c->harvest, c->region.header, c->region.stations, c->region.nr_stations,
 			 record_station_event, &c->record, err) < 0)
 		return err->code;
@@ -362,24 +480,48 @@ static int collector_begin(struct collector *c, struct err *err)
 		return err->code;
 	cpu_sampler_open(&c->sampler, &c->lane_record.drain, &c->endpoint, c->record.writer);
 	looks_open(&c->looks, &c->lane_record, &c->endpoint);
-	if (!config->flight_size)
-		lane_record_keep_journal(&c->lane_record, c->region.shm, c->record.place.path,
-					 c->record.place.format);
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
-	open_snapshots(c);
+	collector_open_beside(c);
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
 	if (config->argv && collector_launch(c, err) < 0)
 		return err->code;
 	if (config->argv)
 		signals_watch(&c->signals, c->launch.pid);
-	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : 0);
+	if (config->pid) {
+		if (request_send(&c->request, c->region.seen_shm, c->region.seen_sock,
+				 c->region.nr_stations, err) < 0)
+			return err->code;
+		signals_watch(&c->signals, config->pid);
+	}
+	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : (uint64_t)config->pid);
 	return 0;
+}
+
+/*
+ * The program may still have the region mapped: it detaches at its next event if it has not done
+ * so. Free the memory if no process writes any more; the header stays, for a process that comes
+ * late.
+ */
+static void collector_leave_region(struct collector *c)
+{
+	const off_t head = sizeof(struct ctp_header);
+
+	if (!c->config->pid || !c->region.header)
+		return;
+	set_detach(c, CTP_DETACH_GONE);
+	if (c->free_region)
+		fallocate(c->region.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+			  lseek(c->region.fd, 0, SEEK_END) - head);
 }
 
 static void collector_end(struct collector *c)
 {
+	struct err ignored;
+
+	collector_leave_region(c);
+	file_owner_enter(&c->request.owner, &ignored);
 	/* Before the journal: recover needs the journal of every region that it finds. */
 	region_unlink(&c->region);
 	snapshots_close(&c->snapshots);
@@ -387,11 +529,15 @@ static void collector_end(struct collector *c)
 	looks_close(&c->looks);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
+	file_owner_leave(&c->request.owner);
 	record_close(&c->record);
+	file_owner_enter(&c->request.owner, &ignored);
 	endpoint_close(&c->endpoint);
 	lanes_close(&c->lanes);
 	region_close(&c->region);
+	file_owner_leave(&c->request.owner);
 	signals_close(&c->signals);
+	request_close(&c->request);
 }
 
 static void find_worst(const struct collector *c, struct collector_result *r)
@@ -452,7 +598,10 @@ static void collector_report(void *ctx, struct collector_result *r)
 	r->nr_wakeups = c->endpoint.nr_wakeups;
 	r->region_shrunk = map_guard_shrunk();
 	r->launched = c->config->argv != NULL;
-	r->pid = c->launch.pid;
+	r->attached = c->config->pid != 0;
+	r->detached = c->config->pid && c->request_state < REQUEST_ENDED;
+	r->replaced = c->request_state == REQUEST_REPLACED;
+	r->pid = c->config->pid ? (int)c->config->pid : c->launch.pid;
 	r->exit_status = launch_exit_status(&c->launch);
 	r->signal = launch_signal(&c->launch);
 	r->stop_signal = c->signals.stop_signal;
@@ -493,11 +642,15 @@ int collector_run(const struct collector_config *config, struct collector_result
 	memset(&c, 0, sizeof(c));
 	memset(result, 0, sizeof(*result));
 	c.config = config;
+	c.request.target.pidfd = c.region.place_fd = -1;
 	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
 	rc = collector_begin(&c, err);
 	if (rc == 0) {
 		collector_collect(&c);
+		if (config->pid && c.request_state < REQUEST_ENDED)
+			collector_detach(&c);
 		collector_finish(&c, result);
+		result->failed = c.failed;
 	} else {
 		record_undo(&c.record);
 	}

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "collect/lane_scan.h"
@@ -27,8 +28,10 @@ struct collector_config {
 	const char *sock;   /* NULL: in a private directory */
 	const char *output; /* "-": stdout */
 	enum trace_format format;
-	char *const *argv; /* the program; NULL: serve until a stop signal */
-	bool wait_all;     /* also wait until every connected process has disconnected */
+	char *const *argv;    /* the program; NULL: serve until a stop signal */
+	pid_t pid;            /* a running program to attach to, without argv; 0: none */
+	uint64_t duration_ns; /* with pid: detach after this time; 0: when asked to */
+	bool wait_all;        /* also wait until every connected process has disconnected */
 	struct lanes_config lanes;
 	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
 	const char *tool;     /* name and version for the sidecar: "corotracer 1.2.3" */
@@ -36,6 +39,8 @@ struct collector_config {
 	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
 	/* The trace uses standard output; the program's output goes to standard error. */
 	void (*stdout_moved)(void);
+	/* The running program has attached, or (@is_idle) has had no event yet. */
+	void (*attached)(pid_t pid, bool is_idle);
 	/* Called when a snapshot that a signal requested was written or has failed. */
 	void (*snapshot_taken)(const struct snapshot_result *result);
 };
@@ -68,11 +73,15 @@ struct collector_result {
 	bool region_shrunk;
 	bool wild_count;
 	bool launched;
-	int pid;         /* pid of the program */
-	int exit_status; /* as a shell reports it */
-	int signal;      /* signal that ended the program; 0: none */
-	int stop_signal; /* last signal that asked the collector to stop; 0: none */
-	uint64_t end_ns; /* end of the run: exit of the last traced process, or the last poll */
+	struct err failed; /* why a running program could not attach; code 0: it could */
+	bool attached;     /* to a running program: config.pid */
+	bool detached;     /* the program still ran at the end, and was detached */
+	bool replaced;     /* it executed another program */
+	int pid;           /* pid of the program */
+	int exit_status;   /* as a shell reports it */
+	int signal;        /* signal that ended the program; 0: none */
+	int stop_signal;   /* last signal that asked the collector to stop; 0: none */
+	uint64_t end_ns;   /* end of the run: exit of the last traced process, or the last poll */
 	uint64_t duration_ns;   /* duration of the run */
 	uint64_t collecting_ns; /* until everything was read, possibly later than end_ns */
 	uint64_t cpu_ns;        /* CPU time of the collector */

@@ -46,13 +46,62 @@ static char *region_absolute(const char *path)
 	return out;
 }
 
+/*
+ * The same as room_make_dir(), in the mount namespace of another process.  dir is a path through a
+ * descriptor; *@seen is the path of that process.
+ */
+static char *make_dir_there(struct region *r, const struct file_owner *owner, uint64_t buffer,
+			    char **seen, struct err *err)
+{
+	static const char *const theirs[] = { "/dev/shm", "/run", "/tmp", "/var/tmp" };
+	char ours[4][32], *dir = NULL;
+	const char *places[4];
+	int fds[4], i;
+
+	for (i = 0; i < 4; i++) {
+		fds[i] = file_owner_open_dir(owner, theirs[i]);
+		snprintf(ours[i], sizeof(ours[i]), "/proc/self/fd/%d", fds[i]);
+		places[i] = fds[i] >= 0 ? ours[i] : NULL;
+	}
+	dir = room_make_dir_among(places, 4, REGION_DIR_PREFIX, r->size, r->size + buffer, err);
+	for (i = 0; i < 4; i++) {
+		size_t len = strlen(ours[i]);
+
+		if (dir && r->place_fd < 0 && !strncmp(dir, ours[i], len) && dir[len] == '/') {
+			r->place_fd = fds[i];
+			*seen = path_in(theirs[i], dir + len + 1);
+		} else if (fds[i] >= 0) {
+			close(fds[i]);
+		}
+	}
+	return dir;
+}
+
+/* Set dir, and *@seen to the same directory as the program sees it. */
+static int make_dir(struct region *r, const struct file_owner *owner, uint64_t buffer, char **seen,
+		    struct err *err)
+{
+	if (owner && owner->own_root) {
+		r->dir = make_dir_there(r, owner, buffer, seen, err);
+	} else {
+		r->dir = room_make_dir(REGION_DIR_PREFIX, r->size, r->size + buffer, err);
+		*seen = r->dir ? strdup(r->dir) : NULL;
+	}
+	if (r->dir && !*seen)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	return r->dir ? 0 : err->code;
+}
+
 /* Set dir, shm and sock. */
 static int choose_paths(struct region *r, uint64_t buffer, const char *shm, const char *sock,
-			struct err *err)
+			const struct file_owner *owner, struct err *err)
 {
+	char *seen = NULL;
+
 	if (!shm || !sock) {
-		r->dir = room_make_dir(REGION_DIR_PREFIX, r->size, r->size + buffer, err);
-		if (!r->dir) {
+		make_dir(r, owner, buffer, &seen, err);
+		if (!r->dir || !seen) {
+			free(seen);
 			err_hint(err, "ask for fewer stations with -n, name a place with --shm, or "
 				      "set TMPDIR to a directory with room");
 			return err->code;
@@ -60,7 +109,10 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 	}
 	r->shm = shm ? region_absolute(shm) : path_in(r->dir, REGION_FILE);
 	r->sock = sock ? region_absolute(sock) : path_in(r->dir, REGION_SOCKET);
-	if (!r->shm || !r->sock)
+	r->seen_shm = shm ? region_absolute(shm) : path_in(seen, REGION_FILE);
+	r->seen_sock = sock ? region_absolute(sock) : path_in(seen, REGION_SOCKET);
+	free(seen);
+	if (!r->shm || !r->sock || !r->seen_shm || !r->seen_sock)
 		return err_set(err, -ENOMEM, "no memory for a path");
 	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
 		err_set(err, -ENAMETOOLONG,
@@ -179,13 +231,13 @@ static void fill_header(struct region *r)
 }
 
 int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
-		  const char *sock, struct err *err)
+		  const char *sock, const struct file_owner *owner, struct err *err)
 {
 	memset(r, 0, sizeof(*r));
-	r->fd = -1;
+	r->fd = r->place_fd = -1;
 	r->nr_stations = nr_stations;
 	r->size = ctp_region_size(nr_stations);
-	if (choose_paths(r, buffer, shm, sock, err) < 0 || create_file(r, err) < 0 ||
+	if (choose_paths(r, buffer, shm, sock, owner, err) < 0 || create_file(r, err) < 0 ||
 	    map_file(r, err) < 0) {
 		region_close(r);
 		return err->code;
@@ -216,9 +268,13 @@ void region_close(struct region *r)
 		close(r->fd);
 	if (r->dir)
 		rmdir(r->dir);
+	if (r->place_fd > 0)
+		close(r->place_fd);
+	free(r->seen_shm);
+	free(r->seen_sock);
 	free(r->dir);
 	free(r->shm);
 	free(r->sock);
 	memset(r, 0, sizeof(*r));
-	r->fd = -1;
+	r->fd = r->place_fd = -1;
 }

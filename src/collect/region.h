@@ -22,6 +22,7 @@
 #include <corotracer/ctp.h>
 
 #include "base/err.h"
+#include "process/file_owner.h"
 
 /* Names in a private directory. */
 #define REGION_DIR_PREFIX "corotracer-"
@@ -29,9 +30,11 @@
 #define REGION_SOCKET     "wake"
 
 struct region {
-	char *dir;  /* private directory, or NULL if the user named both paths */
-	char *shm;  /* absolute */
-	char *sock; /* absolute; created by the endpoint */
+	char *dir;                  /* private directory, or NULL if the user named both paths */
+	char *shm;                  /* absolute */
+	char *sock;                 /* absolute; created by the endpoint */
+	char *seen_shm, *seen_sock; /* the paths as the program sees them */
+	int place_fd;               /* directory of dir in another mount namespace; -1: none */
 	int fd;
 	uint32_t nr_stations;
 	uint64_t size;
@@ -44,10 +47,11 @@ struct region {
 
 /*
  * @shm and @sock are the paths that the user named, or NULL: then a directory is chosen that
- * has room for @buffer bytes in addition to the stations, if there is one (shm_space.h).
+ * has room for @buffer bytes in addition to the stations, if there is one (shm_space.h).  With
+ * an @owner that has its own root, the directory is in that process's mount namespace.
  */
 int region_create(struct region *r, uint32_t nr_stations, uint64_t buffer, const char *shm,
-		  const char *sock, struct err *err);
+		  const char *sock, const struct file_owner *owner, struct err *err);
 
 /* Remove the file's name; the mappings stay. */
 void region_unlink(struct region *r);

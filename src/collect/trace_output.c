@@ -104,7 +104,9 @@ static void record_put_totals(struct record *r, const struct collector_result *r
 		.others_lost = result->others_lost,
 		.waits = result->waits,
 		.wait_ns = result->wait_ns,
-		.exit_status = result->launched && !result->signal ? result->exit_status : -1,
+		.exit_status = result->detached                      ? TRACE_EXIT_DETACHED
+			       : result->launched && !result->signal ? result->exit_status
+								     : -1,
 		.signal = result->signal,
 		.end_ts = result->end_ns,
 	};

@@ -28,7 +28,8 @@ struct peer {
 struct endpoint {
 	int listen_fd; /* -1: closed */
 	int epoll_fd;
-	int spare_fd; /* reserve, used to reject connections when descriptors run out */
+	uint32_t guest_uid; /* connections of this user are accepted, too */
+	int spare_fd;       /* reserve, used to reject connections when descriptors run out */
 	uint32_t nr_turned_away;
 	const char *path;
 	struct peer *peers; /* all processes that ever connected, in order */
