@@ -374,6 +374,7 @@ CTP_SLOW void ctp_session_publish(struct ctp_process *proc, struct ctp_session *
 	uint64_t generation = ++proc->generations;
 
 	s->site_tag = s->request ? s->request->sites : 1;
+	s->first = s->request ? s->request->first : 0;
 	/* (ctp-F) pairs with the acquire load in ctp_thread_join(). */
 	ctp_store_release(&s->generation, generation);
 	ctp_store_relaxed(&s->state, CTP_ATTACH_DONE);

@@ -104,6 +104,7 @@ struct ctp_session {
 	uint32_t by_order;           /* 1: attached by a request, see request_slow.h */
 	struct ctp_request *request; /* NULL: an object built with an earlier header attached */
 	uint64_t owner;              /* pid: marks the coroutines of this process */
+	uint64_t first;              /* generation of the first session with this region */
 	uint32_t site_tag;           /* upper half of the cached numbers of this region's sites */
 };
 

@@ -62,7 +62,8 @@ struct ctp_request {
 	uint32_t by_order; /* 1: attached by an order, not by the environment */
 	uint32_t sites;    /* tag of the current region's site numbers, from 1 to 65535 */
 	uint32_t reserved0;
-	uint64_t reserved[3];
+	uint64_t first; /* generation of the first session with the current region */
+	uint64_t reserved[2];
 	struct ctp_order order; /* [shared] */
 };
 
@@ -90,6 +91,7 @@ CTP_FIELD(ctp_request, region, 0x28, 8);
 CTP_FIELD(ctp_request, taker, 0x30, 4);
 CTP_FIELD(ctp_request, by_order, 0x34, 4);
 CTP_FIELD(ctp_request, sites, 0x38, 4);
+CTP_FIELD(ctp_request, first, 0x40, 8);
 CTP_FIELD(ctp_request, order, 0x58, sizeof(struct ctp_order));
 
 /* FNV-1a over the order without its check. */
@@ -107,7 +109,7 @@ static inline uint64_t ctp_order_sum(const struct ctp_order *order)
 #define CTP_REQUEST_INIT                                                                           \
 	{                                                                                          \
 		CTP_REQUEST_MAGIC, CTP_REQUEST_VERSION, sizeof(struct ctp_request), 0, 0, 0, 0, 0, \
-			0, 0, 0, 1, 0, { 0 },                                                      \
+			0, 0, 0, 1, 0, 0, { 0 },                                                   \
 		{                                                                                  \
 			0, 0, 0, { 0 }, { 0 }, 0                                                   \
 		}                                                                                  \

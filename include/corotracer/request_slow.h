@@ -122,6 +122,7 @@ CTP_SLOW struct ctp_session *ctp_order_attach(const struct ctp_order *order, int
 		return NULL;
 	}
 	r->sites = r->sites % 65535 + 1;
+	r->first = proc->generations + 1;
 	ctp_session_publish(proc, s);
 	/* (ctp-F) pairs with the acquire in ctp_session_get(). */
 	ctp_store_release(&proc->session, s);

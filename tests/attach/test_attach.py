@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_attach.py - `corotracer run -p PID`: a program that was started plainly is traced from outside.
 
-The program numbers the suspensions of each thread, and puts the number into the event's address: the
-numbers in a trace must have no gap, and the last one of a program that ended while it was traced is
-the program's own count.
+The program numbers the suspensions of each thread, and puts the number into the event, as its address or its
+resource: the numbers in a trace must have no gap, and the last one of a program that ended while it was traced
+is the program's own count.
 """
 import os
 import re
@@ -82,9 +82,9 @@ def numbers(r):
     """{thread: [numbers of its suspensions]}, in the order of the trace."""
     found = {}
     for e in r.events:
-        addr = int(e["addr"], 16)
+        number = int(e["addr"], 16) if LANGUAGE == "c" else e.get("resource", 0)
         if not e["is_active"]:
-            found.setdefault(addr >> 48, []).append(addr & (1 << 48) - 1)
+            found.setdefault(number >> 48, []).append(number & (1 << 48) - 1)
     return found
 
 

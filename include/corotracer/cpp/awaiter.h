@@ -213,10 +213,10 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 		using Result = decltype(awaiter().await_suspend(detail::handle_for<Awaiter>(h)));
 		detail::Coro *c = detail::coro_of(tracer);
 
-		if (!c->my_station)
-			return awaiter().await_suspend(detail::handle_for<Awaiter>(h));
-		c->holds = detail::holds_thread<Promise>();
 		frame = h.address();
+		if (ctp_likely(!detail::is_open(c)))
+			return suspend_untraced<Result>(h);
+		c->holds = detail::holds_thread<Promise>();
 		if (ctp_unlikely(!c->entered))
 			detail::enter_handle(c, tracer, h);
 		if constexpr (std::is_void_v<Result>)
@@ -229,7 +229,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 
 	decltype(auto) await_resume() noexcept(noexcept(std::declval<Awaiter &>().await_resume()))
 	{
-		if (frame)
+		if (frame && detail::is_open(detail::coro_of(tracer)))
 			detail::write_resume(detail::coro_of(tracer), frame);
 		return awaiter().await_resume();
 	}
@@ -252,6 +252,20 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 				said = detail::child_of(this->inner);
 		}
 		return said;
+	}
+
+	/* The resume may be traced all the same, if the program attaches meanwhile. */
+	template <class Result, class Promise>
+	Result suspend_untraced(std::coroutine_handle<Promise> h)
+	{
+		if constexpr (std::is_same_v<Result, bool>) {
+			if (awaiter().await_suspend(detail::handle_for<Awaiter>(h)))
+				return true;
+			frame = nullptr; /* it did not suspend */
+			return false;
+		} else {
+			return awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+		}
 	}
 
 	template <class Promise>

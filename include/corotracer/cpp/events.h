@@ -82,6 +82,15 @@ inline uint64_t resume_function(const void *frame)
 	return static_cast<uint64_t>(*static_cast<const uintptr_t *>(frame));
 }
 
+/*
+ * True if an event of the coroutine may have something to do: it is traced, or it was created while
+ * the program was not attached, and is adopted.
+ */
+inline bool is_open(const Coro *c)
+{
+	return gate_is_open() && (c->my_station || c->my_station.last_ns);
+}
+
 /* ---- the current coroutine -------------------------------------------------- */
 
 /* A coroutine that is suspending: everything that may be used after await_suspend(). */
@@ -162,6 +171,7 @@ CTP_CPP_LEAVE Left write_suspend(Coro *c, uint64_t addr, std::source_location wh
 	ctp_session *s = session();
 	uint32_t site = site_id(s, where);
 
+	thread_for(s);
 	c->event_count++;
 	if (wait.has_resource)
 		ctp_suspend_on(&c->my_station, &self()->ctp, s, addr, site, wait.reason,
@@ -191,6 +201,7 @@ CTP_CPP_HIDDEN Turn *turns_make(const ctp_session *s)
 
 	if (map == MAP_FAILED)
 		return nullptr;
+	ctp_store_relaxed(&nr_turns, s->lane_pool.limit);
 	/* (ctp-F) pairs with the acquire in turn_of(). */
 	if (ctp_cas_release(&turns, static_cast<Turn *>(nullptr), static_cast<Turn *>(map)))
 		return static_cast<Turn *>(map);
@@ -204,6 +215,9 @@ inline Turn *turn_of(const ctp_session *s, const ctp_lane *lane)
 	Turn *all = ctp_load_acquire(&turns);
 
 	if (ctp_unlikely(!all) && !(all = turns_make(s)))
+		return nullptr;
+	/* A later region may have more lanes. */
+	if (ctp_unlikely(lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units) >= nr_turns))
 		return nullptr;
 	return all + (lane - reinterpret_cast<const ctp_lane *>(s->lane_pool.units));
 }
@@ -267,6 +281,7 @@ CTP_CPP_LEAVE Perhaps write_perhaps(Coro *c, uint64_t addr, std::source_location
 	Perhaps p = {};
 	uint32_t site = site_id(session(), where);
 
+	thread_for(session());
 	if (!perhaps_write(&p, c, addr, site, wait)) {
 		p.turn = nullptr;
 		p.left = write_suspend(c, addr, where, wait);
@@ -308,8 +323,10 @@ inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 		return;
 	}
 	id = ctp_load_relaxed(&l->id);
-	if (ctp_unlikely(!id))
+	if (ctp_unlikely(!id)) {
+		ctp_resume(&c->my_station, t, s); /* of an earlier session: adopted */
 		return;
+	}
 	now = ctp_ticks();
 	ctp_record_put(t->at, now, id, waker, static_cast<uint32_t>(ctp_load_relaxed(&l->events)),
 		       CTP_WHAT(CTP_REC_WAKE, CTP_REASON_UNKNOWN, site));
@@ -352,7 +369,7 @@ inline void settle_turn(Coro *c, const Thread &t)
 /* The coroutine of @frame runs again, on this thread. */
 template <class = void> CTP_CPP_EVENT void write_resume(Coro *c, const void *frame)
 {
-	Thread &t = *self();
+	Thread &t = thread_for(session());
 	bool was_passed = t.passed && t.passed == frame;
 	uint64_t waker = was_passed ? t.passed_by : t.current;
 
@@ -400,7 +417,7 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 /* A resume with an address, from write_trace(). */
 CTP_CPP_HIDDEN void write_resume_at(Coro *c, uint64_t addr)
 {
-	Thread &t = *self();
+	Thread &t = thread_for(session());
 
 	c->event_count++;
 	settle_turn(c, t);
@@ -434,9 +451,12 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 
 	if (attached < 0)
 		ctp_later_begin(&c->my_station, session());
+	if (attached == 0)
+		ctp_probe_mark(&c->my_station, session());
 	if (attached <= 0)
 		return;
 	s = session();
+	thread_for(s);
 	t.passed = nullptr; /* the memory of that frame may have been reused for this coroutine */
 	if (!name)
 		name = t.birth_name;
@@ -479,6 +499,7 @@ CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
 {
 	ctp_session *s = session();
 
+	thread_for(s);
 	if (ctp_is_later(&c->my_station))
 		ctp_later_mark(s);
 	else if (c->my_station.life)

@@ -57,7 +57,7 @@ class PromiseMixin : private detail::Coro
 
 	~PromiseMixin()
 	{
-		if (is_traced())
+		if (detail::is_open(this))
 			detail::end(this);
 	}
 
@@ -114,7 +114,7 @@ class PromiseMixin : private detail::Coro
 	 */
 	void write_trace(uint64_t addr, bool is_active)
 	{
-		if (is_traced())
+		if (detail::is_open(this))
 			detail::write_by_hand(this, addr, is_active);
 	}
 
@@ -137,13 +137,13 @@ class PromiseMixin : private detail::Coro
 
 	bool is_traced() const
 	{
-		return static_cast<bool>(my_station);
+		return detail::gate_is_open() && my_station;
 	}
 
 	/* The id of this coroutine in the trace; 0 while untraced. */
 	uint64_t id() const
 	{
-		return ctp_probe_id(&my_station);
+		return is_traced() ? ctp_probe_id(&my_station) : 0;
 	}
 
 	/* API of the existing coroTracer: traced (true or false), number of transitions. */

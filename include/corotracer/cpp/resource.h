@@ -26,7 +26,7 @@ namespace detail
 CTP_CPP_HIDDEN void write_resource(uint32_t kind, uint64_t resource, std::source_location where)
 {
 	ctp_session *s = session();
-	Thread *t = self();
+	Thread *t = &thread_for(s);
 
 	if (s)
 		ctp_resource(&t->ctp, s, kind, t->current, resource, site_id(s, where));

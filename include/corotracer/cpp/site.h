@@ -26,7 +26,7 @@ namespace detail
 
 struct SiteEntry {
 	const void *key;
-	uint32_t id; /* 0: not registered yet */
+	uint32_t id; /* tag of the region (upper half) and number there; 0: not registered yet */
 	uint32_t reserved;
 };
 
@@ -92,18 +92,18 @@ CTP_CPP_HIDDEN uint32_t site_enter(ctp_session *s, std::source_location where)
 	SiteEntry *table = attached && s->lanes ? site_table_get() : nullptr;
 	SiteEntry *entry = table ? site_entry(table, site_key(where)) : nullptr;
 	char name[1024];
-	uint32_t id;
+	uint32_t id, was;
 
 	if (!entry)
 		return 0;
-	id = ctp_load_relaxed(&entry->id);
-	if (id)
-		return id;
+	was = ctp_load_relaxed(&entry->id);
+	if (was >> 16 == s->site_tag)
+		return was & 0xffff;
 	ctp_function_plain(where.function_name(), name, sizeof(name));
 	id = ctp_site_enter(s, where.file_name(), where.line(), name);
-	/* Another thread was first: use its number, which is final. */
-	if (id && !ctp_cas_relaxed(&entry->id, 0u, id))
-		id = ctp_load_relaxed(&entry->id);
+	/* Another thread was first: use its number, which is final for this region. */
+	if (id && !ctp_cas_relaxed(&entry->id, was, s->site_tag << 16 | id))
+		id = ctp_load_relaxed(&entry->id) & 0xffff;
 	return id;
 }
 
@@ -114,13 +114,13 @@ inline uint32_t site_id(ctp_session *s, const std::source_location &where)
 	const SiteEntry *table = ctp_load_acquire(&site_table);
 	const void *key = site_key(where);
 
-	if (ctp_likely(table != nullptr)) {
+	if (ctp_likely(table != nullptr && s)) {
 		const SiteEntry *entry = &table[site_slot(key)];
 		uint32_t id = ctp_load_relaxed(&entry->id);
 
 		/* A key never changes once set, and the id is stored after the key. */
-		if (ctp_likely(ctp_load_relaxed(&entry->key) == key && id))
-			return id;
+		if (ctp_likely(ctp_load_relaxed(&entry->key) == key && id >> 16 == s->site_tag))
+			return id & 0xffff;
 	}
 	return key ? site_enter(s, where) : 0;
 }

@@ -49,6 +49,10 @@
 #define CTP_LATER_LINKAGE inline __attribute__((visibility("default")))
 #endif
 
+#ifndef CTP_ATTACHER_LINKAGE
+#define CTP_ATTACHER_LINKAGE inline __attribute__((visibility("hidden")))
+#endif
+
 #include <corotracer/probe.h>
 #include <corotracer/attach.h>
 
@@ -94,6 +98,7 @@ struct Turn {
 };
 
 CTP_CPP_STATE inline constinit Turn *turns = nullptr;
+CTP_CPP_STATE inline constinit uint32_t nr_turns = 0; /* stored before turns */
 
 constexpr ctp_process no_process()
 {
@@ -104,6 +109,7 @@ constexpr ctp_process no_process()
 }
 
 CTP_CPP_STATE inline constinit ctp_process process = no_process();
+CTP_CPP_STATE inline constinit ctp_request request = CTP_REQUEST_INIT;
 CTP_CPP_STATE inline constinit thread_local Thread thread
 	__attribute__((tls_model("initial-exec"))) = {};
 
@@ -120,6 +126,32 @@ __attribute__((returns_nonnull, no_sanitize("undefined"))) inline Thread *self()
 inline ctp_session *session()
 {
 	return ctp_load_relaxed(&process.session);
+}
+
+/* True if an event of a coroutine may have something to do.  Without the tool: one load. */
+inline bool gate_is_open()
+{
+	return ctp_unlikely(ctp_load_relaxed(&request.gate));
+}
+
+/* This thread's state is about coroutines of an earlier region: their ids mean others now. */
+CTP_CPP_HIDDEN void thread_renew(Thread &t, const ctp_session *s)
+{
+	if (!s || ~t.ctp.ticket >= s->first)
+		return;
+	t.current = 0;
+	t.passed = nullptr;
+	memset(static_cast<void *>(t.newborn), 0, sizeof(t.newborn));
+}
+
+/* The state of this thread, before an event under session @s. */
+inline Thread &thread_for(const ctp_session *s)
+{
+	Thread &t = *self();
+
+	if (ctp_unlikely(!s || t.ctp.ticket != ~ctp_load_relaxed(&s->generation)))
+		thread_renew(t, s);
+	return t;
 }
 
 /* For kernels that do not wipe the page: see ctp_session_page(). */
@@ -139,7 +171,8 @@ inline void leave_thread(void *leaving)
 	ctp_session *s = session();
 	Turn *all = ctp_load_relaxed(&turns);
 
-	if (s && all && t->lane && t->ticket == ~ctp_load_relaxed(&s->generation)) {
+	if (s && all && t->lane && t->ticket == ~ctp_load_relaxed(&s->generation) &&
+	    t->lane - reinterpret_cast<ctp_lane *>(s->lane_pool.units) < nr_turns) {
 		Turn *turn = all + (t->lane - reinterpret_cast<ctp_lane *>(s->lane_pool.units));
 
 		/* The thread may end in the middle of an await_suspend(). */
@@ -155,11 +188,31 @@ inline void leave_thread(void *leaving)
 	ctp_thread_leave(t, s);
 }
 
-inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread, nullptr };
+inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread, &request };
+
+} // namespace detail
+} // namespace v1
+} // namespace corotracer
+
+/* Found through the note; one per shared object, and all of them lead to the same request block. */
+extern "C" {
+inline __attribute__((
+	used, visibility("hidden"))) constinit const struct ctp_anchor corotracer_anchor_cpp = {
+	CTP_ANCHOR_MAGIC, &corotracer::v1::detail::request
+};
+}
+
+namespace corotracer
+{
+inline namespace v1
+{
+namespace detail
+{
 
 /* As ctp_attach(): 1 attached, 0 not traced, -1 another thread has not finished. */
-inline int attach()
+CTP_CPP_HIDDEN int attach()
 {
+	CTP_REQUEST_NOTE("corotracer_anchor_cpp");
 	return ctp_attach(&process, &hooks);
 }
 
