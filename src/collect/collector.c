@@ -623,6 +623,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 		;
 	c->end_ns = end_of_run(c);
 	c->lane_record.drain.end_ns = c->end_ns;
+	c->lane_record.drain.detached = c->config->pid && c->request_state < REQUEST_ENDED;
 	harvest_finish(&c->harvest);
 	c->record.flight.finishing = true;
 	cpu_sampler_finish(&c->sampler, c->end_ns);

@@ -416,7 +416,8 @@ void drain_finish(struct drain *d)
 
 		if (!c->open)
 			continue;
-		d->totals.garbage += c->head - c->read;
+		if (!d->detached)
+			d->totals.garbage += c->head - c->read;
 		if (!c->broken)
 			lane_tell_last_gap(d, i);
 	}

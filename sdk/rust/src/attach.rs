@@ -15,9 +15,10 @@ use crate::clock;
 use crate::lane::{Spare, SPARES};
 use crate::order;
 use crate::pool::Arena;
+use crate::request::{self, Order};
 use crate::session::{
     ext_header, ext_lanes, session_acquire, sock_is, Info, Session, ATTACH_BUSY, ATTACH_DONE, ATTACH_FAILED,
-    ATTACH_NEVER, PROCESS,
+    ATTACH_LEFT, ATTACH_NEVER, PROCESS,
 };
 use crate::sys;
 use crate::thread;
@@ -215,8 +216,10 @@ fn seen_make(info: &mut Info) {
 
 // ---- the session --------------------------------------------------------------------
 
-/// In a forked child: replace the parent's mapping, which the child must not write to.
-fn disown_parent() -> bool {
+/// Replace the last mapping by zeros: in a forked child, which must not write into its parent's
+/// region, and before the next session, for coroutines of the last one.  `has_threads`: threads of
+/// this process may still use the other memory of the last session.
+pub(crate) fn disown(has_threads: bool) -> bool {
     let map = PROCESS.map.load(Ordering::Relaxed);
     if map.is_null() {
         return true;
@@ -227,7 +230,7 @@ fn disown_parent() -> bool {
     }
     PROCESS.map.store(ptr::null_mut(), Ordering::Relaxed);
     let seen = PROCESS.seen_chunks.swap(ptr::null_mut(), Ordering::Relaxed);
-    if !seen.is_null() {
+    if !seen.is_null() && !has_threads {
         // SAFETY: only the wiped session pointed to it.
         unsafe { sys::unmap(seen, PROCESS.seen_size.load(Ordering::Relaxed) as usize) };
     }
@@ -279,7 +282,7 @@ fn session_connect(s: &Session) {
     }
     // SAFETY: leaked when the session was filled in.
     unsafe { socket_open(s, &*info.sock_path) };
-    if s.sock.load(Ordering::Relaxed) >= 0 {
+    if s.sock.load(Ordering::Relaxed) >= 0 || info.by_order {
         wakeups_choose(s);
     }
     say!(
@@ -301,17 +304,27 @@ fn leak(bytes: Vec<u8>) -> *const Vec<u8> {
     Box::leak(Box::new(bytes))
 }
 
-/// Fill the session from the environment.  False if there is no usable region.
-fn session_fill(s: &Session, info: &mut Info) -> bool {
-    let path = match sys::env(ENV_SHM) {
-        Some(path) if !path.is_empty() => path,
+/// Fill the session as the environment says, or as the order of the parent process did.
+fn session_find(s: &Session, info: &mut Info) -> bool {
+    if let Some(order) = request::order_inherited() {
+        info.by_order = true;
+        let (path, sock) = (order.shm_path().to_vec(), order.sock_path().to_vec());
+        return session_fill(s, info, path, sock, u64::from(order.stations));
+    }
+    match sys::env(ENV_SHM) {
+        Some(path) if !path.is_empty() => {
+            let promised = sys::env(ENV_STATIONS).map_or(0, |n| number(&n));
+            session_fill(s, info, path, sys::env(ENV_SOCK).unwrap_or_default(), promised)
+        }
         _ => {
             say!("not traced: {} is not set", ENV_SHM);
-            return false;
+            false
         }
-    };
-    let promised = sys::env(ENV_STATIONS).map_or(0, |n| number(&n));
-    let sock_path = sys::env(ENV_SOCK).unwrap_or_default();
+    }
+}
+
+/// Fill the session with the region at `path`.  False if it is not usable.
+fn session_fill(s: &Session, info: &mut Info, path: Vec<u8>, sock_path: Vec<u8>, promised: u64) -> bool {
     let size = match region_map(info, &path, promised) {
         Some(size) => size,
         None => return false,
@@ -330,6 +343,7 @@ fn session_fill(s: &Session, info: &mut Info) -> bool {
     if info.features & EXT_LANES != 0 && lanes_open(info, size) {
         seen_make(info);
     }
+    (info.site_tag, info.first) = request::region_tag();
     info.shm_path = leak(path);
     info.sock_path = leak(sock_path);
     true
@@ -366,33 +380,75 @@ fn session_get() -> Option<&'static Session> {
     }
 }
 
-/// Attach to the collector, if there is one.  Only the thread that set ATTACH_BUSY calls this.
-fn attach_now(s: &Session) -> bool {
-    s.busy_ns.store(sys::clock_ns(), Ordering::Relaxed);
+/// Fields of a session that do not depend on the region.
+fn info_begin(info: &mut Info) {
     if PROCESS.has_key.load(Ordering::Relaxed) == 0 {
         if let Some(key) = sys::key_create(thread::leave_by_key) {
             PROCESS.thread_key.store(key, Ordering::Relaxed);
             PROCESS.has_key.store(1, Ordering::Relaxed);
         }
     }
-    // SAFETY: the generation is 0, so no thread reads `info`; ATTACH_BUSY excludes other writers.
-    let info = unsafe { &mut *s.info.get() };
     info.has_key = PROCESS.has_key.load(Ordering::Relaxed) != 0;
     info.thread_key = PROCESS.thread_key.load(Ordering::Relaxed);
-    let attached = disown_parent() && session_fill(s, info);
+    info.owner = u64::from(std::process::id());
+}
+
+fn session_publish(s: &Session) {
+    let generation = PROCESS.generations.fetch_add(1, Ordering::Relaxed) + 1;
+    // (ctp-F) pairs with the acquire load in thread::join().
+    s.generation.store(generation, Ordering::Release);
+    s.state.store(ATTACH_DONE, Ordering::Relaxed);
+    // (ctp-O) pairs with the fence in Session::later_count().
+    order::fence_full();
+    s.later_deliver();
+    request::publish(s);
+}
+
+/// Attach to the collector, if there is one.  Only the thread that set ATTACH_BUSY calls this.
+fn attach_now(s: &Session) -> bool {
+    s.busy_ns.store(sys::clock_ns(), Ordering::Relaxed);
+    // SAFETY: the generation is 0, so no thread reads `info`; ATTACH_BUSY excludes other writers.
+    let info = unsafe { &mut *s.info.get() };
+    info_begin(info);
+    request::gate_open();
+    let attached = disown(false) && session_find(s, info);
     if attached {
-        let generation = PROCESS.generations.fetch_add(1, Ordering::Relaxed) + 1;
-        // (ctp-F) pairs with the acquire load in thread::join().
-        s.generation.store(generation, Ordering::Release);
-        s.state.store(ATTACH_DONE, Ordering::Relaxed);
-        // (ctp-O) pairs with the fence in Session::later_count().
-        order::fence_full();
-        s.later_deliver();
+        session_publish(s);
         session_connect(s);
     } else {
         s.state.store(ATTACH_FAILED, Ordering::Relaxed);
+        request::gate_close();
     }
     attached
+}
+
+/// Attach to the region of `order`, with a new session.  On failure returns an errno.
+pub(crate) fn attach_by_order(order: &Order) -> Result<&'static Session, i32> {
+    const ENOMEM: i32 = 12;
+    const EPROTO: i32 = 71;
+    let page = sys::map_zeros(size_of::<Session>()).ok_or(ENOMEM)?;
+    sys::wipe_on_fork(page, size_of::<Session>());
+    // SAFETY: all zero is a valid session; no other thread has it yet.
+    let s = unsafe { &*page.cast::<Session>() };
+    // SAFETY: as above.
+    let info = unsafe { &mut *s.info.get() };
+    s.state.store(ATTACH_LEFT, Ordering::Relaxed);
+    info_begin(info);
+    info.by_order = true;
+    sys::membarrier_now();
+    sys::errno_clear();
+    let (path, sock) = (order.shm_path().to_vec(), order.sock_path().to_vec());
+    if !disown(true) || !session_fill(s, info, path, sock, u64::from(order.stations)) {
+        let why = sys::errno();
+        // SAFETY: never published.
+        unsafe { sys::unmap(page, size_of::<Session>()) };
+        return Err(if why != 0 { why } else { EPROTO });
+    }
+    session_publish(s);
+    // (ctp-F) pairs with the acquire in session_acquire().
+    PROCESS.session.store(page.cast(), Ordering::Release);
+    session_connect(s);
+    Ok(s)
 }
 
 /// The longest time that any thread waits, counted from the begin of the attach.
@@ -417,6 +473,15 @@ fn attach_await(s: &Session) {
     }
 }
 
+/// Attach if a tool asks for it.
+fn by_request() -> Option<&'static Session> {
+    if request::gate_is_open() {
+        request::serve()
+    } else {
+        None
+    }
+}
+
 /// Attach the process, unless it is attached already or a previous attach failed.  Any thread may
 /// call this any number of times; after the first call it costs two loads.  Returns the session if
 /// it can be written to, or if another thread is still attaching (Session::is_attaching(),
@@ -426,20 +491,21 @@ pub(crate) fn attach() -> Option<&'static Session> {
     if cfg!(miri) {
         return None;
     }
+    request::note();
     let s = session_get()?;
     match s.state.load(Ordering::Relaxed) {
         ATTACH_DONE => {}
-        ATTACH_FAILED => return None,
+        ATTACH_FAILED | ATTACH_LEFT => return by_request(),
         _ => {
             let _errno = sys::KeepErrno::new();
             let first =
                 s.state.compare_exchange(ATTACH_NEVER, ATTACH_BUSY, Ordering::Relaxed, Ordering::Relaxed);
             match first {
-                Ok(_) => return attach_now(s).then_some(s),
+                Ok(_) => return if attach_now(s) { Some(s) } else { by_request() },
                 Err(_) => attach_await(s),
             }
         }
     }
-    // (ctp-F) pairs with the release store in attach_now().
+    // (ctp-F) pairs with the release store in session_publish().
     (s.generation.load(Ordering::Acquire) != 0 || s.is_attaching()).then_some(s)
 }

@@ -51,10 +51,10 @@ impl Session {
         self.untraced.fetch_add(transitions, Ordering::Relaxed);
         self.untraced_marks.fetch_add(marks, Ordering::Relaxed);
         self.later.fetch_add(coroutines, Ordering::Relaxed);
-        // (ctp-O) pairs with the fence in attach::attach_now(): either the thread that attaches sees
+        // (ctp-O) pairs with the fence in attach::session_publish(): either the thread that attaches sees
         // the counts, or this thread sees the session.
         order::fence_full();
-        // (ctp-F) pairs with the release store in attach::attach_now().
+        // (ctp-F) pairs with the release store in attach::session_publish().
         if self.generation.load(Ordering::Acquire) != 0 {
             self.later_deliver();
         }

@@ -10,7 +10,8 @@
 //! let task = worker().traced(); // hand it to your executor: tokio::spawn(task)
 //! ```
 //!
-//! Run the program under the tool: `corotracer run -o trace.jsonl -- ./program`; then
+//! Run the program under the tool: `corotracer run -o trace.jsonl -- ./program`, or attach to it
+//! while it runs: `corotracer run -o trace.jsonl -p PID`; then
 //! `corotracer info trace.jsonl` lists the futures that are still suspended.  Without the tool a
 //! traced future costs a load and a branch per poll.
 //!
@@ -58,6 +59,8 @@ mod poll_trace;
 mod pool;
 mod probe;
 mod reason;
+#[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), path = "request_none.rs")]
+mod request;
 mod resource;
 mod session;
 mod site;

@@ -57,19 +57,19 @@ impl Life {
     }
 }
 
-/// Write one transition.  In a forked child an inherited coroutine has no id and writes nothing.
+/// Write one transition.  False if the coroutine has no id in this session: it belongs to an earlier
+/// session, in a forked child to the parent, or there is no session.
 #[inline(always)]
-pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
+pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) -> bool {
     let nr = if resource.is_some() { 2 } else { 1 };
     let what = if resource.is_some() { what | REC_HAS_MORE } else { what };
 
     if !t.fits(s, nr) {
-        write_slow(l, t, s, addr, what, resource);
-        return;
+        return write_slow(l, t, s, addr, what, resource);
     }
     let id = l.id.load(Ordering::Relaxed);
     if id == 0 {
-        return;
+        return false;
     }
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
@@ -83,22 +83,27 @@ pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, res
         }
     }
     t.publish(s, nr);
+    true
 }
 
 /// As write(), if the inline path is not possible: no lane, full chunk, fence or clock needed.
 #[cold]
 #[inline(never)]
-fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) {
+fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource: Option<u64>) -> bool {
     let nr = if resource.is_some() { 2 } else { 1 };
+
+    if !is_here(l, s) {
+        return false;
+    }
     let room = lane::room(t, s, nr);
 
     // Without a session, in a forked child, the life belongs to the parent: do not read it.
     if !t.ready(s) {
-        return;
+        return false;
     }
     let id = l.id.load(Ordering::Relaxed);
     if id == 0 {
-        return;
+        return false;
     }
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
@@ -118,6 +123,14 @@ fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource:
             lane::count(t, s, 1, 0);
         }
     }
+    true
+}
+
+/// Is the life a unit of this session?
+pub(crate) fn is_here(l: &Life, s: &Session) -> bool {
+    let pool = &s.info().life_pool;
+    let at = (l as *const Life as usize).wrapping_sub(pool.units as usize);
+    at < pool.limit as usize * size_of::<Life>()
 }
 
 // ---- creation -----------------------------------------------------------------------
@@ -160,7 +173,7 @@ fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
         Some(at) => at,
         None => return lane::count(t, s, 0, 1),
     };
-    let cut = u32::from(name.len() > told.len());
+    let cut = if name.len() > told.len() { BIRTH_NAME_CUT } else { 0 } | l.birth.load(Ordering::Relaxed);
     let birth = what(REC_BIRTH, cut, l.birth_site.load(Ordering::Relaxed));
     // SAFETY: room for nr records.
     unsafe {
@@ -179,10 +192,17 @@ fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
     t.publish_slow(s, nr);
 }
 
-/// Create a coroutine in a thread that has joined the session.  None if there is no room for it;
-/// the pool counts that.
+/// Create a coroutine in a thread that has joined the session, or adopt one (`birth` is
+/// BIRTH_ADOPTED).  None if there is no room for it; the pool counts that.
 #[cold]
-pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32) -> Option<*const Life> {
+pub(crate) fn begin(
+    t: &Thread,
+    s: &Session,
+    name: &[u8],
+    parent: u64,
+    site: u32,
+    birth: u32,
+) -> Option<*const Life> {
     let _errno = sys::KeepErrno::new();
     let number = take(t, s);
     if number == 0 {
@@ -200,6 +220,7 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
     let born = t.ticks();
     l.site.store(0, Ordering::Relaxed);
     l.birth_site.store(site, Ordering::Relaxed);
+    l.birth.store(birth, Ordering::Relaxed);
     l.birth_ticks.store(born, Ordering::Relaxed);
     l.parent.store(parent, Ordering::Relaxed);
     l.pid.store(std::process::id(), Ordering::Relaxed);
@@ -210,6 +231,12 @@ pub(crate) fn begin(t: &Thread, s: &Session, name: &[u8], parent: u64, site: u32
     let id = s.lanes().last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
     // (ctp-M) pairs with the acquire load in the collector's life_read(), and in wake() below.
     l.id.store(id, Ordering::Release);
+    // (ctp-R) pairs with the membarrier in sys::membarrier_now(): either the zeros of the thread that
+    // attaches next replace the id, or this thread sees that the session has ended.
+    order::barrier_compiler();
+    if t.ticket.get() != !s.generation.load(Ordering::Relaxed) {
+        return None;
+    }
     tell_birth(l, t, s, name);
     Some(life)
 }

@@ -39,7 +39,7 @@ pub(crate) fn fence_load_load() {
 /// Orders all accesses, including a store before a later load.
 #[inline(always)]
 pub(crate) fn fence_full() {
-    // The callers name the pairs of this fence: (ctp-C) and (ctp-O).
+    // The callers name the pairs of this fence: (ctp-C), (ctp-O) and (ctp-Q).
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
@@ -86,4 +86,16 @@ pub(crate) fn counter_usable() -> bool {
     {
         false
     }
+}
+
+/// Keeps the compiler from reordering accesses; the other side executes a membarrier(2).
+#[inline(always)]
+pub(crate) fn barrier_compiler() {
+    // SAFETY: no instruction.
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    unsafe {
+        std::arch::asm!("", options(nostack, preserves_flags));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    fence_full();
 }

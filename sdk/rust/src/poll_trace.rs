@@ -2,6 +2,7 @@
 //! poll_trace - the transitions of one future, for code that owns the poll loop.
 
 use crate::probe::Probe;
+use crate::session::session;
 use crate::thread::{self, Note};
 use crate::waker::Slot;
 use crate::wire::{END_CANCELLED, REASON_JOIN};
@@ -95,7 +96,8 @@ impl PollTrace {
     /// poll.
     #[inline]
     pub fn on_resume(&mut self) {
-        if !self.probe.is_traced() {
+        if !self.probe.is_open() {
+            self.pending = false;
             return;
         }
         thread::with(|t| {
@@ -117,7 +119,8 @@ impl PollTrace {
     /// counter.
     #[inline]
     pub fn on_pending_addr(&mut self, addr: u64) {
-        if !self.probe.is_traced() || self.finished {
+        if !self.probe.is_open() || self.finished {
+            self.pending = true; // it may be adopted when it is resumed
             return;
         }
         self.pending = true;
@@ -134,7 +137,7 @@ impl PollTrace {
 
     /// The future is destroyed, in whatever state; it is not traced afterwards.
     pub fn mark_dead(&mut self) {
-        if self.probe.is_traced() {
+        if self.probe.is_open() {
             self.finished = true;
             self.probe.end(0);
         }
@@ -146,7 +149,7 @@ impl PollTrace {
     }
 
     fn finish(&mut self, flags: u32) {
-        if self.probe.is_traced() && !self.finished {
+        if self.probe.is_open() && !self.finished {
             self.finished = true;
             self.probe.done(flags);
         }
@@ -163,8 +166,10 @@ impl PollTrace {
         addr: u64,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        if !self.probe.is_traced() || self.finished {
-            return poll(cx);
+        if !self.probe.is_open() || self.finished {
+            let polled = poll(cx);
+            self.pending = polled.is_pending(); // as in on_pending_addr()
+            return polled;
         }
         let mut run = Run::enter(self);
         let polled = if run.trace.probe.life().is_null() {
@@ -172,6 +177,9 @@ impl PollTrace {
         } else {
             let probe = &run.trace.probe;
             let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id(), run.outer != 0);
+            if probe.is_adopted {
+                run.trace.slot.doubt();
+            }
             poll(&mut Context::from_waker(&waker))
         };
         run.came_to(polled.is_ready(), addr);
@@ -185,6 +193,7 @@ struct Run<'a> {
     /// The traced future that was running on this thread before this poll, and its pending note.
     outer: u64,
     outer_note: Note,
+    ticket: u64,
     returned: bool,
 }
 
@@ -193,8 +202,9 @@ impl<'a> Run<'a> {
         thread::with(|t| {
             let outer_note = t.note.get();
             trace.on_resume();
+            trace.probe.prepare(t);
             let outer = t.current.replace(trace.id());
-            Run { trace, outer, outer_note, returned: false }
+            Run { trace, outer, outer_note, ticket: t.ticket.get(), returned: false }
         })
     }
 
@@ -219,7 +229,9 @@ impl Drop for Run<'_> {
             self.trace.finish(END_CANCELLED); // it panicked
         }
         thread::with(|t| {
-            t.current.set(self.outer);
+            let stale = t.ticket.get() != self.ticket
+                && session().map_or(true, |s| t.is_of_earlier_region(self.ticket, s));
+            t.current.set(if stale { 0 } else { self.outer });
             t.note.set(self.outer_note);
         });
     }
@@ -238,7 +250,7 @@ impl Default for PollTrace {
 
 impl Drop for PollTrace {
     fn drop(&mut self) {
-        if self.probe.is_traced() {
+        if self.probe.is_open() {
             self.probe.end(if self.finished { 0 } else { END_CANCELLED });
         }
     }

@@ -5,6 +5,7 @@
 use crate::attach;
 use crate::later;
 use crate::life;
+use crate::request;
 use crate::session::{session, Session};
 use crate::site;
 use crate::station;
@@ -19,7 +20,11 @@ pub(crate) struct Probe {
     life: *const Life,
     station: *const Station,
     nr_events: u64,
+    /// Time of the last event in a station; otherwise the owner of the session, or of the process
+    /// that is not attached: the coroutine is adopted when that process attaches.
     last_ns: u64,
+    /// The coroutine was adopted: wakers from before are not known.
+    pub(crate) is_adopted: bool,
     /// The creation site.
     pub(crate) site: u32,
 }
@@ -29,35 +34,50 @@ pub(crate) struct Probe {
 unsafe impl Send for Probe {}
 
 impl Probe {
-    const UNTRACED: Probe =
-        Probe { life: ptr::null(), station: ptr::null(), nr_events: 0, last_ns: 0, site: 0 };
+    const UNTRACED: Probe = Probe {
+        life: ptr::null(),
+        station: ptr::null(),
+        nr_events: 0,
+        last_ns: 0,
+        is_adopted: false,
+        site: 0,
+    };
 
     /// Create a coroutine, as a child of the coroutine that runs on this thread.  Attaches the
     /// process if it is not attached yet.
     pub(crate) fn begin(name: &str, place: &'static Location<'static>, function: &'static str) -> Probe {
         let s = match attach::attach() {
             Some(s) => s,
-            None => return Probe::UNTRACED,
+            None => return Probe::unattached(),
         };
         thread::with(|t| {
             if !t.ready(s) {
                 return Probe::begin_later(s);
             }
             let site = if s.info().lanes.is_null() { 0 } else { site::number(s, place, function) };
-            Probe::begin_in(t, s, name, t.current.get(), site)
+            Probe::begin_in(t, s, name, t.current.get(), site, 0)
         })
     }
 
+    /// A coroutine of a process that is not attached: to be adopted when it is.
+    fn unattached() -> Probe {
+        Probe { last_ns: session().map_or(0, |s| s.info().owner), ..Probe::UNTRACED }
+    }
+
     /// As begin(), in a thread that has joined the session.
-    fn begin_in(t: &Thread, s: &Session, name: &str, parent: u64, site: u32) -> Probe {
+    fn begin_in(t: &Thread, s: &Session, name: &str, parent: u64, site: u32, birth: u32) -> Probe {
         let mut probe = Probe { site, ..Probe::UNTRACED };
         if s.info().lanes.is_null() {
             if let Some((station, now)) = station::begin(t, s, name.as_bytes()) {
                 probe.station = station;
                 probe.last_ns = now;
             }
-        } else if let Some(life) = life::begin(t, s, name.as_bytes(), parent, site) {
+        } else if let Some(life) = life::begin(t, s, name.as_bytes(), parent, site, birth) {
             probe.life = life;
+            probe.last_ns = s.info().owner;
+            probe.is_adopted = birth & BIRTH_ADOPTED != 0;
+        } else if s.generation.load(Ordering::Relaxed) == 0 {
+            probe.last_ns = s.info().owner; // the session ended meanwhile
         }
         probe
     }
@@ -93,7 +113,7 @@ impl Probe {
         if !s.info().lanes.is_null() {
             s.lanes().later.fetch_sub(1, Ordering::Relaxed);
         }
-        *self = Probe::begin_in(t, s, "", 0, 0);
+        *self = Probe::begin_in(t, s, "", 0, 0, 0);
         // SAFETY: points into the region, which stays mapped.
         if let Some(l) = unsafe { self.life.as_ref() } {
             l.events.store(was.nr_events, Ordering::Relaxed);
@@ -102,9 +122,54 @@ impl Probe {
         true
     }
 
+    /// May an event of the coroutine have something to do?  It is traced, or to be adopted.  Without
+    /// the tool: a load and a branch.
     #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        request::gate_is_open() && (!self.life.is_null() || !self.station.is_null() || self.last_ns != 0)
+    }
+
     pub(crate) fn is_traced(&self) -> bool {
-        !self.life.is_null() || !self.station.is_null()
+        request::gate_is_open() && (!self.life.is_null() || !self.station.is_null())
+    }
+
+    /// Before a poll, in which the coroutine needs its id: attach and adopt, if that is due.
+    #[inline(always)]
+    pub(crate) fn prepare(&mut self, t: &Thread) {
+        let known = match (unsafe { self.life.as_ref() }, session()) {
+            (Some(l), Some(s)) => {
+                t.ticket.get() == !s.generation.load(Ordering::Relaxed) && life::is_here(l, s)
+            }
+            _ => !self.station.is_null(),
+        };
+        if !known {
+            self.open(t);
+        }
+    }
+
+    /// Attach if that is asked for, and adopt the coroutine if it is not of this session.  Returns
+    /// the session if an event can be written.
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, t: &Thread) -> Option<&'static Session> {
+        let s = match session() {
+            Some(s) if s.generation.load(Ordering::Relaxed) != 0 && !s.has_left() => s,
+            _ if request::gate_is_open() => request::serve()?,
+            _ => return None,
+        };
+        // SAFETY: points into memory that stays mapped.
+        match unsafe { self.life.as_ref() } {
+            Some(l) if life::is_here(l, s) => return Some(s),
+            None if !self.station.is_null() => return Some(s),
+            _ => {}
+        }
+        let ours = self.last_ns != 0 && self.last_ns == s.info().owner;
+        *self = Probe { site: 0, ..Probe::UNTRACED };
+        if !ours || s.info().lanes.is_null() || !t.ready(s) {
+            return None;
+        }
+        *self = Probe::begin_in(t, s, "", 0, 0, BIRTH_ADOPTED);
+        Some(s)
     }
 
     pub(crate) fn life(&self) -> *const Life {
@@ -113,6 +178,9 @@ impl Probe {
 
     /// The coroutine's id in the trace; 0 if it is not traced.
     pub(crate) fn id(&self) -> u64 {
+        if !request::gate_is_open() {
+            return 0;
+        }
         // SAFETY: both point into the region, which stays mapped.
         unsafe {
             if let Some(l) = self.life.as_ref() {
@@ -145,9 +213,21 @@ impl Probe {
         };
         // SAFETY: points into the region, which stays mapped.
         match unsafe { self.life.as_ref() } {
-            Some(l) => life::write(l, t, s, addr, what, resource),
+            Some(l) if life::write(l, t, s, addr, what, resource) => {}
             None if self.is_later() => self.write_later(t, s, addr, what, resource),
-            None => self.write_station(t, addr, what & 0xff == REC_RESUME),
+            None if !self.station.is_null() => self.write_station(t, addr, what & 0xff == REC_RESUME),
+            _ => self.write_opened(t, addr, what, resource),
+        }
+    }
+
+    /// The coroutine has no life of this session.
+    #[cold]
+    fn write_opened(&mut self, t: &Thread, addr: u64, what: u32, resource: Option<u64>) {
+        if let Some(s) = self.open(t) {
+            // SAFETY: as above.
+            if let Some(l) = unsafe { self.life.as_ref() } {
+                life::write(l, t, s, addr, what, resource);
+            }
         }
     }
 

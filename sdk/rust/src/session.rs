@@ -20,6 +20,7 @@ pub(crate) const ATTACH_NEVER: u32 = 0; // also: in a child, after the fork wipe
 pub(crate) const ATTACH_BUSY: u32 = 1; // a thread is attaching
 pub(crate) const ATTACH_DONE: u32 = 2;
 pub(crate) const ATTACH_FAILED: u32 = 3; // no collector, or an unsupported one
+pub(crate) const ATTACH_LEFT: u32 = 4; // detached, or not yet the session of the process
 
 /// Written once, before the generation is published; then read-only.  All zero is a valid value.
 #[derive(Clone, Copy)]
@@ -49,6 +50,10 @@ pub(crate) struct Info {
     pub(crate) sock_path: *const Vec<u8>,
     pub(crate) thread_key: u32,
     pub(crate) has_key: bool,
+    pub(crate) by_order: bool, // attached by a request: see request.rs
+    pub(crate) owner: u64,     // pid: marks the coroutines of this process
+    pub(crate) first: u64,     // generation of the first session with this region
+    pub(crate) site_tag: u32,  // upper half of the cached numbers of this region's sites
 }
 
 /// One per process.  All zero: not attached, or wiped by a fork.
@@ -192,6 +197,9 @@ impl Session {
     #[cold]
     pub(crate) fn wake(&self) {
         let _errno = sys::KeepErrno::new();
+        if self.has_left() {
+            return;
+        }
         // SAFETY: as in collector_sleeps().
         // (ctp-F) pairs with the release store in attach::wakeups_choose(): the socket is visible, too.
         let sleeping = match unsafe { self.sleeping.load(Ordering::Acquire).as_ref() } {
@@ -210,7 +218,8 @@ impl Session {
                 usable = Renewed::Never;
             }
         }
-        if let Renewed::Never = usable {
+        // A session by request still has to see that it is asked to detach.
+        if let (Renewed::Never, false) = (usable, self.info().by_order) {
             let never: *const AtomicU32 = &self.never_sleeping;
             self.sleeping.store(never as *mut AtomicU32, Ordering::Relaxed);
         }
@@ -244,6 +253,14 @@ impl Session {
         }
         self.renewing.store(0, Ordering::Relaxed);
         renewed
+    }
+
+    /// End the connection.  It is closed at the next attach: another thread may be about to send,
+    /// and the number could be reused.
+    pub(crate) fn sock_shutdown(&self) {
+        if self.sock_is_ours() {
+            sys::shutdown_fd(self.sock.load(Ordering::Relaxed));
+        }
     }
 
     pub(crate) fn sock_remember(&self, fd: i32) {

@@ -18,7 +18,8 @@ const BUCKETS: usize = 512;
 struct Known {
     place: &'static Location<'static>,
     function: &'static str,
-    id: u32,
+    id: u32,  // number in the region
+    tag: u32, // of the region
     next: *const Known,
 }
 
@@ -35,10 +36,18 @@ fn bucket(place: &'static Location<'static>, function: &'static str) -> &'static
     &KNOWN[(mixed >> 55) as usize % BUCKETS]
 }
 
-fn find(mut at: *const Known, place: &'static Location<'static>, function: &'static str) -> Option<u32> {
+fn find(
+    mut at: *const Known,
+    tag: u32,
+    place: &'static Location<'static>,
+    function: &'static str,
+) -> Option<u32> {
     // SAFETY: nodes are leaked, and complete once they are visible.
     while let Some(known) = unsafe { at.as_ref() } {
-        if ptr::eq(known.place, place) && ptr::eq(known.function.as_ptr(), function.as_ptr()) {
+        if known.tag == tag
+            && ptr::eq(known.place, place)
+            && ptr::eq(known.function.as_ptr(), function.as_ptr())
+        {
             return Some(known.id);
         }
         at = known.next;
@@ -53,7 +62,7 @@ pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &
     }
     let head = bucket(place, function);
     // (ctp-S) pairs with the release in remember().
-    match find(head.load(Ordering::Acquire), place, function) {
+    match find(head.load(Ordering::Acquire), s.info().site_tag, place, function) {
         Some(id) => id,
         None => remember(s, head, place, function),
     }
@@ -74,12 +83,13 @@ fn remember(
         REFUSED.fetch_add(1, Ordering::Relaxed);
         return 0;
     }
-    let node = Box::into_raw(Box::new(Known { place, function, id, next: ptr::null() }));
+    let tag = s.info().site_tag;
+    let node = Box::into_raw(Box::new(Known { place, function, id, tag, next: ptr::null() }));
     loop {
         // (ctp-S) pairs with the release below, of a thread that added a node before.
         let first = head.load(Ordering::Acquire);
         // Another thread was faster: use its number; the number from enter() stays unused.
-        if let Some(theirs) = find(first, place, function) {
+        if let Some(theirs) = find(first, tag, place, function) {
             // SAFETY: not published.
             drop(unsafe { Box::from_raw(node) });
             return theirs;

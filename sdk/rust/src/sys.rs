@@ -23,6 +23,7 @@ extern "C" {
     fn send(fd: c_int, buf: *const c_void, len: usize, flags: c_int) -> isize;
     fn fcntl(fd: c_int, cmd: c_int, ...) -> c_int;
     fn close(fd: c_int) -> c_int;
+    fn shutdown(fd: c_int, how: c_int) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
     fn clock_gettime(clock: c_int, ts: *mut Timespec) -> c_int;
     #[link_name = "nanosleep"]
@@ -74,6 +75,7 @@ const O_NONBLOCK: c_int = 0o4000;
 const EINTR: c_int = 4;
 const EAGAIN: c_int = 11;
 const CLOCK_MONOTONIC: c_int = 1;
+const MEMBARRIER_CMD_GLOBAL_EXPEDITED: c_int = 1 << 1;
 const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: c_int = 1 << 2;
 
 #[cfg(target_arch = "x86_64")]
@@ -107,6 +109,11 @@ impl Drop for KeepErrno {
 pub(crate) fn errno() -> c_int {
     // SAFETY: as above.
     unsafe { *__errno_location() }
+}
+
+pub(crate) fn errno_clear() {
+    // SAFETY: as above.
+    unsafe { *__errno_location() = 0 };
 }
 
 /// Read the environment, except in a setuid or setgid program.  Uses libc: `std::env` takes a lock,
@@ -152,6 +159,14 @@ pub(crate) fn membarrier_register() -> bool {
     // (ctp-C) pairs with the membarrier in the collector's sleep_announce().
     // SAFETY: only registers the process.
     unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+}
+
+/// A barrier in every thread of this process that runs; the last session registered it.
+pub(crate) fn membarrier_now() {
+    // (ctp-R) pairs with the compiler barrier in life::begin(), of threads that still run under the
+    // last session.
+    // SAFETY: no arguments that point to memory.
+    unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) };
 }
 
 // ---- memory ---------------------------------------------------------------------
@@ -260,6 +275,12 @@ pub(crate) fn identify_fd(fd: RawFd) -> Option<Identity> {
 pub(crate) fn close_fd(fd: RawFd) {
     // SAFETY: the caller owns the descriptor.
     unsafe { close(fd) };
+}
+
+/// End the connection of a socket in both directions.
+pub(crate) fn shutdown_fd(fd: RawFd) {
+    // SAFETY: no memory is involved.
+    unsafe { shutdown(fd, 2) };
 }
 
 /// Connect without blocking.  Err(0) if the path is empty or too long, otherwise errno.

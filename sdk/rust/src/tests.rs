@@ -90,7 +90,7 @@ fn session_with(chunks: u32, lives: u32) -> &'static Session {
     session.sleeping.store(never, Ordering::Relaxed);
     session.needs_fence.store(1, Ordering::Relaxed); // no membarrier in this test
     session.state.store(ATTACH_DONE, Ordering::Relaxed);
-    // (ctp-F) pairs with the acquire in Thread::join(), like the store in attach_now().
+    // (ctp-F) pairs with the acquire in Thread::join(), like the store in session_publish().
     session.generation.store(1, Ordering::Release);
     session
 }
@@ -168,7 +168,7 @@ fn as_thread<R>(s: &'static Session, f: impl FnOnce(&Thread) -> R) -> R {
 
 fn born(t: &Thread, s: &'static Session, name: &str) -> &'static Life {
     // SAFETY: a life of the region, which is leaked.
-    unsafe { &*life::begin(t, s, name.as_bytes(), 0, 0).expect("room for a life") }
+    unsafe { &*life::begin(t, s, name.as_bytes(), 0, 0, 0).expect("room for a life") }
 }
 
 /// Write `nr` transitions from number `from`, suspend and resume in turn.
@@ -293,7 +293,7 @@ fn lives_are_given_back_and_ids_are_not() {
     let s = session_with(3, 2);
     as_thread(s, |t| {
         let (a, b) = (born(t, s, "a"), born(t, s, "b"));
-        assert!(life::begin(t, s, b"c", 0, 0).is_none());
+        assert!(life::begin(t, s, b"c", 0, 0, 0).is_none());
         assert_eq!(s.info().life_pool.pool().refused.load(Ordering::Relaxed), 1);
         let first = a.id.load(Ordering::Relaxed);
         life::end(a, t, s, 0);

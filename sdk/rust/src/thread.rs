@@ -122,10 +122,15 @@ impl Thread {
         self.ticket.get() == !s.generation.load(Ordering::Relaxed) || self.join(s)
     }
 
+    /// Was `ticket` that of a session with another region?  Ids from then mean other coroutines now.
+    pub(crate) fn is_of_earlier_region(&self, ticket: u64, s: &Session) -> bool {
+        !ticket < s.info().first
+    }
+
     /// The first event of a thread under this session.  False without a session.
     #[cold]
     pub(crate) fn join(&self, s: &Session) -> bool {
-        // (ctp-F) pairs with the release store in attach::attach_now().
+        // (ctp-F) pairs with the release store in attach::session_publish().
         let generation = s.generation.load(Ordering::Acquire);
         if generation == 0 {
             return false;
@@ -137,6 +142,9 @@ impl Thread {
         self.always_slow.set(!info.counter_usable || s.needs_fence.load(Ordering::Relaxed) != 0);
         self.nr_stash.set(0); // in a forked child these are the parent's
         lane::forget(self);
+        if self.is_of_earlier_region(self.ticket.get(), s) {
+            self.current.set(0);
+        }
         if info.has_key {
             sys::key_set(info.thread_key, (self as *const Thread).cast());
         }

@@ -63,6 +63,13 @@ struct Cell {
     is_unsure: AtomicBool,
 }
 
+impl Cell {
+    /// A future that was adopted by another session has another life, possibly with the same id.
+    fn is_of(&self, life: *const Life, id: u64) -> bool {
+        ptr::eq(self.life, life) && self.id == id
+    }
+}
+
 /// A future's reference to its cell.
 pub(crate) struct Slot(Option<NonNull<Cell>>);
 
@@ -98,7 +105,7 @@ impl Slot {
     ) -> Lent<'a> {
         let cell = match self.0 {
             // SAFETY: held by the slot.
-            Some(cell) if unsafe { can_serve(cell, theirs) } => cell,
+            Some(cell) if unsafe { cell.as_ref().is_of(life, id) && can_serve(cell, theirs) } => cell,
             _ => self.renew(life, id),
         };
         // SAFETY: held by the slot.
@@ -123,6 +130,14 @@ impl Slot {
         })));
         self.0 = Some(cell);
         cell
+    }
+
+    /// The future was adopted: it may have given the executor's own waker to others.
+    pub(crate) fn doubt(&self) {
+        if let Some(cell) = self.0 {
+            // SAFETY: held by the slot.
+            unsafe { cell.as_ref() }.is_unsure.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The future was suspended: record it if no waker of it exists.
