@@ -434,8 +434,10 @@ static int collector_open_region(struct collector *c, struct err *err)
 			  config->shm, config->sock, &c->request.owner, err) == 0)
 		endpoint_open(&c->endpoint, c->region.sock, err);
 	file_owner_leave(&c->request.owner);
-	if (err->code == 0 && config->pid)
+	if (err->code == 0 && config->pid) {
 		c->endpoint.guest_uid = c->request.owner.uid;
+		pid_alias_add(&c->endpoint.pids, (uint32_t)config->pid);
+	}
 	return err->code;
 }
 
@@ -476,6 +478,7 @@ static int collector_begin(struct collector *c, struct err *err)
 	/* Without lanes the collector still serves stations. */
 	if (lanes_offer(&c->lanes, &c->region, &config->lanes, &c->no_lanes) == 0)
 		c->harvest.lane_ids_below = LANES_IDS_BELOW;
+	c->lanes.pids = &c->endpoint.pids;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
 	cpu_sampler_open(&c->sampler, &c->lane_record.drain, &c->endpoint, c->record.writer);

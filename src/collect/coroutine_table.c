@@ -52,6 +52,7 @@ bool life_read(const struct lanes *l, uint32_t number, struct life *out)
 	out->id = id;
 	copy_state(life, out);
 	copy_birth(life, out);
+	out->pid = pid_alias_outer(l->pids, out->pid);
 	/* (ctp-M) pairs with the store-store fence in ctp_life_begin(). */
 	ctp_fence_load_load();
 	return ctp_load_relaxed(&life->id) == id && out->state && out->state < CTP_REC_KINDS;

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "collect/region.h"
+#include "process/pid_alias.h"
 
 /* Ids of lane coroutines count from 1: a value from here on (an address, say) is not such an id. */
 #define LANES_IDS_BELOW (UINT64_C(1) << 40)
@@ -43,6 +44,7 @@ struct lanes {
 	uint64_t offset, size; /* of the mapping, in the file */
 	uint64_t place_holds;  /* free bytes of the file system if less than wanted; 0: enough */
 	int starved;           /* errno of the first failure to commit memory */
+	const struct pid_aliases *pids; /* of the processes that write; NULL: their own numbers */
 };
 
 /* Wanted size of the buffer, if the file system of the region has the room. */

@@ -564,7 +564,7 @@ static void lane_adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 
 	lane_remove(c);
 	c->open = true;
-	c->pid = ctp_load_relaxed(&lane->pid);
+	c->pid = pid_alias_outer(d->lanes->pids, ctp_load_relaxed(&lane->pid));
 	c->tid = ctp_load_relaxed(&lane->tid);
 	c->ticks = ctp_load_relaxed(&lane->ticks);
 	d->nr_open++;

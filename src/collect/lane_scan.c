@@ -214,7 +214,7 @@ static bool site_read(struct drain *d, uint32_t number)
 	copy_text(site->function, function, CTP_SITE_FUNCTION_SIZE);
 	out.id = number + 1;
 	out.line = ctp_load_relaxed(&site->line);
-	out.pid = ctp_load_relaxed(&site->pid);
+	out.pid = pid_alias_outer(d->lanes->pids, ctp_load_relaxed(&site->pid));
 	out.file = file;
 	out.function = function;
 	id = site_table_add(&d->sites, &out);

@@ -136,6 +136,7 @@ static void endpoint_admit(struct endpoint *e, int fd)
 	p->connected_ns = clock_now_ns();
 	p->look_again_ns = p->connected_ns + FIRST_LOOK_NS;
 	e->nr_connected++;
+	pid_alias_add(&e->pids, p->pid);
 	/* Read the mappings immediately: the process may be short-lived. */
 	modules_read(&e->modules, p->pid);
 }

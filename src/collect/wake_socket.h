@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "collect/mapped_modules.h"
+#include "process/pid_alias.h"
 
 struct peer {
 	int fd;      /* -1 after disconnect */
@@ -40,6 +41,7 @@ struct endpoint {
 	uint32_t nr_refused;  /* connections of other users */
 	uint64_t nr_wakeups;  /* bytes received */
 	struct modules modules;
+	struct pid_aliases pids; /* of processes in other pid namespaces */
 };
 
 /* Listen at @path, which must stay valid; epoll_fd becomes readable when there is work to do. */

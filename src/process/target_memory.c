@@ -124,8 +124,8 @@ static bool explain_yama(pid_t pid, struct err *err)
 		err_hint(err, "this lasts until the next boot, for root as well: see "
 			      "/etc/sysctl.d");
 	else
-		err_hint(err, "use sudo%s",
-			 level == 1 ? ", or: sysctl kernel.yama.ptrace_scope=0" : "");
+		err_hint(err, "use sudo, or 'setcap cap_sys_ptrace+ep' on the tool%s",
+			 level == 1 ? ", or write 0 to /proc/sys/kernel/yama/ptrace_scope" : "");
 	return true;
 }
 

@@ -321,4 +321,5 @@ if LANGUAGE == "c":
 if not os.path.exists(PROGRAM):
     print(f"skipped: {PROGRAM} was not built")
     sys.exit(77)
-main()
+if "ATTACH_IMPORTED" not in os.environ:
+    main()

@@ -473,8 +473,12 @@ static void places_refuse(const struct buffer_symbols *list, const char *name, p
 		if (list->unreadable)
 			err_hint(err, "cannot read %s", list->unreadable_first);
 		else
-			err_hint(err, "is the code of 'corotracer generate' linked in? a stripped "
-				      "program needs its debug info, or -rdynamic when linked");
+			err_hint(err,
+				 "'corotracer run -p %d' traces its coroutines; frames need the "
+				 "code of "
+				 "'corotracer generate', and a stripped program its debug info, or "
+				 "-rdynamic when linked",
+				 (int)pid);
 		return;
 	}
 	list_names(list, names, sizeof(names));
