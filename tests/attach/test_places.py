@@ -125,6 +125,22 @@ for variant in os.environ.get("ATTACH_VARIANTS", "").split(","):
     test(as_variant)
 
 
+@test
+def a_program_with_forged_notes_is_refused_or_waited_for(dir):
+    for kind, status in (("wild", 1), ("size", 1), ("version", 1), ("attached", 0), ("idle", 0)):
+        p = popen(os.environ["ATTACH_FORGED"], kind, stdin=subprocess.PIPE)
+        equal(p.stdout.readline(), "ready\n", "the program's first line")
+        c = Collector(p, dir, "--duration", "0.2")
+        r = c.result()
+        equal(r.status, status, f"{kind}: {r.err}")
+        if status:
+            contains(r.err, "contains no corotracer SDK")
+        else:
+            equal(r.summary["written"], 0, "events")
+        p.communicate()
+        equal(p.returncode, 0, f"{kind}: status of the program")
+
+
 def two_copies(dir):
     p = subprocess.Popen([os.environ["ATTACH_COPIES"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     harness.STARTED.append(p)
