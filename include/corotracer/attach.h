@@ -78,6 +78,27 @@ struct ctp_attacher {
 #endif
 CTP_ATTACHER_LINKAGE struct ctp_attacher ctp_attacher;
 
+/* 1 if @l is a unit of this session. */
+static inline int ctp_life_is_here(const struct ctp_life *l, const struct ctp_session *s)
+{
+	return (uint64_t)((const char *)l - s->life_pool.units) <
+	       (uint64_t)s->life_pool.limit * s->life_pool.unit;
+}
+
+static inline int ctp_station_is_here(const struct ctp_station *st, const struct ctp_session *s)
+{
+	return (uint64_t)((const char *)st - (const char *)s->stations) <
+	       (uint64_t)s->nr_stations * sizeof(struct ctp_station);
+}
+
+/* 1 if this thread has joined the session and @p belongs to it. */
+static inline int ctp_probe_is_here(const struct ctp_probe *p, const struct ctp_thread *t,
+				    const struct ctp_session *s)
+{
+	return t->ticket == ~ctp_load_relaxed(&s->generation) &&
+	       (p->life ? ctp_life_is_here(p->life, s) : ctp_station_is_here(p->station, s));
+}
+
 /* In request_slow.h. */
 CTP_SLOW void ctp_gate_open(struct ctp_request *r);
 CTP_SLOW void ctp_gate_close(struct ctp_request *r);
@@ -805,7 +826,7 @@ CTP_SLOW_LINKAGE void ctp_event_slow(struct ctp_probe *p, struct ctp_thread *t,
 				     struct ctp_session *s, uint64_t addr, uint32_t what,
 				     uint64_t resource)
 {
-	if (!ctp_event_open(p, t, &s))
+	if (!ctp_likely(s && ctp_probe_is_here(p, t, s)) && !ctp_event_open(p, t, &s))
 		return;
 	if (ctp_is_later(p) && !ctp_later_transition(p, t, s))
 		return;

@@ -168,9 +168,8 @@ static inline struct ctp_session *corotracer__session(void)
 /* 1 if an event of @co may have something to do.  Without the tool: a load and a branch. */
 static inline int corotracer__is_open(const struct corotracer_coro *co)
 {
-	if (ctp_likely(!ctp_load_relaxed(&corotracer__request.gate)))
-		return 0;
-	return co->probe.life || co->probe.station || co->probe.last_ns;
+	return ctp_load_relaxed(&corotracer__request.gate) &&
+	       (co->probe.life || co->probe.station || co->probe.last_ns);
 }
 
 static inline uint32_t corotracer__site_id(const struct ctp_session *s,

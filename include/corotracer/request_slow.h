@@ -215,19 +215,6 @@ CTP_SLOW int ctp_session_left(struct ctp_session *s)
 
 /* ---- adopt --------------------------------------------------------------- */
 
-/* 1 if @l is a unit of this session. */
-static inline int ctp_life_is_here(const struct ctp_life *l, const struct ctp_session *s)
-{
-	return (uint64_t)((const char *)l - s->life_pool.units) <
-	       (uint64_t)s->life_pool.limit * s->life_pool.unit;
-}
-
-static inline int ctp_station_is_here(const struct ctp_station *st, const struct ctp_session *s)
-{
-	return (uint64_t)((const char *)st - (const char *)s->stations) <
-	       (uint64_t)s->nr_stations * sizeof(struct ctp_station);
-}
-
 /* @p has no ctp_life of this session: create one.  Returns 1 if @p is traced. */
 CTP_SLOW int ctp_probe_adopt(struct ctp_probe *p, struct ctp_thread *t, struct ctp_session *s)
 {
