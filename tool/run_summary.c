@@ -397,7 +397,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 		jw_field_null(&p.json, "exit_status");
 	}
 	if (r->attached) {
-		print_integer(&p, "attached_pid", NULL, r->pid);
+		print_flag(&p, "attached", NULL, true);
 		print_flag(&p, "detached", NULL, r->detached);
 		print_flag(&p, "replaced", NULL, r->replaced);
 	}

@@ -118,7 +118,8 @@ def it_is_traced_until_the_tool_is_interrupted_and_goes_on(dir):
     c.wait_for_events(500)
     r = detach(c)
     equal(r.status, 0, r.err)
-    equal((r.summary["detached"], r.summary["attached_pid"]), (True, p.pid), "detached, pid")
+    equal((r.summary["attached"], r.summary["detached"]), (True, True), "attached, detached")
+    equal([e["pid"] for e in r.sidecar if e["type"] == "run"], [p.pid], "pid of the run")
     found = no_gaps(r)
     counts = p.end()
     for thread, seen in found.items():
