@@ -34,11 +34,11 @@ static int stop, pace_us = 200;
 
 static void step(struct worker *w, struct corotracer_coro *co)
 {
-	uint64_t addr = w->number << 48 | ++w->count;
+	uint64_t number = w->number << 48 | ++w->count;
+	const void *addr = (const void *)(uintptr_t)number; // NOLINT(performance-no-int-to-ptr)
 
 	corotracer_resume(co);
-	corotracer_suspend_at(co, (void *)(uintptr_t)addr, COROTRACER_HERE,
-			      CTP_REASON_YIELD); // NOLINT
+	corotracer_suspend_at(co, addr, COROTRACER_HERE, CTP_REASON_YIELD);
 }
 
 static void *work(void *arg)
