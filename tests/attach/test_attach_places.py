@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_places.py - `corotracer run -p` where the program is elsewhere: containers, other users, libraries.
+"""test_attach_places.py - `corotracer run -p` where the program is elsewhere: containers, other users, libraries.
 
 Needs root: namespaces and other users.  The programs and the check of what is in a trace are those of
 test_attach.py.
