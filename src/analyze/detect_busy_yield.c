@@ -1,35 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* detect_busy_yield.c - a coroutine wakes itself again and again. */
+/*
+ * detect_busy_yield.c - a coroutine wakes itself again and again.
+ *
+ * Evidence: more than a thousand times a second it yields, or wakes itself, and most of its slices
+ * are too short for useful work: strong.  Slices that are a little longer may be work that is done
+ * in small pieces: a suspicion.  So is a coroutine that code around it wakes at once, after such
+ * short slices: a runtime that keeps the wakes of those that yield looks like this.
+ */
 #include <inttypes.h>
 
 #include "analyze/analysis.h"
 
-static void detect_busy_yield_on_leave(struct analysis *a, struct coro *co)
+/* How often the coroutine polls, and how that is known. */
+struct busy_polls {
+	uint64_t times;
+	const char *how, *doubt;
+};
+
+static struct busy_polls busy_polls_of(const struct coro *co, const struct sched_coro *c)
 {
-	const struct model *m = analysis_model(a);
-	struct finding f = FINDING_OF(&detector_busy_yield, co);
-	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
-	/* Up to its last event: a coroutine that waits for something now does not poll now. */
-	uint64_t life = model_time(m, co->pid, begin, co->since_ts) + 1;
 	/*
 	 * A coroutine that works for longer in each slice yields to be fair, and does not poll.  A
 	 * few slices may be long: the thread was preempted.
 	 */
-	bool is_short = sched_coro_of(a, co)->short_slices * 4 >= co->suspends * 3;
-	uint64_t times = co->self_wakes * 2 > co->wakes && is_short ? co->self_wakes : 0;
+	bool is_short = c->short_slices * 4 >= co->suspends * 3;
+	bool is_quick = c->quick * 2 > co->suspends;
 
-	if (co->quick_yields * 2 > co->suspends && co->quick_yields > times)
-		times = co->quick_yields;
+	if (co->quick_yields * 2 > co->suspends)
+		return (struct busy_polls){ co->quick_yields,
+					    "yielded after less than a microsecond", NULL };
+	if (co->self_wakes * 2 > co->wakes && (is_short || is_quick))
+		return (struct busy_polls){ co->self_wakes, "was woken by itself",
+					    is_quick ? NULL
+						     : "most of its slices are long enough for "
+						       "useful work" };
+	if (c->bounces * 2 > co->suspends)
+		return (struct busy_polls){ c->bounces,
+					    "ran for less than 5 us and was then woken at once",
+					    "code outside of all coroutines woke it, as a runtime "
+					    "does after a yield" };
+	return (struct busy_polls){ 0, NULL, NULL };
+}
+
+static void detect_busy_yield_on_leave(struct analysis *a, struct coro *co)
+{
+	const struct model *m = analysis_model(a);
+	const struct sched_coro *c = sched_coro_of(a, co);
+	struct finding f = FINDING_OF(&detector_busy_yield, co);
+	uint64_t begin = co->birth_ts ? co->birth_ts : m->first_ts;
+	/* Up to its last event: a coroutine that waits for something now does not poll now. */
+	uint64_t life = model_time(m, co->pid, begin, co->since_ts) + 1;
+	struct busy_polls polls = busy_polls_of(co, c);
+
 	/* More than 1,000 per second, over at least 100 ms. */
-	if (times < 100 || life < 100 * MODEL_MS || (double)times * 1e9 / (double)life < 1000)
+	if (polls.times < 100 || life < 100 * MODEL_MS ||
+	    (double)polls.times * 1e9 / (double)life < 1000)
 		return;
-	f.confidence = CONFIDENCE_STRONG;
-	if (sched_coro_of(a, co)->yield_place)
-		f.place = analysis_place(a, sched_coro_of(a, co)->yield_place);
+	f.confidence = polls.doubt ? CONFIDENCE_SUSPECT : CONFIDENCE_STRONG;
+	f.doubt = polls.doubt;
+	if (c->yield_place)
+		f.place = analysis_place(a, c->yield_place);
 	f.size_ns = life;
-	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", times, (double)life / 1e6,
-		    times == co->quick_yields ? "yielded after less than a microsecond"
-					      : "was woken by itself");
+	finding_say(&f, "%" PRIu64 " times in %.3f ms it %s", polls.times, (double)life / 1e6,
+		    polls.how);
 	/* finding_doubt() is not needed: lost events could only increase the rate. */
 	finding_report(a, &f);
 }

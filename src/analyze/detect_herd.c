@@ -3,9 +3,9 @@
  * detect_herd.c - many waiters of one resource are woken at once, and nearly all wait again for it.
  *
  * Evidence: wakes of at least eight waiters before the first of them runs, at least five times; and
- * nine of ten coroutines woken so suspend next at the same place for the same resource.  A lock, or
- * a descriptor that is accepted from, serves one of them only: strong.  Anything else may be meant
- * for all: a suspicion.
+ * nine of ten coroutines woken so suspend next at the same place for the same resource, not
+ * counting a wait for the lock of a condition.  A lock, or a descriptor that is accepted from,
+ * serves one of them only: strong.  Anything else may be meant for all: a suspicion.
  */
 #include <inttypes.h>
 
@@ -64,11 +64,11 @@ static void detect_herd_on_finish(struct analysis *a)
 	const struct scheduling *s = &a->scheduling;
 	uint32_t i;
 
-	for (i = 1; i < s->nr_bursts; i++) {
+	for (i = 2; i < s->nr_bursts; i++) {
 		const struct sched_burst *b = &s->bursts[i];
 
 		if (b->nr >= BURSTS_LEAST && b->back * 10 >= b->woken * 9)
-			herd_report_all(a, analysis_place(a, i), b);
+			herd_report_all(a, analysis_place(a, i / 2), b);
 	}
 }
 

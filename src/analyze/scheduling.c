@@ -11,6 +11,12 @@
 /* Wakes at one place belong together if they are this close, and are a burst from this size on. */
 #define BURST_NS    MODEL_MS
 #define BURST_LEAST 8
+/* A shorter slice looks at something and waits again; a longer one may do useful work. */
+#define QUICK_NS (5 * MODEL_MS / 1000)
+/* A wait that is not longer was ended by the next step of the scheduler. */
+#define BOUNCE_NS (50 * MODEL_MS / 1000)
+/* A coroutine that was ready for longer was passed over, for whatever reason. */
+#define PASSED_OVER_NS (50 * MODEL_MS)
 /* A thread without a coroutine for a shorter time is between two of them. */
 #define IDLE_LEAST MODEL_MS
 
@@ -59,6 +65,12 @@ static void sched_has_yielded(struct scheduling *s, struct sched_coro *c, bool h
 	c->has_yielded = has_yielded;
 }
 
+/* The link to @c in the list of ready coroutines. */
+static uint32_t sched_link(const struct scheduling *s, const struct sched_coro *c)
+{
+	return (uint32_t)(c - s->coros) + 1;
+}
+
 static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts)
 {
 	struct scheduling *s = &a->scheduling;
@@ -75,8 +87,13 @@ static void sched_is_ready(struct analysis *a, struct sched_coro *c, uint64_t ts
 	c->idle_then = c->thread ? s->threads[c->thread - 1].idle_ns : 0;
 	c->served_then = c->thread ? s->threads[c->thread - 1].served : 0;
 	/* Which of several ready ones a thread takes first is a question of those in its queue. */
-	if (!c->is_nested)
-		s->newest = (uint64_t)(c - s->coros) + 1;
+	if (c->is_nested)
+		return;
+	c->older = s->newest;
+	c->newer = 0;
+	s->newest = sched_link(s, c);
+	if (c->older)
+		s->coros[c->older - 1].newer = s->newest;
 }
 
 static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
@@ -85,12 +102,32 @@ static void sched_not_ready(struct scheduling *s, struct sched_coro *c)
 	if (!c->ready_ts)
 		return;
 	c->ready_ts = 0;
-	s->nr_ready -= !c->is_nested && s->nr_ready > 0;
-	if (s->newest == (uint64_t)(c - s->coros) + 1)
-		s->newest = 0;
+	if (c->is_nested)
+		return;
+	s->nr_ready -= s->nr_ready > 0;
+	if (c->newer)
+		s->coros[c->newer - 1].older = c->older;
+	else
+		s->newest = c->older;
+	if (c->older)
+		s->coros[c->older - 1].newer = c->newer;
+	c->older = c->newer = 0;
+}
+
+/* What is known is about an earlier coroutine. */
+static void sched_forget(struct scheduling *s, struct sched_coro *c)
+{
+	sched_not_ready(s, c);
+	*c = (struct sched_coro){ 0 };
 }
 
 /* ---- bursts of wakes -------------------------------------------------------- */
+
+/* A condition and the lock that it takes again may be waited for in one line. */
+static uint32_t sched_burst_number(const struct coro *co)
+{
+	return 2 * co->place + (co->reason == TRACE_REASON_MUTEX);
+}
 
 static int sched_woken(struct analysis *a, const struct coro *co, struct sched_coro *c,
 		       const struct trace_event *ev)
@@ -100,9 +137,10 @@ static int sched_woken(struct analysis *a, const struct coro *co, struct sched_c
 
 	if (!co->place || !co->has_resource)
 		return 0;
-	if (sched_grow((void **)&s->bursts, &s->nr_bursts, co->place + 1, sizeof(*b)) < 0)
+	if (sched_grow((void **)&s->bursts, &s->nr_bursts, sched_burst_number(co) + 1, sizeof(*b)) <
+	    0)
 		return -ENOMEM;
-	b = &s->bursts[co->place];
+	b = &s->bursts[sched_burst_number(co)];
 	/*
 	 * One burst is the work of one slice of one waker: a lock that is passed on, and a producer
 	 * of one item at a time, wake in another slice each time.  On several threads the first
@@ -131,21 +169,52 @@ static int sched_woken(struct analysis *a, const struct coro *co, struct sched_c
 	return 0;
 }
 
-/* @co suspends: does it wait again for what it was woken for? */
-static void sched_waits_again(struct scheduling *s, const struct coro *co, struct sched_coro *c,
+/*
+ * @co suspends: does it wait again for what it was woken for?  A condition takes its lock again
+ * first: a wait for a lock in between decides nothing.
+ */
+static void sched_waits_again(struct scheduling *s, struct sched_coro *c,
 			      const struct trace_event *ev)
 {
+	const struct sched_wait *w = &c->burst_wait;
 	struct sched_burst *b;
+	bool is_same;
 
-	if (!c->had_burst || co->place >= s->nr_bursts)
+	if (!c->had_burst || w->number >= s->nr_bursts)
+		return;
+	is_same = (ev->site ? ev->site == w->site : ev->addr == w->addr) &&
+		  (ev->flags & TRACE_HAS_RESOURCE) && ev->resource == w->resource &&
+		  ev->reason == w->reason;
+	if (!is_same && ev->reason == TRACE_REASON_MUTEX)
 		return;
 	c->had_burst = false;
-	b = &s->bursts[co->place];
-	if (c->burst == b->number && b->size >= BURST_LEAST &&
-	    (ev->site ? ev->site == co->site : ev->addr == co->addr) &&
-	    (ev->flags & TRACE_HAS_RESOURCE) && ev->resource == co->resource &&
-	    ev->reason == co->reason)
+	b = &s->bursts[w->number];
+	if (is_same && w->burst == b->number && b->size >= BURST_LEAST)
 		b->back++;
+}
+
+/* @co runs: was it woken in a burst? */
+static void sched_runs_after_burst(struct scheduling *s, const struct coro *co,
+				   struct sched_coro *c)
+{
+	uint32_t number = sched_burst_number(co);
+
+	/* It has got the lock of a condition, and what it does next is still open. */
+	if (c->had_burst && co->reason == TRACE_REASON_MUTEX &&
+	    c->burst_wait.reason != TRACE_REASON_MUTEX)
+		return;
+	c->had_burst = c->ready_ts && c->burst && number < s->nr_bursts;
+	if (!c->had_burst)
+		return;
+	c->burst_wait = (struct sched_wait){
+		.resource = co->resource,
+		.addr = co->addr,
+		.number = number,
+		.burst = c->burst,
+		.site = co->site,
+		.reason = co->reason,
+	};
+	s->bursts[number].is_over = true;
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -175,26 +244,37 @@ static void sched_affinity(const struct analysis *a, const struct coro *co, stru
 	}
 }
 
+/* The thread chooses @c, or one that has yielded at @since_ts, although others are ready. */
+static void sched_choose(const struct scheduling *s, struct sched_thread *t,
+			 const struct sched_coro *c, uint64_t since_ts, uint64_t now)
+{
+	bool is_newest = c->ready_ts && s->newest == sched_link(s, c);
+	uint32_t link = is_newest ? c->older : s->newest;
+	const struct sched_coro *other = link ? &s->coros[link - 1] : NULL;
+
+	if (!other || other->ready_ts + PASSED_OVER_NS < now)
+		return;
+	if (!c->ready_ts && since_ts >= other->ready_ts)
+		return;
+	t->newest_first += is_newest;
+	t->others_first += !is_newest;
+}
+
 /* The thread chooses @co to run next. */
 static void sched_serve(struct scheduling *s, struct sched_thread *t, const struct coro *co,
-			const struct sched_coro *c)
+			const struct sched_coro *c, uint64_t now)
 {
 	bool is_outer = t->depth == 0;
 	bool has_yielded = !c->ready_ts && co->state == TRACE_STATE_SUSPENDED &&
 			   co->reason == TRACE_REASON_YIELD && is_outer;
-	bool is_newest;
 
 	/* Inside of another one's slice, as always: that one was served. */
 	if ((!c->ready_ts && !has_yielded) || (!is_outer && c->is_nested))
 		return;
 	t->served++;
 	s->served++;
-	/* Others are ready, and it is known which became so last. */
-	if (!s->newest || !c->ready_ts || c->is_nested || s->nr_ready < 2)
-		return;
-	is_newest = s->newest == (uint64_t)(c - s->coros) + 1;
-	t->newest_first += is_newest;
-	t->others_first += !is_newest;
+	if (!c->is_nested)
+		sched_choose(s, t, c, co->since_ts, now);
 }
 
 static void sched_note_user(struct sched_thread *t, const struct coro *co)
@@ -215,13 +295,13 @@ static void sched_resume(struct analysis *a, const struct coro *co, struct sched
 	if (!t->is_running && t->resumes && ev->ts > t->quiet_since + IDLE_LEAST)
 		t->idle_ns += model_time(&a->model, co->pid, t->quiet_since, ev->ts);
 	t->resumes++;
-	sched_serve(s, t, co, c);
+	sched_serve(s, t, co, c, ev->ts);
 	sched_affinity(a, co, c, ev);
 	if (co->reason == TRACE_REASON_YIELD || (co->woken_since && co->waker == co->probe_id))
 		c->yield_place = co->place;
-	c->had_burst = c->ready_ts && c->burst;
-	if (c->had_burst && co->place < s->nr_bursts)
-		s->bursts[co->place].is_over = true;
+	sched_runs_after_burst(s, co, c);
+	c->bounces += c->was_quick && c->ready_ts && !co->waker && co->woken_tid == ev->tid &&
+		      co->reason == TRACE_REASON_UNKNOWN && ev->ts - co->since_ts < BOUNCE_NS;
 	sched_not_ready(s, c);
 	c->is_nested = t->depth++ > 0;
 }
@@ -243,6 +323,15 @@ static void sched_ran_from_birth(const struct model *m, struct sched_thread *t,
 	sched_note_user(t, co);
 }
 
+static void sched_slice_ends(const struct coro *co, struct sched_coro *c, uint64_t ts)
+{
+	uint64_t slice = ts > co->resumed_ts ? ts - co->resumed_ts : 0;
+
+	c->was_quick = co->state == TRACE_STATE_RUNNING && slice < QUICK_NS;
+	c->quick += c->was_quick;
+	c->short_slices += co->state == TRACE_STATE_RUNNING && slice < SCHED_SHORT_NS;
+}
+
 int sched_add_transition(struct analysis *a, const struct coro *co, const struct trace_event *ev)
 {
 	struct scheduling *s = &a->scheduling;
@@ -252,7 +341,7 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 		return -ENOMEM;
 	c = &s->coros[sched_number(a, co)];
 	if (!co->resumes && !co->suspends && !co->tells_life)
-		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
+		sched_forget(s, c);
 	if (ev->is_active)
 		sched_resume(a, co, c, ev);
 	else if (!co->resumes && !co->suspends && co->tells_life)
@@ -266,9 +355,8 @@ int sched_add_transition(struct analysis *a, const struct coro *co, const struct
 	if (co->state == TRACE_STATE_RUNNING)
 		s->threads[a->model.thread_now].depth -= s->threads[a->model.thread_now].depth > 0;
 	sched_not_ready(s, c);
-	sched_waits_again(s, co, c, ev);
-	c->short_slices += co->state == TRACE_STATE_RUNNING &&
-			   ev->ts < co->resumed_ts + SCHED_SHORT_NS;
+	sched_waits_again(s, c, ev);
+	sched_slice_ends(co, c, ev->ts);
 	if (c->woke_itself)
 		sched_is_ready(a, c, ev->ts);
 	else
@@ -311,7 +399,7 @@ int sched_add_other(struct analysis *a, const struct coro *co, const struct trac
 		return -ENOMEM;
 	c = &s->coros[sched_number(a, co)];
 	if (ev->kind == TRACE_BIRTH) {
-		*c = (struct sched_coro){ 0 }; /* of an earlier coroutine */
+		sched_forget(s, c);
 		return 0;
 	}
 	if (ev->kind == TRACE_WAKE) {

@@ -24,8 +24,19 @@ struct sched_thread {
 	uint64_t idle_ns;     /* total of its times of a millisecond and more without a coroutine */
 	bool is_running;      /* the last transition was a resume */
 	uint32_t depth;       /* coroutines that run, each resumed by the one before */
-	/* Resumes with others ready: of the one that became ready last, and of another. */
+	/*
+	 * Resumes with others ready: of the one that became ready last, and of another.  Those that
+	 * wait for long do not count: priorities pass over them whatever the order is.
+	 */
 	uint64_t newest_first, others_first;
+};
+
+/* A wait, to recognise it when it begins again. */
+struct sched_wait {
+	uint64_t resource, addr;
+	uint32_t number, burst; /* of the burst that ended it: index in bursts, and its number */
+	uint32_t site;
+	uint8_t reason;
 };
 
 struct sched_coro {
@@ -36,18 +47,23 @@ struct sched_coro {
 	uint64_t all_then;     /* by all threads, then */
 	uint64_t idle_then;    /* idle_ns of its thread, then */
 	uint64_t short_slices; /* of less than SCHED_SHORT_NS */
+	uint64_t quick;        /* of these: too short for useful work */
+	uint64_t bounces; /* after such a slice: woken at once, by code around it on its thread */
 	/*
 	 * Its resumes on its own thread (the first with three resumes), and elsewhere: inside of
 	 * the thread that woke it, and otherwise.  Of the first: those woken by another thread.
 	 */
 	uint64_t home_resumes, strays, moves, handed;
 	uint64_t stray_ts, stray_tid; /* the first one */
+	uint32_t older, newer;        /* while ready: 1 + index of its neighbours in that order */
 	uint32_t thread;              /* 1 + index of the thread of its last transition; 0: none */
 	uint32_t home;                /* 1 + index of its own thread */
 	uint32_t waker;               /* 1 + index of the thread that woke it */
 	uint32_t burst;               /* number of the burst of wakes at its place that woke it */
+	struct sched_wait burst_wait; /* the wait that the burst ended */
 	uint32_t yield_place; /* of its last wait that it ended itself: a yield, or its own wake */
-	bool had_burst;       /* its last resume was part of it */
+	bool had_burst;       /* it ran since, and has not shown what it waits for next */
+	bool was_quick;       /* its last slice was too short for useful work */
 	bool woke_itself;     /* while it runs: it will be ready when it suspends */
 	bool has_yielded;     /* it is suspended with the reason yield, and may be ready */
 	bool ran_from_birth;  /* its first slice began with its creation, without a resume */
@@ -82,7 +98,7 @@ struct scheduling {
 	size_t nr_threads;
 	struct sched_coro *coros; /* by index in model.coros */
 	size_t nr_coros;
-	struct sched_burst *bursts; /* by place */
+	struct sched_burst *bursts; /* by place: at 2 * place, waits for locks after it */
 	size_t nr_bursts;
 	struct sched_kind *kinds; /* by kind: of coroutines that have ended */
 	size_t nr_kinds;
@@ -91,7 +107,7 @@ struct scheduling {
 	uint64_t served; /* by all threads */
 	uint64_t nr_ready;
 	uint64_t nr_yielded; /* coroutines that have yielded, and were not woken since */
-	uint64_t newest;     /* 1 + index of the coroutine that became ready last and still is */
+	uint32_t newest;     /* 1 + index of the coroutine that became ready last and still is */
 };
 
 /* Called before the model applies the event.  0 or -ENOMEM. */
