@@ -17,7 +17,8 @@ void finding_report(struct analysis *a, struct finding *f)
 	g = findings_add(&a->findings, f, &is_example);
 	if (g && is_example && g->has_coro) {
 		g->nr_chain = finding_chain(&a->model, &g->example, g->chain);
-		if (g->detector->on_stuck)
+		/* The lines are about the end of the run. */
+		if (g->detector->on_stuck && a->model.end_ts)
 			evidence_add(a, &g->finding, &g->example);
 	}
 	if (a->observer.found)
