@@ -80,7 +80,9 @@ static void evidence_holders(const struct model *m, struct finding *f,
 			t->id ? evidence_state(m, t->id, state, sizeof(state)) : "not a coroutine");
 	}
 	if (use->nr_holders + use->more_holders > 3)
-		finding_add_evidence(f, "%u more hold it", use->nr_holders + use->more_holders - 3);
+		finding_add_evidence(f, "%u more hold%s it",
+				     use->nr_holders + use->more_holders - 3,
+				     use->nr_holders + use->more_holders == 4 ? "s" : "");
 	if (!use->nr_holders && use->released.ts)
 		finding_add_evidence_at(f, EVIDENCE_HOLDER, use->released.site, 0,
 					"it is free; %s released it %.3f ms before the end",
@@ -131,15 +133,24 @@ static void evidence_waker(const struct model *m, struct finding *f, const struc
 		evidence_partners(m, f, co);
 		return;
 	}
-	finding_add_evidence_at(
-		f, EVIDENCE_WAKER, w->site, 0,
-		"%s%u of its %" PRIu64
-		" wake%s came from %s%s%s%s, the last %.3f ms before the end",
-		w->is_least ? "at least " : "", w->nr, co->wakes, number_plural(co->wakes),
-		w->is_mixed ? "coroutines of one kind, the last from " : "",
-		evidence_who(m, w->last_id, 0, who), w->last_id ? "; " : "",
-		w->last_id ? evidence_state(m, w->last_id, state, sizeof(state)) : "",
-		evidence_ago(m, w->last_ts));
+	if (co->wakes == 1) {
+		finding_add_evidence_at(
+			f, EVIDENCE_WAKER, w->site, 0,
+			"its only wake came from %s%s%s%s, %.3f ms before the end",
+			evidence_who(m, w->last_id, 0, who), w->last_id ? " (" : "",
+			w->last_id ? evidence_state(m, w->last_id, state, sizeof(state)) : "",
+			w->last_id ? ")" : "", evidence_ago(m, w->last_ts));
+		return;
+	}
+	finding_add_evidence_at(f, EVIDENCE_WAKER, w->site, 0,
+				"%s%u of its %" PRIu64
+				" wakes came from %s%s%s%s%s, the last %.3f ms before the end",
+				w->is_least ? "at least " : "", w->nr, co->wakes,
+				w->is_mixed ? "coroutines of one kind, the last from " : "",
+				evidence_who(m, w->last_id, 0, who), w->last_id ? " (" : "",
+				w->last_id ? evidence_state(m, w->last_id, state, sizeof(state))
+					   : "",
+				w->last_id ? ")" : "", evidence_ago(m, w->last_ts));
 }
 
 void evidence_add(const struct analysis *a, struct finding *f, const struct coro *co)
@@ -151,9 +162,12 @@ void evidence_add(const struct analysis *a, struct finding *f, const struct coro
 		return;
 	evidence_resource(m, f, co);
 	evidence_waker(m, f, co);
-	if (r)
-		finding_add_evidence(
-			f, "it waited here %u time%s before, at most %.3f ms; now %.3f ms", r->nr,
-			number_plural(r->nr), (double)r->longest_ns / 1e6,
-			(double)model_waited(m, co) / 1e6);
+	if (r && r->nr == 1)
+		finding_add_evidence(f, "it waited here once before, for %.3f ms; now %.3f ms",
+				     (double)r->longest_ns / 1e6, (double)model_waited(m, co) / 1e6);
+	else if (r)
+		finding_add_evidence(f,
+				     "it waited here %u times before, at most %.3f ms; now %.3f ms",
+				     r->nr, (double)r->longest_ns / 1e6,
+				     (double)model_waited(m, co) / 1e6);
 }

@@ -196,6 +196,22 @@ void report_waits_for(unsigned reason, bool has_resource, uint64_t resource, cha
 		snprintf(buf, size, "%s", why);
 }
 
+void report_example_waits_for(const struct report *r, const struct coro *co, char *buf, size_t size)
+{
+	uint64_t end = r->analysis->model.end_ts;
+	bool is_past = co->resource <= end;
+	char span[TEXT_SIZE];
+
+	/* A deadline before the wait is unset, or uses another clock. */
+	if (co->reason != TRACE_REASON_TIMER || !co->has_resource || co->resource < co->since_ts) {
+		report_waits_for(co->reason, co->has_resource, co->resource, buf, size);
+		return;
+	}
+	snprintf(buf, size, "%s, due %s %s the end", trace_reason_name(co->reason),
+		 text_duration(span, is_past ? end - co->resource : co->resource - end),
+		 is_past ? "before" : "after");
+}
+
 const struct step *report_step(const struct coro *co, unsigned i)
 {
 	return &co->steps[((unsigned)co->next_step + MODEL_STEPS - co->nr_steps + i) % MODEL_STEPS];

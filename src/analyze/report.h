@@ -89,6 +89,10 @@ void report_coroutine(const struct report *r, uint64_t probe_id, uint32_t name, 
 void report_waits_for(unsigned reason, bool has_resource, uint64_t resource, char *buf,
 		      size_t size);
 
+/* The same for an example: a deadline is a time before or after the end of the run. */
+void report_example_waits_for(const struct report *r, const struct coro *co, char *buf,
+			      size_t size);
+
 /* The @i-th of the example's last steps, from the oldest. */
 const struct step *report_step(const struct coro *co, unsigned i);
 

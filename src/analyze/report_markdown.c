@@ -141,7 +141,7 @@ static void report_markdown_put_example(const struct report *r, FILE *out, const
 	report_coroutine(r, co->probe_id, co->name, name, sizeof(name));
 	fputs("\nFor example ", out);
 	report_markdown_put(out, name);
-	report_waits_for(co->reason, co->has_resource, co->resource, what, sizeof(what));
+	report_example_waits_for(r, co, what, sizeof(what));
 	if (co->state == TRACE_STATE_SUSPENDED && what[0])
 		fprintf(out, " (%s)", what);
 	if (co->parent)

@@ -78,12 +78,15 @@ static void textform_wrap(const struct report *r, FILE *out, int column, int ind
 static void textform_line(const struct report *r, FILE *out, const char *label, const char *text,
 			  enum style style)
 {
+	int column;
+
 	textform_style(r, out, STYLE_LABEL);
-	fprintf(out, "  %-*s", TEXTFORM_LABEL - 2, label);
+	/* A label that fills its column has a blank after it, too. */
+	column = fprintf(out, "  %-*s ", TEXTFORM_LABEL - 3, label);
 	textform_style(r, out, STYLE_END);
 	if (style)
 		textform_style(r, out, style);
-	textform_wrap(r, out, TEXTFORM_LABEL, TEXTFORM_LABEL, text);
+	textform_wrap(r, out, column, TEXTFORM_LABEL, text);
 	if (style)
 		textform_style(r, out, STYLE_END);
 }
@@ -297,7 +300,7 @@ static void textform_coroutines(const struct report *r, FILE *out, const struct 
 		textform_line(r, out, "coroutine", names, STYLE_BOLD);
 	if (!g->has_coro || co->state != TRACE_STATE_SUSPENDED)
 		return;
-	report_waits_for(co->reason, co->has_resource, co->resource, what, sizeof(what));
+	report_example_waits_for(r, co, what, sizeof(what));
 	if (what[0])
 		textform_line_of_example(r, out, g, "waits for", what);
 }

@@ -439,8 +439,11 @@ def waker_sentence(r, id, end):
     who, site = "code outside of all coroutines", r.trace.sites[last["site"]]
     if waker:
         co = r.truth.coroutines[waker]
-        who = f"coroutine {waker} '{co['name']}'; it is {co['state']}"
-    return (f"{nr} of its {len(wakes)} wake{'s' * (len(wakes) != 1)} came from {who}, the last {milliseconds(end - last['ts'])} before the end"
+        who = f"coroutine {waker} '{co['name']}' (it is {co['state']})"
+    if len(wakes) == 1:
+        return (f"its only wake came from {who}, {milliseconds(end - last['ts'])} before the end"
+                f" at {site['file']}:{site['line']} {site['function']}")
+    return (f"{nr} of its {len(wakes)} wakes came from {who}, the last {milliseconds(end - last['ts'])} before the end"
             f" at {site['file']}:{site['line']} {site['function']}")
 
 
@@ -450,7 +453,9 @@ def waits_sentence(r, id, end):
     now = events[-1]
     equal(now["kind"], "suspend", f"last transition of coroutine {id}")
     before = [e["ts"] - s["ts"] for s, e in zip(events, events[1:]) if s["kind"] == "suspend" and s["site"] == now["site"]]
-    return (f"it waited here {len(before)} time{'s' * (len(before) != 1)} before, at most {milliseconds(max(before))};"
+    if len(before) == 1:
+        return f"it waited here once before, for {milliseconds(before[0])}; now {milliseconds(end - now['ts'])}"
+    return (f"it waited here {len(before)} times before, at most {milliseconds(max(before))};"
             f" now {milliseconds(end - now['ts'])}")
 
 
