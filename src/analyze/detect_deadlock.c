@@ -294,6 +294,23 @@ static void ring_add_queue(struct analysis *a, const struct finding *f,
 	}
 }
 
+static void deadlock_say_own_end(struct finding *f)
+{
+	finding_say(f, "it waits for its own end");
+	finding_set_hint(f, "Leave it out of the coroutines that it joins.");
+}
+
+/* The ring is one coroutine that takes its lock a second time. */
+static void deadlock_say_again(struct finding *f, const struct coro *co)
+{
+	char what[EVIDENCE_WHAT];
+
+	finding_say(f, "it waits for %s, which it holds itself", evidence_what(co, what));
+	finding_set_hint(f,
+			 "Do not take a lock again while it is held: pass on that it is held, or "
+			 "release it first. A second read lock, too, waits behind a writer.");
+}
+
 /* One finding for the whole ring, with its first member. */
 static void deadlock_report_ring(struct analysis *a, struct coro *co,
 				 const struct deadlock_ring *ring)
@@ -311,12 +328,12 @@ static void deadlock_report_ring(struct analysis *a, struct coro *co,
 	if (ring->nr > 1)
 		finding_say(&f, "%u wait for each other in a ring: %s", ring->nr, text);
 	else if (co->reason == TRACE_REASON_JOIN)
-		finding_say(&f, "it waits for its own end");
+		deadlock_say_own_end(&f);
 	else if (co->reason == TRACE_REASON_SEMAPHORE)
 		finding_say(&f, "it holds permits of %s and waits for more, as all that hold some",
 			    evidence_what(co, what));
 	else
-		finding_say(&f, "it waits for %s, which it holds itself", evidence_what(co, what));
+		deadlock_say_again(&f, co);
 	ring_add_evidence(m, &f, ring);
 	finding_doubt(a, &f, NEED_TRANSITIONS | NEED_WAKES);
 	finding_report(a, &f);

@@ -33,8 +33,11 @@ static void detect_never_destroyed_on_leave(struct analysis *a, struct coro *co)
 		return;
 	f.confidence = s->destroyed && !is_owned ? CONFIDENCE_STRONG : CONFIDENCE_SUSPECT;
 	f.size_ns = age;
-	finding_say(&f, "it ended %.3f ms before the trace; of its kind %" PRIu64 " were destroyed",
-		    (double)age / 1e6, s->destroyed);
+	finding_say(
+		&f,
+		"it ended %.3f ms before the end of the trace, and its frame was not destroyed; "
+		"of its kind %" PRIu64 " were",
+		(double)age / 1e6, s->destroyed);
 	finding_doubt(a, &f, NEED_LIVES);
 	finding_report(a, &f);
 }
