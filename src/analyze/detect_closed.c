@@ -25,6 +25,16 @@ static bool closed_is_channel(const struct coro *co)
 	       (co->reason == TRACE_REASON_CHANNEL_SEND || co->reason == TRACE_REASON_CHANNEL_RECV);
 }
 
+/* The coroutine that closed it began to use the number after @co did: it is used again. */
+static bool closed_by_next_user(const struct model *m, const struct coro *co,
+				const struct resource_use *use)
+{
+	const struct coro *closer = use->closed.id ? model_find(m, use->closed.id) : NULL;
+
+	return closed_is_descriptor(co) && co->rival && co->rival == use->closed.id &&
+	       (!closer || closer->birth_ts > co->since_ts);
+}
+
 /* The program recorded the close, by another coroutine than the waiter. */
 static bool closed_is_recorded(struct analysis *a, const struct coro *co, struct finding *f)
 {
@@ -42,6 +52,13 @@ static bool closed_is_recorded(struct analysis *a, const struct coro *co, struct
 	finding_say(f, "it waits for %s; %s closed it %.3f ms after the wait began",
 		    evidence_what(co, what), evidence_who(m, use->closed.id, use->closed.name, who),
 		    (double)(use->closed.ts - co->since_ts) / 1e6);
+	if (closed_by_next_user(m, co, use))
+		finding_set_hint(f,
+				 "The number is used again, by %s, created after the wait began: "
+				 "look for an earlier close, which is not recorded. It must resume "
+				 "or destroy the "
+				 "waiter.",
+				 evidence_who(m, use->closed.id, use->closed.name, who));
 	return true;
 }
 
