@@ -147,10 +147,12 @@ bool wait_breaks_rhythm(const struct analysis *a, const struct coro *co, uint64_
 	const struct rhythm *here = model_rhythm(co);
 	struct rhythm r = here ? *here : (struct rhythm){ 0 };
 	uint64_t age = model_waited(&a->model, co);
-	bool breaks = (r.nr >= 5 && age / 20 >= r.second_ns) ||
+	/* The longest one may be a stop of the program; a wait of the same order is no change. */
+	bool breaks = (r.nr >= 5 && age / 20 >= r.second_ns && age / 2 >= r.longest_ns) ||
 		      (r.nr >= 2 && age / 50 >= r.longest_ns);
 
-	if (!breaks && co->resumes >= 10 && age / 20 >= co->second_wait_ns) {
+	if (!breaks && co->resumes >= 10 && age / 20 >= co->second_wait_ns &&
+	    age / 2 >= co->longest_wait_ns) {
 		r = (struct rhythm){ .nr = (uint32_t)co->resumes,
 				     .longest_ns = co->longest_wait_ns,
 				     .second_ns = co->second_wait_ns };
