@@ -14,6 +14,9 @@
 
 #define SURE_NS (500 * MODEL_MS)
 
+static const char blocking_first[] = "the first slice of a coroutine, or of a run, may be "
+				     "preparation";
+
 static void blocking_say(struct analysis *a, const struct long_slice *s, struct finding *f)
 {
 	const struct slice_waiters *w = &s->waiters;
@@ -61,10 +64,12 @@ static void blocking_weigh(const struct analysis *a, const struct long_slice *s,
 	if (!slice_is_measured(s))
 		f->doubt = "the trace has no processor times of this slice, and a thread that is "
 			   "preempted or stopped looks the same";
-	else if (s->is_alone)
+	else if (s->is_alone && !s->waiters.nr)
 		f->doubt = "the coroutine has its thread to itself";
 	else if (!s->waiters.nr)
 		f->doubt = "no other coroutine is shown to have waited for the thread";
+	else if (s->is_alone)
+		f->doubt = "no other coroutine had run on the thread before: it may be preparation";
 	else
 		f->shown_ns = slice_own_ns(s);
 	if ((s->is_alone && !s->waiters.nr) || slice_is_unseen(a, s, f->size_ns))
@@ -107,6 +112,8 @@ void blocking_judge(struct analysis *a, const struct long_slice *s)
 	finding_doubt(a, &f, NEED_TRANSITIONS);
 	if (f.confidence < CONFIDENCE_STRONG && f.doubt)
 		f.shown_ns = 0;
+	if (f.confidence == CONFIDENCE_SUSPECT && s->is_first && !f.doubt)
+		f.doubt = blocking_first;
 	finding_report(a, &f);
 }
 
@@ -133,6 +140,8 @@ static void on_group(const struct analysis *a, struct group *g)
 	g->confidence = g->finding.confidence = CONFIDENCE_STRONG;
 	g->by_confidence[CONFIDENCE_STRONG] += g->by_confidence[CONFIDENCE_SUSPECT];
 	g->by_confidence[CONFIDENCE_SUSPECT] = 0;
+	if (g->finding.doubt == blocking_first)
+		g->finding.doubt = NULL;
 }
 
 const struct detector detector_blocking = {
