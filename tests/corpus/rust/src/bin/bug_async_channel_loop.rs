@@ -22,8 +22,8 @@ async fn router(jobs: Sender<u32>, results: Receiver<u32>) {
     for i in 0..60 {
         let pieces = if i == 45 { 64 } else { 3 };
         for piece in 0..pieces {
-            let _ = jobs.send(piece).awaiting_on(Reason::ChannelSend, JOBS).await;
-            // @jobs
+            let job = jobs.send(piece);
+            let _ = job.awaiting_on(Reason::ChannelSend, JOBS).await; // @jobs
         }
         for _ in 0..2 * pieces {
             let _ = results.recv().awaiting_on(Reason::ChannelRecv, RESULTS).await;
@@ -35,8 +35,8 @@ async fn router(jobs: Sender<u32>, results: Receiver<u32>) {
 async fn worker(jobs: Receiver<u32>, results: Sender<u32>) {
     while let Ok(job) = jobs.recv().awaiting_on(Reason::ChannelRecv, JOBS).await {
         for part in 0..2 {
-            let _ = results.send(job + part).awaiting_on(Reason::ChannelSend, RESULTS).await;
-            // @results
+            let result = results.send(job + part);
+            let _ = result.awaiting_on(Reason::ChannelSend, RESULTS).await; // @results
         }
     }
 }

@@ -17,11 +17,13 @@ use tokio::time::sleep;
 
 async fn billing(mut events: mpsc::Receiver<u64>) -> u64 {
     let mut sum = 0;
-    while let Some(n) = events.recv().awaiting(Reason::ChannelRecv).await {
-        // @events
-        sum += n;
+    loop {
+        let event = events.recv().awaiting(Reason::ChannelRecv).await; // @events
+        match event {
+            Some(n) => sum += n,
+            None => return sum,
+        }
     }
-    sum
 }
 
 async fn service(events: mpsc::Sender<u64>, number: u64) {
