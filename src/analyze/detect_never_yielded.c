@@ -4,7 +4,9 @@
  * trace.
  *
  * Strong if the kernel's counters show that the coroutine itself used most of that time, on a
- * processor or in system calls, and other coroutines were ready for its thread.
+ * processor or in system calls, and other coroutines were ready for its thread.  A thread runs one
+ * coroutine, the one that it resumed last.  Others that seem to run there have resumed that one, or
+ * their end is not recorded (C++: a promise with the mixin alone).
  */
 #include <inttypes.h>
 
@@ -59,6 +61,33 @@ static void yield_weigh(const struct long_slice *s, uint64_t min_age_ns, struct 
 		f->confidence = CONFIDENCE_INFO;
 }
 
+/* Find the coroutine that runs on each thread. */
+static void never_yielded_on_finish(struct analysis *a)
+{
+	struct scheduling *s = &a->scheduling;
+	size_t i;
+
+	for (i = 0; i < s->nr_threads; i++)
+		s->threads[i].runner = s->threads[i].runner_ts = 0;
+	for (i = 0; i < a->model.nr_coros; i++) {
+		const struct coro *co = &a->model.coros[i];
+		uint32_t thread = sched_coro_of(a, co)->thread;
+
+		if (!co->in_use || co->state != TRACE_STATE_RUNNING || !thread ||
+		    s->threads[thread - 1].runner_ts > co->resumed_ts)
+			continue;
+		s->threads[thread - 1].runner = co->probe_id;
+		s->threads[thread - 1].runner_ts = co->resumed_ts;
+	}
+}
+
+static bool never_yielded_is_runner(const struct analysis *a, const struct coro *co)
+{
+	const struct sched_coro *c = sched_coro_of(a, co);
+
+	return !c->thread || sched_thread_of(a, c)->runner == co->probe_id;
+}
+
 static void detect_never_yielded_on_leave(struct analysis *a, struct coro *co)
 {
 	const struct model *m = analysis_model(a);
@@ -68,7 +97,8 @@ static void detect_never_yielded_on_leave(struct analysis *a, struct coro *co)
 
 	/* Without life-cycle events the coroutine may have ended unnoticed. */
 	if (!m->end_ts || !co->tells_life || co->state != TRACE_STATE_RUNNING ||
-	    m->end_ts < co->resumed_ts + FLOOR_NS || !slice_of_runner(a, co, &s))
+	    m->end_ts < co->resumed_ts + FLOOR_NS || !never_yielded_is_runner(a, co) ||
+	    !slice_of_runner(a, co, &s))
 		return;
 	if (a->runners_looked_at++ < LOOKS_MOST)
 		slice_watch_left(a, &s);
@@ -100,4 +130,5 @@ const struct detector detector_never_yielded = {
 	.advice = "An endless loop, a blocking call, or a lock whose holder is waiting.",
 	.is_fault = true,
 	.on_leave = detect_never_yielded_on_leave,
+	.on_finish = never_yielded_on_finish,
 };

@@ -24,6 +24,8 @@ struct sched_thread {
 	uint64_t idle_ns;     /* total of its times of a millisecond and more without a coroutine */
 	bool is_running;      /* the last transition was a resume */
 	uint32_t depth;       /* coroutines that run, each resumed by the one before */
+	/* At the end of the trace: of those that run there, the one that was resumed last. */
+	uint64_t runner, runner_ts;
 	/*
 	 * Resumes with others ready: of the one that became ready last, and of another.  Those that
 	 * wait for long do not count: priorities pass over them whatever the order is.

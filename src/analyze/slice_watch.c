@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "trace/coro_table.h"
 
 /* A coroutine that was ready for less has not waited for this slice. */
 #define WAITED_NS (5 * MODEL_MS)
@@ -63,6 +64,10 @@ void slice_watch_end(struct analysis *a, const struct coro *co, const struct tra
 		return;
 	/* Other coroutines that ran inside of the slice end it: the thread was not kept. */
 	t = sched_thread_now(a);
+	/* If its end is not recorded, it may have ended before they ran: only its frame goes now.
+	 */
+	if (t->quiet_since > from && coro_event_destroys(ev))
+		return;
 	if (t->quiet_since > from)
 		from = t->quiet_since;
 	if (ev->ts < from + SLICE_LONG_NS)
