@@ -444,6 +444,13 @@ static bool lost_by_comparison(struct analysis *a, const struct coro *co, struct
 		lost_in_a_crowd(a, co, f) || lost_together(a, co, f));
 }
 
+bool lost_wakeup_is_likely(struct analysis *a, const struct coro *co)
+{
+	struct finding f = FINDING_OF(&detector_lost_wakeup, co);
+
+	return lost_by_comparison(a, co, &f);
+}
+
 /*
  * A program that shuts down may cancel what still waits, or drop what it waits for.  What its
  * partners did is not known then: they are cancelled, too.

@@ -143,6 +143,9 @@ const char *evidence_what(const struct coro *co, char buf[EVIDENCE_WHAT]);
 /* Evidence that @co should have been woken, other than the length of its wait; fills @f. */
 bool lost_wakeup_is_evident(struct analysis *a, const struct coro *co, struct finding *f);
 
+/* True if a comparison with others of its kind, or with its own waits, explains @co. */
+bool lost_wakeup_is_likely(struct analysis *a, const struct coro *co);
+
 /* The wait depends on the outside world, so its length is unbounded. */
 bool reason_is_external(unsigned reason);
 
