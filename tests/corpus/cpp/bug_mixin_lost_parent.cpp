@@ -3,7 +3,8 @@
 // names, no wakes.  A task that ends with an exception does not resume the one that awaits it.
 //
 // corpus: bug
-// class: lost-wakeup|long-suspended
+// class: lost-wakeup|destroyed-suspended
+// confidence: info
 // at: @child
 // count: 1
 // never: deadlock, leak, starvation
