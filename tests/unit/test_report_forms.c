@@ -153,6 +153,26 @@ static void forms_for_people_show_all_of_it(void)
 	analysis_free(b.a);
 }
 
+static void a_deadline_is_a_time_before_or_after_the_end(void)
+{
+	struct coro co = { .reason = TRACE_REASON_TIMER, .has_resource = true, .since_ts = S };
+	struct bed b;
+	char what[128];
+
+	bed_make(&b, 0);
+	b.a->model.end_ts = 10 * S;
+	co.resource = 8 * S;
+	report_example_waits_for(&b.report, &co, what, sizeof(what));
+	CHECK_STR(what, "timer, due 2.000 s before the end");
+	co.resource = 12 * S;
+	report_example_waits_for(&b.report, &co, what, sizeof(what));
+	CHECK_STR(what, "timer, due 2.000 s after the end");
+	co.resource = 1; /* of another clock */
+	report_example_waits_for(&b.report, &co, what, sizeof(what));
+	CHECK_STR(what, "timer, 0x1");
+	analysis_free(b.a);
+}
+
 static void json_has_evidence_hint_and_coroutines(void)
 {
 	struct bed b;
@@ -262,6 +282,7 @@ static void a_fingerprint_survives_edits_that_move_lines(void)
 int main(void)
 {
 	RUN(forms_for_people_show_all_of_it);
+	RUN(a_deadline_is_a_time_before_or_after_the_end);
 	RUN(json_has_evidence_hint_and_coroutines);
 	RUN(sarif_has_relative_paths_and_flows);
 	RUN(a_fingerprint_survives_edits_that_move_lines);
