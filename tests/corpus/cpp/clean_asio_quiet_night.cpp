@@ -3,7 +3,7 @@
 // quiet then.  Hour timers guard them.
 //
 // corpus: clean
-// never: deadlock, lost-wakeup, leak, closed-under-waiter, wrong-thread
+// never: deadlock, leak, closed-under-waiter, wrong-thread
 // needs: asio
 #include <array>
 #include <string>

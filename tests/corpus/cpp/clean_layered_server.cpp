@@ -3,7 +3,7 @@
 // byte), 25 of them, all idle after a short time; stopped by SIGTERM.
 //
 // corpus: clean
-// never: deadlock, lost-wakeup, wake-before-suspend, leak, closed-under-waiter, starvation
+// never: deadlock, wake-before-suspend, leak, closed-under-waiter, starvation
 // signal: TERM 2.0
 #include "coro_kit.hpp"
 

@@ -4,7 +4,8 @@
 //!
 //! corpus: bug
 //! class: blocking
-//! victims: request *, refresher
+//! victims: refresher
+//! also: request *
 //! never: deadlock, lost-wakeup, never-yielded
 
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 //! process just exits.
 //!
 //! corpus: clean
-//! never: deadlock, lost-wakeup, leak, closed-under-waiter, starvation
+//! never: deadlock, leak, closed-under-waiter, starvation
 
 use std::time::Duration;
 
