@@ -35,10 +35,12 @@ static void request(void *arg)
 static void reloader(void *arg)
 {
 	(void)arg;
-	fk_sleep(700);
-	fk_wrlock(&config); /* @write */
-	fk_sleep(3);
-	fk_rwunlock(&config);
+	for (;;) {
+		fk_sleep(350);
+		fk_wrlock(&config); /* @write */
+		fk_sleep(3);
+		fk_rwunlock(&config);
+	}
 }
 
 static void listener(void *arg)
@@ -46,12 +48,10 @@ static void listener(void *arg)
 	char name[24];
 
 	(void)arg;
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof(name), "request-%d", i);
 		fk_detach(fk_spawn(name, request, NULL));
 		fk_sleep(10);
-		if (i == 55)
-			fk_sleep(100);
 	}
 }
 

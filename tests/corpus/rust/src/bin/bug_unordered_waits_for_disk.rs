@@ -45,7 +45,8 @@ async fn window() {
 async fn main() {
     corotracer::init_tracer();
     tokio::spawn(window().traced_as("window"));
+    let extra = std::env::var("CORPUS_EXTRA_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(0);
     let crawler = tokio::spawn(crawler().traced_as("crawler"));
-    let _ = tokio::time::timeout(Duration::from_millis(3000), crawler).await;
+    let _ = tokio::time::timeout(Duration::from_millis(20000 + extra), crawler).await;
     std::process::exit(0);
 }
