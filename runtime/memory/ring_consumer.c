@@ -4,7 +4,7 @@
 
 #include "sys.h"
 
-#define HALF     16u                 /* chunks of a full block */
+#define GATHER   16u                 /* chunks of a full block */
 #define CHECK_NS UINT64_C(200000000) /* between two checks whether a thread exists */
 #define AHEAD    64u                 /* slots looked at beyond the highest one in use */
 
@@ -13,7 +13,7 @@ bool crw_consumer_open(struct crw_consumer *c)
 	uint32_t i;
 
 	/* Held chunks are no room for the thread: at most half a ring. */
-	c->most_pending = c->hold ? c->region->nr_chunks / (2 * HALF) : CRT_PRESS_MAX;
+	c->most_pending = c->hold ? c->region->nr_chunks / (2 * GATHER) : CRT_PRESS_MAX;
 	if (c->most_pending > CRT_PRESS_MAX)
 		c->most_pending = CRT_PRESS_MAX;
 	if (!c->most_pending)
@@ -79,11 +79,17 @@ static void consumer_write_all(struct crw_consumer *c)
 		consumer_write(c);
 }
 
+static void consumer_write_done(struct crw_consumer *c)
+{
+	while (c->nr_pending && crt_press_done(c->pending[c->first].ticket, false))
+		consumer_write(c);
+}
+
 /* The next free maker.  Blocks that are compressed are written. */
 static struct crw_pending *consumer_next_pending(struct crw_consumer *c)
 {
-	while (c->nr_pending == c->most_pending ||
-	       (c->nr_pending && crt_press_done(c->pending[c->first].ticket, false)))
+	consumer_write_done(c);
+	if (c->nr_pending == c->most_pending)
 		consumer_write(c);
 	return &c->pending[(c->first + c->nr_pending) % c->most_pending];
 }
@@ -106,7 +112,7 @@ static void consumer_put(struct crw_consumer *c, struct crw_source *s)
 	p->source = s;
 	p->cursor = s->job.cursor;
 	/* A program gets one more thread only if it is fast. */
-	p->ticket = crt_press_give(p->maker, !c->hold || crw_job_ready(&s->job) >= HALF);
+	p->ticket = crt_press_give(p->maker, !c->hold || crw_job_ready(&s->job) >= GATHER);
 	c->nr_pending++;
 }
 
@@ -215,7 +221,7 @@ static bool consumer_drain(struct crw_consumer *c, struct crw_source *s, bool al
 	 * Bounded: other rings wait, a running thread may fill chunks as fast as they are read, and
 	 * a hostile program can announce any number of chunks.
 	 */
-	job->end = job->cursor.taken + (all ? c->region->nr_chunks + 1 : HALF);
+	job->end = job->cursor.taken + (all ? c->region->nr_chunks + 1 : GATHER);
 	if (running)
 		job->end = job->cursor.taken + crw_job_ready(job) + 1;
 	do {
@@ -236,7 +242,7 @@ static bool consumer_is_worth_it(const struct crw_consumer *c, struct crw_source
 
 	if (!nr)
 		s->taken_ns = c->now_ns;
-	return nr >= (batch < HALF ? batch : HALF) || c->now_ns - s->taken_ns > c->late_ns;
+	return nr >= (batch < GATHER ? batch : GATHER) || c->now_ns - s->taken_ns > c->late_ns;
 }
 
 static bool consumer_is_gone(const struct crw_consumer *c, struct crw_source *s,
@@ -286,13 +292,17 @@ static bool consumer_serve(struct crw_consumer *c, uint32_t i, enum crw_take wha
 bool crw_consumer_poll(struct crw_consumer *c, enum crw_take what)
 {
 	bool any = false;
-	uint32_t i;
+	uint32_t i, end;
 
 	c->now_ns = crt_now();
-	for (i = 0; i < c->region->nr_slots && i < c->high + AHEAD; i++)
+	/* Threads claim the lowest free slot. */
+	end = what == CRW_TAKE_READY ? c->high + AHEAD : c->region->nr_slots;
+	for (i = 0; i < c->region->nr_slots && i < end; i++)
 		any |= consumer_serve(c, i, what);
-	if (!any || what != CRW_TAKE_READY)
+	if (what != CRW_TAKE_READY || (!any && c->hold)) /* a thread may wait for held chunks */
 		consumer_write_all(c);
+	else
+		consumer_write_done(c);
 	return any;
 }
 

@@ -6,6 +6,10 @@
  * This module decides which ring is read when, follows threads from their first chunk to their
  * end, has blocks compressed by another thread while it packs the next ones, and counts what is
  * lost.  The callbacks decide where the blocks go and which threads have ended.
+ *
+ * One thread packs.  On two cores a second packing thread made programs that run alone no faster
+ * and mem run slower.  With more cores free, packing bounds the fastest programs: the quicksort of
+ * bench/memory takes 0.7 s, and packing its accesses 1.5 s.
  */
 #ifndef RUNTIME_MEMORY_RING_CONSUMER_H
 #define RUNTIME_MEMORY_RING_CONSUMER_H
